@@ -1,0 +1,203 @@
+package backoff
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/retrywhen/retrywhen/jitter"
+)
+
+// Backoff maps the number of consecutive failures (1 before the first retry)
+// to a delay. It is a value: it keeps no state, copies freely, and is safe for
+// concurrent use. Its methods that change something return a changed copy; each
+// sets one thing, whatever the order, and called again replaces what it set.
+//
+// The zero Backoff never waits; it equals Constant(0). Backoffs can be compared
+// with ==: equal are those that were made of equal curves and settings. A Func,
+// or a Jitter that cannot be compared itself, equals only copies of its own Backoff.
+type Backoff struct {
+	kind  kind
+	tiled bool
+	keyed bool
+	d     time.Duration // the curve's duration: d, base or unit
+	x     float64       // the curve's number: factor, degree or exponent
+	table table
+	fn    *curveFunc // a pointer keeps Backoff comparable
+	plus  time.Duration
+	below time.Duration // the largest Duration minus the cap; 0 is no cap
+	j     jitter.Jitter // nil is none
+	top   float64       // j.Factor(1)
+	limit time.Duration // with a jitter: the largest curve that is not at the cap
+	key   uint64
+}
+
+// Default is the table of Peter Teichman's "Simple backoff": 10, 10, 100, 100,
+// 500, 500, 3000, 3000 and then always 5000 ms, each varied by half either
+// way. Delay(0) is 0, so a loop may ask for the delay before its first attempt too.
+var Default = Table(
+	10*time.Millisecond, 10*time.Millisecond,
+	100*time.Millisecond, 100*time.Millisecond,
+	500*time.Millisecond, 500*time.Millisecond,
+	3000*time.Millisecond, 3000*time.Millisecond,
+	5000*time.Millisecond,
+).Jitter(jitter.Deviation(0.5))
+
+// Delay returns the delay before the n-th retry, 0 for n <= 0. It draws u from
+// the global source of math/rand/v2, or takes it from the key of a Keyed one,
+// and returns what At does; see there.
+//
+// Each call draws anew. An operation under Tiled must keep one u: use Keyed
+// for it, or package retry, whose policies draw it once.
+func (b Backoff) Delay(n int) time.Duration {
+	var u float64
+	if b.random() && !b.keyed {
+		u = rand.Float64()
+	}
+	return b.at(n, u)
+}
+
+// At returns the delay before the n-th retry for the draw u. It is pure: equal
+// arguments give equal delays. With no jitter on it that is
+//
+//	min(curve(n)+plus, cap)
+//
+// and with a Jitter, whatever the order the methods were called in,
+//
+//	min(curve(n)+plus, cap/max(1, Factor(1))) · Factor(u)
+//
+// so that no delay passes the cap, delays still spread at the cap, and below
+// the cap nothing is rescaled. Without a cap, a delay past the range of
+// time.Duration is the largest Duration. For n <= 0 the delay is 0; it is
+// never negative.
+//
+// The draw u is in [0,1); a smaller one, or NaN, counts as 0, a larger one as
+// the largest number below 1. A Keyed Backoff takes the u of its key instead.
+// A larger u never gives a smaller delay, except from Decorrelated, which
+// derives many draws from the one, and from a Func or a custom Jitter that breaks this rule.
+func (b Backoff) At(n int, u float64) time.Duration { return b.at(n, draw(u)) }
+
+// After returns the delay before the n-th retry, given the delay prev before
+// the one before it, for the draw u. It is pure. Decorrelated alone looks at
+// prev; see there. For every other curve After(n, prev, u) is At(n, u).
+func (b Backoff) After(n int, prev time.Duration, u float64) time.Duration {
+	if b.kind == decorrelated && n > 0 {
+		return b.after(n, prev, draw(u))
+	}
+	return b.at(n, draw(u))
+}
+
+// Ceiling returns min(curve(n)+plus, cap), the n-th delay before jitter: what
+// a rule such as "give up once the delay is ten seconds" looks at. For curves
+// that are random by themselves (Sidekiq, Buckets, Decorrelated) the curve is
+// the top of its range, and so it is for a Func, asked with the largest u below 1.
+// For n <= 0 it is 0.
+//
+// Ceiling is not a bound on Delay where Factor passes 1 (the cap is that
+// bound), and it reaches the cap although a jitter that passes 1 keeps the
+// middle of its delays below it.
+func (b Backoff) Ceiling(n int) time.Duration {
+	if n <= 0 {
+		return 0
+	}
+	return min(b.highest(n), b.cap())
+}
+
+// Dictated returns the delay to wait when the other side has dictated d: at
+// least d, and varied upwards, lest all who were told the same second come
+// back in step. It is
+//
+//	d · (1 + Factor(u) - Factor(0))
+//
+// and d·(1 + 0.15·u) for Tiled, for curves that are random by themselves, and
+// for a Func without a jitter, which is given u and may be random. Any other
+// curve without a jitter gives d exactly. The curve, Plus and the cap play no
+// part. A negative d counts as 0; a delay past the range of time.Duration is
+// the largest Duration. u is as in At.
+func (b Backoff) Dictated(d time.Duration, u float64) time.Duration {
+	if d <= 0 {
+		return 0
+	}
+	u = draw(u)
+	if b.keyed {
+		u = hash(b.key)
+	}
+	var more float64
+	switch {
+	case b.tiled, b.kind.ranged(), b.kind == function && b.j == nil:
+		more = 0.15 * u
+	case b.j != nil:
+		more = max(0, b.factor(u)-b.factor(0))
+	}
+	return add(d, scale(d, more))
+}
+
+// IsTiled reports whether the delays are tiled, so that one u must be kept for
+// a whole operation. See Tiled.
+func (b Backoff) IsTiled() bool { return b.tiled }
+
+// Plus returns a Backoff that adds d to the curve, before the cap and the
+// jitter. Plus panics if d is negative.
+func (b Backoff) Plus(d time.Duration) Backoff {
+	notNegative("Plus", "d", d)
+	b.plus = d
+	return b
+}
+
+// Keyed returns a Backoff whose u is a hash of key, the same for every n. At,
+// After and Dictated ignore the u that they are given, so the delays of one
+// key are always the same ones, and those of many keys spread. With Tiled it
+// gives each job of a fleet its own fixed place. Any keys will do: 1, 2, 3 are
+// spread as well as random ones.
+func (b Backoff) Keyed(key uint64) Backoff {
+	b.keyed, b.key = true, key
+	return b
+}
+
+// at is At for a proper draw.
+func (b *Backoff) at(n int, u float64) time.Duration {
+	if n <= 0 {
+		return 0
+	}
+	if b.keyed {
+		u = hash(b.key)
+	}
+	if b.tiled {
+		return b.tile(n, u)
+	}
+	switch b.kind {
+	case sidekiq, buckets:
+		return b.between(n, u)
+	case decorrelated:
+		return b.chain(n, u)
+	case function:
+		return b.finish(add(max(0, (*b.fn)(n, u)), b.plus), u)
+	}
+	return b.finish(add(b.curve(n), b.plus), u)
+}
+
+// highest is the curve and Plus, at the top of the curve's range.
+func (b *Backoff) highest(n int) time.Duration {
+	switch b.kind {
+	case sidekiq, buckets:
+		_, hi := b.span(n)
+		return add(hi, b.plus)
+	case decorrelated:
+		return b.chainTop(n)
+	case function:
+		return add(max(0, (*b.fn)(n, below1)), b.plus)
+	}
+	return add(b.curve(n), b.plus)
+}
+
+// random reports whether At looks at u.
+func (b *Backoff) random() bool {
+	return b.j != nil || b.tiled || b.kind >= firstRandom
+}
+
+// notNegative panics if d, the argument of that name, is negative.
+func notNegative(method, name string, d time.Duration) {
+	if d < 0 {
+		panic(fmt.Sprintf("backoff: %s: %s is %v, want >= 0", method, name, d))
+	}
+}

@@ -1,0 +1,103 @@
+package backoff
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"time"
+
+	"github.com/retrywhen/retrywhen/jitter"
+)
+
+// Cap returns a Backoff whose delays never pass most, jitter included. See At
+// for how cap and jitter go together. Sidekiq and Buckets, random by
+// themselves, are scaled down as a whole where their range would pass the cap,
+// so that they spread there too. The largest Duration is no cap. Cap panics if
+// most is negative.
+func (b Backoff) Cap(most time.Duration) Backoff {
+	notNegative("Cap", "most", most)
+	b.below = math.MaxInt64 - most
+	b.fit()
+	return b
+}
+
+// Jitter returns a Backoff whose delays are multiplied by j's factor. See At
+// for how cap and jitter go together. On a curve that is random by itself one
+// u draws both, so that the delay spreads the wider. jitter.None takes a
+// jitter away.
+//
+// Factor is taken for 0 where it is negative or NaN, and for Factor(1) where it
+// is more than that. Jitter panics if j is nil, if Factor(0) or Factor(1) is
+// not finite or is negative, and if the Backoff is tiled: see Tiled.
+func (b Backoff) Jitter(j jitter.Jitter) Backoff {
+	if f, ok := j.(jitter.Func); j == nil || ok && f == nil {
+		panic("backoff: Jitter: j is nil")
+	}
+	if j == jitter.None {
+		b.j, b.top = nil, 0
+		b.fit()
+		return b
+	}
+	lowest, top := j.Factor(0), j.Factor(1)
+	if !finite(top) || top < 0 {
+		panic(fmt.Sprintf("backoff: Jitter: j.Factor(1) is %v, want a finite number >= 0", top))
+	}
+	if !finite(lowest) || lowest < 0 {
+		panic(fmt.Sprintf("backoff: Jitter: j.Factor(0) is %v, want a finite number >= 0", lowest))
+	}
+	if !reflect.ValueOf(j).Comparable() {
+		j = &incomparable{j}
+	}
+	b.j, b.top = j, top
+	b.fit()
+	if why := b.tiledWrong(); why != "" {
+		panic("backoff: Jitter: j is " + jitterText(b.j) + ": " + why)
+	}
+	return b
+}
+
+// incomparable hides a Jitter that would make == on a Backoff panic behind a pointer.
+type incomparable struct{ jitter.Jitter }
+
+// cap is the cap, the largest Duration if there is none.
+func (b *Backoff) cap() time.Duration { return math.MaxInt64 - b.below }
+
+// fit works out limit, after cap or jitter have changed.
+func (b *Backoff) fit() {
+	b.limit = 0
+	if b.j == nil {
+		return
+	}
+	b.limit = b.cap()
+	if b.below > 0 && b.top > 1 {
+		b.limit = time.Duration(float64(b.limit) / b.top)
+	}
+}
+
+// factor is j's factor, kept between 0 and its bound whatever j says.
+func (b *Backoff) factor(u float64) float64 {
+	f := b.j.Factor(u)
+	if !(f > 0) {
+		return 0
+	}
+	return min(f, b.top)
+}
+
+// finish makes the delay of c, which is the curve and Plus.
+func (b *Backoff) finish(c time.Duration, u float64) time.Duration {
+	if b.j == nil {
+		return min(c, b.cap())
+	}
+	f := b.factor(u)
+	if c > b.limit {
+		return b.atCap(f)
+	}
+	return min(scale(c, f), b.cap())
+}
+
+// atCap is the delay for the factor f of a curve that the cap cuts.
+func (b *Backoff) atCap(f float64) time.Duration {
+	// cap·(f/top), not (cap/top)·f: a whole number of nanoseconds cannot hold
+	// cap/top where top is huge.
+	return min(scale(b.cap(), f/max(1, b.top)), b.cap())
+}

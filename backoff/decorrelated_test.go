@@ -1,0 +1,196 @@
+package backoff_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+)
+
+func TestDecorrelatedStep(t *testing.T) {
+	s := time.Second
+	b := backoff.Decorrelated(s)
+	tests := []struct {
+		b    backoff.Backoff
+		prev time.Duration
+		u    float64
+		want time.Duration
+	}{
+		{b, 0, 0, s},
+		{b, 0, 0.5, 2 * s},
+		{b, 0, below1, 3*s - 1},
+		{b, -s, 0.5, 2 * s},
+		{b, s, 0.5, 2 * s},
+		{b, 3 * s, 0, s},
+		{b, 3 * s, 0.25, 3 * s},
+		{b, 3 * s, 0.5, 5 * s},
+		{b, 10 * s, 0.5, 15500 * ms},
+		{b, s / 2, 0.5, 1250 * ms},
+		{b, s / 10, 0.5, s}, // 3·prev is below base
+		{b, longest, 0.5, s + (longest-s)/2 + 1},
+		{b, 3 * s, -1, s},
+		{b, 3 * s, math.NaN(), s},
+		{b.Cap(4 * s), 3 * s, 0.25, 3 * s},
+		{b.Cap(4 * s), 3 * s, 0.5, 4 * s},
+		{b.Cap(s / 2), 3 * s, 0.5, s / 2},
+		{b.Plus(s), 3 * s, 0.5, 6 * s},
+		{b.Plus(s).Cap(5500 * ms), 3 * s, 0.5, 5500 * ms},
+		{b.Jitter(jitter.Equal), 3 * s, 0.5, 3750 * ms},
+		{b.Jitter(jitter.Deviation(0.5)).Cap(6 * s), 3 * s, 0.5, 4 * s},
+	}
+	for _, tt := range tests {
+		for _, n := range []int{1, 2, 9, math.MaxInt} { // the chain knows no n
+			if got := tt.b.After(n, tt.prev, tt.u); got != tt.want {
+				t.Errorf("(%v).After(%d, %v, %v) = %v, want %v", tt.b, n, tt.prev, tt.u, got, tt.want)
+			}
+		}
+	}
+	for _, u := range []float64{0, 0.25, 0.5, below1} {
+		if got, want := b.At(1, u), b.After(1, 0, u); got != want {
+			t.Errorf("At(1, %v) = %v, want the first step, %v", u, got, want)
+		}
+	}
+}
+
+// chains are Decorrelated backoffs that differ in how their chain behaves.
+func chains() []backoff.Backoff {
+	return []backoff.Backoff{
+		backoff.Decorrelated(time.Second),
+		backoff.Decorrelated(1),
+		backoff.Decorrelated(100 * ms).Cap(30 * time.Second),
+		backoff.Decorrelated(100 * ms).Cap(150 * ms),
+		backoff.Decorrelated(time.Second).Cap(ms),
+		backoff.Decorrelated(10 * ms).Plus(50 * ms).Cap(10 * time.Second),
+		backoff.Decorrelated(100 * ms).Jitter(jitter.Full).Cap(time.Hour), // the jitter draws it back to base
+		backoff.Decorrelated(100 * ms).Jitter(jitter.Deviation(0.5)).Cap(time.Minute),
+		backoff.Decorrelated(0).Plus(1).Cap(time.Second),
+	}
+}
+
+// At must have the distribution of n steps of After, for which a
+// Kolmogorov-Smirnov test of two samples is exact enough: with these sizes it
+// is wrong once in a thousand, and the seeds are fixed.
+func TestDecorrelatedHasTheDistributionOfItsChain(t *testing.T) {
+	for i, b := range chains() {
+		for _, n := range []int{1, 2, 3, 8, 64, 65, 200, 700} {
+			samples := 4000
+			if n > 100 {
+				samples = 1000
+			}
+			r := rand.New(rand.NewPCG(uint64(i), uint64(n)))
+			var at, grid, chain []time.Duration
+			for k := range samples {
+				at = append(at, b.At(n, r.Float64()))
+				grid = append(grid, b.At(n, (float64(k)+0.5)/float64(samples)))
+				var d time.Duration
+				for step := 1; step <= n; step++ {
+					d = b.After(step, d, r.Float64())
+				}
+				chain = append(chain, d)
+			}
+			most := 1.95 * math.Sqrt(2/float64(samples))
+			if got := distance(at, chain); got > most {
+				t.Errorf("%v: At(%d, ·) is %.4f off the chain's distribution, want < %.4f", b, n, got, most)
+			}
+			if got := distance(grid, chain); got > most {
+				t.Errorf("%v: At(%d, ·) on an even grid is %.4f off the chain's distribution, want < %.4f", b, n, got, most)
+			}
+		}
+	}
+}
+
+// distance is the Kolmogorov-Smirnov distance between two samples of equal size.
+func distance(a, b []time.Duration) float64 {
+	slices.Sort(a)
+	slices.Sort(b)
+	most, i, j := 0, 0, 0
+	for i < len(a) && j < len(b) {
+		x := min(a[i], b[j])
+		for i < len(a) && a[i] == x {
+			i++
+		}
+		for j < len(b) && b[j] == x {
+			j++
+		}
+		most = max(most, i-j, j-i)
+	}
+	return float64(most) / float64(len(a))
+}
+
+func TestDecorrelatedFirstDelayIsEven(t *testing.T) {
+	b := backoff.Decorrelated(time.Second)
+	for k := range 1000 {
+		u := float64(k) / 1000
+		if got, want := b.At(1, u), time.Second+time.Duration(math.Round(u*2e9)); got != want {
+			t.Errorf("At(1, %v) = %v, want %v", u, got, want)
+		}
+	}
+}
+
+func TestDecorrelatedIsTheChainForAnyN(t *testing.T) {
+	for _, b := range chains() {
+		for _, u := range []float64{0, 0.1, 0.7, below1} {
+			path := b.Keyed(uint64(u * 1e6)) // one key, one chain: After goes on from At
+			d := path.At(1, 0)
+			for n := 2; n <= 1500; n++ {
+				want := path.After(n, d, 0)
+				if d = path.At(n, 0); d != want {
+					t.Fatalf("%v: the delay %d is %v, but a step from the one before it gives %v", path, n, d, want)
+				}
+			}
+		}
+	}
+}
+
+func TestDecorrelatedForgetsItsBeginning(t *testing.T) {
+	// The distribution after very many failures is the one after many.
+	const samples = 1000
+	for _, b := range chains() {
+		r := rand.New(rand.NewPCG(1, 2))
+		var far, farther []time.Duration
+		for range samples {
+			far = append(far, b.At(3000, r.Float64()))
+			farther = append(farther, b.At(math.MaxInt, r.Float64()))
+		}
+		if got, most := distance(far, farther), 1.95*math.Sqrt(2.0/samples); got > most {
+			t.Errorf("%v: the distribution at MaxInt is %.4f off the one at 3000, want < %.4f", b, got, most)
+		}
+	}
+}
+
+func TestDecorrelatedCeilingIsReachedAndNotPassed(t *testing.T) {
+	for _, b := range chains() {
+		b = b.Jitter(jitter.None)
+		var d time.Duration
+		for n := 1; n <= 100; n++ {
+			d = b.After(n, d, below1)
+			// The nanosecond that a step stays below its top counts where base is one.
+			if c := b.Ceiling(n); d > c || d < c-c/1e6 && b.Ceiling(1) > ms {
+				t.Errorf("%v: the longest chain is at %v after %d failures, want just below %v", b, d, n, c)
+			}
+		}
+	}
+}
+
+func BenchmarkDecorrelated(b *testing.B) {
+	capped := backoff.Decorrelated(100 * ms).Cap(30 * time.Second)
+	for _, bb := range []struct {
+		name string
+		b    backoff.Backoff
+		n    int
+	}{
+		{"n=1", capped, 1}, {"n=5", capped, 5}, {"n=50", capped, 50}, {"n=MaxInt", capped, math.MaxInt},
+		{"n=MaxInt without a cap", backoff.Decorrelated(1), math.MaxInt},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				bb.b.Delay(bb.n)
+			}
+		})
+	}
+}

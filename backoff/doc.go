@@ -1,0 +1,84 @@
+// Package backoff says how long to wait before a retry.
+//
+// A [Backoff] maps the number of consecutive failures, 1 before the first
+// retry, to a delay. It is a value made of a curve and what is done to it:
+//
+//	b := backoff.Exponential(100*time.Millisecond, 2).Cap(30*time.Second).Jitter(jitter.Full)
+//	time.Sleep(b.Delay(n))
+//
+// It counts nothing and keeps no state: the caller counts, or a policy of
+// package retry does. One value serves any number of goroutines.
+//
+// # Curves
+//
+// For the n-th retry, n from 1, and the draw u in [0,1):
+//
+//	Constant(d)                 d
+//	Linear(d)                   d·n
+//	Quadratic(d)                d·n²
+//	Polynomial(d, degree)       d·n^degree
+//	Exponential(base, factor)   base·factor^(n-1)
+//	Fibonacci(d)                d, d, 2d, 3d, 5d …
+//	Table(delays...)            the n-th of delays, then the last one for ever
+//	Sidekiq()                   (k⁴ + 15 + u·30·(k+1)) s, k = n-1
+//	Buckets(unit, exponent)     between k^e and (k+2)^e units, k = n-1
+//	Decorrelated(base)          between base and 3·the delay before
+//	Func(f)                     f(n, u)
+//
+// Sidekiq, Buckets and Decorrelated are random by themselves. Others become
+// so with [Backoff.Jitter], and with [Backoff.Tiled], by which operations that
+// fail together spread evenly over the time line.
+//
+// [Backoff.Delay] draws u; [Backoff.At] is given it, and is pure, which is what
+// tests and simulations want. How the curve, Plus, the cap and the jitter go together is said at At.
+//
+// # Words
+//
+// The curve is the delay before anything is done to it. Plus adds to it. The
+// cap is the most that a delay may be, jitter included. The ceiling is the delay
+// before jitter. A dictated delay is one that the other side asked for. A key
+// fixes the draws of one operation for good.
+//
+// # Text form
+//
+// A Backoff prints itself, and [Parse] reads it back to an equal one. It can
+// stand in JSON, in a flag (flag.TextVar) and in a configuration file:
+//
+//	exponential base=100ms factor=2 cap=30s jitter=full
+//
+// The text is one name of a curve with its keys, and any of the modifiers,
+// once each, in any order, apart by white space. Names and keys may be in upper case.
+//
+//	constant      d=1s                        Constant
+//	linear        d=1s                        Linear
+//	quadratic     d=1s                        Quadratic
+//	polynomial    d=1s degree=1.5             Polynomial
+//	exponential   base=100ms factor=2         Exponential
+//	fibonacci     d=1s                        Fibonacci
+//	table         delays=10ms,100ms,1s        Table
+//	sidekiq                                   Sidekiq
+//	buckets       unit=1s exponent=2          Buckets
+//	decorrelated  base=100ms                  Decorrelated
+//
+//	plus=1s                                   Plus
+//	cap=30s                                   Cap
+//	jitter=full                               Jitter: none, default, full, equal,
+//	                                          deviation:0.3 or uniform:0.5:1.5
+//	tiled                                     Tiled
+//	key=42                                    Keyed
+//
+// Durations are those of time.ParseDuration and numbers those of
+// strconv.ParseFloat; neither may be negative. A curve's keys must be there.
+// A Func and a Jitter of your own have no text form.
+//
+// # Sources
+//
+//   - "Exponential-Backoff RxJava operator with Jitter" (2017): Quadratic, and
+//     jitter.Default.
+//   - "Visualization of backoff functions": Plus before an exponential, Sidekiq,
+//     Buckets, and the open question that Tiled answers.
+//   - Peter Teichman, "Simple backoff", Gopher Academy Advent 2014: Default, and
+//     the loop in the caller's hands.
+//   - Marc Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog
+//     (2015): Exponential with a cap, full and equal jitter, Decorrelated.
+package backoff

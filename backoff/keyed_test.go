@@ -1,0 +1,97 @@
+package backoff_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+)
+
+func TestKeyedIgnoresTheDraw(t *testing.T) {
+	for _, b := range everyCurve() {
+		b = b.Jitter(jitter.Full).Keyed(42)
+		for _, n := range []int{1, 2, 7, 100} {
+			want := b.At(n, 0)
+			for _, u := range []float64{0.3, below1, math.NaN()} {
+				if got := b.At(n, u); got != want {
+					t.Errorf("(%v).At(%d, %v) = %v, and %v for 0", b, n, u, got, want)
+				}
+				if got, want := b.After(n, time.Minute, u), b.After(n, time.Minute, 0); got != want {
+					t.Errorf("(%v).After(%d, 1m, %v) = %v, and %v for 0", b, n, u, got, want)
+				}
+				if got, want := b.Dictated(time.Minute, u), b.Dictated(time.Minute, 0); got != want {
+					t.Errorf("(%v).Dictated(1m, %v) = %v, and %v for 0", b, u, got, want)
+				}
+			}
+			if got := b.Delay(n); got != want {
+				t.Errorf("(%v).Delay(%d) = %v, want At's %v", b, n, got, want)
+			}
+		}
+	}
+}
+
+func TestKeyedDrawIsTheSameForEveryRetry(t *testing.T) {
+	b := backoff.Linear(time.Hour).Jitter(jitter.Full).Keyed(7)
+	u := float64(b.At(1, 0)) / float64(time.Hour)
+	for n := 2; n < 50; n++ {
+		if got := float64(b.At(n, 0)) / float64(time.Duration(n)*time.Hour); math.Abs(got-u) > 1e-12 {
+			t.Errorf("retry %d has the draw %v, the first had %v", n, got, u)
+		}
+	}
+}
+
+// Stored delays and running fleets depend on where a key is put: it must never
+// change. Key 0 is at splitmix64's first number from seed 0, 0xE220A8397B1DCDAF.
+func TestKeyedPlaces(t *testing.T) {
+	for key, want := range map[uint64]time.Duration{0: 883311, 1: 566562, 2: 591190, 7: 389830, math.MaxUint64: 893943} {
+		if got := backoff.Constant(1000 * time.Second).Jitter(jitter.Full).Keyed(key).Delay(1).Round(ms); got != want*ms {
+			t.Errorf("key %d is at %v of 1000s, want %v", key, got, want*ms)
+		}
+	}
+}
+
+func TestKeysSpreadEvenly(t *testing.T) {
+	const keys, buckets = 20_000, 20
+	for name, key := range map[string]func(i uint64) uint64{
+		"small":        func(i uint64) uint64 { return i },
+		"even":         func(i uint64) uint64 { return 2 * i },
+		"high":         func(i uint64) uint64 { return i << 44 },
+		"golden steps": func(i uint64) uint64 { return i * 0x9E3779B97F4A7C15 },
+	} {
+		var count [buckets]float64
+		for i := range uint64(keys) {
+			d := backoff.Constant(buckets * time.Second).Jitter(jitter.Full).Keyed(key(i)).Delay(1)
+			count[d/time.Second]++
+		}
+		var χ2 float64
+		for _, c := range count {
+			χ2 += (c - keys/buckets) * (c - keys/buckets) / (keys / buckets)
+		}
+		if χ2 > 43.8 { // 0.1 % of 19 degrees of freedom
+			t.Errorf("%s keys: χ² is %.1f over %d buckets, want < 43.8", name, χ2, buckets)
+		}
+	}
+}
+
+func TestKeyedTilesGiveEachJobAFixedPlace(t *testing.T) {
+	// 500 jobs, one process each: their third retries lie in the third tile.
+	begin, end := 3*time.Second, 6*time.Second
+	var half int
+	for key := range uint64(500) {
+		b, at := backoff.Linear(time.Second).Tiled().Keyed(key), time.Duration(0)
+		for n := 1; n <= 3; n++ {
+			at += b.Delay(n)
+		}
+		if at < begin-3 || at > end+3 {
+			t.Errorf("job %d retries for the third time at %v, want between %v and %v", key, at, begin, end)
+		}
+		if at < (begin+end)/2 {
+			half++
+		}
+	}
+	if half < 200 || half > 300 {
+		t.Errorf("%d of 500 jobs are in the first half of the tile", half)
+	}
+}

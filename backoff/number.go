@@ -1,0 +1,163 @@
+package backoff
+
+import (
+	"math"
+	"math/bits"
+	"time"
+)
+
+// below1 is the largest draw: the largest number below 1.
+const below1 = 1 - 1.0/(1<<53)
+
+// draw makes a proper draw, in [0,1), of any u.
+func draw(u float64) float64 {
+	if u > 0 {
+		return min(u, below1)
+	}
+	return 0 // NaN too
+}
+
+// hash is key's draw.
+func hash(key uint64) float64 { return unit(mix(key + golden)) }
+
+// golden is 2^64 divided by the golden ratio, splitmix64's step.
+const golden = 0x9E3779B97F4A7C15
+
+// mix is the output function of splitmix64 (Steele, Lea and Flood, 2014, with
+// Stafford's constants): every bit of x moves every bit of the result.
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
+	x = (x ^ x>>27) * 0x94D049BB133111EB
+	return x ^ x>>31
+}
+
+// unit makes a draw in [0,1) of 64 random bits.
+func unit(x uint64) float64 { return float64(x>>11) / (1 << 53) }
+
+// add is a+b for two that are not negative, at most the largest Duration.
+func add(a, b time.Duration) time.Duration {
+	if c := a + b; c >= 0 {
+		return c
+	}
+	return math.MaxInt64
+}
+
+// times is d·k, at most the largest Duration.
+func times(d time.Duration, k uint64) time.Duration {
+	hi, lo := bits.Mul64(uint64(d), k)
+	if hi != 0 || lo > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return time.Duration(lo)
+}
+
+// square is k², at most the largest int64.
+func square(k uint64) uint64 {
+	if k > 3037000499 { // the square root of 2^63, rounded down
+		return math.MaxInt64
+	}
+	return k * k
+}
+
+// power is x^k in whole numbers, at most the largest int64.
+func power(x, k uint64) uint64 {
+	p := uint64(1)
+	for ; k > 0; k >>= 1 {
+		if k&1 != 0 {
+			hi, lo := bits.Mul64(p, x)
+			if hi != 0 || lo > math.MaxInt64 {
+				return math.MaxInt64
+			}
+			p = lo
+		}
+		hi, lo := bits.Mul64(x, x)
+		if hi != 0 {
+			lo = math.MaxUint64 // whatever multiplies by it saturates; p is not 0, for x is not
+		}
+		x = lo
+	}
+	return p
+}
+
+// powerFloat is x^k for x >= 0, by squaring: exact where the result has 53 bits.
+func powerFloat(x float64, k uint64) float64 {
+	p := 1.0
+	for {
+		if k&1 != 0 {
+			p *= x
+		}
+		k >>= 1
+		if k == 0 {
+			return p
+		}
+		x *= x
+	}
+}
+
+// whole reports x as a whole number, if it is one.
+func whole(x float64) (uint64, bool) {
+	if x >= 1<<53 {
+		return 0, false
+	}
+	k := uint64(x)
+	return k, float64(k) == x
+}
+
+// scale is d·f to the nearest nanosecond, at most the largest Duration; for
+// f < 1 it is less than d, unless d is 0. d and f are not negative, f may be +Inf.
+func scale(d time.Duration, f float64) time.Duration {
+	r := multiply(d, f)
+	if r == d && f < 1 && d > 0 { // in this order: only f < 1 is hard to predict
+		return d - 1
+	}
+	return r
+}
+
+// multiply is d·f to the nearest nanosecond, at most the largest Duration.
+func multiply(d time.Duration, f float64) time.Duration {
+	if x := float64(d) * f; x < 1<<52 && d < 1<<53 { // a float64 holds d
+		return time.Duration(x + 0.5)
+	}
+	return multiplyLong(d, f)
+}
+
+// multiplyLong is multiply where d or the result has more than 52 bits, or f is
+// +Inf: f is taken apart into m·2^-s, and d·m is worked out in 128 bits.
+func multiplyLong(d time.Duration, f float64) time.Duration {
+	if x := float64(d) * f; d < 1<<53 {
+		switch {
+		case d == 0:
+			return 0 // 0·Inf too
+		case x < 1<<63:
+			return time.Duration(x)
+		}
+		return math.MaxInt64
+	}
+	b := math.Float64bits(f)
+	m := b&(1<<52-1) | 1<<52
+	s := 1075 - int(b>>52)
+	switch {
+	case f >= 1<<10: // d >= 2^53; +Inf too
+		return math.MaxInt64
+	case s > 116: // d·m < 2^116, and so is a half; subnormal f too
+		return 0
+	}
+	hi, lo := bits.Mul64(uint64(d), m)
+	// Here 42 < s: add a half, shift right by s.
+	var carry uint64
+	if s <= 64 {
+		lo, carry = bits.Add64(lo, 1<<(s-1), 0)
+		hi += carry
+	} else {
+		hi += 1 << (s - 65)
+	}
+	if s < 64 {
+		if hi>>(s-1) != 0 { // the result has more than 63 bits
+			return math.MaxInt64
+		}
+		return time.Duration(hi<<(64-s) | lo>>s)
+	}
+	return time.Duration(hi >> (s - 64))
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -1,0 +1,50 @@
+package backoff
+
+import "strings"
+
+// nearest returns the name that word was most likely meant to be, "" if none is near.
+func nearest(word string, names []string) string {
+	best, least := "", len(word)/3+2
+	for _, name := range names {
+		if len(word)-len(name) >= least { // so is their distance then; spares a long word the work
+			continue
+		}
+		if d := distance(word, name); d < least && d < len(name) {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// distance is the number of letters to put in, take out, change or swap with
+// the next one that turns a into b (optimal string alignment).
+func distance(a, b string) int {
+	var before, last, row []int
+	for j := range len(b) + 1 {
+		last = append(last, j)
+	}
+	for i := 1; i <= len(a); i++ {
+		row = []int{i}
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			d := min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d = min(d, before[j-2]+1)
+			}
+			row = append(row, d)
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
+}
+
+// list writes names as "a, b and c".
+func list(names []string, and string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " " + and + " " + names[len(names)-1]
+}

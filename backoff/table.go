@@ -1,0 +1,50 @@
+package backoff
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+)
+
+// table holds a Table's delays, 8 bytes each. A string, because Backoffs are
+// compared with ==, which a slice would forbid and a pointer would answer wrongly.
+type table string
+
+// Table returns the Backoff whose n-th delay is the n-th of delays, n from 1,
+// and the last of them for ever after. It is the stateless table of Peter
+// Teichman, "Simple backoff" (Gopher Academy Advent 2014). The delays are
+// copied. Table panics if there is none, or one is negative.
+func Table(delays ...time.Duration) Backoff {
+	if len(delays) == 0 {
+		panic("backoff: Table: delays is empty, want at least one")
+	}
+	t := make([]byte, 0, 8*len(delays))
+	for i, d := range delays {
+		if d < 0 {
+			panic(fmt.Sprintf("backoff: Table: delays[%d] is %v, want >= 0", i, d))
+		}
+		t = binary.LittleEndian.AppendUint64(t, uint64(d))
+	}
+	return Backoff{kind: tabled, table: table(t)}
+}
+
+func (t table) len() int { return len(t) / 8 }
+
+// at is the n-th delay, or the last one.
+func (t table) at(n int) time.Duration {
+	i := 8 * (min(n, t.len()) - 1)
+	s := t[i : i+8]
+	return time.Duration(s[0]) | time.Duration(s[1])<<8 | time.Duration(s[2])<<16 | time.Duration(s[3])<<24 |
+		time.Duration(s[4])<<32 | time.Duration(s[5])<<40 | time.Duration(s[6])<<48 | time.Duration(s[7])<<56
+}
+
+// falls returns the place of the first delay that is less than the one before
+// it, counted from 1, or 0.
+func (t table) falls() int {
+	for n := 2; n <= t.len(); n++ {
+		if t.at(n) < t.at(n-1) {
+			return n
+		}
+	}
+	return 0
+}

@@ -1,0 +1,74 @@
+package backoff
+
+import (
+	"fmt"
+	"time"
+)
+
+// Tiled returns a Backoff whose delays tile the time line when a fleet of
+// operations fails together. With w(n) = min(curve(n)+plus, cap) an operation's
+// delays are
+//
+//	delay(1) = u·w(1)
+//	delay(n) = w(n-1) + u·(w(n) - w(n-1))
+//
+// for one u that it keeps. They sum to w(1) + … + w(n-1) + u·w(n), so the n-th
+// retries of the fleet fill the n-th tile, w(n) long, and the next wave begins
+// where this one ends: no gap, no pile-up, an even load within each wave. No
+// operation's delays ever shrink. Linear is the best curve for it: each wave
+// lasts one step longer than the last.
+//
+// It holds for what fails at one time, and as far as the attempts themselves
+// take no time. The u must be kept for the whole operation: a policy of package retry draws
+// it once, at the first failure, from a golden-ratio sequence that is common to
+// the process. Keyed fixes it for good: use that with Delay, which draws anew each time.
+// Where each process runs one operation the draws are simply random: there is
+// still no dead time by design, but the load is less even, and Keyed again gives
+// each its own place.
+//
+// "Visualization of backoff functions" asks for a curve like this one; no
+// source has it.
+//
+// Tiled panics where tiles would not fit: with a jitter, on a curve that falls
+// (a Table with a smaller delay after a larger one, an Exponential with factor
+// below 1), on a curve that is random by itself, and on a Func.
+func (b Backoff) Tiled() Backoff {
+	b.tiled = true
+	if why := b.tiledWrong(); why != "" {
+		panic("backoff: Tiled: " + why)
+	}
+	return b
+}
+
+// tiledWrong says why a tiled Backoff cannot be, "" if it can or is not tiled.
+func (b *Backoff) tiledWrong() string {
+	switch {
+	case !b.tiled:
+		return ""
+	case b.j != nil:
+		return "a tiled backoff takes no jitter: it spreads by itself"
+	case b.kind.ranged():
+		return curves[b.kind].name + " is random by itself: tiles need a curve that is not"
+	case b.kind == function:
+		return "a func may fall or be random: tiles need a curve that does neither"
+	case b.kind == exponential && b.x < 1:
+		return fmt.Sprintf("exponential with factor %v falls: tiles need a curve that never does", b.x)
+	case b.kind == tabled:
+		if n := b.table.falls(); n > 0 {
+			return fmt.Sprintf("table falls from %v to %v at entry %d: tiles need a curve that never does",
+				b.table.at(n-1), b.table.at(n), n)
+		}
+	}
+	return ""
+}
+
+// tile is the delay of a tiled Backoff, for n >= 1.
+func (b *Backoff) tile(n int, u float64) time.Duration {
+	w := min(add(b.curve(n), b.plus), b.cap())
+	if n == 1 {
+		return scale(w, u)
+	}
+	before := min(add(b.curve(n-1), b.plus), b.cap())
+	// max: that rounding never lets a nearly flat curve fall by a nanosecond is not proven.
+	return before + scale(max(0, w-before), u)
+}

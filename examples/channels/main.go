@@ -1,0 +1,130 @@
+// Channels reads a line feed over TCP with a pipeline of plain channels, and RetryChans brings it back when the
+// connection drops.
+//
+//	go run ./examples/channels
+//	go run ./examples/channels -addr 127.0.0.1:7000 -lines 100
+//
+// The feed's protocol is as simple as it gets: the client says the number of the line it wants first, the server sends
+// from there on.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "channels:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("channels", flag.ContinueOnError)
+	flags.SetOutput(out)
+	addr := flags.String("addr", "", "the feed; without one a feed that drops every third connection is started")
+	lines := flags.Int("lines", 1000, "how many lines to read")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil
+		}
+		return err
+	}
+	if *lines <= 0 {
+		return fmt.Errorf("-lines is %d, want at least 1", *lines)
+	}
+	if *addr == "" {
+		f, err := startFeed()
+		if err != nil {
+			return err
+		}
+		defer f.close()
+		*addr = f.addr()
+	}
+
+	retries := 0
+	policy := operators.ExpBackoff(jitter.Default, 10*time.Millisecond, 6, retry.ResetAfterItems(1),
+		retry.OnRetry(func(e retry.Event) {
+			retries++
+			fmt.Fprintf(out, "retry %d in %v: %v\n", retries, e.Delay.Round(time.Millisecond), e.Err)
+		}))
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	follower := follower{addr: *addr}
+	values, errs := operators.RetryChans(ctx, follower.follow, policy)
+	next := 1
+	for line := range values {
+		if want := "line " + strconv.Itoa(next); line != want {
+			return fmt.Errorf("got %q, want %q", line, want)
+		}
+		if next++; next > *lines {
+			cancel() // as any reader of channels does that has seen enough
+			for range values {
+			}
+			break
+		}
+	}
+	if err := <-errs; err != nil && next <= *lines {
+		return err
+	}
+	fmt.Fprintf(out, "%d lines in order, %d reconnects\n", next-1, retries)
+	return nil
+}
+
+// follower is a producer as they are: two channels, and a goroutine that heeds ctx. It knows nothing of retries, but
+// goes on after the last line it has handed over.
+type follower struct {
+	addr string
+	sent int // written by one attempt at a time
+}
+
+func (f *follower) follow(ctx context.Context) (<-chan string, <-chan error) {
+	lines, errs := make(chan string), make(chan error, 1)
+	go func() {
+		defer close(lines)
+		errs <- f.read(ctx, lines)
+	}()
+	return lines, errs
+}
+
+func (f *follower) read(ctx context.Context, lines chan<- string) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", f.addr)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	if _, err := fmt.Fprintf(conn, "%d\n", f.sent+1); err != nil {
+		return err
+	}
+	for in := bufio.NewReader(conn); ; {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return err // half a line is not delivered
+		}
+		select {
+		case lines <- strings.TrimSuffix(line, "\n"):
+			f.sent++
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestEveryLineArrivesOnce(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(t.Context(), nil, &out); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	if !regexp.MustCompile(`(?m)^1000 lines in order, 1[4-6] reconnects$`).Match(out.Bytes()) {
+		t.Errorf("got\n%s", &out)
+	}
+}
+
+func TestNobodyThere(t *testing.T) {
+	err := run(t.Context(), []string{"-addr", "127.0.0.1:1"}, new(bytes.Buffer))
+	if err == nil || !strings.Contains(err.Error(), "retries exhausted: 7 attempts") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := run(ctx, nil, new(bytes.Buffer)); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/tmaxmax/go-sse"
+
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// feed is the client of one server of server-sent events.
+type feed struct {
+	url    string
+	client *http.Client
+	lastID string // of the last event delivered: where the next attempt goes on
+}
+
+var errEnded = errors.New("the server ended the feed")
+
+// events is the whole client: it connects, goes on after the last event it has seen, and fails when the server falls
+// silent, ends the feed or drops it. It never reconnects: that is for RetryWhen.
+func (f *feed) events(silence time.Duration) stream.Stream[sse.Event] {
+	return stream.FromSeq2(f.connect).
+		Tap(func(e sse.Event) { f.lastID = e.LastEventID }).
+		Timeout(silence).
+		MustNotEnd(errEnded)
+}
+
+// connect makes one request and yields the events of its answer.
+func (f *feed) connect(ctx context.Context) iter.Seq2[sse.Event, error] {
+	return func(yield func(sse.Event, error) bool) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.url, nil)
+		if err != nil {
+			yield(sse.Event{}, retry.Permanent(err))
+			return
+		}
+		request.Header.Set("Accept", "text/event-stream")
+		if f.lastID != "" {
+			request.Header.Set("Last-Event-ID", f.lastID)
+		}
+		response, err := f.client.Do(request)
+		if err != nil {
+			yield(sse.Event{}, err)
+			return
+		}
+		defer response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			yield(sse.Event{}, refusal(response))
+			return
+		}
+		for e, err := range sse.Read(&wholeEvents{body: response.Body}, nil) {
+			if e.LastEventID == "" { // the parser starts without one
+				e.LastEventID = f.lastID
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// refusal makes an error of an answer that is not 200: one that says how long to wait, if the server does, and a
+// permanent one if asking again cannot help.
+func refusal(r *http.Response) error {
+	err := fmt.Errorf("the server answered %s", r.Status)
+	if after, ok := retryAfter(r.Header.Get("Retry-After")); ok {
+		return retry.RetryAfter(err, after)
+	}
+	switch {
+	case r.StatusCode >= 500, r.StatusCode == http.StatusTooManyRequests, r.StatusCode == http.StatusRequestTimeout:
+		return err
+	default:
+		return retry.Permanent(err)
+	}
+}
+
+func retryAfter(header string) (time.Duration, bool) {
+	if seconds, err := strconv.ParseUint(header, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second, true
+	}
+	at, err := http.ParseTime(header)
+	return time.Until(at), err == nil
+}
+
+// wholeEvents turns an end in the middle of an event into an error: the parser would deliver half an event.
+type wholeEvents struct {
+	body io.Reader
+	last [2]byte
+}
+
+func (w *wholeEvents) Read(p []byte) (int, error) {
+	n, err := w.body.Read(p)
+	for _, b := range p[:n] {
+		if b != '\r' {
+			w.last[0], w.last[1] = w.last[1], b
+		}
+	}
+	if err == io.EOF && w.last != [2]byte{} && w.last != [2]byte{'\n', '\n'} {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}

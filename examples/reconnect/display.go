@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// display shows the life of the client: a progress bar on a terminal, plain lines elsewhere.
+type display struct {
+	out     io.Writer
+	bar     *progressbar.ProgressBar // nil elsewhere
+	retries int
+	waited  time.Duration
+}
+
+func newDisplay(out io.Writer, n int) *display {
+	d := &display{out: out}
+	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		d.bar = progressbar.NewOptions(n, progressbar.OptionSetWriter(out), progressbar.OptionShowCount(),
+			progressbar.OptionSetDescription("events"), progressbar.OptionThrottle(50*time.Millisecond),
+			progressbar.OptionSetWidth(40), progressbar.OptionClearOnFinish())
+	}
+	return d
+}
+
+// retry tells of a retry; it is the policy's hook.
+func (d *display) retry(e retry.Event) {
+	d.retries++
+	d.waited += e.Delay
+	d.printf("retry %2d  attempt %d in a row, in %5dms: %v\n", d.retries, e.N, e.Delay.Milliseconds(), e.Err)
+}
+
+func (d *display) event(n int) {
+	if d.bar != nil {
+		_ = d.bar.Set(n)
+	} else if n%1000 == 0 {
+		d.printf("%d events\n", n)
+	}
+}
+
+func (d *display) summary(l ledger, took time.Duration) {
+	if d.bar != nil {
+		_ = d.bar.Finish()
+	}
+	d.printf("%d events, %d lost, %d doubled, %d reconnects, waited %v of %v\n", l.events, l.lost, l.doubled,
+		d.retries, d.waited.Round(time.Millisecond), took.Round(time.Millisecond))
+}
+
+func (d *display) printf(format string, args ...any) {
+	if d.bar != nil {
+		_ = d.bar.Clear()
+	}
+	fmt.Fprintf(d.out, format, args...)
+}

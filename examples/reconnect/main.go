@@ -1,0 +1,135 @@
+// Reconnect reads 10,000 server-sent events from a server that drops, refuses, cuts short and falls silent, and loses
+// none of them.
+//
+//	go run ./examples/reconnect
+//	go run ./examples/reconnect -policy "exponential base=100ms factor=2 cap=5s jitter=full"
+//	go run ./examples/reconnect -url https://example.org/events -n 100
+//
+// The client is a stream of events that knows nothing of retries, and a policy that knows nothing of events.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"strconv"
+	"time"
+
+	"github.com/tmaxmax/go-sse"
+
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "reconnect:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("reconnect", flag.ContinueOnError)
+	flags.SetOutput(out)
+	url := flags.String("url", "", "a server of server-sent events; without one a flaky server is started")
+	n := flags.Int("n", 10_000, "how many events to read")
+	silence := flags.Duration("silence", 500*time.Millisecond, "fail when the server says nothing for so long (30s with -url)")
+	text := flags.String("policy", "", "the retry policy, like \"exponential base=100ms factor=2 cap=5s jitter=full\"")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil
+		}
+		return err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return fmt.Errorf("%q: no arguments are taken, only flags", flags.Arg(0))
+	case *n <= 0:
+		return fmt.Errorf("-n is %d, want at least 1", *n)
+	case *silence <= 0:
+		return fmt.Errorf("-silence is %v, want more than 0", *silence)
+	}
+
+	show := newDisplay(out, *n)
+	policy := operators.ExpBackoff(jitter.Default, 50*time.Millisecond, 8, retry.ResetAfterItems(1), retry.OnRetry(show.retry))
+	if *text != "" {
+		var err error
+		if policy, err = retry.Parse(*text, retry.ResetAfterItems(1), retry.OnRetry(show.retry)); err != nil {
+			return fmt.Errorf("-policy: %w", err)
+		}
+	}
+
+	feed := feed{url: *url, client: &http.Client{}}
+	defer feed.client.CloseIdleConnections()
+	ledger := ledger{}
+	if *url == "" {
+		server, err := startFlaky(*n)
+		if err != nil {
+			return err
+		}
+		defer server.close()
+		feed.url, ledger.numbered = server.url(), true
+	} else if !given(flags, "silence") {
+		*silence = 30 * time.Second
+	}
+
+	show.printf("reading %d events from %s\n", *n, feed.url)
+	began := time.Now()
+	err := feed.events(*silence).
+		RetryWhen(policy).
+		Take(*n).
+		ForEach(ctx, func(e sse.Event) {
+			ledger.enter(e)
+			show.event(ledger.events)
+		})
+	show.summary(ledger, time.Since(began))
+	return errors.Join(err, ledger.check(*n))
+}
+
+func given(flags *flag.FlagSet, name string) (yes bool) {
+	flags.Visit(func(f *flag.Flag) { yes = yes || f.Name == name })
+	return yes
+}
+
+// ledger keeps account of the events that came out of the stream.
+type ledger struct {
+	events   int
+	numbered bool // the ids are 1, 2, 3 …, so that what is lost or doubled shows
+	last     int
+	lost     int
+	doubled  int
+	broken   int
+}
+
+func (l *ledger) enter(e sse.Event) {
+	l.events++
+	if !l.numbered {
+		return
+	}
+	id, err := strconv.Atoi(e.LastEventID)
+	switch {
+	case err != nil || e.Data != fmt.Sprintf(`{"n":%d}`, id):
+		l.broken++
+	case id <= l.last:
+		l.doubled++
+	default:
+		l.lost += id - l.last - 1
+		l.last = id
+	}
+}
+
+// check returns an error unless there are n events in order, each of them once and whole.
+func (l *ledger) check(n int) error {
+	if l.events != n || l.lost+l.doubled+l.broken > 0 {
+		return fmt.Errorf("%d events of %d: %d lost, %d doubled, %d broken", l.events, n, l.lost, l.doubled, l.broken)
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// flaky is a server of server-sent events that does everything a server should not. It serves the events 1 to total,
+// and after each few hundred of them it does the next of its faults.
+type flaky struct {
+	total   int
+	listen  string
+	mu      sync.Mutex
+	server  *http.Server
+	faults  []fault
+	closing bool
+	wait    sync.WaitGroup
+}
+
+// fault is what a connection ends with.
+type fault int
+
+const (
+	dropped   fault = iota // in the middle of an event
+	busy                   // 503 with Retry-After at the next request
+	ended                  // as if all was said
+	refusing               // the port is closed for a while
+	silent                 // the connection stays, nothing comes
+	truncated              // ends well, but in the middle of an event
+)
+
+// everyFault is the order in which the server fails, over and over.
+var everyFault = []fault{dropped, silent, ended, refusing, busy, truncated}
+
+func startFlaky(total int) (*flaky, error) {
+	f := &flaky{total: total, listen: "127.0.0.1:0", faults: everyFault}
+	return f, f.open()
+}
+
+func (f *flaky) url() string { return "http://" + f.listen + "/events" }
+
+// open listens on the port, the same one as before.
+func (f *flaky) open() error {
+	l, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return fmt.Errorf("starting the server: %w", err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.listen = l.Addr().String()
+	f.server = &http.Server{Handler: http.HandlerFunc(f.serve), ErrorLog: log.New(io.Discard, "", 0)}
+	server := f.server
+	f.wait.Go(func() { _ = server.Serve(l) })
+	return nil
+}
+
+// close ends the server for good.
+func (f *flaky) close() {
+	f.mu.Lock()
+	f.closing = true
+	server := f.server
+	f.mu.Unlock()
+	_ = server.Close()
+	f.wait.Wait()
+}
+
+// refuse closes the port and opens it again after a while.
+func (f *flaky) refuse(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	server := f.server
+	f.wait.Go(func() {
+		_ = server.Close()
+		time.Sleep(d)
+		f.mu.Lock()
+		closing := f.closing
+		f.mu.Unlock()
+		if !closing {
+			_ = f.open()
+		}
+	})
+}
+
+func (f *flaky) nextFault() fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	next := f.faults[0]
+	f.faults = append(f.faults[1:len(f.faults):len(f.faults)], next)
+	return next
+}
+
+func (f *flaky) serve(w http.ResponseWriter, r *http.Request) {
+	last, err := strconv.Atoi(r.Header.Get("Last-Event-ID"))
+	if err != nil {
+		last = 0
+	}
+	fault := f.nextFault()
+	if fault == busy {
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "try again later", http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	flush := http.NewResponseController(w).Flush
+	until := min(last+300+last%7*100, f.total)
+	for n := last + 1; n <= until; n++ {
+		fmt.Fprintf(w, "id: %d\ndata: {\"n\":%[1]d}\n\n", n)
+		if n%50 == 0 {
+			_ = flush()
+		}
+	}
+	_ = flush()
+	if until == f.total {
+		return
+	}
+	switch fault {
+	case dropped:
+		fmt.Fprintf(w, "id: %d\ndata: {\"n\":", until+1)
+		_ = flush()
+		panic(http.ErrAbortHandler)
+	case truncated:
+		fmt.Fprintf(w, "id: %d\ndata: {\"n\":", until+1)
+	case silent:
+		<-r.Context().Done()
+	case refusing:
+		f.refuse(300 * time.Millisecond)
+		<-r.Context().Done()
+	}
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+)
+
+// collector stores lines and says of each that it has it. It dies after some lines, now before it stores one, now
+// before it says so, and comes back a little later.
+type collector struct {
+	addr string
+	dead time.Duration
+	back func() // called when it is back
+
+	mu       sync.Mutex
+	listener net.Listener
+	stored   []string
+	heard    int
+	closed   bool
+	wait     sync.WaitGroup
+}
+
+func startCollector(dead time.Duration, back func()) (*collector, error) {
+	c := &collector{addr: "127.0.0.1:0", dead: dead, back: back}
+	return c, c.open()
+}
+
+func (c *collector) open() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil
+	}
+	l, err := net.Listen("tcp", c.addr)
+	if err != nil {
+		return fmt.Errorf("starting the collector: %w", err)
+	}
+	c.addr, c.listener = l.Addr().String(), l
+	c.wait.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.wait.Go(func() { c.collect(conn) })
+		}
+	})
+	return nil
+}
+
+func (c *collector) close() []string {
+	c.mu.Lock()
+	c.closed = true
+	c.listener.Close()
+	c.mu.Unlock()
+	c.wait.Wait()
+	return c.stored
+}
+
+func (c *collector) collect(conn net.Conn) {
+	defer conn.Close()
+	for in := bufio.NewReader(conn); ; {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return
+		}
+		line = strings.TrimSuffix(line, "\n")
+		if c.store(line) {
+			c.die()
+			return
+		}
+		if _, err := fmt.Fprintf(conn, "have %s\n", line); err != nil {
+			return
+		}
+	}
+}
+
+// store stores the line, and reports whether the collector dies of it.
+func (c *collector) store(line string) (dies bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.heard++
+	if c.heard%200 == 0 {
+		return true // before it is stored
+	}
+	// A line that comes again was stored, but the shipper did not hear of it.
+	if n := len(c.stored); n == 0 || c.stored[n-1] != line {
+		c.stored = append(c.stored, line)
+	}
+	return c.heard%150 == 0
+}
+
+func (c *collector) die() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.listener.Close()
+	c.wait.Go(func() {
+		time.Sleep(c.dead)
+		if err := c.open(); err == nil {
+			c.back()
+		}
+	})
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestNoLineIsLostInEitherStyle(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(t.Context(), nil, &out); err != nil {
+		t.Fatal(err)
+	}
+	// It dies at every 150th and 200th line it hears.
+	want := "loop      1000 lines shipped, none lost, over 11 connections\n" +
+		"attempts  1000 lines shipped, none lost, over 11 connections\n"
+	if out.String() != want {
+		t.Errorf("got\n%swant\n%s", &out, want)
+	}
+}
+
+func TestStopping(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	nobody := shipper{addr: "127.0.0.1:1", lines: []string{"line 1"}}
+	if err := nobody.shipLoop(ctx.Done(), nil); err == nil || !strings.Contains(err.Error(), "1 lines to ship") {
+		t.Errorf("loop: got %v", err)
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	err := nobody.shipAttempts(ctx, retry.New(backoff.Default))
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("attempts: got %v", err)
+	}
+}
+
+func TestWrongArguments(t *testing.T) {
+	for _, args := range [][]string{{"-lines", "0"}, {"-style", "fancy"}} {
+		if err := run(t.Context(), args, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), args[0]) {
+			t.Errorf("%q: got %v", args, err)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// shipper ships its lines to the collector, in order. A line is forgotten when the collector has said that it has it.
+type shipper struct {
+	addr        string
+	lines       []string
+	connections int
+}
+
+// shipLoop keeps a connection to the collector until all is shipped. The function looks like what it does: the backoff
+// keeps no state, the loop does.
+func (s *shipper) shipLoop(done, reset <-chan struct{}) error {
+	for attempt := 0; ; attempt++ {
+		select {
+		case <-done:
+			return fmt.Errorf("stopped with %d lines to ship", len(s.lines))
+		case <-reset:
+			attempt = 0
+		case <-time.After(backoff.Default.Delay(attempt)):
+		}
+		conn, err := net.Dial("tcp", s.addr)
+		if err != nil {
+			continue
+		}
+		attempt = 0
+		if s.ship(conn) == nil {
+			return nil
+		}
+	}
+}
+
+// shipAttempts does the same, with a policy in place of the arithmetic. It gives up when its policy does, it never
+// sleeps past ctx's deadline, and its error says why.
+func (s *shipper) shipAttempts(ctx context.Context, policy retry.Policy) error {
+	for a, err := range policy.Attempts(ctx) {
+		if err != nil {
+			return fmt.Errorf("stopped with %d lines to ship: %w", len(s.lines), err)
+		}
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.addr)
+		if err != nil {
+			a.Fail(err)
+			continue
+		}
+		a.Reset()
+		a.Fail(s.ship(conn))
+	}
+	return nil
+}
+
+var errWrongAnswer = errors.New("the collector does not speak our protocol")
+
+// ship sends line after line over one connection, and waits for the collector to have each.
+func (s *shipper) ship(conn net.Conn) error {
+	defer conn.Close()
+	s.connections++
+	in := bufio.NewReader(conn)
+	for len(s.lines) > 0 {
+		if _, err := fmt.Fprintf(conn, "%s\n", s.lines[0]); err != nil {
+			return err
+		}
+		answer, err := in.ReadString('\n')
+		if err != nil {
+			return err
+		}
+		if answer != "have "+s.lines[0]+"\n" {
+			return fmt.Errorf("%w: %q", errWrongAnswer, answer)
+		}
+		s.lines = s.lines[1:]
+	}
+	return nil
+}

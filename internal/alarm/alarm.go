@@ -1,0 +1,105 @@
+// Package alarm is the one place where the library waits: a reusable alarm on the system's clock or an injected one.
+package alarm
+
+import (
+	"context"
+	"time"
+)
+
+// Clock is what an Alarm needs of a clock; S is what its AfterFunc returns.
+type Clock[S Stopper] interface {
+	Now() time.Time
+	AfterFunc(d time.Duration, f func()) S
+}
+
+// Stopper stops what AfterFunc armed.
+type Stopper interface{ Stop() bool }
+
+// System marks the clock that is the system's own: an Alarm on it uses a time.Timer.
+type System interface{ SystemClock() }
+
+// Alarm is one wait at a time on one clock, any number of times. It belongs to one goroutine.
+//
+// On the system's clock all its waits reuse one time.Timer, and a wait of 0 uses none. On an injected clock each wait
+// has a channel of its own, so that a callback that comes late, or twice, or after Stop, reaches nobody.
+type Alarm[S Stopper] struct {
+	clock   Clock[S]
+	system  bool
+	timer   *time.Timer
+	pending S
+	armed   bool
+	fired   <-chan time.Time
+}
+
+// New returns an alarm on the clock that is not set. It allocates nothing before the first Set.
+func New[S Stopper](clock Clock[S]) Alarm[S] {
+	_, system := clock.(System)
+	return Alarm[S]{clock: clock, system: system}
+}
+
+// Now returns the time of the alarm's clock.
+func (a *Alarm[S]) Now() time.Time { return a.clock.Now() }
+
+// Set has the alarm go off once after d, at once for d ≤ 0, and forgets what was set before. Arming the clock is the
+// last thing it does.
+func (a *Alarm[S]) Set(d time.Duration) {
+	a.Stop()
+	switch {
+	case d <= 0:
+		now := make(chan time.Time)
+		close(now)
+		a.fired = now
+	case !a.system:
+		fired := make(chan time.Time, 1)
+		a.fired, a.armed = fired, true
+		a.pending = a.clock.AfterFunc(d, func() {
+			select {
+			case fired <- time.Time{}:
+			default: // some mocks fire a timer twice
+			}
+		})
+	case a.timer == nil:
+		a.timer = time.NewTimer(d)
+		a.fired = a.timer.C
+	default:
+		a.fired = a.timer.C
+		a.timer.Reset(d)
+	}
+}
+
+// C returns the channel that is ready when what was last set has gone off, nil when nothing is set: it can stand in a
+// select. The value received means nothing; a second receive may block or not.
+func (a *Alarm[S]) C() <-chan time.Time { return a.fired }
+
+// Stop unsets the alarm: C is nil afterwards. An alarm that is no longer needed must be stopped.
+func (a *Alarm[S]) Stop() {
+	if a.fired == nil {
+		return
+	}
+	a.fired = nil
+	if a.armed {
+		a.armed = false
+		a.pending.Stop() // what it answers is of no use: the old channel is forgotten
+		var none S
+		a.pending = none
+	}
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+}
+
+// Wait returns nil when d has passed, or context.Cause(ctx) when ctx ends first - also when both have.
+func (a *Alarm[S]) Wait(ctx context.Context, d time.Duration) error {
+	if d > 0 {
+		a.Set(d)
+		select {
+		case <-a.fired:
+		case <-ctx.Done():
+		}
+		a.Stop()
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}

@@ -1,0 +1,294 @@
+package alarm_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/retrywhen/retrywhen/internal/alarm"
+)
+
+const ms = time.Millisecond
+
+// system is the system's clock with the mark that package stream gives it.
+type system struct{}
+
+func (system) Now() time.Time { return time.Now() }
+func (system) AfterFunc(time.Duration, func()) *time.Timer {
+	panic("the system's clock is not asked for callbacks")
+}
+func (system) SystemClock() {}
+
+// fake is an injected clock that only keeps what it is told; its timers go off when the test says so.
+type fake struct{ timers []*fakeTimer }
+
+type fakeTimer struct {
+	d       time.Duration
+	fire    func()
+	stopped bool
+}
+
+func (f *fake) Now() time.Time { return time.Unix(1000, 0) }
+
+func (f *fake) AfterFunc(d time.Duration, callback func()) *fakeTimer {
+	t := &fakeTimer{d: d, fire: callback}
+	f.timers = append(f.timers, t)
+	return t
+}
+
+func (t *fakeTimer) Stop() bool { t.stopped = true; return false } // what it answers is wrong, on purpose
+
+// unstopped counts the timers that nobody has stopped.
+func (f *fake) unstopped() (n int) {
+	for _, t := range f.timers {
+		if !t.stopped {
+			n++
+		}
+	}
+	return n
+}
+
+func ready(c <-chan time.Time) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+func TestSystem_ExactTimesOnOneTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := alarm.New[*time.Timer](system{})
+		start := time.Now()
+		var at []time.Duration
+		for _, d := range []time.Duration{3 * ms, 0, 5 * ms, -ms, 1} {
+			a.Set(d)
+			<-a.C()
+			at = append(at, time.Since(start))
+		}
+		if want := []time.Duration{3 * ms, 3 * ms, 8 * ms, 8 * ms, 8*ms + 1}; !slices.Equal(at, want) {
+			t.Errorf("went off at %v, want %v", at, want)
+		}
+		a.Stop()
+	})
+}
+
+func TestSystem_SetForgetsWhatWasSetBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := alarm.New[*time.Timer](system{})
+		start := time.Now()
+		a.Set(3 * ms)
+		time.Sleep(2 * ms)
+		a.Set(3 * ms) // before it went off
+		<-a.C()
+		if d := time.Since(start); d != 5*ms {
+			t.Errorf("went off at %v, want 5ms", d)
+		}
+		a.Set(3 * ms)
+		time.Sleep(4 * ms) // it has gone off, and nobody has received it
+		a.Set(3 * ms)
+		if ready(a.C()) {
+			t.Error("the alarm that was forgotten is received")
+		}
+		<-a.C()
+		if d := time.Since(start); d != 12*ms {
+			t.Errorf("went off at %v, want 12ms", d)
+		}
+	})
+}
+
+func TestStop_LeavesNothingToReceive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := alarm.New[*time.Timer](system{})
+		if a.C() != nil {
+			t.Error("C before the first Set is not nil")
+		}
+		a.Stop() // no effect
+		a.Set(ms)
+		time.Sleep(2 * ms)
+		a.Stop()
+		if a.C() != nil {
+			t.Error("C after Stop is not nil")
+		}
+		a.Set(ms)
+		if ready(a.C()) {
+			t.Error("the stopped alarm is received after the next Set")
+		}
+		a.Stop()
+		a.Stop()
+	})
+}
+
+func TestInjected_WhatCallsBackLateOrTwiceReachesNobody(t *testing.T) {
+	c := &fake{}
+	a := alarm.New[*fakeTimer](c)
+	a.Set(3 * ms)
+	a.Set(5 * ms)
+	c.timers[0].fire() // late: it was replaced
+	if ready(a.C()) {
+		t.Error("the replaced alarm is received")
+	}
+	c.timers[1].fire()
+	c.timers[1].fire() // twice
+	if !ready(a.C()) {
+		t.Error("the alarm did not go off")
+	}
+	a.Set(7 * ms)
+	c.timers[1].fire() // a third time
+	if ready(a.C()) {
+		t.Error("the one before is received")
+	}
+	a.Stop()
+	c.timers[2].fire() // after Stop
+	if a.C() != nil {
+		t.Error("C after Stop is not nil")
+	}
+	if n := c.unstopped(); n != 0 {
+		t.Errorf("%d timers were not stopped", n)
+	}
+}
+
+func TestInjected_NoCallbackForWaitsOfNothing(t *testing.T) {
+	c := &fake{}
+	a := alarm.New[*fakeTimer](c)
+	for _, d := range []time.Duration{0, -1, -time.Hour} {
+		a.Set(d)
+		if !ready(a.C()) {
+			t.Errorf("Set(%v) does not go off at once", d)
+		}
+		if err := a.Wait(t.Context(), d); err != nil {
+			t.Errorf("Wait(%v): %v", d, err)
+		}
+	}
+	if len(c.timers) != 0 {
+		t.Errorf("%d timers were armed", len(c.timers))
+	}
+}
+
+func TestInjected_ACallbackInsideAfterFunc(t *testing.T) {
+	a := alarm.New[*fakeTimer](hasty{})
+	a.Set(ms)
+	if !ready(a.C()) {
+		t.Error("the alarm did not go off")
+	}
+}
+
+// hasty calls back before AfterFunc returns.
+type hasty struct{}
+
+func (hasty) Now() time.Time { return time.Time{} }
+func (hasty) AfterFunc(_ time.Duration, f func()) *fakeTimer {
+	f()
+	return &fakeTimer{}
+}
+
+func TestNow_IsTheClocks(t *testing.T) {
+	c := &fake{}
+	a := alarm.New[*fakeTimer](c)
+	if !a.Now().Equal(c.Now()) {
+		t.Error("another time than the clock's")
+	}
+}
+
+func TestWait(t *testing.T) {
+	cause := errors.New("cause")
+	for name, test := range map[string]struct {
+		wait, cancel time.Duration // cancel 0: before
+		at           time.Duration
+		want         error
+	}{
+		"passes":                          {wait: 3 * ms, cancel: 9 * ms, at: 3 * ms},
+		"passes at once":                  {wait: 0, cancel: 9 * ms, at: 0},
+		"cancelled":                       {wait: 9 * ms, cancel: 3 * ms, at: 3 * ms, want: cause},
+		"cancelled before":                {wait: 9 * ms, at: 0, want: cause},
+		"cancelled before, nothing to do": {wait: 0, at: 0, want: cause},
+		"both at one instant":             {wait: 3 * ms, cancel: 3 * ms, at: 3 * ms, want: errAny},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				if test.cancel == 0 {
+					cancel(cause)
+				}
+				time.AfterFunc(test.cancel, func() { cancel(cause) })
+				a := alarm.New[*time.Timer](system{})
+				start := time.Now()
+				err := a.Wait(ctx, test.wait)
+				if at := time.Since(start); at != test.at || err != test.want && test.want != errAny {
+					t.Errorf("after %v: %v, want %v after %v", at, err, test.want, test.at)
+				}
+				if a.C() != nil {
+					t.Error("an alarm is set after Wait")
+				}
+				time.Sleep(time.Second)
+			})
+		})
+	}
+}
+
+var errAny = errors.New("any")
+
+func TestWait_ACancelledWaitStopsItsTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &fake{}
+		a := alarm.New[*fakeTimer](c)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(ms, cancel)
+		if err := a.Wait(ctx, time.Hour); err != context.Canceled {
+			t.Errorf("%v, want context.Canceled", err)
+		}
+		if len(c.timers) != 1 || c.unstopped() != 0 {
+			t.Errorf("%d of %d timers were not stopped", c.unstopped(), len(c.timers))
+		}
+	})
+}
+
+func TestWait_OnAMock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mock := clock.NewMock()
+		a := alarm.New[*clock.Timer](mock)
+		var at []time.Duration
+		start := mock.Now()
+		go func() {
+			for _, d := range []time.Duration{3 * ms, 0, 2 * ms} {
+				if err := a.Wait(t.Context(), d); err != nil {
+					t.Error(err)
+				}
+				at = append(at, a.Now().Sub(start))
+			}
+		}()
+		for range 6 {
+			synctest.Wait()
+			mock.Add(ms)
+		}
+		synctest.Wait()
+		if want := []time.Duration{3 * ms, 3 * ms, 5 * ms}; !slices.Equal(at, want) {
+			t.Errorf("passed at %v, want %v", at, want)
+		}
+	})
+}
+
+// BenchmarkWait: the cost of a wait that was not worth waiting for, and of setting an alarm for each of many values.
+func BenchmarkWait(b *testing.B) {
+	b.Run("nothing to wait for", func(b *testing.B) {
+		b.ReportAllocs()
+		a := alarm.New[*time.Timer](system{})
+		for b.Loop() {
+			_ = a.Wait(b.Context(), 0)
+		}
+	})
+	b.Run("set and stop", func(b *testing.B) {
+		b.ReportAllocs()
+		a := alarm.New[*time.Timer](system{})
+		for b.Loop() {
+			a.Set(time.Hour)
+			a.Stop()
+		}
+	})
+}

@@ -1,0 +1,27 @@
+// Package permanent marks errors that no retry can help.
+package permanent
+
+import "errors"
+
+// Mark returns err with the mark, nil for nil.
+func Mark(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &marked{err}
+}
+
+// Strip reports whether err bears the mark anywhere in its chain, and returns what a caller is to see of it: err
+// without a mark at its top.
+func Strip(err error) (error, bool) {
+	if m, ok := err.(*marked); ok {
+		return m.err, true
+	}
+	_, ok := errors.AsType[*marked](err)
+	return err, ok
+}
+
+type marked struct{ err error }
+
+func (m *marked) Error() string { return m.err.Error() }
+func (m *marked) Unwrap() error { return m.err }

@@ -1,0 +1,40 @@
+package relay
+
+import "runtime"
+
+// Outcome is how a function ended on a goroutine of its own: it has returned, panicked, or called runtime.Goexit. The
+// zero Outcome is a return. One goroutine writes it and others read it afterwards.
+type Outcome struct {
+	panic  *Panic
+	exited bool
+}
+
+// Of calls f and notes how it ended. A panic of f ends here, a runtime.Goexit goes on.
+func (o *Outcome) Of(f func()) {
+	returned := false
+	defer o.conclude(&returned)
+	f()
+	returned = true
+}
+
+// Raise does on this goroutine what ended the function on the other one, if that was no return: it panics with a
+// *Panic, or calls runtime.Goexit.
+func (o *Outcome) Raise() {
+	switch {
+	case o.panic != nil:
+		panic(o.panic)
+	case o.exited:
+		runtime.Goexit()
+	}
+}
+
+// conclude is deferred around the function.
+func (o *Outcome) conclude(returned *bool) {
+	if !*returned {
+		if v := recover(); v != nil {
+			o.panic = newPanic(v)
+		} else {
+			o.exited = true
+		}
+	}
+}

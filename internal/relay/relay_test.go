@@ -1,0 +1,393 @@
+package relay_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/retrywhen/retrywhen/internal/relay"
+)
+
+var (
+	errBoom  = errors.New("boom")
+	errCause = errors.New("cause")
+)
+
+type source = func(ctx context.Context, yield func(int) bool) error
+
+// count yields 1, 2, 3 … for ever.
+func count(_ context.Context, yield func(int) bool) error {
+	for i := 1; yield(i); i++ {
+	}
+	return nil
+}
+
+// waiting yields nothing and lasts as long as its context; it notes its end in done.
+func waiting(done *bool) source {
+	return func(ctx context.Context, _ func(int) bool) error {
+		defer func() { *done = true }()
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+}
+
+// merge is the loop of the package comment.
+func merge(ctx context.Context, sources []source, yield func(int) bool) error {
+	return relay.Run(ctx, func(scope *relay.Scope) error {
+		in := relay.NewInlet[int](scope)
+		for _, s := range sources {
+			in.Start(s)
+		}
+		for open := len(sources); open > 0; {
+			event, err := in.Next()
+			if err != nil {
+				return err
+			}
+			if ended, err := event.Ended(); err != nil {
+				return err
+			} else if ended {
+				open--
+				continue
+			}
+			if !yield(event.Value) {
+				return nil
+			}
+			event.Source.Resume()
+		}
+		return scope.Err()
+	})
+}
+
+func bubble(t *testing.T, name string, f func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+}
+
+// recovered returns what f panics with.
+func recovered(f func()) (v any) {
+	defer func() { v = recover() }()
+	f()
+	return nil
+}
+
+func TestInlet(t *testing.T) {
+	bubble(t, "hands over all values and ends well", func(t *testing.T) {
+		var got []int
+		three := func(_ context.Context, yield func(int) bool) error {
+			for i := range 3 {
+				yield(i)
+			}
+			return nil
+		}
+		err := merge(t.Context(), []source{three, three}, func(v int) bool { got = append(got, v); return true })
+		slices.Sort(got)
+		if want := []int{0, 0, 1, 1, 2, 2}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("got %v, %v, want %v, nil", got, err, want)
+		}
+	})
+	bubble(t, "a source stays in its yield until resumed", func(t *testing.T) {
+		var made int
+		var seen []int
+		src := func(_ context.Context, yield func(int) bool) error {
+			for made = 1; yield(made); made++ {
+			}
+			return nil
+		}
+		err := merge(t.Context(), []source{src}, func(v int) bool {
+			time.Sleep(time.Second) // all else comes to rest
+			seen = append(seen, made)
+			return v < 3
+		})
+		if want := []int{1, 2, 3}; err != nil || !slices.Equal(seen, want) {
+			t.Errorf("while each value was in hand %v were made, want %v; error %v", seen, want, err)
+		}
+	})
+	bubble(t, "an error ends it and cancels the others", func(t *testing.T) {
+		var done bool
+		failing := func(context.Context, func(int) bool) error { return errBoom }
+		err := merge(t.Context(), []source{waiting(&done), failing}, func(int) bool { return true })
+		if err != errBoom || !done {
+			t.Errorf("got %v, want boom; the other has returned: %v", err, done)
+		}
+	})
+	bubble(t, "the end of the context ends it, with the cause", func(t *testing.T) {
+		var done bool
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(errCause) })
+		err := merge(ctx, []source{waiting(&done)}, func(int) bool { return true })
+		if err != errCause || !done {
+			t.Errorf("got %v, want the cause; the source has returned: %v", err, done)
+		}
+	})
+	bubble(t, "a value that comes after the cancel is not taken", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		var got []int
+		err := merge(ctx, []source{count, count}, func(v int) bool {
+			got = append(got, v)
+			if len(got) == 3 {
+				cancel(errCause)
+			}
+			return true
+		})
+		if err != errCause || len(got) != 3 {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+	bubble(t, "yield returns false for good once it has", func(t *testing.T) {
+		var answers []bool
+		src := func(_ context.Context, yield func(int) bool) error {
+			for i := range 3 {
+				answers = append(answers, yield(i))
+			}
+			return errBoom
+		}
+		err := merge(t.Context(), []source{src}, func(int) bool { return false })
+		if want := []bool{false, false, false}; err != nil || !slices.Equal(answers, want) {
+			t.Errorf("answers %v, want %v; error %v", answers, want, err)
+		}
+	})
+	bubble(t, "a value in hand stays the consumer's when the context ends", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		returned := false
+		src := func(_ context.Context, yield func(int) bool) error {
+			yield(1)
+			returned = true
+			return nil
+		}
+		err := merge(ctx, []source{src}, func(int) bool {
+			cancel()
+			time.Sleep(time.Second)
+			if returned {
+				t.Error("yield has returned while the consumer had the value in hand")
+			}
+			return true
+		})
+		if err != context.Canceled || !returned {
+			t.Errorf("got %v; the source has returned: %v", err, returned)
+		}
+	})
+}
+
+func TestStop(t *testing.T) {
+	bubble(t, "cancels with the cause and waits", func(t *testing.T) {
+		var seen error
+		err := relay.Run(t.Context(), func(scope *relay.Scope) error {
+			in := relay.NewInlet[int](scope)
+			s := in.Start(func(ctx context.Context, _ func(int) bool) error {
+				<-ctx.Done()
+				time.Sleep(time.Second)
+				seen = context.Cause(ctx)
+				return errBoom
+			})
+			s.Stop(errCause)
+			if seen != errCause {
+				t.Errorf("the source's cause is %v after Stop, want %v", seen, errCause)
+			}
+			s.Stop(nil) // has no effect
+			return s.Err()
+		})
+		if err != errBoom {
+			t.Errorf("Err is %v, want boom", err)
+		}
+	})
+	bubble(t, "frees a source in its yield, taken or not, and the others go on", func(t *testing.T) {
+		err := relay.Run(t.Context(), func(scope *relay.Scope) error {
+			in := relay.NewInlet[int](scope)
+			first := in.Start(count)
+			<-in.C()
+			first.Stop(nil)
+			second := in.Start(count)
+			synctest.Wait()
+			second.Stop(nil)
+			third := in.Start(count)
+			for want := 1; want < 4; want++ {
+				event := <-in.C()
+				if over, _ := event.Ended(); over || event.Source != third || event.Value != want {
+					t.Fatalf("got %v, want %d of the third", event, want)
+				}
+				third.Resume()
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	bubble(t, "leaves alone what has ended", func(t *testing.T) {
+		_ = relay.Run(t.Context(), func(scope *relay.Scope) error {
+			in := relay.NewInlet[int](scope)
+			in.Start(func(context.Context, func(int) bool) error { return errBoom })
+			event := <-in.C()
+			if over, err := event.Ended(); !over || err != errBoom {
+				t.Errorf("Ended: %v, %v", over, err)
+			}
+			event.Source.Stop(nil)
+			return nil
+		})
+	})
+	bubble(t, "any number of sources that come and go", func(t *testing.T) {
+		_ = relay.Run(t.Context(), func(scope *relay.Scope) error {
+			in := relay.NewInlet[int](scope)
+			var running []*relay.Source[int]
+			for i := range 50 {
+				running = append(running, in.Start(count))
+				if i%3 == 2 {
+					running[i/3].Stop(nil)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+func TestBuffered(t *testing.T) {
+	for _, n := range []int{1, 3} {
+		bubble(t, fmt.Sprintf("%d values ahead", n), func(t *testing.T) {
+			var made int
+			var ahead []int
+			_ = relay.Run(t.Context(), func(scope *relay.Scope) error {
+				in := relay.NewBuffered[int](scope, n)
+				in.Start(func(_ context.Context, yield func(int) bool) error {
+					for made = 1; yield(made); made++ {
+					}
+					return nil
+				})
+				for v := 1; v < 5; v++ {
+					event, _ := in.Next()
+					synctest.Wait()
+					ahead = append(ahead, made-event.Value)
+					event.Source.Resume()
+				}
+				return nil
+			})
+			if want := slices.Repeat([]int{n}, 4); !slices.Equal(ahead, want) {
+				t.Errorf("the source was ahead by %v, want %v", ahead, want)
+			}
+		})
+	}
+	bubble(t, "the end comes after the values", func(t *testing.T) {
+		_ = relay.Run(t.Context(), func(scope *relay.Scope) error {
+			in := relay.NewBuffered[int](scope, 10)
+			in.Start(func(_ context.Context, yield func(int) bool) error {
+				yield(1)
+				yield(2)
+				return errBoom
+			})
+			synctest.Wait()
+			for want := 1; want < 3; want++ {
+				if event := <-in.C(); event.Value != want {
+					t.Errorf("got %d, want %d", event.Value, want)
+				}
+			}
+			event := <-in.C()
+			if over, err := event.Ended(); !over || err != errBoom {
+				t.Errorf("Ended: %v, %v", over, err)
+			}
+			return nil
+		})
+	})
+}
+
+func TestPanics(t *testing.T) {
+	bubble(t, "of a source are raised on the consumer's goroutine, with their stack", func(t *testing.T) {
+		var done bool
+		v := recovered(func() {
+			_ = merge(t.Context(), []source{waiting(&done), explode}, func(int) bool { return true })
+		})
+		p, ok := v.(*relay.Panic)
+		if !ok || p.Value != errBoom || !errors.Is(p, errBoom) {
+			t.Fatalf("panicked with %v, want a *Panic with boom", v)
+		}
+		if !strings.HasPrefix(p.Error(), "boom\n") || !strings.Contains(p.Error(), "relay_test.explode") {
+			t.Errorf("the text does not tell where it comes from: %s", p)
+		}
+		if !done {
+			t.Error("the other source has not returned")
+		}
+	})
+	bubble(t, "that pass through two relays keep the first stack", func(t *testing.T) {
+		nested := func(ctx context.Context, yield func(int) bool) error {
+			return merge(ctx, []source{explode}, yield)
+		}
+		v := recovered(func() { _ = merge(t.Context(), []source{nested}, func(int) bool { return true }) })
+		if p := v.(*relay.Panic); p.Value != errBoom || strings.Count(p.Error(), "boom") != 1 {
+			t.Errorf("panicked with %v", p)
+		}
+	})
+	bubble(t, "of a source that is being stopped are raised by Run", func(t *testing.T) {
+		late := func(ctx context.Context, _ func(int) bool) error {
+			<-ctx.Done()
+			panic("late")
+		}
+		v := recovered(func() { _ = merge(t.Context(), []source{late, count}, func(int) bool { return false }) })
+		if p, ok := v.(*relay.Panic); !ok || p.Value != "late" {
+			t.Errorf("panicked with %v, want late", v)
+		}
+	})
+	bubble(t, "of a source that is being stopped are raised by Stop", func(t *testing.T) {
+		v := recovered(func() {
+			_ = relay.Run(t.Context(), func(scope *relay.Scope) error {
+				relay.NewInlet[int](scope).Start(func(ctx context.Context, _ func(int) bool) error {
+					<-ctx.Done()
+					panic("late")
+				}).Stop(nil)
+				return nil
+			})
+		})
+		if p, ok := v.(*relay.Panic); !ok || p.Value != "late" {
+			t.Errorf("panicked with %v, want late", v)
+		}
+	})
+	bubble(t, "of the consumer pass through, whatever its sources do", func(t *testing.T) {
+		var done bool
+		late := func(ctx context.Context, _ func(int) bool) error {
+			<-ctx.Done()
+			panic("late")
+		}
+		v := recovered(func() {
+			_ = merge(t.Context(), []source{waiting(&done), late, count}, func(int) bool { panic("mine") })
+		})
+		if v != "mine" || !done {
+			t.Errorf("panicked with %v, want mine; the source has returned: %v", v, done)
+		}
+	})
+}
+
+func explode(context.Context, func(int) bool) error { panic(errBoom) }
+
+func TestGoexit(t *testing.T) {
+	// exits reports whether f called runtime.Goexit.
+	exits := func(f func()) (yes bool) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			yes = true
+			f()
+			yes = false
+		}()
+		<-done
+		return yes
+	}
+	bubble(t, "of a source is called on the consumer's goroutine", func(t *testing.T) {
+		var done bool
+		exit := func(context.Context, func(int) bool) error { runtime.Goexit(); return nil }
+		if !exits(func() {
+			_ = merge(t.Context(), []source{waiting(&done), exit}, func(int) bool { return true })
+		}) || !done {
+			t.Errorf("no Goexit; the other source has returned: %v", done)
+		}
+	})
+	bubble(t, "of the consumer stops the sources", func(t *testing.T) {
+		var done bool
+		if !exits(func() {
+			_ = merge(t.Context(), []source{waiting(&done), count}, func(int) bool { runtime.Goexit(); return true })
+		}) || !done {
+			t.Errorf("no Goexit; the source has returned: %v", done)
+		}
+	})
+}

@@ -1,0 +1,107 @@
+package retrywhen_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/retrywhen/retrywhen"
+
+// layers is what each package may import of this module. A package that is not here fails the test.
+var layers = map[string][]string{
+	"":                   {},
+	"jitter":             {},
+	"backoff":            {"jitter"},
+	"stream":             {"internal/"},
+	"retry":              {"backoff", "jitter", "stream", "internal/"},
+	"operators":          {"backoff", "jitter", "retry", "stream", "internal/"},
+	"operators/rx":       {"operators", "retry", "stream", "internal/"},
+	"streamtest":         {"retry", "stream", "internal/"},
+	"retryhttp":          {"backoff", "retry", "stream", "internal/"},
+	"sim":                {"backoff", "jitter"},
+	"internal/alarm":     {},
+	"internal/golden":    {},
+	"internal/permanent": {},
+	"internal/relay":     {},
+}
+
+// heavy is who may link the modules that plain users must not.
+var heavy = map[string][]string{
+	"github.com/reactivex/rxgo":   {"operators/rx"},
+	"github.com/benbjohnson/":     {"streamtest"},
+	"github.com/stretchr/testify": {"operators/rx"}, // by way of rxgo
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+	Deps       []string
+}
+
+func list(t *testing.T) []listed {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,Deps", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var pkgs []listed
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		switch err := dec.Decode(&p); err {
+		case nil:
+			pkgs = append(pkgs, p)
+		case io.EOF:
+			return pkgs
+		default:
+			t.Fatal(err)
+		}
+	}
+}
+
+func within(path string) string { return strings.TrimPrefix(strings.TrimPrefix(path, module), "/") }
+
+func TestImportsFollowTheLayers(t *testing.T) {
+	for _, p := range list(t) {
+		name := within(p.ImportPath)
+		allowed, known := layers[name]
+		if !known {
+			t.Errorf("package %s has no place in the layers", name)
+		}
+		for _, path := range p.Imports {
+			if !strings.HasPrefix(path, module) {
+				continue
+			}
+			imported := within(path)
+			if !slices.ContainsFunc(allowed, func(a string) bool {
+				return imported == a || strings.HasSuffix(a, "/") && strings.HasPrefix(imported, a)
+			}) {
+				t.Errorf("%s imports %s, which is not below it", name, imported)
+			}
+		}
+	}
+}
+
+func TestPlainUsersLinkNothingHeavy(t *testing.T) {
+	for _, p := range list(t) {
+		for prefix, who := range heavy {
+			if slices.Contains(who, within(p.ImportPath)) {
+				continue
+			}
+			if i := slices.IndexFunc(p.Deps, func(dep string) bool { return strings.HasPrefix(dep, prefix) }); i >= 0 {
+				t.Errorf("%s links %s", p.ImportPath, p.Deps[i])
+			}
+		}
+		plain := !slices.Contains([]string{"operators/rx", "streamtest"}, within(p.ImportPath))
+		for _, dep := range p.Deps {
+			domain, _, _ := strings.Cut(dep, "/")
+			if plain && strings.Contains(domain, ".") && !strings.HasPrefix(dep, module) {
+				t.Errorf("%s links %s, want the standard library only", p.ImportPath, dep)
+			}
+		}
+	}
+}

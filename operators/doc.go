@@ -1,0 +1,50 @@
+// Package operators holds the functions from streams to streams: those that turn a Stream[T] into a stream of another
+// type, which a Go method cannot do, those that join several streams, and ExpBackoff, the policy that the library is
+// named after.
+//
+//	readings := operators.Map(lines, parse)
+//	readings = readings.RetryWhen(operators.ExpBackoff(jitter.Default, time.Second, 3))
+//	batches := operators.Batch(readings, 100, time.Second)
+//
+// # Map
+//
+// One value for one: [Map], [Scan], [Pairwise], [MapRetry].
+//
+// One value for all: [Reduce], [Count], [First], [Last].
+//
+// Fewer: [Distinct], [DistinctBy], [DistinctUntilChanged], [DistinctUntilChangedFunc], [Sample], [TakeUntil]; and the
+// methods Filter, Take, Skip, TakeWhile, SkipWhile, Debounce and Throttle of stream.Stream.
+//
+// A stream for each value: [ConcatMap] runs them in turn, [FlatMap] side by side, [SwitchMap] the latest one only.
+//
+// A stream for many values: [GroupBy] by key, [Window] by count or time; [Batch] puts them in slices.
+//
+// Several streams: [Zip] and [ZipWith] by turns, [CombineLatest] and [WithLatestFrom] by time, [Race] for the fastest;
+// and the methods Merge and Concat.
+//
+// Several consumers: [Share], [ShareN].
+//
+// Failing and repeating: [ExpBackoff], [RetryWhen], [RetryChans], [MapRetry], [RepeatWhen], [MapErr].
+//
+// # Contract
+//
+// Every operator keeps the contract of stream.Stream, and expects its sources to keep it. It is built once and can be
+// run any number of times; runs share nothing, with the one exception of Share. What cannot work (a nil stream or
+// function, a concurrency of 0) panics when the operator is built; a nil stream returned by a function at run time is
+// an error.
+//
+// Those whose comment says so start no goroutine: their functions and their source run on the caller's goroutine, and
+// they allocate nothing for a value. The others run some of their sources on goroutines and hand the values over; the
+// consumer and, but for what their comment says, the functions that they are given still run on the caller's, so that
+// these need no locks. All of them have returned, and no timer is left, when the operator returns.
+//
+// The first error ends an operator: it cancels what else it runs, waits for that, and returns the error. When ctx ends,
+// the error matches context.Cause(ctx).
+//
+// # Marble diagrams
+//
+// Time runs from left to right; a letter or a digit is a value, | is the end, # an error. What is delivered at one
+// moment is written in parentheses or, where it cannot be mistaken, one after the other.
+//
+// Names and meaning are those of ReactiveX; a comment says where an operator differs.
+package operators

@@ -1,0 +1,28 @@
+package operators
+
+import (
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// ExpBackoff returns the policy that waits delay·n²·jitter before the n-th retry, and gives up after the given number
+// of retries. The options come on top: retry.ResetAfterItems(1), say, counts the retries since the last value.
+//
+//	src.RetryWhen(operators.ExpBackoff(jitter.Default, time.Second, 3)) // about 1, 4 and 9 s
+//
+// The name is the classic one, of "Exponential-Backoff RxJava operator with Jitter" (2017), but the curve is
+// quadratic; backoff.Exponential is the one that doubles. A nil j, a negative delay and negative retries panic.
+func ExpBackoff(j jitter.Jitter, delay time.Duration, retries int, opts ...retry.Option) retry.Policy {
+	switch {
+	case j == nil:
+		panicf("ExpBackoff", "j is nil, want jitter.None for no jitter")
+	case delay < 0:
+		panicf("ExpBackoff", "delay is %v, want at least 0", delay)
+	case retries < 0:
+		panicf("ExpBackoff", "retries is %d, want at least 0", retries)
+	}
+	return retry.New(backoff.Quadratic(delay).Jitter(j), retry.Limit(retries)).With(opts...)
+}

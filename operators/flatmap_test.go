@@ -1,0 +1,207 @@
+package operators_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+func TestFlatMap_RunsSoManyAtOnceAndTheSourceWaits(t *testing.T) {
+	inner := func(v string) stream.Stream[string] { return operators.Map(cold("10x 40y 50|"), prefixed(v)) }
+	source := cold("0a 10b 20c 70|")
+	for concurrency, want := range map[int]string{
+		1:           "10ax 40ay 60bx 90by 110cx 140cy 150|",
+		2:           "10ax 20bx 40ay 50by 60cx 90cy 100|",
+		3:           "10ax 20bx 30cx 40ay 50by 60cy 70|",
+		math.MaxInt: "10ax 20bx 30cx 40ay 50by 60cy 70|",
+	} {
+		bubble(t, fmt.Sprint(concurrency), func(t *testing.T) {
+			expectBoth(t, operators.FlatMap(source, concurrency, inner), want)
+		})
+	}
+}
+
+func TestFlatMap_NeverMoreThanConcurrency(t *testing.T) {
+	for _, concurrency := range []int{1, 2, 7} {
+		bubble(t, fmt.Sprint(concurrency), func(t *testing.T) {
+			pulled, running, most := 0, make(chan int, 100), 0
+			inner := func(v int) stream.Stream[int] {
+				return stream.FromFunc(func(context.Context) (int, error) {
+					running <- v
+					most = max(most, len(running))
+					time.Sleep(time.Duration(1+v%3) * ms)
+					<-running
+					return v, nil
+				})
+			}
+			src := stream.Range(0, 50).Tap(func(v int) { pulled = v + 1 })
+			n := 0
+			err := operators.FlatMap(src, concurrency, inner).ForEach(t.Context(), func(int) {
+				n++
+				if pulled > n+concurrency {
+					t.Errorf("%d values pulled when %d results have come", pulled, n)
+				}
+			})
+			if err != nil || n != 50 || most != concurrency {
+				t.Errorf("%d values, %v, at most %d at once, want %d", n, err, most, concurrency)
+			}
+		})
+	}
+}
+
+func TestFlatMap_EndsWithTheLastOfAll(t *testing.T) {
+	bubble(t, "an inner stream", func(t *testing.T) {
+		s := operators.FlatMap(cold("0a 10|"), 2, func(string) stream.Stream[string] { return cold("50x 60|") })
+		expect(t, s, "50x 60|")
+	})
+	bubble(t, "the source", func(t *testing.T) {
+		s := operators.FlatMap(cold("0a 100|"), 2, func(string) stream.Stream[string] { return cold("50x 60|") })
+		expect(t, s, "50x 100|")
+	})
+	bubble(t, "empty inner streams", func(t *testing.T) {
+		s := operators.FlatMap(stream.Range(0, 100), 2, func(int) stream.Stream[string] { return stream.Empty[string]() })
+		expect(t, s, "0|")
+	})
+}
+
+func TestFlatMap_FirstErrorCancelsTheOthers(t *testing.T) {
+	bubble(t, "an inner stream's", func(t *testing.T) {
+		sources, inners := 0, 0
+		s := operators.FlatMap(returns(cold("0a 10b"), &sources), 3, func(v string) stream.Stream[string] {
+			if v == "b" {
+				return cold("5#")
+			}
+			return returns(cold("1x"), &inners)
+		})
+		expect(t, s, "1x 15#")
+		if sources != 1 || inners != 1 {
+			t.Errorf("%d, %d have returned", sources, inners)
+		}
+	})
+	bubble(t, "an inner stream's, while the source is held", func(t *testing.T) {
+		sources := 0
+		s := operators.FlatMap(returns(stream.Of("a", "b", "c"), &sources), 2, func(string) stream.Stream[string] { return cold("5#") })
+		expect(t, s, "5#")
+		if sources != 1 {
+			t.Error("the source has not returned")
+		}
+	})
+	bubble(t, "the source's", func(t *testing.T) {
+		inners := 0
+		s := operators.FlatMap(cold("0a 10#"), 2, func(string) stream.Stream[string] { return returns(cold("1x"), &inners) })
+		expect(t, s, "1x 10#")
+		if inners != 1 {
+			t.Error("the inner stream has not returned")
+		}
+	})
+	bubble(t, "it is returned when the slowest has wound down", func(t *testing.T) {
+		s := operators.FlatMap(cold("0a 10#"), 2, func(string) stream.Stream[string] { return windingDown(cold("1x"), 30*ms) })
+		expect(t, s, "1x 40#")
+	})
+}
+
+// windingDown takes d to return when its context has ended.
+func windingDown[T any](s stream.Stream[T], d time.Duration) stream.Stream[T] {
+	return func(ctx context.Context, yield func(T) bool) error {
+		defer func() {
+			if ctx.Err() != nil {
+				time.Sleep(d)
+			}
+		}()
+		return s(ctx, yield)
+	}
+}
+
+func TestFlatMap_StoppedAndCancelled(t *testing.T) {
+	bubble(t, "stopped", func(t *testing.T) {
+		inners := 0
+		s := operators.FlatMap(cold("0a 10b"), 3, func(v string) stream.Stream[string] {
+			return returns(operators.Map(cold("10x 40y"), prefixed(v)), &inners)
+		})
+		expect(t, s.Take(2), "10ax 20bx 20|")
+		if inners != 2 {
+			t.Errorf("%d inner streams have returned", inners)
+		}
+	})
+	bubble(t, "cancelled, with streams that never end", func(t *testing.T) {
+		s := operators.FlatMap(cold("0a 10b"), 3, func(v string) stream.Stream[string] { return cold("10x") })
+		expectCancelled(t, time.Second, s, "10x 20x 1000!")
+	})
+	bubble(t, "cancelled, while the source is held", func(t *testing.T) {
+		s := operators.FlatMap(cold("0a 10b"), 2, func(v string) stream.Stream[string] { return stream.Never[string]() })
+		expectCancelled(t, time.Second, s, "1000!")
+	})
+	bubble(t, "the last failure of a retried inner stream is not lost", func(t *testing.T) {
+		inner := stream.Fail[int](errBoom).RetryWhen(stream.RetryHandlerFunc(func(f stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+			return f.Delay(time.Hour)
+		}))
+		_, err := operators.ConcatMap(stream.Of(0), func(int) stream.Stream[int] { return inner }).Collect(cancelAt(t, time.Minute))
+		if !errors.Is(err, errCause) || !errors.Is(err, errBoom) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestFlatMap_FunctionIsCalledOnTheCallersGoroutine(t *testing.T) {
+	caller := goid()
+	s := operators.FlatMap(stream.Range(0, 10), 4, func(v int) stream.Stream[int] {
+		if id := goid(); id != caller {
+			t.Errorf("f is called on goroutine %s, not on %s", id, caller)
+		}
+		return stream.Of(v)
+	})
+	got, err := s.Collect(t.Context())
+	slices.Sort(got)
+	if err != nil || !slices.Equal(got, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}) {
+		t.Error(got, err)
+	}
+}
+
+func TestFlatMap_Panics(t *testing.T) {
+	bubble(t, "of the function pass through untouched", func(t *testing.T) {
+		inners := 0
+		s := operators.FlatMap(cold("0a 10b"), 2, func(v string) stream.Stream[string] {
+			if v == "b" {
+				panic("mine")
+			}
+			return returns(cold(""), &inners)
+		})
+		if v := recovered(func() { _, _ = s.Collect(t.Context()) }); v != "mine" || inners != 1 {
+			t.Errorf("%v; %d inner streams have returned", v, inners)
+		}
+	})
+	bubble(t, "of an inner stream are raised on the caller's goroutine", func(t *testing.T) {
+		s := operators.FlatMap(cold("0a 10b"), 2, func(v string) stream.Stream[string] {
+			if v == "b" {
+				return stream.Defer(func(context.Context) stream.Stream[string] { panic(errBoom) })
+			}
+			return cold("")
+		})
+		v := recovered(func() { _, _ = s.Collect(t.Context()) })
+		if err, ok := v.(error); !ok || !errors.Is(err, errBoom) {
+			t.Errorf("%v", v)
+		}
+	})
+}
+
+// Nothing is lost or doubled, whatever the consumer's pace.
+func TestFlatMap_ManyStreams(t *testing.T) {
+	s := operators.FlatMap(stream.Range(0, 1000), 16, func(v int) stream.Stream[int] { return stream.Range(10*v, 10) })
+	got, err := s.Collect(t.Context())
+	slices.Sort(got)
+	if err != nil || len(got) != 10_000 {
+		t.Fatal(len(got), err)
+	}
+	for i, v := range got {
+		if v != i {
+			t.Fatalf("value %d is %d", i, v)
+		}
+	}
+}

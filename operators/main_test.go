@@ -1,0 +1,205 @@
+package operators_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"go.uber.org/goleak"
+
+	"github.com/retrywhen/retrywhen/internal/alarm"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const ms = time.Millisecond
+
+var (
+	errBoom  = errors.New("boom")
+	errCause = errors.New("the cause of the cancellation")
+)
+
+// bubble runs f as a subtest on virtual time. A goroutine that is left at the end fails it.
+func bubble(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+}
+
+// cold is the stream that a script says: "20a 50b 60|" yields a after 20 ms and b after 50 ms and ends after 60 ms, "#"
+// instead of "|" fails with errBoom, and a script without either waits for ever. Times are those since the run began;
+// what comes too late, because the consumer was busy, comes at once.
+func cold(script string) stream.Stream[string] {
+	return func(ctx context.Context, yield func(string) bool) error {
+		wait := alarm.New[stream.Stopper](stream.ClockFrom(ctx))
+		start := wait.Now()
+		for _, word := range strings.Fields(script) {
+			at, what := cut(word)
+			if err := wait.Wait(ctx, at-wait.Now().Sub(start)); err != nil {
+				return err
+			}
+			switch what {
+			case "|":
+				return nil
+			case "#":
+				return errBoom
+			}
+			if !yield(what) {
+				return nil
+			}
+		}
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+}
+
+// cut returns the time and the rest of a word like "20a".
+func cut(word string) (time.Duration, string) {
+	digits := len(word) - len(strings.TrimLeft(word, "0123456789"))
+	at, err := strconv.Atoi(word[:digits])
+	if err != nil {
+		panic("no time in " + word)
+	}
+	return time.Duration(at) * ms, word[digits:]
+}
+
+// play runs s and returns what it does as such a script; "!" is errCause, and other errors are written out.
+func play[T any](ctx context.Context, s stream.Stream[T]) string {
+	return playWith(ctx, s, func(T) bool { return true })
+}
+
+// playWith is play with a consumer that may take its time, and stop, which is "<".
+func playWith[T any](ctx context.Context, s stream.Stream[T], yield func(T) bool) string {
+	now := stream.ClockFrom(ctx).Now
+	start := now()
+	var script []string
+	note := func(v any) {
+		at := now().Sub(start)
+		stamp := strconv.FormatInt(at.Milliseconds(), 10)
+		if at%ms != 0 {
+			stamp = at.String() + ":"
+		}
+		script = append(script, fmt.Sprint(stamp, v))
+	}
+	stopped := false
+	err := s(ctx, func(v T) bool {
+		note(fmt.Sprint(v))
+		stopped = !yield(v)
+		return !stopped
+	})
+	switch {
+	case err == nil && stopped:
+		note("<")
+	case err == nil:
+		note("|")
+	case errors.Is(err, errBoom):
+		note("#")
+	case errors.Is(err, errCause):
+		note("!")
+	default:
+		note("# " + err.Error())
+	}
+	return strings.Join(script, " ")
+}
+
+// expect plays s and compares.
+func expect[T any](t *testing.T, s stream.Stream[T], want string) {
+	t.Helper()
+	if got := play(t.Context(), s); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// cancelAt returns a context that ends then, with errCause.
+func cancelAt(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(d, func() { cancel(errCause) })
+	return ctx
+}
+
+// expectCancelled plays s under a context that ends after d, with errCause.
+func expectCancelled[T any](t *testing.T, d time.Duration, s stream.Stream[T], want string) {
+	t.Helper()
+	if got := play(cancelAt(t, d), s); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// expectOnMock plays s on a mock clock that is moved on by a millisecond at a time, until the run is over.
+func expectOnMock[T any](t *testing.T, s stream.Stream[T], want string) {
+	t.Helper()
+	mock := clock.NewMock()
+	ctx := stream.WithClock(t.Context(), mock)
+	done := make(chan string, 1)
+	go func() { done <- play(ctx, s) }()
+	for range 10_000 {
+		synctest.Wait()
+		select {
+		case got := <-done:
+			if got != want {
+				t.Errorf("on the mock clock: got  %s\nwant %s", got, want)
+			}
+			return
+		default:
+			mock.Add(ms)
+		}
+	}
+	t.Fatal("the run is not over after 10 s of the mock clock")
+}
+
+// expectBoth checks s on the system's clock and on a mock.
+func expectBoth[T any](t *testing.T, s stream.Stream[T], want string) {
+	t.Helper()
+	expect(t, s, want)
+	expectOnMock(t, s, want)
+}
+
+// expectPanic checks the text that f panics with.
+func expectPanic(t *testing.T, want string, f func()) {
+	t.Helper()
+	if got := recovered(f); got != want {
+		t.Errorf("panicked with %v, want %s", got, want)
+	}
+}
+
+// recovered returns what f panics with.
+func recovered(f func()) (v any) {
+	defer func() { v = recover() }()
+	f()
+	return nil
+}
+
+// exits reports whether f ends its goroutine with runtime.Goexit.
+func exits(f func()) (yes bool) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		yes = true
+		f()
+		yes = false
+	}()
+	<-done
+	return yes
+}
+
+// goid names the calling goroutine.
+func goid() string {
+	var b [64]byte
+	return string(bytes.Fields(b[:runtime.Stack(b[:], false)])[1])
+}
+
+// returns notes in *n how often the runs of s have returned.
+func returns[T any](s stream.Stream[T], n *int) stream.Stream[T] {
+	return func(ctx context.Context, yield func(T) bool) error {
+		defer func() { *n++ }()
+		return s(ctx, yield)
+	}
+}

@@ -1,0 +1,244 @@
+package operators_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+func add(a, b int) int            { return a + b }
+func join(a, b string) string     { return a + b }
+func letter(v string) byte        { return v[0] }
+func prefixed(p string) stringMap { return func(v string) string { return p + v } }
+
+type stringMap = func(string) string
+
+func TestMap_KeepsTheTimes(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		expect(t, operators.Map(cold("10a 20b 20c 50|"), prefixed("x")), "10xa 20xb 20xc 50|")
+		expect(t, operators.Map(cold("10a 20#"), prefixed("x")), "10xa 20#")
+		expectCancelled(t, 30*ms, operators.Map(cold("10a"), prefixed("x")), "10xa 30!")
+	})
+}
+
+func TestMapErr(t *testing.T) {
+	wrap := func(err error) error { return fmt.Errorf("reading: %w", err) }
+	t.Run("answers the failure", func(t *testing.T) {
+		_, err := operators.MapErr(stream.Fail[int](errBoom), wrap).Collect(t.Context())
+		if !errors.Is(err, errBoom) || err.Error() != "reading: boom" {
+			t.Error(err)
+		}
+	})
+	t.Run("nil is a good end", func(t *testing.T) {
+		s := operators.MapErr(stream.Of(1).Concat(stream.Fail[int](io.EOF)), func(error) error { return nil })
+		expectValues(t, s, []int{1}, nil)
+	})
+	never := func(err error) error { t.Errorf("asked for %v", err); return nil }
+	t.Run("is not asked for a good end", func(t *testing.T) {
+		expectValues(t, operators.MapErr(stream.Of(1), never), []int{1}, nil)
+	})
+	t.Run("is not asked for the consumer's stop", func(t *testing.T) {
+		expectValues(t, operators.MapErr(stream.Of(1, 2), never).Take(1), []int{1}, nil)
+	})
+	bubble(t, "is not asked for the end of the context", func(t *testing.T) {
+		expectCancelled(t, 20*ms, operators.MapErr(cold("10a"), never), "10a 20!")
+	})
+}
+
+func TestScan(t *testing.T) {
+	bubble(t, "one result for each value", func(t *testing.T) {
+		expect(t, operators.Scan(cold("10a 20b 30c 40|"), "-", join), "10-a 20-ab 30-abc 40|")
+		expect(t, operators.Scan(cold("10|"), "-", join), "10|")
+		expect(t, operators.Scan(cold("10a 20#"), "-", join), "10-a 20#")
+	})
+	t.Run("each run begins with the seed", func(t *testing.T) {
+		s := operators.Scan(stream.Of(1, 2), 10, add)
+		for range 2 {
+			expectValues(t, s, []int{11, 13}, nil)
+		}
+	})
+}
+
+func TestReduce(t *testing.T) {
+	bubble(t, "the result comes at the end", func(t *testing.T) {
+		expect(t, operators.Reduce(cold("10a 20b 30c 40|"), "-", join), "40-abc 40|")
+	})
+	bubble(t, "empty: the seed", func(t *testing.T) {
+		expect(t, operators.Reduce(cold("10|"), "-", join), "10- 10|")
+	})
+	bubble(t, "failing: no result", func(t *testing.T) {
+		expect(t, operators.Reduce(cold("10a 20#"), "-", join), "20#")
+	})
+	bubble(t, "never-ending: none until the cancel", func(t *testing.T) {
+		expectCancelled(t, 50*ms, operators.Reduce(cold("10a"), "-", join), "50!")
+	})
+	t.Run("each run begins with the seed", func(t *testing.T) {
+		s := operators.Reduce(stream.Of(1, 2), 10, add)
+		for range 2 {
+			expectValues(t, s, []int{13}, nil)
+		}
+	})
+	t.Run("stopped at its result", func(t *testing.T) {
+		expectValues(t, operators.Reduce(stream.Of(1, 2), 0, add).Take(1), []int{3}, nil)
+	})
+	t.Run("cancelled while its result is in hand", func(t *testing.T) {
+		for name, s := range map[string]stream.Stream[int]{
+			"Reduce": operators.Reduce(stream.Of(1), 0, add),
+			"Count":  operators.Count(stream.Of(1)),
+			"Last":   operators.Last(stream.Of(1)),
+		} {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			if err := s.ForEach(ctx, func(int) { cancel(errCause) }); !errors.Is(err, errCause) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+func TestCount(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		expect(t, operators.Count(cold("10a 20b 40|")), "402 40|")
+		expect(t, operators.Count(cold("40|")), "400 40|")
+		expect(t, operators.Count(cold("10a 40#")), "40#")
+		expectCancelled(t, 50*ms, operators.Count(cold("10a")), "50!")
+	})
+}
+
+func TestFirst(t *testing.T) {
+	bubble(t, "stops the source at its first value", func(t *testing.T) {
+		returned := 0
+		expect(t, operators.First(returns(cold("10a 20b"), &returned)), "10a 10|")
+		if returned != 1 {
+			t.Error("the source has not returned")
+		}
+	})
+	bubble(t, "empty: ErrEmpty", func(t *testing.T) {
+		_, err := operators.First(cold("10|")).Collect(t.Context())
+		if !errors.Is(err, operators.ErrEmpty) {
+			t.Error(err)
+		}
+	})
+	bubble(t, "failing", func(t *testing.T) { expect(t, operators.First(cold("10#")), "10#") })
+	bubble(t, "never-ending, cancelled", func(t *testing.T) {
+		expectCancelled(t, 50*ms, operators.First(cold("")), "50!")
+	})
+	t.Run("a source that does not stop", func(t *testing.T) {
+		bad := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
+			yield(1)
+			yield(2)
+			return errBoom
+		})
+		expectValues(t, operators.First(bad), []int{1}, nil)
+	})
+}
+
+func TestLast(t *testing.T) {
+	bubble(t, "comes when the source has ended", func(t *testing.T) {
+		expect(t, operators.Last(cold("10a 20b 40|")), "40b 40|")
+	})
+	bubble(t, "empty: ErrEmpty", func(t *testing.T) {
+		_, err := operators.Last(cold("10|")).Collect(t.Context())
+		if !errors.Is(err, operators.ErrEmpty) {
+			t.Error(err)
+		}
+	})
+	bubble(t, "failing: no value", func(t *testing.T) { expect(t, operators.Last(cold("10a 20#")), "20#") })
+	bubble(t, "never-ending, cancelled", func(t *testing.T) {
+		expectCancelled(t, 50*ms, operators.Last(cold("10a")), "50!")
+	})
+	t.Run("stopped at its value", func(t *testing.T) {
+		expectValues(t, operators.Last(stream.Of(1, 2)).Take(1), []int{2}, nil)
+	})
+}
+
+func TestPairwise(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		expect(t, operators.Pairwise(cold("10a 20b 30c 40|")), "20(a, b) 30(b, c) 40|")
+		expect(t, operators.Pairwise(cold("10a 40|")), "40|")
+		expect(t, operators.Pairwise(cold("10a 20b 30#")), "20(a, b) 30#")
+		expectCancelled(t, 50*ms, operators.Pairwise(cold("10a 20b")), "20(a, b) 50!")
+	})
+}
+
+func TestDistinct(t *testing.T) {
+	bubble(t, "values", func(t *testing.T) {
+		expect(t, operators.Distinct(cold("10a 20b 30a 40c 50b 60|")), "10a 20b 40c 60|")
+		expect(t, operators.Distinct(cold("10a 20a 30#")), "10a 30#")
+		expectCancelled(t, 50*ms, operators.Distinct(cold("10a 20a")), "10a 50!")
+	})
+	bubble(t, "keys", func(t *testing.T) {
+		expect(t, operators.DistinctBy(cold("10a 20b 30ax 40c 50bx 60|"), letter), "10a 20b 40c 60|")
+	})
+	t.Run("each run remembers its own", func(t *testing.T) {
+		s := operators.Distinct(stream.Of(1, 1, 2))
+		for range 2 {
+			expectValues(t, s, []int{1, 2}, nil)
+		}
+	})
+	t.Run("no NaN equals another", func(t *testing.T) {
+		got, err := operators.Distinct(stream.Of(math.NaN(), math.NaN(), 1, 1)).Collect(t.Context())
+		if len(got) != 3 || err != nil {
+			t.Error(got, err)
+		}
+	})
+}
+
+func TestDistinctUntilChanged(t *testing.T) {
+	bubble(t, "values", func(t *testing.T) {
+		expect(t, operators.DistinctUntilChanged(cold("10a 20a 30b 40b 50a 60|")), "10a 30b 50a 60|")
+		expect(t, operators.DistinctUntilChanged(cold("10a 20a 30#")), "10a 30#")
+		expectCancelled(t, 50*ms, operators.DistinctUntilChanged(cold("10a 20a")), "10a 50!")
+	})
+	t.Run("equal is asked about the last one delivered", func(t *testing.T) {
+		near := func(last, v int) bool { return v-last < 3 && last-v < 3 }
+		expectValues(t, operators.DistinctUntilChangedFunc(stream.Of(1, 2, 3, 4, 5, 6, 1), near), []int{1, 4, 1}, nil)
+	})
+	t.Run("the zero value is a value", func(t *testing.T) {
+		expectValues(t, operators.DistinctUntilChanged(stream.Of(0, 0, 1)), []int{0, 1}, nil)
+	})
+}
+
+func TestConcatMap(t *testing.T) {
+	inner := func(v string) stream.Stream[string] { return operators.Map(cold("10x 40y 50|"), prefixed(v)) }
+	bubble(t, "one stream after the other, the source waits", func(t *testing.T) {
+		expect(t, operators.ConcatMap(cold("0a 10b 70c 80|"), inner), "10ax 40ay 60bx 90by 110cx 140cy 150|")
+	})
+	bubble(t, "empty", func(t *testing.T) { expect(t, operators.ConcatMap(cold("10|"), inner), "10|") })
+	bubble(t, "the source fails", func(t *testing.T) {
+		expect(t, operators.ConcatMap(cold("0a 70#"), inner), "10ax 40ay 70#")
+	})
+	bubble(t, "an inner stream fails", func(t *testing.T) {
+		returned := 0
+		s := operators.ConcatMap(returns(cold("0a 70b"), &returned), func(string) stream.Stream[string] { return cold("10x 20#") })
+		expect(t, s, "10x 20#")
+		if returned != 1 {
+			t.Error("the source has not returned")
+		}
+	})
+	bubble(t, "never-ending inner stream, cancelled", func(t *testing.T) {
+		s := operators.ConcatMap(cold("0a 10b"), func(string) stream.Stream[string] { return cold("10x") })
+		expectCancelled(t, time.Second, s, "10x 1000!")
+	})
+	bubble(t, "stopped in an inner stream", func(t *testing.T) {
+		expect(t, operators.ConcatMap(cold("0a 10b"), inner).Take(3), "10ax 40ay 60bx 60|")
+	})
+	t.Run("a bad inner stream that goes on", func(t *testing.T) {
+		bad := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
+			yield(1)
+			yield(2)
+			return errBoom
+		})
+		s := operators.ConcatMap(stream.Of(0, 0), func(int) stream.Stream[int] { return bad })
+		n := 0
+		if err := s(t.Context(), func(int) bool { n++; return false }); n != 1 || err != nil {
+			t.Error(n, err)
+		}
+	})
+}

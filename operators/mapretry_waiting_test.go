@@ -1,0 +1,183 @@
+package operators
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+	"unsafe"
+
+	"pgregory.net/rapid"
+
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+func TestMapRetryHeapYieldsByTimeThenByTurn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var h dueHeap
+		var want []dueEntry
+		turn := rapid.Uint32().Draw(t, "first turn") // it may wrap around
+		compare := func(a, b dueEntry) int {
+			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(int32(a.turn-b.turn), 0))
+		}
+		for range rapid.IntRange(0, 200).Draw(t, "steps") {
+			if len(h) > 0 && rapid.IntRange(0, 2).Draw(t, "pop") == 0 {
+				if h[0] != want[0] {
+					t.Fatalf("root %v, want %v", h[0], want[0])
+				}
+				h.pop()
+				want = want[1:]
+				continue
+			}
+			turn++
+			e := dueEntry{at: rapid.Int64Range(-3, 10).Draw(t, "at"), turn: turn, slot: turn}
+			h.push(e)
+			want = append(want, e)
+			slices.SortFunc(want, compare)
+		}
+		if rapid.Bool().Draw(t, "init") {
+			for i := range h {
+				h[i].at = min(h[i].at, 4)
+				want[i].at = min(want[i].at, 4)
+			}
+			slices.SortFunc(want, compare)
+			h.init()
+		}
+		for _, e := range want {
+			if h[0] != e {
+				t.Fatalf("root %v, want %v", h[0], e)
+			}
+			h.pop()
+		}
+	})
+}
+
+func TestMapRetryWaitingItemKeepsItsRow(t *testing.T) {
+	base := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	w := waitingRoom[string]{base: base}
+	jobs := []job[string]{
+		{item: "zero", seq: 1},
+		{item: "full", seq: math.MaxInt64, row: retry.Row{Attempts: math.MaxInt, Retries: math.MaxInt, First: base.Add(time.Second),
+			Since: base.Add(-time.Second), Previous: math.MaxInt64, U: 0.25, Placed: true, Fires: math.MaxUint64}},
+		{item: "placed at 0", row: retry.Row{Attempts: 2, First: base, U: 0, Placed: true}},
+	}
+	for i := range jobs {
+		w.add(&jobs[i], 0)
+	}
+	for _, want := range jobs {
+		var got job[string]
+		w.take(&got)
+		if got != want {
+			t.Errorf("\n got %+v\nwant %+v", got, want)
+		}
+	}
+}
+
+func TestMapRetryWaitingRoomReusesAndReleases(t *testing.T) {
+	var w waitingRoom[*int]
+	j := job[*int]{item: new(int)}
+	for range 10 * slotsPerBlock {
+		w.add(&j, 0)
+		w.add(&j, 0)
+		w.take(&j)
+	}
+	if most := 10 * slotsPerBlock; int(w.used) > most+1 {
+		t.Errorf("%d slots for %d items", w.used, most)
+	}
+	for w.len() > 1 {
+		w.take(&j)
+	}
+	for _, block := range w.blocks {
+		for i := range block {
+			if block[i].item != nil && w.at(w.heap[0].slot) != &block[i] {
+				t.Fatal("a slot that is free holds on to its item")
+			}
+		}
+	}
+	w.take(&j)
+	if w.blocks != nil || w.heap != nil || w.free != nil {
+		t.Error("an empty room keeps its memory")
+	}
+}
+
+func TestMapRetryRestartEndsOlderWaits(t *testing.T) {
+	w := waitingRoom[int]{base: time.Now()}
+	for i := range 10 {
+		j := job[int]{item: i, row: retry.Row{Attempts: 3, Retries: 3, Since: w.base, Previous: 5, U: 0.5, Placed: true, Fires: uint64(i % 2)}}
+		w.add(&j, int64(100-i))
+	}
+	w.restart(1, 50)
+	var order []int
+	for w.len() > 0 {
+		var j job[int]
+		due := w.due()
+		w.take(&j)
+		order = append(order, j.item)
+		switch old := j.item%2 == 0; {
+		case old && (due != 50 || j.row != retry.Row{Attempts: 3, Fires: 1, First: j.row.First}):
+			t.Errorf("item %d is due at %d with %+v", j.item, due, j.row)
+		case !old && (due != int64(100-j.item) || j.row.Retries != 3):
+			t.Errorf("item %d, whose wait began after the signal, is due at %d with %+v", j.item, due, j.row)
+		}
+	}
+	if want := []int{0, 2, 4, 6, 8, 9, 7, 5, 3, 1}; !slices.Equal(order, want) {
+		t.Errorf("order %v, want %v", order, want)
+	}
+}
+
+// What an item costs while it waits: its slot and its heap entry, whose slice has up to a quarter to spare, and the
+// place in the list of free slots.
+func TestMapRetryWaitingItemIsSmall(t *testing.T) {
+	if size := unsafe.Sizeof(slot[struct{}]{}) + unsafe.Sizeof(dueEntry{})*5/4 + 4; size > 100 {
+		t.Errorf("%d bytes for a waiting item, want at most 100", size)
+	}
+}
+
+func TestMapRetryOutcomesComeInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 200).Draw(t, "n")
+		order := rapid.Permutation(slices.Collect(func(yield func(int) bool) {
+			for i := range n {
+				yield(i)
+			}
+		})).Draw(t, "order")
+		s := outcomes[int, string]{ordered: true}
+		for put, i := range order {
+			s.put(&outcome[int, string]{seq: int64(i), value: fmt.Sprint(i)})
+			if len(s.ready)+s.held != put+1 {
+				t.Fatalf("%d ready and %d held of %d", len(s.ready), s.held, put+1)
+			}
+			if got := len(slices.Collect(s.all())); got != put+1 {
+				t.Fatalf("all yields %d of %d", got, put+1)
+			}
+		}
+		for i, o := range s.ready {
+			if o.value != fmt.Sprint(i) {
+				t.Fatalf("outcome %d is %q", i, o.value)
+			}
+		}
+	})
+}
+
+func TestMapRetryQueueIsFirstInFirstOut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var q queue[int]
+		var want []int
+		for i := range rapid.IntRange(0, 100).Draw(t, "steps") {
+			if len(want) > 0 && rapid.Bool().Draw(t, "pop") {
+				if got := q.pop(); got != want[0] {
+					t.Fatalf("pop is %d, want %d", got, want[0])
+				}
+				want = want[1:]
+			} else {
+				q.push(i)
+				want = append(want, i)
+			}
+			if got := slices.Collect(q.all()); q.len() != len(want) || !slices.Equal(got, want) {
+				t.Fatalf("%d values %v, want %v", q.len(), got, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,267 @@
+package operators
+
+import (
+	"errors"
+	"math"
+	"time"
+
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// verdict is what a call has come to.
+type verdict uint8
+
+const (
+	finished  verdict = iota // there is an outcome for the consumer
+	putAside                 // the item waits for its next call
+	abandoned                // the run is over
+)
+
+// runWorker makes one call after the other.
+func (r *mapRun[T, U]) runWorker() {
+	var (
+		j    job[T]
+		o    outcome[T, U]
+		busy bool
+	)
+	defer r.all.Done()
+	defer func() {
+		if busy { // the call did not return
+			r.crashed(recover(), &outcome[T, U]{item: j.item, attempts: j.row.Attempts + 1})
+		}
+	}()
+	now := int64(noTime)
+	r.mu.Lock()
+	for r.next(&j, now) {
+		busy = true
+		r.mu.Unlock()
+		v, at, due := r.call(&j, &o)
+		r.mu.Lock()
+		busy = false
+		r.settle(v, &j, &o, at, due)
+		now = at
+	}
+	r.mu.Unlock()
+}
+
+// call makes one call for j. It returns what that came to, the time if it had to be asked, and when the item is due if
+// it is put aside.
+func (r *mapRun[T, U]) call(j *job[T], o *outcome[T, U]) (v verdict, now, due int64) {
+	*o = outcome[T, U]{seq: j.seq, attempts: j.row.Attempts, item: j.item}
+	if r.ctx.Err() != nil {
+		return abandoned, noTime, 0
+	}
+	o.attempts++
+	value, lasted, err := r.attempt(j.item)
+	if err == nil {
+		r.policy.Succeeded(1)
+		o.value = value
+		return finished, noTime, 0
+	}
+	if r.ctx.Err() != nil {
+		return abandoned, noTime, 0
+	}
+	at := r.clock.Now()
+	now = int64(at.Sub(r.base))
+	delay, end := r.policy.Decide(&j.row, stream.Failure{Err: err, Lasted: lasted}, at, r.deadline)
+	switch {
+	case end == nil:
+		return putAside, now, min(now, farOff) + min(int64(delay), farOff)
+	case r.DeadLetter == nil:
+		o.err = end
+	default:
+		o.dead = deadLetter(err, end, &j.row, at)
+	}
+	return finished, now, 0
+}
+
+// farOff is a time that never comes, with room for sums.
+const farOff = math.MaxInt64 / 4
+
+// attempt calls f as retry.Do would.
+func (r *mapRun[T, U]) attempt(item T) (value U, lasted time.Duration, err error) {
+	ctx, cancel := r.policy.AttemptContext(r.ctx)
+	defer cancel()
+	if !r.timed {
+		value, err = r.f(ctx, item)
+		return value, 0, err
+	}
+	began := r.clock.Now()
+	value, err = r.f(ctx, item)
+	return value, r.clock.Now().Sub(began), err
+}
+
+// deadLetter returns the *retry.Error for a policy's answer to a failure.
+func deadLetter(failure, end error, row *retry.Row, at time.Time) *retry.Error {
+	if e, ok := end.(*retry.Error); ok {
+		// A failure that the policy returns as it is can be such an error too, from a retry inside f.
+		if inner, ok := errors.AsType[*retry.Error](failure); !ok || inner != e {
+			return e
+		}
+	}
+	return &retry.Error{Cause: retry.ErrRefused, Last: end, Attempts: row.Attempts, Elapsed: at.Sub(row.First)}
+}
+
+// settle books what a call has come to.
+func (r *mapRun[T, U]) settle(v verdict, j *job[T], o *outcome[T, U], now, due int64) {
+	r.calls--
+	switch v {
+	case putAside:
+		if r.fired != nil {
+			if fires := r.policy.Fires(); fires != j.row.Fires {
+				j.row.Restart(fires)
+				due = now
+			}
+		}
+		r.waiting.add(j, due)
+	case abandoned:
+		r.left = append(r.left, *o)
+	case finished:
+		if o.err != nil {
+			if r.Ordered {
+				r.last = min(r.last, o.seq)
+			} else {
+				r.last = -1
+			}
+		}
+		r.out.put(o)
+	}
+	r.admit()
+	r.tell()
+}
+
+// next finds the next item to call, waiting for it if need be; now is the time, if it is known. It reports false when
+// there is nothing more to do.
+func (r *mapRun[T, U]) next(j *job[T], now int64) bool {
+	for !r.closed {
+		if now == noTime && r.waiting.len() > 0 {
+			r.mu.Unlock()
+			now = r.now()
+			r.mu.Lock()
+			continue
+		}
+		r.heed(now)
+		if r.choose(j, now) {
+			r.calls++
+			r.delegate(now)
+			if r.watching > 0 {
+				r.setTimer(now)
+			}
+			return true
+		}
+		if !r.setTimer(now) {
+			r.park()
+		}
+		now = noTime
+	}
+	return false
+}
+
+// choose takes the next item to call: one that is due, else a fresh one.
+func (r *mapRun[T, U]) choose(j *job[T], now int64) bool {
+	if !r.vacant() {
+		r.stalled = true
+		return false
+	}
+	for r.waiting.len() > 0 && r.waiting.due() <= now {
+		if r.waiting.take(j); j.seq <= r.last {
+			return true
+		}
+		r.left = append(r.left, outcome[T, U]{item: j.item, attempts: j.row.Attempts})
+	}
+	if r.callsFresh() {
+		*j = job[T]{item: r.fresh.pop(), seq: r.called}
+		r.called++
+		r.admit()
+		return true
+	}
+	return false
+}
+
+// vacant reports whether the result of one more call has a place.
+func (r *mapRun[T, U]) vacant() bool { return r.calls+len(r.out.ready) < r.Workers }
+
+func (r *mapRun[T, U]) callsFresh() bool { return r.fresh.len() > 0 && r.called <= r.last }
+
+// delegate has another worker take what there is to do besides; now is the time, if it is known.
+func (r *mapRun[T, U]) delegate(now int64) {
+	switch waiting := r.waiting.len() > 0; {
+	case r.callsFresh() || waiting && r.waiting.due() <= now:
+		if r.vacant() {
+			r.wakeWorker()
+		} else {
+			r.stalled = true
+		}
+	case waiting && r.watching == 0 && r.parked > r.tokens:
+		r.wakeWorker()
+	}
+}
+
+// wakeWorker wakes a worker that waits, or else starts one if there may be more.
+func (r *mapRun[T, U]) wakeWorker() {
+	switch {
+	case r.parked > r.tokens:
+		r.tokens++
+		r.work <- struct{}{}
+	case r.workers < r.Workers:
+		r.workers++
+		r.all.Add(1)
+		go r.runWorker()
+	}
+}
+
+// setTimer sets the timer for the item that is due first, unless it is set already or being set. It reports whether it
+// has let go of the lock.
+func (r *mapRun[T, U]) setTimer(now int64) (released bool) {
+	for !r.arming && r.waiting.len() > 0 {
+		due := r.waiting.due()
+		if due <= now || now < r.armed && r.armed <= due {
+			break
+		}
+		r.arming, released = true, true
+		r.mu.Unlock()
+		r.timer.set(time.Duration(due - now))
+		r.mu.Lock()
+		r.arming, r.armed = false, due
+	}
+	return released
+}
+
+// park waits for a token, and for the timer and the signals if anything waits for these.
+func (r *mapRun[T, U]) park() {
+	r.parked++
+	if r.waiting.len() == 0 {
+		r.mu.Unlock()
+		<-r.work
+		r.mu.Lock()
+		r.tokens--
+	} else {
+		r.watching++
+		r.mu.Unlock()
+		var token bool
+		select {
+		case <-r.work:
+			token = true
+		case <-r.timer.C:
+		case <-r.fired:
+		}
+		r.mu.Lock()
+		r.watching--
+		if token {
+			r.tokens--
+		}
+	}
+	r.parked--
+}
+
+// heed ends the waits that a signal has ended.
+func (r *mapRun[T, U]) heed(now int64) {
+	if r.fired == nil || r.waiting.len() == 0 {
+		return
+	}
+	if fires := r.policy.Fires(); fires != r.fires {
+		r.fires = fires
+		r.waiting.restart(fires, now)
+	}
+}

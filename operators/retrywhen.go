@@ -1,0 +1,61 @@
+package operators
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// RetryWhen is stream.RetryWhen in ReactiveX's form, with a function from failures to answers of any type: each value
+// of h's stream starts the next attempt. For a policy write src.RetryWhen(p), or RetryWhen(src, p.Handle).
+//
+//	src       --a--#    --a--#   --a--|
+//	h         -----0    -----0
+//	result    --a--------a--------a--|
+//
+// A value that is a stream.Failure answers the failure whose N it bears; a value of another type the one that waits.
+// Retrying runs src again: it must be idempotent, or resume where it stopped. All else is as stream.RetryWhen says. A
+// nil src or h panics.
+func RetryWhen[T, N any](src stream.Stream[T], h func(stream.Stream[stream.Failure]) stream.Stream[N]) stream.Stream[T] {
+	notNil("RetryWhen", "src", src == nil)
+	notNil("RetryWhen", "h", h == nil)
+	if f, ok := any(h).(func(stream.Stream[stream.Failure]) stream.Stream[stream.Failure]); ok {
+		return src.RetryWhen(stream.RetryHandlerFunc(f))
+	}
+	return src.RetryWhen(stream.RetryHandlerFunc(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+		answers := h(failures)
+		if answers == nil {
+			return nil
+		}
+		return func(ctx context.Context, yield func(stream.Failure) bool) error {
+			return answers(ctx, func(v N) bool {
+				answer, _ := any(v).(stream.Failure)
+				return yield(stream.Failure{N: answer.N})
+			})
+		}
+	}))
+}
+
+// RetryChans is RetryWhen for a pipeline of plain channels: each attempt calls open, with a context that is cancelled
+// when the attempt is over, and reads its two channels as stream.FromChans does. The values of all attempts come out of
+// the first channel it returns. The second gets at most one error, when the handler has given up or ctx has ended, and
+// is closed after the first.
+//
+// One goroutine runs the pipeline, and ends when ctx does or when the pipeline has; a reader that stops early must
+// cancel ctx. Nothing is buffered. A nil open or h panics.
+func RetryChans[T any](ctx context.Context, open func(context.Context) (<-chan T, <-chan error), h stream.RetryHandler) (<-chan T, <-chan error) {
+	notNil("RetryChans", "open", open == nil)
+	notNil("RetryChans", "h", h == nil)
+	return stream.FromChans(open).RetryWhen(h).Chans(ctx, 0)
+}
+
+func panicf(operator, format string, args ...any) {
+	panic("operators: " + operator + ": " + fmt.Sprintf(format, args...))
+}
+
+func notNil(operator, argument string, isNil bool) {
+	if isNil {
+		panicf(operator, "%s is nil", argument)
+	}
+}

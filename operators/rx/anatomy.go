@@ -1,0 +1,135 @@
+package rx
+
+import (
+	"reflect"
+	"runtime"
+	"strings"
+
+	"github.com/reactivex/rxgo/v2"
+)
+
+// anatomy is what an observable of rxgo is made of. rxgo does not tell, and what may be done with an observable
+// depends on it; so its unexported fields are read, by reflection and without touching them. What is not found is
+// unknown, and then the observable is treated with care.
+type anatomy struct {
+	kind kind
+	next uintptr // the channel that all subscriptions share, for kinds that have one
+}
+
+type kind uint8
+
+const (
+	unknown  kind = iota // not rxgo's, or made in a way that is not known here
+	separate             // Defer, Just, most operators: each Observe has a channel of its own, closed by its producer
+	silent               // Range, GroupBy: the same, but when the context ends the channel is not closed
+	onceOnly             // FlatMap and others: a second Observe sends on a closed channel, or closes it again. Just(channel)
+	created              // Create: one channel for all, closed by its producer
+	internal             // Merge, Concat, Never, all that is Eager: one channel for all, which may never be closed
+	given                // FromChannel: the caller's channel
+	events               // FromEventSource, Interval: each Observe has a channel, which is sent to for ever
+)
+
+func inspect(o rxgo.Observable) anatomy {
+	if wrapped, ok := o.(Observable); ok {
+		return inspect(wrapped.Observable)
+	}
+	impl, ok := o.(*rxgo.ObservableImpl)
+	if !ok {
+		return anatomy{}
+	}
+	iterable := follow(reflect.ValueOf(impl).Elem().FieldByName("iterable"))
+	if iterable.Kind() != reflect.Struct {
+		return anatomy{}
+	}
+	switch iterable.Type().Name() {
+	case "deferIterable":
+		return anatomy{kind: separate}
+	case "justIterable":
+		return anatomy{kind: kindOfItems(iterable.FieldByName("items"))}
+	case "factoryIterable":
+		return anatomy{kind: kindOfOperator(iterable.FieldByName("factory"))}
+	case "rangeIterable", "sliceIterable":
+		return anatomy{kind: silent}
+	case "eventSourceIterable":
+		return anatomy{kind: events}
+	case "createIterable":
+		return anatomy{created, address(iterable.FieldByName("next"))}
+	case "channelIterable":
+		// Of all that makes one, FromChannel alone sets a parent.
+		if parent := reflect.ValueOf(impl).Elem().FieldByName("parent"); parent.Kind() == reflect.Interface && parent.IsNil() {
+			return anatomy{internal, address(iterable.FieldByName("next"))}
+		}
+		return anatomy{given, address(iterable.FieldByName("next"))}
+	default:
+		return anatomy{}
+	}
+}
+
+// left says what is to be done with the rest of the items, which an Observe has returned. own tells that the
+// observable was opened for this one subscription.
+func (a anatomy) left(items <-chan rxgo.Item, own bool) leftover {
+	if a.next != 0 && a.next != reflect.ValueOf(items).Pointer() {
+		return drain // a connectable's subscriber: it holds up the others as long as it does not receive
+	}
+	switch a.kind {
+	case separate, onceOnly:
+		return drain
+	case silent, given:
+		return leave
+	case created:
+		if own {
+			return drain
+		}
+		return leave
+	case events:
+		if own {
+			return linger
+		}
+		return drain // as for a connectable
+	default:
+		if own {
+			return linger
+		}
+		return leave
+	}
+}
+
+// kindOfOperator tells the operators apart that make their channel when they are built from those that make one for
+// each Observe. All that differs to see is which function has made the factory.
+func kindOfOperator(factory reflect.Value) kind {
+	if factory.Kind() != reflect.Func {
+		return unknown
+	}
+	if f := runtime.FuncForPC(factory.Pointer()); f != nil && strings.Contains(f.Name(), ".customObservableOperator.") {
+		return onceOnly
+	}
+	return separate
+}
+
+// kindOfItems looks for channels among the items of a Just: it sends what they give.
+func kindOfItems(items reflect.Value) kind {
+	if items.Kind() != reflect.Slice {
+		return unknown
+	}
+	for i := range items.Len() {
+		if item := items.Index(i); item.Kind() == reflect.Interface && item.Elem().Kind() == reflect.Chan {
+			return onceOnly
+		}
+	}
+	return separate
+}
+
+// follow returns what v leads to, through an interface and a pointer.
+func follow(v reflect.Value) reflect.Value {
+	for v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	return v
+}
+
+func address(channel reflect.Value) uintptr {
+	if channel.Kind() != reflect.Chan {
+		return 0
+	}
+	return channel.Pointer()
+}

@@ -1,0 +1,59 @@
+// Package rx retries observables of rxgo v2 as package stream retries streams, with the same policies:
+//
+//	observable := rx.RetryWhen(open, operators.ExpBackoff(jitter.Default, time.Second, 3))
+//	observable := rx.Wrap(cold).RetryWhen(operators.ExpBackoff(jitter.Default, time.Second, 3))
+//
+// [RetryWhen] calls a function for each attempt, which opens the source anew; [Wrap] chains on an observable that is
+// there already, and has to be cold. [ToStream] and [FromStream] lead from an observable to a stream and back, for all
+// the rest of package stream. It is the only package of this module that imports rxgo.
+//
+// # Traps of rxgo 2.5.0
+//
+// rxgo has a Retry and a BackOffRetry of its own. What they do, and what this package does instead:
+//
+//	rxgo                                                    here
+//	------------------------------------------------------  ----------------------------------------------------------
+//	Create and FromChannel are hot: observed again they end  RetryWhen opens a new one; Wrap refuses the second Observe
+//	well and empty, and the error becomes a success          with stream.ErrNotRestartable, where it can see it
+//	An error item does not end an observable                 an attempt ends at its first error item; nothing follows it
+//	A failed attempt is neither cancelled nor received from: each attempt has a context, cancelled when it is over, and
+//	its goroutines wait for ever                             what is still being sent is received and dropped
+//	Range's channel is not closed on cancel                  nobody waits for a close
+//	BackOffRetry panics when its context ends: "close of     it ends with context.Cause(ctx) and the last failure
+//	closed channel"
+//	Retry over FlatMap, Debounce, Join, TimeInterval,        RetryWhen opens a new one; Wrap refuses the second Observe
+//	BufferWithTime…, WindowWithTime… panics: "send on
+//	closed channel"
+//	Retry and BackOffRetry begin when they are built, and    the result is cold: each Observe has attempts of its own
+//	two Observes share what comes
+//	Create's producer never sees Observe's context; that of  RetryWhen's src is given the context to build with; one
+//	Defer and of most operators is replaced by it            given as an option here ends a run as well as Observe's
+//	When a context ends operators close without an error     the stream and its policy get context.Cause(ctx)
+//	One observer of FromEventSource, or subscriber of a      what Wrap has subscribed to is received from as long as
+//	connectable, that does not receive holds up all others   the source lives
+//	Items have no type                                       ToStream says which item is wrong, and how
+//
+// What Wrap cannot see is listed there. Two things cannot be helped from outside: an observable that sends from its
+// own operators into one of their own that has stopped, as Create(…).Map(fails) does, leaves the producer where it is
+// unless it heeds the context; and a function given to rxgo that panics ends the program.
+//
+// # Options
+//
+// RetryWhen and FromStream take options of rxgo. They concern the observable that is returned, and so do those given
+// to its Observe and to operators behind it; a source is built with options of its own.
+//
+//	WithContext                     a run ends with this context, as with the one given to Observe; the values of both,
+//	                                a clock among them, are seen, Observe's first. One context does not replace the other
+//	WithBufferedChannel(n)          a run is up to n items ahead of its reader; what is given to Observe counts instead
+//	WithObservationStrategy(Eager)  one run, which begins at once and is shared by all that observe
+//	WithPublishStrategy             one run, too, which begins at once and is handed to the subscribers from Connect on
+//	WithErrorStrategy               nothing: the error that ends a run is its last item
+//	WithPool, WithCPUPool,          nothing: attempts follow each other, and their items keep their order
+//	Serialize
+//	WithBackPressureStrategy        nothing: a slow reader slows the source
+//
+// # Time
+//
+// Waits are on the clock of the policy (retry.WithClock), else on the one that stream.WithClock has put into a context
+// given as rxgo.WithContext, else on the system's. rxgo's own Debounce, Interval and the like know only the system's.
+package rx

@@ -1,0 +1,180 @@
+package rx_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/reactivex/rxgo/v2"
+	"go.uber.org/goleak"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// TestMain runs one of the scenarios instead of the tests when it is asked to: those that bring a program down.
+func TestMain(m *testing.M) {
+	if name := os.Getenv(scenarioVariable); name != "" {
+		scenarios[name]()
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+const scenarioVariable = "RX_TEST_SCENARIO"
+
+// inChild runs the scenario in a process of its own; it returns what that wrote to stderr, and whether it came to its
+// end.
+func inChild(t *testing.T, name string) (stderr string, survived bool) {
+	t.Helper()
+	if scenarios[name] == nil {
+		t.Fatalf("there is no scenario %q", name)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), exe)
+	cmd.Env = append(os.Environ(), scenarioVariable+"="+name)
+	var out bytes.Buffer
+	cmd.Stderr = &out
+	err = cmd.Run()
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		t.Fatal(err)
+	}
+	return out.String(), err == nil
+}
+
+var (
+	errBoom  = errors.New("boom")
+	errCause = errors.New("the cause of the cancellation")
+)
+
+// bubble runs f as a subtest on virtual time. A goroutine that is left at the end fails it.
+func bubble(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+}
+
+// feed makes sources of a kind that a test needs, and notes how they fare. An attempt sends 1 to n, then fails; the
+// last one sends 1 to n and ends well.
+type feed struct {
+	attempts int // in all
+	n        int
+	stays    bool // a failed attempt stays until its context ends
+	rude     bool // it looks at no context
+
+	began atomic.Int64
+	alive atomic.Int64
+	at    []time.Duration
+	start time.Time
+}
+
+// produce is one attempt.
+func (f *feed) produce(ctx context.Context, next chan<- rxgo.Item) {
+	f.alive.Add(1)
+	defer f.alive.Add(-1)
+	if f.start.IsZero() {
+		f.start = time.Now()
+	}
+	f.at = append(f.at, time.Since(f.start))
+	last := int(f.began.Add(1)) == f.attempts
+	send := func(i rxgo.Item) bool {
+		if f.rude {
+			next <- i
+			return true
+		}
+		return i.SendContext(ctx, next)
+	}
+	for i := range f.n {
+		if !send(rxgo.Of(i + 1)) {
+			return
+		}
+	}
+	if last || !send(rxgo.Error(errBoom)) {
+		return
+	}
+	if f.stays {
+		for i := 0; send(rxgo.Of("after the error")); i++ {
+			if f.rude && i == 2 {
+				return
+			}
+		}
+	}
+}
+
+func (f *feed) create(ctx context.Context) rxgo.Observable {
+	return rxgo.Create([]rxgo.Producer{f.produce}, rxgo.WithContext(ctx))
+}
+
+func (f *feed) cold(opts ...rxgo.Option) rxgo.Observable {
+	return rxgo.Defer([]rxgo.Producer{f.produce}, opts...)
+}
+
+// quadratic waits 1, 4, 9 s …
+func quadratic(retries int, opts ...retry.Option) retry.Policy {
+	return operators.ExpBackoff(jitter.None, time.Second, retries, opts...)
+}
+
+// atOnce retries without a delay.
+func atOnce(retries int) retry.Policy { return retry.New(backoff.Constant(0), retry.Limit(retries)) }
+
+// received reads to the end and returns the values, and the error, which has to be the last item.
+func received(t *testing.T, items <-chan rxgo.Item) (values []any, err error) {
+	t.Helper()
+	for item := range items {
+		if err != nil {
+			t.Errorf("%v came after the error %v", item, err)
+		}
+		if item.E != nil {
+			err = item.E
+			continue
+		}
+		values = append(values, item.V)
+	}
+	return values, err
+}
+
+// expect checks all that comes.
+func expect(t *testing.T, items <-chan rxgo.Item, want []any, end error) {
+	t.Helper()
+	values, err := received(t, items)
+	if !slices.Equal(values, want) || !errors.Is(err, end) {
+		t.Errorf("got %v, %v, want %v, %v", values, err, want, end)
+	}
+}
+
+func expectPanic(t *testing.T, want string, f func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if got := fmt.Sprint(recover()); got != want {
+			t.Errorf("panicked with %s, want %s", got, want)
+		}
+	}()
+	f()
+}
+
+// recovered returns what f panics with.
+func recovered(f func()) (v any) {
+	defer func() { v = recover() }()
+	f()
+	return nil
+}
+
+// goid names the calling goroutine.
+func goid() string {
+	var b [64]byte
+	return string(bytes.Fields(b[:runtime.Stack(b[:], false)])[1])
+}

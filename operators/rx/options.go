@@ -1,0 +1,60 @@
+package rx
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/reactivex/rxgo/v2"
+)
+
+// settings is what options say that rxgo would not do by itself for an observable that is made by Defer.
+type settings struct {
+	opts   []rxgo.Option
+	ctx    context.Context // WithContext
+	shared bool            // WithObservationStrategy(Eager), WithPublishStrategy
+}
+
+// read finds out what opts say. They hide it, so observables are built with them and looked at.
+func read(function string, opts []rxgo.Option) settings {
+	for i, o := range opts {
+		require(function, fmt.Sprintf("opts[%d]", i), o != nil)
+	}
+	// rxgo appends to the options at each Observe, and two of them at once would meet in the spare room.
+	set := settings{opts: slices.Clip(slices.Clone(opts)), ctx: context.Background()}
+	if len(opts) > 0 {
+		set.ctx = contextOf(function, set.opts)
+		set.shared = eager(set.opts) || published(set.opts)
+	}
+	return set
+}
+
+// contextOf returns the context that a producer is given. Where rxgo would panic at the first Observe it panics now.
+func contextOf(function string, opts []rxgo.Option) (given context.Context) {
+	defer func() {
+		if p := recover(); p != nil {
+			panic(fmt.Sprintf("rx: %s: opts: WithBufferedChannel: %v", function, p))
+		}
+	}()
+	probe := rxgo.Defer([]rxgo.Producer{func(ctx context.Context, _ chan<- rxgo.Item) { given = ctx }}, opts...)
+	for range probe.Observe() {
+	}
+	return given
+}
+
+// eager reports whether an operator would begin when it is built: then it has one channel for all.
+func eager(opts []rxgo.Option) bool {
+	probe := rxgo.Just()().Take(1, append(opts, rxgo.WithBufferedChannel(0))...)
+	one, two := probe.Observe(), probe.Observe()
+	for range one {
+	}
+	for range two {
+	}
+	return one == two
+}
+
+// published reports whether a source would wait for Connect: then its subscribers do not get its own channel.
+func published(opts []rxgo.Option) bool {
+	items := make(chan rxgo.Item)
+	return rxgo.FromChannel(items, opts...).Observe() != (<-chan rxgo.Item)(items)
+}

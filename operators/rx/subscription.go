@@ -1,0 +1,75 @@
+package rx
+
+import (
+	"runtime"
+
+	"github.com/reactivex/rxgo/v2"
+)
+
+// subscription is what one Observe has returned.
+type subscription struct {
+	items   <-chan rxgo.Item
+	left    leftover
+	closed  bool
+	ifEmpty error // what an end without any item means, nil for success
+}
+
+// leftover says what is done with the items of a subscription that nobody wants any more. Its context is cancelled,
+// and a producer that heeds it ends. But many send without looking at it, rxgo's Merge and Concat among them, and stay
+// in that send until somebody receives.
+type leftover uint8
+
+const (
+	leave  leftover = iota // nobody sends, or the channel is not the subscription's own
+	drain                  // the channel is closed when its producers are done
+	linger                 // the channel may never be closed
+)
+
+const (
+	patience = 1 << 20 // how many items are received of a producer that may never stop
+	turns    = 1000    // how often others are let run, so that those on their way to a send get there
+)
+
+// abandon lets go of the subscription, without waiting for it. The goroutine that it may start outlives the run on
+// purpose: nobody can tell when a source that ignores its context is done, so nobody can wait for it. It uses no
+// timer: a bubble of testing/synctest has none left when its test has returned.
+func (s *subscription) abandon() {
+	if s.items == nil || s.closed || s.left == leave {
+		return
+	}
+	select {
+	case _, ok := <-s.items:
+		if !ok {
+			return
+		}
+	default:
+	}
+	if s.left == drain {
+		go drainItems(s.items)
+	} else {
+		go lingerOn(s.items)
+	}
+}
+
+// drainItems receives until the channel is closed.
+func drainItems(items <-chan rxgo.Item) {
+	for range patience {
+		if _, ok := <-items; !ok {
+			return
+		}
+	}
+}
+
+// lingerOn receives what is being sent, or is about to be.
+func lingerOn(items <-chan rxgo.Item) {
+	for range turns {
+		select {
+		case _, ok := <-items:
+			if !ok {
+				return
+			}
+		default:
+			runtime.Gosched()
+		}
+	}
+}

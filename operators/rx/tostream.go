@@ -1,0 +1,154 @@
+package rx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/reactivex/rxgo/v2"
+
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// ToStream returns a stream of the values of the observable that src opens. Each run calls src once, with a context
+// of its own, observes what it returns under that context, and cancels it when the run is over.
+//
+//	src     --1--2--#--3--|
+//	stream  --1--2--#
+//
+// A run ends with the first error item, as it is: to rxgo an error item is one among others. It ends well when the
+// observable closes its channel. When ctx ends it returns context.Cause(ctx) at once, whatever the source does, and
+// also when the source has closed its channel because of it. But a deadline that src itself sets looks like a good
+// end, for rxgo's operators close without an error then: use Timeout on the stream instead.
+//
+// A value that is no T ends the run with an error that says so, "rx: ToStream: item 3 is string, want int", and that
+// no policy retries. A nil value is T's nil where T has one. ToStream[any] takes every value as it is.
+//
+// yield is called on the goroutine that runs the stream. Nothing is buffered that src does not buffer. When a run has
+// ended early, the source's goroutines end by their context, a moment later; one that ignores it is drained, as
+// RetryWhen says.
+//
+// An src that returns nil ends the run with an error. A nil src panics.
+func ToStream[T any](src func(context.Context) rxgo.Observable) stream.Stream[T] {
+	require("ToStream", "src", src != nil)
+	return items[T]("ToStream", opened("ToStream", src))
+}
+
+// opened returns how to subscribe to the observable that src opens.
+func opened(function string, src func(context.Context) rxgo.Observable) func(context.Context) (subscription, error) {
+	return func(ctx context.Context) (subscription, error) {
+		o := src(ctx)
+		if isNil(o) {
+			return subscription{}, stream.Permanent(fmt.Errorf("rx: %s: src returned a nil Observable", function))
+		}
+		made := inspect(o)
+		items := o.Observe(rxgo.WithContext(ctx))
+		return subscription{items: items, left: made.left(items, true)}, nil
+	}
+}
+
+// items is the stream of the values of what open subscribes to.
+func items[T any](function string, open func(context.Context) (subscription, error)) stream.Stream[T] {
+	return func(ctx context.Context, yield func(T) bool) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		run, cancel := context.WithCancel(ctx)
+		var s subscription
+		defer func() {
+			cancel()
+			s.abandon()
+		}()
+		s, err := open(run)
+		if err != nil {
+			return err
+		}
+		if s.items == nil {
+			return stream.Permanent(fmt.Errorf("rx: %s: Observe returned a nil channel", function))
+		}
+		for n := 1; ; n++ {
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case item, ok := <-s.items:
+				s.closed = !ok
+				switch {
+				case ctx.Err() != nil:
+					return failedUnder(ctx, item.E)
+				case !ok && n == 1:
+					return s.ifEmpty
+				case !ok:
+					return nil
+				case item.E != nil:
+					return item.E
+				}
+				v, ok := as[T](item.V)
+				if !ok {
+					return stream.Permanent(fmt.Errorf("rx: %s: item %d is %s, want %v", function, n, typeName(item.V), reflect.TypeFor[T]()))
+				}
+				if !yield(v) {
+					return nil
+				}
+			}
+		}
+	}
+}
+
+// failedUnder returns the error of a source whose context has ended: its cause, and the source's own error, if any.
+func failedUnder(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	switch {
+	case err == nil || reaches(cause, err):
+		return cause
+	case reaches(err, cause):
+		return err
+	}
+	return fmt.Errorf("%w: after the failure: %w", cause, err)
+}
+
+// reaches is errors.Is for errors of any type: comparing two errors panics when their type holds, in an interface,
+// something that cannot be compared.
+func reaches(err, target error) (yes bool) {
+	defer func() {
+		if recover() != nil {
+			yes = false
+		}
+	}()
+	return errors.Is(err, target)
+}
+
+// as returns v as a T, where nil is a T if T has a nil.
+func as[T any](v any) (T, bool) {
+	t, ok := v.(T)
+	if ok || v != nil {
+		return t, ok
+	}
+	switch reflect.TypeFor[T]().Kind() {
+	case reflect.Interface, reflect.Pointer, reflect.Slice, reflect.Map, reflect.Func, reflect.Chan, reflect.UnsafePointer:
+		return t, true
+	default:
+		return t, false
+	}
+}
+
+func typeName(v any) string {
+	if v == nil {
+		return "nil"
+	}
+	return reflect.TypeOf(v).String()
+}
+
+// isNil reports whether o is no observable: nil, a nil pointer, or a zero Observable.
+func isNil(o rxgo.Observable) bool {
+	switch o := o.(type) {
+	case nil:
+		return true
+	case Observable:
+		return isNil(o.Observable)
+	case *rxgo.ObservableImpl:
+		return o == nil
+	default:
+		return false
+	}
+}

@@ -1,0 +1,110 @@
+package rx
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/reactivex/rxgo/v2"
+
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// Observable is an rxgo.Observable that also has RetryWhen. Wrap makes one.
+type Observable struct {
+	rxgo.Observable
+	seen *history
+}
+
+// Wrap returns o with a RetryWhen, for chaining:
+//
+//	rx.Wrap(rxgo.Defer(producers).Map(decode)).RetryWhen(operators.ExpBackoff(jitter.Default, time.Second, 3))
+//
+// rxgo's own methods return plain observables, so wrap last. A nil o panics.
+//
+// Each attempt observes o once more, so o must be cold. Where o can be seen to be hot the second Observe fails with
+// stream.ErrNotRestartable, joined with the failure that was to be retried: that is for
+//
+//   - one channel for all: Create, FromChannel, Merge, Concat, StartWith, ZipFromIterable, Retry, Timer, Thrown, all
+//     that is Eager, and whatever else returns the same channel from two Observes;
+//   - FlatMap, Debounce, Join, TimeInterval, BufferWithTime, BufferWithTimeOrCount, WindowWithTime and
+//     WindowWithTimeOrCount, which crash the program when they are observed again;
+//   - Just with a channel among its items;
+//   - FromEventSource and Interval, when they end before they have sent anything more.
+//
+// Wrap cannot see
+//
+//   - any of these behind another operator: Create(…).Map(f) gives a new channel each time. Its second run ends well
+//     and empty, so that a failure becomes a success; FlatMap(f).Map(g) crashes in its second run;
+//   - a Defer whose producers read a shared source, a channel or a connection that was opened outside;
+//   - what another type than rxgo's own does, unless it returns the same channel again;
+//   - an Observe of o that does not come from the Wrap it is asked to judge;
+//   - the contexts o was built with. The attempt's replaces Defer's and that of most operators, and does not reach
+//     Create's, FlatMap's and the other ones that are bound when they are built. So cancel the context given to the
+//     Observe of the result; and a Create that is cancelled goes on until it notices that nobody reads.
+//
+// RetryWhen, the function, has none of these limits: prefer it.
+func Wrap(o rxgo.Observable) Observable {
+	require("Wrap", "o", !isNil(o))
+	return Observable{o, new(history)}
+}
+
+// RetryWhen returns an observable that observes o, and observes it again each time h answers its failure, as the
+// function RetryWhen does with a source that it opens; see Wrap for what o must be. A nil h, and a zero Observable,
+// panic.
+//
+//	o         --1--#    --1--2--|
+//	h         -----r
+//	result    --1---------1--2--|
+func (o Observable) RetryWhen(h stream.RetryHandler) Observable {
+	require("Observable.RetryWhen", "o", !isNil(o))
+	requireHandler("Observable.RetryWhen", h)
+	if o.seen == nil {
+		o.seen = new(history)
+	}
+	return Wrap(observable("Observable.RetryWhen", items[any]("Observable.RetryWhen", o.subscribe).RetryWhen(h), nil))
+}
+
+func (o Observable) subscribe(ctx context.Context) (subscription, error) {
+	made := inspect(o)
+	again := o.seen.begin()
+	if again && made.kind == onceOnly {
+		return subscription{}, notRestartable("it can be observed only once")
+	}
+	items := o.Observable.Observe(rxgo.WithContext(ctx))
+	if o.seen.observed(items) {
+		return subscription{}, notRestartable("two Observes gave the same channel")
+	}
+	s := subscription{items: items, left: made.left(items, false)}
+	if again && made.kind == events {
+		s.ifEmpty = notRestartable("its events have ended")
+	}
+	return s, nil
+}
+
+func notRestartable(why string) error {
+	return fmt.Errorf("rx: Wrap: the observable is hot: %s; open it in the function given to rx.RetryWhen: %w", why, stream.ErrNotRestartable)
+}
+
+// history is what is known of the subscriptions to a wrapped observable.
+type history struct {
+	mu    sync.Mutex
+	begun bool
+	last  <-chan rxgo.Item
+}
+
+// begin notes a subscription and reports whether there was one before.
+func (h *history) begin() (again bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	again, h.begun = h.begun, true
+	return again
+}
+
+// observed notes the channel of a subscription and reports whether the one before had the same.
+func (h *history) observed(items <-chan rxgo.Item) (same bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	same, h.last = items != nil && items == h.last, items
+	return same
+}

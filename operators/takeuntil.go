@@ -1,0 +1,28 @@
+package operators
+
+import (
+	"context"
+
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// TakeUntil returns the stream of the values of s until stop yields its first value, which ends it well: s is cancelled
+// then, and no value of s comes after it. If stop ends without a value, s goes on; if stop fails, so does the stream.
+//
+//	s:                  --a--b--c--d--|
+//	stop:               ---------x
+//	TakeUntil(stop):    --a--b--c|
+//
+// It is the way to shut a flow down in order, where cancelling ctx would be a failure. While the consumer has a value
+// in hand, stop cannot take it back; the stream ends when the consumer is done with it.
+//
+// stop runs on a goroutine of its own, begun before s, and s on the caller's; the two run at the same time. So a stop
+// that has a value at once may be overtaken by the first values of s; in ReactiveX, where such a stop speaks first,
+// none would come. A nil s or stop panics.
+func TakeUntil[T, S any](s stream.Stream[T], stop stream.Stream[S]) stream.Stream[T] {
+	notNil("TakeUntil", "s", s == nil)
+	notNil("TakeUntil", "stop", stop == nil)
+	return func(ctx context.Context, yield func(T) bool) error {
+		return beside(ctx, s, companion[S]{source: stop, take: func(S) bool { return false }}, yield)
+	}
+}

@@ -1,0 +1,62 @@
+package retry_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+func TestABudgetIsNeverOverdrawn(t *testing.T) {
+	budget := retry.NewBudget(100, 1, 0)
+	var retries atomic.Int64
+	p := every(0, retry.WithBudget(budget), retry.OnRetry(func(retry.Event) { retries.Add(1) }))
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			for range 20 {
+				c := calls{fails: -1}
+				_, _ = retry.Do(t.Context(), p, c.do)
+			}
+		})
+	}
+	wg.Wait()
+	if retries.Load() != 100 || budget.Tokens() != 0 {
+		t.Errorf("%d retries, %v tokens left; want 100 and 0", retries.Load(), budget.Tokens())
+	}
+}
+
+func TestARefundFillsNoFurtherThanTheCapacity(t *testing.T) {
+	budget := retry.NewBudget(10, 5, 0.5)
+	p := every(0, retry.Limit(1), retry.WithBudget(budget))
+	ok, bad := calls{}, calls{fails: -1}
+	for range 3 {
+		_, _ = retry.Do(t.Context(), p, ok.do)
+	}
+	if budget.Tokens() != 10 {
+		t.Errorf("%v tokens, want 10", budget.Tokens())
+	}
+	_, _ = retry.Do(t.Context(), p, bad.do)
+	_, _ = retry.Do(t.Context(), p, ok.do)
+	if budget.Tokens() != 5.5 {
+		t.Errorf("%v tokens, want 5.5", budget.Tokens())
+	}
+	if got, want := budget.String(), "budget 5.5 of 10, cost 5, refund 0.5"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestARefillFlowsWithTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := retry.NewBudget(4, 1, 0, 0.5)
+		p := every(time.Second, retry.WithBudget(budget))
+		c := calls{fails: -1}
+		_, err := retry.Do(t.Context(), p, c.do)
+		// Four tokens, and half a one each second: 4 3.5 3 2.5 2 1.5 1 0.5.
+		c.want(t, 0, 1, 2, 3, 4, 5, 6, 7)
+		gaveUp(t, err, retry.ErrBudget, 8, 7*time.Second)
+	})
+}

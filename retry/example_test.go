@@ -1,0 +1,181 @@
+package retry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// fetch fails twice and then answers.
+func fetch() func(context.Context) (string, error) {
+	n := 0
+	return func(context.Context) (string, error) {
+		if n++; n < 3 {
+			return "", fmt.Errorf("answer %d: busy", n)
+		}
+		return "hello", nil
+	}
+}
+
+func ExampleDo() {
+	policy := retry.New(backoff.Exponential(time.Millisecond, 2).Jitter(jitter.Full), retry.Limit(5))
+	text, err := retry.Do(context.Background(), policy, fetch())
+	fmt.Println(text, err)
+	// Output: hello <nil>
+}
+
+func ExampleRun() {
+	policy := retry.New(backoff.Constant(time.Millisecond), retry.Limit(2))
+	err := retry.Run(context.Background(), policy, func(context.Context) error { return errors.New("busy") })
+	fmt.Println(errors.Is(err, retry.ErrExhausted))
+	// Output: true
+}
+
+func ExamplePolicy_Attempts() {
+	policy := retry.New(backoff.Constant(time.Millisecond), retry.Limit(5))
+	get := fetch()
+	for a, err := range policy.Attempts(context.Background()) {
+		if err != nil {
+			fmt.Println("gave up:", err)
+			return
+		}
+		text, err := get(context.Background())
+		fmt.Printf("attempt %d: %q, %v\n", a.N(), text, err)
+		a.Fail(err)
+	}
+	// Output:
+	// attempt 1: "", answer 1: busy
+	// attempt 2: "", answer 2: busy
+	// attempt 3: "hello", <nil>
+}
+
+func ExamplePolicy_Handle() {
+	n := 0
+	numbers := stream.Defer(func(context.Context) stream.Stream[int] {
+		if n++; n == 1 {
+			return stream.Of(1, 2).Concat(stream.Fail[int](errors.New("connection reset")))
+		}
+		return stream.Of(3)
+	})
+	got, err := numbers.RetryWhen(retry.New(backoff.Constant(time.Millisecond), retry.Limit(1))).Collect(context.Background())
+	fmt.Println(got, err)
+	// Output: [1 2 3] <nil>
+}
+
+func ExamplePolicy_With() {
+	patient := retry.Default.With(retry.StopAt(time.Minute))
+	fmt.Println(retry.Default)
+	fmt.Println(patient)
+	// Output:
+	// exponential base=1s factor=2 jitter=default stopat=10s
+	// exponential base=1s factor=2 jitter=default stopat=1m
+}
+
+func ExamplePolicy_Decide() {
+	// The pure core: times in, delays out.
+	policy := retry.New(backoff.Exponential(time.Second, 2), retry.Limit(3))
+	var row retry.Row
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for {
+		delay, err := policy.Decide(&row, stream.Failure{Err: errors.New("busy")}, now, time.Time{})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(delay)
+		now = now.Add(delay)
+	}
+	// Output:
+	// 1s
+	// 2s
+	// 4s
+	// retry: retries exhausted: 4 attempts in 7s: busy
+}
+
+func ExampleParse() {
+	policy, err := retry.Parse("exponential base=100ms factor=2 cap=30s jitter=full limit=5 within=1m")
+	fmt.Println(policy, err)
+	_, err = retry.Parse("exponential base=100ms factor=2 limit=-1")
+	fmt.Println(err)
+	// Output:
+	// exponential base=100ms factor=2 cap=30s jitter=full limit=5 within=1m <nil>
+	// retry: Parse: "limit=-1": want limit=a whole number of 0 or more
+}
+
+// The hooks speak to any logger; this is log/slog.
+func ExampleOnRetry_slog() {
+	log := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+	policy := retry.New(backoff.Linear(time.Millisecond), retry.Limit(2),
+		retry.OnRetry(func(e retry.Event) {
+			log.Warn("retrying", "n", e.N, "delay", e.Delay, "err", e.Err)
+		}),
+		retry.OnGiveUp(func(e *retry.Error) {
+			log.Error("gave up", "attempts", e.Attempts, "cause", e.Cause, "err", e.Last)
+		}))
+	_ = retry.Run(context.Background(), policy, func(context.Context) error { return errors.New("busy") })
+	// Output:
+	// level=WARN msg=retrying n=1 delay=1ms err=busy
+	// level=WARN msg=retrying n=2 delay=2ms err=busy
+	// level=ERROR msg="gave up" attempts=3 cause="retries exhausted" err=busy
+}
+
+func ExamplePermanent() {
+	err := retry.Run(context.Background(), retry.Default, func(context.Context) error {
+		return retry.Permanent(errors.New("no such user"))
+	})
+	fmt.Println(err)
+	// Output: no such user
+}
+
+func ExampleRetryAfter() {
+	n := 0
+	start := time.Now()
+	_ = retry.Run(context.Background(), retry.New(backoff.Constant(time.Hour)), func(context.Context) error {
+		if n++; n == 1 {
+			return retry.RetryAfter(errors.New("busy"), 5*time.Millisecond)
+		}
+		return nil
+	})
+	fmt.Println(time.Since(start) >= 5*time.Millisecond)
+	// Output: true
+}
+
+func ExampleNewBudget() {
+	// At most 10 retries at once, and one for ten successes: retries add no more than a tenth to the load.
+	budget := retry.NewBudget(10, 1, 0.1)
+	policy := retry.New(backoff.Backoff{}, retry.WithBudget(budget))
+	err := retry.Run(context.Background(), policy, func(context.Context) error { return errors.New("down") })
+	fmt.Println(errors.Is(err, retry.ErrBudget), budget)
+	// Output: true budget 0 of 10, cost 1, refund 0.1
+}
+
+func ExampleSignal() {
+	online := retry.NewSignal()
+	policy := retry.New(backoff.Constant(time.Hour), retry.ResetOn(online),
+		retry.OnRetry(func(retry.Event) { go online.Fire() })) // the network comes back during the wait
+	text, err := retry.Do(context.Background(), policy, fetch())
+	fmt.Println(text, err)
+	// Output: hello <nil>
+}
+
+func ExampleIf() {
+	policy := retry.Default.With(retry.If(func(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }))
+	err := retry.Run(context.Background(), policy, func(context.Context) error { return os.ErrPermission })
+	fmt.Println(err)
+	// Output: permission denied
+}

@@ -1,0 +1,150 @@
+package retry
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// Option is one setting of a Policy. "In a row" in the comments of the options means: since the start or the last
+// reset. Without one of the Reset options the row never ends, whatever was delivered.
+type Option func(*config)
+
+// WithBackoff has the policy wait as b says.
+func WithBackoff(b backoff.Backoff) Option {
+	return func(c *config) { c.backoff, c.tiled = b, b.IsTiled() }
+}
+
+// Limit allows at most n retries in a row; 0 allows none. A negative n panics.
+func Limit(n int) Option {
+	if n < 0 {
+		panicf("Limit", "n is %d, want at least 0", n)
+	}
+	return func(c *config) { c.limit = n }
+}
+
+// Within gives up rather than start a retry later than d after the first failure in a row. A negative d panics.
+func Within(d time.Duration) Option {
+	notNegative("Within", d)
+	return func(c *config) { c.within = d }
+}
+
+// StopAt gives up when the backoff before jitter, its Ceiling, is d or more. A delay that an error dictates does not
+// count. A negative d panics.
+func StopAt(d time.Duration) Option {
+	notNegative("StopAt", d)
+	return func(c *config) { c.stopAt = d }
+}
+
+// AttemptTimeout gives each call that Do, Run or MapRetry make a deadline of its own, d after it began; its context is
+// cancelled when the call returns. A call that runs into it has failed and is retried like any other. Streams are not
+// touched by it: they have Timeout. A d of 0 or less panics.
+func AttemptTimeout(d time.Duration) Option {
+	if d <= 0 {
+		panicf("AttemptTimeout", "d is %v, want more than 0", d)
+	}
+	return func(c *config) { c.attemptTimeout = d }
+}
+
+// If retries only the errors that retryable says true of. It is asked once for each failure, before any wait; an error
+// it refuses is returned as it is. A nil function panics.
+func If(retryable func(error) bool) Option {
+	if retryable == nil {
+		panicf("If", "retryable is nil")
+	}
+	return func(c *config) { c.retryable = retryable }
+}
+
+// OnRetry calls f once for each retry that is scheduled, before its wait, on the goroutine of the operation. A
+// cancellation may still prevent the retry, a reset shorten its delay. A nil function panics.
+func OnRetry(f func(Event)) Option {
+	if f == nil {
+		panicf("OnRetry", "f is nil")
+	}
+	return func(c *config) { c.onRetry = append(c.onRetry, f) }
+}
+
+// OnGiveUp calls f once when the policy ends an operation with an *Error, with that error, on the goroutine of the
+// operation. It is not called for errors that are returned as they are, permanent or refused by If. A nil function panics.
+func OnGiveUp(f func(*Error)) Option {
+	if f == nil {
+		panicf("OnGiveUp", "f is nil")
+	}
+	return func(c *config) { c.onGiveUp = append(c.onGiveUp, f) }
+}
+
+// ResetAfter starts the row again when an attempt ran for at least d before it failed. With the option WithClock a
+// stream's attempt is measured from the answer that started it to its failure. A d of 0 or less panics.
+func ResetAfter(d time.Duration) Option {
+	if d <= 0 {
+		panicf("ResetAfter", "d is %v, want more than 0", d)
+	}
+	return func(c *config) { c.resetAfter = d }
+}
+
+// ResetAfterItems starts the row again when an attempt delivered at least n values before it failed. It is for
+// streams: a call delivers none. An n of 0 or less panics.
+func ResetAfterItems(n int64) Option {
+	if n <= 0 {
+		panicf("ResetAfterItems", "n is %d, want more than 0", n)
+	}
+	return func(c *config) { c.resetAfterItems = n }
+}
+
+// ResetOn has s.Fire end the policy's waits and start its rows again. A nil s panics.
+func ResetOn(s *Signal) Option {
+	if s == nil {
+		panicf("ResetOn", "s is nil")
+	}
+	return func(c *config) { c.signals = append(c.signals, s) }
+}
+
+// WithClock has the policy use the clock c, any clock that stream.WithClock takes. It goes before the clock of the
+// context, which goes before the system's. A nil c panics.
+func WithClock[T interface{ Stop() bool }](c interface {
+	Now() time.Time
+	AfterFunc(d time.Duration, f func()) T
+}) Option {
+	if c == nil {
+		panicf("WithClock", "c is nil")
+	}
+	clock := stream.AsClock(c)
+	return func(c *config) { c.clock = clock }
+}
+
+// WithRand has the policy draw from f, which returns numbers in [0,1) and must be safe for concurrent use, instead of
+// math/rand/v2 and of Tiled's golden-ratio sequence. It is called once for each retry, with a Tiled backoff once for
+// each row. A nil function panics.
+func WithRand(f func() float64) Option {
+	if f == nil {
+		panicf("WithRand", "f is nil")
+	}
+	return func(c *config) { c.rand = f }
+}
+
+// WithBudget has each retry take its cost from b, and give up when b has not enough. A nil b panics.
+func WithBudget(b *Budget) Option {
+	if b == nil {
+		panicf("WithBudget", "b is nil")
+	}
+	return func(c *config) { c.budget = b }
+}
+
+// MaxRetryAfter gives up when an error dictates a delay of more than d: coming back earlier than asked is no answer.
+// A negative d panics.
+func MaxRetryAfter(d time.Duration) Option {
+	notNegative("MaxRetryAfter", d)
+	return func(c *config) { c.maxRetryAfter = d }
+}
+
+func notNegative(option string, d time.Duration) {
+	if d < 0 {
+		panicf(option, "d is %v, want at least 0", d)
+	}
+}
+
+func panicf(where, format string, args ...any) {
+	panic("retry: " + where + ": " + fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,489 @@
+package retry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"go.uber.org/goleak"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var errBoom = errors.New("boom")
+
+// calls is a function that fails as long as it is told to, and notes when it was called.
+type calls struct {
+	start time.Time
+	at    []time.Duration
+	fails int // so many calls fail; -1: all
+	err   error
+	takes time.Duration
+}
+
+func (c *calls) do(context.Context) (int, error) {
+	if c.start.IsZero() {
+		c.start = time.Now()
+	}
+	c.at = append(c.at, time.Since(c.start))
+	if c.takes > 0 {
+		time.Sleep(c.takes)
+	}
+	if c.fails < 0 || len(c.at) <= c.fails {
+		if c.err != nil {
+			return len(c.at), c.err
+		}
+		return len(c.at), errBoom
+	}
+	return len(c.at), nil
+}
+
+// want fails the test unless the calls came at these seconds.
+func (c *calls) want(t *testing.T, seconds ...float64) {
+	t.Helper()
+	var want []time.Duration
+	for _, s := range seconds {
+		want = append(want, time.Duration(s*float64(time.Second)))
+	}
+	if !slices.Equal(c.at, want) {
+		t.Errorf("calls at %v, want %v", c.at, want)
+	}
+}
+
+// gaveUp fails the test unless err is an *Error with this cause and number of attempts and with the last error.
+func gaveUp(t *testing.T, err, cause error, attempts int, elapsed time.Duration) *retry.Error {
+	t.Helper()
+	e, ok := errors.AsType[*retry.Error](err)
+	if !ok {
+		t.Fatalf("got %v (%[1]T), want an *Error", err)
+	}
+	if !errors.Is(err, cause) || e.Attempts != attempts || e.Elapsed != elapsed {
+		t.Errorf("got %v; want cause %v, %d attempts, %v", err, cause, attempts, elapsed)
+	}
+	return e
+}
+
+func every(d time.Duration, opts ...retry.Option) retry.Policy {
+	return retry.New(backoff.Constant(d), opts...)
+}
+
+func TestDoReturnsTheFirstSuccess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := calls{fails: 3}
+		v, err := retry.Do(t.Context(), retry.New(backoff.Exponential(time.Second, 2)), c.do)
+		if v != 4 || err != nil {
+			t.Errorf("got %v, %v", v, err)
+		}
+		c.want(t, 0, 1, 3, 7)
+	})
+}
+
+func TestGivingUp(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		policy  retry.Policy
+		err     error
+		cause   error
+		seconds []float64
+	}{
+		{"Limit", every(time.Second, retry.Limit(2)), nil, retry.ErrExhausted, []float64{0, 1, 2}},
+		{"Limit 0", every(time.Second, retry.Limit(0)), nil, retry.ErrExhausted, []float64{0}},
+		{"Within, inclusive", every(time.Second, retry.Within(3*time.Second)), nil, retry.ErrExhausted, []float64{0, 1, 2, 3}},
+		{"Within, exclusive", every(time.Second, retry.Within(3*time.Second-1)), nil, retry.ErrExhausted, []float64{0, 1, 2}},
+		{"StopAt", retry.New(backoff.Exponential(time.Second, 2), retry.StopAt(4*time.Second)), nil, retry.ErrExhausted, []float64{0, 1, 3}},
+		{"StopAt looks at the ceiling", retry.New(backoff.Constant(time.Second).Jitter(jitter.Full), retry.StopAt(time.Second)), nil, retry.ErrExhausted, []float64{0}},
+		{"Default", retry.Default.With(retry.WithRand(func() float64 { return 0.5 })), nil, retry.ErrExhausted, []float64{0, 1, 3, 7, 15}},
+		{"a dictated delay", every(time.Hour, retry.Limit(2)), retry.RetryAfter(errBoom, 3*time.Second), retry.ErrExhausted, []float64{0, 3, 6}},
+		{"a dictated delay is not StopAt's", every(time.Second, retry.Limit(1), retry.StopAt(2*time.Second)), retry.RetryAfter(errBoom, 3*time.Second), retry.ErrExhausted, []float64{0, 3}},
+		{"a dictated delay of 0 says nothing", every(time.Second, retry.Limit(2)), retry.RetryAfter(errBoom, 0), retry.ErrExhausted, []float64{0, 1, 2}},
+		{"a negative dictated delay says nothing", every(time.Second, retry.Limit(2)), retry.RetryAfter(errBoom, -time.Hour), retry.ErrExhausted, []float64{0, 1, 2}},
+		{"MaxRetryAfter", every(time.Second, retry.MaxRetryAfter(3*time.Second-1)), retry.RetryAfter(errBoom, 3*time.Second), retry.ErrExhausted, []float64{0}},
+		{"MaxRetryAfter, inclusive", every(time.Second, retry.Limit(1), retry.MaxRetryAfter(3*time.Second)), retry.RetryAfter(errBoom, 3*time.Second), retry.ErrExhausted, []float64{0, 3}},
+		{"a dictated delay past Within", every(time.Second, retry.Within(time.Minute)), retry.RetryAfter(errBoom, time.Hour), retry.ErrExhausted, []float64{0}},
+		{"a budget", every(time.Second, retry.WithBudget(retry.NewBudget(2, 1, 0))), nil, retry.ErrBudget, []float64{0, 1, 2}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := calls{fails: -1, err: test.err}
+				v, err := retry.Do(t.Context(), test.policy, c.do)
+				c.want(t, test.seconds...)
+				last := time.Duration(test.seconds[len(test.seconds)-1] * float64(time.Second))
+				e := gaveUp(t, err, test.cause, len(test.seconds), last)
+				if !errors.Is(err, errBoom) || !errors.Is(e.Last, errBoom) {
+					t.Errorf("got %v, want the last error in it", err)
+				}
+				if v != len(test.seconds) {
+					t.Errorf("got the value %v, want that of the last call", v)
+				}
+			})
+		})
+	}
+}
+
+func TestADictatedDelayIsALeastOne(t *testing.T) {
+	draws := func(u float64) retry.Option { return retry.WithRand(func() float64 { return u }) }
+	for _, test := range []struct {
+		name   string
+		policy retry.Policy
+		want   float64 // seconds
+	}{
+		{"exact without jitter", every(time.Hour), 10},
+		{"full jitter", retry.New(backoff.Constant(time.Hour).Jitter(jitter.Full), draws(0.5)), 15},
+		{"default jitter at its least", retry.New(backoff.Constant(time.Hour).Jitter(jitter.Default), draws(0)), 10},
+		{"cut to the room that Within leaves", retry.New(backoff.Constant(time.Hour).Jitter(jitter.Full), draws(0.5), retry.Within(12*time.Second)), 12},
+		{"tiled", retry.New(backoff.Linear(time.Hour).Tiled(), draws(0.5)), 10.75},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := calls{fails: 1, err: retry.RetryAfter(errBoom, 10*time.Second)}
+				if _, err := retry.Do(t.Context(), test.policy, c.do); err != nil {
+					t.Error(err)
+				}
+				c.want(t, 0, test.want)
+			})
+		})
+	}
+}
+
+func TestADictatedDelayIsCutToStartBeforeTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Second)
+		defer cancel()
+		p := retry.New(backoff.Constant(time.Hour).Jitter(jitter.Full), retry.WithRand(func() float64 { return 0.5 }))
+		c := calls{fails: 1, err: retry.RetryAfter(errBoom, 10*time.Second)}
+		if _, err := retry.Do(ctx, p, c.do); err != nil {
+			t.Error(err)
+		}
+		if want := 12*time.Second - 1; c.at[1] != want {
+			t.Errorf("second call at %v, want %v", c.at[1], want)
+		}
+	})
+}
+
+// asker is an error type of somebody else's.
+type asker struct{ d time.Duration }
+
+func (a asker) Error() string             { return "busy" }
+func (a asker) RetryAfter() time.Duration { return a.d }
+
+func TestAnyErrorWithRetryAfterDictates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := calls{fails: 1, err: fmt.Errorf("calling: %w", asker{7 * time.Second})}
+		if _, err := retry.Do(t.Context(), every(time.Hour), c.do); err != nil {
+			t.Error(err)
+		}
+		c.want(t, 0, 7)
+	})
+}
+
+func TestAWaitPastTheDeadlineIsNotBegun(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		timeout time.Duration
+		seconds []float64
+	}{
+		{"before it", 2500 * time.Millisecond, []float64{0, 1, 2}},
+		{"at it", 2 * time.Second, []float64{0, 1}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), test.timeout)
+				defer cancel()
+				c := calls{fails: -1}
+				_, err := retry.Do(ctx, every(time.Second), c.do)
+				c.want(t, test.seconds...)
+				last := time.Duration(test.seconds[len(test.seconds)-1] * float64(time.Second))
+				gaveUp(t, err, retry.ErrDeadline, len(test.seconds), last)
+				if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errBoom) {
+					t.Errorf("got %v; want DeadlineExceeded and the last error in it", err)
+				}
+				if slept := time.Since(c.start); slept != last {
+					t.Errorf("returned after %v, want %v", slept, last)
+				}
+			})
+		})
+	}
+}
+
+func TestPermanentAndRefusedErrorsAreReturnedAsTheyAre(t *testing.T) {
+	refused := errors.New("refused")
+	wrapped := fmt.Errorf("wrapped: %w", retry.Permanent(errBoom))
+	for _, test := range []struct {
+		name      string
+		err, want error
+	}{
+		{"permanent", retry.Permanent(errBoom), errBoom},
+		{"permanent, wrapped", wrapped, wrapped},
+		{"refused", refused, refused},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			told := 0
+			p := every(time.Hour, retry.If(func(err error) bool { return !errors.Is(err, refused) }),
+				retry.OnGiveUp(func(*retry.Error) { told++ }), retry.OnRetry(func(retry.Event) { told++ }))
+			c := calls{fails: -1, err: test.err}
+			if _, err := retry.Do(t.Context(), p, c.do); err != test.want || len(c.at) != 1 || told != 0 {
+				t.Errorf("got %v after %d calls, hooks called %d times; want %v after one, unasked", err, len(c.at), told, test.want)
+			}
+		})
+	}
+}
+
+func TestCancellation(t *testing.T) {
+	reason := errors.New("going home")
+	t.Run("before the first call", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(reason)
+		c := calls{}
+		_, err := retry.Do(ctx, every(0), c.do)
+		gaveUp(t, err, reason, 0, 0)
+		c.want(t)
+	})
+	t.Run("in a call", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		n := 0
+		err := retry.Run(ctx, every(0), func(context.Context) error {
+			if n++; n == 3 {
+				cancel(reason)
+			}
+			return errBoom
+		})
+		if e := gaveUp(t, err, reason, 3, 0+mustElapsed(err)); n != 3 || !errors.Is(e, errBoom) {
+			t.Errorf("%d calls, %v", n, err)
+		}
+	})
+	t.Run("in a wait", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(90*time.Minute, func() { cancel(reason) })
+			c := calls{fails: -1}
+			_, err := retry.Do(ctx, every(time.Hour), c.do)
+			c.want(t, 0, 3600)
+			gaveUp(t, err, reason, 2, 90*time.Minute)
+			if !errors.Is(err, errBoom) {
+				t.Errorf("got %v, want the last error in it", err)
+			}
+		})
+	})
+	t.Run("a success though cancelled is a success", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		if err := retry.Run(ctx, every(0), func(context.Context) error { cancel(); return nil }); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func mustElapsed(err error) time.Duration {
+	e, _ := errors.AsType[*retry.Error](err)
+	return e.Elapsed
+}
+
+func TestTheContextIsPassedAsItIs(t *testing.T) {
+	ctx := context.WithValue(t.Context(), calls{}.takes, 1)
+	err := retry.Run(ctx, retry.Default, func(got context.Context) error {
+		if got != ctx {
+			t.Error("another context")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAttemptTimeout(t *testing.T) {
+	slow := func(started *int) func(context.Context) error {
+		return func(ctx context.Context) error {
+			if *started++; *started == 3 {
+				return nil
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		}
+	}
+	t.Run("on the system's clock", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			start, started := time.Now(), 0
+			err := retry.Run(t.Context(), every(time.Second, retry.AttemptTimeout(10*time.Second)), slow(&started))
+			if err != nil || time.Since(start) != 22*time.Second {
+				t.Errorf("got %v after %v, want nil after 22s", err, time.Since(start))
+			}
+		})
+	})
+	t.Run("on an injected clock", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			mock, started, done := clock.NewMock(), 0, make(chan error, 1)
+			p := every(time.Second, retry.AttemptTimeout(10*time.Second), retry.WithClock(mock), retry.Limit(2))
+			var seen []error
+			p = p.With(retry.OnRetry(func(e retry.Event) { seen = append(seen, e.Err) }))
+			go func() { done <- retry.Run(t.Context(), p, slow(&started)) }()
+			for _, d := range []time.Duration{10, 1, 10, 1} {
+				synctest.Wait()
+				mock.Add(d * time.Second)
+			}
+			synctest.Wait()
+			if err := <-done; err != nil || started != 3 {
+				t.Errorf("got %v after %d calls", err, started)
+			}
+			if !slices.Equal(seen, []error{context.DeadlineExceeded, context.DeadlineExceeded}) {
+				t.Errorf("the calls failed with %v, want DeadlineExceeded", seen)
+			}
+		})
+	})
+}
+
+func TestResetAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start, n := time.Now(), 0
+		var at []time.Duration
+		err := retry.Run(t.Context(), retry.New(backoff.Linear(time.Second), retry.Limit(2), retry.ResetAfter(time.Minute)),
+			func(context.Context) error {
+				at = append(at, time.Since(start))
+				if n++; n == 3 {
+					time.Sleep(time.Minute) // healthy for a while
+				}
+				return errBoom
+			})
+		// 1 and 2 s, a healthy minute, then the row again: 1 and 2 s.
+		want := []time.Duration{0, 1e9, 3e9, 64e9, 66e9}
+		if !slices.Equal(at, want) {
+			t.Errorf("calls at %v, want %v", at, want)
+		}
+		gaveUp(t, err, retry.ErrExhausted, 5, 66*time.Second)
+	})
+}
+
+func TestHooksComeInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		p := retry.New(backoff.Linear(time.Second), retry.Limit(2),
+			retry.OnRetry(func(e retry.Event) { told = append(told, fmt.Sprintf("a%d %v %v %v", e.N, e.Err, e.Delay, e.Elapsed)) }),
+			retry.OnRetry(func(e retry.Event) { told = append(told, fmt.Sprintf("b%d", e.N)) }),
+			retry.OnGiveUp(func(e *retry.Error) { told = append(told, e.Error()) }))
+		c := calls{fails: -1}
+		_, err := retry.Do(t.Context(), p, c.do)
+		want := []string{
+			"a1 boom 1s 0s", "b1", "a2 boom 2s 1s", "b2",
+			"retry: retries exhausted: 3 attempts in 3s: boom",
+		}
+		if !slices.Equal(told, want) || err.Error() != want[4] {
+			t.Errorf("got %q and %v, want %q", told, err, want)
+		}
+	})
+}
+
+func TestTheBudgetIsAskedLastAndNotForNothing(t *testing.T) {
+	budget := retry.NewBudget(10, 1, 0)
+	c := calls{fails: -1}
+	_, _ = retry.Do(t.Context(), every(0, retry.Limit(3), retry.WithBudget(budget)), c.do)
+	if budget.Tokens() != 7 {
+		t.Errorf("%v tokens left, want 7: the failure past the limit costs nothing", budget.Tokens())
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	_, _ = retry.Do(ctx, every(2*time.Hour, retry.WithBudget(budget)), c.do)
+	if budget.Tokens() != 7 {
+		t.Errorf("%v tokens left, want 7: a wait past the deadline costs nothing", budget.Tokens())
+	}
+}
+
+func TestWithLeavesThePolicyAsItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := ""
+		say := func(s string) retry.Option { return retry.OnRetry(func(retry.Event) { told += s }) }
+		base := every(time.Second, retry.Limit(1), say("base "))
+		one, two := base.With(say("one ")), base.With(say("two "), retry.Limit(2), retry.WithBackoff(backoff.Constant(time.Minute)))
+		for _, p := range []retry.Policy{base, one, two} {
+			c := calls{fails: -1}
+			_, _ = retry.Do(t.Context(), p, c.do)
+			told += "| "
+		}
+		if want := "base | base one | base two base two | "; told != want {
+			t.Errorf("got %q, want %q", told, want)
+		}
+	})
+}
+
+func TestTheZeroPolicyRetriesAtOnceForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := calls{fails: 1000}
+		v, err := retry.Do(t.Context(), retry.Policy{}, c.do)
+		if v != 1001 || err != nil || time.Since(c.start) != 0 {
+			t.Errorf("got %v, %v", v, err)
+		}
+	})
+}
+
+func TestTiledKeepsItsPlaceForARow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		draws := []float64{0.5, 0.25}
+		p := retry.New(backoff.Linear(8*time.Second).Tiled(), retry.Limit(3), retry.ResetAfter(time.Hour),
+			retry.WithRand(func() float64 { u := draws[0]; draws = draws[1:]; return u }))
+		start, n := time.Now(), 0
+		var at []float64
+		_ = retry.Run(t.Context(), p, func(context.Context) error {
+			at = append(at, time.Since(start).Seconds())
+			if n++; n == 3 {
+				time.Sleep(time.Hour)
+			}
+			return errBoom
+		})
+		// w = 8, 16, 24: 4, 8+½·8, then a healthy hour and a new place: 2, 8+¼·8, 16+¼·8.
+		if want := []float64{0, 4, 16, 3618, 3628, 3646}; !slices.Equal(at, want) {
+			t.Errorf("calls at %v, want %v", at, want)
+		}
+	})
+}
+
+func TestDecorrelatedGoesOnFromItsLastDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := retry.New(backoff.Decorrelated(time.Second).Cap(30*time.Second), retry.Limit(4), retry.WithRand(func() float64 { return 0.5 }))
+		c := calls{fails: -1}
+		_, _ = retry.Do(t.Context(), p, c.do)
+		// between(1, 3·previous) at ½: 2, 3.5, 5.75, 9.125
+		c.want(t, 0, 2, 5.5, 11.25, 20.375)
+	})
+}
+
+func TestPanicsNameTheArgument(t *testing.T) {
+	for want, f := range map[string]func(){
+		"retry: Limit: n is -1, want at least 0":                                           func() { retry.Limit(-1) },
+		"retry: Within: d is -1ns, want at least 0":                                        func() { retry.Within(-1) },
+		"retry: StopAt: d is -1ns, want at least 0":                                        func() { retry.StopAt(-1) },
+		"retry: MaxRetryAfter: d is -1ns, want at least 0":                                 func() { retry.MaxRetryAfter(-1) },
+		"retry: AttemptTimeout: d is 0s, want more than 0":                                 func() { retry.AttemptTimeout(0) },
+		"retry: ResetAfter: d is 0s, want more than 0":                                     func() { retry.ResetAfter(0) },
+		"retry: ResetAfterItems: n is 0, want more than 0":                                 func() { retry.ResetAfterItems(0) },
+		"retry: If: retryable is nil":                                                      func() { retry.If(nil) },
+		"retry: OnRetry: f is nil":                                                         func() { retry.OnRetry(nil) },
+		"retry: OnGiveUp: f is nil":                                                        func() { retry.OnGiveUp(nil) },
+		"retry: ResetOn: s is nil":                                                         func() { retry.ResetOn(nil) },
+		"retry: WithRand: f is nil":                                                        func() { retry.WithRand(nil) },
+		"retry: WithBudget: b is nil":                                                      func() { retry.WithBudget(nil) },
+		"retry: With: opts[0] is nil":                                                      func() { retry.Default.With(nil) },
+		"retry: Do: f is nil":                                                              func() { _, _ = retry.Do[int](t.Context(), retry.Default, nil) },
+		"retry: Run: f is nil":                                                             func() { _ = retry.Run(t.Context(), retry.Default, nil) },
+		"retry: Policy.Handle: failures is nil":                                            func() { retry.Default.Handle(nil) },
+		"retry: NewBudget: capacity is -1, want a finite number of at least 0":             func() { retry.NewBudget(-1, 1, 1) },
+		"retry: NewBudget: cost is 0, want more: retries that cost nothing need no budget": func() { retry.NewBudget(1, 0, 1) },
+		"retry: NewBudget: capacity is 1, want at least the cost of one retry, 2":          func() { retry.NewBudget(1, 2, 1) },
+		"retry: NewBudget: refillPerSecond has 2 values, want at most one":                 func() { retry.NewBudget(1, 1, 1, 1, 1) },
+	} {
+		t.Run(want, func(t *testing.T) {
+			defer func() {
+				if got := recover(); got != want {
+					t.Errorf("recovered %v", got)
+				}
+			}()
+			f()
+		})
+	}
+}

@@ -1,0 +1,157 @@
+package retry
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+)
+
+// Parse reads a policy's text form: a backoff's (backoff.Parse), with any of these words among its own:
+//
+//	limit=5               Limit
+//	within=1m             Within
+//	stopat=10s            StopAt
+//	attempttimeout=2s     AttemptTimeout
+//	resetafter=30s        ResetAfter
+//	resetafteritems=1     ResetAfterItems
+//	maxretryafter=1h      MaxRetryAfter
+//
+// as in "exponential base=100ms factor=2 cap=30s jitter=full limit=5 within=1m". What has no text form, hooks and
+// clocks and the like, is given as opts, which are applied last. The error quotes the word that is wrong and says what
+// is allowed.
+func Parse(text string, opts ...Option) (Policy, error) {
+	var words []Option
+	rest, seen := text, map[string]bool{}
+	for _, field := range strings.Fields(text) {
+		name, value, _ := strings.Cut(field, "=")
+		w, ok := findWord(name)
+		if !ok {
+			continue
+		}
+		if seen[w.name] {
+			return Policy{}, fmt.Errorf("retry: Parse: %q: %s is given twice, want it once", field, w.name)
+		}
+		seen[w.name] = true
+		option, want := w.parse(value)
+		if option == nil {
+			return Policy{}, fmt.Errorf("retry: Parse: %q: want %s=%s", field, w.name, want)
+		}
+		words = append(words, option)
+		rest = blank(rest, field)
+	}
+	b, err := backoff.Parse(rest)
+	if err != nil {
+		return Policy{}, fmt.Errorf("retry: Parse: %w (a policy's own words are %s)", err, wordNames())
+	}
+	return New(b, append(words, opts...)...), nil
+}
+
+// String returns the policy's text form, which Parse reads: the backoff's and the options that have one.
+func (p Policy) String() string {
+	c := p.settings()
+	text := c.backoff.String()
+	for _, w := range words {
+		if value, set := w.format(c); set {
+			text += " " + w.name + "=" + value
+		}
+	}
+	return text
+}
+
+// blank puts spaces in the place of the first occurrence of the whole word, so that the others keep theirs.
+func blank(text, word string) string {
+	for at := 0; ; {
+		i := strings.Index(text[at:], word)
+		if i < 0 {
+			return text
+		}
+		start, end := at+i, at+i+len(word)
+		if (start == 0 || isSpace(text[start-1])) && (end == len(text) || isSpace(text[end])) {
+			return text[:start] + strings.Repeat(" ", len(word)) + text[end:]
+		}
+		at = end
+	}
+}
+
+func isSpace(b byte) bool { return strings.TrimSpace(string(b)) == "" }
+
+// word is an option that has a text form.
+type word struct {
+	name   string
+	parse  func(value string) (option Option, want string) // a nil option: value is not what is wanted
+	format func(c *config) (value string, set bool)
+}
+
+var words = []word{
+	countWord("limit", 0, func(n int64) Option { return Limit(int(n)) }, func(c *config) int64 { return int64(c.limit) }),
+	durationWord("within", 0, Within, func(c *config) time.Duration { return c.within }),
+	durationWord("stopat", 0, StopAt, func(c *config) time.Duration { return c.stopAt }),
+	durationWord("attempttimeout", 1, AttemptTimeout, func(c *config) time.Duration { return c.attemptTimeout }),
+	durationWord("resetafter", 1, ResetAfter, func(c *config) time.Duration { return c.resetAfter }),
+	countWord("resetafteritems", 1, ResetAfterItems, func(c *config) int64 { return c.resetAfterItems }),
+	durationWord("maxretryafter", 0, MaxRetryAfter, func(c *config) time.Duration { return c.maxRetryAfter }),
+}
+
+func findWord(name string) (word, bool) {
+	for _, w := range words {
+		if w.name == strings.ToLower(name) {
+			return w, true
+		}
+	}
+	return word{}, false
+}
+
+func wordNames() string {
+	names := make([]string, len(words))
+	for i, w := range words {
+		names[i] = w.name
+	}
+	return strings.Join(names, ", ")
+}
+
+func durationWord(name string, least time.Duration, option func(time.Duration) Option, get func(*config) time.Duration) word {
+	want := "a duration of 0 or more, like 30s"
+	if least > 0 {
+		want = "a duration of more than 0, like 30s"
+	}
+	return word{
+		name: name,
+		parse: func(value string) (Option, string) {
+			d, err := time.ParseDuration(value)
+			if err != nil || d < least {
+				return nil, want
+			}
+			return option(d), ""
+		},
+		format: func(c *config) (string, bool) { return short(get(c)), get(c) >= 0 },
+	}
+}
+
+func countWord(name string, least int64, option func(int64) Option, get func(*config) int64) word {
+	return word{
+		name: name,
+		parse: func(value string) (Option, string) {
+			n, err := strconv.ParseInt(value, 10, strconv.IntSize)
+			if err != nil || n < least {
+				return nil, fmt.Sprintf("a whole number of %d or more", least)
+			}
+			return option(n), ""
+		},
+		format: func(c *config) (string, bool) { return strconv.FormatInt(get(c), 10), get(c) >= 0 },
+	}
+}
+
+// short is d.String() without the zeros at its end: 1m, not 1m0s.
+func short(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}

@@ -1,0 +1,107 @@
+package retry_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+func TestPolicyText(t *testing.T) {
+	for _, text := range []string{
+		"exponential base=100ms factor=2 cap=30s jitter=full limit=5 within=1m",
+		"linear d=1s limit=0 within=0s stopat=10s attempttimeout=1m30s resetafter=1h resetafteritems=1 maxretryafter=2h0m1s",
+	} {
+		p, err := retry.Parse(text)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		again, err := retry.Parse(p.String())
+		if err != nil || again.String() != p.String() {
+			t.Errorf("%q prints as %q, which reads as %q, %v", text, p, again, err)
+		}
+		for _, word := range strings.Fields(text)[1:] {
+			if strings.HasPrefix(word, "d=") {
+				continue
+			}
+			if !strings.Contains(p.String()+" ", " "+word+" ") {
+				t.Errorf("%q prints as %q, without %s", text, p, word)
+			}
+		}
+	}
+}
+
+func TestPolicyTextMeansWhatTheOptionsMean(t *testing.T) {
+	got, err := retry.Parse("limit=5  exponential within=1m base=100ms\tfactor=2 cap=30s jitter=full")
+	want := retry.New(backoff.Exponential(100*time.Millisecond, 2).Cap(30*time.Second).Jitter(jitter.Full), retry.Limit(5), retry.Within(time.Minute))
+	if err != nil || got.String() != want.String() {
+		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+	with, err := retry.Parse("exponential base=1s factor=2 limit=5", retry.Limit(7))
+	if err != nil || !strings.Contains(with.String(), "limit=7") {
+		t.Errorf("got %q, %v; want the option to come last", with, err)
+	}
+}
+
+func TestPolicyTextErrors(t *testing.T) {
+	const good = "exponential base=1s factor=2 "
+	for _, test := range []struct{ text, want string }{
+		{good + "limit=-1", `"limit=-1": want limit=a whole number of 0 or more`},
+		{good + "limit=many", `"limit=many"`},
+		{good + "limit", `"limit"`},
+		{good + "within=1", `"within=1": want within=a duration of 0 or more`},
+		{good + "resetafter=0s", `"resetafter=0s": want resetafter=a duration of more than 0`},
+		{good + "limit=1 limit=2", `"limit=2": limit is given twice`},
+		{good + "limmit=1", "limmit"},
+		{"", "retry: Parse"},
+		{"limit=3", "retry: Parse"},
+	} {
+		if _, err := retry.Parse(test.text); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q: got %v, want it to contain %s", test.text, err, test.want)
+		}
+	}
+}
+
+func TestPolicyTextRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		opts := []retry.Option{retry.Limit(rapid.IntRange(0, math.MaxInt).Draw(t, "limit"))}
+		duration := func(name string) time.Duration {
+			return time.Duration(rapid.Int64Range(1, math.MaxInt64).Draw(t, name))
+		}
+		for name, option := range map[string]func(time.Duration) retry.Option{
+			"within": retry.Within, "stopat": retry.StopAt, "attempttimeout": retry.AttemptTimeout,
+			"resetafter": retry.ResetAfter, "maxretryafter": retry.MaxRetryAfter,
+		} {
+			if rapid.Bool().Draw(t, name+" is set") {
+				opts = append(opts, option(duration(name)))
+			}
+		}
+		p := retry.New(backoff.Fibonacci(duration("d")), opts...)
+		again, err := retry.Parse(p.String())
+		if err != nil || again.String() != p.String() {
+			t.Fatalf("%q reads as %q, %v", p, again, err)
+		}
+	})
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("exponential base=100ms factor=2 cap=30s jitter=full limit=5 within=1m")
+	f.Add("limit=limit limit=  within=9999999h x")
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := retry.Parse(text)
+		if err != nil {
+			return
+		}
+		again, err := retry.Parse(p.String())
+		if err != nil || again.String() != p.String() {
+			t.Errorf("%q prints as %q, which reads as %q, %v", text, p, again, err)
+		}
+	})
+}

@@ -1,0 +1,59 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+)
+
+// Budget is a token bucket that the clients of an Outage share, as retry.Budget is: each retry takes Cost, and where
+// there is less the client gives up; each success gives Refund back. It is full at first and never holds more than its
+// Capacity.
+type Budget struct {
+	Capacity float64 `json:"capacity"` // at least Cost
+	Cost     float64 `json:"cost"`     // more than 0
+	Refund   float64 `json:"refund"`
+	Refill   float64 `json:"refill"` // tokens that flow in, a second
+}
+
+// most is the most of anything that a Budget holds: whole numbers are exact up to there.
+const most = 1e15
+
+func (b *Budget) check(c *checker) {
+	c.number("Budget.Capacity", b.Capacity, 0, most)
+	c.number("Budget.Cost", b.Cost, 0, most)
+	c.number("Budget.Refund", b.Refund, 0, most)
+	c.number("Budget.Refill", b.Refill, 0, most)
+	if b.Cost == 0 {
+		c.fail("Budget.Cost", b.Cost, "more than 0: retries that cost nothing need no budget")
+	}
+	if b.Capacity < b.Cost {
+		c.fail("Budget.Capacity", b.Capacity, fmt.Sprintf("at least the Cost of one retry, %v", b.Cost))
+	}
+}
+
+// bucket is a Budget in use.
+type bucket struct {
+	Budget
+	tokens float64
+	filled time.Duration // when the refill was last reckoned
+}
+
+// take takes the cost of one retry, or reports that there is not enough.
+func (b *bucket) take(now time.Duration) bool {
+	b.fill(now)
+	if b.tokens < b.Cost {
+		return false
+	}
+	b.tokens -= b.Cost
+	return true
+}
+
+func (b *bucket) refund(now time.Duration) {
+	b.fill(now)
+	b.tokens = min(b.Capacity, b.tokens+b.Refund)
+}
+
+func (b *bucket) fill(now time.Duration) {
+	b.tokens = min(b.Capacity, b.tokens+float64(b.Refill*(now-b.filled).Seconds()))
+	b.filled = now
+}

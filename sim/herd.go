@@ -1,0 +1,93 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+)
+
+// MaxRetries is the most retries that one Herd may have, all jobs together: their times take 8 bytes each.
+const MaxRetries = 100_000_000
+
+// Herd is a crowd of jobs that fail together at time 0. Each is retried Retries times, every retry fails at once, and
+// the time between two is the Backoff's delay and nothing else. It shows the load that a backoff puts on what the jobs
+// need, as long as that is down.
+type Herd struct {
+	Backoff   backoff.Backoff `json:"backoff"`
+	Placement Placement       `json:"placement"`
+	Jobs      int             `json:"jobs"`    // at least 1
+	Retries   int             `json:"retries"` // of each job, at least 1; Jobs·Retries is at most MaxRetries
+	Seed      uint64          `json:"seed"`
+
+	// Horizon is the last instant at which a retry counts; 0 is none.
+	Horizon time.Duration `json:"horizon"`
+
+	// Progress, if not nil, is told now and then how many retries are computed, of how many; a short run never calls it.
+	// Run calls it on its own goroutine.
+	Progress func(done, total int64) `json:"-"`
+}
+
+// Run computes every retry's time. The same Herd gives the same result.
+//
+// Its errors are a *FieldError, with no result, for a Herd that cannot be run, and a *StoppedError with the result so
+// far: all jobs' retries up to the Horizon when there are later ones, or the jobs computed when ctx ended.
+func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
+	if err := h.check(); err != nil {
+		return nil, err
+	}
+	total := int64(h.Jobs) * int64(h.Retries)
+	r := &HerdResult{Jobs: h.Jobs, Retries: h.Retries, Times: make([]time.Duration, total)}
+	w := newWaits(h.Backoff, h.Placement, newRand(h.Seed))
+	p := newPace(ctx, h.Progress, total)
+	last := horizon(h.Horizon)
+	late := 0
+	for job := range h.Jobs {
+		times := r.Times[job*h.Retries:][:h.Retries]
+		u := w.begin()
+		var now, wait time.Duration
+		for k := range times {
+			p.done = int64(job*h.Retries + k)
+			if cause := p.step(); cause != nil {
+				// The job at hand is not finished, so it is not told of.
+				r.Jobs, r.Times = job, r.Times[:job*h.Retries]
+				return r, &StoppedError{Model: "Herd", Cause: cause, Done: int64(len(r.Times)), Total: total, Unit: "retries"}
+			}
+			if now <= last {
+				wait = w.next(job, k+1, wait, u)
+				now = add(now, wait)
+			}
+			if now > last {
+				times[k] = Never
+				late++
+				continue
+			}
+			times[k] = now
+			r.End = max(r.End, now)
+		}
+	}
+	p.done = total
+	p.end()
+	if late > 0 {
+		return r, &StoppedError{"Herd", ErrHorizon, last, total - int64(late), total, "retries"}
+	}
+	return r, nil
+}
+
+func (h *Herd) check() error {
+	c := checker{model: "Herd"}
+	c.herd(h.Jobs, h.Retries)
+	c.placement("Placement", h.Placement)
+	c.notNegative("Horizon", h.Horizon)
+	return c.err
+}
+
+// herd wants a size that a herd can have.
+func (c *checker) herd(jobs, retries int) {
+	c.count("Jobs", jobs, 1, MaxRetries)
+	c.count("Retries", retries, 1, MaxRetries)
+	if c.err == nil && int64(jobs)*int64(retries) > MaxRetries {
+		c.fail("Jobs·Retries", int64(jobs)*int64(retries), fmt.Sprintf("at most %d", MaxRetries))
+	}
+}

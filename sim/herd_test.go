@@ -1,0 +1,367 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+)
+
+func runHerd(t testing.TB, h Herd) *HerdResult {
+	t.Helper()
+	r, err := h.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestHerdRetriesComeAtTheSumOfTheDelays(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		b    backoff.Backoff
+		want []time.Duration
+	}{
+		{"zero", backoff.Backoff{}, []time.Duration{0, 0, 0, 0}},
+		{"constant", backoff.Constant(time.Second), []time.Duration{1e9, 2e9, 3e9, 4e9}},
+		{"exponential", backoff.Exponential(time.Second, 2).Cap(3 * time.Second), []time.Duration{1e9, 3e9, 6e9, 9e9}},
+		{"saturated", backoff.Constant(math.MaxInt64 - 5), []time.Duration{math.MaxInt64 - 5, Never, Never, Never}},
+	} {
+		r, err := Herd{Backoff: test.b, Jobs: 3, Retries: 4}.Run(t.Context())
+		if test.want[3] == Never != errors.Is(err, ErrHorizon) {
+			t.Errorf("%s: error %v", test.name, err)
+		}
+		for job := range 3 {
+			if got := r.Times[job*4:][:4]; !slices.Equal(got, test.want) {
+				t.Errorf("%s: job %d is retried at %v, want %v", test.name, job, got, test.want)
+			}
+		}
+	}
+}
+
+func TestHerdDecorrelatedIsTheChainOfAfter(t *testing.T) {
+	const base, most = 5 * time.Millisecond, 200 * time.Millisecond
+	r := runHerd(t, Herd{Backoff: backoff.Decorrelated(base).Cap(most), Jobs: 20_000, Retries: 6, Seed: 3})
+	grown := 0
+	for job := range r.Jobs {
+		prev := base
+		for k := range r.Retries {
+			wait := r.At(job, k+1)
+			if k > 0 {
+				wait -= r.At(job, k)
+			}
+			if wait < base || wait > min(most, 3*prev) {
+				t.Fatalf("job %d waits %v after %v, want %v to %v", job, wait, prev, base, min(most, 3*prev))
+			}
+			if wait > prev {
+				grown++
+			}
+			prev = wait
+		}
+	}
+	if grown == 0 {
+		t.Error("no wait grew")
+	}
+	// The mean of the second step of the chain: (base + 3·mean(first))/2, the first being even on [5, 15].
+	got := r.Waits()[1]
+	se := float64(got.SD) / math.Sqrt(float64(got.Count))
+	if z := (float64(got.Mean) - 17.5e6) / se; math.Abs(z) > 5 {
+		t.Errorf("the second wait is %v on the mean, want 17.5ms (z = %.1f)", got.Mean, z)
+	}
+}
+
+func TestHerdTiledWavesAbut(t *testing.T) {
+	const jobs, retries, d = 1000, 6, 10 * time.Second
+	for _, p := range []Placement{Golden, Random, Keyed} {
+		r := runHerd(t, Herd{Backoff: backoff.Linear(d).Tiled(), Placement: p, Jobs: jobs, Retries: retries, Seed: 7})
+		for job := range jobs {
+			u := float64(r.At(job, 1)) / float64(d)
+			var start, before time.Duration
+			for n := 1; n <= retries; n++ {
+				// The n-th wave is [start, start+n·d), and the job keeps its place in it.
+				at := r.At(job, n)
+				place := float64(at-start) / float64(time.Duration(n)*d)
+				if math.Abs(place-u) > 1e-8 || place >= 1 {
+					t.Fatalf("%v: job %d is at %v of wave %d, at %v of the first", p, job, place, n, u)
+				}
+				if n > 1 && at-before < before-r.before(job, n-1) {
+					t.Fatalf("%v: job %d: wait %d is shorter than the one before", p, job, n)
+				}
+				before = at
+				start += time.Duration(n) * d
+			}
+		}
+		load, err := r.Load(d) // the n-th wave fills n bins
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(load.Counts) != 21 {
+			t.Fatalf("%v: %d bins, want 21", p, len(load.Counts))
+		}
+		if load.DeadShare != 0 {
+			t.Errorf("%v: dead share is %v, want 0", p, load.DeadShare)
+		}
+		bin := 0
+		for n := 1; n <= retries; n++ {
+			sum, want := int64(0), jobs/n
+			for range n {
+				c := load.Counts[bin]
+				if p == Golden && (c < int64(want)-2 || c > int64(want)+3) {
+					t.Errorf("golden: bin %d of wave %d holds %d, want %d", bin, n, c, want)
+				}
+				sum += c
+				bin++
+			}
+			if sum != jobs {
+				t.Errorf("%v: wave %d holds %d retries in its %d bins, want %d", p, n, sum, n, jobs)
+			}
+		}
+	}
+}
+
+// before is the time of the retry before, 0 for the first.
+func (r *HerdResult) before(job, retry int) time.Duration {
+	if retry == 1 {
+		return 0
+	}
+	return r.At(job, retry-1)
+}
+
+func TestGoldenIsTheGoldenSequence(t *testing.T) {
+	w := newWaits(backoff.Linear(time.Second).Tiled(), Golden, newRand(1))
+	before := w.begin()
+	for k := range 1000 {
+		u := w.begin()
+		want := math.Mod(before+(math.Sqrt(5)-1)/2, 1)
+		if math.Abs(u-want) > 1e-12 {
+			t.Fatalf("number %d is %v after %v, want %v", k, u, before, want)
+		}
+		before = u
+	}
+}
+
+func TestKeyedFixesEveryDelayOfAJob(t *testing.T) {
+	r := runHerd(t, Herd{Backoff: backoff.Constant(time.Second).Jitter(jitter.Full), Placement: Keyed, Jobs: 100, Retries: 3, Seed: 5})
+	seen := map[time.Duration]bool{}
+	for job := range r.Jobs {
+		wait := r.At(job, 1)
+		if r.At(job, 2) != 2*wait || r.At(job, 3) != 3*wait {
+			t.Fatalf("job %d: retries at %v, %v, %v are not evenly apart", job, wait, r.At(job, 2), r.At(job, 3))
+		}
+		seen[wait] = true
+	}
+	if len(seen) != 100 {
+		t.Errorf("%d different waits of 100 jobs", len(seen))
+	}
+}
+
+func TestHerdSameSeedSameBytes(t *testing.T) {
+	for _, p := range []Placement{Golden, Random, Keyed} {
+		for _, b := range []backoff.Backoff{backoff.Sidekiq(), backoff.Linear(time.Second).Tiled(), backoff.Decorrelated(time.Second)} {
+			h := Herd{Backoff: b, Placement: p, Jobs: 50, Retries: 4, Seed: 11}
+			one, two := marshal(t, runHerd(t, h)), marshal(t, runHerd(t, h))
+			if one != two {
+				t.Errorf("%v %v: two runs differ", b, p)
+			}
+			h.Seed++
+			if one == marshal(t, runHerd(t, h)) {
+				t.Errorf("%v %v: another seed gives the same", b, p)
+			}
+		}
+	}
+}
+
+func marshal(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestHerdStopsAtItsHorizon(t *testing.T) {
+	h := Herd{Backoff: backoff.Constant(time.Second), Jobs: 10, Retries: 5, Horizon: 3 * time.Second}
+	r, err := h.Run(t.Context())
+	stopped, ok := errors.AsType[*StoppedError](err)
+	if !ok || !errors.Is(err, ErrHorizon) {
+		t.Fatalf("error is %v, want a *StoppedError that is ErrHorizon", err)
+	}
+	if stopped.Done != 30 || stopped.Total != 50 {
+		t.Errorf("%d of %d done, want 30 of 50", stopped.Done, stopped.Total)
+	}
+	if want := "sim: Herd: stopped at 3s: the horizon is reached: 30 of 50 retries done"; err.Error() != want {
+		t.Errorf("error is %q, want %q", err, want)
+	}
+	want := []time.Duration{1e9, 2e9, 3e9, Never, Never}
+	if got := r.Times[45:]; !slices.Equal(got, want) {
+		t.Errorf("the last job is retried at %v, want %v", got, want)
+	}
+	if got := r.Waits(); got[2].Count != 10 || got[3] != (Spread{}) {
+		t.Errorf("waits are %+v", got)
+	}
+	load, err := r.Load(time.Second)
+	if err != nil || load.Total != 30 || !slices.Equal(load.Counts, []int64{0, 10, 10, 10}) {
+		t.Errorf("load is %+v, %v", load, err)
+	}
+	windows, err := r.Windows(time.Second)
+	if err != nil || windows[0].Peak != 10 {
+		t.Errorf("windows are %+v, %v", windows, err)
+	}
+	h.Horizon = 5 * time.Second // the last retry is on it
+	if _, err := h.Run(t.Context()); err != nil {
+		t.Errorf("horizon at the last retry: %v", err)
+	}
+}
+
+func TestHerdStopsWithItsContext(t *testing.T) {
+	why := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var reports [][2]int64
+	h := Herd{Backoff: backoff.Sidekiq(), Jobs: 100_000, Retries: 7, Seed: 1, Progress: func(done, total int64) {
+		reports = append(reports, [2]int64{done, total})
+		cancel(why)
+	}}
+	r, err := h.Run(ctx)
+	stopped, ok := errors.AsType[*StoppedError](err)
+	if !ok || !errors.Is(err, why) {
+		t.Fatalf("error is %v, want a *StoppedError with the context's cause", err)
+	}
+	if len(reports) != 1 || reports[0][1] != 700_000 {
+		t.Errorf("progress is %v, want one report of 700000", reports)
+	}
+	if r.Jobs == 0 || r.Jobs > 20_000 || len(r.Times) != 7*r.Jobs || stopped.Done != int64(len(r.Times)) {
+		t.Fatalf("%d jobs with %d times, %d said to be done", r.Jobs, len(r.Times), stopped.Done)
+	}
+	// What was computed is what a whole run has.
+	h.Progress = nil
+	if whole := runHerd(t, h); !slices.Equal(whole.Times[:len(r.Times)], r.Times) {
+		t.Error("the part computed differs from the whole")
+	}
+	if len(r.Waits()) != 7 || r.Waits()[6].Count != r.Jobs {
+		t.Errorf("waits are %+v", r.Waits())
+	}
+
+	r, err = h.Run(ctx)
+	if !errors.Is(err, why) || r == nil || r.Jobs != 0 {
+		t.Errorf("ended before it began: %+v, %v", r, err)
+	}
+	if l, err := r.Load(time.Second); err != nil || l.Total != 0 || l.PeakOverMean != 0 {
+		t.Errorf("load of nothing: %+v, %v", l, err)
+	}
+	if w, err := r.Windows(time.Second); err != nil || w[0] != (Window{Width: time.Second}) {
+		t.Errorf("window on nothing: %+v, %v", w, err)
+	}
+}
+
+func TestHerdReportsProgressToTheEnd(t *testing.T) {
+	var last, reports int64
+	h := Herd{Jobs: 30_000, Retries: 10, Progress: func(done, total int64) {
+		if done < last || total != 300_000 {
+			t.Fatalf("progress is %d of %d after %d", done, total, last)
+		}
+		last = done
+		reports++
+	}}
+	runHerd(t, h)
+	if last != 300_000 || reports < 3 {
+		t.Errorf("%d reports, the last of %d", reports, last)
+	}
+	h.Jobs, reports = 10, 0
+	runHerd(t, h)
+	if reports != 0 {
+		t.Error("a short run has reported")
+	}
+}
+
+func TestHerdSpreads(t *testing.T) {
+	r := &HerdResult{Jobs: 2, Retries: 2, Times: []time.Duration{10, 40, 30, 40}, End: 40}
+	if got, want := r.Waits(), []Spread{{2, 10, 30, 20, 10, 0.5}, {2, 10, 30, 20, 10, 0.5}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("waits are %+v, want %+v", got, want)
+	}
+	if got, want := r.Totals(), []Spread{{2, 10, 30, 20, 10, 0.5}, {2, 40, 40, 40, 0, 0}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("totals are %+v, want %+v", got, want)
+	}
+	// An even draw from [15, 45] s has a mean of 30 and a deviation of 30/√12.
+	s := runHerd(t, Herd{Backoff: backoff.Sidekiq(), Jobs: 200_000, Retries: 1}).Waits()[0]
+	if math.Abs(s.CV-1/math.Sqrt(12)) > 0.003 || s.Least < 15*time.Second || s.Most >= 45*time.Second {
+		t.Errorf("sidekiq's first wait is %+v", s)
+	}
+}
+
+func TestHerdRefusesWhatCannotBe(t *testing.T) {
+	ok := Herd{Jobs: 1, Retries: 1}
+	for _, test := range []struct {
+		field string
+		with  func(*Herd)
+		want  string
+	}{
+		{"Jobs", func(h *Herd) { h.Jobs = 0 }, "sim: Herd: Jobs is 0, want 1 to 100000000"},
+		{"Jobs", func(h *Herd) { h.Jobs = math.MaxInt }, "sim: Herd: Jobs is 9223372036854775807, want 1 to 100000000"},
+		{"Retries", func(h *Herd) { h.Retries = -1 }, "sim: Herd: Retries is -1, want 1 to 100000000"},
+		{"Jobs·Retries", func(h *Herd) { h.Jobs, h.Retries = 1e7, 11 }, "sim: Herd: Jobs·Retries is 110000000, want at most 100000000"},
+		{"Horizon", func(h *Herd) { h.Horizon = -1 }, "sim: Herd: Horizon is -1ns, want at least 0"},
+		{"Placement", func(h *Herd) { h.Placement = 3 }, "sim: Herd: Placement is 3, want golden (0), random (1) or keyed (2)"},
+	} {
+		h := ok
+		test.with(&h)
+		r, err := h.Run(t.Context())
+		field, is := errors.AsType[*FieldError](err)
+		if !is || field.Field != test.field || err.Error() != test.want || r != nil {
+			t.Errorf("%v, %v, want %s", r, err, test.want)
+		}
+	}
+	if _, err := ok.Run(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHerdAtPanicsOutsideTheHerd(t *testing.T) {
+	r := runHerd(t, Herd{Jobs: 2, Retries: 3})
+	for _, test := range []struct {
+		job, retry int
+		want       string
+	}{
+		{-1, 1, "sim: At: job is -1, want 0 to 1"},
+		{2, 1, "sim: At: job is 2, want 0 to 1"},
+		{0, 0, "sim: At: retry is 0, want 1 to 3"},
+		{0, 4, "sim: At: retry is 4, want 1 to 3"},
+	} {
+		func() {
+			defer func() {
+				if got := recover(); got != test.want {
+					t.Errorf("At(%d, %d) panics with %v, want %s", test.job, test.retry, got, test.want)
+				}
+			}()
+			r.At(test.job, test.retry)
+		}()
+	}
+}
+
+func TestHerdAsJSON(t *testing.T) {
+	h := Herd{Backoff: backoff.Exponential(time.Second, 2).Jitter(jitter.Full), Placement: Keyed, Jobs: 2, Retries: 3, Seed: 4, Horizon: 5}
+	text := marshal(t, h)
+	if want := `{"backoff":"exponential base=1s factor=2 jitter=full","placement":"keyed","jobs":2,"retries":3,"seed":4,"horizon":5}`; text != want {
+		t.Errorf("as JSON it is %s, want %s", text, want)
+	}
+	var back Herd
+	if err := json.Unmarshal([]byte(text), &back); err != nil || !reflect.DeepEqual(h, back) {
+		t.Errorf("read back it is %+v, %v", back, err)
+	}
+	if err := json.Unmarshal([]byte(`{"placement":"gold"}`), &back); err == nil || err.Error() != `sim: "gold" is no placement, want golden, random or keyed` {
+		t.Errorf("a wrong placement: %v", err)
+	}
+	if err := json.Unmarshal([]byte(`{"placement":""}`), &back); err != nil || back.Placement != Golden {
+		t.Errorf("an empty placement: %v, %v", back.Placement, err)
+	}
+	if _, err := json.Marshal(Placement(9)); err == nil {
+		t.Error("Placement(9) has a text")
+	}
+}

@@ -1,0 +1,60 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+)
+
+// Never is the time of a retry, or of an answer, that does not come before the horizon.
+const Never time.Duration = -1
+
+// HerdResult is what became of a Herd. It is not changed by its methods, and safe for concurrent use.
+type HerdResult struct {
+	Jobs    int             `json:"jobs"` // computed: fewer than the Herd's if its context ended
+	Retries int             `json:"retries"`
+	Times   []time.Duration `json:"times"` // the k-th retry of job j, both from 0, is Times[j·Retries+k]; Never past the horizon
+	End     time.Duration   `json:"end"`   // the last retry
+}
+
+// At returns the time of a job's retry, jobs counted from 0 and retries from 1: Never if it lies past the horizon. At
+// panics if there is no such job or retry.
+func (r *HerdResult) At(job, retry int) time.Duration {
+	if job < 0 || job >= r.Jobs {
+		panic(fmt.Sprintf("sim: At: job is %d, want 0 to %d", job, r.Jobs-1))
+	}
+	if retry < 1 || retry > r.Retries {
+		panic(fmt.Sprintf("sim: At: retry is %d, want 1 to %d", retry, r.Retries))
+	}
+	return r.Times[job*r.Retries+retry-1]
+}
+
+// Waits returns how the single waits spread: the n-th entry, from 0, is of the waits of all jobs before their retry
+// n+1, since the retry before it.
+func (r *HerdResult) Waits() []Spread {
+	return r.spreads(func(at, before time.Duration) time.Duration { return at - before })
+}
+
+// Totals returns how the cumulative waits spread: the n-th entry, from 0, is of the times from the failure to the
+// retry n+1 of all jobs.
+func (r *HerdResult) Totals() []Spread {
+	return r.spreads(func(at, before time.Duration) time.Duration { return at })
+}
+
+func (r *HerdResult) spreads(value func(at, before time.Duration) time.Duration) []Spread {
+	m := make([]moments, r.Retries)
+	for job := range r.Jobs {
+		var before time.Duration
+		for k, at := range r.Times[job*r.Retries:][:r.Retries] {
+			if at == Never {
+				break
+			}
+			m[k].add(int64(value(at, before)))
+			before = at
+		}
+	}
+	s := make([]Spread, r.Retries)
+	for k := range m {
+		s[k] = m[k].spread()
+	}
+	return s
+}

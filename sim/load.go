@@ -1,0 +1,57 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+)
+
+// MaxBins is the most bins that a load is divided into.
+const MaxBins = 1 << 20
+
+// Load is how many retries fall into each bin of a herd's time: the histogram under its dots. The i-th bin, from 0, is
+// [i·Bin, (i+1)·Bin), and the last one holds the last retry.
+//
+// Its peak and its dead time depend on where the bins happen to begin; a Window's do not.
+type Load struct {
+	Bin          time.Duration `json:"bin"`
+	Counts       []int64       `json:"counts"`
+	Total        int64         `json:"total"` // the sum of Counts
+	Mean         float64       `json:"mean"`  // Total/len(Counts)
+	Peak         int64         `json:"peak"`  // the largest of Counts
+	PeakAt       time.Duration `json:"peakAt"`
+	PeakOverMean float64       `json:"peakOverMean"`
+	Dead         time.Duration `json:"dead"`      // the bins that hold nothing, times Bin
+	DeadShare    float64       `json:"deadShare"` // the share of the bins that hold nothing
+}
+
+// Load returns the load per bin. The error is a *FieldError if bin is not positive, or so small that there would be
+// more than MaxBins.
+func (r *HerdResult) Load(bin time.Duration) (Load, error) {
+	least := r.End/MaxBins + 1
+	if bin < least {
+		return Load{}, &FieldError{"Load", "bin", bin, fmt.Sprintf("at least %v for a run of %v", least, r.End)}
+	}
+	l := Load{Bin: bin, Counts: make([]int64, r.End/bin+1)}
+	for _, t := range r.Times {
+		if t != Never {
+			l.Counts[t/bin]++
+			l.Total++
+		}
+	}
+	dead := 0
+	for i, c := range l.Counts {
+		if c > l.Peak {
+			l.Peak, l.PeakAt = c, time.Duration(i)*bin
+		}
+		if c == 0 {
+			dead++
+		}
+	}
+	l.Dead = time.Duration(dead) * bin
+	l.DeadShare = float64(dead) / float64(len(l.Counts))
+	l.Mean = float64(l.Total) / float64(len(l.Counts))
+	if l.Total > 0 {
+		l.PeakOverMean = float64(l.Peak) / l.Mean
+	}
+	return l, nil
+}

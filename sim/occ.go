@@ -1,0 +1,176 @@
+package sim
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+)
+
+const (
+	// MaxClients is the most clients that an OCC or an Outage may have.
+	MaxClients = 10_000_000
+
+	// MaxCalls is the most calls whose times an OCCResult keeps, at 8 bytes each.
+	MaxCalls = 10_000_000
+)
+
+// Network says how long a message takes: the absolute value of a normally distributed duration, drawn for each message
+// anew. A zero Network is DefaultNetwork.
+type Network struct {
+	Mean time.Duration `json:"mean"` // 0 to an hour
+	SD   time.Duration `json:"sd"`   // 0 to an hour
+}
+
+// DefaultNetwork is the network of "Exponential Backoff And Jitter": |normal(10, 2)| ms.
+var DefaultNetwork = Network{10 * time.Millisecond, 2 * time.Millisecond}
+
+func (c *checker) network(n Network) {
+	c.duration("Network.Mean", n.Mean, 0, time.Hour)
+	c.duration("Network.SD", n.SD, 0, time.Hour)
+}
+
+// draw is the time of one message.
+func (n Network) draw(rng *rand.Rand) time.Duration {
+	if n.SD == 0 {
+		return n.Mean
+	}
+	x := float64(n.Mean) + float64(float64(n.SD)*rng.NormFloat64())
+	return time.Duration(math.Abs(x) + 0.5)
+}
+
+// OCC is optimistic concurrency control under contention: Clients that each want to write the same row once. All start
+// at time 0. A client sends a read request, has the reply, sends a write request, has the reply: four messages, 40 ms
+// on DefaultNetwork. The server takes no time; a write succeeds if nobody has written since the client's read. A
+// client whose write failed waits for the Backoff's delay, attempts counted from 1, and reads again.
+//
+// Each client is an operation in the sense of Placement, whose draws Tiled keeps.
+type OCC struct {
+	Backoff   backoff.Backoff `json:"backoff"`
+	Placement Placement       `json:"placement"`
+	Clients   int             `json:"clients"` // 1 to MaxClients
+	Network   Network         `json:"network"`
+	Seed      uint64          `json:"seed"`
+
+	// Horizon is the last instant at which a write counts; 0 is none.
+	Horizon time.Duration `json:"horizon"`
+
+	// Progress, if not nil, is told now and then how many clients have written, of how many; in Sample, how many runs are
+	// done. What ends soon never calls it. It is called on the goroutine of Run or Sample.
+	Progress func(done, total int64) `json:"-"`
+}
+
+// OCCResult is what became of an OCC.
+type OCCResult struct {
+	Clients int             `json:"clients"`
+	Written int             `json:"written"` // clients whose write succeeded: all, unless the run was stopped
+	Calls   int64           `json:"calls"`   // write calls, failed ones too: the work of the server
+	End     time.Duration   `json:"end"`     // the last write reply to arrive
+	Times   []time.Duration `json:"times"`   // when each write call reached the server, in order: the first MaxCalls of them
+}
+
+// Run computes one run. The same OCC gives the same result.
+//
+// Its errors are a *FieldError, with no result, for an OCC that cannot be run, and a *StoppedError with the result so
+// far when ctx ended or when there are writes after the Horizon.
+func (o OCC) Run(ctx context.Context) (*OCCResult, error) {
+	if err := o.check(1); err != nil {
+		return nil, err
+	}
+	p := newPace(ctx, o.Progress, int64(o.Clients))
+	r := newRow(o)
+	res := &OCCResult{Clients: o.Clients}
+	if cause := r.run(o.Seed, &p, res, true); cause != nil {
+		return res, &StoppedError{"OCC", cause, r.now, int64(res.Written), int64(o.Clients), "clients"}
+	}
+	p.end()
+	return res, nil
+}
+
+func (o *OCC) check(runs int) error {
+	c := checker{model: "OCC"}
+	c.count("Clients", o.Clients, 1, MaxClients)
+	c.count("runs", runs, 1, math.MaxInt32)
+	c.network(o.Network)
+	c.placement("Placement", o.Placement)
+	c.notNegative("Horizon", o.Horizon)
+	return c.err
+}
+
+// row is the contended row and its clients. One event per attempt is enough: with its write's arrival it carries its
+// read's, and the write succeeds if no write has since the read.
+type row struct {
+	OCC
+	last    time.Duration // the horizon
+	now     time.Duration // how far it has come
+	clients []contender
+	queue   queue
+}
+
+// contender is one client.
+type contender struct {
+	wait     time.Duration // the last one
+	u        float64       // what a Tiled backoff keeps
+	failures int
+}
+
+func newRow(o OCC) *row {
+	if o.Network == (Network{}) {
+		o.Network = DefaultNetwork
+	}
+	return &row{OCC: o, last: horizon(o.Horizon)}
+}
+
+// run computes one run into res, and returns what stopped it, if something did. A single one keeps the times of its
+// calls, and p counts its clients.
+func (r *row) run(seed uint64, p *pace, res *OCCResult, single bool) error {
+	rng := newRand(seed)
+	w := newWaits(r.Backoff, r.Placement, rng)
+	r.clients = append(r.clients[:0], make([]contender, r.Clients)...)
+	r.queue = r.queue[:0]
+	for i := range r.clients {
+		r.clients[i].u = w.begin()
+		r.queue.push(r.attempt(rng, int32(i), 0))
+	}
+	written := time.Duration(-1) // the last successful write
+	for len(r.queue) > 0 {
+		if cause := p.step(); cause != nil {
+			return cause
+		}
+		e := r.queue[0]
+		if e.at > r.last {
+			r.now = r.last
+			return ErrHorizon
+		}
+		r.now = e.at
+		res.Calls++
+		if single && len(res.Times) < MaxCalls {
+			res.Times = append(res.Times, e.at)
+		}
+		reply := add(e.at, r.Network.draw(rng))
+		res.End = max(res.End, reply)
+		if written <= time.Duration(e.mark) {
+			written = e.at
+			res.Written++
+			if single {
+				p.done++
+			}
+			r.queue.pop()
+			continue
+		}
+		c := &r.clients[e.who]
+		c.failures++
+		c.wait = w.next(int(e.who), c.failures, c.wait, c.u)
+		r.queue.replace(r.attempt(rng, e.who, add(reply, c.wait)))
+	}
+	return nil
+}
+
+// attempt is the write call of an attempt whose read request is sent at start; its mark is when the read is served.
+func (r *row) attempt(rng *rand.Rand, who int32, start time.Duration) event {
+	read := add(start, r.Network.draw(rng))
+	write := add(read, r.Network.draw(rng)+r.Network.draw(rng))
+	return event{at: write, mark: int64(read), who: who}
+}

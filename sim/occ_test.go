@@ -1,0 +1,434 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+)
+
+var still = Network{Mean: 10 * time.Millisecond} // no variance
+
+func classics() []Strategy { return Classics(5*time.Millisecond, 2*time.Second) }
+
+func runOCC(t testing.TB, o OCC) *OCCResult {
+	t.Helper()
+	r, err := o.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestClassicsWait(t *testing.T) {
+	const ms = time.Millisecond
+	s := classics()
+	var names []string
+	for _, s := range s {
+		names = append(names, s.Name)
+	}
+	if want := []string{"none", "exponential", "full", "equal", "decorrelated"}; !slices.Equal(names, want) {
+		t.Fatalf("names are %v, want %v", names, want)
+	}
+	top := 1 - 1.0/(1<<53)
+	for n, expo := range []time.Duration{0, 10 * ms, 20 * ms, 40 * ms, 80 * ms, 160 * ms, 320 * ms, 640 * ms, 1280 * ms, 2000 * ms, 2000 * ms} {
+		if n == 0 {
+			continue
+		}
+		for i, want := range [][2]time.Duration{{0, 0}, {expo, expo}, {0, expo - 1}, {expo / 2, expo - 1}} {
+			if got := [2]time.Duration{s[i].Backoff.At(n, 0), s[i].Backoff.At(n, top)}; got != want {
+				t.Errorf("%s: wait %d is between %v and %v, want %v", names[i], n, got[0], got[1], want)
+			}
+		}
+	}
+	for _, step := range [][3]time.Duration{{0, 5 * ms, 15 * ms}, {15 * ms, 5 * ms, 45 * ms}, {1000 * ms, 5 * ms, 2000 * ms}} {
+		lo, hi := s[4].Backoff.After(2, step[0], 0), s[4].Backoff.After(2, step[0], top)
+		if lo != step[1] || hi < step[2]-1 || hi > step[2] {
+			t.Errorf("decorrelated: after %v the wait is between %v and %v, want %v", step[0], lo, hi, step[1:])
+		}
+	}
+}
+
+func TestClassicsRefuses(t *testing.T) {
+	for _, test := range []struct {
+		base, most time.Duration
+		want       string
+	}{
+		{-1, 1, "sim: Classics: base is -1ns, want 0 to 1281023h53m38.427387903s"},
+		{math.MaxInt64/2 + 1, 1, "sim: Classics: base is 1281023h53m38.427387904s, want 0 to 1281023h53m38.427387903s"},
+		{1, -1, "sim: Classics: most is -1ns, want >= 0"},
+	} {
+		func() {
+			defer func() {
+				if got := recover(); got != test.want {
+					t.Errorf("Classics(%d, %d) panics with %v, want %s", test.base, test.most, got, test.want)
+				}
+			}()
+			Classics(test.base, test.most)
+		}()
+	}
+}
+
+func TestOCCWithoutVarianceIsExact(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 10, 100, 333} {
+		calls, end := int64(n*(n+1)/2), time.Duration(n)*40*time.Millisecond
+		none := runOCC(t, OCC{Clients: n, Network: still})
+		if none.Calls != calls || none.End != end || none.Written != n {
+			t.Errorf("none, %d clients: %d calls in %v, want %d in %v", n, none.Calls, none.End, calls, end)
+		}
+		for k := 1; k < n; k++ {
+			end += time.Duration(min(2000, 5*math.Pow(2, float64(k)))) * time.Millisecond
+		}
+		expo := runOCC(t, OCC{Backoff: classics()[1].Backoff, Clients: n, Network: still})
+		if expo.Calls != calls || expo.End != end || expo.Written != n {
+			t.Errorf("exponential, %d clients: %d calls in %v, want %d in %v", n, expo.Calls, expo.End, calls, end)
+		}
+	}
+}
+
+func TestOCCKeepsTheTimeOfEveryCall(t *testing.T) {
+	const ms = time.Millisecond
+	got := runOCC(t, OCC{Backoff: backoff.Constant(5 * ms), Clients: 3, Network: still}).Times
+	want := []time.Duration{30 * ms, 30 * ms, 30 * ms, 75 * ms, 75 * ms, 120 * ms}
+	if !slices.Equal(got, want) {
+		t.Errorf("calls at %v, want %v", got, want)
+	}
+	for _, s := range classics() {
+		r := runOCC(t, OCC{Backoff: s.Backoff, Clients: 50, Seed: 2})
+		if int64(len(r.Times)) != r.Calls || !slices.IsSorted(r.Times) || r.Times[len(r.Times)-1] >= r.End {
+			t.Errorf("%s: %d times of %d calls, in order: %v", s.Name, len(r.Times), r.Calls, slices.IsSorted(r.Times))
+		}
+	}
+}
+
+// Un-jittered backoff comes in clusters, full jitter at an even rate: seen in the share of the time that has no call.
+func TestOCCClustersWithoutJitter(t *testing.T) {
+	idle := func(b backoff.Backoff) float64 {
+		times := runOCC(t, OCC{Backoff: b, Clients: 100, Seed: 1}).Times
+		bins := map[time.Duration]bool{}
+		const bin = 50 * time.Millisecond
+		for _, at := range times {
+			bins[at/bin] = true
+		}
+		return 1 - float64(len(bins))/float64(times[len(times)-1]/bin+1)
+	}
+	expo, full := idle(classics()[1].Backoff), idle(classics()[2].Backoff)
+	if expo < 0.9 || full > 0.5 {
+		t.Errorf("no call in %.2f of the time of exponential, in %.2f of that of full: want over 0.9 and under 0.5", expo, full)
+	}
+}
+
+// Known means, over 10,000 runs.
+func TestOCCOfOneAndTwo(t *testing.T) {
+	const runs = 10_000
+	z := func(s Spread, want float64) float64 {
+		return (float64(s.Mean)/1e6 - want) / (float64(s.SD) / 1e6 / math.Sqrt(runs))
+	}
+	extra := map[string]float64{"none": 0, "full": 5, "equal": 7.5, "exponential": 10, "decorrelated": 10}
+	for _, s := range classics() {
+		one, err := OCC{Backoff: s.Backoff, Clients: 1, Seed: 100}.Sample(t.Context(), runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if one.Calls != (Counts{runs, 1, 1, 1, 0}) {
+			t.Errorf("%s, 1 client: calls are %+v, want 1", s.Name, one.Calls)
+		}
+		if z := z(one.End, 40); math.Abs(z) >= 5 {
+			t.Errorf("%s, 1 client: %v, want 40ms (z = %.1f)", s.Name, one.End.Mean, z)
+		}
+		// The deviation of a sample deviation is σ/√(2·runs).
+		if z := (float64(one.End.SD)/1e6 - 4) / (4 / math.Sqrt(2*runs)); math.Abs(z) >= 5 {
+			t.Errorf("%s, 1 client: deviation %v, want 4ms (z = %.1f)", s.Name, one.End.SD, z)
+		}
+		two, err := OCC{Backoff: s.Backoff, Clients: 2, Seed: 100}.Sample(t.Context(), runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if two.Calls != (Counts{runs, 3, 3, 3, 0}) {
+			t.Errorf("%s, 2 clients: calls are %+v, want 3", s.Name, two.Calls)
+		}
+		if z := z(two.End, 81.954+extra[s.Name]); math.Abs(z) >= 5 {
+			t.Errorf("%s, 2 clients: %v, want %.3fms (z = %.1f)", s.Name, two.End.Mean, 81.954+extra[s.Name], z)
+		}
+	}
+}
+
+// hundred is 100 clients under each of the classics, 1,000 runs.
+var hundred = sync.OnceValues(func() (map[string]OCCSample, error) {
+	points, err := Sweep{Strategies: classics(), Clients: []int{100}, Runs: 1000}.Run(context.Background())
+	m := map[string]OCCSample{}
+	for _, p := range points {
+		m[p.Strategy] = p.OCCSample
+	}
+	return m, err
+})
+
+func TestOCCOfAHundredInOrder(t *testing.T) {
+	s, err := hundred()
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := []string{"full", "equal", "decorrelated", "exponential", "none"}
+	for i, name := range calls[1:] {
+		if less := calls[i]; s[less].Calls.Mean >= s[name].Calls.Mean {
+			t.Errorf("%s has %v calls, %s %v: want fewer", less, s[less].Calls.Mean, name, s[name].Calls.Mean)
+		}
+	}
+	times := []string{"none", "decorrelated", "full", "equal", "exponential"}
+	for i, name := range times[1:] {
+		if less := times[i]; s[less].End.Mean >= s[name].End.Mean {
+			t.Errorf("%s takes %v, %s %v: want less", less, s[less].End.Mean, name, s[name].End.Mean)
+		}
+	}
+}
+
+// The means that others have found, taken to be of 1,000 runs too.
+func TestOCCOfAHundredAgreesWithKnownMeans(t *testing.T) {
+	s, err := hundred()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][2]float64{
+		"none": {2424, 2030}, "exponential": {1855, 63681}, "full": {796, 4910}, "equal": {812, 6607}, "decorrelated": {1002, 4589},
+	} {
+		got := s[name]
+		// Two samples, and what is lost to rounding the known one.
+		both := math.Sqrt(1/float64(got.Runs) + 1.0/1000)
+		if z := (got.Calls.Mean - want[0]) / (got.Calls.SD*both + 0.1); math.Abs(z) >= 4 {
+			t.Errorf("%s: %.1f calls, want %v (z = %.1f)", name, got.Calls.Mean, want[0], z)
+		}
+		if z := (float64(got.End.Mean)/1e6 - want[1]) / (float64(got.End.SD)/1e6*both + 0.1); math.Abs(z) >= 4 {
+			t.Errorf("%s: %v, want %vms (z = %.1f)", name, got.End.Mean, want[1], z)
+		}
+	}
+}
+
+// message is one that a plain simulation of every message holds.
+type message struct {
+	at      time.Duration
+	who     int
+	arrived func(at time.Duration, who int)
+}
+
+// plainOCC simulates every message, and looks for the next one among all.
+func plainOCC(clients int, net time.Duration, wait func(who, n int, prev time.Duration) time.Duration) (calls []time.Duration, end time.Duration) {
+	var messages []message
+	send := func(at time.Duration, who int, arrived func(time.Duration, int)) {
+		messages = append(messages, message{at, who, arrived})
+	}
+	version, read, failures, prev := 0, make([]int, clients), make([]int, clients), make([]time.Duration, clients)
+	var readRequest, readReply, writeRequest, writeReply func(at time.Duration, who int)
+	ok := make([]bool, clients)
+	readRequest = func(at time.Duration, who int) {
+		read[who] = version
+		send(at+net, who, readReply)
+	}
+	readReply = func(at time.Duration, who int) { send(at+net, who, writeRequest) }
+	writeRequest = func(at time.Duration, who int) {
+		calls = append(calls, at)
+		if ok[who] = read[who] == version; ok[who] {
+			version++
+		}
+		send(at+net, who, writeReply)
+	}
+	writeReply = func(at time.Duration, who int) {
+		end = max(end, at)
+		if ok[who] {
+			return
+		}
+		failures[who]++
+		prev[who] = wait(who, failures[who], prev[who])
+		send(at+prev[who]+net, who, readRequest)
+	}
+	for who := range clients {
+		send(net, who, readRequest)
+	}
+	for len(messages) > 0 {
+		next := 0
+		for i, m := range messages {
+			if m.at < messages[next].at {
+				next = i
+			}
+		}
+		m := messages[next]
+		messages = slices.Delete(messages, next, next+1)
+		m.arrived(m.at, m.who)
+	}
+	return calls, end
+}
+
+func TestOCCAgainstEveryMessage(t *testing.T) {
+	for _, b := range []backoff.Backoff{
+		{},
+		backoff.Constant(7 * time.Millisecond),
+		backoff.Constant(30 * time.Millisecond).Jitter(jitter.Full),
+		backoff.Exponential(10*time.Millisecond, 2).Cap(2 * time.Second).Jitter(jitter.Equal),
+		backoff.Decorrelated(5 * time.Millisecond).Cap(300 * time.Millisecond),
+		backoff.Linear(40 * time.Millisecond).Tiled(),
+	} {
+		for _, clients := range []int{1, 2, 17, 60} {
+			o := OCC{Backoff: b, Placement: Keyed, Clients: clients, Network: still, Seed: 9}
+			key := newWaits(b, Keyed, newRand(o.Seed)).key
+			calls, end := plainOCC(clients, still.Mean, func(who, n int, prev time.Duration) time.Duration {
+				return b.Keyed(key+uint64(who)).After(n, prev, 0)
+			})
+			r := runOCC(t, o)
+			if !slices.Equal(r.Times, calls) || r.End != end {
+				t.Errorf("%v, %d clients: %d calls in %v, message by message %d in %v", b, clients, r.Calls, r.End, len(calls), end)
+			}
+		}
+	}
+}
+
+func TestOCCSameSeedSameBytes(t *testing.T) {
+	for _, s := range classics() {
+		o := OCC{Backoff: s.Backoff, Clients: 30, Seed: 5}
+		one := marshal(t, runOCC(t, o))
+		if two := marshal(t, runOCC(t, o)); one != two {
+			t.Errorf("%s: two runs differ", s.Name)
+		}
+		o.Seed++
+		if one == marshal(t, runOCC(t, o)) {
+			t.Errorf("%s: another seed gives the same", s.Name)
+		}
+	}
+}
+
+func TestOCCSampleIsOfItsRuns(t *testing.T) {
+	o := OCC{Backoff: classics()[2].Backoff, Clients: 20, Seed: 40}
+	var calls, end moments
+	for i := range 10 {
+		o.Seed = 40 + uint64(i)
+		r := runOCC(t, o)
+		calls.add(r.Calls)
+		end.add(int64(r.End))
+	}
+	o.Seed = 40
+	got, err := o.Sample(t.Context(), 10)
+	if want := (OCCSample{20, 10, calls.counts(), end.spread()}); err != nil || got != want {
+		t.Errorf("the sample is %+v, %v, want %+v", got, err, want)
+	}
+}
+
+func TestOCCStopsAtItsHorizon(t *testing.T) {
+	o := OCC{Clients: 10, Network: still, Horizon: 110 * time.Millisecond}
+	r, err := o.Run(t.Context())
+	if !errors.Is(err, ErrHorizon) || err.Error() != "sim: OCC: stopped at 110ms: the horizon is reached: 3 of 10 clients done" {
+		t.Fatalf("error is %v", err)
+	}
+	if r.Written != 3 || r.Calls != 10+9+8 || len(r.Times) != 27 || r.End != 120*time.Millisecond {
+		t.Errorf("%d written in %d calls (%d times) until %v, want 3 in 27 until 120ms", r.Written, r.Calls, len(r.Times), r.End)
+	}
+	s, err := OCC{Clients: 2, Horizon: 81 * time.Millisecond}.Sample(t.Context(), 1000)
+	if !errors.Is(err, ErrHorizon) || s.Runs == 0 || s.Runs == 1000 || s.End.Most > 100*time.Millisecond {
+		t.Errorf("a sample with some runs past the horizon: %+v, %v", s, err)
+	}
+	if stopped, ok := errors.AsType[*StoppedError](err); !ok || stopped.Done != int64(s.Runs) || stopped.Unit != "runs" {
+		t.Errorf("error is %v after %d runs", err, s.Runs)
+	}
+	// A wait past the end of time is past every horizon.
+	r, err = OCC{Backoff: backoff.Constant(math.MaxInt64), Clients: 2}.Run(t.Context())
+	if !errors.Is(err, ErrHorizon) || r.Written != 1 {
+		t.Errorf("a wait without end: %+v, %v", r, err)
+	}
+}
+
+func TestOCCStopsWithItsContext(t *testing.T) {
+	why := errors.New("enough")
+	for name, run := range map[string]func(context.Context, OCC) (done int, err error){
+		"Run": func(ctx context.Context, o OCC) (int, error) {
+			r, err := o.Run(ctx)
+			return r.Written, err
+		},
+		"Sample": func(ctx context.Context, o OCC) (int, error) {
+			o.Clients = 300
+			s, err := o.Sample(ctx, 1000)
+			return s.Runs, err
+		},
+		"Sweep": func(ctx context.Context, o OCC) (int, error) {
+			p, err := Sweep{Strategies: classics()[:1], Clients: []int{10, 300}, Runs: 1000, Progress: o.Progress}.Run(ctx)
+			return len(p), err
+		},
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		reports := 0
+		done, err := run(ctx, OCC{Clients: 2000, Progress: func(done, total int64) {
+			if reports++; reports == 3 {
+				cancel(why)
+			}
+		}})
+		if _, ok := errors.AsType[*StoppedError](err); !ok || !errors.Is(err, why) {
+			t.Errorf("%s: error is %v", name, err)
+		}
+		if done == 0 || done >= 1000 || reports != 3 {
+			t.Errorf("%s: %d done, %d reports", name, done, reports)
+		}
+	}
+}
+
+func TestOCCRefusesWhatCannotBe(t *testing.T) {
+	for _, test := range []struct {
+		o    OCC
+		want string
+	}{
+		{OCC{}, "sim: OCC: Clients is 0, want 1 to 10000000"},
+		{OCC{Clients: MaxClients + 1}, "sim: OCC: Clients is 10000001, want 1 to 10000000"},
+		{OCC{Clients: 1, Network: Network{Mean: -1}}, "sim: OCC: Network.Mean is -1ns, want 0s to 1h0m0s"},
+		{OCC{Clients: 1, Network: Network{SD: math.MaxInt64}}, "sim: OCC: Network.SD is 2562047h47m16.854775807s, want 0s to 1h0m0s"},
+		{OCC{Clients: 1, Placement: 7}, "sim: OCC: Placement is 7, want golden (0), random (1) or keyed (2)"},
+		{OCC{Clients: 1, Horizon: -time.Second}, "sim: OCC: Horizon is -1s, want at least 0"},
+	} {
+		r, err := test.o.Run(t.Context())
+		if _, ok := errors.AsType[*FieldError](err); !ok || err.Error() != test.want || r != nil {
+			t.Errorf("%v, %v, want %s", r, err, test.want)
+		}
+		if _, err := test.o.Sample(t.Context(), 1); err == nil || err.Error() != test.want {
+			t.Errorf("Sample: %v, want %s", err, test.want)
+		}
+	}
+	if _, err := (OCC{Clients: 1}).Sample(t.Context(), 0); err == nil || err.Error() != "sim: OCC: runs is 0, want 1 to 2147483647" {
+		t.Errorf("no runs: %v", err)
+	}
+	if _, err := (Sweep{Clients: []int{1, 0}, Runs: 1}).Run(t.Context()); err == nil || err.Error() != "sim: Sweep: Clients[1] is 0, want 1 to 10000000" {
+		t.Errorf("a sweep of no clients: %v", err)
+	}
+	if _, err := (Sweep{Clients: []int{1}}).Run(t.Context()); err == nil || err.Error() != "sim: Sweep: Runs is 0, want 1 to 2147483647" {
+		t.Errorf("a sweep of no runs: %v", err)
+	}
+	bad := Sweep{Strategies: []Strategy{{Name: "odd", Placement: 8}}, Clients: []int{1}, Runs: 1}
+	if _, err := bad.Run(t.Context()); err == nil || err.Error() != "sim: Sweep: Strategies[0].Placement is 8, want golden (0), random (1) or keyed (2)" {
+		t.Errorf("a sweep of no placement: %v", err)
+	}
+}
+
+func TestSweepIsOfItsSamples(t *testing.T) {
+	s := ClassicSweep()
+	if len(s.Strategies) != 5 || !slices.Equal(s.Clients, []int{10, 20, 30, 40, 50, 60, 70, 80, 90, 100}) || s.Runs != 100 {
+		t.Errorf("the classic sweep is %+v", s)
+	}
+	s.Clients, s.Runs, s.Seed = []int{5, 12}, 20, 77
+	points, err := s.Run(t.Context())
+	if err != nil || len(points) != 10 {
+		t.Fatalf("%d points, %v", len(points), err)
+	}
+	for i, p := range points {
+		strategy := s.Strategies[i%5]
+		want, err := OCC{Backoff: strategy.Backoff, Clients: s.Clients[i/5], Seed: 77}.Sample(t.Context(), 20)
+		if err != nil || p.Strategy != strategy.Name || p.OCCSample != want {
+			t.Errorf("point %d is %+v, want %+v of %s, %v", i, p, want, strategy.Name, err)
+		}
+	}
+	text := marshal(t, points[:1])
+	var back []SweepPoint
+	if err := json.Unmarshal([]byte(text), &back); err != nil || !reflect.DeepEqual(back, points[:1]) {
+		t.Errorf("as JSON: %s, %v", text, err)
+	}
+}

@@ -1,0 +1,253 @@
+package sim
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+)
+
+// Outage is a server that is down, and the Clients that want to be served by it, once each. From time 0 until Down it
+// serves nobody; from Down on it serves at most Capacity of them within any second, and takes no time for it. An
+// attempt that it does not serve fails, at once or after Timeout. Then the client waits for the Backoff's delay and
+// tries again, unless the Limit or the Budget tells it to give up.
+//
+// An operation in the sense of Placement is one client's row of attempts, from the first to the one that is served or
+// given up.
+type Outage struct {
+	Backoff   backoff.Backoff `json:"backoff"`
+	Placement Placement       `json:"placement"`
+	Clients   int             `json:"clients"`  // 1 to MaxClients
+	Down      time.Duration   `json:"down"`     // how long the server is down
+	Capacity  int             `json:"capacity"` // at least 1
+	Timeout   time.Duration   `json:"timeout"`  // how long an attempt lasts that fails; 0 fails at once
+	Arrive    time.Duration   `json:"arrive"`   // first attempts come at random between 0 and this; 0 has all come at 0
+	Limit     int             `json:"limit"`    // the most retries in a row, then a client gives up; 0 is no limit
+	Return    time.Duration   `json:"return"`   // a client that gave up comes back after this time on the mean (exponentially distributed) with a new operation; 0 never does
+	Budget    *Budget         `json:"budget"`   // what all clients' retries share; nil is none
+	Bin       time.Duration   `json:"bin"`      // for loads and peaks; 0 is a second
+	Seed      uint64          `json:"seed"`
+
+	// Horizon is the last instant at which an attempt counts; 0 is none.
+	Horizon time.Duration `json:"horizon"`
+
+	// Progress, if not nil, is told now and then how many clients are served or gone, of how many; a short run never
+	// calls it. Run calls it on its own goroutine.
+	Progress func(done, total int64) `json:"-"`
+}
+
+// Run computes one run. The same Outage gives the same result.
+//
+// Its errors are a *FieldError, with no result, for an Outage that cannot be run, and a *StoppedError with the result
+// so far when ctx ended, when there is more after the Horizon, or when the clients do not let any time go by
+// (ErrStuck): a backoff that never waits, no Timeout, no Limit and no Budget.
+func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if o.Bin == 0 {
+		o.Bin = time.Second
+	}
+	p := newPace(ctx, o.Progress, int64(o.Clients))
+	s := newServer(o)
+	if cause := s.run(&p); cause != nil {
+		return s.result(), &StoppedError{"Outage", cause, s.now, p.done, p.total, "clients"}
+	}
+	p.end()
+	return s.result(), nil
+}
+
+func (o *Outage) check() error {
+	c := checker{model: "Outage"}
+	c.count("Clients", o.Clients, 1, MaxClients)
+	c.notNegative("Down", o.Down)
+	c.count("Capacity", o.Capacity, 1, MaxRetries)
+	c.notNegative("Timeout", o.Timeout)
+	c.notNegative("Arrive", o.Arrive)
+	c.count("Limit", o.Limit, 0, MaxRetries)
+	c.notNegative("Return", o.Return)
+	c.notNegative("Bin", o.Bin)
+	c.placement("Placement", o.Placement)
+	c.notNegative("Horizon", o.Horizon)
+	if o.Budget != nil {
+		o.Budget.check(&c)
+	}
+	return c.err
+}
+
+// What an event of an Outage is.
+const (
+	attempts int32 = iota // a client's attempt reaches the server
+	fails                 // a client learns that its attempt has failed
+)
+
+// stuck is how many attempts per client there may be at one instant.
+const stuck = 100
+
+// server is an Outage that runs.
+type server struct {
+	Outage
+	rng     *rand.Rand
+	waits   waits
+	bucket  *bucket
+	clients []client
+	queue   queue
+	events  int64           // scheduled so far: those of one instant come in the order they were scheduled in
+	now     time.Duration   // the time of the event at hand
+	still   int             // attempts since time moved
+	ring    []time.Duration // when the last Capacity clients were served, oldest at next
+	next    int
+	res     OutageResult
+	peak    peak
+	after   peak
+	traffic Traffic
+}
+
+// client is one of an Outage's.
+type client struct {
+	wait     time.Duration // the last one
+	u        float64       // what a Tiled backoff keeps
+	failures int32         // of the operation
+	attempts int32
+}
+
+func newServer(o Outage) *server {
+	s := &server{Outage: o, rng: newRand(o.Seed), clients: make([]client, o.Clients)}
+	s.waits = newWaits(o.Backoff, o.Placement, s.rng)
+	s.res.ServedAt = make([]time.Duration, o.Clients)
+	s.peak.bin, s.after.bin, s.traffic.Bin = o.Bin, o.Bin, o.Bin
+	if o.Budget != nil {
+		s.bucket = &bucket{Budget: *o.Budget, tokens: o.Budget.Capacity}
+	}
+	if o.Capacity < o.Clients { // otherwise there is always room
+		s.ring = make([]time.Duration, o.Capacity)
+		for i := range s.ring {
+			s.ring[i] = Never
+		}
+	}
+	for i := range s.clients {
+		var at time.Duration
+		if o.Arrive > 0 {
+			at = time.Duration(s.rng.Int64N(int64(o.Arrive)))
+		}
+		s.res.ServedAt[i] = Never
+		s.queue.push(s.event(at, int32(i), attempts))
+	}
+	return s
+}
+
+func (s *server) event(at time.Duration, who, kind int32) event {
+	s.events++
+	return event{at, s.events, who, kind}
+}
+
+// run returns what stopped it, if something did.
+func (s *server) run(p *pace) error {
+	last := horizon(s.Horizon)
+	for len(s.queue) > 0 {
+		if cause := p.step(); cause != nil {
+			return cause
+		}
+		e := s.queue[0]
+		if e.at > last {
+			s.now = last
+			return ErrHorizon
+		}
+		if e.at > s.now {
+			s.still = 0
+		}
+		s.now = e.at
+		if e.kind == attempts && s.attempt(e.who) || e.kind == fails && s.failed(e.who) {
+			s.queue.pop()
+			p.done++
+		}
+		if s.still > stuck*len(s.clients) && s.Limit == 0 && s.bucket == nil {
+			return ErrStuck
+		}
+	}
+	return nil
+}
+
+// attempt has a client ask to be served, and reports whether that was the last of it. If not, it puts the client's next event in
+// the place of this one.
+func (s *server) attempt(who int32) bool {
+	s.still++
+	s.clients[who].attempts++
+	served := s.serve()
+	s.res.Attempts++
+	s.peak.add(s.now)
+	s.traffic.add(s.now, served)
+	up := s.now >= s.Down
+	if up {
+		s.after.add(s.now - s.Down)
+	}
+	if served {
+		s.res.Served++
+		s.res.End = s.now
+		s.res.ServedAt[who] = s.now
+		if s.bucket != nil {
+			s.bucket.refund(s.now)
+		}
+		return true
+	}
+	if up {
+		s.res.FailuresAfter++
+	}
+	if s.Timeout > 0 {
+		s.queue.replace(s.event(add(s.now, s.Timeout), who, fails))
+		return false
+	}
+	return s.failed(who)
+}
+
+// serve reports whether the server serves one more, now.
+func (s *server) serve() bool {
+	if s.now < s.Down {
+		return false
+	}
+	if s.ring == nil {
+		return true
+	}
+	if oldest := s.ring[s.next]; oldest != Never && s.now-oldest < time.Second {
+		return false
+	}
+	s.ring[s.next] = s.now
+	s.next++
+	if s.next == len(s.ring) {
+		s.next = 0
+	}
+	return true
+}
+
+// failed has a client retry, or give up; it reports and does what attempt does.
+func (s *server) failed(who int32) bool {
+	c := &s.clients[who]
+	refused := s.Limit > 0 && int(c.failures) >= s.Limit
+	if !refused && s.bucket != nil && !s.bucket.take(s.now) {
+		refused = true
+		s.res.Refused++
+	}
+	if refused {
+		return s.giveUp(who)
+	}
+	if c.failures == 0 {
+		c.u = s.waits.begin()
+	}
+	c.failures++
+	c.wait = s.waits.next(int(who), int(c.failures), c.wait, c.u)
+	s.queue.replace(s.event(add(s.now, c.wait), who, attempts))
+	return false
+}
+
+func (s *server) giveUp(who int32) bool {
+	s.res.GivenUp++
+	if s.Return == 0 {
+		return true
+	}
+	c := &s.clients[who]
+	c.failures, c.wait = 0, 0
+	after := duration(float64(s.Return) * s.rng.ExpFloat64())
+	s.queue.replace(s.event(add(s.now, after), who, attempts))
+	return false
+}

@@ -1,0 +1,417 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+)
+
+func runOutage(t testing.TB, o Outage) *OutageResult {
+	t.Helper()
+	r, err := o.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestOutageOfConstantRetriesIsExact(t *testing.T) {
+	// 10 clients come at 0, 1, … 5 s; at 5 s five are served, at 6 s the others.
+	got := runOutage(t, Outage{Backoff: backoff.Constant(time.Second), Clients: 10, Down: 5 * time.Second, Capacity: 5})
+	want := &OutageResult{
+		Clients: 10, Served: 10, Attempts: 65, FailuresAfter: 5,
+		Peak: 10, PeakAt: 0, PeakAfter: 10, PeakAfterAt: 5 * time.Second,
+		End: 6 * time.Second, Best: 6 * time.Second,
+		PerClient:  Counts{10, 6, 7, 6.5, 0.5},
+		Waited:     Spread{10, 5 * time.Second, 6 * time.Second, 5500 * time.Millisecond, 500 * time.Millisecond, 1.0 / 11},
+		Traffic:    Traffic{time.Second, []int64{10, 10, 10, 10, 10, 10, 5}, []int64{0, 0, 0, 0, 0, 5, 5}},
+		AttemptsOf: []int32{6, 6, 6, 6, 6, 7, 7, 7, 7, 7},
+		ServedAt:   []time.Duration{5e9, 5e9, 5e9, 5e9, 5e9, 6e9, 6e9, 6e9, 6e9, 6e9},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("it is\n%+v, want\n%+v", got, want)
+	}
+}
+
+func TestOutageFailuresLastTheirTimeout(t *testing.T) {
+	// Attempts at 0, 3, 6 s: each fails after 2 s and waits for 1 s.
+	got := runOutage(t, Outage{Backoff: backoff.Constant(time.Second), Clients: 2, Down: 5 * time.Second, Capacity: 1, Timeout: 2 * time.Second})
+	if want := []time.Duration{6e9, 9e9}; !slices.Equal(got.ServedAt, want) {
+		t.Errorf("served at %v, want %v", got.ServedAt, want)
+	}
+	if got.Attempts != 7 || got.FailuresAfter != 1 {
+		t.Errorf("%d attempts, %d failed after recovery; want 7, 1", got.Attempts, got.FailuresAfter)
+	}
+}
+
+func TestOutageLimit(t *testing.T) {
+	got := runOutage(t, Outage{Backoff: backoff.Constant(time.Second), Clients: 4, Down: 3 * time.Second, Capacity: 2, Limit: 3})
+	// At 3 s, with the last retry, two are served and two give up.
+	if got.Served != 2 || got.GivenUp != 2 || got.Refused != 0 || got.Attempts != 16 || got.End != 3*time.Second {
+		t.Errorf("it is %+v", got)
+	}
+	if want := []time.Duration{3e9, 3e9, Never, Never}; !slices.Equal(got.ServedAt, want) {
+		t.Errorf("served at %v, want %v", got.ServedAt, want)
+	}
+}
+
+func TestOutageClientsComeBack(t *testing.T) {
+	o := Outage{Backoff: backoff.Constant(time.Second), Clients: 2000, Down: 20 * time.Second, Capacity: 1000, Limit: 2, Return: 10 * time.Second, Seed: 1}
+	got := runOutage(t, o)
+	if got.Served != 2000 || got.GivenUp < 2000 {
+		t.Fatalf("%d served, %d operations given up", got.Served, got.GivenUp)
+	}
+	if got.Attempts != 3*got.GivenUp+int64(got.Served)+got.FailuresAfter && got.FailuresAfter == 0 {
+		t.Errorf("%d attempts, %d given up", got.Attempts, got.GivenUp)
+	}
+	// The time without a client is exponentially distributed: of those that gave up at 2 s, 1/e are still away at 12 s.
+	// By then nobody is served, so a client has come back if it has more than the first three attempts.
+	o.Horizon = 12 * time.Second
+	got, err := o.Run(t.Context())
+	if !errors.Is(err, ErrHorizon) {
+		t.Fatal(err)
+	}
+	away := 0
+	for _, n := range got.AttemptsOf {
+		if n == 3 {
+			away++
+		}
+	}
+	mean := 2000 / math.E
+	if z := (float64(away) - mean) / math.Sqrt(mean*(1-1/math.E)); math.Abs(z) > 5 {
+		t.Errorf("%d are away after the mean time, want %.0f (z = %.1f)", away, mean, z)
+	}
+}
+
+func TestOutageArrivals(t *testing.T) {
+	got := runOutage(t, Outage{Clients: 10_000, Capacity: 10_000, Arrive: 10 * time.Second, Seed: 3})
+	if got.Attempts != 10_000 || len(got.Traffic.Attempts) != 10 || got.FailuresAfter != 0 {
+		t.Fatalf("it is %+v", got.Traffic)
+	}
+	for i, n := range got.Traffic.Attempts {
+		if z := (float64(n) - 1000) / 30; math.Abs(z) > 5 {
+			t.Errorf("second %d has %d arrivals, want 1000", i, n)
+		}
+	}
+}
+
+func TestOutageBudget(t *testing.T) {
+	o := Outage{Backoff: backoff.Constant(time.Second), Clients: 100, Down: 10 * time.Second, Capacity: 1000}
+	free := runOutage(t, o)
+	if free.Attempts != 1100 || free.Served != 100 {
+		t.Errorf("without a budget: %d attempts, %d served", free.Attempts, free.Served)
+	}
+	o.Budget = &Budget{Capacity: 50, Cost: 2}
+	got := runOutage(t, o)
+	if got.Attempts != 125 || got.Refused != 100 || got.GivenUp != 100 || got.Served != 0 || got.End != 0 {
+		t.Errorf("25 retries for all: %+v", got)
+	}
+	// 5 tokens flow in each second: at 1 s there are 30 clients left of those that had one at 0.
+	o.Budget = &Budget{Capacity: 30, Cost: 1, Refill: 5}
+	got = runOutage(t, o)
+	if want := []int64{100, 30, 5, 5, 5, 5, 5, 5, 5, 5, 5}; !slices.Equal(got.Traffic.Attempts, want) {
+		t.Errorf("with a refill: attempts are %v, want %v", got.Traffic.Attempts, want)
+	}
+	if got.Served != 5 || got.Refused != 95 {
+		t.Errorf("with a refill: %d served, %d refused, want 5, 95", got.Served, got.Refused)
+	}
+	// The server is up, for one at a time. Tokens for two retries, and each success gives one back: to one more.
+	o = Outage{Backoff: backoff.Constant(time.Second), Clients: 5, Capacity: 1, Budget: &Budget{Capacity: 2, Cost: 1, Refund: 1}}
+	got = runOutage(t, o)
+	if want := []int64{1, 1, 1}; !slices.Equal(got.Traffic.Served, want) || got.Refused != 2 || got.Attempts != 8 {
+		t.Errorf("with a refund: %+v", got)
+	}
+}
+
+func TestOutageBudgetIsNeverOverfull(t *testing.T) {
+	b := bucket{Budget: Budget{Capacity: 3, Cost: 1, Refund: 2, Refill: 10}, tokens: 3}
+	b.refund(time.Second)
+	for i := range 3 {
+		if !b.take(time.Second) {
+			t.Fatalf("take %d is refused", i)
+		}
+	}
+	if b.take(time.Second) {
+		t.Error("a fourth is not refused")
+	}
+	if b.take(1099 * time.Millisecond) {
+		t.Error("0.99 tokens are enough for 1")
+	}
+	if !b.take(1100 * time.Millisecond) {
+		t.Error("a token that has flowed in is refused")
+	}
+}
+
+// plainOutage simulates an Outage anew from what its comment says, without a heap or a ring: all clients come at 0,
+// and nobody comes back.
+func plainOutage(o Outage, wait func(who, n int, prev time.Duration) time.Duration) (served []time.Duration, attempts []int32) {
+	type todo struct {
+		at    time.Duration
+		who   int
+		fails bool
+	}
+	var list []todo
+	var success []time.Duration
+	served, attempts = make([]time.Duration, o.Clients), make([]int32, o.Clients)
+	n, prev := make([]int, o.Clients), make([]time.Duration, o.Clients)
+	for who := range o.Clients {
+		served[who] = Never
+		list = append(list, todo{0, who, false})
+	}
+	tokens, filled := 0.0, time.Duration(0)
+	if o.Budget != nil {
+		tokens = o.Budget.Capacity
+	}
+	for len(list) > 0 {
+		next := 0
+		for i := range list {
+			if list[i].at < list[next].at {
+				next = i
+			}
+		}
+		e := list[next]
+		list = slices.Delete(list, next, next+1)
+		if o.Budget != nil {
+			tokens = min(o.Budget.Capacity, tokens+o.Budget.Refill*(e.at-filled).Seconds())
+			filled = e.at
+		}
+		if !e.fails {
+			attempts[e.who]++
+			recent := 0
+			for _, at := range success {
+				if e.at-at < time.Second {
+					recent++
+				}
+			}
+			if e.at >= o.Down && recent < o.Capacity {
+				success = append(success, e.at)
+				served[e.who] = e.at
+				if o.Budget != nil {
+					tokens = min(o.Budget.Capacity, tokens+o.Budget.Refund)
+				}
+				continue
+			}
+			if o.Timeout > 0 {
+				list = append(list, todo{e.at + o.Timeout, e.who, true})
+				continue
+			}
+		}
+		n[e.who]++
+		if o.Limit > 0 && n[e.who] > o.Limit {
+			continue
+		}
+		if o.Budget != nil {
+			if tokens < o.Budget.Cost {
+				continue
+			}
+			tokens -= o.Budget.Cost
+		}
+		prev[e.who] = wait(e.who, n[e.who], prev[e.who])
+		list = append(list, todo{e.at + prev[e.who], e.who, false})
+	}
+	return served, attempts
+}
+
+func TestOutageAgainstAPlainOne(t *testing.T) {
+	for _, b := range []backoff.Backoff{
+		backoff.Constant(time.Second),
+		backoff.Exponential(time.Second, 2).Cap(8 * time.Second).Jitter(jitter.Full),
+		backoff.Decorrelated(time.Second).Cap(10 * time.Second),
+		backoff.Linear(2 * time.Second).Tiled(),
+	} {
+		for name, o := range map[string]Outage{
+			"plain":   {Clients: 120, Down: 10 * time.Second, Capacity: 7},
+			"timeout": {Clients: 120, Down: 10 * time.Second, Capacity: 7, Timeout: 1500 * time.Millisecond},
+			"limit":   {Clients: 120, Down: 10 * time.Second, Capacity: 7, Limit: 6},
+			"budget":  {Clients: 120, Down: 10 * time.Second, Capacity: 7, Timeout: 300 * time.Millisecond, Budget: &Budget{200, 1.5, 3, 4}},
+			"ample":   {Clients: 20, Down: 3 * time.Second, Capacity: 20},
+		} {
+			o.Backoff, o.Placement, o.Seed = b, Keyed, 21
+			key := newWaits(b, Keyed, newRand(o.Seed)).key
+			served, attempts := plainOutage(o, func(who, n int, prev time.Duration) time.Duration {
+				return b.Keyed(key+uint64(who)).After(n, prev, 0)
+			})
+			r := runOutage(t, o)
+			if !slices.Equal(r.ServedAt, served) {
+				t.Errorf("%s, %v: served at %v, want %v", name, b, r.ServedAt, served)
+			}
+			if !slices.Equal(r.AttemptsOf, attempts) {
+				t.Errorf("%s, %v: attempts are %v, want %v", name, b, r.AttemptsOf, attempts)
+			}
+		}
+	}
+}
+
+func TestOutageAddsUp(t *testing.T) {
+	for seed := range uint64(20) {
+		o := Outage{
+			Backoff: backoff.Exponential(200*time.Millisecond, 2).Cap(20 * time.Second).Jitter(jitter.Full), Placement: Placement(seed % 3),
+			Clients: 500, Down: 15 * time.Second, Capacity: 30, Timeout: time.Duration(seed%2) * 200 * time.Millisecond,
+			Arrive: 5 * time.Second, Limit: int(seed % 5), Return: time.Duration(seed%3) * time.Second, Seed: seed, Bin: 500 * time.Millisecond,
+		}
+		if seed%4 == 0 {
+			o.Budget = &Budget{Capacity: 300, Cost: 1, Refund: 0.5, Refill: 50}
+		}
+		r := runOutage(t, o)
+		var attempts, failures, served, peak, inTraffic int64
+		for i, n := range r.AttemptsOf {
+			attempts += int64(n)
+			if r.ServedAt[i] != Never {
+				served++
+			}
+		}
+		for i, n := range r.Traffic.Attempts {
+			inTraffic += n
+			failures += n - r.Traffic.Served[i]
+			peak = max(peak, n)
+		}
+		if attempts != r.Attempts || inTraffic != r.Attempts || failures != r.Attempts-served || served != int64(r.Served) || peak != r.Peak {
+			t.Errorf("seed %d: %d attempts (%d, %d in traffic), %d served (%d), %d failures, peak %d (%d)",
+				seed, r.Attempts, attempts, inTraffic, r.Served, served, failures, r.Peak, peak)
+		}
+		if o.Return == 0 && r.GivenUp != int64(r.Clients-r.Served) || o.Return > 0 && r.Served != r.Clients {
+			t.Errorf("seed %d: %d served and %d given up of %d", seed, r.Served, r.GivenUp, r.Clients)
+		}
+		at := slices.DeleteFunc(slices.Clone(r.ServedAt), func(at time.Duration) bool { return at == Never })
+		slices.Sort(at)
+		for i, t0 := range at {
+			if t0 < o.Down || i >= o.Capacity && t0-at[i-o.Capacity] < time.Second {
+				t.Fatalf("seed %d: served at %v: too early or too many", seed, t0)
+			}
+		}
+		if len(at) > 0 && at[len(at)-1] != r.End {
+			t.Errorf("seed %d: end is %v, want %v", seed, r.End, at[len(at)-1])
+		}
+		if one, two := marshal(t, r), marshal(t, runOutage(t, o)); one != two {
+			t.Errorf("seed %d: two runs differ", seed)
+		}
+	}
+}
+
+func TestOutageStops(t *testing.T) {
+	o := Outage{Backoff: backoff.Constant(time.Second), Clients: 10, Down: time.Minute, Capacity: 5, Horizon: 4500 * time.Millisecond}
+	r, err := o.Run(t.Context())
+	if !errors.Is(err, ErrHorizon) || err.Error() != "sim: Outage: stopped at 4.5s: the horizon is reached: 0 of 10 clients done" || r.Attempts != 50 {
+		t.Errorf("horizon: %d attempts, %v", r.Attempts, err)
+	}
+
+	o = Outage{Clients: 10, Down: time.Minute, Capacity: 5}
+	r, err = o.Run(t.Context())
+	if !errors.Is(err, ErrStuck) || r.Attempts != stuck*10+1 || r.End != 0 {
+		t.Errorf("no wait: %d attempts, %v", r.Attempts, err)
+	}
+	o.Limit = 1000 // comes to an end
+	if r, err = o.Run(t.Context()); err != nil || r.Attempts != 10_010 {
+		t.Errorf("no wait, but a limit: %d attempts, %v", r.Attempts, err)
+	}
+	o.Limit, o.Timeout = 0, time.Second // time goes by
+	if r, err = o.Run(t.Context()); err != nil || r.Served != 10 {
+		t.Errorf("no wait, but a timeout: %+v, %v", r, err)
+	}
+
+	why := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var reports [][2]int64
+	o = Outage{Backoff: backoff.Constant(time.Second), Clients: 50_000, Capacity: 1000, Progress: func(done, total int64) {
+		reports = append(reports, [2]int64{done, total})
+		if len(reports) == 2 {
+			cancel(why)
+		}
+	}}
+	r, err = o.Run(ctx)
+	stopped, ok := errors.AsType[*StoppedError](err)
+	if !ok || !errors.Is(err, why) || stopped.Done != int64(r.Served) || stopped.Total != 50_000 {
+		t.Fatalf("cancelled: %v", err)
+	}
+	if r.Served == 0 || r.Served == 50_000 || len(reports) != 2 || reports[1][0] == 0 || r.Attempts < 100_000 {
+		t.Errorf("cancelled: %d served, %v, %d attempts", r.Served, reports, r.Attempts)
+	}
+}
+
+func TestOutageRefusesWhatCannotBe(t *testing.T) {
+	ok := Outage{Clients: 1, Capacity: 1}
+	nan := math.NaN()
+	for _, test := range []struct {
+		with func(*Outage)
+		want string
+	}{
+		{func(o *Outage) { o.Clients = 0 }, "sim: Outage: Clients is 0, want 1 to 10000000"},
+		{func(o *Outage) { o.Capacity = 0 }, "sim: Outage: Capacity is 0, want 1 to 100000000"},
+		{func(o *Outage) { o.Down = -1 }, "sim: Outage: Down is -1ns, want at least 0"},
+		{func(o *Outage) { o.Timeout = -1 }, "sim: Outage: Timeout is -1ns, want at least 0"},
+		{func(o *Outage) { o.Arrive = -1 }, "sim: Outage: Arrive is -1ns, want at least 0"},
+		{func(o *Outage) { o.Limit = -1 }, "sim: Outage: Limit is -1, want 0 to 100000000"},
+		{func(o *Outage) { o.Return = -1 }, "sim: Outage: Return is -1ns, want at least 0"},
+		{func(o *Outage) { o.Bin = -1 }, "sim: Outage: Bin is -1ns, want at least 0"},
+		{func(o *Outage) { o.Horizon = -1 }, "sim: Outage: Horizon is -1ns, want at least 0"},
+		{func(o *Outage) { o.Placement = 9 }, "sim: Outage: Placement is 9, want golden (0), random (1) or keyed (2)"},
+		{func(o *Outage) { o.Budget = &Budget{Capacity: nan, Cost: 1} }, "sim: Outage: Budget.Capacity is NaN, want 0 to 1e+15"},
+		{func(o *Outage) { o.Budget = &Budget{Capacity: math.Inf(1), Cost: 1} }, "sim: Outage: Budget.Capacity is +Inf, want 0 to 1e+15"},
+		{func(o *Outage) { o.Budget = &Budget{Capacity: 1, Cost: nan} }, "sim: Outage: Budget.Cost is NaN, want 0 to 1e+15"},
+		{func(o *Outage) { o.Budget = &Budget{Capacity: 1, Cost: 1, Refund: -1} }, "sim: Outage: Budget.Refund is -1, want 0 to 1e+15"},
+		{func(o *Outage) { o.Budget = &Budget{Capacity: 1, Cost: 1, Refill: nan} }, "sim: Outage: Budget.Refill is NaN, want 0 to 1e+15"},
+		{func(o *Outage) { o.Budget = &Budget{Capacity: 1} }, "sim: Outage: Budget.Cost is 0, want more than 0: retries that cost nothing need no budget"},
+		{func(o *Outage) { o.Budget = &Budget{Capacity: 1, Cost: 2} }, "sim: Outage: Budget.Capacity is 1, want at least the Cost of one retry, 2"},
+	} {
+		o := ok
+		test.with(&o)
+		r, err := o.Run(t.Context())
+		if _, is := errors.AsType[*FieldError](err); !is || err.Error() != test.want || r != nil {
+			t.Errorf("%v, %v, want %s", r, err, test.want)
+		}
+	}
+	if r := runOutage(t, ok); r.Served != 1 || r.Attempts != 1 || r.End != 0 {
+		t.Errorf("the least Outage: %+v", r)
+	}
+}
+
+func TestTrafficDoublesItsBins(t *testing.T) {
+	tr := Traffic{Bin: time.Second}
+	for i := range 5 * MaxTraffic {
+		tr.add(time.Duration(i)*time.Second+time.Millisecond, i%4 == 0)
+	}
+	if tr.Bin != 8*time.Second || len(tr.Attempts) != 5*MaxTraffic/8 || len(tr.Served) != len(tr.Attempts) {
+		t.Fatalf("%d bins of %v", len(tr.Attempts), tr.Bin)
+	}
+	for i := range tr.Attempts {
+		if tr.Attempts[i] != 8 || tr.Served[i] != 2 {
+			t.Fatalf("bin %d has %d attempts, %d served, want 8, 2", i, tr.Attempts[i], tr.Served[i])
+		}
+	}
+	tr = Traffic{Bin: 1}
+	tr.add(0, false)
+	tr.add(math.MaxInt64-1, true)
+	if n := len(tr.Attempts); n > MaxTraffic || tr.Attempts[0] != 1 || tr.Attempts[n-1] != 1 || tr.Served[n-1] != 1 {
+		t.Errorf("the ends of time: %d bins of %v", n, tr.Bin)
+	}
+}
+
+func TestOutagePeaksAreCountedFromZeroAndFromRecovery(t *testing.T) {
+	// Attempts at 0, 0.7, 1.4, 2.1, … s of each of 10 clients; recovery at 1.3 s.
+	r := runOutage(t, Outage{Backoff: backoff.Constant(700 * time.Millisecond), Clients: 10, Down: 1300 * time.Millisecond, Capacity: 3})
+	// From 0: both attempts of [0, 1) s. From 1.3 s: 10 at 1.4 and 7 at 2.1 s.
+	if r.Peak != 20 || r.PeakAt != 0 || r.PeakAfter != 17 || r.PeakAfterAt != 1300*time.Millisecond {
+		t.Errorf("peaks are %d at %v, %d at %v", r.Peak, r.PeakAt, r.PeakAfter, r.PeakAfterAt)
+	}
+}
+
+func TestOutageAsJSON(t *testing.T) {
+	o := Outage{Backoff: backoff.Linear(time.Second).Tiled(), Clients: 3, Capacity: 2, Budget: &Budget{1, 1, 0.5, 0}}
+	var back Outage
+	if err := json.Unmarshal([]byte(marshal(t, o)), &back); err != nil || !reflect.DeepEqual(o, back) {
+		t.Errorf("read back it is %+v, %v", back, err)
+	}
+	r := runOutage(t, o)
+	var result OutageResult
+	if err := json.Unmarshal([]byte(marshal(t, r)), &result); err != nil || !reflect.DeepEqual(*r, result) {
+		t.Errorf("read back the result is %+v, %v", result, err)
+	}
+}

@@ -1,0 +1,65 @@
+package stream_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+var sum int
+
+// BenchmarkFilter: a million ints through Range, Filter and ForEach, beside a plain loop that calls the same functions.
+func BenchmarkFilter(b *testing.B) {
+	const n = 1_000_000
+	even := func(v int) bool { return v%2 == 0 }
+	add := func(v int) { sum += v }
+	b.Run("plain", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			for v := range n {
+				if even(v) {
+					add(v)
+				}
+			}
+		}
+	})
+	for name, ctx := range contexts(b) {
+		b.Run("stream/"+name, func(b *testing.B) {
+			b.ReportAllocs()
+			s := stream.Range(0, n).Filter(even)
+			for b.Loop() {
+				if err := s.ForEach(ctx, add); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// The concurrent operators: what one value costs on its way to the caller's goroutine.
+
+func BenchmarkMerge(b *testing.B) {
+	b.ReportAllocs()
+	perValue(b, func(n int) stream.Stream[int] { return stream.Range(0, n/2).Merge(stream.Range(0, n-n/2)) })
+}
+
+func BenchmarkBuffer(b *testing.B) {
+	b.ReportAllocs()
+	perValue(b, func(n int) stream.Stream[int] { return stream.Range(0, n).Buffer(128) })
+}
+
+func BenchmarkTimeout(b *testing.B) {
+	b.ReportAllocs()
+	perValue(b, func(n int) stream.Stream[int] { return stream.Range(0, n).Timeout(1 << 40) })
+}
+
+func perValue(b *testing.B, s func(n int) stream.Stream[int]) {
+	if err := s(b.N).ForEach(b.Context(), func(v int) { sum += v }); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func contexts(b *testing.B) map[string]context.Context {
+	return map[string]context.Context{"background": context.Background(), "cancellable": b.Context()}
+}

@@ -1,0 +1,44 @@
+package stream
+
+import (
+	"context"
+
+	"github.com/retrywhen/retrywhen/internal/relay"
+)
+
+// Buffer returns the same stream with its source run ahead of the consumer by up to n values: while the consumer has
+// one in hand, up to n more have been produced. An error, or the end, comes after the values before it; when ctx ends,
+// what is in the buffer is dropped.
+//
+//	source:                 abcd------e|
+//	a consumer busy 3:      a--b--c--de|   (without Buffer(3), b would have been produced when a was done)
+//
+// The source runs on a goroutine of its own. Buffer(0) is the stream itself; a negative n panics.
+func (s Stream[T]) Buffer(n int) Stream[T] {
+	s.require("Buffer")
+	requireMin("Buffer: n", n, 0)
+	if n == 0 {
+		return s
+	}
+	return func(ctx context.Context, yield func(T) bool) error {
+		if err := ended(ctx); err != nil {
+			return err
+		}
+		return relay.Run(ctx, func(scope *relay.Scope) error {
+			in := relay.NewBuffered[T](scope, n)
+			in.Start(s)
+			for {
+				event, err := in.Next()
+				if err != nil {
+					return err
+				}
+				if over, err := event.Ended(); over {
+					return failedUnder(ctx, err)
+				}
+				if !yield(event.Value) {
+					return nil
+				}
+			}
+		})
+	}
+}

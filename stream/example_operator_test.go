@@ -1,0 +1,136 @@
+package stream_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+func ExampleStream_Filter() {
+	show(stream.Range(1, 6).Filter(func(v int) bool { return v%2 == 0 }))
+	// Output: 2 4 6 → <nil>
+}
+
+func ExampleStream_Take() {
+	show(stream.Of(1, 2).Concat(stream.Never[int]()).Take(2)) // does not wait for a third value
+	// Output: 1 2 → <nil>
+}
+
+func ExampleStream_Skip() {
+	show(stream.Of("header", "a", "b").Skip(1))
+	// Output: a b → <nil>
+}
+
+func ExampleStream_TakeWhile() {
+	show(stream.Of(1, 2, 3, 1).TakeWhile(func(v int) bool { return v < 3 }))
+	// Output: 1 2 → <nil>
+}
+
+func ExampleStream_SkipWhile() {
+	show(stream.Of(1, 2, 3, 1).SkipWhile(func(v int) bool { return v < 3 }))
+	// Output: 3 1 → <nil>
+}
+
+func ExampleStream_Tap() {
+	delivered := 0
+	show(stream.Of("a", "b").Tap(func(string) { delivered++ }))
+	fmt.Println(delivered)
+	// Output:
+	// a b → <nil>
+	// 2
+}
+
+func ExampleStream_OnEnd() {
+	connection := stream.Of("a", "b", "c").OnEnd(func(err error) { fmt.Print("closed ") })
+	show(connection)
+	show(connection.Take(1))
+	// Output:
+	// a b c closed → <nil>
+	// a closed → <nil>
+}
+
+func ExampleStream_Concat() {
+	show(stream.Of("history").Concat(stream.Of("live", "live")))
+	// Output: history live live → <nil>
+}
+
+func ExampleStream_Merge() {
+	all, err := stream.Of(1, 2).Merge(stream.Of(10, 20), stream.Of(100)).Collect(context.Background())
+	slices.Sort(all) // they come in any order
+	fmt.Println(all, err)
+	// Output: [1 2 10 20 100] <nil>
+}
+
+func ExampleStream_Catch() {
+	primary := stream.Of(1).Concat(stream.Fail[int](errors.New("primary is down")))
+	show(primary.Catch(func(err error) stream.Stream[int] {
+		fmt.Print("(", err, ") ")
+		return stream.Of(2, 3)
+	}))
+	// Output: 1 (primary is down) 2 3 → <nil>
+}
+
+func ExampleStream_MustNotEnd() {
+	feed := stream.Of("a", "b") // a connection that the server closes
+	show(feed.MustNotEnd(errors.New("the feed has stopped")).Retry(1))
+	// Output: a b a b → the feed has stopped
+}
+
+func ExampleStream_Repeat() {
+	show(stream.Of("tick", "tock").Repeat(2))
+	// Output: tick tock tick tock → <nil>
+}
+
+func ExampleStream_Timeout() {
+	stalled := stream.Of(1, 2).Concat(stream.Never[int]())
+	err := stalled.Timeout(10*time.Millisecond).ForEach(context.Background(), func(v int) { fmt.Println(v) })
+	fmt.Println(errors.Is(err, stream.ErrTimeout), err)
+	// Output:
+	// 1
+	// 2
+	// true stream: timeout: nothing came for 10ms
+}
+
+func ExampleStream_Delay() {
+	start := time.Now()
+	show(stream.Of("slow", "motion").Delay(5 * time.Millisecond))
+	fmt.Println(time.Since(start) >= 10*time.Millisecond)
+	// Output:
+	// slow motion → <nil>
+	// true
+}
+
+func ExampleStream_Debounce() {
+	typed := stream.Of("r", "re", "ret", "retry")
+	show(typed.Debounce(300 * time.Millisecond)) // the last one, since the source ends
+	// Output: retry → <nil>
+}
+
+func ExampleStream_Throttle() {
+	clicks := stream.Of("click", "click", "click")
+	show(clicks.Throttle(time.Second))
+	// Output: click → <nil>
+}
+
+func ExampleStream_Buffer() {
+	// The three values are made while the consumer looks at the first.
+	made := make(chan int, 3)
+	s := stream.Range(1, 3).Tap(func(v int) { made <- v }).Buffer(2)
+	err := s.ForEach(context.Background(), func(v int) {
+		if v == 1 {
+			fmt.Println("made:", <-made, <-made, <-made)
+		}
+		fmt.Println("used:", v)
+	})
+	fmt.Println(err)
+	// Output:
+	// made: 1 2 3
+	// used: 1
+	// used: 2
+	// used: 3
+	// <nil>
+}

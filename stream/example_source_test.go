@@ -1,0 +1,160 @@
+package stream_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// show prints the values of a stream and how it ended.
+func show[T any](s stream.Stream[T]) {
+	err := s.ForEach(context.Background(), func(v T) { fmt.Print(v, " ") })
+	fmt.Println("→", err)
+}
+
+// A stream is a function: anything that pushes values can be written as one.
+func ExampleStream() {
+	countdown := stream.Stream[int](func(ctx context.Context, yield func(int) bool) error {
+		for n := 3; n > 0; n-- {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if !yield(n) {
+				return nil
+			}
+		}
+		return nil
+	})
+	show(countdown)
+	// Output: 3 2 1 → <nil>
+}
+
+func ExampleOf() {
+	show(stream.Of("a", "b", "c"))
+	// Output: a b c → <nil>
+}
+
+func ExampleFromSlice() {
+	primes := []int{2, 3, 5}
+	show(stream.FromSlice(primes))
+	// Output: 2 3 5 → <nil>
+}
+
+func ExampleFromSeq() {
+	ages := map[string]int{"Ann": 31, "Bob": 27}
+	show(stream.FromSeq(slices.Values(slices.Sorted(maps.Keys(ages)))))
+	// Output: Ann Bob → <nil>
+}
+
+func ExampleFromSeq2() {
+	lines := stream.FromSeq2(func(ctx context.Context) iter.Seq2[string, error] {
+		return func(yield func(string, error) bool) {
+			scanner := bufio.NewScanner(strings.NewReader("one\ntwo\n")) // a connection, made under ctx
+			for scanner.Scan() {
+				if !yield(scanner.Text(), nil) {
+					return
+				}
+			}
+			if err := scanner.Err(); err != nil {
+				yield("", err)
+			}
+		}
+	})
+	show(lines)
+	// Output: one two → <nil>
+}
+
+func ExampleFromFunc() {
+	fetch := func(ctx context.Context) (int, error) { return 42, nil }
+	show(stream.FromFunc(fetch))
+	// Output: 42 → <nil>
+}
+
+func ExampleFromChan() {
+	c := make(chan int, 2)
+	c <- 1
+	c <- 2
+	close(c)
+	s := stream.FromChan(c)
+	show(s)
+	show(s)
+	// Output:
+	// 1 2 → <nil>
+	// → stream: the source cannot be run a second time
+}
+
+func ExampleFromChans() {
+	produce := func(ctx context.Context) (<-chan int, <-chan error) {
+		values, errs := make(chan int), make(chan error, 1)
+		go func() {
+			defer close(values)
+			for i := range 3 {
+				select {
+				case values <- i:
+				case <-ctx.Done():
+					return
+				}
+			}
+			errs <- errors.New("out of numbers")
+		}()
+		return values, errs
+	}
+	show(stream.FromChans(produce).Retry(1))
+	// Output: 0 1 2 0 1 2 → out of numbers
+}
+
+func ExampleDefer() {
+	attempt := 0
+	s := stream.Defer(func(ctx context.Context) stream.Stream[string] {
+		attempt++
+		return stream.Of(fmt.Sprintf("run-%d", attempt))
+	})
+	show(s)
+	show(s)
+	// Output:
+	// run-1 → <nil>
+	// run-2 → <nil>
+}
+
+func ExampleEmpty() {
+	show(stream.Empty[int]())
+	// Output: → <nil>
+}
+
+func ExampleNever() {
+	show(stream.Never[int]().Timeout(time.Millisecond))
+	// Output: → stream: timeout: nothing came for 1ms
+}
+
+func ExampleFail() {
+	show(stream.Of(1, 2).Concat(stream.Fail[int](errors.New("no more"))))
+	// Output: 1 2 → no more
+}
+
+func ExampleRange() {
+	show(stream.Range(5, 3))
+	// Output: 5 6 7 → <nil>
+}
+
+func ExampleTimer() {
+	start := time.Now()
+	for now, err := range stream.Timer(10 * time.Millisecond).All(context.Background()) {
+		fmt.Println(now.Sub(start) >= 10*time.Millisecond, err)
+	}
+	// Output: true <nil>
+}
+
+func ExampleInterval() {
+	n := 0
+	err := stream.Interval(time.Millisecond).Take(3).ForEach(context.Background(), func(time.Time) { n++ })
+	fmt.Println(n, "ticks,", err)
+	// Output: 3 ticks, <nil>
+}

@@ -1,0 +1,338 @@
+package stream_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// channels is a producer: open makes its two channels and calls produce on a goroutine.
+type channels struct {
+	values chan int
+	errs   chan error
+}
+
+func open(buffer, errBuffer int, produce func(ctx context.Context, c channels)) stream.Stream[int] {
+	return stream.FromChans(func(ctx context.Context) (<-chan int, <-chan error) {
+		c := channels{make(chan int, buffer), make(chan error, errBuffer)}
+		go produce(ctx, c)
+		return c.values, c.errs
+	})
+}
+
+func (c channels) send(n int) {
+	for i := range n {
+		c.values <- i + 1
+	}
+}
+
+// Every producer that ends in an error is served, whatever it closes: all its values come, then the error.
+func TestFromChans_FailingProducers(t *testing.T) {
+	for _, buffer := range []int{0, 1, 10} {
+		for _, errBuffer := range []int{0, 1} {
+			for name, finish := range map[string]func(c channels){
+				"closes neither":      func(channels) {},
+				"closes values":       func(c channels) { close(c.values) },
+				"closes errs":         func(c channels) { close(c.errs) },
+				"closes both":         func(c channels) { close(c.values); close(c.errs) },
+				"closes both, errs 1": func(c channels) { close(c.errs); close(c.values) },
+			} {
+				bubble(t, fmt.Sprintf("%s/%d/%d", name, buffer, errBuffer), func(t *testing.T) {
+					s := open(buffer, errBuffer, func(_ context.Context, c channels) {
+						c.send(3)
+						c.errs <- errBoom
+						finish(c)
+					})
+					for range 20 {
+						expect(t, s, []int{1, 2, 3}, errBoom)
+					}
+				})
+			}
+		}
+	}
+}
+
+// So is every producer that ends well and says so by closing the value channel.
+func TestFromChans_ProducersThatEnd(t *testing.T) {
+	for _, buffer := range []int{0, 1, 10} {
+		for name, produce := range map[string]func(context.Context, channels){
+			"closes values": func(_ context.Context, c channels) { c.send(3); close(c.values) },
+			"closes both":   func(_ context.Context, c channels) { c.send(3); close(c.values); close(c.errs) },
+			"closes errs first": func(_ context.Context, c channels) {
+				close(c.errs)
+				time.Sleep(time.Second)
+				c.send(3)
+				close(c.values)
+			},
+			"sends nil errors on its way": func(_ context.Context, c channels) {
+				c.errs <- nil
+				c.send(1)
+				c.errs <- nil
+				c.values <- 2
+				c.values <- 3
+				close(c.values)
+			},
+			"sends a nil error at the end": func(ctx context.Context, c channels) {
+				c.send(3)
+				close(c.values)
+				select {
+				case c.errs <- nil:
+				case <-ctx.Done():
+				}
+			},
+		} {
+			bubble(t, fmt.Sprintf("%s/%d", name, buffer), func(t *testing.T) {
+				for range 20 {
+					expect(t, open(buffer, 0, produce), []int{1, 2, 3}, nil)
+				}
+				synctest.Wait()
+			})
+		}
+	}
+}
+
+// A producer that closes its value channel before it sends its error has failed. One processor makes sure that it gets
+// its turn.
+func TestFromChans_LateError(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, errBuffer := range []int{0, 1} {
+		bubble(t, fmt.Sprint(errBuffer), func(t *testing.T) {
+			s := open(0, errBuffer, func(_ context.Context, c channels) {
+				c.send(1)
+				close(c.values)
+				c.errs <- errBoom
+			})
+			for range 100 {
+				expectTimes(t, s, []ev{{0, 1}}, 0, errBoom)
+			}
+		})
+	}
+}
+
+// In real time it may take longer to come to that.
+func TestFromChans_LaterError(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	s := open(0, 1, func(_ context.Context, c channels) {
+		close(c.values)
+		for range 3000 {
+			runtime.Gosched()
+		}
+		c.errs <- errBoom
+	})
+	for range 10 {
+		expect(t, s, nil, errBoom)
+	}
+}
+
+// The wait for a late error takes no virtual time.
+func TestFromChans_TheEndIsNotDelayed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(0, 0, func(_ context.Context, c channels) {
+			c.values <- 1
+			time.Sleep(3 * ms)
+			close(c.values)
+		})
+		expectTimes(t, s.MustNotEnd(errBoom).Retry(2), []ev{{0, 1}, {3 * ms, 1}, {6 * ms, 1}}, 9*ms, errBoom)
+	})
+}
+
+func TestFromChans_CancelledWhileItWaitsForALateError(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s := open(0, 0, func(_ context.Context, c channels) {
+		close(c.values)
+		cancel(errCause)
+	})
+	if _, err := s.Collect(ctx); err != errCause {
+		t.Error(err)
+	}
+}
+
+func TestFromChans_AnErrorEndsItThoughTheProducerGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(3, 0, func(ctx context.Context, c channels) {
+			go func() {
+				for i := 0; ; i++ {
+					select {
+					case c.values <- i:
+					case <-ctx.Done():
+						return
+					}
+				}
+			}()
+			c.errs <- errBoom
+		})
+		if _, err := s.Collect(t.Context()); !errors.Is(err, errBoom) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestFromChans_NilChannels(t *testing.T) {
+	pair := func(values chan int, errs chan error) stream.Stream[int] {
+		return stream.FromChans(func(context.Context) (<-chan int, <-chan error) { return values, errs })
+	}
+	bubble(t, "no errs", func(t *testing.T) {
+		values := make(chan int, 2)
+		values <- 1
+		values <- 2
+		close(values)
+		expect(t, pair(values, nil), []int{1, 2}, nil)
+	})
+	bubble(t, "no values, an error", func(t *testing.T) {
+		errs := make(chan error, 1)
+		errs <- errBoom
+		expect(t, pair(nil, errs), nil, errBoom)
+	})
+	bubble(t, "no values, errs closed", func(t *testing.T) {
+		errs := make(chan error)
+		time.AfterFunc(time.Second, func() { close(errs) })
+		expect(t, pair(nil, errs), nil, nil)
+	})
+	bubble(t, "no values, cancelled", func(t *testing.T) {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errCause)
+		defer cancel()
+		if _, err := pair(nil, make(chan error)).Collect(ctx); err != errCause {
+			t.Error(err)
+		}
+	})
+	t.Run("neither", func(t *testing.T) {
+		_, err := pair(nil, nil).Collect(t.Context())
+		if err == nil || err.Error() != "stream: FromChans: open returned two nil channels" {
+			t.Error(err)
+		}
+	})
+}
+
+func TestFromChans_TheRunsContextEndsWithTheRun(t *testing.T) {
+	for name, run := range map[string]func(ctx context.Context, s stream.Stream[int]) error{
+		"the consumer stops": func(ctx context.Context, s stream.Stream[int]) error { return s(ctx, func(int) bool { return false }) },
+		"it fails":           func(ctx context.Context, s stream.Stream[int]) error { _, err := s.Collect(ctx); return err },
+		"the consumer panics": func(ctx context.Context, s stream.Stream[int]) error {
+			return panics(func() { _ = s.ForEach(ctx, func(int) { panic(1) }) })
+		},
+		"it stops in the values held": func(ctx context.Context, s stream.Stream[int]) error {
+			return s(ctx, func(v int) bool { time.Sleep(time.Second); return v < 2 })
+		},
+		"it is cancelled in the values held": func(ctx context.Context, s stream.Stream[int]) error {
+			ctx, cancel := context.WithCancelCause(ctx)
+			err := s.ForEach(ctx, func(v int) {
+				time.Sleep(time.Second)
+				if v == 2 {
+					cancel(errCause)
+				}
+				if v == 3 {
+					t.Error("3 came after the cancel")
+				}
+			})
+			if !errors.Is(err, errCause) {
+				t.Error(err)
+			}
+			return err
+		},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			left := false
+			s := open(3, 0, func(ctx context.Context, c channels) {
+				c.send(3)
+				select {
+				case c.errs <- errBoom:
+				case <-ctx.Done():
+				}
+				<-ctx.Done()
+				left = true
+			})
+			_ = run(t.Context(), s)
+			if synctest.Wait(); !left {
+				t.Error("the producer was not told to leave")
+			}
+		})
+	}
+}
+
+func panics(f func()) error {
+	if recovered(f) == nil {
+		return errors.New("no panic")
+	}
+	return nil
+}
+
+func TestFromChans_EachRunOpensAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runs := 0
+		s := open(0, 0, func(_ context.Context, c channels) {
+			runs++
+			c.values <- runs
+			if runs < 3 {
+				c.errs <- errBoom
+			}
+			close(c.values)
+		})
+		expect(t, s.Retry(5), []int{1, 2, 3}, nil)
+	})
+}
+
+func TestChans_ValuesThenErrorThenClosed(t *testing.T) {
+	for _, buffer := range []int{0, 1, 5} {
+		bubble(t, fmt.Sprint(buffer), func(t *testing.T) {
+			values, errs := stream.Of(1, 2, 3).Concat(stream.Fail[int](errBoom)).Chans(t.Context(), buffer)
+			var got []int
+			for v := range values {
+				got = append(got, v)
+			}
+			if len(errs) != 1 {
+				t.Error("the error is not there when the values are closed")
+			}
+			err, more := <-errs
+			_, still := <-errs
+			if !slices.Equal(got, []int{1, 2, 3}) || err != errBoom || !more || still {
+				t.Errorf("got %v, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestChans_Ending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		values, errs := stream.Empty[int]().Chans(t.Context(), 0)
+		if _, ok := <-values; ok {
+			t.Error("a value")
+		}
+		if err, ok := <-errs; ok {
+			t.Errorf("an error: %v", err)
+		}
+	})
+}
+
+func TestChans_HoldsUpToBufferValues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		made := 0
+		values, _ := stream.Range(0, 100).Tap(func(int) { made++ }).Chans(t.Context(), 4)
+		synctest.Wait()
+		if len(values) != 4 || cap(values) != 4 || made != 5 {
+			t.Errorf("%d of %d values are held, %d made", len(values), cap(values), made)
+		}
+	})
+}
+
+func TestChans_EndsWithItsContextThoughNobodyReceives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		values, errs := stream.Range(0, many).Chans(ctx, 0)
+		synctest.Wait()
+		cancel(errCause)
+		synctest.Wait()
+		if err := <-errs; err != errCause {
+			t.Errorf("the error is %v, want the cause", err)
+		}
+		if _, ok := <-values; ok {
+			t.Error("a value after the cancel")
+		}
+	})
+}

@@ -1,0 +1,132 @@
+package stream
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// mailbox carries the failures of one subscription to its handler, and knows which of the handler's values are
+// answers. The subscription posts and asks; the handler's runs of the failures take, on whatever goroutine.
+type mailbox struct {
+	mu       sync.Mutex
+	current  Failure
+	open     bool // current is not answered yet
+	received bool // a run has yielded current
+	ran      bool // there has been a run
+	closed   bool // the subscription is over
+	runs     []*mailboxRun
+}
+
+// mailboxRun is one run of the failures.
+type mailboxRun struct {
+	queue []Failure
+	wake  chan struct{} // made when the run first waits
+}
+
+// post numbers f and has every run receive it.
+func (m *mailbox) post(f Failure) {
+	m.mu.Lock()
+	f.N = m.current.N + 1
+	m.current, m.open, m.received = f, true, false
+	for _, r := range m.runs {
+		r.queue = append(r.queue, f)
+		r.rouse()
+	}
+	m.mu.Unlock()
+}
+
+// answer reports whether a value that bears the number n is the answer to the current failure, and takes it.
+func (m *mailbox) answer(n int) bool {
+	m.mu.Lock()
+	ok := m.open && (m.received || !m.ran) && (n == 0 || n == m.current.N)
+	if ok {
+		m.open = false
+	}
+	m.mu.Unlock()
+	return ok
+}
+
+// close ends every run.
+func (m *mailbox) close() {
+	m.mu.Lock()
+	m.closed = true
+	for _, r := range m.runs {
+		r.rouse()
+	}
+	m.mu.Unlock()
+}
+
+// run is the stream of failures that the handler is given.
+func (m *mailbox) run(ctx context.Context, yield func(Failure) bool) error {
+	r := m.enter()
+	defer m.leave(r)
+	for {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		f, wake, closed := m.take(r)
+		switch {
+		case closed:
+			return nil
+		case wake == nil:
+			if !yield(f) {
+				return nil
+			}
+		default:
+			select {
+			case <-wake:
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+func (m *mailbox) enter() *mailboxRun {
+	r := new(mailboxRun)
+	m.mu.Lock()
+	m.ran = true
+	if m.open {
+		r.queue = append(r.queue, m.current)
+	}
+	m.runs = append(m.runs, r)
+	m.mu.Unlock()
+	return r
+}
+
+func (m *mailbox) leave(r *mailboxRun) {
+	m.mu.Lock()
+	m.runs = slices.DeleteFunc(m.runs, func(other *mailboxRun) bool { return other == r })
+	m.mu.Unlock()
+}
+
+// take returns the next failure for r, or the channel to wait on for one.
+func (m *mailbox) take(r *mailboxRun) (f Failure, wake <-chan struct{}, closed bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return f, nil, true
+	}
+	if len(r.queue) == 0 {
+		if r.wake == nil {
+			r.wake = make(chan struct{}, 1)
+		}
+		return f, r.wake, false
+	}
+	f = r.queue[0]
+	r.queue = slices.Delete(r.queue, 0, 1)
+	if m.open && f.N == m.current.N {
+		m.received = true
+	}
+	return f, nil, false
+}
+
+func (r *mailboxRun) rouse() {
+	if r.wake == nil {
+		return
+	}
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}

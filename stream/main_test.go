@@ -1,0 +1,123 @@
+package stream_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var (
+	errBoom  = errors.New("boom")
+	errCause = errors.New("the cause of the cancellation")
+)
+
+// bubble runs f as a subtest on virtual time. A goroutine that is left at the end fails it.
+func bubble(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+}
+
+// expect runs s and checks its values and the error that ended it.
+func expect[T comparable](t *testing.T, s stream.Stream[T], want []T, end error) {
+	t.Helper()
+	got, err := s.Collect(t.Context())
+	if !slices.Equal(got, want) || !errors.Is(err, end) {
+		t.Errorf("got %v, %v, want %v, %v", got, err, want, end)
+	}
+}
+
+// expectPanic checks the text that f panics with.
+func expectPanic(t *testing.T, want string, f func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if got := recover(); got != want {
+			t.Errorf("panicked with %v, want %s", got, want)
+		}
+	}()
+	f()
+}
+
+// recovered returns what f panics with.
+func recovered(f func()) (v any) {
+	defer func() { v = recover() }()
+	f()
+	return nil
+}
+
+// exits reports whether f ends its goroutine with runtime.Goexit.
+func exits(f func()) (yes bool) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		yes = true
+		f()
+		yes = false
+	}()
+	<-done
+	return yes
+}
+
+// goid names the calling goroutine.
+func goid() string {
+	var b [64]byte
+	return string(bytes.Fields(b[:runtime.Stack(b[:], false)])[1])
+}
+
+// event is a value with the time when it came, since the run began.
+type event[T any] struct {
+	at time.Duration
+	v  T
+}
+
+// timeline runs s and returns its values with their times, and the time and error of the end.
+func timeline[T any](ctx context.Context, s stream.Stream[T]) (events []event[T], at time.Duration, err error) {
+	start := time.Now()
+	err = s(ctx, func(v T) bool {
+		events = append(events, event[T]{time.Since(start), v})
+		return true
+	})
+	return events, time.Since(start), err
+}
+
+// expectTimes runs s and checks when each of its values comes, and when and with which error it ends.
+func expectTimes[T comparable](t *testing.T, s stream.Stream[T], want []event[T], at time.Duration, end error) {
+	t.Helper()
+	events, ended, err := timeline(t.Context(), s)
+	if !slices.Equal(events, want) || ended != at || !errors.Is(err, end) {
+		t.Errorf("got %v, ended at %v with %v\nwant %v, ended at %v with %v", events, ended, err, want, at, end)
+	}
+}
+
+// at is the stream that yields each value at its time since the run began.
+func at[T any](events ...event[T]) stream.Stream[T] {
+	return func(ctx context.Context, yield func(T) bool) error {
+		start := time.Now()
+		for _, e := range events {
+			timer := time.NewTimer(e.at - time.Since(start))
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				timer.Stop()
+				return context.Cause(ctx)
+			}
+			if !yield(e.v) {
+				return nil
+			}
+		}
+		return nil
+	}
+}
+
+const ms = time.Millisecond

@@ -1,0 +1,54 @@
+package stream
+
+import (
+	"context"
+	"slices"
+
+	"github.com/retrywhen/retrywhen/internal/relay"
+)
+
+// Merge returns the stream of the values of s and of the others, which run side by side, as they come. It ends when
+// all have ended; the first error cancels the others and ends it. Nothing is buffered: while the consumer has a value
+// in hand, the source it came from waits until it is processed, and the others can hold one more value each.
+//
+//	source:        --a-----b-----c--|
+//	other:         ----1-----2|
+//	Merge(other):  --a-1---b-2---c--|
+//
+// Each source runs on a goroutine of its own, except one that is alone. A nil stream panics.
+func (s Stream[T]) Merge(others ...Stream[T]) Stream[T] {
+	s.require("Merge")
+	requireAll("Merge", others)
+	if len(others) == 0 {
+		return s
+	}
+	all := slices.Concat([]Stream[T]{s}, others)
+	return func(ctx context.Context, yield func(T) bool) error {
+		if err := ended(ctx); err != nil {
+			return err
+		}
+		return relay.Run(ctx, func(scope *relay.Scope) error {
+			in := relay.NewInlet[T](scope)
+			for _, s := range all {
+				in.Start(s)
+			}
+			for open := len(all); open > 0; {
+				event, err := in.Next()
+				if err != nil {
+					return err
+				}
+				if over, err := event.Ended(); err != nil {
+					return failedUnder(ctx, err)
+				} else if over {
+					open--
+					continue
+				}
+				if !yield(event.Value) {
+					return nil
+				}
+				event.Source.Resume()
+			}
+			return scope.Err()
+		})
+	}
+}

@@ -1,0 +1,71 @@
+package stream_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+func TestTap_SeesEachValueFirst(t *testing.T) {
+	var order []int
+	err := stream.Of(1, 2).Tap(func(v int) { order = append(order, v) }).
+		ForEach(t.Context(), func(v int) { order = append(order, v*10) })
+	if want := []int{1, 10, 2, 20}; err != nil || !slices.Equal(order, want) {
+		t.Errorf("got %v, %v, want %v", order, err, want)
+	}
+}
+
+func TestOnEnd_IsToldOnceHowTheRunEnded(t *testing.T) {
+	ended, cancel := context.WithCancelCause(t.Context())
+	cancel(errCause)
+	for name, test := range map[string]struct {
+		s    stream.Stream[int]
+		ctx  context.Context
+		more bool
+		want error
+	}{
+		"ends":                      {s: stream.Of(1), more: true},
+		"fails":                     {s: stream.Of(1).Concat(stream.Fail[int](errBoom)), more: true, want: errBoom},
+		"stopped":                   {s: stream.Of(1, 2)},
+		"stopped, then a bad error": {s: func(_ context.Context, yield func(int) bool) error { yield(1); return errBoom }},
+		"cancelled":                 {s: stream.Of(1), ctx: ended, more: true, want: errCause},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var told []error
+			ctx := test.ctx
+			if ctx == nil {
+				ctx = t.Context()
+			}
+			err := test.s.OnEnd(func(err error) { told = append(told, err) })(ctx, func(int) bool { return test.more })
+			if err != test.want || !slices.Equal(told, []error{test.want}) {
+				t.Errorf("told %v, returned %v, want %v", told, err, test.want)
+			}
+		})
+	}
+}
+
+func TestOnEnd_IsToldOfAPanicThatGoesOn(t *testing.T) {
+	var told []error
+	s := stream.Of(1).OnEnd(func(err error) { told = append(told, err) })
+	if v := recovered(func() { _ = s.ForEach(t.Context(), func(int) { panic("mine") }) }); v != "mine" {
+		t.Errorf("panicked with %v", v)
+	}
+	if !exits(func() { _ = s.ForEach(t.Context(), func(int) { runtime.Goexit() }) }) {
+		t.Error("the goroutine went on")
+	}
+	if len(told) != 2 || told[0] == nil || told[1] == nil {
+		t.Errorf("told %v, want an error twice", told)
+	}
+}
+
+func TestOnEnd_EachAttemptOfARetry(t *testing.T) {
+	var told []error
+	s := stream.Of(1).Concat(stream.Fail[int](errBoom)).OnEnd(func(err error) { told = append(told, err) }).Retry(2)
+	if err := s.ForEach(t.Context(), func(int) {}); !errors.Is(err, errBoom) || len(told) != 3 {
+		t.Errorf("told %v, returned %v", told, err)
+	}
+}

@@ -1,0 +1,207 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/retrywhen/retrywhen/internal/permanent"
+)
+
+// Failure is one failed attempt, as a RetryHandler sees it.
+type Failure struct {
+	// Err is the error that the attempt ended with.
+	Err error
+	// N counts the failures of this subscription so far, from 1. In an answer it says which failure is answered;
+	// 0 is the one that waits.
+	N int
+	// Items is how many values the failed attempt delivered.
+	Items int64
+	// Lasted is how long the failed attempt ran, its consumer's time included, on the subscription's clock.
+	Lasted time.Duration
+}
+
+// RetryHandler answers failures: each value that the stream returned by Handle yields starts the next attempt. It is
+// to failures what an http.Handler is to requests.
+//
+// Handle is called once for each subscription, at its first failure, and the stream it returns is run once, on the
+// subscriber's goroutine. The failures it is given can be run any number of times, also side by side: each run begins
+// with the failure that is not answered yet, if there is one, and then gets every failure. They end when the
+// subscription does.
+//
+// A handler that has a method Succeeded(items int64) is told of each attempt that ended well, a first one too, with
+// the number of values it delivered. A consumer that stops is not told of.
+//
+// A RetryHandler must be safe for concurrent use if the streams it serves are run concurrently.
+type RetryHandler interface {
+	Handle(failures Stream[Failure]) Stream[Failure]
+}
+
+// RetryHandlerFunc is a function used as a RetryHandler.
+type RetryHandlerFunc func(failures Stream[Failure]) Stream[Failure]
+
+// Handle returns f(failures).
+func (f RetryHandlerFunc) Handle(failures Stream[Failure]) Stream[Failure] { return f(failures) }
+
+// RetryWhen returns a stream that runs s, and runs it again each time the handler answers its failure.
+//
+// Retrying runs the whole source again: s must be idempotent, or resume where it stopped. What an attempt has
+// delivered before it failed stays delivered.
+//
+//	s        --a--#   --a--b--#     --a--|
+//	answers        -r          ---r
+//	result   --a------a--b-----------a--|
+//
+// It returns nil only if an attempt ended well or the consumer stopped; an error is never swallowed. What the handler
+// does after an answer, end or fail, takes effect when the attempt that the answer started has failed, so that the
+// n-th retry of failures.Take(n) runs in full. Then a handler that has ended gives the failure's own Err, and one that
+// has failed gives its error, through which errors.Is reaches the failure's too.
+//
+// A value of the handler is an answer only if the handler has received a failure that is not answered yet, and the
+// value's N is that failure's or 0; any other value is ignored. So there are never two attempts at once. A handler
+// that never ran its failures, an Interval say, counts as having received each. A handler that drops a failure and
+// waits for the next one, as failures.Filter does, waits for ever.
+//
+// Attempts run one after the other on the goroutine that runs the stream, each under a context of its own, which is
+// cancelled before the next attempt starts. When ctx ends nothing is retried, and the error matches both
+// context.Cause(ctx) and the last failure. Neither is an error marked as Permanent, nor ErrNotRestartable. A panic of
+// the consumer is no failure of the source and passes through.
+//
+// RetryWhen starts no goroutine and keeps nothing for each failure. It panics if h is nil.
+func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
+	s.require("RetryWhen")
+	if f, ok := h.(RetryHandlerFunc); h == nil || ok && f == nil {
+		panic("stream: RetryWhen: h is nil")
+	}
+	return func(ctx context.Context, yield func(T) bool) error {
+		r := retrying[T]{source: s, handler: h, ctx: ctx, yield: yield, clock: ClockFrom(ctx)}
+		return r.run()
+	}
+}
+
+// Retry returns a stream that runs s again at once when it fails, at most n times, and then fails with the last error.
+// It is RetryWhen with the handler failures.Take(n); a negative n panics.
+//
+//	s         --a--#   --a--#   --a--b--#
+//	Retry(2)  --a------a------a--b--#
+func (s Stream[T]) Retry(n int) Stream[T] {
+	s.require("Retry")
+	if n < 0 {
+		panic(fmt.Sprintf("stream: Retry: n is %d, want at least 0", n))
+	}
+	return s.RetryWhen(RetryHandlerFunc(func(failures Stream[Failure]) Stream[Failure] {
+		return failures.Take(n)
+	}))
+}
+
+// retrying is one subscription to a retried stream. The handler's stream runs on the subscriber's goroutine, and each
+// attempt runs inside the handler's yield: when it has failed, yield returns and the handler comes for the failure. So
+// the stack is flat and there is no goroutine, though handlers may use some.
+type retrying[T any] struct {
+	source  Stream[T]
+	handler RetryHandler
+	ctx     context.Context
+	yield   func(T) bool
+	clock   Clock
+
+	deliver func(T) bool // hands a value of the source to the consumer
+	items   int64        // handed over in this attempt
+	taken   int64        // of these, what the consumer has come back for more from
+	stopped bool         // the consumer wants no more
+
+	failures mailbox
+	err      error // the last failure, or what the stream returns once ended
+	ended    bool
+}
+
+func (r *retrying[T]) run() error {
+	r.deliver = func(v T) bool {
+		r.items++
+		if r.yield(v) {
+			r.taken++
+			return true
+		}
+		r.stop()
+		return false
+	}
+	if r.attempt(); r.ended {
+		return r.err
+	}
+	defer r.failures.close()
+	answers := r.handler.Handle(r.failures.run)
+	if answers == nil {
+		return withFailure(errors.New("stream: RetryWhen: the handler returned a nil stream"), r.err)
+	}
+	err := answers(r.ctx, r.answer)
+	switch {
+	case r.ended:
+		return r.err
+	case r.ctx.Err() != nil:
+		if err == nil {
+			err = context.Cause(r.ctx)
+		}
+		return withFailure(withFailure(context.Cause(r.ctx), err), r.err)
+	case err != nil:
+		return withFailure(err, r.err)
+	default:
+		return r.err
+	}
+}
+
+// answer is the yield of the handler's stream: it runs the attempt that the value a starts, if it is an answer.
+func (r *retrying[T]) answer(a Failure) bool {
+	if r.ended || r.ctx.Err() != nil {
+		return false
+	}
+	if !r.failures.answer(a.N) {
+		return true
+	}
+	r.attempt()
+	return !r.ended
+}
+
+// stop notes that the consumer wants no more values, though the source should go on.
+func (r *retrying[T]) stop() {
+	r.stopped = true
+	r.yield = func(T) bool { return false }
+}
+
+// attempt runs the source once. Afterwards either the stream has ended, or a failure waits for its answer.
+func (r *retrying[T]) attempt() {
+	began := r.clock.Now()
+	err := r.runSource()
+	switch {
+	case r.stopped:
+		r.end(nil)
+	case r.taken != r.items: // the consumer never came back
+		r.end(withFailure(errors.New("stream: RetryWhen: the source recovered a panic of its consumer"), err))
+	case err == nil:
+		if observer, ok := r.handler.(interface{ Succeeded(items int64) }); ok {
+			observer.Succeeded(r.items)
+		}
+		r.end(nil)
+	case r.ctx.Err() != nil:
+		r.end(cancelled(r.ctx, r.err, err))
+	case reaches(err, ErrNotRestartable):
+		r.end(withFailure(err, r.err))
+	default:
+		if seen, ok := permanent.Strip(err); ok {
+			r.end(seen)
+			return
+		}
+		r.err = err
+		r.failures.post(Failure{Err: err, Items: r.items, Lasted: since(r.clock, began)})
+	}
+}
+
+func (r *retrying[T]) runSource() error {
+	ctx := &attemptContext{Context: r.ctx}
+	defer ctx.finish()
+	r.items, r.taken = 0, 0
+	return r.source(ctx, r.deliver)
+}
+
+func (r *retrying[T]) end(err error) {
+	r.ended, r.err = true, err
+}

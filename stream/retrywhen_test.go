@@ -1,0 +1,691 @@
+package stream_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// script is a source that plays one run after the other, and says what became of each.
+type script struct {
+	runs     []stream.Stream[int]
+	started  int
+	running  int
+	overlaps int
+	contexts []context.Context
+}
+
+func (s *script) stream() stream.Stream[int] {
+	return func(ctx context.Context, yield func(int) bool) error {
+		if s.running > 0 {
+			s.overlaps++
+		}
+		for _, earlier := range s.contexts {
+			if earlier.Err() == nil {
+				s.overlaps++
+			}
+		}
+		run := s.runs[min(s.started, len(s.runs)-1)]
+		s.started++
+		s.running++
+		s.contexts = append(s.contexts, ctx)
+		defer func() { s.running-- }()
+		return run(ctx, yield)
+	}
+}
+
+func scripted(runs ...stream.Stream[int]) *script { return &script{runs: runs} }
+
+// failing delivers the values and fails.
+func failing(err error, values ...int) stream.Stream[int] {
+	return stream.FromSlice(values).Concat(stream.Fail[int](err))
+}
+
+func handler(f func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure]) stream.RetryHandler {
+	return stream.RetryHandlerFunc(f)
+}
+
+// atOnce answers every failure at once.
+var atOnce = handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] { return failures })
+
+// take answers n failures at once and ends.
+func take(n int) stream.RetryHandler {
+	return handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] { return failures.Take(n) })
+}
+
+// numbered is an error of its own for each attempt.
+type numbered int
+
+func (n numbered) Error() string { return fmt.Sprintf("failure %d", int(n)) }
+
+// numberedFailures fails every time with the next number, after having delivered it.
+func numberedFailures() stream.Stream[int] {
+	n := 0
+	return func(_ context.Context, yield func(int) bool) error {
+		n++
+		if !yield(n) {
+			return nil
+		}
+		return numbered(n)
+	}
+}
+
+func TestRule1_NilOnlyAfterAGoodEndOrAStop(t *testing.T) {
+	bad := errors.New("bad")
+	t.Run("a good end", func(t *testing.T) {
+		got, err := scripted(failing(bad, 1), stream.Of(2, 3)).stream().RetryWhen(atOnce).Collect(t.Context())
+		if err != nil || !slices.Equal(got, []int{1, 2, 3}) {
+			t.Errorf("got %v, %v; want [1 2 3], nil", got, err)
+		}
+	})
+	t.Run("the consumer stops", func(t *testing.T) {
+		got, err := numberedFailures().RetryWhen(atOnce).Take(3).Collect(t.Context())
+		if err != nil || !slices.Equal(got, []int{1, 2, 3}) {
+			t.Errorf("got %v, %v; want [1 2 3], nil", got, err)
+		}
+	})
+	t.Run("the handler ends without an answer", func(t *testing.T) {
+		_, err := failing(bad, 1).RetryWhen(take(0)).Collect(t.Context())
+		if err != bad {
+			t.Errorf("got %v, want the failure itself", err)
+		}
+	})
+}
+
+func TestRule2_TheLastRetryRunsInFull(t *testing.T) {
+	got, err := numberedFailures().RetryWhen(take(3)).Collect(t.Context())
+	if err != numbered(4) || !slices.Equal(got, []int{1, 2, 3, 4}) {
+		t.Errorf("got %v, %v; want four attempts and the last one's error", got, err)
+	}
+	got, err = scripted(failing(numbered(1), 1), failing(numbered(2), 2), stream.Of(3, 4, 5)).stream().
+		RetryWhen(take(2)).Collect(t.Context())
+	if err != nil || !slices.Equal(got, []int{1, 2, 3, 4, 5}) {
+		t.Errorf("got %v, %v; want the second retry in full", got, err)
+	}
+}
+
+func TestRule2_TheClassicIdiomKeepsItsErrorAndItsLastRetry(t *testing.T) {
+	// zip(failures, range): ends with the range, which in RxJava cuts off the last retry and completes.
+	zipped := handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+		return func(ctx context.Context, yield func(stream.Failure) bool) error {
+			n := 0
+			return failures(ctx, func(f stream.Failure) bool {
+				n++
+				return yield(f) && n < 3
+			})
+		}
+	})
+	got, err := numberedFailures().RetryWhen(zipped).Collect(t.Context())
+	if err != numbered(4) || len(got) != 4 {
+		t.Errorf("got %v, %v; want 4 attempts and failure 4", got, err)
+	}
+}
+
+func TestRule3_AHandlersErrorKeepsTheSources(t *testing.T) {
+	stop := errors.New("enough")
+	refuse := func(wrap func(error) error) stream.RetryHandler {
+		return handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+			return func(ctx context.Context, yield func(stream.Failure) bool) error {
+				var last error
+				_ = failures(ctx, func(f stream.Failure) bool {
+					last = f.Err
+					return yield(f) && f.N < 2
+				})
+				return wrap(last)
+			}
+		})
+	}
+	_, err := numberedFailures().RetryWhen(refuse(func(error) error { return stop })).Collect(t.Context())
+	if !errors.Is(err, stop) || !errors.Is(err, numbered(3)) {
+		t.Errorf("got %v; want it to match the handler's error and failure 3", err)
+	}
+	_, err = failing(stop).RetryWhen(refuse(func(last error) error { return last })).Collect(t.Context())
+	if err != stop {
+		t.Errorf("got %v; want the source's error without a wrapper", err)
+	}
+	var wrapped error
+	_, err = failing(stop).RetryWhen(refuse(func(last error) error {
+		wrapped = fmt.Errorf("given up: %w", last)
+		return wrapped
+	})).Collect(t.Context())
+	if err != wrapped {
+		t.Errorf("got %v; want the handler's own wrapper and no second one", err)
+	}
+}
+
+// uncomparable panics when it is compared with ==.
+type uncomparable struct{ detail any }
+
+func (uncomparable) Error() string { return "uncomparable" }
+
+func TestRule3_ErrorsThatCannotBeCompared(t *testing.T) {
+	stop := errors.New("enough")
+	source := stream.Fail[int](uncomparable{[]int{1}})
+	_, err := source.RetryWhen(handler(func(stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+		return stream.Fail[stream.Failure](uncomparable{[]int{2}})
+	})).Collect(t.Context())
+	if _, ok := errors.AsType[uncomparable](err); !ok {
+		t.Errorf("got %v; want an uncomparable", err)
+	}
+	_, err = source.RetryWhen(handler(func(stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+		return stream.Fail[stream.Failure](stop)
+	})).Collect(t.Context())
+	if !errors.Is(err, stop) {
+		t.Errorf("got %v; want %v", err, stop)
+	}
+}
+
+// answering yields the given answers for each failure it receives.
+func answering(answers func(f stream.Failure) []stream.Failure) stream.RetryHandler {
+	return handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+		return func(ctx context.Context, yield func(stream.Failure) bool) error {
+			return failures(ctx, func(f stream.Failure) bool {
+				for _, a := range answers(f) {
+					if !yield(a) {
+						return false
+					}
+				}
+				return f.N < 3
+			})
+		}
+	})
+}
+
+func TestRule4_OneAnswerOneAttempt(t *testing.T) {
+	number := func(n int) stream.Failure { return stream.Failure{N: n} }
+	for _, test := range []struct {
+		name     string
+		answers  func(f stream.Failure) []stream.Failure
+		attempts int
+	}{
+		{"its number", func(f stream.Failure) []stream.Failure { return []stream.Failure{f} }, 4},
+		{"zero", func(stream.Failure) []stream.Failure { return []stream.Failure{{}} }, 4},
+		{"twice its number", func(f stream.Failure) []stream.Failure { return []stream.Failure{f, f} }, 4},
+		{"twice zero", func(stream.Failure) []stream.Failure { return []stream.Failure{{}, {}} }, 4},
+		{"a later number, then its own", func(f stream.Failure) []stream.Failure { return []stream.Failure{number(f.N + 1), f} }, 4},
+		{"an earlier number, then its own", func(f stream.Failure) []stream.Failure { return []stream.Failure{number(f.N - 2), f} }, 4},
+		{"never its own", func(f stream.Failure) []stream.Failure { return []stream.Failure{number(f.N + 7), number(-1)} }, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			var got []int
+			var err error
+			if test.name == "never its own" { // the handler then waits for a second failure, for ever
+				synctest.Test(t, func(t *testing.T) {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+					defer cancel()
+					got, err = numberedFailures().RetryWhen(answering(test.answers)).Collect(ctx)
+				})
+			} else {
+				got, err = numberedFailures().RetryWhen(answering(test.answers)).Collect(ctx)
+			}
+			if len(got) != test.attempts || !errors.Is(err, numbered(test.attempts)) {
+				t.Errorf("got %d attempts and %v, want %d and failure %[3]d", len(got), err, test.attempts)
+			}
+		})
+	}
+}
+
+func TestRule4_AHandlerThatNeverRunsTheFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var at []time.Duration
+		source := stream.Defer(func(context.Context) stream.Stream[int] {
+			at = append(at, time.Since(start))
+			if len(at) == 4 {
+				return stream.Of(1)
+			}
+			return stream.Fail[int](numbered(len(at)))
+		})
+		every5s := handler(func(stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+			return func(ctx context.Context, yield func(stream.Failure) bool) error {
+				return stream.Interval(5*time.Second)(ctx, func(time.Time) bool { return yield(stream.Failure{}) })
+			}
+		})
+		if _, err := source.RetryWhen(every5s).Collect(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if want := []time.Duration{0, 5 * time.Second, 10 * time.Second, 15 * time.Second}; !slices.Equal(at, want) {
+			t.Errorf("attempts at %v, want %v", at, want)
+		}
+	})
+}
+
+func TestRule4_ARunBeginsWithTheUnansweredFailure(t *testing.T) {
+	// Four runs one after the other, each for one failure.
+	oneByOne := handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+		one := failures.Take(1)
+		return one.Concat(one, one, one)
+	})
+	got, err := numberedFailures().RetryWhen(oneByOne).Collect(t.Context())
+	if len(got) != 5 || err != numbered(5) {
+		t.Errorf("got %v, %v; want 5 attempts and failure 5", got, err)
+	}
+	// The first run does not answer what it received: the second one begins with it.
+	var seen []int
+	handedOn := handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+		return func(ctx context.Context, yield func(stream.Failure) bool) error {
+			note := func(f stream.Failure) { seen = append(seen, f.N) }
+			_ = failures(ctx, func(f stream.Failure) bool { note(f); return false })
+			_ = failures(ctx, func(f stream.Failure) bool { note(f); return yield(f) && f.N < 2 })
+			return failures(ctx, func(f stream.Failure) bool { note(f); return false })
+		}
+	})
+	if _, err = numberedFailures().RetryWhen(handedOn).Collect(t.Context()); err != numbered(3) {
+		t.Errorf("got %v, want failure 3", err)
+	}
+	if want := []int{1, 1, 2, 3}; !slices.Equal(seen, want) {
+		t.Errorf("the runs received %v, want %v", seen, want)
+	}
+}
+
+func TestRule4_RunsSideBySideEachGetEveryFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		seen := map[string][]int{}
+		note := func(name string) func(stream.Failure) {
+			return func(f stream.Failure) { mu.Lock(); seen[name] = append(seen[name], f.N); mu.Unlock() }
+		}
+		both := handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+			quick := failures.Tap(note("quick")).Delay(time.Second)
+			slow := failures.Tap(note("slow")).Delay(2500 * time.Millisecond)
+			return quick.Merge(slow)
+		})
+		start := time.Now()
+		var at []time.Duration
+		source := stream.Defer(func(context.Context) stream.Stream[int] {
+			if at = append(at, time.Since(start)); len(at) == 9 {
+				return stream.Of(1)
+			}
+			return stream.Fail[int](numbered(len(at)))
+		})
+		if _, err := source.RetryWhen(both).Collect(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if want := []time.Duration{0, 1e9, 2e9, 3e9, 4e9, 5e9, 6e9, 7e9, 8e9}; !slices.Equal(at, want) {
+			t.Errorf("attempts at %v, want %v: a stale answer must start none", at, want)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if quick, slow := []int{1, 2, 3, 4, 5, 6, 7, 8}, []int{1, 2, 3, 4}; !slices.Equal(seen["quick"], quick) || !slices.Equal(seen["slow"], slow) {
+			t.Errorf("the runs received %v, want each failure in each, in order", seen)
+		}
+	})
+}
+
+// goroutine returns the number of the goroutine it is called on.
+func goroutine() string {
+	buf := make([]byte, 64)
+	return string(bytes.Fields(buf[:runtime.Stack(buf, false)])[1])
+}
+
+func TestRule5_AttemptsRunOnTheSubscribersGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var on []string
+		source := stream.Defer(func(context.Context) stream.Stream[int] {
+			on = append(on, goroutine())
+			return stream.Fail[int](numbered(len(on)))
+		})
+		elsewhere := handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+			return failures.Take(5).Buffer(2).Merge(stream.Never[stream.Failure]().Timeout(time.Hour).Catch(func(error) stream.Stream[stream.Failure] {
+				return stream.Empty[stream.Failure]()
+			}))
+		})
+		_, err := source.RetryWhen(elsewhere).Collect(t.Context())
+		if !errors.Is(err, numbered(6)) {
+			t.Errorf("got %v, want failure 6", err)
+		}
+		for i, id := range on {
+			if id != goroutine() {
+				t.Errorf("attempt %d ran on goroutine %s, the subscriber is on %s", i+1, id, goroutine())
+			}
+		}
+	})
+}
+
+func TestRule6_AnAttemptIsOverAndCancelledBeforeTheNext(t *testing.T) {
+	s := scripted(failing(numbered(1), 1), failing(numbered(2), 2), failing(numbered(3)), stream.Of(4))
+	if _, err := s.stream().RetryWhen(atOnce).Collect(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if s.started != 4 || s.overlaps != 0 {
+		t.Errorf("%d attempts, %d overlaps; want 4 and 0", s.started, s.overlaps)
+	}
+	for i, ctx := range s.contexts {
+		if ctx.Err() == nil {
+			t.Errorf("the context of attempt %d is not cancelled", i+1)
+		}
+	}
+}
+
+func TestRule7_NothingIsLeftWhenTheConsumerStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // fails on a goroutine that is left
+		s := scripted(failing(numbered(1), 1), failing(numbered(2), 2))
+		var delays int
+		waiting := handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+			return failures.Tap(func(stream.Failure) { delays++ }).Delay(time.Second).Merge(stream.Never[stream.Failure]())
+		})
+		got, err := s.stream().RetryWhen(waiting).Take(2).Collect(t.Context())
+		if err != nil || !slices.Equal(got, []int{1, 2}) {
+			t.Errorf("got %v, %v; want [1 2], nil", got, err)
+		}
+		if s.started != 2 || delays != 1 {
+			t.Errorf("%d attempts and %d waits, want 2 and 1", s.started, delays)
+		}
+	})
+}
+
+func TestRule7_AStopCountsThoughTheSourceFails(t *testing.T) {
+	rude := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
+		for i := range 5 {
+			yield(i)
+		}
+		return errors.New("did not listen")
+	})
+	n := 0
+	err := rude.RetryWhen(atOnce)(t.Context(), func(int) bool { n++; return n < 2 })
+	if err != nil || n != 2 {
+		t.Errorf("got %v after %d values, want nil after 2", err, n)
+	}
+}
+
+func TestRule8_CancellationIsNotRetried(t *testing.T) {
+	reason := errors.New("going home")
+	t.Run("in an attempt", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(time.Second, func() { cancel(reason) })
+			s := scripted(failing(numbered(1)), stream.Never[int]())
+			_, err := s.stream().RetryWhen(atOnce).Collect(ctx)
+			if s.started != 2 || !errors.Is(err, reason) || !errors.Is(err, numbered(1)) {
+				t.Errorf("%d attempts, %v; want 2 and the cause with failure 1", s.started, err)
+			}
+		})
+	})
+	t.Run("in a wait", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(time.Second, func() { cancel(reason) })
+			start := time.Now()
+			_, err := stream.Fail[int](numbered(1)).RetryWhen(handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+				return failures.Delay(time.Hour)
+			})).Collect(ctx)
+			if !errors.Is(err, reason) || !errors.Is(err, numbered(1)) || time.Since(start) != time.Second {
+				t.Errorf("got %v after %v; want the cause with failure 1 after 1s", err, time.Since(start))
+			}
+		})
+	})
+	t.Run("as the source fails of its own", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		runs := 0
+		_, err := stream.Stream[int](func(context.Context, func(int) bool) error {
+			runs++
+			if runs == 2 {
+				cancel(reason)
+			}
+			return numbered(runs)
+		}).RetryWhen(atOnce).Collect(ctx)
+		if runs != 2 || !errors.Is(err, reason) || !errors.Is(err, numbered(2)) {
+			t.Errorf("%d attempts, %v; want 2 and the cause with failure 2", runs, err)
+		}
+	})
+	t.Run("the first attempt", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(reason)
+		_, err := stream.Never[int]().RetryWhen(atOnce).Collect(ctx)
+		if !errors.Is(err, reason) {
+			t.Errorf("got %v, want the cause", err)
+		}
+	})
+}
+
+func TestRule8_ADeadlineInsideTheSourceIsAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runs := 0
+		source := stream.Stream[int](func(ctx context.Context, yield func(int) bool) error {
+			runs++
+			if runs == 3 {
+				yield(runs)
+				return nil
+			}
+			ctx, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			<-ctx.Done()
+			return context.Cause(ctx)
+		})
+		got, err := source.RetryWhen(atOnce).Collect(t.Context())
+		if err != nil || !slices.Equal(got, []int{3}) {
+			t.Errorf("got %v, %v; want [3], nil", got, err)
+		}
+	})
+}
+
+func TestRule9_AConsumersPanicPassesThrough(t *testing.T) {
+	s := scripted(stream.Of(1, 2, 3))
+	func() {
+		defer func() {
+			if got := recover(); got != "boom" {
+				t.Errorf("recovered %v, want boom itself", got)
+			}
+		}()
+		_ = s.stream().RetryWhen(atOnce)(t.Context(), func(int) bool { panic("boom") })
+	}()
+	if s.started != 1 || s.contexts[0].Err() == nil {
+		t.Errorf("%d attempts, context error %v; want one attempt, cancelled", s.started, s.contexts[0].Err())
+	}
+}
+
+func TestRule9_APanicThatTheSourceRecoversIsNotRetried(t *testing.T) {
+	runs := 0
+	source := stream.Stream[int](func(_ context.Context, yield func(int) bool) (err error) {
+		runs++
+		defer func() { err = fmt.Errorf("recovered: %v", recover()) }()
+		yield(1)
+		return nil
+	})
+	err := source.RetryWhen(atOnce)(t.Context(), func(int) bool { panic("boom") })
+	if runs != 1 || err == nil || !strings.Contains(err.Error(), "boom") {
+		t.Errorf("%d attempts, %v; want one and an error that says boom", runs, err)
+	}
+}
+
+func TestRule10_AMillionFailures(t *testing.T) {
+	const failures = 1_000_000
+	runs, depth, deepest := 0, 0, 0
+	pcs := make([]uintptr, 200)
+	boom := errors.New("boom")
+	source := stream.Stream[int](func(context.Context, func(int) bool) error {
+		if runs++; runs > failures {
+			return nil
+		}
+		if runs%100_000 == 1 {
+			depth = runtime.Callers(0, pcs)
+			deepest = max(deepest, depth)
+		}
+		return boom
+	})
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var held uint64
+	watched := handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+		return failures.Tap(func(f stream.Failure) {
+			if f.N == 999_999 {
+				runtime.GC()
+				runtime.ReadMemStats(&after)
+				held = max(after.HeapAlloc, before.HeapAlloc) - before.HeapAlloc
+			}
+		})
+	})
+	if _, err := source.RetryWhen(watched).Collect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if runs != failures+1 || deepest > 60 || held > 1<<20 {
+		t.Errorf("%d attempts, %d frames deep, %d bytes held; want %d, a flat stack and a flat heap", runs, deepest, held, failures+1)
+	}
+}
+
+func TestRule10_TheContextIsLookedAtEveryTurn(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	runs := 0
+	source := stream.Stream[int](func(context.Context, func(int) bool) error {
+		if runs++; runs == 1000 {
+			cancel()
+		}
+		return numbered(runs)
+	})
+	_, err := source.RetryWhen(atOnce).Collect(ctx)
+	if runs != 1000 || !errors.Is(err, context.Canceled) || !errors.Is(err, numbered(1000)) {
+		t.Errorf("%d attempts, %v; want 1000, cancelled, with failure 1000", runs, err)
+	}
+}
+
+func TestRule11_SubscriptionsShareNothing(t *testing.T) {
+	retried := stream.Defer(func() func(context.Context) stream.Stream[int] {
+		return func(ctx context.Context) stream.Stream[int] { return failing(numbered(1), 1) }
+	}()).RetryWhen(take(2))
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 50 {
+				got, err := retried.Collect(t.Context())
+				if err != numbered(1) || len(got) != 3 {
+					t.Errorf("got %v, %v; want three attempts for each", got, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestRule12_TheHandlerIsFirstRunAtTheFirstFailure(t *testing.T) {
+	handled, ran := 0, 0
+	lazy := handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+		handled++
+		return func(ctx context.Context, yield func(stream.Failure) bool) error {
+			ran++
+			return failures(ctx, yield)
+		}
+	})
+	if _, err := stream.Of(1).RetryWhen(lazy).Collect(t.Context()); err != nil || handled+ran != 0 {
+		t.Errorf("%v; handled %d times, run %d times, without a failure", err, handled, ran)
+	}
+	s := scripted(failing(numbered(1)), failing(numbered(2)), stream.Of(1))
+	if _, err := s.stream().RetryWhen(lazy).Collect(t.Context()); err != nil || handled != 1 || ran != 1 {
+		t.Errorf("%v; handled %d times, run %d times, want once each", err, handled, ran)
+	}
+}
+
+func TestRule12_ANilStreamIsAnError(t *testing.T) {
+	_, err := failing(numbered(1), 1).RetryWhen(handler(func(stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+		return nil
+	})).Collect(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "nil stream") || !errors.Is(err, numbered(1)) {
+		t.Errorf("got %v; want it to speak of a nil stream and keep failure 1", err)
+	}
+}
+
+func TestRule12_NilHandlersPanicAtConstruction(t *testing.T) {
+	for name, h := range map[string]stream.RetryHandler{"nil": nil, "nil func": stream.RetryHandlerFunc(nil)} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.Contains(got, "RetryWhen: h is nil") {
+					t.Errorf("%s: recovered %q", name, got)
+				}
+			}()
+			stream.Of(1).RetryWhen(h)
+		}()
+	}
+}
+
+func TestRule13_PermanentErrorsEndIt(t *testing.T) {
+	bad := errors.New("no such user")
+	s := scripted(failing(numbered(1)), failing(stream.Permanent(bad)))
+	if _, err := s.stream().RetryWhen(atOnce).Collect(t.Context()); err != bad || s.started != 2 {
+		t.Errorf("got %v after %d attempts, want the error itself after 2", err, s.started)
+	}
+	wrapped := fmt.Errorf("loading: %w", stream.Permanent(bad))
+	if _, err := stream.Fail[int](wrapped).RetryWhen(atOnce).Collect(t.Context()); err != wrapped {
+		t.Errorf("got %v, want the wrapping error as it is", err)
+	}
+	if stream.Permanent(nil) != nil {
+		t.Error("Permanent(nil) is not nil")
+	}
+}
+
+func TestRule13_ASourceThatCannotBeRunAgainEndsIt(t *testing.T) {
+	ch := make(chan int, 2)
+	ch <- 1
+	close(ch)
+	_, err := stream.FromChan(ch).MustNotEnd(numbered(1)).RetryWhen(atOnce).Collect(t.Context())
+	if !errors.Is(err, stream.ErrNotRestartable) || !errors.Is(err, numbered(1)) {
+		t.Errorf("got %v; want ErrNotRestartable with the failure before it", err)
+	}
+}
+
+// observed is a handler with Succeeded.
+type observed struct {
+	stream.RetryHandler
+	items []int64
+}
+
+func (o *observed) Succeeded(items int64) { o.items = append(o.items, items) }
+
+func TestSucceededIsToldOfGoodEndsOnly(t *testing.T) {
+	o := &observed{RetryHandler: atOnce}
+	_, _ = stream.Of(1, 2, 3).RetryWhen(o).Collect(t.Context())
+	_, _ = scripted(failing(numbered(1), 1), stream.Of(1, 2)).stream().RetryWhen(o).Collect(t.Context())
+	_, _ = failing(stream.Permanent(numbered(1)), 1).RetryWhen(o).Collect(t.Context())
+	_, _ = stream.Of(1, 2).RetryWhen(o).Take(1).Collect(t.Context())
+	if want := []int64{3, 2}; !reflect.DeepEqual(o.items, want) {
+		t.Errorf("told of %v, want %v", o.items, want)
+	}
+}
+
+func TestFailureTellsOfItsAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []stream.Failure
+		noting := handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+			return failures.Tap(func(f stream.Failure) { got = append(got, f) }).Delay(time.Minute)
+		})
+		s := scripted(failing(numbered(1), 1, 2).Delay(time.Second), failing(numbered(2)), stream.Of(1))
+		slowConsumer := func(int) { time.Sleep(time.Second) }
+		if err := s.stream().RetryWhen(noting).ForEach(t.Context(), slowConsumer); err != nil {
+			t.Error(err)
+		}
+		want := []stream.Failure{
+			{Err: numbered(1), N: 1, Items: 2, Lasted: 4 * time.Second},
+			{Err: numbered(2), N: 2},
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	})
+}
+
+func TestRetryRunsAgainAtOnce(t *testing.T) {
+	for n := range 4 {
+		got, err := numberedFailures().Retry(n).Collect(t.Context())
+		if len(got) != n+1 || err != numbered(n+1) {
+			t.Errorf("Retry(%d): %v, %v", n, got, err)
+		}
+	}
+	defer func() {
+		if got := fmt.Sprint(recover()); got != "stream: Retry: n is -1, want at least 0" {
+			t.Errorf("recovered %q", got)
+		}
+	}()
+	stream.Of(1).Retry(-1)
+}

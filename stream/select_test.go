@@ -1,0 +1,185 @@
+package stream_test
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+func TestTake_EndsRightAfterTheLast(t *testing.T) {
+	made := 0
+	s := stream.Range(1, 100).Tap(func(int) { made++ }).Take(2)
+	expect(t, s, []int{1, 2}, nil)
+	if made != 2 {
+		t.Errorf("the source made %d values, want 2", made)
+	}
+}
+
+func TestTake_DoesNotWaitForTheNext(t *testing.T) {
+	expect(t, stream.Of(1, 2).Concat(stream.Never[int]()).Take(2), []int{1, 2}, nil)
+}
+
+func TestTake_AnErrorBehindTheLastIsNotSeen(t *testing.T) {
+	expect(t, stream.Of(1, 2).Concat(stream.Fail[int](errBoom)).Take(2), []int{1, 2}, nil)
+	expect(t, stream.Of(1, 2).Concat(stream.Fail[int](errBoom)).Take(3), []int{1, 2}, errBoom)
+}
+
+func TestTake_NothingDoesNotRunTheSource(t *testing.T) {
+	s := stream.Stream[int](stream.Empty[int]()).Tap(func(int) {})
+	ran := false
+	expect(t, s.OnEnd(func(error) { ran = true }).Take(0), nil, nil)
+	if ran {
+		t.Error("the source was run")
+	}
+}
+
+func TestTake_MoreThanThereIs(t *testing.T) { expect(t, stream.Of(1, 2).Take(1<<62), []int{1, 2}, nil) }
+
+func TestTake_ASourceThatDoesNotStopGetsNothingThrough(t *testing.T) {
+	bad := stream.FromSeq(func(yield func(int) bool) {
+		for i := range 5 {
+			yield(i)
+		}
+	})
+	expect(t, bad.Take(2), []int{0, 1}, nil)
+}
+
+func TestSkip(t *testing.T) {
+	expect(t, stream.Of(1, 2, 3).Skip(2), []int{3}, nil)
+	expect(t, stream.Of(1, 2, 3).Skip(5), nil, nil)
+	expect(t, stream.Of(1, 2, 3).Skip(0), []int{1, 2, 3}, nil)
+	expect(t, stream.Of(1).Concat(stream.Fail[int](errBoom)).Skip(2), nil, errBoom)
+}
+
+func TestTakeWhile_EndsAtTheFirstThatDoesNotHold(t *testing.T) {
+	asked := 0
+	s := stream.Of(1, 2, 3, 1).Concat(stream.Fail[int](errBoom)).TakeWhile(func(v int) bool { asked++; return v < 3 })
+	expect(t, s, []int{1, 2}, nil)
+	if asked != 3 {
+		t.Errorf("f was asked %d times, want 3", asked)
+	}
+}
+
+func TestSkipWhile_AsksNoMoreOnceItIsFalse(t *testing.T) {
+	asked := 0
+	s := stream.Of(1, 2, 3, 1).SkipWhile(func(v int) bool { asked++; return v < 3 })
+	expect(t, s, []int{3, 1}, nil)
+	if asked != 3 {
+		t.Errorf("f was asked %d times, want 3", asked)
+	}
+}
+
+// Chains of operators do to a stream what their models do to a slice.
+func TestProperty_ChainsMatchSlices(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		values := rapid.SliceOfN(rapid.IntRange(-9, 9), 0, 30).Draw(t, "values")
+		s, model := stream.FromSlice(values), slices.Clone(values)
+		failing := rapid.Bool().Draw(t, "failing")
+		var end error
+		if failing {
+			s, end = s.Concat(stream.Fail[int](errBoom)), errBoom
+		}
+		for range rapid.IntRange(0, 6).Draw(t, "operators") {
+			n := rapid.IntRange(0, 12).Draw(t, "n")
+			limit := rapid.IntRange(-9, 9).Draw(t, "limit")
+			below := func(v int) bool { return v < limit }
+			first := slices.IndexFunc(model, func(v int) bool { return !below(v) })
+			switch op := rapid.SampledFrom([]string{"Filter", "Take", "Skip", "TakeWhile", "SkipWhile", "Tap", "OnEnd",
+				"Concat", "Repeat", "Catch", "MustNotEnd", "Retry", "Buffer", "Merge", "All"}).Draw(t, "operator"); op {
+			case "Filter":
+				s, model = s.Filter(below), slices.DeleteFunc(slices.Clone(model), func(v int) bool { return !below(v) })
+			case "Take":
+				if s = s.Take(n); n <= len(model) {
+					model, end = model[:n], nil
+				}
+			case "Skip":
+				s, model = s.Skip(n), model[min(n, len(model)):]
+			case "TakeWhile":
+				if s = s.TakeWhile(below); first >= 0 {
+					model, end = model[:first], nil
+				}
+			case "SkipWhile":
+				if s = s.SkipWhile(below); first < 0 {
+					first = len(model)
+				}
+				model = model[first:]
+			case "Tap":
+				seen := 0
+				s = s.Tap(func(int) { seen++ })
+			case "OnEnd":
+				s = s.OnEnd(func(error) {})
+			case "Concat":
+				if s = s.Concat(stream.Of(n)); end == nil {
+					model = append(slices.Clone(model), n)
+				}
+			case "Repeat":
+				switch s = s.Repeat(n % 4); {
+				case n%4 == 0:
+					model, end = nil, nil
+				case end == nil:
+					model = slices.Repeat(model, n%4)
+				}
+			case "Catch":
+				if s = s.Catch(func(error) stream.Stream[int] { return stream.Of(n) }); end != nil {
+					model, end = append(slices.Clone(model), n), nil
+				}
+			case "MustNotEnd":
+				if s = s.MustNotEnd(errCause); end == nil {
+					end = errCause
+				}
+			case "Retry":
+				if s = s.Retry(n % 3); end != nil {
+					model = slices.Repeat(model, n%3+1)
+				}
+			case "Buffer":
+				s = s.Buffer(n)
+			case "Merge":
+				s = s.Merge(stream.Empty[int]())
+			case "All":
+				s = stream.FromSeq2(s.All)
+			}
+		}
+		if len(model) > 5000 {
+			t.Skip("too long")
+		}
+		got, err := s.Collect(t.Context())
+		if !slices.Equal(got, model) || err != end {
+			t.Fatalf("got %v, %v\nwant %v, %v", got, err, model, end)
+		}
+		// A consumer that stops sees a prefix, and no error.
+		if len(model) == 0 {
+			return
+		}
+		stop := rapid.IntRange(1, len(model)).Draw(t, "stop")
+		var seen []int
+		if err := s(t.Context(), func(v int) bool { seen = append(seen, v); return len(seen) < stop }); err != nil {
+			t.Fatalf("stopped after %d values: %v", stop, err)
+		}
+		if !slices.Equal(seen, model[:stop]) {
+			t.Fatalf("stopped after %d values, got %v, want %v", stop, seen, model[:stop])
+		}
+	})
+}
+
+// The synchronous operators allocate nothing for a value.
+func TestAllocations_NoneForAValue(t *testing.T) {
+	for _, op := range operators() {
+		switch op.name {
+		case "Merge", "Timeout", "Delay", "Debounce", "Throttle", "Buffer(1)", "Buffer(5)", "Chans", "all together":
+			continue // they wait, or hand over to another goroutine
+		}
+		t.Run(op.name, func(t *testing.T) {
+			ctx := t.Context()
+			run := func(n int) float64 {
+				s := op.apply(stream.Range(0, n))
+				return testing.AllocsPerRun(5, func() { _ = s(ctx, func(int) bool { return true }) })
+			}
+			if few, lots := run(10), run(900); few != lots {
+				t.Errorf("%v allocations for 10 values, %v for 900", few, lots)
+			}
+		})
+	}
+}

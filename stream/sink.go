@@ -1,0 +1,106 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"iter"
+)
+
+// All returns the stream as a sequence for a range loop: (value, nil) for each value, then (zero, err) if the run
+// fails. Each loop over it is a run of its own; leaving the loop stops the source, and nothing runs afterwards. It
+// starts no goroutine.
+//
+//	for v, err := range s.All(ctx) {
+//		if err != nil {
+//			return err
+//		}
+//		…
+//	}
+func (s Stream[T]) All(ctx context.Context) iter.Seq2[T, error] {
+	s.require("All")
+	return func(yield func(T, error) bool) {
+		stopped := false
+		err := s(ctx, func(v T) bool {
+			stopped = stopped || !yield(v, nil)
+			return !stopped
+		})
+		if err != nil && !stopped {
+			var zero T
+			yield(zero, err)
+		}
+	}
+}
+
+// Collect runs the stream and returns its values, with the error that ended it: the values before an error are
+// returned too. No value is a nil slice.
+func (s Stream[T]) Collect(ctx context.Context) ([]T, error) {
+	s.require("Collect")
+	var all []T
+	err := s(ctx, func(v T) bool {
+		all = append(all, v)
+		return true
+	})
+	return all, err
+}
+
+// ForEach runs the stream, calls f for each value on the caller's goroutine, and returns the error that ended it.
+func (s Stream[T]) ForEach(ctx context.Context, f func(T)) error {
+	s.require("ForEach")
+	requireFunc(f == nil, "ForEach: f")
+	return s(ctx, func(v T) bool {
+		f(v)
+		return true
+	})
+}
+
+// errExit is what comes out of Chans when the source has called runtime.Goexit.
+var errExit = errors.New("stream: Chans: the source ended its goroutine")
+
+// Chans runs the stream on a goroutine of its own and returns its values and its error on channels: the first holds up
+// to buffer values (negative panics), the second at most one error. When the run ends, the error, if any, is there
+// first; then the value channel is closed, then the error channel. So it is enough to range over the values and then
+// to receive from the error channel once:
+//
+//	values, errs := s.Chans(ctx, 0)
+//	for v := range values {
+//		…
+//	}
+//	if err := <-errs; err != nil {
+//		return err
+//	}
+//
+// The goroutine ends when the run does; whoever stops receiving has to cancel ctx, and need receive no more then. A
+// panic of the source crashes the program, as on any goroutine.
+func (s Stream[T]) Chans(ctx context.Context, buffer int) (<-chan T, <-chan error) {
+	s.require("Chans")
+	requireMin("Chans: buffer", buffer, 0)
+	values, errs := make(chan T, buffer), make(chan error, 1)
+	go func() {
+		defer close(errs)
+		defer close(values)
+		err := errExit
+		defer func() {
+			if err != nil {
+				errs <- err
+			}
+		}()
+		done := ctx.Done()
+		stopped := false
+		err = s(ctx, func(v T) bool {
+			if stopped || closed(done) {
+				stopped = true
+				return false
+			}
+			select {
+			case values <- v:
+			case <-done:
+				stopped = true
+			}
+			return !stopped
+		})
+		if stopped {
+			err = context.Cause(ctx)
+		}
+	}()
+	return values, errs
+}

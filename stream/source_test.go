@@ -1,0 +1,325 @@
+package stream_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// sources are those that yield 1, 2, 3 and end.
+func sources() map[string]func() stream.Stream[int] {
+	type s = stream.Stream[int]
+	return map[string]func() s{
+		"Of":        func() s { return stream.Of(1, 2, 3) },
+		"FromSlice": func() s { return stream.FromSlice([]int{1, 2, 3}) },
+		"FromSeq":   func() s { return stream.FromSeq(slices.Values([]int{1, 2, 3})) },
+		"FromSeq2": func() s {
+			return stream.FromSeq2(func(context.Context) iter.Seq2[int, error] {
+				return func(yield func(int, error) bool) {
+					_ = yield(1, nil) && yield(2, nil) && yield(3, nil)
+				}
+			})
+		},
+		"FromFunc": func() s {
+			n := 0
+			return stream.FromFunc(func(context.Context) (int, error) { n++; return n, nil }).Repeat(3)
+		},
+		"FromChan": func() s {
+			c := make(chan int, 3)
+			c <- 1
+			c <- 2
+			c <- 3
+			close(c)
+			return stream.FromChan(c)
+		},
+		"FromChans": func() s {
+			return stream.FromChans(func(ctx context.Context) (<-chan int, <-chan error) {
+				return stream.Of(1, 2, 3).Chans(ctx, 0)
+			})
+		},
+		"Defer": func() s { return stream.Defer(func(context.Context) s { return stream.Of(1, 2, 3) }) },
+		"Range": func() s { return stream.Range(1, 3) },
+	}
+}
+
+func eachSource(t *testing.T, f func(t *testing.T, s stream.Stream[int])) {
+	for name, s := range sources() {
+		bubble(t, name, func(t *testing.T) { f(t, s()) })
+	}
+}
+
+func TestSource_Values(t *testing.T) {
+	eachSource(t, func(t *testing.T, s stream.Stream[int]) { expect(t, s, []int{1, 2, 3}, nil) })
+}
+
+func TestSource_ValuesWithoutCancellation(t *testing.T) {
+	eachSource(t, func(t *testing.T, s stream.Stream[int]) {
+		if got, err := s.Collect(context.Background()); err != nil || !slices.Equal(got, []int{1, 2, 3}) {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+}
+
+func TestSource_ConsumerStops(t *testing.T) {
+	eachSource(t, func(t *testing.T, s stream.Stream[int]) {
+		var got []int
+		err := s(t.Context(), func(v int) bool { got = append(got, v); return v < 2 })
+		if err != nil || !slices.Equal(got, []int{1, 2}) {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+}
+
+func TestSource_ConsumerStopsWithoutCancellation(t *testing.T) {
+	eachSource(t, func(t *testing.T, s stream.Stream[int]) {
+		var got []int
+		err := s(context.Background(), func(v int) bool { got = append(got, v); return v < 2 })
+		if err != nil || !slices.Equal(got, []int{1, 2}) {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+}
+
+func TestSource_CancelledInTheMiddle(t *testing.T) {
+	eachSource(t, func(t *testing.T, s stream.Stream[int]) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		var got []int
+		err := s.ForEach(ctx, func(v int) {
+			if got = append(got, v); v == 2 {
+				cancel(errCause)
+			}
+		})
+		if !errors.Is(err, errCause) || !slices.Equal(got, []int{1, 2}) {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+}
+
+func TestSource_CancelledInTheLastValue(t *testing.T) {
+	eachSource(t, func(t *testing.T, s stream.Stream[int]) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		err := s.ForEach(ctx, func(v int) {
+			if v == 3 {
+				cancel(errCause)
+			}
+		})
+		if !errors.Is(err, errCause) {
+			t.Errorf("got %v, want the cause: the run has not ended yet", err)
+		}
+	})
+}
+
+func TestSource_CancelledBefore(t *testing.T) {
+	all := sources()
+	all["Empty"] = stream.Empty[int]
+	all["Of nothing"] = func() stream.Stream[int] { return stream.Of[int]() }
+	all["Fail"] = func() stream.Stream[int] { return stream.Fail[int](errBoom) }
+	all["Never"] = stream.Never[int]
+	all["Range of 0"] = func() stream.Stream[int] { return stream.Range(0, 0) }
+	all["Take(0)"] = func() stream.Stream[int] { return stream.Of(1).Take(0) }
+	all["Repeat(0)"] = func() stream.Stream[int] { return stream.Of(1).Repeat(0) }
+	all["FromFunc failing"] = func() stream.Stream[int] {
+		return stream.FromFunc(func(context.Context) (int, error) { panic("called") })
+	}
+	all["Timer"] = func() stream.Stream[int] { return marks(stream.Timer(0)) }
+	all["Interval"] = func() stream.Stream[int] { return marks(stream.Interval(1)) }
+	for name, s := range all {
+		bubble(t, name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			cancel(errCause)
+			if got, err := s().Collect(ctx); !errors.Is(err, errCause) || got != nil {
+				t.Errorf("got %v, %v, want the cause", got, err)
+			}
+		})
+	}
+}
+
+// marks yields 1 for each value of s.
+func marks[T any](s stream.Stream[T]) stream.Stream[int] {
+	return func(ctx context.Context, yield func(int) bool) error {
+		return s(ctx, func(T) bool { return yield(1) })
+	}
+}
+
+func TestFromSlice_SeesTheSliceAsItIs(t *testing.T) {
+	v := []int{1, 2}
+	s := stream.FromSlice(v)
+	v[0] = 7
+	expect(t, s, []int{7, 2}, nil)
+}
+
+func TestFromSeq_SequenceThatDoesNotStop(t *testing.T) {
+	n := 0
+	s := stream.FromSeq(func(yield func(int) bool) {
+		for i := range 5 {
+			yield(i)
+		}
+	})
+	if err := s(t.Context(), func(int) bool { n++; return false }); err != nil || n != 1 {
+		t.Errorf("%d values, %v", n, err)
+	}
+}
+
+func TestFromSeq_EndlessIsCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	n := 0
+	err := stream.FromSeq(func(yield func(int) bool) {
+		for yield(1) {
+		}
+	}).ForEach(ctx, func(int) {
+		if n++; n == 3 {
+			cancel(errCause)
+		}
+	})
+	if !errors.Is(err, errCause) || n != 3 {
+		t.Errorf("%d values, %v", n, err)
+	}
+}
+
+func TestFromSeq2_AnErrorEndsIt(t *testing.T) {
+	stopped := false
+	s := stream.FromSeq2(func(context.Context) iter.Seq2[int, error] {
+		return func(yield func(int, error) bool) {
+			yield(1, nil)
+			stopped = !yield(2, errBoom)
+			yield(3, nil)
+			yield(4, errCause)
+		}
+	})
+	expect(t, s, []int{1}, errBoom)
+	if !stopped {
+		t.Error("the sequence was not stopped")
+	}
+}
+
+func TestFromSeq2_NilSequence(t *testing.T) {
+	_, err := stream.FromSeq2(func(context.Context) iter.Seq2[int, error] { return nil }).Collect(t.Context())
+	if err == nil || err.Error() != "stream: FromSeq2: open returned a nil sequence" {
+		t.Error(err)
+	}
+}
+
+func TestFromSeq2_OpenGetsTheRunsContext(t *testing.T) {
+	type key struct{}
+	ctx := context.WithValue(t.Context(), key{}, 42)
+	s := stream.FromSeq2(func(ctx context.Context) iter.Seq2[any, error] { return stream.Of(ctx.Value(key{})).All(ctx) })
+	if got, err := s.Collect(ctx); err != nil || !slices.Equal(got, []any{42}) {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+func TestFromSeq2_ItsOwnErrorAndTheCause(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	_, err := stream.FromSeq2(func(context.Context) iter.Seq2[int, error] {
+		return func(yield func(int, error) bool) {
+			cancel(errCause)
+			yield(0, errBoom)
+		}
+	}).Collect(ctx)
+	if !errors.Is(err, errCause) || !errors.Is(err, errBoom) {
+		t.Errorf("%v: want both the cause and boom", err)
+	}
+}
+
+func TestFromFunc_Error(t *testing.T) {
+	s := stream.FromFunc(func(context.Context) (int, error) { return 1, errBoom })
+	expect(t, s, nil, errBoom)
+}
+
+func TestFromFunc_CancelledMeanwhile(t *testing.T) {
+	for name, failed := range map[string]error{"well": nil, "with the context's error": context.Canceled, "with its own": errBoom} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			got, err := stream.FromFunc(func(context.Context) (int, error) {
+				cancel(errCause)
+				return 1, failed
+			}).Collect(ctx)
+			if got != nil || !errors.Is(err, errCause) || failed != nil && !errors.Is(err, failed) {
+				t.Errorf("got %v, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestFromChan_RunsOnce(t *testing.T) {
+	c := make(chan int, 1)
+	c <- 1
+	s := stream.FromChan(c)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Collect(ended); err != context.Canceled {
+		t.Errorf("a run under a context that has ended gives %v", err)
+	}
+	expect(t, s.Take(1), []int{1}, nil)
+	expect(t, s, nil, stream.ErrNotRestartable)
+	if _, err := s.Retry(5).Collect(t.Context()); err != stream.ErrNotRestartable {
+		t.Errorf("retried: %v", err)
+	}
+}
+
+func TestFromChan_LeavesTheRestInTheChannel(t *testing.T) {
+	c := make(chan int, 3)
+	c <- 1
+	c <- 2
+	c <- 3
+	expect(t, stream.FromChan(c).Take(1), []int{1}, nil)
+	if len(c) != 2 {
+		t.Errorf("%d values are left, want 2", len(c))
+	}
+}
+
+func TestFromChan_CancelledWhileItWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		go func() {
+			synctest.Wait()
+			cancel(errCause)
+		}()
+		if got, err := stream.FromChan(make(chan int)).Collect(ctx); got != nil || !errors.Is(err, errCause) {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+}
+
+func TestDefer_NilStream(t *testing.T) {
+	_, err := stream.Defer(func(context.Context) stream.Stream[int] { return nil }).Collect(t.Context())
+	if err == nil || err.Error() != "stream: Defer: f returned a nil stream" {
+		t.Error(err)
+	}
+}
+
+func TestDefer_EachRunAnew(t *testing.T) {
+	n := 0
+	s := stream.Defer(func(context.Context) stream.Stream[int] { n++; return stream.Of(n) })
+	if n != 0 {
+		t.Error("f was called before any run")
+	}
+	expect(t, s.Repeat(3), []int{1, 2, 3}, nil)
+}
+
+func TestFail(t *testing.T) { expect(t, stream.Fail[int](errBoom), nil, errBoom) }
+
+func TestEmpty(t *testing.T) { expect(t, stream.Empty[int](), nil, nil) }
+
+func TestNever_LastsUntilItsContextEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 5*ms, errCause)
+		defer cancel()
+		if _, at, err := timeline(ctx, stream.Never[int]()); at != 5*ms || err != errCause {
+			t.Errorf("ended at %v with %v", at, err)
+		}
+	})
+}
+
+func TestRange_UpToTheLargestInt(t *testing.T) {
+	const max = int(^uint(0) >> 1)
+	expect(t, stream.Range(max-1, 2), []int{max - 1, max}, nil)
+	expect(t, stream.Range(max, 0), nil, nil)
+	expect(t, stream.Range(-max-1, 2), []int{-max - 1, -max}, nil)
+	expect(t, stream.Range(-1, max).Take(3), []int{-1, 0, 1}, nil)
+}
