@@ -136,6 +136,10 @@ func (b Backoff) Dictated(d time.Duration, u float64) time.Duration {
 // a whole operation. See Tiled.
 func (b Backoff) IsTiled() bool { return b.tiled }
 
+// IsRandom reports whether delays depend on the draw u: whoever asks At or
+// After need not draw when they do not.
+func (b Backoff) IsRandom() bool { return b.random() && !b.keyed }
+
 // Plus returns a Backoff that adds d to the curve, before the cap and the
 // jitter. Plus panics if d is negative.
 func (b Backoff) Plus(d time.Duration) Backoff {

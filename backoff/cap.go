@@ -80,7 +80,10 @@ func (b *Backoff) factor(u float64) float64 {
 	if !(f > 0) {
 		return 0
 	}
-	return min(f, b.top)
+	if f > b.top { // not min, which takes care of NaN at some cost
+		return b.top
+	}
+	return f
 }
 
 // finish makes the delay of c, which is the curve and Plus.

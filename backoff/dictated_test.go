@@ -38,7 +38,7 @@ func TestDictated(t *testing.T) {
 		{"random by itself, with a jitter", backoff.Sidekiq().Jitter(jitter.Full), 10 * s, 0.5, 10750 * ms},
 		{"func", backoff.Func(func(int, float64) time.Duration { return s }), 10 * s, 0.5, 10750 * ms},
 		{"func with a jitter", backoff.Func(func(int, float64) time.Duration { return s }).Jitter(jitter.Full), 10 * s, 0.5, 15 * s},
-		{"a jitter that falls, against its contract", plain.Jitter(jitter.Func(func(u float64) float64 { return 2 - u })), 10 * s, 0.5, 10 * s},
+		{"a jitter that falls, against its contract", plain.Jitter(falling{}), 10 * s, 0.5, 10 * s},
 		{"negative", plain.Jitter(jitter.Full), -s, 0.5, 0},
 		{"zero", plain.Jitter(jitter.Full), 0, 0.5, 0},
 		{"draw below 0", plain.Jitter(jitter.Full), 10 * s, -3, 10 * s},
@@ -69,4 +69,14 @@ func TestDictatedIsALeastDelay(t *testing.T) {
 			t.Fatalf("(%v).Dictated(%v, %v) = %v, and %v for the larger %v", b, d, u, got, more, v)
 		}
 	})
+}
+
+// falling falls from 1 to 0.5, although 1 is its bound.
+type falling struct{}
+
+func (falling) Factor(u float64) float64 {
+	if u == 1 {
+		return 1
+	}
+	return 1 - u/2
 }

@@ -100,6 +100,16 @@ func dictated(err error) time.Duration {
 	return 0
 }
 
+// isSimple reports whether err is neither permanent nor dictates a delay, as can be seen of most errors without
+// walking their chain.
+func isSimple(err error) bool {
+	switch err.(type) {
+	case interface{ Unwrap() error }, interface{ Unwrap() []error }, interface{ As(any) bool }, interface{ RetryAfter() time.Duration }:
+		return false
+	}
+	return true
+}
+
 // Event is a retry that has been scheduled.
 type Event struct {
 	// N counts the retries in a row, this one included.

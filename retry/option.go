@@ -14,7 +14,7 @@ type Option func(*config)
 
 // WithBackoff has the policy wait as b says.
 func WithBackoff(b backoff.Backoff) Option {
-	return func(c *config) { c.backoff, c.tiled = b, b.IsTiled() }
+	return func(c *config) { c.backoff, c.draws = b, drawingFor(b) }
 }
 
 // Limit allows at most n retries in a row; 0 allows none. A negative n panics.
@@ -116,7 +116,7 @@ func WithClock[T interface{ Stop() bool }](c interface {
 
 // WithRand has the policy draw from f, which returns numbers in [0,1) and must be safe for concurrent use, instead of
 // math/rand/v2 and of Tiled's golden-ratio sequence. It is called once for each retry, with a Tiled backoff once for
-// each row. A nil function panics.
+// each row, and never for a backoff that is not random. A nil function panics.
 func WithRand(f func() float64) Option {
 	if f == nil {
 		panicf("WithRand", "f is nil")

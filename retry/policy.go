@@ -20,7 +20,7 @@ type Policy struct {
 // config is what the options say. A negative number is "not set".
 type config struct {
 	backoff         backoff.Backoff
-	tiled           bool
+	draws           drawing
 	limit           int
 	within          time.Duration
 	stopAt          time.Duration

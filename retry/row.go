@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/internal/golden"
 	"github.com/retrywhen/retrywhen/internal/permanent"
 	"github.com/retrywhen/retrywhen/stream"
@@ -58,8 +59,11 @@ func (m *moment) time() time.Time {
 
 func (c *config) decide(row *Row, f stream.Failure, m *moment, deadline time.Time) (time.Duration, error) {
 	c.count(row, m)
-	if err, ok := permanent.Strip(f.Err); ok {
-		return 0, err
+	simple := isSimple(f.Err)
+	if !simple {
+		if err, ok := permanent.Strip(f.Err); ok {
+			return 0, err
+		}
 	}
 	if c.retryable != nil && !c.retryable(f.Err) {
 		return 0, f.Err
@@ -73,7 +77,11 @@ func (c *config) decide(row *Row, f stream.Failure, m *moment, deadline time.Tim
 	if c.limit >= 0 && row.Retries >= c.limit {
 		return 0, c.giveUp(row, ErrExhausted, f.Err, m)
 	}
-	delay, cause := c.delay(row, f.Err, m, deadline)
+	var asked time.Duration
+	if !simple {
+		asked = dictated(f.Err)
+	}
+	delay, cause := c.delay(row, asked, m, deadline)
 	if cause == nil && c.budget != nil && !c.budget.take(m.time()) {
 		cause = ErrBudget
 	}
@@ -110,10 +118,9 @@ func (c *config) resets(row *Row, f stream.Failure) bool {
 		c.resetAfter > 0 && f.Lasted >= c.resetAfter
 }
 
-// delay returns the wait before the row's next retry, or why there is none.
-func (c *config) delay(row *Row, failure error, m *moment, deadline time.Time) (time.Duration, error) {
+// delay returns the wait before the row's next retry, of which the failure asks for so much, or why there is none.
+func (c *config) delay(row *Row, asked time.Duration, m *moment, deadline time.Time) (time.Duration, error) {
 	n, u := row.Retries+1, c.draw(row)
-	asked := dictated(failure)
 	var delay time.Duration
 	if asked > 0 {
 		if c.maxRetryAfter >= 0 && asked > c.maxRetryAfter {
@@ -147,12 +154,34 @@ func (c *config) delay(row *Row, failure error, m *moment, deadline time.Time) (
 	return delay, nil
 }
 
+// drawing is how often a policy draws a random number.
+type drawing uint8
+
+const (
+	never   drawing = iota // the backoff is not random
+	always                 // for each retry
+	eachRow                // once for the retries in a row: Tiled
+)
+
+func drawingFor(b backoff.Backoff) drawing {
+	switch {
+	case !b.IsRandom():
+		return never
+	case b.IsTiled():
+		return eachRow
+	default:
+		return always
+	}
+}
+
 // draw returns the random number for the row's next retry.
 func (c *config) draw(row *Row) float64 {
-	if !c.tiled {
+	switch {
+	case c.draws == never:
+		return 0
+	case c.draws == always:
 		return c.random()
-	}
-	if !row.Placed {
+	case !row.Placed:
 		row.U, row.Placed = c.place(), true
 	}
 	return row.U

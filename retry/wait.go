@@ -33,6 +33,10 @@ func (w *waiter) wait(ctx context.Context, row *Row, d time.Duration) error {
 	if w.config.signals == nil || d <= 0 {
 		return w.alarm.Wait(ctx, d)
 	}
+	return w.waitForSignals(ctx, row, d)
+}
+
+func (w *waiter) waitForSignals(ctx context.Context, row *Row, d time.Duration) error {
 	fired := make(chan struct{}, 1)
 	for _, s := range w.config.signals {
 		s.join(fired)
