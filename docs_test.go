@@ -141,3 +141,27 @@ func free(f *ast.File) map[string]bool {
 	}
 	return names
 }
+
+// TestTheSemanticsNameTheirTests holds docs/semantics.md against the tests that it names.
+func TestTheSemanticsNameTheirTests(t *testing.T) {
+	text, err := os.ReadFile("docs/semantics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests, err := os.ReadFile("stream/retrywhen_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{}
+	for _, name := range regexp.MustCompile(`TestRule\w+`).FindAllString(string(text), -1) {
+		named[name] = true
+		if !strings.Contains(string(tests), "func "+name+"(") {
+			t.Errorf("docs/semantics.md names %s, which is not there", name)
+		}
+	}
+	for _, match := range regexp.MustCompile(`func (TestRule\w+)\(`).FindAllStringSubmatch(string(tests), -1) {
+		if !named[match[1]] {
+			t.Errorf("docs/semantics.md does not name %s", match[1])
+		}
+	}
+}
