@@ -80,10 +80,7 @@ func (b *Backoff) factor(u float64) float64 {
 	if !(f > 0) {
 		return 0
 	}
-	if f > b.top { // not min, which takes care of NaN at some cost
-		return b.top
-	}
-	return f
+	return min(f, b.top)
 }
 
 // finish makes the delay of c, which is the curve and Plus.

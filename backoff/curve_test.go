@@ -140,7 +140,7 @@ func TestWholeNumbersAreExact(t *testing.T) {
 func TestCurvesAreExactUpToTheEndOfTheRange(t *testing.T) {
 	tests := []struct {
 		b    backoff.Backoff
-		n    int
+		n    int64
 		want time.Duration
 	}{
 		{backoff.Exponential(1, 2), 63, 1 << 62},
@@ -156,13 +156,16 @@ func TestCurvesAreExactUpToTheEndOfTheRange(t *testing.T) {
 		{backoff.Polynomial(1, 3), 2097152, longest},
 		{backoff.Fibonacci(1), 92, 7540113804746346429},
 		{backoff.Fibonacci(1), 93, longest},
-		{backoff.Linear(1), math.MaxInt, longest},
-		{backoff.Linear(3), math.MaxInt / 3, longest - longest%3},
+		{backoff.Linear(1), math.MaxInt64, longest},
+		{backoff.Linear(3), math.MaxInt64 / 3, longest - longest%3},
 		{backoff.Constant(longest - 1).Plus(1), 1, longest},
 		{backoff.Sidekiq().Plus(1), 310, 9116621361*time.Second + 15*time.Second + 1},
 	}
 	for _, tt := range tests {
-		if got := tt.b.At(tt.n, 0); got != tt.want {
+		if tt.n > math.MaxInt {
+			continue // not on this machine
+		}
+		if got := tt.b.At(int(tt.n), 0); got != tt.want {
 			t.Errorf("(%v).At(%d, 0) = %d, want %d", tt.b, tt.n, got, tt.want)
 		}
 	}

@@ -105,10 +105,14 @@ func whole(x float64) (uint64, bool) {
 
 // scale is d·f to the nearest nanosecond, at most the largest Duration; for
 // f < 1 it is less than d, unless d is 0. d and f are not negative, f may be +Inf.
-func scale(d time.Duration, f float64) time.Duration {
-	r := multiply(d, f)
+func scale(d time.Duration, f float64) (r time.Duration) {
+	if x := float64(d) * f; x < 1<<52 && d < 1<<53 { // as multiply, which is too large to be inlined
+		r = time.Duration(x + 0.5)
+	} else {
+		r = multiplyLong(d, f)
+	}
 	if r == d && f < 1 && d > 0 { // in this order: only f < 1 is hard to predict
-		return d - 1
+		r--
 	}
 	return r
 }

@@ -151,6 +151,13 @@ func TestInlet(t *testing.T) {
 			t.Errorf("answers %v, want %v; error %v", answers, want, err)
 		}
 	})
+	bubble(t, "the context of a source ends with it", func(t *testing.T) {
+		var kept context.Context
+		keep := func(ctx context.Context, _ func(int) bool) error { kept = ctx; return nil }
+		if err := merge(t.Context(), []source{keep}, nil); err != nil || kept.Err() == nil {
+			t.Errorf("%v; the context's error: %v", err, kept.Err())
+		}
+	})
 	bubble(t, "a value in hand stays the consumer's when the context ends", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		returned := false
@@ -233,11 +240,18 @@ func TestStop(t *testing.T) {
 	bubble(t, "any number of sources that come and go", func(t *testing.T) {
 		_ = relay.Run(t.Context(), func(scope *relay.Scope) error {
 			in := relay.NewInlet[int](scope)
-			var running []*relay.Source[int]
-			for i := range 50 {
-				running = append(running, in.Start(count))
-				if i%3 == 2 {
-					running[i/3].Stop(nil)
+			ended := make([]bool, 60)
+			var all []*relay.Source[int]
+			for i := range ended {
+				all = append(all, in.Start(waiting(&ended[i])))
+			}
+			for i := range ended {
+				next := i * 7 % len(ended) // each once, in no order
+				if ended[next] {
+					t.Errorf("source %d ended before it was stopped", next)
+				}
+				if all[next].Stop(nil); !ended[next] {
+					t.Errorf("source %d is not stopped", next)
 				}
 			}
 			return nil
