@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,26 +32,29 @@ func TestFlatMap_RunsSoManyAtOnceAndTheSourceWaits(t *testing.T) {
 func TestFlatMap_NeverMoreThanConcurrency(t *testing.T) {
 	for _, concurrency := range []int{1, 2, 7} {
 		bubble(t, fmt.Sprint(concurrency), func(t *testing.T) {
-			pulled, running, most := 0, make(chan int, 100), 0
+			var pulled, running, most atomic.Int64
 			inner := func(v int) stream.Stream[int] {
 				return stream.FromFunc(func(context.Context) (int, error) {
-					running <- v
-					most = max(most, len(running))
+					for n := running.Add(1); ; {
+						if before := most.Load(); n <= before || most.CompareAndSwap(before, n) {
+							break
+						}
+					}
 					time.Sleep(time.Duration(1+v%3) * ms)
-					<-running
+					running.Add(-1)
 					return v, nil
 				})
 			}
-			src := stream.Range(0, 50).Tap(func(v int) { pulled = v + 1 })
+			src := stream.Range(0, 50).Tap(func(int) { pulled.Add(1) })
 			n := 0
 			err := operators.FlatMap(src, concurrency, inner).ForEach(t.Context(), func(int) {
 				n++
-				if pulled > n+concurrency {
-					t.Errorf("%d values pulled when %d results have come", pulled, n)
+				if pulled.Load() > int64(n+concurrency) {
+					t.Errorf("%d values pulled when %d results have come", pulled.Load(), n)
 				}
 			})
-			if err != nil || n != 50 || most != concurrency {
-				t.Errorf("%d values, %v, at most %d at once, want %d", n, err, most, concurrency)
+			if err != nil || n != 50 || most.Load() != int64(concurrency) {
+				t.Errorf("%d values, %v, at most %d at once, want %d", n, err, most.Load(), concurrency)
 			}
 		})
 	}

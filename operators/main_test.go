@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -199,7 +200,13 @@ func goid() string {
 // returns notes in *n how often the runs of s have returned.
 func returns[T any](s stream.Stream[T], n *int) stream.Stream[T] {
 	return func(ctx context.Context, yield func(T) bool) error {
-		defer func() { *n++ }()
+		defer func() {
+			counting.Lock()
+			*n++
+			counting.Unlock()
+		}()
 		return s(ctx, yield)
 	}
 }
+
+var counting sync.Mutex

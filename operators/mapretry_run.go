@@ -49,12 +49,17 @@ type mapRun[T, U any] struct {
 	crash     *crash
 	fires     uint64 // of the policy's signals, as far as waiting has heard
 
-	workers                    int  // that were started
-	parked, watching, tokens   int  // workers that wait; those of them that wait for the timer too; tokens in work
-	stalled                    bool // something was due, but there was no place for its result
-	arming                     bool
-	armed                      int64 // when the timer ticks
-	sourceWaits, consumerWaits bool
+	workers  int // that were started
+	coming   int // that were woken or started, and have not looked for an item yet
+	parked   int // that wait
+	watching int // that wait for the timer too
+	tokens   int // in work
+
+	stalled       bool // a worker found no place for another result
+	arming        bool // the timer is being set
+	armed         int64
+	sourceWaits   bool
+	consumerWaits bool
 }
 
 // crash is what ended a goroutine that did not return: a panic, or nil for runtime.Goexit.

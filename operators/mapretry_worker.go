@@ -28,11 +28,12 @@ func (r *mapRun[T, U]) runWorker() {
 	defer r.all.Done()
 	defer func() {
 		if busy { // the call did not return
-			r.crashed(recover(), &outcome[T, U]{item: j.item, attempts: j.row.Attempts + 1})
+			r.crashed(recover(), &o)
 		}
 	}()
 	now := int64(noTime)
 	r.mu.Lock()
+	r.coming--
 	for r.next(&j, now) {
 		busy = true
 		r.mu.Unlock()
@@ -184,17 +185,25 @@ func (r *mapRun[T, U]) vacant() bool { return r.calls+len(r.out.ready) < r.Worke
 
 func (r *mapRun[T, U]) callsFresh() bool { return r.fresh.len() > 0 && r.called <= r.last }
 
-// delegate has another worker take what there is to do besides; now is the time, if it is known.
+// delegate has another worker take what there is to do besides, if there is any; now is the time, if it is known. That
+// worker delegates in its turn, so that a thousand items that are due have all the workers at it.
 func (r *mapRun[T, U]) delegate(now int64) {
-	switch waiting := r.waiting.len() > 0; {
-	case r.callsFresh() || waiting && r.waiting.due() <= now:
+	jobs, waits := 0, r.waiting.len() > 0
+	if r.callsFresh() {
+		jobs = r.fresh.len()
+	}
+	if waits && r.waiting.due() <= now {
+		jobs++
+	}
+	switch {
+	case jobs > r.coming:
 		if r.vacant() {
 			r.wakeWorker()
 		} else {
 			r.stalled = true
 		}
-	case waiting && r.watching == 0 && r.parked > r.tokens:
-		r.wakeWorker()
+	case jobs == 0 && waits && r.watching == 0 && r.coming == 0 && r.parked > 0:
+		r.wakeWorker() // somebody has to watch the timer
 	}
 }
 
@@ -208,7 +217,10 @@ func (r *mapRun[T, U]) wakeWorker() {
 		r.workers++
 		r.all.Add(1)
 		go r.runWorker()
+	default:
+		return
 	}
+	r.coming++
 }
 
 // setTimer sets the timer for the item that is due first, unless it is set already or being set. It reports whether it
@@ -236,6 +248,7 @@ func (r *mapRun[T, U]) park() {
 		<-r.work
 		r.mu.Lock()
 		r.tokens--
+		r.coming--
 	} else {
 		r.watching++
 		r.mu.Unlock()
@@ -250,6 +263,7 @@ func (r *mapRun[T, U]) park() {
 		r.watching--
 		if token {
 			r.tokens--
+			r.coming--
 		}
 	}
 	r.parked--

@@ -125,11 +125,11 @@ func TestSwitchMap_Errors(t *testing.T) {
 // While the consumer is busy the inner stream is cancelled, and s waits with its new value.
 func TestSwitchMap_BusyConsumer(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
-		var cancelled []time.Duration
+		cancelled := make(chan time.Duration, 10)
 		start := time.Now()
 		s := operators.SwitchMap(cold("0a 20b 30c 200|"), func(v string) stream.Stream[string] {
 			return func(ctx context.Context, yield func(string) bool) error {
-				context.AfterFunc(ctx, func() { cancelled = append(cancelled, time.Since(start)) })
+				context.AfterFunc(ctx, func() { cancelled <- time.Since(start) })
 				return operators.Map(cold("10x 20y 30|"), prefixed(v))(ctx, yield)
 			}
 		})
@@ -138,8 +138,8 @@ func TestSwitchMap_BusyConsumer(t *testing.T) {
 		if want := "10ax 120cx 220cy 320|"; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
-		if len(cancelled) == 0 || cancelled[0] != 20*ms {
-			t.Errorf("cancelled at %v", cancelled)
+		if at := <-cancelled; at != 20*ms {
+			t.Errorf("cancelled at %v", at)
 		}
 	})
 }

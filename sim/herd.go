@@ -46,7 +46,7 @@ func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
 	for job := range h.Jobs {
 		times := r.Times[job*h.Retries:][:h.Retries]
 		u := w.begin()
-		var now, wait time.Duration
+		var now, wait, end time.Duration
 		for k := range times {
 			p.done = int64(job*h.Retries + k)
 			if cause := p.step(); cause != nil {
@@ -64,8 +64,9 @@ func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
 				continue
 			}
 			times[k] = now
-			r.End = max(r.End, now)
+			end = now
 		}
+		r.End = max(r.End, end)
 	}
 	p.done = total
 	p.end()

@@ -225,6 +225,12 @@ func TestHerdStopsWithItsContext(t *testing.T) {
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var reports [][2]int64
+	growing := backoff.Func(func(n int, u float64) time.Duration { return time.Duration(n) })
+	if r, err := (Herd{Backoff: growing, Jobs: 1, Retries: 1e6, Progress: func(int64, int64) { cancel(why) }}).Run(ctx); !errors.Is(err, why) || r.Jobs != 0 || r.End != 0 || len(r.Times) != 0 {
+		t.Errorf("stopped in its first job: %d jobs, %d times, end %v, %v", r.Jobs, len(r.Times), r.End, err)
+	}
+
+	ctx, cancel = context.WithCancelCause(t.Context())
 	h := Herd{Backoff: backoff.Sidekiq(), Jobs: 100_000, Retries: 7, Seed: 1, Progress: func(done, total int64) {
 		reports = append(reports, [2]int64{done, total})
 		cancel(why)
@@ -244,6 +250,9 @@ func TestHerdStopsWithItsContext(t *testing.T) {
 	h.Progress = nil
 	if whole := runHerd(t, h); !slices.Equal(whole.Times[:len(r.Times)], r.Times) {
 		t.Error("the part computed differs from the whole")
+	}
+	if end := slices.Max(r.Times); r.End != end {
+		t.Errorf("end is %v, want %v", r.End, end)
 	}
 	if len(r.Waits()) != 7 || r.Waits()[6].Count != r.Jobs {
 		t.Errorf("waits are %+v", r.Waits())

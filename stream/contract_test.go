@@ -416,6 +416,74 @@ func (t *countedTimer) Stop() bool {
 	return stopped
 }
 
+// A source that does not look at its context is stopped by the operators that run it on a goroutine of its own, and the
+// cause is returned although the source says that all is well.
+func TestContract_SourceThatDoesNotLookAtItsContext(t *testing.T) {
+	eachOperator(t, func(t *testing.T, op operator, _ *probe) {
+		switch op.name {
+		case "Merge", "Timeout", "Buffer(1)", "Buffer(5)", "Chans", "Debounce", "all together":
+		default:
+			return
+		}
+		for range 30 {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			careless := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
+				for i := 0; i < 1000; i++ {
+					if op.apart {
+						time.Sleep(time.Second)
+					}
+					if !yield(i) {
+						break
+					}
+				}
+				return nil
+			})
+			n := 0
+			err := op.apply(careless).ForEach(ctx, func(int) {
+				if n++; n == 2 {
+					cancel(errCause)
+				}
+			})
+			if n != 2 || !errors.Is(err, errCause) {
+				t.Errorf("%d values, %v", n, err)
+			}
+		}
+	})
+}
+
+// A cancel in the last value of a source that ends well, without looking at its context, is no good end.
+func TestContract_CancelledInTheLastValue(t *testing.T) {
+	eachOperator(t, func(t *testing.T, op operator, _ *probe) {
+		switch op.name {
+		case "Merge", "Timeout", "Buffer(1)", "Buffer(5)", "Debounce", "MustNotEnd", "Repeat", "all together":
+		default:
+			return
+		}
+		for range 30 {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			careless := stream.Stream[int](func(_ context.Context, yield func(int) bool) error { yield(1); return nil })
+			if err := op.apply(careless).ForEach(ctx, func(int) { cancel(errCause) }); !errors.Is(err, errCause) {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// No timer runs while the consumer has a value in hand.
+func TestContract_NoTimerWhileTheConsumerWorks(t *testing.T) {
+	eachOperator(t, func(t *testing.T, op operator, p *probe) {
+		if op.ahead > 0 {
+			return // there the source works meanwhile
+		}
+		c := &countingClock{}
+		_ = op.apply(p.source(3, well)).ForEach(stream.WithClock(t.Context(), c), func(int) {
+			if n := c.armed.Load(); n != 0 {
+				t.Errorf("%d timers are armed", n)
+			}
+		})
+	})
+}
+
 // Cancelling at any point gives either all the values and no error, or the cause, and leaves nothing behind.
 func TestContract_CancelAtAnyMoment(t *testing.T) {
 	for _, op := range operators() {

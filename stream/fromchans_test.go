@@ -168,8 +168,24 @@ func TestFromChans_AnErrorEndsItThoughTheProducerGoesOn(t *testing.T) {
 			}()
 			c.errs <- errBoom
 		})
-		if _, err := s.Collect(t.Context()); !errors.Is(err, errBoom) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if err := s.ForEach(ctx, func(int) { time.Sleep(ms) }); !errors.Is(err, errBoom) {
 			t.Error(err)
+		}
+	})
+}
+
+// A value that somebody is just sending when the error comes is delivered before it.
+func TestFromChans_AValueThatIsOfferedWhenTheErrorComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(0, 0, func(_ context.Context, c channels) {
+			c.values <- 1
+			go func() { c.errs <- errBoom }()
+			c.values <- 2
+		}).Tap(func(int) { synctest.Wait() })
+		for range 30 {
+			expect(t, s, []int{1, 2}, errBoom)
 		}
 	})
 }
@@ -248,9 +264,12 @@ func TestFromChans_TheRunsContextEndsWithTheRun(t *testing.T) {
 				<-ctx.Done()
 				left = true
 			})
-			_ = run(t.Context(), s)
-			if synctest.Wait(); !left {
-				t.Error("the producer was not told to leave")
+			for range 20 {
+				left = false
+				_ = run(t.Context(), s)
+				if synctest.Wait(); !left {
+					t.Error("the producer was not told to leave")
+				}
 			}
 		})
 	}
@@ -317,6 +336,24 @@ func TestChans_HoldsUpToBufferValues(t *testing.T) {
 		synctest.Wait()
 		if len(values) != 4 || cap(values) != 4 || made != 5 {
 			t.Errorf("%d of %d values are held, %d made", len(values), cap(values), made)
+		}
+	})
+}
+
+func TestChans_NothingIsSentAfterACancelThoughThereIsRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 30 {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			careless := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
+				yield(1)
+				cancel(errCause)
+				yield(2)
+				return nil
+			})
+			values, errs := careless.Chans(ctx, 10)
+			if err := <-errs; err != errCause || len(values) != 1 {
+				t.Errorf("%d values are held, %v", len(values), err)
+			}
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package stream_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -62,6 +63,22 @@ func TestAll_PanicOfTheLoopBody(t *testing.T) {
 	})
 	if v != "mine" {
 		t.Errorf("panicked with %v", v)
+	}
+}
+
+func TestAll_ASourceThatDoesNotStopGetsNothingThrough(t *testing.T) {
+	bad := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
+		yield(1)
+		yield(2)
+		return errBoom
+	})
+	n := 0
+	for range bad.All(t.Context()) {
+		n++
+		break // what follows would make the loop panic
+	}
+	if n != 1 {
+		t.Errorf("%d turns", n)
 	}
 }
 

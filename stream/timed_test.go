@@ -298,3 +298,21 @@ func TestInterval_OfALongPeriodDoesNotOverflow(t *testing.T) {
 		expectTimes(t, marks(stream.Interval(long).Take(2)), []ev{{long, 1}, {2 * long, 1}}, 2*long, nil)
 	})
 }
+
+// The third tick would come at 300 years, which no Duration holds.
+func TestInterval_TicksBeyondTheLargestDuration(t *testing.T) {
+	const century = 100 * 365 * 24 * time.Hour
+	clock := &leap{now: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}
+	start := clock.now
+	var last time.Duration
+	err := stream.Interval(century).Take(3).ForEach(stream.WithClock(t.Context(), clock), func(now time.Time) {
+		if at := now.Sub(start); at < last+century/2 {
+			t.Errorf("a tick at %v after one at %v", at, last)
+		} else {
+			last = at
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -69,28 +69,28 @@ func inspect(o rxgo.Observable) anatomy {
 // observable was opened for this one subscription.
 func (a anatomy) left(items <-chan rxgo.Item, own bool) leftover {
 	if a.next != 0 && a.next != reflect.ValueOf(items).Pointer() {
-		return drain // a connectable's subscriber: it holds up the others as long as it does not receive
+		return serve // one of a connectable's subscribers
 	}
 	switch a.kind {
 	case separate, onceOnly:
 		return drain
 	case silent, given:
 		return leave
-	case created:
-		if own {
-			return drain
-		}
-		return leave
 	case events:
 		if own {
 			return linger
 		}
-		return drain // as for a connectable
-	default:
-		if own {
-			return linger
-		}
+		return serve
+	}
+	switch {
+	case !own:
 		return leave
+	case a.kind == created:
+		return drain
+	case a.kind == internal:
+		return heeded
+	default:
+		return linger
 	}
 }
 

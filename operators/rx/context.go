@@ -2,8 +2,22 @@ package rx
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 )
+
+// heededContext is the context of an attempt. It notes whether anybody in the source has asked to be told of its end.
+type heededContext struct {
+	context.Context
+	heeded atomic.Bool
+}
+
+func (c *heededContext) Done() <-chan struct{} {
+	if !c.heeded.Load() {
+		c.heeded.Store(true)
+	}
+	return c.Context.Done()
+}
 
 // both returns a context that ends when ctx or other does, with that one's cause, and that has the values of both,
 // ctx's first. It ends at cancel, too, which must be called.

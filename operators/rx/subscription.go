@@ -10,6 +10,7 @@ import (
 type subscription struct {
 	items   <-chan rxgo.Item
 	left    leftover
+	ctx     *heededContext // of an observable that was opened for this subscription
 	closed  bool
 	ifEmpty error // what an end without any item means, nil for success
 }
@@ -22,7 +23,9 @@ type leftover uint8
 const (
 	leave  leftover = iota // nobody sends, or the channel is not the subscription's own
 	drain                  // the channel is closed when its producers are done
+	heeded                 // the same, if its producers heed the context; else it may never be closed
 	linger                 // the channel may never be closed
+	serve                  // a source that others share is held up as long as nobody receives
 )
 
 const (
@@ -44,14 +47,17 @@ func (s *subscription) abandon() {
 		}
 	default:
 	}
-	if s.left == drain {
+	switch {
+	case s.left == drain, s.left == heeded && s.ctx != nil && s.ctx.heeded.Load():
 		go drainItems(s.items)
-	} else {
+	case s.left == serve:
+		go serveOn(s.items)
+	default:
 		go lingerOn(s.items)
 	}
 }
 
-// drainItems receives until the channel is closed.
+// drainItems receives until the channel is closed, or for so long that a producer seems to have no end.
 func drainItems(items <-chan rxgo.Item) {
 	for range patience {
 		if _, ok := <-items; !ok {
@@ -71,5 +77,11 @@ func lingerOn(items <-chan rxgo.Item) {
 		default:
 			runtime.Gosched()
 		}
+	}
+}
+
+// serveOn receives until the channel is closed, which is when the source has ended.
+func serveOn(items <-chan rxgo.Item) {
+	for range items {
 	}
 }

@@ -37,14 +37,15 @@ func ToStream[T any](src func(context.Context) rxgo.Observable) stream.Stream[T]
 
 // opened returns how to subscribe to the observable that src opens.
 func opened(function string, src func(context.Context) rxgo.Observable) func(context.Context) (subscription, error) {
-	return func(ctx context.Context) (subscription, error) {
+	return func(run context.Context) (subscription, error) {
+		ctx := &heededContext{Context: run}
 		o := src(ctx)
 		if isNil(o) {
 			return subscription{}, stream.Permanent(fmt.Errorf("rx: %s: src returned a nil Observable", function))
 		}
 		made := inspect(o)
 		items := o.Observe(rxgo.WithContext(ctx))
-		return subscription{items: items, left: made.left(items, true)}, nil
+		return subscription{items: items, left: made.left(items, true), ctx: ctx}, nil
 	}
 }
 

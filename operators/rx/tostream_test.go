@@ -1,0 +1,454 @@
+package rx_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/reactivex/rxgo/v2"
+
+	"github.com/retrywhen/retrywhen/operators/rx"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// sources are the ways to make an observable of items and an end: nil, an error, or errCause for none at all.
+var sources = map[string]func(ctx context.Context, n int, end error) rxgo.Observable{
+	"Create": func(ctx context.Context, n int, end error) rxgo.Observable {
+		return rxgo.Create(counting(n, end), rxgo.WithContext(ctx))
+	},
+	"Defer": func(_ context.Context, n int, end error) rxgo.Observable { return rxgo.Defer(counting(n, end)) },
+	"FromChannel": func(ctx context.Context, n int, end error) rxgo.Observable {
+		return rxgo.FromChannel(rxgo.Defer(counting(n, end)).Observe(rxgo.WithContext(ctx)), rxgo.WithContext(ctx))
+	},
+	"Map": func(_ context.Context, n int, end error) rxgo.Observable {
+		return rxgo.Defer(counting(n, end)).Map(func(_ context.Context, v any) (any, error) { return v, nil })
+	},
+	"FlatMap": func(ctx context.Context, n int, end error) rxgo.Observable {
+		return rxgo.Defer(counting(n, end)).FlatMap(func(i rxgo.Item) rxgo.Observable {
+			if i.E != nil {
+				return rxgo.Thrown(i.E)
+			}
+			return rxgo.Just(i.V)()
+		}, rxgo.WithContext(ctx))
+	},
+	"Merge": func(ctx context.Context, n int, end error) rxgo.Observable {
+		return rxgo.Merge([]rxgo.Observable{rxgo.Empty(), rxgo.Defer(counting(n, end))}, rxgo.WithContext(ctx))
+	},
+	"FromStream": func(_ context.Context, n int, end error) rxgo.Observable {
+		return rx.FromStream(func(ctx context.Context, yield func(int) bool) error {
+			for i := range n {
+				if !yield(i + 1) {
+					return nil
+				}
+			}
+			if end == errCause {
+				<-ctx.Done()
+				return context.Cause(ctx)
+			}
+			return end
+		})
+	},
+	"RetryWhen": func(_ context.Context, n int, end error) rxgo.Observable {
+		return rx.RetryWhen(func(ctx context.Context) rxgo.Observable {
+			return rxgo.Defer(counting(n, end))
+		}, atOnce(0))
+	},
+	"Wrap": func(_ context.Context, n int, end error) rxgo.Observable {
+		return rx.Wrap(rxgo.Defer(counting(n, end))).RetryWhen(atOnce(0))
+	},
+}
+
+func counting(n int, end error) []rxgo.Producer {
+	return []rxgo.Producer{func(ctx context.Context, next chan<- rxgo.Item) {
+		for i := range n {
+			if !rxgo.Of(i+1).SendContext(ctx, next) {
+				return
+			}
+		}
+		switch end {
+		case nil:
+		case errCause:
+			<-ctx.Done()
+		default:
+			rxgo.Error(end).SendContext(ctx, next)
+		}
+	}}
+}
+
+// eachSource runs f in a bubble for each of the sources; none may leave a goroutine behind.
+func eachSource(t *testing.T, f func(t *testing.T, source func(n int, end error) stream.Stream[int])) {
+	for name, open := range sources {
+		bubble(t, name, func(t *testing.T) {
+			f(t, func(n int, end error) stream.Stream[int] {
+				return rx.ToStream[int](func(ctx context.Context) rxgo.Observable { return open(ctx, n, end) })
+			})
+		})
+	}
+}
+
+const many = 1 << 20
+
+func TestToStream_ValuesAndEnd(t *testing.T) {
+	eachSource(t, func(t *testing.T, source func(int, error) stream.Stream[int]) {
+		s := source(3, nil)
+		for range 3 {
+			if got, err := s.Collect(t.Context()); !slices.Equal(got, []int{1, 2, 3}) || err != nil {
+				t.Errorf("got %v, %v", got, err)
+			}
+		}
+	})
+}
+
+func TestToStream_Empty(t *testing.T) {
+	eachSource(t, func(t *testing.T, source func(int, error) stream.Stream[int]) {
+		if got, err := source(0, nil).Collect(t.Context()); got != nil || err != nil {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+}
+
+func TestToStream_Failing(t *testing.T) {
+	eachSource(t, func(t *testing.T, source func(int, error) stream.Stream[int]) {
+		if got, err := source(2, errBoom).Collect(t.Context()); !slices.Equal(got, []int{1, 2}) || !errors.Is(err, errBoom) {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+}
+
+func TestToStream_ConsumerStops(t *testing.T) {
+	eachSource(t, func(t *testing.T, source func(int, error) stream.Stream[int]) {
+		n := 0
+		if err := source(many, nil)(t.Context(), func(int) bool { n++; return n < 3 }); err != nil || n != 3 {
+			t.Errorf("%d values, %v", n, err)
+		}
+	})
+}
+
+func TestToStream_CancelWhileTheConsumerWorks(t *testing.T) {
+	eachSource(t, func(t *testing.T, source func(int, error) stream.Stream[int]) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		n := 0
+		err := source(many, nil).ForEach(ctx, func(int) {
+			if n++; n == 3 {
+				cancel(errCause)
+			}
+		})
+		if !errors.Is(err, errCause) || n != 3 {
+			t.Errorf("%d values, %v", n, err)
+		}
+	})
+}
+
+func TestToStream_CancelWhileTheSourceWaits(t *testing.T) {
+	eachSource(t, func(t *testing.T, source func(int, error) stream.Stream[int]) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Minute, func() { cancel(errCause) })
+		start := time.Now()
+		got, err := source(2, errCause).Collect(ctx)
+		if !errors.Is(err, errCause) || !slices.Equal(got, []int{1, 2}) || time.Since(start) != time.Minute {
+			t.Errorf("%v, %v after %v", got, err, time.Since(start))
+		}
+	})
+}
+
+func TestToStream_CancelledBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(errCause)
+		_, err := rx.ToStream[int](func(context.Context) rxgo.Observable {
+			t.Error("src was called")
+			return rxgo.Empty()
+		}).Collect(ctx)
+		if !errors.Is(err, errCause) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestToStream_ConsumerPanics(t *testing.T) {
+	eachSource(t, func(t *testing.T, source func(int, error) stream.Stream[int]) {
+		type mine struct{ int }
+		if v := recovered(func() {
+			_ = source(many, nil).ForEach(t.Context(), func(v int) {
+				if v == 2 {
+					panic(mine{v})
+				}
+			})
+		}); v != (mine{2}) {
+			t.Errorf("panicked with %v", v)
+		}
+	})
+}
+
+func TestToStream_ConsumerExits(t *testing.T) {
+	eachSource(t, func(t *testing.T, source func(int, error) stream.Stream[int]) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = source(many, nil).ForEach(t.Context(), func(int) { runtime.Goexit() })
+			t.Error("the goroutine went on")
+		}()
+		<-done
+	})
+}
+
+func TestToStream_ValuesComeOnTheCallersGoroutine(t *testing.T) {
+	eachSource(t, func(t *testing.T, source func(int, error) stream.Stream[int]) {
+		caller := goid()
+		if err := source(3, nil).ForEach(t.Context(), func(v int) {
+			if id := goid(); id != caller {
+				t.Errorf("value %d came on goroutine %s, not on %s", v, id, caller)
+			}
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestToStream_SourceThatIgnoresItsContext(t *testing.T) {
+	release := func(t *testing.T, hold chan struct{}) context.Context {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(errCause) })
+		time.AfterFunc(time.Hour, func() { close(hold) })
+		return ctx
+	}
+	for name, open := range map[string]func(hold chan struct{}) rxgo.Observable{
+		"waits": func(hold chan struct{}) rxgo.Observable {
+			return rxgo.Create([]rxgo.Producer{func(_ context.Context, next chan<- rxgo.Item) {
+				<-hold
+				next <- rxgo.Of(1)
+				next <- rxgo.Of(2)
+			}})
+		},
+		"sends": func(hold chan struct{}) rxgo.Observable {
+			return rxgo.Create([]rxgo.Producer{func(_ context.Context, next chan<- rxgo.Item) {
+				time.Sleep(time.Second)
+				for range 2000 {
+					next <- rxgo.Of(1)
+				}
+			}})
+		},
+		"never":        func(chan struct{}) rxgo.Observable { return rxgo.Never() },
+		"FromChannel":  func(chan struct{}) rxgo.Observable { return rxgo.FromChannel(make(chan rxgo.Item)) },
+		"another type": func(chan struct{}) rxgo.Observable { return others{rxgo.Never()} },
+	} {
+		bubble(t, name, func(t *testing.T) {
+			hold := make(chan struct{})
+			ctx := release(t, hold)
+			start := time.Now()
+			_, err := rx.ToStream[int](func(context.Context) rxgo.Observable { return open(hold) }).Collect(ctx)
+			if !errors.Is(err, errCause) || time.Since(start) != time.Second {
+				t.Errorf("got %v after %v", err, time.Since(start))
+			}
+			<-hold
+		})
+	}
+}
+
+// A producer that neither heeds its context nor ever stops is not received from for ever.
+func TestToStream_SourceWithoutAnEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stop := make(chan struct{})
+		sent := 0
+		_, err := rx.ToStream[int](func(context.Context) rxgo.Observable {
+			return rxgo.Create([]rxgo.Producer{func(_ context.Context, next chan<- rxgo.Item) {
+				for {
+					select {
+					case next <- rxgo.Of(1):
+						sent++
+					case <-stop:
+						return
+					}
+				}
+			}})
+		}).Take(3).Collect(t.Context())
+		synctest.Wait() // returns when the producer is left alone
+		if err != nil || sent < many || sent > many+10 {
+			t.Errorf("%v, %d items sent", err, sent)
+		}
+		close(stop)
+	})
+}
+
+func TestToStream_FromChannelIsNotReadFurther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		items := make(chan rxgo.Item, 5)
+		for i := range 5 {
+			items <- rxgo.Of(i)
+		}
+		s := rx.ToStream[int](func(context.Context) rxgo.Observable { return rxgo.FromChannel(items) })
+		for i := range 5 {
+			got, err := s.Take(1).Collect(t.Context())
+			if !slices.Equal(got, []int{i}) || err != nil {
+				t.Errorf("got %v, %v, want %d", got, err, i)
+			}
+			synctest.Wait()
+		}
+	})
+}
+
+func TestToStream_Types(t *testing.T) {
+	type named struct{ N int }
+	bubble(t, "wrong", func(t *testing.T) {
+		got, err := rx.ToStream[int](func(context.Context) rxgo.Observable { return rxgo.Just(1, 2, "three", 4)() }).Collect(t.Context())
+		if !slices.Equal(got, []int{1, 2}) || err == nil || err.Error() != "rx: ToStream: item 3 is string, want int" {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+	bubble(t, "wrong after a Map", func(t *testing.T) {
+		_, err := rx.ToStream[*named](func(context.Context) rxgo.Observable {
+			return rxgo.Just(1, 2)().Map(func(context.Context, any) (any, error) { return named{}, nil })
+		}).Collect(t.Context())
+		if err == nil || err.Error() != "rx: ToStream: item 1 is rx_test.named, want *rx_test.named" {
+			t.Error(err)
+		}
+	})
+	bubble(t, "no policy retries it", func(t *testing.T) {
+		start := time.Now()
+		_, err := rx.ToStream[string](func(context.Context) rxgo.Observable { return rxgo.Just(1)() }).RetryWhen(quadratic(3)).Collect(t.Context())
+		if err == nil || err.Error() != "rx: ToStream: item 1 is int, want string" || time.Since(start) != 0 {
+			t.Errorf("got %v after %v", err, time.Since(start))
+		}
+	})
+	bubble(t, "nil", func(t *testing.T) {
+		nils := func(context.Context) rxgo.Observable {
+			return rxgo.Create([]rxgo.Producer{func(_ context.Context, next chan<- rxgo.Item) { next <- rxgo.Of(nil) }})
+		}
+		if got, err := rx.ToStream[any](nils).Collect(t.Context()); !slices.Equal(got, []any{nil}) || err != nil {
+			t.Errorf("any: got %v, %v", got, err)
+		}
+		if got, err := rx.ToStream[*named](nils).Collect(t.Context()); !slices.Equal(got, []*named{nil}) || err != nil {
+			t.Errorf("pointer: got %v, %v", got, err)
+		}
+		if got, err := rx.ToStream[error](nils).Collect(t.Context()); !slices.Equal(got, []error{nil}) || err != nil {
+			t.Errorf("interface: got %v, %v", got, err)
+		}
+		if got, err := rx.ToStream[[]int](nils).Collect(t.Context()); len(got) != 1 || got[0] != nil || err != nil {
+			t.Errorf("slice: got %v, %v", got, err)
+		}
+		if _, err := rx.ToStream[int](nils).Collect(t.Context()); err == nil || err.Error() != "rx: ToStream: item 1 is nil, want int" {
+			t.Errorf("int: %v", err)
+		}
+	})
+	bubble(t, "interface", func(t *testing.T) {
+		got, err := rx.ToStream[fmt.Stringer](func(context.Context) rxgo.Observable { return rxgo.Just(time.Second, time.Minute)() }).Collect(t.Context())
+		if len(got) != 2 || err != nil {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+}
+
+func TestToStream_NoObservable(t *testing.T) {
+	for name, o := range map[string]rxgo.Observable{
+		"nil":             nil,
+		"nil pointer":     (*rxgo.ObservableImpl)(nil),
+		"zero Observable": rx.Observable{},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			src := func(context.Context) rxgo.Observable { return o }
+			if _, err := rx.ToStream[int](src).Collect(t.Context()); err == nil || err.Error() != "rx: ToStream: src returned a nil Observable" {
+				t.Error(err)
+			}
+			start := time.Now()
+			_, err := received(t, rx.RetryWhen(src, quadratic(3)).Observe())
+			if err == nil || err.Error() != "rx: RetryWhen: src returned a nil Observable" || time.Since(start) != 0 {
+				t.Errorf("got %v after %v", err, time.Since(start))
+			}
+		})
+	}
+	bubble(t, "nil channel", func(t *testing.T) {
+		_, err := rx.ToStream[int](func(context.Context) rxgo.Observable { return rxgo.FromChannel(nil) }).Collect(t.Context())
+		if err == nil || err.Error() != "rx: ToStream: Observe returned a nil channel" {
+			t.Error(err)
+		}
+	})
+}
+
+func TestToStream_ErrorsAsTheyAre(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, want := range []error{errBoom, io.EOF, stream.Permanent(errBoom), uncomparable{[]int{1}}} {
+			_, err := rx.ToStream[int](func(context.Context) rxgo.Observable { return rxgo.Thrown(want) }).Collect(t.Context())
+			if err == nil || err.Error() != want.Error() {
+				t.Errorf("got %v, want %v", err, want)
+			}
+		}
+	})
+}
+
+type uncomparable struct{ parts []int }
+
+func (u uncomparable) Error() string { return fmt.Sprint("uncomparable", u.parts) }
+
+// A source that fails because it was cancelled has an error that tells both.
+func TestToStream_ErrorOfACancelledSource(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, own := range []error{errBoom, uncomparable{[]int{1}}, context.Canceled} {
+			for range 20 {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				items := make(chan rxgo.Item, 2)
+				items <- rxgo.Of(1)
+				items <- rxgo.Error(own)
+				err := rx.ToStream[int](func(context.Context) rxgo.Observable { return rxgo.FromChannel(items) }).
+					ForEach(ctx, func(int) { cancel(errCause) })
+				if !errors.Is(err, errCause) {
+					t.Errorf("got %v", err)
+				}
+			}
+		}
+	})
+}
+
+func TestToStream_CancelAtAnyMoment(t *testing.T) {
+	for name, open := range sources {
+		t.Run(name, func(t *testing.T) {
+			for round := range 50 {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					for range round * 3 {
+						runtime.Gosched()
+					}
+					cancel(errCause)
+				}()
+				last := 0
+				err := rx.ToStream[int](func(ctx context.Context) rxgo.Observable { return open(ctx, 30, nil) }).ForEach(ctx, func(v int) {
+					if v != last+1 {
+						t.Errorf("%d came after %d", v, last)
+					}
+					last = v
+				})
+				if err == nil && last != 30 || err != nil && !errors.Is(err, errCause) {
+					t.Errorf("%v after %d", err, last)
+				}
+				<-done
+			}
+		})
+	}
+}
+
+func TestToStream_AContextForEachRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var own []context.Context
+		f := &feed{attempts: 3, n: 1}
+		expect(t, rx.RetryWhen(func(ctx context.Context) rxgo.Observable {
+			for i, before := range own {
+				if before.Err() == nil {
+					t.Errorf("attempt %d begins while the context of attempt %d lasts", len(own)+1, i+1)
+				}
+			}
+			own = append(own, ctx)
+			return f.create(ctx)
+		}, quadratic(3)).Observe(), []any{1, 1, 1}, nil)
+		synctest.Wait()
+		if len(own) != 3 || own[2].Err() == nil {
+			t.Errorf("%d contexts", len(own))
+		}
+	})
+}

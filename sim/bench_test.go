@@ -1,0 +1,79 @@
+package sim
+
+import (
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+)
+
+// One run of 100 clients; at least 3 M attempts/s are expected of one core.
+func BenchmarkOCC(b *testing.B) {
+	for _, s := range classics() {
+		b.Run(s.Name, func(b *testing.B) {
+			o := OCC{Backoff: s.Backoff, Clients: 100}
+			var calls int64
+			for b.Loop() {
+				o.Seed++
+				calls += runOCC(b, o).Calls
+			}
+			b.ReportMetric(float64(calls)/b.Elapsed().Seconds()/1e6, "Mattempts/s")
+		})
+	}
+}
+
+// A million jobs of ten retries each, and what can be asked of them; a herd with its figures is expected to take at
+// most 2 s.
+func BenchmarkHerd(b *testing.B) {
+	for _, s := range []Strategy{
+		{Name: "sidekiq", Backoff: backoff.Sidekiq()},
+		{Name: "full", Backoff: backoff.Exponential(time.Second, 2).Cap(time.Minute).Jitter(jitter.Full)},
+		{Name: "decorrelated", Backoff: backoff.Decorrelated(time.Second).Cap(time.Minute)},
+		{Name: "tiled", Backoff: backoff.Linear(time.Second).Tiled()},
+		{Name: "keyed", Backoff: backoff.Linear(time.Second).Tiled(), Placement: Keyed},
+	} {
+		b.Run(s.Name, func(b *testing.B) {
+			for b.Loop() {
+				r := runHerd(b, Herd{Backoff: s.Backoff, Placement: s.Placement, Jobs: 1_000_000, Retries: 10})
+				r.Waits()
+				r.Totals()
+				if _, err := r.Load(time.Second); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkWindows(b *testing.B) {
+	r := runHerd(b, Herd{Backoff: backoff.Sidekiq(), Jobs: 1_000_000, Retries: 10})
+	for b.Loop() {
+		if _, err := r.Windows(time.Second); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkOutage(b *testing.B) {
+	for name, clients := range map[string]int{"thousand": 1000, "million": 1_000_000} {
+		b.Run(name, func(b *testing.B) {
+			var attempts int64
+			for b.Loop() {
+				attempts += runOutage(b, Outage{
+					Backoff: backoff.Exponential(time.Second, 2).Cap(30 * time.Second).Jitter(jitter.Full),
+					Clients: clients, Down: time.Minute, Capacity: clients / 100,
+				}).Attempts
+			}
+			b.ReportMetric(float64(attempts)/b.Elapsed().Seconds()/1e6, "Mattempts/s")
+		})
+	}
+}
+
+func BenchmarkOpenQuestion(b *testing.B) {
+	for b.Loop() {
+		if _, err := OpenQuestion().Run(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,226 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"math"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+)
+
+// answered is the open question's figures, and those of Tiled where each process has one job.
+var answered = sync.OnceValues(func() (map[string]Figures, error) {
+	q := OpenQuestion()
+	tiled := q.Strategies[4]
+	for _, p := range []Placement{Random, Keyed} {
+		q.Strategies = append(q.Strategies, Strategy{"tiled, " + p.String(), tiled.Backoff, p})
+	}
+	all, err := q.Run(context.Background())
+	m := map[string]Figures{}
+	for _, f := range all {
+		m[f.Name] = f
+	}
+	return m, err
+})
+
+func TestOpenQuestionIsAnswered(t *testing.T) {
+	f, err := answered()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sidekiq, tiled := f["sidekiq"], f["tiled"]
+	within := func(what string, got, want, most float64) {
+		t.Helper()
+		if math.Abs(got-want) > most {
+			t.Errorf("%s is %.3f, want %v ± %v", what, got, want, most)
+		}
+	}
+	within("sidekiq's total in s", sidekiq.Total.Seconds(), 654, 2)
+	within("tiled's total in s", tiled.Total.Seconds(), 654, 2)
+	within("sidekiq's dead share", sidekiq.DeadShare, 0.33, 0.01)
+	if tiled.DeadShare != 0 {
+		t.Errorf("tiled's dead share is %v, want 0", tiled.DeadShare)
+	}
+	within("sidekiq's peak", sidekiq.PeakOverMean, 15, 0.6)
+	within("tiled's peak", tiled.PeakOverMean, 5, 0.6)
+	within("the peak of tiled, random", f["tiled, random"].PeakOverMean, 11, 0.7)
+	within("the peak of tiled, keyed", f["tiled, keyed"].PeakOverMean, 11, 0.7)
+	within("dead share of tiled, random", f["tiled, random"].DeadShare, 0.16, 0.02)
+	within("dead share of tiled, keyed", f["tiled, keyed"].DeadShare, 0.16, 0.02)
+
+	// A draw from [a, b] has the variation (b-a)/(a+b)/√3. Sidekiq's n-th wait is of [k⁴+15, k⁴+15+30·(k+1)] s, tiled's of
+	// [n-1, n]·d: the first varies more, every other one much less, and so does the mean.
+	for n := 1; n <= 5; n++ {
+		k := float64(n - 1)
+		lo, hi := k*k*k*k+15, k*k*k*k+15+30*(k+1)
+		within("sidekiq's CV", sidekiq.CV[n-1], (hi-lo)/(hi+lo)/math.Sqrt(3), 0.005)
+		within("tiled's CV", tiled.CV[n-1], 1/float64(2*n-1)/math.Sqrt(3), 0.005)
+		if n > 1 && tiled.CV[n-1] > 0.55*sidekiq.CV[n-1] {
+			t.Errorf("wait %d: CV is %.3f, sidekiq's %.3f: want about half", n, tiled.CV[n-1], sidekiq.CV[n-1])
+		}
+	}
+	within("sidekiq's mean CV", sidekiq.MeanCV, 0.27, 0.005)
+	within("tiled's mean CV", tiled.MeanCV, 0.206, 0.005)
+
+	// What it costs.
+	if tiled.FirstMost <= sidekiq.FirstMost {
+		t.Errorf("the longest first wait is %v, sidekiq's %v: want it longer", tiled.FirstMost, sidekiq.FirstMost)
+	}
+	for _, name := range []string{"constant", "exponential"} {
+		if f[name].DeadShare < 0.98 || f[name].PeakOverMean < 100 || f[name].MeanCV != 0 {
+			t.Errorf("%s: %+v", name, f[name])
+		}
+	}
+	if b := f["buckets"]; b.PeakOverMean < tiled.PeakOverMean || b.MeanCV < sidekiq.MeanCV {
+		t.Errorf("buckets: %+v", b)
+	}
+}
+
+// What docs/choosing.md says of bins.
+func TestOpenQuestionInBins(t *testing.T) {
+	q := OpenQuestion()
+	for _, test := range []struct {
+		strategy   int
+		bin        time.Duration
+		peak, dead float64
+	}{
+		{2, time.Second, 12.4, 0.63}, {2, q.DeadWindow, 8.0, 0.33},
+		{4, time.Second, 4.7, 0.44}, {4, q.DeadWindow, 3.5, 0},
+	} {
+		var peak, dead float64
+		for seed := range uint64(200) {
+			h := Herd{Backoff: q.Strategies[test.strategy].Backoff, Jobs: q.Jobs, Retries: q.Retries, Seed: seed}
+			l, err := runHerd(t, h).Load(test.bin)
+			if err != nil {
+				t.Fatal(err)
+			}
+			peak += l.PeakOverMean / 200
+			dead += l.DeadShare / 200
+		}
+		if math.Abs(peak-test.peak) > 0.3 || math.Abs(dead-test.dead) > 0.01 {
+			t.Errorf("%s in bins of %v: peak %.2f, dead %.3f, want %v, %v", q.Strategies[test.strategy].Name, test.bin, peak, dead, test.peak, test.dead)
+		}
+	}
+}
+
+func TestOpenQuestionWindowIsTheLeastWithNothingDead(t *testing.T) {
+	q := OpenQuestion()
+	var widest time.Duration
+	for seed := range uint64(200) {
+		h := Herd{Backoff: q.Strategies[4].Backoff, Jobs: q.Jobs, Retries: q.Retries, Seed: seed}
+		times := runHerd(t, h).sorted()
+		for i, at := range times[1:] {
+			widest = max(widest, at-times[i])
+		}
+	}
+	// The last wave is 5·52.32 s long, and the largest of 100 golden gaps is φ⁹ of it, φ = 0.618….
+	want := time.Duration(math.Pow((math.Sqrt(5)-1)/2, 9) * 5 * 52.32 * 1e9)
+	if d := (widest - want).Abs(); d > time.Millisecond || widest >= q.DeadWindow || q.DeadWindow-widest > 100*time.Millisecond {
+		t.Errorf("the widest gap is %v, want %v, just under %v", widest, want, q.DeadWindow)
+	}
+}
+
+func TestComparisonIsOfItsHerds(t *testing.T) {
+	c := Comparison{
+		Strategies: []Strategy{{Name: "a", Backoff: backoff.Sidekiq()}, {Name: "b", Backoff: backoff.Linear(time.Second).Tiled(), Placement: Keyed}},
+		Jobs:       20, Retries: 3, Runs: 2, Seed: 8, PeakWindow: time.Second, DeadWindow: 2 * time.Second,
+	}
+	var reports [][2]int64
+	c.Progress = func(done, total int64) { reports = append(reports, [2]int64{done, total}) }
+	got, err := c.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := [][2]int64{{1, 4}, {2, 4}, {3, 4}, {4, 4}}; !slices.Equal(reports, want) {
+		t.Errorf("progress is %v, want %v", reports, want)
+	}
+	for i, s := range c.Strategies {
+		var want [2]Figures
+		for run := range want {
+			r := runHerd(t, Herd{Backoff: s.Backoff, Placement: s.Placement, Jobs: 20, Retries: 3, Seed: 8 + uint64(run)})
+			waits, total := r.Waits(), r.Totals()[2]
+			w, err := r.Windows(c.PeakWindow, c.DeadWindow)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want[run] = Figures{
+				Strategy: s, Total: total.Mean, TotalCV: total.CV, End: r.End, FirstMean: waits[0].Mean, FirstMost: waits[0].Most,
+				PeakOverMean: w[0].PeakOverMean, DeadShare: w[1].DeadShare,
+			}
+			for _, w := range waits {
+				want[run].CV = append(want[run].CV, w.CV)
+			}
+		}
+		for name, x := range map[string][3]float64{
+			"Total":        {float64(got[i].Total), float64(want[0].Total), float64(want[1].Total)},
+			"TotalCV":      {got[i].TotalCV, want[0].TotalCV, want[1].TotalCV},
+			"End":          {float64(got[i].End), float64(want[0].End), float64(want[1].End)},
+			"FirstMean":    {float64(got[i].FirstMean), float64(want[0].FirstMean), float64(want[1].FirstMean)},
+			"FirstMost":    {float64(got[i].FirstMost), float64(want[0].FirstMost), float64(want[1].FirstMost)},
+			"PeakOverMean": {got[i].PeakOverMean, want[0].PeakOverMean, want[1].PeakOverMean},
+			"DeadShare":    {got[i].DeadShare, want[0].DeadShare, want[1].DeadShare},
+			"CV[1]":        {got[i].CV[1], want[0].CV[1], want[1].CV[1]},
+			"MeanCV":       {got[i].MeanCV, mean(want[0].CV), mean(want[1].CV)},
+		} {
+			if mean := (x[1] + x[2]) / 2; math.Abs(x[0]-mean) > 1e-8*mean { // durations are whole
+				t.Errorf("%s: %s is %v, want %v, the mean of %v", s.Name, name, x[0], mean, x[1:])
+			}
+		}
+		if !reflect.DeepEqual(got[i].Strategy, s) {
+			t.Errorf("strategy is %+v, want %+v", got[i].Strategy, s)
+		}
+	}
+}
+
+func mean(x []float64) float64 {
+	sum := 0.0
+	for _, x := range x {
+		sum += x
+	}
+	return sum / float64(len(x))
+}
+
+func TestComparisonStopsWithItsContext(t *testing.T) {
+	why := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	c := OpenQuestion()
+	c.Progress = func(done, _ int64) {
+		if done == 450 {
+			cancel(why)
+		}
+	}
+	figures, err := c.Run(ctx)
+	if !errors.Is(err, why) || err.Error() != "sim: Comparison: stopped: enough: 450 of 1000 runs done" {
+		t.Errorf("error is %v", err)
+	}
+	if len(figures) != 2 || figures[1].Name != "exponential" {
+		t.Errorf("%d figures", len(figures))
+	}
+}
+
+func TestComparisonRefusesWhatCannotBe(t *testing.T) {
+	for _, test := range []struct {
+		with func(*Comparison)
+		want string
+	}{
+		{func(c *Comparison) { c.Jobs = 0 }, "sim: Comparison: Jobs is 0, want 1 to 100000000"},
+		{func(c *Comparison) { c.Retries = -4 }, "sim: Comparison: Retries is -4, want 1 to 100000000"},
+		{func(c *Comparison) { c.Jobs, c.Retries = 1e6, 1e6 }, "sim: Comparison: Jobs·Retries is 1000000000000, want at most 100000000"},
+		{func(c *Comparison) { c.Runs = 0 }, "sim: Comparison: Runs is 0, want 1 to 2147483647"},
+		{func(c *Comparison) { c.PeakWindow = 0 }, "sim: Comparison: PeakWindow is 0s, want 1ns to 2562047h47m16.854775807s"},
+		{func(c *Comparison) { c.DeadWindow = -1 }, "sim: Comparison: DeadWindow is -1ns, want 1ns to 2562047h47m16.854775807s"},
+		{func(c *Comparison) { c.Strategies[1].Placement = 5 }, "sim: Comparison: Strategies[1].Placement is 5, want golden (0), random (1) or keyed (2)"},
+	} {
+		c := OpenQuestion()
+		test.with(&c)
+		f, err := c.Run(t.Context())
+		if _, is := errors.AsType[*FieldError](err); !is || err.Error() != test.want || f != nil {
+			t.Errorf("%v, %v, want %s", f, err, test.want)
+		}
+	}
+}

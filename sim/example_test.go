@@ -1,0 +1,339 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+// A thousand jobs fail together and are retried ten times.
+func ExampleHerd() {
+	for _, b := range []backoff.Backoff{
+		backoff.Exponential(10*time.Second, 2).Cap(2 * time.Minute),
+		backoff.Exponential(10*time.Second, 2).Cap(2 * time.Minute).Jitter(jitter.Full),
+		backoff.Exponential(10*time.Second, 2).Cap(2 * time.Minute).Tiled(),
+	} {
+		r, err := sim.Herd{Backoff: b, Jobs: 1000, Retries: 10, Seed: 1}.Run(context.Background())
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		windows, err := r.Windows(time.Second)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		w := windows[0]
+		fmt.Printf("%-52v at most %4d retries in a second, %.0f %% dead\n", b, w.Peak, 100*w.DeadShare)
+	}
+	// Output:
+	// exponential base=10s factor=2 cap=2m                 at most 1000 retries in a second, 99 % dead
+	// exponential base=10s factor=2 cap=2m jitter=full     at most  173 retries in a second, 13 % dead
+	// exponential base=10s factor=2 cap=2m tiled           at most  101 retries in a second, 0 % dead
+}
+
+// When each job is retried: what a chart draws as dots.
+func ExampleHerdResult_At() {
+	h := sim.Herd{Backoff: backoff.Linear(10 * time.Second).Tiled(), Jobs: 3, Retries: 3, Seed: 1}
+	r, err := h.Run(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for job := range r.Jobs {
+		fmt.Print("job ", job)
+		for retry := 1; retry <= r.Retries; retry++ {
+			fmt.Printf("%7.1fs", r.At(job, retry).Seconds())
+		}
+		fmt.Println()
+	}
+	// Output:
+	// job 0    3.0s   16.1s   39.1s
+	// job 1    9.2s   28.4s   57.7s
+	// job 2    5.4s   20.8s   46.2s
+}
+
+// The load as a histogram.
+func ExampleHerdResult_Load() {
+	h := sim.Herd{Backoff: backoff.Linear(10 * time.Second).Tiled(), Jobs: 60, Retries: 3, Seed: 1}
+	r, err := h.Run(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	load, err := r.Load(5 * time.Second)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for i, n := range load.Counts {
+		fmt.Printf("from %3v %s\n", time.Duration(i)*load.Bin, strings.Repeat("#", int(n)))
+	}
+	fmt.Printf("peak %.1f times the mean\n", load.PeakOverMean)
+	// Output:
+	// from  0s ##############################
+	// from  5s ##############################
+	// from 10s ###############
+	// from 15s ###############
+	// from 20s ##############
+	// from 25s ################
+	// from 30s ##########
+	// from 35s ##########
+	// from 40s ##########
+	// from 45s ##########
+	// from 50s ##########
+	// from 55s ##########
+	// peak 2.0 times the mean
+}
+
+// Through a window that slides, the peak does not depend on where bins begin.
+func ExampleHerdResult_Windows() {
+	r, err := sim.Herd{Backoff: backoff.Sidekiq(), Jobs: 100, Retries: 5, Seed: 1}.Run(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	windows, err := r.Windows(time.Second, 5*time.Second)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, w := range windows {
+		fmt.Printf("%v: peak %.1f times the mean, dead %.0f %% of the time\n", w.Width, w.PeakOverMean, 100*w.DeadShare)
+	}
+	// Output:
+	// 1s: peak 20.3 times the mean, dead 63 % of the time
+	// 5s: peak 8.1 times the mean, dead 27 % of the time
+}
+
+// How much the waits of the jobs differ.
+func ExampleHerdResult_Waits() {
+	r, err := sim.Herd{Backoff: backoff.Sidekiq(), Jobs: 10_000, Retries: 4}.Run(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for i, s := range r.Waits() {
+		fmt.Printf("wait %d: %.0fs to %.0fs, CV %.2f\n", i+1, s.Least.Seconds(), s.Most.Seconds(), s.CV)
+	}
+	// Output:
+	// wait 1: 15s to 45s, CV 0.29
+	// wait 2: 16s to 76s, CV 0.38
+	// wait 3: 31s to 121s, CV 0.34
+	// wait 4: 96s to 216s, CV 0.22
+}
+
+// How long it is until each retry.
+func ExampleHerdResult_Totals() {
+	r, err := sim.Herd{Backoff: backoff.Exponential(time.Second, 2), Jobs: 10, Retries: 5}.Run(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, s := range r.Totals() {
+		fmt.Print(s.Mean, " ")
+	}
+	fmt.Println()
+	// Output:
+	// 1s 3s 7s 15s 31s
+}
+
+// The answer to the open question, in figures.
+func ExampleOpenQuestion() {
+	figures, err := sim.OpenQuestion().Run(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, f := range figures {
+		fmt.Printf("%-12s total %4.0f s, peak %5.1f, dead %2.0f %%, mean CV %.2f\n",
+			f.Name, f.Total.Seconds(), f.PeakOverMean, 100*f.DeadShare, f.MeanCV)
+	}
+	// Output:
+	// constant     total 1500 s, peak 300.0, dead 99 %, mean CV 0.00
+	// exponential  total 2760 s, peak 552.0, dead 99 %, mean CV 0.00
+	// sidekiq      total  654 s, peak  14.6, dead 33 %, mean CV 0.27
+	// buckets      total  270 s, peak  17.4, dead 13 %, mean CV 0.45
+	// tiled        total  654 s, peak   4.7, dead  0 %, mean CV 0.21
+}
+
+// Strategies of one's own, side by side.
+func ExampleComparison() {
+	tiled := backoff.Linear(time.Minute).Tiled()
+	figures, err := sim.Comparison{
+		Strategies: []sim.Strategy{
+			{Name: "one process", Backoff: tiled},
+			{Name: "a process each", Backoff: tiled, Placement: sim.Random},
+		},
+		Jobs: 500, Retries: 4, Runs: 50, PeakWindow: time.Second, DeadWindow: time.Second,
+	}.Run(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, f := range figures {
+		fmt.Printf("%-15s peak %.1f\n", f.Name, f.PeakOverMean)
+	}
+	// Output:
+	// one process     peak 3.0
+	// a process each  peak 5.3
+}
+
+// Where the draws come from is text, for flags and JSON.
+func ExamplePlacement() {
+	var p sim.Placement
+	fmt.Println(p)
+	fmt.Println(p.UnmarshalText([]byte("kyed")))
+	// Output:
+	// golden
+	// sim: "kyed" is no placement, want golden, random or keyed
+}
+
+// A hundred clients want to write one row.
+func ExampleOCC() {
+	for _, s := range sim.Classics(5*time.Millisecond, 2*time.Second) {
+		r, err := sim.OCC{Backoff: s.Backoff, Clients: 100, Seed: 1}.Run(context.Background())
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("%-12s %4d calls in %5.2f s, half of them by %5.2f s\n", s.Name, r.Calls, r.End.Seconds(), r.Times[r.Calls/2].Seconds())
+	}
+	// Output:
+	// none         2449 calls in  2.06 s, half of them by  0.57 s
+	// exponential  1863 calls in 68.20 s, half of them by  6.98 s
+	// full          803 calls in  5.45 s, half of them by  0.24 s
+	// equal         819 calls in  6.09 s, half of them by  0.29 s
+	// decorrelated 1004 calls in  4.36 s, half of them by  0.34 s
+}
+
+// Without variance two clients write in 80 ms, and the one that loses waits for 10 ms more.
+func ExampleOCC_exact() {
+	r, err := sim.OCC{
+		Backoff: backoff.Exponential(10*time.Millisecond, 2).Cap(2 * time.Second),
+		Clients: 2, Network: sim.Network{Mean: 10 * time.Millisecond},
+	}.Run(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(r.Calls, r.End, r.Times)
+	// Output:
+	// 3 90ms [30ms 30ms 80ms]
+}
+
+// The mean over many runs.
+func ExampleOCC_Sample() {
+	s, err := sim.OCC{Clients: 1}.Sample(context.Background(), 1000)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%d runs: %.0f call, %.0f ms ± %.0f\n", s.Runs, s.Calls.Mean, s.End.Mean.Seconds()*1000, s.End.SD.Seconds()*1000)
+	// Output:
+	// 1000 runs: 1 call, 40 ms ± 4
+}
+
+// The strategies of "Exponential Backoff And Jitter".
+func ExampleClassics() {
+	for _, s := range sim.Classics(5*time.Millisecond, 2*time.Second) {
+		fmt.Printf("%-13s%v\n", s.Name, s.Backoff)
+	}
+	// Output:
+	// none         constant d=0s
+	// exponential  exponential base=10ms factor=2 cap=2s
+	// full         exponential base=10ms factor=2 cap=2s jitter=full
+	// equal        exponential base=10ms factor=2 cap=2s jitter=equal
+	// decorrelated decorrelated base=5ms cap=2s
+}
+
+// The article's two figures, calls and time against the number of clients.
+func ExampleClassicSweep() {
+	s := sim.ClassicSweep()
+	s.Clients, s.Runs = []int{20, 100}, 50
+	points, err := s.Run(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, p := range points {
+		fmt.Printf("%d clients, %-12s %4.0f calls, %5.1f s\n", p.Clients, p.Strategy, p.Calls.Mean, p.End.Mean.Seconds())
+	}
+	// Output:
+	// 20 clients, none          155 calls,   0.6 s
+	// 20 clients, exponential   152 calls,  14.6 s
+	// 20 clients, full          101 calls,   1.0 s
+	// 20 clients, equal         109 calls,   1.7 s
+	// 20 clients, decorrelated  102 calls,   0.8 s
+	// 100 clients, none         2423 calls,   2.0 s
+	// 100 clients, exponential  1846 calls,  63.6 s
+	// 100 clients, full          795 calls,   4.9 s
+	// 100 clients, equal         814 calls,   6.6 s
+	// 100 clients, decorrelated  998 calls,   4.6 s
+}
+
+// A server that is down for a minute and then serves 20 of a thousand clients a second.
+func ExampleOutage() {
+	for _, b := range []backoff.Backoff{
+		backoff.Exponential(time.Second, 2).Cap(30 * time.Second),
+		backoff.Exponential(time.Second, 2).Cap(30 * time.Second).Jitter(jitter.Equal),
+	} {
+		r, err := sim.Outage{Backoff: b, Clients: 1000, Down: time.Minute, Capacity: 20, Seed: 1}.Run(context.Background())
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("%-52v %4.1f attempts per client, %5d failed after, all served after %v\n",
+			b, r.PerClient.Mean, r.FailuresAfter, r.End.Round(time.Second))
+	}
+	// Output:
+	// exponential base=1s factor=2 cap=30s                 31.5 attempts per client, 24500 failed after, all served after 25m31s
+	// exponential base=1s factor=2 cap=30s jitter=equal     8.9 attempts per client,   743 failed after, all served after 2m10s
+}
+
+// A budget that all clients share bounds what their retries add.
+func ExampleBudget() {
+	o := sim.Outage{
+		Backoff: backoff.Exponential(time.Second, 2).Cap(30 * time.Second).Jitter(jitter.Full),
+		Clients: 1000, Down: 10 * time.Second, Capacity: 1000, Limit: 5, Seed: 1,
+	}
+	for _, o.Budget = range []*sim.Budget{nil, {Capacity: 100, Cost: 1}} {
+		r, err := o.Run(context.Background())
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("%d retries, %d clients served, %d have given up\n", r.Attempts-int64(r.Clients), r.Served, r.GivenUp)
+	}
+	// Output:
+	// 4784 retries, 820 clients served, 180 have given up
+	// 100 retries, 0 clients served, 1000 have given up
+}
+
+// What is stopped returns what it has.
+func ExampleStoppedError() {
+	r, err := sim.OCC{Clients: 1000, Horizon: 3 * time.Second, Seed: 1}.Run(context.Background())
+	if stopped, ok := errors.AsType[*sim.StoppedError](err); ok {
+		fmt.Println(errors.Is(err, sim.ErrHorizon), stopped.At, r.Written == int(stopped.Done))
+	}
+	// Output:
+	// true 3s true
+}
+
+// What cannot be run is refused with the field and what it may be.
+func ExampleFieldError() {
+	_, err := sim.Herd{Jobs: 1_000_000_000, Retries: 1}.Run(context.Background())
+	fmt.Println(err)
+	if field, ok := errors.AsType[*sim.FieldError](err); ok {
+		fmt.Println(field.Field)
+	}
+	// Output:
+	// sim: Herd: Jobs is 1000000000, want 1 to 100000000
+	// Jobs
+}

@@ -1,0 +1,7 @@
+//go:build race
+
+package sim
+
+// raced tells that the race detector is on, which makes everything ten times as slow. The package starts no goroutine,
+// so what compares figures does so with fewer runs, or is left to the tests without it.
+const raced = true

@@ -1,0 +1,158 @@
+package streamtest
+
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// goroutine is one entry of the runtime's listing of all goroutines.
+type goroutine struct {
+	id, bubble int    // bubble 0: in none
+	state      string // "chan receive", "sleep" …
+	durable    bool   // blocked, and only its bubble can wake it
+	calls      []call // innermost first
+	startedBy  call
+}
+
+type call struct{ function, place string }
+
+// current returns the goroutine that calls it, without its calls.
+func current() goroutine {
+	var buf [256]byte
+	text := string(buf[:runtime.Stack(buf[:], false)])
+	header, _, _ := strings.Cut(text, "\n")
+	g, _ := parseHeader(header)
+	return g
+}
+
+// inBubble returns the goroutines of a bubble.
+func inBubble(bubble int) (all []goroutine) {
+	for _, g := range goroutines() {
+		if g.bubble == bubble {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// goroutines lists all goroutines of the process.
+func goroutines() (all []goroutine) {
+	buf := make([]byte, 64<<10)
+	n := runtime.Stack(buf, true)
+	for n == len(buf) {
+		buf = make([]byte, 2*len(buf))
+		n = runtime.Stack(buf, true)
+	}
+	for entry := range strings.SplitSeq(string(buf[:n]), "\n\n") {
+		if g, ok := parseGoroutine(entry); ok {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// parseHeader reads a line such as "goroutine 12 [chan receive (durable), 2 minutes, synctest bubble 3]:".
+func parseHeader(line string) (g goroutine, ok bool) {
+	id, rest, ok := strings.Cut(strings.TrimPrefix(line, "goroutine "), " ")
+	if g.id, _ = strconv.Atoi(id); !ok || g.id == 0 {
+		return g, false
+	}
+	_, rest, ok = strings.Cut(rest, "[")
+	rest, _, ok2 := strings.Cut(rest, "]")
+	if !ok || !ok2 {
+		return g, false
+	}
+	for i, word := range strings.Split(rest, ", ") {
+		if n, ok := strings.CutPrefix(word, "synctest bubble "); ok {
+			g.bubble, _ = strconv.Atoi(n)
+		} else if i == 0 {
+			g.state, g.durable = strings.CutSuffix(word, " (durable)")
+		}
+	}
+	return g, true
+}
+
+func parseGoroutine(entry string) (g goroutine, ok bool) {
+	lines := strings.Split(strings.TrimSpace(entry), "\n")
+	if g, ok = parseHeader(lines[0]); !ok {
+		return g, false
+	}
+	for i := 1; i+1 < len(lines); i += 2 {
+		place, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " +0x")
+		if file, line, ok := cutLast(place, ":"); ok {
+			place = shortFile(file) + ":" + line
+		}
+		if creator, ok := strings.CutPrefix(lines[i], "created by "); ok {
+			creator, _, _ = strings.Cut(creator, " in goroutine ")
+			g.startedBy = call{creator, place}
+			break
+		}
+		function := lines[i]
+		if before, _, ok := cutLast(function, "("); ok {
+			function = before
+		}
+		g.calls = append(g.calls, call{function, place})
+	}
+	return g, true
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// machinery reports whether g belongs to the testing package's side of a bubble, and to none of the test's code.
+func (g goroutine) machinery() bool {
+	for _, c := range g.calls {
+		if c.function == "internal/synctest.Run" || c.function == "testing/synctest.testingSynctestTest" {
+			return true
+		}
+	}
+	return false
+}
+
+// ticking reports whether g is a timer of the mock that has fired: the mock lets it sleep a millisecond then.
+func (g goroutine) ticking() bool {
+	for _, c := range g.calls {
+		if c.function == "github.com/benbjohnson/clock.gosched" {
+			return true
+		}
+	}
+	return false
+}
+
+// String shows g: what it waits for, where, and where it was started.
+func (g goroutine) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "goroutine %d [%s]", g.id, g.state)
+	shown := 0
+	for _, c := range g.calls {
+		pkg := packageOf(c.function)
+		if pkg == "runtime" || pkg == "testing" || pkg == "time" && shown == 0 {
+			continue
+		}
+		if shown++; shown > 8 {
+			break
+		}
+		fmt.Fprintf(&b, "\n        %s  %s", shortFunc(c.function), c.place)
+	}
+	if g.startedBy.function != "" {
+		fmt.Fprintf(&b, "\n        started by %s  %s", shortFunc(g.startedBy.function), g.startedBy.place)
+	}
+	return b.String()
+}
+
+// list writes one item after another, indented.
+func list[T fmt.Stringer](items []T) string {
+	var b strings.Builder
+	for _, item := range items {
+		b.WriteString("\n    ")
+		b.WriteString(item.String())
+	}
+	return b.String()
+}

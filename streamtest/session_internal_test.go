@@ -1,0 +1,65 @@
+package streamtest
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// recorder is a reporter that keeps what it is told.
+type recorder struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+func (r *recorder) Helper() {}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.mu.Lock()
+	r.texts = append(r.texts, fmt.Sprintf(format, args...))
+	r.mu.Unlock()
+}
+
+// Fatalf ends the goroutine, as a T's does.
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.Errorf(format, args...)
+	runtime.Goexit()
+}
+
+// reports runs f in a session and returns what the session reports.
+func reports(t *testing.T, f func(s *Session)) []string {
+	t.Helper()
+	r := new(recorder)
+	returned := make(chan struct{})
+	go func() { // the end of f by Fatalf is not the test's
+		defer close(returned)
+		run(t, r, func(s *Session) {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				f(s)
+			}()
+			<-done
+		})
+	}()
+	<-returned
+	return r.texts
+}
+
+// expectReports checks that each report holds all the words meant for it.
+func expectReports(t *testing.T, got []string, want ...[]string) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%d reports, want %d:\n%s", len(got), len(want), strings.Join(got, "\n"))
+		return
+	}
+	for i, words := range want {
+		for _, w := range words {
+			if !strings.Contains(got[i], w) {
+				t.Errorf("report %d says\n%s\nand not %q", i+1, got[i], w)
+			}
+		}
+	}
+}
