@@ -25,7 +25,7 @@ import (
 func Parse(text string, opts ...Option) (Policy, error) {
 	var words []Option
 	rest, seen := text, map[string]bool{}
-	for _, field := range strings.Fields(text) {
+	for field := range strings.FieldsSeq(text) {
 		name, value, _ := strings.Cut(field, "=")
 		w, ok := findWord(name)
 		if !ok {
@@ -52,13 +52,14 @@ func Parse(text string, opts ...Option) (Policy, error) {
 // String returns the policy's text form, which Parse reads: the backoff's and the options that have one.
 func (p Policy) String() string {
 	c := p.settings()
-	text := c.backoff.String()
+	var text strings.Builder
+	text.WriteString(c.backoff.String())
 	for _, w := range words {
 		if value, set := w.format(c); set {
-			text += " " + w.name + "=" + value
+			text.WriteString(" " + w.name + "=" + value)
 		}
 	}
-	return text
+	return text.String()
 }
 
 // blank puts spaces in the place of the first occurrence of the whole word, so that the others keep theirs.

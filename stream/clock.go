@@ -40,7 +40,7 @@ func AsClock[T interface{ Stop() bool }](c interface {
 	if c == nil {
 		panic("stream: AsClock: c is nil")
 	}
-	if clock, ok := c.(Clock); ok {
+	if clock, ok := any(c).(Clock); ok {
 		return clock
 	}
 	return adapted[T]{c}
