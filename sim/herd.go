@@ -54,10 +54,8 @@ func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
 				r.Jobs, r.Times = job, r.Times[:job*h.Retries]
 				return r, &StoppedError{Model: "Herd", Cause: cause, Done: int64(len(r.Times)), Total: total, Unit: "retries"}
 			}
-			if now <= last {
-				wait = w.next(job, k+1, wait, u)
-				now = add(now, wait)
-			}
+			wait = w.next(job, k+1, wait, u) // past the horizon too: what lies before it does not depend on it
+			now = add(now, wait)
 			if now > last {
 				times[k] = Never
 				late++

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -221,6 +222,24 @@ func TestHerdStopsAtItsHorizon(t *testing.T) {
 	}
 }
 
+func TestHerdBeforeItsHorizonIsAsWithout(t *testing.T) {
+	h := Herd{Backoff: backoff.Sidekiq(), Jobs: 200, Retries: 5, Seed: 6}
+	want := runHerd(t, h).Times
+	h.Horizon = 300 * time.Second
+	r, err := h.Run(t.Context())
+	if !errors.Is(err, ErrHorizon) {
+		t.Fatal(err)
+	}
+	for i, at := range r.Times {
+		if at != want[i] && (at != Never || want[i] <= h.Horizon) {
+			t.Fatalf("time %d is %v, without a horizon %v", i, at, want[i])
+		}
+	}
+	if r.End > h.Horizon || r.End != slices.Max(r.Times) {
+		t.Errorf("end is %v", r.End)
+	}
+}
+
 func TestHerdStopsWithItsContext(t *testing.T) {
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -313,7 +332,7 @@ func TestHerdRefusesWhatCannotBe(t *testing.T) {
 		want  string
 	}{
 		{"Jobs", func(h *Herd) { h.Jobs = 0 }, "sim: Herd: Jobs is 0, want 1 to 100000000"},
-		{"Jobs", func(h *Herd) { h.Jobs = math.MaxInt }, "sim: Herd: Jobs is 9223372036854775807, want 1 to 100000000"},
+		{"Jobs", func(h *Herd) { h.Jobs = math.MaxInt }, fmt.Sprintf("sim: Herd: Jobs is %d, want 1 to 100000000", math.MaxInt)},
 		{"Retries", func(h *Herd) { h.Retries = -1 }, "sim: Herd: Retries is -1, want 1 to 100000000"},
 		{"Jobs·Retries", func(h *Herd) { h.Jobs, h.Retries = 1e7, 11 }, "sim: Herd: Jobs·Retries is 110000000, want at most 100000000"},
 		{"Horizon", func(h *Herd) { h.Horizon = -1 }, "sim: Herd: Horizon is -1ns, want at least 0"},

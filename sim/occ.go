@@ -43,8 +43,8 @@ func (n Network) draw(rng *rand.Rand) time.Duration {
 
 // OCC is optimistic concurrency control under contention: Clients that each want to write the same row once. All start
 // at time 0. A client sends a read request, has the reply, sends a write request, has the reply: four messages, 40 ms
-// on DefaultNetwork. The server takes no time; a write succeeds if nobody has written since the client's read. A
-// client whose write failed waits for the Backoff's delay, attempts counted from 1, and reads again.
+// on DefaultNetwork. The server takes no time; a write succeeds if nobody has written since the client's read (a write
+// of the same instant as the read was before it). A client whose write failed waits for the Backoff's delay, attempts counted from 1, and reads again.
 //
 // Each client is an operation in the sense of Placement, whose draws Tiled keeps.
 type OCC struct {

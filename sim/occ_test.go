@@ -109,6 +109,20 @@ func TestOCCKeepsTheTimeOfEveryCall(t *testing.T) {
 	}
 }
 
+func TestOCCReadSeesTheWriteOfItsInstant(t *testing.T) {
+	// All write at 3 ns. One loser reads at 5 and writes at 7; the other reads at 7, and writes at 9.
+	waits := []time.Duration{0, 2}
+	b := backoff.Func(func(int, float64) time.Duration {
+		wait := waits[0]
+		waits = waits[1:]
+		return wait
+	})
+	r := runOCC(t, OCC{Backoff: b, Clients: 3, Network: Network{Mean: 1}})
+	if want := []time.Duration{3, 3, 3, 7, 9}; !slices.Equal(r.Times, want) || r.End != 10 {
+		t.Errorf("calls at %v until %v, want %v until 10ns", r.Times, r.End, want)
+	}
+}
+
 // Un-jittered backoff comes in clusters, full jitter at an even rate: seen in the share of the time that has no call.
 func TestOCCClustersWithoutJitter(t *testing.T) {
 	idle := func(b backoff.Backoff) float64 {

@@ -99,6 +99,35 @@ func TestOutageClientsComeBack(t *testing.T) {
 	}
 }
 
+func TestOutageComingBackIsANewOperation(t *testing.T) {
+	s := newServer(Outage{Backoff: backoff.Linear(time.Second).Tiled(), Clients: 1, Capacity: 1, Return: time.Second, Bin: 1})
+	s.clients[0] = client{wait: time.Hour, u: 0.5, failures: 9, attempts: 10}
+	s.giveUp(0)
+	if got, want := s.clients[0], (client{u: 0.5, attempts: 10}); got != want {
+		t.Errorf("the client is %+v, want %+v", got, want)
+	}
+	s.failed(0)
+	if got := s.clients[0]; got.u == 0.5 || got.failures != 1 {
+		t.Errorf("after its first failure it is %+v, want another u", got)
+	}
+}
+
+func TestOutageTiledKeepsItsPlace(t *testing.T) {
+	// The tenth wave of tiles is 45 s to 55 s, and 45 s is when the server is back.
+	for _, p := range []Placement{Golden, Random, Keyed} {
+		r := runOutage(t, Outage{Backoff: backoff.Linear(time.Second).Tiled(), Placement: p, Clients: 1000, Capacity: 1000, Down: 45 * time.Second, Seed: 2})
+		if r.PerClient.Least != 11 || r.PerClient.Most != 11 {
+			t.Errorf("%v: attempts per client are %+v, want 11", p, r.PerClient)
+		}
+		for i, n := range r.Traffic.Served {
+			switch {
+			case i < 45 && n != 0, p == Golden && i >= 45 && (n < 98 || n > 102):
+				t.Errorf("%v: %d served in second %d", p, n, i)
+			}
+		}
+	}
+}
+
 func TestOutageArrivals(t *testing.T) {
 	got := runOutage(t, Outage{Clients: 10_000, Capacity: 10_000, Arrive: 10 * time.Second, Seed: 3})
 	if got.Attempts != 10_000 || len(got.Traffic.Attempts) != 10 || got.FailuresAfter != 0 {
@@ -309,6 +338,11 @@ func TestOutageStops(t *testing.T) {
 	r, err := o.Run(t.Context())
 	if !errors.Is(err, ErrHorizon) || err.Error() != "sim: Outage: stopped at 4.5s: the horizon is reached: 0 of 10 clients done" || r.Attempts != 50 {
 		t.Errorf("horizon: %d attempts, %v", r.Attempts, err)
+	}
+
+	o.Down, o.Horizon = 2*stuck*time.Second, 0 // many attempts, but not at one instant
+	if r, err = o.Run(t.Context()); err != nil || r.Served != 10 {
+		t.Errorf("a long outage: %d served, %v", r.Served, err)
 	}
 
 	o = Outage{Clients: 10, Down: time.Minute, Capacity: 5}
