@@ -70,14 +70,34 @@ func (a *attemptContext) Value(key any) any {
 	return a.Context.Value(key)
 }
 
-// running returns the context to look at for code that runs on the goroutine of the stream that was given ctx: during
-// an attempt its context ends only as the subscriber's does, which is cheaper to look at and often never ends.
-func running(ctx context.Context) context.Context {
+// lookout is a cheap look at a context before each value. While an attempt runs its context ends only as the
+// subscriber's does, which often never ends, so there is no need to make a real context of it.
+type lookout struct {
+	over   *atomic.Bool    // of the attempt, nil outside of one
+	parent context.Context // nil: it never ends
+}
+
+func watch(ctx context.Context) (l lookout) {
 	for {
 		a, ok := ctx.(*attemptContext)
 		if !ok {
-			return ctx
+			break
+		}
+		if l.over == nil { // an attempt inside another is over first
+			l.over = &a.over
 		}
 		ctx = a.Context
 	}
+	if ctx.Done() != nil {
+		l.parent = ctx
+	}
+	return l
+}
+
+// never reports whether the context cannot end.
+func (l *lookout) never() bool { return l.over == nil && l.parent == nil }
+
+// ended reports whether the context has ended.
+func (l *lookout) ended() bool {
+	return l.over != nil && l.over.Load() || l.parent != nil && l.parent.Err() != nil
 }

@@ -166,11 +166,12 @@ func TestFromChans_AnErrorEndsItThoughTheProducerGoesOn(t *testing.T) {
 					}
 				}
 			}()
+			time.Sleep(10 * ms)
 			c.errs <- errBoom
 		})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := s.ForEach(ctx, func(int) { time.Sleep(ms) }); !errors.Is(err, errBoom) {
+		if err := s.ForEach(ctx, func(int) { time.Sleep(ms) }); err != errBoom {
 			t.Error(err)
 		}
 	})

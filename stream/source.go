@@ -22,8 +22,8 @@ func Of[T any](v ...T) Stream[T] { return FromSlice(v) }
 //	FromSlice({a, b, c}): --> abc|
 func FromSlice[T any](v []T) Stream[T] {
 	return func(ctx context.Context, yield func(T) bool) error {
-		done := ctx.Done()
-		if done == nil {
+		look := watch(ctx)
+		if look.never() {
 			for _, item := range v {
 				if !yield(item) {
 					return nil
@@ -32,7 +32,7 @@ func FromSlice[T any](v []T) Stream[T] {
 			return nil
 		}
 		for _, item := range v {
-			if closed(done) {
+			if look.ended() {
 				return context.Cause(ctx)
 			}
 			if !yield(item) {
@@ -53,12 +53,12 @@ func FromSeq[T any](seq iter.Seq[T]) Stream[T] {
 		if err := ended(ctx); err != nil {
 			return err
 		}
-		done := ctx.Done()
+		look := watch(ctx)
 		stopped, cut := false, false
 		seq(func(v T) bool {
 			switch {
 			case stopped || cut:
-			case done != nil && closed(done):
+			case look.ended():
 				cut = true
 			default:
 				stopped = !yield(v)
@@ -90,7 +90,7 @@ func FromSeq2[T any](open func(context.Context) iter.Seq2[T, error]) Stream[T] {
 		if seq == nil {
 			return errors.New("stream: FromSeq2: open returned a nil sequence")
 		}
-		done := ctx.Done()
+		look := watch(ctx)
 		stopped, cut := false, false
 		var failed error
 		seq(func(v T, err error) bool {
@@ -98,7 +98,7 @@ func FromSeq2[T any](open func(context.Context) iter.Seq2[T, error]) Stream[T] {
 			case stopped || cut:
 			case err != nil:
 				cut, failed = true, err
-			case done != nil && closed(done):
+			case look.ended():
 				cut = true
 			default:
 				stopped = !yield(v)
@@ -232,8 +232,8 @@ func Range(first, count int) Stream[int] {
 		panic(fmt.Sprintf("stream: Range: first is %d and count is %d, which leads past the largest int", first, count))
 	}
 	return func(ctx context.Context, yield func(int) bool) error {
-		done := running(ctx).Done()
-		if done == nil {
+		look := watch(ctx)
+		if look.never() {
 			for i := range count {
 				if !yield(first + i) {
 					return nil
@@ -242,7 +242,7 @@ func Range(first, count int) Stream[int] {
 			return nil
 		}
 		for i := range count {
-			if closed(done) {
+			if look.ended() {
 				return context.Cause(ctx)
 			}
 			if !yield(first + i) {

@@ -2,7 +2,6 @@ package stream
 
 import (
 	"context"
-	"math"
 	"time"
 )
 
@@ -51,12 +50,8 @@ func Interval(d time.Duration) Stream[time.Time] {
 }
 
 // untilTick returns how long it is, from the time now, to the next tick after the one of the time last, for ticks at
-// the multiples of d; a tick that is due right now is not missed.
+// the multiples of d; a tick that is due right now is not missed. The product may wrap around, the difference does not.
 func untilTick(last, now, d time.Duration) time.Duration {
 	missed := (now - 1) / d // ticks before now
-	next := max(last/d+1, missed+1)
-	if next > math.MaxInt64/d {
-		return math.MaxInt64 - now
-	}
-	return next*d - now
+	return max(last/d+1, missed+1)*d - now
 }

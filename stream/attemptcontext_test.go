@@ -1,0 +1,93 @@
+package stream_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// attempts returns the contexts of the attempts of a stream that fails n times, and what look did with each during it.
+func attempts(ctx context.Context, n int, look func(context.Context)) {
+	runs := 0
+	_, _ = stream.Stream[int](func(ctx context.Context, _ func(int) bool) error {
+		look(ctx)
+		if runs++; runs <= n {
+			return numbered(runs)
+		}
+		return nil
+	}).RetryWhen(atOnce).Collect(ctx)
+}
+
+func TestAnAttemptsContextEndsWithTheAttempt(t *testing.T) {
+	type key struct{}
+	for name, use := range map[string]func(context.Context){
+		"not looked at":    func(context.Context) {},
+		"Done was called":  func(ctx context.Context) { ctx.Done() },
+		"a child was made": func(ctx context.Context) { _, cancel := context.WithCancel(ctx); t.Cleanup(cancel) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var seen []context.Context
+			attempts(context.WithValue(t.Context(), key{}, 1), 2, func(ctx context.Context) {
+				use(ctx)
+				if ctx.Err() != nil || context.Cause(ctx) != nil || ctx.Value(key{}) != 1 {
+					t.Errorf("during the attempt: %v, %v, %v", ctx.Err(), context.Cause(ctx), ctx.Value(key{}))
+				}
+				seen = append(seen, ctx)
+			})
+			for _, ctx := range seen {
+				if ctx.Err() != context.Canceled || context.Cause(ctx) != context.Canceled {
+					t.Errorf("after it: %v, %v; want Canceled", ctx.Err(), context.Cause(ctx))
+				}
+				select {
+				case <-ctx.Done():
+				default:
+					t.Error("after it: Done is open")
+				}
+				if ctx.Value(key{}) != 1 {
+					t.Error("after it: the value is gone")
+				}
+			}
+		})
+	}
+}
+
+func TestAnAttemptsContextEndsWithTheSubscribers(t *testing.T) {
+	reason := errors.New("going home")
+	for name, use := range map[string]func(context.Context){
+		"not looked at":   func(context.Context) {},
+		"Done was called": func(ctx context.Context) { ctx.Done() },
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		attempts(ctx, 0, func(ctx context.Context) {
+			use(ctx)
+			child, stop := context.WithCancel(ctx)
+			defer stop()
+			cancel(reason)
+			<-ctx.Done()
+			if ctx.Err() != context.Canceled || context.Cause(ctx) != reason || context.Cause(child) != reason {
+				t.Errorf("%s: %v, %v, %v; want Canceled and the cause", name, ctx.Err(), context.Cause(ctx), context.Cause(child))
+			}
+		})
+	}
+}
+
+func TestWhatAnAttemptLeavesRunningIsCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		left := make(chan error, 4)
+		attempts(context.Background(), 1, func(ctx context.Context) {
+			for _, endless := range []stream.Stream[int]{stream.Range(0, math.MaxInt), stream.Of(1).Repeat(math.MaxInt)} {
+				go func() { left <- endless.ForEach(ctx, func(int) { time.Sleep(time.Second) }) }()
+			}
+		})
+		for range 4 {
+			if err := <-left; !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v, want Canceled", err)
+			}
+		}
+	})
+}
