@@ -428,7 +428,7 @@ func TestContract_SourceThatDoesNotLookAtItsContext(t *testing.T) {
 		for range 30 {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			careless := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
-				for i := 0; i < 1000; i++ {
+				for i := range 1000 {
 					if op.apart {
 						time.Sleep(time.Second)
 					}

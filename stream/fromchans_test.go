@@ -143,6 +143,14 @@ func TestFromChans_TheEndIsNotDelayed(t *testing.T) {
 	})
 }
 
+func TestFromChans_NoErrorInRealTime(t *testing.T) {
+	s := open(0, 0, func(_ context.Context, c channels) {
+		c.send(3)
+		close(c.values)
+	})
+	expect(t, s, []int{1, 2, 3}, nil)
+}
+
 func TestFromChans_CancelledWhileItWaitsForALateError(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := open(0, 0, func(_ context.Context, c channels) {

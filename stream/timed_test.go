@@ -253,6 +253,10 @@ func TestTimer_Cancelled(t *testing.T) {
 	})
 }
 
+func TestTimer_Stopped(t *testing.T) {
+	expect(t, marks(stream.Timer(0)).Take(1), []int{1}, nil)
+}
+
 func TestInterval_Ticks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

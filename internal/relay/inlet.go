@@ -14,9 +14,9 @@ func NewInlet[T any](scope *Scope) *Inlet[T] {
 	return &Inlet[T]{scope: scope, events: make(chan Event[T])}
 }
 
-// NewBuffered returns an inlet for one source that runs ahead of the consumer by up to n values, n ≥ 1. Its yield
-// returns when it has made room for the next value; Resume does nothing. The values that the source has handed over come before
-// its end. After Stop, what is left in C is to be ignored.
+// NewBuffered returns an inlet for one source that runs ahead of the consumer by up to n values, n ≥ 1. The source's
+// yield returns when there is room for the next value; Resume does nothing. All values come before the end. After Stop,
+// what is left in C is to be ignored.
 func NewBuffered[T any](scope *Scope, n int) *Inlet[T] {
 	// While the consumer has one value in hand, n-1 lie here and the source holds the n-th in its yield.
 	return &Inlet[T]{scope: scope, events: make(chan Event[T], n-1), ahead: true}

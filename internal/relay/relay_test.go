@@ -259,6 +259,53 @@ func TestStop(t *testing.T) {
 	})
 }
 
+func TestStopOthers(t *testing.T) {
+	bubble(t, "stops all but one, of every inlet, at once", func(t *testing.T) {
+		_ = relay.Run(t.Context(), func(scope *relay.Scope) error {
+			numbers, words := relay.NewInlet[int](scope), relay.NewInlet[string](scope)
+			causes := make([]error, 2)
+			slow := func(ctx context.Context, i int) error {
+				<-ctx.Done()
+				causes[i] = context.Cause(ctx)
+				time.Sleep(time.Second)
+				return nil
+			}
+			start := time.Now()
+			numbers.Start(func(ctx context.Context, _ func(int) bool) error { return slow(ctx, 0) })
+			winner := numbers.Start(count)
+			words.Start(func(ctx context.Context, _ func(string) bool) error { return slow(ctx, 1) })
+			<-numbers.C()
+			winner.StopOthers(errCause)
+			if want := []error{errCause, errCause}; !slices.Equal(causes, want) {
+				t.Errorf("the others saw %v, want %v", causes, want)
+			}
+			if d := time.Since(start); d != time.Second {
+				t.Errorf("it took %v, want the others to end side by side", d)
+			}
+			winner.Resume()
+			if event := <-numbers.C(); event.Source != winner || event.Value != 2 {
+				t.Errorf("got %v, want 2 of the one that goes on", event)
+			}
+			return nil
+		})
+	})
+	bubble(t, "raises a panic of one that is stopped, when all have returned", func(t *testing.T) {
+		var done bool
+		v := recovered(func() {
+			_ = relay.Run(t.Context(), func(scope *relay.Scope) error {
+				in := relay.NewInlet[int](scope)
+				in.Start(func(ctx context.Context, _ func(int) bool) error { <-ctx.Done(); panic("late") })
+				in.Start(waiting(&done))
+				in.Start(count).StopOthers(nil)
+				return nil
+			})
+		})
+		if p, ok := v.(*relay.Panic); !ok || p.Value != "late" || !done {
+			t.Errorf("panicked with %v, want late; the other has returned: %v", v, done)
+		}
+	})
+}
+
 func TestBuffered(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		bubble(t, fmt.Sprintf("%d values ahead", n), func(t *testing.T) {

@@ -1,0 +1,175 @@
+package retrywhen_test
+
+import (
+	"context"
+	"encoding"
+	"fmt"
+	"iter"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"github.com/reactivex/rxgo/v2"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/operators/rx"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// The signatures that other programs compile against. A change here breaks them.
+type (
+	ints      = stream.Stream[int]
+	openChans = func(context.Context) (<-chan int, <-chan error)
+	failures  = stream.Stream[stream.Failure]
+)
+
+var (
+	_ func(context.Context, func(int) bool) error = ints(nil)
+
+	_ func(...int) ints                                                                    = stream.Of[int]
+	_ func([]int) ints                                                                     = stream.FromSlice[int]
+	_ func(iter.Seq[int]) ints                                                             = stream.FromSeq[int]
+	_ func(func(context.Context) iter.Seq2[int, error]) ints                               = stream.FromSeq2[int]
+	_ func(func(context.Context) (int, error)) ints                                        = stream.FromFunc[int]
+	_ func(<-chan int) ints                                                                = stream.FromChan[int]
+	_ func(func(context.Context) (<-chan int, <-chan error)) ints                          = stream.FromChans[int]
+	_ func(func(context.Context) ints) ints                                                = stream.Defer[int]
+	_ func() ints                                                                          = stream.Empty[int]
+	_ func() ints                                                                          = stream.Never[int]
+	_ func(error) ints                                                                     = stream.Fail[int]
+	_ func(int, int) ints                                                                  = stream.Range
+	_ func(time.Duration) stream.Stream[time.Time]                                         = stream.Timer
+	_ func(time.Duration) stream.Stream[time.Time]                                         = stream.Interval
+	_ func(ints, context.Context) iter.Seq2[int, error]                                    = ints.All
+	_ func(ints, context.Context) ([]int, error)                                           = ints.Collect
+	_ func(ints, context.Context, func(int)) error                                         = ints.ForEach
+	_ func(ints, context.Context, int) (<-chan int, <-chan error)                          = ints.Chans
+	_ func(ints, func(int) bool) ints                                                      = ints.Filter
+	_ func(ints, int) ints                                                                 = ints.Take
+	_ func(ints, int) ints                                                                 = ints.Skip
+	_ func(ints, func(int) bool) ints                                                      = ints.TakeWhile
+	_ func(ints, func(int) bool) ints                                                      = ints.SkipWhile
+	_ func(ints, func(int)) ints                                                           = ints.Tap
+	_ func(ints, func(error)) ints                                                         = ints.OnEnd
+	_ func(ints, ...ints) ints                                                             = ints.Concat
+	_ func(ints, ...ints) ints                                                             = ints.Merge
+	_ func(ints, func(error) ints) ints                                                    = ints.Catch
+	_ func(ints, error) ints                                                               = ints.MustNotEnd
+	_ func(ints, int) ints                                                                 = ints.Retry
+	_ func(ints, stream.RetryHandler) ints                                                 = ints.RetryWhen
+	_ func(ints, int) ints                                                                 = ints.Repeat
+	_ func(ints, time.Duration) ints                                                       = ints.Timeout
+	_ func(ints, time.Duration) ints                                                       = ints.Delay
+	_ func(ints, time.Duration) ints                                                       = ints.Debounce
+	_ func(ints, time.Duration) ints                                                       = ints.Throttle
+	_ func(ints, int) ints                                                                 = ints.Buffer
+	_ error                                                                                = stream.ErrNotRestartable
+	_ error                                                                                = stream.ErrTimeout
+	_ func(error) error                                                                    = stream.Permanent
+	_ func(context.Context) stream.Clock                                                   = stream.ClockFrom
+	_ stream.Stopper                                                                       = (*time.Timer)(nil)
+	_                                                                                      = stream.Failure{Err: nil, N: 0, Items: int64(0), Lasted: time.Duration(0)}
+	_ stream.RetryHandler                                                                  = stream.RetryHandlerFunc(func(f failures) failures { return f })
+	_ stream.RetryHandler                                                                  = retry.Policy{}
+	_ interface{ Succeeded(items int64) }                                                  = retry.Policy{}
+	_ jitter.Jitter                                                                        = jitter.Func(func(u float64) float64 { return u })
+	_                                                                                      = []jitter.Jitter{jitter.None, jitter.Default, jitter.Full, jitter.Equal}
+	_ func(float64) jitter.Jitter                                                          = jitter.Deviation
+	_ func(float64, float64) jitter.Jitter                                                 = jitter.Uniform
+	_ func(time.Duration) backoff.Backoff                                                  = backoff.Constant
+	_ func(time.Duration) backoff.Backoff                                                  = backoff.Linear
+	_ func(time.Duration) backoff.Backoff                                                  = backoff.Quadratic
+	_ func(time.Duration, float64) backoff.Backoff                                         = backoff.Polynomial
+	_ func(time.Duration, float64) backoff.Backoff                                         = backoff.Exponential
+	_ func(time.Duration) backoff.Backoff                                                  = backoff.Fibonacci
+	_ func(...time.Duration) backoff.Backoff                                               = backoff.Table
+	_ func() backoff.Backoff                                                               = backoff.Sidekiq
+	_ func(time.Duration, float64) backoff.Backoff                                         = backoff.Buckets
+	_ func(time.Duration) backoff.Backoff                                                  = backoff.Decorrelated
+	_ func(func(n int, u float64) time.Duration) backoff.Backoff                           = backoff.Func
+	_ backoff.Backoff                                                                      = backoff.Default
+	_ func(backoff.Backoff, time.Duration) backoff.Backoff                                 = backoff.Backoff.Cap
+	_ func(backoff.Backoff, time.Duration) backoff.Backoff                                 = backoff.Backoff.Plus
+	_ func(backoff.Backoff, jitter.Jitter) backoff.Backoff                                 = backoff.Backoff.Jitter
+	_ func(backoff.Backoff) backoff.Backoff                                                = backoff.Backoff.Tiled
+	_ func(backoff.Backoff, uint64) backoff.Backoff                                        = backoff.Backoff.Keyed
+	_ func(backoff.Backoff, int) time.Duration                                             = backoff.Backoff.Delay
+	_ func(backoff.Backoff, int, float64) time.Duration                                    = backoff.Backoff.At
+	_ func(backoff.Backoff, int, time.Duration, float64) time.Duration                     = backoff.Backoff.After
+	_ func(backoff.Backoff, int) time.Duration                                             = backoff.Backoff.Ceiling
+	_ func(backoff.Backoff, time.Duration, float64) time.Duration                          = backoff.Backoff.Dictated
+	_ func(backoff.Backoff) bool                                                           = backoff.Backoff.IsTiled
+	_ fmt.Stringer                                                                         = backoff.Backoff{}
+	_ encoding.TextMarshaler                                                               = backoff.Backoff{}
+	_ encoding.TextUnmarshaler                                                             = (*backoff.Backoff)(nil)
+	_ func(string) (backoff.Backoff, error)                                                = backoff.Parse
+	_ func(backoff.Backoff, ...retry.Option) retry.Policy                                  = retry.New
+	_ func(retry.Policy, ...retry.Option) retry.Policy                                     = retry.Policy.With
+	_ func(retry.Policy, failures) failures                                                = retry.Policy.Handle
+	_ func(string, ...retry.Option) (retry.Policy, error)                                  = retry.Parse
+	_ fmt.Stringer                                                                         = retry.Policy{}
+	_ func(context.Context, retry.Policy, func(context.Context) (int, error)) (int, error) = retry.Do[int]
+	_ func(context.Context, retry.Policy, func(context.Context) error) error               = retry.Run
+	_ func(retry.Policy, context.Context) iter.Seq2[*retry.Attempt, error]                 = retry.Policy.Attempts
+	_ retry.Policy                                                                         = retry.Default
+	_ interface {
+		N() int
+		Err() error
+		Fail(error)
+		Reset()
+	} = (*retry.Attempt)(nil)
+	_ = []retry.Option{
+		retry.WithBackoff(backoff.Default), retry.Limit(1), retry.Within(1), retry.StopAt(1), retry.AttemptTimeout(1),
+		retry.If(func(error) bool { return true }), retry.OnRetry(func(retry.Event) {}), retry.OnGiveUp(func(*retry.Error) {}),
+		retry.ResetAfter(1), retry.ResetAfterItems(1), retry.ResetOn(retry.NewSignal()), retry.WithClock(clock.NewMock()),
+		retry.WithRand(func() float64 { return 0 }), retry.WithBudget(retry.NewBudget(1, 1, 1)), retry.MaxRetryAfter(1),
+	}
+	_ func(*retry.Signal)                                                                                                        = (*retry.Signal).Fire
+	_ func(error) error                                                                                                          = retry.Permanent
+	_ func(error, time.Duration) error                                                                                           = retry.RetryAfter
+	_                                                                                                                            = []error{retry.ErrExhausted, retry.ErrDeadline, retry.ErrBudget}
+	_                                                                                                                            = retry.Event{N: 1, Err: nil, Delay: 1, Elapsed: 1}
+	_ error                                                                                                                      = &retry.Error{Cause: nil, Last: nil, Attempts: 1, Elapsed: 1}
+	_ interface{ Unwrap() []error }                                                                                              = &retry.Error{}
+	_ func(jitter.Jitter, time.Duration, int, ...retry.Option) retry.Policy                                                      = operators.ExpBackoff
+	_ func(ints, func(failures) stream.Stream[string]) ints                                                                      = operators.RetryWhen[int, string]
+	_ func(context.Context, openChans, stream.RetryHandler) (<-chan int, <-chan error)                                           = operators.RetryChans[int]
+	_ func(ints, func(int) string) stream.Stream[string]                                                                         = operators.Map[int, string]
+	_ func(ints, int, func(int) stream.Stream[string]) stream.Stream[string]                                                     = operators.FlatMap[int, string]
+	_ func(ints, func(int) stream.Stream[string]) stream.Stream[string]                                                          = operators.ConcatMap[int, string]
+	_ func(ints, func(int) stream.Stream[string]) stream.Stream[string]                                                          = operators.SwitchMap[int, string]
+	_ func(ints, string, func(string, int) string) stream.Stream[string]                                                         = operators.Scan[int, string]
+	_ func(ints, string, func(string, int) string) stream.Stream[string]                                                         = operators.Reduce[int, string]
+	_ func(ints, stream.Stream[string], func(int, string) bool) stream.Stream[bool]                                              = operators.ZipWith[int, string, bool]
+	_ func(ints, stream.Stream[string]) ints                                                                                     = operators.TakeUntil[int, string]
+	_ func(ints, int, time.Duration) stream.Stream[[]int]                                                                        = operators.Batch[int]
+	_ func(...ints) ints                                                                                                         = operators.Race[int]
+	_ func(ints, retry.Policy, func(context.Context, int) (string, error), operators.MapRetryOptions[int]) stream.Stream[string] = operators.MapRetry[int, string]
+	_ func(func(context.Context) rxgo.Observable, stream.RetryHandler, ...rxgo.Option) rxgo.Observable                           = rx.RetryWhen
+	_ func(rxgo.Observable) rx.Observable                                                                                        = rx.Wrap
+	_ func(rx.Observable, stream.RetryHandler) rx.Observable                                                                     = rx.Observable.RetryWhen
+	_ rxgo.Observable                                                                                                            = rx.Observable{}
+	_ func(func(context.Context) rxgo.Observable) ints                                                                           = rx.ToStream[int]
+	_ func(ints, ...rxgo.Option) rxgo.Observable                                                                                 = rx.FromStream[int]
+)
+
+// clocks are injected as they are; T is inferred.
+func TestClocksAreInjectedAsTheyAre(t *testing.T) {
+	var any clock.Clock = clock.NewMock()
+	for name, ctx := range map[string]context.Context{
+		"a mock":       stream.WithClock(t.Context(), clock.NewMock()),
+		"an interface": stream.WithClock(t.Context(), any),
+		"our own":      stream.WithClock(t.Context(), stream.ClockFrom(t.Context())),
+		"a type of its own": stream.WithClock(t.Context(), interface {
+			Now() time.Time
+			AfterFunc(time.Duration, func()) *clock.Timer
+		}(clock.NewMock())),
+	} {
+		if stream.ClockFrom(ctx).Now().IsZero() {
+			t.Errorf("%s: no time", name)
+		}
+	}
+}
