@@ -14,17 +14,17 @@ import (
 //	errs:   ---------(closed)      --------err
 //	result: --a--b--c|             --a--b--c#
 //
-// The first error that comes ends the run, after the values that are already in the value channel. Closing the value
-// channel ends the run well, unless an error is there. So a producer may close both channels, the value channel alone,
-// or, when it ends in an error, neither or the error channel alone. Closing errs, or sending a nil error, says that
-// there is no error so far and nothing about the values: they go on until their channel is closed. Either channel may
-// be nil, both may not: that is an error.
+// The first error that comes ends the run, after the values that are already in the value channel. Without an error the
+// run ends when the producer says so in any of three ways: it closes the value channel, closes errs, or sends a nil
+// error. So a producer may close both channels, either or neither. Either channel may be nil, both may not: that is an
+// error.
 //
-// A producer should send its error before it closes the value channel, as a deferred close does, or else close errs
-// too. To one that sends an error only afterwards, FromChans gives about 10 ms, on the system's clock, before it
-// believes that there is none; no longer, as many producers leave errs open. (In a testing/synctest bubble it only lets
-// the other goroutines run, and virtual times stay exact.) What remains in the channels when the consumer stops is lost.
-// The stream cannot wait for the producer's goroutines: they are not leaked if they heed the context in every send.
+// A producer should send its error before it closes the value channel, as a deferred close does, and its last value
+// before it closes errs. For one that does not, FromChans waits after the first of these ends: for the other channel's
+// end, or until nothing has come for 10 ms on the system's clock, no longer, as many producers leave the other channel
+// open. (In a testing/synctest bubble it gives every goroutine its turn, and no virtual time passes.) What remains in
+// the channels when the consumer stops is lost. The stream cannot wait for the producer's goroutines: they are not
+// leaked if they heed the context in every send.
 func FromChans[T any](open func(context.Context) (<-chan T, <-chan error)) Stream[T] {
 	requireFunc(open == nil, "FromChans: open")
 	return func(ctx context.Context, yield func(T) bool) error {
@@ -38,7 +38,7 @@ func FromChans[T any](open func(context.Context) (<-chan T, <-chan error)) Strea
 			return errors.New("stream: FromChans: open returned two nil channels")
 		}
 		done := ctx.Done()
-		for values != nil {
+		for {
 			if closed(done) {
 				return context.Cause(ctx)
 			}
@@ -51,23 +51,22 @@ func FromChans[T any](open func(context.Context) (<-chan T, <-chan error)) Strea
 					return nil
 				}
 			case err, ok := <-errs:
-				if !ok {
-					errs = nil
-				}
 				if err != nil {
 					if !yieldHeld(done, values, yield) {
 						return nil
 					}
 					return failedUnder(ctx, err)
 				}
+				if !ok {
+					errs = nil
+				}
+				stopped, err := yieldLate(done, values, errs, yield)
+				if stopped {
+					return nil
+				}
+				return failedUnder(ctx, err)
 			case <-done:
 			}
-		}
-		select {
-		case err := <-errs:
-			return failedUnder(ctx, err)
-		case <-done:
-			return context.Cause(ctx)
 		}
 	}
 }
@@ -94,46 +93,94 @@ func yieldHeld[T any](done <-chan struct{}, values <-chan T, yield func(T) bool)
 	return true
 }
 
-// How much chance a late error is given: turns of the other goroutines, then steps of waiting. Many short steps are
-// better than a long one on a machine that lets the producer wait for a processor.
+// lateError returns the error of a producer that has closed its value channel, nil if there is none.
+func lateError(done <-chan struct{}, errs <-chan error) (failed error) {
+	if errs == nil {
+		return nil
+	}
+	linger(done, func() (came, over bool) {
+		select {
+		case failed = <-errs:
+			return true, true
+		default:
+			return false, false
+		}
+	})
+	return failed
+}
+
+// yieldLate yields the values that still come from a producer that has said there is no error, and reports whether the
+// consumer stopped; a producer that has changed its mind has failed. A nil errs is closed.
+func yieldLate[T any](done <-chan struct{}, values <-chan T, errs <-chan error, yield func(T) bool) (stopped bool, failed error) {
+	if values == nil {
+		return false, nil
+	}
+	linger(done, func() (came, over bool) {
+		select {
+		case v, ok := <-values:
+			if ok {
+				stopped = !yield(v)
+			}
+			return true, !ok || stopped
+		default:
+		}
+		select {
+		case err, ok := <-errs:
+			if !ok {
+				errs = nil
+			}
+			failed = err
+			return true, err != nil
+		default:
+			return false, false
+		}
+	})
+	return stopped, failed
+}
+
+// How much chance is given to what comes late: turns of the other goroutines, then steps of waiting. Many short steps
+// are better than a long one on a machine that lets the producer wait for a processor.
 const (
 	lateTurns = 1000
 	lateSteps = 10
 	lateStep  = time.Millisecond
 )
 
-// lateError returns the error of a producer that has closed its value channel, nil if there is none.
-func lateError(done <-chan struct{}, errs <-chan error) error {
-	if errs == nil {
-		return nil
-	}
-	for range lateTurns {
-		select {
-		case err := <-errs:
-			return err
-		default:
+// linger calls receive, which takes what is there without waiting, until it is over, nothing has come for a while, or
+// done is closed.
+func linger(done <-chan struct{}, receive func() (came, over bool)) {
+	now := time.Now()
+	bubble := now == now.Round(0) // no monotonic reading: synctest, whose exact times a wait would spoil
+	var step *time.Timer
+	for idle := 0; idle < lateTurns+lateSteps; idle++ {
+		if closed(done) {
+			return
+		}
+		came, over := receive()
+		switch {
+		case over:
+			return
+		case came:
+			idle = -1
+		case idle < lateTurns:
 			runtime.Gosched()
-		}
-	}
-	if now := time.Now(); now == now.Round(0) {
-		return nil // no monotonic reading: a synctest bubble, whose exact times a wait would spoil
-	}
-	step := time.NewTimer(lateStep)
-	defer step.Stop()
-	for range lateSteps {
-		select {
-		case err := <-errs:
-			return err
-		case <-done:
-			return nil
-		case <-step.C:
+		case bubble:
+			return
+		case step == nil:
+			step = time.NewTimer(lateStep)
+			defer step.Stop()
+			await(done, step)
+		default:
 			step.Reset(lateStep)
+			await(done, step)
 		}
 	}
-	select { // if both were ready
-	case err := <-errs:
-		return err
-	default:
-		return nil
+	receive() // what came in the last step
+}
+
+func await(done <-chan struct{}, step *time.Timer) {
+	select {
+	case <-done:
+	case <-step.C:
 	}
 }

@@ -59,18 +59,16 @@ func TestFromChans_FailingProducers(t *testing.T) {
 	}
 }
 
-// So is every producer that ends well and says so by closing the value channel.
+// So is every producer that ends well and says so, by closing a channel or by a nil error.
 func TestFromChans_ProducersThatEnd(t *testing.T) {
 	for _, buffer := range []int{0, 1, 10} {
 		for name, produce := range map[string]func(context.Context, channels){
-			"closes values": func(_ context.Context, c channels) { c.send(3); close(c.values) },
-			"closes both":   func(_ context.Context, c channels) { c.send(3); close(c.values); close(c.errs) },
-			"closes errs first": func(_ context.Context, c channels) {
-				close(c.errs)
-				time.Sleep(time.Second)
-				c.send(3)
-				close(c.values)
-			},
+			"closes values":          func(_ context.Context, c channels) { c.send(3); close(c.values) },
+			"closes both":            func(_ context.Context, c channels) { c.send(3); close(c.values); close(c.errs) },
+			"closes errs":            func(_ context.Context, c channels) { c.send(3); close(c.errs) },
+			"closes errs, then both": func(_ context.Context, c channels) { close(c.errs); c.send(3); close(c.values) },
+			"closes errs first":      func(_ context.Context, c channels) { close(c.errs); c.send(3) },
+			"closes neither":         func(_ context.Context, c channels) { c.send(3); c.errs <- nil },
 			"sends nil errors on its way": func(_ context.Context, c channels) {
 				c.errs <- nil
 				c.send(1)

@@ -88,7 +88,7 @@ func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 func (s Stream[T]) Retry(n int) Stream[T] {
 	s.require("Retry")
 	if n < 0 {
-		panic(fmt.Sprintf("stream: Retry: n is %d, want at least 0", n))
+		panic(fmt.Sprintf("stream: Retry: n is %d, want >= 0", n))
 	}
 	return s.RetryWhen(RetryHandlerFunc(func(failures Stream[Failure]) Stream[Failure] {
 		return failures.Take(n)
