@@ -35,7 +35,7 @@ func Batch[T any](s stream.Stream[T], most int, wait time.Duration) stream.Strea
 		limit := alarm.New[stream.Stopper](stream.ClockFrom(ctx))
 		defer limit.Stop()
 		return relay.Run(ctx, func(scope *relay.Scope) error {
-			in := relay.NewInlet[T](scope)
+			in := relay.NewBuffered[T](scope, 1)
 			in.Start(s)
 			b := batch[T]{most: most}
 			for {
@@ -68,7 +68,6 @@ func Batch[T any](s stream.Stream[T], most int, wait time.Duration) stream.Strea
 						return nil
 					}
 				}
-				event.Source.Resume()
 			}
 		})
 	}

@@ -65,7 +65,7 @@ func all() []operator {
 		{name: "ZipWith second", apply: func(src s) s { return operators.ZipWith(stream.Of(0).Repeat(many), src, second) }},
 		{name: "Batch(1, 0)", sync: true, apply: func(src s) s { return flat(operators.Batch(src, 1, 0)) }},
 		{name: "Batch(3, 0)", sync: true, ahead: 2, apply: func(src s) s { return flat(operators.Batch(src, 3, 0)) }},
-		{name: "Batch(1, 1h)", apply: func(src s) s { return flat(operators.Batch(src, 1, time.Hour)) }},
+		{name: "Batch(1, 1h)", ahead: 1, apply: func(src s) s { return flat(operators.Batch(src, 1, time.Hour)) }},
 		{name: "Batch(3, 1ms)", ahead: 3, apart: true, apply: func(src s) s { return flat(operators.Batch(src, 3, ms)) }},
 		{name: "Batch(MaxInt, 1ms)", ahead: 1, apart: true, apply: func(src s) s { return flat(operators.Batch(src, math.MaxInt, ms)) }},
 		{name: "Race", apply: func(src s) s { return operators.Race(never, src, never) }},

@@ -37,10 +37,11 @@ func FlatMap[T, U any](s stream.Stream[T], concurrency int, f func(T) stream.Str
 			return err
 		}
 		return relay.Run(ctx, func(scope *relay.Scope) error {
-			outer, inner := relay.NewInlet[T](scope), relay.NewInlet[U](scope)
+			outer := relay.NewInlet[T](scope)
 			source := outer.Start(s)
-			running, open, waits := 0, true, false // waits: s is held in its yield
-			for open || running > 0 {
+			inner := crew[U]{in: relay.NewInlet[result[U]](scope)}
+			open, waits := true, false // waits: s is held in its yield
+			for open || inner.running > 0 {
 				if err := scope.Err(); err != nil {
 					return err
 				}
@@ -56,31 +57,96 @@ func FlatMap[T, U any](s stream.Stream[T], concurrency int, f func(T) stream.Str
 					if next == nil {
 						return nilStream("FlatMap")
 					}
-					inner.Start(next)
-					if running++; running < concurrency {
+					inner.run(next)
+					if inner.running < concurrency {
 						source.Resume()
 					} else {
 						waits = true
 					}
-				case event := <-inner.C():
+				case event := <-inner.in.C():
 					if over, err := event.Ended(); err != nil {
 						return failedUnder(ctx, err)
 					} else if over {
-						running--
-						if waits {
-							waits = false
-							source.Resume()
+						continue // a worker was dismissed
+					}
+					if !event.Value.end {
+						if !yield(event.Value.value) {
+							return nil
 						}
+						event.Source.Resume()
 						continue
 					}
-					if !yield(event.Value) {
-						return nil
+					inner.rest(event.Value.by)
+					if waits {
+						waits = false
+						source.Resume()
 					}
-					event.Source.Resume()
 				case <-ctx.Done():
 				}
 			}
 			return scope.Err()
 		})
 	}
+}
+
+// crew runs inner streams, each on a worker's goroutine; a worker that is done with one takes the next, which costs a
+// fraction of a new goroutine with its context and channels.
+type crew[U any] struct {
+	in      *relay.Inlet[result[U]]
+	running int          // how many inner streams
+	resting []*worker[U] // held in their yield
+}
+
+// spare is how many workers may rest beyond as many as run; a burst of streams leaves no more behind.
+const spare = 8
+
+// result is a value of an inner stream, or its good end.
+type result[U any] struct {
+	value U
+	end   bool
+	by    *worker[U] // at the end
+}
+
+type worker[U any] struct {
+	source *relay.Source[result[U]]
+	next   stream.Stream[U] // nil dismisses it; written before it runs and while it rests
+}
+
+// run runs the stream.
+func (c *crew[U]) run(next stream.Stream[U]) {
+	c.running++
+	if last := len(c.resting) - 1; last >= 0 {
+		w := c.resting[last]
+		c.resting = c.resting[:last]
+		w.next = next
+		w.source.Resume()
+		return
+	}
+	w := &worker[U]{next: next}
+	w.source = c.in.Start(w.work)
+}
+
+// rest is called when the worker's stream has ended well.
+func (c *crew[U]) rest(w *worker[U]) {
+	c.running--
+	w.next = nil
+	if len(c.resting) >= c.running+spare {
+		w.source.Resume()
+		return
+	}
+	c.resting = append(c.resting, w)
+}
+
+// work is the worker's life: one stream after another.
+func (w *worker[U]) work(ctx context.Context, hand func(result[U]) bool) error {
+	deliver := func(v U) bool { return hand(result[U]{value: v}) }
+	for w.next != nil {
+		if err := w.next(ctx, deliver); err != nil {
+			return err
+		}
+		if !hand(result[U]{end: true, by: w}) {
+			return nil
+		}
+	}
+	return nil
 }

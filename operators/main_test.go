@@ -42,7 +42,7 @@ func cold(script string) stream.Stream[string] {
 	return func(ctx context.Context, yield func(string) bool) error {
 		wait := alarm.New[stream.Stopper](stream.ClockFrom(ctx))
 		start := wait.Now()
-		for _, word := range strings.Fields(script) {
+		for word := range strings.FieldsSeq(script) {
 			at, what := cut(word)
 			if err := wait.Wait(ctx, at-wait.Now().Sub(start)); err != nil {
 				return err

@@ -48,7 +48,9 @@ func BenchmarkMapRetryMemory(b *testing.B) {
 			var wg sync.WaitGroup
 			const n = million / 10
 			for range n {
-				wg.Go(func() { _, _ = retry.Do(ctx, retry.New(backoff.Constant(time.Hour)), func(context.Context) (int, error) { return 0, errBench }) })
+				wg.Go(func() {
+					_, _ = retry.Do(ctx, retry.New(backoff.Constant(time.Hour)), func(context.Context) (int, error) { return 0, errBench })
+				})
 			}
 			time.Sleep(time.Second)
 			b.ReportMetric(float64(heapAlloc()-before)/n-8, "B/wait")
@@ -126,8 +128,8 @@ func BenchmarkMapRetryArm(b *testing.B) {
 }
 
 func filledRoom(n int) (*waitingRoom[int], job[int]) {
-	w := &waitingRoom[int]{base: time.Now()}
-	j := job[int]{row: retry.Row{Attempts: 1, First: w.base, Since: w.base}}
+	w := new(waitingRoom[int])
+	j := job[int]{row: compactRow{attempts: 1, u: notPlaced}}
 	for i := range n {
 		j.item = i
 		w.add(&j, rand.Int64N(int64(10*time.Second)))

@@ -1,7 +1,7 @@
 package operators
 
-// dueHeap is a 4-ary min-heap of what waits, the first due at its root. An entry is 16 bytes, so that four children
-// are one cache line: at a million entries that, not the number of comparisons, is what a pop costs.
+// dueHeap is a 4-ary min-heap of what waits: half as deep as a binary one, which at a million entries, where each level
+// is a cache miss, makes up for the comparisons it takes more. The zero dueHeap is empty.
 type dueHeap []dueEntry
 
 // dueEntry says when the item in a slot is due.
@@ -20,30 +20,8 @@ func (e dueEntry) before(o dueEntry) bool {
 
 func (h *dueHeap) push(e dueEntry) {
 	*h = append(*h, e)
-	h.up(len(*h)-1, e)
-}
-
-// pop removes the root.
-func (h *dueHeap) pop() {
 	s := *h
-	last := len(s) - 1
-	e := s[last]
-	*h = s[:last]
-	if last > 0 {
-		h.down(0, e)
-	}
-}
-
-// init makes a heap of entries in any order.
-func (h *dueHeap) init() {
-	for i := (len(*h)+2)/4 - 1; i >= 0; i-- {
-		h.down(i, (*h)[i])
-	}
-}
-
-// up puts e where it belongs between i and the root.
-func (h *dueHeap) up(i int, e dueEntry) {
-	s := *h
+	i := len(s) - 1
 	for i > 0 {
 		parent := (i - 1) / 4
 		if !e.before(s[parent]) {
@@ -55,16 +33,34 @@ func (h *dueHeap) up(i int, e dueEntry) {
 	s[i] = e
 }
 
-// down puts e where it belongs below i.
-func (h *dueHeap) down(i int, e dueEntry) {
+// pop removes the root, which is the first entry. There must be one.
+func (h *dueHeap) pop() {
+	s := *h
+	last := len(s) - 1
+	e := s[last]
+	*h = s[:last]
+	if last > 0 {
+		h.sink(0, e)
+	}
+}
+
+// init makes a heap of entries in any order.
+func (h *dueHeap) init() {
+	for i := (len(*h)+2)/4 - 1; i >= 0; i-- {
+		h.sink(i, (*h)[i])
+	}
+}
+
+// sink puts e where it belongs at i or below.
+func (h *dueHeap) sink(i int, e dueEntry) {
 	s := *h
 	for {
-		first := 4*i + 1
-		if first >= len(s) {
+		child := 4*i + 1
+		if child >= len(s) {
 			break
 		}
-		least := first
-		for c := first + 1; c < min(first+4, len(s)); c++ {
+		least := child
+		for c := child + 1; c < min(child+4, len(s)); c++ {
 			if s[c].before(s[least]) {
 				least = c
 			}

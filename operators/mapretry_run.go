@@ -80,7 +80,6 @@ func newMapRun[T, U any](ctx context.Context, src stream.Stream[T], p retry.Poli
 	r.deadline, _ = ctx.Deadline()
 	r.out.ordered = o.Ordered
 	r.base = r.clock.Now()
-	r.waiting.base = r.base
 	r.timer = newMapTimer(r.clock)
 	fired := make(chan struct{}, 1)
 	if stop, ok := p.Watch(fired); ok {
@@ -215,8 +214,8 @@ func (r *mapRun[T, U]) end(rest []outcome[T, U]) {
 	for i := range r.left {
 		r.OnAbandon(r.left[i].item, r.left[i].attempts)
 	}
-	for item, attempts := range r.waiting.all() {
-		r.OnAbandon(item, attempts)
+	for j := range r.waiting.all() {
+		r.OnAbandon(j.item, int(j.row.attempts))
 	}
 	for item := range r.fresh.all() {
 		r.OnAbandon(item, 0)

@@ -51,27 +51,32 @@ func TestMapRetryHeapYieldsByTimeThenByTurn(t *testing.T) {
 			}
 			h.pop()
 		}
+		if len(h) != 0 {
+			t.Fatalf("%d entries left", len(h))
+		}
 	})
 }
 
-func TestMapRetryWaitingItemKeepsItsRow(t *testing.T) {
+func TestMapRetryCompactRowIsTheRow(t *testing.T) {
 	base := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
-	w := waitingRoom[string]{base: base}
-	jobs := []job[string]{
-		{item: "zero", seq: 1},
-		{item: "full", seq: math.MaxInt64, row: retry.Row{Attempts: math.MaxInt, Retries: math.MaxInt, First: base.Add(time.Second),
-			Since: base.Add(-time.Second), Previous: math.MaxInt64, U: 0.25, Placed: true, Fires: math.MaxUint64}},
-		{item: "placed at 0", row: retry.Row{Attempts: 2, First: base, U: 0, Placed: true}},
-	}
-	for i := range jobs {
-		w.add(&jobs[i], 0)
-	}
-	for _, want := range jobs {
-		var got job[string]
-		w.take(&got)
-		if got != want {
-			t.Errorf("\n got %+v\nwant %+v", got, want)
+	for name, want := range map[string]retry.Row{
+		"zero": {},
+		"full": {Attempts: math.MaxInt, Retries: math.MaxInt, First: base.Add(time.Second),
+			Since: base.Add(-time.Second), Previous: math.MaxInt64, U: 0.25, Placed: true, Fires: math.MaxUint64},
+		"placed at 0": {Attempts: 2, First: base, Placed: true},
+		"reset":       {Attempts: 2, First: base, Fires: 1},
+	} {
+		c := compact(&want, base)
+		if got := c.row(base); got != want {
+			t.Errorf("%s:\n got %+v\nwant %+v", name, got, want)
 		}
+		want.Restart(7)
+		if c.restart(7); want.Attempts > 0 && c.row(base) != want {
+			t.Errorf("%s, again:\n got %+v\nwant %+v", name, c.row(base), want)
+		}
+	}
+	if got := new(compactRow).row(base); got != (retry.Row{}) {
+		t.Errorf("the zero compactRow is %+v", got)
 	}
 }
 
@@ -103,9 +108,11 @@ func TestMapRetryWaitingRoomReusesAndReleases(t *testing.T) {
 }
 
 func TestMapRetryRestartEndsOlderWaits(t *testing.T) {
-	w := waitingRoom[int]{base: time.Now()}
+	base := time.Now()
+	var w waitingRoom[int]
 	for i := range 10 {
-		j := job[int]{item: i, row: retry.Row{Attempts: 3, Retries: 3, Since: w.base, Previous: 5, U: 0.5, Placed: true, Fires: uint64(i % 2)}}
+		row := retry.Row{Attempts: 3, Retries: 3, First: base, Since: base, Previous: 5, U: 0.5, Placed: true, Fires: uint64(i % 2)}
+		j := job[int]{item: i, row: compact(&row, base)}
 		w.add(&j, int64(100-i))
 	}
 	w.restart(1, 50)
@@ -116,9 +123,9 @@ func TestMapRetryRestartEndsOlderWaits(t *testing.T) {
 		w.take(&j)
 		order = append(order, j.item)
 		switch old := j.item%2 == 0; {
-		case old && (due != 50 || j.row != retry.Row{Attempts: 3, Fires: 1, First: j.row.First}):
+		case old && (due != 50 || j.row.row(base) != retry.Row{Attempts: 3, Fires: 1, First: base}):
 			t.Errorf("item %d is due at %d with %+v", j.item, due, j.row)
-		case !old && (due != int64(100-j.item) || j.row.Retries != 3):
+		case !old && (due != int64(100-j.item) || j.row.retries != 3):
 			t.Errorf("item %d, whose wait began after the signal, is due at %d with %+v", j.item, due, j.row)
 		}
 	}
@@ -130,7 +137,7 @@ func TestMapRetryRestartEndsOlderWaits(t *testing.T) {
 // What an item costs while it waits: its slot and its heap entry, whose slice has up to a quarter to spare, and the
 // place in the list of free slots.
 func TestMapRetryWaitingItemIsSmall(t *testing.T) {
-	if size := unsafe.Sizeof(slot[struct{}]{}) + unsafe.Sizeof(dueEntry{})*5/4 + 4; size > 100 {
+	if size := unsafe.Sizeof(job[struct{}]{}) + unsafe.Sizeof(dueEntry{})*5/4 + 4; size > 100 {
 		t.Errorf("%d bytes for a waiting item, want at most 100", size)
 	}
 }

@@ -49,7 +49,7 @@ func (r *mapRun[T, U]) runWorker() {
 // call makes one call for j. It returns what that came to, the time if it had to be asked, and when the item is due if
 // it is put aside.
 func (r *mapRun[T, U]) call(j *job[T], o *outcome[T, U]) (v verdict, now, due int64) {
-	*o = outcome[T, U]{seq: j.seq, attempts: j.row.Attempts, item: j.item}
+	*o = outcome[T, U]{seq: j.seq, attempts: int(j.row.attempts), item: j.item}
 	if r.ctx.Err() != nil {
 		return abandoned, noTime, 0
 	}
@@ -65,14 +65,16 @@ func (r *mapRun[T, U]) call(j *job[T], o *outcome[T, U]) (v verdict, now, due in
 	}
 	at := r.clock.Now()
 	now = int64(at.Sub(r.base))
-	delay, end := r.policy.Decide(&j.row, stream.Failure{Err: err, Lasted: lasted}, at, r.deadline)
+	row := j.row.row(r.base)
+	delay, end := r.policy.Decide(&row, stream.Failure{Err: err, Lasted: lasted}, at, r.deadline)
 	switch {
 	case end == nil:
+		j.row = compact(&row, r.base)
 		return putAside, now, min(now, farOff) + min(int64(delay), farOff)
 	case r.DeadLetter == nil:
 		o.err = end
 	default:
-		o.dead = deadLetter(err, end, &j.row, at)
+		o.dead = deadLetter(err, end, &row, at)
 	}
 	return finished, now, 0
 }
@@ -110,8 +112,8 @@ func (r *mapRun[T, U]) settle(v verdict, j *job[T], o *outcome[T, U], now, due i
 	switch v {
 	case putAside:
 		if r.fired != nil {
-			if fires := r.policy.Fires(); fires != j.row.Fires {
-				j.row.Restart(fires)
+			if fires := r.policy.Fires(); fires != j.row.fires {
+				j.row.restart(fires)
 				due = now
 			}
 		}
@@ -169,7 +171,7 @@ func (r *mapRun[T, U]) choose(j *job[T], now int64) bool {
 		if r.waiting.take(j); j.seq <= r.last {
 			return true
 		}
-		r.left = append(r.left, outcome[T, U]{item: j.item, attempts: j.row.Attempts})
+		r.left = append(r.left, outcome[T, U]{item: j.item, attempts: int(j.row.attempts)})
 	}
 	if r.callsFresh() {
 		*j = job[T]{item: r.fresh.pop(), seq: r.called}

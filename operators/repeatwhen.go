@@ -68,10 +68,17 @@ func RepeatWhen[T, N any](s stream.Stream[T], h func(completions stream.Stream[C
 			}
 		}
 		err := source.RetryWhen(stream.RetryHandlerFunc(handler))(ctx, yield)
-		if err == nil {
-			return nil // the consumer has stopped
+		switch {
+		case err == nil: // the consumer has stopped
+			return nil
+		case failure != nil:
+			return failedUnder(ctx, failure)
+		case err == errCompleted: // h's stream has ended
+			return ended(ctx)
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
 		}
-		return failedUnder(ctx, failure)
+		return err
 	}
 }
 

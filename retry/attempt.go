@@ -21,6 +21,9 @@ func (p Policy) AttemptContext(ctx context.Context) (context.Context, context.Ca
 	return withTimeout(ctx, c.clockFor(ctx), c.attemptTimeout)
 }
 
+// HasAttemptTimeout reports whether p has an AttemptTimeout.
+func (p Policy) HasAttemptTimeout() bool { return p.settings().attemptTimeout >= 0 }
+
 // TimesAttempts reports whether Decide looks at how long a failed attempt lasted, as it does under ResetAfter.
 func (p Policy) TimesAttempts() bool { return p.settings().resetAfter > 0 }
 

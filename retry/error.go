@@ -65,6 +65,21 @@ func (e *Error) Unwrap() []error {
 	return errs
 }
 
+// Timeout reports whether the cause or the last error is a timeout, by a method Timeout() bool of its own: so a net.Error
+// stays one to those who ask, as url.Error does.
+func (e *Error) Timeout() bool {
+	type timeout interface {
+		error
+		Timeout() bool
+	}
+	for _, err := range e.Unwrap() {
+		if t, ok := errors.AsType[timeout](err); ok && t.Timeout() {
+			return true
+		}
+	}
+	return false
+}
+
 // Permanent marks err as one that no retry can help: no policy retries it, and the caller sees err itself. It is
 // stream.Permanent. Permanent(nil) is nil.
 func Permanent(err error) error { return stream.Permanent(err) }

@@ -33,9 +33,10 @@
 //	connectable, that does not receive holds up all others   the source lives
 //	Items have no type                                       ToStream says which item is wrong, and how
 //
-// What Wrap cannot see is listed there. Two things cannot be helped from outside: an observable that sends from its
-// own operators into one of their own that has stopped, as Create(…).Map(fails) does, leaves the producer where it is
-// unless it heeds the context; and a function given to rxgo that panics ends the program.
+// What Wrap cannot see is listed there. Three things cannot be helped from outside: a producer whose items go to an
+// operator that has stopped, as in Create(…).Map(fails), stays where it is unless it heeds the context; an Amb that is
+// cancelled before its first item never closes, and what receives from it stays; and a function given to rxgo that
+// panics ends the program.
 //
 // # Options
 //

@@ -2,7 +2,7 @@ package rx
 
 import (
 	"context"
-	"errors"
+	"fmt"
 
 	"github.com/reactivex/rxgo/v2"
 
@@ -34,7 +34,7 @@ func observable[T any](function string, s stream.Stream[T], opts []rxgo.Option) 
 	producers := []rxgo.Producer{func(ctx context.Context, next chan<- rxgo.Item) {
 		ctx, cancel := both(ctx, set.ctx)
 		defer cancel()
-		run(ctx, s, next)
+		run(ctx, function, s, next)
 	}}
 	if set.shared {
 		return rxgo.Create(producers, set.opts...)
@@ -42,10 +42,8 @@ func observable[T any](function string, s stream.Stream[T], opts []rxgo.Option) 
 	return rxgo.Defer(producers, set.opts...)
 }
 
-var errExited = errors.New("rx: FromStream: the stream called runtime.Goexit")
-
 // run sends what s yields, and its error.
-func run[T any](ctx context.Context, s stream.Stream[T], next chan<- rxgo.Item) {
+func run[T any](ctx context.Context, function string, s stream.Stream[T], next chan<- rxgo.Item) {
 	returned := false
 	defer func() {
 		if returned {
@@ -54,7 +52,8 @@ func run[T any](ctx context.Context, s stream.Stream[T], next chan<- rxgo.Item) 
 		if p := recover(); p != nil {
 			panic(p)
 		}
-		sendError(ctx, next, errExited) // or the channel would be closed as after a good end
+		// The channel will be closed, as after a good end.
+		sendError(ctx, next, fmt.Errorf("rx: %s: runtime.Goexit was called in the stream", function))
 	}()
 	refused := false
 	err := s(ctx, func(v T) bool {

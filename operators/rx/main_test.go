@@ -46,7 +46,7 @@ func inChild(t *testing.T, name string) (stderr string, survived bool) {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), exe)
-	cmd.Env = append(os.Environ(), scenarioVariable+"="+name)
+	cmd.Env = append(os.Environ(), scenarioVariable+"="+name, "GORACE=atexit_sleep_ms=0")
 	var out bytes.Buffer
 	cmd.Stderr = &out
 	err = cmd.Run()

@@ -1,6 +1,7 @@
 package rx
 
 import (
+	"context"
 	"runtime"
 
 	"github.com/reactivex/rxgo/v2"
@@ -10,9 +11,36 @@ import (
 type subscription struct {
 	items   <-chan rxgo.Item
 	left    leftover
-	ctx     *heededContext // of an observable that was opened for this subscription
+	ctx     context.Context
 	closed  bool
 	ifEmpty error // what an end without any item means, nil for success
+}
+
+// subscribe observes o, which is made as inspect has found. own tells that it was opened for this one subscription.
+func subscribe(ctx context.Context, o rxgo.Observable, made anatomy, own bool) (subscription, error) {
+	observe := func() subscription {
+		items := o.Observe(rxgo.WithContext(ctx))
+		return subscription{items: items, ctx: ctx, left: made.left(items, own)}
+	}
+	if made.kind != events {
+		return observe(), nil
+	}
+	// An event source that is held up by one of its observers holds up Observe as well.
+	done := make(chan subscription)
+	go func() {
+		s := observe()
+		select {
+		case done <- s:
+		case <-ctx.Done():
+			s.abandon()
+		}
+	}()
+	select {
+	case s := <-done:
+		return s, nil
+	case <-ctx.Done():
+		return subscription{}, context.Cause(ctx)
+	}
 }
 
 // leftover says what is done with the items of a subscription that nobody wants any more. Its context is cancelled,
@@ -48,7 +76,7 @@ func (s *subscription) abandon() {
 	default:
 	}
 	switch {
-	case s.left == drain, s.left == heeded && s.ctx != nil && s.ctx.heeded.Load():
+	case s.left == drain, s.left == heeded && isHeeded(s.ctx):
 		go drainItems(s.items)
 	case s.left == serve:
 		go serveOn(s.items)

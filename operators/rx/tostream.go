@@ -26,8 +26,9 @@ import (
 // no policy retries. A nil value is T's nil where T has one. ToStream[any] takes every value as it is.
 //
 // yield is called on the goroutine that runs the stream. Nothing is buffered that src does not buffer. When a run has
-// ended early, the source's goroutines end by their context, a moment later; one that ignores it is drained, as
-// RetryWhen says.
+// ended early, the source's goroutines end by their context, a moment later. What they still send is received and
+// dropped, for those that do not look at it; but a channel that was given to FromChannel is the caller's, and nothing is
+// taken from it that is not yielded.
 //
 // An src that returns nil ends the run with an error. A nil src panics.
 func ToStream[T any](src func(context.Context) rxgo.Observable) stream.Stream[T] {
@@ -43,9 +44,7 @@ func opened(function string, src func(context.Context) rxgo.Observable) func(con
 		if isNil(o) {
 			return subscription{}, stream.Permanent(fmt.Errorf("rx: %s: src returned a nil Observable", function))
 		}
-		made := inspect(o)
-		items := o.Observe(rxgo.WithContext(ctx))
-		return subscription{items: items, left: made.left(items, true), ctx: ctx}, nil
+		return subscribe(ctx, o, inspect(o), true)
 	}
 }
 

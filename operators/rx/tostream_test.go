@@ -228,7 +228,7 @@ func TestToStream_SourceThatIgnoresItsContext(t *testing.T) {
 		},
 		"sends": func(hold chan struct{}) rxgo.Observable {
 			return rxgo.Create([]rxgo.Producer{func(_ context.Context, next chan<- rxgo.Item) {
-				time.Sleep(time.Second)
+				time.Sleep(2 * time.Second)
 				for range 2000 {
 					next <- rxgo.Of(1)
 				}

@@ -38,6 +38,7 @@ type Observable struct {
 //     and empty, so that a failure becomes a success; FlatMap(f).Map(g) crashes in its second run;
 //   - a Defer whose producers read a shared source, a channel or a connection that was opened outside;
 //   - what another type than rxgo's own does, unless it returns the same channel again;
+//   - whether a connectable has ended: a retry subscribes again, and waits then until its context ends;
 //   - an Observe of o that does not come from the Wrap it is asked to judge;
 //   - the contexts o was built with. The attempt's replaces Defer's and that of most operators, and does not reach
 //     Create's, FlatMap's and the other ones that are bound when they are built. So cancel the context given to the
@@ -71,11 +72,13 @@ func (o Observable) subscribe(ctx context.Context) (subscription, error) {
 	if again && made.kind == onceOnly {
 		return subscription{}, notRestartable("it can be observed only once")
 	}
-	items := o.Observable.Observe(rxgo.WithContext(ctx))
-	if o.seen.observed(items) {
+	s, err := subscribe(ctx, o.Observable, made, false)
+	if err != nil {
+		return subscription{}, err
+	}
+	if o.seen.observed(s.items) {
 		return subscription{}, notRestartable("two Observes gave the same channel")
 	}
-	s := subscription{items: items, left: made.left(items, false)}
 	if again && made.kind == events {
 		s.ifEmpty = notRestartable("its events have ended")
 	}

@@ -225,3 +225,25 @@ func TestManySubscriptionsSideBySide(t *testing.T) {
 		})
 	}
 }
+
+// Observe of an event source waits on a mutex while one of its observers holds it up: no bubble can show that.
+func TestAHeldUpEventSourceDoesNotHoldUpACancel(t *testing.T) {
+	for _, form := range []string{"Wrap", "RetryWhen"} {
+		t.Run(form, func(t *testing.T) {
+			events := make(chan rxgo.Item)
+			source := rxgo.FromEventSource(events)
+			stuck := source.Observe()
+			events <- rxgo.Of(1) // taken by the source, which nobody relieves of it
+			ctx, cancel := context.WithCancelCause(t.Context())
+			o := rx.RetryWhen(func(context.Context) rxgo.Observable { return source }, atOnce(1))
+			if form == "Wrap" {
+				o = rx.Wrap(source).RetryWhen(atOnce(1))
+			}
+			items := o.Observe(rxgo.WithContext(ctx), rxgo.WithBufferedChannel(1))
+			cancel(errCause)
+			expect(t, items, nil, errCause)
+			<-stuck
+			close(events)
+		})
+	}
+}

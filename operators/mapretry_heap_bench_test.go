@@ -1,0 +1,154 @@
+package operators
+
+import (
+	"container/heap"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// BenchmarkMapRetryHeaps compares what waiting items could be kept in, at a steady number of them: one op takes the
+// entry that is due first and puts another one in, up to 10 s later. The libraries' heaps are measured in the
+// benchmarks module, beside container/heap again.
+func BenchmarkMapRetryHeaps(b *testing.B) {
+	for _, n := range []int{1000, 100_000, million} {
+		for _, k := range []struct {
+			name string
+			make func() keeper
+		}{
+			{"4-ary", func() keeper { return new(quaternary) }},
+			{"binary", func() keeper { return new(binary) }},
+			{"container/heap", func() keeper { return new(standard) }},
+			{"container/heap of pointers", func() keeper { return new(pointers) }},
+			{"wheel of 1 ms", func() keeper { return newWheel() }},
+		} {
+			b.Run(fmt.Sprintf("%s/waiting=%d", k.name, n), func(b *testing.B) {
+				r := rand.New(rand.NewPCG(1, 2))
+				h := k.make()
+				for i := range n {
+					h.put(dueEntry{at: r.Int64N(int64(10 * time.Second)), turn: uint32(i)})
+				}
+				turn := uint32(n)
+				for b.Loop() {
+					e := h.take()
+					turn++
+					h.put(dueEntry{at: e.at + r.Int64N(int64(10*time.Second)), turn: turn})
+				}
+			})
+		}
+	}
+}
+
+// keeper keeps entries by the time they are due.
+type keeper interface {
+	put(dueEntry)
+	take() dueEntry
+}
+
+type quaternary struct{ h dueHeap }
+
+func (q *quaternary) put(e dueEntry) { q.h.push(e) }
+
+func (q *quaternary) take() dueEntry {
+	e := q.h[0]
+	q.h.pop()
+	return e
+}
+
+// binary is dueHeap with two children.
+type binary struct{ s []dueEntry }
+
+func (b *binary) put(e dueEntry) {
+	b.s = append(b.s, e)
+	i := len(b.s) - 1
+	for i > 0 && e.before(b.s[(i-1)/2]) {
+		b.s[i] = b.s[(i-1)/2]
+		i = (i - 1) / 2
+	}
+	b.s[i] = e
+}
+
+func (b *binary) take() dueEntry {
+	root, last := b.s[0], len(b.s)-1
+	e := b.s[last]
+	b.s = b.s[:last]
+	i := 0
+	for {
+		c := 2*i + 1
+		if c >= last {
+			break
+		}
+		if c+1 < last && b.s[c+1].before(b.s[c]) {
+			c++
+		}
+		if !b.s[c].before(e) {
+			break
+		}
+		b.s[i] = b.s[c]
+		i = c
+	}
+	if last > 0 {
+		b.s[i] = e
+	}
+	return root
+}
+
+// standard is container/heap on the entries.
+type standard struct{ s []dueEntry }
+
+func (h *standard) Len() int           { return len(h.s) }
+func (h *standard) Less(i, j int) bool { return h.s[i].before(h.s[j]) }
+func (h *standard) Swap(i, j int)      { h.s[i], h.s[j] = h.s[j], h.s[i] }
+func (h *standard) Push(v any)         { h.s = append(h.s, v.(dueEntry)) }
+func (h *standard) Pop() any {
+	last := len(h.s) - 1
+	e := h.s[last]
+	h.s = h.s[:last]
+	return e
+}
+func (h *standard) put(e dueEntry) { heap.Push(h, e) }
+func (h *standard) take() dueEntry { return heap.Pop(h).(dueEntry) }
+
+// pointers is container/heap as its own example has it.
+type pointers struct{ s []*dueEntry }
+
+func (h *pointers) Len() int           { return len(h.s) }
+func (h *pointers) Less(i, j int) bool { return h.s[i].before(*h.s[j]) }
+func (h *pointers) Swap(i, j int)      { h.s[i], h.s[j] = h.s[j], h.s[i] }
+func (h *pointers) Push(v any)         { h.s = append(h.s, v.(*dueEntry)) }
+func (h *pointers) Pop() any {
+	last := len(h.s) - 1
+	e := h.s[last]
+	h.s[last] = nil
+	h.s = h.s[:last]
+	return e
+}
+func (h *pointers) put(e dueEntry) { heap.Push(h, &e) }
+func (h *pointers) take() dueEntry { return *heap.Pop(h).(*dueEntry) }
+
+// wheel is a hashed timing wheel whose places are 1 ms wide and reach 16 s. What is due within the same millisecond comes
+// in any order, and a timer per millisecond has to look at places that may be empty: it is here for its speed alone.
+type wheel struct {
+	places [1 << 14][]dueEntry
+	at     int64
+}
+
+func newWheel() *wheel { return new(wheel) }
+
+func (w *wheel) put(e dueEntry) {
+	p := &w.places[(e.at/int64(time.Millisecond))%int64(len(w.places))]
+	*p = append(*p, e)
+}
+
+func (w *wheel) take() dueEntry {
+	for {
+		p := &w.places[w.at%int64(len(w.places))]
+		if last := len(*p) - 1; last >= 0 {
+			e := (*p)[last]
+			*p = (*p)[:last]
+			return e
+		}
+		w.at++
+	}
+}

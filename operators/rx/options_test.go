@@ -1,0 +1,127 @@
+package rx_test
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/reactivex/rxgo/v2"
+
+	"github.com/retrywhen/retrywhen/operators/rx"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+func TestOption_WithBufferedChannel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		check := func(name string, observe func(stream.Stream[int]) <-chan rxgo.Item, room, ahead int) {
+			t.Helper()
+			var made atomic.Int64
+			items := observe(stream.Range(1, 10).Tap(func(int) { made.Add(1) }))
+			first := <-items
+			synctest.Wait()
+			if n := int(made.Load()); first.V != 1 || cap(items) != room || n != 1+ahead {
+				t.Errorf("%s: after the item %v %d more are made, the room is %d; want %d and %d", name, first, n-1, cap(items), ahead, room)
+			}
+			for range items {
+			}
+		}
+		// What is ahead of the reader: the items in the channel, and the one that is being sent.
+		check("none", func(s stream.Stream[int]) <-chan rxgo.Item { return rx.FromStream(s).Observe() }, 0, 1)
+		check("built with", func(s stream.Stream[int]) <-chan rxgo.Item {
+			return rx.FromStream(s, rxgo.WithBufferedChannel(3)).Observe()
+		}, 3, 4)
+		check("observed with", func(s stream.Stream[int]) <-chan rxgo.Item {
+			return rx.FromStream(s, rxgo.WithBufferedChannel(3)).Observe(rxgo.WithBufferedChannel(1))
+		}, 1, 2)
+		check("RetryWhen", func(s stream.Stream[int]) <-chan rxgo.Item {
+			src := func(context.Context) rxgo.Observable { return rx.FromStream(s) } // it has one in hand, too
+			return rx.RetryWhen(src, atOnce(1), rxgo.WithBufferedChannel(3)).Observe()
+		}, 3, 5)
+	})
+}
+
+func TestOption_EagerBeginsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{attempts: 3, n: 1}
+		o := rx.RetryWhen(f.create, quadratic(3), rxgo.WithObservationStrategy(rxgo.Eager), rxgo.WithBufferedChannel(10))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if want := []time.Duration{0, time.Second, 5 * time.Second}; !slices.Equal(f.at, want) {
+			t.Errorf("attempts at %v, want %v", f.at, want)
+		}
+		if one, two := o.Observe(), o.Observe(); one != two {
+			t.Error("two Observes have two channels")
+		}
+		expect(t, o.Observe(), []any{1, 1, 1}, nil)
+	})
+}
+
+func TestOption_EagerHeedsItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		o := rx.FromStream(stream.Never[int](), rxgo.WithContext(ctx), rxgo.WithObservationStrategy(rxgo.Eager))
+		time.AfterFunc(time.Second, func() { cancel(errCause) })
+		expect(t, o.Observe(), nil, errCause)
+	})
+}
+
+func TestOption_WithPublishStrategy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{attempts: 3, n: 2}
+		o := rx.RetryWhen(f.create, quadratic(3), rxgo.WithPublishStrategy())
+		one, two := o.Observe(), o.Observe()
+		start := time.Now()
+		go o.Connect(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			expect(t, one, []any{1, 2, 1, 2, 1, 2}, nil)
+		}()
+		expect(t, two, []any{1, 2, 1, 2, 1, 2}, nil)
+		<-done
+		if f.began.Load() != 3 || time.Since(start) != 5*time.Second {
+			t.Errorf("%d attempts in %v, want one run for both", f.began.Load(), time.Since(start))
+		}
+	})
+}
+
+func TestOption_WhatMeansNothing(t *testing.T) {
+	var none context.Context
+	for name, opt := range map[string]rxgo.Option{
+		"WithErrorStrategy":        rxgo.WithErrorStrategy(rxgo.ContinueOnError),
+		"WithPool":                 rxgo.WithPool(4),
+		"WithCPUPool":              rxgo.WithCPUPool(),
+		"Serialize":                rxgo.Serialize(func(v any) int { return v.(int) }),
+		"WithBackPressureStrategy": rxgo.WithBackPressureStrategy(rxgo.Drop),
+		"Lazy":                     rxgo.WithObservationStrategy(rxgo.Lazy),
+		"WithContext(nil)":         rxgo.WithContext(none),
+	} {
+		bubble(t, name, func(t *testing.T) {
+			f := &feed{attempts: -1, n: 3}
+			o := rx.RetryWhen(f.create, quadratic(1), opt)
+			synctest.Wait()
+			if f.began.Load() != 0 {
+				t.Error("it has begun")
+			}
+			expect(t, o.Observe(), []any{1, 2, 3, 1, 2, 3}, errBoom)
+			expect(t, o.Observe(opt), []any{1, 2, 3, 1, 2, 3}, errBoom)
+		})
+	}
+}
+
+// A pool behind the observable reads it with several goroutines.
+func TestOption_PoolBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{attempts: 2, n: 3}
+		got, err := rx.RetryWhen(f.create, quadratic(1)).Map(func(_ context.Context, v any) (any, error) {
+			return v, nil
+		}, rxgo.WithPool(3)).ToSlice(0)
+		slices.SortFunc(got, func(a, b any) int { return a.(int) - b.(int) })
+		if !slices.Equal(got, []any{1, 1, 2, 2, 3, 3}) || err != nil {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+}
