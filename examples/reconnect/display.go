@@ -48,6 +48,7 @@ func (d *display) event(n int) {
 func (d *display) summary(l ledger, took time.Duration) {
 	if d.bar != nil {
 		_ = d.bar.Finish()
+		d.bar = nil
 	}
 	d.printf("%d events, %d lost, %d doubled, %d reconnects, waited %v of %v\n", l.events, l.lost, l.doubled,
 		d.retries, d.waited.Round(time.Millisecond), took.Round(time.Millisecond))
@@ -58,4 +59,7 @@ func (d *display) printf(format string, args ...any) {
 		_ = d.bar.Clear()
 	}
 	fmt.Fprintf(d.out, format, args...)
+	if d.bar != nil {
+		_ = d.bar.RenderBlank()
+	}
 }
