@@ -18,6 +18,7 @@ type Budget struct {
 	mu     sync.Mutex
 	tokens float64
 	filled time.Time // when the refill was last reckoned
+	timed  bool      // it was
 }
 
 // NewBudget returns a full budget. A retry takes cost of its capacity, a success gives refund back; with
@@ -70,17 +71,18 @@ func (b *Budget) take(at time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.refill > 0 {
-		if passed := at.Sub(b.filled); b.filled.IsZero() {
-			b.filled = at
+		if passed := at.Sub(b.filled); !b.timed {
+			b.timed, b.filled = true, at
 		} else if passed > 0 { // clocks that disagree give nothing
 			b.tokens = min(b.capacity, b.tokens+b.refill*passed.Seconds())
 			b.filled = at
 		}
 	}
-	if b.tokens < b.cost {
+	// A part in 10⁹ may be missing: ten refunds of 0.1 add up to a little less than 1.
+	if b.tokens < b.cost*(1-1e-9) {
 		return false
 	}
-	b.tokens -= b.cost
+	b.tokens = max(0, b.tokens-b.cost)
 	return true
 }
 

@@ -49,6 +49,33 @@ func TestARefundFillsNoFurtherThanTheCapacity(t *testing.T) {
 	}
 }
 
+func TestBudgetsCountInTenths(t *testing.T) {
+	p := every(0)
+	retries := func(budget *retry.Budget) int {
+		c := calls{fails: -1}
+		_, _ = retry.Do(t.Context(), p.With(retry.WithBudget(budget)), c.do)
+		return len(c.at) - 1
+	}
+	for _, n := range []int{3, 7, 10, 30, 100, 1000} {
+		if got := retries(retry.NewBudget(1, 1/float64(n), 0)); got != n {
+			t.Errorf("a capacity of 1 pays %d retries of 1/%d", got, n)
+		}
+	}
+	budget := retry.NewBudget(1, 1, 0.1)
+	retries(budget)
+	good := calls{}
+	for range 9 {
+		_, _ = retry.Do(t.Context(), p.With(retry.WithBudget(budget)), good.do)
+	}
+	if got := retries(budget); got != 0 {
+		t.Errorf("nine refunds of 0.1 pay %d retries", got)
+	}
+	_, _ = retry.Do(t.Context(), p.With(retry.WithBudget(budget)), good.do)
+	if got := retries(budget); got != 1 || budget.Tokens() != 0 {
+		t.Errorf("ten refunds of 0.1 pay %d retries, and leave %v", got, budget.Tokens())
+	}
+}
+
 func TestARefillFlowsWithTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := retry.NewBudget(4, 1, 0, 0.5)

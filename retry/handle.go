@@ -21,18 +21,19 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 		var (
 			op       = newOperation(ctx, p)
 			timed    = op.config.resetAfter > 0 && op.config.clock != nil
-			answered time.Time
+			answered bool
+			at       time.Time // of the answer
 			end      error
 		)
 		err := failures(ctx, func(f stream.Failure) bool {
-			if timed && !answered.IsZero() {
-				f.Lasted = op.clock.Now().Sub(answered)
+			if timed && answered {
+				f.Lasted = op.clock.Now().Sub(at)
 			}
 			if end = op.failed(ctx, f); end != nil {
 				return false
 			}
 			if timed {
-				answered = op.clock.Now()
+				answered, at = true, op.clock.Now()
 			}
 			return yield(stream.Failure{Err: f.Err, N: f.N})
 		})

@@ -71,7 +71,7 @@ func (c *config) decide(row *Row, f stream.Failure, m *moment, deadline time.Tim
 	if c.resets(row, f) {
 		row.restart()
 	}
-	if row.Since.IsZero() {
+	if row.Retries == 0 { // not Since.IsZero(): a clock may begin at the zero time
 		row.Since = m.time()
 	}
 	if c.limit >= 0 && row.Retries >= c.limit {
@@ -205,7 +205,7 @@ func (c *config) place() float64 {
 // giveUp returns the error that ends the operation, and tells of it.
 func (c *config) giveUp(row *Row, cause, last error, m *moment) *Error {
 	err := &Error{Cause: cause, Last: last, Attempts: row.Attempts}
-	if !row.First.IsZero() {
+	if row.Attempts > 0 {
 		err.Elapsed = m.time().Sub(row.First)
 	}
 	for _, hook := range c.onGiveUp {

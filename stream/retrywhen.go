@@ -109,6 +109,7 @@ type retrying[T any] struct {
 	items   int64        // handed over in this attempt
 	taken   int64        // of these, what the consumer has come back for more from
 	stopped bool         // the consumer wants no more
+	running bool         // an attempt runs; afterwards: it did not return
 
 	failures mailbox
 	err      error // the last failure, or what the stream returns once ended
@@ -134,6 +135,9 @@ func (r *retrying[T]) run() error {
 		return withFailure(errors.New("stream: RetryWhen: the handler returned a nil stream"), r.err)
 	}
 	err := answers(r.ctx, r.answer)
+	if r.running && err == nil {
+		err = errors.New("stream: RetryWhen: the handler recovered a panic of an attempt")
+	}
 	switch {
 	case r.ended:
 		return r.err
@@ -151,7 +155,7 @@ func (r *retrying[T]) run() error {
 
 // answer is the yield of the handler's stream: it runs the attempt that the value a starts, if it is an answer.
 func (r *retrying[T]) answer(a Failure) bool {
-	if r.ended || r.ctx.Err() != nil {
+	if r.ended || r.running || r.ctx.Err() != nil {
 		return false
 	}
 	if !r.failures.answer(a.N) {
@@ -197,9 +201,16 @@ func (r *retrying[T]) attempt() {
 
 func (r *retrying[T]) runSource() error {
 	ctx := &attemptContext{Context: r.ctx}
-	defer ctx.finish()
-	r.items, r.taken = 0, 0
-	return r.source(ctx, r.deliver)
+	defer func() {
+		ctx.finish()
+		if r.running {
+			r.failures.close() // a handler that recovers the panic is not to wait for what never comes
+		}
+	}()
+	r.items, r.taken, r.running = 0, 0, true
+	err := r.source(ctx, r.deliver)
+	r.running = false
+	return err
 }
 
 func (r *retrying[T]) end(err error) {

@@ -501,6 +501,38 @@ func TestRule9_APanicThatTheSourceRecoversIsNotRetried(t *testing.T) {
 	}
 }
 
+func TestRule9_APanicThatTheHandlerRecoversIsNotRetried(t *testing.T) {
+	for name, goesOn := range map[string]bool{"and waits for the next failure": true, "and ends": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				runs := 0
+				source := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
+					runs++
+					yield(runs)
+					return errors.New("cut")
+				})
+				recovering := handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+					return func(ctx context.Context, yield func(stream.Failure) bool) error {
+						return failures(ctx, func(f stream.Failure) (more bool) {
+							defer func() { more = recover() == nil || goesOn }()
+							return yield(f) || goesOn && yield(f)
+						})
+					}
+				})
+				err := source.RetryWhen(recovering)(t.Context(), func(v int) bool {
+					if v == 2 {
+						panic("boom")
+					}
+					return true
+				})
+				if runs != 2 || err == nil || !strings.Contains(err.Error(), "panic") {
+					t.Errorf("%d attempts, %v; want two and an error that says panic", runs, err)
+				}
+			})
+		})
+	}
+}
+
 func TestRule10_AMillionFailures(t *testing.T) {
 	const failures = 1_000_000
 	runs, depth, deepest := 0, 0, 0

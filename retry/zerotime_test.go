@@ -1,0 +1,63 @@
+package retry_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// epoch is a clock that begins at the zero time and goes on when it is waited for.
+type epoch struct{ now time.Time }
+
+func (c *epoch) Now() time.Time { return c.now }
+
+func (c *epoch) AfterFunc(d time.Duration, f func()) stream.Stopper {
+	c.now = c.now.Add(d)
+	f()
+	return stopped{}
+}
+
+type stopped struct{}
+
+func (stopped) Stop() bool { return false }
+
+func TestAClockMayBeginAtTheZeroTime(t *testing.T) {
+	t.Run("Within", func(t *testing.T) {
+		var elapsed []time.Duration
+		p := retry.New(backoff.Constant(time.Second), retry.Within(3*time.Second), retry.WithClock(new(epoch)),
+			retry.OnRetry(func(e retry.Event) { elapsed = append(elapsed, e.Elapsed) }))
+		err := retry.Run(t.Context(), p, func(context.Context) error { return errBoom })
+		gaveUp(t, err, retry.ErrExhausted, 4, 3*time.Second)
+		if want := []time.Duration{0, 1e9, 2e9}; !slices.Equal(elapsed, want) {
+			t.Errorf("hooks saw %v, want %v", elapsed, want)
+		}
+	})
+	t.Run("ResetAfter", func(t *testing.T) {
+		clock, runs := new(epoch), 0
+		p := retry.New(backoff.Constant(0), retry.Limit(1), retry.ResetAfter(5*time.Second), retry.WithClock(clock))
+		_, err := stream.Defer(func(context.Context) stream.Stream[int] {
+			if runs++; runs == 2 {
+				clock.now = clock.now.Add(5 * time.Second)
+			}
+			return stream.Fail[int](errBoom)
+		}).RetryWhen(p).Collect(t.Context())
+		if runs != 3 || !errors.Is(err, retry.ErrExhausted) {
+			t.Errorf("%d attempts, %v; want 3, the second one long enough to start the row again", runs, err)
+		}
+	})
+	t.Run("Budget", func(t *testing.T) {
+		clock := new(epoch)
+		p := retry.New(backoff.Constant(0), retry.WithClock(clock), retry.WithBudget(retry.NewBudget(1, 1, 0, 1)))
+		for range 2 {
+			err := retry.Run(t.Context(), p, func(context.Context) error { return errBoom })
+			gaveUp(t, err, retry.ErrBudget, 2, 0)
+			clock.now = clock.now.Add(time.Second)
+		}
+	})
+}
