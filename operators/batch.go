@@ -13,7 +13,7 @@ import (
 // when wait has passed since its first value came, whichever is sooner. What is left is delivered when s ends, and also
 // when it fails, before the error, so that nothing is lost; when ctx ends it is dropped. No batch is empty.
 //
-//	s:              --a-b-c----d---------e-f--|
+//	s:              --a-b-c----d---------e-f-|
 //	Batch(3, 5):    ------[abc]-----[d]------[ef]|
 //
 // A wait of 0 is no limit in time: then Batch starts no goroutine. Else s runs on a goroutine of its own, and while the

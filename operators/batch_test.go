@@ -37,7 +37,9 @@ func TestBatch_ByCountAndTime(t *testing.T) {
 
 func TestBatch_Cancelled(t *testing.T) {
 	bubble(t, "what has not been delivered is dropped", func(t *testing.T) {
-		expectCancelled(t, 30*ms, operators.Batch(cold("10a 20b"), 3, 50*ms), "30!")
+		for range 20 { // the source's end and the context's come together
+			expectCancelled(t, 30*ms, operators.Batch(cold("10a 20b"), 3, 50*ms), "30!")
+		}
 		expectCancelled(t, 30*ms, operators.Batch(cold("10a 20b"), 3, 0), "30!")
 	})
 	bubble(t, "TakeUntil on the source ends it in order", func(t *testing.T) {

@@ -10,11 +10,11 @@ import (
 // FlatMap returns the stream of the values of the streams that f returns for the values of s, which run side by side:
 // at most so many at once as concurrency says, while s waits. Their values come as they are made, interleaved.
 //
-//	s:                --1--2---3--|
+//	s:                --1--2--3--|
 //	f(1):               -a----b|
 //	f(2):                  -c----d|
-//	f(3):                      (waits until f(1) has ended) -e|
-//	FlatMap(2, f):    ---a--c-b--d-e|
+//	f(3):                      -e|           s has waited with 3 until f(1) ended
+//	FlatMap(2, f):    ---a--c-b-ed|
 //
 // It ends when s and all inner streams have ended. The first error, of s or of an inner stream, cancels all others; it
 // is returned when they have returned. f must not return nil: the stream fails then.

@@ -13,10 +13,10 @@ import (
 // that f makes of them, interleaved as they come. f is called for a key when its first value comes; the group that it
 // is given yields that value and the later ones of the key, until s ends.
 //
-//	s:             --a1--b1--a2--b2--|
-//	f("a", -a1------a2------|)
-//	f("b", -b1------b2--|)
-//	GroupBy(f):    --f(a1)--f(b1)--f(a2)--f(b2)--|
+//	s:                         --a---b---a---a---b--|
+//	group a, counted:            1-------2---3------|
+//	group b, counted:                1-----------2--|
+//	GroupBy(letter, counted):  --1---1---2---3---2--|
 //
 // It ends when s and all of f's streams have ended. The first error, of s or of one of f's streams, cancels all others
 // and is returned when they have returned; a group does not see it.

@@ -210,3 +210,9 @@ func returns[T any](s stream.Stream[T], n *int) stream.Stream[T] {
 }
 
 var counting sync.Mutex
+
+// waitingForRetry fails with errBoom at once and waits for its retry.
+var waitingForRetry = stream.Fail[string](errBoom).RetryWhen(stream.RetryHandlerFunc(
+	func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+		return failures.Delay(time.Hour)
+	}))

@@ -241,4 +241,16 @@ func TestConcatMap(t *testing.T) {
 			t.Error(n, err)
 		}
 	})
+	t.Run("a bad source that goes on", func(t *testing.T) {
+		bad := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
+			yield(1)
+			yield(2)
+			return nil
+		})
+		called := 0
+		s := operators.ConcatMap(bad, func(int) stream.Stream[int] { called++; return stream.Fail[int](errBoom) })
+		if _, err := s.Collect(t.Context()); err != errBoom || called != 1 {
+			t.Error(called, err)
+		}
+	})
 }

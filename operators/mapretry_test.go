@@ -459,7 +459,8 @@ func TestMapRetry_DeadLetter(t *testing.T) {
 	})
 	bubble(t, "on the consumer's goroutine, with its context", func(t *testing.T) {
 		caller := goid()
-		ctx := context.WithValue(t.Context(), options{}.Workers, "mine")
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
 		_, err := operators.MapRetry(stream.Of(0), constant(0, retry.Limit(0)), fail(errBoom), options{
 			DeadLetter: func(got context.Context, _ int, _ *retry.Error) error {
 				if got != ctx || goid() != caller {

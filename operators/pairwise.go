@@ -10,7 +10,7 @@ import (
 // is one pair less than there are values.
 //
 //	s:           --1--2--3--4--|
-//	Pairwise:    ----12-23-34--|
+//	Pairwise:    -----12-23-34-|
 //
 // It starts no goroutine. A nil s panics.
 func Pairwise[T any](s stream.Stream[T]) stream.Stream[Pair[T, T]] {

@@ -22,9 +22,9 @@ type Completion struct {
 // RetryWhen for ends instead of failures, with the same rules: see stream.RetryWhen. To poll every minute, say, Map the
 // completions to timers with ConcatMap, or give them a Delay.
 //
-//	s                      --a--|     --b--|      --c--|
-//	h(ends), 2 answers          -----0     ------0     |
-//	RepeatWhen(h)          --a----------b-----------c--|
+//	s:                     --a--|    --b--|     --c--|
+//	h, with 2 answers:          -----0    ------0    |
+//	RepeatWhen(h):         --a---------b----------c--|
 //
 // When h's stream has ended, RepeatWhen ends with the run that the last answer started; when it has failed, RepeatWhen
 // fails with that error then. A failure of s is returned at once and h is not asked: retry s inside, or the whole

@@ -15,7 +15,7 @@ import (
 //
 //	s:           --a--b--c--d--|        --a--b--
 //	consumer 1:  --a--b--c--d--|
-//	consumer 2:       --b--c (stops)
+//	consumer 2:     --b--c (stops)
 //	consumer 3:                         --a--b--
 //
 // Each consumer gets its values on its own goroutine, and s waits until all of them have processed the value: nothing
@@ -38,9 +38,9 @@ func Share[T any](s stream.Stream[T]) stream.Stream[T] {
 // ShareN is Share with a run of s that starts when the n-th consumer is there, so that n consumers that come at about
 // the same time all get its first value. Those that come first wait. (RxJava: publish().refCount(n).)
 //
-//	s:           (started by consumer 2) --a--b--c--|
-//	consumer 1:  ------------------------a--b--c--|
-//	consumer 2:                        --a--b--c--|
+//	s:               --a--b--c--|
+//	consumer 1:  ------a--b--c--|
+//	consumer 2:      --a--b--c--|
 //
 // Later it goes on as long as any consumer is left. When it has ended, the next run waits for n consumers again. A nil
 // s and an n below 1 panic.

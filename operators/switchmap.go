@@ -13,9 +13,9 @@ import (
 //
 //	s:               --1-------2-----3---|
 //	f(1):              -a-b-c-d-e|
-//	f(2):                      -f---g|
+//	f(2):                      -f-----g|
 //	f(3):                            -h|
-//	SwitchMap(f):    ---a-b-c---f-----h--|
+//	SwitchMap(f):    ---a-b-c-d-f-----h--|
 //
 // It ends when s and the last inner stream have ended. The first error, of s or of the latest inner stream, cancels the
 // other and is returned. f must not return nil: the stream fails then.

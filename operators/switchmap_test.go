@@ -112,10 +112,7 @@ func TestSwitchMap_Errors(t *testing.T) {
 		}
 	})
 	bubble(t, "the last failure of a retried inner stream is not lost at a cancel", func(t *testing.T) {
-		inner := stream.Fail[int](errBoom).RetryWhen(stream.RetryHandlerFunc(func(f stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
-			return f.Delay(time.Hour)
-		}))
-		_, err := operators.SwitchMap(cold("0a"), func(string) stream.Stream[int] { return inner }).Collect(cancelAt(t, time.Minute))
+		_, err := operators.SwitchMap(cold("0a"), func(string) strs { return waitingForRetry }).Collect(cancelAt(t, time.Minute))
 		if !errors.Is(err, errCause) || !errors.Is(err, errBoom) {
 			t.Error(err)
 		}

@@ -16,10 +16,10 @@ import (
 // since it opened, whichever is sooner. It is Batch without the buffer: f's stream sees each value as it comes.
 //
 //	s:                       --1-2-3-4-5-|
-//	Window(2, 0, sum):       -----3---7--5|
+//	Window(2, 0, sum):       ----3---7---5|
 //
 //	s:                       --1-2---------3--|
-//	Window(max, 5, count):   -----2----0----1-|
+//	Window(max, 5, count):   -----2----0----1-0|
 //
 // With a span the first window opens when the stream is run and each next one when the one before is done with, so that
 // windows may be empty. With a span of 0, which is no limit in time, a window opens with its first value, and none is

@@ -51,12 +51,11 @@ func TestZipWith_StoppedAndCancelled(t *testing.T) {
 		expectCancelled(t, 50*ms, operators.ZipWith(cold("10a 20b"), cold("10x"), join), "10ax 50!")
 	})
 	bubble(t, "the last failure of a retried stream is not lost at a cancel", func(t *testing.T) {
-		a := stream.Fail[string](errBoom).RetryWhen(stream.RetryHandlerFunc(func(f stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
-			return f.Delay(time.Hour)
-		}))
-		_, err := operators.ZipWith(a, cold(""), join).Collect(cancelAt(t, time.Minute))
-		if !errors.Is(err, errCause) || !errors.Is(err, errBoom) {
-			t.Error(err)
+		for range 20 { // both streams return at the same time
+			_, err := operators.ZipWith(waitingForRetry, cold(""), join).Collect(cancelAt(t, time.Minute))
+			if !errors.Is(err, errCause) || !errors.Is(err, errBoom) {
+				t.Fatal(err)
+			}
 		}
 	})
 }
@@ -104,6 +103,14 @@ func TestTakeUntil_Times(t *testing.T) {
 	}
 	bubble(t, "cancelled", func(t *testing.T) {
 		expectCancelled(t, 50*ms, operators.TakeUntil(cold("10a"), cold("")), "10a 50!")
+	})
+	bubble(t, "cancelled: the last failure of a retried stream is not lost", func(t *testing.T) {
+		for range 20 { // both streams return at the same time
+			_, err := operators.TakeUntil(waitingForRetry, stream.Never[int]()).Collect(cancelAt(t, time.Minute))
+			if !errors.Is(err, errCause) || !errors.Is(err, errBoom) {
+				t.Fatal(err)
+			}
+		}
 	})
 	bubble(t, "stopped", func(t *testing.T) {
 		expect(t, operators.TakeUntil(cold("10a 20b"), cold("")).Take(1), "10a 10|")

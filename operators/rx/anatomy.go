@@ -78,7 +78,7 @@ func (a anatomy) left(items <-chan rxgo.Item, own bool) leftover {
 		return leave
 	case events:
 		if own {
-			return linger
+			return unheeded
 		}
 		return serve
 	}

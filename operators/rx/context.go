@@ -19,10 +19,7 @@ func (c *heededContext) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-func isHeeded(ctx context.Context) bool {
-	c, ok := ctx.(*heededContext)
-	return ok && c.heeded.Load()
-}
+func (c *heededContext) isHeeded() bool { return c != nil && c.heeded.Load() }
 
 // both returns a context that ends when ctx or other does, with that one's cause, and that has the values of both,
 // ctx's first. It ends at cancel, too, which must be called.

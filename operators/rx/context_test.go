@@ -2,6 +2,7 @@ package rx_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/reactivex/rxgo/v2"
 
 	"github.com/retrywhen/retrywhen/operators/rx"
+	"github.com/retrywhen/retrywhen/stream"
 )
 
 type key string
@@ -80,3 +82,38 @@ func TestBothContexts_EndedBefore(t *testing.T) {
 		})
 	}
 }
+
+// A subscription that is over leaves nothing behind in the context it was built with, which may last.
+func TestBothContexts_NothingIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		lasting := &countingContext{Context: ctx}
+		o := rx.FromStream(stream.Of(1), rxgo.WithContext(lasting))
+		for range 3 {
+			expect(t, o.Observe(rxgo.WithContext(t.Context())), []any{1}, nil)
+		}
+		synctest.Wait()
+		if n := lasting.waiting.Load(); n != 0 {
+			t.Errorf("%d functions still wait for its end", n)
+		}
+	})
+}
+
+// countingContext counts the functions that wait for its end.
+type countingContext struct {
+	context.Context
+	waiting atomic.Int64
+}
+
+// AfterFunc is what package context calls.
+func (c *countingContext) AfterFunc(f func()) (stop func() bool) {
+	c.waiting.Add(1)
+	return func() bool {
+		c.waiting.Add(-1)
+		return true
+	}
+}
+
+// Value hides the context within, which package context would go to otherwise.
+func (c *countingContext) Value(any) any { return nil }

@@ -11,27 +11,29 @@
 //
 // rxgo has a Retry and a BackOffRetry of its own. What they do, and what this package does instead:
 //
-//	rxgo                                                    here
-//	------------------------------------------------------  ----------------------------------------------------------
-//	Create and FromChannel are hot: observed again they end  RetryWhen opens a new one; Wrap refuses the second Observe
-//	well and empty, and the error becomes a success          with stream.ErrNotRestartable, where it can see it
-//	An error item does not end an observable                 an attempt ends at its first error item; nothing follows it
-//	A failed attempt is neither cancelled nor received from: each attempt has a context, cancelled when it is over, and
-//	its goroutines wait for ever                             what is still being sent is received and dropped
-//	Range's channel is not closed on cancel                  nobody waits for a close
-//	BackOffRetry panics when its context ends: "close of     it ends with context.Cause(ctx) and the last failure
+//	rxgo                                                   here
+//	-----------------------------------------------------  ----------------------------------------------------------
+//	Create and FromChannel are hot: observed again they    RetryWhen opens a new one; Wrap refuses the second Observe
+//	end well and empty, and the error becomes a success    with stream.ErrNotRestartable, where it can see it
+//	An error item does not end an observable               an attempt ends at its first error item, and nothing
+//	                                                       follows it
+//	A failed attempt is neither cancelled nor received     an attempt's context is cancelled when it is over, and
+//	from, and its goroutines wait for ever                 what is still being sent is received and dropped
+//	Range does not close its channel when it is cancelled  nobody waits for a close
+//	BackOffRetry panics when its context ends: "close of   it ends with context.Cause(ctx) and the last failure
 //	closed channel"
-//	Retry over FlatMap, Debounce, Join, TimeInterval,        RetryWhen opens a new one; Wrap refuses the second Observe
+//	Retry over FlatMap, Debounce, Join, TimeInterval,      RetryWhen opens a new one; Wrap refuses the second Observe
 //	BufferWithTime…, WindowWithTime… panics: "send on
 //	closed channel"
-//	Retry and BackOffRetry begin when they are built, and    the result is cold: each Observe has attempts of its own
+//	Retry and BackOffRetry begin when they are built, and  the result is cold: each Observe has attempts of its own
 //	two Observes share what comes
-//	Create's producer never sees Observe's context; that of  RetryWhen's src is given the context to build with; one
-//	Defer and of most operators is replaced by it            given as an option here ends a run as well as Observe's
-//	When a context ends operators close without an error     the stream and its policy get context.Cause(ctx)
-//	One observer of FromEventSource, or subscriber of a      what Wrap has subscribed to is received from as long as
-//	connectable, that does not receive holds up all others   the source lives
-//	Items have no type                                       ToStream says which item is wrong, and how
+//	Create's producer never sees Observe's context; Defer  RetryWhen's src is given the context to build with; one
+//	and most operators see it instead of their own         given as an option ends a run as well as Observe's
+//	When a context ends, operators close without an error  the stream and its policy get context.Cause(ctx)
+//	An observer of FromEventSource, or a subscriber of a   what was subscribed to is received from as long as the
+//	connectable, that no longer receives holds up all      source lives
+//	others
+//	Items have no type                                     ToStream says which item is wrong, and how
 //
 // What Wrap cannot see is listed there. Three things cannot be helped from outside: a producer whose items go to an
 // operator that has stopped, as in Create(…).Map(fails), stays where it is unless it heeds the context; an Amb that is

@@ -136,6 +136,16 @@ func TestFromStream_Cancel(t *testing.T) {
 			t.Error("the stream went on under a context that had ended")
 		}
 	})
+	bubble(t, "a stream that looks only at yield", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(errCause) })
+		expect(t, rx.FromStream(func(_ context.Context, yield func(int) bool) error {
+			for yield(1) {
+				time.Sleep(2 * time.Second)
+			}
+			return nil
+		}, rxgo.WithContext(ctx)).Observe(), []any{1}, errCause)
+	})
 	bubble(t, "a deadline", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()

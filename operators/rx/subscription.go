@@ -11,16 +11,21 @@ import (
 type subscription struct {
 	items   <-chan rxgo.Item
 	left    leftover
-	ctx     context.Context
+	own     *heededContext // of an observable that was opened for this subscription, else nil
 	closed  bool
 	ifEmpty error // what an end without any item means, nil for success
 }
 
-// subscribe observes o, which is made as inspect has found. own tells that it was opened for this one subscription.
-func subscribe(ctx context.Context, o rxgo.Observable, made anatomy, own bool) (subscription, error) {
+// subscribe observes o, which is made as inspect has found, under the context run. own is given if o was opened for
+// this one subscription, with own for its context, which ends with run.
+func subscribe(run context.Context, own *heededContext, o rxgo.Observable, made anatomy) (subscription, error) {
 	observe := func() subscription {
+		ctx := run
+		if own != nil {
+			ctx = own
+		}
 		items := o.Observe(rxgo.WithContext(ctx))
-		return subscription{items: items, ctx: ctx, left: made.left(items, own)}
+		return subscription{items: items, own: own, left: made.left(items, own != nil)}
 	}
 	if made.kind != events {
 		return observe(), nil
@@ -31,15 +36,15 @@ func subscribe(ctx context.Context, o rxgo.Observable, made anatomy, own bool) (
 		s := observe()
 		select {
 		case done <- s:
-		case <-ctx.Done():
+		case <-run.Done():
 			s.abandon()
 		}
 	}()
 	select {
 	case s := <-done:
 		return s, nil
-	case <-ctx.Done():
-		return subscription{}, context.Cause(ctx)
+	case <-run.Done():
+		return subscription{}, context.Cause(run)
 	}
 }
 
@@ -49,11 +54,12 @@ func subscribe(ctx context.Context, o rxgo.Observable, made anatomy, own bool) (
 type leftover uint8
 
 const (
-	leave  leftover = iota // nobody sends, or the channel is not the subscription's own
-	drain                  // the channel is closed when its producers are done
-	heeded                 // the same, if its producers heed the context; else it may never be closed
-	linger                 // the channel may never be closed
-	serve                  // a source that others share is held up as long as nobody receives
+	leave    leftover = iota // nobody sends, or the channel is not the subscription's own
+	drain                    // the channel is closed when its producers are done
+	heeded                   // the same, if its producers heed the context; else as linger
+	linger                   // the channel may never be closed
+	unheeded                 // the same, if its producers heed the context; else as serve
+	serve                    // a source that others share is held up as long as nobody receives
 )
 
 const (
@@ -76,9 +82,9 @@ func (s *subscription) abandon() {
 	default:
 	}
 	switch {
-	case s.left == drain, s.left == heeded && isHeeded(s.ctx):
+	case s.left == drain, s.left == heeded && s.own.isHeeded():
 		go drainItems(s.items)
-	case s.left == serve:
+	case s.left == serve, s.left == unheeded && !s.own.isHeeded():
 		go serveOn(s.items)
 	default:
 		go lingerOn(s.items)

@@ -39,12 +39,12 @@ func ToStream[T any](src func(context.Context) rxgo.Observable) stream.Stream[T]
 // opened returns how to subscribe to the observable that src opens.
 func opened(function string, src func(context.Context) rxgo.Observable) func(context.Context) (subscription, error) {
 	return func(run context.Context) (subscription, error) {
-		ctx := &heededContext{Context: run}
-		o := src(ctx)
+		own := &heededContext{Context: run}
+		o := src(own)
 		if isNil(o) {
 			return subscription{}, stream.Permanent(fmt.Errorf("rx: %s: src returned a nil Observable", function))
 		}
-		return subscribe(ctx, o, inspect(o), true)
+		return subscribe(run, own, o, inspect(o))
 	}
 }
 

@@ -158,6 +158,39 @@ func TestTrap_MergeIsLeftInItsSend(t *testing.T) {
 	}
 }
 
+// It is not left there either when it was not given the context.
+func TestTrap_MergeWithoutAContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		err := rx.ToStream[int](func(context.Context) rxgo.Observable {
+			return rxgo.Merge([]rxgo.Observable{rxgo.Just(1)(), rxgo.Just(2)(), rxgo.Just(3)()})
+		})(t.Context(), func(int) bool {
+			synctest.Wait() // the other two are in their sends
+			return false
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// CombineLatest looks at its context, and then calls a function for as long as that takes, and then sends.
+func TestTrap_CombineLatestSendsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(errCause) })
+		_, err := rx.ToStream[int](func(ctx context.Context) rxgo.Observable {
+			return rxgo.CombineLatest(func(v ...any) any {
+				time.Sleep(time.Minute)
+				return v[0]
+			}, []rxgo.Observable{rxgo.Just(1)()}, rxgo.WithContext(ctx))
+		}).Collect(ctx)
+		if !errors.Is(err, errCause) {
+			t.Error(err)
+		}
+		time.Sleep(time.Hour)
+	})
+}
+
 func TestTrap_RangeNeverClosesOnCancel(t *testing.T) {
 	open := func(ctx context.Context) rxgo.Observable { return rxgo.Range(0, 1000, rxgo.WithContext(ctx)) }
 	bubble(t, "rxgo", func(t *testing.T) {
@@ -444,13 +477,20 @@ func TestTrap_AnAbandonedObserverHoldsUpTheOthers(t *testing.T) {
 			t.Errorf("survived: %v, stderr: %s", survived, stderr)
 		}
 	})
+	wrapped := func(o rxgo.Observable) rxgo.Observable { return rx.Wrap(o).RetryWhen(atOnce(3)) }
+	opened := func(o rxgo.Observable) rxgo.Observable {
+		return rx.RetryWhen(func(context.Context) rxgo.Observable { return o }, atOnce(3))
+	}
 	for name, build := range map[string]func(events chan rxgo.Item) (o rxgo.Observable, start func(context.Context)){
 		"FromEventSource": func(events chan rxgo.Item) (rxgo.Observable, func(context.Context)) {
-			return rxgo.FromEventSource(events), func(context.Context) {}
+			return wrapped(rxgo.FromEventSource(events)), func(context.Context) {}
+		},
+		"FromEventSource shared by attempts": func(events chan rxgo.Item) (rxgo.Observable, func(context.Context)) {
+			return opened(rxgo.FromEventSource(events)), func(context.Context) {}
 		},
 		"connectable": func(events chan rxgo.Item) (rxgo.Observable, func(context.Context)) {
 			o := rxgo.FromChannel(events, rxgo.WithPublishStrategy())
-			return o, func(ctx context.Context) { o.Connect(ctx) }
+			return wrapped(o), func(ctx context.Context) { o.Connect(ctx) }
 		},
 	} {
 		bubble(t, name, func(t *testing.T) {
@@ -458,7 +498,7 @@ func TestTrap_AnAbandonedObserverHoldsUpTheOthers(t *testing.T) {
 			o, start := build(events)
 			var got []any
 			done := make(chan struct{})
-			items := rx.Wrap(o).RetryWhen(atOnce(3)).Observe()
+			items := o.Observe()
 			go func() {
 				defer close(done)
 				for item := range items {

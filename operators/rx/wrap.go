@@ -72,7 +72,7 @@ func (o Observable) subscribe(ctx context.Context) (subscription, error) {
 	if again && made.kind == onceOnly {
 		return subscription{}, notRestartable("it can be observed only once")
 	}
-	s, err := subscribe(ctx, o.Observable, made, false)
+	s, err := subscribe(ctx, nil, o.Observable, made)
 	if err != nil {
 		return subscription{}, err
 	}

@@ -3,6 +3,7 @@ package rx_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -231,19 +232,30 @@ func TestAHeldUpEventSourceDoesNotHoldUpACancel(t *testing.T) {
 	for _, form := range []string{"Wrap", "RetryWhen"} {
 		t.Run(form, func(t *testing.T) {
 			events := make(chan rxgo.Item)
-			source := rxgo.FromEventSource(events)
+			running, stop := context.WithCancel(t.Context())
+			source := rxgo.FromEventSource(events, rxgo.WithContext(running))
 			stuck := source.Observe()
 			events <- rxgo.Of(1) // taken by the source, which nobody relieves of it
+			waitForStack("rxgo/v2.Item.SendContext")
 			ctx, cancel := context.WithCancelCause(t.Context())
 			o := rx.RetryWhen(func(context.Context) rxgo.Observable { return source }, atOnce(1))
 			if form == "Wrap" {
 				o = rx.Wrap(source).RetryWhen(atOnce(1))
 			}
 			items := o.Observe(rxgo.WithContext(ctx), rxgo.WithBufferedChannel(1))
+			waitForStack("eventSourceIterable).Observe")
 			cancel(errCause)
 			expect(t, items, nil, errCause)
 			<-stuck
-			close(events)
+			stop()
 		})
+	}
+}
+
+// waitForStack returns when a goroutine is in the function.
+func waitForStack(function string) {
+	b := make([]byte, 1<<20)
+	for !strings.Contains(string(b[:runtime.Stack(b, true)]), function) {
+		runtime.Gosched()
 	}
 }
