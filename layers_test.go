@@ -14,7 +14,7 @@ const module = "github.com/retrywhen/retrywhen"
 
 // layers is what each package may import of this module. A package that is not here fails the test.
 var layers = map[string][]string{
-	"":                   {},
+	"":                   {"internal/doccode"},
 	"jitter":             {},
 	"backoff":            {"jitter"},
 	"stream":             {"internal/"},
@@ -25,6 +25,8 @@ var layers = map[string][]string{
 	"retryhttp":          {"backoff", "retry", "stream", "internal/"},
 	"sim":                {"backoff", "jitter"},
 	"internal/alarm":     {},
+	"internal/doccode":   {},
+	"internal/doccode":   {},
 	"internal/golden":    {},
 	"internal/permanent": {},
 	"internal/relay":     {},

@@ -1,0 +1,123 @@
+// Package doccode compiles the Go code in documents.
+package doccode
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// Code is what the code of documents may name without importing or declaring it.
+type Code struct {
+	Imports map[string]string // the path of each package name
+	Given   map[string]string // the declaration of each other name
+}
+
+var goBlock = regexp.MustCompile("(?ms)^```go\n(.*?)^```")
+
+// Vet runs go vet on every Go block of the documents and returns what is wrong. It takes each block for a package of its
+// own: a file as it is, declarations with what they import, or statements in a function. They are put for a while into
+// a folder of the module in the current directory, one that no pattern matches.
+func (c Code) Vet(documents ...string) error {
+	dir, err := os.MkdirTemp(".", "_snippets")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	args := []string{"vet"}
+	for _, document := range documents {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			return err
+		}
+		for _, at := range goBlock.FindAllSubmatchIndex(text, -1) {
+			line := 2 + strings.Count(string(text[:at[0]]), "\n")
+			source, err := c.asFile(string(text[at[2]:at[3]]), document, line)
+			if err != nil {
+				return fmt.Errorf("%s:%d: %w", document, line, err)
+			}
+			pkg := fmt.Sprintf("%s/%s_%d", dir, strings.TrimSuffix(filepath.Base(document), ".md"), line)
+			name := "snippet.go"
+			if strings.Contains(source, "*testing.T") {
+				name = "snippet_test.go"
+			}
+			if err := os.Mkdir(pkg, 0o755); err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(pkg, name), []byte(source), 0o644); err != nil {
+				return err
+			}
+			args = append(args, "./"+pkg)
+		}
+	}
+	if len(args) == 1 {
+		return fmt.Errorf("no Go block in %q", documents)
+	}
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("go vet: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// asFile makes a whole file of a block, with //line comments so that the compiler speaks of the document.
+func (c Code) asFile(block, document string, line int) (string, error) {
+	place := fmt.Sprintf("//line %s:%d\n", document, line)
+	if strings.HasPrefix(block, "package ") {
+		f, err := parser.ParseFile(token.NewFileSet(), "", block, 0)
+		if err != nil {
+			return "", err
+		}
+		return place + block + "\n" + c.takenForGranted(f), nil
+	}
+	body := block
+	f, err := parser.ParseFile(token.NewFileSet(), "", "package snippet\n"+body, 0)
+	if err != nil {
+		var asBody error
+		body = "func _() {\n" + place + block + "\n}"
+		if f, asBody = parser.ParseFile(token.NewFileSet(), "", "package snippet\n"+body, 0); asBody != nil {
+			return "", cmp.Or(asBody, err)
+		}
+	}
+	if len(f.Imports) > 0 {
+		return "package snippet\n" + place + body + "\n" + c.takenForGranted(f), nil
+	}
+	extra := c.takenForGranted(f)
+	all, err := parser.ParseFile(token.NewFileSet(), "", "package snippet\n"+body+"\n"+extra, 0)
+	if err != nil {
+		return "", err
+	}
+	var imports strings.Builder
+	for name := range free(all) {
+		if path, ok := c.Imports[name]; ok {
+			fmt.Fprintf(&imports, "import %s %q\n", name, path)
+		}
+	}
+	return "package snippet\n" + imports.String() + place + body + "\n" + extra, nil
+}
+
+// takenForGranted returns the declarations of what the file uses and does not declare.
+func (c Code) takenForGranted(f *ast.File) string {
+	var b strings.Builder
+	for name := range free(f) {
+		if declaration, ok := c.Given[name]; ok {
+			b.WriteString(declaration + "\n")
+		}
+	}
+	return b.String()
+}
+
+// free returns the identifiers that the file's code leaves unresolved.
+func free(f *ast.File) map[string]bool {
+	names := map[string]bool{}
+	for _, id := range f.Unresolved {
+		names[id.Name] = true
+	}
+	return names
+}
