@@ -26,7 +26,6 @@ var layers = map[string][]string{
 	"sim":                {"backoff", "jitter"},
 	"internal/alarm":     {},
 	"internal/doccode":   {},
-	"internal/doccode":   {},
 	"internal/golden":    {},
 	"internal/permanent": {},
 	"internal/relay":     {},
