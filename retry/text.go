@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -44,6 +45,9 @@ func Parse(text string, opts ...Option) (Policy, error) {
 	}
 	b, err := backoff.Parse(rest)
 	if err != nil {
+		if wrong, ok := errors.AsType[*backoff.ParseError](err); ok {
+			wrong.Text = text // as it was given, the policy's own words in it
+		}
 		return Policy{}, fmt.Errorf("retry: Parse: %w (a policy's own words are %s)", err, wordNames())
 	}
 	return New(b, append(words, opts...)...), nil

@@ -61,7 +61,7 @@ func TestPolicyTextErrors(t *testing.T) {
 		{good + "limit=1 limit=2", `"limit=2": limit is given twice`},
 		{good + "limmit=1", "limmit"},
 		{"", "retry: Parse"},
-		{"limit=3", "retry: Parse"},
+		{"limit=3", `"limit=3": names no curve`},
 	} {
 		if _, err := retry.Parse(test.text); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: got %v, want it to contain %s", test.text, err, test.want)

@@ -28,8 +28,8 @@
 // # What comes back
 //
 // The last response, whatever its status, with its body to be read, as net/http users expect. When it was the
-// connection that failed last, or the request's context has ended during a wait, it is a *retry.Error with the number of attempts. An
-// error that is not retried is returned as it is.
+// connection that failed last, or the request's context has ended during a wait, it is a *retry.Error with the number
+// of attempts. An error that is not retried is returned as it is.
 //
 // The responses before the last are read to their end, if that is near, and closed, so that their connections are used
 // again. A response that has been handed over is never retried, whatever becomes of its body.

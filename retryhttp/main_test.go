@@ -254,7 +254,12 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 // bubble's.
 func serveInBubble(t *testing.T, two bool, h http.HandlerFunc) *http.Transport {
 	network := newPipes()
-	server := &http.Server{Handler: h, Protocols: new(http.Protocols), ErrorLog: quietLog}
+	var handlers atomic.Int64
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handlers.Add(1)
+		defer handlers.Add(-1)
+		h(w, r)
+	}), Protocols: new(http.Protocols), ErrorLog: quietLog}
 	base := &http.Transport{DialContext: network.dial, Protocols: new(http.Protocols)}
 	for _, p := range []*http.Protocols{server.Protocols, base.Protocols} {
 		p.SetHTTP1(!two)
@@ -269,6 +274,9 @@ func serveInBubble(t *testing.T, two bool, h http.HandlerFunc) *http.Transport {
 		base.CloseIdleConnections()
 		server.Close()
 		<-served
+		for synctest.Wait(); handlers.Load() > 0; synctest.Wait() {
+			time.Sleep(time.Second)
+		}
 	})
 	return base
 }

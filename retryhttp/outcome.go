@@ -2,6 +2,7 @@ package retryhttp
 
 import (
 	"net/http"
+	"slices"
 )
 
 // Outcome is what one attempt has come to, as a classifier sees it. It is valid until the classifier returns.
@@ -54,7 +55,7 @@ func (t *transport) judge(o *Outcome) ruling {
 	if t.classify != nil {
 		verdict = t.classify(o)
 	}
-	bad := o.Err != nil || t.isFailure(o.Response.StatusCode)
+	bad := o.Err != nil || slices.Contains(t.statuses, o.Response.StatusCode)
 	switch {
 	case verdict == Final && !bad, verdict == Default && !bad:
 		return done
@@ -70,13 +71,4 @@ func (t *transport) judge(o *Outcome) ruling {
 		return again
 	}
 	return failed
-}
-
-func (t *transport) isFailure(status int) bool {
-	for _, s := range t.statuses {
-		if s == status {
-			return true
-		}
-	}
-	return false
 }

@@ -49,7 +49,7 @@ func hopeless(err error) bool {
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		return true
 	}
-	if errors.Is(err, http.ErrSchemeMismatch) {
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {
 		return true
 	}
 	// What net/http says of requests that it cannot send has no types.

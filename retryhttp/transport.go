@@ -2,6 +2,8 @@ package retryhttp
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/retrywhen/retrywhen/retry"
@@ -63,21 +65,51 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, context.Cause(ctx)
 	}
+	// The first attempt is most often the last: it is made before the policy is troubled, unless that wants to know how
+	// long it lasts.
 	y := new(try)
+	if !t.policy.TimesAttempts() {
+		y = t.attempt(ctx, req, 1, nil)
+		if y.ruling == done {
+			t.policy.Succeeded(1)
+		}
+		switch {
+		case y.ruling != again:
+			return y.response(), y.Err
+		case ctx.Err() != nil:
+			y.drop()
+			return nil, ended(ctx, y.failure)
+		}
+	}
+	return t.retry(ctx, req, y)
+}
+
+// ended returns the error of a request whose context ended during its first attempt, which failed so.
+func ended(ctx context.Context, failure error) error {
+	if cause := context.Cause(ctx); !errors.Is(failure, cause) {
+		return fmt.Errorf("%w: %w", cause, failure)
+	}
+	return failure
+}
+
+// retry goes on after the first attempt, if there was one.
+func (t *transport) retry(ctx context.Context, req *http.Request, y *try) (*http.Response, error) {
 	// Once the policy has decided to retry, the response has to go before the wait.
 	policy := t.policy.With(retry.OnRetry(func(retry.Event) { y.discard() }))
 	for attempt, end := range policy.Attempts(ctx) {
 		switch {
-		case end != nil && y.resp != nil && ctx.Err() == nil:
+		case end != nil && y.Response != nil && ctx.Err() == nil:
 			return y.response(), nil // it gave up
 		case end != nil:
 			y.drop()
 			return nil, end
 		}
-		y = t.attempt(ctx, req, attempt)
+		if y.Attempt < attempt.N() {
+			y = t.attempt(ctx, req, attempt.N(), attempt.Err())
+		}
 		attempt.Fail(y.failure)
 		if y.ruling != again {
-			return y.response(), y.err
+			return y.response(), y.Err
 		}
 	}
 	panic("retryhttp: the attempts ended without an end") // never

@@ -311,6 +311,37 @@ func TestGivingUp(t *testing.T) {
 			t.Error("the request's body is not closed")
 		}
 	})
+	for name, answer := range map[string]func(*http.Request) (*http.Response, error){
+		"an error":               failure(errCut),
+		"the context's error":    failure(errCause),
+		"a failing response":     unavailable,
+		"a failing one, by POST": status(500, ""),
+	} {
+		bubble(t, "the context ends during the first attempt: "+name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			s := newScript(func(r *http.Request) (*http.Response, error) {
+				cancel(errCause)
+				return answer(r)
+			})
+			method := "GET"
+			if name == "a failing one, by POST" {
+				method = "POST"
+			}
+			resp, err := retryhttp.NewTransport(s, constant(1)).RoundTrip(request(t, ctx, method, nil))
+			if method == "POST" {
+				if got := read(t, resp, err); got != "500 " {
+					t.Error(got) // it is not the transport's to judge
+				}
+			} else if !errors.Is(err, errCause) || strings.Contains(name, "an error") && !errors.Is(err, errCut) {
+				t.Error(err)
+			}
+			for _, b := range s.bodies {
+				if !b.closed.Load() {
+					t.Error("the body is not closed")
+				}
+			}
+		})
+	}
 	bubble(t, "GetBody fails", func(t *testing.T) {
 		req := request(t, t.Context(), "PUT", strings.NewReader("x"))
 		gone := errors.New("gone")
@@ -607,7 +638,9 @@ func TestDrainingIsBounded(t *testing.T) {
 	bubble(t, "a body without end", func(t *testing.T) {
 		n := 0
 		endless := &testBody{Reader: readerFunc(func(p []byte) (int, error) { n += len(p); return len(p), nil })}
-		s := newScript(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 503, Body: endless}, nil }, ok)
+		s := newScript(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 503, Body: endless}, nil
+		}, ok)
 		resp, err := retryhttp.NewTransport(s, constant(1)).RoundTrip(get(t, t.Context()))
 		if read(t, resp, err); !endless.closed.Load() || n > 1<<20 {
 			t.Errorf("closed %v after %d bytes", endless.closed.Load(), n)

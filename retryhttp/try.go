@@ -6,40 +6,35 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-
-	"github.com/retrywhen/retrywhen/retry"
 )
 
-// try is one attempt.
+// try is one attempt. Its Outcome has the request as the transport was given it, and the response until it is discarded.
 type try struct {
-	req     *http.Request // as the transport was given it
+	Outcome
 	sent    *http.Request
-	number  int            // from 1
-	resp    *http.Response // nil if there is none, or no more
-	err     error
 	ruling  ruling
 	failure error  // for the policy
 	release func() // lets go of the attempt's own context; nil if it has none
 }
 
-// attempt sends req once and decides what that has come to.
-func (t *transport) attempt(ctx context.Context, req *http.Request, a *retry.Attempt) *try {
-	y := &try{req: req, sent: req, number: a.N()}
-	if y.number > 1 {
-		ctx = context.WithValue(ctx, resendKey{}, y.number-1)
+// attempt sends req once, for the n-th time and after the given failure, and decides what that has come to.
+func (t *transport) attempt(ctx context.Context, req *http.Request, n int, after error) *try {
+	y := &try{Outcome: Outcome{Request: req, Attempt: n, limit: t.peekLimit}, sent: req}
+	if n > 1 {
+		ctx = context.WithValue(ctx, resendKey{}, n-1)
 	}
 	timed := t.policy.HasAttemptTimeout()
 	var inTime func() bool
 	if timed {
 		ctx, inTime = t.timed(ctx, y)
 	}
-	if timed || y.number > 1 {
+	if timed || n > 1 {
 		y.sent = req.WithContext(ctx)
 	}
-	if y.number > 1 {
+	if n > 1 {
 		if err := t.renew(y); err != nil {
-			y.err = fmt.Errorf("retryhttp: GetBody for attempt %d: %w: after %w", y.number, err, a.Err())
-			y.ruling, y.failure = failed, y.err
+			y.Err = fmt.Errorf("retryhttp: GetBody for attempt %d: %w: after %w", n, err, after)
+			y.ruling, y.failure = failed, y.Err
 		}
 	}
 	if y.ruling != failed {
@@ -47,10 +42,10 @@ func (t *transport) attempt(ctx context.Context, req *http.Request, a *retry.Att
 	}
 	if timed && !inTime() && req.Context().Err() == nil {
 		y.drop()
-		y.err = fmt.Errorf("retryhttp: attempt %d: no response in time: %w", y.number, context.DeadlineExceeded)
+		y.Err = fmt.Errorf("retryhttp: attempt %d: no response in time: %w", y.Attempt, context.DeadlineExceeded)
 		t.rule(y)
 	}
-	if y.resp == nil && y.release != nil {
+	if y.Response == nil && y.release != nil {
 		y.release()
 	}
 	return y
@@ -71,19 +66,19 @@ func (t *transport) timed(ctx context.Context, y *try) (_ context.Context, inTim
 
 // renew makes what is sent a retry.
 func (t *transport) renew(y *try) error {
-	if y.req.GetBody != nil {
-		body, err := y.req.GetBody()
+	if y.Request.GetBody != nil {
+		body, err := y.Request.GetBody()
 		if err != nil {
 			return err
 		}
 		y.sent.Body = body
 	}
 	if t.attemptHeader {
-		y.sent.Header = y.req.Header.Clone()
+		y.sent.Header = y.Request.Header.Clone()
 		if y.sent.Header == nil {
 			y.sent.Header = make(http.Header)
 		}
-		y.sent.Header.Set("X-Retry-Attempt", strconv.Itoa(y.number-1))
+		y.sent.Header.Set("X-Retry-Attempt", strconv.Itoa(y.Attempt-1))
 	}
 	return nil
 }
@@ -98,24 +93,23 @@ func ResendCount(ctx context.Context) int {
 }
 
 func (t *transport) send(y *try) {
-	y.resp, y.err = t.base.RoundTrip(y.sent)
+	y.Response, y.Err = t.base.RoundTrip(y.sent)
 	switch {
-	case y.err != nil:
-		y.resp = nil
-	case y.resp == nil:
-		y.err = errors.New("retryhttp: the base transport returned neither a response nor an error")
+	case y.Err != nil:
+		y.Response = nil
+	case y.Response == nil:
+		y.Err = errors.New("retryhttp: the base transport returned neither a response nor an error")
 	}
 	t.rule(y)
 }
 
 // rule decides what the attempt has come to.
 func (t *transport) rule(y *try) {
-	o := Outcome{Request: y.req, Response: y.resp, Err: y.err, Attempt: y.number, limit: t.peekLimit}
-	y.ruling, y.failure = t.judge(&o), y.err
+	y.ruling, y.failure = t.judge(&y.Outcome), y.Err
 	switch {
-	case y.err != nil || y.ruling == done:
+	case y.Err != nil || y.ruling == done:
 	case y.ruling == again:
-		y.failure = newStatusError(y.req, y.resp, o.Peek(), t.policy.Clock(y.req.Context()).Now())
+		y.failure = newStatusError(y.Request, y.Response, y.Peek(), t.policy.Clock(y.Request.Context()).Now())
 	default:
 		y.failure = errNotRetried
 	}
@@ -126,38 +120,38 @@ var errNotRetried = errors.New("not retried")
 
 // response returns the response for the caller, nil if there is none.
 func (y *try) response() *http.Response {
-	if y.resp == nil {
+	if y.Response == nil {
 		return nil
 	}
-	if y.resp.Request == y.sent {
-		y.resp.Request = y.req
+	if y.Response.Request == y.sent {
+		y.Response.Request = y.Request
 	}
 	if y.release != nil {
-		y.resp.Body = releasing(y.resp.Body, y.release)
+		y.Response.Body = releasing(y.Response.Body, y.release)
 	}
-	return y.resp
+	return y.Response
 }
 
 // discard lets go of the response, before a retry.
 func (y *try) discard() {
-	if y.resp != nil {
-		discard(y.resp.Body)
+	if y.Response != nil {
+		discard(y.Response.Body)
 		y.let()
 	}
 }
 
 // drop closes the response as it is.
 func (y *try) drop() {
-	if y.resp != nil {
-		if y.resp.Body != nil {
-			y.resp.Body.Close()
+	if y.Response != nil {
+		if y.Response.Body != nil {
+			y.Response.Body.Close()
 		}
 		y.let()
 	}
 }
 
 func (y *try) let() {
-	y.resp = nil
+	y.Response = nil
 	if y.release != nil {
 		y.release()
 	}

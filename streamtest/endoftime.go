@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,11 +20,13 @@ type endOfTime struct {
 	session *Session
 	timer   *time.Timer
 	last    *time.Timer
-	text    string // the report, once it was made
+	text    string        // the report, once it was made
+	done    chan struct{} // closed then
+	asked   atomic.Bool   // whoever waits reports it
 }
 
 func newEndOfTime(s *Session) *endOfTime {
-	e := &endOfTime{session: s}
+	e := &endOfTime{session: s, done: make(chan struct{})}
 	e.timer = time.AfterFunc(time.Until(lastMoment), e.reached)
 	return e
 }
@@ -31,6 +34,10 @@ func newEndOfTime(s *Session) *endOfTime {
 // reached reports, and ends the session's context, which lets well-behaved code return.
 func (e *endOfTime) reached() {
 	s := e.session
+	if e.asked.Load() {
+		close(e.done)
+		return
+	}
 	var waiting []goroutine
 	for _, g := range inBubble(s.bubble) {
 		if !g.machinery() && g.id != current().id {
@@ -49,7 +56,18 @@ func (e *endOfTime) reached() {
 			}
 		}
 	})
+	close(e.done)
 	s.cancel(errEndOfTime)
+}
+
+// passed reports whether the last moment has come.
+func (e *endOfTime) passed() bool {
+	select {
+	case <-e.done:
+		return true
+	default:
+		return false
+	}
 }
 
 func (e *endOfTime) stop() {

@@ -17,12 +17,15 @@ type freeze struct {
 // watchForFreeze looks at the bubble that watch names, once, when d has passed. It must be called outside.
 func watchForFreeze(d time.Duration, to io.Writer, test string) *freeze {
 	f := new(freeze)
-	f.timer = time.AfterFunc(d, func() {
-		if frozen := frozenIn(int(f.bubble.Load())); len(frozen) > 0 {
-			fmt.Fprintf(to, "streamtest: %s stands still since %v: time moves in a bubble only while each of its goroutines waits for another of them, or for time. These wait for something else, a mutex, a channel from outside, a file or the network:%s\n", test, d, list(frozen))
-		}
-	})
+	f.timer = time.AfterFunc(d, func() { reportFreeze(to, test, d, int(f.bubble.Load())) })
 	return f
+}
+
+// reportFreeze says what keeps a bubble from moving on, if something does.
+func reportFreeze(to io.Writer, test string, d time.Duration, bubble int) {
+	if frozen := frozenIn(bubble); len(frozen) > 0 {
+		fmt.Fprintf(to, "streamtest: %s stands still since %v: time moves in a bubble only while each of its goroutines waits for another of them, or for time. These wait for something else, a mutex, a channel from outside, a file or the network:%s\n", test, d, list(frozen))
+	}
 }
 
 // watch names the bubble.

@@ -17,7 +17,7 @@ import (
 type gears struct {
 	mu     *sync.Mutex
 	now    *time.Time
-	timers reflect.Value // the slice of armed timers; guarded by mu
+	timers *[]mockTimer // what is armed; guarded by mu
 }
 
 // mockTimer is a timer or ticker that is armed on the mock.
@@ -26,20 +26,24 @@ type mockTimer interface {
 	Tick(now time.Time)
 }
 
-func openGears(mock *clock.Mock) (gears, error) {
+func openGears(mock any) (gears, error) {
 	v := reflect.ValueOf(mock).Elem()
 	mu, now, timers := v.FieldByName("mu"), v.FieldByName("now"), v.FieldByName("timers")
-	switch {
-	case !mu.IsValid() || mu.Type() != reflect.TypeFor[sync.Mutex](),
-		!now.IsValid() || now.Type() != reflect.TypeFor[time.Time](),
-		!timers.IsValid() || timers.Kind() != reflect.Slice || !timers.Type().Elem().Implements(reflect.TypeFor[mockTimer]()):
+	if !mu.IsValid() || mu.Type() != reflect.TypeFor[sync.Mutex]() ||
+		!now.IsValid() || now.Type() != reflect.TypeFor[time.Time]() ||
+		!timers.IsValid() || timers.Kind() != reflect.Slice || !sameMethods(timers.Type().Elem(), reflect.TypeFor[mockTimer]()) {
 		return gears{}, fmt.Errorf("streamtest: a session needs github.com/benbjohnson/clock v1.3.5; this %v has other fields", v.Type())
 	}
 	return gears{
 		mu:     (*sync.Mutex)(unsafe.Pointer(mu.UnsafeAddr())),
 		now:    (*time.Time)(unsafe.Pointer(now.UnsafeAddr())),
-		timers: reflect.NewAt(timers.Type(), unsafe.Pointer(timers.UnsafeAddr())).Elem(),
+		timers: (*[]mockTimer)(unsafe.Pointer(timers.UnsafeAddr())),
 	}, nil
+}
+
+// sameMethods reports whether two interfaces have the same methods: their values look the same in memory then.
+func sameMethods(a, b reflect.Type) bool {
+	return a.Kind() == reflect.Interface && b.Kind() == reflect.Interface && a.Implements(b) && b.Implements(a)
 }
 
 // move sets the time that the mock shows to what f makes of it, and returns that; it fires nothing.
@@ -50,21 +54,19 @@ func (g gears) move(f func(time.Time) time.Time) time.Time {
 	return *g.now
 }
 
-// rawTimer is a mockTimer with what there is to know of it.
+// rawTimer is a mockTimer with its place among what is armed.
 type rawTimer struct {
 	mockTimer
-	due time.Time
+	rank
 }
 
-// armed returns what is armed on the mock, in the mock's order, but for the timer own.
-func (g gears) armed(own *clock.Timer) []rawTimer {
+// armed appends to all what is armed on the mock, in the mock's order, but for the timer own.
+func (g gears) armed(all []rawTimer, own *clock.Timer) []rawTimer {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	all := make([]rawTimer, 0, g.timers.Len())
-	for i := range g.timers.Len() {
-		t := g.timers.Index(i).Interface().(mockTimer)
+	for _, t := range *g.timers {
 		if reflect.ValueOf(t).UnsafePointer() != unsafe.Pointer(own) {
-			all = append(all, rawTimer{t, t.Next()})
+			all = append(all, rawTimer{t, rank{due: t.Next()}})
 		}
 	}
 	return all

@@ -17,7 +17,7 @@ import (
 // come to rest before each. So the mock needs nobody to move it, code on either clock sees the same time, and what the
 // bubble's clock has for an instant comes before what the mock has.
 //
-// The waits of contexts are not on the mock itself, but for the earliest: a Mock sorts its timers each time it is
+// What is armed through contexts is not on the mock itself, but for the earliest: a Mock sorts its timers each time it is
 // touched, and loses their order beyond twelve.
 type hand struct {
 	mock  *clock.Mock
@@ -31,14 +31,15 @@ type hand struct {
 	mu          sync.Mutex // never held while a callback runs or a wait lasts
 	shown       time.Time  // what the mock was last seen to show
 	base, began time.Time  // the mock showed base when the bubble's clock showed began
-	phase, seq  int
-	waits       waits
-	raw         map[mockTimer]rank // the timers on the mock itself, as last seen
+	seq         int
+	entries     entries
+	raw, spare  []rawTimer // the timers on the mock itself, as last seen; a slice to see them again
+	usedAt      time.Time  // when something was armed there or fired, on the bubble's clock
 
 	strike   *time.Timer // goes off, on the bubble's clock, when the earliest of all is due
 	strikeAt time.Time
 	striking chan struct{} // closed when the present strike ends; nil: none
-	first    *clock.Timer  // on the mock: the earliest wait, for those who move the mock themselves
+	first    *clock.Timer  // on the mock: the earliest entry, for those who move the mock themselves
 	firstDue time.Time
 }
 
@@ -78,27 +79,26 @@ func (h *hand) now() time.Time {
 	return h.sync()
 }
 
-// add arms w.
-func (h *hand) add(w *wait) {
+// add arms e.
+func (h *hand) add(e *entry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.sync()
-	w.due = now.Add(w.delay)
-	w.armed = time.Now()
-	w.rank.phase = h.phase
-	w.rank.seq = h.nextSeq()
-	heap.Push(&h.waits, w)
+	e.due = now.Add(e.delay)
+	e.armed = time.Now()
+	e.seq = h.nextSeq()
+	heap.Push(&h.entries, e)
 	h.aim(now)
 }
 
-// drop disarms w and reports whether it was armed.
-func (h *hand) drop(w *wait) bool {
+// drop disarms e and reports whether it was armed.
+func (h *hand) drop(e *entry) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if w.index < 0 {
+	if e.index < 0 {
 		return false
 	}
-	heap.Remove(&h.waits, w.index)
+	heap.Remove(&h.entries, e.index)
 	h.aim(h.sync())
 	return true
 }
@@ -128,14 +128,14 @@ func (h *hand) aim(now time.Time) {
 }
 
 func (h *hand) aimMock(now time.Time) {
-	if len(h.waits) == 0 {
+	if len(h.entries) == 0 {
 		if h.first != nil {
 			h.first.Stop()
 			h.first = nil
 		}
 		return
 	}
-	due := h.waits[0].due
+	due := h.entries[0].due
 	if h.first != nil {
 		if h.firstDue.Equal(due) {
 			return
@@ -146,43 +146,74 @@ func (h *hand) aimMock(now time.Time) {
 	h.first = h.mock.AfterFunc(due.Sub(now), h.fireFirst)
 }
 
-// earliest returns what falls due first, as a wait or a timer of the mock.
+// earliest returns what falls due first: an entry, or a timer of the mock itself.
 func (h *hand) earliest() (fire func(), due time.Time, ok bool) {
 	var best rank
-	if len(h.waits) > 0 {
-		w := h.waits[0]
-		best, ok = w.rank, true
+	if len(h.entries) > 0 {
+		e := h.entries[0]
+		best, ok = e.rank, true
 		fire = func() {
-			heap.Pop(&h.waits)
-			go w.f()
+			heap.Pop(&h.entries)
+			go e.f()
 		}
 	}
-	for t, r := range h.raw {
-		if !ok || r.before(best) {
-			best, ok = r, true
+	for _, t := range h.raw {
+		if !ok || t.before(best) {
+			best, ok = t.rank, true
 			fire = func() {
-				h.ticks.Go(func() { t.Tick(r.due) })
+				h.ticks.Go(func() { t.Tick(t.due) })
 			}
 		}
 	}
 	return fire, best.due, ok
 }
 
-// look notes what has become of the timers on the mock itself, and starts a new phase.
+// look notes what has become of the timers on the mock itself.
 func (h *hand) look() {
-	h.phase++
 	if !h.lent.Load() {
 		return
 	}
-	seen := make(map[mockTimer]rank)
-	for _, t := range h.gears.armed(h.first) {
-		r, ok := h.raw[t.mockTimer]
-		if !ok || !r.due.Equal(t.due) {
-			r = rank{due: t.due, phase: h.phase, seq: h.nextSeq()}
+	now := h.gears.armed(h.spare[:0], h.first)
+	if !carryOn(h.raw, now) {
+		seen := make(map[mockTimer]rank, len(h.raw))
+		for _, t := range h.raw {
+			seen[t.mockTimer] = t.rank
 		}
-		seen[t.mockTimer] = r
+		for i, t := range now {
+			if r := seen[t.mockTimer]; r.due.Equal(t.due) {
+				now[i].rank = r
+			}
+		}
 	}
-	h.raw = seen
+	for i := range now {
+		if now[i].seq == 0 {
+			now[i].seq = h.nextSeq()
+			h.usedAt = time.Now()
+		}
+	}
+	h.raw, h.spare = now, h.raw
+}
+
+// carryOn gives the timers now the ranks that they had before. It reports false if there is more to it than that
+// some are gone and others have come to the end.
+func carryOn(before, now []rawTimer) bool {
+	k := 0
+	for i, t := range now {
+		for k < len(before) && before[k].mockTimer != t.mockTimer && len(before)-k > len(now)-i {
+			k++
+		}
+		switch {
+		case k == len(before):
+		case before[k].mockTimer != t.mockTimer:
+			return false
+		default:
+			if before[k].due.Equal(t.due) {
+				now[i].rank = before[k].rank
+			}
+			k++
+		}
+	}
+	return true
 }
 
 // settle lets the bubble come to rest, and all that is due fire. It is for the test's own goroutine.
@@ -207,7 +238,7 @@ func (h *hand) strikeEnd() <-chan struct{} {
 	return h.striking
 }
 
-// turn begins a new phase; it reports whether nothing is due.
+// turn takes in what is armed on the mock itself, and reports whether nothing is due.
 func (h *hand) turn() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -252,6 +283,7 @@ func (h *hand) strikeOne() bool {
 	h.look()
 	fire, due, ok := h.earliest()
 	if ok && !due.After(now) {
+		h.usedAt = time.Now()
 		fire()
 		h.aimMock(now)
 		return true
@@ -276,8 +308,8 @@ func (h *hand) fireFirst() {
 	h.first = nil
 	now := h.sync()
 	var f func()
-	if len(h.waits) > 0 && !h.waits[0].due.After(now) {
-		f = heap.Pop(&h.waits).(*wait).f
+	if len(h.entries) > 0 && !h.entries[0].due.After(now) {
+		f = heap.Pop(&h.entries).(*entry).f
 	}
 	h.aim(now)
 	h.mu.Unlock()
@@ -286,6 +318,9 @@ func (h *hand) fireFirst() {
 	}
 }
 
+// fine is for how many milliseconds after the mock was last used the hand moves it millisecond by millisecond.
+const fine = 5000
+
 // advance lets d pass.
 func (h *hand) advance(d time.Duration) {
 	if !h.lent.Load() {
@@ -293,11 +328,13 @@ func (h *hand) advance(d time.Duration) {
 		return
 	}
 	// Code that has the mock itself reads its time without asking the hand. When the bubble's clock wakes such code, the
-	// mock has to show that instant already; so the hand moves it a nanosecond ahead of each millisecond.
-	step := max(time.Millisecond, (d / 100_000).Truncate(time.Millisecond))
+	// mock has to show that instant already; so the hand moves it a nanosecond ahead of each millisecond, and in longer
+	// steps when nobody has used it for long.
 	now := time.Now()
 	end := now.Add(d)
+	h.used(now)
 	for ; now.Before(end); now = time.Now() {
+		step := max(time.Millisecond, (now.Sub(h.lastUsed()) / fine).Truncate(time.Millisecond))
 		next := now.Truncate(step).Add(step)
 		if next.After(end) {
 			next = end
@@ -310,6 +347,18 @@ func (h *hand) advance(d time.Duration) {
 		time.Sleep(next.Sub(time.Now()))
 		h.settle()
 	}
+}
+
+func (h *hand) used(now time.Time) {
+	h.mu.Lock()
+	h.usedAt = now
+	h.mu.Unlock()
+}
+
+func (h *hand) lastUsed() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.usedAt
 }
 
 // stop ends the hand's own timers.

@@ -17,21 +17,33 @@ func here(skip int) place {
 	return append(place(nil), pcs[:n]...)
 }
 
-// module is the import path of the library.
-const module = "github.com/retrywhen/retrywhen/"
+// library is the directory of the library's source files, as the compiler names it, with a slash.
+var library = func() string {
+	_, file, _, _ := runtime.Caller(0)
+	return path.Dir(path.Dir(file)) + "/"
+}()
 
-// plumbing reports whether a frame says nothing to a reader: this package, and what hands a wait on to the clock.
+// folder returns the folder of the library that a call lies in, "" outside and in its tests. A closure of a function
+// that was inlined bears the name of another package, so the file tells.
+func folder(f runtime.Frame) string {
+	file, ok := strings.CutPrefix(f.File, library)
+	if !ok || strings.HasSuffix(file, "_test.go") {
+		return ""
+	}
+	return path.Dir(file)
+}
+
+// plumbing reports whether a call says nothing to a reader: this package, and what hands a wait on to the clock.
 func plumbing(f runtime.Frame) bool {
-	if strings.HasSuffix(f.File, "_test.go") {
-		return false
+	switch dir := folder(f); dir {
+	case "":
+		pkg := packageOf(f.Function)
+		return pkg == "runtime" || pkg == "testing" || pkg == "testing/synctest" || pkg == "internal/synctest"
+	case "stream":
+		return strings.HasSuffix(f.File, "/clock.go")
+	default:
+		return dir == "streamtest" || strings.HasPrefix(dir, "internal/")
 	}
-	switch pkg := packageOf(f.Function); pkg {
-	case module + "streamtest", module + "internal/alarm", "runtime", "testing", "testing/synctest", "internal/synctest":
-		return true
-	case module + "stream":
-		return strings.HasPrefix(f.Function[len(pkg):], ".adapted")
-	}
-	return false
 }
 
 // frames returns the calls of p that say something.
@@ -68,12 +80,10 @@ func (p place) String() string {
 func (p place) operator() string {
 	frames := p.frames()
 	for _, f := range frames {
-		pkg, ok := strings.CutPrefix(packageOf(f.Function), module)
-		if !ok || strings.HasSuffix(f.File, "_test.go") {
-			continue
-		}
-		if name := exportedName(f.Function); name != "" {
-			return path.Base(pkg) + "." + name
+		if dir := folder(f); dir != "" {
+			if name := exportedName(f.Function); name != "" {
+				return path.Base(dir) + "." + name
+			}
 		}
 	}
 	if len(frames) > 0 {
@@ -82,24 +92,21 @@ func (p place) operator() string {
 	return "unknown"
 }
 
-// exportedName returns the exported function or method that function is or lies in: Delay for
-// stream.Stream[...].Delay.func1.2, since a Stream's methods are known by their own names.
+// exportedName returns the innermost exported function that function is or lies in: Delay for
+// stream.Stream[...].Delay.func1.2, Timer for main.main.Timer.func1. Methods of a Stream are known by their own names,
+// other methods with their types.
 func exportedName(function string) string {
 	words := strings.Split(strings.ReplaceAll(function[len(packageOf(function)):], "[...]", ""), ".")
-	var name []string
-	for _, w := range words[1:] {
-		if w == "" || w[0] < 'A' || w[0] > 'Z' {
-			break
+	for i := len(words) - 1; i > 0; i-- {
+		switch name := words[i]; {
+		case name == "" || name[0] < 'A' || name[0] > 'Z':
+		case words[i-1] == "Policy":
+			return "Policy." + name
+		default:
+			return name
 		}
-		name = append(name, w)
 	}
-	if len(name) > 1 && name[0] == "Stream" {
-		name = name[1:]
-	}
-	if len(name) > 2 {
-		name = name[:2]
-	}
-	return strings.Join(name, ".")
+	return ""
 }
 
 // packageOf returns the import path of a function's package.

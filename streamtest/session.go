@@ -97,13 +97,11 @@ func newSession(t *testing.T, report reporter) (*Session, error) {
 	if report == nil {
 		report = t
 	}
+	me := current()
 	s := &Session{
 		t: t, report: report, hand: h, system: newSystemClock(),
 		test: new(ledger), own: &ledger{own: true},
-		bubble: current().bubble, before: make(map[int]bool),
-	}
-	for _, g := range inBubble(s.bubble) {
-		s.before[g.id] = true
+		bubble: me.bubble, before: map[int]bool{me.id: true},
 	}
 	s.ctx, s.cancel = context.WithCancelCause(t.Context())
 	s.ctx = stream.WithClock(s.ctx, handClock{hand: h, owner: s.test})
@@ -124,12 +122,14 @@ func (s *Session) Context() context.Context { return s.ctx }
 func (s *Session) SystemContext() context.Context { return stream.WithClock(s.ctx, s.system) }
 
 // Clock returns the mock clock, for code that takes one. It shows the same time as the bubble's own clock, from
-// 2000-01-01 00:00 UTC on, and moves with it. Its timers fire in the order armed, within the bounds of the Mock: it
-// forgets the order among more than twelve when one of them is stopped in between. Code that has the Mock itself and is
-// woken by the bubble's own clock reads the Mock's time exactly at whole milliseconds (of an Advance by more than 100 s:
-// at whole multiples of its hundred-thousandth); under Context it is exact always.
+// 2000-01-01 00:00 UTC on, and moves with it; move time with Advance. The Mock's own Add and Set work, but sleep a
+// millisecond on the bubble's clock for each timer.
 //
-// Move time with Advance. The Mock's own Add and Set work, but sleep a millisecond on the bubble's clock for each timer.
+// What is armed on the Mock fires in the order armed, like all that is armed through Context, but within the Mock's own
+// bounds: it forgets the order among more than twelve timers when one of them is stopped. Code that has the Mock and
+// is woken by the bubble's own clock, by time.Sleep say, reads a time of the Mock that is exact to the millisecond for
+// five seconds after it was last used, and to a five-thousandth of the time since from then on; what is carried by
+// Context is exact always.
 func (s *Session) Clock() *clock.Mock {
 	s.hand.lent.Store(true)
 	return s.hand.mock
@@ -205,16 +205,16 @@ func (s *Session) reportLeft() {
 		s.report.Errorf("streamtest: %s left running at the end of the test:%s", count(len(goroutines), "goroutine"), list(goroutines))
 	}
 	var timers []fmt.Stringer
-	for _, w := range s.hand.waits {
-		if !w.owner.own {
-			timers = append(timers, w)
+	for _, e := range s.hand.entries {
+		if !e.owner.own {
+			timers = append(timers, e)
 		}
 	}
 	for _, t := range s.system.left() {
 		timers = append(timers, t)
 	}
 	if s.hand.lent.Load() {
-		for _, t := range s.hand.gears.armed(s.hand.first) {
+		for _, t := range s.hand.gears.armed(nil, s.hand.first) {
 			timers = append(timers, t)
 		}
 	}

@@ -87,6 +87,7 @@ func TestAdvance_WhatIsArmedOnTheWayFiresOnTime(t *testing.T) {
 func leakGoroutine() { go func() { select {} }() }
 
 func TestSession_WhatIsLeftFails(t *testing.T) {
+	leavesGoroutines(t)
 	for name, test := range map[string]struct {
 		f    func(s *Session)
 		want [][]string
@@ -117,6 +118,7 @@ func TestSession_WhatIsLeftFails(t *testing.T) {
 }
 
 func TestSession_DeadlockSaysWhatWaits(t *testing.T) {
+	leavesGoroutines(t)
 	got := reports(t, func(s *Session) { <-make(chan int) })
 	expectReports(t, got, []string{"a deadlock", "chan receive", "session_test.go:"}, []string{"a deadlock"})
 }

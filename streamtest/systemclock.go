@@ -11,16 +11,16 @@ import (
 // systemClock is the bubble's own clock, with a note of what is armed on it.
 type systemClock struct {
 	mu    sync.Mutex
-	armed map[*systemWait]bool
+	armed map[*systemEntry]bool
 }
 
-func newSystemClock() *systemClock { return &systemClock{armed: make(map[*systemWait]bool)} }
+func newSystemClock() *systemClock { return &systemClock{armed: make(map[*systemEntry]bool)} }
 
 var _ stream.Clock = (*systemClock)(nil)
 
-// systemWait is one AfterFunc on the bubble's own clock.
-type systemWait struct {
-	wait
+// systemEntry is one AfterFunc on the bubble's own clock.
+type systemEntry struct {
+	entry
 	clock *systemClock
 	timer *time.Timer
 }
@@ -28,36 +28,36 @@ type systemWait struct {
 func (c *systemClock) Now() time.Time { return time.Now() }
 
 func (c *systemClock) AfterFunc(d time.Duration, f func()) stream.Stopper {
-	w := &systemWait{clock: c, wait: wait{delay: d, armed: time.Now(), place: here(0)}}
+	e := &systemEntry{clock: c, entry: entry{delay: d, armed: time.Now(), place: here(0)}}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.armed[w] = true
-	w.timer = time.AfterFunc(d, func() {
-		w.done()
+	c.armed[e] = true
+	e.timer = time.AfterFunc(d, func() {
+		e.done()
 		f()
 	})
-	return w
+	return e
 }
 
-// Stop disarms the wait and reports whether that kept it from firing.
-func (w *systemWait) Stop() bool {
-	w.done()
-	return w.timer.Stop()
+// Stop disarms the entry and reports whether that kept it from firing.
+func (e *systemEntry) Stop() bool {
+	e.done()
+	return e.timer.Stop()
 }
 
-func (w *systemWait) done() {
-	w.clock.mu.Lock()
-	delete(w.clock.armed, w)
-	w.clock.mu.Unlock()
+func (e *systemEntry) done() {
+	e.clock.mu.Lock()
+	delete(e.clock.armed, e)
+	e.clock.mu.Unlock()
 }
 
 // left returns what is armed, in the order armed.
-func (c *systemClock) left() (left []*systemWait) {
+func (c *systemClock) left() (left []*systemEntry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for w := range c.armed {
-		left = append(left, w)
+	for e := range c.armed {
+		left = append(left, e)
 	}
-	slices.SortFunc(left, func(a, b *systemWait) int { return a.armed.Compare(b.armed) })
+	slices.SortFunc(left, func(a, b *systemEntry) int { return a.armed.Compare(b.armed) })
 	return left
 }

@@ -1,0 +1,426 @@
+package retryhttp_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/retryhttp"
+)
+
+// upTo answers the first n requests by bad and the others by echoing their body.
+func upTo(n int64, bad http.HandlerFunc) (http.HandlerFunc, *atomic.Int64) {
+	var count atomic.Int64
+	return func(w http.ResponseWriter, r *http.Request) {
+		if count.Add(1) <= n {
+			bad(w, r)
+			return
+		}
+		_, _ = io.Copy(w, r.Body)
+	}, &count
+}
+
+func TestServer_BodiesAreSentAgainInFull(t *testing.T) {
+	protocols(t, func(t *testing.T, p *protocol) {
+		body := randomBytes(1 << 20)
+		for name, bad := range map[string]http.HandlerFunc{
+			"status, body unread": func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(503) },
+			"status, body read":   func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body); w.WriteHeader(500) },
+			"status, body half read": func(w http.ResponseWriter, r *http.Request) {
+				io.CopyN(io.Discard, r.Body, 1<<19)
+				w.WriteHeader(429)
+			},
+			"cut":            func(w http.ResponseWriter, r *http.Request) { p.cut(w) },
+			"cut after body": func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body); p.cut(w) },
+		} {
+			t.Run(name, func(t *testing.T) {
+				h, count := upTo(3, bad)
+				url, base := p.serve(h)
+				client := http.Client{Transport: retryhttp.NewTransport(base, quick(5))}
+				req, err := http.NewRequestWithContext(t.Context(), "PUT", url, bytes.NewReader(body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp, err := client.Do(req)
+				if got := read(t, resp, err); got != "200 "+string(body) {
+					t.Errorf("%.100s, of %d bytes", got, len(got))
+				}
+				if count.Load() != 4 {
+					t.Errorf("%d requests came, want 4", count.Load())
+				}
+			})
+		}
+	})
+}
+
+func TestServer_ConnectionsAreUsedAgain(t *testing.T) {
+	protocols(t, func(t *testing.T, p *protocol) {
+		for _, size := range []int{0, 10, 10_000, 200_000} {
+			t.Run(fmt.Sprint(size), func(t *testing.T) {
+				h, _ := upTo(8, func(w http.ResponseWriter, r *http.Request) {
+					w.WriteHeader(503)
+					w.Write(make([]byte, size))
+				})
+				p.conns.Store(0)
+				url, base := p.serve(h)
+				client := http.Client{Transport: retryhttp.NewTransport(base, quick(10))}
+				resp, err := client.Get(url)
+				if got := read(t, resp, err); got != "200 " {
+					t.Error(got)
+				}
+				if n := p.conns.Load(); n != 1 {
+					t.Errorf("%d connections, want 1", n)
+				}
+			})
+		}
+	})
+}
+
+func TestServer_TheLastResponseIsIntact(t *testing.T) {
+	protocols(t, func(t *testing.T, p *protocol) {
+		body := string(randomBytes(1 << 20))
+		url, base := p.serve(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("X-Test", "kept")
+			w.WriteHeader(503)
+			io.WriteString(w, body)
+		})
+		client := http.Client{Transport: retryhttp.NewTransport(base, quick(2))}
+		resp, err := client.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.Header.Get("X-Test") != "kept" || resp.Request.URL.String() != url {
+			t.Error(resp.Header, resp.Request.URL)
+		}
+		if got := read(t, resp, err); got != "503 "+body {
+			t.Errorf("%.100s, of %d bytes", got, len(got))
+		}
+	})
+}
+
+func TestServer_PostIsNotCarriedOutTwice(t *testing.T) {
+	protocols(t, func(t *testing.T, p *protocol) {
+		h, count := upTo(1, func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			p.cut(w)
+		})
+		url, base := p.serve(h)
+		client := http.Client{Transport: retryhttp.NewTransport(base, quick(5))}
+		_, err := client.Post(url, "text/plain", strings.NewReader("buy"))
+		if err == nil || count.Load() != 1 {
+			t.Errorf("%v after %d requests", err, count.Load())
+		}
+		count.Store(0)
+		req, _ := http.NewRequestWithContext(t.Context(), "POST", url, strings.NewReader("buy"))
+		req.Header.Set("Idempotency-Key", "1")
+		resp, err := client.Do(req)
+		if got := read(t, resp, err); got != "200 buy" || count.Load() != 2 {
+			t.Errorf("%s after %d requests", got, count.Load())
+		}
+	})
+}
+
+// What has been handed over is not retried, whatever becomes of its body.
+func TestServer_ABodyThatIsCutIsNotRetried(t *testing.T) {
+	protocols(t, func(t *testing.T, p *protocol) {
+		var count atomic.Int64
+		url, base := p.serve(func(w http.ResponseWriter, r *http.Request) {
+			count.Add(1)
+			w.Header().Set("Content-Length", "1000000")
+			w.Write(randomBytes(4096))
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		})
+		client := http.Client{Transport: retryhttp.NewTransport(base, quick(5))}
+		resp, err := client.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := io.Copy(io.Discard, resp.Body)
+		if err == nil || n != 4096 {
+			t.Errorf("%d bytes, %v", n, err)
+		}
+		if err := resp.Body.Close(); err != nil {
+			t.Error(err)
+		}
+		if count.Load() != 1 {
+			t.Errorf("%d requests", count.Load())
+		}
+	})
+}
+
+// A 503 whose body is cut within the peek is retried as a 503.
+func TestServer_AFailingResponseThatIsCut(t *testing.T) {
+	protocols(t, func(t *testing.T, p *protocol) {
+		h, _ := upTo(2, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "1000000")
+			w.WriteHeader(503)
+			w.Write(randomBytes(512))
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		})
+		url, base := p.serve(h)
+		resp, err := (&http.Client{Transport: retryhttp.NewTransport(base, quick(5))}).Get(url)
+		if got := read(t, resp, err); got != "200 " {
+			t.Error(got)
+		}
+	})
+}
+
+func TestServer_RedirectsAreFollowed(t *testing.T) {
+	protocols(t, func(t *testing.T, p *protocol) {
+		var count atomic.Int64
+		url, base := p.serve(func(w http.ResponseWriter, r *http.Request) {
+			switch n := count.Add(1); {
+			case n == 1 || n == 3:
+				w.WriteHeader(503)
+			case r.URL.Path == "/":
+				http.Redirect(w, r, "/there", http.StatusTemporaryRedirect)
+			default:
+				io.WriteString(w, "there")
+			}
+		})
+		resp, err := (&http.Client{Transport: retryhttp.NewTransport(base, quick(1))}).Get(url)
+		if got := read(t, resp, err); got != "200 there" {
+			t.Error(got)
+		}
+	})
+}
+
+func TestServer_ManyAtOnce(t *testing.T) {
+	protocols(t, func(t *testing.T, p *protocol) {
+		var count atomic.Int64
+		url, base := p.serve(func(w http.ResponseWriter, r *http.Request) {
+			switch count.Add(1) % 4 {
+			case 0:
+				w.WriteHeader(503)
+				w.Write(make([]byte, 3000))
+			case 1:
+				p.cut(w)
+			default:
+				io.Copy(w, r.Body)
+			}
+		})
+		base.MaxIdleConnsPerHost = 20
+		client := http.Client{Transport: retryhttp.NewTransport(base, quick(50))}
+		var wg sync.WaitGroup
+		for i := range 20 {
+			wg.Go(func() {
+				for k := range 10 {
+					want := fmt.Sprint(i, " ", k)
+					req, _ := http.NewRequestWithContext(t.Context(), "PUT", url, strings.NewReader(want))
+					resp, err := client.Do(req)
+					if got := read(t, resp, err); got != "200 "+want {
+						t.Error(got)
+					}
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+func TestServer_ClosedPort(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := "http://" + l.Addr().String()
+	l.Close()
+	base := &http.Transport{}
+	defer base.CloseIdleConnections()
+	// A POST too: that connection never came about.
+	_, err = (&http.Client{Transport: retryhttp.NewTransport(base, quick(3))}).Post(url, "text/plain", strings.NewReader("x"))
+	if e, ok := errors.AsType[*retry.Error](err); !ok || e.Attempts != 4 {
+		t.Error(err)
+	}
+}
+
+func TestServer_ErrorsThatAreHopeless(t *testing.T) {
+	https := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	https.Config.ErrorLog = quietLog
+	https.StartTLS()
+	defer https.Close()
+	plain := httptest.NewServer(https.Config.Handler)
+	defer plain.Close()
+	trusting := https.Client().Transport.(*http.Transport).Clone()
+	trusting.TLSClientConfig = &tls.Config{RootCAs: trusting.TLSClientConfig.RootCAs, ServerName: "elsewhere.test"}
+	for name, c := range map[string]struct {
+		base *http.Transport
+		url  string
+	}{
+		"certificate of an unknown authority": {&http.Transport{}, https.URL},
+		"certificate of another host":         {trusting, https.URL},
+		"not a TLS server":                    {&http.Transport{}, strings.Replace(plain.URL, "http:", "https:", 1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer c.base.CloseIdleConnections()
+			p := quick(3, retry.OnRetry(func(e retry.Event) { t.Errorf("retried: %v", e.Err) }))
+			if _, err := (&http.Client{Transport: retryhttp.NewTransport(c.base, p)}).Get(c.url); err == nil {
+				t.Error("no error")
+			}
+		})
+	}
+}
+
+func TestServer_CancelDuringTheAttempt(t *testing.T) {
+	protocols(t, func(t *testing.T, p *protocol) {
+		arrived := make(chan struct{}, 1)
+		url, base := p.serve(func(w http.ResponseWriter, r *http.Request) {
+			arrived <- struct{}{}
+			<-r.Context().Done()
+		})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		go func() {
+			<-arrived
+			cancel(errCause)
+		}()
+		req, _ := http.NewRequestWithContext(ctx, "GET", url, nil)
+		_, err := (&http.Client{Transport: retryhttp.NewTransport(base, quick(3, retry.OnRetry(func(e retry.Event) { t.Errorf("retried: %v", e.Err) })))}).Do(req)
+		if !errors.Is(err, errCause) {
+			t.Error(err)
+		}
+	})
+}
+
+// In a bubble the real client, the real server and the waits are all on virtual time.
+func TestVirtual(t *testing.T) {
+	both := func(t *testing.T, f func(t *testing.T, two bool)) {
+		for _, two := range []bool{false, true} {
+			bubble(t, map[bool]string{false: "HTTP1", true: "HTTP2"}[two], func(t *testing.T) { f(t, two) })
+		}
+	}
+	t.Run("Retry-After", func(t *testing.T) {
+		both(t, func(t *testing.T, two bool) {
+			start := time.Now()
+			var times []string
+			base := serveInBubble(t, two, func(w http.ResponseWriter, r *http.Request) {
+				times = append(times, time.Since(start).String())
+				switch len(times) {
+				case 1:
+					w.Header().Set("Retry-After", "5")
+					w.WriteHeader(503)
+				case 2:
+					w.Header().Set("Retry-After", time.Now().Add(10*time.Second).UTC().Format(http.TimeFormat))
+					w.WriteHeader(429)
+				case 3:
+					w.Header().Set("Retry-After", "-1")
+					w.WriteHeader(503)
+				}
+			})
+			resp, err := (&http.Client{Transport: retryhttp.NewTransport(base, constant(5))}).Get("http://example.test")
+			if got := read(t, resp, err); got != "200 " {
+				t.Error(got)
+			}
+			if got := strings.Join(times, " "); got != "0s 5s 15s 16s" {
+				t.Error(got)
+			}
+		})
+	})
+	t.Run("cancelled during the wait", func(t *testing.T) {
+		both(t, func(t *testing.T, two bool) {
+			base := serveInBubble(t, two, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(503) })
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(90*time.Second, func() { cancel(errCause) })
+			req, _ := http.NewRequestWithContext(ctx, "GET", "http://example.test", nil)
+			start := time.Now()
+			_, err := (&http.Client{Transport: retryhttp.NewTransport(base, retry.New(backoff.Constant(time.Hour)))}).Do(req)
+			if !errors.Is(err, errCause) || time.Since(start) != 90*time.Second {
+				t.Error(err, time.Since(start))
+			}
+		})
+	})
+	t.Run("client's Timeout", func(t *testing.T) {
+		both(t, func(t *testing.T, two bool) {
+			base := serveInBubble(t, two, func(w http.ResponseWriter, r *http.Request) {
+				if time.Sleep(4 * time.Second); r.Context().Err() == nil {
+					w.WriteHeader(503)
+				}
+			})
+			client := &http.Client{Timeout: 12 * time.Second, Transport: retryhttp.NewTransport(base, retry.New(backoff.Constant(time.Second)))}
+			start := time.Now()
+			_, err := client.Get("http://example.test") // 0-4, 5-9, 10-12
+			if e, ok := errors.AsType[net.Error](err); !ok || !e.Timeout() || time.Since(start) != 12*time.Second {
+				t.Error(err, time.Since(start))
+			}
+		})
+	})
+	t.Run("AttemptTimeout", func(t *testing.T) {
+		both(t, func(t *testing.T, two bool) {
+			var count atomic.Int64
+			base := serveInBubble(t, two, func(w http.ResponseWriter, r *http.Request) {
+				if count.Add(1) < 3 {
+					select {
+					case <-r.Context().Done():
+					case <-time.After(time.Hour):
+					}
+					return
+				}
+				w.WriteHeader(200)
+				w.(http.Flusher).Flush()
+				time.Sleep(time.Minute) // the body may take longer
+				io.WriteString(w, "late")
+			})
+			start := time.Now()
+			client := &http.Client{Transport: retryhttp.NewTransport(base, constant(5, retry.AttemptTimeout(10*time.Second)))}
+			resp, err := client.Get("http://example.test")
+			if got := read(t, resp, err); got != "200 late" || time.Since(start) != 82*time.Second {
+				t.Error(got, time.Since(start))
+			}
+		})
+	})
+	t.Run("deadline", func(t *testing.T) {
+		both(t, func(t *testing.T, two bool) {
+			base := serveInBubble(t, two, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Retry-After", "60")
+				w.WriteHeader(503)
+				io.WriteString(w, "down for a minute")
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			req, _ := http.NewRequestWithContext(ctx, "GET", "http://example.test", nil)
+			start := time.Now()
+			resp, err := (&http.Client{Transport: retryhttp.NewTransport(base, constant(5))}).Do(req)
+			if got := read(t, resp, err); got != "503 down for a minute" || time.Since(start) != 0 {
+				t.Error(got, time.Since(start))
+			}
+		})
+	})
+}
+
+func TestTransportLeavesNoGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := serveInBubble(t, false, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(503) })
+		client := http.Client{Transport: retryhttp.NewTransport(base, constant(3, retry.AttemptTimeout(time.Minute)))}
+		get := func() {
+			resp, err := client.Get("http://example.test")
+			read(t, resp, err)
+		}
+		get()
+		synctest.Wait()
+		before := runtime.NumGoroutine()
+		for range 10 {
+			get()
+		}
+		synctest.Wait()
+		if n := runtime.NumGoroutine(); n > before {
+			t.Errorf("%d goroutines, %d before", n, before)
+		}
+		client.CloseIdleConnections()
+	})
+}

@@ -1,0 +1,322 @@
+package streamtest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+func TestCheck(t *testing.T) {
+	for name, src := range map[string]func() stream.Stream[int]{
+		"Of":       func() stream.Stream[int] { return stream.Of(1, 2, 3, 4, 5) },
+		"Empty":    func() stream.Stream[int] { return stream.Empty[int]() },
+		"Fail":     func() stream.Stream[int] { return stream.Fail[int](errBoom) },
+		"Never":    func() stream.Stream[int] { return stream.Never[int]() },
+		"endless":  func() stream.Stream[int] { return stream.Range(0, 1<<62) },
+		"FromChan": func() stream.Stream[int] { c := make(chan int, 2); c <- 1; c <- 2; close(c); return stream.FromChan(c) },
+		"Merge": func() stream.Stream[int] {
+			return stream.Of(1, 2).Merge(stream.Of(3, 4), stream.Of(5).Delay(time.Second))
+		},
+		"Timeout": func() stream.Stream[int] { return stream.Of(1).Concat(stream.Never[int]()).Timeout(time.Second) },
+		"Retry":   func() stream.Stream[int] { return stream.Of(1).Concat(stream.Fail[int](errBoom)).Retry(3) },
+		"Delay":   func() stream.Stream[int] { return stream.Of(1, 2, 3).Delay(time.Second) },
+		"Take":    func() stream.Stream[int] { return stream.Range(0, 10).Take(1) },
+	} {
+		t.Run(name, func(t *testing.T) { Check(t, src) })
+	}
+	t.Run("Interval", func(t *testing.T) {
+		Check(t, func() stream.Stream[time.Time] { return stream.Interval(time.Second) })
+	})
+	t.Run("Timer", func(t *testing.T) { Check(t, func() stream.Stream[time.Time] { return stream.Timer(time.Second) }) })
+	t.Run("streams", func(t *testing.T) {
+		Check(t, func() stream.Stream[stream.Stream[int]] { return stream.Of(stream.Of(1), stream.Of(2)) })
+	})
+}
+
+// wrong are streams that break the contract, each in one way, with what Check says of them.
+var wrong = map[string]struct {
+	stream func() stream.Stream[int]
+	want   string
+}{
+	"yields on another goroutine": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				yield(1)
+			}()
+			<-done
+			return nil
+		}
+	}, "run: yield was called on another goroutine than the one that runs the stream"},
+	"yields twice at once": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				yield(1)
+			}()
+			yield(2)
+			<-done
+			return nil
+		}
+	}, "yield was called on another goroutine"},
+	"yields after the return": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			time.AfterFunc(time.Second, func() { yield(1) })
+			return nil
+		}
+	}, "run: yield was called after the stream had returned"},
+	"goes on after false": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			for i := range 5 {
+				if ctx.Err() != nil {
+					return context.Cause(ctx)
+				}
+				yield(i)
+			}
+			return nil
+		}
+	}, "stop at value 1: yield was called again after it had returned false"},
+	"fails after false": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if !yield(1) {
+				return errBoom
+			}
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return nil
+		}
+	}, `stop at value 1: it returned the error "boom", want nil`},
+	"takes its time after false": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if !yield(1) {
+				time.Sleep(time.Second)
+				return nil
+			}
+			return context.Cause(ctx)
+		}
+	}, "stop at value 1: the stream does not return at once\n    goroutine"},
+	"does not look at the context first": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			if yield(1) && ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return nil
+		}
+	}, "cancelled before the run: it yielded 1 value, want none"},
+	"ends well under a context that has ended": {func() stream.Stream[int] {
+		return func(context.Context, func(int) bool) error { return nil }
+	}, `cancelled before the run: it has ended after 0s; want an error that matches context.Cause(ctx), which is "streamtest: the cause`},
+	"returns ctx.Err and not the cause": {func() stream.Stream[int] {
+		return func(ctx context.Context, _ func(int) bool) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+	}, `has failed after 0s with "context canceled"; want an error that matches`},
+	"yields more after a cancel": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			for i := range 5 {
+				if !yield(i) {
+					return nil
+				}
+			}
+			return context.Cause(ctx)
+		}
+	}, "cancelled in the yield of value 1: it yielded 4 values more"},
+	"sleeps through a cancel": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			time.Sleep(time.Second)
+			return context.Cause(ctx)
+		}
+	}, "cancelled in a wait, at 500ms: the stream does not return at once"},
+	"does not heed the context": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error { select {} }
+	}, "run: the stream does not return at once"},
+	"sleeps through a later cancel": {func() stream.Stream[int] {
+		return stream.Stream[int](func(ctx context.Context, yield func(int) bool) error {
+			if err := stream.Of(1).Delay(time.Second)(ctx, yield); err != nil {
+				return err
+			}
+			time.Sleep(time.Second)
+			return context.Cause(ctx)
+		})
+	}, "deadline at 1.5s: the stream does not return at once"},
+	"eats a panic": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			defer func() { _ = recover() }()
+			return stream.Of(1)(ctx, yield)
+		}
+	}, "a panic in the yield of value 1: the caller of the stream saw <nil>, want the panic's own value"},
+	"wraps a panic": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			defer func() {
+				if v := recover(); v != nil {
+					panic(errors.New("wrapped"))
+				}
+			}()
+			return stream.Of(1)(ctx, yield)
+		}
+	}, "a panic in the yield of value 1: the caller of the stream saw wrapped, want"},
+	"hangs at a panic": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			ended := false
+			defer func() {
+				if !ended {
+					<-ctx.Done()
+				}
+			}()
+			err := stream.Of(1)(ctx, yield)
+			ended = true
+			return err
+		}
+	}, "a panic in the yield of value 1: the stream does not return at once"},
+	"goes on after a Goexit": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			stopped, exited := false, true
+			var thrown any
+			done := make(chan struct{})
+			var err error
+			values := make(chan int)
+			go func() {
+				defer close(done)
+				defer close(values)
+				err = stream.Of(1)(ctx, func(v int) bool { values <- v; return true })
+			}()
+			for v := range values {
+				func() {
+					defer func() {
+						if thrown = recover(); thrown == nil && exited {
+							select {} // a Goexit
+						}
+					}()
+					stopped = !yield(v)
+					exited = false
+				}()
+				if thrown != nil {
+					<-done
+					panic(thrown)
+				}
+			}
+			<-done
+			if stopped {
+				return nil
+			}
+			return err
+		}
+	}, "runtime.Goexit in the yield of value 1: the stream does not return at once"},
+	"leaves a goroutine": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			go func() { <-ctx.Done() }()
+			return nil
+		}
+	}, "run: the stream has returned and left 1 goroutine running:"},
+	"leaves a goroutine when stopped": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			return stream.Of(1)(ctx, func(v int) bool {
+				if yield(v) {
+					return true
+				}
+				go func() { <-ctx.Done() }()
+				return false
+			})
+		}
+	}, "stop at value 1: the stream has returned and left 1 goroutine running:"},
+	"leaves a timer": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			stream.ClockFrom(ctx).AfterFunc(time.Hour, func() {})
+			return nil
+		}
+	}, "run: the stream has returned and left 1 timer armed:\n    1h0m0s, armed at 0s by streamtest."},
+	"runs once": {func() stream.Stream[int] {
+		var ran atomic.Bool
+		return func(ctx context.Context, yield func(int) bool) error {
+			if ctx.Err() != nil || ran.Swap(true) {
+				return context.Cause(ctx)
+			}
+			return stream.Of(1)(ctx, yield)
+		}
+	}, "second run: 0 values, while the first run had 1"},
+	"has other values each time": {func() stream.Stream[int] {
+		var n atomic.Int64
+		return stream.Defer(func(context.Context) stream.Stream[int] { return stream.Of(int(n.Add(1))) })
+	}, "second run: value 1 is 2, which the first run did not have then"},
+	"has other times each time": {func() stream.Stream[int] {
+		var n atomic.Int64
+		return stream.Defer(func(context.Context) stream.Stream[int] {
+			return stream.Of(1).Delay(time.Duration(n.Add(1)) * time.Second)
+		})
+	}, "second run: value 1 came after 2s, in the first run after 1s"},
+	"fails the second time": {func() stream.Stream[int] {
+		var n atomic.Int64
+		return stream.Defer(func(context.Context) stream.Stream[int] {
+			if n.Add(1) > 1 {
+				return stream.Fail[int](errBoom)
+			}
+			return stream.Empty[int]()
+		})
+	}, `second run: has failed after 0s with "boom", while the first run has ended after 0s`},
+	"shares state between runs": {func() stream.Stream[int] {
+		var left atomic.Int64
+		left.Store(3)
+		return func(ctx context.Context, yield func(int) bool) error {
+			defer left.CompareAndSwap(0, 3)
+			for left.Load() > 0 {
+				if err := stream.Of(int(left.Load())).Delay(time.Second)(ctx, yield); err != nil {
+					return err
+				}
+				left.Add(-1)
+			}
+			return nil
+		}
+	}, "of two runs side by side: "},
+	"is nil": {func() stream.Stream[int] { return nil }, "newStream returned a nil stream"},
+}
+
+func TestCheck_CatchesEachViolation(t *testing.T) {
+	leavesGoroutines(t)
+	for name, test := range wrong {
+		t.Run(name, func(t *testing.T) {
+			for _, system := range []bool{false, true} {
+				r := new(recorder)
+				for _, c := range clauses[int]() {
+					inspect(t, r, system, c, test.stream)
+				}
+				if name == "leaves a timer" && system {
+					continue // behind the session's back
+				}
+				if !slices.ContainsFunc(r.texts, func(s string) bool { return strings.Contains(s, test.want) }) {
+					t.Errorf("system clock %v: not caught; reports:\n%s", system, strings.Join(r.texts, "\n"))
+				}
+			}
+		})
+	}
+}

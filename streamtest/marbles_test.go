@@ -1,0 +1,308 @@
+package streamtest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+var errBoom = errors.New("boom")
+
+func TestCold(t *testing.T) {
+	Run(t, func(s *Session) {
+		values := map[string]int{"a": 1, "b": 2, "c": 3}
+		src := Cold(s, "--a--(bc)-- 20ms |", values)
+		Expect(s, src).ToBe("--a--(bc)-- 20ms |", values)
+		Expect(s, src.Filter(func(v int) bool { return v > 1 })).ToBe("-----(23)-- 20ms |")
+		Expect(s, Cold[int](s, "-1-2")).ToBe("-1-2-- 10s -", map[string]int{"1": 1, "2": 2})
+		Expect(s, Cold[string](s, "--x#").Retry(1)).ToBe("--x--x#")
+		Expect(s, Cold[string](s, "|")).ToBe("|")
+		Expect(s, Cold[string](s, "#")).ToBe("#")
+		Expect(s, Cold[string](s, "")).ToBe("")
+		Expect(s, Cold[string](s, "(ab#)")).ToBe("(ab#)")
+	})
+}
+
+func TestCold_OneDiagramForEachRun(t *testing.T) {
+	Run(t, func(s *Session) {
+		src := Cold[string](s, `
+			--a--#
+			--b--#
+
+			--c--|`)
+		Expect(s, src.Retry(5)).ToBe("--a----b----c--|")
+		Expect(s, src).ToBe("--c--|") // the last one repeats
+	})
+}
+
+func TestCold_ABusyConsumerGetsWhatIsLateAtOnce(t *testing.T) {
+	Run(t, func(s *Session) {
+		Expect(s, Cold[string](s, "-ab------c|").Delay(3*ms)).ToBe("----a--b----(c|)")
+	})
+}
+
+func TestCold_KeepsTheContract(t *testing.T) {
+	Run(t, func(s *Session) {
+		ctx, cancel := context.WithCancelCause(s.Context())
+		cancel(errBoom)
+		if err := Cold[string](s, "a|")(ctx, func(string) bool { t.Error("a value"); return true }); err != errBoom {
+			t.Error(err)
+		}
+		ctx, cancel = context.WithCancelCause(s.Context())
+		var got []string
+		err := Cold[string](s, "-a-b|")(ctx, func(v string) bool {
+			got = append(got, v)
+			time.AfterFunc(ms, func() { cancel(errBoom) })
+			return true
+		})
+		if err != errBoom || len(got) != 1 || s.Elapsed() != 2*ms {
+			t.Error(got, err, s.Elapsed())
+		}
+	})
+}
+
+func TestErrors(t *testing.T) {
+	Run(t, func(s *Session) {
+		other := errors.New("other")
+		var seen []error
+		src := Errors(Cold[string](s, "a#"), errBoom, other).OnEnd(func(err error) { seen = append(seen, err) })
+		Expect(s, src.Retry(2)).Error(other).ToBe("aaa#")
+		if len(seen) != 3 || seen[0] != errBoom || seen[1] != other || seen[2] != other {
+			t.Error(seen)
+		}
+		Expect(s, Errors(stream.Empty[int](), errBoom)).ToBe("|")
+		Expect(s, Errors(stream.Fail[int](other), errBoom)).Error(other).ToBe("#")
+	})
+}
+
+func TestHot(t *testing.T) {
+	Run(t, func(s *Session) {
+		src := Hot[string](s, "-x-^a-b--c--d-|")
+		early := Expect(s, src.Stream())
+		late := Expect(s, src.Stream(), "---^----!")
+		early.ToBe("-a-b--c--d-|")
+		late.ToBe("---b--c---")
+		Expect(s, src.Stream()).ToBe("|") // it is over
+		src.Subscriptions("^----------!", "---^----!", "-----------(^!)")
+	})
+}
+
+func TestHot_AtOneInstantAndAtTheInstantZero(t *testing.T) {
+	Run(t, func(s *Session) {
+		Expect(s, Hot[string](s, "a--(bc#)").Stream()).ToBe("a--(bc#)")
+		Expect(s, Hot[string](s, "a|-^").Stream()).ToBe("|")
+		Expect(s, Hot[string](s, "^").Stream()).ToBe("---")
+	})
+}
+
+func TestHot_QueuesForABusySubscriber(t *testing.T) {
+	Run(t, func(s *Session) {
+		Expect(s, Hot[string](s, "-abc-|").Stream().Delay(3*ms)).ToBe("----a--b--(c|)")
+	})
+}
+
+func TestProbe(t *testing.T) {
+	Run(t, func(s *Session) {
+		src := Probe(s, Cold[string](s, "--a--#"))
+		Expect(s, src.Stream().Retry(1)).ToBe("--a----a--#")
+		src.Subscriptions("^----!", "-----^----!")
+		never := Probe(s, stream.Never[int]())
+		never.Subscriptions()
+		go never.Stream().Collect(s.Context())
+		never.Subscriptions("^")
+	})
+}
+
+func TestSourcesOfOneInstantComeInTheOrderMade(t *testing.T) {
+	for range 20 {
+		Run(t, func(s *Session) {
+			a, b, c := Cold[string](s, "-a----a"), Cold[string](s, "-b----b"), Hot[string](s, "-c----c").Stream()
+			e := Expect(s, c.Merge(b, a))
+			e.ToBe("-(abc)(abc)")
+		})
+	}
+}
+
+func TestExpect_FailureShowsBothDiagrams(t *testing.T) {
+	values := map[string]int{"a": 1, "b": 2}
+	for name, test := range map[string]struct {
+		f    func(s *Session)
+		want string
+	}{
+		"late": {func(s *Session) { Expect(s, Cold(s, "--a-----a-#", values)).ToBe("--a----a--#", values) }, `
+    want  --a----a--#
+    got   --a-----a-#
+                 ^
+    first difference: want the value 1 at 7ms, got the value 1 at 8ms
+    a = 1`},
+		"another value": {func(s *Session) { Expect(s, Cold(s, "--a-b|", values)).ToBe("--a-a|", values) }, `
+    want  --a-a|
+    got   --a-b|
+              ^
+    first difference: want the value 1 at 4ms, got the value 2 at 4ms
+    a = 1
+    b = 2`},
+		"unknown value": {func(s *Session) { Expect(s, stream.Of(1, 7, 7)).ToBe("(ab|)", values) }, `
+    want  (ab|)
+    got   (aAA|)
+          ^
+    first difference: want the value 2 at 0s, got the value 7 at 0s
+    a = 1
+    b = 2
+    A = 7`},
+		"groups keep the columns": {func(s *Session) {
+			Expect(s, Cold[string](s, "-a----c-|")).ToBe("-(ab)-c-|")
+		}, `
+    want  -(ab)-c-|
+    got   -a----c-|
+           ^
+    first difference: want the value "b" at 1ms, got the value "c" at 6ms`},
+		"nothing": {func(s *Session) { Expect(s, stream.Never[string]()).ToBe("--a-|") }, `
+    want  --a-|
+    got   -----
+            ^
+    first difference: want the value "a" at 2ms, got nothing`},
+		"too much": {func(s *Session) { Expect(s, Cold[string](s, "--a-b-")).ToBe("--a---") }, `
+    want  --a---
+    got   --a-b-
+              ^
+    first difference: want nothing more, got the value "b" at 4ms`},
+		"too little": {func(s *Session) { Expect(s, Cold[string](s, "--a|")).ToBe("--a-b|") }, `
+    want  --a-b|
+    got   --a|
+             ^
+    first difference: want the value "b" at 4ms, got the end at 3ms`},
+		"another error": {func(s *Session) { Expect(s, stream.Fail[string](errBoom)).ToBe("#") }, `
+    want  #
+    got   #
+          ^
+    first difference: want the error "the error # of a diagram" at 0s, got the error "boom" at 0s`},
+		"long times": {func(s *Session) { Expect(s, Cold[string](s, "a 1.5s b 0.5ms |")).ToBe("a 1.5s b|") }, `
+    want  a 1500ms b|
+    got   a 1500ms b |
+                    ^
+    first difference: want the end at 1.502s, got the end at 1.5025s`},
+		"a panic": {func(s *Session) {
+			Expect(s, stream.Defer(func(context.Context) stream.Stream[string] { panic("ouch") })).ToBe("|")
+		}, "the stream panicked: ouch"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			expectReports(t, reports(t, test.f), []string{"streamtest: the stream is not as expected:", test.want})
+		})
+	}
+}
+
+func TestExpect_Misuse(t *testing.T) {
+	for name, test := range map[string]struct {
+		f    func(s *Session)
+		want string
+	}{
+		"nil":               {func(s *Session) { Expect[int](s, nil) }, "streamtest: Expect: the stream is nil"},
+		"no ToBe":           {func(s *Session) { Expect(s, stream.Never[int]()) }, "streamtest: Expect without ToBe, at:"},
+		"two durings":       {func(s *Session) { Expect(s, stream.Of(1), "^", "^") }, "2 subscription diagrams, want at most 1"},
+		"during":            {func(s *Session) { Expect(s, stream.Of(1), "-x") }, `streamtest: Expect: "-x", position 2: 'x' means nothing here`},
+		"diagram":           {func(s *Session) { Expect(s, stream.Of("")).ToBe("-)") }, `streamtest: ToBe: "-)", position 2`},
+		"values":            {func(s *Session) { Expect(s, stream.Of(1)).ToBe("a") }, `streamtest: ToBe: "a", position 1: "a" is no digit`},
+		"values, of floats": {func(s *Session) { Expect(s, stream.Of(1.5)).ToBe("a") }, `streamtest: ToBe: no values: letters stand for themselves`},
+		"cold":              {func(s *Session) { Cold[string](s, "a?") }, `streamtest: Cold: "a?", position 2: '?' means nothing`},
+		"cold, values":      {func(s *Session) { Cold(s, "ab", map[string]bool{"a": true}) }, `streamtest: Cold: "ab", position 2: the values have no "b", only a`},
+		"hot":               {func(s *Session) { Hot[string](s, "a\nb") }, `streamtest: Hot: 2 diagrams, want 1`},
+		"probe":             {func(s *Session) { Probe[string](s, nil) }, `streamtest: Probe: src is nil`},
+		"watch":             {func(s *Session) { Watch[string](s, nil) }, `streamtest: Watch: the stream is nil`},
+		"advance":           {func(s *Session) { s.Advance(-1) }, `streamtest: Advance: d is -1ns, want >= 0`},
+		"subscriptions":     {func(s *Session) { Probe(s, stream.Of(1)).Subscriptions("x") }, `streamtest: Subscriptions: "x", position 1`},
+	} {
+		t.Run(name, func(t *testing.T) { expectReports(t, reports(t, test.f), []string{test.want}) })
+	}
+}
+
+func TestSubscriptions_FailureShowsBothDiagrams(t *testing.T) {
+	expectReports(t, reports(t, func(s *Session) {
+		src := Probe(s, Cold[string](s, "--a--#"))
+		Expect(s, src.Stream().Retry(1)).ToBe("--a----a--#")
+		src.Subscriptions("^----!", "------^----!", "-^")
+	}), []string{"streamtest: the subscriptions are not as expected, from number 2 on:", `
+    want  ^----!
+    got   ^----!
+    want  ------^----!
+    got   -----^----!
+    want  -^
+    got   none`})
+}
+
+func TestExpect_AStreamThatLeavesATimer(t *testing.T) {
+	got := reports(t, func(s *Session) {
+		Expect(s, stream.Stream[string](func(ctx context.Context, yield func(string) bool) error {
+			stream.ClockFrom(ctx).AfterFunc(ms, func() {})
+			return nil
+		})).ToBe("|")
+	})
+	expectReports(t, got, []string{"streamtest: Expect: the stream has returned and left 1 timer armed:", "marbles_test.go", "subscribed to at:"})
+}
+
+func TestExpect_AStreamThatDoesNotHeedItsContext(t *testing.T) {
+	leavesGoroutines(t)
+	got := reports(t, func(s *Session) {
+		Expect(s, stream.Stream[string](func(ctx context.Context, yield func(string) bool) error {
+			select {}
+		})).ToBe("--")
+	})
+	expectReports(t, got, []string{"ToBe: the stream has not returned, but its context has ended"}, []string{"1 goroutine left"}, []string{""})
+}
+
+func TestWatch(t *testing.T) {
+	Run(t, func(s *Session) {
+		src := Cold[string](s, "a 999ms b#\n--c|")
+		Watch(s, src.Retry(1)).
+			Next("a").
+			NoEvent(time.Second).
+			Next("b").
+			NoEvent(3 * ms).
+			Next("c").
+			End()
+		Watch(s, stream.Fail[int](errBoom)).Error(errBoom)
+		Watch(s, stream.Fail[int](errBoom)).Error(nil)
+		Watch(s, stream.Never[int]()).NoEvent(time.Hour)
+		Watch(s, stream.Never[int]()).NoEvent(0)
+		w := Watch(s, stream.Interval(time.Second))
+		w.NoEvent(time.Second).Next(time.Now()).NoEvent(0).NoEvent(time.Second)
+		s.Advance(2 * time.Second)
+		if rest, err := w.Rest(); len(rest) != 3 || err != nil {
+			t.Error(rest, err)
+		}
+		w = Watch(s, stream.Timer(1).Concat(stream.Fail[time.Time](errBoom)))
+		s.Advance(1)
+		if rest, err := w.Rest(); len(rest) != 1 || err != errBoom {
+			t.Error(rest, err)
+		}
+	})
+}
+
+func TestWatch_Failures(t *testing.T) {
+	src := func(s *Session) *Watcher[string] { return Watch(s, Cold[string](s, "-a-b#")) }
+	for name, test := range map[string]struct {
+		f    func(s *Session)
+		want []string
+	}{
+		"another value":    {func(s *Session) { src(s).Next("x") }, []string{`Watch, at 1ms: want the value "x", got the value "a"; what has come:`, `the value "a" at 1ms`}},
+		"no error":         {func(s *Session) { src(s).Error(errBoom) }, []string{`want an error that is "boom", got the value "a"`}},
+		"another error":    {func(s *Session) { src(s).Next("a").Next("b").Error(errBoom) }, []string{`want an error that is "boom", got the error "the error # of a diagram"`}},
+		"no end":           {func(s *Session) { src(s).End() }, []string{`want the end, got the value "a"`}},
+		"an event":         {func(s *Session) { src(s).NoEvent(2 * ms) }, []string{`want no event for 2ms, got the value "a"`}},
+		"an event already": {func(s *Session) { w := src(s); s.Advance(2 * ms); w.NoEvent(0) }, []string{`want no event for 0s, got the value "a"`}},
+		"over":             {func(s *Session) { src(s).Next("a").Next("b").Error(nil).Next("c") }, []string{`want the value "c", got nothing more: the stream is over`}},
+		"nothing":          {func(s *Session) { Watch(s, stream.Never[int]()).Next(1) }, []string{"want the value 1, got nothing: nothing happens any more; what has come: nothing"}},
+		"an event before":  {func(s *Session) { src(s).Next("a").NoEvent(2 * ms).NoEvent(ms) }, []string{`want no event for 1ms, got the value "b"`}},
+		"unasked, at the end": {func(s *Session) { src(s).Next("a"); s.Advance(time.Second) },
+			[]string{"streamtest: Watch: 2 events that the test has not asked for:", `the value "b" at 3ms`, `the error "the error # of a diagram" at 4ms`, "subscribed to at:", "marbles_test.go"}},
+	} {
+		t.Run(name, func(t *testing.T) { expectReports(t, reports(t, test.f), test.want) })
+	}
+	if got := strings.Join(reports(t, func(s *Session) { src(s).Next("a").NoEvent(2 * ms).Next("b").Error(nil) }), ""); got != "" {
+		t.Error(got)
+	}
+}

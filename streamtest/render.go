@@ -1,0 +1,125 @@
+package streamtest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// glyph is an event as a diagram shows it.
+type glyph struct {
+	at  time.Duration
+	sym string
+}
+
+// row is one diagram of several that are drawn one above the other.
+type row struct {
+	glyphs []glyph
+	until  time.Duration // it goes on, with frames, up to here; 0: its last glyph ends it
+}
+
+// mostFrames is how many frames in a row are drawn as dashes; longer ones become a time.
+const mostFrames = 30
+
+// draw draws rows so that the same instant is in the same column of each, and returns the column of an instant. Where
+// one row has more at an instant than there is room for, the others are filled up, with spaces if need be.
+func draw(rows ...row) (drawn []string, column func(time.Duration) int) {
+	var instants []time.Duration
+	var until time.Duration
+	for _, r := range rows {
+		for _, g := range r.glyphs {
+			instants = append(instants, g.at)
+		}
+		until = max(until, r.until)
+	}
+	slices.Sort(instants)
+	instants = slices.Compact(instants)
+	lines := make([]strings.Builder, len(rows))
+	columns := make(map[time.Duration]int)
+	width := 0
+	all := func(text string) {
+		for i := range lines {
+			lines[i].WriteString(text)
+		}
+		width += utf8.RuneCountInString(text)
+	}
+	var t time.Duration // the instant at the end of the lines
+	for k, x := range instants {
+		all(gap(x-t, width == 0))
+		columns[x] = width
+		cells, widest := cellsAt(rows, x)
+		fill, next := "-", x+time.Duration(widest)*frame
+		if k+1 < len(instants) && instants[k+1] < next {
+			fill, next = " ", x+frame
+		}
+		for i := range lines {
+			lines[i].WriteString(cells[i])
+			lines[i].WriteString(strings.Repeat(fill, widest-utf8.RuneCountInString(cells[i])))
+		}
+		width += widest
+		t = next
+	}
+	if until > t {
+		all(gap(until-t, width == 0))
+	}
+	for i := range lines {
+		text := lines[i].String()
+		if rows[i].until == 0 && len(rows[i].glyphs) > 0 {
+			text = strings.TrimRight(text, "- ") // what was only for the other rows
+			if at := strings.LastIndexAny(text, " "); at >= 0 && progression.MatchString(text[at+1:]) {
+				text = strings.TrimRight(text[:at], "- ")
+			}
+		}
+		drawn = append(drawn, strings.TrimRight(text, " "))
+	}
+	return drawn, func(at time.Duration) int { return columns[at] }
+}
+
+// cellsAt returns what each row has at an instant, and the width of the widest.
+func cellsAt(rows []row, at time.Duration) (cells []string, widest int) {
+	for _, r := range rows {
+		var here []string
+		for _, g := range r.glyphs {
+			if g.at == at {
+				here = append(here, g.sym)
+			}
+		}
+		cell := strings.Join(here, "")
+		if len(here) > 1 {
+			cell = "(" + cell + ")"
+		}
+		cells = append(cells, cell)
+		widest = max(widest, utf8.RuneCountInString(cell))
+	}
+	return cells, widest
+}
+
+// gap writes a time without events: as frames, or as a time with spaces around it.
+func gap(d time.Duration, first bool) string {
+	if d <= 0 {
+		return ""
+	}
+	if d%frame == 0 && d/frame <= mostFrames {
+		return strings.Repeat("-", int(d/frame))
+	}
+	text := writeTime(d) + " "
+	if !first {
+		text = " " + text
+	}
+	return text
+}
+
+// writeTime writes d as diagrams have it.
+func writeTime(d time.Duration) string {
+	switch {
+	case d%time.Minute == 0:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d%time.Second == 0:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d%time.Millisecond == 0:
+		return fmt.Sprintf("%dms", d/time.Millisecond)
+	}
+	return strings.TrimRight(fmt.Sprintf("%d.%06d", d/time.Millisecond, d%time.Millisecond), "0") + "ms"
+}
