@@ -43,7 +43,8 @@ func TestTheDocumentsCodeCompiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	documents = slices.DeleteFunc(documents, func(name string) bool {
-		return filepath.Base(name) == "durable.md" // the module durable compiles it
+		// The module durable compiles its own; the other's blocks are signatures, made from the code.
+		return filepath.Base(name) == "durable.md" || filepath.Base(name) == "operators.md"
 	})
 	if err := code.Vet(append(documents, "README.md")...); err != nil {
 		t.Error(err)

@@ -14,21 +14,22 @@ const module = "github.com/retrywhen/retrywhen"
 
 // layers is what each package may import of this module. A package that is not here fails the test.
 var layers = map[string][]string{
-	"":                   {"internal/doccode"},
-	"jitter":             {},
-	"backoff":            {"jitter"},
-	"stream":             {"internal/"},
-	"retry":              {"backoff", "jitter", "stream", "internal/"},
-	"operators":          {"backoff", "jitter", "retry", "stream", "internal/"},
-	"operators/rx":       {"operators", "retry", "stream", "internal/"},
-	"streamtest":         {"retry", "stream", "internal/"},
-	"retryhttp":          {"backoff", "retry", "stream", "internal/"},
-	"sim":                {"backoff", "jitter"},
-	"internal/alarm":     {},
-	"internal/doccode":   {},
-	"internal/golden":    {},
-	"internal/permanent": {},
-	"internal/relay":     {},
+	"":                      {"internal/doccode"},
+	"jitter":                {},
+	"backoff":               {"jitter"},
+	"stream":                {"internal/"},
+	"retry":                 {"backoff", "jitter", "stream", "internal/"},
+	"operators":             {"backoff", "jitter", "retry", "stream", "internal/"},
+	"operators/conformance": {}, // tests only
+	"operators/rx":          {"operators", "retry", "stream", "internal/"},
+	"streamtest":            {"retry", "stream", "internal/"},
+	"retryhttp":             {"backoff", "retry", "stream", "internal/"},
+	"sim":                   {"backoff", "jitter"},
+	"internal/alarm":        {},
+	"internal/doccode":      {},
+	"internal/golden":       {},
+	"internal/permanent":    {},
+	"internal/relay":        {},
 }
 
 // heavy is who may link the modules that plain users must not.

@@ -109,10 +109,9 @@ func (b Backoff) Ceiling(n int) time.Duration {
 //
 //	d · (1 + Factor(u) - Factor(0))
 //
-// and d·(1 + 0.15·u) for Tiled, for curves that are random by themselves, and
-// for a Func without a jitter, which is given u and may be random. Any other
-// curve without a jitter gives d exactly. The curve, Plus and the cap play no
-// part. A negative d counts as 0; a delay past the range of time.Duration is
+// and d·(1 + 0.15·u) for Tiled and for curves that are random by themselves:
+// Sidekiq, Buckets and Decorrelated. Any other curve without a jitter, a Func
+// too, gives d exactly. The curve, Plus and the cap play no part. A negative d counts as 0; a delay past the range of time.Duration is
 // the largest Duration. u is as in At.
 func (b Backoff) Dictated(d time.Duration, u float64) time.Duration {
 	if d <= 0 {
@@ -124,7 +123,7 @@ func (b Backoff) Dictated(d time.Duration, u float64) time.Duration {
 	}
 	var more float64
 	switch {
-	case b.tiled, b.kind.ranged(), b.kind == function && b.j == nil:
+	case b.tiled, b.kind.ranged():
 		more = 0.15 * u
 	case b.j != nil:
 		more = max(0, b.factor(u)-b.factor(0))

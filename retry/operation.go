@@ -35,7 +35,7 @@ func (o *operation) failed(ctx context.Context, f stream.Failure) error {
 	return nil
 }
 
-// abandon returns the error of an operation whose context has ended.
+// abandon returns the error of an operation whose context has ended. Nobody is told: it is not the policy that gives up.
 func (o *operation) abandon(ctx context.Context, last error) error {
-	return o.config.giveUp(&o.row, context.Cause(ctx), last, &moment{clock: o.clock})
+	return o.row.failure(context.Cause(ctx), last, &moment{clock: o.clock})
 }

@@ -66,8 +66,9 @@ func OnRetry(f func(Event)) Option {
 	return func(c *config) { c.onRetry = append(c.onRetry, f) }
 }
 
-// OnGiveUp calls f once when the policy ends an operation with an *Error, with that error, on the goroutine of the
-// operation. It is not called for errors that are returned as they are, permanent or refused by If. A nil function panics.
+// OnGiveUp calls f once when the policy gives an operation up, with the *Error that it ends with, on the goroutine of the
+// operation. It is not called for errors that are returned as they are, permanent or refused by If, nor when ctx ends:
+// then it is the caller who gives up. A nil function panics.
 func OnGiveUp(f func(*Error)) Option {
 	if f == nil {
 		panicf("OnGiveUp", "f is nil")
@@ -102,7 +103,8 @@ func ResetOn(s *Signal) Option {
 }
 
 // WithClock has the policy use the clock c, any clock that stream.WithClock takes. It goes before the clock of the
-// context, which goes before the system's. A nil c panics.
+// context, which goes before the system's. A deadline of ctx is held against it: one that was made on another clock, the
+// system's say, means little to a mock. A nil c panics.
 func WithClock[T interface{ Stop() bool }](c interface {
 	Now() time.Time
 	AfterFunc(d time.Duration, f func()) T

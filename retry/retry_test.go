@@ -266,7 +266,7 @@ func TestCancellation(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(90*time.Minute, func() { cancel(reason) })
 			c := calls{fails: -1}
-			_, err := retry.Do(ctx, every(time.Hour), c.do)
+			_, err := retry.Do(ctx, every(time.Hour, retry.OnGiveUp(func(*retry.Error) { t.Error("OnGiveUp was called") })), c.do)
 			c.want(t, 0, 3600)
 			gaveUp(t, err, reason, 2, 90*time.Minute)
 			if !errors.Is(err, errBoom) {

@@ -204,12 +204,18 @@ func (c *config) place() float64 {
 
 // giveUp returns the error that ends the operation, and tells of it.
 func (c *config) giveUp(row *Row, cause, last error, m *moment) *Error {
-	err := &Error{Cause: cause, Last: last, Attempts: row.Attempts}
-	if row.Attempts > 0 {
-		err.Elapsed = m.time().Sub(row.First)
-	}
+	err := row.failure(cause, last, m)
 	for _, hook := range c.onGiveUp {
 		hook(err)
+	}
+	return err
+}
+
+// failure returns the error of the operation that ends here.
+func (r *Row) failure(cause, last error, m *moment) *Error {
+	err := &Error{Cause: cause, Last: last, Attempts: r.Attempts}
+	if r.Attempts > 0 {
+		err.Elapsed = m.time().Sub(r.First)
 	}
 	return err
 }

@@ -61,7 +61,9 @@ func (f RetryHandlerFunc) Handle(failures Stream[Failure]) Stream[Failure] { ret
 // A value of the handler is an answer only if the handler has received a failure that is not answered yet, and the
 // value's N is that failure's or 0; any other value is ignored. So there are never two attempts at once. A handler
 // that never ran its failures, an Interval say, counts as having received each. A handler that drops a failure and
-// waits for the next one, as failures.Filter does, waits for ever.
+// waits for the next one, as failures.Filter does, waits for ever. One that still holds an earlier failure has not
+// received the next: in failures.Delay(d).Merge(signal) a signal cuts one wait short, but the next one only when that d
+// is over. To cut every wait short use operators.SwitchMap from the failures to a Timer, or retry.ResetOn.
 //
 // Attempts run one after the other on the goroutine that runs the stream, each under a context of its own, which is
 // cancelled before the next attempt starts. When ctx ends nothing is retried, and the error matches both

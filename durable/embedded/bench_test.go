@@ -1,0 +1,167 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/durable"
+	"github.com/retrywhen/retrywhen/durable/embedded"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// BenchmarkHappyPath puts, receives and acknowledges jobs, by the bare client of JetStream and by a Queue, in turns on
+// one server, and reports how many each makes in a second, and the ratio. Both publish from 16 goroutines, with a
+// de-duplication id and waiting for each answer, while they consume.
+func BenchmarkHappyPath(b *testing.B) {
+	const jobs = 20_000
+	srv := start(b)
+	var bare, queue time.Duration
+	n := 0
+	for b.Loop() {
+		n++
+		bare += happyBare(b, srv, "bare"+strconv.Itoa(n), jobs)
+		queue += happyQueue(b, srv, "queue"+strconv.Itoa(n), jobs)
+	}
+	b.ReportMetric(float64(n*jobs)/bare.Seconds(), "bare/s")
+	b.ReportMetric(float64(n*jobs)/queue.Seconds(), "queue/s")
+	b.ReportMetric(bare.Seconds()/queue.Seconds(), "ratio")
+}
+
+var payload = make([]byte, 200)
+
+// inParallel calls f for 0 to n-1 from 16 goroutines.
+func inParallel(n int, f func(i int)) {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(i)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func happyBare(b *testing.B, srv durable.Server, name string, jobs int) time.Duration {
+	nc, err := srv.Connect()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx := context.Background()
+	s, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: name, Subjects: []string{name + ".>"}, Retention: jetstream.WorkQueuePolicy})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer js.DeleteStream(ctx, name)
+	c, err := s.CreateConsumer(ctx, jetstream.ConsumerConfig{Durable: "w", AckPolicy: jetstream.AckExplicitPolicy, MaxAckPending: -1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	began := time.Now()
+	done := make(chan struct{})
+	n := 0
+	consuming, err := c.Consume(func(m jetstream.Msg) {
+		if err := m.Ack(); err != nil {
+			b.Error(err)
+		}
+		if n++; n == jobs {
+			close(done)
+		}
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer consuming.Stop()
+	inParallel(jobs, func(i int) {
+		m := nats.NewMsg(name + ".job")
+		m.Data = payload
+		if _, err := js.PublishMsg(ctx, m, jetstream.WithMsgID(name+strconv.Itoa(i))); err != nil {
+			b.Error(err)
+		}
+	})
+	<-done
+	return time.Since(began)
+}
+
+func happyQueue(b *testing.B, srv durable.Server, name string, jobs int) time.Duration {
+	q, err := durable.Open(context.Background(), durable.Config{Server: srv, Name: name})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer q.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	began := time.Now()
+	done := make(chan struct{})
+	var n atomic.Int64
+	go q.Work(ctx, 4, func(context.Context, *durable.Job) error {
+		if n.Add(1) == int64(jobs) {
+			close(done)
+		}
+		return nil
+	})
+	inParallel(jobs, func(i int) {
+		if _, err := q.Put(ctx, payload, durable.PutID(name+strconv.Itoa(i))); err != nil {
+			b.Error(err)
+		}
+	})
+	<-done
+	took := time.Since(began)
+	cancel()
+	return took
+}
+
+// BenchmarkPut is one Put after another, with the default, and with each job on the disk before the answer.
+func BenchmarkPut(b *testing.B) {
+	for _, c := range []struct {
+		name    string
+		options []embedded.Option
+	}{{"default", nil}, {"SyncAlways", []embedded.Option{embedded.SyncAlways()}}} {
+		b.Run(c.name, func(b *testing.B) {
+			q := open(b, durable.Config{Server: start(b, c.options...)})
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := q.Put(b.Context(), payload); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkRetries has jobs fail once each, with a wait that the server keeps, and reports how many failures are
+// stored in a second.
+func BenchmarkRetries(b *testing.B) {
+	const jobs = 10_000
+	srv := start(b)
+	var took time.Duration
+	n := 0
+	for b.Loop() {
+		n++
+		q := open(b, durable.Config{Server: srv, Name: "retries" + strconv.Itoa(n), Policy: retry.New(backoff.Constant(time.Hour))})
+		inParallel(jobs, func(i int) { put(b, q, "") })
+		began := time.Now()
+		stop := work(b, q, 64, func(context.Context, *durable.Job) error { return errors.New("no") })
+		eventually(b, "all have failed", func() bool { s, err := q.Stats(b.Context()); return err == nil && s.Later == jobs })
+		took += time.Since(began)
+		stop()
+		if err := q.Delete(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(n*jobs)/took.Seconds(), "failures/s")
+}

@@ -1,0 +1,157 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/retrywhen/retrywhen/durable"
+	"github.com/retrywhen/retrywhen/durable/embedded"
+)
+
+// nodeRole is one server of a cluster: its ports are those of its clients and of the other servers.
+func nodeRole(dir, name, ports, routes string) int {
+	ctx, cancel := child()
+	defer cancel()
+	clients, cluster, _ := strings.Cut(ports, ",")
+	port, _ := strconv.Atoi(clients)
+	clusterPort, _ := strconv.Atoi(cluster)
+	srv, err := embedded.Start(dir, embedded.Listen(port), embedded.Options(func(o *server.Options) {
+		o.ServerName = name
+		o.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: clusterPort}
+		for r := range strings.SplitSeq(routes, ",") {
+			o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: "127.0.0.1:" + r})
+		}
+	}))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "node:", err)
+		return 1
+	}
+	fmt.Println("ready")
+	<-ctx.Done()
+	srv.Close()
+	return 0
+}
+
+func TestNothingIsLostWhenTheLeaderOfAClusterIsKilled(t *testing.T) {
+	jobs := 3_000
+	if testing.Short() {
+		jobs = 600
+	}
+	names := []string{"a", "b", "c"}
+	var ports, routes, urls []string
+	for range names {
+		client, route := freePort(t), freePort(t)
+		ports, routes, urls = append(ports, client+","+route), append(routes, route), append(urls, "nats://127.0.0.1:"+client)
+	}
+	nodes := make(map[string]*process)
+	for i, name := range names {
+		nodes[name] = spawn(t, "node", t.TempDir(), name, ports[i], strings.Join(routes, ","))
+	}
+	all := strings.Join(urls, ",")
+	var q *durable.Queue
+	eventually(t, "the cluster takes a queue with three replicas", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		var err error
+		q, err = durable.Open(ctx, durable.Config{URL: all, Name: "cluster", Replicas: 3, Lease: 5 * time.Second, Policy: crashPolicy})
+		if err != nil {
+			t.Log(err)
+		}
+		return err == nil
+	})
+	t.Cleanup(func() { q.Close() })
+
+	var mu sync.Mutex
+	done, begun := make(map[string]int), make(map[string]int)
+	work(t, q, 8, func(_ context.Context, job *durable.Job) error {
+		mu.Lock()
+		defer mu.Unlock()
+		begun[job.ID]++
+		if job.Attempt <= failures(job.ID) {
+			return attemptError{id: job.ID, attempt: job.Attempt}
+		}
+		done[job.ID]++
+		return nil
+	})
+	next := make(chan string)
+	var putting sync.WaitGroup
+	for range 8 {
+		putting.Go(func() {
+			for id := range next {
+				for {
+					_, err := q.Put(t.Context(), []byte(id), durable.PutID(id))
+					if err == nil {
+						break
+					}
+					if !errors.Is(err, durable.ErrNotStored) {
+						t.Errorf("put %s: %v", id, err)
+						break
+					}
+				}
+			}
+		})
+	}
+	for i := range jobs {
+		if i == jobs/2 {
+			leader := streamLeader(t, all, "retrywhen-cluster")
+			t.Log("killing the stream's leader:", leader)
+			nodes[leader].kill()
+		}
+		next <- "job-" + strconv.Itoa(i)
+	}
+	close(next)
+	putting.Wait()
+	eventually(t, "the queue is empty", isEmpty(t, q))
+	dead := make(map[string]bool)
+	for d, err := range q.Dead().All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		dead[d.ID] = true
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	repeated := 0
+	for i := range jobs {
+		id := "job-" + strconv.Itoa(i)
+		n := failures(id)
+		if (done[id] > 0) != (n <= 3) || dead[id] != (n > 3) {
+			t.Errorf("%s: fails %d times, done %d times, dead %v", id, n, done[id], dead[id])
+		}
+		repeated += begun[id] - min(n+1, 4)
+	}
+	t.Logf("%d jobs, %d attempts made again, %d dead", jobs, repeated, len(dead))
+}
+
+func streamLeader(t *testing.T, urls, stream string) string {
+	t.Helper()
+	nc, err := nats.Connect(urls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := js.Stream(t.Context(), stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if replicas := s.CachedInfo().Cluster.Replicas; len(replicas) != 2 {
+		t.Fatalf("the stream has %d followers, want 2", len(replicas))
+	}
+	return s.CachedInfo().Cluster.Leader
+}

@@ -1,0 +1,348 @@
+package embedded_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/durable"
+	"github.com/retrywhen/retrywhen/durable/embedded"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// The crash test runs servers and workers as processes of their own, this test binary again, and kills them.
+const roleVariable = "RETRYWHEN_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(roleVariable) {
+	case "":
+		os.Exit(m.Run())
+	case "server":
+		os.Exit(serverRole(os.Args[1], os.Args[2]))
+	case "worker":
+		os.Exit(workerRole(os.Args[1], os.Args[2], os.Args[3]))
+	case "node":
+		os.Exit(nodeRole(os.Args[1], os.Args[2], os.Args[3], os.Args[4]))
+	case "spender":
+		os.Exit(spenderRole(os.Args[1], os.Args[2]))
+	}
+	os.Exit(2)
+}
+
+// process is a child that says "ready" when it is, and ends when its standard input does, so that none outlives a test.
+type process struct {
+	t   *testing.T
+	cmd *exec.Cmd
+}
+
+func spawn(t *testing.T, role string, args ...string) *process {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), roleVariable+"="+role)
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := &process{t, cmd}
+	t.Cleanup(func() { stdin.Close(); p.kill() })
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil || line != "ready\n" {
+		t.Fatalf("%s: said %q, %v, want ready", role, line, err)
+	}
+	return p
+}
+
+func (p *process) kill() {
+	p.cmd.Process.Kill()
+	p.cmd.Wait()
+}
+
+// stop ends the process gracefully.
+func (p *process) stop() {
+	p.t.Helper()
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	if err := p.cmd.Wait(); err != nil {
+		p.t.Errorf("%v: %v", p.cmd.Args[1:], err)
+	}
+}
+
+// child returns a context that ends by SIGTERM or with the parent.
+func child() (context.Context, context.CancelFunc) {
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	go func() {
+		bufio.NewReader(os.Stdin).ReadString('\n')
+		os.Exit(3)
+	}()
+	return ctx, cancel
+}
+
+func serverRole(dir, port string) int {
+	ctx, cancel := child()
+	defer cancel()
+	n, _ := strconv.Atoi(port)
+	srv, err := embedded.Start(dir, embedded.Listen(n))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "server:", err)
+		return 1
+	}
+	fmt.Println("ready")
+	<-ctx.Done()
+	srv.Close()
+	return 0
+}
+
+// crashPolicy has short delays, which workers hold, and longer ones, which the server keeps.
+var crashPolicy = retry.New(backoff.Table(20*time.Millisecond, 200*time.Millisecond, 1500*time.Millisecond).Jitter(jitter.Default),
+	retry.Limit(3))
+
+// failures returns how often the job fails: 0 to 4 times, where the fourth is one too many.
+func failures(id string) int {
+	h := fnv.New32a()
+	h.Write([]byte(id))
+	return int(h.Sum32() % 5)
+}
+
+// workerRole works, and writes down each attempt, how it ends, and each retry that the policy asks for. An attempt fails
+// by its number, so that what it does is the same whoever makes it.
+func workerRole(url, journal, workers string) int {
+	ctx, cancel := child()
+	defer cancel()
+	f, err := os.OpenFile(journal, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "worker:", err)
+		return 1
+	}
+	// One write for each line: what a killed process has written is whole.
+	policy := crashPolicy.With(retry.OnRetry(func(e retry.Event) {
+		failed := e.Err.(attemptError)
+		fmt.Fprintf(f, "%s %d retry %d %d\n", failed.id, failed.attempt, failed.at, e.Delay)
+	}))
+	q, err := durable.Open(ctx, durable.Config{URL: url, Name: "crash", Lease: 3 * time.Second, Policy: policy})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "worker:", err)
+		return 1
+	}
+	fmt.Println("ready")
+	n, _ := strconv.Atoi(workers)
+	err = q.Work(ctx, n, func(_ context.Context, job *durable.Job) error {
+		at := time.Now().UnixNano()
+		if job.Attempt <= failures(job.ID) {
+			fmt.Fprintf(f, "%s %d failed %d 0\n", job.ID, job.Attempt, at)
+			return attemptError{job.ID, job.Attempt, at}
+		}
+		fmt.Fprintf(f, "%s %d done %d 0\n", job.ID, job.Attempt, at)
+		return nil
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "worker:", err)
+		return 1
+	}
+	if err := q.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, "worker:", err)
+		return 1
+	}
+	return 0
+}
+
+type attemptError struct {
+	id      string
+	attempt int
+	at      int64
+}
+
+func (e attemptError) Error() string { return fmt.Sprintf("attempt %d of %s fails", e.attempt, e.id) }
+
+// record is what the workers have written down of a job.
+type record struct {
+	attempts int
+	done     int
+	begun    [5][]int64 // by number
+	due      [5][]int64 // when the retry after the failure of that number is due
+}
+
+func readJournals(t *testing.T, dir string) map[string]*record {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.journal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := make(map[string]*record)
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s := range strings.Lines(string(data)) {
+			var id, what string
+			var attempt int
+			var at, delay int64
+			if _, err := fmt.Sscanf(s, "%s %d %s %d %d\n", &id, &attempt, &what, &at, &delay); err != nil || attempt > 4 {
+				t.Fatalf("%s: %q: %v", name, s, err)
+			}
+			r := records[id]
+			if r == nil {
+				r = new(record)
+				records[id] = r
+			}
+			if what == "retry" {
+				r.due[attempt] = append(r.due[attempt], at+delay)
+				continue
+			}
+			r.attempts++
+			r.begun[attempt] = append(r.begun[attempt], at)
+			if what == "done" {
+				r.done++
+			}
+		}
+	}
+	return records
+}
+
+func TestNothingIsLostWhenWorkersAndServerAreKilled(t *testing.T) {
+	const workers = 16
+	jobs := 20_000
+	if testing.Short() {
+		jobs = 2_000
+	}
+	dir := t.TempDir()
+	port := freePort(t)
+	url := "nats://127.0.0.1:" + port
+	server := spawn(t, "server", dir, port)
+	q := open(t, durable.Config{URL: url, Name: "crash", Lease: 3 * time.Second, Policy: crashPolicy})
+
+	workerNumber := 0
+	newWorker := func() *process {
+		workerNumber++
+		return spawn(t, "worker", url, filepath.Join(dir, fmt.Sprintf("%d.journal", workerNumber)), strconv.Itoa(workers))
+	}
+	first, second := newWorker(), newWorker()
+
+	var sent atomic.Int64
+	var putting sync.WaitGroup
+	for range 8 {
+		putting.Go(func() {
+			for {
+				i := int(sent.Add(1))
+				if i > jobs {
+					return
+				}
+				id := "job-" + strconv.Itoa(i)
+				for {
+					// Put gives up after a while; the same id makes it safe to put again.
+					_, err := q.Put(t.Context(), []byte("payload of "+id), durable.PutID(id))
+					if err == nil {
+						break
+					}
+					if !errors.Is(err, durable.ErrNotStored) {
+						t.Errorf("put %s: %v", id, err)
+						return
+					}
+				}
+			}
+		})
+	}
+
+	eventually(t, "a third is put", func() bool { return sent.Load() > int64(jobs/3) })
+	first.kill()
+	third := newWorker()
+	eventually(t, "two thirds are put", func() bool { return sent.Load() > int64(2*jobs/3) })
+	server.kill()
+	time.Sleep(500 * time.Millisecond) // long enough for everybody to notice
+	spawn(t, "server", dir, port)
+	putting.Wait()
+	eventually(t, "the queue is empty", isEmpty(t, q))
+	second.stop()
+	third.stop()
+
+	records := readJournals(t, dir)
+	dead := make(map[string]*durable.Dead)
+	for d, err := range q.Dead().All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		dead[d.ID] = d
+	}
+	var attempts, repeated int
+	var late []time.Duration
+	for i := 1; i <= jobs; i++ {
+		id := "job-" + strconv.Itoa(i)
+		r, d, n := records[id], dead[id], failures(id)
+		switch {
+		case r == nil:
+			t.Errorf("%s: lost, never attempted", id)
+			continue
+		case n <= 3 && (r.done == 0 || d != nil), n > 3 && (r.done > 0 || d == nil):
+			t.Errorf("%s: fails %d times, done %d times, dead %v", id, n, r.done, d)
+		case d != nil && (d.Attempts != 4 || d.Cause != "retries exhausted" || d.Err != (attemptError{id: id, attempt: 4}).Error() ||
+			string(d.Data) != "payload of "+id || d.FirstFailure.IsZero() || d.Died.Before(d.FirstFailure)):
+			t.Errorf("%s: got dead letter %+v", id, d)
+		}
+		attempts += r.attempts
+		repeated += r.attempts - min(n+1, 4)
+		for attempt := 2; attempt <= 4; attempt++ {
+			due, begun := r.due[attempt-1], r.begun[attempt]
+			if len(due) == 0 || len(begun) == 0 {
+				continue
+			}
+			// Where an attempt was made twice its retry was asked for twice: it is due when the first is.
+			by := time.Duration(slices.Min(begun) - slices.Min(due))
+			if by < 0 {
+				t.Errorf("%s: attempt %d came %v early", id, attempt, -by)
+			}
+			if len(due) == 1 && len(begun) == 1 {
+				late = append(late, by)
+			}
+		}
+	}
+	// Each kill may repeat what was in hand and unreported: fetched or held jobs of the killed worker, and all
+	// that were in hand anywhere when the server went.
+	if bound := 3 * (workers + 1024 + 4096); repeated > bound {
+		t.Errorf("%d attempts were made again, want at most %d", repeated, bound)
+	}
+	slices.Sort(late)
+	t.Logf("%d jobs, %d attempts, %d of them made again, %d dead; %d waits, late by p50 %v, p99 %v, at most %v",
+		jobs, attempts, repeated, len(dead), len(late), quantile(late, 0.5), quantile(late, 0.99), quantile(late, 1))
+}
+
+func quantile(sorted []time.Duration, q float64) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)].Round(time.Millisecond)
+}
+
+// freePort returns a port that was free a moment ago: a server that is killed and started again needs a fixed one.
+func freePort(t *testing.T) string {
+	t.Helper()
+	srv, err := embedded.Start(t.TempDir(), embedded.Listen(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := srv.URL()
+	srv.Close()
+	return url[strings.LastIndex(url, ":")+1:]
+}

@@ -1,0 +1,31 @@
+package embedded_test
+
+import (
+	"testing"
+
+	"github.com/retrywhen/retrywhen/internal/doccode"
+)
+
+func TestTheDocumentsCodeCompiles(t *testing.T) {
+	const module = "github.com/retrywhen/retrywhen"
+	code := doccode.Code{
+		Imports: map[string]string{
+			"context": "context", "errors": "errors", "log": "log", "time": "time", "nats": "github.com/nats-io/nats.go",
+			"backoff": module + "/backoff", "jitter": module + "/jitter", "operators": module + "/operators", "retry": module + "/retry",
+			"stream": module + "/stream", "durable": module + "/durable", "embedded": module + "/durable/embedded",
+		},
+		Given: map[string]string{
+			"err":      "var err error",
+			"ctx":      "var ctx = context.Background()",
+			"policy":   "var policy = retry.Default",
+			"letter":   "var letter []byte",
+			"password": "var password string",
+			"url":      "var url string",
+			"q":        "var q *durable.Queue",
+			"send":     "func send(context.Context, string, []byte) error { return nil }",
+		},
+	}
+	if err := code.Vet("../../docs/durable.md"); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,46 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/retrywhen/retrywhen/durable"
+)
+
+func TestNothingIsLeftRunning(t *testing.T) {
+	srv := start(t)
+	q := open(t, durable.Config{Server: srv, Policy: crashPolicy})
+	for range 100 {
+		put(t, q, "")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	if err := q.Work(ctx, 1, func(context.Context, *durable.Job) error {
+		if n++; n == 50 {
+			cancel()
+		}
+		return errors.New("no")
+	}); err != nil {
+		t.Error(err)
+	}
+	if _, err := q.Jobs().Take(10).Collect(t.Context()); err != nil {
+		t.Error(err)
+	}
+	b, err := durable.OpenBudget(t.Context(), durable.BudgetConfig{Server: srv, Name: "q", Tokens: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Close()
+	if err := q.Close(); err != nil {
+		t.Error(err)
+	}
+	// The server goes on, with goroutines of its own.
+	eventually(t, "no goroutine of the queue's or its connection's is left", func() bool {
+		stacks := make([]byte, 4<<20)
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		return !strings.Contains(string(stacks), "retrywhen/durable.") && !strings.Contains(string(stacks), "nats-io/nats.go")
+	})
+}

@@ -1,0 +1,159 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/durable"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// TestPendingRetries has many retries pending at once, none of them lost or early, and logs how late they are, what
+// they cost, and how fast a healthy job is meanwhile. RETRYWHEN_PENDING sets how many, RETRYWHEN_SPREAD over how long
+// they are spread: 100000 and 30s gave the figures of docs/durable.md.
+func TestPendingRetries(t *testing.T) {
+	pending, spread := 3_000, 3*time.Second
+	if s := os.Getenv("RETRYWHEN_PENDING"); s != "" {
+		var err error
+		if pending, err = strconv.Atoi(s); err != nil {
+			t.Fatal(err)
+		}
+		if spread, err = time.ParseDuration(os.Getenv("RETRYWHEN_SPREAD")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir, port := t.TempDir(), freePort(t)
+	server := spawn(t, "server", dir, port)
+	// The dictated delay is exact: no jitter.
+	q := open(t, durable.Config{URL: "nats://127.0.0.1:" + port, Policy: retry.New(backoff.Constant(time.Second).Jitter(jitter.None))})
+
+	var mu sync.Mutex
+	due := make(map[string]time.Time, pending)
+	var failed, healthy int
+	var late, latency []time.Duration
+	var base time.Time
+	work(t, q, 64, func(_ context.Context, job *durable.Job) error {
+		now := time.Now()
+		mu.Lock()
+		defer mu.Unlock()
+		if len(job.Data) > 0 { // a healthy one bears the time when it was put
+			healthy++
+			nanos, _ := strconv.ParseInt(string(job.Data), 10, 64)
+			latency = append(latency, now.Sub(time.Unix(0, nanos)))
+			return nil
+		}
+		at, ok := due[job.ID]
+		switch {
+		case job.Attempt == 1 && !ok:
+			failed++
+			at = base.Add(rand.N(spread))
+			wait := max(time.Until(at), time.Second)
+			due[job.ID] = time.Now().Add(wait)
+			return retry.RetryAfter(errors.New("come back later"), wait)
+		case !ok:
+			t.Errorf("job %s: attempt %d without one before", job.ID, job.Attempt)
+		default:
+			by := now.Sub(at)
+			if by < 0 {
+				t.Errorf("job %s: %v early", job.ID, -by)
+			}
+			late = append(late, by)
+			delete(due, job.ID)
+		}
+		return nil
+	})
+	clientBefore, serverBefore := heap(), resident(t, server)
+	mu.Lock()
+	// All are to be pending before the first is due: 2,500 failures a second is slow enough for any machine.
+	base = time.Now().Add(max(time.Duration(pending)*time.Second/2500, time.Second))
+	mu.Unlock()
+	began := time.Now()
+	var putting sync.WaitGroup
+	for worker := range 16 {
+		putting.Go(func() {
+			for i := worker; i < pending; i += 16 {
+				if _, err := q.Put(t.Context(), nil); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	putting.Wait()
+	eventually(t, "all have failed once", func() bool { mu.Lock(); defer mu.Unlock(); return failed == pending })
+	filling := time.Since(began)
+	stats, err := q.Stats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	clientAfter, serverAfter := heap(), resident(t, server)
+
+	// While they come back: a healthy job every 10 ms.
+	end := base.Add(spread)
+	var puts int
+	for time.Now().Before(end) {
+		time.Sleep(10 * time.Millisecond)
+		puts++
+		if _, err := q.Put(t.Context(), strconv.AppendInt(nil, time.Now().UnixNano(), 10)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "all have come back", func() bool { mu.Lock(); defer mu.Unlock(); return len(due) == 0 && healthy == puts })
+	eventually(t, "the queue is empty", isEmpty(t, q))
+	mu.Lock()
+	defer mu.Unlock()
+	if len(late) != pending {
+		t.Errorf("%d retries, want %d", len(late), pending)
+	}
+	slices.Sort(late)
+	slices.Sort(latency)
+	t.Logf("%d jobs put and failed in %v; then %v", pending, filling.Round(time.Millisecond), stats)
+	t.Logf("memory: client heap %.1f MiB more, server resident %.1f MiB more", mebibytes(clientAfter)-mebibytes(clientBefore),
+		mebibytes(serverAfter)-mebibytes(serverBefore))
+	t.Logf("spread over %v: late by p50 %v, p99 %v, at most %v", spread, quantile(late, 0.5), quantile(late, 0.99), quantile(late, 1))
+	t.Logf("%d healthy jobs meanwhile: served within p50 %v, p99 %v, at most %v", healthy, micro(latency, 0.5), micro(latency, 0.99), micro(latency, 1))
+}
+
+func micro(sorted []time.Duration, q float64) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)].Round(10 * time.Microsecond)
+}
+
+func mebibytes(n uint64) float64 { return float64(n) / (1 << 20) }
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// resident returns how much memory the process has, 0 where that cannot be known.
+func resident(t *testing.T, p *process) uint64 {
+	t.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(data)) {
+		var kib uint64
+		if n, _ := fmt.Sscanf(line, "VmRSS: %d kB", &kib); n == 1 {
+			return kib << 10
+		}
+	}
+	return 0
+}

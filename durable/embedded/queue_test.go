@@ -1,0 +1,184 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/durable"
+	"github.com/retrywhen/retrywhen/durable/embedded"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+func start(t testing.TB, options ...embedded.Option) *embedded.Server {
+	t.Helper()
+	srv, err := embedded.Start(t.TempDir(), options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { srv.Close() })
+	return srv
+}
+
+func open(t testing.TB, c durable.Config) *durable.Queue {
+	t.Helper()
+	if c.Name == "" {
+		c.Name = "q"
+	}
+	q, err := durable.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { q.Close() })
+	return q
+}
+
+// work runs Work until the test or stop ends it, and returns stop, which waits for it.
+func work(t testing.TB, q *durable.Queue, workers int, handler func(context.Context, *durable.Job) error) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- q.Work(ctx, workers, handler) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Work: %v", err)
+		}
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+func put(t testing.TB, q *durable.Queue, data string, options ...durable.PutOption) string {
+	t.Helper()
+	id, err := q.Put(t.Context(), []byte(data), options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// eventually waits for what other goroutines and the server do.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within two minutes: %s", what)
+		}
+	}
+}
+
+func isEmpty(t testing.TB, q *durable.Queue) func() bool {
+	return func() bool {
+		s, err := q.Stats(t.Context())
+		return err == nil && s.Ready+s.Running+s.Later == 0
+	}
+}
+
+func TestAJobIsAttemptedUntilItSucceeds(t *testing.T) {
+	srv := start(t)
+	delays := []time.Duration{0, 20 * time.Millisecond, 1200 * time.Millisecond}
+	q := open(t, durable.Config{Server: srv, Policy: retry.New(backoff.Table(delays...))})
+	id := put(t, q, "hello")
+
+	type seen struct {
+		at        time.Time
+		id, data  string
+		attempt   int
+		lastError string
+		put       time.Time
+	}
+	var attempts []seen
+	done := make(chan struct{})
+	work(t, q, 2, func(_ context.Context, job *durable.Job) error {
+		attempts = append(attempts, seen{time.Now(), job.ID, string(job.Data), job.Attempt, job.LastError, job.Put})
+		if len(attempts) == 4 {
+			close(done)
+			return nil
+		}
+		return fmt.Errorf("failure %d", len(attempts))
+	})
+	<-done
+	eventually(t, "the queue is empty", isEmpty(t, q))
+	for i, a := range attempts {
+		if a.id != id || a.data != "hello" || a.attempt != i+1 || !a.put.Equal(attempts[0].put) {
+			t.Errorf("attempt %d: got %+v, want job %s, put %v", i+1, a, id, attempts[0].put)
+		}
+		if i == 0 {
+			continue
+		}
+		if want := fmt.Sprintf("failure %d", i); a.lastError != want {
+			t.Errorf("attempt %d: LastError is %q, want %q", i+1, a.lastError, want)
+		}
+		if got := a.at.Sub(attempts[i-1].at); got < delays[i-1] {
+			t.Errorf("attempt %d came %v after the failure, want at least %v", i+1, got, delays[i-1])
+		}
+	}
+	s, err := q.Stats(t.Context())
+	if err != nil || s.Put != 1 || s.Attempts != 4 || s.Retried != 3 || s.Done != 1 || s.Dead != 0 {
+		t.Errorf("got %v, %v", s, err)
+	}
+}
+
+func TestThePolicyDecides(t *testing.T) {
+	srv := start(t)
+	refused := errors.New("refused")
+	q := open(t, durable.Config{Server: srv, Policy: retry.New(backoff.Constant(time.Millisecond), retry.Limit(2),
+		retry.If(func(err error) bool { return !errors.Is(err, refused) }))})
+	var attempts sync.Map
+	work(t, q, 4, func(_ context.Context, job *durable.Job) error {
+		n, _ := attempts.LoadOrStore(job.ID, new(atomic.Int64))
+		n.(*atomic.Int64).Add(1)
+		switch job.ID {
+		case "limit":
+			return errors.New("always")
+		case "permanent":
+			return retry.Permanent(errors.New("no such user"))
+		case "refused":
+			return refused
+		case "panic":
+			panic("poison")
+		}
+		return nil
+	})
+	want := map[string]struct {
+		attempts int
+		cause    string
+		err      string
+	}{
+		"limit":     {3, "retries exhausted", "always"},
+		"permanent": {1, "permanent", "no such user"},
+		"refused":   {1, "permanent", "refused"},
+		"panic":     {3, "retries exhausted", "panic: poison"},
+		"fine":      {},
+	}
+	for id := range want {
+		put(t, q, "data of "+id, durable.PutID(id))
+	}
+	eventually(t, "the queue is empty", isEmpty(t, q))
+	dead, err := q.Dead().Collect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(dead) != 4 {
+		t.Errorf("%d dead letters, want 4: %v", len(dead), dead)
+	}
+	for _, d := range dead {
+		w := want[d.ID]
+		n, _ := attempts.Load(d.ID)
+		if d.Attempts != w.attempts || int(n.(*atomic.Int64).Load()) != w.attempts || d.Cause != w.cause || string(d.Data) != "data of "+d.ID {
+			t.Errorf("%s: got %+v after %d attempts, want %+v", d.ID, d, n.(*atomic.Int64).Load(), w)
+		}
+		if len(d.Err) < len(w.err) || d.Err[:len(w.err)] != w.err {
+			t.Errorf("%s: Err is %q, want %q", d.ID, d.Err, w.err)
+		}
+		if d.Put.IsZero() || d.FirstFailure.Before(d.Put) || d.Died.Before(d.FirstFailure) {
+			t.Errorf("%s: put %v, first failure %v, died %v", d.ID, d.Put, d.FirstFailure, d.Died)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/durable"
+	"github.com/retrywhen/retrywhen/durable/embedded"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// muffler is a dialer whose connections can be made to send nothing for a while.
+type muffler struct{ sending sync.RWMutex }
+
+func (m *muffler) Dial(network, address string) (net.Conn, error) {
+	c, err := net.Dial(network, address)
+	return &muffledConn{c, m}, err
+}
+
+type muffledConn struct {
+	net.Conn
+	m *muffler
+}
+
+func (c *muffledConn) Write(b []byte) (int, error) {
+	c.m.sending.RLock()
+	defer c.m.sending.RUnlock()
+	return c.Conn.Write(b)
+}
+
+// A worker that is silent for longer than a lease, and then goes on: the job is with another one by then. Whatever
+// both of them report, the job goes on once.
+func TestAWorkerThatWasTakenForDeadDoublesNothing(t *testing.T) {
+	for _, outcome := range []string{"retried by the server", "retried at once", "dead"} {
+		for _, schedules := range []bool{true, false} {
+			t.Run(outcome+map[bool]string{true: "", false: ", without schedules"}[schedules], func(t *testing.T) {
+				t.Parallel()
+				srv := start(t, embedded.Listen(0))
+				delay := map[string]time.Duration{"retried by the server": 1100 * time.Millisecond}[outcome]
+				policy := retry.New(backoff.Constant(delay), retry.Limit(1))
+				var m muffler
+				// Duplicates is as short as can be, and over when the silent worker wakes: it is not what helps here.
+				config := durable.Config{Policy: policy, Lease: 2 * time.Second, Duplicates: 2 * time.Second, NoSchedules: !schedules}
+				silent := config
+				silent.URL, silent.NATS = srv.URL(), []nats.Option{nats.SetCustomDialer(&m)}
+				config.Server = srv
+				one, two := open(t, silent), open(t, config)
+				put(t, two, "", durable.PutID("job"))
+
+				var attempts atomic.Int64
+				begun, wake := make(chan struct{}), make(chan struct{})
+				fails := func(job *durable.Job) error {
+					if outcome == "dead" || job.Attempt == 1 {
+						return errors.New("no")
+					}
+					return nil
+				}
+				var once sync.Once
+				stopOne := work(t, one, 1, func(_ context.Context, job *durable.Job) error {
+					attempts.Add(1)
+					once.Do(func() { close(begun); <-wake })
+					return fails(job)
+				})
+				<-begun
+				m.sending.Lock()
+				muffled := true
+				defer func() {
+					if muffled {
+						m.sending.Unlock()
+					}
+				}()
+				work(t, two, 1, func(_ context.Context, job *durable.Job) error { attempts.Add(1); return fails(job) })
+				eventually(t, "the other worker has made both attempts", func() bool { return attempts.Load() == 3 })
+				eventually(t, "the queue is empty", isEmpty(t, two))
+				time.Sleep(2200 * time.Millisecond) // Duplicates is over
+				m.sending.Unlock()
+				muffled = false
+				close(wake)
+				// One more, later job shows that the worker that was silent is back; then nothing may be left.
+				eventually(t, "the silent worker has reported", func() bool { s, err := one.Stats(t.Context()); return err == nil && s.Running == 0 })
+				stopOne()
+				eventually(t, "the queue is empty", isEmpty(t, two))
+				dead, err := two.Dead().Collect(t.Context())
+				wantDead := 0
+				if outcome == "dead" {
+					wantDead = 1
+				}
+				if err != nil || len(dead) != wantDead {
+					t.Errorf("%d dead letters, %v, want %d", len(dead), err, wantDead)
+				}
+				if n := attempts.Load(); n != 3 {
+					t.Errorf("%d attempts, want 3: one by each worker, and the retry", n)
+				}
+			})
+		}
+	}
+}
+
+// The same chain of events through a worker that dies between storing the retry and acknowledging.
+func TestARetryThatWasStoredIsNotStoredAgain(t *testing.T) {
+	srv := start(t, embedded.Listen(0))
+	var m muffler
+	policy := retry.New(backoff.Constant(1500*time.Millisecond), retry.Limit(3))
+	config := durable.Config{Policy: policy, Lease: time.Second}
+	two := open(t, durable.Config{Server: srv, Policy: policy, Lease: time.Second})
+	config.URL, config.NATS = srv.URL(), []nats.Option{nats.SetCustomDialer(&m)}
+	one := open(t, config)
+	put(t, two, "", durable.PutID("job"))
+
+	var attempts atomic.Int64
+	silence := sync.OnceFunc(m.sending.Lock)
+	stopped := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		stopped <- one.Work(ctx, 1, func(context.Context, *durable.Job) error {
+			attempts.Add(1)
+			return errors.New("no")
+		})
+	}()
+	eventually(t, "the retry is stored", func() bool {
+		s, err := two.Stats(t.Context())
+		if err == nil && s.Later == 1 {
+			silence() // perhaps before the acknowledgement, perhaps after it: both must do
+			return true
+		}
+		return false
+	})
+	var numbers []int
+	var mu sync.Mutex
+	work(t, two, 1, func(_ context.Context, job *durable.Job) error {
+		mu.Lock()
+		defer mu.Unlock()
+		numbers = append(numbers, job.Attempt)
+		return nil
+	})
+	eventually(t, "the queue is empty", isEmpty(t, two))
+	m.sending.Unlock()
+	cancel()
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	// The first worker hears still, so it may have had attempt 2 too.
+	if attempts.Load() > 2 || len(numbers) != 1 || numbers[0] != 2 {
+		t.Errorf("%d attempts by the first worker, then %v, want 1 or 2, then attempt 2", attempts.Load(), numbers)
+	}
+}

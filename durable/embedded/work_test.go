@@ -1,0 +1,326 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/durable"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+func TestADictatedDelayIsKept(t *testing.T) {
+	q := open(t, durable.Config{Server: start(t), Policy: retry.New(backoff.Constant(time.Millisecond), retry.MaxRetryAfter(time.Hour))})
+	put(t, q, "", durable.PutID("short"))
+	put(t, q, "", durable.PutID("long"))
+	put(t, q, "", durable.PutID("too long"))
+	var mu sync.Mutex
+	first := make(map[string]time.Time)
+	delays := map[string]time.Duration{"short": 100 * time.Millisecond, "long": 1100 * time.Millisecond, "too long": 2 * time.Hour}
+	work(t, q, 2, func(_ context.Context, job *durable.Job) error {
+		mu.Lock()
+		defer mu.Unlock()
+		at, again := first[job.ID]
+		if !again {
+			first[job.ID] = time.Now()
+			return fmt.Errorf("wrapped: %w", retry.RetryAfter(errors.New("slow down"), delays[job.ID]))
+		}
+		if took := time.Since(at); took < delays[job.ID] {
+			t.Errorf("%s: the retry came after %v, want at least %v", job.ID, took, delays[job.ID])
+		}
+		return nil
+	})
+	eventually(t, "the queue is empty", isEmpty(t, q))
+	dead, err := q.Dead().Collect(t.Context())
+	if err != nil || len(dead) != 1 || dead[0].ID != "too long" || dead[0].Err != "wrapped: slow down" {
+		t.Errorf("got dead letters %+v, %v", dead, err)
+	}
+}
+
+// What a decision needs travels with the job: here Within and Decorrelated, over waits that the server keeps.
+func TestTheRowTravels(t *testing.T) {
+	var mu sync.Mutex
+	var events []retry.Event
+	policy := retry.New(backoff.Decorrelated(1000*time.Millisecond), retry.Within(2900*time.Millisecond), retry.WithRand(func() float64 { return 0.1 }),
+		retry.OnRetry(func(e retry.Event) { mu.Lock(); events = append(events, e); mu.Unlock() }))
+	srv := start(t)
+	// Two queues of one name, as two processes have them, and only one of them works at a time.
+	one := open(t, durable.Config{Server: srv, Policy: policy})
+	two := open(t, durable.Config{Server: srv, Policy: policy})
+	put(t, one, "")
+	handler := func(context.Context, *durable.Job) error { return errors.New("no") }
+	stop := work(t, one, 1, handler)
+	eventually(t, "the first failure is stored", func() bool { s, err := one.Stats(t.Context()); return err == nil && s.Later == 1 })
+	stop()
+	work(t, two, 1, handler)
+	eventually(t, "the queue is empty", isEmpty(t, two))
+	mu.Lock()
+	defer mu.Unlock()
+	// 1000 + 0.1·(3000-1000) = 1200; then 1000 + 0.1·(3600-1000) = 1260; a third would pass 2.9 s.
+	if len(events) != 2 || events[0].Delay != 1200*time.Millisecond || events[1].Delay != 1260*time.Millisecond || events[1].N != 2 ||
+		events[1].Elapsed < 1200*time.Millisecond {
+		t.Errorf("got %+v", events)
+	}
+	dead, err := two.Dead().Collect(t.Context())
+	if err != nil || len(dead) != 1 || dead[0].Attempts != 3 || dead[0].Died.Sub(dead[0].FirstFailure) < 2460*time.Millisecond {
+		t.Errorf("got dead letters %+v, %v", dead, err)
+	}
+}
+
+func TestAPanicIsAFailureWithItsStack(t *testing.T) {
+	var failures []error
+	q := open(t, durable.Config{Server: start(t), Policy: retry.New(backoff.Backoff{}, retry.Limit(1),
+		retry.OnRetry(func(e retry.Event) { failures = append(failures, e.Err) }))})
+	put(t, q, "poison")
+	work(t, q, 1, func(context.Context, *durable.Job) error { explode(); return nil })
+	eventually(t, "the queue is empty", isEmpty(t, q))
+	dead, err := q.Dead().Collect(t.Context())
+	if err != nil || len(dead) != 1 || !strings.Contains(dead[0].Err, "explode") || !strings.HasPrefix(dead[0].Err, "panic: boom") {
+		t.Fatalf("got %+v, %v", dead, err)
+	}
+	p, ok := errors.AsType[*durable.PanicError](failures[0])
+	if !ok || p.Value != "boom" {
+		t.Errorf("the policy saw %#v, want a PanicError", failures[0])
+	}
+}
+
+func explode() { panic("boom") }
+
+func TestNothingThatAHandlerDoesEndsAWorker(t *testing.T) {
+	policy := retry.New(backoff.Backoff{}, retry.Limit(1), retry.If(func(err error) bool {
+		if err.Error() == "predicate" {
+			panic("the predicate panics")
+		}
+		return true
+	}))
+	q := open(t, durable.Config{Server: start(t), Policy: policy})
+	for _, id := range []string{"goexit", "nil panic", "bad error", "predicate", "fine"} {
+		put(t, q, "", durable.PutID(id))
+	}
+	work(t, q, 1, func(_ context.Context, job *durable.Job) error {
+		switch job.ID {
+		case "goexit":
+			runtime.Goexit()
+		case "nil panic":
+			panic(nil)
+		case "bad error":
+			return retry.Permanent((*badError)(nil))
+		case "predicate":
+			return errors.New("predicate")
+		}
+		return nil
+	})
+	eventually(t, "the queue is empty", isEmpty(t, q))
+	dead, err := q.Dead().Collect(t.Context())
+	if err != nil || len(dead) != 4 {
+		t.Errorf("got %d dead letters, %v, want 4", len(dead), err)
+	}
+	for _, d := range dead {
+		t.Logf("%s: %s: %.60q", d.ID, d.Cause, d.Err)
+	}
+}
+
+type badError struct{ text string }
+
+func (e *badError) Error() string { return e.text }
+
+func TestWorkersStopGracefully(t *testing.T) {
+	q := open(t, durable.Config{Server: start(t)})
+	const jobs = 50
+	for range jobs {
+		put(t, q, "")
+	}
+	var begun atomic.Int64
+	stop := work(t, q, 3, func(ctx context.Context, job *durable.Job) error {
+		switch begun.Add(1) {
+		case 1: // finishes whatever happens
+			<-ctx.Done()
+			return nil
+		case 2, 3: // give up
+			<-ctx.Done()
+			return fmt.Errorf("interrupted: %w", ctx.Err())
+		}
+		t.Error("a fourth attempt")
+		return nil
+	})
+	eventually(t, "three attempts run", func() bool { return begun.Load() == 3 })
+	stop()
+	// All others are there for the next worker, at once: no lease has to run out.
+	s, err := q.Stats(t.Context())
+	if err != nil || s.Done != 1 || s.Retried != 0 {
+		t.Errorf("got %v, %v", s, err)
+	}
+	var seen sync.Map
+	began := time.Now()
+	work(t, q, 3, func(_ context.Context, job *durable.Job) error {
+		if job.Attempt != 1 {
+			t.Errorf("the attempt cut off was counted: attempt %d", job.Attempt)
+		}
+		seen.Store(job.ID, true)
+		return nil
+	})
+	eventually(t, "the queue is empty", isEmpty(t, q))
+	n := 0
+	seen.Range(func(any, any) bool { n++; return true })
+	if n != jobs-1 {
+		t.Errorf("the next worker got %d jobs, want %d", n, jobs-1)
+	}
+	if took := time.Since(began); took > 25*time.Second {
+		t.Errorf("it took %v: as long as a lease", took)
+	}
+}
+
+func TestGraceLetsHandlersFinish(t *testing.T) {
+	q := open(t, durable.Config{Server: start(t), Grace: time.Minute})
+	put(t, q, "")
+	began := make(chan struct{})
+	stop := work(t, q, 1, func(ctx context.Context, _ *durable.Job) error {
+		close(began)
+		select {
+		case <-ctx.Done():
+			t.Error("the context ended within the grace")
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+			return nil
+		}
+	})
+	<-began
+	stop()
+	if s, err := q.Stats(t.Context()); err != nil || s.Done != 1 {
+		t.Errorf("got %v, %v", s, err)
+	}
+}
+
+// A short wait is in the worker's hands: when it stops the server gets it, with its count.
+func TestAShortWaitOutlivesItsWorker(t *testing.T) {
+	srv := start(t)
+	policy := retry.New(backoff.Constant(900 * time.Millisecond))
+	one, two := open(t, durable.Config{Server: srv, Policy: policy}), open(t, durable.Config{Server: srv, Policy: policy})
+	put(t, one, "")
+	var failed atomic.Int64
+	stop := work(t, one, 1, func(context.Context, *durable.Job) error {
+		failed.Store(time.Now().UnixNano())
+		return errors.New("no")
+	})
+	eventually(t, "it has failed", func() bool { s, err := one.Stats(t.Context()); return err == nil && s.Retried == 1 })
+	stop()
+	attempt := make(chan int, 1)
+	work(t, two, 1, func(_ context.Context, job *durable.Job) error {
+		if took := time.Since(time.Unix(0, failed.Load())); took < 900*time.Millisecond {
+			t.Errorf("the retry came after %v", took)
+		}
+		attempt <- job.Attempt
+		return nil
+	})
+	if n := <-attempt; n != 2 {
+		t.Errorf("it came as attempt %d, want 2", n)
+	}
+}
+
+func TestALongJobKeepsItsLease(t *testing.T) {
+	srv := start(t)
+	q := open(t, durable.Config{Server: srv, Lease: 2 * time.Second})
+	other := open(t, durable.Config{Server: srv, Lease: 2 * time.Second})
+	put(t, q, "")
+	var runs atomic.Int64
+	handler := func(context.Context, *durable.Job) error {
+		runs.Add(1)
+		time.Sleep(5 * time.Second)
+		return nil
+	}
+	work(t, q, 1, handler)
+	work(t, other, 1, handler)
+	eventually(t, "the queue is empty", isEmpty(t, q))
+	if n := runs.Load(); n != 1 {
+		t.Errorf("the job ran %d times, want once", n)
+	}
+}
+
+// A job whose process dies comes back after the lease; one whose process dies each time is dead in the end.
+func TestAJobThatKillsItsWorkersIsAbandoned(t *testing.T) {
+	srv := start(t)
+	var deliveries int
+	config := durable.Config{Server: srv, Lease: time.Second, MaxDeliveries: 3}
+	put(t, open(t, config), "", durable.PutID("killer"))
+	for range 3 {
+		nc, err := srv.Connect()
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := config
+		config.Server, config.Conn = nil, nc
+		q := open(t, config)
+		var taken *durable.Job
+		for job, err := range q.Jobs().Take(1).All(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			taken = job
+		}
+		deliveries++
+		if taken.ID != "killer" || taken.Attempt != 1 || taken.Redelivered != (deliveries > 1) {
+			t.Errorf("delivery %d: got %+v", deliveries, taken)
+		}
+		nc.Close() // as when its process dies
+	}
+	q := open(t, config)
+	work(t, q, 1, func(context.Context, *durable.Job) error { t.Error("attempted once more"); return nil })
+	eventually(t, "the queue is empty", isEmpty(t, q))
+	dead, err := q.Dead().Collect(t.Context())
+	if err != nil || len(dead) != 1 || dead[0].Cause != "abandoned" {
+		t.Errorf("got %+v, %v", dead, err)
+	}
+}
+
+// Fast handlers have jobs fetched ahead; when one turns slow these are handed back, not kept from others.
+func TestWhatIsFetchedAheadIsHandedBack(t *testing.T) {
+	srv := start(t)
+	config := durable.Config{Server: srv, Lease: 1500 * time.Millisecond}
+	slow, quick := open(t, config), open(t, config)
+	for range 400 {
+		put(t, slow, "")
+	}
+	var count atomic.Int64
+	release := make(chan struct{})
+	work(t, slow, 1, func(ctx context.Context, _ *durable.Job) error {
+		if count.Add(1) == 200 {
+			<-release
+		}
+		return nil
+	})
+	eventually(t, "the slow attempt runs", func() bool { return count.Load() == 200 })
+	var others atomic.Int64
+	work(t, quick, 1, func(context.Context, *durable.Job) error { others.Add(1); return nil })
+	eventually(t, "the other worker has all others", func() bool { return others.Load() == 200 })
+	close(release)
+	eventually(t, "the queue is empty", isEmpty(t, quick))
+	if n := count.Load(); n != 200 {
+		t.Errorf("the slow worker made %d attempts, want 200", n)
+	}
+}
+
+func TestWorkPanicsOnNonsense(t *testing.T) {
+	q := open(t, durable.Config{Server: start(t)})
+	for _, f := range []func(){
+		func() { q.Work(t.Context(), 0, func(context.Context, *durable.Job) error { return nil }) },
+		func() { q.Work(t.Context(), 1, nil) },
+	} {
+		func() {
+			defer func() {
+				if v := recover(); v == nil {
+					t.Error("no panic")
+				} else {
+					t.Log(v)
+				}
+			}()
+			f()
+		}()
+	}
+}

@@ -1,0 +1,175 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// What the errors of this package match with errors.Is, besides the error of nats.go that caused them.
+var (
+	// ErrClosed: the queue was closed.
+	ErrClosed = errors.New("the queue is closed")
+	// ErrUnreachable: no server answered.
+	ErrUnreachable = errors.New("no server can be reached")
+	// ErrRefused: the server refused the credentials, or what they are allowed.
+	ErrRefused = errors.New("the server refused")
+	// ErrOtherConfig: the streams of that name exist and are configured in another way.
+	ErrOtherConfig = errors.New("the queue exists with another configuration")
+	// ErrGone: the queue's streams, or its consumer, were deleted on the server.
+	ErrGone = errors.New("the queue was deleted on the server")
+	// ErrTooLarge: the job is larger than the limit.
+	ErrTooLarge = errors.New("the job is too large")
+	// ErrFull: the server's disk, memory or account limit has no room left.
+	ErrFull = errors.New("the server has no room left")
+	// ErrNotStored: the server did not answer for the job in time. It may have been stored or not: Put it again with the
+	// same id.
+	ErrNotStored = errors.New("not known to be stored")
+	// ErrNotFound: there is no dead letter of that id.
+	ErrNotFound = errors.New("no such dead letter")
+	// ErrSettled: the attempt has been reported already.
+	ErrSettled = errors.New("the attempt is settled already")
+	// ErrAbandoned: the job was given out Config.MaxDeliveries times, and no worker settled it.
+	ErrAbandoned = errors.New("given out again and again, never settled: its workers die, or do not answer")
+)
+
+// PanicError is the failure of an attempt that panicked.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+// Error returns the value and the stack.
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v\n\n%s", e.Value, e.Stack) }
+
+// Unwrap returns the value, if it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// failure is an error of this package: what was being done, what was wrong and, of a cause, its text.
+type failure struct {
+	what  string
+	kind  error
+	cause error
+	help  string
+}
+
+func (e *failure) Error() string {
+	text := "durable: " + e.what + ": " + e.kind.Error()
+	if e.cause != nil {
+		text += ": " + e.cause.Error()
+	}
+	if e.help != "" {
+		text += ": " + e.help
+	}
+	return text
+}
+
+func (e *failure) Unwrap() []error {
+	if e.cause == nil {
+		return []error{e.kind}
+	}
+	return []error{e.kind, e.cause}
+}
+
+// Codes of the server's that nats.go has no names for.
+const (
+	codeInsufficientResources jetstream.ErrorCode = 10023 // the server's limit of storage or memory
+	codeStorageExceeded       jetstream.ErrorCode = 10047
+	codeStoreFailed           jetstream.ErrorCode = 10077
+	codeNoPeers               jetstream.ErrorCode = 10005
+	codeAccountLimit          jetstream.ErrorCode = 10002
+	codeMessageTooLarge       jetstream.ErrorCode = 10054
+	codeReplicas              jetstream.ErrorCode = 10074
+)
+
+// explain returns err with what it means for what was being done.
+func explain(what string, err error) error {
+	help, kind := meaning(err)
+	if kind == nil {
+		return fmt.Errorf("durable: %s: %w", what, err)
+	}
+	return &failure{what, kind, err, help}
+}
+
+// meaning returns what kind of error of this package err is, nil for none, and what to do.
+func meaning(err error) (help string, kind error) {
+	if code := apiCode(err); code != 0 {
+		switch code {
+		case codeInsufficientResources, codeStorageExceeded, codeAccountLimit:
+			return "free disk space, or raise the server's max_file_store, max_memory_store or the account's limits", ErrFull
+		case codeStoreFailed:
+			return "the server could not write: look at its log, its disk is full or broken", ErrFull
+		case codeMessageTooLarge:
+			return "raise the stream's maximal message size, or store the data elsewhere and put a reference", ErrTooLarge
+		case codeReplicas:
+			return "Config.Replicas of more than 1 needs a cluster", ErrRefused
+		case codeNoPeers:
+			return "the cluster has fewer servers with room than Config.Replicas asks for", ErrFull
+		case jetstream.JSErrCodeJetStreamNotEnabled, jetstream.JSErrCodeJetStreamNotEnabledForAccount:
+			return "start the server with JetStream (nats-server -js) and allow it for the account", ErrRefused
+		}
+		if !errors.Is(err, jetstream.ErrConsumerNotFound) && !errors.Is(err, jetstream.ErrStreamNotFound) {
+			return "", nil
+		}
+	}
+	switch {
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked),
+		errors.Is(err, nats.ErrAccountAuthExpired):
+		return "check user, password, token or credentials in Config.URL or Config.NATS", ErrRefused
+	case errors.Is(err, nats.ErrPermissionViolation):
+		return "the user needs to publish on $JS.API.>, $JS.ACK.> and retrywhen.>, and to subscribe to its inbox", ErrRefused
+	case errors.Is(err, nats.ErrSecureConnRequired), errors.Is(err, nats.ErrSecureConnWanted):
+		return "use a tls:// URL or nats.Secure with a server that has TLS, and not with another one", ErrRefused
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+		return "start the server with JetStream (nats-server -js) and allow it for the account", ErrRefused
+	case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, jetstream.ErrConnectionClosed):
+		return "", ErrClosed
+	case errors.Is(err, nats.ErrMaxPayload):
+		return "raise the server's max_payload, or store the data elsewhere and put a reference", ErrTooLarge
+	case errors.Is(err, jetstream.ErrConsumerDeleted), errors.Is(err, jetstream.ErrConsumerNotFound), errors.Is(err, jetstream.ErrStreamNotFound):
+		return "open the queue again to make it anew", ErrGone
+	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse):
+		return "JetStream does not answer: is it enabled (nats-server -js), and is a majority of the cluster there?", ErrUnreachable
+	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.Is(err, nats.ErrDisconnected),
+		errors.Is(err, nats.ErrReconnectBufExceeded), errors.Is(err, context.DeadlineExceeded):
+		return "is the server running, and is a majority of the cluster?", ErrUnreachable
+	}
+	return "", nil
+}
+
+// passing reports whether what failed may well succeed when it is done again.
+func passing(err error) bool {
+	switch apiCode(err) {
+	case 0:
+	case codeInsufficientResources, codeStorageExceeded, codeStoreFailed, jetstream.JSErrCodeStreamWrongLastSequenceConstant:
+		return true
+	default:
+		api := apiError(err)
+		return api.Code >= 500 // no leader, not available for the moment
+	}
+	_, kind := meaning(err)
+	return kind == ErrUnreachable
+}
+
+func apiError(err error) *jetstream.APIError {
+	if e, ok := errors.AsType[*jetstream.APIError](err); ok {
+		return e
+	}
+	if e, ok := errors.AsType[jetstream.JetStreamError](err); ok {
+		return e.APIError()
+	}
+	return nil
+}
+
+func apiCode(err error) jetstream.ErrorCode {
+	if e := apiError(err); e != nil {
+		return e.ErrorCode
+	}
+	return 0
+}

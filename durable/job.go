@@ -1,0 +1,96 @@
+package durable
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// Job is one attempt at a job.
+type Job struct {
+	// ID is the same in all attempts: what to make them idempotent with.
+	ID string
+	// Data is what was put. It must not be changed.
+	Data []byte
+	// Attempt counts the attempts, from 1. An attempt whose outcome was not stored counts again.
+	Attempt int
+	// Put is when the job was put, by the server's clock, or by the client's if it was put by PutAt.
+	Put time.Time
+	// FirstFailure is when the first attempt failed, and LastError the text of the last failure.
+	FirstFailure time.Time
+	LastError    string
+	// Redelivered says that the server has given out this attempt before: the worker that had it died, or was too
+	// silent, or handed it back. The attempt may have been made, wholly or in part.
+	Redelivered bool
+
+	q       *Queue
+	d       *delivery
+	began   time.Time
+	settled atomic.Bool
+}
+
+// begin returns the next attempt at the delivery, or nil if there is none to be made.
+func (q *Queue) begin(ctx context.Context, d *delivery, now time.Time) *Job {
+	if q.wasTaken(ctx, d, now) {
+		q.acknowledge(d)
+		return nil
+	}
+	if d.deliveries > 1 && !d.attempted() {
+		if q.movedOn(ctx, d) {
+			q.acknowledge(d)
+			return nil
+		}
+		if d.deliveries > uint64(q.config.MaxDeliveries) {
+			if err := q.bury(ctx, d, ErrAbandoned, now); err != nil {
+				q.config.Logger.Error("a job that is given out again and again", "queue", q.config.Name, "id", d.state.id, "error", err)
+				q.handBack(d)
+			}
+			return nil
+		}
+	}
+	q.counts.attempts.Add(1)
+	return &Job{
+		ID: d.state.id, Data: d.msg.Data(), Attempt: d.state.row.Attempts + 1, Put: d.state.put,
+		FirstFailure: d.state.row.First, LastError: d.state.lastError, Redelivered: d.deliveries > 1,
+		q: q, d: d, began: now,
+	}
+}
+
+// Done reports that the attempt has succeeded. The job is removed. Done and Fail are for jobs of Jobs; in Work what the
+// handler returns does it, unless one of them was called. Only the first report counts, any other is ErrSettled.
+func (j *Job) Done() error {
+	if !j.settled.CompareAndSwap(false, true) {
+		return &failure{"done: job " + j.ID, ErrSettled, nil, ""}
+	}
+	j.q.config.Policy.Succeeded(0)
+	j.q.counts.done.Add(1)
+	return j.q.acknowledge(j.d)
+}
+
+// Fail reports that the attempt has failed with err, and has the policy decide. It returns when the server has stored
+// the retry or the dead letter, or at once if the wait is so short that it is held here. When it returns an error the
+// outcome was not stored: the attempt will be made again, when the lease has run out at the latest. Fail(nil) is Done.
+func (j *Job) Fail(err error) error {
+	if err == nil {
+		return j.Done()
+	}
+	if !j.settled.CompareAndSwap(false, true) {
+		return &failure{"fail: job " + j.ID, ErrSettled, nil, ""}
+	}
+	lasted := time.Since(j.began)
+	select {
+	case <-j.d.feed.ended: // a job that has outlived its stream
+		ctx, cancel := context.WithTimeout(j.q.ctx, settleTime)
+		defer cancel()
+		return j.q.fail(ctx, j.d, err, lasted)
+	default:
+		return j.q.fail(j.d.feed.ctx, j.d, err, lasted)
+	}
+}
+
+// handBack returns the job with its attempt uncounted.
+func (j *Job) handBack() {
+	if j.settled.CompareAndSwap(false, true) {
+		j.q.handBack(j.d)
+	}
+}

@@ -1,0 +1,109 @@
+package durable
+
+import (
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// delivery is a job that the server has given to this process, until it is settled or handed back. It belongs to one
+// attempt after another.
+type delivery struct {
+	msg        jetstream.Msg
+	seq        uint64
+	deliveries uint64 // how often the server has given it to anybody
+	again      bool   // it came by the job's own subject
+	state      state
+	feed       *feed
+	received   time.Time
+
+	previous, next *delivery // in the leases; nil when settled
+}
+
+// leases are the deliveries that this process has, as a list in a ring.
+type leases struct {
+	mu   sync.Mutex
+	ring delivery // next is the first, previous the last; the ring itself when there are none
+}
+
+func (l *leases) add(d *delivery) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ring.next == nil {
+		l.ring.next, l.ring.previous = &l.ring, &l.ring
+	}
+	d.previous, d.next = l.ring.previous, &l.ring
+	d.previous.next, d.next.previous = d, d
+}
+
+// remove reports whether d was there: who removes it may acknowledge it.
+func (l *leases) remove(d *delivery) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if d.next == nil {
+		return false
+	}
+	d.previous.next, d.next.previous = d.next, d.previous
+	d.previous, d.next = nil, nil
+	return true
+}
+
+// before returns those that were received before the given time.
+func (l *leases) before(t time.Time) (all []*delivery) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for d := l.ring.next; d != nil && d != &l.ring; d = d.next {
+		if d.received.Before(t) {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// keepLeases tells the server four times a lease that the jobs here are being worked on, until the queue is closed.
+func (q *Queue) keepLeases() {
+	ticker := time.NewTicker(q.config.Lease / 4)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-q.ctx.Done():
+			return
+		case now := <-ticker.C:
+			q.handBackIdle(now)
+			failed, last := 0, error(nil)
+			for _, d := range q.leases.before(now.Add(-q.config.Lease / 4)) {
+				if err := d.msg.InProgress(); err != nil {
+					failed, last = failed+1, err
+				}
+			}
+			if failed > 0 {
+				q.config.Logger.Warn("leases could not be extended", "queue", q.config.Name, "jobs", failed, "error", last)
+			}
+		}
+	}
+}
+
+// handBackIdle hands back what was fetched ahead and has waited here for long, so that other processes can have it.
+func (q *Queue) handBackIdle(now time.Time) {
+	q.mu.Lock()
+	var idle []*delivery
+	for f := range q.feeds {
+		idle = append(idle, f.takeIdle(now.Add(-q.config.Lease/3))...)
+	}
+	q.mu.Unlock()
+	for _, d := range idle {
+		q.handBack(d)
+	}
+}
+
+// handBack gives the job to the next worker that asks.
+func (q *Queue) handBack(d *delivery) {
+	if !q.leases.remove(d) {
+		return
+	}
+	q.counts.handedBack.Add(1)
+	if err := d.msg.Nak(); err != nil {
+		q.config.Logger.Warn("a job could not be handed back, its lease must run out", "queue", q.config.Name, "id", d.state.id, "error", err)
+	}
+}

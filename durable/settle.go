@@ -1,0 +1,176 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// acknowledge has the server forget the delivery.
+func (q *Queue) acknowledge(d *delivery) error {
+	if !q.leases.remove(d) {
+		return nil // handed back by Close
+	}
+	if err := d.msg.Ack(); err != nil {
+		return explain("acknowledge job "+d.state.id+": it will be attempted again", err)
+	}
+	return nil
+}
+
+// fail has the policy decide about a failure, and stores what it says.
+func (q *Queue) fail(ctx context.Context, d *delivery, failed error, lasted time.Duration) error {
+	at := time.Now()
+	delay, end := q.decide(&d.state.row, stream.Failure{Err: failed, Lasted: lasted}, at)
+	d.state.lastError = text(failed)
+	if end != nil {
+		return q.bury(ctx, d, end, at)
+	}
+	q.counts.retried.Add(1)
+	d.state.due, d.state.from = at.Add(delay), d.seq
+	if delay < short && d.feed.hold(d) {
+		return nil
+	}
+	return q.reschedule(ctx, d)
+}
+
+// decide is the policy's Decide. A predicate or hook that panics ends the job: it would again.
+func (q *Queue) decide(row *retry.Row, f stream.Failure, at time.Time) (delay time.Duration, end error) {
+	defer func() {
+		if v := recover(); v != nil {
+			end = &PanicError{v, debug.Stack()}
+		}
+	}()
+	return q.config.Policy.Decide(row, f, at, time.Time{})
+}
+
+// text is err.Error(), whatever that does.
+func text(err error) (s string) {
+	defer func() {
+		if recover() != nil {
+			s = "an error whose Error method panics"
+		}
+	}()
+	return err.Error()
+}
+
+// reschedule stores the next attempt and then acknowledges this delivery. Done in this order nothing is lost; and it is
+// done once, whoever else has the job: the server refuses the schedule when it knows its id, or when the job's own
+// subject shows that a later attempt has been given out.
+func (q *Queue) reschedule(ctx context.Context, d *delivery) error {
+	if q.wasTaken(ctx, d, time.Now()) {
+		return q.acknowledge(d)
+	}
+	s := d.state
+	s.from = d.seq
+	m := q.message(&s, d.msg.Data())
+	m.Header[headerMsgID] = []string{s.id + ":" + strconv.Itoa(s.row.Attempts) + ":" + strconv.FormatUint(d.seq, 10)}
+	last := uint64(0)
+	if d.again {
+		last = d.seq
+	}
+	m.Header[headerLastSequence] = []string{strconv.FormatUint(last, 10)}
+	m.Header[headerLastSubject] = []string{q.subjectAgain(s.id)}
+	err := q.publishFor(ctx, d, m)
+	if err != nil {
+		q.config.Logger.Error("a retry could not be stored, the job is handed back", "queue", q.config.Name, "id", s.id, "error", err)
+		q.handBack(d)
+		return explain("store the retry of job "+s.id, err)
+	}
+	return q.acknowledge(d)
+}
+
+// bury stores the dead letter and then acknowledges the delivery.
+func (q *Queue) bury(ctx context.Context, d *delivery, end error, at time.Time) error {
+	s := d.state
+	s.from, s.due = d.seq, time.Time{}
+	if errors.Is(end, ErrAbandoned) {
+		s.lastError = end.Error()
+	}
+	m := &nats.Msg{Subject: q.subjectDead(s.id), Header: s.header(), Data: d.msg.Data()}
+	m.Header[headerCause] = []string{cause(end)}
+	m.Header[headerDied] = []string{formatTime(at)}
+	m.Header[headerError] = []string{errorText(s.lastError)}
+	m.Header[headerMsgID] = []string{"dead:" + s.id + ":" + strconv.FormatUint(d.seq, 10) + ":" + formatTime(s.put)}
+	if q.wasTaken(ctx, d, time.Now()) {
+		return q.acknowledge(d)
+	}
+	if err := q.publishFor(ctx, d, m); err != nil {
+		q.config.Logger.Error("a dead letter could not be stored, the job is handed back", "queue", q.config.Name, "id", s.id, "error", err)
+		q.handBack(d)
+		return explain("store the dead letter of job "+s.id, err)
+	}
+	q.counts.died.Add(1)
+	return q.acknowledge(d)
+}
+
+// cause says in a word why the job ended.
+func cause(end error) string {
+	if e, ok := errors.AsType[*retry.Error](end); ok {
+		return e.Cause.Error()
+	}
+	if errors.Is(end, ErrAbandoned) {
+		return "abandoned"
+	}
+	return "permanent"
+}
+
+// publishFor publishes m, on behalf of a delivery, until the server has answered or ctx has ended. That the job has
+// moved on without this delivery is no error: then there is nothing to be stored.
+func (q *Queue) publishFor(ctx context.Context, d *delivery, m *nats.Msg) error {
+	wait := firstWait
+	publish := func(ctx context.Context) error {
+		_, err := q.publish(ctx, m, wait)
+		switch apiCode(err) {
+		case jetstream.JSErrCodeStreamWrongLastSequence:
+			return nil
+		case jetstream.JSErrCodeStreamWrongLastSequenceConstant: // or a write to the subject is under way
+			if q.movedOn(ctx, d) {
+				return nil
+			}
+		}
+		return err
+	}
+	err := publish(ctx)
+	if err == nil || !passing(err) {
+		return err
+	}
+	q.config.Logger.Warn("trying again to store an outcome", "queue", q.config.Name, "id", d.state.id, "error", err)
+	wait = laterWait
+	return retry.Run(ctx, patience, publish)
+}
+
+// wasTaken reports whether another worker has settled the delivery: it may have had it since, or before when it was
+// thought to be dead.
+func (q *Queue) wasTaken(ctx context.Context, d *delivery, now time.Time) bool {
+	if d.deliveries == 1 && now.Sub(d.received) < q.config.Lease {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	_, err := q.jobs.GetMsg(ctx, d.seq)
+	return errors.Is(err, jetstream.ErrMsgNotFound)
+}
+
+// movedOn reports whether the outcome of this delivery has been stored already, by a worker that then died, or was
+// taken for dead, before it could acknowledge. In doubt it says no: the attempt is made again.
+func (q *Queue) movedOn(ctx context.Context, d *delivery) bool {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	newer := func(s jetstream.Stream, subject string) bool {
+		m, err := s.GetLastMsgForSubject(ctx, subject)
+		if err != nil {
+			return false
+		}
+		other := readState(m.Header)
+		return other.put.Equal(d.state.put) && other.from >= d.seq && !(s == q.jobs && m.Sequence == d.seq)
+	}
+	return newer(q.jobs, q.subjectLater(d.state.id)) || newer(q.jobs, q.subjectAgain(d.state.id)) ||
+		newer(q.dead, q.subjectDead(d.state.id))
+}

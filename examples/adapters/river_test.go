@@ -1,0 +1,55 @@
+package adapters
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/retrywhen/retrywhen/backoff"
+)
+
+// riverPolicy is a Backoff as River wants it. River asks before it adds the present error to the job's, so that the
+// failures are one more.
+type riverPolicy struct{ backoff.Backoff }
+
+func (p riverPolicy) NextRetry(job *rivertype.JobRow) time.Time {
+	return time.Now().UTC().Add(p.Delay(len(job.Errors) + 1))
+}
+
+// Jobs that fail together tile the time line: each has a place of its own, which is its id's, for all its retries.
+type riverTiled struct{ backoff.Backoff }
+
+func (p riverTiled) NextRetry(job *rivertype.JobRow) time.Time {
+	return time.Now().UTC().Add(p.Keyed(uint64(job.ID)).Delay(len(job.Errors) + 1))
+}
+
+func Example_river() {
+	config := river.Config{
+		RetryPolicy: riverPolicy{backoff.Quadratic(time.Second).Cap(24 * time.Hour)},
+	}
+	job := &rivertype.JobRow{ID: 1, Errors: make([]rivertype.AttemptError, 3)}
+	fmt.Println(time.Until(config.RetryPolicy.NextRetry(job)).Round(time.Second))
+
+	config.RetryPolicy = riverTiled{backoff.Linear(time.Hour).Tiled()}
+	first, second := config.RetryPolicy.NextRetry(job), config.RetryPolicy.NextRetry(job)
+	fmt.Println(second.Sub(first) < time.Second, time.Until(first) < 4*time.Hour)
+	// Output:
+	// 16s
+	// true true
+}
+
+func TestRiver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := riverPolicy{backoff.Quadratic(time.Second)}
+		for errors, want := range []time.Duration{time.Second, 4 * time.Second, 9 * time.Second} {
+			job := &rivertype.JobRow{Errors: make([]rivertype.AttemptError, errors)}
+			if got := time.Until(p.NextRetry(job)); got != want {
+				t.Errorf("after %d errors and one: %v, want %v", errors, got, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,184 @@
+// Durable puts jobs into a queue that survives its processes, kills and restarts the process that works on them twice,
+// and shows at the end that no job is lost: put = done + dead.
+//
+//	go run ./examples/durable                              # the server in this process, its store in a temporary folder
+//	go run ./examples/durable -url nats://127.0.0.1:4222   # a server or cluster that runs elsewhere
+//
+// Each job is a call to an HTTP server that is often unavailable, asks for patience now and then, and refuses some
+// orders for good. It exits with 1 if the ledger does not balance.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/retrywhen/retrywhen/durable"
+	"github.com/retrywhen/retrywhen/durable/embedded"
+)
+
+func main() {
+	var c config
+	flag.IntVar(&c.jobs, "jobs", 5000, "how many jobs to put")
+	flag.IntVar(&c.kills, "kills", 2, "how often to kill the worker")
+	flag.StringVar(&c.url, "url", "", "a NATS server with JetStream; without it one runs in this process")
+	flag.StringVar(&c.worker, "worker", "", "used by the program itself: work on the queue of that name")
+	flag.StringVar(&c.target, "target", "", "used by the program itself: where the jobs call")
+	flag.Parse()
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	run := run
+	if c.worker != "" {
+		run = work
+	}
+	if err := run(ctx, c, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "durable:", err)
+		cancel()
+		os.Exit(1)
+	}
+}
+
+type config struct {
+	jobs, kills         int
+	url, worker, target string
+}
+
+// run is the whole show.
+func run(ctx context.Context, c config, out io.Writer) error {
+	if c.url == "" {
+		dir, err := os.MkdirTemp("", "retrywhen-durable-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		// The worker is another process, so the server has to listen, on 127.0.0.1.
+		srv, err := embedded.Start(dir, embedded.Listen(0))
+		if err != nil {
+			return err
+		}
+		defer srv.Close()
+		c.url = srv.URL()
+		fmt.Fprintf(out, "server   in this process, %s, store in %s\n", c.url, dir)
+	}
+	name := "example-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	q, err := durable.Open(ctx, durable.Config{URL: c.url, Name: name, Policy: policy, Lease: lease})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		q.Delete(cleanup)
+	}()
+	shop, err := openShop()
+	if err != nil {
+		return err
+	}
+	defer shop.close()
+	fmt.Fprintf(out, "policy   %v, lease %v\n", policy, lease)
+
+	var put atomic.Int64
+	putting := make(chan error, 1)
+	go func() { putting <- putAll(ctx, q, c.jobs, &put) }()
+	w, err := startWorker(c.url, name, shop.url)
+	if err != nil {
+		return err
+	}
+	defer func() { w.kill() }()
+
+	ticker := time.NewTicker(250 * time.Millisecond)
+	defer ticker.Stop()
+	kills, finished := 0, false
+	for shown := time.Now(); ; {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case err := <-putting:
+			if err != nil {
+				return err
+			}
+			finished = true
+		case err := <-w.ended:
+			return fmt.Errorf("the worker ended by itself: %w", errors.Join(err, errors.New("see above")))
+		case <-ticker.C:
+		}
+		stats, err := q.Stats(ctx)
+		if err != nil {
+			return err
+		}
+		if time.Since(shown) >= time.Second {
+			shown = time.Now()
+			fmt.Fprintf(out, "         put %5d   done %5d   ready %5d   running %4d   later %5d   dead %4d   calls %6d\n",
+				put.Load(), shop.done(), stats.Ready, stats.Running, stats.Later, stats.Dead, shop.calls.Load())
+		}
+		settled := shop.done() + stats.Dead
+		if kills < c.kills && settled >= c.jobs*(kills+1)/(c.kills+1) {
+			kills++
+			w.kill()
+			fmt.Fprintf(out, "kill %d   the worker, at %d of %d jobs; starting another\n", kills, settled, c.jobs)
+			if w, err = startWorker(c.url, name, shop.url); err != nil {
+				return err
+			}
+		}
+		if finished && stats.Ready+stats.Running+stats.Later == 0 {
+			break
+		}
+	}
+	return ledger(ctx, q, shop, int(put.Load()), out)
+}
+
+// putAll puts the orders 1 to n.
+func putAll(ctx context.Context, q *durable.Queue, n int, put *atomic.Int64) error {
+	var (
+		next     atomic.Int64
+		all      sync.WaitGroup
+		once     sync.Once
+		firstErr error
+	)
+	for range 8 {
+		all.Go(func() {
+			for i := next.Add(1); i <= int64(n); i = next.Add(1) {
+				id := "order-" + strconv.FormatInt(i, 10)
+				if _, err := q.Put(ctx, []byte(id), durable.PutID(id)); err != nil {
+					once.Do(func() { firstErr = err })
+					return
+				}
+				put.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	return firstErr
+}
+
+// ledger compares what was put with what has become of it.
+func ledger(ctx context.Context, q *durable.Queue, shop *shop, put int, out io.Writer) error {
+	causes := make(map[string]int)
+	dead, both := 0, 0
+	for d, err := range q.Dead().All(ctx) {
+		if err != nil {
+			return err
+		}
+		dead++
+		causes[d.Cause]++
+		if shop.has(d.ID) {
+			both++
+		}
+	}
+	done := shop.done()
+	fmt.Fprintf(out, "ledger   put %d = done %d + dead %d %v; %d calls, %d of them for orders that were done already\n",
+		put, done, dead, causes, shop.calls.Load(), shop.repeated.Load())
+	if put != done+dead || both > 0 {
+		return fmt.Errorf("the ledger does not balance: put %d, done %d, dead %d, both %d", put, done, dead, both)
+	}
+	return nil
+}

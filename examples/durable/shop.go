@@ -1,0 +1,76 @@
+package main
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// shop is the flaky HTTP server that the jobs call. One call in three finds it unavailable or busy; one order in a
+// hundred it refuses, and one in two hundred it can never take. It takes each order once.
+type shop struct {
+	url             string
+	calls, repeated atomic.Int64
+	server          *http.Server
+
+	mu    sync.Mutex
+	taken map[string]bool
+}
+
+func openShop() (*shop, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &shop{url: "http://" + l.Addr().String(), taken: make(map[string]bool)}
+	s.server = &http.Server{Handler: s}
+	go s.server.Serve(l)
+	return s, nil
+}
+
+// ServeHTTP takes an order, or does not.
+func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.calls.Add(1)
+	id := strings.TrimPrefix(r.URL.Path, "/")
+	h := fnv.New32a()
+	h.Write([]byte(id))
+	fate, luck := h.Sum32()%200, rand.IntN(100)
+	switch {
+	case fate < 2:
+		http.Error(w, "no such article", http.StatusUnprocessableEntity)
+	case fate == 2, luck < 25:
+		http.Error(w, "come back later", http.StatusServiceUnavailable)
+	case luck < 33:
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "busy", http.StatusTooManyRequests)
+	default:
+		s.take(id)
+	}
+}
+
+func (s *shop) take(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.taken[id] {
+		s.repeated.Add(1)
+	}
+	s.taken[id] = true
+}
+
+func (s *shop) has(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.taken[id]
+}
+
+func (s *shop) done() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.taken)
+}
+
+func (s *shop) close() { s.server.Close() }

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/durable"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// lease is short, so that what a killed worker had in hand is soon with the next one.
+const lease = 3 * time.Second
+
+// policy holds the waits below a second in the worker, and has the server keep the others.
+var policy = retry.New(backoff.Exponential(100*time.Millisecond, 2.5).Cap(2*time.Second).Jitter(jitter.Equal),
+	retry.Limit(6), retry.AttemptTimeout(5*time.Second))
+
+// work is the worker process: until it is told to stop, or killed.
+func work(ctx context.Context, c config, _ io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // the parent holds the other end: a worker does not outlive it
+		io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	q, err := durable.Open(ctx, durable.Config{URL: c.url, Name: c.worker, Policy: policy, Lease: lease})
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}
+	return q.Work(ctx, 32, func(ctx context.Context, job *durable.Job) error {
+		return call(ctx, client, c.target, job)
+	})
+}
+
+// call sends one order. The order's id makes it idempotent: the shop takes it once, however often it comes.
+func call(ctx context.Context, client *http.Client, target string, job *durable.Job) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target+"/"+job.ID, bytes.NewReader(job.Data))
+	if err != nil {
+		return retry.Permanent(err)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	io.Copy(io.Discard, resp.Body)
+	switch failed := errors.New(resp.Status); {
+	case resp.StatusCode == http.StatusOK:
+		return nil
+	case resp.StatusCode == http.StatusTooManyRequests:
+		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
+		return retry.RetryAfter(failed, time.Duration(seconds)*time.Second)
+	case resp.StatusCode < 500:
+		return retry.Permanent(failed)
+	default:
+		return failed
+	}
+}
+
+// worker is the worker process, seen by its parent.
+type worker struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+	ended chan error // buffered
+}
+
+func startWorker(url, name, target string) (*worker, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self, "-worker", name, "-url", url, "-target", target)
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the worker: %w", err)
+	}
+	w := &worker{cmd, stdin, make(chan error, 1)}
+	go func() { w.ended <- cmd.Wait() }()
+	return w, nil
+}
+
+// kill ends the process as a crash does: it has no say in it. Killing it twice does no harm.
+func (w *worker) kill() {
+	if w.cmd.Process.Kill() == nil {
+		<-w.ended
+	}
+	w.stdin.Close()
+}

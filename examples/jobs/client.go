@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// client sends a job once, and says whether it is worth another try.
+type client struct {
+	url    string
+	http   http.Client
+	called func(job int)
+}
+
+func newClient(url string, workers int, called func(job int)) *client {
+	return &client{url: url, called: called, http: http.Client{
+		Timeout:   10 * time.Second,
+		Transport: &http.Transport{MaxIdleConnsPerHost: workers},
+	}}
+}
+
+func (c *client) close() { c.http.CloseIdleConnections() }
+
+// send is what MapRetry calls.
+func (c *client) send(ctx context.Context, job int) (int, error) {
+	c.called(job)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPut, fmt.Sprintf("%s/jobs/%d", c.url, job), nil)
+	if err != nil {
+		return 0, retry.Permanent(err)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	switch {
+	case err != nil:
+		return 0, err
+	case resp.StatusCode == http.StatusOK:
+		return job, nil
+	}
+	err = fmt.Errorf("%s: %s", resp.Status, strings.TrimSpace(string(body)))
+	if resp.StatusCode/100 == 4 {
+		err = retry.Permanent(err)
+	}
+	return 0, err
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+// display shows how far the jobs are: a progress bar on a terminal; elsewhere a line for each tenth, and one every 2 s
+// when nothing goes on.
+type display struct {
+	out io.Writer
+	l   *ledger
+	end chan struct{}
+	all sync.WaitGroup
+
+	mu     sync.Mutex
+	bar    *progressbar.ProgressBar // nil elsewhere, and at the end
+	tenths int
+	line   time.Time // when the last one was printed
+	closed bool
+}
+
+func startDisplay(out io.Writer, l *ledger) *display {
+	d := &display{out: out, l: l, end: make(chan struct{}), line: time.Now()}
+	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		d.bar = progressbar.NewOptions(len(l.jobs), progressbar.OptionSetWriter(out), progressbar.OptionShowCount(),
+			progressbar.OptionShowIts(), progressbar.OptionSetItsString("jobs"), progressbar.OptionSetWidth(30),
+			progressbar.OptionClearOnFinish())
+	}
+	d.all.Go(func() {
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				d.show()
+			case <-d.end:
+				return
+			}
+		}
+	})
+	return d
+}
+
+func (d *display) show() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	l := d.l
+	ended, state := int(l.done.Load()+l.dead.Load()), fmt.Sprintf("%d dead, %d waiting, %d retries", l.dead.Load(), l.waiting.Load(), l.retries.Load())
+	if d.bar != nil {
+		d.bar.Describe(state)
+		_ = d.bar.Set(ended)
+		return
+	}
+	if tenths := ended * 10 / len(l.jobs); tenths > d.tenths || time.Since(d.line) > 2*time.Second {
+		fmt.Fprintf(d.out, "%3d %%: %d of %d, %s\n", ended*100/len(l.jobs), ended, len(l.jobs), state)
+		d.tenths, d.line = tenths, time.Now()
+	}
+}
+
+// printf prints a line above the bar.
+func (d *display) printf(format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.bar != nil {
+		_ = d.bar.Clear()
+	}
+	fmt.Fprintf(d.out, format, args...)
+}
+
+// stop shows the end; it may be called again.
+func (d *display) stop() {
+	d.mu.Lock()
+	closed := d.closed
+	d.closed = true
+	d.mu.Unlock()
+	if closed {
+		return
+	}
+	close(d.end)
+	d.all.Wait()
+	d.show()
+	d.mu.Lock()
+	if d.bar != nil {
+		_ = d.bar.Finish()
+		d.bar = nil
+	}
+	d.mu.Unlock()
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestEveryJobIsAccountedFor(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(t.Context(), []string{"-jobs", "5000", "-outage", "1s", "-pending", "500"}, &out); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	for _, want := range []string{
+		`(?m)^5000 jobs: 4995 done \+ 5 dead = 5000; [1-9]\d{2,} retries in [1-9]`,
+		`(?m)^the last that died: retry: not retryable: \d attempts? in .*: 422 Unprocessable Entity: this job makes no sense$`,
+		`(?s)the server is down for 1s\n.*the server is back\n.*100 %: 5000 of 5000, 5 dead, 0 waiting`,
+	} {
+		if !regexp.MustCompile(want).Match(out.Bytes()) {
+			t.Errorf("nothing like %s in\n%s", want, &out)
+		}
+	}
+}
+
+// A policy that gives up before the server is back: those jobs are dead, and accounted for too.
+func TestAPolicyThatGivesUp(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(t.Context(), []string{"-jobs", "2000", "-outage", "500ms", "-pending", "100", "-policy", "constant d=50ms limit=2"}, &out); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	m := regexp.MustCompile(`(?m)^2000 jobs: \d+ done \+ (\d+) dead = 2000;`).FindStringSubmatch(out.String())
+	if m == nil || len(m[1]) < 2 {
+		t.Errorf("want some hundred dead jobs, got\n%s", &out)
+	}
+}
+
+func TestCancelInTheMiddle(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	var out bytes.Buffer
+	err := run(ctx, []string{"-jobs", "1000000", "-outage", "1h"}, &out)
+	if !errors.Is(err, context.DeadlineExceeded) || !regexp.MustCompile(`done \+ dead = \d+, want 1000000`).MatchString(err.Error()) {
+		t.Errorf("got %v", err)
+	}
+	if !regexp.MustCompile(`(?m)^[1-9]\d* abandoned in the middle$`).Match(out.Bytes()) {
+		t.Errorf("got\n%s", &out)
+	}
+}
+
+func TestWrongArguments(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-jobs", "0"}, "-jobs is 0"},
+		{[]string{"-outage", "-1s"}, "-outage is -1s"},
+		{[]string{"-workers", "0"}, "-workers is 0"},
+		{[]string{"-pending", "0"}, "-pending is 0"},
+		{[]string{"-policy", "constnt d=1s"}, "constant"},
+		{[]string{"extra"}, `"extra"`},
+		{[]string{"-nonsense"}, "nonsense"},
+	} {
+		if err := run(t.Context(), test.args, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q: got %v, want it to contain %q", test.args, err, test.want)
+		}
+	}
+	if err := run(t.Context(), []string{"-h"}, new(bytes.Buffer)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheLedgerFindsWhatIsWrong(t *testing.T) {
+	for want, enter := range map[string]func(l *ledger){
+		"done + dead = 1, want 2":                       func(l *ledger) { l.finish(0) },
+		"job 1 has come to more than one end":           func(l *ledger) { l.finish(1); l.finish(1) },
+		"job 0 has come to more than":                   func(l *ledger) { l.finish(0); _ = l.deadLetter(t.Context(), 0, &retry.Error{}) },
+		"job 1 is done, but the server has not done it": func(l *ledger) { l.finish(0); l.finish(1) },
+	} {
+		l := newLedger(2)
+		enter(l)
+		if err := l.check([]bool{true, false}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
