@@ -73,17 +73,21 @@ func (a *attemptContext) Value(key any) any {
 // lookout is a cheap look at a context before each value. While an attempt runs its context ends only as the
 // subscriber's does, which often never ends, so there is no need to make a real context of it.
 type lookout struct {
-	over   *atomic.Bool    // of the attempt, nil outside of one
+	over   *atomic.Bool    // of the attempt, or always
 	parent context.Context // nil: it never ends
 }
 
-func watch(ctx context.Context) (l lookout) {
+// always is not over.
+var always atomic.Bool
+
+func watch(ctx context.Context) lookout {
+	l := lookout{over: &always}
 	for {
 		a, ok := ctx.(*attemptContext)
 		if !ok {
 			break
 		}
-		if l.over == nil { // an attempt inside another is over first
+		if l.over == &always { // an attempt inside another is over first
 			l.over = &a.over
 		}
 		ctx = a.Context
@@ -95,9 +99,9 @@ func watch(ctx context.Context) (l lookout) {
 }
 
 // never reports whether the context cannot end.
-func (l *lookout) never() bool { return l.over == nil && l.parent == nil }
+func (l *lookout) never() bool { return l.over == &always && l.parent == nil }
 
 // ended reports whether the context has ended.
 func (l *lookout) ended() bool {
-	return l.over != nil && l.over.Load() || l.parent != nil && l.parent.Err() != nil
+	return l.over.Load() || l.parent != nil && l.parent.Err() != nil
 }

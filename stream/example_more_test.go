@@ -1,0 +1,49 @@
+package stream_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// counted is a handler around another: it counts what goes through.
+type counted struct {
+	stream.RetryHandler
+	failures, successes int
+}
+
+func (c *counted) Handle(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+	return c.RetryHandler.Handle(failures.Tap(func(stream.Failure) { c.failures++ }))
+}
+
+// Succeeded is told of attempts that ended well.
+func (c *counted) Succeeded(items int64) { c.successes++ }
+
+// A handler may be built on another one. A retry.Policy is a RetryHandler, too.
+func ExampleRetryHandler() {
+	atOnce := stream.RetryHandlerFunc(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+		return failures.Take(5)
+	})
+	handler := &counted{RetryHandler: atOnce}
+	fmt.Println(flakyReader().RetryWhen(handler).Collect(context.Background()))
+	fmt.Println(handler.failures, "failures,", handler.successes, "success")
+	// Output:
+	// [a a a b c] <nil>
+	// 2 failures, 1 success
+}
+
+// Code that takes a Clock can be given any clock.
+func ExampleAsClock() {
+	mock := clock.NewMock()
+	var c stream.Clock = stream.AsClock(mock)
+	var alarm stream.Stopper = c.AfterFunc(time.Minute, func() { fmt.Println("too late") })
+	mock.Add(59 * time.Second)
+	alarm.Stop()
+	mock.Add(time.Hour)
+	fmt.Println(c.Now().UTC().Format(time.TimeOnly))
+	// Output: 01:00:59
+}
