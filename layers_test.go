@@ -16,7 +16,7 @@ const module = "github.com/retrywhen/retrywhen"
 var layers = map[string][]string{
 	"":                      {"internal/doccode"},
 	"jitter":                {},
-	"backoff":               {"jitter"},
+	"backoff":               {"jitter", "internal/suggest"},
 	"stream":                {"internal/"},
 	"retry":                 {"backoff", "jitter", "stream", "internal/"},
 	"operators":             {"backoff", "jitter", "retry", "stream", "internal/"},
@@ -29,6 +29,7 @@ var layers = map[string][]string{
 	"internal/doccode":      {},
 	"internal/golden":       {},
 	"internal/permanent":    {},
+	"internal/suggest":      {},
 	"internal/relay":        {},
 }
 

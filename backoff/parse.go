@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/retrywhen/retrywhen/internal/suggest"
 	"github.com/retrywhen/retrywhen/jitter"
 )
 
@@ -130,7 +131,7 @@ func (p *parser) noCurve(words []word) error {
 		if w.assigned || slices.Contains(modifiers, w.key) {
 			continue
 		}
-		if s := nearest(w.key, curveNames()); s != "" {
+		if s := suggest.Nearest(w.key, curveNames()); s != "" {
 			return p.fail(w, "unknown curve; did you mean %s? want one of %s", s, allowed)
 		}
 		return p.fail(w, "unknown curve, want one of %s", allowed)
@@ -148,7 +149,7 @@ func (p *parser) take(w word) error {
 		return p.fail(w, "no key before the =; %s takes %s", name, list(allowed, "and"))
 	case !slices.Contains(allowed, w.key):
 		hint := ""
-		if s := nearest(w.key, allowed); s != "" {
+		if s := suggest.Nearest(w.key, allowed); s != "" {
 			hint = fmt.Sprintf("did you mean %s? ", s)
 		}
 		return p.fail(w, "unknown word; %s%s takes %s", hint, name, list(allowed, "and"))
@@ -269,7 +270,7 @@ func (p *parser) jitter(w word) (jitter.Jitter, error) {
 	}
 	name, _, _ := strings.Cut(strings.ToLower(w.value), ":")
 	hint := ""
-	if s := nearest(name, jitters); s != "" && s != name {
+	if s := suggest.Nearest(name, jitters); s != "" && s != name {
 		hint = fmt.Sprintf("; did you mean %s?", s)
 	}
 	return nil, p.fail(w, "%s%s", strings.TrimPrefix(err.Error(), "jitter: Parse: "), hint)
@@ -338,4 +339,12 @@ var examples = map[string]string{
 // form says what a key's value looks like.
 func form(key string) string {
 	return fmt.Sprintf("as in %q", key+"="+examples[key])
+}
+
+// list writes names as "a, b and c".
+func list(names []string, and string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " " + and + " " + names[len(names)-1]
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/suggest"
 )
 
 // Parse reads a policy's text form: a backoff's (backoff.Parse), with any of these words among its own:
@@ -45,10 +46,15 @@ func Parse(text string, opts ...Option) (Policy, error) {
 	}
 	b, err := backoff.Parse(rest)
 	if err != nil {
+		hint := ""
 		if wrong, ok := errors.AsType[*backoff.ParseError](err); ok {
 			wrong.Text = text // as it was given, the policy's own words in it
+			name, _, _ := strings.Cut(wrong.Word, "=")
+			if meant := suggest.Nearest(strings.ToLower(name), wordNames()); meant != "" {
+				hint = fmt.Sprintf("did you mean %s? ", meant)
+			}
 		}
-		return Policy{}, fmt.Errorf("retry: Parse: %w (a policy's own words are %s)", err, wordNames())
+		return Policy{}, fmt.Errorf("retry: Parse: %w (%sa policy's own words are %s)", err, hint, strings.Join(wordNames(), ", "))
 	}
 	return New(b, append(words, opts...)...), nil
 }
@@ -109,12 +115,12 @@ func findWord(name string) (word, bool) {
 	return word{}, false
 }
 
-func wordNames() string {
+func wordNames() []string {
 	names := make([]string, len(words))
 	for i, w := range words {
 		names[i] = w.name
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 func durationWord(name string, least time.Duration, option func(time.Duration) Option, get func(*config) time.Duration) word {

@@ -59,7 +59,9 @@ func TestPolicyTextErrors(t *testing.T) {
 		{good + "within=1", `"within=1": want within=a duration of 0 or more`},
 		{good + "resetafter=0s", `"resetafter=0s": want resetafter=a duration of more than 0`},
 		{good + "limit=1 limit=2", `"limit=2": limit is given twice`},
-		{good + "limmit=1", "limmit"},
+		{good + "limmit=1", "did you mean limit?"},
+		{good + "witin=1m", "did you mean within?"},
+		{good + "facto=2", "did you mean factor? exponential"},
 		{"", "retry: Parse"},
 		{"limit=3", `"limit=3": names no curve`},
 	} {

@@ -1,9 +1,8 @@
-package backoff
+// Package suggest finds the word that was meant.
+package suggest
 
-import "strings"
-
-// nearest returns the name that word was most likely meant to be, "" if none is near.
-func nearest(word string, names []string) string {
+// Nearest returns the name that word was most likely meant to be, "" if none is near.
+func Nearest(word string, names []string) string {
 	best, least := "", len(word)/3+2
 	for _, name := range names {
 		if len(word)-len(name) >= least { // so is their distance then; spares a long word the work
@@ -39,12 +38,4 @@ func distance(a, b string) int {
 		before, last = last, row
 	}
 	return last[len(b)]
-}
-
-// list writes names as "a, b and c".
-func list(names []string, and string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " " + and + " " + names[len(names)-1]
 }

@@ -1,0 +1,39 @@
+package backoff_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+)
+
+// The error says where the word is, for whoever shows it to a user.
+func ExampleParseError() {
+	_, err := backoff.Parse("exponential base=100ms factor=twice")
+	if wrong, ok := errors.AsType[*backoff.ParseError](err); ok {
+		fmt.Println(wrong.Text)
+		fmt.Println(strings.Repeat(" ", wrong.Column()-1) + strings.Repeat("^", len(wrong.Word)) + " " + wrong.Reason)
+	}
+	// Output:
+	// exponential base=100ms factor=twice
+	//                        ^^^^^^^^^^^^ "twice" is not a number, want as in "factor=2"
+}
+
+func ExampleBackoff_IsRandom() {
+	for _, b := range []backoff.Backoff{
+		backoff.Linear(time.Second),
+		backoff.Linear(time.Second).Jitter(jitter.Full),
+		backoff.Linear(time.Second).Tiled(),
+		backoff.Linear(time.Second).Tiled().Keyed(42), // its draw is the key's
+	} {
+		fmt.Println(b, "- random:", b.IsRandom(), "tiled:", b.IsTiled())
+	}
+	// Output:
+	// linear d=1s - random: false tiled: false
+	// linear d=1s jitter=full - random: true tiled: false
+	// linear d=1s tiled - random: true tiled: true
+	// linear d=1s tiled key=42 - random: false tiled: true
+}

@@ -1,0 +1,63 @@
+package console
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func lines(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestTable(t *testing.T) {
+	lines(t, Table([]string{"name", "n", "µ"}, [][]string{{"a", "1", "10"}, {"bcdef", "22", ""}}, 1),
+		"name    n   µ",
+		"a       1  10",
+		"bcdef  22")
+}
+
+func TestLabels(t *testing.T) {
+	lines(t, []string{Span{40 * time.Second, 41}.Labels(), Span{0, 10}.Labels(), Span{time.Minute, 3}.Labels()},
+		"0        10s       20s       30s      40s", "0", "0")
+}
+
+func TestRange(t *testing.T) {
+	s := Span{10 * time.Second, 11}
+	lines(t, []string{s.Range(0, 0, 0), s.Range(2*time.Second, 5*time.Second, 8*time.Second), s.Range(9*time.Second, 10*time.Second, 100*time.Second)},
+		"●", "  ├──●──┤", "         ├●")
+}
+
+func TestMarks(t *testing.T) {
+	at := []time.Duration{0, 5 * time.Second, 10 * time.Second, 11 * time.Second, -1}
+	lines(t, []string{Span{10 * time.Second, 11}.Marks(at, func(i int) rune { return '1' + rune(i) })}, "1····2····3")
+}
+
+func TestBars(t *testing.T) {
+	lines(t, Bars([]int64{0, 1, 8, 12, 16, 1000}, 16, 2),
+		"   ▄██",
+		" ▁████")
+	lines(t, Bars([]int64{0, 0}, 0, 1), "")
+	lines(t, Bars([]int64{0, 1, 0}, 1_000_000, 1), " ▁")
+}
+
+func TestDots(t *testing.T) {
+	d := NewDots(2, 1)
+	d.Set(0, 0)
+	d.Set(1, 1)
+	d.Set(-1, 0)
+	d.Set(0, 2)
+	lines(t, d.Lines(), "⠁⢀")
+}
+
+func TestBeside(t *testing.T) {
+	lines(t, Beside(2, []string{"a", "bcd"}, []string{"1", "", "3"}), "a    1", "bcd", "     3")
+}
+
+func TestWrap(t *testing.T) {
+	lines(t, Wrap(7, "abc", "def", "ghi", "longer than that", "x"), "abc def", "ghi", "longer than that", "x")
+	lines(t, Wrap(7))
+}

@@ -1,0 +1,64 @@
+// Package console writes tables and charts as lines of text.
+package console
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Table lays rows out in columns, two spaces apart, under a header. The first `left` columns stand flush left, the others
+// flush right. Each line ends without spaces.
+func Table(header []string, rows [][]string, left int) []string {
+	widths := make([]int, len(header))
+	all := append([][]string{header}, rows...)
+	for _, row := range all {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	lines := make([]string, len(all))
+	for n, row := range all {
+		var line strings.Builder
+		for i, cell := range row {
+			if i > 0 {
+				line.WriteString("  ")
+			}
+			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if i < left {
+				line.WriteString(cell + space)
+			} else {
+				line.WriteString(space + cell)
+			}
+		}
+		lines[n] = strings.TrimRight(line.String(), " ")
+	}
+	return lines
+}
+
+// Pad fills each line with spaces up to the width.
+func Pad(line string, width int) string {
+	return line + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(line)))
+}
+
+// Width returns the width of the widest line.
+func Width(lines []string) int {
+	most := 0
+	for _, l := range lines {
+		most = max(most, utf8.RuneCountInString(l))
+	}
+	return most
+}
+
+// Wrap puts the parts on lines of at most so many letters, a space between two, and breaks only between them.
+func Wrap(width int, parts ...string) []string {
+	var lines []string
+	for _, p := range parts {
+		last := len(lines) - 1
+		if last >= 0 && utf8.RuneCountInString(lines[last])+1+utf8.RuneCountInString(p) <= width {
+			lines[last] += " " + p
+		} else {
+			lines = append(lines, p)
+		}
+	}
+	return lines
+}

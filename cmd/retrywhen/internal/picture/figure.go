@@ -1,0 +1,288 @@
+// Package picture draws the charts of the command as SVG and PNG: panels of dots, lines, bands and bars.
+package picture
+
+import (
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+)
+
+// Figure is a picture: panels in rows, left to right, under a title.
+type Figure struct {
+	Title   string
+	Note    string // a line under it all
+	Columns int    // at least 1
+	Panels  []Panel
+	Keys    []Key
+	Width   float64 // 0 is 480 for each column
+}
+
+// Key is an entry of the legend.
+type Key struct {
+	Name  string
+	Color Color
+}
+
+// Panel is one chart.
+type Panel struct {
+	Title  string
+	X, Y   Axis
+	Marks  []Mark
+	Height float64 // of what is inside the axes; 0 is 240
+}
+
+// Axis runs from 0 to Most.
+type Axis struct {
+	Label string
+	Most  float64
+	Ticks []axis.Tick
+}
+
+// Point is a place in a panel, in the units of its axes.
+type Point struct{ X, Y float64 }
+
+// Mark is one set of things to draw in a panel: Dots, Line, Band, Bars or Rule.
+type Mark interface {
+	draw(s surface, at func(Point) Point)
+}
+
+// Dots are filled circles.
+type Dots struct {
+	Points []Point
+	Color  Color
+	Radius float64
+}
+
+// Line joins its points.
+type Line struct {
+	Points []Point
+	Color  Color
+	Width  float64
+}
+
+// Band is the area between two lines of equally many points.
+type Band struct {
+	Low, High []Point
+	Color     Color
+}
+
+// Bars are columns that stand on the X axis: each from From to To, as high as Height.
+type Bars struct {
+	Bars  []Bar
+	Color Color
+}
+
+// Bar is one of Bars.
+type Bar struct{ From, To, Height float64 }
+
+// Rule is a vertical line from the bottom to the top.
+type Rule struct {
+	X     float64
+	Most  float64 // of the Y axis
+	Label string
+}
+
+func (d Dots) draw(s surface, at func(Point) Point) {
+	points := make([]Point, len(d.Points))
+	for i, p := range d.Points {
+		points[i] = at(p)
+	}
+	s.circles(points, d.Radius, d.Color)
+}
+
+func (l Line) draw(s surface, at func(Point) Point) {
+	points := make([]Point, len(l.Points))
+	for i, p := range l.Points {
+		points[i] = at(p)
+	}
+	s.line(points, l.Width, l.Color)
+}
+
+func (b Band) draw(s surface, at func(Point) Point) {
+	points := make([]Point, 0, 2*len(b.Low))
+	for _, p := range b.High {
+		points = append(points, at(p))
+	}
+	for i := range b.Low {
+		points = append(points, at(b.Low[len(b.Low)-1-i]))
+	}
+	s.area(points, b.Color)
+}
+
+func (b Bars) draw(s surface, at func(Point) Point) {
+	boxes := make([]box, 0, len(b.Bars))
+	for _, bar := range b.Bars {
+		if bar.Height <= 0 {
+			continue
+		}
+		from, to := at(Point{bar.From, bar.Height}), at(Point{bar.To, 0})
+		gap := 0.0
+		if to.X-from.X > 3 {
+			gap = 0.5
+		}
+		boxes = append(boxes, box{from.X + gap, from.Y, max(to.X-from.X-2*gap, 0.8), to.Y - from.Y})
+	}
+	s.boxes(boxes, b.Color)
+}
+
+func (r Rule) draw(s surface, at func(Point) Point) {
+	top, bottom := at(Point{r.X, r.Most}), at(Point{r.X, 0})
+	s.line([]Point{top, bottom}, 1, Ink)
+	s.text(Point{top.X + 4, top.Y - 2}, r.Label, small, start, Muted)
+}
+
+// Where the parts of a figure are, in pixels.
+const (
+	left, right    = 52, 22 // of a panel, beside its axes
+	above, below   = 36, 44 // and over and under them, at most
+	untitled       = 22     // over them where no panel of the row has a title
+	unlabelled     = 28     // under them where no X axis of the row has a label
+	header, footer = 34, 24 // of the figure
+	keyHeight      = 20
+	columnWidth    = 480
+	panelHeight    = 240
+	margin         = 8
+	small, plain   = 11, 13
+	title          = 16
+)
+
+func (f Figure) size() (width, height float64) {
+	width = f.Width
+	if width == 0 {
+		width = columnWidth * float64(f.Columns)
+	}
+	height = f.top()
+	for i := 0; i < len(f.Panels); i += f.Columns {
+		over, under := f.around(i)
+		height += over + f.rowHeight(i) + under
+	}
+	if f.Note != "" {
+		height += footer
+	}
+	return width, height
+}
+
+// top is the height of what stands over the panels.
+func (f Figure) top() float64 {
+	top := float64(margin)
+	if f.Title != "" {
+		top += header
+	}
+	if len(f.Keys) > 0 {
+		top += keyHeight * float64(len(f.keyRows()))
+	}
+	return top
+}
+
+// keyRows breaks the legend into rows.
+func (f Figure) keyRows() [][]Key {
+	width := f.Width
+	if width == 0 {
+		width = columnWidth * float64(f.Columns)
+	}
+	var rows [][]Key
+	used := width
+	for _, k := range f.Keys {
+		need := keyWidth(k)
+		if used+need > width-left-right {
+			rows, used = append(rows, nil), 0
+		}
+		rows[len(rows)-1] = append(rows[len(rows)-1], k)
+		used += need
+	}
+	return rows
+}
+
+// keyWidth is roughly what an entry takes: letters are of different widths, and fonts too.
+func keyWidth(k Key) float64 { return 34 + 6.6*float64(len([]rune(k.Name))) }
+
+// rowHeight is that of the highest panel in the row that begins with the i-th.
+func (f Figure) rowHeight(i int) float64 {
+	most := 0.0
+	for _, p := range f.Panels[i:min(i+f.Columns, len(f.Panels))] {
+		h := p.Height
+		if h == 0 {
+			h = panelHeight
+		}
+		most = max(most, h)
+	}
+	return most
+}
+
+// around is the room over and under the row that begins with the i-th.
+func (f Figure) around(i int) (over, under float64) {
+	over, under = untitled, unlabelled
+	for _, p := range f.Panels[i:min(i+f.Columns, len(f.Panels))] {
+		if p.Title != "" {
+			over = above
+		}
+		if p.X.Label != "" {
+			under = below
+		}
+	}
+	return over, under
+}
+
+// draw puts the figure on the surface.
+func (f Figure) draw(s surface) {
+	width, height := f.size()
+	y := float64(margin)
+	if f.Title != "" {
+		s.text(Point{left, y + 22}, f.Title, title, start, Ink)
+		y += header
+	}
+	for _, row := range f.keyRows() {
+		x := float64(left)
+		for _, k := range row {
+			s.circles([]Point{{x + 5, y + 9}}, 5, k.Color)
+			s.text(Point{x + 16, y + 13}, k.Name, plain, start, Ink)
+			x += keyWidth(k)
+		}
+		y += keyHeight
+	}
+	column := width / float64(f.Columns)
+	for i := 0; i < len(f.Panels); i += f.Columns {
+		h := f.rowHeight(i)
+		over, under := f.around(i)
+		for j, p := range f.Panels[i:min(i+f.Columns, len(f.Panels))] {
+			p.draw(s, box{float64(j)*column + left, y + over, column - left - right, h})
+		}
+		y += over + h + under
+	}
+	if f.Note != "" {
+		s.text(Point{left, height - margin - 4}, f.Note, small, start, Muted)
+	}
+}
+
+func (p Panel) draw(s surface, in box) {
+	at := func(q Point) Point {
+		return Point{in.x + q.X/positive(p.X.Most)*in.w, in.y + in.h - q.Y/positive(p.Y.Most)*in.h}
+	}
+	s.text(Point{in.x, in.y - 17}, p.Title, plain, start, Ink)
+	for _, t := range p.X.Ticks {
+		x := at(Point{t.At, 0}).X
+		s.line([]Point{{x, in.y}, {x, in.y + in.h}}, 0.7, Grid)
+		s.text(Point{x, in.y + in.h + 16}, t.Label, small, middle, Muted)
+	}
+	for _, t := range p.Y.Ticks {
+		y := at(Point{0, t.At}).Y
+		s.line([]Point{{in.x, y}, {in.x + in.w, y}}, 0.7, Grid)
+		s.text(Point{in.x - 7, y + 4}, t.Label, small, end, Muted)
+	}
+	for _, m := range p.Marks {
+		m.draw(s, at)
+	}
+	if p.X.Label != "" {
+		s.text(Point{in.x + in.w, in.y + in.h + 32}, p.X.Label, small, end, Muted)
+	}
+	if p.Title == "" {
+		s.text(Point{in.x, in.y - 8}, p.Y.Label, small, start, Muted)
+	} else {
+		s.text(Point{in.x + in.w, in.y - 17}, p.Y.Label, small, end, Muted)
+	}
+}
+
+func positive(x float64) float64 {
+	if x > 0 {
+		return x
+	}
+	return 1
+}

@@ -1,0 +1,135 @@
+package policytext
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// curves are the constructors' arguments, by the names that the curves have in text.
+var curves = map[string]struct {
+	constructor string
+	arguments   []string
+}{
+	"constant":     {"Constant", []string{"d"}},
+	"linear":       {"Linear", []string{"d"}},
+	"quadratic":    {"Quadratic", []string{"d"}},
+	"polynomial":   {"Polynomial", []string{"d", "degree"}},
+	"exponential":  {"Exponential", []string{"base", "factor"}},
+	"fibonacci":    {"Fibonacci", []string{"d"}},
+	"table":        {"Table", []string{"delays"}},
+	"sidekiq":      {"Sidekiq", nil},
+	"buckets":      {"Buckets", []string{"unit", "exponent"}},
+	"decorrelated": {"Decorrelated", []string{"base"}},
+}
+
+// options are the policy's own words, in the order in which they are written.
+var options = []struct{ word, option string }{
+	{"limit", "Limit"},
+	{"within", "Within"},
+	{"stopat", "StopAt"},
+	{"attempttimeout", "AttemptTimeout"},
+	{"resetafter", "ResetAfter"},
+	{"resetafteritems", "ResetAfterItems"},
+	{"maxretryafter", "MaxRetryAfter"},
+}
+
+// GoLine returns the Go declaration that makes the policy, as in
+//
+//	var policy = retry.New(backoff.Exponential(100*time.Millisecond, 2).Cap(30*time.Second).Jitter(jitter.Full), retry.Limit(5))
+//
+// It needs the packages backoff, jitter, retry and time, those of them that it names.
+func GoLine(p retry.Policy) string {
+	w := Words(p)
+	var line strings.Builder
+	line.WriteString("var policy = retry.New(" + GoExpression(p.Backoff()))
+	for _, o := range options {
+		if value, ok := w[o.word]; ok {
+			fmt.Fprintf(&line, ", retry.%s(%s)", o.option, literal(value))
+		}
+	}
+	line.WriteString(")")
+	return line.String()
+}
+
+// GoExpression returns the Go expression that makes the backoff. It must have a text form.
+func GoExpression(b backoff.Backoff) string {
+	w := Fields{}
+	name := ""
+	for i, word := range strings.Fields(b.String()) {
+		key, value, _ := strings.Cut(word, "=")
+		if i == 0 {
+			name = key
+		}
+		w[key] = value
+	}
+	curve := curves[name]
+	var args []string
+	for _, a := range curve.arguments {
+		for value := range strings.SplitSeq(w[a], ",") {
+			args = append(args, literal(value))
+		}
+	}
+	var x strings.Builder
+	x.WriteString("backoff." + curve.constructor + "(" + strings.Join(args, ", ") + ")")
+	for _, m := range []struct{ word, method string }{{"plus", "Plus"}, {"cap", "Cap"}} {
+		if value, ok := w[m.word]; ok {
+			x.WriteString("." + m.method + "(" + literal(value) + ")")
+		}
+	}
+	if value, ok := w["jitter"]; ok {
+		x.WriteString(".Jitter(" + goJitter(value) + ")")
+	}
+	if _, ok := w["tiled"]; ok {
+		x.WriteString(".Tiled()")
+	}
+	if value, ok := w["key"]; ok {
+		x.WriteString(".Keyed(" + value + ")")
+	}
+	return x.String()
+}
+
+func goJitter(text string) string {
+	name, args, _ := strings.Cut(text, ":")
+	name = strings.ToUpper(name[:1]) + name[1:]
+	if args == "" {
+		return "jitter." + name
+	}
+	return "jitter." + name + "(" + strings.ReplaceAll(args, ":", ", ") + ")"
+}
+
+// literal returns a duration or a number as it is written in Go.
+func literal(value string) string {
+	if _, err := strconv.ParseFloat(value, 64); err == nil {
+		return value
+	}
+	d, err := time.ParseDuration(value)
+	if err != nil {
+		panic(fmt.Sprintf("policytext: %q is neither a number nor a duration", value))
+	}
+	return goDuration(d)
+}
+
+// goDuration writes a duration as a whole number of the largest unit.
+func goDuration(d time.Duration) string {
+	if d == 0 {
+		return "0"
+	}
+	for _, u := range []struct {
+		unit time.Duration
+		name string
+	}{{time.Hour, "time.Hour"}, {time.Minute, "time.Minute"}, {time.Second, "time.Second"}, {time.Millisecond, "time.Millisecond"}, {time.Microsecond, "time.Microsecond"}} {
+		switch n := d / u.unit; {
+		case d%u.unit != 0:
+		case n == 1:
+			return u.name
+		default:
+			return fmt.Sprintf("%d*%s", n, u.name)
+		}
+	}
+	return fmt.Sprintf("%d*time.Nanosecond", int64(d))
+}

@@ -1,0 +1,105 @@
+package policytext
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+var lines = []struct{ text, want string }{
+	{"exponential base=100ms factor=2 cap=30s jitter=full limit=5", "retry.New(backoff.Exponential(100*time.Millisecond, 2).Cap(30*time.Second).Jitter(jitter.Full), retry.Limit(5))"},
+	{"exponential base=1s factor=1.5 plus=3m", "retry.New(backoff.Exponential(time.Second, 1.5).Plus(3*time.Minute))"},
+	{"constant d=0s", "retry.New(backoff.Constant(0))"},
+	{"constant d=5m limit=0", "retry.New(backoff.Constant(5*time.Minute), retry.Limit(0))"},
+	{"linear d=52.32s tiled limit=5", "retry.New(backoff.Linear(52320*time.Millisecond).Tiled(), retry.Limit(5))"},
+	{"quadratic d=1s jitter=default", "retry.New(backoff.Quadratic(time.Second).Jitter(jitter.Deviation(0.15)))"},
+	{"polynomial d=1h degree=0.5 jitter=deviation:0.3", "retry.New(backoff.Polynomial(time.Hour, 0.5).Jitter(jitter.Deviation(0.3)))"},
+	{"fibonacci d=1us jitter=uniform:0.5:1.5", "retry.New(backoff.Fibonacci(time.Microsecond).Jitter(jitter.Uniform(0.5, 1.5)))"},
+	{"table delays=10ms,0s,1s,7ns jitter=equal", "retry.New(backoff.Table(10*time.Millisecond, 0, time.Second, 7*time.Nanosecond).Jitter(jitter.Equal))"},
+	{"sidekiq cap=1h key=42", "retry.New(backoff.Sidekiq().Cap(time.Hour).Keyed(42))"},
+	{"buckets unit=1s exponent=3", "retry.New(backoff.Buckets(time.Second, 3))"},
+	{"decorrelated base=5ms cap=2s", "retry.New(backoff.Decorrelated(5*time.Millisecond).Cap(2*time.Second))"},
+	{
+		"constant d=1s limit=3 within=1m stopat=10s attempttimeout=2s resetafter=30s resetafteritems=1 maxretryafter=1h",
+		"retry.New(backoff.Constant(time.Second), retry.Limit(3), retry.Within(time.Minute), retry.StopAt(10*time.Second), retry.AttemptTimeout(2*time.Second), retry.ResetAfter(30*time.Second), retry.ResetAfterItems(1), retry.MaxRetryAfter(time.Hour))",
+	},
+}
+
+func TestGoLine(t *testing.T) {
+	for _, l := range lines {
+		p, err := retry.Parse(l.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := l.want
+		if strings.Contains(l.text, "jitter=default") { // whichever of its two names the text form has
+			want = strings.Replace(want, "jitter.Deviation(0.15)", goJitter(Words(p)["jitter"]), 1)
+		}
+		if got := GoLine(p); got != "var policy = "+want {
+			t.Errorf("%s:\n%s\nwant\n%s", l.text, got, want)
+		}
+	}
+}
+
+// The lines are compiled and run: each makes the policy whose text it came from.
+func TestGoLineMakesThePolicy(t *testing.T) {
+	dir, err := os.MkdirTemp(".", "_goline-") // in the module, for its dependencies
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	var program, want strings.Builder
+	program.WriteString(`package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+var _, _ = jitter.None, time.Second
+
+func main() {
+`)
+	for _, l := range lines {
+		p, err := retry.Parse(l.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&program, "\t{\n\t\t%s\n\t\tfmt.Println(policy)\n\t}\n", GoLine(p))
+		fmt.Fprintln(&want, p)
+	}
+	program.WriteString("\t_ = backoff.Default\n}\n")
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "run", "./"+dir).CombinedOutput()
+	if err != nil || string(out) != want.String() {
+		t.Errorf("%v\n%s\nwant\n%s\n%s", err, out, want.String(), program.String())
+	}
+}
+
+func TestWords(t *testing.T) {
+	p, err := retry.Parse("linear d=1s attempttimeout=2s resetafter=3s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := Words(p)
+	if !w.Unlimited() || w.Duration("attempttimeout") != 2*time.Second || w.Duration("within") != 0 {
+		t.Errorf("%v", w)
+	}
+	for _, o := range []retry.Option{retry.Limit(0), retry.Within(0), retry.StopAt(time.Second)} {
+		if Words(p.With(o)).Unlimited() {
+			t.Errorf("%v counts as unlimited", p.With(o))
+		}
+	}
+}

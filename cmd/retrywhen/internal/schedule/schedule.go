@@ -1,0 +1,117 @@
+// Package schedule works out what the waits of a policy can be.
+package schedule
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/policytext"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// MaxRows is the most rows that a schedule may have.
+const MaxRows = 10_000
+
+// Row is one retry.
+type Row struct {
+	N          int           `json:"n"` // from 1
+	Least      time.Duration `json:"least"`
+	Median     time.Duration `json:"median"`
+	Most       time.Duration `json:"most"`
+	Cumulative time.Duration `json:"cumulative"` // the medians so far
+}
+
+// Schedule is what the waits of a policy can be.
+type Schedule struct {
+	Policy string `json:"policy"`
+	Rows   []Row  `json:"rows"`
+	// End says what happens after the last row, "" if there is just more of the same.
+	End string `json:"end,omitempty"`
+	// Go is the line of Go that makes the policy.
+	Go string `json:"go"`
+}
+
+// Of returns the first rows of the policy's schedule: fewer than that if the policy gives up before.
+func Of(p retry.Policy, rows int) Schedule {
+	w := policytext.Words(p)
+	b := p.Backoff()
+	s := Schedule{Policy: p.String(), Go: policytext.GoLine(p), Rows: []Row{}}
+	limit := rows
+	if text, ok := w["limit"]; ok {
+		n := 0
+		if _, err := fmt.Sscan(text, &n); err == nil && n <= rows {
+			limit = n
+			s.End = fmt.Sprintf("the limit of %d retries is reached", n)
+			if n == 1 {
+				s.End = "the limit of 1 retry is reached"
+			}
+		}
+	}
+	_, bounded := w["within"]
+	within := w.Duration("within")
+	_, stops := w["stopat"]
+	stopAt := w.Duration("stopat")
+	var earliest time.Duration
+	draw := drawer(b)
+	for n := 1; n <= limit; n++ {
+		if stops && b.Ceiling(n) >= stopAt {
+			s.End = fmt.Sprintf("the backoff would be %v, and it stops at %v", b.Ceiling(n), stopAt)
+			break
+		}
+		row := draw(n)
+		earliest = add(earliest, row.Least)
+		if bounded && earliest > within {
+			s.End = fmt.Sprintf("the next retry would be later than %v after the first failure, even with the shortest waits", within)
+			break
+		}
+		if n > 1 {
+			row.Cumulative = s.Rows[n-2].Cumulative
+		}
+		row.Cumulative = add(row.Cumulative, row.Median)
+		s.Rows = append(s.Rows, row)
+	}
+	return s
+}
+
+// largest is the largest draw.
+const largest = 1 - 0x1p-53
+
+// drawer returns the function that works out the rows, asked for 1, 2, 3 …: each is by its draws, which no larger draw
+// makes smaller; but for Decorrelated, which derives many draws from one. There the ends are those of the chain of the
+// smallest and of the largest draws, and the median is that of a sample.
+func drawer(b backoff.Backoff) func(n int) Row {
+	if !strings.HasPrefix(b.String(), "decorrelated") {
+		return func(n int) Row {
+			return Row{N: n, Least: b.At(n, 0), Median: b.At(n, 0.5), Most: b.At(n, largest)}
+		}
+	}
+	const draws = 1001
+	var least, most time.Duration
+	sample := make([]time.Duration, draws)
+	_, keyed := wordsOf(b)["key"]
+	return func(n int) Row {
+		if keyed {
+			d := b.At(n, 0)
+			return Row{N: n, Least: d, Median: d, Most: d}
+		}
+		least, most = b.After(n, least, 0), b.After(n, most, largest)
+		for i := range sample {
+			sample[i] = b.At(n, (float64(i)+0.5)/draws)
+		}
+		slices.Sort(sample)
+		return Row{N: n, Least: least, Median: sample[draws/2], Most: most}
+	}
+}
+
+func wordsOf(b backoff.Backoff) policytext.Fields { return policytext.Words(retry.New(b)) }
+
+func add(a, b time.Duration) time.Duration {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}

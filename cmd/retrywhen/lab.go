@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/pkg/browser"
+	"github.com/spf13/cobra"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
+)
+
+func newLab() *cobra.Command {
+	var (
+		port int
+		open bool
+	)
+	c := &cobra.Command{
+		Use:   "lab [POLICY...]",
+		Short: "Serve a web page on which to try policies, for this machine alone",
+		Long: `Lab serves a web page on 127.0.0.1, for this machine alone, until it is
+interrupted. Whatever is chosen on the page is drawn at once: every retry of a
+herd, the load, the waits, contention for a row, a server that comes back. The
+page's address holds all that is chosen, and needs no network.
+
+Policies are as in: retrywhen show --help; one more word, place=random or
+place=keyed, says that each job is a process of its own.`,
+		Example: `  retrywhen lab --open
+  retrywhen lab "exponential base=1s factor=2 jitter=full" "linear d=5s tiled"`,
+		ValidArgsFunction: completePolicy,
+		RunE: func(c *cobra.Command, args []string) error {
+			state := lab.Default()
+			if len(args) > 0 {
+				var err error
+				if state.Strategies, err = lab.ParseStrategies(args); err != nil {
+					return fmt.Errorf("lab: %w", err)
+				}
+			}
+			if port < 0 || port > 65535 {
+				return fmt.Errorf("lab: --port is %d, want 0 to 65535", port)
+			}
+			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			var config net.ListenConfig
+			l, err := config.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+			switch {
+			case errors.Is(err, syscall.EADDRINUSE):
+				return fmt.Errorf("lab: port %d is busy: something else listens there; leave --port out for a free one", port)
+			case err != nil:
+				return fmt.Errorf("lab: %w", err)
+			}
+			_, actual, err := net.SplitHostPort(l.Addr().String())
+			if err != nil {
+				return err
+			}
+			address := "http://127.0.0.1:" + actual + "/"
+			if len(args) > 0 {
+				address += "?" + state.Query().Encode()
+			}
+			fmt.Fprintln(c.OutOrStdout(), address)
+			if open {
+				browser.Stdout = c.ErrOrStderr()
+				if err := browser.OpenURL(address); err != nil {
+					fmt.Fprintf(c.ErrOrStderr(), "retrywhen: lab: no browser could be opened: %v\n", err)
+				}
+			}
+			return serve(ctx, l, lab.Handler("127.0.0.1:"+actual, "localhost:"+actual))
+		},
+	}
+	c.Flags().IntVarP(&port, "port", "p", 0, "listen on this port (default: a free one)")
+	c.Flags().BoolVar(&open, "open", false, "open the page in the browser")
+	return c
+}
+
+// serve serves until ctx ends; then requests in progress get a moment to finish.
+func serve(ctx context.Context, l net.Listener, h http.Handler) error {
+	requests, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    32 << 10,
+		BaseContext:       func(net.Listener) context.Context { return requests },
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(l) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	cancel() // computations end
+	grace, stop := context.WithTimeout(context.Background(), time.Second)
+	defer stop()
+	if s.Shutdown(grace) != nil {
+		_ = s.Close()
+	}
+	if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,666 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+// findBrowser returns where Chromium is. Where there is none the test is skipped; with RETRYWHEN_BROWSER=required it fails.
+func findBrowser(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	const missing = "no browser: neither chromium nor google-chrome is installed"
+	if os.Getenv("RETRYWHEN_BROWSER") == "required" {
+		t.Fatal(missing)
+	}
+	t.Skip(missing)
+	return ""
+}
+
+// serveLab serves the page and returns its address.
+func serveLab(t *testing.T) string {
+	t.Helper()
+	s := httptest.NewUnstartedServer(nil)
+	s.Config.Handler = Handler(s.Listener.Addr().String())
+	s.Start()
+	t.Cleanup(s.Close)
+	return s.URL + "/"
+}
+
+// tab is a page in the browser.
+type tab struct {
+	t       *testing.T
+	ctx     context.Context
+	address string
+
+	mu       sync.Mutex
+	problems []string // on the console
+	requests []string
+}
+
+// open opens a tab of the given size.
+func open(t *testing.T, browserCtx context.Context, address string, width, height int64) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(browserCtx)
+	t.Cleanup(cancel)
+	ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
+	t.Cleanup(stop)
+	p := &tab{t: t, ctx: ctx, address: address}
+	chromedp.ListenTarget(ctx, func(event any) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		switch e := event.(type) {
+		case *runtime.EventConsoleAPICalled:
+			if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning || e.Type == runtime.APITypeAssert {
+				text, _ := json.Marshal(e.Args)
+				p.problems = append(p.problems, string(text))
+			}
+		case *runtime.EventExceptionThrown:
+			p.problems = append(p.problems, e.ExceptionDetails.Error())
+		case *cdplog.EventEntryAdded:
+			if e.Entry.Level == cdplog.LevelError || e.Entry.Level == cdplog.LevelWarning {
+				p.problems = append(p.problems, e.Entry.Text+" "+e.Entry.URL)
+			}
+		case *network.EventRequestWillBeSent:
+			p.requests = append(p.requests, e.Request.URL)
+		}
+	})
+	p.run(cdplog.Enable(), network.Enable(), chromedp.EmulateViewport(width, height), emulation.SetFocusEmulationEnabled(true), page.BringToFront())
+	return p
+}
+
+func (p *tab) run(actions ...chromedp.Action) {
+	p.t.Helper()
+	if err := chromedp.Run(p.ctx, actions...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// eval evaluates an expression.
+func (p *tab) eval(expression string, into any) {
+	p.t.Helper()
+	p.run(chromedp.Evaluate(expression, into, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
+}
+
+func (p *tab) text(expression string) string {
+	p.t.Helper()
+	var s string
+	p.eval(expression, &s)
+	return s
+}
+
+// drawn is how often the page has drawn.
+func (p *tab) drawn() int {
+	p.t.Helper()
+	var n int
+	p.eval(`Number(document.body?.dataset.drawn ?? 0)`, &n)
+	return n
+}
+
+// settle waits until the page has drawn more often than before, and draws no more.
+func (p *tab) settle(before int) {
+	p.t.Helper()
+	p.run(chromedp.Poll(fmt.Sprintf(`Number(document.body?.dataset.drawn ?? 0) > %d && !document.body.classList.contains("pending")`, before), nil,
+		chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(time.Minute)))
+}
+
+// visit opens an address and waits for its charts.
+func (p *tab) visit(query string) {
+	p.t.Helper()
+	p.run(chromedp.Navigate(p.address + query))
+	p.settle(0)
+}
+
+// set puts a value into a control as a user does, as far as the page can tell, and waits for the charts.
+func (p *tab) set(id, value string) {
+	p.t.Helper()
+	before := p.drawn()
+	expression := fmt.Sprintf(`(() => {
+		const e = document.getElementById(%q);
+		if (e.type === "checkbox" || e.type === "radio") e.checked = %q === "true"; else e.value = %q;
+		e.dispatchEvent(new Event("input", {bubbles: true}));
+		e.dispatchEvent(new Event("change", {bubbles: true}));
+		return e.value;
+	})()`, id, value, value)
+	p.text(expression)
+	p.settle(before)
+}
+
+// small is the query of charts that are quickly drawn.
+const small = "?jobs=30&retries=3&clients=10&runs=2&affected=60&down=15s"
+
+// clean fails the test if anything was said on the console.
+func (p *tab) clean() {
+	p.t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.problems) > 0 {
+		p.t.Errorf("the console says:\n%s", strings.Join(p.problems, "\n"))
+	}
+}
+
+// sections are those of the page, by the ids of what they show.
+var sections = map[string]string{
+	"figures": "figures", "go": "golines", "herd": "herd", "waits": "waits", "contention": "contention", "outage": "outage",
+}
+
+// look returns what each section shows.
+func (p *tab) look() map[string]string {
+	p.t.Helper()
+	shows := map[string]string{}
+	for name, id := range sections {
+		shows[name] = p.text(fmt.Sprintf(`document.getElementById(%q).innerHTML`, id))
+	}
+	return shows
+}
+
+func TestBrowser(t *testing.T) {
+	path := findBrowser(t)
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.WSURLReadTimeout(time.Minute),
+	)
+	allocated, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	ctx, stop := chromedp.NewContext(allocated)
+	t.Cleanup(stop)
+	if err := chromedp.Run(ctx); err != nil {
+		t.Fatalf("%s does not start: %v", path, err)
+	}
+	address := serveLab(t)
+	for name, test := range map[string]func(*testing.T, context.Context, string){
+		"loads":              browserLoads,
+		"controls":           browserControls,
+		"preset":             browserPreset,
+		"go line":            browserGoLine,
+		"deep link":          browserDeepLink,
+		"keyboard":           browserKeyboard,
+		"wrong input":        browserWrongInput,
+		"strategies":         browserStrategies,
+		"widths and schemes": browserLayout,
+		"static page":        browserStatic,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, ctx, address) })
+	}
+}
+
+func browserLoads(t *testing.T, ctx context.Context, address string) {
+	p := open(t, ctx, address, 1440, 900)
+	p.visit("")
+	for id, want := range map[string]int{"herd": 6, "waits": 3, "contention": 2, "outage": 3} {
+		var n int
+		p.eval(fmt.Sprintf(`document.querySelectorAll("#%s figure > svg, #%s figure > div > svg").length`, id, id), &n)
+		if n != want {
+			t.Errorf("%s has %d charts, want %d", id, n, want)
+		}
+	}
+	var dots int
+	p.eval(`document.querySelector("#herd figure svg").querySelectorAll("circle").length`, &dots)
+	if dots != 500 {
+		t.Errorf("%d dots for 100 jobs and 5 retries", dots)
+	}
+	var under bool
+	p.eval(`(() => {
+		const [dots, load] = document.querySelectorAll("#herd figure")[0].querySelectorAll("svg");
+		const a = dots.getBoundingClientRect(), b = load.getBoundingClientRect();
+		return b.top >= a.bottom - 1 && a.left === b.left && a.width === b.width;
+	})()`, &under)
+	if !under {
+		t.Error("the load is not under the dots, on the same axis")
+	}
+	p.mu.Lock()
+	for _, r := range p.requests {
+		if !strings.HasPrefix(r, address) && !strings.HasPrefix(r, "data:") {
+			t.Errorf("the page asks for %s", r)
+		}
+	}
+	p.mu.Unlock()
+	p.clean()
+}
+
+func browserControls(t *testing.T, ctx context.Context, address string) {
+	herd := []string{"herd", "waits", "figures"}
+	all := append([]string{"contention", "outage"}, herd...)
+	tests := []struct {
+		id, value string
+		changes   []string
+		keeps     []string
+	}{
+		{"text", "exponential base=2s factor=2 cap=30s", append(all, "go"), nil},
+		{"curve", "linear", append(all, "go"), nil},
+		{"p-d", "3s", append(all, "go"), nil},
+		{"curve", "exponential", append(all, "go"), nil},
+		{"p-base", "1s", append(all, "go"), nil},
+		{"p-factor", "3", append(all, "go"), nil},
+		{"cap", "5s", append(all, "go"), nil},
+		{"plus", "500ms", append(all, "go"), nil},
+		{"jitter", "equal", append(all, "go"), nil},
+		{"jitter", "none", append(all, "go"), nil},
+		{"tiled", "true", append(all, "go"), nil},
+		{"place", "random", all, []string{"go"}},
+		{"name", "mine", []string{"figures", "go", "herd", "waits", "outage"}, []string{"contention"}},
+		{"jobs", "50", herd, []string{"contention", "outage", "go"}},
+		{"retries", "4", append(herd, "go"), []string{"contention", "outage"}},
+		{"peak", "3s", []string{"figures", "herd"}, []string{"waits", "contention", "outage"}},
+		{"dead", "4s", []string{"figures", "herd"}, []string{"waits", "contention", "outage"}},
+		{"own", "true", []string{"herd", "outage"}, []string{"figures", "contention"}},
+		{"seed", "7", all, []string{"go"}},
+		{"clients", "20", []string{"contention"}, []string{"herd", "waits", "outage"}},
+		{"runs", "9", []string{"contention"}, []string{"herd", "waits", "outage"}},
+		{"affected", "300", []string{"outage"}, []string{"herd", "contention"}},
+		{"down", "20s", []string{"outage"}, []string{"herd", "contention"}},
+		{"capacity", "7", []string{"outage"}, []string{"herd", "contention"}},
+		{"timeout", "2s", []string{"outage"}, []string{"herd", "contention"}},
+	}
+	p := open(t, ctx, address, 1440, 900)
+	p.visit(small)
+	before := p.look()
+	for _, test := range tests {
+		p.set(test.id, test.value)
+		if message := p.text(`document.getElementById("error").textContent + document.getElementById("status").textContent`); message != "" {
+			t.Errorf("%s = %s: %s", test.id, test.value, message)
+		}
+		after := p.look()
+		for _, s := range test.changes {
+			if before[s] == after[s] {
+				t.Errorf("%s = %s does not change %s", test.id, test.value, s)
+			}
+		}
+		for _, s := range test.keeps {
+			if before[s] != after[s] {
+				t.Errorf("%s = %s changes %s", test.id, test.value, s)
+			}
+		}
+		before = after
+	}
+	p.clean()
+}
+
+func browserPreset(t *testing.T, ctx context.Context, address string) {
+	p := open(t, ctx, address, 1440, 900)
+	p.visit("")
+	p.set("preset", "1")
+	figures, err := sim.OpenQuestion().Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows [][]string
+	p.eval(`[...document.querySelectorAll("#figures tbody tr")].map((r) => [...r.cells].map((c) => c.textContent))`, &rows)
+	if len(rows) != len(figures) {
+		t.Fatalf("%d rows, want %d", len(rows), len(figures))
+	}
+	for i, f := range figures {
+		want := []string{f.Name, axis.Time(f.Total), axis.Number(f.PeakOverMean), fmt.Sprintf("%.0f %%", 100*f.DeadShare), fmt.Sprintf("%.2f", f.MeanCV), fmt.Sprintf("%.2f", f.TotalCV), axis.Time(f.FirstMost)}
+		if strings.Join(rows[i], "|") != strings.Join(want, "|") {
+			t.Errorf("%v, want %v", rows[i], want)
+		}
+	}
+	var presets int
+	p.eval(`document.getElementById("preset").options.length`, &presets)
+	for i := range presets - 1 {
+		p.set("preset", fmt.Sprint((i+2)%(presets-1))) // the one that is chosen last
+		if got := p.text(`document.getElementById("preset").value`); got != fmt.Sprint((i+2)%(presets-1)) {
+			t.Errorf("the preset shown is %q, want %d", got, (i+2)%(presets-1))
+		}
+	}
+	p.clean()
+}
+
+func browserGoLine(t *testing.T, ctx context.Context, address string) {
+	p := open(t, ctx, address, 1440, 900)
+	p.visit("")
+	for _, name := range []string{"clipboard-read", "clipboard-write"} {
+		p.run(chromedp.ActionFunc(func(ctx context.Context) error {
+			return browser.SetPermission(&browser.PermissionDescriptor{Name: name}, browser.PermissionSettingGranted).
+				Do(cdp.WithExecutor(ctx, chromedp.FromContext(ctx).Browser))
+		}))
+	}
+	var lines []string
+	for _, preset := range []string{"0", "1", "2", "3"} {
+		p.set("preset", preset)
+		var n int
+		p.eval(`document.querySelectorAll("#golines button").length`, &n)
+		for i := range n {
+			p.run(chromedp.Click(fmt.Sprintf("#golines .goline:nth-child(%d) button", i+1), chromedp.ByQuery))
+			p.run(chromedp.Poll(fmt.Sprintf(`document.querySelector("#golines .goline:nth-child(%d) button").textContent === "Copied"`, i+1), nil, chromedp.WithPollingTimeout(20*time.Second)))
+			lines = append(lines, p.text(`navigator.clipboard.readText()`))
+		}
+	}
+	compiles(t, lines)
+	p.clean()
+}
+
+// compiles builds a program of the lines, each in a function of its own.
+func compiles(t *testing.T, lines []string) {
+	t.Helper()
+	dir, err := os.MkdirTemp(".", "_golines-") // in the module, for its dependencies
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	var program bytes.Buffer
+	program.WriteString("package main\n\nimport (\n\t\"time\"\n\n\t\"github.com/retrywhen/retrywhen/backoff\"\n\t\"github.com/retrywhen/retrywhen/jitter\"\n\t\"github.com/retrywhen/retrywhen/retry\"\n)\n\nvar _, _ = jitter.None, time.Second\n\nfunc main() { _ = backoff.Default }\n\n")
+	for i, l := range lines {
+		fmt.Fprintf(&program, "func f%d() retry.Policy {\n\t%s\n\treturn policy\n}\n", i, l)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), program.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", os.DevNull, "./"+dir).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s\n%s", err, out, program.String())
+	}
+}
+
+func browserDeepLink(t *testing.T, ctx context.Context, address string) {
+	state := Default()
+	state.Strategies = must("a: linear d=2s tiled place=random", "sidekiq limit=3")
+	state.Jobs, state.Retries, state.Peak, state.Own, state.Clients, state.Runs = 60, 4, 2*time.Second, true, 12, 3
+	state.Affected, state.Down, state.Capacity, state.Timeout, state.Seed = 200, 30*time.Second, 9, time.Second, 11
+	p := open(t, ctx, address, 1440, 900)
+	p.visit("?" + state.Query().Encode() + "#1")
+	restored := func(when string) {
+		t.Helper()
+		for id, want := range map[string]string{
+			"jobs": "60", "retries": "4", "peak": "2s", "dead": "", "seed": "11", "clients": "12", "runs": "3", "affected": "200", "down": "30s",
+			"capacity": "9", "timeout": "1s", "text": "sidekiq limit=3", "name": "", "curve": "sidekiq",
+		} {
+			if got := p.text(fmt.Sprintf(`document.getElementById(%q).value`, id)); got != want {
+				t.Errorf("%s: %s is %q, want %q", when, id, got, want)
+			}
+		}
+		u, err := url.Parse(p.text(`location.href`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ParseState(u.Query()); err != nil || got.Query().Encode() != state.Query().Encode() {
+			t.Errorf("%s: the address is %s: %v", when, u, err)
+		}
+	}
+	restored("opened")
+	before := p.look()
+	p.run(chromedp.Reload())
+	p.settle(0)
+	restored("reloaded")
+	for name, shows := range p.look() {
+		if shows != before[name] {
+			t.Errorf("%s is another one after a reload", name)
+		}
+	}
+	// What is chosen is in the address, and the way back leads back.
+	p.set("jobs", "70")
+	if got := p.text(`new URLSearchParams(location.search).get("jobs")`); got != "70" {
+		t.Errorf("the address has jobs=%q, want 70", got)
+	}
+	p.set("jobs", "60")
+	p.set("preset", "3")
+	n := p.drawn()
+	p.run(chromedp.Evaluate(`history.back()`, nil))
+	p.settle(n)
+	if got := p.text(`document.getElementById("jobs").value + " " + document.querySelectorAll("#figures tbody tr").length`); got != "60 2" {
+		t.Errorf("back at %q, want 60 jobs and 2 strategies", got)
+	}
+	p.clean()
+}
+
+func browserKeyboard(t *testing.T, ctx context.Context, address string) {
+	p := open(t, ctx, address, 1440, 900)
+	p.visit("")
+	focus := func() string {
+		t.Helper()
+		return p.text(`document.activeElement.id || document.activeElement.className || document.activeElement.tagName`)
+	}
+	// The first Tab is the link to the charts; from there every control comes in turn, seen to have the focus.
+	var order []string
+	for range 60 {
+		p.run(chromedp.KeyEvent(kb.Tab))
+		at := focus()
+		order = append(order, at)
+		var outlined bool
+		p.eval(`(() => { const s = getComputedStyle(document.activeElement); return s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 1; })()`, &outlined)
+		if !outlined {
+			t.Errorf("%s has the focus and does not show it", at)
+		}
+		if at == "timeout" {
+			break
+		}
+	}
+	got := strings.Join(order, " ")
+	want := "skip preset strategy-0 remove-0 remove-1 remove-2 add text name curve p-base p-factor plus cap jitter place tiled jobs retries peak dead seed own clients runs affected down capacity timeout"
+	if got != want {
+		t.Errorf("Tab goes through\n%s\nwant\n%s", got, want)
+	}
+	// Arrows choose the strategy.
+	p.run(chromedp.Focus("#strategy-0", chromedp.ByQuery), chromedp.KeyEvent(kb.ArrowDown))
+	if text := p.text(`document.getElementById("name").value`); text != "full jitter" {
+		t.Errorf("the arrow chose %q", text)
+	}
+	// Typing draws, and leaves the field alone.
+	n := p.drawn()
+	p.run(chromedp.Focus("#p-factor", chromedp.ByQuery), chromedp.KeyEvent(kb.End), chromedp.KeyEvent(".5"))
+	p.settle(n)
+	if text := p.text(`document.getElementById("p-factor").value + " " + document.getElementById("text").value`); text != "2.5 exponential base=1s factor=2.5 cap=30s jitter=full" {
+		t.Errorf("typed: %s", text)
+	}
+	if focus() != "p-factor" {
+		t.Errorf("the focus went to %s", focus())
+	}
+	// Space ticks a box, Enter presses a button.
+	n = p.drawn()
+	p.run(chromedp.Focus("#tiled", chromedp.ByQuery), chromedp.KeyEvent(" "))
+	p.settle(n)
+	if text := p.text(`document.getElementById("text").value`); text != "exponential base=1s factor=2.5 cap=30s tiled" {
+		t.Errorf("ticked: %s", text)
+	}
+	n = p.drawn()
+	p.run(chromedp.Focus("#add", chromedp.ByQuery), chromedp.KeyEvent(kb.Enter))
+	p.settle(n)
+	n = p.drawn()
+	p.run(chromedp.Focus("#remove-0", chromedp.ByQuery), chromedp.KeyEvent(kb.Enter))
+	p.settle(n)
+	if text := p.text(`[...document.querySelectorAll("#figures tbody th")].map((e) => e.textContent).join()`); text != "full jitter,tiled,strategy 4" {
+		t.Errorf("the strategies are %s", text)
+	}
+	p.clean()
+}
+
+func browserWrongInput(t *testing.T, ctx context.Context, address string) {
+	p := open(t, ctx, address, 1440, 900)
+	p.visit("")
+	before := p.look()
+	tests := []struct{ id, value, at, says string }{
+		{"text", "exponental base=1s factor=2", "text", "did you mean exponential?"},
+		{"text", "exponential base=1s factor=2 jiter=full", "text", `"jiter=full"`},
+		{"text", "exponential base=1s factor=2 cap=30s", "", ""},
+		{"jobs", "99999999", "jobs", "want a whole number from 1 to 5000"},
+		{"jobs", "100", "", ""},
+		{"down", "soon", "down", "want a duration from 0s to 1h0m0s"},
+		{"down", "1m0s", "", ""},
+	}
+	for _, test := range tests {
+		p.set(test.id, test.value)
+		message := p.text(`document.getElementById("error").textContent + document.getElementById("status").textContent`)
+		if !strings.Contains(message, test.says) || (test.says == "") != (message == "") {
+			t.Errorf("%s = %s says %q, want %q", test.id, test.value, message, test.says)
+		}
+		if at := p.text(`document.querySelector("[aria-invalid]")?.id ?? ""`); at != test.at {
+			t.Errorf("%s = %s marks %q, want %q", test.id, test.value, at, test.at)
+		}
+		if after := p.look(); after["herd"] != before["herd"] {
+			t.Errorf("%s = %s: the charts are not those of before", test.id, test.value)
+		}
+	}
+	// Refused requests are all that the console may tell of.
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.problems {
+		if !strings.Contains(s, "400 (Bad Request)") {
+			t.Error(s)
+		}
+	}
+}
+
+func browserStrategies(t *testing.T, ctx context.Context, address string) {
+	p := open(t, ctx, address, 1440, 900)
+	p.visit(small)
+	click := func(selector string) {
+		t.Helper()
+		n := p.drawn()
+		p.run(chromedp.Click(selector, chromedp.ByQuery))
+		p.settle(n)
+	}
+	for range MaxStrategies - 3 {
+		click("#add")
+	}
+	var rows int
+	p.eval(`document.querySelectorAll("#figures tbody tr").length`, &rows)
+	var disabled bool
+	p.eval(`document.getElementById("add").disabled`, &disabled)
+	if rows != MaxStrategies || !disabled {
+		t.Errorf("%d strategies, adding disabled: %v; want %d and true", rows, disabled, MaxStrategies)
+	}
+	for range MaxStrategies - 1 {
+		click("#remove-0")
+	}
+	p.eval(`document.querySelectorAll(".strategy button").length`, &rows)
+	if rows != 0 {
+		t.Error("the last strategy can be removed")
+	}
+	p.clean()
+}
+
+func browserLayout(t *testing.T, ctx context.Context, address string) {
+	question := Presets()[1].State.Query().Encode()
+	for _, width := range []int64{390, 1440} {
+		for _, scheme := range []string{"light", "dark"} {
+			t.Run(fmt.Sprintf("%d %s", width, scheme), func(t *testing.T) {
+				p := open(t, ctx, address, width, 1300)
+				p.run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+				p.visit("?" + question)
+				var wrong, more []string
+				p.eval(layoutProblems, &wrong)
+				if dir := os.Getenv("RETRYWHEN_SCREENSHOTS"); dir != "" {
+					p.screenshot(filepath.Join(dir, fmt.Sprintf("lab-%d-%s.png", width, scheme)))
+				}
+				p.eval(`(document.getElementById("panel").open = true, `+layoutProblems+`)`, &more)
+				for _, w := range append(wrong, more...) {
+					t.Error(w)
+				}
+				p.clean()
+			})
+		}
+	}
+}
+
+// screenshot writes a picture of what is in the window: on a narrow one, what it is about.
+func (p *tab) screenshot(name string) {
+	p.t.Helper()
+	var png []byte
+	p.run(chromedp.Evaluate(`innerWidth < 800 && document.querySelector("#herd figure:nth-child(3)").scrollIntoView()`, nil), chromedp.CaptureScreenshot(&png))
+	if err := os.WriteFile(name, png, 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// layoutProblems looks for what makes a page hard to read: something wider than the window, letters that are too small or too
+// pale, charts that run out of their figure, labels of an axis over each other, and controls too small to hit.
+const layoutProblems = `(() => {
+	const wrong = [];
+	if (document.documentElement.scrollWidth > innerWidth) wrong.push("the page is " + document.documentElement.scrollWidth + " wide");
+	const channel = (c) => { c /= 255; return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; };
+	const parse = (s) => { const m = s.match(/[\d.]+/g).map(Number); return m.length > 3 && m[3] === 0 ? null : m; };
+	const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+	const ground = (e) => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor); if (c) return c; } return [255, 255, 255]; };
+	for (const e of document.querySelectorAll("h1, h2, h3, h3 small, p, label, legend, th, td, code, button, figcaption, svg text, .legend span")) {
+		if (!e.textContent.trim() || e.disabled || !e.getClientRects().length) continue;
+		const s = getComputedStyle(e);
+		const name = e.tagName + " " + e.textContent.trim().slice(0, 30);
+		if (parseFloat(s.fontSize) < 11) wrong.push(name + ": letters of " + s.fontSize);
+		const a = luminance(parse(e instanceof SVGElement ? s.fill : s.color)), b = luminance(ground(e));
+		const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+		if (contrast < 4.5) wrong.push(name + ": a contrast of " + contrast.toFixed(1));
+	}
+	for (const f of document.querySelectorAll("figure")) {
+		const box = f.getBoundingClientRect();
+		for (const svg of f.querySelectorAll("svg")) {
+			const r = svg.getBoundingClientRect();
+			if (r.right > box.right + 1 || r.left < box.left - 1) wrong.push(f.dataset.title + ": the chart runs out of its figure");
+			if (r.width < Math.min(300, box.width - 1)) wrong.push(f.dataset.title + ": the chart is " + r.width + " wide");
+			const labels = [...svg.querySelectorAll("text")].map((e) => e.getBoundingClientRect()).filter((r) => r.width > 0);
+			for (let i = 0; i < labels.length; i++) for (let j = 0; j < i; j++) {
+				const x = Math.min(labels[i].right, labels[j].right) - Math.max(labels[i].left, labels[j].left);
+				const y = Math.min(labels[i].bottom, labels[j].bottom) - Math.max(labels[i].top, labels[j].top);
+				if (x > 1 && y > 4) wrong.push(svg.getAttribute("aria-label") + ": labels over each other");
+			}
+		}
+	}
+	for (const e of document.querySelectorAll("input:not([type=checkbox], [type=radio]), select, button")) {
+		const r = e.getBoundingClientRect();
+		if (r.width && (r.height < 28 || r.width < 28)) wrong.push(e.id + " is " + r.width + " by " + r.height);
+	}
+	return [...new Set(wrong)];
+})()`
+
+func browserStatic(t *testing.T, ctx context.Context, _ string) {
+	name := filepath.Join(t.TempDir(), "page.html")
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := Presets()[1].State
+	state.Strategies = append(state.Strategies, must("</script><b>: linear d=1s")...)
+	if err := WritePage(t.Context(), f, state); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, ctx, "file://"+name, 1440, 900)
+	p.visit("")
+	var figures int
+	p.eval(`document.querySelectorAll("figure svg").length`, &figures)
+	if want := 6*2 + 6 + 2 + 6; figures < want {
+		t.Errorf("%d charts, want at least %d", figures, want)
+	}
+	var live int
+	p.eval(`[...document.querySelectorAll("form, summary, header select")].filter((e) => e.getClientRects().length).length`, &live)
+	if live != 0 {
+		t.Error("the page has controls that can do nothing")
+	}
+	p.mu.Lock()
+	for _, r := range p.requests {
+		if r != "file://"+name && !strings.HasPrefix(r, "data:") {
+			t.Errorf("the page asks for %s", r)
+		}
+	}
+	p.mu.Unlock()
+	p.clean()
+}

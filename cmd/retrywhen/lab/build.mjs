@@ -1,0 +1,38 @@
+// Bundles src into assets/app.js, and writes the licenses of what is in it beside it. An argument is another folder to
+// write to: the test compares.
+import {build} from "esbuild";
+import {readFileSync, readdirSync, writeFileSync, mkdirSync} from "node:fs";
+import {dirname, join} from "node:path";
+import {fileURLToPath} from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const out = process.argv[2] ?? join(here, "assets");
+mkdirSync(out, {recursive: true});
+
+const {metafile} = await build({
+  absWorkingDir: here,
+  entryPoints: ["src/main.js"],
+  bundle: true,
+  minify: true,
+  format: "iife",
+  target: "es2022",
+  charset: "utf8",
+  legalComments: "none",
+  metafile: true,
+  outfile: join(out, "app.js"),
+});
+
+const packages = new Set();
+for (const input of Object.keys(metafile.inputs)) {
+  const found = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input);
+  if (found) packages.add(found[1]);
+}
+let text = "app.js contains these packages.\n";
+for (const name of [...packages].sort()) {
+  const dir = join(here, "node_modules", name);
+  const {version} = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));
+  const license = readdirSync(dir).find((f) => /^licen[cs]e/i.test(f));
+  if (!license) throw new Error(`${name} has no license file`);
+  text += `\n${"=".repeat(72)}\n${name} ${version}\n\n${readFileSync(join(dir, license), "utf8").trim()}\n`;
+}
+writeFileSync(join(out, "app.licenses.txt"), text);

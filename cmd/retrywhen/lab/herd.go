@@ -1,0 +1,194 @@
+package lab
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/policytext"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+// Seconds is a duration in JSON: a number of seconds, in six figures.
+type Seconds time.Duration
+
+// MarshalJSON writes the number.
+func (s Seconds) MarshalJSON() ([]byte, error) {
+	x := time.Duration(s).Seconds()
+	if x != 0 {
+		scale := math.Pow(10, 5-math.Floor(math.Log10(math.Abs(x))))
+		if r := math.Round(x*scale) / scale; !math.IsInf(r, 0) && !math.IsNaN(r) {
+			x = r
+		}
+	}
+	return strconv.AppendFloat(nil, x, 'g', -1, 64), nil
+}
+
+// Axis is an axis of time, from 0 to Most, with its ticks for a wide and for a narrow chart.
+type Axis struct {
+	Most   Seconds     `json:"most"`
+	Wide   []axis.Tick `json:"wide"`
+	Narrow []axis.Tick `json:"narrow"`
+}
+
+func newAxis(most time.Duration) Axis {
+	return Axis{Seconds(most), axis.Times(most, 9), axis.Times(most, 4)}
+}
+
+// Herd is what the first charts, the figures and the lines of Go show.
+type Herd struct {
+	Jobs       int            `json:"jobs"`
+	Runs       int            `json:"runs"` // of which the figures are the means
+	Peak       string         `json:"peakWindow"`
+	Dead       string         `json:"deadWindow"`
+	Strategies []HerdStrategy `json:"strategies"`
+}
+
+// HerdStrategy is a herd under one strategy.
+type HerdStrategy struct {
+	Title   string `json:"title"`
+	Text    string `json:"text"` // the whole, as in an address
+	Go      string `json:"go"`
+	Note    string `json:"note,omitempty"` // why something is missing
+	Retries int    `json:"retries"`
+
+	Jobs  []int       `json:"jobs"`  // those that are drawn, from 0
+	Times [][]Seconds `json:"times"` // of each of them
+	Waits [][]Seconds `json:"waits"` // of each of them
+	Axis  Axis        `json:"axis"`
+
+	WaitTicks []axis.Tick `json:"waitTicks"`
+
+	Bin   Seconds `json:"bin"`
+	Label string  `json:"binLabel"`
+	Load  []int64 `json:"load"`
+
+	Figures *sim.Figures `json:"-"`
+	Shown   []HerdFigure `json:"figures"`
+}
+
+// HerdFigure is a figure as it is read, and as a number.
+type HerdFigure struct {
+	Name  string  `json:"name"`
+	Text  string  `json:"text"`
+	Value float64 `json:"value"`
+	Help  string  `json:"help"`
+}
+
+const (
+	mostDots  = 12_000 // on the whole page
+	mostLines = 200    // jobs of one strategy
+	mostDraws = 200_000
+	mostRuns  = 200
+	loadBins  = 150
+)
+
+// ComputeHerd computes the herd. Its error is that of ctx.
+func ComputeHerd(ctx context.Context, s State) (*Herd, error) {
+	results := make([]*sim.HerdResult, len(s.Strategies))
+	h := &Herd{Jobs: s.Jobs, Strategies: make([]HerdStrategy, len(s.Strategies))}
+	var ends []time.Duration
+	for i, x := range s.Strategies {
+		retries := s.Retries
+		if limit, ok := x.Limit(); ok {
+			retries = min(retries, limit)
+		}
+		h.Strategies[i] = HerdStrategy{Title: x.Title(), Text: x.String(), Go: goLine(x.Policy, s.Retries), Retries: retries}
+		if retries == 0 {
+			h.Strategies[i].Note = "limit=0 allows no retry."
+			continue
+		}
+		r, err := sim.Herd{Backoff: x.Policy.Backoff(), Placement: x.Placement, Jobs: s.Jobs, Retries: retries, Seed: s.Seed}.Run(ctx)
+		if err != nil {
+			return nil, err
+		}
+		results[i] = r
+		ends = append(ends, r.End)
+	}
+	if len(ends) == 0 {
+		return h, nil
+	}
+	slices.Sort(ends)
+	typical, most := ends[(len(ends)-1)/2], ends[len(ends)-1]
+	peak, dead := s.Peak, s.Dead
+	if peak == 0 {
+		peak = max(axis.Step(typical, 600), time.Nanosecond)
+	}
+	if dead == 0 {
+		dead = max(axis.Step(typical, s.Jobs*s.Retries/3), time.Nanosecond) // by chance about one in twenty is empty
+	}
+	h.Peak, h.Dead = axis.Time(peak), axis.Time(dead)
+	h.Runs = min(max(mostDraws/(s.Jobs*s.Retries), 1), mostRuns)
+	lines := max(min(s.Jobs, mostLines, mostDots/(s.Retries*len(s.Strategies))), 1)
+	for i, r := range results {
+		if r == nil {
+			continue
+		}
+		x := &h.Strategies[i]
+		end := most
+		if s.Own {
+			end = r.End
+		}
+		x.draw(r, lines, end)
+		figures, err := sim.Comparison{
+			Strategies: []sim.Strategy{s.Strategies[i].Sim()}, Jobs: s.Jobs, Retries: x.Retries, Runs: h.Runs, Seed: s.Seed,
+			PeakWindow: peak, DeadWindow: dead,
+		}.Run(ctx)
+		if err != nil {
+			return nil, err
+		}
+		x.figures(figures[0], h)
+	}
+	return h, nil
+}
+
+// draw fills in what the charts show, of so many jobs.
+func (x *HerdStrategy) draw(r *sim.HerdResult, lines int, end time.Duration) {
+	var longest time.Duration
+	for i := range lines {
+		job := i * r.Jobs / lines
+		times, waits := make([]Seconds, r.Retries), make([]Seconds, r.Retries)
+		var before time.Duration
+		for k := range r.Retries {
+			at := r.At(job, k+1)
+			times[k], waits[k] = Seconds(at), Seconds(at-before)
+			longest = max(longest, at-before)
+			before = at
+		}
+		x.Jobs, x.Times, x.Waits = append(x.Jobs, job), append(x.Times, times), append(x.Waits, waits)
+	}
+	x.Axis = newAxis(end)
+	x.WaitTicks = axis.Times(longest, 4)
+	bin := max(axis.Step(end, loadBins), time.Nanosecond)
+	load, err := r.Load(bin)
+	if err != nil {
+		x.Note = err.Error()
+		return
+	}
+	x.Bin, x.Label, x.Load = Seconds(bin), axis.Time(bin), load.Counts
+}
+
+func (x *HerdStrategy) figures(f sim.Figures, h *Herd) {
+	percent := func(v float64) string { return strconv.FormatFloat(100*v, 'f', 0, 64) + " %" }
+	x.Figures = &f
+	x.Shown = []HerdFigure{
+		{"total wait", axis.Time(f.Total), f.Total.Seconds(), "to a job's last retry, on the mean"},
+		{"peak / mean", axis.Number(f.PeakOverMean), f.PeakOverMean, "the most retries within " + h.Peak + ", over the mean"},
+		{"dead time", percent(f.DeadShare), f.DeadShare, "the share of windows of " + h.Dead + " in which nothing comes"},
+		{"mean CV", strconv.FormatFloat(f.MeanCV, 'f', 2, 64), f.MeanCV, "how much each single wait differs from job to job: standard deviation over mean, the mean of all waits"},
+		{"CV of the total", strconv.FormatFloat(f.TotalCV, 'f', 2, 64), f.TotalCV, "how much the total wait differs from job to job"},
+		{"first wait, most", axis.Time(f.FirstMost), f.FirstMost.Seconds(), "the longest first wait of any job"},
+	}
+}
+
+// goLine is the policy's line, with a limit.
+func goLine(p retry.Policy, retries int) string {
+	if _, ok := policytext.Words(p)["limit"]; !ok {
+		p = p.With(retry.Limit(retries))
+	}
+	return policytext.GoLine(p)
+}

@@ -1,0 +1,103 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func contextWithCause(t *testing.T, cause error) (context.Context, func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	return ctx, func() { cancel(cause) }
+}
+
+func TestPageIsWhole(t *testing.T) {
+	var page bytes.Buffer
+	state := Default()
+	state.Strategies = append(state.Strategies, must("</script><i>: linear d=1s")...)
+	if err := WritePage(t.Context(), &page, state); err != nil {
+		t.Fatal(err)
+	}
+	text := page.String()
+	for _, no := range []string{`src="`, `href="app`, "</script><i>", "https://cdn"} {
+		if strings.Contains(text, no) {
+			t.Errorf("the page has %s", no)
+		}
+	}
+	if n := strings.Count(text, "</script>"); n != 2 {
+		t.Errorf("%d scripts end, want 2", n)
+	}
+	_, rest, _ := strings.Cut(text, `<script id="data" type="application/json">`)
+	data, _, _ := strings.Cut(rest, "</script>")
+	var inside struct {
+		Herd       Herd
+		Contention struct{ Strategies []struct{ Title string } }
+	}
+	if err := json.Unmarshal([]byte(data), &struct {
+		Contention any
+	}{&inside.Contention}); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(inside.Contention.Strategies); n != 4 || inside.Contention.Strategies[3].Title != "</script><i>" {
+		t.Errorf("%+v", inside.Contention)
+	}
+}
+
+// The bundle is what src makes. It needs npm and its registry: where they are not at hand, the test says so.
+func TestBundleIsOfItsSource(t *testing.T) {
+	if _, err := exec.LookPath("npm"); err != nil {
+		t.Skip("npm is not installed")
+	}
+	if testing.Short() {
+		t.Skip("-short: npm ci takes its time")
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"package.json", "package-lock.json", "build.mjs"} {
+		copyFile(t, name, filepath.Join(dir, name))
+	}
+	if err := os.CopyFS(filepath.Join(dir, "src"), os.DirFS("src")); err != nil {
+		t.Fatal(err)
+	}
+	install := exec.CommandContext(t.Context(), "npm", "ci", "--no-audit", "--no-fund", "--prefer-offline")
+	install.Dir = dir
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Skipf("npm ci: %v\n%s", err, out)
+	}
+	made := filepath.Join(dir, "made")
+	build := exec.CommandContext(t.Context(), "npm", "run", "build", "--", made)
+	build.Dir = dir
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("npm run build: %v\n%s", err, out)
+	}
+	for _, name := range []string{"app.js", "app.licenses.txt"} {
+		want, err := os.ReadFile(filepath.Join(made, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := fs.ReadFile(assets, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("assets/%s is not what src makes: npm ci && npm run build in cmd/retrywhen/lab", name)
+		}
+	}
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	b, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,169 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	maxQuery    = 8 << 10         // letters of a query
+	maxTogether = 2               // requests whose numbers are computed at the same time
+	maxWork     = 8 * time.Second // for one of them
+)
+
+// Handler serves the page under these hosts, as in "127.0.0.1:8080", and no others: a page elsewhere cannot reach it under
+// a name of its own (DNS rebinding), nor by its own requests (the Origin). One request's work is bounded by the limits of
+// a State, by time, and by how many are computed at once.
+func Handler(hosts ...string) http.Handler {
+	s := &server{hosts: hosts, turns: make(chan struct{}, maxTogether)}
+	mux := http.NewServeMux()
+	mux.Handle("GET /api/state", s.answer(func(_ context.Context, state State) (any, error) { return describe(state), nil }))
+	mux.Handle("GET /api/herd", s.answer(func(ctx context.Context, state State) (any, error) { return ComputeHerd(ctx, state) }))
+	mux.Handle("GET /api/contention", s.answer(func(ctx context.Context, state State) (any, error) { return ComputeContention(ctx, state) }))
+	mux.Handle("GET /api/outage", s.answer(func(ctx context.Context, state State) (any, error) { return ComputeOutage(ctx, state) }))
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets, "index.html") })
+	for _, name := range []string{"app.js", "app.css", "app.licenses.txt"} {
+		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets, name) })
+	}
+	return s.guard(mux)
+}
+
+type server struct {
+	hosts []string
+	turns chan struct{}
+}
+
+// guard refuses requests under other hosts and from other pages, and says what the page may do.
+func (s *server) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
+		switch {
+		case !slices.Contains(s.hosts, strings.ToLower(r.Host)):
+			refuse(w, http.StatusMisdirectedRequest, fmt.Sprintf("the host is %q, want %s", r.Host, strings.Join(s.hosts, " or ")), "")
+		case !s.ours(r.Header["Origin"]):
+			refuse(w, http.StatusForbidden, fmt.Sprintf("the origin is %q, want this page's", r.Header.Get("Origin")), "")
+		case strings.HasPrefix(r.URL.Path, "/api/") && !sameSite(r.Header.Get("Sec-Fetch-Site")):
+			refuse(w, http.StatusForbidden, "the request is another site's", "")
+		case len(r.URL.RawQuery) > maxQuery:
+			refuse(w, http.StatusRequestURITooLong, fmt.Sprintf("the query has %d letters, want at most %d", len(r.URL.RawQuery), maxQuery), "")
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// ours reports whether the origins, if there are any, are of this page.
+func (s *server) ours(origins []string) bool {
+	for _, o := range origins {
+		host, ok := strings.CutPrefix(strings.ToLower(o), "http://")
+		if !ok || !slices.Contains(s.hosts, host) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameSite reports whether the browser, if it says so at all, sends the request for this page or for its user.
+func sameSite(site string) bool { return site == "" || site == "same-origin" || site == "none" }
+
+// answer serves what compute makes of the state in the query.
+func (s *server) answer(compute func(context.Context, State) (any, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		query, err := url.ParseQuery(r.URL.RawQuery)
+		if err != nil {
+			refuse(w, http.StatusBadRequest, "the query cannot be read: "+err.Error(), "")
+			return
+		}
+		state, err := ParseState(query)
+		if err != nil {
+			name := "s" // a strategy's error is of another type
+			if p, ok := errors.AsType[*ParameterError](err); ok {
+				name = p.Name
+			}
+			refuse(w, http.StatusBadRequest, err.Error(), name)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), maxWork)
+		defer cancel()
+		select {
+		case s.turns <- struct{}{}:
+			defer func() { <-s.turns }()
+		case <-ctx.Done():
+			refuse(w, http.StatusServiceUnavailable, "too much is being computed already; try again", "")
+			return
+		}
+		result, err := compute(ctx, state)
+		if err != nil {
+			refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("it took longer than %v; ask for less: %v", maxWork, err), "")
+			return
+		}
+		write(w, http.StatusOK, result)
+	})
+}
+
+func refuse(w http.ResponseWriter, code int, message, parameter string) {
+	write(w, code, struct {
+		Error     string `json:"error"`
+		Parameter string `json:"parameter,omitempty"`
+	}{message, parameter})
+}
+
+func write(w http.ResponseWriter, code int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		code, body = http.StatusInternalServerError, []byte(`{"error":`+strconv.Quote(err.Error())+`}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = w.Write(body) // who asked has gone
+}
+
+// described is a state as the page's controls want it.
+type described struct {
+	Query      string            `json:"query"`
+	Fields     map[string]string `json:"fields"`
+	Most       map[string]string `json:"most"`
+	Strategies []describedOne    `json:"strategies"`
+	Presets    []describedPreset `json:"presets"`
+}
+
+type describedOne struct {
+	Title string `json:"title"`
+	Text  string `json:"text"`
+}
+
+type describedPreset struct {
+	Name  string `json:"name"`
+	Query string `json:"query"`
+}
+
+func describe(s State) described {
+	d := described{Query: s.Query().Encode(), Fields: map[string]string{}, Most: map[string]string{
+		"jobs": strconv.Itoa(MaxJobs), "retries": strconv.Itoa(MaxRetries), "clients": strconv.Itoa(MaxClients), "runs": strconv.Itoa(MaxRuns),
+		"affected": strconv.Itoa(MaxAffected), "capacity": strconv.Itoa(MaxCapacity),
+	}}
+	for _, f := range fields {
+		d.Fields[f.name] = f.text(&s)
+	}
+	for _, x := range s.Strategies {
+		d.Strategies = append(d.Strategies, describedOne{x.Title(), x.String()})
+	}
+	for _, p := range Presets() {
+		d.Presets = append(d.Presets, describedPreset{p.Name, p.State.Query().Encode()})
+	}
+	return d
+}

@@ -1,0 +1,302 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+const here = "127.0.0.1:8080"
+
+// ask serves one request.
+func ask(t *testing.T, target string, change func(*http.Request)) *http.Response {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
+	r.Host = here
+	if change != nil {
+		change(r)
+	}
+	w := httptest.NewRecorder()
+	Handler(here, "localhost:8080").ServeHTTP(w, r)
+	return w.Result()
+}
+
+func body(t *testing.T, r *http.Response) string {
+	t.Helper()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestHandlerServesThePage(t *testing.T) {
+	for path, kind := range map[string]string{"/": "text/html", "/app.js": "text/javascript", "/app.css": "text/css", "/app.licenses.txt": "text/plain"} {
+		r := ask(t, path, nil)
+		if r.StatusCode != http.StatusOK || !strings.HasPrefix(r.Header.Get("Content-Type"), kind) || len(body(t, r)) == 0 {
+			t.Errorf("%s: %s, %s", path, r.Status, r.Header.Get("Content-Type"))
+		}
+		if policy := r.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "script-src 'self';") {
+			t.Errorf("%s: %s", path, policy)
+		}
+	}
+}
+
+func TestHandlerRefuses(t *testing.T) {
+	header := func(name, value string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set(name, value) }
+	}
+	host := func(h string) func(*http.Request) { return func(r *http.Request) { r.Host = h } }
+	tests := map[string]struct {
+		target string
+		change func(*http.Request)
+		want   int
+	}{
+		"its own host":         {"/", nil, 200},
+		"its other name":       {"/", host("localhost:8080"), 200},
+		"its name in capitals": {"/", host("LOCALHOST:8080"), 200},
+		"another host":         {"/", host("evil.example:8080"), http.StatusMisdirectedRequest},
+		"another host's API":   {"/api/herd", host("evil.example"), http.StatusMisdirectedRequest},
+		"another port":         {"/", host("127.0.0.1:80"), http.StatusMisdirectedRequest},
+		"no host":              {"/", host(""), http.StatusMisdirectedRequest},
+		"its own origin":       {"/api/state", header("Origin", "http://"+here), 200},
+		"another origin":       {"/api/state", header("Origin", "http://evil.example"), http.StatusForbidden},
+		"a secure origin":      {"/api/state", header("Origin", "https://"+here), http.StatusForbidden},
+		"the null origin":      {"/api/state", header("Origin", "null"), http.StatusForbidden},
+		"two origins":          {"/api/state", func(r *http.Request) { r.Header["Origin"] = []string{"http://" + here, "http://evil.example"} }, http.StatusForbidden},
+		"another site":         {"/api/herd", header("Sec-Fetch-Site", "cross-site"), http.StatusForbidden},
+		"another port's page":  {"/api/herd", header("Sec-Fetch-Site", "same-site"), http.StatusForbidden},
+		"a link from a site":   {"/?jobs=10", header("Sec-Fetch-Site", "cross-site"), 200},
+		"typed by its user":    {"/api/state", header("Sec-Fetch-Site", "none"), 200},
+		"a post":               {"/api/herd", func(r *http.Request) { r.Method = http.MethodPost }, http.StatusMethodNotAllowed},
+		"no such page":         {"/index.htm", nil, http.StatusNotFound},
+		"a way up":             {"/..%2fserver.go", nil, http.StatusNotFound},
+		"a long query":         {"/api/state?s=" + strings.Repeat("a", maxQuery), nil, http.StatusRequestURITooLong},
+		"a bad query":          {"/api/state?a=%zz", nil, http.StatusBadRequest},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if r := ask(t, test.target, test.change); r.StatusCode != test.want {
+				t.Errorf("%s, want %d: %s", r.Status, test.want, body(t, r))
+			}
+		})
+	}
+}
+
+func TestHandlerBoundsTheWork(t *testing.T) {
+	many := strings.Repeat("&s="+url.QueryEscape("constant d=1s"), MaxStrategies+1)
+	tests := map[string]struct{ parameter, says string }{
+		"jobs=5001":                              {"jobs", "want a whole number from 1 to 5000"},
+		"jobs=0":                                 {"jobs", "want a whole number from 1"},
+		"jobs=1e3":                               {"jobs", `jobs is "1e3"`},
+		"jobs=1&jobs=2":                          {"jobs", "want"},
+		"retries=41":                             {"retries", "from 1 to 40"},
+		"clients=101":                            {"clients", "from 1 to 100"},
+		"runs=21":                                {"runs", "from 1 to 20"},
+		"affected=2001":                          {"affected", "from 1 to 2000"},
+		"capacity=0":                             {"capacity", "from 1 to 100000"},
+		"down=61m":                               {"down", "from 0s to 1h0m0s"},
+		"down=-1s":                               {"down", "from 0s"},
+		"timeout=2m":                             {"timeout", "from 0s to 1m0s"},
+		"axis=both":                              {"axis", "own or shared"},
+		"seed=-1":                                {"seed", "from 0"},
+		"nope=1":                                 {"nope", "no such parameter"},
+		"s=" + many[3:]:                          {"s", "9 policies, want at most 8"},
+		"s=exponental":                           {"s", "did you mean exponential?"},
+		"s=linear+d=1s+place=up":                 {"s", "want place=golden, place=random or place=keyed"},
+		"s=linear+d=1s&s=linear+d=1s":            {"s", "is there twice"},
+		"s=" + strings.Repeat("a", maxText+1):    {"s", "1001 letters, want at most 1000"},
+		"jobs=" + strings.Repeat("9", 2*maxText): {"jobs", "want"},
+		strings.Repeat("x", 2*maxParameter) + "=": {strings.Repeat("x", maxParameter), "no such parameter"},
+	}
+	for query, test := range tests {
+		r := ask(t, "/api/herd?"+query, nil)
+		var refused struct{ Error, Parameter string }
+		text := body(t, r)
+		if err := json.Unmarshal([]byte(text), &refused); err != nil || r.StatusCode != http.StatusBadRequest {
+			t.Errorf("%.60s: %s, %s", query, r.Status, text)
+		}
+		if refused.Parameter != test.parameter || !strings.Contains(refused.Error, test.says) {
+			t.Errorf("%.60s: %q says %q, want %q and %q", query, refused.Parameter, refused.Error, test.parameter, test.says)
+		}
+		if len(refused.Error) > 3*maxText {
+			t.Errorf("%.60s: an answer of %d letters", query, len(refused.Error))
+		}
+	}
+}
+
+// The most that may be asked for is answered.
+func TestHandlerAnswersTheMost(t *testing.T) {
+	state := Default()
+	state.Strategies = must("none: constant d=0s", "sidekiq", "tiled: exponential base=1ms factor=1.1 tiled", "short: constant d=1us",
+		"endless: exponential base=1h factor=10", "decorrelated base=1s", "buckets unit=1s exponent=3", "key: linear d=1s tiled place=keyed")
+	state.Jobs, state.Retries, state.Clients, state.Runs, state.Affected = MaxJobs, MaxRetries, MaxClients, 2, 300
+	for _, kind := range []string{"state", "herd", "contention", "outage"} {
+		r := ask(t, "/api/"+kind+"?"+state.Query().Encode(), nil)
+		text := body(t, r)
+		if r.StatusCode != http.StatusOK && r.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("%s: %s: %s", kind, r.Status, text)
+		}
+		if !json.Valid([]byte(text)) {
+			t.Errorf("%s: %.200s", kind, text)
+		}
+		if len(text) > 8<<20 {
+			t.Errorf("%s: %d bytes", kind, len(text))
+		}
+	}
+}
+
+func TestStateRoundTrip(t *testing.T) {
+	for _, p := range Presets() {
+		got, err := ParseState(p.State.Query())
+		if err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", p.State) {
+			t.Errorf("%s: %v\n%+v\nwant\n%+v", p.Name, err, got, p.State)
+		}
+	}
+	if s := Default(); len(s.Query()) != 1 {
+		t.Errorf("the beginning is %s, want its strategies alone", s.Query().Encode())
+	}
+}
+
+func TestParseStrategy(t *testing.T) {
+	for text, want := range map[string]string{
+		"linear d=1s": "linear d=1s",
+		" mine :  linear  d=1s tiled PLACE=random ": "mine: linear d=1s tiled place=random",
+		"constant d=1s jitter=deviation:0.3":        "constant d=1s jitter=deviation:0.3",
+		"a: constant d=1s jitter=uniform:0.5:1.5":   "a: constant d=1s jitter=uniform:0.5:1.5",
+		": linear d=1s":      "",
+		"linear d=1s place=": "",
+		"x: ":                "",
+		"linear place=golden d=1s limit=3 place=golden2": "",
+	} {
+		s, err := ParseStrategy(text)
+		if want == "" {
+			if err == nil {
+				t.Errorf("%q is read as %s", text, s)
+			}
+			continue
+		}
+		if err != nil || s.String() != want {
+			t.Errorf("%q: %s, %v; want %s", text, s, err, want)
+		}
+		if again, err := ParseStrategy(s.String()); err != nil || again.String() != want {
+			t.Errorf("%q, read again: %s, %v", text, again, err)
+		}
+	}
+}
+
+// The page shows the figures that the simulation has.
+func TestHerdHasTheFiguresOfTheQuestion(t *testing.T) {
+	figures, err := sim.OpenQuestion().Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := ComputeHerd(t.Context(), Presets()[1].State)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range figures {
+		got := h.Strategies[i].Figures
+		if got.PeakOverMean != f.PeakOverMean || got.DeadShare != f.DeadShare || got.MeanCV != f.MeanCV || got.Total != f.Total {
+			t.Errorf("%s: %+v, want %+v", f.Name, got, f)
+		}
+	}
+	// The answer to the question: at the same total wait no dead time, a lower peak, waits that differ less.
+	sidekiq, tiled := figures[2], figures[4]
+	if tiled.DeadShare != 0 || tiled.PeakOverMean > sidekiq.PeakOverMean/2 || tiled.MeanCV >= sidekiq.MeanCV {
+		t.Errorf("%+v, against %+v", tiled, sidekiq)
+	}
+}
+
+func TestHerdCountsEveryRetryOnce(t *testing.T) {
+	state := Default()
+	state.Jobs = 1234
+	h, err := ComputeHerd(t.Context(), state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range h.Strategies {
+		var sum int64
+		for _, n := range s.Load {
+			sum += n
+		}
+		if sum != int64(state.Jobs*state.Retries) {
+			t.Errorf("%s: the load is of %d retries, want %d", s.Title, sum, state.Jobs*state.Retries)
+		}
+		if len(s.Times) != len(s.Jobs) || len(s.Jobs) > mostLines {
+			t.Errorf("%s: %d jobs are drawn", s.Title, len(s.Jobs))
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	state := Default()
+	state.Strategies = must("none: linear d=1s limit=0", "two: linear d=1s limit=2")
+	h, err := ComputeHerd(t.Context(), state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.Strategies[0].Note == "" || h.Strategies[0].Times != nil || len(h.Strategies[1].Times[0]) != 2 {
+		t.Errorf("%+v", h.Strategies)
+	}
+	if got := h.Strategies[1].Go; got != "var policy = retry.New(backoff.Linear(time.Second), retry.Limit(2))" {
+		t.Error(got)
+	}
+	o, err := ComputeOutage(t.Context(), state)
+	if err != nil || o.Strategies[0].Note == "" {
+		t.Errorf("%v, %+v", err, o)
+	}
+}
+
+func TestOutageThatTakesNoTime(t *testing.T) {
+	state := Default()
+	state.Strategies = must("constant d=0s")
+	o, err := ComputeOutage(t.Context(), state)
+	if err != nil || !strings.Contains(o.Strategies[0].Note, "without any time going by") {
+		t.Errorf("%v, %+v", err, o)
+	}
+}
+
+func TestComputeStopsWithItsContext(t *testing.T) {
+	ctx, cancel := contextWithCause(t, errors.New("closed"))
+	cancel()
+	for _, p := range Presets() {
+		if _, err := ComputeHerd(ctx, p.State); err == nil {
+			t.Errorf("%s: the herd is computed", p.Name)
+		}
+		if _, err := ComputeContention(ctx, p.State); err == nil {
+			t.Errorf("%s: the contention is computed", p.Name)
+		}
+		if _, err := ComputeOutage(ctx, p.State); err == nil {
+			t.Errorf("%s: the outage is computed", p.Name)
+		}
+	}
+}
+
+func TestSeconds(t *testing.T) {
+	for d, want := range map[time.Duration]string{0: "0", time.Second: "1", 1: "1e-09", 1234567891234: "1234.57", -time.Minute: "-60"} {
+		if b, err := json.Marshal(Seconds(d)); err != nil || string(b) != want {
+			t.Errorf("%v: %s, %v; want %s", d, b, err, want)
+		}
+	}
+}
+
+func TestClientCounts(t *testing.T) {
+	for _, test := range []struct {
+		most, points int
+		want         string
+	}{{100, 10, "[10 20 30 40 50 60 70 80 90 100]"}, {3, 10, "[1 2 3]"}, {1, 1, "[1]"}, {7, 2, "[3 7]"}} {
+		if got := fmt.Sprint(ClientCounts(test.most, test.points)); got != test.want {
+			t.Errorf("ClientCounts(%d, %d) = %s, want %s", test.most, test.points, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,324 @@
+import * as charts from "./charts.js";
+import {curves, change, format, initial, names, parse, random} from "./policy.js";
+
+const $ = (id) => document.getElementById(id);
+
+// element makes an element with attributes and children.
+function element(tag, attributes = {}, ...children) {
+  const e = document.createElement(tag);
+  for (const [k, v] of Object.entries(attributes)) {
+    if (k.startsWith("on")) e.addEventListener(k.slice(2), v);
+    else if (v !== false && v != null) e.setAttribute(k, v === true ? "" : v);
+  }
+  e.append(...children.filter((c) => c != null));
+  return e;
+}
+
+const swatch = (i) => element("span", {class: "swatch", style: `background:${charts.series(i)}`, "aria-hidden": "true"});
+
+// inside is the data of a page without a server.
+const inside = JSON.parse($("data").textContent.trim() || "null");
+
+const fields = ["jobs", "retries", "peak", "dead", "seed", "clients", "runs", "affected", "down", "capacity", "timeout"];
+
+// The server's last answers, and what the controls say.
+const shown = {herd: null, contention: null, outage: null};
+let presets = [];
+let texts = [];
+let selected = 0;
+
+// ---- what is asked for -----------------------------------------------------------------------------------------------
+
+function query() {
+  const q = new URLSearchParams();
+  for (const t of texts) q.append("s", t);
+  for (const f of fields) if ($(f).value.trim() !== "") q.set(f, $(f).value.trim());
+  q.set("axis", $("own").checked ? "own" : "shared");
+  return q.toString();
+}
+
+let running = null;
+
+async function get(path, search, signal) {
+  const response = await fetch(`api/${path}?${search}`, {signal});
+  const body = await response.json();
+  if (!response.ok) throw Object.assign(new Error(body.error), {parameter: body.parameter});
+  return body;
+}
+
+// update asks for the numbers of a query and draws them. While it waits the old ones stay.
+async function update(search, {controls = true, push = false} = {}) {
+  running?.abort();
+  const mine = (running = new AbortController());
+  document.body.classList.add("pending");
+  try {
+    const state = await get("state", search, mine.signal);
+    const address = `${location.pathname}?${state.query}${selected ? `#${selected}` : ""}`;
+    if (push) history.pushState(null, "", address);
+    else history.replaceState(null, "", address);
+    apply(state, controls);
+    problem("");
+    await Promise.all(["herd", "contention", "outage"].map(async (kind) => {
+      shown[kind] = await get(kind, state.query, mine.signal);
+      if (running === mine) draw(kind);
+    }));
+    if (running === mine) $("status").textContent = "";
+  } catch (e) {
+    if (e.name === "AbortError" || running !== mine) return;
+    problem(e.message, e.parameter);
+  } finally {
+    if (running === mine) {
+      document.body.classList.remove("pending");
+      document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
+    }
+  }
+}
+
+// problem says what is wrong, beside the control that it is about.
+function problem(message, parameter) {
+  for (const f of [...fields, "text"]) $(f).removeAttribute("aria-invalid");
+  const policy = parameter === "s";
+  $("error").textContent = policy ? message : "";
+  $("status").textContent = policy ? "" : message;
+  $("status").classList.toggle("bad", message !== "" && !policy);
+  const control = policy ? $("text") : $(parameter ?? "");
+  control?.setAttribute("aria-invalid", "true");
+}
+
+// ---- the controls ----------------------------------------------------------------------------------------------------
+
+// apply has the controls say what the server has understood; the one that is being typed in is left alone.
+function apply(state, controls) {
+  presets = state.presets;
+  texts = state.strategies.map((s) => s.text);
+  selected = Math.min(selected, Math.max(texts.length - 1, 0));
+  const set = (id, value) => {
+    if (controls || $(id) !== document.activeElement) $(id).value = value;
+  };
+  for (const f of fields) set(f, (f === "peak" || f === "dead") && state.fields[f] === "0s" ? "" : state.fields[f]);
+  for (const f of fields) if (state.most[f]) $(f).max = state.most[f];
+  $("own").checked = state.fields.axis === "own";
+  if ($("preset").options.length === 0) {
+    $("preset").append(element("option", {value: ""}, "–"), ...presets.map((p, i) => element("option", {value: i}, p.name)));
+  }
+  $("preset").value = String(presets.findIndex((p) => p.query === state.query));
+  if ($("preset").selectedIndex < 0) $("preset").value = "";
+  list(state.strategies);
+  editor(controls);
+}
+
+// list shows the strategies, one of which is changed below.
+function list(strategies) {
+  const focused = document.activeElement?.id;
+  $("strategies").replaceChildren(...strategies.map((s, i) =>
+    element("div", {class: "strategy"},
+      element("label", {for: `strategy-${i}`},
+        element("input", {type: "radio", name: "strategy", id: `strategy-${i}`, checked: i === selected, onchange: () => select(i)}),
+        swatch(i), element("span", {title: s.text}, s.title)),
+      strategies.length > 1 ? element("button", {type: "button", id: `remove-${i}`, "aria-label": `Remove ${s.title}`, onclick: () => remove(i)}, "✕") : null)));
+  if (/^(strategy|remove)-/.test(focused ?? "")) ($(focused) ?? $("add")).focus();
+  $("add").disabled = strategies.length >= 8;
+}
+
+function select(i) {
+  selected = i;
+  history.replaceState(null, "", `${location.pathname}${location.search}${i ? `#${i}` : ""}`);
+  problem("");
+  editor(true);
+}
+
+function remove(i) {
+  texts.splice(i, 1);
+  if (selected >= i) selected = Math.max(selected - 1, 0);
+  update(query());
+}
+
+function add() {
+  const taken = new Set(texts.map((t) => parse(t).name));
+  let n = texts.length + 1;
+  while (taken.has(`strategy ${n}`)) n++;
+  texts.push(format({...parse(texts[selected] ?? "exponential base=1s factor=2"), name: `strategy ${n}`}));
+  selected = texts.length - 1;
+  update(query());
+}
+
+// editor shows the selected strategy.
+function editor(all) {
+  const s = parse(texts[selected] ?? "");
+  const set = (id, value) => {
+    if (all || $(id) !== document.activeElement) $(id).value = value;
+  };
+  set("text", format({...s, name: ""}));
+  set("name", s.name);
+  set("curve", s.curve);
+  const own = curves[s.curve] ?? [];
+  const have = [...$("params").querySelectorAll("input")].map((i) => i.name).join();
+  if (have !== own.join()) {
+    $("params").replaceChildren(...own.map((k) => element("label", {for: `p-${k}`}, `${names[k]} `,
+      element("input", {id: `p-${k}`, name: k, spellcheck: "false", oninput: (e) => word(k, e.target.value.trim())}))));
+  }
+  for (const k of own) set(`p-${k}`, s.words.get(k) ?? initial[k]);
+  set("plus", s.words.get("plus") ?? "");
+  set("cap", s.words.get("cap") ?? "");
+  set("place", s.words.get("place") ?? "golden");
+  const jitter = s.words.get("jitter") ?? "none";
+  const options = new Set(["none", "default", "full", "equal", "deviation:0.5", "uniform:0.5:1.5", jitter]);
+  $("jitter").replaceChildren(...[...options].map((j) => element("option", {value: j}, j === "default" ? "default (±15 %)" : j)));
+  $("jitter").value = jitter;
+  $("tiled").checked = s.words.has("tiled");
+  $("tiled").disabled = random.has(s.curve);
+  $("jitter").disabled = s.words.has("tiled");
+}
+
+// word sets or takes away a word of the selected strategy.
+function word(key, value) {
+  const s = parse(texts[selected]);
+  if (value === "" || value === null) s.words.delete(key);
+  else s.words.set(key, value === true ? "" : value);
+  put(s);
+}
+
+function put(s) {
+  texts[selected] = format(s);
+  later();
+}
+
+let timer = 0;
+
+function later() {
+  clearTimeout(timer);
+  timer = setTimeout(() => update(query(), {controls: false}), 150);
+}
+
+function listen() {
+  if (matchMedia("(max-width: 860px)").matches) $("panel").open = false; // the charts first
+  $("curve").append(...Object.keys(curves).map((c) => element("option", {value: c}, c)));
+  $("controls").addEventListener("submit", (e) => e.preventDefault());
+  $("add").addEventListener("click", add);
+  $("preset").addEventListener("change", (e) => {
+    if (e.target.value === "") return;
+    selected = 0;
+    update(presets[e.target.value].query, {push: true});
+  });
+  $("text").addEventListener("input", (e) => {
+    const {name} = parse(texts[selected]);
+    texts[selected] = name ? `${name}: ${e.target.value}` : e.target.value;
+    later();
+  });
+  $("name").addEventListener("input", (e) => put({...parse(texts[selected]), name: e.target.value.replace(/[:=]/g, "").trim()}));
+  $("curve").addEventListener("change", (e) => put(change(parse(texts[selected]), e.target.value)));
+  for (const k of ["plus", "cap"]) $(k).addEventListener("input", (e) => word(k, e.target.value.trim()));
+  $("jitter").addEventListener("change", (e) => word("jitter", e.target.value === "none" ? "" : e.target.value));
+  $("place").addEventListener("change", (e) => word("place", e.target.value === "golden" ? "" : e.target.value));
+  $("tiled").addEventListener("change", (e) => {
+    const s = parse(texts[selected]);
+    s.words.delete("jitter");
+    if (e.target.checked) s.words.set("tiled", "");
+    else s.words.delete("tiled");
+    put(s);
+  });
+  for (const f of fields) $(f).addEventListener("input", later);
+  $("own").addEventListener("change", later);
+  addEventListener("popstate", () => update(location.search.slice(1)));
+}
+
+// ---- the charts ------------------------------------------------------------------------------------------------------
+
+// cell is the width of a chart in a grid of so many: the grid's columns are at least 400 wide, and 26 apart.
+function cell(grid, items) {
+  const width = $(grid).clientWidth;
+  const columns = Math.max(1, Math.min(Math.floor((width + 26) / 426), items));
+  return Math.max(260, Math.floor((width - (columns - 1) * 26) / columns));
+}
+
+const heading = (i, title, more) => element("h3", {}, swatch(i), title, element("small", {}, more));
+
+function figure(i, s, more, ...parts) {
+  return element("figure", {"data-title": s.title}, heading(i, s.title, more), s.note ? element("p", {class: "note"}, s.note) : null, ...parts);
+}
+
+const draws = {
+  herd(h) {
+    table(h);
+    golines(h);
+    const width = cell("herd", h.strategies.length);
+    $("herd-note").textContent = `${h.jobs} jobs fail together at time 0. Each dot is a retry, its color the number of it, from violet to yellow; a faint line joins the retries of one job${
+      h.strategies.some((s) => s.jobs && s.jobs.length < h.jobs) ? "; of many jobs only some are drawn" : ""}. Below: how many come in each bin.`;
+    $("herd").replaceChildren(...h.strategies.map((s, i) => s.times
+      ? figure(i, s, `${s.figures[1].text} × the mean at the peak, ${s.figures[2].text} dead; bins of ${s.binLabel}`, charts.dots(s, h.jobs, width), charts.load(s, width))
+      : figure(i, s, "")));
+    $("waits").replaceChildren(...h.strategies.map((s, i) => s.times
+      ? figure(i, s, `mean CV ${s.figures[3].text}`, charts.waits(s, h.jobs, width))
+      : figure(i, s, "")));
+  },
+  contention(c) {
+    const width = cell("contention", 2);
+    $("contention-note").textContent = `Each message takes |normal(10, 2)| ms; a write succeeds if nobody has written since its read. Means of ${c.runs} runs.`;
+    $("legend").replaceChildren(...c.strategies.map((s, i) => element("span", {}, swatch(i), s.title, s.note ? element("small", {class: "note"}, s.note) : null)));
+    $("contention").replaceChildren(
+      element("figure", {}, element("h3", {}, "Write calls"), charts.contention(c, "calls", width)),
+      element("figure", {}, element("h3", {}, "Time until all have written", element("small", {}, "logarithmic")), charts.contention(c, "time", width)));
+  },
+  outage(o) {
+    const width = cell("outage", o.strategies.length);
+    $("outage-note").textContent = `${o.clients} clients, a server that is down for ${o.downLabel}. Grey: attempts; blue: those that are served.`;
+    $("outage").replaceChildren(...o.strategies.map((s, i) => s.attempts
+      ? figure(i, s, `${s.summary}; bins of ${s.binLabel}`, charts.outage(o, s, width),
+        element("figcaption", {}, s.figures.slice(1).map((f) => `${f.name} ${f.text}`).join(" · ")))
+      : figure(i, s, "")));
+  },
+};
+
+function draw(kind) {
+  if (shown[kind]) draws[kind](shown[kind]);
+}
+
+function table(h) {
+  const all = h.strategies.filter((s) => s.figures);
+  $("figures-note").textContent = all.length ? `Means of ${h.runs} ${h.runs === 1 ? "run" : "runs"}. Peak: the most retries within ${h.peakWindow}. Dead time: the share of windows of ${h.deadWindow} in which nothing comes.` : "";
+  const columns = all[0]?.figures ?? [];
+  $("figures").replaceChildren(
+    element("thead", {}, element("tr", {}, element("th", {scope: "col"}, "strategy"), ...columns.map((f) => element("th", {scope: "col", title: f.help}, f.name)))),
+    element("tbody", {}, ...h.strategies.map((s, i) => element("tr", {},
+      element("th", {scope: "row", title: s.text}, swatch(i), s.title),
+      ...(s.figures ?? []).map((f) => element("td", {}, f.text))))));
+}
+
+function golines(h) {
+  $("golines").replaceChildren(...h.strategies.map((s, i) => element("div", {class: "goline"},
+    swatch(i), element("code", {tabindex: "0", "aria-label": `Go for ${s.title}`}, s.go),
+    element("button", {type: "button", "aria-label": `Copy the line for ${s.title}`, onclick: (e) => copy(e.currentTarget, s.go)}, "Copy"))));
+}
+
+async function copy(button, line) {
+  try {
+    await navigator.clipboard.writeText(line);
+    button.textContent = "Copied";
+  } catch {
+    getSelection().selectAllChildren(button.previousElementSibling);
+    button.textContent = "Selected";
+  }
+  setTimeout(() => (button.textContent = "Copy"), 1500);
+}
+
+// ---- the beginning ---------------------------------------------------------------------------------------------------
+
+let width = innerWidth;
+addEventListener("resize", () => {
+  if (innerWidth === width) return;
+  width = innerWidth;
+  for (const kind of Object.keys(shown)) draw(kind);
+});
+
+if (inside) {
+  for (const e of document.querySelectorAll(".live")) e.hidden = true;
+  document.querySelector(".page").classList.add("static");
+  Object.assign(shown, inside);
+  for (const kind of Object.keys(shown)) draw(kind);
+  $("status").textContent = "A page with its numbers inside. To change them: retrywhen lab";
+  document.body.dataset.drawn = "1";
+} else {
+  selected = Number.parseInt(location.hash.slice(1), 10) || 0;
+  listen();
+  update(location.search.slice(1));
+}

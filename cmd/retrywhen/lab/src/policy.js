@@ -1,0 +1,64 @@
+// The text of a strategy, taken apart into its words and put together again. What it means is the server's to know.
+
+export const curves = {
+  constant: ["d"],
+  linear: ["d"],
+  quadratic: ["d"],
+  polynomial: ["d", "degree"],
+  exponential: ["base", "factor"],
+  fibonacci: ["d"],
+  table: ["delays"],
+  sidekiq: [],
+  buckets: ["unit", "exponent"],
+  decorrelated: ["base"],
+};
+
+// Curves that are random by themselves cannot be tiled.
+export const random = new Set(["sidekiq", "buckets", "decorrelated"]);
+
+export const initial = {d: "1s", base: "1s", unit: "1s", factor: "2", degree: "1.5", exponent: "2", delays: "1s,5s,30s"};
+
+// names of the parameters, for people
+export const names = {d: "Delay", base: "Base", unit: "Unit", factor: "Factor", degree: "Degree", exponent: "Exponent", delays: "Delays"};
+
+const modifiers = ["plus", "cap", "jitter", "tiled", "key"];
+
+// parse returns {name, curve, words}, words being a Map of all but the curve.
+export function parse(text) {
+  let name = "";
+  const colon = text.indexOf(":");
+  if (colon > 0 && !text.slice(0, colon).includes("=")) {
+    name = text.slice(0, colon).trim();
+    text = text.slice(colon + 1);
+  }
+  let curve = "";
+  const words = new Map();
+  for (const word of text.trim().split(/\s+/)) {
+    const [key, ...value] = word.split("=");
+    if (!curve && key.toLowerCase() in curves) curve = key.toLowerCase();
+    else words.set(key.toLowerCase(), value.join("="));
+  }
+  return {name, curve, words};
+}
+
+// format puts it together: the curve and its own words first.
+export function format({name, curve, words}) {
+  const own = curves[curve] ?? [];
+  const order = [...own, ...modifiers, ...[...words.keys()].filter((k) => !own.includes(k) && !modifiers.includes(k))];
+  const text = [curve, ...order.filter((k) => words.has(k)).map((k) => (words.get(k) === "" ? k : `${k}=${words.get(k)}`))].join(" ");
+  return name ? `${name}: ${text}` : text;
+}
+
+// change gives the strategy another curve, whose words begin with what the old one had in their place.
+export function change(strategy, curve) {
+  const words = new Map(strategy.words);
+  const length = ["d", "base", "unit"].map((k) => words.get(k)).find((v) => v !== undefined);
+  const shape = ["factor", "degree", "exponent"].map((k) => words.get(k)).find((v) => v !== undefined);
+  for (const k of Object.keys(initial)) words.delete(k);
+  for (const k of curves[curve]) {
+    const kept = ["d", "base", "unit"].includes(k) ? length : k === "delays" ? undefined : shape;
+    words.set(k, kept ?? initial[k]);
+  }
+  if (random.has(curve)) words.delete("tiled");
+  return {...strategy, curve, words};
+}

@@ -1,0 +1,233 @@
+package lab
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+// The most that one request may ask for.
+const (
+	MaxJobs      = 5_000
+	MaxRetries   = 40
+	MaxClients   = 100 // of the contention
+	MaxRuns      = 20
+	MaxAffected  = 2_000 // clients of the outage
+	MaxDown      = time.Hour
+	MaxCapacity  = 100_000
+	maxParameter = 20 // letters of a number or a duration
+)
+
+// State is all that a page shows, and all that its address holds.
+type State struct {
+	Strategies []Strategy
+
+	Jobs    int // of the herd
+	Retries int
+	Peak    time.Duration // the window in which the peak is counted; 0 is chosen to fit
+	Dead    time.Duration // the window that counts as dead time when it is empty; 0 is chosen to fit
+	Own     bool          // each strategy has a time axis of its own
+
+	Clients int // contention: up to so many
+	Runs    int // for each point
+
+	Affected int // clients of the outage
+	Down     time.Duration
+	Capacity int
+	Timeout  time.Duration
+
+	Seed uint64
+}
+
+// field is one parameter of a page's address.
+type field struct {
+	name  string
+	parse func(s *State, text string) (ok bool)
+	text  func(s *State) string
+	want  string
+}
+
+var fields = []field{
+	integer("jobs", func(s *State) *int { return &s.Jobs }, 1, MaxJobs),
+	integer("retries", func(s *State) *int { return &s.Retries }, 1, MaxRetries),
+	duration("peak", func(s *State) *time.Duration { return &s.Peak }, 24*time.Hour),
+	duration("dead", func(s *State) *time.Duration { return &s.Dead }, 24*time.Hour),
+	{
+		"axis",
+		func(s *State, text string) bool { s.Own = text == "own"; return text == "own" || text == "shared" },
+		func(s *State) string {
+			if s.Own {
+				return "own"
+			}
+			return "shared"
+		},
+		"own or shared",
+	},
+	integer("clients", func(s *State) *int { return &s.Clients }, 1, MaxClients),
+	integer("runs", func(s *State) *int { return &s.Runs }, 1, MaxRuns),
+	integer("affected", func(s *State) *int { return &s.Affected }, 1, MaxAffected),
+	duration("down", func(s *State) *time.Duration { return &s.Down }, MaxDown),
+	integer("capacity", func(s *State) *int { return &s.Capacity }, 1, MaxCapacity),
+	duration("timeout", func(s *State) *time.Duration { return &s.Timeout }, time.Minute),
+	{
+		"seed",
+		func(s *State, text string) bool {
+			n, err := strconv.ParseUint(text, 10, 32)
+			s.Seed = n
+			return err == nil
+		},
+		func(s *State) string { return strconv.FormatUint(s.Seed, 10) },
+		"a whole number from 0 to 4294967295",
+	},
+}
+
+func integer(name string, of func(*State) *int, least, most int) field {
+	return field{
+		name,
+		func(s *State, text string) bool {
+			n, err := strconv.Atoi(text)
+			*of(s) = n
+			return err == nil && least <= n && n <= most
+		},
+		func(s *State) string { return strconv.Itoa(*of(s)) },
+		fmt.Sprintf("a whole number from %d to %d", least, most),
+	}
+}
+
+func duration(name string, of func(*State) *time.Duration, most time.Duration) field {
+	return field{
+		name,
+		func(s *State, text string) bool {
+			d, err := time.ParseDuration(text)
+			*of(s) = d
+			return err == nil && 0 <= d && d <= most
+		},
+		func(s *State) string { return of(s).String() },
+		fmt.Sprintf("a duration from 0s to %v", most),
+	}
+}
+
+// ParameterError is a parameter of an address that cannot be read, or asks for too much.
+type ParameterError struct {
+	Name  string
+	Value string
+	Want  string
+}
+
+// Error names the parameter, its value, and what it may be.
+func (e *ParameterError) Error() string {
+	return fmt.Sprintf("%s is %q, want %s", e.Name, e.Value, e.Want)
+}
+
+// ParseState reads the state from the query of an address. What is not in it is as in Default.
+func ParseState(query url.Values) (State, error) {
+	s := Default()
+	for _, f := range fields {
+		values, ok := query[f.name]
+		if !ok {
+			continue
+		}
+		if text := values[0]; len(values) > 1 || len(text) > maxParameter || !f.parse(&s, text) {
+			return State{}, &ParameterError{f.name, text[:min(len(text), maxParameter)], f.want}
+		}
+	}
+	known := func(name string) bool {
+		return name == "s" || slices.ContainsFunc(fields, func(f field) bool { return f.name == name })
+	}
+	for name := range query {
+		if !known(name) {
+			return State{}, &ParameterError{name[:min(len(name), maxParameter)], query.Get(name)[:min(len(query.Get(name)), maxParameter)], "no such parameter"}
+		}
+	}
+	if texts, ok := query["s"]; ok {
+		var err error
+		if s.Strategies, err = ParseStrategies(texts); err != nil {
+			return State{}, err
+		}
+	}
+	return s, nil
+}
+
+// Query returns the query of the address that holds the state: ParseState's inverse. What is as in Default is left out.
+func (s State) Query() url.Values {
+	query := url.Values{}
+	for _, x := range s.Strategies {
+		query.Add("s", x.String())
+	}
+	def := Default()
+	for _, f := range fields {
+		if text := f.text(&s); text != f.text(&def) {
+			query.Set(f.name, text)
+		}
+	}
+	return query
+}
+
+// Default is what the page begins with.
+func Default() State {
+	return State{
+		Strategies: must(
+			"no jitter: exponential base=1s factor=2 cap=30s",
+			"full jitter: exponential base=1s factor=2 cap=30s jitter=full",
+			"tiled: exponential base=1s factor=2 cap=30s tiled"),
+		Jobs: 100, Retries: 5,
+		Clients: 50, Runs: 5,
+		Affected: 500, Down: time.Minute, Capacity: 20,
+	}
+}
+
+// Preset is a state under a name.
+type Preset struct {
+	Name  string
+	State State
+}
+
+// Presets are states that show something.
+func Presets() []Preset {
+	question := Default()
+	q := sim.OpenQuestion()
+	question.Strategies = nil
+	for _, x := range q.Strategies {
+		question.Strategies = append(question.Strategies, Strategy{x.Name, retry.New(x.Backoff), x.Placement})
+	}
+	question.Jobs, question.Retries, question.Peak, question.Dead, question.Seed = q.Jobs, q.Retries, q.PeakWindow, q.DeadWindow, q.Seed
+	question.Own, question.Clients, question.Down = true, 20, 10*time.Minute
+
+	contention := Default()
+	contention.Strategies = nil
+	for _, x := range sim.Classics(5*time.Millisecond, 2*time.Second) {
+		contention.Strategies = append(contention.Strategies, Strategy{x.Name, retry.New(x.Backoff), x.Placement})
+	}
+	contention.Clients, contention.Runs, contention.Retries, contention.Down = 100, 10, 8, 5*time.Second
+	contention.Timeout = 10 * time.Millisecond // or no time goes by with none of a backoff
+
+	outage := Default()
+	outage.Strategies = must(
+		"constant: constant d=5s",
+		"15 %: exponential base=1s factor=2 cap=30s jitter=default",
+		"equal: exponential base=1s factor=2 cap=30s jitter=equal",
+		"full: exponential base=1s factor=2 cap=30s jitter=full",
+		"decorrelated: decorrelated base=1s cap=30s",
+		"tiled: exponential base=1s factor=2 cap=30s tiled")
+	outage.Affected, outage.Clients = 1000, 20
+
+	return []Preset{
+		{"The thundering herd", Default()},
+		{"The open question", question},
+		{"Contention: the classic five", contention},
+		{"A server that comes back", outage},
+	}
+}
+
+func must(texts ...string) []Strategy {
+	s, err := ParseStrategies(texts)
+	if err != nil {
+		panic(err) // a preset is wrong
+	}
+	return s
+}

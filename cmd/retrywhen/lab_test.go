@@ -1,0 +1,76 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestLab(t *testing.T) {
+	p := command(t, "lab", "mine: linear d=1s tiled")
+	p.start(t)
+	address := p.line(t)
+	if !strings.HasPrefix(address, "http://127.0.0.1:") || !strings.Contains(address, "/?s=mine%3A+linear+d%3D1s+tiled") {
+		t.Fatalf("the address is %s", address)
+	}
+	api := strings.Replace(address, "/?", "/api/state?", 1)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, api, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state struct{ Strategies []struct{ Title string } }
+	if err := json.NewDecoder(got.Body).Decode(&state); err != nil || len(state.Strategies) != 1 || state.Strategies[0].Title != "mine" {
+		t.Errorf("%v, %+v", err, state)
+	}
+	_ = got.Body.Close()
+
+	// Under another name it is refused.
+	r.Host = "rebound.example"
+	got, err = http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(got.Body)
+	_ = got.Body.Close()
+	if got.StatusCode != http.StatusMisdirectedRequest || !strings.Contains(string(text), "rebound.example") {
+		t.Errorf("%s %s", got.Status, text)
+	}
+
+	if err := p.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if rest, code := p.end(t); rest != "" || code != 0 || p.err.Len() > 0 {
+		t.Errorf("interrupted: exit code %d, %q, %q; want nothing", code, rest, p.err.String())
+	}
+}
+
+func TestLabSaysThatItsPortIsBusy(t *testing.T) {
+	var config net.ListenConfig
+	l, err := config.Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	port := l.Addr().(*net.TCPAddr).Port
+	_, _, err = inProcess(t, "lab", "--port", fmt.Sprint(port))
+	if want := fmt.Sprintf("lab: port %d is busy", port); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
+
+func TestLabRefuses(t *testing.T) {
+	for arg, want := range map[string]string{"--port=-1": "--port is -1, want 0 to 65535", "--port=65536": "--port is 65536", "linear d=1": "has no unit"} {
+		if _, _, err := inProcess(t, "lab", arg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", arg, err, want)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+// Retrywhen retries a command, shows what a backoff does, and simulates what a policy does to a server.
+//
+//	go install github.com/retrywhen/retrywhen/cmd/retrywhen
+//	retrywhen --help
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	err := newCommand().ExecuteContext(context.Background())
+	if code, ok := errors.AsType[exitCode](err); ok {
+		os.Exit(int(code))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "retrywhen:", err)
+		os.Exit(2)
+	}
+}
+
+// exitCode is an error that has been told of already.
+type exitCode int
+
+func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
+
+func newCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "retrywhen",
+		Short: "Retry commands; see what a backoff does before it is deployed",
+		Long: `Retrywhen retries a command with backoff and jitter, shows the schedule of a
+backoff, and simulates what a fleet of clients does to a server with it.
+
+Backoffs and policies are written in words, in any order after the first:
+
+  exponential base=100ms factor=2 cap=30s jitter=full
+  linear d=1s tiled
+  constant d=5s limit=10 within=1m`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	c.AddCommand(newRun(), newShow(), newSim(), newLab())
+	return c
+}

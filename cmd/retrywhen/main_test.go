@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The test binary is three programs: the tests; the command itself, where RETRYWHEN_TEST_MAIN is set; and, with childWord
+// as its first argument, what the command runs.
+const childWord = "child-of-the-test"
+
+func TestMain(m *testing.M) {
+	switch {
+	case len(os.Args) > 2 && os.Args[1] == childWord:
+		os.Exit(beChild(os.Args[2], os.Args[3:]))
+	case os.Getenv("RETRYWHEN_TEST_MAIN") != "":
+		computing = func() { fmt.Println("computing") }
+		main()
+		os.Exit(0)
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// beChild does one of the things that commands do, and returns the exit code.
+func beChild(what string, args []string) int {
+	number := func(i int) int {
+		n, err := strconv.Atoi(args[i])
+		if err != nil {
+			panic(err)
+		}
+		return n
+	}
+	switch what {
+	case "exit":
+		return number(0)
+	case "count": // FILE, N, CODE: fails with the code until it has been run n times
+		f, err := os.OpenFile(args[0], os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Fprint(f, ".")
+		runs, _ := f.Seek(0, io.SeekEnd)
+		fmt.Printf("run %d\n", runs)
+		fmt.Fprintf(os.Stderr, "trouble %d\n", runs)
+		if runs < int64(number(1)) {
+			return number(2)
+		}
+		return 0
+	case "cat": // CODE
+		in, _ := io.ReadAll(os.Stdin)
+		fmt.Printf("[%s]\n", in)
+		return number(0)
+	case "trap": // CODE: says ready, waits for a signal and says which
+		got := make(chan os.Signal, 1)
+		signal.Notify(got, passedOn...)
+		fmt.Println("ready", os.Getpid())
+		fmt.Println("got", <-got)
+		return number(0)
+	case "default": // is ended by its signals
+		fmt.Println("ready", os.Getpid())
+		time.Sleep(time.Hour)
+	case "stubborn": // heeds none but SIGKILL
+		signal.Ignore(passedOn...)
+		fmt.Println("ready", os.Getpid())
+		time.Sleep(time.Hour)
+	case "parent": // has a child that does the waiting, as a shell script has
+		c := exec.Command(os.Args[0], childWord, "trap", "0")
+		c.Stdout = os.Stdout
+		signal.Ignore(passedOn...)
+		if err := c.Run(); err != nil {
+			return 1
+		}
+		return 9
+	default:
+		panic(what)
+	}
+	return 0
+}
+
+// asChild returns the arguments that have the command run beChild.
+func asChild(t *testing.T, args ...string) []string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append([]string{"--", self, childWord}, args...)
+}
+
+// proc is the command in a process of its own.
+type proc struct {
+	*exec.Cmd
+	out *bufio.Reader // stdout
+	err bytes.Buffer  // stderr, whole when the process has ended
+}
+
+func command(t *testing.T, args ...string) *proc {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	p := &proc{Cmd: exec.CommandContext(ctx, self, args...)}
+	p.Env = append(os.Environ(), "RETRYWHEN_TEST_MAIN=1", "GORACE=atexit_sleep_ms=0", "NO_COLOR=1")
+	p.Stderr = &p.err
+	ownSession(p.Cmd)
+	return p
+}
+
+func (p *proc) start(t *testing.T) {
+	t.Helper()
+	out, err := p.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.out = bufio.NewReader(out)
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// line reads one line of stdout.
+func (p *proc) line(t *testing.T) string {
+	t.Helper()
+	s, err := p.out.ReadString('\n')
+	if err != nil {
+		rest := p.Wait()
+		t.Fatalf("stdout ended: %v; %v; stderr: %s", err, rest, p.err.String())
+	}
+	return strings.TrimSuffix(s, "\n")
+}
+
+// end waits for the process and returns the rest of stdout, and the exit code.
+func (p *proc) end(t *testing.T) (rest string, code int) {
+	t.Helper()
+	out, err := io.ReadAll(p.out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = p.Wait()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return string(out), exit.ExitCode()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out), 0
+}
+
+// result runs the command to its end.
+func result(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	p := command(t, args...)
+	p.start(t)
+	stdout, code = p.end(t)
+	return stdout, p.err.String(), code
+}
+
+// inProcess runs the command line in this process.
+func inProcess(t *testing.T, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	c := newCommand()
+	c.SetOut(&out)
+	c.SetErr(&errOut)
+	c.SetArgs(args)
+	err = c.ExecuteContext(t.Context())
+	return out.String(), errOut.String(), err
+}
+
+func TestHelp(t *testing.T) {
+	root := newCommand()
+	for _, c := range append(slices.Clone(root.Commands()), root) {
+		if c.Long == "" || c.Name() == "completion" {
+			continue
+		}
+		path := strings.Fields(c.CommandPath())[1:]
+		out, _, err := inProcess(t, append(path, "--help")...)
+		if err != nil || !strings.Contains(out, c.Long) {
+			t.Errorf("%s --help: %v\n%s", c.CommandPath(), err, out)
+		}
+		if c != root && !c.HasSubCommands() && !strings.Contains(out, "Examples:") {
+			t.Errorf("%s --help has no examples", c.CommandPath())
+		}
+		for line := range strings.Lines(c.Long + "\n" + c.Example) {
+			if len(line) > 82 {
+				t.Errorf("%s: a line of %d characters: %s", c.CommandPath(), len(line), line)
+			}
+		}
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		if out, _, err := inProcess(t, "completion", shell); err != nil || !strings.Contains(out, "retrywhen") {
+			t.Errorf("completion %s: %v, %d bytes", shell, err, len(out))
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const quick = "constant d=1ms"
+
+func TestRunRetriesUntilItGoesWell(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "runs")
+	out, errOut, code := result(t, append([]string{"run", "--backoff", quick}, asChild(t, "count", file, "3", "7")...)...)
+	if want := "run 1\nrun 2\nrun 3\n"; out != want || code != 0 {
+		t.Errorf("stdout %q, exit code %d, want %q and 0", out, code, want)
+	}
+	want := "trouble 1\n" +
+		"retrywhen: exit code 7; retry 1 of 5 in 1ms\n" +
+		"trouble 2\n" +
+		"retrywhen: exit code 7; retry 2 of 5 in 1ms\n" +
+		"trouble 3\n"
+	if errOut != want {
+		t.Errorf("stderr\n%swant\n%s", errOut, want)
+	}
+}
+
+func TestRunEndsWithTheCommandsExitCode(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "plain")
+	if err := os.WriteFile(file, []byte("no program"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	script := filepath.Join(t.TempDir(), "script")
+	if err := os.WriteFile(script, []byte("#!/no/such/interpreter\n"), 0o700); err != nil { //nolint:gosec // it is to be run
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		args []string
+		code int
+		err  string
+	}{
+		"success":                 {asChild(t, "exit", "0"), 0, ""},
+		"no retry":                {append([]string{"--limit=0"}, asChild(t, "exit", "3")...), 3, "retrywhen: exit code 3\n"},
+		"gave up":                 {append([]string{"--limit=1"}, asChild(t, "exit", "3")...), 3, "retrywhen: exit code 3; retry 1 of 1 in 1ms\nretrywhen: exit code 3; gave up after 2 attempts\n"},
+		"the text's limit":        {append([]string{"--backoff", quick + " limit=1"}, asChild(t, "exit", "4")...), 4, "retrywhen: exit code 4; retry 1 of 1 in 1ms\nretrywhen: exit code 4; gave up after 2 attempts\n"},
+		"quiet":                   {append([]string{"-q", "--limit=1"}, asChild(t, "exit", "3")...), 3, ""},
+		"another exit code":       {append([]string{"--on-exit=1,2"}, asChild(t, "exit", "3")...), 3, ""},
+		"one of its exit codes":   {append([]string{"--on-exit=1,2", "--limit=1"}, asChild(t, "exit", "2")...), 2, "retrywhen: exit code 2; retry 1 of 1 in 1ms\nretrywhen: exit code 2; gave up after 2 attempts\n"},
+		"within":                  {append([]string{"--backoff=constant d=1h", "--within=1s"}, asChild(t, "exit", "5")...), 5, "retrywhen: exit code 5\n"},
+		"127 of its own":          {append([]string{"--limit=1"}, asChild(t, "exit", "127")...), 127, "retrywhen: exit code 127; retry 1 of 1 in 1ms\nretrywhen: exit code 127; gave up after 2 attempts\n"},
+		"not found":               {[]string{"no-such-command"}, 127, "retrywhen: no-such-command: no such command\n"},
+		"no such path":            {[]string{"./no/such"}, 127, "retrywhen: ./no/such: no such command\n"},
+		"not executable":          {[]string{file}, 126, "retrywhen: " + file + ": cannot be run: permission denied\n"},
+		"a folder":                {[]string{t.TempDir()}, 126, ": cannot be run: permission denied\n"},
+		"no interpreter":          {[]string{script}, 127, ": its interpreter, in the first line, does not exist\n"},
+		"flags are the command's": {append(asChild(t, "exit", "0"), "--limit", "x"), 0, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			out, errOut, code := result(t, append([]string{"run", "--backoff", quick}, test.args...)...)
+			if code != test.code || out != "" {
+				t.Errorf("exit code %d, want %d; stdout %q", code, test.code, out)
+			}
+			if errOut != test.err && (test.err == "" || !strings.HasSuffix(errOut, test.err) || strings.Count(errOut, "\n") != strings.Count(test.err, "\n")) {
+				t.Errorf("stderr %q, want %q", errOut, test.err)
+			}
+		})
+	}
+}
+
+func TestRunReadsAFileAnew(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "in")
+	if err := os.WriteFile(name, []byte("first line\nrest"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = in.Close() }()
+	if _, err := in.Seek(int64(len("first line\n")), 0); err != nil {
+		t.Fatal(err)
+	}
+	p := command(t, append([]string{"run", "-q", "--limit=2", "--backoff", quick}, asChild(t, "cat", "1")...)...)
+	p.Stdin = in
+	p.start(t)
+	if out, code := p.end(t); out != "[rest]\n[rest]\n[rest]\n" || code != 1 {
+		t.Errorf("stdout %q, exit code %d, want the rest three times and 1", out, code)
+	}
+}
+
+func TestRunPassesAPipeOn(t *testing.T) {
+	p := command(t, append([]string{"run", "-q", "--limit=1", "--backoff", quick}, asChild(t, "cat", "1")...)...)
+	p.Stdin = strings.NewReader("once")
+	p.start(t)
+	if out, code := p.end(t); out != "[once]\n[]\n" || code != 1 {
+		t.Errorf("stdout %q, exit code %d: what the first attempt has read is gone", out, code)
+	}
+}
+
+func TestRunRefuses(t *testing.T) {
+	tests := map[string]struct {
+		args []string
+		want []string
+	}{
+		"no command":     {nil, []string{"no command given", "retrywhen run -- make test"}},
+		"a curve":        {[]string{"--backoff=exponental base=1s factor=2", "--", "true"}, []string{`"exponental"`, "did you mean exponential?"}},
+		"a word":         {[]string{"--backoff=linear d=1s jiter=full", "--", "true"}, []string{`"jiter=full"`, "did you mean jitter?"}},
+		"limit":          {[]string{"--limit=-1", "--", "true"}, []string{"--limit is -1, want at least 0"}},
+		"within":         {[]string{"--within=-1s", "--", "true"}, []string{"--within is -1s, want at least 0"}},
+		"timeout":        {[]string{"--timeout=-1s", "--", "true"}, []string{"--timeout is -1s, want at least 0"}},
+		"kill-after":     {[]string{"--kill-after=0", "--", "true"}, []string{"--kill-after is 0s, want more than 0"}},
+		"exit code 0":    {[]string{"--on-exit=0", "--", "true"}, []string{"--on-exit has 0, want exit codes from 1 to 255"}},
+		"exit code 256":  {[]string{"--on-exit=1,256", "--", "true"}, []string{"--on-exit has 256"}},
+		"not a duration": {[]string{"--within=5", "--", "true"}, []string{"--within", "missing unit"}},
+		"no such flag":   {[]string{"--nope", "--", "true"}, []string{"--nope"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := inProcess(t, append([]string{"run"}, test.args...)...)
+			for _, want := range test.want {
+				if !strings.Contains(fmt.Sprint(err), want) {
+					t.Errorf("%v\nwant it to say %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestWrongUsageIsExitCode2(t *testing.T) {
+	_, errOut, code := result(t, "run", "--limit=-1", "--", "true")
+	if code != 2 || errOut != "retrywhen: run: --limit is -1, want at least 0\n" {
+		t.Errorf("exit code %d, stderr %q", code, errOut)
+	}
+}

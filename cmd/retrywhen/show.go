@@ -1,0 +1,216 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/schedule"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
+)
+
+func newShow() *cobra.Command {
+	var (
+		out     output
+		retries int
+	)
+	c := &cobra.Command{
+		Use:   "show POLICY...",
+		Short: "Show how long a policy waits, and when its retries come",
+		Long: `Show writes the schedule of one or more policies: for each retry the shortest,
+the median and the longest wait before it, and the sum of the medians so far. The
+bars beside them are on one scale, so that policies can be compared.
+
+A policy is one of these curves, with its words,
+
+  constant d=1s                      1s for ever
+  linear d=1s                        1s 2s 3s 4s
+  quadratic d=1s                     1s 4s 9s 16s
+  polynomial d=1s degree=1.5         d·n^degree
+  exponential base=100ms factor=2    100ms 200ms 400ms
+  fibonacci d=1s                     1s 1s 2s 3s 5s
+  table delays=10ms,100ms,1s         these, then the last for ever
+  sidekiq                            k⁴ + 15 + rand·30·(k+1) s
+  buckets unit=1s exponent=3         between k³ and (k+2)³ s
+  decorrelated base=100ms            between base and 3·the wait before
+
+and any of these:
+
+  plus=1s  cap=30s  jitter=none|default|full|equal|deviation:0.3|uniform:0.5:1.5
+  tiled  key=42  limit=5  within=1m  stopat=10s
+
+A name and a colon before it names it: "mine: linear d=1s".`,
+		Example: `  retrywhen show "exponential base=100ms factor=2 cap=30s jitter=full"
+  retrywhen show "linear d=1s tiled" "sidekiq limit=5" -o chart.svg
+  retrywhen show "mine: constant d=5s" "theirs: fibonacci d=1s" --csv`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fmt.Errorf("show: %w", lab.ErrNoStrategy)
+			}
+			return nil
+		},
+		ValidArgsFunction: completePolicy,
+		RunE: func(c *cobra.Command, args []string) error {
+			strategies, err := lab.ParseStrategies(args)
+			if err != nil {
+				return fmt.Errorf("show: %w", err)
+			}
+			if retries < 1 || retries > schedule.MaxRows {
+				return fmt.Errorf("show: --retries is %d, want 1 to %d", retries, schedule.MaxRows)
+			}
+			if err := out.check(); err != nil {
+				return fmt.Errorf("show: %w", err)
+			}
+			s := make(schedules, len(strategies))
+			for i, st := range strategies {
+				s[i] = namedSchedule{st.Title(), schedule.Of(st.Policy, retries)}
+			}
+			return out.write(c, report{
+				text: s.text, json: s, csv: s.csv(), figure: s.figure,
+				page: func(w io.Writer) error {
+					state := lab.Default()
+					state.Strategies = strategies
+					state.Retries = min(max(s.rows(), 1), lab.MaxRetries)
+					return lab.WritePage(c.Context(), w, state)
+				},
+			})
+		},
+	}
+	out.flags(c)
+	c.Flags().IntVarP(&retries, "retries", "n", 10, "show so many retries")
+	return c
+}
+
+type namedSchedule struct {
+	Name string `json:"name"`
+	schedule.Schedule
+}
+
+type schedules []namedSchedule
+
+// rows is the most rows that any has.
+func (s schedules) rows() int {
+	most := 0
+	for _, x := range s {
+		most = max(most, len(x.Rows))
+	}
+	return most
+}
+
+// longest is the longest wait of all, end the latest of the sums.
+func (s schedules) longest() (wait, end time.Duration) {
+	for _, x := range s {
+		for _, r := range x.Rows {
+			wait, end = max(wait, r.Most), max(end, r.Cumulative)
+		}
+	}
+	return wait, end
+}
+
+func (s schedules) text(w io.Writer, width int) error {
+	const tableWidth, leastChart = 46, 24
+	wait, end := s.longest()
+	span := console.Span{Most: wait, Width: max(min(width, 140)-tableWidth, leastChart)}
+	var lines []string
+	for _, x := range s {
+		if x.Name != x.Policy {
+			lines = append(lines, x.Name+": "+x.Policy)
+		} else {
+			lines = append(lines, x.Policy)
+		}
+		if len(x.Rows) > 0 {
+			rows := make([][]string, len(x.Rows))
+			chart := make([]string, 1, len(x.Rows)+2)
+			for i, r := range x.Rows {
+				rows[i] = []string{strconv.Itoa(r.N), axis.Time(r.Least), axis.Time(r.Median), axis.Time(r.Most), axis.Time(r.Cumulative)}
+				chart = append(chart, span.Range(r.Least, r.Median, r.Most))
+			}
+			table := console.Table([]string{" n", " least", "median", "  most", "cumulative"}, rows, 0)
+			lines = append(lines, console.Beside(3, table, append(chart, span.Labels()))...)
+		}
+		if x.End != "" {
+			lines = append(lines, "then it gives up: "+x.End)
+		}
+		lines = append(lines, "")
+	}
+	if len(s) > 1 && end > 0 {
+		lines = append(lines, "When the retries come, at median waits:")
+		names := make([]string, len(s))
+		for i, x := range s {
+			names[i] = x.Name
+		}
+		column := min(console.Width(names), max(width/3, 12))
+		span := console.Span{Most: end, Width: max(min(width, 140)-column-2, leastChart)}
+		for i, x := range s {
+			at := make([]time.Duration, len(x.Rows))
+			for k, r := range x.Rows {
+				at[k] = r.Cumulative
+			}
+			name := []rune(names[i])
+			if len(name) > column {
+				name = append(name[:column-1], '…')
+			}
+			lines = append(lines, console.Pad(string(name), column+2)+span.Marks(at, func(k int) rune { return rune('0' + (k+1)%10) }))
+		}
+		lines = append(lines, console.Pad("", column+2)+span.Labels(), "")
+	}
+	return writeLines(w, lines[:len(lines)-1])
+}
+
+func (s schedules) csv() [][]string {
+	rows := [][]string{{"name", "policy", "n", "least_s", "median_s", "most_s", "cumulative_s"}}
+	for _, x := range s {
+		for _, r := range x.Rows {
+			rows = append(rows, []string{x.Name, x.Policy, strconv.Itoa(r.N), seconds(r.Least), seconds(r.Median), seconds(r.Most), seconds(r.Cumulative)})
+		}
+	}
+	return rows
+}
+
+func (s schedules) figure() picture.Figure {
+	wait, end := s.longest()
+	waits := picture.Panel{
+		Title: "the wait before each retry: median, and shortest to longest",
+		X:     picture.Axis{Label: "retry", Most: float64(s.rows()) + 0.5, Ticks: axis.Numbers(float64(s.rows()), 12)[1:]},
+		Y:     picture.Axis{Most: wait.Seconds() * 1.02, Ticks: axis.Times(wait, 6)},
+	}
+	comes := picture.Panel{
+		Title:  "when the retries come, at median waits",
+		X:      picture.Axis{Label: "time since the first failure", Most: end.Seconds() * 1.02, Ticks: axis.Times(end, 9)},
+		Y:      picture.Axis{Most: float64(len(s))},
+		Height: 28 * float64(len(s)),
+	}
+	f := picture.Figure{Columns: 1, Width: 760}
+	for i, x := range s {
+		f.Keys = append(f.Keys, picture.Key{Name: x.Name, Color: picture.Series(i)})
+		var low, high, middle, at []picture.Point
+		lane := float64(len(s)-i) - 0.5
+		for _, r := range x.Rows {
+			n := float64(r.N)
+			low = append(low, picture.Point{X: n, Y: r.Least.Seconds()})
+			high = append(high, picture.Point{X: n, Y: r.Most.Seconds()})
+			middle = append(middle, picture.Point{X: n, Y: r.Median.Seconds()})
+			at = append(at, picture.Point{X: r.Cumulative.Seconds(), Y: lane})
+		}
+		waits.Marks = append(waits.Marks,
+			picture.Band{Low: low, High: high, Color: picture.Series(i)},
+			picture.Line{Points: middle, Color: picture.Series(i), Width: 1.6},
+			picture.Dots{Points: middle, Color: picture.Series(i), Radius: 3})
+		comes.Marks = append(comes.Marks,
+			picture.Line{Points: []picture.Point{{X: 0, Y: lane}, {X: end.Seconds(), Y: lane}}, Color: picture.Faint, Width: 1},
+			picture.Dots{Points: at, Color: picture.Series(i), Radius: 4})
+	}
+	f.Panels = []picture.Panel{waits, comes}
+	return f
+}
+
+// completePolicy completes the first word of a policy.
+func completePolicy(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	return policyStarts(begun), cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestShow(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
+	out, _, err := inProcess(t, "show", "exponential base=1s factor=2 cap=30s jitter=equal limit=4")
+	want := []string{
+		"exponential base=1s factor=2 cap=30s jitter=equal limit=4",
+		" n   least  median    most  cumulative",
+		" 1   500ms   750ms      1s       750ms",
+		" 2      1s    1.5s      2s       2.25s",
+		" 3      2s      3s      4s       5.25s",
+		" 4      4s      6s      8s       11.3s",
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Split(out, "\n")
+	for i, line := range want { // to the letter; the bars are the console's to test
+		if i >= len(got) || !strings.HasPrefix(got[i], line) {
+			t.Fatalf("got\n%s\nwant\n%s", out, strings.Join(want, "\n"))
+		}
+	}
+	if !strings.Contains(out, "then it gives up: the limit of 4 retries is reached") || strings.Count(out, "●") != 4 {
+		t.Error(out)
+	}
+	for _, line := range got {
+		if len([]rune(line)) > 80 {
+			t.Errorf("a line of %d letters on a terminal of 80: %s", len([]rune(line)), line)
+		}
+	}
+}
+
+func TestShowSeveral(t *testing.T) {
+	out, _, err := inProcess(t, "show", "-n", "3", "mine: constant d=1s", "theirs: linear d=2s")
+	if err != nil || !strings.Contains(out, "mine: constant d=1s\n") || !strings.Contains(out, "When the retries come") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, name := range []string{"\nmine    ·", "\ntheirs  ·"} {
+		if !strings.Contains(out, name) {
+			t.Errorf("no line of %q in\n%s", name, out)
+		}
+	}
+}
+
+func TestShowJSONAndCSV(t *testing.T) {
+	out, _, err := inProcess(t, "show", "--json", "-n", "2", "a: linear d=1s", "constant d=5ms")
+	var got []struct {
+		Name, Policy, Go string
+		Rows             []struct {
+			N                               int
+			Least, Median, Most, Cumulative time.Duration
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatal(err)
+	}
+	if err != nil || len(got) != 2 || got[0].Name != "a" || got[0].Rows[1].Cumulative != 3*time.Second || got[1].Rows[0].Most != 5*time.Millisecond ||
+		got[1].Go != "var policy = retry.New(backoff.Constant(5*time.Millisecond))" {
+		t.Errorf("%v %+v", err, got)
+	}
+	out, _, err = inProcess(t, "show", "--csv", "-n", "2", "a: linear d=1s", "constant d=5ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+	if err != nil || fmt.Sprint(rows) != "[[name policy n least_s median_s most_s cumulative_s] [a linear d=1s 1 1 1 1 1] [a linear d=1s 2 2 2 2 3] [constant d=5ms constant d=5ms 1 0.005 0.005 0.005 0.005] [constant d=5ms constant d=5ms 2 0.005 0.005 0.005 0.01]]" {
+		t.Errorf("%v %v", err, rows)
+	}
+}
+
+func TestPicturesAndPages(t *testing.T) {
+	commands := map[string][]string{
+		"show":   {"show", "sidekiq", "constant d=5s limit=3"},
+		"never":  {"show", "constant d=0s limit=0"},
+		"herd":   {"sim", "herd", "--runs=1", "--jobs=20", "sidekiq", "linear d=1s tiled", "constant d=5s"},
+		"occ":    {"sim", "occ", "--runs=1", "--clients=10", "--points=2", "linear d=10ms jitter=full", "constant d=0s"},
+		"outage": {"sim", "outage", "--clients=50", "--down=10s", "linear d=1s", "sidekiq"},
+	}
+	for name, args := range commands {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, ext := range []string{"svg", "png", "html"} {
+				file := filepath.Join(dir, "x."+ext)
+				out, errOut, err := inProcess(t, append(args, "-o", file)...)
+				if err != nil || out != "" || errOut != "" {
+					t.Fatalf("%s: %v, %q, %q", ext, err, out, errOut)
+				}
+				b, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				begins := map[string]string{"svg": "<svg ", "png": "\x89PNG", "html": "<!doctype html>"}[ext]
+				if !strings.HasPrefix(string(b), begins) || strings.Contains(string(b[:min(len(b), 100_000)]), "NaN ") {
+					t.Errorf("%s: %d bytes that begin with %.40q", ext, len(b), b)
+				}
+			}
+			f, err := os.Open(filepath.Join(dir, "x.png"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = f.Close() }()
+			if _, err := png.Decode(f); err != nil {
+				t.Error(err)
+			}
+			if names, err := os.ReadDir(dir); err != nil || len(names) != 3 {
+				t.Errorf("%v, %d files, want 3", err, len(names))
+			}
+		})
+	}
+}
+
+func TestShowRefuses(t *testing.T) {
+	tests := map[string]struct {
+		args []string
+		want []string
+	}{
+		"nothing":         {nil, []string{"show: no policy given", "exponential base=100ms"}},
+		"a curve":         {[]string{"linaer d=1s"}, []string{`"linaer"`, "did you mean linear?"}},
+		"a jitter":        {[]string{"linear d=1s jitter=ful"}, []string{`"jitter=ful"`, "did you mean full?"}},
+		"too many":        {strings.Split(strings.Repeat("sidekiq,", 8)+"sidekiq", ","), []string{"9 policies, want at most 8"}},
+		"twice":           {[]string{"sidekiq", "sidekiq"}, []string{`"sidekiq" is there twice`}},
+		"retries":         {[]string{"-n", "10001", "sidekiq"}, []string{"--retries is 10001, want 1 to 10000"}},
+		"no retries":      {[]string{"-n", "0", "sidekiq"}, []string{"--retries is 0, want 1 to 10000"}},
+		"a file":          {[]string{"-o", "x.pdf", "sidekiq"}, []string{`--output is "x.pdf"`, ".svg, .png or .html"}},
+		"a folder":        {[]string{"-o", filepath.Join(t.TempDir(), "no", "x.svg"), "sidekiq"}, []string{"no such file or directory"}},
+		"two forms":       {[]string{"--json", "--csv", "sidekiq"}, []string{"json", "csv"}},
+		"a file and JSON": {[]string{"--json", "-o", "x.svg", "sidekiq"}, []string{"json", "output"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := inProcess(t, append([]string{"show"}, test.args...)...)
+			for _, want := range test.want {
+				if !strings.Contains(fmt.Sprint(err), want) {
+					t.Errorf("%v\nwant it to say %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestPoliciesAreCompleted(t *testing.T) {
+	out, _, err := inProcess(t, "__complete", "show", "expo")
+	if err != nil || !strings.Contains(out, "exponential base=1s") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, s := range starts {
+		if _, _, err := inProcess(t, "show", s); err != nil {
+			t.Errorf("%q: %v", s, err)
+		}
+	}
+}

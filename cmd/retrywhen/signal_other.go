@@ -1,0 +1,28 @@
+//go:build !unix
+
+package main
+
+import (
+	"os"
+	"os/exec"
+)
+
+// passedOn are the signals that end it all here; the console sends them to the command as well.
+var passedOn = []os.Signal{os.Interrupt}
+
+// softly ends a process: there is no way to ask it.
+var softly = os.Kill
+
+func endsAll(os.Signal) bool { return true }
+
+func ownGroup(*exec.Cmd) bool { return false }
+
+func sendSignal(p *os.Process, s os.Signal, _ bool) {
+	if s == os.Kill {
+		_ = p.Kill()
+	}
+}
+
+func signalNumber(os.Signal) int { return 2 }
+
+func endedBy(*os.ProcessState) int { return 0 }

@@ -1,0 +1,344 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+// herdFlags are those of sim herd.
+type herdFlags struct {
+	simulation
+	jobs, retries, runs int
+	peak, dead          time.Duration
+	own                 bool
+}
+
+func newSimHerd() *cobra.Command {
+	var f herdFlags
+	c := &cobra.Command{
+		Use:   "herd [POLICY...]",
+		Short: "Jobs fail together: when do their retries come?",
+		Long: `Herd has jobs fail together at time 0, and retries each of them a number of
+times; every retry fails at once. It writes how the load spreads: the total wait
+to the last retry, the peak over the mean, the dead time in which nothing comes,
+and how much the waits differ from job to job (CV, the standard deviation over
+the mean). Below are a dot for each retry, time against job, and the load.
+
+Without a policy it asks the open question of "Visualization of backoff
+functions": is there a better distribution, with little deviation in the waits?`,
+		Example: `  retrywhen sim herd
+  retrywhen sim herd "exponential base=1s factor=2" "linear d=6s tiled"
+  retrywhen sim herd --jobs 1000 "sidekiq" -o herd.svg`,
+		RunE: func(c *cobra.Command, args []string) error {
+			strategies, err := f.strategies(args, func() []lab.Strategy { return lab.Presets()[1].State.Strategies })
+			if err != nil {
+				return fmt.Errorf("herd: %w", err)
+			}
+			if f.runs < 0 || f.runs > 1_000_000 {
+				return fmt.Errorf("herd: --runs is %d, want 0 to 1000000", f.runs)
+			}
+			if f.peak < 0 || f.dead < 0 {
+				return fmt.Errorf("herd: --peak is %v and --dead is %v, want at least 0", f.peak, f.dead)
+			}
+			if len(args) == 0 {
+				q := sim.OpenQuestion()
+				if !c.Flags().Changed("peak") {
+					f.peak = q.PeakWindow
+				}
+				if !c.Flags().Changed("dead") {
+					f.dead = q.DeadWindow
+				}
+			}
+			return f.run(c, func(ctx context.Context, progress func(string) func(int64, int64)) (report, error) {
+				h, err := f.compute(ctx, strategies, progress)
+				return report{
+					text: h.text, json: h, csv: h.csv(), figure: h.figure,
+					page: func(w io.Writer) error {
+						state := lab.Default()
+						state.Strategies, state.Seed, state.Own, state.Peak, state.Dead = strategies, f.seed, f.own, f.peak, f.dead
+						state.Jobs, state.Retries = min(f.jobs, lab.MaxJobs), min(f.retries, lab.MaxRetries)
+						return lab.WritePage(c.Context(), w, state)
+					},
+				}, err
+			})
+		},
+	}
+	f.flags(c)
+	c.Flags().IntVarP(&f.jobs, "jobs", "j", 100, "so many jobs fail together")
+	c.Flags().IntVarP(&f.retries, "retries", "n", 5, "each is retried so many times, or to its policy's limit")
+	c.Flags().IntVar(&f.runs, "runs", 0, "the figures are means of so many runs (default: up to 200, by the size)")
+	c.Flags().DurationVar(&f.peak, "peak", 0, "the window in which the peak is counted (default: to fit)")
+	c.Flags().DurationVar(&f.dead, "dead", 0, "the window that is dead time when it is empty (default: to fit)")
+	c.Flags().BoolVar(&f.own, "own-axis", false, "give each policy a time axis of its own")
+	return c
+}
+
+// herd is a result of sim herd.
+type herd struct {
+	Jobs       int           `json:"jobs"`
+	Runs       int           `json:"runs"`
+	PeakWindow time.Duration `json:"peakWindow"`
+	DeadWindow time.Duration `json:"deadWindow"`
+	Strategies []herdOne     `json:"strategies"`
+	own        bool
+}
+
+type herdOne struct {
+	Name    string          `json:"name"`
+	Policy  lab.Strategy    `json:"policy"`
+	Figures *sim.Figures    `json:"figures,omitempty"` // nil if it was interrupted before they were computed
+	Herd    *sim.HerdResult `json:"herd"`
+}
+
+// compute computes as much as ctx and the horizon let it.
+func (f *herdFlags) compute(ctx context.Context, strategies []lab.Strategy, progress func(string) func(int64, int64)) (*herd, error) {
+	h := &herd{Jobs: f.jobs, Runs: f.runs, PeakWindow: f.peak, DeadWindow: f.dead, own: f.own}
+	var stopped error
+	for _, s := range strategies {
+		retries := f.retries
+		if limit, ok := s.Limit(); ok {
+			retries = min(retries, limit)
+		}
+		if retries == 0 && f.retries > 0 {
+			return h, fmt.Errorf("%q allows no retry, want a limit of 1 or more", s)
+		}
+		r, err := sim.Herd{
+			Backoff: s.Policy.Backoff(), Placement: s.Placement, Jobs: f.jobs, Retries: retries, Seed: f.seed, Horizon: f.horizon,
+			Progress: progress(s.Title()),
+		}.Run(ctx)
+		if r == nil {
+			return h, err
+		}
+		if r.Jobs > 0 && r.End > 0 || err == nil {
+			h.Strategies = append(h.Strategies, herdOne{Name: s.Title(), Policy: s, Herd: r})
+		}
+		if err != nil {
+			stopped = err
+			if ctx.Err() != nil {
+				return h, stopped
+			}
+		}
+	}
+	if len(h.Strategies) == 0 {
+		return h, stopped
+	}
+	h.windows(f)
+	for i := range h.Strategies {
+		one := &h.Strategies[i]
+		figures, err := sim.Comparison{
+			Strategies: []sim.Strategy{one.Policy.Sim()}, Jobs: f.jobs, Retries: one.Herd.Retries, Runs: h.Runs, Seed: f.seed,
+			PeakWindow: h.PeakWindow, DeadWindow: h.DeadWindow, Progress: progress("figures of " + one.Name),
+		}.Run(ctx)
+		if err != nil {
+			return h, err
+		}
+		one.Figures = &figures[0]
+	}
+	return h, stopped
+}
+
+// windows chooses what was not given.
+func (h *herd) windows(f *herdFlags) {
+	var typical time.Duration // the shortest, so that no window swallows a whole herd
+	for _, s := range h.Strategies {
+		if typical == 0 || s.Herd.End < typical {
+			typical = s.Herd.End
+		}
+	}
+	if h.PeakWindow == 0 {
+		h.PeakWindow = max(axis.Step(typical, 600), 1)
+	}
+	if h.DeadWindow == 0 {
+		h.DeadWindow = max(axis.Step(typical, f.jobs*f.retries/3), 1) // by chance about one in twenty is empty
+	}
+	if h.Runs == 0 {
+		h.Runs = min(max(1_000_000/(f.jobs*f.retries), 1), 200)
+	}
+}
+
+var herdHeader = []string{"policy", "total", "peak/mean", "dead", "mean CV", "total CV", "first, most"}
+
+func (h *herd) text(w io.Writer, width int) error {
+	width = min(width, 140)
+	rows := make([][]string, len(h.Strategies))
+	for i, s := range h.Strategies {
+		rows[i] = []string{shorten(s.Name, max(width-60, 16)), "", "", "", "", "", ""}
+		if f := s.Figures; f != nil {
+			rows[i] = append(rows[i][:1], axis.Time(f.Total), axis.Number(f.PeakOverMean), percent(f.DeadShare),
+				fmt.Sprintf("%.2f", f.MeanCV), fmt.Sprintf("%.2f", f.TotalCV), axis.Time(f.FirstMost))
+		}
+	}
+	lines := console.Table(herdHeader, rows, 1)
+	lines = append(lines, console.Wrap(width,
+		fmt.Sprintf("%d jobs; means of %d runs.", h.Jobs, h.Runs), "Total: the wait to the last retry.", "Peak: within "+axis.Time(h.PeakWindow)+".",
+		"Dead: windows of "+axis.Time(h.DeadWindow)+" with nothing in them.", "First: the longest first wait.")...)
+	for _, s := range h.Strategies {
+		lines = append(lines, "", s.Name)
+		lines = append(lines, h.chart(s, width)...)
+	}
+	return writeLines(w, lines)
+}
+
+// end is where the time axis of s ends.
+func (h *herd) end(s herdOne) time.Duration {
+	if h.own {
+		return s.Herd.End
+	}
+	var most time.Duration
+	for _, x := range h.Strategies {
+		most = max(most, x.Herd.End)
+	}
+	return most
+}
+
+// chart is the dots and the load under them.
+func (h *herd) chart(s herdOne, width int) []string {
+	const dotLines, barLines, margin = 6, 3, 8
+	span := console.Span{Most: h.end(s), Width: max(width-margin, 24)}
+	dots := console.NewDots(span.Width, dotLines)
+	for job := range s.Herd.Jobs {
+		for k := range s.Herd.Retries {
+			if at := s.Herd.At(job, k+1); at != sim.Never {
+				dots.Set(float64(at)/float64(max(span.Most, 1)), 1-float64(job)/float64(max(s.Herd.Jobs-1, 1)))
+			}
+		}
+	}
+	lines := indent(dots.Lines(), margin, "job")
+	bin := span.Most/time.Duration(span.Width) + 1 // the end is in the last of them
+	load, err := s.Herd.Load(bin)
+	if err != nil {
+		return append(lines, err.Error())
+	}
+	peak := strconv.FormatInt(load.Peak, 10)
+	lines = append(lines, indent(console.Bars(load.Counts[:min(len(load.Counts), span.Width)], load.Peak, barLines), margin, peak)...)
+	return append(lines, indent([]string{span.Labels()}, margin, "")...)
+}
+
+// indent puts the lines to the right of a margin, which has a label at the first of them.
+func indent(lines []string, margin int, label string) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		if i > 0 {
+			label = ""
+		}
+		out[i] = strings.TrimRight(fmt.Sprintf("%*s %s", margin-1, label, l), " ")
+	}
+	return out
+}
+
+func shorten(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
+}
+
+func percent(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }
+
+func (h *herd) csv() [][]string {
+	rows := [][]string{{"name", "policy", "total_s", "total_cv", "end_s", "first_mean_s", "first_most_s", "peak_over_mean", "dead_share", "mean_cv"}}
+	for _, s := range h.Strategies {
+		if f := s.Figures; f != nil {
+			rows = append(rows, []string{
+				s.Name, s.Policy.Policy.String(), seconds(f.Total), decimal(f.TotalCV), seconds(f.End), seconds(f.FirstMean), seconds(f.FirstMost),
+				decimal(f.PeakOverMean), decimal(f.DeadShare), decimal(f.MeanCV),
+			})
+		}
+	}
+	return rows
+}
+
+func (h *herd) figure() picture.Figure {
+	const columns, mostDots, mostLines, dotsHeight, loadHeight = 2, 20_000, 300, 210, 80
+	f := picture.Figure{
+		Columns: min(columns, max(len(h.Strategies), 1)),
+		Note:    fmt.Sprintf("%d jobs fail together at time 0. Above: a dot for each retry, the first violet, the last yellow. Below: the load.", h.Jobs),
+	}
+	for i := 0; i < len(h.Strategies); i += f.Columns {
+		row := h.Strategies[i:min(i+f.Columns, len(h.Strategies))]
+		var below []picture.Panel
+		for j := range f.Columns {
+			if j >= len(row) { // keeps the columns under each other
+				f.Panels = append(f.Panels, picture.Panel{Height: dotsHeight})
+				below = append(below, picture.Panel{Height: loadHeight})
+				continue
+			}
+			s := row[j]
+			end := h.end(s)
+			x := picture.Axis{Most: end.Seconds() * 1.01, Ticks: axis.Times(end, 6)}
+			step := max(s.Herd.Jobs*s.Herd.Retries*len(h.Strategies)/mostDots, 1)
+			name := s.Name
+			if s.Figures != nil {
+				name = fmt.Sprintf("%s: peak %s × the mean", s.Name, axis.Number(s.Figures.PeakOverMean))
+			}
+			dots := picture.Panel{
+				Title: shorten(name, 64), X: x, Height: dotsHeight,
+				Y: picture.Axis{Most: float64(max(s.Herd.Jobs-1, 1)) * 1.02, Ticks: axis.Numbers(float64(s.Herd.Jobs), 4), Label: "job"},
+			}
+			if s.Herd.Jobs <= mostLines {
+				dots.Marks = append(dots.Marks, picture.Line{Points: jobLines(s.Herd), Color: picture.Faint, Width: 0.5})
+			}
+			for k := range s.Herd.Retries {
+				var points []picture.Point
+				for job := 0; job < s.Herd.Jobs; job += step {
+					if at := s.Herd.At(job, k+1); at != sim.Never {
+						points = append(points, picture.Point{X: at.Seconds(), Y: float64(job)})
+					}
+				}
+				dots.Marks = append(dots.Marks, picture.Dots{Points: points, Radius: 1.7, Color: picture.Retry(k, s.Herd.Retries)})
+			}
+			f.Panels = append(f.Panels, dots)
+			below = append(below, loadPanel(s.Herd, end, x, loadHeight))
+		}
+		f.Panels = append(f.Panels, below...)
+	}
+	return f
+}
+
+// jobLines join the retries of each job: from its first to its last, and a break.
+func jobLines(r *sim.HerdResult) []picture.Point {
+	var points []picture.Point
+	for job := range r.Jobs {
+		last := sim.Never
+		for k := range r.Retries {
+			last = max(last, r.At(job, k+1))
+		}
+		if first := r.At(job, 1); first != sim.Never {
+			y := float64(job)
+			points = append(points, picture.Point{X: first.Seconds(), Y: y}, picture.Point{X: last.Seconds(), Y: y}, picture.Point{X: math.NaN(), Y: y})
+		}
+	}
+	return points
+}
+
+// loadPanel is the histogram under the dots.
+func loadPanel(r *sim.HerdResult, end time.Duration, x picture.Axis, height float64) picture.Panel {
+	bin := max(axis.Step(end, 150), 1)
+	p := picture.Panel{X: x, Height: height}
+	load, err := r.Load(bin)
+	if err != nil {
+		p.Title = err.Error()
+		return p
+	}
+	bars := make([]picture.Bar, len(load.Counts))
+	for i, c := range load.Counts {
+		bars[i] = picture.Bar{From: float64(i) * bin.Seconds(), To: min(float64(i+1)*bin.Seconds(), x.Most), Height: float64(c)}
+	}
+	p.Y = picture.Axis{Most: float64(load.Peak), Ticks: axis.Numbers(float64(load.Peak), 2), Label: "retries in " + axis.Time(bin)}
+	p.X.Label = "time"
+	p.Marks = []picture.Mark{picture.Bars{Bars: bars, Color: picture.Plain}}
+	return p
+}

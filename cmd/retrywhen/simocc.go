@@ -1,0 +1,279 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/guptarohit/asciigraph"
+	"github.com/spf13/cobra"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+// occFlags are those of sim occ.
+type occFlags struct {
+	simulation
+	clients, points, runs int
+	mean, sd              time.Duration
+}
+
+func newSimOCC() *cobra.Command {
+	var f occFlags
+	c := &cobra.Command{
+		Use:   "occ [POLICY...]",
+		Short: "Clients contend for one row: how many calls, how long?",
+		Long: `Occ has clients that each want to write one row, once. A message takes
+|normal(10, 2)| ms; a client reads, then writes, and has lost if anybody has
+written in between: then it waits and reads again. It writes how many write calls
+that takes, and how long, against the number of clients: the two figures of
+"Exponential Backoff And Jitter" (AWS Architecture Blog, 2015), whose five
+strategies it takes if there is no policy. Below is when the calls come.`,
+		Example: `  retrywhen sim occ
+  retrywhen sim occ --runs 1000 --clients 100 --points 1
+  retrywhen sim occ "full: exponential base=10ms factor=2 cap=2s jitter=full" -o occ.svg`,
+		RunE: func(c *cobra.Command, args []string) error {
+			strategies, err := f.strategies(args, func() []lab.Strategy { return lab.Presets()[2].State.Strategies })
+			switch {
+			case err != nil:
+				return fmt.Errorf("occ: %w", err)
+			case f.clients < 1 || f.clients > sim.MaxClients:
+				return fmt.Errorf("occ: --clients is %d, want 1 to %d", f.clients, sim.MaxClients)
+			case f.points < 1 || f.points > 1000:
+				return fmt.Errorf("occ: --points is %d, want 1 to 1000", f.points)
+			}
+			return f.run(c, func(ctx context.Context, progress func(string) func(int64, int64)) (report, error) {
+				o, err := f.compute(ctx, strategies, progress)
+				return report{
+					text: o.text, json: o, csv: o.csv(), figure: o.figure,
+					page: func(w io.Writer) error {
+						state := lab.Presets()[2].State
+						state.Strategies, state.Seed = strategies, f.seed
+						state.Clients, state.Runs = min(f.clients, lab.MaxClients), min(f.runs, lab.MaxRuns)
+						return lab.WritePage(c.Context(), w, state)
+					},
+				}, err
+			})
+		},
+	}
+	f.flags(c)
+	c.Flags().IntVarP(&f.clients, "clients", "c", 100, "up to so many clients")
+	c.Flags().IntVar(&f.points, "points", 10, "so many numbers of clients, evenly apart")
+	c.Flags().IntVar(&f.runs, "runs", 100, "each point is the mean of so many runs")
+	c.Flags().DurationVar(&f.mean, "network", sim.DefaultNetwork.Mean, "how long a message takes, on the mean")
+	c.Flags().DurationVar(&f.sd, "network-sd", sim.DefaultNetwork.SD, "its standard deviation")
+	return c
+}
+
+// occ is a result of sim occ.
+type occ struct {
+	Runs    int              `json:"runs"`
+	Clients []int            `json:"clients"`
+	Points  []sim.SweepPoint `json:"points"`
+	Calls   []occCalls       `json:"calls"`
+	names   []string
+}
+
+// occCalls is when the write calls came, in one run with the most clients.
+type occCalls struct {
+	Strategy string          `json:"strategy"`
+	Clients  int             `json:"clients"`
+	Times    []time.Duration `json:"times"`
+}
+
+func (f *occFlags) compute(ctx context.Context, strategies []lab.Strategy, progress func(string) func(int64, int64)) (*occ, error) {
+	o := &occ{Runs: f.runs, Clients: lab.ClientCounts(f.clients, f.points), Points: []sim.SweepPoint{}, Calls: []occCalls{}}
+	network := sim.Network{Mean: f.mean, SD: f.sd}
+	sweep := sim.Sweep{Clients: o.Clients, Runs: f.runs, Network: network, Seed: f.seed, Horizon: f.horizon, Progress: progress("contention")}
+	for _, s := range strategies {
+		sweep.Strategies = append(sweep.Strategies, s.Sim())
+		o.names = append(o.names, s.Title())
+	}
+	points, err := sweep.Run(ctx)
+	o.Points = append(o.Points, points...)
+	if err != nil {
+		return o, err
+	}
+	for _, s := range sweep.Strategies {
+		r, err := sim.OCC{Backoff: s.Backoff, Placement: s.Placement, Clients: f.clients, Network: network, Seed: f.seed, Horizon: f.horizon}.Run(ctx)
+		if err != nil {
+			return o, err
+		}
+		o.Calls = append(o.Calls, occCalls{s.Name, f.clients, r.Times})
+	}
+	return o, nil
+}
+
+// at returns the point of a strategy and a number of clients, if it was computed.
+func (o *occ) at(name string, clients int) (sim.SweepPoint, bool) {
+	for _, p := range o.Points {
+		if p.Strategy == name && p.Clients == clients {
+			return p, true
+		}
+	}
+	return sim.SweepPoint{}, false
+}
+
+// line returns a strategy's values, those that were computed.
+func (o *occ) line(name string, value func(sim.SweepPoint) float64) (clients []int, values []float64) {
+	for _, n := range o.Clients {
+		if p, ok := o.at(name, n); ok {
+			clients, values = append(clients, n), append(values, value(p))
+		}
+	}
+	return clients, values
+}
+
+func calls(p sim.SweepPoint) float64     { return p.Calls.Mean }
+func totalTime(p sim.SweepPoint) float64 { return p.End.Mean.Seconds() }
+
+func (o *occ) text(w io.Writer, width int) error {
+	width = min(width, 140)
+	lines := []string{fmt.Sprintf("Write calls, means of %d runs", o.Runs)}
+	lines = append(lines, o.table(func(p sim.SweepPoint) string { return fmt.Sprintf("%.0f", p.Calls.Mean) })...)
+	lines = append(lines, "", "Time until all have written")
+	lines = append(lines, o.table(func(p sim.SweepPoint) string { return axis.Time(p.End.Mean) })...)
+	if len(o.Points) == len(o.Clients)*len(o.names) && len(o.Clients) > 1 {
+		number := func(x float64) string { return axis.Number(x) }
+		lines = append(lines, "", "Write calls against clients")
+		lines = append(lines, o.graph(calls, number, width)...)
+		lines = append(lines, "", "Time against clients")
+		lines = append(lines, o.graph(totalTime, func(x float64) string { return axis.Time(time.Duration(x * float64(time.Second))) }, width)...)
+	}
+	if len(o.Calls) > 0 {
+		const margin, barLines = 8, 2
+		columns := max(width-margin, 24)
+		lines = append(lines, "", fmt.Sprintf("When the write calls come, with %d clients", o.Calls[0].Clients))
+		for _, c := range o.Calls {
+			counts, most := bins(c.Times, c.end()/time.Duration(columns)+1)
+			lines = append(lines, c.Strategy)
+			lines = append(lines, indent(console.Bars(counts, most, barLines), margin, strconv.FormatInt(most, 10))...)
+			lines = append(lines, indent([]string{console.Span{Most: c.end(), Width: columns}.Labels()}, margin, "")...)
+		}
+	}
+	return writeLines(w, lines)
+}
+
+func (o *occ) table(cell func(sim.SweepPoint) string) []string {
+	rows := make([][]string, len(o.Clients))
+	header := []string{"clients"}
+	for _, n := range o.names {
+		header = append(header, shorten(n, 24))
+	}
+	for i, n := range o.Clients {
+		rows[i] = []string{strconv.Itoa(n)}
+		for _, name := range o.names {
+			text := "-"
+			if p, ok := o.at(name, n); ok {
+				text = cell(p)
+			}
+			rows[i] = append(rows[i], text)
+		}
+	}
+	return console.Table(header, rows, 0)
+}
+
+// graph is a line for each strategy.
+func (o *occ) graph(value func(sim.SweepPoint) float64, label func(float64) string, width int) []string {
+	const height, margin = 10, 12
+	lines := make([][]float64, len(o.names))
+	sets := make([]asciigraph.CharSet, len(o.names))
+	legend := make([]string, len(o.names))
+	for i, name := range o.names {
+		_, lines[i] = o.line(name, value)
+		sets[i] = asciigraph.CreateCharSet(string(rune('a' + i)))
+		legend[i] = fmt.Sprintf("%c %s", 'a'+i, name)
+	}
+	text := asciigraph.PlotMany(lines,
+		asciigraph.Height(height), asciigraph.Width(max(width-margin, 20)), asciigraph.LowerBound(0), asciigraph.SeriesChars(sets...),
+		asciigraph.YAxisValueFormatter(label),
+		asciigraph.XAxisRange(float64(o.Clients[0]), float64(o.Clients[len(o.Clients)-1])),
+		asciigraph.XAxisValueFormatter(func(x float64) string { return strconv.Itoa(int(math.Round(x))) }),
+	)
+	return append(strings.Split(text, "\n"), "  "+strings.Join(legend, "   "))
+}
+
+func (c occCalls) end() time.Duration {
+	if len(c.Times) == 0 {
+		return 0
+	}
+	return c.Times[len(c.Times)-1]
+}
+
+// bins counts times, which are in order.
+func bins(times []time.Duration, bin time.Duration) (counts []int64, most int64) {
+	for _, t := range times {
+		i := int(t / bin)
+		for len(counts) <= i {
+			counts = append(counts, 0)
+		}
+		counts[i]++
+		most = max(most, counts[i])
+	}
+	return counts, most
+}
+
+func (o *occ) csv() [][]string {
+	rows := [][]string{{"strategy", "clients", "runs", "calls_mean", "calls_sd", "time_mean_s", "time_sd_s"}}
+	for _, p := range o.Points {
+		rows = append(rows, []string{
+			p.Strategy, strconv.Itoa(p.Clients), strconv.Itoa(p.Runs), decimal(p.Calls.Mean), decimal(p.Calls.SD), seconds(p.End.Mean), seconds(p.End.SD),
+		})
+	}
+	return rows
+}
+
+func (o *occ) figure() picture.Figure {
+	f := picture.Figure{Columns: 2, Note: fmt.Sprintf("Means of %d runs. A message takes |normal(10, 2)| ms unless told otherwise.", o.Runs)}
+	var mostCalls, mostTime float64
+	for _, p := range o.Points {
+		mostCalls, mostTime = max(mostCalls, calls(p)), max(mostTime, totalTime(p))
+	}
+	last := float64(o.Clients[len(o.Clients)-1])
+	x := picture.Axis{Label: "clients", Most: last * 1.02, Ticks: axis.Numbers(last, 5)}
+	left := picture.Panel{Title: "write calls", X: x, Y: picture.Axis{Most: mostCalls * 1.02, Ticks: axis.Numbers(mostCalls, 5)}, Height: 260}
+	right := picture.Panel{
+		Title: "time until all have written", X: x, Height: 260,
+		Y: picture.Axis{Most: mostTime * 1.02, Ticks: axis.Times(time.Duration(mostTime*float64(time.Second)), 6)},
+	}
+	for i, name := range o.names {
+		f.Keys = append(f.Keys, picture.Key{Name: name, Color: picture.Series(i)})
+		for _, part := range []struct {
+			panel *picture.Panel
+			value func(sim.SweepPoint) float64
+		}{{&left, calls}, {&right, totalTime}} {
+			clients, values := o.line(name, part.value)
+			points := make([]picture.Point, len(values))
+			for j := range values {
+				points[j] = picture.Point{X: float64(clients[j]), Y: values[j]}
+			}
+			part.panel.Marks = append(part.panel.Marks,
+				picture.Line{Points: points, Color: picture.Series(i), Width: 1.8}, picture.Dots{Points: points, Color: picture.Series(i), Radius: 2.6})
+		}
+	}
+	f.Panels = []picture.Panel{left, right}
+	for i, c := range o.Calls {
+		const most = 150
+		bin := max(axis.Step(c.end(), most), 1)
+		counts, peak := bins(c.Times, bin)
+		bars := make([]picture.Bar, len(counts))
+		for j, n := range counts {
+			bars[j] = picture.Bar{From: float64(j) * bin.Seconds(), To: float64(j+1) * bin.Seconds(), Height: float64(n)}
+		}
+		f.Panels = append(f.Panels, picture.Panel{
+			Title: fmt.Sprintf("%s: write calls in %s, %d clients", shorten(c.Strategy, 40), axis.Time(bin), c.Clients), Height: 80,
+			X:     picture.Axis{Most: c.end().Seconds() * 1.01, Ticks: axis.Times(c.end(), 6)},
+			Y:     picture.Axis{Most: float64(peak), Ticks: axis.Numbers(float64(peak), 2)},
+			Marks: []picture.Mark{picture.Bars{Bars: bars, Color: picture.Series(i)}},
+		})
+	}
+	return f
+}

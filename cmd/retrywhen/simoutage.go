@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+// outageFlags are those of sim outage.
+type outageFlags struct {
+	simulation
+	clients, capacity, limit           int
+	down, timeout, arrive, back, width time.Duration
+	budget                             []float64
+}
+
+func newSimOutage() *cobra.Command {
+	var f outageFlags
+	c := &cobra.Command{
+		Use:   "outage [POLICY...]",
+		Short: "A server comes back: how long until all are served?",
+		Long: `Outage has a server that is down for a time, and then serves at most so many
+clients a second; the others fail. It writes how many attempts a client takes,
+how high the load peaks and how many attempts fail once the server is back, and
+when all are served. Below are the attempts over time.
+
+Of a policy its backoff and its limit count. A budget is shared by all clients'
+retries: --budget capacity,cost,refund[,refill per second].`,
+		Example: `  retrywhen sim outage
+  retrywhen sim outage "equal: exponential base=1s factor=2 cap=30s jitter=equal"
+  retrywhen sim outage --limit 3 --return 20s --budget 100,1,0.1,10`,
+		RunE: func(c *cobra.Command, args []string) error {
+			strategies, err := f.strategies(args, func() []lab.Strategy { return lab.Presets()[3].State.Strategies })
+			switch {
+			case err != nil:
+				return fmt.Errorf("outage: %w", err)
+			case len(f.budget) != 0 && len(f.budget) != 3 && len(f.budget) != 4:
+				return fmt.Errorf("outage: --budget has %d numbers, want 3 or 4: capacity,cost,refund[,refill per second]", len(f.budget))
+			}
+			if f.horizon == 0 {
+				f.horizon = f.down + 7*24*time.Hour
+			}
+			return f.run(c, func(ctx context.Context, progress func(string) func(int64, int64)) (report, error) {
+				o, err := f.compute(ctx, strategies, progress)
+				return report{
+					text: o.text, json: o, csv: o.csv(), figure: o.figure,
+					page: func(w io.Writer) error {
+						state := lab.Presets()[3].State
+						state.Strategies, state.Seed = strategies, f.seed
+						state.Affected, state.Capacity = min(f.clients, lab.MaxAffected), min(f.capacity, lab.MaxCapacity)
+						state.Down, state.Timeout = min(f.down, lab.MaxDown), f.timeout
+						return lab.WritePage(c.Context(), w, state)
+					},
+				}, err
+			})
+		},
+	}
+	f.flags(c)
+	c.Flags().IntVarP(&f.clients, "clients", "c", 1000, "so many clients want to be served, once each")
+	c.Flags().DurationVar(&f.down, "down", time.Minute, "the server is down for so long")
+	c.Flags().IntVar(&f.capacity, "capacity", 20, "then it serves at most so many in any second")
+	c.Flags().DurationVar(&f.timeout, "timeout", 0, "an attempt that fails takes so long (default: no time)")
+	c.Flags().DurationVar(&f.arrive, "arrive", 0, "the first attempts come at random within this time (default: all at once)")
+	c.Flags().IntVar(&f.limit, "limit", 0, "clients give up after so many retries (default: their policy's limit, or never)")
+	c.Flags().DurationVar(&f.back, "return", 0, "clients that gave up come back after this time, on the mean (default: never)")
+	c.Flags().DurationVar(&f.width, "bin", time.Second, "peaks are the most attempts within this time")
+	c.Flags().Float64SliceVar(&f.budget, "budget", nil, "a retry budget for all: capacity,cost,refund[,refill per second]")
+	return c
+}
+
+// outage is a result of sim outage.
+type outage struct {
+	Down       time.Duration `json:"down"`
+	Strategies []outageOne   `json:"strategies"`
+}
+
+type outageOne struct {
+	Name   string            `json:"name"`
+	Policy lab.Strategy      `json:"policy"`
+	Note   string            `json:"note,omitempty"` // why it ended early
+	Result *sim.OutageResult `json:"result"`
+}
+
+func (f *outageFlags) compute(ctx context.Context, strategies []lab.Strategy, progress func(string) func(int64, int64)) (*outage, error) {
+	o := &outage{Down: f.down, Strategies: []outageOne{}}
+	var budget *sim.Budget
+	if len(f.budget) > 0 {
+		all := append(f.budget, 0)
+		budget = &sim.Budget{Capacity: all[0], Cost: all[1], Refund: all[2], Refill: all[3]}
+	}
+	var stopped error
+	for _, s := range strategies {
+		limit := f.limit
+		if own, ok := s.Limit(); ok && limit == 0 {
+			if own == 0 {
+				return o, fmt.Errorf("%q allows no retry, want a limit of 1 or more", s)
+			}
+			limit = own
+		}
+		r, err := sim.Outage{
+			Backoff: s.Policy.Backoff(), Placement: s.Placement, Clients: f.clients, Down: f.down, Capacity: f.capacity,
+			Timeout: f.timeout, Arrive: f.arrive, Limit: limit, Return: f.back, Budget: budget, Bin: f.width, Seed: f.seed, Horizon: f.horizon,
+			Progress: progress(s.Title()),
+		}.Run(ctx)
+		if r == nil {
+			return o, err
+		}
+		one := outageOne{Name: s.Title(), Policy: s, Result: r}
+		if err != nil {
+			one.Note = err.Error()
+			if errors.Is(err, sim.ErrStuck) {
+				one.Note += ": give it a wait, or a failure a time (--timeout)"
+			} else {
+				stopped = err
+			}
+		}
+		o.Strategies = append(o.Strategies, one)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return o, stopped
+}
+
+func (o *outage) text(w io.Writer, width int) error {
+	width = min(width, 140)
+	var rows [][]string
+	for _, s := range o.Strategies {
+		r := s.Result
+		served := axis.Time(r.End)
+		if r.Served < r.Clients {
+			served = fmt.Sprintf("%d of %d", r.Served, r.Clients)
+		}
+		rows = append(rows, []string{
+			shorten(s.Name, max(width-66, 14)), fmt.Sprintf("%.1f", r.PerClient.Mean), strconv.FormatInt(r.Peak, 10), strconv.FormatInt(r.PeakAfter, 10),
+			strconv.FormatInt(r.FailuresAfter, 10), strconv.FormatInt(r.GivenUp, 10), served,
+		})
+	}
+	lines := console.Table([]string{"policy", "attempts", "peak", "peak after", "failed after", "given up", "served by"}, rows, 1)
+	if len(o.Strategies) > 0 {
+		r := o.Strategies[0].Result
+		lines = append(lines, console.Wrap(width,
+			"Attempts: the mean of a client's.", "Peak: in "+axis.Time(r.Traffic.Bin)+".", "After: once the server is back.",
+			"Down for "+axis.Time(o.Down)+";", "at best all are served by "+axis.Time(r.Best)+".")...)
+	}
+	const margin, barLines = 8, 3
+	end := o.end()
+	span := console.Span{Most: end, Width: max(width-margin, 24)}
+	for _, s := range o.Strategies {
+		lines = append(lines, "", s.Name+": attempts")
+		if s.Note != "" {
+			lines = append(lines, s.Note)
+		}
+		counts, most := spread(s.Result.Traffic, end, span.Width)
+		lines = append(lines, indent(console.Bars(counts, most, barLines), margin, strconv.FormatInt(most, 10))...)
+		marks := span.Marks([]time.Duration{o.Down}, func(int) rune { return '▲' })
+		lines = append(lines, indent([]string{marks, span.Labels()}, margin, "")...)
+	}
+	return writeLines(w, lines)
+}
+
+// end is when the last attempt of all was, to the bin.
+func (o *outage) end() time.Duration {
+	var end time.Duration
+	for _, s := range o.Strategies {
+		end = max(end, s.Result.Traffic.Bin*time.Duration(len(s.Result.Traffic.Attempts)))
+	}
+	return end
+}
+
+// spread puts the bins of the traffic into so many columns from 0 to end.
+func spread(t sim.Traffic, end time.Duration, columns int) (counts []int64, most int64) {
+	counts = make([]int64, columns)
+	for i, n := range t.Attempts {
+		at := min(int(float64(t.Bin)*float64(i)/float64(max(end, 1))*float64(columns)), columns-1)
+		counts[at] += n
+		most = max(most, counts[at])
+	}
+	return counts, most
+}
+
+func (o *outage) csv() [][]string {
+	rows := [][]string{{"name", "policy", "clients", "served", "attempts", "attempts_per_client", "failures_after", "given_up", "refused", "peak", "peak_after", "end_s", "best_s"}}
+	for _, s := range o.Strategies {
+		r := s.Result
+		rows = append(rows, []string{
+			s.Name, s.Policy.Policy.String(), strconv.Itoa(r.Clients), strconv.Itoa(r.Served), strconv.FormatInt(r.Attempts, 10), decimal(r.PerClient.Mean),
+			strconv.FormatInt(r.FailuresAfter, 10), strconv.FormatInt(r.GivenUp, 10), strconv.FormatInt(r.Refused, 10),
+			strconv.FormatInt(r.Peak, 10), strconv.FormatInt(r.PeakAfter, 10), seconds(r.End), seconds(r.Best),
+		})
+	}
+	return rows
+}
+
+func (o *outage) figure() picture.Figure {
+	const columns, most, height = 2, 150, 110
+	f := picture.Figure{
+		Columns: min(columns, max(len(o.Strategies), 1)),
+		Keys:    []picture.Key{{Name: "attempts", Color: picture.Plain}, {Name: "of them served", Color: picture.Series(0)}},
+	}
+	end := o.end()
+	for _, s := range o.Strategies {
+		t := s.Result.Traffic
+		bin := max(axis.Step(end, most), t.Bin)
+		bin -= bin % t.Bin
+		n := int(bin / t.Bin)
+		bars := func(counts []int64) (bars []picture.Bar, highest float64) {
+			for i := 0; i < len(counts); i += n {
+				b := picture.Bar{From: float64(i) * t.Bin.Seconds(), To: min(float64(i+n)*t.Bin.Seconds(), end.Seconds())}
+				for _, c := range counts[i:min(i+n, len(counts))] {
+					b.Height += float64(c)
+				}
+				bars, highest = append(bars, b), max(highest, b.Height)
+			}
+			return bars, highest
+		}
+		attempts, highest := bars(t.Attempts)
+		served, _ := bars(t.Served)
+		title := fmt.Sprintf("%s: all by %s", s.Name, axis.Time(s.Result.End))
+		if s.Result.Served < s.Result.Clients {
+			title = fmt.Sprintf("%s: %d of %d served", s.Name, s.Result.Served, s.Result.Clients)
+		}
+		f.Panels = append(f.Panels, picture.Panel{
+			Title: shorten(title, 64), Height: height,
+			X: picture.Axis{Most: end.Seconds(), Ticks: axis.Times(end, 6), Label: "time"},
+			Y: picture.Axis{Most: highest, Ticks: axis.Numbers(highest, 3), Label: "in " + axis.Time(bin)},
+			Marks: []picture.Mark{
+				picture.Bars{Bars: attempts, Color: picture.Plain}, picture.Bars{Bars: served, Color: picture.Series(0)},
+				picture.Rule{X: o.Down.Seconds(), Most: highest, Label: "back"},
+			},
+		})
+	}
+	return f
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+func newSim() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "sim",
+		Short: "Simulate what a crowd of clients does to its server",
+		Long: `Sim simulates a crowd of clients under one or more policies, in simulated time:
+a herd of jobs that fail together, clients that contend for one row, or a server
+that is down and comes back. The same seed gives the same result.
+
+Policies are as in: retrywhen show --help; one more word, place=random or
+place=keyed, says that each client is a process of its own. Interrupted, it
+writes what was computed so far, and ends with 130.`,
+		Args: cobra.NoArgs, // another name is an error, not a cry for help
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newSimHerd(), newSimOCC(), newSimOutage())
+	return c
+}
+
+// simulation is what the three have in common.
+type simulation struct {
+	output
+	place   string
+	seed    uint64
+	horizon time.Duration
+}
+
+func (s *simulation) flags(c *cobra.Command) {
+	s.output.flags(c)
+	c.Flags().StringVar(&s.place, "place", "", "golden: all clients are of one process; random, keyed: each is its own (default golden)")
+	c.Flags().Uint64Var(&s.seed, "seed", 0, "the seed of all that is random")
+	c.Flags().DurationVar(&s.horizon, "horizon", 0, "count nothing later than this in simulated time (default: no end)")
+	_ = c.RegisterFlagCompletionFunc("place", cobra.FixedCompletions([]string{"golden", "random", "keyed"}, cobra.ShellCompDirectiveNoFileComp)) // fails for no such flag
+	c.ValidArgsFunction = completePolicy
+}
+
+// strategies reads the policies, else takes those of the preset.
+func (s *simulation) strategies(args []string, preset func() []lab.Strategy) ([]lab.Strategy, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	if s.horizon < 0 {
+		return nil, fmt.Errorf("--horizon is %v, want at least 0", s.horizon)
+	}
+	strategies, err := lab.ParseStrategies(args)
+	if err != nil {
+		return nil, err
+	}
+	if len(args) == 0 {
+		strategies = preset()
+	}
+	if s.place != "" {
+		var p sim.Placement
+		if err := p.UnmarshalText([]byte(s.place)); err != nil {
+			return nil, fmt.Errorf("--place is %q, want golden, random or keyed", s.place)
+		}
+		for i := range strategies {
+			strategies[i].Placement = p
+		}
+	}
+	return strategies, nil
+}
+
+// run has compute do the work under a context that an interrupt ends, and writes what it reports: all, or what there is
+// until then.
+func (s *simulation) run(c *cobra.Command, compute func(ctx context.Context, progress func(what string) func(done, total int64)) (report, error)) error {
+	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	computing()
+	bar := newProgress(c.ErrOrStderr())
+	r, err := compute(ctx, bar.of)
+	bar.clear()
+	interrupted := ctx.Err() != nil
+	stop() // a second interrupt ends the writing
+	if field, ok := errors.AsType[*sim.FieldError](err); ok {
+		return fmt.Errorf("%s: %w", c.Name(), field)
+	}
+	stopped, ok := errors.AsType[*sim.StoppedError](err)
+	if err != nil && !ok {
+		return fmt.Errorf("%s: %w", c.Name(), err)
+	}
+	if ok && !errors.Is(stopped, sim.ErrHorizon) {
+		fmt.Fprintf(c.ErrOrStderr(), "retrywhen: %s: %v; what follows is what was computed until then\n", c.Name(), stopped)
+	}
+	if err := s.write(c, r); err != nil {
+		return err
+	}
+	if interrupted {
+		return exitCode(codeSignal + 2)
+	}
+	return nil
+}
+
+// computing is called when a simulation can be interrupted: tests wait for it.
+var computing = func() {}
+
+// progress is a bar on a terminal, and nothing elsewhere.
+type progress struct {
+	out io.Writer
+	bar *progressbar.ProgressBar
+}
+
+func newProgress(out io.Writer) *progress {
+	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return &progress{out: out}
+	}
+	return &progress{}
+}
+
+// of returns what a simulation reports its progress to.
+func (p *progress) of(what string) func(done, total int64) {
+	if p.out == nil {
+		return nil
+	}
+	p.clear()
+	return func(done, total int64) {
+		if p.bar == nil {
+			p.bar = progressbar.NewOptions64(total,
+				progressbar.OptionSetWriter(p.out), progressbar.OptionSetDescription(what), progressbar.OptionSetWidth(30),
+				progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetPredictTime(true))
+		}
+		_ = p.bar.Set64(done) // a bar that cannot be drawn is no reason to stop
+	}
+}
+
+func (p *progress) clear() {
+	if p.bar != nil {
+		_ = p.bar.Clear()
+		p.bar = nil
+	}
+}

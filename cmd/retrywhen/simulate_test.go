@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+func TestSimHerdAnswersTheOpenQuestion(t *testing.T) {
+	out, _, err := inProcess(t, "sim", "herd", "--csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	figures, err := sim.OpenQuestion().Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range figures {
+		want := []string{f.Name, f.Backoff.String(), seconds(f.Total), decimal(f.TotalCV), seconds(f.End), seconds(f.FirstMean), seconds(f.FirstMost), decimal(f.PeakOverMean), decimal(f.DeadShare), decimal(f.MeanCV)}
+		if strings.Join(rows[i+1], "|") != strings.Join(want, "|") {
+			t.Errorf("%v\nwant\n%v", rows[i+1], want)
+		}
+	}
+}
+
+func TestSimText(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
+	tests := map[string]struct {
+		args []string
+		want []string
+	}{
+		"herd":   {[]string{"herd", "--runs=3", "all at once: constant d=5s", "apart: linear d=2s tiled"}, []string{"all at once", "apart", "peak/mean", "means of 3 runs", "█", "    100 "}},
+		"occ":    {[]string{"occ", "--runs=2", "--clients=20"}, []string{"decorrelated", "Write calls against clients", "a none   b exponential", "When the write calls come, with 20 clients"}},
+		"outage": {[]string{"outage", "--clients=100", "--capacity=10", "--down=20s"}, []string{"Attempts: the mean of a client's", "tiled: attempts", "Down for 20s", "▲"}},
+		"limits": {[]string{"outage", "--clients=100", "--limit=2", "--return=10s", "--budget=10,1,0.1,1", "linear d=1s"}, []string{"given up"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			out, errOut, err := inProcess(t, append([]string{"sim"}, test.args...)...)
+			if err != nil || errOut != "" {
+				t.Fatalf("%v %s", err, errOut)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(out, want) {
+					t.Errorf("no %q in\n%s", want, out)
+				}
+			}
+			for line := range strings.Lines(out) {
+				if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 80 {
+					t.Errorf("a line of %d letters on a terminal of 80: %s", n, line)
+				}
+			}
+		})
+	}
+}
+
+// The last retries are in the last column of the chart, none are lost.
+func TestHerdChartIsWhole(t *testing.T) {
+	out, _, err := inProcess(t, "sim", "herd", "--runs=1", "--retries=3", "constant d=10s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bars := strings.Count(out, "█"); bars != 3*3 {
+		t.Errorf("%d blocks, want 3 columns of 3\n%s", bars, out)
+	}
+}
+
+func TestSimOCCReproducesTheFigures(t *testing.T) {
+	out, _, err := inProcess(t, "sim", "occ", "--runs=20", "--points=2", "--json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Points []sim.SweepPoint
+		Calls  []struct {
+			Strategy string
+			Clients  int
+			Times    []time.Duration
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatal(err)
+	}
+	calls, end := map[string]float64{}, map[string]time.Duration{}
+	for _, p := range got.Points {
+		if p.Clients == 100 {
+			calls[p.Strategy], end[p.Strategy] = p.Calls.Mean, p.End.Mean
+		}
+	}
+	for _, order := range [][]string{{"full", "equal", "decorrelated", "exponential", "none"}} {
+		for i := range order[1:] {
+			if calls[order[i]] >= calls[order[i+1]] {
+				t.Errorf("%s takes %.0f calls, %s %.0f", order[i], calls[order[i]], order[i+1], calls[order[i+1]])
+			}
+		}
+	}
+	for _, order := range [][]string{{"none", "decorrelated"}, {"full", "equal"}, {"equal", "exponential"}} {
+		if end[order[0]] >= end[order[1]] {
+			t.Errorf("%s takes %v, %s %v", order[0], end[order[0]], order[1], end[order[1]])
+		}
+	}
+	for _, c := range got.Calls {
+		if c.Clients != 100 || len(c.Times) < 100 {
+			t.Errorf("%s: %d calls of %d clients", c.Strategy, len(c.Times), c.Clients)
+		}
+	}
+}
+
+func TestSimIsTheSameForTheSameSeed(t *testing.T) {
+	for _, args := range [][]string{{"herd", "--runs=2", "sidekiq"}, {"occ", "--runs=2", "--clients=10"}, {"outage", "--clients=50", "--down=5s", "sidekiq"}} {
+		var outs []string
+		for _, seed := range []string{"1", "1", "2"} {
+			out, _, err := inProcess(t, append([]string{"sim", "--json", "--seed", seed}, args...)...)
+			if err != nil { // flags stand after the name of the simulation
+				out, _, err = inProcess(t, append(append([]string{"sim", args[0]}, "--json", "--seed", seed), args[1:]...)...)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			outs = append(outs, out)
+		}
+		if outs[0] != outs[1] || outs[0] == outs[2] {
+			t.Errorf("%v: equal seeds are equal: %v, others differ: %v", args, outs[0] == outs[1], outs[0] != outs[2])
+		}
+	}
+}
+
+func TestSimRefuses(t *testing.T) {
+	tests := map[string]struct {
+		args []string
+		want []string
+	}{
+		"no such":         {[]string{"hurd"}, []string{"hurd"}},
+		"jobs":            {[]string{"herd", "-j", "0"}, []string{"Jobs is 0, want"}},
+		"too many":        {[]string{"herd", "-j", "100000000", "-n", "2"}, []string{"100000000"}},
+		"retries":         {[]string{"herd", "-n", "0"}, []string{"Retries is 0, want"}},
+		"runs":            {[]string{"herd", "--runs", "-1"}, []string{"--runs is -1, want 0 to 1000000"}},
+		"a policy":        {[]string{"herd", "linear d=1"}, []string{`"d=1"`, "has no unit"}},
+		"no retry":        {[]string{"herd", "linear d=1s limit=0"}, []string{"allows no retry"}},
+		"place":           {[]string{"herd", "--place=here", "sidekiq"}, []string{`--place is "here", want golden, random or keyed`}},
+		"horizon":         {[]string{"herd", "--horizon=-1s", "sidekiq"}, []string{"--horizon is -1s"}},
+		"window":          {[]string{"herd", "--peak=-1s", "sidekiq"}, []string{"--peak is -1s"}},
+		"occ clients":     {[]string{"occ", "-c", "0"}, []string{"--clients is 0, want 1 to 10000000"}},
+		"occ points":      {[]string{"occ", "--points", "0"}, []string{"--points is 0, want 1 to 1000"}},
+		"occ runs":        {[]string{"occ", "--runs", "0"}, []string{"Runs is 0, want"}},
+		"occ network":     {[]string{"occ", "--network", "2h"}, []string{"2h0m0s", "want"}},
+		"outage clients":  {[]string{"outage", "-c", "-1"}, []string{"Clients is -1, want"}},
+		"outage capacity": {[]string{"outage", "--capacity", "0"}, []string{"Capacity is 0, want"}},
+		"outage budget":   {[]string{"outage", "--budget", "1,2"}, []string{"--budget has 2 numbers, want 3 or 4"}},
+		"outage no retry": {[]string{"outage", "linear d=1s limit=0"}, []string{"allows no retry"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := inProcess(t, append([]string{"sim"}, test.args...)...)
+			for _, want := range test.want {
+				if !strings.Contains(fmt.Sprint(err), want) {
+					t.Errorf("%v\nwant it to say %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+// A run that is ended gives what it has.
+func TestSimEndedEarly(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, name := range []string{"herd", "occ", "outage"} {
+		c := newCommand()
+		var out, errOut strings.Builder
+		c.SetOut(&out)
+		c.SetErr(&errOut)
+		c.SetArgs([]string{"sim", name, "--csv"})
+		err := c.ExecuteContext(ctx)
+		if err == nil || err.Error() != "exit code 130" {
+			t.Errorf("%s: %v, want exit code 130", name, err)
+		}
+		if !strings.Contains(errOut.String(), "what follows is what was computed until then") || out.Len() == 0 {
+			t.Errorf("%s: %q, then %q", name, errOut.String(), out.String())
+		}
+	}
+}
+
+func TestSimHorizon(t *testing.T) {
+	for _, args := range [][]string{{"herd", "--runs=1", "--horizon=12s", "constant d=5s"}, {"outage", "--clients=10", "--down=1m", "--horizon=12s", "constant d=5s"}} {
+		out, _, err := inProcess(t, append([]string{"sim"}, args...)...)
+		if err != nil || out == "" {
+			t.Errorf("%v: %v\n%s", args, err, out)
+		}
+	}
+}
+
+func TestSimOutageThatTakesNoTime(t *testing.T) {
+	out, errOut, err := inProcess(t, "sim", "outage", "constant d=0s")
+	if err != nil || !strings.Contains(out, "retries take no time") || !strings.Contains(out, "give it a wait") {
+		t.Errorf("%v %s\n%s", err, errOut, out)
+	}
+}
+
+// An interrupt ends a long run with what it has.
+func TestSimInterrupt(t *testing.T) {
+	p := command(t, "sim", "occ", "--runs=1000000", "--csv")
+	p.start(t)
+	p.line(t) // computing
+	if err := p.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	out, code := p.end(t)
+	if code != 130 || !strings.HasPrefix(out, "strategy,clients,runs,") || !strings.Contains(p.err.String(), "what was computed until then") {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, out, p.err.String())
+	}
+}

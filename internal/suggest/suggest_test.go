@@ -1,0 +1,19 @@
+package suggest_test
+
+import (
+	"testing"
+
+	"github.com/retrywhen/retrywhen/internal/suggest"
+)
+
+func TestNearest(t *testing.T) {
+	names := []string{"exponential", "constant", "linear", "cap", "d"}
+	for word, want := range map[string]string{
+		"expnential": "exponential", "exponentail": "exponential", "constnt": "constant", "liner": "linear", "linear": "linear",
+		"cpa": "cap", "caps": "cap", "x": "", "": "", "delay": "", "something else": "",
+	} {
+		if got := suggest.Nearest(word, names); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}

@@ -1,0 +1,257 @@
+package retry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+var errBusy = errors.New("busy")
+
+// delays prints the delays that a policy decides on for an operation that always fails with err.
+func delays(p retry.Policy, err error) {
+	var row retry.Row
+	for now := time.Unix(0, 0); ; {
+		delay, end := p.Decide(&row, stream.Failure{Err: err}, now, time.Time{})
+		if end != nil {
+			fmt.Println(end)
+			return
+		}
+		fmt.Println(delay)
+		now = now.Add(delay)
+	}
+}
+
+func ExampleLimit() {
+	delays(retry.New(backoff.Linear(time.Second), retry.Limit(2)), errBusy)
+	// Output:
+	// 1s
+	// 2s
+	// retry: retries exhausted: 3 attempts in 3s: busy
+}
+
+func ExampleWithin() {
+	delays(retry.New(backoff.Linear(time.Second), retry.Within(5*time.Second)), errBusy)
+	// Output:
+	// 1s
+	// 2s
+	// retry: retries exhausted: 3 attempts in 3s: busy
+}
+
+// The LispCast article's maximum: the retry that would wait for 5 s or more is not made.
+func ExampleStopAt() {
+	delays(retry.New(backoff.Exponential(time.Second, 2), retry.StopAt(5*time.Second)), errBusy)
+	// Output:
+	// 1s
+	// 2s
+	// 4s
+	// retry: retries exhausted: 4 attempts in 7s: busy
+}
+
+// A wait of a minute is an answer; one of an hour is not.
+func ExampleMaxRetryAfter() {
+	policy := retry.New(backoff.Constant(time.Second), retry.Limit(1), retry.MaxRetryAfter(time.Minute))
+	delays(policy, retry.RetryAfter(errBusy, time.Minute))
+	delays(policy, retry.RetryAfter(errBusy, time.Hour))
+	// Output:
+	// 1m0s
+	// retry: retries exhausted: 2 attempts in 1m0s: busy
+	// retry: retries exhausted: 1 attempt in 0s: busy
+}
+
+func ExampleWithBackoff() {
+	fmt.Println(retry.Default.With(retry.WithBackoff(backoff.Fibonacci(time.Second).Jitter(jitter.Equal))))
+	// Output: fibonacci d=1s jitter=equal stopat=10s
+}
+
+// A test that wants to know each delay scripts the draws.
+func ExampleWithRand() {
+	policy := retry.New(backoff.Constant(time.Second).Jitter(jitter.Full), retry.Limit(2),
+		retry.WithRand(func() float64 { return 0.25 }))
+	delays(policy, errBusy)
+	// Output:
+	// 250ms
+	// 250ms
+	// retry: retries exhausted: 3 attempts in 500ms: busy
+}
+
+// The policy's clock goes before that of the context, and before the system's.
+func ExampleWithClock() {
+	mock := clock.NewMock()
+	mock.Set(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	policy := retry.New(backoff.Constant(time.Second), retry.WithClock(mock))
+	fmt.Println(policy.Clock(context.Background()).Now().UTC().Format(time.DateOnly))
+	// Output: 2026-01-01
+}
+
+// The first call hangs; the second is quick.
+func ExampleAttemptTimeout() {
+	policy := retry.New(backoff.Constant(time.Millisecond), retry.Limit(3), retry.AttemptTimeout(10*time.Millisecond),
+		retry.OnRetry(func(e retry.Event) { fmt.Println("failed:", e.Err) }))
+	calls := 0
+	answer, err := retry.Do(context.Background(), policy, func(ctx context.Context) (int, error) {
+		if calls++; calls == 1 {
+			<-ctx.Done()
+			return 0, ctx.Err()
+		}
+		return 42, nil
+	})
+	fmt.Println(answer, err)
+	// Output:
+	// failed: context deadline exceeded
+	// 42 <nil>
+}
+
+// A connection that has lasted for a minute was good: its loss is a first failure again.
+func ExampleResetAfter() {
+	policy := retry.New(backoff.Exponential(time.Second, 2), retry.ResetAfter(time.Minute))
+	var row retry.Row
+	now := time.Unix(0, 0)
+	for _, lasted := range []time.Duration{0, time.Second, time.Second, time.Hour, time.Second} {
+		now = now.Add(lasted)
+		delay, err := policy.Decide(&row, stream.Failure{Err: errBusy, Lasted: lasted}, now, time.Time{})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("lasted %v, next in %v\n", lasted, delay)
+		now = now.Add(delay)
+	}
+	// Output:
+	// lasted 0s, next in 1s
+	// lasted 1s, next in 2s
+	// lasted 1s, next in 4s
+	// lasted 1h0m0s, next in 1s
+	// lasted 1s, next in 2s
+}
+
+// A feed that has delivered something was good.
+func ExampleResetAfterItems() {
+	feed := stream.Of(1, 2).Concat(stream.Fail[int](errBusy))
+	policy := retry.New(backoff.Constant(0), retry.Limit(1))
+	got, err := feed.RetryWhen(policy).Take(8).Collect(context.Background())
+	fmt.Println(got, errors.Is(err, retry.ErrExhausted))
+	got, err = feed.RetryWhen(policy.With(retry.ResetAfterItems(1))).Take(8).Collect(context.Background())
+	fmt.Println(got, err)
+	// Output:
+	// [1 2 1 2] true
+	// [1 2 1 2 1 2 1 2] <nil>
+}
+
+// A connection that came about is a success, whatever becomes of it.
+func ExampleAttempt_Reset() {
+	policy := retry.New(backoff.Constant(time.Millisecond), retry.Limit(1))
+	dial := []error{errBusy, nil, errBusy, errBusy}
+	for a, err := range policy.Attempts(context.Background()) {
+		if err != nil {
+			fmt.Println("gave up after attempt", a.N())
+			return
+		}
+		if err := dial[a.N()-1]; err != nil {
+			fmt.Println(a.N(), "not connected")
+			a.Fail(err)
+			continue
+		}
+		fmt.Println(a.N(), "connected")
+		a.Reset()
+		a.Fail(errors.New("connection lost"))
+	}
+	// Output:
+	// 1 not connected
+	// 2 connected
+	// 3 not connected
+	// gave up after attempt 3
+}
+
+func ExampleBudget_Tokens() {
+	budget := retry.NewBudget(10, 1, 0.5)
+	policy := retry.New(backoff.Constant(0), retry.Limit(3), retry.WithBudget(budget))
+	_ = retry.Run(context.Background(), policy, func(context.Context) error { return errBusy })
+	fmt.Println(budget.Tokens()) // three retries
+	_ = retry.Run(context.Background(), policy, func(context.Context) error { return nil })
+	fmt.Println(budget.Tokens()) // a success
+	// Output:
+	// 7
+	// 7.5
+}
+
+// What failed with a timeout is a timeout to those who ask, as before.
+func ExampleError_Timeout() {
+	policy := retry.New(backoff.Constant(0), retry.Limit(1))
+	err := retry.Run(context.Background(), policy, func(context.Context) error {
+		return &net.DNSError{Err: "timeout", Name: "example.com", IsTimeout: true}
+	})
+	gaveUp, _ := errors.AsType[*retry.Error](err)
+	fmt.Println(gaveUp.Timeout())
+	fmt.Println(gaveUp.Cause)
+	// Output:
+	// true
+	// retries exhausted
+}
+
+// A driver of one's own: the policy decides, and the program keeps the time. This one keeps a job's row between its
+// attempts, and could store it.
+func ExampleRow() {
+	online := retry.NewSignal()
+	policy := retry.New(backoff.Constant(time.Hour), retry.Limit(3), retry.AttemptTimeout(time.Minute), retry.ResetOn(online))
+	wake := make(chan struct{}, 1)
+	if stop, ok := policy.Watch(wake); ok {
+		defer stop()
+	}
+	fmt.Println("a deadline for each call:", policy.HasAttemptTimeout())
+	job := func(_ context.Context, n int) error {
+		if n < 3 {
+			return errBusy
+		}
+		return nil
+	}
+
+	ctx := context.Background()
+	clock := policy.Clock(ctx)
+	var row retry.Row
+	for n := 1; ; n++ {
+		call, done := policy.AttemptContext(ctx)
+		began := clock.Now()
+		err := job(call, n)
+		done()
+		if err == nil {
+			policy.Succeeded(0) // for the budget, if there is one
+			fmt.Println("done")
+			return
+		}
+		failure := stream.Failure{Err: err}
+		if policy.TimesAttempts() {
+			failure.Lasted = clock.Now().Sub(began)
+		}
+		delay, err := policy.Decide(&row, failure, clock.Now(), time.Time{})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println("failures", row.Attempts, "retries in a row", row.Retries, "wait", delay)
+
+		online.Fire() // somebody else does that, in the middle of the wait
+		due := make(chan struct{})
+		timer := clock.AfterFunc(delay, func() { close(due) })
+		select {
+		case <-due:
+		case <-wake:
+			timer.Stop()
+			row.Restart(policy.Fires())
+		}
+	}
+	// Output:
+	// a deadline for each call: true
+	// failures 1 retries in a row 1 wait 1h0m0s
+	// failures 2 retries in a row 1 wait 1h0m0s
+	// done
+}
