@@ -19,6 +19,12 @@
 //   - streamtest: virtual time, marble diagrams and contract checks for tests of streams.
 //   - sim: fleets of clients against a server, in simulated time.
 //
+// Modules of their own, so that what they need stays out of the library:
+//
+//   - cmd/retrywhen: the command. It retries a command, shows a policy's schedule, and simulates fleets.
+//   - durable: retries that survive the process, on NATS JetStream; durable/embedded has its server in the process.
+//   - examples: programs that do a real job.
+//
 // # Words
 //
 //   - attempt: one run of the source, or one call.

@@ -27,8 +27,10 @@
 //
 // # Words
 //
-// lease: the time after which a job whose worker has gone silent is given to another one. hand back: to return a job
-// unattempted, at once. later: a job whose time has not come. dead letter: a job that was given up.
+//   - lease: the time after which a job whose worker has gone silent is given to another one.
+//   - hand back: to return a job unattempted, at once.
+//   - later: a job whose time has not come.
+//   - dead letter: a job that was given up.
 //
 // # How it works
 //

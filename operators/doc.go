@@ -1,6 +1,6 @@
 // Package operators holds the functions from streams to streams: those that turn a Stream[T] into a stream of another
-// type, which a Go method cannot do, those that join several streams, and ExpBackoff, the policy that the library is
-// named after.
+// type, which a Go method cannot do, those that join several streams, and the classic retryWhen with its policy,
+// [ExpBackoff].
 //
 //	readings := operators.Map(lines, parse)
 //	readings = readings.RetryWhen(operators.ExpBackoff(jitter.Default, time.Second, 3))

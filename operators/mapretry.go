@@ -55,8 +55,8 @@ type MapRetryOptions[T any] struct {
 // at once, as it returns nil when the consumer stops. A panic of f surfaces in the consumer, with the stack it came
 // from, and its runtime.Goexit does too. In all these cases OnAbandon is told what was not finished.
 //
-// Between the goroutines there are at most Workers items that are not called yet, and 2·Workers results: a slow
-// consumer stops the workers, and they the source.
+// Between the goroutines there are at most as many items that are not called yet as there are Workers, but 4 if that is
+// more, and as many results: a slow consumer stops the workers, and they the source.
 //
 // A nil src or f, negative Workers and a negative MaxPending panic.
 func MapRetry[T, U any](src stream.Stream[T], p retry.Policy, f func(context.Context, T) (U, error), o MapRetryOptions[T]) stream.Stream[U] {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/relay"
@@ -26,6 +27,7 @@ type mapRun[T, U any] struct {
 	clock    stream.Clock
 	base     time.Time
 	timer    *mapTimer
+	slack    int           // how many fresh items there may be, and how many results
 	timed    bool          // the policy asks how long calls last
 	fired    chan struct{} // from the policy's signals, nil if it has none
 	unwatch  func()
@@ -47,6 +49,7 @@ type mapRun[T, U any] struct {
 	last      int64           // the seq of the item that ends the stream: none after it is called
 	left      []outcome[T, U] // not finished, and in none of the places above
 	crash     *crash
+	ending    bool   // an item ends the stream with its error
 	fires     uint64 // of the policy's signals, as far as waiting has heard
 
 	workers  int // that were started
@@ -55,8 +58,9 @@ type mapRun[T, U any] struct {
 	watching int // that wait for the timer too
 	tokens   int // in work
 
-	stalled       bool // a worker found no place for another result
-	arming        bool // the timer is being set
+	stalled       atomic.Bool  // a worker found no place for another result
+	batch         atomic.Int64 // outcomes that the consumer has taken but not come to
+	arming        bool         // the timer is being set
 	armed         int64
 	sourceWaits   bool
 	consumerWaits bool
@@ -74,6 +78,7 @@ func newMapRun[T, U any](ctx context.Context, src stream.Stream[T], p retry.Poli
 		room:  make(chan struct{}, 1),
 		news:  make(chan struct{}, 1),
 		last:  math.MaxInt64,
+		slack: max(o.Workers, 4),
 		armed: noTime,
 	}
 	r.ctx, r.cancel = context.WithCancel(ctx)
@@ -119,12 +124,15 @@ func (r *mapRun[T, U]) consume(ctx context.Context, yield func(U) bool) error {
 		for i := range batch {
 			o := &batch[i]
 			rest = batch[i:]
+			r.advance(len(batch) - i - 1)
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
 			rest = batch[i+1:]
 			switch {
 			case o.err != nil:
+				rest = batch[i:]
+				r.ending = true
 				return r.withSourceErr(o.err)
 			case o.dead != nil:
 				if err := r.DeadLetter(ctx, o.item, o.dead); err != nil {
@@ -141,8 +149,8 @@ func (r *mapRun[T, U]) consume(ctx context.Context, yield func(U) bool) error {
 	return r.sourceErr // of no meaning after a crash
 }
 
-// receive waits for outcomes and returns them, in place of those that are used up. It returns false when there will be none, for ctx
-// has ended, or all is done, or a goroutine has crashed.
+// receive waits for outcomes and returns them, in place of those that are used up. It returns false when there will be
+// none, for ctx has ended, or all is done, or a goroutine has crashed.
 func (r *mapRun[T, U]) receive(ctx context.Context, used []outcome[T, U]) ([]outcome[T, U], bool) {
 	clear(used)
 	r.mu.Lock()
@@ -154,10 +162,7 @@ func (r *mapRun[T, U]) receive(ctx context.Context, used []outcome[T, U]) ([]out
 		case len(r.out.ready) > 0:
 			batch := r.out.ready
 			r.out.ready = used[:0]
-			if r.stalled {
-				r.stalled = false
-				r.wakeWorker()
-			}
+			r.batch.Store(int64(len(batch)))
 			r.admit()
 			return batch, true
 		case r.done():
@@ -171,6 +176,19 @@ func (r *mapRun[T, U]) receive(ctx context.Context, used []outcome[T, U]) ([]out
 		}
 		r.mu.Lock()
 		r.consumerWaits = false
+	}
+}
+
+// advance notes how many outcomes are left in the consumer's batch, and wakes a worker if one waits for a place.
+func (r *mapRun[T, U]) advance(left int) {
+	r.batch.Store(int64(left))
+	if r.stalled.Load() {
+		r.mu.Lock()
+		if r.stalled.Load() && r.vacant() {
+			r.stalled.Store(false)
+			r.wakeWorker()
+		}
+		r.mu.Unlock()
 	}
 }
 
@@ -204,6 +222,9 @@ func (r *mapRun[T, U]) end(rest []outcome[T, U]) {
 	}
 	if r.OnAbandon == nil {
 		return
+	}
+	if r.ending && r.crash == nil {
+		rest = rest[1:] // the stream ends with the error of the first one, which a panic would hide
 	}
 	for i := range rest {
 		r.OnAbandon(rest[i].item, rest[i].attempts)

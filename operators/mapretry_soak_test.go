@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
@@ -25,17 +27,14 @@ var soak = flag.Duration("soak", 0, "have TestMapRetry_Soak run in real time for
 // handed over comes to exactly one end, and no goroutine is left.
 func TestMapRetry_Soak(t *testing.T) {
 	if *soak > 0 {
-		before := runtime.NumGoroutine()
+		before, present := runtime.NumGoroutine(), goleak.IgnoreCurrent()
 		seed, runs, items := rand.Uint64(), 0, 0
 		t.Logf("seed %d", seed)
 		for start := time.Now(); time.Since(start) < *soak && !t.Failed(); runs++ {
 			items += soakRun(t, rand.New(rand.NewPCG(seed, uint64(runs))))
 		}
-		for i := 0; runtime.NumGoroutine() > before && i < 1000; i++ {
-			runtime.Gosched() // those that have ended may still be on their way out
-		}
-		if n := runtime.NumGoroutine(); n > before {
-			t.Errorf("%d goroutines, %d at the start", n, before)
+		if err := goleak.Find(present); err != nil {
+			t.Error(err)
 		}
 		t.Logf("%d runs, %d items, all accounted for; goroutines over the start: %d", runs, items, runtime.NumGoroutine()-before)
 		return
@@ -45,10 +44,14 @@ func TestMapRetry_Soak(t *testing.T) {
 		runs = 50
 	}
 	for seed := range runs {
-		synctest.Test(t, func(t *testing.T) { soakRun(t, rand.New(rand.NewPCG(seed, 0))) })
-		if t.Failed() {
-			t.Fatalf("with seed %d", seed)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			defer func() {
+				if t.Failed() {
+					t.Logf("with seed %d", seed)
+				}
+			}()
+			soakRun(t, rand.New(rand.NewPCG(seed, 0)))
+		})
 	}
 }
 
@@ -236,7 +239,7 @@ func soakRun(t *testing.T, r *rand.Rand) (items int) {
 	}
 	for i, f := range fates {
 		if items += f.taken; f.taken != f.delivered+f.dead+f.abandoned+f.ended {
-			t.Errorf("item %d: %+v; the run ended with %v", i, f, err)
+			t.Errorf("item %d of %d: %+v; the run returned %v with %v, its context %v", i, n, f, returned, err, ctx.Err())
 		}
 	}
 	return items

@@ -46,12 +46,12 @@ func (r *mapRun[T, U]) intake(item T) bool {
 // admits reports whether there is a place for an item of the source.
 func (r *mapRun[T, U]) admits() bool {
 	fresh := r.fresh.len()
-	return fresh < r.Workers && fresh+r.calls+r.waiting.len()+r.out.held < r.MaxPending
+	return fresh < r.slack && fresh+r.calls+r.waiting.len()+r.out.held < r.MaxPending
 }
 
 // admit wakes the source if there is a place again.
 func (r *mapRun[T, U]) admit() {
-	if r.sourceWaits && !r.closed && r.admits() {
+	if r.sourceWaits && !r.closed && r.fresh.len() <= r.slack/2 && r.admits() {
 		r.sourceWaits = false
 		r.room <- struct{}{}
 	}

@@ -56,7 +56,7 @@ func (w *waitingRoom[T]) take(j *job[T]) {
 func (w *waitingRoom[T]) restart(fires uint64, now int64) {
 	for i := range w.heap {
 		e := &w.heap[i]
-		if j := w.at(e.slot); j.row.fires != fires {
+		if j := w.at(e.slot); j.row.fires != uint32(fires) {
 			j.row.restart(fires)
 			e.at = min(e.at, now)
 		}

@@ -61,22 +61,33 @@ func TestMapRetryCompactRowIsTheRow(t *testing.T) {
 	base := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	for name, want := range map[string]retry.Row{
 		"zero": {},
-		"full": {Attempts: math.MaxInt, Retries: math.MaxInt, First: base.Add(time.Second),
+		"full": {Attempts: math.MaxInt, Retries: math.MaxUint32, First: base.Add(time.Second),
 			Since: base.Add(-time.Second), Previous: math.MaxInt64, U: 0.25, Placed: true, Fires: math.MaxUint64},
 		"placed at 0": {Attempts: 2, First: base, Placed: true},
 		"reset":       {Attempts: 2, First: base, Fires: 1},
+		"signals":     {Attempts: 2, First: base, Fires: 1 << 32},
 	} {
 		c := compact(&want, base)
-		if got := c.row(base); got != want {
-			t.Errorf("%s:\n got %+v\nwant %+v", name, got, want)
+		for _, later := range []uint64{0, 1, math.MaxUint32} {
+			if want.Attempts == 0 {
+				later = -want.Fires
+			}
+			if got := c.row(base, want.Fires+later); got != want {
+				t.Errorf("%s, %d signals later:\n got %+v\nwant %+v", name, later, got, want)
+			}
 		}
 		want.Restart(7)
-		if c.restart(7); want.Attempts > 0 && c.row(base) != want {
-			t.Errorf("%s, again:\n got %+v\nwant %+v", name, c.row(base), want)
+		if c.restart(7); want.Attempts > 0 && c.row(base, 7) != want {
+			t.Errorf("%s, again:\n got %+v\nwant %+v", name, c.row(base, 7), want)
 		}
 	}
-	if got := new(compactRow).row(base); got != (retry.Row{}) {
+	if got := new(compactRow).row(base, 7); got != (retry.Row{}) {
 		t.Errorf("the zero compactRow is %+v", got)
+	}
+	most := retry.Row{Attempts: 1, First: base, Since: base, Retries: math.MaxInt}
+	c := compact(&most, base)
+	if got := c.row(base, 0); got.Retries != math.MaxUint32 {
+		t.Errorf("%d retries became %d", most.Retries, got.Retries)
 	}
 }
 
@@ -123,7 +134,7 @@ func TestMapRetryRestartEndsOlderWaits(t *testing.T) {
 		w.take(&j)
 		order = append(order, j.item)
 		switch old := j.item%2 == 0; {
-		case old && (due != 50 || j.row.row(base) != retry.Row{Attempts: 3, Fires: 1, First: base}):
+		case old && (due != 50 || j.row.row(base, 1) != retry.Row{Attempts: 3, Fires: 1, First: base}):
 			t.Errorf("item %d is due at %d with %+v", j.item, due, j.row)
 		case !old && (due != int64(100-j.item) || j.row.retries != 3):
 			t.Errorf("item %d, whose wait began after the signal, is due at %d with %+v", j.item, due, j.row)
@@ -137,8 +148,8 @@ func TestMapRetryRestartEndsOlderWaits(t *testing.T) {
 // What an item costs while it waits: its slot and its heap entry, whose slice has up to a quarter to spare, and the
 // place in the list of free slots.
 func TestMapRetryWaitingItemIsSmall(t *testing.T) {
-	if size := unsafe.Sizeof(job[struct{}]{}) + unsafe.Sizeof(dueEntry{})*5/4 + 4; size > 100 {
-		t.Errorf("%d bytes for a waiting item, want at most 100", size)
+	if size := unsafe.Sizeof(job[int64]{}) - 8 + unsafe.Sizeof(dueEntry{})*5/4 + 4; size > 80 {
+		t.Errorf("%d bytes for a waiting item, want at most 80", size)
 	}
 }
 

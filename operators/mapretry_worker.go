@@ -65,7 +65,7 @@ func (r *mapRun[T, U]) call(j *job[T], o *outcome[T, U]) (v verdict, now, due in
 	}
 	at := r.clock.Now()
 	now = int64(at.Sub(r.base))
-	row := j.row.row(r.base)
+	row := j.row.row(r.base, r.signalled())
 	delay, end := r.policy.Decide(&row, stream.Failure{Err: err, Lasted: lasted}, at, r.deadline)
 	switch {
 	case end == nil:
@@ -112,7 +112,7 @@ func (r *mapRun[T, U]) settle(v verdict, j *job[T], o *outcome[T, U], now, due i
 	switch v {
 	case putAside:
 		if r.fired != nil {
-			if fires := r.policy.Fires(); fires != j.row.fires {
+			if fires := r.signalled(); uint32(fires) != j.row.fires {
 				j.row.restart(fires)
 				due = now
 			}
@@ -163,8 +163,7 @@ func (r *mapRun[T, U]) next(j *job[T], now int64) bool {
 
 // choose takes the next item to call: one that is due, else a fresh one.
 func (r *mapRun[T, U]) choose(j *job[T], now int64) bool {
-	if !r.vacant() {
-		r.stalled = true
+	if r.full() {
 		return false
 	}
 	for r.waiting.len() > 0 && r.waiting.due() <= now {
@@ -183,7 +182,19 @@ func (r *mapRun[T, U]) choose(j *job[T], now int64) bool {
 }
 
 // vacant reports whether the result of one more call has a place.
-func (r *mapRun[T, U]) vacant() bool { return r.calls+len(r.out.ready) < r.Workers }
+func (r *mapRun[T, U]) vacant() bool {
+	return r.calls+len(r.out.ready)+int(r.batch.Load()) < r.slack
+}
+
+// full reports that it has none. Then the consumer wakes a worker when it has made a place: it may do so without the
+// lock, between the look at its batch and the note that somebody waits, so another look is needed.
+func (r *mapRun[T, U]) full() bool {
+	if r.vacant() {
+		return false
+	}
+	r.stalled.Store(true)
+	return !r.vacant()
+}
 
 func (r *mapRun[T, U]) callsFresh() bool { return r.fresh.len() > 0 && r.called <= r.last }
 
@@ -199,10 +210,8 @@ func (r *mapRun[T, U]) delegate(now int64) {
 	}
 	switch {
 	case jobs > r.coming:
-		if r.vacant() {
+		if !r.full() {
 			r.wakeWorker()
-		} else {
-			r.stalled = true
 		}
 	case jobs == 0 && waits && r.watching == 0 && r.coming == 0 && r.parked > 0:
 		r.wakeWorker() // somebody has to watch the timer
@@ -271,12 +280,20 @@ func (r *mapRun[T, U]) park() {
 	r.parked--
 }
 
+// signalled returns how often the policy's signals have fired.
+func (r *mapRun[T, U]) signalled() uint64 {
+	if r.fired == nil {
+		return 0
+	}
+	return r.policy.Fires()
+}
+
 // heed ends the waits that a signal has ended.
 func (r *mapRun[T, U]) heed(now int64) {
 	if r.fired == nil || r.waiting.len() == 0 {
 		return
 	}
-	if fires := r.policy.Fires(); fires != r.fires {
+	if fires := r.signalled(); fires != r.fires {
 		r.fires = fires
 		r.waiting.restart(fires, now)
 	}

@@ -7,7 +7,7 @@
 // # Words
 //
 // A source is a stream that makes values; an operator is a method, or a function of package operators, that makes a
-// stream of streams; a sink runs a stream. To run a stream is to subscribe to it, and each run is a subscription. A
+// stream out of others; a sink runs a stream. To run a stream is to subscribe to it, and each run is a subscription. A
 // stream is cold: every subscription runs the source anew and shares nothing with another. The consumer is whoever
 // runs a stream. It stops a stream by answering false to a value, and cancels it through the context.
 //

@@ -109,12 +109,12 @@ func (c handClock) arm(d time.Duration, f func()) *entry {
 	return e
 }
 
-// left returns what is armed and belongs to owner, in the order in which it falls due.
-func (h *hand) left(owner *ledger) (left []*entry) {
+// left returns what is armed by the owners that are asked for, in the order in which it falls due.
+func (h *hand) left(by func(owner *ledger) bool) (left []*entry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, e := range h.entries {
-		if e.owner == owner {
+		if by(e.owner) {
 			left = append(left, e)
 		}
 	}

@@ -3,7 +3,6 @@ package streamtest
 import (
 	"fmt"
 	"reflect"
-	"runtime"
 	"sync"
 	"time"
 	"unsafe"
@@ -54,12 +53,6 @@ func (g gears) move(f func(time.Time) time.Time) time.Time {
 	return *g.now
 }
 
-// rawTimer is a mockTimer with its place among what is armed.
-type rawTimer struct {
-	mockTimer
-	rank
-}
-
 // armed appends to all what is armed on the mock, in the mock's order, but for the timer own.
 func (g gears) armed(all []rawTimer, own *clock.Timer) []rawTimer {
 	g.mu.Lock()
@@ -70,22 +63,4 @@ func (g gears) armed(all []rawTimer, own *clock.Timer) []rawTimer {
 		}
 	}
 	return all
-}
-
-// String names the timer as well as can be: of an AfterFunc, its function.
-func (t rawTimer) String() string {
-	v := reflect.ValueOf(t.mockTimer).Elem()
-	if v.FieldByName("d").IsValid() {
-		return "a Ticker"
-	}
-	fn := v.FieldByName("fn")
-	if !fn.IsValid() || fn.IsNil() {
-		return "a Timer"
-	}
-	f := runtime.FuncForPC(uintptr(fn.UnsafePointer()))
-	if f == nil {
-		return "an AfterFunc"
-	}
-	file, line := f.FileLine(f.Entry())
-	return fmt.Sprintf("the AfterFunc of %s (%s:%d)", shortFunc(f.Name()), shortFile(file), line)
 }

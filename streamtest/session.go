@@ -205,10 +205,8 @@ func (s *Session) reportLeft() {
 		s.report.Errorf("streamtest: %s left running at the end of the test:%s", count(len(goroutines), "goroutine"), list(goroutines))
 	}
 	var timers []fmt.Stringer
-	for _, e := range s.hand.entries {
-		if !e.owner.own {
-			timers = append(timers, e)
-		}
+	for _, e := range s.hand.left(func(owner *ledger) bool { return !owner.own }) {
+		timers = append(timers, e)
 	}
 	for _, t := range s.system.left() {
 		timers = append(timers, t)

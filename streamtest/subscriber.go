@@ -144,7 +144,7 @@ func (sub *subscriber[T]) verify() {
 	if !sub.returned() {
 		return
 	}
-	if left := sub.session.hand.left(sub.owner); len(left) > 0 {
+	if left := sub.session.hand.left(func(owner *ledger) bool { return owner == sub.owner }); len(left) > 0 {
 		sub.owner.own = true // reported
 		sub.session.report.Errorf("streamtest: %s: the stream has returned and left %s armed:%s\n    subscribed to at:%v",
 			sub.name, count(len(left), "timer"), list(left), sub.place)

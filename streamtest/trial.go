@@ -220,7 +220,7 @@ func (tr *trial[T]) nothingLeft() {
 	if len(left) > 0 {
 		tr.in.fail("%s: the stream has returned and left %s running:%s", tr.name, count(len(left), "goroutine"), list(left))
 	}
-	if timers := s.hand.left(tr.owner); len(timers) > 0 {
+	if timers := s.hand.left(func(owner *ledger) bool { return owner == tr.owner }); len(timers) > 0 {
 		tr.owner.own = true
 		tr.owner = new(ledger)
 		tr.in.fail("%s: the stream has returned and left %s armed:%s", tr.name, count(len(timers), "timer"), list(timers))

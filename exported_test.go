@@ -1,0 +1,232 @@
+package retrywhen_test
+
+import (
+	"cmp"
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"maps"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// withoutExample is what needs no Example, and why. A method by its name alone stands for those of all types.
+var withoutExample = map[string]string{
+	"String": "every Example that prints the value calls it",
+	"Error":  "every Example that prints the error calls it",
+	"Unwrap": "errors.Is and errors.As call it",
+
+	"MarshalText":   "encoding/json and flag call it; the Example of backoff.Backoff's shows how",
+	"UnmarshalText": "encoding/json and flag call it; the Example of backoff.Backoff's shows how",
+
+	"stream.RetryHandlerFunc.Handle": "RetryWhen calls it",
+}
+
+// surface is one public package: what it exports, and what its Examples name.
+type surface struct {
+	doc       *doc.Package
+	files     *token.FileSet
+	examples  []*doc.Example
+	qualified map[string]bool // F of pkg.F
+	selected  map[string]bool // M of x.M, whatever x is
+}
+
+// surfaces parses the public packages of the module.
+func surfaces(t *testing.T) map[string]*surface {
+	t.Helper()
+	all := map[string]*surface{}
+	for _, p := range list(t) {
+		name := within(p.ImportPath)
+		if strings.Contains("/"+name+"/", "/internal/") {
+			continue
+		}
+		names, err := filepath.Glob(filepath.Join(filepath.FromSlash(name), "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &surface{files: token.NewFileSet(), qualified: map[string]bool{}, selected: map[string]bool{}}
+		var files, tests []*ast.File
+		for _, file := range names {
+			f, err := parser.ParseFile(s.files, file, nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(file, "_test.go") {
+				tests = append(tests, f)
+			} else {
+				files = append(files, f)
+			}
+		}
+		if len(files) == 0 {
+			continue // tests only
+		}
+		s.examples = doc.Examples(tests...) // before NewFromFiles, which takes the files apart
+		for _, e := range s.examples {
+			ast.Inspect(e.Code, func(n ast.Node) bool {
+				if sel, ok := n.(*ast.SelectorExpr); ok {
+					if x, ok := sel.X.(*ast.Ident); ok && x.Name == path.Base(name) {
+						s.qualified[sel.Sel.Name] = true
+					} else {
+						s.selected[sel.Sel.Name] = true
+					}
+				}
+				return true
+			})
+		}
+		if s.doc, err = doc.NewFromFiles(s.files, files, p.ImportPath); err != nil {
+			t.Fatal(err)
+		}
+		all[cmp.Or(name, "retrywhen")] = s
+	}
+	if len(all) < 10 {
+		t.Fatalf("found only %d public packages", len(all))
+	}
+	return all
+}
+
+// shown says whether an Example bears one of the names, with or without a suffix.
+func (s *surface) shown(name string) bool {
+	for _, e := range s.examples {
+		if e.Name == name || strings.HasPrefix(e.Name, name+"_") {
+			return true
+		}
+	}
+	return false
+}
+
+func TestEverythingExportedHasAComment(t *testing.T) {
+	for name, s := range surfaces(t) {
+		say := func(what, comment string) {
+			t.Helper()
+			if strings.TrimSpace(comment) == "" {
+				t.Errorf("%s.%s has no comment", name, what)
+			} else if first, _, _ := strings.Cut(what, " "); !about(comment, first[strings.LastIndex(first, ".")+1:]) {
+				t.Errorf("%s.%s: the comment begins with %.40q, want the name", name, what, comment)
+			}
+		}
+		if !strings.HasPrefix(s.doc.Doc, "Package "+s.doc.Name+" ") {
+			t.Errorf("%s: the package comment begins with %.40q, want %q", name, s.doc.Doc, "Package "+s.doc.Name)
+		}
+		functions := func(prefix string, list []*doc.Func) {
+			for _, f := range list {
+				say(prefix+f.Name, f.Doc)
+			}
+		}
+		functions("", s.doc.Funcs)
+		for _, typ := range s.doc.Types {
+			say(typ.Name, typ.Doc)
+			functions("", typ.Funcs)
+			functions(typ.Name+".", typ.Methods)
+			values(t, name, typ.Consts)
+			values(t, name, typ.Vars)
+		}
+		values(t, name, s.doc.Consts)
+		values(t, name, s.doc.Vars)
+	}
+}
+
+// about says whether the comment's first sentence is on the name: "Name …", "A Name …", "The zero Name …".
+func about(comment, name string) bool {
+	words := strings.Fields(comment)
+	for _, word := range words[:min(4, len(words))] {
+		if strings.TrimRight(word, ",:;.'s") == strings.TrimRight(name, ",:;.'s") {
+			return true
+		}
+	}
+	return false
+}
+
+// values reports the exported constants and variables that neither they themselves nor their group explain.
+func values(t *testing.T, name string, groups []*doc.Value) {
+	t.Helper()
+	for _, group := range groups {
+		for _, spec := range group.Decl.Specs {
+			v := spec.(*ast.ValueSpec)
+			if group.Doc == "" && v.Doc == nil && v.Comment == nil {
+				t.Errorf("%s.%s has no comment", name, v.Names[0].Name)
+			}
+		}
+	}
+}
+
+// TestEverythingExportedIsInAnExample: a function is shown if an Example of its package's tests names it; a method, if one
+// calls a method of that name; a type, if one names it, is named after it or a method of it, or calls something
+// that returns it.
+func TestEverythingExportedIsInAnExample(t *testing.T) {
+	used := map[string]bool{}
+	for name, s := range surfaces(t) {
+		want := func(what, method string, shown bool) {
+			t.Helper()
+			for _, exempt := range []string{name + "." + what, method} {
+				if _, ok := withoutExample[exempt]; ok && !shown {
+					used[exempt] = true
+					return
+				}
+			}
+			if !shown {
+				t.Errorf("%s.%s is in no Example", name, what)
+			}
+		}
+		returned := map[string]bool{} // by what is shown
+		function := func(f *doc.Func) {
+			shown := s.qualified[f.Name] || s.shown(f.Name)
+			want(f.Name, "", shown)
+			if shown {
+				results(f.Decl, returned)
+			}
+		}
+		for _, f := range s.doc.Funcs {
+			function(f)
+		}
+		for _, typ := range s.doc.Types {
+			for _, f := range typ.Funcs {
+				function(f)
+			}
+			for _, m := range typ.Methods {
+				if m.Level > 0 {
+					continue // an embedded type's
+				}
+				shown := s.selected[m.Name] || s.shown(typ.Name+"_"+m.Name)
+				want(typ.Name+"."+m.Name, m.Name, shown)
+				if shown {
+					results(m.Decl, returned)
+				}
+			}
+		}
+		for _, typ := range s.doc.Types {
+			want(typ.Name, "", returned[typ.Name] || s.qualified[typ.Name] || s.shown(typ.Name))
+		}
+	}
+	for name := range maps.Keys(withoutExample) {
+		if !used[name] {
+			t.Errorf("withoutExample: %s is in an Example, or is not there", name)
+		}
+	}
+}
+
+// results adds the names of the types in a function's results.
+func results(f *ast.FuncDecl, to map[string]bool) {
+	if f.Type.Results == nil {
+		return
+	}
+	ast.Inspect(f.Type.Results, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			to[id.Name] = true
+		}
+		return true
+	})
+}
+
+// An Example without output is compiled and never run.
+func TestEveryExampleIsRun(t *testing.T) {
+	for name, s := range surfaces(t) {
+		for _, e := range s.examples {
+			if e.Output == "" && !e.EmptyOutput {
+				t.Errorf("%s: Example%s has no output comment", name, e.Name)
+			}
+		}
+	}
+}

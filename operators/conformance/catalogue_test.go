@@ -1,0 +1,426 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"go/ast"
+	"go/doc"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"iter"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
+)
+
+// entry is one source or operator of the library: how it is checked, and what docs/operators.md shows of it. To add one,
+// add it to the catalogue below, and run
+//
+//	go test ./operators/conformance -run TestDocument -update
+type entry struct {
+	name   string   // package and name, as "stream.Filter"
+	label  string   // how the drawing calls it
+	inputs []string // the diagrams of its sources, lines are runs; after "name: " for other names than source and other
+	check  func(t *testing.T)
+	draw   func(s *session) (diagram string, legend []string)
+}
+
+// racing marks an operator of which a synchronous source makes something else each time, since its sources run side by
+// side: it is checked with sources that take their time only.
+const racing = true
+
+// op makes the entry of an operator from a function that applies it: to the sources of its diagrams, or those of a check.
+func op[T any](name, label string, inputs []string, apply func(in []text) stream.Stream[T], isRacing ...bool) entry {
+	e := entry{name: name, label: label, inputs: inputs}
+	e.check = func(t *testing.T) {
+		for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+			if kind == "many at once" && len(isRacing) > 0 {
+				continue
+			}
+			t.Run(kind, func(t *testing.T) {
+				streamtest.Check(t, func() stream.Stream[T] {
+					in := make([]text, len(inputs))
+					for i := range in {
+						in[i] = paced("xyz", 7*ms, stream.Never[string]())
+					}
+					if len(in) > 0 {
+						in[0] = kinds[kind]()
+					}
+					return apply(in)
+				})
+			})
+			if len(inputs) == 0 {
+				return // a source: there is one kind only
+			}
+		}
+	}
+	e.draw = func(s *session) (string, []string) {
+		in := make([]text, len(inputs))
+		for i, diagram := range inputs {
+			_, diagram = named(i, diagram)
+			in[i] = streamtest.Cold[string](s, diagram)
+		}
+		diagram, meaning := streamtest.Diagram(s, 24*ms, apply(in))
+		var legend []string
+		for _, letter := range slices.Sorted(maps.Keys(meaning)) {
+			if text := fmt.Sprint(meaning[letter]); text != letter {
+				legend = append(legend, letter+" = "+text)
+			}
+		}
+		return diagram, legend
+	}
+	return e
+}
+
+// checkedAs returns the entry with another one's check.
+func (e entry) checkedAs(other entry) entry {
+	e.check = other.check
+	return e
+}
+
+// kinds are the sources that an operator is checked with.
+var kinds = map[string]func() text{
+	"empty":         func() text { return paced("", 5*ms, stream.Empty[string]()) },
+	"failing":       func() text { return paced("abcd", 5*ms, stream.Fail[string](errBoom)) },
+	"never ending":  func() text { return paced("abc", 5*ms, stream.Never[string]()) },
+	"never":         func() text { return stream.Never[string]() },
+	"empty at once": func() text { return stream.Empty[string]() },
+	"many at once": func() text {
+		return operators.Map(stream.Range(0, 150), func(n int) string { return string(rune('a' + n%26)) })
+	},
+}
+
+// paced yields each letter after d, and after another d goes on with end.
+func paced(letters string, d time.Duration, end text) text {
+	return stream.FromSlice(append(strings.Split(letters, ""), "")).Delay(d).Filter(func(v string) bool { return v != "" }).Concat(end)
+}
+
+// named splits the name off the i-th input.
+func named(i int, input string) (name, diagram string) {
+	if name, diagram, ok := strings.Cut(input, ": "); ok {
+		return name, diagram
+	}
+	return []string{"source", "other"}[min(i, 1)], input
+}
+
+func given(diagrams ...string) []string { return diagrams }
+
+// source makes the entry of a source.
+func source[T any](name, label string, st func() stream.Stream[T]) entry {
+	return op(name, label, nil, func([]text) stream.Stream[T] { return st() })
+}
+
+func tick(time.Time) string    { return "t" }
+func first(a, _ string) string { return a }
+func join(a, b string) string  { return a + b }
+
+// section is a part of the catalogue.
+type section struct {
+	title   string
+	entries []entry
+}
+
+// catalogue is all that makes a stream, in the order of docs/operators.md.
+var catalogue = []section{
+	{"Sources", []entry{
+		source("stream.Of", `Of("a", "b")`, func() text { return stream.Of("a", "b") }),
+		source("stream.FromSlice", `FromSlice({"a", "b"})`, func() text { return stream.FromSlice([]string{"a", "b"}) }),
+		source("stream.FromSeq", "FromSeq(a, b)", func() text { return stream.FromSeq(slices.Values([]string{"a", "b"})) }),
+		source("stream.FromSeq2", "FromSeq2((a, nil), (_, err))", func() text {
+			return stream.FromSeq2(func(context.Context) iter.Seq2[string, error] {
+				return func(yield func(string, error) bool) { _ = yield("a", nil) && yield("", errBoom) }
+			})
+		}),
+		source("stream.FromFunc", "FromFunc(a after 3ms)", func() text {
+			return stream.FromFunc(func(ctx context.Context) (string, error) { wait(ctx, 3*ms); return "a", ctx.Err() })
+		}),
+		source("stream.FromChan", "FromChan(a, b, closed)", func() text {
+			c := make(chan string, 2)
+			c <- "a"
+			c <- "b"
+			close(c)
+			return stream.FromChan(c)
+		}),
+		source("stream.FromChans", "FromChans(a, b, error)", func() text {
+			return stream.FromChans(func(ctx context.Context) (<-chan string, <-chan error) {
+				return paced("ab", 2*ms, stream.Fail[string](errBoom)).Chans(ctx, 0)
+			})
+		}),
+		source("stream.Defer", "Defer(() → Of(a))", func() text {
+			return stream.Defer(func(context.Context) text { return stream.Of("a") })
+		}),
+		source("stream.Empty", "Empty()", stream.Empty[string]),
+		source("stream.Never", "Never()", stream.Never[string]),
+		source("stream.Fail", "Fail(err)", func() text { return stream.Fail[string](errBoom) }),
+		source("stream.Range", "Range(5, 3)", func() stream.Stream[int] { return stream.Range(5, 3) }),
+		source("stream.Timer", "Timer(3ms)", func() text { return operators.Map(stream.Timer(3*ms), tick) }),
+		source("stream.Interval", "Interval(5ms)", func() text { return operators.Map(stream.Interval(5*ms), tick) }),
+	}},
+	{"One value for one", []entry{
+		op("operators.Map", "Map(upper case)", given("-a--b--c|"), func(in []text) text { return operators.Map(in[0], strings.ToUpper) }),
+		op("operators.Scan", "Scan(0, count)", given("-a--b--c|"), func(in []text) stream.Stream[int] {
+			return operators.Scan(in[0], 0, func(n int, _ string) int { return n + 1 })
+		}),
+		op("operators.Pairwise", "Pairwise()", given("-a--b--c|"), func(in []text) text {
+			return operators.Map(operators.Pairwise(in[0]), func(p operators.Pair[string, string]) string { return p.First + p.Second })
+		}),
+		op("operators.MapRetry", "MapRetry(b fails once, wait 4ms)", given("-a-b-c|"), func(in []text) text {
+			return stream.Defer(func(context.Context) text {
+				failed := false
+				return operators.MapRetry(in[0], retry.New(backoff.Constant(4*ms)), func(_ context.Context, v string) (string, error) {
+					if v == "b" && !failed {
+						failed = true
+						return "", errBoom
+					}
+					return strings.ToUpper(v), nil
+				}, operators.MapRetryOptions[string]{})
+			})
+		}, racing),
+	}},
+	{"One value for all", []entry{
+		op("operators.Reduce", "Reduce(\"\", join)", given("-a--b--c|"), func(in []text) text { return operators.Reduce(in[0], "", join) }),
+		op("operators.Count", "Count()", given("-a--b--c|"), func(in []text) stream.Stream[int] { return operators.Count(in[0]) }),
+		op("operators.First", "First()", given("-a--b--c|"), func(in []text) text { return operators.First(in[0]) }),
+		op("operators.Last", "Last()", given("-a--b--c|"), func(in []text) text { return operators.Last(in[0]) }),
+	}},
+	{"Fewer values", []entry{
+		op("stream.Filter", "Filter(not b)", given("-a--b--c|"), func(in []text) text { return in[0].Filter(func(v string) bool { return v != "b" }) }),
+		op("stream.Take", "Take(2)", given("-a--b--c|"), func(in []text) text { return in[0].Take(2) }),
+		op("stream.Skip", "Skip(2)", given("-a--b--c|"), func(in []text) text { return in[0].Skip(2) }),
+		op("stream.TakeWhile", "TakeWhile(before c)", given("-a--b--c--a|"), func(in []text) text {
+			return in[0].TakeWhile(func(v string) bool { return v < "c" })
+		}),
+		op("stream.SkipWhile", "SkipWhile(before c)", given("-a--b--c--a|"), func(in []text) text {
+			return in[0].SkipWhile(func(v string) bool { return v < "c" })
+		}),
+		op("operators.TakeUntil", "TakeUntil(stop)", given("-a--b--c|", "stop: -----x"), func(in []text) text { return operators.TakeUntil(in[0], in[1]) }),
+		op("operators.Distinct", "Distinct()", given("-a--b--a--c|"), func(in []text) text { return operators.Distinct(in[0]) }),
+		op("operators.DistinctBy", "DistinctBy(upper case)", given("-a--b--A--c|"), func(in []text) text {
+			return operators.DistinctBy(in[0], strings.ToUpper)
+		}),
+		op("operators.DistinctUntilChanged", "DistinctUntilChanged()", given("-a--a--b--a|"), func(in []text) text {
+			return operators.DistinctUntilChanged(in[0])
+		}),
+		op("operators.DistinctUntilChangedFunc", "DistinctUntilChangedFunc(any case)", given("-a--A--b--a|"), func(in []text) text {
+			return operators.DistinctUntilChangedFunc(in[0], strings.EqualFold)
+		}),
+		op("operators.Sample", "Sample(sampler)", given("-a-b------c-|", "sampler: ----x--x----x"), func(in []text) text {
+			return operators.Sample(in[0], in[1])
+		}, racing),
+		op("stream.Debounce", "Debounce(3ms)", given("-a-b-------c|"), func(in []text) text { return in[0].Debounce(3 * ms) }),
+		op("stream.Throttle", "Throttle(4ms)", given("-a-b--c-d--e|"), func(in []text) text { return in[0].Throttle(4 * ms) }),
+	}},
+	{"A stream for each value", []entry{
+		op("operators.ConcatMap", "ConcatMap(v at once and 3ms later)", given("-a-b-----c|"), func(in []text) text {
+			return operators.ConcatMap(in[0], twice)
+		}),
+		op("operators.FlatMap", "FlatMap(2, v at once and 3ms later)", given("-a-b-----c|"), func(in []text) text {
+			return operators.FlatMap(in[0], 2, twice)
+		}, racing),
+		op("operators.SwitchMap", "SwitchMap(v at once and 3ms later)", given("-a-b-----c|"), func(in []text) text {
+			return operators.SwitchMap(in[0], twice)
+		}, racing),
+	}},
+	{"A stream for many values", []entry{
+		op("operators.GroupBy", "GroupBy(upper case, count)", given("-a-b--A-a--B|"), func(in []text) stream.Stream[int] {
+			return operators.GroupBy(in[0], strings.ToUpper, func(_ string, group text) stream.Stream[int] {
+				return operators.Scan(group, 0, func(n int, _ string) int { return n + 1 })
+			})
+		}, racing),
+		op("operators.Window", "Window(2, 0, join)", given("-a-b---c--d-e|"), func(in []text) text {
+			return operators.Window(in[0], 2, 0, func(window text) text { return operators.Reduce(window, "", join) })
+		}),
+		op("operators.Batch", "Batch(2, 5ms)", given("-a-b---c--------d|"), func(in []text) stream.Stream[[]string] {
+			return operators.Batch(in[0], 2, 5*ms)
+		}, racing),
+	}},
+	{"Several streams", []entry{
+		op("stream.Concat", "Concat(other)", given("-a--b|", "-c|"), func(in []text) text { return in[0].Concat(in[1]) }),
+		op("stream.Merge", "Merge(other)", given("-a----b----c|", "---x-----y|"), func(in []text) text { return in[0].Merge(in[1]) }),
+		op("operators.Zip", "Zip(other)", given("-a-b------c|", "---x--y----z|"), func(in []text) text {
+			return operators.Map(operators.Zip(in[0], in[1]), func(p operators.Pair[string, string]) string { return p.First + p.Second })
+		}),
+		op("operators.ZipWith", "ZipWith(other, first)", given("-a-b------c|", "---x--y----z|"), func(in []text) text {
+			return operators.ZipWith(in[0], in[1], first)
+		}),
+		op("operators.CombineLatest", "CombineLatest(other, join)", given("-a---b-----|", "---x----y|"), func(in []text) text {
+			return operators.CombineLatest(in[0], in[1], join)
+		}, racing),
+		op("operators.WithLatestFrom", "WithLatestFrom(other, join)", given("-a---b----c|", "---x----y|"), func(in []text) text {
+			return operators.WithLatestFrom(in[0], in[1], join)
+		}, racing),
+		op("operators.Race", "Race(other)", given("---a--b|", "-x--y--z|"), func(in []text) text { return operators.Race(in[0], in[1]) }, racing),
+	}},
+	{"Several consumers", []entry{
+		op("operators.Share", "shared, and again from 5ms on, upper case and 1ms late", given("-a--b--c--d|"), func(in []text) text {
+			return twoConsumers(operators.Share(in[0]))
+		}).checkedAs(op("", "", given("-a|"), func(in []text) text { return operators.Share(in[0]) }, racing)),
+		op("operators.ShareN", "the same with ShareN(2)", given("-a--b--c--d|"), func(in []text) text {
+			return twoConsumers(operators.ShareN(in[0], 2))
+		}).checkedAs(op("", "", given("-a|"), func(in []text) text { return operators.ShareN(in[0], 1) }, racing)),
+	}},
+	{"Time", []entry{
+		op("stream.Delay", "Delay(2ms)", given("-a--b--c|"), func(in []text) text { return in[0].Delay(2 * ms) }),
+		op("stream.Timeout", "Timeout(4ms)", given("-a--b-------c|"), func(in []text) text { return in[0].Timeout(4 * ms) }),
+		op("stream.Buffer", "Buffer(2), then Delay(4ms)", given("-abcd-------|"), func(in []text) text { return in[0].Buffer(2).Delay(4 * ms) }),
+	}},
+	{"Looking on", []entry{
+		op("stream.Tap", "Tap(f)", given("-a--b--c|"), func(in []text) text { return in[0].Tap(func(string) {}) }),
+		op("stream.OnEnd", "OnEnd(f)", given("-a--b--c|"), func(in []text) text { return in[0].OnEnd(func(error) {}) }),
+	}},
+	{"Failing, and going on", []entry{
+		op("stream.MustNotEnd", "MustNotEnd(err)", given("-a--b|"), func(in []text) text { return in[0].MustNotEnd(errBoom) }),
+		op("operators.MapErr", "MapErr(f)", given("-a--b#"), func(in []text) text {
+			return operators.MapErr(in[0], func(err error) error { return fmt.Errorf("feed: %w", err) })
+		}),
+		op("stream.Catch", "Catch(other)", given("-a--b#", "--x|"), func(in []text) text {
+			return in[0].Catch(func(error) text { return in[1] })
+		}),
+		op("stream.Repeat", "Repeat(2)", given("-a--b|"), func(in []text) text { return in[0].Repeat(2) }),
+		op("operators.RepeatWhen", "RepeatWhen(4ms later, twice)", given("-a|"), func(in []text) text {
+			return operators.RepeatWhen(in[0], func(c stream.Stream[operators.Completion]) stream.Stream[operators.Completion] {
+				return c.Take(2).Delay(4 * ms)
+			})
+		}),
+		op("stream.Retry", "Retry(2)", given("-a#\n-b#\n-c|"), func(in []text) text { return in[0].Retry(2) }),
+		op("stream.RetryWhen", "RetryWhen(ExpBackoff(None, 1ms, 3))", given("-a#\n-b#\n-c#\n-d|"), func(in []text) text {
+			return in[0].RetryWhen(operators.ExpBackoff(jitter.None, ms, 3))
+		}),
+		op("operators.RetryWhen", "RetryWhen(3ms later)", given("-a#\n-b|"), func(in []text) text {
+			return operators.RetryWhen(in[0], func(f failures) stream.Stream[string] {
+				return operators.ConcatMap(f.Take(5), func(stream.Failure) text { return operators.Map(stream.Timer(3*ms), tick) })
+			})
+		}),
+	}},
+}
+
+// twoConsumers runs a shared stream twice: at once, and 5ms later.
+func twoConsumers(shared text) text {
+	later := operators.ConcatMap(stream.Timer(5*ms), func(time.Time) text { return shared.Delay(ms) })
+	return shared.Merge(operators.Map(later, strings.ToUpper))
+}
+
+func twice(v string) text { return stream.Of(v).Concat(stream.Of(v).Delay(3 * ms)) }
+
+// exempt are the exported functions of packages stream and operators that are in no catalogue, and why.
+var exempt = map[string]string{
+	"stream.All":           "a sink",
+	"stream.Collect":       "a sink",
+	"stream.ForEach":       "a sink",
+	"stream.Chans":         "a sink",
+	"stream.Permanent":     "marks an error",
+	"stream.WithClock":     "makes a context",
+	"stream.ClockFrom":     "reads a context",
+	"stream.AsClock":       "adapts a clock",
+	"operators.ExpBackoff": "a policy: stream.RetryWhen is drawn with it",
+	"operators.RetryChans": "channels in and out; it is stream.FromChans, RetryWhen and Chans",
+}
+
+// Every source and operator keeps the contract of stream.Stream, whatever its source does.
+func TestCatalogue_KeepsTheContract(t *testing.T) {
+	for _, section := range catalogue {
+		for _, e := range section.entries {
+			t.Run(e.name, e.check)
+		}
+	}
+}
+
+// Nothing that is exported is missing from the catalogue.
+func TestCatalogue_IsComplete(t *testing.T) {
+	listed := make(map[string]bool)
+	for _, section := range catalogue {
+		for _, e := range section.entries {
+			if listed[e.name] {
+				t.Errorf("%s is in the catalogue twice", e.name)
+			}
+			listed[e.name] = true
+		}
+	}
+	exported := make(map[string]bool)
+	for pkg, docs := range packages(t) {
+		for name := range docs {
+			exported[pkg+"."+name] = true
+		}
+	}
+	for name := range exported {
+		switch {
+		case listed[name] && exempt[name] != "":
+			t.Errorf("%s is in the catalogue and exempt", name)
+		case !listed[name] && exempt[name] == "":
+			t.Errorf("%s is missing from the catalogue; or say in exempt why", name)
+		}
+	}
+	for name := range listed {
+		if !exported[name] {
+			t.Errorf("%s is in the catalogue and not in the library", name)
+		}
+	}
+	for name := range exempt {
+		if !exported[name] {
+			t.Errorf("%s is exempt and not in the library", name)
+		}
+	}
+}
+
+// function is what the source says of an exported function or method of Stream.
+type function struct{ signature, synopsis string }
+
+// packages reads the exported functions, and methods of Stream, of the packages stream and operators.
+func packages(t *testing.T) map[string]map[string]function {
+	t.Helper()
+	all := make(map[string]map[string]function)
+	for pkg, pattern := range map[string]string{"stream": "../../stream/*.go", "operators": "../*.go"} {
+		all[pkg] = make(map[string]function)
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatal(pattern, err)
+		}
+		files := token.NewFileSet()
+		for _, name := range names {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(files, name, nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range file.Decls {
+				if f, ok := d.(*ast.FuncDecl); ok && f.Name.IsExported() && (f.Recv == nil || ofStream(f.Recv)) {
+					all[pkg][f.Name.Name] = function{signature(t, files, f), new(doc.Package).Synopsis(f.Doc.Text())}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// ofStream reports whether a receiver is a Stream[T].
+func ofStream(recv *ast.FieldList) bool {
+	index, ok := recv.List[0].Type.(*ast.IndexExpr)
+	if !ok {
+		return false
+	}
+	name, ok := index.X.(*ast.Ident)
+	return ok && name.Name == "Stream"
+}
+
+// signature prints the head of a function, on one line.
+func signature(t *testing.T, files *token.FileSet, f *ast.FuncDecl) string {
+	t.Helper()
+	var b strings.Builder
+	if err := format.Node(&b, files, &ast.FuncDecl{Recv: f.Recv, Name: f.Name, Type: f.Type}); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}

@@ -1,0 +1,72 @@
+// Package conformance holds the library to what ReactiveX says, and says where it differs: one named test for each
+// behaviour of subscribing again, on marble diagrams where they fit. Each comment names the behaviour in the terms of
+// ReactiveX, and whether RxJava 3, RxJS 7 and Reactor 3 do the same.
+//
+// The catalogue (catalogue_test.go) takes every operator through streamtest.Check, and draws docs/operators.md.
+package conformance_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const ms = time.Millisecond
+
+var (
+	errBoom  = errors.New("boom")
+	errCause = errors.New("the cause of the cancellation")
+)
+
+type (
+	session  = streamtest.Session
+	text     = stream.Stream[string]
+	failures = stream.Stream[stream.Failure]
+	handler  = stream.RetryHandlerFunc
+)
+
+// again answers each failure after d.
+func again(d time.Duration) handler {
+	return func(f failures) failures { return f.Delay(d) }
+}
+
+// wait waits for d on the clock of ctx, as code does that takes its time.
+func wait(ctx context.Context, d time.Duration) {
+	_, _ = stream.Timer(d).Collect(ctx)
+}
+
+// journal notes what happens, with its time.
+type journal struct {
+	s       *session
+	entries []string
+}
+
+func (j *journal) note(format string, args ...any) {
+	j.entries = append(j.entries, fmt.Sprintf("%v ", j.s.Elapsed())+fmt.Sprintf(format, args...))
+}
+
+func (j *journal) expect(t *testing.T, want ...string) {
+	t.Helper()
+	if !slices.Equal(j.entries, want) {
+		t.Errorf("what happened:\n%q\nwant\n%q", j.entries, want)
+	}
+}
+
+// attempts is a stream that runs the n-th of the given streams as its n-th attempt, the last one for all others.
+func attempts[T any](all ...stream.Stream[T]) stream.Stream[T] {
+	n := 0
+	return stream.Defer(func(context.Context) stream.Stream[T] {
+		n++
+		return all[min(n, len(all))-1]
+	})
+}

@@ -1,0 +1,94 @@
+package conformance_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/retrywhen/retrywhen/streamtest"
+)
+
+var update = flag.Bool("update", false, "write docs/operators.md instead of comparing with it")
+
+const (
+	document = "../../docs/operators.md"
+	preamble = `# Operators
+
+The sources and operators of packages [stream](../stream) and [operators](../operators), each with what it does to its
+source. This page is written by a test, which runs every operator and draws what came; it cannot lie, and is not to be
+edited (` + "`go test ./operators/conformance -run TestDocument -update`" + `).
+
+Time runs from left to right: a character is a millisecond. A letter or a digit is a value, ` + "`|`" + ` the end, ` + "`#`" + ` an error, and
+` + "`(ab|)`" + ` all at the instant of the bracket. A stream whose diagram just stops goes on. A source with several diagrams does
+one after another, each time it is run again.
+`
+)
+
+// The page in docs says what the operators do.
+func TestDocument(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(preamble)
+	docs := packages(t)
+	for _, section := range catalogue {
+		fmt.Fprintf(&b, "\n## %s\n", section.title)
+		for _, e := range section.entries {
+			pkg, name, _ := strings.Cut(e.name, ".")
+			f := docs[pkg][name]
+			fmt.Fprintf(&b, "\n### %s\n\n%s\n\n```go\n%s\n```\n\n```\n%s```\n", e.name, f.synopsis, f.signature, drawing(t, e))
+		}
+	}
+	got := b.String()
+	if *update {
+		if err := os.WriteFile(document, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got == string(want) {
+		return
+	}
+	gotLines, wantLines := strings.Split(got, "\n"), strings.Split(string(want), "\n")
+	for i, line := range gotLines {
+		if i >= len(wantLines) || wantLines[i] != line {
+			t.Fatalf("%s differs from what the operators do from line %d on:\n%s\nRun this test with -update, and read the difference.", document, i+1, line)
+		}
+	}
+	t.Fatalf("%s is longer than what the operators do. Run this test with -update.", document)
+}
+
+// drawing shows the sources of an operator above what it makes of them.
+func drawing(t *testing.T, e entry) (drawn string) {
+	t.Helper()
+	streamtest.Run(t, func(s *session) {
+		diagram, legend := e.draw(s)
+		var rows [][2]string
+		for i, input := range e.inputs {
+			name, input := named(i, input)
+			for run := range strings.SplitSeq(input, "\n") {
+				rows = append(rows, [2]string{name, run})
+				name = ""
+			}
+		}
+		rows = append(rows, [2]string{e.label, diagram})
+		width := 0
+		for _, r := range rows {
+			width = max(width, utf8.RuneCountInString(r[0]))
+		}
+		var b strings.Builder
+		for _, r := range rows {
+			fmt.Fprintf(&b, "%s%s  %s\n", r[0], strings.Repeat(" ", width-utf8.RuneCountInString(r[0])), r[1])
+		}
+		if len(legend) > 0 {
+			fmt.Fprintf(&b, "%s  %s\n", strings.Repeat(" ", width), strings.Join(legend, ", "))
+		}
+		drawn = b.String()
+	})
+	return drawn
+}

@@ -1,0 +1,284 @@
+package conformance_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
+)
+
+// retry(predicate): an error that the predicate accepts is retried. RxJava (retry(Predicate)) and Reactor (filter) do the
+// same; RxJS has no predicate, its delay function throws or returns EMPTY instead.
+func TestPredicate_Yes(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		var asked []error
+		policy := retry.New(backoff.Constant(2*ms), retry.If(func(err error) bool {
+			asked = append(asked, err)
+			return true
+		}))
+		src := streamtest.Errors(streamtest.Cold[string](s, "-a#\n-b#\n-c|"), errBoom, errCause)
+		streamtest.Expect(s, src.RetryWhen(policy)).ToBe("-a---b---c|")
+		if !slices.Equal(asked, []error{errBoom, errCause}) {
+			t.Errorf("asked about %v", asked)
+		}
+	})
+}
+
+// retry(predicate): an error that the predicate refuses is the result, as it is, and nothing is waited for. RxJava and
+// Reactor do the same.
+func TestPredicate_No(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		policy := retry.New(backoff.Constant(time.Hour), retry.If(func(err error) bool { return err != errBoom }))
+		src := streamtest.Errors(streamtest.Cold[string](s, "-a#"), errBoom)
+		_, err := src.RetryWhen(policy).Collect(s.Context())
+		if err != errBoom || s.Elapsed() != 2*ms {
+			t.Errorf("got %v after %v", err, s.Elapsed())
+		}
+	})
+}
+
+// retry(biPredicate): the handler sees the numbers of the failures, 1, 2, 3. RxJava's BiPredicate counts from 1 too, and
+// so does RxJS' delay function; Reactor's RetrySignal.totalRetries counts from 0.
+func TestPredicate_SeesTheAttemptNumbers(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		var numbers []int
+		policy := handler(func(f failures) failures {
+			return f.TakeWhile(func(f stream.Failure) bool {
+				numbers = append(numbers, f.N)
+				return f.N < 3
+			})
+		})
+		streamtest.Expect(s, streamtest.Cold[string](s, "-a#").RetryWhen(policy)).ToBe("-a-a-a#")
+		if !slices.Equal(numbers, []int{1, 2, 3}) {
+			t.Errorf("the numbers are %v", numbers)
+		}
+	})
+}
+
+// retry(predicate): a predicate that panics. Here that is a panic of the program, which passes to whoever runs the
+// stream; nothing is left behind. RxJava hands a CompositeException of both errors to the subscriber, RxJS and Reactor
+// the error that was thrown.
+func TestPredicate_Panics(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		src := streamtest.Probe(s, streamtest.Cold[string](s, "-a#"))
+		policy := retry.New(backoff.Constant(ms), retry.If(func(error) bool { panic("what an error") }))
+		func() {
+			defer func() {
+				if v := recover(); v != "what an error" {
+					t.Errorf("recovered %v", v)
+				}
+			}()
+			_, _ = src.Stream().RetryWhen(policy).Collect(s.Context())
+		}()
+		src.Subscriptions("^-!")
+	})
+}
+
+// retryWhen: the notifier emits later than the error. The source is subscribed to again when it does. RxJava, RxJS and
+// Reactor do the same.
+func TestHandler_Delays(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		src := streamtest.Probe(s, streamtest.Cold[string](s, "-a#\n-b#\n-c|"))
+		streamtest.Expect(s, src.Stream().RetryWhen(again(3*ms))).ToBe("-a----b----c|")
+		src.Subscriptions("^-!", "-----^-!", "----------^-!")
+	})
+}
+
+// retryWhen: a notifier that drops an error (filter) waits for the next one, which never comes, since nothing subscribes
+// again. RxJava, RxJS and Reactor do the same.
+func TestHandler_DropsAFailure(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		src := streamtest.Probe(s, streamtest.Cold[string](s, "-a#"))
+		dropsTheSecond := handler(func(f failures) failures {
+			return f.Filter(func(f stream.Failure) bool { return f.N != 2 })
+		})
+		streamtest.Expect(s, src.Stream().RetryWhen(dropsTheSecond)).ToBe("-a-a 10s -")
+		src.Subscriptions("^-!", "--^-!")
+	})
+}
+
+// retryWhen: a notifier that merges in a signal from outside, "the network is back", retries at once when that comes.
+// RxJava (Observable), and here too, a signal that comes while nothing has failed is ignored. RxJS subscribes once more
+// then, beside the attempt that runs; Reactor and RxJava's Flowable request one signal for each error, so an early one can
+// answer the next error.
+func TestHandler_MergesAnExternalSignal(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		src := streamtest.Probe(s, streamtest.Cold[string](s, "----#\n-a|"))
+		online := streamtest.Hot[string](s, "-x----x-x-")
+		signal := operators.Map(online.Stream(), func(string) stream.Failure { return stream.Failure{} })
+		impatient := handler(func(f failures) failures { return f.Delay(time.Hour).Merge(signal) })
+		streamtest.Expect(s, src.Stream().RetryWhen(impatient)).ToBe("-------a|")
+		src.Subscriptions("^---!", "------^-!")
+	})
+}
+
+// retryWhen: the notifier completes. What it answered before still counts: the attempt runs in full, and the result is
+// its error if it fails. RxJava, RxJS and Reactor complete the result at once, dispose the attempt that runs, and
+// swallow the error: that is how the published idiom, zip with a range, loses its last retry.
+func TestHandler_EndsEarly(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		src := streamtest.Probe(s, streamtest.Cold[string](s, "-a#\n-b-----#"))
+		once := handler(func(f failures) failures { return f.Take(1) })
+		streamtest.Expect(s, src.Stream().RetryWhen(once)).ToBe("-a-b-----#")
+		src.Subscriptions("^-!", "--^------!")
+
+		none := handler(func(failures) failures { return stream.Empty[stream.Failure]() })
+		streamtest.Expect(s, streamtest.Cold[string](s, "-a#").RetryWhen(none)).ToBe("-a#")
+		streamtest.Expect(s, streamtest.Cold[string](s, "-a|").RetryWhen(none)).ToBe("-a|")
+	})
+}
+
+// retryWhen: the notifier fails. Its error is the result, and the source's last error can still be found in it. RxJava,
+// RxJS and Reactor drop the source's error.
+func TestHandler_Fails(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		fails := handler(func(f failures) failures { return f.Take(1).Concat(stream.Fail[stream.Failure](errBoom)) })
+		for _, target := range []error{errBoom, streamtest.ErrDiagram} {
+			streamtest.Expect(s, streamtest.Cold[string](s, "-a#").RetryWhen(fails)).Error(target).ToBe("-a-a#")
+		}
+	})
+}
+
+// retryWhen: the notifier emits twice for one error. The second value is ignored: one error, one subscription. RxJava's
+// Observable ignores it too while an attempt runs; its Flowable, and Reactor, request one signal for each error, so the
+// second value answers the next error; RxJS subscribes a second time, beside the first.
+func TestHandler_AnswersTwice(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		src := streamtest.Probe(s, streamtest.Cold[string](s, "-a#\n-b--#\n-c|"))
+		twice := handler(func(f failures) failures {
+			return operators.FlatMap(f, 2, func(f stream.Failure) failures {
+				return stream.Of(f).Merge(stream.Of(f).Delay(2 * ms))
+			})
+		})
+		streamtest.Expect(s, src.Stream().RetryWhen(twice)).ToBe("-a-b---c|")
+		src.Subscriptions("^-!", "--^---!", "------^-!")
+	})
+}
+
+// retryWhen: the notifier answers an error that has been answered before, late, while a later one waits. The value bears
+// the number of the failure it answers, so that it is ignored: no stale answer starts an attempt. In RxJava, RxJS and
+// Reactor a notifier's value is a value, and it would.
+func TestHandler_AnswersLate(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		src := streamtest.Probe(s, streamtest.Cold[string](s, "-a#\n-b#\n-c|"))
+		late := handler(func(f failures) failures {
+			return operators.FlatMap(f, 9, func(f stream.Failure) failures {
+				if f.N == 1 {
+					return stream.Of(f).Concat(stream.Of(f).Delay(4 * ms)) // the second one comes at 6
+				}
+				return stream.Of(f).Delay(10 * ms)
+			})
+		})
+		streamtest.Expect(s, src.Stream().RetryWhen(late)).ToBe("-a-b-----------c|")
+		src.Subscriptions("^-!", "--^-!", "--------------^-!")
+	})
+}
+
+// retryWhen: the notifier is called once for each subscriber. RxJava, RxJS and Reactor do the same.
+func TestHandler_IsCalledOnceForEachSubscription(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		called := 0
+		h := handler(func(f failures) failures { called++; return f.Take(2) })
+		retried := streamtest.Cold[string](s, "-#").RetryWhen(h)
+		streamtest.Expect(s, retried).ToBe("---#")
+		streamtest.Expect(s, retried).ToBe("---#")
+		if called != 2 {
+			t.Errorf("called %d times, want 2", called)
+		}
+	})
+}
+
+// retryWhen: a handler that returns no observable. RxJava, RxJS and Reactor fail with an error too.
+func TestHandler_ReturnsNil(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		none := handler(func(failures) failures { return nil })
+		streamtest.Expect(s, streamtest.Cold[string](s, "-a#").RetryWhen(none)).ToBe("-a#")
+		_, err := streamtest.Cold[string](s, "-a#").RetryWhen(none).Collect(s.Context())
+		if want := "stream: RetryWhen: the handler returned a nil stream"; err == nil || err.Error()[:len(want)] != want {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// retryWhen: a notifier that pays no attention to the errors, interval(5): each tick retries what has failed by then. In
+// RxJava's Observable a tick while an attempt runs does nothing either; in RxJS it subscribes once more.
+func TestHandler_ThatNeverLooksAtTheFailures(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		src := streamtest.Probe(s, streamtest.Cold[string](s, "-a#\n-b------#\n-c|"))
+		ticks := func(failures) stream.Stream[time.Time] { return stream.Interval(5 * ms) }
+		// The first failure is at 2, and the ticks begin there: 7, 12, 17, 22.
+		streamtest.Expect(s, operators.RetryWhen(src.Stream(), ticks)).ToBe("-a------b---------c|")
+		src.Subscriptions("^-!", "-------^-------!", "-----------------^-!")
+	})
+}
+
+// retry: an error that is marked as permanent, and a source that cannot be run again, are not retried, whatever the
+// handler would say. There is no such mark in RxJava, RxJS or Reactor, where it takes a predicate everywhere.
+func TestHandler_IsNotAskedAboutPermanentErrors(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		asked := handler(func(f failures) failures {
+			t.Error("the handler is asked")
+			return f
+		})
+		streamtest.Expect(s, streamtest.Errors(streamtest.Cold[string](s, "-a#"), stream.Permanent(errBoom)).RetryWhen(asked)).
+			Error(errBoom).ToBe("-a#")
+		ch := make(chan string, 1)
+		ch <- "a"
+		close(ch)
+		once := stream.FromChan(ch).MustNotEnd(errBoom).RetryWhen(again(0))
+		_, err := once.Collect(s.Context())
+		if !errors.Is(err, stream.ErrNotRestartable) || !errors.Is(err, errBoom) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// retryWhen, the classic form: zip the errors with a range, map each to a timer. Its attempts come at ExpBackoff's times,
+// and its last retry runs in full. In RxJava, RxJS and Reactor the same code completes, without the last retry, when the
+// range does.
+func TestHandler_TheClassicForm(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		src := streamtest.Probe(s, streamtest.Cold[string](s, "-#"))
+		classic := func(f failures) stream.Stream[time.Time] {
+			numbered := operators.ZipWith(f, stream.Range(1, 3), func(_ stream.Failure, n int) int { return n })
+			return operators.FlatMap(numbered, 3, func(n int) stream.Stream[time.Time] {
+				return stream.Timer(time.Duration(n*n) * ms)
+			})
+		}
+		streamtest.Expect(s, operators.RetryWhen(src.Stream(), classic)).ToBe("------------------#")
+		src.Subscriptions("^!", "--^!", "-------^!", "-----------------^!")
+	})
+}
+
+// retryWhen: an answer from another goroutine, while the subscription's own is in the handler. Attempts run on the
+// goroutine that subscribed, whatever goroutines the handler uses. In RxJava, RxJS and Reactor they run on the
+// notifier's scheduler.
+func TestHandler_OnAnotherGoroutine(t *testing.T) {
+	streamtest.Check(t, func() stream.Stream[int] {
+		elsewhere := handler(func(f failures) failures { return f.Merge(stream.Never[stream.Failure]()).Take(3) })
+		return stream.Of(1).Delay(time.Second).Concat(stream.Fail[int](errBoom)).RetryWhen(elsewhere)
+	})
+}
+
+// retryWhen under a context that ends while the handler itself works. Nothing is left. RxJava, RxJS and Reactor dispose
+// the notifier with the subscriber.
+func TestHandler_IsCancelledWithItsSubscriber(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		notifier := streamtest.Probe(s, stream.Never[stream.Failure]())
+		ctx, cancel := context.WithCancelCause(s.Context())
+		time.AfterFunc(9*ms, func() { cancel(errCause) })
+		h := handler(func(failures) failures { return notifier.Stream() })
+		_, err := streamtest.Cold[string](s, "-a#").RetryWhen(h).Collect(ctx)
+		if !errors.Is(err, errCause) || !errors.Is(err, streamtest.ErrDiagram) {
+			t.Errorf("got %v", err)
+		}
+		notifier.Subscriptions("--^------!")
+	})
+}

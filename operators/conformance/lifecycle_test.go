@@ -1,0 +1,318 @@
+package conformance_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
+)
+
+// retry: the source completes on the k-th subscription, and what failed subscriptions emitted stays emitted. RxJava,
+// RxJS and Reactor do the same.
+func TestRetry_SourceCompletesOnTheKthSubscription(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		src := streamtest.Probe(s, streamtest.Cold[string](s, `
+			--a--#
+			--b--#
+			--c--|`))
+		streamtest.Expect(s, src.Stream().Retry(5)).ToBe("--a----b----c--|")
+		src.Subscriptions("^----!", "-----^----!", "----------^----!")
+	})
+}
+
+// retry: a source that completes at first, with values or empty, is subscribed to once, and the handler is not called.
+// RxJS calls its notifier at the first error too; RxJava and Reactor call their handlers when they are subscribed to.
+func TestRetryWhen_EmptySource(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		asked := handler(func(failures) failures {
+			t.Error("the handler is called")
+			return nil
+		})
+		for _, diagram := range []string{"|", "---|", "--a--|"} {
+			src := streamtest.Probe(s, streamtest.Cold[string](s, diagram))
+			streamtest.Expect(s, src.Stream().RetryWhen(asked)).ToBe(diagram)
+		}
+	})
+}
+
+// retry: a source that never does anything is subscribed to once, and cancelled with its subscriber. RxJava, RxJS and
+// Reactor do the same.
+func TestRetryWhen_NeverSource(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		src := streamtest.Probe(s, streamtest.Cold[string](s, "-----"))
+		streamtest.Expect(s, src.Stream().RetryWhen(again(0)), "^----!").ToBe("--------")
+		src.Subscriptions("^----!")
+	})
+}
+
+// retry(0): the first error is the result. RxJava, RxJS and Reactor do the same; Reactor's Retry.max(0) wraps the error
+// as "retries exhausted", as ExpBackoff with 0 retries does here.
+func TestRetry_CountZero(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		src := streamtest.Probe(s, streamtest.Cold[string](s, "--a--#"))
+		streamtest.Expect(s, src.Stream().Retry(0)).ToBe("--a--#")
+		src.Subscriptions("^----!")
+
+		policy := operators.ExpBackoff(jitter.None, time.Hour, 0)
+		streamtest.Expect(s, streamtest.Cold[string](s, "--a--#").RetryWhen(policy)).Error(retry.ErrExhausted).ToBe("--a--#")
+		streamtest.Expect(s, streamtest.Cold[string](s, "--a--#").RetryWhen(policy)).Error(streamtest.ErrDiagram).ToBe("--a--#")
+	})
+}
+
+// repeat(0): empty, without a subscription; repeat(1) is the source. RxJava and RxJS do the same; Reactor's repeat(n)
+// subscribes n + 1 times.
+func TestRepeat_CountZero(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		src := streamtest.Probe(s, streamtest.Cold[string](s, "-a|"))
+		streamtest.Expect(s, src.Stream().Repeat(0)).ToBe("|")
+		src.Subscriptions()
+		streamtest.Expect(s, src.Stream().Repeat(1)).ToBe("-a|")
+		streamtest.Expect(s, streamtest.Cold[string](s, "-a|").Repeat(3)).ToBe("-a-a-a|")
+	})
+}
+
+// retry: the cleanup of a failed subscription (finalize, doFinally) runs before the source is subscribed to again. RxJS's
+// retry does the same since version 7, also for synchronous sources. RxJava and Reactor run doFinally after onError has
+// been handed on: after the new subscription to a source that fails asynchronously, before it otherwise.
+func TestRetry_CleanupBeforeTheNextSubscription(t *testing.T) {
+	for name, test := range map[string]struct {
+		diagram string
+		want    []string
+	}{
+		"asynchronous": {"-#", []string{"0s begins 1", "1ms ends 1", "1ms begins 2", "2ms ends 2", "2ms begins 3", "3ms ends 3"}},
+		"synchronous":  {"#", []string{"0s begins 1", "0s ends 1", "0s begins 2", "0s ends 2", "0s begins 3", "0s ends 3"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			streamtest.Run(t, func(s *session) {
+				j := &journal{s: s}
+				n := 0
+				src := streamtest.Cold[string](s, test.diagram)
+				resource := stream.Defer(func(ctx context.Context) text {
+					n++
+					j.note("begins %d", n)
+					context.AfterFunc(ctx, func() {}) // its context ends too, see below
+					return src.OnEnd(func(error) { j.note("ends %d", n) })
+				})
+				streamtest.Expect(s, resource.Retry(2)).ToBe(test.diagram[:len(test.diagram)-1] + test.diagram[:len(test.diagram)-1] + test.diagram)
+				j.expect(t, test.want...)
+			})
+		})
+	}
+}
+
+// retry: the context of a failed subscription has ended before the source is subscribed to again, so that what belongs
+// to it ends too. There is no such thing in RxJava, RxJS or Reactor but the disposal of the upstream.
+func TestRetry_TheAttemptsContextEndsWithIt(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		var contexts []context.Context
+		src := stream.Stream[string](func(ctx context.Context, _ func(string) bool) error {
+			for i, before := range contexts {
+				if before.Err() == nil {
+					t.Errorf("the context of attempt %d has not ended when attempt %d begins", i+1, len(contexts)+1)
+				}
+			}
+			contexts = append(contexts, ctx)
+			return errBoom
+		})
+		streamtest.Expect(s, src.Retry(3)).Error(errBoom).ToBe("#")
+		if len(contexts) != 4 || contexts[3].Err() == nil {
+			t.Errorf("%d attempts; the last one's context: %v", len(contexts), contexts[len(contexts)-1].Err())
+		}
+	})
+}
+
+// retry: the subscriber unsubscribes in the middle of a subscription. The source is disposed, and not subscribed to
+// again. RxJava, RxJS and Reactor do the same.
+func TestRetryWhen_ConsumerCancelsMidAttempt(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		src := streamtest.Probe(s, streamtest.Cold[string](s, "--a--#"))
+		streamtest.Expect(s, src.Stream().RetryWhen(again(3*ms)), "^---------!").ToBe("--a-------")
+		src.Subscriptions("^----!", "--------^-!")
+	})
+}
+
+// retry: the subscriber unsubscribes while the handler waits. The source is not subscribed to again and the wait is
+// disposed. RxJava, RxJS and Reactor do the same.
+func TestRetryWhen_ConsumerCancelsMidWait(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		for name, h := range map[string]stream.RetryHandler{
+			"handler": again(time.Hour),
+			"policy":  retry.New(backoff.Constant(time.Hour)),
+		} {
+			src := streamtest.Probe(s, streamtest.Cold[string](s, "--a--#"))
+			e := streamtest.Expect(s, src.Stream().RetryWhen(h), "^--------!")
+			e.ToBe("--a 10s -")
+			src.Subscriptions("^----!")
+			if t.Failed() {
+				t.Log(name)
+			}
+		}
+	})
+}
+
+// retry: the consumer has had enough (take) while the handler waits for the next attempt. Nothing goes on. RxJava, RxJS
+// and Reactor do the same.
+func TestRetryWhen_ConsumerStopsMidWait(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		src := streamtest.Probe(s, streamtest.Cold[string](s, "-a#"))
+		stop := streamtest.Cold[string](s, "-----x")
+		streamtest.Expect(s, operators.TakeUntil(src.Stream().RetryWhen(again(time.Hour)), stop)).ToBe("-a---|")
+		src.Subscriptions("^-!")
+	})
+}
+
+// retry, take(k): the k-th value comes in a subscription that would fail later; the result completes there. RxJava, RxJS
+// and Reactor do the same.
+func TestRetry_TakeIsSatisfiedInsideAnAttemptThatWouldFail(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		src := streamtest.Probe(s, streamtest.Cold[string](s, "--a-b-c#"))
+		streamtest.Expect(s, src.Stream().Retry(9).Take(2)).ToBe("--a-(b|)")
+	})
+}
+
+// retry: an error of the consumer is none of the source. Here a consumer has no other way to fail than to stop or to
+// panic. RxJava and Reactor cancel the source when an onNext of subscribe throws, and hand the error to that
+// subscriber's onError; RxJS reports it on a stack of its own, and goes on. None of them retries.
+func TestRetry_ConsumersErrorIsNoFailureOfTheSource(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		src := streamtest.Probe(s, streamtest.Cold[string](s, "--a-b--#"))
+		use := func() error {
+			for v, err := range src.Stream().Retry(9).All(s.Context()) {
+				if err != nil {
+					return err
+				}
+				if v == "b" {
+					return errBoom // the consumer's own
+				}
+			}
+			return nil
+		}
+		if err := use(); err != errBoom {
+			t.Errorf("got %v", err)
+		}
+		src.Subscriptions("^---!")
+	})
+}
+
+// retry: a panic of the consumer is none of the source: it passes through to whoever runs the stream, and nothing is
+// retried. For RxJava, RxJS and Reactor see the test above.
+func TestRetry_ConsumersPanicIsNoFailureOfTheSource(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		src := streamtest.Probe(s, streamtest.Cold[string](s, "--a-b--#"))
+		func() {
+			defer func() {
+				if v := recover(); v != any(errBoom) {
+					t.Errorf("recovered %v", v)
+				}
+			}()
+			_ = src.Stream().Retry(9).ForEach(s.Context(), func(string) { panic(errBoom) })
+		}()
+		src.Subscriptions("^-!")
+	})
+}
+
+// retry: cancellation from above is not retried, whatever error the source makes of it. RxJava, RxJS and Reactor emit
+// nothing after an unsubscription; here the stream returns, with an error that matches the cause and the last failure.
+func TestRetryWhen_CancellationFromAboveIsNotRetried(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		for name, at := range map[string]time.Duration{"in an attempt": ms, "in a wait": 6 * ms} {
+			ctx, cancel := context.WithCancelCause(s.Context())
+			time.AfterFunc(at, func() { cancel(errCause) })
+			src := streamtest.Probe(s, stream.Stream[string](func(ctx context.Context, _ func(string) bool) error {
+				wait(ctx, 5*ms)
+				return errBoom // whatever happened
+			}))
+			_, err := src.Stream().RetryWhen(again(time.Hour)).Collect(ctx)
+			if !errors.Is(err, errCause) || !errors.Is(err, errBoom) {
+				t.Errorf("%s: got %v", name, err)
+			}
+		}
+	})
+}
+
+// retry, timeout: a timeout inside, below the retry, is a failure like any other. RxJava, RxJS and Reactor do the same.
+func TestRetry_TimeoutInsideIsRetried(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		src := streamtest.Probe(s, streamtest.Cold[string](s, `
+			-a------
+			-b-|`))
+		streamtest.Expect(s, src.Stream().Timeout(3*ms).Retry(1)).ToBe("-a---b-|")
+		src.Subscriptions("^---!", "----^--!")
+	})
+}
+
+// retry, timeout: a deadline that the source makes for itself is a failure like any other, though it is called by the
+// name of a cancellation. There is no such thing in RxJava, RxJS or Reactor.
+func TestRetry_DeadlineInsideIsRetried(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		n := 0
+		src := stream.FromFunc(func(ctx context.Context) (string, error) {
+			if n++; n == 3 {
+				return "a", nil
+			}
+			ctx, cancel := context.WithTimeout(ctx, 2*ms)
+			defer cancel()
+			<-ctx.Done()
+			return "", ctx.Err()
+		})
+		streamtest.Expect(s, src.Retry(5)).ToBe("----(a|)")
+	})
+}
+
+// Two subscribers of one retried observable each have their own subscriptions, and their own counts. RxJava, RxJS and
+// Reactor do the same.
+func TestRetry_TwoSubscribersAreIndependent(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		src := streamtest.Probe(s, streamtest.Cold[string](s, "-a-#"))
+		retried := src.Stream().RetryWhen(retry.New(backoff.Linear(ms), retry.Limit(2)))
+		first := streamtest.Expect(s, retried).Error(retry.ErrExhausted)
+		second := streamtest.Expect(s, retried, "--^").Error(retry.ErrExhausted)
+		first.ToBe("-a---a----a-#")
+		second.ToBe("---a---a----a-#")
+		src.Subscriptions("^--!", "--^--!", "----^--!", "------^--!", "---------^--!", "-----------^--!")
+	})
+}
+
+// timeout, retry: one slow subscriber. The time that a subscriber takes for a value is not the source's: the timer of the
+// next value starts when it is done, so a slow subscriber runs into no timeout, and does not hold up another one.
+// RxJava, RxJS and Reactor start the timer after onNext too.
+func TestRetry_OneSlowSubscriberWithTimeout(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		src := streamtest.Cold[string](s, "-a-b-|")
+		retried := src.Timeout(3 * ms).Retry(3)
+		fast := streamtest.Expect(s, retried)
+		slow := streamtest.Expect(s, text(func(ctx context.Context, yield func(string) bool) error {
+			return retried(ctx, func(v string) bool {
+				wait(ctx, 10*ms)
+				return yield(v)
+			})
+		}))
+		fast.ToBe("-a-b-|")
+		slow.ToBe("11ms a 9ms (b|)")
+	})
+}
+
+// Nothing that belongs to a subscription outlives it: the journal of a source that is retried, repeated and cancelled
+// balances. The test of what RxJava, RxJS and Reactor call disposal.
+func TestRetry_WhatBeginsEnds(t *testing.T) {
+	streamtest.Run(t, func(s *session) {
+		begun, ended := 0, 0
+		src := streamtest.Cold[string](s, "-a#")
+		counted := stream.Defer(func(context.Context) text {
+			begun++
+			return src.OnEnd(func(error) { ended++ })
+		})
+		streamtest.Expect(s, counted.Retry(2).Catch(func(error) text { return stream.Empty[string]() }).Repeat(4), "------------!").
+			ToBe("-a-a-a-a-a-a")
+		if begun != 6 || ended != begun {
+			t.Errorf("%d begun, %d ended, want 6 and 6", begun, ended)
+		}
+	})
+}

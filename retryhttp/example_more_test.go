@@ -1,0 +1,127 @@
+package retryhttp_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/retryhttp"
+)
+
+var soon = retry.New(backoff.Constant(time.Millisecond), retry.Limit(2))
+
+// Retries say which one they are, so that the server's log can tell them from new requests.
+func ExampleAttemptHeader() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Printf("%s %q\n", r.Method, r.Header.Get("X-Retry-Attempt"))
+		w.WriteHeader(http.StatusBadGateway)
+	}))
+	defer server.Close()
+	client := &http.Client{Transport: retryhttp.NewTransport(nil, soon, retryhttp.AttemptHeader())}
+	resp, err := client.Get(server.URL)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer resp.Body.Close()
+	fmt.Println(resp.Status) // the last response, as if there were no retries
+	// Output:
+	// GET ""
+	// GET "1"
+	// GET "2"
+	// 502 Bad Gateway
+}
+
+// counting is a transport that sees each attempt, as one for traces or logs does.
+type counting struct{}
+
+func (counting) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil {
+		fmt.Println("resend count", retryhttp.ResendCount(r.Context()), resp.Status)
+	}
+	return resp, err
+}
+
+func ExampleResendCount() {
+	server := flakyServer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	defer server.Close()
+	client := &http.Client{Transport: retryhttp.NewTransport(counting{}, soon)}
+	resp, err := client.Get(server.URL)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer resp.Body.Close()
+	// Output:
+	// resend count 0 503 Service Unavailable
+	// resend count 1 503 Service Unavailable
+	// resend count 2 200 OK
+}
+
+// A POST that may be carried out twice, because it is a search.
+func ExampleIdempotent() {
+	server := flakyServer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
+	defer server.Close()
+	for _, options := range [][]retryhttp.Option{
+		nil,
+		{retryhttp.Idempotent(func(r *http.Request) bool { return r.Method != "POST" || r.URL.Path == "/search" })},
+	} {
+		client := &http.Client{Transport: retryhttp.NewTransport(nil, soon, options...)}
+		resp, err := client.Post(server.URL+"/search", "text/plain", strings.NewReader("backoff"))
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		resp.Body.Close()
+		fmt.Println(resp.Status)
+	}
+	// Output:
+	// 500 Internal Server Error
+	// 200 OK
+}
+
+// A server that says "not found" until it is there.
+func ExampleStatuses() {
+	server := flakyServer(http.NotFound)
+	defer server.Close()
+	client := &http.Client{Transport: retryhttp.NewTransport(nil, soon, retryhttp.Statuses(404, 429, 503))}
+	resp, err := client.Get(server.URL)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	resp.Body.Close()
+	fmt.Println(resp.Status)
+	// Output: 200 OK
+}
+
+// The policy's hooks see a response that is a failure as a *StatusError, with the beginning of its body.
+func ExamplePeekLimit() {
+	server := flakyServer(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "rate limit: 100 requests a minute; see our documentation", http.StatusTooManyRequests)
+	})
+	defer server.Close()
+	policy := soon.With(retry.MaxRetryAfter(0), retry.OnGiveUp(func(e *retry.Error) {
+		if status, ok := errors.AsType[*retryhttp.StatusError](e.Last); ok {
+			fmt.Printf("%s: %s (wants %v)\n", status.Status, status.Body, status.RetryAfter())
+		}
+	}))
+	client := &http.Client{Transport: retryhttp.NewTransport(nil, policy, retryhttp.PeekLimit(10))}
+	resp, err := client.Get(server.URL)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer resp.Body.Close()
+	fmt.Println(resp.StatusCode)
+	// Output:
+	// 429 Too Many Requests: rate limit (wants 1s)
+	// 429
+}

@@ -1,0 +1,235 @@
+package streamtest_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
+)
+
+// goTest runs a test, as go test does with one that is declared in a file of tests, and prints how it went.
+func goTest(name string, test func(t *testing.T)) {
+	verbose := flag.Lookup("test.v").Value.String()
+	_ = flag.Set("test.v", "false") // it would write between the Example's lines
+	defer func() { _ = flag.Set("test.v", verbose) }()
+	processors := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(processors)
+	ran := false // once: -count and -cpu are for the Example
+	passed := testing.RunTests(func(string, string) (bool, error) { return true, nil },
+		[]testing.InternalTest{{Name: name, F: func(t *testing.T) {
+			if !ran {
+				ran = true
+				runtime.GOMAXPROCS(processors)
+				test(t)
+			}
+		}}})
+	fmt.Println(name, "passed:", ran && passed)
+}
+
+// A source in marbles, a policy, and what should come of them.
+func ExampleRun() {
+	goTest("TestReconnect", func(t *testing.T) {
+		streamtest.Run(t, func(s *streamtest.Session) {
+			feed := streamtest.Cold[string](s, `
+				--a--#
+				--b--|`)
+			policy := operators.ExpBackoff(jitter.None, 10*time.Millisecond, 3)
+			streamtest.Expect(s, feed.RetryWhen(policy)).ToBe("--a-- 10ms --b--|")
+		})
+	})
+	// Output: TestReconnect passed: true
+}
+
+// Values of any type, and errors.
+func ExampleCold() {
+	goTest("TestAccounts", func(t *testing.T) {
+		type account struct{ balance int }
+		values := map[string]account{"a": {100}, "b": {-1}}
+		errOverdrawn := errors.New("overdrawn")
+		streamtest.Run(t, func(s *streamtest.Session) {
+			accounts := streamtest.Errors(streamtest.Cold(s, "-a-b-#", values), errOverdrawn)
+			streamtest.Expect(s, accounts).Error(errOverdrawn).ToBe("-a-b-#", values)
+		})
+	})
+	// Output: TestAccounts passed: true
+}
+
+// Two who share a hot source: the second one has missed what came before.
+func ExampleHot() {
+	goTest("TestLate", func(t *testing.T) {
+		streamtest.Run(t, func(s *streamtest.Session) {
+			prices := streamtest.Hot[int](s, "-1-2-3-|")
+			early := streamtest.Expect(s, prices.Stream())
+			late := streamtest.Expect(s, prices.Stream(), "---^---")
+			early.ToBe("-1-2-3-|")
+			late.ToBe("---2-3-|")
+			prices.Subscriptions("^------!", "---^---!")
+		})
+	})
+	// Output: TestLate passed: true
+}
+
+func ExampleProbe() {
+	goTest("TestRetryRunsItTwice", func(t *testing.T) {
+		streamtest.Run(t, func(s *streamtest.Session) {
+			src := streamtest.Probe(s, streamtest.Cold[string](s, "--a--#"))
+			streamtest.Expect(s, src.Stream().Retry(1)).ToBe("--a----a--#")
+			src.Subscriptions("^----!", "-----^----!")
+		})
+	})
+	// Output: TestRetryRunsItTwice passed: true
+}
+
+// Step by step instead of in a diagram, which is better for waits of seconds and hours.
+func ExampleWatch() {
+	goTest("TestHourly", func(t *testing.T) {
+		streamtest.Run(t, func(s *streamtest.Session) {
+			errDown := errors.New("down")
+			src := stream.Of(1, 2).Concat(stream.Fail[int](errDown))
+			policy := retry.New(backoff.Constant(time.Hour), retry.Limit(1))
+			streamtest.Watch(s, src.RetryWhen(policy)).
+				Next(1).
+				Next(2).
+				NoEvent(time.Hour).
+				Next(1).
+				Next(2).
+				Error(errDown)
+			if s.Elapsed() != time.Hour {
+				s.T().Errorf("it took %v", s.Elapsed())
+			}
+			streamtest.Watch(s, stream.Empty[int]()).End()
+		})
+	})
+	// Output: TestHourly passed: true
+}
+
+// What nobody has asked for fails the test, unless it takes it.
+func ExampleWatcher_Rest() {
+	goTest("TestRest", func(t *testing.T) {
+		streamtest.Run(t, func(s *streamtest.Session) {
+			rest, err := streamtest.Watch(s, stream.Range(1, 5)).Next(1).Next(2).Rest()
+			fmt.Println(rest, err)
+		})
+	})
+	// Output:
+	// [3 4 5] <nil>
+	// TestRest passed: true
+}
+
+// Code that is no stream: run it on a goroutine, and move time.
+func ExampleSession_Advance() {
+	goTest("TestCall", func(t *testing.T) {
+		streamtest.Run(t, func(s *streamtest.Session) {
+			policy := retry.New(backoff.Exponential(time.Second, 2).Jitter(jitter.Full), retry.WithRand(s.Draws(0.5, 0.25)))
+			calls := 0
+			go retry.Run(s.Context(), policy, func(context.Context) error {
+				if calls++; calls < 3 {
+					return errors.New("busy")
+				}
+				return nil
+			})
+			for _, d := range []time.Duration{0, 499 * time.Millisecond, time.Millisecond, 500 * time.Millisecond} {
+				s.Advance(d)
+				fmt.Println(s.Elapsed(), "calls", calls)
+			}
+		})
+	})
+	// Output:
+	// 0s calls 1
+	// 499ms calls 1
+	// 500ms calls 2
+	// 1s calls 3
+	// TestCall passed: true
+}
+
+// Code that takes benbjohnson/clock, and code on the system's clock, see the same time.
+func ExampleSession_Clock() {
+	goTest("TestClocks", func(t *testing.T) {
+		streamtest.Run(t, func(s *streamtest.Session) {
+			var mock *clock.Mock = s.Clock()
+			rang := mock.After(time.Minute)
+			go func() {
+				<-rang
+				fmt.Println("the mock's minute is over")
+			}()
+			ticks := stream.Interval(time.Minute).Take(1)
+			go ticks.ForEach(s.SystemContext(), func(time.Time) { fmt.Println("the system's, too") })
+			s.Advance(59 * time.Second)
+			s.Advance(time.Second)
+		})
+	})
+	// Unordered output:
+	// the mock's minute is over
+	// the system's, too
+	// TestClocks passed: true
+}
+
+// An operator of one's own, over sources of several kinds.
+func ExampleCheck() {
+	pairs := func(s stream.Stream[int]) stream.Stream[int] {
+		return operators.ConcatMap(s, func(v int) stream.Stream[int] { return stream.Of(v, v) })
+	}
+	goTest("TestPairs", func(t *testing.T) {
+		streamtest.Check(t, func() stream.Stream[int] { return pairs(stream.Range(0, 10)) })
+		streamtest.Check(t, func() stream.Stream[int] { return pairs(stream.Of(1).Delay(time.Second)) })
+		streamtest.Check(t, func() stream.Stream[int] { return pairs(stream.Fail[int](errors.New("down"))) })
+	})
+	// Output: TestPairs passed: true
+}
+
+// For documents: a stream draws its own diagram.
+func ExampleDiagram() {
+	goTest("TestDiagram", func(t *testing.T) {
+		streamtest.Run(t, func(s *streamtest.Session) {
+			src := streamtest.Cold[string](s, "-a-b-c--------d---e|")
+			diagram, _ := streamtest.Diagram(s, time.Second, src.Debounce(3*time.Millisecond))
+			fmt.Println(diagram)
+		})
+	})
+	// Output:
+	// --------c--------d-(e|)
+	// TestDiagram passed: true
+}
+
+// Without a bubble: the test waits for the very wait that it ends.
+func ExampleClock() {
+	ctx := context.Background()
+	c := streamtest.NewClock()
+	attempts := 0
+	src := stream.Defer(func(context.Context) stream.Stream[int] {
+		if attempts++; attempts < 3 {
+			return stream.Fail[int](errors.New("busy"))
+		}
+		return stream.Of(attempts)
+	})
+	policy := retry.New(backoff.Linear(time.Hour), retry.Limit(5))
+	values, errs := src.RetryWhen(policy).Chans(stream.WithClock(ctx, c), 0)
+
+	began := c.Now()
+	first, _ := c.AdvanceToNext(ctx)
+	fmt.Println("waited", first.Delay)
+	second, _ := c.Armed(ctx) // or see it first, and end it then
+	fmt.Println("will wait", second.Delay)
+	c.Advance(second)
+	fmt.Println(<-values, <-errs, c.Now().Sub(began))
+
+	alarm := c.AfterFunc(time.Minute, func() { fmt.Println("too late") })
+	fmt.Println("stopped:", alarm.Stop())
+	// Output:
+	// waited 1h0m0s
+	// will wait 2h0m0s
+	// 3 <nil> 3h0m0s
+	// stopped: true
+}

@@ -1,0 +1,147 @@
+package streamtest_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
+)
+
+// The tests of this file are the examples of docs/testing.md.
+
+func TestReconnect_InABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		calls := 0
+		dial := func(context.Context) (string, error) {
+			if calls++; calls < 4 {
+				return "", errors.New("connection refused")
+			}
+			return "connected", nil
+		}
+		policy := operators.ExpBackoff(jitter.None, time.Second, 5)
+		got, err := stream.FromFunc(dial).RetryWhen(policy).Collect(t.Context())
+		if err != nil || got[0] != "connected" {
+			t.Errorf("got %v, %v", got, err)
+		}
+		if d := time.Since(start); d != 14*time.Second { // 1 + 4 + 9
+			t.Errorf("it took %v", d)
+		}
+	})
+}
+
+func TestReconnect_Marbles(t *testing.T) {
+	streamtest.Run(t, func(s *streamtest.Session) {
+		feed := streamtest.Probe(s, streamtest.Cold[string](s, `
+			--a--#
+			--b--#
+			--c--|`))
+		policy := operators.ExpBackoff(jitter.None, 5*time.Millisecond, 3)
+		streamtest.Expect(s, feed.Stream().RetryWhen(policy)).ToBe("--a-- 5ms --b-- 20ms --c--|")
+		feed.Subscriptions("^----!", "10ms ^----!", "35ms ^----!")
+	})
+}
+
+func TestReconnect_StepByStep(t *testing.T) {
+	streamtest.Run(t, func(s *streamtest.Session) {
+		values := map[string]int{"a": 1, "b": 2}
+		feed := streamtest.Cold(s, "a#\nb|", values)
+		policy := retry.New(backoff.Constant(time.Minute).Jitter(jitter.Full), retry.WithRand(s.Draws(0.5)))
+		streamtest.Watch(s, feed.RetryWhen(policy)).
+			Next(1).
+			NoEvent(time.Millisecond + 30*time.Second).
+			Next(2).
+			End()
+	})
+}
+
+func TestReconnect_ByHand(t *testing.T) {
+	streamtest.Run(t, func(s *streamtest.Session) {
+		calls := 0
+		call := func(context.Context) error {
+			calls++
+			return errors.New("connection refused")
+		}
+		policy := retry.New(backoff.Exponential(time.Second, 2), retry.WithClock(s.Clock()))
+		go func() { _ = retry.Run(s.Context(), policy, call) }()
+		for _, want := range []int{1, 2, 2, 3, 3, 3, 3, 4} { // at 0s, 1s, 2s …: retries at 1s, 3s and 7s
+			s.Advance(0)
+			if calls != want {
+				t.Errorf("%d calls after %v, want %d", calls, s.Elapsed(), want)
+			}
+			s.Advance(time.Second)
+		}
+	})
+}
+
+func TestReconnect_WithoutABubble(t *testing.T) {
+	c := streamtest.NewClock()
+	called := make(chan time.Time)
+	call := func(context.Context) error {
+		called <- c.Now()
+		return errors.New("connection refused")
+	}
+	policy := retry.New(backoff.Exponential(time.Second, 2), retry.Limit(2), retry.WithClock(c))
+	ended := make(chan error)
+	go func() { ended <- retry.Run(t.Context(), policy, call) }()
+	start := <-called
+	for _, want := range []time.Duration{time.Second, 3 * time.Second} {
+		if _, err := c.AdvanceToNext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if at := <-called; at.Sub(start) != want {
+			t.Errorf("called at %v, want %v", at.Sub(start), want)
+		}
+	}
+	if err := <-ended; !errors.Is(err, retry.ErrExhausted) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestEven_KeepsTheContract(t *testing.T) {
+	even := func(src stream.Stream[int]) stream.Stream[int] {
+		return src.Filter(func(v int) bool { return v%2 == 0 })
+	}
+	for name, src := range map[string]stream.Stream[int]{
+		"many":    stream.Range(1, 1000),
+		"empty":   stream.Empty[int](),
+		"failing": stream.Of(1, 2).Concat(stream.Fail[int](errors.New("boom"))),
+		"endless": stream.Of(1, 2).Delay(time.Second).Concat(stream.Never[int]()),
+	} {
+		t.Run(name, func(t *testing.T) {
+			streamtest.Check(t, func() stream.Stream[int] { return even(src) })
+		})
+	}
+}
+
+// What docs/testing.md shows is what runs here.
+func TestTheDocumentsExamplesRun(t *testing.T) {
+	read := func(name string) string {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	tests, document := read("example_test.go"), read("../docs/testing.md")
+	shown := regexp.MustCompile("(?s)```go\n(func Test.*?)```").FindAllStringSubmatch(document, -1)
+	if len(shown) < 6 {
+		t.Errorf("only %d examples found", len(shown))
+	}
+	for _, example := range shown {
+		if !strings.Contains(tests, example[1]) {
+			t.Errorf("docs/testing.md shows what does not run here:\n%s", example[1])
+		}
+	}
+}
