@@ -2,7 +2,7 @@
 SOAK     ?= 10000
 SOAKTIME ?= 60s
 
-.PHONY: soak bench-quick bench-check bench-others test lint race fuzz soak examples verify bench ci release
+.PHONY: test lint race fuzz soak examples verify ci bench bench-quick bench-check bench-others release
 
 test lint race fuzz examples verify: ## a step of .ci/run
 	bash .ci/run $@
@@ -15,7 +15,7 @@ bench: ## the library's own benchmarks
 
 soak: ## the mock clock example SOAK times on one and two processors, and MapRetry under cancels and panics for SOAKTIME
 	cd examples && go test -race -cpu=1,2 -count=$(SOAK) ./mockclock
-	go test -race -run 'TestMapRetry_Soak' -soak=$(SOAKTIME) ./operators
+	go test -race -run TestMapRetry_Soak ./operators -args -soak=$(SOAKTIME)
 
 bench-quick bench-check: ## beside other libraries: in under two minutes; against the committed ratios
 	$(MAKE) -C benchmarks $@

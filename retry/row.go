@@ -131,7 +131,9 @@ func (c *config) delay(row *Row, asked time.Duration, m *moment, deadline time.T
 		if c.stopAt >= 0 && c.backoff.Ceiling(n) >= c.stopAt {
 			return 0, ErrExhausted
 		}
-		delay = c.backoff.After(n, row.Previous, u)
+		if c.draws != nothing {
+			delay = c.backoff.After(n, row.Previous, u)
+		}
 		row.Previous = delay
 		asked = delay
 	}
@@ -159,12 +161,15 @@ type drawing uint8
 
 const (
 	never   drawing = iota // the backoff is not random
+	nothing                // nor does it wait
 	always                 // for each retry
 	eachRow                // once for the retries in a row: Tiled
 )
 
 func drawingFor(b backoff.Backoff) drawing {
 	switch {
+	case b == backoff.Backoff{}:
+		return nothing
 	case !b.IsRandom():
 		return never
 	case b.IsTiled():
@@ -177,7 +182,7 @@ func drawingFor(b backoff.Backoff) drawing {
 // draw returns the random number for the row's next retry.
 func (c *config) draw(row *Row) float64 {
 	switch {
-	case c.draws == never:
+	case c.draws <= nothing:
 		return 0
 	case c.draws == always:
 		return c.random()

@@ -106,6 +106,7 @@ type retrying[T any] struct {
 	ctx     context.Context
 	yield   func(T) bool
 	clock   Clock
+	start   time.Time // of the subscription
 
 	deliver func(T) bool // hands a value of the source to the consumer
 	items   int64        // handed over in this attempt
@@ -128,6 +129,7 @@ func (r *retrying[T]) run() error {
 		r.stop()
 		return false
 	}
+	r.start = r.clock.Now()
 	if r.attempt(); r.ended {
 		return r.err
 	}
@@ -175,7 +177,7 @@ func (r *retrying[T]) stop() {
 
 // attempt runs the source once. Afterwards either the stream has ended, or a failure waits for its answer.
 func (r *retrying[T]) attempt() {
-	began := r.clock.Now()
+	began := since(r.clock, r.start)
 	err := r.runSource()
 	switch {
 	case r.stopped:
@@ -197,7 +199,7 @@ func (r *retrying[T]) attempt() {
 			return
 		}
 		r.err = err
-		r.failures.post(Failure{Err: err, Items: r.items, Lasted: since(r.clock, began)})
+		r.failures.post(Failure{Err: err, Items: r.items, Lasted: since(r.clock, r.start) - began})
 	}
 }
 

@@ -1,0 +1,101 @@
+// Package items takes ints through map, filter and reduce: what one item costs on its way, with each library in its own
+// idiom, and beside it the same with the library's own retry around map and filter, on the happy path.
+package items
+
+import (
+	"context"
+	"fmt"
+	"testing"
+)
+
+// million is how many items an op takes, but for -short.
+const million = 1_000_000
+
+// The functions of every pipeline: variables, so that nobody's compiler can inline them into the loop.
+var (
+	triple = func(v int) int { return 3 * v }
+	even   = func(v int) bool { return v%2 == 0 }
+	plus   = func(sum, v int) int { return sum + v }
+)
+
+// pipeline is one library's way to sum the even triples of 0 to n-1.
+type pipeline struct {
+	name string
+	run  func(ctx context.Context, n int) (int, error)
+}
+
+// want is what a pipeline of n items must return.
+func want(n int) int {
+	sum := 0
+	for v := range n {
+		if v*3%2 == 0 {
+			sum += v * 3
+		}
+	}
+	return sum
+}
+
+var plain = []pipeline{
+	{"loop", loop},
+	{"loop-inlined", inlined},
+	{"iter.Seq", sequence},
+	{"retrywhen", ours(nil)},
+	{"retrywhen-background", background(ours(nil))},
+	{"samber-ro", samber(nil)},
+	{"cilium-stream", cilium(nil)},
+	{"rxgo", rx(nil)},
+	{"destel-rill", rillPipeline},
+	{"sourcegraph-conc", concPipeline},
+	{"channels", channels(0, false)},
+	{"channels-select", channels(0, true)},
+	{"channels-buffered", channels(128, false)},
+	{"channels-buffered-select", channels(128, true)},
+}
+
+var retried = []pipeline{
+	{"loop", loopRetried},
+	{"retrywhen", ours(policy)},
+	{"retrywhen-background", background(ours(policy))},
+	{"samber-ro", samber(samberRetry)},
+	{"cilium-stream", cilium(ciliumRetry)},
+	{"rxgo-Retry", rx(rxRetry)},
+	{"rxgo-BackOffRetry", rx(rxBackOffRetry)},
+	{"channels-select", channelsRetried},
+}
+
+func TestEveryPipelineComputesTheSame(t *testing.T) {
+	for kind, pipelines := range map[string][]pipeline{"plain": plain, "retried": retried} {
+		for _, p := range pipelines {
+			for _, n := range []int{0, 1, 2, 1000} {
+				got, err := p.run(t.Context(), n)
+				if err != nil || got != want(n) {
+					t.Errorf("%s/%s: %d items: got %d, %v, want %d", kind, p.name, n, got, err, want(n))
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkItems(b *testing.B) {
+	n := million
+	if testing.Short() {
+		n /= 10
+	}
+	sum := want(n)
+	for _, set := range []struct {
+		kind      string
+		pipelines []pipeline
+	}{{"plain", plain}, {"retried", retried}} {
+		for _, p := range set.pipelines {
+			b.Run(fmt.Sprintf("%s/%s", set.kind, p.name), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if got, err := p.run(b.Context(), n); err != nil || got != sum {
+						b.Fatalf("got %d, %v, want %d", got, err, sum)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/item")
+			})
+		}
+	}
+}

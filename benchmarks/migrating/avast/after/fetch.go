@@ -1,0 +1,26 @@
+package after
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+var ErrNotFound = errors.New("not found")
+
+var policy = retry.New(
+	backoff.Exponential(100*time.Millisecond, 2).Cap(30*time.Second).Jitter(jitter.Equal),
+	retry.Limit(5), // retries: one less than attempts
+	retry.If(func(err error) bool { return !errors.Is(err, ErrNotFound) }),
+	retry.OnRetry(func(e retry.Event) {
+		slog.Warn("retrying", "n", e.N, "err", e.Err)
+	}))
+
+func Fetch(ctx context.Context, get func(context.Context) (string, error)) (string, error) {
+	return retry.Do(ctx, policy, get)
+}
