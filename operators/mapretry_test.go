@@ -531,11 +531,12 @@ func TestMapRetry_Cancel(t *testing.T) {
 		if made < 9 || made > 10 {
 			t.Errorf("%d items were made", made)
 		}
-		want := "1/1 2/1 3/1 4/1"
+		var want strings.Builder
+		want.WriteString("1/1 2/1 3/1 4/1")
 		for i := 5; i < made; i++ {
-			want += fmt.Sprintf(" %d/0", i)
+			fmt.Fprintf(&want, " %d/0", i)
 		}
-		l.expect(t, "", want)
+		l.expect(t, "", want.String())
 	})
 	bubble(t, "before the run", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
