@@ -30,7 +30,18 @@ func TestMain(m *testing.M) {
 		main()
 		os.Exit(0)
 	default:
+		heedSignals()
 		os.Exit(m.Run())
+	}
+}
+
+// heedSignals has the programs that the tests start heed their signals, though the tests were started with some of them
+// ignored, as by nohup or in the background of a script: what is caught here is as usual there.
+func heedSignals() {
+	for _, s := range passedOn {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
 	}
 }
 
