@@ -43,8 +43,9 @@ func hold(b *testing.B, n int, put func(entry), take func() entry) {
 
 // entry is what MapRetry's heap holds.
 type entry struct {
-	at         int64
-	turn, slot uint32
+	at   int64
+	turn uint32
+	_    uint32 // the slot of its item
 }
 
 func (e entry) before(o entry) bool {
