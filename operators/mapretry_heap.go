@@ -1,7 +1,7 @@
 package operators
 
-// dueHeap is a 4-ary min-heap of what waits: half as deep as a binary one, which at a million entries, where each level
-// is a cache miss, makes up for the comparisons it takes more. The zero dueHeap is empty.
+// dueHeap is a binary min-heap of what waits; the zero dueHeap is empty. Entries are 16 bytes and moved into a hole
+// rather than swapped. docs/design-decisions.md has the figures of what else it could have been.
 type dueHeap []dueEntry
 
 // dueEntry says when the item in a slot is due.
@@ -23,7 +23,7 @@ func (h *dueHeap) push(e dueEntry) {
 	s := *h
 	i := len(s) - 1
 	for i > 0 {
-		parent := (i - 1) / 4
+		parent := (i - 1) / 2
 		if !e.before(s[parent]) {
 			break
 		}
@@ -46,7 +46,7 @@ func (h *dueHeap) pop() {
 
 // init makes a heap of entries in any order.
 func (h *dueHeap) init() {
-	for i := (len(*h)+2)/4 - 1; i >= 0; i-- {
+	for i := len(*h)/2 - 1; i >= 0; i-- {
 		h.sink(i, (*h)[i])
 	}
 }
@@ -55,21 +55,18 @@ func (h *dueHeap) init() {
 func (h *dueHeap) sink(i int, e dueEntry) {
 	s := *h
 	for {
-		child := 4*i + 1
+		child := 2*i + 1
 		if child >= len(s) {
 			break
 		}
-		least := child
-		for c := child + 1; c < min(child+4, len(s)); c++ {
-			if s[c].before(s[least]) {
-				least = c
-			}
+		if child+1 < len(s) && s[child+1].before(s[child]) {
+			child++
 		}
-		if !s[least].before(e) {
+		if !s[child].before(e) {
 			break
 		}
-		s[i] = s[least]
-		i = least
+		s[i] = s[child]
+		i = child
 	}
 	s[i] = e
 }

@@ -17,8 +17,8 @@ func BenchmarkMapRetryHeaps(b *testing.B) {
 			name string
 			make func() keeper
 		}{
-			{"4-ary", func() keeper { return new(quaternary) }},
 			{"binary", func() keeper { return new(binary) }},
+			{"4-ary", func() keeper { return new(quaternary) }},
 			{"container/heap", func() keeper { return new(standard) }},
 			{"container/heap of pointers", func() keeper { return new(pointers) }},
 			{"wheel of 1 ms", func() keeper { return newWheel() }},
@@ -46,50 +46,53 @@ type keeper interface {
 	take() dueEntry
 }
 
-type quaternary struct{ h dueHeap }
+type binary struct{ h dueHeap }
 
-func (q *quaternary) put(e dueEntry) { q.h.push(e) }
+func (b *binary) put(e dueEntry) { b.h.push(e) }
 
-func (q *quaternary) take() dueEntry {
-	e := q.h[0]
-	q.h.pop()
+func (b *binary) take() dueEntry {
+	e := b.h[0]
+	b.h.pop()
 	return e
 }
 
-// binary is dueHeap with two children.
-type binary struct{ s []dueEntry }
+// quaternary is dueHeap with four children.
+type quaternary struct{ s []dueEntry }
 
-func (b *binary) put(e dueEntry) {
-	b.s = append(b.s, e)
-	i := len(b.s) - 1
-	for i > 0 && e.before(b.s[(i-1)/2]) {
-		b.s[i] = b.s[(i-1)/2]
-		i = (i - 1) / 2
+func (q *quaternary) put(e dueEntry) {
+	q.s = append(q.s, e)
+	i := len(q.s) - 1
+	for i > 0 && e.before(q.s[(i-1)/4]) {
+		q.s[i] = q.s[(i-1)/4]
+		i = (i - 1) / 4
 	}
-	b.s[i] = e
+	q.s[i] = e
 }
 
-func (b *binary) take() dueEntry {
-	root, last := b.s[0], len(b.s)-1
-	e := b.s[last]
-	b.s = b.s[:last]
+func (q *quaternary) take() dueEntry {
+	root, last := q.s[0], len(q.s)-1
+	e := q.s[last]
+	q.s = q.s[:last]
 	i := 0
 	for {
-		c := 2*i + 1
-		if c >= last {
+		first := 4*i + 1
+		if first >= last {
 			break
 		}
-		if c+1 < last && b.s[c+1].before(b.s[c]) {
-			c++
+		least := first
+		for c := first + 1; c < min(first+4, last); c++ {
+			if q.s[c].before(q.s[least]) {
+				least = c
+			}
 		}
-		if !b.s[c].before(e) {
+		if !q.s[least].before(e) {
 			break
 		}
-		b.s[i] = b.s[c]
-		i = c
+		q.s[i] = q.s[least]
+		i = least
 	}
 	if last > 0 {
-		b.s[i] = e
+		q.s[i] = e
 	}
 	return root
 }

@@ -40,19 +40,12 @@ func Check[T any](t *testing.T, newStream func() stream.Stream[T]) {
 		panic("streamtest: Check: called inside a synctest bubble; it makes bubbles of its own, so call it from the test itself")
 	}
 	for _, c := range clauses[T]() {
-		for _, system := range []bool{false, true} {
-			t.Run(c.name+[2]string{"/mock clock", "/system clock"}[index(system)], func(t *testing.T) {
-				inspect(t, t, system, c, newStream)
+		for _, clock := range []string{"mock clock", "system clock"} {
+			t.Run(c.name+"/"+clock, func(t *testing.T) {
+				inspect(t, t, clock == "system clock", c, newStream)
 			})
 		}
 	}
-}
-
-func index(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // The bounds of what Check looks at.

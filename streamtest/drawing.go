@@ -20,9 +20,13 @@ func Diagram[T any](s *Session, d time.Duration, st stream.Stream[T], values ...
 		l.values = v
 	}
 	sub := subscribe(s, "Diagram", st, subscription{open: true})
-	for end := time.Now().Add(d); !sub.returned() && time.Now().Before(end); {
-		s.Advance(min(frame, time.Until(end)))
+	timer := time.NewTimer(d)
+	select {
+	case <-sub.done:
+	case <-timer.C:
 	}
+	timer.Stop()
+	s.hand.settle()
 	over := sub.returned()
 	sub.unsubscribe()
 	s.hand.settle()

@@ -18,6 +18,12 @@ type goroutine struct {
 
 type call struct{ function, place string }
 
+// ours reports whether the call is one of this package's own.
+func (c call) ours() bool {
+	return strings.HasPrefix(c.function, module+"streamtest.") && strings.HasPrefix(c.place, "streamtest/") &&
+		!strings.Contains(c.place, "_test.go")
+}
+
 // current returns the goroutine that calls it, without its calls.
 func current() goroutine {
 	var buf [256]byte
@@ -133,7 +139,7 @@ func (g goroutine) String() string {
 	shown := 0
 	for _, c := range g.calls {
 		pkg := packageOf(c.function)
-		if pkg == "runtime" || pkg == "testing" || pkg == "time" && shown == 0 {
+		if pkg == "runtime" || pkg == "testing" || pkg == "time" && shown == 0 || c.ours() {
 			continue
 		}
 		if shown++; shown > 8 {
@@ -141,7 +147,7 @@ func (g goroutine) String() string {
 		}
 		fmt.Fprintf(&b, "\n        %s  %s", shortFunc(c.function), c.place)
 	}
-	if g.startedBy.function != "" {
+	if g.startedBy.function != "" && !strings.HasPrefix(g.startedBy.function, "testing") {
 		fmt.Fprintf(&b, "\n        started by %s  %s", shortFunc(g.startedBy.function), g.startedBy.place)
 	}
 	return b.String()

@@ -17,6 +17,9 @@ func here(skip int) place {
 	return append(place(nil), pcs[:n]...)
 }
 
+// module is the path of the library.
+const module = "github.com/retrywhen/retrywhen/"
+
 // library is the directory of the library's source files, as the compiler names it, with a slash.
 var library = func() string {
 	_, file, _, _ := runtime.Caller(0)

@@ -3,7 +3,10 @@ package streamtest
 import (
 	"context"
 	"errors"
+	"os"
+	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -120,7 +123,7 @@ func TestSession_WhatIsLeftFails(t *testing.T) {
 func TestSession_DeadlockSaysWhatWaits(t *testing.T) {
 	leavesGoroutines(t)
 	got := reports(t, func(s *Session) { <-make(chan int) })
-	expectReports(t, got, []string{"a deadlock", "chan receive", "session_test.go:"}, []string{"a deadlock"})
+	expectReports(t, got, []string{"a deadlock", "chan receive", "session_test.go:"}, []string{"given up"})
 }
 
 func TestSession_TimeEnds(t *testing.T) {
@@ -148,6 +151,26 @@ func TestSession_TimeEnds(t *testing.T) {
 			}
 		}), []string{"a wait of centuries", "stream/timer.go"})
 	})
+}
+
+// A goroutine that sleeps on at the end of time cannot be stopped; the process ends before the runtime crashes it.
+func TestSession_SleepsOnAtTheEndOfTime(t *testing.T) {
+	if os.Getenv("STREAMTEST_SLEEPS_ON") != "" {
+		Run(t, func(*Session) {
+			for n := range 40 {
+				time.Sleep(time.Second << n)
+			}
+		})
+		return
+	}
+	child := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	child.Env = append(os.Environ(), "STREAMTEST_SLEEPS_ON=1")
+	out, err := child.CombinedOutput()
+	for _, want := range []string{"a wait of centuries", "[sleep]", "session_test.go:", "panic: streamtest: " + t.Name() + ": the bubble's time has come to its end"} {
+		if err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%v, and %q is missing:\n%s", err, want, out)
+		}
+	}
 }
 
 func TestDraws(t *testing.T) {

@@ -9,16 +9,26 @@ import (
 // settle lets the bubble come to rest, and all that is due fire. It is for the test's own goroutine.
 func (h *hand) settle() {
 	for {
+		if h.quiet() {
+			synctest.Wait()
+			if h.turn() {
+				return
+			}
+			continue
+		}
 		h.testRest.wait()
 		if struck := h.strikeEnd(); struck != nil {
 			<-struck
-			continue
-		}
-		synctest.Wait() // for the race detector: all that has happened in the bubble happened before
-		if h.turn() {
-			return
 		}
 	}
+}
+
+// quiet reports whether no strike is going on, and none begins at this instant: only then may the test be in
+// synctest.Wait, which a strike needs for itself.
+func (h *hand) quiet() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.striking == nil && (h.strikeAt.IsZero() || h.strikeAt.After(time.Now()))
 }
 
 // strikeEnd returns the channel that is closed when the present strike ends, nil without one.

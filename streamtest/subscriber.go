@@ -48,6 +48,7 @@ type subscriber[T any] struct {
 	from    time.Time
 	until   *time.Timer   // unsubscribes, if the subscription says when
 	news    chan struct{} // holds one when an event has come
+	done    chan struct{} // closed when the stream has returned
 
 	mu       sync.Mutex
 	events   []event[T]
@@ -60,9 +61,10 @@ func subscribe[T any](s *Session, name string, st stream.Stream[T], when subscri
 	ctx, cancel, owner := s.subscriber()
 	sub := &subscriber[T]{
 		session: s, name: name, place: here(1), owner: owner, cancel: cancel,
-		from: time.Now(), news: make(chan struct{}, 1),
+		from: time.Now(), news: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	go func() {
+		defer close(sub.done)
 		// On the bubble's own clock, so that who subscribes at an instant sees what a hot source does then.
 		begin := time.NewTimer(when.from)
 		defer begin.Stop()

@@ -9,7 +9,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,4 +74,38 @@ func attempts[T any](all ...stream.Stream[T]) stream.Stream[T] {
 		n++
 		return all[min(n, len(all))-1]
 	})
+}
+
+// Each behaviour is compared with the other libraries of ReactiveX.
+func TestEachBehaviourIsCompared(t *testing.T) {
+	names, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for _, name := range names {
+		switch name {
+		case "conformance_test.go", "catalogue_test.go", "document_test.go", "bridge_test.go":
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || !strings.HasPrefix(f.Name.Name, "Test") {
+				continue
+			}
+			compared++
+			for _, library := range []string{"RxJava", "RxJS", "Reactor"} {
+				if !strings.Contains(f.Doc.Text(), library) {
+					t.Errorf("%s: the comment of %s does not speak of %s", name, f.Name.Name, library)
+				}
+			}
+		}
+	}
+	if compared < 50 {
+		t.Errorf("only %d behaviours", compared)
+	}
 }

@@ -73,7 +73,8 @@ func TestBackpressure_OneByOne(t *testing.T) {
 	})
 }
 
-// Backpressure over 4,096 values: as above, at full speed, with thousands of attempts.
+// Backpressure over 4,096 values: as above, at full speed, with thousands of attempts. RxJava's Flowable and Reactor do the
+// same; RxJS has no backpressure.
 func TestBackpressure_4096Values(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		for _, perAttempt := range []int{1, 2, 1000, 4096} {

@@ -32,7 +32,7 @@ func TestPredicate_Yes(t *testing.T) {
 }
 
 // retry(predicate): an error that the predicate refuses is the result, as it is, and nothing is waited for. RxJava and
-// Reactor do the same.
+// Reactor do the same; with RxJS the delay function throws the error again.
 func TestPredicate_No(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		policy := retry.New(backoff.Constant(time.Hour), retry.If(func(err error) bool { return err != errBoom }))
@@ -208,7 +208,8 @@ func TestHandler_ReturnsNil(t *testing.T) {
 }
 
 // retryWhen: a notifier that pays no attention to the errors, interval(5): each tick retries what has failed by then. In
-// RxJava's Observable a tick while an attempt runs does nothing either; in RxJS it subscribes once more.
+// RxJava's Observable a tick while an attempt runs does nothing either; in RxJS it subscribes once more. RxJava's Flowable
+// and Reactor request one tick for each error, and an interval of which nobody requests fails with an overflow.
 func TestHandler_ThatNeverLooksAtTheFailures(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Probe(s, streamtest.Cold[string](s, "-a#\n-b------#\n-c|"))
