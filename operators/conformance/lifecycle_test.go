@@ -229,7 +229,15 @@ func TestRetryWhen_CancellationFromAboveIsNotRetried(t *testing.T) {
 				wait(ctx, 5*ms)
 				return errBoom // whatever happened
 			}))
-			_, err := src.Stream().RetryWhen(again(time.Hour)).Collect(ctx)
+			asked := 0
+			counted := handler(func(f failures) failures {
+				asked++
+				return f.Delay(time.Hour)
+			})
+			_, err := src.Stream().RetryWhen(counted).Collect(ctx)
+			if want := map[string]int{"in an attempt": 0, "in a wait": 1}; asked != want[name] {
+				t.Errorf("%s: the handler is called %d times", name, asked)
+			}
 			if !errors.Is(err, errCause) || !errors.Is(err, errBoom) {
 				t.Errorf("%s: got %v", name, err)
 			}
