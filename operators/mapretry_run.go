@@ -61,7 +61,7 @@ type mapRun[T, U any] struct {
 	stalled       atomic.Bool  // a worker found no place for another result
 	batch         atomic.Int64 // outcomes that the consumer has taken but not come to
 	arming        bool         // the timer is being set
-	armed         int64
+	armed         int64        // when the timer ticks; noTime if it has, or is not set
 	sourceWaits   bool
 	consumerWaits bool
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,6 +101,16 @@ func soakRun(t *testing.T, r *rand.Rand) (items int) {
 	}
 	if rare(3) {
 		p = p.With(retry.WithBudget(retry.NewBudget(10, 1, 0.3)))
+	}
+
+	if rare(3) {
+		every := uint64(1 + r.IntN(20))
+		var n atomic.Uint64
+		p = p.With(retry.OnRetry(func(retry.Event) {
+			if n.Add(1)%every == 0 {
+				time.Sleep(100 * time.Microsecond)
+			}
+		}))
 	}
 
 	// What f does is drawn beforehand: its calls are concurrent.

@@ -139,6 +139,36 @@ func TestMapRetry_OnAnInjectedClock(t *testing.T) {
 	})
 }
 
+// A hook that takes its time makes the time of a failure an old one: by then the timer has gone off for another item.
+func TestMapRetry_TheTimerIsSetThoughAHookTookLong(t *testing.T) {
+	run := func(t *testing.T) stream.Stream[string] {
+		var mu sync.Mutex
+		tries := map[int]int{}
+		p := retry.New(backoff.Backoff{}, retry.OnRetry(func(e retry.Event) {
+			if e.Delay == 100*ms {
+				time.Sleep(20 * ms)
+			}
+		}))
+		return operators.MapRetry(stream.Of(1, 2), p, func(_ context.Context, i int) (string, error) {
+			mu.Lock()
+			tries[i]++
+			first := tries[i] == 1
+			mu.Unlock()
+			switch {
+			case !first:
+				return fmt.Sprint("r", i), nil
+			case i == 1:
+				return "", retry.RetryAfter(errBoom, 10*ms)
+			default:
+				time.Sleep(5 * ms)
+				return "", retry.RetryAfter(errBoom, 100*ms)
+			}
+		}, options{Workers: 2})
+	}
+	bubble(t, "on the system's clock", func(t *testing.T) { expect(t, run(t), "10r1 105r2 105|") })
+	bubble(t, "on a mock", func(t *testing.T) { expectOnMock(t, run(t), "10r1 105r2 105|") })
+}
+
 // countingClock is the system's clock, which counts the timers that are armed.
 type countingClock struct{ armed, most, all atomic.Int64 }
 

@@ -30,14 +30,22 @@ func newMapTimer(clock stream.Clock) *mapTimer {
 	return t
 }
 
-// set has the timer tick after d > 0 instead of when it was set for before.
-func (t *mapTimer) set(d time.Duration) {
+// set has the timer tick when the given time since base has come, instead of when it was set for before.
+func (t *mapTimer) set(base time.Time, due int64) {
+	left := func() time.Duration { return time.Duration(due) - t.clock.Now().Sub(base) }
+	d := left()
 	if t.system != nil {
 		t.system.Reset(d)
 		return
 	}
 	t.stop()
-	t.pending = t.clock.AfterFunc(d, t.tick)
+	if d > 0 {
+		t.pending = t.clock.AfterFunc(d, t.tick)
+		d = left()
+	}
+	if d <= 0 { // a clock that is moved by hand may have been moved in between
+		t.tick()
+	}
 }
 
 func (t *mapTimer) tick() {

@@ -234,19 +234,20 @@ func (r *mapRun[T, U]) wakeWorker() {
 	r.coming++
 }
 
-// setTimer sets the timer for the item that is due first, unless it is set already or being set. It reports whether it
-// has let go of the lock.
+// setTimer sets the timer for the item that is due first, unless it is set already or being set, or the item is due by
+// the time it is given. It reports whether it has let go of the lock.
 func (r *mapRun[T, U]) setTimer(now int64) (released bool) {
 	for !r.arming && r.waiting.len() > 0 {
 		due := r.waiting.due()
-		if due <= now || now < r.armed && r.armed <= due {
+		if due <= now || r.armed != noTime && r.armed <= due {
 			break
 		}
-		r.arming, released = true, true
+		// What armed says is said before the timer is set, so that a tick, which says that it is no longer so, comes later.
+		r.arming, r.armed, released = true, due, true
 		r.mu.Unlock()
-		r.timer.set(time.Duration(due - now))
+		r.timer.set(r.base, due)
 		r.mu.Lock()
-		r.arming, r.armed = false, due
+		r.arming = false
 	}
 	return released
 }
@@ -263,11 +264,12 @@ func (r *mapRun[T, U]) park() {
 	} else {
 		r.watching++
 		r.mu.Unlock()
-		var token bool
+		var token, tick bool
 		select {
 		case <-r.work:
 			token = true
 		case <-r.timer.C:
+			tick = true
 		case <-r.fired:
 		}
 		r.mu.Lock()
@@ -275,6 +277,9 @@ func (r *mapRun[T, U]) park() {
 		if token {
 			r.tokens--
 			r.coming--
+		}
+		if tick {
+			r.armed = noTime
 		}
 	}
 	r.parked--
