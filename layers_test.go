@@ -27,6 +27,7 @@ var layers = map[string][]string{
 	"sim":                   {"backoff", "jitter"},
 	"internal/alarm":        {},
 	"internal/doccode":      {},
+	"internal/ending":       {},
 	"internal/golden":       {},
 	"internal/permanent":    {},
 	"internal/suggest":      {},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/alarm"
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/relay"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -29,7 +30,7 @@ func Batch[T any](s stream.Stream[T], most int, wait time.Duration) stream.Strea
 		return batchBySize(s, most)
 	}
 	return func(ctx context.Context, yield func([]T) bool) error {
-		if err := ended(ctx); err != nil {
+		if err := ending.Of(ctx); err != nil {
 			return err
 		}
 		limit := alarm.New[stream.Stopper](stream.ClockFrom(ctx))
@@ -57,7 +58,7 @@ func Batch[T any](s stream.Stream[T], most int, wait time.Duration) stream.Strea
 					if len(b.values) > 0 && !yield(b.take()) {
 						return nil
 					}
-					return failedUnder(ctx, err)
+					return ending.Under(ctx, err)
 				}
 				if len(b.values) == 0 && most > 1 {
 					limit.Set(wait)
@@ -89,11 +90,11 @@ func batchBySize[T any](s stream.Stream[T], most int) stream.Stream[[]T] {
 		case len(b.values) == 0:
 			return err
 		case ctx.Err() != nil:
-			return failedUnder(ctx, err)
+			return ending.Under(ctx, err)
 		case !yield(b.values):
 			return nil
 		}
-		return failedUnder(ctx, err)
+		return ending.Under(ctx, err)
 	}
 }
 
@@ -123,7 +124,7 @@ func (b *batch[T]) take() []T {
 // nextOrDue returns the next event of in, or true when the limit has gone off. When both are there it is the limit, for
 // the time of the event is not known.
 func nextOrDue[T any](ctx context.Context, in *relay.Inlet[T], limit *alarm.Alarm[stream.Stopper]) (event relay.Event[T], due bool, err error) {
-	if err := ended(ctx); err != nil {
+	if err := ending.Of(ctx); err != nil {
 		return event, false, err
 	}
 	select {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/relay"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -39,7 +40,7 @@ type companion[S any] struct {
 
 // beside runs s with its companion and returns how both ended: a failure of either cancels the other.
 func beside[T, S any](ctx context.Context, s stream.Stream[T], c companion[S], yield func(T) bool) error {
-	if err := ended(ctx); err != nil {
+	if err := ending.Of(ctx); err != nil {
 		return err
 	}
 	return relay.Run(ctx, func(scope *relay.Scope) error {

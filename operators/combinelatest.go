@@ -3,6 +3,7 @@ package operators
 import (
 	"context"
 
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/relay"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -25,7 +26,7 @@ func CombineLatest[A, B, C any](a stream.Stream[A], b stream.Stream[B], f func(A
 	notNil("CombineLatest", "b", b == nil)
 	notNil("CombineLatest", "f", f == nil)
 	return func(ctx context.Context, yield func(C) bool) error {
-		if err := ended(ctx); err != nil {
+		if err := ending.Of(ctx); err != nil {
 			return err
 		}
 		return relay.Run(ctx, func(scope *relay.Scope) error {
@@ -46,7 +47,7 @@ func CombineLatest[A, B, C any](a stream.Stream[A], b stream.Stream[B], f func(A
 				select {
 				case event := <-firsts.C():
 					if over, err := event.Ended(); err != nil {
-						return failedUnder(ctx, err)
+						return ending.Under(ctx, err)
 					} else if over {
 						openA = false
 						continue
@@ -58,7 +59,7 @@ func CombineLatest[A, B, C any](a stream.Stream[A], b stream.Stream[B], f func(A
 					event.Source.Resume()
 				case event := <-seconds.C():
 					if over, err := event.Ended(); err != nil {
-						return failedUnder(ctx, err)
+						return ending.Under(ctx, err)
 					} else if over {
 						openB = false
 						continue

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -37,7 +38,7 @@ func First[T any](s stream.Stream[T]) stream.Stream[T] {
 		case err != nil:
 			return err
 		}
-		return failedUnder(ctx, ErrEmpty)
+		return ending.Under(ctx, ErrEmpty)
 	}
 }
 
@@ -61,7 +62,7 @@ func Last[T any](s stream.Stream[T]) stream.Stream[T] {
 		case err != nil:
 			return err
 		case !found:
-			return failedUnder(ctx, ErrEmpty)
+			return ending.Under(ctx, ErrEmpty)
 		}
 		return last(ctx, latest, yield)
 	}

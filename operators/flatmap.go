@@ -3,6 +3,7 @@ package operators
 import (
 	"context"
 
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/relay"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -33,7 +34,7 @@ func FlatMap[T, U any](s stream.Stream[T], concurrency int, f func(T) stream.Str
 		return concatMap("FlatMap", s, f)
 	}
 	return func(ctx context.Context, yield func(U) bool) error {
-		if err := ended(ctx); err != nil {
+		if err := ending.Of(ctx); err != nil {
 			return err
 		}
 		return relay.Run(ctx, func(scope *relay.Scope) error {
@@ -48,7 +49,7 @@ func FlatMap[T, U any](s stream.Stream[T], concurrency int, f func(T) stream.Str
 				select {
 				case event := <-outer.C():
 					if over, err := event.Ended(); err != nil {
-						return failedUnder(ctx, err)
+						return ending.Under(ctx, err)
 					} else if over {
 						open = false
 						continue
@@ -65,7 +66,7 @@ func FlatMap[T, U any](s stream.Stream[T], concurrency int, f func(T) stream.Str
 					}
 				case event := <-inner.in.C():
 					if over, err := event.Ended(); err != nil {
-						return failedUnder(ctx, err)
+						return ending.Under(ctx, err)
 					} else if over {
 						continue // a worker was dismissed
 					}

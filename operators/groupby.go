@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/relay"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -37,7 +38,7 @@ func GroupBy[T any, K comparable, U any](s stream.Stream[T], key func(T) K, f fu
 	notNil("GroupBy", "key", key == nil)
 	notNil("GroupBy", "f", f == nil)
 	return func(ctx context.Context, yield func(U) bool) error {
-		if err := ended(ctx); err != nil {
+		if err := ending.Of(ctx); err != nil {
 			return err
 		}
 		return relay.Run(ctx, func(scope *relay.Scope) error {
@@ -62,7 +63,7 @@ func GroupBy[T any, K comparable, U any](s stream.Stream[T], key func(T) K, f fu
 				select {
 				case event := <-in.C():
 					if over, err := event.Ended(); err != nil {
-						return failedUnder(ctx, err)
+						return ending.Under(ctx, err)
 					} else if over {
 						open = false
 						g.closeAll()
@@ -84,7 +85,7 @@ func GroupBy[T any, K comparable, U any](s stream.Stream[T], key func(T) K, f fu
 				case event := <-g.out.C():
 					over, err := event.Ended()
 					if err != nil {
-						return failedUnder(ctx, err)
+						return ending.Under(ctx, err)
 					}
 					if !over {
 						if !yield(event.Value) {
@@ -181,13 +182,13 @@ func (g *group[T, K]) run(ctx context.Context, yield func(T) bool) error {
 	}
 	defer close(g.closed)
 	for {
-		if err := ended(ctx); err != nil {
+		if err := ending.Of(ctx); err != nil {
 			return err
 		}
 		select {
 		case v, open := <-g.feed:
 			if !open {
-				return ended(ctx)
+				return ending.Of(ctx)
 			}
 			if !yield(v) {
 				return nil

@@ -3,6 +3,7 @@ package operators
 import (
 	"context"
 
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -42,7 +43,7 @@ func MapErr[T any](s stream.Stream[T], f func(error) error) stream.Stream[T] {
 		case stopped || err == nil:
 			return nil
 		case ctx.Err() != nil:
-			return failedUnder(ctx, err)
+			return ending.Under(ctx, err)
 		}
 		return f(err)
 	}

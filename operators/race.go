@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/relay"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -32,7 +33,7 @@ func Race[T any](s ...stream.Stream[T]) stream.Stream[T] {
 	}
 	s = slices.Clone(s)
 	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ended(ctx); err != nil {
+		if err := ending.Of(ctx); err != nil {
 			return err
 		}
 		return relay.Run(ctx, func(scope *relay.Scope) error {
@@ -47,7 +48,7 @@ func Race[T any](s ...stream.Stream[T]) stream.Stream[T] {
 					return err
 				}
 				if over, err := event.Ended(); over {
-					return failedUnder(ctx, err)
+					return ending.Under(ctx, err)
 				}
 				if !decided {
 					decided = true

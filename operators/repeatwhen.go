@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -72,9 +73,9 @@ func RepeatWhen[T, N any](s stream.Stream[T], h func(completions stream.Stream[C
 		case err == nil: // the consumer has stopped
 			return nil
 		case failure != nil:
-			return failedUnder(ctx, failure)
+			return ending.Under(ctx, failure)
 		case err == errCompleted: // h's stream has ended
-			return ended(ctx)
+			return ending.Of(ctx)
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		}

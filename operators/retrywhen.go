@@ -2,7 +2,6 @@ package operators
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -48,14 +47,4 @@ func RetryChans[T any](ctx context.Context, open func(context.Context) (<-chan T
 	notNil("RetryChans", "open", open == nil)
 	notNil("RetryChans", "h", h == nil)
 	return stream.FromChans(open).RetryWhen(h).Chans(ctx, 0)
-}
-
-func panicf(operator, format string, args ...any) {
-	panic("operators: " + operator + ": " + fmt.Sprintf(format, args...))
-}
-
-func notNil(operator, argument string, isNil bool) {
-	if isNil {
-		panicf(operator, "%s is nil", argument)
-	}
 }

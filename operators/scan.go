@@ -3,6 +3,7 @@ package operators
 import (
 	"context"
 
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -77,5 +78,5 @@ func last[T any](ctx context.Context, v T, yield func(T) bool) error {
 	if !yield(v) {
 		return nil
 	}
-	return ended(ctx)
+	return ending.Of(ctx)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/relay"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -82,7 +83,7 @@ type sharer struct {
 
 // run is the shared stream.
 func (s *shared[T]) run(ctx context.Context, yield func(T) bool) error {
-	if err := ended(ctx); err != nil {
+	if err := ending.Of(ctx); err != nil {
 		return err
 	}
 	r, c := s.join(ctx)
@@ -126,7 +127,7 @@ func (s *shared[T]) start(ctx context.Context, r *sharedRun[T], before <-chan st
 		if before != nil {
 			<-before
 		}
-		if r.err = ended(ctx); r.err != nil {
+		if r.err = ending.Of(ctx); r.err != nil {
 			return
 		}
 		r.err = s.source(ctx, func(v T) bool { return s.deliver(r, v) })
@@ -175,7 +176,7 @@ func (s *shared[T]) consume(ctx context.Context, r *sharedRun[T], c *sharer, yie
 	for {
 		select {
 		case <-c.values:
-			if err := ended(ctx); err != nil {
+			if err := ending.Of(ctx); err != nil {
 				return err
 			}
 			if !yield(r.value) {
@@ -185,7 +186,7 @@ func (s *shared[T]) consume(ctx context.Context, r *sharedRun[T], c *sharer, yie
 			s.processed(r, c)
 			s.mu.Unlock()
 		case <-r.done:
-			return failedUnder(ctx, r.err)
+			return ending.Under(ctx, r.err)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -3,6 +3,7 @@ package operators
 import (
 	"context"
 
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/relay"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -26,7 +27,7 @@ func SwitchMap[T, U any](s stream.Stream[T], f func(T) stream.Stream[U]) stream.
 	notNil("SwitchMap", "s", s == nil)
 	notNil("SwitchMap", "f", f == nil)
 	return func(ctx context.Context, yield func(U) bool) error {
-		if err := ended(ctx); err != nil {
+		if err := ending.Of(ctx); err != nil {
 			return err
 		}
 		return relay.Run(ctx, func(scope *relay.Scope) error {
@@ -64,7 +65,7 @@ func SwitchMap[T, U any](s stream.Stream[T], f func(T) stream.Stream[U]) stream.
 					return err
 				}
 				if over, err := event.Ended(); over {
-					return failedUnder(ctx, err)
+					return ending.Under(ctx, err)
 				}
 				next := f(event.Value)
 				if next == nil {
@@ -78,7 +79,7 @@ func SwitchMap[T, U any](s stream.Stream[T], f func(T) stream.Stream[U]) stream.
 				case stopped:
 					return nil
 				case ctx.Err() != nil:
-					return failedUnder(ctx, err)
+					return ending.Under(ctx, err)
 				case err != nil && !inner.interrupted():
 					return err
 				}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/alarm"
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/relay"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -41,7 +42,7 @@ func Window[T, U any](s stream.Stream[T], most int, span time.Duration, f func(w
 	requireSize("Window", most, "span", span)
 	notNil("Window", "f", f == nil)
 	return func(ctx context.Context, yield func(U) bool) error {
-		if err := ended(ctx); err != nil {
+		if err := ending.Of(ctx); err != nil {
 			return err
 		}
 		w := windows[T]{limit: alarm.New[stream.Stopper](stream.ClockFrom(ctx))}
@@ -56,7 +57,7 @@ func Window[T, U any](s stream.Stream[T], most int, span time.Duration, f func(w
 			}
 			for {
 				if err := w.open(ctx, most, span); w.over || err != nil {
-					return failedUnder(ctx, err)
+					return ending.Under(ctx, err)
 				}
 				opened := &window[T]{windows: &w}
 				made := f(opened.run)
@@ -75,7 +76,7 @@ func Window[T, U any](s stream.Stream[T], most int, span time.Duration, f func(w
 					if err == nil {
 						err = w.failure
 					}
-					return failedUnder(ctx, err)
+					return ending.Under(ctx, err)
 				}
 			}
 		})
@@ -110,7 +111,7 @@ func (w *windows[T]) open(ctx context.Context, most int, span time.Duration) err
 
 // next returns the next value of the open window, or false when it is closed, and then s's error if it was that.
 func (w *windows[T]) next(ctx context.Context) (event relay.Event[T], ok bool, err error) {
-	if err := ended(ctx); err != nil {
+	if err := ending.Of(ctx); err != nil {
 		return event, false, err
 	}
 	if w.held {

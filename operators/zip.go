@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/relay"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -48,7 +49,7 @@ func ZipWith[A, B, C any](a stream.Stream[A], b stream.Stream[B], f func(A, B) C
 
 func zip[A, B, C any](a stream.Stream[A], b stream.Stream[B], f func(A, B) C) stream.Stream[C] {
 	return func(ctx context.Context, yield func(C) bool) error {
-		if err := ended(ctx); err != nil {
+		if err := ending.Of(ctx); err != nil {
 			return err
 		}
 		return relay.Run(ctx, func(scope *relay.Scope) error {
@@ -70,7 +71,7 @@ func zip[A, B, C any](a stream.Stream[A], b stream.Stream[B], f func(A, B) C) st
 					return event, false, err
 				}
 				over, err := event.Ended()
-				return event, !over, failedUnder(ctx, err)
+				return event, !over, ending.Under(ctx, err)
 			}
 			var end error
 			over := false

@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/relay"
 )
 
@@ -21,7 +22,7 @@ func (s Stream[T]) Buffer(n int) Stream[T] {
 		return s
 	}
 	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ended(ctx); err != nil {
+		if err := ending.Of(ctx); err != nil {
 			return err
 		}
 		return relay.Run(ctx, func(scope *relay.Scope) error {
@@ -33,7 +34,7 @@ func (s Stream[T]) Buffer(n int) Stream[T] {
 					return err
 				}
 				if over, err := event.Ended(); over {
-					return failedUnder(ctx, err)
+					return ending.Under(ctx, err)
 				}
 				if !yield(event.Value) {
 					return nil

@@ -3,6 +3,8 @@ package stream
 import (
 	"context"
 	"fmt"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
 // Concat returns the stream of all values of s, then of those of the others, each run when the one before has ended.
@@ -57,7 +59,7 @@ func (s Stream[T]) Catch(f func(error) Stream[T]) Stream[T] {
 			return nil
 		}
 		if ctx.Err() != nil {
-			return cancelled(ctx, err)
+			return ending.Under(ctx, err)
 		}
 		next := f(err)
 		if next == nil {
@@ -108,7 +110,7 @@ func (s Stream[T]) Repeat(n int) Stream[T] {
 			return !stopped
 		}
 		for range n {
-			if err := ended(ctx); err != nil {
+			if err := ending.Of(ctx); err != nil {
 				return err
 			}
 			err := s(ctx, each)
@@ -119,6 +121,6 @@ func (s Stream[T]) Repeat(n int) Stream[T] {
 				return err
 			}
 		}
-		return ended(ctx)
+		return ending.Of(ctx)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"runtime"
 	"time"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
 // FromChans returns the stream of a pair of channels, the form in which much Go code hands out values and an error.
@@ -28,7 +30,7 @@ import (
 func FromChans[T any](open func(context.Context) (<-chan T, <-chan error)) Stream[T] {
 	requireFunc(open == nil, "FromChans: open")
 	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ended(ctx); err != nil {
+		if err := ending.Of(ctx); err != nil {
 			return err
 		}
 		run, cancel := context.WithCancel(ctx)
@@ -45,7 +47,7 @@ func FromChans[T any](open func(context.Context) (<-chan T, <-chan error)) Strea
 			select {
 			case v, ok := <-values:
 				if !ok {
-					return failedUnder(ctx, lateError(done, errs))
+					return ending.Under(ctx, lateError(done, errs))
 				}
 				if !yield(v) {
 					return nil
@@ -55,7 +57,7 @@ func FromChans[T any](open func(context.Context) (<-chan T, <-chan error)) Strea
 					if !yieldHeld(done, values, yield) {
 						return nil
 					}
-					return failedUnder(ctx, err)
+					return ending.Under(ctx, err)
 				}
 				if !ok {
 					errs = nil
@@ -64,7 +66,7 @@ func FromChans[T any](open func(context.Context) (<-chan T, <-chan error)) Strea
 				if stopped {
 					return nil
 				}
-				return failedUnder(ctx, err)
+				return ending.Under(ctx, err)
 			case <-done:
 			}
 		}
@@ -182,5 +184,15 @@ func await(done <-chan struct{}, step *time.Timer) {
 	select {
 	case <-done:
 	case <-step.C:
+	}
+}
+
+// closed reports whether done is closed; a nil done never is.
+func closed(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
 	}
 }

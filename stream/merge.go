@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/relay"
 )
 
@@ -24,7 +25,7 @@ func (s Stream[T]) Merge(others ...Stream[T]) Stream[T] {
 	}
 	all := slices.Concat([]Stream[T]{s}, others)
 	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ended(ctx); err != nil {
+		if err := ending.Of(ctx); err != nil {
 			return err
 		}
 		return relay.Run(ctx, func(scope *relay.Scope) error {
@@ -38,7 +39,7 @@ func (s Stream[T]) Merge(others ...Stream[T]) Stream[T] {
 					return err
 				}
 				if over, err := event.Ended(); err != nil {
-					return failedUnder(ctx, err)
+					return ending.Under(ctx, err)
 				} else if over {
 					open--
 					continue

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/permanent"
 )
 
@@ -136,7 +137,7 @@ func (r *retrying[T]) run() error {
 	defer r.failures.close()
 	answers := r.handler.Handle(r.failures.run)
 	if answers == nil {
-		return withFailure(errors.New("stream: RetryWhen: the handler returned a nil stream"), r.err)
+		return ending.With(errors.New("stream: RetryWhen: the handler returned a nil stream"), r.err)
 	}
 	err := answers(r.ctx, r.answer)
 	if r.running && err == nil {
@@ -149,9 +150,9 @@ func (r *retrying[T]) run() error {
 		if err == nil {
 			err = context.Cause(r.ctx)
 		}
-		return withFailure(withFailure(context.Cause(r.ctx), err), r.err)
+		return ending.With(ending.With(context.Cause(r.ctx), err), r.err)
 	case err != nil:
-		return withFailure(err, r.err)
+		return ending.With(err, r.err)
 	default:
 		return r.err
 	}
@@ -183,16 +184,16 @@ func (r *retrying[T]) attempt() {
 	case r.stopped:
 		r.end(nil)
 	case r.taken != r.items: // the consumer never came back
-		r.end(withFailure(errors.New("stream: RetryWhen: the source recovered a panic of its consumer"), err))
+		r.end(ending.With(errors.New("stream: RetryWhen: the source recovered a panic of its consumer"), err))
 	case err == nil:
 		if observer, ok := r.handler.(interface{ Succeeded(items int64) }); ok {
 			observer.Succeeded(r.items)
 		}
 		r.end(nil)
 	case r.ctx.Err() != nil:
-		r.end(cancelled(r.ctx, r.err, err))
-	case reaches(err, ErrNotRestartable):
-		r.end(withFailure(err, r.err))
+		r.end(ending.Under(r.ctx, r.err, err))
+	case ending.Reaches(err, ErrNotRestartable):
+		r.end(ending.With(err, r.err))
 	default:
 		if seen, ok := permanent.Strip(err); ok {
 			r.end(seen)

@@ -7,6 +7,8 @@ import (
 	"iter"
 	"math"
 	"sync/atomic"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
 // Of returns the stream of the given values. The slice that holds them is not copied.
@@ -39,7 +41,7 @@ func FromSlice[T any](v []T) Stream[T] {
 				return nil
 			}
 		}
-		return ended(ctx)
+		return ending.Of(ctx)
 	}
 }
 
@@ -50,7 +52,7 @@ func FromSlice[T any](v []T) Stream[T] {
 func FromSeq[T any](seq iter.Seq[T]) Stream[T] {
 	requireFunc(seq == nil, "FromSeq: seq")
 	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ended(ctx); err != nil {
+		if err := ending.Of(ctx); err != nil {
 			return err
 		}
 		look := watch(ctx)
@@ -69,7 +71,7 @@ func FromSeq[T any](seq iter.Seq[T]) Stream[T] {
 		if stopped {
 			return nil
 		}
-		return ended(ctx)
+		return ending.Of(ctx)
 	}
 }
 
@@ -83,7 +85,7 @@ func FromSeq[T any](seq iter.Seq[T]) Stream[T] {
 func FromSeq2[T any](open func(context.Context) iter.Seq2[T, error]) Stream[T] {
 	requireFunc(open == nil, "FromSeq2: open")
 	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ended(ctx); err != nil {
+		if err := ending.Of(ctx); err != nil {
 			return err
 		}
 		seq := open(ctx)
@@ -109,7 +111,7 @@ func FromSeq2[T any](open func(context.Context) iter.Seq2[T, error]) Stream[T] {
 		if stopped {
 			return nil
 		}
-		return failedUnder(ctx, failed)
+		return ending.Under(ctx, failed)
 	}
 }
 
@@ -121,17 +123,17 @@ func FromSeq2[T any](open func(context.Context) iter.Seq2[T, error]) Stream[T] {
 func FromFunc[T any](f func(context.Context) (T, error)) Stream[T] {
 	requireFunc(f == nil, "FromFunc: f")
 	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ended(ctx); err != nil {
+		if err := ending.Of(ctx); err != nil {
 			return err
 		}
 		v, err := f(ctx)
-		if err = failedUnder(ctx, err); err != nil {
+		if err = ending.Under(ctx, err); err != nil {
 			return err
 		}
 		if !yield(v) {
 			return nil
 		}
-		return ended(ctx)
+		return ending.Of(ctx)
 	}
 }
 
@@ -147,7 +149,7 @@ func FromChan[T any](ch <-chan T) Stream[T] {
 	requireFunc(ch == nil, "FromChan: ch")
 	var used atomic.Bool
 	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ended(ctx); err != nil {
+		if err := ending.Of(ctx); err != nil {
 			return err
 		}
 		if used.Swap(true) {
@@ -161,7 +163,7 @@ func FromChan[T any](ch <-chan T) Stream[T] {
 			select {
 			case v, ok := <-ch:
 				if !ok {
-					return ended(ctx)
+					return ending.Of(ctx)
 				}
 				if !yield(v) {
 					return nil
@@ -180,7 +182,7 @@ func FromChan[T any](ch <-chan T) Stream[T] {
 func Defer[T any](f func(context.Context) Stream[T]) Stream[T] {
 	requireFunc(f == nil, "Defer: f")
 	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ended(ctx); err != nil {
+		if err := ending.Of(ctx); err != nil {
 			return err
 		}
 		s := f(ctx)
@@ -195,7 +197,7 @@ func Defer[T any](f func(context.Context) Stream[T]) Stream[T] {
 //
 //	Empty(): --> |
 func Empty[T any]() Stream[T] {
-	return func(ctx context.Context, _ func(T) bool) error { return ended(ctx) }
+	return func(ctx context.Context, _ func(T) bool) error { return ending.Of(ctx) }
 }
 
 // Never returns the stream that yields nothing and lasts until its context ends.
@@ -215,7 +217,7 @@ func Never[T any]() Stream[T] {
 func Fail[T any](err error) Stream[T] {
 	requireFunc(err == nil, "Fail: err")
 	return func(ctx context.Context, _ func(T) bool) error {
-		if cause := ended(ctx); cause != nil {
+		if cause := ending.Of(ctx); cause != nil {
 			return cause
 		}
 		return err
@@ -249,6 +251,6 @@ func Range(first, count int) Stream[int] {
 				return nil
 			}
 		}
-		return ended(ctx)
+		return ending.Of(ctx)
 	}
 }

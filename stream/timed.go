@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/relay"
 )
 
@@ -22,7 +23,7 @@ func (s Stream[T]) Timeout(d time.Duration) Stream[T] {
 	s.require("Timeout")
 	requirePeriod("Timeout: d", d)
 	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ended(ctx); err != nil {
+		if err := ending.Of(ctx); err != nil {
 			return err
 		}
 		alarm := newAlarm(ctx)
@@ -36,7 +37,7 @@ func (s Stream[T]) Timeout(d time.Duration) Stream[T] {
 				case event := <-in.C():
 					alarm.Stop()
 					if over, err := event.Ended(); over {
-						return failedUnder(ctx, err)
+						return ending.Under(ctx, err)
 					}
 					if err := scope.Err(); err != nil {
 						return err
@@ -49,7 +50,7 @@ func (s Stream[T]) Timeout(d time.Duration) Stream[T] {
 				case <-alarm.C():
 					err := fmt.Errorf("%w: nothing came for %v", ErrTimeout, d)
 					source.Stop(err)
-					return failedUnder(ctx, err)
+					return ending.Under(ctx, err)
 				case <-ctx.Done():
 					return context.Cause(ctx)
 				}
@@ -109,7 +110,7 @@ func (s Stream[T]) Debounce(d time.Duration) Stream[T] {
 		return s
 	}
 	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ended(ctx); err != nil {
+		if err := ending.Of(ctx); err != nil {
 			return err
 		}
 		alarm := newAlarm(ctx)
@@ -124,13 +125,13 @@ func (s Stream[T]) Debounce(d time.Duration) Stream[T] {
 				case event := <-in.C():
 					over, failed := event.Ended()
 					if err := scope.Err(); err != nil {
-						return cancelled(ctx, failed)
+						return ending.Under(ctx, failed)
 					}
 					if over {
 						if waits && !yield(last) {
 							return nil
 						}
-						return failedUnder(ctx, failed)
+						return ending.Under(ctx, failed)
 					}
 					last, waits = event.Value, true
 					alarm.Set(d)

@@ -3,6 +3,8 @@ package stream
 import (
 	"context"
 	"time"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
 // Timer returns the stream of one value, the time, when d has passed since it was run; at once for d ≤ 0.
@@ -19,7 +21,7 @@ func Timer(d time.Duration) Stream[time.Time] {
 		if !yield(alarm.Now()) {
 			return nil
 		}
-		return ended(ctx)
+		return ending.Of(ctx)
 	}
 }
 

@@ -2,12 +2,12 @@ package rx
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 
 	"github.com/reactivex/rxgo/v2"
 
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -75,7 +75,7 @@ func items[T any](function string, open func(context.Context) (subscription, err
 				s.closed = !ok
 				switch {
 				case ctx.Err() != nil:
-					return failedUnder(ctx, item.E)
+					return ending.Under(ctx, item.E)
 				case !ok && n == 1:
 					return s.ifEmpty
 				case !ok:
@@ -93,29 +93,6 @@ func items[T any](function string, open func(context.Context) (subscription, err
 			}
 		}
 	}
-}
-
-// failedUnder returns the error of a source whose context has ended: its cause, and the source's own error, if any.
-func failedUnder(ctx context.Context, err error) error {
-	cause := context.Cause(ctx)
-	switch {
-	case err == nil || reaches(cause, err):
-		return cause
-	case reaches(err, cause):
-		return err
-	}
-	return fmt.Errorf("%w: after the failure: %w", cause, err)
-}
-
-// reaches is errors.Is for errors of any type: comparing two errors panics when their type holds, in an interface,
-// something that cannot be compared.
-func reaches(err, target error) (yes bool) {
-	defer func() {
-		if recover() != nil {
-			yes = false
-		}
-	}()
-	return errors.Is(err, target)
 }
 
 // as returns v as a T, where nil is a T if T has a nil.
