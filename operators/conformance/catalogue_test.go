@@ -91,9 +91,9 @@ func (e entry) checkedAs(other entry) entry {
 
 // kinds are the sources that an operator is checked with.
 var kinds = map[string]func() text{
-	"empty":         func() text { return paced("", 5*ms, stream.Empty[string]()) },
-	"failing":       func() text { return paced("abcd", 5*ms, stream.Fail[string](errBoom)) },
-	"never ending":  func() text { return paced("abc", 5*ms, stream.Never[string]()) },
+	"empty":         func() text { return paced("", 6*ms, stream.Empty[string]()) },
+	"failing":       func() text { return paced("abcd", 6*ms, stream.Fail[string](errBoom)) },
+	"never ending":  func() text { return paced("abc", 6*ms, stream.Never[string]()) },
 	"never":         func() text { return stream.Never[string]() },
 	"empty at once": func() text { return stream.Empty[string]() },
 	"many at once": func() text {
