@@ -24,7 +24,7 @@ import (
 // A producer should send its error before it closes the value channel, as a deferred close does, and its last value
 // before it closes errs. For one that does not, FromChans waits after the first of these ends: for the other channel's
 // end, or until nothing has come for 10 ms on the system's clock, no longer, as many producers leave the other channel
-// open. (In a testing/synctest bubble it gives every goroutine its turn, and no virtual time passes.) What remains in
+// open. (In a testing/synctest bubble it gives the other goroutines many turns instead, and no virtual time passes.) What remains in
 // the channels when the consumer stops is lost. The stream cannot wait for the producer's goroutines: they are not
 // leaked if they heed the context in every send.
 func FromChans[T any](open func(context.Context) (<-chan T, <-chan error)) Stream[T] {
@@ -141,20 +141,25 @@ func yieldLate[T any](done <-chan struct{}, values <-chan T, errs <-chan error, 
 }
 
 // How much chance is given to what comes late: turns of the other goroutines, then steps of waiting. Many short steps
-// are better than a long one on a machine that lets the producer wait for a processor.
+// are better than a long one on a machine that lets the producer wait for a processor. A bubble gets turns only, and
+// many of them: the processor that the producer runs on may not be the one that is free.
 const (
-	lateTurns = 1000
-	lateSteps = 10
-	lateStep  = time.Millisecond
+	lateTurns   = 1000
+	bubbleTurns = 10_000
+	lateSteps   = 10
+	lateStep    = time.Millisecond
 )
 
 // linger calls receive, which takes what is there without waiting, until it is over, nothing has come for a while, or
 // done is closed.
 func linger(done <-chan struct{}, receive func() (came, over bool)) {
 	now := time.Now()
-	bubble := now == now.Round(0) // no monotonic reading: synctest, whose exact times a wait would spoil
+	turns, steps := lateTurns, lateSteps
+	if now == now.Round(0) { // no monotonic reading: synctest, whose exact times a wait would spoil
+		turns, steps = bubbleTurns, 0
+	}
 	var step *time.Timer
-	for idle := 0; idle < lateTurns+lateSteps; idle++ {
+	for idle := 0; idle < turns+steps; idle++ {
 		if closed(done) {
 			return
 		}
@@ -164,10 +169,8 @@ func linger(done <-chan struct{}, receive func() (came, over bool)) {
 			return
 		case came:
 			idle = -1
-		case idle < lateTurns:
+		case idle < turns:
 			runtime.Gosched()
-		case bubble:
-			return
 		case step == nil:
 			step = time.NewTimer(lateStep)
 			defer step.Stop()

@@ -59,8 +59,10 @@ func TestFromChans_FailingProducers(t *testing.T) {
 	}
 }
 
-// So is every producer that ends well and says so, by closing a channel or by a nil error.
+// So is every producer that ends well and says so, by closing a channel or by a nil error. One processor makes sure that
+// those who say so early get their turn.
 func TestFromChans_ProducersThatEnd(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, buffer := range []int{0, 1, 10} {
 		for name, produce := range map[string]func(context.Context, channels){
 			"closes values":          func(_ context.Context, c channels) { c.send(3); close(c.values) },
