@@ -5,8 +5,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"unicode"
-	"unicode/utf8"
 )
 
 // alphabet finds letters for values, and remembers the ones that need an explanation.
@@ -63,10 +61,8 @@ func (a *alphabet[T]) letterFor(v T) string {
 			return k
 		}
 	}
-	if text := fmt.Sprint(v); a.letters.values == nil && utf8.RuneCountInString(text) == 1 {
-		if r, _ := utf8.DecodeRuneInString(text); unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return text
-		}
+	if text := fmt.Sprint(v); a.letters.values == nil && isLetter(text) && !a.taken(text) {
+		return text
 	}
 	for r := 'A'; r <= 'Z'; r++ {
 		if letter := string(r); !a.used[letter] {
@@ -76,6 +72,11 @@ func (a *alphabet[T]) letterFor(v T) string {
 		}
 	}
 	return "?"
+}
+
+// taken reports whether a letter has been found for a value.
+func (a *alphabet[T]) taken(letter string) bool {
+	return slices.ContainsFunc(a.found, func(n named[T]) bool { return n.letter == letter })
 }
 
 // explain puts a letter into the legend, unless it stands for itself.

@@ -35,9 +35,6 @@ func compare[T any](d diagram, want, got []event[T], differ int, l letters[T]) s
 		if differ < len(events) {
 			at = min(at, events[differ].at)
 			first[k] = fmt.Sprintf("%v at %v", events[differ], events[differ].at)
-			if differ > 0 && len(events) > differ {
-				continue
-			}
 		} else if differ > 0 {
 			first[k] = "nothing more"
 		}

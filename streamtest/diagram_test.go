@@ -142,7 +142,7 @@ func TestLetters(t *testing.T) {
 	_, err = newLetters([]map[string]int{{}, {}})
 	wrong(err, "2 maps of values, want at most 1")
 	_, err = newLetters([]map[string]int{{"ab": 1}})
-	wrong(err, `"ab" is a key of the values, want single letters`)
+	wrong(err, `"ab" is a key of the values, want single letters or digits`)
 	d, _ := parse("-ab", false)
 	_, err = resolve(d, mapped)
 	wrong(err, `"-ab", position 3: the values have no "b"`)

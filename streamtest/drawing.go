@@ -15,9 +15,15 @@ func Diagram[T any](s *Session, d time.Duration, st stream.Stream[T], values ...
 	if st == nil {
 		s.report.Fatalf("streamtest: Diagram: the stream is nil")
 	}
+	if d < 0 {
+		s.report.Fatalf("streamtest: Diagram: d is %v, want >= 0", d)
+	}
 	l := letters[T]{}
-	for _, v := range values {
-		l.values = v
+	if len(values) > 0 {
+		var err error
+		if l, err = newLetters(values); err != nil {
+			s.report.Fatalf("streamtest: Diagram: %v", err)
+		}
 	}
 	sub := subscribe(s, "Diagram", st, subscription{open: true})
 	timer := time.NewTimer(d)

@@ -16,7 +16,6 @@ var ErrDiagram = errors.New("the error # of a diagram")
 // Expectation is a stream that was run, and waits for the diagram that it should be.
 type Expectation[T any] struct {
 	sub     *subscriber[T]
-	when    subscription
 	target  error
 	checked bool
 }
@@ -45,13 +44,13 @@ func Expect[T any](s *Session, st stream.Stream[T], during ...string) *Expectati
 			s.report.Fatalf("streamtest: Expect: %v", err)
 		}
 	}
-	e := &Expectation[T]{sub: subscribe(s, "Expect", st, when), when: when, target: ErrDiagram}
+	e := &Expectation[T]{sub: subscribe(s, "Expect", st, when), target: ErrDiagram}
 	s.watching = append(s.watching, e)
 	return e
 }
 
-// Error says which error "#" stands for in the diagram of ToBe: one for which errors.Is(err, target) holds. Without it,
-// that is ErrDiagram.
+// Error says which error "#" stands for in the diagram of ToBe: one for which errors.Is(err, target) holds, or any if
+// target is nil. Without it, that is ErrDiagram. The panic of a stream is none.
 func (e *Expectation[T]) Error(target error) *Expectation[T] {
 	e.target = target
 	return e
@@ -62,10 +61,13 @@ func (e *Expectation[T]) Error(target error) *Expectation[T] {
 // strings, and for digits in those of integers. Values are compared as reflect.DeepEqual does.
 //
 // With "|" or "#" the stream must end there. A diagram without says what happens until it is over: then the stream is
-// cancelled, and must return.
+// cancelled, and must return. So ToBe is called once.
 func (e *Expectation[T]) ToBe(diagram string, values ...map[string]T) {
 	s := e.sub.session
 	s.report.Helper()
+	if e.checked {
+		s.report.Fatalf("streamtest: ToBe: called a second time, want one diagram for each Expect")
+	}
 	e.checked = true
 	letters, err := newLetters(values)
 	if err != nil {
@@ -154,7 +156,7 @@ func same[T any](want, got event[T]) bool {
 	case value:
 		return reflect.DeepEqual(want.value, got.value)
 	case failed:
-		return want.err == nil || errors.Is(got.err, want.err)
+		return matches(got.err, want.err)
 	}
 	return true
 }

@@ -3,6 +3,7 @@ package streamtest
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -81,7 +82,9 @@ func parseHeader(line string) (g goroutine, ok bool) {
 }
 
 func parseGoroutine(entry string) (g goroutine, ok bool) {
-	lines := strings.Split(strings.TrimSpace(entry), "\n")
+	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(entry), "\n"), func(line string) bool {
+		return strings.HasPrefix(line, "...") // of a deep stack: "...101 frames elided..."
+	})
 	if g, ok = parseHeader(lines[0]); !ok {
 		return g, false
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -195,6 +196,14 @@ func TestSession_StopAndNothing(t *testing.T) {
 			if a, b := <-fired, <-fired; a+b != 7 || atOnce.Stop() {
 				t.Error("what is due at once is wrong")
 			}
+			func() {
+				defer func() {
+					if text := fmt.Sprint(recover()); text != "streamtest: AfterFunc: f is nil" {
+						t.Errorf("AfterFunc of nil panics with %q", text)
+					}
+				}()
+				c.AfterFunc(time.Second, nil)
+			}()
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -21,8 +22,8 @@ func newLetters[T any](values []map[string]T) (letters[T], error) {
 		return letters[T]{}, fmt.Errorf("%d maps of values, want at most 1", len(values))
 	case len(values) == 1 && values[0] != nil:
 		for _, k := range slices.Sorted(maps.Keys(values[0])) {
-			if utf8.RuneCountInString(k) != 1 {
-				return letters[T]{}, fmt.Errorf("%q is a key of the values, want single letters", k)
+			if !isLetter(k) {
+				return letters[T]{}, fmt.Errorf("%q is a key of the values, want single letters or digits", k)
 			}
 		}
 		return letters[T]{values[0]}, nil
@@ -32,6 +33,12 @@ func newLetters[T any](values []map[string]T) (letters[T], error) {
 		return letters[T]{}, fmt.Errorf("no values: letters stand for themselves in streams of strings only, and digits in those of integers; pass a map[string]%v", reflect.TypeFor[T]())
 	}
 	return letters[T]{}, nil
+}
+
+// isLetter reports whether a text is one letter or digit.
+func isLetter(text string) bool {
+	r, n := utf8.DecodeRuneInString(text)
+	return n > 0 && n == len(text) && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
 // value returns what a letter stands for.

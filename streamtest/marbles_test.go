@@ -181,13 +181,21 @@ func TestExpect_FailureShowsBothDiagrams(t *testing.T) {
     got   #
           ^
     first difference: want the error "the error # of a diagram" at 0s, got the error "boom" at 0s`},
+		"a letter that is taken": {func(s *Session) { Expect(s, stream.Of("long", "A", "B")).ToBe("-|") }, `
+    want        |
+    got   (ABC|)
+          ^
+    first difference: want the end at 1ms, got the value "long" at 0s
+    A = "long"
+    B = "A"
+    C = "B"`},
 		"long times": {func(s *Session) { Expect(s, Cold[string](s, "a 1.5s b 0.5ms |")).ToBe("a 1.5s b|") }, `
     want  a 1500ms b|
     got   a 1500ms b |
                     ^
     first difference: want the end at 1.502s, got the end at 1.5025s`},
 		"a panic": {func(s *Session) {
-			Expect(s, stream.Defer(func(context.Context) stream.Stream[string] { panic("ouch") })).ToBe("|")
+			Expect(s, panics).ToBe("|")
 		}, "the stream panicked: ouch"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -196,12 +204,24 @@ func TestExpect_FailureShowsBothDiagrams(t *testing.T) {
 	}
 }
 
+// panics is a stream that does.
+var panics = stream.Defer(func(context.Context) stream.Stream[string] { panic("ouch") })
+
 func TestExpect_Misuse(t *testing.T) {
 	for name, test := range map[string]struct {
 		f    func(s *Session)
 		want string
 	}{
-		"nil":               {func(s *Session) { Expect[int](s, nil) }, "streamtest: Expect: the stream is nil"},
+		"nil": {func(s *Session) { Expect[int](s, nil) }, "streamtest: Expect: the stream is nil"},
+		"two ToBes": {func(s *Session) {
+			e := Expect(s, stream.Of("a").Concat(stream.Never[string]()))
+			e.ToBe("a-")
+			e.ToBe("a---")
+		}, "streamtest: ToBe: called a second time"},
+		"any error":         {func(s *Session) { Expect(s, panics).Error(nil).ToBe("#") }, "the stream panicked: ouch"},
+		"key":               {func(s *Session) { Cold(s, "a", map[string]int{"a": 1, "|": 2}) }, `"|" is a key of the values, want single letters or digits`},
+		"drawing":           {func(s *Session) { Diagram(s, ms, stream.Of(1), map[string]int{}, map[string]int{}) }, "streamtest: Diagram: 2 maps of values, want at most 1"},
+		"drawing, backward": {func(s *Session) { Diagram(s, -1, stream.Of(1)) }, "streamtest: Diagram: d is -1ns, want >= 0"},
 		"no ToBe":           {func(s *Session) { Expect(s, stream.Never[int]()) }, "streamtest: Expect without ToBe, at:"},
 		"two durings":       {func(s *Session) { Expect(s, stream.Of(1), "^", "^") }, "2 subscription diagrams, want at most 1"},
 		"during":            {func(s *Session) { Expect(s, stream.Of(1), "-x") }, `streamtest: Expect: "-x", position 2: 'x' means nothing here`},
@@ -290,6 +310,7 @@ func TestWatch_Failures(t *testing.T) {
 	}{
 		"another value":    {func(s *Session) { src(s).Next("x") }, []string{`Watch, at 1ms: want the value "x", got the value "a"; what has come:`, `the value "a" at 1ms`}},
 		"no error":         {func(s *Session) { src(s).Error(errBoom) }, []string{`want an error that is "boom", got the value "a"`}},
+		"a panic":          {func(s *Session) { Watch(s, panics).Error(nil) }, []string{"want an error, got the error \"streamtest: the stream panicked: ouch"}},
 		"another error":    {func(s *Session) { src(s).Next("a").Next("b").Error(errBoom) }, []string{`want an error that is "boom", got the error "the error # of a diagram"`}},
 		"no end":           {func(s *Session) { src(s).End() }, []string{`want the end, got the value "a"`}},
 		"an event":         {func(s *Session) { src(s).NoEvent(2 * ms) }, []string{`want no event for 2ms, got the value "a"`}},

@@ -89,6 +89,15 @@ func TestAdvance_WhatIsArmedOnTheWayFiresOnTime(t *testing.T) {
 
 func leakGoroutine() { go func() { select {} }() }
 
+func leakDeepGoroutine() { go deep(200) }
+
+func deep(n int) {
+	if n == 0 {
+		select {}
+	}
+	deep(n - 1)
+}
+
 func TestSession_WhatIsLeftFails(t *testing.T) {
 	leavesGoroutines(t)
 	for name, test := range map[string]struct {
@@ -98,6 +107,8 @@ func TestSession_WhatIsLeftFails(t *testing.T) {
 		"goroutine": {func(*Session) { leakGoroutine() }, [][]string{
 			{"1 goroutine left running", "[select (no cases)]", "started by streamtest.leakGoroutine  streamtest/session_test.go:"}, {"not all"}}},
 		"goroutine that sleeps": {func(*Session) { go time.Sleep(time.Hour) }, [][]string{{"1 goroutine left running", "[sleep]"}, {"not all"}}},
+		"goroutine with more calls than are listed": {func(*Session) { leakDeepGoroutine() }, [][]string{
+			{"1 goroutine left running", "started by streamtest.leakDeepGoroutine  streamtest/session_test.go:"}, {"not all"}}},
 		"AfterFunc of the context": {func(s *Session) {
 			stream.ClockFrom(s.Context()).AfterFunc(time.Hour, func() {})
 		}, [][]string{{"1 timer left armed", "1h0m0s, armed at 0s by", "TestSession_WhatIsLeftFails", "session_test.go:"}}},

@@ -82,14 +82,22 @@ func subscribe[T any](s *Session, name string, st stream.Stream[T], when subscri
 	return sub
 }
 
-// errGoexit is how a stream ends that ends its goroutine.
-var errGoexit = errors.New("streamtest: the stream called runtime.Goexit")
+// crash is how a stream ends that does not return.
+type crash string
+
+func (c crash) Error() string { return "streamtest: the stream " + string(c) }
+
+// matches reports whether a stream's error is the target: any error of the stream's own, if that is nil.
+func matches(err, target error) bool {
+	_, crashed := err.(crash)
+	return !crashed && (target == nil || errors.Is(err, target))
+}
 
 func (sub *subscriber[T]) run(ctx context.Context, st stream.Stream[T]) {
-	err := errGoexit
+	var err error = crash("called runtime.Goexit")
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("streamtest: the stream panicked: %v\n%s", v, debug.Stack())
+			err = crash(fmt.Sprintf("panicked: %v\n%s", v, debug.Stack()))
 		}
 		kind := ended
 		if err != nil {
@@ -106,7 +114,7 @@ func (sub *subscriber[T]) run(ctx context.Context, st stream.Stream[T]) {
 func (sub *subscriber[T]) note(e event[T], over bool) {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
-	sub.over = over
+	sub.over = sub.over || over
 	if sub.unwanted {
 		return
 	}

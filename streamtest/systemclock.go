@@ -28,6 +28,9 @@ type systemEntry struct {
 func (c *systemClock) Now() time.Time { return time.Now() }
 
 func (c *systemClock) AfterFunc(d time.Duration, f func()) stream.Stopper {
+	if f == nil {
+		panic("streamtest: AfterFunc: f is nil")
+	}
 	e := &systemEntry{clock: c, entry: entry{delay: d, armed: time.Now(), place: here(0)}}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,7 +1,6 @@
 package streamtest
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -48,7 +47,7 @@ func (w *Watcher[T]) Next(v T) *Watcher[T] {
 }
 
 // Error lets time pass until the next event, which must be an error for which errors.Is(err, target) holds; any error,
-// if target is nil.
+// if target is nil. The panic of a stream is none.
 func (w *Watcher[T]) Error(target error) *Watcher[T] {
 	w.sub.session.report.Helper()
 	want := "an error"
@@ -56,7 +55,7 @@ func (w *Watcher[T]) Error(target error) *Watcher[T] {
 		want = fmt.Sprintf("an error that is %q", target)
 	}
 	e := w.next(want)
-	if e.kind != failed || target != nil && !errors.Is(e.err, target) {
+	if e.kind != failed || !matches(e.err, target) {
 		w.fail("want %s, got %v", want, e)
 	}
 	return w
