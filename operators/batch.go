@@ -40,7 +40,7 @@ func Batch[T any](s stream.Stream[T], most int, wait time.Duration) stream.Strea
 			in.Start(s)
 			b := batch[T]{most: most}
 			for {
-				event, due, err := nextOrDue(ctx, in, &limit)
+				event, due, err := nextOrDue(ctx, nil, in, &limit)
 				if err != nil {
 					return err
 				}
@@ -121,15 +121,17 @@ func (b *batch[T]) take() []T {
 	return values
 }
 
-// nextOrDue returns the next event of in, or true when the limit has gone off. When both are there it is the limit, for
-// the time of the event is not known.
-func nextOrDue[T any](ctx context.Context, in *relay.Inlet[T], limit *alarm.Alarm[stream.Stopper]) (event relay.Event[T], due bool, err error) {
+// nextOrDue returns the next event of in, or true when the limit has gone off, or an error when ctx ends or cut is closed.
+// When both an event and the limit are there it is the limit, for the time of the event is not known.
+func nextOrDue[T any](ctx context.Context, cut <-chan struct{}, in *relay.Inlet[T], limit *alarm.Alarm[stream.Stopper]) (event relay.Event[T], due bool, err error) {
 	if err := ending.Of(ctx); err != nil {
 		return event, false, err
 	}
 	select {
 	case <-limit.C():
 		return event, true, nil
+	case <-cut:
+		return event, false, errWindowRun
 	default:
 	}
 	select {
@@ -137,6 +139,8 @@ func nextOrDue[T any](ctx context.Context, in *relay.Inlet[T], limit *alarm.Alar
 		return event, false, nil
 	case <-limit.C():
 		return event, true, nil
+	case <-cut:
+		return event, false, errWindowRun
 	case <-ctx.Done():
 		return event, false, context.Cause(ctx)
 	}

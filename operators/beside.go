@@ -80,7 +80,7 @@ func beside[T, S any](ctx context.Context, s stream.Stream[T], c companion[S], y
 		case stopped:
 			return nil
 		case run.interrupted():
-			return verdict
+			return ending.Under(ctx, verdict)
 		}
 		return err
 	})

@@ -28,7 +28,8 @@ import (
 //
 // A group is closed once f's stream has ended or no longer runs it (group.Take(10), group.Timeout(…).Catch(…)), and the
 // next value of its key opens a new one, by another call of f. A value that opens a group which closes without having
-// taken it is dropped. A group is run once: a second run fails with stream.ErrNotRestartable.
+// taken it is dropped. A group is run once, while f's stream runs. A second run fails with stream.ErrNotRestartable, and
+// so does one that begins later or outlives f's stream, as may happen to a group that is handed out.
 //
 // key and f are called on the caller's goroutine; s and each of f's streams run on goroutines of their own. Nothing is
 // buffered: s waits until the group has taken the value, so a group that is busy holds up s when the next value is for
@@ -41,13 +42,14 @@ func GroupBy[T any, K comparable, U any](s stream.Stream[T], key func(T) K, f fu
 		if err := ending.Of(ctx); err != nil {
 			return err
 		}
+		g := grouping[T, K, U]{
+			f:      f,
+			groups: make(map[K]*group[T, K]),
+			owners: make(map[*relay.Source[U]]*group[T, K]),
+		}
+		defer g.cutAll()
 		return relay.Run(ctx, func(scope *relay.Scope) error {
-			g := grouping[T, K, U]{
-				f:      f,
-				out:    relay.NewInlet[U](scope),
-				groups: make(map[K]*group[T, K]),
-				owners: make(map[*relay.Source[U]]*group[T, K]),
-			}
+			g.out = relay.NewInlet[U](scope)
 			in := relay.NewInlet[T](scope)
 			source := in.Start(s)
 			for open := true; open || len(g.owners) > 0; {
@@ -96,6 +98,7 @@ func GroupBy[T any, K comparable, U any](s stream.Stream[T], key func(T) K, f fu
 					}
 					gone := g.owners[event.Source]
 					delete(g.owners, event.Source)
+					gone.end(true)
 					dropped, err := g.refused(gone)
 					if err != nil {
 						return err
@@ -162,23 +165,39 @@ func (g *grouping[T, K, U]) refused(gone *group[T, K]) (dropped bool, err error)
 // closeAll ends the groups: s has ended.
 func (g *grouping[T, K, U]) closeAll() {
 	for _, open := range g.groups {
-		close(open.feed)
+		open.end(false)
 	}
 	clear(g.groups)
+}
+
+// cutAll ends the runs that outlive f's streams, which are over.
+func (g *grouping[T, K, U]) cutAll() {
+	for _, gone := range g.owners {
+		gone.end(true)
+	}
 }
 
 // group is the values of one key.
 type group[T any, K comparable] struct {
 	key    K
-	feed   chan T        // closed when s has ended
+	feed   chan T        // closed when no more values come; what follows is written before
+	cut    bool          // f's stream was over before s
+	ended  bool          // feed is closed
 	used   atomic.Bool   // it has been run
 	closed chan struct{} // closed when that run has returned
+}
+
+func (g *group[T, K]) end(cut bool) {
+	if !g.ended {
+		g.ended, g.cut = true, cut
+		close(g.feed)
+	}
 }
 
 // run is the stream that f is given.
 func (g *group[T, K]) run(ctx context.Context, yield func(T) bool) error {
 	if g.used.Swap(true) {
-		return fmt.Errorf("operators: GroupBy: a group is run once: %w", stream.ErrNotRestartable)
+		return errGroupRun
 	}
 	defer close(g.closed)
 	for {
@@ -187,7 +206,10 @@ func (g *group[T, K]) run(ctx context.Context, yield func(T) bool) error {
 		}
 		select {
 		case v, open := <-g.feed:
-			if !open {
+			switch {
+			case !open && g.cut:
+				return ending.Under(ctx, errGroupRun)
+			case !open:
 				return ending.Of(ctx)
 			}
 			if !yield(v) {
@@ -197,3 +219,5 @@ func (g *group[T, K]) run(ctx context.Context, yield func(T) bool) error {
 		}
 	}
 }
+
+var errGroupRun = fmt.Errorf("operators: GroupBy: a group is run once, while f's stream runs: %w", stream.ErrNotRestartable)

@@ -97,6 +97,41 @@ func TestGroupBy_RunTwice(t *testing.T) {
 	})
 }
 
+// What ReactiveX does with groups, to hand them out, ends in an error here, and not in one who waits for ever.
+func TestGroupBy_HandedOut(t *testing.T) {
+	const late = "# operators: GroupBy: a group is run once, while f's stream runs: stream: the source cannot be run a second time"
+	bubble(t, "to FlatMap, with f's stream over at once", func(t *testing.T) {
+		groups := operators.GroupBy(cold("10a1 20b1 30a2 40|"), letter, func(_ byte, group strs) stream.Stream[strs] { return stream.Of(group) })
+		s := operators.FlatMap(groups, math.MaxInt, func(group strs) strs { return group.Filter(func(string) bool { return false }) })
+		expectCancelled(t, time.Hour, s, "10"+late)
+	})
+	bubble(t, "to FlatMap, with f's stream over later", func(t *testing.T) {
+		groups := operators.GroupBy(cold("10a1 20b1 30a2 70a3"), letter, func(_ byte, group strs) stream.Stream[strs] {
+			return stream.Of(group).Concat(operators.Map(cold("50|"), func(string) strs { return nil }))
+		})
+		s := operators.FlatMap(groups, math.MaxInt, func(group strs) strs { return group })
+		expectCancelled(t, time.Hour, s, "10a1 20b1 30a2 60"+late)
+	})
+	bubble(t, "to one that goes on when the source has ended", func(t *testing.T) {
+		groups := operators.GroupBy(cold("10a1 20b1 30a2 40|"), letter, func(_ byte, group strs) stream.Stream[strs] {
+			return stream.Of(group).Concat(operators.Map(cold("50|"), func(string) strs { return nil }))
+		})
+		s := operators.FlatMap(groups, math.MaxInt, func(group strs) strs { return group })
+		expectCancelled(t, time.Hour, s, "10a1 20b1 30a2 70|")
+	})
+	bubble(t, "to one whose context goes on when all is cancelled", func(t *testing.T) {
+		ended := make(chan string, 1)
+		f := func(_ byte, group strs) strs {
+			go func() { ended <- play(context.Background(), group) }()
+			return stream.Never[string]()
+		}
+		expectCancelled(t, 30*ms, operators.GroupBy(cold("10a1 20a2"), letter, f), "30!")
+		if got, want := <-ended, "0a1 10a2 20"+late; got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	})
+}
+
 func TestGroupBy_BusyGroup(t *testing.T) {
 	slow := func(_ byte, group strs) strs { return group.Delay(100 * ms) }
 	bubble(t, "it holds up the source when the next value is for it", func(t *testing.T) {

@@ -3,6 +3,7 @@ package operators
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,7 +30,8 @@ import (
 // It ends when s has ended and f's last stream too. If s fails, the window fails with that error, and the stream does so
 // when f's stream has returned, whatever that makes of it. An error of one of f's streams ends it all. Values that f's
 // stream does not take, because it has ended or never ran its window, are dropped until the window closes. A window is
-// run once, and before f's stream ends: any other run fails with stream.ErrNotRestartable.
+// run once, while f's stream runs. A second run fails with stream.ErrNotRestartable, and so does one that begins later or
+// outlives f's stream, as may happen to a window that is handed out.
 //
 // It differs from ReactiveX, whose window yields the windows and leaves it to the consumer to run them. Windows do not
 // overlap: an f whose stream lasts longer than its window holds up s, and the next window opens when it has ended.
@@ -59,24 +61,15 @@ func Window[T, U any](s stream.Stream[T], most int, span time.Duration, f func(w
 				if err := w.open(ctx, most, span); w.over || err != nil {
 					return ending.Under(ctx, err)
 				}
-				opened := &window[T]{windows: &w}
-				made := f(opened.run)
-				if made == nil {
-					return nilStream("Window")
-				}
-				err := made(ctx, deliver)
+				err := runWindow(ctx, &w, f, deliver)
 				if stopped {
 					return nil
 				}
 				if err == nil {
-					opened.used.Store(true)
-					err = w.each(ctx, func(T) bool { return true }) // what f's stream has left
+					err = w.each(ctx, nil, func(T) bool { return true }) // what f's stream has left
 				}
 				if w.over || err != nil {
-					if err == nil {
-						err = w.failure
-					}
-					return ending.Under(ctx, err)
+					return ending.Under(ctx, err, w.failure)
 				}
 			}
 		})
@@ -104,13 +97,13 @@ func (w *windows[T]) open(ctx context.Context, most int, span time.Duration) err
 		w.limit.Set(span)
 		return nil
 	}
-	first, ok, err := w.next(ctx)
+	first, ok, err := w.next(ctx, nil)
 	w.first, w.held = first, ok
 	return err
 }
 
 // next returns the next value of the open window, or false when it is closed, and then s's error if it was that.
-func (w *windows[T]) next(ctx context.Context) (event relay.Event[T], ok bool, err error) {
+func (w *windows[T]) next(ctx context.Context, cut <-chan struct{}) (event relay.Event[T], ok bool, err error) {
 	if err := ending.Of(ctx); err != nil {
 		return event, false, err
 	}
@@ -118,10 +111,10 @@ func (w *windows[T]) next(ctx context.Context) (event relay.Event[T], ok bool, e
 		w.held = false
 		return w.first, true, nil
 	}
-	if w.closed {
+	if w.closed || w.over {
 		return event, false, nil
 	}
-	event, due, err := nextOrDue(ctx, w.in, &w.limit)
+	event, due, err := nextOrDue(ctx, cut, w.in, &w.limit)
 	if err != nil {
 		return event, false, err
 	}
@@ -129,10 +122,10 @@ func (w *windows[T]) next(ctx context.Context) (event relay.Event[T], ok bool, e
 		w.close()
 		return event, false, nil
 	}
-	if over, err := event.Ended(); over {
-		w.over, w.failure = true, err
+	w.over = true // and remains so if Ended raises a panic of s, which f's stream may recover
+	if w.over, w.failure = event.Ended(); w.over {
 		w.close()
-		return event, false, err
+		return event, false, w.failure
 	}
 	if w.left--; w.left == 0 {
 		w.close()
@@ -145,30 +138,56 @@ func (w *windows[T]) close() {
 	w.limit.Stop()
 }
 
-// each calls yield for the values of the open window, as a stream does.
-func (w *windows[T]) each(ctx context.Context, yield func(T) bool) error {
+// each calls yield for the values of the open window, as a stream does, until cut is closed.
+func (w *windows[T]) each(ctx context.Context, cut <-chan struct{}, yield func(T) bool) error {
 	for {
-		event, ok, err := w.next(ctx)
+		event, ok, err := w.next(ctx, cut)
 		if !ok {
 			return err
 		}
-		more := yield(event.Value)
-		event.Source.Resume()
-		if !more {
+		if !handOn(event, yield) {
 			return nil
 		}
 	}
+}
+
+// handOn yields the value and lets s go on, also when yield panics, for f's stream may recover that.
+func handOn[T any](event relay.Event[T], yield func(T) bool) bool {
+	defer event.Source.Resume()
+	return yield(event.Value)
 }
 
 // window is one window, as f sees it.
 type window[T any] struct {
 	windows *windows[T]
 	used    atomic.Bool
+	running sync.WaitGroup // its run
+	cut     chan struct{}  // closed when f's stream is over
+}
+
+// runWindow runs the stream that f makes of the open window. Nobody runs that any more when it returns.
+func runWindow[T, U any](ctx context.Context, w *windows[T], f func(stream.Stream[T]) stream.Stream[U], yield func(U) bool) error {
+	opened := &window[T]{windows: w, cut: make(chan struct{})}
+	opened.running.Add(1)
+	defer func() {
+		close(opened.cut)
+		if opened.used.Swap(true) {
+			opened.running.Wait()
+		}
+	}()
+	made := f(opened.run)
+	if made == nil {
+		return nilStream("Window")
+	}
+	return made(ctx, yield)
 }
 
 func (w *window[T]) run(ctx context.Context, yield func(T) bool) error {
 	if w.used.Swap(true) {
-		return fmt.Errorf("operators: Window: a window is run once, while it is open: %w", stream.ErrNotRestartable)
+		return errWindowRun
 	}
-	return w.windows.each(ctx, yield)
+	defer w.running.Done()
+	return w.windows.each(ctx, w.cut, yield)
 }
+
+var errWindowRun = fmt.Errorf("operators: Window: a window is run once, while f's stream runs: %w", stream.ErrNotRestartable)

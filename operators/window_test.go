@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/retrywhen/retrywhen/operators"
@@ -106,6 +109,110 @@ func TestWindow_RunTwiceOrTooLate(t *testing.T) {
 	}
 }
 
+// What ReactiveX does with windows, to hand them out, ends in an error here, and not in two who read the same window.
+func TestWindow_HandedOut(t *testing.T) {
+	handOut := func(window strs) stream.Stream[strs] { return stream.Of(window) }
+	bubble(t, "to a consumer that still runs it when f's stream is over", func(t *testing.T) {
+		var script []string
+		s := operators.Map(operators.Window(cold("10a 20b 35c 40d 45|"), 2, 0, handOut).Buffer(1), func(window strs) string {
+			script = append(script, play(t.Context(), window.Filter(func(string) bool { return false })))
+			return "w"
+		})
+		expect(t, s, "10w 35w 45|")
+		const late = "0# operators: Window: a window is run once, while f's stream runs: stream: the source cannot be run a second time"
+		if want := []string{late, late}; !slices.Equal(script, want) {
+			t.Errorf("got  %q\nwant %q", script, want)
+		}
+	})
+	bubble(t, "by time, to one that is busy: the windows keep their times", func(t *testing.T) {
+		s := operators.Window(cold("10a 20b 65c 120|"), math.MaxInt, 50*ms, handOut).Buffer(1)
+		var errs []error
+		got := playWith(t.Context(), operators.Map(s, func(window strs) string {
+			err := window.ForEach(t.Context(), func(string) { time.Sleep(20 * ms) })
+			errs = append(errs, err)
+			return "w"
+		}), func(string) bool { return true })
+		if want := "0w 50w 100w 120|"; got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+		for _, err := range errs {
+			if !errors.Is(err, stream.ErrNotRestartable) {
+				t.Errorf("got %v", errs)
+			}
+		}
+	})
+	t.Run("to FlatMap, at full speed", func(t *testing.T) {
+		for range 200 {
+			s := operators.Window(stream.Range(0, 20), 2, 0, func(window ints) stream.Stream[ints] { return stream.Of(window) })
+			_, err := operators.FlatMap(s, math.MaxInt, func(window ints) ints { return window }).Collect(t.Context())
+			if err != nil && !errors.Is(err, stream.ErrNotRestartable) {
+				t.Fatal(err)
+			}
+		}
+	})
+	bubble(t, "and it is all over: cancelled, failed, stopped, panicked", func(t *testing.T) {
+		for name, run := range map[string]func(open func(strs) stream.Stream[strs]){
+			"cancelled": func(open func(strs) stream.Stream[strs]) {
+				expectCancelled(t, 15*ms, operators.Count(operators.Window(cold("10a"), 9, 0, open)), "15!")
+			},
+			"failed": func(open func(strs) stream.Stream[strs]) {
+				expect(t, operators.Count(operators.Window(cold("10a 15#"), 9, 0, open)), "15#")
+			},
+			"stopped": func(open func(strs) stream.Stream[strs]) {
+				expect(t, operators.Count(operators.Window(cold("10a"), 9, 0, open).Take(1)), "101 10|")
+			},
+			"panicked": func(open func(strs) stream.Stream[strs]) {
+				v := recovered(func() {
+					_ = operators.Window(cold("10a"), 9, 0, open).ForEach(t.Context(), func(strs) { panic(errBoom) })
+				})
+				if v != errBoom {
+					t.Errorf("panicked with %v", v)
+				}
+			},
+		} {
+			done := make(chan error, 1)
+			run(func(window strs) stream.Stream[strs] {
+				return func(ctx context.Context, yield func(strs) bool) error {
+					go func() { done <- window.ForEach(context.Background(), func(string) {}) }()
+					synctest.Wait()
+					return stream.Of(window)(ctx, yield)
+				}
+			})
+			if err := <-done; !errors.Is(err, stream.ErrNotRestartable) && name != "failed" {
+				t.Errorf("%s: the run of the window ended with %v", name, err)
+			}
+		}
+	})
+}
+
+// f's stream may recover what its window's consumer panics with, or the source; that ends the window's run and no more.
+func TestWindow_RecoveredPanics(t *testing.T) {
+	recovering := func(window strs) strs {
+		return func(ctx context.Context, yield func(string) bool) (err error) {
+			defer func() { _ = recover() }()
+			return window(ctx, func(v string) bool {
+				if v == "c" {
+					panic(errBoom)
+				}
+				return yield(v)
+			})
+		}
+	}
+	bubble(t, "the consumer's", func(t *testing.T) {
+		expectBoth(t, operators.Window(cold("10a 20b 30c 40d 50e 60|"), 2, 0, recovering), "10a 20b 50e 60|")
+		expectBoth(t, operators.Window(cold("10c 20b 60d 70|"), 9, 50*ms, recovering), "60d 70|")
+	})
+	bubble(t, "the source's", func(t *testing.T) {
+		src := cold("10a 20b 30x").Tap(func(v string) {
+			if v == "x" {
+				panic(errBoom)
+			}
+		})
+		expectBoth(t, operators.Window(src, 9, 0, recovering), "10a 20b 30|")
+		expectBoth(t, operators.Window(src, 9, 50*ms, recovering), "10a 20b 30|")
+	})
+}
+
 func TestWindow_Errors(t *testing.T) {
 	bubble(t, "of f's stream", func(t *testing.T) {
 		returned := 0
@@ -125,6 +232,15 @@ func TestWindow_Errors(t *testing.T) {
 		}
 		_, err := operators.Window(cold("10a 20#"), 9, 0, f).Collect(t.Context())
 		if !errors.Is(err, errBoom) || err.Error() != "mine\nboom" {
+			t.Error(err)
+		}
+	})
+	bubble(t, "of the source, and another one of f's stream", func(t *testing.T) {
+		f := func(window strs) strs {
+			return operators.MapErr(window, func(error) error { return errors.New("mine") })
+		}
+		_, err := operators.Window(cold("10a 20#"), 9, 0, f).Collect(t.Context())
+		if !errors.Is(err, errBoom) || !strings.Contains(err.Error(), "mine") {
 			t.Error(err)
 		}
 	})

@@ -112,6 +112,15 @@ func TestTakeUntil_Times(t *testing.T) {
 			}
 		}
 	})
+	bubble(t, "cancelled while the consumer works, after stop has spoken: the error tells so", func(t *testing.T) {
+		for stop, alsoBoom := range map[string]bool{"20x": false, "20|": false, "20#": true} {
+			ctx := cancelAt(t, 30*ms)
+			err := operators.TakeUntil(cold("10a 50b"), cold(stop)).ForEach(ctx, func(string) { time.Sleep(30 * ms) })
+			if !errors.Is(err, errCause) || errors.Is(err, errBoom) != alsoBoom {
+				t.Errorf("stop %s: got %v", stop, err)
+			}
+		}
+	})
 	bubble(t, "stopped", func(t *testing.T) {
 		expect(t, operators.TakeUntil(cold("10a 20b"), cold("")).Take(1), "10a 10|")
 	})
