@@ -7,14 +7,15 @@ import (
 )
 
 // attemptContext is the context of one attempt: it ends with its parent, and when the attempt is over. It becomes a
-// real cancellable context only when somebody asks for its Done channel, which costs as much as the rest of a
-// resubscription; many attempts never do.
+// real cancellable context only when somebody asks for its Done channel, or looks at it after the attempt; that costs
+// as much as the rest of a resubscription, and many attempts never do.
 type attemptContext struct {
 	context.Context // the subscriber's
 
 	over  atomic.Bool
 	inner atomic.Pointer[cancellable]
-	mu    sync.Mutex // guards the making of inner against finish
+	mu    sync.Mutex // guards what follows, and the making of inner against finish
+	cut   bool       // the parent ended before the attempt was over
 }
 
 type cancellable struct {
@@ -26,6 +27,7 @@ type cancellable struct {
 func (a *attemptContext) finish() {
 	a.mu.Lock()
 	a.over.Store(true)
+	a.cut = a.Context.Err() != nil // after over is set: whoever saw the parent's end before that is right
 	inner := a.inner.Load()
 	a.mu.Unlock()
 	if inner != nil {
@@ -33,32 +35,38 @@ func (a *attemptContext) finish() {
 	}
 }
 
-func (a *attemptContext) Done() <-chan struct{} {
+// real returns the real context, made on the first call.
+func (a *attemptContext) real() *cancellable {
 	if inner := a.inner.Load(); inner != nil {
-		return inner.Done()
+		return inner
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	inner := a.inner.Load()
 	if inner == nil {
+		parent, over := a.Context, a.over.Load()
+		if over && !a.cut {
+			parent = context.WithoutCancel(parent) // its end comes too late
+		}
 		inner = new(cancellable)
-		inner.Context, inner.cancel = context.WithCancel(a.Context)
-		if a.over.Load() {
+		inner.Context, inner.cancel = context.WithCancel(parent)
+		if over {
 			inner.cancel()
 		}
 		a.inner.Store(inner)
 	}
-	return inner.Done()
+	return inner
 }
 
+func (a *attemptContext) Done() <-chan struct{} { return a.real().Done() }
+
 func (a *attemptContext) Err() error {
-	if inner := a.inner.Load(); inner != nil {
-		return inner.Err()
+	if a.inner.Load() == nil {
+		if err := a.Context.Err(); !a.over.Load() {
+			return err
+		}
 	}
-	if err := a.Context.Err(); err != nil || !a.over.Load() {
-		return err
-	}
-	return context.Canceled
+	return a.real().Err()
 }
 
 // Value lets package context find the real cancellable context, once there is one, so that contexts derived from this
@@ -82,17 +90,10 @@ var always atomic.Bool
 
 func watch(ctx context.Context) lookout {
 	l := lookout{over: &always}
-	for {
-		a, ok := ctx.(*attemptContext)
-		if !ok {
-			break
-		}
-		if l.over == &always { // an attempt inside another is over first
-			l.over = &a.over
-		}
-		ctx = a.Context
+	if a, ok := ctx.(*attemptContext); ok {
+		l.over, ctx = &a.over, a.Context
 	}
-	if ctx.Done() != nil {
+	if _, nested := ctx.(*attemptContext); nested || ctx.Done() != nil {
 		l.parent = ctx
 	}
 	return l

@@ -3,7 +3,6 @@ package stream_test
 import (
 	"context"
 	"errors"
-	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,15 +75,51 @@ func TestAnAttemptsContextEndsWithTheSubscribers(t *testing.T) {
 	}
 }
 
-func TestWhatAnAttemptLeavesRunningIsCancelled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		left := make(chan error, 4)
-		attempts(context.Background(), 1, func(ctx context.Context) {
-			for _, endless := range []stream.Stream[int]{stream.Range(0, math.MaxInt), stream.Of(1).Repeat(math.MaxInt)} {
-				go func() { left <- endless.ForEach(ctx, func(int) { time.Sleep(time.Second) }) }()
+// A context that has ended stays as it is, whatever happens to the one it was made from.
+func TestWhatEndedAnAttemptsContextFirstCounts(t *testing.T) {
+	for name, use := range map[string]func(context.Context){
+		"not looked at":   func(context.Context) {},
+		"Err was called":  func(ctx context.Context) { _ = ctx.Err() },
+		"Done was called": func(ctx context.Context) { ctx.Done() },
+	} {
+		bubble(t, name, func(t *testing.T) {
+			expectEnd := func(ctx context.Context, end, cause error) {
+				t.Helper()
+				child, stop := context.WithCancel(ctx)
+				defer stop()
+				if ctx.Err() != end || context.Cause(ctx) != cause || context.Cause(child) != cause {
+					t.Errorf("%v, %v, %v; want %v and %v", ctx.Err(), context.Cause(ctx), context.Cause(child), end, cause)
+				}
+			}
+			deadline, cancel := context.WithTimeoutCause(t.Context(), time.Second, errCause)
+			defer cancel()
+			var over, cut context.Context
+			attempts(deadline, 0, func(ctx context.Context) { use(ctx); over = ctx })
+			use(over)
+			attempts(deadline, 0, func(ctx context.Context) { use(ctx); cut = ctx; time.Sleep(2 * time.Second) })
+			for range 2 {
+				expectEnd(over, context.Canceled, context.Canceled)
+				expectEnd(cut, context.DeadlineExceeded, errCause)
 			}
 		})
-		for range 4 {
+	}
+}
+
+func TestWhatAnAttemptLeavesRunningIsCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		long := []stream.Stream[int]{
+			stream.Range(0, 1000),
+			stream.Of(1).Repeat(1000),
+			stream.Range(0, 1000).Retry(1), // an attempt inside an attempt
+			stream.Range(0, 1000).Retry(1).Retry(1),
+		}
+		left := make(chan error, 2*len(long))
+		attempts(context.Background(), 1, func(ctx context.Context) {
+			for _, s := range long {
+				go func() { left <- s.ForEach(ctx, func(int) { time.Sleep(time.Second) }) }()
+			}
+		})
+		for range cap(left) {
 			if err := <-left; !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v, want Canceled", err)
 			}

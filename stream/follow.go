@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
@@ -18,7 +19,7 @@ import (
 func (s Stream[T]) Concat(others ...Stream[T]) Stream[T] {
 	s.require("Concat")
 	requireAll("Concat", others)
-	others = append([]Stream[T](nil), others...)
+	others = slices.Clone(others)
 	return func(ctx context.Context, yield func(T) bool) error {
 		stopped := false
 		last := func(v T) bool {

@@ -131,7 +131,9 @@ func yieldLate[T any](done <-chan struct{}, values <-chan T, errs <-chan error, 
 			if !ok {
 				errs = nil
 			}
-			failed = err
+			if failed = err; err != nil {
+				stopped = !yieldHeld(done, values, yield) // what came since the look above
+			}
 			return true, err != nil
 		default:
 			return false, false
@@ -159,7 +161,7 @@ func linger(done <-chan struct{}, receive func() (came, over bool)) {
 		turns, steps = bubbleTurns, 0
 	}
 	var step *time.Timer
-	for idle := 0; idle < turns+steps; idle++ {
+	for idle := 0; ; idle++ {
 		if closed(done) {
 			return
 		}
@@ -171,6 +173,8 @@ func linger(done <-chan struct{}, receive func() (came, over bool)) {
 			idle = -1
 		case idle < turns:
 			runtime.Gosched()
+		case idle == turns+steps:
+			return
 		case step == nil:
 			step = time.NewTimer(lateStep)
 			defer step.Stop()
@@ -180,7 +184,6 @@ func linger(done <-chan struct{}, receive func() (came, over bool)) {
 			await(done, step)
 		}
 	}
-	receive() // what came in the last step
 }
 
 func await(done <-chan struct{}, step *time.Timer) {

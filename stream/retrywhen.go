@@ -3,7 +3,6 @@ package stream
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
@@ -74,9 +73,8 @@ func (f RetryHandlerFunc) Handle(failures Stream[Failure]) Stream[Failure] { ret
 // RetryWhen starts no goroutine and keeps nothing for each failure. It panics if h is nil.
 func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 	s.require("RetryWhen")
-	if f, ok := h.(RetryHandlerFunc); h == nil || ok && f == nil {
-		panic("stream: RetryWhen: h is nil")
-	}
+	f, ok := h.(RetryHandlerFunc)
+	requireFunc(h == nil || ok && f == nil, "RetryWhen: h")
 	return func(ctx context.Context, yield func(T) bool) error {
 		r := retrying[T]{source: s, handler: h, ctx: ctx, yield: yield, clock: ClockFrom(ctx)}
 		return r.run()
@@ -90,9 +88,7 @@ func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 //	Retry(2)  --a------a------a--b--#
 func (s Stream[T]) Retry(n int) Stream[T] {
 	s.require("Retry")
-	if n < 0 {
-		panic(fmt.Sprintf("stream: Retry: n is %d, want >= 0", n))
-	}
+	requireMin("Retry: n", n, 0)
 	return s.RetryWhen(RetryHandlerFunc(func(failures Stream[Failure]) Stream[Failure] {
 		return failures.Take(n)
 	}))
@@ -166,7 +162,9 @@ func (r *retrying[T]) answer(a Failure) bool {
 	if !r.failures.answer(a.N) {
 		return true
 	}
-	r.attempt()
+	if r.attempt(); r.ended {
+		r.failures.close() // a handler that does not stop is not to wait for what never comes
+	}
 	return !r.ended
 }
 

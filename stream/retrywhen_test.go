@@ -103,6 +103,23 @@ func TestRule1_NilOnlyAfterAGoodEndOrAStop(t *testing.T) {
 	})
 }
 
+func TestRetryWhen_AHandlerThatDoesNotStopWhenToldIsNotWaitedFor(t *testing.T) {
+	deaf := handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+		return func(ctx context.Context, yield func(stream.Failure) bool) error {
+			return failures(ctx, func(f stream.Failure) bool { yield(f); return true })
+		}
+	})
+	bubble(t, "a good end", func(t *testing.T) {
+		expect(t, scripted(failing(numbered(1), 1), stream.Of(2)).stream().RetryWhen(deaf), []int{1, 2}, nil)
+	})
+	bubble(t, "the consumer stops", func(t *testing.T) {
+		expect(t, numberedFailures().RetryWhen(deaf).Take(2), []int{1, 2}, nil)
+	})
+	bubble(t, "a permanent error", func(t *testing.T) {
+		expect(t, scripted(failing(numbered(1), 1), stream.Fail[int](stream.Permanent(errBoom))).stream().RetryWhen(deaf), []int{1}, errBoom)
+	})
+}
+
 func TestRule2_TheLastRetryRunsInFull(t *testing.T) {
 	got, err := numberedFailures().RetryWhen(take(3)).Collect(t.Context())
 	if err != numbered(4) || !slices.Equal(got, []int{1, 2, 3, 4}) {
@@ -647,6 +664,9 @@ func TestRule13_PermanentErrorsEndIt(t *testing.T) {
 	s := scripted(failing(numbered(1)), failing(stream.Permanent(bad)))
 	if _, err := s.stream().RetryWhen(atOnce).Collect(t.Context()); err != bad || s.started != 2 {
 		t.Errorf("got %v after %d attempts, want the error itself after 2", err, s.started)
+	}
+	if _, err := stream.Fail[int](stream.Permanent(stream.Permanent(bad))).RetryWhen(atOnce).Collect(t.Context()); err != bad {
+		t.Errorf("got %v, want the error itself though it was marked twice", err)
 	}
 	wrapped := fmt.Errorf("loading: %w", stream.Permanent(bad))
 	if _, err := stream.Fail[int](wrapped).RetryWhen(atOnce).Collect(t.Context()); err != wrapped {

@@ -3,10 +3,10 @@ package permanent
 
 import "errors"
 
-// Mark returns err with the mark, nil for nil.
+// Mark returns err with the mark, nil for nil. A second mark at the top adds nothing.
 func Mark(err error) error {
-	if err == nil {
-		return nil
+	if _, ok := err.(*marked); ok || err == nil {
+		return err
 	}
 	return &marked{err}
 }
