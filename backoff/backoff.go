@@ -90,7 +90,8 @@ func (b Backoff) After(n int, prev time.Duration, u float64) time.Duration {
 // Ceiling returns min(curve(n)+plus, cap), the n-th delay before jitter: what
 // a rule such as "give up once the delay is ten seconds" looks at. For curves
 // that are random by themselves (Sidekiq, Buckets, Decorrelated) the curve is
-// the top of its range, and so it is for a Func, asked with the largest u below 1.
+// the top of its range, for Decorrelated that of a chain whose steps are all
+// without the jitter, and so it is for a Func, asked with the largest u below 1.
 // For n <= 0 it is 0.
 //
 // Ceiling is not a bound on Delay where Factor passes 1 (the cap is that
@@ -111,8 +112,9 @@ func (b Backoff) Ceiling(n int) time.Duration {
 //
 // and d·(1 + 0.15·u) for Tiled and for curves that are random by themselves:
 // Sidekiq, Buckets and Decorrelated. Any other curve without a jitter, a Func
-// too, gives d exactly. The curve, Plus and the cap play no part. A negative d counts as 0; a delay past the range of time.Duration is
-// the largest Duration. u is as in At.
+// too, gives d exactly. The curve, Plus and the cap play no part. A negative d
+// counts as 0; a delay past the range of time.Duration is the largest Duration.
+// u is as in At.
 func (b Backoff) Dictated(d time.Duration, u float64) time.Duration {
 	if d <= 0 {
 		return 0

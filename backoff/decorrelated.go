@@ -91,7 +91,7 @@ func (b *Backoff) steps(d time.Duration, i, n int, v draws) time.Duration {
 	return d
 }
 
-// chainTop is the largest delay before jitter that the n-th step may give.
+// chainTop is the largest delay that the n-th step of a chain without the jitter may give.
 func (b *Backoff) chainTop(n int) time.Duration {
 	d, most := b.d, b.cap()
 	for i := range n {

@@ -10,7 +10,7 @@ import (
 // Capacity.
 type Budget struct {
 	Capacity float64 `json:"capacity"` // at least Cost
-	Cost     float64 `json:"cost"`     // more than 0
+	Cost     float64 `json:"cost"`     // more than 0, and enough to make a float64 of the Capacity less
 	Refund   float64 `json:"refund"`
 	Refill   float64 `json:"refill"` // tokens that flow in, a second
 }
@@ -28,6 +28,9 @@ func (b *Budget) check(c *checker) {
 	}
 	if b.Capacity < b.Cost {
 		c.fail("Budget.Capacity", b.Capacity, fmt.Sprintf("at least the Cost of one retry, %v", b.Cost))
+	}
+	if b.Capacity-b.Cost == b.Capacity { // or retries that take no time would go on for ever
+		c.fail("Budget.Cost", b.Cost, fmt.Sprintf("enough to make %v less: a budget that no retry empties is none", b.Capacity))
 	}
 }
 

@@ -108,9 +108,12 @@ type server struct {
 type client struct {
 	wait     time.Duration // the last one
 	u        float64       // what a Tiled backoff keeps
-	failures int32         // of the operation
-	attempts int32
+	failures int32         // of the operation, at most the largest int32
+	attempts int32         // at most the largest int32
 }
+
+// more is n+1, at most the largest int32.
+func more(n int32) int32 { return max(n, n+1) }
 
 func newServer(o Outage) *server {
 	s := &server{Outage: o, rng: newRand(o.Seed), clients: make([]client, o.Clients)}
@@ -173,7 +176,8 @@ func (s *server) run(p *pace) error {
 // the place of this one.
 func (s *server) attempt(who int32) bool {
 	s.still++
-	s.clients[who].attempts++
+	c := &s.clients[who]
+	c.attempts = more(c.attempts)
 	served := s.serve()
 	s.res.Attempts++
 	s.peak.add(s.now)
@@ -234,7 +238,7 @@ func (s *server) failed(who int32) bool {
 	if c.failures == 0 {
 		c.u = s.waits.begin()
 	}
-	c.failures++
+	c.failures = more(c.failures)
 	c.wait = s.waits.next(int(who), int(c.failures), c.wait, c.u)
 	s.queue.replace(s.event(add(s.now, c.wait), who, attempts))
 	return false

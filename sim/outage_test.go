@@ -402,6 +402,7 @@ func TestOutageRefusesWhatCannotBe(t *testing.T) {
 		{func(o *Outage) { o.Budget = &Budget{Capacity: 1, Cost: 1, Refill: nan} }, "sim: Outage: Budget.Refill is NaN, want 0 to 1e+15"},
 		{func(o *Outage) { o.Budget = &Budget{Capacity: 1} }, "sim: Outage: Budget.Cost is 0, want more than 0: retries that cost nothing need no budget"},
 		{func(o *Outage) { o.Budget = &Budget{Capacity: 1, Cost: 2} }, "sim: Outage: Budget.Capacity is 1, want at least the Cost of one retry, 2"},
+		{func(o *Outage) { o.Budget = &Budget{Capacity: 1e15, Cost: 0.01} }, "sim: Outage: Budget.Cost is 0.01, want enough to make 1e+15 less: a budget that no retry empties is none"},
 	} {
 		o := ok
 		test.with(&o)
@@ -412,6 +413,19 @@ func TestOutageRefusesWhatCannotBe(t *testing.T) {
 	}
 	if r := runOutage(t, ok); r.Served != 1 || r.Attempts != 1 || r.End != 0 {
 		t.Errorf("the least Outage: %+v", r)
+	}
+}
+
+// More attempts of one client than an int32 counts take minutes; this one has them behind it.
+func TestOutageCountsOfAClientDoNotWrap(t *testing.T) {
+	s := newServer(Outage{Backoff: backoff.Linear(1), Clients: 1, Capacity: 1, Down: 3 * math.MaxInt32, Bin: time.Second})
+	s.clients[0] = client{failures: math.MaxInt32, attempts: math.MaxInt32}
+	p := newPace(t.Context(), nil, 1)
+	if err := s.run(&p); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.result(); r.AttemptsOf[0] != math.MaxInt32 || r.Attempts != 4 || r.End != 3*math.MaxInt32 {
+		t.Errorf("%+v", r)
 	}
 }
 

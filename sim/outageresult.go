@@ -29,7 +29,7 @@ type OutageResult struct {
 	Waited    Spread  `json:"waited"`    // from time 0, of those served
 	Traffic   Traffic `json:"traffic"`
 
-	AttemptsOf []int32         `json:"attemptsOf"` // of each client
+	AttemptsOf []int32         `json:"attemptsOf"` // of each client, at most 2³¹-1
 	ServedAt   []time.Duration `json:"servedAt"`   // of each client; Never if it was not
 }
 
