@@ -146,7 +146,9 @@ func (r *mapRun[T, U]) consume(ctx context.Context, yield func(U) bool) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return r.sourceErr // of no meaning after a crash
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sourceErr // of no meaning after a crash, when the source may be at it still
 }
 
 // receive waits for outcomes and returns them, in place of those that are used up. It returns false when there will be

@@ -739,6 +739,27 @@ func TestMapRetry_Panics(t *testing.T) {
 	})
 }
 
+// It is for the race detector.
+func TestMapRetry_PanicWhileTheSourceEnds(t *testing.T) {
+	for range 1000 {
+		called := make(chan struct{})
+		src := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
+			yield(1)
+			<-called
+			return errBoom
+		})
+		v := recovered(func() {
+			_, _ = operators.MapRetry(src, constant(0), func(context.Context, int) (int, error) {
+				close(called)
+				panic(errCause)
+			}, options{}).Collect(t.Context())
+		})
+		if err, ok := v.(error); !ok || !errors.Is(err, errCause) {
+			t.Errorf("panicked with %v", v)
+		}
+	}
+}
+
 //go:noinline
 func panicHere(v any) { panic(v) }
 

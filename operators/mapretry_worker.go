@@ -213,7 +213,7 @@ func (r *mapRun[T, U]) delegate(now int64) {
 		if !r.full() {
 			r.wakeWorker()
 		}
-	case jobs == 0 && waits && r.watching == 0 && r.coming == 0 && r.parked > 0:
+	case jobs == 0 && waits && r.watching == 0 && r.coming == 0:
 		r.wakeWorker() // somebody has to watch the timer
 	}
 }
@@ -274,6 +274,15 @@ func (r *mapRun[T, U]) park() {
 		}
 		r.mu.Lock()
 		r.watching--
+		if !token {
+			// A token that came meanwhile is taken too: there may be nobody else who waits for it, and as long as it is
+			// there somebody is thought to be coming.
+			select {
+			case <-r.work:
+				token = true
+			default:
+			}
+		}
 		if token {
 			r.tokens--
 			r.coming--
