@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 )
@@ -77,6 +78,9 @@ func (a *attemptContext) Value(key any) any {
 	}
 	return a.Context.Value(key)
 }
+
+// String names the context as those of package context do. A context that is printed by its fields is a data race.
+func (a *attemptContext) String() string { return fmt.Sprint(a.Context, ".Attempt") }
 
 // lookout is a cheap look at a context before each value. While an attempt runs its context ends only as the
 // subscriber's does, which often never ends, so there is no need to make a real context of it.

@@ -3,6 +3,7 @@ package stream_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,6 +74,22 @@ func TestAnAttemptsContextEndsWithTheSubscribers(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAnAttemptsContextHasAName(t *testing.T) {
+	attempts(context.Background(), 0, func(ctx context.Context) {
+		done := make(chan struct{})
+		go func() { ctx.Done(); close(done) }() // beside the printing, for the race detector
+		child, cancel := context.WithCancel(ctx)
+		defer cancel()
+		if got, want := fmt.Sprint(child), "context.Background.Attempt.WithCancel"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if got, want := fmt.Sprint(ctx), "context.Background.Attempt"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		<-done
+	})
 }
 
 // A context that has ended stays as it is, whatever happens to the one it was made from.

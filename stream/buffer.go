@@ -14,7 +14,8 @@ import (
 //	source:                 abcd------e|
 //	a consumer busy 3:      a--b--c--de|   (without Buffer(3), b would have been produced when a was done)
 //
-// The source runs on a goroutine of its own. Buffer(0) is the stream itself; a negative n panics.
+// The source runs on a goroutine of its own. Each run takes the memory for n values when it begins. Buffer(0) is the
+// stream itself; a negative n panics.
 func (s Stream[T]) Buffer(n int) Stream[T] {
 	s.require("Buffer")
 	requireMin("Buffer: n", n, 0)

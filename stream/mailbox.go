@@ -113,8 +113,12 @@ func (m *mailbox) take(r *mailboxRun) (f Failure, wake <-chan struct{}, closed b
 		}
 		return f, r.wake, false
 	}
-	f = r.queue[0]
-	r.queue = slices.Delete(r.queue, 0, 1)
+	f, r.queue[0] = r.queue[0], Failure{}
+	if len(r.queue) == 1 {
+		r.queue = r.queue[:0]
+	} else { // the run lags behind, by a million perhaps
+		r.queue = r.queue[1:]
+	}
 	if m.open && f.N == m.current.N {
 		m.received = true
 	}

@@ -70,7 +70,8 @@ func (f RetryHandlerFunc) Handle(failures Stream[Failure]) Stream[Failure] { ret
 // context.Cause(ctx) and the last failure. Neither is an error marked as Permanent, nor ErrNotRestartable. A panic of
 // the consumer is no failure of the source and passes through.
 //
-// RetryWhen starts no goroutine and keeps nothing for each failure. It panics if h is nil.
+// RetryWhen starts no goroutine. It keeps no failure but the last, save for a run of the failures that lags behind
+// another one. It panics if h is nil.
 func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 	s.require("RetryWhen")
 	f, ok := h.(RetryHandlerFunc)

@@ -101,8 +101,9 @@ func (s Stream[T]) Delay(d time.Duration) Stream[T] {
 //	source:       -a-b-c--------d---e|
 //	Debounce(3):  --------c--------d-(e|)
 //
-// While the consumer has a value in hand, the source can go on to its next value and waits there. It runs on a
-// goroutine of its own; time is that of the clock that ctx carries, see [WithClock].
+// A value that comes exactly d after the one before may be in time to replace it or not. While the consumer has a value
+// in hand, the source can go on to its next value and waits there. It runs on a goroutine of its own; time is that of
+// the clock that ctx carries, see [WithClock].
 func (s Stream[T]) Debounce(d time.Duration) Stream[T] {
 	s.require("Debounce")
 	requireWait("Debounce: d", d)
@@ -156,8 +157,8 @@ func (s Stream[T]) Debounce(d time.Duration) Stream[T] {
 }
 
 // Throttle returns the stream of the first value, then of the first value that comes d or more after the last one
-// delivered, and so on; the others are dropped (ReactiveX: throttleFirst). Throttle(0) is the stream itself; a
-// negative d panics.
+// delivered, and so on; the others are dropped (ReactiveX: throttleFirst). A clock that was set back to before the last
+// one starts anew. Throttle(0) is the stream itself; a negative d panics.
 //
 //	source:       -a-b-c---d--e--f-|
 //	Throttle(5):  -a-------d-----f-|
@@ -175,7 +176,7 @@ func (s Stream[T]) Throttle(d time.Duration) Stream[T] {
 		first := true
 		return s(ctx, func(v T) bool {
 			now := clock.Now()
-			if !first && now.Sub(opened) < d {
+			if passed := now.Sub(opened); !first && 0 <= passed && passed < d {
 				return true
 			}
 			first, opened = false, now
