@@ -38,16 +38,21 @@ func main() {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("channels", flag.ContinueOnError)
-	flags.SetOutput(out)
+	flags.SetOutput(io.Discard) // main tells of errors
 	addr := flags.String("addr", "", "the feed; without one a feed that drops every third connection is started")
 	lines := flags.Int("lines", 1000, "how many lines to read")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
-		return err
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		flags.SetOutput(out)
+		flags.Usage()
+		return nil
+	case err != nil:
+		return fmt.Errorf("%w; -h lists the flags", err)
 	}
-	if *lines <= 0 {
+	switch {
+	case flags.NArg() > 0:
+		return fmt.Errorf("%q: no arguments are taken, only flags", flags.Arg(0))
+	case *lines <= 0:
 		return fmt.Errorf("-lines is %d, want at least 1", *lines)
 	}
 	if *addr == "" {

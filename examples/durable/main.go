@@ -14,9 +14,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -34,6 +37,10 @@ func main() {
 	flag.StringVar(&c.worker, "worker", "", "used by the program itself: work on the queue of that name")
 	flag.StringVar(&c.target, "target", "", "used by the program itself: where the jobs call")
 	flag.Parse()
+	if err := c.check(flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "examples/durable:", err)
+		os.Exit(2)
+	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	run := run
@@ -41,7 +48,7 @@ func main() {
 		run = work
 	}
 	if err := run(ctx, c, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "durable:", err)
+		fmt.Fprintln(os.Stderr, "examples/durable:", err)
 		cancel()
 		os.Exit(1)
 	}
@@ -50,6 +57,18 @@ func main() {
 type config struct {
 	jobs, kills         int
 	url, worker, target string
+}
+
+func (c config) check(args []string) error {
+	switch {
+	case len(args) > 0:
+		return fmt.Errorf("%q: no arguments are taken, only flags", args[0])
+	case c.jobs < 1:
+		return fmt.Errorf("-jobs is %d, want at least 1", c.jobs)
+	case c.kills < 0:
+		return fmt.Errorf("-kills is %d, want at least 0", c.kills)
+	}
+	return nil
 }
 
 // run is the whole show.
@@ -108,6 +127,9 @@ func run(ctx context.Context, c config, out io.Writer) error {
 			}
 			finished = true
 		case err := <-w.ended:
+			if ctx.Err() != nil { // Ctrl-C reaches it too
+				return context.Cause(ctx)
+			}
 			return fmt.Errorf("the worker ended by itself: %w", errors.Join(err, errors.New("see above")))
 		case <-ticker.C:
 		}
@@ -125,9 +147,11 @@ func run(ctx context.Context, c config, out io.Writer) error {
 			kills++
 			w.kill()
 			fmt.Fprintf(out, "kill %d   the worker, at %d of %d jobs; starting another\n", kills, settled, c.jobs)
-			if w, err = startWorker(c.url, name, shop.url); err != nil {
+			next, err := startWorker(c.url, name, shop.url)
+			if err != nil {
 				return err
 			}
+			w = next
 		}
 		if finished && stats.Ready+stats.Running+stats.Later == 0 {
 			break
@@ -175,8 +199,12 @@ func ledger(ctx context.Context, q *durable.Queue, shop *shop, put int, out io.W
 		}
 	}
 	done := shop.done()
-	fmt.Fprintf(out, "ledger   put %d = done %d + dead %d %v; %d calls, %d of them for orders that were done already\n",
-		put, done, dead, causes, shop.calls.Load(), shop.repeated.Load())
+	var why []string
+	for _, cause := range slices.Sorted(maps.Keys(causes)) {
+		why = append(why, fmt.Sprintf("%s %d", cause, causes[cause]))
+	}
+	fmt.Fprintf(out, "ledger   put %d = done %d + dead %d (%s); %d calls, %d of them for orders that were done already\n",
+		put, done, dead, strings.Join(why, ", "), shop.calls.Load(), shop.repeated.Load())
 	if put != done+dead || both > 0 {
 		return fmt.Errorf("the ledger does not balance: put %d, done %d, dead %d, both %d", put, done, dead, both)
 	}

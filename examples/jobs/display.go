@@ -30,8 +30,7 @@ func startDisplay(out io.Writer, l *ledger) *display {
 	d := &display{out: out, l: l, end: make(chan struct{}), line: time.Now()}
 	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		d.bar = progressbar.NewOptions(len(l.jobs), progressbar.OptionSetWriter(out), progressbar.OptionShowCount(),
-			progressbar.OptionShowIts(), progressbar.OptionSetItsString("jobs"), progressbar.OptionSetWidth(30),
-			progressbar.OptionClearOnFinish())
+			progressbar.OptionSetWidth(15), progressbar.OptionSetPredictTime(false), progressbar.OptionClearOnFinish()) // of 80 columns
 	}
 	d.all.Go(func() {
 		tick := time.NewTicker(100 * time.Millisecond)

@@ -36,17 +36,19 @@ func main() {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("jobs", flag.ContinueOnError)
-	flags.SetOutput(out)
+	flags.SetOutput(io.Discard) // main tells of errors
 	n := flags.Int("jobs", 100_000, "how many jobs there are")
 	outage := flags.Duration("outage", 10*time.Second, "how long the server is down when half of the jobs are done")
 	workers := flags.Int("workers", 32, "calls at once")
 	pending := flags.Int("pending", 10_000, "jobs that may wait at once for their next call")
 	text := flags.String("policy", "", "the retry policy, like \"exponential base=50ms factor=2 cap=2s jitter=equal within=2m\"")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
-		return err
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		flags.SetOutput(out)
+		flags.Usage()
+		return nil
+	case err != nil:
+		return fmt.Errorf("%w; -h lists the flags", err)
 	}
 	switch {
 	case flags.NArg() > 0:

@@ -50,8 +50,9 @@ func (d *display) summary(l ledger, took time.Duration) {
 		_ = d.bar.Finish()
 		d.bar = nil
 	}
+	waited := min(d.waited, took) // the last wait may have been cut off
 	d.printf("%d events, %d lost, %d doubled, %d reconnects, waited %v of %v\n", l.events, l.lost, l.doubled,
-		d.retries, d.waited.Round(time.Millisecond), took.Round(time.Millisecond))
+		d.retries, waited.Round(time.Millisecond), took.Round(time.Millisecond))
 }
 
 func (d *display) printf(format string, args ...any) {

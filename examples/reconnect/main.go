@@ -38,16 +38,18 @@ func main() {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("reconnect", flag.ContinueOnError)
-	flags.SetOutput(out)
+	flags.SetOutput(io.Discard) // main tells of errors
 	url := flags.String("url", "", "a server of server-sent events; without one a flaky server is started")
 	n := flags.Int("n", 10_000, "how many events to read")
 	silence := flags.Duration("silence", 500*time.Millisecond, "fail when the server says nothing for so long (30s with -url)")
 	text := flags.String("policy", "", "the retry policy, like \"exponential base=100ms factor=2 cap=5s jitter=full\"")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
-		return err
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		flags.SetOutput(out)
+		flags.Usage()
+		return nil
+	case err != nil:
+		return fmt.Errorf("%w; -h lists the flags", err)
 	}
 	switch {
 	case flags.NArg() > 0:

@@ -30,23 +30,31 @@ func main() {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("shipper", flag.ContinueOnError)
-	flags.SetOutput(out)
+	flags.SetOutput(io.Discard) // main tells of errors
 	style := flags.String("style", "both", "loop, attempts or both")
 	lines := flags.Int("lines", 1000, "how many lines to ship")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
-		return err
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		flags.SetOutput(out)
+		flags.Usage()
+		return nil
+	case err != nil:
+		return fmt.Errorf("%w; -h lists the flags", err)
 	}
-	if *lines <= 0 {
+	switch {
+	case flags.NArg() > 0:
+		return fmt.Errorf("%q: no arguments are taken, only flags", flags.Arg(0))
+	case *lines <= 0:
 		return fmt.Errorf("-lines is %d, want at least 1", *lines)
 	}
 	switch *style {
 	case "loop", "attempts":
 		return ship(ctx, *style, *lines, out)
 	case "both":
-		return errors.Join(ship(ctx, "loop", *lines, out), ship(ctx, "attempts", *lines, out))
+		if err := ship(ctx, "loop", *lines, out); err != nil {
+			return err
+		}
+		return ship(ctx, "attempts", *lines, out)
 	default:
 		return fmt.Errorf("-style is %q, want loop, attempts or both", *style)
 	}

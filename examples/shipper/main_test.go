@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -44,8 +45,29 @@ func TestStopping(t *testing.T) {
 	}
 }
 
+// A collector that is well does not keep the shipper from stopping.
+func TestStoppingInTheMiddle(t *testing.T) {
+	c, err := startCollector(time.Hour, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	done := make(chan struct{})
+	close(done)
+	for range 2 {
+		conn, err := net.Dial("tcp", c.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := shipper{lines: []string{"line 1", "line 2"}}
+		if err := s.ship(conn, done); !errors.Is(err, errStopped) || len(s.lines) != 2 {
+			t.Errorf("got %v, and %d lines to ship", err, len(s.lines))
+		}
+	}
+}
+
 func TestWrongArguments(t *testing.T) {
-	for _, args := range [][]string{{"-lines", "0"}, {"-style", "fancy"}} {
+	for _, args := range [][]string{{"-lines", "0"}, {"-style", "fancy"}, {"extra"}, {"-nonsense"}} {
 		if err := run(t.Context(), args, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), args[0]) {
 			t.Errorf("%q: got %v", args, err)
 		}

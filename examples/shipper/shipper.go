@@ -12,6 +12,9 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
+// silence is how long the collector may take for an answer.
+const silence = 5 * time.Second
+
 // shipper ships its lines to the collector, in order. A line is forgotten when the collector has said that it has it.
 type shipper struct {
 	addr        string
@@ -35,7 +38,7 @@ func (s *shipper) shipLoop(done, reset <-chan struct{}) error {
 			continue
 		}
 		attempt = 0
-		if s.ship(conn) == nil {
+		if s.ship(conn, done) == nil {
 			return nil
 		}
 	}
@@ -54,19 +57,29 @@ func (s *shipper) shipAttempts(ctx context.Context, policy retry.Policy) error {
 			continue
 		}
 		a.Reset()
-		a.Fail(s.ship(conn))
+		a.Fail(s.ship(conn, ctx.Done()))
 	}
 	return nil
 }
 
-var errWrongAnswer = errors.New("the collector does not speak our protocol")
+var (
+	errStopped     = errors.New("stopped")
+	errWrongAnswer = errors.New("the collector does not speak our protocol")
+)
 
-// ship sends line after line over one connection, and waits for the collector to have each.
-func (s *shipper) ship(conn net.Conn) error {
+// ship sends line after line over one connection, and waits for the collector to have each. A collector that says nothing
+// is as good as dead.
+func (s *shipper) ship(conn net.Conn, done <-chan struct{}) error {
 	defer conn.Close()
 	s.connections++
 	in := bufio.NewReader(conn)
 	for len(s.lines) > 0 {
+		select {
+		case <-done:
+			return errStopped
+		default:
+		}
+		conn.SetDeadline(time.Now().Add(silence))
 		if _, err := fmt.Fprintf(conn, "%s\n", s.lines[0]); err != nil {
 			return err
 		}
