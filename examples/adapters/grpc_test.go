@@ -27,6 +27,8 @@ import (
 func received[M any](client func(context.Context) (grpc.ServerStreamingClient[M], error)) stream.Stream[*M] {
 	return stream.FromSeq2(func(ctx context.Context) iter.Seq2[*M, error] {
 		return func(yield func(*M, error) bool) {
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel() // ends the call when its consumer has seen enough
 			call, err := client(ctx)
 			if err != nil {
 				yield(nil, err)

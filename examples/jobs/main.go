@@ -73,10 +73,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	l := newLedger(*n)
 	show := startDisplay(out, l)
 	defer show.stop()
-	server, err := startFlaky(*n, *outage, show.printf)
-	if err != nil {
-		return err
-	}
+	server := startFlaky(*n, *outage, show.printf)
 	defer server.close()
 	client := newClient(server.url(), *workers, l.called)
 	defer client.close()
@@ -89,7 +86,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		DeadLetter: l.deadLetter,
 		OnAbandon:  l.abandon,
 	})
-	err = done.ForEach(ctx, l.finish)
+	err := done.ForEach(ctx, l.finish)
 	show.stop()
 	l.summary(out, time.Since(began))
 	return errors.Join(err, l.check(server.finished()))

@@ -26,14 +26,14 @@ type flaky struct {
 	over  bool      // it has been announced
 }
 
-func startFlaky(n int, outage time.Duration, say func(string, ...any)) (*flaky, error) {
+func startFlaky(n int, outage time.Duration, say func(string, ...any)) *flaky {
 	f := &flaky{outage: outage, say: say, done: make([]bool, n)}
 	mux := http.NewServeMux()
 	mux.Handle("PUT /jobs/{id}", f)
 	f.server = httptest.NewUnstartedServer(mux)
 	f.server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	f.server.Start()
-	return f, nil
+	return f
 }
 
 func (f *flaky) url() string { return f.server.URL }

@@ -45,7 +45,7 @@ func startFlaky(total int) (*flaky, error) {
 
 func (f *flaky) url() string { return "http://" + f.listen + "/events" }
 
-// open listens on the port, the same one as before.
+// open listens on the port, the same one as before, unless the server has ended for good.
 func (f *flaky) open() error {
 	l, err := net.Listen("tcp", f.listen)
 	if err != nil {
@@ -53,6 +53,9 @@ func (f *flaky) open() error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.closing {
+		return l.Close()
+	}
 	f.listen = l.Addr().String()
 	f.server = &http.Server{Handler: http.HandlerFunc(f.serve), ErrorLog: log.New(io.Discard, "", 0)}
 	server := f.server
@@ -78,12 +81,7 @@ func (f *flaky) refuse(d time.Duration) {
 	f.wait.Go(func() {
 		_ = server.Close()
 		time.Sleep(d)
-		f.mu.Lock()
-		closing := f.closing
-		f.mu.Unlock()
-		if !closing {
-			_ = f.open()
-		}
+		_ = f.open()
 	})
 }
 
