@@ -51,8 +51,8 @@ func opened(function string, src func(context.Context) rxgo.Observable) func(con
 // items is the stream of the values of what open subscribes to.
 func items[T any](function string, open func(context.Context) (subscription, error)) stream.Stream[T] {
 	return func(ctx context.Context, yield func(T) bool) error {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		if err := ending.Of(ctx); err != nil {
+			return err
 		}
 		run, cancel := context.WithCancel(ctx)
 		var s subscription
@@ -68,20 +68,21 @@ func items[T any](function string, open func(context.Context) (subscription, err
 			return stream.Permanent(fmt.Errorf("rx: %s: Observe returned a nil channel", function))
 		}
 		for n := 1; ; n++ {
+			if err := ending.Of(ctx); err != nil {
+				return err // before anything is taken from a channel that may be the caller's
+			}
 			select {
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			case item, ok := <-s.items:
 				s.closed = !ok
 				switch {
-				case ctx.Err() != nil:
-					return ending.Under(ctx, item.E)
 				case !ok && n == 1:
-					return s.ifEmpty
+					return ending.Under(ctx, s.ifEmpty)
 				case !ok:
-					return nil
+					return ending.Of(ctx)
 				case item.E != nil:
-					return item.E
+					return ending.Under(ctx, item.E)
 				}
 				v, ok := as[T](item.V)
 				if !ok {

@@ -293,6 +293,36 @@ func TestToStream_FromChannelIsNotReadFurther(t *testing.T) {
 	})
 }
 
+// Not even by a run whose context has ended: what it receives all the same, it yields.
+func TestToStream_FromChannelIsNotReadFurtherAfterACancel(t *testing.T) {
+	for name, cancelling := range map[string]func(cancel func()){
+		"in yield":  func(cancel func()) { cancel() },
+		"meanwhile": func(cancel func()) { go cancel() },
+	} {
+		bubble(t, name, func(t *testing.T) {
+			for range 50 {
+				items := make(chan rxgo.Item, 50)
+				for i := range cap(items) {
+					items <- rxgo.Of(i)
+				}
+				ctx, cancel := context.WithCancelCause(t.Context())
+				got := 0
+				err := rx.ToStream[int](func(context.Context) rxgo.Observable { return rxgo.FromChannel(items) }).ForEach(ctx, func(v int) {
+					got++
+					if v == 2 {
+						cancelling(func() { cancel(errCause) })
+					}
+				})
+				synctest.Wait()
+				close(items)
+				if got+len(items) != cap(items) || !errors.Is(err, errCause) && got < cap(items) {
+					t.Fatalf("%d were yielded and %d are left, of %d; %v", got, len(items), cap(items), err)
+				}
+			}
+		})
+	}
+}
+
 func TestToStream_Types(t *testing.T) {
 	type named struct{ N int }
 	bubble(t, "wrong", func(t *testing.T) {
