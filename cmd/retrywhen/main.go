@@ -8,13 +8,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 )
 
 func main() {
-	err := newCommand().ExecuteContext(context.Background())
+	err := newCommand(os.Stdout, os.Stderr).ExecuteContext(context.Background())
 	if code, ok := errors.AsType[exitCode](err); ok {
 		os.Exit(int(code))
 	}
@@ -29,7 +30,7 @@ type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
-func newCommand() *cobra.Command {
+func newCommand(out, errOut io.Writer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "retrywhen",
 		Short: "Retry commands; see what a backoff does before it is deployed",
@@ -41,9 +42,30 @@ Backoffs and policies are written in words, in any order after the first:
   exponential base=100ms factor=2 cap=30s jitter=full
   linear d=1s tiled
   constant d=5s limit=10 within=1m`,
+		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	c.SetOut(out)
+	c.SetErr(errOut)
+	c.SetFlagErrorFunc(badFlag)
 	c.AddCommand(newRun(), newShow(), newSim(), newLab())
+	c.InitDefaultCompletionCmd()
+	c.InitDefaultHelpCmd()
+	leads(c)
+	for _, sub := range c.Commands() {
+		switch sub.Name() {
+		case "completion":
+			leads(sub)
+		case "help":
+			sub.Args = func(_ *cobra.Command, args []string) error {
+				about, rest, err := c.Find(args)
+				if err != nil || !about.HasSubCommands() {
+					return err
+				}
+				return about.ValidateArgs(rest)
+			}
+		}
+	}
 	return c
 }

@@ -186,18 +186,16 @@ func result(t *testing.T, args ...string) (stdout, stderr string, code int) {
 func inProcess(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errOut bytes.Buffer
-	c := newCommand()
-	c.SetOut(&out)
-	c.SetErr(&errOut)
+	c := newCommand(&out, &errOut)
 	c.SetArgs(args)
 	err = c.ExecuteContext(t.Context())
 	return out.String(), errOut.String(), err
 }
 
 func TestHelp(t *testing.T) {
-	root := newCommand()
+	root := newCommand(io.Discard, io.Discard)
 	for _, c := range append(slices.Clone(root.Commands()), root) {
-		if c.Long == "" || c.Name() == "completion" {
+		if c.Long == "" || c.Name() == "completion" || c.Name() == "help" {
 			continue
 		}
 		path := strings.Fields(c.CommandPath())[1:]

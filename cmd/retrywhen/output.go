@@ -29,20 +29,30 @@ func (o *output) flags(c *cobra.Command) {
 	c.Flags().StringVarP(&o.file, "output", "o", "", "write a picture to this .svg or .png, or a page to this .html")
 	c.Flags().BoolVar(&o.json, "json", false, "write JSON; durations are nanoseconds")
 	c.Flags().BoolVar(&o.csv, "csv", false, "write CSV; durations are seconds")
-	c.MarkFlagsMutuallyExclusive("output", "json", "csv")
 	_ = c.MarkFlagFilename("output", "svg", "png", "html") // fails for a flag that does not exist
 }
 
-// check refuses a file that cannot be written in any format, before the work is done.
+// check refuses what cannot be written, before the work is done.
 func (o *output) check() error {
-	switch strings.ToLower(filepath.Ext(o.file)) {
-	case ".svg", ".png", ".html":
-		return nil
+	if o.json && o.csv || o.file != "" && (o.json || o.csv) {
+		return errors.New("want one of --output, --json and --csv, not several")
 	}
 	if o.file == "" {
 		return nil
 	}
-	return fmt.Errorf("--output is %q, want a name that ends in .svg, .png or .html", o.file)
+	switch strings.ToLower(filepath.Ext(o.file)) {
+	case ".svg", ".png", ".html":
+	default:
+		return fmt.Errorf("--output is %q, want a name that ends in .svg, .png or .html", o.file)
+	}
+	if info, err := os.Stat(o.file); err == nil && info.IsDir() {
+		return fmt.Errorf("--output is %q, which is a folder, want a file", o.file)
+	}
+	folder := filepath.Dir(o.file)
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return fmt.Errorf("--output is %q, want a file in a folder that exists: there is no %s", o.file, folder)
+	}
+	return nil
 }
 
 // report is a result in all its forms.
@@ -76,7 +86,10 @@ func (o *output) write(c *cobra.Command, r report) error {
 	default:
 		write = r.page
 	}
-	return writeFile(o.file, write)
+	if err := writeFile(o.file, write); err != nil {
+		return fmt.Errorf("%s: %s cannot be written: %w", c.Name(), o.file, err)
+	}
+	return nil
 }
 
 // writeFile writes a file; one that cannot be written whole is not left behind.

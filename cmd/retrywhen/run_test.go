@@ -113,7 +113,7 @@ func TestRunRefuses(t *testing.T) {
 		"kill-after":     {[]string{"--kill-after=0", "--", "true"}, []string{"--kill-after is 0s, want more than 0"}},
 		"exit code 0":    {[]string{"--on-exit=0", "--", "true"}, []string{"--on-exit has 0, want exit codes from 1 to 255"}},
 		"exit code 256":  {[]string{"--on-exit=1,256", "--", "true"}, []string{"--on-exit has 256"}},
-		"not a duration": {[]string{"--within=5", "--", "true"}, []string{"--within", "missing unit"}},
+		"not a duration": {[]string{"--within=5", "--", "true"}, []string{`run: --within is "5", want a duration, as in`}},
 		"no such flag":   {[]string{"--nope", "--", "true"}, []string{"--nope"}},
 	}
 	for name, test := range tests {

@@ -116,7 +116,11 @@ func (s schedules) longest() (wait, end time.Duration) {
 func (s schedules) text(w io.Writer, width int) error {
 	const tableWidth, leastChart = 46, 24
 	wait, end := s.longest()
-	span := console.Span{Most: wait, Width: max(min(width, 140)-tableWidth, leastChart)}
+	span := console.Span{Most: wait, Width: min(width, 140) - tableWidth}
+	header := []string{" n", " least", "median", "  most", "cumulative"}
+	if width < tableWidth {
+		header[4] = "   sum"
+	}
 	var lines []string
 	for _, x := range s {
 		if x.Name != x.Policy {
@@ -129,10 +133,15 @@ func (s schedules) text(w io.Writer, width int) error {
 			chart := make([]string, 1, len(x.Rows)+2)
 			for i, r := range x.Rows {
 				rows[i] = []string{strconv.Itoa(r.N), axis.Time(r.Least), axis.Time(r.Median), axis.Time(r.Most), axis.Time(r.Cumulative)}
-				chart = append(chart, span.Range(r.Least, r.Median, r.Most))
+				if span.Width >= leastChart {
+					chart = append(chart, span.Range(r.Least, r.Median, r.Most))
+				}
 			}
-			table := console.Table([]string{" n", " least", "median", "  most", "cumulative"}, rows, 0)
-			lines = append(lines, console.Beside(3, table, append(chart, span.Labels()))...)
+			table := console.Table(header, rows, 0)
+			if span.Width >= leastChart {
+				table = console.Beside(3, table, append(chart, span.Labels()))
+			}
+			lines = append(lines, table...)
 		}
 		if x.End != "" {
 			lines = append(lines, "then it gives up: "+x.End)
@@ -152,11 +161,7 @@ func (s schedules) text(w io.Writer, width int) error {
 			for k, r := range x.Rows {
 				at[k] = r.Cumulative
 			}
-			name := []rune(names[i])
-			if len(name) > column {
-				name = append(name[:column-1], '…')
-			}
-			lines = append(lines, console.Pad(string(name), column+2)+span.Marks(at, func(k int) rune { return rune('0' + (k+1)%10) }))
+			lines = append(lines, console.Pad(console.Shorten(names[i], column), column+2)+span.Marks(at, func(k int) rune { return rune('0' + (k+1)%10) }))
 		}
 		lines = append(lines, console.Pad("", column+2)+span.Labels(), "")
 	}

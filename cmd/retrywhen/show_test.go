@@ -42,6 +42,30 @@ func TestShow(t *testing.T) {
 	}
 }
 
+// A narrow terminal has no room for the bars.
+func TestShowNarrow(t *testing.T) {
+	t.Setenv("COLUMNS", "40")
+	out, _, err := inProcess(t, "show", "-n2", "linear d=1s tiled", "sidekiq")
+	want := `linear d=1s tiled
+ n   least  median    most     sum
+ 1       0   500ms      1s   500ms
+ 2      1s    1.5s      2s      2s
+
+sidekiq
+ n   least  median    most     sum
+ 1     15s     30s     45s     30s
+ 2     16s     46s   1m16s   1m16s
+
+When the retries come, at median waits:
+linear d=1s …  12·······················
+sidekiq        ·········1··············2
+               0                 1m
+`
+	if err != nil || out != want {
+		t.Errorf("%v, got\n%s\nwant\n%s", err, out, want)
+	}
+}
+
 func TestShowSeveral(t *testing.T) {
 	out, _, err := inProcess(t, "show", "-n", "3", "mine: constant d=1s", "theirs: linear d=2s")
 	if err != nil || !strings.Contains(out, "mine: constant d=1s\n") || !strings.Contains(out, "When the retries come") {
@@ -122,6 +146,10 @@ func TestPicturesAndPages(t *testing.T) {
 }
 
 func TestShowRefuses(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "a.svg")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	tests := map[string]struct {
 		args []string
 		want []string
@@ -134,9 +162,12 @@ func TestShowRefuses(t *testing.T) {
 		"retries":         {[]string{"-n", "10001", "sidekiq"}, []string{"--retries is 10001, want 1 to 10000"}},
 		"no retries":      {[]string{"-n", "0", "sidekiq"}, []string{"--retries is 0, want 1 to 10000"}},
 		"a file":          {[]string{"-o", "x.pdf", "sidekiq"}, []string{`--output is "x.pdf"`, ".svg, .png or .html"}},
-		"a folder":        {[]string{"-o", filepath.Join(t.TempDir(), "no", "x.svg"), "sidekiq"}, []string{"no such file or directory"}},
-		"two forms":       {[]string{"--json", "--csv", "sidekiq"}, []string{"json", "csv"}},
-		"a file and JSON": {[]string{"--json", "-o", "x.svg", "sidekiq"}, []string{"json", "output"}},
+		"a folder":        {[]string{"-o", filepath.Join(t.TempDir(), "no", "x.svg"), "sidekiq"}, []string{"show: --output is", "want a file in a folder that exists: there is no"}},
+		"to a folder":     {[]string{"-o", folder, "sidekiq"}, []string{"show: --output is", "which is a folder, want a file"}},
+		"two forms":       {[]string{"--json", "--csv", "sidekiq"}, []string{"want one of --output, --json and --csv"}},
+		"a file and JSON": {[]string{"--json", "-o", "x.svg", "sidekiq"}, []string{"want one of --output, --json and --csv"}},
+		"no quotes":       {[]string{"exponential", "base=1s", "factor=2"}, []string{`"exponential base=1s factor=2" is one policy, want it in quotes`}},
+		"some quotes":     {[]string{"sidekiq", "linear", "d=1s"}, []string{`"linear d=1s" is one policy, want it in quotes`}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

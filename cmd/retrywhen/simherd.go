@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -142,10 +143,14 @@ func (f *herdFlags) compute(ctx context.Context, strategies []lab.Strategy, prog
 			Strategies: []sim.Strategy{one.Policy.Sim()}, Jobs: f.jobs, Retries: one.Herd.Retries, Runs: h.Runs, Seed: f.seed,
 			PeakWindow: h.PeakWindow, DeadWindow: h.DeadWindow, Progress: progress("figures of " + one.Name),
 		}.Run(ctx)
-		if err != nil {
+		switch {
+		case err == nil:
+			one.Figures = &figures[0]
+		case errors.Is(err, sim.ErrHorizon): // in one of the runs
+			stopped = err
+		default:
 			return h, err
 		}
-		one.Figures = &figures[0]
 	}
 	return h, stopped
 }
@@ -173,18 +178,22 @@ var herdHeader = []string{"policy", "total", "peak/mean", "dead", "mean CV", "to
 
 func (h *herd) text(w io.Writer, width int) error {
 	width = min(width, 140)
-	rows := make([][]string, len(h.Strategies))
-	for i, s := range h.Strategies {
-		rows[i] = []string{shorten(s.Name, max(width-60, 16)), "", "", "", "", "", ""}
+	var rows [][]string
+	for _, s := range h.Strategies {
 		if f := s.Figures; f != nil {
-			rows[i] = append(rows[i][:1], axis.Time(f.Total), axis.Number(f.PeakOverMean), percent(f.DeadShare),
-				fmt.Sprintf("%.2f", f.MeanCV), fmt.Sprintf("%.2f", f.TotalCV), axis.Time(f.FirstMost))
+			rows = append(rows, []string{
+				s.Name, axis.Time(f.Total), axis.Number(f.PeakOverMean), percent(f.DeadShare),
+				fmt.Sprintf("%.2f", f.MeanCV), fmt.Sprintf("%.2f", f.TotalCV), axis.Time(f.FirstMost),
+			})
 		}
 	}
-	lines := console.Table(herdHeader, rows, 1)
-	lines = append(lines, console.Wrap(width,
-		fmt.Sprintf("%d jobs; means of %d runs.", h.Jobs, h.Runs), "Total: the wait to the last retry.", "Peak: within "+axis.Time(h.PeakWindow)+".",
-		"Dead: windows of "+axis.Time(h.DeadWindow)+" with nothing in them.", "First: the longest first wait.")...)
+	lines := []string{"no figures: it ended before they were computed"}
+	if len(rows) > 0 {
+		lines = console.Fit(width, herdHeader, rows, 1)
+		lines = append(lines, console.Wrap(width,
+			"Jobs: "+strconv.Itoa(h.Jobs)+".", fmt.Sprintf("Means of %d runs.", h.Runs), "Total: the wait to the last retry.", "Peak: within "+axis.Time(h.PeakWindow)+".",
+			"Dead: empty windows of "+axis.Time(h.DeadWindow)+".", "First: the longest first wait.")...)
+	}
 	for _, s := range h.Strategies {
 		lines = append(lines, "", s.Name)
 		lines = append(lines, h.chart(s, width)...)
@@ -239,13 +248,6 @@ func indent(lines []string, margin int, label string) []string {
 	return out
 }
 
-func shorten(s string, most int) string {
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return s
-}
-
 func percent(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }
 
 func (h *herd) csv() [][]string {
@@ -285,7 +287,7 @@ func (h *herd) figure() picture.Figure {
 				name = fmt.Sprintf("%s: peak %s × the mean", s.Name, axis.Number(s.Figures.PeakOverMean))
 			}
 			dots := picture.Panel{
-				Title: shorten(name, 64), X: x, Height: dotsHeight,
+				Title: console.Shorten(name, 64), X: x, Height: dotsHeight,
 				Y: picture.Axis{Most: float64(max(s.Herd.Jobs-1, 1)) * 1.02, Ticks: axis.Numbers(float64(s.Herd.Jobs), 4), Label: "job"},
 			}
 			if s.Herd.Jobs <= mostLines {

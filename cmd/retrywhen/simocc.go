@@ -137,10 +137,13 @@ func totalTime(p sim.SweepPoint) float64 { return p.End.Mean.Seconds() }
 
 func (o *occ) text(w io.Writer, width int) error {
 	width = min(width, 140)
+	if len(o.Points) == 0 {
+		return writeLines(w, []string{"no point: it ended before one was computed"})
+	}
 	lines := []string{fmt.Sprintf("Write calls, means of %d runs", o.Runs)}
-	lines = append(lines, o.table(func(p sim.SweepPoint) string { return fmt.Sprintf("%.0f", p.Calls.Mean) })...)
+	lines = append(lines, o.table(width, func(p sim.SweepPoint) string { return fmt.Sprintf("%.0f", p.Calls.Mean) })...)
 	lines = append(lines, "", "Time until all have written")
-	lines = append(lines, o.table(func(p sim.SweepPoint) string { return axis.Time(p.End.Mean) })...)
+	lines = append(lines, o.table(width, func(p sim.SweepPoint) string { return axis.Time(p.End.Mean) })...)
 	if len(o.Points) == len(o.Clients)*len(o.names) && len(o.Clients) > 1 {
 		number := func(x float64) string { return axis.Number(x) }
 		lines = append(lines, "", "Write calls against clients")
@@ -148,10 +151,10 @@ func (o *occ) text(w io.Writer, width int) error {
 		lines = append(lines, "", "Time against clients")
 		lines = append(lines, o.graph(totalTime, func(x float64) string { return axis.Time(time.Duration(x * float64(time.Second))) }, width)...)
 	}
-	if len(o.Calls) > 0 {
+	if len(o.Calls) > 0 && o.Calls[0].Clients > 1 {
 		const margin, barLines = 8, 2
 		columns := max(width-margin, 24)
-		lines = append(lines, "", fmt.Sprintf("When the write calls come, with %d clients", o.Calls[0].Clients))
+		lines = append(lines, "", fmt.Sprintf("Write calls over time, %d clients", o.Calls[0].Clients))
 		for _, c := range o.Calls {
 			counts, most := bins(c.Times, c.end()/time.Duration(columns)+1)
 			lines = append(lines, c.Strategy)
@@ -162,11 +165,11 @@ func (o *occ) text(w io.Writer, width int) error {
 	return writeLines(w, lines)
 }
 
-func (o *occ) table(cell func(sim.SweepPoint) string) []string {
+func (o *occ) table(width int, cell func(sim.SweepPoint) string) []string {
 	rows := make([][]string, len(o.Clients))
 	header := []string{"clients"}
 	for _, n := range o.names {
-		header = append(header, shorten(n, 24))
+		header = append(header, console.Shorten(n, 24))
 	}
 	for i, n := range o.Clients {
 		rows[i] = []string{strconv.Itoa(n)}
@@ -178,7 +181,7 @@ func (o *occ) table(cell func(sim.SweepPoint) string) []string {
 			rows[i] = append(rows[i], text)
 		}
 	}
-	return console.Table(header, rows, 0)
+	return console.Fit(width, header, rows, 0)
 }
 
 // graph is a line for each strategy.
@@ -190,7 +193,7 @@ func (o *occ) graph(value func(sim.SweepPoint) float64, label func(float64) stri
 	for i, name := range o.names {
 		_, lines[i] = o.line(name, value)
 		sets[i] = asciigraph.CreateCharSet(string(rune('a' + i)))
-		legend[i] = fmt.Sprintf("%c %s", 'a'+i, name)
+		legend[i] = fmt.Sprintf("  %c %s", 'a'+i, name)
 	}
 	text := asciigraph.PlotMany(lines,
 		asciigraph.Height(height), asciigraph.Width(max(width-margin, 20)), asciigraph.LowerBound(0), asciigraph.SeriesChars(sets...),
@@ -198,7 +201,7 @@ func (o *occ) graph(value func(sim.SweepPoint) float64, label func(float64) stri
 		asciigraph.XAxisRange(float64(o.Clients[0]), float64(o.Clients[len(o.Clients)-1])),
 		asciigraph.XAxisValueFormatter(func(x float64) string { return strconv.Itoa(int(math.Round(x))) }),
 	)
-	return append(strings.Split(text, "\n"), "  "+strings.Join(legend, "   "))
+	return append(strings.Split(text, "\n"), console.Wrap(width, legend...)...)
 }
 
 func (c occCalls) end() time.Duration {
@@ -269,7 +272,7 @@ func (o *occ) figure() picture.Figure {
 			bars[j] = picture.Bar{From: float64(j) * bin.Seconds(), To: float64(j+1) * bin.Seconds(), Height: float64(n)}
 		}
 		f.Panels = append(f.Panels, picture.Panel{
-			Title: fmt.Sprintf("%s: write calls in %s, %d clients", shorten(c.Strategy, 40), axis.Time(bin), c.Clients), Height: 80,
+			Title: fmt.Sprintf("%s: write calls in %s, %d clients", console.Shorten(c.Strategy, 40), axis.Time(bin), c.Clients), Height: 80,
 			X:     picture.Axis{Most: c.end().Seconds() * 1.01, Ticks: axis.Times(c.end(), 6)},
 			Y:     picture.Axis{Most: float64(peak), Ticks: axis.Numbers(float64(peak), 2)},
 			Marks: []picture.Mark{picture.Bars{Bars: bars, Color: picture.Series(i)}},

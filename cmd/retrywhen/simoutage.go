@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"time"
 
@@ -48,8 +49,9 @@ retries: --budget capacity,cost,refund[,refill per second].`,
 			case len(f.budget) != 0 && len(f.budget) != 3 && len(f.budget) != 4:
 				return fmt.Errorf("outage: --budget has %d numbers, want 3 or 4: capacity,cost,refund[,refill per second]", len(f.budget))
 			}
+			const week = 7 * 24 * time.Hour
 			if f.horizon == 0 {
-				f.horizon = f.down + 7*24*time.Hour
+				f.horizon = max(f.down, 0) + min(week, math.MaxInt64-max(f.down, 0))
 			}
 			return f.run(c, func(ctx context.Context, progress func(string) func(int64, int64)) (report, error) {
 				o, err := f.compute(ctx, strategies, progress)
@@ -75,7 +77,9 @@ retries: --budget capacity,cost,refund[,refill per second].`,
 	c.Flags().IntVar(&f.limit, "limit", 0, "clients give up after so many retries (default: their policy's limit, or never)")
 	c.Flags().DurationVar(&f.back, "return", 0, "clients that gave up come back after this time, on the mean (default: never)")
 	c.Flags().DurationVar(&f.width, "bin", time.Second, "peaks are the most attempts within this time")
-	c.Flags().Float64SliceVar(&f.budget, "budget", nil, "a retry budget for all: capacity,cost,refund[,refill per second]")
+	c.Flags().Float64SliceVar(&f.budget, "budget", nil, "a retry budget for all: `capacity,cost,refund`[,refill per second]")
+	c.Flags().Lookup("budget").DefValue = "" // said nowhere
+	c.Flags().Lookup("horizon").Usage = "count nothing later than this in simulated time (default: a week after the server is back)"
 	return c
 }
 
@@ -143,11 +147,11 @@ func (o *outage) text(w io.Writer, width int) error {
 			served = fmt.Sprintf("%d of %d", r.Served, r.Clients)
 		}
 		rows = append(rows, []string{
-			shorten(s.Name, max(width-66, 14)), fmt.Sprintf("%.1f", r.PerClient.Mean), strconv.FormatInt(r.Peak, 10), strconv.FormatInt(r.PeakAfter, 10),
+			s.Name, fmt.Sprintf("%.1f", r.PerClient.Mean), strconv.FormatInt(r.Peak, 10), strconv.FormatInt(r.PeakAfter, 10),
 			strconv.FormatInt(r.FailuresAfter, 10), strconv.FormatInt(r.GivenUp, 10), served,
 		})
 	}
-	lines := console.Table([]string{"policy", "attempts", "peak", "peak after", "failed after", "given up", "served by"}, rows, 1)
+	lines := console.Fit(width, []string{"policy", "attempts", "peak", "peak after", "failed after", "given up", "served by"}, rows, 1)
 	if len(o.Strategies) > 0 {
 		r := o.Strategies[0].Result
 		lines = append(lines, console.Wrap(width,
@@ -174,7 +178,11 @@ func (o *outage) text(w io.Writer, width int) error {
 func (o *outage) end() time.Duration {
 	var end time.Duration
 	for _, s := range o.Strategies {
-		end = max(end, s.Result.Traffic.Bin*time.Duration(len(s.Result.Traffic.Attempts)))
+		bin, n := s.Result.Traffic.Bin, time.Duration(len(s.Result.Traffic.Attempts))
+		if n > math.MaxInt64/bin {
+			return math.MaxInt64
+		}
+		end = max(end, bin*n)
 	}
 	return end
 }
@@ -232,7 +240,7 @@ func (o *outage) figure() picture.Figure {
 			title = fmt.Sprintf("%s: %d of %d served", s.Name, s.Result.Served, s.Result.Clients)
 		}
 		f.Panels = append(f.Panels, picture.Panel{
-			Title: shorten(title, 64), Height: height,
+			Title: console.Shorten(title, 64), Height: height,
 			X: picture.Axis{Most: end.Seconds(), Ticks: axis.Times(end, 6), Label: "time"},
 			Y: picture.Axis{Most: highest, Ticks: axis.Numbers(highest, 3), Label: "in " + axis.Time(bin)},
 			Marks: []picture.Mark{

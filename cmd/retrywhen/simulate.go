@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -29,9 +30,8 @@ that is down and comes back. The same seed gives the same result.
 Policies are as in: retrywhen show --help; one more word, place=random or
 place=keyed, says that each client is a process of its own. Interrupted, it
 writes what was computed so far, and ends with 130.`,
-		Args: cobra.NoArgs, // another name is an error, not a cry for help
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	leads(c)
 	c.AddCommand(newSimHerd(), newSimOCC(), newSimOutage())
 	return c
 }
@@ -92,13 +92,13 @@ func (s *simulation) run(c *cobra.Command, compute func(ctx context.Context, pro
 	interrupted := ctx.Err() != nil
 	stop() // a second interrupt ends the writing
 	if field, ok := errors.AsType[*sim.FieldError](err); ok {
-		return fmt.Errorf("%s: %w", c.Name(), field)
+		return fmt.Errorf("%s: %s is %v, want %s", c.Name(), flagOf(field.Field), field.Value, field.Want)
 	}
 	stopped, ok := errors.AsType[*sim.StoppedError](err)
 	if err != nil && !ok {
 		return fmt.Errorf("%s: %w", c.Name(), err)
 	}
-	if ok && !errors.Is(stopped, sim.ErrHorizon) {
+	if ok {
 		fmt.Fprintf(c.ErrOrStderr(), "retrywhen: %s: %v; what follows is what was computed until then\n", c.Name(), stopped)
 	}
 	if err := s.write(c, r); err != nil {
@@ -108,6 +108,27 @@ func (s *simulation) run(c *cobra.Command, compute func(ctx context.Context, pro
 		return exitCode(codeSignal + 2)
 	}
 	return nil
+}
+
+// flagOf returns the flag that a field of a simulation is set by.
+func flagOf(field string) string {
+	switch field {
+	case "Jobs·Retries":
+		return "--jobs times --retries"
+	case "PeakWindow":
+		return "--peak"
+	case "DeadWindow":
+		return "--dead"
+	case "Network.Mean":
+		return "--network"
+	case "Network.SD":
+		return "--network-sd"
+	}
+	flag, part, _ := strings.Cut(strings.ToLower(field), ".")
+	if part != "" { // of a budget
+		part = "'s " + part
+	}
+	return "--" + flag + part
 }
 
 // computing is called when a simulation can be interrupted: tests wait for it.

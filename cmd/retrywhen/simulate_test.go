@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -35,33 +37,35 @@ func TestSimHerdAnswersTheOpenQuestion(t *testing.T) {
 }
 
 func TestSimText(t *testing.T) {
-	t.Setenv("COLUMNS", "80")
 	tests := map[string]struct {
 		args []string
 		want []string
 	}{
-		"herd":   {[]string{"herd", "--runs=3", "all at once: constant d=5s", "apart: linear d=2s tiled"}, []string{"all at once", "apart", "peak/mean", "means of 3 runs", "█", "    100 "}},
-		"occ":    {[]string{"occ", "--runs=2", "--clients=20"}, []string{"decorrelated", "Write calls against clients", "a none   b exponential", "When the write calls come, with 20 clients"}},
+		"herd":   {[]string{"herd", "--runs=3", "all at once: constant d=5s", "apart: linear d=2s tiled"}, []string{"all at once", "apart", "peak/mean", "Means of 3 runs.", "█", "    100 "}},
+		"occ":    {[]string{"occ", "--runs=2", "--clients=20"}, []string{"decorrelated", "Write calls against clients", "a none   b exponential", "Write calls over time, 20 clients"}},
 		"outage": {[]string{"outage", "--clients=100", "--capacity=10", "--down=20s"}, []string{"Attempts: the mean of a client's", "tiled: attempts", "Down for 20s", "▲"}},
 		"limits": {[]string{"outage", "--clients=100", "--limit=2", "--return=10s", "--budget=10,1,0.1,1", "linear d=1s"}, []string{"given up"}},
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			out, errOut, err := inProcess(t, append([]string{"sim"}, test.args...)...)
-			if err != nil || errOut != "" {
-				t.Fatalf("%v %s", err, errOut)
-			}
-			for _, want := range test.want {
-				if !strings.Contains(out, want) {
-					t.Errorf("no %q in\n%s", want, out)
+		for _, width := range []int{80, 40} {
+			t.Run(fmt.Sprint(name, " ", width), func(t *testing.T) {
+				t.Setenv("COLUMNS", strconv.Itoa(width))
+				out, errOut, err := inProcess(t, append([]string{"sim"}, test.args...)...)
+				if err != nil || errOut != "" {
+					t.Fatalf("%v %s", err, errOut)
 				}
-			}
-			for line := range strings.Lines(out) {
-				if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 80 {
-					t.Errorf("a line of %d letters on a terminal of 80: %s", n, line)
+				for _, want := range test.want {
+					if !strings.Contains(out, want) {
+						t.Errorf("no %q in\n%s", want, out)
+					}
 				}
-			}
-		})
+				for line := range strings.Lines(out) {
+					if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > width {
+						t.Errorf("a line of %d letters on a terminal of %d: %s", n, width, line)
+					}
+				}
+			})
+		}
 	}
 }
 
@@ -141,10 +145,10 @@ func TestSimRefuses(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"no such":         {[]string{"hurd"}, []string{"hurd"}},
-		"jobs":            {[]string{"herd", "-j", "0"}, []string{"Jobs is 0, want"}},
-		"too many":        {[]string{"herd", "-j", "100000000", "-n", "2"}, []string{"100000000"}},
-		"retries":         {[]string{"herd", "-n", "0"}, []string{"Retries is 0, want"}},
+		"no such":         {[]string{"hurd"}, []string{`sim: no command "hurd"; did you mean herd? want herd, occ, outage`}},
+		"jobs":            {[]string{"herd", "-j", "0"}, []string{"herd: --jobs is 0, want 1 to 100000000"}},
+		"too many":        {[]string{"herd", "-j", "100000000", "-n", "2"}, []string{"--jobs times --retries is 200000000, want at most 100000000"}},
+		"retries":         {[]string{"herd", "-n", "0"}, []string{"--retries is 0, want 1 to"}},
 		"runs":            {[]string{"herd", "--runs", "-1"}, []string{"--runs is -1, want 0 to 1000000"}},
 		"a policy":        {[]string{"herd", "linear d=1"}, []string{`"d=1"`, "has no unit"}},
 		"no retry":        {[]string{"herd", "linear d=1s limit=0"}, []string{"allows no retry"}},
@@ -153,11 +157,14 @@ func TestSimRefuses(t *testing.T) {
 		"window":          {[]string{"herd", "--peak=-1s", "sidekiq"}, []string{"--peak is -1s"}},
 		"occ clients":     {[]string{"occ", "-c", "0"}, []string{"--clients is 0, want 1 to 10000000"}},
 		"occ points":      {[]string{"occ", "--points", "0"}, []string{"--points is 0, want 1 to 1000"}},
-		"occ runs":        {[]string{"occ", "--runs", "0"}, []string{"Runs is 0, want"}},
-		"occ network":     {[]string{"occ", "--network", "2h"}, []string{"2h0m0s", "want"}},
-		"outage clients":  {[]string{"outage", "-c", "-1"}, []string{"Clients is -1, want"}},
-		"outage capacity": {[]string{"outage", "--capacity", "0"}, []string{"Capacity is 0, want"}},
+		"occ runs":        {[]string{"occ", "--runs", "0"}, []string{"--runs is 0, want 1 to"}},
+		"occ network":     {[]string{"occ", "--network", "2h"}, []string{"--network is 2h0m0s, want 0s to 1h0m0s"}},
+		"outage clients":  {[]string{"outage", "-c", "-1"}, []string{"--clients is -1, want 1 to"}},
+		"outage capacity": {[]string{"outage", "--capacity", "0"}, []string{"--capacity is 0, want 1 to"}},
 		"outage budget":   {[]string{"outage", "--budget", "1,2"}, []string{"--budget has 2 numbers, want 3 or 4"}},
+		"budget's number": {[]string{"outage", "--budget", "NaN,1,1"}, []string{"--budget's capacity is NaN, want 0 to"}},
+		"a long window":   {[]string{"herd", "--dead=-1s", "sidekiq"}, []string{"--dead is -1s"}},
+		"a folder":        {[]string{"occ", "-o", filepath.Join(t.TempDir(), "no", "x.svg")}, []string{"occ: --output is", "there is no"}},
 		"outage no retry": {[]string{"outage", "linear d=1s limit=0"}, []string{"allows no retry"}},
 	}
 	for name, test := range tests {
@@ -177,10 +184,8 @@ func TestSimEndedEarly(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, name := range []string{"herd", "occ", "outage"} {
-		c := newCommand()
 		var out, errOut strings.Builder
-		c.SetOut(&out)
-		c.SetErr(&errOut)
+		c := newCommand(&out, &errOut)
 		c.SetArgs([]string{"sim", name, "--csv"})
 		err := c.ExecuteContext(ctx)
 		if err == nil || err.Error() != "exit code 130" {
@@ -194,8 +199,37 @@ func TestSimEndedEarly(t *testing.T) {
 
 func TestSimHorizon(t *testing.T) {
 	for _, args := range [][]string{{"herd", "--runs=1", "--horizon=12s", "constant d=5s"}, {"outage", "--clients=10", "--down=1m", "--horizon=12s", "constant d=5s"}} {
-		out, _, err := inProcess(t, append([]string{"sim"}, args...)...)
-		if err != nil || out == "" {
+		out, errOut, err := inProcess(t, append([]string{"sim"}, args...)...)
+		if err != nil || out == "" || !strings.Contains(errOut, "the horizon is reached") {
+			t.Errorf("%v: %v\n%s%s", args, err, errOut, out)
+		}
+	}
+}
+
+// Of no retry before the horizon there is nothing to say; nor are the means of no runs.
+func TestSimHorizonBeforeTheFirst(t *testing.T) {
+	for name, want := range map[string]string{"herd": "no figures: it ended before", "occ": "no point: it ended before"} {
+		out, _, err := inProcess(t, "sim", name, "--horizon=1ns", "constant d=5s")
+		if err != nil || !strings.HasPrefix(out, want) || strings.Count(out, "\n") != 1 {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+	}
+}
+
+// One policy's waits are too long for any run but the first; the other has its figures.
+func TestSimHerdPastTheLongestDuration(t *testing.T) {
+	out, errOut, err := inProcess(t, "sim", "herd", "-n15", "--csv", "far: exponential base=70h factor=2 jitter=default", "near: linear d=1s")
+	if err != nil || !strings.Contains(errOut, "the horizon is reached") || strings.Contains(out, "far,") || !strings.Contains(out, "near,") {
+		t.Errorf("%v\n%s%s", err, errOut, out)
+	}
+}
+
+// The default horizon, and the end of the time axis, are past the longest duration.
+func TestSimOutageOfCenturies(t *testing.T) {
+	for _, form := range [][]string{{}, {"--csv"}, {"--json"}, {"-o", filepath.Join(t.TempDir(), "x.svg")}} {
+		args := append([]string{"sim", "outage", "--clients=3", "--down=2562047h", "constant d=100000h"}, form...)
+		out, _, err := inProcess(t, args...)
+		if err != nil || out == "" && form[0] != "-o" {
 			t.Errorf("%v: %v\n%s", args, err, out)
 		}
 	}

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -92,6 +93,13 @@ func ComputeHerd(ctx context.Context, s State) (*Herd, error) {
 	results := make([]*sim.HerdResult, len(s.Strategies))
 	h := &Herd{Jobs: s.Jobs, Strategies: make([]HerdStrategy, len(s.Strategies))}
 	var ends []time.Duration
+	tooLong := func(i int, err error) bool {
+		if errors.Is(err, sim.ErrHorizon) {
+			h.Strategies[i].Note = "Its waits add up to more than " + axis.Time(math.MaxInt64) + "."
+			return true
+		}
+		return false
+	}
 	for i, x := range s.Strategies {
 		retries := s.Retries
 		if limit, ok := x.Limit(); ok {
@@ -103,6 +111,9 @@ func ComputeHerd(ctx context.Context, s State) (*Herd, error) {
 			continue
 		}
 		r, err := sim.Herd{Backoff: x.Policy.Backoff(), Placement: x.Placement, Jobs: s.Jobs, Retries: retries, Seed: s.Seed}.Run(ctx)
+		if tooLong(i, err) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -133,15 +144,18 @@ func ComputeHerd(ctx context.Context, s State) (*Herd, error) {
 		if s.Own {
 			end = r.End
 		}
-		x.draw(r, lines, end)
 		figures, err := sim.Comparison{
 			Strategies: []sim.Strategy{s.Strategies[i].Sim()}, Jobs: s.Jobs, Retries: x.Retries, Runs: h.Runs, Seed: s.Seed,
 			PeakWindow: peak, DeadWindow: dead,
 		}.Run(ctx)
+		if tooLong(i, err) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
 		x.figures(figures[0], h)
+		x.draw(r, lines, end)
 	}
 	return h, nil
 }

@@ -257,6 +257,25 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// The page shows the others: of no cap and 40 doublings the waits are longer than a Duration can be.
+func TestHerdOfWaitsPastTheLongestDuration(t *testing.T) {
+	state := Default()
+	state.Strategies = must("far: exponential base=1s factor=2", "at times: exponential base=70h factor=2 jitter=default limit=15", "near: linear d=1s")
+	state.Retries = 40
+	h, err := ComputeHerd(t.Context(), state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range h.Strategies[:2] {
+		if x.Note != "Its waits add up to more than 292y." || x.Times != nil || x.Shown != nil {
+			t.Errorf("%s: note %q, %d times, figures %v", x.Title, x.Note, len(x.Times), x.Shown)
+		}
+	}
+	if near := h.Strategies[2]; near.Note != "" || len(near.Times) != state.Jobs || near.Shown == nil {
+		t.Errorf("%s: note %q, %d times", near.Title, near.Note, len(near.Times))
+	}
+}
+
 func TestOutageThatTakesNoTime(t *testing.T) {
 	state := Default()
 	state.Strategies = must("constant d=0s")

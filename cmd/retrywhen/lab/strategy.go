@@ -63,7 +63,7 @@ func ParseStrategies(texts []string) ([]Strategy, error) {
 	for i, text := range texts {
 		s, err := ParseStrategy(text)
 		if err != nil {
-			return nil, err
+			return nil, unquoted(texts, i, err)
 		}
 		if seen[s.Title()] {
 			return nil, fmt.Errorf("%q is there twice; give each a name, as in %q", s.Title(), "mine: "+s.words())
@@ -72,6 +72,17 @@ func ParseStrategies(texts []string) ([]Strategy, error) {
 		strategies[i] = s
 	}
 	return strategies, nil
+}
+
+// unquoted returns a better error where the texts are the words of one policy, which a shell took apart.
+func unquoted(texts []string, wrong int, err error) error {
+	for i := range wrong + 1 {
+		whole := strings.Join(texts[i:], " ")
+		if _, parses := ParseStrategy(whole); parses == nil && i < len(texts)-1 {
+			return fmt.Errorf("%q is one policy, want it in quotes", whole)
+		}
+	}
+	return err
 }
 
 // words is the text without the name.

@@ -20,6 +20,32 @@ func TestTable(t *testing.T) {
 		"bcdef  22")
 }
 
+func TestFit(t *testing.T) {
+	header, rows := []string{"name", "first", "second"}, [][]string{{"the name of a policy", "1", "22"}, {"b", "333", "4"}}
+	for width, want := range map[int][]string{
+		80: {
+			"name                  first  second",
+			"the name of a policy      1      22",
+			"b                       333       4",
+		},
+		32: {
+			"name               first  second",
+			"the name of a po…      1      22",
+			"b                    333       4",
+		},
+		20: { // less than 14 letters would be left for the name
+			"name the name of a …",
+			"  first    1",
+			"  second  22",
+			"name b",
+			"  first   333",
+			"  second    4",
+		},
+	} {
+		lines(t, Fit(width, header, rows, 1), want...)
+	}
+}
+
 func TestLabels(t *testing.T) {
 	lines(t, []string{Span{40 * time.Second, 41}.Labels(), Span{0, 10}.Labels(), Span{time.Minute, 3}.Labels()},
 		"0        10s       20s       30s      40s", "0", "0")

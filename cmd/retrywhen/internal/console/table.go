@@ -35,6 +35,47 @@ func Table(header []string, rows [][]string, left int) []string {
 	return lines
 }
 
+// Fit is a Table of at most so many letters to a line: its first column is cut to what the others leave. Where that is
+// too little, each row is a list instead.
+func Fit(width int, header []string, rows [][]string, left int) []string {
+	const least = 14
+	others, widest := make([][]string, len(rows)), 0
+	for i, row := range rows {
+		others[i], widest = row[1:], max(widest, utf8.RuneCountInString(row[0]))
+	}
+	room := width - 2 - Width(Table(header[1:], others, 0))
+	if room < min(widest, least) || room < utf8.RuneCountInString(header[0]) {
+		return list(width, header, rows)
+	}
+	cut := make([][]string, len(rows))
+	for i, row := range rows {
+		cut[i] = append([]string{Shorten(row[0], room)}, row[1:]...)
+	}
+	return Table(header, cut, left)
+}
+
+// list is a block for each row, of a line for each cell.
+func list(width int, header []string, rows [][]string) []string {
+	var lines []string
+	for _, row := range rows {
+		lines = append(lines, Shorten(header[0]+" "+row[0], width))
+		cells := make([][]string, len(row)-1)
+		for i, cell := range row[1:] {
+			cells[i] = []string{"", header[1+i], cell}
+		}
+		lines = append(lines, Table(make([]string, 3), cells, 2)[1:]...)
+	}
+	return lines
+}
+
+// Shorten cuts what is longer than so many letters.
+func Shorten(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
+}
+
 // Pad fills each line with spaces up to the width.
 func Pad(line string, width int) string {
 	return line + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(line)))

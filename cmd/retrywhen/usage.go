@@ -1,0 +1,71 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/retrywhen/retrywhen/internal/suggest"
+)
+
+// version is the module's, as the go command has built it in.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
+
+// leads has a command that only leads to others refuse a name that is none of theirs.
+func leads(c *cobra.Command) {
+	c.Args = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		var names []string
+		for _, sub := range c.Commands() {
+			if sub.IsAvailableCommand() {
+				names = append(names, sub.Name())
+			}
+		}
+		return fmt.Errorf("%sno command %q%s want %s", where(c), args[0], nearest(args[0], names, ""), strings.Join(names, ", "))
+	}
+	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+}
+
+// where begins the errors of a command.
+func where(c *cobra.Command) string {
+	if !c.HasParent() {
+		return ""
+	}
+	return c.Name() + ": "
+}
+
+// nearest leads from what is wrong to what is right.
+func nearest(word string, names []string, dashes string) string {
+	if near := suggest.Nearest(word, names); near != "" {
+		return fmt.Sprintf("; did you mean %s%s?", dashes, near)
+	}
+	return ","
+}
+
+// badFlag says which flag of which command is wrong, and what is right.
+func badFlag(c *cobra.Command, err error) error {
+	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		f := wrong.GetFlag()
+		return fmt.Errorf("%s--%s is %q, want %s", where(c), f.Name, wrong.GetValue(), map[string]string{
+			"bool": "true or false", "duration": "a duration, as in 500ms or 1m30s", "int": "a whole number", "uint64": "a whole number, 0 or more",
+			"intSlice": "whole numbers, a comma between two", "float64Slice": "numbers, a comma between two",
+		}[f.Value.Type()])
+	}
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		return fmt.Errorf("%s%w%s see %s --help", where(c), err, nearest(unknown.GetSpecifiedName(), names, "--"), c.CommandPath())
+	}
+	return fmt.Errorf("%s%w, see %s --help", where(c), err, c.CommandPath())
+}

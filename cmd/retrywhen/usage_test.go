@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestWrongUsage(t *testing.T) {
+	for line, want := range map[string]string{
+		"bogus":                      `no command "bogus", want completion, lab, run, show, sim`,
+		"shwo x":                     `no command "shwo"; did you mean show? want completion, lab, run, show, sim`,
+		"help bogus":                 `no command "bogus", want completion, lab, run, show, sim`,
+		"help sim hord":              `sim: no command "hord"; did you mean herd? want herd, occ, outage`,
+		"completion zhs":             `completion: no command "zhs"; did you mean zsh? want bash, fish, powershell, zsh`,
+		"--bogus":                    "unknown flag: --bogus, see retrywhen --help",
+		"-x":                         "unknown shorthand flag: 'x' in -x, see retrywhen --help",
+		"show --retires 3 sidekiq":   "show: unknown flag: --retires; did you mean --retries? see retrywhen show --help",
+		"show sidekiq --retries":     "show: flag needs an argument: --retries, see retrywhen show --help",
+		"show sidekiq -n x":          `show: --retries is "x", want a whole number`,
+		"run --within 5 -- true":     `run: --within is "5", want a duration, as in 500ms or 1m30s`,
+		"run --on-exit x -- true":    `run: --on-exit is "x", want whole numbers, a comma between two`,
+		"sim herd --seed -1":         `herd: --seed is "-1", want a whole number, 0 or more`,
+		"sim herd --own-axis=x":      `herd: --own-axis is "x", want true or false`,
+		"sim outage --budget x":      `outage: --budget is "x", want numbers, a comma between two`,
+		"lab -p 9223372036854775808": `lab: --port is "9223372036854775808", want a whole number`,
+	} {
+		out, _, err := inProcess(t, strings.Fields(line)...)
+		if fmt.Sprint(err) != want || out != "" {
+			t.Errorf("%s: %v\n%s\nwant %s", line, err, out, want)
+		}
+	}
+}
+
+func TestHelpIsForAllCommands(t *testing.T) {
+	for _, line := range []string{"", "help", "help run", "help sim", "help sim herd", "sim", "completion", "help completion bash"} {
+		out, _, err := inProcess(t, strings.Fields(line)...)
+		if err != nil || !strings.Contains(out, "Usage:") {
+			t.Errorf("%q: %v\n%s", line, err, out)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	out, _, err := inProcess(t, "--version")
+	if err != nil || !strings.HasPrefix(out, "retrywhen version ") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
