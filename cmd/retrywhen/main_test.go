@@ -87,6 +87,10 @@ func beChild(what string, args []string) int {
 		signal.Ignore(passedOn...)
 		fmt.Println("ready", os.Getpid())
 		time.Sleep(time.Hour)
+	case "flood": // writes for ever
+		for {
+			fmt.Println("flood")
+		}
 	case "parent": // has a child that does the waiting, as a shell script has
 		c := exec.Command(os.Args[0], childWord, "trap", "0")
 		c.Stdout = os.Stdout

@@ -61,7 +61,8 @@ command; what run itself has to say goes to stderr.
 
 Signals are passed on to the command. After SIGINT, SIGTERM or SIGHUP nothing is
 retried. An attempt that takes longer than --timeout gets SIGTERM, and SIGKILL
-after --kill-after.
+after --kill-after. Where nobody reads the output any more, as in a pipe to head,
+nothing is retried either.
 
 Standard input is the command's. A regular file is read anew by each attempt;
 what an attempt has read from a pipe or a terminal is gone for the next.
@@ -77,7 +78,7 @@ be run, 127 there is no such command, 128+n ended by signal n, 2 wrong usage.`,
   retrywhen run --backoff "constant d=2s" --within 1m -- nc -z localhost 5432
   retrywhen run --on-exit 75 --timeout 30s -- ./sync.sh`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if len(args) == 0 || args[0] == "" {
 				return errors.New("run: no command given, want one after --, as in: retrywhen run -- make test")
 			}
 			return nil
@@ -135,6 +136,7 @@ be run, 127 there is no such command, 128+n ended by signal n, 2 wrong usage.`,
 	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "say nothing of retries")
 	c.Flags().BoolVar(&r.foreground, "foreground", false, "keep the command in the terminal's foreground, even if its input is a pipe")
 	c.Flags().SetInterspersed(false)
+	_ = c.RegisterFlagCompletionFunc("backoff", completePolicy) // fails for no such flag
 	return c
 }
 
@@ -261,7 +263,11 @@ func (r *runner) attempt() error {
 		return &failedAttempt{code: exit.ExitCode(), text: fmt.Sprintf("exit code %d", exit.ExitCode())}
 	case ok:
 		number := endedBy(exit.ProcessState)
-		return &failedAttempt{code: codeSignal + number, text: fmt.Sprintf("ended by signal %d", number)}
+		failed := &failedAttempt{code: codeSignal + number, text: fmt.Sprintf("ended by signal %d", number)}
+		if number == brokenPipe && unread(r.stdout) {
+			failed.text, failed.hopeless = failed.text+": nobody reads its output any more", true
+		}
+		return failed
 	default:
 		return &failedAttempt{code: codeNotExecutable, text: err.Error(), hopeless: true}
 	}

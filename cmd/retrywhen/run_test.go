@@ -105,6 +105,7 @@ func TestRunRefuses(t *testing.T) {
 		want []string
 	}{
 		"no command":     {nil, []string{"no command given", "retrywhen run -- make test"}},
+		"an empty one":   {[]string{"--", ""}, []string{"no command given"}},
 		"a curve":        {[]string{"--backoff=exponental base=1s factor=2", "--", "true"}, []string{`"exponental"`, "did you mean exponential?"}},
 		"a word":         {[]string{"--backoff=linear d=1s jiter=full", "--", "true"}, []string{`"jiter=full"`, "did you mean jitter?"}},
 		"limit":          {[]string{"--limit=-1", "--", "true"}, []string{"--limit is -1, want at least 0"}},

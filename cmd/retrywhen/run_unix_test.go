@@ -43,6 +43,35 @@ func TestRunRetriesAfterASignalThatEndsNothing(t *testing.T) {
 	}
 }
 
+func TestRunEndsWhenNobodyReads(t *testing.T) {
+	p := command(t, append([]string{"run", "--backoff=constant d=1h"}, asChild(t, "flood")...)...)
+	out, err := p.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_ = p.Wait()
+	if code, want := p.ProcessState.ExitCode(), "retrywhen: ended by signal 13: nobody reads its output any more\n"; code != 141 || p.err.String() != want {
+		t.Errorf("exit code %d, stderr %q; want 141, %q", code, p.err.String(), want)
+	}
+}
+
+// A pipe that breaks inside the command says nothing of its output.
+func TestRunRetriesABrokenPipeWithin(t *testing.T) {
+	_, errOut, code := result(t, "run", "--limit=1", "--backoff", quick, "--", "sh", "-c", "kill -PIPE $$")
+	if want := "retrywhen: ended by signal 13; retry 1 of 1 in 1ms\nretrywhen: ended by signal 13; gave up after 2 attempts\n"; code != 141 || errOut != want {
+		t.Errorf("exit code %d, stderr %q", code, errOut)
+	}
+}
+
 // In the foreground the command has no group of its own; without a terminal it still gets the signal.
 func TestRunInTheForeground(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"os/exec"
 )
@@ -26,3 +27,7 @@ func sendSignal(p *os.Process, s os.Signal, _ bool) {
 func signalNumber(os.Signal) int { return 2 }
 
 func endedBy(*os.ProcessState) int { return 0 }
+
+const brokenPipe = 13
+
+func unread(io.Writer) bool { return false }

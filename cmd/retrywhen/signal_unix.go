@@ -3,6 +3,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"syscall"
@@ -71,4 +72,18 @@ func endedBy(state *os.ProcessState) int {
 		return int(status.Signal())
 	}
 	return 0
+}
+
+// brokenPipe is the signal that ends who writes where nobody reads.
+const brokenPipe = int(syscall.SIGPIPE)
+
+// unread reports whether what is written to w has no reader any more.
+func unread(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	poll := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLOUT}}
+	_, err := unix.Poll(poll, 0)
+	return err == nil && poll[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
 }
