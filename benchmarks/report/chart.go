@@ -27,6 +27,12 @@ const (
 	paper, faint, grid = "#ffffff", "#5f6b7a", "#e4e8ec"
 )
 
+// dark takes the place of these colors on a dark page.
+var dark = []struct{ attribute, color, instead string }{
+	{"fill", ours, "#2fc49a"}, {"fill", others, "#6e7681"}, {"fill", ink, "#e6edf3"},
+	{"fill", paper, "#0d1117"}, {"fill", faint, "#9da7b3"}, {"stroke", grid, "#2d333b"},
+}
+
 // chart draws horizontal bars, the shortest first, on a logarithmic scale from 1 up.
 func chart(title, subtitle string, bars []bar) []byte {
 	slices.SortStableFunc(bars, func(a, b bar) int { return cmp.Compare(a.value, b.value) })
@@ -39,13 +45,18 @@ func chart(title, subtitle string, bars []bar) []byte {
 		return left + (width-left-right)*math.Log10(max(v, 1))/decades
 	}
 	height := top + row*float64(len(bars)) + bottom
+	var night strings.Builder
+	for _, d := range dark {
+		fmt.Fprintf(&night, " [%[1]s=%[2]q] {%[1]s: %[3]s}", d.attribute, d.color, d.instead)
+	}
 	var out bytes.Buffer
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]g" height="%[2]g" viewBox="0 0 %[1]g %[2]g" role="img" font-family="system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif" font-size="13">
 <title>%[3]s</title>
+<style>@media (prefers-color-scheme: dark) {%[11]s}</style>
 <rect x="0.5" y="0.5" width="%[4]g" height="%[5]g" rx="8" fill="%[6]s" stroke="%[7]s"/>
 <text x="20" y="30" font-size="17" font-weight="600" fill="%[8]s">%[3]s</text>
 <text x="20" y="50" font-size="12" fill="%[9]s">%[10]s</text>
-`, width, height, html.EscapeString(title), width-1, height-1, paper, grid, ink, faint, html.EscapeString(subtitle))
+`, width, height, html.EscapeString(title), width-1, height-1, paper, grid, ink, faint, html.EscapeString(subtitle), night.String())
 	base := top + row*float64(len(bars))
 	for d := 0.0; d <= decades; d++ {
 		v := math.Pow(10, d)

@@ -23,6 +23,10 @@ func main() {
 	rounds := flag.Int("rounds", 0, "how often each benchmark runs (default 8, with -quick 3)")
 	dir := flag.String("dir", ".", "the benchmarks module's directory")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "report: %q is no flag, want none or one of -quick, -check, -render\n", flag.Arg(0))
+		os.Exit(2)
+	}
 	if err := run(*dir, *quick, *check, *render, *rounds); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)
