@@ -67,6 +67,50 @@ func TestMapRetry_AnItemComesWithTheTick(t *testing.T) {
 	}
 }
 
+// slowClock is the system's clock, which takes its time to set a timer.
+type slowClock struct{}
+
+func (slowClock) Now() time.Time { return time.Now() }
+
+func (slowClock) AfterFunc(d time.Duration, f func()) stream.Stopper {
+	defer time.Sleep(10 * ms)
+	return time.AfterFunc(d, f)
+}
+
+// While one worker sets the timer, on its way to a long call, another one puts an item aside that is due by then,
+// because of a slow hook: it leaves the timer to the first one, which thinks that whoever put the item aside takes it.
+func TestMapRetry_AnItemComesToBeDueWhileTheTimerIsSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		delays := map[int]time.Duration{1: 100 * ms, 2: 15 * ms, 3: 40 * ms, 4: 105 * ms}
+		p := retry.New(backoff.Backoff{}, retry.OnRetry(func(e retry.Event) {
+			if e.Delay == delays[2] {
+				time.Sleep(30 * ms)
+			}
+		}))
+		var mu sync.Mutex
+		calls := map[int]int{}
+		s := operators.MapRetry(stream.Of(1, 3, 4).Concat(stream.Of(2).Delay(20*ms)), p, func(_ context.Context, i int) (string, error) {
+			mu.Lock()
+			calls[i]++
+			first := calls[i] == 1
+			mu.Unlock()
+			switch {
+			case first && i == 2:
+				return "", retry.RetryAfter(errBoom, delays[i]) // at 20, due at 35, put aside at 50
+			case first:
+				time.Sleep(5 * ms)
+				return "", retry.RetryAfter(errBoom, delays[i])
+			case i == 3:
+				time.Sleep(time.Second) // from 55 on, when the timer is set for item 1
+			}
+			return fmt.Sprint("r", i), nil
+		}, options{Workers: 3})
+		if got := play(stream.WithClock(t.Context(), slowClock{}), s); got != "55r2 110r4 115r1 1055r3 1055|" {
+			t.Error(got)
+		}
+	})
+}
+
 // Whatever comes together - slow calls, slow hooks, a slow consumer, a source with gaps, signals, clocks of all sorts -
 // no worker idles while an item is due and its result has a place, and the source is not kept waiting for nothing.
 func TestMapRetry_NoWorkerIdlesWhileAnItemIsDue(t *testing.T) {
@@ -221,7 +265,7 @@ func idleRun(t *testing.T, r *rand.Rand) {
 		}
 	}()
 	time.Sleep(ms / 2)
-	for range 20_000 {
+	for range 200_000 {
 		if moved != nil {
 			if !racing || rare(3) {
 				synctest.Wait()

@@ -147,9 +147,11 @@ func (r *mapRun[T, U]) next(j *job[T], now int64) bool {
 		r.heed(now)
 		if r.choose(j, now) {
 			r.calls++
-			r.delegate(now)
 			if r.watching > 0 {
 				r.setTimer(now)
+			}
+			if !r.closed {
+				r.delegate(now) // after the lock was let go of: an item that came to be due meanwhile counts
 			}
 			return true
 		}
