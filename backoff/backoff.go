@@ -18,6 +18,7 @@ import (
 // or a Jitter that cannot be compared itself, equals only copies of its own Backoff.
 type Backoff struct {
 	kind  kind
+	line  line
 	tiled bool
 	keyed bool
 	d     time.Duration // the curve's duration: d, base or unit
@@ -28,6 +29,7 @@ type Backoff struct {
 	below time.Duration // the largest Duration minus the cap; 0 is no cap
 	j     jitter.Jitter // nil is none
 	top   float64       // j.Factor(1)
+	low   float64       // of a line: j.Factor(0), or how far it goes around 1
 	limit time.Duration // with a jitter: the largest curve that is not at the cap
 	key   uint64
 }
@@ -90,9 +92,8 @@ func (b Backoff) After(n int, prev time.Duration, u float64) time.Duration {
 // Ceiling returns min(curve(n)+plus, cap), the n-th delay before jitter: what
 // a rule such as "give up once the delay is ten seconds" looks at. For curves
 // that are random by themselves (Sidekiq, Buckets, Decorrelated) the curve is
-// the top of its range, for Decorrelated that of a chain whose steps are all
-// without the jitter, and so it is for a Func, asked with the largest u below 1.
-// For n <= 0 it is 0.
+// the top of its range, and so it is for a Func, asked with the largest u below 1.
+// Decorrelated's is that of a chain without the jitter. For n <= 0 it is 0.
 //
 // Ceiling is not a bound on Delay where Factor passes 1 (the cap is that
 // bound), and it reaches the cap although a jitter that passes 1 keeps the

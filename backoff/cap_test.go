@@ -199,6 +199,30 @@ func TestCeilingIsBeforeJitter(t *testing.T) {
 	}
 }
 
+// hidden is a jitter that can only be asked for its factor.
+type hidden struct{ jitter.Jitter }
+
+func TestFactorsThatAreWorkedOutAreThoseOfTheJitter(t *testing.T) {
+	jitters := append(everyJitter[:len(everyJitter):len(everyJitter)],
+		jitter.Uniform(0, math.MaxFloat64), jitter.Uniform(1, math.Nextafter(1, 2)), jitter.Uniform(0.1, 0.1), jitter.Deviation(0.1), jitter.Deviation(1e-17))
+	draws := []float64{-1, 0, math.SmallestNonzeroFloat64, 0.25, 0.5, below1, 1, math.NaN()}
+	for range 1000 {
+		draws = append(draws, rand.Float64())
+	}
+	for _, j := range jitters {
+		for _, b := range everyCurve() {
+			for _, b := range []backoff.Backoff{b, b.Cap(3 * time.Second), b.Plus(longest)} {
+				plain, asked := b.Jitter(j), b.Jitter(hidden{j})
+				for _, u := range draws {
+					if got, want := plain.At(3, u), asked.At(3, u); got != want {
+						t.Fatalf("(%v).At(3, %v) = %d, want %d", plain, u, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestBadlyBehavedFactorIsKeptInBounds(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, bad := range []float64{nan, inf, -inf, -1, 2, 1e308, math.Copysign(0, -1)} {

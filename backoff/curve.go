@@ -108,7 +108,13 @@ func (b *Backoff) curve(n int) time.Duration {
 	case polynomial:
 		return timesPower(b.d, k, b.x)
 	case exponential:
-		return b.exponential(k - 1)
+		if b.x != 2 {
+			return b.exponential(k - 1)
+		}
+		if b.d <= math.MaxInt64>>(k-1) { // the usual one: a shift is all it takes
+			return b.d << (k - 1)
+		}
+		return math.MaxInt64
 	case fibonacci:
 		return times(b.d, fib[min(n, len(fib)-1)])
 	case tabled:
@@ -133,12 +139,6 @@ func timesPower(d time.Duration, k uint64, x float64) time.Duration {
 
 // exponential is base·factor^k.
 func (b *Backoff) exponential(k uint64) time.Duration {
-	if b.x == 2 { // the usual one: a shift is all it takes
-		if b.d <= math.MaxInt64>>k {
-			return b.d << k
-		}
-		return math.MaxInt64
-	}
 	if f, ok := whole(b.x); ok {
 		return times(b.d, power(f, k))
 	}
