@@ -9,7 +9,7 @@ import (
 
 // Handle makes p a stream.RetryHandler: src.RetryWhen(p) starts src again as p says. Each subscription has a row of its
 // own. It waits on the subscriber's goroutine and starts none. The stream that it returns answers each failure with
-// its number; it ends when p does not retry an error, refused by its predicate, and fails with an *Error when p gives up.
+// its number; when there is no further attempt it fails with what Do would return, an *Error or the failure itself.
 //
 //	failures  -1--2-----3---
 //	answers   --1---2-------#

@@ -48,7 +48,7 @@ var zero = &config{
 // New returns the policy that waits as b says. Without Limit, Within or StopAt it retries until ctx ends. Hooks and
 // signals given twice add up; of every other option the last one counts.
 func New(b backoff.Backoff, opts ...Option) Policy {
-	return Policy{}.With(append([]Option{WithBackoff(b)}, opts...)...)
+	return Policy{}.With(WithBackoff(b)).With(opts...)
 }
 
 // With returns the policy p changed by opts; p stays as it is.

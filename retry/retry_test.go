@@ -341,6 +341,67 @@ func TestAttemptTimeout(t *testing.T) {
 	})
 }
 
+// What is derived from a call's context ends as that does, on any clock.
+func TestAttemptTimeout_OfDerivedContexts(t *testing.T) {
+	ending := func(t *testing.T, parent context.Context, opts ...retry.Option) (errs [][2]error) {
+		p := retry.New(backoff.Backoff{}, append(opts, retry.AttemptTimeout(10*time.Second), retry.Limit(0))...)
+		_ = retry.Run(parent, p, func(ctx context.Context) error {
+			cancelled, cancel := context.WithCancel(ctx)
+			defer cancel()
+			timed, cancel := context.WithTimeout(cancelled, time.Hour)
+			defer cancel()
+			valued := context.WithValue(timed, t, 1)
+			after := make(chan struct{})
+			context.AfterFunc(valued, func() { close(after) })
+			<-after
+			for _, c := range []context.Context{ctx, cancelled, timed, valued} {
+				<-c.Done()
+				errs = append(errs, [2]error{c.Err(), context.Cause(c)})
+			}
+			return errBoom
+		})
+		return errs
+	}
+	for name, opts := range map[string][]retry.Option{"system": nil, "injected": {retry.WithClock(wallClock{})}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				timeout := [2]error{context.DeadlineExceeded, context.DeadlineExceeded}
+				if got := ending(t, t.Context(), opts...); !slices.Equal(got, slices.Repeat([][2]error{timeout}, 4)) {
+					t.Errorf("timed out: %v", got)
+				}
+				ctx, cancel := context.WithCancelCause(t.Context())
+				time.AfterFunc(time.Second, func() { cancel(errBoom) })
+				if got := ending(t, ctx, opts...); !slices.Equal(got, slices.Repeat([][2]error{{context.Canceled, errBoom}}, 4)) {
+					t.Errorf("cancelled: %v", got)
+				}
+			})
+		})
+		t.Run(name+", when the call is over", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var derived context.Context
+				var cancel context.CancelFunc
+				p := retry.New(backoff.Backoff{}, append(opts, retry.AttemptTimeout(10*time.Second))...)
+				err := retry.Run(t.Context(), p, func(ctx context.Context) error {
+					derived, cancel = context.WithCancel(ctx)
+					return nil
+				})
+				defer cancel()
+				<-derived.Done()
+				if err != nil || derived.Err() != context.Canceled || context.Cause(derived) != context.Canceled {
+					t.Errorf("%v, %v, %v", err, derived.Err(), context.Cause(derived))
+				}
+			})
+		})
+	}
+}
+
+// wallClock is the system's clock, taken for another one.
+type wallClock struct{}
+
+func (wallClock) Now() time.Time { return time.Now() }
+
+func (wallClock) AfterFunc(d time.Duration, f func()) *time.Timer { return time.AfterFunc(d, f) }
+
 func TestResetAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start, n := time.Now(), 0
@@ -469,6 +530,7 @@ func TestPanicsNameTheArgument(t *testing.T) {
 		"retry: ResetOn: s is nil":                                                         func() { retry.ResetOn(nil) },
 		"retry: WithRand: f is nil":                                                        func() { retry.WithRand(nil) },
 		"retry: WithBudget: b is nil":                                                      func() { retry.WithBudget(nil) },
+		"retry: With: opts[1] is nil":                                                      func() { retry.New(backoff.Backoff{}, retry.Limit(1), nil) },
 		"retry: With: opts[0] is nil":                                                      func() { retry.Default.With(nil) },
 		"retry: Do: f is nil":                                                              func() { _, _ = retry.Do[int](t.Context(), retry.Default, nil) },
 		"retry: Run: f is nil":                                                             func() { _ = retry.Run(t.Context(), retry.Default, nil) },

@@ -139,7 +139,7 @@ func (c *config) delay(row *Row, asked time.Duration, m *moment, deadline time.T
 	}
 	// Of a dictated delay only the least part must fit, of a drawn one all.
 	if c.within >= 0 {
-		room := c.within - m.time().Sub(row.Since)
+		room := c.within - max(0, m.time().Sub(row.Since)) // a clock may go back
 		if asked > room {
 			return 0, ErrExhausted
 		}
@@ -147,7 +147,7 @@ func (c *config) delay(row *Row, asked time.Duration, m *moment, deadline time.T
 	}
 	if delay > 0 && !deadline.IsZero() {
 		// An attempt that starts at the deadline is cancelled: it must start before.
-		room := deadline.Sub(m.time()) - 1
+		room := max(0, deadline.Sub(m.time())) - 1
 		if asked > room {
 			return 0, ErrDeadline
 		}

@@ -27,7 +27,10 @@ import (
 func Parse(text string, opts ...Option) (Policy, error) {
 	var words []Option
 	rest, seen := text, map[string]bool{}
+	end := 0
 	for field := range strings.FieldsSeq(text) {
+		start := end + strings.Index(text[end:], field)
+		end = start + len(field)
 		name, value, _ := strings.Cut(field, "=")
 		w, ok := findWord(name)
 		if !ok {
@@ -42,7 +45,7 @@ func Parse(text string, opts ...Option) (Policy, error) {
 			return Policy{}, fmt.Errorf("retry: Parse: %q: want %s=%s", field, w.name, want)
 		}
 		words = append(words, option)
-		rest = blank(rest, field)
+		rest = rest[:start] + strings.Repeat(" ", len(field)) + rest[end:] // the others keep their places
 	}
 	b, err := backoff.Parse(rest)
 	if err != nil {
@@ -56,7 +59,7 @@ func Parse(text string, opts ...Option) (Policy, error) {
 		}
 		return Policy{}, fmt.Errorf("retry: Parse: %w (%sa policy's own words are %s)", err, hint, strings.Join(wordNames(), ", "))
 	}
-	return New(b, append(words, opts...)...), nil
+	return New(b, words...).With(opts...), nil
 }
 
 // String returns the policy's text form, which Parse reads: the backoff's and the options that have one.
@@ -71,23 +74,6 @@ func (p Policy) String() string {
 	}
 	return text.String()
 }
-
-// blank puts spaces in the place of the first occurrence of the whole word, so that the others keep theirs.
-func blank(text, word string) string {
-	for at := 0; ; {
-		i := strings.Index(text[at:], word)
-		if i < 0 {
-			return text
-		}
-		start, end := at+i, at+i+len(word)
-		if (start == 0 || isSpace(text[start-1])) && (end == len(text) || isSpace(text[end])) {
-			return text[:start] + strings.Repeat(" ", len(word)) + text[end:]
-		}
-		at = end
-	}
-}
-
-func isSpace(b byte) bool { return strings.TrimSpace(string(b)) == "" }
 
 // word is an option that has a text form.
 type word struct {

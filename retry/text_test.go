@@ -44,6 +44,14 @@ func TestPolicyTextMeansWhatTheOptionsMean(t *testing.T) {
 	if err != nil || got.String() != want.String() {
 		t.Errorf("got %q, %v; want %q", got, err, want)
 	}
+	// Spaces of every kind separate words, and none of these letters has one in it.
+	got, err = retry.Parse("linear\u00a0limit=5\u00a0d=1s\u2003within=1m\u0085")
+	if want := "linear d=1s limit=5 within=1m"; err != nil || got.String() != want {
+		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+	if _, err := retry.Parse("linear d=1s àlimit=5 limit=5"); err == nil || !strings.Contains(err.Error(), `"àlimit=5" at column 13`) {
+		t.Errorf("got %v, want it to tell of àlimit=5", err)
+	}
 	with, err := retry.Parse("exponential base=1s factor=2 limit=5", retry.Limit(7))
 	if err != nil || !strings.Contains(with.String(), "limit=7") {
 		t.Errorf("got %q, %v; want the option to come last", with, err)

@@ -13,16 +13,28 @@ func withTimeout(ctx context.Context, clock stream.Clock, d time.Duration) (cont
 		return context.WithTimeout(ctx, d)
 	}
 	inner, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	pending := context.AfterFunc(inner, func() { close(done) })
 	timer := clock.AfterFunc(d, func() { cancel(context.DeadlineExceeded) })
-	return timeoutContext{inner}, func() {
+	return timeoutContext{inner, done}, func() {
 		timer.Stop()
+		stopped := pending()
 		cancel(context.Canceled)
+		if stopped {
+			close(done)
+		}
 	}
 }
 
 // timeoutContext is a context that ends by a clock of its own. It reports its parent's Deadline: one on another clock
 // would mislead what waits on the system's, network connections say.
-type timeoutContext struct{ context.Context }
+type timeoutContext struct {
+	context.Context
+	done chan struct{}
+}
+
+// Done returns another channel than the context inside does, for what is derived from that one would take its Err over.
+func (c timeoutContext) Done() <-chan struct{} { return c.done }
 
 func (c timeoutContext) Err() error {
 	if err := c.Context.Err(); err == nil || context.Cause(c.Context) != context.DeadlineExceeded {

@@ -3,6 +3,7 @@ package retry_test
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -60,4 +61,36 @@ func TestAClockMayBeginAtTheZeroTime(t *testing.T) {
 			clock.now = clock.now.Add(time.Second)
 		}
 	})
+}
+
+// A row that was stored elsewhere may come from a clock that is ahead, and a deadline from one of another age.
+func TestDecide_TimesThatAreFarApart(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		opts     []retry.Option
+		since    time.Time
+		deadline time.Time
+		delay    time.Duration
+		cause    error
+	}{
+		"the clock went back":              {since: now.Add(time.Hour), opts: []retry.Option{retry.Within(time.Second)}, delay: time.Second},
+		"and Within is as long as can be":  {since: now.Add(time.Hour), opts: []retry.Option{retry.Within(math.MaxInt64)}, delay: time.Second},
+		"the row began at the zero time":   {since: time.Time{}.Add(1), opts: []retry.Option{retry.Within(time.Hour)}, cause: retry.ErrExhausted},
+		"the deadline is an age away":      {since: now, deadline: now.AddDate(1000, 0, 0), delay: time.Second},
+		"the deadline has passed":          {since: now, deadline: now.Add(-1), cause: retry.ErrDeadline},
+		"the deadline passed ages ago":     {since: now, deadline: time.Time{}.Add(1), cause: retry.ErrDeadline},
+		"the deadline is now":              {since: now, deadline: now, cause: retry.ErrDeadline},
+		"the deadline is when it is due":   {since: now, deadline: now.Add(time.Second), cause: retry.ErrDeadline},
+		"the deadline is just after that":  {since: now, deadline: now.Add(time.Second + 1), delay: time.Second},
+		"without a wait there is no limit": {since: now, opts: []retry.Option{retry.WithBackoff(backoff.Backoff{})}, deadline: now},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := retry.New(backoff.Constant(time.Second), c.opts...)
+			row := retry.Row{Attempts: 1, Retries: 1, First: c.since, Since: c.since}
+			delay, err := p.Decide(&row, stream.Failure{Err: errBoom}, now, c.deadline)
+			if delay != c.delay || !errors.Is(err, c.cause) {
+				t.Errorf("got %v, %v; want %v, %v", delay, err, c.delay, c.cause)
+			}
+		})
+	}
 }
