@@ -26,6 +26,7 @@ var layers = map[string][]string{
 	"retryhttp":             {"backoff", "retry", "stream", "internal/"},
 	"sim":                   {"backoff", "jitter"},
 	"internal/alarm":        {},
+	"internal/bubble":       {},
 	"internal/doccode":      {},
 	"internal/ending":       {},
 	"internal/golden":       {},

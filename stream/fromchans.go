@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/alarm"
+	"github.com/retrywhen/retrywhen/internal/bubble"
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
@@ -24,9 +26,9 @@ import (
 // A producer should send its error before it closes the value channel, as a deferred close does, and its last value
 // before it closes errs. For one that does not, FromChans waits after the first of these ends: for the other channel's
 // end, or until nothing has come for 10 ms on the system's clock, no longer, as many producers leave the other channel
-// open. (In a testing/synctest bubble it gives the other goroutines many turns instead, and no virtual time passes.) What remains in
-// the channels when the consumer stops is lost. The stream cannot wait for the producer's goroutines: they are not
-// leaked if they heed the context in every send.
+// open. (In a testing/synctest bubble it waits until all others are durably blocked, and no virtual time passes.) What
+// remains in the channels when the consumer stops is lost. The stream cannot wait for the producer's goroutines: they
+// are not leaked if they heed the context in every send.
 func FromChans[T any](open func(context.Context) (<-chan T, <-chan error)) Stream[T] {
 	requireFunc(open == nil, "FromChans: open")
 	return func(ctx context.Context, yield func(T) bool) error {
@@ -47,7 +49,7 @@ func FromChans[T any](open func(context.Context) (<-chan T, <-chan error)) Strea
 			select {
 			case v, ok := <-values:
 				if !ok {
-					return ending.Under(ctx, lateError(done, errs))
+					return ending.Under(ctx, lateError(ctx, errs))
 				}
 				if !yield(v) {
 					return nil
@@ -62,7 +64,7 @@ func FromChans[T any](open func(context.Context) (<-chan T, <-chan error)) Strea
 				if !ok {
 					errs = nil
 				}
-				stopped, err := yieldLate(done, values, errs, yield)
+				stopped, err := yieldLate(ctx, values, errs, yield)
 				if stopped {
 					return nil
 				}
@@ -96,11 +98,11 @@ func yieldHeld[T any](done <-chan struct{}, values <-chan T, yield func(T) bool)
 }
 
 // lateError returns the error of a producer that has closed its value channel, nil if there is none.
-func lateError(done <-chan struct{}, errs <-chan error) (failed error) {
+func lateError(ctx context.Context, errs <-chan error) (failed error) {
 	if errs == nil {
 		return nil
 	}
-	linger(done, func() (came, over bool) {
+	linger(ctx, func() (came, over bool) {
 		select {
 		case failed = <-errs:
 			return true, true
@@ -113,11 +115,11 @@ func lateError(done <-chan struct{}, errs <-chan error) (failed error) {
 
 // yieldLate yields the values that still come from a producer that has said there is no error, and reports whether the
 // consumer stopped; a producer that has changed its mind has failed. A nil errs is closed.
-func yieldLate[T any](done <-chan struct{}, values <-chan T, errs <-chan error, yield func(T) bool) (stopped bool, failed error) {
+func yieldLate[T any](ctx context.Context, values <-chan T, errs <-chan error, yield func(T) bool) (stopped bool, failed error) {
 	if values == nil {
 		return false, nil
 	}
-	linger(done, func() (came, over bool) {
+	linger(ctx, func() (came, over bool) {
 		select {
 		case v, ok := <-values:
 			if ok {
@@ -132,7 +134,7 @@ func yieldLate[T any](done <-chan struct{}, values <-chan T, errs <-chan error, 
 				errs = nil
 			}
 			if failed = err; err != nil {
-				stopped = !yieldHeld(done, values, yield) // what came since the look above
+				stopped = !yieldHeld(ctx.Done(), values, yield) // what came since the look above
 			}
 			return true, err != nil
 		default:
@@ -143,53 +145,34 @@ func yieldLate[T any](done <-chan struct{}, values <-chan T, errs <-chan error, 
 }
 
 // How much chance is given to what comes late: turns of the other goroutines, then steps of waiting. Many short steps
-// are better than a long one on a machine that lets the producer wait for a processor. A bubble gets turns only, and
-// many of them: the processor that the producer runs on may not be the one that is free.
+// are better than a long one on a machine that lets the producer wait for a processor.
 const (
-	lateTurns   = 1000
-	bubbleTurns = 10_000
-	lateSteps   = 10
-	lateStep    = time.Millisecond
+	lateTurns = 1000
+	lateSteps = 10
+	lateStep  = time.Millisecond
 )
 
 // linger calls receive, which takes what is there without waiting, until it is over, nothing has come for a while, or
-// done is closed.
-func linger(done <-chan struct{}, receive func() (came, over bool)) {
-	now := time.Now()
-	turns, steps := lateTurns, lateSteps
-	if now == now.Round(0) { // no monotonic reading: synctest, whose exact times a wait would spoil
-		turns, steps = bubbleTurns, 0
-	}
-	var step *time.Timer
-	for idle := 0; ; idle++ {
-		if closed(done) {
-			return
-		}
+// ctx has ended. In a bubble, whose exact times a wait would spoil, the while is until all others are at rest.
+func linger(ctx context.Context, receive func() (came, over bool)) {
+	inside := bubble.Inside()
+	step := alarm.New[Stopper](systemClock{})
+	for idle := 0; ctx.Err() == nil; idle++ {
 		came, over := receive()
 		switch {
 		case over:
 			return
 		case came:
 			idle = -1
-		case idle < turns:
+		case idle < lateTurns:
 			runtime.Gosched()
-		case idle == turns+steps:
+		case inside && idle == lateTurns:
+			bubble.Rest()
+		case inside || idle == lateTurns+lateSteps:
 			return
-		case step == nil:
-			step = time.NewTimer(lateStep)
-			defer step.Stop()
-			await(done, step)
 		default:
-			step.Reset(lateStep)
-			await(done, step)
+			step.Wait(ctx, lateStep)
 		}
-	}
-}
-
-func await(done <-chan struct{}, step *time.Timer) {
-	select {
-	case <-done:
-	case <-step.C:
 	}
 }
 

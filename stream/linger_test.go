@@ -5,7 +5,7 @@ import "testing"
 // Nothing of what came in the last moment of waiting is lost, though it is more than one thing.
 func TestLinger_WhatComesInTheLastStep(t *testing.T) {
 	calls, late := 0, 0
-	linger(nil, func() (came, over bool) {
+	linger(t.Context(), func() (came, over bool) {
 		if calls++; calls <= lateTurns+lateSteps {
 			return false, false
 		}
