@@ -5,9 +5,8 @@ import (
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
 )
 
-// Figure is a picture: panels in rows, left to right, under a title.
+// Figure is a picture: panels in rows, left to right, under a legend.
 type Figure struct {
-	Title   string
 	Note    string // a line under it all
 	Columns int    // at least 1
 	Panels  []Panel
@@ -131,17 +130,16 @@ func (r Rule) draw(s surface, at func(Point) Point) {
 
 // Where the parts of a figure are, in pixels.
 const (
-	left, right    = 52, 22 // of a panel, beside its axes
-	above, below   = 36, 44 // and over and under them, at most
-	untitled       = 22     // over them where no panel of the row has a title
-	unlabelled     = 28     // under them where no X axis of the row has a label
-	header, footer = 34, 24 // of the figure
-	keyHeight      = 20
-	columnWidth    = 480
-	panelHeight    = 240
-	margin         = 8
-	small, plain   = 11, 13
-	title          = 16
+	left, right  = 52, 22 // of a panel, beside its axes
+	above, below = 36, 44 // and over and under them, at most
+	untitled     = 22     // over them where no panel of the row has a title
+	unlabelled   = 28     // under them where no X axis of the row has a label
+	footer       = 24     // under the figure
+	keyHeight    = 20
+	columnWidth  = 480
+	panelHeight  = 240
+	margin       = 8
+	small, plain = 11, 13
 )
 
 func (f Figure) size() (width, height float64) {
@@ -149,7 +147,7 @@ func (f Figure) size() (width, height float64) {
 	if width == 0 {
 		width = columnWidth * float64(f.Columns)
 	}
-	height = f.top()
+	height = margin + keyHeight*float64(len(f.keyRows()))
 	for i := 0; i < len(f.Panels); i += f.Columns {
 		over, under := f.around(i)
 		height += over + f.rowHeight(i) + under
@@ -158,18 +156,6 @@ func (f Figure) size() (width, height float64) {
 		height += footer
 	}
 	return width, height
-}
-
-// top is the height of what stands over the panels.
-func (f Figure) top() float64 {
-	top := float64(margin)
-	if f.Title != "" {
-		top += header
-	}
-	if len(f.Keys) > 0 {
-		top += keyHeight * float64(len(f.keyRows()))
-	}
-	return top
 }
 
 // keyRows breaks the legend into rows.
@@ -225,10 +211,6 @@ func (f Figure) around(i int) (over, under float64) {
 func (f Figure) draw(s surface) {
 	width, height := f.size()
 	y := float64(margin)
-	if f.Title != "" {
-		s.text(Point{left, y + 22}, f.Title, title, start, Ink)
-		y += header
-	}
 	for _, row := range f.keyRows() {
 		x := float64(left)
 		for _, k := range row {

@@ -26,7 +26,7 @@ func example() Figure {
 			Rule{X: 3, Most: 4, Label: "back"},
 		},
 	}
-	return Figure{Title: "<title>", Note: "note", Columns: 2, Panels: []Panel{p, p, {}}, Keys: []Key{{"one", Series(0)}, {"two\x00", Series(1)}}}
+	return Figure{Note: "note", Columns: 2, Panels: []Panel{p, p, {}}, Keys: []Key{{"one", Series(0)}, {"two\x00", Series(1)}}}
 }
 
 // labels returns the texts of the document, and fails if it is not well formed.
@@ -62,7 +62,7 @@ func TestSVG(t *testing.T) {
 	}
 	svg := b.String()
 	got := strings.Join(labels(t, svg), "|")
-	for _, want := range []string{"<title>", "one|two", "a < b & c", "0|2|4|6|8|10|0|1|2|3|4|back|time|jobs", "note"} {
+	for _, want := range []string{"one|two", "a < b & c", "0|2|4|6|8|10|0|1|2|3|4|back|time|jobs", "note"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the texts are %q, want %q among them", got, want)
 		}

@@ -30,7 +30,6 @@ const (
 	Grid
 	Plain // bars of no series
 	Faint // lines that join dots
-	Alarm
 	paper
 
 	firstSeries
@@ -60,7 +59,6 @@ var hex = [colors][2]string{
 	Grid:            {"#e2e6ea", "#2d333b"},
 	Plain:           {"#8c959f", "#6e7681"},
 	Faint:           {"#d5dade", "#31373f"},
-	Alarm:           {"#c93c37", "#f47067"},
 	paper:           {"#ffffff", "#0d1117"},
 	firstSeries:     {"#0072b2", "#4aa8dd"},
 	firstSeries + 1: {"#d55e00", "#f0803c"},

@@ -15,9 +15,6 @@ func (f Figure) SVG(w io.Writer) error {
 	s := &svg{out: bufio.NewWriter(w)}
 	fmt.Fprintf(s.out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" width="%s" height="%s" role="img" font-family="system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',sans-serif">`+"\n",
 		px(width), px(height), px(width), px(height))
-	if f.Title != "" {
-		fmt.Fprintf(s.out, "<title>%s</title>\n", escape(f.Title))
-	}
 	s.style()
 	fmt.Fprintf(s.out, `<rect class="f%d" width="100%%" height="100%%"/>`+"\n", paper)
 	f.draw(s)

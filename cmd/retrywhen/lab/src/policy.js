@@ -35,7 +35,7 @@ export function parse(text) {
   const words = new Map();
   for (const word of text.trim().split(/\s+/)) {
     const [key, ...value] = word.split("=");
-    if (!curve && key.toLowerCase() in curves) curve = key.toLowerCase();
+    if (!curve && Object.hasOwn(curves, key.toLowerCase())) curve = key.toLowerCase();
     else words.set(key.toLowerCase(), value.join("="));
   }
   return {name, curve, words};
