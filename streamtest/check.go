@@ -19,7 +19,7 @@ import (
 //   - when yield returns false, the stream calls it no more and returns nil, at once;
 //   - when the context ends, before the run, inside a yield or in a wait, the stream yields no more and returns at once,
 //     with an error that matches context.Cause(ctx); it may still return nil after its last value;
-//   - a panic in yield, or a runtime.Goexit, passes through untouched;
+//   - a panic in yield, or a runtime.Goexit, passes through untouched, and the stream has none of its own;
 //   - when the stream has returned, however it did, no goroutine and no timer of it is left;
 //   - it can be run again, also side by side, with the same values at the same times; or the second run fails with
 //     stream.ErrNotRestartable.
@@ -314,6 +314,8 @@ func (in *inspection[T]) complete(tr *trial[T]) {
 		tr.endless = true
 		tr.cancel(errCause)
 		tr.mustReturn()
+	} else if tr.panicked != nil || tr.exited {
+		in.fail("%s: the stream %s", tr.name, tr.end())
 	}
 	tr.nothingLeft()
 }

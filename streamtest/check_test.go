@@ -3,6 +3,7 @@ package streamtest
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -164,6 +165,12 @@ var wrong = map[string]struct {
 			return context.Cause(ctx)
 		})
 	}, "deadline at 1.5s: the stream does not return at once"},
+	"panics by itself": {func() stream.Stream[int] {
+		return stream.Of(1).Concat(stream.Defer(func(context.Context) stream.Stream[int] { panic("ouch") }))
+	}, "run: the stream has panicked with ouch"},
+	"ends its goroutine": {func() stream.Stream[int] {
+		return stream.Of(1).Concat(stream.Defer(func(context.Context) stream.Stream[int] { runtime.Goexit(); return nil }))
+	}, "run: the stream has called runtime.Goexit"},
 	"eats a panic": {func() stream.Stream[int] {
 		return func(ctx context.Context, yield func(int) bool) error {
 			defer func() { _ = recover() }()

@@ -42,6 +42,9 @@ func Diagram[T any](s *Session, d time.Duration, st stream.Stream[T], values ...
 		r.until = 0
 	}
 	for _, e := range sub.seen() {
+		if c, crashed := e.err.(crash); crashed {
+			s.report.Fatalf("streamtest: Diagram: the stream %s", string(c))
+		}
 		if e.at < d || over {
 			r.glyphs = append(r.glyphs, glyph{e.at, alphabet.got(e, "")})
 		}

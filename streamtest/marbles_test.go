@@ -221,6 +221,7 @@ func TestExpect_Misuse(t *testing.T) {
 		"any error":         {func(s *Session) { Expect(s, panics).Error(nil).ToBe("#") }, "the stream panicked: ouch"},
 		"key":               {func(s *Session) { Cold(s, "a", map[string]int{"a": 1, "|": 2}) }, `"|" is a key of the values, want single letters or digits`},
 		"drawing":           {func(s *Session) { Diagram(s, ms, stream.Of(1), map[string]int{}, map[string]int{}) }, "streamtest: Diagram: 2 maps of values, want at most 1"},
+		"drawing, a panic":  {func(s *Session) { Diagram(s, ms, panics) }, "streamtest: Diagram: the stream panicked: ouch"},
 		"drawing, backward": {func(s *Session) { Diagram(s, -1, stream.Of(1)) }, "streamtest: Diagram: d is -1ns, want >= 0"},
 		"no ToBe":           {func(s *Session) { Expect(s, stream.Never[int]()) }, "streamtest: Expect without ToBe, at:"},
 		"two durings":       {func(s *Session) { Expect(s, stream.Of(1), "^", "^") }, "2 subscription diagrams, want at most 1"},

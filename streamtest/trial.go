@@ -246,6 +246,8 @@ func (tr *trial[T]) end() string {
 		return "has not ended"
 	case tr.panicked != nil:
 		return fmt.Sprintf("has panicked with %v", tr.panicked)
+	case tr.exited:
+		return "has called runtime.Goexit"
 	case tr.err != nil:
 		return fmt.Sprintf("has failed after %v with %q", tr.ended, tr.err)
 	}
