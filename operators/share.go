@@ -204,19 +204,21 @@ func (s *shared[T]) processed(r *sharedRun[T], c *sharer) {
 	}
 }
 
-// leave takes the consumer from the run; the last one cancels the source and waits for it.
+// leave takes the consumer from the run; the last one cancels the source, before that can go on, and waits for it.
 func (s *shared[T]) leave(r *sharedRun[T], c *sharer) {
 	s.mu.Lock()
-	s.processed(r, c)
 	r.consumers = slices.DeleteFunc(r.consumers, func(other *sharer) bool { return other == c })
 	last := len(r.consumers) == 0
 	if last && s.current == r {
 		s.current = nil
 	}
-	cancel := r.cancel
+	stop := last && r.cancel != nil
+	if stop {
+		r.cancel()
+	}
+	s.processed(r, c)
 	s.mu.Unlock()
-	if last && cancel != nil {
-		cancel()
+	if stop {
 		<-r.done
 	}
 }

@@ -224,6 +224,19 @@ func TestShare_ContextOfTheRun(t *testing.T) {
 			after(t, t.Context(), 5*ms, s, yes, "5a 15b 25|"),
 		)
 	})
+	bubble(t, "has ended when the source hears that the last one has stopped", func(t *testing.T) {
+		s := operators.Share(func(ctx context.Context, yield func(int) bool) error {
+			if yield(1) || ctx.Err() == nil {
+				t.Error("the context lasts")
+			}
+			return nil
+		})
+		for range 2000 {
+			if err := s(t.Context(), func(int) bool { return false }); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
 	bubble(t, "a mock clock", func(t *testing.T) { expectOnMock(t, operators.Share(cold("10a 20b 30|")), "10a 20b 30|") })
 }
 
