@@ -2,7 +2,6 @@ package retryhttp
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -16,18 +15,12 @@ func peek(resp *http.Response, limit int) []byte {
 	if resp.Body == nil || resp.Body == http.NoBody || limit == 0 || resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil
 	}
-	p := &peekedBody{Closer: resp.Body, seen: make([]byte, limit)}
-	n, err := io.ReadFull(resp.Body, p.seen)
-	p.seen = p.seen[:n:n]
+	seen, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)))
 	var rest io.Reader = resp.Body
-	switch {
-	case errors.Is(err, io.EOF), err == io.ErrUnexpectedEOF && n < limit:
-		// ReadFull makes io.ErrUnexpectedEOF of an end, and passes on the one that net/http has for a body cut short:
-		// reading on tells.
-	case err != nil:
+	if err != nil {
 		rest = failedReader{err}
 	}
-	p.Reader = io.MultiReader(bytes.NewReader(p.seen), rest)
+	p := &peekedBody{io.MultiReader(bytes.NewReader(seen), rest), resp.Body, seen}
 	resp.Body = p
 	return p.seen
 }

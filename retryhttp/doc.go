@@ -35,6 +35,7 @@
 // again. A response that has been handed over is never retried, whatever becomes of its body.
 //
 // The policy's hooks see what failed as a *StatusError or as the transport's error. Its AttemptTimeout is for each
-// attempt until its response's header has come; the body may take longer. Waits are on the policy's clock, else on
-// that of the request's context (stream.WithClock), else on the system's.
+// attempt until its response's header has come and, of one that failed, the first bytes of the body, which are waited
+// for; the rest of the body may take longer. Waits are on the policy's clock, else on that of the request's context
+// (stream.WithClock), else on the system's.
 package retryhttp

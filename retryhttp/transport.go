@@ -3,7 +3,6 @@ package retryhttp
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 
 	"github.com/retrywhen/retrywhen/retry"
@@ -59,53 +58,35 @@ func (t *transport) CloseIdleConnections() {
 // RoundTrip sends req, and sends it again while the policy says so.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
+	y := &try{Outcome: Outcome{Request: req}}
+	defer y.drop() // unless it is handed over, whoever panics
 	if ctx.Err() != nil {
-		if req.Body != nil {
-			req.Body.Close()
-		}
-		return nil, context.Cause(ctx)
+		return nil, y.ended(ctx)
 	}
 	// The first attempt is most often the last: it is made before the policy is troubled, unless that wants to know how
 	// long it lasts.
-	y := new(try)
 	if !t.policy.TimesAttempts() {
-		y = t.attempt(ctx, req, 1, nil)
+		t.attempt(ctx, y, 1, nil)
 		if y.ruling == done {
 			t.policy.Succeeded(1)
 		}
-		switch {
-		case y.ruling != again:
+		if y.ruling != again {
 			return y.response(), y.Err
-		case ctx.Err() != nil:
-			y.drop()
-			return nil, ended(ctx, y.failure)
 		}
 	}
-	return t.retry(ctx, req, y)
-}
-
-// ended returns the error of a request whose context ended during its first attempt, which failed so.
-func ended(ctx context.Context, failure error) error {
-	if cause := context.Cause(ctx); !errors.Is(failure, cause) {
-		return fmt.Errorf("%w: %w", cause, failure)
-	}
-	return failure
-}
-
-// retry goes on after the first attempt, if there was one.
-func (t *transport) retry(ctx context.Context, req *http.Request, y *try) (*http.Response, error) {
 	// Once the policy has decided to retry, the response has to go before the wait.
 	policy := t.policy.With(retry.OnRetry(func(retry.Event) { y.discard() }))
 	for attempt, end := range policy.Attempts(ctx) {
 		switch {
-		case end != nil && y.Response != nil && ctx.Err() == nil:
-			return y.response(), nil // it gave up
+		case end != nil && attempt.N() == 0:
+			return nil, y.ended(ctx)
+		case end != nil && y.Response != nil && !errors.Is(end, context.Cause(ctx)): // the policy gave up
+			return y.response(), nil
 		case end != nil:
-			y.drop()
 			return nil, end
 		}
 		if y.Attempt < attempt.N() {
-			y = t.attempt(ctx, req, attempt.N(), attempt.Err())
+			t.attempt(ctx, y, attempt.N(), attempt.Err())
 		}
 		attempt.Fail(y.failure)
 		if y.ruling != again {

@@ -3,11 +3,13 @@ package retryhttp_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"math"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -359,6 +361,80 @@ func TestGivingUp(t *testing.T) {
 	})
 }
 
+// fading is a context that ends when it has been asked so often whether it has.
+type fading struct {
+	context.Context
+	left int
+}
+
+func (c *fading) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Wherever the context ends, bodies are closed or handed over, and the error says what has happened.
+func TestTheContextEndsAtAnyMoment(t *testing.T) {
+	for name, p := range map[string]retry.Policy{"": constant(1), ", attempts timed": constant(1, retry.ResetAfter(time.Hour))} {
+		for left := range 8 {
+			bubble(t, fmt.Sprint(left, name), func(t *testing.T) {
+				sent := &testBody{Reader: strings.NewReader("x")}
+				req := request(t, &fading{t.Context(), left}, "PUT", sent)
+				req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("x")), nil }
+				s := newScript(unavailable)
+				resp, err := retryhttp.NewTransport(s, p).RoundTrip(req)
+				if !sent.closed.Load() {
+					t.Error("the request's body is not closed")
+				}
+				if resp != nil {
+					resp.Body.Close()
+				}
+				for i, b := range s.bodies {
+					if !b.closed.Load() {
+						t.Errorf("the body of response %d is not closed", i)
+					}
+				}
+				if err == nil {
+					return
+				}
+				status, known := errors.AsType[*retryhttp.StatusError](err)
+				if !errors.Is(err, context.Canceled) || known != (len(s.calls) > 0) || known && status.StatusCode != 503 {
+					t.Errorf("after %d calls: %v", len(s.calls), err)
+				}
+			})
+		}
+	}
+}
+
+// A panic of anybody's code passes through, and leaves no connection behind.
+func TestPanicsLeaveNoBodyOpen(t *testing.T) {
+	for name, c := range map[string]struct {
+		policy retry.Policy
+		opts   []retryhttp.Option
+	}{
+		"OnRetry":    {constant(1, retry.OnRetry(func(retry.Event) { panic(errCause) })), nil},
+		"OnGiveUp":   {constant(0, retry.OnGiveUp(func(*retry.Error) { panic(errCause) })), nil},
+		"If":         {constant(1, retry.If(func(error) bool { panic(errCause) })), nil},
+		"Classify":   {constant(1), []retryhttp.Option{retryhttp.Classify(func(*retryhttp.Outcome) retryhttp.Verdict { panic(errCause) })}},
+		"Idempotent": {constant(1), []retryhttp.Option{retryhttp.Idempotent(func(*http.Request) bool { panic(errCause) })}},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			s := newScript(unavailable)
+			defer func() {
+				if got := recover(); got != errCause {
+					t.Errorf("panicked with %v", got)
+				}
+				if !s.bodies[0].closed.Load() {
+					t.Error("the body is not closed")
+				}
+			}()
+			p := c.policy.With(retry.AttemptTimeout(time.Minute))
+			_, _ = retryhttp.NewTransport(s, p, c.opts...).RoundTrip(get(t, t.Context()))
+		})
+	}
+}
+
 func TestErrorsThatAreHopeless(t *testing.T) {
 	for name, url := range map[string]string{"scheme": "gopher://example.test/", "no host": "http:///x"} {
 		t.Run(name, func(t *testing.T) {
@@ -415,7 +491,7 @@ func TestClassify(t *testing.T) {
 	})
 	bubble(t, "the peek is bounded, and the body whole", func(t *testing.T) {
 		body := strings.Repeat("y", 100)
-		for _, limit := range []int{0, 1, 99, 100, 101} {
+		for _, limit := range []int{0, 1, 99, 100, 101, math.MaxInt} {
 			var seen string
 			c := retryhttp.Classify(func(o *retryhttp.Outcome) retryhttp.Verdict {
 				seen = string(o.Peek())
@@ -525,6 +601,13 @@ func TestAttemptTimeout(t *testing.T) {
 		client := http.Client{Transport: retryhttp.NewTransport(newScript(hang), constant(1, retry.AttemptTimeout(5*time.Second)))}
 		_, err := client.Do(get(t, t.Context()))
 		if e, ok := errors.AsType[net.Error](err); !ok || !e.Timeout() || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, retry.ErrExhausted) {
+			t.Error(err)
+		}
+	})
+	bubble(t, "is a timeout to them when it is not retried, too", func(t *testing.T) {
+		client := http.Client{Transport: retryhttp.NewTransport(newScript(hang), constant(1, retry.AttemptTimeout(5*time.Second)))}
+		_, err := client.Do(request(t, t.Context(), "POST", strings.NewReader("x")))
+		if e, ok := errors.AsType[*url.Error](err); !ok || !e.Timeout() || !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 	})

@@ -8,7 +8,8 @@ import (
 	"strconv"
 )
 
-// try is one attempt. Its Outcome has the request as the transport was given it, and the response until it is discarded.
+// try is the present attempt of a request. Its Outcome has the request as the transport was given it, and the response
+// until that is handed over or let go of.
 type try struct {
 	Outcome
 	sent    *http.Request
@@ -17,9 +18,10 @@ type try struct {
 	release func() // lets go of the attempt's own context; nil if it has none
 }
 
-// attempt sends req once, for the n-th time and after the given failure, and decides what that has come to.
-func (t *transport) attempt(ctx context.Context, req *http.Request, n int, after error) *try {
-	y := &try{Outcome: Outcome{Request: req, Attempt: n, limit: t.peekLimit}, sent: req}
+// attempt sends y's request once, for the n-th time and after the given failure, and decides what that has come to.
+func (t *transport) attempt(ctx context.Context, y *try, n int, after error) {
+	req := y.Request
+	*y = try{Outcome: Outcome{Request: req, Attempt: n, limit: t.peekLimit}, sent: req}
 	if n > 1 {
 		ctx = context.WithValue(ctx, resendKey{}, n-1)
 	}
@@ -42,14 +44,25 @@ func (t *transport) attempt(ctx context.Context, req *http.Request, n int, after
 	}
 	if timed && !inTime() && req.Context().Err() == nil {
 		y.drop()
-		y.Err = fmt.Errorf("retryhttp: attempt %d: no response in time: %w", y.Attempt, context.DeadlineExceeded)
+		y.Err = timeoutError{n}
 		t.rule(y)
 	}
-	if y.Response == nil && y.release != nil {
-		y.release()
+	if y.Response == nil {
+		y.let()
 	}
-	return y
 }
+
+// timeoutError is the error of an attempt that had no response in time.
+type timeoutError struct{ attempt int }
+
+func (e timeoutError) Error() string {
+	return fmt.Sprintf("retryhttp: attempt %d: no response in time: %v", e.attempt, context.DeadlineExceeded)
+}
+
+func (timeoutError) Unwrap() error { return context.DeadlineExceeded }
+
+// Timeout is what url.Error asks for.
+func (timeoutError) Timeout() bool { return true }
 
 // timed returns the context for an attempt under the policy's AttemptTimeout. It outlives the timeout, for the
 // response's body, until y.release; inTime ends the timeout, and reports whether that was in time.
@@ -57,7 +70,10 @@ func (t *transport) timed(ctx context.Context, y *try) (_ context.Context, inTim
 	own, cancel := context.WithCancelCause(ctx)
 	timeout, stop := t.policy.AttemptContext(ctx)
 	pending := context.AfterFunc(timeout, func() { cancel(context.Cause(timeout)) })
-	y.release = func() { cancel(nil) }
+	y.release = func() {
+		cancel(nil)
+		stop()
+	}
 	return own, func() bool {
 		defer stop()
 		return pending()
@@ -118,41 +134,57 @@ func (t *transport) rule(y *try) {
 // errNotRetried is a failing response that is handed over; nobody sees it.
 var errNotRetried = errors.New("not retried")
 
-// response returns the response for the caller, nil if there is none.
+// response hands over the response, nil if there is none.
 func (y *try) response() *http.Response {
-	if y.Response == nil {
+	resp := y.Response
+	if resp == nil {
 		return nil
 	}
-	if y.Response.Request == y.sent {
-		y.Response.Request = y.Request
+	if resp.Request == y.sent {
+		resp.Request = y.Request
 	}
 	if y.release != nil {
-		y.Response.Body = releasing(y.Response.Body, y.release)
+		resp.Body = releasing(resp.Body, y.release)
 	}
-	return y.Response
+	y.Response, y.release = nil, nil
+	return resp
 }
 
-// discard lets go of the response, before a retry.
+// ended returns the error of a request whose context has ended before the policy was asked, and closes the request's
+// body if it was not sent.
+func (y *try) ended(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if y.Attempt == 0 {
+		if y.Request.Body != nil {
+			y.Request.Body.Close()
+		}
+		return cause
+	}
+	if errors.Is(y.failure, cause) {
+		return y.failure
+	}
+	return fmt.Errorf("%w: %w", cause, y.failure)
+}
+
+// discard drains and closes the response, before a retry.
 func (y *try) discard() {
 	if y.Response != nil {
 		discard(y.Response.Body)
-		y.let()
 	}
+	y.let()
 }
 
 // drop closes the response as it is.
 func (y *try) drop() {
-	if y.Response != nil {
-		if y.Response.Body != nil {
-			y.Response.Body.Close()
-		}
-		y.let()
+	if y.Response != nil && y.Response.Body != nil {
+		y.Response.Body.Close()
 	}
+	y.let()
 }
 
 func (y *try) let() {
-	y.Response = nil
 	if y.release != nil {
 		y.release()
 	}
+	y.Response, y.release = nil, nil
 }
