@@ -84,6 +84,7 @@ functions": is there a better distribution, with little deviation in the waits?`
 	c.Flags().DurationVar(&f.peak, "peak", 0, "the window in which the peak is counted (default: to fit)")
 	c.Flags().DurationVar(&f.dead, "dead", 0, "the window that is dead time when it is empty (default: to fit)")
 	c.Flags().BoolVar(&f.own, "own-axis", false, "give each policy a time axis of its own")
+	c.Flags().Lookup("horizon").Usage = "draw nothing later than this in simulated time; the figures are of the whole (default: no end)"
 	return c
 }
 

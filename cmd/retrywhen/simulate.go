@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 	"github.com/retrywhen/retrywhen/sim"
 )
@@ -155,8 +156,12 @@ func (p *progress) of(what string) func(done, total int64) {
 	p.clear()
 	return func(done, total int64) {
 		if p.bar == nil {
+			const times = 24 // letters of the percentage, the time so far and the time to come
+			wide := width(p.out)
+			what = console.Shorten(what, max(wide/4, 10))
 			p.bar = progressbar.NewOptions64(total,
-				progressbar.OptionSetWriter(p.out), progressbar.OptionSetDescription(what), progressbar.OptionSetWidth(30),
+				progressbar.OptionSetWriter(p.out), progressbar.OptionSetDescription(what),
+				progressbar.OptionSetWidth(max(min(wide-len([]rune(what))-times, 30), 1)),
 				progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetPredictTime(true))
 		}
 		_ = p.bar.Set64(done) // a bar that cannot be drawn is no reason to stop
