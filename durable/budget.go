@@ -51,6 +51,7 @@ type Budget struct {
 	owned  bool
 	js     jetstream.JetStream
 	purse  *retry.Budget
+	slice  time.Duration // Per, divided
 	cancel context.CancelFunc
 	ended  chan struct{}
 	close  sync.Once
@@ -60,10 +61,10 @@ type Budget struct {
 }
 
 const (
-	// tick is how often the purse is filled, on average, and slice into what the tokens of a Per are divided, so that
-	// they are not all gone at its beginning.
-	tick  = 20 * time.Millisecond
-	slice = 100 * time.Millisecond
+	// tick is how often the purse is filled, on average. The tokens of a Per are divided into slices of at least
+	// leastSlice, so that they are not all gone at its beginning.
+	tick       = 20 * time.Millisecond
+	leastSlice = 100 * time.Millisecond
 )
 
 // OpenBudget joins the budget, and makes its counter if it is not there. The server must be of version 2.12 or later.
@@ -71,8 +72,8 @@ func OpenBudget(ctx context.Context, c BudgetConfig) (*Budget, error) {
 	if c.Tokens < 1 {
 		return nil, fmt.Errorf("durable: budget: Tokens is %d, want at least 1", c.Tokens)
 	}
-	if c.Per != 0 && c.Per < slice || c.Per > time.Hour {
-		return nil, fmt.Errorf("durable: budget: Per is %v, want %v to 1h", c.Per, slice)
+	if c.Per != 0 && c.Per < leastSlice || c.Per > time.Hour {
+		return nil, fmt.Errorf("durable: budget: Per is %v, want %v to 1h", c.Per, leastSlice)
 	}
 	if c.Local < 0 || c.Local != c.Local || c.Timeout < 0 {
 		return nil, fmt.Errorf("durable: budget: Local is %v and Timeout %v, want at least 0", c.Local, c.Timeout)
@@ -88,7 +89,7 @@ func OpenBudget(ctx context.Context, c BudgetConfig) (*Budget, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Budget{config: c, nc: nc, owned: owned, ended: make(chan struct{})}
+	b := &Budget{config: c, nc: nc, owned: owned, slice: c.Per / time.Duration(slicesOf(c.Per)), ended: make(chan struct{})}
 	if err := b.open(ctx, queue); err != nil {
 		if owned {
 			nc.Close()
@@ -96,7 +97,7 @@ func OpenBudget(ctx context.Context, c BudgetConfig) (*Budget, error) {
 		return nil, err
 	}
 	// A quarter of a slice: whoever asks first leaves some for the others.
-	most := max(1, float64(c.Tokens)*float64(slice)/float64(c.Per)/4)
+	most := max(1, float64(c.Tokens)/float64(slicesOf(c.Per))/4)
 	b.purse = retry.NewBudget(most, 1, 0)
 	b.purse.Add(-most)
 	ctx, b.cancel = context.WithCancel(context.Background())
@@ -105,22 +106,26 @@ func OpenBudget(ctx context.Context, c BudgetConfig) (*Budget, error) {
 }
 
 func (b *Budget) open(ctx context.Context, queue Config) (err error) {
-	if v := b.nc.ConnectedServerVersion(); !canSchedule(v) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	v, err := serverVersion(ctx, b.nc)
+	if err != nil {
+		return explain("budget", err)
+	}
+	if !canSchedule(v) {
 		return &failure{"budget", ErrRefused, errors.New("the server is of version " + v + " and has no counters"), "update it to 2.12 or later"}
 	}
 	if b.js, err = jetstream.New(b.nc); err != nil {
 		return explain("budget", err)
 	}
 	b.config.Replicas = queue.Replicas
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
 	return b.ensure(ctx)
 }
 
 // ensure makes the counter's stream if it is not there.
 func (b *Budget) ensure(ctx context.Context) error {
 	_, err := ensureStream(ctx, b.js, jetstream.StreamConfig{
-		Name:              "retrywhen-" + b.config.Name + "-budget",
+		Name:              "retrywhen-" + b.config.Name + "+budget", // no queue's: their names have no +
 		Description:       "retry budget " + b.config.Name,
 		Subjects:          []string{"retrywhen." + b.config.Name + ".budget.*"},
 		Storage:           jetstream.MemoryStorage,
@@ -179,7 +184,7 @@ func (b *Budget) run(ctx context.Context, most float64) {
 		}
 		now := time.Now()
 		want := int64(most - b.purse.Tokens())
-		if current := now.UnixNano() / int64(slice); want >= 1 && spent != current && (!b.silent.Load() || now.Sub(asked) >= time.Second) {
+		if current := now.UnixNano() / int64(b.slice); want >= 1 && spent != current && (!b.silent.Load() || now.Sub(asked) >= time.Second) {
 			granted, err := b.ask(ctx, current, want)
 			switch {
 			case ctx.Err() != nil:
@@ -240,7 +245,10 @@ func (b *Budget) ask(ctx context.Context, current, want int64) (int64, error) {
 
 // tokensOf returns the tokens of one slice: those of a Per, spread over its slices.
 func (b *Budget) tokensOf(current int64) int64 {
-	slices := max(int64(b.config.Per/slice), 1)
-	at, tokens := current%slices, int64(b.config.Tokens)
-	return (at+1)*tokens/slices - at*tokens/slices
+	n := slicesOf(b.config.Per)
+	at, tokens := current%n, int64(b.config.Tokens)
+	return (at+1)*tokens/n - at*tokens/n
 }
+
+// slicesOf is into how many slices a Per is divided.
+func slicesOf(per time.Duration) int64 { return int64(per / leastSlice) }

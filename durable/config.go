@@ -37,12 +37,12 @@ type Config struct {
 	// It is kept alive while an attempt runs, however long that is.
 	Lease time.Duration
 	// Duplicates is how long an id is remembered: a second Put with it does nothing. 2 minutes by default; it should be
-	// some leases long, and must be at least one.
+	// some leases long, and must be at least one. A Put that tries for longer than that may store its job twice.
 	Duplicates time.Duration
 	// KeepDead is how long dead letters are kept; 0 is for ever.
 	KeepDead time.Duration
 	// MaxDeliveries bounds how often a job is given to workers without one of them settling it: a job whose worker
-	// dies each time is then a dead letter, with ErrAbandoned. 20 by default, at least 2.
+	// dies each time is then a dead letter, with ErrAbandoned. To be handed back counts too. 20 by default, at least 2.
 	MaxDeliveries int
 	// MaxPayload is the most bytes a job may have. By default it is what the server allows, less 8 KiB for headers.
 	MaxPayload int

@@ -77,7 +77,8 @@ func ended(ctx context.Context, what string, err error) error {
 }
 
 // Revive puts the dead letter of that id back into the queue, as a job that has not been attempted. It returns an error
-// that matches ErrNotFound if there is none. Called twice, or cut off and called again, it revives the job once.
+// that matches ErrNotFound if there is none. Called twice, or cut off and called again within Config.Duplicates, it
+// revives the job once.
 func (q *Queue) Revive(ctx context.Context, id string) error {
 	m, err := q.deadLetter(ctx, "revive", id)
 	if err != nil {
@@ -86,7 +87,7 @@ func (q *Queue) Revive(ctx context.Context, id string) error {
 	s := readState(m.Header)
 	revived := state{id: s.id, put: time.Now()}
 	job := &nats.Msg{Subject: q.subjectFirst(), Header: revived.header(), Data: m.Data}
-	job.Header[headerMsgID] = []string{"revive:" + s.id + ":" + strconv.FormatUint(m.Sequence, 10)}
+	job.Header[headerMsgID] = []string{publicationID("revive", s.id, strconv.FormatUint(m.Sequence, 10))}
 	if err := q.store(ctx, job); err != nil {
 		return err
 	}

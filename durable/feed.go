@@ -1,11 +1,8 @@
 package durable
 
 import (
-	"container/heap"
 	"context"
-	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -42,8 +39,9 @@ type feed struct {
 	average  time.Duration
 	stopped  bool
 	stopping chan struct{} // closed when stopped
-	patience *time.Timer   // cancels ctx, once stopped
 	cause    error
+
+	consuming jetstream.ConsumeContext // the last
 }
 
 func newFeed(q *Queue, workers int) *feed {
@@ -68,14 +66,12 @@ func (f *feed) close(cause error) {
 	if f.timer != nil {
 		f.timer.Stop()
 	}
-	f.patience = time.AfterFunc(settleTime, f.cancel)
+	time.AfterFunc(settleTime, f.cancel)
 }
 
-// end is called when nothing of the feed runs any more.
+// end is called when nothing of the feed runs any more; a consumer of Jobs may be reporting still.
 func (f *feed) end() {
 	f.close(nil)
-	f.patience.Stop()
-	f.cancel()
 	close(f.ended)
 }
 
@@ -122,7 +118,7 @@ func (f *feed) wanted() int {
 	more := f.workers // nothing is known yet
 	switch {
 	case f.average > 0:
-		more = min(int(ahead/f.average)*f.workers, mostAhead)
+		more = min(min(int(ahead/f.average), mostAhead)*f.workers, mostAhead)
 	case f.average == 0:
 		more = mostAhead
 	}
@@ -139,263 +135,71 @@ func (f *feed) push(d *delivery) {
 	f.work.Signal()
 }
 
-// hold keeps the job until it is due. It reports false if that is not possible any more.
-func (f *feed) hold(d *delivery) bool {
+// hasIdle reports whether something came before the given time that no worker has begun, while all are busy. It has
+// nothing fetched ahead then, for now.
+func (f *feed) hasIdle(before time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.stopped || len(f.waiting) >= maxHeld {
+	if f.stopped || f.running < f.workers || !slices.ContainsFunc(f.ready, func(d *delivery) bool { return d.idle(before) }) {
 		return false
 	}
-	wait := time.Until(d.state.due)
-	if wait <= 0 {
-		f.push(d)
-		return true
-	}
-	heap.Push(&f.waiting, d)
-	if f.waiting[0] == d {
-		if f.timer == nil {
-			f.timer = time.AfterFunc(wait, f.due)
-		} else {
-			f.timer.Reset(wait)
-		}
-	}
+	f.average = max(f.average, f.q.config.Lease)
 	return true
 }
 
-// due gives the workers what has waited long enough.
-func (f *feed) due() {
+// giveIdleAway gives away what hasIdle has found. What the server still sends is taken in first: it would come straight
+// back here, and each time count as a delivery that was not settled.
+func (f *feed) giveIdleAway(before time.Time) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
+	consuming := f.consuming
+	f.mu.Unlock()
+	if consuming != nil {
+		drained := consuming.Closed()
+		consuming.Drain()
+		f.awaitDrained(drained, time.After(settleTime))
+	}
+	f.mu.Lock()
 	if f.stopped {
+		f.mu.Unlock()
 		return
 	}
-	for len(f.waiting) > 0 {
-		if wait := time.Until(f.waiting[0].state.due); wait > 0 {
-			f.timer.Reset(wait)
-			return
+	var idle []*delivery
+	f.ready = slices.DeleteFunc(f.ready, func(d *delivery) bool {
+		if d.idle(before) {
+			idle = append(idle, d)
 		}
-		f.push(heap.Pop(&f.waiting).(*delivery))
-	}
+		return d.idle(before)
+	})
+	f.mu.Unlock()
+	f.giveAway(idle)
 }
 
-// takeIdle takes away what came before the given time and no worker has begun, while all are busy.
-func (f *feed) takeIdle(before time.Time) (idle []*delivery) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.stopped || f.running < f.workers {
-		return nil
+// idle reports whether the delivery could have been attempted since the given time.
+func (d *delivery) idle(before time.Time) bool {
+	if d.attempted() {
+		return d.state.due.Before(before)
 	}
-	kept := f.ready[:0]
-	for _, d := range f.ready {
-		// What has been attempted here, and has waited, is not given away: its count would be lost.
-		if d.received.Before(before) && !d.attempted() {
-			idle = append(idle, d)
-		} else {
-			kept = append(kept, d)
-		}
-	}
-	clear(f.ready[len(kept):])
-	f.ready = kept
-	if len(idle) > 0 {
-		f.average = max(f.average, f.q.config.Lease) // fetch nothing ahead for now
-	}
-	return idle
+	return d.received.Before(before)
 }
 
 // attempted reports whether the delivery has been attempted in this process, and is held for another attempt.
 func (d *delivery) attempted() bool { return d.state.from == d.seq }
 
-// pump asks the server for jobs until the end, and returns when the last has come.
-func (f *feed) pump() {
-	var drained []<-chan struct{} // of the Consumes before
-	defer func() {
-		timeout := time.After(settleTime) // the connection may be gone
-		for _, c := range drained {
-			select {
-			case <-c:
-			case <-timeout:
-				return
-			}
-		}
-	}()
-	for {
-		n := f.waitForRoom()
-		if n == 0 {
-			return
-		}
-		c, err := f.consume(n)
-		if err != nil {
-			f.close(explain("work", err))
-			return
-		}
-		drained = slices.DeleteFunc(drained, func(c <-chan struct{}) bool {
-			select {
-			case <-c:
-				return true
-			default:
-				return false
-			}
-		})
-		drained = append(drained, c)
-	}
-}
-
-func (f *feed) waitForRoom() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for !f.stopped {
-		if n := f.wanted(); n > 0 {
-			return n
-		}
-		f.room.Wait()
-	}
-	return 0
-}
-
-// consume receives n jobs, or those that come until the end. The channel is closed when no more can come: it takes the
-// client a moment to be sure of that, for which the next Consume need not wait.
-func (f *feed) consume(n int) (drained <-chan struct{}, err error) {
-	var (
-		consuming jetstream.ConsumeContext
-		started   = make(chan struct{})
-		full      = make(chan struct{})
-		trouble   = make(chan error, 1)
-		received  int
-	)
-	consuming, err = f.q.consumer.Consume(func(m jetstream.Msg) {
-		f.receive(m)
-		if received++; received == n {
-			// Drain, where StopAfter alone would stop: what a server sends too many after a reconnection is not dropped.
-			<-started
-			consuming.Drain()
-			close(full)
-		}
-	}, jetstream.PullMaxMessages(n), jetstream.StopAfter(n),
-		jetstream.PullExpiry(10*time.Second), jetstream.PullHeartbeat(2500*time.Millisecond),
-		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
-			select {
-			case trouble <- err:
-			default:
-			}
-		}))
-	if err != nil {
-		return nil, err
-	}
-	close(started)
-	drained = consuming.Closed()
-	for {
-		select {
-		case <-full:
-			return drained, nil
-		case err := <-trouble:
-			if err := f.fatal(err); err != nil {
-				consuming.Stop()
-				return nil, err
-			}
-		case <-drained: // it has ended by itself
-			select {
-			case err := <-trouble:
-				return drained, f.fatal(err)
-			default:
-				return drained, nil
-			}
-		case <-f.stopping:
-			consuming.Drain()
-			return drained, nil
-		}
-	}
-}
-
-// fatal returns the error if there is no use in asking on: what is consumed from does not exist any more. From
-// everything else a Consume recovers by itself.
-func (f *feed) fatal(err error) error {
-	if errors.Is(err, jetstream.ErrConnectionClosed) || errors.Is(err, jetstream.ErrConsumerDeleted) ||
-		errors.Is(err, jetstream.ErrBadRequest) {
-		return err
-	}
-	f.q.config.Logger.Debug("fetching jobs", "queue", f.q.config.Name, "error", err)
-	if !f.q.nc.IsConnected() {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(f.ctx, 5*time.Second)
-	defer cancel()
-	_, err = f.q.consumer.Info(ctx)
-	if errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
-		return err
-	}
-	return nil
-}
-
-// receive takes in what the server has sent.
-func (f *feed) receive(m jetstream.Msg) {
-	meta, err := m.Metadata()
-	if err != nil { // not a message of JetStream's
-		f.q.config.Logger.Warn("a message that is no job", "queue", f.q.config.Name, "subject", m.Subject(), "error", err)
-		return
-	}
-	d := &delivery{msg: m, seq: meta.Sequence.Stream, deliveries: meta.NumDelivered, feed: f, received: time.Now()}
-	d.state = readState(m.Headers())
-	d.again = strings.HasPrefix(m.Subject()[len("retrywhen.")+len(f.q.config.Name):], ".run.again.")
-	if d.state.id == "" { // published by hand
-		d.state.id = meta.Stream + "-" + formatTime(meta.Timestamp)
-	}
-	if d.state.put.IsZero() {
-		d.state.put = meta.Timestamp
-	}
-	if d.state.row.Attempts > 0 {
-		d.state.row.Fires = f.q.config.Policy.Fires()
-	}
-	f.q.leases.add(d)
-	if wait := d.state.due.Sub(d.received); wait > 0 {
-		// The server has no schedules, or its clock is ahead of this one.
-		if wait <= short && f.hold(d) {
-			return
-		}
-		if f.q.leases.remove(d) {
-			if err := m.NakWithDelay(wait); err != nil {
-				f.q.config.Logger.Warn("an early job could not be given back", "queue", f.q.config.Name, "id", d.state.id, "error", err)
-			}
-		}
-		return
-	}
-	f.mu.Lock()
-	stopped := f.stopped
-	if !stopped {
-		f.push(d)
-	}
-	f.mu.Unlock()
-	if stopped {
-		f.q.handBack(d)
-	}
-}
-
-// finish gives up all jobs that no worker has. The pump and the workers have ended.
+// finish gives away all jobs that no worker has. The pump has ended.
 func (f *feed) finish() {
 	f.mu.Lock()
 	ready, waiting := f.ready, f.waiting
 	f.ready, f.waiting = nil, nil
 	f.mu.Unlock()
-	for _, d := range append(ready, waiting...) {
-		if d.attempted() { // the server keeps the wait, and the count
-			if err := f.q.reschedule(f.ctx, d); err == nil {
-				continue
-			}
-		}
-		f.q.handBack(d)
-	}
+	f.giveAway(append(ready, waiting...))
 }
 
-// waiting is a heap of deliveries, the first due at its root.
-type waiting []*delivery
-
-func (w waiting) Len() int           { return len(w) }
-func (w waiting) Less(i, j int) bool { return w[i].state.due.Before(w[j].state.due) }
-func (w waiting) Swap(i, j int)      { w[i], w[j] = w[j], w[i] }
-func (w *waiting) Push(d any)        { *w = append(*w, d.(*delivery)) }
-func (w *waiting) Pop() any {
-	s := *w
-	d := s[len(s)-1]
-	s[len(s)-1] = nil
-	*w = s[:len(s)-1]
-	return d
+// giveAway returns the jobs to the server: those that were attempted here with their count and their wait.
+func (f *feed) giveAway(all []*delivery) {
+	for _, d := range all {
+		if d.attempted() && f.q.reschedule(f.ctx, d) == nil {
+			continue
+		}
+		f.q.handBack(d, 0)
+	}
 }

@@ -64,7 +64,7 @@ func TestTokensOfSlicesAddUp(t *testing.T) {
 	for _, c := range []BudgetConfig{{Tokens: 100, Per: time.Second}, {Tokens: 7, Per: time.Second}, {Tokens: 1, Per: time.Minute},
 		{Tokens: 1000, Per: 350 * time.Millisecond}, {Tokens: 5, Per: 100 * time.Millisecond}} {
 		b := Budget{config: c}
-		slices := int64(c.Per / slice)
+		slices := slicesOf(c.Per)
 		sum := int64(0)
 		for i := range slices {
 			n := b.tokensOf(1_000_000*slices + i)

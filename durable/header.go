@@ -100,6 +100,9 @@ func readState(h nats.Header) state {
 	return s
 }
 
+// publicationID is what the server knows a publication by that is not a Put. No PutID has a tab, so none is such an id.
+func publicationID(parts ...string) string { return strings.Join(parts, "\t") }
+
 func get(h nats.Header, key string) string {
 	if v := h[key]; len(v) > 0 {
 		return v[0]
@@ -117,6 +120,7 @@ func parseTime(s string) time.Time {
 // errorText makes an error's text fit for a header: quoted, so that it is one line, and at most errorRoom bytes.
 func errorText(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
+	text = text[:min(len(text), errorRoom)] // what is cut in a letter is cut further
 	quoted := strconv.QuoteToGraphic(text)
 	for n := len(text); len(quoted) > errorRoom; {
 		n = n * errorRoom / len(quoted) * 9 / 10

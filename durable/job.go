@@ -32,19 +32,16 @@ type Job struct {
 // begin returns the next attempt at the delivery, or nil if there is none to be made.
 func (q *Queue) begin(ctx context.Context, d *delivery, now time.Time) *Job {
 	if q.wasTaken(ctx, d, now) {
-		q.acknowledge(d)
+		q.drop(d)
 		return nil
 	}
 	if d.deliveries > 1 && !d.attempted() {
 		if q.movedOn(ctx, d) {
-			q.acknowledge(d)
+			q.drop(d)
 			return nil
 		}
 		if d.deliveries > uint64(q.config.MaxDeliveries) {
-			if err := q.bury(ctx, d, ErrAbandoned, now); err != nil {
-				q.config.Logger.Error("a job that is given out again and again", "queue", q.config.Name, "id", d.state.id, "error", err)
-				q.handBack(d)
-			}
+			q.bury(ctx, d, ErrAbandoned, now) // or hands it back, and has told the Logger
 			return nil
 		}
 	}
@@ -57,14 +54,18 @@ func (q *Queue) begin(ctx context.Context, d *delivery, now time.Time) *Job {
 }
 
 // Done reports that the attempt has succeeded. The job is removed. Done and Fail are for jobs of Jobs; in Work what the
-// handler returns does it, unless one of them was called. Only the first report counts, any other is ErrSettled.
+// handler returns does it, unless one of them was called. Only the first report counts, any other is ErrSettled; after
+// Close, which has handed the job back, it is ErrClosed.
 func (j *Job) Done() error {
 	if !j.settled.CompareAndSwap(false, true) {
 		return &failure{"done: job " + j.ID, ErrSettled, nil, ""}
 	}
 	j.q.config.Policy.Succeeded(0)
-	j.q.counts.done.Add(1)
-	return j.q.acknowledge(j.d)
+	err := j.q.acknowledge(j.d)
+	if err == nil {
+		j.q.counts.done.Add(1)
+	}
+	return err
 }
 
 // Fail reports that the attempt has failed with err, and has the policy decide. It returns when the server has stored
@@ -77,20 +78,21 @@ func (j *Job) Fail(err error) error {
 	if !j.settled.CompareAndSwap(false, true) {
 		return &failure{"fail: job " + j.ID, ErrSettled, nil, ""}
 	}
-	lasted := time.Since(j.began)
-	select {
-	case <-j.d.feed.ended: // a job that has outlived its stream
-		ctx, cancel := context.WithTimeout(j.q.ctx, settleTime)
-		defer cancel()
-		return j.q.fail(ctx, j.d, err, lasted)
-	default:
-		return j.q.fail(j.d.feed.ctx, j.d, err, lasted)
+	if j.q.isClosed() {
+		return &failure{"fail: job " + j.ID, ErrClosed, nil, "Close has handed it back, it will be attempted again"}
 	}
+	ctx := j.d.feed.ctx
+	if ctx.Err() != nil { // a job that has outlived its stream
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(j.q.ctx, settleTime)
+		defer cancel()
+	}
+	return j.q.fail(ctx, j.d, err, time.Since(j.began))
 }
 
 // handBack returns the job with its attempt uncounted.
 func (j *Job) handBack() {
 	if j.settled.CompareAndSwap(false, true) {
-		j.q.handBack(j.d)
+		j.q.handBack(j.d, 0)
 	}
 }

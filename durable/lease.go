@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"errors"
 	"sync"
 	"time"
 
@@ -70,10 +71,10 @@ func (q *Queue) keepLeases() {
 		case <-q.ctx.Done():
 			return
 		case now := <-ticker.C:
-			q.handBackIdle(now)
+			q.giveIdleAway(now)
 			failed, last := 0, error(nil)
 			for _, d := range q.leases.before(now.Add(-q.config.Lease / 4)) {
-				if err := d.msg.InProgress(); err != nil {
+				if err := d.msg.InProgress(); err != nil && !errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
 					failed, last = failed+1, err
 				}
 			}
@@ -84,26 +85,30 @@ func (q *Queue) keepLeases() {
 	}
 }
 
-// handBackIdle hands back what was fetched ahead and has waited here for long, so that other processes can have it.
-func (q *Queue) handBackIdle(now time.Time) {
+// giveIdleAway has the feeds give away what was fetched ahead and has waited here for long, so that other processes can
+// have it.
+func (q *Queue) giveIdleAway(now time.Time) {
+	before := now.Add(-q.config.Lease / 3)
 	q.mu.Lock()
-	var idle []*delivery
+	defer q.mu.Unlock()
 	for f := range q.feeds {
-		idle = append(idle, f.takeIdle(now.Add(-q.config.Lease/3))...)
-	}
-	q.mu.Unlock()
-	for _, d := range idle {
-		q.handBack(d)
+		if f.hasIdle(before) {
+			q.tasks.Go(func() { f.giveIdleAway(before) }) // the leases cannot wait for it
+		}
 	}
 }
 
-// handBack gives the job to the next worker that asks.
-func (q *Queue) handBack(d *delivery) {
+// handBack gives the job to the next worker that asks, after the pause.
+func (q *Queue) handBack(d *delivery, pause time.Duration) {
 	if !q.leases.remove(d) {
 		return
 	}
 	q.counts.handedBack.Add(1)
-	if err := d.msg.Nak(); err != nil {
+	nak := d.msg.Nak
+	if pause > 0 {
+		nak = func() error { return d.msg.NakWithDelay(pause) }
+	}
+	if err := nak(); err != nil {
 		q.config.Logger.Warn("a job could not be handed back, its lease must run out", "queue", q.config.Name, "id", d.state.id, "error", err)
 	}
 }

@@ -45,7 +45,7 @@ const (
 // Put stores a job, to be attempted as soon as a worker is free, and returns its id. It returns once the server (with
 // Replicas, most of them) has it. While the server does not answer Put tries again, always with the same id, until ctx
 // ends, or without a deadline in ctx for 15 s; the error then matches ErrNotStored. Other errors match ErrTooLarge,
-// ErrFull, ErrRefused or ErrClosed, and nothing was stored. data is not kept.
+// ErrFull, ErrRefused, ErrGone or ErrClosed, and nothing was stored. data is not kept.
 func (q *Queue) Put(ctx context.Context, data []byte, options ...PutOption) (id string, err error) {
 	p, err := q.prepare(data, options)
 	if err != nil {
@@ -103,10 +103,7 @@ func (q *Queue) prepare(data []byte, options []PutOption) (put, error) {
 }
 
 func (q *Queue) maxPayload() int {
-	most := int(q.nc.MaxPayload()) - headerRoom
-	if most <= 0 { // not known before the first connection
-		most = 1<<20 - headerRoom
-	}
+	most := max(int(q.nc.MaxPayload())-headerRoom, 0)
 	if q.config.MaxPayload > 0 {
 		most = min(most, q.config.MaxPayload)
 	}
@@ -129,9 +126,12 @@ func (q *Queue) store(ctx context.Context, m *nats.Msg) error {
 	if q.isClosed() {
 		return &failure{"put", ErrClosed, nil, ""}
 	}
-	began := time.Now()
+	if q.nc.IsClosed() {
+		return explain("put", nats.ErrConnectionClosed)
+	}
+	began, before := time.Now(), q.nc.LastError()
 	ack, err := q.publish(ctx, m, firstWait)
-	if err != nil && passing(err) && !isFull(err) {
+	if err != nil && ctx.Err() == nil && passing(err) && !isFull(err) {
 		if _, ok := ctx.Deadline(); !ok {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithDeadline(ctx, began.Add(putPatience))
@@ -141,29 +141,7 @@ func (q *Queue) store(ctx context.Context, m *nats.Msg) error {
 		ack, err = retry.Do(ctx, policy, func(ctx context.Context) (*jetstream.PubAck, error) { return q.publish(ctx, m, laterWait) })
 	}
 	if err != nil {
-		if help, kind := meaning(err); kind != nil && kind != ErrUnreachable {
-			return &failure{"put", kind, err, help}
-		}
-		if denied := q.denied(); denied != nil {
-			help, kind := meaning(denied)
-			return &failure{"put", kind, denied, help}
-		}
-		if ctx.Err() == nil && !passing(err) {
-			return explain("put", err)
-		}
-		if q.nc.IsConnected() {
-			// A server whose disk is full does not answer at all. One that is embedded tells why.
-			if s, ok := q.config.Server.(interface{ Err() error }); ok && s.Err() != nil {
-				err = fmt.Errorf("%w: %w", s.Err(), err)
-				if strings.Contains(err.Error(), "no space left") {
-					return &failure{"put", ErrFull, fmt.Errorf("%w: %w", ErrNotStored, err),
-						"make room on its disk and start the server again; then put it again with the same id"}
-				}
-			}
-			return &failure{"put", ErrNotStored, err,
-				"the server is there, but does not store: its log says why, its disk may be full; then put it again with the same id"}
-		}
-		return &failure{"put", ErrNotStored, err, "put it again with the same id"}
+		return q.notStored(ctx, err, before, time.Since(began))
 	}
 	q.counts.put.Add(1)
 	if ack.Duplicate {
@@ -172,15 +150,55 @@ func (q *Queue) store(ctx context.Context, m *nats.Msg) error {
 	return nil
 }
 
+// notStored says what it means that Put has failed with err after a while. before is the connection's error before it.
+func (q *Queue) notStored(ctx context.Context, err, before error, after time.Duration) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		err = fmt.Errorf("%w: %w", cause, err)
+	}
+	help, kind := meaning(err)
+	switch {
+	case kind == ErrClosed: // while an answer was awaited
+		return &failure{"put", ErrNotStored, fmt.Errorf("%w: %w", ErrClosed, err), "put it again with the same id"}
+	case kind != nil && kind != ErrUnreachable:
+		return &failure{"put", kind, err, help}
+	}
+	if denied := q.denied(before); denied != nil {
+		return explain("put", denied)
+	}
+	if ctx.Err() == nil && !passing(err) {
+		return explain("put", err)
+	}
+	if errors.Is(err, jetstream.ErrNoStreamResponse) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		if _, gone := q.js.Stream(ctx, q.config.jobsName()); errors.Is(gone, jetstream.ErrStreamNotFound) {
+			return explain("put", gone)
+		}
+	}
+	if !q.nc.IsConnected() || after < firstWait {
+		return &failure{"put", ErrNotStored, err, "put it again with the same id"}
+	}
+	// A server whose disk is full does not answer at all. One that is embedded tells why.
+	if s, ok := q.config.Server.(interface{ Err() error }); ok && s.Err() != nil {
+		err = fmt.Errorf("%w: %w", s.Err(), err)
+		if strings.Contains(err.Error(), "no space left") {
+			return &failure{"put", ErrFull, fmt.Errorf("%w: %w", ErrNotStored, err),
+				"make room on its disk and start the server again; then put it again with the same id"}
+		}
+	}
+	return &failure{"put", ErrNotStored, err,
+		"the server is there, but does not store: its log says why, its disk may be full; then put it again with the same id"}
+}
+
 func isFull(err error) bool {
 	_, kind := meaning(err)
 	return kind == ErrFull
 }
 
-// denied returns what the server has said, by the way, if it refuses what is published: the answer that is waited for
-// never comes then.
-func (q *Queue) denied() error {
-	if err := q.nc.LastError(); errors.Is(err, nats.ErrPermissionViolation) {
+// denied returns what the server has said since, by the way, if it refuses what is published: the answer that is waited
+// for never comes then. before is the connection's last error until then.
+func (q *Queue) denied(before error) error {
+	if err := q.nc.LastError(); errors.Is(err, nats.ErrPermissionViolation) && err != before {
 		return err
 	}
 	return nil

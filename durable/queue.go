@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,7 +29,8 @@ type Queue struct {
 	leases leases
 	mu     sync.Mutex
 	feeds  map[*feed]struct{}
-	closed chan struct{} // closed when Close has been called
+	closed bool // Close has been called
+	close  func() error
 	tasks  sync.WaitGroup
 	counts counts
 }
@@ -53,9 +52,11 @@ func Open(ctx context.Context, c Config) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &Queue{config: c, nc: nc, owned: owned, closed: make(chan struct{}), feeds: make(map[*feed]struct{})}
+	q := &Queue{config: c, nc: nc, owned: owned, feeds: make(map[*feed]struct{})}
+	q.close = sync.OnceValue(q.shutDown)
+	before := nc.LastError()
 	if err := q.open(ctx); err != nil {
-		if denied := q.denied(); denied != nil && errors.Is(err, ErrUnreachable) {
+		if denied := q.denied(before); denied != nil && errors.Is(err, ErrUnreachable) {
 			err = explain("open", denied)
 		}
 		if owned {
@@ -77,10 +78,14 @@ func (q *Queue) open(ctx context.Context) (err error) {
 	if q.js, err = jetstream.New(q.nc); err != nil {
 		return explain("open", err)
 	}
-	schedules := !q.config.NoSchedules && canSchedule(q.nc.ConnectedServerVersion())
+	version, err := serverVersion(ctx, q.nc)
+	if err != nil {
+		return explain("open", err)
+	}
+	schedules := !q.config.NoSchedules && canSchedule(version)
 	if !schedules && !q.config.NoSchedules {
 		q.config.Logger.Warn("the server has no message schedules: waits are kept by delayed negative acknowledgements, "+
-			"which are slow; update it to 2.12 or later", "queue", q.config.Name, "server", q.nc.ConnectedServerVersion())
+			"which are slow; update it to 2.12 or later", "queue", q.config.Name, "server", version)
 	}
 	if q.jobs, err = ensureStream(ctx, q.js, q.config.jobsStream(schedules), q.config.Update); err != nil {
 		return err
@@ -93,30 +98,15 @@ func (q *Queue) open(ctx context.Context) (err error) {
 	return err
 }
 
-// canSchedule reports whether a server of that version has message schedules.
-func canSchedule(version string) bool {
-	parts := strings.SplitN(version, ".", 3)
-	if len(parts) < 2 {
-		return false
-	}
-	major, err1 := strconv.Atoi(parts[0])
-	minor, err2 := strconv.Atoi(parts[1])
-	return err1 == nil && err2 == nil && (major > 2 || major == 2 && minor >= 12)
-}
-
 // Close hands back the jobs that no handler runs, ends the contexts of the others, waits for Work to return, and closes
 // the connection if Open made it. A stream that Jobs returned ends with ErrClosed, and jobs it has delivered that are
-// not settled are handed back. Close may be called again.
-func (q *Queue) Close() error {
+// not settled are handed back. Handlers, and who consumes Jobs, must not call it: it waits for them. Close may be called
+// again, and then waits too.
+func (q *Queue) Close() error { return q.close() }
+
+func (q *Queue) shutDown() error {
 	q.mu.Lock()
-	select {
-	case <-q.closed:
-		q.mu.Unlock()
-		q.tasks.Wait()
-		return nil
-	default:
-	}
-	close(q.closed)
+	q.closed = true
 	var ended []<-chan struct{}
 	for f := range q.feeds {
 		f.close(ErrClosed)
@@ -129,7 +119,7 @@ func (q *Queue) Close() error {
 	q.cancel(ErrClosed)
 	q.tasks.Wait()
 	for _, d := range q.leases.before(time.Now()) {
-		q.handBack(d)
+		q.handBack(d, 0)
 	}
 	err := q.flush()
 	if q.owned {
@@ -151,25 +141,21 @@ func (q *Queue) flush() error {
 
 // Delete removes the queue from the server with all its jobs and dead letters, and closes it.
 func (q *Queue) Delete(ctx context.Context) error {
-	err := q.js.DeleteStream(ctx, "retrywhen-"+q.config.Name)
-	if dead := q.js.DeleteStream(ctx, "retrywhen-"+q.config.Name+"-dead"); err == nil {
-		err = dead
+	var failed error
+	for _, name := range []string{q.config.jobsName(), q.config.deadName()} {
+		if err := q.js.DeleteStream(ctx, name); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+			failed = errors.Join(failed, explain("delete: stream "+name, err))
+		}
 	}
-	closed := q.Close()
-	if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
-		return explain("delete", err)
-	}
-	return closed
+	return errors.Join(failed, q.Close())
 }
 
 // join has the feed ended by Close.
 func (q *Queue) join(f *feed) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	select {
-	case <-q.closed:
+	if q.closed {
 		return ErrClosed
-	default:
 	}
 	q.feeds[f] = struct{}{}
 	return nil
@@ -203,7 +189,7 @@ type Stats struct {
 	Later   int // jobs whose time has not come: retries and PutAt
 	Dead    int // dead letters
 
-	Put        int64 // jobs put
+	Put        int64 // jobs put, or revived
 	Duplicates int64 // of these, jobs whose id was there already
 	Attempts   int64 // attempts begun
 	Done       int64 // jobs done

@@ -15,13 +15,25 @@ import (
 
 // acknowledge has the server forget the delivery.
 func (q *Queue) acknowledge(d *delivery) error {
+	what := "acknowledge job " + d.state.id + ": it will be attempted again"
 	if !q.leases.remove(d) {
-		return nil // handed back by Close
+		return &failure{what, ErrClosed, nil, "Close has handed it back"}
 	}
 	if err := d.msg.Ack(); err != nil {
-		return explain("acknowledge job "+d.state.id+": it will be attempted again", err)
+		return explain(what, err)
 	}
 	return nil
+}
+
+// drop acknowledges the delivery of a job that has moved on. If the server does not hear of it, it gives the job out once
+// more, for nothing.
+func (q *Queue) drop(d *delivery) {
+	if !q.leases.remove(d) {
+		return
+	}
+	if err := d.msg.Ack(); err != nil {
+		q.config.Logger.Warn("a delivery could not be acknowledged", "queue", q.config.Name, "id", d.state.id, "error", err)
+	}
 }
 
 // fail has the policy decide about a failure, and stores what it says.
@@ -29,6 +41,9 @@ func (q *Queue) fail(ctx context.Context, d *delivery, failed error, lasted time
 	at := time.Now()
 	delay, end := q.decide(&d.state.row, stream.Failure{Err: failed, Lasted: lasted}, at)
 	d.state.lastError = text(failed)
+	if p, ok := end.(*policyPanic); ok {
+		d.state.lastError += "; then the policy: " + p.Error()
+	}
 	if end != nil {
 		return q.bury(ctx, d, end, at)
 	}
@@ -40,11 +55,14 @@ func (q *Queue) fail(ctx context.Context, d *delivery, failed error, lasted time
 	return q.reschedule(ctx, d)
 }
 
+// policyPanic ends a job whose failure the policy could not decide about.
+type policyPanic struct{ PanicError }
+
 // decide is the policy's Decide. A predicate or hook that panics ends the job: it would again.
 func (q *Queue) decide(row *retry.Row, f stream.Failure, at time.Time) (delay time.Duration, end error) {
 	defer func() {
 		if v := recover(); v != nil {
-			end = &PanicError{v, debug.Stack()}
+			end = &policyPanic{PanicError{v, debug.Stack()}}
 		}
 	}()
 	return q.config.Policy.Decide(row, f, at, time.Time{})
@@ -65,12 +83,13 @@ func text(err error) (s string) {
 // subject shows that a later attempt has been given out.
 func (q *Queue) reschedule(ctx context.Context, d *delivery) error {
 	if q.wasTaken(ctx, d, time.Now()) {
-		return q.acknowledge(d)
+		q.drop(d)
+		return nil
 	}
 	s := d.state
 	s.from = d.seq
 	m := q.message(&s, d.msg.Data())
-	m.Header[headerMsgID] = []string{s.id + ":" + strconv.Itoa(s.row.Attempts) + ":" + strconv.FormatUint(d.seq, 10)}
+	m.Header[headerMsgID] = []string{publicationID("retry", s.id, strconv.Itoa(s.row.Attempts), strconv.FormatUint(d.seq, 10))}
 	last := uint64(0)
 	if d.again {
 		last = d.seq
@@ -80,10 +99,20 @@ func (q *Queue) reschedule(ctx context.Context, d *delivery) error {
 	err := q.publishFor(ctx, d, m)
 	if err != nil {
 		q.config.Logger.Error("a retry could not be stored, the job is handed back", "queue", q.config.Name, "id", s.id, "error", err)
-		q.handBack(d)
+		q.handBack(d, q.pause(ctx, s.due))
 		return explain("store the retry of job "+s.id, err)
 	}
-	return q.acknowledge(d)
+	q.drop(d)
+	return nil
+}
+
+// pause is how long a job is handed back for whose outcome could not be stored: at the end of all work not at all, for it
+// is another worker's then; else for its wait and no less than a lease, since the next attempt may fare the same.
+func (q *Queue) pause(ctx context.Context, due time.Time) time.Duration {
+	if ctx.Err() != nil {
+		return 0
+	}
+	return max(time.Until(due), q.config.Lease)
 }
 
 // bury stores the dead letter and then acknowledges the delivery.
@@ -97,17 +126,19 @@ func (q *Queue) bury(ctx context.Context, d *delivery, end error, at time.Time) 
 	m.Header[headerCause] = []string{cause(end)}
 	m.Header[headerDied] = []string{formatTime(at)}
 	m.Header[headerError] = []string{errorText(s.lastError)}
-	m.Header[headerMsgID] = []string{"dead:" + s.id + ":" + strconv.FormatUint(d.seq, 10) + ":" + formatTime(s.put)}
+	m.Header[headerMsgID] = []string{publicationID("dead", s.id, strconv.FormatUint(d.seq, 10), formatTime(s.put))}
 	if q.wasTaken(ctx, d, time.Now()) {
-		return q.acknowledge(d)
+		q.drop(d)
+		return nil
 	}
 	if err := q.publishFor(ctx, d, m); err != nil {
 		q.config.Logger.Error("a dead letter could not be stored, the job is handed back", "queue", q.config.Name, "id", s.id, "error", err)
-		q.handBack(d)
+		q.handBack(d, q.pause(ctx, s.due))
 		return explain("store the dead letter of job "+s.id, err)
 	}
 	q.counts.died.Add(1)
-	return q.acknowledge(d)
+	q.drop(d)
+	return nil
 }
 
 // cause says in a word why the job ended.

@@ -26,6 +26,10 @@ func redact(urls string) string {
 	return strings.Join(list, ",")
 }
 
+// The names of the queue's streams. No Name has a +, so no queue's stream is another's.
+func (c *Config) jobsName() string { return "retrywhen-" + c.Name }
+func (c *Config) deadName() string { return c.jobsName() + "+dead" }
+
 func (c *Config) storage() jetstream.StorageType {
 	if c.InMemory {
 		return jetstream.MemoryStorage
@@ -37,7 +41,7 @@ func (c *Config) storage() jetstream.StorageType {
 // which would lose them.
 func (c *Config) jobsStream(schedules bool) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
-		Name:              "retrywhen-" + c.Name,
+		Name:              c.jobsName(),
 		Description:       "jobs of the queue " + c.Name,
 		Subjects:          []string{"retrywhen." + c.Name + ".run.>", "retrywhen." + c.Name + ".later.>"},
 		Retention:         jetstream.WorkQueuePolicy,
@@ -52,7 +56,7 @@ func (c *Config) jobsStream(schedules bool) jetstream.StreamConfig {
 // deadStream is the stream of the dead letters, one for each job.
 func (c *Config) deadStream() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
-		Name:              "retrywhen-" + c.Name + "-dead",
+		Name:              c.deadName(),
 		Description:       "dead letters of the queue " + c.Name,
 		Subjects:          []string{"retrywhen." + c.Name + ".dead.>"},
 		Storage:           c.storage(),

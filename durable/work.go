@@ -59,14 +59,13 @@ func (q *Queue) Work(ctx context.Context, workers int, handler func(context.Cont
 	tasks.Wait() // first: what is handed back need not wait for the handlers
 	f.finish()
 	running.Wait()
-	f.finish() // what a handler has failed at the last moment
 	if err := q.flush(); err != nil {
 		q.config.Logger.Warn("outcomes may not have reached the server: their attempts will be made again", "queue", q.config.Name, "error", err)
 	}
 	switch err := f.err(); {
 	case err == nil:
 		return nil
-	case errors.Is(err, ErrClosed) && err == ErrClosed:
+	case err == ErrClosed:
 		return &failure{"work", ErrClosed, nil, ""}
 	default:
 		return err

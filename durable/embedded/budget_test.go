@@ -153,6 +153,26 @@ func TestABudgetIsOneAcrossPolicies(t *testing.T) {
 	}
 }
 
+// A Per that is no multiple of a tenth of a second has its tokens once all the same.
+func TestABudgetOfAnOddPer(t *testing.T) {
+	const per, tokens = 199 * time.Millisecond, 20
+	b, err := durable.OpenBudget(t.Context(), durable.BudgetConfig{Server: start(t), Name: "odd", Tokens: tokens, Per: per})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	began := time.Now()
+	policy := retry.New(backoff.Constant(time.Millisecond), b.Option())
+	for time.Since(began) < 2*time.Second {
+		retry.Run(t.Context(), policy, func(context.Context) error { return errors.New("down") })
+	}
+	b.Close()
+	shared, local := b.Granted()
+	if most := int64(tokens * (time.Since(began)/per + 2)); shared > most || shared == 0 || local != 0 {
+		t.Errorf("%d tokens granted, and %d local ones, want at most %d", shared, local, most)
+	}
+}
+
 func TestBudgetRefusesNonsense(t *testing.T) {
 	srv := start(t)
 	for _, c := range []durable.BudgetConfig{

@@ -3,12 +3,15 @@ package embedded_test
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/durable"
+	"github.com/retrywhen/retrywhen/retry"
 )
 
 func TestPutTwiceWithOneIDIsOneJob(t *testing.T) {
@@ -130,5 +133,79 @@ func TestTheLargestPayloadCanFailAndDie(t *testing.T) {
 	dead, err := q.Dead().Collect(t.Context())
 	if err != nil || len(dead) != 1 || len(dead[0].Data) != len(largest) || dead[0].ID != id || !strings.HasPrefix(dead[0].Err, "panic: a very long") {
 		t.Fatalf("got %d dead letters, %v", len(dead), err)
+	}
+}
+
+// What the queue publishes itself has ids too, in the place where PutID's are.
+func TestNoIDIsTakenForARetryOfAnother(t *testing.T) {
+	q := open(t, durable.Config{Server: start(t), Policy: retry.New(backoff.Constant(time.Hour), retry.Limit(1))})
+	put(t, q, "", durable.PutID("a"))
+	put(t, q, "", durable.PutID("dies"))
+	stop := work(t, q, 1, func(_ context.Context, job *durable.Job) error {
+		if job.ID == "a" {
+			return errors.New("no")
+		}
+		return retry.Permanent(errors.New("no"))
+	})
+	eventually(t, "done", func() bool { s, err := q.Stats(t.Context()); return err == nil && s.Later == 1 && s.Dead == 1 })
+	stop()
+	if err := q.Revive(t.Context(), "dies"); err != nil {
+		t.Fatal(err)
+	}
+	put(t, q, "", durable.PutID("a:1:1"))
+	put(t, q, "", durable.PutID("retry:a:1:1"))
+	put(t, q, "", durable.PutID("revive:dies:1"))
+	if s, err := q.Stats(t.Context()); err != nil || s.Duplicates != 0 {
+		t.Errorf("got %v, %v, want no duplicates", s, err)
+	}
+}
+
+func TestAJobOfNoBytes(t *testing.T) {
+	q := open(t, durable.Config{Server: start(t), Policy: crashPolicy})
+	for _, data := range [][]byte{nil, {}} {
+		if _, err := q.Put(t.Context(), data); err != nil {
+			t.Error(err)
+		}
+	}
+	work(t, q, 1, func(_ context.Context, job *durable.Job) error {
+		if len(job.Data) != 0 {
+			t.Errorf("got %q, want nothing", job.Data)
+		}
+		return errors.New("no")
+	})
+	eventually(t, "the queue is empty", isEmpty(t, q))
+	dead, err := q.Dead().Collect(t.Context())
+	if len(dead) != 2 || err != nil || len(dead[0].Data) != 0 {
+		t.Errorf("got %+v, %v", dead, err)
+	}
+}
+
+// Waits of centuries are further than the server can count: they are waits all the same.
+func TestFarTimes(t *testing.T) {
+	for _, schedules := range []bool{true, false} {
+		q := open(t, durable.Config{Server: start(t), NoSchedules: !schedules, Policy: retry.New(backoff.Backoff{})})
+		put(t, q, "retry", durable.PutID("week"))
+		put(t, q, "retry", durable.PutID("longest"))
+		for _, year := range []int{2200, 2262, 2263, 3000, 9999} {
+			if _, err := q.PutAt(t.Context(), time.Date(year, 12, 1, 0, 0, 0, 0, time.UTC), []byte("later")); err != nil {
+				t.Errorf("year %d: %v", year, err)
+			}
+		}
+		stop := work(t, q, 1, func(_ context.Context, job *durable.Job) error {
+			if string(job.Data) != "retry" || job.Attempt > 1 {
+				t.Errorf("schedules %v: attempt %d of %s came early", schedules, job.Attempt, job.ID)
+				return nil
+			}
+			if job.ID == "week" {
+				return retry.RetryAfter(errors.New("no"), 7*24*time.Hour)
+			}
+			return retry.RetryAfter(errors.New("no"), math.MaxInt64)
+		})
+		eventually(t, "both have failed", func() bool { s, err := q.Stats(t.Context()); return err == nil && s.Retried == 2 })
+		time.Sleep(500 * time.Millisecond) // none comes in that time, and none is given out again and again
+		stop()
+		if s, err := q.Stats(t.Context()); err != nil || s.Ready+s.Running+s.Later != 7 || s.HandedBack != 0 {
+			t.Errorf("schedules %v: got %v, %v", schedules, s, err)
+		}
 	}
 }

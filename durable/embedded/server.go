@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -28,13 +29,15 @@ type Option func(*settings)
 type settings struct {
 	options server.Options
 	logger  *slog.Logger
-	wait    time.Duration
 }
 
 // Listen has the server accept connections on 127.0.0.1 too, so that other processes of the machine can be workers: at
 // the given port, or for 0 at a free one, which URL tells. There is no password: anybody on the machine can connect,
-// unless Options sets one.
+// unless Options sets one. It panics when port is not from 0 to 65535.
 func Listen(port int) Option {
+	if port < 0 || port > 65535 {
+		panic(fmt.Sprintf("embedded: Listen: port is %d, want 0 to 65535", port))
+	}
 	return func(s *settings) {
 		s.options.DontListen, s.options.Host, s.options.Port = false, "127.0.0.1", port
 		if port == 0 {
@@ -49,13 +52,20 @@ func SyncAlways() Option {
 }
 
 // MaxStore limits what the server stores, in bytes. What would go over it is refused; nothing is removed for it. By
-// default the limit is three quarters of the free disk space at the start.
+// default, and for 0, the limit is three quarters of the free disk space at the start. It panics when bytes is negative.
 func MaxStore(bytes int64) Option {
+	if bytes < 0 {
+		panic(fmt.Sprintf("embedded: MaxStore: bytes is %d, want at least 0", bytes))
+	}
 	return func(s *settings) { s.options.JetStreamMaxStore = bytes }
 }
 
-// MaxPayload sets how large a message may be, in bytes; 1 MiB by default. The NATS project advises against more than 8 MiB.
+// MaxPayload sets how large a message may be, in bytes; 1 MiB by default, and for 0. The NATS project advises against
+// more than 8 MiB. It panics when bytes is negative.
 func MaxPayload(bytes int32) Option {
+	if bytes < 0 {
+		panic(fmt.Sprintf("embedded: MaxPayload: bytes is %d, want at least 0", bytes))
+	}
 	return func(s *settings) { s.options.MaxPayload = bytes }
 }
 
@@ -85,7 +95,6 @@ func Start(dir string, options ...Option) (*Server, error) {
 			ServerName: "retrywhen-embedded", DontListen: true, JetStream: true, StoreDir: dir, NoSigs: true,
 			MaxPayload: server.MAX_PAYLOAD_SIZE,
 		},
-		wait: time.Minute,
 	}
 	for i, o := range options {
 		if o == nil {
@@ -121,30 +130,16 @@ func start(s settings) (*Server, error) {
 		defer close(started)
 		ns.Start()
 	}()
-	deadline := time.Now().Add(s.wait)
-	for !ns.ReadyForConnections(10 * time.Millisecond) {
-		select {
-		case <-l.fatal:
-			ns.Shutdown()
-			ns.WaitForShutdown()
-			return nil, errors.New(strings.TrimSpace(l.message()))
-		default:
-		}
-		if time.Now().After(deadline) {
-			ns.Shutdown()
-			ns.WaitForShutdown()
-			return nil, fmt.Errorf("the server is not ready after %v", s.wait)
-		}
-	}
-	<-started
 	select {
+	case <-started: // it has read its store, however long that took
 	case <-l.fatal:
-		ns.Shutdown()
-		ns.WaitForShutdown()
-		return nil, errors.New(strings.TrimSpace(l.message()))
-	default:
 	}
-	return &Server{server: ns, log: l}, nil
+	if l.message() == "" && ns.ReadyForConnections(10*time.Second) {
+		return &Server{server: ns, log: l}, nil
+	}
+	ns.Shutdown()
+	ns.WaitForShutdown()
+	return nil, errors.New(cmp.Or(strings.TrimSpace(l.message()), "the server accepts no connections"))
 }
 
 // Connect returns a connection inside the process, or over 127.0.0.1 when the options dial another way.

@@ -8,8 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/durable"
+	"github.com/retrywhen/retrywhen/durable/embedded"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
@@ -131,6 +134,32 @@ func TestJobsOutliveTheirStream(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	eventually(t, "the queue is empty", isEmpty(t, q))
+}
+
+// A report that is under way when its stream ends still gets through, and the wait is kept.
+func TestAReportThatOutlivesItsStream(t *testing.T) {
+	srv := start(t, embedded.Listen(0))
+	var d deafener
+	q := open(t, durable.Config{URL: srv.URL(), NATS: []nats.Option{nats.SetCustomDialer(&d)}, Policy: retry.New(backoff.Constant(time.Hour))})
+	put(t, q, "")
+	reported := make(chan error, 1)
+	for job, err := range q.Jobs().All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.deaf.Store(true)
+		go func() { reported <- job.Fail(errors.New("no")) }()
+		eventually(t, "the report is under way", func() bool { return d.dropped.Load() > 0 })
+		d.deaf.Store(false) // it is lost, and has to be made again
+		break
+	}
+	if err := <-reported; err != nil {
+		t.Error(err)
+	}
+	eventually(t, "the retry is stored", func() bool {
+		s, err := q.Stats(t.Context())
+		return err == nil && s.Ready == 0 && s.Running == 0 && s.Later == 1
+	})
 }
 
 func TestDeadLettersAreRevivedAndForgotten(t *testing.T) {

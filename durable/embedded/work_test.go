@@ -324,3 +324,15 @@ func TestWorkPanicsOnNonsense(t *testing.T) {
 		}()
 	}
 }
+
+func TestAPolicyThatPanicsIsNamed(t *testing.T) {
+	policy := retry.New(backoff.Backoff{}, retry.OnRetry(func(retry.Event) { panic("the hook panics") }))
+	q := open(t, durable.Config{Server: start(t), Policy: policy})
+	put(t, q, "")
+	work(t, q, 1, func(context.Context, *durable.Job) error { return errors.New("no") })
+	eventually(t, "the queue is empty", isEmpty(t, q))
+	dead, err := q.Dead().Collect(t.Context())
+	if err != nil || len(dead) != 1 || !strings.Contains(dead[0].Err, "the hook panics") || !strings.HasPrefix(dead[0].Err, "no") {
+		t.Errorf("got %+v, %v", dead[0], err)
+	}
+}

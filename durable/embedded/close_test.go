@@ -1,0 +1,129 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/retrywhen/retrywhen/durable"
+	"github.com/retrywhen/retrywhen/durable/embedded"
+)
+
+// Close has handed back what is reported too late: that must not pass for a success.
+func TestAReportAfterClose(t *testing.T) {
+	srv := start(t)
+	q := open(t, durable.Config{Server: srv})
+	put(t, q, "")
+	put(t, q, "")
+	jobs, err := q.Jobs().Take(2).Collect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Close()
+	if err := jobs[0].Done(); !errors.Is(err, durable.ErrClosed) {
+		t.Errorf("Done: %v", err)
+	}
+	if err := jobs[1].Fail(errors.New("no")); !errors.Is(err, durable.ErrClosed) {
+		t.Errorf("Fail: %v", err)
+	}
+	q = open(t, durable.Config{Server: srv})
+	if s, err := q.Stats(t.Context()); err != nil || s.Ready+s.Running != 2 {
+		t.Errorf("got %v, %v", s, err)
+	}
+}
+
+func TestCloseTwiceAtOnce(t *testing.T) {
+	q := open(t, durable.Config{Server: start(t)})
+	put(t, q, "")
+	begun, release := make(chan struct{}), make(chan struct{})
+	go q.Work(context.Background(), 1, func(ctx context.Context, _ *durable.Job) error {
+		close(begun)
+		<-release
+		return nil
+	})
+	<-begun
+	closed := make(chan error, 2)
+	for range 2 {
+		go func() { closed <- q.Close() }()
+	}
+	select {
+	case err := <-closed:
+		t.Errorf("Close returned %v while a handler runs", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	close(release)
+	for range 2 {
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Whether such a job is stored nobody knows.
+func TestCloseWhilePutRuns(t *testing.T) {
+	srv := start(t, embedded.Listen(0))
+	var d deafener
+	q := open(t, durable.Config{URL: srv.URL(), NATS: []nats.Option{nats.SetCustomDialer(&d)}})
+	put(t, q, "")
+	d.deaf.Store(true)
+	ended := make(chan error, 1)
+	go func() { _, err := q.Put(t.Context(), nil); ended <- err }()
+	eventually(t, "the job is under way", func() bool { return d.dropped.Load() > 0 })
+	if err := q.Close(); !errors.Is(err, durable.ErrUnreachable) {
+		t.Errorf("Close: %v", err)
+	}
+	if err := <-ended; !errors.Is(err, durable.ErrNotStored) || !errors.Is(err, durable.ErrClosed) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestPutThatIsCancelledDoesNotBlameTheServer(t *testing.T) {
+	srv := start(t, embedded.Listen(0))
+	var d deafener
+	q := open(t, durable.Config{URL: srv.URL(), NATS: []nats.Option{nats.SetCustomDialer(&d)}})
+	put(t, q, "")
+	d.deaf.Store(true)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(100*time.Millisecond, func() { cancel(errors.New("enough")) })
+	_, err := q.Put(ctx, nil)
+	if strings.Contains(err.Error(), "disk") || !errors.Is(err, durable.ErrNotStored) || !errors.Is(err, context.Cause(ctx)) {
+		t.Errorf("got %v", err)
+	}
+	short, cancelShort := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancelShort()
+	_, err = q.Put(short, nil)
+	if strings.Contains(err.Error(), "disk") || !errors.Is(err, durable.ErrNotStored) {
+		t.Errorf("got %v", err)
+	}
+	d.deaf.Store(false)
+}
+
+// deafener is a dialer whose connections can be made to drop all that is sent.
+type deafener struct {
+	deaf    atomic.Bool
+	dropped atomic.Int64
+}
+
+func (d *deafener) Dial(network, address string) (net.Conn, error) {
+	c, err := net.Dial(network, address)
+	return &deafConn{c, d}, err
+}
+
+type deafConn struct {
+	net.Conn
+	d *deafener
+}
+
+func (c *deafConn) Write(b []byte) (int, error) {
+	if c.d.deaf.Load() {
+		c.d.dropped.Add(1)
+		return len(b), nil
+	}
+	return c.Conn.Write(b)
+}

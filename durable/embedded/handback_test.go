@@ -1,0 +1,115 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/durable"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// A job that is fetched ahead, and handed back again and again because the worker is busy, is not taken for one that
+// kills its workers.
+func TestAJobThatOnlyWaitsIsNotAbandoned(t *testing.T) {
+	q := open(t, durable.Config{Server: start(t), Lease: time.Second, MaxDeliveries: 2})
+	for range 50 {
+		put(t, q, "quick")
+	}
+	release := make(chan struct{})
+	work(t, q, 1, func(_ context.Context, job *durable.Job) error {
+		if string(job.Data) == "slow" {
+			<-release
+		}
+		return nil
+	})
+	eventually(t, "the queue is empty", isEmpty(t, q))
+	put(t, q, "slow")
+	put(t, q, "waits")
+	eventually(t, "it is handed back", func() bool { s, err := q.Stats(t.Context()); return err == nil && s.HandedBack > 0 })
+	time.Sleep(2 * time.Second) // once, not again and again
+	close(release)
+	eventually(t, "the queue is empty", isEmpty(t, q))
+	if s, err := q.Stats(t.Context()); err != nil || s.Dead != 0 || s.Done != 52 || s.HandedBack != 1 {
+		t.Errorf("got %v, %v, want 52 done, and one handed back", s, err)
+	}
+}
+
+// What a busy worker has put aside for a short wait is not kept from others either, and they get it with its count.
+func TestAShortWaitOfABusyWorkerIsGivenAway(t *testing.T) {
+	srv := start(t)
+	config := durable.Config{Server: srv, Lease: time.Second, Policy: retry.New(backoff.Constant(200 * time.Millisecond))}
+	busy, other := open(t, config), open(t, config)
+	put(t, busy, "", durable.PutID("fails"))
+	put(t, busy, "", durable.PutID("lasts"))
+	release := make(chan struct{})
+	work(t, busy, 1, func(_ context.Context, job *durable.Job) error {
+		if job.ID == "fails" {
+			return errors.New("no")
+		}
+		<-release
+		return nil
+	})
+	defer close(release)
+	eventually(t, "the worker is busy", func() bool { s, err := busy.Stats(t.Context()); return err == nil && s.Attempts == 2 })
+	attempts := make(chan *durable.Job, 1)
+	work(t, other, 1, func(_ context.Context, job *durable.Job) error { attempts <- job; return nil })
+	if job := <-attempts; job.ID != "fails" || job.Attempt != 2 || job.LastError != "no" {
+		t.Errorf("got %+v, want the second attempt of the job that failed", job)
+	}
+}
+
+// An outcome that the server can never store: the job is not attempted again and again without a pause.
+func TestAnOutcomeThatCannotBeStoredIsNoHotLoop(t *testing.T) {
+	for _, outcome := range []error{errors.New("no"), retry.Permanent(errors.New("no"))} {
+		srv := start(t)
+		q := open(t, durable.Config{Server: srv, Policy: retry.New(backoff.Constant(2 * time.Second))})
+		nc, err := srv.Connect()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		js, _ := jetstream.New(nc)
+		if _, err := js.Publish(t.Context(), "retrywhen.q.run.first", make([]byte, 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+		var attempts atomic.Int64
+		stop := work(t, q, 1, func(context.Context, *durable.Job) error {
+			attempts.Add(1)
+			return outcome
+		})
+		time.Sleep(1500 * time.Millisecond)
+		if n := attempts.Load(); n != 1 {
+			t.Errorf("%d attempts in 1.5 s, want 1", n)
+		}
+		stop()
+	}
+}
+
+func TestStoppingWhileTheServerIsAway(t *testing.T) {
+	dir, port := t.TempDir(), freePort(t)
+	server := spawn(t, "server", dir, port)
+	nc, err := nats.Connect("nats://127.0.0.1:"+port, nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	q := open(t, durable.Config{Conn: nc})
+	put(t, q, "")
+	begun := make(chan struct{})
+	stop := work(t, q, 1, func(context.Context, *durable.Job) error { close(begun); return nil })
+	<-begun
+	server.kill()
+	eventually(t, "the connection is lost", func() bool { return !nc.IsConnected() })
+	began := time.Now()
+	stop()
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}

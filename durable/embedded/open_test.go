@@ -1,0 +1,129 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/retrywhen/retrywhen/durable"
+	"github.com/retrywhen/retrywhen/durable/embedded"
+)
+
+// Nor are the streams that a queue makes for itself another one's.
+func TestNamesThatBeginAlikeShareNothing(t *testing.T) {
+	srv := start(t)
+	one := open(t, durable.Config{Server: srv, Name: "mail"})
+	b, err := durable.OpenBudget(t.Context(), durable.BudgetConfig{Server: srv, Name: "mail", Tokens: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for _, name := range []string{"mail-dead", "mail-budget", "mai", "mail-"} {
+		put(t, open(t, durable.Config{Server: srv, Name: name}), "")
+	}
+	if s, err := one.Stats(t.Context()); err != nil || s.Ready != 0 {
+		t.Errorf("got %v, %v", s, err)
+	}
+}
+
+// It is not taken for one to a server without schedules.
+func TestOpenOnAConnectionThatIsNotThereYet(t *testing.T) {
+	port := freePort(t)
+	nc, err := nats.Connect("nats://127.0.0.1:"+port, nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	_, err = durable.Open(ctx, durable.Config{Conn: nc, Name: "q"})
+	if !errors.Is(err, durable.ErrUnreachable) {
+		t.Errorf("got %v", err)
+	}
+	cancel()
+	p, _ := strconv.Atoi(port)
+	opened := make(chan error, 1)
+	go func() {
+		q, err := durable.Open(t.Context(), durable.Config{Conn: nc, Name: "q"})
+		if err == nil {
+			err = q.Close()
+		}
+		opened <- err
+	}()
+	start(t, embedded.Listen(p))
+	if err := <-opened; err != nil {
+		t.Fatal(err)
+	}
+	js, _ := jetstream.New(nc)
+	s, err := js.Stream(t.Context(), "retrywhen-q")
+	if err != nil || !s.CachedInfo().Config.AllowMsgSchedules {
+		t.Errorf("no schedules: %v", err)
+	}
+}
+
+func TestOpenEndsWithItsContext(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	_, err = durable.Open(ctx, durable.Config{Name: "q", URL: strings.Repeat("nats://"+l.Addr().String()+",", 5) + "nats://" + l.Addr().String()})
+	if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > time.Second {
+		t.Errorf("got %v after %v, want the end of the context, before the client's own timeout of 2s", err, took)
+	}
+}
+
+// What the server once said to somebody else on the same connection is no reason for what fails later.
+func TestAnOldRefusalIsNotBlamed(t *testing.T) {
+	srv := start(t, embedded.Options(func(o *server.Options) {
+		o.Users = []*server.User{{Username: "me", Password: "pw", Permissions: &server.Permissions{
+			Publish:   &server.SubjectPermission{Allow: []string{"$JS.API.>", "$JS.ACK.>", "retrywhen.>"}},
+			Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}}}}}
+	}))
+	nc, err := srv.Connect(nats.UserInfo("me", "pw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	q := open(t, durable.Config{Conn: nc})
+	nc.Publish("elsewhere", nil)
+	eventually(t, "the server refuses", func() bool { return errors.Is(nc.LastError(), nats.ErrPermissionViolation) })
+	js, _ := jetstream.New(nc)
+	if err := js.DeleteStream(t.Context(), "retrywhen-q"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
+	defer cancel()
+	if _, err := q.Put(ctx, nil); !errors.Is(err, durable.ErrGone) || errors.Is(err, durable.ErrRefused) {
+		t.Errorf("got %v, want ErrGone", err)
+	}
+}
+
+func TestOptionsPanicOnNonsense(t *testing.T) {
+	for want, option := range map[string]func(){
+		"port is -1":    func() { embedded.Listen(-1) },
+		"port is 65536": func() { embedded.Listen(65536) },
+		"bytes is -2":   func() { embedded.MaxStore(-2) },
+		"bytes is -3":   func() { embedded.MaxPayload(-3) },
+	} {
+		func() {
+			defer func() {
+				if v := fmt.Sprint(recover()); !strings.Contains(v, want) {
+					t.Errorf("got %s, want %s", v, want)
+				}
+			}()
+			option()
+		}()
+	}
+}
