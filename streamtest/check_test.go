@@ -3,6 +3,7 @@ package streamtest
 import (
 	"context"
 	"errors"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ func TestCheck(t *testing.T) {
 		"Empty":    func() stream.Stream[int] { return stream.Empty[int]() },
 		"Fail":     func() stream.Stream[int] { return stream.Fail[int](errBoom) },
 		"Never":    func() stream.Stream[int] { return stream.Never[int]() },
-		"endless":  func() stream.Stream[int] { return stream.Range(0, 1<<62) },
+		"endless":  func() stream.Stream[int] { return stream.Range(0, math.MaxInt) },
 		"FromChan": func() stream.Stream[int] { c := make(chan int, 2); c <- 1; c <- 2; close(c); return stream.FromChan(c) },
 		"Merge": func() stream.Stream[int] {
 			return stream.Of(1, 2).Merge(stream.Of(3, 4), stream.Of(5).Delay(time.Second))
