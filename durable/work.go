@@ -144,7 +144,9 @@ func (q *Queue) Jobs() stream.Stream[*Job] {
 			f.close(nil)
 			tasks.Wait()
 			f.finish()
-			q.nc.FlushTimeout(time.Second)
+			if q.nc.IsConnected() {
+				q.nc.FlushTimeout(time.Second)
+			}
 		}()
 		for {
 			d := f.take()

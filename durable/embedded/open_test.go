@@ -7,6 +7,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -126,4 +127,27 @@ func TestOptionsPanicOnNonsense(t *testing.T) {
 			option()
 		}()
 	}
+}
+
+func TestOpenByManyAtOnce(t *testing.T) {
+	srv := start(t)
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			q, err := durable.Open(t.Context(), durable.Config{Server: srv, Name: "q"})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer q.Close()
+			if _, err := q.Put(t.Context(), nil, durable.PutID("one")); err != nil {
+				t.Error(err)
+			}
+			s, err := q.Stats(t.Context())
+			if err != nil || s.Ready < 0 || s.Ready+s.Running+s.Later > 1 {
+				t.Errorf("got %v, %v", s, err)
+			}
+		})
+	}
+	all.Wait()
 }

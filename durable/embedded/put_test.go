@@ -209,3 +209,18 @@ func TestFarTimes(t *testing.T) {
 		}
 	}
 }
+
+func TestAnIDIsForgottenAfterAWhile(t *testing.T) {
+	q := open(t, durable.Config{Server: start(t), Lease: time.Second, Duplicates: time.Second})
+	work(t, q, 1, func(context.Context, *durable.Job) error { return nil })
+	put(t, q, "", durable.PutID("job"))
+	put(t, q, "", durable.PutID("job"))
+	eventually(t, "it is done", func() bool { s, err := q.Stats(t.Context()); return err == nil && s.Done == 1 })
+	put(t, q, "", durable.PutID("job"))
+	if s, err := q.Stats(t.Context()); err != nil || s.Duplicates != 2 {
+		t.Errorf("got %v, %v, want 2 duplicates", s, err)
+	}
+	time.Sleep(1500 * time.Millisecond)
+	put(t, q, "", durable.PutID("job"))
+	eventually(t, "it is done again", func() bool { s, err := q.Stats(t.Context()); return err == nil && s.Done == 2 })
+}

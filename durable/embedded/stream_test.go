@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -244,5 +245,31 @@ func TestReviveOfWhatDiesAtOnce(t *testing.T) {
 		if err := q.Revive(t.Context(), "job"); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+func TestReviveByManyAtOnce(t *testing.T) {
+	q := open(t, durable.Config{Server: start(t), Policy: retry.New(backoff.Backoff{}, retry.Limit(0))})
+	put(t, q, "", durable.PutID("job"))
+	var attempts atomic.Int64
+	work(t, q, 4, func(context.Context, *durable.Job) error {
+		if attempts.Add(1) == 1 {
+			return errors.New("no")
+		}
+		return nil
+	})
+	eventually(t, "it is dead", func() bool { s, err := q.Stats(t.Context()); return err == nil && s.Dead == 1 })
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if err := q.Revive(t.Context(), "job"); err != nil && !errors.Is(err, durable.ErrNotFound) {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	eventually(t, "the queue is empty", isEmpty(t, q))
+	if s, err := q.Stats(t.Context()); err != nil || s.Dead != 0 || attempts.Load() != 2 {
+		t.Errorf("%d attempts, want 2; %v, %v", attempts.Load(), s, err)
 	}
 }
