@@ -415,7 +415,7 @@ type uncomparable struct{ parts []int }
 
 func (u uncomparable) Error() string { return fmt.Sprint("uncomparable", u.parts) }
 
-// A source that fails because it was cancelled has an error that tells both.
+// A cancelled run ends with the cause, whatever error its source has ready by then.
 func TestToStream_ErrorOfACancelledSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, own := range []error{errBoom, uncomparable{[]int{1}}, context.Canceled} {
