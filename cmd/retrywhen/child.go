@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"math"
 	"os"
 	"os/exec"
 	"sync"
@@ -83,7 +84,7 @@ func (c *child) limit(d, killAfter time.Duration) (tooLong func() bool) {
 		}
 	}
 	soft := time.AfterFunc(d, func() { end(softly) })
-	hard := time.AfterFunc(d+killAfter, func() { end(os.Kill) })
+	hard := time.AfterFunc(d+min(killAfter, math.MaxInt64-d), func() { end(os.Kill) })
 	return func() bool {
 		soft.Stop()
 		hard.Stop()

@@ -152,6 +152,14 @@ func TestRunTimeout(t *testing.T) {
 	}
 }
 
+// The sum of the two is past the longest duration.
+func TestRunTimeoutOfCenturies(t *testing.T) {
+	out, errOut, code := result(t, "run", "--limit=0", "--timeout=2562047h47m16s", "--", "sh", "-c", "sleep 0.05; echo done")
+	if out != "done\n" || errOut != "" || code != 0 {
+		t.Errorf("stdout %q, stderr %q, exit code %d", out, errOut, code)
+	}
+}
+
 func TestRunTimeoutOfThePolicyText(t *testing.T) {
 	t.Parallel()
 	p := command(t, append([]string{"run", "-q", "--backoff", quick + " limit=0 attempttimeout=2s"}, asChild(t, "trap", "0")...)...)
