@@ -166,8 +166,6 @@ func protocols(t *testing.T, f func(t *testing.T, p *protocol)) {
 type protocol struct {
 	t   *testing.T
 	two bool
-
-	conns atomic.Int64 // that the server has accepted
 }
 
 // serve starts a server and returns its URL and a transport for it.
@@ -178,11 +176,6 @@ func (p *protocol) serve(h http.HandlerFunc) (string, *http.Transport) {
 		}
 		h(w, r)
 	}))
-	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
-		if s == http.StateNew {
-			p.conns.Add(1)
-		}
-	}
 	server.Config.ErrorLog = quietLog
 	var base *http.Transport
 	if p.two {
