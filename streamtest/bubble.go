@@ -18,8 +18,8 @@ func (d *deadlock) Error() string {
 	return d.reason + "; what waits:" + list(d.waiting)
 }
 
-// bubble runs f in a bubble. A deadlock there is returned; the goroutines in it stay as they are.
-func bubble(t *testing.T, f func(t *testing.T)) (dead *deadlock) {
+// runBubble runs f in a bubble. A deadlock there is returned; the goroutines in it stay as they are.
+func runBubble(t *testing.T, f func(t *testing.T)) (dead *deadlock) {
 	t.Helper()
 	me := current()
 	if me.bubble != 0 {

@@ -77,7 +77,7 @@ func clauses[T any]() []clause[T] {
 func inspect[T any](t *testing.T, report reporter, system bool, c clause[T], newStream func() stream.Stream[T]) {
 	t.Helper()
 	in := &inspection[T]{report: report, system: system, newStream: newStream}
-	deadlock := bubble(t, func(t *testing.T) {
+	deadlock := runBubble(t, func(t *testing.T) {
 		t.Helper()
 		s, err := newSession(t, report)
 		if err != nil {

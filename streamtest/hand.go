@@ -22,10 +22,7 @@ type hand struct {
 	mock  *clock.Mock
 	gears gears
 	lent  atomic.Bool    // somebody has the mock itself
-	rest  resting        // of the one strike there is at a time
 	ticks sync.WaitGroup // timers of the mock that are fired and sleep a millisecond afterwards
-
-	testRest resting // of the test's own goroutine
 
 	mu          sync.Mutex // never held while a callback runs or a wait lasts
 	shown       time.Time  // what the mock was last seen to show
@@ -50,7 +47,7 @@ func newHand() (*hand, error) {
 	}
 	now := time.Now()
 	gears.move(func(time.Time) time.Time { return now })
-	h := &hand{mock: mock, gears: gears, rest: newResting(), testRest: newResting(), shown: now, base: now, began: now}
+	h := &hand{mock: mock, gears: gears, shown: now, base: now, began: now}
 	h.strike = time.AfterFunc(time.Hour, h.strikeAll)
 	h.strike.Stop()
 	return h, nil
@@ -173,6 +170,4 @@ func (h *hand) stop() {
 	defer h.mu.Unlock()
 	h.striking = make(chan struct{})
 	h.strike.Stop()
-	h.rest.timer.Stop()
-	h.testRest.timer.Stop()
 }

@@ -18,48 +18,6 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// What resting needs of the runtime and its documentation does not promise: a bubble's timer that is reset to now, while
-// it waits for later, goes off when all goroutines are durably blocked, before time moves and before Wait returns.
-func TestResting(t *testing.T) {
-	for range 100 {
-		synctest.Test(t, func(t *testing.T) {
-			r := newResting()
-			defer r.timer.Stop()
-			start := time.Now()
-			n := 0
-			c := make(chan int)
-			for i := range 5 {
-				go func() { c <- i }()
-			}
-			go func() {
-				for range 5 {
-					<-c
-					n++
-				}
-			}()
-			r.wait()
-			synctest.Wait()
-			if n != 5 {
-				t.Fatalf("%d of 5 have come when all should be at rest", n)
-			}
-			rests := 0
-			go func() {
-				for range 10 {
-					r.wait()
-					rests++
-				}
-			}()
-			synctest.Wait()
-			if rests != 10 {
-				t.Fatalf("Wait has returned after %d of 10 rests", rests)
-			}
-			if d := time.Since(start); d != 0 {
-				t.Fatalf("%v have passed", d)
-			}
-		})
-	}
-}
-
 func TestGears_RefuseAnotherMock(t *testing.T) {
 	if _, err := openGears(&struct{ mu sync.Mutex }{}); err == nil || !strings.Contains(err.Error(), "clock v1.3.5") {
 		t.Errorf("got %v", err)

@@ -63,7 +63,7 @@ func Run(t *testing.T, f func(s *Session)) {
 func run(t *testing.T, report reporter, f func(s *Session)) {
 	t.Helper()
 	var s *Session
-	deadlock := bubble(t, func(t *testing.T) {
+	deadlock := runBubble(t, func(t *testing.T) {
 		var err error
 		if s, err = newSession(t, report); err != nil {
 			t.Fatal(err)

@@ -4,6 +4,8 @@ import (
 	"container/heap"
 	"testing/synctest"
 	"time"
+
+	"github.com/retrywhen/retrywhen/internal/bubble"
 )
 
 // settle lets the bubble come to rest, and all that is due fire. It is for the test's own goroutine.
@@ -16,7 +18,7 @@ func (h *hand) settle() {
 			}
 			continue
 		}
-		h.testRest.wait()
+		bubble.Rest()
 		if struck := h.strikeEnd(); struck != nil {
 			<-struck
 		}
@@ -69,7 +71,7 @@ func (h *hand) strikeAll() {
 
 // strikeOne fires the first that is due, and reports whether there was one.
 func (h *hand) strikeOne() bool {
-	h.rest.wait()
+	bubble.Rest()
 	acquire()
 	h.mu.Lock()
 	defer h.mu.Unlock()
