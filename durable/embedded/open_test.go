@@ -92,7 +92,7 @@ func TestAnOldRefusalIsNotBlamed(t *testing.T) {
 			Publish:   &server.SubjectPermission{Allow: []string{"$JS.API.>", "$JS.ACK.>", "retrywhen.>"}},
 			Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}}}}}
 	}))
-	nc, err := srv.Connect(nats.UserInfo("me", "pw"))
+	nc, err := srv.Connect(nats.UserInfo("me", "pw"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 	if err != nil {
 		t.Fatal(err)
 	}
