@@ -78,7 +78,11 @@ func call[T any](ctx context.Context, op *operation, f func(context.Context) (T,
 		ctx, cancel = withTimeout(ctx, op.clock, c.attemptTimeout)
 		defer cancel()
 	}
-	began := op.began()
+	if c.resetAfter < 0 {
+		v, err = f(ctx)
+		return v, 0, err
+	}
+	began := op.clock.Now()
 	v, err = f(ctx)
-	return v, op.lasted(began), err
+	return v, op.clock.Now().Sub(began), err
 }

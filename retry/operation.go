@@ -25,11 +25,14 @@ func (o *operation) failed(ctx context.Context, f stream.Failure) error {
 		return o.abandon(ctx, f.Err)
 	}
 	deadline, _ := ctx.Deadline()
-	delay, err := o.config.decide(&o.row, f, &m, deadline)
+	delay, err := o.config.decide(&o.row, &f, &m, deadline)
 	if err != nil {
 		return err
 	}
-	if o.wait(ctx, &o.row, delay) != nil {
+	if delay > 0 {
+		o.wait(ctx, &o.row, delay)
+	}
+	if ctx.Err() != nil {
 		return o.abandon(ctx, f.Err)
 	}
 	return nil

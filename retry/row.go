@@ -41,7 +41,7 @@ func (r *Row) restart() {
 // takes from the budget and calls the hooks. deadline is that of the operation, zero for none; cancellation is the
 // caller's to look at. Of f only Err, Items and Lasted matter.
 func (p Policy) Decide(row *Row, f stream.Failure, at, deadline time.Time) (time.Duration, error) {
-	return p.settings().decide(row, f, &moment{at: at}, deadline)
+	return p.settings().decide(row, &f, &moment{at: at}, deadline)
 }
 
 // moment is the time of a failure, read from the clock when it is first needed: without waits it seldom is.
@@ -57,7 +57,7 @@ func (m *moment) time() time.Time {
 	return m.at
 }
 
-func (c *config) decide(row *Row, f stream.Failure, m *moment, deadline time.Time) (time.Duration, error) {
+func (c *config) decide(row *Row, f *stream.Failure, m *moment, deadline time.Time) (time.Duration, error) {
 	c.count(row, m)
 	simple := isSimple(f.Err)
 	if !simple {
@@ -107,7 +107,7 @@ func (c *config) count(row *Row, m *moment) {
 }
 
 // resets reports whether the failed attempt, or a signal since, starts the row again.
-func (c *config) resets(row *Row, f stream.Failure) bool {
+func (c *config) resets(row *Row, f *stream.Failure) bool {
 	if c.signals != nil {
 		if fires := c.fires(); fires != row.Fires {
 			row.Fires = fires

@@ -27,16 +27,17 @@ func (c *config) clockFor(ctx context.Context) stream.Clock {
 	return stream.ClockFrom(ctx)
 }
 
-// wait returns nil when d has passed or one of the policy's signals has fired, which starts the row again, and
-// context.Cause(ctx) when ctx has ended.
-func (w *waiter) wait(ctx context.Context, row *Row, d time.Duration) error {
-	if w.config.signals == nil || d <= 0 {
-		return w.alarm.Wait(ctx, d)
+// wait returns when d > 0 has passed, or one of the policy's signals has fired, which starts the row again, or ctx has
+// ended.
+func (w *waiter) wait(ctx context.Context, row *Row, d time.Duration) {
+	if w.config.signals == nil {
+		w.alarm.Wait(ctx, d)
+	} else {
+		w.waitForSignals(ctx, row, d)
 	}
-	return w.waitForSignals(ctx, row, d)
 }
 
-func (w *waiter) waitForSignals(ctx context.Context, row *Row, d time.Duration) error {
+func (w *waiter) waitForSignals(ctx context.Context, row *Row, d time.Duration) {
 	fired := make(chan struct{}, 1)
 	for _, s := range w.config.signals {
 		s.join(fired)
@@ -51,12 +52,8 @@ func (w *waiter) waitForSignals(ctx context.Context, row *Row, d time.Duration) 
 		}
 		w.alarm.Stop()
 	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if fires := w.config.fires(); fires != row.Fires {
+	if fires := w.config.fires(); fires != row.Fires && ctx.Err() == nil {
 		row.Fires = fires
 		row.restart()
 	}
-	return nil
 }
