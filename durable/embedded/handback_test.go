@@ -84,6 +84,7 @@ func TestAnOutcomeThatCannotBeStoredIsNoHotLoop(t *testing.T) {
 			attempts.Add(1)
 			return outcome
 		})
+		eventually(t, "it is attempted", func() bool { return attempts.Load() > 0 })
 		time.Sleep(1500 * time.Millisecond)
 		if n := attempts.Load(); n != 1 {
 			t.Errorf("%d attempts in 1.5 s, want 1", n)
