@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	inbubble "github.com/retrywhen/retrywhen/internal/bubble"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -331,8 +332,8 @@ func TestContract_SynchronousOperatorsStartNoGoroutine(t *testing.T) {
 		if !op.sync {
 			continue
 		}
-		t.Run(op.name, func(t *testing.T) {
-			caller, before := goid(), runtime.NumGoroutine()
+		bubble(t, op.name, func(t *testing.T) {
+			caller, before := goid(), inbubble.Goroutines()
 			src := stream.Defer(func(context.Context) stream.Stream[int] {
 				if id := goid(); id != caller {
 					t.Errorf("the source runs on goroutine %s, not on %s", id, caller)
@@ -340,7 +341,7 @@ func TestContract_SynchronousOperatorsStartNoGoroutine(t *testing.T) {
 				return stream.Range(1, 3)
 			})
 			err := op.apply(src).ForEach(t.Context(), func(int) {
-				if n := runtime.NumGoroutine(); n > before {
+				if n := inbubble.Goroutines(); n > before {
 					t.Errorf("%d goroutines, %d before", n, before)
 				}
 			})

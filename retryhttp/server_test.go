@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +18,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	inbubble "github.com/retrywhen/retrywhen/internal/bubble"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retryhttp"
 )
@@ -419,12 +419,12 @@ func TestTransportLeavesNoGoroutine(t *testing.T) {
 		}
 		get()
 		synctest.Wait()
-		before := runtime.NumGoroutine()
+		before := inbubble.Goroutines()
 		for range 10 {
 			get()
 		}
 		synctest.Wait()
-		if n := runtime.NumGoroutine(); n > before {
+		if n := inbubble.Goroutines(); n > before {
 			t.Errorf("%d goroutines, %d before", n, before)
 		}
 		client.CloseIdleConnections()
