@@ -15,10 +15,10 @@ import (
 //	a consumer busy 3:      a--b--c--de|   (without Buffer(3), b would have been produced when a was done)
 //
 // The source runs on a goroutine of its own. Each run takes the memory for n values when it begins. Buffer(0) is the
-// stream itself; a negative n panics.
+// stream itself; a negative n panics, and so does one for which no address space is large enough.
 func (s Stream[T]) Buffer(n int) Stream[T] {
 	s.require("Buffer")
-	requireMin("Buffer: n", n, 0)
+	requireBuffer[T]("Buffer: n", n)
 	if n == 0 {
 		return s
 	}

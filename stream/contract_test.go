@@ -7,6 +7,7 @@ import (
 	"iter"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -525,6 +526,10 @@ func TestContract_CancelAtAnyMoment(t *testing.T) {
 func TestContract_MistakesPanicAtConstruction(t *testing.T) {
 	s, none := stream.Of(1), stream.Stream[int](nil)
 	const max = int(^uint(0) >> 1)
+	most := (uint64(1) << 47) / 72 // an address space, by an int and what stands beside it
+	if strconv.IntSize == 32 {
+		most = (1 << 30) / 72
+	}
 	for want, build := range map[string]func(){
 		"stream: FromSeq: seq is nil":           func() { stream.FromSeq[int](nil) },
 		"stream: FromSeq2: open is nil":         func() { stream.FromSeq2[int](nil) },
@@ -535,35 +540,37 @@ func TestContract_MistakesPanicAtConstruction(t *testing.T) {
 		"stream: Fail: err is nil":              func() { stream.Fail[int](nil) },
 		"stream: Range: count is -1, want >= 0": func() { stream.Range(0, -1) },
 		fmt.Sprintf("stream: Range: first is %d and count is 2, which leads past the largest int", max): func() { stream.Range(max, 2) },
-		"stream: Interval: d is 0s, want > 0":    func() { stream.Interval(0) },
-		"stream: ForEach: f is nil":              func() { _ = s.ForEach(t.Context(), nil) },
-		"stream: Chans: buffer is -1, want >= 0": func() { s.Chans(t.Context(), -1) },
-		"stream: Filter: keep is nil":            func() { s.Filter(nil) },
-		"stream: Take: n is -1, want >= 0":       func() { s.Take(-1) },
-		"stream: Skip: n is -1, want >= 0":       func() { s.Skip(-1) },
-		"stream: TakeWhile: f is nil":            func() { s.TakeWhile(nil) },
-		"stream: SkipWhile: f is nil":            func() { s.SkipWhile(nil) },
-		"stream: Tap: f is nil":                  func() { s.Tap(nil) },
-		"stream: OnEnd: f is nil":                func() { s.OnEnd(nil) },
-		"stream: Concat: others[1] is nil":       func() { s.Concat(s, none) },
-		"stream: Merge: others[0] is nil":        func() { s.Merge(none) },
-		"stream: Catch: f is nil":                func() { s.Catch(nil) },
-		"stream: MustNotEnd: err is nil":         func() { s.MustNotEnd(nil) },
-		"stream: Repeat: n is -1, want >= 0":     func() { s.Repeat(-1) },
-		"stream: Timeout: d is 0s, want > 0":     func() { s.Timeout(0) },
-		"stream: Delay: d is -1ns, want >= 0":    func() { s.Delay(-1) },
-		"stream: Debounce: d is -1ns, want >= 0": func() { s.Debounce(-1) },
-		"stream: Throttle: d is -1ns, want >= 0": func() { s.Throttle(-1) },
-		"stream: Buffer: n is -1, want >= 0":     func() { s.Buffer(-1) },
-		"stream: All: the stream is nil":         func() { none.All(t.Context()) },
-		"stream: Collect: the stream is nil":     func() { _, _ = none.Collect(t.Context()) },
-		"stream: Chans: the stream is nil":       func() { none.Chans(t.Context(), 0) },
-		"stream: Take: the stream is nil":        func() { none.Take(1) },
-		"stream: Concat: the stream is nil":      func() { none.Concat() },
-		"stream: Merge: the stream is nil":       func() { none.Merge() },
-		"stream: Buffer: the stream is nil":      func() { none.Buffer(0) },
-		"stream: Timeout: the stream is nil":     func() { none.Timeout(1) },
-		"stream: WithClock: c is nil":            func() { stream.WithClock[stream.Stopper](t.Context(), nil) },
+		"stream: Interval: d is 0s, want > 0":                             func() { stream.Interval(0) },
+		"stream: ForEach: f is nil":                                       func() { _ = s.ForEach(t.Context(), nil) },
+		"stream: Chans: buffer is -1, want >= 0":                          func() { s.Chans(t.Context(), -1) },
+		"stream: Filter: keep is nil":                                     func() { s.Filter(nil) },
+		"stream: Take: n is -1, want >= 0":                                func() { s.Take(-1) },
+		"stream: Skip: n is -1, want >= 0":                                func() { s.Skip(-1) },
+		"stream: TakeWhile: f is nil":                                     func() { s.TakeWhile(nil) },
+		"stream: SkipWhile: f is nil":                                     func() { s.SkipWhile(nil) },
+		"stream: Tap: f is nil":                                           func() { s.Tap(nil) },
+		"stream: OnEnd: f is nil":                                         func() { s.OnEnd(nil) },
+		"stream: Concat: others[1] is nil":                                func() { s.Concat(s, none) },
+		"stream: Merge: others[0] is nil":                                 func() { s.Merge(none) },
+		"stream: Catch: f is nil":                                         func() { s.Catch(nil) },
+		"stream: MustNotEnd: err is nil":                                  func() { s.MustNotEnd(nil) },
+		"stream: Repeat: n is -1, want >= 0":                              func() { s.Repeat(-1) },
+		"stream: Timeout: d is 0s, want > 0":                              func() { s.Timeout(0) },
+		"stream: Delay: d is -1ns, want >= 0":                             func() { s.Delay(-1) },
+		"stream: Debounce: d is -1ns, want >= 0":                          func() { s.Debounce(-1) },
+		"stream: Throttle: d is -1ns, want >= 0":                          func() { s.Throttle(-1) },
+		"stream: Buffer: n is -1, want >= 0":                              func() { s.Buffer(-1) },
+		"stream: All: the stream is nil":                                  func() { none.All(t.Context()) },
+		"stream: Collect: the stream is nil":                              func() { _, _ = none.Collect(t.Context()) },
+		"stream: Chans: the stream is nil":                                func() { none.Chans(t.Context(), 0) },
+		"stream: Take: the stream is nil":                                 func() { none.Take(1) },
+		"stream: Concat: the stream is nil":                               func() { none.Concat() },
+		"stream: Merge: the stream is nil":                                func() { none.Merge() },
+		"stream: Buffer: the stream is nil":                               func() { none.Buffer(0) },
+		"stream: Timeout: the stream is nil":                              func() { none.Timeout(1) },
+		"stream: WithClock: c is nil":                                     func() { stream.WithClock[stream.Stopper](t.Context(), nil) },
+		fmt.Sprintf("stream: Buffer: n is %d, want <= %d", max, most):     func() { s.Buffer(max) },
+		fmt.Sprintf("stream: Chans: buffer is %d, want <= %d", max, most): func() { s.Chans(t.Context(), max) },
 	} {
 		t.Run(want, func(t *testing.T) { expectPanic(t, want, build) })
 	}

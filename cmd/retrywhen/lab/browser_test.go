@@ -182,20 +182,54 @@ func (p *tab) look() map[string]string {
 	return shows
 }
 
-func TestBrowser(t *testing.T) {
+// startBrowser starts a browser for the test, with a profile of its own, and returns the context of its first tab.
+func startBrowser(t *testing.T) context.Context {
+	t.Helper()
 	path := findBrowser(t)
+	profile, err := os.MkdirTemp("", "lab-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { removeProfile(t, profile) })
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(profile),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 		chromedp.WSURLReadTimeout(time.Minute),
 	)
-	allocated, cancel := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(cancel)
+	allocated, kill := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(kill)
 	ctx, stop := chromedp.NewContext(allocated)
 	t.Cleanup(stop)
 	if err := chromedp.Run(ctx); err != nil {
 		t.Fatalf("%s does not start: %v", path, err)
 	}
+	t.Cleanup(func() { // as it wants to be closed; if it does not, it is killed
+		ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+		defer cancel()
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Logf("%s was killed: %v", path, err)
+		}
+	})
+	return ctx
+}
+
+// removeProfile removes a browser's profile. Processes that the browser has started outlive it by a moment and write to
+// the profile meanwhile, so that the first try may find new files (which fails t.TempDir).
+func removeProfile(t *testing.T, dir string) {
+	for until := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		err := os.RemoveAll(dir)
+		if err == nil {
+			return
+		}
+		if time.Now().After(until) {
+			t.Errorf("the browser's profile cannot be removed: %v", err)
+			return
+		}
+	}
+}
+
+func TestBrowser(t *testing.T) {
+	ctx := startBrowser(t)
 	address := serveLab(t)
 	for name, test := range map[string]func(*testing.T, context.Context, string){
 		"loads":              browserLoads,
