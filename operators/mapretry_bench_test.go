@@ -21,8 +21,6 @@ import (
 
 var errBench = errors.New("bench")
 
-const million = 1_000_000
-
 // BenchmarkMapRetryMemory reports the bytes for each of a million items that wait, beyond the item itself, beside those
 // of a goroutine and of a time.AfterFunc for each.
 func BenchmarkMapRetryMemory(b *testing.B) {

@@ -8,6 +8,8 @@ import (
 	"time"
 )
 
+const million = 1_000_000
+
 // BenchmarkMapRetryHeaps compares what waiting items could be kept in, at a steady number of them: one op takes the
 // entry that is due first and puts another one in, up to 10 s later. The libraries' heaps are measured in the
 // benchmarks module, beside container/heap again.

@@ -57,11 +57,13 @@ func TestMapRetryHeapYieldsByTimeThenByTurn(t *testing.T) {
 	})
 }
 
+const mostRetries = min(math.MaxInt, math.MaxUint32) // that a compactRow can hold
+
 func TestMapRetryCompactRowIsTheRow(t *testing.T) {
 	base := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	for name, want := range map[string]retry.Row{
 		"zero": {},
-		"full": {Attempts: math.MaxInt, Retries: math.MaxUint32, First: base.Add(time.Second),
+		"full": {Attempts: math.MaxInt, Retries: mostRetries, First: base.Add(time.Second),
 			Since: base.Add(-time.Second), Previous: math.MaxInt64, U: 0.25, Placed: true, Fires: math.MaxUint64},
 		"placed at 0": {Attempts: 2, First: base, Placed: true},
 		"reset":       {Attempts: 2, First: base, Fires: 1},
@@ -86,7 +88,7 @@ func TestMapRetryCompactRowIsTheRow(t *testing.T) {
 	}
 	most := retry.Row{Attempts: 1, First: base, Since: base, Retries: math.MaxInt}
 	c := compact(&most, base)
-	if got := c.row(base, 0); got.Retries != math.MaxUint32 {
+	if got := c.row(base, 0); got.Retries != mostRetries {
 		t.Errorf("%d retries became %d", most.Retries, got.Retries)
 	}
 }

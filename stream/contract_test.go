@@ -526,9 +526,9 @@ func TestContract_CancelAtAnyMoment(t *testing.T) {
 func TestContract_MistakesPanicAtConstruction(t *testing.T) {
 	s, none := stream.Of(1), stream.Stream[int](nil)
 	const max = int(^uint(0) >> 1)
-	most := (uint64(1) << 47) / 72 // an address space, by an int and what stands beside it
+	most := uint64(1<<47) / (8 + 64) // an address space, by an int and what stands beside it
 	if strconv.IntSize == 32 {
-		most = (1 << 30) / 72
+		most = (1 << 30) / (4 + 64)
 	}
 	for want, build := range map[string]func(){
 		"stream: FromSeq: seq is nil":           func() { stream.FromSeq[int](nil) },
