@@ -57,10 +57,20 @@ func Parse(text string, opts ...Option) (Policy, error) {
 				hint = fmt.Sprintf("did you mean %s? ", meant)
 			}
 		}
-		return Policy{}, fmt.Errorf("retry: Parse: %w (%sa policy's own words are %s)", err, hint, strings.Join(wordNames(), ", "))
+		why := strings.TrimPrefix(err.Error(), "backoff: Parse: ")
+		return Policy{}, &wordError{fmt.Sprintf("retry: Parse: %s (%sa policy's own words are %s)", why, hint, strings.Join(wordNames(), ", ")), err}
 	}
 	return New(b, words...).With(opts...), nil
 }
+
+// wordError is what backoff.Parse has found, in this package's words.
+type wordError struct {
+	text string
+	err  error
+}
+
+func (e *wordError) Error() string { return e.text }
+func (e *wordError) Unwrap() error { return e.err }
 
 // String returns the policy's text form, which Parse reads: the backoff's and the options that have one.
 func (p Policy) String() string {

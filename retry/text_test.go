@@ -1,6 +1,7 @@
 package retry_test
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -76,6 +77,18 @@ func TestPolicyTextErrors(t *testing.T) {
 		if _, err := retry.Parse(test.text); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: got %v, want it to contain %s", test.text, err, test.want)
 		}
+	}
+}
+
+// The backoff's part of the text is told of in the same words, and the backoff's error can be had.
+func TestPolicyTextErrors_OfTheBackoff(t *testing.T) {
+	_, err := retry.Parse("linear d=1s limit=5 jiter=full")
+	const want = `retry: Parse: "jiter=full" at column 21: `
+	if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "backoff: ") {
+		t.Errorf("got %v, want it to begin with %s", err, want)
+	}
+	if wrong, ok := errors.AsType[*backoff.ParseError](err); !ok || wrong.Word != "jiter=full" {
+		t.Errorf("%v is not a *backoff.ParseError of the word, but %v", err, wrong)
 	}
 }
 
