@@ -199,7 +199,8 @@ type Stats struct {
 }
 
 // Stats asks the server. The numbers of jobs are taken one after another, so that jobs that move meanwhile may be
-// counted twice or not at all.
+// counted twice or not at all; and a job that was put counts as Later until the server has got it ready for the workers,
+// which can be a moment after Put has returned.
 func (q *Queue) Stats(ctx context.Context) (Stats, error) {
 	jobs, err := q.jobs.Info(ctx)
 	if err != nil {

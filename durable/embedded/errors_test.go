@@ -285,9 +285,7 @@ func TestPutWaitsForAServerThatComesBack(t *testing.T) {
 	if err := <-stored; err != nil {
 		t.Errorf("when it is back: %v", err)
 	}
-	if s, err := q.Stats(t.Context()); err != nil || s.Ready != 2 {
-		t.Errorf("got %v, %v, want 2 ready", s, err)
-	}
+	eventually(t, "both are ready", isReady(t, q, 2))
 }
 
 func TestTLSAndCredentialsPassThrough(t *testing.T) {
@@ -351,9 +349,7 @@ func TestStart(t *testing.T) {
 		t.Errorf("it listens on %q, want 127.0.0.1", again.URL())
 	}
 	q = open(t, durable.Config{URL: again.URL()})
-	if s, err := q.Stats(t.Context()); err != nil || s.Ready != 1 {
-		t.Errorf("got %v, %v, want the job that was put before", s, err)
-	}
+	eventually(t, "the job that was put before is ready", isReady(t, q, 1))
 	put(t, q, "synced")
 
 	file := filepath.Join(t.TempDir(), "file")

@@ -80,6 +80,14 @@ func isEmpty(t testing.TB, q *durable.Queue) func() bool {
 	}
 }
 
+// isReady reports whether n jobs, and no others, wait for a worker.
+func isReady(t testing.TB, q *durable.Queue, n int) func() bool {
+	return func() bool {
+		s, err := q.Stats(t.Context())
+		return err == nil && s.Ready == n && s.Running+s.Later == 0
+	}
+}
+
 func TestAJobIsAttemptedUntilItSucceeds(t *testing.T) {
 	srv := start(t)
 	delays := []time.Duration{0, 20 * time.Millisecond, 1200 * time.Millisecond}

@@ -57,7 +57,7 @@ func TestTheRowTravels(t *testing.T) {
 	put(t, one, "")
 	handler := func(context.Context, *durable.Job) error { return errors.New("no") }
 	stop := work(t, one, 1, handler)
-	eventually(t, "the first failure is stored", func() bool { s, err := one.Stats(t.Context()); return err == nil && s.Later == 1 })
+	eventually(t, "the first failure is stored", func() bool { s, err := one.Stats(t.Context()); return err == nil && s.Retried == 1 && s.Later == 1 })
 	stop()
 	work(t, two, 1, handler)
 	eventually(t, "the queue is empty", isEmpty(t, two))
