@@ -20,7 +20,7 @@ import (
 
 // BenchmarkHappyPath puts, receives and acknowledges jobs, by the bare client of JetStream and by a Queue, in turns on
 // one server, and reports how many each makes in a second, and the ratio. Both publish from 16 goroutines, with a
-// de-duplication id and waiting for each answer, while they consume.
+// de-duplication id and waiting for each answer, under a context that can be cancelled, while they consume.
 func BenchmarkHappyPath(b *testing.B) {
 	const jobs = 20_000
 	srv := start(b)
@@ -62,12 +62,13 @@ func happyBare(b *testing.B, srv durable.Server, name string, jobs int) time.Dur
 	if err != nil {
 		b.Fatal(err)
 	}
-	ctx := context.Background()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	s, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: name, Subjects: []string{name + ".>"}, Retention: jetstream.WorkQueuePolicy})
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer js.DeleteStream(ctx, name)
+	defer js.DeleteStream(context.Background(), name)
 	c, err := s.CreateConsumer(ctx, jetstream.ConsumerConfig{Durable: "w", AckPolicy: jetstream.AckExplicitPolicy, MaxAckPending: -1})
 	if err != nil {
 		b.Fatal(err)
