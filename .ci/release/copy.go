@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// copyHead clones the repository to dest. It refuses a work tree with changes, for they would not be released, and a
+// copyHead clones the repository to dest, to commit there as in the repository. It refuses a work tree with changes, for they would not be released, and a
 // version that is there already.
 func (t *tools) copyHead(repo, dest, version string) error {
 	changes, err := t.git(repo, "status", "--porcelain")
@@ -30,7 +30,28 @@ func (t *tools) copyHead(repo, dest, version string) error {
 	if err := os.RemoveAll(dest); err != nil { // what an earlier run has left
 		return err
 	}
-	return t.clone(repo, dest)
+	if err := t.clone(repo, dest); err != nil {
+		return err
+	}
+	return t.copyIdentity(repo, dest)
+}
+
+// copyIdentity has dest commit as repo does, where repo has settings of its own for that: a clone does not take them over.
+func (t *tools) copyIdentity(repo, dest string) error {
+	settings, err := t.git(repo, "config", "--local", "--list", "-z")
+	if err != nil {
+		return err
+	}
+	for setting := range strings.SplitSeq(strings.TrimSuffix(settings, "\x00"), "\x00") {
+		key, value, _ := strings.Cut(setting, "\n")
+		switch section, _, _ := strings.Cut(key, "."); section {
+		case "user", "author", "committer", "commit", "gpg":
+			if _, err := t.git(dest, "config", key, value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (t *tools) clone(repo, dest string) error {

@@ -44,6 +44,8 @@ func build(t *testing.T, changes map[string]string) string {
 			write(t, filepath.Join(dir, name), text)
 		}
 	}
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull) // what whoever runs the tests has set is nothing to them
+	t.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
 	git(t, dir, "init", "--quiet", "--initial-branch=main")
 	git(t, dir, "config", "user.name", "A Maintainer")
 	git(t, dir, "config", "user.email", "maintainer@example.com")
@@ -106,6 +108,9 @@ func TestReleaseIsACommitBesideTheBranch(t *testing.T) {
 	made := filepath.Join(dir, "dist", "release-v0.3.0")
 	if parent := git(t, made, "rev-parse", "HEAD^"); parent != head {
 		t.Errorf("the release is on %s, want %s", parent, head)
+	}
+	if author := git(t, made, "log", "-1", "--format=%an <%ae>"); author != "A Maintainer <maintainer@example.com>" {
+		t.Errorf("the release is %s's", author)
 	}
 	if got := strings.Fields(git(t, made, "tag", "--points-at", "HEAD")); !slices.Equal(got, houseTags) {
 		t.Errorf("tags %v, want %v", got, houseTags)
