@@ -24,4 +24,4 @@ bench-own: ## this library's own benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
 
 release: ## all modules at VERSION, as a commit with tags in dist/, and what remains to be done; it does not push
-	cd .ci/release && GOWORK=off go run . $(VERSION)
+	bash .ci/release $(VERSION)

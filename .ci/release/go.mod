@@ -1,3 +1,0 @@
-module release
-
-go 1.26.0
