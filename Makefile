@@ -2,13 +2,16 @@
 SOAK     ?= 10000
 SOAKTIME ?= 60s
 
-.PHONY: test lint race fuzz soak examples verify ci bench bench-quick bench-check bench-own release
+.PHONY: test lint race fuzz soak examples verify ci nightly bench bench-quick bench-check bench-own release
 
 test lint race fuzz examples verify: ## a step of .ci/run
 	bash .ci/run $@
 
-ci: ## everything that must hold before a change lands
+ci: ## what must hold before a change lands
 	bash .ci/run
+
+nightly: ## what takes longer, or needs servers from Debian
+	bash .ci/run nightly
 
 soak: ## the mock clock example SOAK times on one and two processors, and MapRetry under cancels and panics for SOAKTIME
 	cd examples && go test -race -cpu=1,2 -count=$(SOAK) ./mockclock
