@@ -61,8 +61,10 @@ func (a *alphabet[T]) letterFor(v T) string {
 			return k
 		}
 	}
-	if text := fmt.Sprint(v); a.letters.values == nil && isLetter(text) && !a.taken(text) {
-		return text
+	if text := fmt.Sprint(v); isLetter(text) && !a.taken(text) {
+		if _, other := a.letters.values[text]; !other {
+			return text
+		}
 	}
 	for r := 'A'; r <= 'Z'; r++ {
 		if letter := string(r); !a.used[letter] {

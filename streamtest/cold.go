@@ -16,12 +16,13 @@ import (
 //		--b--#
 //		--c--|`, values)
 //
-// The letters stand for the given values; without, for themselves in a stream of strings (Cold[string](s, "--a--|")),
-// and for digits in one of integers. "#" stands for ErrDiagram, see [Errors]. A diagram without an end goes on for ever
+// The letters stand for the given values. One that has none stands for itself in a stream of strings
+// (Cold[string](s, "--a--|")), and a digit for its number in one of integers. "#" stands for ErrDiagram, see [Errors]. A diagram without an end goes on for ever
 // and does nothing. A value whose time has passed while the consumer was busy comes when it no longer is.
 //
 // The times are those of the session's mock clock, whatever clock the run's context carries. What sources do at an
-// instant comes before all that is armed for it, and what earlier sources do before what later ones do.
+// instant comes before all that is armed for it, what earlier sources do before what later ones do, and what an earlier
+// run of one source does before what a later run does.
 func Cold[T any](s *Session, diagrams string, values ...map[string]T) stream.Stream[T] {
 	s.report.Helper()
 	scripts := scripts(s, "Cold", false, diagrams, values)
@@ -31,8 +32,9 @@ func Cold[T any](s *Session, diagrams string, values ...map[string]T) stream.Str
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		n := min(int(runs.Add(1)), len(scripts))
-		return scripts[n-1].play(ctx, clock, yield)
+		clock := clock
+		clock.run = int(runs.Add(1))
+		return scripts[min(clock.run, len(scripts))-1].play(ctx, clock, yield)
 	}
 }
 

@@ -48,6 +48,7 @@ func (d diagram) over() bool {
 type subscription struct {
 	from, to time.Duration
 	open     bool // no "!": to means nothing
+	never    bool // no "^": there is none
 }
 
 // syntax is what an unknown character is answered with.
@@ -190,9 +191,10 @@ func parse(text string, hot bool) (diagram, error) {
 // parseSubscription reads a subscription diagram.
 func parseSubscription(text string) (subscription, error) {
 	s, from, err := parseDuring(text)
-	if err == nil && from == 0 {
+	if err == nil && from == 0 && !s.open {
 		err = fmt.Errorf("%q: there is no '^', which marks the subscription", text)
 	}
+	s.never = from == 0
 	return s, err
 }
 

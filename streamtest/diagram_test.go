@@ -75,19 +75,19 @@ func TestParse_SaysWhatIsWrongAndWhere(t *testing.T) {
 
 func TestParseSubscription(t *testing.T) {
 	for text, want := range map[string]subscription{
-		"^----!":     {0, 5 * ms, false},
-		"---^":       {3 * ms, 0, true},
-		"---^--":     {3 * ms, 0, true},
-		"--(^!)":     {2 * ms, 2 * ms, false},
-		"1s ^ 9ms !": {1000 * ms, 1010 * ms, false},
+		"^----!":     {to: 5 * ms},
+		"---^":       {from: 3 * ms, open: true},
+		"---^--":     {from: 3 * ms, open: true},
+		"--(^!)":     {from: 2 * ms, to: 2 * ms},
+		"-":          {open: true, never: true},
+		"":           {open: true, never: true},
+		"1s ^ 9ms !": {from: 1000 * ms, to: 1010 * ms},
 	} {
 		if got, err := parseSubscription(text); err != nil || got != want {
 			t.Errorf("%q: %v, %v, want %v", text, got, err, want)
 		}
 	}
 	for text, want := range map[string]string{
-		"----":  "there is no '^'",
-		"":      "there is no '^'",
 		"-!":    "there is no '^'",
 		"-!^":   "position 3: '!' before '^'",
 		"^-^":   "position 3: a second '^', after that of position 1",
@@ -121,6 +121,11 @@ func TestLetters(t *testing.T) {
 	anys, _ := newLetters[any](nil)
 	a, err := anys.value("a")
 	check(a, err, "a")
+	named, _ = newLetters([]map[string]name{{"a": "x"}})
+	v, err = named.value("a")
+	check(v, err, name("x"))
+	v, err = named.value("b")
+	check(v, err, name("b"))
 	mapped, _ := newLetters([]map[string]float64{{"a": 1.5}})
 	f, err := mapped.value("a")
 	check(f, err, 1.5)

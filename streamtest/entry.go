@@ -32,11 +32,13 @@ func (e *entry) String() string {
 // bubbleStart is the time at which every bubble begins.
 var bubbleStart = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// rank orders what is armed: by the instant; then what marble sources do, in the order in which they were made, before
-// all else, as if it had been armed before the test began; then in the order armed.
+// rank orders what is armed: by the instant; then what marble sources do, in the order in which they were made and, of
+// one source, in the order in which they were subscribed to, before all else, as if it had been armed before the test
+// began; then in the order armed.
 type rank struct {
 	due    time.Time
 	source int // which marble source, from 1; 0: none
+	run    int // which run of it, from 1; 0 for a hot one
 	seq    int
 }
 
@@ -46,6 +48,9 @@ func (r rank) before(other rank) bool {
 	}
 	if r.source != other.source {
 		return other.source == 0 || r.source != 0 && r.source < other.source
+	}
+	if r.run != other.run {
+		return r.run < other.run
 	}
 	return r.seq < other.seq
 }
@@ -85,6 +90,7 @@ type handClock struct {
 	hand   *hand
 	owner  *ledger
 	source int
+	run    int
 }
 
 var _ stream.Clock = handClock{}
@@ -104,7 +110,7 @@ func (c handClock) AfterFunc(d time.Duration, f func()) stream.Stopper {
 
 // arm is AfterFunc for d ≥ 0; what is due at once fires when all has come to rest.
 func (c handClock) arm(d time.Duration, f func()) *entry {
-	e := &entry{hand: c.hand, f: f, index: -1, delay: d, owner: c.owner, rank: rank{source: c.source}, place: here(1)}
+	e := &entry{hand: c.hand, f: f, index: -1, delay: d, owner: c.owner, rank: rank{source: c.source, run: c.run}, place: here(1)}
 	c.hand.add(e)
 	return e
 }

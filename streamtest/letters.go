@@ -12,7 +12,7 @@ import (
 
 // letters says what the letters of diagrams stand for.
 type letters[T any] struct {
-	values map[string]T // nil: each stands for itself
+	values map[string]T // one that is not in it stands for itself
 }
 
 // newLetters takes the optional map of values that every function with diagrams has.
@@ -51,6 +51,9 @@ func (l letters[T]) value(letter string) (T, error) {
 		return zero, fmt.Errorf("%q is no digit; letters need a map[string]%v of values", letter, reflect.TypeFor[T]())
 	}
 	v, ok := l.values[letter]
+	if !ok {
+		v, ok = itself(v, letter)
+	}
 	if !ok {
 		hint := ""
 		if strings.Contains("0123456789ms", letter) {

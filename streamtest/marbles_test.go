@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -112,8 +113,9 @@ func TestProbe(t *testing.T) {
 		src.Subscriptions("^----!", "-----^----!")
 		never := Probe(s, stream.Never[int]())
 		never.Subscriptions()
+		never.Subscriptions("-", "---")
 		go never.Stream().Collect(s.Context())
-		never.Subscriptions("^")
+		never.Subscriptions("-", "^")
 	})
 }
 
@@ -125,6 +127,27 @@ func TestSourcesOfOneInstantComeInTheOrderMade(t *testing.T) {
 			e.ToBe("-(abc)(abc)")
 		})
 	}
+}
+
+// As in RxJS. What the second run does at 4ms is armed at 1ms, what the first one does then at 3ms.
+func TestRunsOfOneSourceComeInTheOrderSubscribed(t *testing.T) {
+	for range 20 {
+		Run(t, func(s *Session) {
+			src := Cold[string](s, "---xa\n---b")
+			late := operators.ConcatMap(stream.Timer(ms), func(time.Time) stream.Stream[string] { return src })
+			Expect(s, src.Merge(late)).ToBe("---x(ab)")
+		})
+	}
+}
+
+func TestExpect_ADiagramWithoutAnEndDoesNotUnsubscribe(t *testing.T) {
+	Run(t, func(s *Session) {
+		src := Probe(s, Cold[string](s, "--a--b"))
+		Expect(s, src.Stream()).ToBe("--a-")
+		src.Subscriptions("^")
+		s.Advance(time.Hour)
+		src.Subscriptions("^")
+	})
 }
 
 func TestExpect_FailureShowsBothDiagrams(t *testing.T) {
@@ -148,12 +171,11 @@ func TestExpect_FailureShowsBothDiagrams(t *testing.T) {
     b = 2`},
 		"unknown value": {func(s *Session) { Expect(s, stream.Of(1, 7, 7)).ToBe("(ab|)", values) }, `
     want  (ab|)
-    got   (aAA|)
+    got   (a77|)
           ^
     first difference: want the value 2 at 0s, got the value 7 at 0s
     a = 1
-    b = 2
-    A = 7`},
+    b = 2`},
 		"groups keep the columns": {func(s *Session) {
 			Expect(s, Cold[string](s, "-a----c-|")).ToBe("-(ab)-c-|")
 		}, `
@@ -181,6 +203,20 @@ func TestExpect_FailureShowsBothDiagrams(t *testing.T) {
     got   #
           ^
     first difference: want the error "the error # of a diagram" at 0s, got the error "boom" at 0s`},
+		"any error": {func(s *Session) { Expect(s, stream.Of("a")).Error(nil).ToBe("#") }, `
+    want  #
+    got   (a|)
+          ^
+    first difference: want an error at 0s, got the value "a" at 0s`},
+		"letters with a value and without": {func(s *Session) {
+			Expect(s, stream.Of("one", "b", "a")).ToBe("(abc|)", map[string]string{"a": "one"})
+		}, `
+    want  (abc|)
+    got   (abA|)
+          ^
+    first difference: want the value "c" at 0s, got the value "a" at 0s
+    a = "one"
+    A = "a"`},
 		"a letter that is taken": {func(s *Session) { Expect(s, stream.Of("long", "A", "B")).ToBe("-|") }, `
     want        |
     got   (ABC|)
@@ -272,7 +308,7 @@ func TestExpect_AStreamThatDoesNotHeedItsContext(t *testing.T) {
 			select {}
 		})).ToBe("--")
 	})
-	expectReports(t, got, []string{"ToBe: the stream has not returned, but its context has ended"}, []string{"1 goroutine left"}, []string{""})
+	expectReports(t, got, []string{"1 goroutine left", "started by streamtest", "marbles_test.go"}, []string{"not all"})
 }
 
 func TestWatch(t *testing.T) {

@@ -50,15 +50,19 @@ func (src *Source[T]) Stream() stream.Stream[T] {
 
 // Subscriptions fails the test unless the subscriptions so far were those of the diagrams, in this order: "^" is the
 // instant of the subscription and "!" the one at which it was over, ended or cancelled; without "!" it still runs. The
-// instant 0 is the one at which the source was made. Without diagrams there must have been no subscription.
+// instant 0 is the one at which the source was made. A diagram without "^", such as "-", stands for no subscription, as in
+// RxJS; without diagrams, or with such ones only, there must have been none.
 func (src *Source[T]) Subscriptions(diagrams ...string) {
 	s := src.session
 	s.report.Helper()
-	want := make([]subscription, len(diagrams))
-	for i, text := range diagrams {
-		var err error
-		if want[i], err = parseSubscription(text); err != nil {
+	var want []subscription
+	for _, text := range diagrams {
+		w, err := parseSubscription(text)
+		if err != nil {
 			s.report.Fatalf("streamtest: Subscriptions: %v", err)
+		}
+		if !w.never {
+			want = append(want, w)
 		}
 	}
 	s.hand.settle()

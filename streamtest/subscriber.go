@@ -24,6 +24,9 @@ func (e event[T]) String() string {
 	case ended:
 		return "the end"
 	case failed:
+		if e.err == nil { // what Error(nil) wants
+			return "an error"
+		}
 		return fmt.Sprintf("the error %q", e.err)
 	default:
 		return fmt.Sprintf("the value %s", show(e.value))
@@ -53,7 +56,7 @@ type subscriber[T any] struct {
 	mu       sync.Mutex
 	events   []event[T]
 	over     bool // the stream has returned
-	unwanted bool // it was told to stop: what comes is of no interest
+	unwanted bool // what comes from now on is not noted
 }
 
 // subscribe runs st under a context that ends with the session's, after the time that the subscription gives.
@@ -128,10 +131,15 @@ func (sub *subscriber[T]) note(e event[T], over bool) {
 
 // unsubscribe cancels the stream; what it does from then on is not noted.
 func (sub *subscriber[T]) unsubscribe() {
-	sub.mu.Lock()
-	sub.unwanted = true
-	sub.mu.Unlock()
+	sub.ignore()
 	sub.cancel(nil)
+}
+
+// ignore has nothing noted from now on.
+func (sub *subscriber[T]) ignore() {
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	sub.unwanted = true
 }
 
 // seen returns the events so far.
