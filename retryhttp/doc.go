@@ -5,14 +5,13 @@
 //
 // # Which requests
 //
-// A request is sent again only if its body can be: it has none, or it has GetBody, which http.NewRequest sets for bodies
-// in memory. Beyond that it depends on what a second one may do:
+// A request is sent again only if its body can be: it has none (Body is nil or http.NoBody), or it has GetBody, which
+// http.NewRequest sets for bodies in memory. Beyond that it depends on what a second one may do:
 //
 //   - GET, HEAD, OPTIONS, TRACE, PUT, DELETE, and whatever has an Idempotency-Key or X-Idempotency-Key header, are
 //     retried after any failure (RFC 9110, section 9.2.2);
-//   - others that have GetBody, like a POST with a body in memory, are retried only when it is known that the first one was
-//     not carried out: no connection came about, or the status is 408, 425, 429 or 503;
-//   - others are not retried.
+//   - others, like a POST, are retried only when it is known that the first one was not carried out: no connection came
+//     about, or the status is 408, 425, 429 or 503.
 //
 // The option Idempotent says it better where you know better; a Classify that returns Retry goes before it.
 //

@@ -67,7 +67,7 @@ func (t *transport) judge(o *Outcome) ruling {
 		return failed
 	case t.idempotent(o.Request):
 		return again
-	case o.Request.GetBody != nil && notCarriedOut(o):
+	case notCarriedOut(o):
 		return again
 	}
 	return failed

@@ -2,7 +2,6 @@ package retryhttp
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"net"
 	"net/http"
@@ -23,10 +22,11 @@ func isIdempotent(r *http.Request) bool {
 	return ok
 }
 
+// hasBody reports whether r has a body. One of unknown length may turn out to be empty, and counts as a body.
+func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
+
 // replayable reports whether r can be sent again.
-func replayable(r *http.Request) bool {
-	return r.Body == nil || r.Body == http.NoBody || r.GetBody != nil
-}
+func replayable(r *http.Request) bool { return !hasBody(r) || r.GetBody != nil }
 
 // notCarriedOut reports whether it is known that the server did not act on the request.
 func notCarriedOut(o *Outcome) bool {
@@ -44,9 +44,6 @@ func notCarriedOut(o *Outcome) bool {
 // hopeless reports whether the next attempt will fail with err too.
 func hopeless(err error) bool {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		return true
 	}
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {

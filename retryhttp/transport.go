@@ -1,8 +1,6 @@
 package retryhttp
 
 import (
-	"context"
-	"errors"
 	"net/http"
 
 	"github.com/retrywhen/retrywhen/retry"
@@ -60,34 +58,13 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	y := &try{Outcome: Outcome{Request: req}}
 	defer y.drop() // unless it is handed over, whoever panics
-	if ctx.Err() != nil {
-		return nil, y.ended(ctx)
-	}
-	// The first attempt is most often the last: it is made before the policy is troubled, unless that wants to know how
-	// long it lasts.
-	if !t.policy.TimesAttempts() {
-		t.attempt(ctx, y, 1, nil)
-		if y.ruling == done {
-			t.policy.Succeeded(1)
-		}
-		if y.ruling != again {
-			return y.response(), y.Err
-		}
-	}
 	// Once the policy has decided to retry, the response has to go before the wait.
 	policy := t.policy.With(retry.OnRetry(func(retry.Event) { y.discard() }))
 	for attempt, end := range policy.Attempts(ctx) {
-		switch {
-		case end != nil && attempt.N() == 0:
-			return nil, y.ended(ctx)
-		case end != nil && y.Response != nil && !errors.Is(end, context.Cause(ctx)): // the policy gave up
-			return y.response(), nil
-		case end != nil:
-			return nil, end
+		if end != nil {
+			return y.end(ctx, end)
 		}
-		if y.Attempt < attempt.N() {
-			t.attempt(ctx, y, attempt.N(), attempt.Err())
-		}
+		t.attempt(ctx, y, attempt.N(), attempt.Err())
 		attempt.Fail(y.failure)
 		if y.ruling != again {
 			return y.response(), y.Err

@@ -70,10 +70,7 @@ func (t *transport) timed(ctx context.Context, y *try) (_ context.Context, inTim
 	own, cancel := context.WithCancelCause(ctx)
 	timeout, stop := t.policy.AttemptContext(ctx)
 	pending := context.AfterFunc(timeout, func() { cancel(context.Cause(timeout)) })
-	y.release = func() {
-		cancel(nil)
-		stop()
-	}
+	y.release = func() { cancel(nil) }
 	return own, func() bool {
 		defer stop()
 		return pending()
@@ -82,7 +79,7 @@ func (t *transport) timed(ctx context.Context, y *try) (_ context.Context, inTim
 
 // renew makes what is sent a retry.
 func (t *transport) renew(y *try) error {
-	if y.Request.GetBody != nil {
+	if hasBody(y.Request) {
 		body, err := y.Request.GetBody()
 		if err != nil {
 			return err
@@ -150,20 +147,16 @@ func (y *try) response() *http.Response {
 	return resp
 }
 
-// ended returns the error of a request whose context has ended before the policy was asked, and closes the request's
-// body if it was not sent.
-func (y *try) ended(ctx context.Context) error {
-	cause := context.Cause(ctx)
-	if y.Attempt == 0 {
-		if y.Request.Body != nil {
-			y.Request.Body.Close()
-		}
-		return cause
+// end returns what the request has come to when there is no further attempt, and end is why. A request that was never
+// sent has its body closed.
+func (y *try) end(ctx context.Context, end error) (*http.Response, error) {
+	if y.Attempt == 0 && y.Request.Body != nil {
+		y.Request.Body.Close()
 	}
-	if errors.Is(y.failure, cause) {
-		return y.failure
+	if y.Response != nil && !errors.Is(end, context.Cause(ctx)) { // it was the policy that gave up
+		return y.response(), nil
 	}
-	return fmt.Errorf("%w: %w", cause, y.failure)
+	return nil, end
 }
 
 // discard drains and closes the response, before a retry.

@@ -1,0 +1,247 @@
+package retryhttp_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/retryhttp"
+)
+
+// timed is a policy whose attempts have contexts of their own.
+func timed(n int) retry.Policy { return constant(n, retry.AttemptTimeout(5*time.Second)) }
+
+// bodiless answers with a status and neither a body nor a status text.
+func bodiless(code int) func(*http.Request) (*http.Response, error) {
+	return func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: code}, nil }
+}
+
+func TestABadResponseThatIsFinalRefundsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := retry.NewBudget(1, 1, 1)
+		b.Add(-1)
+		final := retryhttp.Classify(func(*retryhttp.Outcome) retryhttp.Verdict { return retryhttp.Final })
+		tr := retryhttp.NewTransport(newScript(unavailable, ok), constant(1, retry.WithBudget(b)), final)
+		resp, err := tr.RoundTrip(get(t, t.Context()))
+		if got := read(t, resp, err); got != "503 busy" || b.Tokens() != 0 {
+			t.Error(got, b)
+		}
+		resp, err = tr.RoundTrip(get(t, t.Context()))
+		if got := read(t, resp, err); got != "200 fine" || b.Tokens() != 1 {
+			t.Error(got, b)
+		}
+	})
+}
+
+func TestNoAttemptHeaderUnlessAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript(func(r *http.Request) (*http.Response, error) {
+			if v, ok := r.Header["X-Retry-Attempt"]; ok {
+				t.Error(v)
+			}
+			return unavailable(r)
+		})
+		resp, err := retryhttp.NewTransport(s, constant(2)).RoundTrip(get(t, t.Context()))
+		read(t, resp, err)
+		s.expect(t, "0s 1s 2s")
+	})
+}
+
+func TestAnAttemptsContextEndsBeforeTheNext(t *testing.T) {
+	for name, answer := range map[string]func(*http.Request) (*http.Response, error){"a response": unavailable, "a response without a body": bodiless(503), "an error": failure(errCut)} {
+		bubble(t, name, func(t *testing.T) {
+			var last context.Context
+			s := newScript(func(r *http.Request) (*http.Response, error) {
+				if last != nil && last.Err() == nil {
+					t.Error("the context of the last attempt has not ended")
+				}
+				last = r.Context()
+				return answer(r)
+			})
+			resp, err := retryhttp.NewTransport(s, timed(2)).RoundTrip(get(t, t.Context()))
+			if err == nil && resp.Body != nil {
+				resp.Body.Close()
+			}
+			if last.Err() == nil {
+				t.Error("the context of the last attempt outlives the request")
+			}
+			s.expect(t, "0s 1s 2s")
+		})
+	}
+}
+
+func TestTheContextLastsAsLongAsTheBody(t *testing.T) {
+	for name, finish := range map[string]func(io.ReadCloser){
+		"read to its end": func(b io.ReadCloser) { io.Copy(io.Discard, b) },
+		"closed":          func(b io.ReadCloser) { b.Close() },
+	} {
+		bubble(t, name, func(t *testing.T) {
+			var ctx context.Context
+			tr := retryhttp.NewTransport(newScript(func(r *http.Request) (*http.Response, error) {
+				ctx = r.Context()
+				return ok(r)
+			}), timed(1))
+			resp, err := tr.RoundTrip(get(t, t.Context()))
+			if err != nil || ctx.Err() != nil {
+				t.Fatal("too early", err)
+			}
+			if _, err := resp.Body.Read(make([]byte, 1)); err != nil || ctx.Err() != nil {
+				t.Error("too early", err)
+			}
+			if finish(resp.Body); ctx.Err() == nil {
+				t.Error("not with its body")
+			}
+			resp.Body.Close()
+		})
+	}
+}
+
+func TestAResponseThatCameTooLateIsClosed(t *testing.T) {
+	for name, sleep := range map[string]time.Duration{"late": 6 * time.Second, "in time": 4 * time.Second} {
+		bubble(t, name, func(t *testing.T) {
+			var ctx context.Context
+			s := newScript(func(r *http.Request) (*http.Response, error) {
+				ctx = r.Context()
+				time.Sleep(sleep) // not cancelled
+				return ok(r)
+			})
+			resp, err := retryhttp.NewTransport(s, timed(0)).RoundTrip(get(t, t.Context()))
+			if name == "in time" {
+				if got := read(t, resp, err); got != "200 fine" {
+					t.Error(got)
+				}
+				return
+			}
+			if resp != nil || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "attempt 1: no response in time") {
+				t.Error(resp, err)
+			}
+			if !s.bodies[0].closed.Load() || ctx.Err() == nil {
+				t.Error("the body is not closed, or the attempt's context has not ended")
+			}
+		})
+	}
+}
+
+func TestALaterResponseWhenTheContextHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		s := newScript(unavailable, func(r *http.Request) (*http.Response, error) {
+			cancel(errCause)
+			return unavailable(r)
+		})
+		resp, err := retryhttp.NewTransport(s, constant(3)).RoundTrip(get(t, ctx))
+		if e, ok := err.(*retry.Error); resp != nil || !ok || e.Attempts != 2 || !errors.Is(err, errCause) {
+			t.Error(resp, err)
+		}
+		if !s.bodies[1].closed.Load() {
+			t.Error("the body is not closed")
+		}
+	})
+}
+
+// A base transport that returns no Body breaks net/http's rule, and is served all the same.
+func TestNilBodies(t *testing.T) {
+	for name, p := range map[string]retry.Policy{"": constant(1), "timed": timed(1), "refusing": constant(1, retry.If(func(error) bool { return false }))} {
+		for _, code := range []int{200, 503} {
+			bubble(t, name, func(t *testing.T) {
+				for _, header := range []func(*http.Request) (*http.Response, error){bodiless(code), func(*http.Request) (*http.Response, error) {
+					return &http.Response{StatusCode: code, Body: http.NoBody}, nil
+				}} {
+					s := newScript(header)
+					var ctx context.Context
+					resp, err := retryhttp.NewTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+						ctx = r.Context()
+						return s.RoundTrip(r)
+					}), p).RoundTrip(get(t, t.Context()))
+					if err != nil || resp.StatusCode != code || resp.Body != nil && resp.Body != http.NoBody {
+						t.Error(resp, err)
+					}
+					if name == "timed" && ctx.Err() == nil {
+						t.Error("the attempt's context does not end")
+					}
+				}
+			})
+		}
+	}
+	bubble(t, "of a response that is dropped", func(t *testing.T) {
+		_, err := retryhttp.NewTransport(newScript(func(r *http.Request) (*http.Response, error) {
+			time.Sleep(time.Minute)
+			return bodiless(200)(r)
+		}), timed(0)).RoundTrip(get(t, t.Context()))
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+type countingBody struct {
+	io.Reader
+	closed int
+}
+
+func (b *countingBody) Close() error { b.closed++; return nil }
+
+func TestADiscardedBodyIsClosedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body := &countingBody{Reader: strings.NewReader("busy")}
+		s := newScript(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 503, Body: body}, nil }, ok)
+		resp, err := retryhttp.NewTransport(s, constant(1)).RoundTrip(get(t, t.Context()))
+		read(t, resp, err)
+		if time.Sleep(time.Minute); body.closed != 1 {
+			t.Errorf("closed %d times", body.closed)
+		}
+	})
+}
+
+func TestStatusErrorOfASparseResponse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			code int
+			want string
+		}{{503, "retryhttp: GET http://user:xxxxx@example.test/path: 503 Service Unavailable"}, {599, "retryhttp: GET http://user:xxxxx@example.test/path: 599"}} {
+			var last error
+			req := get(t, t.Context())
+			req.Method = ""
+			p := constant(0, retry.OnGiveUp(func(e *retry.Error) { last = e.Last }))
+			_, err := retryhttp.NewTransport(newScript(bodiless(c.code)), p, retryhttp.Statuses(c.code)).RoundTrip(req)
+			if err != nil || last == nil || last.Error() != c.want {
+				t.Errorf("%v, %v, want %s", err, last, c.want)
+			}
+			if e, ok := errors.AsType[*retryhttp.StatusError](last); !ok || e.Method != "GET" || e.Body != nil {
+				t.Errorf("%+v", e)
+			}
+		}
+		var last error
+		req := get(t, t.Context())
+		req.URL = nil
+		p := constant(0, retry.OnGiveUp(func(e *retry.Error) { last = e.Last }))
+		if _, err := retryhttp.NewTransport(newScript(bodiless(503)), p).RoundTrip(req); err != nil || last.Error() != "retryhttp: GET : 503 Service Unavailable" {
+			t.Error(err, last)
+		}
+	})
+}
+
+func TestStatusErrorsText(t *testing.T) {
+	for body, want := range map[string]string{
+		"":                             "",
+		" \n first \r\nsecond":         ": first",
+		strings.Repeat("x", 100):       ": " + strings.Repeat("x", 100),
+		strings.Repeat("x", 101):       ": " + strings.Repeat("x", 100) + "…",
+		strings.Repeat("x", 99) + "ö!": ": " + strings.Repeat("x", 99) + "?…",
+	} {
+		e := &retryhttp.StatusError{Method: "PUT", URL: "http://h/", Status: "500 Oh", Body: []byte(body)}
+		if got := e.Error(); got != "retryhttp: PUT http://h/: 500 Oh"+want {
+			t.Errorf("%q", got)
+		}
+	}
+}
