@@ -13,11 +13,13 @@ import (
 // Config says where a queue is and how it works. Name and one of URL, Server and Conn are needed; the zero value of
 // every other field is a good default.
 type Config struct {
-	// URL is that of a NATS server, or of several servers of a cluster with commas between them.
+	// URL is that of a NATS server, or of several servers of a cluster with commas between them. It may hold a user and
+	// password, or a token, percent-encoded; errors and logs do not show them.
 	URL string
 	// Server is a server to connect to, usually one that embedded.Start has returned.
 	Server Server
-	// Conn is a connection to use; Close leaves it open.
+	// Conn is a connection to use; Close leaves it open. It should have nats.ReconnectBufSize(-1): otherwise a Put that has
+	// failed with ErrNotStored while it was lost may be sent all the same when it is back.
 	Conn *nats.Conn
 	// NATS are options for the connection to URL or Server: TLS, credentials, timeouts, handlers.
 	NATS []nats.Option

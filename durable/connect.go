@@ -30,11 +30,14 @@ func connect(ctx context.Context, c Config) (*nats.Conn, bool, error) {
 		nats.ReconnectWait(200 * time.Millisecond),
 		nats.ReconnectJitter(200*time.Millisecond, 500*time.Millisecond),
 		nats.PingInterval(10 * time.Second),
+		nats.ReconnectBufSize(-1), // what is sent without a connection fails: a Put that failed must not be sent later
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			c.Logger.Warn("connection lost, reconnecting", "queue", c.Name, "error", err)
+			if err != nil { // nil is Close's
+				c.Logger.Warn("connection lost, reconnecting", "queue", c.Name, "error", err)
+			}
 		}),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
-			c.Logger.Info("connection is back", "queue", c.Name, "server", nc.ConnectedUrlRedacted())
+			c.Logger.Info("connection is back", "queue", c.Name, "server", redact(nc.ConnectedUrl()))
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			c.Logger.Warn("the server complains", "queue", c.Name, "error", err)
@@ -46,6 +49,9 @@ func connect(ctx context.Context, c Config) (*nats.Conn, bool, error) {
 			return nil, false, explain("open: connect to the server given", err)
 		}
 		return nc, true, nil
+	}
+	if err := checkURLs(c.URL); err != nil {
+		return nil, false, err
 	}
 	dialer := &rememberingDialer{Dialer: net.Dialer{Timeout: nats.DefaultTimeout}, ctx: ctx}
 	options = append([]nats.Option{nats.SetCustomDialer(dialer)}, options...)

@@ -11,8 +11,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Dead is a dead letter: a job that was given up, and what it has been through.
-type Dead struct {
+// DeadLetter is a dead letter: a job that was given up, and what it has been through.
+type DeadLetter struct {
 	ID   string
 	Data []byte
 	// Err is the text of the last error; of a panic with its stack. Both are cut at 4 KiB.
@@ -28,9 +28,9 @@ type Dead struct {
 	seq uint64
 }
 
-func readDead(m *jetstream.RawStreamMsg) *Dead {
+func readDead(m *jetstream.RawStreamMsg) *DeadLetter {
 	s := readState(m.Header)
-	return &Dead{
+	return &DeadLetter{
 		ID: s.id, Data: m.Data, Err: readErrorText(get(m.Header, headerError)), Cause: get(m.Header, headerCause),
 		Attempts: s.row.Attempts, Put: s.put, FirstFailure: s.row.First, Died: parseTime(get(m.Header, headerDied)),
 		seq: m.Sequence,
@@ -38,8 +38,8 @@ func readDead(m *jetstream.RawStreamMsg) *Dead {
 }
 
 // Dead returns the dead letters of now, oldest first, as a stream that ends. A job has one, its last.
-func (q *Queue) Dead() stream.Stream[*Dead] {
-	return func(ctx context.Context, yield func(*Dead) bool) error {
+func (q *Queue) Dead() stream.Stream[*DeadLetter] {
+	return func(ctx context.Context, yield func(*DeadLetter) bool) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

@@ -86,6 +86,8 @@ const (
 	codeAccountLimit          jetstream.ErrorCode = 10002
 	codeMessageTooLarge       jetstream.ErrorCode = 10054
 	codeReplicas              jetstream.ErrorCode = 10074
+	codeDuplicateInProcess    jetstream.ErrorCode = 10158 // a message with that id is being stored
+	codeTooManyRequests       jetstream.ErrorCode = 10167
 )
 
 // explain returns err with what it means for what was being done.
@@ -147,7 +149,8 @@ func meaning(err error) (help string, kind error) {
 func passing(err error) bool {
 	switch apiCode(err) {
 	case 0:
-	case codeInsufficientResources, codeStorageExceeded, codeStoreFailed, jetstream.JSErrCodeStreamWrongLastSequenceConstant:
+	case codeInsufficientResources, codeStorageExceeded, codeStoreFailed, codeDuplicateInProcess, codeTooManyRequests,
+		jetstream.JSErrCodeStreamWrongLastSequenceConstant:
 		return true
 	default:
 		api := apiError(err)

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -62,26 +63,48 @@ func (l *leases) before(t time.Time) (all []*delivery) {
 	return all
 }
 
-// keepLeases tells the server four times a lease that the jobs here are being worked on, until the queue is closed.
+// keepLeases tells the server four times a lease, and when a connection is back, that the jobs here are being worked on,
+// until the queue is closed.
 func (q *Queue) keepLeases() {
 	ticker := time.NewTicker(q.config.Lease / 4)
 	defer ticker.Stop()
+	connected := q.nc.StatusChanged(nats.CONNECTED)
+	defer q.nc.RemoveStatusListener(connected)
+	status := (<-chan nats.Status)(connected)
 	for {
 		select {
 		case <-q.ctx.Done():
 			return
 		case now := <-ticker.C:
 			q.giveIdleAway(now)
-			failed, last := 0, error(nil)
-			for _, d := range q.leases.before(now.Add(-q.config.Lease / 4)) {
-				if err := d.msg.InProgress(); err != nil && !errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
-					failed, last = failed+1, err
-				}
+			q.sendReplies()
+			q.extendLeases(now.Add(-q.config.Lease / 4))
+		case _, open := <-status:
+			if !open { // the connection is closed
+				status = nil
+				continue
 			}
-			if failed > 0 {
-				q.config.Logger.Warn("leases could not be extended", "queue", q.config.Name, "jobs", failed, "error", last)
-			}
+			q.sendReplies()
+			q.extendLeases(time.Now())
 		}
+	}
+}
+
+// extendLeases extends the leases of what was received before the given time. Without a connection it is done when there
+// is one again.
+func (q *Queue) extendLeases(before time.Time) {
+	failed, last := 0, error(nil)
+	for _, d := range q.leases.before(before) {
+		err := d.msg.InProgress()
+		switch {
+		case errors.Is(err, nats.ErrReconnectBufExceeded):
+			return
+		case err != nil && !errors.Is(err, jetstream.ErrMsgAlreadyAckd):
+			failed, last = failed+1, err
+		}
+	}
+	if failed > 0 {
+		q.config.Logger.Warn("leases could not be extended", "queue", q.config.Name, "jobs", failed, "error", last)
 	}
 }
 
@@ -108,7 +131,7 @@ func (q *Queue) handBack(d *delivery, pause time.Duration) {
 	if pause > 0 {
 		nak = func() error { return d.msg.NakWithDelay(pause) }
 	}
-	if err := nak(); err != nil {
+	if err := q.reply(nak); err != nil {
 		q.config.Logger.Warn("a job could not be handed back, its lease must run out", "queue", q.config.Name, "id", d.state.id, "error", err)
 	}
 }

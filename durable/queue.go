@@ -24,15 +24,16 @@ type Queue struct {
 	consumer  jetstream.Consumer
 	schedules bool
 
-	ctx    context.Context // ends with the queue
-	cancel context.CancelCauseFunc
-	leases leases
-	mu     sync.Mutex
-	feeds  map[*feed]struct{}
-	closed bool // Close has been called
-	close  func() error
-	tasks  sync.WaitGroup
-	counts counts
+	ctx     context.Context // ends with the queue
+	cancel  context.CancelCauseFunc
+	leases  leases
+	replies replies
+	mu      sync.Mutex
+	feeds   map[*feed]struct{}
+	closed  bool // Close has been called
+	close   func() error
+	tasks   sync.WaitGroup
+	counts  counts
 }
 
 // counts are what this Queue has done.
@@ -136,6 +137,7 @@ func (q *Queue) flush() error {
 	if !q.nc.IsConnected() {
 		return nats.ErrDisconnected
 	}
+	q.sendReplies()
 	return q.nc.FlushTimeout(5 * time.Second)
 }
 

@@ -19,7 +19,7 @@ func (q *Queue) acknowledge(d *delivery) error {
 	if !q.leases.remove(d) {
 		return &failure{what, ErrClosed, nil, "Close has handed it back"}
 	}
-	if err := d.msg.Ack(); err != nil {
+	if err := q.reply(d.msg.Ack); err != nil {
 		return explain(what, err)
 	}
 	return nil
@@ -31,7 +31,7 @@ func (q *Queue) drop(d *delivery) {
 	if !q.leases.remove(d) {
 		return
 	}
-	if err := d.msg.Ack(); err != nil {
+	if err := q.reply(d.msg.Ack); err != nil {
 		q.config.Logger.Warn("a delivery could not be acknowledged", "queue", q.config.Name, "id", d.state.id, "error", err)
 	}
 }

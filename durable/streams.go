@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -14,17 +13,6 @@ import (
 
 // consumerName is that of the one consumer that all workers of a queue share.
 const consumerName = "workers"
-
-// redact takes passwords out of the URLs.
-func redact(urls string) string {
-	list := strings.Split(urls, ",")
-	for i, s := range list {
-		if u, err := url.Parse(strings.TrimSpace(s)); err == nil && u.Host != "" {
-			list[i] = u.Redacted()
-		}
-	}
-	return strings.Join(list, ",")
-}
 
 // The names of the queue's streams. No Name has a +, so no queue's stream is another's.
 func (c *Config) jobsName() string { return "retrywhen-" + c.Name }

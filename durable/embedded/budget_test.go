@@ -47,6 +47,7 @@ func spenderRole(url, journal string) int {
 }
 
 func TestAFleetSharesABudget(t *testing.T) {
+	t.Parallel()
 	const processes = 4
 	srv := start(t, embedded.Listen(0))
 	dir := t.TempDir()
@@ -90,6 +91,7 @@ func readSpent(t *testing.T, dir string, processes int) (shares []int, all int) 
 }
 
 func TestABudgetFallsBackToALocalOne(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	port := freePort(t)
 	server := spawn(t, "server", dir, port)
@@ -130,6 +132,7 @@ func TestABudgetFallsBackToALocalOne(t *testing.T) {
 }
 
 func TestABudgetIsOneAcrossPolicies(t *testing.T) {
+	t.Parallel()
 	srv := start(t)
 	b, err := durable.OpenBudget(t.Context(), durable.BudgetConfig{Server: srv, Name: "b", Tokens: 10, Per: 100 * time.Millisecond})
 	if err != nil {
@@ -155,6 +158,7 @@ func TestABudgetIsOneAcrossPolicies(t *testing.T) {
 
 // A Per that is no multiple of a tenth of a second has its tokens once all the same.
 func TestABudgetOfAnOddPer(t *testing.T) {
+	t.Parallel()
 	const per, tokens = 199 * time.Millisecond, 20
 	b, err := durable.OpenBudget(t.Context(), durable.BudgetConfig{Server: start(t), Name: "odd", Tokens: tokens, Per: per})
 	if err != nil {
@@ -174,6 +178,7 @@ func TestABudgetOfAnOddPer(t *testing.T) {
 }
 
 func TestBudgetRefusesNonsense(t *testing.T) {
+	t.Parallel()
 	srv := start(t)
 	for _, c := range []durable.BudgetConfig{
 		{Server: srv, Name: "b"},

@@ -17,6 +17,7 @@ import (
 
 // Close has handed back what is reported too late: that must not pass for a success.
 func TestAReportAfterClose(t *testing.T) {
+	t.Parallel()
 	srv := start(t)
 	q := open(t, durable.Config{Server: srv})
 	put(t, q, "")
@@ -39,6 +40,7 @@ func TestAReportAfterClose(t *testing.T) {
 }
 
 func TestCloseTwiceAtOnce(t *testing.T) {
+	t.Parallel()
 	q := open(t, durable.Config{Server: start(t)})
 	put(t, q, "")
 	begun, release := make(chan struct{}), make(chan struct{})
@@ -67,6 +69,7 @@ func TestCloseTwiceAtOnce(t *testing.T) {
 
 // Whether such a job is stored nobody knows.
 func TestCloseWhilePutRuns(t *testing.T) {
+	t.Parallel()
 	srv := start(t, embedded.Listen(0))
 	var d deafener
 	q := open(t, durable.Config{URL: srv.URL(), NATS: []nats.Option{nats.SetCustomDialer(&d)}})
@@ -84,6 +87,7 @@ func TestCloseWhilePutRuns(t *testing.T) {
 }
 
 func TestPutThatIsCancelledDoesNotBlameTheServer(t *testing.T) {
+	t.Parallel()
 	srv := start(t, embedded.Listen(0))
 	var d deafener
 	q := open(t, durable.Config{URL: srv.URL(), NATS: []nats.Option{nats.SetCustomDialer(&d)}})

@@ -27,7 +27,7 @@ func nodeRole(dir, name, ports, routes string) int {
 	clients, cluster, _ := strings.Cut(ports, ",")
 	port, _ := strconv.Atoi(clients)
 	clusterPort, _ := strconv.Atoi(cluster)
-	srv, err := embedded.Start(dir, embedded.Listen(port), embedded.Options(func(o *server.Options) {
+	srv, err := embedded.Start(dir, embedded.Listen(port), anybody, embedded.Options(func(o *server.Options) {
 		o.ServerName = name
 		o.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: clusterPort}
 		for r := range strings.SplitSeq(routes, ",") {
@@ -45,9 +45,10 @@ func nodeRole(dir, name, ports, routes string) int {
 }
 
 func TestNothingIsLostWhenTheLeaderOfAClusterIsKilled(t *testing.T) {
-	jobs := 3_000
-	if testing.Short() {
-		jobs = 600
+	t.Parallel()
+	jobs := 600
+	if nightly() {
+		jobs = 3_000
 	}
 	names := []string{"a", "b", "c"}
 	var ports, routes, urls []string

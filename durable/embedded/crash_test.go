@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"hash/fnv"
 	"os"
@@ -19,6 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/durable"
 	"github.com/retrywhen/retrywhen/durable/embedded"
@@ -32,6 +35,8 @@ const roleVariable = "RETRYWHEN_TEST_ROLE"
 func TestMain(m *testing.M) {
 	switch os.Getenv(roleVariable) {
 	case "":
+		flag.Parse()
+		flag.Set("test.parallel", "12") // they wait more than they work
 		os.Exit(m.Run())
 	case "server":
 		os.Exit(serverRole(os.Args[1], os.Args[2]))
@@ -44,6 +49,12 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(2)
 }
+
+// nightly reports whether there is time for the long forms of the tests that kill processes.
+func nightly() bool { return os.Getenv("RETRYWHEN_NIGHTLY") == "1" }
+
+// anybody may connect: for servers that a test starts again, or knows by their port alone.
+var anybody = embedded.Options(func(o *server.Options) { o.Authorization = "" })
 
 // process is a child that says "ready" when it is, and ends when its standard input does, so that none outlives a test.
 type process struct {
@@ -104,7 +115,7 @@ func serverRole(dir, port string) int {
 	ctx, cancel := child()
 	defer cancel()
 	n, _ := strconv.Atoi(port)
-	srv, err := embedded.Start(dir, embedded.Listen(n))
+	srv, err := embedded.Start(dir, embedded.Listen(n), anybody)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "server:", err)
 		return 1
@@ -223,10 +234,11 @@ func readJournals(t *testing.T, dir string) map[string]*record {
 }
 
 func TestNothingIsLostWhenWorkersAndServerAreKilled(t *testing.T) {
+	t.Parallel()
 	const workers = 16
-	jobs := 20_000
-	if testing.Short() {
-		jobs = 2_000
+	jobs := 2_000
+	if nightly() {
+		jobs = 20_000
 	}
 	dir := t.TempDir()
 	port := freePort(t)
@@ -279,7 +291,7 @@ func TestNothingIsLostWhenWorkersAndServerAreKilled(t *testing.T) {
 	third.stop()
 
 	records := readJournals(t, dir)
-	dead := make(map[string]*durable.Dead)
+	dead := make(map[string]*durable.DeadLetter)
 	for d, err := range q.Dead().All(t.Context()) {
 		if err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 )
 
 func TestTheDocumentsCodeCompiles(t *testing.T) {
+	t.Parallel()
 	const module = "github.com/retrywhen/retrywhen"
 	code := doccode.Code{
 		Imports: map[string]string{

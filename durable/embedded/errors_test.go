@@ -10,6 +10,7 @@ import (
 	"errors"
 	"math/big"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,6 +49,7 @@ func refuses(t *testing.T, c durable.Config, kind error, words ...string) {
 }
 
 func TestAnUnreachableServer(t *testing.T) {
+	t.Parallel()
 	url := "nats://user:secret@127.0.0.1:" + freePort(t)
 	refuses(t, durable.Config{URL: url}, durable.ErrUnreachable, "connection refused", "is the server running", "127.0.0.1")
 	_, err := durable.Open(t.Context(), durable.Config{URL: url, Name: "q"})
@@ -57,6 +59,7 @@ func TestAnUnreachableServer(t *testing.T) {
 }
 
 func TestWrongCredentials(t *testing.T) {
+	t.Parallel()
 	srv := start(t, embedded.Listen(0), embedded.Options(func(o *server.Options) { o.Username, o.Password = "me", "right" }))
 	refuses(t, durable.Config{URL: srv.URL()}, durable.ErrRefused, "check user, password")
 	refuses(t, durable.Config{URL: srv.URL(), NATS: []nats.Option{nats.UserInfo("me", "wrong")}}, durable.ErrRefused)
@@ -65,6 +68,7 @@ func TestWrongCredentials(t *testing.T) {
 }
 
 func TestMissingPermissions(t *testing.T) {
+	t.Parallel()
 	srv := start(t, embedded.Listen(0), embedded.Options(func(o *server.Options) {
 		o.Users = []*server.User{{Username: "me", Password: "pw", Permissions: &server.Permissions{
 			Publish: &server.SubjectPermission{Allow: []string{"elsewhere"}}}}}
@@ -79,6 +83,7 @@ func TestMissingPermissions(t *testing.T) {
 
 // What the error says a user needs is enough.
 func TestEnoughPermissions(t *testing.T) {
+	t.Parallel()
 	srv := start(t, embedded.Listen(0), embedded.Options(func(o *server.Options) {
 		o.Users = []*server.User{{Username: "me", Password: "pw", Permissions: &server.Permissions{
 			Publish:   &server.SubjectPermission{Allow: []string{"$JS.API.>", "$JS.ACK.>", "retrywhen.>"}},
@@ -98,11 +103,13 @@ func TestEnoughPermissions(t *testing.T) {
 }
 
 func TestAServerWithoutJetStream(t *testing.T) {
+	t.Parallel()
 	srv := start(t, embedded.Options(func(o *server.Options) { o.JetStream = false }))
 	refuses(t, durable.Config{Server: srv}, durable.ErrUnreachable, "nats-server -js")
 }
 
 func TestAnotherConfiguration(t *testing.T) {
+	t.Parallel()
 	srv := start(t)
 	nc, err := srv.Connect()
 	if err != nil {
@@ -131,6 +138,7 @@ func TestAnotherConfiguration(t *testing.T) {
 }
 
 func TestConfigIsChecked(t *testing.T) {
+	t.Parallel()
 	srv := start(t)
 	for _, c := range []durable.Config{
 		{Name: "q"},
@@ -151,6 +159,7 @@ func TestConfigIsChecked(t *testing.T) {
 
 // The server has no room left: Put says so, nothing that was stored is lost, and there is room again when jobs are done.
 func TestAFullStore(t *testing.T) {
+	t.Parallel()
 	srv := start(t, embedded.MaxStore(4<<20))
 	q := open(t, durable.Config{Server: srv})
 	stored := 0
@@ -174,6 +183,7 @@ func TestAFullStore(t *testing.T) {
 
 // RETRYWHEN_SMALL_DISK is a folder on a file system of its own, with some 20 MB of room: a tmpfs will do.
 func TestAFullDisk(t *testing.T) {
+	t.Parallel()
 	folder := os.Getenv("RETRYWHEN_SMALL_DISK")
 	if folder == "" {
 		t.Skip("RETRYWHEN_SMALL_DISK is not set")
@@ -216,6 +226,7 @@ func TestAFullDisk(t *testing.T) {
 }
 
 func TestAQueueThatIsDeletedEndsWork(t *testing.T) {
+	t.Parallel()
 	srv := start(t)
 	q := open(t, durable.Config{Server: srv})
 	nc, err := srv.Connect()
@@ -240,6 +251,7 @@ func TestAQueueThatIsDeletedEndsWork(t *testing.T) {
 }
 
 func TestAConnectionThatIsClosedEndsWork(t *testing.T) {
+	t.Parallel()
 	nc, err := start(t).Connect()
 	if err != nil {
 		t.Fatal(err)
@@ -263,6 +275,7 @@ func TestAConnectionThatIsClosedEndsWork(t *testing.T) {
 }
 
 func TestPutWaitsForAServerThatComesBack(t *testing.T) {
+	t.Parallel()
 	dir, port := t.TempDir(), freePort(t)
 	server := spawn(t, "server", dir, port)
 	q := open(t, durable.Config{URL: "nats://127.0.0.1:" + port})
@@ -289,6 +302,7 @@ func TestPutWaitsForAServerThatComesBack(t *testing.T) {
 }
 
 func TestTLSAndCredentialsPassThrough(t *testing.T) {
+	t.Parallel()
 	certificate, pool := selfSigned(t)
 	srv := start(t, embedded.Listen(0), embedded.Options(func(o *server.Options) {
 		o.TLS, o.TLSConfig = true, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
@@ -324,6 +338,7 @@ func selfSigned(t *testing.T) (tls.Certificate, *x509.CertPool) {
 }
 
 func TestStart(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	srv, err := embedded.Start(dir)
 	if err != nil {
@@ -345,8 +360,8 @@ func TestStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	if !strings.HasPrefix(again.URL(), "nats://127.0.0.1:") {
-		t.Errorf("it listens on %q, want 127.0.0.1", again.URL())
+	if u, err := url.Parse(again.URL()); err != nil || u.Hostname() != "127.0.0.1" || len(u.User.Username()) < 26 {
+		t.Errorf("it listens on %q, %v, want 127.0.0.1 with a token", again.URL(), err)
 	}
 	q = open(t, durable.Config{URL: again.URL()})
 	eventually(t, "the job that was put before is ready", isReady(t, q, 1))

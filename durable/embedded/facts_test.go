@@ -49,6 +49,7 @@ func message(subject, data string, header ...string) *nats.Msg {
 func at(t time.Time) string { return "@at " + t.UTC().Format(time.RFC3339Nano) }
 
 func TestFactASchedule(t *testing.T) {
+	t.Parallel()
 	js, s := streamOfFacts(t, nil)
 	due := time.Now().Add(700 * time.Millisecond)
 	_, err := js.PublishMsg(t.Context(), message("f.later.x", "data", "Nats-Schedule", at(due), "Nats-Schedule-Target", "f.run.x",
@@ -71,6 +72,7 @@ func TestFactASchedule(t *testing.T) {
 }
 
 func TestFactThereIsOneScheduleOfASubject(t *testing.T) {
+	t.Parallel()
 	js, s := streamOfFacts(t, nil)
 	for i := range 3 {
 		if _, err := js.PublishMsg(t.Context(), message("f.later.x", strconv.Itoa(i), "Nats-Schedule", at(time.Now().Add(300*time.Millisecond)),
@@ -88,6 +90,7 @@ func TestFactThereIsOneScheduleOfASubject(t *testing.T) {
 }
 
 func TestFactTheClientCutsSchedulesToSeconds(t *testing.T) {
+	t.Parallel()
 	js, s := streamOfFacts(t, nil)
 	due := time.Now().Add(time.Hour).Truncate(time.Second).Add(987654321)
 	if _, err := js.Publish(t.Context(), "f.later.x", nil, jetstream.WithScheduleAt(due), jetstream.WithScheduleTarget("f.run.x")); err != nil {
@@ -103,6 +106,7 @@ func TestFactTheClientCutsSchedulesToSeconds(t *testing.T) {
 }
 
 func TestFactAPublicationIsRefusedByTheSequenceOfAnotherSubject(t *testing.T) {
+	t.Parallel()
 	js, _ := streamOfFacts(t, nil)
 	publish := func(subject string, expected uint64) (*jetstream.PubAck, error) {
 		return js.PublishMsg(t.Context(), message(subject, "", "Nats-Expected-Last-Subject-Sequence", fmt.Sprint(expected),
@@ -127,6 +131,7 @@ func TestFactAPublicationIsRefusedByTheSequenceOfAnotherSubject(t *testing.T) {
 }
 
 func TestFactAnIDIsStoredOnce(t *testing.T) {
+	t.Parallel()
 	js, s := streamOfFacts(t, nil)
 	for i := range 3 {
 		ack, err := js.PublishMsg(t.Context(), message("f.run."+strconv.Itoa(i), "", "Nats-Msg-Id", "id"))
@@ -140,6 +145,7 @@ func TestFactAnIDIsStoredOnce(t *testing.T) {
 }
 
 func TestFactDeliveriesAreCountedNotAttempts(t *testing.T) {
+	t.Parallel()
 	js, s := streamOfFacts(t, nil)
 	c, err := s.CreateConsumer(t.Context(), jetstream.ConsumerConfig{Durable: "w", AckPolicy: jetstream.AckExplicitPolicy, MaxAckPending: -1})
 	if err != nil {
@@ -168,6 +174,7 @@ func TestFactDeliveriesAreCountedNotAttempts(t *testing.T) {
 }
 
 func TestFactACounterAnswersWithItsValue(t *testing.T) {
+	t.Parallel()
 	js, _ := streamOfFacts(t, func(c *jetstream.StreamConfig) {
 		c.Retention, c.AllowMsgSchedules, c.AllowRollup, c.AllowMsgCounter, c.MaxMsgsPerSubject = jetstream.LimitsPolicy, false, false, true, 1
 	})
@@ -181,6 +188,7 @@ func TestFactACounterAnswersWithItsValue(t *testing.T) {
 
 // Over the restarts of a server Consume goes on, and every message comes.
 func TestFactConsumeGoesOnAfterRestarts(t *testing.T) {
+	t.Parallel()
 	dir, port := t.TempDir(), freePort(t)
 	server := spawn(t, "server", dir, port)
 	nc, err := nats.Connect("nats://127.0.0.1:"+port, nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))

@@ -18,6 +18,7 @@ import (
 // A job that is fetched ahead, and handed back again and again because the worker is busy, is not taken for one that
 // kills its workers.
 func TestAJobThatOnlyWaitsIsNotAbandoned(t *testing.T) {
+	t.Parallel()
 	q := open(t, durable.Config{Server: start(t), Lease: time.Second, MaxDeliveries: 2})
 	for range 50 {
 		put(t, q, "quick")
@@ -43,6 +44,7 @@ func TestAJobThatOnlyWaitsIsNotAbandoned(t *testing.T) {
 
 // What a busy worker has put aside for a short wait is not kept from others either, and they get it with its count.
 func TestAShortWaitOfABusyWorkerIsGivenAway(t *testing.T) {
+	t.Parallel()
 	srv := start(t)
 	config := durable.Config{Server: srv, Lease: time.Second, Policy: retry.New(backoff.Constant(200 * time.Millisecond))}
 	busy, other := open(t, config), open(t, config)
@@ -67,6 +69,7 @@ func TestAShortWaitOfABusyWorkerIsGivenAway(t *testing.T) {
 
 // An outcome that the server can never store: the job is not attempted again and again without a pause.
 func TestAnOutcomeThatCannotBeStoredIsNoHotLoop(t *testing.T) {
+	t.Parallel()
 	for _, outcome := range []error{errors.New("no"), retry.Permanent(errors.New("no"))} {
 		srv := start(t)
 		q := open(t, durable.Config{Server: srv, Policy: retry.New(backoff.Constant(2 * time.Second))})
@@ -94,6 +97,7 @@ func TestAnOutcomeThatCannotBeStoredIsNoHotLoop(t *testing.T) {
 }
 
 func TestStoppingWhileTheServerIsAway(t *testing.T) {
+	t.Parallel()
 	dir, port := t.TempDir(), freePort(t)
 	server := spawn(t, "server", dir, port)
 	nc, err := nats.Connect("nats://127.0.0.1:"+port, nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))

@@ -21,6 +21,7 @@ import (
 
 // Nor are the streams that a queue makes for itself another one's.
 func TestNamesThatBeginAlikeShareNothing(t *testing.T) {
+	t.Parallel()
 	srv := start(t)
 	one := open(t, durable.Config{Server: srv, Name: "mail"})
 	b, err := durable.OpenBudget(t.Context(), durable.BudgetConfig{Server: srv, Name: "mail", Tokens: 1})
@@ -38,6 +39,7 @@ func TestNamesThatBeginAlikeShareNothing(t *testing.T) {
 
 // It is not taken for one to a server without schedules.
 func TestOpenOnAConnectionThatIsNotThereYet(t *testing.T) {
+	t.Parallel()
 	port := freePort(t)
 	nc, err := nats.Connect("nats://127.0.0.1:"+port, nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))
 	if err != nil {
@@ -59,7 +61,7 @@ func TestOpenOnAConnectionThatIsNotThereYet(t *testing.T) {
 		}
 		opened <- err
 	}()
-	start(t, embedded.Listen(p))
+	start(t, embedded.Listen(p), anybody)
 	if err := <-opened; err != nil {
 		t.Fatal(err)
 	}
@@ -71,6 +73,7 @@ func TestOpenOnAConnectionThatIsNotThereYet(t *testing.T) {
 }
 
 func TestOpenEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -87,6 +90,7 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 
 // What the server once said to somebody else on the same connection is no reason for what fails later.
 func TestAnOldRefusalIsNotBlamed(t *testing.T) {
+	t.Parallel()
 	srv := start(t, embedded.Options(func(o *server.Options) {
 		o.Users = []*server.User{{Username: "me", Password: "pw", Permissions: &server.Permissions{
 			Publish:   &server.SubjectPermission{Allow: []string{"$JS.API.>", "$JS.ACK.>", "retrywhen.>"}},
@@ -112,6 +116,7 @@ func TestAnOldRefusalIsNotBlamed(t *testing.T) {
 }
 
 func TestOptionsPanicOnNonsense(t *testing.T) {
+	t.Parallel()
 	for want, option := range map[string]func(){
 		"port is -1":    func() { embedded.Listen(-1) },
 		"port is 65536": func() { embedded.Listen(65536) },
@@ -130,6 +135,7 @@ func TestOptionsPanicOnNonsense(t *testing.T) {
 }
 
 func TestOpenByManyAtOnce(t *testing.T) {
+	t.Parallel()
 	srv := start(t)
 	var all sync.WaitGroup
 	for range 20 {

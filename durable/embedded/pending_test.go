@@ -24,6 +24,7 @@ import (
 // they cost, and how fast a healthy job is meanwhile. RETRYWHEN_PENDING sets how many, RETRYWHEN_SPREAD over how long
 // they are spread: 100000 and 30s gave the figures of docs/durable.md.
 func TestPendingRetries(t *testing.T) {
+	t.Parallel()
 	pending, spread := 3_000, 3*time.Second
 	if s := os.Getenv("RETRYWHEN_PENDING"); s != "" {
 		var err error

@@ -9,12 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/durable"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
 func TestPutTwiceWithOneIDIsOneJob(t *testing.T) {
+	t.Parallel()
 	q := open(t, durable.Config{Server: start(t)})
 	for range 3 {
 		if id := put(t, q, "once", durable.PutID("order 4711/ä.*>")); id != "order 4711/ä.*>" {
@@ -31,6 +34,7 @@ func TestPutTwiceWithOneIDIsOneJob(t *testing.T) {
 }
 
 func TestAnIDOfAnyLettersGoesThroughRetriesAndDeath(t *testing.T) {
+	t.Parallel()
 	q := open(t, durable.Config{Server: start(t), Policy: crashPolicy})
 	const id = "order 4711/ä.*> = end"
 	put(t, q, "data", durable.PutID(id))
@@ -48,6 +52,7 @@ func TestAnIDOfAnyLettersGoesThroughRetriesAndDeath(t *testing.T) {
 }
 
 func TestPutAtIsNotEarly(t *testing.T) {
+	t.Parallel()
 	for _, schedules := range []bool{true, false} {
 		q := open(t, durable.Config{Server: start(t), NoSchedules: !schedules})
 		due := make(map[string]time.Time)
@@ -78,7 +83,33 @@ func TestPutAtIsNotEarly(t *testing.T) {
 	}
 }
 
+// A time that has passed needs no schedule.
+func TestPutAtOfAPastTimeIsPut(t *testing.T) {
+	t.Parallel()
+	srv := start(t)
+	q := open(t, durable.Config{Server: srv})
+	for _, at := range []time.Time{{}, time.Now().Add(-time.Hour), time.Now()} {
+		if _, err := q.PutAt(t.Context(), at, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	nc, err := srv.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, _ := jetstream.New(nc)
+	s, err := js.Stream(t.Context(), "retrywhen-q")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := s.Info(t.Context(), jetstream.WithSubjectFilter(">")); err != nil || info.State.Subjects["retrywhen.q.run.first"] != 3 {
+		t.Errorf("got %v, %v, want 3 first attempts", info.State.Subjects, err)
+	}
+}
+
 func TestPutRefuses(t *testing.T) {
+	t.Parallel()
 	q := open(t, durable.Config{Server: start(t), MaxPayload: 100})
 	_, err := q.Put(t.Context(), make([]byte, 101))
 	if !errors.Is(err, durable.ErrTooLarge) || !strings.Contains(err.Error(), "101 bytes, the limit is 100") {
@@ -117,6 +148,7 @@ func TestPutRefuses(t *testing.T) {
 
 // The largest payload that is taken must have room for what its failures add to it.
 func TestTheLargestPayloadCanFailAndDie(t *testing.T) {
+	t.Parallel()
 	q := open(t, durable.Config{Server: start(t), Policy: crashPolicy})
 	largest := make([]byte, 1<<20-8<<10)
 	if _, err := q.Put(t.Context(), append(largest, 0)); !errors.Is(err, durable.ErrTooLarge) {
@@ -138,6 +170,7 @@ func TestTheLargestPayloadCanFailAndDie(t *testing.T) {
 
 // What the queue publishes itself has ids too, in the place where PutID's are.
 func TestNoIDIsTakenForARetryOfAnother(t *testing.T) {
+	t.Parallel()
 	q := open(t, durable.Config{Server: start(t), Policy: retry.New(backoff.Constant(time.Hour), retry.Limit(1))})
 	put(t, q, "", durable.PutID("a"))
 	put(t, q, "", durable.PutID("dies"))
@@ -161,6 +194,7 @@ func TestNoIDIsTakenForARetryOfAnother(t *testing.T) {
 }
 
 func TestAJobOfNoBytes(t *testing.T) {
+	t.Parallel()
 	q := open(t, durable.Config{Server: start(t), Policy: crashPolicy})
 	for _, data := range [][]byte{nil, {}} {
 		if _, err := q.Put(t.Context(), data); err != nil {
@@ -182,6 +216,7 @@ func TestAJobOfNoBytes(t *testing.T) {
 
 // Waits of centuries are further than the server can count: they are waits all the same.
 func TestFarTimes(t *testing.T) {
+	t.Parallel()
 	for _, schedules := range []bool{true, false} {
 		q := open(t, durable.Config{Server: start(t), NoSchedules: !schedules, Policy: retry.New(backoff.Backoff{})})
 		put(t, q, "retry", durable.PutID("week"))
@@ -211,6 +246,7 @@ func TestFarTimes(t *testing.T) {
 }
 
 func TestAnIDIsForgottenAfterAWhile(t *testing.T) {
+	t.Parallel()
 	q := open(t, durable.Config{Server: start(t), Lease: time.Second, Duplicates: time.Second})
 	work(t, q, 1, func(context.Context, *durable.Job) error { return nil })
 	put(t, q, "", durable.PutID("job"))

@@ -89,6 +89,7 @@ func isReady(t testing.TB, q *durable.Queue, n int) func() bool {
 }
 
 func TestAJobIsAttemptedUntilItSucceeds(t *testing.T) {
+	t.Parallel()
 	srv := start(t)
 	delays := []time.Duration{0, 20 * time.Millisecond, 1200 * time.Millisecond}
 	q := open(t, durable.Config{Server: srv, Policy: retry.New(backoff.Table(delays...))})
@@ -134,6 +135,7 @@ func TestAJobIsAttemptedUntilItSucceeds(t *testing.T) {
 }
 
 func TestThePolicyDecides(t *testing.T) {
+	t.Parallel()
 	srv := start(t)
 	refused := errors.New("refused")
 	q := open(t, durable.Config{Server: srv, Policy: retry.New(backoff.Constant(time.Millisecond), retry.Limit(2),

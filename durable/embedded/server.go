@@ -2,8 +2,10 @@ package embedded
 
 import (
 	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -18,6 +20,7 @@ import (
 // Server is a running NATS server with JetStream. It is a durable.Server, and safe for concurrent use.
 type Server struct {
 	server *server.Server
+	token  string // that Listen has made, else ""
 	lock   *os.File
 	log    *log
 	once   sync.Once
@@ -28,17 +31,22 @@ type Option func(*settings)
 
 type settings struct {
 	options server.Options
+	listen  bool
+	changes []func(*server.Options)
 	logger  *slog.Logger
 }
 
 // Listen has the server accept connections on 127.0.0.1 too, so that other processes of the machine can be workers: at
-// the given port, or for 0 at a free one, which URL tells. There is no password: anybody on the machine can connect,
-// unless Options sets one. It panics when port is not from 0 to 65535.
+// the given port, or for 0 at a free one. They connect to URL, which holds a token: the server makes it when the folder
+// is new and keeps it in the file "token" there, so that it is the same after a restart. Options can set users, a
+// password or a token of your own instead, or set Authorization to "", so that anybody on the machine can connect.
+// Listen panics when port is not from 0 to 65535.
 func Listen(port int) Option {
 	if port < 0 || port > 65535 {
 		panic(fmt.Sprintf("embedded: Listen: port is %d, want 0 to 65535", port))
 	}
 	return func(s *settings) {
+		s.listen = true
 		s.options.DontListen, s.options.Host, s.options.Port = false, "127.0.0.1", port
 		if port == 0 {
 			s.options.Port = server.RANDOM_PORT
@@ -74,10 +82,13 @@ func Logger(l *slog.Logger) Option {
 	return func(s *settings) { s.logger = l }
 }
 
-// Options changes any option of the server, after those above: TLS, users, a cluster. What it says about where to
-// listen holds, so that an address other than 127.0.0.1 takes intent.
+// Options changes any option of the server, after all other options: TLS, users, a cluster. What it says about where to
+// listen holds, so that an address other than 127.0.0.1 takes intent. It panics when change is nil.
 func Options(change func(*server.Options)) Option {
-	return func(s *settings) { change(&s.options) }
+	if change == nil {
+		panic("embedded: Options: change is nil")
+	}
+	return func(s *settings) { s.changes = append(s.changes, change) }
 }
 
 // Start starts a server whose store is the folder, and makes the folder if it is not there. It returns when the server
@@ -109,7 +120,7 @@ func Start(dir string, options ...Option) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded: start: the folder %s: %w", dir, err)
 	}
-	srv, err := start(s)
+	srv, err := start(s, dir)
 	if err != nil {
 		lock.Close()
 		return nil, fmt.Errorf("embedded: start in %s: %w", dir, err)
@@ -118,7 +129,11 @@ func Start(dir string, options ...Option) (*Server, error) {
 	return srv, nil
 }
 
-func start(s settings) (*Server, error) {
+func start(s settings, dir string) (*Server, error) {
+	token, err := s.authorize(filepath.Join(dir, "token"))
+	if err != nil {
+		return nil, err
+	}
 	ns, err := server.NewServer(&s.options)
 	if err != nil {
 		return nil, err
@@ -135,24 +150,74 @@ func start(s settings) (*Server, error) {
 	case <-l.fatal:
 	}
 	if l.message() == "" && ns.ReadyForConnections(10*time.Second) {
-		return &Server{server: ns, log: l}, nil
+		return &Server{server: ns, token: token, log: l}, nil
 	}
 	ns.Shutdown()
 	ns.WaitForShutdown()
 	return nil, errors.New(cmp.Or(strings.TrimSpace(l.message()), "the server accepts no connections"))
 }
 
-// Connect returns a connection inside the process, or over 127.0.0.1 when the options dial another way.
-func (s *Server) Connect(options ...nats.Option) (*nats.Conn, error) {
-	return nats.Connect("", append([]nats.Option{nats.InProcessServer(s.server)}, options...)...)
+// authorize makes the changes of Options, and has a server that listens want the token that the file holds, unless they
+// have set something else. It returns the token if that is wanted.
+func (s *settings) authorize(file string) (token string, err error) {
+	if s.listen {
+		if token, err = tokenOf(file); err != nil {
+			return "", err
+		}
+		s.options.Authorization = token
+	}
+	for _, change := range s.changes {
+		change(&s.options)
+	}
+	o := &s.options
+	if token == "" || o.Authorization != token {
+		return "", nil
+	}
+	if o.Username != "" || len(o.Users) > 0 || len(o.Nkeys) > 0 || len(o.TrustedOperators) > 0 || len(o.TrustedKeys) > 0 ||
+		o.CustomClientAuthentication != nil || o.AuthCallout != nil {
+		o.Authorization = ""
+		return "", nil
+	}
+	return token, nil
 }
 
-// URL is where other processes connect to, empty without Listen.
+// tokenOf returns the token that the file holds, and makes the file if it is not there.
+func tokenOf(file string) (string, error) {
+	kept, err := os.ReadFile(file)
+	if token := strings.TrimSpace(string(kept)); token != "" {
+		return token, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("the token: %w", err)
+	}
+	token := rand.Text()
+	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
+		return "", fmt.Errorf("the token: %w", err)
+	}
+	return token, nil
+}
+
+// Connect returns a connection inside the process, or over 127.0.0.1 when the options dial another way. It uses the token
+// that Listen has made; other credentials are the options'.
+func (s *Server) Connect(options ...nats.Option) (*nats.Conn, error) {
+	ours := []nats.Option{nats.InProcessServer(s.server)}
+	if s.token != "" {
+		ours = append(ours, nats.Token(s.token))
+	}
+	return nats.Connect("", append(ours, options...)...)
+}
+
+// URL is where other processes connect to, with the token that Listen has made: a secret, for who has it can put and
+// take jobs. It is empty without Listen.
 func (s *Server) URL() string {
 	if s.server.Addr() == nil {
 		return ""
 	}
-	return s.server.ClientURL()
+	clients := s.server.ClientURL()
+	if s.token == "" {
+		return clients
+	}
+	return strings.Replace(clients, "://", "://"+s.token+"@", 1)
 }
 
 // Close stops the server and waits until its store is closed. Queues should be closed before. Close may be called again.

@@ -20,6 +20,7 @@ import (
 )
 
 func TestJobsIsAStream(t *testing.T) {
+	t.Parallel()
 	srv := start(t)
 	q := open(t, durable.Config{Server: srv, Policy: retry.New(backoff.Constant(10*time.Millisecond), retry.Limit(1))})
 	for i := range 10 {
@@ -54,6 +55,7 @@ func TestJobsIsAStream(t *testing.T) {
 }
 
 func TestJobsWithOperators(t *testing.T) {
+	t.Parallel()
 	q := open(t, durable.Config{Server: start(t)})
 	for i := range 50 {
 		put(t, q, fmt.Sprint(i))
@@ -79,6 +81,7 @@ func TestJobsWithOperators(t *testing.T) {
 }
 
 func TestJobsEnds(t *testing.T) {
+	t.Parallel()
 	srv := start(t)
 	q := open(t, durable.Config{Server: srv})
 	cause := errors.New("enough")
@@ -98,6 +101,7 @@ func TestJobsEnds(t *testing.T) {
 
 // A job may be reported after its stream has ended; what nobody reports Close hands back.
 func TestJobsOutliveTheirStream(t *testing.T) {
+	t.Parallel()
 	srv := start(t)
 	q := open(t, durable.Config{Server: srv, Policy: retry.New(backoff.Constant(100 * time.Millisecond))})
 	for _, id := range []string{"done", "failed", "forgotten"} {
@@ -139,6 +143,7 @@ func TestJobsOutliveTheirStream(t *testing.T) {
 
 // A report that is under way when its stream ends still gets through, and the wait is kept.
 func TestAReportThatOutlivesItsStream(t *testing.T) {
+	t.Parallel()
 	srv := start(t, embedded.Listen(0))
 	var d deafener
 	q := open(t, durable.Config{URL: srv.URL(), NATS: []nats.Option{nats.SetCustomDialer(&d)}, Policy: retry.New(backoff.Constant(time.Hour))})
@@ -164,6 +169,7 @@ func TestAReportThatOutlivesItsStream(t *testing.T) {
 }
 
 func TestDeadLettersAreRevivedAndForgotten(t *testing.T) {
+	t.Parallel()
 	q := open(t, durable.Config{Server: start(t), Policy: retry.New(backoff.Backoff{}, retry.Limit(2))})
 	const n = 30
 	var broken atomic.Bool
@@ -226,6 +232,7 @@ func TestDeadLettersAreRevivedAndForgotten(t *testing.T) {
 
 // A job that is revived and dies again, perhaps before its old dead letter is removed, has one dead letter: the new one.
 func TestReviveOfWhatDiesAtOnce(t *testing.T) {
+	t.Parallel()
 	q := open(t, durable.Config{Server: start(t), Policy: retry.New(backoff.Backoff{}, retry.Limit(0))})
 	work(t, q, 4, func(context.Context, *durable.Job) error { return errors.New("no") })
 	put(t, q, "", durable.PutID("job"))
@@ -249,6 +256,7 @@ func TestReviveOfWhatDiesAtOnce(t *testing.T) {
 }
 
 func TestReviveByManyAtOnce(t *testing.T) {
+	t.Parallel()
 	q := open(t, durable.Config{Server: start(t), Policy: retry.New(backoff.Backoff{}, retry.Limit(0))})
 	put(t, q, "", durable.PutID("job"))
 	var attempts atomic.Int64

@@ -39,6 +39,7 @@ func (c *muffledConn) Write(b []byte) (int, error) {
 // A worker that is silent for longer than a lease, and then goes on: the job is with another one by then. Whatever
 // both of them report, the job goes on once.
 func TestAWorkerThatWasTakenForDeadDoublesNothing(t *testing.T) {
+	t.Parallel()
 	for _, outcome := range []string{"retried by the server", "retried at once", "dead"} {
 		for _, schedules := range []bool{true, false} {
 			t.Run(outcome+map[bool]string{true: "", false: ", without schedules"}[schedules], func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 )
 
 func TestADictatedDelayIsKept(t *testing.T) {
+	t.Parallel()
 	q := open(t, durable.Config{Server: start(t), Policy: retry.New(backoff.Constant(time.Millisecond), retry.MaxRetryAfter(time.Hour))})
 	put(t, q, "", durable.PutID("short"))
 	put(t, q, "", durable.PutID("long"))
@@ -46,6 +47,7 @@ func TestADictatedDelayIsKept(t *testing.T) {
 
 // What a decision needs travels with the job: here Within and Decorrelated, over waits that the server keeps.
 func TestTheRowTravels(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var events []retry.Event
 	policy := retry.New(backoff.Decorrelated(1000*time.Millisecond), retry.Within(2900*time.Millisecond), retry.WithRand(func() float64 { return 0.1 }),
@@ -75,6 +77,7 @@ func TestTheRowTravels(t *testing.T) {
 }
 
 func TestAPanicIsAFailureWithItsStack(t *testing.T) {
+	t.Parallel()
 	var failures []error
 	q := open(t, durable.Config{Server: start(t), Policy: retry.New(backoff.Backoff{}, retry.Limit(1),
 		retry.OnRetry(func(e retry.Event) { failures = append(failures, e.Err) }))})
@@ -94,6 +97,7 @@ func TestAPanicIsAFailureWithItsStack(t *testing.T) {
 func explode() { panic("boom") }
 
 func TestNothingThatAHandlerDoesEndsAWorker(t *testing.T) {
+	t.Parallel()
 	policy := retry.New(backoff.Backoff{}, retry.Limit(1), retry.If(func(err error) bool {
 		if err.Error() == "predicate" {
 			panic("the predicate panics")
@@ -132,6 +136,7 @@ type badError struct{ text string }
 func (e *badError) Error() string { return e.text }
 
 func TestWorkersStopGracefully(t *testing.T) {
+	t.Parallel()
 	q := open(t, durable.Config{Server: start(t)})
 	const jobs = 50
 	for range jobs {
@@ -178,6 +183,7 @@ func TestWorkersStopGracefully(t *testing.T) {
 }
 
 func TestGraceLetsHandlersFinish(t *testing.T) {
+	t.Parallel()
 	q := open(t, durable.Config{Server: start(t), Grace: time.Minute})
 	put(t, q, "")
 	began := make(chan struct{})
@@ -200,6 +206,7 @@ func TestGraceLetsHandlersFinish(t *testing.T) {
 
 // A short wait is in the worker's hands: when it stops the server gets it, with its count.
 func TestAShortWaitOutlivesItsWorker(t *testing.T) {
+	t.Parallel()
 	srv := start(t)
 	policy := retry.New(backoff.Constant(900 * time.Millisecond))
 	one, two := open(t, durable.Config{Server: srv, Policy: policy}), open(t, durable.Config{Server: srv, Policy: policy})
@@ -225,6 +232,7 @@ func TestAShortWaitOutlivesItsWorker(t *testing.T) {
 }
 
 func TestALongJobKeepsItsLease(t *testing.T) {
+	t.Parallel()
 	srv := start(t)
 	q := open(t, durable.Config{Server: srv, Lease: 2 * time.Second})
 	other := open(t, durable.Config{Server: srv, Lease: 2 * time.Second})
@@ -245,6 +253,7 @@ func TestALongJobKeepsItsLease(t *testing.T) {
 
 // A job whose process dies comes back after the lease; one whose process dies each time is dead in the end.
 func TestAJobThatKillsItsWorkersIsAbandoned(t *testing.T) {
+	t.Parallel()
 	srv := start(t)
 	var deliveries int
 	config := durable.Config{Server: srv, Lease: time.Second, MaxDeliveries: 3}
@@ -281,6 +290,7 @@ func TestAJobThatKillsItsWorkersIsAbandoned(t *testing.T) {
 
 // Fast handlers have jobs fetched ahead; when one turns slow these are handed back, not kept from others.
 func TestWhatIsFetchedAheadIsHandedBack(t *testing.T) {
+	t.Parallel()
 	srv := start(t)
 	config := durable.Config{Server: srv, Lease: 1500 * time.Millisecond}
 	slow, quick := open(t, config), open(t, config)
@@ -307,6 +317,7 @@ func TestWhatIsFetchedAheadIsHandedBack(t *testing.T) {
 }
 
 func TestWorkPanicsOnNonsense(t *testing.T) {
+	t.Parallel()
 	q := open(t, durable.Config{Server: start(t)})
 	for _, f := range []func(){
 		func() { q.Work(t.Context(), 0, func(context.Context, *durable.Job) error { return nil }) },
@@ -326,6 +337,7 @@ func TestWorkPanicsOnNonsense(t *testing.T) {
 }
 
 func TestAPolicyThatPanicsIsNamed(t *testing.T) {
+	t.Parallel()
 	policy := retry.New(backoff.Backoff{}, retry.OnRetry(func(retry.Event) { panic("the hook panics") }))
 	q := open(t, durable.Config{Server: start(t), Policy: policy})
 	put(t, q, "")

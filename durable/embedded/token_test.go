@@ -1,0 +1,79 @@
+package embedded_test
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"github.com/retrywhen/retrywhen/durable"
+	"github.com/retrywhen/retrywhen/durable/embedded"
+)
+
+func TestWhoListensWantsAToken(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	port, _ := strconv.Atoi(freePort(t))
+	srv, err := embedded.Start(dir, embedded.Listen(port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close()
+	put(t, open(t, durable.Config{URL: srv.URL()}), "by the URL")
+	put(t, open(t, durable.Config{Server: srv}), "in the process")
+	u, err := url.Parse(srv.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []string{u.Host, "another@" + u.Host} {
+		refuses(t, durable.Config{URL: other}, durable.ErrRefused, "token")
+	}
+	if info, err := os.Stat(filepath.Join(dir, "token")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the token's file: %v, %v, want it for its owner alone", info.Mode(), err)
+	}
+
+	before := srv.URL()
+	srv.Close()
+	again, err := embedded.Start(dir, embedded.Listen(port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if again.URL() != before {
+		t.Error("another URL after a restart")
+	}
+	if other := start(t, embedded.Listen(0)); other.URL()[:40] == before[:40] {
+		t.Error("two folders have one token")
+	}
+}
+
+func TestOptionsReplaceTheToken(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*server.Options){
+		"a password": func(o *server.Options) { o.Username, o.Password = "me", "pw" },
+		"a user":     func(o *server.Options) { o.Users = []*server.User{{Username: "me", Password: "pw"}} },
+		"a token":    func(o *server.Options) { o.Authorization = "mine" },
+		"nothing":    func(o *server.Options) { o.Authorization = "" },
+	} {
+		srv := start(t, embedded.Options(change), embedded.Listen(0)) // in any order
+		u, err := url.Parse(srv.URL())
+		if err != nil || u.User != nil {
+			t.Errorf("%s: the URL is %v, %v, want one without a token", name, u, err)
+		}
+		credentials := map[string]nats.Option{"a token": nats.Token("mine"), "nothing": nats.Name("any")}[name]
+		if credentials == nil {
+			credentials = nats.UserInfo("me", "pw")
+		}
+		open(t, durable.Config{URL: srv.URL(), NATS: []nats.Option{credentials}})
+		nc, err := srv.Connect(credentials)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		nc.Close()
+	}
+}

@@ -1,0 +1,38 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+func TestPassing(t *testing.T) {
+	api := func(code int, errorCode jetstream.ErrorCode) error {
+		return fmt.Errorf("publish: %w", &jetstream.APIError{Code: code, ErrorCode: errorCode})
+	}
+	for _, c := range []struct {
+		name string
+		err  error
+		want bool
+	}{
+		{"too many requests", api(429, 10167), true},
+		{"a duplicate id is being stored", api(409, 10158), true},
+		{"no leader", api(503, 10008), true},
+		{"no room", api(503, 10023), true},
+		{"another write is under way", api(400, 10164), true},
+		{"a wrong sequence", api(400, 10071), false},
+		{"a bad request", api(400, 10003), false},
+		{"no connection", nats.ErrReconnectBufExceeded, true},
+		{"no answer", nats.ErrTimeout, true},
+		{"refused", nats.ErrAuthorization, false},
+		{"closed", nats.ErrConnectionClosed, false},
+		{"anything else", errors.New("no"), false},
+	} {
+		if got := passing(c.err); got != c.want {
+			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+	}
+}
