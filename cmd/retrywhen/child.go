@@ -9,25 +9,27 @@ import (
 	"time"
 )
 
-// child is the process of the present attempt, if there is one, and the signal that ends it all, once it came.
+// child is the process of the present attempt, if there is one, and the signal that ends the run, once it came.
 type child struct {
-	mu      sync.Mutex
-	process *os.Process
-	caught  os.Signal
-	waiting bool // no process was running when it came
-	group   bool // the process leads a group of its own
+	mu           sync.Mutex
+	process      *os.Process
+	group        bool // the process leads a group of its own
+	signal       os.Signal
+	waiting      bool    // no process was running when the signal came
+	announcement *func() // of the next process, not made yet
 }
 
-// errEnded is why no process was started: a signal has ended it all.
+// errEnded is why no process was started: a signal has ended the run.
 var errEnded = errors.New("ended by a signal")
 
-// start starts the command, unless a signal has ended it all.
+// start starts the command, unless a signal has ended the run.
 func (c *child) start(cmd *exec.Cmd, foreground bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.caught != nil {
+	if c.signal != nil {
 		return errEnded
 	}
+	c.flush()
 	c.group = !foreground && ownGroup(cmd)
 	if err := cmd.Start(); err != nil {
 		return err
@@ -42,43 +44,68 @@ func (c *child) ended() {
 	c.mu.Unlock()
 }
 
-// pass passes the signal on to the process, and reports whether it ends it all.
+// grace is how much later than the command's end the signal that ended both may be noticed, as after ^C in a terminal.
+const grace = 100 * time.Millisecond
+
+// announce calls f after grace, or right before the next process starts if that is earlier. It does not call f if a
+// signal has ended the run by then.
+func (c *child) announce(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.announcement = &f
+	time.AfterFunc(grace, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.announcement == &f { // no process has started since
+			c.flush()
+		}
+	})
+}
+
+func (c *child) flush() {
+	if c.announcement != nil && c.signal == nil {
+		(*c.announcement)()
+	}
+	c.announcement = nil
+}
+
+// pass passes the signal on to the process, and reports whether it ends the run.
 func (c *child) pass(s os.Signal) (ends bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.process != nil {
 		sendSignal(c.process, s, c.group)
 	}
-	if !endsAll(s) {
+	if !endsRun(s) {
 		return false
 	}
-	if c.caught == nil {
-		c.caught, c.waiting = s, c.process == nil
+	if c.signal == nil {
+		c.signal, c.waiting = s, c.process == nil
 	}
 	return true
 }
 
-// caughtSignal returns the signal that ended it all, and whether no process was running then.
-func (c *child) caughtSignal() (s os.Signal, waiting bool) {
+// endingSignal returns the signal that ended the run, nil if none did, and whether no process was running then.
+func (c *child) endingSignal() (s os.Signal, waiting bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.caught, c.waiting
+	return c.signal, c.waiting
 }
 
-// limit has the process end after d, and be killed some time later. The function it returns is called when the process
-// has ended, and reports whether it was told to.
+// limit ends the process after d, and kills it after another killAfter. The function it returns is to be called when the
+// process has ended, and reports whether the limit was reached.
 func (c *child) limit(d, killAfter time.Duration) (tooLong func() bool) {
 	if d <= 0 {
 		return func() bool { return false }
 	}
 	var mu sync.Mutex
-	told := false
+	reached := false
 	end := func(s os.Signal) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.process != nil {
 			mu.Lock()
-			told = true
+			reached = true
 			mu.Unlock()
 			sendSignal(c.process, s, c.group)
 		}
@@ -90,6 +117,6 @@ func (c *child) limit(d, killAfter time.Duration) (tooLong func() bool) {
 		hard.Stop()
 		mu.Lock()
 		defer mu.Unlock()
-		return told
+		return reached
 	}
 }

@@ -19,16 +19,25 @@ func main() {
 	if code, ok := errors.AsType[exitCode](err); ok {
 		os.Exit(int(code))
 	}
+	if death, ok := errors.AsType[diedBy](err); ok {
+		die(death.signal)
+		os.Exit(codeSignal + signalNumber(death.signal))
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "retrywhen:", err)
 		os.Exit(2)
 	}
 }
 
-// exitCode is an error that has been told of already.
+// exitCode is how the process ends after an error that has been printed already.
 type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
+
+// diedBy is the signal by which the process ends.
+type diedBy struct{ signal os.Signal }
+
+func (d diedBy) Error() string { return "ended by signal " + d.signal.String() }
 
 func newCommand(out, errOut io.Writer) *cobra.Command {
 	c := &cobra.Command{

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -30,14 +31,14 @@ func TestMain(m *testing.M) {
 		main()
 		os.Exit(0)
 	default:
-		heedSignals()
+		restoreSignals()
 		os.Exit(m.Run())
 	}
 }
 
-// heedSignals has the programs that the tests start heed their signals, though the tests were started with some of them
-// ignored, as by nohup or in the background of a script: what is caught here is as usual there.
-func heedSignals() {
+// restoreSignals gives the programs that the tests start their usual signals, though the tests were started with some of
+// them ignored, as by nohup or in the background of a script: what is caught here is as usual there.
+func restoreSignals() {
 	for _, s := range passedOn {
 		if signal.Ignored(s) {
 			signal.Notify(make(chan os.Signal, 1), s)
@@ -83,14 +84,27 @@ func beChild(what string, args []string) int {
 	case "default": // is ended by its signals
 		fmt.Println("ready", os.Getpid())
 		time.Sleep(time.Hour)
-	case "stubborn": // heeds none but SIGKILL
+	case "stubborn": // ends by none but SIGKILL
 		signal.Ignore(passedOn...)
 		fmt.Println("ready", os.Getpid())
 		time.Sleep(time.Hour)
-	case "flood": // writes for ever
-		for {
-			fmt.Println("flood")
+	case "flood": // [CODE]: writes forever, and exits with the code, if there is one, when that fails
+		if len(args) > 0 {
+			signal.Ignore(syscall.SIGPIPE)
 		}
+		for {
+			if _, err := fmt.Println("flood"); err != nil {
+				return number(0)
+			}
+		}
+	case "kill": // dies by SIGKILL at its first signal
+		got := make(chan os.Signal, 1)
+		signal.Notify(got, passedOn...)
+		fmt.Println("ready")
+		<-got
+		self, _ := os.FindProcess(os.Getpid())
+		_ = self.Kill()
+		time.Sleep(time.Hour)
 	case "parent": // has a child that does the waiting, as a shell script has
 		c := exec.Command(os.Args[0], childWord, "trap", "0")
 		c.Stdout = os.Stdout
@@ -118,8 +132,9 @@ func asChild(t *testing.T, args ...string) []string {
 // proc is the command in a process of its own.
 type proc struct {
 	*exec.Cmd
-	out *bufio.Reader // stdout
-	err bytes.Buffer  // stderr, whole when the process has ended
+	pipe io.ReadCloser // stdout
+	out  *bufio.Reader // the same
+	err  bytes.Buffer  // stderr, whole when the process has ended
 }
 
 func command(t *testing.T, args ...string) *proc {
@@ -143,7 +158,7 @@ func (p *proc) start(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.out = bufio.NewReader(out)
+	p.pipe, p.out = out, bufio.NewReader(out)
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}

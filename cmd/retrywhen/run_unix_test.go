@@ -4,7 +4,7 @@ package main
 
 import (
 	"fmt"
-	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,9 +16,7 @@ func TestRunPassesSignalsOn(t *testing.T) {
 			p := command(t, append([]string{"run", "--backoff", quick}, asChild(t, "trap", "42")...)...)
 			p.start(t)
 			p.line(t)
-			if err := p.Process.Signal(s); err != nil {
-				t.Fatal(err)
-			}
+			p.signal(t, s)
 			if rest, code := p.end(t); rest != "got "+s.String()+"\n" || code != 42 || p.err.Len() > 0 {
 				t.Errorf("stdout %q, exit code %d, stderr %q: want the signal, the command's 42, and no retry", rest, code, p.err.String())
 			}
@@ -31,9 +29,7 @@ func TestRunRetriesAfterASignalThatEndsNothing(t *testing.T) {
 	p.start(t)
 	for range 2 {
 		p.line(t)
-		if err := p.Process.Signal(syscall.SIGUSR1); err != nil {
-			t.Fatal(err)
-		}
+		p.signal(t, syscall.SIGUSR1)
 		if got := p.line(t); got != "got "+syscall.SIGUSR1.String() {
 			t.Error(got)
 		}
@@ -43,24 +39,30 @@ func TestRunRetriesAfterASignalThatEndsNothing(t *testing.T) {
 	}
 }
 
+// As in a pipe to head. Some commands die by SIGPIPE, some report the failed write, some have a child that dies.
 func TestRunEndsWhenNobodyReads(t *testing.T) {
-	p := command(t, append([]string{"run", "--backoff=constant d=1h"}, asChild(t, "flood")...)...)
-	out, err := p.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := out.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
-	_ = p.Wait()
-	if code, want := p.ProcessState.ExitCode(), "retrywhen: ended by signal 13: nobody reads its output any more\n"; code != 141 || p.err.String() != want {
-		t.Errorf("exit code %d, stderr %q; want 141, %q", code, p.err.String(), want)
+	for name, test := range map[string]struct {
+		args []string
+		code int
+		want string
+	}{
+		"dies":    {asChild(t, "flood"), 141, "ended by signal 13"},
+		"reports": {asChild(t, "flood", "23"), 23, "exit code 23"},
+		"a shell": {[]string{"--", "sh", "-c", "yes; exit 7"}, 7, "exit code 7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := command(t, append([]string{"run", "--backoff=constant d=1h"}, test.args...)...)
+			p.start(t)
+			p.line(t)
+			if err := p.pipe.Close(); err != nil {
+				t.Fatal(err)
+			}
+			_ = p.Wait()
+			want := "retrywhen: " + test.want + ": nobody reads its output any more\n"
+			if code := p.ProcessState.ExitCode(); code != test.code || p.err.String() != want {
+				t.Errorf("exit code %d, stderr %q; want %d, %q", code, p.err.String(), test.code, want)
+			}
+		})
 	}
 }
 
@@ -78,24 +80,59 @@ func TestRunInTheForeground(t *testing.T) {
 		p := command(t, append([]string{"run", "--foreground", "--backoff", quick}, asChild(t, "trap", "42")...)...)
 		p.start(t)
 		p.line(t)
-		if err := p.Process.Signal(s); err != nil {
-			t.Fatal(err)
-		}
+		p.signal(t, s)
 		if rest, code := p.end(t); rest != "got "+s.String()+"\n" || code != 42 {
 			t.Errorf("%v: stdout %q, exit code %d", s, rest, code)
 		}
 	}
 }
 
-func TestRunEndedBySignal(t *testing.T) {
-	p := command(t, append([]string{"run", "--backoff", quick}, asChild(t, "default")...)...)
+// A shell's loop goes on after an exit code, 130 too, and stops after a death by SIGINT.
+func TestRunDiesByTheSignal(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		for name, args := range map[string][]string{
+			"a command that dies by it":        asChild(t, "default"),
+			"a command that exits with 128+n":  asChild(t, "trap", strconv.Itoa(128+int(s))),
+			"a command that is killed instead": append([]string{"--timeout=1h"}, asChild(t, "kill")...),
+		} {
+			t.Run(s.String()+", "+name, func(t *testing.T) {
+				p := command(t, append([]string{"run", "--backoff", quick}, args...)...)
+				p.start(t)
+				p.line(t)
+				p.signal(t, s)
+				p.diesBy(t, s)
+				if p.err.Len() > 0 {
+					t.Errorf("stderr %q", p.err.String())
+				}
+			})
+		}
+	}
+}
+
+// The Go runtime dumps its goroutines at SIGQUIT, so its exit code stands for it.
+func TestRunExitCodeOfAQuit(t *testing.T) {
+	p := command(t, "run", "--backoff", quick, "--", "sh", "-c", "echo ready; exec sleep 3600")
 	p.start(t)
 	p.line(t)
-	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
+	p.signal(t, syscall.SIGQUIT)
+	if _, code := p.end(t); code != 128+3 || p.err.Len() > 0 {
+		t.Errorf("exit code %d, want 131; stderr %q", code, p.err.String())
 	}
-	if _, code := p.end(t); code != 128+15 {
-		t.Errorf("exit code %d, want 143", code)
+}
+
+// A terminal's ^C reaches the command and run at once, and the command may end first.
+func TestRunAnnouncesNothingAfterAnInterrupt(t *testing.T) {
+	for range 10 {
+		p := command(t, append([]string{"run", "--foreground", "--backoff=constant d=1h"}, asChild(t, "default")...)...)
+		p.start(t)
+		p.line(t)
+		if err := syscall.Kill(-p.Process.Pid, syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		p.diesBy(t, syscall.SIGINT)
+		if p.err.Len() > 0 {
+			t.Fatalf("stderr %q", p.err.String())
+		}
 	}
 }
 
@@ -116,9 +153,7 @@ func TestRunSignalReachesWhatTheCommandStarted(t *testing.T) {
 	p := command(t, append([]string{"run", "--backoff", quick}, asChild(t, "parent")...)...)
 	p.start(t)
 	p.line(t) // of the child's child
-	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	p.signal(t, syscall.SIGTERM)
 	if rest, code := p.end(t); rest != "got "+syscall.SIGTERM.String()+"\n" || code != 9 {
 		t.Errorf("stdout %q, exit code %d, want 9", rest, code)
 	}
@@ -130,12 +165,8 @@ func TestRunInterruptEndsAWait(t *testing.T) {
 	p.Stderr = &notifier{said: said, until: "in 1h0m0s\n"}
 	p.start(t)
 	<-said
-	if err := p.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	if _, code := p.end(t); code != 130 {
-		t.Errorf("exit code %d, want 130", code)
-	}
+	p.signal(t, syscall.SIGINT)
+	p.diesBy(t, syscall.SIGINT)
 }
 
 func TestRunTimeout(t *testing.T) {
@@ -174,6 +205,22 @@ func TestRunKillsWhatDoesNotEnd(t *testing.T) {
 	p.start(t)
 	if _, code := p.end(t); code != 124 {
 		t.Errorf("exit code %d, want 124", code)
+	}
+}
+
+func (p *proc) signal(t *testing.T, s syscall.Signal) {
+	t.Helper()
+	if err := p.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// diesBy waits for the process, which must die by the signal.
+func (p *proc) diesBy(t *testing.T, s syscall.Signal) {
+	t.Helper()
+	_, code := p.end(t)
+	if status := p.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != s {
+		t.Errorf("exit code %d, %v, want it to die by the signal %q", code, p.ProcessState, s)
 	}
 }
 

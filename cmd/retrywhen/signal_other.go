@@ -8,13 +8,13 @@ import (
 	"os/exec"
 )
 
-// passedOn are the signals that end it all here; the console sends them to the command as well.
+// passedOn are the signals that end the run; the console sends them to the command as well.
 var passedOn = []os.Signal{os.Interrupt}
 
 // softly ends a process: there is no way to ask it.
 var softly = os.Kill
 
-func endsAll(os.Signal) bool { return true }
+func endsRun(os.Signal) bool { return true }
 
 func ownGroup(*exec.Cmd) bool { return false }
 
@@ -28,6 +28,7 @@ func signalNumber(os.Signal) int { return 2 }
 
 func endedBy(*os.ProcessState) int { return 0 }
 
-const brokenPipe = 13
+// die returns: no process can end by a signal.
+func die(os.Signal) {}
 
 func unread(io.Writer) bool { return false }

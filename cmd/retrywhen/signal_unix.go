@@ -6,7 +6,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
@@ -20,13 +22,13 @@ var passedOn = []os.Signal{
 // softly is the signal that asks a process to end.
 const softly = syscall.SIGTERM
 
-// endsAll reports whether nothing is to be retried after the signal.
-func endsAll(s os.Signal) bool {
+// endsRun reports whether nothing is to be retried after the signal.
+func endsRun(s os.Signal) bool {
 	return s == syscall.SIGINT || s == syscall.SIGTERM || s == syscall.SIGHUP || s == syscall.SIGQUIT
 }
 
-// ownGroup has the command lead a process group of its own, so that signals reach what it starts, unless it reads from
-// a terminal: only the group in its foreground may, and the terminal's own signals reach the command without us.
+// ownGroup makes the command the leader of a process group of its own, so that signals reach what it starts, unless it reads
+// from a terminal: only the group in its foreground may, and the terminal sends its signals to the command itself.
 func ownGroup(cmd *exec.Cmd) bool {
 	if f, ok := cmd.Stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return false
@@ -74,8 +76,18 @@ func endedBy(state *os.ProcessState) int {
 	return 0
 }
 
-// brokenPipe is the signal that ends who writes where nobody reads.
-const brokenPipe = int(syscall.SIGPIPE)
+// die ends this process by the signal, so that whoever started it sees that, as a shell with a loop does. It returns after
+// SIGQUIT, at which the Go runtime would print its goroutines instead.
+func die(s os.Signal) {
+	number, ok := s.(syscall.Signal)
+	if !ok || number == syscall.SIGQUIT {
+		return
+	}
+	signal.Reset(s)
+	if syscall.Kill(os.Getpid(), number) == nil {
+		time.Sleep(time.Second) // it need not be delivered at once
+	}
+}
 
 // unread reports whether what is written to w has no reader any more.
 func unread(w io.Writer) bool {

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// Exit codes of run that are not the command's own.
+const (
+	codeTimeout       = 124 // as timeout(1): the last attempt ran into --timeout
+	codeNotExecutable = 126 // as sh: the command was found but cannot be run
+	codeNotFound      = 127 // as sh
+	codeSignal        = 128 // plus the signal's number, as sh
+)
+
+// runner runs one command under a policy.
+type runner struct {
+	args      []string
+	policy    retry.Policy
+	limit     string // of retries, for messages; "" if there is none
+	onExit    []int  // retry these exit codes; empty: all but 0
+	timeout   time.Duration
+	killAfter time.Duration
+	quiet     bool
+	stdin     *os.File
+	from      int64 // where stdin began, if it is a file that can be read anew; else -1
+	stdout    io.Writer
+	stderr    io.Writer
+	signals   <-chan os.Signal
+	child     child
+
+	foreground bool // the command stays in our own process group
+}
+
+// forwarded returns the signals that are passed on: not those that whoever started us wants ignored, as nohup does.
+func forwarded() []os.Signal {
+	return slices.DeleteFunc(slices.Clone(passedOn), signal.Ignored)
+}
+
+// beginning returns where in a regular file it is read from, -1 for anything else.
+func beginning(f *os.File) int64 {
+	if f == nil {
+		return -1
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return -1
+	}
+	at, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return -1
+	}
+	return at
+}
+
+// run makes the attempts. It returns nil, an exitCode or a diedBy, or the end of ctx.
+func (r *runner) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var passing sync.WaitGroup
+	defer passing.Wait()
+	defer cancel()
+	over := make(chan struct{})
+	defer close(over)
+	passing.Go(func() {
+		for {
+			select {
+			case s := <-r.signals:
+				if r.child.pass(s) {
+					cancel() // a wait ends; the command ends by itself
+				}
+			case <-over:
+				return
+			}
+		}
+	})
+
+	policy := r.policy.With(retry.If(r.retryable), retry.OnRetry(func(e retry.Event) {
+		of := ""
+		if r.limit != "" {
+			of = " of " + r.limit
+		}
+		r.child.announce(func() { r.say("%v; retry %d%s in %v", e.Err, e.N, of, e.Delay.Round(time.Millisecond)) })
+	}))
+	for a, err := range policy.Attempts(ctx) {
+		if err != nil {
+			return r.giveUp(err)
+		}
+		a.Fail(r.attempt())
+	}
+	return nil
+}
+
+// giveUp says why there is no further attempt and returns how run ends: by the signal that came, if no command handled
+// it, else with the command's exit code.
+func (r *runner) giveUp(err error) error {
+	failed, ran := errors.AsType[*failedAttempt](err)
+	gaveUp, exhausted := errors.AsType[*retry.Error](err)
+	switch s, waiting := r.child.endingSignal(); {
+	case s != nil && (waiting || !ran || failed.killed || failed.code == codeSignal+signalNumber(s)):
+		return diedBy{s}
+	case !ran:
+		return fmt.Errorf("run: %w", err) // ctx ended before the first attempt
+	case s == nil && exhausted && gaveUp.Attempts > 1:
+		r.say("%v; gave up after %d attempts", gaveUp.Last, gaveUp.Attempts)
+	case s == nil && (exhausted || failed.final):
+		r.say("%v", failed)
+	}
+	return exitCode(failed.code)
+}
+
+// failedAttempt is one attempt that ended with another exit code than 0.
+type failedAttempt struct {
+	code   int
+	text   string
+	killed bool // a signal or the timeout ended it
+	final  bool // the next attempt would fail too
+}
+
+func (f *failedAttempt) Error() string { return f.text }
+
+// retryable is the policy's predicate.
+func (r *runner) retryable(err error) bool {
+	f, ok := errors.AsType[*failedAttempt](err)
+	switch {
+	case !ok, f.final:
+		return false
+	case len(r.onExit) > 0:
+		return slices.Contains(r.onExit, f.code)
+	default:
+		return true
+	}
+}
+
+// attempt runs the command once. It returns nil, a *failedAttempt or errEnded.
+func (r *runner) attempt() error {
+	if r.from >= 0 {
+		_, _ = r.stdin.Seek(r.from, io.SeekStart)
+	}
+	cmd := exec.Command(r.args[0], r.args[1:]...)
+	cmd.Stdout, cmd.Stderr = r.stdout, r.stderr
+	if r.stdin != nil {
+		cmd.Stdin = r.stdin
+	}
+	if err := r.child.start(cmd, r.foreground); err != nil {
+		return r.notStarted(err)
+	}
+	tooLong := r.child.limit(r.timeout, r.killAfter)
+	err := cmd.Wait()
+	r.child.ended()
+	var failed *failedAttempt
+	switch exit, ok := errors.AsType[*exec.ExitError](err); {
+	case tooLong():
+		failed = &failedAttempt{code: codeTimeout, killed: true, text: fmt.Sprintf("took longer than %v", r.timeout)}
+	case err == nil:
+		return nil
+	case ok && exit.ExitCode() >= 0:
+		failed = &failedAttempt{code: exit.ExitCode(), text: fmt.Sprintf("exit code %d", exit.ExitCode())}
+	case ok:
+		number := endedBy(exit.ProcessState)
+		failed = &failedAttempt{code: codeSignal + number, killed: true, text: fmt.Sprintf("ended by signal %d", number)}
+	default:
+		return &failedAttempt{code: codeNotExecutable, text: err.Error(), final: true}
+	}
+	if unread(r.stdout) {
+		failed.text, failed.final = failed.text+": nobody reads its output any more", true
+	}
+	return failed
+}
+
+// notStarted returns the failure of an attempt whose process could not be started.
+func (r *runner) notStarted(err error) error {
+	command := r.args[0]
+	switch _, found := os.Stat(command); {
+	case errors.Is(err, errEnded):
+		return err
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist) && found != nil:
+		return &failedAttempt{code: codeNotFound, text: command + ": no such command", final: true}
+	case errors.Is(err, os.ErrNotExist):
+		return &failedAttempt{code: codeNotFound, text: command + ": its interpreter, in the first line, does not exist", final: true}
+	default:
+		var reason *os.PathError
+		if errors.As(err, &reason) {
+			err = reason.Err
+		}
+		return &failedAttempt{code: codeNotExecutable, text: fmt.Sprintf("%s: cannot be run: %v", command, err), final: true}
+	}
+}
+
+func (r *runner) say(format string, args ...any) {
+	if !r.quiet {
+		fmt.Fprintf(r.stderr, "retrywhen: "+format+"\n", args...)
+	}
+}
