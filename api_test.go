@@ -96,6 +96,7 @@ var (
 	_ func(backoff.Backoff, jitter.Jitter) backoff.Backoff                                 = backoff.Backoff.Jitter
 	_ func(backoff.Backoff) backoff.Backoff                                                = backoff.Backoff.Tiled
 	_ func(backoff.Backoff, uint64) backoff.Backoff                                        = backoff.Backoff.Keyed
+	_ func(backoff.Backoff, uint64) backoff.Backoff                                        = backoff.Backoff.Ordinal
 	_ func(backoff.Backoff, int) time.Duration                                             = backoff.Backoff.Delay
 	_ func(backoff.Backoff, int, float64) time.Duration                                    = backoff.Backoff.At
 	_ func(backoff.Backoff, int, time.Duration, float64) time.Duration                     = backoff.Backoff.After

@@ -20,7 +20,7 @@ type Backoff struct {
 	kind  kind
 	line  line
 	tiled bool
-	keyed bool
+	place place         // where u comes from
 	d     time.Duration // the curve's duration: d, base or unit
 	x     float64       // the curve's number: factor, degree or exponent
 	table table
@@ -31,7 +31,7 @@ type Backoff struct {
 	top   float64       // j.Factor(1)
 	low   float64       // of a line: j.Factor(0), or how far it goes around 1
 	limit time.Duration // with a jitter: the largest curve that is not at the cap
-	key   uint64
+	key   uint64        // of place
 }
 
 // Default is the table of Peter Teichman's "Simple backoff": 10, 10, 100, 100,
@@ -46,14 +46,14 @@ var Default = Table(
 ).Jitter(jitter.Deviation(0.5))
 
 // Delay returns the delay before the n-th retry, 0 for n <= 0. It draws u from
-// the global source of math/rand/v2, or takes it from the key of a Keyed one,
-// and returns what At does; see there.
+// the global source of math/rand/v2, or takes that of Keyed or Ordinal, and
+// returns what At does; see there.
 //
-// Each call draws anew. An operation under Tiled must keep one u: use Keyed
-// for it, or package retry, whose policies draw it once.
+// Each call draws anew. An operation under Tiled must keep one u: use Ordinal or
+// Keyed for it, or package retry, whose policies draw it once.
 func (b Backoff) Delay(n int) time.Duration {
 	var u float64
-	if b.random() && !b.keyed {
+	if b.IsRandom() {
 		u = rand.Float64()
 	}
 	return b.at(n, u)
@@ -74,7 +74,7 @@ func (b Backoff) Delay(n int) time.Duration {
 // never negative.
 //
 // The draw u is in [0,1); a smaller one, or NaN, counts as 0, a larger one as
-// the largest number below 1. A Keyed Backoff takes the u of its key instead.
+// the largest number below 1. Keyed and Ordinal fix u instead.
 // A larger u never gives a smaller delay, except from Decorrelated, which
 // derives many draws from the one, and from a Func or a custom Jitter that breaks this rule.
 func (b Backoff) At(n int, u float64) time.Duration { return b.at(n, draw(u)) }
@@ -120,10 +120,7 @@ func (b Backoff) Dictated(d time.Duration, u float64) time.Duration {
 	if d <= 0 {
 		return 0
 	}
-	u = draw(u)
-	if b.keyed {
-		u = hash(b.key)
-	}
+	u = b.placed(draw(u))
 	var more float64
 	switch {
 	case b.tiled, b.kind.ranged():
@@ -140,7 +137,9 @@ func (b Backoff) IsTiled() bool { return b.tiled }
 
 // IsRandom reports whether delays depend on the draw u: whoever asks At or
 // After need not draw when they do not.
-func (b Backoff) IsRandom() bool { return b.random() && !b.keyed }
+func (b Backoff) IsRandom() bool {
+	return b.place == drawn && (b.j != nil || b.tiled || b.kind >= firstRandom)
+}
 
 // Plus returns a Backoff that adds d to the curve, before the cap and the
 // jitter. Plus panics if d is negative.
@@ -150,24 +149,12 @@ func (b Backoff) Plus(d time.Duration) Backoff {
 	return b
 }
 
-// Keyed returns a Backoff whose u is a hash of key, the same for every n. At,
-// After and Dictated ignore the u that they are given, so the delays of one
-// key are always the same ones, and those of many keys spread. With Tiled it
-// gives each job of a fleet its own fixed place. Any keys will do: 1, 2, 3 are
-// spread as well as random ones.
-func (b Backoff) Keyed(key uint64) Backoff {
-	b.keyed, b.key = true, key
-	return b
-}
-
 // at is At for a proper draw.
 func (b *Backoff) at(n int, u float64) time.Duration {
 	if n <= 0 {
 		return 0
 	}
-	if b.keyed {
-		u = hash(b.key)
-	}
+	u = b.placed(u)
 	if b.tiled {
 		return b.tile(n, u)
 	}
@@ -194,11 +181,6 @@ func (b *Backoff) highest(n int) time.Duration {
 		return add(max(0, (*b.fn)(n, below1)), b.plus)
 	}
 	return add(b.curve(n), b.plus)
-}
-
-// random reports whether At looks at u.
-func (b *Backoff) random() bool {
-	return b.j != nil || b.tiled || b.kind >= firstRandom
 }
 
 // notNegative panics if d, the argument of that name, is negative.

@@ -292,6 +292,14 @@ func TestDelayDrawsAnewAndEvenly(t *testing.T) {
 	}
 }
 
+func TestDelayDrawsForCurvesThatAreRandomByThemselves(t *testing.T) {
+	for _, b := range []backoff.Backoff{backoff.Sidekiq(), backoff.Buckets(time.Hour, 2), backoff.Decorrelated(time.Hour), backoff.Linear(time.Hour).Tiled()} {
+		if a, c := b.Delay(1), b.Delay(1); a == c {
+			t.Errorf("%v: two delays are both %v", b, a)
+		}
+	}
+}
+
 func TestDelayAllocatesNothing(t *testing.T) {
 	for _, b := range everyCurve() {
 		for _, b := range []backoff.Backoff{b, b.Cap(time.Minute).Jitter(jitter.Default), b.Keyed(3)} {

@@ -29,14 +29,16 @@ const (
 // ranged reports whether the curve is random by itself.
 func (k kind) ranged() bool { return k == sidekiq || k == buckets || k == decorrelated }
 
-// Constant returns the Backoff whose delay is always d. Constant panics if d
+// Constant returns the Backoff whose delay is always d. It has no jitter by itself.
+// Constant panics if d
 // is negative.
 func Constant(d time.Duration) Backoff {
 	notNegative("Constant", "d", d)
 	return Backoff{kind: constant, d: d}
 }
 
-// Linear returns the Backoff of d·n: d, 2d, 3d, 4d … Linear panics if d is
+// Linear returns the Backoff of d·n: d, 2d, 3d, 4d … It has no jitter by itself.
+// Linear panics if d is
 // negative.
 func Linear(d time.Duration) Backoff {
 	notNegative("Linear", "d", d)
@@ -45,7 +47,8 @@ func Linear(d time.Duration) Backoff {
 
 // Quadratic returns the Backoff of d·n²: d, 4d, 9d, 16d … It is the curve of
 // "Exponential-Backoff RxJava operator with Jitter" (2017), whose name says
-// otherwise. Quadratic panics if d is negative.
+// otherwise. It has no jitter by itself.
+// Quadratic panics if d is negative.
 func Quadratic(d time.Duration) Backoff {
 	notNegative("Quadratic", "d", d)
 	return Backoff{kind: quadratic, d: d}
@@ -54,7 +57,8 @@ func Quadratic(d time.Duration) Backoff {
 // Polynomial returns the Backoff of d·n^degree. The degree need not be a whole
 // number; 0.5 flattens. Delays are exact where the degree is whole, and right to
 // the nearest nanosecond or 15 digits elsewhere. A degree that is neither whole nor
-// half takes math.Pow, at some 40 ns a call. Polynomial panics if d is
+// half takes math.Pow, at some 40 ns a call. It has no jitter by itself.
+// Polynomial panics if d is
 // negative, or degree is negative or not finite.
 func Polynomial(d time.Duration, degree float64) Backoff {
 	notNegative("Polynomial", "d", d)
@@ -66,7 +70,8 @@ func Polynomial(d time.Duration, degree float64) Backoff {
 // Marc Brooker, "Exponential Backoff And Jitter" (AWS Architecture Blog, 2015);
 // Exponential(d, 2).Plus(least) is the least + d·2^(n-1) of "Visualization of
 // backoff functions". Delays are exact where the factor is whole. A factor below
-// 1 makes delays shrink. Exponential panics if base is negative, or factor is
+// 1 makes delays shrink. It has no jitter by itself.
+// Exponential panics if base is negative, or factor is
 // negative or not finite.
 func Exponential(base time.Duration, factor float64) Backoff {
 	notNegative("Exponential", "base", base)
@@ -74,7 +79,8 @@ func Exponential(base time.Duration, factor float64) Backoff {
 }
 
 // Fibonacci returns the Backoff of d times the n-th Fibonacci number: d, d, 2d,
-// 3d, 5d, 8d … Fibonacci panics if d is negative.
+// 3d, 5d, 8d … It has no jitter by itself.
+// Fibonacci panics if d is negative.
 func Fibonacci(d time.Duration) Backoff {
 	notNegative("Fibonacci", "d", d)
 	return Backoff{kind: fibonacci, d: d}

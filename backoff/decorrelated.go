@@ -23,7 +23,7 @@ import (
 // with base, with exactly the distribution that n steps of After give it: the
 // step draws are u itself and what a splitmix64 generator seeded with u gives
 // after it. One u is one chain: At(1,u), At(2,u), At(3,u) … are its delays, and
-// so Keyed gives each key a whole chain. The cost grows with n, at some ten ns a step, up
+// so Keyed and Ordinal fix a whole chain. The cost grows with n, at some ten ns a step, up
 // to where the chain has forgotten its beginning (some hundred steps); from
 // there on it is the same for any n.
 func Decorrelated(base time.Duration) Backoff {
@@ -33,8 +33,8 @@ func Decorrelated(base time.Duration) Backoff {
 
 // after is After.
 func (b *Backoff) after(n int, prev time.Duration, u float64) time.Duration {
-	if b.keyed {
-		u = newDraws(hash(b.key)).at(n)
+	if b.place != drawn {
+		u = newDraws(b.placed(0)).at(n)
 	}
 	return b.step(prev, u)
 }

@@ -25,9 +25,10 @@
 //	Decorrelated(base)          between base and 3·the delay before
 //	Func(f)                     f(n, u)
 //
-// Sidekiq, Buckets and Decorrelated are random by themselves. Others become
-// so with [Backoff.Jitter], and with [Backoff.Tiled], by which operations that
-// fail together spread evenly over the time line.
+// Sidekiq, Buckets and Decorrelated are random by themselves. The others have no
+// jitter until [Backoff.Jitter] gives them one: clients that fail together come
+// back together. [Backoff.Tiled] spreads operations that fail together evenly over
+// the time line instead.
 //
 // [Backoff.Delay] draws u; [Backoff.At] is given it, and is pure, which is what
 // tests and simulations want. How the curve, Plus, the cap and the jitter go together is said at At.
@@ -36,8 +37,8 @@
 //
 // The curve is the delay before anything is done to it. Plus adds to it. The
 // cap is the most that a delay may be, jitter included. The ceiling is the delay
-// before jitter. A dictated delay is one that the other side asked for. A key
-// fixes the draws of one operation for good.
+// before jitter. A dictated delay is one that the other side asked for. A key or
+// an ordinal fixes the draws of one operation for good.
 //
 // # Text form
 //
@@ -66,6 +67,7 @@
 //	                                          deviation:0.3 or uniform:0.5:1.5
 //	tiled                                     Tiled
 //	key=42                                    Keyed
+//	ordinal=3                                 Ordinal; not with key
 //
 // Durations are those of time.ParseDuration and numbers those of
 // strconv.ParseFloat; neither may be negative. A curve's keys must be there.

@@ -3,6 +3,8 @@ package backoff_test
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
@@ -202,6 +204,25 @@ func ExampleBackoff_Keyed() {
 	// 1.135s 11.135s
 }
 
+// The pods of a StatefulSet, each a process of its own, retry at an even load.
+func ExampleBackoff_Ordinal() {
+	b := backoff.Linear(10 * time.Second).Tiled()
+	for _, host := range []string{"web-0", "web-1", "web-2", "web-3"} {
+		i, err := strconv.ParseUint(strings.TrimPrefix(host, "web-"), 10, 64)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		b := b.Ordinal(i)
+		fmt.Println(host, b.Delay(1).Round(time.Millisecond), b.Delay(2).Round(time.Millisecond))
+	}
+	// Output:
+	// web-0 5s 15s
+	// web-1 1.18s 11.18s
+	// web-2 7.361s 17.361s
+	// web-3 3.541s 13.541s
+}
+
 // The server said "Retry-After: 10", to this client and to all the others.
 func ExampleBackoff_Dictated() {
 	b := backoff.Exponential(time.Second, 2).Jitter(jitter.Default)
@@ -224,7 +245,7 @@ func ExampleParse() {
 	fmt.Println(err)
 	// Output:
 	// [100ms 100ms 200ms 300ms 500ms 500ms]
-	// backoff: Parse: "fator=2" at column 21: unknown word; did you mean factor? exponential takes base, factor, plus, cap, jitter, tiled and key
+	// backoff: Parse: "fator=2" at column 21: unknown word; did you mean factor? exponential takes base, factor, plus, cap, jitter, tiled, key and ordinal
 }
 
 func ExampleBackoff_MarshalText() {

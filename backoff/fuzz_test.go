@@ -54,6 +54,9 @@ func made(curve uint8, d, e int64, x float64, plus, most int64, shape uint8, lo,
 	if shape&4 != 0 {
 		b = b.Keyed(key)
 	}
+	if shape&8 != 0 {
+		b = b.Ordinal(key)
+	}
 	switch shape >> 4 & 7 {
 	case 1:
 		b = b.Jitter(jitter.Uniform(min(lo, hi), max(lo, hi)))
@@ -123,6 +126,7 @@ func FuzzParse(f *testing.F) {
 	for _, b := range everyCurve() {
 		f.Add(b.String())
 		f.Add(b.Cap(time.Minute).Jitter(jitter.Equal).Plus(1).Keyed(9).String())
+		f.Add(b.Ordinal(3).String())
 	}
 	for _, s := range []string{
 		"", " ", "=", "tiled", "linear d=1s tiled", "linear d=1s tiled jitter=full", "exponential base=1s factor=.1 tiled", "table delays=,",

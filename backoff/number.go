@@ -17,10 +17,8 @@ func draw(u float64) float64 {
 	return 0 // NaN too
 }
 
-// hash is key's draw.
-func hash(key uint64) float64 { return unit(mix(key + golden)) }
-
-// golden is 2^64 divided by the golden ratio, splitmix64's step.
+// golden is 2^64 divided by the golden ratio: splitmix64's step. Adding it in
+// wrapping arithmetic is adding the ratio's fraction modulo 1.
 const golden = 0x9E3779B97F4A7C15
 
 // mix is the output function of splitmix64 (Steele, Lea and Flood, 2014, with

@@ -37,7 +37,7 @@ func (e *ParseError) Column() int {
 }
 
 // modifiers are the words that any curve may have.
-var modifiers = []string{"plus", "cap", "jitter", "tiled", "key"}
+var modifiers = []string{"plus", "cap", "jitter", "tiled", "key", "ordinal"}
 
 // jitters are the jitters' names, to suggest from.
 var jitters = []string{"none", "default", "full", "equal", "deviation", "uniform"}
@@ -209,11 +209,21 @@ func (p *parser) modify(b *Backoff) error {
 		*b = b.Cap(d)
 	}
 	if w, ok := p.at["key"]; ok {
-		key, err := strconv.ParseUint(w.value, 10, 64)
+		key, err := p.whole(w)
 		if err != nil {
-			return p.fail(w, "%q is not a key, want a whole number from 0 to %d", w.value, uint64(math.MaxUint64))
+			return err
 		}
 		*b = b.Keyed(key)
+	}
+	if w, ok := p.at["ordinal"]; ok {
+		i, err := p.whole(w)
+		if err != nil {
+			return err
+		}
+		if first, both := p.at["key"]; both {
+			return p.fail(w, "a second place, after %q; want one only", first.text)
+		}
+		*b = b.Ordinal(i)
 	}
 	if w, ok := p.at["jitter"]; ok {
 		j, err := p.jitter(w)
@@ -229,6 +239,15 @@ func (p *parser) modify(b *Backoff) error {
 		}
 	}
 	return nil
+}
+
+// whole reads the value of w.
+func (p *parser) whole(w word) (uint64, error) {
+	x, err := strconv.ParseUint(w.value, 10, 64)
+	if err != nil {
+		return 0, p.fail(w, "%q is not a whole number from 0 to %d", w.value, uint64(math.MaxUint64))
+	}
+	return x, nil
 }
 
 // duration reads v, the value of w or a part of it.
@@ -333,7 +352,7 @@ func usage(k kind) string {
 // examples holds a value for each key.
 var examples = map[string]string{
 	"d": "1s", "base": "100ms", "unit": "1s", "factor": "2", "degree": "1.5", "exponent": "2",
-	"delays": "10ms,100ms,1s", "plus": "1s", "cap": "30s", "jitter": "full", "key": "42",
+	"delays": "10ms,100ms,1s", "plus": "1s", "cap": "30s", "jitter": "full", "key": "42", "ordinal": "3",
 }
 
 // form says what a key's value looks like.

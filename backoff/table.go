@@ -13,7 +13,7 @@ type table string
 // Table returns the Backoff whose n-th delay is the n-th of delays, n from 1,
 // and the last of them for ever after. It is the stateless table of Peter
 // Teichman, "Simple backoff" (Gopher Academy Advent 2014). The delays are
-// copied. Table panics if there is none, or one is negative.
+// copied. It has no jitter by itself. Table panics if there is none, or one is negative.
 func Table(delays ...time.Duration) Backoff {
 	if len(delays) == 0 {
 		panic("backoff: Table: delays is empty, want at least one")

@@ -64,8 +64,11 @@ func (b Backoff) String() string {
 	if b.tiled {
 		s.WriteString(" tiled")
 	}
-	if b.keyed {
+	switch b.place {
+	case keyed:
 		s.WriteString(" key=" + strconv.FormatUint(b.key, 10))
+	case ordinal:
+		s.WriteString(" ordinal=" + strconv.FormatUint(b.key, 10))
 	}
 	return s.String()
 }

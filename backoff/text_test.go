@@ -44,6 +44,10 @@ func TestText(t *testing.T) {
 		{backoff.Decorrelated(50 * ms), "decorrelated base=50ms"},
 		{backoff.Linear(s).Keyed(math.MaxUint64).Tiled().Cap(0).Plus(longest), "linear d=1s plus=2562047h47m16.854775807s cap=0s tiled key=18446744073709551615"},
 		{backoff.Linear(s).Keyed(0), "linear d=1s key=0"},
+		{backoff.Linear(s).Tiled().Ordinal(0), "linear d=1s tiled ordinal=0"},
+		{backoff.Sidekiq().Ordinal(math.MaxUint64), "sidekiq ordinal=18446744073709551615"},
+		{backoff.Linear(10 * s).Cap(600 * s).Plus(36000 * s), "linear d=10s plus=10h cap=10m"},
+		{backoff.Table(610*s, 36610*s, 36600*s, 36010*s), "table delays=10m10s,10h10m10s,10h10m,10h0m10s"},
 		{backoff.Linear(s).Jitter(jitter.None).Cap(longest).Plus(0), "linear d=1s"},
 		{backoff.Linear(s).Jitter(jitter.Uniform(0.5, 1.5)), "linear d=1s jitter=uniform:0.5:1.5"},
 		{backoff.Linear(s).Jitter(jitter.Deviation(0.15)), "linear d=1s jitter=default"},
@@ -108,6 +112,8 @@ func anyBackoff() *rapid.Generator[backoff.Backoff] {
 		}
 		if rapid.Bool().Draw(t, "key?") {
 			b = b.Keyed(rapid.Uint64().Draw(t, "key"))
+		} else if rapid.Bool().Draw(t, "ordinal?") {
+			b = b.Ordinal(rapid.Uint64().Draw(t, "ordinal"))
 		}
 		switch rapid.IntRange(0, 5).Draw(t, "jitter?") {
 		case 0, 1:
@@ -141,7 +147,7 @@ func TestParseReadsWhatStringWrites(t *testing.T) {
 func TestParseSaysWhatIsWrongWhereAndWhatIsRight(t *testing.T) {
 	const (
 		curves   = "constant, linear, quadratic, polynomial, exponential, fibonacci, table, sidekiq, buckets or decorrelated"
-		expTakes = "exponential takes base, factor, plus, cap, jitter, tiled and key"
+		expTakes = "exponential takes base, factor, plus, cap, jitter, tiled, key and ordinal"
 		jitters  = "none, default, full, equal, deviation:p or uniform:lo:hi"
 	)
 	tests := []struct{ text, want string }{
@@ -184,21 +190,24 @@ func TestParseSaysWhatIsWrongWhereAndWhatIsRight(t *testing.T) {
 		{"linear d=2562047h48m", `"d=2562047h48m" at column 8: 2562047h48m is past the largest duration, 2562047h47m16.854775807s`},
 		{"linear d=1s plus=x", `"plus=x" at column 13: "x" is not a duration, want as in "plus=1s"`},
 		{"linear d=1s cap=-1s", `"cap=-1s" at column 13: -1s is negative, want a duration >= 0`},
-		{"linear d=1s key=-1", `"key=-1" at column 13: "-1" is not a key, want a whole number from 0 to 18446744073709551615`},
-		{"linear d=1s key=18446744073709551616", `"key=18446744073709551616" at column 13: "18446744073709551616" is not a key, want a whole number from 0 to 18446744073709551615`},
+		{"linear d=1s ordinal=x", `"ordinal=x" at column 13: "x" is not a whole number from 0 to 18446744073709551615`},
+		{"linear ordinal=1 d=1s key=2", `"ordinal=1" at column 8: a second place, after "key=2"; want one only`},
+		{"linear d=1s ordinal", `"ordinal" at column 13: ordinal has no value, want as in "ordinal=3"`},
+		{"linear d=1s key=-1", `"key=-1" at column 13: "-1" is not a whole number from 0 to 18446744073709551615`},
+		{"linear d=1s key=18446744073709551616", `"key=18446744073709551616" at column 13: "18446744073709551616" is not a whole number from 0 to 18446744073709551615`},
 		{"linear d=1s jitter=ful", `"jitter=ful" at column 13: "ful": no such jitter, want ` + jitters + `; did you mean full?`},
 		{"linear d=1s jitter=deviaton:0.3", `"jitter=deviaton:0.3" at column 13: "deviaton:0.3": no such jitter, want ` + jitters + `; did you mean deviation?`},
 		{"linear d=1s jitter=deviation:3", `"jitter=deviation:3" at column 13: "deviation:3": p is 3, want 0 <= p <= 1`},
 		{"linear d=1s jitter=custom(x)", `"jitter=custom(x)" at column 13: "custom(x)": no such jitter, want ` + jitters},
 		{"table delays=1s,,2s", `"delays=1s,,2s" at column 7: an empty duration, want as in "delays=10ms,100ms,1s"`},
-		{"table delays=1s, 2s", `"2s" at column 18: unknown word; table takes delays, plus, cap, jitter, tiled and key`},
+		{"table delays=1s, 2s", `"2s" at column 18: unknown word; table takes delays, plus, cap, jitter, tiled, key and ordinal`},
 		{"table delays=1s,-2s", `"delays=1s,-2s" at column 7: -2s is negative, want a duration >= 0`},
-		{"sidekiq d=1s", `"d=1s" at column 9: unknown word; sidekiq takes plus, cap, jitter, tiled and key`},
+		{"sidekiq d=1s", `"d=1s" at column 9: unknown word; sidekiq takes plus, cap, jitter, tiled, key and ordinal`},
 		{"linear d=1s jitter=full tiled", `"tiled" at column 25: a tiled backoff takes no jitter: it spreads by itself`},
 		{"tiled table delays=2s,1s", `"tiled" at column 1: table falls from 2s to 1s at entry 2: tiles need a curve that never does`},
 		{"exponential base=1s factor=0.5 tiled", `"tiled" at column 32: exponential with factor 0.5 falls: tiles need a curve that never does`},
 		{"sidekiq tiled", `"tiled" at column 9: sidekiq is random by itself: tiles need a curve that is not`},
-		{"linear d=1µs ŝ=1", `"ŝ=1" at column 14: unknown word; linear takes d, plus, cap, jitter, tiled and key`},
+		{"linear d=1µs ŝ=1", `"ŝ=1" at column 14: unknown word; linear takes d, plus, cap, jitter, tiled, key and ordinal`},
 	}
 	for _, tt := range tests {
 		b, err := backoff.Parse(tt.text)

@@ -21,10 +21,9 @@ import (
 // It holds for what fails at one time, and as far as the attempts themselves
 // take no time. The u must be kept for the whole operation: a policy of package retry draws
 // it once, at the first failure, from a golden-ratio sequence that is common to
-// the process. Keyed fixes it for good: use that with Delay, which draws anew each time.
-// Where each process runs one operation the draws are simply random: there is
-// still no dead time by design, but the load is less even, and Keyed again gives
-// each its own place.
+// the process. Ordinal and Keyed fix it for good: use one of them with Delay, which
+// draws anew each time. Where each process runs one operation the draws are simply
+// random, and so the load is less even; Ordinal makes it even again.
 //
 // "Visualization of backoff functions" asks for a curve like this one; no
 // source has it.

@@ -90,6 +90,9 @@ func GoExpression(b backoff.Backoff) string {
 	if value, ok := w["key"]; ok {
 		x.WriteString(".Keyed(" + value + ")")
 	}
+	if value, ok := w["ordinal"]; ok {
+		x.WriteString(".Ordinal(" + value + ")")
+	}
 	return x.String()
 }
 

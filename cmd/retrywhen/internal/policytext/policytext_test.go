@@ -23,6 +23,7 @@ var lines = []struct{ text, want string }{
 	{"fibonacci d=1us jitter=uniform:0.5:1.5", "retry.New(backoff.Fibonacci(time.Microsecond).Jitter(jitter.Uniform(0.5, 1.5)))"},
 	{"table delays=10ms,0s,1s,7ns jitter=equal", "retry.New(backoff.Table(10*time.Millisecond, 0, time.Second, 7*time.Nanosecond).Jitter(jitter.Equal))"},
 	{"sidekiq cap=1h key=42", "retry.New(backoff.Sidekiq().Cap(time.Hour).Keyed(42))"},
+	{"linear d=1s tiled ordinal=3", "retry.New(backoff.Linear(time.Second).Tiled().Ordinal(3))"},
 	{"buckets unit=1s exponent=3", "retry.New(backoff.Buckets(time.Second, 3))"},
 	{"decorrelated base=5ms cap=2s", "retry.New(backoff.Decorrelated(5*time.Millisecond).Cap(2*time.Second))"},
 	{

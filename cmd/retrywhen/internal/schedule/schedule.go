@@ -92,9 +92,11 @@ func drawer(b backoff.Backoff) func(n int) Row {
 	const draws = 1001
 	var least, most time.Duration
 	sample := make([]time.Duration, draws)
-	_, keyed := wordsOf(b)["key"]
+	words := wordsOf(b)
+	_, keyed := words["key"]
+	_, ordinal := words["ordinal"]
 	return func(n int) Row {
-		if keyed {
+		if keyed || ordinal {
 			d := b.At(n, 0)
 			return Row{N: n, Least: d, Median: d, Most: d}
 		}

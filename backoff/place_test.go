@@ -2,6 +2,7 @@ package backoff_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -9,9 +10,13 @@ import (
 	"github.com/retrywhen/retrywhen/jitter"
 )
 
-func TestKeyedIgnoresTheDraw(t *testing.T) {
+func TestAFixedPlaceIgnoresTheDraw(t *testing.T) {
+	var placed []backoff.Backoff
 	for _, b := range everyCurve() {
-		b = b.Jitter(jitter.Full).Keyed(42)
+		b = b.Jitter(jitter.Full)
+		placed = append(placed, b.Keyed(42), b.Ordinal(42))
+	}
+	for _, b := range append(placed, backoff.Linear(time.Minute).Tiled().Ordinal(3)) {
 		for _, n := range []int{1, 2, 7, 100} {
 			want := b.At(n, 0)
 			for _, u := range []float64{0.3, below1, math.NaN()} {
@@ -32,13 +37,52 @@ func TestKeyedIgnoresTheDraw(t *testing.T) {
 	}
 }
 
-func TestKeyedDrawIsTheSameForEveryRetry(t *testing.T) {
-	b := backoff.Linear(time.Hour).Jitter(jitter.Full).Keyed(7)
-	u := float64(b.At(1, 0)) / float64(time.Hour)
-	for n := 2; n < 50; n++ {
-		if got := float64(b.At(n, 0)) / float64(time.Duration(n)*time.Hour); math.Abs(got-u) > 1e-12 {
-			t.Errorf("retry %d has the draw %v, the first had %v", n, got, u)
+func TestAFixedPlaceIsTheSameForEveryRetry(t *testing.T) {
+	for _, b := range []backoff.Backoff{backoff.Linear(time.Hour).Jitter(jitter.Full).Keyed(7), backoff.Linear(time.Hour).Jitter(jitter.Full).Ordinal(7)} {
+		u := float64(b.At(1, 0)) / float64(time.Hour)
+		for n := 2; n < 50; n++ {
+			if got := float64(b.At(n, 0)) / float64(time.Duration(n)*time.Hour); math.Abs(got-u) > 1e-12 {
+				t.Errorf("%v: retry %d has the draw %v, the first had %v", b, n, got, u)
+			}
 		}
+	}
+}
+
+// Member i is at frac(½ + i·φ).
+func TestOrdinalPlaces(t *testing.T) {
+	b := backoff.Constant(1000 * time.Second).Jitter(jitter.Full)
+	for i, want := range map[uint64]time.Duration{0: 500000, 1: 118034, 2: 736068, 3: 354102, 1000: 533989, math.MaxUint64: 881966} {
+		if got := b.Ordinal(i).Delay(1).Round(ms); got != want*ms {
+			t.Errorf("member %d is at %v of 1000s, want %v", i, got, want*ms)
+		}
+	}
+}
+
+// However many members there are, and wherever their numbers begin, no gap between their places is large.
+func TestOrdinalsLieEvenly(t *testing.T) {
+	b := backoff.Constant(1 << 52).Jitter(jitter.Full)
+	for _, first := range []uint64{0, 1, 77, math.MaxUint64 - 3, 1 << 63} {
+		for _, members := range []int{1, 2, 3, 10, 100, 1000} {
+			places := make([]time.Duration, members)
+			for i := range places {
+				places[i] = b.Ordinal(first + uint64(i)).Delay(1)
+			}
+			slices.Sort(places)
+			largest := places[0] + 1<<52 - places[members-1] // around the end
+			for i := 1; i < members; i++ {
+				largest = max(largest, places[i]-places[i-1])
+			}
+			if over := float64(largest) * float64(members) / (1 << 52); over > 2.2 {
+				t.Errorf("%d members from %d: the largest gap is %.2f times the mean", members, first, over)
+			}
+		}
+	}
+}
+
+func TestKeyedAndOrdinalReplaceEachOther(t *testing.T) {
+	b := backoff.Sidekiq()
+	if b.Keyed(1).Ordinal(2) != b.Ordinal(2) || b.Ordinal(2).Keyed(1) != b.Keyed(1) || b.Keyed(1) == b.Ordinal(1) {
+		t.Error("the place set last is not the only one")
 	}
 }
 
