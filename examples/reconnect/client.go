@@ -20,22 +20,26 @@ import (
 type feed struct {
 	url    string
 	client *http.Client
-	lastID string // of the last event delivered: where the next attempt goes on
 }
 
 var errEnded = errors.New("the server ended the feed")
 
-// events is the whole client: it connects, goes on after the last event it has seen, and fails when the server falls
-// silent, ends the feed or drops it. It never reconnects: that is for RetryWhen.
-func (f *feed) events(silence time.Duration) stream.Stream[sse.Event] {
-	return stream.FromSeq2(f.connect).
-		Tap(func(e sse.Event) { f.lastID = e.LastEventID }).
-		Timeout(silence).
-		MustNotEnd(errEnded)
+// events is the whole client. An attempt connects, goes on after the last event that was delivered, and fails when the
+// server falls silent, ends the feed or drops the connection; the policy decides whether there is another attempt.
+func (f *feed) events(silence time.Duration, policy retry.Policy) stream.Stream[sse.Event] {
+	return stream.Defer(func(context.Context) stream.Stream[sse.Event] {
+		lastID := ""
+		attempt := stream.FromSeq2(func(ctx context.Context) iter.Seq2[sse.Event, error] { return f.connect(ctx, lastID) })
+		return attempt.
+			Timeout(silence).
+			MustNotEnd(errEnded).
+			Tap(func(e sse.Event) { lastID = e.LastEventID }).
+			RetryWhen(policy)
+	})
 }
 
-// connect makes one request and yields the events of its answer.
-func (f *feed) connect(ctx context.Context) iter.Seq2[sse.Event, error] {
+// connect makes one request and yields the events behind lastID.
+func (f *feed) connect(ctx context.Context, lastID string) iter.Seq2[sse.Event, error] {
 	return func(yield func(sse.Event, error) bool) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.url, nil)
 		if err != nil {
@@ -43,8 +47,8 @@ func (f *feed) connect(ctx context.Context) iter.Seq2[sse.Event, error] {
 			return
 		}
 		request.Header.Set("Accept", "text/event-stream")
-		if f.lastID != "" {
-			request.Header.Set("Last-Event-ID", f.lastID)
+		if lastID != "" {
+			request.Header.Set("Last-Event-ID", lastID)
 		}
 		response, err := f.client.Do(request)
 		if err != nil {
@@ -58,7 +62,7 @@ func (f *feed) connect(ctx context.Context) iter.Seq2[sse.Event, error] {
 		}
 		for e, err := range sse.Read(&wholeEvents{body: response.Body}, nil) {
 			if e.LastEventID == "" { // the parser starts without one
-				e.LastEventID = f.lastID
+				e.LastEventID = lastID
 			}
 			if !yield(e, err) || err != nil {
 				return

@@ -30,7 +30,7 @@ func newDisplay(out io.Writer, n int) *display {
 	return d
 }
 
-// retry tells of a retry; it is the policy's hook.
+// retry prints a retry; it is the policy's hook.
 func (d *display) retry(e retry.Event) {
 	d.retries++
 	d.waited += e.Delay

@@ -5,7 +5,7 @@
 //	go run ./examples/reconnect -policy "exponential base=100ms factor=2 cap=5s jitter=full"
 //	go run ./examples/reconnect -url https://example.org/events -n 100
 //
-// The client is a stream of events that knows nothing of retries, and a policy that knows nothing of events.
+// The client is a stream of events and a policy that decides when it reconnects.
 package main
 
 import (
@@ -38,7 +38,7 @@ func main() {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("reconnect", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // main tells of errors
+	flags.SetOutput(io.Discard) // main prints errors
 	url := flags.String("url", "", "a server of server-sent events; without one a flaky server is started")
 	n := flags.Int("n", 10_000, "how many events to read")
 	silence := flags.Duration("silence", 500*time.Millisecond, "fail when the server says nothing for so long (30s with -url)")
@@ -85,8 +85,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 
 	show.printf("reading %d events from %s\n", *n, feed.url)
 	began := time.Now()
-	err := feed.events(*silence).
-		RetryWhen(policy).
+	err := feed.events(*silence, policy).
 		Take(*n).
 		ForEach(ctx, func(e sse.Event) {
 			ledger.enter(e)
