@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/benbjohnson/clock"
 
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -66,17 +67,8 @@ func TestFromChans_ProducersThatEnd(t *testing.T) {
 			"closes values":          func(_ context.Context, c channels) { c.send(3); close(c.values) },
 			"closes both":            func(_ context.Context, c channels) { c.send(3); close(c.values); close(c.errs) },
 			"closes errs":            func(_ context.Context, c channels) { c.send(3); close(c.errs) },
-			"closes errs, then both": func(_ context.Context, c channels) { close(c.errs); c.send(3); close(c.values) },
-			"closes errs first":      func(_ context.Context, c channels) { close(c.errs); c.send(3) },
+			"closes errs, then both": func(_ context.Context, c channels) { c.send(3); close(c.errs); close(c.values) },
 			"closes neither":         func(_ context.Context, c channels) { c.send(3); c.errs <- nil },
-			"sends nil errors on its way": func(_ context.Context, c channels) {
-				c.errs <- nil
-				c.send(1)
-				c.errs <- nil
-				c.values <- 2
-				c.values <- 3
-				close(c.values)
-			},
 			"sends a nil error at the end": func(ctx context.Context, c channels) {
 				c.send(3)
 				close(c.values)
@@ -96,41 +88,123 @@ func TestFromChans_ProducersThatEnd(t *testing.T) {
 	}
 }
 
-// A producer that closes its value channel before it sends its error has failed, however long it takes to come to that.
-func TestFromChans_LateError(t *testing.T) {
-	for _, errBuffer := range []int{0, 1} {
-		bubble(t, fmt.Sprint(errBuffer), func(t *testing.T) {
-			s := open(0, errBuffer, func(_ context.Context, c channels) {
-				c.send(1)
-				close(c.values)
-				for range 100_000 {
-					runtime.Gosched()
-				}
-				c.errs <- errBoom
+// No order of goroutines loses what was sent before the end was said: in real time, with as much at once as there is.
+func TestFromChans_NothingSentBeforeTheEndIsLost(t *testing.T) {
+	for name, c := range map[string]struct {
+		finish func(c channels)
+		end    error
+	}{
+		"an error, then values closed": {func(c channels) { c.errs <- errBoom; close(c.values) }, errBoom},
+		"values closed":                {func(c channels) { close(c.values) }, nil},
+		"errs closed":                  {func(c channels) { close(c.errs) }, nil},
+		"both closed":                  {func(c channels) { close(c.errs); close(c.values) }, nil},
+		"nil":                          {func(c channels) { c.errs <- nil }, nil},
+	} {
+		for _, buffer := range []int{0, 1, 3} {
+			s := open(buffer, 2, func(_ context.Context, p channels) {
+				p.send(3)
+				c.finish(p)
 			})
-			for range 5 {
-				expectTimes(t, s, []ev{{0, 1}}, 0, errBoom)
+			for range 500 {
+				got, err := s.Collect(t.Context())
+				if !slices.Equal(got, []int{1, 2, 3}) || err != c.end {
+					t.Fatalf("%s, buffer %d: got %v, %v, want [1 2 3], %v", name, buffer, got, err, c.end)
+				}
 			}
+		}
+	}
+}
+
+// The end waits for nothing: what a producer sends after it is lost, and the producer is let go.
+func TestFromChans_WhatIsSentAfterTheEndIsLost(t *testing.T) {
+	for name, produce := range map[string]func(ctx context.Context, c channels){
+		"an error after values are closed": func(ctx context.Context, c channels) {
+			close(c.values)
+			time.Sleep(time.Second)
+			select {
+			case c.errs <- errBoom:
+				t.Error("the error was received")
+			case <-ctx.Done():
+			}
+		},
+		"a value after errs are closed": func(ctx context.Context, c channels) {
+			close(c.errs)
+			time.Sleep(time.Second)
+			select {
+			case c.values <- 1:
+				t.Error("the value was received")
+			case <-ctx.Done():
+			}
+		},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			expectTimes(t, open(0, 0, produce), nil, 0, nil)
+			time.Sleep(time.Second)
 		})
 	}
 }
 
-// In real time it may take longer to come to that.
-func TestFromChans_LaterError(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	s := open(0, 1, func(_ context.Context, c channels) {
-		close(c.values)
-		for range 3000 {
-			runtime.Gosched()
+// A clock that nobody moves does not hold the end up.
+func TestFromChans_ReadsNoClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(1, 1, func(_ context.Context, c channels) { c.send(1); close(c.values) })
+		got, err := s.Collect(stream.WithClock(t.Context(), clock.NewMock()))
+		if err != nil || !slices.Equal(got, []int{1}) {
+			t.Errorf("got %v, %v", got, err)
 		}
-		c.errs <- errBoom
 	})
-	for range 10 {
-		expect(t, s, nil, errBoom)
+}
+
+// Nil errors in errs do not hide the error behind them, nor do they keep it.
+func TestFromChans_AProducerThatChangesItsMind(t *testing.T) {
+	filled := func(errors ...error) stream.Stream[int] {
+		return stream.FromChans(func(context.Context) (<-chan int, <-chan error) {
+			values, errs := make(chan int, 1), make(chan error, 3)
+			values <- 1
+			for _, err := range errors {
+				errs <- err
+			}
+			close(errs)
+			return values, errs
+		})
+	}
+	for range 20 {
+		expect(t, filled(nil, nil, errBoom), []int{1}, errBoom)
+		expect(t, filled(nil, nil, nil), []int{1}, nil)
 	}
 }
 
-// The wait for a late error takes no virtual time.
+func TestFromChans_OpensNothingUnderAContextThatHasEnded(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errCause)
+	s := stream.FromChans(func(context.Context) (<-chan int, <-chan error) {
+		t.Error("opened")
+		return nil, nil
+	})
+	if _, err := s.Collect(ctx); !errors.Is(err, errCause) {
+		t.Error(err)
+	}
+}
+
+// A consumer that stops among the values that are delivered before an error gets no further value, and no error.
+func TestFromChans_AStopAmongHeldValues(t *testing.T) {
+	s := stream.FromChans(func(context.Context) (<-chan int, <-chan error) {
+		values, errs := make(chan int, 5), make(chan error, 1)
+		for i := range 5 {
+			values <- i
+		}
+		errs <- errBoom
+		return values, errs
+	})
+	for range 100 { // either channel may be looked at first
+		n := 0
+		if err := s(t.Context(), func(int) bool { n++; return n < 2 }); err != nil || n != 2 {
+			t.Fatalf("%d values, %v", n, err)
+		}
+	}
+}
+
+// The end is not delayed.
 func TestFromChans_TheEndIsNotDelayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(0, 0, func(_ context.Context, c channels) {
@@ -150,14 +224,16 @@ func TestFromChans_NoErrorInRealTime(t *testing.T) {
 	expect(t, s, []int{1, 2, 3}, nil)
 }
 
-func TestFromChans_CancelledWhileItWaitsForALateError(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	s := open(0, 0, func(_ context.Context, c channels) {
-		close(c.values)
-		cancel(errCause)
-	})
-	if _, err := s.Collect(ctx); err != errCause {
-		t.Error(err)
+func TestFromChans_CancelledAsTheValuesAreClosed(t *testing.T) {
+	for range 100 {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		s := open(0, 0, func(_ context.Context, c channels) {
+			cancel(errCause)
+			close(c.values)
+		})
+		if _, err := s.Collect(ctx); !errors.Is(err, errCause) {
+			t.Fatal(err)
+		}
 	}
 }
 
