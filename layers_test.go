@@ -25,14 +25,14 @@ var layers = map[string][]string{
 	"streamtest":            {"retry", "stream", "internal/"},
 	"retryhttp":             {"backoff", "retry", "stream", "internal/"},
 	"sim":                   {"backoff", "jitter"},
-	"internal/alarm":        {},
+	"internal/alarm":        {"internal/ending"},
 	"internal/bubble":       {},
 	"internal/doccode":      {},
 	"internal/ending":       {},
 	"internal/golden":       {},
 	"internal/permanent":    {},
 	"internal/suggest":      {},
-	"internal/relay":        {},
+	"internal/relay":        {"internal/ending"},
 }
 
 // heavy is who may link the modules that plain users must not.

@@ -142,7 +142,7 @@ func nextOrDue[T any](ctx context.Context, cut <-chan struct{}, in *relay.Inlet[
 	case <-cut:
 		return event, false, errWindowRun
 	case <-ctx.Done():
-		return event, false, context.Cause(ctx)
+		return event, false, ending.Of(ctx)
 	}
 }
 

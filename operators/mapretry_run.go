@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/relay"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
@@ -112,7 +113,7 @@ func (r *mapRun[T, U]) consume(ctx context.Context, yield func(U) bool) error {
 	var batch, rest []outcome[T, U]
 	defer func() { r.end(rest) }()
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return ending.Of(ctx)
 	}
 	r.all.Add(1)
 	go r.runSource()
@@ -126,7 +127,7 @@ func (r *mapRun[T, U]) consume(ctx context.Context, yield func(U) bool) error {
 			rest = batch[i:]
 			r.advance(len(batch) - i - 1)
 			if ctx.Err() != nil {
-				return context.Cause(ctx)
+				return ending.Of(ctx)
 			}
 			rest = batch[i+1:]
 			switch {
@@ -144,7 +145,7 @@ func (r *mapRun[T, U]) consume(ctx context.Context, yield func(U) bool) error {
 		}
 	}
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return ending.Of(ctx)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -77,7 +77,7 @@ func RepeatWhen[T, N any](s stream.Stream[T], h func(completions stream.Stream[C
 		case err == errCompleted: // h's stream has ended
 			return ending.Of(ctx)
 		case ctx.Err() != nil:
-			return context.Cause(ctx)
+			return ending.Of(ctx)
 		}
 		return err
 	}

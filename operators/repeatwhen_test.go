@@ -108,8 +108,8 @@ func TestRepeatWhen_Errors(t *testing.T) {
 		h := func(ends completions) completions { return ends.Delay(time.Hour) }
 		expectCancelled(t, time.Minute, operators.RepeatWhen(cold("10a 20|"), h), "10a 60000!")
 		_, err := operators.RepeatWhen(cold("10a 20|"), h).Collect(cancelAt(t, time.Minute))
-		if err != errCause {
-			t.Errorf("the cause is %v, want it as it is", err)
+		if !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) {
+			t.Errorf("ended with %v, want the cause and context.Canceled", err)
 		}
 	})
 	bubble(t, "stopped in a later run", func(t *testing.T) {

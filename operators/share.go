@@ -188,7 +188,7 @@ func (s *shared[T]) consume(ctx context.Context, r *sharedRun[T], c *sharer, yie
 		case <-r.done:
 			return ending.Under(ctx, r.err)
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return ending.Of(ctx)
 		}
 	}
 }

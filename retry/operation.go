@@ -3,6 +3,7 @@ package retry
 import (
 	"context"
 
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -40,5 +41,5 @@ func (o *operation) failed(ctx context.Context, f stream.Failure) error {
 
 // abandon returns the error of an operation whose context has ended. Nobody is told: it is not the policy that gives up.
 func (o *operation) abandon(ctx context.Context, last error) error {
-	return o.row.failure(context.Cause(ctx), last, &moment{clock: o.clock})
+	return o.row.failure(ending.Of(ctx), last, &moment{clock: o.clock})
 }

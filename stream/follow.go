@@ -90,7 +90,7 @@ func (s Stream[T]) MustNotEnd(err error) Stream[T] {
 		case failed != nil:
 			return failed
 		case ctx.Err() != nil:
-			return context.Cause(ctx)
+			return ending.Of(ctx)
 		}
 		return err
 	}

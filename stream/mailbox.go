@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"sync"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
 // mailbox carries the failures of one subscription to its handler, and knows which of the handler's values are
@@ -63,7 +65,7 @@ func (m *mailbox) run(ctx context.Context, yield func(Failure) bool) error {
 	defer m.leave(r)
 	for {
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return ending.Of(ctx)
 		}
 		f, wake, closed := m.take(r)
 		switch {

@@ -28,6 +28,11 @@ func bubble(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
+// endedBy reports whether err is that of a stream which has ended because ctx has.
+func endedBy(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) && errors.Is(err, ctx.Err())
+}
+
 // expect runs s and checks its values and the error that ended it.
 func expect[T comparable](t *testing.T, s stream.Stream[T], want []T, end error) {
 	t.Helper()

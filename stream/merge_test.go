@@ -144,7 +144,7 @@ func TestBuffer_WhatItHoldsIsDroppedAtACancel(t *testing.T) {
 			n++
 			cancel(errCause)
 		})
-		if n != 1 || err != errCause {
+		if n != 1 || !endedBy(ctx, err) {
 			t.Errorf("%d values, %v", n, err)
 		}
 	})

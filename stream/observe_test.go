@@ -41,7 +41,7 @@ func TestOnEnd_IsToldOnceHowTheRunEnded(t *testing.T) {
 				ctx = t.Context()
 			}
 			err := test.s.OnEnd(func(err error) { told = append(told, err) })(ctx, func(int) bool { return test.more })
-			if err != test.want || !slices.Equal(told, []error{test.want}) {
+			if !errors.Is(err, test.want) || !slices.Equal(told, []error{err}) {
 				t.Errorf("told %v, returned %v, want %v", told, err, test.want)
 			}
 		})

@@ -144,10 +144,7 @@ func (r *retrying[T]) run() error {
 	case r.ended:
 		return r.err
 	case r.ctx.Err() != nil:
-		if err == nil {
-			err = context.Cause(r.ctx)
-		}
-		return ending.With(ending.With(context.Cause(r.ctx), err), r.err)
+		return ending.Under(r.ctx, err, r.err)
 	case err != nil:
 		return ending.With(err, r.err)
 	default:

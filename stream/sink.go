@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"iter"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
 // All returns the stream as a sequence for a range loop: (value, nil) for each value, then (zero, err) if the run
@@ -99,7 +101,7 @@ func (s Stream[T]) Chans(ctx context.Context, buffer int) (<-chan T, <-chan erro
 			return !stopped
 		})
 		if stopped {
-			err = context.Cause(ctx)
+			err = ending.Of(ctx)
 		}
 	}()
 	return values, errs

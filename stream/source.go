@@ -35,7 +35,7 @@ func FromSlice[T any](v []T) Stream[T] {
 		}
 		for _, item := range v {
 			if look.ended() {
-				return context.Cause(ctx)
+				return ending.Of(ctx)
 			}
 			if !yield(item) {
 				return nil
@@ -158,7 +158,7 @@ func FromChan[T any](ch <-chan T) Stream[T] {
 		done := ctx.Done()
 		for {
 			if closed(done) {
-				return context.Cause(ctx)
+				return ending.Of(ctx)
 			}
 			select {
 			case v, ok := <-ch:
@@ -206,7 +206,7 @@ func Empty[T any]() Stream[T] {
 func Never[T any]() Stream[T] {
 	return func(ctx context.Context, _ func(T) bool) error {
 		<-ctx.Done()
-		return context.Cause(ctx)
+		return ending.Of(ctx)
 	}
 }
 
@@ -245,7 +245,7 @@ func Range(first, count int) Stream[int] {
 		}
 		for i := range count {
 			if look.ended() {
-				return context.Cause(ctx)
+				return ending.Of(ctx)
 			}
 			if !yield(first + i) {
 				return nil

@@ -2,7 +2,6 @@ package stream
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
@@ -48,11 +47,11 @@ func (s Stream[T]) Timeout(d time.Duration) Stream[T] {
 					alarm.Set(d)
 					source.Resume()
 				case <-alarm.C():
-					err := fmt.Errorf("%w: nothing came for %v", ErrTimeout, d)
+					err := timeoutError{d}
 					source.Stop(err)
 					return ending.Under(ctx, err)
 				case <-ctx.Done():
-					return context.Cause(ctx)
+					return ending.Of(ctx)
 				}
 			}
 		})
@@ -149,7 +148,7 @@ func (s Stream[T]) Debounce(d time.Duration) Stream[T] {
 						return nil
 					}
 				case <-ctx.Done():
-					return context.Cause(ctx)
+					return ending.Of(ctx)
 				}
 			}
 		})

@@ -4,6 +4,8 @@ package alarm
 import (
 	"context"
 	"time"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
 // Clock is what an Alarm needs of a clock; S is what its AfterFunc returns.
@@ -88,7 +90,7 @@ func (a *Alarm[S]) Stop() {
 	}
 }
 
-// Wait returns nil when d has passed, or context.Cause(ctx) when ctx ends first - also when both have.
+// Wait returns nil when d has passed, or ending.Of(ctx) when ctx ends first - also when both have.
 func (a *Alarm[S]) Wait(ctx context.Context, d time.Duration) error {
 	if d > 0 {
 		a.Set(d)
@@ -98,8 +100,5 @@ func (a *Alarm[S]) Wait(ctx context.Context, d time.Duration) error {
 		}
 		a.Stop()
 	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return nil
+	return ending.Of(ctx)
 }

@@ -220,7 +220,7 @@ func TestWait(t *testing.T) {
 				a := alarm.New[*time.Timer](system{})
 				start := time.Now()
 				err := a.Wait(ctx, test.wait)
-				if at := time.Since(start); at != test.at || err != test.want && test.want != errAny {
+				if at := time.Since(start); at != test.at || !errors.Is(err, test.want) && test.want != errAny {
 					t.Errorf("after %v: %v, want %v after %v", at, err, test.want, test.at)
 				}
 				if a.C() != nil {

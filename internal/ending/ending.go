@@ -5,18 +5,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 )
 
-// Of returns nil while ctx lasts, then its cause.
+// Of returns nil while ctx lasts, then an error that matches both context.Cause(ctx) and ctx.Err(): the cause itself
+// where it does so, else one with the cause's text.
 func Of(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	err := ctx.Err()
+	if err == nil {
+		return nil
 	}
-	return nil
+	return both(context.Cause(ctx), err)
 }
 
 // Under returns failures, those of a piece of code that was run under ctx, as one error, nil if there is none; once ctx
-// has ended the error matches its cause too, and that first.
+// has ended the error matches what Of returns too, and that first.
 func Under(ctx context.Context, failures ...error) error {
 	err := Of(ctx)
 	for _, f := range failures {
@@ -26,13 +29,16 @@ func Under(ctx context.Context, failures ...error) error {
 }
 
 // With returns an error through which errors.Is reaches both end and failure: the one that does already, or else both
-// of them. Either may be nil.
+// of them. Either may be nil. A failure that only claims to be the end, by a method Is of its own, is named beside it.
 func With(end, failure error) error {
 	switch {
 	case failure == nil || end != nil && Reaches(end, failure):
 		return end
-	case end == nil || Reaches(failure, end):
+	case end == nil || holds(failure, end):
 		return failure
+	}
+	if e, ok := end.(*contextEnd); ok && holds(failure, e.cause) {
+		return both(failure, e.err)
 	}
 	return &afterFailure{end, failure}
 }
@@ -47,6 +53,42 @@ func Reaches(err, target error) (yes bool) {
 	}()
 	return errors.Is(err, target)
 }
+
+// holds reports whether target itself is in err's tree. Other than errors.Is it calls no method Is.
+func holds(err, target error) bool {
+	if err == nil {
+		return false
+	}
+	if reflect.ValueOf(err).Comparable() && err == target {
+		return true
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return holds(e.Unwrap(), target)
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			if holds(inner, target) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// both returns cause, if it holds err, or one that holds both and has cause's text.
+func both(cause, err error) error {
+	if holds(cause, err) {
+		return cause
+	}
+	return &contextEnd{cause, err}
+}
+
+// contextEnd is the end of a context that was given a cause of its own.
+type contextEnd struct{ cause, err error }
+
+func (e *contextEnd) Error() string { return e.cause.Error() }
+
+func (e *contextEnd) Unwrap() []error { return []error{e.cause, e.err} }
 
 // afterFailure is an end and the failure that came before it.
 type afterFailure struct{ end, failure error }

@@ -16,41 +16,82 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var errCause = errors.New("shut down")
 
+// late is a timeout that claims to be context.DeadlineExceeded, as those of packages net and stream do.
+type late struct{}
+
+func (late) Error() string        { return "too slow" }
+func (late) Is(target error) bool { return target == context.DeadlineExceeded }
+
 func TestUnder(t *testing.T) {
 	over, cancel := context.WithCancelCause(t.Context())
 	cancel(errCause)
+	cancelled, stop := context.WithCancel(t.Context())
+	stop()
+	expired, release := context.WithTimeout(t.Context(), 0)
+	defer release()
+	wrapping, cancel := context.WithCancelCause(t.Context())
+	cause := fmt.Errorf("shut down: %w", context.Canceled)
+	cancel(cause)
 	wrapped := fmt.Errorf("read: %w", errCause)
+	stopped := fmt.Errorf("read: %w", context.Canceled)
+	full := fmt.Errorf("%w: %w", errCause, context.Canceled)
+	listed := errors.Join(io.EOF, wrapped)
 	for name, c := range map[string]struct {
 		ctx      context.Context
 		failures []error
 		want     string
-		same     error // the error itself
-		reaches  []error
+		same     error   // the error itself, if it is to be one
+		reaches  []error // besides the context's cause and Err
 	}{
-		"nothing happened":               {t.Context(), []error{nil, nil}, "<nil>", nil, nil},
-		"a failure":                      {t.Context(), []error{io.EOF}, "EOF", io.EOF, nil},
-		"the context ended":              {over, nil, "shut down", errCause, nil},
-		"both":                           {over, []error{io.EOF}, "shut down: after the failure: EOF", nil, []error{errCause, io.EOF}},
-		"the failure is the cause":       {over, []error{errCause}, "shut down", errCause, nil},
-		"the failure wraps the cause":    {over, []error{wrapped}, "read: shut down", wrapped, nil},
-		"two failures":                   {over, []error{io.EOF, io.ErrNoProgress}, "shut down: after the failure: EOF: after the failure: " + io.ErrNoProgress.Error(), nil, []error{errCause, io.EOF, io.ErrNoProgress}},
-		"one failure twice":              {over, []error{io.EOF, io.EOF}, "shut down: after the failure: EOF", nil, []error{errCause, io.EOF}},
-		"a failure that is incomparable": {over, []error{incomparable{[]int{1}}}, "shut down: after the failure: [1]", nil, []error{errCause}},
+		"nothing happened":                  {ctx: t.Context(), failures: []error{nil, nil}, want: "<nil>"},
+		"a failure":                         {t.Context(), []error{io.EOF}, "EOF", io.EOF, nil},
+		"the context ended":                 {ctx: over, want: "shut down"},
+		"without a cause":                   {ctx: cancelled, want: "context canceled", same: context.Canceled},
+		"its cause wraps its error":         {ctx: wrapping, want: "shut down: context canceled", same: cause},
+		"both":                              {ctx: over, failures: []error{io.EOF}, want: "shut down: after the failure: EOF", reaches: []error{io.EOF}},
+		"the failure is the cause":          {ctx: over, failures: []error{errCause}, want: "shut down"},
+		"the failure is the context's":      {ctx: over, failures: []error{context.Canceled}, want: "shut down"},
+		"the failure wraps the cause":       {ctx: over, failures: []error{wrapped}, want: "read: shut down", reaches: []error{wrapped}},
+		"one of several is the cause":       {ctx: over, failures: []error{listed}, want: "EOF\nread: shut down", reaches: []error{listed}},
+		"the failure wraps both":            {ctx: over, failures: []error{full}, want: "shut down: context canceled", same: full},
+		"it wraps the context's error":      {ctx: over, failures: []error{stopped}, want: "shut down: after the failure: read: context canceled", reaches: []error{stopped}},
+		"the same, without a cause":         {ctx: cancelled, failures: []error{stopped}, want: "read: context canceled", same: stopped},
+		"a timeout that is not the context": {ctx: expired, failures: []error{late{}}, want: "context deadline exceeded: after the failure: too slow", reaches: []error{late{}}},
+		"two failures":                      {ctx: over, failures: []error{io.EOF, io.ErrNoProgress}, want: "shut down: after the failure: EOF: after the failure: " + io.ErrNoProgress.Error(), reaches: []error{io.EOF, io.ErrNoProgress}},
+		"one failure twice":                 {ctx: over, failures: []error{io.EOF, io.EOF}, want: "shut down: after the failure: EOF", reaches: []error{io.EOF}},
+		"a failure that is incomparable":    {ctx: over, failures: []error{incomparable{[]int{1}}}, want: "shut down: after the failure: [1]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := ending.Under(c.ctx, c.failures...)
 			if fmt.Sprint(err) != c.want {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
-			if c.reaches == nil && err != c.same {
+			if c.same != nil && err != c.same {
 				t.Errorf("got %#v, want %#v itself", err, c.same)
 			}
-			for _, target := range c.reaches {
+			reaches := c.reaches
+			if c.ctx.Err() != nil {
+				reaches = append(reaches, c.ctx.Err(), context.Cause(c.ctx))
+			}
+			for _, target := range reaches {
 				if !errors.Is(err, target) {
 					t.Errorf("errors.Is does not reach %v", target)
 				}
 			}
 		})
+	}
+}
+
+// An end by the context that is known already is not said twice.
+func TestUnder_AnEndThatHasBeenNoted(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errCause)
+	noted := ending.Of(ctx)
+	if err := ending.Under(ctx, noted); err != noted {
+		t.Error(err)
+	}
+	if err := ending.Under(ctx, ending.Under(ctx, io.EOF)); err.Error() != "shut down: after the failure: EOF" {
+		t.Error(err)
 	}
 }
 
@@ -60,8 +101,8 @@ func TestOf(t *testing.T) {
 		t.Errorf("of a context that lasts: %v", err)
 	}
 	cancel(errCause)
-	if err := ending.Of(ctx); err != errCause {
-		t.Errorf("of one that has ended: %v, want %v", err, errCause)
+	if err := ending.Of(ctx); !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) || err.Error() != "shut down" {
+		t.Errorf("of one that has ended: %v, want %v, which is context.Canceled too", err, errCause)
 	}
 }
 

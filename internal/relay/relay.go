@@ -38,7 +38,11 @@
 // whatever its sources say: Next and Scope.Err do so, a select on C has to.
 package relay
 
-import "context"
+import (
+	"context"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
+)
 
 // Run runs body with a new scope and returns what it returns. Before it does, it cancels the sources that still run
 // and waits for them. A source that ended in a panic makes Run panic with a *Panic, one that called runtime.Goexit
@@ -59,12 +63,9 @@ type Scope struct {
 	running []*task
 }
 
-// Err returns nil while the scope's context lasts, then its cause.
+// Err returns nil while the scope's context lasts, then ending.Of it.
 func (s *Scope) Err() error {
-	if s.ctx.Err() != nil {
-		return context.Cause(s.ctx)
-	}
-	return nil
+	return ending.Of(s.ctx)
 }
 
 // close cancels all that run, then waits for them and returns them.

@@ -120,7 +120,7 @@ func TestInlet(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(errCause) })
 		err := merge(ctx, []source{waiting(&done)}, func(int) bool { return true })
-		if err != errCause || !done {
+		if !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) || !done {
 			t.Errorf("got %v, want the cause; the source has returned: %v", err, done)
 		}
 	})
@@ -134,7 +134,7 @@ func TestInlet(t *testing.T) {
 			}
 			return true
 		})
-		if err != errCause || len(got) != 3 {
+		if !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) || len(got) != 3 {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})

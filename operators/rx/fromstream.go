@@ -6,6 +6,7 @@ import (
 
 	"github.com/reactivex/rxgo/v2"
 
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -62,7 +63,7 @@ func run[T any](ctx context.Context, function string, s stream.Stream[T], next c
 	})
 	returned = true
 	if err == nil && refused {
-		err = context.Cause(ctx)
+		err = ending.Of(ctx)
 	}
 	if err != nil {
 		sendError(ctx, next, err)

@@ -5,6 +5,8 @@ import (
 	"runtime"
 
 	"github.com/reactivex/rxgo/v2"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
 // subscription is what one Observe has returned.
@@ -44,7 +46,7 @@ func subscribe(run context.Context, own *heededContext, o rxgo.Observable, made 
 	case s := <-done:
 		return s, nil
 	case <-run.Done():
-		return subscription{}, context.Cause(run)
+		return subscription{}, ending.Of(run)
 	}
 }
 

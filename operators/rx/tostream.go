@@ -73,7 +73,7 @@ func items[T any](function string, open func(context.Context) (subscription, err
 			}
 			select {
 			case <-ctx.Done():
-				return context.Cause(ctx)
+				return ending.Of(ctx)
 			case item, ok := <-s.items:
 				s.closed = !ok
 				switch {
