@@ -39,7 +39,7 @@
 // these need no locks. All of them have returned, and no timer is left, when the operator returns.
 //
 // The first error ends an operator: it cancels what else it runs, waits for that, and returns the error. When ctx ends,
-// the error matches context.Cause(ctx).
+// the error matches both context.Cause(ctx) and ctx.Err().
 //
 // # Marble diagrams
 //

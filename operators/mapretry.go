@@ -51,7 +51,7 @@ type MapRetryOptions[T any] struct {
 //
 // An item that p gives up on ends the stream with the error that retry.Do would return, a *retry.Error or the failure
 // itself, unless there is a DeadLetter. When src fails, what it delivered before is finished first, and then the stream
-// returns src's error. When ctx ends, the calls are cancelled and waited for, and the stream returns context.Cause(ctx)
+// returns src's error. When ctx ends, the calls are cancelled and waited for, and the stream returns its cause
 // at once, as it returns nil when the consumer stops. A panic of f surfaces in the consumer, with the stack it came
 // from, and its runtime.Goexit does too. In all these cases OnAbandon is told what was not finished.
 //

@@ -16,7 +16,7 @@
 //   - the source ends: the stream returns nil;
 //   - the source fails: it returns the error;
 //   - the consumer stops: it returns nil;
-//   - the context ends: it returns an error that matches context.Cause(ctx).
+//   - the context ends: it returns an error that matches both context.Cause(ctx) and ctx.Err().
 //
 // A panic, in the consumer or anywhere else, is not caught: it passes through to the caller of the stream. Where an
 // operator runs its source on another goroutine, a panic of the source is raised again on the caller's, as an error

@@ -10,7 +10,8 @@ import "context"
 //
 //   - yield is called on the caller's own goroutine only, one call at a time;
 //   - after yield has returned false it is called no more, and the stream returns nil;
-//   - when ctx ends the stream returns promptly, with an error that matches context.Cause(ctx);
+//   - when ctx ends the stream returns promptly, with an error that matches context.Cause(ctx); the library's own
+//     streams match ctx.Err() too;
 //   - after the stream has returned, nothing that it started is still running;
 //   - a panic in yield passes through untouched;
 //   - nothing is buffered unless the operator's comment says so: a slow consumer slows the source.
