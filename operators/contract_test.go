@@ -46,8 +46,12 @@ func all() []operator {
 		{name: "Distinct", plain: true, sync: true, apply: operators.Distinct[int]},
 		{name: "DistinctBy", plain: true, sync: true, apply: func(src s) s { return operators.DistinctBy(src, id) }},
 		{name: "DistinctUntilChanged", plain: true, sync: true, apply: operators.DistinctUntilChanged[int]},
-		{name: "DistinctUntilChangedFunc", plain: true, sync: true, apply: func(src s) s {
-			return operators.DistinctUntilChangedFunc(src, func(a, b int) bool { return a == b })
+		{name: "DistinctUntilChangedBy", plain: true, sync: true, apply: func(src s) s { return operators.DistinctUntilChangedBy(src, id) }},
+		{name: "TryMap", sync: true, apply: func(src s) s {
+			return operators.TryMap(src, func(_ context.Context, v int) (int, error) { return v, nil })
+		}},
+		{name: "TryFilter", sync: true, apply: func(src s) s {
+			return operators.TryFilter(src, func(context.Context, int) (bool, error) { return true, nil })
 		}},
 		{name: "ConcatMap outer", sync: true, apply: func(src s) s { return operators.ConcatMap(src, of) }},
 		{name: "ConcatMap inner", sync: true, apply: func(src s) s { return operators.ConcatMap(stream.Of(0), func(int) s { return src }) }},
@@ -60,6 +64,8 @@ func all() []operator {
 		}},
 		{name: "SwitchMap outer", ahead: 1, apart: true, apply: func(src s) s { return operators.SwitchMap(src, of) }},
 		{name: "SwitchMap inner", apply: func(src s) s { return operators.SwitchMap(stream.Of(0), func(int) s { return src }) }},
+		{name: "ExhaustMap outer", ahead: 20, apart: true, apply: func(src s) s { return operators.ExhaustMap(src, of) }},
+		{name: "ExhaustMap inner", apply: func(src s) s { return operators.ExhaustMap(stream.Of(0), func(int) s { return src }) }},
 		{name: "TakeUntil", apply: func(src s) s { return operators.TakeUntil(src, never) }},
 		{name: "TakeUntil, stop ended", apply: func(src s) s { return operators.TakeUntil(src, stream.Empty[string]()) }},
 		{name: "ZipWith first", apply: func(src s) s { return operators.ZipWith(src, stream.Of(0).Repeat(many), first) }},
@@ -417,7 +423,7 @@ func TestContract_SlowConsumerSlowsTheSource(t *testing.T) {
 			}
 		})
 		if err != nil || got < 20 {
-			if !strings.HasPrefix(op.name, "SwitchMap outer") && op.name != "all together" {
+			if op.name != "SwitchMap outer" && op.name != "ExhaustMap outer" && op.name != "all together" {
 				t.Errorf("%d values, %v", got, err)
 			}
 		}
@@ -467,8 +473,18 @@ func TestContract_MistakesPanicAtConstruction(t *testing.T) {
 	by := func(_ int, group ints) ints { return group }
 	all := func(window ints) ints { return window }
 	for want, build := range map[string]func(){
-		"operators: Map: s is nil":                               func() { operators.Map(none, id) },
-		"operators: Map: f is nil":                               func() { operators.Map[int, int](s, nil) },
+		"operators: Map: s is nil": func() { operators.Map(none, id) },
+		"operators: Map: f is nil": func() { operators.Map[int, int](s, nil) },
+		"operators: TryMap: s is nil": func() {
+			operators.TryMap(none, func(context.Context, int) (int, error) { return 0, nil })
+		},
+		"operators: TryMap: f is nil": func() { operators.TryMap[int, int](s, nil) },
+		"operators: TryFilter: s is nil": func() {
+			operators.TryFilter(none, func(context.Context, int) (bool, error) { return true, nil })
+		},
+		"operators: TryFilter: keep is nil":                      func() { operators.TryFilter(s, nil) },
+		"operators: ExhaustMap: s is nil":                        func() { operators.ExhaustMap(none, of) },
+		"operators: ExhaustMap: f is nil":                        func() { operators.ExhaustMap[int, int](s, nil) },
 		"operators: MapErr: s is nil":                            func() { operators.MapErr(none, func(err error) error { return err }) },
 		"operators: MapErr: f is nil":                            func() { operators.MapErr(s, nil) },
 		"operators: Scan: s is nil":                              func() { operators.Scan(none, 0, add) },
@@ -510,8 +526,8 @@ func TestContract_MistakesPanicAtConstruction(t *testing.T) {
 		"operators: DistinctBy: s is nil":                        func() { operators.DistinctBy(none, id) },
 		"operators: DistinctBy: key is nil":                      func() { operators.DistinctBy[int, int](s, nil) },
 		"operators: DistinctUntilChanged: s is nil":              func() { operators.DistinctUntilChanged(none) },
-		"operators: DistinctUntilChangedFunc: s is nil":          func() { operators.DistinctUntilChangedFunc(none, func(int, int) bool { return true }) },
-		"operators: DistinctUntilChangedFunc: equal is nil":      func() { operators.DistinctUntilChangedFunc(s, nil) },
+		"operators: DistinctUntilChangedBy: s is nil":            func() { operators.DistinctUntilChangedBy(none, id) },
+		"operators: DistinctUntilChangedBy: key is nil":          func() { operators.DistinctUntilChangedBy[int, int](s, nil) },
 		"operators: GroupBy: s is nil":                           func() { operators.GroupBy(none, id, by) },
 		"operators: GroupBy: key is nil":                         func() { operators.GroupBy[int, int](s, nil, by) },
 		"operators: GroupBy: f is nil":                           func() { operators.GroupBy[int, int, int](s, id, nil) },
@@ -539,9 +555,10 @@ func TestContract_NilInnerStream(t *testing.T) {
 		return stream.Of(v)
 	}
 	for want, apply := range map[string]func(s) s{
-		"operators: ConcatMap: f returned a nil stream": func(src s) s { return operators.ConcatMap(src, bad) },
-		"operators: FlatMap: f returned a nil stream":   func(src s) s { return operators.FlatMap(src, 2, bad) },
-		"operators: SwitchMap: f returned a nil stream": func(src s) s { return operators.SwitchMap(src, bad) },
+		"operators: ConcatMap: f returned a nil stream":  func(src s) s { return operators.ConcatMap(src, bad) },
+		"operators: FlatMap: f returned a nil stream":    func(src s) s { return operators.FlatMap(src, 2, bad) },
+		"operators: SwitchMap: f returned a nil stream":  func(src s) s { return operators.SwitchMap(src, bad) },
+		"operators: ExhaustMap: f returned a nil stream": func(src s) s { return operators.ExhaustMap(src, bad) },
 		"operators: GroupBy: f returned a nil stream": func(src s) s {
 			return operators.GroupBy(src, func(v int) int { return v }, func(k int, _ s) s { return bad(k) })
 		},

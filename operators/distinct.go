@@ -47,34 +47,34 @@ func distinct[T any, K comparable](s stream.Stream[T], key func(T) K) stream.Str
 //	s:                       --a--a--b--b--a--|
 //	DistinctUntilChanged:    --a-----b-----a--|
 //
-// It starts no goroutine. A nil s panics.
+// It starts no goroutine.
 func DistinctUntilChanged[T comparable](s stream.Stream[T]) stream.Stream[T] {
 	notNil("DistinctUntilChanged", "s", s == nil)
-	return changes(s, func(a, b T) bool { return a == b })
+	return distinctUntilChanged(s, func(v T) T { return v })
 }
 
-// DistinctUntilChangedFunc is DistinctUntilChanged with equal to say whether a value equals the last one that was
-// delivered.
+// DistinctUntilChangedBy is DistinctUntilChanged for values that are the same when they have the same key.
 //
-//	s:                                             --1--2--5--6--1--|
-//	DistinctUntilChangedFunc(less than 3 apart):   --1-----5-----1--|
+//	s:                               --a1-a2-b1-b2-a3-|
+//	DistinctUntilChangedBy(letter):  --a1----b1----a3-|
 //
-// It starts no goroutine. A nil s or equal panics.
-func DistinctUntilChangedFunc[T any](s stream.Stream[T], equal func(last, v T) bool) stream.Stream[T] {
-	notNil("DistinctUntilChangedFunc", "s", s == nil)
-	notNil("DistinctUntilChangedFunc", "equal", equal == nil)
-	return changes(s, equal)
+// It starts no goroutine.
+func DistinctUntilChangedBy[T any, K comparable](s stream.Stream[T], key func(T) K) stream.Stream[T] {
+	notNil("DistinctUntilChangedBy", "s", s == nil)
+	notNil("DistinctUntilChangedBy", "key", key == nil)
+	return distinctUntilChanged(s, key)
 }
 
-func changes[T any](s stream.Stream[T], equal func(last, v T) bool) stream.Stream[T] {
+func distinctUntilChanged[T any, K comparable](s stream.Stream[T], key func(T) K) stream.Stream[T] {
 	return func(ctx context.Context, yield func(T) bool) error {
-		var last T
+		var last K
 		some := false
 		return s(ctx, func(v T) bool {
-			if some && equal(last, v) {
+			k := key(v)
+			if some && k == last {
 				return true
 			}
-			last, some = v, true
+			last, some = k, true
 			return yield(v)
 		})
 	}

@@ -8,14 +8,16 @@
 //
 // # Map
 //
-// One value for one: [Map], [Scan], [Pairwise], [MapRetry].
+// One value for one: [Map], [TryMap], [Scan], [Pairwise], [MapRetry].
 //
 // One value for all: [Reduce], [Count], [First], [Last].
 //
-// Fewer: [Distinct], [DistinctBy], [DistinctUntilChanged], [DistinctUntilChangedFunc], [Sample], [TakeUntil]; and the
-// methods Filter, Take, Skip, TakeWhile, SkipWhile, Debounce and Throttle of stream.Stream.
+// Fewer: [TryFilter], [Distinct], [DistinctBy], [DistinctUntilChanged], [DistinctUntilChangedBy], [Sample], [TakeUntil];
+// and the methods Filter, Take, Skip, TakeWhile, SkipWhile, Debounce and Throttle of stream.Stream. By names the same
+// operator with a function that returns a value's key.
 //
-// A stream for each value: [ConcatMap] runs them in turn, [FlatMap] side by side, [SwitchMap] the latest one only.
+// A stream for each value: [ConcatMap] runs them in turn, [FlatMap] side by side, [SwitchMap] the latest one only,
+// [ExhaustMap] none while one runs.
 //
 // A stream for many values: [GroupBy] by key, [Window] by count or time; [Batch] puts them in slices.
 //
@@ -30,8 +32,8 @@
 //
 // Every operator keeps the contract of stream.Stream, and expects its sources to keep it. It is built once and can be
 // run any number of times; runs share nothing, with the one exception of Share. What cannot work (a nil stream or
-// function, a concurrency of 0) panics when the operator is built; a nil stream returned by a function at run time is
-// an error.
+// function, a concurrency of 0, a negative wait) panics when the operator is built; a nil stream returned by a function at
+// run time is an error.
 //
 // Those whose comment says so start no goroutine: their functions and their source run on the caller's goroutine, and
 // they allocate nothing for a value. The others run some of their sources on goroutines and hand the values over; the

@@ -21,6 +21,25 @@ func ExampleMap() {
 	// Output: [3 5] <nil>
 }
 
+func ExampleTryMap() {
+	parse := func(_ context.Context, s string) (int, error) { return strconv.Atoi(s) }
+	fmt.Println(operators.TryMap(stream.Of("1", "2", "three", "4"), parse).Collect(context.Background()))
+	// Output: [1 2] strconv.Atoi: parsing "three": invalid syntax
+}
+
+func ExampleTryFilter() {
+	known := map[string]bool{"ann": true, "bob": false}
+	allowed := func(_ context.Context, user string) (bool, error) {
+		ok, found := known[user]
+		if !found {
+			return false, fmt.Errorf("no user %s", user)
+		}
+		return ok, nil
+	}
+	fmt.Println(operators.TryFilter(stream.Of("ann", "bob", "ann", "eve"), allowed).Collect(context.Background()))
+	// Output: [ann ann] no user eve
+}
+
 func ExampleMapErr() {
 	feed := stream.Of(1, 2).Concat(stream.Fail[int](io.ErrUnexpectedEOF))
 	feed = operators.MapErr(feed, func(err error) error { return fmt.Errorf("reading the feed: %w", err) })
@@ -89,10 +108,10 @@ func ExampleDistinctUntilChanged() {
 	// Output: [up down up] <nil>
 }
 
-func ExampleDistinctUntilChangedFunc() {
+func ExampleDistinctUntilChangedBy() {
 	temperatures := stream.Of(20.0, 20.1, 20.3, 21.2, 21.4, 19.9)
-	near := func(last, v float64) bool { return math.Abs(v-last) < 1 }
-	fmt.Println(operators.DistinctUntilChangedFunc(temperatures, near).Collect(context.Background()))
+	changes := operators.DistinctUntilChangedBy(temperatures, func(v float64) int { return int(v) })
+	fmt.Println(changes.Collect(context.Background()))
 	// Output: [20 21.2 19.9] <nil>
 }
 
@@ -115,6 +134,20 @@ func ExampleFlatMap() {
 	err := files.ForEach(context.Background(), func(string) { n++ }) // in whatever order they are done
 	fmt.Println(n, err)
 	// Output: 10 <nil>
+}
+
+// While a report is being made, further clicks do nothing.
+func ExampleExhaustMap() {
+	over := make(chan struct{})
+	clicks := stream.Of(1, 2, 3).OnEnd(func(error) { close(over) })
+	reports := operators.ExhaustMap(clicks, func(n int) stream.Stream[string] {
+		return stream.FromFunc(func(context.Context) (string, error) {
+			<-over // it takes longer than the three clicks
+			return fmt.Sprint("report ", n), nil
+		})
+	})
+	fmt.Println(reports.Collect(context.Background()))
+	// Output: [report 1] <nil>
 }
 
 // Each key stroke makes the search before it pointless.

@@ -32,8 +32,9 @@ import (
 // so does one that begins later or outlives f's stream, as may happen to a group that is handed out.
 //
 // key and f are called on the caller's goroutine; s and each of f's streams run on goroutines of their own. Nothing is
-// buffered: s waits until the group has taken the value, so a group that is busy holds up s when the next value is for
-// it; give it room with group.Buffer(n). f must not return nil: the stream fails then. A nil s, key or f panics.
+// buffered: s waits until the group has taken the value, so a group that is busy holds up s, and so the groups of all keys,
+// when the next value is for it; give it room with group.Buffer(n). An f whose stream runs its group late, after a Timer or
+// behind a Concat, stalls all keys until then. f must not return nil: the stream fails then. A nil s, key or f panics.
 func GroupBy[T any, K comparable, U any](s stream.Stream[T], key func(T) K, f func(key K, group stream.Stream[T]) stream.Stream[U]) stream.Stream[U] {
 	notNil("GroupBy", "s", s == nil)
 	notNil("GroupBy", "key", key == nil)

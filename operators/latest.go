@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -37,24 +38,60 @@ func (l *latest[T]) take() (v T, some bool) {
 	return v, some
 }
 
-// WithLatestFrom returns the stream of f's answers to each value of s and the last value that other has had. Values of
-// s that come before the first of other are dropped.
+// WithLatestFrom returns the stream of f's results for each value of s and the last value that other has had.
 //
 //	s:                         --1-----2--3--------4--|
 //	other:                     ----a---------b--c
-//	WithLatestFrom(other):     --------2a-3a-------4c-|
+//	WithLatestFrom(other):     ----1a--2a-3a-------4c-|
 //
-// It ends when s does, and other is cancelled then; other's end changes nothing. A failure of either cancels the other
-// one and is returned. other runs on a goroutine of its own, begun before s, and is never made to wait: of its values
-// only the last one is kept. s stays on the caller's goroutine. An other that has a value at once may still be
-// overtaken by the first values of s. A nil s, other or f panics.
+// The two run at the same time. The first value of s is held, and s waits in its yield, until other has had a value or has
+// ended. If other ends without a value, the values of s are dropped; else its end changes nothing. WithLatestFrom ends
+// when s does, and other is cancelled then. A failure of either cancels the other one and is returned. (In ReactiveX the
+// values of s that come before the first of other are dropped.)
+//
+// other runs on a goroutine of its own and is never made to wait: of its values only the last one is kept. s stays on the
+// caller's goroutine. Both may come from one Share or ShareN(2); an other that drops the first value of that Share, as
+// shared.Skip(1) does, needs an s of shared.Buffer(n), or the two wait for each other forever.
 func WithLatestFrom[A, B, C any](s stream.Stream[A], other stream.Stream[B], f func(A, B) C) stream.Stream[C] {
 	notNil("WithLatestFrom", "s", s == nil)
 	notNil("WithLatestFrom", "other", other == nil)
 	notNil("WithLatestFrom", "f", f == nil)
 	return func(ctx context.Context, yield func(C) bool) error {
 		var seen latest[B]
-		return beside(ctx, s, companion[B]{source: other, take: seen.put}, func(a A) bool {
+		ctx, release := jointSubscription(ctx)
+		defer release()
+		known := make(chan struct{}) // closed when other has had a value or has ended well
+		know := sync.OnceFunc(func() { close(known); release() })
+		heard := func(ctx context.Context, yield func(B) bool) error {
+			err := other(ctx, func(b B) bool {
+				more := yield(b)
+				know()
+				return more
+			})
+			if err == nil {
+				know()
+			}
+			return err
+		}
+		held := func(ctx context.Context, yield func(A) bool) error {
+			first, cancelled := true, false
+			err := s(ctx, func(a A) bool {
+				if first {
+					first = false
+					select {
+					case <-known:
+					case <-ctx.Done():
+						cancelled = true
+					}
+				}
+				return !cancelled && yield(a)
+			})
+			if cancelled {
+				return ending.Under(ctx, err)
+			}
+			return err
+		}
+		return beside(ctx, held, companion[B]{source: heard, take: seen.put}, func(a A) bool {
 			b, some := seen.get()
 			return !some || yield(f(a, b))
 		})

@@ -1,6 +1,8 @@
 package operators_test
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -51,12 +53,18 @@ func TestCombineLatest(t *testing.T) {
 
 func TestWithLatestFrom(t *testing.T) {
 	for name, c := range map[string]struct{ s, other, want string }{
-		"each value of s with the other's last": {"10a 30b 60c 70|", "20x 40y 50z", "30bx 60cz 70|"},
-		"the other's end changes nothing":       {"10a 30b 60c 70|", "20x 40|", "30bx 60cx 70|"},
+		"each value of s with the other's last": {"30b 60c 70|", "20x 40y 50z", "30bx 60cz 70|"},
+		"the first value is held":               {"10a 15b 16c 30d 40|", "20x", "20ax 20bx 20cx 30dx 40|"},
+		"and the end behind it":                 {"10a 15|", "20x", "20ax 20|"},
+		"the other's end changes nothing":       {"10a 30b 60c 70|", "20x 40|", "20ax 30bx 60cx 70|"},
 		"the other is empty":                    {"10a 30b 70|", "20|", "70|"},
+		"the other is empty, s waits for it":    {"10a 15|", "20|", "20|"},
+		"the other fails while s is held":       {"10a 15|", "20#", "20#"},
+		"the other never has a value":           {"70|", "", "70|"},
 		"s is empty":                            {"70|", "20x", "70|"},
-		"s fails":                               {"10a 30b 40#", "20x", "30bx 40#"},
-		"the other fails":                       {"10a 30b 60c", "20x 40#", "30bx 40#"},
+		"s fails":                               {"30b 40#", "20x", "30bx 40#"},
+		"s fails before its first value":        {"10#", "20x", "10#"},
+		"the other fails":                       {"30b 60c", "20x 40#", "30bx 40#"},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			ss, others := 0, 0
@@ -69,6 +77,23 @@ func TestWithLatestFrom(t *testing.T) {
 	bubble(t, "cancelled", func(t *testing.T) {
 		expectCancelled(t, 50*ms, operators.WithLatestFrom(cold("30a"), cold("20x"), join), "30ax 50!")
 	})
+	bubble(t, "cancelled while s is held", func(t *testing.T) {
+		rude := func(_ context.Context, yield func(string) bool) error { yield("a"); return nil }
+		expectCancelled(t, 50*ms, operators.WithLatestFrom(rude, stream.Never[string](), join), "50!")
+		expectCancelled(t, 50*ms, operators.WithLatestFrom(cold("30a"), stream.Never[string](), join), "50!")
+	})
+	bubble(t, "none of many values is lost when the other has one at once", func(t *testing.T) {
+		n := 0
+		s := operators.WithLatestFrom(stream.Range(0, 100_000), stream.Of("x").Concat(stream.Never[string]()), func(v int, _ string) int { return v })
+		if err := s.ForEach(t.Context(), func(v int) {
+			if v != n {
+				t.Fatalf("%d, want %d", v, n)
+			}
+			n++
+		}); err != nil || n != 100_000 {
+			t.Error(n, err)
+		}
+	})
 	bubble(t, "stopped", func(t *testing.T) {
 		expect(t, operators.WithLatestFrom(cold("30a 40b"), cold("20x"), join).Take(1), "30ax 30|")
 	})
@@ -80,6 +105,64 @@ func TestWithLatestFrom(t *testing.T) {
 		if want := "20ax 120bz 220|"; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
+	})
+}
+
+// Whichever of the two comes first, neither waits for the other forever, and the values that come to s are all delivered.
+func TestWithLatestFrom_OfOneShare(t *testing.T) {
+	diagonal := func(a, b int) [2]int { return [2]int{a, b} }
+	shares := map[string]func(ints) ints{
+		"Share":     operators.Share[int],
+		"ShareN(2)": func(s ints) ints { return operators.ShareN(s, 2) },
+	}
+	for name, share := range shares {
+		bubble(t, name+", at once", func(t *testing.T) {
+			for range 300 {
+				s := share(stream.Range(0, 20))
+				got, err := operators.WithLatestFrom(s, s, diagonal).Collect(t.Context())
+				if err != nil || len(got) == 0 || name != "Share" && len(got) != 20 {
+					t.Fatal(got, err)
+				}
+				for i := 1; i < len(got); i++ {
+					if got[i][0] != got[i-1][0]+1 {
+						t.Fatal(got)
+					}
+				}
+			}
+		})
+		bubble(t, name+", in time", func(t *testing.T) {
+			s := share(stream.FromSlice([]int{1, 2, 3}).Delay(10 * ms))
+			expect(t, operators.WithLatestFrom(s, s, func(a, _ int) int { return a }), "101 202 303 30|")
+		})
+	}
+	bubble(t, "in one another", func(t *testing.T) {
+		for range 100 {
+			s := operators.Share(stream.Range(0, 5))
+			inner := operators.WithLatestFrom(s, s, add)
+			if _, err := operators.WithLatestFrom(s, inner, add).Collect(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	bubble(t, "the other comes late", func(t *testing.T) {
+		s := operators.Share(stream.Range(0, 3))
+		late := stream.Timer(10 * ms)
+		other := operators.ConcatMap(late, func(time.Time) ints { return s })
+		expect(t, operators.WithLatestFrom(s, other, diagonal).Take(1), "10[0 0] 10|")
+	})
+	bubble(t, "a value that is not held is not given twice", func(t *testing.T) {
+		s := operators.Share(stream.Range(0, 4))
+		var seen []int
+		other := stream.Of(9).Concat(operators.ConcatMap(stream.Timer(10*ms), func(time.Time) ints { return s.Take(1).Repeat(3) }))
+		other = other.Tap(func(v int) { seen = append(seen, v) })
+		err := operators.WithLatestFrom(s, other, diagonal).ForEach(t.Context(), func([2]int) { time.Sleep(15 * ms) })
+		if err != nil || !slices.Equal(seen, []int{9, 1, 2, 3}) {
+			t.Error(seen, err)
+		}
+	})
+	bubble(t, "with a Buffer it may drop the first", func(t *testing.T) {
+		s := operators.Share(cold("10a 20b 30c 40|"))
+		expect(t, operators.WithLatestFrom(s.Buffer(1), s.Skip(1), func(a, _ string) string { return a }), "20a 20b 30c 40|")
 	})
 }
 

@@ -196,9 +196,9 @@ func TestDistinctUntilChanged(t *testing.T) {
 		expect(t, operators.DistinctUntilChanged(cold("10a 20a 30#")), "10a 30#")
 		expectCancelled(t, 50*ms, operators.DistinctUntilChanged(cold("10a 20a")), "10a 50!")
 	})
-	t.Run("equal is asked about the last one delivered", func(t *testing.T) {
-		near := func(last, v int) bool { return v-last < 3 && last-v < 3 }
-		expectValues(t, operators.DistinctUntilChangedFunc(stream.Of(1, 2, 3, 4, 5, 6, 1), near), []int{1, 4, 1}, nil)
+	t.Run("by a key", func(t *testing.T) {
+		tens := func(v int) int { return v / 10 }
+		expectValues(t, operators.DistinctUntilChangedBy(stream.Of(1, 2, 11, 12, 13, 5, 25), tens), []int{1, 11, 5, 25}, nil)
 	})
 	t.Run("the zero value is a value", func(t *testing.T) {
 		expectValues(t, operators.DistinctUntilChanged(stream.Of(0, 0, 1)), []int{0, 1}, nil)
@@ -252,5 +252,86 @@ func TestConcatMap(t *testing.T) {
 		if _, err := s.Collect(t.Context()); err != errBoom || called != 1 {
 			t.Error(called, err)
 		}
+	})
+}
+
+func TestTryMap(t *testing.T) {
+	digits := func(_ context.Context, v string) (string, error) {
+		if v == "x" {
+			return "not this", errBoom
+		}
+		return v + v, nil
+	}
+	bubble(t, "values", func(t *testing.T) {
+		expect(t, operators.TryMap(cold("10a 20b 30|"), digits), "10aa 20bb 30|")
+		expect(t, operators.TryMap(cold("10a 20#"), digits), "10aa 20#")
+	})
+	bubble(t, "f's error ends the stream, and the source is stopped", func(t *testing.T) {
+		n := 0
+		expect(t, operators.TryMap(returns(cold("10a 20x 30c"), &n), digits), "10aa 20#")
+		if n != 1 {
+			t.Error("the source has not returned")
+		}
+	})
+	bubble(t, "f's error is returned as it is, whatever the source says then", func(t *testing.T) {
+		rude := func(_ context.Context, yield func(string) bool) error {
+			for range 3 {
+				yield("x")
+			}
+			return errors.New("another")
+		}
+		calls := 0
+		err := operators.TryMap(rude, func(context.Context, string) (int, error) { calls++; return 0, errBoom }).ForEach(t.Context(), func(int) {})
+		if err != errBoom || calls != 1 {
+			t.Error(err, calls)
+		}
+	})
+	bubble(t, "f has the context of the run; at its end its cause comes first", func(t *testing.T) {
+		slow := func(ctx context.Context, v string) (string, error) {
+			select {
+			case <-time.After(20 * ms):
+				return v, nil
+			case <-ctx.Done():
+				return "", errBoom
+			}
+		}
+		_, err := operators.TryMap(cold("10a 11b"), slow).Collect(cancelAt(t, 40*ms))
+		if !errors.Is(err, errCause) || !errors.Is(err, errBoom) {
+			t.Error(err)
+		}
+	})
+	bubble(t, "a retry runs all again", func(t *testing.T) {
+		failed := false
+		once := func(_ context.Context, v string) (string, error) {
+			if v == "b" && !failed {
+				failed = true
+				return "", errBoom
+			}
+			return v, nil
+		}
+		expect(t, operators.TryMap(cold("10a 20b 30|"), once).Retry(1), "10a 30a 40b 50|")
+	})
+}
+
+func TestTryFilter(t *testing.T) {
+	vowels := func(_ context.Context, v string) (bool, error) {
+		if v == "x" {
+			return true, errBoom
+		}
+		return v == "a" || v == "e", nil
+	}
+	bubble(t, "values", func(t *testing.T) {
+		expect(t, operators.TryFilter(cold("10a 20b 30e 40|"), vowels), "10a 30e 40|")
+		expect(t, operators.TryFilter(cold("10a 20#"), vowels), "10a 20#")
+	})
+	bubble(t, "keep's error ends the stream, and the source is stopped", func(t *testing.T) {
+		n := 0
+		expect(t, operators.TryFilter(returns(cold("10a 20x 30e"), &n), vowels), "10a 20#")
+		if n != 1 {
+			t.Error("the source has not returned")
+		}
+	})
+	bubble(t, "stopped", func(t *testing.T) {
+		expect(t, operators.TryFilter(cold("10a 20b 30e 40a"), vowels).Take(2), "10a 30e 30|")
 	})
 }

@@ -11,7 +11,7 @@ import (
 
 // Completion is one run of a repeated stream that ended well, as the handler of RepeatWhen sees it.
 type Completion struct {
-	// N counts the runs that have ended well, from 1. In an answer it says which one is answered; 0 is the one that waits.
+	// N counts the runs that have ended well, from 1.
 	N int
 	// Items is how many values the run delivered.
 	Items int64
@@ -31,10 +31,9 @@ type Completion struct {
 // fails with that error then. A failure of s is returned at once and h is not asked: retry s inside, or the whole
 // outside.
 //
-// A value of h is an answer only if h has received a completion that is not answered yet. A value that is a Completion
-// answers the one whose N it bears; any other the one that waits. An h that drops a completion and waits for the next
-// waits for ever. h is called once for each subscription, at its first completion, and must not return nil: the stream
-// fails then.
+// A value of h, of whatever type, is an answer only if h has received a completion that is not answered yet. An h that
+// drops a completion and waits for the next waits forever. h is called once for each subscription, at its first
+// completion, and must not return nil: the stream fails then.
 //
 // Runs follow one another on the goroutine that runs the stream, each under a context of its own. RepeatWhen starts no
 // goroutine. A nil s or h panics.
@@ -58,10 +57,7 @@ func RepeatWhen[T, N any](s stream.Stream[T], h func(completions stream.Stream[C
 					failure = errors.New("operators: RepeatWhen: h returned a nil stream")
 					return failure
 				}
-				err := answers(ctx, func(v N) bool {
-					answer, _ := any(v).(Completion)
-					return yield(stream.Failure{N: answer.N})
-				})
+				err := answers(ctx, func(N) bool { return yield(stream.Failure{}) })
 				if failure == nil {
 					failure = err
 				}

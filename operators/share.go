@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/relay"
@@ -79,6 +80,33 @@ type sharedRun[T any] struct {
 type sharer struct {
 	values chan struct{} // one signal: there is a value
 	busy   bool          // it has not processed it yet
+	joint  *joint        // nil: it waits for no other one
+}
+
+// joint is a subscription that may hold one of its consumers of a shared stream until another one has had a value.
+// That one may be late: it joins when the first value is already in the hands of the other, who keeps it. It gets this value too,
+// or both would wait forever.
+type joint struct {
+	holding atomic.Int32 // how many operators may hold a consumer
+}
+
+type jointKey struct{}
+
+// jointSubscription returns the context of a joint subscription, and what to call when nothing is held any more.
+func jointSubscription(ctx context.Context) (context.Context, func()) {
+	j, _ := ctx.Value(jointKey{}).(*joint)
+	if j == nil {
+		j = new(joint)
+		ctx = context.WithValue(ctx, jointKey{}, j)
+	}
+	j.holding.Add(1)
+	return ctx, sync.OnceFunc(func() { j.holding.Add(-1) })
+}
+
+// give hands the run's present value to the consumer.
+func (c *sharer) give() {
+	c.busy = true
+	c.values <- struct{}{}
 }
 
 // run is the shared stream.
@@ -99,12 +127,19 @@ func (s *shared[T]) run(ctx context.Context, yield func(T) bool) error {
 // join adds a consumer to the present run, or to a new one, and starts that if there are enough.
 func (s *shared[T]) join(ctx context.Context) (*sharedRun[T], *sharer) {
 	c := &sharer{values: make(chan struct{}, 1)}
+	c.joint, _ = ctx.Value(jointKey{}).(*joint)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.current
 	if r == nil {
 		r = &sharedRun[T]{idle: make(chan struct{}, 1), done: make(chan struct{})}
 		s.current = r
+	}
+	if c.joint != nil && c.joint.holding.Load() > 0 && slices.ContainsFunc(r.consumers, func(other *sharer) bool {
+		return other.busy && other.joint == c.joint
+	}) {
+		r.busy++
+		c.give()
 	}
 	r.consumers = append(r.consumers, c)
 	if r.cancel == nil && len(r.consumers) >= s.quorum {
@@ -155,8 +190,7 @@ func (s *shared[T]) deliver(r *sharedRun[T], v T) bool {
 	n := len(r.consumers)
 	r.busy = n
 	for _, c := range r.consumers {
-		c.busy = true
-		c.values <- struct{}{}
+		c.give()
 	}
 	s.mu.Unlock()
 	if n == 0 {

@@ -45,23 +45,33 @@ var timeds = []timed{
 		})
 	}},
 	{"WithLatestFrom", func(in inputs) strs { return operators.WithLatestFrom(in.first(), in.second(), join) }, func(l *timeline, in inputs) {
-		latest := ""
-		l.follow(in.a, func(what string) {
+		latest, known := "", false
+		var held []string // what a would have done, had it not been held at its first value
+		step := func(what string) {
 			switch {
+			case !known && (len(held) > 0 || what != "|" && what != "#"):
+				held = append(held, what)
 			case what == "|" || what == "#":
 				l.emit(what)
 			case latest != "":
 				l.emit(what + latest)
 			}
-		})
+		}
+		l.follow(in.a, step)
 		l.follow(in.b, func(what string) {
 			switch what {
 			case "|":
 			case "#":
 				l.emit("#")
+				return
 			default:
 				latest = what
 			}
+			known = true
+			for _, what := range held {
+				step(what)
+			}
+			held = nil
 		})
 	}},
 	{"Sample", func(in inputs) strs { return operators.Sample(in.first(), in.second()) }, func(l *timeline, in inputs) {
@@ -151,6 +161,28 @@ var timeds = []timed{
 				off()
 				running = true
 				off = l.follow(in.inner[what].later(l.now), func(what string) {
+					if what != "|" {
+						l.emit(what)
+					} else if running = false; !open {
+						l.emit("|")
+					}
+				})
+			}
+		})
+	}},
+	{"ExhaustMap", func(in inputs) strs { return operators.ExhaustMap(in.first(), in.innerOf) }, func(l *timeline, in inputs) {
+		running, open := false, true
+		l.follow(in.a, func(what string) {
+			switch {
+			case what == "#":
+				l.emit("#")
+			case what == "|":
+				if open = false; !running {
+					l.emit("|")
+				}
+			case !running:
+				running = true
+				l.follow(in.inner[what].later(l.now), func(what string) {
 					if what != "|" {
 						l.emit(what)
 					} else if running = false; !open {

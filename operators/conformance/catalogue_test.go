@@ -169,6 +169,14 @@ var catalogue = []section{
 	}},
 	{"One value for one", []entry{
 		op("operators.Map", "Map(upper case)", given("-a--b--c|"), func(in []text) text { return operators.Map(in[0], strings.ToUpper) }),
+		op("operators.TryMap", "TryMap(upper case, no c)", given("-a--b--c|"), func(in []text) text {
+			return operators.TryMap(in[0], func(_ context.Context, v string) (string, error) {
+				if v == "c" {
+					return "", errBoom
+				}
+				return strings.ToUpper(v), nil
+			})
+		}),
 		op("operators.Scan", "Scan(0, count)", given("-a--b--c|"), func(in []text) stream.Stream[int] {
 			return operators.Scan(in[0], 0, func(n int, _ string) int { return n + 1 })
 		}),
@@ -196,6 +204,14 @@ var catalogue = []section{
 	}},
 	{"Fewer values", []entry{
 		op("stream.Filter", "Filter(not b)", given("-a--b--c|"), func(in []text) text { return in[0].Filter(func(v string) bool { return v != "b" }) }),
+		op("operators.TryFilter", "TryFilter(not b, no d)", given("-a--b--c--d|"), func(in []text) text {
+			return operators.TryFilter(in[0], func(_ context.Context, v string) (bool, error) {
+				if v == "d" {
+					return false, errBoom
+				}
+				return v != "b", nil
+			})
+		}),
 		op("stream.Take", "Take(2)", given("-a--b--c|"), func(in []text) text { return in[0].Take(2) }),
 		op("stream.Skip", "Skip(2)", given("-a--b--c|"), func(in []text) text { return in[0].Skip(2) }),
 		op("stream.TakeWhile", "TakeWhile(before c)", given("-a--b--c--a|"), func(in []text) text {
@@ -212,8 +228,8 @@ var catalogue = []section{
 		op("operators.DistinctUntilChanged", "DistinctUntilChanged()", given("-a--a--b--a|"), func(in []text) text {
 			return operators.DistinctUntilChanged(in[0])
 		}),
-		op("operators.DistinctUntilChangedFunc", "DistinctUntilChangedFunc(any case)", given("-a--A--b--a|"), func(in []text) text {
-			return operators.DistinctUntilChangedFunc(in[0], strings.EqualFold)
+		op("operators.DistinctUntilChangedBy", "DistinctUntilChangedBy(upper case)", given("-a--A--b--a|"), func(in []text) text {
+			return operators.DistinctUntilChangedBy(in[0], strings.ToUpper)
 		}),
 		op("operators.Sample", "Sample(sampler)", given("-a-b------c-|", "sampler: ----x--x----x"), func(in []text) text {
 			return operators.Sample(in[0], in[1])
@@ -230,6 +246,9 @@ var catalogue = []section{
 		}, racing),
 		op("operators.SwitchMap", "SwitchMap(v at once and 3ms later)", given("-a-b-----c|"), func(in []text) text {
 			return operators.SwitchMap(in[0], twice)
+		}, racing),
+		op("operators.ExhaustMap", "ExhaustMap(v at once and 3ms later)", given("-a-b-----c|"), func(in []text) text {
+			return operators.ExhaustMap(in[0], twice)
 		}, racing),
 	}},
 	{"A stream for many values", []entry{
