@@ -12,7 +12,7 @@ import (
 func BenchmarkOCC(b *testing.B) {
 	for _, s := range classics() {
 		b.Run(s.Name, func(b *testing.B) {
-			o := OCC{Backoff: s.Backoff, Clients: 100}
+			o := OCC{Network: DefaultNetwork, Backoff: s.Backoff, Clients: 100}
 			var calls int64
 			for b.Loop() {
 				o.Seed++
@@ -31,7 +31,7 @@ func BenchmarkHerd(b *testing.B) {
 		{Name: "full", Backoff: backoff.Exponential(time.Second, 2).Cap(time.Minute).Jitter(jitter.Full)},
 		{Name: "decorrelated", Backoff: backoff.Decorrelated(time.Second).Cap(time.Minute)},
 		{Name: "tiled", Backoff: backoff.Linear(time.Second).Tiled()},
-		{Name: "keyed", Backoff: backoff.Linear(time.Second).Tiled(), Placement: Keyed},
+		{Name: "keyed", Backoff: backoff.Linear(time.Second).Tiled(), Placement: ByKey},
 	} {
 		b.Run(s.Name, func(b *testing.B) {
 			for b.Loop() {
@@ -72,7 +72,7 @@ func BenchmarkOutage(b *testing.B) {
 
 func BenchmarkOpenQuestion(b *testing.B) {
 	for b.Loop() {
-		if _, err := OpenQuestion().Run(b.Context()); err != nil {
+		if _, err := openQuestion().Run(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 	}

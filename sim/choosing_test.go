@@ -28,7 +28,7 @@ func TestChoosingTablesAreWhatIsComputed(t *testing.T) {
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	got := string(text)
 	for name, table := range map[string]func(*testing.T) string{
-		"question": questionTable, "waits": waitsTable, "windows": windowsTable,
+		"question": questionTable, "waits": waitsTable, "windows": windowsTable, "processes": processesTable,
 		"occ": occTable, "outage": outageTable, "budget": budgetTable,
 	} {
 		begin, end := "<!-- computed: "+name+" -->\n", "<!-- end: "+name+" -->\n"
@@ -91,7 +91,7 @@ func questionTable(t *testing.T) string {
 		t.Fatal(err)
 	}
 	rows := [][]string{{"strategy", "total wait, s", "peak / mean", "dead time", "mean CV", "CV but the first"}}
-	for _, name := range []string{"constant", "exponential", "sidekiq", "buckets", "tiled", "tiled, random", "tiled, keyed"} {
+	for _, name := range []string{"constant", "exponential", "sidekiq", "buckets", "tiled", "tiled, process-each", "tiled, by-key", "tiled, by-ordinal"} {
 		f := all[name]
 		rows = append(rows, []string{
 			name, fmt.Sprintf("%.0f", f.Total.Seconds()), fmt.Sprintf("%.1f", f.PeakOverMean),
@@ -119,11 +119,11 @@ func waitsTable(t *testing.T) string {
 }
 
 func windowsTable(t *testing.T) string {
-	q := OpenQuestion()
+	q := openQuestion()
 	random := q.Strategies[4]
-	random.Placement = Random
+	random.Placement = ProcessEach
 	strategies := []Strategy{q.Strategies[2], q.Strategies[4], random}
-	rows := [][]string{{"width", "sidekiq: peak / mean", "dead time", "tiled: peak / mean", "dead time", "tiled, random: peak / mean", "dead time"}}
+	rows := [][]string{{"width", "sidekiq: peak / mean", "dead time", "tiled: peak / mean", "dead time", "tiled, process-each: peak / mean", "dead time"}}
 	for _, width := range []time.Duration{500, 1000, 2000, 3500, 5000, 8000} {
 		c := Comparison{Strategies: strategies, Jobs: q.Jobs, Retries: q.Retries, Runs: q.Runs,
 			PeakWindow: width * time.Millisecond, DeadWindow: width * time.Millisecond}
@@ -136,6 +136,33 @@ func windowsTable(t *testing.T) string {
 			row = append(row, fmt.Sprintf("%.1f", f.PeakOverMean), fmt.Sprintf("%.0f %%", 100*f.DeadShare))
 		}
 		rows = append(rows, row)
+	}
+	return markdown(rows)
+}
+
+// processesTable is of the open question's tiled jobs, divided among processes each of which has a golden sequence of
+// its own.
+func processesTable(t *testing.T) string {
+	q := openQuestion()
+	const runs = 200
+	rows := [][]string{{"processes", "jobs of each", "peak / mean", "dead time"}}
+	for _, processes := range []int{1, 2, 5, 10, 20, 100} {
+		var peak, dead float64
+		for run := range runs {
+			all := HerdResult{Jobs: q.Jobs, Retries: q.Retries}
+			for process := range processes {
+				r := runHerd(t, Herd{Backoff: q.Strategies[4].Backoff, Jobs: q.Jobs / processes, Retries: q.Retries, Seed: uint64(run*processes + process)})
+				all.Times = append(all.Times, r.Times...)
+				all.End = max(all.End, r.End)
+			}
+			w, err := all.Windows(q.PeakWindow, q.DeadWindow)
+			if err != nil {
+				t.Fatal(err)
+			}
+			peak += w[0].PeakOverMean / runs
+			dead += w[1].DeadShare / runs
+		}
+		rows = append(rows, []string{fmt.Sprint(processes), fmt.Sprint(q.Jobs / processes), fmt.Sprintf("%.1f", peak), fmt.Sprintf("%.0f %%", 100*dead)})
 	}
 	return markdown(rows)
 }
@@ -190,7 +217,8 @@ func outageTable(t *testing.T) string {
 		{Name: "exponential, full", Backoff: exponential.Jitter(jitter.Full)},
 		{Name: "decorrelated", Backoff: backoff.Decorrelated(time.Second).Cap(30 * time.Second)},
 		{Name: "exponential, tiled", Backoff: exponential.Tiled()},
-		{Name: "exponential, tiled, random", Backoff: exponential.Tiled(), Placement: Random},
+		{Name: "exponential, tiled, process-each", Backoff: exponential.Tiled(), Placement: ProcessEach},
+		{Name: "exponential, tiled, by-ordinal", Backoff: exponential.Tiled(), Placement: ByOrdinal},
 	} {
 		o := Outage{Backoff: s.Backoff, Placement: s.Placement}
 		together := tenOutages(t, o)

@@ -13,11 +13,11 @@ import (
 	"github.com/retrywhen/retrywhen/backoff"
 )
 
-// answered is the open question's figures, and those of Tiled where each process has one job.
+// answered is the open question's figures, and those of Tiled in every placement.
 var answered = sync.OnceValues(func() (map[string]Figures, error) {
-	q := OpenQuestion()
+	q := openQuestion()
 	tiled := q.Strategies[4]
-	for _, p := range []Placement{Random, Keyed} {
+	for _, p := range []Placement{ProcessEach, ByKey, ByOrdinal} {
 		q.Strategies = append(q.Strategies, Strategy{"tiled, " + p.String(), tiled.Backoff, p})
 	}
 	all, err := q.Run(context.Background())
@@ -48,10 +48,13 @@ func TestOpenQuestionIsAnswered(t *testing.T) {
 	}
 	within("sidekiq's peak", sidekiq.PeakOverMean, 15, 0.6)
 	within("tiled's peak", tiled.PeakOverMean, 5, 0.6)
-	within("the peak of tiled, random", f["tiled, random"].PeakOverMean, 11, 0.7)
-	within("the peak of tiled, keyed", f["tiled, keyed"].PeakOverMean, 11, 0.7)
-	within("dead share of tiled, random", f["tiled, random"].DeadShare, 0.16, 0.02)
-	within("dead share of tiled, keyed", f["tiled, keyed"].DeadShare, 0.16, 0.02)
+	for _, p := range []Placement{ProcessEach, ByKey} {
+		within("the peak of tiled, "+p.String(), f["tiled, "+p.String()].PeakOverMean, 11, 0.7)
+		within("the dead share of tiled, "+p.String(), f["tiled, "+p.String()].DeadShare, 0.16, 0.02)
+	}
+	// A process each, and the figures of one process.
+	within("the peak of tiled, by-ordinal", f["tiled, by-ordinal"].PeakOverMean, tiled.PeakOverMean, 0.3)
+	within("the dead share of tiled, by-ordinal", f["tiled, by-ordinal"].DeadShare, 0, 0)
 
 	// A draw from [a, b] has the variation (b-a)/(a+b)/√3. Sidekiq's n-th wait is of [k⁴+15, k⁴+15+30·(k+1)] s, tiled's of
 	// [n-1, n]·d: the first varies more, every other one much less, and so does the mean.
@@ -83,7 +86,7 @@ func TestOpenQuestionIsAnswered(t *testing.T) {
 
 // What docs/choosing.md says of bins.
 func TestOpenQuestionInBins(t *testing.T) {
-	q := OpenQuestion()
+	q := openQuestion()
 	for _, test := range []struct {
 		strategy   int
 		bin        time.Duration
@@ -109,7 +112,7 @@ func TestOpenQuestionInBins(t *testing.T) {
 }
 
 func TestOpenQuestionWindowIsTheLeastWithNothingDead(t *testing.T) {
-	q := OpenQuestion()
+	q := openQuestion()
 	var widest time.Duration
 	for seed := range uint64(200) {
 		h := Herd{Backoff: q.Strategies[4].Backoff, Jobs: q.Jobs, Retries: q.Retries, Seed: seed}
@@ -127,7 +130,7 @@ func TestOpenQuestionWindowIsTheLeastWithNothingDead(t *testing.T) {
 
 func TestComparisonIsOfItsHerds(t *testing.T) {
 	c := Comparison{
-		Strategies: []Strategy{{Name: "a", Backoff: backoff.Sidekiq()}, {Name: "b", Backoff: backoff.Linear(time.Second).Tiled(), Placement: Keyed}},
+		Strategies: []Strategy{{Name: "a", Backoff: backoff.Sidekiq()}, {Name: "b", Backoff: backoff.Linear(time.Second).Tiled(), Placement: ByKey}},
 		Jobs:       20, Retries: 3, Runs: 2, Seed: 8, PeakWindow: time.Second, DeadWindow: 2 * time.Second,
 	}
 	var reports [][2]int64
@@ -188,7 +191,7 @@ func mean(x []float64) float64 {
 func TestComparisonStopsWithItsContext(t *testing.T) {
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	c := OpenQuestion()
+	c := openQuestion()
 	c.Progress = func(done, _ int64) {
 		if done == 450 {
 			cancel(why)
@@ -214,9 +217,9 @@ func TestComparisonRefusesWhatCannotBe(t *testing.T) {
 		{func(c *Comparison) { c.Runs = 0 }, "sim: Comparison: Runs is 0, want 1 to 2147483647"},
 		{func(c *Comparison) { c.PeakWindow = 0 }, "sim: Comparison: PeakWindow is 0s, want 1ns to 2562047h47m16.854775807s"},
 		{func(c *Comparison) { c.DeadWindow = -1 }, "sim: Comparison: DeadWindow is -1ns, want 1ns to 2562047h47m16.854775807s"},
-		{func(c *Comparison) { c.Strategies[1].Placement = 5 }, "sim: Comparison: Strategies[1].Placement is 5, want golden (0), random (1) or keyed (2)"},
+		{func(c *Comparison) { c.Strategies[1].Placement = 5 }, "sim: Comparison: Strategies[1].Placement is 5, want one-process (0), process-each (1), by-key (2) or by-ordinal (3)"},
 	} {
-		c := OpenQuestion()
+		c := openQuestion()
 		test.with(&c)
 		f, err := c.Run(t.Context())
 		if _, is := errors.AsType[*FieldError](err); !is || err.Error() != test.want || f != nil {

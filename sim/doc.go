@@ -6,12 +6,10 @@
 // A [Herd] is the plainest: jobs fail together and are retried a number of times, each retry failing at once. It gives
 // every retry's time. Its result can be asked for the load per bin ([HerdResult.Load]), for the peak and the dead time
 // ([HerdResult.Windows]), and for how the single and the cumulative waits spread ([HerdResult.Waits],
-// [HerdResult.Totals]). A [Comparison] puts several strategies to the same herd; [OpenQuestion] is one that is ready
-// made.
+// [HerdResult.Totals]). A [Comparison] puts several strategies to the same herd.
 //
 // An [OCC] is contention: clients that all want to write one row, of which only one can succeed at a time. It counts
-// the calls and the time until all have written. A [Sweep] is that for several strategies and numbers of clients;
-// [ClassicSweep] is one that is ready made.
+// the calls and the time until all have written. A [Sweep] is that for several strategies and numbers of clients.
 //
 // An [Outage] is a server that is down and comes back with less capacity than its clients ask for, with or without a
 // [Budget] that the clients' retries share.

@@ -144,9 +144,19 @@ func ExampleHerdResult_Totals() {
 	// 1s 3s 7s 15s 31s
 }
 
-// The answer to the open question, in figures.
-func ExampleOpenQuestion() {
-	figures, err := sim.OpenQuestion().Run(context.Background())
+// The open question of "Visualization of backoff functions" is whether there is a backoff without state whose load is
+// spread better than these, and whose waits differ little. The last one is an answer.
+func ExampleComparison_question() {
+	figures, err := sim.Comparison{
+		Strategies: []sim.Strategy{
+			{Name: "constant", Backoff: backoff.Constant(5 * time.Minute)},
+			{Name: "exponential", Backoff: backoff.Exponential(time.Minute, 2).Plus(3 * time.Minute)},
+			{Name: "sidekiq", Backoff: backoff.Sidekiq()},
+			{Name: "buckets", Backoff: backoff.Buckets(time.Second, 3)},
+			{Name: "tiled", Backoff: backoff.Linear(52_320 * time.Millisecond).Tiled()},
+		},
+		Jobs: 100, Retries: 5, Runs: 200, PeakWindow: time.Second, DeadWindow: 3500 * time.Millisecond,
+	}.Run(context.Background())
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -169,7 +179,8 @@ func ExampleComparison() {
 	figures, err := sim.Comparison{
 		Strategies: []sim.Strategy{
 			{Name: "one process", Backoff: tiled},
-			{Name: "a process each", Backoff: tiled, Placement: sim.Random},
+			{Name: "a process each", Backoff: tiled, Placement: sim.ProcessEach},
+			{Name: "by ordinal", Backoff: tiled, Placement: sim.ByOrdinal},
 		},
 		Jobs: 500, Retries: 4, Runs: 50, PeakWindow: time.Second, DeadWindow: time.Second,
 	}.Run(context.Background())
@@ -183,22 +194,32 @@ func ExampleComparison() {
 	// Output:
 	// one process     peak 3.0
 	// a process each  peak 5.3
+	// by ordinal      peak 3.0
 }
 
 // Where the draws come from is text, for flags and JSON.
 func ExamplePlacement() {
 	var p sim.Placement
 	fmt.Println(p)
-	fmt.Println(p.UnmarshalText([]byte("kyed")))
+	fmt.Println(p.UnmarshalText([]byte("by-kye")))
 	// Output:
-	// golden
-	// sim: "kyed" is no placement, want golden, random or keyed
+	// one-process
+	// sim: "by-kye" is no placement, want one-process, process-each, by-key or by-ordinal
+}
+
+// The strategies that "Exponential Backoff And Jitter" compares, with its base of 5 ms and its cap of 2 s.
+var classics = []sim.Strategy{
+	{Name: "none"},
+	{Name: "exponential", Backoff: backoff.Exponential(10*time.Millisecond, 2).Cap(2 * time.Second)},
+	{Name: "full", Backoff: backoff.Exponential(10*time.Millisecond, 2).Cap(2 * time.Second).Jitter(jitter.Full)},
+	{Name: "equal", Backoff: backoff.Exponential(10*time.Millisecond, 2).Cap(2 * time.Second).Jitter(jitter.Equal)},
+	{Name: "decorrelated", Backoff: backoff.Decorrelated(5 * time.Millisecond).Cap(2 * time.Second)},
 }
 
 // A hundred clients want to write one row.
 func ExampleOCC() {
-	for _, s := range sim.Classics(5*time.Millisecond, 2*time.Second) {
-		r, err := sim.OCC{Backoff: s.Backoff, Clients: 100, Seed: 1}.Run(context.Background())
+	for _, s := range classics {
+		r, err := sim.OCC{Network: sim.DefaultNetwork, Backoff: s.Backoff, Clients: 100, Seed: 1}.Run(context.Background())
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -230,7 +251,7 @@ func ExampleOCC_exact() {
 
 // The mean over many runs.
 func ExampleOCC_Sample() {
-	s, err := sim.OCC{Clients: 1}.Sample(context.Background(), 1000)
+	s, err := sim.OCC{Network: sim.DefaultNetwork, Clients: 1}.Sample(context.Background(), 1000)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -240,24 +261,11 @@ func ExampleOCC_Sample() {
 	// 1000 runs: 1 call, 40 ms ± 4
 }
 
-// The strategies of "Exponential Backoff And Jitter".
-func ExampleClassics() {
-	for _, s := range sim.Classics(5*time.Millisecond, 2*time.Second) {
-		fmt.Printf("%-13s%v\n", s.Name, s.Backoff)
-	}
-	// Output:
-	// none         constant d=0s
-	// exponential  exponential base=10ms factor=2 cap=2s
-	// full         exponential base=10ms factor=2 cap=2s jitter=full
-	// equal        exponential base=10ms factor=2 cap=2s jitter=equal
-	// decorrelated decorrelated base=5ms cap=2s
-}
-
 // The article's two figures, calls and time against the number of clients.
-func ExampleClassicSweep() {
-	s := sim.ClassicSweep()
-	s.Clients, s.Runs = []int{20, 100}, 50
-	points, err := s.Run(context.Background())
+func ExampleSweep() {
+	points, err := sim.Sweep{
+		Strategies: classics, Clients: []int{20, 100}, Runs: 50, Network: sim.DefaultNetwork,
+	}.Run(context.Background())
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -318,7 +326,7 @@ func ExampleBudget() {
 
 // What is stopped returns what it has.
 func ExampleStoppedError() {
-	r, err := sim.OCC{Clients: 1000, Horizon: 3 * time.Second, Seed: 1}.Run(context.Background())
+	r, err := sim.OCC{Network: sim.DefaultNetwork, Clients: 1000, Horizon: 3 * time.Second, Seed: 1}.Run(context.Background())
 	if stopped, ok := errors.AsType[*sim.StoppedError](err); ok {
 		fmt.Println(errors.Is(err, sim.ErrHorizon), stopped.At, r.Written == int(stopped.Done))
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/retrywhen/retrywhen/backoff"
 )
 
-// MaxRetries is the most retries that one Herd may have, all jobs together: their times take 8 bytes each.
-const MaxRetries = 100_000_000
+// maxRetries is the most retries that one Herd may have, all jobs together: their times take 8 bytes each.
+const maxRetries = 100_000_000
 
 // Herd is a crowd of jobs that fail together at time 0. Each is retried Retries times, every retry fails at once, and
 // the time between two is the Backoff's delay and nothing else. It shows the load that a backoff puts on what the jobs
@@ -18,7 +18,7 @@ type Herd struct {
 	Backoff   backoff.Backoff `json:"backoff"`
 	Placement Placement       `json:"placement"`
 	Jobs      int             `json:"jobs"`    // at least 1
-	Retries   int             `json:"retries"` // of each job, at least 1; Jobs·Retries is at most MaxRetries
+	Retries   int             `json:"retries"` // of each job, at least 1; Jobs·Retries is at most 100,000,000
 	Seed      uint64          `json:"seed"`
 
 	// Horizon is the last instant at which a retry counts; 0 is none.
@@ -84,9 +84,9 @@ func (h *Herd) check() error {
 
 // herd wants a size that a herd can have.
 func (c *checker) herd(jobs, retries int) {
-	c.count("Jobs", jobs, 1, MaxRetries)
-	c.count("Retries", retries, 1, MaxRetries)
-	if c.err == nil && int64(jobs)*int64(retries) > MaxRetries {
-		c.fail("Jobs·Retries", int64(jobs)*int64(retries), fmt.Sprintf("at most %d", MaxRetries))
+	c.count("Jobs", jobs, 1, maxRetries)
+	c.count("Retries", retries, 1, maxRetries)
+	if c.err == nil && int64(jobs)*int64(retries) > maxRetries {
+		c.fail("Jobs·Retries", int64(jobs)*int64(retries), fmt.Sprintf("at most %d", maxRetries))
 	}
 }

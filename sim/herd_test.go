@@ -80,7 +80,7 @@ func TestHerdDecorrelatedIsTheChainOfAfter(t *testing.T) {
 
 func TestHerdTiledWavesAbut(t *testing.T) {
 	const jobs, retries, d = 1000, 6, 10 * time.Second
-	for _, p := range []Placement{Golden, Random, Keyed} {
+	for _, p := range []Placement{OneProcess, ProcessEach, ByKey, ByOrdinal} {
 		r := runHerd(t, Herd{Backoff: backoff.Linear(d).Tiled(), Placement: p, Jobs: jobs, Retries: retries, Seed: 7})
 		for job := range jobs {
 			u := float64(r.At(job, 1)) / float64(d)
@@ -114,8 +114,8 @@ func TestHerdTiledWavesAbut(t *testing.T) {
 			sum, want := int64(0), jobs/n
 			for range n {
 				c := load.Counts[bin]
-				if p == Golden && (c < int64(want)-2 || c > int64(want)+3) {
-					t.Errorf("golden: bin %d of wave %d holds %d, want %d", bin, n, c, want)
+				if (p == OneProcess || p == ByOrdinal) && (c < int64(want)-2 || c > int64(want)+3) {
+					t.Errorf("%v: bin %d of wave %d holds %d, want %d", p, bin, n, c, want)
 				}
 				sum += c
 				bin++
@@ -135,8 +135,8 @@ func (r *HerdResult) before(job, retry int) time.Duration {
 	return r.At(job, retry-1)
 }
 
-func TestGoldenIsTheGoldenSequence(t *testing.T) {
-	w := newWaits(backoff.Linear(time.Second).Tiled(), Golden, newRand(1))
+func TestOneProcessIsTheGoldenSequence(t *testing.T) {
+	w := newWaits(backoff.Linear(time.Second).Tiled(), OneProcess, newRand(1))
 	before := w.begin()
 	for k := range 1000 {
 		u := w.begin()
@@ -148,8 +148,8 @@ func TestGoldenIsTheGoldenSequence(t *testing.T) {
 	}
 }
 
-func TestKeyedFixesEveryDelayOfAJob(t *testing.T) {
-	r := runHerd(t, Herd{Backoff: backoff.Constant(time.Second).Jitter(jitter.Full), Placement: Keyed, Jobs: 100, Retries: 3, Seed: 5})
+func TestByKeyFixesEveryDelayOfAJob(t *testing.T) {
+	r := runHerd(t, Herd{Backoff: backoff.Constant(time.Second).Jitter(jitter.Full), Placement: ByKey, Jobs: 100, Retries: 3, Seed: 5})
 	seen := map[time.Duration]bool{}
 	for job := range r.Jobs {
 		wait := r.At(job, 1)
@@ -164,7 +164,7 @@ func TestKeyedFixesEveryDelayOfAJob(t *testing.T) {
 }
 
 func TestHerdSameSeedSameBytes(t *testing.T) {
-	for _, p := range []Placement{Golden, Random, Keyed} {
+	for _, p := range []Placement{OneProcess, ProcessEach, ByKey, ByOrdinal} {
 		for _, b := range []backoff.Backoff{backoff.Sidekiq(), backoff.Linear(time.Second).Tiled(), backoff.Decorrelated(time.Second)} {
 			h := Herd{Backoff: b, Placement: p, Jobs: 50, Retries: 4, Seed: 11}
 			one, two := marshal(t, runHerd(t, h)), marshal(t, runHerd(t, h))
@@ -172,8 +172,8 @@ func TestHerdSameSeedSameBytes(t *testing.T) {
 				t.Errorf("%v %v: two runs differ", b, p)
 			}
 			h.Seed++
-			if one == marshal(t, runHerd(t, h)) {
-				t.Errorf("%v %v: another seed gives the same", b, p)
+			if same := one == marshal(t, runHerd(t, h)); same != (p == ByOrdinal) { // which draws nothing
+				t.Errorf("%v %v: another seed gives the same: %v", b, p, same)
 			}
 		}
 	}
@@ -336,7 +336,7 @@ func TestHerdRefusesWhatCannotBe(t *testing.T) {
 		{"Retries", func(h *Herd) { h.Retries = -1 }, "sim: Herd: Retries is -1, want 1 to 100000000"},
 		{"Jobs·Retries", func(h *Herd) { h.Jobs, h.Retries = 1e7, 11 }, "sim: Herd: Jobs·Retries is 110000000, want at most 100000000"},
 		{"Horizon", func(h *Herd) { h.Horizon = -1 }, "sim: Herd: Horizon is -1ns, want at least 0"},
-		{"Placement", func(h *Herd) { h.Placement = 3 }, "sim: Herd: Placement is 3, want golden (0), random (1) or keyed (2)"},
+		{"Placement", func(h *Herd) { h.Placement = 4 }, "sim: Herd: Placement is 4, want one-process (0), process-each (1), by-key (2) or by-ordinal (3)"},
 	} {
 		h := ok
 		test.with(&h)
@@ -374,19 +374,19 @@ func TestHerdAtPanicsOutsideTheHerd(t *testing.T) {
 }
 
 func TestHerdAsJSON(t *testing.T) {
-	h := Herd{Backoff: backoff.Exponential(time.Second, 2).Jitter(jitter.Full), Placement: Keyed, Jobs: 2, Retries: 3, Seed: 4, Horizon: 5}
+	h := Herd{Backoff: backoff.Exponential(time.Second, 2).Jitter(jitter.Full), Placement: ByKey, Jobs: 2, Retries: 3, Seed: 4, Horizon: 5}
 	text := marshal(t, h)
-	if want := `{"backoff":"exponential base=1s factor=2 jitter=full","placement":"keyed","jobs":2,"retries":3,"seed":4,"horizon":5}`; text != want {
+	if want := `{"backoff":"exponential base=1s factor=2 jitter=full","placement":"by-key","jobs":2,"retries":3,"seed":4,"horizon":5}`; text != want {
 		t.Errorf("as JSON it is %s, want %s", text, want)
 	}
 	var back Herd
 	if err := json.Unmarshal([]byte(text), &back); err != nil || !reflect.DeepEqual(h, back) {
 		t.Errorf("read back it is %+v, %v", back, err)
 	}
-	if err := json.Unmarshal([]byte(`{"placement":"gold"}`), &back); err == nil || err.Error() != `sim: "gold" is no placement, want golden, random or keyed` {
+	if err := json.Unmarshal([]byte(`{"placement":"gold"}`), &back); err == nil || err.Error() != `sim: "gold" is no placement, want one-process, process-each, by-key or by-ordinal` {
 		t.Errorf("a wrong placement: %v", err)
 	}
-	if err := json.Unmarshal([]byte(`{"placement":""}`), &back); err != nil || back.Placement != Golden {
+	if err := json.Unmarshal([]byte(`{"placement":""}`), &back); err != nil || back.Placement != OneProcess {
 		t.Errorf("an empty placement: %v, %v", back.Placement, err)
 	}
 	if _, err := json.Marshal(Placement(9)); err == nil {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// MaxBins is the most bins that a load is divided into.
-const MaxBins = 1 << 20
+// maxBins is the most bins that a load is divided into.
+const maxBins = 1 << 20
 
 // Load is how many retries fall into each bin of a herd's time: the histogram under its dots. The i-th bin, from 0, is
 // [i·Bin, (i+1)·Bin), and the last one holds the last retry.
@@ -25,9 +25,9 @@ type Load struct {
 }
 
 // Load returns the load per bin. The error is a *FieldError if bin is not positive, or so small that there would be
-// more than MaxBins.
+// more than 2²⁰.
 func (r *HerdResult) Load(bin time.Duration) (Load, error) {
-	least := r.End/MaxBins + 1
+	least := r.End/maxBins + 1
 	if bin < least {
 		return Load{}, &FieldError{"Load", "bin", bin, fmt.Sprintf("at least %v for a run of %v", least, r.End)}
 	}

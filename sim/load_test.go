@@ -32,7 +32,7 @@ func TestLoadRefusesTooManyBins(t *testing.T) {
 			t.Errorf("bin %v: %v", bin, err)
 		}
 	}
-	if l, err := r.Load(3433228); err != nil || len(l.Counts) != MaxBins {
+	if l, err := r.Load(3433228); err != nil || len(l.Counts) != maxBins {
 		t.Errorf("the least bin: %d bins, %v", len(l.Counts), err)
 	}
 	r.Times[0], r.End = math.MaxInt64-1, math.MaxInt64-1

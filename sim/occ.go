@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// MaxClients is the most clients that an OCC or an Outage may have.
-	MaxClients = 10_000_000
+	// maxClients is the most clients that an OCC or an Outage may have.
+	maxClients = 10_000_000
 
-	// MaxCalls is the most calls whose times an OCCResult keeps, at 8 bytes each.
-	MaxCalls = 10_000_000
+	// maxCalls is the most calls whose times an OCCResult keeps, at 8 bytes each.
+	maxCalls = 10_000_000
 )
 
 // Network says how long a message takes: the absolute value of a normally distributed duration, drawn for each message
-// anew. A zero Network is DefaultNetwork.
+// anew. Under the zero Network messages take no time.
 type Network struct {
 	Mean time.Duration `json:"mean"` // 0 to an hour
 	SD   time.Duration `json:"sd"`   // 0 to an hour
@@ -43,14 +43,14 @@ func (n Network) draw(rng *rand.Rand) time.Duration {
 
 // OCC is optimistic concurrency control under contention: Clients that each want to write the same row once. All start
 // at time 0. A client sends a read request, has the reply, sends a write request, has the reply: four messages, 40 ms
-// on DefaultNetwork. The server takes no time; a write succeeds if nobody has written since the client's read (a write
+// on average on DefaultNetwork. The server takes no time; a write succeeds if nobody has written since the client's read (a write
 // of the same instant as the read was before it). A client whose write failed waits for the Backoff's delay, attempts counted from 1, and reads again.
 //
-// Each client is an operation in the sense of Placement, whose draws Tiled keeps.
+// Each client is an operation in the sense of Placement. Under Tiled its place is drawn at its first failure, and kept.
 type OCC struct {
 	Backoff   backoff.Backoff `json:"backoff"`
 	Placement Placement       `json:"placement"`
-	Clients   int             `json:"clients"` // 1 to MaxClients
+	Clients   int             `json:"clients"` // 1 to 10,000,000
 	Network   Network         `json:"network"`
 	Seed      uint64          `json:"seed"`
 
@@ -68,7 +68,7 @@ type OCCResult struct {
 	Written int             `json:"written"` // clients whose write succeeded: all, unless the run was stopped
 	Calls   int64           `json:"calls"`   // write calls, failed ones too: the work of the server
 	End     time.Duration   `json:"end"`     // the last write reply to arrive
-	Times   []time.Duration `json:"times"`   // when each write call reached the server, in order: the first MaxCalls of them
+	Times   []time.Duration `json:"times"`   // when each write call reached the server, in order: the first 10,000,000 of them
 }
 
 // Run computes one run. The same OCC gives the same result.
@@ -91,7 +91,7 @@ func (o OCC) Run(ctx context.Context) (*OCCResult, error) {
 
 func (o *OCC) check(runs int) error {
 	c := checker{model: "OCC"}
-	c.count("Clients", o.Clients, 1, MaxClients)
+	c.count("Clients", o.Clients, 1, maxClients)
 	c.count("runs", runs, 1, math.MaxInt32)
 	c.network(o.Network)
 	c.placement("Placement", o.Placement)
@@ -117,9 +117,6 @@ type contender struct {
 }
 
 func newRow(o OCC) *row {
-	if o.Network == (Network{}) {
-		o.Network = DefaultNetwork
-	}
 	return &row{OCC: o, last: horizon(o.Horizon)}
 }
 
@@ -131,7 +128,6 @@ func (r *row) run(seed uint64, p *pace, res *OCCResult, single bool) error {
 	r.clients = append(r.clients[:0], make([]contender, r.Clients)...)
 	r.queue = r.queue[:0]
 	for i := range r.clients {
-		r.clients[i].u = w.begin()
 		r.queue.push(r.attempt(rng, int32(i), 0))
 	}
 	written := time.Duration(-1) // the last successful write
@@ -146,7 +142,7 @@ func (r *row) run(seed uint64, p *pace, res *OCCResult, single bool) error {
 		}
 		r.now = e.at
 		res.Calls++
-		if single && len(res.Times) < MaxCalls {
+		if single && len(res.Times) < maxCalls {
 			res.Times = append(res.Times, e.at)
 		}
 		reply := add(e.at, r.Network.draw(rng))
@@ -161,6 +157,9 @@ func (r *row) run(seed uint64, p *pace, res *OCCResult, single bool) error {
 			continue
 		}
 		c := &r.clients[e.who]
+		if c.failures == 0 {
+			c.u = w.begin()
+		}
 		c.failures++
 		c.wait = w.next(int(e.who), c.failures, c.wait, c.u)
 		r.queue.replace(r.attempt(rng, e.who, add(reply, c.wait)))

@@ -17,8 +17,6 @@ import (
 
 var still = Network{Mean: 10 * time.Millisecond} // no variance
 
-func classics() []Strategy { return Classics(5*time.Millisecond, 2*time.Second) }
-
 func runOCC(t testing.TB, o OCC) *OCCResult {
 	t.Helper()
 	r, err := o.Run(t.Context())
@@ -57,26 +55,6 @@ func TestClassicsWait(t *testing.T) {
 	}
 }
 
-func TestClassicsRefuses(t *testing.T) {
-	for _, test := range []struct {
-		base, most time.Duration
-		want       string
-	}{
-		{-1, 1, "sim: Classics: base is -1ns, want 0 to 1281023h53m38.427387903s"},
-		{math.MaxInt64/2 + 1, 1, "sim: Classics: base is 1281023h53m38.427387904s, want 0 to 1281023h53m38.427387903s"},
-		{1, -1, "sim: Classics: most is -1ns, want >= 0"},
-	} {
-		func() {
-			defer func() {
-				if got := recover(); got != test.want {
-					t.Errorf("Classics(%d, %d) panics with %v, want %s", test.base, test.most, got, test.want)
-				}
-			}()
-			Classics(test.base, test.most)
-		}()
-	}
-}
-
 func TestOCCWithoutVarianceIsExact(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 10, 100, 333} {
 		calls, end := int64(n*(n+1)/2), time.Duration(n)*40*time.Millisecond
@@ -102,7 +80,7 @@ func TestOCCKeepsTheTimeOfEveryCall(t *testing.T) {
 		t.Errorf("calls at %v, want %v", got, want)
 	}
 	for _, s := range classics() {
-		r := runOCC(t, OCC{Backoff: s.Backoff, Clients: 50, Seed: 2})
+		r := runOCC(t, OCC{Network: DefaultNetwork, Backoff: s.Backoff, Clients: 50, Seed: 2})
 		if int64(len(r.Times)) != r.Calls || !slices.IsSorted(r.Times) || r.Times[len(r.Times)-1] >= r.End {
 			t.Errorf("%s: %d times of %d calls, in order: %v", s.Name, len(r.Times), r.Calls, slices.IsSorted(r.Times))
 		}
@@ -126,7 +104,7 @@ func TestOCCReadSeesTheWriteOfItsInstant(t *testing.T) {
 // Un-jittered backoff comes in clusters, full jitter at an even rate: seen in the share of the time that has no call.
 func TestOCCClustersWithoutJitter(t *testing.T) {
 	idle := func(b backoff.Backoff) float64 {
-		times := runOCC(t, OCC{Backoff: b, Clients: 100, Seed: 1}).Times
+		times := runOCC(t, OCC{Network: DefaultNetwork, Backoff: b, Clients: 100, Seed: 1}).Times
 		bins := map[time.Duration]bool{}
 		const bin = 50 * time.Millisecond
 		for _, at := range times {
@@ -148,7 +126,7 @@ func TestOCCOfOneAndTwo(t *testing.T) {
 	}
 	extra := map[string]float64{"none": 0, "full": 5, "equal": 7.5, "exponential": 10, "decorrelated": 10}
 	for _, s := range classics() {
-		one, err := OCC{Backoff: s.Backoff, Clients: 1, Seed: 100}.Sample(t.Context(), runs)
+		one, err := OCC{Network: DefaultNetwork, Backoff: s.Backoff, Clients: 1, Seed: 100}.Sample(t.Context(), runs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +140,7 @@ func TestOCCOfOneAndTwo(t *testing.T) {
 		if z := (float64(one.End.SD)/1e6 - 4) / (4 / math.Sqrt(2*runs)); math.Abs(z) >= 5 {
 			t.Errorf("%s, 1 client: deviation %v, want 4ms (z = %.1f)", s.Name, one.End.SD, z)
 		}
-		two, err := OCC{Backoff: s.Backoff, Clients: 2, Seed: 100}.Sample(t.Context(), runs)
+		two, err := OCC{Network: DefaultNetwork, Backoff: s.Backoff, Clients: 2, Seed: 100}.Sample(t.Context(), runs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +159,7 @@ var hundred = sync.OnceValues(func() ([]SweepPoint, error) {
 	if raced {
 		runs = 200
 	}
-	return Sweep{Strategies: classics(), Clients: []int{10, 30, 100}, Runs: runs}.Run(context.Background())
+	return Sweep{Network: DefaultNetwork, Strategies: classics(), Clients: []int{10, 30, 100}, Runs: runs}.Run(context.Background())
 })
 
 // ofHundred is the samples of 100 clients by the strategy's name.
@@ -298,8 +276,8 @@ func TestOCCAgainstEveryMessage(t *testing.T) {
 		backoff.Linear(40 * time.Millisecond).Tiled(),
 	} {
 		for _, clients := range []int{1, 2, 17, 60} {
-			o := OCC{Backoff: b, Placement: Keyed, Clients: clients, Network: still, Seed: 9}
-			key := newWaits(b, Keyed, newRand(o.Seed)).key
+			o := OCC{Backoff: b, Placement: ByKey, Clients: clients, Network: still, Seed: 9}
+			key := newWaits(b, ByKey, newRand(o.Seed)).key
 			calls, end := plainOCC(clients, still.Mean, func(who, n int, prev time.Duration) time.Duration {
 				return b.Keyed(key+uint64(who)).After(n, prev, 0)
 			})
@@ -311,9 +289,31 @@ func TestOCCAgainstEveryMessage(t *testing.T) {
 	}
 }
 
+// A policy draws an operation's place at its first failure: who writes at once takes none, and the places of the others
+// are consecutive.
+func TestOCCPlacesATiledClientAtItsFirstFailure(t *testing.T) {
+	o := OCC{Backoff: backoff.Linear(time.Second).Tiled(), Clients: 3, Network: still, Seed: 4}
+	w := newWaits(o.Backoff, OneProcess, newRand(o.Seed))
+	first, second := w.begin(), w.begin()
+	// All write at 30 ms; the first client wins, the others learn of it at 40 ms and come back 30 ms after their wait.
+	want := []time.Duration{30 * time.Millisecond, 30 * time.Millisecond, 30 * time.Millisecond}
+	for _, u := range []float64{min(first, second), max(first, second)} {
+		want = append(want, 70*time.Millisecond+time.Duration(u*1e9+0.5))
+	}
+	if got := runOCC(t, o).Times; !slices.Equal(got, want) {
+		t.Errorf("the write calls come at %v, want %v", got, want)
+	}
+}
+
+func TestOCCOfAZeroNetworkTakesNoTime(t *testing.T) {
+	if r := runOCC(t, OCC{Clients: 10}); r.End != 0 || r.Calls != 10 || r.Written != 10 {
+		t.Errorf("got %d calls until %v, want 10 at once", r.Calls, r.End)
+	}
+}
+
 func TestOCCSameSeedSameBytes(t *testing.T) {
 	for _, s := range classics() {
-		o := OCC{Backoff: s.Backoff, Clients: 30, Seed: 5}
+		o := OCC{Network: DefaultNetwork, Backoff: s.Backoff, Clients: 30, Seed: 5}
 		one := marshal(t, runOCC(t, o))
 		if two := marshal(t, runOCC(t, o)); one != two {
 			t.Errorf("%s: two runs differ", s.Name)
@@ -326,7 +326,7 @@ func TestOCCSameSeedSameBytes(t *testing.T) {
 }
 
 func TestOCCSampleIsOfItsRuns(t *testing.T) {
-	o := OCC{Backoff: classics()[2].Backoff, Clients: 20, Seed: 40}
+	o := OCC{Network: DefaultNetwork, Backoff: classics()[2].Backoff, Clients: 20, Seed: 40}
 	var calls, end moments
 	for i := range 10 {
 		o.Seed = 40 + uint64(i)
@@ -350,7 +350,7 @@ func TestOCCStopsAtItsHorizon(t *testing.T) {
 	if r.Written != 3 || r.Calls != 10+9+8 || len(r.Times) != 27 || r.End != 120*time.Millisecond {
 		t.Errorf("%d written in %d calls (%d times) until %v, want 3 in 27 until 120ms", r.Written, r.Calls, len(r.Times), r.End)
 	}
-	s, err := OCC{Clients: 2, Horizon: 81 * time.Millisecond}.Sample(t.Context(), 1000)
+	s, err := OCC{Network: DefaultNetwork, Clients: 2, Horizon: 81 * time.Millisecond}.Sample(t.Context(), 1000)
 	if !errors.Is(err, ErrHorizon) || s.Runs == 0 || s.Runs == 1000 || s.End.Most > 100*time.Millisecond {
 		t.Errorf("a sample with some runs past the horizon: %+v, %v", s, err)
 	}
@@ -358,7 +358,7 @@ func TestOCCStopsAtItsHorizon(t *testing.T) {
 		t.Errorf("error is %v after %d runs", err, s.Runs)
 	}
 	// A wait past the end of time is past every horizon.
-	r, err = OCC{Backoff: backoff.Constant(math.MaxInt64), Clients: 2}.Run(t.Context())
+	r, err = OCC{Network: DefaultNetwork, Backoff: backoff.Constant(math.MaxInt64), Clients: 2}.Run(t.Context())
 	if !errors.Is(err, ErrHorizon) || r.Written != 1 {
 		t.Errorf("a wait without end: %+v, %v", r, err)
 	}
@@ -377,13 +377,13 @@ func TestOCCStopsWithItsContext(t *testing.T) {
 			return s.Runs, err
 		},
 		"Sweep": func(ctx context.Context, o OCC) (int, error) {
-			p, err := Sweep{Strategies: classics()[:1], Clients: []int{10, 300}, Runs: 1000, Progress: o.Progress}.Run(ctx)
+			p, err := Sweep{Network: DefaultNetwork, Strategies: classics()[:1], Clients: []int{10, 300}, Runs: 1000, Progress: o.Progress}.Run(ctx)
 			return len(p), err
 		},
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		reports := 0
-		done, err := run(ctx, OCC{Clients: 2000, Progress: func(done, total int64) {
+		done, err := run(ctx, OCC{Network: DefaultNetwork, Clients: 2000, Progress: func(done, total int64) {
 			if reports++; reports == 3 {
 				cancel(why)
 			}
@@ -403,10 +403,10 @@ func TestOCCRefusesWhatCannotBe(t *testing.T) {
 		want string
 	}{
 		{OCC{}, "sim: OCC: Clients is 0, want 1 to 10000000"},
-		{OCC{Clients: MaxClients + 1}, "sim: OCC: Clients is 10000001, want 1 to 10000000"},
+		{OCC{Clients: maxClients + 1}, "sim: OCC: Clients is 10000001, want 1 to 10000000"},
 		{OCC{Clients: 1, Network: Network{Mean: -1}}, "sim: OCC: Network.Mean is -1ns, want 0s to 1h0m0s"},
 		{OCC{Clients: 1, Network: Network{SD: math.MaxInt64}}, "sim: OCC: Network.SD is 2562047h47m16.854775807s, want 0s to 1h0m0s"},
-		{OCC{Clients: 1, Placement: 7}, "sim: OCC: Placement is 7, want golden (0), random (1) or keyed (2)"},
+		{OCC{Clients: 1, Placement: 7}, "sim: OCC: Placement is 7, want one-process (0), process-each (1), by-key (2) or by-ordinal (3)"},
 		{OCC{Clients: 1, Horizon: -time.Second}, "sim: OCC: Horizon is -1s, want at least 0"},
 	} {
 		r, err := test.o.Run(t.Context())
@@ -417,7 +417,7 @@ func TestOCCRefusesWhatCannotBe(t *testing.T) {
 			t.Errorf("Sample: %v, want %s", err, test.want)
 		}
 	}
-	if _, err := (OCC{Clients: 1}).Sample(t.Context(), 0); err == nil || err.Error() != "sim: OCC: runs is 0, want 1 to 2147483647" {
+	if _, err := (OCC{Network: DefaultNetwork, Clients: 1}).Sample(t.Context(), 0); err == nil || err.Error() != "sim: OCC: runs is 0, want 1 to 2147483647" {
 		t.Errorf("no runs: %v", err)
 	}
 	if _, err := (Sweep{Clients: []int{1, 0}, Runs: 1}).Run(t.Context()); err == nil || err.Error() != "sim: Sweep: Clients[1] is 0, want 1 to 10000000" {
@@ -427,24 +427,20 @@ func TestOCCRefusesWhatCannotBe(t *testing.T) {
 		t.Errorf("a sweep of no runs: %v", err)
 	}
 	bad := Sweep{Strategies: []Strategy{{Name: "odd", Placement: 8}}, Clients: []int{1}, Runs: 1}
-	if _, err := bad.Run(t.Context()); err == nil || err.Error() != "sim: Sweep: Strategies[0].Placement is 8, want golden (0), random (1) or keyed (2)" {
+	if _, err := bad.Run(t.Context()); err == nil || err.Error() != "sim: Sweep: Strategies[0].Placement is 8, want one-process (0), process-each (1), by-key (2) or by-ordinal (3)" {
 		t.Errorf("a sweep of no placement: %v", err)
 	}
 }
 
 func TestSweepIsOfItsSamples(t *testing.T) {
-	s := ClassicSweep()
-	if len(s.Strategies) != 5 || !slices.Equal(s.Clients, []int{10, 20, 30, 40, 50, 60, 70, 80, 90, 100}) || s.Runs != 100 {
-		t.Errorf("the classic sweep is %+v", s)
-	}
-	s.Clients, s.Runs, s.Seed = []int{5, 12}, 20, 77
+	s := Sweep{Strategies: classics(), Clients: []int{5, 12}, Runs: 20, Network: DefaultNetwork, Seed: 77}
 	points, err := s.Run(t.Context())
 	if err != nil || len(points) != 10 {
 		t.Fatalf("%d points, %v", len(points), err)
 	}
 	for i, p := range points {
 		strategy := s.Strategies[i%5]
-		want, err := OCC{Backoff: strategy.Backoff, Clients: s.Clients[i/5], Seed: 77}.Sample(t.Context(), 20)
+		want, err := OCC{Network: DefaultNetwork, Backoff: strategy.Backoff, Clients: s.Clients[i/5], Seed: 77}.Sample(t.Context(), 20)
 		if err != nil || p.Strategy != strategy.Name || p.OCCSample != want {
 			t.Errorf("point %d is %+v, want %+v of %s, %v", i, p, want, strategy.Name, err)
 		}

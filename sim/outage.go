@@ -18,7 +18,7 @@ import (
 type Outage struct {
 	Backoff   backoff.Backoff `json:"backoff"`
 	Placement Placement       `json:"placement"`
-	Clients   int             `json:"clients"`  // 1 to MaxClients
+	Clients   int             `json:"clients"`  // 1 to 10,000,000
 	Down      time.Duration   `json:"down"`     // how long the server is down
 	Capacity  int             `json:"capacity"` // at least 1
 	Timeout   time.Duration   `json:"timeout"`  // how long an attempt lasts that fails; 0 fails at once
@@ -60,12 +60,12 @@ func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 
 func (o *Outage) check() error {
 	c := checker{model: "Outage"}
-	c.count("Clients", o.Clients, 1, MaxClients)
+	c.count("Clients", o.Clients, 1, maxClients)
 	c.notNegative("Down", o.Down)
-	c.count("Capacity", o.Capacity, 1, MaxRetries)
+	c.count("Capacity", o.Capacity, 1, maxRetries)
 	c.notNegative("Timeout", o.Timeout)
 	c.notNegative("Arrive", o.Arrive)
-	c.count("Limit", o.Limit, 0, MaxRetries)
+	c.count("Limit", o.Limit, 0, maxRetries)
 	c.notNegative("Return", o.Return)
 	c.notNegative("Bin", o.Bin)
 	c.placement("Placement", o.Placement)

@@ -114,14 +114,14 @@ func TestOutageComingBackIsANewOperation(t *testing.T) {
 
 func TestOutageTiledKeepsItsPlace(t *testing.T) {
 	// The tenth wave of tiles is 45 s to 55 s, and 45 s is when the server is back.
-	for _, p := range []Placement{Golden, Random, Keyed} {
+	for _, p := range []Placement{OneProcess, ProcessEach, ByKey, ByOrdinal} {
 		r := runOutage(t, Outage{Backoff: backoff.Linear(time.Second).Tiled(), Placement: p, Clients: 1000, Capacity: 1000, Down: 45 * time.Second, Seed: 2})
 		if r.PerClient.Least != 11 || r.PerClient.Most != 11 {
 			t.Errorf("%v: attempts per client are %+v, want 11", p, r.PerClient)
 		}
 		for i, n := range r.Traffic.Served {
 			switch {
-			case i < 45 && n != 0, p == Golden && i >= 45 && (n < 98 || n > 102):
+			case i < 45 && n != 0, (p == OneProcess || p == ByOrdinal) && i >= 45 && (n < 98 || n > 102):
 				t.Errorf("%v: %d served in second %d", p, n, i)
 			}
 		}
@@ -271,8 +271,8 @@ func TestOutageAgainstAPlainOne(t *testing.T) {
 			"budget":  {Clients: 120, Down: 10 * time.Second, Capacity: 7, Timeout: 300 * time.Millisecond, Budget: &Budget{200, 1.5, 3, 4}},
 			"ample":   {Clients: 20, Down: 3 * time.Second, Capacity: 20},
 		} {
-			o.Backoff, o.Placement, o.Seed = b, Keyed, 21
-			key := newWaits(b, Keyed, newRand(o.Seed)).key
+			o.Backoff, o.Placement, o.Seed = b, ByKey, 21
+			key := newWaits(b, ByKey, newRand(o.Seed)).key
 			served, attempts := plainOutage(o, func(who, n int, prev time.Duration) time.Duration {
 				return b.Keyed(key+uint64(who)).After(n, prev, 0)
 			})
@@ -394,7 +394,7 @@ func TestOutageRefusesWhatCannotBe(t *testing.T) {
 		{func(o *Outage) { o.Return = -1 }, "sim: Outage: Return is -1ns, want at least 0"},
 		{func(o *Outage) { o.Bin = -1 }, "sim: Outage: Bin is -1ns, want at least 0"},
 		{func(o *Outage) { o.Horizon = -1 }, "sim: Outage: Horizon is -1ns, want at least 0"},
-		{func(o *Outage) { o.Placement = 9 }, "sim: Outage: Placement is 9, want golden (0), random (1) or keyed (2)"},
+		{func(o *Outage) { o.Placement = 9 }, "sim: Outage: Placement is 9, want one-process (0), process-each (1), by-key (2) or by-ordinal (3)"},
 		{func(o *Outage) { o.Budget = &Budget{Capacity: nan, Cost: 1} }, "sim: Outage: Budget.Capacity is NaN, want 0 to 1e+15"},
 		{func(o *Outage) { o.Budget = &Budget{Capacity: math.Inf(1), Cost: 1} }, "sim: Outage: Budget.Capacity is +Inf, want 0 to 1e+15"},
 		{func(o *Outage) { o.Budget = &Budget{Capacity: 1, Cost: nan} }, "sim: Outage: Budget.Cost is NaN, want 0 to 1e+15"},
@@ -431,10 +431,10 @@ func TestOutageCountsOfAClientDoNotWrap(t *testing.T) {
 
 func TestTrafficDoublesItsBins(t *testing.T) {
 	tr := Traffic{Bin: time.Second}
-	for i := range 5 * MaxTraffic {
+	for i := range 5 * maxTraffic {
 		tr.add(time.Duration(i)*time.Second+time.Millisecond, i%4 == 0)
 	}
-	if tr.Bin != 8*time.Second || len(tr.Attempts) != 5*MaxTraffic/8 || len(tr.Served) != len(tr.Attempts) {
+	if tr.Bin != 8*time.Second || len(tr.Attempts) != 5*maxTraffic/8 || len(tr.Served) != len(tr.Attempts) {
 		t.Fatalf("%d bins of %v", len(tr.Attempts), tr.Bin)
 	}
 	for i := range tr.Attempts {
@@ -445,7 +445,7 @@ func TestTrafficDoublesItsBins(t *testing.T) {
 	tr = Traffic{Bin: 1}
 	tr.add(0, false)
 	tr.add(math.MaxInt64-1, true)
-	if n := len(tr.Attempts); n > MaxTraffic || tr.Attempts[0] != 1 || tr.Attempts[n-1] != 1 || tr.Served[n-1] != 1 {
+	if n := len(tr.Attempts); n > maxTraffic || tr.Attempts[0] != 1 || tr.Attempts[n-1] != 1 || tr.Served[n-1] != 1 {
 		t.Errorf("the ends of time: %d bins of %v", n, tr.Bin)
 	}
 }

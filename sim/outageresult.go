@@ -33,11 +33,11 @@ type OutageResult struct {
 	ServedAt   []time.Duration `json:"servedAt"`   // of each client; Never if it was not
 }
 
-// MaxTraffic is the most bins of a Traffic.
-const MaxTraffic = 1 << 14
+// maxTraffic is the most bins of a Traffic.
+const maxTraffic = 1 << 14
 
 // Traffic is the load over time: the i-th entries are of the time [i·Bin, (i+1)·Bin). Bin is the Outage's, doubled as
-// often as it takes to have at most MaxTraffic bins.
+// often as it takes to have at most 2¹⁴ bins.
 type Traffic struct {
 	Bin      time.Duration `json:"bin"`
 	Attempts []int64       `json:"attempts"`
@@ -46,7 +46,7 @@ type Traffic struct {
 
 func (t *Traffic) add(now time.Duration, served bool) {
 	i := int64(now / t.Bin)
-	for ; i >= MaxTraffic; i = int64(now / t.Bin) {
+	for ; i >= maxTraffic; i = int64(now / t.Bin) {
 		t.Attempts, t.Served = halve(t.Attempts), halve(t.Served)
 		t.Bin = add(t.Bin, t.Bin)
 	}

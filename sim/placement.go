@@ -2,26 +2,31 @@ package sim
 
 import "fmt"
 
-// Placement says where the operations of a run take the draws for their delays from. It matters most to Tiled, which
-// keeps one draw for a whole operation.
+// Placement says which processes the operations of a run are in, and so where the draws for their delays come from. It
+// matters most to Tiled, which keeps one draw for a whole operation.
 type Placement uint8
 
 const (
-	// Golden is what the policies of one process do: under Tiled each operation is given the next number of a golden-ratio
-	// sequence (its start drawn from the seed); under any other backoff each delay is drawn at random.
-	Golden Placement = iota
+	// OneProcess has all operations in one process: under Tiled each is given the next number of a golden-ratio sequence
+	// (its start drawn from the seed), as the policies of a process do. Under any other backoff each delay is drawn at random.
+	OneProcess Placement = iota
 
-	// Random is a fleet of one operation to a process: under Tiled each operation draws its one number at random. For any
-	// other backoff it is the same as Golden.
-	Random
+	// ProcessEach has each operation in a process of its own: under Tiled it draws its one number at random. For any other
+	// backoff it is the same as OneProcess.
+	ProcessEach
 
-	// Keyed gives each operation a key of its own, by which all its delays are fixed: backoff.Backoff's Keyed.
-	Keyed
+	// ByKey gives each operation a key of its own, by which all its delays are fixed: backoff.Backoff's Keyed.
+	ByKey
+
+	// ByOrdinal numbers the operations from 0, and fixes the delays of each by its number: backoff.Backoff's Ordinal.
+	ByOrdinal
 )
 
-var placements = [...]string{"golden", "random", "keyed"}
+var placements = [...]string{"one-process", "process-each", "by-key", "by-ordinal"}
 
-// String returns golden, random or keyed.
+const placementsText = "one-process, process-each, by-key or by-ordinal"
+
+// String returns one-process, process-each, by-key or by-ordinal.
 func (p Placement) String() string {
 	if int(p) < len(placements) {
 		return placements[p]
@@ -29,18 +34,18 @@ func (p Placement) String() string {
 	return fmt.Sprintf("Placement(%d)", uint8(p))
 }
 
-// MarshalText returns golden, random or keyed.
+// MarshalText returns what String does. It is an error if p is none of the constants.
 func (p Placement) MarshalText() ([]byte, error) {
 	if int(p) >= len(placements) {
-		return nil, fmt.Errorf("sim: %v is no placement, want golden, random or keyed", p)
+		return nil, fmt.Errorf("sim: %v is no placement, want %s", p, placementsText)
 	}
 	return []byte(p.String()), nil
 }
 
-// UnmarshalText reads golden, random or keyed; an empty text is golden.
+// UnmarshalText reads what String returns; an empty text is one-process.
 func (p *Placement) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
-		*p = Golden
+		*p = OneProcess
 		return nil
 	}
 	for i, name := range placements {
@@ -49,11 +54,11 @@ func (p *Placement) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("sim: %q is no placement, want golden, random or keyed", text)
+	return fmt.Errorf("sim: %q is no placement, want %s", text, placementsText)
 }
 
 func (c *checker) placement(field string, p Placement) {
 	if int(p) >= len(placements) {
-		c.fail(field, uint8(p), "golden (0), random (1) or keyed (2)")
+		c.fail(field, uint8(p), "one-process (0), process-each (1), by-key (2) or by-ordinal (3)")
 	}
 }

@@ -28,8 +28,8 @@ type waits struct {
 	placement Placement
 	rng       *rand.Rand
 	kept      bool   // one u for a whole operation
-	sequence  uint64 // of Golden
-	key       uint64 // of the first operation's, for Keyed
+	sequence  uint64 // of OneProcess
+	key       uint64 // of the first operation, for ByKey
 }
 
 func newWaits(b backoff.Backoff, p Placement, rng *rand.Rand) waits {
@@ -41,7 +41,7 @@ func (w *waits) begin() float64 {
 	switch {
 	case !w.kept:
 		return 0
-	case w.placement == Golden:
+	case w.placement == OneProcess:
 		w.sequence += golden
 		return float64(w.sequence>>11) / (1 << 53)
 	}
@@ -51,8 +51,10 @@ func (w *waits) begin() float64 {
 // next returns the n-th delay of the operation of that number, u being what begin gave it, prev the delay before.
 func (w *waits) next(operation, n int, prev time.Duration, u float64) time.Duration {
 	switch {
-	case w.placement == Keyed:
+	case w.placement == ByKey:
 		return w.b.Keyed(w.key+uint64(operation)).After(n, prev, 0)
+	case w.placement == ByOrdinal:
+		return w.b.Ordinal(uint64(operation)).After(n, prev, 0)
 	case !w.kept:
 		u = w.rng.Float64()
 	}

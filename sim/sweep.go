@@ -27,15 +27,6 @@ type SweepPoint struct {
 	OCCSample
 }
 
-// ClassicSweep returns the Sweep of the article: its five strategies, 10 to 100 clients, 100 runs each.
-func ClassicSweep() Sweep {
-	s := Sweep{Strategies: Classics(5*time.Millisecond, 2*time.Second), Runs: 100}
-	for n := 10; n <= 100; n += 10 {
-		s.Clients = append(s.Clients, n)
-	}
-	return s
-}
-
 // Run computes the points: all strategies for the first number of clients, then for the next. Every point is what
 // OCC.Sample gives for it with the Sweep's Seed.
 //
@@ -45,7 +36,7 @@ func (s Sweep) Run(ctx context.Context) ([]SweepPoint, error) {
 	c := checker{model: "Sweep"}
 	c.count("Runs", s.Runs, 1, math.MaxInt32)
 	for i, n := range s.Clients {
-		c.count(fmt.Sprintf("Clients[%d]", i), n, 1, MaxClients)
+		c.count(fmt.Sprintf("Clients[%d]", i), n, 1, maxClients)
 	}
 	for i, strategy := range s.Strategies {
 		c.placement(fmt.Sprintf("Strategies[%d].Placement", i), strategy.Placement)

@@ -55,12 +55,12 @@ functions": is there a better distribution, with little deviation in the waits?`
 				return fmt.Errorf("herd: --peak is %v and --dead is %v, want at least 0", f.peak, f.dead)
 			}
 			if len(args) == 0 {
-				q := sim.OpenQuestion()
+				question := lab.Presets()[1].State
 				if !c.Flags().Changed("peak") {
-					f.peak = q.PeakWindow
+					f.peak = question.Peak
 				}
 				if !c.Flags().Changed("dead") {
-					f.dead = q.DeadWindow
+					f.dead = question.Dead
 				}
 			}
 			return f.run(c, func(ctx context.Context, progress func(string) func(int64, int64)) (report, error) {

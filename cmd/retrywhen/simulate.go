@@ -28,9 +28,9 @@ func newSim() *cobra.Command {
 a herd of jobs that fail together, clients that contend for one row, or a server
 that is down and comes back. The same seed gives the same result.
 
-Policies are as in: retrywhen show --help; one more word, place=random or
-place=keyed, says that each client is a process of its own. Interrupted, it
-writes what was computed so far, and ends with 130.`,
+Policies are as in: retrywhen show --help; one more word, place=process-each,
+place=by-key or place=by-ordinal, says that each client is a process of its own.
+Interrupted, it writes what was computed so far, and ends with 130.`,
 	}
 	leads(c)
 	c.AddCommand(newSimHerd(), newSimOCC(), newSimOutage())
@@ -47,10 +47,10 @@ type simulation struct {
 
 func (s *simulation) flags(c *cobra.Command) {
 	s.output.flags(c)
-	c.Flags().StringVar(&s.place, "place", "", "golden: all clients are of one process; random, keyed: each is its own (default golden)")
+	c.Flags().StringVar(&s.place, "place", "", "one-process, or each client a process of its own: process-each, by-key, by-ordinal (default one-process)")
 	c.Flags().Uint64Var(&s.seed, "seed", 0, "the seed of all that is random")
 	c.Flags().DurationVar(&s.horizon, "horizon", 0, "count nothing later than this in simulated time (default: no end)")
-	_ = c.RegisterFlagCompletionFunc("place", cobra.FixedCompletions([]string{"golden", "random", "keyed"}, cobra.ShellCompDirectiveNoFileComp)) // fails for no such flag
+	_ = c.RegisterFlagCompletionFunc("place", cobra.FixedCompletions([]string{"one-process", "process-each", "by-key", "by-ordinal"}, cobra.ShellCompDirectiveNoFileComp)) // fails for no such flag
 	c.ValidArgsFunction = completePolicy
 }
 
@@ -72,7 +72,7 @@ func (s *simulation) strategies(args []string, preset func() []lab.Strategy) ([]
 	if s.place != "" {
 		var p sim.Placement
 		if err := p.UnmarshalText([]byte(s.place)); err != nil {
-			return nil, fmt.Errorf("--place is %q, want golden, random or keyed", s.place)
+			return nil, fmt.Errorf("--place is %q, want one-process, process-each, by-key or by-ordinal", s.place)
 		}
 		for i := range strategies {
 			strategies[i].Placement = p

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
@@ -24,7 +25,12 @@ func TestSimHerdAnswersTheOpenQuestion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	figures, err := sim.OpenQuestion().Run(t.Context())
+	question := lab.Presets()[1].State
+	comparison := sim.Comparison{Jobs: question.Jobs, Retries: question.Retries, Runs: 200, PeakWindow: question.Peak, DeadWindow: question.Dead}
+	for _, s := range question.Strategies {
+		comparison.Strategies = append(comparison.Strategies, s.Sim())
+	}
+	figures, err := comparison.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,6 +39,15 @@ func TestSimHerdAnswersTheOpenQuestion(t *testing.T) {
 		if strings.Join(rows[i+1], "|") != strings.Join(want, "|") {
 			t.Errorf("%v\nwant\n%v", rows[i+1], want)
 		}
+	}
+}
+
+// A network of 0 s is one: nobody is ever in anybody's way.
+func TestSimOCCOnANetworkThatTakesNoTime(t *testing.T) {
+	out, _, err := inProcess(t, "sim", "occ", "--network=0s", "--network-sd=0s", "--clients=10", "--points=1", "--runs=1", "--json", "none: constant d=0s")
+	var o struct{ Points []sim.SweepPoint }
+	if err != nil || json.Unmarshal([]byte(out), &o) != nil || len(o.Points) != 1 || o.Points[0].Calls.Mean != 10 || o.Points[0].End.Most != 0 {
+		t.Errorf("got %s, %v, want 10 calls in no time", out, err)
 	}
 }
 
@@ -152,7 +167,7 @@ func TestSimRefuses(t *testing.T) {
 		"runs":            {[]string{"herd", "--runs", "-1"}, []string{"--runs is -1, want 0 to 1000000"}},
 		"a policy":        {[]string{"herd", "linear d=1"}, []string{`"d=1"`, "has no unit"}},
 		"no retry":        {[]string{"herd", "linear d=1s limit=0"}, []string{"allows no retry"}},
-		"place":           {[]string{"herd", "--place=here", "sidekiq"}, []string{`--place is "here", want golden, random or keyed`}},
+		"place":           {[]string{"herd", "--place=here", "sidekiq"}, []string{`--place is "here", want one-process, process-each, by-key or by-ordinal`}},
 		"horizon":         {[]string{"herd", "--horizon=-1s", "sidekiq"}, []string{"--horizon is -1s"}},
 		"window":          {[]string{"herd", "--peak=-1s", "sidekiq"}, []string{"--peak is -1s"}},
 		"occ clients":     {[]string{"occ", "-c", "0"}, []string{"--clients is 0, want 1 to 10000000"}},

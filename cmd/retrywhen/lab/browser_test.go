@@ -26,7 +26,6 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
-	"github.com/retrywhen/retrywhen/sim"
 )
 
 // findBrowser returns where Chromium is. Where there is none the test is skipped; with RETRYWHEN_BROWSER=required it fails.
@@ -300,7 +299,7 @@ func browserControls(t *testing.T, ctx context.Context, address string) {
 		{"jitter", "equal", append(all, "go"), nil},
 		{"jitter", "none", append(all, "go"), nil},
 		{"tiled", "true", append(all, "go"), nil},
-		{"place", "random", all, []string{"go"}},
+		{"place", "process-each", all, []string{"go"}},
 		{"name", "mine", []string{"figures", "go", "herd", "waits", "outage"}, []string{"contention"}},
 		{"jobs", "50", herd, []string{"contention", "outage", "go"}},
 		{"retries", "4", append(herd, "go"), []string{"contention", "outage"}},
@@ -343,7 +342,7 @@ func browserPreset(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
 	p.visit("")
 	p.set("preset", "1")
-	figures, err := sim.OpenQuestion().Run(t.Context())
+	figures, err := question().Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -416,7 +415,7 @@ func compiles(t *testing.T, lines []string) {
 
 func browserDeepLink(t *testing.T, ctx context.Context, address string) {
 	state := Default()
-	state.Strategies = must("a: linear d=2s tiled place=random", "sidekiq limit=3")
+	state.Strategies = must("a: linear d=2s tiled place=process-each", "sidekiq limit=3")
 	state.Jobs, state.Retries, state.Peak, state.Own, state.Clients, state.Runs = 60, 4, 2*time.Second, true, 12, 3
 	state.Affected, state.Down, state.Capacity, state.Timeout, state.Seed = 200, 30*time.Second, 9, time.Second, 11
 	p := open(t, ctx, address, 1440, 900)

@@ -47,7 +47,8 @@ func ComputeContention(ctx context.Context, s State) (*Contention, error) {
 	var least, most time.Duration
 	for i, x := range s.Strategies {
 		points, err := sim.Sweep{
-			Strategies: []sim.Strategy{x.Sim()}, Clients: clients, Runs: s.Runs, Seed: s.Seed, Horizon: contentionHorizon,
+			Strategies: []sim.Strategy{x.Sim()}, Clients: clients, Runs: s.Runs, Network: sim.DefaultNetwork,
+			Seed: s.Seed, Horizon: contentionHorizon,
 		}.Run(ctx)
 		out := ContentionStrategy{Title: x.Title(), Points: []ContentionPoint{}}
 		switch {

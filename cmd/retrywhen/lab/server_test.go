@@ -112,7 +112,7 @@ func TestHandlerBoundsTheWork(t *testing.T) {
 		"nope=1":                                 {"nope", "no such parameter"},
 		"s=" + many[3:]:                          {"s", "9 policies, want at most 8"},
 		"s=exponental":                           {"s", "did you mean exponential?"},
-		"s=linear+d=1s+place=up":                 {"s", "want place=golden, place=random or place=keyed"},
+		"s=linear+d=1s+place=up":                 {"s", "want place=one-process, place=process-each, place=by-key or place=by-ordinal"},
 		"s=linear+d=1s&s=linear+d=1s":            {"s", "is there twice"},
 		"s=" + strings.Repeat("a", maxText+1):    {"s", "1001 letters, want at most 1000"},
 		"jobs=" + strings.Repeat("9", 2*maxText): {"jobs", "want"},
@@ -138,7 +138,7 @@ func TestHandlerBoundsTheWork(t *testing.T) {
 func TestHandlerAnswersTheMost(t *testing.T) {
 	state := Default()
 	state.Strategies = must("none: constant d=0s", "sidekiq", "tiled: exponential base=1ms factor=1.1 tiled", "short: constant d=1us",
-		"endless: exponential base=1h factor=10", "decorrelated base=1s", "buckets unit=1s exponent=3", "key: linear d=1s tiled place=keyed")
+		"endless: exponential base=1h factor=10", "decorrelated base=1s", "buckets unit=1s exponent=3", "key: linear d=1s tiled place=by-key")
 	state.Jobs, state.Retries, state.Clients, state.Runs, state.Affected = MaxJobs, MaxRetries, MaxClients, 2, 300
 	for _, kind := range []string{"state", "herd", "contention", "outage"} {
 		r := ask(t, "/api/"+kind+"?"+state.Query().Encode(), nil)
@@ -170,13 +170,13 @@ func TestStateRoundTrip(t *testing.T) {
 func TestParseStrategy(t *testing.T) {
 	for text, want := range map[string]string{
 		"linear d=1s": "linear d=1s",
-		" mine :  linear  d=1s tiled PLACE=random ": "mine: linear d=1s tiled place=random",
-		"constant d=1s jitter=deviation:0.3":        "constant d=1s jitter=deviation:0.3",
-		"a: constant d=1s jitter=uniform:0.5:1.5":   "a: constant d=1s jitter=uniform:0.5:1.5",
+		" mine :  linear  d=1s tiled PLACE=process-each ": "mine: linear d=1s tiled place=process-each",
+		"constant d=1s jitter=deviation:0.3":              "constant d=1s jitter=deviation:0.3",
+		"a: constant d=1s jitter=uniform:0.5:1.5":         "a: constant d=1s jitter=uniform:0.5:1.5",
 		": linear d=1s":      "",
 		"linear d=1s place=": "",
 		"x: ":                "",
-		"linear place=golden d=1s limit=3 place=golden2": "",
+		"linear place=one-process d=1s limit=3 place=one-process2": "",
 	} {
 		s, err := ParseStrategy(text)
 		if want == "" {
@@ -194,9 +194,19 @@ func TestParseStrategy(t *testing.T) {
 	}
 }
 
+// question is the comparison that the preset of that name shows.
+func question() sim.Comparison {
+	s := Presets()[1].State
+	c := sim.Comparison{Jobs: s.Jobs, Retries: s.Retries, Runs: 200, Seed: s.Seed, PeakWindow: s.Peak, DeadWindow: s.Dead}
+	for _, strategy := range s.Strategies {
+		c.Strategies = append(c.Strategies, strategy.Sim())
+	}
+	return c
+}
+
 // The page shows the figures that the simulation has.
 func TestHerdHasTheFiguresOfTheQuestion(t *testing.T) {
-	figures, err := sim.OpenQuestion().Run(t.Context())
+	figures, err := question().Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

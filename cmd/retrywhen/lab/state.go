@@ -6,9 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-
-	"github.com/retrywhen/retrywhen/retry"
-	"github.com/retrywhen/retrywhen/sim"
 )
 
 // The most that one request may ask for.
@@ -190,19 +187,25 @@ type Preset struct {
 // Presets are states that show something.
 func Presets() []Preset {
 	question := Default()
-	q := sim.OpenQuestion()
-	question.Strategies = nil
-	for _, x := range q.Strategies {
-		question.Strategies = append(question.Strategies, Strategy{x.Name, retry.New(x.Backoff), x.Placement})
-	}
-	question.Jobs, question.Retries, question.Peak, question.Dead, question.Seed = q.Jobs, q.Retries, q.PeakWindow, q.DeadWindow, q.Seed
+	// The comparison of "Visualization of backoff functions", and an answer to the question that it ends with.
+	question.Strategies = must(
+		"constant: constant d=5m",
+		"exponential: exponential base=1m factor=2 plus=3m",
+		"sidekiq: sidekiq",
+		"buckets: buckets unit=1s exponent=3",
+		"tiled: linear d=52.32s tiled",
+	)
+	question.Jobs, question.Retries, question.Peak, question.Dead, question.Seed = 100, 5, time.Second, 3500*time.Millisecond, 0
 	question.Own, question.Clients, question.Down = true, 20, 10*time.Minute
 
 	contention := Default()
-	contention.Strategies = nil
-	for _, x := range sim.Classics(5*time.Millisecond, 2*time.Second) {
-		contention.Strategies = append(contention.Strategies, Strategy{x.Name, retry.New(x.Backoff), x.Placement})
-	}
+	contention.Strategies = must( // those of "Exponential Backoff And Jitter"
+		"none: constant d=0s",
+		"exponential: exponential base=10ms factor=2 cap=2s",
+		"full: exponential base=10ms factor=2 cap=2s jitter=full",
+		"equal: exponential base=10ms factor=2 cap=2s jitter=equal",
+		"decorrelated: decorrelated base=5ms cap=2s",
+	)
 	contention.Clients, contention.Runs, contention.Retries, contention.Down = 100, 10, 8, 5*time.Second
 	contention.Timeout = 10 * time.Millisecond // or no time goes by with none of a backoff
 

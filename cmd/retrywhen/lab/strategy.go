@@ -25,7 +25,7 @@ type Strategy struct {
 }
 
 // ParseStrategy reads a strategy from its text form: a policy's, with a name and a colon before it if it likes, and
-// among its words one more, place=golden, place=random or place=keyed, which is the sim.Placement.
+// among its words one more, place=process-each, place=by-key or place=by-ordinal, which is the sim.Placement.
 func ParseStrategy(text string) (Strategy, error) {
 	if n := len(text); n > maxText {
 		return Strategy{}, fmt.Errorf("a policy of %d letters, want at most %d", n, maxText)
@@ -44,7 +44,7 @@ func ParseStrategy(text string) (Strategy, error) {
 			continue
 		}
 		if err := s.Placement.UnmarshalText([]byte(strings.ToLower(value))); err != nil || value == "" {
-			return Strategy{}, fmt.Errorf("%q: want place=golden, place=random or place=keyed", word)
+			return Strategy{}, fmt.Errorf("%q: want place=one-process, place=process-each, place=by-key or place=by-ordinal", word)
 		}
 		rest = strings.Replace(rest, word, strings.Repeat(" ", len(word)), 1)
 	}
@@ -88,7 +88,7 @@ func unquoted(texts []string, wrong int, err error) error {
 // words is the text without the name.
 func (s Strategy) words() string {
 	text := s.Policy.String()
-	if s.Placement != sim.Golden {
+	if s.Placement != sim.OneProcess {
 		text += " place=" + s.Placement.String()
 	}
 	return text

@@ -160,7 +160,7 @@ function editor(all) {
   for (const k of own) set(`p-${k}`, s.words.get(k) ?? initial[k]);
   set("plus", s.words.get("plus") ?? "");
   set("cap", s.words.get("cap") ?? "");
-  set("place", s.words.get("place") ?? "golden");
+  set("place", s.words.get("place") ?? "one-process");
   const jitter = s.words.get("jitter") ?? "none";
   const options = new Set(["none", "default", "full", "equal", "deviation:0.5", "uniform:0.5:1.5", jitter]);
   $("jitter").replaceChildren(...[...options].map((j) => element("option", {value: j}, j === "default" ? "default (±15 %)" : j)));
@@ -209,7 +209,7 @@ function listen() {
   $("curve").addEventListener("change", (e) => put(change(parse(texts[selected]), e.target.value)));
   for (const k of ["plus", "cap"]) $(k).addEventListener("input", (e) => word(k, e.target.value.trim()));
   $("jitter").addEventListener("change", (e) => word("jitter", e.target.value === "none" ? "" : e.target.value));
-  $("place").addEventListener("change", (e) => word("place", e.target.value === "golden" ? "" : e.target.value));
+  $("place").addEventListener("change", (e) => word("place", e.target.value === "one-process" ? "" : e.target.value));
   $("tiled").addEventListener("change", (e) => {
     const s = parse(texts[selected]);
     s.words.delete("jitter");

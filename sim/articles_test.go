@@ -1,0 +1,41 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+)
+
+// openQuestion is the comparison that "Visualization of backoff functions" makes, and an answer to the question that it
+// ends with: is there a backoff without state whose load is spread better, and whose waits differ little from each other?
+//
+// The tiled one takes as long as sidekiq: to the last retry both have 654 s on average, Σ k⁴+15+15·(k+1) being 12.5·52.32.
+// The dead time is in windows of 3.5 s, the shortest in which a herd of this size, tiled in one process, never finds
+// nothing: the largest of its gaps is 3.44 s.
+func openQuestion() Comparison {
+	return Comparison{
+		Strategies: []Strategy{
+			{Name: "constant", Backoff: backoff.Constant(5 * time.Minute)},
+			{Name: "exponential", Backoff: backoff.Exponential(time.Minute, 2).Plus(3 * time.Minute)},
+			{Name: "sidekiq", Backoff: backoff.Sidekiq()},
+			{Name: "buckets", Backoff: backoff.Buckets(time.Second, 3)},
+			{Name: "tiled", Backoff: backoff.Linear(52_320 * time.Millisecond).Tiled()},
+		},
+		Jobs: 100, Retries: 5, Runs: 200,
+		PeakWindow: time.Second, DeadWindow: 3500 * time.Millisecond,
+	}
+}
+
+// classics are the five strategies that "Exponential Backoff And Jitter" compares. Its exponential wait is
+// min(2 s, 5 ms·2ⁿ), n from 1: the first one is 10 ms.
+func classics() []Strategy {
+	exponential := backoff.Exponential(10*time.Millisecond, 2).Cap(2 * time.Second)
+	return []Strategy{
+		{Name: "none"},
+		{Name: "exponential", Backoff: exponential},
+		{Name: "full", Backoff: exponential.Jitter(jitter.Full)},
+		{Name: "equal", Backoff: exponential.Jitter(jitter.Equal)},
+		{Name: "decorrelated", Backoff: backoff.Decorrelated(5 * time.Millisecond).Cap(2 * time.Second)},
+	}
+}
