@@ -241,6 +241,9 @@ func TestBrowser(t *testing.T) {
 		"strategies":         browserStrategies,
 		"widths and schemes": browserLayout,
 		"static page":        browserStatic,
+		"edits":              browserEdits,
+		"turned":             browserTurned,
+		"wrong address":      browserWrongAddress,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, ctx, address) })
 	}

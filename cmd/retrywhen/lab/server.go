@@ -25,6 +25,7 @@ const (
 func Handler(hosts ...string) http.Handler {
 	s := &server{hosts: hosts, turns: make(chan struct{}, maxTogether)}
 	mux := http.NewServeMux()
+	mux.Handle("GET /api/defaults", s.answer(func(context.Context, State) (any, error) { return defaults(), nil }))
 	mux.Handle("GET /api/state", s.answer(func(_ context.Context, state State) (any, error) { return describe(state), nil }))
 	mux.Handle("GET /api/herd", s.answer(func(ctx context.Context, state State) (any, error) { return ComputeHerd(ctx, state) }))
 	mux.Handle("GET /api/contention", s.answer(func(ctx context.Context, state State) (any, error) { return ComputeContention(ctx, state) }))
@@ -136,14 +137,22 @@ func write(w http.ResponseWriter, code int, v any) {
 type described struct {
 	Query      string            `json:"query"`
 	Fields     map[string]string `json:"fields"`
-	Most       map[string]string `json:"most"`
-	Strategies []describedOne    `json:"strategies"`
-	Presets    []describedPreset `json:"presets"`
+	Strategies []Strategy        `json:"strategies"`
 }
 
-type describedOne struct {
-	Title string `json:"title"`
-	Text  string `json:"text"`
+func describe(s State) described {
+	d := described{s.Query().Encode(), map[string]string{}, s.Strategies}
+	for _, f := range fields {
+		d.Fields[f.name] = f.text(&s)
+	}
+	return d
+}
+
+// describedDefaults are what the controls say at first, and what else they need.
+type describedDefaults struct {
+	described
+	Most    map[string]int    `json:"most"`
+	Presets []describedPreset `json:"presets"`
 }
 
 type describedPreset struct {
@@ -151,17 +160,10 @@ type describedPreset struct {
 	Query string `json:"query"`
 }
 
-func describe(s State) described {
-	d := described{Query: s.Query().Encode(), Fields: map[string]string{}, Most: map[string]string{
-		"jobs": strconv.Itoa(MaxJobs), "retries": strconv.Itoa(MaxRetries), "clients": strconv.Itoa(MaxClients), "runs": strconv.Itoa(MaxRuns),
-		"affected": strconv.Itoa(MaxAffected), "capacity": strconv.Itoa(MaxCapacity),
+func defaults() describedDefaults {
+	d := describedDefaults{described: describe(Default()), Most: map[string]int{
+		"jobs": MaxJobs, "retries": MaxRetries, "clients": MaxClients, "runs": MaxRuns, "affected": MaxAffected, "capacity": MaxCapacity,
 	}}
-	for _, f := range fields {
-		d.Fields[f.name] = f.text(&s)
-	}
-	for _, x := range s.Strategies {
-		d.Strategies = append(d.Strategies, describedOne{x.Title(), x.String()})
-	}
 	for _, p := range Presets() {
 		d.Presets = append(d.Presets, describedPreset{p.Name, p.State.Query().Encode()})
 	}

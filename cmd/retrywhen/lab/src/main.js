@@ -21,9 +21,9 @@ const inside = JSON.parse($("data").textContent.trim() || "null");
 
 const fields = ["jobs", "retries", "peak", "dead", "seed", "clients", "runs", "affected", "down", "capacity", "timeout"];
 
-// The server's last answers, and what the controls say.
+// The numbers that are shown, and what the controls say.
 const shown = {herd: null, contention: null, outage: null};
-let presets = [];
+let defaults = null; // and the presets
 let texts = [];
 let selected = 0;
 
@@ -38,6 +38,7 @@ function query() {
 }
 
 let running = null;
+let timer = 0;
 
 async function get(path, search, signal) {
   const response = await fetch(`api/${path}?${search}`, {signal});
@@ -46,26 +47,38 @@ async function get(path, search, signal) {
   return body;
 }
 
-// update asks for the numbers of a query and draws them. While it waits the old ones stay.
-async function update(search, {controls = true, push = false} = {}) {
+// stop gives up what is under way, so that no old answer overwrites what was entered since.
+function stop() {
+  clearTimeout(timer);
   running?.abort();
-  const mine = (running = new AbortController());
+  running = null;
   document.body.classList.add("pending");
+}
+
+// later updates when nothing was entered for a moment.
+function later() {
+  stop();
+  timer = setTimeout(() => update(query()), 150);
+}
+
+// update gets the numbers of a query and draws them. While it waits the old ones stay.
+async function update(search, {push = false} = {}) {
+  stop();
+  const mine = (running = new AbortController());
   try {
     const state = await get("state", search, mine.signal);
+    if (running !== mine) return;
     const address = `${location.pathname}?${state.query}${selected ? `#${selected}` : ""}`;
     if (push) history.pushState(null, "", address);
     else history.replaceState(null, "", address);
-    apply(state, controls);
+    apply(state);
     problem("");
     await Promise.all(["herd", "contention", "outage"].map(async (kind) => {
-      shown[kind] = await get(kind, state.query, mine.signal);
-      if (running === mine) draw(kind);
+      const numbers = await get(kind, state.query, mine.signal);
+      if (running === mine) draw(kind, numbers);
     }));
-    if (running === mine) $("status").textContent = "";
   } catch (e) {
-    if (e.name === "AbortError" || running !== mine) return;
-    problem(e.message, e.parameter);
+    if (running === mine) problem(e.message, e.parameter);
   } finally {
     if (running === mine) {
       document.body.classList.remove("pending");
@@ -87,49 +100,68 @@ function problem(message, parameter) {
 
 // ---- the controls ----------------------------------------------------------------------------------------------------
 
-// apply has the controls say what the server has understood; the one that is being typed in is left alone.
-function apply(state, controls) {
-  presets = state.presets;
-  texts = state.strategies.map((s) => s.text);
-  selected = Math.min(selected, Math.max(texts.length - 1, 0));
-  const set = (id, value) => {
-    if (controls || $(id) !== document.activeElement) $(id).value = value;
-  };
-  for (const f of fields) set(f, (f === "peak" || f === "dead") && state.fields[f] === "0s" ? "" : state.fields[f]);
-  for (const f of fields) if (state.most[f]) $(f).max = state.most[f];
-  $("own").checked = state.fields.axis === "own";
-  if ($("preset").options.length === 0) {
-    $("preset").append(element("option", {value: ""}, "–"), ...presets.map((p, i) => element("option", {value: i}, p.name)));
+const unset = (f, value) => (f === "peak" || f === "dead") && value === "0s"; // chosen to fit
+
+// adopt puts what an address says into the controls.
+function adopt(search) {
+  const q = new URLSearchParams(search);
+  texts = q.has("s") ? q.getAll("s") : [...defaults.strategies];
+  for (const f of fields) {
+    const value = q.get(f) ?? defaults.fields[f];
+    $(f).value = unset(f, value) ? "" : value;
   }
-  $("preset").value = String(presets.findIndex((p) => p.query === state.query));
+  $("own").checked = (q.get("axis") ?? defaults.fields.axis) === "own";
+  strategies();
+}
+
+// apply puts what the server has understood into the controls; the one that is being typed in is left alone.
+function apply(state) {
+  texts = state.strategies;
+  for (const f of fields) put(f, unset(f, state.fields[f]) ? "" : state.fields[f]);
+  $("own").checked = state.fields.axis === "own";
+  $("preset").value = String(defaults.presets.findIndex((p) => p.query === state.query));
   if ($("preset").selectedIndex < 0) $("preset").value = "";
-  list(state.strategies);
-  editor(controls);
+  list();
+  editor(put);
+}
+
+function put(id, value) {
+  if ($(id) !== document.activeElement) $(id).value = value;
+}
+
+// strategies shows all that the texts say.
+function strategies() {
+  selected = Math.min(selected, Math.max(texts.length - 1, 0));
+  list();
+  editor((id, value) => ($(id).value = value));
 }
 
 // list shows the strategies, one of which is changed below.
-function list(strategies) {
+function list() {
   const focused = document.activeElement?.id;
-  $("strategies").replaceChildren(...strategies.map((s, i) =>
-    element("div", {class: "strategy"},
+  $("strategies").replaceChildren(...texts.map((text, i) => {
+    const title = parse(text).name || text;
+    return element("div", {class: "strategy"},
       element("label", {for: `strategy-${i}`},
         element("input", {type: "radio", name: "strategy", id: `strategy-${i}`, checked: i === selected, onchange: () => select(i)}),
-        swatch(i), element("span", {title: s.text}, s.title)),
-      strategies.length > 1 ? element("button", {type: "button", id: `remove-${i}`, "aria-label": `Remove ${s.title}`, onclick: () => remove(i)}, "✕") : null)));
+        swatch(i), element("span", {title: text}, title)),
+      texts.length > 1 ? element("button", {type: "button", id: `remove-${i}`, "aria-label": `Remove ${title}`, onclick: () => remove(i)}, "✕") : null);
+  }));
   if (/^(strategy|remove)-/.test(focused ?? "")) ($(focused) ?? $("add")).focus();
-  $("add").disabled = strategies.length >= 8;
+  $("add").disabled = texts.length >= 8;
 }
 
 function select(i) {
   selected = i;
   history.replaceState(null, "", `${location.pathname}${location.search}${i ? `#${i}` : ""}`);
   problem("");
-  editor(true);
+  strategies();
 }
 
 function remove(i) {
   texts.splice(i, 1);
   if (selected >= i) selected = Math.max(selected - 1, 0);
+  strategies();
   update(query());
 }
 
@@ -139,15 +171,13 @@ function add() {
   while (taken.has(`strategy ${n}`)) n++;
   texts.push(format({...parse(texts[selected] ?? "exponential base=1s factor=2"), name: `strategy ${n}`}));
   selected = texts.length - 1;
+  strategies();
   update(query());
 }
 
-// editor shows the selected strategy.
-function editor(all) {
+// editor shows the selected strategy; set puts a value into a control.
+function editor(set) {
   const s = parse(texts[selected] ?? "");
-  const set = (id, value) => {
-    if (all || $(id) !== document.activeElement) $(id).value = value;
-  };
   set("text", format({...s, name: ""}));
   set("name", s.name);
   set("curve", s.curve);
@@ -175,38 +205,38 @@ function word(key, value) {
   const s = parse(texts[selected]);
   if (value === "" || value === null) s.words.delete(key);
   else s.words.set(key, value === true ? "" : value);
-  put(s);
+  replace(s);
 }
 
-function put(s) {
+// replace makes s the selected strategy.
+function replace(s) {
   texts[selected] = format(s);
   later();
 }
 
-let timer = 0;
-
-function later() {
-  clearTimeout(timer);
-  timer = setTimeout(() => update(query(), {controls: false}), 150);
-}
-
 function listen() {
-  if (matchMedia("(max-width: 860px)").matches) $("panel").open = false; // the charts first
+  const narrow = matchMedia("(max-width: 860px)");
+  $("panel").open = !narrow.matches; // the charts first
+  narrow.addEventListener("change", () => {
+    if (!narrow.matches) $("panel").open = true; // there is nothing to open it with
+  });
+  $("preset").append(element("option", {value: ""}, "–"), ...defaults.presets.map((p, i) => element("option", {value: i}, p.name)));
+  for (const [f, most] of Object.entries(defaults.most)) $(f).max = most;
   $("curve").append(...Object.keys(curves).map((c) => element("option", {value: c}, c)));
   $("controls").addEventListener("submit", (e) => e.preventDefault());
   $("add").addEventListener("click", add);
   $("preset").addEventListener("change", (e) => {
     if (e.target.value === "") return;
     selected = 0;
-    update(presets[e.target.value].query, {push: true});
+    show(defaults.presets[e.target.value].query, {push: true});
   });
   $("text").addEventListener("input", (e) => {
     const {name} = parse(texts[selected]);
     texts[selected] = name ? `${name}: ${e.target.value}` : e.target.value;
     later();
   });
-  $("name").addEventListener("input", (e) => put({...parse(texts[selected]), name: e.target.value.replace(/[:=]/g, "").trim()}));
-  $("curve").addEventListener("change", (e) => put(change(parse(texts[selected]), e.target.value)));
+  $("name").addEventListener("input", (e) => replace({...parse(texts[selected]), name: e.target.value.replace(/[:=]/g, "").trim()}));
+  $("curve").addEventListener("change", (e) => replace(change(parse(texts[selected]), e.target.value)));
   for (const k of ["plus", "cap"]) $(k).addEventListener("input", (e) => word(k, e.target.value.trim()));
   $("jitter").addEventListener("change", (e) => word("jitter", e.target.value === "none" ? "" : e.target.value));
   $("place").addEventListener("change", (e) => word("place", e.target.value === "one-process" ? "" : e.target.value));
@@ -215,11 +245,17 @@ function listen() {
     s.words.delete("jitter");
     if (e.target.checked) s.words.set("tiled", "");
     else s.words.delete("tiled");
-    put(s);
+    replace(s);
   });
   for (const f of fields) $(f).addEventListener("input", later);
   $("own").addEventListener("change", later);
-  addEventListener("popstate", () => update(location.search.slice(1)));
+  addEventListener("popstate", () => show(location.search.slice(1)));
+}
+
+// show shows what an address says.
+function show(search, options) {
+  adopt(search);
+  update(search, options);
 }
 
 // ---- the charts ------------------------------------------------------------------------------------------------------
@@ -269,8 +305,10 @@ const draws = {
   },
 };
 
-function draw(kind) {
-  if (shown[kind]) draws[kind](shown[kind]);
+// draw draws the numbers, else those that are shown already.
+function draw(kind, numbers = shown[kind]) {
+  shown[kind] = numbers;
+  if (numbers) draws[kind](numbers);
 }
 
 function table(h) {
@@ -319,6 +357,9 @@ if (inside) {
   document.body.dataset.drawn = "1";
 } else {
   selected = Number.parseInt(location.hash.slice(1), 10) || 0;
-  listen();
-  update(location.search.slice(1));
+  get("defaults", "").then((d) => {
+    defaults = d;
+    listen();
+    show(location.search.slice(1));
+  }, (e) => problem(e.message));
 }

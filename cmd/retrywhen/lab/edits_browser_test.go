@@ -1,0 +1,128 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// gate is the lab's server. Once held, its requests for a state wait until it is released.
+type gate struct {
+	http.Handler
+	hold    chan struct{} // takes one value: the next request waits
+	waiting chan struct{} // a request waits
+	release chan struct{}
+}
+
+func serveGate(t *testing.T) (*gate, string) {
+	t.Helper()
+	g := &gate{hold: make(chan struct{}, 1), waiting: make(chan struct{}, 1), release: make(chan struct{})}
+	s := httptest.NewUnstartedServer(g)
+	g.Handler = Handler(s.Listener.Addr().String())
+	s.Start()
+	t.Cleanup(s.Close)
+	return g, s.URL + "/"
+}
+
+func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/api/state" {
+		select {
+		case <-g.hold:
+			g.waiting <- struct{}{}
+			<-g.release
+		default:
+		}
+	}
+	g.Handler.ServeHTTP(w, r)
+}
+
+// enter puts a value into a control, and the focus, and does not wait; no control takes the focus away.
+func (p *tab) enter(id, value string) {
+	p.t.Helper()
+	p.text(fmt.Sprintf(`(() => {
+		const e = document.getElementById(%q);
+		if (!e) { document.activeElement.blur(); return ""; }
+		e.focus();
+		if (e.tagName === "BUTTON") { e.click(); return ""; }
+		e.value = %q;
+		e.dispatchEvent(new Event("input", {bubbles: true}));
+		e.dispatchEvent(new Event("change", {bubbles: true}));
+		return "";
+	})()`, id, value))
+}
+
+// What is entered while an answer is under way is not lost.
+func browserEdits(t *testing.T, ctx context.Context, _ string) {
+	g, address := serveGate(t)
+	type edit struct{ id, value string }
+	for name, test := range map[string]struct {
+		first edit
+		then  []edit
+		want  map[string]string
+	}{
+		"two words":        {edit{"jitter", "full"}, []edit{{"cap", "7s"}}, map[string]string{"text": "exponential base=1s factor=2 cap=7s jitter=full", "cap": "7s", "jitter": "full"}},
+		"one field, twice": {edit{"jobs", "40"}, []edit{{"jobs", "45"}, {"no control", ""}}, map[string]string{"jobs": "45"}},
+		"after a preset":   {edit{"preset", "3"}, []edit{{"cap", "7s"}}, map[string]string{"text": "constant d=5s cap=7s", "affected": "1000"}},
+		"of what is added": {edit{"add", ""}, []edit{{"name", "mine"}, {"cap", "7s"}}, map[string]string{"name": "mine", "cap": "7s", "strategy-3": "on"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := open(t, ctx, address, 1440, 900)
+			p.visit(small)
+			g.hold <- struct{}{}
+			before := p.drawn()
+			p.enter(test.first.id, test.first.value)
+			<-g.waiting
+			for _, e := range test.then {
+				p.enter(e.id, e.value)
+			}
+			g.release <- struct{}{}
+			p.settle(before)
+			for id, want := range test.want {
+				if got := p.text(fmt.Sprintf(`document.getElementById(%q)?.value ?? "none"`, id)); got != want {
+					t.Errorf("%s is %q, want %q", id, got, want)
+				}
+			}
+			if cap := test.want["cap"]; cap != "" && !strings.Contains(p.text(`decodeURIComponent(location.search)`), "cap="+cap) {
+				t.Errorf("the address is %s", p.text("location.href"))
+			}
+			p.clean()
+		})
+	}
+}
+
+// A tablet that is turned has its controls.
+func browserTurned(t *testing.T, ctx context.Context, address string) {
+	p := open(t, ctx, address, 800, 1200)
+	p.visit(small)
+	visible := func() (yes bool) {
+		t.Helper()
+		p.eval(`document.getElementById("curve").checkVisibility()`, &yes)
+		return yes
+	}
+	if visible() {
+		t.Error("the controls come before the charts in a narrow window")
+	}
+	p.run(chromedp.EmulateViewport(1200, 800))
+	p.run(chromedp.Poll(`innerWidth === 1200`, nil))
+	if !visible() {
+		t.Error("there are no controls in the window that was made wide")
+	}
+}
+
+// An address that the server refuses can be put right.
+func browserWrongAddress(t *testing.T, ctx context.Context, address string) {
+	p := open(t, ctx, address, 1440, 900)
+	p.visit("?jobs=0")
+	if got := p.text(`document.getElementById("status").textContent`); !strings.Contains(got, "want a whole number from 1") {
+		t.Errorf("the page says %q", got)
+	}
+	p.set("jobs", "30")
+	if got := p.text(`document.getElementById("status").textContent + document.querySelectorAll("#figures tbody tr").length`); got != "3" {
+		t.Errorf("put right, it shows %q", got)
+	}
+}
