@@ -138,6 +138,7 @@ var (
 	_ func(jitter.Jitter, time.Duration, int, ...retry.Option) retry.Policy                                                      = operators.ExpBackoff
 	_ func(ints, func(failures) stream.Stream[string]) ints                                                                      = operators.RetryWhen[int, string]
 	_ func(context.Context, openChans, stream.RetryHandler) (<-chan int, <-chan error)                                           = operators.RetryChans[int]
+	_ func(string, func(string) ints, func(string, int) string, stream.RetryHandler) ints                                        = operators.Resume[int, string]
 	_ func(ints, func(int) string) stream.Stream[string]                                                                         = operators.Map[int, string]
 	_ func(ints, int, func(int) stream.Stream[string]) stream.Stream[string]                                                     = operators.FlatMap[int, string]
 	_ func(ints, func(int) stream.Stream[string]) stream.Stream[string]                                                          = operators.ConcatMap[int, string]

@@ -26,7 +26,8 @@
 //
 // Several consumers: [Share], [ShareN].
 //
-// Failing and repeating: [ExpBackoff], [RetryWhen], [RetryChans], [MapRetry], [RepeatWhen], [MapErr].
+// Failing and repeating: [ExpBackoff], [RetryWhen], [RetryChans], [MapRetry], [RepeatWhen], [MapErr]; and [Resume] for a
+// source with a position, whose stream comes back where it stopped.
 //
 // # Contract
 //

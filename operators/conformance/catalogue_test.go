@@ -321,6 +321,11 @@ var catalogue = []section{
 				return operators.ConcatMap(f.Take(5), func(stream.Failure) text { return operators.Map(stream.Timer(3*ms), tick) })
 			})
 		}),
+		op("operators.Resume", `Resume("", open, after, 1ms)`, given("open(\"\"): -a-b#\n-c#\n-d|"), func(in []text) text {
+			open := func(string) text { return in[0] }
+			after := func(at, v string) string { return at + v }
+			return operators.Resume("", open, after, retry.New(backoff.Constant(ms), retry.Limit(5)))
+		}),
 	}},
 }
 
