@@ -334,9 +334,9 @@ func TestResume_OpenPanics(t *testing.T) {
 	}
 }
 
-// A million attempts that fail, the position standing still, then moving: the stack and the heap stay as they are.
+// A million attempts, nightly, that fail, the position standing still, then moving: the stack and the heap stay as they are.
 func TestResume_AMillionFailures(t *testing.T) {
-	const n = 1_000_000
+	n := soakLength()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	deepest, opened := 0, 0
