@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -22,28 +20,26 @@ import (
 type output struct {
 	file string
 	json bool
-	csv  bool
 }
 
 func (o *output) flags(c *cobra.Command) {
-	c.Flags().StringVarP(&o.file, "output", "o", "", "write a picture to this .svg or .png, or a page to this .html")
+	c.Flags().StringVarP(&o.file, "output", "o", "", "write a picture to this .svg, or a page to this .html")
 	c.Flags().BoolVar(&o.json, "json", false, "write JSON; durations are nanoseconds")
-	c.Flags().BoolVar(&o.csv, "csv", false, "write CSV; durations are seconds")
-	_ = c.MarkFlagFilename("output", "svg", "png", "html") // fails for a flag that does not exist
+	_ = c.MarkFlagFilename("output", "svg", "html") // fails for a flag that does not exist
 }
 
 // check refuses what cannot be written, before the work is done.
 func (o *output) check() error {
-	if o.json && o.csv || o.file != "" && (o.json || o.csv) {
-		return errors.New("want one of --output, --json and --csv, not several")
-	}
 	if o.file == "" {
 		return nil
 	}
+	if o.json {
+		return errors.New("want --output or --json, not both")
+	}
 	switch strings.ToLower(filepath.Ext(o.file)) {
-	case ".svg", ".png", ".html":
+	case ".svg", ".html":
 	default:
-		return fmt.Errorf("--output is %q, want a name that ends in .svg, .png or .html", o.file)
+		return fmt.Errorf("--output is %q, want a name that ends in .svg or .html", o.file)
 	}
 	if info, err := os.Stat(o.file); err == nil && info.IsDir() {
 		return fmt.Errorf("--output is %q, which is a folder, want a file", o.file)
@@ -59,7 +55,6 @@ func (o *output) check() error {
 type report struct {
 	text   func(w io.Writer, width int) error
 	json   any
-	csv    [][]string // with its header
 	figure func() picture.Figure
 	page   func(w io.Writer) error
 }
@@ -72,19 +67,12 @@ func (o *output) write(c *cobra.Command, r report) error {
 		e := json.NewEncoder(out)
 		e.SetIndent("", "  ")
 		return e.Encode(r.json)
-	case o.csv:
-		return csv.NewWriter(out).WriteAll(r.csv)
 	case o.file == "":
 		return r.text(out, width(out))
 	}
-	var write func(io.Writer) error
-	switch strings.ToLower(filepath.Ext(o.file)) {
-	case ".svg":
+	write := r.page
+	if strings.EqualFold(filepath.Ext(o.file), ".svg") {
 		write = r.figure().SVG
-	case ".png":
-		write = r.figure().PNG
-	default:
-		write = r.page
 	}
 	if err := writeFile(o.file, write); err != nil {
 		return fmt.Errorf("%s: %s cannot be written: %w", c.Name(), o.file, err)
@@ -130,8 +118,3 @@ func writeLines(w io.Writer, lines []string) error {
 	}
 	return nil
 }
-
-// seconds writes a duration for CSV.
-func seconds(d time.Duration) string { return decimal(d.Seconds()) }
-
-func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

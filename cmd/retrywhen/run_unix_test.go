@@ -208,6 +208,17 @@ func TestRunKillsWhatDoesNotEnd(t *testing.T) {
 	}
 }
 
+// An interrupt ends a long simulation with what it has.
+func TestSimInterrupt(t *testing.T) {
+	p := command(t, "sim", "occ", "--runs=1000000", "--json")
+	p.start(t)
+	p.line(t) // computing
+	p.signal(t, syscall.SIGINT)
+	if out := p.diesBy(t, syscall.SIGINT); !strings.HasPrefix(out, "{") || !strings.Contains(p.err.String(), "what was computed until then") {
+		t.Errorf("stdout %q, stderr %q", out, p.err.String())
+	}
+}
+
 func (p *proc) signal(t *testing.T, s syscall.Signal) {
 	t.Helper()
 	if err := p.Process.Signal(s); err != nil {
@@ -215,13 +226,14 @@ func (p *proc) signal(t *testing.T, s syscall.Signal) {
 	}
 }
 
-// diesBy waits for the process, which must die by the signal.
-func (p *proc) diesBy(t *testing.T, s syscall.Signal) {
+// diesBy waits for the process, which must die by the signal, and returns the rest of stdout.
+func (p *proc) diesBy(t *testing.T, s syscall.Signal) string {
 	t.Helper()
-	_, code := p.end(t)
+	out, code := p.end(t)
 	if status := p.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != s {
 		t.Errorf("exit code %d, %v, want it to die by the signal %q", code, p.ProcessState, s)
 	}
+	return out
 }
 
 // notifier closes said once the text has been written to it.

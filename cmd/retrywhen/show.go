@@ -48,7 +48,7 @@ and any of these:
 A name and a colon before it names it: "mine: linear d=1s".`,
 		Example: `  retrywhen show "exponential base=100ms factor=2 cap=30s jitter=full"
   retrywhen show "linear d=1s tiled" "sidekiq limit=5" -o chart.svg
-  retrywhen show "mine: constant d=5s" "theirs: fibonacci d=1s" --csv`,
+  retrywhen show "mine: constant d=5s" "theirs: fibonacci d=1s" --json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return fmt.Errorf("show: %w", lab.ErrNoStrategy)
@@ -72,7 +72,7 @@ A name and a colon before it names it: "mine: linear d=1s".`,
 				s[i] = namedSchedule{st.Title(), schedule.Of(st.Policy, retries)}
 			}
 			return out.write(c, report{
-				text: s.text, json: s, csv: s.csv(), figure: s.figure,
+				text: s.text, json: s, figure: s.figure,
 				page: func(w io.Writer) error {
 					state := lab.Default()
 					state.Strategies = strategies
@@ -166,16 +166,6 @@ func (s schedules) text(w io.Writer, width int) error {
 		lines = append(lines, console.Pad("", column+2)+span.Labels(), "")
 	}
 	return writeLines(w, lines[:len(lines)-1])
-}
-
-func (s schedules) csv() [][]string {
-	rows := [][]string{{"name", "policy", "n", "least_s", "median_s", "most_s", "cumulative_s"}}
-	for _, x := range s {
-		for _, r := range x.Rows {
-			rows = append(rows, []string{x.Name, x.Policy, strconv.Itoa(r.N), seconds(r.Least), seconds(r.Median), seconds(r.Most), seconds(r.Cumulative)})
-		}
-	}
-	return rows
 }
 
 func (s schedules) figure() picture.Figure {

@@ -66,7 +66,7 @@ functions": is there a better distribution, with little deviation in the waits?`
 			return f.run(c, func(ctx context.Context, progress func(string) func(int64, int64)) (report, error) {
 				h, err := f.compute(ctx, strategies, progress)
 				return report{
-					text: h.text, json: h, csv: h.csv(), figure: h.figure,
+					text: h.text, json: h, figure: h.figure,
 					page: func(w io.Writer) error {
 						state := lab.Default()
 						state.Strategies, state.Seed, state.Own, state.Peak, state.Dead = strategies, f.seed, f.own, f.peak, f.dead
@@ -250,19 +250,6 @@ func indent(lines []string, margin int, label string) []string {
 }
 
 func percent(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }
-
-func (h *herd) csv() [][]string {
-	rows := [][]string{{"name", "policy", "total_s", "total_cv", "end_s", "first_mean_s", "first_most_s", "peak_over_mean", "dead_share", "mean_cv"}}
-	for _, s := range h.Strategies {
-		if f := s.Figures; f != nil {
-			rows = append(rows, []string{
-				s.Name, s.Policy.Policy.String(), seconds(f.Total), decimal(f.TotalCV), seconds(f.End), seconds(f.FirstMean), seconds(f.FirstMost),
-				decimal(f.PeakOverMean), decimal(f.DeadShare), decimal(f.MeanCV),
-			})
-		}
-	}
-	return rows
-}
 
 func (h *herd) figure() picture.Figure {
 	const columns, mostDots, mostLines, dotsHeight, loadHeight = 2, 20_000, 300, 210, 80

@@ -53,7 +53,7 @@ strategies it takes if there is no policy. Below is when the calls come.`,
 			return f.run(c, func(ctx context.Context, progress func(string) func(int64, int64)) (report, error) {
 				o, err := f.compute(ctx, strategies, progress)
 				return report{
-					text: o.text, json: o, csv: o.csv(), figure: o.figure,
+					text: o.text, json: o, figure: o.figure,
 					page: func(w io.Writer) error {
 						state := lab.Presets()[2].State
 						state.Strategies, state.Seed = strategies, f.seed
@@ -222,16 +222,6 @@ func bins(times []time.Duration, bin time.Duration) (counts []int64, most int64)
 		most = max(most, counts[i])
 	}
 	return counts, most
-}
-
-func (o *occ) csv() [][]string {
-	rows := [][]string{{"strategy", "clients", "runs", "calls_mean", "calls_sd", "time_mean_s", "time_sd_s"}}
-	for _, p := range o.Points {
-		rows = append(rows, []string{
-			p.Strategy, strconv.Itoa(p.Clients), strconv.Itoa(p.Runs), decimal(p.Calls.Mean), decimal(p.Calls.SD), seconds(p.End.Mean), seconds(p.End.SD),
-		})
-	}
-	return rows
 }
 
 func (o *occ) figure() picture.Figure {

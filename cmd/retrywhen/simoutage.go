@@ -56,7 +56,7 @@ retries: --budget capacity,cost,refund[,refill per second].`,
 			return f.run(c, func(ctx context.Context, progress func(string) func(int64, int64)) (report, error) {
 				o, err := f.compute(ctx, strategies, progress)
 				return report{
-					text: o.text, json: o, csv: o.csv(), figure: o.figure,
+					text: o.text, json: o, figure: o.figure,
 					page: func(w io.Writer) error {
 						state := lab.Presets()[3].State
 						state.Strategies, state.Seed = strategies, f.seed
@@ -196,19 +196,6 @@ func spread(t sim.Traffic, end time.Duration, columns int) (counts []int64, most
 		most = max(most, counts[at])
 	}
 	return counts, most
-}
-
-func (o *outage) csv() [][]string {
-	rows := [][]string{{"name", "policy", "clients", "served", "attempts", "attempts_per_client", "failures_after", "given_up", "refused", "peak", "peak_after", "end_s", "best_s"}}
-	for _, s := range o.Strategies {
-		r := s.Result
-		rows = append(rows, []string{
-			s.Name, s.Policy.Policy.String(), strconv.Itoa(r.Clients), strconv.Itoa(r.Served), strconv.FormatInt(r.Attempts, 10), decimal(r.PerClient.Mean),
-			strconv.FormatInt(r.FailuresAfter, 10), strconv.FormatInt(r.GivenUp, 10), strconv.FormatInt(r.Refused, 10),
-			strconv.FormatInt(r.Peak, 10), strconv.FormatInt(r.PeakAfter, 10), seconds(r.End), seconds(r.Best),
-		})
-	}
-	return rows
 }
 
 func (o *outage) figure() picture.Figure {

@@ -30,7 +30,7 @@ that is down and comes back. The same seed gives the same result.
 
 Policies are as in: retrywhen show --help; one more word, place=process-each,
 place=by-key or place=by-ordinal, says that each client is a process of its own.
-Interrupted, it writes what was computed so far, and ends with 130.`,
+Interrupted, it writes what was computed so far, and dies by the signal.`,
 	}
 	leads(c)
 	c.AddCommand(newSimHerd(), newSimOCC(), newSimOutage())
@@ -81,16 +81,16 @@ func (s *simulation) strategies(args []string, preset func() []lab.Strategy) ([]
 	return strategies, nil
 }
 
-// run has compute do the work under a context that an interrupt ends, and writes what it reports: all, or what there is
-// until then.
+// run calls compute under a context that an interrupt ends, and writes what it returns: all, or what there is until then.
 func (s *simulation) run(c *cobra.Command, compute func(ctx context.Context, progress func(what string) func(done, total int64)) (report, error)) error {
-	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal(c.Context())
 	defer stop()
 	computing()
 	bar := newProgress(c.ErrOrStderr())
 	r, err := compute(ctx, bar.of)
 	bar.clear()
-	interrupted := ctx.Err() != nil
+	interrupted := ctx.Err()
+	death, signaled := errors.AsType[diedBy](context.Cause(ctx))
 	stop() // a second interrupt ends the writing
 	if field, ok := errors.AsType[*sim.FieldError](err); ok {
 		return fmt.Errorf("%s: %s is %v, want %s", c.Name(), flagOf(field.Field), field.Value, field.Want)
@@ -105,10 +105,26 @@ func (s *simulation) run(c *cobra.Command, compute func(ctx context.Context, pro
 	if err := s.write(c, r); err != nil {
 		return err
 	}
-	if interrupted {
-		return exitCode(codeSignal + 2)
+	if signaled {
+		return death
 	}
-	return nil
+	return interrupted
+}
+
+// untilSignal returns a context that ends at SIGINT and SIGTERM, with a diedBy as its cause. A second signal is as usual.
+func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		defer signal.Stop(signals)
+		select {
+		case s := <-signals:
+			cancel(diedBy{s})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 // flagOf returns the flag that a field of a simulation is set by.

@@ -1,4 +1,4 @@
-// Package picture draws the charts of the command as SVG and PNG: panels of dots, lines, bands and bars.
+// Package picture draws the charts of the command as SVG: panels of dots, lines, bands and bars.
 package picture
 
 import (
@@ -40,7 +40,7 @@ type Point struct{ X, Y float64 }
 
 // Mark is one set of things to draw in a panel: Dots, Line, Band, Bars or Rule.
 type Mark interface {
-	draw(s surface, at func(Point) Point)
+	draw(s *svg, at func(Point) Point)
 }
 
 // Dots are filled circles.
@@ -79,7 +79,7 @@ type Rule struct {
 	Label string
 }
 
-func (d Dots) draw(s surface, at func(Point) Point) {
+func (d Dots) draw(s *svg, at func(Point) Point) {
 	points := make([]Point, len(d.Points))
 	for i, p := range d.Points {
 		points[i] = at(p)
@@ -87,7 +87,7 @@ func (d Dots) draw(s surface, at func(Point) Point) {
 	s.circles(points, d.Radius, d.Color)
 }
 
-func (l Line) draw(s surface, at func(Point) Point) {
+func (l Line) draw(s *svg, at func(Point) Point) {
 	points := make([]Point, len(l.Points))
 	for i, p := range l.Points {
 		points[i] = at(p)
@@ -95,7 +95,7 @@ func (l Line) draw(s surface, at func(Point) Point) {
 	s.line(points, l.Width, l.Color)
 }
 
-func (b Band) draw(s surface, at func(Point) Point) {
+func (b Band) draw(s *svg, at func(Point) Point) {
 	points := make([]Point, 0, 2*len(b.Low))
 	for _, p := range b.High {
 		points = append(points, at(p))
@@ -106,7 +106,7 @@ func (b Band) draw(s surface, at func(Point) Point) {
 	s.area(points, b.Color)
 }
 
-func (b Bars) draw(s surface, at func(Point) Point) {
+func (b Bars) draw(s *svg, at func(Point) Point) {
 	boxes := make([]box, 0, len(b.Bars))
 	for _, bar := range b.Bars {
 		if bar.Height <= 0 {
@@ -122,7 +122,7 @@ func (b Bars) draw(s surface, at func(Point) Point) {
 	s.boxes(boxes, b.Color)
 }
 
-func (r Rule) draw(s surface, at func(Point) Point) {
+func (r Rule) draw(s *svg, at func(Point) Point) {
 	top, bottom := at(Point{r.X, r.Most}), at(Point{r.X, 0})
 	s.line([]Point{top, bottom}, 1, Ink)
 	s.text(Point{top.X + 4, top.Y - 2}, r.Label, small, start, Muted)
@@ -207,8 +207,8 @@ func (f Figure) around(i int) (over, under float64) {
 	return over, under
 }
 
-// draw puts the figure on the surface.
-func (f Figure) draw(s surface) {
+// draw writes the figure.
+func (f Figure) draw(s *svg) {
 	width, height := f.size()
 	y := float64(margin)
 	for _, row := range f.keyRows() {
@@ -234,7 +234,7 @@ func (f Figure) draw(s surface) {
 	}
 }
 
-func (p Panel) draw(s surface, in box) {
+func (p Panel) draw(s *svg, in box) {
 	at := func(q Point) Point {
 		return Point{in.x + q.X/positive(p.X.Most)*in.w, in.y + in.h - q.Y/positive(p.Y.Most)*in.h}
 	}

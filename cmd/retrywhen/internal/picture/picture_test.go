@@ -5,8 +5,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"image/color"
-	"image/png"
 	"io"
 	"math"
 	"strings"
@@ -92,38 +90,10 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-func TestPNG(t *testing.T) {
-	var b bytes.Buffer
-	f := example()
-	if err := f.PNG(&b); err != nil {
-		t.Fatal(err)
-	}
-	img, err := png.Decode(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, h := f.size()
-	if got := img.Bounds().Size(); got.X != int(math.Ceil(2*w)) || got.Y != int(math.Ceil(2*h)) {
-		t.Errorf("%v, want twice %v by %v", got, w, h)
-	}
-	seen := map[color.RGBA]bool{}
-	for y := range img.Bounds().Dy() {
-		for x := range img.Bounds().Dx() {
-			r, g, b, _ := img.At(x, y).RGBA()
-			seen[color.RGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), 255}] = true
-		}
-	}
-	for _, c := range []Color{Ink, Muted, Grid, Plain, Series(0), Series(1), Retry(0, 3), paper} {
-		if r, g, b, _ := rgba(c, 255).RGBA(); !seen[color.RGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), 255}] {
-			t.Errorf("nothing in the picture is %s, the color %d", hex[c][0], c)
-		}
-	}
-}
-
 func TestEmptyFigure(t *testing.T) {
 	for _, f := range []Figure{{Columns: 1}, {Columns: 2, Panels: []Panel{{Marks: []Mark{Dots{}, Line{}, Band{}, Bars{}, Rule{}}}}}} {
 		var b bytes.Buffer
-		if err := errors.Join(f.SVG(&b), f.PNG(io.Discard)); err != nil {
+		if err := f.SVG(&b); err != nil {
 			t.Error(err)
 		}
 		labels(t, b.String())

@@ -22,7 +22,19 @@ func (f Figure) SVG(w io.Writer) error {
 	return s.out.Flush()
 }
 
+// svg is a document that is being written. Places are in pixels, y downwards.
 type svg struct{ out *bufio.Writer }
+
+type box struct{ x, y, w, h float64 }
+
+// anchor says which part of a text is at its place.
+type anchor int
+
+const (
+	start anchor = iota
+	middle
+	end
+)
 
 // style writes the classes f and s, fill and stroke, of each color.
 func (s *svg) style() {
@@ -94,6 +106,7 @@ func (s *svg) path(points []Point) {
 	}
 }
 
+// text writes a text, at being the left, the middle or the right end of its base line.
 func (s *svg) text(at Point, text string, size float64, a anchor, c Color) {
 	if text == "" {
 		return

@@ -1,25 +1,5 @@
 package picture
 
-// surface is what a figure is drawn on. Places are in pixels, y downwards.
-type surface interface {
-	boxes(b []box, c Color)
-	circles(centres []Point, radius float64, c Color)
-	line(points []Point, width float64, c Color)
-	area(points []Point, c Color)
-	text(at Point, s string, size float64, a anchor, c Color) // at is the left, the middle or the right end of the base line
-}
-
-type box struct{ x, y, w, h float64 }
-
-// anchor says which part of a text is at its place.
-type anchor int
-
-const (
-	start anchor = iota
-	middle
-	end
-)
-
 // Color is a color by its role, so that a picture can be light or dark.
 type Color int
 
