@@ -12,6 +12,7 @@ import (
 
 	"github.com/tmaxmax/go-sse"
 
+	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -27,15 +28,13 @@ var errEnded = errors.New("the server ended the feed")
 // events is the whole client. An attempt connects, goes on after the last event that was delivered, and fails when the
 // server falls silent, ends the feed or drops the connection; the policy decides whether there is another attempt.
 func (f *feed) events(silence time.Duration, policy retry.Policy) stream.Stream[sse.Event] {
-	return stream.Defer(func(context.Context) stream.Stream[sse.Event] {
-		lastID := ""
-		attempt := stream.FromSeq2(func(ctx context.Context) iter.Seq2[sse.Event, error] { return f.connect(ctx, lastID) })
-		return attempt.
+	open := func(lastID string) stream.Stream[sse.Event] {
+		return stream.FromSeq2(func(ctx context.Context) iter.Seq2[sse.Event, error] { return f.connect(ctx, lastID) }).
 			Timeout(silence).
-			MustNotEnd(errEnded).
-			Tap(func(e sse.Event) { lastID = e.LastEventID }).
-			RetryWhen(policy)
-	})
+			MustNotEnd(errEnded)
+	}
+	after := func(_ string, e sse.Event) string { return e.LastEventID }
+	return operators.Resume("", open, after, policy)
 }
 
 // connect makes one request and yields the events behind lastID.
