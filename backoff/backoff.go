@@ -18,7 +18,6 @@ import (
 // or a Jitter that cannot be compared itself, equals only copies of its own Backoff.
 type Backoff struct {
 	kind  kind
-	line  line
 	tiled bool
 	place place         // where u comes from
 	d     time.Duration // the curve's duration: d, base or unit
@@ -29,7 +28,6 @@ type Backoff struct {
 	below time.Duration // the largest Duration minus the cap; 0 is no cap
 	j     jitter.Jitter // nil is none
 	top   float64       // j.Factor(1)
-	low   float64       // of a line: j.Factor(0), or how far it goes around 1
 	limit time.Duration // with a jitter: the largest curve that is not at the cap
 	key   uint64        // of place
 }

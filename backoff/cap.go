@@ -33,7 +33,6 @@ func (b Backoff) Jitter(j jitter.Jitter) Backoff {
 	if f, ok := j.(jitter.Func); j == nil || ok && f == nil {
 		panic("backoff: Jitter: j is nil")
 	}
-	b.line, b.low = noLine, 0
 	if j == jitter.None {
 		b.j, b.top = nil, 0
 		b.fit()
@@ -46,14 +45,6 @@ func (b Backoff) Jitter(j jitter.Jitter) Backoff {
 	if !finite(lowest) || lowest < 0 {
 		panic(fmt.Sprintf("backoff: Jitter: j.Factor(0) is %v, want a finite number >= 0", lowest))
 	}
-	if j, ok := j.(interface{ Line() (float64, bool) }); ok {
-		var around bool
-		if b.low, around = j.Line(); around {
-			b.line = around1
-		} else {
-			b.line = fromLow
-		}
-	}
 	if !reflect.ValueOf(j).Comparable() {
 		j = &incomparable{j}
 	}
@@ -64,16 +55,6 @@ func (b Backoff) Jitter(j jitter.Jitter) Backoff {
 	}
 	return b
 }
-
-// line says how finish works out the factor of a jitter of package jitter by
-// itself, which spares Delay a call through an interface.
-type line uint8
-
-const (
-	noLine  line = iota // by asking it
-	fromLow             // low + u·(top-low)
-	around1             // 1 + low·(2u-1)
-)
 
 // incomparable hides a Jitter that would make == on a Backoff panic behind a pointer.
 type incomparable struct{ jitter.Jitter }
@@ -107,26 +88,9 @@ func (b *Backoff) finish(c time.Duration, u float64) time.Duration {
 	if b.j == nil {
 		return min(c, b.cap())
 	}
-	var f float64
-	switch b.line {
-	case fromLow:
-		f = b.low + float64(u*(b.top-b.low))
-		if f >= b.top {
-			f = b.factor(u) // which knows how to stay below
-		}
-	case around1:
-		f = 1 + float64(b.low*(2*u-1))
-	default:
-		f = b.factor(u)
-	}
+	f := b.factor(u)
 	if c > b.limit {
 		return b.atCap(f)
-	}
-	// As scale, which is too large to be inlined.
-	if x := float64(c) * f; x < 1<<52 && c < 1<<53 {
-		if r := time.Duration(x + 0.5); r != c {
-			return min(r, b.cap())
-		}
 	}
 	return min(scale(c, f), b.cap())
 }

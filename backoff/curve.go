@@ -56,8 +56,7 @@ func Quadratic(d time.Duration) Backoff {
 
 // Polynomial returns the Backoff of d·n^degree. The degree need not be a whole
 // number; 0.5 flattens. Delays are exact where the degree is whole, and right to
-// the nearest nanosecond or 15 digits elsewhere. A degree that is neither whole nor
-// half takes math.Pow, at some 40 ns a call. It has no jitter by itself.
+// the nearest nanosecond or 15 digits elsewhere. It has no jitter by itself.
 // Polynomial panics if d is
 // negative, or degree is negative or not finite.
 func Polynomial(d time.Duration, degree float64) Backoff {
@@ -136,9 +135,6 @@ func timesPower(d time.Duration, k uint64, x float64) time.Duration {
 	}
 	if e, ok := whole(x); ok {
 		return times(d, power(k, e))
-	}
-	if e, ok := whole(x - 0.5); ok { // a root is several times as fast as Pow
-		return multiply(d, powerFloat(float64(k), e)*math.Sqrt(float64(k)))
 	}
 	return multiply(d, math.Pow(float64(k), x))
 }

@@ -101,65 +101,32 @@ func whole(x float64) (uint64, bool) {
 	return k, float64(k) == x
 }
 
-// scale is d·f to the nearest nanosecond, at most the largest Duration; for
-// f < 1 it is less than d, unless d is 0. d and f are not negative, f may be +Inf.
-func scale(d time.Duration, f float64) (r time.Duration) {
-	if x := float64(d) * f; x < 1<<52 && d < 1<<53 { // as multiply, which is too large to be inlined
-		r = time.Duration(x + 0.5)
-	} else {
-		r = multiplyLong(d, f)
+// scale is d·f to the nearest nanosecond or 15 digits, at most the largest
+// Duration: less than d for f < 1, unless d is 0, and at least d for f >= 1. d and f
+// are not negative, f may be +Inf.
+func scale(d time.Duration, f float64) time.Duration {
+	r := multiply(d, f)
+	if f < 1 && d > 0 {
+		return min(r, d-1)
 	}
-	if r == d && f < 1 && d > 0 { // in this order: only f < 1 is hard to predict
-		r--
-	}
-	return r
-}
-
-// multiply is d·f to the nearest nanosecond, at most the largest Duration.
-func multiply(d time.Duration, f float64) time.Duration {
-	if x := float64(d) * f; x < 1<<52 && d < 1<<53 { // a float64 holds d
-		return time.Duration(x + 0.5)
-	}
-	return multiplyLong(d, f)
-}
-
-// multiplyLong is multiply where d or the result has more than 52 bits, or f is
-// +Inf: f is taken apart into m·2^-s, and d·m is worked out in 128 bits.
-func multiplyLong(d time.Duration, f float64) time.Duration {
-	if x := float64(d) * f; d < 1<<53 {
-		switch {
-		case d == 0:
-			return 0 // 0·Inf too
-		case x < 1<<63:
-			return time.Duration(x)
-		}
-		return math.MaxInt64
-	}
-	b := math.Float64bits(f)
-	m := b&(1<<52-1) | 1<<52
-	s := 1075 - int(b>>52)
-	switch {
-	case f >= 1<<10: // d >= 2^53; +Inf too
-		return math.MaxInt64
-	case s > 116: // d·m < 2^116, and so is a half; subnormal f too
+	if f < 1 {
 		return 0
 	}
-	hi, lo := bits.Mul64(uint64(d), m)
-	// Here 42 < s: add a half, shift right by s.
-	var carry uint64
-	if s <= 64 {
-		lo, carry = bits.Add64(lo, 1<<(s-1), 0)
-		hi += carry
-	} else {
-		hi += 1 << (s - 65)
+	return max(r, d)
+}
+
+// multiply is d·f to the nearest nanosecond or 15 digits, at most the largest Duration.
+func multiply(d time.Duration, f float64) time.Duration {
+	x := float64(d) * f
+	switch {
+	case d == 0:
+		return 0 // 0·Inf too
+	case x < 1<<52:
+		return time.Duration(x + 0.5)
+	case x < 1<<63:
+		return time.Duration(x)
 	}
-	if s < 64 {
-		if hi>>(s-1) != 0 { // the result has more than 63 bits
-			return math.MaxInt64
-		}
-		return time.Duration(hi<<(64-s) | lo>>s)
-	}
-	return time.Duration(hi >> (s - 64))
+	return math.MaxInt64
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -48,10 +48,6 @@ func (j uniform) Factor(u float64) float64 {
 	return f
 }
 
-// Line returns lo: Factor is lo + u·(hi-lo), where that is below hi. With it
-// package backoff works the factor out without a call.
-func (j uniform) Line() (lo float64, around bool) { return j.lo, false }
-
 // deviation is evenly distributed around 1, p either way.
 type deviation struct{ p float64 }
 
@@ -86,8 +82,5 @@ func (j deviation) Factor(u float64) float64 {
 	}
 	return 1 + float64(j.p*(2*u-1))
 }
-
-// Line returns p, and that Factor is 1 + p·(2u-1).
-func (j deviation) Line() (p float64, around bool) { return j.p, true }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
