@@ -46,6 +46,7 @@ var (
 	_ func(ints, context.Context) iter.Seq2[int, error]                                    = ints.All
 	_ func(ints, context.Context) ([]int, error)                                           = ints.Collect
 	_ func(ints, context.Context, func(int)) error                                         = ints.ForEach
+	_ func(ints, context.Context, func(context.Context, int) error) error                  = ints.TryForEach
 	_ func(ints, context.Context, int) (<-chan int, <-chan error)                          = ints.Chans
 	_ func(ints, func(int) bool) ints                                                      = ints.Filter
 	_ func(ints, int) ints                                                                 = ints.Take
@@ -66,8 +67,15 @@ var (
 	_ func(ints, time.Duration) ints                                                       = ints.Debounce
 	_ func(ints, time.Duration) ints                                                       = ints.Throttle
 	_ func(ints, int) ints                                                                 = ints.Buffer
+	_ func(ints, <-chan struct{}) ints                                                     = ints.TakeUntilDone
+	_ func(ints, ...int) ints                                                              = ints.StartWith
+	_ func(ints, int) ints                                                                 = ints.DefaultIfEmpty
+	_ func(ints, ints) ints                                                                = ints.SwitchIfEmpty
+	_ func(ints, int) ints                                                                 = ints.TakeLast
+	_ func(ints, int) ints                                                                 = ints.SkipLast
+	_ func(ints) ints                                                                      = ints.IgnoreElements
 	_ error                                                                                = stream.ErrNotRestartable
-	_ error                                                                                = stream.ErrTimeout
+	_ interface{ Timeout() bool }                                                          = stream.ErrTimeout.(interface{ Timeout() bool })
 	_ func(error) error                                                                    = stream.Permanent
 	_ func(context.Context) stream.Clock                                                   = stream.ClockFrom
 	_ stream.Stopper                                                                       = (*time.Timer)(nil)

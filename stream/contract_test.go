@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
 	"runtime"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -28,8 +30,8 @@ type operator struct {
 	plain bool // it relies on its source to stop
 }
 
-// operators are all that have a source.
-func operators() []operator {
+// allOperators are all that have a source.
+func allOperators() []operator {
 	yes := func(int) bool { return true }
 	no := func(int) bool { return false }
 	type s = stream.Stream[int]
@@ -44,6 +46,12 @@ func operators() []operator {
 		{name: "OnEnd", apply: func(s s) s { return s.OnEnd(func(error) {}) }},
 		{name: "Concat", apply: func(s s) s { return s.Concat() }},
 		{name: "Concat last", apply: func(s s) s { return stream.Empty[int]().Concat(s) }},
+		{name: "StartWith", apply: func(s s) s { return s.StartWith() }},
+		{name: "DefaultIfEmpty", plain: true, apply: func(s s) s { return s.DefaultIfEmpty(-1).Filter(func(v int) bool { return v != -1 }) }},
+		{name: "SwitchIfEmpty", plain: true, apply: func(s s) s { return s.SwitchIfEmpty(stream.Empty[int]()) }},
+		{name: "SwitchIfEmpty second", plain: true, apply: func(s s) s { return stream.Empty[int]().SwitchIfEmpty(s) }},
+		{name: "SkipLast", plain: true, apply: func(s s) s { return s.SkipLast(0) }},
+		{name: "TakeUntilDone", apply: func(s s) s { return s.TakeUntilDone(make(chan struct{})) }},
 		{name: "Merge", apply: func(s s) s { return s.Merge(stream.Empty[int]()) }},
 		{name: "Merge alone", plain: true, apply: func(s s) s { return s.Merge() }},
 		{name: "Catch", apply: func(s s) s { return s.Catch(stream.Fail[int]) }},
@@ -81,7 +89,7 @@ func operators() []operator {
 
 // eachOperator runs f for each operator, in a bubble of its own; probe makes its sources.
 func eachOperator(t *testing.T, f func(t *testing.T, op operator, p *probe)) {
-	for _, op := range operators() {
+	for _, op := range allOperators() {
 		bubble(t, op.name, func(t *testing.T) { f(t, op, &probe{apart: op.apart}) })
 	}
 }
@@ -456,7 +464,7 @@ func TestContract_SourceThatDoesNotLookAtItsContext(t *testing.T) {
 func TestContract_CancelledInTheLastValue(t *testing.T) {
 	eachOperator(t, func(t *testing.T, op operator, _ *probe) {
 		switch op.name {
-		case "Merge", "Timeout", "Buffer(1)", "Buffer(5)", "Debounce", "MustNotEnd", "Repeat", "all together":
+		case "Merge", "TakeUntilDone", "Timeout", "Buffer(1)", "Buffer(5)", "Debounce", "MustNotEnd", "Repeat", "all together":
 		default:
 			return
 		}
@@ -487,7 +495,7 @@ func TestContract_NoTimerWhileTheConsumerWorks(t *testing.T) {
 
 // Cancelling at any point gives either all the values and no error, or the cause, and leaves nothing behind.
 func TestContract_CancelAtAnyMoment(t *testing.T) {
-	for _, op := range operators() {
+	for _, op := range allOperators() {
 		if op.apart {
 			continue
 		}
@@ -541,6 +549,10 @@ func TestContract_MistakesPanicAtConstruction(t *testing.T) {
 		"stream: Range: count is -1, want >= 0": func() { stream.Range(0, -1) },
 		fmt.Sprintf("stream: Range: first is %d and count is 2, which leads past the largest int", max): func() { stream.Range(max, 2) },
 		"stream: Interval: d is 0s, want > 0":                             func() { stream.Interval(0) },
+		"stream: TryForEach: f is nil":                                    func() { _ = s.TryForEach(t.Context(), nil) },
+		"stream: SwitchIfEmpty: other is nil":                             func() { s.SwitchIfEmpty(nil) },
+		"stream: TakeLast: n is -1, want >= 0":                            func() { s.TakeLast(-1) },
+		"stream: SkipLast: n is -1, want >= 0":                            func() { s.SkipLast(-1) },
 		"stream: ForEach: f is nil":                                       func() { _ = s.ForEach(t.Context(), nil) },
 		"stream: Chans: buffer is -1, want >= 0":                          func() { s.Chans(t.Context(), -1) },
 		"stream: Filter: keep is nil":                                     func() { s.Filter(nil) },
@@ -560,18 +572,58 @@ func TestContract_MistakesPanicAtConstruction(t *testing.T) {
 		"stream: Debounce: d is -1ns, want >= 0":                          func() { s.Debounce(-1) },
 		"stream: Throttle: d is -1ns, want >= 0":                          func() { s.Throttle(-1) },
 		"stream: Buffer: n is -1, want >= 0":                              func() { s.Buffer(-1) },
-		"stream: All: the stream is nil":                                  func() { none.All(t.Context()) },
-		"stream: Collect: the stream is nil":                              func() { _, _ = none.Collect(t.Context()) },
-		"stream: Chans: the stream is nil":                                func() { none.Chans(t.Context(), 0) },
-		"stream: Take: the stream is nil":                                 func() { none.Take(1) },
-		"stream: Concat: the stream is nil":                               func() { none.Concat() },
-		"stream: Merge: the stream is nil":                                func() { none.Merge() },
-		"stream: Buffer: the stream is nil":                               func() { none.Buffer(0) },
-		"stream: Timeout: the stream is nil":                              func() { none.Timeout(1) },
 		"stream: WithClock: c is nil":                                     func() { stream.WithClock[stream.Stopper](t.Context(), nil) },
 		fmt.Sprintf("stream: Buffer: n is %d, want <= %d", max, most):     func() { s.Buffer(max) },
 		fmt.Sprintf("stream: Chans: buffer is %d, want <= %d", max, most): func() { s.Chans(t.Context(), max) },
 	} {
 		t.Run(want, func(t *testing.T) { expectPanic(t, want, build) })
+	}
+}
+
+// A nil stream is refused where an operator is built of it, or a sink runs it, by that operator's name.
+func TestContract_ANilStreamPanicsAtConstruction(t *testing.T) {
+	none := stream.Stream[int](nil)
+	yes := func(int) bool { return true }
+	ctx := t.Context()
+	built := map[string]func(){
+		"All":            func() { none.All(ctx) },
+		"Buffer":         func() { none.Buffer(0) },
+		"Catch":          func() { none.Catch(stream.Fail) },
+		"Chans":          func() { none.Chans(ctx, 0) },
+		"Collect":        func() { _, _ = none.Collect(ctx) },
+		"Concat":         func() { none.Concat() },
+		"Debounce":       func() { none.Debounce(0) },
+		"DefaultIfEmpty": func() { none.DefaultIfEmpty(1) },
+		"Delay":          func() { none.Delay(0) },
+		"Filter":         func() { none.Filter(yes) },
+		"ForEach":        func() { _ = none.ForEach(ctx, func(int) {}) },
+		"IgnoreElements": func() { none.IgnoreElements() },
+		"Merge":          func() { none.Merge() },
+		"MustNotEnd":     func() { none.MustNotEnd(errBoom) },
+		"OnEnd":          func() { none.OnEnd(func(error) {}) },
+		"Repeat":         func() { none.Repeat(1) },
+		"Retry":          func() { none.Retry(1) },
+		"RetryWhen":      func() { none.RetryWhen(retry.Default) },
+		"Skip":           func() { none.Skip(0) },
+		"SkipLast":       func() { none.SkipLast(0) },
+		"SkipWhile":      func() { none.SkipWhile(yes) },
+		"StartWith":      func() { none.StartWith(1) },
+		"SwitchIfEmpty":  func() { none.SwitchIfEmpty(stream.Of(1)) },
+		"Take":           func() { none.Take(1) },
+		"TakeLast":       func() { none.TakeLast(0) },
+		"TakeUntilDone":  func() { none.TakeUntilDone(nil) },
+		"TakeWhile":      func() { none.TakeWhile(yes) },
+		"Tap":            func() { none.Tap(func(int) {}) },
+		"Throttle":       func() { none.Throttle(0) },
+		"Timeout":        func() { none.Timeout(1) },
+		"TryForEach":     func() { _ = none.TryForEach(ctx, func(context.Context, int) error { return nil }) },
+	}
+	for name, build := range built {
+		t.Run(name, func(t *testing.T) { expectPanic(t, "stream: "+name+": the stream is nil", build) })
+	}
+	for method := range reflect.TypeFor[stream.Stream[int]]().Methods() {
+		if built[method.Name] == nil {
+			t.Errorf("%s is not in the table", method.Name)
+		}
 	}
 }

@@ -29,8 +29,8 @@
 //
 //   - The consumer's code is never called on two goroutines at once, nor on one it does not know. It needs no locks.
 //   - When a stream has returned it is over: no goroutine, no timer, no callback is left.
-//   - A slow consumer slows the source. Only [Stream.Buffer] and [Stream.Chans] hold values, as many as they are told;
-//     [Stream.Debounce] and [Stream.Delay] hold one.
+//   - A slow consumer slows the source. Only [Stream.Buffer], [Stream.Chans], [Stream.TakeLast] and [Stream.SkipLast]
+//     hold values, as many as they are told; [Stream.Debounce] and [Stream.Delay] hold one.
 //   - Sources look at the context before each value and before they end, so that after a cancel no value comes; under
 //     a context that has ended already they do nothing and return its cause.
 //   - An operator is built once and run often: it panics when it is built with what cannot work (a nil function, a
@@ -44,13 +44,16 @@
 // Sources: [Of], [FromSlice], [FromSeq], [FromSeq2], [FromFunc], [FromChan], [FromChans], [Defer], [Empty], [Never],
 // [Fail], [Range], [Timer], [Interval].
 //
-// Sinks: [Stream.All] for a range loop, [Stream.Collect], [Stream.ForEach], [Stream.Chans]; or call the stream itself.
+// Sinks: [Stream.All] for a range loop, [Stream.Collect], [Stream.ForEach], [Stream.TryForEach],
+// [Stream.Chans]; or call the stream itself.
 //
-// Choosing values: [Stream.Filter], [Stream.Take], [Stream.Skip], [Stream.TakeWhile], [Stream.SkipWhile].
+// Choosing values: [Stream.Filter], [Stream.Take], [Stream.TakeLast], [Stream.TakeWhile], [Stream.TakeUntilDone],
+// [Stream.Skip], [Stream.SkipLast], [Stream.SkipWhile], [Stream.IgnoreElements].
 //
 // Looking on: [Stream.Tap] at values, [Stream.OnEnd] at the end.
 //
-// One after another, and side by side: [Stream.Concat], [Stream.Repeat], [Stream.Merge], [Stream.Buffer].
+// One after another, and side by side: [Stream.StartWith], [Stream.Concat], [Stream.Repeat], [Stream.DefaultIfEmpty],
+// [Stream.SwitchIfEmpty], [Stream.Merge], [Stream.Buffer].
 //
 // Failing and going on: [Stream.MustNotEnd], [Stream.Timeout] make failures; [Stream.Catch], [Stream.Retry],
 // [Stream.RetryWhen] answer them; [Permanent] and [ErrNotRestartable] mark those that no retry can help.

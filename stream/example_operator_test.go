@@ -134,3 +134,46 @@ func ExampleStream_Buffer() {
 	// used: 3
 	// <nil>
 }
+
+func ExampleStream_TakeUntilDone() {
+	stop := make(chan struct{})
+	feed := stream.Of("a", "b").Concat(stream.Never[string]())
+	show(feed.Retry(3).TakeUntilDone(stop).Tap(func(v string) {
+		if v == "b" {
+			close(stop) // anybody may, at any time
+		}
+	}))
+	// Output: a b → <nil>
+}
+
+func ExampleStream_StartWith() {
+	show(stream.Of("a", "b").StartWith("header"))
+	// Output: header a b → <nil>
+}
+
+func ExampleStream_DefaultIfEmpty() {
+	show(stream.Empty[string]().DefaultIfEmpty("none"))
+	// Output: none → <nil>
+}
+
+func ExampleStream_SwitchIfEmpty() {
+	cache, database := stream.Empty[string](), stream.Of("a", "b")
+	show(cache.SwitchIfEmpty(database))
+	// Output: a b → <nil>
+}
+
+func ExampleStream_TakeLast() {
+	show(stream.Range(1, 10).TakeLast(3))
+	// Output: 8 9 10 → <nil>
+}
+
+func ExampleStream_SkipLast() {
+	show(stream.Of("a", "b", "trailer").SkipLast(1))
+	// Output: a b → <nil>
+}
+
+func ExampleStream_IgnoreElements() {
+	imported := stream.Of("a", "b").Tap(func(v string) { fmt.Print("imported ", v, "; ") })
+	show(imported.IgnoreElements().Concat(stream.Of("done")))
+	// Output: imported a; imported b; done → <nil>
+}

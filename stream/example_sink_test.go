@@ -49,3 +49,18 @@ func ExampleStream_Chans() {
 	// 2
 	// lost
 }
+
+func ExampleStream_TryForEach() {
+	full := errors.New("disk full")
+	err := stream.Of("a", "b", "c").Retry(3).TryForEach(context.Background(), func(_ context.Context, v string) error {
+		if v == "b" {
+			return full // stops the source, which has not failed: no retry
+		}
+		fmt.Println("stored", v)
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// stored a
+	// disk full
+}

@@ -169,7 +169,7 @@ func TestProperty_ChainsMatchSlices(t *testing.T) {
 
 // The synchronous operators allocate nothing for a value.
 func TestAllocations_NoneForAValue(t *testing.T) {
-	for _, op := range operators() {
+	for _, op := range allOperators() {
 		switch op.name {
 		case "Merge", "Timeout", "Delay", "Debounce", "Throttle", "Buffer(1)", "Buffer(5)", "Chans", "all together":
 			continue // they wait, or hand over to another goroutine

@@ -45,7 +45,8 @@ func (s Stream[T]) Collect(ctx context.Context) ([]T, error) {
 	return all, err
 }
 
-// ForEach runs the stream, calls f for each value on the caller's goroutine, and returns the error that ended it.
+// ForEach runs the stream, calls f for each value on the caller's goroutine, and returns the error that ended it. f
+// cannot fail: see TryForEach.
 func (s Stream[T]) ForEach(ctx context.Context, f func(T)) error {
 	s.require("ForEach")
 	requireFunc(f == nil, "ForEach: f")
@@ -53,6 +54,25 @@ func (s Stream[T]) ForEach(ctx context.Context, f func(T)) error {
 		f(v)
 		return true
 	})
+}
+
+// TryForEach runs the stream and calls f for each value on the caller's goroutine, with ctx. The first error of f stops
+// the run and is returned; it is no failure of the source, so no operator before TryForEach retries it. Else TryForEach
+// returns the error that ended the stream. An error of f that comes when ctx has ended is returned with ctx's cause.
+func (s Stream[T]) TryForEach(ctx context.Context, f func(context.Context, T) error) error {
+	s.require("TryForEach")
+	requireFunc(f == nil, "TryForEach: f")
+	var failed error
+	err := s(ctx, func(v T) bool {
+		if failed == nil {
+			failed = f(ctx, v)
+		}
+		return failed == nil
+	})
+	if failed != nil {
+		return ending.Under(ctx, failed)
+	}
+	return err
 }
 
 // errExit is what comes out of Chans when the source has called runtime.Goexit.

@@ -99,3 +99,59 @@ func TestForEach(t *testing.T) {
 		t.Errorf("got %v, %v", got, err)
 	}
 }
+
+func TestTryForEach(t *testing.T) {
+	var got []int
+	type key struct{}
+	ctx := context.WithValue(t.Context(), key{}, 1)
+	err := stream.Of(1, 2).TryForEach(ctx, func(c context.Context, v int) error {
+		if c != ctx {
+			t.Error("f was given another context")
+		}
+		got = append(got, v)
+		return nil
+	})
+	if err != nil || !slices.Equal(got, []int{1, 2}) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	err = stream.Of(1).Concat(stream.Fail[int](errBoom)).TryForEach(ctx, func(context.Context, int) error { return nil })
+	if err != errBoom {
+		t.Errorf("the source's failure became %v", err)
+	}
+}
+
+// An error of f stops the source, which has not failed: nothing is retried, and f is not called again.
+func TestTryForEach_AnErrorOfFIsNoFailureOfTheSource(t *testing.T) {
+	calls, runs := 0, 0
+	var end error
+	rude := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
+		runs++
+		for i := range 5 {
+			yield(i)
+		}
+		return errCause
+	})
+	err := rude.Retry(3).OnEnd(func(err error) { end = err }).TryForEach(t.Context(), func(context.Context, int) error {
+		calls++
+		return errBoom
+	})
+	if err != errBoom || end != nil || calls != 1 || runs != 1 {
+		t.Errorf("got %v after %d calls and %d runs; the source ended with %v", err, calls, runs, end)
+	}
+	calls = 0
+	if err := rude.TryForEach(t.Context(), func(context.Context, int) error { calls++; return errBoom }); err != errBoom || calls != 1 {
+		t.Errorf("got %v after %d calls", err, calls)
+	}
+}
+
+// When f fails because ctx has ended, the error says so in every way.
+func TestTryForEach_UnderAContextThatEnds(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	err := stream.Of(1).TryForEach(ctx, func(ctx context.Context, _ int) error {
+		cancel(errCause)
+		return ctx.Err()
+	})
+	if !endedBy(ctx, err) {
+		t.Error(err)
+	}
+}

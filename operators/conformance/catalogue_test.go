@@ -214,11 +214,21 @@ var catalogue = []section{
 		}),
 		op("stream.Take", "Take(2)", given("-a--b--c|"), func(in []text) text { return in[0].Take(2) }),
 		op("stream.Skip", "Skip(2)", given("-a--b--c|"), func(in []text) text { return in[0].Skip(2) }),
+		op("stream.TakeLast", "TakeLast(2)", given("-a--b--c|"), func(in []text) text { return in[0].TakeLast(2) }),
+		op("stream.SkipLast", "SkipLast(1)", given("-a--b--c|"), func(in []text) text { return in[0].SkipLast(1) }),
+		op("stream.IgnoreElements", "IgnoreElements()", given("-a--b--c|"), func(in []text) text { return in[0].IgnoreElements() }),
 		op("stream.TakeWhile", "TakeWhile(before c)", given("-a--b--c--a|"), func(in []text) text {
 			return in[0].TakeWhile(func(v string) bool { return v < "c" })
 		}),
 		op("stream.SkipWhile", "SkipWhile(before c)", given("-a--b--c--a|"), func(in []text) text {
 			return in[0].SkipWhile(func(v string) bool { return v < "c" })
+		}),
+		op("stream.TakeUntilDone", "TakeUntilDone(closed after 5ms)", given("-a--b--c|"), func(in []text) text {
+			return stream.Defer(func(ctx context.Context) text {
+				done := make(chan struct{})
+				timer := stream.ClockFrom(ctx).AfterFunc(5*ms, func() { close(done) })
+				return in[0].TakeUntilDone(done).OnEnd(func(error) { timer.Stop() })
+			})
 		}),
 		op("operators.TakeUntil", "TakeUntil(stop)", given("-a--b--c|", "stop: -----x"), func(in []text) text { return operators.TakeUntil(in[0], in[1]) }),
 		op("operators.Distinct", "Distinct()", given("-a--b--a--c|"), func(in []text) text { return operators.Distinct(in[0]) }),
@@ -266,6 +276,9 @@ var catalogue = []section{
 	}},
 	{"Several streams", []entry{
 		op("stream.Concat", "Concat(other)", given("-a--b|", "-c|"), func(in []text) text { return in[0].Concat(in[1]) }),
+		op("stream.StartWith", "StartWith(x, y)", given("-a--b|"), func(in []text) text { return in[0].StartWith("x", "y") }),
+		op("stream.DefaultIfEmpty", "DefaultIfEmpty(x)", given("---|"), func(in []text) text { return in[0].DefaultIfEmpty("x") }),
+		op("stream.SwitchIfEmpty", "SwitchIfEmpty(other)", given("---|", "-x-y|"), func(in []text) text { return in[0].SwitchIfEmpty(in[1]) }),
 		op("stream.Merge", "Merge(other)", given("-a----b----c|", "---x-----y|"), func(in []text) text { return in[0].Merge(in[1]) }),
 		op("operators.Zip", "Zip(other)", given("-a-b------c|", "---x--y----z|"), func(in []text) text {
 			return operators.Map(operators.Zip(in[0], in[1]), func(p operators.Pair[string, string]) string { return p.First + p.Second })
@@ -342,6 +355,7 @@ var exempt = map[string]string{
 	"stream.All":           "a sink",
 	"stream.Collect":       "a sink",
 	"stream.ForEach":       "a sink",
+	"stream.TryForEach":    "a sink",
 	"stream.Chans":         "a sink",
 	"stream.Permanent":     "marks an error",
 	"stream.WithClock":     "makes a context",

@@ -1,0 +1,45 @@
+package stream
+
+import (
+	"context"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
+)
+
+// DefaultIfEmpty returns the same stream, but one that yields v where s ends without a value. A failure is no such end.
+//
+//	source:             -----|
+//	DefaultIfEmpty(x):  -----x|
+func (s Stream[T]) DefaultIfEmpty(v T) Stream[T] {
+	s.require("DefaultIfEmpty")
+	return s.ifEmpty(Of(v))
+}
+
+// SwitchIfEmpty returns the same stream, but one that goes on with other where s ends without a value. A failure is no
+// such end. A nil other panics.
+//
+//	source:                -----|
+//	other:                      --x--y--|
+//	SwitchIfEmpty(other):  -------x--y--|
+func (s Stream[T]) SwitchIfEmpty(other Stream[T]) Stream[T] {
+	s.require("SwitchIfEmpty")
+	requireFunc(other == nil, "SwitchIfEmpty: other")
+	return s.ifEmpty(other)
+}
+
+func (s Stream[T]) ifEmpty(other Stream[T]) Stream[T] {
+	return func(ctx context.Context, yield func(T) bool) error {
+		empty := true
+		err := s(ctx, func(v T) bool {
+			empty = false
+			return yield(v)
+		})
+		if !empty || err != nil {
+			return err
+		}
+		if err := ending.Of(ctx); err != nil {
+			return err
+		}
+		return other(ctx, yield)
+	}
+}

@@ -1,0 +1,43 @@
+package stream_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
+)
+
+func TestStartWith(t *testing.T) {
+	expectMarbles(t, map[string]marble{
+		"comes before the source":  {source: "--a--b-|", want: "x-a--b-|", subs: "^------!"},
+		"a source that never ends": {source: "----a-", want: "x---a-", subs: "^"},
+		"a silent one":             {source: "-", want: "x-", subs: "^"},
+		"one that ends late":       {source: "----|", want: "x---|", subs: "^---!"},
+		"an empty one":             {source: "|", want: "(x|)", subs: "(^!)"},
+		"one that speaks at once":  {source: "(ab)--|", want: "(xab)-|", subs: "^-----!"},
+		"a failing one":            {source: "--a--#", want: "x-a--#", subs: "^----!"},
+		"one that fails at once":   {source: "#", want: "(x#)", subs: "(^!)"},
+		"cancelled in the middle":  {source: "--a--b--c|", during: "----!", want: "x-a--", subs: "^---!"},
+	}, func(_ *streamtest.Session, src stream.Stream[string]) stream.Stream[string] {
+		return src.StartWith("x")
+	})
+}
+
+func TestStartWith_SeveralAndNone(t *testing.T) {
+	expect(t, stream.Of(3).StartWith(1, 2), []int{1, 2, 3}, nil)
+	expect(t, stream.Of(3).StartWith(), []int{3}, nil)
+	expect(t, stream.Of(3).StartWith(2).StartWith(1), []int{1, 2, 3}, nil)
+}
+
+func TestStartWith_AStopInTheFirstValues(t *testing.T) {
+	src := stream.Stream[int](func(context.Context, func(int) bool) error { t.Error("the source was run"); return nil })
+	expect(t, src.StartWith(1, 2).Take(2), []int{1, 2}, nil)
+}
+
+func TestStartWith_KeepsItsOwnList(t *testing.T) {
+	first := []int{1}
+	s := stream.Of(2).StartWith(first...)
+	first[0] = 9
+	expect(t, s, []int{1, 2}, nil)
+}

@@ -1,0 +1,81 @@
+package stream
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
+)
+
+// TakeUntilDone returns the same stream, but one that ends well when done is closed, also in the middle of a wait: s is
+// cancelled then and waited for, nothing more is delivered, and what s returns is dropped. done is a channel that is
+// closed to stop the flow, any context's Done() say; a value that is sent on it counts too. A done that is closed already
+// means that s is not run; a nil one never closes, and the stream is s itself.
+//
+//	source:               --a--b--c--d--|
+//	done:                 ---------(closed)
+//	TakeUntilDone(done):  --a--b--c|
+//
+// When ctx ends, before or after done is closed, the stream fails with its cause, as every stream does. While the
+// consumer has a value in hand, done cannot take it back; the stream ends when the consumer is done with it.
+//
+// It stops what is before it: put it last. In s.TakeUntilDone(done).RetryWhen(p) the wait for the next attempt is not
+// cut short. The section "How to stop a stream" of docs/semantics.md compares the ways.
+//
+// A goroutine of its own waits for done; s runs on the caller's.
+func (s Stream[T]) TakeUntilDone(done <-chan struct{}) Stream[T] {
+	s.require("TakeUntilDone")
+	if done == nil {
+		return s
+	}
+	return func(ctx context.Context, yield func(T) bool) error {
+		if err := ending.Of(ctx); err != nil || closed(done) {
+			return err
+		}
+		w := watchDone(ctx, done)
+		defer w.wait()
+		stopped, over := false, false
+		err := s(w.run, func(v T) bool {
+			over = over || closed(done) || w.done.Load()
+			stopped = stopped || !over && !yield(v)
+			return !stopped && !over
+		})
+		w.wait()
+		switch {
+		case stopped:
+			return nil
+		case over || closed(done) || w.done.Load():
+			return ending.Of(ctx)
+		}
+		return ending.Under(ctx, err)
+	}
+}
+
+// doneWatch is a goroutine that cancels a run when a channel is closed.
+type doneWatch struct {
+	done     atomic.Bool // it was
+	run      context.Context
+	cancel   context.CancelFunc
+	returned chan struct{}
+}
+
+func watchDone(ctx context.Context, done <-chan struct{}) *doneWatch {
+	w := &doneWatch{returned: make(chan struct{})}
+	w.run, w.cancel = context.WithCancel(ctx)
+	go func() {
+		defer close(w.returned)
+		select {
+		case <-done:
+			w.done.Store(true)
+			w.cancel()
+		case <-w.run.Done():
+		}
+	}()
+	return w
+}
+
+// wait ends the run and returns when the goroutine has.
+func (w *doneWatch) wait() {
+	w.cancel()
+	<-w.returned
+}
