@@ -16,7 +16,7 @@ const module = "github.com/retrywhen/retrywhen"
 var layers = map[string][]string{
 	"":                      {"internal/doccode"},
 	"jitter":                {},
-	"backoff":               {"jitter", "internal/suggest"},
+	"backoff":               {"jitter", "internal/suggest", "internal/words"},
 	"stream":                {"internal/"},
 	"retry":                 {"backoff", "jitter", "stream", "internal/"},
 	"operators":             {"backoff", "jitter", "retry", "stream", "internal/"},
@@ -32,6 +32,7 @@ var layers = map[string][]string{
 	"internal/golden":       {},
 	"internal/permanent":    {},
 	"internal/suggest":      {},
+	"internal/words":        {},
 	"internal/relay":        {"internal/ending"},
 }
 

@@ -30,7 +30,7 @@ func TestDecorrelatedStep(t *testing.T) {
 		{b, 3 * s, 0.5, 5 * s},
 		{b, 10 * s, 0.5, 15500 * ms},
 		{b, s / 2, 0.5, 1250 * ms},
-		{b, s / 10, 0.5, s}, // 3·prev is below base
+		{b, s / 10, 0.5, s},                        // 3·prev is below base
 		{b, longest, 0.5, s + (longest-s)/2 - 255}, // to 15 digits
 		{b, 3 * s, -1, s},
 		{b, 3 * s, math.NaN(), s},

@@ -3,14 +3,17 @@ package backoff
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/suggest"
+	"github.com/retrywhen/retrywhen/internal/words"
 	"github.com/retrywhen/retrywhen/jitter"
 )
 
-// curves gives each curve its name and the keys that it must have.
+// curves gives each curve its name and the words that it must have.
 var curves = [...]struct {
 	name string
 	keys []string
@@ -28,49 +31,185 @@ var curves = [...]struct {
 	function:     {"func", nil},
 }
 
+// modifiers are the words that any curve may have, in the order in which they are written.
+var modifiers = []string{"plus", "cap", "jitter", "tiled", "key", "ordinal"}
+
+// notation is how the value of a word is written and read.
+type notation struct {
+	example string                                            // a value; "" if the word has none
+	format  func(b *Backoff) (value string, set bool)         // set is of modifiers
+	parse   func(b *Backoff, value string, want string) error // want ends the error where the value is of another kind
+}
+
+// notations has that of each word.
+var notations = map[string]notation{
+	"d":        durationOf("1s", func(b *Backoff) *time.Duration { return &b.d }),
+	"base":     durationOf("100ms", func(b *Backoff) *time.Duration { return &b.d }),
+	"unit":     durationOf("1s", func(b *Backoff) *time.Duration { return &b.d }),
+	"factor":   numberOf("factor", "2"),
+	"degree":   numberOf("degree", "1.5"),
+	"exponent": numberOf("exponent", "2"),
+	"delays":   {"10ms,100ms,1s", formatDelays, parseDelays},
+	"plus":     durationOf("1s", func(b *Backoff) *time.Duration { return &b.plus }),
+	"cap": {
+		"30s",
+		func(b *Backoff) (string, bool) { return words.Duration(b.cap()), b.below > 0 },
+		func(b *Backoff, value, want string) error {
+			d, err := words.ParseDuration(value, want)
+			if err == nil {
+				*b = b.Cap(d)
+			}
+			return err
+		},
+	},
+	"jitter": {
+		"full",
+		func(b *Backoff) (string, bool) { return jitterText(b.j), b.j != nil },
+		parseJitter,
+	},
+	"tiled": {
+		"",
+		func(b *Backoff) (string, bool) { return "", b.tiled },
+		func(b *Backoff, _, _ string) error {
+			b.tiled = true
+			if why := b.tiledWrong(); why != "" {
+				return errors.New(why)
+			}
+			return nil
+		},
+	},
+	"key":     placeOf(keyed, "42"),
+	"ordinal": placeOf(ordinal, "3"),
+}
+
+func durationOf(example string, field func(*Backoff) *time.Duration) notation {
+	return notation{
+		example,
+		func(b *Backoff) (string, bool) { return words.Duration(*field(b)), *field(b) > 0 },
+		func(b *Backoff, value, want string) (err error) {
+			*field(b), err = words.ParseDuration(value, want)
+			return err
+		},
+	}
+}
+
+func numberOf(key, example string) notation {
+	return notation{
+		example,
+		func(b *Backoff) (string, bool) { return strconv.FormatFloat(b.x, 'g', -1, 64), true },
+		func(b *Backoff, value, want string) error {
+			x, err := strconv.ParseFloat(value, 64)
+			if err != nil && !errors.Is(err, strconv.ErrRange) {
+				return fmt.Errorf("%q is not a number, %s", value, want)
+			}
+			if why := numberWrong(x); why != "" {
+				return fmt.Errorf("%s is %v, want %s", key, x, why)
+			}
+			b.x = x + 0 // a negative zero becomes an ordinary one
+			return nil
+		},
+	}
+}
+
+func placeOf(p place, example string) notation {
+	return notation{
+		example,
+		func(b *Backoff) (string, bool) { return strconv.FormatUint(b.key, 10), b.place == p },
+		func(b *Backoff, value, _ string) error {
+			key, err := strconv.ParseUint(value, 10, 64)
+			if err != nil {
+				return fmt.Errorf("%q is not a whole number from 0 to %d", value, uint64(math.MaxUint64))
+			}
+			if b.place != drawn {
+				return errors.New("key and ordinal exclude each other; want one only")
+			}
+			b.place, b.key = p, key
+			return nil
+		},
+	}
+}
+
+func formatDelays(b *Backoff) (string, bool) {
+	var delays []string
+	for n := 1; n <= b.table.len(); n++ {
+		delays = append(delays, words.Duration(b.table.at(n)))
+	}
+	return strings.Join(delays, ","), true
+}
+
+func parseDelays(b *Backoff, value, want string) error {
+	var delays []time.Duration
+	for v := range strings.SplitSeq(value, ",") {
+		d, err := words.ParseDuration(v, want)
+		if err != nil {
+			return err
+		}
+		delays = append(delays, d)
+	}
+	b.table = Table(delays...).table
+	return nil
+}
+
+func parseJitter(b *Backoff, value, _ string) error {
+	j, err := jitter.Parse(value)
+	if err == nil {
+		*b = b.Jitter(j)
+		return nil
+	}
+	name, _, _ := strings.Cut(strings.ToLower(value), ":")
+	hint := ""
+	names := []string{"none", "default", "full", "equal", "deviation", "uniform"}
+	if s := suggest.Nearest(name, names); s != "" && s != name {
+		hint = fmt.Sprintf("; did you mean %s?", s)
+	}
+	return errors.New(strings.TrimPrefix(err.Error(), "jitter: Parse: ") + hint)
+}
+
+// jitterText is j's text form, or one that says that it has none.
+func jitterText(j jitter.Jitter) string {
+	if s, ok := knownJitter(j); ok {
+		return s
+	}
+	if hidden, ok := j.(*incomparable); ok {
+		j = hidden.Jitter
+	}
+	return fmt.Sprintf("custom(%T)", j)
+}
+
+// knownJitter is the text form of a j that reading the text gives back.
+func knownJitter(j jitter.Jitter) (string, bool) {
+	s, ok := j.(fmt.Stringer)
+	if !ok {
+		return "", false
+	}
+	text := s.String()
+	back, err := jitter.Parse(text)
+	return text, err == nil && back == j
+}
+
 // String returns the text form, such as
 // "exponential base=100ms factor=2 cap=30s jitter=full", which Parse reads back
 // to an equal Backoff. See the package comment for the grammar. What has no
 // text form is named for a reader all the same: "func", and
 // "jitter=custom(type)" for a Jitter that package jitter does not know.
 func (b Backoff) String() string {
-	var s strings.Builder
-	s.WriteString(curves[b.kind].name)
-	for _, key := range curves[b.kind].keys {
-		s.WriteString(" " + key + "=")
-		switch key {
-		case "d", "base", "unit":
-			s.WriteString(durationText(b.d))
-		case "degree", "factor", "exponent":
-			s.WriteString(strconv.FormatFloat(b.x, 'g', -1, 64))
-		case "delays":
-			for n := 1; n <= b.table.len(); n++ {
-				if n > 1 {
-					s.WriteByte(',')
-				}
-				s.WriteString(durationText(b.table.at(n)))
-			}
+	text := curves[b.kind].name
+	write := func(key, value string) {
+		text += " " + key
+		if notations[key].example != "" {
+			text += "=" + value
 		}
 	}
-	if b.plus > 0 {
-		s.WriteString(" plus=" + durationText(b.plus))
+	for _, key := range curves[b.kind].keys {
+		value, _ := notations[key].format(&b)
+		write(key, value)
 	}
-	if b.below > 0 {
-		s.WriteString(" cap=" + durationText(b.cap()))
+	for _, key := range modifiers {
+		if value, set := notations[key].format(&b); set {
+			write(key, value)
+		}
 	}
-	if b.j != nil {
-		s.WriteString(" jitter=" + jitterText(b.j))
-	}
-	if b.tiled {
-		s.WriteString(" tiled")
-	}
-	switch b.place {
-	case keyed:
-		s.WriteString(" key=" + strconv.FormatUint(b.key, 10))
-	case ordinal:
-		s.WriteString(" ordinal=" + strconv.FormatUint(b.key, 10))
-	}
-	return s.String()
+	return text
 }
 
 // MarshalText returns the text form that String returns. It is an error if the
@@ -96,38 +235,4 @@ func (b *Backoff) UnmarshalText(text []byte) error {
 	}
 	*b = parsed
 	return nil
-}
-
-// durationText is d's text without the zeros at its end: 1m, not 1m0s.
-func durationText(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}
-
-// jitterText is j's text form, or one that says that it has none.
-func jitterText(j jitter.Jitter) string {
-	if s, ok := knownJitter(j); ok {
-		return s
-	}
-	if hidden, ok := j.(*incomparable); ok {
-		j = hidden.Jitter
-	}
-	return fmt.Sprintf("custom(%T)", j)
-}
-
-// knownJitter is the text form of a j that reading the text gives back.
-func knownJitter(j jitter.Jitter) (string, bool) {
-	s, ok := j.(fmt.Stringer)
-	if !ok {
-		return "", false
-	}
-	text := s.String()
-	back, err := jitter.Parse(text)
-	return text, err == nil && back == j
 }

@@ -191,7 +191,7 @@ func TestParseSaysWhatIsWrongWhereAndWhatIsRight(t *testing.T) {
 		{"linear d=1s plus=x", `"plus=x" at column 13: "x" is not a duration, want as in "plus=1s"`},
 		{"linear d=1s cap=-1s", `"cap=-1s" at column 13: -1s is negative, want a duration >= 0`},
 		{"linear d=1s ordinal=x", `"ordinal=x" at column 13: "x" is not a whole number from 0 to 18446744073709551615`},
-		{"linear ordinal=1 d=1s key=2", `"ordinal=1" at column 8: a second place, after "key=2"; want one only`},
+		{"linear ordinal=1 d=1s key=2", `"ordinal=1" at column 8: key and ordinal exclude each other; want one only`},
 		{"linear d=1s ordinal", `"ordinal" at column 13: ordinal has no value, want as in "ordinal=3"`},
 		{"linear d=1s key=-1", `"key=-1" at column 13: "-1" is not a whole number from 0 to 18446744073709551615`},
 		{"linear d=1s key=18446744073709551616", `"key=18446744073709551616" at column 13: "18446744073709551616" is not a whole number from 0 to 18446744073709551615`},

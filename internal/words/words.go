@@ -1,0 +1,85 @@
+// Package words reads and writes what the text forms of backoffs and policies are made of: words, each a name or a
+// key=value, apart by white space.
+package words
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Word is one word of a text.
+type Word struct {
+	Text       string
+	Offset     int // the byte of the text at which it begins
+	Key, Value string
+	Assigned   bool // there is a = between them
+}
+
+// Split takes a text apart at its white space. Keys are in lower case.
+func Split(text string) (all []Word) {
+	for at := 0; ; {
+		rest := strings.TrimLeftFunc(text[at:], unicode.IsSpace)
+		if rest == "" {
+			return all
+		}
+		w := Word{Text: rest, Offset: len(text) - len(rest)}
+		if end := strings.IndexFunc(rest, unicode.IsSpace); end >= 0 {
+			w.Text = rest[:end]
+		}
+		w.Key, w.Value, w.Assigned = strings.Cut(w.Text, "=")
+		w.Key = strings.ToLower(w.Key)
+		all = append(all, w)
+		at = w.Offset + len(w.Text)
+	}
+}
+
+// List writes names as "a, b and c".
+func List(names []string, and string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " " + and + " " + names[len(names)-1]
+}
+
+// Duration returns d's text without the zeros at its end: 1m, not 1m0s.
+func Duration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// ParseDuration reads a duration of 0 or more. Its error says what is wrong; want, as in "want a duration", ends it
+// where the value is none.
+func ParseDuration(value, want string) (time.Duration, error) {
+	d, err := time.ParseDuration(value)
+	switch {
+	case err == nil && d >= 0:
+		return d, nil
+	case err == nil:
+		return 0, fmt.Errorf("%s is negative, want a duration >= 0", value)
+	case value == "":
+		return 0, fmt.Errorf("an empty duration, %s", want)
+	}
+	if _, err := strconv.ParseFloat(value, 64); err == nil {
+		return 0, fmt.Errorf("%s has no unit, %s", value, want)
+	}
+	small := strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' {
+			return '0'
+		}
+		return r
+	}, value)
+	if _, err := time.ParseDuration(small); err == nil { // only its numbers are too large
+		return 0, fmt.Errorf("%s is past the largest duration, %v", value, time.Duration(math.MaxInt64))
+	}
+	return 0, fmt.Errorf("%q is not a duration, %s", value, want)
+}
