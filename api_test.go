@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"fmt"
 	"iter"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -29,60 +30,67 @@ type (
 var (
 	_ func(context.Context, func(int) bool) error = ints(nil)
 
-	_ func(...int) ints                                                                    = stream.Of[int]
-	_ func([]int) ints                                                                     = stream.FromSlice[int]
-	_ func(iter.Seq[int]) ints                                                             = stream.FromSeq[int]
-	_ func(func(context.Context) iter.Seq2[int, error]) ints                               = stream.FromSeq2[int]
-	_ func(func(context.Context) (int, error)) ints                                        = stream.FromFunc[int]
-	_ func(<-chan int) ints                                                                = stream.FromChan[int]
-	_ func(func(context.Context) (<-chan int, <-chan error)) ints                          = stream.FromChans[int]
-	_ func(func(context.Context) ints) ints                                                = stream.Defer[int]
-	_ func() ints                                                                          = stream.Empty[int]
-	_ func() ints                                                                          = stream.Never[int]
-	_ func(error) ints                                                                     = stream.Fail[int]
-	_ func(int, int) ints                                                                  = stream.Range
-	_ func(time.Duration) stream.Stream[time.Time]                                         = stream.Timer
-	_ func(time.Duration) stream.Stream[time.Time]                                         = stream.Interval
-	_ func(ints, context.Context) iter.Seq2[int, error]                                    = ints.All
-	_ func(ints, context.Context) ([]int, error)                                           = ints.Collect
-	_ func(ints, context.Context, func(int)) error                                         = ints.ForEach
-	_ func(ints, context.Context, func(context.Context, int) error) error                  = ints.TryForEach
-	_ func(ints, context.Context, int) (<-chan int, <-chan error)                          = ints.Chans
-	_ func(ints, func(int) bool) ints                                                      = ints.Filter
-	_ func(ints, int) ints                                                                 = ints.Take
-	_ func(ints, int) ints                                                                 = ints.Skip
-	_ func(ints, func(int) bool) ints                                                      = ints.TakeWhile
-	_ func(ints, func(int) bool) ints                                                      = ints.SkipWhile
-	_ func(ints, func(int)) ints                                                           = ints.Tap
-	_ func(ints, func(error)) ints                                                         = ints.OnEnd
-	_ func(ints, ...ints) ints                                                             = ints.Concat
-	_ func(ints, ...ints) ints                                                             = ints.Merge
-	_ func(ints, func(error) ints) ints                                                    = ints.Catch
-	_ func(ints, error) ints                                                               = ints.MustNotEnd
-	_ func(ints, int) ints                                                                 = ints.Retry
-	_ func(ints, stream.RetryHandler) ints                                                 = ints.RetryWhen
-	_ func(ints, int) ints                                                                 = ints.Repeat
-	_ func(ints, time.Duration) ints                                                       = ints.Timeout
-	_ func(ints, time.Duration) ints                                                       = ints.Delay
-	_ func(ints, time.Duration) ints                                                       = ints.Debounce
-	_ func(ints, time.Duration) ints                                                       = ints.Throttle
-	_ func(ints, int) ints                                                                 = ints.Buffer
-	_ func(ints, <-chan struct{}) ints                                                     = ints.TakeUntilDone
-	_ func(ints, ...int) ints                                                              = ints.StartWith
-	_ func(ints, int) ints                                                                 = ints.DefaultIfEmpty
-	_ func(ints, ints) ints                                                                = ints.SwitchIfEmpty
-	_ func(ints, int) ints                                                                 = ints.TakeLast
-	_ func(ints, int) ints                                                                 = ints.SkipLast
-	_ func(ints) ints                                                                      = ints.IgnoreElements
-	_ error                                                                                = stream.ErrNotRestartable
-	_ interface{ Timeout() bool }                                                          = stream.ErrTimeout.(interface{ Timeout() bool })
-	_ func(error) error                                                                    = stream.Permanent
-	_ func(context.Context) stream.Clock                                                   = stream.ClockFrom
-	_ stream.Stopper                                                                       = (*time.Timer)(nil)
-	_                                                                                      = stream.Failure{Err: nil, N: 0, Items: int64(0), Lasted: time.Duration(0)}
-	_ stream.RetryHandler                                                                  = stream.RetryHandlerFunc(func(f failures) failures { return f })
-	_ stream.RetryHandler                                                                  = retry.Policy{}
-	_ interface{ Succeeded(items int64) }                                                  = retry.Policy{}
+	_ func(...int) ints                                                   = stream.Of[int]
+	_ func([]int) ints                                                    = stream.FromSlice[int]
+	_ func(iter.Seq[int]) ints                                            = stream.FromSeq[int]
+	_ func(func(context.Context) iter.Seq2[int, error]) ints              = stream.FromSeq2[int]
+	_ func(func(context.Context) (int, error)) ints                       = stream.FromFunc[int]
+	_ func(<-chan int) ints                                               = stream.FromChan[int]
+	_ func(func(context.Context) (<-chan int, <-chan error)) ints         = stream.FromChans[int]
+	_ func(func(context.Context) ints) ints                               = stream.Defer[int]
+	_ func() ints                                                         = stream.Empty[int]
+	_ func() ints                                                         = stream.Never[int]
+	_ func(error) ints                                                    = stream.Fail[int]
+	_ func(int, int) ints                                                 = stream.Range
+	_ func(time.Duration) stream.Stream[time.Time]                        = stream.Timer
+	_ func(time.Duration) stream.Stream[time.Time]                        = stream.Interval
+	_ func(ints, context.Context) iter.Seq2[int, error]                   = ints.All
+	_ func(ints, context.Context) ([]int, error)                          = ints.Collect
+	_ func(ints, context.Context, func(int)) error                        = ints.ForEach
+	_ func(ints, context.Context, func(context.Context, int) error) error = ints.TryForEach
+	_ func(ints, context.Context, int) (<-chan int, <-chan error)         = ints.Chans
+	_ func(ints, func(int) bool) ints                                     = ints.Filter
+	_ func(ints, int) ints                                                = ints.Take
+	_ func(ints, int) ints                                                = ints.Skip
+	_ func(ints, func(int) bool) ints                                     = ints.TakeWhile
+	_ func(ints, func(int) bool) ints                                     = ints.SkipWhile
+	_ func(ints, func(int)) ints                                          = ints.Tap
+	_ func(ints, func(error)) ints                                        = ints.OnEnd
+	_ func(ints, ...ints) ints                                            = ints.Concat
+	_ func(ints, ...ints) ints                                            = ints.Merge
+	_ func(ints, func(error) ints) ints                                   = ints.Catch
+	_ func(ints, error) ints                                              = ints.MustNotEnd
+	_ func(ints, int) ints                                                = ints.Retry
+	_ func(ints, stream.RetryHandler) ints                                = ints.RetryWhen
+	_ func(ints, int) ints                                                = ints.Repeat
+	_ func(ints, time.Duration) ints                                      = ints.Timeout
+	_ func(ints, time.Duration) ints                                      = ints.Delay
+	_ func(ints, time.Duration) ints                                      = ints.Debounce
+	_ func(ints, time.Duration) ints                                      = ints.Throttle
+	_ func(ints, int) ints                                                = ints.Buffer
+	_ func(ints, <-chan struct{}) ints                                    = ints.TakeUntilDone
+	_ func(ints, ...int) ints                                             = ints.StartWith
+	_ func(ints, int) ints                                                = ints.DefaultIfEmpty
+	_ func(ints, ints) ints                                               = ints.SwitchIfEmpty
+	_ func(ints, int) ints                                                = ints.TakeLast
+	_ func(ints, int) ints                                                = ints.SkipLast
+	_ func(ints) ints                                                     = ints.IgnoreElements
+	_ error                                                               = stream.ErrNotRestartable
+	_ interface{ Timeout() bool }                                         = stream.ErrTimeout.(interface{ Timeout() bool })
+	_ func(error) error                                                   = stream.Permanent
+	_ func(context.Context) stream.Clock                                  = stream.ClockFrom
+	_ stream.Stopper                                                      = (*time.Timer)(nil)
+	_                                                                     = stream.Failure{Err: nil, N: 0, Items: int64(0), Lasted: time.Duration(0)}
+	_ stream.RetryHandler                                                 = stream.RetryHandlerFunc(func(f failures) failures { return f })
+	_ stream.RetryHandler                                                 = retry.Policy{}
+	_ stream.RetryObserver                                                = retry.Policy{}
+	_ interface {
+		stream.RetryHandler
+		Recovered(ctx context.Context, last stream.Failure, retries int, down time.Duration)
+		Succeeded(items int64)
+		Ended(ctx context.Context, attempts int, err error)
+	} = stream.RetryObserver(nil)
+	_ func(context.Context) int                                                            = stream.AttemptFrom
 	_ jitter.Jitter                                                                        = jitter.Func(func(u float64) float64 { return u })
 	_                                                                                      = []jitter.Jitter{jitter.None, jitter.Default, jitter.Full, jitter.Equal}
 	_ func(float64) jitter.Jitter                                                          = jitter.Deviation
@@ -109,7 +117,7 @@ var (
 	_ func(backoff.Backoff, int, float64) time.Duration                                    = backoff.Backoff.At
 	_ func(backoff.Backoff, int, time.Duration, float64) time.Duration                     = backoff.Backoff.After
 	_ func(backoff.Backoff, int) time.Duration                                             = backoff.Backoff.Ceiling
-	_ func(backoff.Backoff, time.Duration, float64) time.Duration                          = backoff.Backoff.Dictated
+	_ func(backoff.Backoff, time.Duration, time.Duration, float64) time.Duration           = backoff.Backoff.Dictated
 	_ func(backoff.Backoff) bool                                                           = backoff.Backoff.IsTiled
 	_ fmt.Stringer                                                                         = backoff.Backoff{}
 	_ encoding.TextMarshaler                                                               = backoff.Backoff{}
@@ -132,16 +140,25 @@ var (
 	} = (*retry.Attempt)(nil)
 	_ = []retry.Option{
 		retry.WithBackoff(backoff.Default), retry.Limit(1), retry.Within(1), retry.StopAt(1), retry.AttemptTimeout(1),
-		retry.If(func(error) bool { return true }), retry.OnRetry(func(retry.Event) {}), retry.OnGiveUp(func(*retry.Error) {}),
+		retry.If(func(error) bool { return true }), retry.OnRetry(func(context.Context, retry.Event) {}), retry.OnGiveUp(func(context.Context, *retry.Error) {}),
+		retry.OnRecovered(func(context.Context, retry.Recovery) {}), retry.OnDone(func(context.Context, retry.Result) {}), retry.BeforeFirstItem(),
+		retry.Log(slog.Default()),
 		retry.ResetAfter(1), retry.ResetAfterItems(1), retry.ResetOn(retry.NewSignal()), retry.WithClock(clock.NewMock()),
-		retry.WithRand(func() float64 { return 0 }), retry.WithBudget(retry.NewBudget(1, 1, 1)), retry.MaxRetryAfter(1),
+		retry.WithRand(func() float64 { return 0 }), retry.WithBudget(retry.NewBudget(1, 1, 1).Refill(1)), retry.MaxRetryAfter(1),
 	}
 	_ func(*retry.Signal)                                                                                                        = (*retry.Signal).Fire
 	_ func(error) error                                                                                                          = retry.Permanent
 	_ func(error, time.Duration) error                                                                                           = retry.RetryAfter
-	_                                                                                                                            = []error{retry.ErrExhausted, retry.ErrDeadline, retry.ErrBudget}
-	_                                                                                                                            = retry.Event{N: 1, Err: nil, Delay: 1, Elapsed: 1}
-	_ error                                                                                                                      = &retry.Error{Cause: nil, Last: nil, Attempts: 1, Elapsed: 1}
+	_                                                                                                                            = []error{retry.ErrExhausted, retry.ErrDeadline, retry.ErrBudget, retry.ErrLimit, retry.ErrWithin, retry.ErrStopAt, retry.ErrMaxRetryAfter}
+	_                                                                                                                            = retry.Event{N: 1, Err: nil, Delay: 1, Elapsed: 1, Lasted: 1}
+	_                                                                                                                            = retry.Recovery{Retries: 1, Down: 1, Last: nil}
+	_                                                                                                                            = retry.Result{Err: nil, Attempts: 1, Retries: 1, Elapsed: 1}
+	_ func(context.Context) context.Context                                                                                      = retry.WithoutRetries
+	_ func(retry.Policy, *retry.State, stream.Failure, time.Time, time.Time) (time.Duration, error)                              = retry.Policy.Decide
+	_                                                                                                                            = []any{encoding.TextMarshaler(retry.Policy{}), encoding.TextAppender(retry.Policy{}), encoding.TextUnmarshaler(&retry.Policy{}), encoding.TextMarshaler(retry.State{}), encoding.TextAppender(retry.State{}), encoding.TextUnmarshaler(&retry.State{})}
+	_ func(*retry.Budget) (int64, int64)                                                                                         = (*retry.Budget).Stats
+	_ error                                                                                                                      = &retry.Error{Cause: nil, Last: nil, Attempts: 1, Elapsed: 1, Retries: 1, Down: 1}
+	_ slog.LogValuer                                                                                                             = &retry.Error{}
 	_ interface{ Unwrap() []error }                                                                                              = &retry.Error{}
 	_ func(jitter.Jitter, time.Duration, int, ...retry.Option) retry.Policy                                                      = operators.ExpBackoff
 	_ func(ints, func(failures) stream.Stream[string]) ints                                                                      = operators.RetryWhen[int, string]

@@ -97,7 +97,7 @@ func TestExpBackoffGivesUpWithTheLastError(t *testing.T) {
 		if !errors.Is(err, retry.ErrExhausted) || !errors.Is(err, errCut) || runs != 4 || time.Since(start) != 14*time.Second {
 			t.Errorf("got %v after %d runs and %v; want it exhausted after 4 runs and 14s", err, runs, time.Since(start))
 		}
-		if want := "retry: retries exhausted: 4 attempts in 14s: run 4: connection reset"; err.Error() != want {
+		if want := "retry: limit of 3 retries: 4 failures in 14s: run 4: connection reset"; err.Error() != want {
 			t.Errorf("got %q, want %q", err, want)
 		}
 	})

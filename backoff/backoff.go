@@ -103,30 +103,36 @@ func (b Backoff) Ceiling(n int) time.Duration {
 	return min(b.highest(n), b.cap())
 }
 
-// Dictated returns the delay to wait when the other side has dictated d: at
-// least d, and varied upwards, lest all who were told the same second come
-// back in step. It is
+// Dictated returns the delay to wait when the other side has dictated d: at least d, and varied upwards, so that a fleet
+// that was given the same second does not come back in step. room is how much longer than d the wait may be, before a
+// deadline say; a negative room is without bound. It is
 //
-//	d · (1 + Factor(u) - Factor(0))
+//	d + part(u) · min(1, (room/2) / part(1))
+//	part(u) = d · (Factor(u) - Factor(0))
 //
-// and d·(1 + 0.15·u) for Tiled and for curves that are random by themselves:
-// Sidekiq, Buckets and Decorrelated. Any other curve without a jitter, a Func
-// too, gives d exactly. The curve, Plus and the cap play no part. A negative d
-// counts as 0; a delay past the range of time.Duration is the largest Duration.
-// u is as in At.
-func (b Backoff) Dictated(d time.Duration, u float64) time.Duration {
+// and part(u) = d·0.15·u for Tiled and for curves that are random by themselves: Sidekiq, Buckets and Decorrelated. So
+// the delays are spread evenly over at most half of the room, and none comes at its end. With all the room they are up to
+// 1.3·d under jitter.Default, 2·d under jitter.Full, 1.5·d under jitter.Equal, 1.15·d for Tiled. Any other curve without a
+// jitter, a Func too, gives d exactly. The curve, Plus and the cap play no part. A negative d counts as 0; a delay past
+// the range of time.Duration is the largest Duration. u is as in At.
+func (b Backoff) Dictated(d, room time.Duration, u float64) time.Duration {
 	if d <= 0 {
 		return 0
 	}
 	u = b.placed(draw(u))
-	var more float64
+	var part, most float64
 	switch {
 	case b.tiled, b.kind.ranged():
-		more = 0.15 * u
+		part, most = 0.15*u, 0.15
 	case b.j != nil:
-		more = max(0, b.factor(u)-b.factor(0))
+		low := b.factor(0)
+		part, most = max(0, b.factor(u)-low), max(0, b.top-low)
 	}
-	return add(d, scale(d, more))
+	more := scale(d, part)
+	if largest := scale(d, most); room >= 0 && largest > room/2 {
+		more = scale(room/2, min(1, part/most))
+	}
+	return add(d, more)
 }
 
 // IsTiled reports whether the delays are tiled, so that one u must be kept for

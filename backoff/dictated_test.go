@@ -49,7 +49,7 @@ func TestDictated(t *testing.T) {
 		{"the longest, exact", plain, longest, 0.5, longest},
 	}
 	for _, tt := range tests {
-		if got := tt.b.Dictated(tt.d, tt.u); got != tt.want {
+		if got := tt.b.Dictated(tt.d, -1, tt.u); got != tt.want {
 			t.Errorf("%s: (%v).Dictated(%v, %v) = %v, want %v", tt.name, tt.b, tt.d, tt.u, got, tt.want)
 		}
 	}
@@ -61,7 +61,7 @@ func TestDictatedIsALeastDelay(t *testing.T) {
 		d := time.Duration(rapid.Int64().Draw(t, "d"))
 		u := rapid.Float64().Draw(t, "u")
 		v := rapid.Float64Min(u).Draw(t, "v")
-		got, more := b.Dictated(d, u), b.Dictated(d, v)
+		got, more := b.Dictated(d, -1, u), b.Dictated(d, -1, v)
 		if got < max(0, d) {
 			t.Fatalf("(%v).Dictated(%v, %v) = %v", b, d, u, got)
 		}

@@ -226,8 +226,8 @@ func ExampleBackoff_Ordinal() {
 // The server said "Retry-After: 10", to this client and to all the others.
 func ExampleBackoff_Dictated() {
 	b := backoff.Exponential(time.Second, 2).Jitter(jitter.Default)
-	fmt.Println(b.Dictated(10*time.Second, 0), b.Dictated(10*time.Second, 0.5))
-	fmt.Println(backoff.Exponential(time.Second, 2).Dictated(10*time.Second, 0.5))
+	fmt.Println(b.Dictated(10*time.Second, -1, 0), b.Dictated(10*time.Second, -1, 0.5))
+	fmt.Println(backoff.Exponential(time.Second, 2).Dictated(10*time.Second, -1, 0.5))
 	// Output:
 	// 10s 11.5s
 	// 10s

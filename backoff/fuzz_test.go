@@ -111,7 +111,7 @@ func FuzzAt(f *testing.F) {
 		if a, c := b.After(n, time.Duration(prev), u), b.After(n, time.Duration(prev), v); u <= v && c < a {
 			t.Errorf("(%v).After(%d, %d, ·) falls from %d at %v to %d at %v", b, n, prev, a, u, c, v)
 		}
-		if got := b.Dictated(time.Duration(prev), u); got < max(0, time.Duration(prev)) {
+		if got := b.Dictated(time.Duration(prev), -1, u); got < max(0, time.Duration(prev)) {
 			t.Errorf("(%v).Dictated(%d, %v) = %d", b, prev, u, got)
 		}
 		if _, err := b.MarshalText(); err == nil {

@@ -26,7 +26,7 @@ func TestAFixedPlaceIgnoresTheDraw(t *testing.T) {
 				if got, want := b.After(n, time.Minute, u), b.After(n, time.Minute, 0); got != want {
 					t.Errorf("(%v).After(%d, 1m, %v) = %v, and %v for 0", b, n, u, got, want)
 				}
-				if got, want := b.Dictated(time.Minute, u), b.Dictated(time.Minute, 0); got != want {
+				if got, want := b.Dictated(time.Minute, -1, u), b.Dictated(time.Minute, -1, 0); got != want {
 					t.Errorf("(%v).Dictated(1m, %v) = %v, and %v for 0", b, u, got, want)
 				}
 			}

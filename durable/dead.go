@@ -19,7 +19,7 @@ type DeadLetter struct {
 	// Err is the text of the last error; of a panic with its stack. Both are cut at 4 KiB.
 	Err string
 	// Cause is why the job was given up: "permanent" for an error that the policy's predicate refuses or that is marked
-	// so, "abandoned" for one whose workers died, else the cause of the retry.Error, "retries exhausted" say.
+	// so, "abandoned" for one whose workers died, else the cause of the retry.Error, "limit of 5 retries" say.
 	Cause string
 	// Attempts is how many attempts failed.
 	Attempts int

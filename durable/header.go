@@ -42,7 +42,7 @@ const (
 type state struct {
 	id        string
 	put       time.Time
-	row       retry.Row
+	row       retry.State
 	due       time.Time // zero: at once
 	lastError string
 	from      uint64
@@ -60,7 +60,7 @@ func (s *state) header() nats.Header {
 		}
 		h[headerDelay] = []string{s.row.Previous.String()}
 		if s.row.Placed {
-			h[headerPlace] = []string{strconv.FormatFloat(s.row.U, 'g', -1, 64)}
+			h[headerPlace] = []string{strconv.FormatFloat(s.row.Place, 'g', -1, 64)}
 		}
 		h[headerError] = []string{errorText(s.lastError)}
 	}
@@ -92,7 +92,7 @@ func readState(h nats.Header) state {
 	s.row.Previous, _ = time.ParseDuration(get(h, headerDelay))
 	s.row.Previous = max(s.row.Previous, 0)
 	if u, err := strconv.ParseFloat(get(h, headerPlace), 64); err == nil && u >= 0 && u < 1 {
-		s.row.U, s.row.Placed = u, true
+		s.row.Place, s.row.Placed = u, true
 	}
 	s.lastError = readErrorText(get(h, headerError))
 	s.due = parseTime(get(h, headerDue))

@@ -18,8 +18,8 @@ func TestStateTravelsInHeaders(t *testing.T) {
 		{id: "a", put: at},
 		{id: "a", put: at, due: at.Add(time.Nanosecond)},
 		{id: "ä =\t", put: at, due: at.Add(time.Hour), from: 1<<64 - 1, lastError: "first\r\nsecond: \"quoted\" ☃\x00",
-			row: retry.Row{Attempts: 7, Retries: 3, First: at.Add(1), Since: at.Add(2), Previous: 1234567890123, U: 0.1234567890123456789, Placed: true}},
-		{id: "b", put: at, row: retry.Row{Attempts: 1, First: at}}, // the row has just started again
+			row: retry.State{Attempts: 7, Retries: 3, First: at.Add(1), Since: at.Add(2), Previous: 1234567890123, Place: 0.1234567890123456789, Placed: true}},
+		{id: "b", put: at, row: retry.State{Attempts: 1, First: at}}, // the row has just started again
 	} {
 		h := want.header()
 		for key, values := range h {
@@ -47,7 +47,7 @@ func FuzzReadState(f *testing.F) {
 	f.Fuzz(func(t *testing.T, id, number, duration, place, at, text string) {
 		s := readState(nats.Header{headerID: {id}, headerAttempts: {number}, headerRetries: {number}, headerDelay: {duration}, headerPlace: {place},
 			headerFirst: {at}, headerSince: {at}, headerPut: {at}, headerDue: {at}, headerFrom: {number}, headerError: {text}})
-		if s.row.Attempts < 0 || s.row.Retries < 0 || s.row.Previous < 0 || !(s.row.U >= 0 && s.row.U < 1) {
+		if s.row.Attempts < 0 || s.row.Retries < 0 || s.row.Previous < 0 || !(s.row.Place >= 0 && s.row.Place < 1) {
 			t.Errorf("got %+v", s)
 		}
 		again := readState(s.header())

@@ -166,7 +166,7 @@ func (f *feed) receive(m jetstream.Msg) {
 		d.state.put = meta.Timestamp
 	}
 	if d.state.row.Attempts > 0 {
-		d.state.row.Fires = f.q.config.Policy.Fires()
+		d.state.row.Fires = f.q.policy().Fires()
 	}
 	f.q.leases.add(d)
 	if wait := d.state.due.Sub(d.received); wait > 0 {

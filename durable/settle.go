@@ -9,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/retrywhen/retrywhen/internal/engine"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -39,7 +40,7 @@ func (q *Queue) drop(d *delivery) {
 // fail has the policy decide about a failure, and stores what it says.
 func (q *Queue) fail(ctx context.Context, d *delivery, failed error, lasted time.Duration) error {
 	at := time.Now()
-	delay, end := q.decide(&d.state.row, stream.Failure{Err: failed, Lasted: lasted}, at)
+	delay, end := q.decide(ctx, &d.state.row, stream.Failure{Err: failed, Lasted: lasted}, at)
 	d.state.lastError = text(failed)
 	if p, ok := end.(*policyPanic); ok {
 		d.state.lastError += "; then the policy: " + p.Error()
@@ -59,14 +60,16 @@ func (q *Queue) fail(ctx context.Context, d *delivery, failed error, lasted time
 type policyPanic struct{ PanicError }
 
 // decide is the policy's Decide. A predicate or hook that panics ends the job: it would again.
-func (q *Queue) decide(row *retry.Row, f stream.Failure, at time.Time) (delay time.Duration, end error) {
+func (q *Queue) decide(ctx context.Context, row *retry.State, f stream.Failure, at time.Time) (delay time.Duration, end error) {
 	defer func() {
 		if v := recover(); v != nil {
 			end = &policyPanic{PanicError{v, debug.Stack()}}
 		}
 	}()
-	return q.config.Policy.Decide(row, f, at, time.Time{})
+	return q.policy().Decide(ctx, row, f, at, time.Time{})
 }
+
+func (q *Queue) policy() engine.Policy[retry.State] { return engine.Of[retry.State](q.config.Policy) }
 
 // text is err.Error(), whatever that does.
 func text(err error) (s string) {

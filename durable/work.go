@@ -99,7 +99,7 @@ func (f *feed) attempt(ctx context.Context, d *delivery, handler func(context.Co
 	if job == nil {
 		return
 	}
-	attemptCtx, cancel := f.q.config.Policy.AttemptContext(ctx)
+	attemptCtx, cancel := f.q.policy().AttemptContext(ctx)
 	defer cancel()
 	failed := errGoexit
 	defer func() {

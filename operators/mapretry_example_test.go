@@ -65,7 +65,7 @@ func ExampleMapRetry_deadLetters() {
 	// Output:
 	// job 1 done
 	// job 2 dead: no such customer, not retryable, 1 attempts
-	// job 3 dead: timeout, retries exhausted, 4 attempts
+	// job 3 dead: timeout, limit of 3 retries, 4 attempts
 	// job 4 done
 	// <nil>
 }

@@ -82,7 +82,7 @@ func (slowClock) AfterFunc(d time.Duration, f func()) stream.Stopper {
 func TestMapRetry_AnItemComesToBeDueWhileTheTimerIsSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		delays := map[int]time.Duration{1: 100 * ms, 2: 15 * ms, 3: 40 * ms, 4: 105 * ms}
-		p := retry.New(backoff.Backoff{}, retry.OnRetry(func(e retry.Event) {
+		p := retry.New(backoff.Backoff{}, retry.OnRetry(func(_ context.Context, e retry.Event) {
 			if e.Delay == delays[2] {
 				time.Sleep(30 * ms)
 			}
@@ -186,13 +186,13 @@ func idleRun(t *testing.T, r *rand.Rand) {
 	signal := retry.NewSignal()
 	p := retry.New(
 		backoff.Func(func(_ int, u float64) time.Duration { return time.Duration(u*float64(longest)) * ms }),
-		retry.OnRetry(func(e retry.Event) {
+		retry.OnRetry(func(_ context.Context, e retry.Event) {
 			i := int(e.Err.(itemError))
 			f.failed(i, e.Delay)
 			time.Sleep(scripts[i][f.tries(i)%6].hook)
 			f.set(i, itemWaiting)
 		}),
-		retry.OnGiveUp(func(e *retry.Error) { f.finished(int(e.Last.(itemError))) }),
+		retry.OnGiveUp(func(_ context.Context, e *retry.Error) { f.finished(int(e.Last.(itemError))) }),
 	)
 	if firing > 0 {
 		p = p.With(retry.ResetOn(signal))

@@ -14,7 +14,7 @@ type job[T any] struct {
 	item T
 }
 
-// compactRow is a retry.Row in 48 bytes instead of 96: a job whose item is a pointer is one cache line, and looking it up
+// compactRow is a retry.State in 48 bytes instead of 96: a job whose item is a pointer is one cache line, and looking it up
 // among a million is one miss. The zero compactRow is the zero Row.
 type compactRow struct {
 	attempts int64
@@ -31,7 +31,7 @@ const (
 	notPlaced = -1
 )
 
-func compact(r *retry.Row, base time.Time) compactRow {
+func compact(r *retry.State, base time.Time) compactRow {
 	c := compactRow{
 		attempts: int64(r.Attempts),
 		first:    nanosSince(base, r.First),
@@ -42,17 +42,17 @@ func compact(r *retry.Row, base time.Time) compactRow {
 		fires:    uint32(r.Fires),
 	}
 	if r.Placed {
-		c.u = r.U
+		c.u = r.Place
 	}
 	return c
 }
 
 // row returns the Row; fires is what the policy's signals have fired by now.
-func (c *compactRow) row(base time.Time, fires uint64) retry.Row {
+func (c *compactRow) row(base time.Time, fires uint64) retry.State {
 	if c.attempts == 0 {
-		return retry.Row{}
+		return retry.State{}
 	}
-	r := retry.Row{
+	r := retry.State{
 		Attempts: int(c.attempts),
 		Retries:  int(c.retries),
 		First:    timeSince(base, c.first),
@@ -61,12 +61,12 @@ func (c *compactRow) row(base time.Time, fires uint64) retry.Row {
 		Fires:    fires - uint64(uint32(fires)-c.fires),
 	}
 	if c.u >= 0 {
-		r.U, r.Placed = c.u, true
+		r.Place, r.Placed = c.u, true
 	}
 	return r
 }
 
-// restart is retry.Row's.
+// restart is retry.State's.
 func (c *compactRow) restart(fires uint64) {
 	*c = compactRow{attempts: c.attempts, first: c.first, since: noTime, u: notPlaced, fires: uint32(fires)}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/engine"
 	"github.com/retrywhen/retrywhen/internal/relay"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
@@ -19,7 +20,7 @@ import (
 type mapRun[T, U any] struct {
 	MapRetryOptions[T]
 	src    stream.Stream[T]
-	policy retry.Policy
+	policy engine.Policy[retry.State]
 	f      func(context.Context, T) (U, error)
 
 	ctx      context.Context // ends with the run
@@ -71,10 +72,11 @@ type mapRun[T, U any] struct {
 type crash struct{ panic *relay.Panic }
 
 func newMapRun[T, U any](ctx context.Context, src stream.Stream[T], p retry.Policy, f func(context.Context, T) (U, error), o MapRetryOptions[T]) *mapRun[T, U] {
+	policy := engine.Of[retry.State](p)
 	r := &mapRun[T, U]{
-		MapRetryOptions: o, src: src, policy: p, f: f,
-		clock: p.Clock(ctx),
-		timed: p.TimesAttempts(),
+		MapRetryOptions: o, src: src, policy: policy, f: f,
+		clock: policy.Clock(ctx),
+		timed: policy.TimesAttempts(),
 		work:  make(chan struct{}, o.Workers),
 		room:  make(chan struct{}, 1),
 		news:  make(chan struct{}, 1),
@@ -88,8 +90,8 @@ func newMapRun[T, U any](ctx context.Context, src stream.Stream[T], p retry.Poli
 	r.base = r.clock.Now()
 	r.timer = newMapTimer(r.clock)
 	fired := make(chan struct{}, 1)
-	if stop, ok := p.Watch(fired); ok {
-		r.unwatch, r.fired, r.fires = stop, fired, p.Fires()
+	if stop, ok := policy.Watch(fired); ok {
+		r.unwatch, r.fired, r.fires = stop, fired, policy.Fires()
 	}
 	return r
 }

@@ -106,7 +106,7 @@ func soakRun(t *testing.T, r *rand.Rand) (items int) {
 	if rare(3) {
 		every := uint64(1 + r.IntN(20))
 		var n atomic.Uint64
-		p = p.With(retry.OnRetry(func(retry.Event) {
+		p = p.With(retry.OnRetry(func(context.Context, retry.Event) {
 			if n.Add(1)%every == 0 {
 				time.Sleep(100 * time.Microsecond)
 			}

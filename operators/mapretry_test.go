@@ -145,7 +145,7 @@ func TestMapRetry_TheTimerIsSetThoughAHookTookLong(t *testing.T) {
 	run := func(t *testing.T) stream.Stream[string] {
 		var mu sync.Mutex
 		tries := map[int]int{}
-		p := retry.New(backoff.Backoff{}, retry.OnRetry(func(e retry.Event) {
+		p := retry.New(backoff.Backoff{}, retry.OnRetry(func(_ context.Context, e retry.Event) {
 			if e.Delay == 100*ms {
 				time.Sleep(20 * ms)
 			}
@@ -370,12 +370,12 @@ func TestMapRetry_GivingUpEndsTheStream(t *testing.T) {
 	bubble(t, "limit", func(t *testing.T) {
 		_, err := operators.MapRetry(stream.Of(3), p, f, options{}).Collect(t.Context())
 		e, ok := err.(*retry.Error)
-		if !ok || e.Cause != retry.ErrExhausted || e.Last != errBoom || e.Attempts != 3 || e.Elapsed != 2*time.Second {
+		if !ok || !errors.Is(e.Cause, retry.ErrLimit) || e.Last != errBoom || e.Attempts != 3 || e.Elapsed != 2*time.Second {
 			t.Errorf("%#v", err)
 		}
 	})
 	bubble(t, "permanent", func(t *testing.T) {
-		if _, err := operators.MapRetry(stream.Of(5), p, f, options{}).Collect(t.Context()); err != refuse {
+		if _, err := operators.MapRetry(stream.Of(5), p, f, options{}).Collect(t.Context()); !errors.Is(err, refuse) || err.Error() != refuse.Error() {
 			t.Errorf("%#v", err)
 		}
 	})
@@ -400,7 +400,7 @@ func TestMapRetry_GivingUpEndsTheStream(t *testing.T) {
 			}
 			return i, nil
 		}, options{Workers: 2, OnAbandon: l.abandon}).Collect(t.Context())
-		if err != refuse {
+		if !errors.Is(err, refuse) {
 			t.Error(err)
 		}
 		l.expect(t, "", "1/1 7/1 8/1 9/0")
@@ -440,7 +440,7 @@ func TestMapRetry_DeadLetter(t *testing.T) {
 		s := operators.MapRetry(stream.Of(0, 1, 2, 3), constant(10*ms, retry.Limit(2)), fail(nil, errBoom), options{Workers: 1, DeadLetter: l.deadLetter, OnAbandon: l.abandon})
 		expect(t, s, "0r0 0r2 0r3 20|")
 		l.expect(t, "1/3", "")
-		if e := l.lastDead; e.Cause != retry.ErrExhausted || e.Last != errBoom || e.Elapsed != 20*ms {
+		if e := l.lastDead; !errors.Is(e.Cause, retry.ErrLimit) || e.Last != errBoom || e.Elapsed != 20*ms {
 			t.Errorf("%#v", e)
 		}
 	})
@@ -710,7 +710,7 @@ func TestMapRetry_Panics(t *testing.T) {
 		l.expect(t, "", "1/1")
 	})
 	bubble(t, "a hook", func(t *testing.T) {
-		v := run(t, stream.Of(1), constant(0, retry.OnRetry(func(retry.Event) { panicHere(errBoom) })), func(context.Context, int) (int, error) { return 0, errBoom }, options{})
+		v := run(t, stream.Of(1), constant(0, retry.OnRetry(func(context.Context, retry.Event) { panicHere(errBoom) })), func(context.Context, int) (int, error) { return 0, errBoom }, options{})
 		expectStack(t, v, "panicHere")
 		l.expect(t, "", "1/1")
 	})
@@ -844,7 +844,7 @@ func TestMapRetry_Signal(t *testing.T) {
 	bubble(t, "between a failure and its wait", func(t *testing.T) {
 		signal := retry.NewSignal()
 		f := newFlaky(map[int]int{1: 1})
-		p := constant(time.Hour, retry.ResetOn(signal), retry.OnRetry(func(retry.Event) { signal.Fire() }))
+		p := constant(time.Hour, retry.ResetOn(signal), retry.OnRetry(func(context.Context, retry.Event) { signal.Fire() }))
 		expect(t, operators.MapRetry(stream.Of(1, 2), p, f.call, options{Workers: 1}), "0r1 0r2 0|")
 	})
 	bubble(t, "fired before the run means nothing", func(t *testing.T) {

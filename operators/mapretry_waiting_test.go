@@ -61,10 +61,10 @@ const mostRetries = min(math.MaxInt, math.MaxUint32) // that a compactRow can ho
 
 func TestMapRetryCompactRowIsTheRow(t *testing.T) {
 	base := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
-	for name, want := range map[string]retry.Row{
+	for name, want := range map[string]retry.State{
 		"zero": {},
 		"full": {Attempts: math.MaxInt, Retries: mostRetries, First: base.Add(time.Second),
-			Since: base.Add(-time.Second), Previous: math.MaxInt64, U: 0.25, Placed: true, Fires: math.MaxUint64},
+			Since: base.Add(-time.Second), Previous: math.MaxInt64, Place: 0.25, Placed: true, Fires: math.MaxUint64},
 		"placed at 0": {Attempts: 2, First: base, Placed: true},
 		"reset":       {Attempts: 2, First: base, Fires: 1},
 		"signals":     {Attempts: 2, First: base, Fires: 1 << 32},
@@ -78,15 +78,15 @@ func TestMapRetryCompactRowIsTheRow(t *testing.T) {
 				t.Errorf("%s, %d signals later:\n got %+v\nwant %+v", name, later, got, want)
 			}
 		}
-		want.Restart(7)
+		want = retry.State{Attempts: want.Attempts, First: want.First, Fires: 7}
 		if c.restart(7); want.Attempts > 0 && c.row(base, 7) != want {
 			t.Errorf("%s, again:\n got %+v\nwant %+v", name, c.row(base, 7), want)
 		}
 	}
-	if got := new(compactRow).row(base, 7); got != (retry.Row{}) {
+	if got := new(compactRow).row(base, 7); got != (retry.State{}) {
 		t.Errorf("the zero compactRow is %+v", got)
 	}
-	most := retry.Row{Attempts: 1, First: base, Since: base, Retries: math.MaxInt}
+	most := retry.State{Attempts: 1, First: base, Since: base, Retries: math.MaxInt}
 	c := compact(&most, base)
 	if got := c.row(base, 0); got.Retries != mostRetries {
 		t.Errorf("%d retries became %d", most.Retries, got.Retries)
@@ -124,7 +124,7 @@ func TestMapRetryRestartEndsOlderWaits(t *testing.T) {
 	base := time.Now()
 	var w waitingRoom[int]
 	for i := range 10 {
-		row := retry.Row{Attempts: 3, Retries: 3, First: base, Since: base, Previous: 5, U: 0.5, Placed: true, Fires: uint64(i % 2)}
+		row := retry.State{Attempts: 3, Retries: 3, First: base, Since: base, Previous: 5, Place: 0.5, Placed: true, Fires: uint64(i % 2)}
 		j := job[int]{item: i, row: compact(&row, base)}
 		w.add(&j, int64(100-i))
 	}
@@ -136,7 +136,7 @@ func TestMapRetryRestartEndsOlderWaits(t *testing.T) {
 		w.take(&j)
 		order = append(order, j.item)
 		switch old := j.item%2 == 0; {
-		case old && (due != 50 || j.row.row(base, 1) != retry.Row{Attempts: 3, Fires: 1, First: base}):
+		case old && (due != 50 || j.row.row(base, 1) != retry.State{Attempts: 3, Fires: 1, First: base}):
 			t.Errorf("item %d is due at %d with %+v", j.item, due, j.row)
 		case !old && (due != int64(100-j.item) || j.row.retries != 3):
 			t.Errorf("item %d, whose wait began after the signal, is due at %d with %+v", j.item, due, j.row)

@@ -21,9 +21,10 @@ const (
 // runWorker makes one call after the other.
 func (r *mapRun[T, U]) runWorker() {
 	var (
-		j    job[T]
-		o    outcome[T, U]
-		busy bool
+		j     job[T]
+		o     outcome[T, U]
+		state retry.State
+		busy  bool
 	)
 	defer r.all.Done()
 	defer func() {
@@ -37,7 +38,7 @@ func (r *mapRun[T, U]) runWorker() {
 	for r.next(&j, now) {
 		busy = true
 		r.mu.Unlock()
-		v, at, due := r.call(&j, &o)
+		v, at, due := r.call(&j, &o, &state)
 		r.mu.Lock()
 		busy = false
 		r.settle(v, &j, &o, at, due)
@@ -47,8 +48,8 @@ func (r *mapRun[T, U]) runWorker() {
 }
 
 // call makes one call for j. It returns what that came to, the time if it had to be asked, and when the item is due if
-// it is put aside.
-func (r *mapRun[T, U]) call(j *job[T], o *outcome[T, U]) (v verdict, now, due int64) {
+// it is put aside. state is room for its State.
+func (r *mapRun[T, U]) call(j *job[T], o *outcome[T, U], state *retry.State) (v verdict, now, due int64) {
 	*o = outcome[T, U]{seq: j.seq, attempts: int(j.row.attempts), item: j.item}
 	if r.ctx.Err() != nil {
 		return abandoned, noTime, 0
@@ -65,16 +66,16 @@ func (r *mapRun[T, U]) call(j *job[T], o *outcome[T, U]) (v verdict, now, due in
 	}
 	at := r.clock.Now()
 	now = int64(at.Sub(r.base))
-	row := j.row.row(r.base, r.signalled())
-	delay, end := r.policy.Decide(&row, stream.Failure{Err: err, Lasted: lasted}, at, r.deadline)
+	*state = j.row.row(r.base, r.signalled())
+	delay, end := r.policy.Decide(r.ctx, state, stream.Failure{Err: err, Lasted: lasted}, at, r.deadline)
 	switch {
 	case end == nil:
-		j.row = compact(&row, r.base)
+		j.row = compact(state, r.base)
 		return putAside, now, min(now, farOff) + min(int64(delay), farOff)
 	case r.DeadLetter == nil:
 		o.err = end
 	default:
-		o.dead = deadLetter(err, end, &row, at)
+		o.dead = deadLetter(err, end, state, at)
 	}
 	return finished, now, 0
 }
@@ -96,14 +97,18 @@ func (r *mapRun[T, U]) attempt(item T) (value U, lasted time.Duration, err error
 }
 
 // deadLetter returns the *retry.Error for a policy's answer to a failure.
-func deadLetter(failure, end error, row *retry.Row, at time.Time) *retry.Error {
+func deadLetter(failure, end error, s *retry.State, at time.Time) *retry.Error {
 	if e, ok := end.(*retry.Error); ok {
 		// A failure that the policy returns as it is can be such an error too, from a retry inside f.
 		if inner, ok := errors.AsType[*retry.Error](failure); !ok || inner != e {
 			return e
 		}
 	}
-	return &retry.Error{Cause: retry.ErrRefused, Last: end, Attempts: row.Attempts, Elapsed: at.Sub(row.First)}
+	e := &retry.Error{Cause: retry.ErrRefused, Last: end, Attempts: s.Attempts, Elapsed: at.Sub(s.First), Retries: s.Retries}
+	if s.Retries > 0 {
+		e.Down = at.Sub(s.Since)
+	}
+	return e
 }
 
 // settle books what a call has come to.

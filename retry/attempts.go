@@ -14,6 +14,7 @@ type Attempt struct {
 	last    error // of the attempt before
 	failure error // of this one
 	reset   bool
+	loop    *attempts // nil when the turn is over
 }
 
 // N returns the number of this attempt, from 1, counted over the whole loop.
@@ -26,8 +27,14 @@ func (a *Attempt) Err() error { return a.last }
 // the next attempt. Fail(nil) says that it went well, which is what a turn without Fail means too. The last call counts.
 func (a *Attempt) Fail(err error) { a.failure = err }
 
-// Reset says that this attempt is healthy: its failure will be the first in a new row.
-func (a *Attempt) Reset() { a.reset = true }
+// Reset says that this attempt is healthy: its failure will be the first in a new row, and the outage is over, for
+// OnRecovered.
+func (a *Attempt) Reset() {
+	if a.loop != nil && !a.reset {
+		a.reset = true
+		a.loop.recovered()
+	}
+}
 
 // Attempts is p as a loop, for code that wants to keep its own control flow:
 //
@@ -53,46 +60,58 @@ func (a *Attempt) Reset() { a.reset = true }
 // its own.
 func (p Policy) Attempts(ctx context.Context) iter.Seq2[*Attempt, error] {
 	return func(yield func(*Attempt, error) bool) {
-		op := newOperation(ctx, p)
-		a := &Attempt{}
+		op := &attempts{ctx: ctx, operation: newOperation(ctx, p.settings())}
 		if ctx.Err() != nil {
-			yield(a, op.abandon(ctx, nil))
+			yield(&Attempt{}, op.done(ctx, op.abandon(ctx, 0)))
 			return
 		}
-		for {
-			a = &Attempt{n: a.n + 1, last: a.failure}
-			began := op.began()
+		for a := new(Attempt); ; {
+			a = &Attempt{n: a.n + 1, last: a.failure, loop: op}
+			began := op.now()
 			more := yield(a, nil)
+			a.loop = nil
 			if a.failure == nil {
-				op.config.succeeded()
+				op.recovered()
+				op.config.Succeeded(0)
+				_ = op.done(ctx, nil)
 				return
 			}
 			if !more {
+				op.state.Attempts++
+				_ = op.done(ctx, a.failure)
 				return
 			}
-			if a.reset {
-				op.row.restart()
-			}
-			if err := op.failed(ctx, stream.Failure{Err: a.failure, Lasted: op.lasted(began)}); err != nil {
-				yield(a, err)
+			if err := op.failed(a, op.since(began)); err != nil {
+				yield(a, op.done(ctx, err))
 				return
 			}
 		}
 	}
 }
 
-// began returns the time, if the policy asks how long attempts last.
-func (o *operation) began() (at time.Time) {
-	if o.config.resetAfter > 0 {
-		at = o.clock.Now()
-	}
-	return at
+// attempts is one run of an Attempts loop.
+type attempts struct {
+	operation
+	ctx     context.Context
+	retries int       // in this outage; 0: there is none
+	down    time.Time // when it began
 }
 
-// lasted returns how long an attempt lasted that began then, if the policy asks.
-func (o *operation) lasted(began time.Time) time.Duration {
-	if o.config.resetAfter > 0 {
-		return o.clock.Now().Sub(began)
+// failed takes the failure of a turn.
+func (o *attempts) failed(a *Attempt, lasted time.Duration) error {
+	if a.reset {
+		o.state.restart()
 	}
-	return 0
+	err := o.operation.failed(o.ctx, stream.Failure{Err: a.failure, Lasted: lasted}, a.reset)
+	if o.retries == 0 && o.config.Observes() {
+		o.down = o.question.time()
+	}
+	o.retries++
+	return err
+}
+
+// recovered ends the outage, if there is one.
+func (o *attempts) recovered() {
+	o.operation.recovered(o.ctx, o.retries, o.down)
+	o.retries = 0
 }

@@ -13,41 +13,46 @@ import (
 //
 // With cost 1 and refund r, retries stay under the fraction r of the successes once the capacity is spent.
 type Budget struct {
-	capacity, cost, refund, refill float64
+	capacity, cost, refund float64
 
-	mu     sync.Mutex
-	tokens float64
-	filled time.Time // when the refill was last reckoned
-	timed  bool      // it was
+	mu               sync.Mutex
+	tokens           float64
+	refill           float64
+	filled           time.Time // when the refill was last reckoned
+	timed            bool      // it was
+	granted, refused int64
 }
 
-// NewBudget returns a full budget. A retry takes cost of its capacity, a success gives refund back; with
-// refillPerSecond as many tokens flow in a second, by the clocks of the policies that ask. All are finite and at least
-// 0, capacity is at least cost, and cost more than 0: anything else panics.
-func NewBudget(capacity, cost, refund float64, refillPerSecond ...float64) *Budget {
-	b := &Budget{capacity: capacity, cost: cost, refund: refund, tokens: capacity}
-	switch len(refillPerSecond) {
-	case 0:
-	case 1:
-		b.refill = refillPerSecond[0]
-	default:
-		panicf("NewBudget", "refillPerSecond has %d values, want at most one", len(refillPerSecond))
-	}
-	for _, arg := range []struct {
-		name  string
-		value float64
-	}{{"capacity", capacity}, {"cost", cost}, {"refund", refund}, {"refillPerSecond", b.refill}} {
-		if !(arg.value >= 0) || math.IsInf(arg.value, 1) {
-			panicf("NewBudget", "%s is %v, want a finite number of at least 0", arg.name, arg.value)
-		}
-	}
+// NewBudget returns a full budget: a retry takes cost of its capacity, a success gives refund back. All are finite and
+// at least 0, capacity is at least cost, and cost more than 0: anything else panics.
+func NewBudget(capacity, cost, refund float64) *Budget {
+	notLess("NewBudget", "capacity", capacity)
+	notLess("NewBudget", "cost", cost)
+	notLess("NewBudget", "refund", refund)
 	if cost == 0 {
 		panicf("NewBudget", "cost is 0, want more: retries that cost nothing need no budget")
 	}
 	if capacity < cost {
 		panicf("NewBudget", "capacity is %v, want at least the cost of one retry, %v", capacity, cost)
 	}
+	return &Budget{capacity: capacity, cost: cost, refund: refund, tokens: capacity}
+}
+
+// Refill lets perSecond tokens flow into b in a second, by the clocks of the policies that use it, and returns b. The
+// first retry after it starts the flow. It replaces the rate that was set before; a negative rate, NaN and infinity
+// panic.
+func (b *Budget) Refill(perSecond float64) *Budget {
+	notLess("Budget.Refill", "perSecond", perSecond)
+	b.mu.Lock()
+	b.refill, b.timed = perSecond, false
+	b.mu.Unlock()
 	return b
+}
+
+func notLess(where, name string, value float64) {
+	if !(value >= 0) || math.IsInf(value, 1) {
+		panicf(where, "%s is %v, want a finite number of at least 0", name, value)
+	}
 }
 
 // Add puts tokens into the budget, at most up to its capacity; a negative number takes tokens out, at most all. It is
@@ -61,7 +66,14 @@ func (b *Budget) Add(tokens float64) {
 	b.mu.Unlock()
 }
 
-// Tokens returns what the budget holds, without what has flowed in since it was last asked for a retry.
+// Stats returns how many retries the budget has granted, and how many it has refused.
+func (b *Budget) Stats() (granted, refused int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.granted, b.refused
+}
+
+// Tokens returns what the budget holds, without what has flowed in since the last retry.
 func (b *Budget) Tokens() float64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -70,9 +82,12 @@ func (b *Budget) Tokens() float64 {
 
 // String returns what the budget holds and its settings.
 func (b *Budget) String() string {
-	text := fmt.Sprintf("budget %.4g of %g, cost %g, refund %g", b.Tokens(), b.capacity, b.cost, b.refund)
-	if b.refill > 0 {
-		text += fmt.Sprintf(", %g a second", b.refill)
+	b.mu.Lock()
+	tokens, refill := b.tokens, b.refill
+	b.mu.Unlock()
+	text := fmt.Sprintf("budget %.4g of %g, cost %g, refund %g", tokens, b.capacity, b.cost, b.refund)
+	if refill > 0 {
+		text += fmt.Sprintf(", %g a second", refill)
 	}
 	return text
 }
@@ -91,8 +106,10 @@ func (b *Budget) take(at time.Time) bool {
 	}
 	// A part in 10⁹ may be missing: ten refunds of 0.1 add up to a little less than 1.
 	if b.tokens < b.cost*(1-1e-9) {
+		b.refused++
 		return false
 	}
+	b.granted++
 	b.tokens = max(0, b.tokens-b.cost)
 	return true
 }

@@ -1,6 +1,7 @@
 package retry_test
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,7 +14,7 @@ import (
 func TestABudgetIsNeverOverdrawn(t *testing.T) {
 	budget := retry.NewBudget(100, 1, 0)
 	var retries atomic.Int64
-	p := every(0, retry.WithBudget(budget), retry.OnRetry(func(retry.Event) { retries.Add(1) }))
+	p := every(0, retry.WithBudget(budget), retry.OnRetry(func(context.Context, retry.Event) { retries.Add(1) }))
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
@@ -78,7 +79,7 @@ func TestBudgetsCountInTenths(t *testing.T) {
 
 func TestARefillFlowsWithTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		budget := retry.NewBudget(4, 1, 0, 0.5)
+		budget := retry.NewBudget(4, 1, 0).Refill(0.5)
 		p := every(time.Second, retry.WithBudget(budget))
 		c := calls{fails: -1}
 		_, err := retry.Do(t.Context(), p, c.do)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -23,15 +24,15 @@ func Do[T any](ctx context.Context, p Policy, f func(context.Context) (T, error)
 		panicf("Do", "f is nil")
 	}
 	c := p.settings()
-	if ctx.Err() == nil && c.attemptTimeout < 0 && c.resetAfter < 0 {
+	if !c.timed && c.attemptTimeout < 0 && ctx.Err() == nil {
 		v, err := f(ctx)
 		if err == nil {
-			c.succeeded()
+			c.Succeeded(0)
 			return v, nil
 		}
-		return again(ctx, p, f, v, err)
+		return again(ctx, c, f, v, err)
 	}
-	return slowDo(ctx, p, f)
+	return slowDo(ctx, c, f)
 }
 
 // Run is Do for a function without a result.
@@ -43,46 +44,49 @@ func Run(ctx context.Context, p Policy, f func(context.Context) error) error {
 	return err
 }
 
-// slowDo is Do when a call needs its time taken or its context ended, or is not to be made.
-func slowDo[T any](ctx context.Context, p Policy, f func(context.Context) (T, error)) (v T, err error) {
-	op := newOperation(ctx, p)
+// slowDo is Do when a call is timed or has its context ended, or is not to be made.
+func slowDo[T any](ctx context.Context, c *config, f func(context.Context) (T, error)) (v T, err error) {
+	op := newOperation(ctx, c)
 	if ctx.Err() != nil {
-		return v, op.abandon(ctx, nil)
+		return v, op.done(ctx, op.abandon(ctx, 0))
 	}
 	v, lasted, err := call(ctx, &op, f)
 	return loop(ctx, &op, f, v, lasted, err)
 }
 
 // again is Do after a first call that failed.
-func again[T any](ctx context.Context, p Policy, f func(context.Context) (T, error), v T, err error) (T, error) {
-	op := newOperation(ctx, p)
+func again[T any](ctx context.Context, c *config, f func(context.Context) (T, error), v T, err error) (T, error) {
+	op := newOperation(ctx, c)
 	return loop(ctx, &op, f, v, 0, err)
 }
 
 func loop[T any](ctx context.Context, op *operation, f func(context.Context) (T, error), v T, lasted time.Duration, err error) (T, error) {
+	var numbered *attempt.Context // of the retries
 	for err != nil {
-		if err := op.failed(ctx, stream.Failure{Err: err, Lasted: lasted}); err != nil {
-			return v, err
+		if err := op.failed(ctx, stream.Failure{Err: err, Lasted: lasted}, false); err != nil {
+			return v, op.done(ctx, err)
 		}
-		v, lasted, err = call(ctx, op, f)
+		if numbered == nil {
+			numbered = attempt.With(ctx, 2)
+		} else {
+			numbered.Set(op.state.Attempts + 1)
+		}
+		v, lasted, err = call(numbered, op, f)
 	}
-	op.config.succeeded()
-	return v, nil
+	op.recovered(ctx, op.state.Attempts, op.state.First)
+	op.config.Succeeded(0)
+	return v, op.done(ctx, nil)
 }
 
-// call makes one call of f; it takes its time if the policy asks for it.
+// call makes one call of f, timed if the policy wants to know.
 func call[T any](ctx context.Context, op *operation, f func(context.Context) (T, error)) (v T, lasted time.Duration, err error) {
 	c := op.config
 	if c.attemptTimeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = withTimeout(ctx, op.clock, c.attemptTimeout)
+		ctx, cancel = withTimeout(ctx, op.question.clock, c.attemptTimeout)
 		defer cancel()
 	}
-	if c.resetAfter < 0 {
-		v, err = f(ctx)
-		return v, 0, err
-	}
-	began := op.clock.Now()
+	began := op.now()
 	v, err = f(ctx)
-	return v, op.clock.Now().Sub(began), err
+	return v, op.since(began), err
 }

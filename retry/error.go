@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/retrywhen/retrywhen/stream"
@@ -11,7 +12,7 @@ import (
 
 // What an Error has as its Cause when it was the policy that gave up. If ctx has ended it is context.Cause(ctx).
 var (
-	// ErrExhausted: the next retry would go past Limit, Within, StopAt or MaxRetryAfter.
+	// ErrExhausted matches the four errors of limits: ErrLimit, ErrWithin, ErrStopAt and ErrMaxRetryAfter.
 	ErrExhausted = errors.New("retries exhausted")
 	// ErrDeadline: the wait would not end before the context's deadline, so it was not begun. It matches
 	// context.DeadlineExceeded too.
@@ -19,9 +20,54 @@ var (
 	// ErrBudget: the budget had no token for the retry.
 	ErrBudget = errors.New("retry budget spent")
 	// ErrRefused: the error is marked as Permanent, or the predicate refuses it. An operation ends with such an error
-	// itself; this is the Cause where an *Error is asked for, as operators.MapRetry's DeadLetter does.
+	// itself; this is the Cause where an *Error is needed, as for operators.MapRetry's DeadLetter.
 	ErrRefused = errors.New("not retryable")
 )
+
+// Which limit was reached. The Cause of an Error matches one of these with errors.Is, and ErrExhausted; its text has the
+// number: "limit of 5 retries".
+var (
+	// ErrLimit: Limit, or WithoutRetries.
+	ErrLimit error = limitSentinel
+	// ErrWithin: Within.
+	ErrWithin error = withinSentinel
+	// ErrStopAt: StopAt.
+	ErrStopAt error = stopAtSentinel
+	// ErrMaxRetryAfter: MaxRetryAfter.
+	ErrMaxRetryAfter error = retryAfterSentinel
+)
+
+var (
+	limitSentinel      = &sentinel{"limit of retries", func(n int64) string { return "limit of " + plural(n, "retry", "retries") }}
+	withinSentinel     = &sentinel{"time limit of the retries", func(n int64) string { return "time limit of " + short(time.Duration(n)) }}
+	stopAtSentinel     = &sentinel{"delay limit", func(n int64) string { return "delay limit of " + short(time.Duration(n)) }}
+	retryAfterSentinel = &sentinel{"limit of dictated delays", func(n int64) string { return "limit of dictated delays of " + short(time.Duration(n)) }}
+)
+
+// sentinel is the error of one kind of limit.
+type sentinel struct {
+	text   string
+	number func(n int64) string
+}
+
+func (s *sentinel) Error() string { return s.text }
+func (s *sentinel) Unwrap() error { return ErrExhausted }
+
+// reached is a limit with its number.
+type reached struct {
+	limit *sentinel
+	n     int64
+}
+
+func (r reached) Error() string { return r.limit.number(r.n) }
+func (r reached) Unwrap() error { return r.limit }
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		many = one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
 
 type deadlineError struct{}
 
@@ -31,27 +77,44 @@ func (deadlineError) Timeout() bool { return true }
 
 // Error is how a policy gives up. errors.Is and errors.As reach its Cause and the Last error.
 type Error struct {
-	// Cause is why: ErrExhausted, ErrDeadline, ErrBudget or context.Cause(ctx).
+	// Cause is why: an error that matches ErrExhausted, ErrDeadline, ErrBudget or ErrRefused, or one that matches both
+	// context.Cause(ctx) and ctx.Err().
 	Cause error
 	// Last is the error of the last attempt, nil if there was none.
 	Last error
-	// Attempts is how many attempts were made, over all rows.
+	// Attempts is how many attempts were made, over all resets.
 	Attempts int
-	// Elapsed is the time since the first failure.
+	// Elapsed is the time since the first failure, over all resets.
 	Elapsed time.Duration
+	// Retries is how many retries in a row were made at the end.
+	Retries int
+	// Down is the time since the first failure in a row.
+	Down time.Duration
 }
 
-// Error says why, after how many attempts, and what the last one said.
+// Error says why, after how many failures in a row and in what time, and what the last one was; then, if a row of
+// retries began more than once, how many attempts there were in all:
+//
+//	retry: limit of 3 retries: 4 failures in 12s: connection refused (1003 attempts in 749h)
 func (e *Error) Error() string {
-	attempts := "attempts"
-	if e.Attempts == 1 {
-		attempts = "attempt"
+	if e.Attempts == 0 {
+		return fmt.Sprintf("retry: %v: no attempt was made", e.Cause)
 	}
-	text := fmt.Sprintf("retry: %v: %d %s in %v", e.Cause, e.Attempts, attempts, e.Elapsed)
+	text := fmt.Sprintf("retry: %v: %s in %s", e.Cause, plural(int64(e.Retries)+1, "failure", "failures"), short(e.Down))
 	if e.Last != nil {
 		text += fmt.Sprintf(": %v", e.Last)
 	}
+	if e.Attempts != e.Retries+1 {
+		text += fmt.Sprintf(" (%s in %s)", plural(int64(e.Attempts), "attempt", "attempts"), short(e.Elapsed))
+	}
 	return text
+}
+
+// LogValue returns the fields as a group, for log/slog.
+func (e *Error) LogValue() slog.Value {
+	return slog.GroupValue(slog.Any("cause", e.Cause), slog.Any("last", e.Last),
+		slog.Int("retries", e.Retries), slog.Duration("down", e.Down),
+		slog.Int("attempts", e.Attempts), slog.Duration("elapsed", e.Elapsed))
 }
 
 // Unwrap returns Cause and Last, those that are there.
@@ -66,7 +129,7 @@ func (e *Error) Unwrap() []error {
 }
 
 // Timeout reports whether the cause or the last error is a timeout, by a method Timeout() bool of its own: so a net.Error
-// stays one to those who ask, as url.Error does.
+// stays one for the caller, as with url.Error.
 func (e *Error) Timeout() bool {
 	type timeout interface {
 		error
@@ -80,8 +143,8 @@ func (e *Error) Timeout() bool {
 	return false
 }
 
-// Permanent marks err as one that no retry can help: no policy retries it, and the caller sees err itself. It is
-// stream.Permanent. Permanent(nil) is nil.
+// Permanent marks err as one that no retry can help. It is stream.Permanent: no policy of any layer retries it, for the
+// mark stays on the error that the caller gets. Permanent(nil) is nil.
 func Permanent(err error) error { return stream.Permanent(err) }
 
 // RetryAfter returns err with the delay that it dictates: the retry comes no earlier than d from now, and by the
@@ -123,16 +186,4 @@ func isSimple(err error) bool {
 		return false
 	}
 	return true
-}
-
-// Event is a retry that has been scheduled.
-type Event struct {
-	// N counts the retries in a row, this one included.
-	N int
-	// Err is the failure that is retried.
-	Err error
-	// Delay is the wait before the retry.
-	Delay time.Duration
-	// Elapsed is the time since the first failure in the row.
-	Elapsed time.Duration
 }

@@ -19,9 +19,9 @@ var errBusy = errors.New("busy")
 
 // delays prints the delays that a policy decides on for an operation that always fails with err.
 func delays(p retry.Policy, err error) {
-	var row retry.Row
+	var state retry.State
 	for now := time.Unix(0, 0); ; {
-		delay, end := p.Decide(&row, stream.Failure{Err: err}, now, time.Time{})
+		delay, end := p.Decide(&state, stream.Failure{Err: err}, now, time.Time{})
 		if end != nil {
 			fmt.Println(end)
 			return
@@ -36,7 +36,7 @@ func ExampleLimit() {
 	// Output:
 	// 1s
 	// 2s
-	// retry: retries exhausted: 3 attempts in 3s: busy
+	// retry: limit of 2 retries: 3 failures in 3s: busy
 }
 
 func ExampleWithin() {
@@ -44,7 +44,7 @@ func ExampleWithin() {
 	// Output:
 	// 1s
 	// 2s
-	// retry: retries exhausted: 3 attempts in 3s: busy
+	// retry: time limit of 5s: 3 failures in 3s: busy
 }
 
 // The LispCast article's maximum: the retry that would wait for 5 s or more is not made.
@@ -54,7 +54,7 @@ func ExampleStopAt() {
 	// 1s
 	// 2s
 	// 4s
-	// retry: retries exhausted: 4 attempts in 7s: busy
+	// retry: delay limit of 5s: 4 failures in 7s: busy
 }
 
 // A wait of a minute is an answer; one of an hour is not.
@@ -64,8 +64,8 @@ func ExampleMaxRetryAfter() {
 	delays(policy, retry.RetryAfter(errBusy, time.Hour))
 	// Output:
 	// 1m0s
-	// retry: retries exhausted: 2 attempts in 1m0s: busy
-	// retry: retries exhausted: 1 attempt in 0s: busy
+	// retry: limit of 1 retry: 2 failures in 1m: busy
+	// retry: limit of dictated delays of 1m: 1 failure in 0s: busy
 }
 
 func ExampleWithBackoff() {
@@ -81,22 +81,25 @@ func ExampleWithRand() {
 	// Output:
 	// 250ms
 	// 250ms
-	// retry: retries exhausted: 3 attempts in 500ms: busy
+	// retry: limit of 2 retries: 3 failures in 500ms: busy
 }
 
 // The policy's clock goes before that of the context, and before the system's.
 func ExampleWithClock() {
 	mock := clock.NewMock()
-	mock.Set(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	policy := retry.New(backoff.Constant(time.Second), retry.WithClock(mock))
-	fmt.Println(policy.Clock(context.Background()).Now().UTC().Format(time.DateOnly))
-	// Output: 2026-01-01
+	policy := retry.New(backoff.Constant(time.Second), retry.WithClock(mock),
+		retry.OnDone(func(_ context.Context, r retry.Result) { fmt.Println("took", r.Elapsed) }))
+	_ = retry.Run(context.Background(), policy, func(context.Context) error {
+		mock.Add(time.Minute)
+		return nil
+	})
+	// Output: took 1m0s
 }
 
 // The first call hangs; the second is quick.
 func ExampleAttemptTimeout() {
 	policy := retry.New(backoff.Constant(time.Millisecond), retry.Limit(3), retry.AttemptTimeout(10*time.Millisecond),
-		retry.OnRetry(func(e retry.Event) { fmt.Println("failed:", e.Err) }))
+		retry.OnRetry(func(_ context.Context, e retry.Event) { fmt.Println("failed:", e.Err) }))
 	calls := 0
 	answer, err := retry.Do(context.Background(), policy, func(ctx context.Context) (int, error) {
 		if calls++; calls == 1 {
@@ -114,11 +117,11 @@ func ExampleAttemptTimeout() {
 // A connection that has lasted for a minute was good: its loss is a first failure again.
 func ExampleResetAfter() {
 	policy := retry.New(backoff.Exponential(time.Second, 2), retry.ResetAfter(time.Minute))
-	var row retry.Row
+	var state retry.State
 	now := time.Unix(0, 0)
 	for _, lasted := range []time.Duration{0, time.Second, time.Second, time.Hour, time.Second} {
 		now = now.Add(lasted)
-		delay, err := policy.Decide(&row, stream.Failure{Err: errBusy, Lasted: lasted}, now, time.Time{})
+		delay, err := policy.Decide(&state, stream.Failure{Err: errBusy, Lasted: lasted}, now, time.Time{})
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -195,63 +198,5 @@ func ExampleError_Timeout() {
 	fmt.Println(gaveUp.Cause)
 	// Output:
 	// true
-	// retries exhausted
-}
-
-// A driver of one's own: the policy decides, and the program keeps the time. This one keeps a job's row between its
-// attempts, and could store it.
-func ExampleRow() {
-	online := retry.NewSignal()
-	policy := retry.New(backoff.Constant(time.Hour), retry.Limit(3), retry.AttemptTimeout(time.Minute), retry.ResetOn(online))
-	wake := make(chan struct{}, 1)
-	if stop, ok := policy.Watch(wake); ok {
-		defer stop()
-	}
-	fmt.Println("a deadline for each call:", policy.HasAttemptTimeout())
-	job := func(_ context.Context, n int) error {
-		if n < 3 {
-			return errBusy
-		}
-		return nil
-	}
-
-	ctx := context.Background()
-	clock := policy.Clock(ctx)
-	var row retry.Row
-	for n := 1; ; n++ {
-		call, done := policy.AttemptContext(ctx)
-		began := clock.Now()
-		err := job(call, n)
-		done()
-		if err == nil {
-			policy.Succeeded(0) // for the budget, if there is one
-			fmt.Println("done")
-			return
-		}
-		failure := stream.Failure{Err: err}
-		if policy.TimesAttempts() {
-			failure.Lasted = clock.Now().Sub(began)
-		}
-		delay, err := policy.Decide(&row, failure, clock.Now(), time.Time{})
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		fmt.Println("failures", row.Attempts, "retries in a row", row.Retries, "wait", delay)
-
-		online.Fire() // somebody else does that, in the middle of the wait
-		due := make(chan struct{})
-		timer := clock.AfterFunc(delay, func() { close(due) })
-		select {
-		case <-due:
-		case <-wake:
-			timer.Stop()
-			row.Restart(policy.Fires())
-		}
-	}
-	// Output:
-	// a deadline for each call: true
-	// failures 1 retries in a row 1 wait 1h0m0s
-	// failures 2 retries in a row 1 wait 1h0m0s
-	// done
+	// limit of 1 retry
 }

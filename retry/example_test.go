@@ -82,10 +82,10 @@ func ExamplePolicy_With() {
 func ExamplePolicy_Decide() {
 	// The pure core: times in, delays out.
 	policy := retry.New(backoff.Exponential(time.Second, 2), retry.Limit(3))
-	var row retry.Row
+	var state retry.State
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for {
-		delay, err := policy.Decide(&row, stream.Failure{Err: errors.New("busy")}, now, time.Time{})
+		delay, err := policy.Decide(&state, stream.Failure{Err: errors.New("busy")}, now, time.Time{})
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -97,7 +97,7 @@ func ExamplePolicy_Decide() {
 	// 1s
 	// 2s
 	// 4s
-	// retry: retries exhausted: 4 attempts in 7s: busy
+	// retry: limit of 3 retries: 4 failures in 7s: busy
 }
 
 func ExampleParse() {
@@ -121,17 +121,17 @@ func ExampleOnRetry_slog() {
 		},
 	}))
 	policy := retry.New(backoff.Linear(time.Millisecond), retry.Limit(2),
-		retry.OnRetry(func(e retry.Event) {
+		retry.OnRetry(func(_ context.Context, e retry.Event) {
 			log.Warn("retrying", "n", e.N, "delay", e.Delay, "err", e.Err)
 		}),
-		retry.OnGiveUp(func(e *retry.Error) {
+		retry.OnGiveUp(func(_ context.Context, e *retry.Error) {
 			log.Error("gave up", "attempts", e.Attempts, "cause", e.Cause, "err", e.Last)
 		}))
 	_ = retry.Run(context.Background(), policy, func(context.Context) error { return errors.New("busy") })
 	// Output:
 	// level=WARN msg=retrying n=1 delay=1ms err=busy
 	// level=WARN msg=retrying n=2 delay=2ms err=busy
-	// level=ERROR msg="gave up" attempts=3 cause="retries exhausted" err=busy
+	// level=ERROR msg="gave up" attempts=3 cause="limit of 2 retries" err=busy
 }
 
 func ExamplePermanent() {
@@ -167,7 +167,7 @@ func ExampleNewBudget() {
 func ExampleSignal() {
 	online := retry.NewSignal()
 	policy := retry.New(backoff.Constant(time.Hour), retry.ResetOn(online),
-		retry.OnRetry(func(retry.Event) { go online.Fire() })) // the network comes back during the wait
+		retry.OnRetry(func(context.Context, retry.Event) { go online.Fire() })) // the network comes back during the wait
 	text, err := retry.Do(context.Background(), policy, fetch())
 	fmt.Println(text, err)
 	// Output: hello <nil>

@@ -4,11 +4,12 @@ import (
 	"context"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Handle makes p a stream.RetryHandler: src.RetryWhen(p) starts src again as p says. Each subscription has a row of its
-// own. It waits on the subscriber's goroutine and starts none. The stream that it returns answers each failure with
+// Handle makes p a stream.RetryHandler: src.RetryWhen(p) starts src again as p says. Each subscription has a State of
+// its own. It waits on the subscriber's goroutine and starts none. The stream that it returns answers each failure with
 // its number; when there is no further attempt it fails with what Do would return, an *Error or the failure itself.
 //
 //	failures  -1--2-----3---
@@ -18,24 +19,27 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 		panicf("Policy.Handle", "failures is nil")
 	}
 	return func(ctx context.Context, yield func(stream.Failure) bool) error {
+		subscription, hooks := attempt.Subscribed(ctx)
 		var (
-			op       = newOperation(ctx, p)
-			timed    = op.config.resetAfter > 0 && op.config.clock != nil
+			op       = newOperation(hooks, p.settings())
+			timed    = op.config.timed && op.config.clock != nil
 			answered bool
 			at       time.Time // of the answer
 			end      error
 		)
 		err := failures(ctx, func(f stream.Failure) bool {
 			if timed && answered {
-				f.Lasted = op.clock.Now().Sub(at)
+				f.Lasted = op.since(at)
 			}
-			if end = op.failed(ctx, f); end != nil {
+			end = op.failed(ctx, f, f.Items > 0)
+			if subscription != nil {
+				subscription.Announced = end == nil && op.config.logger != nil
+			}
+			if end != nil {
 				return false
 			}
-			if timed {
-				answered, at = true, op.clock.Now()
-			}
-			return yield(stream.Failure{Err: f.Err, N: f.N})
+			answered, at = true, op.now()
+			return yield(stream.Failure{N: f.N})
 		})
 		if end != nil {
 			return end

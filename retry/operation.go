@@ -2,44 +2,117 @@ package retry
 
 import (
 	"context"
+	"time"
 
+	"github.com/retrywhen/retrywhen/internal/alarm"
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// operation is one operation under a policy that waits in place: its row, and what it waits with.
+// operation is one operation under a policy that waits in place.
 type operation struct {
-	waiter
-	row Row
+	config   *config
+	state    State
+	question question
+	alarm    alarm.Alarm[stream.Stopper]
+	began    time.Time // if attempts are timed
 }
 
-func newOperation(ctx context.Context, p Policy) operation {
-	return operation{waiter: p.settings().newWaiter(ctx)}
+func newOperation(ctx context.Context, c *config) operation {
+	clock := c.Clock(ctx)
+	o := operation{config: c, alarm: alarm.New[stream.Stopper](clock)}
+	o.question.ctx, o.question.clock = ctx, clock
+	o.question.deadline, _ = ctx.Deadline()
+	o.question.single = withoutRetries(ctx)
+	o.began = o.now()
+	return o
 }
 
-// failed takes the failure of an attempt and returns nil when it is time for the next one, else the error that ends
-// the operation.
-func (o *operation) failed(ctx context.Context, f stream.Failure) error {
-	m := moment{clock: o.clock}
+// failed takes the failure of an attempt and returns nil when it is time for the next one, else the error that ends the
+// operation. worked says that the attempt worked before it failed.
+func (o *operation) failed(ctx context.Context, f stream.Failure, worked bool) error {
+	q := &o.question
+	q.Failure, q.worked, q.timed = f, worked, false
 	if ctx.Err() != nil {
-		o.config.count(&o.row, &m)
-		return o.abandon(ctx, f.Err)
+		o.config.count(&o.state, q)
+		err := o.abandon(ctx, o.state.Retries)
+		o.config.logEnd(&o.state, q, err)
+		return err
 	}
-	deadline, _ := ctx.Deadline()
-	delay, err := o.config.decide(&o.row, &f, &m, deadline)
+	delay, err := o.config.decide(&o.state, q)
 	if err != nil {
 		return err
 	}
 	if delay > 0 {
-		o.wait(ctx, &o.row, delay)
+		o.wait(ctx, delay)
 	}
 	if ctx.Err() != nil {
-		return o.abandon(ctx, f.Err)
+		q.timed = false
+		err := o.abandon(ctx, o.state.Retries-1) // the last one was not made
+		o.config.logEnded(ctx, o.state.Attempts, err)
+		return err
 	}
 	return nil
 }
 
-// abandon returns the error of an operation whose context has ended. Nobody is told: it is not the policy that gives up.
-func (o *operation) abandon(ctx context.Context, last error) error {
-	return o.row.failure(ending.Of(ctx), last, &moment{clock: o.clock})
+// abandon returns the error of an operation whose context has ended, after so many retries in a row. OnGiveUp is not
+// called: it is not the policy that gives up.
+func (o *operation) abandon(ctx context.Context, retries int) error {
+	return o.state.failure(&o.question, ending.Of(ctx), retries)
+}
+
+// wait returns when d > 0 has passed, or one of the policy's signals has fired, or ctx has ended.
+func (o *operation) wait(ctx context.Context, d time.Duration) {
+	if o.config.signals == nil {
+		o.alarm.Wait(ctx, d)
+		return
+	}
+	fired := make(chan struct{}, 1)
+	stop, _ := o.config.Watch(fired)
+	defer stop()
+	if o.config.Fires() != o.state.Fires {
+		return
+	}
+	o.alarm.Set(d)
+	select {
+	case <-o.alarm.C():
+	case <-fired:
+	case <-ctx.Done():
+	}
+	o.alarm.Stop()
+}
+
+// recovered calls the hooks for an attempt that has worked, after so many retries since the first failure of the outage.
+func (o *operation) recovered(ctx context.Context, retries int, down time.Time) {
+	if retries > 0 && o.config.Observes() && ctx.Err() == nil {
+		o.config.Recovered(ctx, o.question.Err, retries, o.question.clock.Now().Sub(down))
+	}
+}
+
+// done calls the hooks for the end of the operation, and returns err.
+func (o *operation) done(ctx context.Context, err error) error {
+	if c := o.config; c.onDone != nil {
+		attempts := o.state.Attempts
+		if err == nil {
+			attempts++
+		}
+		c.Done(ctx, attempts, o.since(o.began), err)
+	}
+	return err
+}
+
+// now returns the time, if attempts are timed.
+func (o *operation) now() (at time.Time) {
+	if o.config.timed {
+		at = o.question.clock.Now()
+	}
+	return at
+}
+
+// since returns the time since then, if attempts are timed.
+func (o *operation) since(then time.Time) time.Duration {
+	if o.config.timed {
+		return o.question.clock.Now().Sub(then)
+	}
+	return 0
 }

@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -14,7 +15,7 @@ type Option func(*config)
 
 // WithBackoff has the policy wait as b says.
 func WithBackoff(b backoff.Backoff) Option {
-	return func(c *config) { c.backoff, c.draws = b, drawingFor(b) }
+	return func(c *config) { c.backoff, c.draws = b, drawsOf(b) }
 }
 
 // Limit allows at most n retries in a row; 0 allows none. A negative n panics.
@@ -59,7 +60,7 @@ func If(retryable func(error) bool) Option {
 
 // OnRetry calls f once for each retry that is scheduled, before its wait, on the goroutine of the operation. A
 // cancellation may still prevent the retry, a reset shorten its delay. A nil function panics.
-func OnRetry(f func(Event)) Option {
+func OnRetry(f func(context.Context, Event)) Option {
 	if f == nil {
 		panicf("OnRetry", "f is nil")
 	}
@@ -69,12 +70,37 @@ func OnRetry(f func(Event)) Option {
 // OnGiveUp calls f once when the policy gives an operation up, with the *Error that it ends with, on the goroutine of the
 // operation. It is not called for errors that are returned as they are, permanent or refused by If, nor when ctx ends:
 // then it is the caller who gives up. A nil function panics.
-func OnGiveUp(f func(*Error)) Option {
+func OnGiveUp(f func(context.Context, *Error)) Option {
 	if f == nil {
 		panicf("OnGiveUp", "f is nil")
 	}
 	return func(c *config) { c.onGiveUp = append(c.onGiveUp, f) }
 }
+
+// OnRecovered calls f when what had failed works again, after at least one failure and once for each outage: when a call
+// succeeds; when a stream delivers the first value of an attempt, before the consumer gets it, or ends well without one;
+// in Attempts at Reset or a good end. It is how the consumer of a stream knows that there may be a gap. It is called on
+// the goroutine of the operation, and not for an operation whose context has ended. A nil function panics.
+func OnRecovered(f func(context.Context, Recovery)) Option {
+	if f == nil {
+		panicf("OnRecovered", "f is nil")
+	}
+	return func(c *config) { c.onRecovered = append(c.onRecovered, f) }
+}
+
+// OnDone calls f once for each operation, however it ends: at the first try, with an error that is returned as it is,
+// given up, or cancelled. A subscription to a retried stream is one operation. It is called on the goroutine of the
+// operation, after all other hooks; not if a panic ends the operation. A nil function panics.
+func OnDone(f func(context.Context, Result)) Option {
+	if f == nil {
+		panicf("OnDone", "f is nil")
+	}
+	return func(c *config) { c.onDone = append(c.onDone, f) }
+}
+
+// BeforeFirstItem does not retry an attempt that has delivered values: its error is returned as it is. It is for streams
+// whose values cannot be delivered twice.
+func BeforeFirstItem() Option { return func(c *config) { c.beforeFirstItem = true } }
 
 // ResetAfter starts the row again when an attempt ran for at least d before it failed. With the option WithClock a
 // stream's attempt is measured from the answer that started it to its failure. A d of 0 or less panics.
@@ -112,7 +138,7 @@ func WithClock[T interface{ Stop() bool }](c interface {
 	if c == nil {
 		panicf("WithClock", "c is nil")
 	}
-	clock := stream.AsClock(c)
+	clock := stream.ClockFrom(stream.WithClock(context.Background(), c))
 	return func(c *config) { c.clock = clock }
 }
 

@@ -1,6 +1,8 @@
 package retry
 
 import (
+	"context"
+	"log/slog"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
@@ -9,8 +11,8 @@ import (
 )
 
 // Policy decides, for each failure, whether and when to try again. It is an immutable value: With returns another one,
-// any number of goroutines may use the same one, and what an operation has been through is kept apart, in a Row. It is
-// a stream.RetryHandler.
+// any number of goroutines may use the same one, and what an operation has been through is kept apart, in a State. It
+// is a stream.RetryHandler, and a stream.RetryObserver.
 //
 // The zero Policy retries at once and for ever, until ctx ends.
 type Policy struct {
@@ -20,7 +22,7 @@ type Policy struct {
 // config is what the options say. A negative number is "not set".
 type config struct {
 	backoff         backoff.Backoff
-	draws           drawing
+	draws           draws
 	limit           int
 	within          time.Duration
 	stopAt          time.Duration
@@ -29,12 +31,18 @@ type config struct {
 	resetAfterItems int64
 	maxRetryAfter   time.Duration
 	retryable       func(error) bool
-	onRetry         []func(Event)
-	onGiveUp        []func(*Error)
+	beforeFirstItem bool
+	onRetry         []func(context.Context, Event)
+	onGiveUp        []func(context.Context, *Error)
+	onRecovered     []func(context.Context, Recovery)
+	onDone          []func(context.Context, Result)
+	logger          *slog.Logger
+	quiet           bool // the logger gets all at DEBUG
 	signals         []*Signal
 	clock           stream.Clock
 	rand            func() float64
 	budget          *Budget
+	timed           bool // attempts are timed: by what the other fields say
 }
 
 // Default waits about 1, 2, 4 and 8 s, each ±15 %, and gives up when the next wait would be of 10 s or more.
@@ -56,6 +64,8 @@ func (p Policy) With(opts ...Option) Policy {
 	c := *p.settings()
 	c.onRetry = c.onRetry[:len(c.onRetry):len(c.onRetry)]
 	c.onGiveUp = c.onGiveUp[:len(c.onGiveUp):len(c.onGiveUp)]
+	c.onRecovered = c.onRecovered[:len(c.onRecovered):len(c.onRecovered)]
+	c.onDone = c.onDone[:len(c.onDone):len(c.onDone)]
 	c.signals = c.signals[:len(c.signals):len(c.signals)]
 	for i, o := range opts {
 		if o == nil {
@@ -63,21 +73,31 @@ func (p Policy) With(opts ...Option) Policy {
 		}
 		o(&c)
 	}
+	c.timed = c.resetAfter > 0 || c.onRetry != nil || c.onDone != nil || c.logger != nil
 	return Policy{&c}
 }
 
 // Backoff returns the policy's backoff.
 func (p Policy) Backoff() backoff.Backoff { return p.settings().backoff }
 
-// Succeeded gives the budget its refund for an operation or an attempt that ended well. Do, Run, Attempts and
-// stream.RetryWhen call it; it is for those who drive a policy by Decide.
-func (p Policy) Succeeded(items int64) { p.settings().succeeded() }
-
-func (c *config) succeeded() {
-	if c.budget != nil {
-		c.budget.succeeded()
-	}
+// Limit returns the most retries in a row, and whether there is such a limit.
+func (p Policy) Limit() (retries int, set bool) {
+	c := p.settings()
+	return max(0, c.limit), c.limit >= 0
 }
+
+// Within returns how long after the first failure in a row a retry may start, and whether there is such a limit.
+func (p Policy) Within() (d time.Duration, set bool) { return duration(p.settings().within) }
+
+// StopAt returns the delay at which the policy gives up, and whether there is one.
+func (p Policy) StopAt() (d time.Duration, set bool) { return duration(p.settings().stopAt) }
+
+// AttemptTimeout returns the timeout of each call, and whether there is one.
+func (p Policy) AttemptTimeout() (d time.Duration, set bool) {
+	return duration(p.settings().attemptTimeout)
+}
+
+func duration(d time.Duration) (time.Duration, bool) { return max(0, d), d >= 0 }
 
 func (p Policy) settings() *config {
 	if p.config == nil {

@@ -49,11 +49,3 @@ func (s *Signal) leave(w chan<- struct{}) {
 	delete(s.waiters, w)
 	s.mu.Unlock()
 }
-
-// fires counts how often the policy's signals have fired.
-func (c *config) fires() (n uint64) {
-	for _, s := range c.signals {
-		n += s.count()
-	}
-	return n
-}

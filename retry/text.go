@@ -75,14 +75,46 @@ func (e *wordError) Unwrap() error { return e.err }
 // String returns the policy's text form, which Parse reads: the backoff's and the options that have one.
 func (p Policy) String() string {
 	c := p.settings()
-	var text strings.Builder
-	text.WriteString(c.backoff.String())
+	return string(c.appendWords([]byte(c.backoff.String())))
+}
+
+// MarshalText returns the text form. It fails if the backoff has none.
+func (p Policy) MarshalText() ([]byte, error) { return p.AppendText(nil) }
+
+// AppendText appends the text form to b.
+func (p Policy) AppendText(b []byte) ([]byte, error) {
+	c := p.settings()
+	text, err := c.backoff.MarshalText()
+	if err != nil {
+		return b, err
+	}
+	return c.appendWords(append(b, text...)), nil
+}
+
+// UnmarshalText sets the backoff and the options that have a text form to what text says, as Parse reads it; an option
+// that has no word in text is not set. What has no text form, hooks and clocks and the like, stays. If text is wrong p
+// is as it was.
+func (p *Policy) UnmarshalText(text []byte) error {
+	read, err := Parse(string(text))
+	if err != nil {
+		return err
+	}
+	c := *p.settings()
+	from := read.settings()
+	c.backoff, c.draws = from.backoff, from.draws
+	c.limit, c.within, c.stopAt, c.maxRetryAfter = from.limit, from.within, from.stopAt, from.maxRetryAfter
+	c.attemptTimeout, c.resetAfter, c.resetAfterItems = from.attemptTimeout, from.resetAfter, from.resetAfterItems
+	*p = Policy{&c}.With()
+	return nil
+}
+
+func (c *config) appendWords(b []byte) []byte {
 	for _, w := range words {
 		if value, set := w.format(c); set {
-			text.WriteString(" " + w.name + "=" + value)
+			b = append(append(append(append(b, ' '), w.name...), '='), value...)
 		}
 	}
-	return text.String()
+	return b
 }
 
 // word is an option that has a text form.

@@ -32,7 +32,7 @@ func TestAClockMayBeginAtTheZeroTime(t *testing.T) {
 	t.Run("Within", func(t *testing.T) {
 		var elapsed []time.Duration
 		p := retry.New(backoff.Constant(time.Second), retry.Within(3*time.Second), retry.WithClock(new(epoch)),
-			retry.OnRetry(func(e retry.Event) { elapsed = append(elapsed, e.Elapsed) }))
+			retry.OnRetry(func(_ context.Context, e retry.Event) { elapsed = append(elapsed, e.Elapsed) }))
 		err := retry.Run(t.Context(), p, func(context.Context) error { return errBoom })
 		gaveUp(t, err, retry.ErrExhausted, 4, 3*time.Second)
 		if want := []time.Duration{0, 1e9, 2e9}; !slices.Equal(elapsed, want) {
@@ -54,7 +54,7 @@ func TestAClockMayBeginAtTheZeroTime(t *testing.T) {
 	})
 	t.Run("Budget", func(t *testing.T) {
 		clock := new(epoch)
-		p := retry.New(backoff.Constant(0), retry.WithClock(clock), retry.WithBudget(retry.NewBudget(1, 1, 0, 1)))
+		p := retry.New(backoff.Constant(0), retry.WithClock(clock), retry.WithBudget(retry.NewBudget(1, 1, 0).Refill(1)))
 		for range 2 {
 			err := retry.Run(t.Context(), p, func(context.Context) error { return errBoom })
 			gaveUp(t, err, retry.ErrBudget, 2, 0)
@@ -86,7 +86,7 @@ func TestDecide_TimesThatAreFarApart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := retry.New(backoff.Constant(time.Second), c.opts...)
-			row := retry.Row{Attempts: 1, Retries: 1, First: c.since, Since: c.since}
+			row := retry.State{Attempts: 1, Retries: 1, First: c.since, Since: c.since}
 			delay, err := p.Decide(&row, stream.Failure{Err: errBoom}, now, c.deadline)
 			if delay != c.delay || !errors.Is(err, c.cause) {
 				t.Errorf("got %v, %v; want %v, %v", delay, err, c.delay, c.cause)

@@ -1,6 +1,7 @@
 package retryhttp_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -108,7 +109,7 @@ func ExamplePeekLimit() {
 		http.Error(w, "rate limit: 100 requests a minute; see our documentation", http.StatusTooManyRequests)
 	})
 	defer server.Close()
-	policy := soon.With(retry.MaxRetryAfter(0), retry.OnGiveUp(func(e *retry.Error) {
+	policy := soon.With(retry.MaxRetryAfter(0), retry.OnGiveUp(func(_ context.Context, e *retry.Error) {
 		if status, ok := errors.AsType[*retryhttp.StatusError](e.Last); ok {
 			fmt.Printf("%s: %s (wants %v)\n", status.Status, status.Body, status.RetryAfter())
 		}

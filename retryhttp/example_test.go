@@ -1,6 +1,7 @@
 package retryhttp_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -64,7 +65,7 @@ func ExampleClassify() {
 		}
 		return retryhttp.Default
 	})
-	policy := retry.New(backoff.Constant(10*time.Millisecond), retry.Limit(5), retry.OnRetry(func(e retry.Event) {
+	policy := retry.New(backoff.Constant(10*time.Millisecond), retry.Limit(5), retry.OnRetry(func(_ context.Context, e retry.Event) {
 		if status, ok := errors.AsType[*retryhttp.StatusError](e.Err); ok {
 			fmt.Printf("retry %d after %v: %d, %s", e.N, e.Delay, status.StatusCode, status.Body)
 		}

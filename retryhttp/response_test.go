@@ -212,7 +212,7 @@ func TestStatusErrorOfASparseResponse(t *testing.T) {
 			var last error
 			req := get(t, t.Context())
 			req.Method = ""
-			p := constant(0, retry.OnGiveUp(func(e *retry.Error) { last = e.Last }))
+			p := constant(0, retry.OnGiveUp(func(_ context.Context, e *retry.Error) { last = e.Last }))
 			_, err := retryhttp.NewTransport(newScript(bodiless(c.code)), p, retryhttp.Statuses(c.code)).RoundTrip(req)
 			if err != nil || last == nil || last.Error() != c.want {
 				t.Errorf("%v, %v, want %s", err, last, c.want)
@@ -224,7 +224,7 @@ func TestStatusErrorOfASparseResponse(t *testing.T) {
 		var last error
 		req := get(t, t.Context())
 		req.URL = nil
-		p := constant(0, retry.OnGiveUp(func(e *retry.Error) { last = e.Last }))
+		p := constant(0, retry.OnGiveUp(func(_ context.Context, e *retry.Error) { last = e.Last }))
 		if _, err := retryhttp.NewTransport(newScript(bodiless(503)), p).RoundTrip(req); err != nil || last.Error() != "retryhttp: GET : 503 Service Unavailable" {
 			t.Error(err, last)
 		}

@@ -276,7 +276,7 @@ func TestServer_ErrorsThatAreHopeless(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer c.base.CloseIdleConnections()
-			p := quick(3, retry.OnRetry(func(e retry.Event) { t.Errorf("retried: %v", e.Err) }))
+			p := quick(3, retry.OnRetry(func(_ context.Context, e retry.Event) { t.Errorf("retried: %v", e.Err) }))
 			if _, err := (&http.Client{Transport: retryhttp.NewTransport(c.base, p)}).Get(c.url); err == nil {
 				t.Error("no error")
 			}
@@ -297,7 +297,7 @@ func TestServer_CancelDuringTheAttempt(t *testing.T) {
 			cancel(errCause)
 		}()
 		req, _ := http.NewRequestWithContext(ctx, "GET", url, nil)
-		_, err := (&http.Client{Transport: retryhttp.NewTransport(base, quick(3, retry.OnRetry(func(e retry.Event) { t.Errorf("retried: %v", e.Err) })))}).Do(req)
+		_, err := (&http.Client{Transport: retryhttp.NewTransport(base, quick(3, retry.OnRetry(func(_ context.Context, e retry.Event) { t.Errorf("retried: %v", e.Err) })))}).Do(req)
 		if !errors.Is(err, errCause) {
 			t.Error(err)
 		}

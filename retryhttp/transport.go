@@ -1,8 +1,10 @@
 package retryhttp
 
 import (
+	"context"
 	"net/http"
 
+	"github.com/retrywhen/retrywhen/internal/engine"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
@@ -10,6 +12,7 @@ import (
 type transport struct {
 	base          http.RoundTripper
 	policy        retry.Policy
+	engine        engine.Policy[retry.State] // policy
 	statuses      []int
 	classify      func(*Outcome) Verdict
 	idempotent    func(*http.Request) bool
@@ -30,6 +33,7 @@ func NewTransport(base http.RoundTripper, p retry.Policy, opts ...Option) http.R
 	t := &transport{
 		base:   base,
 		policy: p,
+		engine: engine.Of[retry.State](p),
 		statuses: []int{
 			http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusInternalServerError,
 			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
@@ -59,7 +63,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	y := &try{Outcome: Outcome{Request: req}}
 	defer y.drop() // unless it is handed over, whoever panics
 	// Once the policy has decided to retry, the response has to go before the wait.
-	policy := t.policy.With(retry.OnRetry(func(retry.Event) { y.discard() }))
+	policy := t.policy.With(retry.OnRetry(func(context.Context, retry.Event) { y.discard() }))
 	for attempt, end := range policy.Attempts(ctx) {
 		if end != nil {
 			return y.end(ctx, end)

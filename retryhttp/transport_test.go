@@ -241,7 +241,7 @@ func TestGivingUp(t *testing.T) {
 		s := newScript(unavailable, failure(errCut))
 		_, err := retryhttp.NewTransport(s, constant(2)).RoundTrip(get(t, t.Context()))
 		e, ok := err.(*retry.Error)
-		if !ok || e.Attempts != 3 || e.Last != errCut || e.Cause != retry.ErrExhausted || e.Elapsed != 2*time.Second {
+		if !ok || e.Attempts != 3 || e.Last != errCut || !errors.Is(e.Cause, retry.ErrLimit) || e.Elapsed != 2*time.Second {
 			t.Errorf("%#v", err)
 		}
 	})
@@ -417,8 +417,8 @@ func TestPanicsLeaveNoBodyOpen(t *testing.T) {
 		policy retry.Policy
 		opts   []retryhttp.Option
 	}{
-		"OnRetry":    {constant(1, retry.OnRetry(func(retry.Event) { panic(errCause) })), nil},
-		"OnGiveUp":   {constant(0, retry.OnGiveUp(func(*retry.Error) { panic(errCause) })), nil},
+		"OnRetry":    {constant(1, retry.OnRetry(func(context.Context, retry.Event) { panic(errCause) })), nil},
+		"OnGiveUp":   {constant(0, retry.OnGiveUp(func(context.Context, *retry.Error) { panic(errCause) })), nil},
 		"If":         {constant(1, retry.If(func(error) bool { panic(errCause) })), nil},
 		"Classify":   {constant(1), []retryhttp.Option{retryhttp.Classify(func(*retryhttp.Outcome) retryhttp.Verdict { panic(errCause) })}},
 		"Idempotent": {constant(1), []retryhttp.Option{retryhttp.Idempotent(func(*http.Request) bool { panic(errCause) })}},
@@ -446,7 +446,7 @@ func TestErrorsThatAreHopeless(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = retryhttp.NewTransport(nil, quick(3, retry.OnRetry(func(e retry.Event) { t.Errorf("retried: %v", e.Err) }))).RoundTrip(req)
+			_, err = retryhttp.NewTransport(nil, quick(3, retry.OnRetry(func(_ context.Context, e retry.Event) { t.Errorf("retried: %v", e.Err) }))).RoundTrip(req)
 			if err == nil {
 				t.Error("no error")
 			}
@@ -461,7 +461,7 @@ func TestErrorsThatAreHopeless(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			req := get(t, t.Context())
 			spoil(req)
-			_, err := retryhttp.NewTransport(nil, quick(3, retry.OnRetry(func(e retry.Event) { t.Errorf("retried: %v", e.Err) }))).RoundTrip(req)
+			_, err := retryhttp.NewTransport(nil, quick(3, retry.OnRetry(func(_ context.Context, e retry.Event) { t.Errorf("retried: %v", e.Err) }))).RoundTrip(req)
 			if err == nil {
 				t.Error("no error")
 			}
@@ -478,7 +478,7 @@ func TestClassify(t *testing.T) {
 	}
 	bubble(t, "by the body", func(t *testing.T) {
 		var seen []string
-		p := constant(3, retry.OnRetry(func(e retry.Event) { seen = append(seen, e.Err.Error()) }))
+		p := constant(3, retry.OnRetry(func(_ context.Context, e retry.Event) { seen = append(seen, e.Err.Error()) }))
 		s := newScript(status(200, `{"error":"queue capacity exceeded"}`), status(400, "queue capacity exceeded\nsecond line"), ok)
 		resp, err := retryhttp.NewTransport(s, p, retryhttp.Classify(full)).RoundTrip(get(t, t.Context()))
 		if got := read(t, resp, err); got != "200 fine" {

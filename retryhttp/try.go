@@ -25,7 +25,7 @@ func (t *transport) attempt(ctx context.Context, y *try, n int, after error) {
 	if n > 1 {
 		ctx = context.WithValue(ctx, resendKey{}, n-1)
 	}
-	timed := t.policy.HasAttemptTimeout()
+	_, timed := t.policy.AttemptTimeout()
 	var inTime func() bool
 	if timed {
 		ctx, inTime = t.timed(ctx, y)
@@ -68,7 +68,7 @@ func (timeoutError) Timeout() bool { return true }
 // response's body, until y.release; inTime ends the timeout, and reports whether that was in time.
 func (t *transport) timed(ctx context.Context, y *try) (_ context.Context, inTime func() bool) {
 	own, cancel := context.WithCancelCause(ctx)
-	timeout, stop := t.policy.AttemptContext(ctx)
+	timeout, stop := t.engine.AttemptContext(ctx)
 	pending := context.AfterFunc(timeout, func() { cancel(context.Cause(timeout)) })
 	y.release = func() { cancel(nil) }
 	return own, func() bool {
@@ -122,7 +122,7 @@ func (t *transport) rule(y *try) {
 	switch {
 	case y.Err != nil || y.ruling == done:
 	case y.ruling == again:
-		y.failure = newStatusError(y.Request, y.Response, y.Peek(), t.policy.Clock(y.Request.Context()).Now())
+		y.failure = newStatusError(y.Request, y.Response, y.Peek(), t.engine.Clock(y.Request.Context()).Now())
 	default:
 		y.failure = errNotRetried
 	}

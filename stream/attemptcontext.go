@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"github.com/retrywhen/retrywhen/internal/attempt"
 )
 
 // attemptContext is the context of one attempt: it ends with its parent, and when the attempt is over. It becomes a
@@ -14,6 +16,7 @@ type attemptContext struct {
 	context.Context // the subscriber's
 
 	over  atomic.Bool
+	n     uint32 // the number of the attempt
 	inner atomic.Pointer[cancellable]
 	mu    sync.Mutex // guards what follows, and the making of inner against finish
 	cut   bool       // the parent ended before the attempt was over
@@ -73,11 +76,22 @@ func (a *attemptContext) Err() error {
 // Value lets package context find the real cancellable context, once there is one, so that contexts derived from this
 // one attach to it without a goroutine.
 func (a *attemptContext) Value(key any) any {
+	if a.n > 1 && key == (attempt.Key{}) {
+		return a
+	}
 	if inner := a.inner.Load(); inner != nil {
 		return inner.Value(key)
 	}
 	return a.Context.Value(key)
 }
+
+// Attempt is what AttemptFrom returns.
+func (a *attemptContext) Attempt() int { return int(a.n) }
+
+// AttemptFrom returns the number of the attempt that runs under ctx, of the innermost RetryWhen, retry.Do, retry.Run,
+// operators.MapRetry or retryhttp. A first attempt counts as part of what is around it: inside the third attempt of an
+// outer RetryWhen, the first of an inner one is 3, and its second 2. Outside of any it is 1.
+func AttemptFrom(ctx context.Context) int { return attempt.From(ctx) }
 
 // String names the context as those of package context do. A context that is printed by its fields is a data race.
 func (a *attemptContext) String() string { return fmt.Sprint(a.Context, ".Attempt") }

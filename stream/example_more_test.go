@@ -20,11 +20,19 @@ func (c *counted) Handle(failures stream.Stream[stream.Failure]) stream.Stream[s
 	return c.RetryHandler.Handle(failures.Tap(func(stream.Failure) { c.failures++ }))
 }
 
-// Succeeded is told of attempts that ended well.
+// The three methods make a RetryObserver of it.
+func (c *counted) Recovered(_ context.Context, last stream.Failure, retries int, _ time.Duration) {
+	fmt.Println("retry", retries, "works after", last.Err)
+}
+
 func (c *counted) Succeeded(items int64) { c.successes++ }
 
-// A handler may be built on another one. A retry.Policy is a RetryHandler, too.
-func ExampleRetryHandler() {
+func (c *counted) Ended(_ context.Context, attempts int, err error) {
+	fmt.Println(attempts, "attempts,", err)
+}
+
+// A handler may be built on another one. A retry.Policy is a RetryObserver, too.
+func ExampleRetryObserver() {
 	atOnce := stream.RetryHandlerFunc(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
 		return failures.Take(5)
 	})
@@ -32,6 +40,9 @@ func ExampleRetryHandler() {
 	fmt.Println(flakyReader().RetryWhen(handler).Collect(context.Background()))
 	fmt.Println(handler.failures, "failures,", handler.successes, "success")
 	// Output:
+	// retry 1 works after attempt 1: connection reset
+	// retry 1 works after attempt 2: connection reset
+	// 3 attempts, <nil>
 	// [a a a b c] <nil>
 	// 2 failures, 1 success
 }

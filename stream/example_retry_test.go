@@ -46,3 +46,23 @@ func ExamplePermanent() {
 	fmt.Println(err)
 	// Output: no such user
 }
+
+// A source may do otherwise when it is run again.
+func ExampleAttemptFrom() {
+	servers := []string{"first", "second", "third"}
+	connect := stream.Defer(func(ctx context.Context) stream.Stream[string] {
+		server := servers[stream.AttemptFrom(ctx)-1]
+		if server != "third" {
+			return stream.Fail[string](fmt.Errorf("%s is away", server))
+		}
+		return stream.Of("connected to the " + server)
+	})
+	var h stream.RetryHandler = stream.RetryHandlerFunc(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+		return failures.Tap(func(f stream.Failure) { fmt.Println(f.Err) })
+	})
+	fmt.Println(connect.RetryWhen(h).Collect(context.Background()))
+	// Output:
+	// first is away
+	// second is away
+	// [connected to the third] <nil>
+}

@@ -3,8 +3,10 @@ package stream
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/permanent"
 )
@@ -30,12 +32,32 @@ type Failure struct {
 // with the failure that is not answered yet, if there is one, and then gets every failure. They end when the
 // subscription does.
 //
-// A handler that has a method Succeeded(items int64) is told of each attempt that ended well, a first one too, with
-// the number of values it delivered. A consumer that stops is not told of.
+// While an answer's attempt runs, the handler's yield has not returned: a stream that holds a lock or a connection for its
+// answer holds it for the whole of the attempt.
+//
+// A handler that wants to know how attempts go is a RetryObserver too.
 //
 // A RetryHandler must be safe for concurrent use if the streams it serves are run concurrently.
 type RetryHandler interface {
 	Handle(failures Stream[Failure]) Stream[Failure]
+}
+
+// RetryObserver is a RetryHandler that wants to know how the attempts go, as retry.Policy does. Its methods are called on
+// the subscriber's goroutine. A handler that wraps an observer hides it, unless it has all three methods too, as by
+// embedding.
+type RetryObserver interface {
+	RetryHandler
+	// Recovered is called once for each outage, when an attempt after a failure delivers its first value, before the
+	// direct consumer has it, or ends well without one. last is the last failure, retries how many there were since the
+	// first failure of the outage, this one included, and down the time since then. A failed attempt that had delivered a
+	// value begins a new outage. Recovered is not called for an attempt that fails without a value, nor once ctx has ended.
+	Recovered(ctx context.Context, last Failure, retries int, down time.Duration)
+	// Succeeded is called for each attempt that ended well, a first one too, with the number of values it delivered. A
+	// consumer that stops is no such end.
+	Succeeded(items int64)
+	// Ended is called when the subscription is over, after so many attempts, with the error that RetryWhen returns: nil for
+	// a good end and for a consumer that stopped. It is not called when a panic ends it.
+	Ended(ctx context.Context, attempts int, err error)
 }
 
 // RetryHandlerFunc is a function used as a RetryHandler.
@@ -67,8 +89,8 @@ func (f RetryHandlerFunc) Handle(failures Stream[Failure]) Stream[Failure] { ret
 //
 // Attempts run one after the other on the goroutine that runs the stream, each under a context of its own, which is
 // cancelled before the next attempt starts. When ctx ends nothing is retried, and the error matches both
-// context.Cause(ctx) and the last failure. Neither is an error marked as Permanent, nor ErrNotRestartable. A panic of
-// the consumer is no failure of the source and passes through.
+// context.Cause(ctx) and the last failure. Neither is an error marked as Permanent, which keeps its mark, nor
+// ErrNotRestartable. A panic of the consumer is no failure of the source and passes through.
 //
 // RetryWhen starts no goroutine. It keeps no failure but the last, save for a run of the failures that lags behind
 // another one. It panics if h is nil.
@@ -77,8 +99,15 @@ func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 	f, ok := h.(RetryHandlerFunc)
 	requireFunc(h == nil || ok && f == nil, "RetryWhen: h")
 	return func(ctx context.Context, yield func(T) bool) error {
-		r := retrying[T]{source: s, handler: h, ctx: ctx, yield: yield, clock: ClockFrom(ctx)}
-		return r.run()
+		r := retrying[T]{source: s, handler: h, ctx: ctx, consumer: yield, yield: yield, clock: ClockFrom(ctx)}
+		if r.observer, _ = h.(RetryObserver); r.observer == nil {
+			return r.run(ctx)
+		}
+		r.subscription.Context = ctx
+		err := r.run(&r.subscription)
+		r.subscription.Elapsed = since(r.clock, r.start)
+		r.observer.Ended(&r.subscription, r.attempts, err)
+		return err
 	}
 }
 
@@ -99,25 +128,34 @@ func (s Stream[T]) Retry(n int) Stream[T] {
 // attempt runs inside the handler's yield: when it has failed, yield returns and the handler comes for the failure. So
 // the stack is flat and there is no goroutine, though handlers may use some.
 type retrying[T any] struct {
-	source  Stream[T]
-	handler RetryHandler
-	ctx     context.Context
-	yield   func(T) bool
-	clock   Clock
-	start   time.Time // of the subscription
+	source   Stream[T]
+	handler  RetryHandler
+	ctx      context.Context
+	consumer func(T) bool
+	clock    Clock
+	start    time.Time // of the subscription
 
-	deliver func(T) bool // hands a value of the source to the consumer
-	items   int64        // handed over in this attempt
-	taken   int64        // of these, what the consumer has come back for more from
-	stopped bool         // the consumer wants no more
-	running bool         // an attempt runs; afterwards: it did not return
+	deliver  func(T) bool // hands a value of the source to yield
+	yield    func(T) bool // the consumer, or what has to come before it or instead
+	attempts int          // that were begun
+	items    int64        // handed over in this attempt
+	taken    int64        // of these, what the consumer has come back for more from
+	stopped  bool         // the consumer wants no more
+	running  bool         // an attempt runs; afterwards: it did not return
 
 	failures mailbox
 	err      error // the last failure, or what the stream returns once ended
 	ended    bool
+
+	observer     RetryObserver // the handler, if it is one: then what follows is used
+	subscription attempt.Subscription
+	first        func(T) bool  // the yield of an attempt after a failure, for its first value
+	retries      int           // in this outage
+	down         time.Duration // when it began
 }
 
-func (r *retrying[T]) run() error {
+// run is the stream; the handler's runs under ctx.
+func (r *retrying[T]) run(ctx context.Context) error {
 	r.deliver = func(v T) bool {
 		r.items++
 		if r.yield(v) {
@@ -136,7 +174,7 @@ func (r *retrying[T]) run() error {
 	if answers == nil {
 		return ending.With(errors.New("stream: RetryWhen: the handler returned a nil stream"), r.err)
 	}
-	err := answers(r.ctx, r.answer)
+	err := answers(ctx, r.answer)
 	if r.running && err == nil {
 		err = errors.New("stream: RetryWhen: the handler recovered a panic of an attempt")
 	}
@@ -182,26 +220,32 @@ func (r *retrying[T]) attempt() {
 	case r.taken != r.items: // the consumer never came back
 		r.end(ending.With(errors.New("stream: RetryWhen: the source recovered a panic of its consumer"), err))
 	case err == nil:
-		if observer, ok := r.handler.(interface{ Succeeded(items int64) }); ok {
-			observer.Succeeded(r.items)
+		if r.observer != nil {
+			if r.items == 0 {
+				r.recovered()
+			}
+			r.observer.Succeeded(r.items)
 		}
 		r.end(nil)
 	case r.ctx.Err() != nil:
 		r.end(ending.Under(r.ctx, r.err, err))
 	case ending.Reaches(err, ErrNotRestartable):
 		r.end(ending.With(err, r.err))
+	case permanent.Is(err):
+		r.end(err)
 	default:
-		if seen, ok := permanent.Strip(err); ok {
-			r.end(seen)
-			return
+		ended := since(r.clock, r.start)
+		if r.observer != nil {
+			r.failed(ended)
 		}
 		r.err = err
-		r.failures.post(Failure{Err: err, Items: r.items, Lasted: since(r.clock, r.start) - began})
+		r.failures.post(Failure{Err: err, Items: r.items, Lasted: ended - began})
 	}
 }
 
 func (r *retrying[T]) runSource() error {
-	ctx := &attemptContext{Context: r.ctx}
+	r.attempts++
+	ctx := &attemptContext{Context: r.ctx, n: uint32(min(uint64(r.attempts), math.MaxUint32))}
 	defer func() {
 		ctx.finish()
 		if r.running {
@@ -216,4 +260,27 @@ func (r *retrying[T]) runSource() error {
 
 func (r *retrying[T]) end(err error) {
 	r.ended, r.err = true, err
+}
+
+// failed notes for the observer that an attempt has failed at the given time.
+func (r *retrying[T]) failed(at time.Duration) {
+	if r.first == nil {
+		r.first = func(v T) bool {
+			r.yield = r.consumer
+			r.recovered()
+			return r.consumer(v)
+		}
+	}
+	if r.attempts == 1 || r.items > 0 {
+		r.retries, r.down = 0, at
+	}
+	r.retries++
+	r.yield = r.first
+}
+
+// recovered calls the observer, if there was a failure.
+func (r *retrying[T]) recovered() {
+	if r.attempts > 1 && r.ctx.Err() == nil {
+		r.observer.Recovered(&r.subscription, r.failures.current, r.retries, since(r.clock, r.start)-r.down)
+	}
 }

@@ -661,12 +661,17 @@ func TestRule12_NilHandlersPanicAtConstruction(t *testing.T) {
 
 func TestRule13_PermanentErrorsEndIt(t *testing.T) {
 	bad := errors.New("no such user")
-	s := scripted(failing(numbered(1)), failing(stream.Permanent(bad)))
-	if _, err := s.stream().RetryWhen(atOnce).Collect(t.Context()); err != bad || s.started != 2 {
+	marked := stream.Permanent(bad)
+	s := scripted(failing(numbered(1)), failing(marked))
+	if _, err := s.stream().RetryWhen(atOnce).Collect(t.Context()); err != marked || s.started != 2 {
 		t.Errorf("got %v after %d attempts, want the error itself after 2", err, s.started)
 	}
-	if _, err := stream.Fail[int](stream.Permanent(stream.Permanent(bad))).RetryWhen(atOnce).Collect(t.Context()); err != bad {
-		t.Errorf("got %v, want the error itself though it was marked twice", err)
+	outer := scripted(failing(marked)).stream().RetryWhen(atOnce)
+	if _, err := outer.RetryWhen(handler(func(stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+		t.Error("an outer RetryWhen handles it")
+		return nil
+	})).Collect(t.Context()); err != marked || !errors.Is(err, bad) || err.Error() != bad.Error() {
+		t.Errorf("got %v, want the error itself from both", err)
 	}
 	wrapped := fmt.Errorf("loading: %w", stream.Permanent(bad))
 	if _, err := stream.Fail[int](wrapped).RetryWhen(atOnce).Collect(t.Context()); err != wrapped {
@@ -687,13 +692,22 @@ func TestRule13_ASourceThatCannotBeRunAgainEndsIt(t *testing.T) {
 	}
 }
 
-// observed is a handler with Succeeded.
+// observed is a RetryObserver that notes what it is told.
 type observed struct {
 	stream.RetryHandler
 	items []int64
+	notes []string
+}
+
+func (o *observed) Recovered(_ context.Context, last stream.Failure, retries int, down time.Duration) {
+	o.notes = append(o.notes, fmt.Sprintf("recovered from %v by %d after %v", last.Err, retries, down))
 }
 
 func (o *observed) Succeeded(items int64) { o.items = append(o.items, items) }
+
+func (o *observed) Ended(_ context.Context, attempts int, err error) {
+	o.notes = append(o.notes, fmt.Sprintf("ended after %d: %v", attempts, err))
+}
 
 func TestSucceededIsToldOfGoodEndsOnly(t *testing.T) {
 	o := &observed{RetryHandler: atOnce}

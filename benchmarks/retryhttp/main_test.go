@@ -12,8 +12,8 @@ func TestOurs(t *testing.T) {
 	want := map[string]string{
 		"GET, 501 twice":                            "501, \"status 501\"; 1 sent",
 		"GET, 503 for ever":                         "503, \"status 503\"; 5 sent, 1 conns",
-		"GET, cut for ever":                         "error: Get \"http://…\": retry: retries exhausted: 5 attempts",
-		"GET, nobody listens":                       "error: Get \"http://…\": retry: retries exhausted: 5 attempts",
+		"GET, cut for ever":                         "error: Get \"http://…\": retry: limit of 4 retries: 5 failures",
+		"GET, nobody listens":                       "error: Get \"http://…\": retry: limit of 4 retries: 5 failures",
 		"PUT of a stream, 503 twice":                "503, \"status 503\"; 1 sent",
 		"POST, 500 twice":                           "500, \"status 500\"; 1 sent",
 		"POST, carried out, then cut":               "error: Post \"http://…\": EOF; 1 sent",

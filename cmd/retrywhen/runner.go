@@ -83,7 +83,7 @@ func (r *runner) run(ctx context.Context) error {
 		}
 	})
 
-	policy := r.policy.With(retry.If(r.retryable), retry.OnRetry(func(e retry.Event) {
+	policy := r.policy.With(retry.If(r.retryable), retry.OnRetry(func(_ context.Context, e retry.Event) {
 		of := ""
 		if r.limit != "" {
 			of = " of " + r.limit

@@ -27,7 +27,7 @@ func spenderRole(url, journal string) int {
 	}
 	defer b.Close()
 	var spent []byte
-	policy := retry.New(backoff.Constant(time.Millisecond), b.Option(), retry.OnRetry(func(retry.Event) {
+	policy := retry.New(backoff.Constant(time.Millisecond), b.Option(), retry.OnRetry(func(context.Context, retry.Event) {
 		spent = strconv.AppendInt(spent, time.Now().UnixNano(), 10)
 		spent = append(spent, '\n')
 	}))

@@ -148,7 +148,7 @@ func workerRole(url, journal, workers string) int {
 		return 1
 	}
 	// One write for each line: what a killed process has written is whole.
-	policy := crashPolicy.With(retry.OnRetry(func(e retry.Event) {
+	policy := crashPolicy.With(retry.OnRetry(func(_ context.Context, e retry.Event) {
 		failed := e.Err.(attemptError)
 		fmt.Fprintf(f, "%s %d retry %d %d\n", failed.id, failed.attempt, failed.at, e.Delay)
 	}))
@@ -309,7 +309,7 @@ func TestNothingIsLostWhenWorkersAndServerAreKilled(t *testing.T) {
 			continue
 		case n <= 3 && (r.done == 0 || d != nil), n > 3 && (r.done > 0 || d == nil):
 			t.Errorf("%s: fails %d times, done %d times, dead %v", id, n, r.done, d)
-		case d != nil && (d.Attempts != 4 || d.Cause != "retries exhausted" || d.Err != (attemptError{id: id, attempt: 4}).Error() ||
+		case d != nil && (d.Attempts != 4 || d.Cause != "limit of 3 retries" || d.Err != (attemptError{id: id, attempt: 4}).Error() ||
 			string(d.Data) != "payload of "+id || d.FirstFailure.IsZero() || d.Died.Before(d.FirstFailure)):
 			t.Errorf("%s: got dead letter %+v", id, d)
 		}

@@ -161,10 +161,10 @@ func TestThePolicyDecides(t *testing.T) {
 		cause    string
 		err      string
 	}{
-		"limit":     {3, "retries exhausted", "always"},
+		"limit":     {3, "limit of 2 retries", "always"},
 		"permanent": {1, "permanent", "no such user"},
 		"refused":   {1, "permanent", "refused"},
-		"panic":     {3, "retries exhausted", "panic: poison"},
+		"panic":     {3, "limit of 2 retries", "panic: poison"},
 		"fine":      {},
 	}
 	for id := range want {

@@ -51,7 +51,7 @@ func TestTheRowTravels(t *testing.T) {
 	var mu sync.Mutex
 	var events []retry.Event
 	policy := retry.New(backoff.Decorrelated(1000*time.Millisecond), retry.Within(2900*time.Millisecond), retry.WithRand(func() float64 { return 0.1 }),
-		retry.OnRetry(func(e retry.Event) { mu.Lock(); events = append(events, e); mu.Unlock() }))
+		retry.OnRetry(func(_ context.Context, e retry.Event) { mu.Lock(); events = append(events, e); mu.Unlock() }))
 	srv := start(t)
 	// Two queues of one name, as two processes have them, and only one of them works at a time.
 	one := open(t, durable.Config{Server: srv, Policy: policy})
@@ -80,7 +80,7 @@ func TestAPanicIsAFailureWithItsStack(t *testing.T) {
 	t.Parallel()
 	var failures []error
 	q := open(t, durable.Config{Server: start(t), Policy: retry.New(backoff.Backoff{}, retry.Limit(1),
-		retry.OnRetry(func(e retry.Event) { failures = append(failures, e.Err) }))})
+		retry.OnRetry(func(_ context.Context, e retry.Event) { failures = append(failures, e.Err) }))})
 	put(t, q, "poison")
 	work(t, q, 1, func(context.Context, *durable.Job) error { explode(); return nil })
 	eventually(t, "the queue is empty", isEmpty(t, q))
@@ -338,7 +338,7 @@ func TestWorkPanicsOnNonsense(t *testing.T) {
 
 func TestAPolicyThatPanicsIsNamed(t *testing.T) {
 	t.Parallel()
-	policy := retry.New(backoff.Backoff{}, retry.OnRetry(func(retry.Event) { panic("the hook panics") }))
+	policy := retry.New(backoff.Backoff{}, retry.OnRetry(func(context.Context, retry.Event) { panic("the hook panics") }))
 	q := open(t, durable.Config{Server: start(t), Policy: policy})
 	put(t, q, "")
 	work(t, q, 1, func(context.Context, *durable.Job) error { return errors.New("no") })

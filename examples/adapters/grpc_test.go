@@ -63,7 +63,7 @@ func Example_gRPC() {
 		return after(ctx, conn, last)
 	}).Tap(func(m *wrapperspb.Int64Value) { last = m.Value })
 	policy := operators.ExpBackoff(jitter.Default, time.Millisecond, 5, retry.If(transient), retry.ResetAfterItems(1),
-		retry.OnRetry(func(e retry.Event) { fmt.Println("retry", e.N, "after", last, status.Code(e.Err)) }))
+		retry.OnRetry(func(_ context.Context, e retry.Event) { fmt.Println("retry", e.N, "after", last, status.Code(e.Err)) }))
 
 	err := events.RetryWhen(policy).ForEach(context.Background(), func(m *wrapperspb.Int64Value) {
 		fmt.Println(m.Value)

@@ -86,11 +86,11 @@ func Example_openTelemetryHTTP() {
 func traced(ctx context.Context, p retry.Policy) retry.Policy {
 	span := trace.SpanFromContext(ctx)
 	return p.With(
-		retry.OnRetry(func(e retry.Event) {
+		retry.OnRetry(func(_ context.Context, e retry.Event) {
 			span.AddEvent("retry", trace.WithAttributes(attribute.Int("retry.n", e.N),
 				attribute.Int64("retry.delay_ms", e.Delay.Milliseconds()), semconv.ErrorType(e.Err)))
 		}),
-		retry.OnGiveUp(func(e *retry.Error) {
+		retry.OnGiveUp(func(_ context.Context, e *retry.Error) {
 			span.RecordError(e)
 			span.SetStatus(codes.Error, e.Cause.Error())
 		}),
@@ -116,5 +116,5 @@ func Example_openTelemetry() {
 	// fetch retry 1
 	// fetch retry 2
 	// fetch exception *retry.Error
-	// retries exhausted
+	// limit of 2 retries
 }

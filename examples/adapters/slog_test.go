@@ -15,8 +15,10 @@ import (
 func logged(p retry.Policy, log *slog.Logger, attributes ...any) retry.Policy {
 	log = log.With(attributes...)
 	return p.With(
-		retry.OnRetry(func(e retry.Event) { log.Warn("retrying", "n", e.N, "delay", e.Delay, "error", e.Err) }),
-		retry.OnGiveUp(func(e *retry.Error) {
+		retry.OnRetry(func(_ context.Context, e retry.Event) {
+			log.Warn("retrying", "n", e.N, "delay", e.Delay, "error", e.Err)
+		}),
+		retry.OnGiveUp(func(_ context.Context, e *retry.Error) {
 			log.Error("gave up", "cause", e.Cause, "attempts", e.Attempts, "error", e.Last)
 		}),
 	)
@@ -36,5 +38,5 @@ func Example_slog() {
 	// Output:
 	// level=WARN msg=retrying operation=fetch n=1 delay=1ms error="connection refused"
 	// level=WARN msg=retrying operation=fetch n=2 delay=2ms error="connection refused"
-	// level=ERROR msg="gave up" operation=fetch cause="retries exhausted" attempts=3 error="connection refused"
+	// level=ERROR msg="gave up" operation=fetch cause="limit of 2 retries" attempts=3 error="connection refused"
 }

@@ -44,7 +44,7 @@ func Example_databaseSQL() {
 	defer db.Close()
 
 	policy := retry.New(backoff.Exponential(time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full),
-		retry.Limit(10), retry.If(conflict), retry.OnRetry(func(e retry.Event) { fmt.Println(e.Err) }))
+		retry.Limit(10), retry.If(conflict), retry.OnRetry(func(_ context.Context, e retry.Event) { fmt.Println(e.Err) }))
 	err := inTx(context.Background(), db, policy, func(tx *sql.Tx) error {
 		if _, err := tx.Exec("UPDATE account SET balance = balance - 10 WHERE id = 1"); err != nil {
 			return err

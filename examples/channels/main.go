@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 
 	retries := 0
 	policy := operators.ExpBackoff(jitter.Default, 10*time.Millisecond, 6, retry.ResetAfterItems(1),
-		retry.OnRetry(func(e retry.Event) {
+		retry.OnRetry(func(_ context.Context, e retry.Event) {
 			retries++
 			fmt.Fprintf(out, "retry %d in %v: %v\n", retries, e.Delay.Round(time.Millisecond), e.Err)
 		}))

@@ -36,7 +36,7 @@ func (l *ledger) called(job int) {
 }
 
 // retry is the policy's hook.
-func (l *ledger) retry(retry.Event) {
+func (l *ledger) retry(context.Context, retry.Event) {
 	l.retries.Add(1)
 	l.waiting.Add(1)
 }

@@ -23,7 +23,7 @@ func TestEveryJobIsAccountedFor(t *testing.T) {
 	}
 	for _, want := range []string{
 		`(?m)^5000 jobs: 4995 done \+ 5 dead = 5000; [1-9]\d{2,} retries in [1-9]`,
-		`(?m)^the last that died: retry: not retryable: \d attempts? in .*: 422 Unprocessable Entity: this job makes no sense$`,
+		`(?m)^the last that died: retry: not retryable: \d failures? in .*: 422 Unprocessable Entity: this job makes no sense$`,
 		`(?s)the server is down for 1s\n.*the server is back\n.*100 %: 5000 of 5000, 5 dead, 0 waiting`,
 	} {
 		if !regexp.MustCompile(want).Match(out.Bytes()) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -31,7 +32,7 @@ func newDisplay(out io.Writer, n int) *display {
 }
 
 // retry prints a retry; it is the policy's hook.
-func (d *display) retry(e retry.Event) {
+func (d *display) retry(_ context.Context, e retry.Event) {
 	d.retries++
 	d.waited += e.Delay
 	d.printf("retry %2d  attempt %d in a row, in %5dms: %v\n", d.retries, e.N, e.Delay.Milliseconds(), e.Err)

@@ -63,7 +63,7 @@ func TestWrongArguments(t *testing.T) {
 		{[]string{"-silence", "0s"}, "-silence is 0s"},
 		{[]string{"-policy", "expnential base=1s factor=2"}, "exponential"},
 		{[]string{"extra"}, `"extra"`},
-		{[]string{"-url", "http://127.0.0.1:1/", "-policy", "constant d=1ms limit=2"}, "retries exhausted: 3 attempts"},
+		{[]string{"-url", "http://127.0.0.1:1/", "-policy", "constant d=1ms limit=2"}, "limit of 2 retries: 3 failures"},
 		{[]string{"-url", "::"}, "missing protocol scheme"},
 	} {
 		if err := run(t.Context(), test.args, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), test.want) {

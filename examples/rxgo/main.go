@@ -38,7 +38,7 @@ func run(ctx context.Context, out io.Writer) error {
 	readings := rxgo.Defer([]rxgo.Producer{sensor()}).
 		Map(func(_ context.Context, v any) (any, error) { return v.(int) * 10, nil })
 	var retries []string // the hook runs on a goroutine of the observable: read it when that has ended
-	noting := policy.With(retry.OnRetry(func(e retry.Event) { retries = append(retries, e.Err.Error()) }))
+	noting := policy.With(retry.OnRetry(func(_ context.Context, e retry.Event) { retries = append(retries, e.Err.Error()) }))
 	fmt.Fprintln(out, "wrapped:")
 	if err := print(out, rx.Wrap(readings).RetryWhen(noting).Observe(rxgo.WithContext(ctx))); err != nil {
 		return err

@@ -11,14 +11,10 @@ func Mark(err error) error {
 	return &marked{err}
 }
 
-// Strip reports whether err bears the mark anywhere in its chain, and returns what a caller is to see of it: err
-// without a mark at its top.
-func Strip(err error) (error, bool) {
-	if m, ok := err.(*marked); ok {
-		return m.err, true
-	}
+// Is reports whether err bears the mark anywhere in its tree.
+func Is(err error) bool {
 	_, ok := errors.AsType[*marked](err)
-	return err, ok
+	return ok
 }
 
 type marked struct{ err error }

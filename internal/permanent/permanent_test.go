@@ -8,27 +8,31 @@ import (
 	"github.com/retrywhen/retrywhen/internal/permanent"
 )
 
-func TestStrip(t *testing.T) {
+func TestIs(t *testing.T) {
 	plain := errors.New("plain")
-	wrapped := fmt.Errorf("outside: %w", permanent.Mark(plain))
-	joined := errors.Join(errors.New("other"), permanent.Mark(plain))
 	for _, test := range []struct {
-		name      string
-		err, seen error
-		marked    bool
+		name   string
+		err    error
+		marked bool
 	}{
-		{"no mark", plain, plain, false},
-		{"a mark at the top", permanent.Mark(plain), plain, true},
-		{"a mark below", wrapped, wrapped, true},
-		{"a mark beside", joined, joined, true},
-		{"two marks", permanent.Mark(permanent.Mark(plain)), plain, true},
+		{"nil", nil, false},
+		{"no mark", plain, false},
+		{"a mark at the top", permanent.Mark(plain), true},
+		{"a mark below", fmt.Errorf("outside: %w", permanent.Mark(plain)), true},
+		{"a mark in a joined error", errors.Join(errors.New("other"), permanent.Mark(plain)), true},
+		{"two marks", permanent.Mark(permanent.Mark(plain)), true},
 	} {
-		seen, marked := permanent.Strip(test.err)
-		if marked != test.marked || seen != test.seen {
-			t.Errorf("%s: got %v, %v; want %v, %v", test.name, seen, marked, test.seen, test.marked)
+		if got := permanent.Is(test.err); got != test.marked {
+			t.Errorf("%s: got %v", test.name, got)
 		}
 	}
 	if permanent.Mark(nil) != nil {
 		t.Error("Mark(nil) is not nil")
+	}
+	if once := permanent.Mark(plain); permanent.Mark(once) != once {
+		t.Error("a second mark at the top adds something")
+	}
+	if got := fmt.Sprintf("%v", permanent.Mark(plain)); got != "plain" {
+		t.Errorf("the text is %q", got)
 	}
 }

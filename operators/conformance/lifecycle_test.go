@@ -53,7 +53,7 @@ func TestRetryWhen_NeverSource(t *testing.T) {
 }
 
 // retry(0): the first error is the result. RxJava, RxJS and Reactor do the same; Reactor's Retry.max(0) wraps the error
-// as "retries exhausted", as ExpBackoff with 0 retries does here.
+// as a "limit of 0 retries", as ExpBackoff with 0 retries does here.
 func TestRetry_CountZero(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Probe(s, streamtest.Cold[string](s, "--a--#"))

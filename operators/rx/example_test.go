@@ -33,7 +33,7 @@ func ExampleRetryWhen() {
 	}
 	lines := rx.RetryWhen(func(ctx context.Context) rxgo.Observable {
 		return rxgo.Create([]rxgo.Producer{read}, rxgo.WithContext(ctx))
-	}, operators.ExpBackoff(jitter.None, time.Millisecond, 3, retry.OnRetry(func(retry.Event) { retries++ })))
+	}, operators.ExpBackoff(jitter.None, time.Millisecond, 3, retry.OnRetry(func(context.Context, retry.Event) { retries++ })))
 
 	for item := range lines.Observe() {
 		if item.E != nil {

@@ -17,7 +17,7 @@ var policy = retry.New(
 	backoff.Exponential(100*time.Millisecond, 2).Cap(30*time.Second).Jitter(jitter.Equal),
 	retry.Limit(5), // retries: one less than attempts
 	retry.If(func(err error) bool { return !errors.Is(err, ErrNotFound) }),
-	retry.OnRetry(func(e retry.Event) {
+	retry.OnRetry(func(_ context.Context, e retry.Event) {
 		slog.Warn("retrying", "n", e.N, "err", e.Err)
 	}))
 

@@ -19,7 +19,7 @@ var policy = retry.New(
 	retry.Limit(5), // retries: one less than tries
 	retry.Within(time.Minute),
 	retry.If(func(err error) bool { return !errors.Is(err, ErrNotFound) }),
-	retry.OnRetry(func(e retry.Event) {
+	retry.OnRetry(func(_ context.Context, e retry.Event) {
 		slog.Warn("retrying", "delay", e.Delay, "err", e.Err)
 	}))
 

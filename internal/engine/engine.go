@@ -1,0 +1,47 @@
+// Package engine is what this repository's own engines need of a retry.Policy and its users do not: MapRetry, retryhttp
+// and the durable queue keep their own time, and wait in ways of their own.
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// Policy is a retry.Policy as an engine sees it. S is retry.State, which this package cannot import.
+type Policy[S any] interface {
+	// Clock returns the clock that the policy uses under ctx: its own (WithClock), else that of ctx, else the system's.
+	Clock(ctx context.Context) stream.Clock
+	// AttemptContext returns the context for one call: under AttemptTimeout it has a deadline of its own on the policy's
+	// clock, else it is ctx. The function must be called when the call is over.
+	AttemptContext(ctx context.Context) (context.Context, context.CancelFunc)
+	// TimesAttempts reports whether a Failure's Lasted is looked at.
+	TimesAttempts() bool
+	// Observes reports whether Recovered or Done call anything.
+	Observes() bool
+	// Fires returns how often the policy's signals (ResetOn) have fired. The wait of a State whose Fires is another
+	// number is over.
+	Fires() uint64
+	// Watch makes the policy's signals send to fired whenever they fire, until stop is called. A send that would block is
+	// left out, so fired needs room for one. It reports false, and there is nothing to stop, when there are no signals.
+	Watch(fired chan<- struct{}) (stop func(), ok bool)
+	// Decide is retry.Policy.Decide with the context of the operation, which the hooks get.
+	Decide(ctx context.Context, s *S, f stream.Failure, at, deadline time.Time) (time.Duration, error)
+	// Succeeded refunds the budget for an attempt that ended well.
+	Succeeded(items int64)
+	// Recovered calls the hooks of an operation that works again.
+	Recovered(ctx context.Context, last error, retries int, down time.Duration)
+	// Done calls the hooks of an operation that is over.
+	Done(ctx context.Context, attempts int, elapsed time.Duration, err error)
+	// Quiet returns the policy that logs all at DEBUG: for an engine with many operations at once.
+	Quiet() Policy[S]
+}
+
+// Of returns the retry.Policy p for an engine; S is retry.State.
+func Of[S any](p any) Policy[S] { return open(p).(Policy[S]) }
+
+// Register is called by package retry, with the function that returns the Policy[retry.State] of a retry.Policy.
+func Register(of func(p any) any) { open = of }
+
+var open func(p any) any

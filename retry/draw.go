@@ -1,0 +1,52 @@
+package retry
+
+import (
+	"math/rand/v2"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/golden"
+)
+
+// draws is how often a policy draws a random number.
+type draws uint8
+
+const (
+	never   draws = iota // the backoff is not random
+	nothing              // nor does it wait
+	always               // for each retry
+	eachRow              // once for the retries in a row: Tiled
+)
+
+func drawsOf(b backoff.Backoff) draws {
+	switch {
+	case b == backoff.Backoff{}:
+		return nothing
+	case !b.IsRandom():
+		return never
+	case b.IsTiled():
+		return eachRow
+	default:
+		return always
+	}
+}
+
+// draw returns the random number for the next retry.
+func (c *config) draw(s *State) float64 {
+	switch {
+	case c.draws <= nothing:
+		return 0
+	case c.draws == always:
+		return c.random(rand.Float64)
+	case !s.Placed:
+		s.Place, s.Placed = c.random(golden.Next), true
+	}
+	return s.Place
+}
+
+// random draws from the policy's own source, else from the given one.
+func (c *config) random(source func() float64) float64 {
+	if c.rand != nil {
+		source = c.rand
+	}
+	return source()
+}

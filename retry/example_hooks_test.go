@@ -1,0 +1,184 @@
+package retry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// feed delivers a line, is cut off twice, and goes on.
+func feed() stream.Stream[string] {
+	run := 0
+	return stream.Defer(func(context.Context) stream.Stream[string] {
+		switch run++; run {
+		case 1:
+			return stream.Of("line 1").Concat(stream.Fail[string](errors.New("cut off")))
+		case 2:
+			return stream.Fail[string](errors.New("refused"))
+		}
+		return stream.Of("line 4")
+	})
+}
+
+// A consumer that has to know of gaps hears of each before the first value after it.
+func ExampleOnRecovered() {
+	policy := retry.New(backoff.Constant(0), retry.OnRecovered(func(_ context.Context, r retry.Recovery) {
+		fmt.Printf("there may be a gap: %d retries, the last failure was: %v\n", r.Retries, r.Last)
+	}))
+	_ = feed().RetryWhen(policy).ForEach(context.Background(), func(line string) { fmt.Println(line) })
+	// Output:
+	// line 1
+	// there may be a gap: 2 retries, the last failure was: refused
+	// line 4
+}
+
+// Metrics: every operation is counted once, however it ends.
+func ExampleOnDone() {
+	policy := retry.New(backoff.Constant(0), retry.Limit(2), retry.OnDone(func(_ context.Context, r retry.Result) {
+		fmt.Printf("attempts %d, retries %d, failed %v\n", r.Attempts, r.Retries, r.Err != nil)
+	}))
+	ctx := context.Background()
+	_ = retry.Run(ctx, policy, func(context.Context) error { return nil })
+	_ = retry.Run(ctx, policy, func(context.Context) error { return errBusy })
+	_ = retry.Run(ctx, policy, func(context.Context) error { return retry.Permanent(errors.New("no such user")) })
+	// Output:
+	// attempts 1, retries 0, failed false
+	// attempts 3, retries 2, failed true
+	// attempts 1, retries 0, failed true
+}
+
+func ExampleLog() {
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
+		Level: slog.LevelInfo,
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey || a.Key == "lasted" || a.Key == "down" { // which differ from run to run
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+	policy := retry.New(backoff.Constant(time.Millisecond), retry.Limit(3), retry.Log(logger))
+	_, _ = feed().RetryWhen(policy).Collect(context.Background())
+	// Output:
+	// level=WARN msg="retrying after a failure" retry=1 delay=1ms error="cut off"
+	// level=INFO msg=recovered retries=2 last=refused
+}
+
+// Lines that have been printed cannot be taken back.
+func ExampleBeforeFirstItem() {
+	policy := retry.New(backoff.Constant(0), retry.BeforeFirstItem())
+	fmt.Println(feed().RetryWhen(policy).Collect(context.Background()))
+	// Output: [line 1] cut off
+}
+
+// The outer policy retries; the client inside has one of its own, which would multiply the calls.
+func ExampleWithoutRetries() {
+	inner := retry.New(backoff.Constant(0), retry.Limit(3))
+	outer := retry.New(backoff.Constant(0), retry.Limit(2))
+	calls := 0
+	client := func(ctx context.Context) error {
+		return retry.Run(ctx, inner, func(context.Context) error { calls++; return errBusy })
+	}
+	ctx := context.Background()
+	_ = retry.Run(ctx, outer, client)
+	fmt.Println(calls, "calls")
+
+	calls = 0
+	_ = retry.Run(ctx, outer, func(ctx context.Context) error { return client(retry.WithoutRetries(ctx)) })
+	fmt.Println(calls, "calls")
+	// Output:
+	// 12 calls
+	// 3 calls
+}
+
+// A job that is stored between its attempts, and decided on by whoever takes it next.
+func ExampleState() {
+	policy := retry.New(backoff.Exponential(time.Minute, 2), retry.Limit(3))
+	var stored []byte
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for range 3 {
+		var state retry.State
+		if err := state.UnmarshalText(stored); err != nil {
+			fmt.Println(err)
+			return
+		}
+		delay, err := policy.Decide(&state, stream.Failure{Err: errBusy}, now, time.Time{})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		now = now.Add(delay)
+		stored, _ = state.AppendText(nil)
+		fmt.Printf("in %v: %s\n", delay, stored)
+	}
+	// Output:
+	// in 1m0s: attempts=1 first=2026-03-01T12:00:00Z retries=1 since=2026-03-01T12:00:00Z previous=1m0s
+	// in 2m0s: attempts=2 first=2026-03-01T12:00:00Z retries=2 since=2026-03-01T12:00:00Z previous=2m0s
+	// in 4m0s: attempts=3 first=2026-03-01T12:00:00Z retries=3 since=2026-03-01T12:00:00Z previous=4m0s
+}
+
+// Who drives a policy by Decide says when the operation works again, and when it is over.
+func ExamplePolicy_Recovered() {
+	budget := retry.NewBudget(10, 1, 0.5)
+	policy := retry.New(backoff.Constant(time.Second), retry.WithBudget(budget),
+		retry.OnRecovered(func(_ context.Context, r retry.Recovery) { fmt.Println("down for", r.Down) }),
+		retry.OnDone(func(_ context.Context, r retry.Result) { fmt.Println("attempts:", r.Attempts) }))
+	ctx := context.Background()
+	var state retry.State
+	now := time.Unix(0, 0)
+	failure := stream.Failure{Err: errBusy}
+	delay, _ := policy.Decide(&state, failure, now, time.Time{})
+	now = now.Add(delay)
+
+	policy.Recovered(ctx, failure, state.Retries, now.Sub(state.First))
+	policy.Succeeded(0)
+	policy.Ended(ctx, state.Attempts+1, nil)
+	fmt.Println(budget)
+	// Output:
+	// down for 1s
+	// attempts: 2
+	// budget 9.5 of 10, cost 1, refund 0.5
+}
+
+func ExamplePolicy_Limit() {
+	policy, _ := retry.Parse("constant d=1s limit=5 within=1m")
+	fmt.Println(policy.Limit())
+	fmt.Println(policy.Within())
+	fmt.Println(policy.StopAt())
+	fmt.Println(policy.AttemptTimeout())
+	// Output:
+	// 5 true
+	// 1m0s true
+	// 0s false
+	// 0s false
+}
+
+// At most ten retries at once, and one a second after that.
+func ExampleBudget_Refill() {
+	budget := retry.NewBudget(10, 1, 0).Refill(1)
+	policy := retry.New(backoff.Constant(0), retry.WithBudget(budget))
+	_ = retry.Run(context.Background(), policy, func(context.Context) error { return errBusy })
+	fmt.Println(budget.Stats())
+	// Output: 10 1
+}
+
+// In a log an Error is a group of its fields.
+func ExampleError_LogValue() {
+	err := retry.Run(context.Background(), retry.New(backoff.Backoff{}, retry.Limit(0)), func(context.Context) error { return errBusy })
+	if e, ok := errors.AsType[*retry.Error](err); ok {
+		for _, a := range e.LogValue().Group()[:3] {
+			fmt.Println(a)
+		}
+	}
+	// Output:
+	// cause=limit of 0 retries
+	// last=busy
+	// retries=0
+}

@@ -1,0 +1,63 @@
+package retry
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// Log writes to logger, by outages (Recovery): WARN for the retry that begins one, DEBUG for each retry after it, INFO
+// when what had failed works again, ERROR when the policy gives up. An error that is returned as it is, and an end by
+// the context, have no line, but for an INFO that ends an outage with a WARN. operators.MapRetry logs all at DEBUG, for
+// its items are many. A nil logger panics.
+func Log(logger *slog.Logger) Option {
+	if logger == nil {
+		panicf("Log", "logger is nil")
+	}
+	return func(c *config) { c.logger = logger }
+}
+
+func (c *config) log(ctx context.Context, level slog.Level, text string, attrs ...slog.Attr) {
+	if c.quiet {
+		level = slog.LevelDebug
+	}
+	c.logger.LogAttrs(ctx, level, text, attrs...)
+}
+
+func (c *config) logRetry(ctx context.Context, e *Event, begins bool) {
+	if c.logger == nil {
+		return
+	}
+	level := slog.LevelDebug
+	if begins {
+		level = slog.LevelWarn
+	}
+	c.log(ctx, level, "retrying after a failure", slog.Int("retry", e.N), slog.Duration("delay", e.Delay),
+		slog.Duration("lasted", e.Lasted), slog.Any("error", e.Err))
+}
+
+func (c *config) logGiveUp(ctx context.Context, err *Error) {
+	if c.logger != nil {
+		c.log(ctx, slog.LevelError, "giving up", slog.Any("error", err))
+	}
+}
+
+// logEnd logs the end of an outage by an error that is returned as it is, if the outage was logged.
+func (c *config) logEnd(s *State, q *question, err error) {
+	if c.logger != nil && s.Attempts > 1 && !q.worked {
+		c.logEnded(q.ctx, s.Attempts, err)
+	}
+}
+
+func (c *config) logEnded(ctx context.Context, attempts int, err error) {
+	if c.logger != nil {
+		c.log(ctx, slog.LevelInfo, "retries ended", slog.Int("attempts", attempts), slog.Any("error", err))
+	}
+}
+
+func (c *config) logRecovered(ctx context.Context, r *Recovery) {
+	if c.logger != nil {
+		c.log(ctx, slog.LevelInfo, "recovered", slog.Int("retries", r.Retries), slog.Duration("down", r.Down.Round(time.Microsecond)),
+			slog.Any("last", r.Last))
+	}
+}
