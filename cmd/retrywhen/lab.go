@@ -15,6 +15,7 @@ import (
 	"github.com/pkg/browser"
 	"github.com/spf13/cobra"
 
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 )
 
@@ -40,7 +41,7 @@ place=by-key or place=by-ordinal, says that each job is a process of its own.`,
 			state := lab.Default()
 			if len(args) > 0 {
 				var err error
-				if state.Strategies, err = lab.ParseStrategies(args); err != nil {
+				if state.Strategies, err = model.ParseStrategies(args); err != nil {
 					return fmt.Errorf("lab: %w", err)
 				}
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/schedule"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
@@ -51,13 +52,13 @@ A name and a colon before it names it: "mine: linear d=1s".`,
   retrywhen show "mine: constant d=5s" "theirs: fibonacci d=1s" --json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return fmt.Errorf("show: %w", lab.ErrNoStrategy)
+				return fmt.Errorf("show: %w", model.ErrNoStrategy)
 			}
 			return nil
 		},
 		ValidArgsFunction: completePolicy,
 		RunE: func(c *cobra.Command, args []string) error {
-			strategies, err := lab.ParseStrategies(args)
+			strategies, err := model.ParseStrategies(args)
 			if err != nil {
 				return fmt.Errorf("show: %w", err)
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 	"github.com/retrywhen/retrywhen/sim"
@@ -44,7 +46,7 @@ functions": is there a better distribution, with little deviation in the waits?`
   retrywhen sim herd "exponential base=1s factor=2" "linear d=6s tiled"
   retrywhen sim herd --jobs 1000 "sidekiq" -o herd.svg`,
 		RunE: func(c *cobra.Command, args []string) error {
-			strategies, err := f.strategies(args, func() []lab.Strategy { return lab.Presets()[1].State.Strategies })
+			strategies, err := f.strategies(args, func() []model.Strategy { return lab.Presets()[1].State.Strategies })
 			if err != nil {
 				return fmt.Errorf("herd: %w", err)
 			}
@@ -63,8 +65,11 @@ functions": is there a better distribution, with little deviation in the waits?`
 					f.dead = question.Dead
 				}
 			}
-			return f.run(c, func(ctx context.Context, progress func(string) func(int64, int64)) (report, error) {
+			return f.run(c, func(ctx context.Context, progress model.Progress) (report, error) {
 				h, err := f.compute(ctx, strategies, progress)
+				if h == nil {
+					return report{}, err
+				}
 				return report{
 					text: h.text, json: h, figure: h.figure,
 					page: func(w io.Writer) error {
@@ -90,89 +95,31 @@ functions": is there a better distribution, with little deviation in the waits?`
 
 // herd is a result of sim herd.
 type herd struct {
-	Jobs       int           `json:"jobs"`
-	Runs       int           `json:"runs"`
-	PeakWindow time.Duration `json:"peakWindow"`
-	DeadWindow time.Duration `json:"deadWindow"`
-	Strategies []herdOne     `json:"strategies"`
-	own        bool
-}
-
-type herdOne struct {
-	Name    string          `json:"name"`
-	Policy  lab.Strategy    `json:"policy"`
-	Figures *sim.Figures    `json:"figures,omitempty"` // nil if it was interrupted before they were computed
-	Herd    *sim.HerdResult `json:"herd"`
+	*model.HerdResult
+	own bool
 }
 
 // compute computes as much as ctx and the horizon let it.
-func (f *herdFlags) compute(ctx context.Context, strategies []lab.Strategy, progress func(string) func(int64, int64)) (*herd, error) {
-	h := &herd{Jobs: f.jobs, Runs: f.runs, PeakWindow: f.peak, DeadWindow: f.dead, own: f.own}
-	var stopped error
-	for _, s := range strategies {
-		retries := f.retries
-		if limit, ok := s.Limit(); ok {
-			retries = min(retries, limit)
-		}
-		if retries == 0 && f.retries > 0 {
-			return h, fmt.Errorf("%q allows no retry, want a limit of 1 or more", s)
-		}
-		r, err := sim.Herd{
-			Backoff: s.Policy.Backoff(), Placement: s.Placement, Jobs: f.jobs, Retries: retries, Seed: f.seed, Horizon: f.horizon,
-			Progress: progress(s.Title()),
-		}.Run(ctx)
-		if r == nil {
-			return h, err
-		}
-		if r.Jobs > 0 && r.End > 0 || err == nil {
-			h.Strategies = append(h.Strategies, herdOne{Name: s.Title(), Policy: s, Herd: r})
-		}
-		if err != nil {
-			stopped = err
-			if ctx.Err() != nil {
-				return h, stopped
-			}
+func (f *herdFlags) compute(ctx context.Context, strategies []model.Strategy, progress model.Progress) (*herd, error) {
+	r, err := model.Herd{
+		Strategies: strategies, Jobs: f.jobs, Retries: f.retries, Runs: f.runs, PeakWindow: f.peak, DeadWindow: f.dead,
+		Seed: f.seed, Horizon: f.horizon, Progress: progress,
+	}.Run(ctx)
+	if r == nil {
+		return nil, err
+	}
+	for _, x := range r.Strategies {
+		if errors.Is(x.Err, model.ErrNoRetry) {
+			return nil, noRetry(x.Policy)
 		}
 	}
-	if len(h.Strategies) == 0 {
-		return h, stopped
-	}
-	h.windows(f)
-	for i := range h.Strategies {
-		one := &h.Strategies[i]
-		figures, err := sim.Comparison{
-			Strategies: []sim.Strategy{one.Policy.Sim()}, Jobs: f.jobs, Retries: one.Herd.Retries, Runs: h.Runs, Seed: f.seed,
-			PeakWindow: h.PeakWindow, DeadWindow: h.DeadWindow, Progress: progress("figures of " + one.Name),
-		}.Run(ctx)
-		switch {
-		case err == nil:
-			one.Figures = &figures[0]
-		case errors.Is(err, sim.ErrHorizon): // in one of the runs
-			stopped = err
-		default:
-			return h, err
+	r.Strategies = slices.DeleteFunc(r.Strategies, func(x model.HerdStrategyResult) bool {
+		if x.Err != nil && err == nil {
+			err = x.Err
 		}
-	}
-	return h, stopped
-}
-
-// windows chooses what was not given.
-func (h *herd) windows(f *herdFlags) {
-	var typical time.Duration // the shortest, so that no window swallows a whole herd
-	for _, s := range h.Strategies {
-		if typical == 0 || s.Herd.End < typical {
-			typical = s.Herd.End
-		}
-	}
-	if h.PeakWindow == 0 {
-		h.PeakWindow = max(axis.Step(typical, 600), 1)
-	}
-	if h.DeadWindow == 0 {
-		h.DeadWindow = max(axis.Step(typical, f.jobs*f.retries/3), 1) // by chance about one in twenty is empty
-	}
-	if h.Runs == 0 {
-		h.Runs = min(max(1_000_000/(f.jobs*f.retries), 1), 200)
-	}
+		return x.Herd == nil
+	})
+	return &herd{r, f.own}, err
 }
 
 var herdHeader = []string{"policy", "total", "peak/mean", "dead", "mean CV", "total CV", "first, most"}
@@ -202,20 +149,16 @@ func (h *herd) text(w io.Writer, width int) error {
 	return writeLines(w, lines)
 }
 
-// end is where the time axis of s ends.
-func (h *herd) end(s herdOne) time.Duration {
+// end is where the time axis of x ends.
+func (h *herd) end(x model.HerdStrategyResult) time.Duration {
 	if h.own {
-		return s.Herd.End
+		return x.Herd.End
 	}
-	var most time.Duration
-	for _, x := range h.Strategies {
-		most = max(most, x.Herd.End)
-	}
-	return most
+	return h.End()
 }
 
 // chart is the dots and the load under them.
-func (h *herd) chart(s herdOne, width int) []string {
+func (h *herd) chart(s model.HerdStrategyResult, width int) []string {
 	const dotLines, barLines, margin = 6, 3, 8
 	span := console.Span{Most: h.end(s), Width: max(width-margin, 24)}
 	dots := console.NewDots(span.Width, dotLines)
@@ -316,7 +259,7 @@ func jobLines(r *sim.HerdResult) []picture.Point {
 
 // loadPanel is the histogram under the dots.
 func loadPanel(r *sim.HerdResult, end time.Duration, x picture.Axis, height float64) picture.Panel {
-	bin := max(axis.Step(end, 150), 1)
+	bin := model.ChartBin(end)
 	p := picture.Panel{X: x, Height: height}
 	load, err := r.Load(bin)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 	"github.com/retrywhen/retrywhen/sim"
@@ -41,7 +42,7 @@ strategies it takes if there is no policy. Below is when the calls come.`,
   retrywhen sim occ --runs 1000 --clients 100 --points 1
   retrywhen sim occ "full: exponential base=10ms factor=2 cap=2s jitter=full" -o occ.svg`,
 		RunE: func(c *cobra.Command, args []string) error {
-			strategies, err := f.strategies(args, func() []lab.Strategy { return lab.Presets()[2].State.Strategies })
+			strategies, err := f.strategies(args, func() []model.Strategy { return lab.Presets()[2].State.Strategies })
 			switch {
 			case err != nil:
 				return fmt.Errorf("occ: %w", err)
@@ -50,8 +51,11 @@ strategies it takes if there is no policy. Below is when the calls come.`,
 			case f.points < 1 || f.points > 1000:
 				return fmt.Errorf("occ: --points is %d, want 1 to 1000", f.points)
 			}
-			return f.run(c, func(ctx context.Context, progress func(string) func(int64, int64)) (report, error) {
+			return f.run(c, func(ctx context.Context, progress model.Progress) (report, error) {
 				o, err := f.compute(ctx, strategies, progress)
+				if o == nil {
+					return report{}, err
+				}
 				return report{
 					text: o.text, json: o, figure: o.figure,
 					page: func(w io.Writer) error {
@@ -79,7 +83,7 @@ type occ struct {
 	Clients []int            `json:"clients"`
 	Points  []sim.SweepPoint `json:"points"`
 	Calls   []occCalls       `json:"calls"`
-	names   []string
+	lines   []model.ContentionStrategyResult
 }
 
 // occCalls is when the write calls came, in one run with the most clients.
@@ -89,47 +93,33 @@ type occCalls struct {
 	Times    []time.Duration `json:"times"`
 }
 
-func (f *occFlags) compute(ctx context.Context, strategies []lab.Strategy, progress func(string) func(int64, int64)) (*occ, error) {
-	o := &occ{Runs: f.runs, Clients: lab.ClientCounts(f.clients, f.points), Points: []sim.SweepPoint{}, Calls: []occCalls{}}
-	network := sim.Network{Mean: f.mean, SD: f.sd}
-	sweep := sim.Sweep{Clients: o.Clients, Runs: f.runs, Network: network, Seed: f.seed, Horizon: f.horizon, Progress: progress("contention")}
-	for _, s := range strategies {
-		sweep.Strategies = append(sweep.Strategies, s.Sim())
-		o.names = append(o.names, s.Title())
+func (f *occFlags) compute(ctx context.Context, strategies []model.Strategy, progress model.Progress) (*occ, error) {
+	contention := model.Contention{
+		Strategies: strategies, Clients: f.clients, Points: f.points, Runs: f.runs, Network: sim.Network{Mean: f.mean, SD: f.sd},
+		Seed: f.seed, Horizon: f.horizon, Progress: progress,
 	}
-	points, err := sweep.Run(ctx)
-	o.Points = append(o.Points, points...)
+	r, err := contention.Run(ctx)
+	if r == nil {
+		return nil, err
+	}
+	o := &occ{Runs: r.Runs, Clients: r.Clients, Points: []sim.SweepPoint{}, Calls: []occCalls{}, lines: r.Strategies}
+	for _, x := range r.Strategies {
+		o.Points = append(o.Points, x.Points...)
+		if err == nil {
+			err = x.Err
+		}
+	}
 	if err != nil {
 		return o, err
 	}
-	for _, s := range sweep.Strategies {
-		r, err := sim.OCC{Backoff: s.Backoff, Placement: s.Placement, Clients: f.clients, Network: network, Seed: f.seed, Horizon: f.horizon}.Run(ctx)
+	for _, x := range r.Strategies {
+		times, err := contention.Calls(ctx, x.Policy)
 		if err != nil {
 			return o, err
 		}
-		o.Calls = append(o.Calls, occCalls{s.Name, f.clients, r.Times})
+		o.Calls = append(o.Calls, occCalls{x.Name, f.clients, times})
 	}
 	return o, nil
-}
-
-// at returns the point of a strategy and a number of clients, if it was computed.
-func (o *occ) at(name string, clients int) (sim.SweepPoint, bool) {
-	for _, p := range o.Points {
-		if p.Strategy == name && p.Clients == clients {
-			return p, true
-		}
-	}
-	return sim.SweepPoint{}, false
-}
-
-// line returns a strategy's values, those that were computed.
-func (o *occ) line(name string, value func(sim.SweepPoint) float64) (clients []int, values []float64) {
-	for _, n := range o.Clients {
-		if p, ok := o.at(name, n); ok {
-			clients, values = append(clients, n), append(values, value(p))
-		}
-	}
-	return clients, values
 }
 
 func calls(p sim.SweepPoint) float64     { return p.Calls.Mean }
@@ -144,7 +134,7 @@ func (o *occ) text(w io.Writer, width int) error {
 	lines = append(lines, o.table(width, func(p sim.SweepPoint) string { return fmt.Sprintf("%.0f", p.Calls.Mean) })...)
 	lines = append(lines, "", "Time until all have written")
 	lines = append(lines, o.table(width, func(p sim.SweepPoint) string { return axis.Time(p.End.Mean) })...)
-	if len(o.Points) == len(o.Clients)*len(o.names) && len(o.Clients) > 1 {
+	if len(o.Points) == len(o.Clients)*len(o.lines) && len(o.Clients) > 1 {
 		number := func(x float64) string { return axis.Number(x) }
 		lines = append(lines, "", "Write calls against clients")
 		lines = append(lines, o.graph(calls, number, width)...)
@@ -166,17 +156,17 @@ func (o *occ) text(w io.Writer, width int) error {
 }
 
 func (o *occ) table(width int, cell func(sim.SweepPoint) string) []string {
-	rows := make([][]string, len(o.Clients))
 	header := []string{"clients"}
-	for _, n := range o.names {
-		header = append(header, console.Shorten(n, 24))
-	}
+	rows := make([][]string, len(o.Clients))
 	for i, n := range o.Clients {
 		rows[i] = []string{strconv.Itoa(n)}
-		for _, name := range o.names {
+	}
+	for _, x := range o.lines {
+		header = append(header, console.Shorten(x.Name, 24))
+		for i := range rows {
 			text := "-"
-			if p, ok := o.at(name, n); ok {
-				text = cell(p)
+			if i < len(x.Points) {
+				text = cell(x.Points[i])
 			}
 			rows[i] = append(rows[i], text)
 		}
@@ -187,13 +177,15 @@ func (o *occ) table(width int, cell func(sim.SweepPoint) string) []string {
 // graph is a line for each strategy.
 func (o *occ) graph(value func(sim.SweepPoint) float64, label func(float64) string, width int) []string {
 	const height, margin = 10, 12
-	lines := make([][]float64, len(o.names))
-	sets := make([]asciigraph.CharSet, len(o.names))
-	legend := make([]string, len(o.names))
-	for i, name := range o.names {
-		_, lines[i] = o.line(name, value)
+	lines := make([][]float64, len(o.lines))
+	sets := make([]asciigraph.CharSet, len(o.lines))
+	legend := make([]string, len(o.lines))
+	for i, x := range o.lines {
+		for _, p := range x.Points {
+			lines[i] = append(lines[i], value(p))
+		}
 		sets[i] = asciigraph.CreateCharSet(string(rune('a' + i)))
-		legend[i] = fmt.Sprintf("  %c %s", 'a'+i, name)
+		legend[i] = fmt.Sprintf("  %c %s", 'a'+i, x.Name)
 	}
 	text := asciigraph.PlotMany(lines,
 		asciigraph.Height(height), asciigraph.Width(max(width-margin, 20)), asciigraph.LowerBound(0), asciigraph.SeriesChars(sets...),
@@ -237,16 +229,15 @@ func (o *occ) figure() picture.Figure {
 		Title: "time until all have written", X: x, Height: 260,
 		Y: picture.Axis{Most: mostTime * 1.02, Ticks: axis.Times(time.Duration(mostTime*float64(time.Second)), 6)},
 	}
-	for i, name := range o.names {
-		f.Keys = append(f.Keys, picture.Key{Name: name, Color: picture.Series(i)})
+	for i, x := range o.lines {
+		f.Keys = append(f.Keys, picture.Key{Name: x.Name, Color: picture.Series(i)})
 		for _, part := range []struct {
 			panel *picture.Panel
 			value func(sim.SweepPoint) float64
 		}{{&left, calls}, {&right, totalTime}} {
-			clients, values := o.line(name, part.value)
-			points := make([]picture.Point, len(values))
-			for j := range values {
-				points[j] = picture.Point{X: float64(clients[j]), Y: values[j]}
+			points := make([]picture.Point, len(x.Points))
+			for j, p := range x.Points {
+				points[j] = picture.Point{X: float64(p.Clients), Y: part.value(p)}
 			}
 			part.panel.Marks = append(part.panel.Marks,
 				picture.Line{Points: points, Color: picture.Series(i), Width: 1.8}, picture.Dots{Points: points, Color: picture.Series(i), Radius: 2.6})
@@ -254,8 +245,7 @@ func (o *occ) figure() picture.Figure {
 	}
 	f.Panels = []picture.Panel{left, right}
 	for i, c := range o.Calls {
-		const most = 150
-		bin := max(axis.Step(c.end(), most), 1)
+		bin := model.ChartBin(c.end())
 		counts, peak := bins(c.Times, bin)
 		bars := make([]picture.Bar, len(counts))
 		for j, n := range counts {

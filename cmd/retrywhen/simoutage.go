@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 	"github.com/retrywhen/retrywhen/sim"
@@ -42,7 +44,7 @@ retries: --budget capacity,cost,refund[,refill per second].`,
   retrywhen sim outage "equal: exponential base=1s factor=2 cap=30s jitter=equal"
   retrywhen sim outage --limit 3 --return 20s --budget 100,1,0.1,10`,
 		RunE: func(c *cobra.Command, args []string) error {
-			strategies, err := f.strategies(args, func() []lab.Strategy { return lab.Presets()[3].State.Strategies })
+			strategies, err := f.strategies(args, func() []model.Strategy { return lab.Presets()[3].State.Strategies })
 			switch {
 			case err != nil:
 				return fmt.Errorf("outage: %w", err)
@@ -53,8 +55,11 @@ retries: --budget capacity,cost,refund[,refill per second].`,
 			if f.horizon == 0 {
 				f.horizon = max(f.down, 0) + min(week, math.MaxInt64-max(f.down, 0))
 			}
-			return f.run(c, func(ctx context.Context, progress func(string) func(int64, int64)) (report, error) {
+			return f.run(c, func(ctx context.Context, progress model.Progress) (report, error) {
 				o, err := f.compute(ctx, strategies, progress)
+				if o == nil {
+					return report{}, err
+				}
 				return report{
 					text: o.text, json: o, figure: o.figure,
 					page: func(w io.Writer) error {
@@ -84,57 +89,35 @@ retries: --budget capacity,cost,refund[,refill per second].`,
 }
 
 // outage is a result of sim outage.
-type outage struct {
-	Down       time.Duration `json:"down"`
-	Strategies []outageOne   `json:"strategies"`
-}
+type outage struct{ *model.OutageResult }
 
-type outageOne struct {
-	Name   string            `json:"name"`
-	Policy lab.Strategy      `json:"policy"`
-	Note   string            `json:"note,omitempty"` // why it ended early
-	Result *sim.OutageResult `json:"result"`
-}
-
-func (f *outageFlags) compute(ctx context.Context, strategies []lab.Strategy, progress func(string) func(int64, int64)) (*outage, error) {
-	o := &outage{Down: f.down, Strategies: []outageOne{}}
+func (f *outageFlags) compute(ctx context.Context, strategies []model.Strategy, progress model.Progress) (*outage, error) {
 	var budget *sim.Budget
 	if len(f.budget) > 0 {
 		all := append(f.budget, 0)
 		budget = &sim.Budget{Capacity: all[0], Cost: all[1], Refund: all[2], Refill: all[3]}
 	}
-	var stopped error
-	for _, s := range strategies {
-		limit := f.limit
-		if own, ok := s.Limit(); ok && limit == 0 {
-			if own == 0 {
-				return o, fmt.Errorf("%q allows no retry, want a limit of 1 or more", s)
-			}
-			limit = own
-		}
-		r, err := sim.Outage{
-			Backoff: s.Policy.Backoff(), Placement: s.Placement, Clients: f.clients, Down: f.down, Capacity: f.capacity,
-			Timeout: f.timeout, Arrive: f.arrive, Limit: limit, Return: f.back, Budget: budget, Bin: f.width, Seed: f.seed, Horizon: f.horizon,
-			Progress: progress(s.Title()),
-		}.Run(ctx)
-		if r == nil {
-			return o, err
-		}
-		one := outageOne{Name: s.Title(), Policy: s, Result: r}
-		if err != nil {
-			one.Note = err.Error()
-			if errors.Is(err, sim.ErrStuck) {
-				one.Note += ": give it a wait, or a failure a time (--timeout)"
-			} else {
-				stopped = err
-			}
-		}
-		o.Strategies = append(o.Strategies, one)
-		if ctx.Err() != nil {
-			break
+	r, err := model.Outage{
+		Strategies: strategies, Progress: progress,
+		Outage: sim.Outage{
+			Clients: f.clients, Down: f.down, Capacity: f.capacity, Timeout: f.timeout, Arrive: f.arrive, Limit: f.limit, Return: f.back,
+			Budget: budget, Bin: f.width, Seed: f.seed, Horizon: f.horizon,
+		},
+	}.Run(ctx)
+	if r == nil {
+		return nil, err
+	}
+	for i := range r.Strategies {
+		switch x := &r.Strategies[i]; {
+		case errors.Is(x.Err, model.ErrNoRetry):
+			return nil, noRetry(x.Policy)
+		case errors.Is(x.Err, sim.ErrStuck):
+			x.Note += ": give it a wait, or a failure a time (--timeout)"
+		case err == nil:
+			err = x.Err
 		}
 	}
-	return o, stopped
+	return &outage{r}, err
 }
 
 func (o *outage) text(w io.Writer, width int) error {
@@ -159,7 +142,7 @@ func (o *outage) text(w io.Writer, width int) error {
 			"Down for "+axis.Time(o.Down)+";", "at best all are served by "+axis.Time(r.Best)+".")...)
 	}
 	const margin, barLines = 8, 3
-	end := o.end()
+	end := o.End()
 	span := console.Span{Most: end, Width: max(width-margin, 24)}
 	for _, s := range o.Strategies {
 		lines = append(lines, "", s.Name+": attempts")
@@ -174,19 +157,6 @@ func (o *outage) text(w io.Writer, width int) error {
 	return writeLines(w, lines)
 }
 
-// end is when the last attempt of all was, to the bin.
-func (o *outage) end() time.Duration {
-	var end time.Duration
-	for _, s := range o.Strategies {
-		bin, n := s.Result.Traffic.Bin, time.Duration(len(s.Result.Traffic.Attempts))
-		if n > math.MaxInt64/bin {
-			return math.MaxInt64
-		}
-		end = max(end, bin*n)
-	}
-	return end
-}
-
 // spread puts the bins of the traffic into so many columns from 0 to end.
 func spread(t sim.Traffic, end time.Duration, columns int) (counts []int64, most int64) {
 	counts = make([]int64, columns)
@@ -199,29 +169,22 @@ func spread(t sim.Traffic, end time.Duration, columns int) (counts []int64, most
 }
 
 func (o *outage) figure() picture.Figure {
-	const columns, most, height = 2, 150, 110
+	const columns, height = 2, 110
 	f := picture.Figure{
 		Columns: min(columns, max(len(o.Strategies), 1)),
 		Keys:    []picture.Key{{Name: "attempts", Color: picture.Plain}, {Name: "of them served", Color: picture.Series(0)}},
 	}
-	end := o.end()
+	end := o.End()
 	for _, s := range o.Strategies {
-		t := s.Result.Traffic
-		bin := max(axis.Step(end, most), t.Bin)
-		bin -= bin % t.Bin
-		n := int(bin / t.Bin)
-		bars := func(counts []int64) (bars []picture.Bar, highest float64) {
-			for i := 0; i < len(counts); i += n {
-				b := picture.Bar{From: float64(i) * t.Bin.Seconds(), To: min(float64(i+n)*t.Bin.Seconds(), end.Seconds())}
-				for _, c := range counts[i:min(i+n, len(counts))] {
-					b.Height += float64(c)
-				}
-				bars, highest = append(bars, b), max(highest, b.Height)
+		bin, attempts, served := s.Bars(end)
+		highest := float64(slices.Max(append(attempts, 0)))
+		bars := func(counts []int64) []picture.Bar {
+			bars := make([]picture.Bar, len(counts))
+			for i, c := range counts {
+				bars[i] = picture.Bar{From: float64(i) * bin.Seconds(), To: min(float64(i+1)*bin.Seconds(), end.Seconds()), Height: float64(c)}
 			}
-			return bars, highest
+			return bars
 		}
-		attempts, highest := bars(t.Attempts)
-		served, _ := bars(t.Served)
 		title := fmt.Sprintf("%s: all by %s", s.Name, axis.Time(s.Result.End))
 		if s.Result.Served < s.Result.Clients {
 			title = fmt.Sprintf("%s: %d of %d served", s.Name, s.Result.Served, s.Result.Clients)
@@ -231,7 +194,7 @@ func (o *outage) figure() picture.Figure {
 			X: picture.Axis{Most: end.Seconds(), Ticks: axis.Times(end, 6), Label: "time"},
 			Y: picture.Axis{Most: highest, Ticks: axis.Numbers(highest, 3), Label: "in " + axis.Time(bin)},
 			Marks: []picture.Mark{
-				picture.Bars{Bars: attempts, Color: picture.Plain}, picture.Bars{Bars: served, Color: picture.Series(0)},
+				picture.Bars{Bars: bars(attempts), Color: picture.Plain}, picture.Bars{Bars: bars(served), Color: picture.Series(0)},
 				picture.Rule{X: o.Down.Seconds(), Most: highest, Label: "back"},
 			},
 		})

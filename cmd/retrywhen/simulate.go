@@ -16,7 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
@@ -55,14 +55,14 @@ func (s *simulation) flags(c *cobra.Command) {
 }
 
 // strategies reads the policies, else takes those of the preset.
-func (s *simulation) strategies(args []string, preset func() []lab.Strategy) ([]lab.Strategy, error) {
+func (s *simulation) strategies(args []string, preset func() []model.Strategy) ([]model.Strategy, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
 	if s.horizon < 0 {
 		return nil, fmt.Errorf("--horizon is %v, want at least 0", s.horizon)
 	}
-	strategies, err := lab.ParseStrategies(args)
+	strategies, err := model.ParseStrategies(args)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (s *simulation) strategies(args []string, preset func() []lab.Strategy) ([]
 }
 
 // run calls compute under a context that an interrupt ends, and writes what it returns: all, or what there is until then.
-func (s *simulation) run(c *cobra.Command, compute func(ctx context.Context, progress func(what string) func(done, total int64)) (report, error)) error {
+func (s *simulation) run(c *cobra.Command, compute func(context.Context, model.Progress) (report, error)) error {
 	ctx, stop := untilSignal(c.Context())
 	defer stop()
 	computing()
@@ -109,6 +109,10 @@ func (s *simulation) run(c *cobra.Command, compute func(ctx context.Context, pro
 		return death
 	}
 	return interrupted
+}
+
+func noRetry(s model.Strategy) error {
+	return fmt.Errorf("%q allows no retry, want a limit of 1 or more", s)
 }
 
 // untilSignal returns a context that ends at SIGINT and SIGTERM, with a diedBy as its cause. A second signal is as usual.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -39,6 +40,49 @@ func TestSimHerdAnswersTheOpenQuestion(t *testing.T) {
 	for i, f := range figures {
 		if !reflect.DeepEqual(got.Strategies[i].Figures, f) {
 			t.Errorf("%+v\nwant\n%+v", got.Strategies[i].Figures, f)
+		}
+	}
+}
+
+// The text, the JSON and the page show the same figures, whatever the strategies' lengths.
+func TestSimHerdHasOneSetOfFigures(t *testing.T) {
+	args := []string{"sim", "herd", "constant d=1s jitter=full", "constant d=20s jitter=full", "exponential base=1s factor=3 jitter=full"}
+	text, _, err := inProcess(t, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, _, err := inProcess(t, append(args, "--json")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var result struct {
+		Strategies []struct{ Figures sim.Figures }
+	}
+	if err := json.Unmarshal([]byte(out), &result); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "x.html")
+	if _, _, err := inProcess(t, append(args, "-o", file)...); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(b), `<script id="data" type="application/json">`)
+	data, _, _ := strings.Cut(rest, "</script>")
+	var page struct {
+		Herd struct {
+			Strategies []struct{ Figures []lab.Figure }
+		}
+	}
+	if err := json.Unmarshal([]byte(data), &page); err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range result.Strategies {
+		f := page.Herd.Strategies[i].Figures[1]
+		if want := s.Figures.PeakOverMean; f.Value != want || !strings.Contains(text, "   "+f.Text+"  ") {
+			t.Errorf("peak/mean %v in JSON, %v on the page, and %s not in\n%s", want, f.Value, f.Text, text)
 		}
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
 )
 
 // findBrowser returns where Chromium is. Where there is none the test is skipped; with RETRYWHEN_BROWSER=required it fails.
@@ -419,14 +420,14 @@ func compiles(t *testing.T, lines []string) {
 func browserDeepLink(t *testing.T, ctx context.Context, address string) {
 	state := Default()
 	state.Strategies = must("a: linear d=2s tiled place=process-each", "sidekiq limit=3")
-	state.Jobs, state.Retries, state.Peak, state.Own, state.Clients, state.Runs = 60, 4, 2*time.Second, true, 12, 3
+	state.Jobs, state.Retries, state.Peak, state.Dead, state.Own, state.Clients, state.Runs = 60, 4, 2*time.Second, 500*time.Millisecond, true, 12, 3
 	state.Affected, state.Down, state.Capacity, state.Timeout, state.Seed = 200, 30*time.Second, 9, time.Second, 11
 	p := open(t, ctx, address, 1440, 900)
 	p.visit("?" + state.Query().Encode() + "#1")
 	restored := func(when string) {
 		t.Helper()
 		for id, want := range map[string]string{
-			"jobs": "60", "retries": "4", "peak": "2s", "dead": "", "seed": "11", "clients": "12", "runs": "3", "affected": "200", "down": "30s",
+			"jobs": "60", "retries": "4", "peak": "2s", "dead": "500ms", "seed": "11", "clients": "12", "runs": "3", "affected": "200", "down": "30s",
 			"capacity": "9", "timeout": "1s", "text": "sidekiq limit=3", "name": "", "curve": "sidekiq",
 		} {
 			if got := p.text(fmt.Sprintf(`document.getElementById(%q).value`, id)); got != want {
@@ -573,17 +574,17 @@ func browserStrategies(t *testing.T, ctx context.Context, address string) {
 		p.run(chromedp.Click(selector, chromedp.ByQuery))
 		p.settle(n)
 	}
-	for range MaxStrategies - 3 {
+	for range model.MaxStrategies - 3 {
 		click("#add")
 	}
 	var rows int
 	p.eval(`document.querySelectorAll("#figures tbody tr").length`, &rows)
 	var disabled bool
 	p.eval(`document.getElementById("add").disabled`, &disabled)
-	if rows != MaxStrategies || !disabled {
-		t.Errorf("%d strategies, adding disabled: %v; want %d and true", rows, disabled, MaxStrategies)
+	if rows != model.MaxStrategies || !disabled {
+		t.Errorf("%d strategies, adding disabled: %v; want %d and true", rows, disabled, model.MaxStrategies)
 	}
-	for range MaxStrategies - 1 {
+	for range model.MaxStrategies - 1 {
 		click("#remove-0")
 	}
 	p.eval(`document.querySelectorAll(".strategy button").length`, &rows)

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/policytext"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/sim"
@@ -51,11 +51,10 @@ type Herd struct {
 
 // HerdStrategy is a herd under one strategy.
 type HerdStrategy struct {
-	Title   string `json:"title"`
-	Text    string `json:"text"` // the whole, as in an address
-	Go      string `json:"go"`
-	Note    string `json:"note,omitempty"` // why something is missing
-	Retries int    `json:"retries"`
+	Title string `json:"title"`
+	Text  string `json:"text"` // the whole, as in an address
+	Go    string `json:"go"`
+	Note  string `json:"note,omitempty"` // why something is missing
 
 	Jobs  []int       `json:"jobs"`  // those that are drawn, from 0
 	Times [][]Seconds `json:"times"` // of each of them
@@ -68,12 +67,11 @@ type HerdStrategy struct {
 	Label string  `json:"binLabel"`
 	Load  []int64 `json:"load"`
 
-	Figures *sim.Figures `json:"-"`
-	Shown   []HerdFigure `json:"figures"`
+	Figures []Figure `json:"figures"`
 }
 
-// HerdFigure is a figure as it is read, and as a number.
-type HerdFigure struct {
+// Figure is a figure as it is read, and as a number.
+type Figure struct {
 	Name  string  `json:"name"`
 	Text  string  `json:"text"`
 	Value float64 `json:"value"`
@@ -83,79 +81,36 @@ type HerdFigure struct {
 const (
 	mostDots  = 12_000 // on the whole page
 	mostLines = 200    // jobs of one strategy
-	mostDraws = 200_000
-	mostRuns  = 200
-	loadBins  = 150
 )
+
+func (s State) herd() model.Herd {
+	return model.Herd{Strategies: s.Strategies, Jobs: s.Jobs, Retries: s.Retries, PeakWindow: s.Peak, DeadWindow: s.Dead, Seed: s.Seed}
+}
 
 // ComputeHerd computes the herd. Its error is that of ctx.
 func ComputeHerd(ctx context.Context, s State) (*Herd, error) {
-	results := make([]*sim.HerdResult, len(s.Strategies))
-	h := &Herd{Jobs: s.Jobs, Strategies: make([]HerdStrategy, len(s.Strategies))}
-	var ends []time.Duration
-	tooLong := func(i int, err error) bool {
-		if errors.Is(err, sim.ErrHorizon) {
-			h.Strategies[i].Note = "Its waits add up to more than " + axis.Time(math.MaxInt64) + "."
-			return true
-		}
-		return false
+	r, err := s.herd().Run(ctx)
+	if err != nil {
+		return nil, err
 	}
-	for i, x := range s.Strategies {
-		retries := s.Retries
-		if limit, ok := x.Limit(); ok {
-			retries = min(retries, limit)
-		}
-		h.Strategies[i] = HerdStrategy{Title: x.Title(), Text: x.String(), Go: goLine(x.Policy, s.Retries), Retries: retries}
-		if retries == 0 {
-			h.Strategies[i].Note = "limit=0 allows no retry."
-			continue
-		}
-		r, err := sim.Herd{Backoff: x.Policy.Backoff(), Placement: x.Placement, Jobs: s.Jobs, Retries: retries, Seed: s.Seed}.Run(ctx)
-		if tooLong(i, err) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		results[i] = r
-		ends = append(ends, r.End)
-	}
-	if len(ends) == 0 {
-		return h, nil
-	}
-	slices.Sort(ends)
-	typical, most := ends[(len(ends)-1)/2], ends[len(ends)-1]
-	peak, dead := s.Peak, s.Dead
-	if peak == 0 {
-		peak = max(axis.Step(typical, 600), time.Nanosecond)
-	}
-	if dead == 0 {
-		dead = max(axis.Step(typical, s.Jobs*s.Retries/3), time.Nanosecond) // by chance about one in twenty is empty
-	}
-	h.Peak, h.Dead = axis.Time(peak), axis.Time(dead)
-	h.Runs = min(max(mostDraws/(s.Jobs*s.Retries), 1), mostRuns)
+	h := &Herd{Jobs: s.Jobs, Runs: r.Runs, Peak: axis.Time(r.PeakWindow), Dead: axis.Time(r.DeadWindow), Strategies: make([]HerdStrategy, len(r.Strategies))}
 	lines := max(min(s.Jobs, mostLines, mostDots/(s.Retries*len(s.Strategies))), 1)
-	for i, r := range results {
-		if r == nil {
-			continue
+	for i, x := range r.Strategies {
+		out := HerdStrategy{Title: x.Name, Text: x.Policy.String(), Go: goLine(x.Policy.Policy, s.Retries)}
+		switch {
+		case errors.Is(x.Err, model.ErrNoRetry):
+			out.Note = "limit=0 allows no retry."
+		case x.Err != nil:
+			out.Note = "Its waits add up to more than " + axis.Time(math.MaxInt64) + "."
+		default:
+			end := r.End()
+			if s.Own {
+				end = x.Herd.End
+			}
+			out.figures(x.Figures, h)
+			out.draw(x.Herd, lines, end)
 		}
-		x := &h.Strategies[i]
-		end := most
-		if s.Own {
-			end = r.End
-		}
-		figures, err := sim.Comparison{
-			Strategies: []sim.Strategy{s.Strategies[i].Sim()}, Jobs: s.Jobs, Retries: x.Retries, Runs: h.Runs, Seed: s.Seed,
-			PeakWindow: peak, DeadWindow: dead,
-		}.Run(ctx)
-		if tooLong(i, err) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		x.figures(figures[0], h)
-		x.draw(r, lines, end)
+		h.Strategies[i] = out
 	}
 	return h, nil
 }
@@ -177,7 +132,7 @@ func (x *HerdStrategy) draw(r *sim.HerdResult, lines int, end time.Duration) {
 	}
 	x.Axis = newAxis(end)
 	x.WaitTicks = axis.Times(longest, 4)
-	bin := max(axis.Step(end, loadBins), time.Nanosecond)
+	bin := model.ChartBin(end)
 	load, err := r.Load(bin)
 	if err != nil {
 		x.Note = err.Error()
@@ -186,11 +141,10 @@ func (x *HerdStrategy) draw(r *sim.HerdResult, lines int, end time.Duration) {
 	x.Bin, x.Label, x.Load = Seconds(bin), axis.Time(bin), load.Counts
 }
 
-func (x *HerdStrategy) figures(f sim.Figures, h *Herd) {
+func (x *HerdStrategy) figures(f *sim.Figures, h *Herd) {
 	percent := func(v float64) string { return strconv.FormatFloat(100*v, 'f', 0, 64) + " %" }
-	x.Figures = &f
-	x.Shown = []HerdFigure{
-		{"total wait", axis.Time(f.Total), f.Total.Seconds(), "to a job's last retry, on the mean"},
+	x.Figures = []Figure{
+		{"total wait", axis.Time(f.Total), f.Total.Seconds(), "to a job's last retry, on average"},
 		{"peak / mean", axis.Number(f.PeakOverMean), f.PeakOverMean, "the most retries within " + h.Peak + ", over the mean"},
 		{"dead time", percent(f.DeadShare), f.DeadShare, "the share of windows of " + h.Dead + " in which nothing comes"},
 		{"mean CV", strconv.FormatFloat(f.MeanCV, 'f', 2, 64), f.MeanCV, "how much each single wait differs from job to job: standard deviation over mean, the mean of all waits"},

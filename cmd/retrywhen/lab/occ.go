@@ -2,11 +2,11 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
@@ -41,28 +41,25 @@ const (
 
 // ComputeContention computes the contention. Its error is that of ctx.
 func ComputeContention(ctx context.Context, s State) (*Contention, error) {
+	r, err := model.Contention{
+		Strategies: s.Strategies, Clients: s.Clients, Points: contentionPoints, Runs: s.Runs, Network: sim.DefaultNetwork,
+		Seed: s.Seed, Horizon: contentionHorizon,
+	}.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
 	c := &Contention{Runs: s.Runs, Clients: s.Clients, Strategies: make([]ContentionStrategy, len(s.Strategies))}
-	clients := ClientCounts(s.Clients, contentionPoints)
 	var calls float64
 	var least, most time.Duration
-	for i, x := range s.Strategies {
-		points, err := sim.Sweep{
-			Strategies: []sim.Strategy{x.Sim()}, Clients: clients, Runs: s.Runs, Network: sim.DefaultNetwork,
-			Seed: s.Seed, Horizon: contentionHorizon,
-		}.Run(ctx)
-		out := ContentionStrategy{Title: x.Title(), Points: []ContentionPoint{}}
-		switch {
-		case ctx.Err() != nil:
-			return nil, context.Cause(ctx)
-		case errors.Is(err, sim.ErrHorizon):
+	for i, x := range r.Strategies {
+		out := ContentionStrategy{Title: x.Name, Points: []ContentionPoint{}}
+		if x.Err != nil {
 			out.Note = fmt.Sprintf("With more clients it takes longer than %s.", axis.Time(contentionHorizon))
-		case err != nil:
-			out.Note = err.Error()
 		}
-		for _, p := range points {
+		for _, p := range x.Points {
 			out.Points = append(out.Points, ContentionPoint{
 				p.Clients, p.Calls.Mean, Seconds(p.End.Mean),
-				fmt.Sprintf("%s, %d clients: %s calls, %s", x.Title(), p.Clients, axis.Number(p.Calls.Mean), axis.Time(p.End.Mean)),
+				fmt.Sprintf("%s, %d clients: %s calls, %s", x.Name, p.Clients, axis.Number(p.Calls.Mean), axis.Time(p.End.Mean)),
 			})
 			calls, most = max(calls, p.Calls.Mean), max(most, p.End.Mean)
 			if least == 0 || p.End.Mean < least {
@@ -74,15 +71,4 @@ func ComputeContention(ctx context.Context, s State) (*Contention, error) {
 	c.CallTicks = axis.Numbers(calls, 5)
 	c.TimeTicks = axis.LogTimes(least, most)
 	return c, nil
-}
-
-// ClientCounts returns about so many numbers of clients, evenly apart, the last one being most.
-func ClientCounts(most, points int) []int {
-	var counts []int
-	for i := 1; i <= points; i++ {
-		if n := most * i / points; n > 0 && (len(counts) == 0 || n > counts[len(counts)-1]) {
-			counts = append(counts, n)
-		}
-	}
-	return counts
 }

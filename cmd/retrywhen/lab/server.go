@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
 )
 
 const (
@@ -25,8 +27,8 @@ const (
 func Handler(hosts ...string) http.Handler {
 	s := &server{hosts: hosts, turns: make(chan struct{}, maxTogether)}
 	mux := http.NewServeMux()
-	mux.Handle("GET /api/defaults", s.answer(func(context.Context, State) (any, error) { return defaults(), nil }))
-	mux.Handle("GET /api/state", s.answer(func(_ context.Context, state State) (any, error) { return describe(state), nil }))
+	mux.Handle("GET /api/defaults", s.answer(func(ctx context.Context, _ State) (any, error) { return defaults(ctx) }))
+	mux.Handle("GET /api/state", s.answer(func(ctx context.Context, state State) (any, error) { return describe(ctx, state) }))
 	mux.Handle("GET /api/herd", s.answer(func(ctx context.Context, state State) (any, error) { return ComputeHerd(ctx, state) }))
 	mux.Handle("GET /api/contention", s.answer(func(ctx context.Context, state State) (any, error) { return ComputeContention(ctx, state) }))
 	mux.Handle("GET /api/outage", s.answer(func(ctx context.Context, state State) (any, error) { return ComputeOutage(ctx, state) }))
@@ -137,15 +139,16 @@ func write(w http.ResponseWriter, code int, v any) {
 type described struct {
 	Query      string            `json:"query"`
 	Fields     map[string]string `json:"fields"`
-	Strategies []Strategy        `json:"strategies"`
+	Strategies []model.Strategy  `json:"strategies"`
 }
 
-func describe(s State) described {
+func describe(ctx context.Context, s State) (described, error) {
+	s, err := s.fix(ctx)
 	d := described{s.Query().Encode(), map[string]string{}, s.Strategies}
 	for _, f := range fields {
 		d.Fields[f.name] = f.text(&s)
 	}
-	return d
+	return d, err
 }
 
 // describedDefaults are what the controls say at first, and what else they need.
@@ -160,12 +163,21 @@ type describedPreset struct {
 	Query string `json:"query"`
 }
 
-func defaults() describedDefaults {
-	d := describedDefaults{described: describe(Default()), Most: map[string]int{
+func defaults(ctx context.Context) (describedDefaults, error) {
+	state, err := describe(ctx, Default())
+	if err != nil {
+		return describedDefaults{}, err
+	}
+	d := describedDefaults{described: state, Most: map[string]int{
 		"jobs": MaxJobs, "retries": MaxRetries, "clients": MaxClients, "runs": MaxRuns, "affected": MaxAffected, "capacity": MaxCapacity,
 	}}
+	d.Fields["peak"], d.Fields["dead"] = "0s", "0s" // they fit the default strategies alone
 	for _, p := range Presets() {
-		d.Presets = append(d.Presets, describedPreset{p.Name, p.State.Query().Encode()})
+		state, err := describe(ctx, p.State)
+		if err != nil {
+			return describedDefaults{}, err
+		}
+		d.Presets = append(d.Presets, describedPreset{p.Name, state.Query})
 	}
-	return d
+	return d, nil
 }

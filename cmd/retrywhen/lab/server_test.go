@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
@@ -93,29 +95,29 @@ func TestHandlerRefuses(t *testing.T) {
 }
 
 func TestHandlerBoundsTheWork(t *testing.T) {
-	many := strings.Repeat("&s="+url.QueryEscape("constant d=1s"), MaxStrategies+1)
+	many := strings.Repeat("&s="+url.QueryEscape("constant d=1s"), model.MaxStrategies+1)
 	tests := map[string]struct{ parameter, says string }{
-		"jobs=5001":                              {"jobs", "want a whole number from 1 to 5000"},
-		"jobs=0":                                 {"jobs", "want a whole number from 1"},
-		"jobs=1e3":                               {"jobs", `jobs is "1e3"`},
-		"jobs=1&jobs=2":                          {"jobs", "want"},
-		"retries=41":                             {"retries", "from 1 to 40"},
-		"clients=101":                            {"clients", "from 1 to 100"},
-		"runs=21":                                {"runs", "from 1 to 20"},
-		"affected=2001":                          {"affected", "from 1 to 2000"},
-		"capacity=0":                             {"capacity", "from 1 to 100000"},
-		"down=61m":                               {"down", "from 0s to 1h0m0s"},
-		"down=-1s":                               {"down", "from 0s"},
-		"timeout=2m":                             {"timeout", "from 0s to 1m0s"},
-		"axis=both":                              {"axis", "own or shared"},
-		"seed=-1":                                {"seed", "from 0"},
-		"nope=1":                                 {"nope", "no such parameter"},
-		"s=" + many[3:]:                          {"s", "9 policies, want at most 8"},
-		"s=exponental":                           {"s", "did you mean exponential?"},
-		"s=linear+d=1s+place=up":                 {"s", "want place=one-process, place=process-each, place=by-key or place=by-ordinal"},
-		"s=linear+d=1s&s=linear+d=1s":            {"s", "is there twice"},
-		"s=" + strings.Repeat("a", maxText+1):    {"s", "1001 letters, want at most 1000"},
-		"jobs=" + strings.Repeat("9", 2*maxText): {"jobs", "want"},
+		"jobs=5001":                         {"jobs", "want a whole number from 1 to 5000"},
+		"jobs=0":                            {"jobs", "want a whole number from 1"},
+		"jobs=1e3":                          {"jobs", `jobs is "1e3"`},
+		"jobs=1&jobs=2":                     {"jobs", "want"},
+		"retries=41":                        {"retries", "from 1 to 40"},
+		"clients=101":                       {"clients", "from 1 to 100"},
+		"runs=21":                           {"runs", "from 1 to 20"},
+		"affected=2001":                     {"affected", "from 1 to 2000"},
+		"capacity=0":                        {"capacity", "from 1 to 100000"},
+		"down=61m":                          {"down", "from 0s to 1h0m0s"},
+		"down=-1s":                          {"down", "from 0s"},
+		"timeout=2m":                        {"timeout", "from 0s to 1m0s"},
+		"axis=both":                         {"axis", "own or shared"},
+		"seed=-1":                           {"seed", "from 0"},
+		"nope=1":                            {"nope", "no such parameter"},
+		"s=" + many[3:]:                     {"s", "9 policies, want at most 8"},
+		"s=exponental":                      {"s", "did you mean exponential?"},
+		"s=linear+d=1s+place=up":            {"s", "want place=one-process, place=process-each, place=by-key or place=by-ordinal"},
+		"s=linear+d=1s&s=linear+d=1s":       {"s", "is there twice"},
+		"s=" + strings.Repeat("a", 1001):    {"s", "1001 letters, want at most 1000"},
+		"jobs=" + strings.Repeat("9", 2000): {"jobs", "want"},
 		strings.Repeat("x", 2*maxParameter) + "=": {strings.Repeat("x", maxParameter), "no such parameter"},
 	}
 	for query, test := range tests {
@@ -128,7 +130,7 @@ func TestHandlerBoundsTheWork(t *testing.T) {
 		if refused.Parameter != test.parameter || !strings.Contains(refused.Error, test.says) {
 			t.Errorf("%.60s: %q says %q, want %q and %q", query, refused.Parameter, refused.Error, test.parameter, test.says)
 		}
-		if len(refused.Error) > 3*maxText {
+		if len(refused.Error) > 3000 {
 			t.Errorf("%.60s: an answer of %d letters", query, len(refused.Error))
 		}
 	}
@@ -155,6 +157,37 @@ func TestHandlerAnswersTheMost(t *testing.T) {
 	}
 }
 
+// The windows are chosen once, for the first state that is asked for: figures in other windows cannot be compared.
+func TestTheFirstStateFixesTheWindows(t *testing.T) {
+	describedAs := func(query string) State {
+		t.Helper()
+		var d struct{ Query string }
+		if text := body(t, ask(t, "/api/state?"+query, nil)); json.Unmarshal([]byte(text), &d) != nil {
+			t.Fatal(text)
+		}
+		q, err := url.ParseQuery(d.Query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := ParseState(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	first := describedAs("s=constant+d=1s+jitter=full")
+	if first.Peak != 10*time.Millisecond || first.Dead != 50*time.Millisecond {
+		t.Errorf("windows of %v and %v, want those that fit 5 waits of at most 1s", first.Peak, first.Dead)
+	}
+	first.Strategies = must("constant d=1h")
+	if then := describedAs(first.Query().Encode()); then.Peak != first.Peak || then.Dead != first.Dead {
+		t.Errorf("another policy has the windows %v and %v, want %v and %v", then.Peak, then.Dead, first.Peak, first.Dead)
+	}
+	if centuries := describedAs("s=constant+d=2562047h&jobs=1&retries=1"); centuries.Dead != math.MaxInt64 {
+		t.Errorf("a window of %v", centuries.Dead)
+	}
+}
+
 func TestStateRoundTrip(t *testing.T) {
 	for _, p := range Presets() {
 		got, err := ParseState(p.State.Query())
@@ -164,33 +197,6 @@ func TestStateRoundTrip(t *testing.T) {
 	}
 	if s := Default(); len(s.Query()) != 1 {
 		t.Errorf("the beginning is %s, want its strategies alone", s.Query().Encode())
-	}
-}
-
-func TestParseStrategy(t *testing.T) {
-	for text, want := range map[string]string{
-		"linear d=1s": "linear d=1s",
-		" mine :  linear  d=1s tiled PLACE=process-each ": "mine: linear d=1s tiled place=process-each",
-		"constant d=1s jitter=deviation:0.3":              "constant d=1s jitter=deviation:0.3",
-		"a: constant d=1s jitter=uniform:0.5:1.5":         "a: constant d=1s jitter=uniform:0.5:1.5",
-		": linear d=1s":      "",
-		"linear d=1s place=": "",
-		"x: ":                "",
-		"linear place=one-process d=1s limit=3 place=one-process2": "",
-	} {
-		s, err := ParseStrategy(text)
-		if want == "" {
-			if err == nil {
-				t.Errorf("%q is read as %s", text, s)
-			}
-			continue
-		}
-		if err != nil || s.String() != want {
-			t.Errorf("%q: %s, %v; want %s", text, s, err, want)
-		}
-		if again, err := ParseStrategy(s.String()); err != nil || again.String() != want {
-			t.Errorf("%q, read again: %s, %v", text, again, err)
-		}
 	}
 }
 
@@ -216,7 +222,7 @@ func TestHerdHasTheFiguresOfTheQuestion(t *testing.T) {
 	}
 	for i, f := range figures {
 		got := h.Strategies[i].Figures
-		if got.PeakOverMean != f.PeakOverMean || got.DeadShare != f.DeadShare || got.MeanCV != f.MeanCV || got.Total != f.Total {
+		if got[0].Value != f.Total.Seconds() || got[1].Value != f.PeakOverMean || got[2].Value != f.DeadShare || got[3].Value != f.MeanCV {
 			t.Errorf("%s: %+v, want %+v", f.Name, got, f)
 		}
 	}
@@ -277,11 +283,11 @@ func TestHerdOfWaitsPastTheLongestDuration(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range h.Strategies[:2] {
-		if x.Note != "Its waits add up to more than 292y." || x.Times != nil || x.Shown != nil {
-			t.Errorf("%s: note %q, %d times, figures %v", x.Title, x.Note, len(x.Times), x.Shown)
+		if x.Note != "Its waits add up to more than 292y." || x.Times != nil || x.Figures != nil {
+			t.Errorf("%s: note %q, %d times, figures %v", x.Title, x.Note, len(x.Times), x.Figures)
 		}
 	}
-	if near := h.Strategies[2]; near.Note != "" || len(near.Times) != state.Jobs || near.Shown == nil {
+	if near := h.Strategies[2]; near.Note != "" || len(near.Times) != state.Jobs || near.Figures == nil {
 		t.Errorf("%s: note %q, %d times", near.Title, near.Note, len(near.Times))
 	}
 }
@@ -315,17 +321,6 @@ func TestSeconds(t *testing.T) {
 	for d, want := range map[time.Duration]string{0: "0", time.Second: "1", 1: "1e-09", 1234567891234: "1234.57", -time.Minute: "-60"} {
 		if b, err := json.Marshal(Seconds(d)); err != nil || string(b) != want {
 			t.Errorf("%v: %s, %v; want %s", d, b, err, want)
-		}
-	}
-}
-
-func TestClientCounts(t *testing.T) {
-	for _, test := range []struct {
-		most, points int
-		want         string
-	}{{100, 10, "[10 20 30 40 50 60 70 80 90 100]"}, {3, 10, "[1 2 3]"}, {1, 1, "[1]"}, {7, 2, "[3 7]"}} {
-		if got := fmt.Sprint(ClientCounts(test.most, test.points)); got != test.want {
-			t.Errorf("ClientCounts(%d, %d) = %s, want %s", test.most, test.points, got, test.want)
 		}
 	}
 }

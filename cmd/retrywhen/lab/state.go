@@ -1,11 +1,15 @@
 package lab
 
 import (
+	"context"
 	"fmt"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
 )
 
 // The most that one request may ask for.
@@ -17,16 +21,16 @@ const (
 	MaxAffected  = 2_000 // clients of the outage
 	MaxDown      = time.Hour
 	MaxCapacity  = 100_000
-	maxParameter = 20 // letters of a number or a duration
+	maxParameter = 30 // letters of a number or a duration
 )
 
 // State is all that a page shows, and all that its address holds.
 type State struct {
-	Strategies []Strategy
+	Strategies []model.Strategy
 
 	Jobs    int // of the herd
 	Retries int
-	Peak    time.Duration // the window in which the peak is counted; 0 is chosen to fit
+	Peak    time.Duration // the window in which the peak is counted; 0 is chosen to fit, see fix
 	Dead    time.Duration // the window that counts as dead time when it is empty; 0 is chosen to fit
 	Own     bool          // each strategy has a time axis of its own
 
@@ -52,8 +56,8 @@ type field struct {
 var fields = []field{
 	integer("jobs", func(s *State) *int { return &s.Jobs }, 1, MaxJobs),
 	integer("retries", func(s *State) *int { return &s.Retries }, 1, MaxRetries),
-	duration("peak", func(s *State) *time.Duration { return &s.Peak }, 24*time.Hour),
-	duration("dead", func(s *State) *time.Duration { return &s.Dead }, 24*time.Hour),
+	duration("peak", func(s *State) *time.Duration { return &s.Peak }, math.MaxInt64),
+	duration("dead", func(s *State) *time.Duration { return &s.Dead }, math.MaxInt64),
 	{
 		"axis",
 		func(s *State, text string) bool { s.Own = text == "own"; return text == "own" || text == "shared" },
@@ -97,6 +101,10 @@ func integer(name string, of func(*State) *int, least, most int) field {
 }
 
 func duration(name string, of func(*State) *time.Duration, most time.Duration) field {
+	want := fmt.Sprintf("a duration from 0s to %v", most)
+	if most == math.MaxInt64 {
+		want = "a duration, at least 0s"
+	}
 	return field{
 		name,
 		func(s *State, text string) bool {
@@ -105,8 +113,18 @@ func duration(name string, of func(*State) *time.Duration, most time.Duration) f
 			return err == nil && 0 <= d && d <= most
 		},
 		func(s *State) string { return of(s).String() },
-		fmt.Sprintf("a duration from 0s to %v", most),
+		want,
 	}
+}
+
+// fix chooses the windows that are 0 to fit this state, and keeps them from then on: figures in other windows cannot be
+// compared.
+func (s State) fix(ctx context.Context) (State, error) {
+	var err error
+	if s.Peak == 0 || s.Dead == 0 {
+		s.Peak, s.Dead, err = s.herd().Windows(ctx)
+	}
+	return s, err
 }
 
 // ParameterError is a parameter of an address that cannot be read, or asks for too much.
@@ -143,7 +161,7 @@ func ParseState(query url.Values) (State, error) {
 	}
 	if texts, ok := query["s"]; ok {
 		var err error
-		if s.Strategies, err = ParseStrategies(texts); err != nil {
+		if s.Strategies, err = model.ParseStrategies(texts); err != nil {
 			return State{}, err
 		}
 	}
@@ -227,8 +245,8 @@ func Presets() []Preset {
 	}
 }
 
-func must(texts ...string) []Strategy {
-	s, err := ParseStrategies(texts)
+func must(texts ...string) []model.Strategy {
+	s, err := model.ParseStrategies(texts)
 	if err != nil {
 		panic(err) // a preset is wrong
 	}

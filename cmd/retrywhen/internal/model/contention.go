@@ -1,0 +1,78 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+// Contention is clients that all write one row, up to so many of them, under each of the strategies.
+type Contention struct {
+	Strategies []Strategy
+	Clients    int
+	Points     int // so many numbers of clients, evenly apart, the last one being Clients
+	Runs       int // for each point
+	Network    sim.Network
+	Seed       uint64
+	Horizon    time.Duration // of each run; 0 is none
+	Progress   Progress
+}
+
+// ContentionResult is what has become of a Contention.
+type ContentionResult struct {
+	Runs       int
+	Clients    []int
+	Strategies []ContentionStrategyResult
+}
+
+// ContentionStrategyResult is that of one strategy, with a point for each number of clients that was computed.
+type ContentionStrategyResult struct {
+	Name   string
+	Policy Strategy
+	Points []sim.SweepPoint
+	Err    error // a *sim.StoppedError: why points are missing
+}
+
+// Run computes the contention. Its errors are a *sim.FieldError, with no result, and the *sim.StoppedError of ctx, with
+// the points that were computed until then.
+func (c Contention) Run(ctx context.Context) (*ContentionResult, error) {
+	r := &ContentionResult{Runs: c.Runs, Clients: clientCounts(c.Clients, c.Points)}
+	for _, s := range c.Strategies {
+		points, err := sim.Sweep{
+			Strategies: []sim.Strategy{s.Sim()}, Clients: r.Clients, Runs: c.Runs, Network: c.Network, Seed: c.Seed, Horizon: c.Horizon,
+			Progress: c.Progress.of("contention: " + s.Title()),
+		}.Run(ctx)
+		if _, ok := errors.AsType[*sim.StoppedError](err); err != nil && !ok {
+			return nil, err
+		}
+		r.Strategies = append(r.Strategies, ContentionStrategyResult{s.Title(), s, points, err})
+		if err != nil && ctx.Err() != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// Calls returns when the write calls of one run with the most clients came, in order.
+func (c Contention) Calls(ctx context.Context, s Strategy) ([]time.Duration, error) {
+	r, err := sim.OCC{
+		Backoff: s.Policy.Backoff(), Placement: s.Placement, Clients: c.Clients, Network: c.Network, Seed: c.Seed, Horizon: c.Horizon,
+	}.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.Times, nil
+}
+
+// clientCounts returns about so many numbers of clients, evenly apart, the last one being most.
+func clientCounts(most, points int) []int {
+	var counts []int
+	for i := 1; i <= points; i++ {
+		if n := most * i / points; n > 0 && (len(counts) == 0 || n > counts[len(counts)-1]) {
+			counts = append(counts, n)
+		}
+	}
+	return counts
+}

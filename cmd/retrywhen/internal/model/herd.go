@@ -1,0 +1,159 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+// Progress returns what a simulation reports its progress to; nil is nothing.
+type Progress func(what string) func(done, total int64)
+
+func (p Progress) of(what string) func(done, total int64) {
+	if p == nil {
+		return nil
+	}
+	return p(what)
+}
+
+// ErrNoRetry is for a policy whose limit is 0.
+var ErrNoRetry = errors.New("limit=0 allows no retry")
+
+// Herd is jobs that fail together, under each of the strategies.
+type Herd struct {
+	Strategies []Strategy
+	Jobs       int
+	Retries    int           // of each job, or its policy's limit if that is less
+	Runs       int           // of which the figures are the means; 0 is chosen by the size
+	PeakWindow time.Duration // 0 is chosen to fit
+	DeadWindow time.Duration // 0 is chosen to fit
+	Seed       uint64
+	Horizon    time.Duration // of the retries, not of the figures; 0 is none
+	Progress   Progress
+}
+
+// HerdResult is what has become of a Herd.
+type HerdResult struct {
+	Jobs       int                  `json:"jobs"`
+	Runs       int                  `json:"runs"`
+	PeakWindow time.Duration        `json:"peakWindow"`
+	DeadWindow time.Duration        `json:"deadWindow"`
+	Strategies []HerdStrategyResult `json:"strategies"`
+}
+
+// HerdStrategyResult is that of one strategy.
+type HerdStrategyResult struct {
+	Name    string          `json:"name"`
+	Policy  Strategy        `json:"policy"`
+	Figures *sim.Figures    `json:"figures,omitempty"` // nil if they were not computed
+	Herd    *sim.HerdResult `json:"herd,omitempty"`    // nil if it was not computed
+	Err     error           `json:"-"`                 // why something is missing: ErrNoRetry, or a *sim.StoppedError
+}
+
+// The figures are means of as many runs as make about a million waits, at most 200.
+const (
+	figureWaits = 1_000_000
+	figureRuns  = 200
+)
+
+// Run computes the herd. Its errors are a *sim.FieldError, with no result, and the *sim.StoppedError of ctx, with the
+// strategies that were computed until then.
+func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
+	r, err := h.retries(ctx)
+	if err != nil {
+		return r, err
+	}
+	if r.Runs == 0 {
+		r.Runs = min(max(figureWaits/(h.Jobs*h.Retries), 1), figureRuns)
+	}
+	for i := range r.Strategies {
+		x := &r.Strategies[i]
+		if x.Herd == nil {
+			continue
+		}
+		figures, err := sim.Comparison{
+			Strategies: []sim.Strategy{x.Policy.Sim()}, Jobs: h.Jobs, Retries: x.Herd.Retries, Runs: r.Runs, Seed: h.Seed,
+			PeakWindow: r.PeakWindow, DeadWindow: r.DeadWindow, Progress: h.Progress.of("figures of " + x.Name),
+		}.Run(ctx)
+		switch {
+		case err == nil:
+			x.Figures = &figures[0]
+		case errors.Is(err, sim.ErrHorizon): // in one of the runs
+			x.Err = err
+		default:
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// Windows returns the windows in which the figures count, chosen to fit where they are 0.
+func (h Herd) Windows(ctx context.Context) (peak, dead time.Duration, err error) {
+	r, err := h.retries(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	return r.PeakWindow, r.DeadWindow, nil
+}
+
+// retries computes one run of each strategy and chooses the windows.
+func (h Herd) retries(ctx context.Context) (*HerdResult, error) {
+	r := &HerdResult{Jobs: h.Jobs, Runs: h.Runs, PeakWindow: h.PeakWindow, DeadWindow: h.DeadWindow, Strategies: []HerdStrategyResult{}}
+	var shortest time.Duration // no window swallows a whole herd
+	for _, s := range h.Strategies {
+		x := HerdStrategyResult{Name: s.Title(), Policy: s}
+		retries := h.Retries
+		if limit, ok := s.Limit(); ok {
+			retries = min(retries, limit)
+		}
+		if retries == 0 && h.Retries > 0 {
+			x.Err = ErrNoRetry
+			r.Strategies = append(r.Strategies, x)
+			continue
+		}
+		herd, err := sim.Herd{
+			Backoff: s.Policy.Backoff(), Placement: s.Placement, Jobs: h.Jobs, Retries: retries, Seed: h.Seed, Horizon: h.Horizon,
+			Progress: h.Progress.of(x.Name),
+		}.Run(ctx)
+		if herd == nil {
+			return nil, err
+		}
+		if x.Err = err; err == nil || herd.End > 0 {
+			x.Herd = herd
+		}
+		r.Strategies = append(r.Strategies, x)
+		if err != nil && ctx.Err() != nil {
+			return r, err
+		}
+		if herd.End > 0 && (shortest == 0 || herd.End < shortest) {
+			shortest = herd.End
+		}
+	}
+	if r.PeakWindow == 0 {
+		r.PeakWindow = max(axis.Step(shortest, 600), 1)
+	}
+	if r.DeadWindow == 0 {
+		r.DeadWindow = max(axis.Step(shortest, h.Jobs*h.Retries/3), 1) // by chance about one in twenty is empty
+	}
+	return r, nil
+}
+
+// End returns the last retry of all strategies.
+func (r *HerdResult) End() time.Duration {
+	var end time.Duration
+	for _, x := range r.Strategies {
+		if x.Herd != nil {
+			end = max(end, x.Herd.End)
+		}
+	}
+	return end
+}
+
+// ChartBin is the width of the bars of a chart that ends at end.
+func ChartBin(end time.Duration) time.Duration {
+	const bars = 150
+	return max(axis.Step(end, bars), 1)
+}

@@ -1,0 +1,30 @@
+package model
+
+import "testing"
+
+func TestParseStrategy(t *testing.T) {
+	for text, want := range map[string]string{
+		"linear d=1s": "linear d=1s",
+		" mine :  linear  d=1s tiled PLACE=process-each ": "mine: linear d=1s tiled place=process-each",
+		"constant d=1s jitter=deviation:0.3":              "constant d=1s jitter=deviation:0.3",
+		"a: constant d=1s jitter=uniform:0.5:1.5":         "a: constant d=1s jitter=uniform:0.5:1.5",
+		": linear d=1s":      "",
+		"linear d=1s place=": "",
+		"x: ":                "",
+		"linear place=one-process d=1s limit=3 place=one-process2": "",
+	} {
+		s, err := ParseStrategy(text)
+		if want == "" {
+			if err == nil {
+				t.Errorf("%q is read as %s", text, s)
+			}
+			continue
+		}
+		if err != nil || s.String() != want {
+			t.Errorf("%q: %s, %v; want %s", text, s, err, want)
+		}
+		if again, err := ParseStrategy(s.String()); err != nil || again.String() != want {
+			t.Errorf("%q, read again: %s, %v", text, again, err)
+		}
+	}
+}
