@@ -292,6 +292,16 @@ func TestDelayDrawsAnewAndEvenly(t *testing.T) {
 	}
 }
 
+// Where the ends of the range are past a float64, the range scaled to the cap is still (k/(k+2))^e wide.
+func TestBucketsPastEveryNumberSpreadAtTheCap(t *testing.T) {
+	b := backoff.Buckets(time.Second, 1000).Cap(time.Hour)
+	for u, want := range map[float64]float64{0: math.Pow(1000.0/1002, 1000), 0.5: (1 + math.Pow(1000.0/1002, 1000)) / 2} {
+		if got := b.At(1001, u).Hours(); math.Abs(got-want) > 1e-9 {
+			t.Errorf("At(1001, %v) is %v h, want %v h", u, got, want)
+		}
+	}
+}
+
 func TestDelayDrawsForCurvesThatAreRandomByThemselves(t *testing.T) {
 	for _, b := range []backoff.Backoff{backoff.Sidekiq(), backoff.Buckets(time.Hour, 2), backoff.Decorrelated(time.Hour), backoff.Linear(time.Hour).Tiled()} {
 		if a, c := b.Delay(1), b.Delay(1); a == c {

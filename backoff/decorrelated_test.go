@@ -146,6 +146,17 @@ func TestDecorrelatedIsTheChainForAnyN(t *testing.T) {
 	}
 }
 
+// The chain of a u, and so of a key, never changes: stored delays and running fleets depend on it.
+func TestDecorrelatedChainIsPinned(t *testing.T) {
+	var got []time.Duration
+	for n := 1; n <= 5; n++ {
+		got = append(got, backoff.Decorrelated(time.Second).At(n, 0.25).Round(ms))
+	}
+	if want := []time.Duration{1500 * ms, 1091 * ms, 1594 * ms, 2141 * ms, 4772 * ms}; !slices.Equal(got, want) {
+		t.Errorf("the delays are %v, want %v", got, want)
+	}
+}
+
 func TestDecorrelatedForgetsItsBeginning(t *testing.T) {
 	// The distribution after very many failures is the one after many.
 	const samples = 600

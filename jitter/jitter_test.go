@@ -166,6 +166,7 @@ func TestText(t *testing.T) {
 		{jitter.Deviation(1), "deviation:1"},
 		{jitter.Uniform(0.5, 1.5), "uniform:0.5:1.5"},
 		{jitter.Uniform(0, 1e300), "uniform:0:1e+300"},
+		{jitter.Uniform(math.Copysign(0, -1), math.Copysign(0, -1)), "uniform:0:0"},
 	}
 	for _, tt := range tests {
 		if got := tt.j.(interface{ String() string }).String(); got != tt.text {

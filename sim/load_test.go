@@ -106,3 +106,14 @@ func TestWindowsAgainstBruteForce(t *testing.T) {
 		}
 	}
 }
+
+// Of equal peaks it is the first.
+func TestThePeakIsTheFirstOfEqualOnes(t *testing.T) {
+	r := &HerdResult{Jobs: 1, Retries: 5, Times: []time.Duration{3, 12, 14, 25, 26}, End: 26}
+	if l, err := r.Load(10); err != nil || l.Peak != 2 || l.PeakAt != 10 {
+		t.Errorf("in bins: %+v, %v, want the peak at 10", l, err)
+	}
+	if w, err := r.Windows(5); err != nil || w[0].Peak != 2 || w[0].PeakAt != 12 {
+		t.Errorf("in windows: %+v, %v, want the peak at 12", w, err)
+	}
+}

@@ -397,6 +397,37 @@ func TestOCCStopsWithItsContext(t *testing.T) {
 	}
 }
 
+func TestOCCProgress(t *testing.T) {
+	for name, test := range map[string]struct {
+		total int64
+		run   func(progress func(done, total int64)) error
+	}{
+		"OCC": {700, func(progress func(done, total int64)) error {
+			_, err := OCC{Network: DefaultNetwork, Clients: 700, Progress: progress}.Run(t.Context())
+			return err
+		}},
+		"Sample": {150, func(progress func(done, total int64)) error {
+			_, err := OCC{Network: DefaultNetwork, Clients: 100, Progress: progress}.Sample(t.Context(), 150)
+			return err
+		}},
+		"Sweep": {2 * 5 * 30, func(progress func(done, total int64)) error {
+			_, err := Sweep{Network: DefaultNetwork, Strategies: classics(), Clients: []int{50, 100}, Runs: 30, Progress: progress}.Run(t.Context())
+			return err
+		}},
+	} {
+		before, reports := int64(-1), 0
+		err := test.run(func(done, total int64) {
+			if reports++; total != test.total || done < before || done > total {
+				t.Errorf("%s: %d of %d after %d, want %d in all", name, done, total, before, test.total)
+			}
+			before = done
+		})
+		if err != nil || reports < 2 || before != test.total {
+			t.Errorf("%s: %v, %d reports, the last of %d, want %d", name, err, reports, before, test.total)
+		}
+	}
+}
+
 func TestOCCRefusesWhatCannotBe(t *testing.T) {
 	for _, test := range []struct {
 		o    OCC

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"strings"
 	"sync"
@@ -42,6 +43,35 @@ func TestADictatedDelayIsKept(t *testing.T) {
 	dead, err := q.Dead().Collect(t.Context())
 	if err != nil || len(dead) != 1 || dead[0].ID != "too long" || dead[0].Err != "wrapped: slow down" {
 		t.Errorf("got dead letters %+v, %v", dead, err)
+	}
+}
+
+// What the handler returns after a report of its own says nothing.
+func TestAHandlerMayReportItself(t *testing.T) {
+	t.Parallel()
+	var log journal
+	q := open(t, durable.Config{Server: start(t), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	put(t, q, "done")
+	put(t, q, "failed")
+	stop := work(t, q, 1, func(_ context.Context, job *durable.Job) error {
+		if string(job.Data) == "done" {
+			if err := job.Done(); err != nil {
+				t.Error(err)
+			}
+			return errors.New("too late")
+		}
+		if err := job.Fail(retry.Permanent(errors.New("no"))); err != nil {
+			t.Error(err)
+		}
+		return nil
+	})
+	eventually(t, "the queue is empty", isEmpty(t, q))
+	stop()
+	if s, err := q.Stats(t.Context()); err != nil || s.Done != 1 || s.Dead != 1 || s.Attempts != 2 {
+		t.Errorf("got %v, %v, want one done and one dead", s, err)
+	}
+	if text := log.String(); text != "" {
+		t.Errorf("it says:\n%s", text)
 	}
 }
 
