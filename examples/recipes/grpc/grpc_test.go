@@ -1,0 +1,149 @@
+package grpc_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	rpc "google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/recipes/grpc"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	silence = 200 * time.Millisecond
+	method  = "/recipes.Events/Watch"
+)
+
+var policy = retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full),
+	retry.Limit(20), retry.ResetAfterItems(1))
+
+// serve starts a server of numbered events whose tokens are "after-n", and returns its address. refuse, if it returns an
+// error, ends a call with it.
+func serve(t *testing.T, refuse func(call int64) error) string {
+	var calls atomic.Int64
+	watch := func(_ any, s rpc.ServerStream) error {
+		var request wrapperspb.StringValue
+		if err := s.RecvMsg(&request); err != nil {
+			return err
+		}
+		if err := refuse(calls.Add(1)); err != nil {
+			return err
+		}
+		at, _ := strconv.Atoi(strings.TrimPrefix(request.GetValue(), "after-"))
+		for n := at + 1; ; n++ {
+			if n%10 == 0 {
+				if err := s.SendMsg(&structpb.Struct{}); err != nil {
+					return err
+				}
+			}
+			event, err := structpb.NewStruct(map[string]any{"token": "after-" + strconv.Itoa(n), "n": n})
+			if err != nil {
+				return err
+			}
+			if err := s.SendMsg(event); err != nil {
+				return err
+			}
+			if n%50 == 0 {
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}
+	server := rpc.NewServer()
+	server.RegisterService(&rpc.ServiceDesc{ServiceName: "recipes.Events", HandlerType: (*any)(nil),
+		Streams: []rpc.StreamDesc{{StreamName: "Watch", ServerStreams: true, Handler: watch}}}, struct{}{})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	return listener.Addr().String()
+}
+
+func dial(address string) func() (*rpc.ClientConn, error) {
+	return func() (*rpc.ClientConn, error) {
+		return rpc.NewClient("passthrough:///"+address, rpc.WithTransportCredentials(insecure.NewCredentials()))
+	}
+}
+
+func TestWatch(t *testing.T) {
+	const n, every = 6000, 500
+	network := proxy.Start(t, serve(t, func(call int64) error {
+		if call%5 == 3 { // some of its own accord
+			return status.Error(codes.Unavailable, "restarting")
+		}
+		return nil
+	}))
+	fault := network.Each()
+	var account ledger.Ledger
+	events := grpc.Watch(dial(network.Address()), method, silence, policy)
+	err := events.Take(n).ForEach(t.Context(), func(e *structpb.Struct) {
+		if account.Enter(int(e.GetFields()["n"].GetNumberValue()))%every == 0 {
+			fault()
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	account.Check(t, 1, n)
+}
+
+func TestWatch_RetryInfo(t *testing.T) {
+	const dictated = 150 * time.Millisecond
+	address := serve(t, func(call int64) error {
+		if call > 1 {
+			return nil
+		}
+		busy, err := status.New(codes.FailedPrecondition, "busy").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(dictated)})
+		return errors.Join(err, busy.Err())
+	})
+	var delays []time.Duration
+	p := policy.With(retry.OnRetry(func(e retry.Event) { delays = append(delays, e.Delay) }))
+	got, err := grpc.Watch(dial(address), method, silence, p).Take(1).Collect(t.Context())
+	if err != nil || len(got) != 1 || len(delays) != 1 || delays[0] < dictated {
+		t.Errorf("%v, %v after the delays %v", got, err, delays)
+	}
+}
+
+func TestWatch_NoRetryCanHelp(t *testing.T) {
+	var calls atomic.Int64
+	address := serve(t, func(call int64) error {
+		calls.Store(call)
+		return status.Error(codes.PermissionDenied, "no")
+	})
+	_, err := grpc.Watch(dial(address), method, silence, policy).Collect(t.Context())
+	if status.Code(err) != codes.PermissionDenied || calls.Load() != 1 {
+		t.Errorf("%v after %d calls", err, calls.Load())
+	}
+}
+
+func TestWatch_Cancel(t *testing.T) {
+	address := serve(t, func(int64) error { return nil })
+	ctx, cancel := context.WithCancel(t.Context())
+	events := grpc.Watch(dial(address), method, silence, policy)
+	err := events.ForEach(ctx, func(*structpb.Struct) { cancel() })
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,189 @@
+// Package proxy stands between a client and a real server and does what networks do: it cuts connections, refuses them
+// and falls silent.
+package proxy
+
+import (
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Proxy forwards what its connections carry. Its methods may be called from any goroutine.
+type Proxy struct {
+	server, address string
+
+	mu       sync.Mutex
+	listener net.Listener
+	links    []*link
+	closed   bool
+	running  sync.WaitGroup
+}
+
+// link is one connection through the proxy.
+type link struct {
+	client, server net.Conn
+	silent         chan struct{} // closed when nothing is forwarded any more
+	quiet          sync.Once
+}
+
+// Start returns a proxy in front of the server at the address, for the length of the test.
+func Start(t *testing.T, server string) *Proxy {
+	t.Helper()
+	p := &Proxy{server: server, address: "127.0.0.1:0"}
+	if err := p.listen(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.close)
+	return p
+}
+
+// Address returns where the proxy listens; it stays the same.
+func (p *Proxy) Address() string { return p.address }
+
+// Cut resets all present connections.
+func (p *Proxy) Cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut()
+}
+
+// Refuse resets all present connections and refuses new ones for d.
+func (p *Proxy) Refuse(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.listener == nil {
+		return
+	}
+	_ = p.listener.Close()
+	p.listener = nil
+	p.cut()
+	p.running.Go(func() {
+		time.Sleep(d)
+		_ = p.listen()
+	})
+}
+
+// Silence has all present connections stay open and carry nothing any more.
+func (p *Proxy) Silence() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.links {
+		l.quiet.Do(func() { close(l.silent) })
+	}
+}
+
+// Each returns a function that does the next of the faults each time it is called: cut, silence, refuse.
+func (p *Proxy) Each() func() {
+	n := 0
+	return func() {
+		switch n++; n % 3 {
+		case 1:
+			p.Cut()
+		case 2:
+			p.Silence()
+		default:
+			p.Refuse(50 * time.Millisecond)
+		}
+	}
+}
+
+func (p *Proxy) listen() error {
+	l, err := net.Listen("tcp", p.address)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return l.Close()
+	}
+	p.listener, p.address = l, l.Addr().String()
+	p.running.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			p.running.Go(func() { p.serve(client) })
+		}
+	})
+	return nil
+}
+
+// serve forwards a connection until one of its ends is closed.
+func (p *Proxy) serve(client net.Conn) {
+	server, err := net.Dial("tcp", p.server)
+	if err != nil {
+		reset(client)
+		return
+	}
+	l := &link{client: client, server: server, silent: make(chan struct{})}
+	p.mu.Lock()
+	if p.closed || p.listener == nil {
+		p.mu.Unlock()
+		l.reset()
+		return
+	}
+	p.links = append(p.links, l)
+	p.mu.Unlock()
+	var both sync.WaitGroup
+	both.Go(func() { l.forward(server, client) })
+	both.Go(func() { l.forward(client, server) })
+	both.Wait()
+	p.mu.Lock()
+	p.links = slices.DeleteFunc(p.links, func(other *link) bool { return other == l })
+	p.mu.Unlock()
+}
+
+// forward copies until one of the ends is closed, and drops what comes when the link is silent.
+func (l *link) forward(to, from net.Conn) {
+	defer to.Close()
+	defer from.Close()
+	buffer := make([]byte, 16<<10)
+	for {
+		n, err := from.Read(buffer)
+		select {
+		case <-l.silent:
+		default:
+			if _, err := to.Write(buffer[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (p *Proxy) cut() {
+	for _, l := range p.links {
+		l.reset()
+	}
+	p.links = nil
+}
+
+func (l *link) reset() {
+	reset(l.client)
+	reset(l.server)
+}
+
+// reset closes a connection so that its peer sees a reset.
+func reset(c net.Conn) {
+	if tcp, ok := c.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = c.Close()
+}
+
+func (p *Proxy) close() {
+	p.mu.Lock()
+	p.closed = true
+	if p.listener != nil {
+		_ = p.listener.Close()
+	}
+	p.cut()
+	p.mu.Unlock()
+	p.running.Wait()
+}

@@ -1,0 +1,113 @@
+package jetstream_test
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	js "github.com/nats-io/nats.go/jetstream"
+	"go.uber.org/goleak"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
+	"github.com/retrywhen/retrywhen/examples/recipes/jetstream"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const heartbeat = 500 * time.Millisecond // the least that JetStream takes
+
+var policy = retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full),
+	retry.Limit(20), retry.ResetAfterItems(1))
+
+// serve starts a server with an empty stream "events", and returns its address and the stream.
+func serve(t *testing.T) (string, js.JetStream, js.Stream) {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(10 * time.Second) {
+		t.Fatal("the server does not start")
+	}
+	conn, err := nats.Connect(s.ClientURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	api, err := js.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := api.CreateStream(t.Context(), js.StreamConfig{Name: "events", Subjects: []string{"events"}, Storage: js.MemoryStorage})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Addr().String(), api, events
+}
+
+// publish publishes the numbers first to last, each as the message with that sequence.
+func publish(t *testing.T, api js.JetStream, first, last int) {
+	for n := first; n <= last; n++ {
+		if _, err := api.Publish(t.Context(), "events", []byte(strconv.Itoa(n))); err != nil {
+			t.Error(err)
+			return
+		}
+	}
+}
+
+func TestMessages(t *testing.T) {
+	const n, every = 3000, 500
+	address, api, _ := serve(t)
+	network := proxy.Start(t, address)
+	fault := network.Each()
+	go publish(t, api, 1, n)
+	var account ledger.Ledger
+	err := jetstream.Messages("nats://"+network.Address(), "events", 0, heartbeat, policy).Take(n).ForEach(t.Context(), func(m jetstream.Message) {
+		if m.Lost > 0 || string(m.Data) != fmt.Sprint(m.Sequence) {
+			t.Errorf("got %+v", m)
+		}
+		if account.Enter(int(m.Sequence))%every == 0 {
+			fault()
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	account.Check(t, 1, n)
+}
+
+// A purge while the reader is away is a lost position: the next message says how many there were. The reader may have
+// some hundred messages in hand when its connection is cut.
+func TestMessages_Purge(t *testing.T) {
+	const n, cut, oldest = 2000, 50, 1901
+	address, api, events := serve(t)
+	network := proxy.Start(t, address)
+	publish(t, api, 1, n)
+	seen, last, lost := 0, uint64(0), uint64(0)
+	messages := jetstream.Messages("nats://"+network.Address(), "events", 0, heartbeat, policy)
+	err := messages(t.Context(), func(m jetstream.Message) bool {
+		if m.Sequence != last+m.Lost+1 || m.Lost > 0 && m.Sequence != oldest {
+			t.Errorf("%d after %d, %d lost", m.Sequence, last, m.Lost)
+		}
+		last, lost = m.Sequence, lost+m.Lost
+		if seen++; seen == cut {
+			network.Refuse(100 * time.Millisecond)
+			if err := events.Purge(t.Context(), js.WithPurgeSequence(oldest)); err != nil {
+				t.Error(err)
+			}
+		}
+		return last < n
+	})
+	if err != nil || lost == 0 || seen+int(lost) != n {
+		t.Errorf("%d messages, %d lost, %v", seen, lost, err)
+	}
+}

@@ -1,0 +1,54 @@
+// Package websocket keeps a subscription to a feed over WebSocket alive: it subscribes anew on each connection, behind
+// the last event it has seen.
+package websocket
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/coder/websocket/wsjson"
+
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// Event is what the server sends; one without an ID is a heartbeat.
+type Event struct {
+	ID   int    `json:"id,omitempty"`
+	Data string `json:"data,omitempty"`
+}
+
+// Events returns the events of a feed. A connection that says nothing for the time of silence, not even with a
+// heartbeat, has failed. So has one that the server closes, except with a code that no retry can help.
+func Events(url string, silence time.Duration, policy stream.RetryHandler) stream.Stream[Event] {
+	return operators.Resume(0, func(at int) stream.Stream[Event] {
+		var connection stream.Stream[Event] = func(ctx context.Context, yield func(Event) bool) error {
+			conn, response, err := websocket.Dial(ctx, url, nil)
+			if err != nil {
+				return failure(err, response)
+			}
+			defer conn.CloseNow()
+			err = wsjson.Write(ctx, conn, map[string]int{"subscribe_after": at})
+			for err == nil {
+				var e Event
+				if err = wsjson.Read(ctx, conn, &e); err == nil && !yield(e) {
+					return nil
+				}
+			}
+			return failure(err, nil)
+		}
+		return connection.Timeout(silence).Filter(func(e Event) bool { return e.ID != 0 })
+	}, func(_ int, e Event) int { return e.ID }, policy)
+}
+
+// failure marks the answers to a handshake and the close codes that no retry can help.
+func failure(err error, r *http.Response) error {
+	code := websocket.CloseStatus(err)
+	if r != nil && r.StatusCode >= 400 && r.StatusCode < 500 && r.StatusCode != http.StatusTooManyRequests ||
+		code == websocket.StatusPolicyViolation || code == websocket.StatusUnsupportedData || code >= 4000 {
+		return stream.Permanent(err)
+	}
+	return err
+}

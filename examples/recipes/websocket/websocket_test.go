@@ -1,0 +1,110 @@
+package websocket_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	socket "github.com/coder/websocket"
+	"github.com/coder/websocket/wsjson"
+	"go.uber.org/goleak"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
+	"github.com/retrywhen/retrywhen/examples/recipes/websocket"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const silence = 200 * time.Millisecond
+
+var policy = retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full),
+	retry.Limit(20), retry.ResetAfterItems(1))
+
+// feed serves numbered events for ever, a heartbeat after each tenth, and counts its connections. refuse, if it says
+// so, closes a connection with a code, or its handshake with an HTTP status.
+func feed(t *testing.T, connections *atomic.Int64, refuse func(n int64) int) *httptest.Server {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		code := refuse(connections.Add(1))
+		if code >= 400 && code < 600 {
+			http.Error(w, "no", code)
+			return
+		}
+		conn, err := socket.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer conn.CloseNow()
+		var request struct {
+			After int `json:"subscribe_after"`
+		}
+		if err := wsjson.Read(r.Context(), conn, &request); err != nil {
+			return
+		}
+		ctx := conn.CloseRead(r.Context())
+		for id := request.After + 1; ; id++ {
+			if code != 0 && id > request.After+50 {
+				_ = conn.Close(socket.StatusCode(code), "bye")
+				return
+			}
+			if id%10 == 0 && wsjson.Write(ctx, conn, websocket.Event{}) != nil ||
+				wsjson.Write(ctx, conn, websocket.Event{ID: id, Data: "tick"}) != nil {
+				return
+			}
+			if id%50 == 0 {
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+func TestEvents(t *testing.T) {
+	const n, every = 6000, 250
+	var connections atomic.Int64
+	server := feed(t, &connections, func(n int64) int {
+		switch n % 7 { // some more of its own accord
+		case 3:
+			return http.StatusServiceUnavailable
+		case 5:
+			return int(socket.StatusGoingAway)
+		case 6:
+			return int(socket.StatusNormalClosure)
+		}
+		return 0
+	})
+	network := proxy.Start(t, server.Listener.Addr().String())
+	fault := network.Each()
+	var account ledger.Ledger
+	err := websocket.Events("ws://"+network.Address(), silence, policy).Take(n).ForEach(t.Context(), func(e websocket.Event) {
+		if account.Enter(e.ID)%every == 0 {
+			fault()
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	account.Check(t, 1, n)
+	if connections.Load() < n/every {
+		t.Errorf("%d connections", connections.Load())
+	}
+}
+
+func TestEvents_NoRetryCanHelp(t *testing.T) {
+	for _, code := range []int{http.StatusUnauthorized, int(socket.StatusPolicyViolation), 4401} {
+		var connections atomic.Int64
+		server := feed(t, &connections, func(int64) int { return code })
+		url := "ws" + strings.TrimPrefix(server.URL, "http")
+		_, err := websocket.Events(url, silence, policy).Collect(t.Context())
+		if err == nil || connections.Load() != 1 {
+			t.Errorf("%d: %v after %d connections", code, err, connections.Load())
+		}
+	}
+}
