@@ -119,7 +119,7 @@ func TestWatch_RetryInfo(t *testing.T) {
 		return errors.Join(err, busy.Err())
 	})
 	var delays []time.Duration
-	p := policy.With(retry.OnRetry(func(e retry.Event) { delays = append(delays, e.Delay) }))
+	p := policy.With(retry.OnRetry(func(_ context.Context, e retry.Event) { delays = append(delays, e.Delay) }))
 	got, err := grpc.Watch(dial(address), method, silence, p).Take(1).Collect(t.Context())
 	if err != nil || len(got) != 1 || len(delays) != 1 || delays[0] < dictated {
 		t.Errorf("%v, %v after the delays %v", got, err, delays)
