@@ -243,6 +243,7 @@ func TestBrowser(t *testing.T) {
 		"widths and schemes": browserLayout,
 		"static page":        browserStatic,
 		"edits":              browserEdits,
+		"png":                browserPNG,
 		"turned":             browserTurned,
 		"wrong address":      browserWrongAddress,
 	} {

@@ -1,4 +1,5 @@
 import * as charts from "./charts.js";
+import {save} from "./png.js";
 import {curves, change, format, initial, names, parse, random} from "./policy.js";
 
 const $ = (id) => document.getElementById(id);
@@ -260,10 +261,10 @@ function show(search, options) {
 
 // ---- the charts ------------------------------------------------------------------------------------------------------
 
-// cell is the width of a chart in a grid of so many: the grid's columns are at least 400 wide, and 26 apart.
+// cell is the width of a chart in a grid of so many: the grid's columns are at least 340 wide, and 26 apart.
 function cell(grid, items) {
   const width = $(grid).clientWidth;
-  const columns = Math.max(1, Math.min(Math.floor((width + 26) / 426), items));
+  const columns = Math.max(1, Math.min(Math.floor((width + 26) / 366), items));
   return Math.max(260, Math.floor((width - (columns - 1) * 26) / columns));
 }
 
@@ -337,6 +338,10 @@ async function copy(button, line) {
     button.textContent = "Selected";
   }
   setTimeout(() => (button.textContent = "Copy"), 1500);
+}
+
+for (const b of document.querySelectorAll("button.save")) {
+  b.addEventListener("click", () => save(b.closest("section"), `retrywhen-${b.value}.png`));
 }
 
 // ---- the beginning ---------------------------------------------------------------------------------------------------

@@ -2,12 +2,18 @@ package lab
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
+	"image/color"
+	"image/png"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
@@ -124,5 +130,45 @@ func browserWrongAddress(t *testing.T, ctx context.Context, address string) {
 	p.set("jobs", "30")
 	if got := p.text(`document.getElementById("status").textContent + document.querySelectorAll("#figures tbody tr").length`); got != "3" {
 		t.Errorf("put right, it shows %q", got)
+	}
+}
+
+// A section's charts are one picture, in the colors of the page.
+func browserPNG(t *testing.T, ctx context.Context, address string) {
+	for scheme, paper := range map[string]color.NRGBA{"light": {255, 255, 255, 255}, "dark": {13, 17, 23, 255}} {
+		p := open(t, ctx, address, 1440, 900)
+		p.run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+		p.visit(small)
+		for _, section := range []string{"herd", "waits", "contention", "outage"} {
+			saved := p.text(fmt.Sprintf(`new Promise((saved) => {
+				HTMLAnchorElement.prototype.click = function () { saved(this.download + " " + this.href); };
+				document.querySelector('button.save[value="%s"]').click();
+			})`, section))
+			data, ok := strings.CutPrefix(saved, "retrywhen-"+section+".png data:image/png;base64,")
+			if !ok {
+				t.Fatalf("%s: saved %.60s", section, saved)
+			}
+			picture, err := png.Decode(base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if dir := os.Getenv("RETRYWHEN_SCREENSHOTS"); dir != "" {
+				b, _ := base64.StdEncoding.DecodeString(data)
+				if err := os.WriteFile(filepath.Join(dir, "saved-"+section+"-"+scheme+".png"), b, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			seen := map[color.NRGBA]int{}
+			size := picture.Bounds().Size()
+			for y := range size.Y {
+				for x := range size.X {
+					seen[color.NRGBAModel.Convert(picture.At(x, y)).(color.NRGBA)]++
+				}
+			}
+			if size.X < 2000 || seen[paper] < size.X*size.Y/2 || len(seen) < 20 {
+				t.Errorf("%s, %s: %v, %d dots of paper, %d colors", section, scheme, size, seen[paper], len(seen))
+			}
+		}
+		p.clean()
 	}
 }
