@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"net/http"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/operators/rx"
 	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/retryhttp"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -203,3 +205,13 @@ func TestClocksAreInjectedAsTheyAre(t *testing.T) {
 		}
 	}
 }
+
+var (
+	_ func(http.RoundTripper, retry.Policy, ...retryhttp.Option) *retryhttp.Transport = retryhttp.NewTransport
+	_ http.RoundTripper                                                               = (*retryhttp.Transport)(nil)
+	_ func(int) retryhttp.Option                                                      = retryhttp.BufferBody
+	_ func() retryhttp.Option                                                         = retryhttp.RateLimitHeaders
+	_ func() retryhttp.Option                                                         = retryhttp.IdempotencyKeys
+	_ func(context.Context) *http.Request                                             = retryhttp.RequestFrom
+	_ func(float64, int, http.Handler) http.Handler                                   = retryhttp.Slots
+)

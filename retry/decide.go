@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/engine"
 	"github.com/retrywhen/retrywhen/internal/permanent"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -54,6 +55,9 @@ func (c *config) decide(s *State, q *question) (time.Duration, error) {
 	}
 	if s.Retries == 0 { // not Since.IsZero(): a clock may begin at the zero time
 		s.Since = q.time()
+	}
+	if _, ok := q.Err.(engine.Refused); ok {
+		return 0, c.giveUp(s, q, ErrRefused)
 	}
 	if q.single {
 		return 0, c.giveUp(s, q, reached{limitSentinel, 0})

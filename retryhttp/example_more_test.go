@@ -38,33 +38,6 @@ func ExampleAttemptHeader() {
 	// 502 Bad Gateway
 }
 
-// counting is a transport that sees each attempt, as one for traces or logs does.
-type counting struct{}
-
-func (counting) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := http.DefaultTransport.RoundTrip(r)
-	if err == nil {
-		fmt.Println("resend count", retryhttp.ResendCount(r.Context()), resp.Status)
-	}
-	return resp, err
-}
-
-func ExampleResendCount() {
-	server := flakyServer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
-	defer server.Close()
-	client := &http.Client{Transport: retryhttp.NewTransport(counting{}, soon)}
-	resp, err := client.Get(server.URL)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer resp.Body.Close()
-	// Output:
-	// resend count 0 503 Service Unavailable
-	// resend count 1 503 Service Unavailable
-	// resend count 2 200 OK
-}
-
 // A POST that may be carried out twice, because it is a search.
 func ExampleIdempotent() {
 	server := flakyServer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })

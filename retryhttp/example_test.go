@@ -59,11 +59,11 @@ func ExampleClassify() {
 	})
 	defer server.Close()
 
-	queueFull := retryhttp.Classify(func(o *retryhttp.Outcome) retryhttp.Verdict {
+	queueFull := retryhttp.Classify(func(o *retryhttp.Outcome) retryhttp.Class {
 		if strings.Contains(string(o.Peek()), "queue capacity exceeded") {
-			return retryhttp.Retry
+			return retryhttp.Retryable
 		}
-		return retryhttp.Default
+		return retryhttp.Unclassified
 	})
 	policy := retry.New(backoff.Constant(10*time.Millisecond), retry.Limit(5), retry.OnRetry(func(_ context.Context, e retry.Event) {
 		if status, ok := errors.AsType[*retryhttp.StatusError](e.Err); ok {

@@ -4,13 +4,28 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 )
 
 // Option is one setting of NewTransport.
-type Option func(*transport)
+type Option func(*settings)
 
-// Statuses has these be the statuses that are failures, instead of 408, 425, 429, 500, 502, 503 and 504. A code out of
-// 100-999 panics.
+// settings is what the options set.
+type settings struct {
+	statuses         []int
+	classify         func(*Outcome) Class
+	idempotent       func(*http.Request) bool
+	check            func(*http.Response) error
+	peekLimit        int
+	peekTimeout      time.Duration
+	bufferBody       int
+	rateLimitHeaders bool
+	idempotencyKeys  bool
+	attemptHeader    bool
+}
+
+// Statuses replaces the default set of statuses that are failures: 408, 425, 429, 500, 502, 503 and 504. A code must be
+// one of 100 to 999.
 func Statuses(codes ...int) Option {
 	for i, code := range codes {
 		if code < 100 || code > 999 {
@@ -18,39 +33,101 @@ func Statuses(codes ...int) Option {
 		}
 	}
 	codes = slices.Clone(codes)
-	return func(t *transport) { t.statuses = codes }
+	return func(s *settings) { s.statuses = codes }
 }
 
-// Classify has f decide about each attempt, what succeeded included, before the transport does. It is called on the
-// goroutine of the request. A nil f panics.
-func Classify(f func(*Outcome) Verdict) Option {
+// Classify calls f after each attempt, a successful one too, before the Transport classifies it. f runs on the goroutine
+// of the request.
+func Classify(f func(*Outcome) Class) Option {
 	if f == nil {
 		panicf("Classify", "f is nil")
 	}
-	return func(t *transport) { t.classify = f }
+	return func(s *settings) { s.classify = f }
 }
 
-// Idempotent has f say which requests may be carried out twice, instead of their method and header. Whether the body
-// can be sent again is another matter, and looked at besides. A nil f panics.
+// CheckBody calls f with each response of a status from 200 to 299 that Classify leaves to the Transport: an error of f
+// is a failure of the attempt. So a body that is cut, or cannot be decoded, is fetched again:
+//
+//	retryhttp.CheckBody(func(resp *http.Response) error { return json.NewDecoder(resp.Body).Decode(new(any)) })
+//
+// What f reads of the body is kept in memory until the response is handed over, and given to who reads it later: f sets
+// the limit. A Close by f has no effect. Hooks see f's error within a *StatusError. An error marked as permanent is not
+// retried; one with a delay (retry.RetryAfter) dictates it where the response has no Retry-After. The server has carried
+// out such a request, so that it is retried only if it is idempotent. When the policy gives up, the response is returned
+// all the same, with its body as it came. An AttemptTimeout lasts until f has returned.
+func CheckBody(f func(*http.Response) error) Option {
+	if f == nil {
+		panicf("CheckBody", "f is nil")
+	}
+	return func(s *settings) { s.check = f }
+}
+
+// Idempotent replaces the rule by which a request may be carried out twice, its method or key. The request's body must
+// be one that can be sent again all the same.
 func Idempotent(f func(*http.Request) bool) Option {
 	if f == nil {
 		panicf("Idempotent", "f is nil")
 	}
-	return func(t *transport) { t.idempotent = f }
+	return func(s *settings) { s.idempotent = f }
 }
 
-// PeekLimit has a StatusError and Outcome.Peek see the first n bytes of a body, instead of 1024. A negative n panics.
+// IdempotencyKeys adds the header Idempotency-Key to each POST or PATCH that can be sent again and has none, nor an
+// X-Idempotency-Key: a random UUID, the same whenever the request is sent again. Such a request counts as idempotent, so
+// it is for servers that carry out requests of the same key once (draft-ietf-httpapi-idempotency-key-header).
+func IdempotencyKeys() Option {
+	return func(s *settings) { s.idempotencyKeys = true }
+}
+
+// BufferBody reads up to n bytes of a body that has no GetBody into memory before it sends the request, so that it can be
+// sent again. A body that is longer, by its ContentLength or when it is read, is sent once, as it would be without the
+// option. The first attempt begins when the body has ended or has yielded more than n bytes.
+func BufferBody(n int) Option {
+	if n < 0 {
+		panicf("BufferBody", "n is %d, want at least 0", n)
+	}
+	return func(s *settings) { s.bufferBody = n }
+}
+
+// RateLimitHeaders reads more headers than Retry-After, in forms that servers use and no standard guarantees. Where a 429
+// or 503 has no Retry-After that can be read, the delay is taken from the first of these that gives one:
+//
+//   - Retry-After-Ms and X-Ms-Retry-After-Ms, in milliseconds (OpenAI's and Azure's services); beside a Retry-After they
+//     count if they give the same delay, not rounded up
+//   - RateLimit, with RateLimit-Policy for a window that it does not give (draft-ietf-httpapi-ratelimit-headers-10), and
+//     its older form "limit=10, remaining=0, reset=5" (draft 07)
+//   - RateLimit-Reset (draft 03), X-RateLimit-Reset-After (Discord), X-RateLimit-Reset (GitHub, Discord) and
+//     X-Rate-Limit-Reset (X), unless the Remaining beside it is more than 0: seconds, with or without a fraction; from
+//     1e8 on the time since 1970 in seconds, from 1e11 on in milliseconds; or a time of RFC 3339
+//
+// Such a delay is one like Retry-After's: the policy's MaxRetryAfter and Within hold. A date is compared with the
+// response's own Date.
+//
+// X-Should-Retry (the clients of OpenAI and Anthropic) with "true" or "false" decides whether a response of a status from
+// 400 on may be retried, as Retryable and NotRetryable do, if Classify does not.
+func RateLimitHeaders() Option {
+	return func(s *settings) { s.rateLimitHeaders = true }
+}
+
+// PeekLimit sets how many bytes of a body a StatusError and Outcome.Peek have, instead of 1024.
 func PeekLimit(n int) Option {
 	if n < 0 {
 		panicf("PeekLimit", "n is %d, want at least 0", n)
 	}
-	return func(t *transport) { t.peekLimit = n }
+	return func(s *settings) { s.peekLimit = n }
 }
 
-// AttemptHeader has each retry bear the header X-Retry-Attempt with its number, 1 for the first retry; a first attempt
-// does not bear it.
+// PeekTimeout sets how long the first bytes of a body are waited for, instead of 1 s. A body that is slower is closed:
+// those who read it find what has come, and then an error that is a timeout.
+func PeekTimeout(d time.Duration) Option {
+	if d <= 0 {
+		panicf("PeekTimeout", "d is %v, want more than 0", d)
+	}
+	return func(s *settings) { s.peekTimeout = d }
+}
+
+// AttemptHeader adds the header X-Retry-Attempt to each retry: 1 for the first retry. A first attempt has none.
 func AttemptHeader() Option {
-	return func(t *transport) { t.attemptHeader = true }
+	return func(s *settings) { s.attemptHeader = true }
 }
 
 func panicf(where, format string, args ...any) {

@@ -1,32 +1,95 @@
 package retryhttp
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
+	"fmt"
+	"io"
+	"math"
 	"net"
 	"net/http"
 	"strings"
 )
-
-// isIdempotent reports whether carrying out r twice is the same as once, by its method (RFC 9110, section 9.2.2) or by
-// what its header says. As in net/http, the key may be there without a value, and is not sent then.
-func isIdempotent(r *http.Request) bool {
-	switch r.Method {
-	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
-		return true
-	}
-	if _, ok := r.Header["Idempotency-Key"]; ok {
-		return true
-	}
-	_, ok := r.Header["X-Idempotency-Key"]
-	return ok
-}
 
 // hasBody reports whether r has a body. One of unknown length may turn out to be empty, and counts as a body.
 func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
 
 // replayable reports whether r can be sent again.
 func replayable(r *http.Request) bool { return !hasBody(r) || r.GetBody != nil }
+
+// method returns r's method, GET if it has none.
+func method(r *http.Request) string { return cmp.Or(r.Method, http.MethodGet) }
+
+// isIdempotent reports whether carrying out r twice is the same as once, by its method (RFC 9110, section 9.2.2) or by
+// its key.
+func isIdempotent(r *http.Request) bool {
+	switch method(r) {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
+		return true
+	}
+	return hasKey(r)
+}
+
+// hasKey reports whether r has an idempotency key. As in net/http, the key may be there without a value, and is not sent
+// then.
+func hasKey(r *http.Request) bool {
+	_, key := r.Header["Idempotency-Key"]
+	_, other := r.Header["X-Idempotency-Key"]
+	return key || other
+}
+
+// prepare sets what is sent: the request, or a copy with its body buffered and a key.
+func (x *exchange) prepare() {
+	r := x.Request
+	if limit := x.transport.bufferBody; !replayable(r) && r.ContentLength <= int64(limit) && limit > 0 {
+		r = buffered(r, limit)
+	}
+	if x.transport.idempotencyKeys && (r.Method == http.MethodPost || r.Method == http.MethodPatch) && replayable(r) && !hasKey(r) {
+		header := withHeader(r.Header, "Idempotency-Key", newUUID())
+		r = r.WithContext(r.Context())
+		r.Header, x.keyed = header, true
+	}
+	x.prepared = r
+}
+
+// withHeader returns a copy of h with one header set.
+func withHeader(h http.Header, key, value string) http.Header {
+	h = h.Clone()
+	if h == nil {
+		h = make(http.Header)
+	}
+	h.Set(key, value)
+	return h
+}
+
+// newUUID returns a random UUID (RFC 9562, version 4).
+func newUUID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// buffered returns a copy of r whose body can be sent again, if it has at most limit bytes, else one that has what has
+// been read put back. The end of r's context closes the body, so that a read of it can end.
+func buffered(r *http.Request, limit int) *http.Request {
+	body := r.Body
+	defer context.AfterFunc(r.Context(), func() { body.Close() })()
+	seen, err := io.ReadAll(io.LimitReader(body, int64(min(limit, math.MaxInt-1))+1))
+	r = r.WithContext(r.Context())
+	if err != nil || len(seen) > limit {
+		r.Body = putBack(seen, body, err)
+		return r
+	}
+	body.Close()
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(seen)), nil }
+	r.Body, _ = r.GetBody()
+	return r
+}
 
 // notCarriedOut reports whether it is known that the server did not act on the request.
 func notCarriedOut(o *Outcome) bool {
@@ -35,24 +98,23 @@ func notCarriedOut(o *Outcome) bool {
 		case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusServiceUnavailable:
 			return true
 		}
-		return false
 	}
 	op, ok := errors.AsType[*net.OpError](o.Err)
 	return ok && (op.Op == "dial" || op.Op == "proxyconnect")
 }
 
-// hopeless reports whether the next attempt will fail with err too.
-func hopeless(err error) bool {
+// isHopeless reports whether the next attempt will fail with err too.
+func isHopeless(err error) bool {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return true
 	}
-	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
 		return true
 	}
-	// What net/http says of requests that it cannot send has no types.
+	// net/http's errors for requests that it cannot send have no types.
 	text := err.Error()
-	for _, said := range []string{"unsupported protocol scheme", "net/http: invalid ", "http: no Host in request URL", "http: nil Request."} {
-		if strings.Contains(text, said) {
+	for _, part := range []string{"unsupported protocol scheme", "net/http: invalid ", "http: no Host in request URL", "http: nil Request."} {
+		if strings.Contains(text, part) {
 			return true
 		}
 	}

@@ -26,7 +26,7 @@ func TestABadResponseThatIsFinalRefundsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := retry.NewBudget(1, 1, 1)
 		b.Add(-1)
-		final := retryhttp.Classify(func(*retryhttp.Outcome) retryhttp.Verdict { return retryhttp.Final })
+		final := retryhttp.Classify(func(*retryhttp.Outcome) retryhttp.Class { return retryhttp.NotRetryable })
 		tr := retryhttp.NewTransport(newScript(unavailable, ok), constant(1, retry.WithBudget(b)), final)
 		resp, err := tr.RoundTrip(get(t, t.Context()))
 		if got := read(t, resp, err); got != "503 busy" || b.Tokens() != 0 {

@@ -9,24 +9,30 @@ import (
 )
 
 // retryAfter returns the delay that a header asks for, 0 for none. Of several values the largest counts, and one that
-// is too large for a Duration is the largest Duration. A date is reckoned from the response's own Date, by the same
-// clock, or from now if it has none.
+// is too large for a Duration is the largest Duration. A date is compared with the response's own Date, by the same
+// clock, or with now if it has none.
 func retryAfter(h http.Header, now time.Time) (delay time.Duration) {
 	for _, value := range h["Retry-After"] {
 		value = strings.TrimSpace(value)
 		if seconds, ok := parseSeconds(value); ok {
 			delay = max(delay, seconds)
 		} else if date, err := http.ParseTime(value); err == nil {
-			// The Date has lost its fraction of a second, so that the difference is never too short.
-			if sent, err := http.ParseTime(h.Get("Date")); err == nil {
-				now = sent
-			}
-			delay = max(delay, date.Sub(now))
+			delay = max(delay, date.Sub(serverTime(h, now)))
 		}
 	}
 	return delay
 }
 
+// serverTime returns the time of a response by the server's clock: its Date, or now if it has none. A Date has lost its
+// fraction of a second, so that a delay from it is never too short.
+func serverTime(h http.Header, now time.Time) time.Time {
+	if sent, err := http.ParseTime(h.Get("Date")); err == nil {
+		return sent
+	}
+	return now
+}
+
+// parseSeconds parses a whole number of seconds. One that is too large for a Duration is the largest Duration.
 func parseSeconds(s string) (time.Duration, bool) {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
 		return 0, false

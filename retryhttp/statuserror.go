@@ -1,14 +1,18 @@
 package retryhttp
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/retrywhen/retrywhen/stream"
 )
 
-// StatusError is a response that is a failure, as the policy and its hooks see it. A Retry-After in its header dictates
-// the delay (retry.RetryAfter).
+// StatusError is a response that is a failure, for the policy and its hooks.
 type StatusError struct {
 	// StatusCode is 503, say, and Status "503 Service Unavailable".
 	StatusCode int
@@ -17,15 +21,88 @@ type StatusError struct {
 	Method, URL string
 	// Header is the response's.
 	Header http.Header
-	// Body is how the response's body begins: 1024 bytes, or as the option PeekLimit says.
+	// Body is how the response's body begins: up to 1024 bytes, or as PeekLimit says.
 	Body []byte
+	// Err is the error of CheckBody's function; nil if the status, or Classify, made the response a failure.
+	Err error
 
 	after time.Duration
 }
 
-// Error says what was asked and what came back, with the first line of the body.
+// NewStatusError returns the error that resp stands for, for code that calls a client by itself:
+//
+//	err := retry.Run(ctx, policy, func(ctx context.Context) error {
+//		resp, err := client.Do(req.WithContext(ctx))
+//		if err != nil {
+//			return err
+//		}
+//		defer resp.Body.Close()
+//		if resp.StatusCode >= 500 {
+//			return retryhttp.NewStatusError(resp)
+//		}
+//		…
+//
+// It reads up to 1024 bytes of the body, for which it waits up to 1 s, and puts them back: closing the body stays with
+// the caller. Times are on the clock of the request's context, the system's without one.
+func NewStatusError(resp *http.Response) *StatusError {
+	req := resp.Request
+	if req == nil {
+		req = new(http.Request)
+	}
+	clock := clockOf(req)
+	e := newStatusError(req, resp, peek(resp, peekLimit, peekTimeout, clock))
+	e.after = retryAfter(resp.Header, clock.Now())
+	return e
+}
+
+// clockOf returns the clock of a request's context; a nil request has the system's.
+func clockOf(req *http.Request) stream.Clock {
+	if req == nil {
+		return stream.ClockFrom(context.Background())
+	}
+	return stream.ClockFrom(req.Context())
+}
+
+func newStatusError(req *http.Request, resp *http.Response, body []byte) *StatusError {
+	e := &StatusError{
+		StatusCode: resp.StatusCode,
+		Status:     cmp.Or(resp.Status, strings.TrimSpace(fmt.Sprint(resp.StatusCode, " ", http.StatusText(resp.StatusCode)))),
+		Method:     method(req),
+		Header:     resp.Header,
+		Body:       body,
+	}
+	if req.URL != nil {
+		e.URL = req.URL.Redacted()
+	}
+	return e
+}
+
+// statusError returns the error that the exchange's response stands for; checked is CheckBody's.
+func (x *exchange) statusError(checked error) *StatusError {
+	e := newStatusError(x.Request, x.Response, x.peekBody(x.Response))
+	e.Err = checked
+	now := x.clock().Now()
+	e.after = retryAfter(x.Response.Header, now)
+	if x.transport.rateLimitHeaders && isOverload(x.Response.StatusCode) {
+		e.after = rateLimitDelay(x.Response.Header, now, e.after)
+	}
+	if e.after == 0 {
+		if d, ok := errors.AsType[interface {
+			error
+			RetryAfter() time.Duration
+		}](checked); ok {
+			e.after = d.RetryAfter()
+		}
+	}
+	return e
+}
+
+// Error returns the request and the status, with Err or, if that is nil, the first line of the body.
 func (e *StatusError) Error() string {
 	text := fmt.Sprintf("retryhttp: %s %s: %s", e.Method, e.URL, e.Status)
+	if e.Err != nil {
+		return fmt.Sprintf("%s: %v", text, e.Err)
+	}
 	line, _, _ := strings.Cut(strings.TrimSpace(string(e.Body)), "\n")
 	if line = strings.TrimSpace(line); len(line) > 100 {
 		line = line[:100] + "…"
@@ -36,27 +113,8 @@ func (e *StatusError) Error() string {
 	return text
 }
 
-// RetryAfter returns the delay that the response asks for, 0 for none.
-func (e *StatusError) RetryAfter() time.Duration { return e.after }
+// Unwrap returns Err.
+func (e *StatusError) Unwrap() error { return e.Err }
 
-// newStatusError returns the error that resp is; now is for a Retry-After that is a date.
-func newStatusError(req *http.Request, resp *http.Response, body []byte, now time.Time) *StatusError {
-	e := &StatusError{
-		StatusCode: resp.StatusCode,
-		Status:     resp.Status,
-		Method:     req.Method,
-		Header:     resp.Header,
-		Body:       body,
-		after:      retryAfter(resp.Header, now),
-	}
-	if e.Method == "" {
-		e.Method = http.MethodGet
-	}
-	if e.Status == "" {
-		e.Status = strings.TrimSpace(fmt.Sprint(resp.StatusCode, " ", http.StatusText(resp.StatusCode)))
-	}
-	if req.URL != nil {
-		e.URL = req.URL.Redacted()
-	}
-	return e
-}
+// RetryAfter returns the delay that the response dictates, 0 for none (retry.RetryAfter).
+func (e *StatusError) RetryAfter() time.Duration { return e.after }

@@ -3,76 +3,95 @@ package retryhttp
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/retrywhen/retrywhen/internal/engine"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// transport is what NewTransport returns. It is never changed.
-type transport struct {
-	base          http.RoundTripper
-	policy        retry.Policy
-	engine        engine.Policy[retry.State] // policy
-	statuses      []int
-	classify      func(*Outcome) Verdict
-	idempotent    func(*http.Request) bool
-	peekLimit     int
-	attemptHeader bool
+// Transport is an http.RoundTripper that retries. It is immutable, and safe for concurrent use.
+type Transport struct {
+	base   http.RoundTripper
+	policy retry.Policy
+	engine engine.Policy[retry.State] // policy's, with the parts that are not exported
+	settings
 }
 
-// NewTransport returns a RoundTripper that sends requests by base, http.DefaultTransport if it is nil, and retries as p
-// says; the package comment says which requests, and which failures. It is safe for concurrent use, as base and p's
-// hooks have to be. A nil option panics.
+// NewTransport returns a Transport that sends requests by base, http.DefaultTransport if it is nil, and retries as p
+// says; the package comment says which requests, and which failures. base and p's hooks must be safe for concurrent use.
 //
 // Without Limit or Within p retries until the request's context ends; http.Client's Timeout is such an end, and is for
 // all attempts together.
-func NewTransport(base http.RoundTripper, p retry.Policy, opts ...Option) http.RoundTripper {
+func NewTransport(base http.RoundTripper, p retry.Policy, opts ...Option) *Transport {
 	if base == nil {
 		base = http.DefaultTransport
 	}
-	t := &transport{
-		base:   base,
-		policy: p,
-		engine: engine.Of[retry.State](p),
-		statuses: []int{
-			http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusInternalServerError,
-			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+	t := &Transport{
+		base: base,
+		// A failed response is let go before the wait, so that its connection can be used again.
+		policy: p.With(retry.OnRetry(func(ctx context.Context, _ retry.Event) { exchangeFrom(ctx).discard() })),
+		settings: settings{
+			statuses: []int{
+				http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusInternalServerError,
+				http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+			},
+			idempotent:  isIdempotent,
+			peekLimit:   peekLimit,
+			peekTimeout: peekTimeout,
 		},
-		idempotent: isIdempotent,
-		peekLimit:  1024,
 	}
+	t.engine = engine.Of[retry.State](t.policy)
 	for i, o := range opts {
 		if o == nil {
 			panicf("NewTransport", "opts[%d] is nil", i)
 		}
-		o(t)
+		o(&t.settings)
 	}
 	return t
 }
 
-// CloseIdleConnections is what http.Client.CloseIdleConnections calls.
-func (t *transport) CloseIdleConnections() {
+// CloseIdleConnections closes those of the base transport. http.Client.CloseIdleConnections calls it.
+func (t *Transport) CloseIdleConnections() {
 	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }
 
-// RoundTrip sends req, and sends it again while the policy says so.
-func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+// RoundTrip sends req, and sends it again while the policy says so. The package comment says what it returns.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	x := &exchange{transport: t, Outcome: Outcome{Request: req}}
+	defer x.drop() // unless it is handed over, whoever panics
 	ctx := req.Context()
-	y := &try{Outcome: Outcome{Request: req}}
-	defer y.drop() // unless it is handed over, whoever panics
-	// Once the policy has decided to retry, the response has to go before the wait.
-	policy := t.policy.With(retry.OnRetry(func(context.Context, retry.Event) { y.discard() }))
-	for attempt, end := range policy.Attempts(ctx) {
+	for attempt, end := range t.policy.Attempts(context.WithValue(ctx, exchangeKey{}, x)) {
 		if end != nil {
-			return y.end(ctx, end)
+			return x.end(ctx, end)
 		}
-		t.attempt(ctx, y, attempt.N(), attempt.Err())
-		attempt.Fail(y.failure)
-		if y.ruling != again {
-			return y.response(), y.Err
+		x.attempt(attempt.N(), attempt.Err())
+		attempt.Fail(x.failure)
+		if x.final {
+			return x.response(), x.Err
 		}
 	}
 	panic("retryhttp: the attempts ended without an end") // never
 }
+
+type exchangeKey struct{}
+
+func exchangeFrom(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+// RequestFrom returns the request that a policy's hook is called for, as the Transport was given it, if ctx is the
+// hook's context; nil for other contexts, those of the base transport among them.
+func RequestFrom(ctx context.Context) *http.Request {
+	if x := exchangeFrom(ctx); x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+const (
+	peekLimit   = 1024
+	peekTimeout = time.Second
+)

@@ -417,10 +417,10 @@ func TestPanicsLeaveNoBodyOpen(t *testing.T) {
 		policy retry.Policy
 		opts   []retryhttp.Option
 	}{
-		"OnRetry":    {constant(1, retry.OnRetry(func(context.Context, retry.Event) { panic(errCause) })), nil},
-		"OnGiveUp":   {constant(0, retry.OnGiveUp(func(context.Context, *retry.Error) { panic(errCause) })), nil},
+		"OnRetry":    {constant(1, retry.OnRetry(func(_ context.Context, _ retry.Event) { panic(errCause) })), nil},
+		"OnGiveUp":   {constant(0, retry.OnGiveUp(func(_ context.Context, _ *retry.Error) { panic(errCause) })), nil},
 		"If":         {constant(1, retry.If(func(error) bool { panic(errCause) })), nil},
-		"Classify":   {constant(1), []retryhttp.Option{retryhttp.Classify(func(*retryhttp.Outcome) retryhttp.Verdict { panic(errCause) })}},
+		"Classify":   {constant(1), []retryhttp.Option{retryhttp.Classify(func(*retryhttp.Outcome) retryhttp.Class { panic(errCause) })}},
 		"Idempotent": {constant(1), []retryhttp.Option{retryhttp.Idempotent(func(*http.Request) bool { panic(errCause) })}},
 	} {
 		bubble(t, name, func(t *testing.T) {
@@ -470,11 +470,11 @@ func TestErrorsThatAreHopeless(t *testing.T) {
 }
 
 func TestClassify(t *testing.T) {
-	full := func(o *retryhttp.Outcome) retryhttp.Verdict {
+	full := func(o *retryhttp.Outcome) retryhttp.Class {
 		if strings.Contains(string(o.Peek()), "queue capacity exceeded") {
-			return retryhttp.Retry
+			return retryhttp.Retryable
 		}
-		return retryhttp.Default
+		return retryhttp.Unclassified
 	}
 	bubble(t, "by the body", func(t *testing.T) {
 		var seen []string
@@ -497,12 +497,12 @@ func TestClassify(t *testing.T) {
 		body := strings.Repeat("y", 100)
 		for _, limit := range []int{0, 1, 99, 100, 101, math.MaxInt} {
 			var seen string
-			c := retryhttp.Classify(func(o *retryhttp.Outcome) retryhttp.Verdict {
+			c := retryhttp.Classify(func(o *retryhttp.Outcome) retryhttp.Class {
 				seen = string(o.Peek())
 				if again := string(o.Peek()); again != seen {
 					t.Errorf("a second peek is %q", again)
 				}
-				return retryhttp.Default
+				return retryhttp.Unclassified
 			})
 			resp, err := retryhttp.NewTransport(newScript(status(200, body)), constant(0), c, retryhttp.PeekLimit(limit)).RoundTrip(get(t, t.Context()))
 			if got := read(t, resp, err); got != "200 "+body || seen != body[:min(limit, 100)] {
@@ -520,7 +520,7 @@ func TestClassify(t *testing.T) {
 		}
 	})
 	bubble(t, "final", func(t *testing.T) {
-		c := retryhttp.Classify(func(o *retryhttp.Outcome) retryhttp.Verdict { return retryhttp.Final })
+		c := retryhttp.Classify(func(o *retryhttp.Outcome) retryhttp.Class { return retryhttp.NotRetryable })
 		resp, err := retryhttp.NewTransport(newScript(unavailable), constant(3), c).RoundTrip(get(t, t.Context()))
 		if got := read(t, resp, err); got != "503 busy" {
 			t.Error(got)
@@ -530,11 +530,11 @@ func TestClassify(t *testing.T) {
 		}
 	})
 	bubble(t, "retry goes before the method, not before the body", func(t *testing.T) {
-		c := retryhttp.Classify(func(o *retryhttp.Outcome) retryhttp.Verdict {
+		c := retryhttp.Classify(func(o *retryhttp.Outcome) retryhttp.Class {
 			if o.Err != nil {
-				return retryhttp.Retry
+				return retryhttp.Retryable
 			}
-			return retryhttp.Default
+			return retryhttp.Unclassified
 		})
 		s := newScript(failure(errCut), ok)
 		resp, err := retryhttp.NewTransport(s, constant(3), c).RoundTrip(request(t, t.Context(), "POST", strings.NewReader("x")))
@@ -549,12 +549,12 @@ func TestClassify(t *testing.T) {
 	bubble(t, "what it sees", func(t *testing.T) {
 		n := 0
 		req := get(t, t.Context())
-		c := retryhttp.Classify(func(o *retryhttp.Outcome) retryhttp.Verdict {
+		c := retryhttp.Classify(func(o *retryhttp.Outcome) retryhttp.Class {
 			n++
 			if o.Attempt != n || o.Request != req || (o.Response == nil) != (n == 1) || (o.Err != nil) != (n == 1) || n == 1 && o.Peek() != nil {
 				t.Errorf("outcome %d: %+v", n, o)
 			}
-			return retryhttp.Default
+			return retryhttp.Unclassified
 		})
 		resp, err := retryhttp.NewTransport(newScript(failure(errCut), unavailable, ok), constant(3), c).RoundTrip(req)
 		if read(t, resp, err); n != 3 {
@@ -573,13 +573,13 @@ func TestRetriesBearTheirNumber(t *testing.T) {
 		var counts []int
 		note := func(r *http.Request) (*http.Response, error) {
 			headers = append(headers, r.Header.Get("X-Retry-Attempt"))
-			counts = append(counts, retryhttp.ResendCount(r.Context()))
+			counts = append(counts, stream.AttemptFrom(r.Context()))
 			return unavailable(r)
 		}
 		req := get(t, t.Context())
 		resp, err := retryhttp.NewTransport(newScript(note), constant(2), retryhttp.AttemptHeader()).RoundTrip(req)
 		read(t, resp, err)
-		if strings.Join(headers, ",") != ",1,2" || len(counts) != 3 || counts[0] != 0 || counts[2] != 2 {
+		if strings.Join(headers, ",") != ",1,2" || fmt.Sprint(counts) != "[1 2 3]" {
 			t.Errorf("%q %v", headers, counts)
 		}
 		if len(req.Header) != 0 {

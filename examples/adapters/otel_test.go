@@ -19,6 +19,7 @@ import (
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retryhttp"
+	"github.com/retrywhen/retrywhen/stream"
 )
 
 // tracedTransport makes a span of each request that is really sent, as the semantic conventions for HTTP want it: a
@@ -32,7 +33,7 @@ func (t tracedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, span := t.tracer.Start(r.Context(), r.Method, trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(semconv.HTTPRequestMethodKey.String(r.Method), semconv.ServerAddress(r.URL.Hostname())))
 	defer span.End()
-	if n := retryhttp.ResendCount(ctx); n > 0 {
+	if n := stream.AttemptFrom(ctx) - 1; n > 0 {
 		span.SetAttributes(semconv.HTTPRequestResendCount(n))
 	}
 	resp, err := t.base.RoundTrip(r.WithContext(ctx))

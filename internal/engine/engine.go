@@ -38,6 +38,12 @@ type Policy[S any] interface {
 	Quiet() Policy[S]
 }
 
+// Refused is a failure that an engine cannot retry: the policy gives up, with retry.ErrRefused as the Cause.
+type Refused interface {
+	error
+	Refused()
+}
+
 // Of returns the retry.Policy p for an engine; S is retry.State.
 func Of[S any](p any) Policy[S] { return open(p).(Policy[S]) }
 

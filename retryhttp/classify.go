@@ -1,0 +1,112 @@
+package retryhttp
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/retrywhen/retrywhen/internal/engine"
+)
+
+// Outcome is what one attempt has come to, for a classifier. It is valid until the classifier returns.
+type Outcome struct {
+	// Request is the request that the Transport was given.
+	Request *http.Request
+	// Response is nil if there is none. Its body must not be touched: see Peek.
+	Response *http.Response
+	// Err is the error of the attempt, nil if there is a response.
+	Err error
+	// Attempt is the number of the attempt, from 1.
+	Attempt int
+
+	peek func(*http.Response) []byte
+}
+
+// Peek returns the first bytes of the response's body: up to 1024, or as PeekLimit says. It waits for them up to 1 s, or
+// as PeekTimeout says. The response's later readers get them too.
+func (o *Outcome) Peek() []byte {
+	switch {
+	case o.Response == nil:
+		return nil
+	case o.peek == nil: // an Outcome that a test has made
+		return peek(o.Response, peekLimit, peekTimeout, clockOf(o.Request))
+	}
+	return o.peek(o.Response)
+}
+
+// Class is what a classifier says of an attempt.
+type Class int
+
+const (
+	// Unclassified leaves the attempt to the Transport.
+	Unclassified Class = iota
+	// Retryable says that the attempt has failed and may be retried, as the policy says, whatever the request's method. A
+	// request whose body cannot be sent again is not retried all the same.
+	Retryable
+	// NotRetryable returns the response, or the error, as it is.
+	NotRetryable
+)
+
+// String returns the name of the class.
+func (c Class) String() string {
+	if names := [...]string{"Unclassified", "Retryable", "NotRetryable"}; c >= 0 && int(c) < len(names) {
+		return names[c]
+	}
+	return fmt.Sprintf("Class(%d)", int(c))
+}
+
+// classifyAttempt sets the exchange's failure, nil for none, and whether the attempt is the last one without a question
+// to the policy.
+func (x *exchange) classifyAttempt() {
+	x.failure, x.final = nil, true
+	class := Unclassified
+	if x.transport.classify != nil {
+		class = x.transport.classify(&x.Outcome)
+	}
+	if class == Unclassified && x.transport.rateLimitHeaders && x.Response != nil {
+		class = shouldRetry(x.Response)
+	}
+	var checked error
+	bad := x.Err != nil || slices.Contains(x.transport.statuses, x.Response.StatusCode)
+	if !bad && class == Unclassified {
+		checked = x.checkBody()
+	}
+	switch {
+	case x.Err != nil:
+		x.failure = x.Err
+	case bad || checked != nil || class == Retryable:
+		x.failure = x.statusError(checked)
+	default:
+		return
+	}
+	if class == NotRetryable || class == Unclassified && x.Err != nil && isHopeless(x.Err) {
+		return
+	}
+	x.final = false
+	if reason := x.obstacle(class); reason != "" {
+		x.failure = &notRetriedError{x.failure, reason}
+	}
+}
+
+// obstacle returns why a failed request must not be sent again, "" if it may.
+func (x *exchange) obstacle(class Class) string {
+	switch {
+	case !replayable(x.prepared):
+		return "the body can be sent only once"
+	case class == Retryable, x.keyed, x.transport.idempotent(x.Request), notCarriedOut(&x.Outcome):
+		return ""
+	}
+	return fmt.Sprintf("%s is not idempotent, and may have been carried out", method(x.Request))
+}
+
+// notRetriedError is a failure on which the policy gives up, whatever its limits are.
+type notRetriedError struct {
+	err    error
+	reason string
+}
+
+var _ engine.Refused = (*notRetriedError)(nil)
+
+func (e *notRetriedError) Error() string { return fmt.Sprintf("%v (not retried: %s)", e.err, e.reason) }
+func (e *notRetriedError) Unwrap() error { return e.err }
+func (e *notRetriedError) Refused()      {}

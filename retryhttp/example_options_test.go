@@ -1,0 +1,190 @@
+package retryhttp_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/retryhttp"
+)
+
+// A body that comes from elsewhere can be read once. It is kept, if it is not too long.
+func ExampleBufferBody() {
+	server := flakyServer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	defer server.Close()
+	for _, options := range [][]retryhttp.Option{nil, {retryhttp.BufferBody(64 << 10)}} {
+		client := &http.Client{Transport: retryhttp.NewTransport(nil, soon, options...)}
+		upload := io.LimitReader(strings.NewReader("once only"), 9) // no GetBody
+		resp, err := client.Post(server.URL, "text/plain", upload)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		resp.Body.Close()
+		fmt.Println(resp.Status)
+	}
+	// Output:
+	// 503 Service Unavailable
+	// 200 OK
+}
+
+// A POST that the server carries out once, however often it comes.
+func ExampleIdempotencyKeys() {
+	keys := map[string]int{}
+	server := flakyServer(func(w http.ResponseWriter, r *http.Request) {
+		keys[r.Header.Get("Idempotency-Key")]++
+		w.WriteHeader(http.StatusInternalServerError)
+	})
+	defer server.Close()
+	client := &http.Client{Transport: retryhttp.NewTransport(nil, soon, retryhttp.IdempotencyKeys())}
+	resp, err := client.Post(server.URL, "text/plain", strings.NewReader("order"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	resp.Body.Close()
+	fmt.Println(resp.Status, "keys:", len(keys))
+	// Output: 200 OK keys: 1
+}
+
+// A proxy's page in place of the text that the service sends.
+func ExampleCheckBody() {
+	server := flakyServer(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>please wait</html>") })
+	defer server.Close()
+	isText := retryhttp.CheckBody(func(resp *http.Response) error {
+		body, err := io.ReadAll(resp.Body)
+		if bytes.HasPrefix(body, []byte("<")) {
+			err = errors.New("not the text that is expected")
+		}
+		return err
+	})
+	policy := soon.With(retry.OnRetry(func(_ context.Context, e retry.Event) {
+		if status, ok := errors.AsType[*retryhttp.StatusError](e.Err); ok {
+			fmt.Println(status.Status, status.Err)
+		}
+	}))
+	client := &http.Client{Transport: retryhttp.NewTransport(nil, policy, isText)}
+	resp, err := client.Get(server.URL)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body) // all of it, though it has been checked
+	fmt.Printf("%s\n", body)
+	// Output:
+	// 200 OK not the text that is expected
+	// 200 OK not the text that is expected
+	// hello
+}
+
+// A service without Retry-After that gives the time in a header of its own.
+func ExampleRateLimitHeaders() {
+	server := flakyServer(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After-Ms", "12")
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	defer server.Close()
+	policy := soon.With(retry.OnRetry(func(_ context.Context, e retry.Event) { fmt.Println("retry", e.N, "after", e.Delay) }))
+	client := &http.Client{Transport: retryhttp.NewTransport(nil, policy, retryhttp.RateLimitHeaders())}
+	resp, err := client.Get(server.URL)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	resp.Body.Close()
+	fmt.Println(resp.Status)
+	// Output:
+	// retry 1 after 12ms
+	// retry 2 after 12ms
+	// 200 OK
+}
+
+// Hooks get the request by their context.
+func ExampleRequestFrom() {
+	server := flakyServer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
+	defer server.Close()
+	policy := soon.With(retry.OnRecovered(func(ctx context.Context, r retry.Recovery) {
+		req := retryhttp.RequestFrom(ctx)
+		fmt.Println(req.Method, req.URL.Path, "works again after retry", r.Retries)
+	}))
+	client := &http.Client{Transport: retryhttp.NewTransport(nil, policy)}
+	resp, err := client.Get(server.URL + "/health")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	resp.Body.Close()
+	// Output: GET /health works again after retry 2
+}
+
+// Code that retries by itself, around a client without retries: a response that is a failure becomes an error, with
+// the server's delay.
+func ExampleNewStatusError() {
+	server := flakyServer(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "starting", http.StatusServiceUnavailable) })
+	defer server.Close()
+	policy := retry.New(backoff.Constant(0), retry.Limit(1))
+	text, err := retry.Do(context.Background(), policy, func(ctx context.Context) (string, error) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
+		if err != nil {
+			return "", err
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return "", err
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode >= 500 {
+			return "", retryhttp.NewStatusError(resp)
+		}
+		body, err := io.ReadAll(resp.Body)
+		return string(body), err
+	})
+	status, ok := errors.AsType[*retryhttp.StatusError](err)
+	fmt.Println(text == "", ok, status.StatusCode, strings.TrimSpace(string(status.Body)))
+	// Output: true true 503 starting
+}
+
+// A slow body of a failed response is waited for that long, and no longer.
+func ExamplePeekTimeout() {
+	server := flakyServer(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done() // the body never comes
+	})
+	defer server.Close()
+	client := &http.Client{Transport: retryhttp.NewTransport(nil, soon, retryhttp.PeekTimeout(50*time.Millisecond))}
+	resp, err := client.Get(server.URL)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	resp.Body.Close()
+	fmt.Println(resp.Status)
+	// Output: 200 OK
+}
+
+// A server for ten requests a second. Those that are refused hear when there will be room for them.
+func ExampleSlots() {
+	work := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "done") })
+	handler := retryhttp.Slots(10, 2, work)
+	for range 5 {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+		fmt.Printf("%d %q\n", w.Code, w.Header().Get("Retry-After"))
+	}
+	// Output:
+	// 200 ""
+	// 200 ""
+	// 429 "1"
+	// 429 "1"
+	// 429 "1"
+}

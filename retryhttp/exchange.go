@@ -1,0 +1,177 @@
+package retryhttp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/retrywhen/retrywhen/internal/attempt"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// exchange is one request on its way through a Transport. Its Outcome is that of the present attempt; it has the
+// response until that is handed over or closed.
+type exchange struct {
+	Outcome
+	transport *Transport
+	prepared  *http.Request // what is sent, by the first attempt as it is
+	sent      *http.Request // by the present attempt
+	keyed     bool          // by IdempotencyKeys
+	failure   error         // of the present attempt
+	final     bool          // the present attempt is the last one, whatever the policy says
+	release   func()        // ends the present attempt's own context; nil if it has none
+}
+
+// attempt sends the request for the n-th time, after the given failure, and classifies what that has come to.
+func (x *exchange) attempt(n int, after error) {
+	t := x.transport
+	if n == 1 {
+		x.prepare()
+	}
+	x.Outcome = Outcome{Request: x.Request, Attempt: n, peek: x.peekBody}
+	x.sent = x.prepared
+	ctx := x.Request.Context()
+	_, timed := t.policy.AttemptTimeout()
+	var inTime func() bool
+	if timed {
+		ctx, inTime = x.timed(ctx)
+	}
+	if n > 1 {
+		ctx = attempt.With(ctx, n)
+	}
+	if timed || n > 1 {
+		x.sent = x.prepared.WithContext(ctx)
+	}
+	if err := x.renew(); err != nil {
+		x.Err = fmt.Errorf("retryhttp: GetBody for attempt %d: %w: after %w", n, err, after)
+		x.failure, x.final = x.Err, true
+	} else {
+		x.send()
+	}
+	if timed && !inTime() && x.Request.Context().Err() == nil {
+		x.drop()
+		x.Err = timeoutError(fmt.Sprintf("retryhttp: attempt %d: no response in time: %v", n, context.DeadlineExceeded))
+		x.classifyAttempt()
+	}
+	if x.Response == nil {
+		x.letGo()
+	}
+}
+
+// timeoutError is the error of what has not come in time.
+type timeoutError string
+
+func (e timeoutError) Error() string { return string(e) }
+
+func (timeoutError) Unwrap() error { return context.DeadlineExceeded }
+
+// Timeout is what url.Error asks for.
+func (timeoutError) Timeout() bool { return true }
+
+// timed returns the context for an attempt under the policy's AttemptTimeout. It outlives the timeout, for the
+// response's body, until x.release; inTime ends the timeout, and reports whether that was in time.
+func (x *exchange) timed(ctx context.Context) (_ context.Context, inTime func() bool) {
+	own, cancel := context.WithCancelCause(ctx)
+	timeout, stop := x.transport.engine.AttemptContext(ctx)
+	pending := context.AfterFunc(timeout, func() { cancel(context.Cause(timeout)) })
+	x.release = func() { cancel(nil) }
+	return own, func() bool {
+		defer stop()
+		return pending()
+	}
+}
+
+// renew gives a retry its body and its header.
+func (x *exchange) renew() error {
+	if x.Attempt == 1 {
+		return nil
+	}
+	if hasBody(x.prepared) {
+		body, err := x.prepared.GetBody()
+		if err != nil {
+			return err
+		}
+		x.sent.Body = body
+	}
+	if x.transport.attemptHeader {
+		x.sent.Header = withHeader(x.prepared.Header, "X-Retry-Attempt", strconv.Itoa(x.Attempt-1))
+	}
+	return nil
+}
+
+func (x *exchange) send() {
+	x.Response, x.Err = x.transport.base.RoundTrip(x.sent)
+	switch {
+	case x.Err != nil:
+		x.Response = nil
+	case x.Response == nil:
+		x.Err = errors.New("retryhttp: the base transport returned neither a response nor an error")
+	}
+	x.classifyAttempt()
+}
+
+// response hands over the response, nil if there is none.
+func (x *exchange) response() *http.Response {
+	resp := x.Response
+	if resp == nil {
+		return nil
+	}
+	if resp.Request == x.sent {
+		resp.Request = x.Request
+	}
+	if x.release != nil {
+		resp.Body = releasing(resp.Body, x.release)
+	}
+	x.Response, x.release = nil, nil
+	return resp
+}
+
+// end returns what the request has come to when there is no further attempt, and end is why. A request that was never
+// sent has its body closed.
+func (x *exchange) end(ctx context.Context, end error) (*http.Response, error) {
+	if x.Attempt == 0 && x.Request.Body != nil {
+		x.Request.Body.Close()
+	}
+	_, refused := x.failure.(*notRetriedError)
+	switch {
+	case refused:
+		return x.response(), x.Err
+	case x.Response != nil && !errors.Is(end, context.Cause(ctx)): // it was the policy that gave up
+		return x.response(), nil
+	}
+	return nil, end
+}
+
+// discard drains and closes the response, before a retry.
+func (x *exchange) discard() {
+	if x.Response != nil {
+		discard(x.Response.Body)
+	}
+	x.letGo()
+}
+
+// drop closes the response without draining it.
+func (x *exchange) drop() {
+	if x.Response != nil && x.Response.Body != nil {
+		x.Response.Body.Close()
+	}
+	x.letGo()
+}
+
+// letGo forgets the response and ends the attempt's own context.
+func (x *exchange) letGo() {
+	if x.release != nil {
+		x.release()
+	}
+	x.Response, x.release = nil, nil
+}
+
+// clock returns the clock of the policy, or of the request's context.
+func (x *exchange) clock() stream.Clock { return x.transport.engine.Clock(x.Request.Context()) }
+
+// peekBody returns the first bytes of the response's body.
+func (x *exchange) peekBody(resp *http.Response) []byte {
+	return peek(resp, x.transport.peekLimit, x.transport.peekTimeout, x.clock())
+}

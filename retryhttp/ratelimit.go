@@ -1,0 +1,172 @@
+package retryhttp
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// isOverload reports whether a status says that the server has too much to do for now.
+func isOverload(code int) bool {
+	return code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable
+}
+
+// shouldRetry returns what the server says of a failed response: the header X-Should-Retry, as the clients of OpenAI and
+// Anthropic know it.
+func shouldRetry(resp *http.Response) Class {
+	if resp.StatusCode >= http.StatusBadRequest {
+		switch strings.ToLower(resp.Header.Get("X-Should-Retry")) {
+		case "true":
+			return Retryable
+		case "false":
+			return NotRetryable
+		}
+	}
+	return Unclassified
+}
+
+// rateLimitDelay returns the delay that the headers of RateLimitHeaders dictate, 0 for none, where Retry-After dictates
+// retryAfter.
+func rateLimitDelay(h http.Header, now time.Time, retryAfter time.Duration) time.Duration {
+	for _, name := range []string{"Retry-After-Ms", "X-Ms-Retry-After-Ms"} {
+		ms, _ := parseNumber(h.Get(name))
+		d := saturate(ms, time.Millisecond)
+		if d > 0 && (retryAfter == 0 || d <= retryAfter && retryAfter-d < time.Second) {
+			return d
+		}
+	}
+	if retryAfter > 0 {
+		return retryAfter
+	}
+	if d := rateLimit(h); d > 0 {
+		return d
+	}
+	now = serverTime(h, now)
+	for _, prefix := range []string{"Ratelimit-", "X-Ratelimit-", "X-Rate-Limit-"} {
+		if left, ok := parseNumber(h.Get(prefix + "Remaining")); ok && left > 0 {
+			continue
+		}
+		for _, name := range []string{"Reset-After", "Reset"} {
+			if d := resetDelay(h.Get(prefix+name), now); d > 0 {
+				return d
+			}
+		}
+	}
+	return 0
+}
+
+// rateLimit returns the delay of the fields RateLimit and RateLimit-Policy: the longest time until a quota that is used up
+// is there again, or that quota's window where the time is not given.
+func rateLimit(h http.Header) (delay time.Duration) {
+	windows := map[string]string{}
+	for _, item := range parseList(h["Ratelimit-Policy"]) {
+		windows[item.name] = item.params["w"]
+	}
+	for _, item := range parseList(h["Ratelimit"]) {
+		left, after := item.params["r"], item.params["t"]
+		if after == "" {
+			after = windows[item.name]
+		}
+		if left == "0" {
+			delay = max(delay, wholeSeconds(after))
+		}
+	}
+	if delay > 0 {
+		return delay
+	}
+	// Draft 07: the list is a dictionary of one quota.
+	quota := map[string]string{}
+	for _, item := range parseList(h["Ratelimit"]) {
+		if key, value, ok := strings.Cut(item.name, "="); ok {
+			quota[key] = value
+		}
+	}
+	if quota["remaining"] == "0" {
+		delay = wholeSeconds(quota["reset"])
+	}
+	return delay
+}
+
+func wholeSeconds(s string) time.Duration {
+	d, _ := parseSeconds(s)
+	return d
+}
+
+// listItem is a member of a list of structured fields (RFC 9651): "burst";r=0;t=5.
+type listItem struct {
+	name   string
+	params map[string]string
+}
+
+// parseList returns the members of a list. What is malformed gives members that nobody looks for.
+func parseList(lines []string) (items []listItem) {
+	for _, line := range lines {
+		for _, member := range splitUnquoted(line, ',') {
+			parts := splitUnquoted(member, ';')
+			item := listItem{parts[0], map[string]string{}}
+			for _, part := range parts[1:] {
+				key, value, _ := strings.Cut(part, "=")
+				item.params[key] = value
+			}
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// splitUnquoted splits s at separators outside of double quotes, and trims the parts.
+func splitUnquoted(s string, separator byte) (parts []string) {
+	quoted, start := false, 0
+	for i := 0; i < len(s); i++ {
+		switch {
+		case quoted && s[i] == '\\':
+			i++
+		case s[i] == '"':
+			quoted = !quoted
+		case s[i] == separator && !quoted:
+			parts = append(parts, strings.TrimSpace(s[start:i]))
+			start = i + 1
+		}
+	}
+	return append(parts, strings.TrimSpace(s[start:]))
+}
+
+// resetDelay returns the delay that one of the Reset headers means: seconds, the time since 1970 in seconds or
+// milliseconds, or a time of RFC 3339.
+func resetDelay(value string, now time.Time) time.Duration {
+	n, ok := parseNumber(value)
+	if !ok {
+		date, err := time.Parse(time.RFC3339, strings.TrimSpace(value))
+		if err != nil {
+			return 0
+		}
+		return date.Sub(now)
+	}
+	switch {
+	case n >= 1e11:
+		n = n/1e3 - float64(now.UnixMilli())/1e3
+	case n >= 1e8:
+		n -= float64(now.UnixMilli()) / 1e3
+	}
+	return saturate(n, time.Second)
+}
+
+// parseNumber parses a decimal number without a sign and without an exponent.
+func parseNumber(s string) (float64, bool) {
+	s = strings.TrimSpace(s)
+	if strings.Trim(s, "0123456789.") != "" {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(s, 64)
+	return n, err == nil || math.IsInf(n, 1)
+}
+
+// saturate returns n units, rounded up, and the largest Duration for what is too large.
+func saturate(n float64, unit time.Duration) time.Duration {
+	if n *= float64(unit); n < math.MaxInt64 {
+		return time.Duration(math.Ceil(n))
+	}
+	return math.MaxInt64
+}
