@@ -22,15 +22,14 @@ type System interface{ SystemClock() }
 
 // Alarm is one wait at a time on one clock, any number of times. It belongs to one goroutine.
 //
-// On the system's clock all its waits reuse one time.Timer, and a wait of 0 uses none. On an injected clock each wait
-// has a channel of its own, so that a callback that comes late, or twice, or after Stop, reaches nobody.
+// On the system's clock all its waits reuse one time.Timer. On an injected clock each wait has a channel of its own, so
+// that a callback that comes late, or twice, or after Stop, reaches nobody.
 type Alarm[S Stopper] struct {
 	clock   Clock[S]
 	system  bool
-	timer   *time.Timer
-	pending S
-	armed   bool
-	fired   <-chan time.Time
+	timer   *time.Timer      // of the system's clock
+	pending S                // of an injected one
+	fired   <-chan time.Time // nil when nothing is set
 }
 
 // New returns an alarm on the clock that is not set. It allocates nothing before the first Set.
@@ -42,18 +41,13 @@ func New[S Stopper](clock Clock[S]) Alarm[S] {
 // Now returns the time of the alarm's clock.
 func (a *Alarm[S]) Now() time.Time { return a.clock.Now() }
 
-// Set has the alarm go off once after d, at once for d ≤ 0, and forgets what was set before. Arming the clock is the
-// last thing it does.
+// Set has the alarm go off once after d > 0, and forgets what was set before. Arming the clock is the last thing it does.
 func (a *Alarm[S]) Set(d time.Duration) {
 	a.Stop()
 	switch {
-	case d <= 0:
-		now := make(chan time.Time)
-		close(now)
-		a.fired = now
 	case !a.system:
 		fired := make(chan time.Time, 1)
-		a.fired, a.armed = fired, true
+		a.fired = fired
 		a.pending = a.clock.AfterFunc(d, func() {
 			select {
 			case fired <- time.Time{}:
@@ -75,19 +69,10 @@ func (a *Alarm[S]) C() <-chan time.Time { return a.fired }
 
 // Stop unsets the alarm: C is nil afterwards. An alarm that is no longer needed must be stopped.
 func (a *Alarm[S]) Stop() {
-	if a.fired == nil {
-		return
-	}
-	a.fired = nil
-	if a.armed {
-		a.armed = false
+	if a.fired != nil && !a.system {
 		a.pending.Stop() // what it answers is of no use: the old channel is forgotten
-		var none S
-		a.pending = none
 	}
-	if a.timer != nil {
-		a.timer.Stop()
-	}
+	a.fired = nil // a time.Timer from which nobody receives costs nothing
 }
 
 // Wait returns nil when d has passed, or ending.Of(ctx) when ctx ends first - also when both have.
