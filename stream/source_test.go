@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -322,4 +323,24 @@ func TestRange_UpToTheLargestInt(t *testing.T) {
 	expect(t, stream.Range(max, 0), nil, nil)
 	expect(t, stream.Range(-max-1, 2), []int{-max - 1, -max}, nil)
 	expect(t, stream.Range(-1, max).Take(3), []int{-1, 0, 1}, nil)
+}
+
+// A cancel in the one value of a source is no good end, and a stop there is one.
+func TestSource_CancelledInItsOnlyValue(t *testing.T) {
+	for name, s := range map[string]stream.Stream[any]{
+		"FromFunc": stream.FromFunc(func(context.Context) (any, error) { return 1, nil }),
+		"Timer": func(ctx context.Context, yield func(any) bool) error {
+			return stream.Timer(ms)(ctx, func(v time.Time) bool { return yield(v) })
+		},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			for _, more := range []bool{true, false} {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				err := s(ctx, func(any) bool { cancel(errCause); return more })
+				if more && !endedBy(ctx, err) || !more && err != nil {
+					t.Errorf("asked for more: %v; got %v", more, err)
+				}
+			}
+		})
+	}
 }

@@ -36,7 +36,7 @@ type entry struct {
 	inputs []string // the diagrams of its sources, lines are runs; after "name: " for other names than source and other
 	check  func(t *testing.T)
 	draw   func(s *session) (diagram string, legend []string)
-	run    func(ctx context.Context, in text, each func() bool) error // a run over in; the other sources never end
+	run    func(ctx context.Context, in text, each func(v any) bool) error // a run over in; the other sources never end
 }
 
 // racing marks an operator of which a synchronous source makes something else each time, since its sources run side by
@@ -68,7 +68,7 @@ func op[T any](name, label string, inputs []string, apply func(in []text) stream
 			}
 		}
 	}
-	e.run = func(ctx context.Context, src text, each func() bool) error {
+	e.run = func(ctx context.Context, src text, each func(v any) bool) error {
 		in := make([]text, len(inputs))
 		for i := range in {
 			in[i] = paced("xyz", 7*ms, stream.Never[string]())
@@ -76,7 +76,7 @@ func op[T any](name, label string, inputs []string, apply func(in []text) stream
 		if len(in) > 0 {
 			in[0] = src
 		}
-		return apply(in)(ctx, func(T) bool { return each() })
+		return apply(in)(ctx, func(v T) bool { return each(v) })
 	}
 	e.draw = func(s *session) (string, []string) {
 		in := make([]text, len(inputs))
@@ -410,7 +410,7 @@ func TestCatalogue_CancelAndStop(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 					defer cancel()
 					n, stopped := 0, false
-					err := e.run(ctx, src(), func() bool {
+					err := e.run(ctx, src(), func(any) bool {
 						if n++; n == at {
 							cancel()
 							stopped = true
@@ -437,7 +437,7 @@ func TestCatalogue_AnEndByTheContext(t *testing.T) {
 			eachEntry(t, func(t *testing.T, e entry) {
 				for _, at := range []time.Duration{0, 1, 3*ms + 1, 13*ms + 1, 29*ms + 1, time.Minute} {
 					ctx, cancel := context.WithTimeoutCause(t.Context(), at, errCause)
-					err := e.run(ctx, src(), func() bool { return true })
+					err := e.run(ctx, src(), func(any) bool { return true })
 					if ctx.Err() != nil && (!errors.Is(err, errCause) || !errors.Is(err, context.DeadlineExceeded)) {
 						t.Errorf("at %v it ended with %v, want an error that matches the cause and the context's error", at, err)
 					}
@@ -446,6 +446,35 @@ func TestCatalogue_AnEndByTheContext(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A clock that calls back a second time, as some mocks do, brings nothing more than one that does so once.
+func TestCatalogue_AClockThatCallsBackTwice(t *testing.T) {
+	eachEntry(t, func(t *testing.T, e entry) {
+		run := func(clock stream.Clock) (came []string) {
+			ctx, cancel := context.WithTimeout(stream.WithClock(t.Context(), clock), 100*ms)
+			defer cancel()
+			_ = e.run(ctx, paced("abcd", 6*ms, stream.Never[string]()), func(v any) bool {
+				came = append(came, fmt.Sprint(v))
+				return true
+			})
+			return came
+		}
+		clock := stream.ClockFrom(t.Context())
+		if once, twice := run(clock), run(repeating{clock}); len(once) != len(twice) {
+			t.Errorf("got %v, want %v", twice, once)
+		}
+	})
+}
+
+// repeating calls back twice, a little later the second time.
+type repeating struct{ stream.Clock }
+
+func (c repeating) AfterFunc(d time.Duration, f func()) stream.Stopper {
+	return c.Clock.AfterFunc(d, func() {
+		f()
+		c.Clock.AfterFunc(ms/2, f)
+	})
 }
 
 // passing are the operators that run their source on the caller's goroutine and leave the look at the context to it.
@@ -471,7 +500,7 @@ func TestCatalogue_NothingStartsUnderAnEndedContext(t *testing.T) {
 			return stream.Of("a")(ctx, yield)
 		})
 		n := 0
-		err := e.run(ctx, counted, func() bool { n++; return true })
+		err := e.run(ctx, counted, func(any) bool { n++; return true })
 		if !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) || n != 0 {
 			t.Errorf("%d values, %v", n, err)
 		}
