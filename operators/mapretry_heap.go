@@ -1,7 +1,7 @@
 package operators
 
 // dueHeap is a binary min-heap of what waits; the zero dueHeap is empty. Entries are 16 bytes and moved into a hole
-// rather than swapped. docs/design-decisions.md has the figures of what else it could have been.
+// rather than swapped. benchmarks/NOTES.md has the figures of what else it could have been.
 type dueHeap []dueEntry
 
 // dueEntry says when the item in a slot is due.

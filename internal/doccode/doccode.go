@@ -5,12 +5,14 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
+	"go/build"
 	"go/parser"
 	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -20,11 +22,13 @@ type Code struct {
 	Given   map[string]string // the declaration of each other name
 }
 
-var goBlock = regexp.MustCompile("(?ms)^```go\n(.*?)^```")
+// goBlock is a Go block, and the Go version that it needs if that is newer than the module's: ```go 1.27.
+var goBlock = regexp.MustCompile("(?ms)^```go(?: (1\\.[0-9]+))?\n(.*?)^```")
 
 // Vet runs go vet on every Go block of the documents and returns what is wrong. It takes each block for a package of its
 // own: a file as it is, declarations with what they import, or statements in a function. They are put for a while into
-// a folder of the module in the current directory, one that no pattern matches.
+// a folder of the module in the current directory, one that no pattern matches. A block that needs a newer Go than the one
+// that runs, as its opening line says (```go 1.27), is left out.
 func (c Code) Vet(documents ...string) error {
 	dir, err := os.MkdirTemp(".", "_snippets")
 	if err != nil {
@@ -39,7 +43,10 @@ func (c Code) Vet(documents ...string) error {
 		}
 		for _, at := range goBlock.FindAllSubmatchIndex(text, -1) {
 			line := 2 + strings.Count(string(text[:at[0]]), "\n")
-			source, err := c.asFile(string(text[at[2]:at[3]]), document, line)
+			if at[2] >= 0 && !slices.Contains(build.Default.ReleaseTags, "go"+string(text[at[2]:at[3]])) {
+				continue
+			}
+			source, err := c.asFile(string(text[at[4]:at[5]]), document, line)
 			if err != nil {
 				return fmt.Errorf("%s:%d: %w", document, line, err)
 			}
