@@ -34,6 +34,19 @@ var code = doccode.Code{
 		"policy":      "var policy = retry.Default",
 		"src":         "var src = stream.Of(1, 2, 3)",
 		"ctx":         "var ctx = context.Background()",
+
+		"Event":        "type Event struct{ ID int64 }",
+		"Price":        "type Price struct{}",
+		"User":         "type User struct{}",
+		"subscribe":    "func subscribe(context.Context, int64) (*subscription, error) { return nil, nil }",
+		"subscription": "type subscription struct{ C chan Event }; func (*subscription) Err() error { return nil }",
+		"connect":      "func connect(int64) stream.Stream[Event] { return nil }",
+		"feed":         "var feed stream.Stream[Event]",
+		"errClosed":    `var errClosed = errors.New("closed")`,
+		"handle":       "func handle(Event) {}",
+		"isPrice":      "func isPrice(Event) bool { return true }",
+		"parse":        "func parse(context.Context, Event) (Price, error) { return Price{}, nil }",
+		"fetchUser":    "func fetchUser(context.Context, int) (User, error) { return User{}, nil }",
 	},
 }
 

@@ -8,6 +8,7 @@ import (
 	"go/build"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -109,13 +110,24 @@ func (c Code) asFile(block, document string, line int) (string, error) {
 	return "package snippet\n" + imports.String() + place + body + "\n" + extra, nil
 }
 
-// takenForGranted returns the declarations of what the file uses and does not declare.
+// takenForGranted returns the declarations of what the file uses and does not declare, and of what these use.
 func (c Code) takenForGranted(f *ast.File) string {
 	var b strings.Builder
-	for name := range free(f) {
-		if declaration, ok := c.Given[name]; ok {
+	names, declared := free(f), map[string]bool{}
+	for len(names) > 0 {
+		next := map[string]bool{}
+		for name := range names {
+			declaration, ok := c.Given[name]
+			if !ok || declared[name] {
+				continue
+			}
+			declared[name] = true
 			b.WriteString(declaration + "\n")
+			if g, err := parser.ParseFile(token.NewFileSet(), "", "package snippet\n"+declaration, 0); err == nil {
+				maps.Copy(next, free(g))
+			}
 		}
+		names = next
 	}
 	return b.String()
 }
