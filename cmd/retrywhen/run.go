@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/policytext"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
@@ -73,17 +72,16 @@ usage.`,
 			if err != nil {
 				return fmt.Errorf("run: --backoff: %w", err)
 			}
-			said := policytext.Words(policy)
-			if c.Flags().Changed("limit") || said.Unlimited() && !c.Flags().Changed("within") {
+			if c.Flags().Changed("limit") || unlimited(policy) && !c.Flags().Changed("within") {
 				policy = policy.With(retry.Limit(limit))
 			}
 			if c.Flags().Changed("within") {
 				policy = policy.With(retry.Within(within))
 			}
 			if !c.Flags().Changed("timeout") {
-				r.timeout = said.Duration("attempttimeout")
+				r.timeout, _ = policy.AttemptTimeout()
 			}
-			r.args, r.policy, r.limit = args, policy, policytext.Words(policy)["limit"]
+			r.args, r.policy = args, policy
 			r.stdout, r.stderr = c.OutOrStdout(), c.ErrOrStderr()
 			r.stdin, _ = c.InOrStdin().(*os.File)
 			r.from = beginning(r.stdin)
@@ -105,4 +103,12 @@ usage.`,
 	c.Flags().SetInterspersed(false)
 	_ = c.RegisterFlagCompletionFunc("backoff", completePolicy) // fails for no such flag
 	return c
+}
+
+// unlimited reports whether the policy never gives up.
+func unlimited(p retry.Policy) bool {
+	_, limit := p.Limit()
+	_, within := p.Within()
+	_, stopAt := p.StopAt()
+	return !limit && !within && !stopAt
 }

@@ -27,7 +27,6 @@ const (
 type runner struct {
 	args      []string
 	policy    retry.Policy
-	limit     string // of retries, for messages; "" if there is none
 	onExit    []int  // retry these exit codes; empty: all but 0
 	timeout   time.Duration
 	killAfter time.Duration
@@ -85,8 +84,8 @@ func (r *runner) run(ctx context.Context) error {
 
 	policy := r.policy.With(retry.If(r.retryable), retry.OnRetry(func(_ context.Context, e retry.Event) {
 		of := ""
-		if r.limit != "" {
-			of = " of " + r.limit
+		if limit, ok := r.policy.Limit(); ok {
+			of = fmt.Sprintf(" of %d", limit)
 		}
 		r.child.announce(func() { r.say("%v; retry %d%s in %v", e.Err, e.N, of, e.Delay.Round(time.Millisecond)) })
 	}))

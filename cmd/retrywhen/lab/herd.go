@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/gocode"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/policytext"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/sim"
 )
@@ -155,8 +155,8 @@ func (x *HerdStrategy) figures(f *sim.Figures, h *Herd) {
 
 // goLine is the policy's line, with a limit.
 func goLine(p retry.Policy, retries int) string {
-	if _, ok := policytext.Words(p)["limit"]; !ok {
+	if _, ok := p.Limit(); !ok {
 		p = p.With(retry.Limit(retries))
 	}
-	return policytext.GoLine(p)
+	return gocode.Policy(p)
 }

@@ -106,7 +106,7 @@ func (h Herd) retries(ctx context.Context) (*HerdResult, error) {
 	for _, s := range h.Strategies {
 		x := HerdStrategyResult{Name: s.Title(), Policy: s}
 		retries := h.Retries
-		if limit, ok := s.Limit(); ok {
+		if limit, ok := s.Policy.Limit(); ok {
 			retries = min(retries, limit)
 		}
 		if retries == 0 && h.Retries > 0 {

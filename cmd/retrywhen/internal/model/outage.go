@@ -40,7 +40,7 @@ func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 		x := OutageStrategyResult{Name: s.Title(), Policy: s}
 		run := o.Outage
 		run.Backoff, run.Placement, run.Progress = s.Policy.Backoff(), s.Placement, o.Progress.of(x.Name)
-		if own, ok := s.Limit(); ok && run.Limit == 0 {
+		if own, ok := s.Policy.Limit(); ok && run.Limit == 0 {
 			run.Limit = own
 			if own == 0 {
 				x.Err = ErrNoRetry

@@ -3,10 +3,8 @@ package model
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/policytext"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/sim"
 )
@@ -113,16 +111,6 @@ func (s Strategy) Title() string {
 // Sim returns the strategy as package sim has it.
 func (s Strategy) Sim() sim.Strategy {
 	return sim.Strategy{Name: s.Title(), Backoff: s.Policy.Backoff(), Placement: s.Placement}
-}
-
-// Limit returns how many retries in a row the policy allows; false if it does not say.
-func (s Strategy) Limit() (int, bool) {
-	text, ok := policytext.Words(s.Policy)["limit"]
-	if !ok {
-		return 0, false
-	}
-	n, err := strconv.Atoi(text)
-	return n, err == nil
 }
 
 // MarshalText makes a Strategy a string in JSON.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/policytext"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/gocode"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
@@ -37,24 +37,18 @@ type Schedule struct {
 
 // Of returns the first rows of the policy's schedule: fewer than that if the policy gives up before.
 func Of(p retry.Policy, rows int) Schedule {
-	w := policytext.Words(p)
 	b := p.Backoff()
-	s := Schedule{Policy: p.String(), Go: policytext.GoLine(p), Rows: []Row{}}
+	s := Schedule{Policy: p.String(), Go: gocode.Policy(p), Rows: []Row{}}
 	limit := rows
-	if text, ok := w["limit"]; ok {
-		n := 0
-		if _, err := fmt.Sscan(text, &n); err == nil && n <= rows {
-			limit = n
-			s.End = fmt.Sprintf("the limit of %d retries is reached", n)
-			if n == 1 {
-				s.End = "the limit of 1 retry is reached"
-			}
+	if n, ok := p.Limit(); ok && n <= rows {
+		limit = n
+		s.End = fmt.Sprintf("the limit of %d retries is reached", n)
+		if n == 1 {
+			s.End = "the limit of 1 retry is reached"
 		}
 	}
-	_, bounded := w["within"]
-	within := w.Duration("within")
-	_, stops := w["stopat"]
-	stopAt := w.Duration("stopat")
+	within, bounded := p.Within()
+	stopAt, stops := p.StopAt()
 	var earliest time.Duration
 	draw := drawer(b)
 	for n := 1; n <= limit; n++ {
@@ -92,11 +86,9 @@ func drawer(b backoff.Backoff) func(n int) Row {
 	const draws = 1001
 	var least, most time.Duration
 	sample := make([]time.Duration, draws)
-	words := wordsOf(b)
-	_, keyed := words["key"]
-	_, ordinal := words["ordinal"]
+	fixed := b.At(1, 0) == b.At(1, largest) // by a key, or by a cap that is no more than the base
 	return func(n int) Row {
-		if keyed || ordinal {
+		if fixed {
 			d := b.At(n, 0)
 			return Row{N: n, Least: d, Median: d, Most: d}
 		}
@@ -108,8 +100,6 @@ func drawer(b backoff.Backoff) func(n int) Row {
 		return Row{N: n, Least: least, Median: sample[draws/2], Most: most}
 	}
 }
-
-func wordsOf(b backoff.Backoff) policytext.Fields { return policytext.Words(retry.New(b)) }
 
 func add(a, b time.Duration) time.Duration {
 	if a > math.MaxInt64-b {

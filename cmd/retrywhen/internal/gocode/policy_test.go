@@ -1,4 +1,4 @@
-package policytext
+package gocode
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/retrywhen/retrywhen/retry"
 )
@@ -32,7 +31,7 @@ var lines = []struct{ text, want string }{
 	},
 }
 
-func TestGoLine(t *testing.T) {
+func TestPolicy(t *testing.T) {
 	for _, l := range lines {
 		p, err := retry.Parse(l.text)
 		if err != nil {
@@ -40,16 +39,16 @@ func TestGoLine(t *testing.T) {
 		}
 		want := l.want
 		if strings.Contains(l.text, "jitter=default") { // whichever of its two names the text form has
-			want = strings.Replace(want, "jitter.Deviation(0.15)", goJitter(Words(p)["jitter"]), 1)
+			want = strings.Replace(want, "jitter.Deviation(0.15)", goJitter(jitterOf(p)), 1)
 		}
-		if got := GoLine(p); got != "var policy = "+want {
+		if got := Policy(p); got != "var policy = "+want {
 			t.Errorf("%s:\n%s\nwant\n%s", l.text, got, want)
 		}
 	}
 }
 
 // The lines are compiled and run: each makes the policy whose text it came from.
-func TestGoLineMakesThePolicy(t *testing.T) {
+func TestPolicyIsMade(t *testing.T) {
 	dir, err := os.MkdirTemp(".", "_goline-") // in the module, for its dependencies
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +59,6 @@ func TestGoLineMakesThePolicy(t *testing.T) {
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/jitter"
@@ -76,7 +74,7 @@ func main() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&program, "\t{\n\t\t%s\n\t\tfmt.Println(policy)\n\t}\n", GoLine(p))
+		fmt.Fprintf(&program, "\t{\n\t\t%s\n\t\tfmt.Println(policy)\n\t}\n", Policy(p))
 		fmt.Fprintln(&want, p)
 	}
 	program.WriteString("\t_ = backoff.Default\n}\n")
@@ -89,18 +87,7 @@ func main() {
 	}
 }
 
-func TestWords(t *testing.T) {
-	p, err := retry.Parse("linear d=1s attempttimeout=2s resetafter=3s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := Words(p)
-	if !w.Unlimited() || w.Duration("attempttimeout") != 2*time.Second || w.Duration("within") != 0 {
-		t.Errorf("%v", w)
-	}
-	for _, o := range []retry.Option{retry.Limit(0), retry.Within(0), retry.StopAt(time.Second)} {
-		if Words(p.With(o)).Unlimited() {
-			t.Errorf("%v counts as unlimited", p.With(o))
-		}
-	}
+func jitterOf(p retry.Policy) string {
+	_, w := words(p.String())
+	return w["jitter"]
 }

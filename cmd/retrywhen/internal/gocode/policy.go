@@ -1,4 +1,5 @@
-package policytext
+// Package gocode writes the Go code that makes a policy.
+package gocode
 
 import (
 	"fmt"
@@ -38,15 +39,15 @@ var options = []struct{ word, option string }{
 	{"maxretryafter", "MaxRetryAfter"},
 }
 
-// GoLine returns the Go declaration that makes the policy, as in
+// Policy returns the Go declaration that makes the policy, as in
 //
 //	var policy = retry.New(backoff.Exponential(100*time.Millisecond, 2).Cap(30*time.Second).Jitter(jitter.Full), retry.Limit(5))
 //
 // It needs the packages backoff, jitter, retry and time, those of them that it names.
-func GoLine(p retry.Policy) string {
-	w := Words(p)
+func Policy(p retry.Policy) string {
+	_, w := words(p.String())
 	var line strings.Builder
-	line.WriteString("var policy = retry.New(" + GoExpression(p.Backoff()))
+	line.WriteString("var policy = retry.New(" + expression(p.Backoff()))
 	for _, o := range options {
 		if value, ok := w[o.word]; ok {
 			fmt.Fprintf(&line, ", retry.%s(%s)", o.option, literal(value))
@@ -56,17 +57,23 @@ func GoLine(p retry.Policy) string {
 	return line.String()
 }
 
-// GoExpression returns the Go expression that makes the backoff. It must have a text form.
-func GoExpression(b backoff.Backoff) string {
-	w := Fields{}
-	name := ""
-	for i, word := range strings.Fields(b.String()) {
-		key, value, _ := strings.Cut(word, "=")
-		if i == 0 {
-			name = key
+// words returns the first word of a text form, which names the curve, and the values of the others by their names: "" for
+// one without a value.
+func words(text string) (curve string, values map[string]string) {
+	values = map[string]string{}
+	for word := range strings.FieldsSeq(text) {
+		name, value, _ := strings.Cut(word, "=")
+		if curve == "" {
+			curve = name
 		}
-		w[key] = value
+		values[name] = value
 	}
+	return curve, values
+}
+
+// expression makes the backoff, which must have a text form.
+func expression(b backoff.Backoff) string {
+	name, w := words(b.String())
 	curve := curves[name]
 	var args []string
 	for _, a := range curve.arguments {
@@ -112,7 +119,7 @@ func literal(value string) string {
 	}
 	d, err := time.ParseDuration(value)
 	if err != nil {
-		panic(fmt.Sprintf("policytext: %q is neither a number nor a duration", value))
+		panic(fmt.Sprintf("gocode: %q is neither a number nor a duration", value))
 	}
 	return goDuration(d)
 }
