@@ -27,7 +27,7 @@ const (
 type runner struct {
 	args      []string
 	policy    retry.Policy
-	onExit    []int  // retry these exit codes; empty: all but 0
+	onExit    []int // retry these exit codes; empty: all but 0
 	timeout   time.Duration
 	killAfter time.Duration
 	quiet     bool

@@ -71,22 +71,14 @@ func (c config) check(args []string) error {
 	return nil
 }
 
-// run is the whole show.
+// run puts the jobs, has a worker process work on them and kills it now and then, and balances the ledger.
 func run(ctx context.Context, c config, out io.Writer) error {
 	if c.url == "" {
-		dir, err := os.MkdirTemp("", "retrywhen-durable-")
+		close, err := serve(&c, out)
 		if err != nil {
 			return err
 		}
-		defer os.RemoveAll(dir)
-		// The worker is another process, so the server has to listen, on 127.0.0.1.
-		srv, err := embedded.Start(dir, embedded.Listen(0))
-		if err != nil {
-			return err
-		}
-		defer srv.Close()
-		c.url = srv.URL()
-		fmt.Fprintf(out, "server   in this process, %s, store in %s\n", c.url, dir)
+		defer close()
 	}
 	name := "example-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	q, err := durable.Open(ctx, durable.Config{URL: c.url, Name: name, Policy: policy, Lease: lease})
@@ -105,19 +97,59 @@ func run(ctx context.Context, c config, out io.Writer) error {
 	defer shop.close()
 	fmt.Fprintf(out, "policy   %v, lease %v\n", policy, lease)
 
-	var put atomic.Int64
-	putting := make(chan error, 1)
-	go func() { putting <- putAll(ctx, q, c.jobs, &put) }()
-	w, err := startWorker(c.url, name, shop.url)
-	if err != nil {
+	r := &running{config: c, name: name, queue: q, shop: shop, out: out}
+	if err := r.drain(ctx); err != nil {
 		return err
 	}
-	defer func() { w.kill() }()
+	return ledger(ctx, q, shop, int(r.put.Load()), out)
+}
 
-	ticker := time.NewTicker(250 * time.Millisecond)
-	defer ticker.Stop()
-	kills, finished := 0, false
-	for shown := time.Now(); ; {
+// serve starts a server in this process and makes it c's. The worker is another process, so the server listens, on
+// 127.0.0.1.
+func serve(c *config, out io.Writer) (close func(), err error) {
+	dir, err := os.MkdirTemp("", "retrywhen-durable-")
+	if err != nil {
+		return nil, err
+	}
+	server, err := embedded.Start(dir, embedded.Listen(0))
+	if err != nil {
+		os.RemoveAll(dir)
+		return nil, err
+	}
+	c.url = server.URL()
+	fmt.Fprintf(out, "server   in this process, %s, store in %s\n", c.url, dir)
+	return func() {
+		server.Close()
+		os.RemoveAll(dir)
+	}, nil
+}
+
+// running is a run in progress.
+type running struct {
+	config
+	name  string
+	queue *durable.Queue
+	shop  *shop
+	out   io.Writer
+
+	put    atomic.Int64
+	worker *worker
+	killed int // workers so far
+}
+
+// drain puts all jobs and returns when none is left in the queue.
+func (r *running) drain(ctx context.Context) (err error) {
+	if r.worker, err = startWorker(r.url, r.name, r.shop.url); err != nil {
+		return err
+	}
+	defer func() { r.worker.kill() }()
+	putting := make(chan error, 1)
+	go func() { putting <- putAll(ctx, r.queue, r.jobs, &r.put) }()
+	look, show := time.NewTicker(250*time.Millisecond), time.NewTicker(time.Second)
+	defer look.Stop()
+	defer show.Stop()
+	allPut := false
+	for {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -125,39 +157,50 @@ func run(ctx context.Context, c config, out io.Writer) error {
 			if err != nil {
 				return err
 			}
-			finished = true
-		case err := <-w.ended:
+			allPut = true
+		case err := <-r.worker.ended:
 			if ctx.Err() != nil { // Ctrl-C reaches it too
 				return context.Cause(ctx)
 			}
 			return fmt.Errorf("the worker ended by itself: %w", errors.Join(err, errors.New("see above")))
-		case <-ticker.C:
+		case <-look.C:
 		}
-		stats, err := q.Stats(ctx)
+		stats, err := r.queue.Stats(ctx)
 		if err != nil {
 			return err
 		}
-		if time.Since(shown) >= time.Second {
-			shown = time.Now()
-			fmt.Fprintf(out, "         put %5d   done %5d   ready %5d   running %4d   later %5d   dead %4d   calls %6d\n",
-				put.Load(), shop.done(), stats.Ready, stats.Running, stats.Later, stats.Dead, shop.calls.Load())
+		select {
+		case <-show.C:
+			r.show(stats)
+		default:
 		}
-		settled := shop.done() + stats.Dead
-		if kills < c.kills && settled >= c.jobs*(kills+1)/(c.kills+1) {
-			kills++
-			w.kill()
-			fmt.Fprintf(out, "kill %d   the worker, at %d of %d jobs; starting another\n", kills, settled, c.jobs)
-			next, err := startWorker(c.url, name, shop.url)
-			if err != nil {
-				return err
-			}
-			w = next
+		if err := r.crash(r.shop.done() + stats.Dead); err != nil {
+			return err
 		}
-		if finished && stats.Ready+stats.Running+stats.Later == 0 {
-			break
+		if allPut && stats.Ready+stats.Running+stats.Later == 0 {
+			return nil
 		}
 	}
-	return ledger(ctx, q, shop, int(put.Load()), out)
+}
+
+func (r *running) show(stats durable.Stats) {
+	fmt.Fprintf(r.out, "         put %5d   done %5d   ready %5d   running %4d   later %5d   dead %4d   calls %6d\n",
+		r.put.Load(), r.shop.done(), stats.Ready, stats.Running, stats.Later, stats.Dead, r.shop.calls.Load())
+}
+
+// crash kills the worker and starts another when the next part of the jobs is settled.
+func (r *running) crash(settled int) (err error) {
+	if r.killed >= r.kills || settled < r.jobs*(r.killed+1)/(r.kills+1) {
+		return nil
+	}
+	r.killed++
+	r.worker.kill()
+	fmt.Fprintf(r.out, "kill %d   the worker, at %d of %d jobs; starting another\n", r.killed, settled, r.jobs)
+	next, err := startWorker(r.url, r.name, r.shop.url)
+	if err == nil {
+		r.worker = next
+	}
+	return err
 }
 
 // putAll puts the orders 1 to n.

@@ -59,6 +59,7 @@ func TestPolicyIsMade(t *testing.T) {
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/jitter"
