@@ -22,7 +22,7 @@ var layers = map[string][]string{
 	"operators":             {"backoff", "jitter", "retry", "stream", "internal/"},
 	"operators/conformance": {}, // tests only
 	"operators/rx":          {"operators", "retry", "stream", "internal/"},
-	"streamtest":            {"retry", "stream", "internal/"},
+	"streamtest":            {"stream", "streamtest/internal/", "internal/"},
 	"retryhttp":             {"backoff", "retry", "stream", "internal/"},
 	"sim":                   {"backoff", "jitter"},
 	"internal/alarm":        {"internal/ending"},
@@ -32,10 +32,13 @@ var layers = map[string][]string{
 	"internal/engine":       {"stream"},
 	"internal/ending":       {},
 	"internal/golden":       {},
+	"internal/marble":       {},
 	"internal/permanent":    {},
 	"internal/suggest":      {},
 	"internal/words":        {},
 	"internal/relay":        {"internal/ending"},
+
+	"streamtest/internal/virtual": {"stream", "internal/"},
 }
 
 // heavy is who may link the modules that plain users must not.

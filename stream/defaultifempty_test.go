@@ -34,7 +34,7 @@ func TestSwitchIfEmpty(t *testing.T) {
 		"a failure after a value": {source: "--a--#", want: "--a--#", subs: "^----!"},
 		"cancelled in the other":  {source: "---|", during: "-----!", want: "----x-", subs: "^--!"},
 	}, func(s *streamtest.Session, src stream.Stream[string]) stream.Stream[string] {
-		return src.SwitchIfEmpty(streamtest.Cold[string](s, "-x-y|"))
+		return src.SwitchIfEmpty(streamtest.Cold[string](s, "-x-y|").Stream)
 	})
 }
 

@@ -21,13 +21,9 @@ func expectMarbles(t *testing.T, cases map[string]marble, apply func(s *streamte
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			streamtest.Run(t, func(s *streamtest.Session) {
-				src := streamtest.Probe(s, streamtest.Cold[string](s, c.source))
-				st := apply(s, src.Stream())
-				if c.during == "" {
-					streamtest.Expect(s, st).ToBe(c.want)
-				} else {
-					streamtest.Expect(s, st, c.during).ToBe(c.want)
-				}
+				src := streamtest.Cold[string](s, c.source)
+				st := apply(s, src.Stream)
+				streamtest.ExpectDuring(s, st, c.during).ToBe(c.want)
 				src.Subscriptions(c.subs)
 			})
 		})

@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/bubble"
+	"github.com/retrywhen/retrywhen/internal/marble"
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
 // Check fails the test unless the streams that newStream returns keep the contract of stream.Stream, each clause in a
@@ -24,7 +27,7 @@ import (
 //   - it can be run again, also side by side, with the same values at the same times; or the second run fails with
 //     stream.ErrNotRestartable.
 //
-// All runs are in bubbles, once under the mock clock of a session and once under the system's. Check looks at the first
+// All runs are in bubbles, once under the clock of a session and once under the system's. Check looks at the first
 // 100 values and the first minute of virtual time, so what is to be checked should happen early. The values may come in
 // any order among those of one instant. To check an operator, call Check for it with sources of several kinds: empty,
 // failing, never ending, slow, and with many values. newStream is called in each bubble, any number of times; channels
@@ -36,11 +39,11 @@ func Check[T any](t *testing.T, newStream func() stream.Stream[T]) {
 	if newStream == nil {
 		panic("streamtest: Check: newStream is nil")
 	}
-	if current().bubble != 0 {
+	if bubble.Inside() {
 		panic("streamtest: Check: called inside a synctest bubble; it makes bubbles of its own, so call it from the test itself")
 	}
 	for _, c := range clauses[T]() {
-		for _, clock := range []string{"mock clock", "system clock"} {
+		for _, clock := range []string{"session clock", "system clock"} {
 			t.Run(c.name+"/"+clock, func(t *testing.T) {
 				inspect(t, t, clock == "system clock", c, newStream)
 			})
@@ -74,18 +77,14 @@ func clauses[T any]() []clause[T] {
 }
 
 // inspect checks one clause in a bubble of its own.
-func inspect[T any](t *testing.T, report reporter, system bool, c clause[T], newStream func() stream.Stream[T]) {
+func inspect[T any](t *testing.T, report virtual.Reporter, system bool, c clause[T], newStream func() stream.Stream[T]) {
 	t.Helper()
-	in := &inspection[T]{report: report, system: system, newStream: newStream}
-	deadlock := runBubble(t, func(t *testing.T) {
+	in := &inspection[T]{system: system, newStream: newStream}
+	deadlock := virtual.Run(t, report, func(t *testing.T, b *virtual.Bubble) {
 		t.Helper()
-		s, err := newSession(t, report)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.end.asked.Store(true)
-		t.Cleanup(s.finish)
-		in.session = s
+		b.Expect()
+		in.session = newSession(t, b)
+		in.report = b.Report
 		defer func() {
 			if v := recover(); v != nil && v != any(abandoned{}) {
 				panic(v)
@@ -94,13 +93,14 @@ func inspect[T any](t *testing.T, report reporter, system bool, c clause[T], new
 		c.check(in)
 	})
 	if deadlock != nil && !in.failed.Load() {
+		in.report = report
 		in.fail("%v", deadlock)
 	}
 }
 
 // inspection is the check of one clause.
 type inspection[T any] struct {
-	report    reporter
+	report    virtual.Reporter
 	session   *Session
 	system    bool
 	newStream func() stream.Stream[T]
@@ -246,7 +246,7 @@ func (in *inspection[T]) unwound() {
 		tr.until(k)
 		tr.mustReturn()
 		if tr.hasReturned() && tr.panicked != any(thrown) {
-			in.fail("%s: the caller of the stream saw %v, want the panic's own value", tr.name, show(tr.panicked))
+			in.fail("%s: the caller of the stream saw %v, want the panic's own value", tr.name, marble.Show(tr.panicked))
 		}
 		tr.nothingLeft()
 		tr = in.start(fmt.Sprintf("runtime.Goexit in the yield of value %d", k), in.fresh(), func(i int) bool {
@@ -334,7 +334,7 @@ func (in *inspection[T]) compare(a, b *trial[T]) {
 		}
 	}
 	if i := a.differsFrom(b); i >= 0 {
-		in.fail("%s: value %d is %s, which the %s did not have then", b.name, i+1, show(b.got[i]), a.name)
+		in.fail("%s: value %d is %s, which the %s did not have then", b.name, i+1, marble.Show(b.got[i]), a.name)
 	}
 	if a.endless != b.endless || !a.endless && (a.ended != b.ended || (a.err == nil) != (b.err == nil)) {
 		in.fail("%s: %s, while the %s %s", b.name, b.end(), a.name, a.end())

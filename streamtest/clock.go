@@ -9,6 +9,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
 // Clock is a mock clock for tests without a bubble: one that tells when something is armed on it. A test that moves a
@@ -48,16 +49,16 @@ type Wait struct {
 	// code the function.
 	Operator string
 
-	clock *Clock
-	timer *clock.Timer
-	f     func()
-	over  bool // fired or stopped
-	place place
+	clock   *Clock
+	timer   *clock.Timer
+	f       func()
+	over    bool // fired or stopped
+	callers virtual.Callers
 }
 
 // String says what was armed, and where.
 func (w *Wait) String() string {
-	return fmt.Sprintf("%v armed by %s%v", w.Delay, w.Operator, w.place)
+	return fmt.Sprintf("%v armed by %s%v", w.Delay, w.Operator, w.callers)
 }
 
 var _ stream.Clock = (*Clock)(nil)
@@ -76,8 +77,8 @@ func (c *Clock) AfterFunc(d time.Duration, f func()) stream.Stopper {
 		go f()
 		return w
 	}
-	w.place = here(0)
-	w.Operator = w.place.operator()
+	w.callers = virtual.CallersOf(0)
+	w.Operator = w.callers.Operator()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w.Due = c.Mock.Now().Add(d)

@@ -5,108 +5,84 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/marble"
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
-// Cold returns the stream that a marble diagram shows: each run of it does what the diagram says, from the instant it
-// is run. A text of several lines has a diagram for each run, and the last one for all further runs:
+// Cold returns the source that a marble diagram shows: each run of it does what the diagram says, from the instant it is
+// run. A text of several lines has a diagram for each run, and the last one for all further runs:
 //
-//	src := streamtest.Cold(s, `
+//	src := streamtest.Cold[string](s, `
 //		--a--#
 //		--b--#
-//		--c--|`, values)
+//		--c--|`)
 //
-// The letters stand for the given values. One that has none stands for itself in a stream of strings
-// (Cold[string](s, "--a--|")), and a digit for its number in one of integers. "#" stands for ErrDiagram, see [Errors]. A diagram without an end goes on for ever
-// and does nothing. A value whose time has passed while the consumer was busy comes when it no longer is.
+// Letters stand for themselves in a source of strings, and digits for their numbers in one of integers; [ColdWith] gives
+// them other values. "#" stands for ErrDiagram, see [Source.Errors]. A diagram without an end goes on for ever and does
+// nothing. A value whose time has passed while the consumer was busy comes when it no longer is.
 //
-// The times are those of the session's mock clock, whatever clock the run's context carries. What sources do at an
-// instant comes before all that is armed for it, what earlier sources do before what later ones do, and what an earlier
+// The times are those of the bubble, whatever clock the run's context carries. What sources do at an instant comes before
+// all that is armed for it on the session's clock, what earlier sources do before what later ones do, and what an earlier
 // run of one source does before what a later run does.
-func Cold[T any](s *Session, diagrams string, values ...map[string]T) stream.Stream[T] {
+func Cold[T any](s *Session, diagrams string) *Source[T] {
 	s.report.Helper()
-	scripts := scripts(s, "Cold", false, diagrams, values)
+	return newCold[T](s, "Cold", diagrams, nil)
+}
+
+// ColdWith is [Cold] with letters that stand for values. One that is not among them stands for itself.
+func ColdWith[T any](s *Session, diagrams string, values map[string]T) *Source[T] {
+	s.report.Helper()
+	return newCold(s, "ColdWith", diagrams, values)
+}
+
+func newCold[T any](s *Session, name, diagrams string, values map[string]T) *Source[T] {
+	s.report.Helper()
+	all := parse(s, name, false, diagrams, values)
 	clock := s.source()
 	var runs atomic.Int64
-	return func(ctx context.Context, yield func(T) bool) error {
+	return Probe(s, func(ctx context.Context, yield func(T) bool) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		clock := clock
-		clock.run = int(runs.Add(1))
-		return scripts[min(clock.run, len(scripts))-1].play(ctx, clock, yield)
-	}
+		clock.Run = int(runs.Add(1))
+		return play(ctx, clock, all[min(clock.Run, len(all))-1], yield)
+	})
 }
 
-// Errors returns src with its ErrDiagram replaced: the n-th run of it that fails so fails with the n-th of errs, and
-// further ones with the last.
-func Errors[T any](src stream.Stream[T], errs ...error) stream.Stream[T] {
-	if src == nil {
-		panic("streamtest: Errors: src is nil")
-	}
-	if len(errs) == 0 {
-		panic("streamtest: Errors: no errors")
-	}
-	var runs atomic.Int64
-	return func(ctx context.Context, yield func(T) bool) error {
-		err := src(ctx, yield)
-		if err == ErrDiagram {
-			err = errs[min(int(runs.Add(1)), len(errs))-1]
-		}
-		return err
-	}
-}
-
-// script is what one diagram does.
-type script[T any] struct {
-	diagram
-	values []T
-}
-
-// scripts reads the diagrams of a text; the test fails if it cannot.
-func scripts[T any](s *Session, name string, hot bool, diagrams string, values []map[string]T) (all []script[T]) {
+// parse reads the diagrams of a text; the test fails if it cannot.
+func parse[T any](s *Session, name string, hot bool, diagrams string, values map[string]T) (all []marble.Diagram[T]) {
 	s.report.Helper()
-	letters, err := newLetters(values)
-	if err != nil {
-		s.report.Fatalf("streamtest: %s: %v", name, err)
-	}
-	for _, line := range lines(diagrams) {
-		d, err := parse(line, hot)
+	for _, line := range marble.Lines(diagrams) {
+		d, err := marble.Parse(line, hot, values, ErrDiagram)
 		if err != nil {
 			s.report.Fatalf("streamtest: %s: %v", name, err)
 		}
-		values, err := resolve(d, letters)
-		if err != nil {
-			s.report.Fatalf("streamtest: %s: %v", name, err)
-		}
-		all = append(all, script[T]{d, values})
+		all = append(all, d)
 	}
 	return all
 }
 
-// play does what the script says, from now on.
-func (sc script[T]) play(ctx context.Context, clock handClock, yield func(T) bool) error {
+// play does what a diagram says, from now on.
+func play[T any](ctx context.Context, clock virtual.View, d marble.Diagram[T], yield func(T) bool) error {
 	start := clock.Now()
-	for i, m := range sc.marks {
-		if err := sleep(ctx, clock, m.at-clock.Now().Sub(start)); err != nil {
+	for _, e := range d.Events {
+		if err := sleep(ctx, clock, e.At-clock.Now().Sub(start)); err != nil {
 			return err
 		}
-		switch m.kind {
-		case ended:
-			return nil
-		case failed:
-			return ErrDiagram
+		if e.Kind != marble.Value {
+			return e.Err
 		}
-		if !yield(sc.values[i]) {
+		if !yield(e.Value) {
 			return nil
 		}
 	}
-	<-ctx.Done()
-	return context.Cause(ctx)
+	return stream.Never[T]()(ctx, yield)
 }
 
 // sleep waits for d, or until ctx ends, and then returns the cause.
-func sleep(ctx context.Context, clock handClock, d time.Duration) error {
+func sleep(ctx context.Context, clock virtual.View, d time.Duration) error {
 	if d > 0 {
 		fired := make(chan struct{})
 		timer := clock.AfterFunc(d, func() { close(fired) })

@@ -14,8 +14,12 @@
 // # Words
 //
 // A bubble is what testing/synctest makes: a group of goroutines with a clock of their own, which moves when all of
-// them wait. All has come to rest when that is so. A [Session] is a test in a bubble, with a mock clock that moves in
-// step with the bubble's own, so that code on either sees the same time.
+// them wait. All has come to rest when that is so. A [Session] is a test in a bubble, with a clock that shows the bubble's
+// time and fires the timers of one instant in the order armed.
+//
+// **Inside a session use the session's Context, never the Context of the t outside.** What waits for that one freezes the
+// session, which fails after ten seconds; a context that is derived from it there and not cancelled ends the whole test
+// process.
 //
 // # Ways to say what should happen
 //
@@ -38,6 +42,6 @@
 //
 // # Contracts
 //
-// [Check] takes a stream, or an operator over a source, through the contract of stream.Stream. [Session.Draws] scripts
+// [Check] takes a stream, or an operator over a source, through the contract of stream.Stream. [Session.Rand] scripts
 // randomness. [NewClock] is for tests that cannot be in a bubble.
 package streamtest

@@ -52,15 +52,27 @@ func ExampleRun() {
 	// Output: TestReconnect passed: true
 }
 
-// Values of any type, and errors.
+// A source that is run twice, and when.
 func ExampleCold() {
+	goTest("TestRetryRunsItTwice", func(t *testing.T) {
+		streamtest.Run(t, func(s *streamtest.Session) {
+			src := streamtest.Cold[string](s, "--a--#")
+			streamtest.Expect(s, src.Retry(1)).ToBe("--a----a--#")
+			src.Subscriptions("^----!", "-----^----!")
+		})
+	})
+	// Output: TestRetryRunsItTwice passed: true
+}
+
+// Values of any type, and errors.
+func ExampleColdWith() {
 	goTest("TestAccounts", func(t *testing.T) {
 		type account struct{ balance int }
 		values := map[string]account{"a": {100}, "b": {-1}}
 		errOverdrawn := errors.New("overdrawn")
 		streamtest.Run(t, func(s *streamtest.Session) {
-			accounts := streamtest.Errors(streamtest.Cold(s, "-a-b-#", values), errOverdrawn)
-			streamtest.Expect(s, accounts).Error(errOverdrawn).ToBe("-a-b-#", values)
+			accounts := streamtest.ColdWith(s, "-a-b-#", values).Errors(errOverdrawn)
+			streamtest.Expect(s, accounts.Stream).Error(errOverdrawn).ToBeWith("-a-b-#", values)
 		})
 	})
 	// Output: TestAccounts passed: true
@@ -71,25 +83,38 @@ func ExampleHot() {
 	goTest("TestLate", func(t *testing.T) {
 		streamtest.Run(t, func(s *streamtest.Session) {
 			prices := streamtest.Hot[int](s, "-1-2-3-|")
-			early := streamtest.Expect(s, prices.Stream())
-			late := streamtest.Expect(s, prices.Stream(), "---^---")
+			early := streamtest.Expect(s, prices.Stream)
+			late := streamtest.ExpectDuring(s, prices.Stream, "---^-!")
 			early.ToBe("-1-2-3-|")
-			late.ToBe("---2-3-|")
-			prices.Subscriptions("^------!", "---^---!")
+			late.ToBe("---2--")
+			prices.Subscriptions("^------!", "---^-!")
 		})
 	})
 	// Output: TestLate passed: true
 }
 
-func ExampleProbe() {
-	goTest("TestRetryRunsItTwice", func(t *testing.T) {
+func ExampleHotWith() {
+	goTest("TestSum", func(t *testing.T) {
 		streamtest.Run(t, func(s *streamtest.Session) {
-			src := streamtest.Probe(s, streamtest.Cold[string](s, "--a--#"))
-			streamtest.Expect(s, src.Stream().Retry(1)).ToBe("--a----a--#")
-			src.Subscriptions("^----!", "-----^----!")
+			values := map[string]float64{"a": 1.5, "b": 2, "c": 3.5}
+			prices := streamtest.HotWith(s, "-a-b|", values)
+			sum := operators.Reduce(prices.Stream, 0, func(a, b float64) float64 { return a + b })
+			streamtest.Expect(s, sum).ToBeWith("----(c|)", values)
 		})
 	})
-	// Output: TestRetryRunsItTwice passed: true
+	// Output: TestSum passed: true
+}
+
+// A stream that is no diagram.
+func ExampleProbe() {
+	goTest("TestTake", func(t *testing.T) {
+		streamtest.Run(t, func(s *streamtest.Session) {
+			ticks := streamtest.Probe(s, stream.Interval(2*time.Millisecond))
+			streamtest.Watch(s, ticks.Take(1)).Next(time.Now().Add(2 * time.Millisecond)).End()
+			ticks.Subscriptions("^-!")
+		})
+	})
+	// Output: TestTake passed: true
 }
 
 // Step by step instead of in a diagram, which is better for waits of seconds and hours.
@@ -132,7 +157,7 @@ func ExampleWatcher_Rest() {
 func ExampleSession_Advance() {
 	goTest("TestCall", func(t *testing.T) {
 		streamtest.Run(t, func(s *streamtest.Session) {
-			policy := retry.New(backoff.Exponential(time.Second, 2).Jitter(jitter.Full), retry.WithRand(s.Draws(0.5, 0.25)))
+			policy := retry.New(backoff.Exponential(time.Second, 2).Jitter(jitter.Full), retry.WithRand(s.Rand(0.5, 0.25)))
 			calls := 0
 			go retry.Run(s.Context(), policy, func(context.Context) error {
 				if calls++; calls < 3 {
@@ -154,25 +179,26 @@ func ExampleSession_Advance() {
 	// TestCall passed: true
 }
 
-// Code that takes benbjohnson/clock, and code on the system's clock, see the same time.
+// What falls due at one instant fires in the order armed; the bubble's own timers, benbjohnson's among them, in any order.
 func ExampleSession_Clock() {
 	goTest("TestClocks", func(t *testing.T) {
 		streamtest.Run(t, func(s *streamtest.Session) {
-			var mock *clock.Mock = s.Clock()
-			rang := mock.After(time.Minute)
-			go func() {
-				<-rang
-				fmt.Println("the mock's minute is over")
-			}()
-			ticks := stream.Interval(time.Minute).Take(1)
-			go ticks.ForEach(s.SystemContext(), func(time.Time) { fmt.Println("the system's, too") })
+			for n := range 3 {
+				s.Clock().AfterFunc(time.Minute, func() { fmt.Println("armed as number", n) })
+			}
+			minute := clock.New().After(time.Minute)
 			s.Advance(59 * time.Second)
+			fmt.Println("a second to go")
 			s.Advance(time.Second)
+			fmt.Println(s.Clock().Now().Equal(<-minute))
 		})
 	})
-	// Unordered output:
-	// the mock's minute is over
-	// the system's, too
+	// Output:
+	// a second to go
+	// armed as number 0
+	// armed as number 1
+	// armed as number 2
+	// true
 	// TestClocks passed: true
 }
 
@@ -187,20 +213,6 @@ func ExampleCheck() {
 		streamtest.Check(t, func() stream.Stream[int] { return pairs(stream.Fail[int](errors.New("down"))) })
 	})
 	// Output: TestPairs passed: true
-}
-
-// For documents: a stream draws its own diagram.
-func ExampleDiagram() {
-	goTest("TestDiagram", func(t *testing.T) {
-		streamtest.Run(t, func(s *streamtest.Session) {
-			src := streamtest.Cold[string](s, "-a-b-c--------d---e|")
-			diagram, _ := streamtest.Diagram(s, time.Second, src.Debounce(3*time.Millisecond))
-			fmt.Println(diagram)
-		})
-	})
-	// Output:
-	// --------c--------d-(e|)
-	// TestDiagram passed: true
 }
 
 // Without a bubble: the test waits for the very wait that it ends.
@@ -225,8 +237,8 @@ func ExampleClock() {
 	c.Advance(second)
 	fmt.Println(<-values, <-errs, c.Now().Sub(began))
 
-	alarm := c.AfterFunc(time.Minute, func() { fmt.Println("too late") })
-	fmt.Println("stopped:", alarm.Stop())
+	timer := c.AfterFunc(time.Minute, func() { fmt.Println("too late") })
+	fmt.Println("stopped:", timer.Stop())
 	// Output:
 	// waited 1h0m0s
 	// will wait 2h0m0s

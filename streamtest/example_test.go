@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/benbjohnson/clock"
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
@@ -43,12 +44,12 @@ func TestReconnect_InABubble(t *testing.T) {
 
 func TestReconnect_Marbles(t *testing.T) {
 	streamtest.Run(t, func(s *streamtest.Session) {
-		feed := streamtest.Probe(s, streamtest.Cold[string](s, `
+		feed := streamtest.Cold[string](s, `
 			--a--#
 			--b--#
-			--c--|`))
+			--c--|`)
 		policy := operators.ExpBackoff(jitter.None, 5*time.Millisecond, 3)
-		streamtest.Expect(s, feed.Stream().RetryWhen(policy)).ToBe("--a-- 5ms --b-- 20ms --c--|")
+		streamtest.Expect(s, feed.RetryWhen(policy)).ToBe("--a-- 5ms --b-- 20ms --c--|")
 		feed.Subscriptions("^----!", "10ms ^----!", "35ms ^----!")
 	})
 }
@@ -56,8 +57,8 @@ func TestReconnect_Marbles(t *testing.T) {
 func TestReconnect_StepByStep(t *testing.T) {
 	streamtest.Run(t, func(s *streamtest.Session) {
 		values := map[string]int{"a": 1, "b": 2}
-		feed := streamtest.Cold(s, "a#\nb|", values)
-		policy := retry.New(backoff.Constant(time.Minute).Jitter(jitter.Full), retry.WithRand(s.Draws(0.5)))
+		feed := streamtest.ColdWith(s, "a#\nb|", values)
+		policy := retry.New(backoff.Constant(time.Minute).Jitter(jitter.Full), retry.WithRand(s.Rand(0.5)))
 		streamtest.Watch(s, feed.RetryWhen(policy)).
 			Next(1).
 			NoEvent(time.Millisecond + 30*time.Second).
@@ -81,6 +82,17 @@ func TestReconnect_ByHand(t *testing.T) {
 				t.Errorf("%d calls after %v, want %d", calls, s.Elapsed(), want)
 			}
 			s.Advance(time.Second)
+		}
+	})
+}
+
+func TestReconnect_BenbjohnsonsClock(t *testing.T) {
+	streamtest.Run(t, func(s *streamtest.Session) {
+		var c clock.Clock = clock.New() // for code that takes one
+		policy := retry.New(backoff.Linear(time.Hour), retry.Limit(3), retry.WithClock(c))
+		err := retry.Run(s.Context(), policy, func(context.Context) error { return errors.New("connection refused") })
+		if !errors.Is(err, retry.ErrExhausted) || s.Elapsed() != 6*time.Hour { // 1 + 2 + 3
+			t.Errorf("%v after %v", err, s.Elapsed())
 		}
 	})
 }

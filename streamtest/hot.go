@@ -5,6 +5,9 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/retrywhen/retrywhen/internal/marble"
+	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
 // Hot returns a source that does what the diagram says whether or not anybody is subscribed, from now on; "^" marks
@@ -13,23 +16,34 @@ import (
 // and errors are as for [Cold].
 //
 // A subscriber that is busy with a value gets the next ones when it no longer is: they are queued for it, without bound.
-func Hot[T any](s *Session, diagram string, values ...map[string]T) *Source[T] {
+func Hot[T any](s *Session, diagram string) *Source[T] {
 	s.report.Helper()
-	all := scripts(s, "Hot", true, diagram, values)
+	return newHot[T](s, "Hot", diagram, nil)
+}
+
+// HotWith is [Hot] with letters that stand for values. One that is not among them stands for itself.
+func HotWith[T any](s *Session, diagram string, values map[string]T) *Source[T] {
+	s.report.Helper()
+	return newHot(s, "HotWith", diagram, values)
+}
+
+func newHot[T any](s *Session, name, diagram string, values map[string]T) *Source[T] {
+	s.report.Helper()
+	all := parse(s, name, true, diagram, values)
 	if len(all) > 1 {
-		s.report.Fatalf("streamtest: Hot: %d diagrams, want 1: a hot source happens once", len(all))
+		s.report.Fatalf("streamtest: %s: %d diagrams, want 1: a hot source happens once", name, len(all))
 	}
-	h := &hot[T]{script: all[0]}
+	h := &hot[T]{events: all[0].Events}
 	h.schedule(s.source())
-	return &Source[T]{session: s, stream: h.run, from: time.Now()}
+	return Probe(s, h.run)
 }
 
 // hot is what a hot source and its subscribers share.
 type hot[T any] struct {
-	script[T]
+	events []marble.Event[T]
 
 	mu        sync.Mutex
-	happened  int // marks so far
+	happened  int // events so far
 	listeners []*listener[T]
 }
 
@@ -40,16 +54,15 @@ type listener[T any] struct {
 }
 
 // schedule has everything from the instant 0 on happen at its time.
-func (h *hot[T]) schedule(clock handClock) {
-	for h.happened < len(h.marks) && h.marks[h.happened].at < 0 {
+func (h *hot[T]) schedule(clock virtual.View) {
+	for h.happened < len(h.events) && h.events[h.happened].At < 0 {
 		h.happened++
 	}
-	for i := h.happened; i < len(h.marks); i++ {
-		if i > 0 && h.marks[i].at == h.marks[i-1].at {
-			continue
+	for i := h.happened; i < len(h.events); i++ {
+		at := h.events[i].At
+		if i == 0 || h.events[i-1].At != at {
+			clock.Arm(at, func() { h.happen(at) })
 		}
-		at := h.marks[i].at
-		clock.arm(at, func() { h.happen(at) })
 	}
 }
 
@@ -57,12 +70,12 @@ func (h *hot[T]) schedule(clock handClock) {
 func (h *hot[T]) happen(at time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for h.happened < len(h.marks) && h.marks[h.happened].at == at {
-		i := h.happened
+	for h.happened < len(h.events) && h.events[h.happened].At == at {
+		e := h.events[h.happened]
 		h.happened++
 		for _, l := range h.listeners {
-			if h.marks[i].kind == value {
-				l.queue = append(l.queue, h.values[i])
+			if e.Kind == marble.Value {
+				l.queue = append(l.queue, e.Value)
 			}
 			select {
 			case l.news <- struct{}{}:
@@ -87,14 +100,14 @@ func (h *hot[T]) run(ctx context.Context, yield func(T) bool) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		v, ok, over, err := h.take(l)
+		next, ok := h.take(l)
 		switch {
+		case ok && next.Kind != marble.Value:
+			return next.Err
 		case ok:
-			if !yield(v) {
+			if !yield(next.Value) {
 				return nil
 			}
-		case over:
-			return err
 		default:
 			select {
 			case <-l.news:
@@ -104,23 +117,17 @@ func (h *hot[T]) run(ctx context.Context, yield func(T) bool) error {
 	}
 }
 
-// take returns the next value for l, or whether the source is over, and the error it has ended with.
-func (h *hot[T]) take(l *listener[T]) (v T, ok, over bool, err error) {
+// take returns the next event for l, if there is one.
+func (h *hot[T]) take(l *listener[T]) (next marble.Event[T], ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(l.queue) > 0 {
-		v = l.queue[0]
+		next.Value = l.queue[0]
 		l.queue = l.queue[1:]
-		return v, true, false, nil
+		return next, true
 	}
-	if h.happened == 0 {
-		return v, false, false, nil
+	if h.happened > 0 {
+		next = h.events[h.happened-1]
 	}
-	switch h.marks[h.happened-1].kind {
-	case ended:
-		return v, false, true, nil
-	case failed:
-		return v, false, true, ErrDiagram
-	}
-	return v, false, false, nil
+	return next, next.Kind != marble.Value
 }

@@ -16,15 +16,15 @@ var errBoom = errors.New("boom")
 func TestCold(t *testing.T) {
 	Run(t, func(s *Session) {
 		values := map[string]int{"a": 1, "b": 2, "c": 3}
-		src := Cold(s, "--a--(bc)-- 20ms |", values)
-		Expect(s, src).ToBe("--a--(bc)-- 20ms |", values)
+		src := ColdWith(s, "--a--(bc)-- 20ms |", values)
+		Expect(s, src.Stream).ToBeWith("--a--(bc)-- 20ms |", values)
 		Expect(s, src.Filter(func(v int) bool { return v > 1 })).ToBe("-----(23)-- 20ms |")
-		Expect(s, Cold[int](s, "-1-2")).ToBe("-1-2-- 10s -", map[string]int{"1": 1, "2": 2})
+		Expect(s, Cold[int](s, "-1-2").Stream).ToBeWith("-1-2-- 10s -", map[string]int{"1": 1, "2": 2})
 		Expect(s, Cold[string](s, "--x#").Retry(1)).ToBe("--x--x#")
-		Expect(s, Cold[string](s, "|")).ToBe("|")
-		Expect(s, Cold[string](s, "#")).ToBe("#")
-		Expect(s, Cold[string](s, "")).ToBe("")
-		Expect(s, Cold[string](s, "(ab#)")).ToBe("(ab#)")
+		Expect(s, Cold[string](s, "|").Stream).ToBe("|")
+		Expect(s, Cold[string](s, "#").Stream).ToBe("#")
+		Expect(s, Cold[string](s, "").Stream).ToBe("")
+		Expect(s, Cold[string](s, "(ab#)").Stream).ToBe("(ab#)")
 	})
 }
 
@@ -36,7 +36,7 @@ func TestCold_OneDiagramForEachRun(t *testing.T) {
 
 			--c--|`)
 		Expect(s, src.Retry(5)).ToBe("--a----b----c--|")
-		Expect(s, src).ToBe("--c--|") // the last one repeats
+		Expect(s, src.Stream).ToBe("--c--|") // the last one repeats
 	})
 }
 
@@ -50,12 +50,12 @@ func TestCold_KeepsTheContract(t *testing.T) {
 	Run(t, func(s *Session) {
 		ctx, cancel := context.WithCancelCause(s.Context())
 		cancel(errBoom)
-		if err := Cold[string](s, "a|")(ctx, func(string) bool { t.Error("a value"); return true }); err != errBoom {
+		if err := Cold[string](s, "a|").Stream(ctx, func(string) bool { t.Error("a value"); return true }); err != errBoom {
 			t.Error(err)
 		}
 		ctx, cancel = context.WithCancelCause(s.Context())
 		var got []string
-		err := Cold[string](s, "-a-b|")(ctx, func(v string) bool {
+		err := Cold[string](s, "-a-b|").Stream(ctx, func(v string) bool {
 			got = append(got, v)
 			time.AfterFunc(ms, func() { cancel(errBoom) })
 			return true
@@ -70,51 +70,51 @@ func TestErrors(t *testing.T) {
 	Run(t, func(s *Session) {
 		other := errors.New("other")
 		var seen []error
-		src := Errors(Cold[string](s, "a#"), errBoom, other).OnEnd(func(err error) { seen = append(seen, err) })
+		src := Cold[string](s, "a#").Errors(errBoom, other).OnEnd(func(err error) { seen = append(seen, err) })
 		Expect(s, src.Retry(2)).Error(other).ToBe("aaa#")
 		if len(seen) != 3 || seen[0] != errBoom || seen[1] != other || seen[2] != other {
 			t.Error(seen)
 		}
-		Expect(s, Errors(stream.Empty[int](), errBoom)).ToBe("|")
-		Expect(s, Errors(stream.Fail[int](other), errBoom)).Error(other).ToBe("#")
+		Expect(s, Cold[int](s, "|").Errors(errBoom).Stream).ToBe("|")
+		Expect(s, Probe(s, stream.Fail[int](other)).Errors(errBoom).Stream).Error(other).ToBe("#")
 	})
 }
 
 func TestHot(t *testing.T) {
 	Run(t, func(s *Session) {
 		src := Hot[string](s, "-x-^a-b--c--d-|")
-		early := Expect(s, src.Stream())
-		late := Expect(s, src.Stream(), "---^----!")
+		early := Expect(s, src.Stream)
+		late := ExpectDuring(s, src.Stream, "---^----!")
 		early.ToBe("-a-b--c--d-|")
 		late.ToBe("---b--c---")
-		Expect(s, src.Stream()).ToBe("|") // it is over
+		Expect(s, src.Stream).ToBe("|") // it is over
 		src.Subscriptions("^----------!", "---^----!", "-----------(^!)")
 	})
 }
 
 func TestHot_AtOneInstantAndAtTheInstantZero(t *testing.T) {
 	Run(t, func(s *Session) {
-		Expect(s, Hot[string](s, "a--(bc#)").Stream()).ToBe("a--(bc#)")
-		Expect(s, Hot[string](s, "a|-^").Stream()).ToBe("|")
-		Expect(s, Hot[string](s, "^").Stream()).ToBe("---")
+		Expect(s, Hot[string](s, "a--(bc#)").Stream).ToBe("a--(bc#)")
+		Expect(s, Hot[string](s, "a|-^").Stream).ToBe("|")
+		Expect(s, Hot[string](s, "^").Stream).ToBe("---")
 	})
 }
 
 func TestHot_QueuesForABusySubscriber(t *testing.T) {
 	Run(t, func(s *Session) {
-		Expect(s, Hot[string](s, "-abc-|").Stream().Delay(3*ms)).ToBe("----a--b--(c|)")
+		Expect(s, Hot[string](s, "-abc-|").Stream.Delay(3*ms)).ToBe("----a--b--(c|)")
 	})
 }
 
 func TestProbe(t *testing.T) {
 	Run(t, func(s *Session) {
-		src := Probe(s, Cold[string](s, "--a--#"))
-		Expect(s, src.Stream().Retry(1)).ToBe("--a----a--#")
+		src := Cold[string](s, "--a--#")
+		Expect(s, src.Stream.Retry(1)).ToBe("--a----a--#")
 		src.Subscriptions("^----!", "-----^----!")
 		never := Probe(s, stream.Never[int]())
 		never.Subscriptions()
 		never.Subscriptions("-", "---")
-		go never.Stream().Collect(s.Context())
+		go never.Stream.Collect(s.Context())
 		never.Subscriptions("-", "^")
 	})
 }
@@ -122,8 +122,8 @@ func TestProbe(t *testing.T) {
 func TestSourcesOfOneInstantComeInTheOrderMade(t *testing.T) {
 	for range 20 {
 		Run(t, func(s *Session) {
-			a, b, c := Cold[string](s, "-a----a"), Cold[string](s, "-b----b"), Hot[string](s, "-c----c").Stream()
-			e := Expect(s, c.Merge(b, a))
+			a, b, c := Cold[string](s, "-a----a"), Cold[string](s, "-b----b"), Hot[string](s, "-c----c").Stream
+			e := Expect(s, c.Merge(b.Stream, a.Stream))
 			e.ToBe("-(abc)(abc)")
 		})
 	}
@@ -134,7 +134,7 @@ func TestRunsOfOneSourceComeInTheOrderSubscribed(t *testing.T) {
 	for range 20 {
 		Run(t, func(s *Session) {
 			src := Cold[string](s, "---xa\n---b")
-			late := operators.ConcatMap(stream.Timer(ms), func(time.Time) stream.Stream[string] { return src })
+			late := operators.ConcatMap(stream.Timer(ms), func(time.Time) stream.Stream[string] { return src.Stream })
 			Expect(s, src.Merge(late)).ToBe("---x(ab)")
 		})
 	}
@@ -142,8 +142,8 @@ func TestRunsOfOneSourceComeInTheOrderSubscribed(t *testing.T) {
 
 func TestExpect_ADiagramWithoutAnEndDoesNotUnsubscribe(t *testing.T) {
 	Run(t, func(s *Session) {
-		src := Probe(s, Cold[string](s, "--a--b"))
-		Expect(s, src.Stream()).ToBe("--a-")
+		src := Cold[string](s, "--a--b")
+		Expect(s, src.Stream).ToBe("--a-")
 		src.Subscriptions("^")
 		s.Advance(time.Hour)
 		src.Subscriptions("^")
@@ -156,20 +156,20 @@ func TestExpect_FailureShowsBothDiagrams(t *testing.T) {
 		f    func(s *Session)
 		want string
 	}{
-		"late": {func(s *Session) { Expect(s, Cold(s, "--a-----a-#", values)).ToBe("--a----a--#", values) }, `
+		"late": {func(s *Session) { Expect(s, ColdWith(s, "--a-----a-#", values).Stream).ToBeWith("--a----a--#", values) }, `
     want  --a----a--#
     got   --a-----a-#
                  ^
     first difference: want the value 1 at 7ms, got the value 1 at 8ms
     a = 1`},
-		"another value": {func(s *Session) { Expect(s, Cold(s, "--a-b|", values)).ToBe("--a-a|", values) }, `
+		"another value": {func(s *Session) { Expect(s, ColdWith(s, "--a-b|", values).Stream).ToBeWith("--a-a|", values) }, `
     want  --a-a|
     got   --a-b|
               ^
     first difference: want the value 1 at 4ms, got the value 2 at 4ms
     a = 1
     b = 2`},
-		"unknown value": {func(s *Session) { Expect(s, stream.Of(1, 7, 7)).ToBe("(ab|)", values) }, `
+		"unknown value": {func(s *Session) { Expect(s, stream.Of(1, 7, 7)).ToBeWith("(ab|)", values) }, `
     want  (ab|)
     got   (a77|)
           ^
@@ -177,7 +177,7 @@ func TestExpect_FailureShowsBothDiagrams(t *testing.T) {
     a = 1
     b = 2`},
 		"groups keep the columns": {func(s *Session) {
-			Expect(s, Cold[string](s, "-a----c-|")).ToBe("-(ab)-c-|")
+			Expect(s, Cold[string](s, "-a----c-|").Stream).ToBe("-(ab)-c-|")
 		}, `
     want  -(ab)-c-|
     got   -a----c-|
@@ -188,12 +188,12 @@ func TestExpect_FailureShowsBothDiagrams(t *testing.T) {
     got   -----
             ^
     first difference: want the value "a" at 2ms, got nothing`},
-		"too much": {func(s *Session) { Expect(s, Cold[string](s, "--a-b-")).ToBe("--a---") }, `
+		"too much": {func(s *Session) { Expect(s, Cold[string](s, "--a-b-").Stream).ToBe("--a---") }, `
     want  --a---
     got   --a-b-
               ^
     first difference: want nothing more, got the value "b" at 4ms`},
-		"too little": {func(s *Session) { Expect(s, Cold[string](s, "--a|")).ToBe("--a-b|") }, `
+		"too little": {func(s *Session) { Expect(s, Cold[string](s, "--a|").Stream).ToBe("--a-b|") }, `
     want  --a-b|
     got   --a|
              ^
@@ -209,7 +209,7 @@ func TestExpect_FailureShowsBothDiagrams(t *testing.T) {
           ^
     first difference: want an error at 0s, got the value "a" at 0s`},
 		"letters with a value and without": {func(s *Session) {
-			Expect(s, stream.Of("one", "b", "a")).ToBe("(abc|)", map[string]string{"a": "one"})
+			Expect(s, stream.Of("one", "b", "a")).ToBeWith("(abc|)", map[string]string{"a": "one"})
 		}, `
     want  (abc|)
     got   (abA|)
@@ -225,7 +225,7 @@ func TestExpect_FailureShowsBothDiagrams(t *testing.T) {
     A = "long"
     B = "A"
     C = "B"`},
-		"long times": {func(s *Session) { Expect(s, Cold[string](s, "a 1.5s b 0.5ms |")).ToBe("a 1.5s b|") }, `
+		"long times": {func(s *Session) { Expect(s, Cold[string](s, "a 1.5s b 0.5ms |").Stream).ToBe("a 1.5s b|") }, `
     want  a 1500ms b|
     got   a 1500ms b |
                     ^
@@ -254,24 +254,19 @@ func TestExpect_Misuse(t *testing.T) {
 			e.ToBe("a-")
 			e.ToBe("a---")
 		}, "streamtest: ToBe: called a second time"},
-		"any error":         {func(s *Session) { Expect(s, panics).Error(nil).ToBe("#") }, "the stream panicked: ouch"},
-		"key":               {func(s *Session) { Cold(s, "a", map[string]int{"a": 1, "|": 2}) }, `"|" is a key of the values, want single letters or digits`},
-		"drawing":           {func(s *Session) { Diagram(s, ms, stream.Of(1), map[string]int{}, map[string]int{}) }, "streamtest: Diagram: 2 maps of values, want at most 1"},
-		"drawing, a panic":  {func(s *Session) { Diagram(s, ms, panics) }, "streamtest: Diagram: the stream panicked: ouch"},
-		"drawing, backward": {func(s *Session) { Diagram(s, -1, stream.Of(1)) }, "streamtest: Diagram: d is -1ns, want >= 0"},
-		"no ToBe":           {func(s *Session) { Expect(s, stream.Never[int]()) }, "streamtest: Expect without ToBe, at:"},
-		"two durings":       {func(s *Session) { Expect(s, stream.Of(1), "^", "^") }, "2 subscription diagrams, want at most 1"},
-		"during":            {func(s *Session) { Expect(s, stream.Of(1), "-x") }, `streamtest: Expect: "-x", position 2: 'x' means nothing here`},
-		"diagram":           {func(s *Session) { Expect(s, stream.Of("")).ToBe("-)") }, `streamtest: ToBe: "-)", position 2`},
-		"values":            {func(s *Session) { Expect(s, stream.Of(1)).ToBe("a") }, `streamtest: ToBe: "a", position 1: "a" is no digit`},
-		"values, of floats": {func(s *Session) { Expect(s, stream.Of(1.5)).ToBe("a") }, `streamtest: ToBe: no values: letters stand for themselves`},
-		"cold":              {func(s *Session) { Cold[string](s, "a?") }, `streamtest: Cold: "a?", position 2: '?' means nothing`},
-		"cold, values":      {func(s *Session) { Cold(s, "ab", map[string]bool{"a": true}) }, `streamtest: Cold: "ab", position 2: the values have no "b", only a`},
-		"hot":               {func(s *Session) { Hot[string](s, "a\nb") }, `streamtest: Hot: 2 diagrams, want 1`},
-		"probe":             {func(s *Session) { Probe[string](s, nil) }, `streamtest: Probe: src is nil`},
-		"watch":             {func(s *Session) { Watch[string](s, nil) }, `streamtest: Watch: the stream is nil`},
-		"advance":           {func(s *Session) { s.Advance(-1) }, `streamtest: Advance: d is -1ns, want >= 0`},
-		"subscriptions":     {func(s *Session) { Probe(s, stream.Of(1)).Subscriptions("x") }, `streamtest: Subscriptions: "x", position 1`},
+		"any error":     {func(s *Session) { Expect(s, panics).Error(nil).ToBe("#") }, "the stream panicked: ouch"},
+		"key":           {func(s *Session) { ColdWith(s, "a", map[string]int{"a": 1, "|": 2}) }, `"|" is a key of the values, want single letters or digits`},
+		"no ToBe":       {func(s *Session) { Expect(s, stream.Never[int]()) }, "streamtest: Expect without ToBe, at:"},
+		"during":        {func(s *Session) { ExpectDuring(s, stream.Of(1), "-x") }, `streamtest: ExpectDuring: "-x", position 2: 'x' means nothing here`},
+		"diagram":       {func(s *Session) { Expect(s, stream.Of("")).ToBe("-)") }, `streamtest: ToBe: "-)", position 2`},
+		"values":        {func(s *Session) { Expect(s, stream.Of(1)).ToBe("a") }, `streamtest: ToBe: "a", position 1: the values have no "a"`},
+		"cold":          {func(s *Session) { Cold[string](s, "a?") }, `streamtest: Cold: "a?", position 2: '?' means nothing`},
+		"cold, values":  {func(s *Session) { ColdWith(s, "ab", map[string]bool{"a": true}) }, `streamtest: ColdWith: "ab", position 2: the values have no "b", only a`},
+		"hot":           {func(s *Session) { Hot[string](s, "a\nb") }, `streamtest: Hot: 2 diagrams, want 1`},
+		"probe":         {func(s *Session) { Probe[string](s, nil) }, `streamtest: Probe: the stream is nil`},
+		"watch":         {func(s *Session) { Watch[string](s, nil) }, `streamtest: Watch: the stream is nil`},
+		"advance":       {func(s *Session) { s.Advance(-1) }, `streamtest: Advance: d is -1ns, want >= 0`},
+		"subscriptions": {func(s *Session) { Probe(s, stream.Of(1)).Subscriptions("x") }, `streamtest: Subscriptions: "x", position 1`},
 	} {
 		t.Run(name, func(t *testing.T) { expectReports(t, reports(t, test.f), []string{test.want}) })
 	}
@@ -279,8 +274,8 @@ func TestExpect_Misuse(t *testing.T) {
 
 func TestSubscriptions_FailureShowsBothDiagrams(t *testing.T) {
 	expectReports(t, reports(t, func(s *Session) {
-		src := Probe(s, Cold[string](s, "--a--#"))
-		Expect(s, src.Stream().Retry(1)).ToBe("--a----a--#")
+		src := Cold[string](s, "--a--#")
+		Expect(s, src.Stream.Retry(1)).ToBe("--a----a--#")
 		src.Subscriptions("^----!", "------^----!", "-^")
 	}), []string{"streamtest: the subscriptions are not as expected, from number 2 on:", `
     want  ^----!
@@ -340,7 +335,7 @@ func TestWatch(t *testing.T) {
 }
 
 func TestWatch_Failures(t *testing.T) {
-	src := func(s *Session) *Watcher[string] { return Watch(s, Cold[string](s, "-a-b#")) }
+	src := func(s *Session) *Watcher[string] { return Watch(s, Cold[string](s, "-a-b#").Stream) }
 	for name, test := range map[string]struct {
 		f    func(s *Session)
 		want []string

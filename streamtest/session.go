@@ -6,81 +6,60 @@ import (
 	"testing"
 	"time"
 
-	"github.com/benbjohnson/clock"
-
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
-// Session is a test on virtual time. Its methods are for the test's own goroutine, except Context, Clock and Draws.
+// Session is a test on virtual time. Its methods are for the test's own goroutine, except Context, Clock and Rand.
 type Session struct {
-	t        *testing.T
-	report   reporter
-	ctx      context.Context
-	cancel   context.CancelCauseFunc
-	hand     *hand
-	system   *systemClock
-	test     *ledger // what the test itself arms
-	own      *ledger // what the session arms
-	end      *endOfTime
-	bubble   int
-	before   map[int]bool // the goroutines that were there first
-	sources  int          // marble sources so far
-	watching []watching
-	finished bool // the test's function has returned
-	left     bool // goroutines were left, and reported
+	t             *testing.T
+	report        virtual.Reporter
+	bubble        *virtual.Bubble
+	ctx           context.Context
+	test          *virtual.Owner // of what the test itself arms
+	sources       int            // marble sources so far
+	subscriptions []subscription
+	finished      bool // the test's function has returned
+	left          bool // goroutines were left, and reported
 }
 
-// reporter is the part of a *testing.T that a session reports through.
-type reporter interface {
-	Helper()
-	Errorf(format string, args ...any)
-	Fatalf(format string, args ...any)
-}
-
-// watching is a subscription that the session looks after.
-type watching interface {
-	verify()
+// subscription is a stream that runs in a session.
+type subscription interface {
+	verify() // called when the test's function has returned
 	stop()
 }
 
 // Run runs f as a test on virtual time: in a bubble of testing/synctest, with a session.
 //
 // At the end every goroutine that the test has started must have ended, except those that end when s.Context() does,
-// which is then cancelled; and nothing may be armed on s.Clock(), s.Context() or s.SystemContext(). What is left fails
-// the test, with the place where it was started or armed. A timer that code has armed on the system's clock behind the
-// session's back, with time.AfterFunc, is not seen: nothing tells what is armed there.
+// which is then cancelled; and nothing may be armed on s.Clock(), the clock of s.Context(). What is left fails the test,
+// with the place where it was started or armed. A timer of the system's clock, of time.AfterFunc say, is not seen.
 //
 // What freezes a bubble: waiting for a mutex while its holder waits for time to pass, for a channel that was made
-// outside, for the network. Run says so on standard error when it has lasted for ten seconds. A deadlock fails the test
-// with a list of what waits for what. Run must not be called in a bubble, and t.Run not inside f: put the t.Run
-// outside, around Run.
+// outside, for the network. Run fails the test when that has lasted for ten seconds. A deadlock fails it with a list of
+// what waits for what. Run must not be called in a bubble, and t.Run not inside f: put the t.Run outside, around Run.
+//
+// **Inside f use s.Context(), never t.Context() of the t outside.** What waits for that one freezes the bubble, as for
+// any channel from outside. A context that is derived from it in f and not cancelled there ends the whole test process,
+// when that test ends, with the runtime's "close of synctest channel from outside bubble".
 func Run(t *testing.T, f func(s *Session)) {
 	t.Helper()
-	run(t, nil, f)
+	run(t, t, f)
 }
 
-// run is Run with its reports going to report, nil for the bubble's own T.
-func run(t *testing.T, report reporter, f func(s *Session)) {
+// run is Run with its reports going to report.
+func run(t *testing.T, report virtual.Reporter, f func(s *Session)) {
 	t.Helper()
 	var s *Session
-	deadlock := runBubble(t, func(t *testing.T) {
-		var err error
-		if s, err = newSession(t, report); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(s.finish) // after the cleanups of f
+	deadlock := virtual.Run(t, report, func(inner *testing.T, b *virtual.Bubble) {
+		s = newSession(inner, b)
 		f(s)
 		s.verify()
 		s.finished = true
 	})
-	if deadlock == nil {
-		return
-	}
-	if report == nil {
-		report = t
-	}
 	switch {
-	case s.end.text != "":
+	case deadlock == nil:
+	case s.bubble.GaveUp():
 		report.Fatalf("streamtest: the test is given up: it waits for what never comes")
 	case s.left || t.Failed():
 		report.Fatalf("streamtest: the test has ended, but not all that it started")
@@ -89,135 +68,86 @@ func run(t *testing.T, report reporter, f func(s *Session)) {
 	}
 }
 
-func newSession(t *testing.T, report reporter) (*Session, error) {
-	h, err := newHand()
-	if err != nil {
-		return nil, err
-	}
-	if report == nil {
-		report = t
-	}
-	me := current()
-	s := &Session{
-		t: t, report: report, hand: h, system: newSystemClock(),
-		test: new(ledger), own: &ledger{own: true},
-		bubble: me.bubble, before: map[int]bool{me.id: true},
-	}
-	s.ctx, s.cancel = context.WithCancelCause(t.Context())
-	s.ctx = stream.WithClock(s.ctx, handClock{hand: h, owner: s.test})
-	s.end = newEndOfTime(s)
-	return s, nil
+// newSession makes a session that ends with t.
+func newSession(t *testing.T, b *virtual.Bubble) *Session {
+	s := &Session{t: t, report: b.Report, bubble: b, test: new(virtual.Owner)}
+	s.ctx = stream.WithClock(b.Context, s.Clock())
+	t.Cleanup(s.finish) // after the cleanups of the test
+	return s
 }
 
 // T returns the test. Its Run, Parallel and Deadline panic: they do not work in a bubble.
 func (s *Session) T() *testing.T { return s.t }
 
-// Context returns the context of the test. It carries the mock clock, so that every time-based operator run under it
-// uses that, and it ends with the test.
+// Context returns the context of the test. It carries Clock, so that every time-based operator run under it uses that,
+// and it ends with the test. Under T().Context(), which ends with the test too, operators use the system's clock, as most
+// programs do.
 func (s *Session) Context() context.Context { return s.ctx }
 
-// SystemContext returns a context that ends with the test too, but carries the bubble's own clock, under which most
-// programs run. Other than code under a context without a clock, what is left armed under this one fails the test.
-// Timers that are due at one instant fire in any order there: a bubble shuffles them, on purpose.
-func (s *Session) SystemContext() context.Context { return stream.WithClock(s.ctx, s.system) }
+// Clock returns the session's clock, for code that takes one. It shows the bubble's time, from 2000-01-01 00:00 UTC on,
+// as the system's clock does in a bubble, and benbjohnson's clock.New(), which is for code that takes that. The
+// difference is in what falls due at one instant: on Clock it fires in the order armed, with all at rest before each, and
+// after all that is due on the system's clock, where a bubble shuffles it, on purpose.
+func (s *Session) Clock() stream.Clock { return virtual.View{Clock: &s.bubble.Clock, Owner: s.test} }
 
-// Clock returns the mock clock, for code that takes one. It shows the same time as the bubble's own clock, from
-// 2000-01-01 00:00 UTC on, and moves with it; move time with Advance. The Mock's own Add and Set work, but sleep a
-// millisecond on the bubble's clock for each timer.
-//
-// What is armed on the Mock fires in the order armed, like all that is armed through Context, but within the Mock's own
-// bounds: it forgets the order among more than twelve timers when one of them is stopped. Code that has the Mock and
-// is woken by the bubble's own clock, by time.Sleep say, reads a time of the Mock that is exact to the millisecond for
-// five seconds after it was last used, and to a five-thousandth of the time since from then on; what is carried by
-// Context is exact always.
-func (s *Session) Clock() *clock.Mock {
-	s.hand.lent.Store(true)
-	return s.hand.mock
-}
-
-// Advance lets the test's goroutines come to rest, lets d pass on both clocks, and lets them come to rest again. What
-// falls due on the way fires at its time, also what is only armed on the way, and all comes to rest before the next. Of
-// one instant, the timers of the bubble's own clock come first, in any order; then those of the mock, in the order
-// armed. Advance(0) only lets all come to rest. A negative d fails the test, and so does one that leads past the year
-// 2261, where the runtime's clock ends.
+// Advance lets the test's goroutines come to rest, lets d pass, and lets them come to rest again. What falls due on the
+// way fires at its time, also what is only armed on the way. Advance(0) only lets all come to rest. A negative d fails
+// the test, and so does one that leads past the year 2261, where the runtime's clock ends.
 func (s *Session) Advance(d time.Duration) {
 	s.report.Helper()
 	if d < 0 {
 		s.report.Fatalf("streamtest: Advance: d is %v, want >= 0", d)
 	}
-	if left := time.Until(lastMoment); d > left {
-		s.report.Fatalf("streamtest: Advance: %v from %s leads past %s, where the time of a bubble ends; delays that double from 1s get there at n = 32: Cap them",
-			d, time.Now().Format(time.DateTime), lastMoment.Format(time.DateTime))
-	}
-	s.hand.settle()
-	s.hand.advance(d)
-	s.hand.settle()
+	s.bubble.Settle()
+	s.bubble.Sleep(d)
+	s.bubble.Settle()
 }
 
 // Elapsed returns the virtual time since the session began.
-func (s *Session) Elapsed() time.Duration { return time.Since(bubbleStart) }
+func (s *Session) Elapsed() time.Duration { return time.Since(virtual.Start) }
 
-// subscriber returns a context for one subscription, and the ledger of what is armed under it.
-func (s *Session) subscriber() (context.Context, context.CancelCauseFunc, *ledger) {
-	owner := new(ledger)
+// subscriber returns a context for one subscription, and the owner of what is armed under it.
+func (s *Session) subscriber() (context.Context, context.CancelCauseFunc, *virtual.Owner) {
+	owner := new(virtual.Owner)
 	ctx, cancel := context.WithCancelCause(s.ctx)
-	return stream.WithClock(ctx, handClock{hand: s.hand, owner: owner}), cancel, owner
+	return stream.WithClock(ctx, virtual.View{Clock: &s.bubble.Clock, Owner: owner}), cancel, owner
 }
 
 // source returns the clock of the next marble source.
-func (s *Session) source() handClock {
+func (s *Session) source() virtual.View {
 	s.sources++
-	return handClock{hand: s.hand, owner: s.own, source: s.sources}
+	return virtual.View{Clock: &s.bubble.Clock, Owner: &virtual.Owner{Silent: true}, Source: s.sources}
 }
 
-// verify checks, when the test's function has returned, what the session looks after.
+// verify checks, when the test's function has returned, its subscriptions.
 func (s *Session) verify() {
 	s.report.Helper()
-	s.hand.settle()
-	for _, w := range s.watching {
-		w.verify()
+	s.bubble.Settle()
+	for _, sub := range s.subscriptions {
+		sub.verify()
 	}
 }
 
 // finish ends the session, and reports what is left behind.
 func (s *Session) finish() {
-	for _, w := range s.watching {
-		w.stop()
+	for _, sub := range s.subscriptions {
+		sub.stop()
 	}
-	s.cancel(nil)
-	s.hand.settle()
+	s.bubble.Cancel(nil)
+	s.bubble.Settle()
 	if s.finished {
 		s.reportLeft()
 	}
-	s.end.stop()
-	s.hand.stop()
-	s.hand.ticks.Wait()
+	s.bubble.Close()
 }
 
 func (s *Session) reportLeft() {
-	var goroutines []goroutine
-	for _, g := range inBubble(s.bubble) {
-		if !s.before[g.id] && !g.machinery() && !g.ticking() {
-			goroutines = append(goroutines, g)
-		}
+	if left := s.bubble.Left(); len(left) > 0 {
+		s.left = true
+		s.report.Errorf("streamtest: %s left running at the end of the test:%s", count(len(left), "goroutine"), virtual.List(left))
 	}
-	if s.left = len(goroutines) > 0; s.left {
-		s.report.Errorf("streamtest: %s left running at the end of the test:%s", count(len(goroutines), "goroutine"), list(goroutines))
-	}
-	var timers []fmt.Stringer
-	for _, e := range s.hand.left(func(owner *ledger) bool { return !owner.own }) {
-		timers = append(timers, e)
-	}
-	for _, t := range s.system.left() {
-		timers = append(timers, t)
-	}
-	if s.hand.lent.Load() {
-		for _, t := range s.hand.gears.armed(nil, s.hand.first) {
-			timers = append(timers, t)
-		}
-	}
-	if len(timers) > 0 {
-		s.report.Errorf("streamtest: %s left armed at the end of the test:%s", count(len(timers), "timer"), list(timers))
+	if left := s.bubble.Armed(func(owner *virtual.Owner) bool { return !owner.Silent }); len(left) > 0 {
+		s.report.Errorf("streamtest: %s left armed at the end of the test:%s", count(len(left), "timer"), virtual.List(left))
 	}
 }
 

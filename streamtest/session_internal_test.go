@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// recorder is a reporter that keeps what it is told.
+// recorder is a virtual.Reporter that keeps what it is told.
 type recorder struct {
 	mu    sync.Mutex
 	texts []string
@@ -44,7 +44,7 @@ func reports(t *testing.T, f func(s *Session)) []string {
 				returned = true
 			}()
 			if <-done; !returned {
-				s.watching = nil // a T's Fatalf would have ended the test here
+				s.subscriptions = nil // a T's Fatalf would have ended the test here
 			}
 		})
 	}()

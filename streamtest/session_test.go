@@ -3,62 +3,54 @@ package streamtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/benbjohnson/clock"
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
 const ms = time.Millisecond
 
 func TestAdvance_TimersOfOneInstantFireInTheOrderArmed(t *testing.T) {
-	for name, arm := range map[string]func(s *Session) func(time.Duration, func()){
-		"context": func(s *Session) func(time.Duration, func()) {
-			c := stream.ClockFrom(s.Context())
-			return func(d time.Duration, f func()) { c.AfterFunc(d, f) }
-		},
-		"the mock itself": func(s *Session) func(time.Duration, func()) {
-			c := s.Clock()
-			return func(d time.Duration, f func()) { c.AfterFunc(d, f) }
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			Run(t, func(s *Session) {
-				arm := arm(s)
-				var got, want []int
-				for i := range 40 {
-					want = append(want, i)
-					arm(10*ms, func() { got = append(got, i) })
-					if i%3 == 0 {
-						arm(time.Duration(i%7)*ms+ms, func() {})
-					}
-				}
-				s.Advance(9 * ms)
-				if len(got) > 0 {
-					t.Errorf("%v fired early", got)
-				}
-				s.Advance(ms)
-				if !slices.Equal(got, want) {
-					t.Errorf("fired %v", got)
-				}
-			})
-		})
-	}
+	Run(t, func(s *Session) {
+		var got, want []int
+		for i := range 40 {
+			want = append(want, i)
+			s.Clock().AfterFunc(10*ms, func() { got = append(got, i) })
+			if i%3 == 0 {
+				stream.ClockFrom(s.Context()).AfterFunc(time.Duration(i%7)*ms+ms, func() {})
+			}
+		}
+		s.Advance(9 * ms)
+		if len(got) > 0 {
+			t.Errorf("%v fired early", got)
+		}
+		s.Advance(ms)
+		if !slices.Equal(got, want) {
+			t.Errorf("fired %v", got)
+		}
+	})
 }
 
 func TestAdvance_WhatIsArmedOnTheWayFiresOnTime(t *testing.T) {
 	Run(t, func(s *Session) {
-		mock, system := s.Clock(), s.SystemContext()
-		carried := stream.ClockFrom(s.Context())
+		benbjohnson, carried := clock.New(), stream.ClockFrom(s.Context())
 		start := time.Now()
 		var at []time.Duration
 		note := func() {
 			at = append(at, time.Since(start))
-			for _, now := range []time.Time{mock.Now(), carried.Now(), stream.ClockFrom(system).Now()} {
+			for _, now := range []time.Time{benbjohnson.Now(), carried.Now(), s.Clock().Now()} {
 				if !now.Equal(time.Now()) {
 					t.Errorf("a clock shows %v, want %v", now, time.Now())
 				}
@@ -66,11 +58,11 @@ func TestAdvance_WhatIsArmedOnTheWayFiresOnTime(t *testing.T) {
 		}
 		carried.AfterFunc(3*ms, func() {
 			note()
-			stream.ClockFrom(system).AfterFunc(4*ms, func() {
+			time.AfterFunc(4*ms, func() {
 				note()
-				mock.AfterFunc(5*ms, func() {
+				benbjohnson.AfterFunc(5*ms, func() {
 					note()
-					time.AfterFunc(6*ms, func() {
+					s.Clock().AfterFunc(6*ms, func() {
 						note()
 						carried.AfterFunc(7*ms, note)
 					})
@@ -85,6 +77,163 @@ func TestAdvance_WhatIsArmedOnTheWayFiresOnTime(t *testing.T) {
 			t.Errorf("%v have passed, want 1s", d)
 		}
 	})
+}
+
+// What is due on the session's clock comes after what is due then on the system's, and all is at rest before each.
+func TestClock_ComesAfterTheSystemsOfTheSameInstant(t *testing.T) {
+	for range 20 {
+		Run(t, func(s *Session) {
+			var got []string
+			done := make(chan struct{})
+			for _, name := range []string{"a", "b"} {
+				s.Clock().AfterFunc(ms, func() { got = append(got, name) })
+			}
+			time.AfterFunc(ms, func() {
+				go func() {
+					defer close(done)
+					runtime.Gosched()
+					got = append(got, "system")
+				}()
+			})
+			s.Advance(ms)
+			<-done
+			if want := []string{"system", "a", "b"}; !slices.Equal(got, want) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// The test's own goroutine may wait on the mock clock: time moves by itself then, as the bubble's own does.
+func TestSession_TimeMovesWhileTheTestWaits(t *testing.T) {
+	Run(t, func(s *Session) {
+		for range 3 {
+			got, err := stream.Interval(time.Second).Take(3).Collect(s.Context())
+			if len(got) != 3 || err != nil {
+				t.Error(got, err)
+			}
+			synctest.Wait()
+		}
+		if d := s.Elapsed(); d != 9*time.Second {
+			t.Errorf("%v have passed, want 9s", d)
+		}
+	})
+}
+
+// Code that takes a clock of benbjohnson's gets its real one, which shows the bubble's time.
+func TestSession_BenbjohnsonsRealClock(t *testing.T) {
+	Run(t, func(s *Session) {
+		p := retry.New(backoff.Linear(100*ms), retry.Limit(3), retry.WithClock(clock.New()))
+		var at []time.Duration
+		src := stream.FromFunc(func(context.Context) (int, error) {
+			at = append(at, s.Elapsed())
+			time.Sleep(7 * ms)
+			return 0, errBoom
+		})
+		done := make(chan error, 1)
+		go func() { done <- src.RetryWhen(p).ForEach(s.T().Context(), func(int) {}) }()
+		ticker := clock.New().Ticker(10 * ms)
+		s.Advance(10 * ms)
+		if now := <-ticker.C; now.Sub(virtual.Start) != 10*ms {
+			t.Errorf("ticked at %v", now)
+		}
+		ticker.Stop()
+		s.Advance(time.Hour)
+		if err := <-done; !errors.Is(err, retry.ErrExhausted) {
+			t.Error(err)
+		}
+		if want := []time.Duration{0, 107 * ms, 314 * ms, 621 * ms}; !slices.Equal(at, want) {
+			t.Errorf("attempts at %v, want %v", at, want)
+		}
+	})
+}
+
+func TestSession_StopAndNothing(t *testing.T) {
+	Run(t, func(s *Session) {
+		for _, c := range []stream.Clock{s.Clock(), stream.ClockFrom(s.Context())} {
+			fired := make(chan int, 10)
+			stopped := c.AfterFunc(time.Second, func() { fired <- 1 })
+			if !stopped.Stop() || stopped.Stop() {
+				t.Error("Stop is wrong")
+			}
+			once := c.AfterFunc(time.Second, func() { fired <- 2 })
+			s.Advance(time.Second)
+			if once.Stop() || len(fired) != 1 || <-fired != 2 {
+				t.Error("Stop of what has fired is wrong")
+			}
+			atOnce := c.AfterFunc(0, func() { fired <- 3 })
+			c.AfterFunc(-1, func() { fired <- 4 })
+			if a, b := <-fired, <-fired; a+b != 7 || atOnce.Stop() {
+				t.Error("what is due at once is wrong")
+			}
+			func() {
+				defer func() {
+					if text := fmt.Sprint(recover()); text != "streamtest: AfterFunc: f is nil" {
+						t.Errorf("AfterFunc of nil panics with %q", text)
+					}
+				}()
+				c.AfterFunc(time.Second, nil)
+			}()
+		}
+	})
+}
+
+func TestRun_InABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, f := range map[string]func(){
+			"Run":   func() { Run(t, func(*Session) {}) },
+			"Check": func() { Check(t, func() stream.Stream[int] { return stream.Of(1) }) },
+		} {
+			func() {
+				defer func() {
+					if text, _ := recover().(string); !strings.HasPrefix(text, "streamtest: ") || !strings.Contains(text, "inside a synctest bubble") {
+						t.Errorf("%s panicked with %q", name, text)
+					}
+				}()
+				f()
+			}()
+		}
+	})
+}
+
+func TestRun_TheTestFailsAndLeavesGoroutines(t *testing.T) {
+	leavesGoroutines(t)
+	got := reports(t, func(s *Session) {
+		leakGoroutine()
+		s.report.Fatalf("the test's own failure")
+	})
+	if len(got) == 0 || got[0] != "the test's own failure" {
+		t.Error(got)
+	}
+}
+
+// What waits for the context of the test outside freezes the bubble. The test fails with a sentence, and its end ends the
+// wait. A context derived from that one is a bubble's own.
+func TestRun_TheContextOfTheTestOutside(t *testing.T) {
+	after := virtual.FreezeAfter
+	virtual.FreezeAfter = 100 * ms
+	defer func() { virtual.FreezeAfter = after }()
+	r := new(recorder)
+	went := false
+	t.Run("inner", func(t *testing.T) {
+		ended := make(chan struct{})
+		go func() { // which r.Fatalf ends
+			defer close(ended)
+			run(t, r, func(s *Session) {
+				ctx, cancel := context.WithCancel(t.Context())
+				go stream.Never[int]()(ctx, nil)
+				s.Advance(time.Hour)
+				cancel()
+				_ = stream.Never[int]()(t.Context(), nil)
+				went = s.Elapsed() == time.Hour
+			})
+		}()
+		<-ended
+	})
+	expectReports(t, r.texts, []string{"streamtest: the test stands still", "the Context of the test around the session", "[chan receive]", "session_test.go:"})
+	if !went {
+		t.Error("the test has not gone on when its context had ended")
+	}
 }
 
 func leakGoroutine() { go func() { select {} }() }
@@ -112,17 +261,14 @@ func TestSession_WhatIsLeftFails(t *testing.T) {
 		"AfterFunc of the context": {func(s *Session) {
 			stream.ClockFrom(s.Context()).AfterFunc(time.Hour, func() {})
 		}, [][]string{{"1 timer left armed", "1h0m0s, armed at 0s by", "TestSession_WhatIsLeftFails", "session_test.go:"}}},
-		"AfterFunc of the system's": {func(s *Session) {
+		"AfterFunc of the clock": {func(s *Session) {
 			s.Advance(time.Second)
-			stream.ClockFrom(s.SystemContext()).AfterFunc(time.Hour, func() {})
-		}, [][]string{{"1 timer left armed", "1h0m0s, armed at 1s by", "session_test.go:"}}},
-		"AfterFunc of the mock": {func(s *Session) { s.Clock().AfterFunc(time.Hour, leakGoroutine) },
-			[][]string{{"1 timer left armed", "the AfterFunc of streamtest.leakGoroutine (streamtest/session_test.go:"}}},
-		"Timer and Ticker": {func(s *Session) { s.Clock().Timer(time.Hour); s.Clock().Ticker(time.Hour) },
-			[][]string{{"2 timers left armed", "a Timer", "a Ticker"}}},
+			s.Clock().AfterFunc(time.Minute, func() {})
+			s.Clock().AfterFunc(time.Second, func() {})
+		}, [][]string{{"2 timers left armed", "1s, armed at 1s by", "session_test.go:", "1m0s, armed at 1s by"}}},
 		"what ends with the context is not left": {func(s *Session) {
 			go stream.Never[int]().Collect(s.Context())
-			go stream.Interval(ms).Collect(s.SystemContext())
+			go stream.Interval(ms).Collect(s.T().Context())
 			s.T().Cleanup(func() { time.Sleep(time.Second) })
 			s.Advance(ms)
 		}, nil},
@@ -156,8 +302,8 @@ func TestSession_TimeEnds(t *testing.T) {
 						return err == nil && yield(x)
 					})
 				}
-			})).ForEach(s.SystemContext(), func(int) {})
-			if !errors.Is(err, errEndOfTime) {
+			})).ForEach(s.Context(), func(int) {})
+			if !errors.Is(err, virtual.ErrEndOfTime) {
 				t.Error(err)
 			}
 		}), []string{"a wait of centuries", "stream/timer.go"})
@@ -184,19 +330,19 @@ func TestSession_SleepsOnAtTheEndOfTime(t *testing.T) {
 	}
 }
 
-func TestDraws(t *testing.T) {
+func TestRand(t *testing.T) {
 	Run(t, func(s *Session) {
-		draw := s.Draws(0, 0.5, 0.999)
-		if got := []float64{draw(), draw(), draw()}; !slices.Equal(got, []float64{0, 0.5, 0.999}) {
+		random := s.Rand(0, 0.5, 0.999)
+		if got := []float64{random(), random(), random()}; !slices.Equal(got, []float64{0, 0.5, 0.999}) {
 			t.Error(got)
 		}
 	})
 	expectReports(t, reports(t, func(s *Session) {
-		draw := s.Draws(0.5)
-		draw()
-		if draw() != 0 {
+		random := s.Rand(0.5)
+		random()
+		if random() != 0 {
 			t.Error("not 0")
 		}
-	}), []string{"Draws: draw 2, but the test gives only 1 number", "session_test.go:"})
-	expectReports(t, reports(t, func(s *Session) { s.Draws(0, 1) }), []string{"Draws: number 2 is 1, want one in [0, 1)"})
+	}), []string{"Rand: call 2, but the test gives only 1 number", "session_test.go:"})
+	expectReports(t, reports(t, func(s *Session) { s.Rand(0, 1) }), []string{"Rand: number 2 is 1, want one in [0, 1)"})
 }

@@ -2,50 +2,77 @@ package streamtest
 
 import (
 	"context"
-	"strings"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/marble"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Source is a stream that notes when it is subscribed to.
+// ErrDiagram is the error that "#" stands for, in the diagrams of sources and of expectations. See [Source.Errors] and
+// [Expectation.Error] for others.
+var ErrDiagram = errors.New("the error # of a diagram")
+
+// Source is a stream that notes when it is subscribed to. It has the methods of its Stream:
+//
+//	src := streamtest.Cold[string](s, "--a--#")
+//	streamtest.Expect(s, src.Retry(1)).ToBe("--a----a--#")
+//	src.Subscriptions("^----!", "-----^----!")
 type Source[T any] struct {
+	stream.Stream[T] // each run of it is a subscription, from the call to its return
+
 	session *Session
-	stream  stream.Stream[T]
 	from    time.Time
 
-	mu   sync.Mutex
-	runs []subscription
+	mu     sync.Mutex
+	runs   []marble.Subscription
+	errs   []error
+	failed int // runs that have failed with ErrDiagram
 }
 
-// Probe returns src as a Source, so that a test can say when it was subscribed to:
-//
-//	src := streamtest.Probe(s, streamtest.Cold[string](s, "--a--#"))
-//	streamtest.Expect(s, src.Stream().Retry(1)).ToBe("--a----a--#")
-//	src.Subscriptions("^----!", "-----^----!")
-func Probe[T any](s *Session, src stream.Stream[T]) *Source[T] {
+// Probe returns a Source that runs st, so that a test can say when it was subscribed to.
+func Probe[T any](s *Session, st stream.Stream[T]) *Source[T] {
 	s.report.Helper()
-	if src == nil {
-		s.report.Fatalf("streamtest: Probe: src is nil")
+	if st == nil {
+		s.report.Fatalf("streamtest: Probe: the stream is nil")
 	}
-	return &Source[T]{session: s, stream: src, from: time.Now()}
+	src := &Source[T]{session: s, from: time.Now()}
+	src.Stream = func(ctx context.Context, yield func(T) bool) (err error) {
+		run := src.begin()
+		defer func() { src.end(run, &err) }()
+		return st(ctx, yield)
+	}
+	return src
 }
 
-// Stream returns the stream. Each run of it is a subscription, from the call to its return.
-func (src *Source[T]) Stream() stream.Stream[T] {
-	return func(ctx context.Context, yield func(T) bool) error {
-		src.mu.Lock()
-		n := len(src.runs)
-		src.runs = append(src.runs, subscription{from: time.Since(src.from), open: true})
-		src.mu.Unlock()
-		defer func() {
-			src.mu.Lock()
-			src.runs[n].to, src.runs[n].open = time.Since(src.from), false
-			src.mu.Unlock()
-		}()
-		return src.stream(ctx, yield)
+// begin notes a subscription and returns its number.
+func (src *Source[T]) begin() int {
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	src.runs = append(src.runs, marble.Subscription{From: time.Since(src.from), Open: true})
+	return len(src.runs) - 1
+}
+
+// end notes the end of a subscription, and replaces its error.
+func (src *Source[T]) end(run int, err *error) {
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	src.runs[run].To, src.runs[run].Open = time.Since(src.from), false
+	if *err == ErrDiagram && len(src.errs) > 0 {
+		*err = src.errs[min(src.failed, len(src.errs)-1)]
+		src.failed++
 	}
+}
+
+// Errors replaces ErrDiagram in what the source returns: the n-th run that fails with it fails with the n-th of errs, and
+// further ones with the last. It returns the source, and is to be called before the source is run.
+func (src *Source[T]) Errors(errs ...error) *Source[T] {
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	src.errs = errs
+	return src
 }
 
 // Subscriptions fails the test unless the subscriptions so far were those of the diagrams, in this order: "^" is the
@@ -55,53 +82,27 @@ func (src *Source[T]) Stream() stream.Stream[T] {
 func (src *Source[T]) Subscriptions(diagrams ...string) {
 	s := src.session
 	s.report.Helper()
-	var want []subscription
+	var want []marble.Subscription
 	for _, text := range diagrams {
-		w, err := parseSubscription(text)
+		w, err := marble.ParseSubscription(text)
+		if err == nil && w.Never && !w.Open {
+			err = fmt.Errorf("%q: there is no '^', which marks the subscription", text)
+		}
 		if err != nil {
 			s.report.Fatalf("streamtest: Subscriptions: %v", err)
 		}
-		if !w.never {
+		if !w.Never {
 			want = append(want, w)
 		}
 	}
-	s.hand.settle()
+	s.bubble.Settle()
 	src.mu.Lock()
-	got := append([]subscription(nil), src.runs...)
+	got := append([]marble.Subscription(nil), src.runs...)
 	src.mu.Unlock()
 	for i := range max(len(want), len(got)) {
 		if i >= len(want) || i >= len(got) || want[i] != got[i] {
-			s.report.Errorf("streamtest: the subscriptions are not as expected, from number %d on:\n%s", i+1, compareSubscriptions(want, got))
+			s.report.Errorf("streamtest: the subscriptions are not as expected, from number %d on:\n%s", i+1, marble.CompareSubscriptions(want, got))
 			return
 		}
 	}
-}
-
-// compareSubscriptions draws what was wanted above what was, for each subscription.
-func compareSubscriptions(want, got []subscription) string {
-	var rows []row
-	for i := range max(len(want), len(got)) {
-		for _, all := range [][]subscription{want, got} {
-			r := row{}
-			if i < len(all) {
-				r.glyphs = append(r.glyphs, glyph{all[i].from, "^"})
-				if !all[i].open {
-					r.glyphs = append(r.glyphs, glyph{all[i].to, "!"})
-				}
-			}
-			rows = append(rows, r)
-		}
-	}
-	drawn, _ := draw(rows...)
-	var b strings.Builder
-	for i, text := range drawn {
-		if len(rows[i].glyphs) == 0 {
-			text = "none"
-		}
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString("    " + []string{"want  ", "got   "}[i%2] + text)
-	}
-	return b.String()
 }

@@ -8,80 +8,57 @@ import (
 	"sync"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/marble"
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
-
-// event is what a subscription has seen.
-type event[T any] struct {
-	at    time.Duration // since the subscription was made
-	kind  kind
-	value T
-	err   error
-}
-
-func (e event[T]) String() string {
-	switch e.kind {
-	case ended:
-		return "the end"
-	case failed:
-		if e.err == nil { // what Error(nil) wants
-			return "an error"
-		}
-		return fmt.Sprintf("the error %q", e.err)
-	default:
-		return fmt.Sprintf("the value %s", show(e.value))
-	}
-}
-
-// show writes a value so that strings can be told from numbers.
-func show(v any) string {
-	if s, ok := v.(string); ok {
-		return fmt.Sprintf("%q", s)
-	}
-	return fmt.Sprintf("%+v", v)
-}
 
 // subscriber runs a stream on a goroutine of its own and notes what comes.
 type subscriber[T any] struct {
 	session *Session
 	name    string // Watch or Expect
-	place   place
-	owner   *ledger
+	callers virtual.Callers
+	owner   *virtual.Owner
 	cancel  context.CancelCauseFunc
 	from    time.Time
 	until   *time.Timer   // unsubscribes, if the subscription says when
 	news    chan struct{} // holds one when an event has come
-	done    chan struct{} // closed when the stream has returned
 
-	mu       sync.Mutex
-	events   []event[T]
-	over     bool // the stream has returned
-	unwanted bool // what comes from now on is not noted
+	mu      sync.Mutex
+	events  []marble.Event[T] // their times count from the subscription
+	over    bool              // the stream has returned
+	ignores bool              // what comes from now on is not noted
 }
 
-// subscribe runs st under a context that ends with the session's, after the time that the subscription gives.
-func subscribe[T any](s *Session, name string, st stream.Stream[T], when subscription) *subscriber[T] {
+// subscribe runs st under a context that ends with the session's, when the subscription diagram says.
+func subscribe[T any](s *Session, name string, st stream.Stream[T], during string) *subscriber[T] {
+	s.report.Helper()
+	if st == nil {
+		s.report.Fatalf("streamtest: %s: the stream is nil", name)
+	}
+	when, err := marble.ParseSubscription(during)
+	if err != nil {
+		s.report.Fatalf("streamtest: %s: %v", name, err)
+	}
 	ctx, cancel, owner := s.subscriber()
 	sub := &subscriber[T]{
-		session: s, name: name, place: here(1), owner: owner, cancel: cancel,
-		from: time.Now(), news: make(chan struct{}, 1), done: make(chan struct{}),
+		session: s, name: name, callers: virtual.CallersOf(1), owner: owner, cancel: cancel,
+		from: time.Now(), news: make(chan struct{}, 1),
 	}
 	go func() {
-		defer close(sub.done)
-		// On the bubble's own clock, so that who subscribes at an instant sees what a hot source does then.
-		begin := time.NewTimer(when.from)
+		// On the system's clock, so that who subscribes at an instant sees what a hot source does then.
+		begin := time.NewTimer(when.From)
 		defer begin.Stop()
 		select {
 		case <-begin.C:
 			sub.run(ctx, st)
 		case <-ctx.Done():
-			sub.note(event[T]{kind: failed, err: context.Cause(ctx)}, true)
+			sub.note(marble.Event[T]{Kind: marble.Failure, Err: context.Cause(ctx)}, true)
 		}
 	}()
-	if !when.open {
-		sub.until = time.AfterFunc(when.to, sub.unsubscribe)
+	if !when.Open {
+		sub.until = time.AfterFunc(when.To, sub.unsubscribe)
 	}
-	s.watching = append(s.watching, sub)
 	return sub
 }
 
@@ -102,26 +79,26 @@ func (sub *subscriber[T]) run(ctx context.Context, st stream.Stream[T]) {
 		if v := recover(); v != nil {
 			err = crash(fmt.Sprintf("panicked: %v\n%s", v, debug.Stack()))
 		}
-		kind := ended
+		kind := marble.End
 		if err != nil {
-			kind = failed
+			kind = marble.Failure
 		}
-		sub.note(event[T]{kind: kind, err: err}, true)
+		sub.note(marble.Event[T]{Kind: kind, Err: err}, true)
 	}()
 	err = st(ctx, func(v T) bool {
-		sub.note(event[T]{value: v}, false)
+		sub.note(marble.Event[T]{Value: v}, false)
 		return true
 	})
 }
 
-func (sub *subscriber[T]) note(e event[T], over bool) {
+func (sub *subscriber[T]) note(e marble.Event[T], over bool) {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
 	sub.over = sub.over || over
-	if sub.unwanted {
+	if sub.ignores {
 		return
 	}
-	e.at = time.Since(sub.from)
+	e.At = time.Since(sub.from)
 	sub.events = append(sub.events, e)
 	select {
 	case sub.news <- struct{}{}:
@@ -139,11 +116,11 @@ func (sub *subscriber[T]) unsubscribe() {
 func (sub *subscriber[T]) ignore() {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
-	sub.unwanted = true
+	sub.ignores = true
 }
 
 // seen returns the events so far.
-func (sub *subscriber[T]) seen() []event[T] {
+func (sub *subscriber[T]) seen() []marble.Event[T] {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
 	return sub.events[:len(sub.events):len(sub.events)]
@@ -162,10 +139,10 @@ func (sub *subscriber[T]) verify() {
 	if !sub.returned() {
 		return
 	}
-	if left := sub.session.hand.left(func(owner *ledger) bool { return owner == sub.owner }); len(left) > 0 {
-		sub.owner.own = true // reported
+	if left := sub.session.bubble.Armed(func(owner *virtual.Owner) bool { return owner == sub.owner }); len(left) > 0 {
+		sub.owner.Silent = true // reported
 		sub.session.report.Errorf("streamtest: %s: the stream has returned and left %s armed:%s\n    subscribed to at:%v",
-			sub.name, count(len(left), "timer"), list(left), sub.place)
+			sub.name, count(len(left), "timer"), virtual.List(left), sub.callers)
 	}
 }
 

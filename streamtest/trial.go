@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
 // trial is one run of a stream under inspection, on a goroutine of its own.
@@ -20,7 +21,7 @@ type trial[T any] struct {
 	answer func(n int) bool // yield's answer to the n-th value
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	owner  *ledger
+	owner  *virtual.Owner
 	from   time.Time
 
 	goroutine atomic.Int64 // the one that runs the stream
@@ -47,13 +48,13 @@ type trial[T any] struct {
 func (in *inspection[T]) prepare(name string, st stream.Stream[T], answer func(n int) bool) *trial[T] {
 	tr := &trial[T]{
 		in: in, name: name, stream: st, answer: answer,
-		owner: new(ledger), done: make(chan struct{}), news: make(chan struct{}, 1), told: make(map[string]bool),
+		owner: new(virtual.Owner), done: make(chan struct{}), news: make(chan struct{}, 1), told: make(map[string]bool),
 	}
 	if in.system {
 		tr.ctx, tr.cancel = context.WithCancelCause(in.session.t.Context())
 	} else {
 		tr.ctx, tr.cancel = context.WithCancelCause(in.session.ctx)
-		tr.ctx = stream.WithClock(tr.ctx, handClock{hand: in.session.hand, owner: tr.owner})
+		tr.ctx = stream.WithClock(tr.ctx, virtual.View{Clock: &in.session.bubble.Clock, Owner: tr.owner})
 	}
 	return tr
 }
@@ -79,7 +80,7 @@ func (tr *trial[T]) run() {
 			tr.ended = time.Since(tr.from)
 			tr.returned = true
 		}()
-		tr.goroutine.Store(int64(current().id))
+		tr.goroutine.Store(int64(virtual.Current()))
 		tr.err = tr.stream(tr.ctx, tr.yield)
 		tr.exited = false
 	}()
@@ -99,7 +100,7 @@ func (tr *trial[T]) yield(v T) bool {
 
 // enter notes a value, and returns its number and whether it may have come.
 func (tr *trial[T]) enter(v T) (n int, ok bool) {
-	other := int64(current().id) != tr.goroutine.Load()
+	other := int64(virtual.Current()) != tr.goroutine.Load()
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	ok = true
@@ -160,7 +161,7 @@ func (tr *trial[T]) wait(d time.Duration) {
 	case <-tr.done:
 	case <-timer.C:
 	}
-	tr.in.session.hand.settle()
+	tr.in.session.bubble.Settle()
 }
 
 // until lets time pass until the n-th value has come, or the stream has returned.
@@ -176,23 +177,17 @@ func (tr *trial[T]) until(n int) {
 			over = true
 		}
 	}
-	tr.in.session.hand.settle()
+	tr.in.session.bubble.Settle()
 }
 
 // mustReturn fails unless the stream has returned when all has come to rest, with no time passing.
 func (tr *trial[T]) mustReturn() {
 	tr.in.report.Helper()
-	tr.in.session.hand.settle()
+	tr.in.session.bubble.Settle()
 	if tr.hasReturned() {
 		return
 	}
-	where := ""
-	for _, g := range inBubble(tr.in.session.bubble) {
-		if g.id == int(tr.goroutine.Load()) {
-			where = "\n    " + g.String()
-		}
-	}
-	tr.in.fail("%s: the stream does not return at once%s", tr.name, where)
+	tr.in.fail("%s: the stream does not return at once\n    %s", tr.name, tr.in.session.bubble.Goroutine(int(tr.goroutine.Load())))
 }
 
 // mustMatch fails unless the stream has returned an error that matches the cause.
@@ -210,20 +205,14 @@ func (tr *trial[T]) nothingLeft() {
 		return
 	}
 	s := tr.in.session
-	var left []goroutine
-	for _, g := range inBubble(s.bubble) {
-		if !s.before[g.id] && !g.machinery() && !g.ticking() {
-			left = append(left, g)
-			s.before[g.id] = true
-		}
-	}
+	left := s.bubble.Left()
 	if len(left) > 0 {
-		tr.in.fail("%s: the stream has returned and left %s running:%s", tr.name, count(len(left), "goroutine"), list(left))
+		tr.in.fail("%s: the stream has returned and left %s running:%s", tr.name, count(len(left), "goroutine"), virtual.List(left))
 	}
-	if timers := s.hand.left(func(owner *ledger) bool { return owner == tr.owner }); len(timers) > 0 {
-		tr.owner.own = true
-		tr.owner = new(ledger)
-		tr.in.fail("%s: the stream has returned and left %s armed:%s", tr.name, count(len(timers), "timer"), list(timers))
+	if timers := s.bubble.Armed(func(owner *virtual.Owner) bool { return owner == tr.owner }); len(timers) > 0 {
+		tr.owner.Silent = true
+		tr.owner = new(virtual.Owner)
+		tr.in.fail("%s: the stream has returned and left %s armed:%s", tr.name, count(len(timers), "timer"), virtual.List(timers))
 	}
 }
 

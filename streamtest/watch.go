@@ -6,16 +6,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/marble"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
 // Watcher is a subscription that a test follows step by step. Its methods return it, so that steps can be chained.
 type Watcher[T any] struct {
-	sub   *subscriber[T]
+	*subscriber[T]
+
 	taken int // events
 }
 
-// Watch subscribes to st, under a context that ends with the session and carries its mock clock. The methods then say
+// Watch subscribes to st, under a context that ends with the session and carries its clock. The methods then say
 // what comes, and let time pass as needed:
 //
 //	streamtest.Watch(s, src.RetryWhen(policy)).
@@ -28,20 +30,17 @@ type Watcher[T any] struct {
 // cancelled.
 func Watch[T any](s *Session, st stream.Stream[T]) *Watcher[T] {
 	s.report.Helper()
-	if st == nil {
-		s.report.Fatalf("streamtest: Watch: the stream is nil")
-	}
-	w := &Watcher[T]{sub: subscribe(s, "Watch", st, subscription{open: true})}
-	s.watching = append(s.watching, w)
+	w := &Watcher[T]{subscriber: subscribe(s, "Watch", st, "")}
+	s.subscriptions = append(s.subscriptions, w)
 	return w
 }
 
 // Next lets time pass until the next event, which must be the value v, compared as reflect.DeepEqual does.
 func (w *Watcher[T]) Next(v T) *Watcher[T] {
-	w.sub.session.report.Helper()
-	e := w.next(fmt.Sprintf("the value %s", show(v)))
-	if e.kind != value || !reflect.DeepEqual(e.value, v) {
-		w.fail("want the value %s, got %v", show(v), e)
+	w.session.report.Helper()
+	e := w.next(fmt.Sprintf("the value %s", marble.Show(v)))
+	if e.Kind != marble.Value || !reflect.DeepEqual(e.Value, v) {
+		w.fail("want the value %s, got %v", marble.Show(v), e)
 	}
 	return w
 }
@@ -49,13 +48,13 @@ func (w *Watcher[T]) Next(v T) *Watcher[T] {
 // Error lets time pass until the next event, which must be an error for which errors.Is(err, target) holds; any error,
 // if target is nil. The panic of a stream is none.
 func (w *Watcher[T]) Error(target error) *Watcher[T] {
-	w.sub.session.report.Helper()
+	w.session.report.Helper()
 	want := "an error"
 	if target != nil {
 		want = fmt.Sprintf("an error that is %q", target)
 	}
 	e := w.next(want)
-	if e.kind != failed || !matches(e.err, target) {
+	if e.Kind != marble.Failure || !matches(e.Err, target) {
 		w.fail("want %s, got %v", want, e)
 	}
 	return w
@@ -63,8 +62,8 @@ func (w *Watcher[T]) Error(target error) *Watcher[T] {
 
 // End lets time pass until the next event, which must be the end.
 func (w *Watcher[T]) End() *Watcher[T] {
-	w.sub.session.report.Helper()
-	if e := w.next("the end"); e.kind != ended {
+	w.session.report.Helper()
+	if e := w.next("the end"); e.Kind != marble.End {
 		w.fail("want the end, got %v", e)
 	}
 	return w
@@ -73,12 +72,12 @@ func (w *Watcher[T]) End() *Watcher[T] {
 // NoEvent lets d pass, in which nothing may come. What comes exactly when d is over is the next event, so that
 // NoEvent(time.Second).Next(v) says that v comes after a second. NoEvent(0) says that nothing waits to be asked for.
 func (w *Watcher[T]) NoEvent(d time.Duration) *Watcher[T] {
-	s := w.sub.session
+	s := w.session
 	s.report.Helper()
-	s.hand.settle()
-	until := time.Since(w.sub.from) + d
+	s.bubble.Settle()
+	until := time.Since(w.from) + d
 	s.Advance(d)
-	if events := w.sub.seen()[w.taken:]; len(events) > 0 && (events[0].at < until || d == 0) {
+	if events := w.seen()[w.taken:]; len(events) > 0 && (events[0].At < until || d == 0) {
 		w.fail("want no event for %v, got %v", d, events[0])
 	}
 	return w
@@ -87,62 +86,56 @@ func (w *Watcher[T]) NoEvent(d time.Duration) *Watcher[T] {
 // Rest ends the subscription and returns the values that nobody has asked for, with the error that the stream had ended
 // with by then, if any. No time passes.
 func (w *Watcher[T]) Rest() ([]T, error) {
-	s := w.sub.session
+	s := w.session
 	s.report.Helper()
-	s.hand.settle()
-	w.sub.unsubscribe()
-	s.hand.settle()
+	s.bubble.Settle()
+	w.unsubscribe()
+	s.bubble.Settle()
 	var rest []T
 	var err error
-	events := w.sub.seen()
+	events := w.seen()
 	for _, e := range events[w.taken:] {
-		switch e.kind {
-		case value:
-			rest = append(rest, e.value)
-		case failed:
-			err = e.err
+		switch e.Kind {
+		case marble.Value:
+			rest = append(rest, e.Value)
+		case marble.Failure:
+			err = e.Err
 		}
 	}
 	w.taken = len(events)
-	if !w.sub.returned() {
+	if !w.returned() {
 		w.fail("the stream has not returned, but its context has ended")
 	}
 	return rest, err
 }
 
 // next lets time pass until there is an event that nobody has asked for, and takes it.
-func (w *Watcher[T]) next(want string) event[T] {
-	s := w.sub.session
+func (w *Watcher[T]) next(want string) marble.Event[T] {
+	s := w.session
 	s.report.Helper()
-	s.hand.settle()
+	s.bubble.Settle()
 	for {
-		events := w.sub.seen()
+		events := w.seen()
 		if w.taken < len(events) {
-			s.hand.settle()
+			s.bubble.Settle()
 			w.taken++
 			return events[w.taken-1]
 		}
-		if len(events) > 0 && events[len(events)-1].kind != value {
+		if len(events) > 0 && events[len(events)-1].Kind != marble.Value {
 			w.fail("want %s, got nothing more: the stream is over", want)
 		}
-		if s.end.passed() {
+		if !s.bubble.Await(w.news) {
 			w.fail("want %s, got nothing: nothing happens any more", want)
 		}
-		s.end.asked.Store(true)
-		select {
-		case <-w.sub.news:
-		case <-s.end.done:
-		}
-		s.end.asked.Store(false)
 	}
 }
 
 // fail ends the test, with all that has come.
 func (w *Watcher[T]) fail(format string, args ...any) {
-	s := w.sub.session
+	s := w.session
 	s.report.Helper()
 	var b strings.Builder
-	events := w.sub.seen()
+	events := w.seen()
 	for i, e := range events {
 		if i >= 20 && i < len(events)-5 {
 			if i == 20 {
@@ -150,27 +143,26 @@ func (w *Watcher[T]) fail(format string, args ...any) {
 			}
 			continue
 		}
-		fmt.Fprintf(&b, "\n    %v at %v", e, e.at)
+		fmt.Fprintf(&b, "\n    %v at %v", e, e.At)
 	}
 	if len(events) == 0 {
 		b.WriteString(" nothing")
 	}
-	s.report.Fatalf("streamtest: Watch, at %v: %s; what has come:%s", time.Since(w.sub.from), fmt.Sprintf(format, args...), b.String())
+	s.report.Fatalf("streamtest: Watch, at %v: %s; what has come:%s", time.Since(w.from), fmt.Sprintf(format, args...), b.String())
 }
 
 // verify fails a watch with events that nobody has asked for.
 func (w *Watcher[T]) verify() {
-	s := w.sub.session
+	s := w.session
 	s.report.Helper()
-	left := w.sub.seen()[w.taken:]
+	w.subscriber.verify()
+	left := w.seen()[w.taken:]
 	if len(left) == 0 {
 		return
 	}
 	var b strings.Builder
 	for _, e := range left {
-		fmt.Fprintf(&b, "\n    %v at %v", e, e.at)
+		fmt.Fprintf(&b, "\n    %v at %v", e, e.At)
 	}
-	s.report.Errorf("streamtest: Watch: %s that the test has not asked for:%s\n    subscribed to at:%v", count(len(left), "event"), b.String(), w.sub.place)
+	s.report.Errorf("streamtest: Watch: %s that the test has not asked for:%s\n    subscribed to at:%v", count(len(left), "event"), b.String(), w.callers)
 }
-
-func (w *Watcher[T]) stop() {}

@@ -82,9 +82,9 @@ func op[T any](name, label string, inputs []string, apply func(in []text) stream
 		in := make([]text, len(inputs))
 		for i, diagram := range inputs {
 			_, diagram = named(i, diagram)
-			in[i] = streamtest.Cold[string](s, diagram)
+			in[i] = streamtest.Cold[string](s, diagram).Stream
 		}
-		diagram, meaning := streamtest.Diagram(s, 24*ms, apply(in))
+		diagram, meaning := diagramOf(s, 24*ms, apply(in))
 		var legend []string
 		for _, letter := range slices.Sorted(maps.Keys(meaning)) {
 			if text := fmt.Sprint(meaning[letter]); text != letter {

@@ -12,8 +12,8 @@ import (
 // retry().repeat(): each repetition has its retries. RxJava and RxJS do the same, Reactor with repeat(1) for two runs.
 func TestRepeatOverRetry(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "-a#\n-b|\n-c#\n-d|"))
-		streamtest.Expect(s, src.Stream().Retry(1).Repeat(2)).ToBe("-a-b-c-d|")
+		src := streamtest.Cold[string](s, "-a#\n-b|\n-c#\n-d|")
+		streamtest.Expect(s, src.Retry(1).Repeat(2)).ToBe("-a-b-c-d|")
 		src.Subscriptions("^-!", "--^-!", "----^-!", "------^-!")
 	})
 }
@@ -32,9 +32,9 @@ func TestRetryOverRepeat(t *testing.T) {
 // do the same.
 func TestRetryOverMerge(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		a := streamtest.Probe(s, streamtest.Cold[string](s, "-a--a--a|"))
-		b := streamtest.Probe(s, streamtest.Cold[string](s, "--b#\n--b|"))
-		streamtest.Expect(s, a.Stream().Merge(b.Stream()).Retry(1)).ToBe("-ab-ab-a--a|")
+		a := streamtest.Cold[string](s, "-a--a--a|")
+		b := streamtest.Cold[string](s, "--b#\n--b|")
+		streamtest.Expect(s, a.Merge(b.Stream).Retry(1)).ToBe("-ab-ab-a--a|")
 		a.Subscriptions("^--!", "---^-------!")
 		b.Subscriptions("^--!", "---^--!")
 	})
@@ -44,13 +44,13 @@ func TestRetryOverMerge(t *testing.T) {
 // with the outer one. RxJava, RxJS and Reactor do the same.
 func TestRetryOverFlatMap(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		outer := streamtest.Probe(s, streamtest.Cold[string](s, "-x---y-----|\n-z|"))
+		outer := streamtest.Cold[string](s, "-x---y-----|\n-z|")
 		inner := map[string]text{
-			"x": streamtest.Cold[string](s, "-a-----a|"),
-			"y": streamtest.Cold[string](s, "-b#"),
-			"z": streamtest.Cold[string](s, "-c|"),
+			"x": streamtest.Cold[string](s, "-a-----a|").Stream,
+			"y": streamtest.Cold[string](s, "-b#").Stream,
+			"z": streamtest.Cold[string](s, "-c|").Stream,
 		}
-		flat := operators.FlatMap(outer.Stream(), 2, func(v string) text { return inner[v] })
+		flat := operators.FlatMap(outer.Stream, 2, func(v string) text { return inner[v] })
 		streamtest.Expect(s, flat.Retry(1)).ToBe("--a---b--c|")
 		outer.Subscriptions("^------!", "-------^-!")
 	})
@@ -60,9 +60,9 @@ func TestRetryOverFlatMap(t *testing.T) {
 // and Reactor do the same.
 func TestRetryOverConcatMap(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		outer := streamtest.Probe(s, streamtest.Cold[string](s, "-x|"))
+		outer := streamtest.Cold[string](s, "-x|")
 		inner := streamtest.Cold[string](s, "-a#\n-b|")
-		streamtest.Expect(s, operators.ConcatMap(outer.Stream(), func(string) text { return inner }).Retry(1)).ToBe("--a--b|")
+		streamtest.Expect(s, operators.ConcatMap(outer.Stream, func(string) text { return inner.Stream }).Retry(1)).ToBe("--a--b|")
 		outer.Subscriptions("^--!", "---^--!")
 	})
 }
@@ -71,11 +71,11 @@ func TestRetryOverConcatMap(t *testing.T) {
 // RxJS and Reactor do the same.
 func TestRetryOverZip(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		a := streamtest.Probe(s, streamtest.Cold[string](s, "-abc----|"))
-		b := streamtest.Probe(s, streamtest.Cold[string](s, "--1-#\n--2-3|"))
-		zipped := operators.ZipWith(a.Stream(), b.Stream(), func(a, b string) string { return a + b })
+		a := streamtest.Cold[string](s, "-abc----|")
+		b := streamtest.Cold[string](s, "--1-#\n--2-3|")
+		zipped := operators.ZipWith(a.Stream, b.Stream, func(a, b string) string { return a + b })
 		want := map[string]string{"p": "a1", "q": "a2", "r": "b3"}
-		streamtest.Expect(s, zipped.Retry(1)).ToBe("--p---q-r|", want)
+		streamtest.Expect(s, zipped.Retry(1)).ToBeWith("--p---q-r|", want)
 		a.Subscriptions("^---!", "----^----!")
 	})
 }
@@ -84,8 +84,8 @@ func TestRetryOverZip(t *testing.T) {
 // begins, so that none is lost. RxJava and RxJS drop it at an error; Reactor has no debounce (sampleTimeout is its like).
 func TestRetryOverDebounce(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "-ab#\n-c------|"))
-		streamtest.Expect(s, src.Stream().Debounce(3*ms).Retry(1)).ToBe("---b---c---|")
+		src := streamtest.Cold[string](s, "-ab#\n-c------|")
+		streamtest.Expect(s, src.Debounce(3*ms).Retry(1)).ToBe("---b---c---|")
 		src.Subscriptions("^--!", "---^-------!")
 	})
 }
@@ -94,8 +94,8 @@ func TestRetryOverDebounce(t *testing.T) {
 // Reactor do the same.
 func TestRetryOverTimeout(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "---------a|\n--a--b---------|\n--a--b--|"))
-		streamtest.Expect(s, src.Stream().Timeout(4*ms).Retry(2)).ToBe("------a--b-----a--b--|")
+		src := streamtest.Cold[string](s, "---------a|\n--a--b---------|\n--a--b--|")
+		streamtest.Expect(s, src.Timeout(4*ms).Retry(2)).ToBe("------a--b-----a--b--|")
 		src.Subscriptions("^---!", "----^--------!", "-------------^-------!")
 		streamtest.Expect(s, stream.Never[string]().Timeout(4*ms).Retry(2)).Error(stream.ErrTimeout).ToBe("------------#")
 	})
@@ -104,8 +104,8 @@ func TestRetryOverTimeout(t *testing.T) {
 // retry().timeout(): a timeout above the retry ends it all, retries included. RxJava, RxJS and Reactor do the same.
 func TestTimeoutOverRetry(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "-a#\n---#\n---#\n---#"))
-		streamtest.Expect(s, src.Stream().Retry(9).Timeout(5*ms)).Error(stream.ErrTimeout).ToBe("-a----#")
+		src := streamtest.Cold[string](s, "-a#\n---#\n---#\n---#")
+		streamtest.Expect(s, src.Retry(9).Timeout(5*ms)).Error(stream.ErrTimeout).ToBe("-a----#")
 		src.Subscriptions("^-!", "--^--!", "-----^!")
 	})
 }
@@ -115,8 +115,8 @@ func TestTimeoutOverRetry(t *testing.T) {
 // RxJS has no backpressure, and its buffer operators collect values in arrays: here that is Batch.
 func TestRetryOverBuffer(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "(abc)#\n(de)|"))
-		slow := src.Stream().Buffer(2).Retry(1).Delay(4 * ms)
+		src := streamtest.Cold[string](s, "(abc)#\n(de)|")
+		slow := src.Buffer(2).Retry(1).Delay(4 * ms)
 		streamtest.Expect(s, slow).ToBe("----a---b---c---d---(e|)")
 		src.Subscriptions("^----!", "------------^---!")
 	})
@@ -127,8 +127,8 @@ func TestRetryOverBuffer(t *testing.T) {
 func TestRetryOverBatch(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-abc#\n-d|")
-		batches := operators.Map(operators.Batch(src, 2, 0).Retry(1), func(b []string) string { return strings.Join(b, "") })
-		streamtest.Expect(s, batches).ToBe("--p-q-(r|)", map[string]string{"p": "ab", "q": "c", "r": "d"})
+		batches := operators.Map(operators.Batch(src.Stream, 2, 0).Retry(1), func(b []string) string { return strings.Join(b, "") })
+		streamtest.Expect(s, batches).ToBeWith("--p-q-(r|)", map[string]string{"p": "ab", "q": "c", "r": "d"})
 	})
 }
 
@@ -137,8 +137,8 @@ func TestRetryOverBatch(t *testing.T) {
 func TestRetryOverSwitchMap(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		outer := streamtest.Cold[string](s, "-x--#\n-y|")
-		inner := streamtest.Probe(s, streamtest.Cold[string](s, "-a-a-a|\n-b|"))
-		switched := operators.SwitchMap(outer, func(string) text { return inner.Stream() })
+		inner := streamtest.Cold[string](s, "-a-a-a|\n-b|")
+		switched := operators.SwitchMap(outer.Stream, func(string) text { return inner.Stream })
 		streamtest.Expect(s, switched.Retry(1)).ToBe("--a---b|")
 		inner.Subscriptions("-^--!", "-----^-!")
 	})
@@ -149,7 +149,7 @@ func TestRetryOverSwitchMap(t *testing.T) {
 func TestRetryOverScan(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[int](s, "-12#\n-3|")
-		sums := operators.Scan(src, 0, func(sum, v int) int { return sum + v })
+		sums := operators.Scan(src.Stream, 0, func(sum, v int) int { return sum + v })
 		streamtest.Expect(s, sums.Retry(1)).ToBe("-13-3|")
 	})
 }
@@ -158,8 +158,8 @@ func TestRetryOverScan(t *testing.T) {
 // Reactor (publish().refCount()) and RxJS (share, which resets on error) do the same.
 func TestRetryOverShare(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "-a-#\n-b-|"))
-		shared := operators.Share(src.Stream())
+		src := streamtest.Cold[string](s, "-a-#\n-b-|")
+		shared := operators.Share(src.Stream)
 		first := streamtest.Expect(s, shared.Retry(1))
 		second := streamtest.Expect(s, shared)
 		first.ToBe("-a--b-|")

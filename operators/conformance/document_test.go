@@ -1,13 +1,17 @@
 package conformance_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
+	"github.com/retrywhen/retrywhen/internal/marble"
+	"github.com/retrywhen/retrywhen/stream"
 	"github.com/retrywhen/retrywhen/streamtest"
 )
 
@@ -61,6 +65,29 @@ func TestDocument(t *testing.T) {
 		}
 	}
 	t.Fatalf("%s is longer than what the operators do. Run this test with -update.", document)
+}
+
+// diagramOf runs st for d, and returns the diagram of what it did, with what the letters stand for.
+func diagramOf[T any](s *session, d time.Duration, st stream.Stream[T]) (diagram string, values map[string]T) {
+	var events []marble.Event[T]
+	ctx, cancel := context.WithCancel(s.Context())
+	go func() {
+		err := st(ctx, func(v T) bool {
+			events = append(events, marble.Event[T]{At: s.Elapsed(), Value: v})
+			return true
+		})
+		over := marble.Event[T]{At: s.Elapsed(), Kind: marble.End}
+		if err != nil {
+			over.Kind = marble.Failure
+		}
+		if ctx.Err() == nil {
+			events = append(events, over)
+		}
+	}()
+	s.Advance(d)
+	cancel()
+	s.Advance(0)
+	return marble.Draw(events, d)
 }
 
 // drawing shows the sources of an operator above what it makes of them.

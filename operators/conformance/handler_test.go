@@ -23,7 +23,7 @@ func TestPredicate_Yes(t *testing.T) {
 			asked = append(asked, err)
 			return true
 		}))
-		src := streamtest.Errors(streamtest.Cold[string](s, "-a#\n-b#\n-c|"), errBoom, errCause)
+		src := streamtest.Cold[string](s, "-a#\n-b#\n-c|").Errors(errBoom, errCause)
 		streamtest.Expect(s, src.RetryWhen(policy)).ToBe("-a---b---c|")
 		if !slices.Equal(asked, []error{errBoom, errCause}) {
 			t.Errorf("asked about %v", asked)
@@ -36,7 +36,7 @@ func TestPredicate_Yes(t *testing.T) {
 func TestPredicate_No(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		policy := retry.New(backoff.Constant(time.Hour), retry.If(func(err error) bool { return err != errBoom }))
-		src := streamtest.Errors(streamtest.Cold[string](s, "-a#"), errBoom)
+		src := streamtest.Cold[string](s, "-a#").Errors(errBoom)
 		_, err := src.RetryWhen(policy).Collect(s.Context())
 		if err != errBoom || s.Elapsed() != 2*ms {
 			t.Errorf("got %v after %v", err, s.Elapsed())
@@ -67,7 +67,7 @@ func TestPredicate_SeesTheAttemptNumbers(t *testing.T) {
 // the error that was thrown.
 func TestPredicate_Panics(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "-a#"))
+		src := streamtest.Cold[string](s, "-a#")
 		policy := retry.New(backoff.Constant(ms), retry.If(func(error) bool { panic("what an error") }))
 		func() {
 			defer func() {
@@ -75,7 +75,7 @@ func TestPredicate_Panics(t *testing.T) {
 					t.Errorf("recovered %v", v)
 				}
 			}()
-			_, _ = src.Stream().RetryWhen(policy).Collect(s.Context())
+			_, _ = src.RetryWhen(policy).Collect(s.Context())
 		}()
 		src.Subscriptions("^-!")
 	})
@@ -85,8 +85,8 @@ func TestPredicate_Panics(t *testing.T) {
 // Reactor do the same.
 func TestHandler_Delays(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "-a#\n-b#\n-c|"))
-		streamtest.Expect(s, src.Stream().RetryWhen(again(3*ms))).ToBe("-a----b----c|")
+		src := streamtest.Cold[string](s, "-a#\n-b#\n-c|")
+		streamtest.Expect(s, src.RetryWhen(again(3*ms))).ToBe("-a----b----c|")
 		src.Subscriptions("^-!", "-----^-!", "----------^-!")
 	})
 }
@@ -95,11 +95,11 @@ func TestHandler_Delays(t *testing.T) {
 // again. RxJava, RxJS and Reactor do the same.
 func TestHandler_DropsAFailure(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "-a#"))
+		src := streamtest.Cold[string](s, "-a#")
 		dropsTheSecond := handler(func(f failures) failures {
 			return f.Filter(func(f stream.Failure) bool { return f.N != 2 })
 		})
-		streamtest.Expect(s, src.Stream().RetryWhen(dropsTheSecond)).ToBe("-a-a 10s -")
+		streamtest.Expect(s, src.RetryWhen(dropsTheSecond)).ToBe("-a-a 10s -")
 		src.Subscriptions("^-!", "--^-!")
 	})
 }
@@ -110,11 +110,11 @@ func TestHandler_DropsAFailure(t *testing.T) {
 // answer the next error.
 func TestHandler_MergesAnExternalSignal(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "----#\n-a|"))
+		src := streamtest.Cold[string](s, "----#\n-a|")
 		online := streamtest.Hot[string](s, "-x----x-x-")
-		signal := operators.Map(online.Stream(), func(string) stream.Failure { return stream.Failure{} })
+		signal := operators.Map(online.Stream, func(string) stream.Failure { return stream.Failure{} })
 		impatient := handler(func(f failures) failures { return f.Delay(time.Hour).Merge(signal) })
-		streamtest.Expect(s, src.Stream().RetryWhen(impatient)).ToBe("-------a|")
+		streamtest.Expect(s, src.RetryWhen(impatient)).ToBe("-------a|")
 		src.Subscriptions("^---!", "------^-!")
 	})
 }
@@ -124,9 +124,9 @@ func TestHandler_MergesAnExternalSignal(t *testing.T) {
 // swallow the error: that is how the published idiom, zip with a range, loses its last retry.
 func TestHandler_EndsEarly(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "-a#\n-b-----#"))
+		src := streamtest.Cold[string](s, "-a#\n-b-----#")
 		once := handler(func(f failures) failures { return f.Take(1) })
-		streamtest.Expect(s, src.Stream().RetryWhen(once)).ToBe("-a-b-----#")
+		streamtest.Expect(s, src.RetryWhen(once)).ToBe("-a-b-----#")
 		src.Subscriptions("^-!", "--^------!")
 
 		none := handler(func(failures) failures { return stream.Empty[stream.Failure]() })
@@ -151,13 +151,13 @@ func TestHandler_Fails(t *testing.T) {
 // second value answers the next error; RxJS subscribes a second time, beside the first.
 func TestHandler_AnswersTwice(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "-a#\n-b--#\n-c|"))
+		src := streamtest.Cold[string](s, "-a#\n-b--#\n-c|")
 		twice := handler(func(f failures) failures {
 			return operators.FlatMap(f, 2, func(f stream.Failure) failures {
 				return stream.Of(f).Merge(stream.Of(f).Delay(2 * ms))
 			})
 		})
-		streamtest.Expect(s, src.Stream().RetryWhen(twice)).ToBe("-a-b---c|")
+		streamtest.Expect(s, src.RetryWhen(twice)).ToBe("-a-b---c|")
 		src.Subscriptions("^-!", "--^---!", "------^-!")
 	})
 }
@@ -167,7 +167,7 @@ func TestHandler_AnswersTwice(t *testing.T) {
 // Reactor a notifier's value is a value, and it would.
 func TestHandler_AnswersLate(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "-a#\n-b#\n-c|"))
+		src := streamtest.Cold[string](s, "-a#\n-b#\n-c|")
 		late := handler(func(f failures) failures {
 			return operators.FlatMap(f, 9, func(f stream.Failure) failures {
 				if f.N == 1 {
@@ -176,7 +176,7 @@ func TestHandler_AnswersLate(t *testing.T) {
 				return stream.Of(f).Delay(10 * ms)
 			})
 		})
-		streamtest.Expect(s, src.Stream().RetryWhen(late)).ToBe("-a-b-----------c|")
+		streamtest.Expect(s, src.RetryWhen(late)).ToBe("-a-b-----------c|")
 		src.Subscriptions("^-!", "--^-!", "--------------^-!")
 	})
 }
@@ -212,10 +212,10 @@ func TestHandler_ReturnsNil(t *testing.T) {
 // and Reactor request one tick for each error, and an interval of which nobody requests fails with an overflow.
 func TestHandler_ThatNeverLooksAtTheFailures(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "-a#\n-b------#\n-c|"))
+		src := streamtest.Cold[string](s, "-a#\n-b------#\n-c|")
 		ticks := func(failures) stream.Stream[time.Time] { return stream.Interval(5 * ms) }
 		// The first failure is at 2, and the ticks begin there: 7, 12, 17, 22.
-		streamtest.Expect(s, operators.RetryWhen(src.Stream(), ticks)).ToBe("-a------b---------c|")
+		streamtest.Expect(s, operators.RetryWhen(src.Stream, ticks)).ToBe("-a------b---------c|")
 		src.Subscriptions("^-!", "-------^-------!", "-----------------^-!")
 	})
 }
@@ -228,7 +228,7 @@ func TestHandler_IsNotAskedAboutPermanentErrors(t *testing.T) {
 			t.Error("the handler is asked")
 			return f
 		})
-		streamtest.Expect(s, streamtest.Errors(streamtest.Cold[string](s, "-a#"), stream.Permanent(errBoom)).RetryWhen(asked)).
+		streamtest.Expect(s, streamtest.Cold[string](s, "-a#").Errors(stream.Permanent(errBoom)).RetryWhen(asked)).
 			Error(errBoom).ToBe("-a#")
 		ch := make(chan string, 1)
 		ch <- "a"
@@ -246,14 +246,14 @@ func TestHandler_IsNotAskedAboutPermanentErrors(t *testing.T) {
 // range does.
 func TestHandler_TheClassicForm(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "-#"))
+		src := streamtest.Cold[string](s, "-#")
 		classic := func(f failures) stream.Stream[time.Time] {
 			numbered := operators.ZipWith(f, stream.Range(1, 3), func(_ stream.Failure, n int) int { return n })
 			return operators.FlatMap(numbered, 3, func(n int) stream.Stream[time.Time] {
 				return stream.Timer(time.Duration(n*n) * ms)
 			})
 		}
-		streamtest.Expect(s, operators.RetryWhen(src.Stream(), classic)).ToBe("------------------#")
+		streamtest.Expect(s, operators.RetryWhen(src.Stream, classic)).ToBe("------------------#")
 		src.Subscriptions("^!", "--^!", "-------^!", "-----------------^!")
 	})
 }
@@ -275,7 +275,7 @@ func TestHandler_IsCancelledWithItsSubscriber(t *testing.T) {
 		notifier := streamtest.Probe(s, stream.Never[stream.Failure]())
 		ctx, cancel := context.WithCancelCause(s.Context())
 		time.AfterFunc(9*ms, func() { cancel(errCause) })
-		h := handler(func(failures) failures { return notifier.Stream() })
+		h := handler(func(failures) failures { return notifier.Stream })
 		_, err := streamtest.Cold[string](s, "-a#").RetryWhen(h).Collect(ctx)
 		if !errors.Is(err, errCause) || !errors.Is(err, streamtest.ErrDiagram) {
 			t.Errorf("got %v", err)

@@ -18,11 +18,11 @@ import (
 // RxJS and Reactor do the same.
 func TestRetry_SourceCompletesOnTheKthSubscription(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, `
+		src := streamtest.Cold[string](s, `
 			--a--#
 			--b--#
-			--c--|`))
-		streamtest.Expect(s, src.Stream().Retry(5)).ToBe("--a----b----c--|")
+			--c--|`)
+		streamtest.Expect(s, src.Retry(5)).ToBe("--a----b----c--|")
 		src.Subscriptions("^----!", "-----^----!", "----------^----!")
 	})
 }
@@ -36,8 +36,8 @@ func TestRetryWhen_EmptySource(t *testing.T) {
 			return nil
 		})
 		for _, diagram := range []string{"|", "---|", "--a--|"} {
-			src := streamtest.Probe(s, streamtest.Cold[string](s, diagram))
-			streamtest.Expect(s, src.Stream().RetryWhen(asked)).ToBe(diagram)
+			src := streamtest.Cold[string](s, diagram)
+			streamtest.Expect(s, src.RetryWhen(asked)).ToBe(diagram)
 		}
 	})
 }
@@ -46,8 +46,8 @@ func TestRetryWhen_EmptySource(t *testing.T) {
 // Reactor do the same.
 func TestRetryWhen_NeverSource(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "-----"))
-		streamtest.Expect(s, src.Stream().RetryWhen(again(0)), "^----!").ToBe("--------")
+		src := streamtest.Cold[string](s, "-----")
+		streamtest.ExpectDuring(s, src.RetryWhen(again(0)), "^----!").ToBe("--------")
 		src.Subscriptions("^----!")
 	})
 }
@@ -56,8 +56,8 @@ func TestRetryWhen_NeverSource(t *testing.T) {
 // as a "limit of 0 retries", as ExpBackoff with 0 retries does here.
 func TestRetry_CountZero(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "--a--#"))
-		streamtest.Expect(s, src.Stream().Retry(0)).ToBe("--a--#")
+		src := streamtest.Cold[string](s, "--a--#")
+		streamtest.Expect(s, src.Retry(0)).ToBe("--a--#")
 		src.Subscriptions("^----!")
 
 		policy := operators.ExpBackoff(jitter.None, time.Hour, 0)
@@ -70,10 +70,10 @@ func TestRetry_CountZero(t *testing.T) {
 // subscribes n + 1 times.
 func TestRepeat_CountZero(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "-a|"))
-		streamtest.Expect(s, src.Stream().Repeat(0)).ToBe("|")
+		src := streamtest.Cold[string](s, "-a|")
+		streamtest.Expect(s, src.Repeat(0)).ToBe("|")
 		src.Subscriptions()
-		streamtest.Expect(s, src.Stream().Repeat(1)).ToBe("-a|")
+		streamtest.Expect(s, src.Repeat(1)).ToBe("-a|")
 		streamtest.Expect(s, streamtest.Cold[string](s, "-a|").Repeat(3)).ToBe("-a-a-a|")
 	})
 }
@@ -132,8 +132,8 @@ func TestRetry_TheAttemptsContextEndsWithIt(t *testing.T) {
 // again. RxJava, RxJS and Reactor do the same.
 func TestRetryWhen_ConsumerCancelsMidAttempt(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "--a--#"))
-		streamtest.Expect(s, src.Stream().RetryWhen(again(3*ms)), "^---------!").ToBe("--a-------")
+		src := streamtest.Cold[string](s, "--a--#")
+		streamtest.ExpectDuring(s, src.RetryWhen(again(3*ms)), "^---------!").ToBe("--a-------")
 		src.Subscriptions("^----!", "--------^-!")
 	})
 }
@@ -146,8 +146,8 @@ func TestRetryWhen_ConsumerCancelsMidWait(t *testing.T) {
 			"handler": again(time.Hour),
 			"policy":  retry.New(backoff.Constant(time.Hour)),
 		} {
-			src := streamtest.Probe(s, streamtest.Cold[string](s, "--a--#"))
-			e := streamtest.Expect(s, src.Stream().RetryWhen(h), "^--------!")
+			src := streamtest.Cold[string](s, "--a--#")
+			e := streamtest.ExpectDuring(s, src.RetryWhen(h), "^--------!")
 			e.ToBe("--a 10s -")
 			src.Subscriptions("^----!")
 			if t.Failed() {
@@ -161,9 +161,9 @@ func TestRetryWhen_ConsumerCancelsMidWait(t *testing.T) {
 // and Reactor do the same.
 func TestRetryWhen_ConsumerStopsMidWait(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "-a#"))
+		src := streamtest.Cold[string](s, "-a#")
 		stop := streamtest.Cold[string](s, "-----x")
-		streamtest.Expect(s, operators.TakeUntil(src.Stream().RetryWhen(again(time.Hour)), stop)).ToBe("-a---|")
+		streamtest.Expect(s, operators.TakeUntil(src.RetryWhen(again(time.Hour)), stop.Stream)).ToBe("-a---|")
 		src.Subscriptions("^-!")
 	})
 }
@@ -172,8 +172,8 @@ func TestRetryWhen_ConsumerStopsMidWait(t *testing.T) {
 // and Reactor do the same.
 func TestRetry_TakeIsSatisfiedInsideAnAttemptThatWouldFail(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "--a-b-c#"))
-		streamtest.Expect(s, src.Stream().Retry(9).Take(2)).ToBe("--a-(b|)")
+		src := streamtest.Cold[string](s, "--a-b-c#")
+		streamtest.Expect(s, src.Retry(9).Take(2)).ToBe("--a-(b|)")
 	})
 }
 
@@ -182,9 +182,9 @@ func TestRetry_TakeIsSatisfiedInsideAnAttemptThatWouldFail(t *testing.T) {
 // subscriber's onError; RxJS reports it on a stack of its own, and goes on. None of them retries.
 func TestRetry_ConsumersErrorIsNoFailureOfTheSource(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "--a-b--#"))
+		src := streamtest.Cold[string](s, "--a-b--#")
 		use := func() error {
-			for v, err := range src.Stream().Retry(9).All(s.Context()) {
+			for v, err := range src.Retry(9).All(s.Context()) {
 				if err != nil {
 					return err
 				}
@@ -205,14 +205,14 @@ func TestRetry_ConsumersErrorIsNoFailureOfTheSource(t *testing.T) {
 // retried. For RxJava, RxJS and Reactor see the test above.
 func TestRetry_ConsumersPanicIsNoFailureOfTheSource(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "--a-b--#"))
+		src := streamtest.Cold[string](s, "--a-b--#")
 		func() {
 			defer func() {
 				if v := recover(); v != any(errBoom) {
 					t.Errorf("recovered %v", v)
 				}
 			}()
-			_ = src.Stream().Retry(9).ForEach(s.Context(), func(string) { panic(errBoom) })
+			_ = src.Retry(9).ForEach(s.Context(), func(string) { panic(errBoom) })
 		}()
 		src.Subscriptions("^-!")
 	})
@@ -234,7 +234,7 @@ func TestRetryWhen_CancellationFromAboveIsNotRetried(t *testing.T) {
 				asked++
 				return f.Delay(time.Hour)
 			})
-			_, err := src.Stream().RetryWhen(counted).Collect(ctx)
+			_, err := src.RetryWhen(counted).Collect(ctx)
 			if want := map[string]int{"in an attempt": 0, "in a wait": 1}; asked != want[name] {
 				t.Errorf("%s: the handler is called %d times", name, asked)
 			}
@@ -248,10 +248,10 @@ func TestRetryWhen_CancellationFromAboveIsNotRetried(t *testing.T) {
 // retry, timeout: a timeout inside, below the retry, is a failure like any other. RxJava, RxJS and Reactor do the same.
 func TestRetry_TimeoutInsideIsRetried(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, `
+		src := streamtest.Cold[string](s, `
 			-a------
-			-b-|`))
-		streamtest.Expect(s, src.Stream().Timeout(3*ms).Retry(1)).ToBe("-a---b-|")
+			-b-|`)
+		streamtest.Expect(s, src.Timeout(3*ms).Retry(1)).ToBe("-a---b-|")
 		src.Subscriptions("^---!", "----^--!")
 	})
 }
@@ -278,10 +278,10 @@ func TestRetry_DeadlineInsideIsRetried(t *testing.T) {
 // Reactor do the same.
 func TestRetry_TwoSubscribersAreIndependent(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "-a-#"))
-		retried := src.Stream().RetryWhen(retry.New(backoff.Linear(ms), retry.Limit(2)))
+		src := streamtest.Cold[string](s, "-a-#")
+		retried := src.RetryWhen(retry.New(backoff.Linear(ms), retry.Limit(2)))
 		first := streamtest.Expect(s, retried).Error(retry.ErrExhausted)
-		second := streamtest.Expect(s, retried, "--^").Error(retry.ErrExhausted)
+		second := streamtest.ExpectDuring(s, retried, "--^").Error(retry.ErrExhausted)
 		first.ToBe("-a---a----a-#")
 		second.ToBe("---a---a----a-#")
 		src.Subscriptions("^--!", "--^--!", "----^--!", "------^--!", "---------^--!", "-----------^--!")
@@ -317,7 +317,7 @@ func TestRetry_WhatBeginsEnds(t *testing.T) {
 			begun++
 			return src.OnEnd(func(error) { ended++ })
 		})
-		streamtest.Expect(s, counted.Retry(2).Catch(func(error) text { return stream.Empty[string]() }).Repeat(4), "------------!").
+		streamtest.ExpectDuring(s, counted.Retry(2).Catch(func(error) text { return stream.Empty[string]() }).Repeat(4), "------------!").
 			ToBe("-a-a-a-a-a-a")
 		if begun != 6 || ended != begun {
 			t.Errorf("%d begun, %d ended, want 6 and 6", begun, ended)

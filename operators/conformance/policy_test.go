@@ -78,7 +78,7 @@ func TestPolicy_Cap(t *testing.T) {
 func TestPolicy_Floor(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		b := backoff.Exponential(ms, 2).Plus(5 * ms).Jitter(jitter.Uniform(1, 2))
-		expectWaits(t, waits(s, retry.New(b, retry.WithRand(s.Draws(0, 0, 0.5, 0.5))), 4), 6*ms, 7*ms, 13500*time.Microsecond, 19500*time.Microsecond)
+		expectWaits(t, waits(s, retry.New(b, retry.WithRand(s.Rand(0, 0, 0.5, 0.5))), 4), 6*ms, 7*ms, 13500*time.Microsecond, 19500*time.Microsecond)
 	})
 }
 
@@ -98,7 +98,7 @@ func TestPolicy_JitterAtTheEndsAndInTheMiddle(t *testing.T) {
 		t.Run(fmt.Sprint(test.jitter), func(t *testing.T) {
 			streamtest.Run(t, func(s *session) {
 				b := backoff.Constant(time.Second).Jitter(test.jitter)
-				for i, d := range waits(s, retry.New(b, retry.WithRand(s.Draws(0, 0.5, last))), 3) {
+				for i, d := range waits(s, retry.New(b, retry.WithRand(s.Rand(0, 0.5, last))), 3) {
 					if off := d - test.want[i]; off < -1 || off > 1 { // rounded to a nanosecond
 						t.Errorf("a wait of %v, want %v", d, test.want[i])
 					}
@@ -113,7 +113,7 @@ func TestPolicy_JitterAtTheEndsAndInTheMiddle(t *testing.T) {
 func TestPolicy_JitterStillSpreadsAtTheCap(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		b := backoff.Exponential(time.Hour, 10).Cap(115 * ms).Jitter(jitter.Default)
-		got := waits(s, retry.New(b, retry.WithRand(s.Draws(0, 0.5, math.Nextafter(1, 0)))), 3)
+		got := waits(s, retry.New(b, retry.WithRand(s.Rand(0, 0.5, math.Nextafter(1, 0)))), 3)
 		for i, want := range []time.Duration{85 * ms, 100 * ms, 115 * ms} {
 			if off := got[i] - want; off < -1 || off > 0 {
 				t.Errorf("waits of %v", got)
@@ -152,12 +152,12 @@ func TestPolicy_TransientFailuresOverTenBursts(t *testing.T) {
 func TestPolicy_ResetWhenTheAttemptLivedLongEnough(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		policy := retry.New(backoff.Linear(10*ms), retry.Limit(2), retry.ResetAfter(5*ms))
-		src := streamtest.Probe(s, streamtest.Cold[string](s, `
+		src := streamtest.Cold[string](s, `
 			----#
 			-----#
 			#
-			----#`))
-		streamtest.Expect(s, src.Stream().RetryWhen(policy)).Error(retry.ErrExhausted).
+			----#`)
+		streamtest.Expect(s, src.RetryWhen(policy)).Error(retry.ErrExhausted).
 			ToBe("4ms 10ms 5ms 10ms 20ms 4ms #")
 		src.Subscriptions("^---!", "14ms ^----!", "29ms (^!)", "49ms ^---!")
 	})
@@ -167,7 +167,7 @@ func TestPolicy_ResetWhenTheAttemptLivedLongEnough(t *testing.T) {
 // count with resetOnSuccess does the same; RxJava counts all.
 func TestPolicy_LimitCountsInARow(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
-		src := func() text { return streamtest.Cold[string](s, "a#\n#\nb#\n#\nc#\n#\n#\n#") }
+		src := func() text { return streamtest.Cold[string](s, "a#\n#\nb#\n#\nc#\n#\n#\n#").Stream }
 		row := retry.New(backoff.Constant(0), retry.Limit(2), retry.ResetAfterItems(1))
 		streamtest.Expect(s, src().RetryWhen(row)).Error(retry.ErrExhausted).ToBe("abc#")
 		all := retry.New(backoff.Constant(0), retry.Limit(2))
@@ -180,11 +180,11 @@ func TestPolicy_LimitCountsInARow(t *testing.T) {
 func TestPolicy_ErrorDictatesTheDelay(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		busy := retry.RetryAfter(errBoom, 20*ms)
-		src := streamtest.Errors(streamtest.Cold[string](s, "a#\nb#\nc#\nd|"), busy, errBoom, retry.RetryAfter(errBoom, -1))
+		src := streamtest.Cold[string](s, "a#\nb#\nc#\nd|").Errors(busy, errBoom, retry.RetryAfter(errBoom, -1))
 		streamtest.Expect(s, src.RetryWhen(retry.New(backoff.Constant(5*ms)))).ToBe("a 20ms b-----c-----d|")
 		b := backoff.Constant(time.Hour).Jitter(jitter.Default)
-		src = streamtest.Errors(streamtest.Cold[string](s, "a#\nb#\nc|"), busy)
-		policy := retry.New(b, retry.WithRand(s.Draws(0, 0.5)))
+		src = streamtest.Cold[string](s, "a#\nb#\nc|").Errors(busy)
+		policy := retry.New(b, retry.WithRand(s.Rand(0, 0.5)))
 		var at []time.Duration
 		start := s.Elapsed()
 		_ = src.RetryWhen(policy).ForEach(s.Context(), func(string) { at = append(at, s.Elapsed()-start) })
@@ -199,13 +199,13 @@ func TestPolicy_ErrorDictatesTheDelay(t *testing.T) {
 func TestPolicy_DictatedDelaysHaveBounds(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := func(d time.Duration) text {
-			return streamtest.Errors(streamtest.Cold[string](s, "#\na|"), retry.RetryAfter(errBoom, d))
+			return streamtest.Cold[string](s, "#\na|").Errors(retry.RetryAfter(errBoom, d)).Stream
 		}
 		patient := retry.New(backoff.Constant(ms), retry.MaxRetryAfter(20*ms))
 		streamtest.Expect(s, src(20*ms).RetryWhen(patient)).ToBe("20ms a|")
 		streamtest.Expect(s, src(20*ms+1).RetryWhen(patient)).Error(retry.ErrExhausted).ToBe("#")
 
-		within := retry.New(backoff.Constant(ms).Jitter(jitter.Default), retry.Within(22*ms), retry.WithRand(s.Draws(0.5, 0.5)))
+		within := retry.New(backoff.Constant(ms).Jitter(jitter.Default), retry.Within(22*ms), retry.WithRand(s.Rand(0.5, 0.5)))
 		streamtest.Expect(s, src(20*ms).RetryWhen(within)).ToBe("20.5ms a|")
 		streamtest.Expect(s, src(22*ms+1).RetryWhen(within)).Error(retry.ErrExhausted).ToBe("#")
 	})
@@ -217,8 +217,8 @@ func TestPolicy_RefusesAWaitPastTheDeadline(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		ctx, cancel := context.WithTimeout(s.Context(), 20*ms)
 		defer cancel()
-		src := streamtest.Probe(s, streamtest.Cold[string](s, "-#"))
-		_, err := src.Stream().RetryWhen(retry.New(backoff.Linear(10 * ms))).Collect(ctx)
+		src := streamtest.Cold[string](s, "-#")
+		_, err := src.RetryWhen(retry.New(backoff.Linear(10 * ms))).Collect(ctx)
 		for _, want := range []error{retry.ErrDeadline, context.DeadlineExceeded, streamtest.ErrDiagram} {
 			if !errors.Is(err, want) {
 				t.Errorf("got %v, which is not %v", err, want)
@@ -298,7 +298,7 @@ func TestPolicy_OverflowingDelays(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(s.Context())
 			time.AfterFunc(time.Hour, func() { cancel(errCause) })
 			src := streamtest.Probe(s, stream.Fail[string](errBoom))
-			_, err := src.Stream().RetryWhen(retry.New(b).With(retry.WithRand(func() float64 { return 0 }))).Collect(ctx)
+			_, err := src.RetryWhen(retry.New(b).With(retry.WithRand(func() float64 { return 0 }))).Collect(ctx)
 			if !errors.Is(err, errCause) {
 				t.Errorf("%s: got %v", name, err)
 			}
@@ -339,7 +339,7 @@ func TestPolicy_NaNAndInfinity(t *testing.T) {
 			}
 			return math.Inf(1)
 		})
-		policy := retry.New(backoff.Constant(5*ms).Jitter(wild), retry.WithRand(s.Draws(0.1, 0.6, 0.9)))
+		policy := retry.New(backoff.Constant(5*ms).Jitter(wild), retry.WithRand(s.Rand(0.1, 0.6, 0.9)))
 		expectWaits(t, waits(s, policy, 3), 0, 0, 5*ms)
 		for _, u := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 2} {
 			policy := retry.New(backoff.Constant(4*ms).Jitter(jitter.Full), retry.WithRand(func() float64 { return u }))

@@ -1,4 +1,4 @@
-package streamtest
+package marble
 
 import (
 	"fmt"
@@ -23,9 +23,9 @@ type row struct {
 // mostFrames is how many frames in a row are drawn as dashes; longer ones become a time.
 const mostFrames = 30
 
-// draw draws rows so that the same instant is in the same column of each, and returns the column of an instant. Where
+// render draws rows so that the same instant is in the same column of each, and returns the column of an instant. Where
 // one row has more at an instant than there is room for, the others are filled up, with spaces if need be.
-func draw(rows ...row) (drawn []string, column func(time.Duration) int) {
+func render(rows ...row) (drawn []string, column func(time.Duration) int) {
 	var instants []time.Duration
 	var until time.Duration
 	for _, r := range rows {
@@ -50,9 +50,9 @@ func draw(rows ...row) (drawn []string, column func(time.Duration) int) {
 		all(gap(x-t, width == 0))
 		columns[x] = width
 		cells, widest := cellsAt(rows, x)
-		fill, next := "-", x+time.Duration(widest)*frame
+		fill, next := "-", x+time.Duration(widest)*Frame
 		if k+1 < len(instants) && instants[k+1] < next {
-			fill, next = " ", x+frame
+			fill, next = " ", x+Frame
 		}
 		for i := range lines {
 			lines[i].WriteString(cells[i])
@@ -101,8 +101,8 @@ func gap(d time.Duration, first bool) string {
 	if d <= 0 {
 		return ""
 	}
-	if d%frame == 0 && d/frame <= mostFrames {
-		return strings.Repeat("-", int(d/frame))
+	if d%Frame == 0 && d/Frame <= mostFrames {
+		return strings.Repeat("-", int(d/Frame))
 	}
 	text := writeTime(d) + " "
 	if !first {

@@ -1,4 +1,4 @@
-package streamtest
+package virtual
 
 import (
 	"fmt"
@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// place is where something was done: the stack of the goroutine that did it, innermost call first.
-type place []uintptr
+// Callers is where something was done: the stack of the goroutine that did it, innermost call first.
+type Callers []uintptr
 
-// here returns the place of the caller's caller, skip frames further out.
-func here(skip int) place {
+// CallersOf returns the callers of the caller's caller, skip frames further out.
+func CallersOf(skip int) Callers {
 	var pcs [24]uintptr
 	n := runtime.Callers(3+skip, pcs[:])
-	return append(place(nil), pcs[:n]...)
+	return append(Callers(nil), pcs[:n]...)
 }
 
 // module is the path of the library.
@@ -23,7 +23,7 @@ const module = "github.com/retrywhen/retrywhen/"
 // library is the directory of the library's source files, as the compiler names it, with a slash.
 var library = func() string {
 	_, file, _, _ := runtime.Caller(0)
-	return path.Dir(path.Dir(file)) + "/"
+	return strings.TrimSuffix(path.Dir(file), "streamtest/internal/virtual")
 }()
 
 // folder returns the folder of the library that a call lies in, "" outside and in its tests. A closure of a function
@@ -45,16 +45,16 @@ func plumbing(f runtime.Frame) bool {
 	case "stream":
 		return strings.HasSuffix(f.File, "/clock.go")
 	default:
-		return dir == "streamtest" || strings.HasPrefix(dir, "internal/")
+		return strings.HasPrefix(dir, "streamtest") || strings.HasPrefix(dir, "internal/")
 	}
 }
 
-// frames returns the calls of p that say something.
-func (p place) frames() (all []runtime.Frame) {
-	if len(p) == 0 {
+// frames returns the calls of c that say something.
+func (c Callers) frames() (all []runtime.Frame) {
+	if len(c) == 0 {
 		return nil
 	}
-	frames := runtime.CallersFrames(p)
+	frames := runtime.CallersFrames(c)
 	for {
 		f, more := frames.Next()
 		if f.Function != "" && !plumbing(f) {
@@ -66,10 +66,10 @@ func (p place) frames() (all []runtime.Frame) {
 	}
 }
 
-// String lists the calls of p, innermost first, one a line.
-func (p place) String() string {
+// String lists the calls of c, innermost first, one a line.
+func (c Callers) String() string {
 	var b strings.Builder
-	for i, f := range p.frames() {
+	for i, f := range c.frames() {
 		if i == 8 {
 			break
 		}
@@ -78,10 +78,10 @@ func (p place) String() string {
 	return b.String()
 }
 
-// operator names what armed a wait: the innermost exported function of the library on the stack, as "stream.Delay" or
+// Operator names what armed a wait: the innermost exported function of the library on the stack, as "stream.Delay" or
 // "retry.Policy.Handle"; without one, the innermost function.
-func (p place) operator() string {
-	frames := p.frames()
+func (c Callers) Operator() string {
+	frames := c.frames()
 	for _, f := range frames {
 		if dir := folder(f); dir != "" {
 			if name := exportedName(f.Function); name != "" {

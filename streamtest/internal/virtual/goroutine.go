@@ -1,15 +1,16 @@
-package streamtest
+package virtual
 
 import (
 	"fmt"
+	"path"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// goroutine is one entry of the runtime's listing of all goroutines.
-type goroutine struct {
+// Goroutine is one entry of the runtime's listing of all goroutines.
+type Goroutine struct {
 	id, bubble int    // bubble 0: in none
 	state      string // "chan receive", "sleep" …
 	durable    bool   // blocked, and only its bubble can wake it
@@ -17,16 +18,21 @@ type goroutine struct {
 	startedBy  call
 }
 
+// call is a function, and the line of a file that is reached in it.
 type call struct{ function, place string }
 
 // ours reports whether the call is one of this package's own.
 func (c call) ours() bool {
-	return strings.HasPrefix(c.function, module+"streamtest.") && strings.HasPrefix(c.place, "streamtest/") &&
-		!strings.Contains(c.place, "_test.go")
+	dir, file := path.Split(c.place)
+	return strings.HasPrefix(c.function, module+"streamtest") && (dir == "streamtest/" || dir == "virtual/") &&
+		!strings.Contains(file, "_test.go:")
 }
 
+// Current returns the number of the goroutine that calls it.
+func Current() int { return current().id }
+
 // current returns the goroutine that calls it, without its calls.
-func current() goroutine {
+func current() Goroutine {
 	var buf [256]byte
 	text := string(buf[:runtime.Stack(buf[:], false)])
 	header, _, _ := strings.Cut(text, "\n")
@@ -35,7 +41,7 @@ func current() goroutine {
 }
 
 // inBubble returns the goroutines of a bubble.
-func inBubble(bubble int) (all []goroutine) {
+func inBubble(bubble int) (all []Goroutine) {
 	for _, g := range goroutines() {
 		if g.bubble == bubble {
 			all = append(all, g)
@@ -45,7 +51,7 @@ func inBubble(bubble int) (all []goroutine) {
 }
 
 // goroutines lists all goroutines of the process.
-func goroutines() (all []goroutine) {
+func goroutines() (all []Goroutine) {
 	buf := make([]byte, 64<<10)
 	n := runtime.Stack(buf, true)
 	for n == len(buf) {
@@ -61,7 +67,7 @@ func goroutines() (all []goroutine) {
 }
 
 // parseHeader reads a line such as "goroutine 12 [chan receive (durable), 2 minutes, synctest bubble 3]:".
-func parseHeader(line string) (g goroutine, ok bool) {
+func parseHeader(line string) (g Goroutine, ok bool) {
 	id, rest, ok := strings.Cut(strings.TrimPrefix(line, "goroutine "), " ")
 	if g.id, _ = strconv.Atoi(id); !ok || g.id == 0 {
 		return g, false
@@ -81,7 +87,7 @@ func parseHeader(line string) (g goroutine, ok bool) {
 	return g, true
 }
 
-func parseGoroutine(entry string) (g goroutine, ok bool) {
+func parseGoroutine(entry string) (g Goroutine, ok bool) {
 	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(entry), "\n"), func(line string) bool {
 		return strings.HasPrefix(line, "...") // of a deep stack: "...101 frames elided..."
 	})
@@ -115,8 +121,18 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
+// others returns the goroutines of a bubble, without those that are given and those of the testing package.
+func others(bubble int, without ...int) (all []Goroutine) {
+	for _, g := range inBubble(bubble) {
+		if !g.machinery() && !slices.Contains(without, g.id) {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
 // machinery reports whether g belongs to the testing package's side of a bubble, and to none of the test's code.
-func (g goroutine) machinery() bool {
+func (g Goroutine) machinery() bool {
 	for _, c := range g.calls {
 		if c.function == "internal/synctest.Run" || c.function == "testing/synctest.testingSynctestTest" {
 			return true
@@ -125,18 +141,8 @@ func (g goroutine) machinery() bool {
 	return false
 }
 
-// ticking reports whether g is a timer of the mock that has fired: the mock lets it sleep a millisecond then.
-func (g goroutine) ticking() bool {
-	for _, c := range g.calls {
-		if c.function == "github.com/benbjohnson/clock.gosched" {
-			return true
-		}
-	}
-	return false
-}
-
 // String shows g: what it waits for, where, and where it was started.
-func (g goroutine) String() string {
+func (g Goroutine) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "goroutine %d [%s]", g.id, g.state)
 	shown := 0
@@ -156,8 +162,8 @@ func (g goroutine) String() string {
 	return b.String()
 }
 
-// list writes one item after another, indented.
-func list[T fmt.Stringer](items []T) string {
+// List writes one item after another, indented.
+func List[T fmt.Stringer](items []T) string {
 	var b strings.Builder
 	for _, item := range items {
 		b.WriteString("\n    ")

@@ -1,0 +1,96 @@
+package marble
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Compare draws what was wanted above what came, and says where they differ first: in the event with the given index.
+func Compare[T any](want Diagram[T], got []Event[T], differ int) string {
+	legend := legend[T]{values: want.values, used: make(map[string]bool)}
+	for _, e := range want.Events {
+		legend.used[e.letter] = true
+	}
+	above, below := row{until: want.Spans}, row{until: want.Spans}
+	for _, e := range want.Events {
+		above.glyphs = append(above.glyphs, glyph{e.At, legend.symbol(e, e.letter)})
+	}
+	for i, e := range got {
+		letter := ""
+		if i < differ {
+			letter = want.Events[i].letter
+		}
+		below.glyphs = append(below.glyphs, glyph{e.At, legend.symbol(e, letter)})
+	}
+	if want.Over() {
+		above.until = 0
+	}
+	if over(got) {
+		below.until = 0
+	}
+	at := Longest
+	var first [2]string
+	for k, events := range [][]Event[T]{want.Events, got} {
+		first[k] = "nothing"
+		if differ < len(events) {
+			at = min(at, events[differ].At)
+			first[k] = fmt.Sprintf("%v at %v", events[differ], events[differ].At)
+		} else if differ > 0 {
+			first[k] = "nothing more"
+		}
+	}
+	lines, column := render(above, below)
+	var b strings.Builder
+	fmt.Fprintf(&b, "    want  %s\n    got   %s\n          %*s\n    first difference: want %s, got %s", lines[0], lines[1], column(at)+1, "^", first[0], first[1])
+	for _, line := range legend.lines() {
+		fmt.Fprintf(&b, "\n    %s", line)
+	}
+	return b.String()
+}
+
+// CompareSubscriptions draws what was wanted above what was, for each subscription.
+func CompareSubscriptions(want, got []Subscription) string {
+	var rows []row
+	for i := range max(len(want), len(got)) {
+		for _, all := range [][]Subscription{want, got} {
+			r := row{}
+			if i < len(all) {
+				r.glyphs = append(r.glyphs, glyph{all[i].From, "^"})
+				if !all[i].Open {
+					r.glyphs = append(r.glyphs, glyph{all[i].To, "!"})
+				}
+			}
+			rows = append(rows, r)
+		}
+	}
+	lines, _ := render(rows...)
+	for i, line := range lines {
+		if len(rows[i].glyphs) == 0 {
+			line = "none"
+		}
+		lines[i] = "    " + []string{"want  ", "got   "}[i%2] + line
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Draw returns the diagram of the events before d, of a stream that goes on, or of all of them up to its end, with what
+// the letters stand for: those of strings and numbers of one letter or digit for themselves, others capitals.
+func Draw[T any](events []Event[T], d time.Duration) (diagram string, values map[string]T) {
+	legend := legend[T]{used: make(map[string]bool)}
+	r := row{until: d}
+	if over(events) {
+		r.until = 0
+	}
+	for _, e := range events {
+		if e.At < d || over(events) {
+			r.glyphs = append(r.glyphs, glyph{e.At, legend.symbol(e, "")})
+		}
+	}
+	values = make(map[string]T)
+	for _, m := range legend.found {
+		values[m.letter] = m.value
+	}
+	lines, _ := render(r)
+	return lines[0], values
+}

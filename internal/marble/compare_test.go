@@ -1,0 +1,37 @@
+package marble
+
+import (
+	"reflect"
+	"testing"
+)
+
+// What Draw draws is what Parse reads.
+func TestDraw_RoundTrip(t *testing.T) {
+	for text, want := range map[string]string{
+		"--a--b|": "", "|": "", "#": "", "-----": "", "-(ab)--c--#": "", "(abc|)": "", "a 1500ms b--|": "", "--a 0.25ms b|": "",
+		"-a-(bb)": "", "2m |": "", "2s a": "", "3s |": "", "a--b 3ms --": "a--b-----",
+	} {
+		if want == "" {
+			want = text
+		}
+		d, err := Parse[string](text, false, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := Draw(d.Events, d.Spans); got != want {
+			t.Errorf("%q: drawn as %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestDraw_Letters(t *testing.T) {
+	lists := []Event[[]int]{{At: 2 * ms, Value: []int{1, 2}}, {At: 5 * ms, Value: []int{3, 4}}, {At: 6 * ms, Value: []int{1, 2}}, {At: 7 * ms, Kind: End}}
+	got, values := Draw(lists, 3*ms)
+	if want := map[string][]int{"A": {1, 2}, "B": {3, 4}}; got != "--A--BA|" || !reflect.DeepEqual(values, want) {
+		t.Errorf("drawn as %q, %v", got, values)
+	}
+	got, values = Draw(lists[:2], 5*ms) // it goes on: what comes at 5ms is too late
+	if want := map[string][]int{"A": {1, 2}}; got != "--A--" || !reflect.DeepEqual(values, want) {
+		t.Errorf("drawn as %q, %v", got, values)
+	}
+}

@@ -1,0 +1,124 @@
+// Package virtual is the bubble that a session runs in, and its time: a clock on which the timers of one instant fire in
+// the order armed, and reports of what waits, of what was left behind, and of what keeps a bubble from moving on.
+package virtual
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Reporter is the part of a *testing.T that a bubble reports through.
+type Reporter interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// Bubble is a bubble of testing/synctest with a Clock.
+type Bubble struct {
+	Clock
+	endOfTime
+
+	Report  Reporter
+	Context context.Context // of the test; without a clock
+	Cancel  context.CancelCauseFunc
+
+	id    int
+	known map[int]bool // goroutines that were there first, or have been reported
+}
+
+// Start is the time at which every bubble begins.
+var Start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Run runs f in a bubble, and returns an error when nothing can happen in it any more; the goroutines in it stay as they
+// are then. A bubble that stands still, because something in it waits for what is outside, ends the test.
+func Run(t *testing.T, report Reporter, f func(t *testing.T, b *Bubble)) (deadlock error) {
+	t.Helper()
+	if current().bubble != 0 {
+		panic("streamtest: called inside a synctest bubble: a bubble cannot be in another; call it from the test itself")
+	}
+	t.Context().Done() // makes the channel: one made in the bubble would be closed from outside, which ends the process
+	outside := t
+	var id atomic.Int64
+	var thrown any
+	exited := true
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer func() {
+			thrown = recover()
+			exited = exited && thrown == nil
+			if err, ok := thrown.(error); ok && strings.HasPrefix(err.Error(), "deadlock: ") {
+				thrown = nil
+				deadlock = errors.New(err.Error() + "; what waits:" + List(others(int(id.Load()))))
+			}
+		}()
+		synctest.Test(t, func(t *testing.T) {
+			me := current()
+			id.Store(int64(me.bubble))
+			b := &Bubble{Report: report, id: me.bubble, known: map[int]bool{me.id: true}}
+			if report == Reporter(outside) {
+				b.Report = t
+			}
+			b.Context, b.Cancel = context.WithCancelCause(t.Context())
+			b.endOfTime = endOfTime{report: b.Report, cancel: b.Cancel, test: t.Name()}
+			b.endOfTime.start()
+			b.Clock.start()
+			f(t, b)
+		})
+		exited = false
+	}()
+	if frozen := awaitFreeze(&id, FreezeAfter, ended); frozen != nil {
+		t.Cleanup(func() { // the test's context has ended: who has waited for that goes on
+			select {
+			case <-ended:
+			case <-time.After(time.Second):
+			}
+		})
+		report.Fatalf("streamtest: the test stands still: time moves in a bubble only while each of its goroutines waits for another of them, or for time. These wait for something else - a mutex, a channel from outside, the Context of the test around the session (use the session's), a file or the network:%s",
+			List(frozen))
+	}
+	switch {
+	case thrown != nil:
+		panic(thrown)
+	case exited:
+		runtime.Goexit()
+	}
+	return deadlock
+}
+
+// GaveUp reports whether the test has waited for what never comes, which was reported.
+func (b *Bubble) GaveUp() bool { return b.gaveUp }
+
+// Left returns the goroutines that were started in the bubble and still run, each once.
+func (b *Bubble) Left() (left []Goroutine) {
+	for _, g := range others(b.id) {
+		if !b.known[g.id] {
+			b.known[g.id] = true
+			left = append(left, g)
+		}
+	}
+	return left
+}
+
+// Goroutine describes a goroutine of the bubble, "" if it has ended.
+func (b *Bubble) Goroutine(id int) string {
+	for _, g := range inBubble(b.id) {
+		if g.id == id {
+			return g.String()
+		}
+	}
+	return ""
+}
+
+// Close stops the bubble's own timers, at the end of a test.
+func (b *Bubble) Close() {
+	b.endOfTime.stop()
+	b.Clock.stop()
+}

@@ -1,0 +1,48 @@
+package virtual
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A bubble stands still while something in it waits for what is outside; the report says what.
+func TestFreeze(t *testing.T) {
+	var mu sync.Mutex
+	mu.Lock()
+	var bubble atomic.Int64
+	var frozen []Goroutine
+	over := make(chan struct{})
+	looked := make(chan struct{})
+	go func() { // outside, in real time
+		defer close(looked)
+		defer mu.Unlock()
+		frozen = awaitFreeze(&bubble, 20*time.Millisecond, over)
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		go time.Sleep(time.Hour)
+		go func() {
+			bubble.Store(int64(current().bubble))
+			mu.Lock()
+			defer mu.Unlock()
+		}()
+		time.Sleep(2 * time.Hour)
+	})
+	<-looked
+	text := List(frozen)
+	for _, want := range []string{"[sync.Mutex.Lock]", "virtual.TestFreeze", "bubble_test.go"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "sleep") {
+		t.Errorf("it lists what is not to blame:\n%s", text)
+	}
+	close(over)
+	if frozen := awaitFreeze(&bubble, time.Hour, over); frozen != nil {
+		t.Errorf("frozen: %v", frozen)
+	}
+}

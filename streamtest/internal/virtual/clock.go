@@ -1,0 +1,188 @@
+package virtual
+
+import (
+	"container/heap"
+	"slices"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"github.com/retrywhen/retrywhen/internal/bubble"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// Clock is a bubble's own clock with another order: what is due at one instant fires after all that is armed for it on
+// the system's clock, one timer at a time, in the order of rank, and all in the bubble comes to rest before each.
+type Clock struct {
+	mu     sync.Mutex // never held while a callback runs or a wait lasts
+	timers timers
+	armed  int           // timers so far
+	wake   *time.Timer   // goes off when the first of the timers is due
+	wakeAt time.Time     // zero: not set
+	firing chan struct{} // closed when all that is due has fired; nil: nothing is
+}
+
+// start makes the clock ready. It must be called in the bubble.
+func (c *Clock) start() {
+	c.wake = time.AfterFunc(time.Hour, c.fireAll)
+	c.wake.Stop()
+}
+
+// Owner is on behalf of which timers are armed: one subscription, or the test itself. What a Silent one leaves behind is
+// of no interest.
+type Owner struct{ Silent bool }
+
+// View is the clock as an owner has it. What a marble source does, which has a number from 1, is armed by a view with
+// that number, and with the number of the source's run.
+type View struct {
+	Clock       *Clock
+	Owner       *Owner
+	Source, Run int
+}
+
+var _ stream.Clock = View{}
+
+// Now returns the bubble's time.
+func (View) Now() time.Time { return time.Now() }
+
+// AfterFunc calls f on a goroutine of its own when d has passed, at once if d is not positive.
+func (v View) AfterFunc(d time.Duration, f func()) stream.Stopper {
+	if f == nil {
+		panic("streamtest: AfterFunc: f is nil")
+	}
+	if d <= 0 {
+		go f()
+		return &Timer{clock: v.Clock, index: -1}
+	}
+	return v.Arm(d, f)
+}
+
+// Arm is AfterFunc for d ≥ 0; what is due at once fires when all has come to rest.
+func (v View) Arm(d time.Duration, f func()) *Timer {
+	now := time.Now()
+	t := &Timer{
+		rank:  rank{due: now.Add(d), source: v.Source, run: v.Run},
+		clock: v.Clock, owner: v.Owner, f: f, delay: d, armed: now, callers: CallersOf(1),
+	}
+	v.Clock.add(t)
+	return t
+}
+
+func (c *Clock) add(t *Timer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.armed++
+	t.number = c.armed
+	heap.Push(&c.timers, t)
+	c.setWake()
+}
+
+// Stop disarms the timer and reports whether that kept it from firing.
+func (t *Timer) Stop() bool {
+	c := t.clock
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t.index < 0 {
+		return false
+	}
+	heap.Remove(&c.timers, t.index)
+	c.setWake()
+	return true
+}
+
+// setWake sets the wake-up for the first timer, unless it is on the way.
+func (c *Clock) setWake() {
+	switch {
+	case c.firing != nil: // it sets it at its end
+	case len(c.timers) == 0:
+		c.wake.Stop()
+		c.wakeAt = time.Time{}
+	case !c.timers[0].due.Equal(c.wakeAt):
+		c.wakeAt = c.timers[0].due
+		c.wake.Reset(time.Until(c.wakeAt))
+	}
+}
+
+// fireAll fires all that is due.
+func (c *Clock) fireAll() {
+	c.mu.Lock()
+	begins := c.firing == nil
+	if begins {
+		c.firing = make(chan struct{})
+	}
+	c.mu.Unlock()
+	for begins && c.fireFirst() {
+	}
+}
+
+// fireFirst fires the first that is due, and reports whether there was one.
+func (c *Clock) fireFirst() bool {
+	bubble.Rest()
+	acquire()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.timers) > 0 && !c.timers[0].due.After(time.Now()) {
+		go heap.Pop(&c.timers).(*Timer).f()
+		return true
+	}
+	close(c.firing)
+	c.firing = nil
+	c.wakeAt = time.Time{}
+	c.setWake()
+	return false
+}
+
+// acquire tells the race detector that all that has happened in the bubble, which is at rest, happened before what
+// follows. Where the test is in synctest.Wait itself it cannot, and need not.
+func acquire() {
+	defer func() { _ = recover() }()
+	synctest.Wait()
+}
+
+// Settle lets the bubble come to rest, and all that is due fire. It is for the test's own goroutine.
+func (c *Clock) Settle() {
+	for {
+		// The test may be in synctest.Wait only while nothing fires, which needs that for itself.
+		firing, quiet := c.state()
+		switch {
+		case quiet:
+			synctest.Wait()
+			if _, quiet = c.state(); quiet {
+				return
+			}
+		case firing != nil:
+			<-firing
+		default:
+			bubble.Rest()
+		}
+	}
+}
+
+// state returns the channel that is closed when what is due now has fired, if it does so already, and whether nothing
+// is due.
+func (c *Clock) state() (firing <-chan struct{}, quiet bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.firing, c.firing == nil && (c.wakeAt.IsZero() || c.wakeAt.After(time.Now()))
+}
+
+// stop ends the clock: nothing fires any more.
+func (c *Clock) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.firing = make(chan struct{})
+	c.wake.Stop()
+}
+
+// Armed returns the timers of the owners that are asked for, in the order in which they fall due.
+func (c *Clock) Armed(by func(*Owner) bool) (armed []*Timer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.timers {
+		if by(t.owner) {
+			armed = append(armed, t)
+		}
+	}
+	slices.SortFunc(armed, func(a, b *Timer) int { return a.compare(b.rank) })
+	return armed
+}

@@ -1,0 +1,92 @@
+package virtual
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// lastMoment is as far as a bubble goes. The runtime counts nanoseconds since 1970 in 63 bits, which ends in April 2262;
+// a goroutine of a bubble that sleeps there crashes the whole process.
+var lastMoment = time.Date(2262, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// ErrEndOfTime is the cause with which a bubble ends its context at its last moment.
+var ErrEndOfTime = errors.New("streamtest: the bubble's time has come to its end")
+
+// endOfTime waits for a bubble's last moment: time jumps there when the test waits and nothing else is armed before.
+type endOfTime struct {
+	timer  *time.Timer
+	crash  *time.Timer
+	report Reporter
+	cancel context.CancelCauseFunc
+	test   string // its name
+	gaveUp bool   // the test waits for what never comes, and that was reported
+
+	expected atomic.Bool   // the test waits for the end of time too, and makes the report itself
+	reached  chan struct{} // closed then
+}
+
+// start begins to wait. It must be called in the bubble.
+func (e *endOfTime) start() {
+	e.reached = make(chan struct{})
+	e.timer = time.AfterFunc(time.Until(lastMoment), e.reach)
+}
+
+// reach reports, and ends the bubble's context, which lets well-behaved code return.
+func (e *endOfTime) reach() {
+	defer close(e.reached)
+	if e.expected.Load() {
+		return
+	}
+	e.gaveUp = true
+	me := current()
+	waiting := others(me.bubble, me.id)
+	text := fmt.Sprintf("streamtest: the test waits, and nothing happens before %s, where the time of a bubble ends: a deadlock, or a wait of centuries (delays that double from 1s get there at n = 32: Cap them); what waits:%s",
+		lastMoment.Format(time.DateOnly), List(waiting))
+	e.report.Errorf("%s", text)
+	e.crash = time.AfterFunc(24*time.Hour, func() {
+		// Still waiting. If for time, the runtime would crash without a word of why.
+		for _, g := range waiting {
+			if g.state == "sleep" {
+				fmt.Fprintln(os.Stderr, text)
+				panic("streamtest: " + e.test + ": the bubble's time has come to its end, and a goroutine sleeps on")
+			}
+		}
+	})
+	e.cancel(ErrEndOfTime)
+}
+
+// Expect has the end of time not reported.
+func (e *endOfTime) Expect() { e.expected.Store(true) }
+
+// Await waits for news, and reports whether they have come before the end of time.
+func (e *endOfTime) Await(news <-chan struct{}) bool {
+	e.expected.Store(true)
+	defer e.expected.Store(false)
+	select {
+	case <-news:
+		return true
+	case <-e.reached:
+		return false
+	}
+}
+
+// Sleep lets d pass. It ends the test if that leads past the end of time.
+func (e *endOfTime) Sleep(d time.Duration) {
+	e.report.Helper()
+	if d > time.Until(lastMoment) {
+		e.report.Fatalf("streamtest: Advance: %v from %s leads past %s, where the time of a bubble ends; delays that double from 1s get there at n = 32: Cap them",
+			d, time.Now().Format(time.DateTime), lastMoment.Format(time.DateTime))
+	}
+	time.Sleep(d)
+}
+
+func (e *endOfTime) stop() {
+	e.timer.Stop()
+	if e.crash != nil {
+		e.crash.Stop()
+	}
+}
