@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net/http"
 	"strconv"
 	"time"
@@ -29,21 +29,17 @@ var errEnded = errors.New("the server ended the feed")
 // server falls silent, ends the feed or drops the connection; the policy decides whether there is another attempt.
 func (f *feed) events(silence time.Duration, policy retry.Policy) stream.Stream[sse.Event] {
 	open := func(lastID string) stream.Stream[sse.Event] {
-		return stream.FromSeq2(func(ctx context.Context) iter.Seq2[sse.Event, error] { return f.connect(ctx, lastID) }).
-			Timeout(silence).
-			MustNotEnd(errEnded)
+		return f.after(lastID).Timeout(silence).MustNotEnd(errEnded)
 	}
-	after := func(_ string, e sse.Event) string { return e.LastEventID }
-	return operators.Resume("", open, after, policy)
+	return operators.Resume("", open, func(_ string, e sse.Event) string { return e.LastEventID }, policy)
 }
 
-// connect makes one request and yields the events behind lastID.
-func (f *feed) connect(ctx context.Context, lastID string) iter.Seq2[sse.Event, error] {
-	return func(yield func(sse.Event, error) bool) {
+// after makes one request and yields the events behind lastID.
+func (f *feed) after(lastID string) stream.Stream[sse.Event] {
+	return func(ctx context.Context, yield func(sse.Event) bool) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.url, nil)
 		if err != nil {
-			yield(sse.Event{}, retry.Permanent(err))
-			return
+			return retry.Permanent(err)
 		}
 		request.Header.Set("Accept", "text/event-stream")
 		if lastID != "" {
@@ -51,22 +47,22 @@ func (f *feed) connect(ctx context.Context, lastID string) iter.Seq2[sse.Event, 
 		}
 		response, err := f.client.Do(request)
 		if err != nil {
-			yield(sse.Event{}, err)
-			return
+			return err
 		}
 		defer response.Body.Close()
 		if response.StatusCode != http.StatusOK {
-			yield(sse.Event{}, refusal(response))
-			return
+			return refusal(response)
 		}
 		for e, err := range sse.Read(&wholeEvents{body: response.Body}, nil) {
-			if e.LastEventID == "" { // the parser starts without one
-				e.LastEventID = lastID
+			if err != nil {
+				return err
 			}
-			if !yield(e, err) || err != nil {
-				return
+			e.LastEventID = cmp.Or(e.LastEventID, lastID) // the parser starts without one
+			if !yield(e) {
+				break
 			}
 		}
+		return nil
 	}
 }
 
@@ -77,12 +73,10 @@ func refusal(r *http.Response) error {
 	if after, ok := retryAfter(r.Header.Get("Retry-After")); ok {
 		return retry.RetryAfter(err, after)
 	}
-	switch {
-	case r.StatusCode >= 500, r.StatusCode == http.StatusTooManyRequests, r.StatusCode == http.StatusRequestTimeout:
+	if r.StatusCode >= 500 || r.StatusCode == http.StatusTooManyRequests || r.StatusCode == http.StatusRequestTimeout {
 		return err
-	default:
-		return retry.Permanent(err)
 	}
+	return retry.Permanent(err)
 }
 
 func retryAfter(header string) (time.Duration, bool) {

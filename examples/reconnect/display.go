@@ -19,6 +19,9 @@ type display struct {
 	bar     *progressbar.ProgressBar // nil elsewhere
 	retries int
 	waited  time.Duration
+
+	recoveries int
+	longest    time.Duration // the longest outage
 }
 
 func newDisplay(out io.Writer, n int) *display {
@@ -38,6 +41,12 @@ func (d *display) retry(_ context.Context, e retry.Event) {
 	d.printf("retry %2d  attempt %d in a row, in %5dms: %v\n", d.retries, e.N, e.Delay.Milliseconds(), e.Err)
 }
 
+// recovered counts an outage that is over; it is the policy's hook.
+func (d *display) recovered(_ context.Context, r retry.Recovery) {
+	d.recoveries++
+	d.longest = max(d.longest, r.Down)
+}
+
 func (d *display) event(n int) {
 	if d.bar != nil {
 		_ = d.bar.Set(n)
@@ -54,6 +63,7 @@ func (d *display) summary(l ledger, took time.Duration) {
 	waited := min(d.waited, took) // the last wait may have been cut off
 	d.printf("%d events, %d lost, %d doubled, %d reconnects, waited %v of %v\n", l.events, l.lost, l.doubled,
 		d.retries, waited.Round(time.Millisecond), took.Round(time.Millisecond))
+	d.printf("recovered %d times, longest outage %v\n", d.recoveries, d.longest.Round(time.Millisecond))
 }
 
 func (d *display) printf(format string, args ...any) {

@@ -61,10 +61,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 
 	show := newDisplay(out, *n)
-	policy := operators.ExpBackoff(jitter.Default, 50*time.Millisecond, 8, retry.ResetAfterItems(1), retry.OnRetry(show.retry))
+	options := []retry.Option{retry.ResetAfterItems(1), retry.OnRetry(show.retry), retry.OnRecovered(show.recovered)}
+	policy := operators.ExpBackoff(jitter.Default, 50*time.Millisecond, 8, options...)
 	if *text != "" {
 		var err error
-		if policy, err = retry.Parse(*text, retry.ResetAfterItems(1), retry.OnRetry(show.retry)); err != nil {
+		if policy, err = retry.Parse(*text, options...); err != nil {
 			return fmt.Errorf("-policy: %w", err)
 		}
 	}

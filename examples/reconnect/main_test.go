@@ -27,6 +27,7 @@ func TestEveryEventArrivesOnce(t *testing.T) {
 		`attempt 1 in a row, in +\d+ms: stream: .*timeout`,
 		`attempt \d in a row, in +1\d\d\dms: the server answered 503`,
 		`connection refused`,
+		`(?m)^recovered [1-9]\d* times, longest outage [1-9]\S*s$`,
 	} {
 		if !regexp.MustCompile(want).Match(out.Bytes()) {
 			t.Errorf("nothing like %s in\n%s", want, &out)
