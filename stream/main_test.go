@@ -125,4 +125,6 @@ func at[T any](events ...event[T]) stream.Stream[T] {
 	}
 }
 
+type ev = event[int]
+
 const ms = time.Millisecond

@@ -201,6 +201,7 @@ func TestWait(t *testing.T) {
 	}{
 		"passes":                          {wait: 3 * ms, cancel: 9 * ms, at: 3 * ms},
 		"passes at once":                  {wait: 0, cancel: 9 * ms, at: 0},
+		"passes, the shortest":            {wait: 1, cancel: 9 * ms, at: 1},
 		"cancelled":                       {wait: 9 * ms, cancel: 3 * ms, at: 3 * ms, want: cause},
 		"cancelled before":                {wait: 9 * ms, at: 0, want: cause},
 		"cancelled before, nothing to do": {wait: 0, at: 0, want: cause},

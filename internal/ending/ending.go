@@ -32,7 +32,7 @@ func Under(ctx context.Context, failures ...error) error {
 // of them. Either may be nil. A failure that only claims to be the end, by a method Is of its own, is named beside it.
 func With(end, failure error) error {
 	switch {
-	case failure == nil || end != nil && Reaches(end, failure):
+	case failure == nil || Reaches(end, failure):
 		return end
 	case end == nil || holds(failure, end):
 		return failure
@@ -56,9 +56,6 @@ func Reaches(err, target error) (yes bool) {
 
 // holds reports whether target itself is in err's tree. Other than errors.Is it calls no method Is.
 func holds(err, target error) bool {
-	if err == nil {
-		return false
-	}
 	if reflect.ValueOf(err).Comparable() && err == target {
 		return true
 	}

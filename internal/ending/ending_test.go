@@ -46,6 +46,7 @@ func TestUnder(t *testing.T) {
 		"nothing happened":                  {ctx: t.Context(), failures: []error{nil, nil}, want: "<nil>"},
 		"a failure":                         {t.Context(), []error{io.EOF}, "EOF", io.EOF, nil},
 		"the context ended":                 {ctx: over, want: "shut down"},
+		"and no failure":                    {ctx: over, failures: []error{nil}, want: "shut down"},
 		"without a cause":                   {ctx: cancelled, want: "context canceled", same: context.Canceled},
 		"its cause wraps its error":         {ctx: wrapping, want: "shut down: context canceled", same: cause},
 		"both":                              {ctx: over, failures: []error{io.EOF}, want: "shut down: after the failure: EOF", reaches: []error{io.EOF}},
@@ -105,6 +106,21 @@ func TestOf(t *testing.T) {
 		t.Errorf("of one that has ended: %v, want %v, which is context.Canceled too", err, errCause)
 	}
 }
+
+// Nothing is compared that cannot be, and an error that unwraps to nil is one like any.
+func TestWith_OddErrors(t *testing.T) {
+	odd := incomparable{[]int{1}}
+	for _, failure := range []error{fmt.Errorf("wrapped: %w", odd), hollow{}} {
+		if err := ending.With(odd, failure); err.Error() != "[1]: after the failure: "+failure.Error() {
+			t.Error(err)
+		}
+	}
+}
+
+type hollow struct{}
+
+func (hollow) Error() string { return "hollow" }
+func (hollow) Unwrap() error { return nil }
 
 type incomparable struct{ v any }
 

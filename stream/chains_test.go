@@ -1,7 +1,6 @@
 package stream_test
 
 import (
-	"math"
 	"slices"
 	"testing"
 
@@ -9,71 +8,6 @@ import (
 
 	"github.com/retrywhen/retrywhen/stream"
 )
-
-func TestTake_EndsRightAfterTheLast(t *testing.T) {
-	made := 0
-	s := stream.Range(1, 100).Tap(func(int) { made++ }).Take(2)
-	expect(t, s, []int{1, 2}, nil)
-	if made != 2 {
-		t.Errorf("the source made %d values, want 2", made)
-	}
-}
-
-func TestTake_DoesNotWaitForTheNext(t *testing.T) {
-	expect(t, stream.Of(1, 2).Concat(stream.Never[int]()).Take(2), []int{1, 2}, nil)
-}
-
-func TestTake_AnErrorBehindTheLastIsNotSeen(t *testing.T) {
-	expect(t, stream.Of(1, 2).Concat(stream.Fail[int](errBoom)).Take(2), []int{1, 2}, nil)
-	expect(t, stream.Of(1, 2).Concat(stream.Fail[int](errBoom)).Take(3), []int{1, 2}, errBoom)
-}
-
-func TestTake_NothingDoesNotRunTheSource(t *testing.T) {
-	s := stream.Stream[int](stream.Empty[int]()).Tap(func(int) {})
-	ran := false
-	expect(t, s.OnEnd(func(error) { ran = true }).Take(0), nil, nil)
-	if ran {
-		t.Error("the source was run")
-	}
-}
-
-func TestTake_MoreThanThereIs(t *testing.T) {
-	expect(t, stream.Of(1, 2).Take(math.MaxInt), []int{1, 2}, nil)
-}
-
-func TestTake_ASourceThatDoesNotStopGetsNothingThrough(t *testing.T) {
-	bad := stream.FromSeq(func(yield func(int) bool) {
-		for i := range 5 {
-			yield(i)
-		}
-	})
-	expect(t, bad.Take(2), []int{0, 1}, nil)
-}
-
-func TestSkip(t *testing.T) {
-	expect(t, stream.Of(1, 2, 3).Skip(2), []int{3}, nil)
-	expect(t, stream.Of(1, 2, 3).Skip(5), nil, nil)
-	expect(t, stream.Of(1, 2, 3).Skip(0), []int{1, 2, 3}, nil)
-	expect(t, stream.Of(1).Concat(stream.Fail[int](errBoom)).Skip(2), nil, errBoom)
-}
-
-func TestTakeWhile_EndsAtTheFirstThatDoesNotHold(t *testing.T) {
-	asked := 0
-	s := stream.Of(1, 2, 3, 1).Concat(stream.Fail[int](errBoom)).TakeWhile(func(v int) bool { asked++; return v < 3 })
-	expect(t, s, []int{1, 2}, nil)
-	if asked != 3 {
-		t.Errorf("f was asked %d times, want 3", asked)
-	}
-}
-
-func TestSkipWhile_AsksNoMoreOnceItIsFalse(t *testing.T) {
-	asked := 0
-	s := stream.Of(1, 2, 3, 1).SkipWhile(func(v int) bool { asked++; return v < 3 })
-	expect(t, s, []int{3, 1}, nil)
-	if asked != 3 {
-		t.Errorf("f was asked %d times, want 3", asked)
-	}
-}
 
 // Chains of operators do to a stream what their models do to a slice.
 func TestProperty_ChainsMatchSlices(t *testing.T) {

@@ -1,0 +1,38 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
+)
+
+// Catch returns the stream that goes on, when s fails, with what f returns for the error. Only s's failure is caught,
+// not one of the stream that f returned, and not the end of ctx. A permanent error is caught like any other. f must
+// not return nil: the stream fails then, with an error that wraps the failure.
+//
+//	source:             --a--b--#
+//	f(err):                     --c--|
+//	Catch(f):           --a--b----c--|
+func (s Stream[T]) Catch(f func(error) Stream[T]) Stream[T] {
+	s.require("Catch")
+	requireFunc(f == nil, "Catch: f")
+	return func(ctx context.Context, yield func(T) bool) error {
+		stopped := false
+		err := s(ctx, func(v T) bool {
+			stopped = stopped || !yield(v)
+			return !stopped
+		})
+		if stopped || err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ending.Under(ctx, err)
+		}
+		next := f(err)
+		if next == nil {
+			return fmt.Errorf("stream: Catch: f returned a nil stream for: %w", err)
+		}
+		return next(ctx, yield)
+	}
+}

@@ -1,0 +1,38 @@
+package stream
+
+import (
+	"context"
+	"slices"
+)
+
+// Concat returns the stream of all values of s, then of those of the others, each run when the one before has ended.
+// The first error ends it.
+//
+//	source:         --a--b|
+//	other:                 --c--|
+//	Concat(other):  --a--b--c--|
+//
+// A nil stream panics.
+func (s Stream[T]) Concat(others ...Stream[T]) Stream[T] {
+	s.require("Concat")
+	requireAll("Concat", others)
+	others = slices.Clone(others)
+	return func(ctx context.Context, yield func(T) bool) error {
+		stopped := false
+		last := func(v T) bool {
+			stopped = stopped || !yield(v)
+			return !stopped
+		}
+		err := s(ctx, last)
+		for _, other := range others {
+			if stopped || err != nil {
+				break
+			}
+			err = other(ctx, last)
+		}
+		if stopped {
+			return nil
+		}
+		return err
+	}
+}

@@ -1,0 +1,66 @@
+package stream_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+func TestDebounce_TheLastBeforeASilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := at(ev{1 * ms, 1}, ev{3 * ms, 2}, ev{5 * ms, 3}, ev{14 * ms, 4}, ev{18 * ms, 5})
+		expectTimes(t, src.Debounce(3*ms), []ev{{8 * ms, 3}, {17 * ms, 4}, {18 * ms, 5}}, 18*ms, nil)
+	})
+}
+
+func TestDebounce_AtTheEndTheValueComesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		expectTimes(t, stream.Of(1, 2, 3).Debounce(time.Hour), []ev{{0, 3}}, 0, nil)
+	})
+}
+
+func TestDebounce_AtAnErrorTheValueComesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		expectTimes(t, stream.Of(1, 2, 3).Concat(stream.Fail[int](errBoom)).Debounce(time.Hour), []ev{{0, 3}}, 0, errBoom)
+	})
+}
+
+func TestDebounce_ACancelDropsTheValue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 2*ms, errCause)
+		defer cancel()
+		got, at, err := timeline(ctx, at(ev{1 * ms, 1}, ev{time.Hour, 2}).Debounce(3*ms))
+		if len(got) != 0 || at != 2*ms || !endedBy(ctx, err) {
+			t.Errorf("got %v, ended at %v with %v", got, at, err)
+		}
+	})
+}
+
+func TestDebounce_AStopWithTheValueThatWaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := stream.Of(1).Concat(stream.Fail[int](errBoom)).Debounce(time.Hour)
+		if err := s(t.Context(), func(int) bool { return false }); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestDebounce_ASteadyFlowDeliversNothingUntilItEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		expectTimes(t, stream.Range(0, 100).Delay(2*ms).Debounce(3*ms), []ev{{200 * ms, 99}}, 200*ms, nil)
+	})
+}
+
+func TestDebounce_Zero(t *testing.T) {
+	expect(t, stream.Of(1, 2, 3).Debounce(0), []int{1, 2, 3}, nil)
+}
+
+func TestDebounce_Retried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := at(ev{1 * ms, 1}, ev{10 * ms, 2}).MustNotEnd(errBoom)
+		expectTimes(t, src.Debounce(3*ms).Retry(1), []ev{{4 * ms, 1}, {10 * ms, 2}, {14 * ms, 1}, {20 * ms, 2}}, 20*ms, errBoom)
+	})
+}

@@ -1,0 +1,33 @@
+package stream
+
+import (
+	"context"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
+)
+
+// MustNotEnd returns the stream that fails with err where s ends: a feed that stops has failed, and can be retried
+// then. A consumer that stops is no end. A nil err panics.
+//
+//	source:           --a--b--|
+//	MustNotEnd(err):  --a--b--#
+func (s Stream[T]) MustNotEnd(err error) Stream[T] {
+	s.require("MustNotEnd")
+	requireFunc(err == nil, "MustNotEnd: err")
+	return func(ctx context.Context, yield func(T) bool) error {
+		stopped := false
+		failed := s(ctx, func(v T) bool {
+			stopped = stopped || !yield(v)
+			return !stopped
+		})
+		switch {
+		case stopped:
+			return nil
+		case failed != nil:
+			return failed
+		case ctx.Err() != nil:
+			return ending.Of(ctx)
+		}
+		return err
+	}
+}

@@ -1,0 +1,37 @@
+package stream
+
+import (
+	"context"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
+)
+
+// Repeat returns the stream of n runs of s in all, one after another. An error ends it. Repeat(0) is empty; a negative
+// n panics.
+//
+//	source:     --a--b|
+//	Repeat(3):  --a--b--a--b--a--b|
+func (s Stream[T]) Repeat(n int) Stream[T] {
+	s.require("Repeat")
+	requireMin("Repeat: n", n, 0)
+	return func(ctx context.Context, yield func(T) bool) error {
+		stopped := false
+		each := func(v T) bool {
+			stopped = stopped || !yield(v)
+			return !stopped
+		}
+		for range n {
+			if err := ending.Of(ctx); err != nil {
+				return err
+			}
+			err := s(ctx, each)
+			if stopped {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return ending.Of(ctx)
+	}
+}

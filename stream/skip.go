@@ -1,0 +1,25 @@
+package stream
+
+import "context"
+
+// Skip returns the stream without its first n values. A negative n panics.
+//
+//	source:   --a--b--c--d--|
+//	Skip(2):  --------c--d--|
+func (s Stream[T]) Skip(n int) Stream[T] {
+	s.require("Skip")
+	requireMin("Skip: n", n, 0)
+	if n == 0 {
+		return s
+	}
+	return func(ctx context.Context, yield func(T) bool) error {
+		left := n
+		return s(ctx, func(v T) bool {
+			if left > 0 {
+				left--
+				return true
+			}
+			return yield(v)
+		})
+	}
+}

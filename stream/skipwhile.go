@@ -1,0 +1,21 @@
+package stream
+
+import "context"
+
+// SkipWhile returns the stream from the first value on for which f returns false; f is not asked again.
+//
+//	source:              --1--2--3--1--|
+//	SkipWhile(v < 3):    --------3--1--|
+func (s Stream[T]) SkipWhile(f func(T) bool) Stream[T] {
+	s.require("SkipWhile")
+	requireFunc(f == nil, "SkipWhile: f")
+	return func(ctx context.Context, yield func(T) bool) error {
+		skipping := true
+		return s(ctx, func(v T) bool {
+			if skipping = skipping && f(v); skipping {
+				return true
+			}
+			return yield(v)
+		})
+	}
+}

@@ -1,0 +1,33 @@
+package stream
+
+import "context"
+
+// Take returns the stream of the first n values. It ends right after the n-th, without waiting for the next; Take(0)
+// does not run the source at all. A negative n panics.
+//
+//	source:   --a--b--c--d--|
+//	Take(2):  --a--b|
+func (s Stream[T]) Take(n int) Stream[T] {
+	s.require("Take")
+	requireMin("Take: n", n, 0)
+	if n == 0 {
+		return Empty[T]()
+	}
+	return func(ctx context.Context, yield func(T) bool) error {
+		left := n
+		err := s(ctx, func(v T) bool {
+			if left == 0 {
+				return false
+			}
+			left--
+			if !yield(v) {
+				left = 0
+			}
+			return left > 0
+		})
+		if left == 0 {
+			return nil
+		}
+		return err
+	}
+}

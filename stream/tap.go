@@ -1,0 +1,19 @@
+package stream
+
+import "context"
+
+// Tap returns the same stream; f sees each value before the consumer does, on the same goroutine.
+//
+//	source:   --a--b--|
+//	          f(a) f(b)
+//	Tap(f):   --a--b--|
+func (s Stream[T]) Tap(f func(T)) Stream[T] {
+	s.require("Tap")
+	requireFunc(f == nil, "Tap: f")
+	return func(ctx context.Context, yield func(T) bool) error {
+		return s(ctx, func(v T) bool {
+			f(v)
+			return yield(v)
+		})
+	}
+}

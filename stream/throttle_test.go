@@ -1,0 +1,59 @@
+package stream_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+func TestThrottle_TheFirstOfEachWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := at(ev{1 * ms, 1}, ev{3 * ms, 2}, ev{5 * ms, 3}, ev{9 * ms, 4}, ev{12 * ms, 5}, ev{15 * ms, 6})
+		expectTimes(t, src.Throttle(5*ms), []ev{{1 * ms, 1}, {9 * ms, 4}, {15 * ms, 6}}, 15*ms, nil)
+	})
+}
+
+func TestThrottle_AValueAtTheEndOfTheWindowPasses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		expectTimes(t, at(ev{0, 1}, ev{5 * ms, 2}, ev{10 * ms, 3}).Throttle(5*ms), []ev{{0, 1}, {5 * ms, 2}, {10 * ms, 3}}, 10*ms, nil)
+	})
+}
+
+// setClock is a clock that shows what it was set to.
+type setClock struct {
+	stream.Clock
+	now time.Time
+}
+
+func (c *setClock) Now() time.Time { return c.now }
+
+func TestThrottle_AClockThatIsSetBackHoldsNothingUp(t *testing.T) {
+	start := time.Unix(1e9, 0)
+	c := &setClock{now: start}
+	var got []int
+	s := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
+		for i, s := range []int{0, 4, 5, -3600, -3596, -3595, 3600} { // seconds
+			c.now = start.Add(time.Duration(s) * time.Second)
+			yield(i)
+		}
+		return nil
+	})
+	err := s.Throttle(5*time.Second).ForEach(stream.WithClock(t.Context(), c), func(v int) { got = append(got, v) })
+	if want := []int{0, 2, 3, 5, 6}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %v, %v; want %v", got, err, want)
+	}
+}
+
+func TestThrottle_Zero(t *testing.T) {
+	expect(t, stream.Of(1, 2, 3).Throttle(0), []int{1, 2, 3}, nil)
+}
+
+func TestThrottle_EachRunHasItsOwnWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		expectTimes(t, stream.Of(1, 2).Throttle(time.Hour).Repeat(2), []ev{{0, 1}, {0, 1}}, 0, nil)
+	})
+}

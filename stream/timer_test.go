@@ -1,0 +1,100 @@
+package stream_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+func TestTimer(t *testing.T) {
+	for _, d := range []time.Duration{-time.Second, 0, 1, 5 * ms, 1000 * time.Hour} {
+		bubble(t, d.String(), func(t *testing.T) {
+			when := time.Now().Add(max(d, 0))
+			got, at, err := timeline(t.Context(), stream.Timer(d))
+			if len(got) != 1 || got[0].at != max(d, 0) || !got[0].v.Equal(when) || at != max(d, 0) || err != nil {
+				t.Errorf("got %v, ended at %v with %v", got, at, err)
+			}
+		})
+	}
+}
+
+func TestTimer_Cancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 2*ms, errCause)
+		defer cancel()
+		if got, at, err := timeline(ctx, stream.Timer(5*ms)); len(got) != 0 || at != 2*ms || !endedBy(ctx, err) {
+			t.Errorf("got %v, ended at %v with %v", got, at, err)
+		}
+	})
+}
+
+func TestTimer_Stopped(t *testing.T) {
+	expect(t, marks(stream.Timer(0)).Take(1), []int{1}, nil)
+}
+
+func TestInterval_Ticks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		s := stream.Stream[time.Duration](func(ctx context.Context, yield func(time.Duration) bool) error {
+			return stream.Interval(3*ms).Take(3)(ctx, func(now time.Time) bool { return yield(now.Sub(start)) })
+		})
+		expectTimes(t, s, []event[time.Duration]{{3 * ms, 3 * ms}, {6 * ms, 6 * ms}, {9 * ms, 9 * ms}}, 9*ms, nil)
+	})
+}
+
+func TestInterval_TicksThatASlowConsumerMissesAreDropped(t *testing.T) {
+	for name, test := range map[string]struct {
+		busy time.Duration
+		want []time.Duration
+	}{
+		"busy less than a period":    {2 * ms, []time.Duration{3 * ms, 6 * ms, 9 * ms, 12 * ms}},
+		"busy exactly a period":      {3 * ms, []time.Duration{3 * ms, 6 * ms, 9 * ms, 12 * ms}},
+		"busy more than a period":    {4 * ms, []time.Duration{3 * ms, 9 * ms, 15 * ms, 21 * ms}},
+		"busy exactly two periods":   {6 * ms, []time.Duration{3 * ms, 9 * ms, 15 * ms, 21 * ms}},
+		"busy for two and a bit":     {7 * ms, []time.Duration{3 * ms, 12 * ms, 21 * ms, 30 * ms}},
+		"busy for very many of them": {3000*ms + 1, []time.Duration{3 * ms, 3006 * ms, 6009 * ms, 9012 * ms}},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			start := time.Now()
+			var got []time.Duration
+			_ = stream.Interval(3*ms)(t.Context(), func(now time.Time) bool {
+				got = append(got, now.Sub(start))
+				time.Sleep(test.busy)
+				return len(got) < 4
+			})
+			for i := range test.want {
+				if got[i] != test.want[i] {
+					t.Fatalf("ticks at %v, want %v", got, test.want)
+				}
+			}
+		})
+	}
+}
+
+func TestInterval_OfALongPeriodDoesNotOverflow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const long = 100 * 365 * 24 * time.Hour
+		expectTimes(t, marks(stream.Interval(long).Take(2)), []ev{{long, 1}, {2 * long, 1}}, 2*long, nil)
+	})
+}
+
+// The third tick would come at 300 years, which no Duration holds.
+func TestInterval_TicksBeyondTheLargestDuration(t *testing.T) {
+	const century = 100 * 365 * 24 * time.Hour
+	clock := &leap{now: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}
+	start := clock.now
+	var last time.Duration
+	err := stream.Interval(century).Take(3).ForEach(stream.WithClock(t.Context(), clock), func(now time.Time) {
+		if at := now.Sub(start); at < last+century/2 {
+			t.Errorf("a tick at %v after one at %v", at, last)
+		} else {
+			last = at
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
