@@ -55,9 +55,6 @@ func (x *exchange) attempt(n int, after error) {
 		x.Err = timeoutError(fmt.Sprintf("retryhttp: attempt %d: no response in time: %v", n, context.DeadlineExceeded))
 		x.classifyAttempt()
 	}
-	if x.Response == nil {
-		x.letGo()
-	}
 }
 
 // timeoutError is the error of what has not come in time.

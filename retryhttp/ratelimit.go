@@ -45,7 +45,7 @@ func rateLimitDelay(h http.Header, now time.Time, retryAfter time.Duration) time
 	}
 	now = serverTime(h, now)
 	for _, prefix := range []string{"Ratelimit-", "X-Ratelimit-", "X-Rate-Limit-"} {
-		if left, ok := parseNumber(h.Get(prefix + "Remaining")); ok && left > 0 {
+		if left, _ := parseNumber(h.Get(prefix + "Remaining")); left > 0 {
 			continue
 		}
 		for _, name := range []string{"Reset-After", "Reset"} {

@@ -40,6 +40,8 @@ func TestRateLimitHeaders(t *testing.T) {
 		{"RateLimit of several", lines(`RateLimit: "a";r=0;t=7, "b";r=0;t=9`, `RateLimit: "c";r=3;t=60`), "0s 9s"},
 		{"RateLimit, a window", lines(`RateLimit: "b";r=0`, `RateLimit-Policy: "a";q=10;w=60,"b";q=5;w=8`), "0s 8s"},
 		{"RateLimit, separators in a name", lines(`RateLimit: "a,;r=0;t=3\"";r=0;t=7`), "0s 7s"},
+		{"RateLimit, separators in a name that would mean another thing", lines(`RateLimit: "a;r=0;t=9,";r=5;t=7`), "0s 1s"},
+		{"RateLimit, a quote in a name", lines(`RateLimit: "\\";r=0;t=9`, `RateLimit: "\";r=0;t=8,";r=1`), "0s 9s"},
 		{"RateLimit of draft 07", lines("RateLimit: limit=10, remaining=0, reset=6"), "0s 6s"},
 		{"RateLimit of draft 07, quota left", lines("RateLimit: limit=10, remaining=1, reset=6"), "0s 1s"},
 		{"RateLimit, malformed", lines(`RateLimit: ";;,=,"`, `RateLimit: "\`, "RateLimit: ,"), "0s 1s"},
@@ -85,13 +87,19 @@ func TestRateLimitHeaders(t *testing.T) {
 		read(t, resp, err)
 		s.expect(t, "0s 1s")
 	})
+	bubble(t, "a connection error", func(t *testing.T) {
+		s := newScript(failure(errCut), ok)
+		resp, err := retryhttp.NewTransport(s, constant(3), retryhttp.RateLimitHeaders()).RoundTrip(get(t, t.Context()))
+		read(t, resp, err)
+		s.expect(t, "0s 1s")
+	})
 	bubble(t, "not for other statuses", func(t *testing.T) {
 		s := newScript(status(500, "", "X-RateLimit-Reset: 9", "Retry-After-Ms: 9000"), ok)
 		resp, err := retryhttp.NewTransport(s, constant(3), retryhttp.RateLimitHeaders()).RoundTrip(get(t, t.Context()))
 		read(t, resp, err)
 		s.expect(t, "0s 1s")
 	})
-	for _, huge := range []string{"Retry-After-Ms: 999999999999999999999999", "X-RateLimit-Reset: 99999999999999999999999999999", "X-RateLimit-Reset: 1" + fmt.Sprintf("%0400d", 0), `RateLimit: "a";r=0;t=99999999999999999999`, "X-RateLimit-Reset: 2999-01-01T00:00:00Z", "X-RateLimit-Reset: 61"} {
+	for _, huge := range []string{"Retry-After-Ms: 9223372036854.775808", "Retry-After-Ms: 999999999999999999999999", "X-RateLimit-Reset: 99999999999999999999999999999", "X-RateLimit-Reset: 1" + fmt.Sprintf("%0400d", 0), `RateLimit: "a";r=0;t=99999999999999999999`, "X-RateLimit-Reset: 2999-01-01T00:00:00Z", "X-RateLimit-Reset: 61"} {
 		bubble(t, "past MaxRetryAfter", func(t *testing.T) {
 			s := newScript(status(429, "later", huge), ok)
 			p := retry.New(backoff.Constant(time.Second), retry.MaxRetryAfter(time.Minute))

@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
+	"net"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retryhttp"
+	"github.com/retrywhen/retrywhen/stream"
 )
 
 // timed is a policy whose attempts have contexts of their own.
@@ -242,6 +247,112 @@ func TestStatusErrorsText(t *testing.T) {
 		e := &retryhttp.StatusError{Method: "PUT", URL: "http://h/", Status: "500 Oh", Body: []byte(body)}
 		if got := e.Error(); got != "retryhttp: PUT http://h/: 500 Oh"+want {
 			t.Errorf("%q", got)
+		}
+	}
+}
+
+// A request whose context ends during an attempt has that as its error, and not the attempt's timeout.
+func TestACancelUnderAnAttemptTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(errCause) })
+		_, err := retryhttp.NewTransport(newScript(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, context.Cause(r.Context())
+		}), timed(3)).RoundTrip(get(t, ctx))
+		if !errors.Is(err, errCause) || strings.Contains(err.Error(), "in time") {
+			t.Error(err)
+		}
+	})
+}
+
+// timers is a clock that knows how many of its timers are neither stopped nor over.
+type timers struct {
+	stream.Clock
+	pending *atomic.Int64
+}
+
+func (c timers) AfterFunc(d time.Duration, f func()) stream.Stopper {
+	c.pending.Add(1)
+	done := sync.OnceFunc(func() { c.pending.Add(-1) })
+	return stopper{c.Clock.AfterFunc(d, func() { done(); f() }), done}
+}
+
+type stopper struct {
+	stream.Stopper
+	done func()
+}
+
+func (s stopper) Stop() bool { s.done(); return s.Stopper.Stop() }
+
+func TestNoTimerIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := timers{stream.ClockFrom(t.Context()), new(atomic.Int64)}
+		tr := retryhttp.NewTransport(newScript(unavailable, failure(errCut), ok), timed(3))
+		resp, err := tr.RoundTrip(get(t, stream.WithClock(t.Context(), c)))
+		if got := read(t, resp, err); got != "200 fine" || c.pending.Load() != 0 {
+			t.Errorf("%s, and %d timers are left", got, c.pending.Load())
+		}
+	})
+}
+
+func TestABodyIsNoWriterByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		resp, err := retryhttp.NewTransport(newScript(ok), timed(1)).RoundTrip(get(t, t.Context()))
+		if _, ok := resp.Body.(io.Writer); ok {
+			t.Error("a body that cannot be written to is an io.Writer")
+		}
+		read(t, resp, err)
+	})
+}
+
+// The connection of a switch of protocols is nobody's to look at.
+func TestASwitchOfProtocolsIsNotPeekedAt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mine, theirs := net.Pipe()
+		defer theirs.Close()
+		peek := retryhttp.Classify(func(o *retryhttp.Outcome) retryhttp.Class {
+			if got := o.Peek(); got != nil {
+				t.Error(got)
+			}
+			return retryhttp.Unclassified
+		})
+		resp, err := retryhttp.NewTransport(newScript(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 101, Body: mine}, nil
+		}), constant(1), peek).RoundTrip(get(t, t.Context()))
+		if err != nil || resp.Body != io.ReadCloser(mine) {
+			t.Error(resp, err)
+		}
+		resp.Body.Close()
+	})
+}
+
+type idle struct {
+	http.RoundTripper
+	closed int
+}
+
+func (c *idle) CloseIdleConnections() { c.closed++ }
+
+func TestCloseIdleConnections(t *testing.T) {
+	base := &idle{}
+	(&http.Client{Transport: retryhttp.NewTransport(base, constant(1))}).CloseIdleConnections()
+	if base.closed != 1 {
+		t.Error(base.closed)
+	}
+	retryhttp.NewTransport(newScript(ok), constant(1)).CloseIdleConnections() // has none
+}
+
+func TestTheLargestRetryAfter(t *testing.T) {
+	for value, want := range map[string]time.Duration{
+		"9223372035":           9223372035 * time.Second,
+		"9223372036":           9223372036 * time.Second,
+		"9223372037":           math.MaxInt64,
+		"99999999999999999999": math.MaxInt64,
+	} {
+		e := retryhttp.NewStatusError(&http.Response{StatusCode: 503, Header: http.Header{"Retry-After": {value}}})
+		if e.RetryAfter() != want {
+			t.Errorf("%s: %v, want %v", value, e.RetryAfter(), want)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func peek(resp *http.Response, limit int, timeout time.Duration, clock stream.Cl
 	if p, ok := resp.Body.(*peekedBody); ok {
 		return p.seen[:min(limit, len(p.seen))]
 	}
-	if resp.Body == nil || resp.Body == http.NoBody || limit == 0 || resp.StatusCode == http.StatusSwitchingProtocols {
+	if resp.Body == nil || resp.Body == http.NoBody || resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil
 	}
 	body := resp.Body

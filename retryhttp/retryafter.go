@@ -37,8 +37,8 @@ func parseSeconds(s string) (time.Duration, bool) {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
 		return 0, false
 	}
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n > math.MaxInt64/int64(time.Second) {
+	n, _ := strconv.ParseInt(s, 10, 64) // the largest number if it is out of range
+	if n > math.MaxInt64/int64(time.Second) {
 		return math.MaxInt64, true
 	}
 	return time.Duration(n) * time.Second, true

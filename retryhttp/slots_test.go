@@ -26,6 +26,9 @@ func ask(t *testing.T, h http.Handler, path string) (code int, seconds, ms time.
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", path, nil))
 	if w.Code == 200 {
+		if w.Body.String() != "passed" {
+			t.Errorf("the body is %q", w.Body)
+		}
 		if len(w.Header()["Retry-After"])+len(w.Header()["Retry-After-Ms"]) > 0 {
 			t.Errorf("a request that passed has %v", w.Header())
 		}
@@ -133,6 +136,9 @@ func TestSlots(t *testing.T) {
 				time.Sleep(late)
 				if got, _, _ := ask(t, h, who); got != code {
 					t.Errorf("%s, %v late: %d, want %d", who, late, got, code)
+				}
+				if got, _, _ := ask(t, h, "/another"); got != 429 && late < 24*time.Hour {
+					t.Errorf("after %s, %v late, another: %d, want 429", who, late, got)
 				}
 			}
 		}

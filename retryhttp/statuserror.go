@@ -64,17 +64,14 @@ func clockOf(req *http.Request) stream.Clock {
 }
 
 func newStatusError(req *http.Request, resp *http.Response, body []byte) *StatusError {
-	e := &StatusError{
+	return &StatusError{
 		StatusCode: resp.StatusCode,
 		Status:     cmp.Or(resp.Status, strings.TrimSpace(fmt.Sprint(resp.StatusCode, " ", http.StatusText(resp.StatusCode)))),
 		Method:     method(req),
+		URL:        req.URL.Redacted(),
 		Header:     resp.Header,
 		Body:       body,
 	}
-	if req.URL != nil {
-		e.URL = req.URL.Redacted()
-	}
-	return e
 }
 
 // statusError returns the error that the exchange's response stands for; checked is CheckBody's.

@@ -42,7 +42,10 @@ func TestStatusesThatAreRetried(t *testing.T) {
 	}
 	bubble(t, "of the caller's choice", func(t *testing.T) {
 		s := newScript(status(404, ""), status(503, "final"))
-		resp, err := retryhttp.NewTransport(s, constant(3), retryhttp.Statuses(404)).RoundTrip(get(t, t.Context()))
+		codes := []int{100, 404, 999}
+		choice := retryhttp.Statuses(codes...)
+		codes[1] = 503
+		resp, err := retryhttp.NewTransport(s, constant(3), choice).RoundTrip(get(t, t.Context()))
 		if got := read(t, resp, err); got != "503 final" {
 			t.Error(got)
 		}
@@ -315,6 +318,17 @@ func TestGivingUp(t *testing.T) {
 		}
 		if !body.closed.Load() {
 			t.Error("the request's body is not closed")
+		}
+		if _, err := retryhttp.NewTransport(newScript(ok), constant(1)).RoundTrip(get(t, ctx)); !errors.Is(err, errCause) {
+			t.Error(err)
+		}
+	})
+	bubble(t, "a body that was sent is the base transport's to close", func(t *testing.T) {
+		body := &countingBody{Reader: strings.NewReader("x")}
+		req := request(t, t.Context(), "PUT", body)
+		req.GetBody = func() (io.ReadCloser, error) { return http.NoBody, nil }
+		if _, err := retryhttp.NewTransport(newScript(failure(errCut)), constant(1)).RoundTrip(req); body.closed != 1 {
+			t.Error(err, "closed", body.closed, "times")
 		}
 	})
 	for name, answer := range map[string]func(*http.Request) (*http.Response, error){
@@ -750,6 +764,17 @@ func TestMistakesPanic(t *testing.T) {
 		"retryhttp: Classify: f is nil":                        func() { retryhttp.Classify(nil) },
 		"retryhttp: Idempotent: f is nil":                      func() { retryhttp.Idempotent(nil) },
 		"retryhttp: PeekLimit: n is -1, want at least 0":       func() { retryhttp.PeekLimit(-1) },
+
+		"retryhttp: Statuses: codes[0] is 1000, want 100 to 999":            func() { retryhttp.Statuses(1000, 999) },
+		"retryhttp: CheckBody: f is nil":                                    func() { retryhttp.CheckBody(nil) },
+		"retryhttp: BufferBody: n is -1, want at least 0":                   func() { retryhttp.BufferBody(-1) },
+		"retryhttp: PeekTimeout: d is 0s, want more than 0":                 func() { retryhttp.PeekTimeout(0) },
+		"retryhttp: Slots: perSecond is 0, want a finite number above 0":    func() { retryhttp.Slots(0, 1, passed) },
+		"retryhttp: Slots: perSecond is -1, want a finite number above 0":   func() { retryhttp.Slots(-1, 1, passed) },
+		"retryhttp: Slots: perSecond is NaN, want a finite number above 0":  func() { retryhttp.Slots(math.NaN(), 1, passed) },
+		"retryhttp: Slots: perSecond is +Inf, want a finite number above 0": func() { retryhttp.Slots(math.Inf(1), 1, passed) },
+		"retryhttp: Slots: burst is 0, want at least 1":                     func() { retryhttp.Slots(1, 0, passed) },
+		"retryhttp: Slots: next is nil":                                     func() { retryhttp.Slots(1, 1, nil) },
 	} {
 		func() {
 			defer func() {
