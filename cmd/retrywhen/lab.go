@@ -33,7 +33,7 @@ herd, the load, the waits, contention for a row, a server that comes back. The
 page's address holds all that is chosen, and needs no network.
 
 Policies are as in: retrywhen show --help; one more word, place=process-each,
-place=by-key or place=by-ordinal, says that each job is a process of its own.`,
+place=by-key or place=by-ordinal, makes each job a process of its own.`,
 		Example: `  retrywhen lab --open
   retrywhen lab "exponential base=1s factor=2 jitter=full" "linear d=5s tiled"`,
 		ValidArgsFunction: completePolicy,

@@ -16,7 +16,7 @@ import (
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
 )
 
-// output is where and how a command gives its result: as text, unless one of these says otherwise.
+// output is where and how a command gives its result: as text, unless one of these is set.
 type output struct {
 	file string
 	json bool
@@ -59,7 +59,7 @@ type report struct {
 	page   func(w io.Writer) error
 }
 
-// write gives the report in the form that is asked for.
+// write writes the report in the form that was chosen.
 func (o *output) write(c *cobra.Command, r report) error {
 	out := c.OutOrStdout()
 	switch {

@@ -24,7 +24,7 @@ func newRun() *cobra.Command {
 		Short: "Run a command, and run it again while it fails",
 		Long: `Run runs a command, and runs it again while it fails, waiting between the
 attempts as the backoff says. Its output and its exit code are those of the
-command; what run itself has to say goes to stderr.
+command; the messages of run itself go to stderr.
 
 Signals are passed on to the command. After SIGINT, SIGTERM, SIGHUP or SIGQUIT
 nothing is retried; if the command dies by it, so does run, and a shell's loop
@@ -93,12 +93,12 @@ usage.`,
 		},
 	}
 	c.Flags().StringVar(&backoff, "backoff", "exponential base=1s factor=2 cap=1m jitter=equal", "the waits between attempts, as in: retrywhen show --help")
-	c.Flags().IntVar(&limit, "limit", 5, "retry at most so many times")
+	c.Flags().IntVar(&limit, "limit", 5, "the most retries")
 	c.Flags().DurationVar(&within, "within", 0, "start no retry later than this after the first failure (then --limit counts only if given)")
 	c.Flags().IntSliceVar(&r.onExit, "on-exit", nil, "retry only these exit codes (default: all but 0)")
 	c.Flags().DurationVar(&r.timeout, "timeout", 0, "end an attempt that takes longer (default: none)")
-	c.Flags().DurationVar(&r.killAfter, "kill-after", 5*time.Second, "kill an attempt that goes on so long after it was told to end")
-	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "say nothing of retries")
+	c.Flags().DurationVar(&r.killAfter, "kill-after", 5*time.Second, "kill an attempt that runs this long after its SIGTERM")
+	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "print nothing about retries")
 	c.Flags().BoolVar(&r.foreground, "foreground", false, "keep the command in the terminal's foreground, even if its input is a pipe")
 	c.Flags().SetInterspersed(false)
 	_ = c.RegisterFlagCompletionFunc("backoff", completePolicy) // fails for no such flag

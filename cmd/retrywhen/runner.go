@@ -87,7 +87,7 @@ func (r *runner) run(ctx context.Context) error {
 		if limit, ok := r.policy.Limit(); ok {
 			of = fmt.Sprintf(" of %d", limit)
 		}
-		r.child.announce(func() { r.say("%v; retry %d%s in %v", e.Err, e.N, of, e.Delay.Round(time.Millisecond)) })
+		r.child.announce(func() { r.print("%v; retry %d%s in %v", e.Err, e.N, of, e.Delay.Round(time.Millisecond)) })
 	}))
 	for a, err := range policy.Attempts(ctx) {
 		if err != nil {
@@ -98,7 +98,7 @@ func (r *runner) run(ctx context.Context) error {
 	return nil
 }
 
-// giveUp says why there is no further attempt and returns how run ends: by the signal that came, if no command handled
+// giveUp prints why there is no further attempt and returns how run ends: by the signal that came, if no command handled
 // it, else with the command's exit code.
 func (r *runner) giveUp(err error) error {
 	failed, ran := errors.AsType[*failedAttempt](err)
@@ -109,9 +109,9 @@ func (r *runner) giveUp(err error) error {
 	case !ran:
 		return fmt.Errorf("run: %w", err) // ctx ended before the first attempt
 	case s == nil && exhausted && gaveUp.Attempts > 1:
-		r.say("%v; gave up after %d attempts", gaveUp.Last, gaveUp.Attempts)
+		r.print("%v; gave up after %d attempts", gaveUp.Last, gaveUp.Attempts)
 	case s == nil && (exhausted || failed.final):
-		r.say("%v", failed)
+		r.print("%v", failed)
 	}
 	return exitCode(failed.code)
 }
@@ -194,7 +194,7 @@ func (r *runner) notStarted(err error) error {
 	}
 }
 
-func (r *runner) say(format string, args ...any) {
+func (r *runner) print(format string, args ...any) {
 	if !r.quiet {
 		fmt.Fprintf(r.stderr, "retrywhen: "+format+"\n", args...)
 	}

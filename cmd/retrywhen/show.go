@@ -30,13 +30,13 @@ bars beside them are on one scale, so that policies can be compared.
 
 A policy is one of these curves, with its words,
 
-  constant d=1s                      1s for ever
+  constant d=1s                      1s forever
   linear d=1s                        1s 2s 3s 4s
   quadratic d=1s                     1s 4s 9s 16s
   polynomial d=1s degree=1.5         d·n^degree
   exponential base=100ms factor=2    100ms 200ms 400ms
   fibonacci d=1s                     1s 1s 2s 3s 5s
-  table delays=10ms,100ms,1s         these, then the last for ever
+  table delays=10ms,100ms,1s         these, then the last forever
   sidekiq                            k⁴ + 15 + rand·30·(k+1) s
   buckets unit=1s exponent=3         between k³ and (k+2)³ s
   decorrelated base=100ms            between base and 3·the wait before
@@ -84,7 +84,7 @@ A name and a colon before it names it: "mine: linear d=1s".`,
 		},
 	}
 	out.flags(c)
-	c.Flags().IntVarP(&retries, "retries", "n", 10, "show so many retries")
+	c.Flags().IntVarP(&retries, "retries", "n", 10, "how many retries to show")
 	return c
 }
 

@@ -11,7 +11,7 @@ import (
 // passedOn are the signals that end the run; the console sends them to the command as well.
 var passedOn = []os.Signal{os.Interrupt}
 
-// softly ends a process: there is no way to ask it.
+// softly ends a process at once: it has no signal to handle.
 var softly = os.Kill
 
 func endsRun(os.Signal) bool { return true }

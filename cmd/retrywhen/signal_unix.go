@@ -19,7 +19,7 @@ var passedOn = []os.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH,
 }
 
-// softly is the signal that asks a process to end.
+// softly is the signal that a process can handle before it ends.
 const softly = syscall.SIGTERM
 
 // endsRun reports whether nothing is to be retried after the signal.
@@ -27,8 +27,8 @@ func endsRun(s os.Signal) bool {
 	return s == syscall.SIGINT || s == syscall.SIGTERM || s == syscall.SIGHUP || s == syscall.SIGQUIT
 }
 
-// ownGroup makes the command the leader of a process group of its own, so that signals reach what it starts, unless it reads
-// from a terminal: only the group in its foreground may, and the terminal sends its signals to the command itself.
+// ownGroup makes the command the leader of a process group of its own, so that signals reach what it starts, unless it
+// reads from a terminal: only the group in its foreground may, and the terminal sends its signals to the command itself.
 func ownGroup(cmd *exec.Cmd) bool {
 	if f, ok := cmd.Stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return false

@@ -40,7 +40,7 @@ to the last retry, the peak over the mean, the dead time in which nothing comes,
 and how much the waits differ from job to job (CV, the standard deviation over
 the mean). Below are a dot for each retry, time against job, and the load.
 
-Without a policy it asks the open question of "Visualization of backoff
+Without a policy it takes the open question of "Visualization of backoff
 functions": is there a better distribution, with little deviation in the waits?`,
 		Example: `  retrywhen sim herd
   retrywhen sim herd "exponential base=1s factor=2" "linear d=6s tiled"
@@ -83,9 +83,9 @@ functions": is there a better distribution, with little deviation in the waits?`
 		},
 	}
 	f.flags(c)
-	c.Flags().IntVarP(&f.jobs, "jobs", "j", 100, "so many jobs fail together")
-	c.Flags().IntVarP(&f.retries, "retries", "n", 5, "each is retried so many times, or to its policy's limit")
-	c.Flags().IntVar(&f.runs, "runs", 0, "the figures are means of so many runs (default: up to 200, by the size)")
+	c.Flags().IntVarP(&f.jobs, "jobs", "j", 100, "how many jobs fail together")
+	c.Flags().IntVarP(&f.retries, "retries", "n", 5, "the retries of each job, or its policy's limit if that is less")
+	c.Flags().IntVar(&f.runs, "runs", 0, "the figures are means of this many runs (default: up to 200, by the size)")
 	c.Flags().DurationVar(&f.peak, "peak", 0, "the window in which the peak is counted (default: to fit)")
 	c.Flags().DurationVar(&f.dead, "dead", 0, "the window that is dead time when it is empty (default: to fit)")
 	c.Flags().BoolVar(&f.own, "own-axis", false, "give each policy a time axis of its own")

@@ -69,10 +69,10 @@ strategies it takes if there is no policy. Below is when the calls come.`,
 		},
 	}
 	f.flags(c)
-	c.Flags().IntVarP(&f.clients, "clients", "c", 100, "up to so many clients")
-	c.Flags().IntVar(&f.points, "points", 10, "so many numbers of clients, evenly apart")
-	c.Flags().IntVar(&f.runs, "runs", 100, "each point is the mean of so many runs")
-	c.Flags().DurationVar(&f.mean, "network", sim.DefaultNetwork.Mean, "how long a message takes, on the mean")
+	c.Flags().IntVarP(&f.clients, "clients", "c", 100, "the most clients")
+	c.Flags().IntVar(&f.points, "points", 10, "how many numbers of clients, evenly apart")
+	c.Flags().IntVar(&f.runs, "runs", 100, "each point is the mean of this many runs")
+	c.Flags().DurationVar(&f.mean, "network", sim.DefaultNetwork.Mean, "how long a message takes on average")
 	c.Flags().DurationVar(&f.sd, "network-sd", sim.DefaultNetwork.SD, "its standard deviation")
 	return c
 }
@@ -217,7 +217,7 @@ func bins(times []time.Duration, bin time.Duration) (counts []int64, most int64)
 }
 
 func (o *occ) figure() picture.Figure {
-	f := picture.Figure{Columns: 2, Note: fmt.Sprintf("Means of %d runs. A message takes |normal(10, 2)| ms unless told otherwise.", o.Runs)}
+	f := picture.Figure{Columns: 2, Note: fmt.Sprintf("Means of %d runs. A message takes |normal(10, 2)| ms unless a flag changes it.", o.Runs)}
 	var mostCalls, mostTime float64
 	for _, p := range o.Points {
 		mostCalls, mostTime = max(mostCalls, calls(p)), max(mostTime, totalTime(p))

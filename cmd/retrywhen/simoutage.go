@@ -33,7 +33,7 @@ func newSimOutage() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "outage [POLICY...]",
 		Short: "A server comes back: how long until all are served?",
-		Long: `Outage has a server that is down for a time, and then serves at most so many
+		Long: `Outage has a server that is down for a time, and then serves a limited number of
 clients a second; the others fail. It writes how many attempts a client takes,
 how high the load peaks and how many attempts fail once the server is back, and
 when all are served. Below are the attempts over time.
@@ -74,16 +74,16 @@ retries: --budget capacity,cost,refund[,refill per second].`,
 		},
 	}
 	f.flags(c)
-	c.Flags().IntVarP(&f.clients, "clients", "c", 1000, "so many clients want to be served, once each")
+	c.Flags().IntVarP(&f.clients, "clients", "c", 1000, "how many clients want to be served, once each")
 	c.Flags().DurationVar(&f.down, "down", time.Minute, "the server is down for so long")
-	c.Flags().IntVar(&f.capacity, "capacity", 20, "then it serves at most so many in any second")
+	c.Flags().IntVar(&f.capacity, "capacity", 20, "then it serves at most this many in any second")
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "an attempt that fails takes so long (default: no time)")
 	c.Flags().DurationVar(&f.arrive, "arrive", 0, "the first attempts come at random within this time (default: all at once)")
-	c.Flags().IntVar(&f.limit, "limit", 0, "clients give up after so many retries (default: their policy's limit, or never)")
-	c.Flags().DurationVar(&f.back, "return", 0, "clients that gave up come back after this time, on the mean (default: never)")
+	c.Flags().IntVar(&f.limit, "limit", 0, "clients give up after this many retries (default: their policy's limit, or never)")
+	c.Flags().DurationVar(&f.back, "return", 0, "clients that gave up come back after this time on average (default: never)")
 	c.Flags().DurationVar(&f.width, "bin", time.Second, "peaks are the most attempts within this time")
 	c.Flags().Float64SliceVar(&f.budget, "budget", nil, "a retry budget for all: `capacity,cost,refund`[,refill per second]")
-	c.Flags().Lookup("budget").DefValue = "" // said nowhere
+	c.Flags().Lookup("budget").DefValue = "" // the usage has no default
 	c.Flags().Lookup("horizon").Usage = "count nothing later than this in simulated time (default: a week after the server is back)"
 	return c
 }
@@ -157,7 +157,7 @@ func (o *outage) text(w io.Writer, width int) error {
 	return writeLines(w, lines)
 }
 
-// spread puts the bins of the traffic into so many columns from 0 to end.
+// spread puts the bins of the traffic into columns from 0 to end.
 func spread(t sim.Traffic, end time.Duration, columns int) (counts []int64, most int64) {
 	counts = make([]int64, columns)
 	for i, n := range t.Attempts {

@@ -29,7 +29,7 @@ a herd of jobs that fail together, clients that contend for one row, or a server
 that is down and comes back. The same seed gives the same result.
 
 Policies are as in: retrywhen show --help; one more word, place=process-each,
-place=by-key or place=by-ordinal, says that each client is a process of its own.
+place=by-key or place=by-ordinal, makes each client a process of its own.
 Interrupted, it writes what was computed so far, and dies by the signal.`,
 	}
 	leads(c)

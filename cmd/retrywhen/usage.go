@@ -53,7 +53,7 @@ func nearest(word string, names []string, dashes string) string {
 	return ","
 }
 
-// badFlag says which flag of which command is wrong, and what is right.
+// badFlag returns which flag of which command is wrong, and what would be right.
 func badFlag(c *cobra.Command, err error) error {
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		f := wrong.GetFlag()

@@ -12,7 +12,7 @@ import (
 	"github.com/retrywhen/retrywhen/backoff"
 )
 
-// riverPolicy is a Backoff as River wants it. River asks before it adds the present error to the job's, so that the
+// riverPolicy is a Backoff as River wants it. River calls it before it adds the present error to the job's, so that the
 // failures are one more.
 type riverPolicy struct{ backoff.Backoff }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// logged is the policy with its hooks writing to a log; the attributes say what operation it is.
+// logged is the policy with its hooks writing to a log; the attributes name the operation.
 func logged(p retry.Policy, log *slog.Logger, attributes ...any) retry.Policy {
 	log = log.With(attributes...)
 	return p.With(

@@ -4,7 +4,7 @@
 //	go run ./examples/channels
 //	go run ./examples/channels -addr 127.0.0.1:7000 -lines 100
 //
-// The feed's protocol is as simple as it gets: the client says the number of the line it wants first, the server sends
+// The feed's protocol is as simple as it gets: the client sends the number of the line it wants first, the server sends
 // from there on.
 package main
 
@@ -38,7 +38,7 @@ func main() {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("channels", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // main tells of errors
+	flags.SetOutput(io.Discard) // main prints errors
 	addr := flags.String("addr", "", "the feed; without one a feed that drops every third connection is started")
 	lines := flags.Int("lines", 1000, "how many lines to read")
 	switch err := flags.Parse(args); {
@@ -94,7 +94,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// follower is a producer as they are: two channels, and a goroutine that heeds ctx. It knows nothing of retries, but
+// follower is a producer as they are: two channels, and a goroutine that ends with ctx. It has no retries, but
 // goes on after the last line it has handed over.
 type follower struct {
 	addr string

@@ -4,7 +4,7 @@
 //	go run ./examples/durable                              # the server in this process, its store in a temporary folder
 //	go run ./examples/durable -url nats://127.0.0.1:4222   # a server or cluster that runs elsewhere
 //
-// Each job is a call to an HTTP server that is often unavailable, asks for patience now and then, and refuses some
+// Each job is a call to an HTTP server that is often unavailable, dictates a delay now and then, and refuses some
 // orders for good. It exits with 1 if the ledger does not balance.
 package main
 

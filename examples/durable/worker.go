@@ -25,7 +25,7 @@ const lease = 3 * time.Second
 var policy = retry.New(backoff.Exponential(100*time.Millisecond, 2.5).Cap(2*time.Second).Jitter(jitter.Equal),
 	retry.Limit(6), retry.AttemptTimeout(5*time.Second))
 
-// work is the worker process: until it is told to stop, or killed.
+// work is the worker process: until it is stopped, or killed.
 func work(ctx context.Context, c config, _ io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -95,7 +95,7 @@ func startWorker(url, name, target string) (*worker, error) {
 	return w, nil
 }
 
-// kill ends the process as a crash does: it has no say in it. Killing it twice does no harm.
+// kill ends the process as a crash does: it cannot clean up. Killing it twice does no harm.
 func (w *worker) kill() {
 	if w.cmd.Process.Kill() == nil {
 		<-w.ended

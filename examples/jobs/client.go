@@ -11,7 +11,7 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// client sends a job once, and says whether it is worth another try.
+// client sends a job once, and returns whether it is worth another try.
 type client struct {
 	url    string
 	http   http.Client

@@ -36,7 +36,7 @@ func main() {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("jobs", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // main tells of errors
+	flags.SetOutput(io.Discard) // main prints errors
 	n := flags.Int("jobs", 100_000, "how many jobs there are")
 	outage := flags.Duration("outage", 10*time.Second, "how long the server is down when half of the jobs are done")
 	workers := flags.Int("workers", 32, "calls at once")

@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.SetOutput(io.Discard) // main prints errors
 	url := flags.String("url", "", "a server of server-sent events; without one a flaky server is started")
 	n := flags.Int("n", 10_000, "how many events to read")
-	silence := flags.Duration("silence", 500*time.Millisecond, "fail when the server says nothing for so long (30s with -url)")
+	silence := flags.Duration("silence", 500*time.Millisecond, "fail when the server sends nothing for this long (30s with -url)")
 	text := flags.String("policy", "", "the retry policy, like \"exponential base=100ms factor=2 cap=5s jitter=full\"")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):

@@ -29,7 +29,7 @@ type fault int
 const (
 	dropped   fault = iota // in the middle of an event
 	busy                   // 503 with Retry-After at the next request
-	ended                  // as if all was said
+	ended                  // as if there were no more
 	refusing               // the port is closed for a while
 	silent                 // the connection stays, nothing comes
 	truncated              // ends well, but in the middle of an event

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// collector stores lines and says of each that it has it. It dies after some lines, now before it stores one, now
-// before it says so, and comes back a little later.
+// collector stores lines and acknowledges each. It dies after some lines, now before it stores one, now
+// before it acknowledges, and comes back a little later.
 type collector struct {
 	addr string
 	dead time.Duration

@@ -30,7 +30,7 @@ func main() {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("shipper", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // main tells of errors
+	flags.SetOutput(io.Discard) // main prints errors
 	style := flags.String("style", "both", "loop, attempts or both")
 	lines := flags.Int("lines", 1000, "how many lines to ship")
 	switch err := flags.Parse(args); {
@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 }
 
-// ship ships so many lines in one style, and looks at what the collector has in the end.
+// ship ships the lines in one style, and checks what the collector has in the end.
 func ship(ctx context.Context, style string, lines int, out io.Writer) error {
 	reset, online := make(chan struct{}, 1), retry.NewSignal()
 	c, err := startCollector(50*time.Millisecond, func() {

@@ -12,10 +12,10 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// silence is how long the collector may take for an answer.
+// silence is how long the collector may take to acknowledge.
 const silence = 5 * time.Second
 
-// shipper ships its lines to the collector, in order. A line is forgotten when the collector has said that it has it.
+// shipper ships its lines to the collector, in order. A line is forgotten when the collector has acknowledged it.
 type shipper struct {
 	addr        string
 	lines       []string
@@ -64,7 +64,7 @@ func (s *shipper) shipAttempts(ctx context.Context, policy retry.Policy) error {
 
 var (
 	errStopped     = errors.New("stopped")
-	errWrongAnswer = errors.New("the collector does not speak our protocol")
+	errWrongAnswer = errors.New("the collector sent no acknowledgment")
 )
 
 // ship sends line after line over one connection, and waits for the collector to have each. A collector that says nothing

@@ -115,7 +115,7 @@ func ComputeHerd(ctx context.Context, s State) (*Herd, error) {
 	return h, nil
 }
 
-// draw fills in what the charts show, of so many jobs.
+// draw fills in what the charts show, lines being the number of jobs that are drawn.
 func (x *HerdStrategy) draw(r *sim.HerdResult, lines int, end time.Duration) {
 	var longest time.Duration
 	for i := range lines {

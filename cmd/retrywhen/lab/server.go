@@ -27,11 +27,11 @@ const (
 func Handler(hosts ...string) http.Handler {
 	s := &server{hosts: hosts, turns: make(chan struct{}, maxTogether)}
 	mux := http.NewServeMux()
-	mux.Handle("GET /api/defaults", s.answer(func(ctx context.Context, _ State) (any, error) { return defaults(ctx) }))
-	mux.Handle("GET /api/state", s.answer(func(ctx context.Context, state State) (any, error) { return describe(ctx, state) }))
-	mux.Handle("GET /api/herd", s.answer(func(ctx context.Context, state State) (any, error) { return ComputeHerd(ctx, state) }))
-	mux.Handle("GET /api/contention", s.answer(func(ctx context.Context, state State) (any, error) { return ComputeContention(ctx, state) }))
-	mux.Handle("GET /api/outage", s.answer(func(ctx context.Context, state State) (any, error) { return ComputeOutage(ctx, state) }))
+	mux.Handle("GET /api/defaults", s.numbers(func(ctx context.Context, _ State) (any, error) { return defaults(ctx) }))
+	mux.Handle("GET /api/state", s.numbers(func(ctx context.Context, state State) (any, error) { return describe(ctx, state) }))
+	mux.Handle("GET /api/herd", s.numbers(func(ctx context.Context, state State) (any, error) { return ComputeHerd(ctx, state) }))
+	mux.Handle("GET /api/contention", s.numbers(func(ctx context.Context, state State) (any, error) { return ComputeContention(ctx, state) }))
+	mux.Handle("GET /api/outage", s.numbers(func(ctx context.Context, state State) (any, error) { return ComputeOutage(ctx, state) }))
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets, "index.html") })
 	for _, name := range []string{"app.js", "app.css", "app.licenses.txt"} {
 		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets, name) })
@@ -44,7 +44,7 @@ type server struct {
 	turns chan struct{}
 }
 
-// guard refuses requests under other hosts and from other pages, and says what the page may do.
+// guard refuses requests under other hosts and from other pages, and sets what the page may do.
 func (s *server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -80,11 +80,11 @@ func (s *server) ours(origins []string) bool {
 	return true
 }
 
-// sameSite reports whether the browser, if it says so at all, sends the request for this page or for its user.
+// sameSite reports whether the browser, if it names the site, sends the request for this page or for its user.
 func sameSite(site string) bool { return site == "" || site == "same-origin" || site == "none" }
 
-// answer serves what compute makes of the state in the query.
-func (s *server) answer(compute func(context.Context, State) (any, error)) http.Handler {
+// numbers serves what compute makes of the state in the query.
+func (s *server) numbers(compute func(context.Context, State) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query, err := url.ParseQuery(r.URL.RawQuery)
 		if err != nil {
@@ -132,7 +132,7 @@ func write(w http.ResponseWriter, code int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_, _ = w.Write(body) // who asked has gone
+	_, _ = w.Write(body) // the client has gone
 }
 
 // described is a state as the page's controls want it.
@@ -151,7 +151,7 @@ func describe(ctx context.Context, s State) (described, error) {
 	return d, err
 }
 
-// describedDefaults are what the controls say at first, and what else they need.
+// describedDefaults are what the controls show at first, and what else they need.
 type describedDefaults struct {
 	described
 	Most    map[string]int    `json:"most"`

@@ -34,7 +34,7 @@ type State struct {
 	Dead    time.Duration // the window that counts as dead time when it is empty; 0 is chosen to fit
 	Own     bool          // each strategy has a time axis of its own
 
-	Clients int // contention: up to so many
+	Clients int // contention: the most
 	Runs    int // for each point
 
 	Affected int // clients of the outage

@@ -23,7 +23,7 @@ var steps = []time.Duration{
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
 }
 
-// Step returns the least step between ticks with which an axis of the given length has at most so many intervals. Below
+// Step returns the least step between ticks with which an axis of the given length has at most that many intervals. Below
 // a second and from a day on steps are 1, 2 and 5 times a power of ten.
 func Step(length time.Duration, intervals int) time.Duration {
 	least := length / time.Duration(max(intervals, 1))
@@ -56,7 +56,7 @@ func decimal(x float64) float64 {
 	}
 }
 
-// Times returns the ticks of an axis from 0 to most, at most so many intervals of them. A tick that lies a millionth past
+// Times returns the ticks of an axis from 0 to most, in at most that many intervals. A tick that lies a millionth past
 // the end is its last: random draws come near to a bound and never reach it.
 func Times(most time.Duration, intervals int) []Tick {
 	if most <= 0 {
@@ -72,7 +72,7 @@ func Times(most time.Duration, intervals int) []Tick {
 	}
 }
 
-// Numbers returns the ticks of an axis of whole numbers from 0 to most, at most so many intervals of them.
+// Numbers returns the ticks of an axis of whole numbers from 0 to most, in at most that many intervals.
 func Numbers(most float64, intervals int) []Tick {
 	if !(most > 0) || math.IsInf(most, 1) {
 		return []Tick{{0, "0"}}
@@ -86,8 +86,8 @@ func Numbers(most float64, intervals int) []Tick {
 }
 
 // LogTimes returns the ticks of a logarithmic axis from least to most, both above 0: at 1, 10 and 100 of nanoseconds,
-// microseconds and milliseconds, at 1, 10 and 30 of seconds and minutes, at 1, 3 and 12 hours, and at 1, 10, … days. Where
-// that makes fewer than four it takes all the steps of a clock.
+// microseconds and milliseconds, at 1, 10 and 30 of seconds and minutes, at 1, 3 and 12 hours, and at 1, 10, … days.
+// Where that makes fewer than four it takes all the steps of a clock.
 func LogTimes(least, most time.Duration) []Tick {
 	sparse := []time.Duration{
 		time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 10 * time.Minute, 30 * time.Minute,

@@ -92,7 +92,7 @@ type Dots struct {
 	cells         []rune
 }
 
-// NewDots returns an empty chart, of so many letters.
+// NewDots returns an empty chart, of that many letters.
 func NewDots(width, height int) *Dots {
 	return &Dots{width, height, make([]rune, width*height)}
 }
@@ -124,7 +124,7 @@ func (d *Dots) Lines() []string {
 	return lines
 }
 
-// Beside puts blocks of lines beside each other, with a gap of so many spaces.
+// Beside puts blocks of lines beside each other, with a gap of that many spaces.
 func Beside(gap int, blocks ...[]string) []string {
 	var lines []string
 	for i, b := range blocks {

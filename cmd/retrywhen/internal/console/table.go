@@ -35,7 +35,7 @@ func Table(header []string, rows [][]string, left int) []string {
 	return lines
 }
 
-// Fit is a Table of at most so many letters to a line: its first column is cut to what the others leave. Where that is
+// Fit is a Table of at most width letters to a line: its first column is cut to what the others leave. Where that is
 // too little, each row is a list instead.
 func Fit(width int, header []string, rows [][]string, left int) []string {
 	const least = 14
@@ -68,7 +68,7 @@ func list(width int, header []string, rows [][]string) []string {
 	return lines
 }
 
-// Shorten cuts what is longer than so many letters.
+// Shorten cuts what is longer than most letters.
 func Shorten(s string, most int) string {
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"
@@ -90,7 +90,7 @@ func Width(lines []string) int {
 	return most
 }
 
-// Wrap puts the parts on lines of at most so many letters, a space between two, and breaks only between them.
+// Wrap puts the parts on lines of at most width letters, a space between two, and breaks only between them.
 func Wrap(width int, parts ...string) []string {
 	var lines []string
 	for _, p := range parts {

@@ -8,11 +8,11 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// Contention is clients that all write one row, up to so many of them, under each of the strategies.
+// Contention is clients that all write one row, under each of the strategies.
 type Contention struct {
 	Strategies []Strategy
-	Clients    int
-	Points     int // so many numbers of clients, evenly apart, the last one being Clients
+	Clients    int // the most
+	Points     int // how many numbers of clients, evenly apart, the last one being Clients
 	Runs       int // for each point
 	Network    sim.Network
 	Seed       uint64
@@ -66,7 +66,7 @@ func (c Contention) Calls(ctx context.Context, s Strategy) ([]time.Duration, err
 	return r.Times, nil
 }
 
-// clientCounts returns about so many numbers of clients, evenly apart, the last one being most.
+// clientCounts returns about points numbers of clients, evenly apart, the last one being most.
 func clientCounts(most, points int) []int {
 	var counts []int
 	for i := 1; i <= points; i++ {

@@ -27,7 +27,7 @@ type OutageResult struct {
 type OutageStrategyResult struct {
 	Name   string            `json:"name"`
 	Policy Strategy          `json:"policy"`
-	Note   string            `json:"note,omitempty"` // what Err says
+	Note   string            `json:"note,omitempty"` // the text of Err
 	Result *sim.OutageResult `json:"result"`         // nil if it was not computed
 	Err    error             `json:"-"`              // why something is missing: ErrNoRetry, or a *sim.StoppedError
 }

@@ -27,7 +27,7 @@ type svg struct{ out *bufio.Writer }
 
 type box struct{ x, y, w, h float64 }
 
-// anchor says which part of a text is at its place.
+// anchor is the part of a text that is at its place.
 type anchor int
 
 const (

@@ -29,7 +29,7 @@ type Row struct {
 type Schedule struct {
 	Policy string `json:"policy"`
 	Rows   []Row  `json:"rows"`
-	// End says what happens after the last row, "" if there is just more of the same.
+	// End is what happens after the last row, "" if there is just more of the same.
 	End string `json:"end,omitempty"`
 	// Go is the line of Go that makes the policy.
 	Go string `json:"go"`
@@ -74,7 +74,7 @@ func Of(p retry.Policy, rows int) Schedule {
 // largest is the largest draw.
 const largest = 1 - 0x1p-53
 
-// drawer returns the function that works out the rows, asked for 1, 2, 3 …: each is by its draws, which no larger draw
+// drawer returns the function that works out the rows, called for 1, 2, 3 …: each is by its draws, which no larger draw
 // makes smaller; but for Decorrelated, which derives many draws from one. There the ends are those of the chain of the
 // smallest and of the largest draws, and the median is that of a sample.
 func drawer(b backoff.Backoff) func(n int) Row {

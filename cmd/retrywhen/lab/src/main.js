@@ -22,13 +22,13 @@ const inside = JSON.parse($("data").textContent.trim() || "null");
 
 const fields = ["jobs", "retries", "peak", "dead", "seed", "clients", "runs", "affected", "down", "capacity", "timeout"];
 
-// The numbers that are shown, and what the controls say.
+// The numbers that are shown, and what the controls show.
 const shown = {herd: null, contention: null, outage: null};
 let defaults = null; // and the presets
 let texts = [];
 let selected = 0;
 
-// ---- what is asked for -----------------------------------------------------------------------------------------------
+// ---- requests --------------------------------------------------------------------------------------------------------
 
 function query() {
   const q = new URLSearchParams();
@@ -88,7 +88,7 @@ async function update(search, {push = false} = {}) {
   }
 }
 
-// problem says what is wrong, beside the control that it is about.
+// problem shows what is wrong, next to the control that it is about.
 function problem(message, parameter) {
   for (const f of [...fields, "text"]) $(f).removeAttribute("aria-invalid");
   const policy = parameter === "s";
@@ -103,7 +103,7 @@ function problem(message, parameter) {
 
 const unset = (f, value) => (f === "peak" || f === "dead") && value === "0s"; // chosen to fit
 
-// adopt puts what an address says into the controls.
+// adopt puts what an address holds into the controls.
 function adopt(search) {
   const q = new URLSearchParams(search);
   texts = q.has("s") ? q.getAll("s") : [...defaults.strategies];
@@ -130,7 +130,7 @@ function put(id, value) {
   if ($(id) !== document.activeElement) $(id).value = value;
 }
 
-// strategies shows all that the texts say.
+// strategies shows the texts in all controls.
 function strategies() {
   selected = Math.min(selected, Math.max(texts.length - 1, 0));
   list();
@@ -253,7 +253,7 @@ function listen() {
   addEventListener("popstate", () => show(location.search.slice(1)));
 }
 
-// show shows what an address says.
+// show shows what an address holds.
 function show(search, options) {
   adopt(search);
   update(search, options);
@@ -261,7 +261,7 @@ function show(search, options) {
 
 // ---- the charts ------------------------------------------------------------------------------------------------------
 
-// cell is the width of a chart in a grid of so many: the grid's columns are at least 340 wide, and 26 apart.
+// cell is the width of a chart in a grid of that many: the grid's columns are at least 340 wide, and 26 apart.
 function cell(grid, items) {
   const width = $(grid).clientWidth;
   const columns = Math.max(1, Math.min(Math.floor((width + 26) / 366), items));
