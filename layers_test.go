@@ -24,7 +24,7 @@ var layers = map[string][]string{
 	"operators/rx":          {"operators", "retry", "stream", "internal/"},
 	"streamtest":            {"stream", "streamtest/internal/", "internal/"},
 	"retryhttp":             {"backoff", "retry", "stream", "internal/"},
-	"sim":                   {"backoff", "jitter"},
+	"sim":                   {"backoff", "jitter", "retry", "stream", "internal/"},
 	"internal/alarm":        {"internal/ending"},
 	"internal/bubble":       {},
 	"internal/attempt":      {},

@@ -1,13 +1,9 @@
 package sim
 
-import (
-	"fmt"
-	"time"
-)
+import "fmt"
 
-// Budget is a token bucket that the clients of an Outage share, as retry.Budget is: each retry takes Cost, and where
-// there is less the client gives up; each success gives Refund back. It is full at first and never holds more than its
-// Capacity.
+// Budget is the retry.Budget that the clients of an Outage share: each retry takes Cost, and where there is less the
+// client gives up; each success gives Refund back. It is full at first and never holds more than its Capacity.
 type Budget struct {
 	Capacity float64 `json:"capacity"` // at least Cost
 	Cost     float64 `json:"cost"`     // more than 0, and enough to make a float64 of the Capacity less
@@ -32,31 +28,4 @@ func (b *Budget) check(c *checker) {
 	if b.Capacity-b.Cost == b.Capacity { // or retries that take no time would go on for ever
 		c.fail("Budget.Cost", b.Cost, fmt.Sprintf("enough to make %v less: a budget that no retry empties is none", b.Capacity))
 	}
-}
-
-// bucket is a Budget in use.
-type bucket struct {
-	Budget
-	tokens float64
-	filled time.Duration // when the refill was last reckoned
-}
-
-// take takes the cost of one retry, or reports that there is not enough.
-func (b *bucket) take(now time.Duration) bool {
-	b.fill(now)
-	if b.tokens < b.Cost {
-		return false
-	}
-	b.tokens -= b.Cost
-	return true
-}
-
-func (b *bucket) refund(now time.Duration) {
-	b.fill(now)
-	b.tokens = min(b.Capacity, b.tokens+b.Refund)
-}
-
-func (b *bucket) fill(now time.Duration) {
-	b.tokens = min(b.Capacity, b.tokens+float64(b.Refill*(now-b.filled).Seconds()))
-	b.filled = now
 }

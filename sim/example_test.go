@@ -227,8 +227,8 @@ func ExampleOCC() {
 		fmt.Printf("%-12s %4d calls in %5.2f s, half of them by %5.2f s\n", s.Name, r.Calls, r.End.Seconds(), r.Times[r.Calls/2].Seconds())
 	}
 	// Output:
-	// none         2449 calls in  2.06 s, half of them by  0.57 s
-	// exponential  1863 calls in 68.20 s, half of them by  6.98 s
+	// none         2441 calls in  1.97 s, half of them by  0.56 s
+	// exponential  1905 calls in 62.08 s, half of them by  6.98 s
 	// full          803 calls in  5.45 s, half of them by  0.24 s
 	// equal         819 calls in  6.09 s, half of them by  0.29 s
 	// decorrelated 1004 calls in  4.36 s, half of them by  0.34 s
@@ -274,13 +274,13 @@ func ExampleSweep() {
 		fmt.Printf("%d clients, %-12s %4.0f calls, %5.1f s\n", p.Clients, p.Strategy, p.Calls.Mean, p.End.Mean.Seconds())
 	}
 	// Output:
-	// 20 clients, none          155 calls,   0.6 s
-	// 20 clients, exponential   152 calls,  14.6 s
+	// 20 clients, none          152 calls,   0.6 s
+	// 20 clients, exponential   150 calls,  14.4 s
 	// 20 clients, full          101 calls,   1.0 s
 	// 20 clients, equal         109 calls,   1.7 s
 	// 20 clients, decorrelated  102 calls,   0.8 s
-	// 100 clients, none         2423 calls,   2.0 s
-	// 100 clients, exponential  1846 calls,  63.6 s
+	// 100 clients, none         2431 calls,   2.0 s
+	// 100 clients, exponential  1856 calls,  64.0 s
 	// 100 clients, full          795 calls,   4.9 s
 	// 100 clients, equal         814 calls,   6.6 s
 	// 100 clients, decorrelated  998 calls,   4.6 s

@@ -39,14 +39,14 @@ func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
 	}
 	total := int64(h.Jobs) * int64(h.Retries)
 	r := &HerdResult{Jobs: h.Jobs, Retries: h.Retries, Times: make([]time.Duration, total)}
-	w := newWaits(h.Backoff, h.Placement, newRand(h.Seed))
+	all := newOperations(h.Backoff, h.Placement, newRand(h.Seed))
 	p := newPace(ctx, h.Progress, total)
 	last := horizon(h.Horizon)
 	late := 0
 	for job := range h.Jobs {
 		times := r.Times[job*h.Retries:][:h.Retries]
-		u := w.begin()
-		var now, wait, end time.Duration
+		o := operation{policy: all.of(job)}
+		var now, end time.Duration
 		for k := range times {
 			p.done = int64(job*h.Retries + k)
 			if cause := p.step(); cause != nil {
@@ -54,8 +54,8 @@ func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
 				r.Jobs, r.Times = job, r.Times[:job*h.Retries]
 				return r, &StoppedError{Model: "Herd", Cause: cause, Done: int64(len(r.Times)), Total: total, Unit: "retries"}
 			}
-			wait = w.next(job, k+1, wait, u) // past the horizon too: what lies before it does not depend on it
-			now = add(now, wait)
+			wait, _ := o.fail(now) // without a limit it never ends
+			now = add(now, wait)   // past the horizon too: what lies before it does not depend on it
 			if now > last {
 				times[k] = Never
 				late++

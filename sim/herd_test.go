@@ -136,10 +136,18 @@ func (r *HerdResult) before(job, retry int) time.Duration {
 }
 
 func TestOneProcessIsTheGoldenSequence(t *testing.T) {
-	w := newWaits(backoff.Linear(time.Second).Tiled(), OneProcess, newRand(1))
-	before := w.begin()
+	all := newOperations(backoff.Linear(1<<52).Tiled(), OneProcess, newRand(1))
+	place := func(job int) float64 {
+		o := operation{policy: all.of(job)}
+		wait, err := o.fail(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return float64(wait) / (1 << 52)
+	}
+	before := place(0)
 	for k := range 1000 {
-		u := w.begin()
+		u := place(k + 1)
 		want := math.Mod(before+(math.Sqrt(5)-1)/2, 1)
 		if math.Abs(u-want) > 1e-12 {
 			t.Fatalf("number %d is %v after %v, want %v", k, u, before, want)

@@ -105,15 +105,8 @@ type row struct {
 	OCC
 	last    time.Duration // the horizon
 	now     time.Duration // how far it has come
-	clients []contender
+	clients []operation
 	queue   queue
-}
-
-// contender is one client.
-type contender struct {
-	wait     time.Duration // the last one
-	u        float64       // what a Tiled backoff keeps
-	failures int
 }
 
 func newRow(o OCC) *row {
@@ -124,8 +117,8 @@ func newRow(o OCC) *row {
 // calls, and p counts its clients.
 func (r *row) run(seed uint64, p *pace, res *OCCResult, single bool) error {
 	rng := newRand(seed)
-	w := newWaits(r.Backoff, r.Placement, rng)
-	r.clients = append(r.clients[:0], make([]contender, r.Clients)...)
+	all := newOperations(r.Backoff, r.Placement, rng)
+	r.clients = append(r.clients[:0], make([]operation, r.Clients)...)
 	r.queue = r.queue[:0]
 	for i := range r.clients {
 		r.queue.push(r.attempt(rng, int32(i), 0))
@@ -157,12 +150,11 @@ func (r *row) run(seed uint64, p *pace, res *OCCResult, single bool) error {
 			continue
 		}
 		c := &r.clients[e.who]
-		if c.failures == 0 {
-			c.u = w.begin()
+		if c.state.Attempts == 0 {
+			c.policy = all.of(int(e.who))
 		}
-		c.failures++
-		c.wait = w.next(int(e.who), c.failures, c.wait, c.u)
-		r.queue.replace(r.attempt(rng, e.who, add(reply, c.wait)))
+		wait, _ := c.fail(reply) // without a limit it never ends
+		r.queue.replace(r.attempt(rng, e.who, add(reply, wait)))
 	}
 	return nil
 }

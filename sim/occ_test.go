@@ -277,7 +277,7 @@ func TestOCCAgainstEveryMessage(t *testing.T) {
 	} {
 		for _, clients := range []int{1, 2, 17, 60} {
 			o := OCC{Backoff: b, Placement: ByKey, Clients: clients, Network: still, Seed: 9}
-			key := newWaits(b, ByKey, newRand(o.Seed)).key
+			key := newOperations(b, ByKey, newRand(o.Seed)).key
 			calls, end := plainOCC(clients, still.Mean, func(who, n int, prev time.Duration) time.Duration {
 				return b.Keyed(key+uint64(who)).After(n, prev, 0)
 			})
@@ -293,13 +293,13 @@ func TestOCCAgainstEveryMessage(t *testing.T) {
 // are consecutive.
 func TestOCCPlacesATiledClientAtItsFirstFailure(t *testing.T) {
 	o := OCC{Backoff: backoff.Linear(time.Second).Tiled(), Clients: 3, Network: still, Seed: 4}
-	w := newWaits(o.Backoff, OneProcess, newRand(o.Seed))
-	first, second := w.begin(), w.begin()
+	all := newOperations(o.Backoff, OneProcess, newRand(o.Seed))
+	one, two := operation{policy: all.of(1)}, operation{policy: all.of(2)}
+	first, _ := one.fail(0)
+	second, _ := two.fail(0)
 	// All write at 30 ms; the first client wins, the others learn of it at 40 ms and come back 30 ms after their wait.
 	want := []time.Duration{30 * time.Millisecond, 30 * time.Millisecond, 30 * time.Millisecond}
-	for _, u := range []float64{min(first, second), max(first, second)} {
-		want = append(want, 70*time.Millisecond+time.Duration(u*1e9+0.5))
-	}
+	want = append(want, 70*time.Millisecond+min(first, second), 70*time.Millisecond+max(first, second))
 	if got := runOCC(t, o).Times; !slices.Equal(got, want) {
 		t.Errorf("the write calls come at %v, want %v", got, want)
 	}

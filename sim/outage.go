@@ -2,16 +2,18 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/retry"
 )
 
 // Outage is a server that is down, and the Clients that want to be served by it, once each. From time 0 until Down it
 // serves nobody; from Down on it serves at most Capacity of them within any second, and takes no time for it. An
 // attempt that it does not serve fails, at once or after Timeout. Then the client waits for the Backoff's delay and
-// tries again, unless the Limit or the Budget tells it to give up.
+// tries again, unless the Limit or the Budget makes it give up. What it does is its retry.Policy's decision.
 //
 // An operation in the sense of Placement is one client's row of attempts, from the first to the one that is served or
 // given up.
@@ -89,8 +91,7 @@ const stuck = 100
 type server struct {
 	Outage
 	rng     *rand.Rand
-	waits   waits
-	bucket  *bucket
+	all     operations
 	clients []client
 	queue   queue
 	events  int64           // scheduled so far: those of one instant come in the order they were scheduled in
@@ -106,10 +107,8 @@ type server struct {
 
 // client is one of an Outage's.
 type client struct {
-	wait     time.Duration // the last one
-	u        float64       // what a Tiled backoff keeps
-	failures int32         // of the operation, at most the largest int32
-	attempts int32         // at most the largest int32
+	operation       // the one at hand
+	attempts  int32 // of all operations, at most the largest int32
 }
 
 // more is n+1, at most the largest int32.
@@ -117,12 +116,16 @@ func more(n int32) int32 { return max(n, n+1) }
 
 func newServer(o Outage) *server {
 	s := &server{Outage: o, rng: newRand(o.Seed), clients: make([]client, o.Clients)}
-	s.waits = newWaits(o.Backoff, o.Placement, s.rng)
+	var options []retry.Option
+	if o.Limit > 0 {
+		options = append(options, retry.Limit(o.Limit))
+	}
+	if b := o.Budget; b != nil {
+		options = append(options, retry.WithBudget(retry.NewBudget(b.Capacity, b.Cost, b.Refund).Refill(b.Refill)))
+	}
+	s.all = newOperations(o.Backoff, o.Placement, s.rng, options...)
 	s.res.ServedAt = make([]time.Duration, o.Clients)
 	s.peak.bin, s.after.bin, s.traffic.Bin = o.Bin, o.Bin, o.Bin
-	if o.Budget != nil {
-		s.bucket = &bucket{Budget: *o.Budget, tokens: o.Budget.Capacity}
-	}
 	if o.Capacity < o.Clients { // otherwise there is always room
 		s.ring = make([]time.Duration, o.Capacity)
 		for i := range s.ring {
@@ -165,7 +168,7 @@ func (s *server) run(p *pace) error {
 			s.queue.pop()
 			p.done++
 		}
-		if s.still > stuck*len(s.clients) && s.Limit == 0 && s.bucket == nil {
+		if s.still > stuck*len(s.clients) && s.Limit == 0 && s.Budget == nil {
 			return ErrStuck
 		}
 	}
@@ -190,9 +193,7 @@ func (s *server) attempt(who int32) bool {
 		s.res.Served++
 		s.res.End = s.now
 		s.res.ServedAt[who] = s.now
-		if s.bucket != nil {
-			s.bucket.refund(s.now)
-		}
+		s.all.policy.Succeeded(0)
 		return true
 	}
 	if up {
@@ -227,20 +228,17 @@ func (s *server) serve() bool {
 // failed has a client retry, or give up; it reports and does what attempt does.
 func (s *server) failed(who int32) bool {
 	c := &s.clients[who]
-	refused := s.Limit > 0 && int(c.failures) >= s.Limit
-	if !refused && s.bucket != nil && !s.bucket.take(s.now) {
-		refused = true
-		s.res.Refused++
+	if c.state.Attempts == 0 {
+		c.policy = s.all.of(int(who))
 	}
-	if refused {
+	wait, err := c.fail(s.now)
+	if err != nil {
+		if errors.Is(err, retry.ErrBudget) {
+			s.res.Refused++
+		}
 		return s.giveUp(who)
 	}
-	if c.failures == 0 {
-		c.u = s.waits.begin()
-	}
-	c.failures = more(c.failures)
-	c.wait = s.waits.next(int(who), int(c.failures), c.wait, c.u)
-	s.queue.replace(s.event(add(s.now, c.wait), who, attempts))
+	s.queue.replace(s.event(add(s.now, wait), who, attempts))
 	return false
 }
 
@@ -249,8 +247,7 @@ func (s *server) giveUp(who int32) bool {
 	if s.Return == 0 {
 		return true
 	}
-	c := &s.clients[who]
-	c.failures, c.wait = 0, 0
+	s.clients[who].operation = operation{}
 	after := duration(float64(s.Return) * s.rng.ExpFloat64())
 	s.queue.replace(s.event(add(s.now, after), who, attempts))
 	return false

@@ -100,15 +100,22 @@ func TestOutageClientsComeBack(t *testing.T) {
 }
 
 func TestOutageComingBackIsANewOperation(t *testing.T) {
-	s := newServer(Outage{Backoff: backoff.Linear(time.Second).Tiled(), Clients: 1, Capacity: 1, Return: time.Second, Bin: 1})
-	s.clients[0] = client{wait: time.Hour, u: 0.5, failures: 9, attempts: 10}
+	s := newServer(Outage{Backoff: backoff.Linear(time.Second).Tiled(), Clients: 1, Capacity: 1, Down: time.Hour, Return: time.Second, Bin: 1})
+	c := &s.clients[0]
+	c.attempts = 9
+	s.attempt(0)
+	first := c.state
+	s.failed(0)
+	if c.attempts != 10 || first.Retries != 1 || c.state.Retries != 2 || c.state.Place != first.Place {
+		t.Errorf("after two failures it is %+v, and %+v after one", c.state, first)
+	}
 	s.giveUp(0)
-	if got, want := s.clients[0], (client{u: 0.5, attempts: 10}); got != want {
+	if got, want := *c, (client{attempts: 10}); got != want {
 		t.Errorf("the client is %+v, want %+v", got, want)
 	}
 	s.failed(0)
-	if got := s.clients[0]; got.u == 0.5 || got.failures != 1 {
-		t.Errorf("after its first failure it is %+v, want another u", got)
+	if c.state.Retries != 1 || c.state.Place == first.Place {
+		t.Errorf("after its first failure it is %+v, want another place", c.state)
 	}
 }
 
@@ -165,25 +172,6 @@ func TestOutageBudget(t *testing.T) {
 	got = runOutage(t, o)
 	if want := []int64{1, 1, 1}; !slices.Equal(got.Traffic.Served, want) || got.Refused != 2 || got.Attempts != 8 {
 		t.Errorf("with a refund: %+v", got)
-	}
-}
-
-func TestOutageBudgetIsNeverOverfull(t *testing.T) {
-	b := bucket{Budget: Budget{Capacity: 3, Cost: 1, Refund: 2, Refill: 10}, tokens: 3}
-	b.refund(time.Second)
-	for i := range 3 {
-		if !b.take(time.Second) {
-			t.Fatalf("take %d is refused", i)
-		}
-	}
-	if b.take(time.Second) {
-		t.Error("a fourth is not refused")
-	}
-	if b.take(1099 * time.Millisecond) {
-		t.Error("0.99 tokens are enough for 1")
-	}
-	if !b.take(1100 * time.Millisecond) {
-		t.Error("a token that has flowed in is refused")
 	}
 }
 
@@ -272,7 +260,7 @@ func TestOutageAgainstAPlainOne(t *testing.T) {
 			"ample":   {Clients: 20, Down: 3 * time.Second, Capacity: 20},
 		} {
 			o.Backoff, o.Placement, o.Seed = b, ByKey, 21
-			key := newWaits(b, ByKey, newRand(o.Seed)).key
+			key := newOperations(b, ByKey, newRand(o.Seed)).key
 			served, attempts := plainOutage(o, func(who, n int, prev time.Duration) time.Duration {
 				return b.Keyed(key+uint64(who)).After(n, prev, 0)
 			})
@@ -418,8 +406,8 @@ func TestOutageRefusesWhatCannotBe(t *testing.T) {
 
 // More attempts of one client than an int32 counts take minutes; this one has them behind it.
 func TestOutageCountsOfAClientDoNotWrap(t *testing.T) {
-	s := newServer(Outage{Backoff: backoff.Linear(1), Clients: 1, Capacity: 1, Down: 3 * math.MaxInt32, Bin: time.Second})
-	s.clients[0] = client{failures: math.MaxInt32, attempts: math.MaxInt32}
+	s := newServer(Outage{Backoff: backoff.Constant(math.MaxInt32), Clients: 1, Capacity: 1, Down: 3 * math.MaxInt32, Bin: time.Second})
+	s.clients[0] = client{attempts: math.MaxInt32}
 	p := newPace(t.Context(), nil, 1)
 	if err := s.run(&p); err != nil {
 		t.Fatal(err)

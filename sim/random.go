@@ -1,10 +1,13 @@
 package sim
 
 import (
+	"errors"
 	"math/rand/v2"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
 )
 
 // golden is 2^64 divided by the golden ratio. Adding it in wrapping arithmetic is adding the ratio modulo 1.
@@ -22,41 +25,48 @@ func newRand(seed uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(mix(seed+golden), mix(seed+golden+golden)))
 }
 
-// waits draws the delays of many operations from one backoff.
-type waits struct {
-	b         backoff.Backoff
+// operations makes the policies of a run's operations, which decide what each does after a failure.
+type operations struct {
+	policy    retry.Policy // of all, where no placement gives each its own
+	backoff   backoff.Backoff
 	placement Placement
-	rng       *rand.Rand
-	kept      bool   // one u for a whole operation
-	sequence  uint64 // of OneProcess
 	key       uint64 // of the first operation, for ByKey
 }
 
-func newWaits(b backoff.Backoff, p Placement, rng *rand.Rand) waits {
-	return waits{b: b, placement: p, rng: rng, kept: b.IsTiled(), sequence: rng.Uint64(), key: rng.Uint64()}
+// newOperations has the policies draw from rng. All of them have the options.
+func newOperations(b backoff.Backoff, p Placement, rng *rand.Rand, options ...retry.Option) operations {
+	sequence, key := rng.Uint64(), rng.Uint64()
+	draw := rng.Float64
+	if b.IsTiled() && p == OneProcess { // as a process does, from a start of the run's own
+		draw = func() float64 {
+			sequence += golden
+			return float64(sequence>>11) / (1 << 53)
+		}
+	}
+	policy := retry.New(b, append(options, retry.WithRand(draw))...)
+	return operations{policy, b, p, key}
 }
 
-// begin returns the u of a new operation, for next.
-func (w *waits) begin() float64 {
-	switch {
-	case !w.kept:
-		return 0
-	case w.placement == OneProcess:
-		w.sequence += golden
-		return float64(w.sequence>>11) / (1 << 53)
+// of returns the policy of the operation of that number.
+func (o *operations) of(operation int) retry.Policy {
+	switch o.placement {
+	case ByKey:
+		return o.policy.With(retry.WithBackoff(o.backoff.Keyed(o.key + uint64(operation))))
+	case ByOrdinal:
+		return o.policy.With(retry.WithBackoff(o.backoff.Ordinal(uint64(operation))))
 	}
-	return w.rng.Float64()
+	return o.policy
 }
 
-// next returns the n-th delay of the operation of that number, u being what begin gave it, prev the delay before.
-func (w *waits) next(operation, n int, prev time.Duration, u float64) time.Duration {
-	switch {
-	case w.placement == ByKey:
-		return w.b.Keyed(w.key+uint64(operation)).After(n, prev, 0)
-	case w.placement == ByOrdinal:
-		return w.b.Ordinal(uint64(operation)).After(n, prev, 0)
-	case !w.kept:
-		u = w.rng.Float64()
-	}
-	return w.b.After(n, prev, u)
+// operation is one that has failed: until then it needs neither.
+type operation struct {
+	policy retry.Policy
+	state  retry.State
+}
+
+var failure = stream.Failure{Err: errors.New("sim: failed")}
+
+// fail has the policy decide about a failure at that time of the run.
+func (o *operation) fail(at time.Duration) (time.Duration, error) {
+	return o.policy.Decide(&o.state, failure, time.Time{}.Add(at), time.Time{})
 }
