@@ -4,8 +4,6 @@ import (
 	"context"
 	"iter"
 	"time"
-
-	"github.com/retrywhen/retrywhen/stream"
 )
 
 // Attempt is one turn of an Attempts loop. It belongs to the loop's goroutine and says nothing after its turn.
@@ -60,7 +58,8 @@ func (a *Attempt) Reset() {
 // its own.
 func (p Policy) Attempts(ctx context.Context) iter.Seq2[*Attempt, error] {
 	return func(yield func(*Attempt, error) bool) {
-		op := &attempts{ctx: ctx, operation: newOperation(ctx, p.settings())}
+		op := &attempts{ctx: ctx}
+		op.begin(ctx, p.settings())
 		if ctx.Err() != nil {
 			yield(&Attempt{}, op.done(ctx, op.abandon(ctx, 0)))
 			return
@@ -102,7 +101,8 @@ func (o *attempts) failed(a *Attempt, lasted time.Duration) error {
 	if a.reset {
 		o.state.restart()
 	}
-	err := o.operation.failed(o.ctx, stream.Failure{Err: a.failure, Lasted: lasted}, a.reset)
+	o.question.Err, o.question.Lasted = a.failure, lasted
+	err := o.operation.failed(o.ctx, a.reset)
 	if o.retries == 0 && o.config.Observes() {
 		o.down = o.question.time()
 	}

@@ -111,7 +111,10 @@ func (c *config) delay(s *State, q *question, dictated time.Duration) (time.Dura
 			return 0, reached{retryAfterSentinel, int64(c.maxRetryAfter)}
 		}
 		room, cause := c.room(s, q, dictated)
-		return c.backoff.Dictated(dictated, room, u), cause
+		if cause != nil {
+			return 0, cause
+		}
+		return c.backoff.Dictated(dictated, room, u), nil
 	}
 	if c.stopAt >= 0 && c.backoff.Ceiling(n) >= c.stopAt {
 		return 0, reached{stopAtSentinel, int64(c.stopAt)}
@@ -121,6 +124,9 @@ func (c *config) delay(s *State, q *question, dictated time.Duration) (time.Dura
 		delay = c.backoff.After(n, s.Previous, u)
 	}
 	s.Previous = delay
+	if c.within < 0 && (delay == 0 || q.deadline.IsZero()) {
+		return delay, nil
+	}
 	_, cause := c.room(s, q, delay)
 	return delay, cause
 }

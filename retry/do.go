@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/attempt"
-	"github.com/retrywhen/retrywhen/stream"
 )
 
 // Do calls f until it succeeds, and waits between the calls as p says. What f does must be idempotent, or go on where
@@ -46,7 +45,8 @@ func Run(ctx context.Context, p Policy, f func(context.Context) error) error {
 
 // slowDo is Do when a call is timed or has its context ended, or is not to be made.
 func slowDo[T any](ctx context.Context, c *config, f func(context.Context) (T, error)) (v T, err error) {
-	op := newOperation(ctx, c)
+	var op operation
+	op.begin(ctx, c)
 	if ctx.Err() != nil {
 		return v, op.done(ctx, op.abandon(ctx, 0))
 	}
@@ -56,14 +56,16 @@ func slowDo[T any](ctx context.Context, c *config, f func(context.Context) (T, e
 
 // again is Do after a first call that failed.
 func again[T any](ctx context.Context, c *config, f func(context.Context) (T, error), v T, err error) (T, error) {
-	op := newOperation(ctx, c)
+	var op operation
+	op.begin(ctx, c)
 	return loop(ctx, &op, f, v, 0, err)
 }
 
 func loop[T any](ctx context.Context, op *operation, f func(context.Context) (T, error), v T, lasted time.Duration, err error) (T, error) {
 	var numbered *attempt.Context // of the retries
 	for err != nil {
-		if err := op.failed(ctx, stream.Failure{Err: err, Lasted: lasted}, false); err != nil {
+		op.question.Err, op.question.Lasted = err, lasted
+		if err := op.failed(ctx, false); err != nil {
 			return v, op.done(ctx, err)
 		}
 		if numbered == nil {

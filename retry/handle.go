@@ -21,19 +21,22 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 	return func(ctx context.Context, yield func(stream.Failure) bool) error {
 		subscription, hooks := attempt.Subscribed(ctx)
 		var (
-			op       = newOperation(hooks, p.settings())
-			timed    = op.config.timed && op.config.clock != nil
+			c        = p.settings()
+			op       operation
+			timed    = c.timed && c.clock != nil
 			answered bool
 			at       time.Time // of the answer
 			end      error
 		)
+		op.begin(hooks, c)
 		err := failures(ctx, func(f stream.Failure) bool {
 			if timed && answered {
 				f.Lasted = op.since(at)
 			}
-			end = op.failed(ctx, f, f.Items > 0)
+			op.question.Failure = f
+			end = op.failed(ctx, f.Items > 0)
 			if subscription != nil {
-				subscription.Announced = end == nil && op.config.logger != nil
+				subscription.Announced = end == nil && c.logger != nil
 			}
 			if end != nil {
 				return false

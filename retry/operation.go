@@ -18,21 +18,24 @@ type operation struct {
 	began    time.Time // if attempts are timed
 }
 
-func newOperation(ctx context.Context, c *config) operation {
+// begin makes o an operation under ctx; it is zero before.
+func (o *operation) begin(ctx context.Context, c *config) {
 	clock := c.Clock(ctx)
-	o := operation{config: c, alarm: alarm.New[stream.Stopper](clock)}
-	o.question.ctx, o.question.clock = ctx, clock
-	o.question.deadline, _ = ctx.Deadline()
-	o.question.single = withoutRetries(ctx)
-	o.began = o.now()
-	return o
+	o.config, o.alarm = c, alarm.New[stream.Stopper](clock)
+	q := &o.question
+	q.ctx, q.clock = ctx, clock
+	q.deadline, _ = ctx.Deadline()
+	q.single = withoutRetries(ctx)
+	if c.timed {
+		o.began = clock.Now()
+	}
 }
 
-// failed takes the failure of an attempt and returns nil when it is time for the next one, else the error that ends the
-// operation. worked says that the attempt worked before it failed.
-func (o *operation) failed(ctx context.Context, f stream.Failure, worked bool) error {
+// failed returns nil when it is time for the attempt after the failure that o.question has, else the error that ends the
+// operation. worked says that the failed attempt worked before.
+func (o *operation) failed(ctx context.Context, worked bool) error {
 	q := &o.question
-	q.Failure, q.worked, q.timed = f, worked, false
+	q.worked, q.timed = worked, false
 	if ctx.Err() != nil {
 		o.config.count(&o.state, q)
 		err := o.abandon(ctx, o.state.Retries)
