@@ -580,12 +580,11 @@ func TestContract_MistakesPanicAtConstruction(t *testing.T) {
 	}
 }
 
-// A nil stream is refused where an operator is built of it, or a sink runs it, by that operator's name.
-func TestContract_ANilStreamPanicsAtConstruction(t *testing.T) {
+// ofANilStream calls each method on a nil stream.
+func ofANilStream(ctx context.Context) map[string]func() {
 	none := stream.Stream[int](nil)
 	yes := func(int) bool { return true }
-	ctx := t.Context()
-	built := map[string]func(){
+	return map[string]func(){
 		"All":            func() { none.All(ctx) },
 		"Buffer":         func() { none.Buffer(0) },
 		"Catch":          func() { none.Catch(stream.Fail) },
@@ -618,9 +617,17 @@ func TestContract_ANilStreamPanicsAtConstruction(t *testing.T) {
 		"Timeout":        func() { none.Timeout(1) },
 		"TryForEach":     func() { _ = none.TryForEach(ctx, func(context.Context, int) error { return nil }) },
 	}
-	for name, build := range built {
+}
+
+// A nil stream is refused where an operator is built of it, or a sink runs it, by that operator's name.
+func TestContract_ANilStreamPanicsAtConstruction(t *testing.T) {
+	for name, build := range ofANilStream(t.Context()) {
 		t.Run(name, func(t *testing.T) { expectPanic(t, "stream: "+name+": the stream is nil", build) })
 	}
+}
+
+func TestContract_ANilStreamPanicsInEveryMethod(t *testing.T) {
+	built := ofANilStream(t.Context())
 	for method := range reflect.TypeFor[stream.Stream[int]]().Methods() {
 		if built[method.Name] == nil {
 			t.Errorf("%s is not in the table", method.Name)

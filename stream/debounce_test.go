@@ -64,3 +64,30 @@ func TestDebounce_Retried(t *testing.T) {
 		expectTimes(t, src.Debounce(3*ms).Retry(1), []ev{{4 * ms, 1}, {10 * ms, 2}, {14 * ms, 1}, {20 * ms, 2}}, 20*ms, errBoom)
 	})
 }
+
+// A cancel at the instant at which the silence has lasted is the end, whichever is seen first.
+func TestDebounce_ACancelAsTheSilenceEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 50 {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			clock := cancelling{stream.ClockFrom(ctx), cancel}
+			got, err := stream.Of(1).Concat(stream.Never[int]()).Debounce(ms).Collect(stream.WithClock(ctx, clock))
+			if got != nil || !endedBy(ctx, err) {
+				t.Fatalf("got %v, %v", got, err)
+			}
+		}
+	})
+}
+
+// cancelling ends a context as it calls back.
+type cancelling struct {
+	stream.Clock
+	cancel context.CancelCauseFunc
+}
+
+func (c cancelling) AfterFunc(d time.Duration, f func()) stream.Stopper {
+	return c.Clock.AfterFunc(d, func() {
+		c.cancel(errCause)
+		f()
+	})
+}
