@@ -16,7 +16,7 @@ const module = "github.com/retrywhen/retrywhen"
 var layers = map[string][]string{
 	"":                      {"internal/doccode"},
 	"jitter":                {},
-	"backoff":               {"jitter", "internal/suggest", "internal/words"},
+	"backoff":               {"jitter", "internal/israndom", "internal/suggest", "internal/words"},
 	"stream":                {"internal/"},
 	"retry":                 {"backoff", "jitter", "stream", "internal/"},
 	"operators":             {"backoff", "jitter", "retry", "stream", "internal/"},
@@ -30,6 +30,7 @@ var layers = map[string][]string{
 	"internal/attempt":      {},
 	"internal/doccode":      {},
 	"internal/engine":       {"stream"},
+	"internal/israndom":     {},
 	"internal/ending":       {},
 	"internal/golden":       {},
 	"internal/marble":       {},

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/israndom"
 	"github.com/retrywhen/retrywhen/jitter"
 )
 
@@ -51,7 +52,7 @@ var Default = Table(
 // Keyed for it, or package retry, whose policies draw it once.
 func (b Backoff) Delay(n int) time.Duration {
 	var u float64
-	if b.IsRandom() {
+	if b.isRandom() {
 		u = rand.Float64()
 	}
 	return b.at(n, u)
@@ -139,10 +140,16 @@ func (b Backoff) Dictated(d, room time.Duration, u float64) time.Duration {
 // a whole operation. See Tiled.
 func (b Backoff) IsTiled() bool { return b.tiled }
 
-// IsRandom reports whether delays depend on the draw u: whoever asks At or
-// After need not draw when they do not.
-func (b Backoff) IsRandom() bool {
+// isRandom reports whether delays depend on the draw u.
+func (b *Backoff) isRandom() bool {
 	return b.place == drawn && (b.j != nil || b.tiled || b.kind >= firstRandom)
+}
+
+func init() {
+	israndom.Backoff = func(b any) bool {
+		known := b.(Backoff)
+		return known.isRandom()
+	}
 }
 
 // Plus returns a Backoff that adds d to the curve, before the cap and the

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/jitter"
 )
 
 // The error says where the word is, for whoever shows it to a user.
@@ -22,18 +21,16 @@ func ExampleParseError() {
 	//                        ^^^^^^^^^^^^ "twice" is not a number, want as in "factor=2"
 }
 
-func ExampleBackoff_IsRandom() {
+func ExampleBackoff_IsTiled() {
 	for _, b := range []backoff.Backoff{
 		backoff.Linear(time.Second),
-		backoff.Linear(time.Second).Jitter(jitter.Full),
 		backoff.Linear(time.Second).Tiled(),
-		backoff.Linear(time.Second).Tiled().Keyed(42), // its draw is the key's
+		backoff.Linear(time.Second).Tiled().Ordinal(3),
 	} {
-		fmt.Println(b, "- random:", b.IsRandom(), "tiled:", b.IsTiled())
+		fmt.Println(b, "- tiled:", b.IsTiled())
 	}
 	// Output:
-	// linear d=1s - random: false tiled: false
-	// linear d=1s jitter=full - random: true tiled: false
-	// linear d=1s tiled - random: true tiled: true
-	// linear d=1s tiled key=42 - random: false tiled: true
+	// linear d=1s - tiled: false
+	// linear d=1s tiled - tiled: true
+	// linear d=1s tiled ordinal=3 - tiled: true
 }

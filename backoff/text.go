@@ -183,8 +183,8 @@ func knownJitter(j jitter.Jitter) (string, bool) {
 		return "", false
 	}
 	text := s.String()
-	back, err := jitter.Parse(text)
-	return text, err == nil && back == j
+	back, _ := jitter.Parse(text)
+	return text, back == j
 }
 
 // String returns the text form, such as

@@ -5,6 +5,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/internal/golden"
+	"github.com/retrywhen/retrywhen/internal/israndom"
 )
 
 // draws is how often a policy draws a random number.
@@ -21,7 +22,7 @@ func drawsOf(b backoff.Backoff) draws {
 	switch {
 	case b == backoff.Backoff{}:
 		return nothing
-	case !b.IsRandom():
+	case !israndom.Backoff(b):
 		return never
 	case b.IsTiled():
 		return eachRow
