@@ -72,14 +72,14 @@ func TestDebounce_ACancelAsTheSilenceEnds(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			clock := cancelling{stream.ClockFrom(ctx), cancel}
 			got, err := stream.Of(1).Concat(stream.Never[int]()).Debounce(ms).Collect(stream.WithClock(ctx, clock))
-			if got != nil || !endedBy(ctx, err) {
+			if len(got) > 1 || !endedBy(ctx, err) {
 				t.Fatalf("got %v, %v", got, err)
 			}
 		}
 	})
 }
 
-// cancelling ends a context as it calls back.
+// cancelling ends a context right after it has called back.
 type cancelling struct {
 	stream.Clock
 	cancel context.CancelCauseFunc
@@ -87,7 +87,7 @@ type cancelling struct {
 
 func (c cancelling) AfterFunc(d time.Duration, f func()) stream.Stopper {
 	return c.Clock.AfterFunc(d, func() {
-		c.cancel(errCause)
 		f()
+		c.cancel(errCause)
 	})
 }
