@@ -16,7 +16,7 @@ const module = "github.com/retrywhen/retrywhen"
 var layers = map[string][]string{
 	"":                      {"internal/doccode"},
 	"jitter":                {},
-	"backoff":               {"jitter", "internal/israndom", "internal/suggest", "internal/words"},
+	"backoff":               {"jitter", "internal/israndom", "internal/words"},
 	"stream":                {"internal/"},
 	"retry":                 {"backoff", "jitter", "stream", "internal/"},
 	"operators":             {"backoff", "jitter", "retry", "stream", "internal/"},
@@ -35,7 +35,6 @@ var layers = map[string][]string{
 	"internal/golden":       {},
 	"internal/marble":       {},
 	"internal/permanent":    {},
-	"internal/suggest":      {},
 	"internal/words":        {},
 	"internal/relay":        {"internal/ending"},
 

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/retrywhen/retrywhen/internal/suggest"
 	"github.com/retrywhen/retrywhen/internal/words"
 )
 
@@ -92,7 +91,7 @@ func curveOf(all []words.Word) (at int, reason string) {
 	for i, w := range all { // a bare word was probably meant to be one
 		if !w.Assigned && !slices.Contains(modifiers, w.Key) {
 			hint := ", "
-			if s := suggest.Nearest(w.Key, curveNames); s != "" {
+			if s := words.Nearest(w.Key, curveNames); s != "" {
 				hint = fmt.Sprintf("; did you mean %s? ", s)
 			}
 			return i, "unknown curve" + hint + "want one of " + words.List(curveNames, "or")
@@ -116,7 +115,7 @@ func wordsOf(k kind, all []words.Word, curve int) (given map[string]int, at int,
 			return nil, i, "no key before the =; " + takes
 		case !slices.Contains(allowed, w.Key):
 			hint := ""
-			if s := suggest.Nearest(w.Key, allowed); s != "" {
+			if s := words.Nearest(w.Key, allowed); s != "" {
 				hint = fmt.Sprintf("did you mean %s? ", s)
 			}
 			return nil, i, "unknown word; " + hint + takes

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/suggest"
 	"github.com/retrywhen/retrywhen/internal/words"
 	"github.com/retrywhen/retrywhen/jitter"
 )
@@ -159,7 +158,7 @@ func parseJitter(b *Backoff, value, _ string) error {
 	name, _, _ := strings.Cut(strings.ToLower(value), ":")
 	hint := ""
 	names := []string{"none", "default", "full", "equal", "deviation", "uniform"}
-	if s := suggest.Nearest(name, names); s != "" && s != name {
+	if s := words.Nearest(name, names); s != "" && s != name {
 		hint = fmt.Sprintf("; did you mean %s?", s)
 	}
 	return errors.New(strings.TrimPrefix(err.Error(), "jitter: Parse: ") + hint)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/words"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -39,9 +40,9 @@ var (
 
 var (
 	limitSentinel      = &sentinel{"limit of retries", func(n int64) string { return "limit of " + plural(n, "retry", "retries") }}
-	withinSentinel     = &sentinel{"time limit of the retries", func(n int64) string { return "time limit of " + short(time.Duration(n)) }}
-	stopAtSentinel     = &sentinel{"delay limit", func(n int64) string { return "delay limit of " + short(time.Duration(n)) }}
-	retryAfterSentinel = &sentinel{"limit of dictated delays", func(n int64) string { return "limit of dictated delays of " + short(time.Duration(n)) }}
+	withinSentinel     = &sentinel{"time limit of the retries", func(n int64) string { return "time limit of " + words.Duration(time.Duration(n)) }}
+	stopAtSentinel     = &sentinel{"delay limit", func(n int64) string { return "delay limit of " + words.Duration(time.Duration(n)) }}
+	retryAfterSentinel = &sentinel{"limit of dictated delays", func(n int64) string { return "limit of dictated delays of " + words.Duration(time.Duration(n)) }}
 )
 
 // sentinel is the error of one kind of limit.
@@ -100,12 +101,12 @@ func (e *Error) Error() string {
 	if e.Attempts == 0 {
 		return fmt.Sprintf("retry: %v: no attempt was made", e.Cause)
 	}
-	text := fmt.Sprintf("retry: %v: %s in %s", e.Cause, plural(int64(e.Retries)+1, "failure", "failures"), short(e.Down))
+	text := fmt.Sprintf("retry: %v: %s in %s", e.Cause, plural(int64(e.Retries)+1, "failure", "failures"), words.Duration(e.Down))
 	if e.Last != nil {
 		text += fmt.Sprintf(": %v", e.Last)
 	}
 	if e.Attempts != e.Retries+1 {
-		text += fmt.Sprintf(" (%s in %s)", plural(int64(e.Attempts), "attempt", "attempts"), short(e.Elapsed))
+		text += fmt.Sprintf(" (%s in %s)", plural(int64(e.Attempts), "attempt", "attempts"), words.Duration(e.Elapsed))
 	}
 	return text
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/internal/suggest"
+	"github.com/retrywhen/retrywhen/internal/words"
 )
 
 // Parse reads a policy's text form: a backoff's (backoff.Parse), with any of these words among its own:
@@ -25,27 +25,24 @@ import (
 // clocks and the like, is given as opts, which are applied last. The error quotes the word that is wrong and says what
 // is allowed.
 func Parse(text string, opts ...Option) (Policy, error) {
-	var words []Option
+	var own []Option
 	rest, seen := text, map[string]bool{}
-	end := 0
-	for field := range strings.FieldsSeq(text) {
-		start := end + strings.Index(text[end:], field)
-		end = start + len(field)
-		name, value, _ := strings.Cut(field, "=")
-		w, ok := findWord(name)
+	for _, field := range words.Split(text) {
+		w, ok := findWord(field.Key)
 		if !ok {
 			continue
 		}
 		if seen[w.name] {
-			return Policy{}, fmt.Errorf("retry: Parse: %q: %s is given twice, want it once", field, w.name)
+			return Policy{}, fmt.Errorf("retry: Parse: %q: %s is given twice, want it once", field.Text, w.name)
 		}
 		seen[w.name] = true
-		option, want := w.parse(value)
+		option, want := w.parse(field.Value)
 		if option == nil {
-			return Policy{}, fmt.Errorf("retry: Parse: %q: want %s=%s", field, w.name, want)
+			return Policy{}, fmt.Errorf("retry: Parse: %q: want %s=%s", field.Text, w.name, want)
 		}
-		words = append(words, option)
-		rest = rest[:start] + strings.Repeat(" ", len(field)) + rest[end:] // the others keep their places
+		own = append(own, option)
+		end := field.Offset + len(field.Text)
+		rest = rest[:field.Offset] + strings.Repeat(" ", len(field.Text)) + rest[end:] // the others keep their places
 	}
 	b, err := backoff.Parse(rest)
 	if err != nil {
@@ -53,14 +50,14 @@ func Parse(text string, opts ...Option) (Policy, error) {
 		if wrong, ok := errors.AsType[*backoff.ParseError](err); ok {
 			wrong.Text = text // as it was given, the policy's own words in it
 			name, _, _ := strings.Cut(wrong.Word, "=")
-			if meant := suggest.Nearest(strings.ToLower(name), wordNames()); meant != "" {
+			if meant := words.Nearest(strings.ToLower(name), wordNames()); meant != "" {
 				hint = fmt.Sprintf("did you mean %s? ", meant)
 			}
 		}
 		why := strings.TrimPrefix(err.Error(), "backoff: Parse: ")
 		return Policy{}, &wordError{fmt.Sprintf("retry: Parse: %s (%sa policy's own words are %s)", why, hint, strings.Join(wordNames(), ", ")), err}
 	}
-	return New(b, words...).With(opts...), nil
+	return New(b, own...).With(opts...), nil
 }
 
 // wordError is what backoff.Parse has found, in this package's words.
@@ -109,7 +106,7 @@ func (p *Policy) UnmarshalText(text []byte) error {
 }
 
 func (c *config) appendWords(b []byte) []byte {
-	for _, w := range words {
+	for _, w := range optionWords {
 		if value, set := w.format(c); set {
 			b = append(append(append(append(b, ' '), w.name...), '='), value...)
 		}
@@ -124,7 +121,7 @@ type word struct {
 	format func(c *config) (value string, set bool)
 }
 
-var words = []word{
+var optionWords = []word{
 	countWord("limit", 0, func(n int64) Option { return Limit(int(n)) }, func(c *config) int64 { return int64(c.limit) }),
 	durationWord("within", 0, Within, func(c *config) time.Duration { return c.within }),
 	durationWord("stopat", 0, StopAt, func(c *config) time.Duration { return c.stopAt }),
@@ -135,8 +132,8 @@ var words = []word{
 }
 
 func findWord(name string) (word, bool) {
-	for _, w := range words {
-		if w.name == strings.ToLower(name) {
+	for _, w := range optionWords {
+		if w.name == name {
 			return w, true
 		}
 	}
@@ -144,8 +141,8 @@ func findWord(name string) (word, bool) {
 }
 
 func wordNames() []string {
-	names := make([]string, len(words))
-	for i, w := range words {
+	names := make([]string, len(optionWords))
+	for i, w := range optionWords {
 		names[i] = w.name
 	}
 	return names
@@ -165,7 +162,7 @@ func durationWord(name string, least time.Duration, option func(time.Duration) O
 			}
 			return option(d), ""
 		},
-		format: func(c *config) (string, bool) { return short(get(c)), get(c) >= 0 },
+		format: func(c *config) (string, bool) { return words.Duration(get(c)), get(c) >= 0 },
 	}
 }
 
@@ -181,16 +178,4 @@ func countWord(name string, least int64, option func(int64) Option, get func(*co
 		},
 		format: func(c *config) (string, bool) { return strconv.FormatInt(get(c), 10), get(c) >= 0 },
 	}
-}
-
-// short is d.String() without the zeros at its end: 1m, not 1m0s.
-func short(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }

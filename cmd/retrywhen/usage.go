@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/retrywhen/retrywhen/internal/suggest"
+	"github.com/retrywhen/retrywhen/internal/words"
 )
 
 // version is the module's, as the go command has built it in.
@@ -47,7 +47,7 @@ func where(c *cobra.Command) string {
 
 // nearest leads from what is wrong to what is right.
 func nearest(word string, names []string, dashes string) string {
-	if near := suggest.Nearest(word, names); near != "" {
+	if near := words.Nearest(word, names); near != "" {
 		return fmt.Sprintf("; did you mean %s%s?", dashes, near)
 	}
 	return ","

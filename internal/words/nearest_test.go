@@ -1,9 +1,9 @@
-package suggest_test
+package words_test
 
 import (
 	"testing"
 
-	"github.com/retrywhen/retrywhen/internal/suggest"
+	"github.com/retrywhen/retrywhen/internal/words"
 )
 
 func TestNearest(t *testing.T) {
@@ -12,7 +12,7 @@ func TestNearest(t *testing.T) {
 		"expnential": "exponential", "exponentail": "exponential", "constnt": "constant", "liner": "linear", "linear": "linear",
 		"cpa": "cap", "caps": "cap", "x": "", "": "", "delay": "", "something else": "",
 	} {
-		if got := suggest.Nearest(word, names); got != want {
+		if got := words.Nearest(word, names); got != want {
 			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
 		}
 	}

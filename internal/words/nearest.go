@@ -1,5 +1,4 @@
-// Package suggest finds the word that was meant.
-package suggest
+package words
 
 // Nearest returns the name that word was most likely meant to be, "" if none is near.
 func Nearest(word string, names []string) string {
