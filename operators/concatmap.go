@@ -1,8 +1,7 @@
 package operators
 
 import (
-	"context"
-
+	"github.com/retrywhen/retrywhen/internal/op"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -15,38 +14,7 @@ import (
 //	ConcatMap(f):    ----a--b-----c|
 //
 // The first error, of s or of an inner stream, ends it. f must not return nil: the stream fails then. ConcatMap starts
-// no goroutine. A nil s or f panics.
+// no goroutine.
 func ConcatMap[T, U any](s stream.Stream[T], f func(T) stream.Stream[U]) stream.Stream[U] {
-	notNil("ConcatMap", "s", s == nil)
-	notNil("ConcatMap", "f", f == nil)
-	return concatMap("ConcatMap", s, f)
-}
-
-func concatMap[T, U any](operator string, s stream.Stream[T], f func(T) stream.Stream[U]) stream.Stream[U] {
-	return func(ctx context.Context, yield func(U) bool) error {
-		var failure error
-		stopped := false
-		deliver := func(v U) bool {
-			stopped = stopped || !yield(v)
-			return !stopped
-		}
-		err := s(ctx, func(v T) bool {
-			if stopped || failure != nil {
-				return false
-			}
-			if inner := f(v); inner != nil {
-				failure = inner(ctx, deliver)
-			} else {
-				failure = nilStream(operator)
-			}
-			return !stopped && failure == nil
-		})
-		switch {
-		case stopped:
-			return nil
-		case failure != nil:
-			return failure
-		}
-		return err
-	}
+	return op.ConcatMap(here, s, f)
 }

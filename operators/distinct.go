@@ -1,8 +1,7 @@
 package operators
 
 import (
-	"context"
-
+	"github.com/retrywhen/retrywhen/internal/op"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -13,10 +12,9 @@ import (
 //
 // A run remembers every value that it has delivered: on a stream without end use DistinctUntilChanged, or bound it. A
 // NaN is no other's equal and always delivered. Values of an interface type must be comparable; one that is not
-// panics, as it does with ==. Distinct starts no goroutine. A nil s panics.
+// panics, as it does with ==. Distinct starts no goroutine.
 func Distinct[T comparable](s stream.Stream[T]) stream.Stream[T] {
-	notNil("Distinct", "s", s == nil)
-	return distinct(s, func(v T) T { return v })
+	return op.Distinct(here, "Distinct", s, func(v T) T { return v })
 }
 
 // DistinctBy is Distinct for values that are the same when they have the same key.
@@ -24,22 +22,9 @@ func Distinct[T comparable](s stream.Stream[T]) stream.Stream[T] {
 //	s:                   --a1-b1-a2-c1-b2-|
 //	DistinctBy(letter):  --a1-b1----c1----|
 //
-// It starts no goroutine. A nil s or key panics.
+// It starts no goroutine.
 func DistinctBy[T any, K comparable](s stream.Stream[T], key func(T) K) stream.Stream[T] {
-	notNil("DistinctBy", "s", s == nil)
-	notNil("DistinctBy", "key", key == nil)
-	return distinct(s, key)
-}
-
-func distinct[T any, K comparable](s stream.Stream[T], key func(T) K) stream.Stream[T] {
-	return func(ctx context.Context, yield func(T) bool) error {
-		seen := make(map[K]struct{})
-		return s(ctx, func(v T) bool {
-			known := len(seen)
-			seen[key(v)] = struct{}{}
-			return len(seen) == known || yield(v)
-		})
-	}
+	return op.Distinct(here, "DistinctBy", s, key)
 }
 
 // DistinctUntilChanged returns the stream of the values of s that differ from the one before.
@@ -49,8 +34,7 @@ func distinct[T any, K comparable](s stream.Stream[T], key func(T) K) stream.Str
 //
 // It starts no goroutine.
 func DistinctUntilChanged[T comparable](s stream.Stream[T]) stream.Stream[T] {
-	notNil("DistinctUntilChanged", "s", s == nil)
-	return distinctUntilChanged(s, func(v T) T { return v })
+	return op.DistinctUntilChanged(here, "DistinctUntilChanged", s, func(v T) T { return v })
 }
 
 // DistinctUntilChangedBy is DistinctUntilChanged for values that are the same when they have the same key.
@@ -60,22 +44,5 @@ func DistinctUntilChanged[T comparable](s stream.Stream[T]) stream.Stream[T] {
 //
 // It starts no goroutine.
 func DistinctUntilChangedBy[T any, K comparable](s stream.Stream[T], key func(T) K) stream.Stream[T] {
-	notNil("DistinctUntilChangedBy", "s", s == nil)
-	notNil("DistinctUntilChangedBy", "key", key == nil)
-	return distinctUntilChanged(s, key)
-}
-
-func distinctUntilChanged[T any, K comparable](s stream.Stream[T], key func(T) K) stream.Stream[T] {
-	return func(ctx context.Context, yield func(T) bool) error {
-		var last K
-		some := false
-		return s(ctx, func(v T) bool {
-			k := key(v)
-			if some && k == last {
-				return true
-			}
-			last, some = k, true
-			return yield(v)
-		})
-	}
+	return op.DistinctUntilChanged(here, "DistinctUntilChangedBy", s, key)
 }

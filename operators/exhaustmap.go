@@ -1,11 +1,7 @@
 package operators
 
 import (
-	"context"
-	"sync/atomic"
-
-	"github.com/retrywhen/retrywhen/internal/ending"
-	"github.com/retrywhen/retrywhen/internal/relay"
+	"github.com/retrywhen/retrywhen/internal/op"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -25,63 +21,5 @@ import (
 // stream runs until the consumer is done with its last value. Of values of s that come at the same time as the end of an
 // inner stream, any may be dropped or not.
 func ExhaustMap[T, U any](s stream.Stream[T], f func(T) stream.Stream[U]) stream.Stream[U] {
-	notNil("ExhaustMap", "s", s == nil)
-	notNil("ExhaustMap", "f", f == nil)
-	return func(ctx context.Context, yield func(U) bool) error {
-		if err := ending.Of(ctx); err != nil {
-			return err
-		}
-		return relay.Run(ctx, func(scope *relay.Scope) error {
-			inner := interruptible(ctx) // all inner runs; interrupted when s has failed
-			defer inner.cancel()
-			var busy atomic.Bool // an inner stream runs
-
-			outer := relay.NewInlet[T](scope)
-			outer.Start(func(ctx context.Context, hand func(T) bool) error {
-				ended := false
-				defer func() {
-					if !ended && ctx.Err() == nil {
-						inner.interrupt() // for the error or the panic
-					}
-				}()
-				err := s(ctx, func(v T) bool { return busy.Load() && ctx.Err() == nil || hand(v) })
-				ended = err == nil
-				return err
-			})
-
-			stopped := false
-			deliver := func(v U) bool {
-				if stopped || inner.interrupted() {
-					return false
-				}
-				stopped = !yield(v)
-				return !stopped
-			}
-			for {
-				event, err := outer.Next()
-				if err != nil {
-					return err
-				}
-				if over, err := event.Ended(); over {
-					return ending.Under(ctx, err)
-				}
-				next := f(event.Value)
-				if next == nil {
-					return nilStream("ExhaustMap")
-				}
-				busy.Store(true)
-				event.Source.Resume()
-				err = next(inner.ctx, deliver)
-				busy.Store(false)
-				switch {
-				case stopped:
-					return nil
-				case ctx.Err() != nil:
-					return ending.Under(ctx, err)
-				case err != nil && !inner.interrupted():
-					return err
-				}
-			}
-		})
-	}
+	return op.ExhaustMap(here, s, f)
 }

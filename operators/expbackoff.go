@@ -14,7 +14,7 @@ import (
 //	src.RetryWhen(operators.ExpBackoff(jitter.Default, time.Second, 3)) // about 1, 4 and 9 s
 //
 // The name is the classic one, of "Exponential-Backoff RxJava operator with Jitter" (2017), but the curve is
-// quadratic; backoff.Exponential is the one that doubles. A nil j, a negative delay and negative retries panic.
+// quadratic; backoff.Exponential is the one that doubles.
 func ExpBackoff(j jitter.Jitter, delay time.Duration, retries int, opts ...retry.Option) retry.Policy {
 	switch {
 	case j == nil:

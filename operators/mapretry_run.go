@@ -10,7 +10,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/engine"
-	"github.com/retrywhen/retrywhen/internal/relay"
+	"github.com/retrywhen/retrywhen/internal/handoff"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -69,7 +69,7 @@ type mapRun[T, U any] struct {
 }
 
 // crash is what ended a goroutine that did not return: a panic, or nil for runtime.Goexit.
-type crash struct{ panic *relay.Panic }
+type crash struct{ panic *handoff.Panic }
 
 func newMapRun[T, U any](ctx context.Context, src stream.Stream[T], p retry.Policy, f func(context.Context, T) (U, error), o MapRetryOptions[T]) *mapRun[T, U] {
 	policy := engine.Of[retry.State](p)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"github.com/retrywhen/retrywhen/internal/relay"
+	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
 // runSource runs the source on a goroutine of its own.
@@ -72,10 +72,10 @@ func (r *mapRun[T, U]) crashed(v any, left *outcome[T, U]) {
 	c := new(crash)
 	switch v := v.(type) {
 	case nil: // runtime.Goexit
-	case *relay.Panic: // keeps its first stack
+	case *handoff.Panic: // keeps its first stack
 		c.panic = v
 	default:
-		c.panic = &relay.Panic{Value: v, Stack: debug.Stack()}
+		c.panic = &handoff.Panic{Value: v, Stack: debug.Stack()}
 	}
 	r.mu.Lock()
 	if left != nil {

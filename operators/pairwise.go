@@ -1,8 +1,7 @@
 package operators
 
 import (
-	"context"
-
+	"github.com/retrywhen/retrywhen/internal/op"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -12,20 +11,7 @@ import (
 //	s:           --1--2--3--4--|
 //	Pairwise:    -----12-23-34-|
 //
-// It starts no goroutine. A nil s panics.
+// It starts no goroutine.
 func Pairwise[T any](s stream.Stream[T]) stream.Stream[Pair[T, T]] {
-	notNil("Pairwise", "s", s == nil)
-	return func(ctx context.Context, yield func(Pair[T, T]) bool) error {
-		var before T
-		some := false
-		return s(ctx, func(v T) bool {
-			pair := Pair[T, T]{before, v}
-			before = v
-			if !some {
-				some = true
-				return true
-			}
-			return yield(pair)
-		})
-	}
+	return op.Pairwise(here, s, func(before, v T) Pair[T, T] { return Pair[T, T]{before, v} })
 }

@@ -1,12 +1,7 @@
 package operators
 
 import (
-	"context"
-	"fmt"
-	"slices"
-
-	"github.com/retrywhen/retrywhen/internal/ending"
-	"github.com/retrywhen/retrywhen/internal/relay"
+	"github.com/retrywhen/retrywhen/internal/op"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -20,45 +15,7 @@ import (
 //
 // An error wins the race too: to race for the first success, give each stream its own RetryWhen or Catch. When several
 // speak at the same moment, any of them may win. A Race of none is empty, a Race of one is that stream; else each runs
-// on a goroutine of its own. A nil stream panics.
+// on a goroutine of its own.
 func Race[T any](s ...stream.Stream[T]) stream.Stream[T] {
-	for i := range s {
-		notNil("Race", fmt.Sprintf("s[%d]", i), s[i] == nil)
-	}
-	switch len(s) {
-	case 0:
-		return stream.Empty[T]()
-	case 1:
-		return s[0]
-	}
-	s = slices.Clone(s)
-	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ending.Of(ctx); err != nil {
-			return err
-		}
-		return relay.Run(ctx, func(scope *relay.Scope) error {
-			in := relay.NewInlet[T](scope)
-			for _, runner := range s {
-				in.Start(runner)
-			}
-			decided := false
-			for {
-				event, err := in.Next()
-				if err != nil {
-					return err
-				}
-				if over, err := event.Ended(); over {
-					return ending.Under(ctx, err)
-				}
-				if !decided {
-					decided = true
-					event.Source.StopOthers(nil)
-				}
-				if !yield(event.Value) {
-					return nil
-				}
-				event.Source.Resume()
-			}
-		})
-	}
+	return op.Race(here, s...)
 }

@@ -36,7 +36,7 @@ type Completion struct {
 // completion, and must not return nil: the stream fails then.
 //
 // Runs follow one another on the goroutine that runs the stream, each under a context of its own. RepeatWhen starts no
-// goroutine. A nil s or h panics.
+// goroutine.
 func RepeatWhen[T, N any](s stream.Stream[T], h func(completions stream.Stream[Completion]) stream.Stream[N]) stream.Stream[T] {
 	notNil("RepeatWhen", "s", s == nil)
 	notNil("RepeatWhen", "h", h == nil)

@@ -1,6 +1,13 @@
 package operators
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/retrywhen/retrywhen/internal/op"
+)
+
+// here is this package's name, for panics and errors.
+const here op.Package = "operators"
 
 // panicf panics with what is wrong with the arguments of an operator.
 func panicf(operator, format string, args ...any) {
@@ -11,9 +18,4 @@ func notNil(operator, argument string, isNil bool) {
 	if isNil {
 		panicf(operator, "%s is nil", argument)
 	}
-}
-
-// nilStream is the error of an operator whose function f has returned no stream.
-func nilStream(operator string) error {
-	return fmt.Errorf("operators: %s: f returned a nil stream", operator)
 }

@@ -14,8 +14,7 @@ import (
 //	result    --a--------a--------a--|
 //
 // A value that is a stream.Failure answers the failure whose N it bears; a value of another type the one that waits.
-// Retrying runs src again: it must be idempotent, or resume where it stopped. All else is as stream.RetryWhen says. A
-// nil src or h panics.
+// Retrying runs src again: it must be idempotent, or resume where it stopped. All else is as stream.RetryWhen says.
 func RetryWhen[T, N any](src stream.Stream[T], h func(stream.Stream[stream.Failure]) stream.Stream[N]) stream.Stream[T] {
 	notNil("RetryWhen", "src", src == nil)
 	notNil("RetryWhen", "h", h == nil)
@@ -42,7 +41,7 @@ func RetryWhen[T, N any](src stream.Stream[T], h func(stream.Stream[stream.Failu
 // is closed after the first.
 //
 // One goroutine runs the pipeline, and ends when ctx does or when the pipeline has; a reader that stops early must
-// cancel ctx. Nothing is buffered. A nil open or h panics.
+// cancel ctx. Nothing is buffered.
 func RetryChans[T any](ctx context.Context, open func(context.Context) (<-chan T, <-chan error), h stream.RetryHandler) (<-chan T, <-chan error) {
 	notNil("RetryChans", "open", open == nil)
 	notNil("RetryChans", "h", h == nil)

@@ -1,8 +1,7 @@
 package operators
 
 import (
-	"context"
-
+	"github.com/retrywhen/retrywhen/internal/op"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -21,9 +20,5 @@ import (
 // which lets nothing through once it is done; to begin no s at all, decide inside stream.Defer. "How to stop a stream" in
 // docs/semantics.md compares the ways.
 func TakeUntil[T, S any](s stream.Stream[T], stop stream.Stream[S]) stream.Stream[T] {
-	notNil("TakeUntil", "s", s == nil)
-	notNil("TakeUntil", "stop", stop == nil)
-	return func(ctx context.Context, yield func(T) bool) error {
-		return beside(ctx, s, companion[S]{source: stop, take: func(S) bool { return false }}, yield)
-	}
+	return op.TakeUntil(here, s, stop)
 }

@@ -1,10 +1,8 @@
 package stream
 
 import (
-	"context"
-
 	"github.com/retrywhen/retrywhen/internal/ending"
-	"github.com/retrywhen/retrywhen/internal/relay"
+	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
 // Buffer returns the same stream with its source run ahead of the consumer by up to n values: while the consumer has
@@ -22,25 +20,19 @@ func (s Stream[T]) Buffer(n int) Stream[T] {
 	if n == 0 {
 		return s
 	}
-	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ending.Of(ctx); err != nil {
-			return err
-		}
-		return relay.Run(ctx, func(scope *relay.Scope) error {
-			in := relay.NewBuffered[T](scope, n)
-			in.Start(s)
-			for {
-				event, err := in.Next()
-				if err != nil {
-					return err
-				}
-				if over, err := event.Ended(); over {
-					return ending.Under(ctx, err)
-				}
-				if !yield(event.Value) {
-					return nil
-				}
+	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
+		in := handoff.NewBuffered[T](scope, n)
+		in.Start(s)
+		for !out.Stopped() {
+			event, err := in.Next()
+			if err != nil {
+				return err
 			}
-		})
-	}
+			if over, err := event.Ended(); over {
+				return err
+			}
+			out.Deliver(event.Value)
+		}
+		return nil
+	})
 }

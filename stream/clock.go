@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/alarm"
+	"github.com/retrywhen/retrywhen/internal/clock"
 )
 
 // Clock is the time as operators see it. Implementations must be safe for concurrent use. AfterFunc calls f once, on a
@@ -14,8 +15,8 @@ type Clock interface {
 	AfterFunc(d time.Duration, f func()) Stopper
 }
 
-// Stopper stops what Clock.AfterFunc has armed. Operators call Stop and do not rely on its answer.
-type Stopper interface{ Stop() bool }
+// Stopper stops what Clock.AfterFunc has armed. Operators call Stop and do not rely on what it returns.
+type Stopper = interface{ Stop() bool }
 
 // WithClock returns a context under which every time-based operator uses the clock c: its now for times, its AfterFunc
 // for waits. Any clock with these two methods will do, as it is: benbjohnson/clock's Clock and *Mock, clockwork's,
@@ -29,7 +30,7 @@ func WithClock[T interface{ Stop() bool }](ctx context.Context, c interface {
 	if c == nil {
 		panic("stream: WithClock: c is nil")
 	}
-	return context.WithValue(ctx, clockKey{}, AsClock(c))
+	return clock.With(ctx, AsClock(c))
 }
 
 // AsClock returns c as a Clock: any clock that WithClock takes. A nil c panics.
@@ -40,21 +41,16 @@ func AsClock[T interface{ Stop() bool }](c interface {
 	if c == nil {
 		panic("stream: AsClock: c is nil")
 	}
-	if clock, ok := any(c).(Clock); ok {
-		return clock
+	if already, ok := any(c).(Clock); ok {
+		return already
 	}
 	return adapted[T]{c}
 }
 
 // ClockFrom returns the clock that WithClock put into ctx, or the system's.
 func ClockFrom(ctx context.Context) Clock {
-	if c, ok := ctx.Value(clockKey{}).(Clock); ok {
-		return c
-	}
-	return systemClock{}
+	return clock.From(ctx)
 }
-
-type clockKey struct{}
 
 // adapted makes a Clock of a clock whose AfterFunc returns a type of its own.
 type adapted[T interface{ Stop() bool }] struct {
@@ -68,18 +64,9 @@ func (a adapted[T]) Now() time.Time { return a.clock.Now() }
 
 func (a adapted[T]) AfterFunc(d time.Duration, f func()) Stopper { return a.clock.AfterFunc(d, f) }
 
-type systemClock struct{}
-
-func (systemClock) Now() time.Time { return time.Now() }
-
-func (systemClock) AfterFunc(d time.Duration, f func()) Stopper { return time.AfterFunc(d, f) }
-
-// SystemClock tells the alarms that a time.Timer will do.
-func (systemClock) SystemClock() {}
-
 // since returns the time that has passed on c since t.
 func since(c Clock, t time.Time) time.Duration {
-	if _, ok := c.(systemClock); ok {
+	if _, ok := c.(clock.System); ok {
 		return time.Since(t) // reads half of what time.Now does
 	}
 	return c.Now().Sub(t)

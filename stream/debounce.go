@@ -1,11 +1,10 @@
 package stream
 
 import (
-	"context"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
-	"github.com/retrywhen/retrywhen/internal/relay"
+	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
 // Debounce returns the stream of those values that are followed by d of silence, each delivered then. A value that
@@ -25,48 +24,42 @@ func (s Stream[T]) Debounce(d time.Duration) Stream[T] {
 	if d == 0 {
 		return s
 	}
-	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ending.Of(ctx); err != nil {
-			return err
-		}
-		alarm := newAlarm(ctx)
+	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
+		alarm := newAlarm(scope.Context())
 		defer alarm.Stop()
-		return relay.Run(ctx, func(scope *relay.Scope) error {
-			in := relay.NewInlet[T](scope)
-			in.Start(s)
-			var last T
-			waits := false
-			for {
-				select {
-				case event := <-in.C():
-					over, failed := event.Ended()
-					if err := scope.Err(); err != nil {
-						return ending.Under(ctx, failed)
-					}
-					if over {
-						if waits && !yield(last) {
-							return nil
-						}
-						return ending.Under(ctx, failed)
-					}
-					last, waits = event.Value, true
-					alarm.Set(d)
-					event.Source.Resume()
-				case <-alarm.C():
-					alarm.Stop()
-					if err := scope.Err(); err != nil {
-						return err
-					}
-					v := last
-					var zero T
-					last, waits = zero, false
-					if !yield(v) {
-						return nil
-					}
-				case <-ctx.Done():
-					return ending.Of(ctx)
+		in := handoff.NewReceiver[T](scope)
+		in.Start(s)
+		var last T
+		waits := false
+		for !out.Stopped() {
+			select {
+			case event := <-in.C():
+				over, failed := event.Ended()
+				if scope.Err() != nil {
+					return failed
 				}
+				if over {
+					if waits {
+						out.Deliver(last)
+					}
+					return failed
+				}
+				last, waits = event.Value, true
+				alarm.Set(d)
+				event.From.Request()
+			case <-alarm.C():
+				alarm.Stop()
+				if err := scope.Err(); err != nil {
+					return err
+				}
+				v := last
+				var zero T
+				last, waits = zero, false
+				out.Deliver(v)
+			case <-scope.Context().Done():
+				return nil
 			}
-		})
-	}
+		}
+		return nil
+	})
 }

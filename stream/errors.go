@@ -2,15 +2,15 @@ package stream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/permanent"
 )
 
 // ErrNotRestartable is what a source returns that can be run only once, when it is run again. No operator retries it.
-var ErrNotRestartable = errors.New("stream: the source cannot be run a second time")
+var ErrNotRestartable = ending.ErrNotRestartable
 
 // ErrTimeout is the failure that Timeout makes of a source that was silent for too long. It is a timeout as packages
 // net and context know it: it is a net.Error whose Timeout method returns true, and errors.Is(ErrTimeout,

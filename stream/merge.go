@@ -1,11 +1,10 @@
 package stream
 
 import (
-	"context"
 	"slices"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
-	"github.com/retrywhen/retrywhen/internal/relay"
+	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
 // Merge returns the stream of the values of s and of the others, which run side by side, as they come. It ends when
@@ -25,32 +24,24 @@ func (s Stream[T]) Merge(others ...Stream[T]) Stream[T] {
 		return s
 	}
 	all := slices.Concat([]Stream[T]{s}, others)
-	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ending.Of(ctx); err != nil {
-			return err
+	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
+		in := handoff.NewReceiver[T](scope)
+		for _, s := range all {
+			in.Start(s)
 		}
-		return relay.Run(ctx, func(scope *relay.Scope) error {
-			in := relay.NewInlet[T](scope)
-			for _, s := range all {
-				in.Start(s)
+		for open := len(all); open > 0 && !out.Stopped(); {
+			event, err := in.Next()
+			if err != nil {
+				return err
 			}
-			for open := len(all); open > 0; {
-				event, err := in.Next()
-				if err != nil {
-					return err
-				}
-				if over, err := event.Ended(); err != nil {
-					return ending.Under(ctx, err)
-				} else if over {
-					open--
-					continue
-				}
-				if !yield(event.Value) {
-					return nil
-				}
-				event.Source.Resume()
+			if over, err := event.Ended(); err != nil {
+				return err
+			} else if over {
+				open--
+			} else if out.Deliver(event.Value) {
+				event.From.Request()
 			}
-			return scope.Err()
-		})
-	}
+		}
+		return nil
+	})
 }

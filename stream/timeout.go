@@ -1,11 +1,10 @@
 package stream
 
 import (
-	"context"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
-	"github.com/retrywhen/retrywhen/internal/relay"
+	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
 // Timeout returns the same stream, but one that fails when its source takes longer than d to its first value, from one
@@ -21,39 +20,34 @@ import (
 func (s Stream[T]) Timeout(d time.Duration) Stream[T] {
 	s.require("Timeout")
 	requirePeriod("Timeout: d", d)
-	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ending.Of(ctx); err != nil {
-			return err
-		}
-		alarm := newAlarm(ctx)
+	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
+		alarm := newAlarm(scope.Context())
 		defer alarm.Stop()
-		return relay.Run(ctx, func(scope *relay.Scope) error {
-			in := relay.NewInlet[T](scope)
-			alarm.Set(d)
-			source := in.Start(s)
-			for {
-				select {
-				case event := <-in.C():
-					alarm.Stop()
-					if over, err := event.Ended(); over {
-						return ending.Under(ctx, err)
-					}
-					if err := scope.Err(); err != nil {
-						return err
-					}
-					if !yield(event.Value) {
-						return nil
-					}
-					alarm.Set(d)
-					source.Resume()
-				case <-alarm.C():
-					err := timeoutError{d}
-					source.Stop(err)
-					return ending.Under(ctx, err)
-				case <-ctx.Done():
-					return ending.Of(ctx)
+		in := handoff.NewReceiver[T](scope)
+		alarm.Set(d)
+		source := in.Start(s)
+		for {
+			select {
+			case event := <-in.C():
+				alarm.Stop()
+				if over, err := event.Ended(); over {
+					return err
 				}
+				if err := scope.Err(); err != nil {
+					return err
+				}
+				if !out.Deliver(event.Value) {
+					return nil
+				}
+				alarm.Set(d)
+				source.Request()
+			case <-alarm.C():
+				err := timeoutError{d}
+				source.Cancel(err)
+				return err
+			case <-scope.Context().Done():
+				return nil
 			}
-		})
-	}
+		}
+	})
 }

@@ -1,4 +1,4 @@
-package relay_test
+package handoff_test
 
 import (
 	"context"
@@ -11,7 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/relay"
+	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
 var (
@@ -21,7 +22,7 @@ var (
 
 type source = func(ctx context.Context, yield func(int) bool) error
 
-// count yields 1, 2, 3 … for ever.
+// count yields 1, 2, 3 … forever.
 func count(_ context.Context, yield func(int) bool) error {
 	for i := 1; yield(i); i++ {
 	}
@@ -39,12 +40,12 @@ func waiting(done *bool) source {
 
 // merge is the loop of the package comment.
 func merge(ctx context.Context, sources []source, yield func(int) bool) error {
-	return relay.Run(ctx, func(scope *relay.Scope) error {
-		in := relay.NewInlet[int](scope)
+	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[int]) error {
+		in := handoff.NewReceiver[int](scope)
 		for _, s := range sources {
 			in.Start(s)
 		}
-		for open := len(sources); open > 0; {
+		for open := len(sources); open > 0 && !out.Stopped(); {
 			event, err := in.Next()
 			if err != nil {
 				return err
@@ -53,15 +54,17 @@ func merge(ctx context.Context, sources []source, yield func(int) bool) error {
 				return err
 			} else if ended {
 				open--
-				continue
+			} else if out.Deliver(event.Value) {
+				event.From.Request()
 			}
-			if !yield(event.Value) {
-				return nil
-			}
-			event.Source.Resume()
 		}
-		return scope.Err()
-	})
+		return nil
+	})(ctx, yield)
+}
+
+// inScope calls f with a scope.
+func inScope(ctx context.Context, f func(*handoff.Scope) error) error {
+	return handoff.Stream(func(scope *handoff.Scope, _ *ending.Consumer[int]) error { return f(scope) })(ctx, nil)
 }
 
 func bubble(t *testing.T, name string, f func(t *testing.T)) {
@@ -75,7 +78,7 @@ func recovered(f func()) (v any) {
 	return nil
 }
 
-func TestInlet(t *testing.T) {
+func TestReceiver(t *testing.T) {
 	bubble(t, "hands over all values and ends well", func(t *testing.T) {
 		var got []int
 		three := func(_ context.Context, yield func(int) bool) error {
@@ -90,7 +93,7 @@ func TestInlet(t *testing.T) {
 			t.Errorf("got %v, %v, want %v, nil", got, err, want)
 		}
 	})
-	bubble(t, "a source stays in its yield until resumed", func(t *testing.T) {
+	bubble(t, "a source stays in its yield until the next value is requested", func(t *testing.T) {
 		var made int
 		var seen []int
 		src := func(_ context.Context, yield func(int) bool) error {
@@ -180,44 +183,44 @@ func TestInlet(t *testing.T) {
 	})
 }
 
-func TestStop(t *testing.T) {
+func TestCancel(t *testing.T) {
 	bubble(t, "cancels with the cause and waits", func(t *testing.T) {
 		var seen error
-		err := relay.Run(t.Context(), func(scope *relay.Scope) error {
-			in := relay.NewInlet[int](scope)
+		err := inScope(t.Context(), func(scope *handoff.Scope) error {
+			in := handoff.NewReceiver[int](scope)
 			s := in.Start(func(ctx context.Context, _ func(int) bool) error {
 				<-ctx.Done()
 				time.Sleep(time.Second)
 				seen = context.Cause(ctx)
 				return errBoom
 			})
-			s.Stop(errCause)
+			s.Cancel(errCause)
 			if seen != errCause {
-				t.Errorf("the source's cause is %v after Stop, want %v", seen, errCause)
+				t.Errorf("the source's cause is %v after Cancel, want %v", seen, errCause)
 			}
-			s.Stop(nil) // has no effect
-			return s.Err()
+			s.Cancel(nil) // has no effect
+			return nil
 		})
-		if err != errBoom {
-			t.Errorf("Err is %v, want boom", err)
+		if err != nil {
+			t.Error(err)
 		}
 	})
 	bubble(t, "frees a source in its yield, taken or not, and the others go on", func(t *testing.T) {
-		err := relay.Run(t.Context(), func(scope *relay.Scope) error {
-			in := relay.NewInlet[int](scope)
+		err := inScope(t.Context(), func(scope *handoff.Scope) error {
+			in := handoff.NewReceiver[int](scope)
 			first := in.Start(count)
 			<-in.C()
-			first.Stop(nil)
+			first.Cancel(nil)
 			second := in.Start(count)
 			synctest.Wait()
-			second.Stop(nil)
+			second.Cancel(nil)
 			third := in.Start(count)
 			for want := 1; want < 4; want++ {
 				event := <-in.C()
-				if over, _ := event.Ended(); over || event.Source != third || event.Value != want {
+				if over, _ := event.Ended(); over || event.From != third || event.Value != want {
 					t.Fatalf("got %v, want %d of the third", event, want)
 				}
-				third.Resume()
+				third.Request()
 			}
 			return nil
 		})
@@ -226,22 +229,22 @@ func TestStop(t *testing.T) {
 		}
 	})
 	bubble(t, "leaves alone what has ended", func(t *testing.T) {
-		_ = relay.Run(t.Context(), func(scope *relay.Scope) error {
-			in := relay.NewInlet[int](scope)
+		_ = inScope(t.Context(), func(scope *handoff.Scope) error {
+			in := handoff.NewReceiver[int](scope)
 			in.Start(func(context.Context, func(int) bool) error { return errBoom })
 			event := <-in.C()
 			if over, err := event.Ended(); !over || err != errBoom {
 				t.Errorf("Ended: %v, %v", over, err)
 			}
-			event.Source.Stop(nil)
+			event.From.Cancel(nil)
 			return nil
 		})
 	})
 	bubble(t, "any number of sources that come and go", func(t *testing.T) {
-		_ = relay.Run(t.Context(), func(scope *relay.Scope) error {
-			in := relay.NewInlet[int](scope)
+		_ = inScope(t.Context(), func(scope *handoff.Scope) error {
+			in := handoff.NewReceiver[int](scope)
 			ended := make([]bool, 60)
-			var all []*relay.Source[int]
+			var all []*handoff.Subscription[int]
 			for i := range ended {
 				all = append(all, in.Start(waiting(&ended[i])))
 			}
@@ -250,7 +253,7 @@ func TestStop(t *testing.T) {
 				if ended[next] {
 					t.Errorf("source %d ended before it was stopped", next)
 				}
-				if all[next].Stop(nil); !ended[next] {
+				if all[next].Cancel(nil); !ended[next] {
 					t.Errorf("source %d is not stopped", next)
 				}
 			}
@@ -259,10 +262,10 @@ func TestStop(t *testing.T) {
 	})
 }
 
-func TestStopOthers(t *testing.T) {
+func TestCancelOthers(t *testing.T) {
 	bubble(t, "stops all but one, of every inlet, at once", func(t *testing.T) {
-		_ = relay.Run(t.Context(), func(scope *relay.Scope) error {
-			numbers, words := relay.NewInlet[int](scope), relay.NewInlet[string](scope)
+		_ = inScope(t.Context(), func(scope *handoff.Scope) error {
+			numbers, words := handoff.NewReceiver[int](scope), handoff.NewReceiver[string](scope)
 			causes := make([]error, 2)
 			slow := func(ctx context.Context, i int) error {
 				<-ctx.Done()
@@ -275,15 +278,15 @@ func TestStopOthers(t *testing.T) {
 			winner := numbers.Start(count)
 			words.Start(func(ctx context.Context, _ func(string) bool) error { return slow(ctx, 1) })
 			<-numbers.C()
-			winner.StopOthers(errCause)
+			winner.CancelOthers(errCause)
 			if want := []error{errCause, errCause}; !slices.Equal(causes, want) {
 				t.Errorf("the others saw %v, want %v", causes, want)
 			}
 			if d := time.Since(start); d != time.Second {
 				t.Errorf("it took %v, want the others to end side by side", d)
 			}
-			winner.Resume()
-			if event := <-numbers.C(); event.Source != winner || event.Value != 2 {
+			winner.Request()
+			if event := <-numbers.C(); event.From != winner || event.Value != 2 {
 				t.Errorf("got %v, want 2 of the one that goes on", event)
 			}
 			return nil
@@ -292,15 +295,15 @@ func TestStopOthers(t *testing.T) {
 	bubble(t, "raises a panic of one that is stopped, when all have returned", func(t *testing.T) {
 		var done bool
 		v := recovered(func() {
-			_ = relay.Run(t.Context(), func(scope *relay.Scope) error {
-				in := relay.NewInlet[int](scope)
+			_ = inScope(t.Context(), func(scope *handoff.Scope) error {
+				in := handoff.NewReceiver[int](scope)
 				in.Start(func(ctx context.Context, _ func(int) bool) error { <-ctx.Done(); panic("late") })
 				in.Start(waiting(&done))
-				in.Start(count).StopOthers(nil)
+				in.Start(count).CancelOthers(nil)
 				return nil
 			})
 		})
-		if p, ok := v.(*relay.Panic); !ok || p.Value != "late" || !done {
+		if p, ok := v.(*handoff.Panic); !ok || p.Value != "late" || !done {
 			t.Errorf("panicked with %v, want late; the other has returned: %v", v, done)
 		}
 	})
@@ -311,8 +314,8 @@ func TestBuffered(t *testing.T) {
 		bubble(t, fmt.Sprintf("%d values ahead", n), func(t *testing.T) {
 			var made int
 			var ahead []int
-			_ = relay.Run(t.Context(), func(scope *relay.Scope) error {
-				in := relay.NewBuffered[int](scope, n)
+			_ = inScope(t.Context(), func(scope *handoff.Scope) error {
+				in := handoff.NewBuffered[int](scope, n)
 				in.Start(func(_ context.Context, yield func(int) bool) error {
 					for made = 1; yield(made); made++ {
 					}
@@ -322,7 +325,7 @@ func TestBuffered(t *testing.T) {
 					event, _ := in.Next()
 					synctest.Wait()
 					ahead = append(ahead, made-event.Value)
-					event.Source.Resume()
+					event.From.Request()
 				}
 				return nil
 			})
@@ -332,8 +335,8 @@ func TestBuffered(t *testing.T) {
 		})
 	}
 	bubble(t, "the end comes after the values", func(t *testing.T) {
-		_ = relay.Run(t.Context(), func(scope *relay.Scope) error {
-			in := relay.NewBuffered[int](scope, 10)
+		_ = inScope(t.Context(), func(scope *handoff.Scope) error {
+			in := handoff.NewBuffered[int](scope, 10)
 			in.Start(func(_ context.Context, yield func(int) bool) error {
 				yield(1)
 				yield(2)
@@ -360,47 +363,47 @@ func TestPanics(t *testing.T) {
 		v := recovered(func() {
 			_ = merge(t.Context(), []source{waiting(&done), explode}, func(int) bool { return true })
 		})
-		p, ok := v.(*relay.Panic)
+		p, ok := v.(*handoff.Panic)
 		if !ok || p.Value != errBoom || !errors.Is(p, errBoom) {
 			t.Fatalf("panicked with %v, want a *Panic with boom", v)
 		}
-		if !strings.HasPrefix(p.Error(), "boom\n") || !strings.Contains(p.Error(), "relay_test.explode") {
+		if !strings.HasPrefix(p.Error(), "boom\n") || !strings.Contains(p.Error(), "handoff_test.explode") {
 			t.Errorf("the text does not tell where it comes from: %s", p)
 		}
 		if !done {
 			t.Error("the other source has not returned")
 		}
 	})
-	bubble(t, "that pass through two relays keep the first stack", func(t *testing.T) {
+	bubble(t, "that pass through two operators keep the first stack", func(t *testing.T) {
 		nested := func(ctx context.Context, yield func(int) bool) error {
 			return merge(ctx, []source{explode}, yield)
 		}
 		v := recovered(func() { _ = merge(t.Context(), []source{nested}, func(int) bool { return true }) })
-		if p := v.(*relay.Panic); p.Value != errBoom || strings.Count(p.Error(), "boom") != 1 {
+		if p := v.(*handoff.Panic); p.Value != errBoom || strings.Count(p.Error(), "boom") != 1 {
 			t.Errorf("panicked with %v", p)
 		}
 	})
-	bubble(t, "of a source that is being stopped are raised by Run", func(t *testing.T) {
+	bubble(t, "of a source that is being stopped are raised by the run", func(t *testing.T) {
 		late := func(ctx context.Context, _ func(int) bool) error {
 			<-ctx.Done()
 			panic("late")
 		}
 		v := recovered(func() { _ = merge(t.Context(), []source{late, count}, func(int) bool { return false }) })
-		if p, ok := v.(*relay.Panic); !ok || p.Value != "late" {
+		if p, ok := v.(*handoff.Panic); !ok || p.Value != "late" {
 			t.Errorf("panicked with %v, want late", v)
 		}
 	})
-	bubble(t, "of a source that is being stopped are raised by Stop", func(t *testing.T) {
+	bubble(t, "of a source that is being stopped are raised by Cancel", func(t *testing.T) {
 		v := recovered(func() {
-			_ = relay.Run(t.Context(), func(scope *relay.Scope) error {
-				relay.NewInlet[int](scope).Start(func(ctx context.Context, _ func(int) bool) error {
+			_ = inScope(t.Context(), func(scope *handoff.Scope) error {
+				handoff.NewReceiver[int](scope).Start(func(ctx context.Context, _ func(int) bool) error {
 					<-ctx.Done()
 					panic("late")
-				}).Stop(nil)
+				}).Cancel(nil)
 				return nil
 			})
 		})
-		if p, ok := v.(*relay.Panic); !ok || p.Value != "late" {
+		if p, ok := v.(*handoff.Panic); !ok || p.Value != "late" {
 			t.Errorf("panicked with %v, want late", v)
 		}
 	})

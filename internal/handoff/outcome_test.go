@@ -1,9 +1,9 @@
-package relay_test
+package handoff_test
 
 import (
 	"testing"
 
-	"github.com/retrywhen/retrywhen/internal/relay"
+	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
 func TestOutcome(t *testing.T) {
@@ -13,10 +13,10 @@ func TestOutcome(t *testing.T) {
 	}{
 		"of a return":                           {func() {}, nil},
 		"of a panic":                            {func() { panic(errBoom) }, errBoom},
-		"of a panic that was carried over once": {func() { panic(&relay.Panic{Value: errBoom, Stack: []byte("first")}) }, errBoom},
+		"of a panic that was carried over once": {func() { panic(&handoff.Panic{Value: errBoom, Stack: []byte("first")}) }, errBoom},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			var o relay.Outcome
+			var o handoff.Outcome
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
@@ -24,7 +24,7 @@ func TestOutcome(t *testing.T) {
 			}()
 			<-done
 			v := recovered(o.Raise)
-			if p, ok := v.(*relay.Panic); ok {
+			if p, ok := v.(*handoff.Panic); ok {
 				v = p.Value
 			}
 			if v != c.want {

@@ -1,4 +1,4 @@
-package relay_test
+package handoff_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 // BenchmarkHandOver: one value from a source's goroutine to the consumer's and back, beside a bare unbuffered channel
 // and one with an answer for each value.
 func BenchmarkHandOver(b *testing.B) {
-	b.Run("relay", func(b *testing.B) {
+	b.Run("handoff", func(b *testing.B) {
 		b.ReportAllocs()
 		src := func(_ context.Context, yield func(int) bool) error {
 			for i := range b.N {

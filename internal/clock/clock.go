@@ -1,0 +1,43 @@
+// Package clock is where a context carries the clock that package stream injects.
+package clock
+
+import (
+	"context"
+	"time"
+)
+
+// Stopper stops what AfterFunc has armed; it is stream.Stopper.
+type Stopper = interface{ Stop() bool }
+
+// Clock is the time as operators see it; it has the methods of stream.Clock, and either may be used as the other.
+type Clock interface {
+	Now() time.Time
+	AfterFunc(d time.Duration, f func()) Stopper
+}
+
+type key struct{}
+
+// With returns a context that carries c.
+func With(ctx context.Context, c Clock) context.Context {
+	return context.WithValue(ctx, key{}, c)
+}
+
+// From returns the clock that ctx carries, or the system's.
+func From(ctx context.Context) Clock {
+	if c, ok := ctx.Value(key{}).(Clock); ok {
+		return c
+	}
+	return System{}
+}
+
+// System is the system's clock.
+type System struct{}
+
+// Now returns time.Now().
+func (System) Now() time.Time { return time.Now() }
+
+// AfterFunc calls time.AfterFunc.
+func (System) AfterFunc(d time.Duration, f func()) Stopper { return time.AfterFunc(d, f) }
+
+// SystemClock tells the alarms that a time.Timer will do.
+func (System) SystemClock() {}

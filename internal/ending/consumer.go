@@ -1,0 +1,29 @@
+package ending
+
+import "context"
+
+// Consumer is the consumer of one run of a stream. It belongs to the goroutine of the run.
+type Consumer[T any] struct {
+	yield   func(T) bool
+	stopped bool
+}
+
+// NewConsumer returns the consumer that yield stands for.
+func NewConsumer[T any](yield func(T) bool) *Consumer[T] { return &Consumer[T]{yield: yield} }
+
+// Deliver calls yield with v and returns what it returns; once that was false, it returns false without a call.
+func (c *Consumer[T]) Deliver(v T) bool {
+	c.stopped = c.stopped || !c.yield(v)
+	return !c.stopped
+}
+
+// Stopped reports whether the consumer has stopped.
+func (c *Consumer[T]) Stopped() bool { return c.stopped }
+
+// End returns what the run returns: nil if the consumer has stopped, else Under(ctx, failures...).
+func (c *Consumer[T]) End(ctx context.Context, failures ...error) error {
+	if c.stopped {
+		return nil
+	}
+	return Under(ctx, failures...)
+}

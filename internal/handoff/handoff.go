@@ -1,0 +1,127 @@
+// Package handoff runs sources on goroutines of their own and hands their values over, one by one, to the goroutine of
+// the operator that consumes them. Every concurrent operator of the library is built on it.
+//
+// An operator is a [Stream]: a function that is called for each run with a [Scope], which owns the goroutines. When the
+// function returns, panics or calls runtime.Goexit, every source that still runs is cancelled and waited for. Sources of
+// one type are received by a [Receiver]; its channel stands in a select beside a timer, the context and other receivers:
+//
+//	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
+//		in := handoff.NewReceiver[T](scope)
+//		for _, source := range sources {
+//			in.Start(source)
+//		}
+//		for open := len(sources); open > 0 && !out.Stopped(); {
+//			event, err := in.Next() // or: select { case event := <-in.C(): …; case <-timer: …; case <-ctx.Done(): … }
+//			if err != nil {
+//				return err // the context has ended
+//			}
+//			if ended, err := event.Ended(); err != nil { // looked at first, and of every event
+//				return err
+//			} else if ended {
+//				open--
+//			} else if out.Deliver(event.Value) {
+//				event.From.Request()
+//			}
+//		}
+//		return nil
+//	})
+//
+// A source stays inside its yield until the operator has called [Subscription.Request], so it is exactly as far as the
+// consumer has come, and may use a buffer again once yield has returned; an operator that keeps the value and lets the
+// source go on requests the next one at once. Yield returns false when the subscription was cancelled, or when its context
+// has ended before the value was received; from then on it returns false without handing over anything.
+package handoff
+
+import (
+	"context"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
+)
+
+// Stream returns the stream whose runs are calls of run, each with a scope of its own. It ends as run says: with nil when
+// the consumer has stopped, else with run's error and, once the context has ended, its cause. The run has returned and
+// its sources too; under a context that has ended before, run is not called. A source that ended in a panic makes the
+// stream panic with a *Panic, one that called runtime.Goexit makes it do the same; a panic of run passes through untouched.
+func Stream[T any](run func(scope *Scope, out *ending.Consumer[T]) error) func(context.Context, func(T) bool) error {
+	return func(ctx context.Context, yield func(T) bool) error {
+		if err := ending.Of(ctx); err != nil {
+			return err
+		}
+		scope := &Scope{ctx: ctx}
+		defer scope.close() // run has panicked: its panic is the one that counts
+		out := ending.NewConsumer(yield)
+		err := run(scope, out)
+		for _, t := range scope.close() {
+			t.outcome.Raise()
+		}
+		return out.End(ctx, err)
+	}
+}
+
+// Scope owns the goroutines of one run of an operator. It belongs to the goroutine of the run.
+type Scope struct {
+	ctx     context.Context
+	running []*task
+	closed  func()
+}
+
+// Context returns the context of the run.
+func (s *Scope) Context() context.Context { return s.ctx }
+
+// Err returns nil while the context of the run lasts, then ending.Of it.
+func (s *Scope) Err() error { return ending.Of(s.ctx) }
+
+// OnClosed sets the function that is called at the end of the run, when all sources have returned.
+func (s *Scope) OnClosed(f func()) { s.closed = f }
+
+// close cancels all that run, then waits for them and returns them.
+func (s *Scope) close() []*task {
+	tasks, closed := s.running, s.closed
+	s.running, s.closed = nil, nil
+	if closed != nil {
+		defer closed()
+	}
+	for _, t := range tasks {
+		t.stop(nil)
+	}
+	for _, t := range tasks {
+		<-t.done
+	}
+	return tasks
+}
+
+// add makes the scope the owner of t.
+func (s *Scope) add(t *task) {
+	t.index = len(s.running)
+	s.running = append(s.running, t)
+}
+
+// remove drops t, which has ended or was cancelled; it reports whether the scope still owned t.
+func (s *Scope) remove(t *task) bool {
+	if t.index >= len(s.running) || s.running[t.index] != t {
+		return false
+	}
+	last := len(s.running) - 1
+	s.running[t.index] = s.running[last]
+	s.running[t.index].index = t.index
+	s.running[last] = nil
+	s.running = s.running[:last]
+	return true
+}
+
+// task is one goroutine that runs a source.
+type task struct {
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	request chan struct{} // the next value is wanted; closed: the subscription was cancelled
+	done    chan struct{} // closed when the source has returned; what follows is written before
+	err     error
+	outcome Outcome
+	index   int // in the scope's list
+}
+
+// stop makes the source stop, whether it works or waits in its yield.
+func (t *task) stop(cause error) {
+	t.cancel(cause)
+	close(t.request)
+}

@@ -1,0 +1,156 @@
+package handoff
+
+import (
+	"context"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
+)
+
+// Receiver receives the values of sources of one type, each in turn.
+type Receiver[T any] struct {
+	scope  *Scope
+	events chan Event[T]
+	ahead  bool
+}
+
+// NewReceiver returns a receiver for any number of sources, which hand over their values and wait until the next one is
+// requested.
+func NewReceiver[T any](scope *Scope) *Receiver[T] {
+	return &Receiver[T]{scope: scope, events: make(chan Event[T])}
+}
+
+// NewBuffered returns a receiver for one source that runs ahead of the consumer by up to n values, n ≥ 1. The source's
+// yield returns when there is room for the next value; Request does nothing. All values come before the end. After Cancel,
+// what is left in C is to be ignored.
+func NewBuffered[T any](scope *Scope, n int) *Receiver[T] {
+	// While the consumer has one value in hand, n-1 are buffered here and the source holds the n-th in its yield.
+	return &Receiver[T]{scope: scope, events: make(chan Event[T], n-1), ahead: true}
+}
+
+// Event is a value of a source, or its end. Ended reports which, and has to be called first.
+type Event[T any] struct {
+	From  *Subscription[T]
+	Value T
+	ended bool
+}
+
+// Subscription is a source that was started. Its methods are called on the goroutine of the run.
+type Subscription[T any] struct {
+	in *Receiver[T]
+	task
+}
+
+// Start runs source on a goroutine of its own, under a context that ends with the scope's or when the subscription is
+// cancelled, and returns at once.
+func (in *Receiver[T]) Start(source func(ctx context.Context, yield func(T) bool) error) *Subscription[T] {
+	s := &Subscription[T]{in: in}
+	s.ctx, s.cancel = context.WithCancelCause(in.scope.ctx)
+	s.done = make(chan struct{})
+	s.request = make(chan struct{}, 1)
+	in.scope.add(&s.task)
+	go s.run(source)
+	return s
+}
+
+// C returns the channel of events. After the subscription of an event was cancelled, no more of its events arrive.
+func (in *Receiver[T]) C() <-chan Event[T] { return in.events }
+
+// Next returns the next event, or the cause when the scope's context has ended.
+func (in *Receiver[T]) Next() (Event[T], error) {
+	if err := in.scope.Err(); err != nil {
+		return Event[T]{}, err
+	}
+	select {
+	case event := <-in.events:
+		return event, nil
+	case <-in.scope.ctx.Done():
+		return Event[T]{}, in.scope.Err()
+	}
+}
+
+// Ended reports whether the event is the end of its source, and the error it ended with. The source has returned then.
+// A panic of the source is raised here, as a *Panic, and its runtime.Goexit called.
+func (e Event[T]) Ended() (bool, error) {
+	if !e.ended {
+		return false, nil
+	}
+	s := e.From
+	<-s.done
+	if s.in.scope.remove(&s.task) {
+		s.outcome.Raise()
+	}
+	return true, s.err
+}
+
+// Request lets the source go on to its next value. It is called once for each value that it has handed over.
+func (s *Subscription[T]) Request() {
+	if !s.in.ahead {
+		s.request <- struct{}{}
+	}
+}
+
+// Cancel ends the source's context with the cause, which may be nil for context.Canceled, and returns when the source
+// has. A subscription that has ended already, or was cancelled, is left alone. A panic of the source is raised here.
+func (s *Subscription[T]) Cancel(cause error) {
+	if !s.in.scope.remove(&s.task) {
+		return
+	}
+	s.stop(cause)
+	<-s.done
+	s.outcome.Raise()
+}
+
+// CancelOthers cancels every other subscription of the scope, of whatever receiver, as Cancel does, all of them at once:
+// it returns when the last source has returned.
+func (s *Subscription[T]) CancelOthers(cause error) {
+	scope := s.in.scope
+	others := make([]*task, 0, len(scope.running))
+	for _, t := range scope.running {
+		if t != &s.task {
+			others = append(others, t)
+		}
+	}
+	for _, t := range others {
+		scope.remove(t)
+		t.stop(cause)
+	}
+	for _, t := range others {
+		<-t.done
+	}
+	for _, t := range others {
+		t.outcome.Raise()
+	}
+}
+
+// run is the goroutine of the source.
+func (s *Subscription[T]) run(source func(context.Context, func(T) bool) error) {
+	defer close(s.done)
+	defer s.cancel(nil)
+	defer s.report()
+	returned := false
+	defer s.outcome.conclude(&returned)
+	s.err = source(s.ctx, ending.NewConsumer(s.deliver).Deliver)
+	returned = true
+}
+
+// deliver hands v over to the operator and reports whether the source may go on.
+func (s *Subscription[T]) deliver(v T) bool {
+	select {
+	case s.in.events <- Event[T]{From: s, Value: v}:
+	case <-s.ctx.Done():
+		return false
+	}
+	if s.in.ahead {
+		return true
+	}
+	_, ok := <-s.request
+	return ok
+}
+
+// report hands the end over to the operator, if that still receives.
+func (s *Subscription[T]) report() {
+	select {
+	case s.in.events <- Event[T]{From: s, ended: true}:
+	case <-s.ctx.Done():
+	}
+}

@@ -1,0 +1,200 @@
+package op
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/handoff"
+)
+
+// GroupBy is operators.GroupBy.
+func GroupBy[T any, K comparable, U any, G ~func(context.Context, func(T) bool) error, S ~func(context.Context, func(U) bool) error](
+	p Package, s Stream[T], key func(T) K, f func(key K, group G) S,
+) Stream[U] {
+	p.notNil("GroupBy", "s", s == nil)
+	p.notNil("GroupBy", "key", key == nil)
+	p.notNil("GroupBy", "f", f == nil)
+	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[U]) error {
+		in := handoff.NewReceiver[T](scope)
+		g := grouping[T, K, U]{
+			key: key,
+			f: func(k K, group *group[T, K]) (Stream[U], error) {
+				if made := f(k, group.run); made != nil {
+					return Stream[U](made), nil
+				}
+				return nil, p.nilStream("GroupBy")
+			},
+			errRun: fmt.Errorf("%s: GroupBy: a group is run once, while f's stream runs: %w", string(p), ending.ErrNotRestartable),
+			source: in.Start(s),
+			open:   true,
+			made:   handoff.NewReceiver[U](scope),
+			out:    out,
+			groups: make(map[K]*group[T, K]),
+			owners: make(map[*handoff.Subscription[U]]*group[T, K]),
+		}
+		scope.OnClosed(g.endAll)
+		for (g.open || len(g.owners) > 0) && !out.Stopped() && scope.Err() == nil {
+			// While a value waits for its group, s is held in its yield and in is silent.
+			var feed chan<- T
+			var closed <-chan struct{}
+			if g.next != nil {
+				feed, closed = g.next.feed, g.next.closed
+			}
+			var err error
+			select {
+			case event := <-in.C():
+				err = g.receive(event)
+			case feed <- g.value:
+				g.taken()
+			case <-closed:
+				err = g.closed(g.next)
+			case event := <-g.made.C():
+				err = g.deliver(event)
+			case <-scope.Context().Done():
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// grouping is one run of GroupBy.
+type grouping[T any, K comparable, U any] struct {
+	key    func(T) K
+	f      func(K, *group[T, K]) (Stream[U], error)
+	errRun error // of a group that is run when it cannot be
+	source *handoff.Subscription[T]
+	open   bool                 // s has not ended
+	made   *handoff.Receiver[U] // of the streams that f makes
+	out    *ending.Consumer[U]
+	groups map[K]*group[T, K]                        // those that are open
+	owners map[*handoff.Subscription[U]]*group[T, K] // by the stream that f made of them
+	next   *group[T, K]                              // the one that a value waits for, if any
+	value  T                                         // the value
+	fresh  bool                                      // the value has opened its group
+}
+
+// receive takes what s does.
+func (g *grouping[T, K, U]) receive(event handoff.Event[T]) error {
+	over, err := event.Ended()
+	if !over {
+		return g.offer(g.key(event.Value), event.Value)
+	}
+	g.open = false
+	if err == nil {
+		for _, open := range g.groups {
+			open.end(nil)
+		}
+		clear(g.groups)
+	}
+	return err
+}
+
+// deliver takes what a stream of f does.
+func (g *grouping[T, K, U]) deliver(event handoff.Event[U]) error {
+	over, err := event.Ended()
+	switch {
+	case err != nil:
+		return err
+	case over:
+		gone := g.owners[event.From]
+		delete(g.owners, event.From)
+		gone.end(g.errRun)
+		return g.closed(gone)
+	case g.out.Deliver(event.Value):
+		event.From.Request()
+	}
+	return nil
+}
+
+// offer makes the value v wait for the group of its key, which it opens if need be.
+func (g *grouping[T, K, U]) offer(key K, v T) error {
+	g.value = v
+	if g.next, g.fresh = g.groups[key], false; g.next != nil {
+		return nil
+	}
+	opened := &group[T, K]{key: key, errRun: g.errRun, feed: make(chan T), closed: make(chan struct{})}
+	made, err := g.f(key, opened)
+	if err != nil {
+		return err
+	}
+	g.groups[key], g.next, g.fresh = opened, opened, true
+	g.owners[g.made.Start(made)] = opened
+	return nil
+}
+
+// taken is called when the value that waited has found its group, or is dropped.
+func (g *grouping[T, K, U]) taken() {
+	var none T
+	g.next, g.value = nil, none
+	g.source.Request()
+}
+
+// closed takes the group, which is closed, from the open ones. A value that waits for it opens another group, or is
+// dropped, if it has opened this one.
+func (g *grouping[T, K, U]) closed(gone *group[T, K]) error {
+	if g.groups[gone.key] == gone {
+		delete(g.groups, gone.key)
+	}
+	switch {
+	case g.next != gone:
+		return nil
+	case g.fresh:
+		g.taken()
+		return nil
+	}
+	return g.offer(gone.key, g.value)
+}
+
+// endAll ends the runs that outlive f's streams, which are over.
+func (g *grouping[T, K, U]) endAll() {
+	for _, gone := range g.owners {
+		gone.end(g.errRun)
+	}
+}
+
+// group is the values of one key.
+type group[T any, K comparable] struct {
+	key    K
+	errRun error
+	feed   chan T        // closed when no more values come; what follows is written before
+	err    error         // f's stream was over before s
+	ended  bool          // feed is closed
+	used   atomic.Bool   // it has been run
+	closed chan struct{} // closed when that run has returned
+}
+
+// end ends the group's run with err.
+func (g *group[T, K]) end(err error) {
+	if !g.ended {
+		g.ended, g.err = true, err
+		close(g.feed)
+	}
+}
+
+// run is the stream that f is given.
+func (g *group[T, K]) run(ctx context.Context, yield func(T) bool) error {
+	if g.used.Swap(true) {
+		return g.errRun
+	}
+	defer close(g.closed)
+	for {
+		if err := ending.Of(ctx); err != nil {
+			return err
+		}
+		select {
+		case v, open := <-g.feed:
+			if !open {
+				return ending.Under(ctx, g.err)
+			}
+			if !yield(v) {
+				return nil
+			}
+		case <-ctx.Done():
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package op
+
+import (
+	"context"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/handoff"
+)
+
+// notifier is a stream that runs on a goroutine of its own while another one runs on the caller's, whose values need not
+// be handed over then.
+type notifier[S any] struct {
+	source   Stream[S]
+	receive  func(S) bool // called on the notifier's goroutine; false ends both streams well
+	endsBoth bool         // the notifier's end is the end of both
+}
+
+// withNotifier runs s with a notifier: a failure of either cancels the other. receive is called with the values of s, on
+// the caller's goroutine.
+func withNotifier[T, S any](scope *handoff.Scope, n notifier[S], s Stream[T], receive func(T) bool) error {
+	run := interruptible(scope.Context())
+	defer run.cancel()
+	var end error // of the notifier, written before the interruption
+	handoff.NewReceiver[S](scope).Start(func(ctx context.Context, _ func(S) bool) error {
+		returned := false
+		defer func() {
+			if !returned {
+				run.interrupt() // for the panic, which the stream raises
+			}
+		}()
+		in := ending.NewConsumer(func(v S) bool {
+			if !n.receive(v) {
+				run.interrupt()
+				return false
+			}
+			return true
+		})
+		err := n.source(ctx, in.Deliver)
+		returned = true
+		if !in.Stopped() && ctx.Err() == nil && (err != nil || n.endsBoth) {
+			end = err
+			run.interrupt()
+		}
+		return nil
+	})
+	err := s(run.ctx, func(v T) bool { return !run.interrupted() && receive(v) })
+	if run.interrupted() {
+		return end
+	}
+	return err
+}

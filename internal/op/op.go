@@ -1,0 +1,45 @@
+// Package op has the bodies of the operators, on plain function types. Package operators has a documented function for
+// each of them, and package stream can have methods. They pass their package's name, which the texts of panics and errors
+// begin with.
+package op
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Stream is stream.Stream as a plain function type. Functions that return streams have the type func(T) S, where S is any
+// function type of this form: so a func(T) stream.Stream[U] can be called as it is.
+type Stream[T any] = func(ctx context.Context, yield func(T) bool) error
+
+// Package is the name of the package that exports an operator.
+type Package string
+
+// panicf panics with what is wrong with the arguments of an operator.
+func (p Package) panicf(operator, format string, args ...any) {
+	panic(string(p) + ": " + operator + ": " + fmt.Sprintf(format, args...))
+}
+
+func (p Package) notNil(operator, argument string, isNil bool) {
+	if isNil {
+		p.panicf(operator, "%s is nil", argument)
+	}
+}
+
+func (p Package) atLeast1(operator, argument string, n int) {
+	if n < 1 {
+		p.panicf(operator, "%s is %d, want at least 1", argument, n)
+	}
+}
+
+func (p Package) notNegative(operator, argument string, d time.Duration) {
+	if d < 0 {
+		p.panicf(operator, "%s is %v, want at least 0", argument, d)
+	}
+}
+
+// nilStream is the error of an operator whose function f has returned no stream.
+func (p Package) nilStream(operator string) error {
+	return fmt.Errorf("%s: %s: f returned a nil stream", string(p), operator)
+}

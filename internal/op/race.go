@@ -1,0 +1,46 @@
+package op
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/handoff"
+)
+
+// Race is operators.Race.
+func Race[T any, S ~func(context.Context, func(T) bool) error](p Package, s ...S) Stream[T] {
+	streams := make([]Stream[T], len(s))
+	for i := range s {
+		p.notNil("Race", fmt.Sprintf("s[%d]", i), s[i] == nil)
+		streams[i] = Stream[T](s[i])
+	}
+	switch len(s) {
+	case 0:
+		return func(ctx context.Context, _ func(T) bool) error { return ending.Of(ctx) }
+	case 1:
+		return streams[0]
+	}
+	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
+		in := handoff.NewReceiver[T](scope)
+		for _, s := range streams {
+			in.Start(s)
+		}
+		for decided := false; ; decided = true {
+			event, err := in.Next()
+			if err != nil {
+				return err
+			}
+			if over, err := event.Ended(); over {
+				return err
+			}
+			if !decided {
+				event.From.CancelOthers(nil)
+			}
+			if !out.Deliver(event.Value) {
+				return nil
+			}
+			event.From.Request()
+		}
+	})
+}

@@ -1,0 +1,20 @@
+package op
+
+import (
+	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/handoff"
+)
+
+// Sample is operators.Sample.
+func Sample[T, U any](p Package, s Stream[T], sampler Stream[U]) Stream[T] {
+	p.notNil("Sample", "s", s == nil)
+	p.notNil("Sample", "sampler", sampler == nil)
+	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
+		var seen latest[T]
+		values := notifier[T]{source: s, receive: seen.put, endsBoth: true}
+		return withNotifier(scope, values, sampler, func(U) bool {
+			v, some := seen.take()
+			return !some && !out.Stopped() || some && out.Deliver(v)
+		})
+	})
+}

@@ -1,0 +1,200 @@
+package op
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/handoff"
+)
+
+// Share is operators.ShareN under the name of operator.
+func Share[T any](p Package, operator string, s Stream[T], n int) Stream[T] {
+	p.notNil(operator, "s", s == nil)
+	p.atLeast1(operator, "n", n)
+	return (&shared[T]{source: s, quorum: n}).run
+}
+
+// shared is the stream that Share returns.
+type shared[T any] struct {
+	source Stream[T]
+	quorum int
+
+	mu      sync.Mutex
+	current *sharedRun[T] // the one to join, if there is one
+	running *sharedRun[T] // the one whose source was started last and has not returned yet
+}
+
+// sharedRun is one run of the source. Its goroutine belongs to the consumers that are there; the last one waits for it.
+type sharedRun[T any] struct {
+	cancel    context.CancelFunc // nil before the source is started
+	consumers []*sharer
+	busy      int           // how many consumers have the present value in hand
+	idle      chan struct{} // one signal: busy is 0 again
+	value     T
+	done      chan struct{} // closed when the source has returned; what follows is written before
+	err       error
+	outcome   handoff.Outcome
+}
+
+// sharer is one consumer.
+type sharer struct {
+	values chan struct{} // one signal: there is a value
+	busy   bool          // it has not processed it yet
+	joint  *joint        // nil: it waits for no other one
+}
+
+// give hands the run's present value to the consumer.
+func (c *sharer) give() {
+	c.busy = true
+	c.values <- struct{}{}
+}
+
+// run is the shared stream.
+func (s *shared[T]) run(ctx context.Context, yield func(T) bool) error {
+	if err := ending.Of(ctx); err != nil {
+		return err
+	}
+	r, c := s.join(ctx)
+	err := s.consume(ctx, r, c, yield)
+	select {
+	case <-r.done:
+		r.outcome.Raise()
+	default: // others are still there
+	}
+	return err
+}
+
+// join adds a consumer to the present run, or to a new one, and starts that if there are enough.
+func (s *shared[T]) join(ctx context.Context) (*sharedRun[T], *sharer) {
+	c := &sharer{values: make(chan struct{}, 1)}
+	c.joint, _ = ctx.Value(jointKey{}).(*joint)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.current
+	if r == nil {
+		r = &sharedRun[T]{idle: make(chan struct{}, 1), done: make(chan struct{})}
+		s.current = r
+	}
+	if c.joint != nil && c.joint.holding.Load() > 0 && slices.ContainsFunc(r.consumers, func(other *sharer) bool {
+		return other.busy && other.joint == c.joint
+	}) {
+		r.busy++
+		c.give()
+	}
+	r.consumers = append(r.consumers, c)
+	if r.cancel == nil && len(r.consumers) >= s.quorum {
+		own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		r.cancel = cancel
+		var before <-chan struct{}
+		if s.running != nil {
+			before = s.running.done
+		}
+		s.running = r
+		go s.start(own, r, before)
+	}
+	return r, c
+}
+
+// start runs the source when the run before it has returned.
+func (s *shared[T]) start(ctx context.Context, r *sharedRun[T], before <-chan struct{}) {
+	defer s.finish(r)
+	r.outcome.Of(func() {
+		if before != nil {
+			<-before
+		}
+		if r.err = ending.Of(ctx); r.err != nil {
+			return
+		}
+		r.err = s.source(ctx, func(v T) bool { return s.deliver(r, v) })
+	})
+}
+
+// finish ends the run for those who are there; it cannot be joined any more.
+func (s *shared[T]) finish(r *sharedRun[T]) {
+	s.mu.Lock()
+	if s.current == r {
+		s.current = nil
+	}
+	if s.running == r {
+		s.running = nil
+	}
+	s.mu.Unlock()
+	r.cancel()
+	close(r.done)
+}
+
+// deliver is the source's yield: it returns when all consumers have processed v, false when none is left.
+func (s *shared[T]) deliver(r *sharedRun[T], v T) bool {
+	s.mu.Lock()
+	r.value = v
+	n := len(r.consumers)
+	r.busy = n
+	for _, c := range r.consumers {
+		c.give()
+	}
+	s.mu.Unlock()
+	if n == 0 {
+		return false
+	}
+	<-r.idle
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var none T
+	r.value = none
+	return len(r.consumers) > 0
+}
+
+// consume hands the values to one consumer until it leaves.
+func (s *shared[T]) consume(ctx context.Context, r *sharedRun[T], c *sharer, yield func(T) bool) error {
+	defer s.leave(r, c)
+	for {
+		select {
+		case <-c.values:
+			if err := ending.Of(ctx); err != nil {
+				return err
+			}
+			if !yield(r.value) {
+				return nil
+			}
+			s.mu.Lock()
+			s.processed(r, c)
+			s.mu.Unlock()
+		case <-r.done:
+			return ending.Under(ctx, r.err)
+		case <-ctx.Done():
+			return ending.Of(ctx)
+		}
+	}
+}
+
+// processed notes that the consumer is done with the value it had in hand, if any.
+func (s *shared[T]) processed(r *sharedRun[T], c *sharer) {
+	if !c.busy {
+		return
+	}
+	c.busy = false
+	if r.busy--; r.busy == 0 {
+		r.idle <- struct{}{}
+	}
+}
+
+// leave takes the consumer from the run; the last one cancels the source, before that can go on, and waits for it.
+func (s *shared[T]) leave(r *sharedRun[T], c *sharer) {
+	s.mu.Lock()
+	r.consumers = slices.DeleteFunc(r.consumers, func(other *sharer) bool { return other == c })
+	last := len(r.consumers) == 0
+	if last && s.current == r {
+		s.current = nil
+	}
+	stop := last && r.cancel != nil
+	if stop {
+		r.cancel()
+	}
+	s.processed(r, c)
+	s.mu.Unlock()
+	if stop {
+		<-r.done
+	}
+}

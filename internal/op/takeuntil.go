@@ -1,0 +1,16 @@
+package op
+
+import (
+	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/handoff"
+)
+
+// TakeUntil is operators.TakeUntil.
+func TakeUntil[T, U any](p Package, s Stream[T], stop Stream[U]) Stream[T] {
+	p.notNil("TakeUntil", "s", s == nil)
+	p.notNil("TakeUntil", "stop", stop == nil)
+	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
+		end := notifier[U]{source: stop, receive: func(U) bool { return false }}
+		return withNotifier(scope, end, s, out.Deliver)
+	})
+}

@@ -1,0 +1,58 @@
+package op
+
+import (
+	"context"
+	"sync"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/handoff"
+)
+
+// WithLatestFrom is operators.WithLatestFrom.
+func WithLatestFrom[A, B, C any](p Package, s Stream[A], other Stream[B], f func(A, B) C) Stream[C] {
+	p.notNil("WithLatestFrom", "s", s == nil)
+	p.notNil("WithLatestFrom", "other", other == nil)
+	p.notNil("WithLatestFrom", "f", f == nil)
+	return withJointScope(func(scope *handoff.Scope, release func(), out *ending.Consumer[C]) error {
+		var seen latest[B]
+		known := make(chan struct{}) // closed when other has had a value or has ended well
+		know := sync.OnceFunc(func() { close(known); release() })
+		notify := func(ctx context.Context, yield func(B) bool) error {
+			err := other(ctx, func(b B) bool {
+				more := yield(b)
+				know()
+				return more
+			})
+			if err == nil {
+				know()
+			}
+			return err
+		}
+		return withNotifier(scope, notifier[B]{source: notify, receive: seen.put}, holdFirst(s, known), func(a A) bool {
+			b, some := seen.get()
+			return !some && !out.Stopped() || some && out.Deliver(f(a, b))
+		})
+	})
+}
+
+// holdFirst returns the stream of the same values that holds its source in its first yield until released is closed.
+func holdFirst[T any](s Stream[T], released <-chan struct{}) Stream[T] {
+	return func(ctx context.Context, yield func(T) bool) error {
+		first, cancelled := true, false
+		err := s(ctx, func(v T) bool {
+			if first {
+				first = false
+				select {
+				case <-released:
+				case <-ctx.Done():
+					cancelled = true
+				}
+			}
+			return !cancelled && yield(v)
+		})
+		if cancelled {
+			return ending.Under(ctx, err)
+		}
+		return err
+	}
+}

@@ -1,0 +1,58 @@
+package op
+
+import (
+	"context"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/handoff"
+)
+
+// ZipWith is operators.ZipWith under the name of operator.
+func ZipWith[A, B, C any](p Package, operator string, a Stream[A], b Stream[B], f func(A, B) C) Stream[C] {
+	p.notNil(operator, "a", a == nil)
+	p.notNil(operator, "b", b == nil)
+	p.notNil(operator, "f", f == nil)
+	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[C]) error {
+		run := interruptible(scope.Context()) // a's, interrupted when b has ended
+		defer run.cancel()
+		seconds := handoff.NewReceiver[B](scope)
+		seconds.Start(func(ctx context.Context, yield func(B) bool) error {
+			defer func() {
+				if ctx.Err() == nil {
+					run.interrupt()
+				}
+			}()
+			return b(ctx, yield)
+		})
+		// next returns b's next value, or false and b's end.
+		next := func() (handoff.Event[B], bool, error) {
+			event, err := seconds.Next()
+			if err != nil {
+				return event, false, err
+			}
+			over, err := event.Ended()
+			return event, !over, err
+		}
+		var end error
+		over := false
+		err := a(run.ctx, func(first A) bool {
+			if over {
+				return false
+			}
+			event, ok, err := next()
+			if !ok || !out.Deliver(f(first, event.Value)) {
+				over, end = true, err
+				return false
+			}
+			event.From.Request()
+			return true
+		})
+		switch {
+		case over:
+			return end
+		case run.interrupted():
+			_, _, err = next() // b has no value left, or a would have got it
+		}
+		return err
+	})
+}
