@@ -36,11 +36,11 @@ var layers = map[string][]string{
 	"internal/marble":       {},
 	"internal/permanent":    {},
 	"internal/words":        {},
+	"internal/handoff":      {"internal/ending"},
+	"internal/clock":        {},
+	"internal/op":           {"internal/alarm", "internal/clock", "internal/ending", "internal/handoff"},
 
 	"streamtest/internal/virtual": {"stream", "internal/"},
-	"internal/handoff":            {"internal/ending"},
-	"internal/clock":              {},
-	"internal/op":                 {"internal/alarm", "internal/clock", "internal/ending", "internal/handoff"},
 }
 
 // heavy is who may link the modules that plain users must not.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -93,6 +94,10 @@ func TestClock_Operators(t *testing.T) {
 		"stream.Timeout":  stream.Never[time.Time]().Timeout(time.Second),
 		"stream.Delay":    stream.Of(time.Time{}).Delay(time.Second),
 		"stream.Debounce": stream.Of(time.Time{}).Concat(stream.Never[time.Time]()).Debounce(time.Second),
+		"operators.Batch": operators.Map(operators.Batch(stream.Of(time.Time{}).Concat(stream.Never[time.Time]()), 2, time.Second),
+			func(v []time.Time) time.Time { return v[0] }),
+		"operators.Window": operators.Window(stream.Never[time.Time](), 2, time.Second,
+			func(w stream.Stream[time.Time]) stream.Stream[time.Time] { return w }),
 	} {
 		t.Run(want, func(t *testing.T) {
 			c := NewClock()

@@ -36,6 +36,9 @@ func folder(f runtime.Frame) string {
 	return path.Dir(file)
 }
 
+// bodies is the folder with the bodies of package operators.
+const bodies = "internal/op"
+
 // plumbing reports whether a call says nothing to a reader: this package, and what hands a wait on to the clock.
 func plumbing(f runtime.Frame) bool {
 	switch dir := folder(f); dir {
@@ -45,7 +48,7 @@ func plumbing(f runtime.Frame) bool {
 	case "stream":
 		return strings.HasSuffix(f.File, "/clock.go")
 	default:
-		return strings.HasPrefix(dir, "streamtest") || strings.HasPrefix(dir, "internal/")
+		return strings.HasPrefix(dir, "streamtest") || strings.HasPrefix(dir, "internal/") && dir != bodies
 	}
 }
 
@@ -83,7 +86,11 @@ func (c Callers) String() string {
 func (c Callers) Operator() string {
 	frames := c.frames()
 	for _, f := range frames {
-		if dir := folder(f); dir != "" {
+		dir := folder(f)
+		if dir == bodies {
+			dir = "operators"
+		}
+		if dir != "" {
 			if name := exportedName(f.Function); name != "" {
 				return path.Base(dir) + "." + name
 			}
