@@ -120,7 +120,7 @@ func TestWithLatestFrom_OfOneShare(t *testing.T) {
 			for range 300 {
 				s := share(stream.Range(0, 20))
 				got, err := operators.WithLatestFrom(s, s, diagonal).Collect(t.Context())
-				if err != nil || len(got) == 0 || name != "Share" && len(got) != 20 {
+				if err != nil || name != "Share" && len(got) != 20 { // of a Share, s may come when the run is ending
 					t.Fatal(got, err)
 				}
 				for i := 1; i < len(got); i++ {
