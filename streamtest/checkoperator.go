@@ -1,0 +1,170 @@
+package streamtest
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// Operator is an operator for [CheckOperator].
+type Operator[T, U any] struct {
+	// Apply applies the operator. Sources of others that it needs are made in it.
+	Apply func(src stream.Stream[T]) stream.Stream[U]
+	// Values are those of its sources, at least one.
+	Values []T
+	// Ahead is how many values its source may make, at most, while the consumer is busy with one: 0 for an operator that
+	// buffers nothing. A negative number is without bound.
+	Ahead int
+	// Paced says that it is checked with sources that take their time only: of one that takes none it does not make the
+	// same each time, since its sources run side by side.
+	Paced bool
+}
+
+// CheckOperator fails the test unless an operator keeps the contract of stream.Stream. What it returns is taken through
+// [Check] over sources that are empty, failing, never ending, and without a wait. And:
+//
+//   - while the consumer is busy with a value, its source makes no more values than Ahead says;
+//   - a runtime.Goexit of its source ends the caller's goroutine, and a panic reaches the caller, as it is or as an error
+//     that wraps it; nothing is left running then.
+func CheckOperator[T, U any](t *testing.T, op Operator[T, U]) {
+	t.Helper()
+	if op.Apply == nil || len(op.Values) == 0 {
+		panic("streamtest: CheckOperator: Apply is nil or there are no Values")
+	}
+	for _, source := range op.sources() {
+		t.Run(source.name, func(t *testing.T) {
+			Check(t, func() stream.Stream[U] { return op.Apply(source.run) })
+		})
+	}
+	for _, c := range op.clauses() {
+		t.Run(c.name, func(t *testing.T) { inspect(t, t, false, c, nil) })
+	}
+}
+
+// pace is the time between the values of a source that takes its time.
+const pace = 6 * time.Millisecond
+
+// checkSource is a source that an operator is checked with.
+type checkSource[T any] struct {
+	name   string
+	values []T
+	pace   time.Duration
+	end    func(ctx context.Context) error
+	made   atomic.Int64
+}
+
+// errSource is the error of a source that fails or panics.
+var errSource = errors.New("streamtest: the source's error")
+
+func (op Operator[T, U]) sources() []*checkSource[T] {
+	ends := func(context.Context) error { return nil }
+	fails := func(context.Context) error { return errSource }
+	never := func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
+	all := []*checkSource[T]{
+		{name: "empty source", pace: pace, end: ends},
+		{name: "failing source", values: op.Values, pace: pace, end: fails},
+		{name: "never ending source", values: op.Values, pace: pace, end: never},
+		{name: "source that is empty at once", end: ends},
+		{name: "source that does nothing", end: never},
+	}
+	if !op.Paced {
+		all = append(all, &checkSource[T]{name: "source of many values at once", values: op.many(), end: ends})
+	}
+	return all
+}
+
+// many returns more values than Check looks at.
+func (op Operator[T, U]) many() (all []T) {
+	for i := range mostValues * 3 / 2 {
+		all = append(all, op.Values[i%len(op.Values)])
+	}
+	return all
+}
+
+// run is the source as a stream.
+func (src *checkSource[T]) run(ctx context.Context, yield func(T) bool) error {
+	for i := range len(src.values) + 1 {
+		if src.pace > 0 {
+			if _, err := stream.Timer(src.pace).Collect(ctx); err != nil {
+				return err
+			}
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if i < len(src.values) {
+			src.made.Add(1)
+			if !yield(src.values[i]) {
+				return nil
+			}
+		}
+	}
+	return src.end(ctx)
+}
+
+func (op Operator[T, U]) clauses() []clause[U] {
+	return []clause[U]{
+		{"runs its source no further ahead than it says", op.ahead},
+		{"lets a panic of its source pass", op.sourcePanics},
+		{"lets a Goexit of its source pass", op.sourceExits},
+	}
+}
+
+// ahead checks how many values the source makes while the consumer takes an hour.
+func (op Operator[T, U]) ahead(in *inspection[U]) {
+	in.report.Helper()
+	src := &checkSource[T]{values: op.many(), end: func(context.Context) error { return nil }}
+	if op.Paced {
+		src.pace = pace
+	}
+	most := 0
+	tr := in.start("slow consumer", op.Apply(src.run), func(n int) bool {
+		before := src.made.Load()
+		time.Sleep(time.Hour)
+		most = max(most, int(src.made.Load()-before))
+		return n < 10
+	})
+	tr.wait(20 * time.Hour)
+	tr.cancel(errCause)
+	tr.mustReturn()
+	if op.Ahead >= 0 && most > op.Ahead {
+		in.fail("%s: the source made %s more while the consumer was busy with one, want at most %d", tr.name, count(most, "value"), op.Ahead)
+	}
+	tr.nothingLeft()
+}
+
+func (op Operator[T, U]) sourcePanics(in *inspection[U]) {
+	in.report.Helper()
+	for n := range 2 {
+		tr := op.crash(in, "a panic of the source", n, func(context.Context) error { panic(errSource) })
+		if err, _ := tr.panicked.(error); tr.hasReturned() && !errors.Is(err, errSource) {
+			in.fail("%s: it %s, want the panic", tr.name, tr.end())
+		}
+	}
+}
+
+func (op Operator[T, U]) sourceExits(in *inspection[U]) {
+	in.report.Helper()
+	for n := range 2 {
+		tr := op.crash(in, "a runtime.Goexit of the source", n, func(context.Context) error { runtime.Goexit(); return nil })
+		if tr.hasReturned() && !tr.exited {
+			in.fail("%s: it %s, want the end of the goroutine", tr.name, tr.end())
+		}
+	}
+}
+
+// crash runs the operator over a source that does not return after n values.
+func (op Operator[T, U]) crash(in *inspection[U], name string, n int, end func(context.Context) error) *trial[U] {
+	in.report.Helper()
+	src := &checkSource[T]{values: op.Values[:n], pace: pace, end: end}
+	tr := in.start(name, op.Apply(src.run), func(int) bool { return true })
+	tr.wait(mostTime)
+	tr.mustReturn()
+	tr.nothingLeft()
+	return tr
+}

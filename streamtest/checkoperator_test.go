@@ -1,0 +1,61 @@
+package streamtest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+func TestCheckOperator(t *testing.T) {
+	type ints = stream.Stream[int]
+	for name, op := range map[string]Operator[int, int]{
+		"Filter": {Apply: func(s ints) ints { return s.Filter(func(v int) bool { return v > 1 }) }},
+		"Buffer": {Apply: func(s ints) ints { return s.Buffer(5) }, Ahead: 5},
+		"Merge":  {Apply: func(s ints) ints { return s.Merge(stream.Empty[int]()) }},
+	} {
+		op.Values = []int{1, 2, 3}
+		t.Run(name, func(t *testing.T) { CheckOperator(t, op) })
+	}
+}
+
+// Each of these operators breaks one clause of those that only a source can see.
+func TestCheckOperator_CatchesEachViolation(t *testing.T) {
+	for want, op := range map[string]Operator[int, int]{
+		"slow consumer: the source made 5 values more while the consumer was busy with one, want at most 4": {
+			Ahead: 4, Apply: func(s stream.Stream[int]) stream.Stream[int] { return s.Buffer(5) }},
+		"a panic of the source: it has ended after 6ms, want the panic": {
+			Apply: func(s stream.Stream[int]) stream.Stream[int] {
+				return func(ctx context.Context, yield func(int) bool) error {
+					defer func() { _ = recover() }()
+					return s(ctx, yield)
+				}
+			}},
+		"a runtime.Goexit of the source: it has ended after 6ms, want the end of the goroutine": {
+			Apply: func(s stream.Stream[int]) stream.Stream[int] {
+				return func(ctx context.Context, _ func(int) bool) error {
+					done := make(chan struct{})
+					go func() {
+						defer close(done)
+						defer func() { _ = recover() }()
+						_ = s(ctx, func(int) bool { return true })
+					}()
+					<-done
+					return nil
+				}
+			}},
+	} {
+		t.Run(want, func(t *testing.T) {
+			op.Values = []int{1, 2, 3}
+			r := new(recorder)
+			for _, c := range op.clauses() {
+				inspect(t, r, false, c, nil)
+			}
+			if !slices.ContainsFunc(r.texts, func(s string) bool { return strings.Contains(s, want) }) {
+				t.Errorf("not caught; reports:\n%s", strings.Join(r.texts, "\n"))
+			}
+		})
+	}
+}
