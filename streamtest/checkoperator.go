@@ -56,6 +56,7 @@ type checkSource[T any] struct {
 	pace   time.Duration
 	end    func(ctx context.Context) error
 	made   atomic.Int64
+	ended  atomic.Bool // end was called
 }
 
 // errSource is the error of a source that fails or panics.
@@ -104,6 +105,7 @@ func (src *checkSource[T]) run(ctx context.Context, yield func(T) bool) error {
 			}
 		}
 	}
+	src.ended.Store(true)
 	return src.end(ctx)
 }
 
@@ -118,10 +120,7 @@ func (op Operator[T, U]) clauses() []clause[U] {
 // ahead checks how many values the source makes while the consumer takes an hour.
 func (op Operator[T, U]) ahead(in *inspection[U]) {
 	in.report.Helper()
-	src := &checkSource[T]{values: op.many(), end: func(context.Context) error { return nil }}
-	if op.Paced {
-		src.pace = pace
-	}
+	src := &checkSource[T]{values: op.many(), pace: pace, end: func(context.Context) error { return nil }}
 	most := 0
 	tr := in.start("slow consumer", op.Apply(src.run), func(n int) bool {
 		before := src.made.Load()
@@ -140,31 +139,34 @@ func (op Operator[T, U]) ahead(in *inspection[U]) {
 
 func (op Operator[T, U]) sourcePanics(in *inspection[U]) {
 	in.report.Helper()
-	for n := range 2 {
-		tr := op.crash(in, "a panic of the source", n, func(context.Context) error { panic(errSource) })
-		if err, _ := tr.panicked.(error); tr.hasReturned() && !errors.Is(err, errSource) {
-			in.fail("%s: it %s, want the panic", tr.name, tr.end())
-		}
-	}
+	op.crash(in, "a panic of the source", func(context.Context) error { panic(errSource) }, func(tr *trial[U]) bool {
+		err, _ := tr.panicked.(error)
+		return errors.Is(err, errSource)
+	})
 }
 
 func (op Operator[T, U]) sourceExits(in *inspection[U]) {
 	in.report.Helper()
-	for n := range 2 {
-		tr := op.crash(in, "a runtime.Goexit of the source", n, func(context.Context) error { runtime.Goexit(); return nil })
-		if tr.hasReturned() && !tr.exited {
-			in.fail("%s: it %s, want the end of the goroutine", tr.name, tr.end())
-		}
-	}
+	op.crash(in, "a runtime.Goexit of the source", func(context.Context) error { runtime.Goexit(); return nil }, func(tr *trial[U]) bool {
+		return tr.exited
+	})
 }
 
-// crash runs the operator over a source that does not return after n values.
-func (op Operator[T, U]) crash(in *inspection[U], name string, n int, end func(context.Context) error) *trial[U] {
+// crash runs the operator over sources that do not return; what becomes of that must be passed on, unless the operator has
+// stopped its source before.
+func (op Operator[T, U]) crash(in *inspection[U], name string, end func(context.Context) error, passed func(*trial[U]) bool) {
 	in.report.Helper()
-	src := &checkSource[T]{values: op.Values[:n], pace: pace, end: end}
-	tr := in.start(name, op.Apply(src.run), func(int) bool { return true })
-	tr.wait(mostTime)
-	tr.mustReturn()
-	tr.nothingLeft()
-	return tr
+	for n := range 2 {
+		src := &checkSource[T]{values: op.Values[:n], pace: pace, end: end}
+		tr := in.start(name, op.Apply(src.run), func(int) bool { return true })
+		tr.wait(mostTime)
+		if !tr.hasReturned() && !src.ended.Load() {
+			tr.cancel(errCause) // the operator does not run its source
+		}
+		tr.mustReturn()
+		if tr.hasReturned() && src.ended.Load() && !passed(tr) {
+			in.fail("%s: it %s, want the same of the stream", tr.name, tr.end())
+		}
+		tr.nothingLeft()
+	}
 }

@@ -26,14 +26,14 @@ func TestCheckOperator_CatchesEachViolation(t *testing.T) {
 	for want, op := range map[string]Operator[int, int]{
 		"slow consumer: the source made 5 values more while the consumer was busy with one, want at most 4": {
 			Ahead: 4, Apply: func(s stream.Stream[int]) stream.Stream[int] { return s.Buffer(5) }},
-		"a panic of the source: it has ended after 6ms, want the panic": {
+		"a panic of the source: it has ended after 6ms, want the same of the stream": {
 			Apply: func(s stream.Stream[int]) stream.Stream[int] {
 				return func(ctx context.Context, yield func(int) bool) error {
 					defer func() { _ = recover() }()
 					return s(ctx, yield)
 				}
 			}},
-		"a runtime.Goexit of the source: it has ended after 6ms, want the end of the goroutine": {
+		"a runtime.Goexit of the source: it has ended after 6ms, want the same of the stream": {
 			Apply: func(s stream.Stream[int]) stream.Stream[int] {
 				return func(ctx context.Context, _ func(int) bool) error {
 					done := make(chan struct{})
