@@ -211,7 +211,7 @@ func TestSimRefuses(t *testing.T) {
 		"retries":         {[]string{"herd", "-n", "0"}, []string{"--retries is 0, want 1 to"}},
 		"runs":            {[]string{"herd", "--runs", "-1"}, []string{"--runs is -1, want 0 to 1000000"}},
 		"a policy":        {[]string{"herd", "linear d=1"}, []string{`"d=1"`, "has no unit"}},
-		"no retry":        {[]string{"herd", "linear d=1s limit=0"}, []string{"allows no retry"}},
+		"no retry":        {[]string{"herd", "linear d=1s limit=0"}, []string{"allows no retry, want a limit of 1 or more"}},
 		"place":           {[]string{"herd", "--place=here", "sidekiq"}, []string{`--place is "here", want one-process, process-each, by-key or by-ordinal`}},
 		"horizon":         {[]string{"herd", "--horizon=-1s", "sidekiq"}, []string{"--horizon is -1s"}},
 		"window":          {[]string{"herd", "--peak=-1s", "sidekiq"}, []string{"--peak is -1s"}},
@@ -225,7 +225,7 @@ func TestSimRefuses(t *testing.T) {
 		"budget's number": {[]string{"outage", "--budget", "NaN,1,1"}, []string{"--budget's capacity is NaN, want 0 to"}},
 		"a long window":   {[]string{"herd", "--dead=-1s", "sidekiq"}, []string{"--dead is -1s"}},
 		"a folder":        {[]string{"occ", "-o", filepath.Join(t.TempDir(), "no", "x.svg")}, []string{"occ: --output is", "there is no"}},
-		"outage no retry": {[]string{"outage", "linear d=1s limit=0"}, []string{"allows no retry"}},
+		"outage no retry": {[]string{"outage", "linear d=1s limit=0"}, []string{"allows no retry, want a limit of 1 or more"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -1,8 +1,12 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/sim"
 )
 
 func TestClientCounts(t *testing.T) {
@@ -13,5 +17,32 @@ func TestClientCounts(t *testing.T) {
 		if got := fmt.Sprint(clientCounts(test.most, test.points)); got != test.want {
 			t.Errorf("ClientCounts(%d, %d) = %s, want %s", test.most, test.points, got, test.want)
 		}
+	}
+}
+
+// A strategy that takes too long has the points before, and does not keep the next one from its own.
+func TestContentionPastTheHorizon(t *testing.T) {
+	var reported []string
+	r, err := Contention{
+		Strategies: strategies(t, "slow: constant d=1h", "quick: constant d=10ms jitter=full"), Clients: 4, Points: 2, Runs: 1,
+		Network: sim.DefaultNetwork, Horizon: 10 * time.Minute,
+		Progress: func(what string) func(int64, int64) { reported = append(reported, what); return nil },
+	}.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow, quick := r.Strategies[0], r.Strategies[1]
+	if !errors.Is(slow.Err, sim.ErrHorizon) || len(slow.Points) == 2 || quick.Err != nil || len(quick.Points) != 2 {
+		t.Errorf("%+v", r.Strategies)
+	}
+	if fmt.Sprint(reported) != "[contention: slow contention: quick]" {
+		t.Errorf("progress of %q", reported)
+	}
+}
+
+func TestContentionInterrupted(t *testing.T) {
+	r, err := Contention{Strategies: strategies(t, "linear d=1s", "sidekiq"), Clients: 4, Points: 1, Runs: 1}.Run(ended(t))
+	if err == nil || len(r.Strategies) != 1 {
+		t.Errorf("%+v, %v: want the first strategy alone, and the end of the context", r, err)
 	}
 }

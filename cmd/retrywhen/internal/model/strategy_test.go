@@ -1,6 +1,25 @@
 package model
 
-import "testing"
+import (
+	"context"
+	"testing"
+)
+
+func strategies(t *testing.T, texts ...string) []Strategy {
+	t.Helper()
+	s, err := ParseStrategies(texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// ended returns a context that has ended.
+func ended(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
 
 func TestParseStrategy(t *testing.T) {
 	for text, want := range map[string]string{

@@ -1,0 +1,74 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+func TestHerdWindows(t *testing.T) {
+	h := Herd{Strategies: strategies(t, "long: constant d=1h", "short: constant d=1s", "none: constant d=0s"), Jobs: 10, Retries: 3}
+	peak, dead, err := h.Windows(t.Context())
+	if err != nil || peak != 5*time.Millisecond || dead != 500*time.Millisecond {
+		t.Errorf("windows of %v and %v, %v: want those that fit the shortest of the herds, which lasts 3s", peak, dead, err)
+	}
+	h.PeakWindow, h.DeadWindow = time.Minute, time.Hour
+	if peak, dead, err = h.Windows(t.Context()); err != nil || peak != time.Minute || dead != time.Hour {
+		t.Errorf("windows of %v and %v, %v: want those that were given", peak, dead, err)
+	}
+	if peak, dead, err = h.Windows(ended(t)); !errors.Is(err, context.Canceled) || peak != 0 || dead != 0 {
+		t.Errorf("windows of %v and %v, %v: want the end of the context", peak, dead, err)
+	}
+}
+
+func TestHerdOfStrategiesThatGiveUp(t *testing.T) {
+	r, err := Herd{Strategies: strategies(t, "never: linear d=1s limit=0", "twice: linear d=1s limit=2", "linear d=2s"), Jobs: 2, Retries: 4, Runs: 1}.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	never, twice, all := r.Strategies[0], r.Strategies[1], r.Strategies[2]
+	if !errors.Is(never.Err, ErrNoRetry) || never.Herd != nil || never.Figures != nil {
+		t.Errorf("limit=0: %+v", never)
+	}
+	if twice.Herd.Retries != 2 || twice.Figures.Total != 3*time.Second || all.Herd.Retries != 4 {
+		t.Errorf("limit=2: %+v, without: %+v", twice, all)
+	}
+	if r.End() != 20*time.Second {
+		t.Errorf("the last retry is at %v, want 2+4+6+8 s", r.End())
+	}
+}
+
+func TestHerdRuns(t *testing.T) {
+	for _, test := range []struct{ jobs, retries, runs, want int }{{10, 5, 0, 200}, {10_000, 2, 0, 50}, {2_000_000, 1, 0, 1}, {10, 5, 7, 7}} {
+		r, err := Herd{Strategies: strategies(t, "linear d=1s limit=1"), Jobs: test.jobs, Retries: test.retries, Runs: test.runs}.Run(t.Context())
+		if err != nil || r.Runs != test.want {
+			t.Errorf("%d jobs, %d retries: %d runs, %v; want %d", test.jobs, test.retries, r.Runs, err, test.want)
+		}
+	}
+}
+
+// What was computed before the figures are cut short stays.
+func TestHerdInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var reported []string
+	r, err := Herd{
+		Strategies: strategies(t, "a: linear d=1s", "b: sidekiq"), Jobs: 2, Retries: 2,
+		Progress: func(what string) func(int64, int64) {
+			reported = append(reported, what)
+			return func(int64, int64) {
+				if what == "figures of a" {
+					cancel()
+				}
+			}
+		},
+	}.Run(ctx)
+	if _, ok := errors.AsType[*sim.StoppedError](err); !ok || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want the end of the context", err)
+	}
+	if len(r.Strategies) != 2 || r.Strategies[1].Herd == nil || r.Strategies[1].Figures != nil || len(reported) != 3 {
+		t.Errorf("%+v, progress of %q", r.Strategies, reported)
+	}
+}

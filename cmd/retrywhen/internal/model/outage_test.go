@@ -1,0 +1,93 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+func TestOutageLimits(t *testing.T) {
+	outage := Outage{
+		Strategies: strategies(t, "never: linear d=1s limit=0", "twice: linear d=1s limit=2", "on: linear d=1s"),
+		Outage:     sim.Outage{Clients: 1, Down: time.Minute, Capacity: 1, Horizon: time.Hour},
+	}
+	attempts := func() (n []int64) {
+		t.Helper()
+		r, err := outage.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range r.Strategies {
+			if x.Result == nil {
+				if !errors.Is(x.Err, ErrNoRetry) || x.Note != ErrNoRetry.Error() {
+					t.Errorf("%s: %v, note %q", x.Name, x.Err, x.Note)
+				}
+				n = append(n, 0)
+				continue
+			}
+			n = append(n, x.Result.Attempts)
+		}
+		return n
+	}
+	if got := attempts(); fmt.Sprint(got) != "[0 3 12]" {
+		t.Errorf("%v attempts, want each policy's own limit", got)
+	}
+	outage.Limit = 4
+	if got := attempts(); fmt.Sprint(got) != "[5 5 5]" {
+		t.Errorf("%v attempts, want 4 retries of each", got)
+	}
+}
+
+func TestOutageInterrupted(t *testing.T) {
+	r, err := Outage{Strategies: strategies(t, "linear d=1s", "sidekiq"), Outage: sim.Outage{Clients: 1, Capacity: 1}}.Run(ended(t))
+	if err == nil || r == nil || len(r.Strategies) != 1 {
+		t.Errorf("%+v, %v: want the first strategy alone, and the end of the context", r, err)
+	}
+}
+
+// A limit of the work is no end of the run.
+func TestOutageThatTakesTooMuchWork(t *testing.T) {
+	r, err := Outage{
+		Strategies: strategies(t, "constant d=1ns", "constant d=1s"), Work: time.Nanosecond,
+		Outage: sim.Outage{Clients: 1000, Down: time.Hour, Capacity: 1},
+	}.Run(t.Context())
+	if err != nil || len(r.Strategies) != 2 || r.Strategies[0].Err == nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestOutageBars(t *testing.T) {
+	x := OutageStrategyResult{Result: &sim.OutageResult{Traffic: sim.Traffic{
+		Bin: 3 * time.Second, Attempts: make([]int64, 1000), Served: make([]int64, 1000),
+	}}}
+	for i := range 1000 {
+		x.Result.Traffic.Attempts[i], x.Result.Traffic.Served[i] = 2, 1
+	}
+	if x.End() != 3000*time.Second {
+		t.Errorf("the end is %v", x.End())
+	}
+	bin, attempts, served := x.Bars(x.End()) // 3000 s in at most 150 bars: a clock's 30 s, which is ten of the simulation's
+	if bin != 30*time.Second || len(attempts) != 100 || attempts[0] != 20 || attempts[99] != 20 || served[99] != 10 {
+		t.Errorf("bars of %v: %v, %v", bin, attempts, served)
+	}
+	if bin, attempts, _ := x.Bars(2000 * time.Second); bin != 15*time.Second || attempts[0] != 10 {
+		t.Errorf("bars of %v: %v", bin, attempts)
+	}
+	if bin, _, _ := x.Bars(1500 * time.Second); bin != 9*time.Second {
+		t.Errorf("bars of %v, want 10s less what makes no bin of the simulation", bin)
+	}
+	if bin, _, _ := x.Bars(time.Second); bin != 3*time.Second {
+		t.Errorf("bars of %v, want the simulation's", bin)
+	}
+	x.Result.Traffic.Bin = math.MaxInt64 / 2
+	if x.End() != math.MaxInt64 {
+		t.Errorf("the end is %v, want the longest duration", x.End())
+	}
+	if (&OutageStrategyResult{}).End() != 0 {
+		t.Error("what was not computed has an end")
+	}
+}
