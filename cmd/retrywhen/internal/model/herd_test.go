@@ -10,7 +10,7 @@ import (
 )
 
 func TestHerdWindows(t *testing.T) {
-	h := Herd{Strategies: strategies(t, "long: constant d=1h", "short: constant d=1s", "none: constant d=0s"), Jobs: 10, Retries: 3}
+	h := Herd{Strategies: strategies(t, "short: constant d=1s", "long: constant d=1h", "none: constant d=0s"), Jobs: 10, Retries: 3}
 	peak, dead, err := h.Windows(t.Context())
 	if err != nil || peak != 5*time.Millisecond || dead != 500*time.Millisecond {
 		t.Errorf("windows of %v and %v, %v: want those that fit the shortest of the herds, which lasts 3s", peak, dead, err)
