@@ -302,6 +302,14 @@ func TestBucketsPastEveryNumberSpreadAtTheCap(t *testing.T) {
 	}
 }
 
+func TestAJitterThatIsTakenAwayLeavesNothing(t *testing.T) {
+	for _, b := range []backoff.Backoff{backoff.Linear(time.Second), backoff.Sidekiq().Cap(time.Minute)} {
+		if got := b.Jitter(jitter.Default).Jitter(jitter.None); got != b {
+			t.Errorf("%v with a jitter and then none is not equal to it", b)
+		}
+	}
+}
+
 func TestDelayDrawsForCurvesThatAreRandomByThemselves(t *testing.T) {
 	for _, b := range []backoff.Backoff{backoff.Sidekiq(), backoff.Buckets(time.Hour, 2), backoff.Decorrelated(time.Hour), backoff.Linear(time.Hour).Tiled()} {
 		if a, c := b.Delay(1), b.Delay(1); a == c {

@@ -106,11 +106,8 @@ func whole(x float64) (uint64, bool) {
 // are not negative, f may be +Inf.
 func scale(d time.Duration, f float64) time.Duration {
 	r := multiply(d, f)
-	if f < 1 && d > 0 {
-		return min(r, d-1)
-	}
 	if f < 1 {
-		return 0
+		return max(0, min(r, d-1))
 	}
 	return max(r, d)
 }

@@ -381,6 +381,20 @@ func TestHerdAtPanicsOutsideTheHerd(t *testing.T) {
 	}
 }
 
+func TestCheckerTakesTheEnds(t *testing.T) {
+	c := checker{model: "Model"}
+	c.count("A", 1, 1, 3)
+	c.count("A", 3, 1, 3)
+	c.duration("B", 1, 1, 3)
+	c.duration("B", 3, 1, 3)
+	c.number("C", 0, 0, 1)
+	c.number("C", 1, 0, 1)
+	c.notNegative("D", 0)
+	if c.err != nil {
+		t.Error(c.err)
+	}
+}
+
 func TestHerdAsJSON(t *testing.T) {
 	h := Herd{Backoff: backoff.Exponential(time.Second, 2).Jitter(jitter.Full), Placement: ByKey, Jobs: 2, Retries: 3, Seed: 4, Horizon: 5}
 	text := marshal(t, h)

@@ -417,6 +417,14 @@ func TestOutageCountsOfAClientDoNotWrap(t *testing.T) {
 	}
 }
 
+func TestHalveJoinsEachTwoBins(t *testing.T) {
+	for _, test := range [][2][]int64{{{}, {}}, {{1}, {1}}, {{1, 2}, {3}}, {{1, 2, 4, 8, 16}, {3, 12, 16}}} {
+		if got := halve(slices.Clone(test[0])); !slices.Equal(got, test[1]) {
+			t.Errorf("%v becomes %v, want %v", test[0], got, test[1])
+		}
+	}
+}
+
 func TestTrafficDoublesItsBins(t *testing.T) {
 	tr := Traffic{Bin: time.Second}
 	for i := range 5 * maxTraffic {
