@@ -1,0 +1,63 @@
+// Package redis consumes a stream of Redis as a member of a group: each entry is retried by itself, acknowledged after
+// its effect, and put aside when it cannot be helped. Entries that are in flight when the connection dies stay in flight.
+package redis
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// Consume returns the IDs of the entries whose effect is done and acknowledged: of those that an earlier process of the
+// same name has left, then of new ones. The hash key:dead gets the entries that each gives up on. The server has failed
+// when it is silent for twice as long as a read may block; a cancel may take as long.
+//
+// db has ContextTimeoutEnabled, and MaxRetries -1: a client that reads new entries again by itself skips those whose
+// answer was lost.
+func Consume(db *redis.Client, key, group, name string, block time.Duration, reconnect, each retry.Policy,
+	effect func(context.Context, redis.XMessage) error) stream.Stream[string] {
+	behind := func(at string) stream.Stream[redis.XMessage] {
+		return func(ctx context.Context, yield func(redis.XMessage) bool) error {
+			// At first all that the server has handed out behind at, and that never arrived.
+			args := redis.XReadGroupArgs{Group: group, Consumer: name, Streams: []string{key, at}, Block: block}
+			for {
+				read, cancel := context.WithTimeout(ctx, 2*block)
+				got, err := db.XReadGroup(read, &args).Result()
+				cancel()
+				if err != nil && err != redis.Nil {
+					return err
+				}
+				for _, e := range append(got, redis.XStream{})[0].Messages {
+					if !yield(e) {
+						return nil
+					}
+				}
+				args.Streams[1], args.Count = ">", 100
+			}
+		}
+	}
+	acknowledge := func(ctx context.Context, id string, also func(redis.Pipeliner)) error {
+		return retry.Run(ctx, reconnect.With(retry.AttemptTimeout(2*block)), func(ctx context.Context) error {
+			_, err := db.TxPipelined(ctx, func(p redis.Pipeliner) error {
+				also(p)
+				return p.XAck(ctx, key, group, id).Err()
+			})
+			return err
+		})
+	}
+	entries := operators.Resume("0", behind, func(_ string, e redis.XMessage) string { return e.ID }, reconnect)
+	done := operators.MapRetry(entries, each, func(ctx context.Context, e redis.XMessage) (string, error) {
+		return e.ID, effect(ctx, e)
+	}, operators.MapRetryOptions[redis.XMessage]{DeadLetter: func(ctx context.Context, e redis.XMessage, _ *retry.Error) error {
+		return acknowledge(ctx, e.ID, func(p redis.Pipeliner) { p.HSet(ctx, key+":dead", e.ID, fmt.Sprint(e.Values)) })
+	}})
+	return operators.TryMap(done, func(ctx context.Context, id string) (string, error) {
+		return id, acknowledge(ctx, id, func(redis.Pipeliner) {})
+	})
+}

@@ -1,0 +1,165 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	client "github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
+	"github.com/retrywhen/retrywhen/examples/recipes/redis"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// serve starts a server with a stream "jobs" of the entries 1 to n and a group "workers", and returns its address.
+func serve(t *testing.T, n int) string {
+	t.Helper()
+	program := debian.Program(t, "redis-server", "redis-server")
+	port := debian.FreePort(t)
+	server := exec.Command(program, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	})
+	address := "127.0.0.1:" + port
+	db := open(t, address)
+	start := retry.New(backoff.Constant(20*time.Millisecond), retry.Within(10*time.Second))
+	if err := retry.Run(t.Context(), start, func(ctx context.Context) error { return db.Ping(ctx).Err() }); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.XGroupCreateMkStream(t.Context(), "jobs", "workers", "0").Err(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if err := db.XAdd(t.Context(), &client.XAddArgs{Stream: "jobs", Values: []any{"n", i + 1}}).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return address
+}
+
+func open(t *testing.T, address string) *client.Client {
+	db := client.NewClient(&client.Options{Addr: address, MaxRetries: -1, ContextTimeoutEnabled: true, DialerRetries: 1, Protocol: 2, DisableIdentity: true})
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+type effect = func(context.Context, client.XMessage) error
+
+func consume(db *client.Client, f effect) stream.Stream[string] {
+	wait := backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full)
+	return redis.Consume(db, "jobs", "workers", "a", 100*time.Millisecond, retry.New(wait, retry.Limit(20), retry.ResetAfterItems(1)),
+		retry.New(backoff.Constant(30*time.Millisecond), retry.Limit(2)), f)
+}
+
+func number(e client.XMessage) int {
+	n, _ := strconv.Atoi(fmt.Sprint(e.Values["n"]))
+	return n
+}
+
+// The connection dies again and again while entries are being worked on and wait for their retries: each has its effect
+// once, each that cannot be helped is put aside once, and none is left.
+func TestConsume(t *testing.T) {
+	const n, every = 3000, 400
+	address := serve(t, n)
+	network := proxy.Start(t, address)
+	fault := network.Each()
+	var mu sync.Mutex
+	var effects ledger.Ledger
+	calls := map[int]int{}
+	f := func(_ context.Context, e client.XMessage) error {
+		mu.Lock()
+		defer mu.Unlock()
+		switch calls[number(e)]++; {
+		case number(e)%500 == 0:
+			return errors.New("it cannot be helped")
+		case number(e)%7 == 0 && calls[number(e)] == 1:
+			return errors.New("not now")
+		}
+		effects.Enter(number(e))
+		return nil
+	}
+	acknowledged := map[string]bool{}
+	err := consume(open(t, network.Address()), f).Take(n-n/500).ForEach(t.Context(), func(id string) {
+		if acknowledged[id] = true; len(acknowledged)%every == 0 {
+			fault()
+		}
+	})
+	if err != nil || len(acknowledged) != n-n/500 {
+		t.Errorf("%d acknowledged, %v", len(acknowledged), err)
+	}
+	db := open(t, address)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // what is left is dead
+	defer cancel()
+	if err := consume(db, f).ForEach(ctx, func(id string) { t.Errorf("%s was left", id) }); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	dead, err := db.HLen(t.Context(), "jobs:dead").Result()
+	if err != nil || dead != n/500 {
+		t.Errorf("%d dead letters, %v", dead, err)
+	}
+	if pending, err := db.XPending(t.Context(), "jobs", "workers").Result(); err != nil || pending.Count > 0 {
+		t.Errorf("pending: %+v, %v", pending, err)
+	}
+	for i := 500; i <= n; i += 500 { // these have no effect of their own
+		effects.Enter(i)
+	}
+	effects.Check(t, 1, n)
+}
+
+// A process dies with entries in flight: the next one gets these again, and no others.
+func TestConsume_AProcessDies(t *testing.T) {
+	const n = 500
+	address := serve(t, n)
+	var mu sync.Mutex
+	effects := map[int]int{}
+	f := func(_ context.Context, e client.XMessage) error {
+		mu.Lock()
+		defer mu.Unlock()
+		effects[number(e)]++
+		return nil
+	}
+	acknowledged := 0
+	jobs := consume(open(t, address), f)
+	if err := jobs(t.Context(), func(string) bool { acknowledged++; return acknowledged < 200 }); err != nil {
+		t.Fatal(err)
+	}
+	pending, err := open(t, address).XPending(t.Context(), "jobs", "workers").Result()
+	if err != nil || pending.Count == 0 {
+		t.Fatalf("pending: %+v, %v", pending, err)
+	}
+	rest := consume(open(t, address), f)
+	if err := rest.Take(n-acknowledged).ForEach(t.Context(), func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	twice := 0
+	for i := 1; i <= n; i++ {
+		switch effects[i] {
+		case 1:
+		case 2:
+			twice++
+		default:
+			t.Errorf("%d effects of %d", effects[i], i)
+		}
+	}
+	if twice > int(pending.Count) {
+		t.Errorf("%d entries twice, but only %d were in flight", twice, pending.Count)
+	}
+}
