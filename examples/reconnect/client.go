@@ -70,21 +70,17 @@ func (f *feed) after(lastID string) stream.Stream[sse.Event] {
 // permanent one if asking again cannot help.
 func refusal(r *http.Response) error {
 	err := fmt.Errorf("the server answered %s", r.Status)
-	if after, ok := retryAfter(r.Header.Get("Retry-After")); ok {
-		return retry.RetryAfter(err, after)
+	header := r.Header.Get("Retry-After")
+	if seconds, parseErr := strconv.ParseUint(header, 10, 31); parseErr == nil {
+		return retry.RetryAfter(err, time.Duration(seconds)*time.Second)
+	}
+	if at, parseErr := http.ParseTime(header); parseErr == nil {
+		return retry.RetryAfter(err, time.Until(at))
 	}
 	if r.StatusCode >= 500 || r.StatusCode == http.StatusTooManyRequests || r.StatusCode == http.StatusRequestTimeout {
 		return err
 	}
 	return retry.Permanent(err)
-}
-
-func retryAfter(header string) (time.Duration, bool) {
-	if seconds, err := strconv.ParseUint(header, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second, true
-	}
-	at, err := http.ParseTime(header)
-	return time.Until(at), err == nil
 }
 
 // wholeEvents turns an end in the middle of an event into an error: the parser would deliver half an event.

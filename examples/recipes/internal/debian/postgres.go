@@ -1,0 +1,74 @@
+package debian
+
+import (
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Postgres is a server of PostgreSQL of its own.
+type Postgres struct {
+	Address string
+	control func(args ...string)
+}
+
+// StartPostgres starts a server on a free port, for the length of the test; everybody on this machine may be its user
+// "postgres".
+func StartPostgres(t *testing.T) *Postgres {
+	t.Helper()
+	initdb := Program(t, "initdb", "postgresql", "/usr/lib/postgresql/*/bin")
+	dir, err := os.MkdirTemp("", "recipes-postgres")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	var as []string
+	if os.Getuid() == 0 { // the server refuses to be root
+		postgres, err := user.Lookup("postgres")
+		if err != nil {
+			t.Fatal(err)
+		}
+		uid, _ := strconv.Atoi(postgres.Uid)
+		gid, _ := strconv.Atoi(postgres.Gid)
+		if err := os.Chown(dir, uid, gid); err != nil {
+			t.Fatal(err)
+		}
+		as = []string{"runuser", "-u", "postgres", "--"}
+	}
+	run := func(program string, args ...string) {
+		t.Helper()
+		args = append(append(as[:len(as):len(as)], program), args...)
+		command := exec.Command(args[0], args[1:]...)
+		command.Dir = dir
+		if out, err := command.CombinedOutput(); err != nil {
+			log, _ := os.ReadFile(filepath.Join(dir, "log"))
+			t.Errorf("%s: %v\n%s%s", strings.Join(args, " "), err, out, log)
+		}
+	}
+	port := FreePort(t)
+	data := filepath.Join(dir, "data")
+	run(initdb, "-D", data, "-U", "postgres", "-A", "trust", "--no-sync")
+	p := &Postgres{Address: "127.0.0.1:" + port, control: func(args ...string) {
+		t.Helper()
+		run(filepath.Join(filepath.Dir(initdb), "pg_ctl"), append([]string{"-D", data, "-w", "-l", filepath.Join(dir, "log"),
+			"-o", "-p " + port + " -c listen_addresses=127.0.0.1 -c unix_socket_directories="}, args...)...)
+	}}
+	p.control("start")
+	if t.Failed() {
+		t.FailNow()
+	}
+	t.Cleanup(func() { p.control("-m", "immediate", "stop") })
+	return p
+}
+
+// Restart kills the server and starts it again.
+func (p *Postgres) Restart() { p.control("-m", "immediate", "restart") }
+
+// URL returns the URL of the database for a client that goes through the given address.
+func (p *Postgres) URL(address string) string {
+	return "postgres://postgres@" + address + "/postgres?sslmode=disable&connect_timeout=2"
+}

@@ -1,0 +1,102 @@
+package offset_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
+	"github.com/retrywhen/retrywhen/examples/recipes/offset"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const n = 3000
+
+var policy = retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full),
+	retry.Limit(30), retry.ResetAfterItems(1))
+
+// numbers is a feed of the numbers 1 to n that is cut at random.
+func numbers(at int64) stream.Stream[int64] {
+	all := stream.Range(int(at)+1, n-int(at))
+	stop := int(at) + 1 + rand.IntN(300)
+	return func(ctx context.Context, yield func(int64) bool) error {
+		cut := false
+		err := all(ctx, func(v int) bool {
+			cut = v > stop
+			return !cut && yield(int64(v))
+		})
+		if cut {
+			return errors.New("the feed was cut")
+		}
+		return err
+	}
+}
+
+func latest(_, v int64) int64 { return v }
+
+func insert(ctx context.Context, tx pgx.Tx, v int64) error {
+	_, err := tx.Exec(ctx, "INSERT INTO effects VALUES ($1)", v)
+	return err
+}
+
+// The database's connection and the feed are cut, refused and silent, the server crashes, and the process begins anew:
+// each value has its effect once.
+func TestApply(t *testing.T) {
+	const every = 250
+	server := debian.StartPostgres(t)
+	network := proxy.Start(t, server.Address)
+	conn, err := pgx.Connect(t.Context(), server.URL(server.Address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Exec(t.Context(), offset.Schema+"; CREATE TABLE effects (n bigint)"); err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close(t.Context())
+	var background sync.WaitGroup
+	fault := network.Each()
+	for stop := int64(n / 3); stop <= n; stop += n / 3 { // three processes in turn
+		err := offset.Apply(server.URL(network.Address()), "numbers", 300*time.Millisecond, numbers, latest, insert, policy).
+			TakeWhile(func(at int64) bool { return at < stop }).
+			ForEach(t.Context(), func(at int64) {
+				switch {
+				case at == n/2:
+					background.Go(server.Restart)
+				case at%every == 0:
+					fault()
+				}
+			})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	background.Wait()
+	conn, err = pgx.Connect(t.Context(), server.URL(server.Address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	rows, _ := conn.Query(t.Context(), "SELECT n FROM effects")
+	effects, err := pgx.CollectRows(rows, pgx.RowTo[int])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var account ledger.Ledger
+	for _, v := range effects {
+		account.Enter(v)
+	}
+	account.Check(t, 1, n)
+}

@@ -1,0 +1,132 @@
+package postgres_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
+	"github.com/retrywhen/retrywhen/examples/recipes/postgres"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const poll = 300 * time.Millisecond
+
+var policy = retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full),
+	retry.Limit(30), retry.ResetAfterItems(1))
+
+// write inserts the events first to last, each in a transaction that takes a moment, through crashes of the server.
+func write(ctx context.Context, url string, first, last int) error {
+	for n := first; n <= last; n++ {
+		err := retry.Run(ctx, policy, func(ctx context.Context) error {
+			conn, err := pgx.Connect(ctx, url)
+			if err != nil {
+				return err
+			}
+			defer conn.Close(ctx)
+			for ; n <= last; n++ {
+				// An insert whose answer was lost is not made twice.
+				err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+					_, err := tx.Exec(ctx, "INSERT INTO events (body) SELECT $1 WHERE NOT EXISTS (SELECT FROM events WHERE body = $1)", strconv.Itoa(n))
+					time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond)
+					return err
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestEvents(t *testing.T) {
+	const n, writers, every = 4000, 4, 400
+	server := debian.StartPostgres(t)
+	network := proxy.Start(t, server.Address)
+	conn, err := pgx.Connect(t.Context(), server.URL(server.Address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Exec(t.Context(), postgres.Schema+"CREATE INDEX ON events (body);"); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var background sync.WaitGroup
+	for w := range writers {
+		background.Go(func() {
+			if err := write(t.Context(), server.URL(server.Address), w*n/writers+1, (w+1)*n/writers); err != nil {
+				t.Errorf("writer %d: %v", w, err)
+			}
+		})
+	}
+	fault := network.Each()
+	var account ledger.Ledger
+	outOfOrder := 0
+	last := postgres.Event{}
+	err = postgres.Events(server.URL(network.Address()), last, poll, policy).Take(n).ForEach(t.Context(), func(e postgres.Event) {
+		if e.ID < last.ID {
+			outOfOrder++
+		}
+		last = e
+		number, err := strconv.Atoi(e.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		switch seen := account.Enter(number); {
+		case seen == n/2:
+			background.Go(server.Restart) // in the middle of all
+		case seen%every == 0:
+			fault()
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	background.Wait()
+	account.Check(t, 1, n)
+	t.Logf("%d events came behind one of a higher id", outOfOrder)
+}
+
+// A second reader, from a stored position, gets what is behind it.
+func TestEvents_FromAPosition(t *testing.T) {
+	server := debian.StartPostgres(t)
+	url := server.URL(server.Address)
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if _, err := conn.Exec(t.Context(), postgres.Schema); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(t.Context(), url, 1, 20); err != nil {
+		t.Fatal(err)
+	}
+	first, err := postgres.Events(url, postgres.Event{}, poll, policy).Take(12).Collect(t.Context())
+	if err != nil || len(first) != 12 {
+		t.Fatal(first, err)
+	}
+	second, err := postgres.Events(url, first[11], poll, policy).Take(8).Collect(t.Context())
+	if err != nil || second[0].Body != "13" || second[7].Body != "20" {
+		t.Error(second, err)
+	}
+}
