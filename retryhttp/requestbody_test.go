@@ -136,6 +136,9 @@ func TestIdempotencyKeys(t *testing.T) {
 		header := req.Header.Clone()
 		s := newScript(func(r *http.Request) (*http.Response, error) {
 			keys = append(keys, r.Header.Get("Idempotency-Key"))
+			if r.Header.Get("X-Mine") != header.Get("X-Mine") {
+				t.Errorf("a header of the caller's is lost: %v", r.Header)
+			}
 			return status(500, "")(r)
 		})
 		resp, err := retryhttp.NewTransport(s, constant(2), append(opts, retryhttp.IdempotencyKeys())...).RoundTrip(req)
@@ -149,7 +152,9 @@ func TestIdempotencyKeys(t *testing.T) {
 	}
 	for _, method := range []string{"POST", "PATCH"} {
 		bubble(t, method, func(t *testing.T) {
-			keys := send(t, request(t, t.Context(), method, strings.NewReader("x")))
+			req := request(t, t.Context(), method, strings.NewReader("x"))
+			req.Header.Set("X-Mine", "kept")
+			keys := send(t, req)
 			if len(keys) != 3 || !uuid.MatchString(keys[0]) || keys[1] != keys[0] || keys[2] != keys[0] {
 				t.Errorf("%q", keys)
 			}

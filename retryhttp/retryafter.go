@@ -34,7 +34,7 @@ func serverTime(h http.Header, now time.Time) time.Time {
 
 // parseSeconds parses a whole number of seconds. One that is too large for a Duration is the largest Duration.
 func parseSeconds(s string) (time.Duration, bool) {
-	if s == "" || strings.Trim(s, "0123456789") != "" {
+	if strings.Trim(s, "0123456789") != "" {
 		return 0, false
 	}
 	n, _ := strconv.ParseInt(s, 10, 64) // the largest number if it is out of range
