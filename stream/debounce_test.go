@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -90,4 +91,23 @@ func (c cancelling) AfterFunc(d time.Duration, f func()) stream.Stopper {
 		f()
 		c.cancel(errCause)
 	})
+}
+
+// A value that was delivered after its silence is not delivered again at the end.
+func TestDebounce_OnceOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, end := range []stream.Stream[int]{stream.Empty[int](), stream.Fail[int](errBoom)} {
+			src := at(ev{1 * ms, 1}).Concat(at(ev{9 * ms, 0}).Filter(func(v int) bool { return v > 0 }), end)
+			_, _, want := timeline(t.Context(), end)
+			expectTimes(t, src.Debounce(3*ms), []ev{{4 * ms, 1}}, 10*ms, want)
+		}
+	})
+}
+
+func TestDebounce_ZeroSetsNoTimer(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	got, err := stream.Of(1, 2).Debounce(0).Collect(stream.WithClock(ctx, cancelling{stream.ClockFrom(ctx), cancel}))
+	if err != nil || !slices.Equal(got, []int{1, 2}) {
+		t.Errorf("got %v, %v", got, err)
+	}
 }

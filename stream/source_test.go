@@ -344,3 +344,13 @@ func TestSource_CancelledInItsOnlyValue(t *testing.T) {
 		})
 	}
 }
+
+// Under a context that has ended a sequence is not begun.
+func TestFromSeq_BeginsNothingUnderAnEndedContext(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errCause)
+	s := stream.FromSeq(func(func(int) bool) { t.Error("the sequence was begun") })
+	if _, err := s.Collect(ctx); !endedBy(ctx, err) {
+		t.Error(err)
+	}
+}

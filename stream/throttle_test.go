@@ -57,3 +57,11 @@ func TestThrottle_EachRunHasItsOwnWindow(t *testing.T) {
 		expectTimes(t, stream.Of(1, 2).Throttle(time.Hour).Repeat(2), []ev{{0, 1}, {0, 1}}, 0, nil)
 	})
 }
+
+// The first value comes whatever the clock shows, the zero time too.
+func TestThrottle_AtTheZeroTime(t *testing.T) {
+	got, err := stream.Of(1, 2).Throttle(ms).Collect(stream.WithClock(t.Context(), &setClock{}))
+	if err != nil || !slices.Equal(got, []int{1}) {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
