@@ -20,6 +20,11 @@ type MapRetryOptions[T any] struct {
 	// Ordered delivers in the source's order: results, and the items that the policy gives up on, each in its turn.
 	// Without it each comes as soon as it is there.
 	Ordered bool
+	// Context returns the context of an item's calls, and of the policy's hooks for it, which must come from ctx. It is
+	// called before each call, on a worker's goroutine, and has to return the like each time. A nil Context means ctx
+	// itself. An item whose own context has ended is given up, at the latest when its next call is due: it goes to
+	// DeadLetter, and without one it is dropped; the stream goes on.
+	Context func(ctx context.Context, item T) context.Context
 	// DeadLetter takes an item that the policy has given up on, and the stream goes on; an error from it ends the
 	// stream. Without it such an item ends the stream with its error. It is called on the consumer's goroutine with
 	// the stream's ctx. The *retry.Error of an item whose error is Permanent, or refused by the policy's predicate, has
@@ -47,7 +52,8 @@ type MapRetryOptions[T any] struct {
 // Each item is an operation of its own under p, with the order of questions of retry.Do: Limit, Within and the like
 // count for each item, AttemptTimeout for each call; a signal (retry.ResetOn) makes all that wait due at once; a
 // success gives the budget its refund. The policy's hooks and f are called on the workers' goroutines, side by side.
-// OnGiveUp hears of the items that p gives up on, not of those that are abandoned.
+// OnGiveUp is called for the items that p gives up on, not for those that are abandoned; OnDone for each item that was
+// called, for an abandoned one when the stream ends, on the consumer's goroutine. retry.Log logs all at DEBUG.
 //
 // An item that p gives up on ends the stream with the error that retry.Do would return, a *retry.Error or the failure
 // itself, unless there is a DeadLetter. When src fails, what it delivered before is finished first, and then the stream

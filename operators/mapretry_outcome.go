@@ -13,8 +13,9 @@ type outcome[T, U any] struct {
 	item     T
 	value    U
 	// One of these is set if the item failed.
-	dead *retry.Error // for DeadLetter
-	err  error        // ends the stream
+	dead    *retry.Error // for DeadLetter
+	err     error        // ends the stream
+	dropped bool         // its own context has ended, and there is no DeadLetter
 }
 
 // outcomes are what the consumer is to see next, and under Ordered what has to wait for an earlier one.

@@ -30,7 +30,8 @@ type mapRun[T, U any] struct {
 	base     time.Time
 	timer    *mapTimer
 	slack    int           // how many fresh items there may be, and how many results
-	timed    bool          // the policy asks how long calls last
+	timed    bool          // the policy wants to know how long calls last
+	observes bool          // and how items end
 	fired    chan struct{} // from the policy's signals, nil if it has none
 	unwatch  func()
 
@@ -48,8 +49,9 @@ type mapRun[T, U any] struct {
 	waiting   waitingRoom[T]
 	calls     int // being made
 	out       outcomes[T, U]
-	last      int64           // the seq of the item that ends the stream: none after it is called
-	left      []outcome[T, U] // not finished, and in none of the places above
+	last      int64                 // the seq of the item that ends the stream: none after it is called
+	left      []outcome[T, U]       // not finished, and in none of the places above
+	observed  map[int64]observation // by seq, of items that have failed; nil if nobody wants to know
 	crash     *crash
 	ending    bool   // an item ends the stream with its error
 	fires     uint64 // of the policy's signals, as far as waiting has heard
@@ -72,17 +74,21 @@ type mapRun[T, U any] struct {
 type crash struct{ panic *handoff.Panic }
 
 func newMapRun[T, U any](ctx context.Context, src stream.Stream[T], p retry.Policy, f func(context.Context, T) (U, error), o MapRetryOptions[T]) *mapRun[T, U] {
-	policy := engine.Of[retry.State](p)
+	policy := engine.Of[retry.State](p).Quiet()
 	r := &mapRun[T, U]{
 		MapRetryOptions: o, src: src, policy: policy, f: f,
-		clock: policy.Clock(ctx),
-		timed: policy.TimesAttempts(),
-		work:  make(chan struct{}, o.Workers),
-		room:  make(chan struct{}, 1),
-		news:  make(chan struct{}, 1),
-		last:  math.MaxInt64,
-		slack: max(o.Workers, 4),
-		armed: noTime,
+		clock:    policy.Clock(ctx),
+		timed:    policy.TimesAttempts(),
+		observes: policy.Observes(),
+		work:     make(chan struct{}, o.Workers),
+		room:     make(chan struct{}, 1),
+		news:     make(chan struct{}, 1),
+		last:     math.MaxInt64,
+		slack:    max(o.Workers, 4),
+		armed:    noTime,
+	}
+	if r.observes || o.Context != nil {
+		r.observed = make(map[int64]observation)
 	}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	r.deadline, _ = ctx.Deadline()
@@ -141,6 +147,7 @@ func (r *mapRun[T, U]) consume(ctx context.Context, yield func(U) bool) error {
 				if err := r.DeadLetter(ctx, o.item, o.dead); err != nil {
 					return r.withSourceErr(err)
 				}
+			case o.dropped:
 			case !yield(o.value):
 				return nil
 			}
@@ -224,6 +231,9 @@ func (r *mapRun[T, U]) end(rest []outcome[T, U]) {
 	r.timer.stop()
 	if r.unwatch != nil {
 		r.unwatch()
+	}
+	if r.observes && r.crash == nil {
+		r.finishLeft()
 	}
 	if r.OnAbandon == nil {
 		return

@@ -1,10 +1,11 @@
 package operators
 
 import (
-	"errors"
+	"context"
 	"math"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -24,6 +25,7 @@ func (r *mapRun[T, U]) runWorker() {
 		j     job[T]
 		o     outcome[T, U]
 		state retry.State
+		seen  observation
 		busy  bool
 	)
 	defer r.all.Done()
@@ -36,11 +38,14 @@ func (r *mapRun[T, U]) runWorker() {
 	r.mu.Lock()
 	r.coming--
 	for r.next(&j, now) {
-		busy = true
+		busy, seen = true, r.observed[j.seq]
 		r.mu.Unlock()
-		v, at, due := r.call(&j, &o, &state)
+		v, at, due := r.call(&j, &o, &state, &seen)
 		r.mu.Lock()
 		busy = false
+		if r.observed != nil {
+			r.observe(v, j.seq, &seen)
+		}
 		r.settle(v, &j, &o, at, due)
 		now = at
 	}
@@ -49,32 +54,53 @@ func (r *mapRun[T, U]) runWorker() {
 
 // call makes one call for j. It returns what that came to, the time if it had to be asked, and when the item is due if
 // it is put aside. state is room for its State.
-func (r *mapRun[T, U]) call(j *job[T], o *outcome[T, U], state *retry.State) (v verdict, now, due int64) {
+func (r *mapRun[T, U]) call(j *job[T], o *outcome[T, U], state *retry.State, seen *observation) (v verdict, now, due int64) {
 	*o = outcome[T, U]{seq: j.seq, attempts: int(j.row.attempts), item: j.item}
 	if r.ctx.Err() != nil {
 		return abandoned, noTime, 0
 	}
+	ctx, deadline := r.ctx, r.deadline
+	if r.Context != nil {
+		ctx = r.Context(ctx, j.item)
+		deadline, _ = ctx.Deadline()
+	}
+	if ctx.Err() != nil {
+		*state = j.row.row(r.base, r.signalled())
+		return r.cancelled(ctx, o, state, seen, state.Retries-1)
+	}
 	o.attempts++
-	value, lasted, err := r.attempt(j.item)
-	if err == nil {
+	value, lasted, err := r.attempt(ctx, o, seen)
+	switch {
+	case err == nil:
+		if r.observed != nil && o.attempts > 1 && ctx.Err() == nil {
+			r.policy.Recovered(ctx, seen.last, o.attempts-1, r.clock.Now().Sub(timeSince(r.base, j.row.first)))
+		}
 		r.policy.Succeeded(1)
+		r.over(ctx, o.attempts, seen, nil)
 		o.value = value
 		return finished, noTime, 0
-	}
-	if r.ctx.Err() != nil {
+	case r.ctx.Err() != nil:
 		return abandoned, noTime, 0
 	}
 	at := r.clock.Now()
 	now = int64(at.Sub(r.base))
 	*state = j.row.row(r.base, r.signalled())
-	delay, end := r.policy.Decide(r.ctx, state, stream.Failure{Err: err, Lasted: lasted}, at, r.deadline)
-	switch {
-	case end == nil:
+	seen.last = err
+	if ctx.Err() != nil {
+		if state.Attempts++; state.Attempts == 1 {
+			state.First = at
+		}
+		return r.cancelled(ctx, o, state, seen, state.Retries)
+	}
+	delay, end := r.policy.Decide(ctx, state, stream.Failure{Err: err, Lasted: lasted}, at, deadline)
+	if end == nil {
 		j.row = compact(state, r.base)
 		return putAside, now, min(now, farOff) + min(int64(delay), farOff)
-	case r.DeadLetter == nil:
+	}
+	r.over(ctx, o.attempts, seen, end)
+	if r.DeadLetter == nil {
 		o.err = end
-	default:
+	} else {
 		o.dead = deadLetter(err, end, state, at)
 	}
 	return finished, now, 0
@@ -84,31 +110,22 @@ func (r *mapRun[T, U]) call(j *job[T], o *outcome[T, U], state *retry.State) (v 
 const farOff = math.MaxInt64 / 4
 
 // attempt calls f as retry.Do would.
-func (r *mapRun[T, U]) attempt(item T) (value U, lasted time.Duration, err error) {
-	ctx, cancel := r.policy.AttemptContext(r.ctx)
+func (r *mapRun[T, U]) attempt(ctx context.Context, o *outcome[T, U], seen *observation) (value U, lasted time.Duration, err error) {
+	if o.attempts > 1 {
+		ctx = attempt.With(ctx, o.attempts)
+	}
+	ctx, cancel := r.policy.AttemptContext(ctx)
 	defer cancel()
 	if !r.timed {
-		value, err = r.f(ctx, item)
+		value, err = r.f(ctx, o.item)
 		return value, 0, err
 	}
 	began := r.clock.Now()
-	value, err = r.f(ctx, item)
+	if o.attempts == 1 {
+		seen.began = began
+	}
+	value, err = r.f(ctx, o.item)
 	return value, r.clock.Now().Sub(began), err
-}
-
-// deadLetter returns the *retry.Error for a policy's answer to a failure.
-func deadLetter(failure, end error, s *retry.State, at time.Time) *retry.Error {
-	if e, ok := end.(*retry.Error); ok {
-		// A failure that the policy returns as it is can be such an error too, from a retry inside f.
-		if inner, ok := errors.AsType[*retry.Error](failure); !ok || inner != e {
-			return e
-		}
-	}
-	e := &retry.Error{Cause: retry.ErrRefused, Last: end, Attempts: s.Attempts, Elapsed: at.Sub(s.First), Retries: s.Retries}
-	if s.Retries > 0 {
-		e.Down = at.Sub(s.Since)
-	}
-	return e
 }
 
 // settle books what a call has come to.
@@ -177,7 +194,7 @@ func (r *mapRun[T, U]) choose(j *job[T], now int64) bool {
 		if r.waiting.take(j); j.seq <= r.last {
 			return true
 		}
-		r.left = append(r.left, outcome[T, U]{item: j.item, attempts: int(j.row.attempts)})
+		r.left = append(r.left, outcome[T, U]{seq: j.seq, item: j.item, attempts: int(j.row.attempts)})
 	}
 	if r.callsFresh() {
 		*j = job[T]{item: r.fresh.pop(), seq: r.called}

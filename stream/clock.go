@@ -30,21 +30,10 @@ func WithClock[T interface{ Stop() bool }](ctx context.Context, c interface {
 	if c == nil {
 		panic("stream: WithClock: c is nil")
 	}
-	return clock.With(ctx, AsClock(c))
-}
-
-// AsClock returns c as a Clock: any clock that WithClock takes. A nil c panics.
-func AsClock[T interface{ Stop() bool }](c interface {
-	Now() time.Time
-	AfterFunc(d time.Duration, f func()) T
-}) Clock {
-	if c == nil {
-		panic("stream: AsClock: c is nil")
+	if own, ok := any(c).(Clock); ok {
+		return clock.With(ctx, own)
 	}
-	if already, ok := any(c).(Clock); ok {
-		return already
-	}
-	return adapted[T]{c}
+	return clock.With(ctx, adapted[T]{c})
 }
 
 // ClockFrom returns the clock that WithClock put into ctx, or the system's.

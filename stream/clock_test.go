@@ -99,7 +99,6 @@ func TestANilClockPanics(t *testing.T) {
 	}
 	for want, f := range map[string]func(){
 		"stream: WithClock: c is nil": func() { stream.WithClock[*time.Timer](t.Context(), timers(nil)) },
-		"stream: AsClock: c is nil":   func() { stream.AsClock[*time.Timer](timers(nil)) },
 	} {
 		func() {
 			defer func() {

@@ -48,9 +48,9 @@ func ExampleRetryObserver() {
 }
 
 // Code that takes a Clock can be given any clock.
-func ExampleAsClock() {
+func ExampleClock() {
 	mock := clock.NewMock()
-	var c stream.Clock = stream.AsClock(mock)
+	var c stream.Clock = stream.ClockFrom(stream.WithClock(context.Background(), mock))
 	var alarm stream.Stopper = c.AfterFunc(time.Minute, func() { fmt.Println("too late") })
 	mock.Add(59 * time.Second)
 	alarm.Stop()

@@ -228,7 +228,7 @@ func (r *retrying[T]) attempt() {
 		}
 		r.end(nil)
 	case r.ctx.Err() != nil:
-		r.end(ending.Under(r.ctx, r.err, err))
+		r.end(ending.Under(r.ctx, err, r.err))
 	case ending.Reaches(err, ErrNotRestartable):
 		r.end(ending.With(err, r.err))
 	case permanent.Is(err):

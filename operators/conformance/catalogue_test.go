@@ -364,7 +364,6 @@ var exempt = map[string]string{
 	"stream.Permanent":     "marks an error",
 	"stream.WithClock":     "makes a context",
 	"stream.ClockFrom":     "reads a context",
-	"stream.AsClock":       "adapts a clock",
 	"stream.AttemptFrom":   "reads a context",
 	"operators.ExpBackoff": "a policy: stream.RetryWhen is drawn with it",
 	"operators.RetryChans": "channels in and out; it is stream.FromChans, RetryWhen and Chans",
