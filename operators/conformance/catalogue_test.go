@@ -552,7 +552,7 @@ func packages(t *testing.T) map[string]map[string]function {
 		}
 		files := token.NewFileSet()
 		for _, name := range names {
-			if strings.HasSuffix(name, "_test.go") {
+			if strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, "_go127.go") { // methods: what they do is in the functions
 				continue
 			}
 			file, err := parser.ParseFile(files, name, nil, parser.ParseComments)

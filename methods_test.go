@@ -1,0 +1,106 @@
+package retrywhen_test
+
+import (
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// newer reports whether a file's name says that it needs a newer Go than the one that runs: its parser may not know what is
+// in it.
+func newer(file string) bool {
+	_, version, ok := strings.Cut(strings.TrimSuffix(strings.TrimSuffix(file, ".go"), "_test"), "_go1")
+	return ok && !slices.Contains(build.Default.ReleaseTags, "go1."+version)
+}
+
+// noMethod are the operators on a stream that are functions only, and why.
+var noMethod = map[string]string{
+	"Distinct":             "its values are comparable, and a method cannot ask that of T: DistinctBy is one",
+	"DistinctUntilChanged": "its values are comparable, and a method cannot ask that of T: DistinctUntilChangedBy is one",
+	"Zip":                  "a Stream[Pair[T, B]] is an instantiation cycle: ZipWith is one",
+	"Pairwise":             "a Stream[Pair[T, T]] is an instantiation cycle",
+	"Race":                 "all its streams are alike",
+	"RepeatWhen":           "its Completion lies in package operators, which imports stream",
+	"RetryWhen":            "the method RetryWhen takes a handler",
+	"MapRetry":             "package retry, whose Policy it takes, imports stream",
+}
+
+// TestMethods holds the functions of package operators against the methods of stream.Stream: from Go 1.27 on each that can
+// be a method is one.
+func TestMethods(t *testing.T) {
+	functions := map[string]bool{}
+	methods := map[string]bool{}
+	eachFunc(t, "operators", func(f *ast.FuncDecl) {
+		if f.Recv == nil && f.Name.IsExported() && takesStream(f) {
+			functions[f.Name.Name] = true
+		}
+	})
+	eachFunc(t, "stream", func(f *ast.FuncDecl) {
+		if f.Recv != nil && f.Name.IsExported() {
+			methods[f.Name.Name] = true
+		}
+	})
+	if len(functions) < 30 {
+		t.Errorf("package operators has %d functions that take a stream, want at least 30", len(functions))
+	}
+	for name, why := range noMethod {
+		if !functions[name] {
+			t.Errorf("%s is said to be no method (%s), and is no function of package operators", name, why)
+		}
+		if methods[name] && name != "RetryWhen" {
+			t.Errorf("%s is said to be no method (%s), and is one", name, why)
+		}
+	}
+	if newer("methods_go127.go") {
+		return
+	}
+	for name := range functions {
+		if !methods[name] && noMethod[name] == "" {
+			t.Errorf("operators.%s is no method of stream.Stream, and there is no reason", name)
+		}
+	}
+}
+
+func eachFunc(t *testing.T, dir string, f func(*ast.FuncDecl)) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") || newer(name) {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			if d, ok := d.(*ast.FuncDecl); ok {
+				f(d)
+			}
+		}
+	}
+}
+
+// takesStream reports whether the first parameter is a stream.Stream.
+func takesStream(f *ast.FuncDecl) bool {
+	if len(f.Type.Params.List) == 0 {
+		return false
+	}
+	p := f.Type.Params.List[0].Type
+	if e, ok := p.(*ast.Ellipsis); ok {
+		p = e.Elt
+	}
+	index, ok := p.(*ast.IndexExpr)
+	if !ok {
+		return false
+	}
+	s, ok := index.X.(*ast.SelectorExpr)
+	return ok && s.Sel.Name == "Stream"
+}
