@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
 func TestCheck(t *testing.T) {
@@ -145,6 +146,27 @@ var wrong = map[string]struct {
 			return context.Cause(ctx)
 		}
 	}, "cancelled in the yield of value 1: it yielded 4 values more"},
+	"ends well when the context has ended in a yield": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			for i := 0; i < 5 && ctx.Err() == nil && yield(i); i++ {
+			}
+			return nil
+		}
+	}, "cancelled in the yield of value 1: it has ended after 0s; want an error that matches context.Cause(ctx)"},
+	"takes its time after a cancel in a yield": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if yield(1) && ctx.Err() != nil {
+				time.Sleep(time.Second)
+			}
+			return context.Cause(ctx)
+		}
+	}, "cancelled in the yield of value 1: the stream does not return at once"},
 	"sleeps through a cancel": {func() stream.Stream[int] {
 		return func(ctx context.Context, yield func(int) bool) error {
 			if ctx.Err() != nil {
@@ -327,4 +349,25 @@ func TestCheck_CatchesEachViolation(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Each clause is checked, on both clocks.
+func TestCheck_ChecksEachClause(t *testing.T) {
+	t.Run("checked", func(t *testing.T) {
+		bubbles := make(map[int]bool)
+		clocks := make(map[bool]int)
+		Check(t, func() stream.Stream[int] {
+			return stream.Defer(func(ctx context.Context) stream.Stream[int] {
+				_, session := stream.ClockFrom(ctx).(virtual.View)
+				if id := virtual.CurrentBubble(); !bubbles[id] {
+					bubbles[id] = true
+					clocks[session]++
+				}
+				return stream.Of(1)
+			})
+		})
+		if n := len(clauses[int]()) - 1; clocks[true] != n || clocks[false] != n { // one runs nothing
+			t.Errorf("%d bubbles with the session's clock, %d with the system's; want %d each", clocks[true], clocks[false], n)
+		}
+	})
 }

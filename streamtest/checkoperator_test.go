@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
 func TestCheckOperator(t *testing.T) {
@@ -14,6 +15,7 @@ func TestCheckOperator(t *testing.T) {
 	for name, op := range map[string]Operator[int, int]{
 		"Filter": {Apply: func(s ints) ints { return s.Filter(func(v int) bool { return v > 1 }) }},
 		"Buffer": {Apply: func(s ints) ints { return s.Buffer(5) }, Ahead: 5},
+		"Never":  {Apply: func(ints) ints { return stream.Never[int]() }},
 		"Merge":  {Apply: func(s ints) ints { return s.Merge(stream.Empty[int]()) }},
 	} {
 		op.Values = []int{1, 2, 3}
@@ -57,5 +59,29 @@ func TestCheckOperator_CatchesEachViolation(t *testing.T) {
 				t.Errorf("not caught; reports:\n%s", strings.Join(r.texts, "\n"))
 			}
 		})
+	}
+}
+
+// Every source and every clause is checked.
+func TestCheckOperator_ChecksAll(t *testing.T) {
+	applied := make(map[int]bool)
+	op := Operator[int, int]{Values: []int{1, 2, 3}}
+	op.Apply = func(s stream.Stream[int]) stream.Stream[int] {
+		applied[virtual.CurrentBubble()] = true
+		return s
+	}
+	t.Run("checked", func(t *testing.T) { CheckOperator(t, op) })
+	if want := 6*2*len(clauses[int]()) + 3; len(applied) != want {
+		t.Errorf("applied in %d bubbles, want %d", len(applied), want)
+	}
+	for _, op := range []Operator[int, int]{{Values: []int{1}}, {Apply: op.Apply}} {
+		func() {
+			defer func() {
+				if v := recover(); v != "streamtest: CheckOperator: Apply is nil or there are no Values" {
+					t.Errorf("panicked with %v", v)
+				}
+			}()
+			CheckOperator(t, op)
+		}()
 	}
 }

@@ -143,7 +143,7 @@ func TestRunsOfOneSourceComeInTheOrderSubscribed(t *testing.T) {
 func TestExpect_ADiagramWithoutAnEndDoesNotUnsubscribe(t *testing.T) {
 	Run(t, func(s *Session) {
 		src := Cold[string](s, "--a--b")
-		Expect(s, src.Stream).ToBe("--a-")
+		Expect(s, src.Stream).ToBe("--a--") // b comes when the diagram is over
 		src.Subscriptions("^")
 		s.Advance(time.Hour)
 		src.Subscriptions("^")
@@ -284,6 +284,18 @@ func TestSubscriptions_FailureShowsBothDiagrams(t *testing.T) {
     got   -----^----!
     want  -^
     got   none`})
+}
+
+func TestSubscriptions_MoreThanExpected(t *testing.T) {
+	expectReports(t, reports(t, func(s *Session) {
+		src := Cold[string](s, "-|")
+		Expect(s, src.Repeat(2)).ToBe("--|")
+		src.Subscriptions("^!")
+	}), []string{"from number 2 on:", `
+    want  ^!
+    got   ^!
+    want  none
+    got   -^!`})
 }
 
 func TestExpect_AStreamThatLeavesATimer(t *testing.T) {

@@ -25,8 +25,7 @@ type Session struct {
 
 // subscription is a stream that runs in a session.
 type subscription interface {
-	verify() // called when the test's function has returned
-	stop()
+	verify() // is called when the test's function has returned
 }
 
 // Run runs f as a test on virtual time: in a bubble of testing/synctest, with a session.
@@ -130,9 +129,6 @@ func (s *Session) verify() {
 
 // finish ends the session, and reports what is left behind.
 func (s *Session) finish() {
-	for _, sub := range s.subscriptions {
-		sub.stop()
-	}
 	s.bubble.Cancel(nil)
 	s.bubble.Settle()
 	if s.finished {

@@ -21,7 +21,6 @@ type subscriber[T any] struct {
 	owner   *virtual.Owner
 	cancel  context.CancelCauseFunc
 	from    time.Time
-	until   *time.Timer   // unsubscribes, if the subscription says when
 	news    chan struct{} // holds one when an event has come
 
 	mu      sync.Mutex
@@ -57,7 +56,7 @@ func subscribe[T any](s *Session, name string, st stream.Stream[T], during strin
 		}
 	}()
 	if !when.Open {
-		sub.until = time.AfterFunc(when.To, sub.unsubscribe)
+		time.AfterFunc(when.To, sub.unsubscribe)
 	}
 	return sub
 }
@@ -144,11 +143,4 @@ func (sub *subscriber[T]) verify() {
 		sub.session.report.Errorf("streamtest: %s: the stream has returned and left %s armed:%s\n    subscribed to at:%v",
 			sub.name, count(len(left), "timer"), virtual.List(left), sub.callers)
 	}
-}
-
-func (sub *subscriber[T]) stop() {
-	if sub.until != nil {
-		sub.until.Stop()
-	}
-	sub.unsubscribe()
 }

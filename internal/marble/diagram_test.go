@@ -96,6 +96,7 @@ func TestParseSubscription(t *testing.T) {
 		"-!^":   "position 3: '!' before '^'",
 		"^-^":   "position 3: a second '^', after that of position 1",
 		"^-!-!": "position 5: a second '!'",
+		"^-!a":  "position 4: 'a' means nothing here: a subscription has",
 		"^-a":   "position 3: 'a' means nothing here: a subscription has",
 		"(^":    "position 1: '(' without a ')'",
 	} {

@@ -41,8 +41,21 @@ func TestFreeze(t *testing.T) {
 	if strings.Contains(text, "sleep") {
 		t.Errorf("it lists what is not to blame:\n%s", text)
 	}
+	if frozen := frozenIn(0); frozen != nil {
+		t.Errorf("frozen in no bubble: %v", frozen)
+	}
 	close(over)
 	if frozen := awaitFreeze(&bubble, time.Hour, over); frozen != nil {
 		t.Errorf("frozen: %v", frozen)
 	}
+}
+
+// The callers that are shown are those of the code under test.
+func TestCallers_AreThoseOfTheTest(t *testing.T) {
+	func() {
+		text := func() Callers { return CallersOf(0) }().String()
+		if lines := strings.Split(text, "\n"); len(lines) != 3 || lines[0] != "" || !strings.Contains(text, "virtual.TestCallers_AreThoseOfTheTest.func1") {
+			t.Errorf("got %q, want two calls of this test", text)
+		}
+	}()
 }

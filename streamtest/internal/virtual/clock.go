@@ -147,9 +147,7 @@ func (c *Clock) Settle() {
 		switch {
 		case quiet:
 			synctest.Wait()
-			if _, quiet = c.state(); quiet {
-				return
-			}
+			return
 		case firing != nil:
 			<-firing
 		default:

@@ -31,6 +31,9 @@ func (c call) ours() bool {
 // Current returns the number of the goroutine that calls it.
 func Current() int { return current().id }
 
+// CurrentBubble returns the number of the bubble of the goroutine that calls it, 0 outside of any.
+func CurrentBubble() int { return current().bubble }
+
 // current returns the goroutine that calls it, without its calls.
 func current() Goroutine {
 	var buf [256]byte
