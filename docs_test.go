@@ -13,7 +13,7 @@ import (
 
 // paths is where the packages come from that the documents' code names.
 var paths = map[string]string{
-	"context": "context", "errors": "errors", "fmt": "fmt", "io": "io", "log": "log", "slog": "log/slog", "net": "net",
+	"bufio": "bufio", "context": "context", "errors": "errors", "fmt": "fmt", "io": "io", "log": "log", "slog": "log/slog", "net": "net",
 	"http": "net/http", "os": "os", "slices": "slices", "strconv": "strconv", "sync": "sync", "testing": "testing",
 	"synctest": "testing/synctest", "time": "time", "url": "net/url", "iter": "iter",
 	"backoff": module + "/backoff", "jitter": module + "/jitter", "operators": module + "/operators",
@@ -32,6 +32,7 @@ var code = doccode.Code{
 		"budget":      "var budget = retry.NewBudget(10, 1, 0.1)",
 		"online":      "var online = retry.NewSignal()",
 		"policy":      "var policy = retry.Default",
+		"lines":       "func lines(offset int) stream.Stream[string] { return stream.Never[string]() }",
 		"src":         "var src = stream.Of(1, 2, 3)",
 		"ctx":         "var ctx = context.Background()",
 
