@@ -1087,7 +1087,9 @@ func TestMapRetry_HooksGetTheItemsContext(t *testing.T) {
 		p := constant(time.Second, retry.Limit(2),
 			retry.OnRetry(func(ctx context.Context, e retry.Event) { note(ctx, "retry %d, lasted %v", e.N, e.Lasted) }),
 			retry.OnGiveUp(func(ctx context.Context, e *retry.Error) { note(ctx, "gave up after %d", e.Attempts) }),
-			retry.OnRecovered(func(ctx context.Context, r retry.Recovery) { note(ctx, "works after %d, %v: %v", r.Retries, r.Down, r.Last) }),
+			retry.OnRecovered(func(ctx context.Context, r retry.Recovery) {
+				note(ctx, "works after %d, %v: %v", r.Retries, r.Down, r.Last)
+			}),
 			retry.OnDone(func(ctx context.Context, r retry.Result) {
 				note(ctx, "done after %d in %v: %v", r.Attempts, r.Elapsed, r.Err)
 			}))

@@ -38,10 +38,11 @@ func (m *mailbox) post(f Failure) {
 	m.mu.Unlock()
 }
 
-// answer reports whether a value that bears the number n is the answer to the current failure, and takes it.
+// answer reports whether a value that bears the number n is the answer to the current failure, which is open, and takes
+// it.
 func (m *mailbox) answer(n int) bool {
 	m.mu.Lock()
-	ok := m.open && (m.received || !m.ran) && (n == 0 || n == m.current.N)
+	ok := (m.received || !m.ran) && (n == 0 || n == m.current.N)
 	if ok {
 		m.open = false
 	}
@@ -127,10 +128,8 @@ func (m *mailbox) take(r *mailboxRun) (f Failure, wake <-chan struct{}, closed b
 	return f, nil, false
 }
 
+// rouse wakes the run if it waits.
 func (r *mailboxRun) rouse() {
-	if r.wake == nil {
-		return
-	}
 	select {
 	case r.wake <- struct{}{}:
 	default:

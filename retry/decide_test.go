@@ -1,0 +1,423 @@
+package retry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+func TestDecide_NumbersAreDrawnOnlyIfNeeded(t *testing.T) {
+	for name, c := range map[string]struct {
+		b    backoff.Backoff
+		want int
+	}{
+		"none":          {backoff.Backoff{}, 0},
+		"constant":      {backoff.Constant(time.Second), 0},
+		"keyed, tiled":  {backoff.Linear(time.Second).Tiled().Keyed(1), 0},
+		"keyed, jitter": {backoff.Linear(time.Second).Jitter(jitter.Full).Keyed(1), 0},
+		"tiled":         {backoff.Linear(time.Second).Tiled(), 1},
+		"jitter":        {backoff.Linear(time.Second).Jitter(jitter.Full), 3},
+		"sidekiq":       {backoff.Sidekiq(), 3},
+	} {
+		drawn := 0
+		p := retry.New(c.b, retry.WithRand(func() float64 { drawn++; return 0.5 }))
+		var s retry.State
+		for range 3 {
+			_, _ = p.Decide(&s, stream.Failure{Err: errBoom}, time.Unix(0, 0), time.Time{})
+		}
+		if drawn != c.want {
+			t.Errorf("%s: %d numbers for three retries, want %d", name, drawn, c.want)
+		}
+	}
+}
+
+func TestDecide_TiledDrawsByItself(t *testing.T) {
+	p := retry.New(backoff.Linear(time.Hour).Tiled())
+	places := map[float64]bool{}
+	for range 3 {
+		var s retry.State
+		first, _ := p.Decide(&s, stream.Failure{Err: errBoom}, time.Unix(0, 0), time.Time{})
+		place := s.Place
+		second, _ := p.Decide(&s, stream.Failure{Err: errBoom}, time.Unix(0, 0), time.Time{})
+		if !s.Placed || s.Place != place || second-first < time.Hour/2 {
+			t.Errorf("delays of %v and %v at %v", first, second, s.Place)
+		}
+		places[place] = true
+	}
+	if len(places) != 3 {
+		t.Errorf("three operations have the places %v", places)
+	}
+}
+
+func TestStopAt_OfZeroIsNoRetry(t *testing.T) {
+	var s retry.State
+	if _, err := every(0, retry.StopAt(0)).Decide(&s, stream.Failure{Err: errBoom}, time.Unix(0, 0), time.Time{}); !errors.Is(err, retry.ErrStopAt) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Two policies made of one do not share what is appended.
+func TestWith_SiblingsShareNothing(t *testing.T) {
+	for name, option := range map[string]func(f func()) retry.Option{
+		"OnRetry":     func(f func()) retry.Option { return retry.OnRetry(func(context.Context, retry.Event) { f() }) },
+		"OnGiveUp":    func(f func()) retry.Option { return retry.OnGiveUp(func(context.Context, *retry.Error) { f() }) },
+		"OnRecovered": func(f func()) retry.Option { return retry.OnRecovered(func(context.Context, retry.Recovery) { f() }) },
+		"OnDone":      func(f func()) retry.Option { return retry.OnDone(func(context.Context, retry.Result) { f() }) },
+	} {
+		p := every(0, retry.Limit(1))
+		for range 3 {
+			p = p.With(option(func() {}))
+		}
+		var first, second int
+		a := p.With(option(func() { first++ }))
+		_ = p.With(option(func() { second++ }))
+		_ = retry.Run(t.Context(), a, failNow(1))
+		_ = retry.Run(t.Context(), a, failNow(9))
+		if first == 0 || second != 0 {
+			t.Errorf("%s: the own hook was called %d times, the sibling's %d", name, first, second)
+		}
+	}
+	p := every(time.Hour)
+	for range 3 {
+		p = p.With(retry.ResetOn(retry.NewSignal()))
+	}
+	own, others := retry.NewSignal(), retry.NewSignal()
+	a := p.With(retry.ResetOn(own))
+	_ = p.With(retry.ResetOn(others))
+	own.Fire()
+	if got := engineOf(a).Fires(); got != 1 {
+		t.Errorf("ResetOn: %d fires, want 1", got)
+	}
+}
+
+func failNow(n int) func(context.Context) error {
+	return func(context.Context) error {
+		if n--; n >= 0 {
+			return errBoom
+		}
+		return nil
+	}
+}
+
+// Without a clock of the policy's own an attempt lasts as long as RetryWhen says, whatever stands behind Handle.
+func TestHandle_ADelayBehindItIsNoAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := every(0, retry.Limit(2), retry.ResetAfter(5*time.Second))
+		slow := stream.RetryHandlerFunc(func(f stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+			return p.Handle(f).Delay(10 * time.Second)
+		})
+		runs := 0
+		err := stream.FromFunc(func(context.Context) (int, error) { runs++; return 0, errBoom }).Take(1).RetryWhen(slow).ForEach(t.Context(), func(int) {})
+		if !errors.Is(err, retry.ErrLimit) || runs != 3 {
+			t.Errorf("%d runs, %v", runs, err)
+		}
+	})
+}
+
+func TestAttempts_ResetAfterAndRefund(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := retry.NewBudget(10, 1, 0.5)
+		p := every(time.Second, retry.Limit(2), retry.ResetAfter(time.Minute), retry.WithBudget(budget))
+		turns := 0
+		for a, err := range p.Attempts(t.Context()) {
+			if err != nil {
+				break
+			}
+			if turns++; turns == 3 {
+				time.Sleep(time.Minute)
+			}
+			a.Fail(errBoom)
+		}
+		if turns != 5 || budget.Tokens() != 6 {
+			t.Errorf("%d turns, %v", turns, budget)
+		}
+		for range p.Attempts(t.Context()) {
+		}
+		if budget.Tokens() != 6.5 {
+			t.Errorf("no refund: %v", budget)
+		}
+		if granted, refused := budget.Stats(); granted != 4 || refused != 0 {
+			t.Errorf("granted %d, refused %d", granted, refused)
+		}
+	})
+}
+
+func TestBudget_RefillIsARate(t *testing.T) {
+	budget := retry.NewBudget(10, 1, 0).Refill(2)
+	budget.Add(-8)
+	p := every(0, retry.WithBudget(budget))
+	decide := func(at time.Time) error {
+		_, err := p.Decide(new(retry.State), stream.Failure{Err: errBoom}, at, time.Time{})
+		return err
+	}
+	now := time.Unix(1000, 0)
+	if err := decide(now); err != nil || budget.Tokens() != 1 {
+		t.Errorf("%v, %v", err, budget)
+	}
+	if err := decide(now.Add(3 * time.Second)); err != nil || budget.Tokens() != 6 {
+		t.Errorf("%v, %v; want 1 + 2·3 - 1", err, budget)
+	}
+	if err := decide(now); err != nil || budget.Tokens() != 5 {
+		t.Errorf("%v, %v; a clock that is behind gives nothing", err, budget)
+	}
+	if got, want := budget.Refill(3).String(), "budget 5 of 10, cost 1, refund 0, 3 a second"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if err := decide(now.Add(time.Hour)); err != nil || budget.Tokens() != 4 {
+		t.Errorf("%v, %v; a new rate flows from the next retry on", err, budget)
+	}
+}
+
+// For the race detector.
+func TestManyAtOnce(t *testing.T) {
+	budget, signal := retry.NewBudget(100, 1, 1).Refill(1), retry.NewSignal()
+	p := every(time.Microsecond, retry.Limit(3), retry.WithBudget(budget), retry.ResetOn(signal))
+	var all sync.WaitGroup
+	var tokens float64
+	for range 4 {
+		all.Go(func() {
+			for range 50 {
+				_ = retry.Run(t.Context(), p, failNow(2))
+			}
+		})
+		all.Go(func() {
+			for range 50 {
+				signal.Fire()
+				budget.Add(1)
+				budget.Refill(2)
+				_ = budget.String()
+			}
+		})
+	}
+	for range 50 {
+		tokens += budget.Tokens()
+		granted, refused := budget.Stats()
+		tokens += float64(granted + refused)
+	}
+	all.Wait()
+	if !(tokens >= 0) {
+		t.Error(tokens)
+	}
+}
+
+func TestError_Text(t *testing.T) {
+	cause, last := retry.ErrDeadline, errBoom
+	for want, e := range map[string]*retry.Error{
+		"retry: the wait would pass the context's deadline: 1 failure in 0s: boom":                {Cause: cause, Last: last, Attempts: 1},
+		"retry: the wait would pass the context's deadline: 2 failures in 1s":                     {Cause: cause, Attempts: 2, Retries: 1, Down: time.Second},
+		"retry: retry budget spent: 4 failures in 12s: boom (1003 attempts in 749h)":              {Cause: retry.ErrBudget, Last: last, Attempts: 1003, Elapsed: 749 * time.Hour, Retries: 3, Down: 12 * time.Second},
+		"retry: the wait would pass the context's deadline: no attempt was made":                  {Cause: cause},
+		"retry: limit of retries: 2 failures in 1m: boom (3 attempts in 1h)":                      {Cause: retry.ErrLimit, Last: last, Attempts: 3, Retries: 1, Down: time.Minute, Elapsed: time.Hour},
+		"retry: time limit of the retries: 1 failure in 0s: boom (2 attempts in 1ms)":             {Cause: retry.ErrWithin, Last: last, Attempts: 2, Elapsed: time.Millisecond},
+		"retry: delay limit: 1 failure in 0s: boom":                                               {Cause: retry.ErrStopAt, Last: last, Attempts: 1},
+		"retry: limit of dictated delays: 1 failure in 0s: boom":                                  {Cause: retry.ErrMaxRetryAfter, Last: last, Attempts: 1},
+		"retry: the wait would pass the context's deadline: 1 failure in 0s: inner: 1, or others": {Cause: cause, Last: errors.New("inner: 1, or others"), Attempts: 1},
+	} {
+		if e.Error() != want {
+			t.Errorf("got %q, want %q", e.Error(), want)
+		}
+	}
+}
+
+func TestError_SaysWhichLimit(t *testing.T) {
+	for _, c := range []struct {
+		option retry.Option
+		which  error
+		text   string
+	}{
+		{retry.Limit(0), retry.ErrLimit, "limit of 0 retries"},
+		{retry.Limit(1), retry.ErrLimit, "limit of 1 retry"},
+		{retry.Within(90 * time.Second), retry.ErrWithin, "time limit of 1m30s"},
+		{retry.StopAt(2 * time.Hour), retry.ErrStopAt, "delay limit of 2h"},
+		{retry.MaxRetryAfter(10 * time.Minute), retry.ErrMaxRetryAfter, "limit of dictated delays of 10m"},
+	} {
+		p := retry.New(backoff.Constant(time.Hour).Plus(2*time.Hour), c.option)
+		var s retry.State
+		var err error
+		for n := 0; err == nil; n++ {
+			failure := errBoom
+			if c.which == retry.ErrMaxRetryAfter {
+				failure = retry.RetryAfter(errBoom, time.Hour)
+			}
+			_, err = p.Decide(&s, stream.Failure{Err: failure}, time.Unix(0, 0), time.Time{})
+		}
+		e, ok := errors.AsType[*retry.Error](err)
+		if !ok || e.Cause.Error() != c.text || !errors.Is(err, c.which) || !errors.Is(err, retry.ErrExhausted) {
+			t.Errorf("got %v, want %q", err, c.text)
+		}
+		for _, other := range []error{retry.ErrLimit, retry.ErrWithin, retry.ErrStopAt, retry.ErrMaxRetryAfter, retry.ErrBudget, retry.ErrDeadline} {
+			if other != c.which && errors.Is(err, other) {
+				t.Errorf("%v is %v too", err, other)
+			}
+		}
+	}
+}
+
+func TestState_Text(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 5, time.FixedZone("there", 3600))
+	for want, s := range map[string]retry.State{
+		"attempts=0": {},
+		"attempts=1 first=2026-03-01T11:00:00.000000005Z": {Attempts: 1, First: at},
+		"attempts=7 first=2026-03-01T11:00:00.000000005Z retries=3 since=2026-03-01T11:00:01.000000005Z previous=1.5s place=0.25": {
+			Attempts: 7, Retries: 3, First: at, Since: at.Add(time.Second), Previous: 1500 * time.Millisecond, Place: 0.25, Placed: true, Fires: 9},
+		"attempts=2 first=2026-03-01T11:00:00.000000005Z retries=1 since=2026-03-01T11:00:00.000000005Z place=0": {
+			Attempts: 2, Retries: 1, First: at, Since: at, Placed: true},
+	} {
+		text, err := s.MarshalText()
+		if string(text) != want || err != nil {
+			t.Errorf("got %q, %v, want %q", text, err, want)
+		}
+		var back retry.State
+		if err := back.UnmarshalText(text); err != nil {
+			t.Error(err)
+		}
+		if !back.First.Equal(s.First) || !back.Since.Equal(s.Since) {
+			t.Errorf("%s: read as %+v", want, back)
+		}
+		back.First, back.Since, s.First, s.Since, s.Fires = time.Time{}, time.Time{}, time.Time{}, time.Time{}, 0
+		if back != s {
+			t.Errorf("%s: read as %+v", want, back)
+		}
+	}
+	was := retry.State{Attempts: 3, First: at}
+	for _, bad := range []string{"attempts", "attempts=-1", "attempts=x", "retries=1.5", "first=yesterday", "since=", "previous=-1s", "previous=1", "place=1", "place=-0.1", "place=NaN", "u=0.5", "Attempts=1"} {
+		s := was
+		err := s.UnmarshalText([]byte("attempts=1 " + bad))
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("retry: State: %q: want ", bad)) || s != was {
+			t.Errorf("%s: %v, %+v", bad, err, s)
+		}
+	}
+	for _, far := range []retry.State{
+		{Attempts: 1, First: time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)},
+		{Attempts: 1, First: at, Retries: 1, Since: time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)},
+	} {
+		if _, err := far.MarshalText(); err == nil || !strings.HasPrefix(err.Error(), "retry: State: ") {
+			t.Errorf("a year past 9999: %v", err)
+		}
+	}
+}
+
+// A state that was stored goes on as if it had not been.
+func TestState_GoesOnFromItsText(t *testing.T) {
+	for _, b := range []backoff.Backoff{
+		backoff.Linear(time.Second).Tiled(), backoff.Decorrelated(time.Second), backoff.Exponential(time.Second, 2),
+	} {
+		p := retry.New(b, retry.WithRand(func() float64 { return 0.25 }), retry.Limit(5), retry.Within(time.Hour))
+		var kept, stored retry.State
+		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		for range 6 {
+			text, _ := stored.MarshalText()
+			stored = retry.State{}
+			if err := stored.UnmarshalText(text); err != nil {
+				t.Fatal(err)
+			}
+			d, err := p.Decide(&kept, stream.Failure{Err: errBoom}, now, time.Time{})
+			e, end := p.Decide(&stored, stream.Failure{Err: errBoom}, now, time.Time{})
+			if d != e || fmt.Sprint(err) != fmt.Sprint(end) {
+				t.Errorf("%v: %v, %v; stored %v, %v", b, d, err, e, end)
+			}
+			now = now.Add(d)
+		}
+	}
+}
+
+func TestPolicy_TextForm(t *testing.T) {
+	told := 0
+	p := retry.New(backoff.Constant(time.Hour), retry.Limit(9), retry.Within(time.Hour), retry.OnRetry(func(context.Context, retry.Event) { told++ }))
+	const text = "linear d=0s limit=2 stopat=10m maxretryafter=10h attempttimeout=1h10m resetafter=1m resetafteritems=3"
+	if err := p.UnmarshalText([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := p.AppendText([]byte("policy: "))
+	if want := "policy: linear d=0s limit=2 stopat=10m attempttimeout=1h10m resetafter=1m resetafteritems=3 maxretryafter=10h"; string(got) != want || err != nil {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+	if _, set := p.Within(); set {
+		t.Error("Within is still set")
+	}
+	_ = retry.Run(t.Context(), p, failNow(9))
+	if told != 2 {
+		t.Errorf("the hook was called %d times, want 2", told)
+	}
+	was := p.String()
+	if err := p.UnmarshalText([]byte("linear d=1s limit=-1")); err == nil || p.String() != was {
+		t.Errorf("got %v and %v", err, p)
+	}
+	odd := retry.New(backoff.Func(func(int, float64) time.Duration { return 0 }))
+	if got, err := odd.AppendText([]byte("x")); err == nil || string(got) != "x" {
+		t.Errorf("a Func: %q, %v", got, err)
+	}
+	var none retry.Policy
+	if err := none.UnmarshalText([]byte("constant d=1s")); err != nil || none.String() != "constant d=1s" {
+		t.Errorf("got %v, %v", none, err)
+	}
+}
+
+func TestPolicy_Accessors(t *testing.T) {
+	type got struct {
+		d   time.Duration
+		set bool
+	}
+	read := func(p retry.Policy) []got {
+		n, limited := p.Limit()
+		all := []got{{time.Duration(n), limited}}
+		for _, f := range []func() (time.Duration, bool){p.Within, p.StopAt, p.AttemptTimeout} {
+			d, set := f()
+			all = append(all, got{d, set})
+		}
+		return all
+	}
+	if all := read(retry.Policy{}); slices.ContainsFunc(all, func(g got) bool { return g != got{} }) {
+		t.Errorf("the zero Policy: %v", all)
+	}
+	p := every(0, retry.Limit(0), retry.Within(0), retry.StopAt(3), retry.AttemptTimeout(4))
+	if all := read(p); !slices.Equal(all, []got{{0, true}, {0, true}, {3, true}, {4, true}}) {
+		t.Errorf("got %v", all)
+	}
+}
+
+func TestParse_NoEmptyHint(t *testing.T) {
+	_, err := retry.Parse("constant d=1s qqqqqqqq=1")
+	if err == nil || strings.Contains(err.Error(), "did you mean ?") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A fleet with one deadline that is told the same delay is spread over half of what is left, at no point closer than
+// evenly.
+func TestADictatedDelayIsSpreadBeforeADeadline(t *testing.T) {
+	now := time.Unix(0, 0)
+	for _, j := range []jitter.Jitter{jitter.Default, jitter.Full, jitter.Equal} {
+		for _, bound := range []string{"deadline", "Within"} {
+			var last time.Duration
+			for i := range 201 {
+				p := retry.New(backoff.Constant(time.Second).Jitter(j), retry.WithRand(func() float64 { return float64(i) / 201 }))
+				var deadline time.Time
+				if bound == "deadline" {
+					deadline = now.Add(12 * time.Second)
+				} else {
+					p = p.With(retry.Within(12 * time.Second))
+				}
+				d, err := p.Decide(new(retry.State), stream.Failure{Err: retry.RetryAfter(errBoom, 10*time.Second)}, now, deadline)
+				if err != nil || d < 10*time.Second || d > 11*time.Second || i > 0 && d-last < 4*time.Millisecond {
+					t.Errorf("%v, %s: %d: %v after %v, %v", j, bound, i, d, last, err)
+				}
+				last = d
+			}
+			if last < 10900*time.Millisecond {
+				t.Errorf("%v, %s: the last at %v", j, bound, last)
+			}
+		}
+	}
+}
