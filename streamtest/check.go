@@ -29,11 +29,8 @@ import (
 //
 // All runs are in bubbles, once under the clock of a session and once under the system's. Check looks at the first
 // 100 values and the first minute of virtual time, so what is to be checked should happen early. The values may come in
-// any order among those of one instant. To check an operator, call Check for it with sources of several kinds: empty,
-// failing, never ending, slow, and with many values. newStream is called in each bubble, any number of times; channels
+// any order among those of one instant. [CheckOperator] is for operators. newStream is called in each bubble, any number of times; channels
 // must be made there.
-//
-// What Check cannot see is how far a stream runs ahead of its consumer.
 func Check[T any](t *testing.T, newStream func() stream.Stream[T]) {
 	t.Helper()
 	if newStream == nil {

@@ -115,7 +115,7 @@ var wrong = map[string]struct {
 			}
 			return context.Cause(ctx)
 		}
-	}, "stop at value 1: the stream does not return at once\n    goroutine"},
+	}, "[sleep]\n        streamtest.init"},
 	"does not look at the context first": {func() stream.Stream[int] {
 		return func(ctx context.Context, yield func(int) bool) error {
 			if yield(1) && ctx.Err() != nil {

@@ -35,6 +35,18 @@ func TestCheckOperator_CatchesEachViolation(t *testing.T) {
 					return s(ctx, yield)
 				}
 			}},
+		"a panic of the source: the stream has returned and left 1 goroutine running:": {
+			Apply: func(s stream.Stream[int]) stream.Stream[int] {
+				return func(ctx context.Context, yield func(int) bool) error {
+					defer func() {
+						if v := recover(); v != nil {
+							go func() { <-ctx.Done() }()
+							panic(v)
+						}
+					}()
+					return s(ctx, yield)
+				}
+			}},
 		"a runtime.Goexit of the source: it has ended after 6ms, want the same of the stream": {
 			Apply: func(s stream.Stream[int]) stream.Stream[int] {
 				return func(ctx context.Context, _ func(int) bool) error {

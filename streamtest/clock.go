@@ -12,7 +12,7 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
-// Clock is a mock clock for tests without a bubble: one that tells when something is armed on it. A test that moves a
+// Clock is a mock clock for tests without a bubble: one that reports when something is armed on it. A test that moves a
 // mock at a guess, after runtime.Gosched or a short sleep, moves it before the code under test has armed its timer, now
 // and then; one that counts armed timers counts others too. With a Clock a test waits for the very wait that it is about
 // to end, and moves time by what is left of it:
@@ -28,12 +28,12 @@ import (
 // A Clock is made by NewClock and goes into stream.WithClock or retry.WithClock. Armed, Advance and AdvanceToNext are for
 // one goroutine, the test's; the rest is safe for concurrent use.
 type Clock struct {
-	// Mock is the mock that the Clock is on. Timers that are armed on it directly are not told of.
+	// Mock is the mock that the Clock is on. Timers that are armed on it directly are not reported.
 	Mock *clock.Mock
 
-	mu   sync.Mutex
-	told []*Wait // armed, and not yet returned by Armed
-	news chan struct{}
+	mu    sync.Mutex
+	waits []*Wait // armed, and not yet returned by Armed
+	news  chan struct{}
 }
 
 // NewClock returns a Clock on a new mock, which shows the Unix epoch.
@@ -83,7 +83,7 @@ func (c *Clock) AfterFunc(d time.Duration, f func()) stream.Stopper {
 	defer c.mu.Unlock()
 	w.Due = c.Mock.Now().Add(d)
 	w.timer = c.Mock.AfterFunc(d, w.fire)
-	c.told = append(c.told, w)
+	c.waits = append(c.waits, w)
 	select {
 	case c.news <- struct{}{}:
 	default:
@@ -135,9 +135,9 @@ func (c *Clock) Armed(ctx context.Context) (*Wait, error) {
 func (c *Clock) take() *Wait {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for len(c.told) > 0 {
-		w := c.told[0]
-		c.told = c.told[1:]
+	for len(c.waits) > 0 {
+		w := c.waits[0]
+		c.waits = c.waits[1:]
 		if !w.over {
 			return w
 		}

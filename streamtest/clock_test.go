@@ -162,6 +162,14 @@ func TestClock_NoWaitForNothing(t *testing.T) {
 	}
 	c.AfterFunc(-time.Second, func() { done <- true })
 	<-done
+	func() {
+		defer func() {
+			if v := recover(); v != "streamtest: Clock.AfterFunc: f is nil" {
+				t.Errorf("AfterFunc of nil panics with %v", v)
+			}
+		}()
+		c.AfterFunc(0, nil)
+	}()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if w, err := c.Armed(ctx); err == nil {

@@ -42,6 +42,6 @@
 //
 // # Contracts
 //
-// [Check] takes a stream, or an operator over a source, through the contract of stream.Stream. [Session.Rand] scripts
+// [Check] takes a stream through the contract of stream.Stream, [CheckOperator] an operator. [Session.Rand] scripts
 // randomness. [NewClock] is for tests that cannot be in a bubble.
 package streamtest

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"runtime"
@@ -344,5 +345,7 @@ func TestRand(t *testing.T) {
 			t.Error("not 0")
 		}
 	}), []string{"Rand: call 2, but the test gives only 1 number", "session_test.go:"})
-	expectReports(t, reports(t, func(s *Session) { s.Rand(0, 1) }), []string{"Rand: number 2 is 1, want one in [0, 1)"})
+	for u, want := range map[float64]string{1: "1", -0.1: "-0.1", math.NaN(): "NaN"} {
+		expectReports(t, reports(t, func(s *Session) { s.Rand(0, u) }), []string{"Rand: number 2 is " + want + ", want one in [0, 1)"})
+	}
 }

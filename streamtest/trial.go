@@ -34,7 +34,7 @@ type trial[T any] struct {
 	inYield  bool
 	stopped  bool // yield has returned false
 	returned bool
-	told     map[string]bool
+	reported map[string]bool
 
 	// Of one that has returned:
 	err      error
@@ -48,7 +48,7 @@ type trial[T any] struct {
 func (in *inspection[T]) prepare(name string, st stream.Stream[T], answer func(n int) bool) *trial[T] {
 	tr := &trial[T]{
 		in: in, name: name, stream: st, answer: answer,
-		owner: new(virtual.Owner), done: make(chan struct{}), news: make(chan struct{}, 1), told: make(map[string]bool),
+		owner: new(virtual.Owner), done: make(chan struct{}), news: make(chan struct{}, 1), reported: make(map[string]bool),
 	}
 	if in.system {
 		tr.ctx, tr.cancel = context.WithCancelCause(in.session.t.Context())
@@ -106,14 +106,14 @@ func (tr *trial[T]) enter(v T) (n int, ok bool) {
 	ok = true
 	switch {
 	case tr.returned:
-		ok = tr.tell("yield was called after the stream had returned")
+		ok = tr.violation("yield was called after the stream had returned")
 	case other:
-		ok = tr.tell("yield was called on another goroutine than the one that runs the stream")
+		ok = tr.violation("yield was called on another goroutine than the one that runs the stream")
 	case tr.stopped:
-		ok = tr.tell("yield was called again after it had returned false")
+		ok = tr.violation("yield was called again after it had returned false")
 	}
 	if tr.inYield {
-		ok = tr.tell("yield was called while another call of it was going on")
+		ok = tr.violation("yield was called while another call of it was going on")
 	}
 	tr.inYield = true
 	tr.got = append(tr.got, v)
@@ -131,10 +131,10 @@ func (tr *trial[T]) leave() {
 	tr.mu.Unlock()
 }
 
-// tell reports what is wrong, once for each run, and returns false.
-func (tr *trial[T]) tell(what string) bool {
-	if !tr.told[what] {
-		tr.told[what] = true
+// violation reports what is wrong, once for each run, and returns false.
+func (tr *trial[T]) violation(what string) bool {
+	if !tr.reported[what] {
+		tr.reported[what] = true
 		tr.in.fail("%s: %s", tr.name, what)
 	}
 	return false
