@@ -29,8 +29,8 @@ import (
 //
 // All runs are in bubbles, once under the clock of a session and once under the system's. Check looks at the first
 // 100 values and the first minute of virtual time, so what is to be checked should happen early. The values may come in
-// any order among those of one instant. [CheckOperator] is for operators. newStream is called in each bubble, any number of times; channels
-// must be made there.
+// any order among those of one instant. newStream is called in each bubble, any number of times; channels must be made
+// there. [CheckOperator] is for operators.
 func Check[T any](t *testing.T, newStream func() stream.Stream[T]) {
 	t.Helper()
 	if newStream == nil {
