@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Attempt is one turn of an Attempts loop. It belongs to the loop's goroutine and says nothing after its turn.
+// Attempt is one turn of an Attempts loop. It belongs to the loop's goroutine, and Fail and Reset have no
+// effect after its turn.
 type Attempt struct {
 	n       int
 	last    error // of the attempt before
@@ -25,8 +26,8 @@ func (a *Attempt) Err() error { return a.last }
 // the next attempt. Fail(nil) says that it went well, which is what a turn without Fail means too. The last call counts.
 func (a *Attempt) Fail(err error) { a.failure = err }
 
-// Reset says that this attempt is healthy: its failure will be the first in a new row, and the outage is over, for
-// OnRecovered.
+// Reset says that this attempt is healthy: its failure will be the first in a row. If there were failures before, the
+// outage is over: OnRecovered is called.
 func (a *Attempt) Reset() {
 	if a.loop != nil && !a.reset {
 		a.reset = true

@@ -91,7 +91,7 @@ func (c *config) count(s *State, q *question) {
 	s.Attempts++
 }
 
-// resets reports whether the failed attempt, or a signal since, begins a new row.
+// resets reports whether the failed attempt, or a signal since, starts the count again.
 func (c *config) resets(s *State, q *question) bool {
 	if c.signals != nil {
 		if fires := c.Fires(); fires != s.Fires {

@@ -421,3 +421,60 @@ func TestADictatedDelayIsSpreadBeforeADeadline(t *testing.T) {
 		}
 	}
 }
+
+func TestResetOptionsAreAnyOf(t *testing.T) {
+	p := every(0, retry.Limit(1), retry.ResetAfter(time.Minute), retry.ResetAfterItems(3))
+	for _, f := range []stream.Failure{{Lasted: time.Minute}, {Items: 3}} {
+		f.Err = errBoom
+		var s retry.State
+		for range 3 {
+			if _, err := p.Decide(&s, f, time.Unix(0, 0), time.Time{}); err != nil {
+				t.Errorf("%+v: %v", f, err)
+			}
+		}
+	}
+	var s retry.State
+	short := stream.Failure{Err: errBoom, Lasted: time.Minute - 1, Items: 2}
+	_, _ = p.Decide(&s, short, time.Unix(0, 0), time.Time{})
+	if _, err := p.Decide(&s, short, time.Unix(0, 0), time.Time{}); !errors.Is(err, retry.ErrLimit) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWithin_DoesNotBoundTheAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		err := retry.Run(t.Context(), every(time.Second, retry.Within(10*time.Second), retry.AttemptTimeout(30*time.Second)),
+			func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+		if took := time.Since(began); took != 61*time.Second || !errors.Is(err, retry.ErrWithin) {
+			t.Errorf("%v after %v", err, took)
+		}
+	})
+}
+
+func TestError_Timeout(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  *retry.Error
+		want bool
+	}{
+		"the deadline":       {&retry.Error{Cause: retry.ErrDeadline, Last: errBoom}, true},
+		"the context's":      {&retry.Error{Cause: context.DeadlineExceeded}, true},
+		"a stream's timeout": {&retry.Error{Cause: retry.ErrLimit, Last: stream.ErrTimeout}, true},
+		"a limit":            {&retry.Error{Cause: retry.ErrLimit, Last: errBoom}, false},
+		"cancelled":          {&retry.Error{Cause: context.Canceled, Last: errBoom}, false},
+		"empty":              {&retry.Error{}, false},
+	} {
+		if c.err.Timeout() != c.want {
+			t.Errorf("%s: %v", name, !c.want)
+		}
+	}
+	// A cause of the caller's own does not hide that it was a deadline.
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("too late"))
+		defer cancel()
+		err := retry.Run(ctx, every(0), func(ctx context.Context) error { <-ctx.Done(); return errBoom })
+		if e, ok := errors.AsType[*retry.Error](err); !ok || !e.Timeout() || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, context.Cause(ctx)) {
+			t.Errorf("got %v", err)
+		}
+	})
+}

@@ -12,11 +12,15 @@ import (
 //
 // It returns what the last call of f returned: its value and nil, or with an error its value and
 //
-//   - the error itself, if p's predicate refuses it or it is marked as Permanent (without the mark),
-//   - else an *Error, with the error as Last and the reason to give up as Cause: ErrExhausted, ErrDeadline, ErrBudget,
-//     or context.Cause(ctx) when ctx has ended, be it before, during or after a call.
+//   - the error itself, if p's predicate refuses it or it is marked as Permanent,
+//   - else an *Error, with the error as Last and the reason to give up as Cause: a limit (ErrExhausted), ErrDeadline,
+//     ErrBudget, or the cause of ctx when that has ended, be it before, during or after a call.
 //
-// ctx is passed to f as it is, unless p has an AttemptTimeout. If ctx has ended before the first call, f is not called.
+// The first call gets ctx as it is, unless p has an AttemptTimeout; the later ones know their number
+// (stream.AttemptFrom). A policy around Do retries its *Error as any other error: three layers of three retries make 64
+// calls. Retry in one layer, and call the others under WithoutRetries.
+//
+// If ctx has ended before the first call, f is not called.
 // A panic of f passes through. Do starts no goroutine. A nil f panics.
 func Do[T any](ctx context.Context, p Policy, f func(context.Context) (T, error)) (T, error) {
 	if f == nil {

@@ -12,10 +12,10 @@ import (
 type draws uint8
 
 const (
-	never   draws = iota // the backoff is not random
-	nothing              // nor does it wait
-	always               // for each retry
-	eachRow              // once for the retries in a row: Tiled
+	never      draws = iota // the backoff is not random
+	nothing                 // nor does it wait
+	always                  // for each retry
+	onceInARow              // for the retries in a row: Tiled
 )
 
 func drawsOf(b backoff.Backoff) draws {
@@ -25,7 +25,7 @@ func drawsOf(b backoff.Backoff) draws {
 	case !israndom.Backoff(b):
 		return never
 	case b.IsTiled():
-		return eachRow
+		return onceInARow
 	default:
 		return always
 	}

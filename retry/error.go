@@ -93,8 +93,8 @@ type Error struct {
 	Down time.Duration
 }
 
-// Error says why, after how many failures in a row and in what time, and what the last one was; then, if a row of
-// retries began more than once, how many attempts there were in all:
+// Error says why, after how many failures in a row and in what time, and what the last one was; then, if the
+// count has started again, how many attempts there were in all:
 //
 //	retry: limit of 3 retries: 4 failures in 12s: connection refused (1003 attempts in 749h)
 func (e *Error) Error() string {

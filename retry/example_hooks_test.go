@@ -182,3 +182,36 @@ func ExampleError_LogValue() {
 	// last=busy
 	// retries=0
 }
+
+var (
+	errLimited = errors.New("too many requests")
+	errExpired = errors.New("token expired")
+)
+
+// A policy for each class of error: each gets the failures of its class, and counts these alone.
+func ExamplePolicy_Handle_forEachClass() {
+	limited := retry.New(backoff.Constant(2*time.Millisecond), retry.Limit(5)) // wait, and be patient
+	expired := retry.New(backoff.Constant(0), retry.Limit(1))                  // once more, with a new token
+	refused := retry.New(backoff.Constant(0), retry.If(func(error) bool { return false }))
+	class := func(err error) retry.Policy {
+		switch {
+		case errors.Is(err, errLimited):
+			return limited
+		case errors.Is(err, errExpired):
+			return expired
+		}
+		return refused
+	}
+	handler := stream.RetryHandlerFunc(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+		of := func(p retry.Policy) stream.Stream[stream.Failure] {
+			return p.Handle(failures.Filter(func(f stream.Failure) bool { return class(f.Err) == p }))
+		}
+		return of(limited).Merge(of(expired), of(refused))
+	})
+
+	calls, errs := 0, []error{errLimited, errExpired, errLimited, errLimited, errBusy}
+	request := stream.FromFunc(func(context.Context) (int, error) { calls++; return 0, errs[calls-1] })
+	_, err := request.RetryWhen(handler).Collect(context.Background())
+	fmt.Println(calls, "calls,", err)
+	// Output: 5 calls, busy
+}

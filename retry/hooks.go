@@ -23,7 +23,7 @@ type Event struct {
 }
 
 // Recovery is the end of an outage: what had failed works again. An outage begins with the first failure since something
-// last worked, a stream's value or an operation's start; it goes on when a Reset option begins a new row.
+// last worked, a stream's value or an operation's start; a reset does not end it.
 type Recovery struct {
 	// Retries counts the retries in the outage, the one that worked included.
 	Retries int

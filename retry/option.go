@@ -10,10 +10,11 @@ import (
 )
 
 // Option is one setting of a Policy. "In a row" in the comments of the options means: since the start or the last
-// reset. Without one of the Reset options the row never ends, whatever was delivered.
+// reset. Without one of the Reset options the count never starts again, whatever was delivered; with several, any of them
+// starts it again.
 type Option func(*config)
 
-// WithBackoff has the policy wait as b says.
+// WithBackoff makes the policy wait as b says.
 func WithBackoff(b backoff.Backoff) Option {
 	return func(c *config) { c.backoff, c.draws = b, drawsOf(b) }
 }
@@ -26,7 +27,9 @@ func Limit(n int) Option {
 	return func(c *config) { c.limit = n }
 }
 
-// Within gives up rather than start a retry later than d after the first failure in a row. A negative d panics.
+// Within gives up rather than start a retry later than d after the first failure in a row. It does not bound the attempts
+// themselves: with Within(10 s) and AttemptTimeout(30 s) an operation that hangs takes more than a minute. To bound it as a
+// whole give ctx a deadline. A negative d panics.
 func Within(d time.Duration) Option {
 	notNegative("Within", d)
 	return func(c *config) { c.within = d }
@@ -49,8 +52,8 @@ func AttemptTimeout(d time.Duration) Option {
 	return func(c *config) { c.attemptTimeout = d }
 }
 
-// If retries only the errors that retryable says true of. It is asked once for each failure, before any wait; an error
-// it refuses is returned as it is. A nil function panics.
+// If retries only the errors for which retryable returns true. It is called once for each failure that is not permanent,
+// before any wait; an error it refuses is returned as it is. A nil function panics.
 func If(retryable func(error) bool) Option {
 	if retryable == nil {
 		panicf("If", "retryable is nil")
@@ -102,7 +105,7 @@ func OnDone(f func(context.Context, Result)) Option {
 // whose values cannot be delivered twice.
 func BeforeFirstItem() Option { return func(c *config) { c.beforeFirstItem = true } }
 
-// ResetAfter starts the row again when an attempt ran for at least d before it failed. With the option WithClock a
+// ResetAfter starts the count again when an attempt ran for at least d before it failed. With the option WithClock a
 // stream's attempt is measured from the answer that started it to its failure. A d of 0 or less panics.
 func ResetAfter(d time.Duration) Option {
 	if d <= 0 {
@@ -111,7 +114,7 @@ func ResetAfter(d time.Duration) Option {
 	return func(c *config) { c.resetAfter = d }
 }
 
-// ResetAfterItems starts the row again when an attempt delivered at least n values before it failed. It is for
+// ResetAfterItems starts the count again when an attempt delivered at least n values before it failed. It is for
 // streams: a call delivers none. An n of 0 or less panics.
 func ResetAfterItems(n int64) Option {
 	if n <= 0 {
@@ -120,7 +123,7 @@ func ResetAfterItems(n int64) Option {
 	return func(c *config) { c.resetAfterItems = n }
 }
 
-// ResetOn has s.Fire end the policy's waits and start its rows again. A nil s panics.
+// ResetOn makes s.Fire end the policy's waits and start the counts of its operations again. A nil s panics.
 func ResetOn(s *Signal) Option {
 	if s == nil {
 		panicf("ResetOn", "s is nil")
@@ -128,7 +131,7 @@ func ResetOn(s *Signal) Option {
 	return func(c *config) { c.signals = append(c.signals, s) }
 }
 
-// WithClock has the policy use the clock c, any clock that stream.WithClock takes. It goes before the clock of the
+// WithClock makes the policy use the clock c, any clock that stream.WithClock takes. It goes before the clock of the
 // context, which goes before the system's. A deadline of ctx is held against it: one that was made on another clock, the
 // system's say, means little to a mock. A nil c panics.
 func WithClock[T interface{ Stop() bool }](c interface {
@@ -142,9 +145,9 @@ func WithClock[T interface{ Stop() bool }](c interface {
 	return func(c *config) { c.clock = clock }
 }
 
-// WithRand has the policy draw from f, which returns numbers in [0,1) and must be safe for concurrent use, instead of
+// WithRand makes the policy draw from f, which returns numbers in [0,1) and must be safe for concurrent use, instead of
 // math/rand/v2 and of Tiled's golden-ratio sequence. It is called once for each retry, with a Tiled backoff once for
-// each row, and never for a backoff that is not random. A nil function panics.
+// the retries in a row, and never for a backoff that is not random. A nil function panics.
 func WithRand(f func() float64) Option {
 	if f == nil {
 		panicf("WithRand", "f is nil")
@@ -152,7 +155,7 @@ func WithRand(f func() float64) Option {
 	return func(c *config) { c.rand = f }
 }
 
-// WithBudget has each retry take its cost from b, and give up when b has not enough. A nil b panics.
+// WithBudget makes each retry take its cost from b, and give up when b has not enough. A nil b panics.
 func WithBudget(b *Budget) Option {
 	if b == nil {
 		panicf("WithBudget", "b is nil")

@@ -14,7 +14,7 @@ import (
 // any number of goroutines may use the same one, and what an operation has been through is kept apart, in a State. It
 // is a stream.RetryHandler, and a stream.RetryObserver.
 //
-// The zero Policy retries at once and for ever, until ctx ends.
+// The zero Policy retries at once and forever, until ctx ends.
 type Policy struct {
 	config *config // never changed once it is here; nil in the zero Policy
 }

@@ -17,7 +17,7 @@ type State struct {
 	Retries int
 	// First is when the operation first failed.
 	First time.Time
-	// Since is the first failure in a row.
+	// Since is when the first failure in a row was.
 	Since time.Time
 	// Previous is the last delay that was drawn in a row, which Decorrelated continues from.
 	Previous time.Duration
@@ -29,7 +29,7 @@ type State struct {
 	Fires uint64
 }
 
-// restart begins a new row of retries.
+// restart starts the count of retries again.
 func (s *State) restart() {
 	*s = State{Attempts: s.Attempts, First: s.First, Fires: s.Fires}
 }

@@ -35,6 +35,9 @@ type Failure struct {
 // While an answer's attempt runs, the handler's yield has not returned: a stream that holds a lock or a connection for its
 // answer holds it for the whole of the attempt.
 //
+// What stops the retries belongs into the handler's own chain, as a TakeWhile: a rule that stands beside the failures, in
+// a Merge, may come after the answer that it was to prevent.
+//
 // A handler that wants to know how attempts go is a RetryObserver too.
 //
 // A RetryHandler must be safe for concurrent use if the streams it serves are run concurrently.
@@ -83,7 +86,7 @@ func (f RetryHandlerFunc) Handle(failures Stream[Failure]) Stream[Failure] { ret
 // A value of the handler is an answer only if the handler has received a failure that is not answered yet, and the
 // value's N is that failure's or 0; any other value is ignored. So there are never two attempts at once. A handler
 // that never ran its failures, an Interval say, counts as having received each. A handler that drops a failure and
-// waits for the next one, as failures.Filter does, waits for ever. One that still holds an earlier failure has not
+// waits for the next one, as failures.Filter does, waits forever. One that still holds an earlier failure has not
 // received the next: in failures.Delay(d).Merge(signal) a signal cuts one wait short, but the next one only when that d
 // is over. To cut every wait short use operators.SwitchMap from the failures to a Timer, or retry.ResetOn.
 //
@@ -91,6 +94,9 @@ func (f RetryHandlerFunc) Handle(failures Stream[Failure]) Stream[Failure] { ret
 // cancelled before the next attempt starts. When ctx ends nothing is retried, and the error matches both
 // context.Cause(ctx) and the last failure. Neither is an error marked as Permanent, which keeps its mark, nor
 // ErrNotRestartable. A panic of the consumer is no failure of the source and passes through.
+//
+// A retry.Policy retries what an inner policy has given up on, as any other error: three layers of three retries make 64
+// attempts. Retry in one layer, and run the others under retry.WithoutRetries.
 //
 // RetryWhen starts no goroutine. It keeps no failure but the last, save for a run of the failures that lags behind
 // another one. It panics if h is nil.
