@@ -291,7 +291,7 @@ func TestState_Text(t *testing.T) {
 		}
 	}
 	was := retry.State{Attempts: 3, First: at}
-	for _, bad := range []string{"attempts", "attempts=-1", "attempts=x", "retries=1.5", "first=yesterday", "since=", "previous=-1s", "previous=1", "place=1", "place=-0.1", "place=NaN", "u=0.5", "Attempts=1"} {
+	for _, bad := range []string{"attempts", "attempts=-1", "attempts=x", "retries=1.5", "first=yesterday", "since=", "previous=-1s", "previous=1", "place=x", "place=1", "place=-0.1", "place=NaN", "u=0.5", "Attempts=1"} {
 		s := was
 		err := s.UnmarshalText([]byte("attempts=1 " + bad))
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("retry: State: %q: want ", bad)) || s != was {
@@ -414,6 +414,13 @@ func TestADictatedDelayIsSpreadBeforeADeadline(t *testing.T) {
 					t.Errorf("%v, %s: %d: %v after %v, %v", j, bound, i, d, last, err)
 				}
 				last = d
+			}
+			if bound == "Within" { // the smaller room counts
+				p := retry.New(backoff.Constant(time.Second).Jitter(j), retry.WithRand(func() float64 { return 0.999 }), retry.Within(12*time.Second))
+				d, err := p.Decide(new(retry.State), stream.Failure{Err: retry.RetryAfter(errBoom, 10*time.Second)}, now, now.Add(time.Hour))
+				if err != nil || d > 11*time.Second {
+					t.Errorf("%v: %v, %v", j, d, err)
+				}
 			}
 			if last < 10900*time.Millisecond {
 				t.Errorf("%v, %s: the last at %v", j, bound, last)

@@ -48,9 +48,6 @@ func (c *config) Succeeded(int64) {
 }
 
 func (c *config) Recovered(ctx context.Context, last error, retries int, down time.Duration) {
-	if c.onRecovered == nil && c.logger == nil {
-		return
-	}
 	r := Recovery{Retries: retries, Down: down, Last: last}
 	c.logRecovered(ctx, &r)
 	for _, hook := range c.onRecovered {

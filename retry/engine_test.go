@@ -1,8 +1,10 @@
 package retry_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -98,5 +100,23 @@ func TestEngine_Observes(t *testing.T) {
 		if got := engineOf(every(0, c.option)).Observes(); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+func TestEngine_QuietLogsAtDebug(t *testing.T) {
+	var b bytes.Buffer
+	p := every(0, retry.Limit(1), logTo(&b))
+	quiet := engineOf(p).Quiet()
+	var s retry.State
+	for range 2 {
+		_, _ = quiet.Decide(t.Context(), &s, stream.Failure{Err: errBoom}, time.Unix(0, 0), time.Time{})
+	}
+	quiet.Recovered(t.Context(), errBoom, 1, 0)
+	if text := b.String(); strings.Count(text, "level=DEBUG") != 3 || strings.Count(text, "\n") != 3 {
+		t.Errorf("got\n%s", text)
+	}
+	b.Reset()
+	if _ = retry.Run(t.Context(), p, failNow(1)); !strings.Contains(b.String(), "level=WARN") {
+		t.Errorf("the policy itself is quiet:\n%s", &b)
 	}
 }

@@ -314,23 +314,25 @@ func TestAttempts_ABodyThatLeavesIsDone(t *testing.T) {
 // Clocks are read only for those who want to know.
 func TestTimesAreTakenOnlyIfNeeded(t *testing.T) {
 	for name, c := range map[string]struct {
-		option retry.Option
-		reads  int
+		option        retry.Option
+		first, second int // reads of the clock for a success at the first try, and at the second
 	}{
-		"nothing":     {retry.Limit(1), 0},
-		"OnGiveUp":    {retry.OnGiveUp(func(context.Context, *retry.Error) {}), 0},
-		"OnRecovered": {retry.OnRecovered(func(context.Context, retry.Recovery) {}), 0},
-		"ResetAfter":  {retry.ResetAfter(time.Hour), 3},
-		"OnRetry":     {retry.OnRetry(func(context.Context, retry.Event) {}), 3},
-		"Log":         {retry.Log(slog.New(slog.DiscardHandler)), 3},
-		"OnDone":      {retry.OnDone(func(context.Context, retry.Result) {}), 4},
+		"nothing":     {retry.Limit(1), 0, 1},
+		"OnGiveUp":    {retry.OnGiveUp(func(context.Context, *retry.Error) {}), 0, 1},
+		"OnRecovered": {retry.OnRecovered(func(context.Context, retry.Recovery) {}), 0, 2},
+		"ResetAfter":  {retry.ResetAfter(time.Hour), 2, 5},
+		"OnRetry":     {retry.OnRetry(func(context.Context, retry.Event) {}), 2, 5},
+		"Log":         {retry.Log(slog.New(slog.DiscardHandler)), 2, 6},
+		"OnDone":      {retry.OnDone(func(context.Context, retry.Result) {}), 4, 8},
 	} {
-		clock := &countingClock{}
-		if err := retry.Run(t.Context(), every(0, retry.WithClock(clock), c.option), func(context.Context) error { return nil }); err != nil {
-			t.Error(err)
-		}
-		if clock.reads != c.reads {
-			t.Errorf("%s: the clock was read %d times, want %d", name, clock.reads, c.reads)
+		for fails, want := range []int{c.first, c.second} {
+			clock := &countingClock{}
+			if err := retry.Run(t.Context(), every(0, retry.WithClock(clock), c.option), failNow(fails)); err != nil {
+				t.Error(err)
+			}
+			if clock.reads != want {
+				t.Errorf("%s, %d failures: the clock was read %d times, want %d", name, fails, clock.reads, want)
+			}
 		}
 	}
 }

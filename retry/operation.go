@@ -15,7 +15,7 @@ type operation struct {
 	state    State
 	question question
 	alarm    alarm.Alarm[stream.Stopper]
-	began    time.Time // if attempts are timed
+	began    time.Time // for OnDone
 }
 
 // begin makes o an operation under ctx; it is zero before.
@@ -26,7 +26,7 @@ func (o *operation) begin(ctx context.Context, c *config) {
 	q.ctx, q.clock = ctx, clock
 	q.deadline, _ = ctx.Deadline()
 	q.single = withoutRetries(ctx)
-	if c.timed {
+	if c.onDone != nil {
 		o.began = clock.Now()
 	}
 }

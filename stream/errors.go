@@ -34,11 +34,11 @@ func (timeoutError) Is(target error) bool {
 func (timeoutError) Timeout() bool   { return true }
 func (timeoutError) Temporary() bool { return true }
 
-// Permanent marks err as one that no retry can help. RetryWhen, and all that retries in this library, never retries
-// it and returns err itself, without the mark; a mark deeper in a chain of wrapped errors counts too, and then the
-// whole chain is returned as it is. Permanent(nil) is nil.
+// Permanent marks err as one that no retry can help. RetryWhen, and all that retries in this library, never retries it
+// and returns it as it is. The mark stays on the error that is returned, so no outer layer retries it either. A mark
+// counts anywhere in a tree of wrapped and joined errors. Permanent(nil) is nil.
 //
-// The marked error has err's text, and errors.Is and errors.As see err through it.
+// The marked error has err's text, and errors.Is and errors.As see err through it; compare with errors.Is, not with ==.
 func Permanent(err error) error {
 	return permanent.Mark(err)
 }
