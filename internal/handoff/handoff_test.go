@@ -15,6 +15,8 @@ import (
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
+const ms = time.Millisecond
+
 var (
 	errBoom  = errors.New("boom")
 	errCause = errors.New("cause")
@@ -453,5 +455,72 @@ func TestGoexit(t *testing.T) {
 		}) || !done {
 			t.Errorf("no Goexit; the source has returned: %v", done)
 		}
+	})
+}
+
+func TestStream_UnderAnEndedContext(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errCause)
+	err := inScope(ctx, func(*handoff.Scope) error { t.Error("it is run"); return nil })
+	if !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestScope_OnClosed(t *testing.T) {
+	bubble(t, "is called once, when the sources have returned, also after a panic", func(t *testing.T) {
+		calls := 0
+		run := func(end func()) {
+			_ = inScope(t.Context(), func(scope *handoff.Scope) error {
+				var done bool
+				handoff.NewReceiver[int](scope).Start(waiting(&done))
+				scope.OnClosed(func() {
+					if calls++; !done {
+						t.Error("the source has not returned")
+					}
+				})
+				end()
+				return nil
+			})
+		}
+		run(func() {})
+		if v := recovered(func() { run(func() { panic("mine") }) }); v != "mine" || calls != 2 {
+			t.Errorf("panicked with %v, %d calls", v, calls)
+		}
+	})
+}
+
+// A source that was cancelled and goes on hands nothing over, although the operator receives from another one.
+func TestCancel_OfASourceThatGoesOn(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		_ = inScope(t.Context(), func(scope *handoff.Scope) error {
+			in := handoff.NewReceiver[int](scope)
+			rude := in.Start(func(_ context.Context, yield func(int) bool) error {
+				for range 100 {
+					if yield(-1) {
+						t.Error("yield returned true")
+					}
+					time.Sleep(ms)
+				}
+				return nil
+			})
+			<-in.C()
+			other := in.Start(func(_ context.Context, yield func(int) bool) error {
+				for i := range 100 {
+					time.Sleep(ms)
+					yield(i)
+				}
+				return nil
+			})
+			rude.Cancel(nil)
+			for i := range 100 {
+				event := <-in.C()
+				if event.From != other || event.Value != i {
+					t.Fatalf("got %d, want %d of the other", event.Value, i)
+				}
+				event.From.Request()
+			}
+			return nil
+		})
 	})
 }

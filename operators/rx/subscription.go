@@ -14,13 +14,12 @@ type subscription struct {
 	items   <-chan rxgo.Item
 	left    leftover
 	own     *heededContext // of an observable that was opened for this subscription, else nil
-	closed  bool
-	ifEmpty error // what an end without any item means, nil for success
+	ifEmpty error          // what an end without any item means, nil for success
 }
 
 // subscribe observes o, which is made as inspect has found, under the context run. own is given if o was opened for
 // this one subscription, with own for its context, which ends with run.
-func subscribe(run context.Context, own *heededContext, o rxgo.Observable, made anatomy) (subscription, error) {
+func subscribe(run context.Context, own *heededContext, o rxgo.Observable, made origin) (subscription, error) {
 	observe := func() subscription {
 		ctx := run
 		if own != nil {
@@ -50,6 +49,27 @@ func subscribe(run context.Context, own *heededContext, o rxgo.Observable, made 
 	}
 }
 
+// next returns the n-th item that is a value, or false and how the run ends.
+func (s *subscription) next(ctx context.Context, n int) (item rxgo.Item, more bool, err error) {
+	if err := ending.Of(ctx); err != nil {
+		return item, false, err // before anything is taken from a channel that may be the caller's
+	}
+	select {
+	case <-ctx.Done():
+		return item, false, ending.Of(ctx)
+	case item, more = <-s.items:
+	}
+	switch {
+	case !more && n == 1:
+		return item, false, ending.Under(ctx, s.ifEmpty)
+	case !more:
+		return item, false, ending.Of(ctx)
+	case item.E != nil:
+		return item, false, ending.Under(ctx, item.E)
+	}
+	return item, true, nil
+}
+
 // leftover says what is done with the items of a subscription that nobody wants any more. Its context is cancelled,
 // and a producer that heeds it ends. But many send without looking at it, rxgo's Merge and Concat among them, and stay
 // in that send until somebody receives.
@@ -65,15 +85,15 @@ const (
 )
 
 const (
-	patience = 1 << 20 // how many items are received of a producer that may never stop
-	turns    = 1000    // how often others are let run, so that those on their way to a send get there
+	mostDrained = 1 << 20 // how many items are received of a producer that may never stop
+	turns       = 1000    // how often others are let run, so that those on their way to a send get there
 )
 
 // abandon lets go of the subscription, without waiting for it. The goroutine that it may start outlives the run on
 // purpose: nobody can tell when a source that ignores its context is done, so nobody can wait for it. It uses no
 // timer: a bubble of testing/synctest has none left when its test has returned.
 func (s *subscription) abandon() {
-	if s.items == nil || s.closed || s.left == leave {
+	if s.items == nil || s.left == leave {
 		return
 	}
 	select {
@@ -95,7 +115,7 @@ func (s *subscription) abandon() {
 
 // drainItems receives until the channel is closed, or for so long that a producer seems to have no end.
 func drainItems(items <-chan rxgo.Item) {
-	for range patience {
+	for range mostDrained {
 		if _, ok := <-items; !ok {
 			return
 		}

@@ -68,29 +68,16 @@ func items[T any](function string, open func(context.Context) (subscription, err
 			return stream.Permanent(fmt.Errorf("rx: %s: Observe returned a nil channel", function))
 		}
 		for n := 1; ; n++ {
-			if err := ending.Of(ctx); err != nil {
-				return err // before anything is taken from a channel that may be the caller's
+			item, more, err := s.next(ctx, n)
+			if !more {
+				return err
 			}
-			select {
-			case <-ctx.Done():
-				return ending.Of(ctx)
-			case item, ok := <-s.items:
-				s.closed = !ok
-				switch {
-				case !ok && n == 1:
-					return ending.Under(ctx, s.ifEmpty)
-				case !ok:
-					return ending.Of(ctx)
-				case item.E != nil:
-					return ending.Under(ctx, item.E)
-				}
-				v, ok := as[T](item.V)
-				if !ok {
-					return stream.Permanent(fmt.Errorf("rx: %s: item %d is %s, want %v", function, n, typeName(item.V), reflect.TypeFor[T]()))
-				}
-				if !yield(v) {
-					return nil
-				}
+			v, ok := as[T](item.V)
+			if !ok {
+				return stream.Permanent(fmt.Errorf("rx: %s: item %d is %s, want %v", function, n, typeName(item.V), reflect.TypeFor[T]()))
+			}
+			if !yield(v) {
+				return nil
 			}
 		}
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/reactivex/rxgo/v2"
 )
 
-// anatomy is what an observable of rxgo is made of. rxgo does not tell, and what may be done with an observable
+// origin is how an observable of rxgo was made. rxgo does not tell, and what may be done with an observable
 // depends on it; so its unexported fields are read, by reflection and without touching them. What is not found is
 // unknown, and then the observable is treated with care.
-type anatomy struct {
+type origin struct {
 	kind kind
 	next uintptr // the channel that all subscriptions share, for kinds that have one
 }
@@ -29,45 +29,45 @@ const (
 	events               // FromEventSource, Interval: each Observe has a channel, which is sent to for ever
 )
 
-func inspect(o rxgo.Observable) anatomy {
+func inspect(o rxgo.Observable) origin {
 	if wrapped, ok := o.(Observable); ok {
 		return inspect(wrapped.Observable)
 	}
 	impl, ok := o.(*rxgo.ObservableImpl)
 	if !ok {
-		return anatomy{}
+		return origin{}
 	}
 	iterable := follow(reflect.ValueOf(impl).Elem().FieldByName("iterable"))
 	if iterable.Kind() != reflect.Struct {
-		return anatomy{}
+		return origin{}
 	}
 	switch iterable.Type().Name() {
 	case "deferIterable":
-		return anatomy{kind: separate}
+		return origin{kind: separate}
 	case "justIterable":
-		return anatomy{kind: kindOfItems(iterable.FieldByName("items"))}
+		return origin{kind: kindOfItems(iterable.FieldByName("items"))}
 	case "factoryIterable":
-		return anatomy{kind: kindOfOperator(iterable.FieldByName("factory"))}
+		return origin{kind: kindOfOperator(iterable.FieldByName("factory"))}
 	case "rangeIterable", "sliceIterable":
-		return anatomy{kind: silent}
+		return origin{kind: silent}
 	case "eventSourceIterable":
-		return anatomy{kind: events}
+		return origin{kind: events}
 	case "createIterable":
-		return anatomy{created, address(iterable.FieldByName("next"))}
+		return origin{created, address(iterable.FieldByName("next"))}
 	case "channelIterable":
 		// Of all that makes one, FromChannel alone sets a parent.
 		if parent := reflect.ValueOf(impl).Elem().FieldByName("parent"); parent.Kind() == reflect.Interface && parent.IsNil() {
-			return anatomy{internal, address(iterable.FieldByName("next"))}
+			return origin{internal, address(iterable.FieldByName("next"))}
 		}
-		return anatomy{given, address(iterable.FieldByName("next"))}
+		return origin{given, address(iterable.FieldByName("next"))}
 	default:
-		return anatomy{}
+		return origin{}
 	}
 }
 
 // left says what is to be done with the rest of the items, which an Observe has returned. own tells that the
 // observable was opened for this one subscription.
-func (a anatomy) left(items <-chan rxgo.Item, own bool) leftover {
+func (a origin) left(items <-chan rxgo.Item, own bool) leftover {
 	if a.next != 0 && a.next != reflect.ValueOf(items).Pointer() {
 		return serve // one of a connectable's subscribers
 	}

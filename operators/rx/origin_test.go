@@ -12,7 +12,7 @@ import (
 )
 
 // What is read of rxgo's observables is pinned here: another rxgo must not go by unnoticed.
-func TestAnatomy(t *testing.T) {
+func TestOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -76,7 +76,7 @@ func TestAnatomy(t *testing.T) {
 }
 
 // A connectable's subscriber is told apart from the channel it shares with nobody.
-func TestAnatomyOfAConnectable(t *testing.T) {
+func TestOriginOfAConnectable(t *testing.T) {
 	items := make(chan rxgo.Item)
 	plain, shared := rxgo.FromChannel(items), rxgo.FromChannel(items, rxgo.WithPublishStrategy())
 	if got := inspect(plain).left(plain.Observe(), false); got != leave {
