@@ -206,3 +206,22 @@ func TestFlatMap_ManyStreams(t *testing.T) {
 		}
 	}
 }
+
+// A burst leaves workers behind, more than are kept; those that were dismissed get no stream of the next burst.
+func TestFlatMap_Bursts(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		src := stream.Range(0, 40).Concat(stream.Range(40, 40).Delay(ms).Filter(func(int) bool { return false }), stream.Range(80, 40))
+		got, err := operators.FlatMap(src, 40, func(v int) ints { return stream.Of(v).Delay(10 * ms) }).Collect(t.Context())
+		slices.Sort(got)
+		if want := append(inARow(0, 40), inARow(80, 40)...); err != nil || !slices.Equal(got, want) {
+			t.Error(got, err)
+		}
+	})
+}
+
+func inARow(first, n int) (all []int) {
+	for i := range n {
+		all = append(all, first+i)
+	}
+	return all
+}

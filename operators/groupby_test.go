@@ -97,7 +97,7 @@ func TestGroupBy_RunTwice(t *testing.T) {
 	})
 }
 
-// What ReactiveX does with groups, to hand them out, ends in an error here, and not in one who waits for ever.
+// What ReactiveX does with groups, to hand them out, ends in an error here, and not in one who waits forever.
 func TestGroupBy_HandedOut(t *testing.T) {
 	const late = "# operators: GroupBy: a group is run once, while f's stream runs: stream: the source cannot be run a second time"
 	bubble(t, "to FlatMap, with f's stream over at once", func(t *testing.T) {

@@ -36,7 +36,7 @@ func bubble(t *testing.T, name string, f func(t *testing.T)) {
 }
 
 // cold is the stream that a script says: "20a 50b 60|" yields a after 20 ms and b after 50 ms and ends after 60 ms, "#"
-// instead of "|" fails with errBoom, and a script without either waits for ever. Times are those since the run began;
+// instead of "|" fails with errBoom, and a script without either waits forever. Times are those since the run began;
 // what comes too late, because the consumer was busy, comes at once.
 func cold(script string) stream.Stream[string] {
 	return func(ctx context.Context, yield func(string) bool) error {

@@ -17,7 +17,7 @@ import (
 // Each consumer gets its values on its own goroutine, and s waits until all of them have processed the value: nothing
 // is buffered, nobody misses a value, and the slowest consumer slows all. stream.Buffer behind Share gives a consumer
 // room. Two consumers of which one waits for the other, as in ZipWith(shared, shared.Skip(1), …), or a consumer that
-// runs the shared stream inside its own yield, need it, or they wait for ever.
+// runs the shared stream inside its own yield, need it, or they wait forever.
 //
 // The run of s has a goroutine of its own and a context of its own. That has the values, such as the clock, of the
 // context that started it, but neither its end nor its deadline: a consumer whose context ends leaves alone, and gets

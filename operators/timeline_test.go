@@ -17,7 +17,7 @@ type moment struct {
 
 func (m moment) ends() bool { return m.what == "|" || m.what == "#" }
 
-// moments are what a stream does, in order: nothing comes after the end, and if there is none it waits for ever.
+// moments are what a stream does, in order: nothing comes after the end, and if there is none it waits forever.
 type moments []moment
 
 // script is what cold is given to do so.

@@ -130,17 +130,20 @@ func TestReceiver(t *testing.T) {
 		}
 	})
 	bubble(t, "a value that comes after the cancel is not taken", func(t *testing.T) {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		var got []int
-		err := merge(ctx, []source{count, count}, func(v int) bool {
-			got = append(got, v)
-			if len(got) == 3 {
-				cancel(errCause)
+		for range 50 {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			var got []int
+			err := merge(ctx, []source{count, count}, func(v int) bool {
+				got = append(got, v)
+				if len(got) == 3 {
+					cancel(errCause)
+					synctest.Wait() // the other source has a value ready
+				}
+				return true
+			})
+			if !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) || len(got) != 3 {
+				t.Errorf("got %v, %v", got, err)
 			}
-			return true
-		})
-		if !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) || len(got) != 3 {
-			t.Errorf("got %v, %v", got, err)
 		}
 	})
 	bubble(t, "yield returns false for good once it has", func(t *testing.T) {

@@ -43,7 +43,7 @@ func batchBySize[T any, B ~[]T](s Stream[T], most int) Stream[B] {
 	return func(ctx context.Context, yield func(B) bool) error {
 		b := batch[T, B]{most: most}
 		out := ending.NewConsumer(yield)
-		err := s(ctx, func(v T) bool { return !out.Stopped() && (b.add(v) || out.Deliver(b.take())) })
+		err := s(ctx, func(v T) bool { return b.add(v) || out.Deliver(b.take()) })
 		if out.Stopped() || len(b.values) == 0 {
 			return out.End(ctx, err)
 		}

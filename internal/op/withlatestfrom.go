@@ -38,21 +38,17 @@ func WithLatestFrom[A, B, C any](p Package, s Stream[A], other Stream[B], f func
 // holdFirst returns the stream of the same values that holds its source in its first yield until released is closed.
 func holdFirst[T any](s Stream[T], released <-chan struct{}) Stream[T] {
 	return func(ctx context.Context, yield func(T) bool) error {
-		first, cancelled := true, false
-		err := s(ctx, func(v T) bool {
+		first := true
+		return s(ctx, func(v T) bool {
 			if first {
 				first = false
 				select {
 				case <-released:
 				case <-ctx.Done():
-					cancelled = true
+					return false
 				}
 			}
-			return !cancelled && yield(v)
+			return yield(v)
 		})
-		if cancelled {
-			return ending.Under(ctx, err)
-		}
-		return err
 	}
 }

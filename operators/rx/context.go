@@ -19,15 +19,12 @@ func (c *heededContext) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-func (c *heededContext) isHeeded() bool { return c != nil && c.heeded.Load() }
+func (c *heededContext) isHeeded() bool { return c.heeded.Load() }
 
 // both returns a context that ends when ctx or other does, with that one's cause, and that has the values of both,
 // ctx's first. It ends at cancel, too, which must be called.
 func both(ctx, other context.Context) (context.Context, context.CancelFunc) {
 	joint, cancel := context.WithCancelCause(ctx)
-	if other == context.Background() {
-		return joint, func() { cancel(nil) }
-	}
 	end := func() { cancel(context.Cause(other)) }
 	if other.Err() != nil {
 		end()

@@ -18,7 +18,7 @@
 //	An error item does not end an observable               an attempt ends at its first error item, and nothing
 //	                                                       follows it
 //	A failed attempt is neither cancelled nor received     an attempt's context is cancelled when it is over, and
-//	from, and its goroutines wait for ever                 what is still being sent is received and dropped
+//	from, and its goroutines wait forever                 what is still being sent is received and dropped
 //	Range does not close its channel when it is cancelled  nobody waits for a close
 //	BackOffRetry panics when its context ends: "close of   it ends with context.Cause(ctx) and the last failure
 //	closed channel"

@@ -26,7 +26,7 @@ const (
 	created              // Create: one channel for all, closed by its producer
 	internal             // Merge, Concat, Never, all that is Eager: one channel for all, which may never be closed
 	given                // FromChannel: the caller's channel
-	events               // FromEventSource, Interval: each Observe has a channel, which is sent to for ever
+	events               // FromEventSource, Interval: each Observe has a channel, which is sent to forever
 )
 
 func inspect(o rxgo.Observable) origin {

@@ -126,10 +126,7 @@ func drainItems(items <-chan rxgo.Item) {
 func lingerOn(items <-chan rxgo.Item) {
 	for range turns {
 		select {
-		case _, ok := <-items:
-			if !ok {
-				return
-			}
+		case <-items:
 		default:
 			runtime.Gosched()
 		}

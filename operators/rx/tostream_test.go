@@ -251,7 +251,7 @@ func TestToStream_SourceThatIgnoresItsContext(t *testing.T) {
 	}
 }
 
-// A producer that neither heeds its context nor ever stops is not received from for ever.
+// A producer that neither heeds its context nor ever stops is not received from forever.
 func TestToStream_SourceWithoutAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stop := make(chan struct{})

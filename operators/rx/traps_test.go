@@ -201,7 +201,7 @@ func TestTrap_RangeNeverClosesOnCancel(t *testing.T) {
 		synctest.Wait()
 		select {
 		case item, ok := <-items:
-			t.Errorf("got %v, %v, want nothing for ever", item, ok)
+			t.Errorf("got %v, %v, want nothing forever", item, ok)
 		default:
 		}
 	})
