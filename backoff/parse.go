@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/retrywhen/retrywhen/internal/words"
@@ -159,11 +160,12 @@ var curveNames = func() (names []string) {
 
 // usage is an example of the curve's words.
 func usage(k kind) string {
-	s := curves[k].name
+	var s strings.Builder
+	s.WriteString(curves[k].name)
 	for _, key := range curves[k].keys {
-		s += " " + key + "=" + notations[key].example
+		s.WriteString(" " + key + "=" + notations[key].example)
 	}
-	return strconv.Quote(s)
+	return strconv.Quote(s.String())
 }
 
 // form says what a word with a value looks like.
