@@ -27,7 +27,7 @@ func TestErrTimeout_IsATimeout(t *testing.T) {
 			if !errors.Is(err, stream.ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%v is not ErrTimeout and context.DeadlineExceeded", err)
 			}
-			if !errors.As(err, &timeout) || !timeout.Timeout() || !timeout.Temporary() {
+			if !errors.As(err, &timeout) || !timeout.Timeout() {
 				t.Errorf("%v is no timeout to package net", err)
 			}
 			if errors.Is(err, context.Canceled) || errors.Is(context.DeadlineExceeded, stream.ErrTimeout) {
