@@ -59,14 +59,14 @@ func (a *Attempt) Reset() {
 // its own.
 func (p Policy) Attempts(ctx context.Context) iter.Seq2[*Attempt, error] {
 	return func(yield func(*Attempt, error) bool) {
-		op := &attempts{ctx: ctx}
+		op := &attempts{first: Attempt{n: 1}}
 		op.begin(ctx, p.settings())
 		if ctx.Err() != nil {
 			yield(&Attempt{}, op.done(ctx, op.abandon(ctx, 0)))
 			return
 		}
-		for a := new(Attempt); ; {
-			a = &Attempt{n: a.n + 1, last: a.failure, loop: op}
+		for a := &op.first; ; a = (&Attempt{n: a.n + 1, last: a.failure}) {
+			a.loop = op
 			began := op.now()
 			more := yield(a, nil)
 			a.loop = nil
@@ -92,7 +92,7 @@ func (p Policy) Attempts(ctx context.Context) iter.Seq2[*Attempt, error] {
 // attempts is one run of an Attempts loop.
 type attempts struct {
 	operation
-	ctx     context.Context
+	first   Attempt
 	retries int       // in this outage; 0: there is none
 	down    time.Time // when it began
 }
@@ -103,7 +103,7 @@ func (o *attempts) failed(a *Attempt, lasted time.Duration) error {
 		o.state.restart()
 	}
 	o.question.Err, o.question.Lasted = a.failure, lasted
-	err := o.operation.failed(o.ctx, a.reset)
+	err := o.operation.failed(o.question.ctx, a.reset)
 	if o.retries == 0 && o.config.Observes() {
 		o.down = o.question.time()
 	}
@@ -113,6 +113,6 @@ func (o *attempts) failed(a *Attempt, lasted time.Duration) error {
 
 // recovered ends the outage, if there is one.
 func (o *attempts) recovered() {
-	o.operation.recovered(o.ctx, o.retries, o.down)
+	o.operation.recovered(o.question.ctx, o.retries, o.down)
 	o.retries = 0
 }

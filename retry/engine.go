@@ -11,7 +11,11 @@ import (
 // The exported methods of config are what this repository's own engines need of a policy.
 var _ engine.Policy[State] = (*config)(nil)
 
-func init() { engine.Register(func(p any) any { return p.(Policy).settings() }) }
+func init() {
+	engine.Register(func(p any) any { return p.(Policy).settings() }, func(p any, f func(context.Context)) any {
+		return p.(Policy).With(func(c *config) { c.beforeWait = f })
+	})
+}
 
 func (c *config) Clock(ctx context.Context) stream.Clock {
 	if c.clock != nil {

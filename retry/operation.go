@@ -46,6 +46,9 @@ func (o *operation) failed(ctx context.Context, worked bool) error {
 	if err != nil {
 		return err
 	}
+	if o.config.beforeWait != nil {
+		o.config.beforeWait(ctx)
+	}
 	if delay > 0 {
 		o.wait(ctx, delay)
 	}

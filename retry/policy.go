@@ -42,7 +42,8 @@ type config struct {
 	clock           stream.Clock
 	rand            func() float64
 	budget          *Budget
-	timed           bool // attempts are timed: by what the other fields say
+	timed           bool                  // attempts are timed: by what the other fields say
+	beforeWait      func(context.Context) // of an engine
 }
 
 // Default waits about 1, 2, 4 and 8 s, each ±15 %, and gives up when the next wait would be of 10 s or more.

@@ -19,7 +19,7 @@ type Outcome struct {
 	// Attempt is the number of the attempt, from 1.
 	Attempt int
 
-	peek func(*http.Response) []byte
+	exchange *exchange
 }
 
 // Peek returns the first bytes of the response's body: up to 1024, or as PeekLimit says. It waits for them up to 1 s, or
@@ -28,10 +28,10 @@ func (o *Outcome) Peek() []byte {
 	switch {
 	case o.Response == nil:
 		return nil
-	case o.peek == nil: // an Outcome that a test has made
+	case o.exchange == nil: // an Outcome that a test has made
 		return peek(o.Response, peekLimit, peekTimeout, clockOf(o.Request))
 	}
-	return o.peek(o.Response)
+	return o.exchange.peekBody(o.Response)
 }
 
 // Class is what a classifier says of an attempt.

@@ -30,7 +30,7 @@ func (x *exchange) attempt(n int, after error) {
 	if n == 1 {
 		x.prepare()
 	}
-	x.Outcome = Outcome{Request: x.Request, Attempt: n, peek: x.peekBody}
+	x.Outcome = Outcome{Request: x.Request, Attempt: n, exchange: x}
 	x.sent = x.prepared
 	ctx := x.Request.Context()
 	_, timed := t.policy.AttemptTimeout()

@@ -151,3 +151,20 @@ func TestWithoutRetries(t *testing.T) {
 		s.expect(t, "0s")
 	})
 }
+
+func TestTheHooksContextIsTheRequests(t *testing.T) {
+	type key struct{}
+	parent, cancel := context.WithCancelCause(context.WithValue(t.Context(), key{}, "value"))
+	hook := retry.OnDone(func(ctx context.Context, _ retry.Result) {
+		if got, want := fmt.Sprint(ctx), fmt.Sprint(parent); got != want || ctx.Value(key{}) != "value" {
+			t.Errorf("the context is %s with %v, want %s", got, ctx.Value(key{}), want)
+		}
+		child, stop := context.WithCancel(ctx)
+		defer stop()
+		if cancel(errCut); context.Cause(child) != errCut {
+			t.Errorf("a child's cause is %v, want %v", context.Cause(child), errCut)
+		}
+	})
+	resp, err := retryhttp.NewTransport(newScript(ok), constant(1, hook)).RoundTrip(get(t, parent))
+	read(t, resp, err)
+}

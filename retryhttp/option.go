@@ -91,18 +91,21 @@ func BufferBody(n int) Option {
 // RateLimitHeaders reads more headers than Retry-After, in forms that servers use and no standard guarantees. Where a 429
 // or 503 has no Retry-After that can be read, the delay is taken from the first of these that gives one:
 //
-//   - Retry-After-Ms and X-Ms-Retry-After-Ms, in milliseconds (OpenAI's and Azure's services); beside a Retry-After they
-//     count if they give the same delay, not rounded up
-//   - RateLimit, with RateLimit-Policy for a window that it does not give (draft-ietf-httpapi-ratelimit-headers-10), and
-//     its older form "limit=10, remaining=0, reset=5" (draft 07)
-//   - RateLimit-Reset (draft 03), X-RateLimit-Reset-After (Discord), X-RateLimit-Reset (GitHub, Discord) and
-//     X-Rate-Limit-Reset (X), unless the Remaining beside it is more than 0: seconds, with or without a fraction; from
-//     1e8 on the time since 1970 in seconds, from 1e11 on in milliseconds; or a time of RFC 3339
+//   - Retry-After-Ms and X-Ms-Retry-After-Ms, in milliseconds: Azure's services, by the retry strategy of Microsoft's
+//     core-rest-pipeline, and OpenAI's, by openai-python's base client. Beside a Retry-After they count if they give the
+//     same delay, not rounded up
+//   - RateLimit, with RateLimit-Policy for a window that it does not give: "default";r=0;t=5, of which the quota left, r,
+//     must be 0 (draft-ietf-httpapi-ratelimit-headers-08 to -11, sections 3 and 4); or limit=10, remaining=0, reset=5
+//     (draft 07)
+//   - RateLimit-Reset (draft 00 to 06 of the same), X-RateLimit-Reset-After (Discord's API documentation),
+//     X-RateLimit-Reset (GitHub's and Discord's) and X-Rate-Limit-Reset (X's), unless the Remaining beside it is more
+//     than 0: seconds, with or without a fraction; from 1e8 on the time since 1970 in seconds, from 1e11 on in
+//     milliseconds; or a time of RFC 3339
 //
 // Such a delay is one like Retry-After's: the policy's MaxRetryAfter and Within hold. A date is compared with the
 // response's own Date.
 //
-// X-Should-Retry (the clients of OpenAI and Anthropic) with "true" or "false" decides whether a response of a status from
+// X-Should-Retry (the base client of openai-python and anthropic-sdk-python) with "true" or "false" decides whether a response of a status from
 // 400 on may be retried, as Retryable and NotRetryable do, if Classify does not.
 func RateLimitHeaders() Option {
 	return func(s *settings) { s.rateLimitHeaders = true }

@@ -2,6 +2,7 @@ package retryhttp
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -29,7 +30,7 @@ func NewTransport(base http.RoundTripper, p retry.Policy, opts ...Option) *Trans
 	t := &Transport{
 		base: base,
 		// A failed response is let go before the wait, so that its connection can be used again.
-		policy: p.With(retry.OnRetry(func(ctx context.Context, _ retry.Event) { exchangeFrom(ctx).discard() })),
+		policy: engine.BeforeWait(p, func(ctx context.Context) { ctx.(*operation).exchange.discard() }),
 		settings: settings{
 			statuses: []int{
 				http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusInternalServerError,
@@ -59,10 +60,11 @@ func (t *Transport) CloseIdleConnections() {
 
 // RoundTrip sends req, and sends it again while the policy says so. The package comment says what it returns.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	x := &exchange{transport: t, Outcome: Outcome{Request: req}}
-	defer x.drop() // unless it is handed over, whoever panics
 	ctx := req.Context()
-	for attempt, end := range t.policy.Attempts(context.WithValue(ctx, exchangeKey{}, x)) {
+	op := &operation{ctx, exchange{transport: t, Outcome: Outcome{Request: req}}}
+	x := &op.exchange
+	defer x.drop() // unless it is handed over, whoever panics
+	for attempt, end := range t.policy.Attempts(op) {
 		if end != nil {
 			return x.end(ctx, end)
 		}
@@ -75,18 +77,30 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	panic("retryhttp: the attempts ended without an end") // never
 }
 
-type exchangeKey struct{}
-
-func exchangeFrom(ctx context.Context) *exchange {
-	x, _ := ctx.Value(exchangeKey{}).(*exchange)
-	return x
+// operation is the context of the policy's operation, and of its hooks: that of the request, with the exchange.
+type operation struct {
+	context.Context
+	exchange exchange
 }
+
+type operationKey struct{}
+
+// Value finds the operation itself.
+func (op *operation) Value(key any) any {
+	if key == (operationKey{}) {
+		return op
+	}
+	return op.Context.Value(key)
+}
+
+// String names the context as those of package context do.
+func (op *operation) String() string { return fmt.Sprint(op.Context) }
 
 // RequestFrom returns the request that a policy's hook is called for, as the Transport was given it, if ctx is the
 // hook's context; nil for other contexts, those of the base transport among them.
 func RequestFrom(ctx context.Context) *http.Request {
-	if x := exchangeFrom(ctx); x != nil {
-		return x.Request
+	if op, ok := ctx.Value(operationKey{}).(*operation); ok {
+		return op.exchange.Request
 	}
 	return nil
 }

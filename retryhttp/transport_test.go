@@ -812,3 +812,26 @@ func FuzzRetryAfter(f *testing.F) {
 		})
 	})
 }
+
+// countingClock is the system's clock, and counts how often it is read.
+type countingClock struct{ reads int }
+
+func (c *countingClock) Now() time.Time {
+	c.reads++
+	return time.Now()
+}
+
+func (*countingClock) AfterFunc(d time.Duration, f func()) *time.Timer { return time.AfterFunc(d, f) }
+
+func TestARequestThatSucceedsAtOnceCostsLittle(t *testing.T) {
+	var clock countingClock
+	base := roundTripper(func(r *http.Request) (*http.Response, error) { return &sparse, nil })
+	transport := retryhttp.NewTransport(base, constant(3, retry.WithClock(&clock)))
+	req := get(t, t.Context())
+	allocations := testing.AllocsPerRun(100, func() { _, _ = transport.RoundTrip(req) })
+	if allocations > 2 || clock.reads > 0 {
+		t.Errorf("%v allocations and %d reads of the clock, want 2 and 0", allocations, clock.reads)
+	}
+}
+
+var sparse = http.Response{StatusCode: http.StatusOK, Body: http.NoBody}

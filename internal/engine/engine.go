@@ -47,7 +47,17 @@ type Refused interface {
 // Of returns the retry.Policy p for an engine; S is retry.State.
 func Of[S any](p any) Policy[S] { return open(p).(Policy[S]) }
 
-// Register is called by package retry, with the function that returns the Policy[retry.State] of a retry.Policy.
-func Register(of func(p any) any) { open = of }
+// BeforeWait returns p, a retry.Policy, with f called for each retry of Do, Run and Attempts, after the OnRetry hooks,
+// before the wait. Unlike these it does not make the policy time its attempts.
+func BeforeWait[P any](p P, f func(context.Context)) P { return beforeWait(p, f).(P) }
 
-var open func(p any) any
+// Register is called by package retry, with the function that returns the Policy[retry.State] of a retry.Policy, and with
+// BeforeWait's.
+func Register(of func(p any) any, before func(p any, f func(context.Context)) any) {
+	open, beforeWait = of, before
+}
+
+var (
+	open       func(p any) any
+	beforeWait func(p any, f func(context.Context)) any
+)
