@@ -299,6 +299,7 @@ func TestState_Text(t *testing.T) {
 		}
 	}
 	for _, far := range []retry.State{
+		{Attempts: 1, First: time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC), Retries: 1, Since: at},
 		{Attempts: 1, First: time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)},
 		{Attempts: 1, First: at, Retries: 1, Since: time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)},
 	} {

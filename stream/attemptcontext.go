@@ -85,13 +85,18 @@ func (a *attemptContext) Value(key any) any {
 	return a.Context.Value(key)
 }
 
-// Attempt is what AttemptFrom returns.
-func (a *attemptContext) Attempt() int { return int(a.n) }
-
 // AttemptFrom returns the number of the attempt that runs under ctx, of the innermost RetryWhen, retry.Do, retry.Run,
 // operators.MapRetry or retryhttp. A first attempt counts as part of what is around it: inside the third attempt of an
 // outer RetryWhen, the first of an inner one is 3, and its second 2. Outside of any it is 1.
-func AttemptFrom(ctx context.Context) int { return attempt.From(ctx) }
+func AttemptFrom(ctx context.Context) int {
+	switch a := ctx.Value(attempt.Key{}).(type) {
+	case *attemptContext:
+		return int(a.n)
+	case *attempt.Context:
+		return a.Number()
+	}
+	return 1
+}
 
 // String names the context as those of package context do. A context that is printed by its fields is a data race.
 func (a *attemptContext) String() string { return fmt.Sprint(a.Context, ".Attempt") }

@@ -6,19 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// Key is the key under which a context has a Numbered.
+// Key is the key under which a context of a retry has that context, of whatever type.
 type Key struct{}
-
-// Numbered is a context that knows the number of its attempt.
-type Numbered interface{ Attempt() int }
-
-// From returns the number of the innermost attempt under ctx that is a retry, 1 if there is none.
-func From(ctx context.Context) int {
-	if n, ok := ctx.Value(Key{}).(Numbered); ok {
-		return n.Attempt()
-	}
-	return 1
-}
 
 // Context is the context of the retries of one operation. Its number may be set while it is in use.
 type Context struct {
@@ -36,8 +25,8 @@ func With(ctx context.Context, n int) *Context {
 // Set makes c the context of the n-th attempt.
 func (c *Context) Set(n int) { c.n.Store(int64(n)) }
 
-// Attempt returns the number of the attempt.
-func (c *Context) Attempt() int { return int(c.n.Load()) }
+// Number returns the number of the attempt.
+func (c *Context) Number() int { return int(c.n.Load()) }
 
 // Value finds the context itself.
 func (c *Context) Value(key any) any {
