@@ -14,7 +14,7 @@ import (
 // paths is where the packages come from that the documents' code names.
 var paths = map[string]string{
 	"bufio": "bufio", "context": "context", "errors": "errors", "fmt": "fmt", "io": "io", "log": "log", "slog": "log/slog", "net": "net",
-	"http": "net/http", "os": "os", "slices": "slices", "strconv": "strconv", "sync": "sync", "testing": "testing",
+	"http": "net/http", "httptest": "net/http/httptest", "os": "os", "slices": "slices", "strconv": "strconv", "sync": "sync", "testing": "testing",
 	"synctest": "testing/synctest", "time": "time", "url": "net/url", "iter": "iter",
 	"backoff": module + "/backoff", "jitter": module + "/jitter", "operators": module + "/operators",
 	"retry": module + "/retry", "retryhttp": module + "/retryhttp", "rx": module + "/operators/rx",

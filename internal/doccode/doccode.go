@@ -44,8 +44,13 @@ func (c Code) Vet(documents ...string) error {
 		}
 		for _, at := range goBlock.FindAllSubmatchIndex(text, -1) {
 			line := 2 + strings.Count(string(text[:at[0]]), "\n")
-			if at[2] >= 0 && !slices.Contains(build.Default.ReleaseTags, "go"+string(text[at[2]:at[3]])) {
-				continue
+			constraint := ""
+			if at[2] >= 0 {
+				version := "go" + string(text[at[2]:at[3]])
+				if !slices.Contains(build.Default.ReleaseTags, version) {
+					continue
+				}
+				constraint = "//go:build " + version + "\n\n"
 			}
 			source, err := c.asFile(string(text[at[4]:at[5]]), document, line)
 			if err != nil {
@@ -59,7 +64,7 @@ func (c Code) Vet(documents ...string) error {
 			if err := os.Mkdir(pkg, 0o755); err != nil {
 				return err
 			}
-			if err := os.WriteFile(filepath.Join(pkg, name), []byte(source), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(pkg, name), []byte(constraint+source), 0o644); err != nil {
 				return err
 			}
 			args = append(args, "./"+pkg)

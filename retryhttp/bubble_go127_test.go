@@ -1,0 +1,38 @@
+//go:build go1.27
+
+package retryhttp_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/retryhttp"
+)
+
+// A server of a bubble has its network in memory, so an hour of Retry-After takes no time and is exact.
+func TestTransport_AnHourInABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		server := httptest.NewTestServer(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if time.Since(start) < time.Hour {
+				w.Header().Set("Retry-After", "3600")
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		}))
+		client := server.Client()
+		client.Transport = retryhttp.NewTransport(client.Transport, retry.New(backoff.Constant(time.Second), retry.Limit(1)))
+		response, err := client.Get(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if took := time.Since(start); response.StatusCode != http.StatusOK || took != time.Hour {
+			t.Errorf("%s after %v, want 200 OK after 1h0m0s", response.Status, took)
+		}
+	})
+}
