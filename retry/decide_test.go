@@ -1,6 +1,7 @@
 package retry_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -269,8 +270,8 @@ func TestState_Text(t *testing.T) {
 	for want, s := range map[string]retry.State{
 		"attempts=0": {},
 		"attempts=1 first=2026-03-01T11:00:00.000000005Z": {Attempts: 1, First: at},
-		"attempts=7 first=2026-03-01T11:00:00.000000005Z retries=3 since=2026-03-01T11:00:01.000000005Z previous=1.5s place=0.25": {
-			Attempts: 7, Retries: 3, First: at, Since: at.Add(time.Second), Previous: 1500 * time.Millisecond, Place: 0.25, Placed: true, Fires: 9},
+		"attempts=17 first=2026-03-01T11:00:00.000000005Z retries=12 since=2026-03-01T11:00:01.000000005Z previous=1.5s place=0.25": {
+			Attempts: 17, Retries: 12, First: at, Since: at.Add(time.Second), Previous: 1500 * time.Millisecond, Place: 0.25, Placed: true, Fires: 9},
 		"attempts=2 first=2026-03-01T11:00:00.000000005Z retries=1 since=2026-03-01T11:00:00.000000005Z place=0": {
 			Attempts: 2, Retries: 1, First: at, Since: at, Placed: true},
 	} {
@@ -485,4 +486,40 @@ func TestError_Timeout(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+// A retry without a delay is late as well.
+func TestWithin_OfZero(t *testing.T) {
+	p := every(0, retry.Within(0))
+	var s retry.State
+	now := time.Unix(0, 0)
+	if _, err := p.Decide(&s, stream.Failure{Err: errBoom}, now, time.Time{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := p.Decide(&s, stream.Failure{Err: errBoom}, now.Add(1), time.Time{}); !errors.Is(err, retry.ErrWithin) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestState_ReadsADelayOfZero(t *testing.T) {
+	var s retry.State
+	if err := s.UnmarshalText([]byte("previous=0s")); err != nil || s != (retry.State{}) {
+		t.Errorf("%v, %+v", err, s)
+	}
+}
+
+func TestDecide_LogsByOutages(t *testing.T) {
+	var b bytes.Buffer
+	p := every(0, logTo(&b))
+	var s retry.State
+	for _, items := range []int64{0, 0, 1, 0} {
+		_, _ = p.Decide(&s, stream.Failure{Err: errBoom, Items: items}, time.Unix(0, 0), time.Time{})
+	}
+	var levels []string
+	for line := range strings.Lines(b.String()) {
+		levels = append(levels, strings.Fields(line)[0])
+	}
+	if want := []string{"level=WARN", "level=DEBUG", "level=WARN", "level=DEBUG"}; !slices.Equal(levels, want) {
+		t.Errorf("got %v, want %v", levels, want)
+	}
 }
