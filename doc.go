@@ -1,7 +1,9 @@
 // Package retrywhen is documentation only: the vocabulary, and a map of the packages.
 //
-// The library is generic reactive streams whose centre is retry with backoff and jitter:
+// The library is generic reactive streams whose centre is retry with backoff and jitter. A stream that fails comes back where
+// it stopped, or from its start:
 //
+//	operators.Resume(0, open, after, policy)
 //	src.RetryWhen(operators.ExpBackoff(jitter.Default, time.Second, 3))
 //
 // The same policy value serves a stream, an rxgo observable, a channel pipeline, a plain function, a range loop, an HTTP
@@ -10,10 +12,10 @@
 // # Packages
 //
 //   - stream: a cold source. Run it, get values, then nil or an error. Sources, sinks, T→T operators, RetryWhen, Clock.
-//   - operators: functions from streams to streams of another type; ExpBackoff; RetryChans for plain channels; MapRetry.
+//   - operators: functions from streams to streams of another type; Resume; ExpBackoff; RetryChans for plain channels; MapRetry.
 //   - jitter: a uniform draw in, a factor for the delay out.
 //   - backoff: the number of failures in, the delay out; a value without state.
-//   - retry: a backoff plus when to give up, when to start over, whom to tell. Do, Run and Attempts without a stream.
+//   - retry: a backoff plus when to give up, when to start over, which hooks to call. Do, Run and Attempts without a stream.
 //   - operators/rx: the same on github.com/reactivex/rxgo/v2 observables.
 //   - retryhttp: an http.RoundTripper with a policy.
 //   - streamtest: virtual time, marble diagrams and contract checks for tests of streams.

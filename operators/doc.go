@@ -1,10 +1,12 @@
 // Package operators holds the functions from streams to streams: those that turn a Stream[T] into a stream of another
-// type, which a Go method cannot do, those that join several streams, and the classic retryWhen with its policy,
-// [ExpBackoff].
+// type, those that join several streams, [Resume], and the classic retryWhen with its policy, [ExpBackoff].
 //
-//	readings := operators.Map(lines, parse)
-//	readings = readings.RetryWhen(operators.ExpBackoff(jitter.Default, time.Second, 3))
+//	readings := operators.TryMap(lines, parse).RetryWhen(operators.ExpBackoff(jitter.Default, time.Second, 3))
 //	batches := operators.Batch(readings, 100, time.Second)
+//
+// From Go 1.27 on those that can be are methods of stream.Stream too:
+//
+//	batches := lines.TryMap(parse).RetryWhen(policy).Batch[[]Reading](100, time.Second)
 //
 // # Map
 //

@@ -9,7 +9,7 @@
 // A source is a stream that makes values; an operator is a method, or a function of package operators, that makes a
 // stream out of others; a sink runs a stream. To run a stream is to subscribe to it, and each run is a subscription. A
 // stream is cold: every subscription runs the source anew and shares nothing with another. The consumer is whoever
-// runs a stream. It stops a stream by answering false to a value, and cancels it through the context.
+// runs a stream. It stops a stream by returning false for a value, and cancels it through the context.
 //
 // A run ends in one of four ways:
 //
@@ -61,8 +61,8 @@
 // Time: [Stream.Delay], [Stream.Debounce], [Stream.Throttle], [Stream.Timeout], [Timer], [Interval]. They use the
 // clock that [WithClock] puts into the context, the system's without it.
 //
-// What turns a Stream[T] into a stream of another type is a function of package operators, since Go's methods cannot
-// have type parameters of their own.
+// What turns a Stream[T] into a stream of another type is a function of package operators, and from Go 1.27 on a method too,
+// as then methods may have type parameters of their own.
 //
 // # Time in tests
 //
