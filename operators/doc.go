@@ -15,7 +15,7 @@
 // One value for all: [Reduce], [Count], [First], [Last].
 //
 // Fewer: [TryFilter], [Distinct], [DistinctBy], [DistinctUntilChanged], [DistinctUntilChangedBy], [Sample], [TakeUntil];
-// and the methods Filter, Take, Skip, TakeWhile, SkipWhile, Debounce and Throttle of stream.Stream. By names the same
+// and the methods Filter, Take, Skip, TakeWhile, SkipWhile, Debounce, Throttle and ThrottleLatest of stream.Stream. By names the same
 // operator with a function that returns a value's key.
 //
 // A stream for each value: [ConcatMap] runs them in turn, [FlatMap] side by side, [SwitchMap] the latest one only,

@@ -71,9 +71,16 @@ func allOperators() []operator {
 		{name: "Delay", apply: func(s s) s { return s.Delay(ms) }},
 		{name: "Debounce", apply: func(s s) s { return s.Debounce(ms) }, ahead: 1, apart: true},
 		{name: "Throttle", apply: func(s s) s { return s.Throttle(ms) }, apart: true, plain: true},
+		{name: "ThrottleLatest", apply: func(s s) s { return s.ThrottleLatest(ms) }, ahead: 1, apart: true},
+		{name: "TimeShift(1)", apply: func(s s) s { return s.TimeShift(ms, 1) }},
+		{name: "TimeShift(5)", apply: func(s s) s { return s.TimeShift(ms, 5) }, ahead: 4},
 		{name: "Buffer(1)", apply: func(s s) s { return s.Buffer(1) }, ahead: 1},
 		{name: "Buffer(5)", apply: func(s s) s { return s.Buffer(5) }, ahead: 5},
 		{name: "Defer", plain: true, apply: func(src s) s { return stream.Defer(func(context.Context) s { return src }) }},
+		{name: "Using", apply: func(src s) s {
+			open := func(context.Context) (int, error) { return 0, nil }
+			return stream.Using(open, func(int) s { return src }, func(int) error { return nil })
+		}},
 		{name: "All", apply: func(s s) s { return stream.FromSeq2(s.All) }},
 		{name: "FromSeq2", apply: func(s s) s {
 			return stream.FromSeq2(func(ctx context.Context) iter.Seq2[int, error] { return s.All(ctx) })
@@ -430,7 +437,7 @@ func (t *countedTimer) Stop() bool {
 func TestContract_SourceThatDoesNotLookAtItsContext(t *testing.T) {
 	eachOperator(t, func(t *testing.T, op operator, _ *probe) {
 		switch op.name {
-		case "Merge", "Timeout", "Buffer(1)", "Buffer(5)", "Chans", "Debounce", "all together":
+		case "Merge", "Timeout", "Buffer(1)", "Buffer(5)", "Chans", "Debounce", "ThrottleLatest", "TimeShift(5)", "all together":
 		default:
 			return
 		}
@@ -464,7 +471,7 @@ func TestContract_SourceThatDoesNotLookAtItsContext(t *testing.T) {
 func TestContract_CancelledInTheLastValue(t *testing.T) {
 	eachOperator(t, func(t *testing.T, op operator, _ *probe) {
 		switch op.name {
-		case "Merge", "TakeUntilDone", "Timeout", "Buffer(1)", "Buffer(5)", "Debounce", "MustNotEnd", "Repeat", "all together":
+		case "Merge", "TakeUntilDone", "Timeout", "Buffer(1)", "Buffer(5)", "Debounce", "ThrottleLatest", "TimeShift(5)", "MustNotEnd", "Repeat", "all together":
 		default:
 			return
 		}
@@ -533,6 +540,9 @@ func TestContract_CancelAtAnyMoment(t *testing.T) {
 // What an operator is built with is checked when it is built.
 func TestContract_MistakesPanicAtConstruction(t *testing.T) {
 	s, none := stream.Of(1), stream.Stream[int](nil)
+	opened := func(context.Context) (int, error) { return 1, nil }
+	of := func(v int) stream.Stream[int] { return stream.Of(v) }
+	closed := func(int) error { return nil }
 	const max = int(^uint(0) >> 1)
 	most := uint64(1<<47) / (8 + 64) // an address space, by an int and what stands beside it
 	if strconv.IntSize == 32 {
@@ -545,6 +555,9 @@ func TestContract_MistakesPanicAtConstruction(t *testing.T) {
 		"stream: FromChan: ch is nil":           func() { stream.FromChan[int](nil) },
 		"stream: FromChans: open is nil":        func() { stream.FromChans[int](nil) },
 		"stream: Defer: f is nil":               func() { stream.Defer[int](nil) },
+		"stream: Using: open is nil":            func() { stream.Using(nil, of, closed) },
+		"stream: Using: use is nil":             func() { stream.Using[int, int](opened, nil, closed) },
+		"stream: Using: close is nil":           func() { stream.Using(opened, of, nil) },
 		"stream: Fail: err is nil":              func() { stream.Fail[int](nil) },
 		"stream: Range: count is -1, want >= 0": func() { stream.Range(0, -1) },
 		fmt.Sprintf("stream: Range: first is %d and count is 2, which leads past the largest int", max): func() { stream.Range(max, 2) },
@@ -571,6 +584,9 @@ func TestContract_MistakesPanicAtConstruction(t *testing.T) {
 		"stream: Delay: d is -1ns, want >= 0":                             func() { s.Delay(-1) },
 		"stream: Debounce: d is -1ns, want >= 0":                          func() { s.Debounce(-1) },
 		"stream: Throttle: d is -1ns, want >= 0":                          func() { s.Throttle(-1) },
+		"stream: ThrottleLatest: d is -1ns, want >= 0":                    func() { s.ThrottleLatest(-1) },
+		"stream: TimeShift: d is -1ns, want >= 0":                         func() { s.TimeShift(-1, 1) },
+		"stream: TimeShift: n is 0, want >= 1":                            func() { s.TimeShift(1, 0) },
 		"stream: Buffer: n is -1, want >= 0":                              func() { s.Buffer(-1) },
 		"stream: WithClock: c is nil":                                     func() { stream.WithClock[stream.Stopper](t.Context(), nil) },
 		fmt.Sprintf("stream: Buffer: n is %d, want <= %d", max, most):     func() { s.Buffer(max) },
@@ -613,6 +629,8 @@ func ofANilStream(ctx context.Context) map[string]func() {
 		"TakeUntilDone":  func() { none.TakeUntilDone(nil) },
 		"TakeWhile":      func() { none.TakeWhile(yes) },
 		"Tap":            func() { none.Tap(func(int) {}) },
+		"ThrottleLatest": func() { none.ThrottleLatest(0) },
+		"TimeShift":      func() { none.TimeShift(0, 1) },
 		"Throttle":       func() { none.Throttle(0) },
 		"Timeout":        func() { none.Timeout(1) },
 		"TryForEach":     func() { _ = none.TryForEach(ctx, func(context.Context, int) error { return nil }) },

@@ -9,8 +9,7 @@ import (
 // that values come at least d apart. An error and the end are not delayed. Delay(0) is the stream itself; a negative d
 // panics.
 //
-// ReactiveX's delay shifts the values in time and keeps their distances. Where values are closer than d that is another
-// thing: operators.FlatMap from each v to Of(v).Delay(d), with enough concurrency, does it.
+// ReactiveX's delay shifts the values in time and keeps their distances, which is [Stream.TimeShift].
 //
 //	source:                   a--b--c|
 //	Delay(2):                 --a----b----c|

@@ -29,8 +29,9 @@
 //
 //   - The consumer's code is never called on two goroutines at once, nor on one it does not know. It needs no locks.
 //   - When a stream has returned it is over: no goroutine, no timer, no callback is left.
-//   - A slow consumer slows the source. Only [Stream.Buffer], [Stream.Chans], [Stream.TakeLast] and [Stream.SkipLast]
-//     hold values, as many as they are told; [Stream.Debounce] and [Stream.Delay] hold one.
+//   - A slow consumer slows the source. Only [Stream.Buffer], [Stream.Chans], [Stream.TakeLast], [Stream.SkipLast] and
+//     [Stream.TimeShift] hold values, as many as they are told; [Stream.Debounce], [Stream.ThrottleLatest] and
+//     [Stream.Delay] hold one.
 //   - Sources look at the context before each value and before they end, so that after a cancel no value comes; under
 //     a context that has ended already they do nothing and return its cause.
 //   - An operator is built once and run often: it panics when it is built with what cannot work (a nil function, a
@@ -41,8 +42,8 @@
 //
 // # Map
 //
-// Sources: [Of], [FromSlice], [FromSeq], [FromSeq2], [FromFunc], [FromChan], [FromChans], [Defer], [Empty], [Never],
-// [Fail], [Range], [Timer], [Interval].
+// Sources: [Of], [FromSlice], [FromSeq], [FromSeq2], [FromFunc], [FromChan], [FromChans], [Defer], [Using], [Empty],
+// [Never], [Fail], [Range], [Timer], [Interval].
 //
 // Sinks: [Stream.All] for a range loop, [Stream.Collect], [Stream.ForEach], [Stream.TryForEach],
 // [Stream.Chans]; or call the stream itself.
@@ -58,8 +59,8 @@
 // Failing and going on: [Stream.MustNotEnd], [Stream.Timeout] make failures; [Stream.Catch], [Stream.Retry],
 // [Stream.RetryWhen] answer them; [Permanent] and [ErrNotRestartable] mark those that no retry can help.
 //
-// Time: [Stream.Delay], [Stream.Debounce], [Stream.Throttle], [Stream.Timeout], [Timer], [Interval]. They use the
-// clock that [WithClock] puts into the context, the system's without it.
+// Time: [Stream.Delay], [Stream.TimeShift], [Stream.Debounce], [Stream.Throttle], [Stream.ThrottleLatest],
+// [Stream.Timeout], [Timer], [Interval]. They use the clock that [WithClock] puts into the context, the system's without it.
 //
 // What turns a Stream[T] into a stream of another type is a function of package operators, and from Go 1.27 on a method too,
 // as then methods may have type parameters of their own.

@@ -116,6 +116,22 @@ func ExampleStream_Throttle() {
 	// Output: click → <nil>
 }
 
+func ExampleStream_ThrottleLatest() {
+	progress := stream.Range(0, 101)
+	show(progress.ThrottleLatest(time.Second)) // the last one comes at the end at the latest
+	// Output: 0 100 → <nil>
+}
+
+func ExampleStream_TimeShift() {
+	start := time.Now()
+	// All three at once, 10 ms later. Delay would take 30 ms.
+	show(stream.Of("a", "b", "c").TimeShift(10*time.Millisecond, 100))
+	fmt.Println(time.Since(start) >= 10*time.Millisecond)
+	// Output:
+	// a b c → <nil>
+	// true
+}
+
 func ExampleStream_Buffer() {
 	// The three values are made while the consumer looks at the first.
 	made := make(chan int, 3)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -109,6 +111,38 @@ func ExampleFromChans() {
 	}
 	show(stream.FromChans(produce).Retry(1))
 	// Output: 0 1 2 0 1 2 → out of numbers
+}
+
+// Each attempt opens the file, and closes it before the next one does.
+func ExampleUsing() {
+	dir, err := os.MkdirTemp("", "using")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	name := filepath.Join(dir, "numbers")
+	if err := os.WriteFile(name, []byte("one\ntwo\nthree\n"), 0o600); err != nil {
+		panic(err)
+	}
+
+	open := func(context.Context) (*os.File, error) { return os.Open(name) }
+	lines := func(f *os.File) stream.Stream[string] {
+		scanner := bufio.NewScanner(f)
+		return stream.FromSeq2(func(context.Context) iter.Seq2[string, error] {
+			return func(yield func(string, error) bool) {
+				for scanner.Scan() {
+					if !yield(scanner.Text(), nil) {
+						return
+					}
+				}
+				if err := scanner.Err(); err != nil {
+					yield("", err)
+				}
+			}
+		})
+	}
+	show(stream.Using(open, lines, (*os.File).Close).Retry(2).Take(2))
+	// Output: one two → <nil>
 }
 
 func ExampleDefer() {

@@ -164,6 +164,10 @@ var catalogue = []section{
 		source("stream.Defer", "Defer(() → Of(a))", func() text {
 			return stream.Defer(func(context.Context) text { return stream.Of("a") })
 		}),
+		source("stream.Using", "Using(open a, Of, close)", func() text {
+			open := func(context.Context) (string, error) { return "a", nil }
+			return stream.Using(open, func(v string) text { return stream.Of(v) }, func(string) error { return nil })
+		}),
 		source("stream.Empty", "Empty()", stream.Empty[string]),
 		source("stream.Never", "Never()", stream.Never[string]),
 		source("stream.Fail", "Fail(err)", func() text { return stream.Fail[string](errBoom) }),
@@ -250,6 +254,9 @@ var catalogue = []section{
 		}, racing).readsAhead(-1),
 		op("stream.Debounce", "Debounce(3ms)", given("-a-b-------c|"), func(in []text) text { return in[0].Debounce(3 * ms) }).readsAhead(1),
 		op("stream.Throttle", "Throttle(4ms)", given("-a-b--c-d--e|"), func(in []text) text { return in[0].Throttle(4 * ms) }),
+		op("stream.ThrottleLatest", "ThrottleLatest(4ms)", given("-a-b--c-d-----e-|"), func(in []text) text {
+			return in[0].ThrottleLatest(4 * ms)
+		}, racing).readsAhead(1),
 	}},
 	{"A stream for each value", []entry{
 		op("operators.ConcatMap", "ConcatMap(v at once and 3ms later)", given("-a-b-----c|"), func(in []text) text {
@@ -308,6 +315,7 @@ var catalogue = []section{
 	}},
 	{"Time", []entry{
 		op("stream.Delay", "Delay(2ms)", given("-a--b--c|"), func(in []text) text { return in[0].Delay(2 * ms) }),
+		op("stream.TimeShift", "TimeShift(3ms, 2)", given("-a-bcd---|"), func(in []text) text { return in[0].TimeShift(3*ms, 2) }).readsAhead(1),
 		op("stream.Timeout", "Timeout(4ms)", given("-a--b-------c|"), func(in []text) text { return in[0].Timeout(4 * ms) }),
 		op("stream.Buffer", "Buffer(2), then Delay(4ms)", given("-abcd-------|"), func(in []text) text { return in[0].Buffer(2).Delay(4 * ms) }).readsAhead(2),
 	}},
