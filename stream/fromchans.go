@@ -40,29 +40,34 @@ func FromChans[T any](open func(context.Context) (<-chan T, <-chan error)) Strea
 		if values == nil && errs == nil {
 			return errors.New("stream: FromChans: open returned two nil channels")
 		}
-		done := ctx.Done()
-		for {
-			if closed(done) {
-				return ending.Of(ctx)
+		return yieldUntilEnd(ctx, values, errs, yield)
+	}
+}
+
+// yieldUntilEnd yields what comes from values until one of the channels says that this is the end.
+func yieldUntilEnd[T any](ctx context.Context, values <-chan T, errs <-chan error, yield func(T) bool) error {
+	done := ctx.Done()
+	for {
+		if closed(done) {
+			return ending.Of(ctx)
+		}
+		select {
+		case v, ok := <-values:
+			if !ok {
+				return ending.Under(ctx, heldError(errs))
 			}
-			select {
-			case v, ok := <-values:
-				if !ok {
-					return ending.Under(ctx, heldError(errs))
-				}
-				if !yield(v) {
-					return nil
-				}
-			case err := <-errs:
-				if err == nil {
-					err = heldError(errs)
-				}
-				if !yieldHeld(done, values, yield) {
-					return nil
-				}
-				return ending.Under(ctx, err)
-			case <-done:
+			if !yield(v) {
+				return nil
 			}
+		case err := <-errs:
+			if err == nil {
+				err = heldError(errs)
+			}
+			if !yieldHeld(done, values, yield) {
+				return nil
+			}
+			return ending.Under(ctx, err)
+		case <-done:
 		}
 	}
 }

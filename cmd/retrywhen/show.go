@@ -115,13 +115,7 @@ func (s schedules) longest() (wait, end time.Duration) {
 }
 
 func (s schedules) text(w io.Writer, width int) error {
-	const tableWidth, leastChart = 46, 24
 	wait, end := s.longest()
-	span := console.Span{Most: wait, Width: min(width, 140) - tableWidth}
-	header := []string{" n", " least", "median", "  most", "cumulative"}
-	if width < tableWidth {
-		header[4] = "   sum"
-	}
 	var lines []string
 	for _, x := range s {
 		if x.Name != x.Policy {
@@ -130,19 +124,7 @@ func (s schedules) text(w io.Writer, width int) error {
 			lines = append(lines, x.Policy)
 		}
 		if len(x.Rows) > 0 {
-			rows := make([][]string, len(x.Rows))
-			chart := make([]string, 1, len(x.Rows)+2)
-			for i, r := range x.Rows {
-				rows[i] = []string{strconv.Itoa(r.N), axis.Time(r.Least), axis.Time(r.Median), axis.Time(r.Most), axis.Time(r.Cumulative)}
-				if span.Width >= leastChart {
-					chart = append(chart, span.Range(r.Least, r.Median, r.Most))
-				}
-			}
-			table := console.Table(header, rows, 0)
-			if span.Width >= leastChart {
-				table = console.Beside(3, table, append(chart, span.Labels()))
-			}
-			lines = append(lines, table...)
+			lines = append(lines, x.table(width, wait)...)
 		}
 		if x.End != "" {
 			lines = append(lines, "then it gives up: "+x.End)
@@ -150,23 +132,54 @@ func (s schedules) text(w io.Writer, width int) error {
 		lines = append(lines, "")
 	}
 	if len(s) > 1 && end > 0 {
-		lines = append(lines, "When the retries come, at median waits:")
-		names := make([]string, len(s))
-		for i, x := range s {
-			names[i] = x.Name
-		}
-		column := min(console.Width(names), max(width/3, 12))
-		span := console.Span{Most: end, Width: max(min(width, 140)-column-2, leastChart)}
-		for i, x := range s {
-			at := make([]time.Duration, len(x.Rows))
-			for k, r := range x.Rows {
-				at[k] = r.Cumulative
-			}
-			lines = append(lines, console.Pad(console.Shorten(names[i], column), column+2)+span.Marks(at, func(k int) rune { return rune('0' + (k+1)%10) }))
-		}
-		lines = append(lines, console.Pad("", column+2)+span.Labels(), "")
+		lines = append(lines, s.timeline(width, end)...)
 	}
 	return writeLines(w, lines[:len(lines)-1])
+}
+
+// leastChart is the width from which on a chart is drawn.
+const leastChart = 24
+
+// table returns the waits of a schedule, with a chart up to the wait most where there is room for one.
+func (x namedSchedule) table(width int, most time.Duration) []string {
+	const tableWidth = 46
+	span := console.Span{Most: most, Width: min(width, 140) - tableWidth}
+	header := []string{" n", " least", "median", "  most", "cumulative"}
+	if width < tableWidth {
+		header[4] = "   sum"
+	}
+	rows := make([][]string, len(x.Rows))
+	for i, r := range x.Rows {
+		rows[i] = []string{strconv.Itoa(r.N), axis.Time(r.Least), axis.Time(r.Median), axis.Time(r.Most), axis.Time(r.Cumulative)}
+	}
+	table := console.Table(header, rows, 0)
+	if span.Width < leastChart {
+		return table
+	}
+	chart := make([]string, 1, len(x.Rows)+2)
+	for _, r := range x.Rows {
+		chart = append(chart, span.Range(r.Least, r.Median, r.Most))
+	}
+	return console.Beside(3, table, append(chart, span.Labels()))
+}
+
+// timeline returns a line for each schedule with the times of its retries, up to end.
+func (s schedules) timeline(width int, end time.Duration) []string {
+	names := make([]string, len(s))
+	for i, x := range s {
+		names[i] = x.Name
+	}
+	column := min(console.Width(names), max(width/3, 12))
+	span := console.Span{Most: end, Width: max(min(width, 140)-column-2, leastChart)}
+	lines := []string{"When the retries come, at median waits:"}
+	for i, x := range s {
+		at := make([]time.Duration, len(x.Rows))
+		for k, r := range x.Rows {
+			at[k] = r.Cumulative
+		}
+		lines = append(lines, console.Pad(console.Shorten(names[i], column), column+2)+span.Marks(at, func(k int) rune { return rune('0' + (k+1)%10) }))
+	}
+	return append(lines, console.Pad("", column+2)+span.Labels(), "")
 }
 
 func (s schedules) figure() picture.Figure {

@@ -15,9 +15,9 @@ type notifier[S any] struct {
 	endsBoth bool         // the notifier's end is the end of both
 }
 
-// withNotifier runs s with a notifier: a failure of either cancels the other. receive is called with the values of s, on
-// the caller's goroutine.
-func withNotifier[T, S any](scope *handoff.Scope, n notifier[S], s Stream[T], receive func(T) bool) error {
+// withNotifier runs a notifier and calls stream, which runs a stream on the caller's goroutine under the interruption's
+// context and delivers nothing once that has been interrupted. A failure of either cancels the other.
+func withNotifier[S any](scope *handoff.Scope, n notifier[S], stream func(*interruption) error) error {
 	run := interruptible(scope.Context())
 	defer run.cancel()
 	var end error // of the notifier, written before the interruption
@@ -43,7 +43,7 @@ func withNotifier[T, S any](scope *handoff.Scope, n notifier[S], s Stream[T], re
 		}
 		return nil
 	})
-	err := s(run.ctx, func(v T) bool { return !run.interrupted() && receive(v) })
+	err := stream(run)
 	if run.interrupted() {
 		return end
 	}

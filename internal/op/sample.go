@@ -12,9 +12,14 @@ func Sample[T, U any](p Package, s Stream[T], sampler Stream[U]) Stream[T] {
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
 		var seen latest[T]
 		values := notifier[T]{source: s, receive: seen.put, endsBoth: true}
-		return withNotifier(scope, values, sampler, func(U) bool {
-			v, some := seen.take()
-			return !some && !out.Stopped() || some && out.Deliver(v)
+		return withNotifier(scope, values, func(run *interruption) error {
+			return sampler(run.ctx, func(U) bool {
+				if run.interrupted() {
+					return false
+				}
+				v, some := seen.take()
+				return !some && !out.Stopped() || some && out.Deliver(v)
+			})
 		})
 	})
 }

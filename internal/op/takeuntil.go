@@ -11,6 +11,8 @@ func TakeUntil[T, U any](p Package, s Stream[T], stop Stream[U]) Stream[T] {
 	p.notNil("TakeUntil", "stop", stop == nil)
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
 		end := notifier[U]{source: stop, receive: func(U) bool { return false }}
-		return withNotifier(scope, end, s, out.Deliver)
+		return withNotifier(scope, end, func(run *interruption) error {
+			return s(run.ctx, func(v T) bool { return !run.interrupted() && out.Deliver(v) })
+		})
 	})
 }

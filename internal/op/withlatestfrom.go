@@ -28,9 +28,14 @@ func WithLatestFrom[A, B, C any](p Package, s Stream[A], other Stream[B], f func
 			}
 			return err
 		}
-		return withNotifier(scope, notifier[B]{source: notify, receive: seen.put}, holdFirst(s, known), func(a A) bool {
-			b, some := seen.get()
-			return !some && !out.Stopped() || some && out.Deliver(f(a, b))
+		return withNotifier(scope, notifier[B]{source: notify, receive: seen.put}, func(run *interruption) error {
+			return holdFirst(s, known)(run.ctx, func(a A) bool {
+				if run.interrupted() {
+					return false
+				}
+				b, some := seen.get()
+				return !some && !out.Stopped() || some && out.Deliver(f(a, b))
+			})
 		})
 	})
 }
