@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -114,6 +117,36 @@ func TestPlainUsersLinkNothingHeavy(t *testing.T) {
 			domain, _, _ := strings.Cut(dep, "/")
 			if plain && strings.Contains(domain, ".") && !strings.HasPrefix(dep, module) {
 				t.Errorf("%s links %s, want the standard library only", p.ImportPath, dep)
+			}
+		}
+	}
+}
+
+// seeing is who may require what plain users must not even have in their go.sum.
+var seeing = map[string][]string{
+	"google.golang.org/grpc ": {"retrygrpc", "benchmarks", "examples"},
+	"go.opentelemetry.io/":    {"retryotel", "retrygrpc", "benchmarks", "examples"}, // gRPC drags it in, for its own tests
+}
+
+func TestOnlyTheirModulesRequireGRPCAndOpenTelemetry(t *testing.T) {
+	var files []string
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if name := d.Name(); name == "go.mod" || name == "go.sum" {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%v, found only %v", err, files)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, who := range seeing {
+			if strings.Contains(string(text), what) && !slices.Contains(who, filepath.ToSlash(filepath.Dir(file))) {
+				t.Errorf("%s has %s, want it in %v only", file, what, who)
 			}
 		}
 	}

@@ -15,6 +15,7 @@ require (
 	github.com/retrywhen/retrywhen v0.0.0
 	github.com/retrywhen/retrywhen/durable v0.0.0
 	github.com/retrywhen/retrywhen/durable/embedded v0.0.0
+	github.com/retrywhen/retrywhen/retrygrpc v0.0.0
 	github.com/riverqueue/river v0.51.0
 	github.com/riverqueue/river/rivertype v0.51.0
 	github.com/schollz/progressbar/v3 v3.19.0
@@ -78,4 +79,5 @@ replace (
 	github.com/retrywhen/retrywhen => ../
 	github.com/retrywhen/retrywhen/durable => ../durable
 	github.com/retrywhen/retrywhen/durable/embedded => ../durable/embedded
+	github.com/retrywhen/retrywhen/retrygrpc => ../retrygrpc
 )

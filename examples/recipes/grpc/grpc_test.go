@@ -26,17 +26,27 @@ import (
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/retrygrpc"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const (
-	silence = 200 * time.Millisecond
-	method  = "/recipes.Events/Watch"
-)
+const silence = 200 * time.Millisecond
+
+// watch stands for a generated client's Watch.
+func watch(conn *rpc.ClientConn) grpc.Method {
+	return func(ctx context.Context, token *wrapperspb.StringValue, opts ...rpc.CallOption) (rpc.ServerStreamingClient[structpb.Struct], error) {
+		call, err := conn.NewStream(ctx, &rpc.StreamDesc{ServerStreams: true}, "/recipes.Events/Watch", opts...)
+		if err != nil {
+			return nil, err
+		}
+		_ = call.SendMsg(token) // its error comes with RecvMsg
+		return &rpc.GenericClientStream[wrapperspb.StringValue, structpb.Struct]{ClientStream: call}, call.CloseSend()
+	}
+}
 
 var policy = retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full),
-	retry.Limit(20), retry.ResetAfterItems(1))
+	retry.Limit(20), retry.ResetAfterItems(1), retry.If(retrygrpc.IsTransient))
 
 // serve starts a server of numbered events whose tokens are "after-n", and returns its address. refuse, if it returns an
 // error, ends a call with it.
@@ -97,7 +107,7 @@ func TestWatch(t *testing.T) {
 	}))
 	fault := network.Each()
 	var account ledger.Ledger
-	events := grpc.Watch(dial(network.Address()), method, silence, policy)
+	events := grpc.Watch(dial(network.Address()), watch, silence, policy)
 	err := events.Take(n).ForEach(t.Context(), func(e *structpb.Struct) {
 		if account.Enter(int(e.GetFields()["n"].GetNumberValue()))%every == 0 {
 			fault()
@@ -120,7 +130,7 @@ func TestWatch_RetryInfo(t *testing.T) {
 	})
 	var delays []time.Duration
 	p := policy.With(retry.OnRetry(func(_ context.Context, e retry.Event) { delays = append(delays, e.Delay) }))
-	got, err := grpc.Watch(dial(address), method, silence, p).Take(1).Collect(t.Context())
+	got, err := grpc.Watch(dial(address), watch, silence, p).Take(1).Collect(t.Context())
 	if err != nil || len(got) != 1 || len(delays) != 1 || delays[0] < dictated {
 		t.Errorf("%v, %v after the delays %v", got, err, delays)
 	}
@@ -132,7 +142,7 @@ func TestWatch_NoRetryCanHelp(t *testing.T) {
 		calls.Store(call)
 		return status.Error(codes.PermissionDenied, "no")
 	})
-	_, err := grpc.Watch(dial(address), method, silence, policy).Collect(t.Context())
+	_, err := grpc.Watch(dial(address), watch, silence, policy).Collect(t.Context())
 	if status.Code(err) != codes.PermissionDenied || calls.Load() != 1 {
 		t.Errorf("%v after %d calls", err, calls.Load())
 	}
@@ -141,7 +151,7 @@ func TestWatch_NoRetryCanHelp(t *testing.T) {
 func TestWatch_Cancel(t *testing.T) {
 	address := serve(t, func(int64) error { return nil })
 	ctx, cancel := context.WithCancel(t.Context())
-	events := grpc.Watch(dial(address), method, silence, policy)
+	events := grpc.Watch(dial(address), watch, silence, policy)
 	err := events.ForEach(ctx, func(*structpb.Struct) { cancel() })
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)

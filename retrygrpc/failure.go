@@ -1,0 +1,76 @@
+package retrygrpc
+
+import (
+	"context"
+	"math"
+	"strconv"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// IsTransient reports whether the same call may go better later: for retry.If, with Receive and operators.Resume, where a
+// call that was carried out does no harm. It does if err has a status of Unavailable, ResourceExhausted, Aborted, Internal,
+// Unknown or DeadlineExceeded, or one whose server says when to come back.
+func IsTransient(err error) bool {
+	s := status.Convert(err)
+	switch s.Code() {
+	case codes.Unavailable, codes.ResourceExhausted, codes.Aborted, codes.Internal, codes.Unknown, codes.DeadlineExceeded:
+		return true
+	}
+	_, ok := retryInfo(s)
+	return ok
+}
+
+// dictated returns err with the delay that the server dictates, or marked as permanent where it says that the call must
+// not be repeated.
+func dictated(err error, trailer metadata.MD) error {
+	delay, ok := retryInfo(status.Convert(err))
+	if pushback := trailer.Get("grpc-retry-pushback-ms"); len(pushback) > 0 {
+		ms, e := strconv.ParseInt(pushback[0], 10, 64)
+		if e != nil || ms < 0 || len(pushback) > 1 {
+			return retry.Permanent(err)
+		}
+		delay, ok = time.Duration(min(ms, math.MaxInt64/int64(time.Millisecond)))*time.Millisecond, true
+	}
+	if ok && delay > 0 {
+		return retry.RetryAfter(err, delay)
+	}
+	return err
+}
+
+// retryInfo returns the delay of the status's RetryInfo, and whether there is one.
+func retryInfo(s *status.Status) (time.Duration, bool) {
+	for _, detail := range s.Details() {
+		if info, ok := detail.(*errdetails.RetryInfo); ok && info.GetRetryDelay().IsValid() {
+			return info.GetRetryDelay().AsDuration(), true
+		}
+	}
+	return 0, false
+}
+
+// endedError is the error of a call whose context has ended.
+type endedError struct {
+	error
+	cause error // of the context's end
+}
+
+func (e *endedError) Unwrap() error { return e.error }
+
+// GRPCStatus is what package status looks for.
+func (e *endedError) GRPCStatus() *status.Status {
+	return status.New(status.FromContextError(e.cause).Code(), e.Error())
+}
+
+// ended returns the error that ends the operation, of which ctx is the context.
+func ended(ctx context.Context, err error) error {
+	if cause := ctx.Err(); cause != nil {
+		return &endedError{err, cause}
+	}
+	return err
+}

@@ -1,0 +1,53 @@
+package retrygrpc
+
+import (
+	"context"
+	"io"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// Receive returns the stream of the responses to req, where method is the method of a generated client, as in
+//
+//	events := operators.Resume(int64(0), func(after int64) stream.Stream[*pb.Event] {
+//		return retrygrpc.Receive(client.Watch, &pb.WatchRequest{After: after})
+//	}, func(_ int64, e *pb.Event) int64 { return e.Id }, policy)
+//
+// Each run makes the call anew, and ends it when its consumer stops. A failure dictates the delay that the server does, and
+// is permanent where the server says that the call must not be repeated; retry.If(IsTransient) is for the policy's other
+// decisions. A connection that has fallen silent is noticed by the stream's Timeout, or by gRPC's keepalive. A nil method
+// panics.
+//
+// Retries belong into one layer: the option Methods leaves out of StreamClientInterceptor what Resume calls again.
+func Receive[Req, Res any, C interface {
+	Recv() (*Res, error)
+	Trailer() metadata.MD
+}](method func(context.Context, *Req, ...grpc.CallOption) (C, error), req *Req, opts ...grpc.CallOption) stream.Stream[*Res] {
+	if method == nil {
+		panicf("Receive", "method is nil")
+	}
+	return func(ctx context.Context, yield func(*Res) bool) error {
+		own, cancel := context.WithCancel(ctx)
+		defer cancel()
+		responses, err := method(own, req, opts...)
+		if err != nil {
+			return ending.Under(ctx, dictated(err, nil))
+		}
+		for ctx.Err() == nil {
+			m, err := responses.Recv()
+			switch {
+			case err == io.EOF:
+				return nil
+			case err != nil:
+				return ending.Under(ctx, dictated(err, responses.Trailer()))
+			case !yield(m):
+				return nil
+			}
+		}
+		return ending.Of(ctx)
+	}
+}

@@ -1,0 +1,248 @@
+package retrygrpc_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/retrygrpc"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// drain returns what comes of a call with a stream of responses.
+func drain(call numbers, err error) (got []int64, _ error) {
+	for err == nil {
+		var n *number
+		if n, err = call.Recv(); err == nil {
+			got = append(got, n.Value)
+		}
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return got, err
+}
+
+func TestServerStream(t *testing.T) {
+	const s = time.Second
+	for _, c := range []struct {
+		name   string
+		fail   func(context.Context, int) error
+		broken int64
+		opts   []retrygrpc.Option
+		want   []int64
+		code   codes.Code
+		at     []time.Duration
+	}{
+		{"no failure", nil, 0, nil, []int64{7, 8, 9}, codes.OK, []time.Duration{0}},
+		{"before the first response", times(2, codes.Unavailable), 0, nil, []int64{7, 8, 9}, codes.OK, []time.Duration{0, s, 3 * s}},
+		{"after the first response", nil, 8, nil, []int64{7, 8}, codes.Unavailable, []time.Duration{0}},
+		{"another code", times(1, codes.NotFound), 0, nil, nil, codes.NotFound, []time.Duration{0}},
+		{"giving up", times(9, codes.Unavailable), 0, nil, nil, codes.Unavailable, []time.Duration{0, s, 3 * s}},
+		{"pushback", pushback("1500"), 0, nil, []int64{7, 8, 9}, codes.OK, []time.Duration{0, 1500 * time.Millisecond}},
+		{"other methods", times(1, codes.Unavailable), 0, []retrygrpc.Option{retrygrpc.Methods(func(m string) bool { return m != after })}, nil, codes.Unavailable, []time.Duration{0}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := &server{fail: c.fail, broken: c.broken}
+				conn := client{server.connect(t, linear(2), c.opts...)}
+				call, err := conn.After(t.Context(), wrapperspb.Int64(6))
+				if got, err := drain(call, err); !slices.Equal(got, c.want) || status.Code(err) != c.code {
+					t.Errorf("got %v, %v, want %v, %v", got, err, c.want, c.code)
+				}
+				server.expect(t, c.at...)
+			})
+		})
+	}
+}
+
+func TestServerStreamThatIsEmpty(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		done := 0
+		server := &server{fail: times(1, codes.Unavailable)}
+		conn := client{server.connect(t, linear(2, retry.OnDone(func(_ context.Context, r retry.Result) {
+			if done++; r.Err != nil || r.Attempts != 2 {
+				t.Errorf("%+v", r)
+			}
+		})))}
+		call, err := conn.After(t.Context(), wrapperspb.Int64(9))
+		if got, err := drain(call, err); got != nil || err != nil || done != 1 {
+			t.Errorf("got %v, %v, %d operations done", got, err, done)
+		}
+		if _, err := call.Recv(); err != io.EOF {
+			t.Errorf("after the end: %v", err)
+		}
+	})
+}
+
+func TestServerStreamWhoseHeaderWasRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &server{fail: times(1, codes.Unavailable)}
+		call, err := client{server.connect(t, linear(2))}.After(t.Context(), wrapperspb.Int64(6))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = call.Header()
+		if got, err := drain(call, nil); got != nil || status.Code(err) != codes.Unavailable || call.Context() == nil {
+			t.Errorf("got %v, %v", got, err)
+		}
+		server.expect(t, 0)
+	})
+}
+
+// script opens streams that fail as it is told.
+type script struct {
+	grpc.ClientStream
+	opening, sending, closing, receiving error
+}
+
+func (s *script) SendMsg(any) error    { return s.sending }
+func (s *script) CloseSend() error     { return s.closing }
+func (s *script) RecvMsg(any) error    { return s.receiving }
+func (s *script) Trailer() metadata.MD { return nil }
+
+func TestOpeningAndSendingFail(t *testing.T) {
+	unavailable := status.Error(codes.Unavailable, "down")
+	for _, c := range []struct {
+		name   string
+		desc   grpc.StreamDesc
+		script []script
+		opened int
+		code   codes.Code
+	}{
+		{"opening", grpc.StreamDesc{ServerStreams: true}, []script{{opening: unavailable}, {opening: unavailable}, {}}, 3, codes.OK},
+		{"opening for ever", grpc.StreamDesc{ServerStreams: true}, []script{{opening: unavailable}}, 4, codes.Unavailable},
+		{"opening of another code", grpc.StreamDesc{ServerStreams: true}, []script{{opening: status.Error(codes.NotFound, "")}}, 1, codes.NotFound},
+		{"sending, at the server", grpc.StreamDesc{ServerStreams: true}, []script{{opening: unavailable}, {sending: io.EOF, receiving: unavailable}, {}}, 3, codes.OK},
+		{"sending again", grpc.StreamDesc{ServerStreams: true}, []script{{opening: unavailable}, {sending: status.Error(codes.Internal, "too large")}}, 2, codes.Internal},
+		{"closing again", grpc.StreamDesc{ServerStreams: true}, []script{{opening: unavailable}, {closing: unavailable}, {}}, 3, codes.OK},
+		{"opening, of a stream of requests", grpc.StreamDesc{ClientStreams: true}, []script{{opening: unavailable}, {}}, 2, codes.OK},
+		{"opening, of two streams", grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, []script{{opening: unavailable}, {}}, 2, codes.OK},
+		{"a stream of requests that fails", grpc.StreamDesc{ClientStreams: true}, []script{{receiving: unavailable}}, 1, codes.Unavailable},
+	} {
+		opened := 0
+		intercept := retrygrpc.StreamClientInterceptor(retry.Policy{}.With(retry.Limit(3)))
+		call, err := intercept(t.Context(), &c.desc, nil, after, func(ctx context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, _ string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+			opened++
+			if stream.AttemptFrom(ctx) != opened {
+				t.Errorf("%s: attempt %d by its context is the %d.", c.name, stream.AttemptFrom(ctx), opened)
+			}
+			s := c.script[min(opened, len(c.script))-1]
+			if s.opening != nil {
+				return nil, s.opening
+			}
+			return &s, nil
+		})
+		if err == nil {
+			_ = call.SendMsg(1)
+			_ = call.CloseSend()
+			err = call.RecvMsg(nil)
+		}
+		if status.Code(err) != c.code || opened != c.opened {
+			t.Errorf("%s: %v after %d attempts, want %v after %d", c.name, err, opened, c.code, c.opened)
+		}
+	}
+}
+
+func TestBeforeAnAttemptHasOpened(t *testing.T) {
+	unavailable := status.Error(codes.Unavailable, "down")
+	intercept := retrygrpc.StreamClientInterceptor(retry.Default)
+	call, err := intercept(t.Context(), &grpc.StreamDesc{ServerStreams: true}, nil, after,
+		func(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+			return nil, unavailable
+		})
+	if err != nil || call.Trailer() != nil || call.Context() != t.Context() {
+		t.Errorf("%v, trailer %v", err, call.Trailer())
+	}
+	if _, err := call.Header(); err != unavailable {
+		t.Errorf("Header: %v", err)
+	}
+	if err := call.RecvMsg(nil); err != unavailable {
+		t.Errorf("RecvMsg after Header: %v", err)
+	}
+}
+
+func TestClientStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &server{fail: times(1, codes.Unavailable)}
+		conn := client{server.connect(t, linear(2))}
+		for _, want := range []codes.Code{codes.Unavailable, codes.OK} { // what was sent is gone
+			call, err := conn.Sum(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = call.Send(wrapperspb.Int64(3)), call.Send(wrapperspb.Int64(4))
+			if got, err := call.CloseAndRecv(); status.Code(err) != want || err == nil && got.Value != 7 {
+				t.Errorf("got %v, %v, want %v", got, err, want)
+			}
+		}
+		server.expect(t, 0, 0)
+	})
+}
+
+func TestReceive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &server{fail: times(2, codes.Unavailable), broken: 5}
+		conn := client{server.connect(t, retry.Policy{}, retrygrpc.Methods(func(m string) bool { return m != after }))}
+		events := operators.Resume(int64(2), func(at int64) stream.Stream[*number] {
+			if at == 5 {
+				synctest.Wait()
+				server.broken = 0
+			}
+			return retrygrpc.Receive(conn.After, wrapperspb.Int64(at))
+		}, func(_ int64, n *number) int64 { return n.Value }, linear(3, retry.ResetAfterItems(1), retry.If(retrygrpc.IsTransient)))
+		var got []int64
+		err := events.ForEach(t.Context(), func(n *number) { got = append(got, n.Value) })
+		if want := []int64{3, 4, 5, 6, 7, 8, 9}; !slices.Equal(got, want) || err != nil {
+			t.Errorf("got %v, %v, want %v", got, err, want)
+		}
+		server.expect(t, 0, time.Second, 3*time.Second, 4*time.Second)
+	})
+}
+
+func TestReceiveEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &server{}
+		conn := client{server.connect(t, retry.Policy{}, retrygrpc.Methods(func(m string) bool { return m != after }))}
+		all := retrygrpc.Receive(conn.After, wrapperspb.Int64(0))
+		if got, err := all.Collect(t.Context()); len(got) != 9 || err != nil {
+			t.Errorf("to the end: %v, %v", got, err)
+		}
+		if got, err := all.Take(2).Collect(t.Context()); len(got) != 2 || err != nil {
+			t.Errorf("stopped: %v, %v", got, err)
+		}
+		cause := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		seen := 0
+		err := all.ForEach(ctx, func(*number) { seen++; cancel(cause) })
+		if !errors.Is(err, cause) || !errors.Is(err, context.Canceled) || seen != 1 {
+			t.Errorf("cancelled: %v after %d", err, seen)
+		}
+		if err := all.ForEach(ctx, func(*number) { t.Error("a value under an ended context") }); !errors.Is(err, cause) {
+			t.Errorf("cancelled before: %v", err)
+		}
+		synctest.Wait()
+		server.fail = func(ctx context.Context, _ int) error { <-ctx.Done(); return ctx.Err() }
+		if _, err := all.Timeout(time.Minute).Collect(t.Context()); !errors.Is(err, stream.ErrTimeout) {
+			t.Errorf("silent: %v", err)
+		}
+		synctest.Wait()
+		server.fail = pushback("-1")
+		server.at = nil
+		if _, err := all.RetryWhen(linear(3)).Collect(t.Context()); status.Code(err) != codes.Unavailable || server.calls() != 1 {
+			t.Errorf("not to be repeated: %v after %d calls", err, server.calls())
+		}
+	})
+}

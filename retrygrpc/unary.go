@@ -1,0 +1,45 @@
+package retrygrpc
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// UnaryClientInterceptor returns an interceptor that repeats unary calls as p says; the package comment says which, and
+// what comes back. p's hooks must be safe for concurrent use.
+//
+// Without Limit or Within p retries until the call's context ends. What grpc.Header and grpc.Trailer of a call get is of
+// its last attempt.
+func UnaryClientInterceptor(p retry.Policy, opts ...Option) grpc.UnaryClientInterceptor {
+	r := newRetrier("UnaryClientInterceptor", p, opts)
+	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		if !r.retries(method) {
+			return invoke(ctx, method, req, reply, cc, opts...)
+		}
+		opts = opts[:len(opts):len(opts)]
+		return r.do(ctx, method, func(ctx context.Context, _ int, trailer *metadata.MD) error {
+			timed, cancel := r.engine.AttemptContext(ctx)
+			defer cancel()
+			err := invoke(timed, method, req, reply, cc, append(opts, grpc.Trailer(trailer))...)
+			if err != nil && timed.Err() != nil && ctx.Err() == nil {
+				err = &lateError{err}
+			}
+			return err
+		})
+	}
+}
+
+// lateError is the error of an attempt that ran into the policy's AttemptTimeout.
+type lateError struct{ error }
+
+func (e *lateError) Unwrap() error { return e.error }
+
+func isLate(err error) bool {
+	_, ok := errors.AsType[*lateError](err)
+	return ok
+}

@@ -1,0 +1,233 @@
+package retrygrpc_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/retrygrpc"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// busy returns a failure whose RetryInfo dictates d.
+func busy(code codes.Code, d time.Duration) error {
+	s, err := status.New(code, "busy").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(d)})
+	return errors.Join(err, s.Err())
+}
+
+// pushback fails the first call, with a trailer that says when to come back.
+func pushback(ms ...string) func(context.Context, int) error {
+	return func(ctx context.Context, call int) error {
+		if call > 1 {
+			return nil
+		}
+		trailer := metadata.MD{"grpc-retry-pushback-ms": ms}
+		return errors.Join(grpc.SetTrailer(ctx, trailer), busy(codes.Unavailable, time.Minute))
+	}
+}
+
+func TestUnary(t *testing.T) {
+	const s = time.Second
+	late := func(ctx context.Context, call int) error {
+		if call < 3 {
+			<-ctx.Done()
+		}
+		return nil
+	}
+	for _, c := range []struct {
+		name   string
+		fail   func(context.Context, int) error
+		policy retry.Policy
+		opts   []retrygrpc.Option
+		code   codes.Code
+		at     []time.Duration
+	}{
+		{"no failure", nil, linear(3), nil, codes.OK, []time.Duration{0}},
+		{"unavailable", times(2, codes.Unavailable), linear(3), nil, codes.OK, []time.Duration{0, s, 3 * s}},
+		{"resources exhausted", times(1, codes.ResourceExhausted), linear(3), nil, codes.OK, []time.Duration{0, s}},
+		{"not found", times(1, codes.NotFound), linear(3), nil, codes.NotFound, []time.Duration{0}},
+		{"aborted", times(1, codes.Aborted), linear(3), nil, codes.Aborted, []time.Duration{0}},
+		{"giving up", times(9, codes.Unavailable), linear(2), nil, codes.Unavailable, []time.Duration{0, s, 3 * s}},
+		{"other codes", times(2, codes.NotFound), linear(3), []retrygrpc.Option{retrygrpc.Codes(codes.NotFound)}, codes.OK, []time.Duration{0, s, 3 * s}},
+		{"other codes instead", times(1, codes.Unavailable), linear(3), []retrygrpc.Option{retrygrpc.Codes(codes.NotFound)}, codes.Unavailable, []time.Duration{0}},
+		{"refused by If", times(1, codes.Unavailable), linear(3, retry.If(func(error) bool { return false })), nil, codes.Unavailable, []time.Duration{0}},
+
+		{"RetryInfo", func(_ context.Context, n int) error { return map[int]error{1: busy(codes.Unavailable, 7*s)}[n] }, linear(3), nil, codes.OK, []time.Duration{0, 7 * s}},
+		{"RetryInfo of 0", func(_ context.Context, n int) error { return map[int]error{1: busy(codes.Unavailable, 0)}[n] }, linear(3), nil, codes.OK, []time.Duration{0, s}},
+		{"RetryInfo below 0", func(_ context.Context, n int) error { return map[int]error{1: busy(codes.Unavailable, -s)}[n] }, linear(3), nil, codes.OK, []time.Duration{0, s}},
+		{"RetryInfo of another code", func(context.Context, int) error { return busy(codes.NotFound, s) }, linear(3), nil, codes.NotFound, []time.Duration{0}},
+		{"RetryInfo past MaxRetryAfter", func(context.Context, int) error { return busy(codes.Unavailable, time.Hour) }, linear(3, retry.MaxRetryAfter(time.Minute)), nil, codes.Unavailable, []time.Duration{0}},
+
+		{"pushback", pushback("2500"), linear(3), nil, codes.OK, []time.Duration{0, 2500 * time.Millisecond}},
+		{"pushback of 0", pushback("0"), linear(3), nil, codes.OK, []time.Duration{0, s}},
+		{"pushback below 0", pushback("-1"), linear(3), nil, codes.Unavailable, []time.Duration{0}},
+		{"pushback that is no number", pushback("soon"), linear(3), nil, codes.Unavailable, []time.Duration{0}},
+		{"pushback twice", pushback("1", "2"), linear(3), nil, codes.Unavailable, []time.Duration{0}},
+		{"the largest pushback", pushback("9223372036854775807"), linear(3, retry.MaxRetryAfter(time.Minute)), nil, codes.Unavailable, []time.Duration{0}},
+
+		{"attempts that are late", late, linear(3, retry.AttemptTimeout(10*s)), nil, codes.OK, []time.Duration{0, 11 * s, 23 * s}},
+		{"too many that are late", late, linear(1, retry.AttemptTimeout(10*s)), nil, codes.DeadlineExceeded, []time.Duration{0, 11 * s}},
+		{"deadline exceeded by the server", times(1, codes.DeadlineExceeded), linear(3, retry.AttemptTimeout(10*s)), nil, codes.DeadlineExceeded, []time.Duration{0}},
+
+		{"methods", times(1, codes.Unavailable), linear(3), []retrygrpc.Option{retrygrpc.Methods(func(m string) bool { return m == double })}, codes.OK, []time.Duration{0, s}},
+		{"other methods", times(1, codes.Unavailable), linear(3), []retrygrpc.Option{retrygrpc.Methods(func(m string) bool { return m != double })}, codes.Unavailable, []time.Duration{0}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := &server{fail: c.fail}
+				got, err := client{server.connect(t, c.policy, c.opts...)}.Double(t.Context(), wrapperspb.Int64(21))
+				if status.Code(err) != c.code || err == nil && got.Value != 42 {
+					t.Errorf("got %v, %v, want %v", got, err, c.code)
+				}
+				server.expect(t, c.at...)
+			})
+		})
+	}
+}
+
+func TestUnaryErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down := client{(&server{fail: times(99, codes.Unavailable)}).connect(t, linear(2))}
+		_, err := down.Double(t.Context(), wrapperspb.Int64(1))
+		if e, ok := errors.AsType[*retry.Error](err); !ok || e.Attempts != 3 || !errors.Is(err, retry.ErrLimit) {
+			t.Errorf("gave up with %v", err)
+		}
+		cause := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(1500*time.Millisecond, func() { cancel(cause) })
+		if _, err = down.Double(ctx, wrapperspb.Int64(1)); status.Code(err) != codes.Canceled || !errors.Is(err, cause) {
+			t.Errorf("cancelled in a wait: %v", err)
+		}
+		if _, err = down.Double(ctx, wrapperspb.Int64(1)); status.Code(err) != codes.Canceled || !errors.Is(err, cause) {
+			t.Errorf("cancelled before: %v", err)
+		}
+		start := time.Now()
+		soon, cancelSoon := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancelSoon()
+		if _, err = down.Double(soon, wrapperspb.Int64(1)); !errors.Is(err, retry.ErrDeadline) || time.Since(start) > 0 {
+			t.Errorf("a wait past the deadline: %v after %v", err, time.Since(start))
+		}
+
+		hangs := client{(&server{fail: func(ctx context.Context, _ int) error { <-ctx.Done(); return ctx.Err() }}).connect(t, linear(2))}
+		soon, cancelSoon = context.WithTimeout(t.Context(), time.Second)
+		defer cancelSoon()
+		if _, err = hangs.Double(soon, wrapperspb.Int64(1)); status.Code(err) != codes.DeadlineExceeded {
+			t.Errorf("the deadline in an attempt: %v", err)
+		}
+
+		refused := client{(&server{fail: pushback("-1")}).connect(t, linear(2))}
+		outer := 0
+		err = retry.Run(t.Context(), linear(2), func(ctx context.Context) error {
+			outer++
+			_, err := refused.Double(ctx, wrapperspb.Int64(1))
+			return err
+		})
+		if outer != 1 || status.Code(err) != codes.Unavailable {
+			t.Errorf("a call that must not be repeated: %d times, %v", outer, err)
+		}
+	})
+}
+
+func TestHooksAndMetadata(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var notes []string
+		note := func(ctx context.Context, text string, args ...any) {
+			notes = append(notes, fmt.Sprint(retrygrpc.MethodFrom(ctx), " ", fmt.Sprint(ctx) == fmt.Sprint(t.Context()), " ", fmt.Sprintf(text, args...)))
+		}
+		p := linear(3,
+			retry.OnRetry(func(ctx context.Context, e retry.Event) { note(ctx, "retry %d %v", e.N, status.Code(e.Err)) }),
+			retry.OnRecovered(func(ctx context.Context, r retry.Recovery) { note(ctx, "recovered %v", r.Down) }),
+			retry.OnDone(func(ctx context.Context, r retry.Result) { note(ctx, "done %d %v", r.Attempts, r.Err) }))
+		server := &server{fail: times(2, codes.Unavailable)}
+		conn := client{server.connect(t, p, retrygrpc.AttemptMetadata())}
+		var trailer metadata.MD
+		if _, err := conn.Double(t.Context(), wrapperspb.Int64(1), grpc.Trailer(&trailer)); err != nil {
+			t.Error(err)
+		}
+		want := []string{double + " true retry 1 Unavailable", double + " true retry 2 Unavailable", double + " true recovered 3s", double + " true done 3 <nil>"}
+		if !slices.Equal(notes, want) {
+			t.Errorf("hooks: %q, want %q", notes, want)
+		}
+		if want := []string{"1", "2"}; !slices.Equal(server.tries, want) {
+			t.Errorf("x-retry-attempt: %q, want %q", server.tries, want)
+		}
+		if m := retrygrpc.MethodFrom(t.Context()); m != "" {
+			t.Errorf("elsewhere the method is %q", m)
+		}
+	})
+}
+
+func TestAttemptFrom(t *testing.T) {
+	var seen []int
+	intercept := retrygrpc.UnaryClientInterceptor(retry.Policy{}.With(retry.Limit(2)))
+	err := intercept(t.Context(), double, nil, nil, nil, func(ctx context.Context, method string, _, _ any, _ *grpc.ClientConn, _ ...grpc.CallOption) error {
+		if seen = append(seen, stream.AttemptFrom(ctx)); retrygrpc.MethodFrom(ctx) != "" {
+			t.Error("an attempt's context is a hook's")
+		}
+		return status.Error(codes.Unavailable, "")
+	})
+	if !slices.Equal(seen, []int{1, 2, 3}) || status.Code(err) != codes.Unavailable {
+		t.Errorf("attempts %v, %v", seen, err)
+	}
+}
+
+func TestWithoutRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &server{fail: times(2, codes.Unavailable)}
+		_, err := client{server.connect(t, linear(3))}.Double(retry.WithoutRetries(t.Context()), wrapperspb.Int64(1))
+		if !errors.Is(err, retry.ErrLimit) {
+			t.Error(err)
+		}
+		server.expect(t, 0)
+	})
+}
+
+func TestMistakesPanic(t *testing.T) {
+	for want, f := range map[string]func(){
+		"retrygrpc: Codes: there are none, want at least one": func() { retrygrpc.Codes() },
+		"retrygrpc: Codes: one is OK, want those of failures": func() { retrygrpc.Codes(codes.OK) },
+		"retrygrpc: Methods: f is nil":                        func() { retrygrpc.Methods(nil) },
+		"retrygrpc: UnaryClientInterceptor: opts[0] is nil":   func() { retrygrpc.UnaryClientInterceptor(retry.Default, nil) },
+		"retrygrpc: StreamClientInterceptor: opts[0] is nil":  func() { retrygrpc.StreamClientInterceptor(retry.Default, nil) },
+		"retrygrpc: Receive: method is nil": func() {
+			retrygrpc.Receive[number, number, numbers](nil, nil)
+		},
+	} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); got != want {
+					t.Errorf("panic %q, want %q", got, want)
+				}
+			}()
+			f()
+		}()
+	}
+}
+
+func TestIsTransient(t *testing.T) {
+	for err, want := range map[error]bool{
+		status.Error(codes.Unavailable, ""):         true,
+		status.Error(codes.Aborted, ""):             true,
+		status.Error(codes.PermissionDenied, ""):    false,
+		status.Error(codes.Canceled, ""):            false,
+		busy(codes.FailedPrecondition, time.Second): true,
+		errors.New("plain"):                         true,
+	} {
+		if got := retrygrpc.IsTransient(err); got != want {
+			t.Errorf("%v: %t", err, got)
+		}
+	}
+}
