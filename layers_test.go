@@ -29,7 +29,7 @@ var layers = map[string][]string{
 	"retryhttp":             {"backoff", "retry", "stream", "internal/"},
 	"sim":                   {"backoff", "jitter", "retry", "stream", "internal/"},
 	"internal/alarm":        {"internal/ending"},
-	"internal/bubble":       {},
+	"internal/goroutine":    {},
 	"internal/attempt":      {},
 	"internal/doccode":      {},
 	"internal/engine":       {"stream"},

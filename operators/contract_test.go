@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	inbubble "github.com/retrywhen/retrywhen/internal/bubble"
+	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -321,10 +321,10 @@ func TestContract_SourceExits(t *testing.T) {
 
 func TestContract_ValuesComeOnTheCallersGoroutine(t *testing.T) {
 	eachOperator(t, func(t *testing.T, op operator, p *probe) {
-		caller := goid()
+		caller := goroutine.Current().ID
 		err := op.apply(p.source(3, well)).ForEach(t.Context(), func(v int) {
-			if id := goid(); id != caller {
-				t.Errorf("value %d came on goroutine %s, not on %s", v, id, caller)
+			if id := goroutine.Current().ID; id != caller {
+				t.Errorf("value %d came on goroutine %d, not on %d", v, id, caller)
 			}
 		})
 		if err != nil {
@@ -339,15 +339,15 @@ func TestContract_SynchronousOperatorsStartNoGoroutine(t *testing.T) {
 			continue
 		}
 		bubble(t, op.name, func(t *testing.T) {
-			caller, before := goid(), inbubble.Goroutines()
+			caller, before := goroutine.Current().ID, goroutine.Count()
 			src := stream.Defer(func(context.Context) stream.Stream[int] {
-				if id := goid(); id != caller {
-					t.Errorf("the source runs on goroutine %s, not on %s", id, caller)
+				if id := goroutine.Current().ID; id != caller {
+					t.Errorf("the source runs on goroutine %d, not on %d", id, caller)
 				}
 				return stream.Range(1, 3)
 			})
 			err := op.apply(src).ForEach(t.Context(), func(int) {
-				if n := inbubble.Goroutines(); n > before {
+				if n := goroutine.Count(); n > before {
 					t.Errorf("%d goroutines, %d before", n, before)
 				}
 			})

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -151,10 +152,10 @@ func TestFlatMap_StoppedAndCancelled(t *testing.T) {
 }
 
 func TestFlatMap_FunctionIsCalledOnTheCallersGoroutine(t *testing.T) {
-	caller := goid()
+	caller := goroutine.Current().ID
 	s := operators.FlatMap(stream.Range(0, 10), 4, func(v int) stream.Stream[int] {
-		if id := goid(); id != caller {
-			t.Errorf("f is called on goroutine %s, not on %s", id, caller)
+		if id := goroutine.Current().ID; id != caller {
+			t.Errorf("f is called on goroutine %d, not on %d", id, caller)
 		}
 		return stream.Of(v)
 	})

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -215,10 +216,10 @@ func TestGroupBy_NaN(t *testing.T) {
 }
 
 func TestGroupBy_FunctionsAreCalledOnTheCallersGoroutine(t *testing.T) {
-	caller := goid()
+	caller := goroutine.Current().ID
 	here := func() {
-		if id := goid(); id != caller {
-			t.Errorf("called on goroutine %s, not on %s", id, caller)
+		if id := goroutine.Current().ID; id != caller {
+			t.Errorf("called on goroutine %d, not on %d", id, caller)
 		}
 	}
 	s := operators.GroupBy(stream.Range(0, 10), func(v int) int { here(); return v % 2 }, func(_ int, group stream.Stream[int]) stream.Stream[int] {

@@ -1,11 +1,9 @@
 package operators_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -189,12 +187,6 @@ func exits(f func()) (yes bool) {
 	}()
 	<-done
 	return yes
-}
-
-// goid names the calling goroutine.
-func goid() string {
-	var b [64]byte
-	return string(bytes.Fields(b[:runtime.Stack(b[:], false)])[1])
 }
 
 // returns notes in *n how often the runs of s have returned.

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -60,10 +61,10 @@ func TestShare_OneRunForAll(t *testing.T) {
 	bubble(t, "each has its values on its own goroutine", func(t *testing.T) {
 		s := operators.Share(cold("10a 20b 40|"))
 		one := func() {
-			caller := goid()
+			caller := goroutine.Current().ID
 			_ = s.ForEach(t.Context(), func(string) {
-				if id := goid(); id != caller {
-					t.Errorf("on goroutine %s, not on %s", id, caller)
+				if id := goroutine.Current().ID; id != caller {
+					t.Errorf("on goroutine %d, not on %d", id, caller)
 				}
 			})
 		}

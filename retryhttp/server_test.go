@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	inbubble "github.com/retrywhen/retrywhen/internal/bubble"
+	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retryhttp"
 )
@@ -419,12 +419,12 @@ func TestTransportLeavesNoGoroutine(t *testing.T) {
 		}
 		get()
 		synctest.Wait()
-		before := inbubble.Goroutines()
+		before := goroutine.Count()
 		for range 10 {
 			get()
 		}
 		synctest.Wait()
-		if n := inbubble.Goroutines(); n > before {
+		if n := goroutine.Count(); n > before {
 			t.Errorf("%d goroutines, %d before", n, before)
 		}
 		client.CloseIdleConnections()

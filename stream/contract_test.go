@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -300,10 +301,10 @@ func TestContract_SourceExits(t *testing.T) {
 
 func TestContract_ValuesComeOnTheCallersGoroutine(t *testing.T) {
 	eachOperator(t, func(t *testing.T, op operator, p *probe) {
-		caller := goid()
+		caller := goroutine.Current().ID
 		err := op.apply(p.source(3, well)).ForEach(t.Context(), func(v int) {
-			if id := goid(); id != caller {
-				t.Errorf("value %d came on goroutine %s, not on %s", v, id, caller)
+			if id := goroutine.Current().ID; id != caller {
+				t.Errorf("value %d came on goroutine %d, not on %d", v, id, caller)
 			}
 		})
 		if err != nil {

@@ -1,10 +1,8 @@
 package stream_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -72,12 +70,6 @@ func exits(f func()) (yes bool) {
 	}()
 	<-done
 	return yes
-}
-
-// goid names the calling goroutine.
-func goid() string {
-	var b [64]byte
-	return string(bytes.Fields(b[:runtime.Stack(b[:], false)])[1])
 }
 
 // event is a value with the time when it came, since the run began.

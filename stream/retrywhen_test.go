@@ -1,7 +1,6 @@
 package stream_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -342,17 +342,11 @@ func TestRule4_RunsSideBySideEachGetEveryFailure(t *testing.T) {
 	})
 }
 
-// goroutine returns the number of the goroutine it is called on.
-func goroutine() string {
-	buf := make([]byte, 64)
-	return string(bytes.Fields(buf[:runtime.Stack(buf, false)])[1])
-}
-
 func TestRule5_AttemptsRunOnTheSubscribersGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var on []string
+		var on []int
 		source := stream.Defer(func(context.Context) stream.Stream[int] {
-			on = append(on, goroutine())
+			on = append(on, goroutine.Current().ID)
 			return stream.Fail[int](numbered(len(on)))
 		})
 		elsewhere := handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
@@ -365,8 +359,8 @@ func TestRule5_AttemptsRunOnTheSubscribersGoroutine(t *testing.T) {
 			t.Errorf("got %v, want failure 6", err)
 		}
 		for i, id := range on {
-			if id != goroutine() {
-				t.Errorf("attempt %d ran on goroutine %s, the subscriber is on %s", i+1, id, goroutine())
+			if id != goroutine.Current().ID {
+				t.Errorf("attempt %d ran on goroutine %d, the subscriber is on %d", i+1, id, goroutine.Current().ID)
 			}
 		}
 	})

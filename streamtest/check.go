@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/bubble"
+	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/internal/marble"
 	"github.com/retrywhen/retrywhen/stream"
 	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
@@ -36,7 +36,7 @@ func Check[T any](t *testing.T, newStream func() stream.Stream[T]) {
 	if newStream == nil {
 		panic("streamtest: Check: newStream is nil")
 	}
-	if bubble.Inside() {
+	if goroutine.Current().Bubble != 0 {
 		panic("streamtest: Check: called inside a synctest bubble; it makes bubbles of its own, so call it from the test itself")
 	}
 	for _, c := range clauses[T]() {

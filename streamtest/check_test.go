@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/stream"
 	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
@@ -359,7 +360,7 @@ func TestCheck_ChecksEachClause(t *testing.T) {
 		Check(t, func() stream.Stream[int] {
 			return stream.Defer(func(ctx context.Context) stream.Stream[int] {
 				_, session := stream.ClockFrom(ctx).(virtual.View)
-				if id := virtual.CurrentBubble(); !bubbles[id] {
+				if id := goroutine.Current().Bubble; !bubbles[id] {
 					bubbles[id] = true
 					clocks[session]++
 				}

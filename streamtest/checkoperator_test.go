@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
 func TestCheckOperator(t *testing.T) {
@@ -79,7 +79,7 @@ func TestCheckOperator_ChecksAll(t *testing.T) {
 	applied := make(map[int]bool)
 	op := Operator[int, int]{Values: []int{1, 2, 3}}
 	op.Apply = func(s stream.Stream[int]) stream.Stream[int] {
-		applied[virtual.CurrentBubble()] = true
+		applied[goroutine.Current().Bubble] = true
 		return s
 	}
 	t.Run("checked", func(t *testing.T) { CheckOperator(t, op) })

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/stream"
 	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
@@ -80,7 +81,7 @@ func (tr *trial[T]) run() {
 			tr.ended = time.Since(tr.from)
 			tr.returned = true
 		}()
-		tr.goroutine.Store(int64(virtual.Current()))
+		tr.goroutine.Store(int64(goroutine.Current().ID))
 		tr.err = tr.stream(tr.ctx, tr.yield)
 		tr.exited = false
 	}()
@@ -100,7 +101,7 @@ func (tr *trial[T]) yield(v T) bool {
 
 // enter notes a value, and returns its number and whether it may have come.
 func (tr *trial[T]) enter(v T) (n int, ok bool) {
-	other := int64(virtual.Current()) != tr.goroutine.Load()
+	other := int64(goroutine.Current().ID) != tr.goroutine.Load()
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	ok = true

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/retrywhen/retrywhen/internal/goroutine"
 )
 
 // Reporter is the part of a *testing.T that a bubble reports through.
@@ -40,7 +42,7 @@ var Start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 // are then. A bubble that stands still, because something in it waits for what is outside, ends the test.
 func Run(t *testing.T, report Reporter, f func(t *testing.T, b *Bubble)) (deadlock error) {
 	t.Helper()
-	if current().bubble != 0 {
+	if goroutine.Current().Bubble != 0 {
 		panic("streamtest: called inside a synctest bubble: a bubble cannot be in another; call it from the test itself")
 	}
 	t.Context().Done() // makes the channel: one made in the bubble would be closed from outside, which ends the process
@@ -60,9 +62,9 @@ func Run(t *testing.T, report Reporter, f func(t *testing.T, b *Bubble)) (deadlo
 			}
 		}()
 		synctest.Test(t, func(t *testing.T) {
-			me := current()
-			id.Store(int64(me.bubble))
-			b := &Bubble{Report: report, id: me.bubble, known: map[int]bool{me.id: true}}
+			me := goroutine.Current()
+			id.Store(int64(me.Bubble))
+			b := &Bubble{Report: report, id: me.Bubble, known: map[int]bool{me.ID: true}}
 			if report == Reporter(outside) {
 				b.Report = t
 			}
@@ -99,8 +101,8 @@ func (b *Bubble) GaveUp() bool { return b.gaveUp }
 // Left returns the goroutines that were started in the bubble and still run, each once.
 func (b *Bubble) Left() (left []Goroutine) {
 	for _, g := range others(b.id) {
-		if !b.known[g.id] {
-			b.known[g.id] = true
+		if !b.known[g.ID] {
+			b.known[g.ID] = true
 			left = append(left, g)
 		}
 	}
@@ -110,7 +112,7 @@ func (b *Bubble) Left() (left []Goroutine) {
 // Goroutine describes a goroutine of the bubble, "" if it has ended.
 func (b *Bubble) Goroutine(id int) string {
 	for _, g := range inBubble(b.id) {
-		if g.id == id {
+		if g.ID == id {
 			return g.String()
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/retrywhen/retrywhen/internal/goroutine"
 )
 
 // A bubble stands still while something in it waits for what is outside; the report says what.
@@ -25,7 +27,7 @@ func TestFreeze(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		go time.Sleep(time.Hour)
 		go func() {
-			bubble.Store(int64(current().bubble))
+			bubble.Store(int64(goroutine.Current().Bubble))
 			mu.Lock()
 			defer mu.Unlock()
 		}()

@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/bubble"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -117,7 +116,7 @@ func (c *Clock) fireAll() {
 
 // fireFirst fires the first that is due, and reports whether there was one.
 func (c *Clock) fireFirst() bool {
-	bubble.Rest()
+	rest()
 	acquire()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,7 +150,7 @@ func (c *Clock) Settle() {
 		case firing != nil:
 			<-firing
 		default:
-			bubble.Rest()
+			rest()
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
+
+	"github.com/retrywhen/retrywhen/internal/goroutine"
 )
 
 // lastMoment is as far as a bubble goes. The runtime counts nanoseconds since 1970 in 63 bits, which ends in April 2262;
@@ -42,15 +44,15 @@ func (e *endOfTime) reach() {
 		return
 	}
 	e.gaveUp = true
-	me := current()
-	waiting := others(me.bubble, me.id)
+	me := goroutine.Current()
+	waiting := others(me.Bubble, me.ID)
 	text := fmt.Sprintf("streamtest: the test waits, and nothing happens before %s, where the time of a bubble ends: a deadlock, or a wait of centuries (delays that double from 1s get there at n = 32: Cap them); what waits:%s",
 		lastMoment.Format(time.DateOnly), List(waiting))
 	e.report.Errorf("%s", text)
 	e.crash = time.AfterFunc(24*time.Hour, func() {
 		// Still waiting. If for time, the runtime would crash without a word of why.
 		for _, g := range waiting {
-			if g.state == "sleep" {
+			if g.State == "sleep" {
 				fmt.Fprintln(os.Stderr, text)
 				panic("streamtest: " + e.test + ": the bubble's time has come to its end, and a goroutine sleeps on")
 			}

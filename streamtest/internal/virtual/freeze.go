@@ -31,9 +31,9 @@ func awaitFreeze(bubble *atomic.Int64, d time.Duration, over <-chan struct{}) []
 func frozenIn(bubble int) (frozen []Goroutine) {
 	for _, g := range inBubble(bubble) {
 		switch {
-		case bubble == 0 || g.state == "running" || g.state == "runnable":
+		case bubble == 0 || g.State == "running" || g.State == "runnable":
 			return nil
-		case !g.durable:
+		case !g.Durable:
 			frozen = append(frozen, g)
 		}
 	}

@@ -1,14 +1,18 @@
-package bubble_test
+package goroutine_test
 
 import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/retrywhen/retrywhen/internal/bubble"
+	"go.uber.org/goleak"
+
+	"github.com/retrywhen/retrywhen/internal/goroutine"
 )
 
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
 // Goroutines that end, and those of other bubbles and of none, are not counted, however often one looks.
-func TestGoroutines(t *testing.T) {
+func TestCount(t *testing.T) {
 	stop := make(chan struct{})
 	defer close(stop)
 	for range 10 {
@@ -16,29 +20,29 @@ func TestGoroutines(t *testing.T) {
 	}
 	for range 200 {
 		synctest.Test(t, func(t *testing.T) {
-			before, stop := bubble.Goroutines(), make(chan struct{})
+			before, stop := goroutine.Count(), make(chan struct{})
 			for range 5 {
 				go func() {}()
 				go func() { <-stop }()
 			}
 			synctest.Wait()
-			if n := bubble.Goroutines() - before; n != 5 {
+			if n := goroutine.Count() - before; n != 5 {
 				t.Fatalf("%d goroutines more, want 5", n)
 			}
 			close(stop)
 			synctest.Wait()
-			if n := bubble.Goroutines() - before; n != 0 {
+			if n := goroutine.Count() - before; n != 0 {
 				t.Fatalf("%d goroutines more, want none", n)
 			}
 		})
 	}
 }
 
-func TestGoroutines_OutsideOfABubble(t *testing.T) {
+func TestCount_OutsideOfABubble(t *testing.T) {
 	defer func() {
 		if recover() == nil {
 			t.Error("no panic")
 		}
 	}()
-	bubble.Goroutines()
+	goroutine.Count()
 }

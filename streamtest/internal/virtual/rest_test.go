@@ -1,4 +1,4 @@
-package bubble_test
+package virtual
 
 import (
 	"runtime"
@@ -8,22 +8,9 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-
-	"github.com/retrywhen/retrywhen/internal/bubble"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func TestInside(t *testing.T) {
-	if bubble.Inside() {
-		t.Error("the test is no bubble")
-	}
-	synctest.Test(t, func(t *testing.T) {
-		if !bubble.Inside() {
-			t.Error("the bubble is not seen")
-		}
-	})
-}
 
 // All others have come as far as they can, however many turns that takes; no time has passed, and synctest.Wait of
 // another goroutine returns later.
@@ -47,13 +34,13 @@ func TestRest(t *testing.T) {
 					n.Add(1)
 				}
 			}()
-			bubble.Rest()
+			rest()
 			if n := n.Load(); n != 5 {
 				t.Fatalf("%d of 5 have come when all should be at rest", n)
 			}
 			go func() {
 				for range 10 {
-					bubble.Rest()
+					rest()
 					rests.Add(1)
 				}
 			}()
@@ -73,10 +60,10 @@ func TestRest_Two(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		other := make(chan struct{})
 		go func() {
-			bubble.Rest()
+			rest()
 			close(other)
 		}()
-		bubble.Rest()
+		rest()
 		<-other
 	})
 }

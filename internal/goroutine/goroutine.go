@@ -1,0 +1,101 @@
+// Package goroutine reads the runtime's listing of goroutines, and in which synctest bubble each is. It stops the world:
+// it is for tests.
+package goroutine
+
+import (
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Goroutine is one entry of the listing.
+type Goroutine struct {
+	ID, Bubble int    // Bubble 0: in none
+	State      string // "chan receive", "sleep" …
+	Durable    bool   // blocked, and only its bubble can wake it
+	Calls      []Call // innermost first
+	StartedBy  Call
+}
+
+// Call is a function, and the line of a file that is reached in it, as "/home/me/stream/merge.go:12".
+type Call struct{ Function, Place string }
+
+// Current returns the goroutine that calls it, without its calls.
+func Current() Goroutine {
+	var buf [256]byte
+	text := string(buf[:runtime.Stack(buf[:], false)])
+	header, _, _ := strings.Cut(text, "\n")
+	g, _ := parseHeader(header)
+	return g
+}
+
+// Count returns how many goroutines the caller's bubble has, those of the testing package among them. Other than
+// runtime.NumGoroutine it counts neither those of other tests nor one that has ended and that the runtime has not yet put
+// away. Outside of a bubble it panics.
+func Count() int {
+	bubble := Current().Bubble
+	if bubble == 0 {
+		panic("goroutine: Count: called outside of a bubble")
+	}
+	return len(InBubble(bubble))
+}
+
+// InBubble returns the goroutines of a bubble.
+func InBubble(bubble int) (all []Goroutine) {
+	buf := make([]byte, 64<<10)
+	n := runtime.Stack(buf, true)
+	for n == len(buf) {
+		buf = make([]byte, 2*len(buf))
+		n = runtime.Stack(buf, true)
+	}
+	for entry := range strings.SplitSeq(string(buf[:n]), "\n\n") {
+		header, calls, _ := strings.Cut(strings.TrimSpace(entry), "\n")
+		if g, ok := parseHeader(header); ok && g.Bubble == bubble {
+			g.parseCalls(calls)
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// parseHeader reads a line such as "goroutine 12 [chan receive (durable), 2 minutes, synctest bubble 3]:".
+func parseHeader(line string) (g Goroutine, ok bool) {
+	id, rest, ok := strings.Cut(strings.TrimPrefix(line, "goroutine "), " ")
+	if g.ID, _ = strconv.Atoi(id); !ok || g.ID == 0 {
+		return g, false
+	}
+	_, rest, ok = strings.Cut(rest, "[")
+	rest, _, ok2 := strings.Cut(rest, "]")
+	if !ok || !ok2 {
+		return g, false
+	}
+	for i, word := range strings.Split(rest, ", ") {
+		if n, ok := strings.CutPrefix(word, "synctest bubble "); ok {
+			g.Bubble, _ = strconv.Atoi(n)
+		} else if i == 0 {
+			g.State, g.Durable = strings.CutSuffix(word, " (durable)")
+		}
+	}
+	return g, true
+}
+
+// parseCalls reads the lines under a header, two for each call.
+func (g *Goroutine) parseCalls(text string) {
+	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool {
+		return strings.HasPrefix(line, "...") // of a deep stack: "...101 frames elided..."
+	})
+	for i := 0; i+1 < len(lines); i += 2 {
+		place, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " +0x")
+		if creator, ok := strings.CutPrefix(lines[i], "created by "); ok {
+			creator, _, _ = strings.Cut(creator, " in goroutine ")
+			g.StartedBy = Call{creator, place}
+			return
+		}
+		function := lines[i]
+		if arguments := strings.LastIndexByte(function, '('); arguments >= 0 {
+			function = function[:arguments]
+		}
+		g.Calls = append(g.Calls, Call{function, place})
+	}
+}
