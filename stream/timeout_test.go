@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/benbjohnson/clock"
+
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -118,4 +120,127 @@ func TestTimeout_ASlowSubscriberBesideAFastOne(t *testing.T) {
 		expectTimes(t, s, []ev{{4 * ms, 1}, {8 * ms, 2}}, 8*ms, nil)
 		<-done
 	})
+}
+
+// What a source does when the timeout has struck is dropped: it ends with ErrTimeout, whatever the source says.
+func TestTimeout_WhateverTheSourceDoesThen(t *testing.T) {
+	for name, source := range map[string]stream.Stream[int]{
+		"ends well":          func(ctx context.Context, _ func(int) bool) error { <-ctx.Done(); return nil },
+		"fails":              func(ctx context.Context, _ func(int) bool) error { <-ctx.Done(); return errBoom },
+		"is late, ends well": func(context.Context, func(int) bool) error { time.Sleep(9 * ms); return nil },
+		"is late, yields on": func(_ context.Context, yield func(int) bool) error {
+			time.Sleep(9 * ms)
+			for i := range 3 {
+				if yield(i) {
+					return errors.New("yield returned true after the timeout")
+				}
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, at, err := timeline(t.Context(), source.Timeout(5*ms))
+				if want := "stream: timeout: nothing came for 5ms"; err == nil || err.Error() != want || !errors.Is(err, stream.ErrTimeout) {
+					t.Errorf("got %v, want %s", err, want)
+				}
+				if at != 5*ms && at != 9*ms {
+					t.Errorf("ended at %v", at)
+				}
+			})
+		})
+	}
+}
+
+// A subscriber's cancellation that comes first is the end, however long the source takes to clean up.
+func TestTimeout_NotAfterACancellation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 3*ms, errCause)
+		defer cancel()
+		src := stream.Stream[int](func(ctx context.Context, _ func(int) bool) error {
+			<-ctx.Done()
+			time.Sleep(time.Hour)
+			return errBoom
+		})
+		_, _, err := timeline(ctx, src.Timeout(5*ms))
+		if !errors.Is(err, errCause) || errors.Is(err, stream.ErrTimeout) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTimeout_InATimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, outer := range []time.Duration{4 * ms, 5 * ms, 6 * ms} {
+			s := stream.Of(1).Concat(stream.Never[int]()).Timeout(5 * ms).Timeout(outer)
+			expectTimes(t, s, []ev{{0, 1}}, min(outer, 5*ms), stream.ErrTimeout)
+		}
+	})
+}
+
+// A timer that fires while the consumer has a value in hand is set anew when it is done, on an injected clock too.
+func TestTimeout_OnAnInjectedClockTheConsumersTimeDoesNotCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mock := clock.NewMock()
+		ctx := stream.WithClock(t.Context(), mock)
+		start := mock.Now()
+		var at time.Duration
+		var err error
+		done := make(chan struct{})
+		busy := make(chan struct{})
+		go func() {
+			defer close(done)
+			err = stream.Of(1).Concat(stream.Never[int]()).Timeout(5*ms).ForEach(ctx, func(int) { <-busy })
+			at = mock.Now().Sub(start)
+		}()
+		for i := range 20 {
+			synctest.Wait()
+			if i == 11 {
+				close(busy)
+				synctest.Wait()
+			}
+			mock.Add(ms)
+		}
+		<-done
+		if at != 16*ms || !errors.Is(err, stream.ErrTimeout) {
+			t.Errorf("ended at %v with %v, want 16ms", at, err)
+		}
+	})
+}
+
+// The source runs on the caller's goroutine: what it panics with is what the caller sees.
+func TestTimeout_APanicOfTheSourcePassesThrough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		defer func() {
+			if v := recover(); v != errBoom {
+				t.Errorf("recovered %v, want the source's own %v", v, errBoom)
+			}
+		}()
+		src := stream.Stream[int](func(context.Context, func(int) bool) error { panic(errBoom) })
+		_ = src.Timeout(5*ms).ForEach(t.Context(), func(int) {})
+	})
+}
+
+// The values come in order and without a gap up to the timeout, at whatever moment it strikes.
+func TestTimeout_AtAnyMoment(t *testing.T) {
+	for i := range 500 {
+		n := 0
+		src := stream.Stream[int](func(ctx context.Context, yield func(int) bool) error {
+			for v := range 50 {
+				if !yield(v) {
+					return nil
+				}
+			}
+			return nil
+		})
+		err := src.Timeout(time.Duration(1+i*10)).ForEach(t.Context(), func(v int) {
+			if v != n {
+				t.Fatalf("got %d, want %d", v, n)
+			}
+			n++
+		})
+		if err == nil && n != 50 || err != nil && !errors.Is(err, stream.ErrTimeout) {
+			t.Fatalf("%d values, %v", n, err)
+		}
+	}
 }

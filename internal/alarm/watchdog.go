@@ -1,0 +1,173 @@
+package alarm
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Watchdog finds out that its owner is silent for longer than a period. Between Pause and Resume the owner may take any
+// time. A Pause with its Resume costs one look at the clock and two atomic operations: the timer stays as it was set, and
+// when it fires too early it is set anew, for what is left.
+//
+// Start, Pause, Resume and Stop belong to the owner's goroutine, Due to that of the timer.
+type Watchdog[S Stopper] struct {
+	clock  Clock[S]
+	begun  time.Time
+	period time.Duration
+	fired  func()
+	system *time.Timer // all timers, on the system's clock
+
+	// The deadline, counted from begun, or one of the states below. While there is a deadline the timer is set, or Due
+	// runs; only the owner changes a deadline, and whoever is first decides between the owner and Due.
+	state  atomic.Int64
+	target time.Duration // the deadline that the timer is set for
+
+	mu      sync.Mutex // never held while the clock is called
+	number  int        // of the setting that may fire, on an injected clock
+	pending S
+	armed   bool // pending is that setting
+}
+
+const (
+	paused  = -1 - iota
+	missed  // paused, and the timer has fired meanwhile: it is not set
+	struck  // the owner was silent for too long
+	stopped // nothing is watched any more
+)
+
+// Start begins to watch. Each time the timer fires, fired is called on a goroutine of its own and has to call Due.
+// Arming the clock is the last thing that Start does.
+func (w *Watchdog[S]) Start(clock Clock[S], period time.Duration, fired func()) {
+	w.clock, w.period, w.fired = clock, period, fired
+	w.begun = clock.Now()
+	if _, system := clock.(System); system {
+		w.system = time.AfterFunc(math.MaxInt64, fired)
+	}
+	w.state.Store(int64(period))
+	w.arm(period, period)
+}
+
+// Due reports whether the owner was silent for too long; it does so once.
+func (w *Watchdog[S]) Due() bool {
+	for {
+		state := w.state.Load()
+		if state == paused && w.state.CompareAndSwap(paused, missed) || state < paused {
+			return false
+		}
+		if state == paused {
+			continue
+		}
+		deadline := time.Duration(state)
+		left := time.Duration(0)
+		if deadline != w.target {
+			left = deadline - w.elapsed()
+		}
+		if left > 0 {
+			w.arm(deadline, min(left, w.period)) // more is left on a clock that was set back
+			return false
+		}
+		if w.state.CompareAndSwap(state, struck) {
+			return true
+		}
+	}
+}
+
+// Pause reports whether the owner is in time. If so, nothing strikes before Resume.
+func (w *Watchdog[S]) Pause() bool {
+	state := w.state.Load()
+	if state < 0 {
+		return state != struck
+	}
+	return w.state.CompareAndSwap(state, paused)
+}
+
+// Resume begins a new period.
+func (w *Watchdog[S]) Resume() {
+	deadline := w.elapsed() + w.period
+	if deadline < 0 {
+		deadline = math.MaxInt64
+	}
+	if w.state.CompareAndSwap(paused, int64(deadline)) {
+		return
+	}
+	w.state.Store(int64(deadline))
+	w.arm(deadline, w.period)
+}
+
+// Stop ends the watch and reports whether the owner was in time to the last. What Due does meanwhile leaves no timer.
+func (w *Watchdog[S]) Stop() bool {
+	inTime := w.state.Swap(stopped) != struck
+	w.disarm()
+	return inTime
+}
+
+// elapsed returns the time since Start, 0 on a clock that was set back to before it.
+func (w *Watchdog[S]) elapsed() time.Duration {
+	if w.system != nil {
+		return time.Since(w.begun) // reads half of what time.Now does
+	}
+	return max(w.clock.Now().Sub(w.begun), 0)
+}
+
+// arm sets the timer, which is not set, for the deadline in d > 0.
+func (w *Watchdog[S]) arm(deadline, d time.Duration) {
+	w.target = deadline
+	if w.system != nil {
+		w.system.Reset(d)
+	} else {
+		w.armInjected(d)
+	}
+	if w.state.Load() == stopped {
+		w.disarm()
+	}
+}
+
+func (w *Watchdog[S]) armInjected(d time.Duration) {
+	number := w.next()
+	timer := w.clock.AfterFunc(d, func() {
+		if w.take(number) {
+			w.fired()
+		}
+	})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.number == number {
+		w.pending, w.armed = timer, true
+	}
+}
+
+// next returns the number of a new setting.
+func (w *Watchdog[S]) next() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.number++
+	return w.number
+}
+
+// take reports whether the setting of that number may fire; some mocks fire a timer twice.
+func (w *Watchdog[S]) take(number int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.number != number {
+		return false
+	}
+	w.number++
+	w.armed = false
+	return true
+}
+
+func (w *Watchdog[S]) disarm() {
+	if w.system != nil {
+		w.system.Stop()
+		return
+	}
+	w.mu.Lock()
+	timer, armed := w.pending, w.armed
+	w.armed = false
+	w.mu.Unlock()
+	if armed {
+		timer.Stop()
+	}
+}

@@ -1,0 +1,316 @@
+package alarm_test
+
+import (
+	"math"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/retrywhen/retrywhen/internal/alarm"
+)
+
+// watch starts a watchdog on the system's clock that notes when it strikes; all is in a bubble.
+func watch(d time.Duration) (w *alarm.Watchdog[*time.Timer], struckAt *atomic.Int64) {
+	w, struckAt = new(alarm.Watchdog[*time.Timer]), new(atomic.Int64)
+	start := time.Now()
+	w.Start(callbacks{}, d, func() {
+		if w.Due() {
+			struckAt.Store(int64(time.Since(start)))
+		}
+	})
+	return w, struckAt
+}
+
+// callbacks is the system's clock.
+type callbacks struct{ system }
+
+func (callbacks) AfterFunc(d time.Duration, f func()) *time.Timer { return time.AfterFunc(d, f) }
+
+func TestWatchdog_StrikesExactlyOncePeriodIsOver(t *testing.T) {
+	for name, c := range map[string]struct {
+		values []time.Duration // when the owner pauses
+		busy   time.Duration   // for how long
+		want   time.Duration
+	}{
+		"silent from the start":            {want: 5 * ms},
+		"one value":                        {values: []time.Duration{3 * ms}, want: 8 * ms},
+		"at once":                          {values: []time.Duration{0}, want: 5 * ms},
+		"several":                          {values: []time.Duration{1 * ms, 2 * ms, 6 * ms, 10 * ms, 14 * ms}, want: 19 * ms},
+		"busy for less":                    {values: []time.Duration{3 * ms}, busy: 1 * ms, want: 9 * ms},
+		"the timer fires while it is busy": {values: []time.Duration{3 * ms}, busy: 4 * ms, want: 12 * ms},
+		"busy for long":                    {values: []time.Duration{3 * ms, 4 * ms}, busy: time.Hour, want: 2*time.Hour + 9*ms},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, struckAt := watch(5 * ms)
+				silent := time.Duration(0)
+				for _, at := range c.values {
+					time.Sleep(at - silent)
+					silent = at
+					if !w.Pause() {
+						t.Fatalf("late at %v", at)
+					}
+					time.Sleep(c.busy)
+					w.Resume()
+				}
+				time.Sleep(time.Minute)
+				if got := time.Duration(struckAt.Load()); got != c.want {
+					t.Errorf("struck at %v, want %v", got, c.want)
+				}
+				if w.Pause() || w.Stop() {
+					t.Error("the owner was in time, it says")
+				}
+			})
+		})
+	}
+}
+
+func TestWatchdog_PausedOrStoppedItNeverStrikes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		paused, pausedAt := watch(5 * ms)
+		stopped, stoppedAt := watch(5 * ms)
+		if !paused.Pause() || !stopped.Stop() {
+			t.Error("late")
+		}
+		time.Sleep(time.Hour)
+		if !paused.Pause() {
+			t.Error("late in the middle of a pause")
+		}
+		if pausedAt.Load() != 0 || stoppedAt.Load() != 0 {
+			t.Error("struck")
+		}
+		if !paused.Stop() {
+			t.Error("late at the end of a pause")
+		}
+	})
+}
+
+func TestWatchdog_APeriodWithoutEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, struckAt := watch(math.MaxInt64)
+		time.Sleep(time.Hour)
+		w.Pause()
+		w.Resume()
+		time.Sleep(1e6 * time.Hour)
+		if struckAt.Load() != 0 || !w.Stop() {
+			t.Error("struck")
+		}
+	})
+}
+
+// hand is an injected clock that is moved by hand: it fires nothing by itself.
+type hand struct {
+	fake
+	now time.Duration
+}
+
+func (h *hand) Now() time.Time { return time.Unix(1000, 0).Add(h.now) }
+
+func (h *hand) watch(d time.Duration) (w *alarm.Watchdog[*fakeTimer], strikes *int) {
+	w, strikes = new(alarm.Watchdog[*fakeTimer]), new(int)
+	w.Start(h, d, func() {
+		if w.Due() {
+			*strikes++
+		}
+	})
+	return w, strikes
+}
+
+func (h *hand) delays() (all []time.Duration) {
+	for _, t := range h.timers {
+		all = append(all, t.d)
+	}
+	return all
+}
+
+func TestWatchdog_ArmsOneTimerForAllThatComesInTime(t *testing.T) {
+	c := &hand{}
+	w, strikes := c.watch(5 * ms)
+	for range 1000 {
+		c.now += ms / 250
+		w.Pause()
+		w.Resume()
+	}
+	c.now = 5 * ms
+	c.timers[0].fire()
+	if want := []time.Duration{5 * ms, 4 * ms}; !slices.Equal(c.delays(), want) {
+		t.Errorf("armed for %v, want %v: what is left", c.delays(), want)
+	}
+	c.now = 9 * ms
+	c.timers[1].fire()
+	if *strikes != 1 || w.Stop() {
+		t.Errorf("%d strikes", *strikes)
+	}
+}
+
+func TestWatchdog_OnAClockThatFiresTwice(t *testing.T) {
+	c := &hand{}
+	w, strikes := c.watch(5 * ms)
+	c.now = 3 * ms
+	w.Pause()
+	w.Resume()
+	c.now = 5 * ms
+	c.timers[0].fire()
+	c.timers[0].fire()
+	if want := []time.Duration{5 * ms, 3 * ms}; !slices.Equal(c.delays(), want) {
+		t.Errorf("armed for %v, want %v", c.delays(), want)
+	}
+	w.Pause()
+	c.now = 8 * ms
+	c.timers[1].fire()
+	c.timers[1].fire()
+	w.Resume()
+	c.timers[1].fire()
+	if want := []time.Duration{5 * ms, 3 * ms, 5 * ms}; !slices.Equal(c.delays(), want) {
+		t.Errorf("armed for %v, want %v", c.delays(), want)
+	}
+	c.now = 13 * ms
+	c.timers[2].fire()
+	c.timers[2].fire()
+	if *strikes != 1 {
+		t.Errorf("%d strikes, want one", *strikes)
+	}
+}
+
+// The timer's goroutine may come late: by then more than the period is over, or a new one has begun.
+func TestWatchdog_ATimerThatFiresLate(t *testing.T) {
+	c := &hand{}
+	w, strikes := c.watch(5 * ms)
+	c.now = 3 * ms
+	w.Pause()
+	w.Resume()
+	c.now = 9 * ms
+	c.timers[0].fire()
+	if *strikes != 1 || len(c.timers) != 1 {
+		t.Errorf("%d strikes, %d timers", *strikes, len(c.timers))
+	}
+	w.Stop()
+	w, strikes = c.watch(5 * ms)
+	w.Stop()
+	c.timers[1].fire()
+	if *strikes != 0 || len(c.timers) != 2 || !c.timers[1].stopped {
+		t.Errorf("after Stop: %d strikes, %d timers", *strikes, len(c.timers))
+	}
+}
+
+func TestWatchdog_OnAClockThatIsSetBack(t *testing.T) {
+	c := &hand{now: time.Hour}
+	w, strikes := c.watch(5 * ms)
+	c.now = 0
+	w.Pause()
+	w.Resume()
+	c.timers[0].fire()
+	if *strikes != 1 { // counted from the start
+		t.Errorf("%d strikes", *strikes)
+	}
+	c.now = time.Hour
+	w, strikes = c.watch(5 * ms)
+	c.now += time.Minute
+	w.Pause()
+	w.Resume()
+	c.now -= time.Minute
+	c.timers[1].fire()
+	if d := c.timers[2].d; d != 5*ms {
+		t.Errorf("armed for %v, want no more than the period", d)
+	}
+	c.timers[2].fire()
+	if *strikes != 1 {
+		t.Errorf("%d strikes", *strikes)
+	}
+	w.Stop()
+}
+
+func TestWatchdog_ACallbackInsideAfterFunc(t *testing.T) {
+	var w alarm.Watchdog[*fakeTimer]
+	strikes := 0
+	w.Start(hasty{}, ms, func() {
+		if w.Due() {
+			strikes++
+		}
+	})
+	if strikes != 1 || w.Pause() {
+		t.Errorf("%d strikes", strikes)
+	}
+}
+
+// meddling calls f in the middle of an AfterFunc.
+type meddling struct {
+	hand
+	f func()
+}
+
+func (m *meddling) AfterFunc(d time.Duration, callback func()) *fakeTimer {
+	t := m.hand.AfterFunc(d, callback)
+	if m.f != nil {
+		m.f()
+	}
+	return t
+}
+
+// A timer that is set anew while the watch ends is stopped.
+func TestWatchdog_StoppedWhileItArms(t *testing.T) {
+	c := &meddling{}
+	var w alarm.Watchdog[*fakeTimer]
+	w.Start(c, 5*ms, func() { w.Due() })
+	c.now = 3 * ms
+	w.Pause()
+	w.Resume()
+	c.now = 5 * ms
+	c.f = func() { w.Stop() }
+	c.timers[0].fire()
+	if len(c.timers) != 2 || !c.timers[1].stopped {
+		t.Error("the timer that was set anew is left behind")
+	}
+}
+
+// What is set anew may fire before AfterFunc has returned: then its timer is the one that counts.
+func TestWatchdog_FiredWhileItArms(t *testing.T) {
+	c := &meddling{}
+	var w alarm.Watchdog[*fakeTimer]
+	w.Start(c, 5*ms, func() { w.Due() })
+	c.now = 3 * ms
+	w.Pause()
+	w.Resume()
+	c.now = 5 * ms
+	c.f = func() {
+		c.f = nil
+		w.Pause()
+		w.Resume()
+		c.timers[1].fire()
+	}
+	c.timers[0].fire()
+	w.Stop()
+	if len(c.timers) != 3 || !c.timers[2].stopped {
+		t.Error("the last timer is left behind")
+	}
+}
+
+// The owner and the timer meet at every instant: either the one or the other is first.
+func TestWatchdog_Race(t *testing.T) {
+	for i := range 2000 {
+		var w alarm.Watchdog[*time.Timer]
+		var strikes atomic.Int32
+		w.Start(callbacks{}, time.Duration(1+i*20), func() {
+			if w.Due() {
+				strikes.Add(1)
+			}
+		})
+		late := false
+		for range 20 {
+			if !w.Pause() {
+				late = true
+				break
+			}
+			w.Resume()
+		}
+		inTime := w.Stop()
+		switch n := strikes.Load(); {
+		case late && inTime:
+			t.Fatal("late, and then in time")
+		case inTime && n != 0, n > 1:
+			t.Fatalf("%d strikes, in time: %v", n, inTime)
+		}
+	}
+}
