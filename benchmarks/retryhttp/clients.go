@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/failsafe-go/failsafe-go/failsafehttp"
 	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/retrywhen/retrywhen/backoff"
@@ -11,7 +12,7 @@ import (
 	"github.com/retrywhen/retrywhen/retryhttp"
 )
 
-// client returns a transport that makes 4 retries at most, after 10, 20, 40 and 80 ms, and has the library's defaults
+// client returns a transport that makes four retries at most, after 10, 20, 40 and 80 ms, and has the library's defaults
 // otherwise.
 type client func(base http.RoundTripper) http.RoundTripper
 
@@ -19,9 +20,18 @@ func ours(base http.RoundTripper) http.RoundTripper {
 	return retryhttp.NewTransport(base, retry.New(backoff.Exponential(10*time.Millisecond, 2), retry.Limit(4)))
 }
 
-func theirs(base http.RoundTripper) http.RoundTripper {
+func hashicorp(base http.RoundTripper) http.RoundTripper {
+	return hashicorpWaits(base, 10*time.Millisecond, 100*time.Millisecond)
+}
+
+func hashicorpWaits(base http.RoundTripper, least, most time.Duration) http.RoundTripper {
 	c := retryablehttp.NewClient()
 	c.HTTPClient = &http.Client{Transport: base}
-	c.RetryMax, c.RetryWaitMin, c.RetryWaitMax, c.Logger = 4, 10*time.Millisecond, 100*time.Millisecond, nil
+	c.RetryMax, c.RetryWaitMin, c.RetryWaitMax, c.Logger = 4, least, most, nil
 	return &retryablehttp.RoundTripper{Client: c}
+}
+
+func failsafe(base http.RoundTripper) http.RoundTripper {
+	return failsafehttp.NewRoundTripper(base, failsafehttp.NewRetryPolicyBuilder().
+		WithBackoff(10*time.Millisecond, 100*time.Millisecond).WithMaxRetries(4).Build())
 }
