@@ -29,7 +29,7 @@ func (a *Attempt) Fail(err error) { a.failure = err }
 // Reset says that this attempt is healthy: its failure will be the first in a row. If there were failures before, the
 // outage is over: OnRecovered is called.
 func (a *Attempt) Reset() {
-	if a.loop != nil && !a.reset {
+	if a.loop != nil {
 		a.reset = true
 		a.loop.recovered()
 	}
@@ -104,7 +104,7 @@ func (o *attempts) failed(a *Attempt, lasted time.Duration) error {
 	}
 	o.question.Err, o.question.Lasted = a.failure, lasted
 	err := o.operation.failed(o.question.ctx, a.reset)
-	if o.retries == 0 && o.config.Observes() {
+	if o.retries == 0 {
 		o.down = o.question.time()
 	}
 	o.retries++

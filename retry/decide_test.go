@@ -251,7 +251,10 @@ func TestError_SaysWhichLimit(t *testing.T) {
 			if c.which == retry.ErrMaxRetryAfter {
 				failure = retry.RetryAfter(errBoom, time.Hour)
 			}
-			_, err = p.Decide(&s, stream.Failure{Err: failure}, time.Unix(0, 0), time.Time{})
+			var d time.Duration
+			if d, err = p.Decide(&s, stream.Failure{Err: failure}, time.Unix(0, 0), time.Time{}); err != nil && d != 0 {
+				t.Errorf("%v, and a delay of %v", err, d)
+			}
 		}
 		e, ok := errors.AsType[*retry.Error](err)
 		if !ok || e.Cause.Error() != c.text || !errors.Is(err, c.which) || !errors.Is(err, retry.ErrExhausted) {
@@ -521,5 +524,82 @@ func TestDecide_LogsByOutages(t *testing.T) {
 	}
 	if want := []string{"level=WARN", "level=DEBUG", "level=WARN", "level=DEBUG"}; !slices.Equal(levels, want) {
 		t.Errorf("got %v, want %v", levels, want)
+	}
+}
+
+func TestMaxRetryAfter_OfZero(t *testing.T) {
+	p := every(0, retry.MaxRetryAfter(0))
+	if _, err := p.Decide(new(retry.State), stream.Failure{Err: retry.RetryAfter(errBoom, 1)}, time.Unix(0, 0), time.Time{}); !errors.Is(err, retry.ErrMaxRetryAfter) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A retry without a wait may come at the deadline, under Within too.
+func TestDecide_WithoutAWaitTheDeadlineIsNoLimit(t *testing.T) {
+	now := time.Unix(0, 0)
+	if _, err := every(0, retry.Within(time.Hour)).Decide(new(retry.State), stream.Failure{Err: errBoom}, now, now); err != nil {
+		t.Error(err)
+	}
+}
+
+// dictating says what it dictates by its As alone.
+type dictating struct{ error }
+
+func (dictating) As(target any) bool {
+	t, ok := target.(*interface {
+		error
+		RetryAfter() time.Duration
+	})
+	if ok {
+		*t = retry.RetryAfter(errBoom, time.Minute).(interface {
+			error
+			RetryAfter() time.Duration
+		})
+	}
+	return ok
+}
+
+func TestDecide_AnErrorMayDictateByAs(t *testing.T) {
+	if d, err := every(0).Decide(new(retry.State), stream.Failure{Err: dictating{errBoom}}, time.Unix(0, 0), time.Time{}); d != time.Minute || err != nil {
+		t.Errorf("got %v, %v", d, err)
+	}
+}
+
+func TestHandle_FailsAsTheFailuresDo(t *testing.T) {
+	if err := every(0).Handle(stream.Fail[stream.Failure](errBoom)).ForEach(t.Context(), func(stream.Failure) {}); err != errBoom {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Under a clock of its own a policy measures from its answer, and has the first attempt's time from RetryWhen.
+func TestHandle_TimesAttemptsOnItsOwnClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lasted []time.Duration
+		p := every(time.Second, retry.Limit(2), retry.WithClock(&countingClock{}), retry.OnRetry(func(_ context.Context, e retry.Event) { lasted = append(lasted, e.Lasted) }))
+		_ = stream.FromFunc(func(context.Context) (int, error) { time.Sleep(time.Minute); return 0, errBoom }).RetryWhen(p).ForEach(t.Context(), func(int) {})
+		if !slices.Equal(lasted, []time.Duration{time.Minute, time.Minute}) {
+			t.Errorf("got %v", lasted)
+		}
+	})
+}
+
+// stoppingClock notes the timers that nobody has stopped.
+type stoppingClock struct{ armed int }
+
+func (c *stoppingClock) Now() time.Time { return time.Now() }
+
+func (c *stoppingClock) AfterFunc(time.Duration, func()) *stoppingTimer {
+	c.armed++
+	return &stoppingTimer{c}
+}
+
+type stoppingTimer struct{ clock *stoppingClock }
+
+func (t *stoppingTimer) Stop() bool { t.clock.armed--; return true }
+
+func TestAttemptTimeout_LeavesNoTimer(t *testing.T) {
+	clock := new(stoppingClock)
+	if err := retry.Run(t.Context(), every(0, retry.WithClock(clock), retry.AttemptTimeout(time.Hour)), failNow(2)); err != nil || clock.armed != 0 {
+		t.Errorf("%v, %d timers are left", err, clock.armed)
 	}
 }

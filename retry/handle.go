@@ -36,7 +36,7 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 			op.question.Failure = f
 			end = op.failed(ctx, f.Items > 0)
 			if subscription != nil {
-				subscription.Announced = end == nil && c.logger != nil
+				subscription.Announced = end == nil
 			}
 			if end != nil {
 				return false

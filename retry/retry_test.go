@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -544,6 +545,9 @@ func TestPanicsNameTheArgument(t *testing.T) {
 		"retry: Run: f is nil":                                                             func() { _ = retry.Run(t.Context(), retry.Default, nil) },
 		"retry: Policy.Handle: failures is nil":                                            func() { retry.Default.Handle(nil) },
 		"retry: NewBudget: capacity is -1, want a finite number of at least 0":             func() { retry.NewBudget(-1, 1, 1) },
+		"retry: NewBudget: refund is +Inf, want a finite number of at least 0":             func() { retry.NewBudget(1, 1, math.Inf(1)) },
+		"retry: Budget.Refill: perSecond is NaN, want a finite number of at least 0":       func() { retry.NewBudget(1, 1, 1).Refill(math.NaN()) },
+		"retry: WithClock: c is nil":                                                       func() { retry.WithClock[*time.Timer](nil) },
 		"retry: NewBudget: cost is 0, want more: retries that cost nothing need no budget": func() { retry.NewBudget(1, 0, 1) },
 		"retry: NewBudget: capacity is 1, want at least the cost of one retry, 2":          func() { retry.NewBudget(1, 2, 1) },
 		"retry: Budget.Refill: perSecond is -1, want a finite number of at least 0":        func() { retry.NewBudget(1, 1, 1).Refill(-1) },

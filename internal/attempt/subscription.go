@@ -12,7 +12,7 @@ type Subscription struct {
 	context.Context // the subscriber's
 
 	Elapsed   time.Duration // from the start of the subscription; set at its end
-	Announced bool          // the policy has logged an outage, and not its end
+	Announced bool          // there is an outage that the policy has to log the end of
 }
 
 type subscriptionKey struct{}
