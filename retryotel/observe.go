@@ -1,0 +1,131 @@
+package retryotel
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// Observe returns the option that reports what a policy does, under a name for the kind of operation, such as "fetch
+// prices". Names and values of attributes are few, whatever errors say.
+//
+// The meter gets, each with the attribute retry.name:
+//
+//	retry.operations  counter, {operation}  with retry.outcome: how operations, and subscriptions to retried streams, ended
+//	retry.attempts    counter, {attempt}    with retry.outcome, success or failure: their attempts, counted at their end
+//	retry.delay       histogram, s          with error.type: the delays of retries, when they are scheduled
+//	retry.down_time   histogram, s          from the first failure of an outage to the attempt that worked
+//
+// The outcome of an operation is success; or exhausted, deadline or budget, where the policy gave up for that reason;
+// refused, where its error was not to be retried; or canceled, where its context had ended.
+//
+// The span of the operation's context gets the events retry.scheduled (with retry.number, retry.delay in seconds,
+// error.type and, of a request of retryhttp, http.request.resend_count), retry.recovered (retry.number, retry.down_time)
+// and retry.gave_up (retry.outcome, error.type), if it is recorded. The span's status is its owner's business.
+//
+// The tracer makes a span with the name for each operation that failed at least once, from its start to its end, with
+// the outcome and the number of attempts as attributes. It is made at the end, so the spans of the attempts are not its
+// children but its siblings.
+//
+// A meter or a tracer of OpenTelemetry's packages noop reports nothing. The hooks run on the goroutine of the operation.
+func Observe(name string, meter metric.Meter, tracer trace.Tracer) retry.Option {
+	switch {
+	case name == "":
+		panic("retryotel: Observe: name is empty")
+	case meter == nil:
+		panic("retryotel: Observe: meter is nil, want one, noop's for none")
+	case tracer == nil:
+		panic("retryotel: Observe: tracer is nil, want one, noop's for none")
+	}
+	o := newObserver(name, meter, tracer)
+	return all(retry.OnRetry(o.scheduled), retry.OnRecovered(o.recovered), retry.OnGiveUp(o.gaveUp), retry.OnDone(o.done))
+}
+
+// all returns the option that is all of these. C is retry's own type of a configuration, which has no name here.
+func all[C any](opts ...func(C)) func(C) {
+	return func(c C) {
+		for _, o := range opts {
+			o(c)
+		}
+	}
+}
+
+// observer has the instruments, and the hooks that use them.
+type observer struct {
+	name       string
+	named      attribute.KeyValue
+	tracer     trace.Tracer
+	operations metric.Int64Counter
+	attempts   metric.Int64Counter
+	delay      metric.Float64Histogram
+	downTime   metric.Float64Histogram
+}
+
+func newObserver(name string, meter metric.Meter, tracer trace.Tracer) *observer {
+	o := &observer{name: name, named: attribute.String("retry.name", name), tracer: tracer}
+	var err [4]error
+	o.operations, err[0] = meter.Int64Counter("retry.operations", metric.WithUnit("{operation}"),
+		metric.WithDescription("Operations under a retry policy that are over."))
+	o.attempts, err[1] = meter.Int64Counter("retry.attempts", metric.WithUnit("{attempt}"),
+		metric.WithDescription("Attempts of operations that are over."))
+	o.delay, err[2] = meter.Float64Histogram("retry.delay", metric.WithUnit("s"), buckets,
+		metric.WithDescription("Delays before retries."))
+	o.downTime, err[3] = meter.Float64Histogram("retry.down_time", metric.WithUnit("s"), buckets,
+		metric.WithDescription("Time from a first failure until an attempt worked."))
+	for _, e := range err {
+		if e != nil {
+			otel.Handle(e)
+		}
+	}
+	return o
+}
+
+// Delays are of milliseconds to hours.
+var buckets = metric.WithExplicitBucketBoundaries(
+	0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600)
+
+func (o *observer) scheduled(ctx context.Context, e retry.Event) {
+	failure := errorType(e.Err)
+	o.delay.Record(ctx, e.Delay.Seconds(), metric.WithAttributes(o.named, failure))
+	if span := trace.SpanFromContext(ctx); span.IsRecording() {
+		span.AddEvent("retry.scheduled", trace.WithAttributes(append(resendCount(ctx, e.N),
+			o.named, attribute.Int("retry.number", e.N), attribute.Float64("retry.delay", e.Delay.Seconds()), failure)...))
+	}
+}
+
+func (o *observer) recovered(ctx context.Context, r retry.Recovery) {
+	o.downTime.Record(ctx, r.Down.Seconds(), metric.WithAttributes(o.named))
+	if span := trace.SpanFromContext(ctx); span.IsRecording() {
+		span.AddEvent("retry.recovered", trace.WithAttributes(o.named, attribute.Int("retry.number", r.Retries),
+			attribute.Float64("retry.down_time", r.Down.Seconds())))
+	}
+}
+
+func (o *observer) gaveUp(ctx context.Context, e *retry.Error) {
+	if span := trace.SpanFromContext(ctx); span.IsRecording() {
+		span.AddEvent("retry.gave_up", trace.WithAttributes(o.named, outcomeKey.String(reason(e)), errorType(e.Last)))
+	}
+}
+
+func (o *observer) done(ctx context.Context, r retry.Result) {
+	ended, failures := outcomeKey.String(outcome(ctx, r)), r.Attempts
+	o.operations.Add(ctx, 1, metric.WithAttributes(o.named, ended))
+	if r.Err == nil {
+		failures--
+		o.attempts.Add(ctx, 1, metric.WithAttributes(o.named, outcomeKey.String("success")))
+	}
+	if failures <= 0 {
+		return
+	}
+	o.attempts.Add(ctx, int64(failures), metric.WithAttributes(o.named, outcomeKey.String("failure")))
+	now := time.Now()
+	_, span := o.tracer.Start(ctx, o.name, trace.WithTimestamp(now.Add(-r.Elapsed)),
+		trace.WithAttributes(o.named, ended, attribute.Int("retry.attempts", r.Attempts)))
+	span.End(trace.WithTimestamp(now))
+}

@@ -1,0 +1,320 @@
+package retryotel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	metricnoop "go.opentelemetry.io/otel/metric/noop"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+	tracenoop "go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/retryhttp"
+	"github.com/retrywhen/retrywhen/retryotel"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+var errDown = errors.New("down")
+
+// telemetry is what a policy has reported.
+type telemetry struct {
+	reader *sdkmetric.ManualReader
+	spans  *tracetest.SpanRecorder
+	tracer trace.Tracer
+	option retry.Option
+}
+
+func observe() *telemetry {
+	o := &telemetry{reader: sdkmetric.NewManualReader(), spans: tracetest.NewSpanRecorder()}
+	o.tracer = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(o.spans)).Tracer("test")
+	o.option = retryotel.Observe("fetch", sdkmetric.NewMeterProvider(sdkmetric.WithReader(o.reader)).Meter("test"), o.tracer)
+	return o
+}
+
+// metrics returns a line for each series: its name, unit, attributes and value.
+func (o *telemetry) metrics(t *testing.T) (lines []string) {
+	t.Helper()
+	var all metricdata.ResourceMetrics
+	if err := o.reader.Collect(context.Background(), &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, scope := range all.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			switch data := m.Data.(type) {
+			case metricdata.Sum[int64]:
+				for _, p := range data.DataPoints {
+					lines = append(lines, fmt.Sprintf("%s %s%s: %d", m.Name, m.Unit, text(p.Attributes.ToSlice()), p.Value))
+				}
+			case metricdata.Histogram[float64]:
+				for _, p := range data.DataPoints {
+					lines = append(lines, fmt.Sprintf("%s %s%s: %d of %v", m.Name, m.Unit, text(p.Attributes.ToSlice()), p.Count, p.Sum))
+				}
+			}
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// text returns the attributes but for retry.name, which must be there.
+func text(attributes []attribute.KeyValue) (s string) {
+	named := false
+	values := map[string]string{}
+	for _, a := range attributes {
+		if a.Key == "retry.name" {
+			named = a.Value.AsString() == "fetch"
+		} else {
+			values[string(a.Key)] = a.Value.String()
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		s += " " + key + "=" + values[key]
+	}
+	if !named {
+		s += " without its name"
+	}
+	return s
+}
+
+// ended returns a line for each span and each of its events.
+func (o *telemetry) ended() (lines []string) {
+	for _, span := range o.spans.Ended() {
+		line := fmt.Sprint(span.Name(), " ", span.EndTime().Sub(span.StartTime()))
+		if span.Name() == "fetch" {
+			line += text(span.Attributes())
+		}
+		lines = append(lines, line)
+		for _, e := range span.Events() {
+			lines = append(lines, "- "+e.Name+text(e.Attributes))
+		}
+	}
+	return lines
+}
+
+func same(t *testing.T, what string, got []string, want string) {
+	t.Helper()
+	if got := strings.Join(got, "\n"); got != strings.TrimSpace(want) {
+		t.Errorf("%s:\n%s\nwant\n%s", what, got, want)
+	}
+}
+
+func linear(limit int, opts ...retry.Option) retry.Policy {
+	return retry.New(backoff.Linear(time.Second), retry.Limit(limit)).With(opts...)
+}
+
+func TestObserve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := observe()
+		p := linear(3, o.option)
+		ctx, span := o.tracer.Start(t.Context(), "request")
+		for _, failures := range []int{0, 2, 9} {
+			calls := 0
+			_ = retry.Run(ctx, p, func(context.Context) error {
+				if calls++; calls <= failures {
+					return errDown
+				}
+				return nil
+			})
+		}
+		span.End()
+		same(t, "metrics", o.metrics(t), `
+retry.attempts {attempt} retry.outcome=failure: 6
+retry.attempts {attempt} retry.outcome=success: 2
+retry.delay s error.type=*errors.errorString: 5 of 9
+retry.down_time s: 1 of 3
+retry.operations {operation} retry.outcome=exhausted: 1
+retry.operations {operation} retry.outcome=success: 2`)
+		same(t, "spans", o.ended(), `
+fetch 3s retry.attempts=3 retry.outcome=success
+fetch 6s retry.attempts=4 retry.outcome=exhausted
+request 9s
+- retry.scheduled error.type=*errors.errorString retry.delay=1 retry.number=1
+- retry.scheduled error.type=*errors.errorString retry.delay=2 retry.number=2
+- retry.recovered retry.down_time=3 retry.number=2
+- retry.scheduled error.type=*errors.errorString retry.delay=1 retry.number=1
+- retry.scheduled error.type=*errors.errorString retry.delay=2 retry.number=2
+- retry.scheduled error.type=*errors.errorString retry.delay=3 retry.number=3
+- retry.gave_up error.type=*errors.errorString retry.outcome=exhausted`)
+	})
+}
+
+func TestOutcomes(t *testing.T) {
+	fail := func(context.Context) error { return errDown }
+	for want, run := range map[string]func(context.Context, retry.Option) error{
+		"exhausted": func(ctx context.Context, o retry.Option) error { return retry.Run(ctx, linear(0, o), fail) },
+		"deadline": func(ctx context.Context, o retry.Option) error {
+			ctx, cancel := context.WithTimeout(ctx, time.Millisecond)
+			defer cancel()
+			return retry.Run(ctx, linear(1, o), fail)
+		},
+		"budget": func(ctx context.Context, o retry.Option) error {
+			budget := retry.NewBudget(1, 1, 0)
+			_ = retry.Run(ctx, linear(1, retry.WithBudget(budget)), fail)
+			return retry.Run(ctx, linear(1, o, retry.WithBudget(budget)), fail)
+		},
+		"refused": func(ctx context.Context, o retry.Option) error {
+			return retry.Run(ctx, linear(1, o), func(context.Context) error { return retry.Permanent(errDown) })
+		},
+		"canceled": func(ctx context.Context, o retry.Option) error {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(time.Millisecond, cancel)
+			return retry.Run(ctx, linear(1, o), fail)
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			o := observe()
+			if err := run(t.Context(), o.option); err == nil {
+				t.Error("no error")
+			}
+			got := strings.Join(o.metrics(t), "\n")
+			if !strings.Contains(got, "retry.operations {operation} retry.outcome="+want+": 1") || !strings.Contains(got, "retry.outcome=failure: 1") {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
+	}
+}
+
+func TestAnInnerPolicysErrorIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := observe()
+		outer := linear(1, o.option, retry.If(func(error) bool { return false }))
+		_ = retry.Run(t.Context(), outer, func(ctx context.Context) error {
+			return retry.Run(ctx, linear(2), func(context.Context) error { return errDown })
+		})
+		if got := strings.Join(o.metrics(t), "\n"); !strings.Contains(got, "retry.outcome=refused: 1") {
+			t.Error(got)
+		}
+	})
+}
+
+func TestAnOperationWithoutAnAttempt(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	o := observe()
+	_ = retry.Run(ctx, linear(1, o.option), func(context.Context) error { return nil })
+	same(t, "metrics", o.metrics(t), "retry.operations {operation} retry.outcome=canceled: 1")
+	same(t, "spans", o.ended(), "")
+}
+
+func TestStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := observe()
+		runs := 0
+		src := stream.Defer(func(context.Context) stream.Stream[int] {
+			if runs++; runs == 1 {
+				return stream.Fail[int](errDown)
+			}
+			return stream.Of(1, 2)
+		})
+		if _, err := src.RetryWhen(linear(1, o.option)).Collect(t.Context()); err != nil {
+			t.Error(err)
+		}
+		same(t, "metrics", o.metrics(t), `
+retry.attempts {attempt} retry.outcome=failure: 1
+retry.attempts {attempt} retry.outcome=success: 1
+retry.delay s error.type=*errors.errorString: 1 of 1
+retry.down_time s: 1 of 1
+retry.operations {operation} retry.outcome=success: 1`)
+		same(t, "spans", o.ended(), "fetch 1s retry.attempts=2 retry.outcome=success")
+	})
+}
+
+// traced makes a span of each request that is sent, as otelhttp's transport does.
+type traced struct {
+	tracer trace.Tracer
+	base   http.RoundTripper
+}
+
+func (t traced) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, span := t.tracer.Start(r.Context(), r.Method)
+	defer span.End()
+	return t.base.RoundTrip(r.WithContext(ctx))
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := observe()
+		sent := 0
+		base := roundTripper(func(r *http.Request) (*http.Response, error) {
+			sent++
+			return &http.Response{StatusCode: map[int]int{1: 503, 2: 503, 3: 200}[sent], Body: http.NoBody, Request: r}, nil
+		})
+		ctx, span := o.tracer.Start(t.Context(), "page")
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://example.test/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		transport := retryhttp.NewTransport(traced{o.tracer, retryotel.ResendCount(base)}, linear(3, o.option))
+		if resp, err := transport.RoundTrip(req); err != nil || resp.StatusCode != 200 {
+			t.Errorf("%v, %v", resp, err)
+		}
+		span.End()
+		same(t, "spans", o.ended(), `
+GET 0s
+GET 0s
+GET 0s
+fetch 3s retry.attempts=3 retry.outcome=success
+page 3s
+- retry.scheduled error.type=503 http.request.resend_count=1 retry.delay=1 retry.number=1
+- retry.scheduled error.type=503 http.request.resend_count=2 retry.delay=2 retry.number=2
+- retry.recovered retry.down_time=3 retry.number=2`)
+		for n, span := range o.spans.Ended()[:3] {
+			got := attribute.NewSet(span.Attributes()...)
+			if count, ok := got.Value("http.request.resend_count"); ok != (n > 0) || n > 0 && count.AsInt64() != int64(n) {
+				t.Errorf("request %d has the resend count %v, %t", n+1, count, ok)
+			}
+		}
+	})
+}
+
+func TestResendCountsBase(t *testing.T) {
+	closed := false
+	retryotel.ResendCount(closer{&closed}).(interface{ CloseIdleConnections() }).CloseIdleConnections()
+	if !closed {
+		t.Error("the base's connections stay open")
+	}
+	retryotel.ResendCount(roundTripper(nil)).(interface{ CloseIdleConnections() }).CloseIdleConnections()
+	retryotel.ResendCount(nil)
+}
+
+type closer struct{ closed *bool }
+
+func (closer) RoundTrip(*http.Request) (*http.Response, error) { return nil, errDown }
+func (c closer) CloseIdleConnections()                         { *c.closed = true }
+
+func TestMistakesPanic(t *testing.T) {
+	meter, tracer := metricnoop.Meter{}, tracenoop.Tracer{}
+	for want, f := range map[string]func(){
+		"retryotel: Observe: name is empty":                            func() { retryotel.Observe("", meter, tracer) },
+		"retryotel: Observe: meter is nil, want one, noop's for none":  func() { retryotel.Observe("x", nil, tracer) },
+		"retryotel: Observe: tracer is nil, want one, noop's for none": func() { retryotel.Observe("x", meter, nil) },
+	} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); got != want {
+					t.Errorf("panic %q, want %q", got, want)
+				}
+			}()
+			f()
+		}()
+	}
+	_ = retry.Run(t.Context(), linear(0, retryotel.Observe("x", meter, tracer)), func(context.Context) error { return errDown })
+}
