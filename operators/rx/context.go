@@ -6,20 +6,21 @@ import (
 	"time"
 )
 
-// heededContext is the context of an attempt. It notes whether anybody in the source has asked to be told of its end.
-type heededContext struct {
+// watchedContext is the context of an attempt. It notes whether its Done has been called: whether the source waits for
+// its end.
+type watchedContext struct {
 	context.Context
-	heeded atomic.Bool
+	watched atomic.Bool
 }
 
-func (c *heededContext) Done() <-chan struct{} {
-	if !c.heeded.Load() {
-		c.heeded.Store(true)
+func (c *watchedContext) Done() <-chan struct{} {
+	if !c.watched.Load() { // a source may call it for each item, from several goroutines
+		c.watched.Store(true)
 	}
 	return c.Context.Done()
 }
 
-func (c *heededContext) isHeeded() bool { return c.heeded.Load() }
+func (c *watchedContext) isWatched() bool { return c.watched.Load() }
 
 // both returns a context that ends when ctx or other does, with that one's cause, and that has the values of both,
 // ctx's first. It ends at cancel, too, which must be called.

@@ -9,8 +9,8 @@ import (
 )
 
 // origin is how an observable of rxgo was made. rxgo does not tell, and what may be done with an observable
-// depends on it; so its unexported fields are read, by reflection and without touching them. What is not found is
-// unknown, and then the observable is treated with care.
+// depends on it; so its unexported fields are read, by reflection and without touching them. What is not found, as in
+// another version of rxgo, is unknown, and then the observable is treated with care.
 type origin struct {
 	kind kind
 	next uintptr // the channel that all subscriptions share, for kinds that have one
@@ -65,32 +65,32 @@ func inspect(o rxgo.Observable) origin {
 	}
 }
 
-// left says what is to be done with the rest of the items, which an Observe has returned. own tells that the
-// observable was opened for this one subscription.
-func (a origin) left(items <-chan rxgo.Item, own bool) leftover {
+// drain returns what is to be done with the rest of the items, the channel that an Observe has returned. own says that
+// the observable was opened for this one subscription.
+func (a origin) drain(items <-chan rxgo.Item, own bool) drain {
 	if a.next != 0 && a.next != reflect.ValueOf(items).Pointer() {
-		return serve // one of a connectable's subscribers
+		return drainAll // one of a connectable's subscribers
 	}
 	switch a.kind {
 	case separate, onceOnly:
-		return drain
+		return drainMost
 	case silent, given:
-		return leave
+		return drainNone
 	case events:
 		if own {
-			return unheeded
+			return drainAllUnlessWatched
 		}
-		return serve
+		return drainAll
 	}
 	switch {
 	case !own:
-		return leave
+		return drainNone
 	case a.kind == created:
-		return drain
+		return drainMost
 	case a.kind == internal:
-		return heeded
+		return drainMostIfWatched
 	default:
-		return linger
+		return drainBriefly
 	}
 }
 
@@ -100,7 +100,7 @@ func kindOfOperator(factory reflect.Value) kind {
 	if factory.Kind() != reflect.Func {
 		return unknown
 	}
-	if f := runtime.FuncForPC(factory.Pointer()); f != nil && strings.Contains(f.Name(), ".customObservableOperator.") {
+	if strings.Contains(runtime.FuncForPC(factory.Pointer()).Name(), ".customObservableOperator.") {
 		return onceOnly
 	}
 	return separate

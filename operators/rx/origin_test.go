@@ -2,6 +2,7 @@ package rx
 
 import (
 	"context"
+	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,10 +80,36 @@ func TestOrigin(t *testing.T) {
 func TestOriginOfAConnectable(t *testing.T) {
 	items := make(chan rxgo.Item)
 	plain, shared := rxgo.FromChannel(items), rxgo.FromChannel(items, rxgo.WithPublishStrategy())
-	if got := inspect(plain).left(plain.Observe(), false); got != leave {
+	if got := inspect(plain).drain(plain.Observe(), false); got != drainNone {
 		t.Errorf("what is left of a channel: %d", got)
 	}
-	if got := inspect(shared).left(shared.Observe(), false); got != serve {
+	if got := inspect(shared).drain(shared.Observe(), false); got != drainAll {
 		t.Errorf("what is left of a subscriber: %d", got)
+	}
+}
+
+// What another version of rxgo might have instead of the fields that are read is unknown, and does no harm.
+func TestOriginOfUnknownFields(t *testing.T) {
+	if got := inspect(new(rxgo.ObservableImpl)); got != (origin{}) {
+		t.Errorf("an observable without a source is %v", got)
+	}
+	for name, got := range map[string]kind{
+		"no factory":  kindOfOperator(reflect.Value{}),
+		"no function": kindOfOperator(reflect.ValueOf(1)),
+		"no items":    kindOfItems(reflect.Value{}),
+		"no slice":    kindOfItems(reflect.ValueOf(1)),
+	} {
+		if got != unknown {
+			t.Errorf("%s: kind %d", name, got)
+		}
+	}
+	if got := kindOfOperator(reflect.ValueOf((func())(nil))); got != separate {
+		t.Errorf("a nil factory: kind %d", got)
+	}
+	if got := kindOfItems(reflect.ValueOf([]int{1})); got != separate {
+		t.Errorf("items of one type: kind %d", got)
+	}
+	if got := address(reflect.Value{}); got != 0 {
+		t.Errorf("no channel has the address %d", got)
 	}
 }

@@ -12,21 +12,17 @@ import (
 // subscription is what one Observe has returned.
 type subscription struct {
 	items   <-chan rxgo.Item
-	left    leftover
-	own     *heededContext // of an observable that was opened for this subscription, else nil
-	ifEmpty error          // what an end without any item means, nil for success
+	drain   drain
+	own     *watchedContext // of an observable that was opened for this subscription, else nil
+	ifEmpty error           // what an end without any item means, nil for success
 }
 
 // subscribe observes o, which is made as inspect has found, under the context run. own is given if o was opened for
 // this one subscription, with own for its context, which ends with run.
-func subscribe(run context.Context, own *heededContext, o rxgo.Observable, made origin) (subscription, error) {
+func subscribe(run context.Context, own *watchedContext, o rxgo.Observable, made origin) (subscription, error) {
 	observe := func() subscription {
-		ctx := run
-		if own != nil {
-			ctx = own
-		}
-		items := o.Observe(rxgo.WithContext(ctx))
-		return subscription{items: items, own: own, left: made.left(items, own != nil)}
+		items := o.Observe(rxgo.WithContext(run))
+		return subscription{items: items, own: own, drain: made.drain(items, own != nil)}
 	}
 	if made.kind != events {
 		return observe(), nil
@@ -70,18 +66,18 @@ func (s *subscription) next(ctx context.Context, n int) (item rxgo.Item, more bo
 	return item, true, nil
 }
 
-// leftover says what is done with the items of a subscription that nobody wants any more. Its context is cancelled,
-// and a producer that heeds it ends. But many send without looking at it, rxgo's Merge and Concat among them, and stay
-// in that send until somebody receives.
-type leftover uint8
+// drain says what is done with the items of a subscription that nobody wants any more. Its context is cancelled, and a
+// producer that watches it ends. But many send without a look at it, rxgo's Merge and Concat among them, and stay in that
+// send until somebody receives.
+type drain uint8
 
 const (
-	leave    leftover = iota // nobody sends, or the channel is not the subscription's own
-	drain                    // the channel is closed when its producers are done
-	heeded                   // the same, if its producers heed the context; else as linger
-	linger                   // the channel may never be closed
-	unheeded                 // the same, if its producers heed the context; else as serve
-	serve                    // a source that others share is held up as long as nobody receives
+	drainNone             drain = iota // nobody sends, or the channel is not the subscription's own
+	drainMost                          // the channel is closed when its producers are done
+	drainMostIfWatched                 // the same, if they watch the context; else as drainBriefly
+	drainBriefly                       // the channel may never be closed
+	drainAllUnlessWatched              // the same, if its producers watch the context; else as drainAll
+	drainAll                           // a source that others share is held up as long as nobody receives
 )
 
 const (
@@ -93,7 +89,7 @@ const (
 // purpose: nobody can tell when a source that ignores its context is done, so nobody can wait for it. It uses no
 // timer: a bubble of testing/synctest has none left when its test has returned.
 func (s *subscription) abandon() {
-	if s.items == nil || s.left == leave {
+	if s.drain == drainNone {
 		return
 	}
 	select {
@@ -104,17 +100,17 @@ func (s *subscription) abandon() {
 	default:
 	}
 	switch {
-	case s.left == drain, s.left == heeded && s.own.isHeeded():
-		go drainItems(s.items)
-	case s.left == serve, s.left == unheeded && !s.own.isHeeded():
-		go serveOn(s.items)
+	case s.drain == drainMost, s.drain == drainMostIfWatched && s.own.isWatched():
+		go receiveMost(s.items)
+	case s.drain == drainAll, s.drain == drainAllUnlessWatched && !s.own.isWatched():
+		go receiveAll(s.items)
 	default:
-		go lingerOn(s.items)
+		go receiveBriefly(s.items)
 	}
 }
 
-// drainItems receives until the channel is closed, or for so long that a producer seems to have no end.
-func drainItems(items <-chan rxgo.Item) {
+// receiveMost receives until the channel is closed, or for so long that a producer seems to have no end.
+func receiveMost(items <-chan rxgo.Item) {
 	for range mostDrained {
 		if _, ok := <-items; !ok {
 			return
@@ -122,8 +118,8 @@ func drainItems(items <-chan rxgo.Item) {
 	}
 }
 
-// lingerOn receives what is being sent, or is about to be.
-func lingerOn(items <-chan rxgo.Item) {
+// receiveBriefly receives what is being sent, or is about to be.
+func receiveBriefly(items <-chan rxgo.Item) {
 	for range turns {
 		select {
 		case <-items:
@@ -133,8 +129,8 @@ func lingerOn(items <-chan rxgo.Item) {
 	}
 }
 
-// serveOn receives until the channel is closed, which is when the source has ended.
-func serveOn(items <-chan rxgo.Item) {
+// receiveAll receives until the channel is closed, which is when the source has ended.
+func receiveAll(items <-chan rxgo.Item) {
 	for range items {
 	}
 }

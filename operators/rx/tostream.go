@@ -39,7 +39,7 @@ func ToStream[T any](src func(context.Context) rxgo.Observable) stream.Stream[T]
 // opened returns how to subscribe to the observable that src opens.
 func opened(function string, src func(context.Context) rxgo.Observable) func(context.Context) (subscription, error) {
 	return func(run context.Context) (subscription, error) {
-		own := &heededContext{Context: run}
+		own := &watchedContext{Context: run}
 		o := src(own)
 		if isNil(o) {
 			return subscription{}, stream.Permanent(fmt.Errorf("rx: %s: src returned a nil Observable", function))
@@ -86,7 +86,7 @@ func items[T any](function string, open func(context.Context) (subscription, err
 // as returns v as a T, where nil is a T if T has a nil.
 func as[T any](v any) (T, bool) {
 	t, ok := v.(T)
-	if ok || v != nil {
+	if v != nil {
 		return t, ok
 	}
 	switch reflect.TypeFor[T]().Kind() {

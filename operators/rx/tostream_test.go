@@ -251,7 +251,7 @@ func TestToStream_SourceThatIgnoresItsContext(t *testing.T) {
 	}
 }
 
-// A producer that neither heeds its context nor ever stops is not received from forever.
+// A producer that neither watches its context nor ever stops is not received from forever.
 func TestToStream_SourceWithoutAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stop := make(chan struct{})
@@ -315,6 +315,9 @@ func TestToStream_FromChannelIsNotReadFurtherAfterACancel(t *testing.T) {
 				})
 				synctest.Wait()
 				close(items)
+				if name == "in yield" && got != 3 {
+					t.Fatalf("%d were yielded, want none after the cancel", got-3)
+				}
 				if got+len(items) != cap(items) || !errors.Is(err, errCause) && got < cap(items) {
 					t.Fatalf("%d were yielded and %d are left, of %d; %v", got, len(items), cap(items), err)
 				}

@@ -115,7 +115,7 @@ func TestTrap_FailedAttemptsAreNotCancelled(t *testing.T) {
 		"Wrap of Defer":       func(f *feed) rxgo.Observable { return rx.Wrap(f.cold()).RetryWhen(atOnce(retries)) },
 	} {
 		for _, rude := range []bool{false, true} {
-			bubble(t, fmt.Sprintf("%s/heeds no context=%v", name, rude), func(t *testing.T) {
+			bubble(t, fmt.Sprintf("%s/watches no context=%v", name, rude), func(t *testing.T) {
 				f := &feed{attempts: retries + 1, n: 1, stays: true, rude: rude}
 				values, err := received(t, retried(f).Observe())
 				if len(values) != retries+1 || err != nil {

@@ -115,6 +115,41 @@ func TestWrapRefusesAnEventSourceThatIsOver(t *testing.T) {
 	})
 }
 
+// A cancel while a retry waits for events is the end by that cancel, and no event source that has ended.
+func TestWrapOfAnEventSourceCancelledBeforeAnEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		events := make(chan rxgo.Item)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		items := rx.Wrap(rxgo.FromEventSource(events)).RetryWhen(quadratic(3)).Observe(rxgo.WithContext(ctx))
+		synctest.Wait()
+		time.AfterFunc(time.Minute, func() { cancel(errCause) })
+		events <- rxgo.Error(errBoom)
+		values, err := received(t, items)
+		if values != nil || !errors.Is(err, errCause) || errors.Is(err, stream.ErrNotRestartable) {
+			t.Errorf("got %v, %v", values, err)
+		}
+		close(events)
+	})
+}
+
+// At first an event source without events is an empty one.
+func TestWrapOfAnEventSourceWithoutEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		events := make(chan rxgo.Item)
+		close(events)
+		expect(t, rx.Wrap(rxgo.FromEventSource(events)).RetryWhen(quadratic(3)).Observe(), nil, nil)
+	})
+}
+
+func TestWrapOfANilChannel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		values, err := received(t, rx.Wrap(rxgo.FromChannel(nil)).RetryWhen(quadratic(3)).Observe())
+		if values != nil || err == nil || err.Error() != "rx: Observable.RetryWhen: Observe returned a nil channel" {
+			t.Errorf("got %v, %v", values, err)
+		}
+	})
+}
+
 // What Wrap cannot see, so that its comment stays true.
 func TestWrapCannotSee(t *testing.T) {
 	same := func(_ context.Context, v any) (any, error) { return v, nil }
@@ -245,7 +280,9 @@ func TestAHeldUpEventSourceDoesNotHoldUpACancel(t *testing.T) {
 			items := o.Observe(rxgo.WithContext(ctx), rxgo.WithBufferedChannel(1))
 			waitForStack("eventSourceIterable).Observe")
 			cancel(errCause)
-			expect(t, items, nil, errCause)
+			if values, err := received(t, items); values != nil || !errors.Is(err, errCause) || err.Error() != errCause.Error() {
+				t.Errorf("got %v, %v, want the cause alone", values, err)
+			}
 			<-stuck
 			stop()
 		})
