@@ -63,6 +63,7 @@ func TestAProducerThatLooksAtItsContextLate(t *testing.T) {
 			}}, rxgo.WithContext(ctx))
 		})
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		if sent != 1 {
 			t.Errorf("%d rounds, want 1", sent)
 		}
