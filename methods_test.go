@@ -25,6 +25,8 @@ var noMethod = map[string]string{
 	"Zip":                  "a Stream[Pair[T, B]] is an instantiation cycle: ZipWith is one",
 	"Pairwise":             "a Stream[Pair[T, T]] is an instantiation cycle",
 	"Race":                 "all its streams are alike",
+	"ZipSlice":             "all its streams are alike, and a Stream[[]T] is an instantiation cycle",
+	"CombineLatestSlice":   "all its streams are alike, and a Stream[[]T] is an instantiation cycle",
 	"RepeatWhen":           "its Completion lies in package operators, which imports stream",
 	"RetryWhen":            "the method RetryWhen takes a handler",
 	"MapRetry":             "package retry, whose Policy it takes, imports stream",

@@ -35,6 +35,9 @@ func all() []operator {
 	first := func(a, _ int) int { return a }
 	second := func(_, b int) int { return b }
 	never := stream.Never[int]()
+	first3 := func(a, _, _ int) int { return a }
+	last := func(v []int) int { return v[len(v)-1] }
+	same := stream.Of(0).Repeat(many)
 	zero := stream.Of(0).Concat(never)
 	return []operator{
 		{name: "Map", plain: true, sync: true, apply: func(src s) s { return operators.Map(src, id) }},
@@ -75,6 +78,19 @@ func all() []operator {
 		{name: "Batch(1, 1h)", ahead: 1, apply: func(src s) s { return flat(operators.Batch(src, 1, time.Hour)) }},
 		{name: "Batch(3, 1ms)", ahead: 3, apart: true, apply: func(src s) s { return flat(operators.Batch(src, 3, ms)) }},
 		{name: "Batch(MaxInt, 1ms)", ahead: 1, apart: true, apply: func(src s) s { return flat(operators.Batch(src, math.MaxInt, ms)) }},
+		{name: "ZipWith3 first", apply: func(src s) s { return operators.ZipWith3(src, same, same, first3) }},
+		{name: "ZipWith3 third", apply: func(src s) s {
+			return operators.ZipWith3(same, same, src, func(_, _, c int) int { return c })
+		}},
+		{name: "ZipSlice", apply: func(src s) s { return operators.Map(operators.ZipSlice(same, src), last) }},
+		{name: "ZipSlice alone", apply: func(src s) s { return flat(operators.ZipSlice(src)) }},
+		{name: "CombineLatest3", apart: true, apply: func(src s) s {
+			return operators.CombineLatest3(src, stream.Of(0), stream.Of(0), first3)
+		}},
+		{name: "CombineLatestSlice", apart: true, apply: func(src s) s {
+			return operators.Map(operators.CombineLatestSlice(stream.Of(0), src), last)
+		}},
+		{name: "CombineLatestSlice alone", apply: func(src s) s { return flat(operators.CombineLatestSlice(src)) }},
 		{name: "Race", apply: func(src s) s { return operators.Race(never, src, never) }},
 		{name: "Race alone", plain: true, sync: true, apply: func(src s) s { return operators.Race(src) }},
 		{name: "CombineLatest first", apart: true, apply: func(src s) s { return operators.CombineLatest(src, stream.Of(0), first) }},
@@ -512,6 +528,16 @@ func TestContract_MistakesPanicAtConstruction(t *testing.T) {
 		"operators: Batch: s is nil":                             func() { operators.Batch(none, 1, 0) },
 		"operators: Batch: most is 0, want at least 1":           func() { operators.Batch(s, 0, 0) },
 		"operators: Batch: wait is -1ns, want at least 0":        func() { operators.Batch(s, 1, -1) },
+		"operators: ZipWith3: a is nil":                          func() { operators.ZipWith3(none, s, s, add3) },
+		"operators: ZipWith3: b is nil":                          func() { operators.ZipWith3(s, none, s, add3) },
+		"operators: ZipWith3: c is nil":                          func() { operators.ZipWith3(s, s, none, add3) },
+		"operators: ZipWith3: f is nil":                          func() { operators.ZipWith3[int, int, int, int](s, s, s, nil) },
+		"operators: ZipSlice: s[0] is nil":                       func() { operators.ZipSlice(none, s) },
+		"operators: CombineLatest3: a is nil":                    func() { operators.CombineLatest3(none, s, s, add3) },
+		"operators: CombineLatest3: b is nil":                    func() { operators.CombineLatest3(s, none, s, add3) },
+		"operators: CombineLatest3: c is nil":                    func() { operators.CombineLatest3(s, s, none, add3) },
+		"operators: CombineLatest3: f is nil":                    func() { operators.CombineLatest3[int, int, int, int](s, s, s, nil) },
+		"operators: CombineLatestSlice: s[1] is nil":             func() { operators.CombineLatestSlice(s, none) },
 		"operators: Race: s[1] is nil":                           func() { operators.Race(s, none) },
 		"operators: CombineLatest: a is nil":                     func() { operators.CombineLatest(none, s, add) },
 		"operators: CombineLatest: b is nil":                     func() { operators.CombineLatest(s, none, add) },

@@ -23,8 +23,8 @@
 //
 // A stream for many values: [GroupBy] by key, [Window] by count or time; [Batch] puts them in slices.
 //
-// Several streams: [Zip] and [ZipWith] by turns, [CombineLatest] and [WithLatestFrom] by time, [Race] for the fastest;
-// and the methods Merge and Concat.
+// Several streams: [Zip], [ZipWith], [ZipWith3] and [ZipSlice] by turns; [CombineLatest], [CombineLatest3],
+// [CombineLatestSlice] and [WithLatestFrom] by time; [Race] for the fastest; and the methods Merge and Concat.
 //
 // Several consumers: [Share], [ShareN].
 //

@@ -182,6 +182,21 @@ func ExampleZipWith() {
 }
 
 // The orderly end of a flow that has none.
+func ExampleZipWith3() {
+	names, ages, towns := stream.Of("Ada", "Bob"), stream.Of(36, 41), stream.Of("London", "Oslo")
+	s := operators.ZipWith3(names, ages, towns, func(name string, age int, town string) string {
+		return fmt.Sprint(name, ", ", age, ", ", town)
+	})
+	show(s)
+	// Output: Ada, 36, London; Bob, 41, Oslo
+}
+
+func ExampleZipSlice() {
+	columns := []stream.Stream[int]{stream.Of(1, 2), stream.Of(3, 4), stream.Of(5, 6)}
+	show(operators.ZipSlice(columns...))
+	// Output: [1 3 5]; [2 4 6]
+}
+
 func ExampleTakeUntil() {
 	shutdown := make(chan struct{})
 	stop := stream.FromFunc(func(ctx context.Context) (string, error) {
@@ -235,6 +250,26 @@ func ExampleCombineLatest() {
 }
 
 // Each order is priced at the rate of the moment.
+func ExampleCombineLatest3() {
+	price := stream.Of(100).Concat(operators.Map(stream.Timer(30*time.Millisecond), func(time.Time) int { return 110 }))
+	amount := operators.Map(stream.Timer(10*time.Millisecond), func(time.Time) int { return 3 })
+	show(operators.CombineLatest3(price, amount, stream.Of("€"), func(price, amount int, currency string) string {
+		return fmt.Sprint(price*amount, currency)
+	}))
+	// Output: 300€; 330€
+}
+
+func ExampleCombineLatestSlice() {
+	healthy := func(yes bool, after time.Duration) stream.Stream[bool] {
+		return operators.Map(stream.Timer(after), func(time.Time) bool { return yes })
+	}
+	replicas := []stream.Stream[bool]{
+		healthy(true, 0), healthy(true, 0), healthy(false, 20*time.Millisecond).Concat(healthy(true, 20*time.Millisecond)),
+	}
+	show(operators.CombineLatestSlice(replicas...))
+	// Output: [true true false]; [true true true]
+}
+
 func ExampleWithLatestFrom() {
 	known := make(chan struct{})
 	rates := stream.Of(0.4, 0.5).OnEnd(func(error) { close(known) })
@@ -321,4 +356,19 @@ func ExampleShareN() {
 	both.Wait()
 	fmt.Println(sum, top)
 	// Output: 300 101
+}
+
+// show prints the values of s and the error, if any.
+func show[T any](s stream.Stream[T]) {
+	values, err := s.Collect(context.Background())
+	for i, v := range values {
+		if i > 0 {
+			fmt.Print("; ")
+		}
+		fmt.Print(v)
+	}
+	if err != nil {
+		fmt.Print(" # ", err)
+	}
+	fmt.Println()
 }

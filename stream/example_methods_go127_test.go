@@ -109,6 +109,16 @@ func ExampleStream_ZipWith() {
 	// Output: a bb → <nil>
 }
 
+func ExampleStream_ZipWith3() {
+	show(stream.Of(1, 2).ZipWith3(stream.Of(10, 20), stream.Of(100, 200), func(a, b, c int) int { return a + b + c }))
+	// Output: 111 222 → <nil>
+}
+
+func ExampleStream_CombineLatest3() {
+	show(stream.Of(1).CombineLatest3(stream.Of(10), stream.Of(100), func(a, b, c int) int { return a + b + c }))
+	// Output: 111 → <nil>
+}
+
 func ExampleStream_CombineLatest() {
 	show(stream.Of(1).CombineLatest(stream.Of("a"), func(n int, s string) string { return fmt.Sprint(n, s) }))
 	// Output: 1a → <nil>

@@ -129,6 +129,16 @@ func (s Stream[T]) ZipWith[B, C any](b Stream[B], f func(T, B) C) Stream[C] {
 	return op.ZipWith(here, "ZipWith", s, b, f)
 }
 
+// ZipWith3 is ZipWith of three streams.
+//
+//	s:                 --1-----2--3--|
+//	b:                 ----4-5-6----
+//	c:                 -7------8-----
+//	ZipWith3(b, c, +): ----12--15----|
+func (s Stream[T]) ZipWith3[B, C, D any](b Stream[B], c Stream[C], f func(T, B, C) D) Stream[D] {
+	return op.ZipWith3(here, s, b, c, f)
+}
+
 // CombineLatest returns the stream of f of the latest values of s and b, one for each value of either once both have had
 // one.
 //
@@ -137,6 +147,16 @@ func (s Stream[T]) ZipWith[B, C any](b Stream[B], f func(T, B) C) Stream[C] {
 //	CombineLatest(b, +):    ----5-6-7----|
 func (s Stream[T]) CombineLatest[B, C any](b Stream[B], f func(T, B) C) Stream[C] {
 	return op.CombineLatest(here, s, b, f)
+}
+
+// CombineLatest3 is CombineLatest of three streams.
+//
+//	s:                          --1--------2--|
+//	b:                          -----x--|
+//	c:                          ---p----q-----|
+//	CombineLatest3(b, c, +):    -----A--B--C--|    A = 1xp, B = 1xq, C = 2xq
+func (s Stream[T]) CombineLatest3[B, C, D any](b Stream[B], c Stream[C], f func(T, B, C) D) Stream[D] {
+	return op.CombineLatest3(here, s, b, c, f)
 }
 
 // WithLatestFrom returns the stream of f(v, latest) for each value v of s with the latest value of other. The first value

@@ -36,6 +36,16 @@ func CombineLatest[A, B, C any](p Package, a Stream[A], b Stream[B], f func(A, B
 	})
 }
 
+// CombineLatest3 is operators.CombineLatest3.
+func CombineLatest3[A, B, C, D any](p Package, a Stream[A], b Stream[B], c Stream[C], f func(A, B, C) D) Stream[D] {
+	p.notNil("CombineLatest3", "a", a == nil)
+	p.notNil("CombineLatest3", "b", b == nil)
+	p.notNil("CombineLatest3", "c", c == nil)
+	p.notNil("CombineLatest3", "f", f == nil)
+	ab := CombineLatest(p, a, b, newTwo[A, B])
+	return CombineLatest(p, ab, c, func(t two[A, B], c C) D { return f(t.a, t.b, c) })
+}
+
 // side is one of the streams that are combined.
 type side[T any] struct {
 	in    *handoff.Receiver[T]

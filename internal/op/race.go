@@ -2,7 +2,6 @@ package op
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/handoff"
@@ -10,11 +9,7 @@ import (
 
 // Race is operators.Race.
 func Race[T any, S ~func(context.Context, func(T) bool) error](p Package, s ...S) Stream[T] {
-	streams := make([]Stream[T], len(s))
-	for i := range s {
-		p.notNil("Race", fmt.Sprintf("s[%d]", i), s[i] == nil)
-		streams[i] = Stream[T](s[i])
-	}
+	streams := streamsOf[T](p, "Race", s)
 	switch len(s) {
 	case 0:
 		return func(ctx context.Context, _ func(T) bool) error { return ending.Of(ctx) }

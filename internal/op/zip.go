@@ -56,3 +56,21 @@ func ZipWith[A, B, C any](p Package, operator string, a Stream[A], b Stream[B], 
 		return err
 	})
 }
+
+// ZipWith3 is operators.ZipWith3.
+func ZipWith3[A, B, C, D any](p Package, a Stream[A], b Stream[B], c Stream[C], f func(A, B, C) D) Stream[D] {
+	p.notNil("ZipWith3", "a", a == nil)
+	p.notNil("ZipWith3", "b", b == nil)
+	p.notNil("ZipWith3", "c", c == nil)
+	p.notNil("ZipWith3", "f", f == nil)
+	ab := ZipWith(p, "ZipWith3", a, b, newTwo[A, B])
+	return ZipWith(p, "ZipWith3", ab, c, func(t two[A, B], c C) D { return f(t.a, t.b, c) })
+}
+
+// two are the values of the first two streams of three.
+type two[A, B any] struct {
+	a A
+	b B
+}
+
+func newTwo[A, B any](a A, b B) two[A, B] { return two[A, B]{a, b} }

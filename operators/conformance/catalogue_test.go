@@ -57,7 +57,7 @@ func op[T any](name, label string, inputs []string, apply func(in []text) stream
 			Apply: func(src text) stream.Stream[T] {
 				in := make([]text, len(inputs))
 				for i := range in {
-					in[i] = paced("xyz", 7*ms, stream.Never[string]())
+					in[i] = paced("xyz", time.Duration(3+4*i)*ms, stream.Never[string]()) // 7ms, 11ms: apart from one another
 				}
 				in[0] = src
 				return apply(in)
@@ -67,7 +67,7 @@ func op[T any](name, label string, inputs []string, apply func(in []text) stream
 	e.run = func(ctx context.Context, src text, each func(v any) bool) error {
 		in := make([]text, len(inputs))
 		for i := range in {
-			in[i] = paced("xyz", 7*ms, stream.Never[string]())
+			in[i] = paced("xyz", time.Duration(3+4*i)*ms, stream.Never[string]()) // 7ms, 11ms: apart from one another
 		}
 		if len(in) > 0 {
 			in[0] = src
@@ -128,6 +128,8 @@ func source[T any](name, label string, st func() stream.Stream[T]) entry {
 func tick(time.Time) string    { return "t" }
 func first(a, _ string) string { return a }
 func join(a, b string) string  { return a + b }
+
+func join3(a, b, c string) string { return a + b + c }
 
 // section is a part of the catalogue.
 type section struct {
@@ -297,8 +299,20 @@ var catalogue = []section{
 		op("operators.ZipWith", "ZipWith(other, first)", given("-a-b------c|", "---x--y----z|"), func(in []text) text {
 			return operators.ZipWith(in[0], in[1], first)
 		}),
+		op("operators.ZipWith3", "ZipWith3(b, c, join)", given("-a-b------c|", "b: ---x--y----z|", "c: -p-----q--r|"), func(in []text) text {
+			return operators.ZipWith3(in[0], in[1], in[2], join3)
+		}),
+		op("operators.ZipSlice", "ZipSlice(source, other)", given("-a-b------c|", "---x--y----z|"), func(in []text) stream.Stream[[]string] {
+			return operators.ZipSlice(in...)
+		}),
 		op("operators.CombineLatest", "CombineLatest(other, join)", given("-a---b-----|", "---x----y|"), func(in []text) text {
 			return operators.CombineLatest(in[0], in[1], join)
+		}, racing).readsAhead(1),
+		op("operators.CombineLatest3", "CombineLatest3(b, c, join)", given("-a---b-----|", "b: ---x----y|", "c: --p----|"), func(in []text) text {
+			return operators.CombineLatest3(in[0], in[1], in[2], join3)
+		}, racing).readsAhead(1),
+		op("operators.CombineLatestSlice", "CombineLatestSlice(source, other)", given("-a---b-----|", "---x----y|"), func(in []text) stream.Stream[[]string] {
+			return operators.CombineLatestSlice(in...)
 		}, racing).readsAhead(1),
 		op("operators.WithLatestFrom", "WithLatestFrom(other, join)", given("-a---b----c|", "---x----y|"), func(in []text) text {
 			return operators.WithLatestFrom(in[0], in[1], join)
