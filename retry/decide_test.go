@@ -603,3 +603,24 @@ func TestAttemptTimeout_LeavesNoTimer(t *testing.T) {
 		t.Errorf("%v, %d timers are left", err, clock.armed)
 	}
 }
+
+// A policy's answer bears the number of the failure that it answers.
+func TestHandle_AnswersByNumber(t *testing.T) {
+	failures := stream.Of(stream.Failure{Err: errBoom, N: 7}, stream.Failure{Err: errBoom, N: 9})
+	got, err := every(0).Handle(failures).Collect(t.Context())
+	if want := []stream.Failure{{N: 7}, {N: 9}}; !slices.Equal(got, want) || err != nil {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+}
+
+// asking dictates a delay by its method, and wraps nothing.
+type asking struct{}
+
+func (asking) Error() string             { return "later" }
+func (asking) RetryAfter() time.Duration { return time.Minute }
+
+func TestDecide_AnErrorMayDictateByItsMethod(t *testing.T) {
+	if d, err := every(0).Decide(new(retry.State), stream.Failure{Err: asking{}}, time.Unix(0, 0), time.Time{}); d != time.Minute || err != nil {
+		t.Errorf("got %v, %v", d, err)
+	}
+}

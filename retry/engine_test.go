@@ -120,3 +120,9 @@ func TestEngine_QuietLogsAtDebug(t *testing.T) {
 		t.Errorf("the policy itself is quiet:\n%s", &b)
 	}
 }
+
+func TestEngine_TimesAttempts(t *testing.T) {
+	if engineOf(every(0)).TimesAttempts() || !engineOf(every(0, retry.ResetAfter(1))).TimesAttempts() {
+		t.Error("attempts are to be timed under ResetAfter only")
+	}
+}

@@ -6,7 +6,7 @@ import "context"
 // outer one retries already, for tests, for shedding load. A failure then ends in an *Error with the Cause ErrLimit. It
 // does not concern stream.Stream's Retry, nor a RetryHandler that is not a Policy.
 func WithoutRetries(ctx context.Context) context.Context {
-	return context.WithValue(ctx, withoutRetriesKey{}, true)
+	return context.WithValue(ctx, withoutRetriesKey{}, struct{}{})
 }
 
 type withoutRetriesKey struct{}
