@@ -123,7 +123,7 @@ func TestOpeningAndSendingFail(t *testing.T) {
 		code   codes.Code
 	}{
 		{"opening", grpc.StreamDesc{ServerStreams: true}, []script{{opening: unavailable}, {opening: unavailable}, {}}, 3, codes.OK},
-		{"opening for ever", grpc.StreamDesc{ServerStreams: true}, []script{{opening: unavailable}}, 4, codes.Unavailable},
+		{"opening forever", grpc.StreamDesc{ServerStreams: true}, []script{{opening: unavailable}}, 4, codes.Unavailable},
 		{"opening of another code", grpc.StreamDesc{ServerStreams: true}, []script{{opening: status.Error(codes.NotFound, "")}}, 1, codes.NotFound},
 		{"sending, at the server", grpc.StreamDesc{ServerStreams: true}, []script{{opening: unavailable}, {sending: io.EOF, receiving: unavailable}, {}}, 3, codes.OK},
 		{"sending again", grpc.StreamDesc{ServerStreams: true}, []script{{opening: unavailable}, {sending: status.Error(codes.Internal, "too large")}}, 2, codes.Internal},
