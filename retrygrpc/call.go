@@ -69,7 +69,7 @@ func (r *retrier) do(ctx context.Context, method string, try func(ctx context.Co
 		if failure == nil {
 			return nil
 		}
-		final := !slices.Contains(r.codes, status.Code(failure)) && !isLate(failure)
+		final := !slices.Contains(r.codes, status.Code(failure))
 		if !final {
 			failure = dictated(failure, trailer)
 		}

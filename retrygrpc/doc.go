@@ -12,8 +12,8 @@
 //
 // # Which calls are retried
 //
-// Calls that end with the codes Unavailable or ResourceExhausted, or those of the option Codes, and calls that run into the
-// policy's AttemptTimeout. A call that ended with Unavailable may have been carried out: the option Methods leaves out what
+// Calls that end with the codes Unavailable or ResourceExhausted, or those of the option Codes; of a policy with an
+// AttemptTimeout unary calls that end with DeadlineExceeded too. A call that ended with Unavailable may have been carried out: the option Methods leaves out what
 // must not be called twice.
 //
 // A unary call is repeated as a whole. A call with a stream of responses is opened again, with its request, until its

@@ -26,7 +26,7 @@ func Codes(c ...codes.Code) Option {
 		panicf("Codes", "one is OK, want those of failures")
 	}
 	c = slices.Clone(c)
-	return func(s *settings) { s.codes = c }
+	return func(s *settings) { s.codes = slices.Clip(c) }
 }
 
 // Methods retries only calls of those methods for which f returns true; the others are made as they are. A method's name

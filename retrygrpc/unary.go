@@ -2,9 +2,9 @@ package retrygrpc
 
 import (
 	"context"
-	"errors"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 
 	"github.com/retrywhen/retrywhen/retry"
@@ -17,6 +17,9 @@ import (
 // its last attempt.
 func UnaryClientInterceptor(p retry.Policy, opts ...Option) grpc.UnaryClientInterceptor {
 	r := newRetrier("UnaryClientInterceptor", p, opts)
+	if _, timed := p.AttemptTimeout(); timed { // the server knows the deadline too, and may be the first to say so
+		r.codes = append(r.codes, codes.DeadlineExceeded)
+	}
 	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		if !r.retries(method) {
 			return invoke(ctx, method, req, reply, cc, opts...)
@@ -25,21 +28,7 @@ func UnaryClientInterceptor(p retry.Policy, opts ...Option) grpc.UnaryClientInte
 		return r.do(ctx, method, func(ctx context.Context, _ int, trailer *metadata.MD) error {
 			timed, cancel := r.engine.AttemptContext(ctx)
 			defer cancel()
-			err := invoke(timed, method, req, reply, cc, append(opts, grpc.Trailer(trailer))...)
-			if err != nil && timed.Err() != nil && ctx.Err() == nil {
-				err = &lateError{err}
-			}
-			return err
+			return invoke(timed, method, req, reply, cc, append(opts, grpc.Trailer(trailer))...)
 		})
 	}
-}
-
-// lateError is the error of an attempt that ran into the policy's AttemptTimeout.
-type lateError struct{ error }
-
-func (e *lateError) Unwrap() error { return e.error }
-
-func isLate(err error) bool {
-	_, ok := errors.AsType[*lateError](err)
-	return ok
 }

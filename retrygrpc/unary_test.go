@@ -45,7 +45,7 @@ func TestUnary(t *testing.T) {
 		if call < 3 {
 			<-ctx.Done()
 		}
-		return nil
+		return ctx.Err()
 	}
 	for _, c := range []struct {
 		name   string
@@ -80,7 +80,9 @@ func TestUnary(t *testing.T) {
 
 		{"attempts that are late", late, linear(3, retry.AttemptTimeout(10*s)), nil, codes.OK, []time.Duration{0, 11 * s, 23 * s}},
 		{"too many that are late", late, linear(1, retry.AttemptTimeout(10*s)), nil, codes.DeadlineExceeded, []time.Duration{0, 11 * s}},
-		{"deadline exceeded by the server", times(1, codes.DeadlineExceeded), linear(3, retry.AttemptTimeout(10*s)), nil, codes.DeadlineExceeded, []time.Duration{0}},
+		{"deadline exceeded by the server", times(1, codes.DeadlineExceeded), linear(3), nil, codes.DeadlineExceeded, []time.Duration{0}},
+		{"attempts that are late, by the server", times(1, codes.DeadlineExceeded), linear(3, retry.AttemptTimeout(10*s)), nil, codes.OK, []time.Duration{0, s}},
+		{"attempts that are late, and other codes", times(1, codes.DeadlineExceeded), linear(3, retry.AttemptTimeout(10*s)), []retrygrpc.Option{retrygrpc.Codes(codes.Aborted)}, codes.OK, []time.Duration{0, s}},
 
 		{"methods", times(1, codes.Unavailable), linear(3), []retrygrpc.Option{retrygrpc.Methods(func(m string) bool { return m == double })}, codes.OK, []time.Duration{0, s}},
 		{"other methods", times(1, codes.Unavailable), linear(3), []retrygrpc.Option{retrygrpc.Methods(func(m string) bool { return m != double })}, codes.Unavailable, []time.Duration{0}},

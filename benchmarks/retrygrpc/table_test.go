@@ -79,7 +79,7 @@ var scenarios = []struct {
 		if call <= 2 {
 			<-ctx.Done()
 		}
-		return nil
+		return ctx.Err()
 	}, ours: "OK; 3 calls, 2.2s"},
 	{name: "a deadline in the middle of a wait", fail: first(99, status.Error(codes.Unavailable, "")), deadline: 150 * time.Millisecond, ours: "Unavailable, *retry.Error; 2 calls, 100ms"},
 	{name: "responses: Unavailable twice before the first", method: "Many", fail: first(2, status.Error(codes.Unavailable, "")), ours: "3 responses, OK; 3 calls, 200ms"},
