@@ -49,7 +49,7 @@ func (b *Backoff) step(prev time.Duration, u float64) time.Duration {
 
 // memory is how many steps the chain of At goes back at most. From 1 ns to the
 // largest Duration takes some 450 steps on average, since a step multiplies by
-// 3u and E[ln 3u] = 0.099; after so many it makes no difference (10^-8) where the
+// 3u and E[ln 3u] = 0.099; after that many it makes no difference (10^-8) where the
 // chain began.
 const memory = 4096
 

@@ -19,7 +19,7 @@
 //	Polynomial(d, degree)       d·n^degree
 //	Exponential(base, factor)   base·factor^(n-1)
 //	Fibonacci(d)                d, d, 2d, 3d, 5d …
-//	Table(delays...)            the n-th of delays, then the last one for ever
+//	Table(delays...)            the n-th of delays, then the last one forever
 //	Sidekiq()                   (k⁴ + 15 + u·30·(k+1)) s, k = n-1
 //	Buckets(unit, exponent)     between k^e and (k+2)^e units, k = n-1
 //	Decorrelated(base)          between base and 3·the delay before

@@ -11,7 +11,7 @@ import (
 type table string
 
 // Table returns the Backoff whose n-th delay is the n-th of delays, n from 1,
-// and the last of them for ever after. It is the stateless table of Peter
+// and the last of them forever. It is the stateless table of Peter
 // Teichman, "Simple backoff" (Gopher Academy Advent 2014). The delays are
 // copied. It has no jitter by itself. Table panics if there is none, or one is negative.
 func Table(delays ...time.Duration) Backoff {

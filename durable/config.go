@@ -26,7 +26,7 @@ type Config struct {
 
 	// Name is the queue's: letters, digits, - and _, at most 64. Queues of different names share nothing.
 	Name string
-	// Policy decides about failures. The zero Policy would retry at once and for ever, so it stands for retry.Default
+	// Policy decides about failures. The zero Policy would retry at once and forever, so it stands for retry.Default
 	// here. The clock of the policy (retry.WithClock) is not used: the machines' clocks are. A retry.Signal starts the
 	// row again, as elsewhere, but does not end waits.
 	Policy retry.Policy
@@ -41,7 +41,7 @@ type Config struct {
 	// Duplicates is how long an id is remembered: a second Put with it does nothing. 2 minutes by default; it should be
 	// some leases long, and must be at least one. A Put that tries for longer than that may store its job twice.
 	Duplicates time.Duration
-	// KeepDead is how long dead letters are kept; 0 is for ever.
+	// KeepDead is how long dead letters are kept; 0 is forever.
 	KeepDead time.Duration
 	// MaxDeliveries bounds how often a job is given to workers without one of them settling it: a job whose worker
 	// dies each time is then a dead letter, with ErrAbandoned. To be handed back counts too. 20 by default, at least 2.
@@ -102,7 +102,7 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("durable: open: Config has KeepDead %v, Grace %v, MaxPayload %d, Duplicates %v: none may be negative",
 			c.KeepDead, c.Grace, c.MaxPayload, c.Duplicates)
 	case c.KeepDead != 0 && c.KeepDead < time.Second:
-		return c, fmt.Errorf("durable: open: Config.KeepDead is %v, want at least 1s, or 0 for ever", c.KeepDead)
+		return c, fmt.Errorf("durable: open: Config.KeepDead is %v, want at least 1s, or 0 for no end", c.KeepDead)
 	case c.MaxDeliveries != 0 && c.MaxDeliveries < 2:
 		return c, fmt.Errorf("durable: open: Config.MaxDeliveries is %d, want at least 2: one worker may die of something else", c.MaxDeliveries)
 	}

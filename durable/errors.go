@@ -9,7 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// What the errors of this package match with errors.Is, besides the error of nats.go that caused them.
+// What the errors of this package match with errors.Is, apart from the error of nats.go that caused them.
 var (
 	// ErrClosed: the queue was closed.
 	ErrClosed = errors.New("the queue is closed")

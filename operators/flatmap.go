@@ -6,7 +6,7 @@ import (
 )
 
 // FlatMap returns the stream of the values of the streams that f returns for the values of s, which run side by side:
-// at most so many at once as concurrency says, while s waits. Their values come as they are made, interleaved.
+// at most concurrency of them at once, while s waits. Their values come as they are made, interleaved.
 //
 //	s:                --1--2--3--|
 //	f(1):               -a----b|

@@ -164,7 +164,7 @@ func (c *config) giveUp(s *State, q *question, cause error) *Error {
 	return err
 }
 
-// failure returns the error of the operation that ends here, after so many retries in a row.
+// failure returns the error of the operation that ends here, after the given number of retries in a row.
 func (s *State) failure(q *question, cause error, retries int) *Error {
 	err := &Error{Cause: cause, Last: q.Err, Attempts: s.Attempts, Retries: retries}
 	if s.Attempts > 0 {

@@ -61,7 +61,7 @@ func (o *operation) failed(ctx context.Context, worked bool) error {
 	return nil
 }
 
-// abandon returns the error of an operation whose context has ended, after so many retries in a row. OnGiveUp is not
+// abandon returns the error of an operation whose context has ended, after the given number of retries in a row. OnGiveUp is not
 // called: it is not the policy that gives up.
 func (o *operation) abandon(ctx context.Context, retries int) error {
 	return o.state.failure(&o.question, ending.Of(ctx), retries)
@@ -88,7 +88,7 @@ func (o *operation) wait(ctx context.Context, d time.Duration) {
 	o.alarm.Stop()
 }
 
-// recovered calls the hooks for an attempt that has worked, after so many retries since the first failure of the outage.
+// recovered calls the hooks for an attempt that has worked, after the given number of retries since the first failure of the outage.
 func (o *operation) recovered(ctx context.Context, retries int, down time.Time) {
 	if retries > 0 && o.config.Observes() && ctx.Err() == nil {
 		o.config.Recovered(ctx, o.question.Err, retries, o.question.clock.Now().Sub(down))

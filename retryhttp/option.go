@@ -92,7 +92,7 @@ func BufferBody(n int) Option {
 // or 503 has no Retry-After that can be read, the delay is taken from the first of these that gives one:
 //
 //   - Retry-After-Ms and X-Ms-Retry-After-Ms, in milliseconds: Azure's services, by the retry strategy of Microsoft's
-//     core-rest-pipeline, and OpenAI's, by openai-python's base client. Beside a Retry-After they count if they give the
+//     core-rest-pipeline, and OpenAI's, by openai-python's base client. With a Retry-After they count if they give the
 //     same delay, not rounded up
 //   - RateLimit, with RateLimit-Policy for a window that it does not give: "default";r=0;t=5, of which the quota left, r,
 //     must be 0 (draft-ietf-httpapi-ratelimit-headers-08 to -11, sections 3 and 4); or limit=10, remaining=0, reset=5

@@ -25,7 +25,7 @@ func (b *Budget) check(c *checker) {
 	if b.Capacity < b.Cost {
 		c.fail("Budget.Capacity", b.Capacity, fmt.Sprintf("at least the Cost of one retry, %v", b.Cost))
 	}
-	if b.Capacity-b.Cost == b.Capacity { // or retries that take no time would go on for ever
+	if b.Capacity-b.Cost == b.Capacity { // or retries that take no time would go on forever
 		c.fail("Budget.Cost", b.Cost, fmt.Sprintf("enough to make %v less: a budget that no retry empties is none", b.Capacity))
 	}
 }

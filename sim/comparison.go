@@ -12,7 +12,7 @@ type Comparison struct {
 	Strategies []Strategy `json:"strategies"`
 	Jobs       int        `json:"jobs"`
 	Retries    int        `json:"retries"`
-	Runs       int        `json:"runs"` // every figure is the mean over so many runs, with seeds from Seed on
+	Runs       int        `json:"runs"` // every figure is the mean over this number of runs, with seeds from Seed on
 	Seed       uint64     `json:"seed"`
 
 	PeakWindow time.Duration `json:"peakWindow"` // the Window of Figures.PeakOverMean

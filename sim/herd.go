@@ -50,7 +50,7 @@ func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
 		for k := range times {
 			p.done = int64(job*h.Retries + k)
 			if cause := p.step(); cause != nil {
-				// The job at hand is not finished, so it is not told of.
+				// The job at hand is not finished, so it is not reported.
 				r.Jobs, r.Times = job, r.Times[:job*h.Retries]
 				return r, &StoppedError{Model: "Herd", Cause: cause, Done: int64(len(r.Times)), Total: total, Unit: "retries"}
 			}

@@ -26,7 +26,7 @@ type Outage struct {
 	Timeout   time.Duration   `json:"timeout"`  // how long an attempt lasts that fails; 0 fails at once
 	Arrive    time.Duration   `json:"arrive"`   // first attempts come at random between 0 and this; 0 has all come at 0
 	Limit     int             `json:"limit"`    // the most retries in a row, then a client gives up; 0 is no limit
-	Return    time.Duration   `json:"return"`   // a client that gave up comes back after this time on the mean (exponentially distributed) with a new operation; 0 never does
+	Return    time.Duration   `json:"return"`   // a client that gave up comes back after this time on average (exponentially distributed) with a new operation; 0 never does
 	Budget    *Budget         `json:"budget"`   // what all clients' retries share; nil is none
 	Bin       time.Duration   `json:"bin"`      // for loads and peaks; 0 is a second
 	Seed      uint64          `json:"seed"`

@@ -10,7 +10,7 @@ type OCCSample struct {
 	End     Spread `json:"end"`   // the last write reply of a run
 }
 
-// Sample runs o so many times, 1 to 2³¹-1, and returns how the results spread. The i-th run, from 0, is what Run gives
+// Sample runs o the given number of times, 1 to 2³¹-1, and returns how the results spread. The i-th run, from 0, is what Run gives
 // with the Seed o.Seed+i. The errors are Run's; a sample that was stopped is of the runs that were finished.
 func (o OCC) Sample(ctx context.Context, runs int) (OCCSample, error) {
 	if err := o.check(runs); err != nil {

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// errPanicked is what OnEnd is told of a run that did not return.
+// errPanicked is what OnEnd gets for a run that did not return.
 var errPanicked = errors.New("stream: OnEnd: the run was ended by a panic or by runtime.Goexit")
 
 // OnEnd returns the same stream; f is called once for each run, when it has ended and before the stream returns:

@@ -35,7 +35,7 @@ type Failure struct {
 // While an answer's attempt runs, the handler's yield has not returned: a stream that holds a lock or a connection for its
 // answer holds it for the whole of the attempt.
 //
-// What stops the retries belongs into the handler's own chain, as a TakeWhile: a rule that stands beside the failures, in
+// What stops the retries belongs into the handler's own chain, as a TakeWhile: a rule next to the failures, in
 // a Merge, may come after the answer that it was to prevent.
 //
 // A handler that wants to know how attempts go is a RetryObserver too.
@@ -58,7 +58,7 @@ type RetryObserver interface {
 	// Succeeded is called for each attempt that ended well, a first one too, with the number of values it delivered. A
 	// consumer that stops is no such end.
 	Succeeded(items int64)
-	// Ended is called when the subscription is over, after so many attempts, with the error that RetryWhen returns: nil for
+	// Ended is called when the subscription is over, after the given number of attempts, with the error that RetryWhen returns: nil for
 	// a good end and for a consumer that stopped. It is not called when a panic ends it.
 	Ended(ctx context.Context, attempts int, err error)
 }

@@ -19,7 +19,7 @@ import (
 //		--c--|`)
 //
 // Letters stand for themselves in a source of strings, and digits for their numbers in one of integers; [ColdWith] gives
-// them other values. "#" stands for ErrDiagram, see [Source.Errors]. A diagram without an end goes on for ever and does
+// them other values. "#" stands for ErrDiagram, see [Source.Errors]. A diagram without an end goes on forever and does
 // nothing. A value whose time has passed while the consumer was busy comes when it no longer is.
 //
 // The times are those of the bubble, whatever clock the run's context carries. What sources do at an instant comes before

@@ -55,7 +55,7 @@ var midAttempt = []struct {
 	{"rxgo `BackOffRetry`", rxgoModule, func(ctx context.Context) error {
 		source := rxgo.Defer([]rxgo.Producer{func(_ context.Context, next chan<- rxgo.Item) {
 			<-ctx.Done()
-			time.Sleep(time.Millisecond) // lest BackOffRetry see the error and the end of the context at once, and choose
+			time.Sleep(time.Millisecond) // so that BackOffRetry does not see the error and the end of the context at once
 			next <- rxgo.Error(ctx.Err())
 		}}, rxgo.WithContext(ctx))
 		b := backoff4.WithContext(backoff4.WithMaxRetries(backoff4.NewConstantBackOff(pause), retries), ctx)

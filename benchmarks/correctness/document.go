@@ -12,7 +12,7 @@ import (
 // million is how many draws it takes to say what share of them is above the cap.
 const million = 1_000_000
 
-// document asks everybody everything, with so many draws at the cap.
+// document puts every question to every library, with the given number of draws at the cap.
 func document(t *testing.T, draws int) (string, error) {
 	d := &writer{modules: map[string]module{}}
 	d.printf(`# Correctness

@@ -26,7 +26,7 @@ func newShow() *cobra.Command {
 		Short: "Show how long a policy waits, and when its retries come",
 		Long: `Show writes the schedule of one or more policies: for each retry the shortest,
 the median and the longest wait before it, and the sum of the medians so far. The
-bars beside them are on one scale, so that policies can be compared.
+bars next to them are on one scale, so that policies can be compared.
 
 A policy is one of these curves, with its words,
 
