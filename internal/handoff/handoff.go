@@ -63,6 +63,7 @@ type Scope struct {
 	ctx     context.Context
 	running []*task
 	closed  func()
+	ends    []func() // what waits for the end of the context, to be stopped
 }
 
 // Context returns the context of the run.
@@ -73,6 +74,22 @@ func (s *Scope) Err() error { return ending.Of(s.ctx) }
 
 // OnClosed sets the function that is called at the end of the run, when all sources have returned.
 func (s *Scope) OnClosed(f func()) { s.closed = f }
+
+// onEnd has f called on a goroutine of its own when the context ends, with a channel that is closed at the end of the run,
+// which waits for f.
+func (s *Scope) onEnd(f func(closed <-chan struct{})) {
+	closed, returned := make(chan struct{}), make(chan struct{})
+	stop := context.AfterFunc(s.ctx, func() {
+		defer close(returned)
+		f(closed)
+	})
+	s.ends = append(s.ends, func() {
+		if !stop() {
+			close(closed)
+			<-returned
+		}
+	})
+}
 
 // close cancels all that run, then waits for them and returns them.
 func (s *Scope) close() []*task {
@@ -87,6 +104,10 @@ func (s *Scope) close() []*task {
 	for _, t := range tasks {
 		<-t.done
 	}
+	for _, end := range s.ends {
+		end()
+	}
+	s.ends = nil
 	return tasks
 }
 

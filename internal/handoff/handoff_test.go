@@ -129,6 +129,56 @@ func TestReceiver(t *testing.T) {
 			t.Errorf("got %v, want the cause; the source has returned: %v", err, done)
 		}
 	})
+	bubble(t, "the end of the context ends it after any number of values, while it waits or the consumer works", func(t *testing.T) {
+		for n := range 40 {
+			for _, busy := range []bool{false, true} {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				src := func(ctx context.Context, yield func(int) bool) error {
+					for i := range n {
+						yield(i)
+					}
+					<-ctx.Done()
+					return nil
+				}
+				time.AfterFunc(time.Second, func() { cancel(errCause) })
+				got := 0
+				err := merge(ctx, []source{src}, func(int) bool {
+					if got++; busy && got == n {
+						time.Sleep(time.Minute)
+					}
+					return true
+				})
+				if got != n || !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) {
+					t.Errorf("%d of %d values, %v", got, n, err)
+				}
+				synctest.Wait()
+			}
+		}
+	})
+	bubble(t, "a source in its yield sees the end of the context though nobody receives", func(t *testing.T) {
+		for n := range 40 {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			start := time.Now()
+			var freed time.Duration
+			src := func(_ context.Context, yield func(int) bool) error {
+				for i := 0; yield(i); i++ {
+				}
+				freed = time.Since(start)
+				return nil
+			}
+			time.AfterFunc(time.Second, func() { cancel(errCause) })
+			got := 0
+			err := merge(ctx, []source{count, src}, func(int) bool {
+				if got++; got == n+1 {
+					time.Sleep(time.Hour)
+				}
+				return true
+			})
+			if freed > time.Hour || got != n+1 || !errors.Is(err, errCause) {
+				t.Errorf("%d of %d values, freed at %v, %v", got, n+1, freed, err)
+			}
+		}
+	})
 	bubble(t, "a value that comes after the cancel is not taken", func(t *testing.T) {
 		for range 50 {
 			ctx, cancel := context.WithCancelCause(t.Context())

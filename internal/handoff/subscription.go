@@ -11,6 +11,7 @@ type Receiver[T any] struct {
 	scope  *Scope
 	events chan Event[T]
 	ahead  bool
+	nexts  int // calls of Next, up to few and one
 }
 
 // NewReceiver returns a receiver for any number of sources, which hand over their values and wait until the next one is
@@ -60,11 +61,34 @@ func (in *Receiver[T]) Next() (Event[T], error) {
 	if err := in.scope.Err(); err != nil {
 		return Event[T]{}, err
 	}
+	if in.nexts < few {
+		in.nexts++
+		select {
+		case event := <-in.events:
+			return event, nil
+		case <-in.scope.ctx.Done():
+			return Event[T]{}, in.scope.Err()
+		}
+	}
+	if in.nexts == few {
+		in.nexts++
+		in.scope.onEnd(in.wake)
+	}
+	event := <-in.events
+	if event.From == nil {
+		return event, in.scope.Err()
+	}
+	return event, nil
+}
+
+// few is how many events a select of two channels costs less than what makes a receive from one enough.
+const few = 16
+
+// wake ends a Next that waits when the context ends: it sends the event of no source.
+func (in *Receiver[T]) wake(closed <-chan struct{}) {
 	select {
-	case event := <-in.events:
-		return event, nil
-	case <-in.scope.ctx.Done():
-		return Event[T]{}, in.scope.Err()
+	case in.events <- Event[T]{}:
+	case <-closed:
 	}
 }
 
@@ -135,10 +159,15 @@ func (s *Subscription[T]) run(source func(context.Context, func(T) bool) error) 
 
 // deliver hands v over to the operator and reports whether the source may go on.
 func (s *Subscription[T]) deliver(v T) bool {
+	event := Event[T]{From: s, Value: v}
 	select {
-	case s.in.events <- Event[T]{From: s, Value: v}:
-	case <-s.ctx.Done():
-		return false
+	case s.in.events <- event: // the operator waits for it; this takes no queue
+	default:
+		select {
+		case s.in.events <- event:
+		case <-s.ctx.Done():
+			return false
+		}
 	}
 	if s.in.ahead {
 		return true
