@@ -159,23 +159,28 @@ func TestReceiver(t *testing.T) {
 		for n := range 40 {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			start := time.Now()
-			var freed time.Duration
-			src := func(_ context.Context, yield func(int) bool) error {
-				for i := 0; yield(i); i++ {
+			var freed [2]time.Duration
+			src := func(which int) source {
+				return func(_ context.Context, yield func(int) bool) error {
+					for i := 0; yield(i); i++ {
+					}
+					freed[which] = time.Since(start)
+					return nil
 				}
-				freed = time.Since(start)
-				return nil
 			}
 			time.AfterFunc(time.Second, func() { cancel(errCause) })
 			got := 0
-			err := merge(ctx, []source{count, src}, func(int) bool {
+			err := merge(ctx, []source{src(0), src(1)}, func(int) bool {
 				if got++; got == n+1 {
 					time.Sleep(time.Hour)
 				}
 				return true
 			})
-			if freed > time.Hour || got != n+1 || !errors.Is(err, errCause) {
-				t.Errorf("%d of %d values, freed at %v, %v", got, n+1, freed, err)
+			if got != n+1 || !errors.Is(err, errCause) {
+				t.Errorf("%d of %d values, %v", got, n+1, err)
+			}
+			if first, last := min(freed[0], freed[1]), max(freed[0], freed[1]); first != time.Second || last != time.Hour {
+				t.Errorf("freed at %v, want 1s for the one whose value nobody has, 1h for the other", freed)
 			}
 		}
 	})
