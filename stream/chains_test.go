@@ -105,7 +105,7 @@ func TestProperty_ChainsMatchSlices(t *testing.T) {
 func TestAllocations_NoneForAValue(t *testing.T) {
 	for _, op := range allOperators() {
 		switch op.name {
-		case "Merge", "Timeout", "Delay", "Debounce", "Throttle", "Buffer(1)", "Buffer(5)", "Chans", "all together":
+		case "Merge", "Delay", "Debounce", "Throttle", "Buffer(1)", "Buffer(5)", "Chans", "all together":
 			continue // they wait, or hand over to another goroutine
 		}
 		t.Run(op.name, func(t *testing.T) {

@@ -82,7 +82,7 @@ func (in *Receiver[T]) Next() (Event[T], error) {
 }
 
 // few is how many events a select of two channels costs less than what makes a receive from one enough.
-const few = 16
+const few = 8
 
 // wake ends a Next that waits when the context ends: it sends the event of no source.
 func (in *Receiver[T]) wake(closed <-chan struct{}) {
