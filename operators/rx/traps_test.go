@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -466,6 +467,40 @@ func TestTrap_OperatorsCloseWithoutAnErrorWhenTheirContextEnds(t *testing.T) {
 			cancel()
 		}
 	})
+}
+
+// The close comes first, before the run is woken by the end of its context.
+func TestTrap_AnOperatorClosesBeforeTheStreamSeesTheEndOfItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := &endedContext{Context: context.Background(), done: make(chan struct{})}
+		items := make(chan rxgo.Item)
+		go func() {
+			items <- rxgo.Of(1)
+			synctest.Wait()
+			ctx.ended.Store(true)
+			close(items)
+		}()
+		got, err := rx.ToStream[int](func(context.Context) rxgo.Observable { return rxgo.FromChannel(items) }).Collect(ctx)
+		if !slices.Equal(got, []int{1}) || !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+}
+
+// endedContext is a context that may have ended before its Done is closed.
+type endedContext struct {
+	context.Context
+	done  chan struct{}
+	ended atomic.Bool
+}
+
+func (c *endedContext) Done() <-chan struct{} { return c.done }
+
+func (c *endedContext) Err() error {
+	if c.ended.Load() {
+		return context.Canceled
+	}
+	return nil
 }
 
 // An observer that no longer receives stops the event source, and with it every other observer, also new ones: Observe

@@ -271,28 +271,37 @@ func TestAHeldUpEventSourceDoesNotHoldUpACancel(t *testing.T) {
 			source := rxgo.FromEventSource(events, rxgo.WithContext(running))
 			stuck := source.Observe()
 			events <- rxgo.Of(1) // taken by the source, which nobody relieves of it
-			waitForStack("rxgo/v2.Item.SendContext")
+			waitForStack("rxgo/v2.Item.SendContext", true)
 			ctx, cancel := context.WithCancelCause(t.Context())
 			o := rx.RetryWhen(func(context.Context) rxgo.Observable { return source }, atOnce(1))
 			if form == "Wrap" {
 				o = rx.Wrap(source).RetryWhen(atOnce(1))
 			}
 			items := o.Observe(rxgo.WithContext(ctx), rxgo.WithBufferedChannel(1))
-			waitForStack("eventSourceIterable).Observe")
+			waitForStack("eventSourceIterable).Observe", true)
 			cancel(errCause)
 			if values, err := received(t, items); values != nil || !errors.Is(err, errCause) || err.Error() != errCause.Error() {
 				t.Errorf("got %v, %v, want the cause alone", values, err)
 			}
 			<-stuck
+			waitForStack("eventSourceIterable).Observe", false)
+			for i := range 3 { // what has been observed late is received from
+				select {
+				case events <- rxgo.Of(i):
+				case <-time.After(10 * time.Second):
+					t.Fatal("the source is held up")
+				}
+				<-stuck
+			}
 			stop()
 		})
 	}
 }
 
-// waitForStack returns when a goroutine is in the function.
-func waitForStack(function string) {
+// waitForStack returns when a goroutine is in the function, or none is.
+func waitForStack(function string, some bool) {
 	b := make([]byte, 1<<20)
-	for !strings.Contains(string(b[:runtime.Stack(b, true)]), function) {
+	for strings.Contains(string(b[:runtime.Stack(b, true)]), function) != some {
 		runtime.Gosched()
 	}
 }
