@@ -42,7 +42,7 @@ func readDead(m *jetstream.RawStreamMsg) *DeadLetter {
 func (q *Queue) Dead() stream.Stream[*DeadLetter] {
 	return func(ctx context.Context, yield func(*DeadLetter) bool) error {
 		if ctx.Err() != nil {
-			return ending.Of(ctx)
+			return ending.ContextError(ctx)
 		}
 		info, err := q.dead.Info(ctx)
 		if err != nil {
@@ -61,7 +61,7 @@ func (q *Queue) Dead() stream.Stream[*DeadLetter] {
 				return nil
 			}
 			if ctx.Err() != nil {
-				return ending.Of(ctx)
+				return ending.ContextError(ctx)
 			}
 			seq = m.Sequence + 1
 		}
@@ -72,7 +72,7 @@ func (q *Queue) Dead() stream.Stream[*DeadLetter] {
 // ended returns ctx's cause when it is ctx that ended what was done.
 func ended(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
-		return ending.Of(ctx)
+		return ending.ContextError(ctx)
 	}
 	return explain(what, err)
 }

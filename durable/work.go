@@ -131,7 +131,7 @@ func (f *feed) report(ctx context.Context, job *Job, failed error) {
 func (q *Queue) Jobs() stream.Stream[*Job] {
 	return func(ctx context.Context, yield func(*Job) bool) error {
 		if ctx.Err() != nil {
-			return ending.Of(ctx)
+			return ending.ContextError(ctx)
 		}
 		f := newFeed(q, 1)
 		if err := q.join(f); err != nil {
@@ -163,7 +163,7 @@ func (q *Queue) Jobs() stream.Stream[*Job] {
 			}
 		}
 		if ctx.Err() != nil {
-			return ending.Of(ctx)
+			return ending.ContextError(ctx)
 		}
 		if err := f.err(); err != ErrClosed {
 			return err

@@ -35,7 +35,7 @@ func (r *mapRun[T, U]) finishLeft() {
 		if r.Context != nil {
 			ctx = r.Context(ctx, item)
 		}
-		r.over(ctx, attempts, &seen, &retry.Error{Cause: ending.Of(r.ctx), Last: seen.last, Attempts: attempts, Retries: attempts - 1})
+		r.over(ctx, attempts, &seen, &retry.Error{Cause: ending.ContextError(r.ctx), Last: seen.last, Attempts: attempts, Retries: attempts - 1})
 	}
 	for i := range r.left {
 		finish(r.left[i].seq, r.left[i].item, r.left[i].attempts)
@@ -48,7 +48,7 @@ func (r *mapRun[T, U]) finishLeft() {
 // cancelled gives up an item whose own context has ended, after so many retries in a row.
 func (r *mapRun[T, U]) cancelled(ctx context.Context, o *outcome[T, U], state *retry.State, seen *observation, retries int) (verdict, int64, int64) {
 	at := r.clock.Now()
-	end := &retry.Error{Cause: ending.Of(ctx), Last: seen.last, Attempts: o.attempts}
+	end := &retry.Error{Cause: ending.ContextError(ctx), Last: seen.last, Attempts: o.attempts}
 	if o.attempts > 0 {
 		end.Elapsed, end.Retries = at.Sub(state.First), retries
 	}

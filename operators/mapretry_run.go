@@ -121,7 +121,7 @@ func (r *mapRun[T, U]) consume(ctx context.Context, yield func(U) bool) error {
 	var batch, rest []outcome[T, U]
 	defer func() { r.end(rest) }()
 	if ctx.Err() != nil {
-		return ending.Of(ctx)
+		return ending.ContextError(ctx)
 	}
 	r.all.Add(1)
 	go r.runSource()
@@ -135,7 +135,7 @@ func (r *mapRun[T, U]) consume(ctx context.Context, yield func(U) bool) error {
 			rest = batch[i:]
 			r.advance(len(batch) - i - 1)
 			if ctx.Err() != nil {
-				return ending.Of(ctx)
+				return ending.ContextError(ctx)
 			}
 			rest = batch[i+1:]
 			switch {
@@ -154,7 +154,7 @@ func (r *mapRun[T, U]) consume(ctx context.Context, yield func(U) bool) error {
 		}
 	}
 	if ctx.Err() != nil {
-		return ending.Of(ctx)
+		return ending.ContextError(ctx)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

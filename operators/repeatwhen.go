@@ -69,11 +69,11 @@ func RepeatWhen[T, N any](s stream.Stream[T], h func(completions stream.Stream[C
 		case err == nil: // the consumer has stopped
 			return nil
 		case failure != nil:
-			return ending.Under(ctx, failure)
+			return ending.Error(ctx, failure)
 		case err == errCompleted: // h's stream has ended
-			return ending.Of(ctx)
+			return ending.ContextError(ctx)
 		case ctx.Err() != nil:
-			return ending.Of(ctx)
+			return ending.ContextError(ctx)
 		}
 		return err
 	}

@@ -64,7 +64,7 @@ func (o *operation) failed(ctx context.Context, worked bool) error {
 // abandon returns the error of an operation whose context has ended, after the given number of retries in a row. OnGiveUp is not
 // called: it is not the policy that gives up.
 func (o *operation) abandon(ctx context.Context, retries int) error {
-	return o.state.failure(&o.question, ending.Of(ctx), retries)
+	return o.state.failure(&o.question, ending.ContextError(ctx), retries)
 }
 
 // wait returns when d > 0 has passed, or one of the policy's signals has fired, or ctx has ended.

@@ -35,7 +35,7 @@ func Receive[Req, Res any, C interface {
 		defer cancel()
 		responses, err := method(own, req, opts...)
 		if err != nil {
-			return ending.Under(ctx, dictated(err, nil))
+			return ending.Error(ctx, dictated(err, nil))
 		}
 		for ctx.Err() == nil {
 			m, err := responses.Recv()
@@ -43,11 +43,11 @@ func Receive[Req, Res any, C interface {
 			case err == io.EOF:
 				return nil
 			case err != nil:
-				return ending.Under(ctx, dictated(err, responses.Trailer()))
+				return ending.Error(ctx, dictated(err, responses.Trailer()))
 			case !yield(m):
 				return nil
 			}
 		}
-		return ending.Of(ctx)
+		return ending.ContextError(ctx)
 	}
 }

@@ -27,7 +27,7 @@ func (s Stream[T]) Catch(f func(error) Stream[T]) Stream[T] {
 			return nil
 		}
 		if ctx.Err() != nil {
-			return ending.Under(ctx, err)
+			return ending.Error(ctx, err)
 		}
 		next := f(err)
 		if next == nil {

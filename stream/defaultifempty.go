@@ -37,7 +37,7 @@ func (s Stream[T]) ifEmpty(other Stream[T]) Stream[T] {
 		if !empty || err != nil {
 			return err
 		}
-		if err := ending.Of(ctx); err != nil {
+		if err := ending.ContextError(ctx); err != nil {
 			return err
 		}
 		return other(ctx, yield)

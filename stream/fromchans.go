@@ -31,7 +31,7 @@ import (
 func FromChans[T any](open func(context.Context) (<-chan T, <-chan error)) Stream[T] {
 	requireFunc(open == nil, "FromChans: open")
 	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ending.Of(ctx); err != nil {
+		if err := ending.ContextError(ctx); err != nil {
 			return err
 		}
 		run, cancel := context.WithCancel(ctx)
@@ -49,12 +49,12 @@ func yieldUntilEnd[T any](ctx context.Context, values <-chan T, errs <-chan erro
 	done := ctx.Done()
 	for {
 		if closed(done) {
-			return ending.Of(ctx)
+			return ending.ContextError(ctx)
 		}
 		select {
 		case v, ok := <-values:
 			if !ok {
-				return ending.Under(ctx, heldError(errs))
+				return ending.Error(ctx, heldError(errs))
 			}
 			if !yield(v) {
 				return nil
@@ -66,7 +66,7 @@ func yieldUntilEnd[T any](ctx context.Context, values <-chan T, errs <-chan erro
 			if !yieldHeld(done, values, yield) {
 				return nil
 			}
-			return ending.Under(ctx, err)
+			return ending.Error(ctx, err)
 		case <-done:
 		}
 	}

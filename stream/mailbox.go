@@ -66,7 +66,7 @@ func (m *mailbox) run(ctx context.Context, yield func(Failure) bool) error {
 	defer m.leave(r)
 	for {
 		if ctx.Err() != nil {
-			return ending.Of(ctx)
+			return ending.ContextError(ctx)
 		}
 		f, wake, closed := m.take(r)
 		switch {

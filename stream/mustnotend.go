@@ -26,7 +26,7 @@ func (s Stream[T]) MustNotEnd(err error) Stream[T] {
 		case failed != nil:
 			return failed
 		case ctx.Err() != nil:
-			return ending.Of(ctx)
+			return ending.ContextError(ctx)
 		}
 		return err
 	}

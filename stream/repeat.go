@@ -21,7 +21,7 @@ func (s Stream[T]) Repeat(n int) Stream[T] {
 			return !stopped
 		}
 		for range n {
-			if err := ending.Of(ctx); err != nil {
+			if err := ending.ContextError(ctx); err != nil {
 				return err
 			}
 			err := s(ctx, each)
@@ -32,6 +32,6 @@ func (s Stream[T]) Repeat(n int) Stream[T] {
 				return err
 			}
 		}
-		return ending.Of(ctx)
+		return ending.ContextError(ctx)
 	}
 }

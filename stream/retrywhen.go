@@ -178,7 +178,7 @@ func (r *retrying[T]) run(ctx context.Context) error {
 	defer r.failures.close()
 	answers := r.handler.Handle(r.failures.run)
 	if answers == nil {
-		return ending.With(errors.New("stream: RetryWhen: the handler returned a nil stream"), r.err)
+		return ending.Join(errors.New("stream: RetryWhen: the handler returned a nil stream"), r.err)
 	}
 	err := answers(ctx, r.answer)
 	if r.running && err == nil {
@@ -188,9 +188,9 @@ func (r *retrying[T]) run(ctx context.Context) error {
 	case r.ended:
 		return r.err
 	case r.ctx.Err() != nil:
-		return ending.Under(r.ctx, err, r.err)
+		return ending.Error(r.ctx, err, r.err)
 	case err != nil:
-		return ending.With(err, r.err)
+		return ending.Join(err, r.err)
 	default:
 		return r.err
 	}
@@ -224,7 +224,7 @@ func (r *retrying[T]) attempt() {
 	case r.stopped:
 		r.end(nil)
 	case r.taken != r.items: // the consumer never came back
-		r.end(ending.With(errors.New("stream: RetryWhen: the source recovered a panic of its consumer"), err))
+		r.end(ending.Join(errors.New("stream: RetryWhen: the source recovered a panic of its consumer"), err))
 	case err == nil:
 		if r.observer != nil {
 			if r.items == 0 {
@@ -234,9 +234,9 @@ func (r *retrying[T]) attempt() {
 		}
 		r.end(nil)
 	case r.ctx.Err() != nil:
-		r.end(ending.Under(r.ctx, err, r.err))
+		r.end(ending.Error(r.ctx, err, r.err))
 	case ending.Reaches(err, ErrNotRestartable):
-		r.end(ending.With(err, r.err))
+		r.end(ending.Join(err, r.err))
 	case permanent.Is(err):
 		r.end(err)
 	default:

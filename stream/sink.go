@@ -70,7 +70,7 @@ func (s Stream[T]) TryForEach(ctx context.Context, f func(context.Context, T) er
 		return failed == nil
 	})
 	if failed != nil {
-		return ending.Under(ctx, failed)
+		return ending.Error(ctx, failed)
 	}
 	return err
 }
@@ -121,7 +121,7 @@ func (s Stream[T]) Chans(ctx context.Context, buffer int) (<-chan T, <-chan erro
 			return !stopped
 		})
 		if stopped {
-			err = ending.Of(ctx)
+			err = ending.ContextError(ctx)
 		}
 	}()
 	return values, errs

@@ -35,13 +35,13 @@ func FromSlice[T any](v []T) Stream[T] {
 		}
 		for _, item := range v {
 			if look.ended() {
-				return ending.Of(ctx)
+				return ending.ContextError(ctx)
 			}
 			if !yield(item) {
 				return nil
 			}
 		}
-		return ending.Of(ctx)
+		return ending.ContextError(ctx)
 	}
 }
 
@@ -52,7 +52,7 @@ func FromSlice[T any](v []T) Stream[T] {
 func FromSeq[T any](seq iter.Seq[T]) Stream[T] {
 	requireFunc(seq == nil, "FromSeq: seq")
 	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ending.Of(ctx); err != nil {
+		if err := ending.ContextError(ctx); err != nil {
 			return err
 		}
 		look := watch(ctx)
@@ -71,7 +71,7 @@ func FromSeq[T any](seq iter.Seq[T]) Stream[T] {
 		if stopped {
 			return nil
 		}
-		return ending.Of(ctx)
+		return ending.ContextError(ctx)
 	}
 }
 
@@ -85,7 +85,7 @@ func FromSeq[T any](seq iter.Seq[T]) Stream[T] {
 func FromSeq2[T any](open func(context.Context) iter.Seq2[T, error]) Stream[T] {
 	requireFunc(open == nil, "FromSeq2: open")
 	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ending.Of(ctx); err != nil {
+		if err := ending.ContextError(ctx); err != nil {
 			return err
 		}
 		seq := open(ctx)
@@ -111,7 +111,7 @@ func FromSeq2[T any](open func(context.Context) iter.Seq2[T, error]) Stream[T] {
 		if stopped {
 			return nil
 		}
-		return ending.Under(ctx, failed)
+		return ending.Error(ctx, failed)
 	}
 }
 
@@ -123,17 +123,17 @@ func FromSeq2[T any](open func(context.Context) iter.Seq2[T, error]) Stream[T] {
 func FromFunc[T any](f func(context.Context) (T, error)) Stream[T] {
 	requireFunc(f == nil, "FromFunc: f")
 	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ending.Of(ctx); err != nil {
+		if err := ending.ContextError(ctx); err != nil {
 			return err
 		}
 		v, err := f(ctx)
-		if err = ending.Under(ctx, err); err != nil {
+		if err = ending.Error(ctx, err); err != nil {
 			return err
 		}
 		if !yield(v) {
 			return nil
 		}
-		return ending.Of(ctx)
+		return ending.ContextError(ctx)
 	}
 }
 
@@ -149,7 +149,7 @@ func FromChan[T any](ch <-chan T) Stream[T] {
 	requireFunc(ch == nil, "FromChan: ch")
 	var used atomic.Bool
 	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ending.Of(ctx); err != nil {
+		if err := ending.ContextError(ctx); err != nil {
 			return err
 		}
 		if used.Swap(true) {
@@ -158,12 +158,12 @@ func FromChan[T any](ch <-chan T) Stream[T] {
 		done := ctx.Done()
 		for {
 			if closed(done) {
-				return ending.Of(ctx)
+				return ending.ContextError(ctx)
 			}
 			select {
 			case v, ok := <-ch:
 				if !ok {
-					return ending.Of(ctx)
+					return ending.ContextError(ctx)
 				}
 				if !yield(v) {
 					return nil
@@ -182,7 +182,7 @@ func FromChan[T any](ch <-chan T) Stream[T] {
 func Defer[T any](f func(context.Context) Stream[T]) Stream[T] {
 	requireFunc(f == nil, "Defer: f")
 	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ending.Of(ctx); err != nil {
+		if err := ending.ContextError(ctx); err != nil {
 			return err
 		}
 		s := f(ctx)
@@ -197,7 +197,7 @@ func Defer[T any](f func(context.Context) Stream[T]) Stream[T] {
 //
 //	Empty(): --> |
 func Empty[T any]() Stream[T] {
-	return func(ctx context.Context, _ func(T) bool) error { return ending.Of(ctx) }
+	return func(ctx context.Context, _ func(T) bool) error { return ending.ContextError(ctx) }
 }
 
 // Never returns the stream that yields nothing and lasts until its context ends.
@@ -206,7 +206,7 @@ func Empty[T any]() Stream[T] {
 func Never[T any]() Stream[T] {
 	return func(ctx context.Context, _ func(T) bool) error {
 		<-ctx.Done()
-		return ending.Of(ctx)
+		return ending.ContextError(ctx)
 	}
 }
 
@@ -217,7 +217,7 @@ func Never[T any]() Stream[T] {
 func Fail[T any](err error) Stream[T] {
 	requireFunc(err == nil, "Fail: err")
 	return func(ctx context.Context, _ func(T) bool) error {
-		if cause := ending.Of(ctx); cause != nil {
+		if cause := ending.ContextError(ctx); cause != nil {
 			return cause
 		}
 		return err
@@ -245,12 +245,12 @@ func Range(first, count int) Stream[int] {
 		}
 		for i := range count {
 			if look.ended() {
-				return ending.Of(ctx)
+				return ending.ContextError(ctx)
 			}
 			if !yield(first + i) {
 				return nil
 			}
 		}
-		return ending.Of(ctx)
+		return ending.ContextError(ctx)
 	}
 }

@@ -29,7 +29,7 @@ func (s Stream[T]) TakeUntilDone(done <-chan struct{}) Stream[T] {
 		return s
 	}
 	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ending.Of(ctx); err != nil || closed(done) {
+		if err := ending.ContextError(ctx); err != nil || closed(done) {
 			return err
 		}
 		w := watchDone(ctx, done)
@@ -45,9 +45,9 @@ func (s Stream[T]) TakeUntilDone(done <-chan struct{}) Stream[T] {
 		case stopped:
 			return nil
 		case over || closed(done) || w.done.Load():
-			return ending.Of(ctx)
+			return ending.ContextError(ctx)
 		}
-		return ending.Under(ctx, err)
+		return ending.Error(ctx, err)
 	}
 }
 

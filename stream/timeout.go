@@ -24,7 +24,7 @@ func (s Stream[T]) Timeout(d time.Duration) Stream[T] {
 	s.require("Timeout")
 	requirePeriod("Timeout: d", d)
 	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ending.Of(ctx); err != nil {
+		if err := ending.ContextError(ctx); err != nil {
 			return err
 		}
 		var failure error = timeoutError{d}

@@ -21,7 +21,7 @@ func Timer(d time.Duration) Stream[time.Time] {
 		if !yield(alarm.Now()) {
 			return nil
 		}
-		return ending.Of(ctx)
+		return ending.ContextError(ctx)
 	}
 }
 

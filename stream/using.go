@@ -26,12 +26,12 @@ func Using[R, T any](open func(context.Context) (R, error), use func(R) Stream[T
 	requireFunc(use == nil, "Using: use")
 	requireFunc(close == nil, "Using: close")
 	return func(ctx context.Context, yield func(T) bool) (err error) {
-		if err := ending.Of(ctx); err != nil {
+		if err := ending.ContextError(ctx); err != nil {
 			return err
 		}
 		r, err := open(ctx)
 		if err != nil {
-			return ending.Under(ctx, err)
+			return ending.Error(ctx, err)
 		}
 		out := ending.NewConsumer(yield)
 		defer func() {
@@ -39,7 +39,7 @@ func Using[R, T any](open func(context.Context) (R, error), use func(R) Stream[T
 			case out.Stopped():
 				err = nil
 			case err == nil && failed != nil:
-				err = ending.Under(ctx, failed)
+				err = ending.Error(ctx, failed)
 			case failed != nil:
 				err = errors.Join(err, failed)
 			}

@@ -75,7 +75,7 @@ func (a *Alarm[S]) Stop() {
 	a.fired = nil // a time.Timer from which nobody receives costs nothing
 }
 
-// Wait returns nil when d has passed, or ending.Of(ctx) when ctx ends first - also when both have.
+// Wait returns nil when d has passed, or ending.ContextError(ctx) when ctx ends first - also when both have.
 func (a *Alarm[S]) Wait(ctx context.Context, d time.Duration) error {
 	if d > 0 {
 		a.Set(d)
@@ -85,5 +85,5 @@ func (a *Alarm[S]) Wait(ctx context.Context, d time.Duration) error {
 		}
 		a.Stop()
 	}
-	return ending.Of(ctx)
+	return ending.ContextError(ctx)
 }

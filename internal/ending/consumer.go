@@ -20,10 +20,10 @@ func (c *Consumer[T]) Deliver(v T) bool {
 // Stopped reports whether the consumer has stopped.
 func (c *Consumer[T]) Stopped() bool { return c.stopped }
 
-// End returns what the run returns: nil if the consumer has stopped, else Under(ctx, failures...).
+// End returns what the run returns: nil if the consumer has stopped, else Error(ctx, failures...).
 func (c *Consumer[T]) End(ctx context.Context, failures ...error) error {
 	if c.stopped {
 		return nil
 	}
-	return Under(ctx, failures...)
+	return Error(ctx, failures...)
 }

@@ -8,9 +8,9 @@ import (
 	"reflect"
 )
 
-// Of returns nil while ctx lasts, then an error that matches both context.Cause(ctx) and ctx.Err(): the cause itself
-// where it does so, else one with the cause's text.
-func Of(ctx context.Context) error {
+// ContextError returns nil while ctx lasts, then an error that matches both context.Cause(ctx) and ctx.Err(): the cause
+// itself where it does so, else one with the cause's text.
+func ContextError(ctx context.Context) error {
 	err := ctx.Err()
 	if err == nil {
 		return nil
@@ -18,19 +18,19 @@ func Of(ctx context.Context) error {
 	return both(context.Cause(ctx), err)
 }
 
-// Under returns failures, those of a piece of code that was run under ctx, as one error, nil if there is none; once ctx
-// has ended the error matches what Of returns too, and that first.
-func Under(ctx context.Context, failures ...error) error {
-	err := Of(ctx)
+// Error returns failures, those of a piece of code that was run under ctx, as one error, nil if there is none; once ctx
+// has ended the error matches what ContextError returns too, and that first.
+func Error(ctx context.Context, failures ...error) error {
+	err := ContextError(ctx)
 	for _, f := range failures {
-		err = With(err, f)
+		err = Join(err, f)
 	}
 	return err
 }
 
-// With returns an error through which errors.Is reaches both end and failure: the one that does already, or else both
+// Join returns an error through which errors.Is reaches both end and failure: the one that does already, or else both
 // of them. Either may be nil. A failure that only claims to be the end, by a method Is of its own, is named beside it.
-func With(end, failure error) error {
+func Join(end, failure error) error {
 	switch {
 	case failure == nil || Reaches(end, failure):
 		return end

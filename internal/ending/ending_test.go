@@ -22,7 +22,7 @@ type late struct{}
 func (late) Error() string        { return "too slow" }
 func (late) Is(target error) bool { return target == context.DeadlineExceeded }
 
-func TestUnder(t *testing.T) {
+func TestError(t *testing.T) {
 	over, cancel := context.WithCancelCause(t.Context())
 	cancel(errCause)
 	cancelled, stop := context.WithCancel(t.Context())
@@ -63,7 +63,7 @@ func TestUnder(t *testing.T) {
 		"a failure that is incomparable":    {ctx: over, failures: []error{incomparable{[]int{1}}}, want: "shut down: after the failure: [1]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := ending.Under(c.ctx, c.failures...)
+			err := ending.Error(c.ctx, c.failures...)
 			if fmt.Sprint(err) != c.want {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
@@ -84,34 +84,34 @@ func TestUnder(t *testing.T) {
 }
 
 // An end by the context that is known already is not said twice.
-func TestUnder_AnEndThatHasBeenNoted(t *testing.T) {
+func TestError_AnEndThatHasBeenNoted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errCause)
-	noted := ending.Of(ctx)
-	if err := ending.Under(ctx, noted); err != noted {
+	noted := ending.ContextError(ctx)
+	if err := ending.Error(ctx, noted); err != noted {
 		t.Error(err)
 	}
-	if err := ending.Under(ctx, ending.Under(ctx, io.EOF)); err.Error() != "shut down: after the failure: EOF" {
+	if err := ending.Error(ctx, ending.Error(ctx, io.EOF)); err.Error() != "shut down: after the failure: EOF" {
 		t.Error(err)
 	}
 }
 
-func TestOf(t *testing.T) {
+func TestContextError(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	if err := ending.Of(ctx); err != nil {
+	if err := ending.ContextError(ctx); err != nil {
 		t.Errorf("of a context that lasts: %v", err)
 	}
 	cancel(errCause)
-	if err := ending.Of(ctx); !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) || err.Error() != "shut down" {
+	if err := ending.ContextError(ctx); !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) || err.Error() != "shut down" {
 		t.Errorf("of one that has ended: %v, want %v, which is context.Canceled too", err, errCause)
 	}
 }
 
 // Nothing is compared that cannot be, and an error that unwraps to nil is one like any.
-func TestWith_OddErrors(t *testing.T) {
+func TestJoin_OddErrors(t *testing.T) {
 	odd := incomparable{[]int{1}}
 	for _, failure := range []error{fmt.Errorf("wrapped: %w", odd), hollow{}} {
-		if err := ending.With(odd, failure); err.Error() != "[1]: after the failure: "+failure.Error() {
+		if err := ending.Join(odd, failure); err.Error() != "[1]: after the failure: "+failure.Error() {
 			t.Error(err)
 		}
 	}

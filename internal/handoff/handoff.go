@@ -44,7 +44,7 @@ import (
 // stream panic with a *Panic, one that called runtime.Goexit makes it do the same; a panic of run passes through untouched.
 func Stream[T any](run func(scope *Scope, out *ending.Consumer[T]) error) func(context.Context, func(T) bool) error {
 	return func(ctx context.Context, yield func(T) bool) error {
-		if err := ending.Of(ctx); err != nil {
+		if err := ending.ContextError(ctx); err != nil {
 			return err
 		}
 		scope := &Scope{ctx: ctx}
@@ -70,7 +70,7 @@ type Scope struct {
 func (s *Scope) Context() context.Context { return s.ctx }
 
 // Err returns nil while the context of the run lasts, then ending.Of it.
-func (s *Scope) Err() error { return ending.Of(s.ctx) }
+func (s *Scope) Err() error { return ending.ContextError(s.ctx) }
 
 // OnClosed sets the function that is called at the end of the run, when all sources have returned.
 func (s *Scope) OnClosed(f func()) { s.closed = f }

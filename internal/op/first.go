@@ -40,7 +40,7 @@ func Last[T any](p Package, s Stream[T]) Stream[T] {
 		case err != nil:
 			return err
 		case !found:
-			return ending.Under(ctx, ErrEmpty)
+			return ending.Error(ctx, ErrEmpty)
 		}
 		return deliverLast(ctx, latest, yield)
 	}

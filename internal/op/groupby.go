@@ -183,13 +183,13 @@ func (g *group[T, K]) run(ctx context.Context, yield func(T) bool) error {
 	}
 	defer close(g.closed)
 	for {
-		if err := ending.Of(ctx); err != nil {
+		if err := ending.ContextError(ctx); err != nil {
 			return err
 		}
 		select {
 		case v, open := <-g.feed:
 			if !open {
-				return ending.Under(ctx, g.err)
+				return ending.Error(ctx, g.err)
 			}
 			if !yield(v) {
 				return nil

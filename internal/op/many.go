@@ -19,7 +19,7 @@ type many[T any] struct {
 func ofMany[T, U any, S ~func(context.Context, func(T) bool) error](p Package, operator string, s []S, run func(in *many[T], out *ending.Consumer[U]) error) Stream[U] {
 	streams := streamsOf[T](p, operator, s)
 	if len(streams) == 0 {
-		return func(ctx context.Context, _ func(U) bool) error { return ending.Of(ctx) }
+		return func(ctx context.Context, _ func(U) bool) error { return ending.ContextError(ctx) }
 	}
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[U]) error {
 		m := &many[T]{in: handoff.NewReceiver[T](scope), index: make(map[*handoff.Subscription[T]]int, len(streams))}

@@ -12,7 +12,7 @@ func Race[T any, S ~func(context.Context, func(T) bool) error](p Package, s ...S
 	streams := streamsOf[T](p, "Race", s)
 	switch len(s) {
 	case 0:
-		return func(ctx context.Context, _ func(T) bool) error { return ending.Of(ctx) }
+		return func(ctx context.Context, _ func(T) bool) error { return ending.ContextError(ctx) }
 	case 1:
 		return streams[0]
 	}

@@ -51,5 +51,5 @@ func deliverLast[T any](ctx context.Context, v T, yield func(T) bool) error {
 	if !yield(v) {
 		return nil
 	}
-	return ending.Of(ctx)
+	return ending.ContextError(ctx)
 }

@@ -62,7 +62,7 @@ func yieldAndRequest[T any](event handoff.Event[T], yield func(T) bool) bool {
 
 // next returns the next value of the open section, or false when it is closed, and then the source's error if it was that.
 func (s *sections[T]) next(ctx context.Context, cut <-chan struct{}) (event handoff.Event[T], ok bool, err error) {
-	if err := ending.Of(ctx); err != nil {
+	if err := ending.ContextError(ctx); err != nil {
 		return event, false, err
 	}
 	if s.held {
@@ -114,6 +114,6 @@ func (s *sections[T]) receive(ctx context.Context, cut <-chan struct{}) (event h
 	case <-cut:
 		return event, false, errCut
 	case <-ctx.Done():
-		return event, false, ending.Of(ctx)
+		return event, false, ending.ContextError(ctx)
 	}
 }

@@ -53,7 +53,7 @@ func (c *sharer) give() {
 
 // run is the shared stream.
 func (s *shared[T]) run(ctx context.Context, yield func(T) bool) error {
-	if err := ending.Of(ctx); err != nil {
+	if err := ending.ContextError(ctx); err != nil {
 		return err
 	}
 	r, c := s.join(ctx)
@@ -104,7 +104,7 @@ func (s *shared[T]) start(ctx context.Context, r *sharedRun[T], before <-chan st
 		if before != nil {
 			<-before
 		}
-		if r.err = ending.Of(ctx); r.err != nil {
+		if r.err = ending.ContextError(ctx); r.err != nil {
 			return
 		}
 		r.err = s.source(ctx, func(v T) bool { return s.deliver(r, v) })
@@ -152,7 +152,7 @@ func (s *shared[T]) consume(ctx context.Context, r *sharedRun[T], c *sharer, yie
 	for {
 		select {
 		case <-c.values:
-			if err := ending.Of(ctx); err != nil {
+			if err := ending.ContextError(ctx); err != nil {
 				return err
 			}
 			if !yield(r.value) {
@@ -162,9 +162,9 @@ func (s *shared[T]) consume(ctx context.Context, r *sharedRun[T], c *sharer, yie
 			s.processed(r, c)
 			s.mu.Unlock()
 		case <-r.done:
-			return ending.Under(ctx, r.err)
+			return ending.Error(ctx, r.err)
 		case <-ctx.Done():
-			return ending.Of(ctx)
+			return ending.ContextError(ctx)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func tryEach[T any](ctx context.Context, s Stream[T], yield func(T) (bool, error
 	err := s(ctx, out.Deliver)
 	switch {
 	case failure != nil:
-		return ending.Under(ctx, failure)
+		return ending.Error(ctx, failure)
 	case out.Stopped():
 		return nil
 	}

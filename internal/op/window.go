@@ -49,7 +49,7 @@ func Window[T, U any, W ~func(context.Context, func(T) bool) error, S ~func(cont
 				err = w.each(ctx, nil, func(T) bool { return true }) // what f's stream has left
 			}
 			if w.over || err != nil {
-				return ending.With(err, w.failure)
+				return ending.Join(err, w.failure)
 			}
 		}
 	})

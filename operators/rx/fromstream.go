@@ -63,7 +63,7 @@ func run[T any](ctx context.Context, function string, s stream.Stream[T], next c
 	})
 	returned = true
 	if err == nil && refused {
-		err = ending.Of(ctx)
+		err = ending.ContextError(ctx)
 	}
 	if err != nil {
 		sendError(ctx, next, err)

@@ -41,27 +41,27 @@ func subscribe(run context.Context, own *watchedContext, o rxgo.Observable, made
 	case s := <-done:
 		return s, nil
 	case <-run.Done():
-		return subscription{}, ending.Of(run)
+		return subscription{}, ending.ContextError(run)
 	}
 }
 
 // next returns the n-th item that is a value, or false and how the run ends.
 func (s *subscription) next(ctx context.Context, n int) (item rxgo.Item, more bool, err error) {
-	if err := ending.Of(ctx); err != nil {
+	if err := ending.ContextError(ctx); err != nil {
 		return item, false, err // before anything is taken from a channel that may be the caller's
 	}
 	select {
 	case <-ctx.Done():
-		return item, false, ending.Of(ctx)
+		return item, false, ending.ContextError(ctx)
 	case item, more = <-s.items:
 	}
 	switch {
 	case !more && n == 1:
-		return item, false, ending.Under(ctx, s.ifEmpty)
+		return item, false, ending.Error(ctx, s.ifEmpty)
 	case !more:
-		return item, false, ending.Of(ctx)
+		return item, false, ending.ContextError(ctx)
 	case item.E != nil:
-		return item, false, ending.Under(ctx, item.E)
+		return item, false, ending.Error(ctx, item.E)
 	}
 	return item, true, nil
 }
