@@ -14,6 +14,7 @@ require (
 	github.com/reactivex/rxgo/v2 v2.5.0
 	github.com/retrywhen/retrywhen v0.0.0
 	github.com/retrywhen/retrywhen/retrygrpc v0.0.0
+	github.com/samber/lo v1.53.0
 	github.com/samber/ro v0.4.0
 	github.com/sethvargo/go-retry v0.5.0
 	github.com/sourcegraph/conc v0.3.0
@@ -32,7 +33,6 @@ require (
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/hashicorp/go-cleanhttp v0.5.2 // indirect
 	github.com/influxdata/tdigest v0.0.1 // indirect
-	github.com/samber/lo v1.53.0 // indirect
 	github.com/segmentio/fasthash v1.0.3 // indirect
 	github.com/stretchr/objx v0.5.3 // indirect
 	github.com/stretchr/testify v1.12.1 // indirect
