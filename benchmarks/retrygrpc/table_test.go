@@ -111,24 +111,25 @@ func pushback(ms string) func(context.Context, int) error {
 }
 
 func TestTable(t *testing.T) {
-	table := "| scenario |"
+	var table strings.Builder
+	table.WriteString("| scenario |")
 	for _, l := range libraries {
-		table += " " + l.name + " |"
+		table.WriteString(" " + l.name + " |")
 	}
-	table += "\n|---|" + strings.Repeat("---|", len(libraries)) + "\n"
+	table.WriteString("\n|---|" + strings.Repeat("---|", len(libraries)) + "\n")
 	for i, s := range scenarios {
-		table += "| " + s.name + " |"
+		table.WriteString("| " + s.name + " |")
 		for j, l := range libraries {
 			synctest.Test(t, func(t *testing.T) {
 				got := run(t, i, l.options(s.timeout))
-				if table += " " + got + " |"; j == 0 && got != s.ours {
+				if table.WriteString(" " + got + " |"); j == 0 && got != s.ours {
 					t.Errorf("%s: %s, want %s", s.name, got, s.ours)
 				}
 			})
 		}
-		table += "\n"
+		table.WriteString("\n")
 	}
-	t.Logf("\n%s", table)
+	t.Logf("\n%s", table.String())
 }
 
 // run returns what the client got of a scenario.
