@@ -59,10 +59,13 @@ func (a *Attempt) Reset() {
 // its own.
 func (p Policy) Attempts(ctx context.Context) iter.Seq2[*Attempt, error] {
 	return func(yield func(*Attempt, error) bool) {
-		op := &attempts{first: Attempt{n: 1}}
-		op.begin(ctx, p.settings())
-		if ctx.Err() != nil {
-			yield(&Attempt{}, op.done(ctx, op.abandon(ctx, 0)))
+		op := &attempts{ctx: ctx, config: p.settings(), first: Attempt{n: 1}}
+		over := ctx.Err() != nil
+		if over || op.config.timed || op.config.onDone != nil {
+			op.begin()
+		}
+		if over {
+			yield(&Attempt{}, op.ended(op.abandon(ctx, 0)))
 			return
 		}
 		for a := &op.first; ; a = (&Attempt{n: a.n + 1, last: a.failure}) {
@@ -73,16 +76,17 @@ func (p Policy) Attempts(ctx context.Context) iter.Seq2[*Attempt, error] {
 			if a.failure == nil {
 				op.recovered()
 				op.config.Succeeded(0)
-				_ = op.done(ctx, nil)
+				_ = op.ended(nil)
 				return
 			}
+			op.begin()
 			if !more {
 				op.state.Attempts++
-				_ = op.done(ctx, a.failure)
+				_ = op.ended(a.failure)
 				return
 			}
 			if err := op.failed(a, op.since(began)); err != nil {
-				yield(a, op.done(ctx, err))
+				yield(a, op.ended(err))
 				return
 			}
 		}
@@ -91,10 +95,36 @@ func (p Policy) Attempts(ctx context.Context) iter.Seq2[*Attempt, error] {
 
 // attempts is one run of an Attempts loop.
 type attempts struct {
-	operation
-	first   Attempt
-	retries int       // in this outage; 0: there is none
-	down    time.Time // when it began
+	*operation // nil until it is needed: a loop that succeeds at once seldom does
+	ctx        context.Context
+	config     *config
+	first      Attempt
+	retries    int       // in this outage; 0: there is none
+	down       time.Time // when it began
+}
+
+// begin makes the operation, unless there is one.
+func (o *attempts) begin() {
+	if o.operation == nil {
+		o.operation = new(operation)
+		o.operation.begin(o.ctx, o.config)
+	}
+}
+
+// now returns the time, if attempts are timed.
+func (o *attempts) now() (at time.Time) {
+	if o.operation != nil {
+		at = o.operation.now()
+	}
+	return at
+}
+
+// ended calls the hooks for the end of the operation, and returns err.
+func (o *attempts) ended(err error) error {
+	if o.operation != nil {
+		return o.done(o.ctx, err)
+	}
+	return err
 }
 
 // failed takes the failure of a turn.
@@ -103,7 +133,7 @@ func (o *attempts) failed(a *Attempt, lasted time.Duration) error {
 		o.state.restart()
 	}
 	o.question.Err, o.question.Lasted = a.failure, lasted
-	err := o.operation.failed(o.question.ctx, a.reset)
+	err := o.operation.failed(o.ctx, a.reset)
 	if o.retries == 0 {
 		o.down = o.question.time()
 	}
@@ -113,6 +143,8 @@ func (o *attempts) failed(a *Attempt, lasted time.Duration) error {
 
 // recovered ends the outage, if there is one.
 func (o *attempts) recovered() {
-	o.operation.recovered(o.question.ctx, o.retries, o.down)
-	o.retries = 0
+	if o.retries > 0 {
+		o.operation.recovered(o.ctx, o.retries, o.down)
+		o.retries = 0
+	}
 }
