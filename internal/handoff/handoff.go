@@ -69,7 +69,7 @@ type Scope struct {
 // Context returns the context of the run.
 func (s *Scope) Context() context.Context { return s.ctx }
 
-// Err returns nil while the context of the run lasts, then ending.Of it.
+// Err returns nil while the context of the run lasts, then ending.ContextError of it.
 func (s *Scope) Err() error { return ending.ContextError(s.ctx) }
 
 // OnClosed sets the function that is called at the end of the run, when all sources have returned.

@@ -22,20 +22,22 @@ func first(t *testing.T, src func(context.Context) rxgo.Observable) {
 	}
 }
 
-// sending sends 1, and the rest after a pause each, and looks at no context.
-func sending(n int, pause time.Duration) []rxgo.Producer {
+// sending sends the numbers from 1 to n, with a pause after each, and looks at no context.
+func sending(n int, pause func()) []rxgo.Producer {
 	return []rxgo.Producer{func(_ context.Context, next chan<- rxgo.Item) {
 		for i := range n {
 			next <- rxgo.Of(i + 1)
-			time.Sleep(pause)
+			pause()
 		}
 	}}
 }
 
 // What a source sends long after nobody wants it is received, so that its goroutines end: that the bubble ends says so.
 func TestLateItemsAreReceived(t *testing.T) {
-	late := sending(3, time.Minute)
-	just := func(i rxgo.Item) rxgo.Observable { return rxgo.Just(i.V)() }
+	late := sending(3, func() { time.Sleep(time.Minute) })
+	just := func(i rxgo.Item) rxgo.Observable {
+		return rxgo.Create([]rxgo.Producer{func(_ context.Context, next chan<- rxgo.Item) { next <- i }})
+	}
 	for name, open := range map[string]func(context.Context) rxgo.Observable{
 		"Create":  func(context.Context) rxgo.Observable { return rxgo.Create(late) },
 		"Defer":   func(context.Context) rxgo.Observable { return rxgo.Defer(late) },
@@ -97,6 +99,6 @@ func TestAnEventSourceThatDoesNotCloseIsLeft(t *testing.T) {
 func TestItemsOnTheirWayAreReceived(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	synctest.Test(t, func(t *testing.T) {
-		first(t, func(context.Context) rxgo.Observable { return others{rxgo.Create(sending(5, 0))} })
+		first(t, func(context.Context) rxgo.Observable { return others{rxgo.Create(sending(5, runtime.Gosched))} })
 	})
 }
