@@ -18,7 +18,8 @@ import (
 // consumer has a batch in hand s can go on to its next value and waits there. Time is that of the clock that ctx
 // carries, see stream.WithClock. A value that comes exactly when the time is over may be in the batch or not.
 //
-// Batch buffers up to most values; math.MaxInt is no limit. Each slice is the consumer's own. To end a flow in order,
+// Batch buffers up to most values; math.MaxInt is no limit. The position of a Resume before it moves when it takes a
+// value, not when the consumer is done with the batch. Each slice is the consumer's own. To end a flow in order,
 // its last batch included, use TakeUntil on s rather than a cancel.
 func Batch[T any](s stream.Stream[T], most int, wait time.Duration) stream.Stream[[]T] {
 	return op.Batch[T, []T](here, s, most, wait)

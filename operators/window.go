@@ -30,6 +30,9 @@ import (
 // It differs from ReactiveX, whose window yields the windows and leaves it to the consumer to run them. Windows do not
 // overlap: an f whose stream lasts longer than its window holds up s, and the next window opens when it has ended.
 //
+// s goes on when f's stream is done with a value, or when that is dropped, and the position of a Resume before Window
+// moves then: what f's stream delivers for the whole window comes later.
+//
 // f and its streams run on the caller's goroutine, and s on one of its own. Time is that of the clock that ctx carries,
 // see stream.WithClock. A value that comes exactly when the time is over may be in the window or in the next. f must not
 // return nil: the stream fails then.

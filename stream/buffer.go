@@ -12,8 +12,10 @@ import (
 //	source:                 abcd------e|
 //	a consumer busy 3:      a--b--c--de|   (without Buffer(3), b would have been produced when a was done)
 //
-// The source runs on a goroutine of its own. Each run takes the memory for n values when it begins. Buffer(0) is the
-// stream itself; a negative n panics, and so does one for which no address space is large enough.
+// The source's yield returns when the buffer has taken the value, not when the consumer is done with it: the position
+// of an operators.Resume before Buffer moves then. The source runs on a goroutine of its own. Each run takes the memory
+// for n values when it begins. Buffer(0) is the stream itself; a negative n panics, and so does one for which no
+// address space is large enough.
 func (s Stream[T]) Buffer(n int) Stream[T] {
 	s.require("Buffer")
 	requireBuffer[T]("Buffer: n", n)

@@ -16,10 +16,10 @@ import (
 //	source:      --a---b-----------c--|
 //	Timeout(5):  --a---b----#
 //
-// Something that comes exactly d later may be in time or not. Timeout starts no goroutine: the source runs on the caller's,
-// and its panics pass through untouched. Time is that of the clock that ctx carries, see [WithClock]. A run arms one timer
-// before the source begins; a value only moves the deadline, and a timer that fires before it is armed anew for what is
-// left. A d that is not positive panics.
+// Something that comes exactly d later may be in time or not. Timeout starts no goroutine: the source runs on the
+// caller's, and its panics pass through untouched. Time is that of the clock that ctx carries, see [WithClock]. A run
+// arms one timer before the source begins; a value only moves the deadline, and a timer that fires before it is armed
+// anew for what is left. A d that is not positive panics.
 func (s Stream[T]) Timeout(d time.Duration) Stream[T] {
 	s.require("Timeout")
 	requirePeriod("Timeout: d", d)

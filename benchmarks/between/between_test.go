@@ -3,7 +3,8 @@
 // library's source goes on when its consumer is done with the item, except under Buffer, Batch and Window, which hold
 // items, and a FlatMap or a pool; with channels, rill, conc and cilium the source goes on when the item was taken. Who
 // leaks: at a cancel, this library returns when all that it has started has returned; the bare channels and rill leave
-// their goroutines behind unless what they send is drained. Who loses an error: conc's pool passes none on as it is used here.
+// their goroutines behind unless what they send is drained. Who loses an error: conc's pool, as it is used here, passes
+// none on.
 package between
 
 import (
