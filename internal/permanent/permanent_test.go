@@ -32,6 +32,9 @@ func TestIs(t *testing.T) {
 	if once := permanent.Mark(plain); permanent.Mark(once) != once {
 		t.Error("a second mark at the top adds something")
 	}
+	if err := permanent.Mark(plain); !errors.Is(err, plain) {
+		t.Error("the mark hides the error")
+	}
 	if got := fmt.Sprintf("%v", permanent.Mark(plain)); got != "plain" {
 		t.Errorf("the text is %q", got)
 	}

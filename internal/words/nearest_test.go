@@ -17,3 +17,25 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
+
+// A third of the word and one letter may differ, but not the whole name; of two names as near the first is taken.
+func TestNearest_HowNear(t *testing.T) {
+	for _, c := range []struct {
+		word  string
+		names []string
+		want  string
+	}{
+		{"abcdef", []string{"abcuvw"}, "abcuvw"},
+		{"abcdef", []string{"abuvwx"}, ""},
+		{"abcde", []string{"abcuv"}, "abcuv"},
+		{"abcde", []string{"abuvw"}, ""},
+		{"abcdef", []string{"abc"}, ""},
+		{"abcdefg", []string{"abcd"}, "abcd"},
+		{"rat", []string{"cat", "bat"}, "cat"},
+		{"rat", []string{"cut", "bat"}, "bat"},
+	} {
+		if got := words.Nearest(c.word, c.names); got != c.want {
+			t.Errorf("Nearest(%q, %q) = %q, want %q", c.word, c.names, got, c.want)
+		}
+	}
+}

@@ -17,6 +17,9 @@ func TestSplit(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
+	if got := words.Split("a b=c"); !slices.Equal(got, []words.Word{{"a", 0, "a", "", false}, {"b=c", 2, "b", "c", true}}) {
+		t.Errorf("a text that ends in a word: got %+v", got)
+	}
 	for _, text := range []string{"", " \t\n"} {
 		if got := words.Split(text); len(got) != 0 {
 			t.Errorf("%q: got %+v", text, got)
@@ -51,8 +54,9 @@ func TestDurations(t *testing.T) {
 		"1.2.3s":   `"1.2.3s" is not a duration, want some`,
 		"soon":     `"soon" is not a duration, want some`,
 		"2562048h": "2562048h is past the largest duration, 2562047h47m16.854775807s",
+		"9999999h": "9999999h is past the largest duration, 2562047h47m16.854775807s",
 	} {
-		if got, err := words.ParseDuration(value, "want some"); err == nil || err.Error() != want {
+		if got, err := words.ParseDuration(value, "want some"); err == nil || err.Error() != want || got != 0 {
 			t.Errorf("%q: got %v, %v, want %s", value, got, err, want)
 		}
 	}
