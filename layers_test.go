@@ -38,10 +38,11 @@ var layers = map[string][]string{
 	"internal/golden":       {},
 	"internal/marble":       {},
 	"internal/permanent":    {},
+	"internal/ring":         {},
 	"internal/words":        {},
 	"internal/handoff":      {"internal/ending"},
 	"internal/clock":        {},
-	"internal/op":           {"internal/alarm", "internal/clock", "internal/ending", "internal/handoff"},
+	"internal/op":           {"internal/alarm", "internal/clock", "internal/ending", "internal/handoff", "internal/ring"},
 
 	"streamtest/internal/virtual": {"stream", "internal/"},
 }

@@ -113,6 +113,9 @@ func all() []operator {
 		}},
 		{name: "Share", apply: func(src s) s { return operators.Share(src) }},
 		{name: "ShareN(1)", apply: func(src s) s { return operators.ShareN(src, 1) }},
+		{name: "ShareReplay", apply: func(src s) s {
+			return stream.Defer(func(context.Context) s { return operators.ShareReplay(src, 3) }) // or the second run would not run src
+		}},
 		{name: "all together", ahead: 3, apart: true, apply: func(src s) s {
 			src = operators.TakeUntil(operators.Race(src, never), never)
 			src = operators.ZipWith(operators.Share(src), stream.Range(0, math.MaxInt), first)
@@ -528,6 +531,8 @@ func TestContract_MistakesPanicAtConstruction(t *testing.T) {
 		"operators: Batch: s is nil":                             func() { operators.Batch(none, 1, 0) },
 		"operators: Batch: most is 0, want at least 1":           func() { operators.Batch(s, 0, 0) },
 		"operators: Batch: wait is -1ns, want at least 0":        func() { operators.Batch(s, 1, -1) },
+		"operators: ShareReplay: s is nil":                       func() { operators.ShareReplay(none, 1) },
+		"operators: ShareReplay: n is 0, want at least 1":        func() { operators.ShareReplay(s, 0) },
 		"operators: ZipWith3: a is nil":                          func() { operators.ZipWith3(none, s, s, add3) },
 		"operators: ZipWith3: b is nil":                          func() { operators.ZipWith3(s, none, s, add3) },
 		"operators: ZipWith3: c is nil":                          func() { operators.ZipWith3(s, s, none, add3) },

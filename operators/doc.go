@@ -26,7 +26,7 @@
 // Several streams: [Zip], [ZipWith], [ZipWith3] and [ZipSlice] by turns; [CombineLatest], [CombineLatest3],
 // [CombineLatestSlice] and [WithLatestFrom] by time; [Race] for the fastest; and the methods Merge and Concat.
 //
-// Several consumers: [Share], [ShareN].
+// Several consumers: [Share], [ShareN], [ShareReplay]; and stream.Subject, which a program sends values into.
 //
 // Failing and repeating: [ExpBackoff], [RetryWhen], [RetryChans], [MapRetry], [RepeatWhen], [MapErr]; and [Resume] for a
 // source with a position, whose stream comes back where it stopped.
@@ -34,7 +34,7 @@
 // # Contract
 //
 // Every operator keeps the contract of stream.Stream, and expects its sources to keep it. It is built once and can be
-// run any number of times; runs share nothing, with the one exception of Share. What cannot work (a nil stream or
+// run any number of times; runs share nothing, but for Share, ShareN and ShareReplay. What cannot work (a nil stream or
 // function, a concurrency of 0, a negative wait) panics when the operator is built; a nil stream returned by a function at
 // run time is an error.
 //

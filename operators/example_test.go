@@ -358,6 +358,21 @@ func ExampleShareN() {
 	// Output: 300 101
 }
 
+func ExampleShareReplay() {
+	asked := 0
+	config := operators.ShareReplay(stream.FromFunc(func(context.Context) (string, error) {
+		asked++
+		return "the configuration", nil
+	}), 1)
+	show(config)
+	show(config)
+	fmt.Println("asked:", asked)
+	// Output:
+	// the configuration
+	// the configuration
+	// asked: 1
+}
+
 // show prints the values of s and the error, if any.
 func show[T any](s stream.Stream[T]) {
 	values, err := s.Collect(context.Background())

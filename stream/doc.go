@@ -43,7 +43,7 @@
 // # Map
 //
 // Sources: [Of], [FromSlice], [FromSeq], [FromSeq2], [FromFunc], [FromChan], [FromChans], [Defer], [Using], [Empty],
-// [Never], [Fail], [Range], [Timer], [Interval].
+// [Never], [Fail], [Range], [Timer], [Interval]. A [Subject] is a hot one: a program sends values into it.
 //
 // Sinks: [Stream.All] for a range loop, [Stream.Collect], [Stream.ForEach], [Stream.TryForEach],
 // [Stream.Chans]; or call the stream itself.

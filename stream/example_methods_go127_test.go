@@ -171,3 +171,12 @@ func ExampleStream_ShareN() {
 	show(shared.ZipWith(shared, func(a, b int) int { return a + b }))
 	// Output: 2 4 6 → <nil>
 }
+
+func ExampleStream_ShareReplay() {
+	shared := stream.Of(1, 2, 3).ShareReplay(2)
+	show(shared)
+	show(shared) // not run again
+	// Output:
+	// 1 2 3 → <nil>
+	// 2 3 → <nil>
+}

@@ -192,3 +192,66 @@ func ExampleInterval() {
 	fmt.Println(n, "ticks,", err)
 	// Output: 3 ticks, <nil>
 }
+
+// A handler of requests sends into a subject what its subscribers wait for.
+func ExampleNewSubject() {
+	prices := stream.NewSubject[float64](1) // whoever comes late gets the last one first
+	ctx := context.Background()
+	_ = prices.Send(ctx, 41.5)
+	_ = prices.Send(ctx, 42)
+
+	done := make(chan struct{})
+	got := make(chan float64)
+	go func() {
+		defer close(done)
+		err := prices.Stream().ForEach(ctx, func(v float64) { got <- v })
+		fmt.Println("ended:", err)
+	}()
+	fmt.Println(<-got)
+	go func() { fmt.Println(<-got) }()
+	_ = prices.Send(ctx, 43) // returns when the subscriber has processed it
+	prices.Close(errors.New("market closed"))
+	<-done
+	fmt.Println(prices.Send(ctx, 44), errors.Is(prices.Send(ctx, 44), stream.ErrClosed))
+	// Output:
+	// 42
+	// 43
+	// ended: market closed
+	// stream: the subject is closed true
+}
+
+func ExampleSubject() {
+	s := stream.NewSubject[string](2)
+	for _, v := range []string{"a", "b", "c"} {
+		_ = s.Send(context.Background(), v) // nobody is there: it returns at once
+	}
+	s.Close(nil)
+	show(s.Stream())
+	// Output: b c → <nil>
+}
+
+func ExampleSubject_Send() {
+	s := stream.NewSubject[int](0)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	fmt.Println(s.Send(ctx, 1))
+	// Output: context canceled
+}
+
+// After Close with an error a retry is in vain, and is not made more than once.
+func ExampleSubject_Close() {
+	s := stream.NewSubject[int](1)
+	_ = s.Send(context.Background(), 7)
+	s.Close(errors.New("gone"))
+	show(s.Stream().Retry(1000))
+	// Output: 7 → gone
+}
+
+func ExampleSubject_Stream() {
+	s := stream.NewSubject[int](3)
+	for v := range 5 {
+		_ = s.Send(context.Background(), v)
+	}
+	show(s.Stream().Take(2)) // or it would wait for more
+	// Output: 2 3 → <nil>
+}

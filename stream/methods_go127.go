@@ -217,3 +217,7 @@ func (s Stream[T]) Share() Stream[T] { return op.Share(here, "Share", s, 1) }
 
 // ShareN is Share that runs s only when n have come.
 func (s Stream[T]) ShareN(n int) Stream[T] { return op.Share(here, "ShareN", s, n) }
+
+// ShareReplay is Share for consumers that come late: each gets the last n values first. When s has ended well it is not run
+// again.
+func (s Stream[T]) ShareReplay(n int) Stream[T] { return op.ShareReplay(here, s, n) }

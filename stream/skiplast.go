@@ -1,6 +1,10 @@
 package stream
 
-import "context"
+import (
+	"context"
+
+	"github.com/retrywhen/retrywhen/internal/ring"
+)
 
 // SkipLast returns the stream without its last n values: each value is delivered when n more have come. It holds n
 // values. SkipLast(0) is the stream itself; a negative n panics.
@@ -14,9 +18,9 @@ func (s Stream[T]) SkipLast(n int) Stream[T] {
 		return s
 	}
 	return func(ctx context.Context, yield func(T) bool) error {
-		last := ring[T]{size: n}
+		last := ring.New[T](n)
 		return s(ctx, func(v T) bool {
-			oldest, full := last.put(v)
+			oldest, full := last.Put(v)
 			return !full || yield(oldest)
 		})
 	}

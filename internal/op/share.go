@@ -7,6 +7,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/handoff"
+	"github.com/retrywhen/retrywhen/internal/ring"
 )
 
 // Share is operators.ShareN under the name of operator.
@@ -16,13 +17,21 @@ func Share[T any](p Package, operator string, s Stream[T], n int) Stream[T] {
 	return (&shared[T]{source: s, quorum: n}).run
 }
 
+// ShareReplay is operators.ShareReplay.
+func ShareReplay[T any](p Package, s Stream[T], n int) Stream[T] {
+	p.notNil("ShareReplay", "s", s == nil)
+	p.atLeast1("ShareReplay", "n", n)
+	return (&shared[T]{source: s, quorum: 1, replay: n}).run
+}
+
 // shared is the stream that Share returns.
 type shared[T any] struct {
 	source Stream[T]
 	quorum int
+	replay int // how many of the last values a late consumer gets
 
 	mu      sync.Mutex
-	current *sharedRun[T] // the one to join, if there is one
+	current *sharedRun[T] // the one to join, if there is one; with replay also one that has ended well
 	running *sharedRun[T] // the one whose source was started last and has not returned yet
 }
 
@@ -33,6 +42,8 @@ type sharedRun[T any] struct {
 	busy      int           // how many consumers have the present value in hand
 	idle      chan struct{} // one signal: busy is 0 again
 	value     T
+	kept      ring.Ring[T]  // for late consumers
+	replayed  bool          // it has ended well and can still be joined
 	done      chan struct{} // closed when the source has returned; what follows is written before
 	err       error
 	outcome   handoff.Outcome
@@ -56,8 +67,8 @@ func (s *shared[T]) run(ctx context.Context, yield func(T) bool) error {
 	if err := ending.ContextError(ctx); err != nil {
 		return err
 	}
-	r, c := s.join(ctx)
-	err := s.consume(ctx, r, c, yield)
+	r, c, missed := s.join(ctx)
+	err := s.consume(ctx, r, c, missed, yield)
 	select {
 	case <-r.done:
 		r.outcome.Raise()
@@ -66,18 +77,20 @@ func (s *shared[T]) run(ctx context.Context, yield func(T) bool) error {
 	return err
 }
 
-// join adds a consumer to the present run, or to a new one, and starts that if there are enough.
-func (s *shared[T]) join(ctx context.Context) (*sharedRun[T], *sharer) {
-	c := &sharer{values: make(chan struct{}, 1)}
+// join adds a consumer to the present run, or to a new one, and starts that if there are enough. It returns the values that
+// the consumer has missed, as far as they are replayed.
+func (s *shared[T]) join(ctx context.Context) (r *sharedRun[T], c *sharer, missed []T) {
+	c = &sharer{values: make(chan struct{}, 1)}
 	c.joint, _ = ctx.Value(jointKey{}).(*joint)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := s.current
-	if r == nil {
-		r = &sharedRun[T]{idle: make(chan struct{}, 1), done: make(chan struct{})}
-		s.current = r
+	if s.current == nil {
+		s.current = &sharedRun[T]{kept: ring.New[T](s.replay), idle: make(chan struct{}, 1), done: make(chan struct{})}
 	}
-	if c.joint != nil && c.joint.holding.Load() > 0 && slices.ContainsFunc(r.consumers, func(other *sharer) bool {
+	r = s.current
+	if s.replay > 0 {
+		missed = r.kept.Values()
+	} else if c.joint != nil && c.joint.holding.Load() > 0 && slices.ContainsFunc(r.consumers, func(other *sharer) bool {
 		return other.busy && other.joint == c.joint
 	}) {
 		r.busy++
@@ -94,12 +107,13 @@ func (s *shared[T]) join(ctx context.Context) (*sharedRun[T], *sharer) {
 		s.running = r
 		go s.start(own, r, before)
 	}
-	return r, c
+	return r, c, missed
 }
 
 // start runs the source when the run before it has returned.
 func (s *shared[T]) start(ctx context.Context, r *sharedRun[T], before <-chan struct{}) {
-	defer s.finish(r)
+	well := false
+	defer func() { s.finish(r, well) }()
 	r.outcome.Of(func() {
 		if before != nil {
 			<-before
@@ -108,14 +122,17 @@ func (s *shared[T]) start(ctx context.Context, r *sharedRun[T], before <-chan st
 			return
 		}
 		r.err = s.source(ctx, func(v T) bool { return s.deliver(r, v) })
+		well = r.err == nil
 	})
 }
 
-// finish ends the run for those who are there; it cannot be joined any more.
-func (s *shared[T]) finish(r *sharedRun[T]) {
+// finish ends the run for those who are there; it cannot be joined any more, unless it has ended well and is replayed.
+func (s *shared[T]) finish(r *sharedRun[T], well bool) {
 	s.mu.Lock()
 	if s.current == r {
-		s.current = nil
+		if r.replayed = well && s.replay > 0; !r.replayed {
+			s.current = nil
+		}
 	}
 	if s.running == r {
 		s.running = nil
@@ -129,6 +146,9 @@ func (s *shared[T]) finish(r *sharedRun[T]) {
 func (s *shared[T]) deliver(r *sharedRun[T], v T) bool {
 	s.mu.Lock()
 	r.value = v
+	if s.replay > 0 {
+		r.kept.Put(v)
+	}
 	n := len(r.consumers)
 	r.busy = n
 	for _, c := range r.consumers {
@@ -146,9 +166,17 @@ func (s *shared[T]) deliver(r *sharedRun[T], v T) bool {
 	return len(r.consumers) > 0
 }
 
-// consume hands the values to one consumer until it leaves.
-func (s *shared[T]) consume(ctx context.Context, r *sharedRun[T], c *sharer, yield func(T) bool) error {
+// consume hands the values to one consumer until it leaves, first those that it has missed.
+func (s *shared[T]) consume(ctx context.Context, r *sharedRun[T], c *sharer, missed []T, yield func(T) bool) error {
 	defer s.leave(r, c)
+	for _, v := range missed {
+		if !yield(v) {
+			return nil
+		}
+		if err := ending.ContextError(ctx); err != nil {
+			return err
+		}
+	}
 	for {
 		select {
 		case <-c.values:
@@ -185,7 +213,7 @@ func (s *shared[T]) leave(r *sharedRun[T], c *sharer) {
 	s.mu.Lock()
 	r.consumers = slices.DeleteFunc(r.consumers, func(other *sharer) bool { return other == c })
 	last := len(r.consumers) == 0
-	if last && s.current == r {
+	if last && s.current == r && !r.replayed {
 		s.current = nil
 	}
 	stop := last && r.cancel != nil

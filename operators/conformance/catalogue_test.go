@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -326,6 +327,14 @@ var catalogue = []section{
 		op("operators.ShareN", "the same with ShareN(2)", given("-a--b--c--d|"), func(in []text) text {
 			return twoConsumers(operators.ShareN(in[0], 2))
 		}).checkedAs(op("", "", given("-a|"), func(in []text) text { return operators.ShareN(in[0], 1) }, racing)),
+		op("operators.ShareReplay", "the same with ShareReplay(1)", given("-a--b--c--d|"), func(in []text) text {
+			return twoConsumers(operators.ShareReplay(in[0], 1))
+		}).checkedAs(op("", "", given("-a|"), func(in []text) text {
+			return stream.Defer(func(context.Context) text { return operators.ShareReplay(in[0], 1) }) // a second run replays the first
+		}, racing)),
+		source("stream.NewSubject", "NewSubject(1), a 2ms, b 4ms, c 6ms, Close; and again", func() text {
+			return sentInto(func(s *stream.Subject[string]) text { return twoConsumers(s.Stream()) })
+		}).checkedAs(source("", "", func() text { return sentInto((*stream.Subject[string]).Stream) })),
 	}},
 	{"Time", []entry{
 		op("stream.Delay", "Delay(2ms)", given("-a--b--c|"), func(in []text) text { return in[0].Delay(2 * ms) }),
@@ -372,6 +381,19 @@ var catalogue = []section{
 func twoConsumers(shared text) text {
 	later := operators.ConcatMap(stream.Timer(5*ms), func(time.Time) text { return shared.Delay(ms) })
 	return shared.Merge(operators.Map(later, strings.ToUpper))
+}
+
+// sentInto is what consumers makes of a subject, into which a, b and c are sent.
+func sentInto(consumers func(*stream.Subject[string]) text) text {
+	return func(ctx context.Context, yield func(string) bool) error {
+		subject := stream.NewSubject[string](1)
+		var sender sync.WaitGroup
+		defer sender.Wait()
+		sending, cancel := context.WithCancel(ctx)
+		defer cancel()
+		sender.Go(func() { subject.Close(paced("abc", 2*ms, stream.Empty[string]()).TryForEach(sending, subject.Send)) })
+		return consumers(subject)(ctx, yield)
+	}
 }
 
 func twice(v string) text { return stream.Of(v).Concat(stream.Of(v).Delay(3 * ms)) }

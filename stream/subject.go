@@ -1,0 +1,229 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/permanent"
+	"github.com/retrywhen/retrywhen/internal/ring"
+)
+
+// ErrClosed is what Send returns when the subject was closed.
+var ErrClosed = errors.New("stream: the subject is closed")
+
+// Subject is a hot source: a program sends values into it, and its stream brings them to all that run it at the time. It
+// is made by [NewSubject] and safe for concurrent use; it starts no goroutine. (ReactiveX: Subject; with a replay of n,
+// ReplaySubject; with a replay of 1 and a value sent at once, BehaviorSubject.)
+//
+//	Send:          a--b--c--d--Close(nil)
+//	subscriber 1:  a--b--c--d--|
+//	subscriber 2:      --c--d--|       (without replay)
+//	subscriber 3:       bc--d--|       (with a replay of 2)
+type Subject[T any] struct {
+	turn   chan struct{} // full while a value is on its way
+	closed chan struct{}
+
+	mu          sync.Mutex
+	last        ring.Ring[T]
+	subscribers []*subscriber[T]
+	err         error // of Close
+}
+
+// sent is a value on its way.
+type sent[T any] struct {
+	value T
+	left  int           // how many subscribers are not done with it
+	done  chan struct{} // closed when that is 0
+}
+
+// subscriber is one run of the subject's stream.
+type subscriber[T any] struct {
+	given chan *sent[T] // has room for the one that is on its way
+	hand  *sent[T]      // given, and not done yet
+}
+
+// NewSubject returns a subject that replays the last values, up to that number, to each new subscriber; 0 is none, and a
+// negative number panics.
+func NewSubject[T any](replay int) *Subject[T] {
+	requireMin("NewSubject: replay", replay, 0)
+	return &Subject[T]{
+		turn:   make(chan struct{}, 1),
+		closed: make(chan struct{}),
+		last:   ring.New[T](replay),
+	}
+}
+
+// Send hands v to all present subscribers, and returns nil when each of them has processed it or left: the slowest one
+// slows the sender, unless it has Buffer behind it. Without a subscriber it returns at once, and v is only kept for the
+// replay. Sends on several goroutines take turns.
+//
+// When ctx ends it returns an error that matches the cause: v was not sent, or not all subscribers are done with it, and
+// then the next Send waits for them. After Close it returns ErrClosed. A subscriber must not wait for a Send to its own
+// subject.
+func (s *Subject[T]) Send(ctx context.Context, v T) error {
+	if err := ending.ContextError(ctx); err != nil {
+		return err
+	}
+	select {
+	case s.turn <- struct{}{}:
+	case <-s.closed:
+		return ErrClosed
+	case <-ctx.Done():
+		return ending.ContextError(ctx)
+	}
+	done, err := s.give(v)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ending.ContextError(ctx)
+	}
+}
+
+// give hands v to the subscribers and returns the channel that is closed when they are done with it.
+func (s *Subject[T]) give(v T) (<-chan struct{}, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.isClosed() {
+		<-s.turn
+		return nil, ErrClosed
+	}
+	s.last.Put(v)
+	m := &sent[T]{value: v, left: len(s.subscribers), done: make(chan struct{})}
+	for _, c := range s.subscribers {
+		c.hand = m
+		c.given <- m
+	}
+	if m.left == 0 {
+		s.passed(m)
+	}
+	return m.done, nil
+}
+
+// passed ends the way of m.
+func (s *Subject[T]) passed(m *sent[T]) {
+	<-s.turn
+	close(m.done)
+}
+
+func (s *Subject[T]) isClosed() bool {
+	select {
+	case <-s.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Close ends the subject's stream for all subscribers, when they have processed what was sent: well if err is nil, else
+// with err. Only the first Close counts. It does not wait.
+func (s *Subject[T]) Close(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.isClosed() {
+		s.err = err
+		close(s.closed)
+	}
+}
+
+// Stream returns the subject's stream. A run of it is a subscription: it yields what is replayed, then all that is sent
+// until it ends. Each subscriber gets its values on its own goroutine.
+//
+// Under RetryWhen a subscriber that has failed, in an operator between the subject and RetryWhen, is none until its next
+// attempt. It misses what is sent meanwhile, but for what is replayed, which may be values that it had before. The error of
+// Close is a failure like any other for those who are there; to those who come later it is [Permanent], for the subject
+// stays closed: so no retry runs it more than once in vain.
+//
+// Two subscribers of which one waits for the other, as in ZipWith(s, s.Skip(1), …), need Buffer.
+func (s *Subject[T]) Stream() Stream[T] { return s.run }
+
+func (s *Subject[T]) run(ctx context.Context, yield func(T) bool) error {
+	if err := ending.ContextError(ctx); err != nil {
+		return err
+	}
+	c, missed, failure := s.join()
+	defer s.leave(c)
+	for _, v := range missed {
+		if !yield(v) {
+			return nil
+		}
+		if err := ending.ContextError(ctx); err != nil {
+			return err
+		}
+	}
+	for {
+		m := s.next(ctx, c)
+		if err := ending.ContextError(ctx); err != nil {
+			return err
+		}
+		if m == nil {
+			return failure()
+		}
+		if !yield(m.value) {
+			return nil
+		}
+		s.processed(c)
+	}
+}
+
+// join adds a subscriber. It returns what is replayed to it, and what to return when the subject is closed.
+func (s *Subject[T]) join() (c *subscriber[T], missed []T, failure func() error) {
+	c = &subscriber[T]{given: make(chan *sent[T], 1)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.subscribers = append(s.subscribers, c)
+	failure = func() error { return s.err }
+	if s.isClosed() {
+		failure = func() error { return permanent.Mark(s.err) }
+	}
+	return c, s.last.Values(), failure
+}
+
+// next returns what the subscriber is given, or nil when the subject is closed or ctx has ended.
+func (s *Subject[T]) next(ctx context.Context, c *subscriber[T]) *sent[T] {
+	select {
+	case m := <-c.given:
+		return m
+	case <-s.closed:
+	case <-ctx.Done():
+	}
+	select {
+	case m := <-c.given: // before the end
+		return m
+	default:
+		return nil
+	}
+}
+
+// processed notes that the subscriber is done with the value that it has in hand.
+func (s *Subject[T]) processed(c *subscriber[T]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.putDown(c)
+}
+
+// leave takes the subscriber away, and the value that it has in hand or was just given, if any.
+func (s *Subject[T]) leave(c *subscriber[T]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.subscribers = slices.DeleteFunc(s.subscribers, func(other *subscriber[T]) bool { return other == c })
+	s.putDown(c)
+}
+
+// putDown ends the way of the subscriber's value when it was the last one to have it in hand.
+func (s *Subject[T]) putDown(c *subscriber[T]) {
+	m := c.hand
+	if m == nil {
+		return
+	}
+	c.hand = nil
+	if m.left--; m.left == 0 {
+		s.passed(m)
+	}
+}
