@@ -322,6 +322,29 @@ func TestCancel(t *testing.T) {
 	})
 }
 
+// A second Cancel leaves the source alone that has taken the first one's place.
+func TestCancel_Twice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var done [3]bool
+		err := handoff.Stream(func(scope *handoff.Scope, _ *ending.Consumer[int]) error {
+			in := handoff.NewReceiver[int](scope)
+			first := in.Start(waiting(&done[0]))
+			in.Start(waiting(&done[1]))
+			in.Start(waiting(&done[2]))
+			first.Cancel(nil)
+			first.Cancel(nil)
+			synctest.Wait()
+			if done != [3]bool{true, false, false} {
+				t.Errorf("ended: %v", done)
+			}
+			return nil
+		})(t.Context(), func(int) bool { return true })
+		if err != nil || done != [3]bool{true, true, true} {
+			t.Errorf("got %v, ended: %v", err, done)
+		}
+	})
+}
+
 func TestCancelOthers(t *testing.T) {
 	bubble(t, "stops all but one, of every inlet, at once", func(t *testing.T) {
 		_ = inScope(t.Context(), func(scope *handoff.Scope) error {
