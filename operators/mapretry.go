@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 
+	"github.com/retrywhen/retrywhen/internal/mapretry"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -78,10 +79,10 @@ func MapRetry[T, U any](src stream.Stream[T], p retry.Policy, f func(context.Con
 		o.MaxPending = 10_000
 	}
 	return func(ctx context.Context, yield func(U) bool) error {
-		o := o
+		o := mapretry.Options[T](o)
 		if o.Workers == 0 {
 			o.Workers = runtime.GOMAXPROCS(0)
 		}
-		return newMapRun(ctx, src, p, f, o).run(ctx, yield)
+		return mapretry.Run(ctx, src, p, f, o, yield)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -19,7 +18,6 @@ import (
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
-	"github.com/retrywhen/retrywhen/stream"
 )
 
 var soak = flag.Duration("soak", 0, "have TestMapRetry_Soak run in real time for so long, instead of a few hundred runs in virtual time")
@@ -28,16 +26,16 @@ var soak = flag.Duration("soak", 0, "have TestMapRetry_Soak run in real time for
 // handed over comes to exactly one end, and no goroutine is left.
 func TestMapRetry_Soak(t *testing.T) {
 	if *soak > 0 {
-		before, present := runtime.NumGoroutine(), goleak.IgnoreCurrent()
-		seed, runs, items := rand.Uint64(), 0, 0
+		present := goleak.IgnoreCurrent()
+		seed, runs := rand.Uint64(), uint64(0)
 		t.Logf("seed %d", seed)
 		for start := time.Now(); time.Since(start) < *soak && !t.Failed(); runs++ {
-			items += soakRun(t, rand.New(rand.NewPCG(seed, uint64(runs))))
+			newSoakRun(t, seed, runs).run()
 		}
 		if err := goleak.Find(present); err != nil {
 			t.Error(err)
 		}
-		t.Logf("%d runs, %d items, all accounted for; goroutines over the start: %d", runs, items, runtime.NumGoroutine()-before)
+		t.Logf("%d runs", runs)
 		return
 	}
 	runs := uint64(500)
@@ -45,14 +43,7 @@ func TestMapRetry_Soak(t *testing.T) {
 		runs = 50
 	}
 	for seed := range runs {
-		synctest.Test(t, func(t *testing.T) {
-			defer func() {
-				if t.Failed() {
-					t.Logf("with seed %d", seed)
-				}
-			}()
-			soakRun(t, rand.New(rand.NewPCG(seed, 0)))
-		})
+		synctest.Test(t, func(t *testing.T) { newSoakRun(t, seed, 0).run() })
 	}
 }
 
@@ -61,197 +52,226 @@ type itemError int
 
 func (e itemError) Error() string { return fmt.Sprintf("item %d", int(e)) }
 
-// fate counts what has become of an item.
-type fate struct{ taken, delivered, dead, abandoned, ended int }
+// soakItem counts what has become of an item.
+type soakItem struct {
+	taken, delivered, dead, abandoned int
+	calls                             atomic.Int64
+	random                            uint64 // what its calls do
+}
 
-// soakRun makes one run and returns how many items it took.
-func soakRun(t *testing.T, r *rand.Rand) (items int) {
+// soakRun is one run. Its numbers are drawn beforehand, for calls are concurrent.
+type soakRun struct {
+	*testing.T
+	seed, number uint64
+	items        []soakItem
+	failing      uint64 // of 1000 calls
+	crashing     uint64
+	sourceErr    error
+	gaps, lasts  bool // of the source: time between its items, and after them
+	deadLeft     int  // dead letters until DeadLetter fails; negative: it does not
+	stopAt       int  // the consumer stops at this value; negative: it does not
+	slow         int  // each so many values the consumer takes its time; 0: never
+	options      options
+	policy       retry.Policy
+	signal       *retry.Signal
+	fireAfter    time.Duration
+	cancelAfter  time.Duration
+}
+
+var errFull = errors.New("dead letters are full")
+
+func newSoakRun(t *testing.T, seed, number uint64) *soakRun {
+	r := rand.New(rand.NewPCG(seed, number))
 	rare := func(n int) bool { return r.IntN(n) == 0 }
-	n := r.IntN(300)
-	fates := make([]fate, n)
-
-	o := operators.MapRetryOptions[int]{Workers: r.IntN(9), MaxPending: r.IntN(40), Ordered: rare(2)}
-	o.OnAbandon = func(i, attempts int) {
-		fates[i].abandoned++
-		if attempts < 0 || attempts > 100 {
-			t.Errorf("item %d is abandoned after %d attempts", i, attempts)
+	// seldom returns a number below n once in three times, else without.
+	seldom := func(n, without int) int {
+		if rare(3) {
+			return r.IntN(n)
 		}
+		return without
 	}
-	full, deadLeft := errors.New("dead letters are full"), -1
+	s := &soakRun{
+		T: t, seed: seed, number: number,
+		items:       make([]soakItem, r.IntN(300)),
+		failing:     r.Uint64N(800),
+		crashing:    uint64(seldom(4, 0)),
+		gaps:        rare(4),
+		lasts:       rare(4),
+		deadLeft:    seldom(20, -1),
+		stopAt:      seldom(300, -1),
+		slow:        seldom(20, 0),
+		signal:      retry.NewSignal(),
+		fireAfter:   time.Duration(seldom(1000, int(time.Hour))) * time.Microsecond,
+		cancelAfter: time.Duration(seldom(3000, int(time.Hour))) * time.Microsecond,
+		options:     options{Workers: r.IntN(9), MaxPending: r.IntN(40), Ordered: rare(2)},
+	}
+	for i := range s.items {
+		s.items[i].random = r.Uint64()
+	}
+	if rare(4) {
+		s.sourceErr = errBoom
+	}
+	s.options.OnAbandon = s.abandon
 	if !rare(4) {
-		if rare(4) {
-			deadLeft = r.IntN(20)
-		}
-		o.DeadLetter = func(_ context.Context, i int, _ *retry.Error) error {
-			fates[i].dead++
-			if deadLeft--; deadLeft == 0 {
-				return full
+		s.options.DeadLetter = s.deadLetter
+	}
+	s.policy = retry.New(backoff.Exponential(time.Duration(r.IntN(300))*time.Microsecond, 1+r.Float64()).Jitter(jitter.Full),
+		retry.Limit(r.IntN(8)))
+	if rare(3) {
+		s.policy = s.policy.With(retry.ResetOn(s.signal), retry.ResetAfter(ms))
+	}
+	if rare(3) {
+		s.policy = s.policy.With(retry.WithBudget(retry.NewBudget(10, 1, 0.3)))
+	}
+	if rare(3) {
+		s.policy = s.policy.With(retry.AttemptTimeout(time.Duration(1+r.IntN(500)) * time.Microsecond))
+	}
+	if rare(3) {
+		s.policy = s.policy.With(retry.OnRetry(func(context.Context, retry.Event) { time.Sleep(10 * time.Microsecond) }))
+	}
+	return s
+}
+
+func (s *soakRun) abandon(i, attempts int) {
+	s.items[i].abandoned++
+	if calls := int(s.items[i].calls.Load()); attempts != calls {
+		s.Errorf("item %d is abandoned after %d attempts, want %d", i, attempts, calls)
+	}
+}
+
+func (s *soakRun) deadLetter(_ context.Context, i int, _ *retry.Error) error {
+	s.items[i].dead++
+	if s.deadLeft--; s.deadLeft == 0 {
+		return errFull
+	}
+	return nil
+}
+
+func (s *soakRun) source(ctx context.Context, yield func(int) bool) error {
+	for i := range s.items {
+		if s.gaps && i%16 == 0 {
+			if err := pause(ctx, 20*time.Microsecond); err != nil {
+				return err
 			}
+		}
+		s.items[i].taken++
+		if !yield(i) {
 			return nil
 		}
 	}
-
-	signal := retry.NewSignal()
-	p := retry.New(backoff.Exponential(time.Duration(r.IntN(300))*time.Microsecond, 1+r.Float64()).Jitter(jitter.Full), retry.Limit(r.IntN(8)))
-	if rare(3) {
-		p = p.With(retry.ResetOn(signal), retry.ResetAfter(ms))
-	}
-	if rare(3) {
-		p = p.With(retry.AttemptTimeout(time.Duration(1+r.IntN(500)) * time.Microsecond))
-	}
-	if rare(3) {
-		p = p.With(retry.WithBudget(retry.NewBudget(10, 1, 0.3)))
-	}
-
-	if rare(3) {
-		every := uint64(1 + r.IntN(20))
-		var n atomic.Uint64
-		p = p.With(retry.OnRetry(func(context.Context, retry.Event) {
-			if n.Add(1)%every == 0 {
-				time.Sleep(100 * time.Microsecond)
-			}
-		}))
-	}
-
-	// What f does is drawn beforehand: its calls are concurrent.
-	scripts := make([][8]int, n)
-	for i := range scripts {
-		for k := range scripts[i] {
-			scripts[i][k] = r.IntN(1000)
+	if s.lasts {
+		if err := pause(ctx, 5*ms); err != nil {
+			return err
 		}
 	}
-	failing, crashing := r.IntN(800), 0
-	if rare(4) {
-		crashing = 2
-	}
-	var mu sync.Mutex
-	calls := make([]int, n)
-	f := func(ctx context.Context, i int) (int, error) {
-		mu.Lock()
-		k := calls[i]
-		calls[i]++
-		mu.Unlock()
-		if k > 0 && k%50 == 0 {
-			time.Sleep(time.Microsecond) // rows that signals start again and again come to an end
-		}
-		switch x := scripts[i][k%8]; {
-		case x < crashing:
-			if x == 0 {
-				runtime.Goexit()
-			}
-			panic(itemError(i))
-		case x < 20:
-			select {
-			case <-ctx.Done():
-				return 0, ctx.Err()
-			case <-time.After(time.Duration(x) * 50 * time.Microsecond):
-			}
-			return 0, itemError(i)
-		case x < 30:
-			return 0, retry.Permanent(itemError(i))
-		case x < failing:
-			return 0, itemError(i)
-		case x > 990:
-			runtime.Gosched()
-		}
-		return i, nil
-	}
+	return s.sourceErr
+}
 
-	end := error(nil)
-	if rare(4) {
-		end = errBoom
+// pause waits, or returns the cause if ctx ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
 	}
-	slow, wait := rare(4), rare(4)
-	src := stream.Stream[int](func(ctx context.Context, yield func(int) bool) error {
-		for i := range n {
-			if slow && i%16 == 0 {
-				select {
-				case <-ctx.Done():
-					return context.Cause(ctx)
-				case <-time.After(20 * time.Microsecond):
-				}
-			}
-			fates[i].taken++
-			if !yield(i) {
-				return nil
-			}
-		}
-		if wait {
-			select {
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			case <-time.After(5 * ms):
-			}
-		}
-		return end
-	})
+}
 
-	ctx, cancel := context.WithCancelCause(t.Context())
+func (s *soakRun) call(ctx context.Context, i int) (int, error) {
+	n := uint64(s.items[i].calls.Add(1))
+	if n%50 == 0 {
+		time.Sleep(time.Microsecond) // retries that signals start again and again come to an end
+	}
+	switch x := (s.items[i].random ^ n*0x9e3779b97f4a7c15) % 1000; {
+	case x == 0 && s.crashing > 0:
+		runtime.Goexit()
+	case x < s.crashing:
+		panic(itemError(i))
+	case x < 20:
+		if err := pause(ctx, time.Duration(x)*50*time.Microsecond); err != nil {
+			return 0, err
+		}
+		return 0, itemError(i)
+	case x < 30:
+		return 0, retry.Permanent(itemError(i))
+	case x < s.failing:
+		return 0, itemError(i)
+	case x > 990:
+		runtime.Gosched()
+	}
+	return i, nil
+}
+
+func (s *soakRun) run() {
+	ctx, cancel := context.WithCancelCause(s.Context())
 	defer cancel(nil)
-	if rare(2) {
-		timer := time.AfterFunc(time.Duration(r.IntN(3000))*time.Microsecond, func() { cancel(errCause) })
-		defer timer.Stop()
+	defer time.AfterFunc(s.cancelAfter, func() { cancel(errCause) }).Stop()
+	defer time.AfterFunc(s.fireAfter, s.signal.Fire).Stop()
+	got, last := 0, -1
+	yield := func(i int) bool {
+		s.items[i].delivered++
+		if s.options.Ordered && i <= last {
+			s.Errorf("%d came after %d", i, last)
+		}
+		last = i
+		if got++; s.slow > 0 && got%s.slow == 0 {
+			time.Sleep(30 * time.Microsecond)
+		}
+		return got != s.stopAt
 	}
-	if rare(3) {
-		timer := time.AfterFunc(time.Duration(r.IntN(1000))*time.Microsecond, signal.Fire)
-		defer timer.Stop()
-	}
-	stopAt, dawdle := -1, 0
-	if rare(4) {
-		stopAt = r.IntN(n + 1)
-	}
-	if rare(4) {
-		dawdle = 1 + r.IntN(20)
-	}
-
 	var err error
-	last, returned := -1, false
+	returned := false
 	exited := make(chan struct{})
 	go func() { // f may call Goexit, which ends this goroutine too
 		defer close(exited)
 		defer func() {
 			if v := recover(); v != nil {
-				if _, ok := errors.AsType[itemError](v.(error)); !ok {
-					t.Errorf("panicked with %v", v)
-				}
+				s.checkPanic(v)
 			}
 		}()
-		got := 0
-		err = operators.MapRetry(src, p, f, o)(ctx, func(i int) bool {
-			fates[i].delivered++
-			if o.Ordered && i <= last {
-				t.Errorf("%d came after %d", i, last)
-			}
-			last = i
-			if got++; dawdle > 0 && got%dawdle == 0 {
-				time.Sleep(30 * time.Microsecond)
-			}
-			return got != stopAt
-		})
+		err = operators.MapRetry(s.source, s.policy, s.call, s.options)(ctx, yield)
 		returned = true
 	}()
 	<-exited
-	if returned && err != nil && ctx.Err() == nil && !errors.Is(err, full) && !(errors.Is(err, errBoom) && end != nil) {
-		if _, ok := errors.AsType[itemError](err); !ok && !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("it ended with %v", err)
+	s.check(ctx, err, returned)
+	if s.Failed() {
+		s.Logf("with seed %d, run %d, which returned %v with %v, its context %v", s.seed, s.number, returned, err, ctx.Err())
+	}
+}
+
+func (s *soakRun) checkPanic(v any) {
+	err, _ := v.(error)
+	if _, ok := errors.AsType[itemError](err); !ok {
+		s.Errorf("panicked with %v", v)
+	}
+}
+
+// check looks at what has become of each item: all that were taken have come to one end, but for the one whose error
+// has ended the stream.
+func (s *soakRun) check(ctx context.Context, err error, returned bool) {
+	byItem := returned && s.options.DeadLetter == nil && endsByItem(err)
+	if returned && err != nil && ctx.Err() == nil && !byItem && !errors.Is(err, errFull) && !errors.Is(err, s.sourceErr) {
+		s.Errorf("it ended with %v", err)
+	}
+	endless := 0
+	for i := range s.items {
+		item := &s.items[i]
+		switch ends := item.delivered + item.dead + item.abandoned; {
+		case ends == item.taken:
+		case ends == 0 && byItem:
+			endless++
+		default:
+			s.Errorf("item %d of %d was taken %d, delivered %d, dead %d, abandoned %d times",
+				i, len(s.items), item.taken, item.delivered, item.dead, item.abandoned)
 		}
 	}
-	if o.DeadLetter == nil && returned {
-		if i, ok := errors.AsType[itemError](err); ok {
-			fates[i].ended++
-		} else if errors.Is(err, context.DeadlineExceeded) { // of an AttemptTimeout, which does not say whose
-			for i := range fates {
-				if f := fates[i]; f.taken == 1 && f == (fate{taken: 1}) {
-					fates[i].ended++
-					break
-				}
-			}
-		}
+	if byItem && endless != 1 {
+		s.Errorf("%d items have come to no end, want the one with the error", endless)
 	}
-	for i, f := range fates {
-		if items += f.taken; f.taken != f.delivered+f.dead+f.abandoned+f.ended {
-			t.Errorf("item %d of %d: %+v; the run returned %v with %v, its context %v", i, n, f, returned, err, ctx.Err())
-		}
-	}
-	return items
+}
+
+// endsByItem reports whether err is that of an item: its own, or of an AttemptTimeout.
+func endsByItem(err error) bool {
+	_, ok := errors.AsType[itemError](err)
+	return ok || errors.Is(err, context.DeadlineExceeded)
 }

@@ -1,0 +1,77 @@
+package heap_test
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/retrywhen/retrywhen/internal/heap"
+)
+
+// entry is ordered by its key; n tells entries apart.
+type entry struct{ key, n int }
+
+func (e entry) Before(other entry) bool { return compare(e, other) < 0 }
+
+func compare(a, b entry) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.n, b.n)) }
+
+func TestHeap_FirstIsLeast(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var (
+			h    heap.Heap[entry]
+			want []entry
+		)
+		pop := func() {
+			first := h[0]
+		if got := h.Pop(); got != want[0] || first != want[0] {
+				t.Fatalf("h[0] is %v and Pop returns %v, want %v", first, got, want[0])
+			}
+			want = want[1:]
+		}
+		for n := range rapid.IntRange(0, 100).Draw(t, "steps") {
+			switch {
+			case len(h) > 0 && rapid.IntRange(0, 2).Draw(t, "pop") == 0:
+				pop()
+			case rapid.IntRange(0, 9).Draw(t, "init") == 0:
+				for i := range h {
+					h[i].key = h[i].key * 7 % 5
+					want[i].key = want[i].key * 7 % 5
+				}
+				slices.SortFunc(want, compare)
+				h.Init()
+			default:
+				e := entry{rapid.IntRange(-3, 10).Draw(t, "key"), n}
+				h.Push(e)
+				want = append(want, e)
+				slices.SortFunc(want, compare)
+			}
+		}
+		for len(want) > 0 {
+			pop()
+		}
+		if len(h) != 0 {
+			t.Fatalf("%d elements left", len(h))
+		}
+	})
+}
+
+func TestHeap_LetsGoOfWhatIsGone(t *testing.T) {
+	var h heap.Heap[pointer]
+	for range 3 {
+		h.Push(pointer{new(int)})
+	}
+	for range 3 {
+		h.Pop()
+	}
+	for i, p := range h[:3] {
+		if p.to != nil {
+			t.Errorf("place %d holds on to its element", i)
+		}
+	}
+}
+
+type pointer struct{ to *int }
+
+func (p pointer) Before(pointer) bool { return false }

@@ -1,0 +1,34 @@
+// Package mapretry runs operators.MapRetry. Its scheduler decides; run is the shell around it, with the lock, the
+// goroutines, the timer and everything that calls somebody's code.
+package mapretry
+
+import (
+	"context"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// Options are operators.MapRetryOptions with Workers and MaxPending at least 1.
+type Options[T any] struct {
+	Workers    int
+	MaxPending int
+	Ordered    bool
+	Context    func(ctx context.Context, item T) context.Context
+	DeadLetter func(context.Context, T, *retry.Error) error
+	OnAbandon  func(T, int)
+}
+
+// Run runs what operators.MapRetry returns. It consumes on the caller's goroutine; when it returns all others have ended.
+func Run[T, U any](
+	ctx context.Context, src stream.Stream[T], p retry.Policy, f func(context.Context, T) (U, error), o Options[T], yield func(U) bool,
+) error {
+	if err := ending.ContextError(ctx); err != nil {
+		return err
+	}
+	r := newRun(ctx, src, p, f, o)
+	err := r.consume(ctx, yield)
+	r.crash.rethrow()
+	return err
+}

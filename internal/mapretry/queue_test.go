@@ -1,0 +1,68 @@
+package mapretry
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestQueue_IsFirstInFirstOut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var (
+			q    queue[int]
+			want []int
+		)
+		for i := range rapid.IntRange(0, 100).Draw(t, "steps") {
+			if len(want) > 0 && rapid.Bool().Draw(t, "pop") {
+				if got := q.pop(); got != want[0] {
+					t.Fatalf("pop is %d, want %d", got, want[0])
+				}
+				want = want[1:]
+			} else {
+				q.push(i + 1)
+				want = append(want, i+1)
+			}
+			if got := slices.Collect(q.all); q.len() != len(want) || !slices.Equal(got, want) {
+				t.Fatalf("%d values %v, want %v", q.len(), got, want)
+			}
+			for i := range want {
+				if *q.at(i) != want[i] {
+					t.Fatalf("value %d is %d, want %d", i, *q.at(i), want[i])
+				}
+			}
+		}
+	})
+}
+
+// A queue that is never empty for long keeps about as much memory as it has values, and holds on to none that is gone.
+func TestQueue_StaysSmall(t *testing.T) {
+	var q queue[*int]
+	q.push(new(int))
+	for range 1000 {
+		q.push(new(int))
+		q.push(new(int))
+		q.pop()
+		q.pop()
+		for i, v := range q.values[:cap(q.values)] {
+			if there := i >= q.first && i < len(q.values); there != (v != nil) {
+				t.Fatalf("place %d: a value is there: %v, want %v", i, v != nil, there)
+			}
+		}
+	}
+	if cap(q.values) > 8 {
+		t.Errorf("room for %d values, of which there are 3 at most", cap(q.values))
+	}
+	if n := testing.AllocsPerRun(100, func() { q.push(nil); q.pop() }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+	stopped := 0
+	q.push(nil)
+	for range q.all {
+		stopped++
+		break
+	}
+	if stopped != 1 {
+		t.Errorf("%d values after a break", stopped)
+	}
+}

@@ -1,0 +1,74 @@
+package mapretry
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+type intResult = result[int, int]
+
+func TestResults_ComeInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		order := rapid.Permutation(slices.Collect(func(yield func(int) bool) {
+			for i := range rapid.IntRange(1, 100).Draw(t, "n") {
+				yield(i)
+			}
+		})).Draw(t, "order")
+		s := results[int, int]{ordered: true}
+		there := make([]bool, len(order)+1)
+		for n, i := range order {
+			s.put(&intResult{seq: int64(i), value: i})
+			there[i] = true
+			inTurn := slices.Index(there, false)
+			if len(s.ready) != inTurn || s.held != n+1-inTurn {
+				t.Fatalf("after %v: %d ready, %d held, want %d ready", order[:n+1], len(s.ready), s.held, inTurn)
+			}
+			var all []int
+			for r := range s.all {
+				all = append(all, r.value)
+			}
+			slices.Sort(all)
+			if want := slices.Sorted(slices.Values(order[:n+1])); !slices.Equal(all, want) {
+				t.Fatalf("all are %v, want %v", all, want)
+			}
+		}
+		for i, r := range s.ready {
+			if r.value != i {
+				t.Fatalf("result %d is %d", i, r.value)
+			}
+		}
+	})
+}
+
+// A run that lasts holds no more than what comes out of turn.
+func TestResults_HoldNoMoreThanIsLate(t *testing.T) {
+	s := results[int, int]{ordered: true}
+	for i := int64(0); i < 10_000; i += 2 {
+		s.put(&intResult{seq: i + 1})
+		s.put(&intResult{seq: i})
+		s.ready = s.ready[:0]
+	}
+	if n := cap(s.late.values); n > 4 {
+		t.Errorf("room for %d late results, want 2", n)
+	}
+}
+
+func TestResults_AllStops(t *testing.T) {
+	s := results[int, int]{ordered: true}
+	for _, seq := range []int64{0, 1, 3, 4} {
+		s.put(&intResult{seq: seq})
+	}
+	for _, most := range []int{1, 2, 3, 4} {
+		n := 0
+		for range s.all {
+			if n++; n == most {
+				break
+			}
+		}
+		if n != most {
+			t.Errorf("%d results, want %d", n, most)
+		}
+	}
+}

@@ -1,0 +1,257 @@
+package mapretry
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/engine"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// run is one run of a MapRetry. The mutex is held for the scheduler alone, never while anybody's code runs, a clock's
+// included, and never for a wait.
+type run[T, U any] struct {
+	Options[T]
+	src    stream.Stream[T]
+	policy engine.Policy[retry.State]
+	f      func(context.Context, T) (U, error)
+
+	ctx      context.Context // ends with the run
+	cancel   context.CancelFunc
+	deadline time.Time
+	clock    stream.Clock
+	start    time.Time
+	timer    *timer
+	timed    bool          // the policy wants to know how long calls last
+	observed bool          // and how items end
+	fired    chan struct{} // from the policy's signals; nil if it has none
+	unwatch  func()
+
+	goroutines sync.WaitGroup
+	work       chan struct{} // wakes a worker; closed at the end
+	room       chan struct{} // wakes the source; closed at the end
+	news       chan struct{} // wakes the consumer
+
+	mu        sync.Mutex
+	scheduler scheduler[T, U]
+	closed    bool
+	sourceErr error
+	crash     *crash
+
+	// What the consumer has taken is shared without the lock.
+	left        atomic.Int64   // results that it has not come to yet
+	workersWait atomic.Bool    // the scheduler's
+	rest        []result[T, U] // the consumer's own
+	last        *result[T, U]  // that has ended the stream with its error
+}
+
+func newRun[T, U any](
+	ctx context.Context, src stream.Stream[T], p retry.Policy, f func(context.Context, T) (U, error), o Options[T],
+) *run[T, U] {
+	policy := engine.Of[retry.State](p).Quiet()
+	r := &run[T, U]{
+		Options:   o,
+		src:       src,
+		policy:    policy,
+		f:         f,
+		clock:     policy.Clock(ctx),
+		timed:     policy.TimesAttempts(),
+		observed:  policy.Observes(),
+		work:      make(chan struct{}, o.Workers),
+		room:      make(chan struct{}, 1),
+		news:      make(chan struct{}, 1),
+		scheduler: newScheduler[T, U](o.Workers, o.MaxPending, o.Ordered),
+	}
+	r.ctx, r.cancel = context.WithCancel(ctx)
+	r.deadline, _ = ctx.Deadline()
+	r.start = r.clock.Now()
+	r.timer = newTimer(r.clock, r.start)
+	fired := make(chan struct{}, 1)
+	if stop, ok := policy.Watch(fired); ok {
+		r.unwatch, r.fired, r.scheduler.fires = stop, fired, policy.Fires()
+	}
+	return r
+}
+
+// now returns the time since the start of the run.
+func (r *run[T, U]) now() time.Duration { return r.clock.Now().Sub(r.start) }
+
+// fires returns how often the policy's signals have fired.
+func (r *run[T, U]) fires() uint64 {
+	if r.fired == nil {
+		return 0
+	}
+	return r.policy.Fires()
+}
+
+// lock locks the mutex and tells the scheduler where the consumer is.
+func (r *run[T, U]) lock() {
+	r.mu.Lock()
+	r.scheduler.comeTo(int(r.left.Load()))
+}
+
+// unlock does what the scheduler has noted and unlocks the mutex.
+func (r *run[T, U]) unlock() {
+	s := &r.scheduler
+	if s.workersWait {
+		// The consumer looks at workersWait after it has stored left, so one of the two sees the other.
+		r.workersWait.Store(true)
+		s.comeTo(int(r.left.Load()))
+	}
+	if s.todo != (todo{}) && !r.closed {
+		r.do(s.todo)
+	}
+	s.todo = todo{}
+	r.mu.Unlock()
+}
+
+// do wakes the source and the workers last, for the last that is woken runs first: so there are items for the workers
+// when the consumer has made room for their results.
+func (r *run[T, U]) do(what todo) {
+	if what.consumer {
+		r.wakeConsumer()
+	}
+	if what.source {
+		r.room <- struct{}{}
+	}
+	for range what.wake {
+		r.work <- struct{}{}
+	}
+	for range what.start {
+		r.goroutines.Add(1)
+		go r.runWorker()
+	}
+}
+
+func (r *run[T, U]) wakeConsumer() {
+	select {
+	case r.news <- struct{}{}:
+	default: // it is woken already
+	}
+}
+
+// runSource runs the source on a goroutine of its own.
+func (r *run[T, U]) runSource() {
+	defer r.goroutines.Done()
+	returned := false
+	defer func() {
+		if !returned {
+			r.crashed(recover())
+		}
+	}()
+	err := r.src(r.ctx, r.accept)
+	returned = true
+	r.lock()
+	r.sourceErr = err
+	r.scheduler.end()
+	r.unlock()
+}
+
+// accept is the source's yield: it returns when there is room for the item.
+func (r *run[T, U]) accept(v T) bool {
+	r.lock()
+	defer r.unlock()
+	for !r.closed && !r.scheduler.offer(v) {
+		r.unlock()
+		<-r.room
+		r.lock()
+	}
+	if r.closed {
+		r.scheduler.unfinished = append(r.scheduler.unfinished, &item[T]{value: v})
+	}
+	return !r.closed
+}
+
+func (r *run[T, U]) consume(ctx context.Context, yield func(U) bool) error {
+	defer r.end()
+	r.goroutines.Add(1)
+	go r.runSource()
+	var batch []result[T, U]
+	for {
+		batch = r.receive(ctx, batch)
+		if len(batch) == 0 {
+			break
+		}
+		for i := range batch {
+			r.comeTo(batch[i:])
+			if ctx.Err() != nil {
+				return ending.ContextError(ctx)
+			}
+			r.rest = batch[i+1:]
+			if more, err := r.deliver(ctx, &batch[i], yield); !more {
+				return err
+			}
+		}
+	}
+	if ctx.Err() != nil {
+		return ending.ContextError(ctx)
+	}
+	r.lock()
+	defer r.mu.Unlock()
+	return r.sourceErr // of no meaning after a crash, when the source may run still
+}
+
+// deliver hands a result to the consumer. It returns false if that ends the stream, and the error that it ends with.
+func (r *run[T, U]) deliver(ctx context.Context, next *result[T, U], yield func(U) bool) (bool, error) {
+	switch next.kind {
+	case success:
+		return yield(next.value), nil
+	case deadLetter:
+		if err := r.DeadLetter(ctx, next.item, next.err.(*retry.Error)); err != nil {
+			return false, r.withSourceErr(err)
+		}
+	case failure:
+		r.last = next
+		return false, r.withSourceErr(next.err)
+	}
+	return true, nil
+}
+
+// receive waits for results and returns them, in place of those that are used up. It returns none when there will be
+// none, for ctx has ended, or all is done, or a goroutine has crashed.
+func (r *run[T, U]) receive(ctx context.Context, used []result[T, U]) []result[T, U] {
+	r.lock()
+	defer r.unlock()
+	for ctx.Err() == nil && r.crash == nil {
+		batch, more := r.scheduler.take(used)
+		r.left.Store(int64(len(batch)))
+		if len(batch) > 0 || !more {
+			return batch
+		}
+		used = batch
+		r.unlock()
+		select {
+		case <-r.news:
+		case <-ctx.Done():
+		}
+		r.lock()
+	}
+	return nil
+}
+
+// comeTo notes that the consumer has come to the first of the results that are left. The lock is taken only if a worker
+// waits for a place.
+func (r *run[T, U]) comeTo(left []result[T, U]) {
+	r.rest = left
+	r.left.Store(int64(len(left) - 1))
+	if r.workersWait.Load() {
+		r.lock()
+		r.workersWait.Store(false)
+		r.unlock()
+	}
+}
+
+// withSourceErr returns the error that ends the stream, with the source's if that has failed before.
+func (r *run[T, U]) withSourceErr(err error) error {
+	r.lock()
+	defer r.mu.Unlock()
+	if r.sourceErr == nil {
+		return err
+	}
+	return fmt.Errorf("%w: after the source had failed: %w", err, r.sourceErr)
+}

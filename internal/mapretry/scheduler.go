@@ -1,0 +1,351 @@
+package mapretry
+
+import (
+	"math"
+	"time"
+
+	"github.com/retrywhen/retrywhen/internal/heap"
+)
+
+// scheduler decides which item is called next and who is woken. Its methods are the events of a run, one at a time; it
+// is told the time, and notes in todo what has to be done about an event. It reads no clock, starts no goroutine and
+// calls nobody's code.
+//
+// There is one source, one consumer, and any number of workers. A worker is coming (started or woken, and has not looked
+// for an item yet), calls, or idles until it is woken. One that idles while items wait is watching too: it waits for the
+// timer and for the policy's signals as well.
+type scheduler[T, U any] struct {
+	maxWorkers int
+	maxPending int
+	buffer     int // the most items that are not called yet, and the most results
+
+	fresh      queue[T] // taken from the source, not called yet
+	called     int64    // items that have left fresh
+	waiting    heap.Heap[waiting[T]]
+	turn       uint64
+	calls      int // going on
+	results    results[T, U]
+	taken      int        // results that the consumer has taken and not come to yet
+	unfinished []*item[T] // that will not be called again
+	last       int64      // the seq of the item that ends the stream: no later one is called
+
+	workers  int // that were started
+	coming   int
+	idle     int // and were not woken yet
+	watching int
+
+	sourceEnded   bool
+	sourceWaits   bool
+	consumerWaits bool
+	workersWait   bool // one has found no place for another result
+
+	arming bool          // the timer is being set
+	armed  time.Duration // when it ticks; never if it is not set
+	fires  uint64        // of the policy's signals, those that the waiting items have seen
+
+	todo todo
+}
+
+// todo is what is to be done after an event.
+type todo struct {
+	start    uint8 // so many new workers
+	wake     uint8 // so many of those that idle
+	source   bool
+	consumer bool
+}
+
+// step is what a worker does next.
+type step uint8
+
+const (
+	makeCall step = iota
+	setTimer      // and come back
+	idle          // until it is woken
+	watch         // the same, or until the timer ticks or a signal fires
+)
+
+// worker is a worker as the scheduler sees it.
+type worker[T any] struct {
+	item *item[T] // if it has none to call, nil or a zero one
+	busy bool     // it has an item to call
+}
+
+func newScheduler[T, U any](workers, maxPending int, ordered bool) scheduler[T, U] {
+	return scheduler[T, U]{
+		maxWorkers: workers,
+		maxPending: maxPending,
+		buffer:     max(workers, 4),
+		results:    results[T, U]{ordered: ordered},
+		last:       math.MaxInt64,
+		armed:      never,
+	}
+}
+
+// The source.
+
+// offer takes an item if there is room for it. If not the source has to wait until the source is woken and offer it again.
+func (s *scheduler[T, U]) offer(v T) bool {
+	if !s.hasRoom() {
+		s.sourceWaits = true
+		return false
+	}
+	s.fresh.push(v)
+	s.delegate(unknown)
+	return true
+}
+
+// end notes that the source has ended.
+func (s *scheduler[T, U]) end() {
+	s.sourceEnded = true
+	s.tellConsumer()
+}
+
+func (s *scheduler[T, U]) hasRoom() bool {
+	pending := s.fresh.len() + s.calls + len(s.waiting) + s.results.held
+	return s.fresh.len() < s.buffer && pending < s.maxPending
+}
+
+// admit wakes the source if there is room again, for several items at once if possible.
+func (s *scheduler[T, U]) admit() {
+	if s.sourceWaits && s.fresh.len() <= s.buffer/2 && s.hasRoom() {
+		s.sourceWaits = false
+		s.todo.source = true
+	}
+}
+
+// The consumer.
+
+// take returns the results that are ready, in place of those that the consumer has used up. If there are none, more
+// reports whether there may be some after the consumer was woken.
+func (s *scheduler[T, U]) take(used []result[T, U]) (ready []result[T, U], more bool) {
+	s.consumerWaits = len(s.results.ready) == 0 && !s.done()
+	ready = s.results.ready
+	clear(used)
+	s.results.ready = used[:0]
+	s.taken = len(ready)
+	return ready, s.consumerWaits || len(ready) > 0
+}
+
+// comeTo notes how many of the results that were taken the consumer has not come to yet.
+func (s *scheduler[T, U]) comeTo(left int) {
+	s.taken = left
+	if s.workersWait && s.hasPlace() {
+		s.workersWait = false
+		s.wakeWorker()
+	}
+}
+
+func (s *scheduler[T, U]) done() bool {
+	return s.sourceEnded && s.fresh.len() == 0 && s.calls == 0 && len(s.waiting) == 0
+}
+
+// tellConsumer wakes the consumer if it waits and there is something for it.
+func (s *scheduler[T, U]) tellConsumer() {
+	if s.consumerWaits && (len(s.results.ready) > 0 || s.done()) {
+		s.consumerWaits = false
+		s.todo.consumer = true
+	}
+}
+
+// The workers.
+
+// next returns what a worker does next. Before setTimer, which it does for the returned time, it calls next again only
+// after timerIsSet.
+func (s *scheduler[T, U]) next(w *worker[T], now time.Duration) (step, time.Duration) {
+	w.busy = w.busy || s.choose(w, now)
+	if !w.busy || s.watching > 0 {
+		if due, ok := s.arm(now); ok {
+			return setTimer, due
+		}
+	}
+	switch {
+	case w.busy:
+		s.delegate(now)
+		return makeCall, 0
+	case len(s.waiting) > 0:
+		s.idle++
+		s.watching++
+		return watch, 0
+	default:
+		s.idle++
+		return idle, 0
+	}
+}
+
+// choose gives the worker an item to call: one that is due, else a fresh one.
+func (s *scheduler[T, U]) choose(w *worker[T], now time.Duration) bool {
+	if !s.hasPlace() {
+		s.workersWait = true
+		return false
+	}
+	for s.isDue(now) {
+		it := s.waiting.Pop().item
+		if it.seq <= s.last {
+			w.item = it
+			s.calls++
+			return true
+		}
+		s.unfinished = append(s.unfinished, it)
+	}
+	if !s.callsFresh() {
+		return false
+	}
+	if w.item == nil {
+		w.item = new(item[T])
+	}
+	w.item.value, w.item.seq = s.fresh.pop(), s.called
+	s.called++
+	s.calls++
+	s.admit()
+	return true
+}
+
+// hasPlace reports whether there is a place for the result of one more call.
+func (s *scheduler[T, U]) hasPlace() bool { return s.calls+len(s.results.ready)+s.taken < s.buffer }
+
+func (s *scheduler[T, U]) isDue(now time.Duration) bool {
+	return len(s.waiting) > 0 && s.waiting[0].due <= now
+}
+
+func (s *scheduler[T, U]) callsFresh() bool { return s.fresh.len() > 0 && s.called <= s.last }
+
+// delegate has one more worker come if there is something to do for it. That one delegates in its turn, so that a
+// thousand items that are due have all the workers at work.
+func (s *scheduler[T, U]) delegate(now time.Duration) {
+	jobs := 0
+	if s.callsFresh() {
+		jobs = s.fresh.len()
+	}
+	if s.isDue(now) {
+		jobs++
+	}
+	switch {
+	case jobs > s.coming && s.hasPlace():
+		s.wakeWorker()
+	case jobs > s.coming:
+		s.workersWait = true
+	case jobs == 0 && s.coming+s.watching == 0 && len(s.waiting) > 0:
+		s.wakeWorker() // somebody has to watch
+	}
+}
+
+// wakeWorker has a worker come: one that idles, else a new one, if there may be more.
+func (s *scheduler[T, U]) wakeWorker() {
+	switch {
+	case s.idle > 0:
+		s.idle--
+		s.todo.wake++
+	case s.workers < s.maxWorkers:
+		s.workers++
+		s.todo.start++
+	default:
+		return
+	}
+	s.coming++
+}
+
+// arrive notes that a worker that was started or woken is there.
+func (s *scheduler[T, U]) arrive() { s.coming-- }
+
+// stopWatching notes that a worker does not watch any more. Unless it was woken it does so by itself, and idles no more.
+func (s *scheduler[T, U]) stopWatching(woken bool) {
+	s.watching--
+	if woken {
+		s.coming--
+	} else {
+		s.idle--
+	}
+}
+
+// What a call has come to.
+
+// finish takes the result of the worker's item.
+func (s *scheduler[T, U]) finish(w *worker[T], r *result[T, U]) {
+	if r.kind == failure {
+		if s.results.ordered {
+			s.last = min(s.last, r.seq)
+		} else {
+			s.last = -1
+		}
+	}
+	s.results.put(r)
+	*w.item = item[T]{}
+	s.callEnded(w)
+}
+
+// wait puts the worker's item aside until it is due. fires is how often the policy's signals have fired: one that has
+// come since the failure ends the wait.
+func (s *scheduler[T, U]) wait(w *worker[T], now, due time.Duration, fires uint64) {
+	if w.item.state.Fires != fires {
+		w.item.restart(fires)
+		due = now
+	}
+	s.turn++
+	s.waiting.Push(waiting[T]{due: due, turn: s.turn, item: w.item})
+	w.item = nil
+	s.callEnded(w)
+}
+
+// abandon leaves the worker's item unfinished.
+func (s *scheduler[T, U]) abandon(w *worker[T]) {
+	s.unfinished = append(s.unfinished, w.item)
+	w.item = nil
+	s.callEnded(w)
+}
+
+func (s *scheduler[T, U]) callEnded(w *worker[T]) {
+	w.busy = false
+	s.calls--
+	s.admit()
+	s.tellConsumer()
+}
+
+// The timer and the signals.
+
+// arm returns when the timer has to tick, if it has to be set: it is not set yet for the item that is due first, nor
+// being set, and the item is not due by now.
+func (s *scheduler[T, U]) arm(now time.Duration) (time.Duration, bool) {
+	if s.arming || len(s.waiting) == 0 || s.isDue(now) || s.armed <= s.waiting[0].due {
+		return 0, false
+	}
+	// armed is noted before the timer is set, so that the tick, which clears it, comes later.
+	s.arming, s.armed = true, s.waiting[0].due
+	return s.armed, true
+}
+
+// timerIsSet notes that the timer is set as arm said.
+func (s *scheduler[T, U]) timerIsSet() { s.arming = false }
+
+// tick notes that the timer has ticked.
+func (s *scheduler[T, U]) tick() { s.armed = never }
+
+// signal ends the waits that began before the policy's signals had fired so often.
+func (s *scheduler[T, U]) signal(fires uint64, now time.Duration) {
+	if s.fires == fires {
+		return
+	}
+	s.fires = fires
+	for i := range s.waiting {
+		if w := &s.waiting[i]; w.item.state.Fires != fires {
+			w.item.restart(fires)
+			w.due = min(w.due, now)
+		}
+	}
+	s.waiting.Init()
+}
+
+// The end.
+
+// notFinished yields the items that were called, or accepted too late, and have no result.
+func (s *scheduler[T, U]) notFinished(yield func(*item[T]) bool) {
+	for _, it := range s.unfinished {
+		if !yield(it) {
+			return
+		}
+	}
+	for i := range s.waiting {
+		if !yield(s.waiting[i].item) {
+			return
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package mapretry
+
+import (
+	"time"
+
+	"github.com/retrywhen/retrywhen/internal/alarm"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// timer is the one timer of a run. It ticks on a channel on which any number of workers may wait; a tick says "look
+// again", and one too many does no harm. It is set by one goroutine at a time.
+type timer struct {
+	C <-chan time.Time
+
+	clock   stream.Clock
+	start   time.Time
+	system  *time.Timer // on the system's clock
+	ticks   chan time.Time
+	pending stream.Stopper // on another one
+}
+
+func newTimer(clock stream.Clock, start time.Time) *timer {
+	t := &timer{clock: clock, start: start}
+	if _, ok := clock.(alarm.System); ok {
+		t.system = time.NewTimer(time.Hour)
+		t.system.Stop()
+		t.C = t.system.C
+		return t
+	}
+	t.ticks = make(chan time.Time, 1)
+	t.C = t.ticks
+	return t
+}
+
+// set has the timer tick when the given time has come, instead of when it was set for before.
+func (t *timer) set(due time.Duration) {
+	left := t.left(due)
+	if t.system != nil {
+		t.system.Reset(left)
+		return
+	}
+	t.stop()
+	if left > 0 {
+		t.pending = t.clock.AfterFunc(left, t.tick)
+		left = t.left(due)
+	}
+	if left <= 0 { // a clock that is moved by hand may have been moved in between
+		t.tick()
+	}
+}
+
+// left returns the time until due.
+func (t *timer) left(due time.Duration) time.Duration { return due - t.clock.Now().Sub(t.start) }
+
+func (t *timer) tick() {
+	select {
+	case t.ticks <- time.Time{}:
+	default: // one is there already
+	}
+}
+
+func (t *timer) stop() {
+	if t.system != nil {
+		t.system.Stop()
+	}
+	if t.pending != nil {
+		t.pending.Stop()
+		t.pending = nil
+	}
+}
