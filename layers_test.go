@@ -42,6 +42,8 @@ var layers = map[string][]string{
 	"internal/words":        {},
 	"internal/handoff":      {"internal/ending"},
 	"internal/clock":        {},
+	"internal/heap":         {},
+	"internal/mapretry":     {"internal/", "retry", "stream"},
 	"internal/op":           {"internal/alarm", "internal/clock", "internal/ending", "internal/handoff", "internal/ring"},
 
 	"streamtest/internal/virtual": {"stream", "internal/"},

@@ -48,7 +48,7 @@ type MapRetryOptions[T any] struct {
 //
 // The item whose call failed is put aside until its delay is over, and its worker takes the next one; items that are
 // due go before new ones. What waits is in one heap with one timer on the clock of p or else of ctx; no goroutine and
-// no timer waits for an item, and beyond itself an item that waits takes about 75 bytes.
+// no timer waits for an item, and beyond itself an item that waits takes at most 200 bytes.
 //
 // Each item is an operation of its own under p, with the order of questions of retry.Do: Limit, Within and the like
 // count for each item, AttemptTimeout for each call; a signal (retry.ResetOn) makes all that wait due at once; a
