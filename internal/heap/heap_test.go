@@ -25,7 +25,7 @@ func TestHeap_FirstIsLeast(t *testing.T) {
 		)
 		pop := func() {
 			first := h[0]
-		if got := h.Pop(); got != want[0] || first != want[0] {
+			if got := h.Pop(); got != want[0] || first != want[0] {
 				t.Fatalf("h[0] is %v and Pop returns %v, want %v", first, got, want[0])
 			}
 			want = want[1:]

@@ -20,7 +20,7 @@ type Options[T any] struct {
 	OnAbandon  func(T, int)
 }
 
-// Run runs what operators.MapRetry returns. It consumes on the caller's goroutine; when it returns all others have ended.
+// Run runs what operators.MapRetry returns, on the caller's goroutine. When it returns all others have ended.
 func Run[T, U any](
 	ctx context.Context, src stream.Stream[T], p retry.Policy, f func(context.Context, T) (U, error), o Options[T], yield func(U) bool,
 ) error {

@@ -7,13 +7,13 @@ import (
 	"github.com/retrywhen/retrywhen/internal/heap"
 )
 
-// scheduler decides which item is called next and who is woken. Its methods are the events of a run, one at a time; it
-// is told the time, and notes in todo what has to be done about an event. It reads no clock, starts no goroutine and
-// calls nobody's code.
+// scheduler decides which item is called next and who is woken. Its methods are the events of a run, one at a time. They
+// are given the time, and note in todo what has to be done about an event. The scheduler reads no clock, starts no
+// goroutine and calls nobody's code.
 //
-// There is one source, one consumer, and any number of workers. A worker is coming (started or woken, and has not looked
-// for an item yet), calls, or idles until it is woken. One that idles while items wait is watching too: it waits for the
-// timer and for the policy's signals as well.
+// There is one source, one consumer, and any number of workers. A worker is coming (it was started or woken, and has not
+// looked for an item yet), calls, or idles until it is woken. One that idles while items wait is watching too: it waits
+// for the timer and for the policy's signals as well.
 type scheduler[T, U any] struct {
 	maxWorkers int
 	maxPending int
@@ -31,8 +31,8 @@ type scheduler[T, U any] struct {
 
 	workers  int // that were started
 	coming   int
-	idle     int // and were not woken yet
-	watching int
+	idle     int // and not woken yet
+	watching int // of those that idle, or were woken since
 
 	sourceEnded   bool
 	sourceWaits   bool
@@ -83,7 +83,7 @@ func newScheduler[T, U any](workers, maxPending int, ordered bool) scheduler[T, 
 
 // The source.
 
-// offer takes an item if there is room for it. If not the source has to wait until the source is woken and offer it again.
+// offer takes an item if there is room for it. If not the source has to wait until it is woken, and to offer it again.
 func (s *scheduler[T, U]) offer(v T) bool {
 	if !s.hasRoom() {
 		s.sourceWaits = true
@@ -247,7 +247,7 @@ func (s *scheduler[T, U]) wakeWorker() {
 // arrive notes that a worker that was started or woken is there.
 func (s *scheduler[T, U]) arrive() { s.coming-- }
 
-// stopWatching notes that a worker does not watch any more. Unless it was woken it does so by itself, and idles no more.
+// stopWatching notes that a worker watches no more, because it was woken or by itself.
 func (s *scheduler[T, U]) stopWatching(woken bool) {
 	s.watching--
 	if woken {

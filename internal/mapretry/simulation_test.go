@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Whatever comes together, in whatever order - calls of any length, a slow consumer, a source with gaps, signals, ticks that
-// come late - no worker idles while an item is due and its result has a place, neither source nor consumer waits for
-// nothing, all limits hold, and each item comes to exactly one end.
+// Whatever comes together, in whatever order - calls of any length, a slow consumer, a source with gaps, signals, ticks
+// that come late - no worker idles while an item is due and its result has a place, neither the source nor the consumer
+// waits for nothing, all limits hold, and each item comes to exactly one end.
 func TestScheduler_InAnyOrder(t *testing.T) {
 	runs := uint64(5000)
 	if testing.Short() {
