@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"reflect"
 	"runtime"
 	"slices"
@@ -649,8 +650,12 @@ func TestContract_ANilStreamPanicsAtConstruction(t *testing.T) {
 	}
 }
 
+// ofANilStreamSince127 has the methods that are there from Go 1.27 on.
+var ofANilStreamSince127 map[string]func()
+
 func TestContract_ANilStreamPanicsInEveryMethod(t *testing.T) {
 	built := ofANilStream(t.Context())
+	maps.Copy(built, ofANilStreamSince127)
 	for method := range reflect.TypeFor[stream.Stream[int]]().Methods() {
 		if built[method.Name] == nil {
 			t.Errorf("%s is not in the table", method.Name)
