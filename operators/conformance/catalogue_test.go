@@ -582,7 +582,11 @@ func TestCatalogue_IsComplete(t *testing.T) {
 }
 
 // function is what the source says of an exported function or method of Stream.
-type function struct{ signature, synopsis string }
+type function struct {
+	signature, synopsis string
+	parameters          []string // their names
+	onStream            bool     // the first one is a stream, or several
+}
 
 // packages reads the exported functions, and methods of Stream, of the packages stream and operators.
 func packages(t *testing.T) map[string]map[string]function {
@@ -605,12 +609,32 @@ func packages(t *testing.T) map[string]map[string]function {
 			}
 			for _, d := range file.Decls {
 				if f, ok := d.(*ast.FuncDecl); ok && f.Name.IsExported() && (f.Recv == nil || ofStream(f.Recv)) {
-					all[pkg][f.Name.Name] = function{signature(t, files, f), new(doc.Package).Synopsis(f.Doc.Text())}
+					all[pkg][f.Name.Name] = describe(t, files, f)
 				}
 			}
 		}
 	}
 	return all
+}
+
+func describe(t *testing.T, files *token.FileSet, f *ast.FuncDecl) function {
+	t.Helper()
+	d := function{signature: signature(t, files, f), synopsis: new(doc.Package).Synopsis(f.Doc.Text())}
+	for i, p := range f.Type.Params.List {
+		kind := p.Type
+		suffix := ""
+		if e, ok := kind.(*ast.Ellipsis); ok {
+			kind, suffix = e.Elt, "..."
+		}
+		if index, ok := kind.(*ast.IndexExpr); ok && i == 0 {
+			s, ok := index.X.(*ast.SelectorExpr)
+			d.onStream = ok && s.Sel.Name == "Stream"
+		}
+		for _, name := range p.Names {
+			d.parameters = append(d.parameters, name.Name+suffix)
+		}
+	}
+	return d
 }
 
 // ofStream reports whether a receiver is a Stream[T].

@@ -4,7 +4,10 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +34,25 @@ one after another, each time it is run again.
 `
 )
 
+const (
+	spellings = `
+## Both spellings
+
+What is a method of package stream above is one in every version of Go. The functions of package operators are methods too
+from Go 1.27 on, which has methods with type parameters: each has the contract of the function. Where there is none Go does
+not allow it, or it would not read better.
+
+%s`
+	reactive = `
+## For those who know ReactiveX
+
+Most operators bear the names of ReactiveX. Those of the table do not, or are a line of others. Its lines are run by a test;
+` + "`s`, `other` and other lower-case names stand for streams and functions of yours, `ints` is a `stream.Stream[int]`" + `. There
+are no schedulers: a stream runs where it is called, on a goroutine of your own if you like.
+
+%s`
+)
+
 // The page in docs says what the operators do.
 func TestDocument(t *testing.T) {
 	var b strings.Builder
@@ -44,6 +66,8 @@ func TestDocument(t *testing.T) {
 			fmt.Fprintf(&b, "\n### %s\n\n%s\n\n```go\n%s\n```\n\n```\n%s```\n", e.name, f.synopsis, f.signature, drawing(t, e))
 		}
 	}
+	fmt.Fprintf(&b, spellings, spellingsTable(t, docs["operators"]))
+	fmt.Fprintf(&b, reactive, lookupTable(t))
 	got := b.String()
 	if *update {
 		if err := os.WriteFile(document, []byte(got), 0o644); err != nil {
@@ -118,4 +142,42 @@ func drawing(t *testing.T, e entry) (drawn string) {
 		drawn = b.String()
 	})
 	return drawn
+}
+
+// method finds the methods of Stream in the text of methods_go127.go, which parsers of Go 1.26 do not read.
+var method = regexp.MustCompile(`(?m)^func \(s Stream\[T\]\) (\w+)(\[.*?\])?\(`)
+
+// spellingsTable is the table of the functions of package operators that take a stream, and their methods.
+func spellingsTable(t *testing.T, functions map[string]function) string {
+	t.Helper()
+	text, err := os.ReadFile("../../stream/methods_go127.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	methods := map[string]bool{}
+	for _, found := range method.FindAllStringSubmatch(string(text), -1) {
+		methods[found[1]] = true
+	}
+	var b strings.Builder
+	b.WriteString("| Function | Method, from Go 1.27 on |\n|---|---|\n")
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
+		parameters := functions[name].parameters
+		if !functions[name].onStream {
+			continue
+		}
+		fmt.Fprintf(&b, "| `operators.%s(%s)` | ", name, strings.Join(parameters, ", "))
+		switch {
+		case name == "Batch":
+			fmt.Fprintf(&b, "`s.Batch[[]T](%s)` |\n", strings.Join(parameters[1:], ", "))
+		case methods[name]:
+			fmt.Fprintf(&b, "`s.%s(%s)` |\n", name, strings.Join(parameters[1:], ", "))
+		default:
+			b.WriteString("|\n")
+		}
+		delete(methods, name)
+	}
+	for name := range methods {
+		t.Errorf("the method %s is no function of package operators", name)
+	}
+	return b.String()
 }

@@ -1,0 +1,214 @@
+package conformance_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// What the lines below are about.
+type (
+	ints    = stream.Stream[int]
+	stamped struct {
+		value int
+		at    time.Time
+	}
+	note struct {
+		value int
+		err   error
+		end   bool
+	}
+)
+
+var (
+	s        = stream.Of(3, 1, 2).Delay(2 * ms)
+	other    = stream.Of(7, 8).Delay(5 * ms)
+	none     = stream.Empty[int]()
+	streams  = stream.Of(s, other)
+	times    = stream.Interval(ms).Take(3)
+	notes    = stream.Of(note{value: 3}, note{value: 1}, note{err: errBoom})
+	failing  = s.Concat(stream.Fail[int](errBoom))
+	anything = stream.Of[any](3, "x", 2)
+	errEmpty = errors.New("empty")
+	d        = 5 * ms
+)
+
+// String shows the time since that at which a bubble begins.
+func (v stamped) String() string {
+	return fmt.Sprint(v.value, " at ", v.at.Sub(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)))
+}
+
+func (n note) String() string {
+	switch {
+	case n.end:
+		return "|"
+	case n.err != nil:
+		return "# " + n.err.Error()
+	}
+	return fmt.Sprint(n.value)
+}
+
+func big(v int) bool      { return v > 2 }
+func small(v int) bool    { return v <= 2 }
+func yes(int) bool        { return true }
+func no(int) bool         { return false }
+func valueOf(v int) note  { return note{value: v} }
+func isInt(v any) bool    { _, ok := v.(int); return ok }
+func self(s ints) ints    { return s }
+func later(v int) ints    { return stream.Of(v).Delay(time.Duration(v) * d) }
+func fetch() (int, error) { return 7, nil }
+func children(v int) ints { return stream.Range(0, v) }
+func expand(v int) ints   { return stream.Of(v).Concat(operators.ConcatMap(children(v), expand)) }
+
+// lookedFor is a name of ReactiveX, and what to write here. The document shows the argument of does or makes.
+type lookedFor struct {
+	names string
+	run   func() string
+	want  string // what comes of it
+}
+
+// does runs a stream, and returns what comes of it.
+func does[T any](s stream.Stream[T]) func() string {
+	return func() string {
+		v, err := s.Collect(context.Background())
+		if err != nil {
+			return fmt.Sprint(v, " # ", err)
+		}
+		return fmt.Sprint(v)
+	}
+}
+
+// makes says what something is that is no stream.
+func makes(v any) func() string {
+	return func() string { return fmt.Sprintf("%T", v) }
+}
+
+// lookup makes the table anew, so that nothing of it is from another bubble.
+func lookup() []lookedFor {
+	return []lookedFor{
+		{"all, every", does(operators.Map(s.Filter(small).Take(1), no).DefaultIfEmpty(true)), "[false]"},
+		{"amb", does(operators.Race(s, other)), "[3 1 2]"},
+		{"any, some, contains, includes", does(operators.Map(s.Filter(big).Take(1), yes).DefaultIfEmpty(false)), "[true]"},
+		{"auditTime, sampleTime, throttleLast", does(operators.Sample(s, stream.Interval(d))), "[1]"},
+		{"average", does(operators.Map(operators.Reduce(s, [2]int{}, func(a [2]int, v int) [2]int { return [2]int{a[0] + v, a[1] + 1} }), func(a [2]int) float64 { return float64(a[0]) / float64(a[1]) })), "[2]"},
+		{"buffer, bufferCount, bufferTime", does(operators.Batch(s, 2, d)), "[[3 1] [2]]"},
+		{"concatAll", does(operators.ConcatMap(streams, self)), "[3 1 2 7 8]"},
+		{"create", does(ints(func(ctx context.Context, yield func(int) bool) error { _ = yield(7) && yield(8); return nil })), "[7 8]"},
+		{"delay", does(s.TimeShift(d, 100)), "[3 1 2]"},
+		{"delayWhen", does(operators.FlatMap(s, 100, later)), "[1 2 3]"},
+		{"dematerialize", does(operators.TryMap(notes, func(_ context.Context, n note) (int, error) { return n.value, n.err })), "[3 1] # boom"},
+		{"doOnNext, do", does(s.Tap(func(int) {})), "[3 1 2]"},
+		{"elementAt", does(s.Skip(1).Take(1)), "[1]"},
+		{"endWith", does(s.Concat(stream.Of(9))), "[3 1 2 9]"},
+		{"expand", does(expand(2)), "[2 0 1 0]"},
+		{"finalize, doFinally", does(s.OnEnd(func(error) {})), "[3 1 2]"},
+		{"find, first with a predicate", does(s.Filter(small).Take(1)), "[1]"},
+		{"findIndex", does(operators.Count(s.TakeWhile(big))), "[1]"},
+		{"forkJoin", does(operators.ZipSlice(operators.Last(s), operators.Last(other))), "[[2 8]]"},
+		{"fromCallable, fromPromise", does(stream.FromFunc(func(context.Context) (int, error) { return fetch() })), "[7]"},
+		{"isEmpty", does(operators.Map(s.Take(1), no).DefaultIfEmpty(true)), "[false]"},
+		{"just", does(stream.Of(3, 1, 2)), "[3 1 2]"},
+		{"mapTo", does(operators.Map(s, func(int) string { return "x" })), "[x x x]"},
+		{"materialize", does(operators.Map(failing, valueOf).Concat(stream.Of(note{end: true})).Catch(func(err error) stream.Stream[note] { return stream.Of(note{err: err}) })), "[3 1 2 # boom]"},
+		{"max", does(operators.Reduce(s, math.MinInt, func(a, b int) int { return max(a, b) })), "[3]"},
+		{"mergeAll", does(operators.FlatMap(streams, 100, self)), "[3 1 7 2 8]"},
+		{"min", does(operators.Reduce(s, math.MaxInt, func(a, b int) int { return min(a, b) })), "[1]"},
+		{"ofType, cast", does(operators.Map(anything.Filter(isInt), func(v any) int { return v.(int) })), "[3 2]"},
+		{"onErrorResumeNext", does(failing.Catch(func(error) ints { return other })), "[3 1 2 7 8]"},
+		{"onErrorReturn", does(failing.Catch(func(error) ints { return stream.Of(0) })), "[3 1 2 0]"},
+		{"Subject, PublishSubject", makes(stream.NewSubject[int](0)), "*stream.Subject[int]"},
+		{"ReplaySubject; BehaviorSubject, with a first Send", makes(stream.NewSubject[int](1)), "*stream.Subject[int]"},
+		{"publish().refCount()", does(operators.Share(s)), "[3 1 2]"},
+		{"replay().refCount(), cache", does(operators.ShareReplay(s, 100)), "[3 1 2]"},
+		{"scan with an index, zipWithIndex", does(operators.Zip(s, stream.Range(0, math.MaxInt))), "[(3, 0) (1, 1) (2, 2)]"},
+		{"sum", does(operators.Reduce(s, 0, func(sum, v int) int { return sum + v })), "[6]"},
+		{"switchAll, switchOnNext", does(operators.SwitchMap(streams, self)), "[7 8]"},
+		{"throttleFirst", does(s.Throttle(d)), "[3]"},
+		{"throttleLatest, throttleTime with trailing", does(s.ThrottleLatest(d)), "[3 2]"},
+		{"throw, error", does(stream.Fail[int](errBoom)), "[] # boom"},
+		{"throwIfEmpty", does(none.SwitchIfEmpty(stream.Fail[int](errEmpty))), "[] # empty"},
+		{"timeInterval", does(operators.Map(operators.Pairwise(times), func(p operators.Pair[time.Time, time.Time]) time.Duration { return p.Second.Sub(p.First) })), "[1ms 1ms]"},
+		{"timestamp", does(operators.TryMap(s, func(ctx context.Context, v int) (stamped, error) { return stamped{v, stream.ClockFrom(ctx).Now()}, nil })), "[3 at 2ms 1 at 4ms 2 at 6ms]"},
+		{"toArray, toList", does(operators.Reduce(s, nil, func(all []int, v int) []int { return append(all, v) })), "[[3 1 2]]"},
+		{"toMap", does(stream.Defer(func(context.Context) stream.Stream[map[int]bool] {
+			return operators.Reduce(s, map[int]bool{}, func(m map[int]bool, v int) map[int]bool { m[v] = true; return m })
+		})), "[map[1:true 2:true 3:true]]"},
+	}
+}
+
+// Each line does what the name says.
+func TestLookup(t *testing.T) {
+	for i, each := range lookup() {
+		t.Run(each.names, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				if got := lookup()[i].run(); got != each.want {
+					t.Errorf("it does %s, want %s", got, each.want)
+				}
+			})
+		})
+	}
+}
+
+// lookupTable is the table of the document, and the declarations that its lines need, from the text of this file.
+func lookupTable(t *testing.T) string {
+	t.Helper()
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, "lookup_test.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := func(node any) string {
+		var b bytes.Buffer
+		if err := format.Node(&b, files, node); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(strings.Fields(b.String()), " ")
+	}
+	var rows, needed []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if slices.Contains([]string{"self", "later", "expand", "children"}, n.Name.Name) {
+				needed = append(needed, source(n))
+			}
+		case *ast.CompositeLit:
+			if call := lineOf(n); call != nil {
+				names, err := strconv.Unquote(n.Elts[0].(*ast.BasicLit).Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				rows = append(rows, fmt.Sprintf("| %s | `%s` |", names, strings.ReplaceAll(source(call.Args[0]), "|", `\|`)))
+			}
+		}
+		return true
+	})
+	if len(rows) != len(lookup()) {
+		t.Errorf("%d rows, want %d", len(rows), len(lookup()))
+	}
+	slices.SortFunc(rows, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
+	return "| You look for | Write |\n|---|---|\n" + strings.Join(rows, "\n") + "\n\n```\n" + strings.Join(needed, "\n") + "\n```\n"
+}
+
+// lineOf returns the call that is the second element of a row of lookup; of another literal nil.
+func lineOf(row *ast.CompositeLit) *ast.CallExpr {
+	if row.Type != nil || len(row.Elts) != 3 {
+		return nil
+	}
+	call, _ := row.Elts[1].(*ast.CallExpr)
+	return call
+}
