@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/heap"
 )
 
 const (
@@ -106,7 +107,7 @@ type row struct {
 	last    time.Duration // the horizon
 	now     time.Duration // how far it has come
 	clients []operation
-	queue   queue
+	queue   heap.Heap[event]
 }
 
 func newRow(o OCC) *row {
@@ -121,7 +122,7 @@ func (r *row) run(seed uint64, p *pace, res *OCCResult, single bool) error {
 	r.clients = append(r.clients[:0], make([]operation, r.Clients)...)
 	r.queue = r.queue[:0]
 	for i := range r.clients {
-		r.queue.push(r.attempt(rng, int32(i), 0))
+		r.queue.Push(r.attempt(rng, int32(i), 0))
 	}
 	written := time.Duration(-1) // the last successful write
 	for len(r.queue) > 0 {
@@ -146,7 +147,7 @@ func (r *row) run(seed uint64, p *pace, res *OCCResult, single bool) error {
 			if single {
 				p.done++
 			}
-			r.queue.pop()
+			r.queue.Pop()
 			continue
 		}
 		c := &r.clients[e.who]
@@ -154,7 +155,7 @@ func (r *row) run(seed uint64, p *pace, res *OCCResult, single bool) error {
 			c.policy = all.of(int(e.who))
 		}
 		wait, _ := c.fail(reply) // without a limit it never ends
-		r.queue.replace(r.attempt(rng, e.who, add(reply, wait)))
+		r.queue.Replace(r.attempt(rng, e.who, add(reply, wait)))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/heap"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
@@ -93,7 +94,7 @@ type server struct {
 	rng     *rand.Rand
 	all     operations
 	clients []client
-	queue   queue
+	queue   heap.Heap[event]
 	events  int64           // scheduled so far: those of one instant come in the order they were scheduled in
 	now     time.Duration   // the time of the event at hand
 	still   int             // attempts since time moved
@@ -138,7 +139,7 @@ func newServer(o Outage) *server {
 			at = time.Duration(s.rng.Int64N(int64(o.Arrive)))
 		}
 		s.res.ServedAt[i] = Never
-		s.queue.push(s.event(at, int32(i), attempts))
+		s.queue.Push(s.event(at, int32(i), attempts))
 	}
 	return s
 }
@@ -165,7 +166,7 @@ func (s *server) run(p *pace) error {
 		}
 		s.now = e.at
 		if e.kind == attempts && s.attempt(e.who) || e.kind == fails && s.failed(e.who) {
-			s.queue.pop()
+			s.queue.Pop()
 			p.done++
 		}
 		if s.still > stuck*len(s.clients) && s.Limit == 0 && s.Budget == nil {
@@ -200,7 +201,7 @@ func (s *server) attempt(who int32) bool {
 		s.res.FailuresAfter++
 	}
 	if s.Timeout > 0 {
-		s.queue.replace(s.event(add(s.now, s.Timeout), who, fails))
+		s.queue.Replace(s.event(add(s.now, s.Timeout), who, fails))
 		return false
 	}
 	return s.failed(who)
@@ -238,7 +239,7 @@ func (s *server) failed(who int32) bool {
 		}
 		return s.giveUp(who)
 	}
-	s.queue.replace(s.event(add(s.now, wait), who, attempts))
+	s.queue.Replace(s.event(add(s.now, wait), who, attempts))
 	return false
 }
 
@@ -249,6 +250,6 @@ func (s *server) giveUp(who int32) bool {
 	}
 	s.clients[who].operation = operation{}
 	after := duration(float64(s.Return) * s.rng.ExpFloat64())
-	s.queue.replace(s.event(add(s.now, after), who, attempts))
+	s.queue.Replace(s.event(add(s.now, after), who, attempts))
 	return false
 }

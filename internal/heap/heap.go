@@ -38,6 +38,9 @@ func (h *Heap[E]) Pop() E {
 	return first
 }
 
+// Replace removes the first element and adds e. There must be one.
+func (h Heap[E]) Replace(e E) { h.sink(0, e) }
+
 // Init makes a heap of elements in any order.
 func (h Heap[E]) Init() {
 	for i := len(h)/2 - 1; i >= 0; i-- {

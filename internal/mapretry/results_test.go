@@ -72,3 +72,15 @@ func TestResults_AllStops(t *testing.T) {
 		}
 	}
 }
+
+func TestResults_InTurnTakeNoMemory(t *testing.T) {
+	s := results[int, int]{ordered: true}
+	r := new(intResult)
+	if n := testing.AllocsPerRun(100, func() {
+		s.put(r)
+		r.seq++
+		s.ready = s.ready[:0]
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

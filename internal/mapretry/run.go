@@ -177,13 +177,14 @@ func (r *run[T, U]) consume(ctx context.Context, yield func(U) bool) error {
 		if len(batch) == 0 {
 			break
 		}
-		for i := range batch {
-			r.comeTo(batch[i:])
+		for r.rest = batch; len(r.rest) > 0; {
+			r.comeTo(len(r.rest) - 1)
 			if ctx.Err() != nil {
 				return ending.ContextError(ctx)
 			}
-			r.rest = batch[i+1:]
-			if more, err := r.deliver(ctx, &batch[i], yield); !more {
+			next := &r.rest[0]
+			r.rest = r.rest[1:]
+			if more, err := r.deliver(ctx, next, yield); !more {
 				return err
 			}
 		}
@@ -234,11 +235,9 @@ func (r *run[T, U]) receive(ctx context.Context, used []result[T, U]) []result[T
 	return nil
 }
 
-// comeTo notes that the consumer has come to the first of the results that are left. The lock is taken only if a worker
-// waits for a place.
-func (r *run[T, U]) comeTo(left []result[T, U]) {
-	r.rest = left
-	r.left.Store(int64(len(left) - 1))
+// comeTo notes how many results the consumer has not come to yet. The lock is taken only if a worker waits for a place.
+func (r *run[T, U]) comeTo(left int) {
+	r.left.Store(int64(left))
 	if r.workersWait.Load() {
 		r.lock()
 		r.workersWait.Store(false)

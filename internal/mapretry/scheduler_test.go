@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/retrywhen/retrywhen/retry"
 )
 
 // Each script is a list of "event: what the scheduler returns and has to be done". Items are numbered from 0, workers
@@ -82,6 +84,27 @@ func TestScheduler(t *testing.T) {
 			1 next 9: call 0
 			1 wait 9 until 9: -
 			1 next 9: call 1`},
+		"and so on": {1, 10, false, `
+			offer: ok, start 1
+			offer: ok
+			offer: ok
+			offer: ok
+			1 arrive: -
+			1 next ?: call 0
+			1 wait 1 until 9: -
+			1 next 1: call 1
+			1 wait 1 until 9: -
+			1 next 1: call 2
+			1 wait 1 until 9: -
+			1 next 1: call 3
+			1 wait 1 until 9: -
+			1 next 9: call 0
+			1 ok: -
+			1 next 9: call 1
+			1 ok: -
+			1 next 9: call 2
+			1 ok: -
+			1 next 9: call 3`},
 		"the timer is set for what is due first": {1, 10, false, `
 			offer: ok, start 1
 			offer: ok
@@ -294,6 +317,27 @@ func TestScheduler(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A signal starts the row of retries again: only the attempts are counted on.
+func TestScheduler_SignalsRestart(t *testing.T) {
+	failed := retry.State{
+		Attempts: 5, Retries: 4, First: start, Since: start, Previous: 3, Place: 0.5, Placed: true, Fires: 1,
+	}
+	want := retry.State{Attempts: 5, First: start, Fires: 2}
+	s := newScheduler[int, int](1, 10, false)
+	before := &item[int]{state: failed}
+	s.calls = 2
+	s.wait(&worker[int]{item: before, busy: true}, 0, 9, 1)
+	if before.state != failed {
+		t.Errorf("without a signal: %+v", before.state)
+	}
+	during := &item[int]{state: failed}
+	s.wait(&worker[int]{item: during, busy: true}, 0, 9, 2)
+	s.signal(2, 5)
+	if before.state != want || during.state != want {
+		t.Errorf("got %+v and %+v, want %+v", before.state, during.state, want)
 	}
 }
 

@@ -53,7 +53,7 @@ func (r *run[T, U]) next(w *worker[T], now time.Duration) bool {
 			now = r.now()
 			r.lock()
 		}
-		if r.fired != nil && now != unknown {
+		if now != unknown {
 			r.scheduler.signal(r.fires(), now)
 		}
 		switch step, due := r.scheduler.next(w, now); step {
