@@ -196,3 +196,16 @@ func sumOf(v []int) (sum int) {
 	}
 	return sum
 }
+
+// A consumer that stops is the end, though the streams would go on.
+func TestSeveral_Stopped(t *testing.T) {
+	a, b, c := cold("10a 30b"), cold("10p 30q"), cold("20x 30y")
+	for name, s := range map[string]strs{
+		"ZipWith3":           operators.ZipWith3(a, b, c, join3),
+		"ZipSlice":           joined(operators.ZipSlice(a, b, c)),
+		"CombineLatest3":     operators.CombineLatest3(a, b, c, join3),
+		"CombineLatestSlice": joined(operators.CombineLatestSlice(a, b, c)),
+	} {
+		bubble(t, name, func(t *testing.T) { expect(t, s.Take(1), "20apx 20|") })
+	}
+}
