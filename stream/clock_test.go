@@ -60,6 +60,8 @@ func TestWithClock_EveryTimedOperator(t *testing.T) {
 		"Timeout in time": {s: slow(1, 2).Timeout(5 * ms), want: []ev{{4 * ms, 1}, {8 * ms, 2}}, at: 8 * ms},
 		"Debounce":        {s: slow(1, 2).Debounce(3 * ms), want: []ev{{7 * ms, 1}, {8 * ms, 2}}, at: 8 * ms},
 		"Throttle":        {s: slow(1, 2, 3).Throttle(5 * ms), want: []ev{{4 * ms, 1}, {12 * ms, 3}}, at: 12 * ms},
+		"ThrottleLatest":  {s: slow(1, 2, 3).ThrottleLatest(6 * ms), want: []ev{{4 * ms, 1}, {10 * ms, 2}, {12 * ms, 3}}, at: 12 * ms},
+		"TimeShift":       {s: slow(1, 2).TimeShift(5*ms, 9), want: []ev{{9 * ms, 1}, {13 * ms, 2}}, at: 13 * ms},
 		"nested":          {s: slow(1).Merge(slow(2, 3).Skip(1)).Timeout(9 * ms).Buffer(1), want: []ev{{4 * ms, 1}, {8 * ms, 3}}, at: 8 * ms},
 	} {
 		bubble(t, name, func(t *testing.T) {

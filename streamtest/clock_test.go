@@ -89,11 +89,13 @@ func armedBy(t *testing.T, c *Clock, operator string) *Wait {
 
 func TestClock_Operators(t *testing.T) {
 	for want, src := range map[string]stream.Stream[time.Time]{
-		"stream.Timer":    stream.Timer(time.Second),
-		"stream.Interval": stream.Interval(time.Second),
-		"stream.Timeout":  stream.Never[time.Time]().Timeout(time.Second),
-		"stream.Delay":    stream.Of(time.Time{}).Delay(time.Second),
-		"stream.Debounce": stream.Of(time.Time{}).Concat(stream.Never[time.Time]()).Debounce(time.Second),
+		"stream.Timer":          stream.Timer(time.Second),
+		"stream.Interval":       stream.Interval(time.Second),
+		"stream.Timeout":        stream.Never[time.Time]().Timeout(time.Second),
+		"stream.Delay":          stream.Of(time.Time{}).Delay(time.Second),
+		"stream.Debounce":       stream.Of(time.Time{}).Concat(stream.Never[time.Time]()).Debounce(time.Second),
+		"stream.ThrottleLatest": stream.Of(time.Time{}).Concat(stream.Never[time.Time]()).ThrottleLatest(time.Second),
+		"stream.TimeShift":      stream.Of(time.Time{}).Concat(stream.Never[time.Time]()).TimeShift(time.Second, 2),
 		"operators.Batch": operators.Map(operators.Batch(stream.Of(time.Time{}).Concat(stream.Never[time.Time]()), 2, time.Second),
 			func(v []time.Time) time.Time { return v[0] }),
 		"operators.Window": operators.Window(stream.Never[time.Time](), 2, time.Second,
