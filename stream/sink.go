@@ -112,7 +112,7 @@ func (s Stream[T]) Chans(ctx context.Context, buffer int) (<-chan T, <-chan erro
 		done := ctx.Done()
 		stopped := false
 		err = s(ctx, func(v T) bool {
-			if stopped || closed(done) {
+			if closed(done) {
 				stopped = true
 				return false
 			}

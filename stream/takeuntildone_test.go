@@ -42,6 +42,18 @@ func TestTakeUntilDone_ClosedAndNil(t *testing.T) {
 	expect(t, stream.Of(1, 2).TakeUntilDone(nil), []int{1, 2}, nil)
 }
 
+// The source is told that the consumer has stopped.
+func TestTakeUntilDone_TheConsumerStops(t *testing.T) {
+	var told []bool
+	err := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
+		told = append(told, yield(1), yield(2))
+		return nil
+	}).TakeUntilDone(make(chan struct{}))(t.Context(), func(v int) bool { return v < 2 })
+	if err != nil || !slices.Equal(told, []bool{true, false}) {
+		t.Errorf("got %v; yield returned %v", err, told)
+	}
+}
+
 // A value that is sent ends it as well, though it is received once.
 func TestTakeUntilDone_AValueThatIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
