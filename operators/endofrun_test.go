@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,50 +13,6 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
-
-// countedContext is a parent that counts the contexts made of it that have not been cancelled.
-type countedContext struct {
-	context.Context
-	done     chan struct{}
-	children atomic.Int64
-}
-
-func (c *countedContext) Done() <-chan struct{} { return c.done }
-
-func (c *countedContext) Value(any) any { return nil }
-
-func (c *countedContext) AfterFunc(func()) func() bool {
-	c.children.Add(1)
-	var stopped atomic.Bool
-	return func() bool {
-		first := !stopped.Swap(true)
-		if first {
-			c.children.Add(-1)
-		}
-		return first
-	}
-}
-
-// A run that has ended leaves no context behind that its parent would keep for as long as it lasts.
-func TestContract_ContextsOfARunEndWithIt(t *testing.T) {
-	eachOperator(t, func(t *testing.T, op operator, p *probe) {
-		ctx := &countedContext{Context: t.Context(), done: make(chan struct{})}
-		for range 3 {
-			if err := op.apply(p.source(3, well))(ctx, func(int) bool { return true }); err != nil {
-				t.Error(err)
-			}
-			if err := op.apply(p.source(3, well))(ctx, func(int) bool { return false }); err != nil {
-				t.Error(err)
-			}
-			if err := op.apply(p.source(1, fail))(ctx, func(int) bool { return true }); !errors.Is(err, errBoom) {
-				t.Error(err)
-			}
-		}
-		if n := ctx.children.Load(); n != 0 {
-			t.Errorf("%d contexts are left", n)
-		}
-	})
-}
 
 // A window whose time is over while the consumer has its value in hand is closed: the next value opens another one.
 func TestWindow_EndsWhileTheConsumerIsBusy(t *testing.T) {

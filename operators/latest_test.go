@@ -39,9 +39,8 @@ func TestCombineLatest(t *testing.T) {
 		expect(t, operators.CombineLatest(cold("20a"), cold("10x"), join).Take(1), "20ax 20|")
 	})
 	bubble(t, "a slow consumer slows both, and no combination is dropped", func(t *testing.T) {
-		a, b := &probe{}, &probe{}
 		n := 0
-		err := operators.CombineLatest(a.source(10, well), b.source(10, well), add).ForEach(t.Context(), func(v int) {
+		err := operators.CombineLatest(stream.Range(1, 10), stream.Range(1, 10), add).ForEach(t.Context(), func(v int) {
 			n++
 			time.Sleep(time.Second)
 		})

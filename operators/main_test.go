@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/retrywhen/retrywhen/internal/alarm"
+	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -124,6 +127,19 @@ func cancelAt(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
+// expectValues runs s and checks its values and the error that ended it.
+func expectValues[T comparable](t *testing.T, s stream.Stream[T], want []T, end error) {
+	t.Helper()
+	got, err := s.Collect(t.Context())
+	if !slices.Equal(got, want) || !errors.Is(err, end) {
+		t.Errorf("got %v, %v, want %v, %v", got, err, want, end)
+	}
+}
+
+func flat(s stream.Stream[[]int]) stream.Stream[int] {
+	return operators.ConcatMap(s, stream.FromSlice[int])
+}
+
 // expectCancelled plays s under a context that ends after d, with errCause.
 func expectCancelled[T any](t *testing.T, d time.Duration, s stream.Stream[T], want string) {
 	t.Helper()
@@ -202,6 +218,11 @@ func returns[T any](s stream.Stream[T], n *int) stream.Stream[T] {
 }
 
 var counting sync.Mutex
+
+// counted yields 1 to n and notes in made how far it has come.
+func counted(n int, made *atomic.Int64) stream.Stream[int] {
+	return stream.Range(1, n).Tap(func(v int) { made.Store(int64(v)) })
+}
 
 // waitingForRetry fails with errBoom at once and waits for its retry.
 var waitingForRetry = stream.Fail[string](errBoom).RetryWhen(stream.RetryHandlerFunc(

@@ -52,19 +52,6 @@ func numbers(n, cut int, apart bool) func(at int) ints {
 
 func latest(_, v int) int { return v }
 
-// taken notes the values whose yield has returned true: what the position must be.
-func taken(s ints, into *[]int) ints {
-	return func(ctx context.Context, yield func(int) bool) error {
-		return s(ctx, func(v int) bool {
-			if !yield(v) {
-				return false
-			}
-			*into = append(*into, v)
-			return true
-		})
-	}
-}
-
 func upTo(n int) (all []int) {
 	for v := range n {
 		all = append(all, v+1)
@@ -90,55 +77,6 @@ func TestResume_Order(t *testing.T) {
 	const want = "open(0) 1 after(0, 1) 2 after(1, 2) open(2) 3 after(2, 3)"
 	if got := strings.Join(story, " "); got != want || err != nil {
 		t.Errorf("got  %s, %v\nwant %s", got, err, want)
-	}
-}
-
-// Whatever operator is inside of open or behind Resume, the position is what Resume's own consumer has taken, and no
-// value is lost or doubled.
-func TestResume_AroundEveryOperator(t *testing.T) {
-	const n, cut = 23, 7
-	more := []operator{
-		{name: "Buffer(3)", apply: func(s ints) ints { return s.Buffer(3) }},
-		{name: "Delay", apply: func(s ints) ints { return s.Delay(ms) }},
-		{name: "Timeout", apply: func(s ints) ints { return s.Timeout(time.Minute) }},
-		{name: "Tap", apply: func(s ints) ints { return s.Tap(func(int) {}) }},
-		{name: "Merge", apply: func(s ints) ints { return s.Merge(stream.Empty[int]()) }},
-		{name: "Concat", apply: func(s ints) ints { return s.Concat(stream.Empty[int]()) }},
-		{name: "Catch", apply: func(s ints) ints { return s.Catch(func(err error) ints { return stream.Fail[int](err) }) }},
-		{name: "MapRetry", apply: func(s ints) ints {
-			return operators.MapRetry(s, again, func(_ context.Context, v int) (int, error) { return v, nil },
-				operators.MapRetryOptions[int]{Workers: 1, Ordered: true})
-		}},
-		{name: "Chans", apply: func(s ints) ints {
-			return stream.FromChans(func(ctx context.Context) (<-chan int, <-chan error) { return s.Chans(ctx, 2) })
-		}},
-		{name: "Resume", apply: func(s ints) ints {
-			return operators.Resume(0, func(int) ints { return s }, latest, retry.New(backoff.Constant(0), retry.Limit(0)))
-		}},
-	}
-	for _, op := range append(all(), more...) {
-		check := func(name string, wrap func(open func([]int) ints, took *[]int) ints) {
-			bubble(t, op.name+"/"+name, func(t *testing.T) {
-				var took []int
-				source := numbers(n, cut, op.apart)
-				got, err := wrap(func(at []int) ints {
-					if !slices.Equal(at, took) {
-						t.Errorf("open(%v), but the consumer has taken %v", at, took)
-					}
-					return source(len(at))
-				}, &took).Collect(t.Context())
-				if err != nil || !slices.Equal(got, upTo(n)) {
-					t.Errorf("got %v, %v", got, err)
-				}
-			})
-		}
-		history := func(at []int, v int) []int { return append(slices.Clip(at), v) }
-		check("inside", func(open func([]int) ints, took *[]int) ints {
-			return taken(operators.Resume(nil, func(at []int) ints { return op.apply(open(at)) }, history, again), took)
-		})
-		check("behind", func(open func([]int) ints, took *[]int) ints {
-			return op.apply(taken(operators.Resume(nil, open, history, again), took))
-		})
 	}
 }
 

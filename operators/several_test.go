@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -152,11 +153,8 @@ func TestSeveral_WaitForTheConsumer(t *testing.T) {
 		"ZipSlice": func(in []ints) ints { return operators.Map(operators.ZipSlice(in...), sumOf) },
 	} {
 		bubble(t, name, func(t *testing.T) {
-			probes := []*probe{{}, {}, {}}
-			var in []ints
-			for _, p := range probes {
-				in = append(in, p.source(100, well))
-			}
+			var made [3]atomic.Int64
+			in := []ints{counted(100, &made[0]), counted(100, &made[1]), counted(100, &made[2])}
 			n := 0
 			_ = apply(in)(t.Context(), func(v int) bool {
 				time.Sleep(time.Second)
@@ -164,8 +162,8 @@ func TestSeveral_WaitForTheConsumer(t *testing.T) {
 				if n++; v != 3*n {
 					t.Errorf("value %d is %d", n, v)
 				}
-				for i, p := range probes {
-					if made := p.made.Load(); made != int64(n) {
+				for i := range made {
+					if made := made[i].Load(); made != int64(n) {
 						t.Errorf("stream %d has made %d for value %d", i, made, n)
 					}
 				}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -179,12 +180,12 @@ func TestShare_ConsumersLeave(t *testing.T) {
 
 func TestShare_SlowestConsumerSlowsAll(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
-		p := &probe{}
-		s := operators.ShareN(p.source(3, well), 2)
+		var made atomic.Int64
+		s := operators.ShareN(counted(3, &made), 2)
 		slow := func(n int) bool {
 			time.Sleep(10 * ms)
-			if p.made.Load() != int64(n) {
-				t.Errorf("%d made while %d is in hand", p.made.Load(), n)
+			if made.Load() != int64(n) {
+				t.Errorf("%d made while %d is in hand", made.Load(), n)
 			}
 			return true
 		}

@@ -3,6 +3,7 @@ package operators_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,14 +63,14 @@ func TestZipWith_StoppedAndCancelled(t *testing.T) {
 
 func TestZipWith_BothWaitForTheConsumer(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
-		a, b := &probe{}, &probe{}
+		var a, b atomic.Int64
 		n := 0
-		s := operators.ZipWith(a.source(100, well), b.source(100, well), add)
+		s := operators.ZipWith(counted(100, &a), counted(100, &b), add)
 		_ = s(t.Context(), func(int) bool {
 			time.Sleep(time.Second)
 			n++
-			if a.made.Load() != int64(n) || b.made.Load() != int64(n) {
-				t.Errorf("%d and %d made for pair %d", a.made.Load(), b.made.Load(), n)
+			if a.Load() != int64(n) || b.Load() != int64(n) {
+				t.Errorf("%d and %d made for pair %d", a.Load(), b.Load(), n)
 			}
 			return n < 10
 		})

@@ -120,3 +120,6 @@ func at[T any](events ...event[T]) stream.Stream[T] {
 type ev = event[int]
 
 const ms = time.Millisecond
+
+// many is a number of values that no test takes in full.
+const many = 1 << 20

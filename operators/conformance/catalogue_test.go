@@ -2,7 +2,6 @@ package conformance_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/doc"
@@ -16,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
@@ -37,8 +35,10 @@ type entry struct {
 	inputs []string // the diagrams of its sources, lines are runs; after "name: " for other names than source and other
 	check  func(t *testing.T, ahead int)
 	ahead  int
+	racing bool
 	draw   func(s *session) (diagram string, legend []string)
 	run    func(ctx context.Context, in text, each func(v any) bool) error // a run over in; the other sources never end
+	apply  func(text) text                                                 // of a variant
 }
 
 // racing marks an operator of which a synchronous source makes something else each time, since its sources run side by
@@ -47,14 +47,14 @@ const racing = true
 
 // op makes the entry of an operator from a function that applies it: to the sources of its diagrams, or those of a check.
 func op[T any](name, label string, inputs []string, apply func(in []text) stream.Stream[T], isRacing ...bool) entry {
-	e := entry{name: name, label: label, inputs: inputs}
+	e := entry{name: name, label: label, inputs: inputs, racing: len(isRacing) > 0}
 	e.check = func(t *testing.T, ahead int) {
 		if len(inputs) == 0 { // a source
 			streamtest.Check(t, func() stream.Stream[T] { return apply(nil) })
 			return
 		}
 		streamtest.CheckOperator(t, streamtest.Operator[string, T]{
-			Values: []string{"a", "b", "c", "d"}, Ahead: ahead, Paced: len(isRacing) > 0,
+			Values: []string{"a", "b", "c", "d"}, Ahead: ahead, Paced: e.racing,
 			Apply: func(src text) stream.Stream[T] {
 				in := make([]text, len(inputs))
 				for i := range in {
@@ -411,137 +411,6 @@ var exempt = map[string]string{
 	"stream.AttemptFrom":   "reads a context",
 	"operators.ExpBackoff": "a policy: stream.RetryWhen is drawn with it",
 	"operators.RetryChans": "channels in and out; it is stream.FromChans, RetryWhen and Chans",
-}
-
-// Every source and operator keeps the contract of stream.Stream, whatever its source does.
-func TestCatalogue_KeepsTheContract(t *testing.T) {
-	for _, section := range catalogue {
-		for _, e := range section.entries {
-			t.Run(e.name, func(t *testing.T) { e.check(t, e.ahead) })
-		}
-	}
-}
-
-// eachEntry runs f for each entry of the catalogue, in a bubble of its own.
-func eachEntry(t *testing.T, f func(t *testing.T, e entry)) {
-	for _, section := range catalogue {
-		for _, e := range section.entries {
-			t.Run(e.name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { f(t, e) }) })
-		}
-	}
-}
-
-// A consumer that cancels and stops in one call has stopped: nil is returned, at whichever value it does so.
-func TestCatalogue_CancelAndStop(t *testing.T) {
-	for kind, src := range map[string]func() text{
-		"ending":  func() text { return paced("abcd", 6*ms, stream.Empty[string]()) },
-		"failing": func() text { return paced("abcd", 6*ms, stream.Fail[string](errBoom)) },
-		"at once": func() text { return stream.Of("a", "b", "c", "d") },
-	} {
-		t.Run(kind, func(t *testing.T) {
-			eachEntry(t, func(t *testing.T, e entry) {
-				for at := 1; at <= 5; at++ {
-					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-					defer cancel()
-					n, stopped := 0, false
-					err := e.run(ctx, src(), func(any) bool {
-						if n++; n == at {
-							cancel()
-							stopped = true
-						}
-						return !stopped
-					})
-					if stopped && (err != nil || n != at) {
-						t.Errorf("cancelled and stopped at value %d: got %d, and %v, want nil", at, n, err)
-					}
-				}
-			})
-		})
-	}
-}
-
-// What ends because its context has ended matches the cause and the context's error, whatever was going on.
-func TestCatalogue_AnEndByTheContext(t *testing.T) {
-	for kind, src := range map[string]func() text{
-		"never ending": func() text { return paced("abc", 6*ms, stream.Never[string]()) },
-		"failing":      func() text { return paced("abcd", 6*ms, stream.Fail[string](errBoom)) },
-		"ending":       func() text { return paced("abcd", 6*ms, stream.Empty[string]()) },
-	} {
-		t.Run(kind, func(t *testing.T) {
-			eachEntry(t, func(t *testing.T, e entry) {
-				for _, at := range []time.Duration{0, 1, 3*ms + 1, 13*ms + 1, 29*ms + 1, time.Minute} {
-					ctx, cancel := context.WithTimeoutCause(t.Context(), at, errCause)
-					err := e.run(ctx, src(), func(any) bool { return true })
-					if ctx.Err() != nil && (!errors.Is(err, errCause) || !errors.Is(err, context.DeadlineExceeded)) {
-						t.Errorf("at %v it ended with %v, want an error that matches the cause and the context's error", at, err)
-					}
-					cancel()
-				}
-			})
-		})
-	}
-}
-
-// A clock that calls back a second time, as some mocks do, brings nothing more than one that does so once.
-func TestCatalogue_AClockThatCallsBackTwice(t *testing.T) {
-	eachEntry(t, func(t *testing.T, e entry) {
-		run := func(clock stream.Clock) (came []string) {
-			ctx, cancel := context.WithTimeout(stream.WithClock(t.Context(), clock), 99*ms+ms/4) // nothing else is due then
-			defer cancel()
-			_ = e.run(ctx, paced("abcd", 6*ms, stream.Never[string]()), func(v any) bool {
-				came = append(came, fmt.Sprint(v))
-				return true
-			})
-			return came
-		}
-		clock := stream.ClockFrom(t.Context())
-		if once, twice := run(clock), run(repeating{clock}); len(once) != len(twice) {
-			t.Errorf("got %v, want %v", twice, once)
-		}
-	})
-}
-
-// repeating calls back twice, a little later the second time.
-type repeating struct{ stream.Clock }
-
-func (c repeating) AfterFunc(d time.Duration, f func()) stream.Stopper {
-	return c.Clock.AfterFunc(d, func() {
-		f()
-		c.Clock.AfterFunc(ms/2, f)
-	})
-}
-
-// passing are the operators that run their source on the caller's goroutine and leave the look at the context to it.
-var passing = []string{
-	"operators.Map", "operators.TryMap", "operators.Scan", "operators.Pairwise", "operators.Reduce",
-	"operators.Count", "operators.First", "operators.Last", "stream.Filter", "operators.TryFilter", "stream.Take",
-	"stream.Skip", "stream.TakeLast", "stream.SkipLast", "stream.IgnoreElements", "stream.TakeWhile",
-	"stream.SkipWhile", "operators.Distinct", "operators.DistinctBy", "operators.DistinctUntilChanged",
-	"operators.DistinctUntilChangedBy", "stream.Throttle", "operators.ConcatMap", "stream.Concat",
-	"stream.DefaultIfEmpty", "stream.SwitchIfEmpty", "stream.Delay", "stream.Tap", "stream.OnEnd",
-	"stream.MustNotEnd", "operators.MapErr", "stream.Catch", "operators.RepeatWhen", "stream.Retry",
-	"stream.RetryWhen", "operators.RetryWhen", "operators.Resume",
-}
-
-// Under a context that has ended no operator starts a goroutine, and no source is run but by those that pass values on.
-func TestCatalogue_NothingStartsUnderAnEndedContext(t *testing.T) {
-	eachEntry(t, func(t *testing.T, e entry) {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		cancel(errCause)
-		runs := 0
-		counted := text(func(ctx context.Context, yield func(string) bool) error {
-			runs++
-			return stream.Of("a")(ctx, yield)
-		})
-		n := 0
-		err := e.run(ctx, counted, func(any) bool { n++; return true })
-		if !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) || n != 0 {
-			t.Errorf("%d values, %v", n, err)
-		}
-		if (runs != 0) != slices.Contains(passing, e.name) {
-			t.Errorf("its source was run %d times", runs)
-		}
-	})
 }
 
 // Nothing that is exported is missing from the catalogue.

@@ -1,0 +1,324 @@
+package conformance_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/retrywhen/retrywhen/internal/goroutine"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// entries yields the entries of the catalogue, and the variants.
+func entries() iter.Seq[entry] {
+	return func(yield func(entry) bool) {
+		for _, section := range append(slices.Clone(catalogue), section{entries: variants}) {
+			for _, e := range section.entries {
+				if !yield(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Every source and operator keeps the contract of stream.Stream, whatever its source does.
+func TestCatalogue_KeepsTheContract(t *testing.T) {
+	for e := range entries() {
+		t.Run(e.name, func(t *testing.T) { e.check(t, e.ahead) })
+	}
+}
+
+// eachEntry runs f for each entry, in a bubble of its own.
+func eachEntry(t *testing.T, f func(t *testing.T, e entry)) {
+	for e := range entries() {
+		t.Run(e.name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { f(t, e) }) })
+	}
+}
+
+// A consumer that cancels and stops in one call has stopped: nil is returned, at whichever value it does so.
+func TestCatalogue_CancelAndStop(t *testing.T) {
+	for kind, src := range map[string]func() text{
+		"ending":  func() text { return paced("abcd", 6*ms, stream.Empty[string]()) },
+		"failing": func() text { return paced("abcd", 6*ms, stream.Fail[string](errBoom)) },
+		"at once": func() text { return stream.Of("a", "b", "c", "d") },
+	} {
+		t.Run(kind, func(t *testing.T) {
+			eachEntry(t, func(t *testing.T, e entry) {
+				for at := 1; at <= 5; at++ {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+					defer cancel()
+					n, stopped := 0, false
+					err := e.run(ctx, src(), func(any) bool {
+						if n++; n == at {
+							cancel()
+							stopped = true
+						}
+						return !stopped
+					})
+					if stopped && (err != nil || n != at) {
+						t.Errorf("cancelled and stopped at value %d: got %d, and %v, want nil", at, n, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// What ends because its context has ended matches the cause and the context's error, whatever was going on.
+func TestCatalogue_AnEndByTheContext(t *testing.T) {
+	for kind, src := range map[string]func() text{
+		"never ending": func() text { return paced("abc", 6*ms, stream.Never[string]()) },
+		"failing":      func() text { return paced("abcd", 6*ms, stream.Fail[string](errBoom)) },
+		"ending":       func() text { return paced("abcd", 6*ms, stream.Empty[string]()) },
+	} {
+		t.Run(kind, func(t *testing.T) {
+			eachEntry(t, func(t *testing.T, e entry) {
+				for _, at := range []time.Duration{0, 1, 3*ms + 1, 13*ms + 1, 29*ms + 1, time.Minute} {
+					ctx, cancel := context.WithTimeoutCause(t.Context(), at, errCause)
+					err := e.run(ctx, src(), func(any) bool { return true })
+					if ctx.Err() != nil && (!errors.Is(err, errCause) || !errors.Is(err, context.DeadlineExceeded)) {
+						t.Errorf("at %v it ended with %v, want an error that matches the cause and the context's error", at, err)
+					}
+					cancel()
+				}
+			})
+		})
+	}
+}
+
+// A clock that calls back a second time, as some mocks do, brings nothing more than one that does so once.
+func TestCatalogue_AClockThatCallsBackTwice(t *testing.T) {
+	eachEntry(t, func(t *testing.T, e entry) {
+		run := func(clock stream.Clock) (came []string) {
+			ctx, cancel := context.WithTimeout(stream.WithClock(t.Context(), clock), 99*ms+ms/4) // nothing else is due then
+			defer cancel()
+			_ = e.run(ctx, paced("abcd", 6*ms, stream.Never[string]()), func(v any) bool {
+				came = append(came, fmt.Sprint(v))
+				return true
+			})
+			return came
+		}
+		clock := stream.ClockFrom(t.Context())
+		if once, twice := run(clock), run(repeating{clock}); len(once) != len(twice) {
+			t.Errorf("got %v, want %v", twice, once)
+		}
+	})
+}
+
+// repeating calls back twice, a little later the second time.
+type repeating struct{ stream.Clock }
+
+func (c repeating) AfterFunc(d time.Duration, f func()) stream.Stopper {
+	return c.Clock.AfterFunc(d, func() {
+		f()
+		c.Clock.AfterFunc(ms/2, f)
+	})
+}
+
+// passing are the operators that run their source on the caller's goroutine and leave the look at the context to it.
+var passing = []string{
+	"operators.Map", "operators.TryMap", "operators.Scan", "operators.Pairwise", "operators.Reduce",
+	"operators.Count", "operators.First", "operators.Last", "stream.Filter", "operators.TryFilter", "stream.Take",
+	"stream.Skip", "stream.TakeLast", "stream.SkipLast", "stream.IgnoreElements", "stream.TakeWhile",
+	"stream.SkipWhile", "operators.Distinct", "operators.DistinctBy", "operators.DistinctUntilChanged",
+	"operators.DistinctUntilChangedBy", "stream.Throttle", "operators.ConcatMap", "stream.Concat",
+	"stream.DefaultIfEmpty", "stream.SwitchIfEmpty", "stream.Delay", "stream.Tap", "stream.OnEnd",
+	"stream.MustNotEnd", "operators.MapErr", "stream.Catch", "operators.RepeatWhen", "stream.Retry",
+	"stream.RetryWhen", "operators.RetryWhen", "operators.Resume",
+	"Merge/alone", "Delay/none", "Throttle/1ms", "MustNotEnd/caught", "ConcatMap/outer", "FlatMap(1)/outer",
+	"Batch(1, 0)", "Batch(3, 0)", "Race/alone", "RepeatWhen/not", "Resume/without a failure",
+}
+
+// Under a context that has ended no operator starts a goroutine, and no source is run but by those that pass values on.
+func TestCatalogue_NothingStartsUnderAnEndedContext(t *testing.T) {
+	eachEntry(t, func(t *testing.T, e entry) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(errCause)
+		runs := 0
+		counted := text(func(ctx context.Context, yield func(string) bool) error {
+			runs++
+			return stream.Of("a")(ctx, yield)
+		})
+		n := 0
+		err := e.run(ctx, counted, func(any) bool { n++; return true })
+		if !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) || n != 0 {
+			t.Errorf("%d values, %v", n, err)
+		}
+		if (runs != 0) != slices.Contains(passing, e.name) {
+			t.Errorf("its source was run %d times", runs)
+		}
+	})
+}
+
+// synchronous are those that run their source on the caller's goroutine, and start none.
+var synchronous = append([]string{
+	"stream.StartWith", "stream.Repeat", "stream.Timeout", "Timeout/1h", "Concat/second", "Skip/what Concat prepends", "SwitchIfEmpty/second",
+	"Catch/second", "Repeat/once", "All", "ConcatMap/inner", "FlatMap(1)/inner",
+}, passing...)
+
+// An operator is synchronous, or it is not: on which goroutine its source runs, and that no other is started.
+func TestCatalogue_Synchronous(t *testing.T) {
+	eachEntry(t, func(t *testing.T, e entry) {
+		if len(e.inputs) == 0 {
+			return
+		}
+		caller, before, elsewhere := goroutine.Current().ID, goroutine.Count(), false
+		look := func() { elsewhere = elsewhere || goroutine.Current().ID != caller || goroutine.Count() > before }
+		src := text(func(ctx context.Context, yield func(string) bool) error {
+			look()
+			return paced("abcd", 6*ms, stream.Empty[string]()).Tap(func(string) { look() })(ctx, yield)
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_ = e.run(ctx, src, func(any) bool { look(); return true })
+		if want := !slices.Contains(synchronous, e.name); elsewhere != want {
+			t.Errorf("other goroutines: %v, want %v", elsewhere, want)
+		}
+	})
+}
+
+// trusting are those that rely on their source to stop.
+var trusting = []string{
+	"operators.Map", "operators.Scan", "operators.Pairwise", "stream.Filter", "stream.Skip", "stream.SkipLast",
+	"stream.SkipWhile", "operators.Distinct", "operators.DistinctBy", "operators.DistinctUntilChanged",
+	"operators.DistinctUntilChangedBy", "stream.Throttle", "stream.DefaultIfEmpty", "stream.SwitchIfEmpty", "stream.Tap",
+	"SwitchIfEmpty/second", "Catch/second", "Merge/alone", "Delay/none", "Throttle/1ms", "Race/alone",
+}
+
+// A source that goes on after yield has returned false, and fails then, is a bad source: nothing of that gets through.
+func TestCatalogue_ASourceThatDoesNotStop(t *testing.T) {
+	eachEntry(t, func(t *testing.T, e entry) {
+		if slices.Contains(trusting, e.name) {
+			return
+		}
+		rude := text(func(ctx context.Context, yield func(string) bool) error {
+			for _, v := range []string{"a", "b", "c", "d", "e"} {
+				time.Sleep(6 * ms)
+				yield(v)
+			}
+			return errBoom
+		})
+		for stop := 1; stop <= 2; stop++ {
+			n := 0
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			if err := e.run(ctx, rude, func(any) bool { n++; return n < stop }); n > stop || n == stop && err != nil {
+				t.Errorf("stopped at value %d: %d values, %v", stop, n, err)
+			}
+			cancel()
+		}
+	})
+}
+
+// looking are the synchronous ones that look at the context themselves when their source has ended.
+var looking = []string{
+	"stream.Concat", "stream.StartWith", "stream.Repeat", "stream.MustNotEnd", "operators.ConcatMap", "operators.RepeatWhen",
+	"MustNotEnd/caught", "ConcatMap/outer", "ConcatMap/inner", "Repeat/once", "RepeatWhen/not", "stream.Timeout", "Timeout/1h",
+}
+
+// stopping are the synchronous ones that stop a source that yields on under a context that has ended.
+var stopping = []string{
+	"operators.TryMap", "operators.TryFilter", "operators.ConcatMap", "stream.Delay", "stream.Timeout", "Timeout/1h",
+	"ConcatMap/outer", "FlatMap(1)/outer",
+}
+
+// careless are those of the others that do not.
+var careless = []string{
+	"stream.TakeUntilDone", "TakeUntilDone/never", "TakeUntil/never", "TakeUntil/stop ended", "SwitchMap/inner",
+	"ExhaustMap/inner", "operators.WithLatestFrom", "WithLatestFrom/one", "WithLatestFrom/one and no end",
+}
+
+// looksAtNothing yields n values, 6ms apart, whatever its context says, and ends well.
+func looksAtNothing(n int) text {
+	return func(_ context.Context, yield func(string) bool) error {
+		for i := range n {
+			time.Sleep(6 * ms)
+			if !yield(string(rune('a' + i%26))) {
+				break
+			}
+		}
+		return nil
+	}
+}
+
+// A source that does not look at its context is stopped by the operators that run it on a goroutine of its own, and the
+// cause is returned although the source says that all is well.
+func TestCatalogue_ASourceThatDoesNotLookAtItsContext(t *testing.T) {
+	eachEntry(t, func(t *testing.T, e entry) {
+		for _, values := range []int{1, 2, 1000} {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(time.Minute, func() { cancel(errBoom) })
+			n := 0
+			err := e.run(ctx, looksAtNothing(values), func(any) bool {
+				if n++; n == min(values, 2) {
+					cancel(errCause)
+				}
+				return true
+			})
+			if isSync := slices.Contains(synchronous, e.name); context.Cause(ctx) == errCause {
+				if !errors.Is(err, errCause) && (!isSync || slices.Contains(looking, e.name)) {
+					t.Errorf("cancelled at value %d of %d: %v", min(values, 2), values, err)
+				}
+				if n > 2 && (!isSync && !slices.Contains(careless, e.name) || slices.Contains(stopping, e.name)) {
+					t.Errorf("cancelled at value 2 of %d: %d values", values, n)
+				}
+			}
+			cancel(nil)
+		}
+	})
+}
+
+// An operator that reads nothing ahead has no timer armed while its consumer works, but for the one of Timeout, which stays
+// as it was set.
+func TestCatalogue_NoTimerWhileTheConsumerWorks(t *testing.T) {
+	eachEntry(t, func(t *testing.T, e entry) {
+		if e.ahead != 0 || len(e.inputs) != 1 {
+			return // its sources work meanwhile
+		}
+		want := int64(0)
+		if slices.Contains([]string{"stream.Timeout", "Timeout/1h", "Merge, Timeout, Buffer and Retry"}, e.name) {
+			want = 1
+		}
+		c := &countingClock{}
+		ctx, cancel := context.WithTimeout(stream.WithClock(t.Context(), c), time.Minute)
+		defer cancel()
+		_ = e.run(ctx, paced("abcd", 6*ms, stream.Empty[string]()), func(any) bool {
+			if n := c.armed.Load(); n != want {
+				t.Errorf("%d timers are armed, want %d", n, want)
+			}
+			return true
+		})
+	})
+}
+
+// countingClock is the system's clock; it counts the timers that are armed.
+type countingClock struct{ armed atomic.Int64 }
+
+func (c *countingClock) Now() time.Time { return time.Now() }
+
+func (c *countingClock) AfterFunc(d time.Duration, f func()) stream.Stopper {
+	c.armed.Add(1)
+	return &countedTimer{c, time.AfterFunc(d, func() {
+		c.armed.Add(-1)
+		f()
+	})}
+}
+
+type countedTimer struct {
+	clock *countingClock
+	timer *time.Timer
+}
+
+func (t *countedTimer) Stop() bool {
+	stopped := t.timer.Stop()
+	if stopped {
+		t.clock.armed.Add(-1)
+	}
+	return stopped
+}
