@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -541,42 +540,6 @@ func TestRule9_APanicThatTheHandlerRecoversIsNotRetried(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-func TestRule10_AMillionFailures(t *testing.T) {
-	const failures = 1_000_000
-	runs, depth, deepest := 0, 0, 0
-	pcs := make([]uintptr, 200)
-	boom := errors.New("boom")
-	source := stream.Stream[int](func(context.Context, func(int) bool) error {
-		if runs++; runs > failures {
-			return nil
-		}
-		if runs%100_000 == 1 {
-			depth = runtime.Callers(0, pcs)
-			deepest = max(deepest, depth)
-		}
-		return boom
-	})
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	var held uint64
-	watched := handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
-		return failures.Tap(func(f stream.Failure) {
-			if f.N == 999_999 {
-				runtime.GC()
-				runtime.ReadMemStats(&after)
-				held = max(after.HeapAlloc, before.HeapAlloc) - before.HeapAlloc
-			}
-		})
-	})
-	if _, err := source.RetryWhen(watched).Collect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if runs != failures+1 || deepest > 60 || held > 1<<20 {
-		t.Errorf("%d attempts, %d frames deep, %d bytes held; want %d, a flat stack and a flat heap", runs, deepest, held, failures+1)
 	}
 }
 

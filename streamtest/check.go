@@ -39,8 +39,13 @@ func Check[T any](t *testing.T, newStream func() stream.Stream[T]) {
 	if goroutine.Current().Bubble != 0 {
 		panic("streamtest: Check: called inside a synctest bubble; it makes bubbles of its own, so call it from the test itself")
 	}
+	check(t, newStream, "session clock", "system clock")
+}
+
+func check[T any](t *testing.T, newStream func() stream.Stream[T], clocks ...string) {
+	t.Helper()
 	for _, c := range clauses[T]() {
-		for _, clock := range []string{"session clock", "system clock"} {
+		for _, clock := range clocks {
 			t.Run(c.name+"/"+clock, func(t *testing.T) {
 				inspect(t, t, clock == "system clock", c, newStream)
 			})

@@ -26,7 +26,8 @@ type Operator[T, U any] struct {
 }
 
 // CheckOperator fails the test unless an operator keeps the contract of stream.Stream. What it returns is taken through
-// [Check] over sources that are empty, failing, never ending, and without a wait. And:
+// [Check] over sources that fail and that never end, and, under the clock of a session only, over others: empty, silent,
+// and without a wait. And:
 //
 //   - while the consumer is busy with a value, its source makes no more values than Ahead says;
 //   - a runtime.Goexit of its source ends the caller's goroutine, and a panic reaches the caller, as it is or as an error
@@ -38,7 +39,7 @@ func CheckOperator[T, U any](t *testing.T, op Operator[T, U]) {
 	}
 	for _, source := range op.sources() {
 		t.Run(source.name, func(t *testing.T) {
-			Check(t, func() stream.Stream[U] { return op.Apply(source.run) })
+			check(t, func() stream.Stream[U] { return op.Apply(source.run) }, source.clocks...)
 		})
 	}
 	for _, c := range op.clauses() {
@@ -52,6 +53,7 @@ const pace = 6 * time.Millisecond
 // checkSource is a source that an operator is checked with.
 type checkSource[T any] struct {
 	name   string
+	clocks []string
 	values []T
 	pace   time.Duration
 	end    func(ctx context.Context) error
@@ -66,15 +68,16 @@ func (op Operator[T, U]) sources() []*checkSource[T] {
 	ends := func(context.Context) error { return nil }
 	fails := func(context.Context) error { return errSource }
 	never := func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
+	session, both := []string{"session clock"}, []string{"session clock", "system clock"}
 	all := []*checkSource[T]{
-		{name: "empty source", pace: pace, end: ends},
-		{name: "failing source", values: op.Values, pace: pace, end: fails},
-		{name: "never ending source", values: op.Values, pace: pace, end: never},
-		{name: "source that is empty at once", end: ends},
-		{name: "source that does nothing", end: never},
+		{name: "empty source", clocks: session, pace: pace, end: ends},
+		{name: "failing source", clocks: both, values: op.Values, pace: pace, end: fails},
+		{name: "never ending source", clocks: both, values: op.Values, pace: pace, end: never},
+		{name: "source that is empty at once", clocks: session, end: ends},
+		{name: "source that does nothing", clocks: session, end: never},
 	}
 	if !op.Paced {
-		all = append(all, &checkSource[T]{name: "source of many values at once", values: op.many(), end: ends})
+		all = append(all, &checkSource[T]{name: "source of many values at once", clocks: session, values: op.many(), end: ends})
 	}
 	return all
 }

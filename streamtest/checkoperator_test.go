@@ -83,7 +83,7 @@ func TestCheckOperator_ChecksAll(t *testing.T) {
 		return s
 	}
 	t.Run("checked", func(t *testing.T) { CheckOperator(t, op) })
-	if want := 6*2*len(clauses[int]()) + 3; len(applied) != want {
+	if want := 8*len(clauses[int]()) + 3; len(applied) != want {
 		t.Errorf("applied in %d bubbles, want %d", len(applied), want)
 	}
 	for _, op := range []Operator[int, int]{{Values: []int{1}}, {Apply: op.Apply}} {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Goroutine is one entry of the listing.
@@ -43,13 +44,7 @@ func Count() int {
 
 // InBubble returns the goroutines of a bubble.
 func InBubble(bubble int) (all []Goroutine) {
-	buf := make([]byte, 64<<10)
-	n := runtime.Stack(buf, true)
-	for n == len(buf) {
-		buf = make([]byte, 2*len(buf))
-		n = runtime.Stack(buf, true)
-	}
-	for entry := range strings.SplitSeq(string(buf[:n]), "\n\n") {
+	for entry := range strings.SplitSeq(listing(), "\n\n") {
 		header, calls, _ := strings.Cut(strings.TrimSpace(entry), "\n")
 		if g, ok := parseHeader(header); ok && g.Bubble == bubble {
 			g.parseCalls(calls)
@@ -57,6 +52,21 @@ func InBubble(bubble int) (all []Goroutine) {
 		}
 	}
 	return all
+}
+
+// buffers hold listings: the next one is about as long.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// listing returns the runtime's listing of all goroutines.
+func listing() string {
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	for {
+		if n := runtime.Stack(*buf, true); n < len(*buf) {
+			return string((*buf)[:n])
+		}
+		*buf = make([]byte, max(16<<10, 2*len(*buf)))
+	}
 }
 
 // parseHeader reads a line such as "goroutine 12 [chan receive (durable), 2 minutes, synctest bubble 3]:".
