@@ -201,14 +201,18 @@ func ExampleNewSubject() {
 	_ = prices.Send(ctx, 42)
 
 	done := make(chan struct{})
-	got := make(chan float64)
+	there := make(chan struct{})
 	go func() {
 		defer close(done)
-		err := prices.Stream().ForEach(ctx, func(v float64) { got <- v })
+		err := prices.Stream().ForEach(ctx, func(v float64) {
+			fmt.Println(v)
+			if v == 42 {
+				close(there)
+			}
+		})
 		fmt.Println("ended:", err)
 	}()
-	fmt.Println(<-got)
-	go func() { fmt.Println(<-got) }()
+	<-there
 	_ = prices.Send(ctx, 43) // returns when the subscriber has processed it
 	prices.Close(errors.New("market closed"))
 	<-done
