@@ -19,6 +19,9 @@ import (
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 )
 
+// defaultPort is the same each time, so that a bookmark of the page stays good. It is RETR on a telephone.
+const defaultPort = 7387
+
 func newLab() *cobra.Command {
 	var (
 		port int
@@ -52,9 +55,13 @@ place=by-key or place=by-ordinal, makes each job a process of its own.`,
 			defer stop()
 			var config net.ListenConfig
 			l, err := config.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+			if errors.Is(err, syscall.EADDRINUSE) && !c.Flags().Changed("port") {
+				fmt.Fprintf(c.ErrOrStderr(), "retrywhen: lab: port %d is busy: something else listens there; this is a free one\n", port)
+				l, err = config.Listen(ctx, "tcp4", "127.0.0.1:0")
+			}
 			switch {
 			case errors.Is(err, syscall.EADDRINUSE):
-				return fmt.Errorf("lab: port %d is busy: something else listens there; leave --port out for a free one", port)
+				return fmt.Errorf("lab: port %d is busy: something else listens there; want another, or 0 for a free one", port)
 			case err != nil:
 				return fmt.Errorf("lab: %w", err)
 			}
@@ -76,7 +83,7 @@ place=by-key or place=by-ordinal, makes each job a process of its own.`,
 			return serve(ctx, l, lab.Handler("127.0.0.1:"+actual, "localhost:"+actual))
 		},
 	}
-	c.Flags().IntVarP(&port, "port", "p", 0, "listen on this port (default: a free one)")
+	c.Flags().IntVarP(&port, "port", "p", defaultPort, "listen on this port; 0 is a free one")
 	c.Flags().BoolVar(&open, "open", false, "open the page in the browser")
 	return c
 }

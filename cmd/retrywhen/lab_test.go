@@ -12,7 +12,7 @@ import (
 )
 
 func TestLab(t *testing.T) {
-	p := command(t, "lab", "mine: linear d=1s tiled")
+	p := command(t, "lab", "--port=0", "mine: linear d=1s tiled")
 	p.start(t)
 	address := p.line(t)
 	if !strings.HasPrefix(address, "http://127.0.0.1:") || !strings.Contains(address, "/?s=mine%3A+linear+d%3D1s+tiled") {
@@ -64,6 +64,31 @@ func TestLabSaysThatItsPortIsBusy(t *testing.T) {
 	_, _, err = inProcess(t, "lab", "--port", fmt.Sprint(port))
 	if want := fmt.Sprintf("lab: port %d is busy", port); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
+	}
+}
+
+// A bookmark stays good: the port is the same each time, unless something else has it.
+func TestLabHasAPortOfItsOwn(t *testing.T) {
+	var config net.ListenConfig
+	first := fmt.Sprintf("127.0.0.1:%d", defaultPort)
+	if l, err := config.Listen(t.Context(), "tcp4", first); err == nil {
+		_ = l.Close()
+		p := command(t, "lab")
+		p.start(t)
+		if address := p.line(t); address != "http://"+first+"/" {
+			t.Errorf("the address is %s, want that of %s", address, first)
+		}
+		defer func() { _ = p.Process.Kill() }()
+	}
+	p := command(t, "lab")
+	p.start(t)
+	address := p.line(t)
+	if err := p.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	p.end(t)
+	if address == "http://"+first+"/" || !strings.Contains(p.err.String(), "is busy") {
+		t.Errorf("where the port is busy the address is %s, and it says %q", address, p.err.String())
 	}
 }
 

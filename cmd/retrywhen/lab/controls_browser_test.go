@@ -11,7 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -23,6 +25,7 @@ type gate struct {
 	hold    chan struct{} // takes one value: the next request waits
 	waiting chan struct{} // a request waits
 	release chan struct{}
+	gone    atomic.Bool // no request is answered
 }
 
 func serveGate(t *testing.T) (*gate, string) {
@@ -36,6 +39,9 @@ func serveGate(t *testing.T) (*gate, string) {
 }
 
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if g.gone.Load() {
+		panic(http.ErrAbortHandler)
+	}
 	if r.URL.Path == "/api/state" {
 		select {
 		case <-g.hold:
@@ -120,16 +126,64 @@ func browserTurned(t *testing.T, ctx context.Context, address string) {
 	}
 }
 
-// An address that the server refuses can be put right.
+// What is wrong in an address is left out, and the page says so.
 func browserWrongAddress(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
-	p.visit("?jobs=0")
-	if got := p.text(`document.getElementById("status").textContent`); !strings.Contains(got, "want a whole number from 1") {
-		t.Errorf("the page says %q", got)
+	p.visit("?jobs=0&clients=1&runs=1&affected=60&down=15s&utm_source=news")
+	status := p.text(`document.getElementById("status").textContent`)
+	for _, want := range []string{"want a whole number from 1", `there is no parameter "utm_source"`, "The rest is shown"} {
+		if !strings.Contains(status, want) {
+			t.Errorf("the page says %q, want %q", status, want)
+		}
+	}
+	if got := p.text(`document.getElementById("jobs").value + document.querySelectorAll("#figures tbody tr, #contention svg").length + location.search.includes("utm")`); got != "1005false" {
+		t.Errorf("it shows %q, want 100 jobs, 3 rows and 2 charts", got)
 	}
 	p.set("jobs", "30")
-	if got := p.text(`document.getElementById("status").textContent + document.querySelectorAll("#figures tbody tr").length`); got != "3" {
-		t.Errorf("put right, it shows %q", got)
+	if got := p.text(`document.getElementById("status").textContent`); got != "" {
+		t.Errorf("put right, it says %q", got)
+	}
+	p.clean()
+}
+
+// A preset's name goes with its policy, one that was entered stays; a jitter that Tiled has replaced comes back.
+func browserNames(t *testing.T, ctx context.Context, address string) {
+	p := open(t, ctx, address, 1440, 900)
+	p.visit(small + "#1")
+	names := `[...document.querySelectorAll("#strategies label")].map((e) => e.textContent.trim()).join()`
+	tiled := `exponential base=1s factor=2 cap=30s tiled`
+	for _, step := range []struct{ id, value, want string }{
+		{"tiled", "true", "no jitter," + tiled + ",tiled"},
+		{"tiled", "false", "no jitter,exponential base=1s factor=2 cap=30s jitter=full,tiled"},
+		{"name", "mine", "no jitter,mine,tiled"},
+		{"cap", "7s", "no jitter,mine,tiled"},
+		{"jitter", "equal", "no jitter,mine,tiled"},
+	} {
+		p.set(step.id, step.value)
+		if got := p.text(names); got != step.want {
+			t.Errorf("%s = %s: the strategies are %s, want %s", step.id, step.value, got, step.want)
+		}
+	}
+	if got := p.text(`document.getElementById("text").value`); got != "exponential base=1s factor=2 cap=7s jitter=equal" {
+		t.Errorf("the text is %s", got)
+	}
+	p.clean()
+}
+
+// Without its server the page says so, shows which charts are old, and comes back by itself.
+func browserServerGone(t *testing.T, ctx context.Context, _ string) {
+	g, address := serveGate(t)
+	p := open(t, ctx, address, 1440, 900)
+	p.visit(small)
+	g.gone.Store(true)
+	p.set("jobs", "31")
+	if got := p.text(`document.getElementById("status").textContent + document.body.className`); !strings.Contains(got, "does not answer") || !strings.Contains(got, "stale") {
+		t.Errorf("the page says %q", got)
+	}
+	g.gone.Store(false)
+	p.run(chromedp.Poll(`document.getElementById("status").textContent === "" && document.body.className === ""`, nil, chromedp.WithPollingTimeout(time.Minute)))
+	if got := p.text(`document.getElementById("herd-note").textContent`); !strings.HasPrefix(got, "31 jobs") {
+		t.Errorf("it came back with %q", got)
 	}
 }
 

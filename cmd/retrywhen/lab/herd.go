@@ -96,7 +96,7 @@ func ComputeHerd(ctx context.Context, s State) (*Herd, error) {
 	h := &Herd{Jobs: s.Jobs, Runs: r.Runs, Peak: axis.Time(r.PeakWindow), Dead: axis.Time(r.DeadWindow), Strategies: make([]HerdStrategy, len(r.Strategies))}
 	lines := max(min(s.Jobs, mostLines, mostDots/(s.Retries*len(s.Strategies))), 1)
 	for i, x := range r.Strategies {
-		out := HerdStrategy{Title: x.Name, Text: x.Policy.String(), Go: goLine(x.Policy.Policy, s.Retries)}
+		out := HerdStrategy{Title: x.Name, Text: x.Policy.String(), Go: goLine(x.Policy, s.Retries)}
 		switch {
 		case errors.Is(x.Err, model.ErrNoRetry):
 			out.Note = "limit=0 allows no retry."
@@ -154,9 +154,10 @@ func (x *HerdStrategy) figures(f *sim.Figures, h *Herd) {
 }
 
 // goLine is the policy's line, with a limit.
-func goLine(p retry.Policy, retries int) string {
+func goLine(s model.Strategy, retries int) string {
+	p := s.Policy
 	if _, ok := p.Limit(); !ok {
 		p = p.With(retry.Limit(retries))
 	}
-	return gocode.Policy(p)
+	return gocode.Policy(p, s.Placement)
 }

@@ -3,7 +3,6 @@ package lab
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -27,11 +26,11 @@ const (
 func Handler(hosts ...string) http.Handler {
 	s := &server{hosts: hosts, turns: make(chan struct{}, maxTogether)}
 	mux := http.NewServeMux()
-	mux.Handle("GET /api/defaults", s.numbers(func(ctx context.Context, _ State) (any, error) { return defaults(ctx) }))
-	mux.Handle("GET /api/state", s.numbers(func(ctx context.Context, state State) (any, error) { return describe(ctx, state) }))
-	mux.Handle("GET /api/herd", s.numbers(func(ctx context.Context, state State) (any, error) { return ComputeHerd(ctx, state) }))
-	mux.Handle("GET /api/contention", s.numbers(func(ctx context.Context, state State) (any, error) { return ComputeContention(ctx, state) }))
-	mux.Handle("GET /api/outage", s.numbers(func(ctx context.Context, state State) (any, error) { return ComputeOutage(ctx, state) }))
+	mux.Handle("GET /api/defaults", s.numbers(func(ctx context.Context, _ State, _ []Problem) (any, error) { return defaults(ctx) }, true))
+	mux.Handle("GET /api/state", s.numbers(func(ctx context.Context, state State, p []Problem) (any, error) { return describe(ctx, state, p) }, true))
+	mux.Handle("GET /api/herd", s.numbers(func(ctx context.Context, state State, _ []Problem) (any, error) { return ComputeHerd(ctx, state) }, false))
+	mux.Handle("GET /api/contention", s.numbers(func(ctx context.Context, state State, _ []Problem) (any, error) { return ComputeContention(ctx, state) }, false))
+	mux.Handle("GET /api/outage", s.numbers(func(ctx context.Context, state State, _ []Problem) (any, error) { return ComputeOutage(ctx, state) }, false))
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets, "index.html") })
 	for _, name := range []string{"app.js", "app.css", "app.licenses.txt"} {
 		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets, name) })
@@ -56,13 +55,13 @@ func (s *server) guard(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		switch {
 		case !slices.Contains(s.hosts, strings.ToLower(r.Host)):
-			refuse(w, http.StatusMisdirectedRequest, fmt.Sprintf("the host is %q, want %s", r.Host, strings.Join(s.hosts, " or ")), "")
+			refuse(w, http.StatusMisdirectedRequest, fmt.Sprintf("the host is %q, want %s", r.Host, strings.Join(s.hosts, " or ")))
 		case !s.ours(r.Header["Origin"]):
-			refuse(w, http.StatusForbidden, fmt.Sprintf("the origin is %q, want this page's", r.Header.Get("Origin")), "")
+			refuse(w, http.StatusForbidden, fmt.Sprintf("the origin is %q, want this page's", r.Header.Get("Origin")))
 		case strings.HasPrefix(r.URL.Path, "/api/") && !sameSite(r.Header.Get("Sec-Fetch-Site")):
-			refuse(w, http.StatusForbidden, "the request is another site's", "")
+			refuse(w, http.StatusForbidden, "the request is another site's")
 		case len(r.URL.RawQuery) > maxQuery:
-			refuse(w, http.StatusRequestURITooLong, fmt.Sprintf("the query has %d letters, want at most %d", len(r.URL.RawQuery), maxQuery), "")
+			refuse(w, http.StatusRequestURITooLong, fmt.Sprintf("the query has %d letters, want at most %d", len(r.URL.RawQuery), maxQuery))
 		default:
 			next.ServeHTTP(w, r)
 		}
@@ -83,21 +82,17 @@ func (s *server) ours(origins []string) bool {
 // sameSite reports whether the browser, if it names the site, sends the request for this page or for its user.
 func sameSite(site string) bool { return site == "" || site == "same-origin" || site == "none" }
 
-// numbers serves what compute makes of the state in the query.
-func (s *server) numbers(compute func(context.Context, State) (any, error)) http.Handler {
+// numbers serves what compute makes of the state in the query. It refuses a query with a problem, unless lenient.
+func (s *server) numbers(compute func(context.Context, State, []Problem) (any, error), lenient bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query, err := url.ParseQuery(r.URL.RawQuery)
 		if err != nil {
-			refuse(w, http.StatusBadRequest, "the query cannot be read: "+err.Error(), "")
+			refuse(w, http.StatusBadRequest, "the query cannot be read: "+err.Error())
 			return
 		}
-		state, err := ParseState(query)
-		if err != nil {
-			name := "s" // a strategy's error is of another type
-			if p, ok := errors.AsType[*ParameterError](err); ok {
-				name = p.Name
-			}
-			refuse(w, http.StatusBadRequest, err.Error(), name)
+		state, problems := ParseState(query)
+		if i := slices.IndexFunc(problems, func(p Problem) bool { return !p.Unknown }); i >= 0 && !lenient {
+			refuse(w, http.StatusBadRequest, problems[i].Message)
 			return
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), maxWork)
@@ -106,23 +101,23 @@ func (s *server) numbers(compute func(context.Context, State) (any, error)) http
 		case s.turns <- struct{}{}:
 			defer func() { <-s.turns }()
 		case <-ctx.Done():
-			refuse(w, http.StatusServiceUnavailable, "too much is being computed already; try again", "")
+			w.Header().Set("Retry-After", "1")
+			refuse(w, http.StatusServiceUnavailable, "too much is being computed already")
 			return
 		}
-		result, err := compute(ctx, state)
+		result, err := compute(ctx, state, problems)
 		if err != nil {
-			refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("it took longer than %v; ask for less: %v", maxWork, err), "")
+			refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("it took longer than %v; ask for less: %v", maxWork, err))
 			return
 		}
 		write(w, http.StatusOK, result)
 	})
 }
 
-func refuse(w http.ResponseWriter, code int, message, parameter string) {
+func refuse(w http.ResponseWriter, code int, message string) {
 	write(w, code, struct {
-		Error     string `json:"error"`
-		Parameter string `json:"parameter,omitempty"`
-	}{message, parameter})
+		Error string `json:"error"`
+	}{message})
 }
 
 func write(w http.ResponseWriter, code int, v any) {
@@ -140,11 +135,12 @@ type described struct {
 	Query      string            `json:"query"`
 	Fields     map[string]string `json:"fields"`
 	Strategies []model.Strategy  `json:"strategies"`
+	Problems   []Problem         `json:"problems,omitempty"` // of the address: what of it is not in the state
 }
 
-func describe(ctx context.Context, s State) (described, error) {
+func describe(ctx context.Context, s State, problems []Problem) (described, error) {
 	s, err := s.fix(ctx)
-	d := described{s.Query().Encode(), map[string]string{}, s.Strategies}
+	d := described{s.Query().Encode(), map[string]string{}, s.Strategies, problems}
 	for _, f := range fields {
 		d.Fields[f.name] = f.text(&s)
 	}
@@ -164,7 +160,7 @@ type describedPreset struct {
 }
 
 func defaults(ctx context.Context) (describedDefaults, error) {
-	state, err := describe(ctx, Default())
+	state, err := describe(ctx, Default(), nil)
 	if err != nil {
 		return describedDefaults{}, err
 	}
@@ -173,7 +169,7 @@ func defaults(ctx context.Context) (describedDefaults, error) {
 	}}
 	d.Fields["peak"], d.Fields["dead"] = "0s", "0s" // they fit the default strategies alone
 	for _, p := range Presets() {
-		state, err := describe(ctx, p.State)
+		state, err := describe(ctx, p.State, nil)
 		if err != nil {
 			return describedDefaults{}, err
 		}

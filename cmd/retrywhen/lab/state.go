@@ -2,13 +2,17 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
 )
 
@@ -127,45 +131,88 @@ func (s State) fix(ctx context.Context) (State, error) {
 	return s, err
 }
 
-// ParameterError is a parameter of an address that cannot be read, or asks for too much.
-type ParameterError struct {
-	Name  string
-	Value string
-	Want  string
+// Problem is something in an address that is not understood, or asks for too much.
+type Problem struct {
+	Parameter string `json:"parameter"`
+	Unknown   bool   `json:"unknown,omitempty"`  // there is no such parameter
+	Strategy  int    `json:"strategy,omitempty"` // s: which of them, from 0
+	Word      string `json:"word,omitempty"`     // s: the word of it that is wrong, if one word is
+	Message   string `json:"message"`
 }
 
-// Error names the parameter, its value, and what it may be.
-func (e *ParameterError) Error() string {
-	return fmt.Sprintf("%s is %q, want %s", e.Name, e.Value, e.Want)
-}
-
-// ParseState reads the state from the query of an address. What is not in it is as in Default.
-func ParseState(query url.Values) (State, error) {
+// ParseState reads the state from the query of an address. What is not in it is as in Default, and so is what is wrong in
+// it: the problems say what that is. A strategy that is wrong is left out; if none is left, they are those of Default.
+func ParseState(query url.Values) (State, []Problem) {
 	s := Default()
+	var problems []Problem
 	for _, f := range fields {
 		values, ok := query[f.name]
 		if !ok {
 			continue
 		}
-		if text := values[0]; len(values) > 1 || len(text) > maxParameter || !f.parse(&s, text) {
-			return State{}, &ParameterError{f.name, text[:min(len(text), maxParameter)], f.want}
+		read := s
+		if text := values[0]; len(values) > 1 || len(text) > maxParameter || !f.parse(&read, text) {
+			problems = append(problems, Problem{Parameter: f.name, Message: fmt.Sprintf("%s is %q, want %s", f.name, shorten(text), f.want)})
+			continue
+		}
+		s = read
+	}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if name != "s" && !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {
+			problems = append(problems, Problem{Parameter: shorten(name), Unknown: true, Message: fmt.Sprintf("there is no parameter %q", shorten(name))})
 		}
 	}
-	known := func(name string) bool {
-		return name == "s" || slices.ContainsFunc(fields, func(f field) bool { return f.name == name })
-	}
-	for name := range query {
-		if !known(name) {
-			return State{}, &ParameterError{name[:min(len(name), maxParameter)], query.Get(name)[:min(len(query.Get(name)), maxParameter)], "no such parameter"}
+	if texts := query["s"]; len(texts) > 0 {
+		read, wrong := parseStrategies(texts)
+		if problems = append(problems, wrong...); len(read) > 0 {
+			s.Strategies = read
 		}
 	}
-	if texts, ok := query["s"]; ok {
-		var err error
-		if s.Strategies, err = model.ParseStrategies(texts); err != nil {
-			return State{}, err
+	return s, problems
+}
+
+// shorten keeps of a text what an error has room for.
+func shorten(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxParameter)], "") }
+
+// parseStrategies reads those that can be read, no two under one title.
+func parseStrategies(texts []string) ([]model.Strategy, []Problem) {
+	var (
+		strategies []model.Strategy
+		problems   []Problem
+	)
+	wrong := func(i int, word, format string, args ...any) {
+		problems = append(problems, Problem{Parameter: "s", Strategy: i, Word: word, Message: fmt.Sprintf(format, args...)})
+	}
+	for i, text := range texts {
+		if i == model.MaxStrategies {
+			wrong(i, "", "%d policies, want at most %d", len(texts), model.MaxStrategies)
+			break
+		}
+		s, err := model.ParseStrategy(text)
+		same := func(other model.Strategy) bool { return other.Title() == s.Title() }
+		switch parse, ok := errors.AsType[*backoff.ParseError](err); {
+		case ok && parse.Word != "":
+			wrong(i, parse.Word, "%q: %s", parse.Word, briefly(parse.Reason, err.Error()))
+		case err != nil:
+			wrong(i, "", "%s", strings.TrimPrefix(err.Error(), "retry: Parse: "))
+		case slices.ContainsFunc(strategies, same):
+			wrong(i, "", "%q is there twice, want each under a name of its own", s.Title())
+		default:
+			strategies = append(strategies, s)
 		}
 	}
-	return s, nil
+	return strategies, problems
+}
+
+// briefly is what is wrong with a word. Where it names what was most likely meant, it names nothing else.
+func briefly(reason, whole string) string {
+	what, _, _ := strings.Cut(reason, ";")
+	_, meant, ok := strings.Cut(whole, "did you mean ")
+	if !ok {
+		return reason
+	}
+	meant, _, _ = strings.Cut(meant, "?")
+	return what + "; did you mean " + meant + "?"
 }
 
 // Query returns the query of the address that holds the state: ParseState's inverse. What is as in Default is left out.

@@ -101,7 +101,7 @@ func LogTimes(least, most time.Duration) []Tick {
 
 // logTicks has ticks at the multiples of powers of ten below a second and from a day on, and at the middle ones between.
 func logTicks(least, most time.Duration, multiples, middle []time.Duration) []Tick {
-	var ticks []Tick
+	ticks := []Tick{}
 	add := func(at time.Duration) {
 		if least <= at && at <= most {
 			ticks = append(ticks, Tick{at.Seconds(), Time(at)})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/sim"
 )
 
 // curves are the constructors' arguments, by the names that the curves have in text.
@@ -43,18 +44,32 @@ var options = []struct{ word, option string }{
 //
 //	var policy = retry.New(backoff.Exponential(100*time.Millisecond, 2).Cap(30*time.Second).Jitter(jitter.Full), retry.Limit(5))
 //
-// It needs the packages backoff, jitter, retry and time, those of them that it names.
-func Policy(p retry.Policy) string {
+// Where each operation has a process, a key or a number of its own the declaration says so: by a comment, or as a function
+// of the key or the number. It needs the packages backoff, jitter, retry and time, those of them that it names.
+func Policy(p retry.Policy, place sim.Placement) string {
 	_, w := words(p.String())
+	b, of := p.Backoff(), ""
+	switch place {
+	case sim.ByKey:
+		b, of = b.Keyed(0), "key"
+	case sim.ByOrdinal:
+		b, of = b.Ordinal(0), "ordinal"
+	}
 	var line strings.Builder
-	line.WriteString("var policy = retry.New(" + expression(p.Backoff()))
+	line.WriteString("retry.New(" + expression(b, of))
 	for _, o := range options {
 		if value, ok := w[o.word]; ok {
 			fmt.Fprintf(&line, ", retry.%s(%s)", o.option, literal(value))
 		}
 	}
 	line.WriteString(")")
-	return line.String()
+	switch {
+	case of != "":
+		return fmt.Sprintf("func policy(%s uint64) retry.Policy { return %s }", of, &line)
+	case place == sim.ProcessEach:
+		return fmt.Sprintf("var policy = %s // for one operation in each process", &line)
+	}
+	return "var policy = " + line.String()
 }
 
 // words returns the first word of a text form, which names the curve, and the values of the others by their names: "" for
@@ -71,8 +86,9 @@ func words(text string) (curve string, values map[string]string) {
 	return curve, values
 }
 
-// expression makes the backoff, which must have a text form.
-func expression(b backoff.Backoff) string {
+// expression makes the backoff, which must have a text form. Its key or ordinal is the variable of that name, if there is
+// one.
+func expression(b backoff.Backoff, variable string) string {
 	name, w := words(b.String())
 	curve := curves[name]
 	var args []string
@@ -94,11 +110,13 @@ func expression(b backoff.Backoff) string {
 	if _, ok := w["tiled"]; ok {
 		x.WriteString(".Tiled()")
 	}
-	if value, ok := w["key"]; ok {
-		x.WriteString(".Keyed(" + value + ")")
-	}
-	if value, ok := w["ordinal"]; ok {
-		x.WriteString(".Ordinal(" + value + ")")
+	for _, m := range []struct{ word, method string }{{"key", "Keyed"}, {"ordinal", "Ordinal"}} {
+		if value, ok := w[m.word]; ok {
+			if variable != "" {
+				value = variable
+			}
+			x.WriteString("." + m.method + "(" + value + ")")
+		}
 	}
 	return x.String()
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/sim"
@@ -33,6 +34,7 @@ func ParseStrategy(text string) (Strategy, error) {
 	// Colons within words, as in jitter=deviation:0.3, end no name.
 	if named && !strings.Contains(name, "=") && strings.TrimSpace(name) != "" {
 		s.Name = strings.TrimSpace(name)
+		rest = strings.Repeat(" ", utf8.RuneCountInString(name)+1) + rest // errors name columns of the whole text
 	} else {
 		rest = text
 	}

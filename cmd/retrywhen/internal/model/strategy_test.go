@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"strings"
 	"testing"
 )
 
@@ -44,6 +45,20 @@ func TestParseStrategy(t *testing.T) {
 		}
 		if again, err := ParseStrategy(s.String()); err != nil || again.String() != want {
 			t.Errorf("%q, read again: %s, %v", text, again, err)
+		}
+	}
+}
+
+// Errors name columns of the whole text, the name in it.
+func TestParseStrategyCountsColumnsFromTheBeginning(t *testing.T) {
+	for text, want := range map[string]string{
+		"exponental base=1s":                  `"exponental" at column 1:`,
+		"mine: exponental base=1s":            `"exponental" at column 7:`,
+		"märz 2:linear d=1s jiter=full":       `"jiter=full" at column 20:`,
+		"a: linear d=1s place=by-key nope=1s": `"nope=1s" at column 29:`,
+	} {
+		if _, err := ParseStrategy(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
 }

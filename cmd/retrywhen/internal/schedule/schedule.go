@@ -11,6 +11,7 @@ import (
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/gocode"
 	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/sim"
 )
 
 // MaxRows is the most rows that a schedule may have.
@@ -38,7 +39,7 @@ type Schedule struct {
 // Of returns the first rows of the policy's schedule: fewer than that if the policy gives up before.
 func Of(p retry.Policy, rows int) Schedule {
 	b := p.Backoff()
-	s := Schedule{Policy: p.String(), Go: gocode.Policy(p), Rows: []Row{}}
+	s := Schedule{Policy: p.String(), Go: gocode.Policy(p, sim.OneProcess), Rows: []Row{}}
 	limit := rows
 	if n, ok := p.Limit(); ok && n <= rows {
 		limit = n

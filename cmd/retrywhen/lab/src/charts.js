@@ -1,11 +1,19 @@
 // The charts. They draw the numbers that they are given and compute none.
-import {plot, dot, line, rectY, lineY, ruleX, ruleY, axisX, axisY, gridX, gridY, tip, pointerX, text} from "@observablehq/plot";
+import {plot as draw, dot, line, rectY, lineY, ruleX, ruleY, axisX, axisY, gridX, gridY, tip, pointerX, text} from "@observablehq/plot";
 
 const seriesColors = 8;
 const retryColors = 8;
 
 export const series = (i) => `var(--s${i % seriesColors})`;
 const retry = (k, n) => `var(--r${n <= 1 ? 0 : Math.floor((k * (retryColors - 1)) / (n - 1))})`;
+
+// plot draws a picture, and leaves one name to it: parts of a picture may have none (aria-prohibited-attr).
+function plot(options) {
+  const picture = draw(options);
+  picture.setAttribute("role", "img");
+  for (const part of picture.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label");
+  return picture;
+}
 
 const style = {background: "none", fontFamily: "inherit", fontSize: "11px", color: "var(--muted)", overflow: "visible"};
 const left = 44;

@@ -26,6 +26,8 @@ const fields = ["jobs", "retries", "peak", "dead", "seed", "clients", "runs", "a
 const shown = {herd: null, contention: null, outage: null};
 let defaults = null; // and the presets
 let texts = [];
+let given = new Set(); // the texts of presets
+const jitters = new Map(); // what tiled has taken the place of, by the strategy's place
 let selected = 0;
 
 // ---- requests --------------------------------------------------------------------------------------------------------
@@ -41,11 +43,26 @@ function query() {
 let running = null;
 let timer = 0;
 
+// get asks the server. Its error is away where a later try may go well.
 async function get(path, search, signal) {
-  const response = await fetch(`api/${path}?${search}`, {signal});
-  const body = await response.json();
-  if (!response.ok) throw Object.assign(new Error(body.error), {parameter: body.parameter});
+  let response, body;
+  try {
+    response = await fetch(`api/${path}?${search}`, {signal});
+    body = await response.json();
+  } catch (e) {
+    if (e.name === "AbortError") throw e;
+    throw Object.assign(new Error("The lab's server does not answer."), {away: true});
+  }
+  if (!response.ok) throw Object.assign(new Error(body.error), {away: response.headers.has("Retry-After")});
   return body;
+}
+
+// busy says whether the charts are those of the controls' values: "" they are, "pending" they are being computed, "stale"
+// they are not.
+function busy(how) {
+  document.body.classList.toggle("pending", how === "pending");
+  document.body.classList.toggle("stale", how === "stale");
+  $("charts").setAttribute("aria-busy", String(how === "pending"));
 }
 
 // stop gives up what is under way, so that no old answer overwrites what was entered since.
@@ -53,7 +70,23 @@ function stop() {
   clearTimeout(timer);
   running?.abort();
   running = null;
-  document.body.classList.add("pending");
+  busy("pending");
+}
+
+let failures = 0; // of the server, one after the other
+
+// again tries once more, after 1 s, 2 s, 4 s … up to 30 s, half of it random.
+function again(message, attempt) {
+  const wait = Math.min(1000 * 2 ** failures++, 30_000) * (0.5 + Math.random() / 2);
+  const button = element("button", {type: "button", onclick: () => (stop(), attempt())}, "Try now");
+  status(`${message} ${shown.herd ? "The charts show what was chosen before. " : ""}The next try is in ${Math.max(1, Math.round(wait / 1000))} s. `, button);
+  timer = setTimeout(attempt, wait);
+}
+
+// status says what is wrong with the page as a whole.
+function status(...parts) {
+  $("status").replaceChildren(...parts);
+  $("status").classList.toggle("bad", parts.some((p) => p));
 }
 
 // later updates when nothing was entered for a moment.
@@ -62,41 +95,63 @@ function later() {
   timer = setTimeout(() => update(query()), 150);
 }
 
-// update gets the numbers of a query and draws them. While it waits the old ones stay.
-async function update(search, {push = false} = {}) {
+// update gets the numbers of a query and draws them. While it waits the old ones stay. What is wrong in an address is left
+// out; what is wrong in a control is shown there, and nothing is drawn.
+async function update(search, {push = false, address = false} = {}) {
   stop();
   const mine = (running = new AbortController());
+  let left = "pending";
   try {
     const state = await get("state", search, mine.signal);
     if (running !== mine) return;
-    const address = `${location.pathname}?${state.query}${selected ? `#${selected}` : ""}`;
-    if (push) history.pushState(null, "", address);
-    else history.replaceState(null, "", address);
+    failures = 0;
+    if (!address && problems(state.problems ?? [])) {
+      left = "stale";
+      return;
+    }
+    const url = `${location.pathname}?${state.query}${selected ? `#${selected}` : ""}`;
+    if (push) history.pushState(null, "", url);
+    else history.replaceState(null, "", url);
     apply(state);
-    problem("");
+    problems([]);
+    if (state.problems) status(`The address is not understood as a whole: ${state.problems.map((p) => p.message).join("; ")}. The rest is shown.`);
     await Promise.all(["herd", "contention", "outage"].map(async (kind) => {
       const numbers = await get(kind, state.query, mine.signal);
       if (running === mine) draw(kind, numbers);
     }));
+    left = "";
   } catch (e) {
-    if (running === mine) problem(e.message, e.parameter);
+    if (running !== mine) return;
+    left = "stale";
+    if (e.away) again(e.message, () => update(search, {push, address}));
+    else status(e.message);
   } finally {
     if (running === mine) {
-      document.body.classList.remove("pending");
+      busy(left);
       document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
     }
   }
 }
 
-// problem shows what is wrong, next to the control that it is about.
-function problem(message, parameter) {
-  for (const f of [...fields, "text"]) $(f).removeAttribute("aria-invalid");
-  const policy = parameter === "s";
-  $("error").textContent = policy ? message : "";
-  $("status").textContent = policy ? "" : message;
-  $("status").classList.toggle("bad", message !== "" && !policy);
-  const control = policy ? $("text") : $(parameter ?? "");
-  control?.setAttribute("aria-invalid", "true");
+// problems shows what is wrong, next to the control that it is about, and reports whether anything is.
+function problems(all) {
+  const wrong = all.filter((p) => !p.unknown);
+  for (const e of document.querySelectorAll("[aria-invalid]")) e.removeAttribute("aria-invalid");
+  const policies = wrong.filter((p) => p.parameter === "s");
+  if (policies.length && !policies.some((p) => (p.strategy ?? 0) === selected)) {
+    selected = policies[0].strategy ?? 0; // the one to put right
+    strategies();
+  }
+  $("error").textContent = policies.filter((p) => (p.strategy ?? 0) === selected).map((p) => p.message).join("; ");
+  status(wrong.filter((p) => p.parameter !== "s").map((p) => p.message).join("; "));
+  for (const p of wrong) (p.parameter === "s" ? control(p.word) : $(p.parameter))?.setAttribute("aria-invalid", "true");
+  return wrong.length > 0;
+}
+
+// control is where the word of the selected strategy is entered.
+function control(word) {
+  const key = (word ?? "").split("=")[0].toLowerCase();
+  return $(`p-${key}`) ?? (["plus", "cap", "jitter", "place"].includes(key) ? $(key) : $("text"));
 }
 
 // ---- the controls ----------------------------------------------------------------------------------------------------
@@ -148,21 +203,30 @@ function list() {
         swatch(i), element("span", {title: text}, title)),
       texts.length > 1 ? element("button", {type: "button", id: `remove-${i}`, "aria-label": `Remove ${title}`, onclick: () => remove(i)}, "✕") : null);
   }));
-  if (/^(strategy|remove)-/.test(focused ?? "")) ($(focused) ?? $("add")).focus();
   $("add").disabled = texts.length >= 8;
+  if (/^(strategy|remove)-/.test(focused ?? "")) ($(focused) ?? $("add")).focus();
 }
 
 function select(i) {
   selected = i;
   history.replaceState(null, "", `${location.pathname}${location.search}${i ? `#${i}` : ""}`);
-  problem("");
+  problems([]);
   strategies();
 }
 
 function remove(i) {
-  texts.splice(i, 1);
+  const before = [[...texts], selected];
+  const [text] = texts.splice(i, 1);
   if (selected >= i) selected = Math.max(selected - 1, 0);
   strategies();
+  const title = parse(text).name || text;
+  $("undo").replaceChildren(`“${title}” is removed. `, element("button", {type: "button", onclick: () => {
+    [texts, selected] = before;
+    $("undo").replaceChildren();
+    strategies();
+    $(`strategy-${i}`)?.focus();
+    update(query());
+  }}, "Undo"));
   update(query());
 }
 
@@ -209,9 +273,12 @@ function word(key, value) {
   replace(s);
 }
 
-// replace makes s the selected strategy.
+// replace makes s the selected strategy. A name that a preset has given says what the preset's policy is, so it goes with it.
 function replace(s) {
+  const before = parse(texts[selected]);
+  if (s.name === before.name && given.has(texts[selected])) s.name = "";
   texts[selected] = format(s);
+  $("undo").replaceChildren();
   later();
 }
 
@@ -221,6 +288,7 @@ function listen() {
   narrow.addEventListener("change", () => {
     if (!narrow.matches) $("panel").open = true; // there is nothing to open it with
   });
+  given = new Set(defaults.presets.flatMap((p) => new URLSearchParams(p.query).getAll("s")));
   $("preset").append(element("option", {value: ""}, "–"), ...defaults.presets.map((p, i) => element("option", {value: i}, p.name)));
   for (const [f, most] of Object.entries(defaults.most)) $(f).max = most;
   $("curve").append(...Object.keys(curves).map((c) => element("option", {value: c}, c)));
@@ -229,11 +297,14 @@ function listen() {
   $("preset").addEventListener("change", (e) => {
     if (e.target.value === "") return;
     selected = 0;
+    jitters.clear();
     show(defaults.presets[e.target.value].query, {push: true});
   });
   $("text").addEventListener("input", (e) => {
     const {name} = parse(texts[selected]);
-    texts[selected] = name ? `${name}: ${e.target.value}` : e.target.value;
+    const kept = given.has(texts[selected]) ? "" : name;
+    texts[selected] = kept ? `${kept}: ${e.target.value}` : e.target.value;
+    $("name").value = kept;
     later();
   });
   $("name").addEventListener("input", (e) => replace({...parse(texts[selected]), name: e.target.value.replace(/[:=]/g, "").trim()}));
@@ -243,9 +314,14 @@ function listen() {
   $("place").addEventListener("change", (e) => word("place", e.target.value === "one-process" ? "" : e.target.value));
   $("tiled").addEventListener("change", (e) => {
     const s = parse(texts[selected]);
-    s.words.delete("jitter");
-    if (e.target.checked) s.words.set("tiled", "");
-    else s.words.delete("tiled");
+    if (e.target.checked) {
+      jitters.set(selected, s.words.get("jitter"));
+      s.words.delete("jitter");
+      s.words.set("tiled", "");
+    } else {
+      s.words.delete("tiled");
+      if (jitters.get(selected)) s.words.set("jitter", jitters.get(selected));
+    }
     replace(s);
   });
   for (const f of fields) $(f).addEventListener("input", later);
@@ -256,7 +332,8 @@ function listen() {
 // show shows what an address holds.
 function show(search, options) {
   adopt(search);
-  update(search, options);
+  $("undo").replaceChildren();
+  update(search, {...options, address: true});
 }
 
 // ---- the charts ------------------------------------------------------------------------------------------------------
@@ -329,13 +406,21 @@ function golines(h) {
     element("button", {type: "button", "aria-label": `Copy the line for ${s.title}`, onclick: (e) => copy(e.currentTarget, s.go)}, "Copy"))));
 }
 
+// say has a screen reader say it.
+function say(text) {
+  $("said").textContent = "";
+  setTimeout(() => ($("said").textContent = text), 50);
+}
+
 async function copy(button, line) {
   try {
     await navigator.clipboard.writeText(line);
     button.textContent = "Copied";
+    say("The line is copied.");
   } catch {
     getSelection().selectAllChildren(button.previousElementSibling);
     button.textContent = "Selected";
+    say("The line is selected, to be copied.");
   }
   setTimeout(() => (button.textContent = "Copy"), 1500);
 }
@@ -362,9 +447,17 @@ if (inside) {
   document.body.dataset.drawn = "1";
 } else {
   selected = Number.parseInt(location.hash.slice(1), 10) || 0;
+  begin();
+}
+
+function begin() {
+  stop();
   get("defaults", "").then((d) => {
     defaults = d;
     listen();
     show(location.search.slice(1));
-  }, (e) => problem(e.message));
+  }, (e) => {
+    busy("stale");
+    again(e.message, begin);
+  });
 }
