@@ -1,9 +1,12 @@
 package sim
 
-import "fmt"
+import (
+	"fmt"
 
-// Budget is the retry.Budget that the clients of an Outage share: each retry takes Cost, and where there is less the
-// client gives up; each success gives Refund back. It is full at first and never holds more than its Capacity.
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// Budget are the settings of a retry.Budget, of which each run has its own: it is full at first.
 type Budget struct {
 	Capacity float64 `json:"capacity"` // at least Cost
 	Cost     float64 `json:"cost"`     // more than 0, and enough to make a float64 of the Capacity less
@@ -11,8 +14,20 @@ type Budget struct {
 	Refill   float64 `json:"refill"` // tokens that flow in, a second
 }
 
+// new returns the budget of a run.
+func (b *Budget) new() *retry.Budget {
+	return retry.NewBudget(b.Capacity, b.Cost, b.Refund).Refill(b.Refill)
+}
+
 // most is the most of anything that a Budget holds: whole numbers are exact up to there.
 const most = 1e15
+
+// Check returns nil if the settings are those of a budget, else a *FieldError.
+func (b *Budget) Check() error {
+	c := checker{model: "Budget"}
+	b.check(&c)
+	return c.err
+}
 
 func (b *Budget) check(c *checker) {
 	c.number("Budget.Capacity", b.Capacity, 0, most)

@@ -14,6 +14,9 @@
 // An [Outage] is a server that is down and comes back with less capacity than its clients ask for, with or without a
 // [Budget] that the clients' retries share.
 //
+// An [Overload] is a server with a queue, and users who come whether it is well or not: does it recover from a short
+// standstill, or do the retries keep it down?
+//
 // Each model is a struct; the comments of its fields say what a zero means. Its Run method computes it and returns a
 // pointer to, or a slice of, plain data. A model may be used by several goroutines at once as long as none changes it.
 //

@@ -311,6 +311,8 @@ func ExampleBudget() {
 		Backoff: backoff.Exponential(time.Second, 2).Cap(30 * time.Second).Jitter(jitter.Full),
 		Clients: 1000, Down: 10 * time.Second, Capacity: 1000, Limit: 5, Seed: 1,
 	}
+	bad := sim.Budget{Capacity: 100}
+	fmt.Println(bad.Check())
 	for _, o.Budget = range []*sim.Budget{nil, {Capacity: 100, Cost: 1}} {
 		r, err := o.Run(context.Background())
 		if err != nil {
@@ -320,6 +322,7 @@ func ExampleBudget() {
 		fmt.Printf("%d retries, %d clients served, %d have given up\n", r.Attempts-int64(r.Clients), r.Served, r.GivenUp)
 	}
 	// Output:
+	// sim: Budget: Budget.Cost is 0, want more than 0: retries that cost nothing need no budget
 	// 4784 retries, 820 clients served, 180 have given up
 	// 100 retries, 0 clients served, 1000 have given up
 }

@@ -319,10 +319,10 @@ func TestHerdReportsProgressToTheEnd(t *testing.T) {
 
 func TestHerdSpreads(t *testing.T) {
 	r := &HerdResult{Jobs: 2, Retries: 2, Times: []time.Duration{10, 40, 30, 40}, End: 40}
-	if got, want := r.Waits(), []Spread{{2, 10, 30, 20, 10, 0.5}, {2, 10, 30, 20, 10, 0.5}}; !reflect.DeepEqual(got, want) {
+	if got, want := r.Waits(), []Spread{{2, 10, 30, 20, 10, 0.5, 10, 30, 30}, {2, 10, 30, 20, 10, 0.5, 10, 30, 30}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("waits are %+v, want %+v", got, want)
 	}
-	if got, want := r.Totals(), []Spread{{2, 10, 30, 20, 10, 0.5}, {2, 40, 40, 40, 0, 0}}; !reflect.DeepEqual(got, want) {
+	if got, want := r.Totals(), []Spread{{2, 10, 30, 20, 10, 0.5, 10, 30, 30}, {2, 40, 40, 40, 0, 0, 40, 40, 40}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("totals are %+v, want %+v", got, want)
 	}
 	// An even draw from [15, 45] s has a mean of 30 and a deviation of 30/√12.

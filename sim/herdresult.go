@@ -41,20 +41,22 @@ func (r *HerdResult) Totals() []Spread {
 }
 
 func (r *HerdResult) spreads(value func(at, before time.Duration) time.Duration) []Spread {
-	m := make([]moments, r.Retries)
-	for job := range r.Jobs {
-		var before time.Duration
-		for k, at := range r.Times[job*r.Retries:][:r.Retries] {
-			if at == Never {
-				break
-			}
-			m[k].add(int64(value(at, before)))
-			before = at
-		}
-	}
 	s := make([]Spread, r.Retries)
-	for k := range m {
-		s[k] = m[k].spread()
+	var m moments
+	for k := range s {
+		m.reset()
+		for job := range r.Jobs {
+			times := r.Times[job*r.Retries:][:k+1]
+			if times[k] == Never {
+				continue
+			}
+			var before time.Duration
+			if k > 0 {
+				before = times[k-1]
+			}
+			m.add(int64(value(times[k], before)))
+		}
+		s[k] = m.spread()
 	}
 	return s
 }

@@ -130,7 +130,7 @@ func TestOCCOfOneAndTwo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if one.Calls != (Counts{runs, 1, 1, 1, 0}) {
+		if one.Calls != (Counts{runs, 1, 1, 1, 0, 1, 1, 1}) {
 			t.Errorf("%s, 1 client: calls are %+v, want 1", s.Name, one.Calls)
 		}
 		if z := z(one.End, 40); math.Abs(z) >= 5 {
@@ -144,7 +144,7 @@ func TestOCCOfOneAndTwo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if two.Calls != (Counts{runs, 3, 3, 3, 0}) {
+		if two.Calls != (Counts{runs, 3, 3, 3, 0, 3, 3, 3}) {
 			t.Errorf("%s, 2 clients: calls are %+v, want 3", s.Name, two.Calls)
 		}
 		if z := z(two.End, 81.954+extra[s.Name]); math.Abs(z) >= 5 {

@@ -121,8 +121,8 @@ func newServer(o Outage) *server {
 	if o.Limit > 0 {
 		options = append(options, retry.Limit(o.Limit))
 	}
-	if b := o.Budget; b != nil {
-		options = append(options, retry.WithBudget(retry.NewBudget(b.Capacity, b.Cost, b.Refund).Refill(b.Refill)))
+	if o.Budget != nil {
+		options = append(options, retry.WithBudget(o.Budget.new()))
 	}
 	s.all = newOperations(o.Backoff, o.Placement, s.rng, options...)
 	s.res.ServedAt = make([]time.Duration, o.Clients)

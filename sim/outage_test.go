@@ -32,13 +32,16 @@ func TestOutageOfConstantRetriesIsExact(t *testing.T) {
 	if cv := got.Waited.CV; math.Abs(cv-1.0/11) > 1e-9 {
 		t.Errorf("the variation of waits is %v, want 1/11", cv)
 	}
+	if w := got.Waited; math.Abs(w.P50.Seconds()-5) > 5.0/256 || math.Abs(w.P90.Seconds()-6) > 6.0/256 || w.P99 != w.P90 {
+		t.Errorf("the percentiles of the waits are %+v, want 5, 6, 6 s", w)
+	}
 	got.PerClient.SD, got.Waited.CV = 0, 0 // known to be right
 	want := &OutageResult{
 		Clients: 10, Served: 10, Attempts: 65, FailuresAfter: 5,
 		Peak: 10, PeakAt: 0, PeakAfter: 10, PeakAfterAt: 5 * time.Second,
 		End: 6 * time.Second, Best: 6 * time.Second,
-		PerClient:  Counts{10, 6, 7, 6.5, 0},
-		Waited:     Spread{10, 5 * time.Second, 6 * time.Second, 5500 * time.Millisecond, 500 * time.Millisecond, 0},
+		PerClient:  Counts{10, 6, 7, 6.5, 0, 6, 7, 7},
+		Waited:     Spread{10, 5e9, 6e9, 5500e6, 500e6, 0, got.Waited.P50, got.Waited.P90, got.Waited.P99},
 		Traffic:    Traffic{time.Second, []int64{10, 10, 10, 10, 10, 10, 5}, []int64{0, 0, 0, 0, 0, 5, 5}},
 		AttemptsOf: []int32{6, 6, 6, 6, 6, 7, 7, 7, 7, 7},
 		ServedAt:   []time.Duration{5e9, 5e9, 5e9, 5e9, 5e9, 6e9, 6e9, 6e9, 6e9, 6e9},

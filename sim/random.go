@@ -25,6 +25,14 @@ func newRand(seed uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(mix(seed+golden), mix(seed+golden+golden)))
 }
 
+// goldenFrom returns a golden-ratio sequence, which is what a process places its tiled operations by.
+func goldenFrom(start uint64) func() float64 {
+	return func() float64 {
+		start += golden
+		return float64(start>>11) / (1 << 53)
+	}
+}
+
 // operations makes the policies of a run's operations, which decide what each does after a failure.
 type operations struct {
 	policy    retry.Policy // of all, where no placement gives each its own
@@ -38,10 +46,7 @@ func newOperations(b backoff.Backoff, p Placement, rng *rand.Rand, options ...re
 	sequence, key := rng.Uint64(), rng.Uint64()
 	draw := rng.Float64
 	if b.IsTiled() && p == OneProcess { // as a process does, from a start of the run's own
-		draw = func() float64 {
-			sequence += golden
-			return float64(sequence>>11) / (1 << 53)
-		}
+		draw = goldenFrom(sequence)
 	}
 	policy := retry.New(b, append(options, retry.WithRand(draw))...)
 	return operations{policy, b, p, key}

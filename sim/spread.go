@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Spread describes a set of durations. The zero Spread describes none.
+// Spread describes a set of durations. The zero Spread describes none. A percentile is exact to 1/256 of it: the
+// durations themselves are not kept.
 type Spread struct {
 	Count int           `json:"count"`
 	Least time.Duration `json:"least"`
@@ -13,22 +14,31 @@ type Spread struct {
 	Mean  time.Duration `json:"mean"`
 	SD    time.Duration `json:"sd"` // the standard deviation: the root of the mean square from Mean
 	CV    float64       `json:"cv"` // SD/Mean, the coefficient of variation; 0 where Mean is 0
+	P50   time.Duration `json:"p50"`
+	P90   time.Duration `json:"p90"`
+	P99   time.Duration `json:"p99"`
 }
 
-// Counts describes a set of whole numbers. The zero Counts describes none.
+// Counts describes a set of whole numbers. The zero Counts describes none. Percentiles are as in Spread, and exact up
+// to 255.
 type Counts struct {
 	Count int     `json:"count"`
 	Least int64   `json:"least"`
 	Most  int64   `json:"most"`
 	Mean  float64 `json:"mean"`
 	SD    float64 `json:"sd"` // the standard deviation: the root of the mean square from Mean
+	P50   int64   `json:"p50"`
+	P90   int64   `json:"p90"`
+	P99   int64   `json:"p99"`
 }
 
-// moments gathers numbers one by one (Welford's way, which loses nothing to cancellation). The zero moments has none.
+// moments gathers numbers of 0 or more one by one (Welford's way, which loses nothing to cancellation). The zero moments
+// has none.
 type moments struct {
 	count       int
 	least, most int64
 	mean, sq    float64
+	histogram   histogram
 }
 
 func (m *moments) add(v int64) {
@@ -41,6 +51,13 @@ func (m *moments) add(v int64) {
 	d := x - m.mean
 	m.mean += d / float64(m.count)
 	m.sq += float64(d * (x - m.mean))
+	m.histogram.add(v)
+}
+
+// reset makes m the zero moments, and keeps its memory.
+func (m *moments) reset() {
+	clear(m.histogram.counts)
+	*m = moments{histogram: m.histogram}
 }
 
 func (m *moments) sd() float64 {
@@ -50,10 +67,19 @@ func (m *moments) sd() float64 {
 	return math.Sqrt(m.sq / float64(m.count))
 }
 
-func (m *moments) counts() Counts { return Counts{m.count, m.least, m.most, m.mean, m.sd()} }
+func (m *moments) percentile(p int) int64 {
+	return min(max(m.histogram.percentile(p, m.count), m.least), m.most)
+}
+
+func (m *moments) counts() Counts {
+	return Counts{m.count, m.least, m.most, m.mean, m.sd(), m.percentile(50), m.percentile(90), m.percentile(99)}
+}
 
 func (m *moments) spread() Spread {
-	s := Spread{m.count, time.Duration(m.least), time.Duration(m.most), duration(m.mean), duration(m.sd()), 0}
+	s := Spread{
+		Count: m.count, Least: time.Duration(m.least), Most: time.Duration(m.most), Mean: duration(m.mean), SD: duration(m.sd()),
+		P50: time.Duration(m.percentile(50)), P90: time.Duration(m.percentile(90)), P99: time.Duration(m.percentile(99)),
+	}
 	if m.mean > 0 {
 		s.CV = m.sd() / m.mean
 	}

@@ -12,7 +12,7 @@ import (
 // Outage is a server that comes back, and its clients under each of the strategies.
 type Outage struct {
 	Strategies []Strategy
-	sim.Outage               // but for Backoff, Placement and Progress; a Limit of 0 is the policy's own
+	sim.Outage               // but for Backoff, Placement and Progress; a Limit of 0 is the policy's own, and a strategy's Budget goes first
 	Work       time.Duration // the most real time for one strategy; 0 is no limit
 	Progress   Progress
 }
@@ -40,6 +40,9 @@ func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 		x := OutageStrategyResult{Name: s.Title(), Policy: s}
 		run := o.Outage
 		run.Backoff, run.Placement, run.Progress = s.Policy.Backoff(), s.Placement, o.Progress.of(x.Name)
+		if s.Budget != nil {
+			run.Budget = s.Budget
+		}
 		if own, ok := s.Policy.Limit(); ok && run.Limit == 0 {
 			run.Limit = own
 			if own == 0 {

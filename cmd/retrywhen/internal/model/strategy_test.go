@@ -25,12 +25,20 @@ func ended(t *testing.T) context.Context {
 func TestParseStrategy(t *testing.T) {
 	for text, want := range map[string]string{
 		"linear d=1s": "linear d=1s",
-		" mine :  linear  d=1s tiled PLACE=process-each ": "mine: linear d=1s tiled place=process-each",
-		"constant d=1s jitter=deviation:0.3":              "constant d=1s jitter=deviation:0.3",
-		"a: constant d=1s jitter=uniform:0.5:1.5":         "a: constant d=1s jitter=uniform:0.5:1.5",
-		": linear d=1s":      "",
-		"linear d=1s place=": "",
-		"x: ":                "",
+		" mine :  linear  d=1s tiled PLACE=process-each ":          "mine: linear d=1s tiled place=process-each",
+		"constant d=1s jitter=deviation:0.3":                       "constant d=1s jitter=deviation:0.3",
+		"a: constant d=1s jitter=uniform:0.5:1.5":                  "a: constant d=1s jitter=uniform:0.5:1.5",
+		"linear d=1s budget=10,1,0.1 layers=3 processes=20":        "linear d=1s budget=10,1,0.1 layers=3 processes=20",
+		"linear d=1s Budget=10,1,0.1,5 layers=1 processes=1":       "linear d=1s budget=10,1,0.1,5",
+		"linear d=1s budget=10,1":                                  "",
+		"linear d=1s budget=10,1,x":                                "",
+		"linear d=1s budget=1,2,0":                                 "",
+		"linear d=1s budget":                                       "",
+		"linear d=1s layers=11":                                    "",
+		"linear d=1s processes=0":                                  "",
+		": linear d=1s":                                            "",
+		"linear d=1s place=":                                       "",
+		"x: ":                                                      "",
 		"linear place=one-process d=1s limit=3 place=one-process2": "",
 	} {
 		s, err := ParseStrategy(text)

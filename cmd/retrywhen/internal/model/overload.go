@@ -1,0 +1,115 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+// Overload is a server with a queue that something happens to, and its callers under each of the strategies: does it
+// recover?
+type Overload struct {
+	Strategies   []Strategy
+	sim.Overload               // but for Layers and Progress, which are the strategies'
+	Timeout      time.Duration // of the attempts of policies that have no AttemptTimeout; 0 is none
+	Work         time.Duration // the most real time for one strategy; 0 is no limit
+	Progress     Progress
+}
+
+// OverloadResult is what has become of an Overload.
+type OverloadResult struct {
+	Load       float64                  `json:"load"`
+	Trigger    sim.Trigger              `json:"trigger"`
+	Horizon    time.Duration            `json:"horizon"`
+	Strategies []OverloadStrategyResult `json:"strategies"`
+}
+
+// OverloadStrategyResult is that of one strategy.
+type OverloadStrategyResult struct {
+	Name   string              `json:"name"`
+	Policy Strategy            `json:"policy"`
+	Note   string              `json:"note,omitempty"` // the text of Err
+	Result *sim.OverloadResult `json:"result"`         // nil if it was not computed
+	Err    error               `json:"-"`              // why something is missing: a *sim.StoppedError
+}
+
+// DefaultOverload is the overload that the command and the page begin with: a server of 100 requests a second at 80 % of
+// that, which stands still for 5 s, and clients that wait for a second.
+func DefaultOverload() Overload {
+	const policy = "exponential base=100ms factor=2 cap=10s jitter=full attempttimeout=1s "
+	strategies, err := ParseStrategies([]string{
+		"3 retries: " + policy + "limit=3", "3 retries and a budget: " + policy + "limit=3 budget=10,1,0.1", "no retry: " + policy + "limit=0",
+	})
+	if err != nil {
+		panic(err) // a default is wrong
+	}
+	return Overload{
+		Strategies: strategies, Timeout: time.Second,
+		Overload: sim.Overload{
+			Load: 80, Service: sim.Service{Mean: 10 * time.Millisecond},
+			Trigger: sim.Trigger{At: 10 * time.Second, For: 5 * time.Second}, Horizon: time.Minute,
+		},
+	}
+}
+
+// Run computes the overload. Its errors are a *sim.FieldError, with no result, and the *sim.StoppedError of ctx, with
+// what was computed until then.
+func (o Overload) Run(ctx context.Context) (*OverloadResult, error) {
+	r := &OverloadResult{Load: o.Load, Trigger: o.Trigger, Horizon: o.Horizon, Strategies: []OverloadStrategyResult{}}
+	for _, s := range o.Strategies {
+		x := OverloadStrategyResult{Name: s.Title(), Policy: s}
+		run := o.Overload
+		run.Layers, run.Progress = s.layers(o.Timeout), o.Progress.of(x.Name)
+		x.Result, x.Err = o.one(ctx, run)
+		if x.Err != nil {
+			if _, ok := errors.AsType[*sim.StoppedError](x.Err); !ok {
+				return nil, x.Err
+			}
+			x.Note = x.Err.Error()
+		}
+		r.Strategies = append(r.Strategies, x)
+		if ctx.Err() != nil {
+			return r, x.Err
+		}
+	}
+	return r, nil
+}
+
+func (o Overload) one(ctx context.Context, run sim.Overload) (*sim.OverloadResult, error) {
+	if o.Work > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.Work)
+		defer cancel()
+	}
+	return run.Run(ctx)
+}
+
+// layers returns the strategy's policy in each of its layers, with a timeout if it has none.
+func (s Strategy) layers(timeout time.Duration) []sim.Layer {
+	l := sim.Layer{Policy: s.Policy, Budget: s.Budget, Processes: s.Processes}
+	if _, ok := s.Policy.AttemptTimeout(); !ok && timeout > 0 {
+		l.Policy = l.Policy.With(retry.AttemptTimeout(timeout))
+	}
+	all := make([]sim.Layer, max(s.Layers, 1))
+	for i := range all {
+		all[i] = l
+	}
+	return all
+}
+
+// Verdict returns whether the server recovers, in words: "never recovers" within the Horizon, or "back after 16s".
+func (x *OverloadStrategyResult) Verdict() string {
+	switch {
+	case x.Result == nil:
+		return "not computed"
+	case !x.Result.Recovered:
+		return "never recovers"
+	case x.Result.RecoveredAfter == 0:
+		return "back at once"
+	}
+	return "back after " + axis.Time(x.Result.RecoveredAfter)
+}

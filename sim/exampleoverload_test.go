@@ -1,0 +1,144 @@
+package sim_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+// A server of 100 requests a second, at 80 % of that, stands still for 5 s. Neither the curve nor its jitter saves it from the
+// retries; a budget does.
+func ExampleOverload() {
+	policy := retry.New(backoff.Exponential(100*time.Millisecond, 2).Cap(10*time.Second).Jitter(jitter.Full), retry.AttemptTimeout(time.Second))
+	for _, l := range []struct {
+		name string
+		sim.Layer
+	}{
+		{"no retry", sim.Layer{Policy: policy.With(retry.Limit(0))}},
+		{"3 retries", sim.Layer{Policy: policy.With(retry.Limit(3))}},
+		{"3 retries, budget", sim.Layer{Policy: policy.With(retry.Limit(3)), Budget: &sim.Budget{Capacity: 10, Cost: 1, Refund: 0.1}}},
+	} {
+		r, err := sim.Overload{
+			Load: 80, Layers: []sim.Layer{l.Layer},
+			Service: sim.Service{Mean: 10 * time.Millisecond},
+			Trigger: sim.Trigger{At: 20 * time.Second, For: 5 * time.Second},
+			Horizon: 5 * time.Minute, Seed: 1,
+		}.Run(context.Background())
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		after := "never recovers"
+		if r.Recovered {
+			after = fmt.Sprintf("recovers after %v", r.RecoveredAfter)
+		}
+		fmt.Printf("%-17s %s, %.1f requests an operation, %d %% of the work in vain\n",
+			l.name, after, r.Amplification, 100*r.Wasted/(r.Wasted+r.Served))
+	}
+	// Output:
+	// no retry          recovers after 17s, 1.0 requests an operation, 7 % of the work in vain
+	// 3 retries         never recovers, 3.8 requests an operation, 94 % of the work in vain
+	// 3 retries, budget recovers after 18s, 1.0 requests an operation, 7 % of the work in vain
+}
+
+// The load over time: what users want, what the server gets, and what comes of it.
+func ExampleFlow() {
+	r, err := sim.Overload{
+		Load:    60,
+		Layers:  []sim.Layer{{Policy: retry.New(backoff.Constant(time.Second), retry.Limit(2), retry.AttemptTimeout(time.Second))}},
+		Service: sim.Service{Mean: 10 * time.Millisecond, Shape: sim.ExponentialService},
+		Trigger: sim.Trigger{At: 10 * time.Second, For: 2 * time.Second},
+		Horizon: 30 * time.Second, Bin: 5 * time.Second,
+	}.Run(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var f sim.Flow = r.Flow
+	for i := range f.Arrived {
+		fmt.Printf("from %3v %3d operations, %3d requests, %3d served in vain, queue of %d\n", time.Duration(i)*f.Bin, f.Arrived[i], f.Offered[i], f.Wasted[i], f.Queue[i])
+	}
+	// Output:
+	// from  0s 298 operations, 298 requests,   0 served in vain, queue of 13
+	// from  5s 297 operations, 297 requests,   0 served in vain, queue of 9
+	// from 10s 305 operations, 537 requests, 288 served in vain, queue of 248
+	// from 15s 293 operations, 919 requests, 510 served in vain, queue of 658
+	// from 20s 311 operations, 893 requests, 484 served in vain, queue of 1067
+	// from 25s 301 operations, 917 requests, 523 served in vain, queue of 1460
+}
+
+// Three layers that make four attempts each make 64 requests of one operation, when the server refuses them.
+func ExampleLayer() {
+	four := sim.Layer{Policy: retry.New(backoff.Constant(time.Millisecond), retry.Limit(3))}
+	for n := range 3 {
+		layers := []sim.Layer{four, four, four}[:n+1]
+		r, err := sim.Overload{
+			Trace:  []time.Duration{0, 0, time.Second}, // the first keeps the server busy, the second fills its queue
+			Layers: layers, Service: sim.Service{Mean: time.Hour}, Queue: 1, Horizon: time.Minute,
+		}.Run(context.Background())
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(len(layers), "layers:", r.Refused, "requests of the third operation")
+	}
+	// Output:
+	// 1 layers: 4 requests of the third operation
+	// 2 layers: 16 requests of the third operation
+	// 3 layers: 64 requests of the third operation
+}
+
+// Capacity that returns slowly: nothing for 2 s, then more and more for 10 s.
+func ExampleTrigger() {
+	r, err := sim.Overload{
+		Load:    50,
+		Layers:  []sim.Layer{{Policy: retry.New(backoff.Backoff{}, retry.Limit(0), retry.AttemptTimeout(time.Second))}},
+		Service: sim.Service{Mean: 10 * time.Millisecond},
+		Trigger: sim.Trigger{At: 10 * time.Second, For: 2 * time.Second, Ramp: 10 * time.Second},
+		Horizon: time.Minute,
+	}.Run(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(r.Recovered, r.RecoveredAfter)
+	// Output:
+	// true 10s
+}
+
+// The mean time in the queue of an M/M/1 server at half its load is that of one request.
+func ExampleService() {
+	for _, s := range []sim.Service{
+		{Mean: 10 * time.Millisecond, Shape: sim.ConstantService},
+		{Mean: 10 * time.Millisecond, Shape: sim.ExponentialService},
+		{Mean: 10 * time.Millisecond, Shape: sim.LogNormalService, CV: 2},
+	} {
+		r, err := sim.Overload{
+			Load: 50, Layers: []sim.Layer{{Policy: retry.New(backoff.Backoff{}, retry.Limit(0))}}, Service: s, Horizon: time.Hour,
+		}.Run(context.Background())
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("%-12v wait %4.1f ms, 99 %% of the operations within %.0f ms\n", s.Shape, r.Wait.Mean.Seconds()*1000, r.Latency.P99.Seconds()*1000)
+	}
+	// Output:
+	// constant     wait  5.0 ms, 99 % of the operations within 44 ms
+	// exponential  wait 10.1 ms, 99 % of the operations within 93 ms
+	// log-normal   wait 23.8 ms, 99 % of the operations within 288 ms
+}
+
+// The shape of service times is text, for flags and JSON.
+func ExampleShape() {
+	var s sim.Shape
+	fmt.Println(s)
+	fmt.Println(s.UnmarshalText([]byte("pareto")))
+	// Output:
+	// constant
+	// sim: "pareto" is no shape, want constant, exponential or log-normal
+}

@@ -1,0 +1,41 @@
+package sim
+
+import "math/bits"
+
+// histogram counts numbers of 0 or more in buckets whose width is at most 1/128 of what they hold, so that a percentile
+// takes memory by the range of the numbers and not by how many there are. The zero histogram has none.
+type histogram struct{ counts []int64 }
+
+const bucketBits = 7 // of a number's leading bits that tell buckets apart
+
+// bucket returns the index of v's bucket: below 2⁷ each number has one of its own.
+func bucket(v int64) int {
+	shift := max(bits.Len64(uint64(v))-bucketBits-1, 0)
+	return shift<<bucketBits + int(v>>shift)
+}
+
+// middle returns the middle of a bucket.
+func middle(i int) int64 {
+	shift := max(i>>bucketBits-1, 0)
+	least := int64(i-shift<<bucketBits) << shift
+	return least + (int64(1)<<shift-1)/2
+}
+
+func (h *histogram) add(v int64) {
+	i := bucket(max(v, 0))
+	for len(h.counts) <= i {
+		h.counts = append(h.counts, 0)
+	}
+	h.counts[i]++
+}
+
+// percentile returns the number that p percent of the count numbers do not exceed, to 1/256 of it.
+func (h *histogram) percentile(p, count int) int64 {
+	rank := (int64(count)*int64(p) + 99) / 100
+	for i, n := range h.counts {
+		if rank -= n; rank <= 0 {
+			return middle(i)
+		}
+	}
+	return 0
+}

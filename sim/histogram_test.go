@@ -1,0 +1,53 @@
+package sim
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func TestBucketsHoldTheirNumbers(t *testing.T) {
+	for _, v := range []int64{0, 1, 127, 128, 255, 256, 257, 1000, 1e6, 1e9, 1e18, math.MaxInt64 - 1, math.MaxInt64} {
+		m := middle(bucket(v))
+		if v < 256 && m != v || math.Abs(float64(m)-float64(v)) > float64(v)/256 {
+			t.Errorf("%d is in the bucket of %d", v, m)
+		}
+	}
+	for v := range int64(1 << 16) {
+		if d := bucket(v+1) - bucket(v); d < 0 || d > 1 {
+			t.Fatalf("%d is in bucket %d, %d in %d", v, bucket(v), v+1, bucket(v+1))
+		}
+	}
+}
+
+// The percentile is the one of the sorted numbers, by the nearest rank.
+func TestPercentiles(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{0, 1, 2, 3, 99, 100, 101, 5000} {
+		var m moments
+		var all []int64
+		for range n {
+			v := int64(rng.ExpFloat64() * 1e9)
+			m.add(v)
+			all = append(all, v)
+		}
+		slices.Sort(all)
+		for _, p := range []int{1, 50, 90, 99, 100} {
+			got, want := m.percentile(p), int64(0)
+			if n > 0 {
+				want = all[int(math.Ceil(float64(p)/100*float64(n)))-1]
+			}
+			if math.Abs(float64(got-want)) > float64(want)/256 {
+				t.Errorf("percentile %d of %d numbers is %d, want %d", p, n, got, want)
+			}
+		}
+		if n > 0 && (m.spread().P99 > m.spread().Most || m.spread().P50 < m.spread().Least) {
+			t.Errorf("%+v", m.spread())
+		}
+		m.reset()
+		if m.add(7); m.percentile(50) != 7 || m.count != 1 {
+			t.Errorf("after a reset: %+v", m.counts())
+		}
+	}
+}

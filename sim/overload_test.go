@@ -1,0 +1,424 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// nightly turns on the tests that take minutes.
+var nightly = os.Getenv("RETRYWHEN_NIGHTLY") == "1"
+
+func runOverload(t testing.TB, o Overload) *OverloadResult {
+	t.Helper()
+	r, err := o.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// full is what is usually recommended.
+var full = backoff.Exponential(100*time.Millisecond, 2).Cap(10 * time.Second).Jitter(jitter.Full)
+
+// retrying is a layer of attempts of at most a second.
+func retrying(limit int) Layer {
+	return Layer{Policy: retry.New(full, retry.Limit(limit), retry.AttemptTimeout(time.Second))}
+}
+
+// tenth is the budget of ten retries, and a tenth of the successes.
+var tenth = &Budget{Capacity: 10, Cost: 1, Refund: 0.1}
+
+// stalled is a server of 100 requests a second that stands still for a while.
+func stalled(load float64, stall time.Duration, l ...Layer) Overload {
+	return Overload{
+		Load: load, Layers: l, Service: Service{Mean: 10 * time.Millisecond},
+		Trigger: Trigger{At: 20 * time.Second, For: stall}, Horizon: 5 * time.Minute,
+	}
+}
+
+// The mean time in the queue is that of queueing theory (Pollaczek and Khinchine): ρ·m·(1+CV²)/(2·(1-ρ)).
+func TestOverloadWaitsAreThoseOfQueueingTheory(t *testing.T) {
+	if raced {
+		t.Skip("means are compared without the race detector")
+	}
+	operations := 2_000_000.0
+	loads := []float64{30, 50}
+	if nightly {
+		operations, loads = 40_000_000, []float64{30, 50, 70, 80}
+	}
+	forever := retry.New(backoff.Backoff{}, retry.Limit(0))
+	for _, test := range []struct {
+		name string
+		s    Service
+		cv   float64
+	}{
+		{"M/D/1", Service{Mean: 10 * time.Millisecond}, 0},
+		{"M/M/1", Service{Mean: 10 * time.Millisecond, Shape: ExponentialService}, 1},
+		{"M/G/1", Service{Mean: 10 * time.Millisecond, Shape: LogNormalService, CV: 0.5}, 0.5},
+	} {
+		for _, load := range loads {
+			rho := load * test.s.Mean.Seconds()
+			horizon := duration(operations / load * 1e9)
+			r := runOverload(t, Overload{Load: load, Layers: []Layer{{Policy: forever}}, Service: test.s, Horizon: horizon, Bin: horizon / 100})
+			want := rho * test.s.Mean.Seconds() * (1 + test.cv*test.cv) / (2 * (1 - rho))
+			if off := r.Wait.Mean.Seconds()/want - 1; math.Abs(off) > 0.01 {
+				t.Errorf("%s at %v of its capacity: the mean wait is %v, want %.6f s (%+.2f %%)", test.name, rho, r.Wait.Mean, want, 100*off)
+			}
+			if test.cv == 1 { // the time in an M/M/1 is exponential: its 99th percentile is ln 100 means
+				want := math.Log(100) * test.s.Mean.Seconds() / (1 - rho)
+				if off := r.Latency.P99.Seconds()/want - 1; math.Abs(off) > 0.02 {
+					t.Errorf("%s at %v: the 99th percentile is %v, want %.6f s", test.name, rho, r.Latency.P99, want)
+				}
+			}
+			if z := (float64(r.Operations) - operations) / math.Sqrt(operations); math.Abs(z) > 5 {
+				t.Errorf("%d operations, want %.0f (z = %.1f)", r.Operations, operations, z)
+			}
+		}
+	}
+}
+
+// Without retries the queue after a standstill S shrinks by 1-ρ a second, so that the one who comes x after its beginning
+// waits for S-x·(1-ρ): a second at x = (S-1)/(1-ρ).
+func TestOverloadWithoutRetriesRecoversInTheTimeOfTheQueue(t *testing.T) {
+	for _, load := range []float64{50, 70, 80} {
+		for _, stall := range []time.Duration{5 * time.Second, 10 * time.Second} {
+			o := stalled(0, stall, retrying(0))
+			for at := time.Duration(0); at < o.Horizon; at += duration(1e9 / load) {
+				o.Trace = append(o.Trace, at)
+			}
+			r := runOverload(t, o)
+			want := (stall.Seconds()-1)/(1-load/100) - stall.Seconds()
+			if late := r.RecoveredAfter.Seconds() - want; !r.Recovered || late < -0.5 || late > 1.1 {
+				t.Errorf("%v a second, a standstill of %v: recovered after %v (%v), want %.1f s", load, stall, r.RecoveredAfter, r.Recovered, want)
+			}
+		}
+	}
+}
+
+// With three to five retries the server does not recover from a few seconds' standstill, at half its load; with a budget
+// it does, hardly later than without retries.
+func TestOverloadIsMetastable(t *testing.T) {
+	loads, stalls, limits := []float64{50, 85}, []time.Duration{5 * time.Second}, []int{3}
+	if nightly {
+		loads, stalls, limits = []float64{50, 60, 70, 80, 85}, []time.Duration{5 * time.Second, 10 * time.Second}, []int{3, 4, 5}
+	}
+	for _, load := range loads {
+		for _, stall := range stalls {
+			without := runOverload(t, stalled(load, stall, retrying(0)))
+			for _, limit := range limits {
+				name := fmt.Sprintf("%v a second, %v, %d retries", load, stall, limit)
+				r := runOverload(t, stalled(load, stall, retrying(limit)))
+				n := len(r.Flow.Offered) - 100
+				var good, offered int64
+				for i := n; i < n+100; i++ {
+					good, offered = good+r.Flow.Succeeded[i], offered+r.Flow.Offered[i]/100
+				}
+				if r.Recovered || good != 0 || float64(offered) < load*float64(limit) || float64(offered) > load*float64(limit+2) {
+					t.Errorf("%s: recovered %v, %d operations succeed in the last 100 s, %d requests a second", name, r.Recovered, good, offered)
+				}
+				l := retrying(limit)
+				l.Budget = tenth
+				r = runOverload(t, stalled(load, stall, l))
+				if late := r.RecoveredAfter - without.RecoveredAfter; !r.Recovered || !without.Recovered || late > 5*time.Second || r.Amplification > 1.1 {
+					t.Errorf("%s, with a budget: recovered %v after %v, %v without retries; amplification %.2f", name, r.Recovered, r.RecoveredAfter, without.RecoveredAfter, r.Amplification)
+				}
+			}
+		}
+	}
+}
+
+// The server does not work for those who have left, if it knows: then the same retries do not keep it down.
+func TestOverloadDropsRequestsOfThoseWhoLeft(t *testing.T) {
+	o := stalled(50, 5*time.Second, retrying(3))
+	o.Drop = true
+	r := runOverload(t, o)
+	if !r.Recovered || r.Dropped == 0 || r.Wasted > r.Dropped {
+		t.Errorf("recovered %v after %v; %d dropped, %d wasted", r.Recovered, r.RecoveredAfter, r.Dropped, r.Wasted)
+	}
+}
+
+// Three layers of four attempts make 64 calls, and a budget in each, or retries in one layer, far fewer.
+func TestOverloadLayersMultiply(t *testing.T) {
+	l := Layer{Policy: retry.New(backoff.Constant(time.Millisecond), retry.Limit(3))}
+	o := Overload{
+		Trace:  []time.Duration{0, 0, time.Second},
+		Layers: []Layer{l, l, l}, Service: Service{Mean: time.Second}, Queue: 1, Trigger: Trigger{For: time.Hour}, Horizon: time.Minute,
+	}
+	// The first is served, the second waits, the third is refused: 64 times.
+	r := runOverload(t, o)
+	if r.Offered != 2+64 || r.Refused != 64 || r.GivenUp != 1 || r.Operations != 3 || r.Amplification != 22 {
+		t.Errorf("three layers: %+v", r)
+	}
+	o.Layers = o.Layers[:2]
+	if r := runOverload(t, o); r.Refused != 16 {
+		t.Errorf("two layers: %d refused", r.Refused)
+	}
+	l.Budget = &Budget{Capacity: 1, Cost: 1}
+	o.Layers = []Layer{l, l, l}
+	// Each layer has one retry: the last one's are spent in the first attempt of the middle one.
+	if r := runOverload(t, o); r.Refused != 2+1+1 || r.OutOfBudget != 3+2+1 {
+		t.Errorf("with budgets: %d refused, %d out of budget", r.Refused, r.OutOfBudget)
+	}
+	for i := range o.Layers {
+		o.Layers[i].Processes = 3 // the third operation is of a process of its own in the first layer
+	}
+	if r := runOverload(t, o); r.Refused < 5 {
+		t.Errorf("a budget for each process: %d refused", r.Refused)
+	}
+}
+
+// The timeout of an upper layer ends what is under it.
+func TestOverloadUpperTimeoutEndsTheLower(t *testing.T) {
+	o := Overload{
+		Trace: []time.Duration{0},
+		Layers: []Layer{
+			{Policy: retry.New(backoff.Constant(0), retry.Limit(1), retry.AttemptTimeout(2500*time.Millisecond))},
+			{Policy: retry.New(backoff.Constant(0), retry.Limit(9), retry.AttemptTimeout(time.Second))},
+		},
+		Service: Service{Mean: time.Second}, Trigger: Trigger{For: time.Hour}, Horizon: 2 * time.Hour, Bin: time.Minute,
+	}
+	// Requests at 0, 1, 2; then at 2.5, 3.5, 4.5 s; at 5 s the users give up. All of them are worked for in vain.
+	if r := runOverload(t, o); r.Offered != 6 || r.GivenUp != 1 || r.Wasted != 6 || r.Served != 0 || r.Succeeded != 0 {
+		t.Errorf("it is %+v", r)
+	}
+}
+
+// A bounded queue whose refusals name the next free slot keeps the goodput, and needs few refusals.
+func TestOverloadSlots(t *testing.T) {
+	l := Layer{Policy: retry.New(backoff.Constant(100*time.Millisecond), retry.Limit(3), retry.AttemptTimeout(time.Second))}
+	o := stalled(80, 5*time.Second, l)
+	o.Queue = 50
+	plain := runOverload(t, o)
+	o.Slots = true
+	slots := runOverload(t, o)
+	if !slots.Recovered || slots.Succeeded < plain.Succeeded {
+		t.Errorf("with slots: recovered %v after %v, %d succeed, %d refusals; without %v after %v, %d, %d",
+			slots.Recovered, slots.RecoveredAfter, slots.Succeeded, slots.Refused, plain.Recovered, plain.RecoveredAfter, plain.Succeeded, plain.Refused)
+	}
+	// A crowd of 500 at once, without a standstill: each but one is refused once at most, and all are served without a gap.
+	o.Trace, o.Load, o.Trigger, o.Horizon = make([]time.Duration, 500), 0, Trigger{}, time.Minute
+	r := runOverload(t, o)
+	if r.Succeeded != 500 || r.Refused > 450 || r.Flow.Succeeded[4] != 100 || r.Flow.Succeeded[5] > 51 {
+		t.Errorf("of a crowd: %d succeed after %d refusals: %v", r.Succeeded, r.Refused, r.Flow.Succeeded[:8])
+	}
+}
+
+func TestTriggerFinishes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		tr := Trigger{
+			At: time.Duration(rng.Int64N(2000)), For: time.Duration(rng.Int64N(3) * rng.Int64N(1000)),
+			Speed: float64(rng.IntN(3)) / 4, Ramp: time.Duration(rng.Int64N(2) * rng.Int64N(3000)),
+		}
+		speed := func(at float64) float64 {
+			switch end := float64(tr.At + tr.For); {
+			case at < float64(tr.At):
+				return 1
+			case at < end:
+				return tr.Speed
+			case at < end+float64(tr.Ramp):
+				return tr.Speed + (1-tr.Speed)*(at-end)/float64(tr.Ramp)
+			}
+			return 1
+		}
+		start, work := time.Duration(rng.Int64N(5000)), float64(1+rng.IntN(2000))
+		const step = 0.125
+		at, done := float64(start), 0.0
+		for done < work {
+			done += speed(at+step/2) * step
+			at += step
+		}
+		if got := tr.finish(start, work); math.Abs(float64(got)-at) > 2 {
+			t.Fatalf("%+v: work of %v from %d is done at %d, want %.1f", tr, work, start, got, at)
+		}
+	}
+	if got := (Trigger{For: never}).finish(5, 1); got != never {
+		t.Errorf("a standstill for good ends at %v", got)
+	}
+	if got := (Trigger{For: never, Speed: 0.5}).finish(0, 1000); got != 2000 {
+		t.Errorf("half the speed for good: %d, want 2000", got)
+	}
+}
+
+// Lost capacity: at half the speed a load of 60 % never recovers, of 40 % it does not suffer.
+func TestOverloadLostCapacity(t *testing.T) {
+	for load, want := range map[float64]bool{40: true, 60: false} {
+		o := stalled(load, time.Hour, retrying(0))
+		o.Trigger.Speed = 0.5
+		o.Trigger.At, o.Trigger.For = 0, o.Horizon-time.Minute
+		r := runOverload(t, o)
+		wasted := r.Wasted > 0
+		if wasted == want {
+			t.Errorf("%v a second at half the speed: %d wasted", load, r.Wasted)
+		}
+	}
+}
+
+// What comes in is accounted for.
+func TestOverloadSums(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		o := randomOverload(rng)
+		r, err := o.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := func(counts []int64) (n int64) {
+			for _, c := range counts {
+				n += c
+			}
+			return n
+		}
+		f := r.Flow
+		if sum(f.Arrived) != r.Operations || sum(f.Succeeded) != r.Succeeded || sum(f.Offered) != r.Offered || sum(f.Refused) != r.Refused || sum(f.Wasted) != r.Wasted {
+			t.Errorf("seed %d: the flow does not add up: %+v", seed, r)
+		}
+		if r.Succeeded+r.GivenUp > r.Operations || r.Served != r.Succeeded && len(o.Layers) == 1 || r.Served+r.Wasted+r.Dropped+r.Refused > r.Offered || int64(r.Latency.Count) != r.Succeeded {
+			t.Errorf("seed %d: it does not add up: %+v", seed, r)
+		}
+		for i := range f.Healthy {
+			if f.Healthy[i] > f.Arrived[i] {
+				t.Errorf("seed %d: %d of %d are healthy", seed, f.Healthy[i], f.Arrived[i])
+			}
+		}
+	}
+}
+
+// randomOverload is one of at most a few thousand requests.
+func randomOverload(rng *rand.Rand) Overload {
+	backoffs := []backoff.Backoff{full, backoff.Constant(50 * time.Millisecond), backoff.Linear(100 * time.Millisecond).Tiled(), backoff.Decorrelated(10 * time.Millisecond).Cap(time.Second)}
+	o := Overload{
+		Load:    20 + 90*rng.Float64(),
+		Service: Service{Mean: 10 * time.Millisecond, Shape: Shape(rng.IntN(3)), CV: 0.7},
+		Queue:   rng.IntN(2) * (1 + rng.IntN(60)), Drop: rng.IntN(3) == 0,
+		Trigger: Trigger{At: time.Second, For: time.Duration(rng.Int64N(3e9)), Speed: float64(rng.IntN(3)) / 3, Ramp: time.Duration(rng.Int64N(2) * rng.Int64N(3e9))},
+		Horizon: 10 * time.Second, Seed: rng.Uint64(),
+	}
+	o.Slots = o.Queue > 0 && rng.IntN(2) == 0
+	for range 1 + rng.IntN(3) {
+		l := Layer{
+			Policy:    retry.New(backoffs[rng.IntN(len(backoffs))], retry.Limit(rng.IntN(4))),
+			Processes: rng.IntN(4),
+		}
+		if rng.IntN(3) > 0 {
+			l.Policy = l.Policy.With(retry.AttemptTimeout(time.Duration(1 + rng.Int64N(2e9))))
+		}
+		if rng.IntN(3) == 0 {
+			l.Budget = &Budget{Capacity: 5, Cost: 1, Refund: 0.2, Refill: float64(rng.IntN(2))}
+		}
+		o.Layers = append(o.Layers, l)
+	}
+	return o
+}
+
+func TestOverloadRefuses(t *testing.T) {
+	good := stalled(50, time.Second, retrying(1))
+	for want, change := range map[string]func(*Overload){
+		"Load is 0, want more than 0, or a Trace":    func(o *Overload) { o.Load = 0 },
+		"Load is NaN, want 0 to":                     func(o *Overload) { o.Load = math.NaN() },
+		"Load is 50, want more than 0, or a Trace":   func(o *Overload) { o.Trace = []time.Duration{1} },
+		"Trace[1] is 1ns, want at least 0":           func(o *Overload) { o.Load, o.Trace = 0, []time.Duration{2, 1} },
+		"len(Layers) is 0, want 1 to 10":             func(o *Overload) { o.Layers = nil },
+		"Layers[0].Processes is -1, want 0 to 10000": func(o *Overload) { o.Layers = []Layer{{Processes: -1}} },
+		"Budget.Cost is 0, want more than 0":         func(o *Overload) { o.Layers = []Layer{{Budget: &Budget{}}} },
+		"Service.Mean is 0s, want 1ns to":            func(o *Overload) { o.Service.Mean = 0 },
+		"Service.Shape is 3, want constant":          func(o *Overload) { o.Service.Shape = 3 },
+		"Service.CV is -1, want 0 to 100":            func(o *Overload) { o.Service.CV = -1 },
+		"Queue is -1, want 0 to":                     func(o *Overload) { o.Queue = -1 },
+		"Queue is 0, want more than 0 with Slots":    func(o *Overload) { o.Slots = true },
+		"Trigger.Speed is 2, want 0 to 1":            func(o *Overload) { o.Trigger.Speed = 2 },
+		"Trigger.At is -1ns":                         func(o *Overload) { o.Trigger.At = -1 },
+		"Trigger.For is -1ns":                        func(o *Overload) { o.Trigger.For = -1 },
+		"Trigger.Ramp is -1ns":                       func(o *Overload) { o.Trigger.Ramp = -1 },
+		"Healthy is -1ns":                            func(o *Overload) { o.Healthy = -1 },
+		"Horizon is 0s, want 1ns to":                 func(o *Overload) { o.Horizon = 0 },
+		"Bin is 1ms, want at least 18.3":             func(o *Overload) { o.Bin = time.Millisecond },
+		"Bin is -1ns":                                func(o *Overload) { o.Bin = -1 },
+		"Load·Horizon is 3e+11, want at most":        func(o *Overload) { o.Load = 1e9 },
+	} {
+		o := good
+		change(&o)
+		r, err := o.Run(t.Context())
+		field, ok := errors.AsType[*FieldError](err)
+		if !ok || r != nil || field.Model != "Overload" || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, %v; want %q", r, err, want)
+		}
+	}
+}
+
+func TestOverloadStopped(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	o := stalled(50, 5*time.Second, retrying(3))
+	o.Horizon = 4 * time.Hour
+	o.Progress = func(done, total int64) {
+		if total != 4*3600*1000 || done > total {
+			t.Errorf("%d of %d ms", done, total)
+		}
+		cancel()
+	}
+	r, err := o.Run(ctx)
+	if stopped, ok := errors.AsType[*StoppedError](err); !ok || !errors.Is(err, context.Canceled) || r == nil || r.Operations == 0 || stopped.At == 0 {
+		t.Errorf("%v, %v", r, err)
+	}
+	o = stalled(50, 5*time.Second, Layer{})
+	o.Queue = 1
+	if _, err = o.Run(t.Context()); !errors.Is(err, ErrStuck) {
+		t.Errorf("%v, want ErrStuck of callers that never wait", err)
+	}
+}
+
+func TestOverloadAsJSON(t *testing.T) {
+	o := stalled(50, time.Second, Layer{Policy: retry.New(full, retry.Limit(2), retry.AttemptTimeout(time.Second)), Budget: tenth, Processes: 3})
+	o.Service.Shape = LogNormalService
+	text := marshal(t, o)
+	var back Overload
+	if err := json.Unmarshal([]byte(text), &back); err != nil || marshal(t, back) != text || !strings.Contains(text, `"shape":"log-normal"`) {
+		t.Errorf("read back %s it is %+v, %v", text, back, err)
+	}
+	want, got := runOverload(t, o), runOverload(t, back)
+	if !reflect.DeepEqual(want, got) {
+		t.Error("what was read back gives another result")
+	}
+	var result OverloadResult
+	if err := json.Unmarshal([]byte(marshal(t, want)), &result); err != nil || !reflect.DeepEqual(*want, result) {
+		t.Errorf("read back the result is %+v, %v", result, err)
+	}
+	o.Seed++
+	if reflect.DeepEqual(want, runOverload(t, o)) {
+		t.Error("another seed gives the same result")
+	}
+}
+
+// Policies are compared under the same arrivals and work.
+func TestOverloadArrivalsDoNotDependOnThePolicy(t *testing.T) {
+	a, b := runOverload(t, stalled(50, time.Second, retrying(0))), runOverload(t, stalled(50, time.Second, retrying(5)))
+	if !reflect.DeepEqual(a.Flow.Arrived, b.Flow.Arrived) {
+		t.Error("the arrivals differ")
+	}
+}
+
+func TestShapes(t *testing.T) {
+	var s Shape
+	if err := s.UnmarshalText([]byte("pareto")); err == nil || s != ConstantService {
+		t.Errorf("%v, %v", s, err)
+	}
+	if err := s.UnmarshalText(nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := Shape(9).MarshalText(); err == nil || Shape(9).String() != "Shape(9)" {
+		t.Errorf("%v, %v", Shape(9), err)
+	}
+}

@@ -1,0 +1,215 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// plain is an Overload written once more, as plainly as can be: every event is a function in one list, a caller is a
+// function that is called with how its call has ended.
+type plain struct {
+	o                      Overload
+	arrivals, work         *rand.Rand
+	policies               [][]retry.Policy
+	turn                   []int
+	now                    time.Duration
+	events                 []plainEvent
+	queue                  []*plainRequest
+	at                     *plainRequest
+	nextSlot               time.Duration
+	operations, offered    int64
+	succeeded, givenUp     int64
+	refused, served        int64
+	wasted, dropped        int64
+	succeededAt, offeredAt []int64
+	latency                []time.Duration
+}
+
+type plainEvent struct {
+	at time.Duration
+	do func()
+}
+
+type plainRequest struct {
+	left bool
+	done func()
+}
+
+// plainCall is what its caller can do with a call: leave.
+type plainCall struct{ leave func() }
+
+func (p *plain) in(d time.Duration, do func()) (cancel func()) {
+	dead := false
+	e := plainEvent{p.now + d, func() {
+		if !dead {
+			do()
+		}
+	}}
+	i := len(p.events)
+	for i > 0 && p.events[i-1].at > e.at {
+		i--
+	}
+	p.events = slices.Insert(p.events, i, e)
+	return func() { dead = true }
+}
+
+// call runs an operation of a layer: end is called with nil or its error, unless the caller leaves.
+func (p *plain) call(layer int, end func(error)) plainCall {
+	policy := p.policies[layer][p.turn[layer]%len(p.policies[layer])]
+	p.turn[layer]++
+	timeout, timed := p.o.Layers[layer].Policy.AttemptTimeout()
+	var state retry.State
+	var leaveAttempt, cancelTimeout, cancelWait func()
+	slot := time.Duration(-1)
+	var attempt func()
+	ended := func(err error) {
+		cancelTimeout()
+		if err == nil {
+			policy.Succeeded(0)
+			end(nil)
+			return
+		}
+		wait, giveUp := policy.Decide(&state, stream.Failure{Err: err}, time.Time{}.Add(p.now), time.Time{})
+		if giveUp != nil {
+			end(giveUp)
+			return
+		}
+		leaveAttempt = func() {}
+		cancelWait = p.in(wait, attempt)
+	}
+	attempt = func() {
+		cancelTimeout = func() {}
+		if timed {
+			cancelTimeout = p.in(timeout, func() {
+				leaveAttempt()
+				ended(failure.Err)
+			})
+		}
+		if layer+1 < len(p.o.Layers) {
+			leaveAttempt = func() {}
+			over := false
+			below := p.call(layer+1, func(err error) { over = true; ended(err) })
+			if !over {
+				leaveAttempt = below.leave
+			}
+			return
+		}
+		leaveAttempt = p.request(&slot, ended)
+	}
+	cancelWait = func() {}
+	attempt()
+	return plainCall{func() { cancelTimeout(); cancelWait(); leaveAttempt() }}
+}
+
+func (p *plain) request(slot *time.Duration, ended func(error)) (leave func()) {
+	p.offered++
+	p.offeredAt[p.now/time.Second]++
+	r := &plainRequest{done: func() { ended(nil) }}
+	leave = func() { r.left = true }
+	inSlot := *slot >= 0 && *slot <= p.now || p.nextSlot <= p.now || !p.o.Slots
+	if p.at == nil {
+		*slot = -1
+		p.serve(r)
+		return leave
+	}
+	if p.o.Queue == 0 || len(p.queue) < p.o.Queue && inSlot {
+		*slot = -1
+		p.queue = append(p.queue, r)
+		return leave
+	}
+	p.refused++
+	if !p.o.Slots {
+		ended(failure.Err)
+		return func() {}
+	}
+	p.nextSlot = max(p.nextSlot, p.now) + p.o.Service.Mean
+	*slot = p.nextSlot
+	ended(retry.RetryAfter(failure.Err, *slot-p.now))
+	return func() {}
+}
+
+func (p *plain) serve(r *plainRequest) {
+	p.at = r
+	p.in(p.o.Trigger.finish(p.now, p.o.Service.draw(p.work))-p.now, func() {
+		p.at = nil
+		for len(p.queue) > 0 && p.at == nil {
+			next := p.queue[0]
+			p.queue = p.queue[1:]
+			if next.left && p.o.Drop {
+				p.dropped++
+				continue
+			}
+			p.serve(next)
+		}
+		if r.left {
+			p.wasted++
+			return
+		}
+		p.served++
+		r.done()
+	})
+}
+
+func (p *plain) arrive() {
+	p.in(duration(p.arrivals.ExpFloat64()/p.o.Load*1e9), func() {
+		began := p.now
+		p.operations++
+		p.call(0, func(err error) {
+			if err != nil {
+				p.givenUp++
+				return
+			}
+			p.succeeded++
+			p.succeededAt[p.now/time.Second]++
+			p.latency = append(p.latency, p.now-began)
+		})
+		p.arrive()
+	})
+}
+
+func (p *plain) run() {
+	p.arrive()
+	for len(p.events) > 0 && p.events[0].at < p.o.Horizon {
+		e := p.events[0]
+		p.events = p.events[1:]
+		p.now = e.at
+		e.do()
+	}
+}
+
+// The model does what its plain re-implementation does, to the last request.
+func TestOverloadIsItsPlainReimplementation(t *testing.T) {
+	n := uint64(60)
+	if nightly {
+		n = 2000
+	}
+	for seed := range n {
+		o := randomOverload(rand.New(rand.NewPCG(seed, 5)))
+		o.Horizon = 5 * time.Second
+		p := plain{
+			o: o, turn: make([]int, len(o.Layers)),
+			succeededAt: make([]int64, 5), offeredAt: make([]int64, 5),
+		}
+		var policies *rand.Rand
+		p.arrivals, p.work, policies = o.random()
+		for _, l := range o.Layers {
+			p.policies = append(p.policies, l.policies(policies))
+		}
+		p.run()
+		r := runOverload(t, o)
+		got := []int64{r.Operations, r.Offered, r.Succeeded, r.GivenUp, r.Refused, r.Served, r.Wasted, r.Dropped}
+		want := []int64{p.operations, p.offered, p.succeeded, p.givenUp, p.refused, p.served, p.wasted, p.dropped}
+		if !slices.Equal(got, want) || !reflect.DeepEqual(r.Flow.Succeeded, p.succeededAt) || !reflect.DeepEqual(r.Flow.Offered, p.offeredAt) {
+			t.Fatalf("seed %d: operations, offered, succeeded, given up, refused, served, wasted, dropped are %v, the plain one's %v\n%+v", seed, got, want, o)
+		}
+		if len(p.latency) > 0 && (r.Latency.Most != slices.Max(p.latency) || r.Latency.Least != slices.Min(p.latency)) {
+			t.Errorf("seed %d: latencies are %+v", seed, r.Latency)
+		}
+	}
+}
