@@ -25,6 +25,9 @@ func main() {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "retrywhen:", err)
+		if _, ok := errors.AsType[ownFailure](err); ok {
+			os.Exit(codeOwn)
+		}
 		os.Exit(2)
 	}
 }
@@ -58,7 +61,7 @@ Backoffs and policies are written in words, in any order after the first:
 	c.SetOut(out)
 	c.SetErr(errOut)
 	c.SetFlagErrorFunc(badFlag)
-	c.AddCommand(newRun(), newShow(), newSim(), newLab())
+	c.AddCommand(newRun(), newShow(), newSim(), newLab(), newVersion())
 	c.InitDefaultCompletionCmd()
 	c.InitDefaultHelpCmd()
 	leads(c)
@@ -66,6 +69,7 @@ Backoffs and policies are written in words, in any order after the first:
 		switch sub.Name() {
 		case "completion":
 			leads(sub)
+			inQuotes(sub)
 		case "help":
 			sub.Args = func(_ *cobra.Command, args []string) error {
 				about, rest, err := c.Find(args)

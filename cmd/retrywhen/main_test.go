@@ -59,18 +59,26 @@ func beChild(what string, args []string) int {
 	case "exit":
 		return number(0)
 	case "count": // FILE, N, CODE: fails with the code until it has been run n times
-		f, err := os.OpenFile(args[0], os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
-		if err != nil {
-			panic(err)
-		}
-		fmt.Fprint(f, ".")
-		runs, _ := f.Seek(0, io.SeekEnd)
-		fmt.Printf("run %d\n", runs)
-		fmt.Fprintf(os.Stderr, "trouble %d\n", runs)
-		if runs < int64(number(1)) {
+		n := runs(args[0])
+		fmt.Printf("run %d\n", n)
+		fmt.Fprintf(os.Stderr, "trouble %d\n", n)
+		if n < number(1) {
 			return number(2)
 		}
 		return 0
+	case "environment": // FILE, N, CODE: as count, and says what it is told
+		last, ok := os.LookupEnv("RETRY_LAST_EXIT")
+		if !ok {
+			last = "unset"
+		}
+		fmt.Println(os.Getenv("RETRY_ATTEMPT"), last)
+		if runs(args[0]) < number(1) {
+			return number(2)
+		}
+	case "fail-at": // FILE, N, CODE: goes well until it has been run n times
+		if runs(args[0]) >= number(1) {
+			return number(2)
+		}
 	case "cat": // CODE
 		in, _ := io.ReadAll(os.Stdin)
 		fmt.Printf("[%s]\n", in)
@@ -117,6 +125,17 @@ func beChild(what string, args []string) int {
 		panic(what)
 	}
 	return 0
+}
+
+// runs counts a run in the file, and returns how many there were.
+func runs(file string) int {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprint(f, ".")
+	n, _ := f.Seek(0, io.SeekEnd)
+	return int(n)
 }
 
 // asChild returns the arguments that have the command run beChild.
@@ -229,14 +248,6 @@ func TestHelp(t *testing.T) {
 			if len(line) > 82 {
 				t.Errorf("%s: a line of %d characters: %s", c.CommandPath(), len(line), line)
 			}
-		}
-	}
-}
-
-func TestCompletion(t *testing.T) {
-	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		if out, _, err := inProcess(t, "completion", shell); err != nil || !strings.Contains(out, "retrywhen") {
-			t.Errorf("completion %s: %v, %d bytes", shell, err, len(out))
 		}
 	}
 }

@@ -54,6 +54,11 @@ func TestRunEndsWithTheCommandsExitCode(t *testing.T) {
 		"not executable":          {[]string{file}, 126, "retrywhen: " + file + ": cannot be run: permission denied\n"},
 		"a folder":                {[]string{t.TempDir()}, 126, ": cannot be run: permission denied\n"},
 		"no interpreter":          {[]string{script}, 127, ": its interpreter, in the first line, does not exist\n"},
+		"until failure":           {append([]string{"--until=failure"}, asChild(t, "exit", "3")...), 0, "retrywhen: exit code 3 after 1 attempt\n"},
+		"until its exit code":     {append([]string{"--until=3"}, asChild(t, "exit", "3")...), 0, "retrywhen: exit code 3 after 1 attempt\n"},
+		"until another":           {append([]string{"--until=4", "--limit=1"}, asChild(t, "exit", "3")...), 3, "retrywhen: exit code 3; retry 1 of 1 in 1ms\nretrywhen: exit code 3; gave up after 2 attempts\n"},
+		"until it fails, never":   {append([]string{"--until=failure", "--limit=1"}, asChild(t, "exit", "0")...), 1, "retrywhen: exit code 0; retry 1 of 1 in 1ms\nretrywhen: exit code 0; gave up after 2 attempts\n"},
+		"until it can be found":   {[]string{"--until=failure", "no-such-command"}, 127, "retrywhen: no-such-command: no such command\n"},
 		"flags are the command's": {append(asChild(t, "exit", "0"), "--limit", "x"), 0, ""},
 	}
 	for name, test := range tests {
@@ -66,6 +71,26 @@ func TestRunEndsWithTheCommandsExitCode(t *testing.T) {
 				t.Errorf("stderr %q, want %q", errOut, test.err)
 			}
 		})
+	}
+}
+
+// It says how often, and how the last attempt ended; what an outer run has said counts no more.
+func TestRunNamesTheAttempt(t *testing.T) {
+	t.Setenv("RETRY_LAST_EXIT", "99")
+	file := filepath.Join(t.TempDir(), "runs")
+	out, _, code := result(t, append([]string{"run", "-q", "--limit=none", "--backoff", quick}, asChild(t, "environment", file, "8", "5")...)...)
+	want := "1 unset\n2 5\n3 5\n4 5\n5 5\n6 5\n7 5\n8 5\n"
+	if out != want || code != 0 {
+		t.Errorf("exit code %d, stdout\n%swant\n%s", code, out, want)
+	}
+}
+
+func TestRunUntilFailure(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "runs")
+	out, errOut, code := result(t, append([]string{"run", "--until=failure", "--limit=none", "--backoff", quick}, asChild(t, "fail-at", file, "3", "7")...)...)
+	want := "retrywhen: exit code 0; retry 1 in 1ms\nretrywhen: exit code 0; retry 2 in 1ms\nretrywhen: exit code 7 after 3 attempts\n"
+	if out != "" || errOut != want || code != 0 {
+		t.Errorf("exit code %d, %q, stderr\n%swant\n%s", code, out, errOut, want)
 	}
 }
 
@@ -109,6 +134,11 @@ func TestRunRefuses(t *testing.T) {
 		"a curve":        {[]string{"--backoff=exponental base=1s factor=2", "--", "true"}, []string{`"exponental"`, "did you mean exponential?"}},
 		"a word":         {[]string{"--backoff=linear d=1s jiter=full", "--", "true"}, []string{`"jiter=full"`, "did you mean jitter?"}},
 		"limit":          {[]string{"--limit=-1", "--", "true"}, []string{"--limit is -1, want at least 0"}},
+		"limit, no word": {[]string{"--limit=all", "--", "true"}, []string{`--limit is "all", want a whole number, at least 0, or none`}},
+		"two limits":     {[]string{"--limit=none", "--backoff=constant d=1s limit=3", "--", "true"}, []string{"want a limit in --backoff or --limit none, not both"}},
+		"until":          {[]string{"--until=never", "--", "true"}, []string{`--until is "never", want success, failure, or an exit code from 0 to 255`}},
+		"until 256":      {[]string{"--until=256", "--", "true"}, []string{`--until is "256", want success`}},
+		"until, on exit": {[]string{"--until=failure", "--on-exit=3", "--", "true"}, []string{"want --on-exit or --until failure, not both"}},
 		"within":         {[]string{"--within=-1s", "--", "true"}, []string{"--within is -1s, want at least 0"}},
 		"timeout":        {[]string{"--timeout=-1s", "--", "true"}, []string{"--timeout is -1s, want at least 0"}},
 		"kill-after":     {[]string{"--kill-after=0", "--", "true"}, []string{"--kill-after is 0s, want more than 0"}},
@@ -131,7 +161,7 @@ func TestRunRefuses(t *testing.T) {
 
 func TestWrongUsageIsExitCode2(t *testing.T) {
 	_, errOut, code := result(t, "run", "--limit=-1", "--", "true")
-	if code != 2 || errOut != "retrywhen: run: --limit is -1, want at least 0\n" {
+	if code != 2 || errOut != "retrywhen: run: --limit is -1, want at least 0, or none\n" {
 		t.Errorf("exit code %d, stderr %q", code, errOut)
 	}
 }

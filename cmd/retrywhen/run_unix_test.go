@@ -3,7 +3,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
@@ -260,5 +263,24 @@ func killReady(t *testing.T, line string) {
 	}
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// What is no failure of the command, nor wrong usage, has an exit code of its own, as with timeout(1).
+func TestRunThatCannotStartAProcess(t *testing.T) {
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("no sh")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), shell, "-c", `ulimit -n 6; exec "$0" run --limit=0 -- "$0"`, self)
+	c.Env = append(os.Environ(), "RETRYWHEN_TEST_MAIN=1")
+	out, err := c.CombinedOutput()
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok || exit.ExitCode() != codeOwn || !strings.Contains(string(out), "too many open files") {
+		t.Errorf("%v: %s, want exit code %d", err, out, codeOwn)
 	}
 }

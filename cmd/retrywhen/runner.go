@@ -9,7 +9,9 @@ import (
 	"os/exec"
 	"os/signal"
 	"slices"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/retrywhen/retrywhen/retry"
@@ -18,6 +20,7 @@ import (
 // Exit codes of run that are not the command's own.
 const (
 	codeTimeout       = 124 // as timeout(1): the last attempt ran into --timeout
+	codeOwn           = 125 // as timeout(1): run itself failed
 	codeNotExecutable = 126 // as sh: the command was found but cannot be run
 	codeNotFound      = 127 // as sh
 	codeSignal        = 128 // plus the signal's number, as sh
@@ -27,7 +30,10 @@ const (
 type runner struct {
 	args      []string
 	policy    retry.Policy
+	until     condition
 	onExit    []int // retry these exit codes; empty: all but 0
+	attempts  int   // made so far
+	lastExit  int   // the exit code of the last one
 	timeout   time.Duration
 	killAfter time.Duration
 	quiet     bool
@@ -93,10 +99,45 @@ func (r *runner) run(ctx context.Context) error {
 		if err != nil {
 			return r.giveUp(err)
 		}
-		a.Fail(r.attempt())
+		a.Fail(r.outcome(r.attempt()))
+	}
+	if r.until != untilSuccess {
+		r.print("exit code %d after %s", r.lastExit, attempts(r.attempts))
 	}
 	return nil
 }
+
+func attempts(n int) string {
+	if n == 1 {
+		return "1 attempt"
+	}
+	return fmt.Sprintf("%d attempts", n)
+}
+
+// outcome returns nil if the attempt ended as it should, with --until; else its failure.
+func (r *runner) outcome(err error) error {
+	failed, ran := errors.AsType[*failedAttempt](err)
+	if s, _ := r.child.endingSignal(); err != nil && (!ran || failed.final || s != nil) {
+		return err
+	}
+	r.lastExit = 0
+	if ran {
+		r.lastExit = failed.code
+	}
+	switch {
+	case r.until.met(r.lastExit):
+		return nil
+	case ran:
+		return failed
+	default:
+		return &failedAttempt{text: "exit code 0"}
+	}
+}
+
+// ownFailure is an error of run that is neither the command's nor wrong usage.
+type ownFailure struct{ error }
+
+func (f ownFailure) Unwrap() error { return f.error }
 
 // giveUp prints why there is no further attempt and returns how run ends: by the signal that came, if no command handled
 // it, else with the command's exit code.
@@ -106,12 +147,15 @@ func (r *runner) giveUp(err error) error {
 	switch s, waiting := r.child.endingSignal(); {
 	case s != nil && (waiting || !ran || failed.killed || failed.code == codeSignal+signalNumber(s)):
 		return diedBy{s}
-	case !ran:
-		return fmt.Errorf("run: %w", err) // ctx ended before the first attempt
+	case !ran: // no process could be started, or ctx ended before the first attempt
+		return ownFailure{fmt.Errorf("run: %w", err)}
 	case s == nil && exhausted && gaveUp.Attempts > 1:
 		r.print("%v; gave up after %d attempts", gaveUp.Last, gaveUp.Attempts)
 	case s == nil && (exhausted || failed.final):
 		r.print("%v", failed)
+	}
+	if failed.code == 0 {
+		return exitCode(1) // it succeeds, and was to do something else
 	}
 	return exitCode(failed.code)
 }
@@ -139,13 +183,24 @@ func (r *runner) retryable(err error) bool {
 	}
 }
 
-// attempt runs the command once. It returns nil, a *failedAttempt or errEnded.
+// environment is what the command is told of its attempt.
+func (r *runner) environment() []string {
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "RETRY_LAST_EXIT=") })
+	env = append(env, fmt.Sprintf("RETRY_ATTEMPT=%d", r.attempts))
+	if r.attempts > 1 {
+		env = append(env, fmt.Sprintf("RETRY_LAST_EXIT=%d", r.lastExit))
+	}
+	return env
+}
+
+// attempt runs the command once. It returns nil, a *failedAttempt, errEnded or why no process can be started.
 func (r *runner) attempt() error {
+	r.attempts++
 	if r.from >= 0 {
 		_, _ = r.stdin.Seek(r.from, io.SeekStart)
 	}
 	cmd := exec.Command(r.args[0], r.args[1:]...)
-	cmd.Stdout, cmd.Stderr = r.stdout, r.stderr
+	cmd.Stdout, cmd.Stderr, cmd.Env = r.stdout, r.stderr, r.environment()
 	if r.stdin != nil {
 		cmd.Stdin = r.stdin
 	}
@@ -167,7 +222,7 @@ func (r *runner) attempt() error {
 		number := endedBy(exit.ProcessState)
 		failed = &failedAttempt{code: codeSignal + number, killed: true, text: fmt.Sprintf("ended by signal %d", number)}
 	default:
-		return &failedAttempt{code: codeNotExecutable, text: err.Error(), final: true}
+		return err
 	}
 	if unread(r.stdout) {
 		failed.text, failed.final = failed.text+": nobody reads its output any more", true
@@ -179,7 +234,7 @@ func (r *runner) attempt() error {
 func (r *runner) notStarted(err error) error {
 	command := r.args[0]
 	switch _, found := os.Stat(command); {
-	case errors.Is(err, errEnded):
+	case errors.Is(err, errEnded), errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return err
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist) && found != nil:
 		return &failedAttempt{code: codeNotFound, text: command + ": no such command", final: true}

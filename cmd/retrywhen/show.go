@@ -218,8 +218,3 @@ func (s schedules) figure() picture.Figure {
 	f.Panels = []picture.Panel{waits, comes}
 	return f
 }
-
-// completePolicy completes the first word of a policy.
-func completePolicy(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-	return policyStarts(begun), cobra.ShellCompDirectiveNoFileComp
-}

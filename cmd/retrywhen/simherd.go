@@ -26,7 +26,7 @@ type herdFlags struct {
 	simulation
 	jobs, retries, runs int
 	peak, dead          time.Duration
-	own                 bool
+	own, ownSet         bool
 }
 
 func newSimHerd() *cobra.Command {
@@ -50,6 +50,7 @@ functions": is there a better distribution, with little deviation in the waits?`
 			if err != nil {
 				return fmt.Errorf("herd: %w", err)
 			}
+			f.ownSet = c.Flags().Changed("own-axis")
 			if f.runs < 0 || f.runs > 1_000_000 {
 				return fmt.Errorf("herd: --runs is %d, want 0 to 1000000", f.runs)
 			}
@@ -74,7 +75,7 @@ functions": is there a better distribution, with little deviation in the waits?`
 					text: h.text, json: h, figure: h.figure,
 					page: func(w io.Writer) error {
 						state := lab.Default()
-						state.Strategies, state.Seed, state.Own, state.Peak, state.Dead = strategies, f.seed, f.own, f.peak, f.dead
+						state.Strategies, state.Seed, state.Own, state.Peak, state.Dead = strategies, f.seed, h.own, f.peak, f.dead
 						state.Jobs, state.Retries = min(f.jobs, lab.MaxJobs), min(f.retries, lab.MaxRetries)
 						return lab.WritePage(c.Context(), w, state)
 					},
@@ -88,7 +89,7 @@ functions": is there a better distribution, with little deviation in the waits?`
 	c.Flags().IntVar(&f.runs, "runs", 0, "the figures are means of this many runs (default: up to 200, by the size)")
 	c.Flags().DurationVar(&f.peak, "peak", 0, "the window in which the peak is counted (default: to fit)")
 	c.Flags().DurationVar(&f.dead, "dead", 0, "the window that is dead time when it is empty (default: to fit)")
-	c.Flags().BoolVar(&f.own, "own-axis", false, "give each policy a time axis of its own")
+	c.Flags().BoolVar(&f.own, "own-axis", false, "give each policy a time axis of its own (default: if one lasts three times as long as another)")
 	c.Flags().Lookup("horizon").Usage = "draw nothing later than this in simulated time; the figures are of the whole (default: no end)"
 	return c
 }
@@ -119,7 +120,24 @@ func (f *herdFlags) compute(ctx context.Context, strategies []model.Strategy, pr
 		}
 		return x.Herd == nil
 	})
-	return &herd{r, f.own}, err
+	h := &herd{HerdResult: r, own: f.own}
+	if !f.ownSet {
+		h.own = h.ends() > mostEnds
+	}
+	return h, err
+}
+
+// mostEnds is how much longer one herd may last than another for both to be on one axis of time: past that the short one
+// has no room to be seen in.
+const mostEnds = 3
+
+// ends is how much longer the longest herd lasts than the shortest.
+func (h *herd) ends() float64 {
+	shortest := h.End()
+	for _, x := range h.Strategies {
+		shortest = min(shortest, x.Herd.End)
+	}
+	return h.End().Seconds() / max(shortest, 1).Seconds()
 }
 
 var herdHeader = []string{"policy", "total", "peak/mean", "dead", "mean CV", "total CV", "first, most"}
@@ -199,6 +217,9 @@ func (h *herd) figure() picture.Figure {
 	f := picture.Figure{
 		Columns: min(columns, max(len(h.Strategies), 1)),
 		Note:    fmt.Sprintf("%d jobs fail together at time 0. Above: a dot for each retry, the first violet, the last yellow. Below: the load.", h.Jobs),
+	}
+	if h.own && len(h.Strategies) > 1 {
+		f.Note += " Each has a time axis of its own."
 	}
 	for i := 0; i < len(h.Strategies); i += f.Columns {
 		row := h.Strategies[i:min(i+f.Columns, len(h.Strategies))]

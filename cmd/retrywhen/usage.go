@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"strings"
 
@@ -18,6 +19,25 @@ func version() string {
 		return info.Main.Version
 	}
 	return "(devel)"
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print which version this is, and what it is built with",
+		Long:    `Version prints the version of this command, of Go, and of the platform.`,
+		Example: `  retrywhen version`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("version: %q is one word too many, want none", args[0])
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(c.OutOrStdout(), "retrywhen %s, %s, %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
 }
 
 // leads has a command that only leads to others refuse a name that is none of theirs.
@@ -58,7 +78,8 @@ func badFlag(c *cobra.Command, err error) error {
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		f := wrong.GetFlag()
 		return fmt.Errorf("%s--%s is %q, want %s", where(c), f.Name, wrong.GetValue(), map[string]string{
-			"bool": "true or false", "duration": "a duration, as in 500ms or 1m30s", "int": "a whole number", "uint64": "a whole number, 0 or more",
+			"bool": "true or false", "duration": "a duration, as in 500ms or 1m30s", "int": "a whole number", "number or none": "a whole number, at least 0, or none",
+			"condition": "success, failure, or an exit code from 0 to 255", "uint64": "a whole number, 0 or more",
 			"intSlice": "whole numbers, a comma between two", "float64Slice": "numbers, a comma between two",
 		}[f.Value.Type()])
 	}

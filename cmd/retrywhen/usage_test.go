@@ -8,9 +8,9 @@ import (
 
 func TestWrongUsage(t *testing.T) {
 	for line, want := range map[string]string{
-		"bogus":                      `no command "bogus", want completion, lab, run, show, sim`,
-		"shwo x":                     `no command "shwo"; did you mean show? want completion, lab, run, show, sim`,
-		"help bogus":                 `no command "bogus", want completion, lab, run, show, sim`,
+		"bogus":                      `no command "bogus", want completion, lab, run, show, sim, version`,
+		"shwo x":                     `no command "shwo"; did you mean show? want completion, lab, run, show, sim, version`,
+		"help bogus":                 `no command "bogus", want completion, lab, run, show, sim, version`,
 		"help sim hord":              `sim: no command "hord"; did you mean herd? want herd, occ, outage`,
 		"completion zhs":             `completion: no command "zhs"; did you mean zsh? want bash, fish, powershell, zsh`,
 		"--bogus":                    "unknown flag: --bogus, see retrywhen --help",
