@@ -9,28 +9,34 @@ import (
 	"testing"
 )
 
-// The README's picture is what this command writes; it is written anew by running it with the file in its place:
+// The pictures of the documents are what this command writes; they are written anew by running it with the file in its
+// place, as in
 //
 //	go run ./cmd/retrywhen sim herd "before: exponential base=1s factor=2 cap=30s" "after: exponential base=1s factor=2 cap=30s tiled" -o docs/img/herd.svg
-func TestReadmePicture(t *testing.T) {
+func TestPictures(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("other processors may differ in the last digit")
 	}
-	file := filepath.Join(t.TempDir(), "herd.svg")
-	_, _, err := inProcess(t, "sim", "herd", "before: exponential base=1s factor=2 cap=30s", "after: exponential base=1s factor=2 cap=30s tiled", "-o", file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := os.ReadFile(filepath.Join("..", "..", "docs", "img", "herd.svg"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Error("docs/img/herd.svg is not what the command writes: see the comment of this test")
+	const three = "exponential base=100ms factor=2 cap=10s jitter=full limit=3"
+	for name, args := range map[string][]string{
+		"herd.svg":     {"herd", "before: exponential base=1s factor=2 cap=30s", "after: exponential base=1s factor=2 cap=30s tiled"},
+		"overload.svg": {"overload", "3 retries: " + three, "3 retries and a budget: " + three + " budget=10,1,0.1"},
+	} {
+		file := filepath.Join(t.TempDir(), name)
+		if _, _, err := inProcess(t, append(append([]string{"sim"}, args...), "-o", file)...); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := os.ReadFile(filepath.Join("..", "..", "docs", "img", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("docs/img/%s is not what the command writes: retrywhen sim %q", name, args)
+		}
 	}
 }
 

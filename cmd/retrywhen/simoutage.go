@@ -149,7 +149,8 @@ func (o *outage) text(w io.Writer, width int) error {
 		if s.Note != "" {
 			lines = append(lines, s.Note)
 		}
-		counts, most := spread(s.Result.Traffic, end, span.Width)
+		counts := columns(s.Result.Traffic.Bin, s.Result.Traffic.Attempts, end, span.Width)
+		most := slices.Max(counts)
 		lines = append(lines, indent(console.Bars(counts, most, barLines), margin, strconv.FormatInt(most, 10))...)
 		marks := span.Marks([]time.Duration{o.Down}, func(int) rune { return '▲' })
 		lines = append(lines, indent([]string{marks, span.Labels()}, margin, "")...)
@@ -157,15 +158,13 @@ func (o *outage) text(w io.Writer, width int) error {
 	return writeLines(w, lines)
 }
 
-// spread puts the bins of the traffic into columns from 0 to end.
-func spread(t sim.Traffic, end time.Duration, columns int) (counts []int64, most int64) {
-	counts = make([]int64, columns)
-	for i, n := range t.Attempts {
-		at := min(int(float64(t.Bin)*float64(i)/float64(max(end, 1))*float64(columns)), columns-1)
-		counts[at] += n
-		most = max(most, counts[at])
+// columns puts bins into that many columns from 0 to end.
+func columns(bin time.Duration, bins []int64, end time.Duration, n int) []int64 {
+	all := make([]int64, n)
+	for i, count := range bins {
+		all[min(int(float64(bin)*float64(i)/float64(max(end, 1))*float64(n)), n-1)] += count
 	}
-	return counts, most
+	return all
 }
 
 func (o *outage) figure() picture.Figure {

@@ -24,20 +24,21 @@ func newSim() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sim",
 		Short: "Simulate what a crowd of clients does to its server",
-		Long: `Sim simulates a crowd of clients under one or more policies, in simulated time:
-a herd of jobs that fail together, clients that contend for one row, or a server
-that is down and comes back. The same seed gives the same result.
+		Long: `Sim simulates a crowd of clients under one or more policies, in simulated time: a
+server that stalls under load, a server that is down and comes back, a herd of
+jobs that fail together, or clients that contend for one row. The same seed gives
+the same result.
 
 Policies are as in: retrywhen show --help; one more word, place=process-each,
 place=by-key or place=by-ordinal, makes each client a process of its own.
 Interrupted, it writes what was computed so far, and dies by the signal.`,
 	}
 	leads(c)
-	c.AddCommand(newSimHerd(), newSimOCC(), newSimOutage())
+	c.AddCommand(newSimHerd(), newSimOCC(), newSimOutage(), newSimOverload())
 	return c
 }
 
-// simulation is what the three have in common.
+// simulation is what they have in common.
 type simulation struct {
 	output
 	place   string
@@ -48,10 +49,14 @@ type simulation struct {
 func (s *simulation) flags(c *cobra.Command) {
 	s.output.flags(c)
 	c.Flags().StringVar(&s.place, "place", "", "one-process, or each client a process of its own: process-each, by-key, by-ordinal (default one-process)")
-	c.Flags().Uint64Var(&s.seed, "seed", 0, "the seed of all that is random")
+	seedFlag(c, &s.seed)
 	c.Flags().DurationVar(&s.horizon, "horizon", 0, "count nothing later than this in simulated time (default: no end)")
 	_ = c.RegisterFlagCompletionFunc("place", cobra.FixedCompletions([]string{"one-process", "process-each", "by-key", "by-ordinal"}, cobra.ShellCompDirectiveNoFileComp)) // fails for no such flag
 	c.ValidArgsFunction = completePolicy
+}
+
+func seedFlag(c *cobra.Command, seed *uint64) {
+	c.Flags().Uint64Var(seed, "seed", 0, "the seed of all that is random")
 }
 
 // strategies reads the policies, else takes those of the preset.
@@ -111,6 +116,18 @@ func (s *simulation) run(c *cobra.Command, compute func(context.Context, model.P
 	return interrupted
 }
 
+// refuseWords returns an error for the first of the words that a strategy has: they would not count.
+func refuseWords(strategies []model.Strategy, words ...string) error {
+	for _, s := range strategies {
+		for _, word := range words {
+			if s.Has(word) {
+				return fmt.Errorf("%q: %s= does not count here, want a policy without it", s, word)
+			}
+		}
+	}
+	return nil
+}
+
 func noRetry(s model.Strategy) error {
 	return fmt.Errorf("%q allows no retry, want a limit of 1 or more", s)
 }
@@ -140,12 +157,18 @@ func flagOf(field string) string {
 		return "--peak"
 	case "DeadWindow":
 		return "--dead"
+	case "Service.Mean":
+		return "--service"
+	case "Service.CV":
+		return "--shape's CV"
+	case "Trigger.For":
+		return "--stall"
 	case "Network.Mean":
 		return "--network"
 	case "Network.SD":
 		return "--network-sd"
 	}
-	flag, part, _ := strings.Cut(strings.ToLower(field), ".")
+	flag, part, _ := strings.Cut(strings.ToLower(strings.TrimPrefix(field, "Trigger.")), ".")
 	if part != "" { // of a budget
 		part = "'s " + part
 	}

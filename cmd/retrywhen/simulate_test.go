@@ -101,10 +101,11 @@ func TestSimText(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"herd":   {[]string{"herd", "--runs=3", "all at once: constant d=5s", "apart: linear d=2s tiled"}, []string{"all at once", "apart", "peak/mean", "Means of 3 runs.", "█", "    100 "}},
-		"occ":    {[]string{"occ", "--runs=2", "--clients=20"}, []string{"decorrelated", "Write calls against clients", "a none   b exponential", "Write calls over time, 20 clients"}},
-		"outage": {[]string{"outage", "--clients=100", "--capacity=10", "--down=20s"}, []string{"Attempts: the mean of a client's", "tiled: attempts", "Down for 20s", "▲"}},
-		"limits": {[]string{"outage", "--clients=100", "--limit=2", "--return=10s", "--budget=10,1,0.1,1", "linear d=1s"}, []string{"given up"}},
+		"herd":     {[]string{"herd", "--runs=3", "all at once: constant d=5s", "apart: linear d=2s tiled"}, []string{"all at once", "apart", "peak/mean", "Means of 3 runs.", "█", "    100 "}},
+		"occ":      {[]string{"occ", "--runs=2", "--clients=20"}, []string{"decorrelated", "Write calls against clients", "a none   b exponential", "Write calls over time, 20 clients"}},
+		"outage":   {[]string{"outage", "--clients=100", "--capacity=10", "--down=20s"}, []string{"Attempts: the mean of a client's", "tiled: attempts", "Down for 20s", "▲"}},
+		"overload": {[]string{"overload"}, []string{"never recovers", "back after 17s", "in vain", "▼", "▲"}},
+		"limits":   {[]string{"outage", "--clients=100", "--limit=2", "--return=10s", "--budget=10,1,0.1,1", "linear d=1s"}, []string{"given up"}},
 	}
 	for name, test := range tests {
 		for _, width := range []int{80, 40} {
@@ -182,7 +183,7 @@ func TestSimOCCReproducesTheFigures(t *testing.T) {
 }
 
 func TestSimIsTheSameForTheSameSeed(t *testing.T) {
-	for _, args := range [][]string{{"herd", "--runs=2", "sidekiq"}, {"occ", "--runs=2", "--clients=10"}, {"outage", "--clients=50", "--down=5s", "sidekiq"}} {
+	for _, args := range [][]string{{"herd", "--runs=2", "sidekiq"}, {"occ", "--runs=2", "--clients=10"}, {"outage", "--clients=50", "--down=5s", "sidekiq"}, {"overload", "--horizon=30s", "sidekiq limit=2"}} {
 		var outs []string
 		for _, seed := range []string{"1", "1", "2"} {
 			out, _, err := inProcess(t, append([]string{"sim", "--json", "--seed", seed}, args...)...)
@@ -205,27 +206,37 @@ func TestSimRefuses(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"no such":         {[]string{"hurd"}, []string{`sim: no command "hurd"; did you mean herd? want herd, occ, outage`}},
-		"jobs":            {[]string{"herd", "-j", "0"}, []string{"herd: --jobs is 0, want 1 to 100000000"}},
-		"too many":        {[]string{"herd", "-j", "100000000", "-n", "2"}, []string{"--jobs times --retries is 200000000, want at most 100000000"}},
-		"retries":         {[]string{"herd", "-n", "0"}, []string{"--retries is 0, want 1 to"}},
-		"runs":            {[]string{"herd", "--runs", "-1"}, []string{"--runs is -1, want 0 to 1000000"}},
-		"a policy":        {[]string{"herd", "linear d=1"}, []string{`"d=1"`, "has no unit"}},
-		"no retry":        {[]string{"herd", "linear d=1s limit=0"}, []string{"allows no retry, want a limit of 1 or more"}},
-		"place":           {[]string{"herd", "--place=here", "sidekiq"}, []string{`--place is "here", want one-process, process-each, by-key or by-ordinal`}},
-		"horizon":         {[]string{"herd", "--horizon=-1s", "sidekiq"}, []string{"--horizon is -1s"}},
-		"window":          {[]string{"herd", "--peak=-1s", "sidekiq"}, []string{"--peak is -1s"}},
-		"occ clients":     {[]string{"occ", "-c", "0"}, []string{"--clients is 0, want 1 to 10000000"}},
-		"occ points":      {[]string{"occ", "--points", "0"}, []string{"--points is 0, want 1 to 1000"}},
-		"occ runs":        {[]string{"occ", "--runs", "0"}, []string{"--runs is 0, want 1 to"}},
-		"occ network":     {[]string{"occ", "--network", "2h"}, []string{"--network is 2h0m0s, want 0s to 1h0m0s"}},
-		"outage clients":  {[]string{"outage", "-c", "-1"}, []string{"--clients is -1, want 1 to"}},
-		"outage capacity": {[]string{"outage", "--capacity", "0"}, []string{"--capacity is 0, want 1 to"}},
-		"outage budget":   {[]string{"outage", "--budget", "1,2"}, []string{"--budget has 2 numbers, want 3 or 4"}},
-		"budget's number": {[]string{"outage", "--budget", "NaN,1,1"}, []string{"--budget's capacity is NaN, want 0 to"}},
-		"a long window":   {[]string{"herd", "--dead=-1s", "sidekiq"}, []string{"--dead is -1s"}},
-		"a folder":        {[]string{"occ", "-o", filepath.Join(t.TempDir(), "no", "x.svg")}, []string{"occ: --output is", "there is no"}},
-		"outage no retry": {[]string{"outage", "linear d=1s limit=0"}, []string{"allows no retry, want a limit of 1 or more"}},
+		"no such":          {[]string{"hurd"}, []string{`sim: no command "hurd"; did you mean herd? want herd, occ, outage, overload`}},
+		"jobs":             {[]string{"herd", "-j", "0"}, []string{"herd: --jobs is 0, want 1 to 100000000"}},
+		"too many":         {[]string{"herd", "-j", "100000000", "-n", "2"}, []string{"--jobs times --retries is 200000000, want at most 100000000"}},
+		"retries":          {[]string{"herd", "-n", "0"}, []string{"--retries is 0, want 1 to"}},
+		"runs":             {[]string{"herd", "--runs", "-1"}, []string{"--runs is -1, want 0 to 1000000"}},
+		"a policy":         {[]string{"herd", "linear d=1"}, []string{`"d=1"`, "has no unit"}},
+		"no retry":         {[]string{"herd", "linear d=1s limit=0"}, []string{"allows no retry, want a limit of 1 or more"}},
+		"place":            {[]string{"herd", "--place=here", "sidekiq"}, []string{`--place is "here", want one-process, process-each, by-key or by-ordinal`}},
+		"horizon":          {[]string{"herd", "--horizon=-1s", "sidekiq"}, []string{"--horizon is -1s"}},
+		"window":           {[]string{"herd", "--peak=-1s", "sidekiq"}, []string{"--peak is -1s"}},
+		"occ clients":      {[]string{"occ", "-c", "0"}, []string{"--clients is 0, want 1 to 10000000"}},
+		"occ points":       {[]string{"occ", "--points", "0"}, []string{"--points is 0, want 1 to 1000"}},
+		"occ runs":         {[]string{"occ", "--runs", "0"}, []string{"--runs is 0, want 1 to"}},
+		"occ network":      {[]string{"occ", "--network", "2h"}, []string{"--network is 2h0m0s, want 0s to 1h0m0s"}},
+		"outage clients":   {[]string{"outage", "-c", "-1"}, []string{"--clients is -1, want 1 to"}},
+		"outage capacity":  {[]string{"outage", "--capacity", "0"}, []string{"--capacity is 0, want 1 to"}},
+		"outage budget":    {[]string{"outage", "--budget", "1,2"}, []string{"--budget has 2 numbers, want 3 or 4"}},
+		"budget's number":  {[]string{"outage", "--budget", "NaN,1,1"}, []string{"--budget's capacity is NaN, want 0 to"}},
+		"a long window":    {[]string{"herd", "--dead=-1s", "sidekiq"}, []string{"--dead is -1s"}},
+		"a folder":         {[]string{"occ", "-o", filepath.Join(t.TempDir(), "no", "x.svg")}, []string{"occ: --output is", "there is no"}},
+		"overload load":    {[]string{"overload", "--load=-1"}, []string{"overload: --load is -1, want 0 to"}},
+		"overload shape":   {[]string{"overload", "--shape=log-normal"}, []string{`--shape is "log-normal", want constant`}},
+		"overload shape 2": {[]string{"overload", "--shape=constant:2"}, []string{`--shape is "constant:2", want constant`}},
+		"overload CV":      {[]string{"overload", "--shape=log-normal:-1"}, []string{"--shape's CV is -1, want 0 to 100"}},
+		"overload service": {[]string{"overload", "--service=0s"}, []string{"--service is 0s, want 1ns to"}},
+		"overload stall":   {[]string{"overload", "--stall=-1s"}, []string{"--stall is -1s, want at least 0"}},
+		"overload speed":   {[]string{"overload", "--speed=2"}, []string{"--speed is 2, want 0 to 1"}},
+		"overload slots":   {[]string{"overload", "--slots"}, []string{"--queue is 0, want more than 0 with Slots"}},
+		"overload place":   {[]string{"overload", "linear d=1s place=by-key"}, []string{"place= does not count here"}},
+		"overload page":    {[]string{"overload", "-o", filepath.Join(t.TempDir(), "x.html")}, []string{"want a name that ends in .svg"}},
+		"outage no retry":  {[]string{"outage", "linear d=1s limit=0"}, []string{"allows no retry, want a limit of 1 or more"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -243,7 +254,7 @@ func TestSimRefuses(t *testing.T) {
 func TestSimEndedEarly(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, name := range []string{"herd", "occ", "outage"} {
+	for _, name := range []string{"herd", "occ", "outage", "overload"} {
 		var out, errOut strings.Builder
 		c := newCommand(&out, &errOut)
 		c.SetArgs([]string{"sim", name, "--json"})

@@ -11,7 +11,7 @@ func TestWrongUsage(t *testing.T) {
 		"bogus":                      `no command "bogus", want completion, lab, run, show, sim, version`,
 		"shwo x":                     `no command "shwo"; did you mean show? want completion, lab, run, show, sim, version`,
 		"help bogus":                 `no command "bogus", want completion, lab, run, show, sim, version`,
-		"help sim hord":              `sim: no command "hord"; did you mean herd? want herd, occ, outage`,
+		"help sim hord":              `sim: no command "hord"; did you mean herd? want herd, occ, outage, overload`,
 		"completion zhs":             `completion: no command "zhs"; did you mean zsh? want bash, fish, powershell, zsh`,
 		"--bogus":                    "unknown flag: --bogus, see retrywhen --help",
 		"-x":                         "unknown shorthand flag: 'x' in -x, see retrywhen --help",

@@ -51,7 +51,7 @@ func DefaultOverload() Overload {
 		Strategies: strategies, Timeout: time.Second,
 		Overload: sim.Overload{
 			Load: 80, Service: sim.Service{Mean: 10 * time.Millisecond},
-			Trigger: sim.Trigger{At: 10 * time.Second, For: 5 * time.Second}, Horizon: time.Minute,
+			Trigger: sim.Trigger{At: 10 * time.Second, For: 5 * time.Second}, Horizon: 2 * time.Minute,
 		},
 	}
 }

@@ -138,6 +138,17 @@ func unquoted(texts []string, wrong int, err error) error {
 	return err
 }
 
+// Has reports whether one of the strategy's words is set: place, budget, layers, processes, or one of a policy's options,
+// as in within.
+func (s Strategy) Has(word string) bool {
+	for w := range strings.FieldsSeq(s.text()) {
+		if key, _, _ := strings.Cut(w, "="); key == word {
+			return true
+		}
+	}
+	return false
+}
+
 // text is the text form without the name.
 func (s Strategy) text() string {
 	text := s.Policy.String()
