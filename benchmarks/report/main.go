@@ -1,78 +1,124 @@
-// Command report runs the benchmarks of this module and says what came out.
-//
-//	report                     measures, and writes results.json, RESULTS.md and the README's charts
-//	report -quick              measures less, and prints what RESULTS.md would say
-//	report -check              measures the ratios only, and fails if one is past 1.3 times the committed one, three times in a row
-//	report -render             writes RESULTS.md and the charts from results.json, and measures nothing
-//
-// The runs are interleaved: every benchmark once, in a process of its own package, then every benchmark again. The
-// figures are the medians that benchstat gives.
+// Command report writes RESULTS.md and the charts from the raw results in bench.txt. It runs in the benchmarks' folder.
 package main
 
 import (
-	"flag"
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 func main() {
-	quick := flag.Bool("quick", false, "measure less, and print")
-	check := flag.Bool("check", false, "compare the ratios with the committed ones")
-	render := flag.Bool("render", false, "write the documents from results.json")
-	rounds := flag.Int("rounds", 0, "how often each benchmark runs (default 8, with -quick 3)")
-	dir := flag.String("dir", ".", "the benchmarks module's directory")
-	flag.Parse()
-	if flag.NArg() > 0 {
-		fmt.Fprintf(os.Stderr, "report: %q is no flag, want none or one of -quick, -check, -render\n", flag.Arg(0))
-		os.Exit(2)
+	documents, err := documents("bench.txt")
+	for path, text := range documents {
+		if err == nil {
+			err = os.WriteFile(path, text, 0o644)
+		}
 	}
-	if err := run(*dir, *quick, *check, *render, *rounds); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)
 	}
 }
 
-func run(dir string, quick, check, render bool, rounds int) error {
-	stored := filepath.Join(dir, "results.json")
-	switch {
-	case rounds < 0:
-		return fmt.Errorf("-rounds is %d, want at least 1", rounds)
-	case render:
-		r, err := load(stored)
-		if err != nil {
-			return err
-		}
-		return r.write(dir)
-	case check:
-		committed, err := load(stored)
-		if err != nil {
-			return err
-		}
-		return checkAgain(checks, func() (*results, error) {
-			return measure(dir, plan{suites: ratioSuites, rounds: or(rounds, 8), command: "make bench-check"})
-		}, committed, os.Stdout)
-	case quick:
-		r, err := measure(dir, plan{suites: allSuites, rounds: or(rounds, 3), short: true, command: "make bench-quick"})
-		if err != nil {
-			return err
-		}
-		fmt.Print(r.markdown())
-		return nil
-	}
-	r, err := measure(dir, plan{suites: allSuites, rounds: or(rounds, 8), command: "make bench"})
+func load(file string) (*raw, error) {
+	text, err := os.ReadFile(file)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := r.save(stored); err != nil {
-		return err
-	}
-	return r.write(dir)
+	return read(bytes.NewReader(text))
 }
 
-func or(n, otherwise int) int {
-	if n == 0 {
-		return otherwise
+// documents returns what the raw results are written to, by path.
+func documents(file string) (map[string][]byte, error) {
+	r, err := load(file)
+	if err != nil {
+		return nil, err
 	}
-	return n
+	return map[string][]byte{
+		"RESULTS.md": r.markdown(),
+		filepath.Join("..", "docs", "img", "bench-items.svg"): r.chart("One item through map, filter and reduce", "Items/plain/", "sec/item", ""),
+		filepath.Join("..", "docs", "img", "bench-resubscribe.svg"): r.chart("One failure and the subscription after it", "Resubscribe/",
+			"sec/failure", "B-held/failure"),
+	}, nil
+}
+
+// column is one unit of a table, and how it is printed.
+type column struct {
+	head, unit string
+	factor     float64
+}
+
+var sections = []struct {
+	title, text, prefix string
+	columns             []column
+}{
+	{"One item through map, filter and reduce", `[items](items): a million ints, the functions not inlined. The context can be cancelled, but for
+"background". rill and conc have no retry of streams.`, "Items/plain/", []column{{"ns", "sec/item", 1e9}, {"allocations", "allocs/op", 1e-6}}},
+	{"The same under the library's own retry", "Around map and filter; nothing fails.", "Items/retried/",
+		[]column{{"ns", "sec/item", 1e9}, {"allocations", "allocs/op", 1e-6}}},
+	{"One failure and the subscription after it", `[resubscribe](resubscribe): 10,000 failures in a row with no delay, then one item. "Held" is what is in use when
+the last attempt begins, heap and stacks, beyond what was before.`, "Resubscribe/",
+		[]column{{"ns", "sec/failure", 1e9}, {"allocations", "allocs/op", 1e-4}, {"bytes allocated", "B/op", 1e-4}, {"bytes held", "B-held/failure", 1}}},
+	{"One call that succeeds at once", "[calls](calls).", "Call/first-try/", []column{{"ns", "sec/op", 1e9}, {"allocations", "allocs/op", 1}}},
+	{"One call that fails ten times", "Without a delay.", "Call/ten-failures/", []column{{"ns", "sec/op", 1e9}, {"allocations", "allocs/op", 1}}},
+	{"One delay", "The first eight delays of an operation, exponential with jitter and a cap. failsafe-go does not give its delays away.", "Delay/",
+		[]column{{"ns", "sec/delay", 1e9}, {"allocations per operation", "allocs/op", 1}}},
+	{"One delay, on all processors", "They share what the library allows to be shared.", "DelayParallel/", []column{{"ns", "sec/delay", 1e9}}},
+	{"Waiting items", "[waiting](waiting): the number of items that wait at once, each for its own delay. Bytes are heap and stacks per item.", "Waiting/",
+		[]column{{"bytes each", "B/item", 1}, {"ms late, median", "ms-late-p50", 1}, {"ms late, 99 of 100", "ms-late-p99", 1}}},
+}
+
+// markdown returns RESULTS.md.
+func (r *raw) markdown() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `# Results
+
+%s on %s; %s; %s. Medians of interleaved runs, each with half its 95 %% confidence interval. All do the same
+work in one process, and the results are checked for equality. The raw results are in [bench.txt](bench.txt), what each library
+does in hard cases in [CORRECTNESS.md](CORRECTNESS.md). Versions: %s.
+`, "`"+r.config["command"]+"`", r.config["date"], r.config["cpu"], r.config["toolchain"], r.config["versions"])
+	for _, s := range sections {
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| |", s.title, s.text)
+		for _, c := range s.columns {
+			fmt.Fprintf(&b, " %s |", c.head)
+		}
+		fmt.Fprintf(&b, "\n|---|%s\n", strings.Repeat("--:|", len(s.columns)))
+		for _, name := range r.under(s.prefix, s.columns[0].unit) {
+			fmt.Fprintf(&b, "| %s |", strings.TrimPrefix(name, s.prefix))
+			for i, c := range s.columns {
+				v, ok := r.summary(name, c.unit)
+				switch {
+				case !ok:
+					b.WriteString(" |")
+				case i == 0 && v.Center > 0:
+					fmt.Fprintf(&b, " %s %s |", digits(v.Center*c.factor), v.PctRangeString())
+				default:
+					fmt.Fprintf(&b, " %s |", digits(v.Center*c.factor))
+				}
+			}
+			b.WriteString("\n")
+		}
+	}
+	b.WriteString("\n## Ratios\n\n`make bench-check` measures these again, and fails past 1.3 times.\n\n| ratio | |\n|---|--:|\n")
+	for i, q := range ratios {
+		if v, err := r.ratio(i); err == nil {
+			fmt.Fprintf(&b, "| %s | %s |\n", q.title, digits(v))
+		}
+	}
+	return b.Bytes()
+}
+
+// digits prints three digits that mean something.
+func digits(v float64) string {
+	switch {
+	case v < 0.005:
+		return "0"
+	case v < 10:
+		return fmt.Sprintf("%.2f", v)
+	case v < 100:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.0f", v)
 }

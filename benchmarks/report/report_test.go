@@ -4,137 +4,104 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"flag"
 	"io"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
 
-// TestTheDocumentsAreWhatTheResultsSay writes them anew.
-func TestTheDocumentsAreWhatTheResultsSay(t *testing.T) {
-	r, err := load("../results.json")
+var fresh = flag.String("fresh", "", "raw results that the committed ones are compared with")
+
+// TestRatios compares the ratios of a fresh run with the committed ones: make bench-check. A ratio is nearly the same on
+// every machine.
+func TestRatios(t *testing.T) {
+	committed, err := load("../bench.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	documents, err := r.documents("..")
+	now := committed
+	if *fresh != "" {
+		if now, err = load(*fresh); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, q := range ratios {
+		before, err1 := committed.ratio(i)
+		v, err2 := now.ratio(i)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Error(err)
+			continue
+		}
+		t.Logf("%-55s %7.2f, committed %7.2f", q.title, v, before)
+		if v > 1.3*before {
+			t.Errorf("%s: %.2f, want at most %.2f, which is 1.3 times the committed %.2f", q.title, v, 1.3*before, before)
+		}
+	}
+}
+
+// TestDocuments writes the documents again.
+func TestDocuments(t *testing.T) {
+	t.Chdir("..")
+	documents, err := documents("bench.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range documents {
-		if got, err := os.ReadFile(filepath.Join("..", path)); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s (%v) is not what results.json says; make charts writes it anew", path, err)
+		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s (%v) is not what bench.txt says; make documents writes it", path, err)
+		}
+		if bytes.Contains(want, []byte("NaN")) || bytes.Contains(want, []byte("Inf")) {
+			t.Errorf("%s has a figure that is no number", path)
 		}
 	}
-	for i, q := range ratios {
-		if v, err := r.ratio(i); err != nil || v <= 0 {
-			t.Errorf("%s is %v, %v", q.title, v, err)
-		}
-	}
-	for _, target := range targets {
-		if _, err := target.measure(r); err != nil {
-			t.Errorf("%s: %v", target.title, err)
+	for _, s := range sections {
+		if names := mustLoad(t).under(s.prefix, s.columns[0].unit); len(names) == 0 {
+			t.Errorf("bench.txt has nothing under %s", s.prefix)
 		}
 	}
 }
 
-// TestEverythingMeasuredHasALabel: a new library is named in the documents.
-func TestEverythingMeasuredHasALabel(t *testing.T) {
-	r, err := load("../results.json")
+func mustLoad(t *testing.T) *raw {
+	r, err := load("bench.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, prefix := range []string{"Items/plain/", "Items/retried/", "Resubscribe/", "Call/first-try/", "Call/ten-failures/", "Delay/"} {
-		w := ways(prefix, r)
-		if len(w) == 0 {
-			t.Errorf("results.json has nothing under %s", prefix)
-		}
-		for _, way := range w {
-			if !slices.ContainsFunc(labels, func(l struct{ way, label, module, rest string }) bool { return l.way == way }) {
-				t.Errorf("%s%s has no label", prefix, way)
-			}
-		}
-	}
-	for _, l := range labels {
-		if l.module != "" && r.Versions[l.module] == "" {
-			t.Errorf("%s: results.json has no version of %s", l.way, l.module)
-		}
-	}
-}
-
-func TestParse(t *testing.T) {
-	out := `goos: linux
-pkg: p
-,raw.txt,
-,sec/op,CI
-Call/first-try/retrywhen-2,7.5e-09,3%
-Call/ten-failures/retrywhen-16,3e-07,∞
-geomean,1e-08,
-
-,raw.txt,
-,allocs/op,CI
-Call/first-try/retrywhen-2,0,0%
-geomean,,
-`
-	got, err := parse([]byte(out), "raw.txt")
-	want := []figure{
-		{"Call/first-try/retrywhen", "sec/op", 7.5e-9, "3%"},
-		{"Call/ten-failures/retrywhen", "sec/op", 3e-7, "∞"},
-		{"Call/first-try/retrywhen", "allocs/op", 0, "0%"},
-	}
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("got %v, %v, want %v", got, err, want)
-	}
-	if _, err := parse([]byte("goos: linux\n"), "raw.txt"); err == nil {
-		t.Error("no benchmark, no error")
-	}
-	if _, err := parse([]byte(",x,\n,sec/op,CI\nA,fast,1%\n"), "raw.txt"); err == nil {
-		t.Error("a figure that is no number, no error")
-	}
-}
-
-// made returns results in which the fifth ratio is v, and every other is 1.
-func made(v float64) *results {
-	r := &results{}
-	for _, q := range ratios {
-		r.Figures = append(r.Figures, figure{Name: q.over, Unit: q.unit, Median: 1}, figure{Name: q.under, Unit: q.unit, Median: 1})
-	}
-	r.Figures[2*4].Median = v
 	return r
 }
 
-func TestCompare(t *testing.T) {
-	before := made(2)
-	for _, c := range []struct {
-		now  *results
-		fail bool
-	}{{made(2), false}, {made(2.59), false}, {made(1), false}, {made(2.61), true}, {&results{}, true}} {
-		if err := c.now.compare(io.Discard, before); (err != nil) != c.fail {
-			t.Errorf("got %v, want an error: %v", err, c.fail)
-		}
-	}
-	if err := made(2).compare(io.Discard, &results{}); err == nil {
-		t.Error("nothing committed, no error")
-	}
-}
+const example = `cpu: a <machine>
+BenchmarkItems/plain/retrywhen-2 1 7.5 ns/item 3 B-held/failure
+BenchmarkItems/plain/retrywhen-2 1 8.5 ns/item 3 B-held/failure
+BenchmarkItems/plain/retrywhen-2 1 9.5 ns/item 3 B-held/failure
+BenchmarkItems/plain/samber-ro-2 1 2.0 ns/item 450 B-held/failure
+`
 
-func TestABadRatioIsMeasuredAgain(t *testing.T) {
-	for _, c := range []struct {
-		values   []float64
-		measured int
-		fail     bool
-	}{{[]float64{2}, 1, false}, {[]float64{9, 2}, 2, false}, {[]float64{9, 9, 9, 2}, 3, true}} {
-		n := 0
-		err := checkAgain(3, func() (*results, error) { n++; return made(c.values[n-1]), nil }, made(2), io.Discard)
-		if n != c.measured || (err != nil) != c.fail {
-			t.Errorf("%v: measured %d times, %v; want %d times, an error: %v", c.values, n, err, c.measured, c.fail)
-		}
+func TestRead(t *testing.T) {
+	r, err := read(strings.NewReader(example))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, ok := r.summary("Items/plain/retrywhen", "sec/item"); !ok || v.Center != 8.5e-9 {
+		t.Errorf("the median is %v, %v; want 8.5e-09", v, ok)
+	}
+	if _, ok := r.summary("Items/plain/retrywhen", "allocs/op"); ok {
+		t.Error("a unit that was not measured has a summary")
+	}
+	if got := r.under("Items/", "sec/item"); len(got) != 2 || got[0] != "Items/plain/samber-ro" {
+		t.Errorf("in order of time: %v", got)
+	}
+	if _, err := read(strings.NewReader("PASS\n")); err == nil {
+		t.Error("no benchmark, no error")
 	}
 }
 
 func TestChartIsWellFormed(t *testing.T) {
-	svg := chart(`a < b & "c"`, "", []bar{{"slow", 1234.5, "<note>", false}, {"none", 0, "", true}, {"fast", 2, "", true}})
+	r, err := read(strings.NewReader(example))
+	if err != nil {
+		t.Fatal(err)
+	}
+	svg := r.chart(`a < b & "c"`, "Items/plain/", "sec/item", "B-held/failure")
 	for d := xml.NewDecoder(bytes.NewReader(svg)); ; {
 		if _, err := d.Token(); err != nil {
 			if !errors.Is(err, io.EOF) {
@@ -143,17 +110,13 @@ func TestChartIsWellFormed(t *testing.T) {
 			break
 		}
 	}
-	fast, slow := strings.Index(string(svg), ">fast<"), strings.Index(string(svg), ">slow<")
-	if fast < 0 || slow < fast {
-		t.Errorf("the bars are not in order: %d, %d", fast, slow)
-	}
-	if bytes.Contains(svg, []byte("NaN")) || bytes.Contains(svg, []byte("Inf")) {
+	if !bytes.Contains(svg, []byte("holds 450 B")) || !bytes.Contains(svg, []byte("holds nothing")) {
 		t.Errorf("%s", svg)
 	}
 }
 
 func TestDigits(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 0.004: "0", 1.234: "1.23", 12.34: "12.3", 123.4: "123", 1234.5: "1,234", 1234567: "1,234,567", -3.5: "-3.50"} {
+	for v, want := range map[float64]string{0: "0", 0.004: "0", 1.234: "1.23", 12.34: "12.3", 123.4: "123", 1234.5: "1234"} {
 		if got := digits(v); got != want {
 			t.Errorf("digits(%v) is %q, want %q", v, got, want)
 		}
