@@ -50,14 +50,24 @@ type column struct {
 	factor     float64
 }
 
-var sections = []struct {
+// section is a table: the benchmarks under a prefix.
+type section struct {
 	title, text, prefix string
 	columns             []column
-}{
+}
+
+var sections = []section{
 	{"One item through map, filter and reduce", `[items](items): a million ints, the functions not inlined. The context can be cancelled, but for
 "background". rill and conc have no retry of streams.`, "Items/plain/", []column{{"ns", "sec/item", 1e9}, {"allocations", "allocs/op", 1e-6}}},
 	{"The same under the library's own retry", "Around map and filter; nothing fails.", "Items/retried/",
 		[]column{{"ns", "sec/item", 1e9}, {"allocations", "allocs/op", 1e-6}}},
+	between("One item from a goroutine to the consumer", "Here a channel has room for 128 where the name says so, and answers when the consumer is done where it says so.", "hand-over"),
+	between("Through Timeout", "A channel with a timer in its select is what one writes by hand.", "timeout"),
+	between("Through Merge", "Two sources.", "merge"),
+	between("Through Zip", "Two sources.", "zip"),
+	between("Through Share", "Two consumers.", "share"),
+	between("Through Batch", "100 items a batch.", "batch"),
+	between("Through FlatMap", "Streams of one item, four at once, and pools of four.", "flatmap"),
 	{"One failure and the subscription after it", `[resubscribe](resubscribe): 10,000 failures in a row with no delay, then one item. "Held" is what is in use when
 the last attempt begins, heap and stacks, beyond what was before.`, "Resubscribe/",
 		[]column{{"ns", "sec/failure", 1e9}, {"allocations", "allocs/op", 1e-4}, {"bytes allocated", "B/op", 1e-4}, {"bytes held", "B-held/failure", 1}}},
@@ -68,6 +78,12 @@ the last attempt begins, heap and stacks, beyond what was before.`, "Resubscribe
 	{"One delay, on all processors", "They share what the library allows to be shared.", "DelayParallel/", []column{{"ns", "sec/delay", 1e9}}},
 	{"Waiting items", "[waiting](waiting): the number of items that wait at once, each for its own delay. Bytes are heap and stacks per item.", "Waiting/",
 		[]column{{"bytes each", "B/item", 1}, {"ms late, median", "ms-late-p50", 1}, {"ms late, 99 of 100", "ms-late-p99", 1}}},
+}
+
+// between is the section of one kind of benchmarks/between.
+func between(title, text, kind string) section {
+	text += " What each guarantees stands in [between](between/between_test.go)."
+	return section{title, text, "Between/" + kind + "/", []column{{"ns", "sec/item", 1e9}, {"allocations", "allocs/op", 1.0 / 20_000}}}
 }
 
 // markdown returns RESULTS.md.
