@@ -29,12 +29,9 @@ func read(r io.Reader) (*raw, error) {
 		for _, c := range result.Config {
 			out.config[c.Key] = string(c.Value)
 		}
-		base, parts := result.Name.Parts()
-		name := string(base)
-		for _, p := range parts {
-			if p[0] == '/' {
-				name += string(p)
-			}
+		name := string(result.Name)
+		if _, parts := result.Name.Parts(); len(parts) > 0 && parts[len(parts)-1][0] == '-' { // the number of processors
+			name = strings.TrimSuffix(name, string(parts[len(parts)-1]))
 		}
 		if out.values[name] == nil {
 			out.values[name] = map[string][]float64{}
