@@ -1,11 +1,16 @@
 package operators_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"math"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/stream"
 )
 
 func TestBatch_ByCountAndTime(t *testing.T) {
@@ -92,5 +97,64 @@ func TestBatch_SlicesAreTheConsumersOwn(t *testing.T) {
 	got[0][0] = "y"
 	if got[1][0] != "c" || got[2][0] != "e" {
 		t.Error(got)
+	}
+}
+
+// A source that never looks at its context does not fill a batch forever.
+func TestBatch_ARudeSource(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	rude := ints(func(_ context.Context, yield func(int) bool) error {
+		for v := 0; yield(v); v++ {
+			if v == 1000 {
+				cancel(errCause)
+			}
+		}
+		return nil
+	})
+	got, err := operators.Batch(rude, math.MaxInt, time.Hour).Collect(ctx)
+	if len(got) != 0 || !errors.Is(err, errCause) {
+		t.Errorf("%d batches, %v", len(got), err)
+	}
+}
+
+// While the consumer has a batch in hand the source makes one value more; its end comes after what is left.
+func TestBatch_AheadByOne(t *testing.T) {
+	for most := 1; most < 5; most++ {
+		bubble(t, fmt.Sprint(most), func(t *testing.T) {
+			made, got := 0, 0
+			src := stream.Range(0, 10).Tap(func(int) { made++ })
+			err := operators.Batch(src, most, time.Hour).ForEach(t.Context(), func(batch []int) {
+				got += len(batch)
+				if synctest.Wait(); len(batch) != min(most, 10-got+len(batch)) || made != min(got+1, 10) {
+					t.Errorf("with %v in hand %d were made", batch, made)
+				}
+			})
+			if err != nil || got != 10 {
+				t.Errorf("%d values, %v", got, err)
+			}
+		})
+	}
+}
+
+// At full speed, with time that is over now and then, no value is lost, doubled or out of order.
+func TestBatch_AtFullSpeed(t *testing.T) {
+	for _, wait := range []time.Duration{time.Nanosecond, 10 * time.Microsecond, time.Hour} {
+		for _, most := range []int{1, 2, 7, math.MaxInt} {
+			next := 0
+			err := operators.Batch(stream.Range(0, 3000), most, wait).ForEach(t.Context(), func(batch []int) {
+				if len(batch) == 0 || len(batch) > most {
+					t.Errorf("a batch of %d, at most %d", len(batch), most)
+				}
+				for _, v := range batch {
+					if v != next {
+						t.Fatalf("got %d, want %d", v, next)
+					}
+					next++
+				}
+			})
+			if err != nil || next != 3000 {
+				t.Errorf("%v, %d: %d values, %v", wait, most, next, err)
+			}
+		}
 	}
 }

@@ -23,17 +23,13 @@ func (s Stream[T]) Buffer(n int) Stream[T] {
 		return s
 	}
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
-		in := handoff.NewBuffered[T](scope, n)
-		in.Start(s)
+		in := handoff.NewBuffer(scope, n, s)
 		for !out.Stopped() {
-			event, err := in.Next()
-			if err != nil {
+			v, ok, err := in.Next()
+			if !ok {
 				return err
 			}
-			if over, err := event.Ended(); over {
-				return err
-			}
-			out.Deliver(event.Value)
+			out.Deliver(v)
 		}
 		return nil
 	})

@@ -35,21 +35,17 @@ func (s Stream[T]) TimeShift(d time.Duration, n int) Stream[T] {
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
 		alarm := newAlarm(scope.Context())
 		defer alarm.Stop()
-		in := handoff.NewBuffered[timed[T]](scope, n-1) // and one is in hand here
-		in.Start(s.timed)
+		in := handoff.NewBuffer(scope, n-1, s.timed) // and one is in hand here
 		for !out.Stopped() {
-			event, err := in.Next()
-			if err != nil {
+			next, ok, err := in.Next()
+			if !ok {
 				return err
 			}
-			if over, err := event.Ended(); over {
-				return err
-			}
-			passed := alarm.Now().Sub(event.Value.at)
+			passed := alarm.Now().Sub(next.at)
 			if err := alarm.Wait(scope.Context(), d-passed); err != nil {
 				return err
 			}
-			out.Deliver(event.Value.v)
+			out.Deliver(next.v)
 		}
 		return nil
 	})

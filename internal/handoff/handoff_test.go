@@ -3,7 +3,6 @@ package handoff_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -389,54 +388,6 @@ func TestCancelOthers(t *testing.T) {
 		if p, ok := v.(*handoff.Panic); !ok || p.Value != "late" || !done {
 			t.Errorf("panicked with %v, want late; the other has returned: %v", v, done)
 		}
-	})
-}
-
-func TestBuffered(t *testing.T) {
-	for _, n := range []int{1, 3} {
-		bubble(t, fmt.Sprintf("%d values ahead", n), func(t *testing.T) {
-			var made int
-			var ahead []int
-			_ = inScope(t.Context(), func(scope *handoff.Scope) error {
-				in := handoff.NewBuffered[int](scope, n)
-				in.Start(func(_ context.Context, yield func(int) bool) error {
-					for made = 1; yield(made); made++ {
-					}
-					return nil
-				})
-				for v := 1; v < 5; v++ {
-					event, _ := in.Next()
-					synctest.Wait()
-					ahead = append(ahead, made-event.Value)
-					event.From.Request()
-				}
-				return nil
-			})
-			if want := slices.Repeat([]int{n}, 4); !slices.Equal(ahead, want) {
-				t.Errorf("the source was ahead by %v, want %v", ahead, want)
-			}
-		})
-	}
-	bubble(t, "the end comes after the values", func(t *testing.T) {
-		_ = inScope(t.Context(), func(scope *handoff.Scope) error {
-			in := handoff.NewBuffered[int](scope, 10)
-			in.Start(func(_ context.Context, yield func(int) bool) error {
-				yield(1)
-				yield(2)
-				return errBoom
-			})
-			synctest.Wait()
-			for want := 1; want < 3; want++ {
-				if event := <-in.C(); event.Value != want {
-					t.Errorf("got %d, want %d", event.Value, want)
-				}
-			}
-			event := <-in.C()
-			if over, err := event.Ended(); !over || err != errBoom {
-				t.Errorf("Ended: %v, %v", over, err)
-			}
-			return nil
-		})
 	})
 }
 

@@ -10,7 +10,6 @@ import (
 type Receiver[T any] struct {
 	scope  *Scope
 	events chan Event[T]
-	ahead  bool
 	nexts  int // calls of Next, up to few and one
 }
 
@@ -18,14 +17,6 @@ type Receiver[T any] struct {
 // requested.
 func NewReceiver[T any](scope *Scope) *Receiver[T] {
 	return &Receiver[T]{scope: scope, events: make(chan Event[T])}
-}
-
-// NewBuffered returns a receiver for one source that runs ahead of the consumer by up to n values, n ≥ 1. The source's
-// yield returns when there is room for the next value; Request does nothing. All values come before the end. After Cancel,
-// what is left in C is to be ignored.
-func NewBuffered[T any](scope *Scope, n int) *Receiver[T] {
-	// While the consumer has one value in hand, n-1 are buffered here and the source holds the n-th in its yield.
-	return &Receiver[T]{scope: scope, events: make(chan Event[T], n-1), ahead: true}
 }
 
 // Event is a value of a source, or its end. Ended reports which, and has to be called first.
@@ -107,11 +98,7 @@ func (e Event[T]) Ended() (bool, error) {
 }
 
 // Request lets the source go on to its next value. It is called once for each value that it has handed over.
-func (s *Subscription[T]) Request() {
-	if !s.in.ahead {
-		s.request <- struct{}{}
-	}
-}
+func (s *Subscription[T]) Request() { s.request <- struct{}{} }
 
 // Cancel ends the source's context with the cause, which may be nil for context.Canceled, and returns when the source
 // has. A subscription that has ended already, or was cancelled, is left alone. A panic of the source is raised here.
@@ -168,9 +155,6 @@ func (s *Subscription[T]) deliver(v T) bool {
 		case <-s.ctx.Done():
 			return false
 		}
-	}
-	if s.in.ahead {
-		return true
 	}
 	_, ok := <-s.request
 	return ok

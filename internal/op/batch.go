@@ -2,6 +2,7 @@ package op
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/alarm"
@@ -19,22 +20,34 @@ func Batch[T any, B ~[]T](p Package, s Stream[T], most int, wait time.Duration) 
 		return batchBySize[T, B](s, most)
 	}
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[B]) error {
-		ctx := scope.Context()
-		s1 := sections[T]{
-			in: handoff.NewBuffered[T](scope, 1), most: most, span: wait, lazy: true,
-			limit: alarm.New[clock.Stopper](clock.From(ctx)),
-		}
-		defer s1.limit.Stop()
-		s1.in.Start(s)
-		b := batch[T, B]{most: most}
+		limit := alarm.New[clock.Stopper](clock.From(scope.Context()))
+		defer limit.Stop()
+		b := newBatching[T, B](most)
+		in := handoff.NewReceiver[T](scope) // of the source's end alone
+		in.Start(func(ctx context.Context, _ func(T) bool) error {
+			return s(ctx, func(v T) bool { return b.add(ctx, v) })
+		})
 		for {
-			if err := s1.open(ctx); s1.over || err != nil {
+			over, err := false, error(nil)
+			select {
+			case <-b.changed:
+				if begun, full := b.state(); !full {
+					if begun && limit.C() == nil {
+						limit.Set(wait)
+					}
+					continue
+				}
+			case <-limit.C():
+			case event := <-in.C():
+				over, err = event.Ended()
+			case <-scope.Context().Done():
+			}
+			limit.Stop()
+			values := b.take()
+			if scope.Err() != nil || len(values) > 0 && !out.Deliver(values) || over {
 				return err
 			}
-			err := s1.each(ctx, nil, b.add)
-			if ctx.Err() != nil || !out.Deliver(b.take()) || s1.over {
-				return err
-			}
+			b.open()
 		}
 	})
 }
@@ -51,6 +64,78 @@ func batchBySize[T any, B ~[]T](s Stream[T], most int) Stream[B] {
 			out.Deliver(b.values)
 		}
 		return out.End(ctx, err)
+	}
+}
+
+// batching is a batch that the source's goroutine fills and the caller's delivers, so that values need no hand-over.
+type batching[T any, B ~[]T] struct {
+	changed chan struct{} // one signal: the batch has its first value, or is full
+	opened  chan struct{} // one signal for a source that waits
+
+	mu     sync.Mutex
+	batch  batch[T, B]
+	closed bool // it is full, or the consumer has not processed the one before
+	waits  bool // the source, until it is open
+}
+
+func newBatching[T any, B ~[]T](most int) *batching[T, B] {
+	return &batching[T, B]{
+		batch:   batch[T, B]{most: most},
+		changed: make(chan struct{}, 1),
+		opened:  make(chan struct{}, 1),
+	}
+}
+
+// add is the source's yield.
+func (b *batching[T, B]) add(ctx context.Context, v T) bool {
+	b.mu.Lock()
+	if b.waits = b.closed; b.waits {
+		b.mu.Unlock()
+		select {
+		case <-b.opened:
+		case <-ctx.Done():
+		}
+		b.mu.Lock()
+	}
+	if ctx.Err() != nil {
+		b.mu.Unlock()
+		return false
+	}
+	first := b.batch.values == nil
+	b.closed = !b.batch.add(v)
+	changed := first || b.closed
+	b.mu.Unlock()
+	if changed {
+		select {
+		case b.changed <- struct{}{}:
+		default:
+		}
+	}
+	return true
+}
+
+// state reports whether the batch has a value, and whether it is full.
+func (b *batching[T, B]) state() (begun, full bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.batch.values != nil, b.closed
+}
+
+// take returns the batch; the source waits with its next value until open is called.
+func (b *batching[T, B]) take() B {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	return b.batch.take()
+}
+
+func (b *batching[T, B]) open() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = false
+	if b.waits {
+		b.waits = false
+		b.opened <- struct{}{}
 	}
 }
 

@@ -10,9 +10,9 @@ import (
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
-// sections is one run of Batch or Window: the source, which is cut into sections that follow one another. A section is
-// limited by the number of its values and, if span is not 0, by time. It belongs to the goroutine of the run, or, while
-// that waits for it, to one that runs the open window.
+// sections is one run of Window: the source, which is cut into sections that follow one another. A section is limited by
+// the number of its values and, if span is not 0, by time. It belongs to the goroutine of the run, or, while that waits for
+// it, to one that runs the open window.
 type sections[T any] struct {
 	in   *handoff.Receiver[T]
 	most int

@@ -1,0 +1,111 @@
+package handoff
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
+)
+
+// Buffer receives the values of one source that runs ahead of the consumer: a ring that the source's goroutine fills and
+// the consumer's empties. Neither waits for the other, unless the ring is full or empty.
+type Buffer[T any] struct {
+	in    *Receiver[T] // of the source's end alone
+	end   Event[T]     // once it has come
+	slots []T
+	put   place // the source's
+	taken place // the consumer's
+}
+
+// place is how far one side of the ring has come. The other side waits for it to move.
+type place struct {
+	_     [64]byte // the two sides share no line of the processors' caches
+	count atomic.Uint64
+	slot  int // the next one
+	await atomic.Bool
+	moved chan struct{} // one signal, for who has set await
+	_     [64]byte
+}
+
+// move goes on to the next slot.
+func (p *place) move(size int) {
+	if p.slot++; p.slot == size {
+		p.slot = 0
+	}
+	p.count.Add(1)
+	if p.await.Load() && p.await.CompareAndSwap(true, false) {
+		p.moved <- struct{}{}
+	}
+}
+
+// waits is called by the other side. It reports whether that has to wait, still, and then there will be a signal once
+// p has moved.
+func (p *place) waits(still func() bool) bool {
+	p.await.Store(true)
+	if still() {
+		return true
+	}
+	if !p.await.CompareAndSwap(true, false) {
+		<-p.moved
+	}
+	return false
+}
+
+// NewBuffer starts a source that runs ahead of the consumer by up to n values, n ≥ 1. The source's yield returns when there
+// is room for the next value, or false when its context has ended before. All values come before the end.
+func NewBuffer[T any](scope *Scope, n int, source func(ctx context.Context, yield func(T) bool) error) *Buffer[T] {
+	b := &Buffer[T]{in: NewReceiver[T](scope), slots: make([]T, n)}
+	b.put.moved, b.taken.moved = make(chan struct{}, 1), make(chan struct{}, 1)
+	b.in.Start(func(ctx context.Context, _ func(T) bool) error {
+		return source(ctx, ending.NewConsumer(func(v T) bool { return b.add(ctx, v) }).Deliver)
+	})
+	return b
+}
+
+// Next returns the next value, or false when the source has ended, with its error, or when the scope's context has, with
+// the cause. A panic of the source is raised here, as a *Panic, and its runtime.Goexit called.
+func (b *Buffer[T]) Next() (v T, ok bool, err error) {
+	if err := b.in.scope.Err(); err != nil {
+		return v, false, err
+	}
+	for b.empty() {
+		if b.end.ended {
+			_, err := b.end.Ended()
+			return v, false, err
+		}
+		if !b.put.waits(b.empty) {
+			break
+		}
+		select {
+		case <-b.put.moved:
+		case b.end = <-b.in.events:
+		case <-b.in.scope.ctx.Done():
+			return v, false, b.in.scope.Err()
+		}
+	}
+	var none T
+	slot := &b.slots[b.taken.slot]
+	v, *slot = *slot, none
+	b.taken.move(len(b.slots))
+	return v, true, nil
+}
+
+// add is the source's yield.
+func (b *Buffer[T]) add(ctx context.Context, v T) bool {
+	b.slots[b.put.slot] = v
+	b.put.move(len(b.slots))
+	for b.full() && b.taken.waits(b.full) { // a signal may be that of the move before
+		select {
+		case <-b.taken.moved:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+func (b *Buffer[T]) empty() bool { return b.put.count.Load() == b.taken.count.Load() }
+
+func (b *Buffer[T]) full() bool {
+	return b.put.count.Load()-b.taken.count.Load() == uint64(len(b.slots))
+}

@@ -1,0 +1,206 @@
+package handoff_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+	"weak"
+
+	"github.com/retrywhen/retrywhen/internal/handoff"
+)
+
+// buffered runs src ahead of a consumer by n values.
+func buffered(ctx context.Context, n int, src source, consume func(int)) error {
+	return inScope(ctx, func(scope *handoff.Scope) error {
+		in := handoff.NewBuffer(scope, n, src)
+		for {
+			v, ok, err := in.Next()
+			if !ok {
+				return err
+			}
+			consume(v)
+		}
+	})
+}
+
+// upTo yields the numbers from 1 to n, then ends with err.
+func upTo(n int, err error) source {
+	return func(_ context.Context, yield func(int) bool) error {
+		for v := range n {
+			if !yield(v + 1) {
+				return nil
+			}
+		}
+		return err
+	}
+}
+
+func TestBuffer(t *testing.T) {
+	for _, n := range []int{1, 2, 3} {
+		bubble(t, fmt.Sprintf("%d values ahead", n), func(t *testing.T) {
+			made, got := 0, 0
+			src := func(_ context.Context, yield func(int) bool) error {
+				for made = 1; yield(made); made++ {
+				}
+				return nil
+			}
+			_ = inScope(t.Context(), func(scope *handoff.Scope) error {
+				in := handoff.NewBuffer(scope, n, src)
+				for range 10 {
+					v, ok, err := in.Next()
+					if got++; v != got || !ok || err != nil {
+						t.Errorf("Next: %d, %v, %v, want %d", v, ok, err, got)
+					}
+					if synctest.Wait(); made != v+n {
+						t.Errorf("with %d in hand %d values were made, want %d", v, made, v+n)
+					}
+				}
+				return nil
+			})
+		})
+	}
+	bubble(t, "a consumer that is faster than the source", func(t *testing.T) {
+		for _, n := range []int{1, 2, 10} {
+			start, got := time.Now(), 0
+			src := func(_ context.Context, yield func(int) bool) error {
+				for v := range 5 {
+					time.Sleep(time.Second)
+					yield(v + 1)
+				}
+				return nil
+			}
+			err := buffered(t.Context(), n, src, func(v int) {
+				if got++; v != got || time.Since(start) != time.Duration(v)*time.Second {
+					t.Errorf("got %d after %v", v, time.Since(start))
+				}
+			})
+			if err != nil || got != 5 {
+				t.Errorf("%d values, %v", got, err)
+			}
+		}
+	})
+	bubble(t, "the end comes after the values", func(t *testing.T) {
+		for made := range 8 {
+			var got []int
+			err := buffered(t.Context(), 3, upTo(made, errBoom), func(v int) {
+				synctest.Wait()
+				got = append(got, v)
+			})
+			want, _ := drain(upTo(made, nil))
+			if err != errBoom || !slices.Equal(got, want) {
+				t.Errorf("got %v, %v, want %v, boom", got, err, want)
+			}
+		}
+	})
+	bubble(t, "and so does a panic of the source", func(t *testing.T) {
+		got := 0
+		v := recovered(func() {
+			_ = buffered(t.Context(), 3, func(ctx context.Context, yield func(int) bool) error {
+				_ = upTo(2, nil)(ctx, yield)
+				panic("mine")
+			}, func(int) {
+				synctest.Wait()
+				got++
+			})
+		})
+		if p, ok := v.(*handoff.Panic); !ok || p.Value != "mine" || got != 2 {
+			t.Errorf("%d values, panicked with %v", got, v)
+		}
+	})
+}
+
+func drain(src source) (all []int, err error) {
+	err = src(context.Background(), func(v int) bool { all = append(all, v); return true })
+	return all, err
+}
+
+// The end of the context is seen by a consumer that waits for a value and by a source that waits for room, and what is
+// held is dropped.
+func TestBuffer_TheContextEnds(t *testing.T) {
+	bubble(t, "while it is empty", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(errCause) })
+		var done bool
+		if err := buffered(ctx, 2, waiting(&done), nil); !endedBy(err) || !done {
+			t.Errorf("%v; the source has returned: %v", err, done)
+		}
+	})
+	bubble(t, "while it is full", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(errCause) })
+		got, start := 0, time.Now()
+		var freed time.Duration
+		var answers []bool
+		err := buffered(ctx, 2, func(_ context.Context, yield func(int) bool) error {
+			for v := range 5 {
+				answers = append(answers, yield(v))
+			}
+			freed = time.Since(start)
+			return nil
+		}, func(int) {
+			got++
+			time.Sleep(time.Minute)
+		})
+		if want := []bool{true, true, false, false, false}; !endedBy(err) || got != 1 || freed != time.Second || !slices.Equal(answers, want) {
+			t.Errorf("%d values, %v; the source was freed after %v, with %v", got, err, freed, answers)
+		}
+	})
+}
+
+func endedBy(err error) bool { return errors.Is(err, errCause) && errors.Is(err, context.Canceled) }
+
+// At full speed, on any number of processors, no value is lost, doubled or out of order, and no side sleeps forever.
+func TestBuffer_AtFullSpeed(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 16, 1000} {
+		for pace := range 4 {
+			const total = 5000
+			got := 0
+			src := func(ctx context.Context, yield func(int) bool) error {
+				return upTo(total, errBoom)(ctx, func(v int) bool {
+					if pace&1 > 0 && v%7 == 0 {
+						runtime.Gosched()
+					}
+					return yield(v)
+				})
+			}
+			err := buffered(t.Context(), n, src, func(v int) {
+				if got++; v != got {
+					t.Fatalf("got %d, want %d", v, got)
+				}
+				if pace&2 > 0 && v%5 == 0 {
+					runtime.Gosched()
+				}
+			})
+			if err != errBoom || got != total {
+				t.Errorf("%d values, %v", got, err)
+			}
+		}
+	}
+}
+
+// What has been taken is not kept, though the ring is there.
+func TestBuffer_KeepsNothingThatWasTaken(t *testing.T) {
+	err := inScope(t.Context(), func(scope *handoff.Scope) error {
+		in := handoff.NewBuffer(scope, 8, func(ctx context.Context, yield func(*[64]int) bool) error {
+			yield(new([64]int))
+			<-ctx.Done()
+			return nil
+		})
+		v, ok, err := in.Next()
+		taken := weak.Make(v)
+		runtime.GC()
+		if taken.Value() != nil {
+			t.Errorf("%v, %v: it is kept", ok, err)
+		}
+		runtime.KeepAlive(in)
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

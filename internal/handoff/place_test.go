@@ -1,0 +1,24 @@
+package handoff
+
+import "testing"
+
+// Whoever is about to wait when the other side moves gets its signal, once, and there is none for who does not wait.
+func TestPlace(t *testing.T) {
+	p := place{moved: make(chan struct{}, 1)}
+	for range 3 {
+		p.move(2)
+		if p.waits(func() bool { return false }) || p.waits(func() bool { p.move(2); return false }) {
+			t.Error("one waits that need not")
+		}
+		if !p.waits(func() bool { return true }) {
+			t.Error("one that has to wait does not")
+		}
+		if p.move(2); len(p.moved) != 1 {
+			t.Error("there is no signal")
+		}
+		<-p.moved
+		if p.move(2); len(p.moved) != 0 || p.count.Load()%2 != uint64(p.slot) {
+			t.Errorf("%d signals that nobody waits for; %d moves, slot %d", len(p.moved), p.count.Load(), p.slot)
+		}
+	}
+}
