@@ -11,8 +11,8 @@ import (
 //	Distinct:    --a--b-----c-----|
 //
 // A run remembers every value that it has delivered: on a stream without end use DistinctUntilChanged, or bound it. A
-// NaN is no other's equal and always delivered. Values of an interface type must be comparable; one that is not
-// panics, as it does with ==. Distinct starts no goroutine.
+// NaN is no other's equal and always delivered. Values of an interface type must be comparable; one that is not panics,
+// as it does with ==.
 func Distinct[T comparable](s stream.Stream[T]) stream.Stream[T] {
 	return op.Distinct(here, "Distinct", s, func(v T) T { return v })
 }
@@ -21,8 +21,6 @@ func Distinct[T comparable](s stream.Stream[T]) stream.Stream[T] {
 //
 //	s:                   --a1-b1-a2-c1-b2-|
 //	DistinctBy(letter):  --a1-b1----c1----|
-//
-// It starts no goroutine.
 func DistinctBy[T any, K comparable](s stream.Stream[T], key func(T) K) stream.Stream[T] {
 	return op.Distinct(here, "DistinctBy", s, key)
 }
@@ -31,8 +29,6 @@ func DistinctBy[T any, K comparable](s stream.Stream[T], key func(T) K) stream.S
 //
 //	s:                       --a--a--b--b--a--|
 //	DistinctUntilChanged:    --a-----b-----a--|
-//
-// It starts no goroutine.
 func DistinctUntilChanged[T comparable](s stream.Stream[T]) stream.Stream[T] {
 	return op.DistinctUntilChanged(here, "DistinctUntilChanged", s, func(v T) T { return v })
 }
@@ -41,8 +37,6 @@ func DistinctUntilChanged[T comparable](s stream.Stream[T]) stream.Stream[T] {
 //
 //	s:                               --a1-a2-b1-b2-a3-|
 //	DistinctUntilChangedBy(letter):  --a1----b1----a3-|
-//
-// It starts no goroutine.
 func DistinctUntilChangedBy[T any, K comparable](s stream.Stream[T], key func(T) K) stream.Stream[T] {
 	return op.DistinctUntilChanged(here, "DistinctUntilChangedBy", s, key)
 }

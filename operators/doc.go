@@ -38,9 +38,9 @@
 // function, a concurrency of 0, a negative wait) panics when the operator is built; a nil stream returned by a function at
 // run time is an error.
 //
-// Those whose comment says so start no goroutine: their functions and their source run on the caller's goroutine, and
-// they allocate nothing for a value. The others run some of their sources on goroutines and hand the values over; the
-// consumer and, but for what their comment says, the functions that they are given still run on the caller's, so that
+// An operator whose comment does not speak of goroutines starts none: its functions and its source run on the caller's
+// goroutine, and it allocates nothing for a value. The others run some of their sources on goroutines and hand the values
+// over; the consumer and, but for what their comment says, the functions that they are given still run on the caller's, so that
 // these need no locks. All of them have returned, and no timer is left, when the operator returns.
 //
 // The first error ends an operator: it cancels what else it runs, waits for that, and returns the error. When ctx ends,

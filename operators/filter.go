@@ -13,7 +13,7 @@ import (
 //	s:                  --1---2---3---x--|
 //	TryFilter(odd):     --1-------3---#
 //
-// A RetryWhen behind it runs s again from its beginning. TryFilter starts no goroutine.
+// A RetryWhen behind it runs s again from its beginning.
 func TryFilter[T any](s stream.Stream[T], keep func(context.Context, T) (bool, error)) stream.Stream[T] {
 	return op.TryFilter(here, s, keep)
 }

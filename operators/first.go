@@ -16,8 +16,6 @@ var ErrEmpty = op.ErrEmpty
 //
 //	s:        -----|
 //	First:    -----#
-//
-// It starts no goroutine.
 func First[T any](s stream.Stream[T]) stream.Stream[T] {
 	return op.First(here, s)
 }
@@ -27,8 +25,6 @@ func First[T any](s stream.Stream[T]) stream.Stream[T] {
 //
 //	s:       --a--b--c--|
 //	Last:    -----------c|
-//
-// It starts no goroutine.
 func Last[T any](s stream.Stream[T]) stream.Stream[T] {
 	return op.Last(here, s)
 }

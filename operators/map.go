@@ -11,8 +11,6 @@ import (
 //
 //	s:            --1---2---3--|
 //	Map(10·v):    --10--20--30-|
-//
-// It starts no goroutine.
 func Map[T, U any](s stream.Stream[T], f func(T) U) stream.Stream[U] {
 	return op.Map(here, s, f)
 }
@@ -23,7 +21,7 @@ func Map[T, U any](s stream.Stream[T], f func(T) U) stream.Stream[U] {
 //	s:            --1---2---x--|
 //	TryMap(f):    --10--20--#
 //
-// A RetryWhen behind it runs s again from its beginning; to retry the one value, use MapRetry. TryMap starts no goroutine.
+// A RetryWhen behind it runs s again from its beginning; to retry the one value, use MapRetry.
 func TryMap[T, U any](s stream.Stream[T], f func(context.Context, T) (U, error)) stream.Stream[U] {
 	return op.TryMap(here, s, f)
 }
@@ -36,7 +34,7 @@ func TryMap[T, U any](s stream.Stream[T], f func(context.Context, T) (U, error))
 //	f:                    err -> err'
 //	MapErr(f):    --1--2--#'
 //
-// The end of ctx is no failure of the stream: f is not asked for it. MapErr starts no goroutine.
+// The end of ctx is no failure of the stream: f is not asked for it.
 func MapErr[T any](s stream.Stream[T], f func(error) error) stream.Stream[T] {
 	return op.MapErr(here, s, f)
 }

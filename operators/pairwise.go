@@ -10,8 +10,6 @@ import (
 //
 //	s:           --1--2--3--4--|
 //	Pairwise:    -----12-23-34-|
-//
-// It starts no goroutine.
 func Pairwise[T any](s stream.Stream[T]) stream.Stream[Pair[T, T]] {
 	return op.Pairwise(here, s, func(before, v T) Pair[T, T] { return Pair[T, T]{before, v} })
 }

@@ -11,8 +11,8 @@ import (
 //	s:                 --1--2--3--|
 //	Reduce(0, a+v):    -----------6|
 //
-// Each run begins with the seed as it was given: if it is a map, a slice or a pointer, f must not change what it
-// refers to. Reduce starts no goroutine.
+// Each run begins with the seed as it was given: if it is a map, a slice or a pointer, f must not change what it refers
+// to.
 func Reduce[T, A any](s stream.Stream[T], seed A, f func(A, T) A) stream.Stream[A] {
 	return op.Reduce(here, s, seed, f)
 }
@@ -21,8 +21,6 @@ func Reduce[T, A any](s stream.Stream[T], seed A, f func(A, T) A) stream.Stream[
 //
 //	s:        --a--b--c--|
 //	Count:    -----------3|
-//
-// It starts no goroutine.
 func Count[T any](s stream.Stream[T]) stream.Stream[int] {
 	return op.Count(here, s)
 }

@@ -41,7 +41,7 @@ import (
 //     on from a snapshot.
 //
 // A nil stream of open is an error that is not retried; a panic of open passes through. Resume starts no goroutine and
-// allocates nothing for a value. A nil open, after or h panics.
+// allocates nothing for a value.
 func Resume[T, P any](start P, open func(at P) stream.Stream[T], after func(at P, v T) P, h stream.RetryHandler) stream.Stream[T] {
 	notNil("Resume", "open", open == nil)
 	notNil("Resume", "after", after == nil)

@@ -12,8 +12,8 @@ import (
 //	s:               --1--2--3--|
 //	Scan(0, a+v):    --1--3--6--|
 //
-// Each run begins with the seed as it was given: if it is a map, a slice or a pointer, f must not change what it
-// refers to. Scan starts no goroutine.
+// Each run begins with the seed as it was given: if it is a map, a slice or a pointer, f must not change what it refers
+// to.
 func Scan[T, A any](s stream.Stream[T], seed A, f func(A, T) A) stream.Stream[A] {
 	return op.Scan(here, s, seed, f)
 }

@@ -20,8 +20,7 @@ import (
 // (stream.AttemptFrom). A policy around Do retries its *Error as any other error: three layers of three retries make 64
 // calls. Retry in one layer, and call the others under WithoutRetries.
 //
-// If ctx has ended before the first call, f is not called.
-// A panic of f passes through. Do starts no goroutine. A nil f panics.
+// If ctx has ended before the first call, f is not called. A panic of f passes through.
 func Do[T any](ctx context.Context, p Policy, f func(context.Context) (T, error)) (T, error) {
 	if f == nil {
 		panicf("Do", "f is nil")

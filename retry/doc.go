@@ -10,7 +10,7 @@
 //   - a stream: src.RetryWhen(policy), for a Policy is a stream.RetryObserver;
 //   - anything that keeps its own time: [Policy.Decide] is the pure core, failures and times in, delays out.
 //
-// Invalid arguments panic when the option or the policy is made, with the argument's name.
+// Invalid arguments (nil, a negative number) panic when the option or the policy is made, with the argument's name.
 //
 // # Words
 //

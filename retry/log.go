@@ -9,7 +9,7 @@ import (
 // Log writes to logger, by outages (Recovery): WARN for the retry that begins one, DEBUG for each retry after it, INFO
 // when what had failed works again, ERROR when the policy gives up. An error that is returned as it is, and an end by
 // the context, have no line, but for an INFO that ends an outage with a WARN. operators.MapRetry logs all at DEBUG, for
-// its items are many. A nil logger panics.
+// its items are many.
 func Log(logger *slog.Logger) Option {
 	if logger == nil {
 		panicf("Log", "logger is nil")

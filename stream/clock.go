@@ -20,7 +20,7 @@ type Stopper = interface{ Stop() bool }
 
 // WithClock returns a context under which every time-based operator uses the clock c: its now for times, its AfterFunc
 // for waits. Any clock with these two methods will do, as it is: benbjohnson/clock's Clock and *Mock, clockwork's,
-// k8s.io/utils' WithDelayedExecution, and a Clock of this package; T is inferred. A nil c panics.
+// k8s.io/utils' WithDelayedExecution, and a Clock of this package; T is inferred.
 //
 // The clock does not govern deadlines that a context already has: these stay on the clock that made them.
 func WithClock[T interface{ Stop() bool }](ctx context.Context, c interface {

@@ -11,8 +11,6 @@ import (
 //	source:         --a--b|
 //	other:                 --c--|
 //	Concat(other):  --a--b--c--|
-//
-// A nil stream panics.
 func (s Stream[T]) Concat(others ...Stream[T]) Stream[T] {
 	s.require("Concat")
 	requireAll("Concat", others)

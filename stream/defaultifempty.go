@@ -16,7 +16,7 @@ func (s Stream[T]) DefaultIfEmpty(v T) Stream[T] {
 }
 
 // SwitchIfEmpty returns the same stream, but one that goes on with other where s ends without a value. A failure is no
-// such end. A nil other panics.
+// such end.
 //
 //	source:                -----|
 //	other:                      --x--y--|

@@ -14,7 +14,7 @@ import (
 //	source:                   a--b--c|
 //	Delay(2):                 --a----b----c|
 //
-// It starts no goroutine. Time is that of the clock that ctx carries, see [WithClock].
+// Time is that of the clock that ctx carries, see [WithClock].
 func (s Stream[T]) Delay(d time.Duration) Stream[T] {
 	s.require("Delay")
 	requireWait("Delay: d", d)

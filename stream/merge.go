@@ -16,7 +16,7 @@ import (
 //	other:         ----1-----2|
 //	Merge(other):  --a-1---b-2---c--|
 //
-// Each source runs on a goroutine of its own, except one that is alone. A nil stream panics.
+// Each source runs on a goroutine of its own, except one that is alone.
 func (s Stream[T]) Merge(others ...Stream[T]) Stream[T] {
 	s.require("Merge")
 	requireAll("Merge", others)

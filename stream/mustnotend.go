@@ -7,7 +7,7 @@ import (
 )
 
 // MustNotEnd returns the stream that fails with err where s ends: a feed that stops has failed, and can be retried
-// then. A consumer that stops is no end. A nil err panics.
+// then. A consumer that stops is no end.
 //
 //	source:           --a--b--|
 //	MustNotEnd(err):  --a--b--#

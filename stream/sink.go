@@ -9,8 +9,7 @@ import (
 )
 
 // All returns the stream as a sequence for a range loop: (value, nil) for each value, then (zero, err) if the run
-// fails. Each loop over it is a run of its own; leaving the loop stops the source, and nothing runs afterwards. It
-// starts no goroutine.
+// fails. Each loop over it is a run of its own; leaving the loop stops the source, and nothing runs afterwards.
 //
 //	for v, err := range s.All(ctx) {
 //		if err != nil {

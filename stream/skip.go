@@ -2,7 +2,7 @@ package stream
 
 import "context"
 
-// Skip returns the stream without its first n values. A negative n panics.
+// Skip returns the stream without its first n values.
 //
 //	source:   --a--b--c--d--|
 //	Skip(2):  --------c--d--|

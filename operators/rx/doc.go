@@ -40,6 +40,8 @@
 // cancelled before its first item never closes, and what receives from it stays; and a function given to rxgo that
 // panics ends the program.
 //
+// A nil argument panics when the function is called with it.
+//
 // # Options
 //
 // RetryWhen and FromStream take options of rxgo. They concern the observable that is returned, and so do those given

@@ -23,8 +23,8 @@ import (
 // context.Cause; but nobody is waited for, and who comes later finds the channel closed, as with rxgo's operators: ask
 // the context. A reader that stops early has to cancel, for rxgo has no other way to tell its source.
 //
-// The package comment says what the other options mean. A nil s or option panics. A panic of the stream ends the
-// program, as one inside an operator of rxgo does: no caller is left to recover it.
+// The package comment says what the other options mean. A panic of the stream ends the program, as one inside an
+// operator of rxgo does: no caller is left to recover it.
 func FromStream[T any](s stream.Stream[T], opts ...rxgo.Option) rxgo.Observable {
 	require("FromStream", "s", s != nil)
 	return observable("FromStream", s, opts)

@@ -34,7 +34,7 @@ import (
 // concern the observable returned, never src's; the package comment says what each one means.
 //
 // An src that returns nil gets an error that no policy retries; one that panics ends the program, for it runs on a
-// goroutine of rxgo's. A nil src, h or option panics.
+// goroutine of rxgo's.
 func RetryWhen(src func(context.Context) rxgo.Observable, h stream.RetryHandler, opts ...rxgo.Option) rxgo.Observable {
 	require("RetryWhen", "src", src != nil)
 	requireHandler("RetryWhen", h)

@@ -30,7 +30,7 @@ import (
 // dropped, for those that do not look at it; but a channel that was given to FromChannel is the caller's, and nothing is
 // taken from it that is not yielded.
 //
-// An src that returns nil ends the run with an error. A nil src panics.
+// An src that returns nil ends the run with an error.
 func ToStream[T any](src func(context.Context) rxgo.Observable) stream.Stream[T] {
 	require("ToStream", "src", src != nil)
 	return items[T]("ToStream", opened("ToStream", src))

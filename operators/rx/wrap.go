@@ -20,7 +20,7 @@ type Observable struct {
 //
 //	rx.Wrap(rxgo.Defer(producers).Map(decode)).RetryWhen(operators.ExpBackoff(jitter.Default, time.Second, 3))
 //
-// rxgo's own methods return plain observables, so wrap last. A nil o panics.
+// rxgo's own methods return plain observables, so wrap last.
 //
 // Each attempt observes o once more, so o must be cold. Where o can be seen to be hot the second Observe fails with
 // stream.ErrNotRestartable, joined with the failure that was to be retried: that is for
