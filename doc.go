@@ -1,13 +1,13 @@
 // Package retrywhen is documentation only: the vocabulary, and a map of the packages.
 //
-// The library is generic reactive streams whose centre is retry with backoff and jitter. A stream that fails comes back where
-// it stopped, or from its start:
+// The library is generic reactive streams whose centre is retry with backoff and jitter. A stream that fails comes back
+// where it stopped, or from its start:
 //
 //	operators.Resume(0, open, after, policy)
 //	src.RetryWhen(operators.ExpBackoff(jitter.Default, time.Second, 3))
 //
-// The same policy value serves a stream, an rxgo observable, a channel pipeline, a plain function, a range loop, an HTTP
-// client and a durable queue. Time is injected, so every flow can be tested exactly, on virtual time.
+// The same policy value serves a stream, an rxgo observable, a channel pipeline, a plain function, a range loop, an
+// HTTP client and a durable queue. Time is injected, so every flow can be tested exactly, on virtual time.
 //
 // # Packages
 //

@@ -57,7 +57,8 @@ func TestTheDocumentsCodeCompiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	documents = slices.DeleteFunc(documents, func(name string) bool {
-		// The module durable compiles its own; the second has signatures, made from the code; of the third each block stands in a test.
+		// The module durable compiles its own; the second has signatures, made from the code; of the third each block stands
+		// in a test.
 		return slices.Contains([]string{"durable.md", "operators.md", "tutorial.md"}, filepath.Base(name))
 	})
 	if err := code.Vet(append(documents, "README.md")...); err != nil {

@@ -158,8 +158,8 @@ func values(t *testing.T, name string, groups []*doc.Value) {
 	}
 }
 
-// TestEverythingExportedIsInAnExample: a function is shown if an Example of its package's tests names it; a method, if one
-// calls a method of that name; a type, if one names it, is named after it or a method of it, or calls something
+// TestEverythingExportedIsInAnExample: a function is shown if an Example of its package's tests names it; a method, if
+// one calls a method of that name; a type, if one names it, is named after it or a method of it, or calls something
 // that returns it.
 func TestEverythingExportedIsInAnExample(t *testing.T) {
 	used := map[string]bool{}

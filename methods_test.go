@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// newer reports whether a file's name says that it needs a newer Go than the one that runs: its parser may not know what is
-// in it.
+// newer reports whether a file's name says that it needs a newer Go than the one that runs: its parser may not know
+// what is in it.
 func newer(file string) bool {
 	_, version, ok := strings.Cut(strings.TrimSuffix(strings.TrimSuffix(file, ".go"), "_test"), "_go1")
 	return ok && !slices.Contains(build.Default.ReleaseTags, "go1."+version)
@@ -32,8 +32,8 @@ var noMethod = map[string]string{
 	"MapRetry":             "package retry, whose Policy it takes, imports stream",
 }
 
-// TestMethods holds the functions of package operators against the methods of stream.Stream: from Go 1.27 on each that can
-// be a method is one.
+// TestMethods holds the functions of package operators against the methods of stream.Stream: from Go 1.27 on each that
+// can be a method is one.
 func TestMethods(t *testing.T) {
 	functions := map[string]bool{}
 	methods := map[string]bool{}

@@ -104,18 +104,18 @@ func (b Backoff) Ceiling(n int) time.Duration {
 	return min(b.highest(n), b.cap())
 }
 
-// Dictated returns the delay to wait when the other side has dictated d: at least d, and varied upwards, so that a fleet
-// that was given the same second does not come back in step. room is how much longer than d the wait may be, before a
-// deadline say; a negative room is without bound. It is
+// Dictated returns the delay to wait when the other side has dictated d: at least d, and varied upwards, so that a
+// fleet that was given the same second does not come back in step. room is how much longer than d the wait may be,
+// before a deadline say; a negative room is without bound. It is
 //
 //	d + part(u) · min(1, (room/2) / part(1))
 //	part(u) = d · (Factor(u) - Factor(0))
 //
 // and part(u) = d·0.15·u for Tiled and for curves that are random by themselves: Sidekiq, Buckets and Decorrelated. So
-// the delays are spread evenly over at most half of the room, and none comes at its end. With all the room they are up to
-// 1.3·d under jitter.Default, 2·d under jitter.Full, 1.5·d under jitter.Equal, 1.15·d for Tiled. Any other curve without a
-// jitter, a Func too, gives d exactly. The curve, Plus and the cap play no part. A negative d counts as 0; a delay past
-// the range of time.Duration is the largest Duration. u is as in At.
+// the delays are spread evenly over at most half of the room, and none comes at its end. With all the room they are up
+// to 1.3·d under jitter.Default, 2·d under jitter.Full, 1.5·d under jitter.Equal, 1.15·d for Tiled. Any other curve
+// without a jitter, a Func too, gives d exactly. The curve, Plus and the cap play no part. A negative d counts as 0; a
+// delay past the range of time.Duration is the largest Duration. u is as in At.
 func (b Backoff) Dictated(d, room time.Duration, u float64) time.Duration {
 	if d <= 0 {
 		return 0

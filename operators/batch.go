@@ -15,9 +15,9 @@ import (
 //	Batch(3, 5):    ------[abc]-----[d]------[ef]|
 //
 // A wait of 0 is no limit in time: then Batch starts no goroutine. Else s runs on a goroutine of its own and fills the
-// batch there. While the consumer has a batch in hand s can go on to its next value and waits there: it is that far ahead,
-// and with a wait of 0 not even that. Time is that of the clock that ctx carries, see stream.WithClock. A value that comes
-// exactly when the time is over may be in the batch or not.
+// batch there. While the consumer has a batch in hand s can go on to its next value and waits there: it is that far
+// ahead, and with a wait of 0 not even that. Time is that of the clock that ctx carries, see stream.WithClock. A value
+// that comes exactly when the time is over may be in the batch or not.
 //
 // Batch buffers up to most values; math.MaxInt is no limit. The position of a Resume before it moves when it takes a
 // value, not when the consumer is done with the batch. Each slice is the consumer's own. To end a flow in order,

@@ -22,8 +22,8 @@ func CombineLatest[A, B, C any](a stream.Stream[A], b stream.Stream[B], f func(A
 	return op.CombineLatest(here, a, b, f)
 }
 
-// CombineLatest3 is CombineLatest of three streams: it begins when all three have had a value, and ends when all three have
-// ended, or as soon as one has ended without a value.
+// CombineLatest3 is CombineLatest of three streams: it begins when all three have had a value, and ends when all three
+// have ended, or as soon as one has ended without a value.
 //
 //	a:                       --1--------2--|
 //	b:                       -----x--|
@@ -33,17 +33,17 @@ func CombineLatest3[A, B, C, D any](a stream.Stream[A], b stream.Stream[B], c st
 	return op.CombineLatest3(here, a, b, c, f)
 }
 
-// CombineLatestSlice is CombineLatest of any number of streams of one type: it returns the stream of the slices of their last
-// values, in the order of s: one for each value of any, once all have had one. (ReactiveX: combineLatest.)
+// CombineLatestSlice is CombineLatest of any number of streams of one type: it returns the stream of the slices of
+// their last values, in the order of s: one for each value of any, once all have had one. (ReactiveX: combineLatest.)
 //
 //	s[0]:                 --a--------b--|
 //	s[1]:                 -----x--y--|
 //	CombineLatestSlice:   -----A--B--C--|    A = [a x], B = [a y], C = [b y]
 //
 // It ends when all have ended, or as soon as one has ended without a value. The first failure cancels the others and is
-// returned. A CombineLatestSlice of none is empty. No combination is dropped: while the consumer has one in hand, the stream
-// whose value it was waits until it is processed, and each other one can hold one more value. The consumer may keep the
-// slice. Each stream runs on a goroutine of its own.
+// returned. A CombineLatestSlice of none is empty. No combination is dropped: while the consumer has one in hand, the
+// stream whose value it was waits until it is processed, and each other one can hold one more value. The consumer may
+// keep the slice. Each stream runs on a goroutine of its own.
 func CombineLatestSlice[T any](s ...stream.Stream[T]) stream.Stream[[]T] {
 	return op.CombineLatestSlice[T](here, s...)
 }

@@ -14,9 +14,9 @@
 //
 // One value for all: [Reduce], [Count], [First], [Last].
 //
-// Fewer: [TryFilter], [Distinct], [DistinctBy], [DistinctUntilChanged], [DistinctUntilChangedBy], [Sample], [TakeUntil];
-// and the methods Filter, Take, Skip, TakeWhile, SkipWhile, Debounce, Throttle and ThrottleLatest of stream.Stream. By names the same
-// operator with a function that returns a value's key.
+// Fewer: [TryFilter], [Distinct], [DistinctBy], [DistinctUntilChanged], [DistinctUntilChangedBy], [Sample],
+// [TakeUntil]; and the methods Filter, Take, Skip, TakeWhile, SkipWhile, Debounce, Throttle and ThrottleLatest of
+// stream.Stream. By names the same operator with a function that returns a value's key.
 //
 // A stream for each value: [ConcatMap] runs them in turn, [FlatMap] side by side, [SwitchMap] the latest one only,
 // [ExhaustMap] none while one runs.
@@ -28,20 +28,20 @@
 //
 // Several consumers: [Share], [ShareN], [ShareReplay]; and stream.Subject, which a program sends values into.
 //
-// Failing and repeating: [ExpBackoff], [RetryWhen], [RetryChans], [MapRetry], [RepeatWhen], [MapErr]; and [Resume] for a
-// source with a position, whose stream comes back where it stopped.
+// Failing and repeating: [ExpBackoff], [RetryWhen], [RetryChans], [MapRetry], [RepeatWhen], [MapErr]; and [Resume] for
+// a source with a position, whose stream comes back where it stopped.
 //
 // # Contract
 //
 // Every operator keeps the contract of stream.Stream, and expects its sources to keep it. It is built once and can be
 // run any number of times; runs share nothing, but for Share, ShareN and ShareReplay. What cannot work (a nil stream or
-// function, a concurrency of 0, a negative wait) panics when the operator is built; a nil stream returned by a function at
-// run time is an error.
+// function, a concurrency of 0, a negative wait) panics when the operator is built; a nil stream returned by a function
+// at run time is an error.
 //
 // An operator whose comment does not speak of goroutines starts none: its functions and its source run on the caller's
-// goroutine, and it allocates nothing for a value. The others run some of their sources on goroutines and hand the values
-// over; the consumer and, but for what their comment says, the functions that they are given still run on the caller's, so that
-// these need no locks. All of them have returned, and no timer is left, when the operator returns.
+// goroutine, and it allocates nothing for a value. The others run some of their sources on goroutines and hand the
+// values over; the consumer and, but for what their comment says, the functions that they are given still run on the
+// caller's, so that these need no locks. All of them have returned, and no timer is left, when the operator returns.
 //
 // The first error ends an operator: it cancels what else it runs, waits for that, and returns the error. When ctx ends,
 // the error matches both context.Cause(ctx) and ctx.Err().

@@ -7,8 +7,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// TryFilter returns the stream of the values for which keep returns true. The first error of keep ends the stream, and is
-// the error that the stream fails with. keep gets the context of the run.
+// TryFilter returns the stream of the values for which keep returns true. The first error of keep ends the stream, and
+// is the error that the stream fails with. keep gets the context of the run.
 //
 //	s:                  --1---2---3---x--|
 //	TryFilter(odd):     --1-------3---#

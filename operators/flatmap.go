@@ -14,8 +14,9 @@ import (
 //	f(3):                      -e|           s has waited with 3 until f(1) ended
 //	FlatMap(2, f):    ---a--c-b-ed|
 //
-// It keeps no order, not even between streams of a single value; ConcatMap does. FlatMap(s, n, f) with an f that returns
-// stream.Of(v).Delay(d) delays each value by d, as ReactiveX's delay does; the method Delay holds its source meanwhile.
+// It keeps no order, not even between streams of a single value; ConcatMap does. FlatMap(s, n, f) with an f that
+// returns stream.Of(v).Delay(d) delays each value by d, as ReactiveX's delay does; the method Delay holds its source
+// meanwhile.
 //
 // It ends when s and all inner streams have ended. The first error, of s or of an inner stream, cancels all others; it
 // is returned when they have returned. f must not return nil: the stream fails then.

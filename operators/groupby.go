@@ -23,13 +23,13 @@ import (
 //
 // A group is closed once f's stream has ended or no longer runs it (group.Take(10), group.Timeout(…).Catch(…)), and the
 // next value of its key opens a new one, by another call of f. A value that opens a group which closes without having
-// taken it is dropped. A group is run once, while f's stream runs. A second run fails with stream.ErrNotRestartable, and
-// so does one that begins later or outlives f's stream, as may happen to a group that is handed out.
+// taken it is dropped. A group is run once, while f's stream runs. A second run fails with stream.ErrNotRestartable,
+// and so does one that begins later or outlives f's stream, as may happen to a group that is handed out.
 //
 // key and f are called on the caller's goroutine; s and each of f's streams run on goroutines of their own. Nothing is
-// buffered: s waits until the group has taken the value, so a group that is busy holds up s, and so the groups of all keys,
-// when the next value is for it; give it room with group.Buffer(n). An f whose stream runs its group late, after a Timer or
-// behind a Concat, stalls all keys until then. f must not return nil: the stream fails then.
+// buffered: s waits until the group has taken the value, so a group that is busy holds up s, and so the groups of all
+// keys, when the next value is for it; give it room with group.Buffer(n). An f whose stream runs its group late, after
+// a Timer or behind a Concat, stalls all keys until then. f must not return nil: the stream fails then.
 func GroupBy[T any, K comparable, U any](s stream.Stream[T], key func(T) K, f func(key K, group stream.Stream[T]) stream.Stream[U]) stream.Stream[U] {
 	return op.GroupBy(here, s, key, f)
 }

@@ -107,7 +107,8 @@ func TestWithLatestFrom(t *testing.T) {
 	})
 }
 
-// Whichever of the two comes first, neither waits for the other forever, and the values that come to s are all delivered.
+// Whichever of the two comes first, neither waits for the other forever, and the values that come to s are all
+// delivered.
 func TestWithLatestFrom_OfOneShare(t *testing.T) {
 	diagonal := func(a, b int) [2]int { return [2]int{a, b} }
 	shares := map[string]func(ints) ints{

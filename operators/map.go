@@ -15,8 +15,8 @@ func Map[T, U any](s stream.Stream[T], f func(T) U) stream.Stream[U] {
 	return op.Map(here, s, f)
 }
 
-// TryMap is Map with an f that can fail: its first error ends the stream, and is the error that the stream fails with. f
-// gets the context of the run.
+// TryMap is Map with an f that can fail: its first error ends the stream, and is the error that the stream fails with.
+// f gets the context of the run.
 //
 //	s:            --1---2---x--|
 //	TryMap(f):    --10--20--#

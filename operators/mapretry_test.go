@@ -25,7 +25,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// flaky is an f that fails for an item as often as it says, and notes when it is called: "2@40ms" is item 2 after 40 ms.
+// flaky is an f that fails for an item as often as it says, and notes when it is called: "2@40ms" is item 2 after 40
+// ms.
 type flaky struct {
 	failures map[int]int
 	start    time.Time

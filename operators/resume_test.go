@@ -272,7 +272,8 @@ func TestResume_OpenPanics(t *testing.T) {
 	}
 }
 
-// A million attempts, nightly, that fail, the position standing still, then moving: the stack and the heap stay as they are.
+// A million attempts, nightly, that fail, the position standing still, then moving: the stack and the heap stay as they
+// are.
 func TestResume_AMillionFailures(t *testing.T) {
 	n := soakLength()
 	var before, after runtime.MemStats

@@ -146,7 +146,8 @@ func TestSeveral_SlicesOfTheConsumer(t *testing.T) {
 	}
 }
 
-// While the consumer has a value in hand, no stream of a zip goes on, and of a combination none but the others by one value.
+// While the consumer has a value in hand, no stream of a zip goes on, and of a combination none but the others by one
+// value.
 func TestSeveral_WaitForTheConsumer(t *testing.T) {
 	for name, apply := range map[string]func(in []ints) ints{
 		"ZipWith3": func(in []ints) ints { return operators.ZipWith3(in[0], in[1], in[2], add3) },

@@ -42,20 +42,21 @@ func ShareN[T any](s stream.Stream[T], n int) stream.Stream[T] {
 	return op.Share(here, "ShareN", s, n)
 }
 
-// ShareReplay is Share for consumers that come late: each gets the last n values first, then those that come from then on.
-// When the run has ended well it is not repeated: whoever comes later gets its last n values and the end, for as long as the
-// returned stream is in use. So ShareReplay(s, 1) of a stream of one value asks for it once. (RxJS: shareReplay with
-// refCount; RxJava's replay(n).refCount() runs s again after its end.)
+// ShareReplay is Share for consumers that come late: each gets the last n values first, then those that come from then
+// on. When the run has ended well it is not repeated: whoever comes later gets its last n values and the end, for as
+// long as the returned stream is in use. So ShareReplay(s, 1) of a stream of one value asks for it once. (RxJS:
+// shareReplay with refCount; RxJava's replay(n).refCount() runs s again after its end.)
 //
 //	s:           --a--b--c--d--|
 //	consumer 1:  --a--b--c--d--|
 //	consumer 2:           bc--d--|      (n = 2)
 //	consumer 3:                      cd|
 //
-// A run that has failed, or that all consumers have left before its end, is forgotten with its values: the next consumer
-// starts a new one. So a consumer that retries gets none of the values of a failed run again.
+// A run that has failed, or that all consumers have left before its end, is forgotten with its values: the next
+// consumer starts a new one. So a consumer that retries gets none of the values of a failed run again.
 //
-// A late consumer has what it has missed first, and s waits for that too. All else is as with Share. An n below 1 panics.
+// A late consumer has what it has missed first, and s waits for that too. All else is as with Share. An n below 1
+// panics.
 func ShareReplay[T any](s stream.Stream[T], n int) stream.Stream[T] {
 	return op.ShareReplay(here, s, n)
 }

@@ -52,8 +52,8 @@ func TestShareReplay_Marbles(t *testing.T) {
 	}
 }
 
-// A source that waits and fails is retried by each of its consumers, who share the next run too and get none of the first
-// one's values again.
+// A source that waits and fails is retried by each of its consumers, who share the next run too and get none of the
+// first one's values again.
 func TestShareReplay_Retried(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		runs := 0

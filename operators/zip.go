@@ -52,16 +52,16 @@ func ZipWith3[A, B, C, D any](a stream.Stream[A], b stream.Stream[B], c stream.S
 	return op.ZipWith3(here, a, b, c, f)
 }
 
-// ZipSlice is Zip of any number of streams of one type: it returns the stream of the slices of their first values, of their
-// second ones, and so on, in the order of s. (ReactiveX: zip.)
+// ZipSlice is Zip of any number of streams of one type: it returns the stream of the slices of their first values, of
+// their second ones, and so on, in the order of s. (ReactiveX: zip.)
 //
 //	s[0]:        --a-----b--c--|
 //	s[1]:        ----x-y-z----
 //	ZipSlice:    ----A---B--C--|    A = [a x], B = [b y], C = [c z]
 //
-// It ends as soon as one of them has ended, or at the first failure; the others are cancelled then. A ZipSlice of none is
-// empty. Nothing is buffered: each stream waits with its value for the others', and all until the consumer is done with the
-// slice, which it may keep. Each runs on a goroutine of its own.
+// It ends as soon as one of them has ended, or at the first failure; the others are cancelled then. A ZipSlice of none
+// is empty. Nothing is buffered: each stream waits with its value for the others', and all until the consumer is done
+// with the slice, which it may keep. Each runs on a goroutine of its own.
 func ZipSlice[T any](s ...stream.Stream[T]) stream.Stream[[]T] {
 	return op.ZipSlice[T](here, s...)
 }

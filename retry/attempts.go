@@ -23,7 +23,8 @@ func (a *Attempt) N() int { return a.n }
 func (a *Attempt) Err() error { return a.last }
 
 // Fail says that this attempt has failed with err: when the body of the loop is over, the loop waits and then begins
-// the next attempt. Fail(nil) says that it went well, which is what a turn without Fail means too. The last call counts.
+// the next attempt. Fail(nil) says that it went well, which is what a turn without Fail means too. The last call
+// counts.
 func (a *Attempt) Fail(err error) { a.failure = err }
 
 // Reset says that this attempt is healthy: its failure will be the first in a row. If there were failures before, the

@@ -13,9 +13,9 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// A thousand clients each call a server once a second for a minute, and it is down for the 20 s in the middle. Each call may be
-// retried five times. Without a budget the load on the server that is down is six times that of the calls; with one that
-// all share it stays below what the budget holds and 10 % of the successes.
+// A thousand clients each call a server once a second for a minute, and it is down for the 20 s in the middle. Each
+// call may be retried five times. Without a budget the load on the server that is down is six times that of the calls;
+// with one that all share it stays below what the budget holds and 10 % of the successes.
 func TestHerd_ABudgetKeepsTheRetryLoadDown(t *testing.T) {
 	const (
 		clients, rounds  = 1000, 60

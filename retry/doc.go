@@ -15,19 +15,19 @@
 // # Words
 //
 // An attempt is one run, a failure an attempt that ended in an error, a retry an attempt after the first. The delay is
-// the wait before a retry. "In a row" is since the start or the last reset. An outage begins with the first failure since
-// something last worked, and ends when something works again.
+// the wait before a retry. "In a row" is since the start or the last reset. An outage begins with the first failure
+// since something last worked, and ends when something works again.
 //
 // # Order
 //
-// After a failure a policy looks, in this order: Has ctx ended? Is the error permanent? Does the predicate refuse it? Has
-// the attempt delivered values, under BeforeFirstItem? Does the count of retries start again? Are there no retries
-// (WithoutRetries)? Is the limit reached? How long is the delay, dictated or drawn? Does it pass MaxRetryAfter, StopAt or
-// Within? Would it pass the context's deadline (then it does not sleep)? Is there a token in the budget? Then come Log and
-// the OnRetry hooks, the wait, once more the context, and the next attempt.
+// After a failure a policy looks, in this order: Has ctx ended? Is the error permanent? Does the predicate refuse it?
+// Has the attempt delivered values, under BeforeFirstItem? Does the count of retries start again? Are there no retries
+// (WithoutRetries)? Is the limit reached? How long is the delay, dictated or drawn? Does it pass MaxRetryAfter, StopAt
+// or Within? Would it pass the context's deadline (then it does not sleep)? Is there a token in the budget? Then come
+// Log and the OnRetry hooks, the wait, once more the context, and the next attempt.
 //
-// A permanent error, one that the predicate refuses and one that BeforeFirstItem refuses are returned as they are; every
-// other end is an [*Error].
+// A permanent error, one that the predicate refuses and one that BeforeFirstItem refuses are returned as they are;
+// every other end is an [*Error].
 //
 // # Layers
 //

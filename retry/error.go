@@ -25,8 +25,8 @@ var (
 	ErrRefused = errors.New("not retryable")
 )
 
-// Which limit was reached. The Cause of an Error matches one of these with errors.Is, and ErrExhausted; its text has the
-// number: "limit of 5 retries".
+// Which limit was reached. The Cause of an Error matches one of these with errors.Is, and ErrExhausted; its text has
+// the number: "limit of 5 retries".
 var (
 	// ErrLimit: Limit, or WithoutRetries.
 	ErrLimit error = limitSentinel
@@ -129,8 +129,8 @@ func (e *Error) Unwrap() []error {
 	return errs
 }
 
-// Timeout reports whether the cause or the last error is a timeout, by a method Timeout() bool of its own: so a net.Error
-// stays one for the caller, as with url.Error.
+// Timeout reports whether the cause or the last error is a timeout, by a method Timeout() bool of its own: so a
+// net.Error stays one for the caller, as with url.Error.
 func (e *Error) Timeout() bool {
 	type timeout interface {
 		error

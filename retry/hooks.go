@@ -22,8 +22,8 @@ type Event struct {
 	Lasted time.Duration
 }
 
-// Recovery is the end of an outage: what had failed works again. An outage begins with the first failure since something
-// last worked, a stream's value or an operation's start; a reset does not end it.
+// Recovery is the end of an outage: what had failed works again. An outage begins with the first failure since
+// something last worked, a stream's value or an operation's start; a reset does not end it.
 type Recovery struct {
 	// Retries counts the retries in the outage, the one that worked included.
 	Retries int

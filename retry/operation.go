@@ -31,8 +31,8 @@ func (o *operation) begin(ctx context.Context, c *config) {
 	}
 }
 
-// failed returns nil when it is time for the attempt after the failure that o.question has, else the error that ends the
-// operation. worked says that the failed attempt worked before.
+// failed returns nil when it is time for the attempt after the failure that o.question has, else the error that ends
+// the operation. worked says that the failed attempt worked before.
 func (o *operation) failed(ctx context.Context, worked bool) error {
 	q := &o.question
 	q.worked, q.timed = worked, false
@@ -61,8 +61,8 @@ func (o *operation) failed(ctx context.Context, worked bool) error {
 	return nil
 }
 
-// abandon returns the error of an operation whose context has ended, after the given number of retries in a row. OnGiveUp is not
-// called: it is not the policy that gives up.
+// abandon returns the error of an operation whose context has ended, after the given number of retries in a row.
+// OnGiveUp is not called: it is not the policy that gives up.
 func (o *operation) abandon(ctx context.Context, retries int) error {
 	return o.state.failure(&o.question, ending.ContextError(ctx), retries)
 }
@@ -88,7 +88,8 @@ func (o *operation) wait(ctx context.Context, d time.Duration) {
 	o.alarm.Stop()
 }
 
-// recovered calls the hooks for an attempt that has worked, after the given number of retries since the first failure of the outage.
+// recovered calls the hooks for an attempt that has worked, after the given number of retries since the first failure
+// of the outage.
 func (o *operation) recovered(ctx context.Context, retries int, down time.Time) {
 	if retries > 0 && o.config.Observes() && ctx.Err() == nil {
 		o.config.Recovered(ctx, o.question.Err, retries, o.question.clock.Now().Sub(down))

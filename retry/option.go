@@ -10,8 +10,8 @@ import (
 )
 
 // Option is one setting of a Policy. "In a row" in the comments of the options means: since the start or the last
-// reset. Without one of the Reset options the count never starts again, whatever was delivered; with several, any of them
-// starts it again.
+// reset. Without one of the Reset options the count never starts again, whatever was delivered; with several, any of
+// them starts it again.
 type Option func(*config)
 
 // WithBackoff makes the policy wait as b says.
@@ -101,8 +101,8 @@ func OnDone(f func(context.Context, Result)) Option {
 	return func(c *config) { c.onDone = append(c.onDone, f) }
 }
 
-// BeforeFirstItem does not retry an attempt that has delivered values: its error is returned as it is. It is for streams
-// whose values cannot be delivered twice.
+// BeforeFirstItem does not retry an attempt that has delivered values: its error is returned as it is. It is for
+// streams whose values cannot be delivered twice.
 func BeforeFirstItem() Option { return func(c *config) { c.beforeFirstItem = true } }
 
 // ResetAfter starts the count again when an attempt ran for at least d before it failed. With the option WithClock a

@@ -14,8 +14,8 @@ type Signal struct {
 func NewSignal() *Signal { return new(Signal) }
 
 // Fire ends every present wait of every policy that has the signal (ResetOn), so that these retries start at once, and
-// starts the count of retries again for all operations that have failed by now: at once, or when the attempt that they are
-// in the middle of fails. Fire does not wait for any of them.
+// starts the count of retries again for all operations that have failed by now: at once, or when the attempt that they
+// are in the middle of fails. Fire does not wait for any of them.
 func (s *Signal) Fire() {
 	s.mu.Lock()
 	s.fires++

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// State is what one operation has been through: all that a decision needs to know of the failures before. The zero State
-// is an operation that has not failed yet. It is plain data with a text form, so that an operation can be stored, and
-// decided on later in another process. It belongs to one operation and is not safe for concurrent use.
+// State is what one operation has been through: all that a decision needs to know of the failures before. The zero
+// State is an operation that has not failed yet. It is plain data with a text form, so that an operation can be stored,
+// and decided on later in another process. It belongs to one operation and is not safe for concurrent use.
 type State struct {
 	// Attempts counts the operation's failed attempts, over all resets.
 	Attempts int
@@ -72,8 +72,8 @@ func appendTime(b []byte, name string, t time.Time) ([]byte, error) {
 	return b, nil
 }
 
-// UnmarshalText reads the text form. Words that are missing count as zero. The error quotes the word that is wrong; s is
-// then as it was.
+// UnmarshalText reads the text form. Words that are missing count as zero. The error quotes the word that is wrong; s
+// is then as it was.
 func (s *State) UnmarshalText(text []byte) error {
 	var read State
 	for field := range strings.FieldsSeq(string(text)) {

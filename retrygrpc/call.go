@@ -47,8 +47,8 @@ func (c *call) Value(key any) any {
 // String names the context as those of package context do.
 func (c *call) String() string { return fmt.Sprint(c.Context) }
 
-// MethodFrom returns the method of the call that a policy's hook is called for, as in "/package.Service/Method", if ctx is
-// the hook's context, else "".
+// MethodFrom returns the method of the call that a policy's hook is called for, as in "/package.Service/Method", if ctx
+// is the hook's context, else "".
 func MethodFrom(ctx context.Context) string {
 	if c, ok := ctx.Value(callKey{}).(*call); ok {
 		return c.method
@@ -56,8 +56,8 @@ func MethodFrom(ctx context.Context) string {
 	return ""
 }
 
-// do makes attempts until one ends well, or the policy gives up. try makes the n-th attempt under ctx, and sets the trailer
-// of one that has failed.
+// do makes attempts until one ends well, or the policy gives up. try makes the n-th attempt under ctx, and sets the
+// trailer of one that has failed.
 func (r *retrier) do(ctx context.Context, method string, try func(ctx context.Context, n int, trailer *metadata.MD) error) error {
 	operation := &call{ctx, method}
 	for a, end := range r.policy.Attempts(operation) {

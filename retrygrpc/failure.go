@@ -14,9 +14,9 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// IsTransient reports whether the same call may go better later: for retry.If, with Receive and operators.Resume, where a
-// call that was carried out does no harm. It does if err has a status of Unavailable, ResourceExhausted, Aborted, Internal,
-// Unknown or DeadlineExceeded, or one whose server says when to come back.
+// IsTransient reports whether the same call may go better later: for retry.If, with Receive and operators.Resume, where
+// a call that was carried out does no harm. It does if err has a status of Unavailable, ResourceExhausted, Aborted,
+// Internal, Unknown or DeadlineExceeded, or one whose server says when to come back.
 func IsTransient(err error) bool {
 	s := status.Convert(err)
 	switch s.Code() {

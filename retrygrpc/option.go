@@ -29,8 +29,8 @@ func Codes(c ...codes.Code) Option {
 	return func(s *settings) { s.codes = slices.Clip(c) }
 }
 
-// Methods retries only calls of those methods for which f returns true; the others are made as they are. A method's name
-// is as in "/package.Service/Method". f must be safe for concurrent use.
+// Methods retries only calls of those methods for which f returns true; the others are made as they are. A method's
+// name is as in "/package.Service/Method". f must be safe for concurrent use.
 func Methods(f func(method string) bool) Option {
 	if f == nil {
 		panicf("Methods", "f is nil")

@@ -17,10 +17,10 @@ import (
 //		return retrygrpc.Receive(client.Watch, &pb.WatchRequest{After: after})
 //	}, func(_ int64, e *pb.Event) int64 { return e.Id }, policy)
 //
-// Each run makes the call anew, and ends it when its consumer stops. A failure dictates the delay that the server does, and
-// is permanent where the server says that the call must not be repeated; retry.If(IsTransient) is for the policy's other
-// decisions. A connection that has fallen silent is noticed by the stream's Timeout, or by gRPC's keepalive. A nil method
-// panics.
+// Each run makes the call anew, and ends it when its consumer stops. A failure dictates the delay that the server does,
+// and is permanent where the server says that the call must not be repeated; retry.If(IsTransient) is for the policy's
+// other decisions. A connection that has fallen silent is noticed by the stream's Timeout, or by gRPC's keepalive. A
+// nil method panics.
 //
 // Retries belong into one layer: the option Methods leaves out of StreamClientInterceptor what Resume calls again.
 func Receive[Req, Res any, C interface {

@@ -11,11 +11,11 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// StreamClientInterceptor returns an interceptor that opens streams again as p says; the package comment says which, and
-// what comes back. p's hooks must be safe for concurrent use.
+// StreamClientInterceptor returns an interceptor that opens streams again as p says; the package comment says which,
+// and what comes back. p's hooks must be safe for concurrent use.
 //
-// Of a call with a stream of responses and one request the first attempt is made at once; the others are made by the first
-// RecvMsg, which returns the errors of all. The request must not change before that has returned.
+// Of a call with a stream of responses and one request the first attempt is made at once; the others are made by the
+// first RecvMsg, which returns the errors of all. The request must not change before that has returned.
 //
 // Without Limit or Within p retries until the call's context ends.
 func StreamClientInterceptor(p retry.Policy, opts ...Option) grpc.StreamClientInterceptor {

@@ -13,8 +13,8 @@ import (
 // UnaryClientInterceptor returns an interceptor that repeats unary calls as p says; the package comment says which, and
 // what comes back. p's hooks must be safe for concurrent use.
 //
-// Without Limit or Within p retries until the call's context ends. What grpc.Header and grpc.Trailer of a call get is of
-// its last attempt.
+// Without Limit or Within p retries until the call's context ends. What grpc.Header and grpc.Trailer of a call get is
+// of its last attempt.
 func UnaryClientInterceptor(p retry.Policy, opts ...Option) grpc.UnaryClientInterceptor {
 	r := newRetrier("UnaryClientInterceptor", p, opts)
 	if _, timed := p.AttemptTimeout(); timed { // the server knows the deadline too, and may be the first to say so

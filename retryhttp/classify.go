@@ -22,8 +22,8 @@ type Outcome struct {
 	exchange *exchange
 }
 
-// Peek returns the first bytes of the response's body: up to 1024, or as PeekLimit says. It waits for them up to 1 s, or
-// as PeekTimeout says. The response's later readers get them too.
+// Peek returns the first bytes of the response's body: up to 1024, or as PeekLimit says. It waits for them up to 1 s,
+// or as PeekTimeout says. The response's later readers get them too.
 func (o *Outcome) Peek() []byte {
 	switch {
 	case o.Response == nil:

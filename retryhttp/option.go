@@ -36,8 +36,8 @@ func Statuses(codes ...int) Option {
 	return func(s *settings) { s.statuses = codes }
 }
 
-// Classify calls f after each attempt, a successful one too, before the Transport classifies it. f runs on the goroutine
-// of the request.
+// Classify calls f after each attempt, a successful one too, before the Transport classifies it. f runs on the
+// goroutine of the request.
 func Classify(f func(*Outcome) Class) Option {
 	if f == nil {
 		panicf("Classify", "f is nil")
@@ -52,9 +52,9 @@ func Classify(f func(*Outcome) Class) Option {
 //
 // What f reads of the body is kept in memory until the response is handed over, and given to who reads it later: f sets
 // the limit. A Close by f has no effect. Hooks see f's error within a *StatusError. An error marked as permanent is not
-// retried; one with a delay (retry.RetryAfter) dictates it where the response has no Retry-After. The server has carried
-// out such a request, so that it is retried only if it is idempotent. When the policy gives up, the response is returned
-// all the same, with its body as it came. An AttemptTimeout lasts until f has returned.
+// retried; one with a delay (retry.RetryAfter) dictates it where the response has no Retry-After. The server has
+// carried out such a request, so that it is retried only if it is idempotent. When the policy gives up, the response is
+// returned all the same, with its body as it came. An AttemptTimeout lasts until f has returned.
 func CheckBody(f func(*http.Response) error) Option {
 	if f == nil {
 		panicf("CheckBody", "f is nil")
@@ -72,15 +72,15 @@ func Idempotent(f func(*http.Request) bool) Option {
 }
 
 // IdempotencyKeys adds the header Idempotency-Key to each POST or PATCH that can be sent again and has none, nor an
-// X-Idempotency-Key: a random UUID, the same whenever the request is sent again. Such a request counts as idempotent, so
-// it is for servers that carry out requests of the same key once (draft-ietf-httpapi-idempotency-key-header).
+// X-Idempotency-Key: a random UUID, the same whenever the request is sent again. Such a request counts as idempotent,
+// so it is for servers that carry out requests of the same key once (draft-ietf-httpapi-idempotency-key-header).
 func IdempotencyKeys() Option {
 	return func(s *settings) { s.idempotencyKeys = true }
 }
 
-// BufferBody reads up to n bytes of a body that has no GetBody into memory before it sends the request, so that it can be
-// sent again. A body that is longer, by its ContentLength or when it is read, is sent once, as it would be without the
-// option. The first attempt begins when the body has ended or has yielded more than n bytes.
+// BufferBody reads up to n bytes of a body that has no GetBody into memory before it sends the request, so that it can
+// be sent again. A body that is longer, by its ContentLength or when it is read, is sent once, as it would be without
+// the option. The first attempt begins when the body has ended or has yielded more than n bytes.
 func BufferBody(n int) Option {
 	if n < 0 {
 		panicf("BufferBody", "n is %d, want at least 0", n)
@@ -88,8 +88,8 @@ func BufferBody(n int) Option {
 	return func(s *settings) { s.bufferBody = n }
 }
 
-// RateLimitHeaders reads more headers than Retry-After, in forms that servers use and no standard guarantees. Where a 429
-// or 503 has no Retry-After that can be read, the delay is taken from the first of these that gives one:
+// RateLimitHeaders reads more headers than Retry-After, in forms that servers use and no standard guarantees. Where a
+// 429 or 503 has no Retry-After that can be read, the delay is taken from the first of these that gives one:
 //
 //   - Retry-After-Ms and X-Ms-Retry-After-Ms, in milliseconds: Azure's services, by the retry strategy of Microsoft's
 //     core-rest-pipeline, and OpenAI's, by openai-python's base client. With a Retry-After they count if they give the
@@ -105,8 +105,8 @@ func BufferBody(n int) Option {
 // Such a delay is one like Retry-After's: the policy's MaxRetryAfter and Within hold. A date is compared with the
 // response's own Date.
 //
-// X-Should-Retry (the base client of openai-python and anthropic-sdk-python) with "true" or "false" decides whether a response of a status from
-// 400 on may be retried, as Retryable and NotRetryable do, if Classify does not.
+// X-Should-Retry (the base client of openai-python and anthropic-sdk-python) with "true" or "false" decides whether a
+// response of a status from 400 on may be retried, as Retryable and NotRetryable do, if Classify does not.
 func RateLimitHeaders() Option {
 	return func(s *settings) { s.rateLimitHeaders = true }
 }

@@ -13,8 +13,8 @@ func isOverload(code int) bool {
 	return code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable
 }
 
-// shouldRetry returns what the server says of a failed response: the header X-Should-Retry, as the clients of OpenAI and
-// Anthropic know it.
+// shouldRetry returns what the server says of a failed response: the header X-Should-Retry, as the clients of OpenAI
+// and Anthropic know it.
 func shouldRetry(resp *http.Response) Class {
 	if resp.StatusCode >= http.StatusBadRequest {
 		switch strings.ToLower(resp.Header.Get("X-Should-Retry")) {
@@ -57,8 +57,8 @@ func rateLimitDelay(h http.Header, now time.Time, retryAfter time.Duration) time
 	return 0
 }
 
-// rateLimit returns the delay of the fields RateLimit and RateLimit-Policy: the longest time until a quota that is used up
-// is there again, or that quota's window where the time is not given.
+// rateLimit returns the delay of the fields RateLimit and RateLimit-Policy: the longest time until a quota that is used
+// up is there again, or that quota's window where the time is not given.
 func rateLimit(h http.Header) (delay time.Duration) {
 	windows := map[string]string{}
 	for _, item := range parseList(h["Ratelimit-Policy"]) {

@@ -34,8 +34,8 @@ func isIdempotent(r *http.Request) bool {
 	return hasKey(r)
 }
 
-// hasKey reports whether r has an idempotency key. As in net/http, the key may be there without a value, and is not sent
-// then.
+// hasKey reports whether r has an idempotency key. As in net/http, the key may be there without a value, and is not
+// sent then.
 func hasKey(r *http.Request) bool {
 	_, key := r.Header["Idempotency-Key"]
 	_, other := r.Header["X-Idempotency-Key"]

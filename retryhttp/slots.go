@@ -15,18 +15,18 @@ import (
 )
 
 // Slots returns a handler that passes at most perSecond requests a second on to next, after a burst of burst, and tells
-// each client that it refuses when to come back: so that clients which obey Retry-After come back once, at the rate that
-// the server can take, however many they are. It is for one server: several count apart.
+// each client that it refuses when to come back: so that clients which obey Retry-After come back once, at the rate
+// that the server can take, however many they are. It is for one server: several count apart.
 //
-// A refused request gets the next free slot: a 429 with the time until then as Retry-After, in whole seconds rounded up,
-// and exact in the header Retry-After-Ms (the option RateLimitHeaders reads it). The slot is kept for the request until
-// it has come back, or for twice the time and 2 s, for clients add jitter; then it is free for any other request for 1 s.
-// So new requests queue up behind those that were refused before, and neither can starve the other. A request that comes
-// back is known by its client's address, method, URL, Authorization and Idempotency-Key; those of two clients that do not
-// differ in these share their slots.
+// A refused request gets the next free slot: a 429 with the time until then as Retry-After, in whole seconds rounded
+// up, and exact in the header Retry-After-Ms (the option RateLimitHeaders reads it). The slot is kept for the request
+// until it has come back, or for twice the time and 2 s, for clients add jitter; then it is free for any other request
+// for 1 s. So new requests queue up behind those that were refused before, and neither can starve the other. A request
+// that comes back is known by its client's address, method, URL, Authorization and Idempotency-Key; those of two
+// clients that do not differ in these share their slots.
 //
-// Slots are handed out for the next 10 minutes, and at most 100,000. A request beyond that gets a 503, with a Retry-After
-// between the time of the last slot and one and a half times that.
+// Slots are handed out for the next 10 minutes, and at most 100,000. A request beyond that gets a 503, with a
+// Retry-After between the time of the last slot and one and a half times that.
 //
 // The rate is one on average: clients that round up or add jitter may come back together with others. A request that
 // comes back early is refused again, with a new slot. The clock is that of the request's context (stream.WithClock in

@@ -19,7 +19,8 @@ type Transport struct {
 }
 
 // NewTransport returns a Transport that sends requests by base, http.DefaultTransport if it is nil, and retries as p
-// says; the package comment says which requests, and which failures. base and p's hooks must be safe for concurrent use.
+// says; the package comment says which requests, and which failures. base and p's hooks must be safe for concurrent
+// use.
 //
 // Without Limit or Within p retries until the request's context ends; http.Client's Timeout is such an end, and is for
 // all attempts together.

@@ -18,7 +18,8 @@ import (
 	"github.com/retrywhen/retrywhen/retryotel"
 )
 
-// The events of the span in which the operation ran. An Example in examples/adapters shows the metrics, as Prometheus reads them.
+// The events of the span in which the operation ran. An Example in examples/adapters shows the metrics, as Prometheus
+// reads them.
 func ExampleObserve() {
 	spans := tracetest.NewSpanRecorder()
 	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("example")

@@ -26,14 +26,16 @@ import (
 // refused, where its error was not to be retried; or canceled, where its context had ended.
 //
 // The span of the operation's context gets the events retry.scheduled (with retry.number, retry.delay in seconds,
-// error.type and, of a request of retryhttp, http.request.resend_count), retry.recovered (retry.number, retry.down_time)
-// and retry.gave_up (retry.outcome, error.type), if it is recorded. The span's status is its owner's business.
+// error.type and, of a request of retryhttp, http.request.resend_count), retry.recovered (retry.number,
+// retry.down_time) and retry.gave_up (retry.outcome, error.type), if it is recorded. The span's status is its owner's
+// business.
 //
 // The tracer makes a span with the name for each operation that failed at least once, from its start to its end, with
 // the outcome and the number of attempts as attributes. It is made at the end, so the spans of the attempts are not its
 // children but its siblings.
 //
-// A meter or a tracer of OpenTelemetry's packages noop reports nothing. The hooks run on the goroutine of the operation.
+// A meter or a tracer of OpenTelemetry's packages noop reports nothing. The hooks run on the goroutine of the
+// operation.
 func Observe(name string, meter metric.Meter, tracer trace.Tracer) retry.Option {
 	switch {
 	case name == "":

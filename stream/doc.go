@@ -60,10 +60,11 @@
 // [Stream.RetryWhen] answer them; [Permanent] and [ErrNotRestartable] mark those that no retry can help.
 //
 // Time: [Stream.Delay], [Stream.TimeShift], [Stream.Debounce], [Stream.Throttle], [Stream.ThrottleLatest],
-// [Stream.Timeout], [Timer], [Interval]. They use the clock that [WithClock] puts into the context, the system's without it.
+// [Stream.Timeout], [Timer], [Interval]. They use the clock that [WithClock] puts into the context, the system's
+// without it.
 //
-// What turns a Stream[T] into a stream of another type is a function of package operators, and from Go 1.27 on a method too,
-// as then methods may have type parameters of their own.
+// What turns a Stream[T] into a stream of another type is a function of package operators, and from Go 1.27 on a method
+// too, as then methods may have type parameters of their own.
 //
 // # Time in tests
 //

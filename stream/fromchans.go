@@ -19,15 +19,15 @@ import (
 // error. So a producer may close both channels, either or neither. Either channel may be nil, both may not: that is an
 // error.
 //
-// What the producer has sent before it says so is never lost: an error before it closes the value channel, as a deferred
-// close does, and values before it closes errs or sends nil. What it sends afterwards is lost, as FromChans does not wait
-// for it: no wait is long enough for every producer, and each would delay those that are done. So in
+// What the producer has sent before it says so is never lost: an error before it closes the value channel, as a
+// deferred close does, and values before it closes errs or sends nil. What it sends afterwards is lost, as FromChans
+// does not wait for it: no wait is long enough for every producer, and each would delay those that are done. So in
 //
 //	go func() { errs <- list(ctx, values) }()
 //
-// list must leave the closing of values to the goroutine, after the send. What remains in the channels when the consumer
-// stops is lost. The stream cannot wait for the producer's goroutines: they are not leaked if they use the context in
-// every send.
+// list must leave the closing of values to the goroutine, after the send. What remains in the channels when the
+// consumer stops is lost. The stream cannot wait for the producer's goroutines: they are not leaked if they use the
+// context in every send.
 func FromChans[T any](open func(context.Context) (<-chan T, <-chan error)) Stream[T] {
 	requireFunc(open == nil, "FromChans: open")
 	return func(ctx context.Context, yield func(T) bool) error {

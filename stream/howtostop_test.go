@@ -11,8 +11,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// The ways to stop a stream that docs/semantics.md compares, each 25 ms after the start. The source is down and is tried
-// again every 10 ms, so that each of them strikes in a wait.
+// The ways to stop a stream that docs/semantics.md compares, each 25 ms after the start. The source is down and is
+// tried again every 10 ms, so that each of them strikes in a wait.
 var down = stream.Fail[string](errBoom)
 
 var again = stream.RetryHandlerFunc(func(f stream.Stream[stream.Failure]) stream.Stream[stream.Failure] { return f.Delay(10 * ms) })

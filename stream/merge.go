@@ -7,9 +7,9 @@ import (
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
-// Merge returns the stream of the values of s and of the others, which run side by side, as they come. It ends when
-// all have ended; the first error cancels the others and ends it. Nothing is buffered: while the consumer has a value
-// in hand, the source it came from waits until it is processed, and the others can hold one more value each. There is no
+// Merge returns the stream of the values of s and of the others, which run side by side, as they come. It ends when all
+// have ended; the first error cancels the others and ends it. Nothing is buffered: while the consumer has a value in
+// hand, the source it came from waits until it is processed, and the others can hold one more value each. There is no
 // order between the sources, not even where each has one value at once: use Concat for that.
 //
 //	source:        --a-----b-----c--|

@@ -12,8 +12,8 @@ import (
 // here is this package's name, for panics and errors.
 const here op.Package = "stream"
 
-// The methods here need type parameters of their own, which methods have from Go 1.27 on. Each is the function of the same
-// name in package operators, whose comment is its contract.
+// The methods here need type parameters of their own, which methods have from Go 1.27 on. Each is the function of the
+// same name in package operators, whose comment is its contract.
 
 // Map returns the stream of f(v) for each value v.
 //
@@ -37,8 +37,8 @@ func (s Stream[T]) TryFilter(keep func(context.Context, T) (bool, error)) Stream
 	return op.TryFilter(here, s, keep)
 }
 
-// MapErr returns the same stream that fails with f(err) where s fails with err. If f returns nil the stream ends well. The
-// end of ctx is no failure of s.
+// MapErr returns the same stream that fails with f(err) where s fails with err. If f returns nil the stream ends well.
+// The end of ctx is no failure of s.
 //
 //	s:            --1--2--#
 //	MapErr(f):    --1--2--#'
@@ -120,7 +120,8 @@ func (s Stream[T]) DistinctUntilChangedBy[K comparable](key func(T) K) Stream[T]
 	return op.DistinctUntilChanged(here, "DistinctUntilChangedBy", s, key)
 }
 
-// ZipWith returns the stream of f of the first values of s and b, of the second ones, and so on. It ends with the shorter.
+// ZipWith returns the stream of f of the first values of s and b, of the second ones, and so on. It ends with the
+// shorter.
 //
 //	s:                --1-----2--3--|
 //	b:                ----4-5-6----
@@ -139,8 +140,8 @@ func (s Stream[T]) ZipWith3[B, C, D any](b Stream[B], c Stream[C], f func(T, B, 
 	return op.ZipWith3(here, s, b, c, f)
 }
 
-// CombineLatest returns the stream of f of the latest values of s and b, one for each value of either once both have had
-// one.
+// CombineLatest returns the stream of f of the latest values of s and b, one for each value of either once both have
+// had one.
 //
 //	s:                      --1-----2----|
 //	b:                      ----4-5------|
@@ -159,8 +160,8 @@ func (s Stream[T]) CombineLatest3[B, C, D any](b Stream[B], c Stream[C], f func(
 	return op.CombineLatest3(here, s, b, c, f)
 }
 
-// WithLatestFrom returns the stream of f(v, latest) for each value v of s with the latest value of other. The first value
-// of s waits until other has had one.
+// WithLatestFrom returns the stream of f(v, latest) for each value v of s with the latest value of other. The first
+// value of s waits until other has had one.
 //
 //	s:                           --1-----2--3--|
 //	other:                       ----4-5-------
@@ -184,9 +185,9 @@ func (s Stream[T]) TakeUntil[S any](stop Stream[S]) Stream[T] { return op.TakeUn
 //	Sample(sampler):    ----2---3------|
 func (s Stream[T]) Sample[S any](sampler Stream[S]) Stream[T] { return op.Sample(here, s, sampler) }
 
-// Batch returns the values of s in slices of at most most values. A slice is delivered when it is full, or when wait has
-// passed since its first value; 0 is no limit in time. What is left is delivered when s ends or fails. B is given at the
-// call, as in s.Batch[[]int](100, time.Second).
+// Batch returns the values of s in slices of at most most values. A slice is delivered when it is full, or when wait
+// has passed since its first value; 0 is no limit in time. What is left is delivered when s ends or fails. B is given
+// at the call, as in s.Batch[[]int](100, time.Second).
 //
 //	s:                     --a-b-c----d---------e-f-|
 //	Batch[[]T](3, 5):      ------[abc]-----[d]------[ef]|
@@ -202,8 +203,8 @@ func (s Stream[T]) GroupBy[K comparable, U any](key func(T) K, f func(key K, gro
 	return op.GroupBy(here, s, key, f)
 }
 
-// Window cuts s into windows of at most most values and of at most span, 0 for no limit in time, and returns the values of
-// the streams that f makes of them, one after the other.
+// Window cuts s into windows of at most most values and of at most span, 0 for no limit in time, and returns the values
+// of the streams that f makes of them, one after the other.
 //
 //	s:                       --1-2-3-4-5-|
 //	Window(2, 0, sum):       ----3---7---5|
@@ -218,6 +219,6 @@ func (s Stream[T]) Share() Stream[T] { return op.Share(here, "Share", s, 1) }
 // ShareN is Share that runs s only when n have come.
 func (s Stream[T]) ShareN(n int) Stream[T] { return op.Share(here, "ShareN", s, n) }
 
-// ShareReplay is Share for consumers that come late: each gets the last n values first. When s has ended well it is not run
-// again.
+// ShareReplay is Share for consumers that come late: each gets the last n values first. When s has ended well it is not
+// run again.
 func (s Stream[T]) ShareReplay(n int) Stream[T] { return op.ShareReplay(here, s, n) }

@@ -32,8 +32,8 @@ type Failure struct {
 // with the failure that is not answered yet, if there is one, and then gets every failure. They end when the
 // subscription does.
 //
-// While an answer's attempt runs, the handler's yield has not returned: a stream that holds a lock or a connection for its
-// answer holds it for the whole of the attempt.
+// While an answer's attempt runs, the handler's yield has not returned: a stream that holds a lock or a connection for
+// its answer holds it for the whole of the attempt.
 //
 // What stops the retries belongs into the handler's own chain, as a TakeWhile: a rule next to the failures, in
 // a Merge, may come after the answer that it was to prevent.
@@ -45,21 +45,22 @@ type RetryHandler interface {
 	Handle(failures Stream[Failure]) Stream[Failure]
 }
 
-// RetryObserver is a RetryHandler that wants to know how the attempts go, as retry.Policy does. Its methods are called on
-// the subscriber's goroutine. A handler that wraps an observer hides it, unless it has all three methods too, as by
+// RetryObserver is a RetryHandler that wants to know how the attempts go, as retry.Policy does. Its methods are called
+// on the subscriber's goroutine. A handler that wraps an observer hides it, unless it has all three methods too, as by
 // embedding.
 type RetryObserver interface {
 	RetryHandler
 	// Recovered is called once for each outage, when an attempt after a failure delivers its first value, before the
 	// direct consumer has it, or ends well without one. last is the last failure, retries how many there were since the
 	// first failure of the outage, this one included, and down the time since then. A failed attempt that had delivered a
-	// value begins a new outage. Recovered is not called for an attempt that fails without a value, nor once ctx has ended.
+	// value begins a new outage. Recovered is not called for an attempt that fails without a value, nor once ctx has
+	// ended.
 	Recovered(ctx context.Context, last Failure, retries int, down time.Duration)
 	// Succeeded is called for each attempt that ended well, a first one too, with the number of values it delivered. A
 	// consumer that stops is no such end.
 	Succeeded(items int64)
-	// Ended is called when the subscription is over, after the given number of attempts, with the error that RetryWhen returns: nil for
-	// a good end and for a consumer that stopped. It is not called when a panic ends it.
+	// Ended is called when the subscription is over, after the given number of attempts, with the error that RetryWhen
+	// returns: nil for a good end and for a consumer that stopped. It is not called when a panic ends it.
 	Ended(ctx context.Context, attempts int, err error)
 }
 
@@ -95,8 +96,8 @@ func (f RetryHandlerFunc) Handle(failures Stream[Failure]) Stream[Failure] { ret
 // context.Cause(ctx) and the last failure. Neither is an error marked as Permanent, which keeps its mark, nor
 // ErrNotRestartable. A panic of the consumer is no failure of the source and passes through.
 //
-// A retry.Policy retries what an inner policy has given up on, as any other error: three layers of three retries make 64
-// attempts. Retry in one layer, and run the others under retry.WithoutRetries.
+// A retry.Policy retries what an inner policy has given up on, as any other error: three layers of three retries make
+// 64 attempts. Retry in one layer, and run the others under retry.WithoutRetries.
 //
 // RetryWhen starts no goroutine. It keeps no failure but the last, save for a run of the failures that lags behind
 // another one. It panics if h is nil.

@@ -90,8 +90,8 @@ var errExit = errors.New("stream: Chans: the source ended its goroutine")
 //		return err
 //	}
 //
-// The source's yield returns when the channel has taken the value, so up to buffer values, and the one that was received
-// last, may be unprocessed while the position of an operators.Resume has moved past them.
+// The source's yield returns when the channel has taken the value, so up to buffer values, and the one that was
+// received last, may be unprocessed while the position of an operators.Resume has moved past them.
 //
 // The goroutine ends when the run does; whoever stops receiving has to cancel ctx, and need receive no more then. A
 // panic of the source crashes the program, as on any goroutine.

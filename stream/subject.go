@@ -14,9 +14,9 @@ import (
 // ErrClosed is what Send returns when the subject was closed.
 var ErrClosed = errors.New("stream: the subject is closed")
 
-// Subject is a hot source: a program sends values into it, and its stream brings them to all that run it at the time. It
-// is made by [NewSubject] and safe for concurrent use; it starts no goroutine. (ReactiveX: Subject; with a replay of n,
-// ReplaySubject; with a replay of 1 and a value sent at once, BehaviorSubject.)
+// Subject is a hot source: a program sends values into it, and its stream brings them to all that run it at the time.
+// It is made by [NewSubject] and safe for concurrent use; it starts no goroutine. (ReactiveX: Subject; with a replay of
+// n, ReplaySubject; with a replay of 1 and a value sent at once, BehaviorSubject.)
 //
 //	Send:          a--b--c--d--Close(nil)
 //	subscriber 1:  a--b--c--d--|
@@ -45,8 +45,8 @@ type subscriber[T any] struct {
 	hand  *sent[T]      // given, and not done yet
 }
 
-// NewSubject returns a subject that replays the last values, up to that number, to each new subscriber; 0 is none, and a
-// negative number panics.
+// NewSubject returns a subject that replays the last values, up to that number, to each new subscriber; 0 is none, and
+// a negative number panics.
 func NewSubject[T any](replay int) *Subject[T] {
 	requireMin("NewSubject: replay", replay, 0)
 	return &Subject[T]{
@@ -60,9 +60,9 @@ func NewSubject[T any](replay int) *Subject[T] {
 // slows the sender, unless it has Buffer behind it. Without a subscriber it returns at once, and v is only kept for the
 // replay. Sends on several goroutines take turns.
 //
-// When ctx ends it returns an error that matches the cause: v was not sent, or not all subscribers are done with it, and
-// then the next Send waits for them. After Close it returns ErrClosed. A subscriber must not wait for a Send to its own
-// subject.
+// When ctx ends it returns an error that matches the cause: v was not sent, or not all subscribers are done with it,
+// and then the next Send waits for them. After Close it returns ErrClosed. A subscriber must not wait for a Send to its
+// own subject.
 func (s *Subject[T]) Send(ctx context.Context, v T) error {
 	if err := ending.ContextError(ctx); err != nil {
 		return err
@@ -135,10 +135,10 @@ func (s *Subject[T]) Close(err error) {
 // Stream returns the subject's stream. A run of it is a subscription: it yields what is replayed, then all that is sent
 // until it ends. Each subscriber gets its values on its own goroutine.
 //
-// Under RetryWhen a subscriber that has failed, in an operator between the subject and RetryWhen, is none until its next
-// attempt. It misses what is sent meanwhile, but for what is replayed, which may be values that it had before. The error of
-// Close is a failure like any other for those who are there; to those who come later it is [Permanent], for the subject
-// stays closed: so no retry runs it more than once in vain.
+// Under RetryWhen a subscriber that has failed, in an operator between the subject and RetryWhen, is none until its
+// next attempt. It misses what is sent meanwhile, but for what is replayed, which may be values that it had before. The
+// error of Close is a failure like any other for those who are there; to those who come later it is [Permanent], for
+// the subject stays closed: so no retry runs it more than once in vain.
 //
 // Two subscribers of which one waits for the other, as in ZipWith(s, s.Skip(1), …), need Buffer.
 func (s *Subject[T]) Stream() Stream[T] { return s.run }

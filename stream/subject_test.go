@@ -410,7 +410,8 @@ func TestSubject_RetriedSubscriber(t *testing.T) {
 	}
 }
 
-// Senders and subscribers that come and go side by side: what each subscriber gets from one sender is in order and whole.
+// Senders and subscribers that come and go side by side: what each subscriber gets from one sender is in order and
+// whole.
 func TestSubject_SideBySide(t *testing.T) {
 	const senders, each = 4, 200
 	subject := stream.NewSubject[[2]int](0)

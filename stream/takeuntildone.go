@@ -9,8 +9,8 @@ import (
 
 // TakeUntilDone returns the same stream, but one that ends well when done is closed, also in the middle of a wait: s is
 // cancelled then and waited for, nothing more is delivered, and what s returns is dropped. done is a channel that is
-// closed to stop the flow, any context's Done() say; a value that is sent on it counts too. A done that is closed already
-// means that s is not run; a nil one never closes, and the stream is s itself.
+// closed to stop the flow, any context's Done() say; a value that is sent on it counts too. A done that is closed
+// already means that s is not run; a nil one never closes, and the stream is s itself.
 //
 //	source:               --a--b--c--d--|
 //	done:                 ---------(closed)

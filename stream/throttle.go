@@ -7,8 +7,8 @@ import (
 
 // Throttle returns the stream of the first value, then of the first value that comes d or more after the last one
 // delivered, and so on; the others are dropped (ReactiveX: throttleFirst). [Stream.ThrottleLatest] keeps the latest of
-// them. A clock that was set back to before the last delivery starts anew. Throttle(0) is the stream itself; a negative d
-// panics.
+// them. A clock that was set back to before the last delivery starts anew. Throttle(0) is the stream itself; a negative
+// d panics.
 //
 //	source:       -a-b-c---d--e--f-|
 //	Throttle(5):  -a-------d-----f-|

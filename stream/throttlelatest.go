@@ -18,9 +18,9 @@ import (
 // A value that waits when the source ends or fails is delivered before that end or error, so that none is lost; RxJS
 // delivers it when d has passed, and ends then, and drops it at an error. When ctx ends it is dropped.
 //
-// A value that comes exactly d after a delivery may replace the one that waits or not. While the consumer has a value in
-// hand, the source can go on to its next value and waits there. It runs on a goroutine of its own; time is that of the
-// clock that ctx carries, see [WithClock].
+// A value that comes exactly d after a delivery may replace the one that waits or not. While the consumer has a value
+// in hand, the source can go on to its next value and waits there. It runs on a goroutine of its own; time is that of
+// the clock that ctx carries, see [WithClock].
 func (s Stream[T]) ThrottleLatest(d time.Duration) Stream[T] {
 	s.require("ThrottleLatest")
 	requireWait("ThrottleLatest: d", d)
@@ -68,8 +68,8 @@ func (s Stream[T]) ThrottleLatest(d time.Duration) Stream[T] {
 	})
 }
 
-// eventOr returns the next event, or true when due is ready, also if there is an event as well. When the context ends it
-// returns neither.
+// eventOr returns the next event, or true when due is ready, also if there is an event as well. When the context ends
+// it returns neither.
 func eventOr[T any](due <-chan time.Time, scope *handoff.Scope, in *handoff.Receiver[T]) (event handoff.Event[T], isDue bool) {
 	select {
 	case <-due:

@@ -11,7 +11,8 @@ import (
 // Timeout returns the same stream, but one that fails when its source takes longer than d to its first value, from one
 // value to the next, or to its end. The time that the consumer takes for a value does not count. The error matches
 // [ErrTimeout] and names d. The source's context is cancelled with the same error as its cause, and the stream returns
-// when the source has: a source that does not obey its context holds it up, and what it yields or returns then is dropped.
+// when the source has: a source that does not obey its context holds it up, and what it yields or returns then is
+// dropped.
 //
 //	source:      --a---b-----------c--|
 //	Timeout(5):  --a---b----#

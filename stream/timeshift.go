@@ -8,22 +8,22 @@ import (
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
-// TimeShift returns the stream of the same values, each d later than it came, so that they keep their distances. This is
-// what ReactiveX calls delay; [Stream.Delay] holds the source up instead. It holds at most n values, the one that the
-// consumer has in hand among them: the source waits with the n-th until one is done, and its next ones come later. So n is
-// to be at least the number of values that come within d; TimeShift(d, 1) is Delay(d).
+// TimeShift returns the stream of the same values, each d later than it came, so that they keep their distances. This
+// is what ReactiveX calls delay; [Stream.Delay] holds the source up instead. It holds at most n values, the one that
+// the consumer has in hand among them: the source waits with the n-th until one is done, and its next ones come later.
+// So n is to be at least the number of values that come within d; TimeShift(d, 1) is Delay(d).
 //
 //	source:           -a-b--c-------|
 //	TimeShift(5, 9):  ------a-b--c--|
 //	TimeShift(5, 1):  ------a----b----(c|)
 //
-// The end and an error come after the values that are held, and are not delayed themselves; ReactiveX returns an error at
-// once and drops the values. When ctx ends they are dropped. A value whose time has passed while the consumer was busy comes
-// at once.
+// The end and an error come after the values that are held, and are not delayed themselves; ReactiveX returns an error
+// at once and drops the values. When ctx ends they are dropped. A value whose time has passed while the consumer was
+// busy comes at once.
 //
-// The source runs on a goroutine of its own; time is that of the clock that ctx carries, see [WithClock]. Each run takes
-// the memory for n values when it begins. TimeShift(0, n) is the stream itself. A negative d panics, and so does an n below
-// 1 or one for which no address space is large enough.
+// The source runs on a goroutine of its own; time is that of the clock that ctx carries, see [WithClock]. Each run
+// takes the memory for n values when it begins. TimeShift(0, n) is the stream itself. A negative d panics, and so does
+// an n below 1 or one for which no address space is large enough.
 func (s Stream[T]) TimeShift(d time.Duration, n int) Stream[T] {
 	s.require("TimeShift")
 	requireWait("TimeShift: d", d)

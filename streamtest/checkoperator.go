@@ -26,8 +26,8 @@ type Operator[T, U any] struct {
 }
 
 // CheckOperator fails the test unless an operator keeps the contract of stream.Stream. What it returns is taken through
-// [Check] over sources that fail and that never end, and, under the clock of a session only, over others: empty, silent,
-// and without a wait. And:
+// [Check] over sources that fail and that never end, and, under the clock of a session only, over others: empty,
+// silent, and without a wait. And:
 //
 //   - while the consumer is busy with a value, its source makes no more values than Ahead says;
 //   - a runtime.Goexit of its source ends the caller's goroutine, and a panic reaches the caller, as it is or as an error
@@ -155,8 +155,8 @@ func (op Operator[T, U]) sourceExits(in *inspection[U]) {
 	})
 }
 
-// crash runs the operator over sources that do not return; what becomes of that must be passed on, unless the operator has
-// stopped its source before.
+// crash runs the operator over sources that do not return; what becomes of that must be passed on, unless the operator
+// has stopped its source before.
 func (op Operator[T, U]) crash(in *inspection[U], name string, end func(context.Context) error, passed func(*trial[U]) bool) {
 	in.report.Helper()
 	for n := range 2 {

@@ -14,8 +14,8 @@ import (
 
 // Clock is a mock clock for tests without a bubble: one that reports when something is armed on it. A test that moves a
 // mock at a guess, after runtime.Gosched or a short sleep, moves it before the code under test has armed its timer, now
-// and then; one that counts armed timers counts others too. With a Clock a test waits for the very wait that it is about
-// to end, and moves time by what is left of it:
+// and then; one that counts armed timers counts others too. With a Clock a test waits for the very wait that it is
+// about to end, and moves time by what is left of it:
 //
 //	c := streamtest.NewClock()
 //	go src.RetryWhen(policy).ForEach(stream.WithClock(ctx, c), use)
@@ -25,8 +25,8 @@ import (
 // test has to name the one it means, with Armed and Advance. Where it also matters what has not happened yet, or what
 // time it is when something happens, only a bubble knows: use [Run].
 //
-// A Clock is made by NewClock and goes into stream.WithClock or retry.WithClock. Armed, Advance and AdvanceToNext are for
-// one goroutine, the test's; the rest is safe for concurrent use.
+// A Clock is made by NewClock and goes into stream.WithClock or retry.WithClock. Armed, Advance and AdvanceToNext are
+// for one goroutine, the test's; the rest is safe for concurrent use.
 type Clock struct {
 	// Mock is the mock that the Clock is on. Timers that are armed on it directly are not reported.
 	Mock *clock.Mock

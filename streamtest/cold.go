@@ -10,21 +10,21 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
-// Cold returns the source that a marble diagram shows: each run of it does what the diagram says, from the instant it is
-// run. A text of several lines has a diagram for each run, and the last one for all further runs:
+// Cold returns the source that a marble diagram shows: each run of it does what the diagram says, from the instant it
+// is run. A text of several lines has a diagram for each run, and the last one for all further runs:
 //
 //	src := streamtest.Cold[string](s, `
 //		--a--#
 //		--b--#
 //		--c--|`)
 //
-// Letters stand for themselves in a source of strings, and digits for their numbers in one of integers; [ColdWith] gives
-// them other values. "#" stands for ErrDiagram, see [Source.Errors]. A diagram without an end goes on forever and does
-// nothing. A value whose time has passed while the consumer was busy comes when it no longer is.
+// Letters stand for themselves in a source of strings, and digits for their numbers in one of integers; [ColdWith]
+// gives them other values. "#" stands for ErrDiagram, see [Source.Errors]. A diagram without an end goes on forever and
+// does nothing. A value whose time has passed while the consumer was busy comes when it no longer is.
 //
-// The times are those of the bubble, whatever clock the run's context carries. What sources do at an instant comes before
-// all that is armed for it on the session's clock, what earlier sources do before what later ones do, and what an earlier
-// run of one source does before what a later run does.
+// The times are those of the bubble, whatever clock the run's context carries. What sources do at an instant comes
+// before all that is armed for it on the session's clock, what earlier sources do before what later ones do, and what
+// an earlier run of one source does before what a later run does.
 func Cold[T any](s *Session, diagrams string) *Source[T] {
 	s.report.Helper()
 	return newCold[T](s, "Cold", diagrams, nil)

@@ -14,12 +14,12 @@
 // # Words
 //
 // A bubble is what testing/synctest makes: a group of goroutines with a clock of their own, which moves when all of
-// them wait. All has come to rest when that is so. A [Session] is a test in a bubble, with a clock that shows the bubble's
-// time and fires the timers of one instant in the order armed.
+// them wait. All has come to rest when that is so. A [Session] is a test in a bubble, with a clock that shows the
+// bubble's time and fires the timers of one instant in the order armed.
 //
-// **Inside a session use the session's Context, never the Context of the t outside.** What waits for that one freezes the
-// session, which fails after ten seconds; a context that is derived from it there and not cancelled ends the whole test
-// process.
+// **Inside a session use the session's Context, never the Context of the t outside.** What waits for that one freezes
+// the session, which fails after ten seconds; a context that is derived from it there and not cancelled ends the whole
+// test process.
 //
 // # Ways to say what should happen
 //

@@ -179,7 +179,8 @@ func ExampleSession_Advance() {
 	// TestCall passed: true
 }
 
-// What falls due at one instant fires in the order armed; the bubble's own timers, benbjohnson's among them, in any order.
+// What falls due at one instant fires in the order armed; the bubble's own timers, benbjohnson's among them, in any
+// order.
 func ExampleSession_Clock() {
 	goTest("TestClocks", func(t *testing.T) {
 		streamtest.Run(t, func(s *streamtest.Session) {

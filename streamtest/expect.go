@@ -52,8 +52,8 @@ func (e *Expectation[T]) Error(target error) *Expectation[T] {
 // ToBe lets time pass until the end of the diagram and fails the test, with both diagrams, if the stream was not as it
 // says. The instant 0 is that of Expect. Letters and digits stand for themselves, as for [Cold].
 //
-// With "|" or "#" the stream must end there. A diagram without says what happens until it is over; what comes afterwards
-// is not looked at, and the subscription lasts until the session ends it. ToBe is called once.
+// With "|" or "#" the stream must end there. A diagram without says what happens until it is over; what comes
+// afterwards is not looked at, and the subscription lasts until the session ends it. ToBe is called once.
 func (e *Expectation[T]) ToBe(diagram string) {
 	e.session.report.Helper()
 	e.toBe("ToBe", diagram, nil)
@@ -83,8 +83,8 @@ func (e *Expectation[T]) toBe(name, diagram string, values map[string]T) {
 	e.ignore()
 }
 
-// follow lets time pass until the diagram is over, and returns the events up to then. A stream that should have ended by
-// then and has not is followed for as long again, so that the failure can show what it does instead.
+// follow lets time pass until the diagram is over, and returns the events up to then. A stream that should have ended
+// by then and has not is followed for as long again, so that the failure can show what it does instead.
 func (e *Expectation[T]) follow(want marble.Diagram[T]) []marble.Event[T] {
 	s := e.session
 	advanceTo := func(at time.Duration) { s.Advance(max(at-time.Since(e.from), 0)) }

@@ -10,12 +10,13 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
-// Hot returns a source that does what the diagram says whether or not anybody is subscribed, from now on; "^" marks
-// the instant now, and what stands before it is past: "--a--^--b--|". Who subscribes gets what happens from then on, and
-// the end, if it has ended. What happens at the instant 0 reaches those who subscribe before any time has passed. Values
-// and errors are as for [Cold].
+// Hot returns a source that does what the diagram says whether or not anybody is subscribed, from now on; "^" marks the
+// instant now, and what stands before it is past: "--a--^--b--|". Who subscribes gets what happens from then on, and
+// the end, if it has ended. What happens at the instant 0 reaches those who subscribe before any time has passed.
+// Values and errors are as for [Cold].
 //
-// A subscriber that is busy with a value gets the next ones when it no longer is: they are queued for it, without bound.
+// A subscriber that is busy with a value gets the next ones when it no longer is: they are queued for it, without
+// bound.
 func Hot[T any](s *Session, diagram string) *Source[T] {
 	s.report.Helper()
 	return newHot[T](s, "Hot", diagram, nil)

@@ -31,8 +31,9 @@ type subscription interface {
 // Run runs f as a test on virtual time: in a bubble of testing/synctest, with a session.
 //
 // At the end every goroutine that the test has started must have ended, except those that end when s.Context() does,
-// which is then cancelled; and nothing may be armed on s.Clock(), the clock of s.Context(). What is left fails the test,
-// with the place where it was started or armed. A timer of the system's clock, of time.AfterFunc say, is not seen.
+// which is then cancelled; and nothing may be armed on s.Clock(), the clock of s.Context(). What is left fails the
+// test, with the place where it was started or armed. A timer of the system's clock, of time.AfterFunc say, is not
+// seen.
 //
 // What freezes a bubble: waiting for a mutex while its holder waits for time to pass, for a channel that was made
 // outside, for the network. Run fails the test when that has lasted for ten seconds. A deadlock fails it with a list of
@@ -79,14 +80,14 @@ func newSession(t *testing.T, b *virtual.Bubble) *Session {
 func (s *Session) T() *testing.T { return s.t }
 
 // Context returns the context of the test. It carries Clock, so that every time-based operator run under it uses that,
-// and it ends with the test. Under T().Context(), which ends with the test too, operators use the system's clock, as most
-// programs do.
+// and it ends with the test. Under T().Context(), which ends with the test too, operators use the system's clock, as
+// most programs do.
 func (s *Session) Context() context.Context { return s.ctx }
 
 // Clock returns the session's clock, for code that takes one. It shows the bubble's time, from 2000-01-01 00:00 UTC on,
 // as the system's clock does in a bubble, and benbjohnson's clock.New(), which is for code that takes that. The
-// difference is in what falls due at one instant: on Clock it fires in the order armed, with all at rest before each, and
-// after all that is due on the system's clock, where a bubble shuffles it, on purpose.
+// difference is in what falls due at one instant: on Clock it fires in the order armed, with all at rest before each,
+// and after all that is due on the system's clock, where a bubble shuffles it, on purpose.
 func (s *Session) Clock() stream.Clock { return virtual.View{Clock: &s.bubble.Clock, Owner: s.test} }
 
 // Advance lets the test's goroutines come to rest, lets d pass, and lets them come to rest again. What falls due on the

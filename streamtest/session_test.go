@@ -208,8 +208,8 @@ func TestRun_TheTestFailsAndLeavesGoroutines(t *testing.T) {
 	}
 }
 
-// What waits for the context of the test outside freezes the bubble. The test fails with a sentence, and its end ends the
-// wait. A context derived from that one is a bubble's own.
+// What waits for the context of the test outside freezes the bubble. The test fails with a sentence, and its end ends
+// the wait. A context derived from that one is a bubble's own.
 func TestRun_TheContextOfTheTestOutside(t *testing.T) {
 	after := virtual.FreezeAfter
 	virtual.FreezeAfter = 100 * ms

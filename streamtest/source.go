@@ -66,8 +66,8 @@ func (src *Source[T]) end(run int, err *error) {
 	}
 }
 
-// Errors replaces ErrDiagram in what the source returns: the n-th run that fails with it fails with the n-th of errs, and
-// further ones with the last. It returns the source, and is to be called before the source is run.
+// Errors replaces ErrDiagram in what the source returns: the n-th run that fails with it fails with the n-th of errs,
+// and further ones with the last. It returns the source, and is to be called before the source is run.
 func (src *Source[T]) Errors(errs ...error) *Source[T] {
 	src.mu.Lock()
 	defer src.mu.Unlock()
@@ -77,8 +77,8 @@ func (src *Source[T]) Errors(errs ...error) *Source[T] {
 
 // Subscriptions fails the test unless the subscriptions so far were those of the diagrams, in this order: "^" is the
 // instant of the subscription and "!" the one at which it was over, ended or cancelled; without "!" it still runs. The
-// instant 0 is the one at which the source was made. A diagram without "^", such as "-", stands for no subscription, as in
-// RxJS; without diagrams, or with such ones only, there must have been none.
+// instant 0 is the one at which the source was made. A diagram without "^", such as "-", stands for no subscription, as
+// in RxJS; without diagrams, or with such ones only, there must have been none.
 func (src *Source[T]) Subscriptions(diagrams ...string) {
 	s := src.session
 	s.report.Helper()

@@ -1,5 +1,5 @@
-// Package calls retries a function with each library, in its own idiom: what a call costs that succeeds at once, and one
-// that fails ten times with no delay between.
+// Package calls retries a function with each library, in its own idiom: what a call costs that succeeds at once, and
+// one that fails ten times with no delay between.
 package calls
 
 import (

@@ -13,8 +13,8 @@ import (
 
 var fresh = flag.String("fresh", "", "raw results that the committed ones are compared with")
 
-// TestRatios compares the ratios of a fresh run with the committed ones: make bench-check. A ratio is nearly the same on
-// every machine.
+// TestRatios compares the ratios of a fresh run with the committed ones: make bench-check. A ratio is nearly the same
+// on every machine.
 func TestRatios(t *testing.T) {
 	committed, err := load("../bench.txt")
 	if err != nil {

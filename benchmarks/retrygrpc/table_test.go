@@ -1,5 +1,5 @@
-// Package retrygrpc puts package retrygrpc, go-grpc-middleware's retry interceptor and gRPC's own retries through the same
-// scenarios, in memory and on virtual time.
+// Package retrygrpc puts package retrygrpc, go-grpc-middleware's retry interceptor and gRPC's own retries through the
+// same scenarios, in memory and on virtual time.
 package retrygrpc
 
 import (

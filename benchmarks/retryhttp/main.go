@@ -1,5 +1,5 @@
-// Command retryhttp puts retryhttp, hashicorp/go-retryablehttp and failsafe-go through the same scenarios, on loopback, and
-// prints what each made of them as a table.
+// Command retryhttp puts retryhttp, hashicorp/go-retryablehttp and failsafe-go through the same scenarios, on loopback,
+// and prints what each made of them as a table.
 //
 //	cd benchmarks && GOWORK=off go run ./retryhttp
 //	cd benchmarks && GOWORK=off go run ./retryhttp -nginx   # a crowd of clients at nginx's limit_req

@@ -34,8 +34,8 @@ http {
   server { listen 127.0.0.1:%[2]d; limit_req zone=all; root %[1]s; location / { try_files /served =404; } }
 }`
 
-// nginx sends a crowd to nginx's limit_req, once by each library, and prints how many are served within four retries, the
-// waits of which are 0.5, 1, 2 and 4 s before jitter.
+// nginx sends a crowd to nginx's limit_req, once by each library, and prints how many are served within four retries,
+// the waits of which are 0.5, 1, 2 and 4 s before jitter.
 func nginx(ctx context.Context, out io.Writer) error {
 	dir, err := os.MkdirTemp("", "nginx")
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// flaky is a server that does jobs. Of a hundred requests two are answered with 503, and one is done but its connection cut
-// before the answer. One job in a thousand it refuses for good. When half of the jobs are done it is down for a while.
+// flaky is a server that does jobs. Of a hundred requests two are answered with 503, and one is done but its connection
+// cut before the answer. One job in a thousand it refuses for good. When half of the jobs are done it is down for a
+// while.
 type flaky struct {
 	server *httptest.Server
 	outage time.Duration

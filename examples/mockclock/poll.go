@@ -12,8 +12,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Prices polls price every minute. A failed poll, or one that takes more than 10 s, starts the polling again after 1, 4,
-// 9, 16 and 25 s; a good one starts that count again.
+// Prices polls price every minute. A failed poll, or one that takes more than 10 s, starts the polling again after 1,
+// 4, 9, 16 and 25 s; a good one starts that count again.
 func Prices(price func(context.Context) (float64, error), opts ...retry.Option) stream.Stream[float64] {
 	poll := stream.FromFunc(price).Timeout(10 * time.Second)
 	return operators.ConcatMap(ticks(), func(time.Time) stream.Stream[float64] { return poll }).

@@ -66,8 +66,8 @@ func (f *feed) after(lastID string) stream.Stream[sse.Event] {
 	}
 }
 
-// refusal makes an error of an answer that is not 200: one that carries how long to wait, if the server gave that, and a
-// permanent one if asking again cannot help.
+// refusal makes an error of an answer that is not 200: one that carries how long to wait, if the server gave that, and
+// a permanent one if asking again cannot help.
 func refusal(r *http.Response) error {
 	err := fmt.Errorf("the server answered %s", r.Status)
 	header := r.Header.Get("Retry-After")

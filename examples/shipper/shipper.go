@@ -67,8 +67,8 @@ var (
 	errWrongAnswer = errors.New("the collector sent no acknowledgment")
 )
 
-// ship sends line after line over one connection, and waits for the collector to have each. A collector that says nothing
-// is as good as dead.
+// ship sends line after line over one connection, and waits for the collector to have each. A collector that says
+// nothing is as good as dead.
 func (s *shipper) ship(conn net.Conn, done <-chan struct{}) error {
 	defer conn.Close()
 	s.connections++

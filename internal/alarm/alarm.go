@@ -41,7 +41,8 @@ func New[S Stopper](clock Clock[S]) Alarm[S] {
 // Now returns the time of the alarm's clock.
 func (a *Alarm[S]) Now() time.Time { return a.clock.Now() }
 
-// Set has the alarm go off once after d > 0, and forgets what was set before. Arming the clock is the last thing it does.
+// Set has the alarm go off once after d > 0, and forgets what was set before. Arming the clock is the last thing it
+// does.
 func (a *Alarm[S]) Set(d time.Duration) {
 	a.Stop()
 	switch {

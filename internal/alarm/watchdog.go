@@ -8,8 +8,8 @@ import (
 )
 
 // Watchdog finds out that its owner is silent for longer than a period. Between Pause and Resume the owner may take any
-// time. A Pause with its Resume costs one look at the clock and two atomic operations: the timer stays as it was set, and
-// when it fires too early it is set anew, for what is left.
+// time. A Pause with its Resume costs one look at the clock and two atomic operations: the timer stays as it was set,
+// and when it fires too early it is set anew, for what is left.
 //
 // Start, Pause, Resume and Stop belong to the owner's goroutine, Due to that of the timer.
 type Watchdog[S Stopper] struct {

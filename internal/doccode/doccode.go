@@ -26,10 +26,10 @@ type Code struct {
 // goBlock is a Go block, and the Go version that it needs if that is newer than the module's: ```go 1.27.
 var goBlock = regexp.MustCompile("(?ms)^```go(?: (1\\.[0-9]+))?\n(.*?)^```")
 
-// Vet runs go vet on every Go block of the documents and returns what is wrong. It takes each block for a package of its
-// own: a file as it is, declarations with what they import, or statements in a function. They are put for a while into
-// a folder of the module in the current directory, one that no pattern matches. A block that needs a newer Go than the one
-// that runs, as its opening line says (```go 1.27), is left out.
+// Vet runs go vet on every Go block of the documents and returns what is wrong. It takes each block for a package of
+// its own: a file as it is, declarations with what they import, or statements in a function. They are put for a while
+// into a folder of the module in the current directory, one that no pattern matches. A block that needs a newer Go than
+// the one that runs, as its opening line says (```go 1.27), is left out.
 func (c Code) Vet(documents ...string) error {
 	dir, err := os.MkdirTemp(".", "_snippets")
 	if err != nil {

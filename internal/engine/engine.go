@@ -51,8 +51,8 @@ func Of[S any](p any) Policy[S] { return open(p).(Policy[S]) }
 // before the wait. Unlike these it does not make the policy time its attempts.
 func BeforeWait[P any](p P, f func(context.Context)) P { return beforeWait(p, f).(P) }
 
-// Register is called by package retry, with the function that returns the Policy[retry.State] of a retry.Policy, and with
-// BeforeWait's.
+// Register is called by package retry, with the function that returns the Policy[retry.State] of a retry.Policy, and
+// with BeforeWait's.
 func Register(of func(p any) any, before func(p any, f func(context.Context)) any) {
 	open, beforeWait = of, before
 }

@@ -1,5 +1,5 @@
-// Package goroutine reads the runtime's listing of goroutines, and in which synctest bubble each is. It stops the world:
-// it is for tests.
+// Package goroutine reads the runtime's listing of goroutines, and in which synctest bubble each is. It stops the
+// world: it is for tests.
 package goroutine
 
 import (
@@ -32,8 +32,8 @@ func Current() Goroutine {
 }
 
 // Count returns how many goroutines the caller's bubble has, those of the testing package among them. Other than
-// runtime.NumGoroutine it counts neither those of other tests nor one that has ended and that the runtime has not yet put
-// away. Outside of a bubble it panics.
+// runtime.NumGoroutine it counts neither those of other tests nor one that has ended and that the runtime has not yet
+// put away. Outside of a bubble it panics.
 func Count() int {
 	bubble := Current().Bubble
 	if bubble == 0 {

@@ -7,7 +7,8 @@ type Ordered[E any] interface {
 	Before(E) bool
 }
 
-// Heap is a binary min-heap: the first element is h[0]. An element may be changed in place if Init is called afterwards.
+// Heap is a binary min-heap: the first element is h[0]. An element may be changed in place if Init is called
+// afterwards.
 type Heap[E Ordered[E]] []E
 
 // Push adds e.

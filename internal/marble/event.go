@@ -1,5 +1,5 @@
-// Package marble reads and draws marble diagrams, in the syntax of RxJS' TestScheduler; the comment of package streamtest
-// describes it.
+// Package marble reads and draws marble diagrams, in the syntax of RxJS' TestScheduler; the comment of package
+// streamtest describes it.
 package marble
 
 import (

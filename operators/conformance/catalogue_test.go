@@ -25,8 +25,8 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-// entry is one source or operator of the library: how it is checked, and what docs/operators.md shows of it. To add one,
-// add it to the catalogue below, and run
+// entry is one source or operator of the library: how it is checked, and what docs/operators.md shows of it. To add
+// one, add it to the catalogue below, and run
 //
 //	go test ./operators/conformance -run TestDocument -update
 type entry struct {
@@ -45,7 +45,8 @@ type entry struct {
 // side: it is checked with sources that take their time only.
 const racing = true
 
-// op makes the entry of an operator from a function that applies it: to the sources of its diagrams, or those of a check.
+// op makes the entry of an operator from a function that applies it: to the sources of its diagrams, or those of a
+// check.
 func op[T any](name, label string, inputs []string, apply func(in []text) stream.Stream[T], isRacing ...bool) entry {
 	e := entry{name: name, label: label, inputs: inputs, racing: len(isRacing) > 0}
 	e.check = func(t *testing.T, ahead int) {

@@ -28,8 +28,8 @@ func TestRetryOverRepeat(t *testing.T) {
 	})
 }
 
-// merge().retry(): the error of one source disposes the others, and all are subscribed to again. RxJava, RxJS and Reactor
-// do the same.
+// merge().retry(): the error of one source disposes the others, and all are subscribed to again. RxJava, RxJS and
+// Reactor do the same.
 func TestRetryOverMerge(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		a := streamtest.Cold[string](s, "-a--a--a|")
@@ -81,7 +81,8 @@ func TestRetryOverZip(t *testing.T) {
 }
 
 // debounce().retry(): a value that waits for its silence when the source fails is delivered before the next attempt
-// begins, so that none is lost. RxJava and RxJS drop it at an error; Reactor has no debounce (sampleTimeout is its like).
+// begins, so that none is lost. RxJava and RxJS drop it at an error; Reactor has no debounce (sampleTimeout is its
+// like).
 func TestRetryOverDebounce(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-ab#\n-c------|")
@@ -90,8 +91,8 @@ func TestRetryOverDebounce(t *testing.T) {
 	})
 }
 
-// timeout().retry(): each subscription has its own timer, from its beginning and from each value. RxJava, RxJS (each) and
-// Reactor do the same.
+// timeout().retry(): each subscription has its own timer, from its beginning and from each value. RxJava, RxJS (each)
+// and Reactor do the same.
 func TestRetryOverTimeout(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "---------a|\n--a--b---------|\n--a--b--|")

@@ -2,8 +2,9 @@
 // behaviour of subscribing again, on marble diagrams where they fit. Each comment names the behaviour in the terms of
 // ReactiveX, and whether RxJava 3, RxJS 7 and Reactor 3 do the same.
 //
-// The catalogue (catalogue_test.go) takes every operator through streamtest.Check, with the variants (variants_test.go) that
-// are not drawn, and draws docs/operators.md. The tests of contract_test.go hold all of them to the rest of the contract.
+// The catalogue (catalogue_test.go) takes every operator through streamtest.Check, with the variants (variants_test.go)
+// that are not drawn, and draws docs/operators.md. The tests of contract_test.go hold all of them to the rest of the
+// contract.
 package conformance_test
 
 import (

@@ -280,8 +280,8 @@ func TestCatalogue_ASourceThatDoesNotLookAtItsContext(t *testing.T) {
 	})
 }
 
-// An operator that reads nothing ahead has no timer armed while its consumer works, but for the one of Timeout, which stays
-// as it was set.
+// An operator that reads nothing ahead has no timer armed while its consumer works, but for the one of Timeout, which
+// stays as it was set.
 func TestCatalogue_NoTimerWhileTheConsumerWorks(t *testing.T) {
 	eachEntry(t, func(t *testing.T, e entry) {
 		if e.ahead != 0 || len(e.inputs) != 1 {

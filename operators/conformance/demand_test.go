@@ -61,8 +61,8 @@ func (f *feed) ahead(t *testing.T, s *session, src stream.Stream[int], d time.Du
 	return most
 }
 
-// Backpressure: a consumer that takes values one by one, with a source that is retried now and then. Nothing is lost and
-// nothing doubled beyond what the source itself emits again, and no more is produced than was asked for. RxJava's
+// Backpressure: a consumer that takes values one by one, with a source that is retried now and then. Nothing is lost
+// and nothing doubled beyond what the source itself emits again, and no more is produced than was asked for. RxJava's
 // Flowable and Reactor carry the outstanding request over to the next subscription; RxJS has no backpressure.
 func TestBackpressure_OneByOne(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
@@ -74,8 +74,8 @@ func TestBackpressure_OneByOne(t *testing.T) {
 	})
 }
 
-// Backpressure over 4,096 values: as above, at full speed, with thousands of attempts. RxJava's Flowable and Reactor do the
-// same; RxJS has no backpressure.
+// Backpressure over 4,096 values: as above, at full speed, with thousands of attempts. RxJava's Flowable and Reactor do
+// the same; RxJS has no backpressure.
 func TestBackpressure_4096Values(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		for _, perAttempt := range []int{1, 2, 1000, 4096} {
@@ -88,8 +88,8 @@ func TestBackpressure_4096Values(t *testing.T) {
 	})
 }
 
-// Backpressure: what was emitted by a failed subscription is emitted again by a source that begins anew. That is all that
-// is doubled. RxJava, RxJS and Reactor do the same.
+// Backpressure: what was emitted by a failed subscription is emitted again by a source that begins anew. That is all
+// that is doubled. RxJava, RxJS and Reactor do the same.
 func TestBackpressure_DoublesOnlyWhatTheSourceEmitsAgain(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := attempts(
@@ -104,8 +104,8 @@ func TestBackpressure_DoublesOnlyWhatTheSourceEmitsAgain(t *testing.T) {
 	})
 }
 
-// Backpressure: no more is ever produced than was asked for, plus what the operator's comment names. In RxJava and Reactor
-// each asynchronous boundary has a prefetch, of 128 and 256 by default; RxJS queues without bound.
+// Backpressure: no more is ever produced than was asked for, plus what the operator's comment names. In RxJava and
+// Reactor each asynchronous boundary has a prefetch, of 128 and 256 by default; RxJS queues without bound.
 func TestBackpressure_NeverAheadByMoreThanIsNamed(t *testing.T) {
 	number := func(v int) stream.Stream[int] { return stream.Of(v) }
 	for name, test := range map[string]struct {

@@ -14,8 +14,8 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-// retry(predicate): an error that the predicate accepts is retried. RxJava (retry(Predicate)) and Reactor (filter) do the
-// same; RxJS has no predicate, its delay function throws or returns EMPTY instead.
+// retry(predicate): an error that the predicate accepts is retried. RxJava (retry(Predicate)) and Reactor (filter) do
+// the same; RxJS has no predicate, its delay function throws or returns EMPTY instead.
 func TestPredicate_Yes(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		var asked []error
@@ -44,8 +44,8 @@ func TestPredicate_No(t *testing.T) {
 	})
 }
 
-// retry(biPredicate): the handler sees the numbers of the failures, 1, 2, 3. RxJava's BiPredicate counts from 1 too, and
-// so does RxJS' delay function; Reactor's RetrySignal.totalRetries counts from 0.
+// retry(biPredicate): the handler sees the numbers of the failures, 1, 2, 3. RxJava's BiPredicate counts from 1 too,
+// and so does RxJS' delay function; Reactor's RetrySignal.totalRetries counts from 0.
 func TestPredicate_SeesTheAttemptNumbers(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		var numbers []int
@@ -91,8 +91,8 @@ func TestHandler_Delays(t *testing.T) {
 	})
 }
 
-// retryWhen: a notifier that drops an error (filter) waits for the next one, which never comes, since nothing subscribes
-// again. RxJava, RxJS and Reactor do the same.
+// retryWhen: a notifier that drops an error (filter) waits for the next one, which never comes, since nothing
+// subscribes again. RxJava, RxJS and Reactor do the same.
 func TestHandler_DropsAFailure(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-a#")
@@ -106,8 +106,8 @@ func TestHandler_DropsAFailure(t *testing.T) {
 
 // retryWhen: a notifier that merges in a signal from outside, "the network is back", retries at once when that comes.
 // RxJava (Observable), and here too, a signal that comes while nothing has failed is ignored. RxJS subscribes once more
-// then, beside the attempt that runs; Reactor and RxJava's Flowable request one signal for each error, so an early one can
-// answer the next error.
+// then, beside the attempt that runs; Reactor and RxJava's Flowable request one signal for each error, so an early one
+// can answer the next error.
 func TestHandler_MergesAnExternalSignal(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "----#\n-a|")
@@ -162,9 +162,9 @@ func TestHandler_AnswersTwice(t *testing.T) {
 	})
 }
 
-// retryWhen: the notifier answers an error that has been answered before, late, while a later one waits. The value bears
-// the number of the failure it answers, so that it is ignored: no stale answer starts an attempt. In RxJava, RxJS and
-// Reactor a notifier's value is a value, and it would.
+// retryWhen: the notifier answers an error that has been answered before, late, while a later one waits. The value
+// bears the number of the failure it answers, so that it is ignored: no stale answer starts an attempt. In RxJava, RxJS
+// and Reactor a notifier's value is a value, and it would.
 func TestHandler_AnswersLate(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-a#\n-b#\n-c|")
@@ -207,9 +207,10 @@ func TestHandler_ReturnsNil(t *testing.T) {
 	})
 }
 
-// retryWhen: a notifier that pays no attention to the errors, interval(5): each tick retries what has failed by then. In
-// RxJava's Observable a tick while an attempt runs does nothing either; in RxJS it subscribes once more. RxJava's Flowable
-// and Reactor request one tick for each error, and an interval of which nobody requests fails with an overflow.
+// retryWhen: a notifier that pays no attention to the errors, interval(5): each tick retries what has failed by then.
+// In RxJava's Observable a tick while an attempt runs does nothing either; in RxJS it subscribes once more. RxJava's
+// Flowable and Reactor request one tick for each error, and an interval of which nobody requests fails with an
+// overflow.
 func TestHandler_ThatNeverLooksAtTheFailures(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-a#\n-b------#\n-c|")
@@ -241,9 +242,9 @@ func TestHandler_IsNotAskedAboutPermanentErrors(t *testing.T) {
 	})
 }
 
-// retryWhen, the classic form: zip the errors with a range, map each to a timer. Its attempts come at ExpBackoff's times,
-// and its last retry runs in full. In RxJava, RxJS and Reactor the same code completes, without the last retry, when the
-// range does.
+// retryWhen, the classic form: zip the errors with a range, map each to a timer. Its attempts come at ExpBackoff's
+// times, and its last retry runs in full. In RxJava, RxJS and Reactor the same code completes, without the last retry,
+// when the range does.
 func TestHandler_TheClassicForm(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-#")

@@ -78,9 +78,9 @@ func TestRepeat_CountZero(t *testing.T) {
 	})
 }
 
-// retry: the cleanup of a failed subscription (finalize, doFinally) runs before the source is subscribed to again. RxJS's
-// retry does the same since version 7, also for synchronous sources. RxJava and Reactor run doFinally after onError has
-// been handed on: after the new subscription to a source that fails asynchronously, before it otherwise.
+// retry: the cleanup of a failed subscription (finalize, doFinally) runs before the source is subscribed to again.
+// RxJS's retry does the same since version 7, also for synchronous sources. RxJava and Reactor run doFinally after
+// onError has been handed on: after the new subscription to a source that fails asynchronously, before it otherwise.
 func TestRetry_CleanupBeforeTheNextSubscription(t *testing.T) {
 	for name, test := range map[string]struct {
 		diagram string
@@ -168,8 +168,8 @@ func TestRetryWhen_ConsumerStopsMidWait(t *testing.T) {
 	})
 }
 
-// retry, take(k): the k-th value comes in a subscription that would fail later; the result completes there. RxJava, RxJS
-// and Reactor do the same.
+// retry, take(k): the k-th value comes in a subscription that would fail later; the result completes there. RxJava,
+// RxJS and Reactor do the same.
 func TestRetry_TakeIsSatisfiedInsideAnAttemptThatWouldFail(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "--a-b-c#")
@@ -288,8 +288,8 @@ func TestRetry_TwoSubscribersAreIndependent(t *testing.T) {
 	})
 }
 
-// timeout, retry: one slow subscriber. The time that a subscriber takes for a value is not the source's: the timer of the
-// next value starts when it is done, so a slow subscriber runs into no timeout, and does not hold up another one.
+// timeout, retry: one slow subscriber. The time that a subscriber takes for a value is not the source's: the timer of
+// the next value starts when it is done, so a slow subscriber runs into no timeout, and does not hold up another one.
 // RxJava, RxJS and Reactor start the timer after onNext too.
 func TestRetry_OneSlowSubscriberWithTimeout(t *testing.T) {
 	streamtest.Run(t, func(s *session) {

@@ -42,8 +42,8 @@ func expectWaits(t *testing.T, got []time.Duration, want ...time.Duration) {
 	}
 }
 
-// Reactor: doBeforeRetry and the like. Each retry is told of once, before its wait, and the end once. RxJava and RxJS have
-// no hooks: there they are side effects of the notifier.
+// Reactor: doBeforeRetry and the like. Each retry is told of once, before its wait, and the end once. RxJava and RxJS
+// have no hooks: there they are side effects of the notifier.
 func TestPolicy_HooksInOrder(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		j := &journal{s: s}
@@ -108,8 +108,8 @@ func TestPolicy_JitterAtTheEndsAndInTheMiddle(t *testing.T) {
 	}
 }
 
-// Reactor: at maxBackoff the jitter still spreads the delays, below the cap. The same here: the curve is cut so that the
-// largest factor reaches the cap. RxJava and RxJS have neither.
+// Reactor: at maxBackoff the jitter still spreads the delays, below the cap. The same here: the curve is cut so that
+// the largest factor reaches the cap. RxJava and RxJS have neither.
 func TestPolicy_JitterStillSpreadsAtTheCap(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		b := backoff.Exponential(time.Hour, 10).Cap(115 * ms).Jitter(jitter.Default)
@@ -147,8 +147,8 @@ func TestPolicy_TransientFailuresOverTenBursts(t *testing.T) {
 	})
 }
 
-// An attempt that lived long enough starts the row again, though it delivered nothing; one that did not, does not. There
-// is no such thing in RxJava, RxJS or Reactor.
+// An attempt that lived long enough starts the row again, though it delivered nothing; one that did not, does not.
+// There is no such thing in RxJava, RxJS or Reactor.
 func TestPolicy_ResetWhenTheAttemptLivedLongEnough(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		policy := retry.New(backoff.Linear(10*ms), retry.Limit(2), retry.ResetAfter(5*ms))
@@ -194,8 +194,9 @@ func TestPolicy_ErrorDictatesTheDelay(t *testing.T) {
 	})
 }
 
-// The delay that an error dictates has its bounds: one that is too long ends it, since coming back earlier than asked is
-// no answer; and what jitter adds is spread over half of the room that is left. There is no such thing in RxJava, RxJS or Reactor.
+// The delay that an error dictates has its bounds: one that is too long ends it, since coming back earlier than asked
+// is no answer; and what jitter adds is spread over half of the room that is left. There is no such thing in RxJava,
+// RxJS or Reactor.
 func TestPolicy_DictatedDelaysHaveBounds(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := func(d time.Duration) text {
@@ -231,7 +232,8 @@ func TestPolicy_RefusesAWaitPastTheDeadline(t *testing.T) {
 	})
 }
 
-// A budget that a hundred streams share bounds their retries together. There is no such thing in RxJava, RxJS or Reactor.
+// A budget that a hundred streams share bounds their retries together. There is no such thing in RxJava, RxJS or
+// Reactor.
 func TestPolicy_BudgetSharedByAHundredStreams(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		budget := retry.NewBudget(30, 1, 0.5)
@@ -262,8 +264,8 @@ func TestPolicy_BudgetSharedByAHundredStreams(t *testing.T) {
 	})
 }
 
-// One policy value serves any number of subscribers, each with a row of its own. Reactor's Retry specs do the same; RxJS'
-// and RxJava's operators have no such value.
+// One policy value serves any number of subscribers, each with a row of its own. Reactor's Retry specs do the same;
+// RxJS' and RxJava's operators have no such value.
 func TestPolicy_IsSharedWithoutState(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		policy := operators.ExpBackoff(jitter.None, ms, 3)

@@ -27,7 +27,8 @@ func variant(name string, apply func(text) text, isRacing ...bool) entry {
 	return e
 }
 
-// variants are checked with the catalogue. The name of one that has several sources says which of them is the checked one.
+// variants are checked with the catalogue. The name of one that has several sources says which of them is the checked
+// one.
 var variants = []entry{
 	variant("Concat/second", func(s text) text { return stream.Empty[string]().Concat(s) }),
 	variant("Skip/what Concat prepends", func(s text) text { return stream.Of("").Concat(s).Skip(1) }),
@@ -244,8 +245,8 @@ func TestVariants_CancelAtAnyMoment(t *testing.T) {
 	}
 }
 
-// Inside of what Resume opens, or behind it, a variant loses no value and doubles none: the position is what Resume's own
-// consumer has taken.
+// Inside of what Resume opens, or behind it, a variant loses no value and doubles none: the position is what Resume's
+// own consumer has taken.
 func TestVariants_WithResume(t *testing.T) {
 	const letters = "abcdefghijklmnopqrstuvw"
 	chans := variant("Chans", func(s text) text {

@@ -36,8 +36,8 @@
 //	Items have no type                                     ToStream says which item is wrong, and how
 //
 // What Wrap cannot see is listed there. Three things cannot be helped from outside: a producer whose items go to an
-// operator that has stopped, as in Create(…).Map(fails), stays where it is unless it watches the context; an Amb that is
-// cancelled before its first item never closes, and what receives from it stays; and a function given to rxgo that
+// operator that has stopped, as in Create(…).Map(fails), stays where it is unless it watches the context; an Amb that
+// is cancelled before its first item never closes, and what receives from it stays; and a function given to rxgo that
 // panics ends the program.
 //
 // A nil argument panics when the function is called with it.

@@ -95,7 +95,8 @@ func TestAnEventSourceThatDoesNotCloseIsLeft(t *testing.T) {
 	})
 }
 
-// Of an observable that nothing is known about several items are received that are about to be sent, on one processor too.
+// Of an observable that nothing is known about several items are received that are about to be sent, on one processor
+// too.
 func TestItemsOnTheirWayAreReceived(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	synctest.Test(t, func(t *testing.T) {

@@ -22,8 +22,8 @@ import (
 //		return rxgo.Create([]rxgo.Producer{read}, rxgo.WithContext(ctx)).Map(decode, rxgo.WithContext(ctx))
 //	}, operators.ExpBackoff(jitter.Default, time.Second, 3))
 //
-// Retrying runs the whole source again: it must be idempotent, or resume where it stopped. That src opens something
-// new each time is taken on trust: a hot observable returned twice ends empty the second time, which looks like success.
+// Retrying runs the whole source again: it must be idempotent, or resume where it stopped. That src opens something new
+// each time is taken on trust: a hot observable returned twice ends empty the second time, which looks like success.
 //
 // An attempt ends at its first error item, at the end of its items, or with its context. Then its context is
 // cancelled, and items that come all the same are received and dropped, so that a producer that does not look at its

@@ -67,8 +67,8 @@ func (s *subscription) next(ctx context.Context, n int) (item rxgo.Item, more bo
 }
 
 // drain says what is done with the items of a subscription that nobody wants any more. Its context is cancelled, and a
-// producer that watches it ends. But many send without a look at it, rxgo's Merge and Concat among them, and stay in that
-// send until somebody receives.
+// producer that watches it ends. But many send without a look at it, rxgo's Merge and Concat among them, and stay in
+// that send until somebody receives.
 type drain uint8
 
 const (

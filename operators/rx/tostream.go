@@ -27,8 +27,8 @@ import (
 //
 // yield is called on the goroutine that runs the stream. Nothing is buffered that src does not buffer. When a run has
 // ended early, the source's goroutines end by their context, a moment later. What they still send is received and
-// dropped, for those that do not look at it; but a channel that was given to FromChannel is the caller's, and nothing is
-// taken from it that is not yielded.
+// dropped, for those that do not look at it; but a channel that was given to FromChannel is the caller's, and nothing
+// is taken from it that is not yielded.
 //
 // An src that returns nil ends the run with an error.
 func ToStream[T any](src func(context.Context) rxgo.Observable) stream.Stream[T] {

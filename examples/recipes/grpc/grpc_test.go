@@ -48,8 +48,8 @@ func watch(conn *rpc.ClientConn) grpc.Method {
 var policy = retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full),
 	retry.Limit(20), retry.ResetAfterItems(1), retry.If(retrygrpc.IsTransient))
 
-// serve starts a server of numbered events whose tokens are "after-n", and returns its address. refuse, if it returns an
-// error, ends a call with it.
+// serve starts a server of numbered events whose tokens are "after-n", and returns its address. refuse, if it returns
+// an error, ends a call with it.
 func serve(t *testing.T, refuse func(call int64) error) string {
 	var calls atomic.Int64
 	watch := func(_ any, s rpc.ServerStream) error {

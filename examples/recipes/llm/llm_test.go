@@ -27,8 +27,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const silence = 200 * time.Millisecond
 
-// model is a server whose answers have 100 tokens, "r-1" to "r-100", where r is the number of the request. before, if it
-// returns true, has served the request; at is called before each token.
+// model is a server whose answers have 100 tokens, "r-1" to "r-100", where r is the number of the request. before, if
+// it returns true, has served the request; at is called before each token.
 type model struct {
 	requests atomic.Int64
 	before   func(w http.ResponseWriter, request int64) bool

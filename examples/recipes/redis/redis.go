@@ -1,5 +1,6 @@
 // Package redis consumes a stream of Redis as a member of a group: each entry is retried by itself, acknowledged after
-// its effect, and put aside when it cannot be helped. Entries that are in flight when the connection dies stay in flight.
+// its effect, and put aside when it cannot be helped. Entries that are in flight when the connection dies stay in
+// flight.
 package redis
 
 import (

@@ -1,5 +1,5 @@
-// Package virtual is the bubble that a session runs in, and its time: a clock on which the timers of one instant fire in
-// the order armed, and reports of what waits, of what was left behind, and of what keeps a bubble from moving on.
+// Package virtual is the bubble that a session runs in, and its time: a clock on which the timers of one instant fire
+// in the order armed, and reports of what waits, of what was left behind, and of what keeps a bubble from moving on.
 package virtual
 
 import (
@@ -38,8 +38,8 @@ type Bubble struct {
 // Start is the time at which every bubble begins.
 var Start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Run runs f in a bubble, and returns an error when nothing can happen in it any more; the goroutines in it stay as they
-// are then. A bubble that stands still, because something in it waits for what is outside, ends the test.
+// Run runs f in a bubble, and returns an error when nothing can happen in it any more; the goroutines in it stay as
+// they are then. A bubble that stands still, because something in it waits for what is outside, ends the test.
 func Run(t *testing.T, report Reporter, f func(t *testing.T, b *Bubble)) (deadlock error) {
 	t.Helper()
 	if goroutine.Current().Bubble != 0 {

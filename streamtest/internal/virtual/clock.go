@@ -27,8 +27,8 @@ func (c *Clock) start() {
 	c.wake.Stop()
 }
 
-// Owner is on behalf of which timers are armed: one subscription, or the test itself. What a Silent one leaves behind is
-// of no interest.
+// Owner is on behalf of which timers are armed: one subscription, or the test itself. What a Silent one leaves behind
+// is of no interest.
 type Owner struct{ Silent bool }
 
 // View is the clock as an owner has it. What a marble source does, which has a number from 1, is armed by a view with

@@ -11,8 +11,8 @@ import (
 	"github.com/retrywhen/retrywhen/internal/goroutine"
 )
 
-// lastMoment is as far as a bubble goes. The runtime counts nanoseconds since 1970 in 63 bits, which ends in April 2262;
-// a goroutine of a bubble that sleeps there crashes the whole process.
+// lastMoment is as far as a bubble goes. The runtime counts nanoseconds since 1970 in 63 bits, which ends in April
+// 2262; a goroutine of a bubble that sleeps there crashes the whole process.
 var lastMoment = time.Date(2262, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // ErrEndOfTime is the cause with which a bubble ends its context at its last moment.

@@ -2,8 +2,8 @@ package virtual
 
 import "time"
 
-// rest waits, as synctest.Wait does, until every other goroutine of the caller's bubble is durably blocked. Unlike there
-// several goroutines may do so at once, and also while another is in synctest.Wait, which returns later.
+// rest waits, as synctest.Wait does, until every other goroutine of the caller's bubble is durably blocked. Unlike
+// there several goroutines may do so at once, and also while another is in synctest.Wait, which returns later.
 func rest() {
 	done := make(chan struct{}, 1)
 	timer := time.AfterFunc(time.Hour, func() { done <- struct{}{} })
