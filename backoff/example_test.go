@@ -244,8 +244,8 @@ func ExampleParse() {
 	_, err = backoff.Parse("exponential base=1s fator=2")
 	fmt.Println(err)
 	// Output:
-	// [100ms 100ms 200ms 300ms 500ms 500ms] backoff: Parse: "fator=2" at column 21: unknown word; did you mean factor?
-	// exponential takes base, factor, plus, cap, jitter, tiled, key and ordinal
+	// [100ms 100ms 200ms 300ms 500ms 500ms]
+	// backoff: Parse: "fator=2" at column 21: unknown word; did you mean factor? exponential takes base, factor, plus, cap, jitter, tiled, key and ordinal
 }
 
 func ExampleBackoff_MarshalText() {
