@@ -11,6 +11,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
 )
 
 var update = flag.Bool("update", false, "write the tables of docs/choosing.md anew")
@@ -29,7 +30,7 @@ func TestChoosingTablesAreWhatIsComputed(t *testing.T) {
 	got := string(text)
 	for name, table := range map[string]func(*testing.T) string{
 		"question": questionTable, "waits": waitsTable, "windows": windowsTable, "processes": processesTable,
-		"occ": occTable, "outage": outageTable, "budget": budgetTable,
+		"boundary": boundaryTable, "occ": occTable, "outage": outageTable, "budget": budgetTable,
 	} {
 		begin, end := "<!-- computed: "+name+" -->\n", "<!-- end: "+name+" -->\n"
 		before, rest, ok := strings.Cut(got, begin)
@@ -163,6 +164,55 @@ func processesTable(t *testing.T) string {
 			dead += w[1].DeadShare / runs
 		}
 		rows = append(rows, []string{fmt.Sprint(processes), fmt.Sprint(q.Jobs / processes), fmt.Sprintf("%.1f", peak), fmt.Sprintf("%.0f %%", 100*dead)})
+	}
+	return markdown(rows)
+}
+
+// boundaries are callers, and the highest load from which a server recovers from them after a standstill of 5 s: as it
+// is, if it drops the requests of those who have left, and with a queue of 50.
+func boundaries(t *testing.T) (callers []Callers, highest [3][]float64) {
+	three := func(b backoff.Backoff) Layer {
+		return Layer{Policy: retry.New(b, retry.Limit(3), retry.AttemptTimeout(time.Second))}
+	}
+	curve := backoff.Exponential(100*time.Millisecond, 2).Cap(10 * time.Second)
+	budget := retrying(3)
+	budget.Budget = tenth
+	callers = []Callers{
+		{"no retry", []Layer{retrying(0)}},
+		{"1 retry, exponential, full", []Layer{retrying(1)}},
+		{"3 retries, constant 1 s", []Layer{three(backoff.Constant(time.Second))}},
+		{"3 retries, exponential, full", []Layer{retrying(3)}},
+		{"3 retries, exponential, tiled", []Layer{three(curve.Tiled())}},
+		{"3 retries, exponential from 5 s, full", []Layer{three(backoff.Exponential(5*time.Second, 2).Cap(time.Minute).Jitter(jitter.Full))}},
+		{"3 retries in each of 3 layers, full", []Layer{retrying(3), retrying(3), retrying(3)}},
+		{"3 retries, exponential, full, and a budget", []Layer{budget}},
+	}
+	b := Boundary{Callers: callers, Runs: 2}
+	for load := 5.0; load <= 95; load += 5 {
+		b.Loads = append(b.Loads, load)
+	}
+	for i, change := range []func(*Overload){func(*Overload) {}, func(o *Overload) { o.Drop = true }, func(o *Overload) { o.Queue = 50 }} {
+		b.Overload = stalled(0, 5*time.Second)
+		b.Overload.Horizon = 2 * time.Minute
+		change(&b.Overload)
+		r, err := b.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		highest[i] = r.Highest
+	}
+	return callers, highest
+}
+
+func boundaryTable(t *testing.T) string {
+	callers, highest := boundaries(t)
+	rows := [][]string{{"callers", "recovers up to", "if it drops the requests of those who left", "with a queue of at most 50"}}
+	for i, c := range callers {
+		row := []string{c.Name}
+		for _, h := range highest {
+			row = append(row, fmt.Sprintf("%.0f/s", h[i]))
+		}
+		rows = append(rows, row)
 	}
 	return markdown(rows)
 }

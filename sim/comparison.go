@@ -18,7 +18,7 @@ type Comparison struct {
 	PeakWindow time.Duration `json:"peakWindow"` // the Window of Figures.PeakOverMean
 	DeadWindow time.Duration `json:"deadWindow"` // the Window of Figures.DeadShare
 
-	// Progress, if not nil, is told after each strategy's run how many are done, of how many, on the goroutine of Run.
+	// Progress, if not nil, is told now and then how much of the work is done, in millionths, on the goroutine of Run.
 	Progress func(done, total int64) `json:"-"`
 }
 
@@ -34,6 +34,11 @@ type Figures struct {
 	DeadShare    float64       `json:"deadShare"`    // the share of DeadWindows that hold no retry
 	CV           []float64     `json:"cv"`           // the coefficient of variation of each single wait
 	MeanCV       float64       `json:"meanCV"`       // the mean of CV
+
+	Totals Spread   `json:"totals"` // the cumulative waits to the last retry, of all jobs of all runs
+	Firsts Spread   `json:"firsts"` // the waits before the first retry, of all jobs of all runs
+	Peaks  Estimate `json:"peaks"`  // PeakOverMean from run to run
+	Deads  Estimate `json:"deads"`  // DeadShare from run to run
 }
 
 // Run computes the figures of each strategy, in their order.
@@ -52,47 +57,86 @@ func (c Comparison) Run(ctx context.Context) ([]Figures, error) {
 	if check.err != nil {
 		return nil, check.err
 	}
-	total := int64(len(c.Strategies)) * int64(c.Runs)
-	done := int64(0)
-	var all []Figures
-	for _, s := range c.Strategies {
-		sum := sums{cv: make([]float64, c.Retries)}
-		for run := range c.Runs {
-			h := Herd{Backoff: s.Backoff, Placement: s.Placement, Jobs: c.Jobs, Retries: c.Retries, Seed: c.Seed + uint64(run)}
-			r, err := h.Run(ctx)
-			if err != nil {
-				return all, &StoppedError{"Comparison", err.(*StoppedError).Cause, 0, done, total, "runs"}
+	var (
+		all  []Figures
+		sum  sums
+		done int64
+	)
+	err := many[*herdFigures]{
+		n: len(c.Strategies) * c.Runs, progress: c.Progress,
+		worker: func() func(one) (*herdFigures, error) {
+			return func(r one) (*herdFigures, error) {
+				s := c.Strategies[r.i/c.Runs]
+				h := Herd{Backoff: s.Backoff, Placement: s.Placement, Jobs: c.Jobs, Retries: c.Retries, Seed: c.Seed + uint64(r.i%c.Runs), Progress: r.progress}
+				result, err := h.Run(r.ctx)
+				if err != nil {
+					return nil, err
+				}
+				return result.figures(c.PeakWindow, c.DeadWindow), nil
 			}
-			sum.add(r, c.PeakWindow, c.DeadWindow)
-			done++
-			if c.Progress != nil {
-				c.Progress(done, total)
+		},
+		merge: func(i int, f *herdFigures) {
+			if i%c.Runs == 0 {
+				sum = sums{cv: make([]float64, c.Retries)}
 			}
-		}
-		all = append(all, sum.figures(s, c.Runs))
+			sum.add(f)
+			if done++; (i+1)%c.Runs == 0 {
+				all = append(all, sum.figures(c.Strategies[i/c.Runs], c.Runs))
+			}
+		},
+	}.run(ctx)
+	if err != nil {
+		return all, &StoppedError{"Comparison", err.(*StoppedError).Cause, 0, done, int64(len(c.Strategies)) * int64(c.Runs), "runs"}
 	}
 	return all, nil
+}
+
+// herdFigures are those of one run.
+type herdFigures struct {
+	first, total moments
+	end          time.Duration
+	peak, dead   float64
+	cv           []float64
+}
+
+func (r *HerdResult) figures(peakWindow, deadWindow time.Duration) *herdFigures {
+	f := &herdFigures{end: r.End, cv: make([]float64, r.Retries)}
+	var m moments
+	for k := range f.cv {
+		m.reset()
+		r.waits(k, &m)
+		f.cv[k] = m.spread().CV
+	}
+	r.waits(0, &f.first)
+	r.totals(r.Retries-1, &f.total)
+	times := r.sorted()
+	f.peak, f.dead = r.window(times, peakWindow).PeakOverMean, r.window(times, deadWindow).DeadShare
+	return f
 }
 
 // sums are figures added up.
 type sums struct {
 	total, totalCV, end, firstMean, firstMost, peak, dead float64
 	cv                                                    []float64
+	totals, firsts, peaks, deads                          moments
 }
 
-func (s *sums) add(r *HerdResult, peakWindow, deadWindow time.Duration) {
-	waits, totals, times := r.Waits(), r.Totals(), r.sorted()
-	last := totals[r.Retries-1]
-	s.total += float64(last.Mean)
-	s.totalCV += last.CV
-	s.end += float64(r.End)
-	s.firstMean += float64(waits[0].Mean)
-	s.firstMost += float64(waits[0].Most)
-	s.peak += r.window(times, peakWindow).PeakOverMean
-	s.dead += r.window(times, deadWindow).DeadShare
-	for k, w := range waits {
-		s.cv[k] += w.CV
+func (s *sums) add(f *herdFigures) {
+	total := f.total.spread()
+	s.total += float64(total.Mean)
+	s.totalCV += total.CV
+	s.end += float64(f.end)
+	s.firstMean += float64(duration(f.first.mean))
+	s.firstMost += float64(f.first.most)
+	s.peak += f.peak
+	s.dead += f.dead
+	for k, cv := range f.cv {
+		s.cv[k] += cv
 	}
+	s.totals.merge(&f.total)
+	s.firsts.merge(&f.first)
+	s.peaks.addFigure(f.peak)
+	s.deads.addFigure(f.dead)
 }
 
 func (s *sums) figures(strategy Strategy, runs int) Figures {
@@ -102,6 +146,7 @@ func (s *sums) figures(strategy Strategy, runs int) Figures {
 		Total:    duration(s.total / n), TotalCV: s.totalCV / n, End: duration(s.end / n),
 		FirstMean: duration(s.firstMean / n), FirstMost: duration(s.firstMost / n),
 		PeakOverMean: s.peak / n, DeadShare: s.dead / n, CV: s.cv,
+		Totals: s.totals.spread(), Firsts: s.firsts.spread(), Peaks: s.peaks.estimate(), Deads: s.deads.estimate(),
 	}
 	for k := range f.CV {
 		f.CV[k] /= n

@@ -1,5 +1,6 @@
 // Package sim shows what a crowd of clients does to its server under a backoff, in simulated time: the same seed gives
-// the same result, there is no goroutine and no clock, and an hour takes milliseconds.
+// the same result, there is no clock, and an hour takes milliseconds. What is made of many runs ([Comparison], [Sweep],
+// [Boundary], [OCC.Sample]) uses all cores, and its result does not depend on their number.
 //
 // # Models
 //

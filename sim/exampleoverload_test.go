@@ -142,3 +142,33 @@ func ExampleShape() {
 	// constant
 	// sim: "pareto" is no shape, want constant, exponential or log-normal
 }
+
+// The highest load from which a server of 100 requests a second recovers, after it has stood still for 5 s.
+func ExampleBoundary() {
+	policy := retry.New(backoff.Exponential(100*time.Millisecond, 2).Cap(10*time.Second).Jitter(jitter.Full), retry.Limit(3), retry.AttemptTimeout(time.Second))
+	b := sim.Boundary{
+		Overload: sim.Overload{
+			Service: sim.Service{Mean: 10 * time.Millisecond}, Trigger: sim.Trigger{At: 10 * time.Second, For: 5 * time.Second}, Horizon: 2 * time.Minute,
+		},
+		Callers: []sim.Callers{
+			{Name: "3 retries", Layers: []sim.Layer{{Policy: policy}}},
+			{Name: "with a budget", Layers: []sim.Layer{{Policy: policy, Budget: &sim.Budget{Capacity: 10, Cost: 1, Refund: 0.1}}}},
+		},
+		Loads: []float64{10, 20, 30, 40, 50, 60, 70, 80, 90}, Runs: 2,
+	}
+	r, err := b.Run(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for i, callers := range b.Callers {
+		fmt.Printf("%s: up to %v a second\n", callers.Name, r.Highest[i])
+	}
+	p := r.Points[len(r.Points)-2]
+	fmt.Printf("%s, at %v: back after %v ± %v, %.2f ± %.2f requests an operation\n", p.Callers, p.Load,
+		p.After.Mean, p.After.Confidence().Round(time.Second), p.Amplification.Mean, p.Amplification.Confidence())
+	// Output:
+	// 3 retries: up to 20 a second
+	// with a budget: up to 90 a second
+	// with a budget, at 80: back after 17s ± 0s, 1.00 ± 0.00 requests an operation
+}

@@ -31,32 +31,42 @@ func (r *HerdResult) At(job, retry int) time.Duration {
 // Waits returns how the single waits spread: the n-th entry, from 0, is of the waits of all jobs before their retry
 // n+1, since the retry before it.
 func (r *HerdResult) Waits() []Spread {
-	return r.spreads(func(at, before time.Duration) time.Duration { return at - before })
+	return r.spreads(r.waits)
 }
 
 // Totals returns how the cumulative waits spread: the n-th entry, from 0, is of the times from the failure to the
 // retry n+1 of all jobs.
-func (r *HerdResult) Totals() []Spread {
-	return r.spreads(func(at, before time.Duration) time.Duration { return at })
-}
+func (r *HerdResult) Totals() []Spread { return r.spreads(r.totals) }
 
-func (r *HerdResult) spreads(value func(at, before time.Duration) time.Duration) []Spread {
+func (r *HerdResult) spreads(add func(k int, m *moments)) []Spread {
 	s := make([]Spread, r.Retries)
 	var m moments
 	for k := range s {
 		m.reset()
-		for job := range r.Jobs {
-			times := r.Times[job*r.Retries:][:k+1]
-			if times[k] == Never {
-				continue
-			}
-			var before time.Duration
-			if k > 0 {
-				before = times[k-1]
-			}
-			m.add(int64(value(times[k], before)))
-		}
+		add(k, &m)
 		s[k] = m.spread()
 	}
 	return s
+}
+
+// waits adds the waits of all jobs before their retry k, from 0.
+func (r *HerdResult) waits(k int, m *moments) {
+	if k == 0 {
+		r.totals(0, m)
+		return
+	}
+	for job := range r.Jobs {
+		if times := r.Times[job*r.Retries:]; times[k] != Never {
+			m.add(int64(times[k] - times[k-1]))
+		}
+	}
+}
+
+// totals adds the times of the retries k, from 0, of all jobs.
+func (r *HerdResult) totals(k int, m *moments) {
+	for job := range r.Jobs {
+		if at := r.Times[job*r.Retries+k]; at != Never {
+			m.add(int64(at))
+		}
+	}
 }

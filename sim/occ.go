@@ -58,8 +58,8 @@ type OCC struct {
 	// Horizon is the last instant at which a write counts; 0 is none.
 	Horizon time.Duration `json:"horizon"`
 
-	// Progress, if not nil, is told now and then how many clients have written, of how many; in Sample, how many runs are
-	// done. What ends soon never calls it. It is called on the goroutine of Run or Sample.
+	// Progress, if not nil, is told now and then how many clients have written, of how many; in Sample, how much of the
+	// work is done, in millionths. What ends soon never calls it. It is called on the goroutine of Run or Sample.
 	Progress func(done, total int64) `json:"-"`
 }
 
@@ -144,9 +144,7 @@ func (r *row) run(seed uint64, p *pace, res *OCCResult, single bool) error {
 		if written <= time.Duration(e.mark) {
 			written = e.at
 			res.Written++
-			if single {
-				p.done++
-			}
+			p.done++
 			r.queue.Pop()
 			continue
 		}

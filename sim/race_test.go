@@ -2,6 +2,6 @@
 
 package sim
 
-// raced tells that the race detector is on, which makes everything ten times as slow. The package starts no goroutine,
-// so what compares figures does so with fewer runs, or is left to the tests without it.
+// raced tells that the race detector is on, which makes everything ten times as slow: what
+// compares figures does so with fewer runs, or is left to the tests without it.
 const raced = true

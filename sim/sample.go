@@ -1,6 +1,9 @@
 package sim
 
-import "context"
+import (
+	"context"
+	"math"
+)
 
 // OCCSample is what many runs of one OCC come to.
 type OCCSample struct {
@@ -16,27 +19,52 @@ func (o OCC) Sample(ctx context.Context, runs int) (OCCSample, error) {
 	if err := o.check(runs); err != nil {
 		return OCCSample{}, err
 	}
-	p := newPace(ctx, o.Progress, int64(runs))
-	s, err := newRow(o).sample(runs, &p)
-	if err == nil {
-		p.end()
-	}
-	return s, err
+	samples, err := sampleAll(ctx, "OCC", []OCC{o}, runs, o.Progress)
+	return samples[0], err
 }
 
-// sample computes the runs, and counts each that is finished in p.
-func (r *row) sample(runs int, p *pace) (OCCSample, error) {
-	var calls, end moments
-	var stopped error
-	for i := range runs {
-		var res OCCResult
-		if cause := r.run(r.Seed+uint64(i), p, &res, false); cause != nil {
-			stopped = &StoppedError{"OCC", cause, r.now, int64(i), int64(runs), "runs"}
-			break
-		}
-		calls.add(res.Calls)
-		end.add(int64(res.End))
-		p.done++
+// sampleAll samples each model with that many runs. The last sample is of the runs that were finished, the others are whole.
+func sampleAll(ctx context.Context, model string, all []OCC, runs int, progress func(done, total int64)) ([]OCCSample, error) {
+	var (
+		samples    []OCCSample
+		calls, end moments
+		done       int64
+	)
+	sample := func() {
+		samples = append(samples, OCCSample{all[len(samples)].Clients, calls.count, calls.counts(), end.spread()})
+		calls.reset()
+		end.reset()
 	}
-	return OCCSample{r.Clients, calls.count, calls.counts(), end.spread()}, stopped
+	err := many[OCCResult]{
+		n: len(all) * runs, progress: progress,
+		weight: func(i int) float64 { return math.Pow(float64(all[i/runs].Clients), 1.5) }, // of calls, between a sort and all pairs
+		worker: func() func(one) (OCCResult, error) {
+			var r *row
+			of := -1
+			return func(run one) (res OCCResult, err error) {
+				if point := run.i / runs; point != of {
+					of, r = point, newRow(all[point])
+				}
+				res.Clients = r.Clients
+				p := newPace(run.ctx, run.progress, int64(r.Clients))
+				if cause := r.run(r.Seed+uint64(run.i%runs), &p, &res, false); cause != nil {
+					err = &StoppedError{Cause: cause, At: r.now}
+				}
+				return res, err
+			}
+		},
+		merge: func(i int, res OCCResult) {
+			calls.add(res.Calls)
+			end.add(int64(res.End))
+			if done++; (i+1)%runs == 0 {
+				sample()
+			}
+		},
+	}.run(ctx)
+	if err != nil {
+		sample()
+		at := err.(*StoppedError)
+		err = &StoppedError{model, at.Cause, at.At, done, int64(len(all)) * int64(runs), "runs"}
+	}
+	return samples, err
 }

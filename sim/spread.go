@@ -32,6 +32,37 @@ type Counts struct {
 	P99   int64   `json:"p99"`
 }
 
+// Confidence returns half the width of the interval in which the mean of all such sets lies, with a probability of 95 %,
+// if s is of many that are independent: 1.96·SD/√Count.
+func (s Spread) Confidence() time.Duration { return duration(confidence(float64(s.SD), s.Count)) }
+
+// Confidence is as that of Spread.
+func (c Counts) Confidence() float64 { return confidence(c.SD, c.Count) }
+
+func confidence(sd float64, count int) float64 { return 1.96 * sd / math.Sqrt(float64(max(count, 1))) }
+
+// Estimate describes a figure that several runs have: its mean over them, and how it differs from run to run.
+type Estimate struct {
+	Count int     `json:"count"` // the runs
+	Mean  float64 `json:"mean"`
+	SD    float64 `json:"sd"`
+	P50   float64 `json:"p50"`
+	P90   float64 `json:"p90"`
+	P99   float64 `json:"p99"`
+}
+
+// Confidence is as that of Spread.
+func (e Estimate) Confidence() float64 { return confidence(e.SD, e.Count) }
+
+// estimate is of numbers of 0 or more that were added in units of a millionth.
+func (m *moments) estimate() Estimate {
+	const unit = 1e-6
+	at := func(p int) float64 { return float64(m.percentile(p)) * unit }
+	return Estimate{m.count, m.mean * unit, m.sd() * unit, at(50), at(90), at(99)}
+}
+
+func (m *moments) addFigure(x float64) { m.add(int64(math.Round(x * 1e6))) }
+
 // moments gathers numbers of 0 or more one by one (Welford's way, which loses nothing to cancellation). The zero moments
 // has none.
 type moments struct {
@@ -52,6 +83,27 @@ func (m *moments) add(v int64) {
 	m.mean += d / float64(m.count)
 	m.sq += float64(d * (x - m.mean))
 	m.histogram.add(v)
+}
+
+// merge adds the numbers of another set.
+func (m *moments) merge(o *moments) {
+	if o.count == 0 {
+		return
+	}
+	if m.count == 0 {
+		m.least, m.most = o.least, o.most
+	}
+	m.least, m.most = min(m.least, o.least), max(m.most, o.most)
+	n, d := float64(m.count+o.count), o.mean-m.mean
+	m.sq += o.sq + float64(d*d*float64(m.count)*float64(o.count)/n)
+	m.mean += float64(d * float64(o.count) / n)
+	m.count += o.count
+	for len(m.histogram.counts) < len(o.histogram.counts) {
+		m.histogram.counts = append(m.histogram.counts, 0)
+	}
+	for i, n := range o.histogram.counts {
+		m.histogram.counts[i] += n
+	}
 }
 
 // reset makes m the zero moments, and keeps its memory.

@@ -17,7 +17,7 @@ type Sweep struct {
 	Seed       uint64        `json:"seed"`
 	Horizon    time.Duration `json:"horizon"` // of each run
 
-	// Progress, if not nil, is told now and then how many runs are done, of how many, on the goroutine of Run.
+	// Progress, if not nil, is told now and then how much of the work is done, in millionths, on the goroutine of Run.
 	Progress func(done, total int64) `json:"-"`
 }
 
@@ -46,20 +46,21 @@ func (s Sweep) Run(ctx context.Context) ([]SweepPoint, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	total := int64(len(s.Clients)) * int64(len(s.Strategies)) * int64(s.Runs)
-	p := newPace(ctx, s.Progress, total)
+	var all []OCC
 	var points []SweepPoint
 	for _, n := range s.Clients {
 		for _, strategy := range s.Strategies {
-			r := newRow(OCC{strategy.Backoff, strategy.Placement, n, s.Network, s.Seed, s.Horizon, nil})
-			sample, err := r.sample(s.Runs, &p)
-			if err != nil {
-				cause := err.(*StoppedError).Cause
-				return points, &StoppedError{"Sweep", cause, r.now, p.done, total, "runs"}
-			}
-			points = append(points, SweepPoint{strategy.Name, sample})
+			all = append(all, OCC{strategy.Backoff, strategy.Placement, n, s.Network, s.Seed, s.Horizon, nil})
+			points = append(points, SweepPoint{Strategy: strategy.Name})
 		}
 	}
-	p.end()
-	return points, nil
+	samples, err := sampleAll(ctx, "Sweep", all, s.Runs, s.Progress)
+	if err != nil {
+		samples = samples[:len(samples)-1]
+	}
+	points = points[:len(samples)]
+	for i, sample := range samples {
+		points[i].OCCSample = sample
+	}
+	return points, err
 }

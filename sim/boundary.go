@@ -1,0 +1,138 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Boundary is an Overload at several loads, for several kinds of callers: what is the highest load from which the server
+// recovers? It is the load up to which one can sleep.
+type Boundary struct {
+	Overload Overload  `json:"overload"` // but for Load, Trace, Layers and Progress; the runs have the seeds from its Seed on
+	Callers  []Callers `json:"callers"`
+	Loads    []float64 `json:"loads"` // operations a second, rising
+	Runs     int       `json:"runs"`  // of each point
+
+	// Progress, if not nil, is told now and then how much of the work is done, in millionths, on the goroutine of Run.
+	Progress func(done, total int64) `json:"-"`
+}
+
+// Callers are the layers of an Overload under the name that tables and charts call them by.
+type Callers struct {
+	Name   string  `json:"name"`
+	Layers []Layer `json:"layers"`
+}
+
+// BoundaryResult is what became of a Boundary.
+type BoundaryResult struct {
+	Points []BoundaryPoint `json:"points"` // all Loads for the first Callers, then for the next
+
+	// Highest are, for each of the Callers, the highest of the Loads from which, and from all lower ones, the server
+	// recovered in every run; 0 where there is none.
+	Highest []float64 `json:"highest"`
+}
+
+// BoundaryPoint is what several runs at one load came to.
+type BoundaryPoint struct {
+	Callers       string   `json:"callers"`
+	Load          float64  `json:"load"`
+	Runs          int      `json:"runs"`
+	Recovered     int      `json:"recovered"` // of the runs
+	After         Spread   `json:"after"`     // RecoveredAfter, of those
+	Amplification Estimate `json:"amplification"`
+	Succeeded     Estimate `json:"succeeded"` // the share of the operations
+}
+
+// Run computes the points.
+//
+// Its errors are a *FieldError, with no result, for a Boundary that cannot be run, and a *StoppedError with the finished
+// points when ctx ended, or when callers retry without any time going by (ErrStuck).
+func (b Boundary) Run(ctx context.Context) (*BoundaryResult, error) {
+	c := checker{model: "Boundary"}
+	c.count("Runs", b.Runs, 1, math.MaxInt32)
+	c.count("len(Callers)", len(b.Callers), 1, maxClients)
+	c.count("len(Loads)", len(b.Loads), 1, maxClients)
+	for i := 1; i < len(b.Loads); i++ {
+		if !(b.Loads[i] > b.Loads[i-1]) {
+			c.fail(fmt.Sprintf("Loads[%d]", i), b.Loads[i], fmt.Sprintf("more than the one before it, %v", b.Loads[i-1]))
+		}
+	}
+	if c.err != nil {
+		return nil, c.err
+	}
+	for _, callers := range b.Callers {
+		for _, load := range []float64{b.Loads[0], b.Loads[len(b.Loads)-1]} {
+			o := b.overload(callers, load, 0)
+			if err := o.check(); err != nil {
+				field := err.(*FieldError)
+				return nil, &FieldError{"Boundary", field.Field, field.Value, field.Want}
+			}
+		}
+	}
+	var (
+		r     = &BoundaryResult{Points: []BoundaryPoint{}, Highest: make([]float64, len(b.Callers))}
+		done  int64
+		point struct{ after, amplification, succeeded moments }
+		next  = BoundaryPoint{}
+		n     = len(b.Callers) * len(b.Loads) * b.Runs
+		of    = func(i int) (Callers, float64, int) {
+			point := i / b.Runs
+			return b.Callers[point/len(b.Loads)], b.Loads[point%len(b.Loads)], i % b.Runs
+		}
+	)
+	err := many[*OverloadResult]{
+		n: n, progress: b.Progress,
+		weight: func(i int) float64 { _, load, _ := of(i); return load },
+		worker: func() func(one) (*OverloadResult, error) {
+			return func(run one) (*OverloadResult, error) {
+				o := b.overload(of(run.i))
+				o.Progress = run.progress
+				return o.Run(run.ctx)
+			}
+		},
+		merge: func(i int, x *OverloadResult) {
+			done++
+			callers, load, run := of(i)
+			if run == 0 {
+				next = BoundaryPoint{Callers: callers.Name, Load: load, Runs: b.Runs}
+			}
+			if x.Recovered {
+				next.Recovered++
+				point.after.add(int64(x.RecoveredAfter))
+			}
+			point.amplification.addFigure(x.Amplification)
+			point.succeeded.addFigure(float64(x.Succeeded) / float64(max(x.Operations, 1)))
+			if run == b.Runs-1 {
+				next.After, next.Amplification, next.Succeeded = point.after.spread(), point.amplification.estimate(), point.succeeded.estimate()
+				r.Points = append(r.Points, next)
+				point.after.reset()
+				point.amplification.reset()
+				point.succeeded.reset()
+			}
+		},
+	}.run(ctx)
+	for i := range b.Callers {
+		points := r.Points[min(i*len(b.Loads), len(r.Points)):min((i+1)*len(b.Loads), len(r.Points))]
+		lost := slices.IndexFunc(points, func(p BoundaryPoint) bool { return p.Recovered < p.Runs })
+		if lost < 0 {
+			lost = len(points)
+		}
+		if lost > 0 {
+			r.Highest[i] = points[lost-1].Load
+		}
+	}
+	if stopped, ok := errors.AsType[*StoppedError](err); ok {
+		return r, &StoppedError{"Boundary", stopped.Cause, stopped.At, done, int64(n), "runs"}
+	}
+	return r, nil
+}
+
+// overload is a run.
+func (b *Boundary) overload(callers Callers, load float64, run int) Overload {
+	o := b.Overload
+	o.Layers, o.Load, o.Trace, o.Seed, o.Progress = callers.Layers, load, nil, o.Seed+uint64(run), nil
+	return o
+}
