@@ -40,24 +40,27 @@ func (s Stream[T]) ThrottleLatest(d time.Duration) Stream[T] {
 			window.Set(d)
 			out.Deliver(v)
 		}
+		deliverWaiting := func() {
+			if waits && scope.Err() == nil {
+				deliver(latest)
+			}
+		}
 		for !out.Stopped() && scope.Err() == nil {
 			event, due := eventOr(window.C(), scope, in)
 			if due {
 				window.Stop()
-				if waits && scope.Err() == nil {
-					deliver(latest)
-				}
+				deliverWaiting()
 				continue
 			}
 			if event.From == nil {
 				break
 			}
-			over, failed := event.Ended()
-			if over && waits && scope.Err() == nil {
-				out.Deliver(latest)
-			}
-			if over || scope.Err() != nil {
+			if over, failed := event.Ended(); over {
+				deliverWaiting()
 				return failed
+			}
+			if scope.Err() != nil {
+				break
 			}
 			event.From.Request()
 			if latest, waits = event.Value, true; window.C() == nil {

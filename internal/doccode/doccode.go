@@ -44,13 +44,9 @@ func (c Code) Vet(documents ...string) error {
 		}
 		for _, at := range goBlock.FindAllSubmatchIndex(text, -1) {
 			line := 2 + strings.Count(string(text[:at[0]]), "\n")
-			constraint := ""
-			if at[2] >= 0 {
-				version := "go" + string(text[at[2]:at[3]])
-				if !slices.Contains(build.Default.ReleaseTags, version) {
-					continue
-				}
-				constraint = "//go:build " + version + "\n\n"
+			constraint, ok := buildConstraint(at, text)
+			if !ok {
+				continue
 			}
 			source, err := c.asFile(string(text[at[4]:at[5]]), document, line)
 			if err != nil {
@@ -144,4 +140,13 @@ func free(f *ast.File) map[string]bool {
 		names[id.Name] = true
 	}
 	return names
+}
+
+// buildConstraint returns the line that a block of a newer Go begins with, and false when the Go that runs is older.
+func buildConstraint(at []int, text []byte) (string, bool) {
+	if at[2] < 0 {
+		return "", true
+	}
+	version := "go" + string(text[at[2]:at[3]])
+	return "//go:build " + version + "\n\n", slices.Contains(build.Default.ReleaseTags, version)
 }
