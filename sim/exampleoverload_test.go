@@ -164,9 +164,10 @@ func ExampleBoundary() {
 	for i, callers := range b.Callers {
 		fmt.Printf("%s: up to %v a second\n", callers.Name, r.Highest[i])
 	}
-	p := r.Points[len(r.Points)-2]
+	var p sim.BoundaryPoint = r.Points[len(r.Points)-2]
+	var requests sim.Estimate = p.Amplification
 	fmt.Printf("%s, at %v: back after %v ± %v, %.2f ± %.2f requests an operation\n", p.Callers, p.Load,
-		p.After.Mean, p.After.Confidence().Round(time.Second), p.Amplification.Mean, p.Amplification.Confidence())
+		p.After.Mean, p.After.Confidence().Round(time.Second), requests.Mean, requests.Confidence())
 	// Output:
 	// 3 retries: up to 20 a second
 	// with a budget: up to 90 a second
