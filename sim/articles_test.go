@@ -5,6 +5,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
 )
 
 // openQuestion is the comparison that "Visualization of backoff functions" makes, and an answer to the question that it
@@ -16,11 +17,11 @@ import (
 func openQuestion() Comparison {
 	return Comparison{
 		Strategies: []Strategy{
-			{Name: "constant", Backoff: backoff.Constant(5 * time.Minute)},
-			{Name: "exponential", Backoff: backoff.Exponential(time.Minute, 2).Plus(3 * time.Minute)},
-			{Name: "sidekiq", Backoff: backoff.Sidekiq()},
-			{Name: "buckets", Backoff: backoff.Buckets(time.Second, 3)},
-			{Name: "tiled", Backoff: backoff.Linear(52_320 * time.Millisecond).Tiled()},
+			{Name: "constant", Policy: retry.New(backoff.Constant(5 * time.Minute))},
+			{Name: "exponential", Policy: retry.New(backoff.Exponential(time.Minute, 2).Plus(3 * time.Minute))},
+			{Name: "sidekiq", Policy: retry.New(backoff.Sidekiq())},
+			{Name: "buckets", Policy: retry.New(backoff.Buckets(time.Second, 3))},
+			{Name: "tiled", Policy: retry.New(backoff.Linear(52_320 * time.Millisecond).Tiled())},
 		},
 		Jobs: 100, Retries: 5, Runs: 200,
 		PeakWindow: time.Second, DeadWindow: 3500 * time.Millisecond,
@@ -33,9 +34,9 @@ func classics() []Strategy {
 	exponential := backoff.Exponential(10*time.Millisecond, 2).Cap(2 * time.Second)
 	return []Strategy{
 		{Name: "none"},
-		{Name: "exponential", Backoff: exponential},
-		{Name: "full", Backoff: exponential.Jitter(jitter.Full)},
-		{Name: "equal", Backoff: exponential.Jitter(jitter.Equal)},
-		{Name: "decorrelated", Backoff: backoff.Decorrelated(5 * time.Millisecond).Cap(2 * time.Second)},
+		{Name: "exponential", Policy: retry.New(exponential)},
+		{Name: "full", Policy: retry.New(exponential.Jitter(jitter.Full))},
+		{Name: "equal", Policy: retry.New(exponential.Jitter(jitter.Equal))},
+		{Name: "decorrelated", Policy: retry.New(backoff.Decorrelated(5 * time.Millisecond).Cap(2 * time.Second))},
 	}
 }

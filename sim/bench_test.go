@@ -6,13 +6,14 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
 )
 
 // One run of 100 clients; at least 3 M attempts/s are expected of one core.
 func BenchmarkOCC(b *testing.B) {
 	for _, s := range classics() {
 		b.Run(s.Name, func(b *testing.B) {
-			o := OCC{Network: DefaultNetwork, Backoff: s.Backoff, Clients: 100}
+			o := OCC{Network: DefaultNetwork, Policy: s.Policy, Clients: 100}
 			var calls int64
 			for b.Loop() {
 				o.Seed++
@@ -27,15 +28,15 @@ func BenchmarkOCC(b *testing.B) {
 // most 2 s.
 func BenchmarkHerd(b *testing.B) {
 	for _, s := range []Strategy{
-		{Name: "sidekiq", Backoff: backoff.Sidekiq()},
-		{Name: "full", Backoff: backoff.Exponential(time.Second, 2).Cap(time.Minute).Jitter(jitter.Full)},
-		{Name: "decorrelated", Backoff: backoff.Decorrelated(time.Second).Cap(time.Minute)},
-		{Name: "tiled", Backoff: backoff.Linear(time.Second).Tiled()},
-		{Name: "keyed", Backoff: backoff.Linear(time.Second).Tiled(), Placement: ByKey},
+		{Name: "sidekiq", Policy: retry.New(backoff.Sidekiq())},
+		{Name: "full", Policy: retry.New(backoff.Exponential(time.Second, 2).Cap(time.Minute).Jitter(jitter.Full))},
+		{Name: "decorrelated", Policy: retry.New(backoff.Decorrelated(time.Second).Cap(time.Minute))},
+		{Name: "tiled", Policy: retry.New(backoff.Linear(time.Second).Tiled())},
+		{Name: "keyed", Policy: retry.New(backoff.Linear(time.Second).Tiled()), Placement: ByKey},
 	} {
 		b.Run(s.Name, func(b *testing.B) {
 			for b.Loop() {
-				r := runHerd(b, Herd{Backoff: s.Backoff, Placement: s.Placement, Jobs: 1_000_000, Retries: 10})
+				r := runHerd(b, Herd{Policy: s.Policy, Placement: s.Placement, Jobs: 1_000_000, Retries: 10})
 				r.Waits()
 				r.Totals()
 				if _, err := r.Load(time.Second); err != nil {
@@ -47,7 +48,7 @@ func BenchmarkHerd(b *testing.B) {
 }
 
 func BenchmarkWindows(b *testing.B) {
-	r := runHerd(b, Herd{Backoff: backoff.Sidekiq(), Jobs: 1_000_000, Retries: 10})
+	r := runHerd(b, Herd{Policy: retry.New(backoff.Sidekiq()), Jobs: 1_000_000, Retries: 10})
 	for b.Loop() {
 		if _, err := r.Windows(time.Second); err != nil {
 			b.Fatal(err)
@@ -61,7 +62,7 @@ func BenchmarkOutage(b *testing.B) {
 			var attempts int64
 			for b.Loop() {
 				attempts += runOutage(b, Outage{
-					Backoff: backoff.Exponential(time.Second, 2).Cap(30 * time.Second).Jitter(jitter.Full),
+					Policy:  retry.New(backoff.Exponential(time.Second, 2).Cap(30 * time.Second).Jitter(jitter.Full)),
 					Clients: clients, Down: time.Minute, Capacity: clients / 100,
 				}).Attempts
 			}

@@ -152,7 +152,7 @@ func processesTable(t *testing.T) string {
 		for run := range runs {
 			all := HerdResult{Jobs: q.Jobs, Retries: q.Retries}
 			for process := range processes {
-				r := runHerd(t, Herd{Backoff: q.Strategies[4].Backoff, Jobs: q.Jobs / processes, Retries: q.Retries, Seed: uint64(run*processes + process)})
+				r := runHerd(t, Herd{Policy: q.Strategies[4].Policy, Jobs: q.Jobs / processes, Retries: q.Retries, Seed: uint64(run*processes + process)})
 				all.Times = append(all.Times, r.Times...)
 				all.End = max(all.End, r.End)
 			}
@@ -260,17 +260,17 @@ func tenOutages(t *testing.T, o Outage) (m outages) {
 func outageTable(t *testing.T) string {
 	rows := [][]string{{"backoff", "attempts per client", "peak per second", "failures", "all served after", "later clients: failures", "all served after"}}
 	for _, s := range []Strategy{
-		{Name: "constant 5 s", Backoff: backoff.Constant(5 * time.Second)},
-		{Name: "exponential", Backoff: exponential},
-		{Name: "exponential, 15 %", Backoff: exponential.Jitter(jitter.Default)},
-		{Name: "exponential, equal", Backoff: exponential.Jitter(jitter.Equal)},
-		{Name: "exponential, full", Backoff: exponential.Jitter(jitter.Full)},
-		{Name: "decorrelated", Backoff: backoff.Decorrelated(time.Second).Cap(30 * time.Second)},
-		{Name: "exponential, tiled", Backoff: exponential.Tiled()},
-		{Name: "exponential, tiled, process-each", Backoff: exponential.Tiled(), Placement: ProcessEach},
-		{Name: "exponential, tiled, by-ordinal", Backoff: exponential.Tiled(), Placement: ByOrdinal},
+		{Name: "constant 5 s", Policy: retry.New(backoff.Constant(5 * time.Second))},
+		{Name: "exponential", Policy: retry.New(exponential)},
+		{Name: "exponential, 15 %", Policy: retry.New(exponential.Jitter(jitter.Default))},
+		{Name: "exponential, equal", Policy: retry.New(exponential.Jitter(jitter.Equal))},
+		{Name: "exponential, full", Policy: retry.New(exponential.Jitter(jitter.Full))},
+		{Name: "decorrelated", Policy: retry.New(backoff.Decorrelated(time.Second).Cap(30 * time.Second))},
+		{Name: "exponential, tiled", Policy: retry.New(exponential.Tiled())},
+		{Name: "exponential, tiled, process-each", Policy: retry.New(exponential.Tiled()), Placement: ProcessEach},
+		{Name: "exponential, tiled, by-ordinal", Policy: retry.New(exponential.Tiled()), Placement: ByOrdinal},
 	} {
-		o := Outage{Backoff: s.Backoff, Placement: s.Placement}
+		o := Outage{Policy: s.Policy, Placement: s.Placement}
 		together := tenOutages(t, o)
 		o.Arrive = time.Minute
 		later := tenOutages(t, o)
@@ -286,14 +286,14 @@ func budgetTable(t *testing.T) string {
 	rows := [][]string{{"limits", "attempts", "of them retries", "operations given up", "all served after"}}
 	for _, test := range []struct {
 		name   string
-		limit  int
+		limit  []retry.Option
 		budget *Budget
 	}{
-		{"none", 0, nil},
-		{"3 retries", 3, nil},
-		{"3 retries, and the budget", 3, &Budget{Capacity: 100, Cost: 1, Refund: 0.1, Refill: 10}},
+		{"none", nil, nil},
+		{"3 retries", []retry.Option{retry.Limit(3)}, nil},
+		{"3 retries, and the budget", []retry.Option{retry.Limit(3)}, &Budget{Capacity: 100, Cost: 1, Refund: 0.1, Refill: 10}},
 	} {
-		m := tenOutages(t, Outage{Backoff: exponential.Jitter(jitter.Full), Limit: test.limit, Budget: test.budget, Return: 20 * time.Second})
+		m := tenOutages(t, Outage{Policy: retry.New(exponential.Jitter(jitter.Full), test.limit...), Budget: test.budget, Return: 20 * time.Second})
 		rows = append(rows, []string{test.name, fmt.Sprintf("%.0f", m.attempts), fmt.Sprintf("%.0f", m.retries),
 			fmt.Sprintf("%.0f", m.givenUp), fmt.Sprintf("%.0f s", m.after)})
 	}

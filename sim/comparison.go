@@ -67,7 +67,7 @@ func (c Comparison) Run(ctx context.Context) ([]Figures, error) {
 		worker: func() func(one) (*herdFigures, error) {
 			return func(r one) (*herdFigures, error) {
 				s := c.Strategies[r.i/c.Runs]
-				h := Herd{Backoff: s.Backoff, Placement: s.Placement, Jobs: c.Jobs, Retries: c.Retries, Seed: c.Seed + uint64(r.i%c.Runs), Progress: r.progress}
+				h := Herd{Policy: s.Policy, Placement: s.Placement, Jobs: c.Jobs, Retries: c.Retries, Seed: c.Seed + uint64(r.i%c.Runs), Progress: r.progress}
 				result, err := h.Run(r.ctx)
 				if err != nil {
 					return nil, err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/retry"
 )
 
 // answered is the open question's figures, and those of Tiled in every placement.
@@ -17,7 +18,7 @@ var answered = sync.OnceValues(func() (map[string]Figures, error) {
 	q := openQuestion()
 	tiled := q.Strategies[4]
 	for _, p := range []Placement{ProcessEach, ByKey, ByOrdinal} {
-		q.Strategies = append(q.Strategies, Strategy{"tiled, " + p.String(), tiled.Backoff, p})
+		q.Strategies = append(q.Strategies, Strategy{"tiled, " + p.String(), tiled.Policy, p})
 	}
 	all, err := q.Run(context.Background())
 	m := map[string]Figures{}
@@ -96,7 +97,7 @@ func TestOpenQuestionInBins(t *testing.T) {
 	} {
 		var peak, dead float64
 		for seed := range uint64(200) {
-			h := Herd{Backoff: q.Strategies[test.strategy].Backoff, Jobs: q.Jobs, Retries: q.Retries, Seed: seed}
+			h := Herd{Policy: q.Strategies[test.strategy].Policy, Jobs: q.Jobs, Retries: q.Retries, Seed: seed}
 			l, err := runHerd(t, h).Load(test.bin)
 			if err != nil {
 				t.Fatal(err)
@@ -114,7 +115,7 @@ func TestOpenQuestionWindowIsTheLeastWithNothingDead(t *testing.T) {
 	q := openQuestion()
 	var widest time.Duration
 	for seed := range uint64(200) {
-		h := Herd{Backoff: q.Strategies[4].Backoff, Jobs: q.Jobs, Retries: q.Retries, Seed: seed}
+		h := Herd{Policy: q.Strategies[4].Policy, Jobs: q.Jobs, Retries: q.Retries, Seed: seed}
 		times := runHerd(t, h).sorted()
 		for i, at := range times[1:] {
 			widest = max(widest, at-times[i])
@@ -129,7 +130,7 @@ func TestOpenQuestionWindowIsTheLeastWithNothingDead(t *testing.T) {
 
 func TestComparisonIsOfItsHerds(t *testing.T) {
 	c := Comparison{
-		Strategies: []Strategy{{Name: "a", Backoff: backoff.Sidekiq()}, {Name: "b", Backoff: backoff.Linear(time.Second).Tiled(), Placement: ByKey}},
+		Strategies: []Strategy{{Name: "a", Policy: retry.New(backoff.Sidekiq())}, {Name: "b", Policy: retry.New(backoff.Linear(time.Second).Tiled()), Placement: ByKey}},
 		Jobs:       20, Retries: 3, Runs: 2, Seed: 8, PeakWindow: time.Second, DeadWindow: 2 * time.Second,
 	}
 	last := int64(0)
@@ -146,7 +147,7 @@ func TestComparisonIsOfItsHerds(t *testing.T) {
 	for i, s := range c.Strategies {
 		var want [2]Figures
 		for run := range want {
-			r := runHerd(t, Herd{Backoff: s.Backoff, Placement: s.Placement, Jobs: 20, Retries: 3, Seed: 8 + uint64(run)})
+			r := runHerd(t, Herd{Policy: s.Policy, Placement: s.Placement, Jobs: 20, Retries: 3, Seed: 8 + uint64(run)})
 			waits, total := r.Waits(), r.Totals()[2]
 			w, err := r.Windows(c.PeakWindow, c.DeadWindow)
 			if err != nil {

@@ -8,13 +8,14 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
 // An outage's load over time: what arrives, and the part of it that is served.
 func ExampleTraffic() {
 	r, err := sim.Outage{
-		Backoff: backoff.Exponential(time.Second, 2).Cap(20 * time.Second).Jitter(jitter.Full),
+		Policy:  retry.New(backoff.Exponential(time.Second, 2).Cap(20 * time.Second).Jitter(jitter.Full)),
 		Clients: 200, Down: 20 * time.Second, Capacity: 10, Bin: 10 * time.Second, Seed: 1,
 	}.Run(context.Background())
 	if err != nil {
@@ -36,7 +37,7 @@ func ExampleTraffic() {
 
 func ExampleCounts() {
 	r, err := sim.Outage{
-		Backoff: backoff.Exponential(time.Second, 2).Cap(20 * time.Second).Jitter(jitter.Full),
+		Policy:  retry.New(backoff.Exponential(time.Second, 2).Cap(20 * time.Second).Jitter(jitter.Full)),
 		Clients: 200, Down: 20 * time.Second, Capacity: 10, Seed: 1,
 	}.Run(context.Background())
 	if err != nil {

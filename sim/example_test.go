@@ -9,6 +9,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
@@ -19,7 +20,7 @@ func ExampleHerd() {
 		backoff.Exponential(10*time.Second, 2).Cap(2 * time.Minute).Jitter(jitter.Full),
 		backoff.Exponential(10*time.Second, 2).Cap(2 * time.Minute).Tiled(),
 	} {
-		r, err := sim.Herd{Backoff: b, Jobs: 1000, Retries: 10, Seed: 1}.Run(context.Background())
+		r, err := sim.Herd{Policy: retry.New(b), Jobs: 1000, Retries: 10, Seed: 1}.Run(context.Background())
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -40,7 +41,7 @@ func ExampleHerd() {
 
 // When each job is retried: what a chart draws as dots.
 func ExampleHerdResult_At() {
-	h := sim.Herd{Backoff: backoff.Linear(10 * time.Second).Tiled(), Jobs: 3, Retries: 3, Seed: 1}
+	h := sim.Herd{Policy: retry.New(backoff.Linear(10 * time.Second).Tiled()), Jobs: 3, Retries: 3, Seed: 1}
 	r, err := h.Run(context.Background())
 	if err != nil {
 		fmt.Println(err)
@@ -61,7 +62,7 @@ func ExampleHerdResult_At() {
 
 // The load as a histogram.
 func ExampleHerdResult_Load() {
-	h := sim.Herd{Backoff: backoff.Linear(10 * time.Second).Tiled(), Jobs: 60, Retries: 3, Seed: 1}
+	h := sim.Herd{Policy: retry.New(backoff.Linear(10 * time.Second).Tiled()), Jobs: 60, Retries: 3, Seed: 1}
 	r, err := h.Run(context.Background())
 	if err != nil {
 		fmt.Println(err)
@@ -94,7 +95,7 @@ func ExampleHerdResult_Load() {
 
 // Through a window that slides, the peak does not depend on where bins begin.
 func ExampleHerdResult_Windows() {
-	r, err := sim.Herd{Backoff: backoff.Sidekiq(), Jobs: 100, Retries: 5, Seed: 1}.Run(context.Background())
+	r, err := sim.Herd{Policy: retry.New(backoff.Sidekiq()), Jobs: 100, Retries: 5, Seed: 1}.Run(context.Background())
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -114,7 +115,7 @@ func ExampleHerdResult_Windows() {
 
 // How much the waits of the jobs differ.
 func ExampleHerdResult_Waits() {
-	r, err := sim.Herd{Backoff: backoff.Sidekiq(), Jobs: 10_000, Retries: 4}.Run(context.Background())
+	r, err := sim.Herd{Policy: retry.New(backoff.Sidekiq()), Jobs: 10_000, Retries: 4}.Run(context.Background())
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -131,7 +132,7 @@ func ExampleHerdResult_Waits() {
 
 // How long it is until each retry.
 func ExampleHerdResult_Totals() {
-	r, err := sim.Herd{Backoff: backoff.Exponential(time.Second, 2), Jobs: 10, Retries: 5}.Run(context.Background())
+	r, err := sim.Herd{Policy: retry.New(backoff.Exponential(time.Second, 2)), Jobs: 10, Retries: 5}.Run(context.Background())
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -149,11 +150,11 @@ func ExampleHerdResult_Totals() {
 func ExampleComparison_question() {
 	figures, err := sim.Comparison{
 		Strategies: []sim.Strategy{
-			{Name: "constant", Backoff: backoff.Constant(5 * time.Minute)},
-			{Name: "exponential", Backoff: backoff.Exponential(time.Minute, 2).Plus(3 * time.Minute)},
-			{Name: "sidekiq", Backoff: backoff.Sidekiq()},
-			{Name: "buckets", Backoff: backoff.Buckets(time.Second, 3)},
-			{Name: "tiled", Backoff: backoff.Linear(52_320 * time.Millisecond).Tiled()},
+			{Name: "constant", Policy: retry.New(backoff.Constant(5 * time.Minute))},
+			{Name: "exponential", Policy: retry.New(backoff.Exponential(time.Minute, 2).Plus(3 * time.Minute))},
+			{Name: "sidekiq", Policy: retry.New(backoff.Sidekiq())},
+			{Name: "buckets", Policy: retry.New(backoff.Buckets(time.Second, 3))},
+			{Name: "tiled", Policy: retry.New(backoff.Linear(52_320 * time.Millisecond).Tiled())},
 		},
 		Jobs: 100, Retries: 5, Runs: 200, PeakWindow: time.Second, DeadWindow: 3500 * time.Millisecond,
 	}.Run(context.Background())
@@ -178,9 +179,9 @@ func ExampleComparison() {
 	tiled := backoff.Linear(time.Minute).Tiled()
 	figures, err := sim.Comparison{
 		Strategies: []sim.Strategy{
-			{Name: "one process", Backoff: tiled},
-			{Name: "a process each", Backoff: tiled, Placement: sim.ProcessEach},
-			{Name: "by ordinal", Backoff: tiled, Placement: sim.ByOrdinal},
+			{Name: "one process", Policy: retry.New(tiled)},
+			{Name: "a process each", Policy: retry.New(tiled), Placement: sim.ProcessEach},
+			{Name: "by ordinal", Policy: retry.New(tiled), Placement: sim.ByOrdinal},
 		},
 		Jobs: 500, Retries: 4, Runs: 50, PeakWindow: time.Second, DeadWindow: time.Second,
 	}.Run(context.Background())
@@ -210,16 +211,16 @@ func ExamplePlacement() {
 // The strategies that "Exponential Backoff And Jitter" compares, with its base of 5 ms and its cap of 2 s.
 var classics = []sim.Strategy{
 	{Name: "none"},
-	{Name: "exponential", Backoff: backoff.Exponential(10*time.Millisecond, 2).Cap(2 * time.Second)},
-	{Name: "full", Backoff: backoff.Exponential(10*time.Millisecond, 2).Cap(2 * time.Second).Jitter(jitter.Full)},
-	{Name: "equal", Backoff: backoff.Exponential(10*time.Millisecond, 2).Cap(2 * time.Second).Jitter(jitter.Equal)},
-	{Name: "decorrelated", Backoff: backoff.Decorrelated(5 * time.Millisecond).Cap(2 * time.Second)},
+	{Name: "exponential", Policy: retry.New(backoff.Exponential(10*time.Millisecond, 2).Cap(2 * time.Second))},
+	{Name: "full", Policy: retry.New(backoff.Exponential(10*time.Millisecond, 2).Cap(2 * time.Second).Jitter(jitter.Full))},
+	{Name: "equal", Policy: retry.New(backoff.Exponential(10*time.Millisecond, 2).Cap(2 * time.Second).Jitter(jitter.Equal))},
+	{Name: "decorrelated", Policy: retry.New(backoff.Decorrelated(5 * time.Millisecond).Cap(2 * time.Second))},
 }
 
 // A hundred clients want to write one row.
 func ExampleOCC() {
 	for _, s := range classics {
-		r, err := sim.OCC{Network: sim.DefaultNetwork, Backoff: s.Backoff, Clients: 100, Seed: 1}.Run(context.Background())
+		r, err := sim.OCC{Network: sim.DefaultNetwork, Policy: s.Policy, Clients: 100, Seed: 1}.Run(context.Background())
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -237,7 +238,7 @@ func ExampleOCC() {
 // Without variance two clients write in 80 ms, and the one that loses waits for 10 ms more.
 func ExampleOCC_exact() {
 	r, err := sim.OCC{
-		Backoff: backoff.Exponential(10*time.Millisecond, 2).Cap(2 * time.Second),
+		Policy:  retry.New(backoff.Exponential(10*time.Millisecond, 2).Cap(2 * time.Second)),
 		Clients: 2, Network: sim.Network{Mean: 10 * time.Millisecond},
 	}.Run(context.Background())
 	if err != nil {
@@ -292,7 +293,7 @@ func ExampleOutage() {
 		backoff.Exponential(time.Second, 2).Cap(30 * time.Second),
 		backoff.Exponential(time.Second, 2).Cap(30 * time.Second).Jitter(jitter.Equal),
 	} {
-		r, err := sim.Outage{Backoff: b, Clients: 1000, Down: time.Minute, Capacity: 20, Seed: 1}.Run(context.Background())
+		r, err := sim.Outage{Policy: retry.New(b), Clients: 1000, Down: time.Minute, Capacity: 20, Seed: 1}.Run(context.Background())
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -308,8 +309,8 @@ func ExampleOutage() {
 // A budget that all clients share bounds what their retries add.
 func ExampleBudget() {
 	o := sim.Outage{
-		Backoff: backoff.Exponential(time.Second, 2).Cap(30 * time.Second).Jitter(jitter.Full),
-		Clients: 1000, Down: 10 * time.Second, Capacity: 1000, Limit: 5, Seed: 1,
+		Policy:  retry.New(backoff.Exponential(time.Second, 2).Cap(30*time.Second).Jitter(jitter.Full), retry.Limit(5)),
+		Clients: 1000, Down: 10 * time.Second, Capacity: 1000, Seed: 1,
 	}
 	bad := sim.Budget{Capacity: 100}
 	fmt.Println(bad.Check())

@@ -5,21 +5,21 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/retry"
 )
 
 // maxRetries is the most retries that one Herd may have, all jobs together: their times take 8 bytes each.
 const maxRetries = 100_000_000
 
-// Herd is a crowd of jobs that fail together at time 0. Each is retried Retries times, every retry fails at once, and
-// the time between two is the Backoff's delay and nothing else. It shows the load that a backoff puts on what the jobs
+// Herd is a crowd of jobs that fail together at time 0. Each is retried Retries times, or until its
+// Policy gives up; every retry fails at once, and the time between two is the Policy's delay and nothing else. It shows the load that a backoff puts on what the jobs
 // need, as long as that is down.
 type Herd struct {
-	Backoff   backoff.Backoff `json:"backoff"`
-	Placement Placement       `json:"placement"`
-	Jobs      int             `json:"jobs"`    // at least 1
-	Retries   int             `json:"retries"` // of each job, at least 1; Jobs·Retries is at most 100,000,000
-	Seed      uint64          `json:"seed"`
+	Policy    retry.Policy `json:"policy"`
+	Placement Placement    `json:"placement"`
+	Jobs      int          `json:"jobs"`    // at least 1
+	Retries   int          `json:"retries"` // the most of each job, at least 1; Jobs·Retries is at most 100,000,000
+	Seed      uint64       `json:"seed"`
 
 	// Horizon is the last instant at which a retry counts; 0 is none.
 	Horizon time.Duration `json:"horizon"`
@@ -39,7 +39,7 @@ func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
 	}
 	total := int64(h.Jobs) * int64(h.Retries)
 	r := &HerdResult{Jobs: h.Jobs, Retries: h.Retries, Times: make([]time.Duration, total)}
-	all := newOperations(h.Backoff, h.Placement, newRand(h.Seed))
+	all := newOperations(h.Policy, h.Placement, newRand(h.Seed))
 	p := newPace(ctx, h.Progress, total)
 	last := horizon(h.Horizon)
 	late := 0
@@ -54,8 +54,14 @@ func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
 				r.Jobs, r.Times = job, r.Times[:job*h.Retries]
 				return r, &StoppedError{Model: "Herd", Cause: cause, Done: int64(len(r.Times)), Total: total, Unit: "retries"}
 			}
-			wait, _ := o.fail(now) // without a limit it never ends
-			now = add(now, wait)   // past the horizon too: what lies before it does not depend on it
+			wait, err := o.fail(now)
+			if err != nil {
+				for ; k < h.Retries; k++ {
+					times[k] = Never
+				}
+				break
+			}
+			now = add(now, wait) // past the horizon too: what lies before it does not depend on it
 			if now > last {
 				times[k] = Never
 				late++

@@ -13,6 +13,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
 )
 
 func runHerd(t testing.TB, h Herd) *HerdResult {
@@ -35,7 +36,7 @@ func TestHerdRetriesComeAtTheSumOfTheDelays(t *testing.T) {
 		{"exponential", backoff.Exponential(time.Second, 2).Cap(3 * time.Second), []time.Duration{1e9, 3e9, 6e9, 9e9}},
 		{"saturated", backoff.Constant(math.MaxInt64 - 5), []time.Duration{math.MaxInt64 - 5, Never, Never, Never}},
 	} {
-		r, err := Herd{Backoff: test.b, Jobs: 3, Retries: 4}.Run(t.Context())
+		r, err := Herd{Policy: retry.New(test.b), Jobs: 3, Retries: 4}.Run(t.Context())
 		if test.want[3] == Never != errors.Is(err, ErrHorizon) {
 			t.Errorf("%s: error %v", test.name, err)
 		}
@@ -49,7 +50,7 @@ func TestHerdRetriesComeAtTheSumOfTheDelays(t *testing.T) {
 
 func TestHerdDecorrelatedIsTheChainOfAfter(t *testing.T) {
 	const base, most = 5 * time.Millisecond, 200 * time.Millisecond
-	r := runHerd(t, Herd{Backoff: backoff.Decorrelated(base).Cap(most), Jobs: 20_000, Retries: 6, Seed: 3})
+	r := runHerd(t, Herd{Policy: retry.New(backoff.Decorrelated(base).Cap(most)), Jobs: 20_000, Retries: 6, Seed: 3})
 	grown := 0
 	for job := range r.Jobs {
 		prev := base
@@ -81,7 +82,7 @@ func TestHerdDecorrelatedIsTheChainOfAfter(t *testing.T) {
 func TestHerdTiledWavesAbut(t *testing.T) {
 	const jobs, retries, d = 1000, 6, 10 * time.Second
 	for _, p := range []Placement{OneProcess, ProcessEach, ByKey, ByOrdinal} {
-		r := runHerd(t, Herd{Backoff: backoff.Linear(d).Tiled(), Placement: p, Jobs: jobs, Retries: retries, Seed: 7})
+		r := runHerd(t, Herd{Policy: retry.New(backoff.Linear(d).Tiled()), Placement: p, Jobs: jobs, Retries: retries, Seed: 7})
 		for job := range jobs {
 			u := float64(r.At(job, 1)) / float64(d)
 			var start, before time.Duration
@@ -136,7 +137,7 @@ func (r *HerdResult) before(job, retry int) time.Duration {
 }
 
 func TestOneProcessIsTheGoldenSequence(t *testing.T) {
-	all := newOperations(backoff.Linear(1<<52).Tiled(), OneProcess, newRand(1))
+	all := newOperations(retry.New(backoff.Linear(1<<52).Tiled()), OneProcess, newRand(1))
 	place := func(job int) float64 {
 		o := operation{policy: all.of(job)}
 		wait, err := o.fail(0)
@@ -157,7 +158,7 @@ func TestOneProcessIsTheGoldenSequence(t *testing.T) {
 }
 
 func TestByKeyFixesEveryDelayOfAJob(t *testing.T) {
-	r := runHerd(t, Herd{Backoff: backoff.Constant(time.Second).Jitter(jitter.Full), Placement: ByKey, Jobs: 100, Retries: 3, Seed: 5})
+	r := runHerd(t, Herd{Policy: retry.New(backoff.Constant(time.Second).Jitter(jitter.Full)), Placement: ByKey, Jobs: 100, Retries: 3, Seed: 5})
 	seen := map[time.Duration]bool{}
 	for job := range r.Jobs {
 		wait := r.At(job, 1)
@@ -174,7 +175,7 @@ func TestByKeyFixesEveryDelayOfAJob(t *testing.T) {
 func TestHerdSameSeedSameBytes(t *testing.T) {
 	for _, p := range []Placement{OneProcess, ProcessEach, ByKey, ByOrdinal} {
 		for _, b := range []backoff.Backoff{backoff.Sidekiq(), backoff.Linear(time.Second).Tiled(), backoff.Decorrelated(time.Second)} {
-			h := Herd{Backoff: b, Placement: p, Jobs: 50, Retries: 4, Seed: 11}
+			h := Herd{Policy: retry.New(b), Placement: p, Jobs: 50, Retries: 4, Seed: 11}
 			one, two := marshal(t, runHerd(t, h)), marshal(t, runHerd(t, h))
 			if one != two {
 				t.Errorf("%v %v: two runs differ", b, p)
@@ -197,7 +198,7 @@ func marshal(t *testing.T, v any) string {
 }
 
 func TestHerdStopsAtItsHorizon(t *testing.T) {
-	h := Herd{Backoff: backoff.Constant(time.Second), Jobs: 10, Retries: 5, Horizon: 3 * time.Second}
+	h := Herd{Policy: retry.New(backoff.Constant(time.Second)), Jobs: 10, Retries: 5, Horizon: 3 * time.Second}
 	r, err := h.Run(t.Context())
 	stopped, ok := errors.AsType[*StoppedError](err)
 	if !ok || !errors.Is(err, ErrHorizon) {
@@ -231,7 +232,7 @@ func TestHerdStopsAtItsHorizon(t *testing.T) {
 }
 
 func TestHerdBeforeItsHorizonIsAsWithout(t *testing.T) {
-	h := Herd{Backoff: backoff.Sidekiq(), Jobs: 200, Retries: 5, Seed: 6}
+	h := Herd{Policy: retry.New(backoff.Sidekiq()), Jobs: 200, Retries: 5, Seed: 6}
 	want := runHerd(t, h).Times
 	h.Horizon = 300 * time.Second
 	r, err := h.Run(t.Context())
@@ -253,12 +254,12 @@ func TestHerdStopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var reports [][2]int64
 	growing := backoff.Func(func(n int, u float64) time.Duration { return time.Duration(n) })
-	if r, err := (Herd{Backoff: growing, Jobs: 1, Retries: 1e6, Progress: func(int64, int64) { cancel(why) }}).Run(ctx); !errors.Is(err, why) || r.Jobs != 0 || r.End != 0 || len(r.Times) != 0 {
+	if r, err := (Herd{Policy: retry.New(growing), Jobs: 1, Retries: 1e6, Progress: func(int64, int64) { cancel(why) }}).Run(ctx); !errors.Is(err, why) || r.Jobs != 0 || r.End != 0 || len(r.Times) != 0 {
 		t.Errorf("stopped in its first job: %d jobs, %d times, end %v, %v", r.Jobs, len(r.Times), r.End, err)
 	}
 
 	ctx, cancel = context.WithCancelCause(t.Context())
-	h := Herd{Backoff: backoff.Sidekiq(), Jobs: 100_000, Retries: 7, Seed: 1, Progress: func(done, total int64) {
+	h := Herd{Policy: retry.New(backoff.Sidekiq()), Jobs: 100_000, Retries: 7, Seed: 1, Progress: func(done, total int64) {
 		reports = append(reports, [2]int64{done, total})
 		cancel(why)
 	}}
@@ -326,7 +327,7 @@ func TestHerdSpreads(t *testing.T) {
 		t.Errorf("totals are %+v, want %+v", got, want)
 	}
 	// An even draw from [15, 45] s has a mean of 30 and a deviation of 30/√12.
-	s := runHerd(t, Herd{Backoff: backoff.Sidekiq(), Jobs: 200_000, Retries: 1}).Waits()[0]
+	s := runHerd(t, Herd{Policy: retry.New(backoff.Sidekiq()), Jobs: 200_000, Retries: 1}).Waits()[0]
 	if math.Abs(s.CV-1/math.Sqrt(12)) > 0.003 || s.Least < 15*time.Second || s.Most >= 45*time.Second {
 		t.Errorf("sidekiq's first wait is %+v", s)
 	}
@@ -396,9 +397,9 @@ func TestCheckerTakesTheEnds(t *testing.T) {
 }
 
 func TestHerdAsJSON(t *testing.T) {
-	h := Herd{Backoff: backoff.Exponential(time.Second, 2).Jitter(jitter.Full), Placement: ByKey, Jobs: 2, Retries: 3, Seed: 4, Horizon: 5}
+	h := Herd{Policy: retry.New(backoff.Exponential(time.Second, 2).Jitter(jitter.Full)), Placement: ByKey, Jobs: 2, Retries: 3, Seed: 4, Horizon: 5}
 	text := marshal(t, h)
-	if want := `{"backoff":"exponential base=1s factor=2 jitter=full","placement":"by-key","jobs":2,"retries":3,"seed":4,"horizon":5}`; text != want {
+	if want := `{"policy":"exponential base=1s factor=2 jitter=full","placement":"by-key","jobs":2,"retries":3,"seed":4,"horizon":5}`; text != want {
 		t.Errorf("as JSON it is %s, want %s", text, want)
 	}
 	var back Herd
@@ -413,5 +414,18 @@ func TestHerdAsJSON(t *testing.T) {
 	}
 	if _, err := json.Marshal(Placement(9)); err == nil {
 		t.Error("Placement(9) has a text")
+	}
+}
+
+// Of a policy all counts: the retries after it gives up never come.
+func TestHerdOfAPolicyThatGivesUp(t *testing.T) {
+	for _, o := range []retry.Option{retry.Limit(2), retry.Within(4 * time.Second), retry.StopAt(3 * time.Second)} {
+		r := runHerd(t, Herd{Policy: retry.New(backoff.Linear(time.Second), o), Jobs: 2, Retries: 4})
+		if want := []time.Duration{1e9, 3e9, Never, Never, 1e9, 3e9, Never, Never}; !slices.Equal(r.Times, want) || r.End != 3*time.Second {
+			t.Errorf("times are %v, want %v", r.Times, want)
+		}
+		if w := r.Waits(); w[1].Count != 2 || w[2].Count != 0 {
+			t.Errorf("waits are %+v", w)
+		}
 	}
 }

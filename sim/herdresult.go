@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// Never is the time of a retry, or of an answer, that does not come before the horizon.
+// Never is the time of what does not come, or not before the horizon.
 const Never time.Duration = -1
 
 // HerdResult is what became of a Herd. It is not changed by its methods, and safe for concurrent use.
 type HerdResult struct {
 	Jobs    int             `json:"jobs"` // computed: fewer than the Herd's if its context ended
 	Retries int             `json:"retries"`
-	Times   []time.Duration `json:"times"` // the k-th retry of job j, both from 0, is Times[j·Retries+k]; Never past the horizon
+	Times   []time.Duration `json:"times"` // the k-th retry of job j, both from 0, is Times[j·Retries+k]; Never past the horizon, or if the policy had given up
 	End     time.Duration   `json:"end"`   // the last retry
 }
 
-// At returns the time of a job's retry, jobs counted from 0 and retries from 1: Never if it lies past the horizon. At
+// At returns the time of a job's retry, jobs counted from 0 and retries from 1: Never if it lies past the horizon, or the policy had given up. At
 // panics if there is no such job or retry.
 func (r *HerdResult) At(job, retry int) time.Duration {
 	if job < 0 || job >= r.Jobs {

@@ -35,12 +35,17 @@ func (l Layer) policies(rng *rand.Rand) []retry.Policy {
 		if l.Policy.Backoff().IsTiled() {
 			draw = goldenFrom(rng.Uint64())
 		}
-		all[i] = l.Policy.With(retry.WithRand(draw))
-		if l.Budget != nil {
-			all[i] = all[i].With(retry.WithBudget(l.Budget.new()))
-		}
+		all[i] = l.policy().With(retry.WithRand(draw))
 	}
 	return all
+}
+
+// policy returns the policy with a budget of its own.
+func (l Layer) policy() retry.Policy {
+	if l.Budget == nil {
+		return l.Policy
+	}
+	return l.Policy.With(retry.WithBudget(l.Budget.new()))
 }
 
 // ends reports whether the layer cannot retry at one instant forever.

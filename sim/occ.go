@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/internal/heap"
+	"github.com/retrywhen/retrywhen/retry"
 )
 
 const (
@@ -45,15 +45,15 @@ func (n Network) draw(rng *rand.Rand) time.Duration {
 // OCC is optimistic concurrency control under contention: Clients that each want to write the same row once. All start
 // at time 0. A client sends a read request, has the reply, sends a write request, has the reply: four messages, 40 ms
 // on average on DefaultNetwork. The server takes no time; a write succeeds if nobody has written since the client's read (a write
-// of the same instant as the read was before it). A client whose write failed waits for the Backoff's delay, attempts counted from 1, and reads again.
+// of the same instant as the read was before it). A client whose write failed waits for the Policy's delay, and reads again, unless the Policy gives up.
 //
 // Each client is an operation in the sense of Placement. Under Tiled its place is drawn at its first failure, and kept.
 type OCC struct {
-	Backoff   backoff.Backoff `json:"backoff"`
-	Placement Placement       `json:"placement"`
-	Clients   int             `json:"clients"` // 1 to 10,000,000
-	Network   Network         `json:"network"`
-	Seed      uint64          `json:"seed"`
+	Policy    retry.Policy `json:"policy"`
+	Placement Placement    `json:"placement"`
+	Clients   int          `json:"clients"` // 1 to 10,000,000
+	Network   Network      `json:"network"`
+	Seed      uint64       `json:"seed"`
 
 	// Horizon is the last instant at which a write counts; 0 is none.
 	Horizon time.Duration `json:"horizon"`
@@ -66,7 +66,7 @@ type OCC struct {
 // OCCResult is what became of an OCC.
 type OCCResult struct {
 	Clients int             `json:"clients"`
-	Written int             `json:"written"` // clients whose write succeeded: all, unless the run was stopped
+	Written int             `json:"written"` // clients whose write succeeded: all, unless the run was stopped or their policy gave up
 	Calls   int64           `json:"calls"`   // write calls, failed ones too: the work of the server
 	End     time.Duration   `json:"end"`     // the last write reply to arrive
 	Times   []time.Duration `json:"times"`   // when each write call reached the server, in order: the first 10,000,000 of them
@@ -118,7 +118,7 @@ func newRow(o OCC) *row {
 // calls, and p counts its clients.
 func (r *row) run(seed uint64, p *pace, res *OCCResult, single bool) error {
 	rng := newRand(seed)
-	all := newOperations(r.Backoff, r.Placement, rng)
+	all := newOperations(r.Policy, r.Placement, rng)
 	r.clients = append(r.clients[:0], make([]operation, r.Clients)...)
 	r.queue = r.queue[:0]
 	for i := range r.clients {
@@ -152,7 +152,12 @@ func (r *row) run(seed uint64, p *pace, res *OCCResult, single bool) error {
 		if c.state.Attempts == 0 {
 			c.policy = all.of(int(e.who))
 		}
-		wait, _ := c.fail(reply) // without a limit it never ends
+		wait, err := c.fail(reply)
+		if err != nil {
+			r.queue.Pop()
+			p.done++
+			continue
+		}
 		r.queue.Replace(r.attempt(rng, e.who, add(reply, wait)))
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
 )
 
 var still = Network{Mean: 10 * time.Millisecond} // no variance
@@ -42,13 +43,13 @@ func TestClassicsWait(t *testing.T) {
 			continue
 		}
 		for i, want := range [][2]time.Duration{{0, 0}, {expo, expo}, {0, expo - 1}, {expo / 2, expo - 1}} {
-			if got := [2]time.Duration{s[i].Backoff.At(n, 0), s[i].Backoff.At(n, top)}; got != want {
+			if got := [2]time.Duration{s[i].Policy.Backoff().At(n, 0), s[i].Policy.Backoff().At(n, top)}; got != want {
 				t.Errorf("%s: wait %d is between %v and %v, want %v", names[i], n, got[0], got[1], want)
 			}
 		}
 	}
 	for _, step := range [][3]time.Duration{{0, 5 * ms, 15 * ms}, {15 * ms, 5 * ms, 45 * ms}, {1000 * ms, 5 * ms, 2000 * ms}} {
-		lo, hi := s[4].Backoff.After(2, step[0], 0), s[4].Backoff.After(2, step[0], top)
+		lo, hi := s[4].Policy.Backoff().After(2, step[0], 0), s[4].Policy.Backoff().After(2, step[0], top)
 		if lo != step[1] || hi < step[2]-1 || hi > step[2] {
 			t.Errorf("decorrelated: after %v the wait is between %v and %v, want %v", step[0], lo, hi, step[1:])
 		}
@@ -65,7 +66,7 @@ func TestOCCWithoutVarianceIsExact(t *testing.T) {
 		for k := 1; k < n; k++ {
 			end += time.Duration(min(2000, 5*math.Pow(2, float64(k)))) * time.Millisecond
 		}
-		expo := runOCC(t, OCC{Backoff: classics()[1].Backoff, Clients: n, Network: still})
+		expo := runOCC(t, OCC{Policy: classics()[1].Policy, Clients: n, Network: still})
 		if expo.Calls != calls || expo.End != end || expo.Written != n {
 			t.Errorf("exponential, %d clients: %d calls in %v, want %d in %v", n, expo.Calls, expo.End, calls, end)
 		}
@@ -74,13 +75,13 @@ func TestOCCWithoutVarianceIsExact(t *testing.T) {
 
 func TestOCCKeepsTheTimeOfEveryCall(t *testing.T) {
 	const ms = time.Millisecond
-	got := runOCC(t, OCC{Backoff: backoff.Constant(5 * ms), Clients: 3, Network: still}).Times
+	got := runOCC(t, OCC{Policy: retry.New(backoff.Constant(5 * ms)), Clients: 3, Network: still}).Times
 	want := []time.Duration{30 * ms, 30 * ms, 30 * ms, 75 * ms, 75 * ms, 120 * ms}
 	if !slices.Equal(got, want) {
 		t.Errorf("calls at %v, want %v", got, want)
 	}
 	for _, s := range classics() {
-		r := runOCC(t, OCC{Network: DefaultNetwork, Backoff: s.Backoff, Clients: 50, Seed: 2})
+		r := runOCC(t, OCC{Network: DefaultNetwork, Policy: s.Policy, Clients: 50, Seed: 2})
 		if int64(len(r.Times)) != r.Calls || !slices.IsSorted(r.Times) || r.Times[len(r.Times)-1] >= r.End {
 			t.Errorf("%s: %d times of %d calls, in order: %v", s.Name, len(r.Times), r.Calls, slices.IsSorted(r.Times))
 		}
@@ -95,7 +96,7 @@ func TestOCCReadSeesTheWriteOfItsInstant(t *testing.T) {
 		waits = waits[1:]
 		return wait
 	})
-	r := runOCC(t, OCC{Backoff: b, Clients: 3, Network: Network{Mean: 1}})
+	r := runOCC(t, OCC{Policy: retry.New(b), Clients: 3, Network: Network{Mean: 1}})
 	if want := []time.Duration{3, 3, 3, 7, 9}; !slices.Equal(r.Times, want) || r.End != 10 {
 		t.Errorf("calls at %v until %v, want %v until 10ns", r.Times, r.End, want)
 	}
@@ -104,7 +105,7 @@ func TestOCCReadSeesTheWriteOfItsInstant(t *testing.T) {
 // Un-jittered backoff comes in clusters, full jitter at an even rate: seen in the share of the time that has no call.
 func TestOCCClustersWithoutJitter(t *testing.T) {
 	idle := func(b backoff.Backoff) float64 {
-		times := runOCC(t, OCC{Network: DefaultNetwork, Backoff: b, Clients: 100, Seed: 1}).Times
+		times := runOCC(t, OCC{Network: DefaultNetwork, Policy: retry.New(b), Clients: 100, Seed: 1}).Times
 		bins := map[time.Duration]bool{}
 		const bin = 50 * time.Millisecond
 		for _, at := range times {
@@ -112,7 +113,7 @@ func TestOCCClustersWithoutJitter(t *testing.T) {
 		}
 		return 1 - float64(len(bins))/float64(times[len(times)-1]/bin+1)
 	}
-	expo, full := idle(classics()[1].Backoff), idle(classics()[2].Backoff)
+	expo, full := idle(classics()[1].Policy.Backoff()), idle(classics()[2].Policy.Backoff())
 	if expo < 0.9 || full > 0.5 {
 		t.Errorf("no call in %.2f of the time of exponential, in %.2f of that of full: want over 0.9 and under 0.5", expo, full)
 	}
@@ -126,7 +127,7 @@ func TestOCCOfOneAndTwo(t *testing.T) {
 	}
 	extra := map[string]float64{"none": 0, "full": 5, "equal": 7.5, "exponential": 10, "decorrelated": 10}
 	for _, s := range classics() {
-		one, err := OCC{Network: DefaultNetwork, Backoff: s.Backoff, Clients: 1, Seed: 100}.Sample(t.Context(), runs)
+		one, err := OCC{Network: DefaultNetwork, Policy: s.Policy, Clients: 1, Seed: 100}.Sample(t.Context(), runs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +141,7 @@ func TestOCCOfOneAndTwo(t *testing.T) {
 		if z := (float64(one.End.SD)/1e6 - 4) / (4 / math.Sqrt(2*runs)); math.Abs(z) >= 5 {
 			t.Errorf("%s, 1 client: deviation %v, want 4ms (z = %.1f)", s.Name, one.End.SD, z)
 		}
-		two, err := OCC{Network: DefaultNetwork, Backoff: s.Backoff, Clients: 2, Seed: 100}.Sample(t.Context(), runs)
+		two, err := OCC{Network: DefaultNetwork, Policy: s.Policy, Clients: 2, Seed: 100}.Sample(t.Context(), runs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -276,8 +277,8 @@ func TestOCCAgainstEveryMessage(t *testing.T) {
 		backoff.Linear(40 * time.Millisecond).Tiled(),
 	} {
 		for _, clients := range []int{1, 2, 17, 60} {
-			o := OCC{Backoff: b, Placement: ByKey, Clients: clients, Network: still, Seed: 9}
-			key := newOperations(b, ByKey, newRand(o.Seed)).key
+			o := OCC{Policy: retry.New(b), Placement: ByKey, Clients: clients, Network: still, Seed: 9}
+			key := newOperations(o.Policy, ByKey, newRand(o.Seed)).key
 			calls, end := plainOCC(clients, still.Mean, func(who, n int, prev time.Duration) time.Duration {
 				return b.Keyed(key+uint64(who)).After(n, prev, 0)
 			})
@@ -292,8 +293,8 @@ func TestOCCAgainstEveryMessage(t *testing.T) {
 // A policy draws an operation's place at its first failure: who writes at once takes none, and the places of the others
 // are consecutive.
 func TestOCCPlacesATiledClientAtItsFirstFailure(t *testing.T) {
-	o := OCC{Backoff: backoff.Linear(time.Second).Tiled(), Clients: 3, Network: still, Seed: 4}
-	all := newOperations(o.Backoff, OneProcess, newRand(o.Seed))
+	o := OCC{Policy: retry.New(backoff.Linear(time.Second).Tiled()), Clients: 3, Network: still, Seed: 4}
+	all := newOperations(o.Policy, OneProcess, newRand(o.Seed))
 	one, two := operation{policy: all.of(1)}, operation{policy: all.of(2)}
 	first, _ := one.fail(0)
 	second, _ := two.fail(0)
@@ -313,7 +314,7 @@ func TestOCCOfAZeroNetworkTakesNoTime(t *testing.T) {
 
 func TestOCCSameSeedSameBytes(t *testing.T) {
 	for _, s := range classics() {
-		o := OCC{Network: DefaultNetwork, Backoff: s.Backoff, Clients: 30, Seed: 5}
+		o := OCC{Network: DefaultNetwork, Policy: s.Policy, Clients: 30, Seed: 5}
 		one := marshal(t, runOCC(t, o))
 		if two := marshal(t, runOCC(t, o)); one != two {
 			t.Errorf("%s: two runs differ", s.Name)
@@ -326,7 +327,7 @@ func TestOCCSameSeedSameBytes(t *testing.T) {
 }
 
 func TestOCCSampleIsOfItsRuns(t *testing.T) {
-	o := OCC{Network: DefaultNetwork, Backoff: classics()[2].Backoff, Clients: 20, Seed: 40}
+	o := OCC{Network: DefaultNetwork, Policy: classics()[2].Policy, Clients: 20, Seed: 40}
 	var calls, end moments
 	for i := range 10 {
 		o.Seed = 40 + uint64(i)
@@ -358,7 +359,7 @@ func TestOCCStopsAtItsHorizon(t *testing.T) {
 		t.Errorf("error is %v after %d runs", err, s.Runs)
 	}
 	// A wait past the end of time is past every horizon.
-	r, err = OCC{Network: DefaultNetwork, Backoff: backoff.Constant(math.MaxInt64), Clients: 2}.Run(t.Context())
+	r, err = OCC{Network: DefaultNetwork, Policy: retry.New(backoff.Constant(math.MaxInt64)), Clients: 2}.Run(t.Context())
 	if !errors.Is(err, ErrHorizon) || r.Written != 1 {
 		t.Errorf("a wait without end: %+v, %v", r, err)
 	}
@@ -471,7 +472,7 @@ func TestSweepIsOfItsSamples(t *testing.T) {
 	}
 	for i, p := range points {
 		strategy := s.Strategies[i%5]
-		want, err := OCC{Network: DefaultNetwork, Backoff: strategy.Backoff, Clients: s.Clients[i/5], Seed: 77}.Sample(t.Context(), 20)
+		want, err := OCC{Network: DefaultNetwork, Policy: strategy.Policy, Clients: s.Clients[i/5], Seed: 77}.Sample(t.Context(), 20)
 		if err != nil || p.Strategy != strategy.Name || p.OCCSample != want {
 			t.Errorf("point %d is %+v, want %+v of %s, %v", i, p, want, strategy.Name, err)
 		}
@@ -480,5 +481,13 @@ func TestSweepIsOfItsSamples(t *testing.T) {
 	var back []SweepPoint
 	if err := json.Unmarshal([]byte(text), &back); err != nil || !reflect.DeepEqual(back, points[:1]) {
 		t.Errorf("as JSON: %s, %v", text, err)
+	}
+}
+
+// Clients whose policy gives up do not write.
+func TestOCCOfAPolicyThatGivesUp(t *testing.T) {
+	r := runOCC(t, OCC{Policy: retry.New(backoff.Constant(time.Millisecond), retry.Limit(1)), Clients: 10, Network: still})
+	if r.Written != 2 || r.Calls != 10+9 {
+		t.Errorf("%d written after %d calls, want one of ten, then one of nine", r.Written, r.Calls)
 	}
 }

@@ -4,33 +4,39 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 
-	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/internal/heap"
 	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
 )
 
 // Outage is a server that is down, and the Clients that want to be served by it, once each. From time 0 until Down it
 // serves nobody; from Down on it serves at most Capacity of them within any second, and takes no time for it. An
-// attempt that it does not serve fails, at once or after Timeout. Then the client waits for the Backoff's delay and
-// tries again, unless the Limit or the Budget makes it give up. What it does is its retry.Policy's decision.
+// attempt that it does not serve fails, at once or after Timeout. Then the client waits for the Policy's delay and
+// tries again, unless the Policy or the Budget makes it give up.
+//
+// With Slots the server is that of retryhttp.Slots with a burst of one: whom it cannot serve it tells at once when there is
+// room, one client each 1/Capacity of a second, and serves it when it comes back then or later. A slot whose client gives
+// up stays empty.
 //
 // An operation in the sense of Placement is one client's row of attempts, from the first to the one that is served or
 // given up.
 type Outage struct {
-	Backoff   backoff.Backoff `json:"backoff"`
-	Placement Placement       `json:"placement"`
-	Clients   int             `json:"clients"`  // 1 to 10,000,000
-	Down      time.Duration   `json:"down"`     // how long the server is down
-	Capacity  int             `json:"capacity"` // at least 1
-	Timeout   time.Duration   `json:"timeout"`  // how long an attempt lasts that fails; 0 fails at once
-	Arrive    time.Duration   `json:"arrive"`   // first attempts come at random between 0 and this; 0 has all come at 0
-	Limit     int             `json:"limit"`    // the most retries in a row, then a client gives up; 0 is no limit
-	Return    time.Duration   `json:"return"`   // a client that gave up comes back after this time on average (exponentially distributed) with a new operation; 0 never does
-	Budget    *Budget         `json:"budget"`   // what all clients' retries share; nil is none
-	Bin       time.Duration   `json:"bin"`      // for loads and peaks; 0 is a second
-	Seed      uint64          `json:"seed"`
+	Policy    retry.Policy  `json:"policy"`
+	Placement Placement     `json:"placement"`
+	Clients   int           `json:"clients"`  // 1 to 10,000,000
+	Down      time.Duration `json:"down"`     // how long the server is down
+	Capacity  int           `json:"capacity"` // at least 1
+	Timeout   time.Duration `json:"timeout"`  // how long an attempt lasts that fails; 0 fails at once
+	Arrive    time.Duration `json:"arrive"`   // first attempts come at random between 0 and this; 0 has all come at 0
+	Return    time.Duration `json:"return"`   // a client that gave up comes back after this time on average (exponentially distributed) with a new operation; 0 never does
+	Budget    *Budget       `json:"budget"`   // what all clients' retries share; nil is none
+	Slots     bool          `json:"slots"`    // once it is back the server gives whom it refuses the next free slot as Retry-After, see above
+	Each      bool          `json:"each"`     // keep what became of each client: AttemptsOf and ServedAt
+	Bin       time.Duration `json:"bin"`      // for loads and peaks; 0 is a second
+	Seed      uint64        `json:"seed"`
 
 	// Horizon is the last instant at which an attempt counts; 0 is none.
 	Horizon time.Duration `json:"horizon"`
@@ -44,7 +50,7 @@ type Outage struct {
 //
 // Its errors are a *FieldError, with no result, for an Outage that cannot be run, and a *StoppedError with the result
 // so far when ctx ended, when there is more after the Horizon, or when the clients do not let any time go by
-// (ErrStuck): a backoff that never waits, no Timeout, no Limit and no Budget.
+// (ErrStuck): a backoff that never waits, no Timeout, no limit and no Budget.
 func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -68,7 +74,6 @@ func (o *Outage) check() error {
 	c.count("Capacity", o.Capacity, 1, maxRetries)
 	c.notNegative("Timeout", o.Timeout)
 	c.notNegative("Arrive", o.Arrive)
-	c.count("Limit", o.Limit, 0, maxRetries)
 	c.notNegative("Return", o.Return)
 	c.notNegative("Bin", o.Bin)
 	c.placement("Placement", o.Placement)
@@ -98,8 +103,11 @@ type server struct {
 	events  int64           // scheduled so far: those of one instant come in the order they were scheduled in
 	now     time.Duration   // the time of the event at hand
 	still   int             // attempts since time moved
+	ends    bool            // the retries of one instant do
 	ring    []time.Duration // when the last Capacity clients were served, oldest at next
 	next    int
+	free    time.Duration // the next slot
+	waited  moments
 	res     OutageResult
 	peak    peak
 	after   peak
@@ -108,8 +116,9 @@ type server struct {
 
 // client is one of an Outage's.
 type client struct {
-	operation       // the one at hand
-	attempts  int32 // of all operations, at most the largest int32
+	operation               // the one at hand
+	attempts  int32         // of all operations, at most the largest int32
+	slot      time.Duration // at which the server expects it; 0 is none
 }
 
 // more is n+1, at most the largest int32.
@@ -117,15 +126,11 @@ func more(n int32) int32 { return max(n, n+1) }
 
 func newServer(o Outage) *server {
 	s := &server{Outage: o, rng: newRand(o.Seed), clients: make([]client, o.Clients)}
-	var options []retry.Option
-	if o.Limit > 0 {
-		options = append(options, retry.Limit(o.Limit))
+	s.all = newOperations(Layer{Policy: o.Policy, Budget: o.Budget}.policy(), o.Placement, s.rng)
+	s.ends = Layer{Policy: o.Policy, Budget: o.Budget}.ends()
+	if o.Each {
+		s.res.ServedAt = slices.Repeat([]time.Duration{Never}, o.Clients)
 	}
-	if o.Budget != nil {
-		options = append(options, retry.WithBudget(o.Budget.new()))
-	}
-	s.all = newOperations(o.Backoff, o.Placement, s.rng, options...)
-	s.res.ServedAt = make([]time.Duration, o.Clients)
 	s.peak.bin, s.after.bin, s.traffic.Bin = o.Bin, o.Bin, o.Bin
 	if o.Capacity < o.Clients { // otherwise there is always room
 		s.ring = make([]time.Duration, o.Capacity)
@@ -138,7 +143,6 @@ func newServer(o Outage) *server {
 		if o.Arrive > 0 {
 			at = time.Duration(s.rng.Int64N(int64(o.Arrive)))
 		}
-		s.res.ServedAt[i] = Never
 		s.queue.Push(s.event(at, int32(i), attempts))
 	}
 	return s
@@ -165,11 +169,11 @@ func (s *server) run(p *pace) error {
 			s.still = 0
 		}
 		s.now = e.at
-		if e.kind == attempts && s.attempt(e.who) || e.kind == fails && s.failed(e.who) {
+		if e.kind == attempts && s.attempt(e.who) || e.kind == fails && s.failed(e.who, failure) {
 			s.queue.Pop()
 			p.done++
 		}
-		if s.still > stuck*len(s.clients) && s.Limit == 0 && s.Budget == nil {
+		if s.still > stuck*len(s.clients) && !s.ends {
 			return ErrStuck
 		}
 	}
@@ -182,7 +186,7 @@ func (s *server) attempt(who int32) bool {
 	s.still++
 	c := &s.clients[who]
 	c.attempts = more(c.attempts)
-	served := s.serve()
+	served, refusal := s.serve(c)
 	s.res.Attempts++
 	s.peak.add(s.now)
 	s.traffic.add(s.now, served)
@@ -193,25 +197,46 @@ func (s *server) attempt(who int32) bool {
 	if served {
 		s.res.Served++
 		s.res.End = s.now
-		s.res.ServedAt[who] = s.now
+		s.waited.add(int64(s.now))
+		if s.Each {
+			s.res.ServedAt[who] = s.now
+		}
 		s.all.policy.Succeeded(0)
 		return true
 	}
 	if up {
 		s.res.FailuresAfter++
 	}
-	if s.Timeout > 0 {
+	if s.Timeout > 0 && refusal == failure {
 		s.queue.Replace(s.event(add(s.now, s.Timeout), who, fails))
 		return false
 	}
-	return s.failed(who)
+	return s.failed(who, refusal)
 }
 
-// serve reports whether the server serves one more, now.
-func (s *server) serve() bool {
-	if s.now < s.Down {
-		return false
+// serve reports whether the server serves the client, now, or returns the failure of its attempt.
+func (s *server) serve(c *client) (served bool, refusal stream.Failure) {
+	switch {
+	case s.now < s.Down:
+		return false, failure
+	case !s.Slots:
+		return s.room(), failure
+	case c.slot == 0 && s.free <= s.now:
+		s.free = add(s.now, s.interval())
+		return true, failure
+	case c.slot > 0 && c.slot <= s.now:
+		return true, failure
 	}
+	c.slot = max(s.free, s.now)
+	s.free = add(c.slot, s.interval())
+	return false, stream.Failure{Err: retry.RetryAfter(failure.Err, c.slot-s.now)}
+}
+
+// interval is the time between two slots.
+func (s *server) interval() time.Duration { return time.Second / time.Duration(s.Capacity) }
+
+// room reports whether the server serves one more, now.
+func (s *server) room() bool {
 	if s.ring == nil {
 		return true
 	}
@@ -226,13 +251,13 @@ func (s *server) serve() bool {
 	return true
 }
 
-// failed has a client retry, or give up; it reports and does what attempt does.
-func (s *server) failed(who int32) bool {
+// failed has a client whose attempt has failed so retry, or give up; it reports and does what attempt does.
+func (s *server) failed(who int32, f stream.Failure) bool {
 	c := &s.clients[who]
 	if c.state.Attempts == 0 {
 		c.policy = s.all.of(int(who))
 	}
-	wait, err := c.fail(s.now)
+	wait, err := c.policy.Decide(&c.state, f, time.Time{}.Add(s.now), time.Time{})
 	if err != nil {
 		if errors.Is(err, retry.ErrBudget) {
 			s.res.Refused++
@@ -248,7 +273,7 @@ func (s *server) giveUp(who int32) bool {
 	if s.Return == 0 {
 		return true
 	}
-	s.clients[who].operation = operation{}
+	s.clients[who].operation, s.clients[who].slot = operation{}, 0
 	after := duration(float64(s.Return) * s.rng.ExpFloat64())
 	s.queue.Replace(s.event(add(s.now, after), who, attempts))
 	return false

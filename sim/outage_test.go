@@ -12,10 +12,12 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
 )
 
 func runOutage(t testing.TB, o Outage) *OutageResult {
 	t.Helper()
+	o.Each = true
 	r, err := o.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +27,7 @@ func runOutage(t testing.TB, o Outage) *OutageResult {
 
 func TestOutageOfConstantRetriesIsExact(t *testing.T) {
 	// 10 clients come at 0, 1, … 5 s; at 5 s five are served, at 6 s the others.
-	got := runOutage(t, Outage{Backoff: backoff.Constant(time.Second), Clients: 10, Down: 5 * time.Second, Capacity: 5})
+	got := runOutage(t, Outage{Policy: retry.New(backoff.Constant(time.Second)), Clients: 10, Down: 5 * time.Second, Capacity: 5})
 	if sd := got.PerClient.SD; math.Abs(sd-0.5) > 1e-9 {
 		t.Errorf("the deviation of attempts is %v, want 0.5", sd)
 	}
@@ -53,7 +55,7 @@ func TestOutageOfConstantRetriesIsExact(t *testing.T) {
 
 func TestOutageFailuresLastTheirTimeout(t *testing.T) {
 	// Attempts at 0, 3, 6 s: each fails after 2 s and waits for 1 s.
-	got := runOutage(t, Outage{Backoff: backoff.Constant(time.Second), Clients: 2, Down: 5 * time.Second, Capacity: 1, Timeout: 2 * time.Second})
+	got := runOutage(t, Outage{Policy: retry.New(backoff.Constant(time.Second)), Clients: 2, Down: 5 * time.Second, Capacity: 1, Timeout: 2 * time.Second})
 	if want := []time.Duration{6e9, 9e9}; !slices.Equal(got.ServedAt, want) {
 		t.Errorf("served at %v, want %v", got.ServedAt, want)
 	}
@@ -63,7 +65,7 @@ func TestOutageFailuresLastTheirTimeout(t *testing.T) {
 }
 
 func TestOutageLimit(t *testing.T) {
-	got := runOutage(t, Outage{Backoff: backoff.Constant(time.Second), Clients: 4, Down: 3 * time.Second, Capacity: 2, Limit: 3})
+	got := runOutage(t, Outage{Policy: retry.New(backoff.Constant(time.Second), retry.Limit(3)), Clients: 4, Down: 3 * time.Second, Capacity: 2})
 	// At 3 s, with the last retry, two are served and two give up.
 	if got.Served != 2 || got.GivenUp != 2 || got.Refused != 0 || got.Attempts != 16 || got.End != 3*time.Second {
 		t.Errorf("it is %+v", got)
@@ -74,7 +76,7 @@ func TestOutageLimit(t *testing.T) {
 }
 
 func TestOutageClientsComeBack(t *testing.T) {
-	o := Outage{Backoff: backoff.Constant(time.Second), Clients: 2000, Down: 20 * time.Second, Capacity: 1000, Limit: 2, Return: 10 * time.Second, Seed: 1}
+	o := Outage{Each: true, Policy: retry.New(backoff.Constant(time.Second), retry.Limit(2)), Clients: 2000, Down: 20 * time.Second, Capacity: 1000, Return: 10 * time.Second, Seed: 1}
 	got := runOutage(t, o)
 	if got.Served != 2000 || got.GivenUp < 2000 {
 		t.Fatalf("%d served, %d operations given up", got.Served, got.GivenUp)
@@ -103,12 +105,12 @@ func TestOutageClientsComeBack(t *testing.T) {
 }
 
 func TestOutageComingBackIsANewOperation(t *testing.T) {
-	s := newServer(Outage{Backoff: backoff.Linear(time.Second).Tiled(), Clients: 1, Capacity: 1, Down: time.Hour, Return: time.Second, Bin: 1})
+	s := newServer(Outage{Policy: retry.New(backoff.Linear(time.Second).Tiled()), Clients: 1, Capacity: 1, Down: time.Hour, Return: time.Second, Bin: 1})
 	c := &s.clients[0]
 	c.attempts = 9
 	s.attempt(0)
 	first := c.state
-	s.failed(0)
+	s.failed(0, failure)
 	if c.attempts != 10 || first.Retries != 1 || c.state.Retries != 2 || c.state.Place != first.Place {
 		t.Errorf("after two failures it is %+v, and %+v after one", c.state, first)
 	}
@@ -116,7 +118,7 @@ func TestOutageComingBackIsANewOperation(t *testing.T) {
 	if got, want := *c, (client{attempts: 10}); got != want {
 		t.Errorf("the client is %+v, want %+v", got, want)
 	}
-	s.failed(0)
+	s.failed(0, failure)
 	if c.state.Retries != 1 || c.state.Place == first.Place {
 		t.Errorf("after its first failure it is %+v, want another place", c.state)
 	}
@@ -125,7 +127,7 @@ func TestOutageComingBackIsANewOperation(t *testing.T) {
 func TestOutageTiledKeepsItsPlace(t *testing.T) {
 	// The tenth wave of tiles is 45 s to 55 s, and 45 s is when the server is back.
 	for _, p := range []Placement{OneProcess, ProcessEach, ByKey, ByOrdinal} {
-		r := runOutage(t, Outage{Backoff: backoff.Linear(time.Second).Tiled(), Placement: p, Clients: 1000, Capacity: 1000, Down: 45 * time.Second, Seed: 2})
+		r := runOutage(t, Outage{Policy: retry.New(backoff.Linear(time.Second).Tiled()), Placement: p, Clients: 1000, Capacity: 1000, Down: 45 * time.Second, Seed: 2})
 		if r.PerClient.Least != 11 || r.PerClient.Most != 11 {
 			t.Errorf("%v: attempts per client are %+v, want 11", p, r.PerClient)
 		}
@@ -151,7 +153,7 @@ func TestOutageArrivals(t *testing.T) {
 }
 
 func TestOutageBudget(t *testing.T) {
-	o := Outage{Backoff: backoff.Constant(time.Second), Clients: 100, Down: 10 * time.Second, Capacity: 1000}
+	o := Outage{Policy: retry.New(backoff.Constant(time.Second)), Clients: 100, Down: 10 * time.Second, Capacity: 1000}
 	free := runOutage(t, o)
 	if free.Attempts != 1100 || free.Served != 100 {
 		t.Errorf("without a budget: %d attempts, %d served", free.Attempts, free.Served)
@@ -171,7 +173,7 @@ func TestOutageBudget(t *testing.T) {
 		t.Errorf("with a refill: %d served, %d refused, want 5, 95", got.Served, got.Refused)
 	}
 	// The server is up, for one at a time. Tokens for two retries, and each success gives one back: to one more.
-	o = Outage{Backoff: backoff.Constant(time.Second), Clients: 5, Capacity: 1, Budget: &Budget{Capacity: 2, Cost: 1, Refund: 1}}
+	o = Outage{Policy: retry.New(backoff.Constant(time.Second)), Clients: 5, Capacity: 1, Budget: &Budget{Capacity: 2, Cost: 1, Refund: 1}}
 	got = runOutage(t, o)
 	if want := []int64{1, 1, 1}; !slices.Equal(got.Traffic.Served, want) || got.Refused != 2 || got.Attempts != 8 {
 		t.Errorf("with a refund: %+v", got)
@@ -233,7 +235,7 @@ func plainOutage(o Outage, wait func(who, n int, prev time.Duration) time.Durati
 			}
 		}
 		n[e.who]++
-		if o.Limit > 0 && n[e.who] > o.Limit {
+		if limit, ok := o.Policy.Limit(); ok && n[e.who] > limit {
 			continue
 		}
 		if o.Budget != nil {
@@ -258,12 +260,12 @@ func TestOutageAgainstAPlainOne(t *testing.T) {
 		for name, o := range map[string]Outage{
 			"plain":   {Clients: 120, Down: 10 * time.Second, Capacity: 7},
 			"timeout": {Clients: 120, Down: 10 * time.Second, Capacity: 7, Timeout: 1500 * time.Millisecond},
-			"limit":   {Clients: 120, Down: 10 * time.Second, Capacity: 7, Limit: 6},
+			"limit":   {Clients: 120, Down: 10 * time.Second, Capacity: 7, Policy: retry.New(backoff.Backoff{}, retry.Limit(6))},
 			"budget":  {Clients: 120, Down: 10 * time.Second, Capacity: 7, Timeout: 300 * time.Millisecond, Budget: &Budget{200, 1.5, 3, 4}},
 			"ample":   {Clients: 20, Down: 3 * time.Second, Capacity: 20},
 		} {
-			o.Backoff, o.Placement, o.Seed = b, ByKey, 21
-			key := newOperations(b, ByKey, newRand(o.Seed)).key
+			o.Policy, o.Placement, o.Seed = o.Policy.With(retry.WithBackoff(b)), ByKey, 21
+			key := newOperations(o.Policy, ByKey, newRand(o.Seed)).key
 			served, attempts := plainOutage(o, func(who, n int, prev time.Duration) time.Duration {
 				return b.Keyed(key+uint64(who)).After(n, prev, 0)
 			})
@@ -281,9 +283,12 @@ func TestOutageAgainstAPlainOne(t *testing.T) {
 func TestOutageAddsUp(t *testing.T) {
 	for seed := range uint64(20) {
 		o := Outage{
-			Backoff: backoff.Exponential(200*time.Millisecond, 2).Cap(20 * time.Second).Jitter(jitter.Full), Placement: Placement(seed % 3),
+			Policy: retry.New(backoff.Exponential(200*time.Millisecond, 2).Cap(20 * time.Second).Jitter(jitter.Full)), Placement: Placement(seed % 3),
 			Clients: 500, Down: 15 * time.Second, Capacity: 30, Timeout: time.Duration(seed%2) * 200 * time.Millisecond,
-			Arrive: 5 * time.Second, Limit: int(seed % 5), Return: time.Duration(seed%3) * time.Second, Seed: seed, Bin: 500 * time.Millisecond,
+			Arrive: 5 * time.Second, Return: time.Duration(seed%3) * time.Second, Seed: seed, Bin: 500 * time.Millisecond,
+		}
+		if limit := int(seed % 5); limit > 0 {
+			o.Policy = o.Policy.With(retry.Limit(limit))
 		}
 		if seed%4 == 0 {
 			o.Budget = &Budget{Capacity: 300, Cost: 1, Refund: 0.5, Refill: 50}
@@ -325,7 +330,7 @@ func TestOutageAddsUp(t *testing.T) {
 }
 
 func TestOutageStops(t *testing.T) {
-	o := Outage{Backoff: backoff.Constant(time.Second), Clients: 10, Down: time.Minute, Capacity: 5, Horizon: 4500 * time.Millisecond}
+	o := Outage{Policy: retry.New(backoff.Constant(time.Second)), Clients: 10, Down: time.Minute, Capacity: 5, Horizon: 4500 * time.Millisecond}
 	r, err := o.Run(t.Context())
 	if !errors.Is(err, ErrHorizon) || err.Error() != "sim: Outage: stopped at 4.5s: the horizon is reached: 0 of 10 clients done" || r.Attempts != 50 {
 		t.Errorf("horizon: %d attempts, %v", r.Attempts, err)
@@ -341,11 +346,12 @@ func TestOutageStops(t *testing.T) {
 	if !errors.Is(err, ErrStuck) || r.Attempts != stuck*10+1 || r.End != 0 {
 		t.Errorf("no wait: %d attempts, %v", r.Attempts, err)
 	}
-	o.Limit = 1000 // comes to an end
+	free := o.Policy
+	o.Policy = free.With(retry.Limit(1000)) // comes to an end
 	if r, err = o.Run(t.Context()); err != nil || r.Attempts != 10_010 {
 		t.Errorf("no wait, but a limit: %d attempts, %v", r.Attempts, err)
 	}
-	o.Limit, o.Timeout = 0, time.Second // time goes by
+	o.Policy, o.Timeout = free, time.Second // time goes by
 	if r, err = o.Run(t.Context()); err != nil || r.Served != 10 {
 		t.Errorf("no wait, but a timeout: %+v, %v", r, err)
 	}
@@ -353,7 +359,7 @@ func TestOutageStops(t *testing.T) {
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var reports [][2]int64
-	o = Outage{Backoff: backoff.Constant(time.Second), Clients: 50_000, Capacity: 1000, Progress: func(done, total int64) {
+	o = Outage{Policy: retry.New(backoff.Constant(time.Second)), Clients: 50_000, Capacity: 1000, Progress: func(done, total int64) {
 		reports = append(reports, [2]int64{done, total})
 		if len(reports) == 2 {
 			cancel(why)
@@ -381,7 +387,6 @@ func TestOutageRefusesWhatCannotBe(t *testing.T) {
 		{func(o *Outage) { o.Down = -1 }, "sim: Outage: Down is -1ns, want at least 0"},
 		{func(o *Outage) { o.Timeout = -1 }, "sim: Outage: Timeout is -1ns, want at least 0"},
 		{func(o *Outage) { o.Arrive = -1 }, "sim: Outage: Arrive is -1ns, want at least 0"},
-		{func(o *Outage) { o.Limit = -1 }, "sim: Outage: Limit is -1, want 0 to 100000000"},
 		{func(o *Outage) { o.Return = -1 }, "sim: Outage: Return is -1ns, want at least 0"},
 		{func(o *Outage) { o.Bin = -1 }, "sim: Outage: Bin is -1ns, want at least 0"},
 		{func(o *Outage) { o.Horizon = -1 }, "sim: Outage: Horizon is -1ns, want at least 0"},
@@ -409,13 +414,13 @@ func TestOutageRefusesWhatCannotBe(t *testing.T) {
 
 // More attempts of one client than an int32 counts take minutes; this one has them behind it.
 func TestOutageCountsOfAClientDoNotWrap(t *testing.T) {
-	s := newServer(Outage{Backoff: backoff.Constant(math.MaxInt32), Clients: 1, Capacity: 1, Down: 3 * math.MaxInt32, Bin: time.Second})
+	s := newServer(Outage{Policy: retry.New(backoff.Constant(math.MaxInt32)), Clients: 1, Capacity: 1, Down: 3 * math.MaxInt32, Bin: time.Second})
 	s.clients[0] = client{attempts: math.MaxInt32}
 	p := newPace(t.Context(), nil, 1)
 	if err := s.run(&p); err != nil {
 		t.Fatal(err)
 	}
-	if r := s.result(); r.AttemptsOf[0] != math.MaxInt32 || r.Attempts != 4 || r.End != 3*math.MaxInt32 {
+	if r := s.result(); r.PerClient.Most != math.MaxInt32 || r.Attempts != 4 || r.End != 3*math.MaxInt32 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -451,7 +456,7 @@ func TestTrafficDoublesItsBins(t *testing.T) {
 
 func TestOutagePeaksAreCountedFromZeroAndFromRecovery(t *testing.T) {
 	// Attempts at 0, 0.7, 1.4, 2.1, … s of each of 10 clients; recovery at 1.3 s.
-	r := runOutage(t, Outage{Backoff: backoff.Constant(700 * time.Millisecond), Clients: 10, Down: 1300 * time.Millisecond, Capacity: 3})
+	r := runOutage(t, Outage{Policy: retry.New(backoff.Constant(700 * time.Millisecond)), Clients: 10, Down: 1300 * time.Millisecond, Capacity: 3})
 	// From 0: both attempts of [0, 1) s. From 1.3 s: 10 at 1.4 and 7 at 2.1 s.
 	if r.Peak != 20 || r.PeakAt != 0 || r.PeakAfter != 17 || r.PeakAfterAt != 1300*time.Millisecond {
 		t.Errorf("peaks are %d at %v, %d at %v", r.Peak, r.PeakAt, r.PeakAfter, r.PeakAfterAt)
@@ -459,7 +464,7 @@ func TestOutagePeaksAreCountedFromZeroAndFromRecovery(t *testing.T) {
 }
 
 func TestOutageAsJSON(t *testing.T) {
-	o := Outage{Backoff: backoff.Linear(time.Second).Tiled(), Clients: 3, Capacity: 2, Budget: &Budget{1, 1, 0.5, 0}}
+	o := Outage{Policy: retry.New(backoff.Linear(time.Second).Tiled()), Clients: 3, Capacity: 2, Budget: &Budget{1, 1, 0.5, 0}}
 	var back Outage
 	if err := json.Unmarshal([]byte(marshal(t, o)), &back); err != nil || !reflect.DeepEqual(o, back) {
 		t.Errorf("read back it is %+v, %v", back, err)
@@ -468,5 +473,36 @@ func TestOutageAsJSON(t *testing.T) {
 	var result OutageResult
 	if err := json.Unmarshal([]byte(marshal(t, r)), &result); err != nil || !reflect.DeepEqual(*r, result) {
 		t.Errorf("read back the result is %+v, %v", result, err)
+	}
+}
+
+// A server that hands out its free slots ends an outage of 2 s to 10 min nearly as soon as it can, with one refusal a
+// client, whatever the clients' backoff.
+func TestOutageSlots(t *testing.T) {
+	for _, b := range []backoff.Backoff{
+		backoff.Constant(time.Second), backoff.Exponential(time.Second, 2).Cap(30 * time.Second), backoff.Exponential(100*time.Millisecond, 2).Cap(5 * time.Second),
+		backoff.Linear(time.Second).Cap(10 * time.Second),
+	} {
+		for _, down := range []time.Duration{2 * time.Second, 20 * time.Second, time.Minute, 10 * time.Minute} {
+			o := Outage{Policy: retry.New(b), Clients: 1000, Down: down, Capacity: 20, Slots: true}
+			r := runOutage(t, o)
+			// Nobody can be served before it asks: the first ask a wait after the server is back, at the latest.
+			if late := r.End - r.Best; r.Served != 1000 || r.FailuresAfter > 1000 || late > b.Ceiling(100)+2*time.Second {
+				t.Errorf("%v, down for %v: %d served by %v, best %v, %d refusals", b, down, r.Served, r.End, r.Best, r.FailuresAfter)
+			}
+		}
+	}
+	// Exactly: both ask at 2 s; the second is given the slot at 2.5 s.
+	r := runOutage(t, Outage{Policy: retry.New(backoff.Constant(2 * time.Second)), Clients: 3, Down: time.Second, Capacity: 2, Slots: true})
+	if want := []time.Duration{2e9, 25e8, 3e9}; !slices.Equal(r.ServedAt, want) || r.FailuresAfter != 2 {
+		t.Errorf("served at %v after %d refusals, want %v", r.ServedAt, r.FailuresAfter, want)
+	}
+}
+
+// A result holds nothing per client, unless it is to.
+func TestOutageKeepsNothingPerClientUnlessAsked(t *testing.T) {
+	r, err := Outage{Policy: retry.New(backoff.Constant(time.Second)), Clients: 100_000, Down: time.Second, Capacity: 1000}.Run(t.Context())
+	if err != nil || r.AttemptsOf != nil || r.ServedAt != nil || len(marshal(t, r)) > 10_000 {
+		t.Errorf("%v, %d bytes of JSON", err, len(marshal(t, r)))
 	}
 }

@@ -29,8 +29,10 @@ type OutageResult struct {
 	Waited    Spread  `json:"waited"`    // from time 0, of those served
 	Traffic   Traffic `json:"traffic"`
 
-	AttemptsOf []int32         `json:"attemptsOf"` // of each client, at most 2³¹-1
-	ServedAt   []time.Duration `json:"servedAt"`   // of each client; Never if it was not
+	// AttemptsOf and ServedAt are those of each client, if the Outage is to keep them, else nil: the attempts, at most 2³¹-1,
+	// and when it was served, Never if it was not.
+	AttemptsOf []int32         `json:"attemptsOf,omitempty"`
+	ServedAt   []time.Duration `json:"servedAt,omitempty"`
 }
 
 // maxTraffic is the most bins of a Traffic.
@@ -99,15 +101,13 @@ func (s *server) result() *OutageResult {
 		r.PeakAfterAt = s.Down + s.after.at
 	}
 	r.Best = add(s.Down, time.Duration((s.Clients-1)/s.Capacity)*time.Second)
-	r.AttemptsOf = make([]int32, s.Clients)
-	var perClient, waited moments
+	var perClient moments
 	for i := range s.clients {
-		r.AttemptsOf[i] = s.clients[i].attempts
 		perClient.add(int64(s.clients[i].attempts))
-		if at := r.ServedAt[i]; at != Never {
-			waited.add(int64(at))
+		if s.Each {
+			r.AttemptsOf = append(r.AttemptsOf, s.clients[i].attempts)
 		}
 	}
-	r.PerClient, r.Waited = perClient.counts(), waited.spread()
+	r.PerClient, r.Waited = perClient.counts(), s.waited.spread()
 	return r
 }

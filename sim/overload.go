@@ -34,9 +34,9 @@ type Overload struct {
 	Trace   []time.Duration `json:"trace,omitempty"` // when operations come, in order
 	Layers  []Layer         `json:"layers"`          // the users' first; 1 to 10
 	Service Service         `json:"service"`
-	Queue   int             `json:"queue"`      // how many requests may wait; 0 is no bound
-	Drop    bool            `json:"drop"`       // the server drops, in no time, the requests whose callers have left when their turn comes
-	Slots   bool            `json:"retryAfter"` // a request that finds the Queue full is given the next free slot as its Retry-After
+	Queue   int             `json:"queue"` // how many requests may wait; 0 is no bound
+	Drop    bool            `json:"drop"`  // the server drops, in no time, the requests whose callers have left when their turn comes
+	Slots   bool            `json:"slots"` // a request that finds the Queue full is given the next free slot as its Retry-After
 	Trigger Trigger         `json:"trigger"`
 
 	// Healthy is within what time an operation has to succeed to be a healthy one; 0 is the first AttemptTimeout of the

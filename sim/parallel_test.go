@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/retry"
 )
 
 // onCores runs f on so many cores.
@@ -105,7 +106,7 @@ func TestManyPanics(t *testing.T) {
 		}
 	}()
 	_, _ = Comparison{
-		Strategies: []Strategy{{Backoff: backoff.Func(func(int, float64) time.Duration { panic("boom") })}},
+		Strategies: []Strategy{{Policy: retry.New(backoff.Func(func(int, float64) time.Duration { panic("boom") }))}},
 		Jobs:       10, Retries: 3, Runs: 100, PeakWindow: 1, DeadWindow: 1,
 	}.Run(t.Context())
 	t.Error("Run returned")

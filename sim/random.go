@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -36,29 +35,27 @@ func goldenFrom(start uint64) func() float64 {
 // operations makes the policies of a run's operations, which decide what each does after a failure.
 type operations struct {
 	policy    retry.Policy // of all, where no placement gives each its own
-	backoff   backoff.Backoff
 	placement Placement
 	key       uint64 // of the first operation, for ByKey
 }
 
-// newOperations has the policies draw from rng. All of them have the options.
-func newOperations(b backoff.Backoff, p Placement, rng *rand.Rand, options ...retry.Option) operations {
+// newOperations has the policies draw from rng.
+func newOperations(policy retry.Policy, p Placement, rng *rand.Rand) operations {
 	sequence, key := rng.Uint64(), rng.Uint64()
 	draw := rng.Float64
-	if b.IsTiled() && p == OneProcess { // as a process does, from a start of the run's own
+	if policy.Backoff().IsTiled() && p == OneProcess { // as a process does, from a start of the run's own
 		draw = goldenFrom(sequence)
 	}
-	policy := retry.New(b, append(options, retry.WithRand(draw))...)
-	return operations{policy, b, p, key}
+	return operations{policy.With(retry.WithRand(draw)), p, key}
 }
 
 // of returns the policy of the operation of that number.
 func (o *operations) of(operation int) retry.Policy {
 	switch o.placement {
 	case ByKey:
-		return o.policy.With(retry.WithBackoff(o.backoff.Keyed(o.key + uint64(operation))))
+		return o.policy.With(retry.WithBackoff(o.policy.Backoff().Keyed(o.key + uint64(operation))))
 	case ByOrdinal:
-		return o.policy.With(retry.WithBackoff(o.backoff.Ordinal(uint64(operation))))
+		return o.policy.With(retry.WithBackoff(o.policy.Backoff().Ordinal(uint64(operation))))
 	}
 	return o.policy
 }

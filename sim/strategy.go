@@ -1,10 +1,10 @@
 package sim
 
-import "github.com/retrywhen/retrywhen/backoff"
+import "github.com/retrywhen/retrywhen/retry"
 
-// Strategy is a backoff under the name that tables and charts call it by.
+// Strategy is a policy under the name that tables and charts call it by.
 type Strategy struct {
-	Name      string          `json:"name"`
-	Backoff   backoff.Backoff `json:"backoff"`
-	Placement Placement       `json:"placement"`
+	Name      string       `json:"name"`
+	Policy    retry.Policy `json:"policy"`
+	Placement Placement    `json:"placement"`
 }

@@ -50,7 +50,7 @@ func (s Sweep) Run(ctx context.Context) ([]SweepPoint, error) {
 	var points []SweepPoint
 	for _, n := range s.Clients {
 		for _, strategy := range s.Strategies {
-			all = append(all, OCC{strategy.Backoff, strategy.Placement, n, s.Network, s.Seed, s.Horizon, nil})
+			all = append(all, OCC{strategy.Policy, strategy.Placement, n, s.Network, s.Seed, s.Horizon, nil})
 			points = append(points, SweepPoint{Strategy: strategy.Name})
 		}
 	}

@@ -47,6 +47,9 @@ functions": is there a better distribution, with little deviation in the waits?`
   retrywhen sim herd --jobs 1000 "sidekiq" -o herd.svg`,
 		RunE: func(c *cobra.Command, args []string) error {
 			strategies, err := f.strategies(args, func() []model.Strategy { return lab.Presets()[1].State.Strategies })
+			if err == nil {
+				err = refuseWords(strategies, "budget", "layers", "processes")
+			}
 			if err != nil {
 				return fmt.Errorf("herd: %w", err)
 			}

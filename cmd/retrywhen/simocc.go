@@ -43,6 +43,9 @@ strategies it takes if there is no policy. Below is when the calls come.`,
   retrywhen sim occ "full: exponential base=10ms factor=2 cap=2s jitter=full" -o occ.svg`,
 		RunE: func(c *cobra.Command, args []string) error {
 			strategies, err := f.strategies(args, func() []model.Strategy { return lab.Presets()[2].State.Strategies })
+			if err == nil {
+				err = refuseWords(strategies, "budget", "layers", "processes")
+			}
 			switch {
 			case err != nil:
 				return fmt.Errorf("occ: %w", err)

@@ -26,6 +26,7 @@ type outageFlags struct {
 	clients, capacity, limit           int
 	down, timeout, arrive, back, width time.Duration
 	budget                             []float64
+	slots, each                        bool
 }
 
 func newSimOutage() *cobra.Command {
@@ -38,16 +39,21 @@ clients a second; the others fail. It writes how many attempts a client takes,
 how high the load peaks and how many attempts fail once the server is back, and
 when all are served. Below are the attempts over time.
 
-Of a policy its backoff and its limit count. A budget is shared by all clients'
-retries: --budget capacity,cost,refund[,refill per second].`,
+A budget is shared by all clients' retries: --budget
+capacity,cost,refund[,refill per second], or a policy's word budget=.`,
 		Example: `  retrywhen sim outage
   retrywhen sim outage "equal: exponential base=1s factor=2 cap=30s jitter=equal"
   retrywhen sim outage --limit 3 --return 20s --budget 100,1,0.1,10`,
 		RunE: func(c *cobra.Command, args []string) error {
 			strategies, err := f.strategies(args, func() []model.Strategy { return lab.Presets()[3].State.Strategies })
+			if err == nil {
+				err = refuseWords(strategies, "layers", "processes")
+			}
 			switch {
 			case err != nil:
 				return fmt.Errorf("outage: %w", err)
+			case f.limit < 0:
+				return fmt.Errorf("outage: --limit is %d, want at least 0", f.limit)
 			case len(f.budget) != 0 && len(f.budget) != 3 && len(f.budget) != 4:
 				return fmt.Errorf("outage: --budget has %d numbers, want 3 or 4: capacity,cost,refund[,refill per second]", len(f.budget))
 			}
@@ -80,6 +86,8 @@ retries: --budget capacity,cost,refund[,refill per second].`,
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "an attempt that fails takes so long (default: no time)")
 	c.Flags().DurationVar(&f.arrive, "arrive", 0, "the first attempts come at random within this time (default: all at once)")
 	c.Flags().IntVar(&f.limit, "limit", 0, "clients give up after this many retries (default: their policy's limit, or never)")
+	c.Flags().BoolVar(&f.slots, "slots", false, "once it is back the server tells whom it refuses the next free slot, as Retry-After")
+	c.Flags().BoolVar(&f.each, "each", false, "JSON holds what became of each client")
 	c.Flags().DurationVar(&f.back, "return", 0, "clients that gave up come back after this time on average (default: never)")
 	c.Flags().DurationVar(&f.width, "bin", time.Second, "peaks are the most attempts within this time")
 	c.Flags().Float64SliceVar(&f.budget, "budget", nil, "a retry budget for all: `capacity,cost,refund`[,refill per second]")
@@ -98,10 +106,10 @@ func (f *outageFlags) compute(ctx context.Context, strategies []model.Strategy, 
 		budget = &sim.Budget{Capacity: all[0], Cost: all[1], Refund: all[2], Refill: all[3]}
 	}
 	r, err := model.Outage{
-		Strategies: strategies, Progress: progress,
+		Strategies: strategies, Limit: f.limit, Progress: progress,
 		Outage: sim.Outage{
-			Clients: f.clients, Down: f.down, Capacity: f.capacity, Timeout: f.timeout, Arrive: f.arrive, Limit: f.limit, Return: f.back,
-			Budget: budget, Bin: f.width, Seed: f.seed, Horizon: f.horizon,
+			Clients: f.clients, Down: f.down, Capacity: f.capacity, Timeout: f.timeout, Arrive: f.arrive, Return: f.back,
+			Budget: budget, Slots: f.slots, Each: f.each, Bin: f.width, Seed: f.seed, Horizon: f.horizon,
 		},
 	}.Run(ctx)
 	if r == nil {

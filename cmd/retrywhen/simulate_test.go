@@ -236,6 +236,10 @@ func TestSimRefuses(t *testing.T) {
 		"overload slots":   {[]string{"overload", "--slots"}, []string{"--queue is 0, want more than 0 with Slots"}},
 		"overload place":   {[]string{"overload", "linear d=1s place=by-key"}, []string{"place= does not count here"}},
 		"overload page":    {[]string{"overload", "-o", filepath.Join(t.TempDir(), "x.html")}, []string{"want a name that ends in .svg"}},
+		"herd budget":      {[]string{"herd", "sidekiq budget=1,1,0"}, []string{"herd: ", "budget= does not count here"}},
+		"occ layers":       {[]string{"occ", "sidekiq layers=2"}, []string{"occ: ", "layers= does not count here"}},
+		"outage layers":    {[]string{"outage", "sidekiq processes=2"}, []string{"outage: ", "processes= does not count here"}},
+		"outage limit":     {[]string{"outage", "--limit=-1"}, []string{"--limit is -1, want at least 0"}},
 		"outage no retry":  {[]string{"outage", "linear d=1s limit=0"}, []string{"allows no retry, want a limit of 1 or more"}},
 	}
 	for name, test := range tests {

@@ -58,7 +58,7 @@ func (c Contention) Run(ctx context.Context) (*ContentionResult, error) {
 // Calls returns when the write calls of one run with the most clients came, in order.
 func (c Contention) Calls(ctx context.Context, s Strategy) ([]time.Duration, error) {
 	r, err := sim.OCC{
-		Backoff: s.Policy.Backoff(), Placement: s.Placement, Clients: c.Clients, Network: c.Network, Seed: c.Seed, Horizon: c.Horizon,
+		Policy: s.Policy, Placement: s.Placement, Clients: c.Clients, Network: c.Network, Seed: c.Seed, Horizon: c.Horizon,
 	}.Run(ctx)
 	if err != nil {
 		return nil, err

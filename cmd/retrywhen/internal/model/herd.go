@@ -115,7 +115,7 @@ func (h Herd) retries(ctx context.Context) (*HerdResult, error) {
 			continue
 		}
 		herd, err := sim.Herd{
-			Backoff: s.Policy.Backoff(), Placement: s.Placement, Jobs: h.Jobs, Retries: retries, Seed: h.Seed, Horizon: h.Horizon,
+			Policy: s.Policy, Placement: s.Placement, Jobs: h.Jobs, Retries: retries, Seed: h.Seed, Horizon: h.Horizon,
 			Progress: h.Progress.of(x.Name),
 		}.Run(ctx)
 		if herd == nil {

@@ -6,13 +6,15 @@ import (
 	"math"
 	"time"
 
+	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
 // Outage is a server that comes back, and its clients under each of the strategies.
 type Outage struct {
 	Strategies []Strategy
-	sim.Outage               // but for Backoff, Placement and Progress; a Limit of 0 is the policy's own, and a strategy's Budget goes first
+	sim.Outage               // but for Policy, Placement and Progress; a strategy's Budget goes first
+	Limit      int           // of the retries; 0 is the policy's own
 	Work       time.Duration // the most real time for one strategy; 0 is no limit
 	Progress   Progress
 }
@@ -39,15 +41,15 @@ func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 	for _, s := range o.Strategies {
 		x := OutageStrategyResult{Name: s.Title(), Policy: s}
 		run := o.Outage
-		run.Backoff, run.Placement, run.Progress = s.Policy.Backoff(), s.Placement, o.Progress.of(x.Name)
+		run.Policy, run.Placement, run.Progress = s.Policy, s.Placement, o.Progress.of(x.Name)
 		if s.Budget != nil {
 			run.Budget = s.Budget
 		}
-		if own, ok := s.Policy.Limit(); ok && run.Limit == 0 {
-			run.Limit = own
-			if own == 0 {
-				x.Err = ErrNoRetry
-			}
+		if o.Limit > 0 {
+			run.Policy = run.Policy.With(retry.Limit(o.Limit))
+		}
+		if limit, ok := run.Policy.Limit(); ok && limit == 0 {
+			x.Err = ErrNoRetry
 		}
 		if x.Err == nil {
 			x.Result, x.Err = o.one(ctx, run)

@@ -188,7 +188,7 @@ func (s Strategy) Title() string {
 
 // Sim returns the strategy as package sim has it.
 func (s Strategy) Sim() sim.Strategy {
-	return sim.Strategy{Name: s.Title(), Backoff: s.Policy.Backoff(), Placement: s.Placement}
+	return sim.Strategy{Name: s.Title(), Policy: s.Policy, Placement: s.Placement}
 }
 
 // MarshalText makes a Strategy a string in JSON.
