@@ -9,16 +9,16 @@ import (
 	"github.com/retrywhen/retrywhen/internal/attempt"
 )
 
-// attemptContext is the context of one attempt: it ends with its parent, and when the attempt is over. It becomes a
-// real cancellable context only when somebody asks for its Done channel, or looks at it after the attempt; that costs
-// as much as the rest of a resubscription, and many attempts never do.
+// attemptContext is the context of one attempt. It ends with its parent, or when the attempt is over. It becomes a real
+// cancellable context only when its Done channel is needed, or when it is used after the attempt: a cancellable context
+// costs as much as the rest of a resubscription, and many attempts never need it.
 type attemptContext struct {
 	context.Context // the subscriber's
 
 	over  atomic.Bool
 	n     uint32 // the number of the attempt
 	inner atomic.Pointer[cancellable]
-	mu    sync.Mutex // guards what follows, and the making of inner against finish
+	mu    sync.Mutex // guards the fields below, and the making of inner against finish
 	cut   bool       // the parent ended before the attempt was over
 }
 
@@ -31,7 +31,7 @@ type cancellable struct {
 func (a *attemptContext) finish() {
 	a.mu.Lock()
 	a.over.Store(true)
-	a.cut = a.Context.Err() != nil // after over is set: whoever saw the parent's end before that is right
+	a.cut = a.Context.Err() != nil // after over is set: a caller that saw the parent's end earlier saw it correctly
 	inner := a.inner.Load()
 	a.mu.Unlock()
 	if inner != nil {
@@ -39,7 +39,7 @@ func (a *attemptContext) finish() {
 	}
 }
 
-// real returns the real context, made on the first call.
+// real returns the real context. The first call makes it.
 func (a *attemptContext) real() *cancellable {
 	if inner := a.inner.Load(); inner != nil {
 		return inner
@@ -50,7 +50,7 @@ func (a *attemptContext) real() *cancellable {
 	if inner == nil {
 		parent, over := a.Context, a.over.Load()
 		if over && !a.cut {
-			parent = context.WithoutCancel(parent) // its end comes too late
+			parent = context.WithoutCancel(parent) // the parent ended after the attempt
 		}
 		inner = new(cancellable)
 		inner.Context, inner.cancel = context.WithCancel(parent)
@@ -73,7 +73,7 @@ func (a *attemptContext) Err() error {
 	return a.real().Err()
 }
 
-// Value lets package context find the real cancellable context, once there is one, so that contexts derived from this
+// Value gives package context access to the real cancellable context, once there is one. So contexts derived from this
 // one attach to it without a goroutine.
 func (a *attemptContext) Value(key any) any {
 	if a.n > 1 && key == (attempt.Key{}) {
@@ -85,9 +85,10 @@ func (a *attemptContext) Value(key any) any {
 	return a.Context.Value(key)
 }
 
-// AttemptFrom returns the number of the attempt that runs under ctx, of the innermost RetryWhen, retry.Do, retry.Run,
-// operators.MapRetry or retryhttp. A first attempt counts as part of what is around it: inside the third attempt of an
-// outer RetryWhen, the first of an inner one is 3, and its second 2. Outside of any it is 1.
+// AttemptFrom returns the number of the attempt that runs under ctx: the innermost attempt of RetryWhen, retry.Do,
+// retry.Run, operators.MapRetry or retryhttp. It returns 1 outside of any attempt. A first attempt has the number of
+// the attempt around it: inside the third attempt of an outer RetryWhen, the first attempt of an inner one has the
+// number 3, and its second one 2.
 func AttemptFrom(ctx context.Context) int {
 	switch a := ctx.Value(attempt.Key{}).(type) {
 	case *attemptContext:
@@ -98,17 +99,18 @@ func AttemptFrom(ctx context.Context) int {
 	return 1
 }
 
-// String names the context as those of package context do. A context that is printed by its fields is a data race.
+// String describes the context in the form that package context uses. Without it, printing the context would read its
+// fields, which is a data race.
 func (a *attemptContext) String() string { return fmt.Sprint(a.Context, ".Attempt") }
 
-// lookout is a cheap look at a context before each value. While an attempt runs its context ends only as the
-// subscriber's does, which often never ends, so there is no need to make a real context of it.
+// lookout is a cheap check of a context before each value. While an attempt runs, its context ends only with the
+// subscriber's, which often never ends, so the check does not need a real cancellable context.
 type lookout struct {
 	over   *atomic.Bool    // of the attempt, or always
 	parent context.Context // nil: it never ends
 }
 
-// always is not over.
+// always is never set.
 var always atomic.Bool
 
 func watch(ctx context.Context) lookout {

@@ -5,17 +5,17 @@ import (
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
-// Buffer returns the same stream with its source run ahead of the consumer by up to n values: while the consumer has
-// one in hand, up to n more have been produced. An error, or the end, comes after the values before it; when ctx ends,
-// what is in the buffer is dropped.
+// Buffer lets the source run ahead of the consumer: while the consumer processes one value, the source can produce up
+// to n more. An error, or the end, is delivered after the values before it. When ctx ends, the values in the buffer are
+// dropped.
 //
 //	source:                 abcd------e|
 //	a consumer busy 3:      a--b--c--de|   (without Buffer(3), b would have been produced when a was done)
 //
-// The source's yield returns when the buffer has taken the value, not when the consumer is done with it: the position
-// of an operators.Resume before Buffer moves then. The source runs on a goroutine of its own. Each run takes the memory
-// for n values when it begins. Buffer(0) is the stream itself; a negative n panics, and so does one for which no
-// address space is large enough.
+// The source's yield returns when the value is in the buffer, not when the consumer is done with it. So the position of
+// an operators.Resume before Buffer moves before the value is processed. The source runs on its own goroutine. Each run
+// allocates the memory for n values when it begins. Buffer(0) is the stream itself. An n that needs more than the
+// address space panics.
 func (s Stream[T]) Buffer(n int) Stream[T] {
 	s.require("Buffer")
 	requireBuffer[T]("Buffer: n", n)

@@ -7,9 +7,9 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-// Catch returns the stream that goes on, when s fails, with what f returns for the error. Only s's failure is caught,
-// not one of the stream that f returned, and not the end of ctx. A permanent error is caught like any other. f must
-// not return nil: the stream fails then, with an error that wraps the failure.
+// Catch yields the values of s. When s fails, it continues with the stream that f returns for the error. It catches
+// only failures of s, permanent ones too: not a failure of the stream that f returned, and not the end of ctx. If f
+// returns nil, the stream fails with an error that wraps the failure.
 //
 //	source:             --a--b--#
 //	f(err):                     --c--|

@@ -8,21 +8,21 @@ import (
 	"github.com/retrywhen/retrywhen/internal/clock"
 )
 
-// Clock is the time as operators see it. Implementations must be safe for concurrent use. AfterFunc calls f once, on a
-// goroutine of its own, when d has passed; operators never call it with d ≤ 0.
+// Clock is the time as operators see it. Implementations must be safe for concurrent use. AfterFunc calls f once, on
+// its own goroutine, after d has passed. Operators never call it with d ≤ 0.
 type Clock interface {
 	Now() time.Time
 	AfterFunc(d time.Duration, f func()) Stopper
 }
 
-// Stopper stops what Clock.AfterFunc has armed. Operators call Stop and do not rely on what it returns.
+// Stopper stops a timer that Clock.AfterFunc has started. Operators call Stop and do not rely on its result.
 type Stopper = interface{ Stop() bool }
 
-// WithClock returns a context under which every time-based operator uses the clock c: its now for times, its AfterFunc
-// for waits. Any clock with these two methods will do, as it is: benbjohnson/clock's Clock and *Mock, clockwork's,
-// k8s.io/utils' WithDelayedExecution, and a Clock of this package; T is inferred.
+// WithClock returns a context under which every time-based operator uses the clock c: Now for times and AfterFunc for
+// waits. Any clock with these two methods works without an adapter: a Clock of this package, benbjohnson/clock's Clock
+// and *Mock, clockwork's clocks, and k8s.io/utils' WithDelayedExecution. T is inferred.
 //
-// The clock does not govern deadlines that a context already has: these stay on the clock that made them.
+// c does not affect the deadline of a context: that stays on the clock that made it.
 func WithClock[T interface{ Stop() bool }](ctx context.Context, c interface {
 	Now() time.Time
 	AfterFunc(d time.Duration, f func()) T
@@ -36,12 +36,12 @@ func WithClock[T interface{ Stop() bool }](ctx context.Context, c interface {
 	return clock.With(ctx, adapted[T]{c})
 }
 
-// ClockFrom returns the clock that WithClock put into ctx, or the system's.
+// ClockFrom returns the clock that WithClock put into ctx, or the system clock.
 func ClockFrom(ctx context.Context) Clock {
 	return clock.From(ctx)
 }
 
-// adapted makes a Clock of a clock whose AfterFunc returns a type of its own.
+// adapted makes a Clock of a clock whose AfterFunc returns its own type.
 type adapted[T interface{ Stop() bool }] struct {
 	clock interface {
 		Now() time.Time
@@ -56,12 +56,12 @@ func (a adapted[T]) AfterFunc(d time.Duration, f func()) Stopper { return a.cloc
 // since returns the time that has passed on c since t.
 func since(c Clock, t time.Time) time.Duration {
 	if _, ok := c.(clock.System); ok {
-		return time.Since(t) // reads half of what time.Now does
+		return time.Since(t) // cheaper than time.Now: reads only the monotonic clock
 	}
 	return c.Now().Sub(t)
 }
 
-// newAlarm returns an alarm on the clock of ctx; whoever asks for it stops it.
+// newAlarm returns an alarm on the clock of ctx. The caller must stop it.
 func newAlarm(ctx context.Context) alarm.Alarm[Stopper] {
 	return alarm.New[Stopper](ClockFrom(ctx))
 }

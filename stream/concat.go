@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Concat returns the stream of all values of s, then of those of the others, each run when the one before has ended.
-// The first error ends it.
+// Concat yields the values of s, then those of each other stream in turn. A stream is run when the one before has
+// ended. The first error ends it.
 //
 //	source:         --a--b|
 //	other:                 --c--|

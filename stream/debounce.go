@@ -7,17 +7,15 @@ import (
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
-// Debounce returns the stream of those values that are followed by d of silence, each delivered then. A value that
-// waits when the source ends or fails is delivered before that end or error, so that none is lost; this differs from
-// RxJS and RxJava, which drop it at an error. When ctx ends it is dropped. Debounce(0) is the stream itself; a
-// negative d panics.
+// Debounce yields a value when no other has followed it for d. A value that waits when the source ends or fails is
+// delivered before the end or the error, so none is lost; RxJS and RxJava drop it at an error. When ctx ends, it is
+// dropped. Debounce(0) is the stream itself.
 //
 //	source:       -a-b-c--------d---e|
 //	Debounce(3):  --------c--------d-(e|)
 //
-// A value that comes exactly d after the one before may be in time to replace it or not. While the consumer has a value
-// in hand, the source can go on to its next value and waits there. It runs on a goroutine of its own; time is that of
-// the clock that ctx carries, see [WithClock].
+// A value that comes exactly d after the one before may or may not replace it. While the consumer processes a value,
+// the source can run to its next value and waits there. The source runs on its own goroutine.
 func (s Stream[T]) Debounce(d time.Duration) Stream[T] {
 	s.require("Debounce")
 	requireWait("Debounce: d", d)

@@ -6,7 +6,7 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-// DefaultIfEmpty returns the same stream, but one that yields v where s ends without a value. A failure is no such end.
+// DefaultIfEmpty yields the values of s, or v if s ends without a value. A failure without a value stays a failure.
 //
 //	source:             -----|
 //	DefaultIfEmpty(x):  -----x|
@@ -15,8 +15,8 @@ func (s Stream[T]) DefaultIfEmpty(v T) Stream[T] {
 	return s.ifEmpty(Of(v))
 }
 
-// SwitchIfEmpty returns the same stream, but one that goes on with other where s ends without a value. A failure is no
-// such end.
+// SwitchIfEmpty yields the values of s, or those of other if s ends without a value. A failure without a value stays a
+// failure.
 //
 //	source:                -----|
 //	other:                      --x--y--|

@@ -5,16 +5,13 @@ import (
 	"time"
 )
 
-// Delay returns the stream of the same values, each held for d before it is delivered; the source waits meanwhile, so
-// that values come at least d apart. An error and the end are not delayed. Delay(0) is the stream itself; a negative d
-// panics.
+// Delay holds each value for d before it delivers it. The source waits meanwhile, so values come at least d apart. The
+// end and an error are not delayed. Delay(0) is the stream itself.
 //
-// ReactiveX's delay shifts the values in time and keeps their distances, which is [Stream.TimeShift].
+// ReactiveX's delay keeps the time between the values; that is [Stream.TimeShift] here.
 //
 //	source:                   a--b--c|
 //	Delay(2):                 --a----b----c|
-//
-// Time is that of the clock that ctx carries, see [WithClock].
 func (s Stream[T]) Delay(d time.Duration) Stream[T] {
 	s.require("Delay")
 	requireWait("Delay: d", d)

@@ -9,15 +9,15 @@ import (
 	"github.com/retrywhen/retrywhen/internal/permanent"
 )
 
-// ErrNotRestartable is what a source returns that can be run only once, when it is run again. No operator retries it.
+// ErrNotRestartable is the error of a source that can run only once and is run again. No operator retries it.
 var ErrNotRestartable = ending.ErrNotRestartable
 
-// ErrTimeout is the failure that Timeout makes of a source that was silent for too long. It is a timeout as packages
-// net and context know it: it is a net.Error whose Timeout method returns true, and errors.Is(ErrTimeout,
-// context.DeadlineExceeded) is true. So whether a context has ended is to be asked of the context, not of the error.
+// ErrTimeout is the error of Timeout when a source is silent for too long. It is a timeout as packages net and context
+// define it: a net.Error whose Timeout method returns true, and errors.Is(ErrTimeout, context.DeadlineExceeded) is
+// true. To learn whether a context has ended, check the context, not the error.
 var ErrTimeout error = timeoutError{}
 
-// timeoutError is ErrTimeout, or one with the time for which nothing came.
+// timeoutError is ErrTimeout, with the time for which nothing came if d is not 0.
 type timeoutError struct{ d time.Duration }
 
 func (e timeoutError) Error() string {
@@ -34,11 +34,11 @@ func (timeoutError) Is(target error) bool {
 func (timeoutError) Timeout() bool   { return true }
 func (timeoutError) Temporary() bool { return true }
 
-// Permanent marks err as one that no retry can help. RetryWhen, and all that retries in this library, never retries it
-// and returns it as it is. The mark stays on the error that is returned, so no outer layer retries it either. A mark
-// counts anywhere in a tree of wrapped and joined errors. Permanent(nil) is nil.
+// Permanent marks err as an error that no retry can help. RetryWhen, and everything else in this library that retries,
+// returns it without a retry. The returned error keeps the mark, so no outer layer retries it either. A mark counts
+// anywhere in a tree of wrapped and joined errors. Permanent(nil) is nil.
 //
-// The marked error has err's text, and errors.Is and errors.As see err through it; compare with errors.Is, not with ==.
+// The marked error has err's text and wraps err: compare with errors.Is, not with ==.
 func Permanent(err error) error {
 	return permanent.Mark(err)
 }

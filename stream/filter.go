@@ -2,7 +2,7 @@ package stream
 
 import "context"
 
-// Filter returns the stream of the values for which keep returns true.
+// Filter yields the values for which keep returns true.
 //
 //	source:              --1--2--3--4--|
 //	Filter(even(v)):     -----2-----4--|

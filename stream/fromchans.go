@@ -7,27 +7,27 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-// FromChans returns the stream of a pair of channels, the form in which much Go code hands out values and an error.
-// Each run calls open with a context of its own, which ends when the run does, and so it can be retried.
+// FromChans makes a stream of a pair of channels, which much Go code uses to deliver values and an error. Each run
+// calls open with a context of its own, which ends when the run does. So the stream can be retried.
 //
 //	values: --a--b--c(closed)      --a--b--c---
 //	errs:   ---------(closed)      --------err
 //	result: --a--b--c|             --a--b--c#
 //
-// The first error that comes ends the run, after the values that are already in the value channel. Without an error the
-// run ends when the producer says so in any of three ways: it closes the value channel, closes errs, or sends a nil
-// error. So a producer may close both channels, either or neither. Either channel may be nil, both may not: that is an
-// error.
+// The first error ends the run, after the values that are already in the value channel. Without an error, the producer
+// ends the run in one of three ways: it closes the value channel, closes errs, or sends a nil error. So a producer may
+// close both channels, one, or neither. Either channel may be nil; if both are nil, the run fails.
 //
-// What the producer has sent before it says so is never lost: an error before it closes the value channel, as a
-// deferred close does, and values before it closes errs or sends nil. What it sends afterwards is lost, as FromChans
-// does not wait for it: no wait is long enough for every producer, and each would delay those that are done. So in
+// Nothing that the producer sends before the end is lost: neither an error sent before the value channel is closed, as
+// by a deferred close, nor values sent before errs is closed or a nil error is sent. What it sends afterwards is lost.
+// FromChans does not wait for it: no wait is long enough for every producer, and each would delay the producers that
+// are done. So in
 //
 //	go func() { errs <- list(ctx, values) }()
 //
-// list must leave the closing of values to the goroutine, after the send. What remains in the channels when the
-// consumer stops is lost. The stream cannot wait for the producer's goroutines: they are not leaked if they use the
-// context in every send.
+// list must close values in the goroutine, after the send. What remains in the channels when the consumer stops is
+// lost. The stream cannot wait for the producer's goroutines: they do not leak if every send also waits for the end of
+// the context.
 func FromChans[T any](open func(context.Context) (<-chan T, <-chan error)) Stream[T] {
 	requireFunc(open == nil, "FromChans: open")
 	return func(ctx context.Context, yield func(T) bool) error {
@@ -44,7 +44,7 @@ func FromChans[T any](open func(context.Context) (<-chan T, <-chan error)) Strea
 	}
 }
 
-// yieldUntilEnd yields what comes from values until one of the channels says that this is the end.
+// yieldUntilEnd yields the values until one of the channels signals the end.
 func yieldUntilEnd[T any](ctx context.Context, values <-chan T, errs <-chan error, yield func(T) bool) error {
 	done := ctx.Done()
 	for {
@@ -72,8 +72,8 @@ func yieldUntilEnd[T any](ctx context.Context, values <-chan T, errs <-chan erro
 	}
 }
 
-// heldError returns the first error that errs holds, or that is being sent right now; nil if there is none. By Go's
-// memory model what was sent before another channel was closed is here once that close has been seen.
+// heldError returns the first error in errs, or one that is being sent right now, or nil. By Go's memory model,
+// everything sent before another channel was closed is visible here once that close was seen.
 func heldError(errs <-chan error) error {
 	for range cap(errs) + 1 {
 		select {
@@ -87,8 +87,8 @@ func heldError(errs <-chan error) error {
 	return nil
 }
 
-// yieldHeld yields what values holds, and a value that is being sent right now; it reports whether the consumer
-// wants more. A producer that goes on forever does not keep it.
+// yieldHeld yields the values in the channel, and one that is being sent right now. It reports whether the consumer
+// wants more. It returns even if a producer sends forever.
 func yieldHeld[T any](done <-chan struct{}, values <-chan T, yield func(T) bool) bool {
 	for range cap(values) + 1 {
 		if closed(done) {

@@ -2,7 +2,8 @@ package stream
 
 import "context"
 
-// IgnoreElements returns the stream that yields nothing and ends as s does: for a stream that is run for what it does.
+// IgnoreElements runs s, drops its values, and ends or fails as s does. It is for a stream that is run for its side
+// effects.
 //
 //	source:            --a--b--#
 //	IgnoreElements():  --------#

@@ -8,8 +8,8 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-// mailbox carries the failures of one subscription to its handler, and knows which of the handler's values are
-// answers. The subscription posts and asks; the handler's runs of the failures take, on whatever goroutine.
+// mailbox carries the failures of one subscription to its handler, and decides which values of the handler are answers.
+// The subscription calls post and answer; the handler's runs of the failures call take, on any goroutine.
 type mailbox struct {
 	mu       sync.Mutex
 	current  Failure
@@ -26,7 +26,7 @@ type mailboxRun struct {
 	wake  chan struct{} // made when the run first waits
 }
 
-// post numbers f and has every run receive it.
+// post numbers f and delivers it to every run.
 func (m *mailbox) post(f Failure) {
 	m.mu.Lock()
 	f.N = m.current.N + 1
@@ -38,8 +38,8 @@ func (m *mailbox) post(f Failure) {
 	m.mu.Unlock()
 }
 
-// answer reports whether a value that bears the number n is the answer to the current failure, which is open, and takes
-// it.
+// answer reports whether a value with the number n is the answer to the current failure. If so, the failure is
+// answered.
 func (m *mailbox) answer(n int) bool {
 	m.mu.Lock()
 	ok := (m.received || !m.ran) && (n == 0 || n == m.current.N)
@@ -60,7 +60,7 @@ func (m *mailbox) close() {
 	m.mu.Unlock()
 }
 
-// run is the stream of failures that the handler is given.
+// run is the stream of failures that the handler receives.
 func (m *mailbox) run(ctx context.Context, yield func(Failure) bool) error {
 	r := m.enter()
 	defer m.leave(r)
@@ -103,7 +103,7 @@ func (m *mailbox) leave(r *mailboxRun) {
 	m.mu.Unlock()
 }
 
-// take returns the next failure for r, or the channel to wait on for one.
+// take returns the next failure for r, or a channel to wait on.
 func (m *mailbox) take(r *mailboxRun) (f Failure, wake <-chan struct{}, closed bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -119,7 +119,7 @@ func (m *mailbox) take(r *mailboxRun) (f Failure, wake <-chan struct{}, closed b
 	f, r.queue[0] = r.queue[0], Failure{}
 	if len(r.queue) == 1 {
 		r.queue = r.queue[:0]
-	} else { // the run lags behind, by a million perhaps
+	} else { // the run lags behind, perhaps by a million failures
 		r.queue = r.queue[1:]
 	}
 	if m.open && f.N == m.current.N {

@@ -7,16 +7,16 @@ import (
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
-// Merge returns the stream of the values of s and of the others, which run side by side, as they come. It ends when all
-// have ended; the first error cancels the others and ends it. Nothing is buffered: while the consumer has a value in
-// hand, the source it came from waits until it is processed, and the others can hold one more value each. There is no
-// order between the sources, not even where each has one value at once: use Concat for that.
+// Merge runs s and the others concurrently and yields their values as they come. It ends when all have ended. The first
+// error cancels the others and ends it. Nothing is buffered: while the consumer processes a value, its source waits,
+// and each of the others can hold one more value. There is no order between the sources, not even if each has a single
+// value ready at once: use Concat for that.
 //
 //	source:        --a-----b-----c--|
 //	other:         ----1-----2|
 //	Merge(other):  --a-1---b-2---c--|
 //
-// Each source runs on a goroutine of its own, except one that is alone.
+// Each source runs on its own goroutine, except a source without others.
 func (s Stream[T]) Merge(others ...Stream[T]) Stream[T] {
 	s.require("Merge")
 	requireAll("Merge", others)

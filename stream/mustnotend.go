@@ -6,8 +6,8 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-// MustNotEnd returns the stream that fails with err where s ends: a feed that stops has failed, and can be retried
-// then. A consumer that stops is no end.
+// MustNotEnd yields the values of s, and fails with err when s ends. So the end of a feed is a failure and can be
+// retried. A consumer that stops is not an end.
 //
 //	source:           --a--b--|
 //	MustNotEnd(err):  --a--b--#

@@ -5,12 +5,12 @@ import (
 	"errors"
 )
 
-// errPanicked is what OnEnd gets for a run that did not return.
+// errPanicked is the error that OnEnd passes to f for a run that did not return.
 var errPanicked = errors.New("stream: OnEnd: the run was ended by a panic or by runtime.Goexit")
 
-// OnEnd returns the same stream; f is called once for each run, when it has ended and before the stream returns:
-// with nil if the source has ended or the consumer has stopped, else with the error. It is called with an error too
-// when the run is ended by a panic, which goes on afterwards. It is the place to release what the run has taken.
+// OnEnd calls f once for each run, when the run has ended and before the stream returns. f receives nil if the source
+// has ended or the consumer has stopped, else the error. If a panic ends the run, f receives an error too, and the
+// panic continues afterwards. Use OnEnd to release what the run has acquired.
 //
 //	source:    --a--b--#
 //	                   f(err)

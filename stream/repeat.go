@@ -6,8 +6,7 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-// Repeat returns the stream of n runs of s in all, one after another. An error ends it. Repeat(0) is empty; a negative
-// n panics.
+// Repeat runs s n times in all, one run after the other. An error ends it. Repeat(0) is empty.
 //
 //	source:     --a--b|
 //	Repeat(3):  --a--b--a--b--a--b|

@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// requireFunc panics when what an operator was given is missing; name is "Operator: argument".
+// requireFunc panics when an argument is missing. name is "Operator: argument".
 func requireFunc(missing bool, name string) {
 	if missing {
 		panic("stream: " + name + " is nil")
 	}
 }
 
-// requireMin panics when n is below the least that the operator takes.
+// requireMin panics when n is below least.
 func requireMin(name string, n, least int) {
 	if n < least {
 		panic(fmt.Sprintf("stream: %s is %d, want >= %d", name, n, least))
 	}
 }
 
-// requireBuffer panics when n is negative, or more values of T than an address space holds.
+// requireBuffer panics when n is negative, or when n values of T do not fit into the address space.
 func requireBuffer[T any](name string, n int) {
 	requireMin(name, n, 0)
 	const bytes = 1 << (30 + 17*(^uint(0)>>63)) // 1 GiB where an int has 32 bits, 128 TiB where it has 64
-	const each = 64                             // what stands beside a value, at most
+	const each = 64                             // the most that is stored with a value
 	if most := bytes / (each + uint64(reflect.TypeFor[T]().Size())); uint64(n) > most {
 		panic(fmt.Sprintf("stream: %s is %d, want <= %d", name, n, most))
 	}

@@ -15,92 +15,91 @@ import (
 type Failure struct {
 	// Err is the error that the attempt ended with.
 	Err error
-	// N counts the failures of this subscription so far, from 1. In an answer it says which failure is answered;
-	// 0 is the one that waits.
+	// N is the number of failures of this subscription so far, from 1. In an answer it is the number of the failure that
+	// is answered; 0 is the one that waits.
 	N int
-	// Items is how many values the failed attempt delivered.
+	// Items is the number of values that the failed attempt delivered.
 	Items int64
-	// Lasted is how long the failed attempt ran, its consumer's time included, on the subscription's clock.
+	// Lasted is how long the failed attempt ran on the subscription's clock, including the time its consumer took.
 	Lasted time.Duration
 }
 
-// RetryHandler answers failures: each value that the stream returned by Handle yields starts the next attempt. It is
-// to failures what an http.Handler is to requests.
+// RetryHandler decides about retries: each value that the stream returned by Handle yields is an answer, and starts the
+// next attempt. It is to failures what an http.Handler is to requests.
 //
-// Handle is called once for each subscription, at its first failure, and the stream it returns is run once, on the
-// subscriber's goroutine. The failures it is given can be run any number of times, also side by side: each run begins
-// with the failure that is not answered yet, if there is one, and then gets every failure. They end when the
-// subscription does.
+// Handle is called once for each subscription, at its first failure. The stream it returns is run once, on the
+// subscriber's goroutine. failures can be run any number of times, also concurrently: each run begins with the failure
+// that is not answered yet, if there is one, and then receives every failure. A run ends when the subscription does.
 //
-// While an answer's attempt runs, the handler's yield has not returned: a stream that holds a lock or a connection for
-// its answer holds it for the whole of the attempt.
+// While the attempt of an answer runs, the handler's yield has not returned. A stream that holds a lock or a connection
+// while it yields holds it for the whole attempt.
 //
-// What stops the retries belongs into the handler's own chain, as a TakeWhile: a rule next to the failures, in
-// a Merge, may come after the answer that it was to prevent.
+// A condition that stops the retries belongs into the handler's own chain, as a TakeWhile. A condition that runs
+// concurrently with the failures, in a Merge, may come after the answer that it should prevent.
 //
-// A handler that wants to know how attempts go is a RetryObserver too.
+// A handler that also observes the attempts is a [RetryObserver].
 //
-// A RetryHandler must be safe for concurrent use if the streams it serves are run concurrently.
+// A RetryHandler must be safe for concurrent use if its streams are run concurrently.
 type RetryHandler interface {
 	Handle(failures Stream[Failure]) Stream[Failure]
 }
 
-// RetryObserver is a RetryHandler that wants to know how the attempts go, as retry.Policy does. Its methods are called
-// on the subscriber's goroutine. A handler that wraps an observer hides it, unless it has all three methods too, as by
-// embedding.
+// RetryObserver is a RetryHandler that also observes the attempts, as retry.Policy does. Its methods are called on the
+// subscriber's goroutine. A handler that wraps an observer hides it, unless it has all three methods too, for example
+// by embedding.
 type RetryObserver interface {
 	RetryHandler
-	// Recovered is called once for each outage, when an attempt after a failure delivers its first value, before the
-	// direct consumer has it, or ends well without one. last is the last failure, retries how many there were since the
-	// first failure of the outage, this one included, and down the time since then. A failed attempt that had delivered a
-	// value begins a new outage. Recovered is not called for an attempt that fails without a value, nor once ctx has
-	// ended.
+	// Recovered is called once for each outage: when an attempt after a failure delivers its first value, before the
+	// direct consumer receives it, or when such an attempt ends without an error and without a value. last is the last
+	// failure, retries the number of retries since the first failure of the outage, this one included, and down the time
+	// since that failure. A failed attempt that had delivered a value begins a new outage. Recovered is not called for an
+	// attempt that fails without a value, nor after ctx has ended.
 	Recovered(ctx context.Context, last Failure, retries int, down time.Duration)
-	// Succeeded is called for each attempt that ended well, a first one too, with the number of values it delivered. A
-	// consumer that stops is no such end.
+	// Succeeded is called after each attempt that ends without an error, a first one too, with the number of values it
+	// delivered. It is not called if the consumer stops.
 	Succeeded(items int64)
-	// Ended is called when the subscription is over, after the given number of attempts, with the error that RetryWhen
-	// returns: nil for a good end and for a consumer that stopped. It is not called when a panic ends it.
+	// Ended is called when the subscription is over, with the number of attempts and the error that RetryWhen returns: nil
+	// if the source has ended or the consumer has stopped. It is not called when a panic ends the subscription.
 	Ended(ctx context.Context, attempts int, err error)
 }
 
-// RetryHandlerFunc is a function used as a RetryHandler.
+// RetryHandlerFunc makes a RetryHandler of a function.
 type RetryHandlerFunc func(failures Stream[Failure]) Stream[Failure]
 
 // Handle returns f(failures).
 func (f RetryHandlerFunc) Handle(failures Stream[Failure]) Stream[Failure] { return f(failures) }
 
-// RetryWhen returns a stream that runs s, and runs it again each time the handler answers its failure.
+// RetryWhen runs s, and runs it again each time the handler answers a failure.
 //
-// Retrying runs the whole source again: s must be idempotent, or resume where it stopped. What an attempt has
-// delivered before it failed stays delivered.
+// A retry runs the whole source again: s must be idempotent, or resume where it stopped. What a failed attempt has
+// delivered stays delivered.
 //
 //	s        --a--#   --a--b--#     --a--|
 //	answers        -r          ---r
 //	result   --a------a--b-----------a--|
 //
-// It returns nil only if an attempt ended well or the consumer stopped; an error is never swallowed. What the handler
-// does after an answer, end or fail, takes effect when the attempt that the answer started has failed, so that the
-// n-th retry of failures.Take(n) runs in full. Then a handler that has ended gives the failure's own Err, and one that
-// has failed gives its error, through which errors.Is reaches the failure's too.
+// The stream returns nil only if an attempt ended without an error or the consumer stopped: it never hides an error. If
+// the handler ends or fails after an answer, that takes effect when the attempt of that answer has failed. So the n-th
+// retry of failures.Take(n) runs in full. If the handler has ended, the stream returns the failure's own Err. If the
+// handler has failed, it returns the handler's error, and errors.Is also finds the failure's error in it.
 //
 // A value of the handler is an answer only if the handler has received a failure that is not answered yet, and the
-// value's N is that failure's or 0; any other value is ignored. So there are never two attempts at once. A handler
-// that never ran its failures, an Interval say, counts as having received each. A handler that drops a failure and
-// waits for the next one, as failures.Filter does, waits forever. One that still holds an earlier failure has not
-// received the next: in failures.Delay(d).Merge(signal) a signal cuts one wait short, but the next one only when that d
-// is over. To cut every wait short use operators.SwitchMap from the failures to a Timer, or retry.ResetOn.
+// value's N is that failure's or 0. Any other value is ignored. So there are never two attempts at once. A handler that
+// never ran its failures, such as an Interval, counts as having received each. A handler that drops a failure and waits
+// for the next one, as failures.Filter does, waits forever. A handler that still holds an earlier failure has not
+// received the next: in failures.Delay(d).Merge(signal), a signal cuts one wait short, but cuts the next one short only
+// after that d is over. To cut every wait short, use operators.SwitchMap from the failures to a Timer, or
+// retry.ResetOn.
 //
-// Attempts run one after the other on the goroutine that runs the stream, each under a context of its own, which is
-// cancelled before the next attempt starts. When ctx ends nothing is retried, and the error matches both
-// context.Cause(ctx) and the last failure. Neither is an error marked as Permanent, which keeps its mark, nor
-// ErrNotRestartable. A panic of the consumer is no failure of the source and passes through.
+// Attempts run one after the other, on the goroutine that runs the stream. Each has its own context, which is cancelled
+// before the next attempt starts. When ctx ends nothing is retried, and the error matches both context.Cause(ctx) and
+// the last failure. ErrNotRestartable is not retried, nor an error marked as Permanent, which keeps its mark. A panic
+// of the consumer is not a failure of the source: it reaches the caller.
 //
-// A retry.Policy retries what an inner policy has given up on, as any other error: three layers of three retries make
-// 64 attempts. Retry in one layer, and run the others under retry.WithoutRetries.
+// A retry.Policy retries an error that an inner policy has given up on like any other: three layers of three retries
+// make 64 attempts. Retry in one layer, and run the others under retry.WithoutRetries.
 //
-// RetryWhen starts no goroutine. It keeps no failure but the last, save for a run of the failures that lags behind
-// another one. It panics if h is nil.
+// RetryWhen starts no goroutine. It keeps only the last failure, unless one run of the failures lags behind another.
 func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 	s.require("RetryWhen")
 	f, ok := h.(RetryHandlerFunc)
@@ -118,8 +117,8 @@ func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 	}
 }
 
-// Retry returns a stream that runs s again at once when it fails, at most n times, and then fails with the last error.
-// It is RetryWhen with the handler failures.Take(n); a negative n panics.
+// Retry runs s again at once when it fails, at most n times, and then fails with the last error. It is RetryWhen with
+// the handler failures.Take(n).
 //
 //	s         --a--#   --a--#   --a--b--#
 //	Retry(2)  --a------a------a--b--#
@@ -132,8 +131,8 @@ func (s Stream[T]) Retry(n int) Stream[T] {
 }
 
 // retrying is one subscription to a retried stream. The handler's stream runs on the subscriber's goroutine, and each
-// attempt runs inside the handler's yield: when it has failed, yield returns and the handler comes for the failure. So
-// the stack is flat and there is no goroutine, though handlers may use some.
+// attempt runs inside the handler's yield. When the attempt has failed, yield returns and the handler takes the
+// failure. So the stack is flat, and RetryWhen needs no goroutine.
 type retrying[T any] struct {
 	source   Stream[T]
 	handler  RetryHandler
@@ -142,11 +141,11 @@ type retrying[T any] struct {
 	clock    Clock
 	start    time.Time // of the subscription
 
-	deliver  func(T) bool // hands a value of the source to yield
-	yield    func(T) bool // the consumer, or what has to come before it or instead
+	deliver  func(T) bool // passes a value of the source to yield
+	yield    func(T) bool // the consumer, or a function that runs before it or in its place
 	attempts int          // that were begun
-	items    int64        // handed over in this attempt
-	taken    int64        // of these, what the consumer has come back for more from
+	items    int64        // delivered in this attempt
+	taken    int64        // of these, how many the consumer has returned from
 	stopped  bool         // the consumer wants no more
 	running  bool         // an attempt runs; afterwards: it did not return
 
@@ -154,7 +153,7 @@ type retrying[T any] struct {
 	err      error // the last failure, or what the stream returns once ended
 	ended    bool
 
-	observer     RetryObserver // the handler, if it is one: then what follows is used
+	observer     RetryObserver // the handler, if it is an observer; the fields below are for it
 	subscription attempt.Subscription
 	first        func(T) bool  // the yield of an attempt after a failure, for its first value
 	retries      int           // in this outage
@@ -197,7 +196,7 @@ func (r *retrying[T]) run(ctx context.Context) error {
 	}
 }
 
-// answer is the yield of the handler's stream: it runs the attempt that the value a starts, if it is an answer.
+// answer is the yield of the handler's stream. If the value a is an answer, it runs the attempt.
 func (r *retrying[T]) answer(a Failure) bool {
 	if r.ended || r.running || r.ctx.Err() != nil {
 		return false
@@ -206,25 +205,25 @@ func (r *retrying[T]) answer(a Failure) bool {
 		return true
 	}
 	if r.attempt(); r.ended {
-		r.failures.close() // a handler that does not stop is not to wait for what never comes
+		r.failures.close() // a handler that does not stop must not wait forever
 	}
 	return !r.ended
 }
 
-// stop notes that the consumer wants no more values, though the source should go on.
+// stop records that the consumer wants no more values, even if the source continues.
 func (r *retrying[T]) stop() {
 	r.stopped = true
 	r.yield = func(T) bool { return false }
 }
 
-// attempt runs the source once. Afterwards either the stream has ended, or a failure waits for its answer.
+// attempt runs the source once. Afterwards the stream has ended, or a failure waits for its answer.
 func (r *retrying[T]) attempt() {
 	began := since(r.clock, r.start)
 	err := r.runSource()
 	switch {
 	case r.stopped:
 		r.end(nil)
-	case r.taken != r.items: // the consumer never came back
+	case r.taken != r.items: // the consumer has not returned
 		r.end(ending.Join(errors.New("stream: RetryWhen: the source recovered a panic of its consumer"), err))
 	case err == nil:
 		if r.observer != nil {
@@ -256,7 +255,7 @@ func (r *retrying[T]) runSource() error {
 	defer func() {
 		ctx.finish()
 		if r.running {
-			r.failures.close() // a handler that recovers the panic is not to wait for what never comes
+			r.failures.close() // a handler that recovers the panic must not wait forever
 		}
 	}()
 	r.items, r.taken, r.running = 0, 0, true
@@ -269,7 +268,7 @@ func (r *retrying[T]) end(err error) {
 	r.ended, r.err = true, err
 }
 
-// failed notes for the observer that an attempt has failed at the given time.
+// failed records for the observer that an attempt failed at the given time.
 func (r *retrying[T]) failed(at time.Duration) {
 	if r.first == nil {
 		r.first = func(v T) bool {

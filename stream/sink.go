@@ -9,7 +9,7 @@ import (
 )
 
 // All returns the stream as a sequence for a range loop: (value, nil) for each value, then (zero, err) if the run
-// fails. Each loop over it is a run of its own; leaving the loop stops the source, and nothing runs afterwards.
+// fails. Each loop over it is a run of its own. Leaving the loop stops the source, and nothing of it runs afterwards.
 //
 //	for v, err := range s.All(ctx) {
 //		if err != nil {
@@ -32,8 +32,8 @@ func (s Stream[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	}
 }
 
-// Collect runs the stream and returns its values, with the error that ended it: the values before an error are
-// returned too. No value is a nil slice.
+// Collect runs the stream and returns its values and the error that ended it. The values before an error are returned
+// too. Without a value the slice is nil.
 func (s Stream[T]) Collect(ctx context.Context) ([]T, error) {
 	s.require("Collect")
 	var all []T
@@ -44,8 +44,8 @@ func (s Stream[T]) Collect(ctx context.Context) ([]T, error) {
 	return all, err
 }
 
-// ForEach runs the stream, calls f for each value on the caller's goroutine, and returns the error that ended it. f
-// cannot fail: see TryForEach.
+// ForEach runs the stream, calls f for each value on the caller's goroutine, and returns the error that ended it. See
+// TryForEach for an f that can fail.
 func (s Stream[T]) ForEach(ctx context.Context, f func(T)) error {
 	s.require("ForEach")
 	requireFunc(f == nil, "ForEach: f")
@@ -56,8 +56,9 @@ func (s Stream[T]) ForEach(ctx context.Context, f func(T)) error {
 }
 
 // TryForEach runs the stream and calls f for each value on the caller's goroutine, with ctx. The first error of f stops
-// the run and is returned; it is no failure of the source, so no operator before TryForEach retries it. Else TryForEach
-// returns the error that ended the stream. An error of f that comes when ctx has ended is returned with ctx's cause.
+// the run and is returned. It is not a failure of the source, so no operator before TryForEach retries it. If f does
+// not fail, TryForEach returns the error that ended the stream. An error of f that comes after ctx has ended is joined
+// with ctx's cause.
 func (s Stream[T]) TryForEach(ctx context.Context, f func(context.Context, T) error) error {
 	s.require("TryForEach")
 	requireFunc(f == nil, "TryForEach: f")
@@ -74,13 +75,13 @@ func (s Stream[T]) TryForEach(ctx context.Context, f func(context.Context, T) er
 	return err
 }
 
-// errExit is what comes out of Chans when the source has called runtime.Goexit.
+// errExit is the error of Chans when the source has called runtime.Goexit.
 var errExit = errors.New("stream: Chans: the source ended its goroutine")
 
-// Chans runs the stream on a goroutine of its own and returns its values and its error on channels: the first holds up
-// to buffer values (negative panics), the second at most one error. When the run ends, the error, if any, is there
-// first; then the value channel is closed, then the error channel. So it is enough to range over the values and then
-// to receive from the error channel once:
+// Chans runs the stream on its own goroutine and returns a channel of its values and a channel of its error. The first
+// holds up to buffer values, the second at most one error. When the run ends, the error, if any, is sent first; then
+// the value channel is closed, then the error channel. So it is enough to range over the values and then to receive
+// from the error channel once:
 //
 //	values, errs := s.Chans(ctx, 0)
 //	for v := range values {
@@ -90,11 +91,11 @@ var errExit = errors.New("stream: Chans: the source ended its goroutine")
 //		return err
 //	}
 //
-// The source's yield returns when the channel has taken the value, so up to buffer values, and the one that was
-// received last, may be unprocessed while the position of an operators.Resume has moved past them.
+// The source's yield returns when the value is in the channel. So the position of an operators.Resume may have moved
+// past values that are not processed yet: up to buffer values, and the one that was received last.
 //
-// The goroutine ends when the run does; whoever stops receiving has to cancel ctx, and need receive no more then. A
-// panic of the source crashes the program, as on any goroutine.
+// The goroutine ends when the run does. A caller that stops receiving must cancel ctx, and need not receive afterwards.
+// A panic of the source crashes the program, as on any goroutine.
 func (s Stream[T]) Chans(ctx context.Context, buffer int) (<-chan T, <-chan error) {
 	s.require("Chans")
 	requireBuffer[T]("Chans: buffer", buffer)

@@ -2,7 +2,7 @@ package stream
 
 import "context"
 
-// Skip returns the stream without its first n values.
+// Skip drops the first n values and yields the rest.
 //
 //	source:   --a--b--c--d--|
 //	Skip(2):  --------c--d--|

@@ -6,8 +6,8 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ring"
 )
 
-// SkipLast returns the stream without its last n values: each value is delivered when n more have come. It holds n
-// values. SkipLast(0) is the stream itself; a negative n panics.
+// SkipLast drops the last n values: it delivers each value when n more have come. It holds n values. SkipLast(0) is the
+// stream itself.
 //
 //	source:       --a--b--c--d--|
 //	SkipLast(2):  --------a--b--|

@@ -2,7 +2,8 @@ package stream
 
 import "context"
 
-// SkipWhile returns the stream from the first value on for which f returns false; f is not asked again.
+// SkipWhile drops values until f returns false for one, then yields that value and all that follow. f is not called
+// again.
 //
 //	source:              --1--2--3--1--|
 //	SkipWhile(v < 3):    --------3--1--|

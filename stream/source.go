@@ -11,15 +11,15 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-// Of returns the stream of the given values. The slice that holds them is not copied.
+// Of yields the given values. The slice that holds them is not copied.
 //
 //	Of(a, b, c): --> abc|
 //
-// Like every source here it looks at ctx before each value and before the end; under a context that has ended it
-// yields nothing and returns the cause.
+// Like every source here, it checks ctx before each value and before the end. Under a context that has ended it yields
+// nothing and returns the cause.
 func Of[T any](v ...T) Stream[T] { return FromSlice(v) }
 
-// FromSlice returns the stream of the slice's values. The slice is not copied: each run yields what it holds by then.
+// FromSlice yields the slice's values. The slice is not copied: each run yields the values it holds then.
 //
 //	FromSlice({a, b, c}): --> abc|
 func FromSlice[T any](v []T) Stream[T] {
@@ -45,8 +45,8 @@ func FromSlice[T any](v []T) Stream[T] {
 	}
 }
 
-// FromSeq returns the stream of the sequence's values; each run ranges over seq anew. A sequence that waits for its
-// next value cannot be cancelled meanwhile: use FromSeq2 for one that knows a context.
+// FromSeq yields the sequence's values. Each run ranges over seq anew. A sequence that waits for its next value cannot
+// be cancelled: use FromSeq2 for a sequence that takes a context.
 //
 //	FromSeq(a, b, c): --> abc|
 func FromSeq[T any](seq iter.Seq[T]) Stream[T] {
@@ -75,13 +75,13 @@ func FromSeq[T any](seq iter.Seq[T]) Stream[T] {
 	}
 }
 
-// FromSeq2 returns the stream of the sequence that open returns. Each run calls open with the run's context. The first
-// pair with an error ends the stream with that error, and its value is dropped; when the consumer stops, so does the
-// sequence. The sequences that [Stream.All] and others of the same convention return are such.
+// FromSeq2 yields the values of the sequence that open returns. Each run calls open with the run's context. The first
+// pair with an error ends the stream with that error; its value is dropped. When the consumer stops, so does the
+// sequence. [Stream.All] returns sequences of this form.
 //
 //	FromSeq2((a, nil), (b, nil), (_, err)): --> ab#
 //
-// open must not return nil: the stream fails then.
+// If open returns nil, the stream fails.
 func FromSeq2[T any](open func(context.Context) iter.Seq2[T, error]) Stream[T] {
 	requireFunc(open == nil, "FromSeq2: open")
 	return func(ctx context.Context, yield func(T) bool) error {
@@ -115,8 +115,8 @@ func FromSeq2[T any](open func(context.Context) iter.Seq2[T, error]) Stream[T] {
 	}
 }
 
-// FromFunc returns the stream of the one value that f returns, or of its error. Each run calls f once, with the run's
-// context; a value that comes when the context has ended is dropped.
+// FromFunc yields the value that f returns, or fails with its error. Each run calls f once, with the run's context. A
+// value that comes after the context has ended is dropped.
 //
 //	FromFunc(v, nil): --> v|
 //	FromFunc(_, err): --> #
@@ -137,14 +137,14 @@ func FromFunc[T any](f func(context.Context) (T, error)) Stream[T] {
 	}
 }
 
-// FromChan returns the stream of what comes out of the channel until it is closed. It can be run once, since nobody
-// can receive the same values again: a second run, also one side by side with the first, fails with
-// [ErrNotRestartable], and no operator retries it. A run under a context that has ended does not count.
+// FromChan yields what it receives from the channel until the channel is closed. It can be run only once, because
+// nobody can receive the same values again. A second run, also a concurrent one, fails with [ErrNotRestartable], which
+// no operator retries. A run under a context that has already ended does not count.
 //
 //	ch:           --a--b--c--(closed)
 //	FromChan(ch): --a--b--c--|
 //
-// When the consumer stops, or ctx ends, what is left stays in the channel.
+// When the consumer stops, or ctx ends, the remaining values stay in the channel.
 func FromChan[T any](ch <-chan T) Stream[T] {
 	requireFunc(ch == nil, "FromChan: ch")
 	var used atomic.Bool
@@ -174,8 +174,8 @@ func FromChan[T any](ch <-chan T) Stream[T] {
 	}
 }
 
-// Defer returns the stream that runs, for each run, what f returns for it: nothing of the source is made before it is
-// subscribed to. f must not return nil: the stream fails then.
+// Defer calls f for each run, and runs the stream that f returns. So nothing of the source is made before it is
+// subscribed to. If f returns nil, the stream fails.
 //
 //	f:        () --> ab|, then () --> c|
 //	Defer(f): ab|, then c|
@@ -193,14 +193,14 @@ func Defer[T any](f func(context.Context) Stream[T]) Stream[T] {
 	}
 }
 
-// Empty returns the stream that ends at once, with no value.
+// Empty ends at once, without a value.
 //
 //	Empty(): --> |
 func Empty[T any]() Stream[T] {
 	return func(ctx context.Context, _ func(T) bool) error { return ending.ContextError(ctx) }
 }
 
-// Never returns the stream that yields nothing and lasts until its context ends.
+// Never yields nothing and runs until its context ends.
 //
 //	Never(): --> ------
 func Never[T any]() Stream[T] {
@@ -210,8 +210,8 @@ func Never[T any]() Stream[T] {
 	}
 }
 
-// Fail returns the stream that fails at once with err, which must not be nil; under a context that has ended it
-// returns that cause instead.
+// Fail fails at once with err, which must not be nil. Under a context that has ended it returns the context's cause
+// instead.
 //
 //	Fail(err): --> #
 func Fail[T any](err error) Stream[T] {
@@ -224,8 +224,7 @@ func Fail[T any](err error) Stream[T] {
 	}
 }
 
-// Range returns the stream of count integers in a row, from first on. A negative count panics, and so does one that
-// leads past the largest int.
+// Range yields count consecutive integers, from first on. A range that goes past the largest int panics.
 //
 //	Range(5, 3): --> 567|
 func Range(first, count int) Stream[int] {

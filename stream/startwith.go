@@ -2,7 +2,7 @@ package stream
 
 import "slices"
 
-// StartWith returns the stream of the given values, then of those of s, which is run when they are delivered.
+// StartWith yields the given values, then runs s and yields its values.
 //
 //	source:           --a--b--|
 //	StartWith(x, y):  xy--a--b--|

@@ -11,19 +11,19 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ring"
 )
 
-// ErrClosed is what Send returns when the subject was closed.
+// ErrClosed is the error of Send after the subject was closed.
 var ErrClosed = errors.New("stream: the subject is closed")
 
-// Subject is a hot source: a program sends values into it, and its stream brings them to all that run it at the time.
-// It is made by [NewSubject] and safe for concurrent use; it starts no goroutine. (ReactiveX: Subject; with a replay of
-// n, ReplaySubject; with a replay of 1 and a value sent at once, BehaviorSubject.)
+// Subject is a hot source: a program sends values into it, and each run of its stream at that time yields them.
+// [NewSubject] makes one. It is safe for concurrent use and starts no goroutine. (ReactiveX: Subject; with a replay of
+// n, ReplaySubject; with a replay of 1 and a first value sent at once, BehaviorSubject.)
 //
 //	Send:          a--b--c--d--Close(nil)
 //	subscriber 1:  a--b--c--d--|
 //	subscriber 2:      --c--d--|       (without replay)
 //	subscriber 3:       bc--d--|       (with a replay of 2)
 type Subject[T any] struct {
-	turn   chan struct{} // full while a value is on its way
+	turn   chan struct{} // full while a value is being processed
 	closed chan struct{}
 
 	mu          sync.Mutex
@@ -32,21 +32,20 @@ type Subject[T any] struct {
 	err         error // of Close
 }
 
-// sent is a value on its way.
+// sent is a value that is being processed.
 type sent[T any] struct {
 	value T
-	left  int           // how many subscribers are not done with it
+	left  int           // number of subscribers that are not done with it
 	done  chan struct{} // closed when that is 0
 }
 
 // subscriber is one run of the subject's stream.
 type subscriber[T any] struct {
-	given chan *sent[T] // has room for the one that is on its way
-	hand  *sent[T]      // given, and not done yet
+	given chan *sent[T] // has room for the value that is being sent
+	hand  *sent[T]      // received, not processed yet
 }
 
-// NewSubject returns a subject that replays the last values, up to that number, to each new subscriber; 0 is none, and
-// a negative number panics.
+// NewSubject returns a subject that replays up to replay of the last values to each new subscriber; 0 replays none.
 func NewSubject[T any](replay int) *Subject[T] {
 	requireMin("NewSubject: replay", replay, 0)
 	return &Subject[T]{
@@ -56,13 +55,13 @@ func NewSubject[T any](replay int) *Subject[T] {
 	}
 }
 
-// Send hands v to all present subscribers, and returns nil when each of them has processed it or left: the slowest one
-// slows the sender, unless it has Buffer behind it. Without a subscriber it returns at once, and v is only kept for the
-// replay. Sends on several goroutines take turns.
+// Send delivers v to all present subscribers, and returns nil when each of them has processed it or left. So the
+// slowest subscriber slows the sender, unless it has Buffer after it. Without a subscriber Send returns at once, and v
+// is only kept for the replay. Concurrent calls of Send run one at a time.
 //
-// When ctx ends it returns an error that matches the cause: v was not sent, or not all subscribers are done with it,
-// and then the next Send waits for them. After Close it returns ErrClosed. A subscriber must not wait for a Send to its
-// own subject.
+// When ctx ends, Send returns an error that matches the cause. Then either v was not sent, or not all subscribers are
+// done with it; in that case the next Send waits for them. After Close it returns ErrClosed. A subscriber must not wait
+// for a Send to its own subject.
 func (s *Subject[T]) Send(ctx context.Context, v T) error {
 	if err := ending.ContextError(ctx); err != nil {
 		return err
@@ -86,7 +85,7 @@ func (s *Subject[T]) Send(ctx context.Context, v T) error {
 	}
 }
 
-// give hands v to the subscribers and returns the channel that is closed when they are done with it.
+// give delivers v to the subscribers and returns a channel that is closed when they are done with it.
 func (s *Subject[T]) give(v T) (<-chan struct{}, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +105,7 @@ func (s *Subject[T]) give(v T) (<-chan struct{}, error) {
 	return m.done, nil
 }
 
-// passed ends the way of m.
+// passed records that all subscribers are done with m.
 func (s *Subject[T]) passed(m *sent[T]) {
 	<-s.turn
 	close(m.done)
@@ -121,8 +120,8 @@ func (s *Subject[T]) isClosed() bool {
 	}
 }
 
-// Close ends the subject's stream for all subscribers, when they have processed what was sent: well if err is nil, else
-// with err. Only the first Close counts. It does not wait.
+// Close ends the subject's stream for all subscribers when they have processed what was sent: without an error if err
+// is nil, else with err. Only the first Close counts. It does not wait.
 func (s *Subject[T]) Close(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,15 +131,15 @@ func (s *Subject[T]) Close(err error) {
 	}
 }
 
-// Stream returns the subject's stream. A run of it is a subscription: it yields what is replayed, then all that is sent
-// until it ends. Each subscriber gets its values on its own goroutine.
+// Stream returns the subject's stream. Each run of it is a subscription: it yields the replayed values, then all values
+// sent until it ends. Each subscriber receives its values on its own goroutine.
 //
-// Under RetryWhen a subscriber that has failed, in an operator between the subject and RetryWhen, is none until its
-// next attempt. It misses what is sent meanwhile, but for what is replayed, which may be values that it had before. The
-// error of Close is a failure like any other for those who are there; to those who come later it is [Permanent], for
-// the subject stays closed: so no retry runs it more than once in vain.
+// Under RetryWhen, a subscriber that fails, in an operator between the subject and RetryWhen, is not subscribed until
+// its next attempt. It misses the values sent meanwhile, except the replayed ones, and it may receive replayed values a
+// second time. Present subscribers receive the error of Close as an ordinary failure. For later subscribers the same
+// error is [Permanent], because the subject stays closed: so no retry runs it more than once in vain.
 //
-// Two subscribers of which one waits for the other, as in ZipWith(s, s.Skip(1), …), need Buffer.
+// If one subscriber waits for another, as in ZipWith(s, s.Skip(1), …), they need Buffer.
 func (s *Subject[T]) Stream() Stream[T] { return s.run }
 
 func (s *Subject[T]) run(ctx context.Context, yield func(T) bool) error {
@@ -172,7 +171,8 @@ func (s *Subject[T]) run(ctx context.Context, yield func(T) bool) error {
 	}
 }
 
-// join adds a subscriber. It returns what is replayed to it, and what to return when the subject is closed.
+// join adds a subscriber. It returns the values to replay, and the function that returns the failure if the subject is
+// closed.
 func (s *Subject[T]) join() (c *subscriber[T], missed []T, failure func() error) {
 	c = &subscriber[T]{given: make(chan *sent[T], 1)}
 	s.mu.Lock()
@@ -185,7 +185,7 @@ func (s *Subject[T]) join() (c *subscriber[T], missed []T, failure func() error)
 	return c, s.last.Values(), failure
 }
 
-// next returns what the subscriber is given, or nil when the subject is closed or ctx has ended.
+// next returns the subscriber's next value, or nil when the subject is closed or ctx has ended.
 func (s *Subject[T]) next(ctx context.Context, c *subscriber[T]) *sent[T] {
 	select {
 	case m := <-c.given:
@@ -194,21 +194,21 @@ func (s *Subject[T]) next(ctx context.Context, c *subscriber[T]) *sent[T] {
 	case <-ctx.Done():
 	}
 	select {
-	case m := <-c.given: // before the end
+	case m := <-c.given: // values sent before the end
 		return m
 	default:
 		return nil
 	}
 }
 
-// processed notes that the subscriber is done with the value that it has in hand.
+// processed records that the subscriber is done with its value.
 func (s *Subject[T]) processed(c *subscriber[T]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.putDown(c)
 }
 
-// leave takes the subscriber away, and the value that it has in hand or was just given, if any.
+// leave removes the subscriber, and counts its value, if any, as processed.
 func (s *Subject[T]) leave(c *subscriber[T]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,7 +216,8 @@ func (s *Subject[T]) leave(c *subscriber[T]) {
 	s.putDown(c)
 }
 
-// putDown ends the way of the subscriber's value when it was the last one to have it in hand.
+// putDown counts the subscriber's value as processed. If it was the last subscriber with that value, the sending is
+// over.
 func (s *Subject[T]) putDown(c *subscriber[T]) {
 	m := c.hand
 	if m == nil {

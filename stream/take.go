@@ -2,8 +2,8 @@ package stream
 
 import "context"
 
-// Take returns the stream of the first n values. It ends right after the n-th, without waiting for the next; Take(0)
-// does not run the source at all.
+// Take yields the first n values. It ends right after the n-th, without waiting for the next. Take(0) does not run the
+// source.
 //
 //	source:   --a--b--c--d--|
 //	Take(2):  --a--b|

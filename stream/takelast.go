@@ -6,8 +6,8 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ring"
 )
 
-// TakeLast returns the stream of the last n values, or of all if there are fewer, delivered when s has ended. A failure
-// is returned without them. It holds n values. TakeLast(0) does not run the source at all; a negative n panics.
+// TakeLast yields the last n values, or all if there are fewer, when s has ended. A failure is returned without them.
+// It holds n values. TakeLast(0) does not run the source.
 //
 //	source:       --a--b--c--|
 //	TakeLast(2):  -----------(bc|)

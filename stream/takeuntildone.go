@@ -7,22 +7,22 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-// TakeUntilDone returns the same stream, but one that ends well when done is closed, also in the middle of a wait: s is
-// cancelled then and waited for, nothing more is delivered, and what s returns is dropped. done is a channel that is
-// closed to stop the flow, any context's Done() say; a value that is sent on it counts too. A done that is closed
-// already means that s is not run; a nil one never closes, and the stream is s itself.
+// TakeUntilDone yields the values of s until done is closed, and ends without an error then. It cancels s, also in the
+// middle of a wait, and waits until s has returned. Nothing more is delivered, and what s returns is dropped. done is
+// any channel that is closed to stop the flow, for example a context's Done(); a value sent on it counts too. If done
+// is closed already, s is not run. If done is nil, the stream is s itself.
 //
 //	source:               --a--b--c--d--|
 //	done:                 ---------(closed)
 //	TakeUntilDone(done):  --a--b--c|
 //
-// When ctx ends, before or after done is closed, the stream fails with its cause, as every stream does. While the
-// consumer has a value in hand, done cannot take it back; the stream ends when the consumer is done with it.
+// When ctx ends, before or after done is closed, the stream fails with its cause, as every stream does. If done is
+// closed while the consumer processes a value, the stream ends when the consumer is done with it.
 //
-// It stops what is before it: put it last. In s.TakeUntilDone(done).RetryWhen(p) the wait for the next attempt is not
-// cut short. The section "How to stop a stream" of docs/semantics.md compares the ways.
+// TakeUntilDone stops the operators before it: put it last. In s.TakeUntilDone(done).RetryWhen(p) the wait for the next
+// attempt is not cut short. The section "How to stop a stream" of docs/semantics.md compares the ways.
 //
-// A goroutine of its own waits for done; s runs on the caller's.
+// A separate goroutine waits for done; s runs on the caller's goroutine.
 func (s Stream[T]) TakeUntilDone(done <-chan struct{}) Stream[T] {
 	s.require("TakeUntilDone")
 	if done == nil {
@@ -53,7 +53,7 @@ func (s Stream[T]) TakeUntilDone(done <-chan struct{}) Stream[T] {
 
 // doneWatch is a goroutine that cancels a run when a channel is closed.
 type doneWatch struct {
-	done     atomic.Bool // it was
+	done     atomic.Bool // done was closed
 	run      context.Context
 	cancel   context.CancelFunc
 	returned chan struct{}

@@ -2,8 +2,7 @@ package stream
 
 import "context"
 
-// TakeWhile returns the stream of the values before the first for which f returns false, where it ends; that value is
-// not delivered.
+// TakeWhile yields values until f returns false for one, and ends there. That value is not delivered.
 //
 //	source:              --1--2--3--1--|
 //	TakeWhile(v < 3):    --1--2--|

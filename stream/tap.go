@@ -2,7 +2,7 @@ package stream
 
 import "context"
 
-// Tap returns the same stream; f sees each value before the consumer does, on the same goroutine.
+// Tap calls f with each value before the consumer receives it, on the same goroutine.
 //
 //	source:   --a--b--|
 //	          f(a) f(b)

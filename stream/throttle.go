@@ -5,15 +5,14 @@ import (
 	"time"
 )
 
-// Throttle returns the stream of the first value, then of the first value that comes d or more after the last one
-// delivered, and so on; the others are dropped (ReactiveX: throttleFirst). [Stream.ThrottleLatest] keeps the latest of
-// them. A clock that was set back to before the last delivery starts anew. Throttle(0) is the stream itself; a negative
-// d panics.
+// Throttle yields the first value, then the first value that comes d or more after the last one it yielded, and so on.
+// It drops the others (ReactiveX: throttleFirst); [Stream.ThrottleLatest] keeps the latest of them. If the clock was
+// set back to before the last delivery, the next value is delivered. Throttle(0) is the stream itself.
 //
 //	source:       -a-b-c---d--e--f-|
 //	Throttle(5):  -a-------d-----f-|
 //
-// It sets no timer and starts no goroutine. Time is that of the clock that ctx carries, see [WithClock].
+// It sets no timer and starts no goroutine.
 func (s Stream[T]) Throttle(d time.Duration) Stream[T] {
 	s.require("Throttle")
 	requireWait("Throttle: d", d)

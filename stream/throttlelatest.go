@@ -7,20 +7,18 @@ import (
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
-// ThrottleLatest is Throttle that keeps the latest of the values in between: it returns the stream of the first value,
-// then of the latest one whenever d has passed since a delivery. If none has come by then, the next one is delivered as
-// it comes. (RxJava: throttleLatest; RxJS: throttleTime with leading and trailing.) ThrottleLatest(0) is the stream
-// itself; a negative d panics.
+// ThrottleLatest yields the first value, and then, each time d has passed since a delivery, the latest value that came
+// meanwhile. If none came, it delivers the next one as it comes. (RxJava: throttleLatest; RxJS: throttleTime with
+// leading and trailing.) ThrottleLatest(0) is the stream itself.
 //
 //	source:             -a-b-c---------d-e-|
 //	ThrottleLatest(4):  -a---c---------d---(e|)
 //
-// A value that waits when the source ends or fails is delivered before that end or error, so that none is lost; RxJS
-// delivers it when d has passed, and ends then, and drops it at an error. When ctx ends it is dropped.
+// A value that waits when the source ends or fails is delivered before the end or the error, so none is lost. RxJS
+// delivers it when d has passed and ends then, and drops it at an error. When ctx ends, it is dropped.
 //
-// A value that comes exactly d after a delivery may replace the one that waits or not. While the consumer has a value
-// in hand, the source can go on to its next value and waits there. It runs on a goroutine of its own; time is that of
-// the clock that ctx carries, see [WithClock].
+// A value that comes exactly d after a delivery may or may not replace the one that waits. While the consumer processes
+// a value, the source can run to its next value and waits there. The source runs on its own goroutine.
 func (s Stream[T]) ThrottleLatest(d time.Duration) Stream[T] {
 	s.require("ThrottleLatest")
 	requireWait("ThrottleLatest: d", d)
@@ -28,11 +26,11 @@ func (s Stream[T]) ThrottleLatest(d time.Duration) Stream[T] {
 		return s
 	}
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
-		window := newAlarm(scope.Context()) // since a delivery; when it is not set the next value passes
+		window := newAlarm(scope.Context()) // runs since a delivery; when it is not set, the next value is delivered
 		defer window.Stop()
 		in := handoff.NewReceiver[T](scope)
 		in.Start(s)
-		var latest T // that has come in the window
+		var latest T // the latest value of the window
 		waits := false
 		deliver := func(v T) {
 			var zero T
@@ -71,8 +69,8 @@ func (s Stream[T]) ThrottleLatest(d time.Duration) Stream[T] {
 	})
 }
 
-// eventOr returns the next event, or true when due is ready, also if there is an event as well. When the context ends
-// it returns neither.
+// eventOr returns the next event, or true when due is ready, even if there is an event too. When the context ends it
+// returns neither.
 func eventOr[T any](due <-chan time.Time, scope *handoff.Scope, in *handoff.Receiver[T]) (event handoff.Event[T], isDue bool) {
 	select {
 	case <-due:

@@ -8,19 +8,18 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-// Timeout returns the same stream, but one that fails when its source takes longer than d to its first value, from one
-// value to the next, or to its end. The time that the consumer takes for a value does not count. The error matches
-// [ErrTimeout] and names d. The source's context is cancelled with the same error as its cause, and the stream returns
-// when the source has: a source that does not obey its context holds it up, and what it yields or returns then is
-// dropped.
+// Timeout yields the values of s, and fails if s takes longer than d until its first value, from one value to the next,
+// or until its end. The time that the consumer takes for a value does not count. The error matches [ErrTimeout] and
+// names d. The source's context is cancelled with the same error as its cause, and the stream returns when the source
+// has returned. A source that ignores its context delays that; what it yields or returns after the cancel is dropped.
 //
 //	source:      --a---b-----------c--|
 //	Timeout(5):  --a---b----#
 //
-// Something that comes exactly d later may be in time or not. Timeout starts no goroutine: the source runs on the
-// caller's, and its panics pass through untouched. Time is that of the clock that ctx carries, see [WithClock]. A run
-// arms one timer before the source begins; a value only moves the deadline, and a timer that fires before it is armed
-// anew for what is left. A d that is not positive panics.
+// A value or an end that comes after exactly d may or may not be in time. Timeout starts no goroutine: the source runs
+// on the caller's, and its panics reach the caller unchanged. Each run starts one timer before the source begins. A
+// value only moves the deadline; a timer that fires before the deadline is started again for the rest. A d that is not
+// positive panics.
 func (s Stream[T]) Timeout(d time.Duration) Stream[T] {
 	s.require("Timeout")
 	requirePeriod("Timeout: d", d)
@@ -51,7 +50,7 @@ func (s Stream[T]) Timeout(d time.Duration) Stream[T] {
 			return true
 		})
 		if !watch.Stop() {
-			cancel(failure) // in case that the timer's goroutine has not come to it
+			cancel(failure) // the timer's goroutine may not have done it yet
 			if context.Cause(run) == failure {
 				err = failure
 			}

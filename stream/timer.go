@@ -7,11 +7,9 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-// Timer returns the stream of one value, the time, when d has passed since it was run; at once for d ≤ 0.
+// Timer yields one value, the time, when d has passed since the run began, or at once if d ≤ 0.
 //
 //	Timer(3): --> ---t|
-//
-// Time is that of the clock that ctx carries, see [WithClock].
 func Timer(d time.Duration) Stream[time.Time] {
 	return func(ctx context.Context, yield func(time.Time) bool) error {
 		alarm := newAlarm(ctx)
@@ -25,13 +23,13 @@ func Timer(d time.Duration) Stream[time.Time] {
 	}
 }
 
-// Interval returns the stream that yields the time at d, 2d, 3d … after it was run, and never ends. Ticks that come
-// while the consumer is busy are dropped, not queued: it goes on with the next one, still at a multiple of d.
+// Interval yields the time at d, 2d, 3d … after the run began, and never ends. Ticks that come while the consumer is
+// busy are dropped, not queued: the next value comes at the next multiple of d.
 //
 //	Interval(3):                  --> ---t--t--t--t--t--
 //	the same, a consumer busy 4:  --> ---t-----t-----t--
 //
-// Time is that of the clock that ctx carries, see [WithClock]. A d that is not positive panics.
+// A d that is not positive panics.
 func Interval(d time.Duration) Stream[time.Time] {
 	requirePeriod("Interval: d", d)
 	return func(ctx context.Context, yield func(time.Time) bool) error {
@@ -51,8 +49,8 @@ func Interval(d time.Duration) Stream[time.Time] {
 	}
 }
 
-// untilTick returns how long it is, from the time now, to the next tick after the one of the time last, for ticks at
-// the multiples of d; a tick that is due right now is not missed. The product may wrap around, the difference does not.
+// untilTick returns how long it is from now to the next tick after last, for ticks at the multiples of d. A tick that
+// is due right now is not missed. The product may overflow; the difference is still correct.
 func untilTick(last, now, d time.Duration) time.Duration {
 	missed := (now - 1) / d // ticks before now
 	return max(last/d+1, missed+1)*d - now

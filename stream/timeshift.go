@@ -8,22 +8,21 @@ import (
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
-// TimeShift returns the stream of the same values, each d later than it came, so that they keep their distances. This
-// is what ReactiveX calls delay; [Stream.Delay] holds the source up instead. It holds at most n values, the one that
-// the consumer has in hand among them: the source waits with the n-th until one is done, and its next ones come later.
-// So n is to be at least the number of values that come within d; TimeShift(d, 1) is Delay(d).
+// TimeShift delivers each value d after it came, so the values keep the time between them. ReactiveX calls this delay;
+// [Stream.Delay] makes the source wait instead. TimeShift holds at most n values, including the one that the consumer
+// processes. When it holds n, the source waits until one is done, and its next values come later. So n should be at
+// least the number of values that come within d. TimeShift(d, 1) is Delay(d).
 //
 //	source:           -a-b--c-------|
 //	TimeShift(5, 9):  ------a-b--c--|
 //	TimeShift(5, 1):  ------a----b----(c|)
 //
-// The end and an error come after the values that are held, and are not delayed themselves; ReactiveX returns an error
-// at once and drops the values. When ctx ends they are dropped. A value whose time has passed while the consumer was
-// busy comes at once.
+// The end or an error comes after the held values and is not delayed itself; ReactiveX returns an error at once and
+// drops the values. When ctx ends, the held values are dropped. A value whose time passed while the consumer was busy
+// comes at once.
 //
-// The source runs on a goroutine of its own; time is that of the clock that ctx carries, see [WithClock]. Each run
-// takes the memory for n values when it begins. TimeShift(0, n) is the stream itself. A negative d panics, and so does
-// an n below 1 or one for which no address space is large enough.
+// The source runs on its own goroutine. Each run allocates the memory for n values when it begins. TimeShift(0, n) is
+// the stream itself. An n below 1 panics, and so does an n that needs more than the address space.
 func (s Stream[T]) TimeShift(d time.Duration, n int) Stream[T] {
 	s.require("TimeShift")
 	requireWait("TimeShift: d", d)
@@ -35,7 +34,7 @@ func (s Stream[T]) TimeShift(d time.Duration, n int) Stream[T] {
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
 		alarm := newAlarm(scope.Context())
 		defer alarm.Stop()
-		in := handoff.NewBuffer(scope, n-1, s.timed) // and one is in hand here
+		in := handoff.NewBuffer(scope, n-1, s.timed) // one more is held here
 		for !out.Stopped() {
 			next, ok, err := in.Next()
 			if !ok {

@@ -7,19 +7,19 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-// Using returns the stream that has a resource of its own for each run: it runs what use returns for the resource that
-// open has returned, and calls close with it in every end: when the stream has ended or failed, when the consumer has
-// stopped, when ctx has ended, and when the run is ended by a panic, which goes on afterwards. (ReactiveX: using.)
+// Using gives each run its own resource: it calls open, runs the stream that use returns for the resource, and calls
+// close with the resource however the run ends: when the stream has ended or failed, the consumer has stopped, ctx has
+// ended, or a panic has ended the run, which continues afterwards. (ReactiveX: using.)
 //
 //	open, use:  r, then --a--b--|
 //	Using:      --a--b--|
 //	                    close(r)
 //
-// close is called once, on the caller's goroutine, before the stream returns; so a retry opens the next resource when
-// the one of the failed attempt is closed. An error of open is the failure of the stream, and nothing is closed. An
-// error of close is the stream's, joined with the one that it has ended with, if any; when the consumer has stopped it
-// is dropped. use must not return nil: the stream fails then, and the resource is closed. Under a context that has
-// ended nothing is opened.
+// close is called once, on the caller's goroutine, before the stream returns. So a retry opens the next resource after
+// the one of the failed attempt is closed. An error of open is a failure of the stream, and nothing is closed. An error
+// of close is a failure of the stream too, joined with the stream's own error, if any; if the consumer has stopped, it
+// is dropped. If use returns nil, the stream fails and the resource is closed. Under a context that has ended nothing
+// is opened.
 //
 //	lines := stream.Using(open, scan, (*os.File).Close)
 func Using[R, T any](open func(context.Context) (R, error), use func(R) Stream[T], close func(R) error) Stream[T] {
