@@ -8,7 +8,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// leap is a clock for one goroutine that waits for nothing: whoever asks to be called at a time finds it is that time.
+// leap is a clock for one goroutine that never waits: AfterFunc sets the time to the time at which f is due.
 type leap struct{ now time.Time }
 
 func (c *leap) Now() time.Time { return c.now }

@@ -10,7 +10,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// counted is a handler around another: it counts what goes through.
+// counted wraps a handler and counts its failures and answers.
 type counted struct {
 	stream.RetryHandler
 	failures, successes int
@@ -31,7 +31,7 @@ func (c *counted) Ended(_ context.Context, attempts int, err error) {
 	fmt.Println(attempts, "attempts,", err)
 }
 
-// A handler may be built on another one. A retry.Policy is a RetryObserver, too.
+// A handler can wrap another one. A retry.Policy is a RetryObserver too.
 func ExampleRetryObserver() {
 	atOnce := stream.RetryHandlerFunc(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
 		return failures.Take(5)

@@ -193,7 +193,7 @@ func ExampleInterval() {
 	// Output: 3 ticks, <nil>
 }
 
-// A handler of requests sends into a subject what its subscribers wait for.
+// A request handler sends values into a subject, and its subscribers receive them.
 func ExampleNewSubject() {
 	prices := stream.NewSubject[float64](1) // whoever comes late gets the last one first
 	ctx := context.Background()

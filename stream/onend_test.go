@@ -33,7 +33,7 @@ func TestOnEnd_IsToldOnceHowTheRunEnded(t *testing.T) {
 			}
 			err := test.s.OnEnd(func(err error) { told = append(told, err) })(ctx, func(int) bool { return test.more })
 			if !errors.Is(err, test.want) || !slices.Equal(told, []error{err}) {
-				t.Errorf("told %v, returned %v, want %v", told, err, test.want)
+				t.Errorf("f received %v, returned %v, want %v", told, err, test.want)
 			}
 		})
 	}
@@ -49,7 +49,7 @@ func TestOnEnd_IsToldOfAPanicThatGoesOn(t *testing.T) {
 		t.Error("the goroutine went on")
 	}
 	if len(told) != 2 || told[0] == nil || told[1] == nil {
-		t.Errorf("told %v, want an error twice", told)
+		t.Errorf("f received %v, want an error twice", told)
 	}
 }
 
@@ -57,6 +57,6 @@ func TestOnEnd_EachAttemptOfARetry(t *testing.T) {
 	var told []error
 	s := stream.Of(1).Concat(stream.Fail[int](errBoom)).OnEnd(func(err error) { told = append(told, err) }).Retry(2)
 	if err := s.ForEach(t.Context(), func(int) {}); !errors.Is(err, errBoom) || len(told) != 3 {
-		t.Errorf("told %v, returned %v", told, err)
+		t.Errorf("f received %v, returned %v", told, err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// What a RetryObserver is told, and when.
+// Which methods of a RetryObserver are called, and when.
 func TestRetryObserver(t *testing.T) {
 	observe := func(src stream.Stream[int], ctx context.Context, use func(context.Context, stream.Stream[int]) error) []string {
 		o := &observed{RetryHandler: handler(func(f stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {

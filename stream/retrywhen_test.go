@@ -238,7 +238,7 @@ func TestRule4_OneAnswerOneAttempt(t *testing.T) {
 			defer cancel()
 			var got []int
 			var err error
-			if test.name == "never its own" { // the handler then waits for a second failure, for ever
+			if test.name == "never its own" { // the handler then waits for a second failure, forever
 				synctest.Test(t, func(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 					defer cancel()
@@ -599,7 +599,7 @@ func TestRule12_ANilStreamIsAnError(t *testing.T) {
 		return nil
 	})).Collect(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "nil stream") || !errors.Is(err, numbered(1)) {
-		t.Errorf("got %v; want it to speak of a nil stream and keep failure 1", err)
+		t.Errorf("got %v; want it to name a nil stream and wrap failure 1", err)
 	}
 }
 
@@ -649,7 +649,7 @@ func TestRule13_ASourceThatCannotBeRunAgainEndsIt(t *testing.T) {
 	}
 }
 
-// observed is a RetryObserver that notes what it is told.
+// observed is a RetryObserver that records its calls.
 type observed struct {
 	stream.RetryHandler
 	items []int64
@@ -673,7 +673,7 @@ func TestSucceededIsToldOfGoodEndsOnly(t *testing.T) {
 	_, _ = failing(stream.Permanent(numbered(1)), 1).RetryWhen(o).Collect(t.Context())
 	_, _ = stream.Of(1, 2).RetryWhen(o).Take(1).Collect(t.Context())
 	if want := []int64{3, 2}; !reflect.DeepEqual(o.items, want) {
-		t.Errorf("told of %v, want %v", o.items, want)
+		t.Errorf("called for %v, want %v", o.items, want)
 	}
 }
 

@@ -11,6 +11,6 @@ func TestSkipWhile_AsksNoMoreOnceItIsFalse(t *testing.T) {
 	s := stream.Of(1, 2, 3, 1).SkipWhile(func(v int) bool { asked++; return v < 3 })
 	expect(t, s, []int{3, 1}, nil)
 	if asked != 3 {
-		t.Errorf("f was asked %d times, want 3", asked)
+		t.Errorf("f was called %d times, want 3", asked)
 	}
 }

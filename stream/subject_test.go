@@ -202,7 +202,7 @@ func TestSubject_ACancelledSend(t *testing.T) {
 	})
 }
 
-// A subscriber that leaves with a value in hand, in whatever way, holds nobody up.
+// A subscriber that leaves while it processes a value, in whatever way, delays nobody.
 func TestSubject_SubscribersThatLeave(t *testing.T) {
 	for name, leave := range map[string]func(ctx context.Context, s stream.Stream[int]){
 		"stop": func(ctx context.Context, s stream.Stream[int]) { _, _ = s.Take(1).Collect(ctx) },
@@ -266,7 +266,7 @@ func TestSubject_SentDuringTheReplay(t *testing.T) {
 	})
 }
 
-// A subscriber that comes while a value is in the hands of others gets it as one that is replayed, and once.
+// A subscriber that comes while others process a value receives it once, as a replayed one.
 func TestSubject_OneThatComesWhileAValueIsOnItsWay(t *testing.T) {
 	for replay, want := range [][]int{{2}, {1, 2}} {
 		bubble(t, fmt.Sprint("replay ", replay), func(t *testing.T) {

@@ -42,7 +42,7 @@ func TestTakeUntilDone_ClosedAndNil(t *testing.T) {
 	expect(t, stream.Of(1, 2).TakeUntilDone(nil), []int{1, 2}, nil)
 }
 
-// The source is told that the consumer has stopped.
+// The source learns that the consumer has stopped.
 func TestTakeUntilDone_TheConsumerStops(t *testing.T) {
 	var told []bool
 	err := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {

@@ -45,7 +45,7 @@ func TestThrottleLatest_ABusyConsumer(t *testing.T) {
 				got = append(got, ev{time.Since(start), v})
 				time.Sleep(9 * ms)
 			})
-			// 2 waits in the source's hand when the consumer is done with 1, and 3 comes after it.
+			// 2 waits in the source when the consumer is done with 1, and 3 comes after it.
 			if want := []ev{{1 * ms, 1}, {10 * ms, 2}, {19 * ms, 3}, {30 * ms, 4}}; err != nil || !slices.Equal(got, want) {
 				t.Fatalf("got %v, %v, want %v", got, err, want)
 			}

@@ -178,7 +178,7 @@ func TestTimeout_InATimeout(t *testing.T) {
 	})
 }
 
-// A timer that fires while the consumer has a value in hand is set anew when it is done, on an injected clock too.
+// A timer that fires while the consumer processes a value is started again when it is done, on an injected clock too.
 func TestTimeout_OnAnInjectedClockTheConsumersTimeDoesNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mock := clock.NewMock()
