@@ -7,7 +7,7 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-// Catch yields the values of s. When s fails, it continues with the stream that f returns for the error. It catches
+// Catch yields the values of s and, when s fails, continues with the stream that f returns for the error. It catches
 // only failures of s, permanent ones too: not a failure of the stream that f returned, and not the end of ctx. If f
 // returns nil, the stream fails with an error that wraps the failure.
 //

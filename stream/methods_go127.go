@@ -66,7 +66,7 @@ func (s Stream[T]) ConcatMap[U any](f func(T) Stream[U]) Stream[U] { return op.C
 //	SwitchMap(f):    ---a--b---c--d-|
 func (s Stream[T]) SwitchMap[U any](f func(T) Stream[U]) Stream[U] { return op.SwitchMap(here, s, f) }
 
-// ExhaustMap runs the stream f(v) for a value v and yields its values. Values of s that come while it runs are dropped.
+// ExhaustMap runs the stream f(v) for a value v and yields its values; values of s that come meanwhile are dropped.
 //
 //	s:                --1--x----2----|
 //	ExhaustMap(f):    ---a--b----c--d|

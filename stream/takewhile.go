@@ -2,7 +2,7 @@ package stream
 
 import "context"
 
-// TakeWhile yields values until f returns false for one, and ends there. That value is not delivered.
+// TakeWhile yields values until f returns false for one, and ends there; that value is not delivered.
 //
 //	source:              --1--2--3--1--|
 //	TakeWhile(v < 3):    --1--2--|

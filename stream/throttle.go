@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Throttle yields the first value, then the first value that comes d or more after the last one it yielded, and so on.
-// It drops the others (ReactiveX: throttleFirst); [Stream.ThrottleLatest] keeps the latest of them. If the clock was
-// set back to before the last delivery, the next value is delivered. Throttle(0) is the stream itself.
+// Throttle yields the first value, then the first value that comes d or more after the last one it yielded, and so on;
+// it drops the others (ReactiveX: throttleFirst). [Stream.ThrottleLatest] keeps the latest of the others. If the clock
+// was set back to before the last delivery, the next value is delivered. Throttle(0) is the stream itself.
 //
 //	source:       -a-b-c---d--e--f-|
 //	Throttle(5):  -a-------d-----f-|
