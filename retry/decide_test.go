@@ -420,18 +420,41 @@ func TestADictatedDelayIsSpreadBeforeADeadline(t *testing.T) {
 				}
 				last = d
 			}
-			if bound == "Within" { // the smaller room counts
-				p := retry.New(backoff.Constant(time.Second).Jitter(j), retry.WithRand(func() float64 { return 0.999 }), retry.Within(12*time.Second))
-				d, err := p.Decide(new(retry.State), stream.Failure{Err: retry.RetryAfter(errBoom, 10*time.Second)}, now, now.Add(time.Hour))
-				if err != nil || d > 11*time.Second {
-					t.Errorf("%v: %v, %v", j, d, err)
-				}
-			}
 			if last < 10900*time.Millisecond {
 				t.Errorf("%v, %s: the last at %v", j, bound, last)
 			}
 		}
 	}
+}
+
+func TestADictatedDelay_TheSmallerRoomCounts(t *testing.T) {
+	now := time.Unix(0, 0)
+	for _, c := range []struct{ within, deadline, least, most time.Duration }{
+		{12 * time.Second, time.Hour, 10 * time.Second, 11 * time.Second},
+		{time.Hour, 12 * time.Second, 10 * time.Second, 11 * time.Second},
+		{10 * time.Second, time.Hour, 10 * time.Second, 10 * time.Second},
+	} {
+		p := retry.New(backoff.Constant(time.Second).Jitter(jitter.Full), retry.WithRand(func() float64 { return 0.999 }), retry.Within(c.within))
+		d, err := p.Decide(new(retry.State), stream.Failure{Err: retry.RetryAfter(errBoom, 10*time.Second)}, now, now.Add(c.deadline))
+		if err != nil || d < c.least || d > c.most {
+			t.Errorf("within %v, before %v: %v, %v", c.within, c.deadline, d, err)
+		}
+	}
+}
+
+func TestACancelInTheFirstAttemptIsNoOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := retry.Run(ctx, every(time.Second), func(context.Context) error {
+			time.Sleep(time.Second)
+			cancel()
+			return errBoom
+		})
+		var e *retry.Error
+		if !errors.As(err, &e) || e.Attempts != 1 || e.Retries != 0 || e.Down != 0 || e.Elapsed != 0 {
+			t.Errorf("%+v", err)
+		}
+	})
 }
 
 func TestResetOptionsAreAnyOf(t *testing.T) {

@@ -44,7 +44,7 @@ func (c *config) logGiveUp(ctx context.Context, err *Error) {
 
 // logEnd logs the end of an outage by an error that is returned as it is, if the outage was logged.
 func (c *config) logEnd(s *State, q *question, err error) {
-	if c.logger != nil && s.Attempts > 1 && !q.worked {
+	if s.Attempts > 1 && !q.worked {
 		c.logEnded(q.ctx, s.Attempts, err)
 	}
 }
