@@ -5,9 +5,9 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// ExhaustMap returns the stream of the values of the streams that f returns for values of s, one at a time: while one
-// of these inner streams runs, the values of s are dropped. It is SwitchMap the other way round, and what a button
-// wants that must not start the same job twice.
+// ExhaustMap runs the stream that f returns for a value of s and yields its values; values of s that come while this
+// inner stream runs are dropped. It is the opposite of SwitchMap: use it for a button that must not start the same job
+// twice.
 //
 //	s:                 --1--2-----3-------|
 //	f(1):                -a--b--c|
@@ -15,11 +15,11 @@ import (
 //	ExhaustMap(f):     ---a--b--c--g--h---|
 //
 // It ends when s and the last inner stream have ended. The first error, of s or of an inner stream, cancels the other
-// and is returned. f must not return nil: the stream fails then.
+// and is returned.
 //
-// s runs on a goroutine of its own and waits only while f is called; the inner streams and f run on the caller's. An
-// inner stream runs until the consumer is done with its last value. Of values of s that come at the same time as the
-// end of an inner stream, any may be dropped or not.
+// s runs on its own goroutine and waits only while f is called; the inner streams and f run on the caller's. An inner
+// stream runs until the consumer is done with its last value. Values of s that come at the same time as the end of an
+// inner stream may or may not be dropped.
 func ExhaustMap[T, U any](s stream.Stream[T], f func(T) stream.Stream[U]) stream.Stream[U] {
 	return op.ExhaustMap(here, s, f)
 }

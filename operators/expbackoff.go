@@ -8,13 +8,14 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// ExpBackoff returns the policy that waits delay·n²·jitter before the n-th retry, and gives up after the given number
-// of retries. The options come on top: retry.ResetAfterItems(1), say, counts the retries since the last value.
+// ExpBackoff returns the policy that waits delay·n²·jitter before the n-th retry and gives up after the given number of
+// retries. The options come on top: with retry.ResetAfterItems(1), for example, the number of retries counts from the
+// last value.
 //
 //	src.RetryWhen(operators.ExpBackoff(jitter.Default, time.Second, 3)) // about 1, 4 and 9 s
 //
-// The name is the classic one, of "Exponential-Backoff RxJava operator with Jitter" (2017), but the curve is
-// quadratic; backoff.Exponential is the one that doubles.
+// The name is that of "Exponential-Backoff RxJava operator with Jitter" (2017), but the curve is quadratic;
+// backoff.Exponential doubles.
 func ExpBackoff(j jitter.Jitter, delay time.Duration, retries int, opts ...retry.Option) retry.Policy {
 	switch {
 	case j == nil:

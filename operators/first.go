@@ -5,11 +5,11 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// ErrEmpty is the failure that First and Last make of a stream that ends without a value.
+// ErrEmpty is the error of First and Last for a stream that ends without a value.
 var ErrEmpty = op.ErrEmpty
 
-// First returns the stream of the first value of s, which is stopped then. If s ends without one, it fails with
-// ErrEmpty; the stream that is empty then is s.Take(1).
+// First yields the first value of s and stops s. If s ends without a value, it fails with ErrEmpty; use s.Take(1) for a
+// stream that is empty then.
 //
 //	s:        --a--b--c--|
 //	First:    --a|
@@ -20,8 +20,8 @@ func First[T any](s stream.Stream[T]) stream.Stream[T] {
 	return op.First(here, s)
 }
 
-// Last returns the stream of the last value of s, which comes when s has ended. If s ends without one, it fails with
-// ErrEmpty; if s fails, so does Last, without a value.
+// Last yields the last value of s when s has ended. If s ends without a value, it fails with ErrEmpty. If s fails, it
+// fails with that error, without a value.
 //
 //	s:       --a--b--c--|
 //	Last:    -----------c|

@@ -9,63 +9,63 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// MapRetryOptions are MapRetry's options for items of type T. The zero value is good.
+// MapRetryOptions are MapRetry's options for items of type T. The zero value is ready to use.
 type MapRetryOptions[T any] struct {
-	// Workers is the most calls of f at once; 0 means GOMAXPROCS.
+	// Workers is the maximum number of concurrent calls of f; 0 means GOMAXPROCS.
 	Workers int
-	// MaxPending is the most items that are put aside at once; 0 means 10,000. The items that are being called count,
-	// for each of them may come to wait, and under Ordered so do results that wait for an earlier one. When it is
-	// reached the source waits: nothing is lost. With MaxPending below Workers no more than MaxPending calls are made
+	// MaxPending is the maximum number of items that wait for a retry; 0 means 10,000. Items that are being called count
+	// too, because each may have to wait, and under Ordered so do results that wait for an earlier one. When the maximum
+	// is reached, the source waits, and nothing is lost. If MaxPending is less than Workers, at most MaxPending calls run
 	// at once.
 	MaxPending int
-	// Ordered delivers in the source's order: results, and the items that the policy gives up on, each in its turn.
-	// Without it each comes as soon as it is there.
+	// Ordered delivers in the source's order: results, and the items that the policy gives up on. Without Ordered each is
+	// delivered as soon as it is ready.
 	Ordered bool
-	// Context returns the context of an item's calls, and of the policy's hooks for it, which must come from ctx. It is
-	// called before each call, on a worker's goroutine, and has to return the like each time. A nil Context means ctx
-	// itself. An item whose own context has ended is given up, at the latest when its next call is due: it goes to
-	// DeadLetter, and without one it is dropped; the stream goes on.
+	// Context returns the context of an item's calls and of the policy's hooks for it. It must derive it from ctx. Context
+	// is called before each call, on a worker's goroutine, and must return an equivalent context each time. A nil Context
+	// means ctx itself. An item whose own context has ended is given up, at the latest when its next call is due: it is
+	// passed to DeadLetter, or dropped if there is none, and the stream continues.
 	Context func(ctx context.Context, item T) context.Context
-	// DeadLetter takes an item that the policy has given up on, and the stream goes on; an error from it ends the
-	// stream. Without it such an item ends the stream with its error. It is called on the consumer's goroutine with
-	// the stream's ctx. The *retry.Error of an item whose error is Permanent, or refused by the policy's predicate, has
-	// the Cause retry.ErrRefused.
+	// DeadLetter is called with an item that the policy has given up on, and the stream continues; an error of DeadLetter
+	// ends the stream. If DeadLetter is nil, such an item ends the stream with its error. DeadLetter is called on the
+	// consumer's goroutine with the stream's ctx. For an item whose error is Permanent, or refused by the policy's
+	// predicate, the *retry.Error has the Cause retry.ErrRefused.
 	DeadLetter func(context.Context, T, *retry.Error) error
-	// OnAbandon is told, when the stream ends early, of each item that was taken from the source and not finished: that
-	// neither came out, nor went to DeadLetter, nor ended the stream with its error. The number is how many attempts
-	// were made, one that was cut off included; an item whose call went well but whose result did not come out is not
-	// finished. It is called on the consumer's goroutine, when nothing else runs any more and before the stream returns.
+	// OnAbandon is called, when the stream ends early, for each unfinished item: an item taken from the source that was
+	// not delivered, did not go to DeadLetter, and did not end the stream with its error. An item whose call succeeded but
+	// whose result was not delivered is unfinished too. attempts is the number of attempts made, including one that was
+	// cut off. OnAbandon is called on the consumer's goroutine, when nothing else runs any more and before the stream
+	// returns.
 	OnAbandon func(T, int)
 }
 
-// MapRetry calls f for each value of src and delivers the results. A call that fails is made again as p says, by
-// itself, while the others go on. What f does must be idempotent, or go on where it stopped: it is done again.
+// MapRetry calls f for each value of src and delivers the results. It retries a failed call as p decides, while the
+// other calls continue. f must be idempotent, or continue where it stopped.
 //
 //	src     --a--b--c--|
 //	f(b)         #----B          (a first call that fails, one retry)
 //	result  --A-----C-B|
 //	Ordered --A-------BC|
 //
-// The item whose call failed is put aside until its delay is over, and its worker takes the next one; items that are
-// due go before new ones. What waits is in one heap with one timer on the clock of p or else of ctx; no goroutine and
-// no timer waits for an item, and beyond itself an item that waits takes at most 200 bytes.
+// An item whose call failed waits until its delay is over, and its worker takes the next item. Items that are due go
+// before new ones. All waiting items are in one heap with one timer, on the clock of p or else of ctx. No item has a
+// goroutine or timer of its own; a waiting item takes at most 200 bytes in addition to itself.
 //
-// Each item is an operation of its own under p, with the order of questions of retry.Do: Limit, Within and the like
-// count for each item, AttemptTimeout for each call; a signal (retry.ResetOn) makes all that wait due at once; a
-// success gives the budget its refund. The policy's hooks and f are called on the workers' goroutines, side by side.
-// OnGiveUp is called for the items that p gives up on, not for those that are abandoned; OnDone for each item that was
-// called, for an abandoned one when the stream ends, on the consumer's goroutine. retry.Log logs all at DEBUG.
+// Each item is an operation of its own under p, decided in the same order as in retry.Do. Limit, Within and similar
+// rules count for each item, AttemptTimeout for each call. A signal (retry.ResetOn) makes all waiting items due at
+// once. A success refunds the budget. f and the policy's hooks are called on the workers' goroutines, concurrently.
+// OnGiveUp is called for the items that p gives up on, not for abandoned ones. OnDone is called for each item that was
+// called; for an abandoned one it is called when the stream ends, on the consumer's goroutine. retry.Log logs
+// everything at DEBUG.
 //
-// An item that p gives up on ends the stream with the error that retry.Do would return, a *retry.Error or the failure
-// itself, unless there is a DeadLetter. When src fails, what it delivered before is finished first, and then the stream
-// returns src's error. When ctx ends, the calls are cancelled and waited for, and the stream returns its cause
-// at once, as it returns nil when the consumer stops. A panic of f surfaces in the consumer, with the stack it came
-// from, and its runtime.Goexit does too. In all these cases OnAbandon is told what was not finished.
+// If p gives up on an item and there is no DeadLetter, the stream ends with the error that retry.Do would return: a
+// *retry.Error or the failure itself. When src fails, the stream first finishes the items delivered before, and then
+// returns src's error. When ctx ends or the consumer stops, the calls are cancelled and waited for, and the stream
+// returns ctx's cause or nil. A panic of f is raised in the consumer, with the stack it came from; a runtime.Goexit of
+// f ends the consumer's goroutine too. In all these cases OnAbandon is called for the unfinished items.
 //
-// Between the goroutines there are at most as many items that are not called yet as there are Workers, but 4 if that is
-// more, and as many results: a slow consumer stops the workers, and they the source.
-//
-// A nil src or f, negative Workers and a negative MaxPending panic.
+// Between the goroutines there are at most max(Workers, 4) items that are not called yet, and as many results: a slow
+// consumer slows the workers, which slow the source.
 func MapRetry[T, U any](src stream.Stream[T], p retry.Policy, f func(context.Context, T) (U, error), o MapRetryOptions[T]) stream.Stream[U] {
 	notNil("MapRetry", "src", src == nil)
 	notNil("MapRetry", "f", f == nil)

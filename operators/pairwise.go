@@ -5,8 +5,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Pairwise returns the stream of each value of s with the one before it. The first value has none before it, so there
-// is one pair less than there are values.
+// Pairwise yields each value of s together with the one before it. The first value has none before it, so there is one
+// pair less than there are values.
 //
 //	s:           --1--2--3--4--|
 //	Pairwise:    -----12-23-34-|

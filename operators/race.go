@@ -5,17 +5,17 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Race returns the stream that is the first of several to speak: with a value, its end, or an error. The others are
-// cancelled then; they have returned before its first value is delivered. (ReactiveX: amb.)
+// Race yields the values of the first stream that yields a value, ends, or fails. The others are cancelled then, and
+// have returned before its first value is delivered. (ReactiveX: amb.)
 //
 //	a:          -----1--2--|
 //	b:          --x----y--z--|
 //	c:          -------#
 //	Race:       --x----y--z--|
 //
-// An error wins the race too: to race for the first success, give each stream its own RetryWhen or Catch. When several
-// speak at the same moment, any of them may win. A Race of none is empty, a Race of one is that stream; else each runs
-// on a goroutine of its own.
+// An error wins the race too. To race for the first success, give each stream its own RetryWhen or Catch. If several
+// streams are first at the same moment, any of them may win. A Race without streams is empty, and a Race of one stream
+// is that stream; otherwise each stream runs on its own goroutine.
 func Race[T any](s ...stream.Stream[T]) stream.Stream[T] {
 	return op.Race(here, s...)
 }

@@ -5,19 +5,17 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Reduce returns the stream of the one result of a fold: Scan's last one, when s has ended. The result of an empty s
-// is the seed; if s fails there is none.
+// Reduce yields the last result of Scan when s has ended, or the seed if s is empty. If s fails, there is no result.
 //
 //	s:                 --1--2--3--|
 //	Reduce(0, a+v):    -----------6|
 //
-// Each run begins with the seed as it was given: if it is a map, a slice or a pointer, f must not change what it refers
-// to.
+// Each run begins with the given seed: if it is a map, a slice or a pointer, f must not change what it refers to.
 func Reduce[T, A any](s stream.Stream[T], seed A, f func(A, T) A) stream.Stream[A] {
 	return op.Reduce(here, s, seed, f)
 }
 
-// Count returns the stream of one number: how many values s had, when it has ended. If s fails there is none.
+// Count yields the number of values of s when s has ended. If s fails, there is no result.
 //
 //	s:        --a--b--c--|
 //	Count:    -----------3|

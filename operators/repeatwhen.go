@@ -9,39 +9,39 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Completion is one run of a repeated stream that ended well, as the handler of RepeatWhen sees it.
+// Completion is one run of a repeated stream that ended without an error, as the handler of RepeatWhen sees it.
 type Completion struct {
-	// N counts the runs that have ended well, from 1.
+	// N is the number of completed runs so far, from 1.
 	N int
-	// Items is how many values the run delivered.
+	// Items is the number of values that the run delivered.
 	Items int64
-	// Lasted is how long it ran, its consumer's time included, on the subscription's clock.
+	// Lasted is how long the run took on the subscription's clock, including the time its consumer took.
 	Lasted time.Duration
 }
 
-// RepeatWhen returns a stream that runs s, and runs it again each time h's stream answers its end with a value. It is
-// RetryWhen for ends instead of failures, with the same rules: see stream.RetryWhen. To poll every minute, say, Map the
-// completions to timers with ConcatMap, or give them a Delay.
+// RepeatWhen runs s, and runs it again each time h's stream answers a completion with a value. It is RetryWhen for
+// completions instead of failures, with the same rules: see stream.RetryWhen. To poll every minute, Delay the
+// completions, or map them to timers with ConcatMap.
 //
 //	s:                     --a--|    --b--|     --c--|
 //	h, with 2 answers:          -----0    ------0    |
 //	RepeatWhen(h):         --a---------b----------c--|
 //
-// When h's stream has ended, RepeatWhen ends with the run that the last answer started; when it has failed, RepeatWhen
-// fails with that error then. A failure of s is returned at once and h is not asked: retry s inside, or the whole
-// outside.
+// If h's stream ends after an answer, RepeatWhen ends when the run of that answer has ended; if it fails, RepeatWhen
+// fails with that error then. A failure of s is returned at once, and h's stream does not receive it. To retry, put a
+// RetryWhen before or after RepeatWhen.
 //
-// A value of h, of whatever type, is an answer only if h has received a completion that is not answered yet. An h that
-// drops a completion and waits for the next waits forever. h is called once for each subscription, at its first
-// completion, and must not return nil: the stream fails then.
+// A value of h's stream, of any type, is an answer only if the stream has received a completion that is not answered
+// yet. If it drops a completion and waits for the next one, it waits forever. h is called once for each subscription,
+// at its first completion.
 //
-// Runs follow one another on the goroutine that runs the stream, each under a context of its own. RepeatWhen starts no
-// goroutine.
+// The runs take place one after the other, on the goroutine that runs the stream, each under its own context.
+// RepeatWhen starts no goroutine.
 func RepeatWhen[T, N any](s stream.Stream[T], h func(completions stream.Stream[Completion]) stream.Stream[N]) stream.Stream[T] {
 	notNil("RepeatWhen", "s", s == nil)
 	notNil("RepeatWhen", "h", h == nil)
 	return func(ctx context.Context, yield func(T) bool) error {
-		var failure error // of s or of h
+		var failure error // the failure of s or of h
 		source := stream.Stream[T](func(ctx context.Context, yield func(T) bool) error {
 			if failure = s(ctx, yield); failure != nil {
 				return stream.Permanent(failure)
@@ -79,5 +79,5 @@ func RepeatWhen[T, N any](s stream.Stream[T], h func(completions stream.Stream[C
 	}
 }
 
-// errCompleted stands for the end of a run while RetryWhen does the work.
+// errCompleted represents the end of a run for the RetryWhen inside.
 var errCompleted = errors.New("operators: RepeatWhen: the run has ended")

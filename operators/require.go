@@ -6,10 +6,10 @@ import (
 	"github.com/retrywhen/retrywhen/internal/op"
 )
 
-// here is this package's name, for panics and errors.
+// here is this package's name in panics and errors.
 const here op.Package = "operators"
 
-// panicf panics with what is wrong with the arguments of an operator.
+// panicf panics with a message about an invalid argument.
 func panicf(operator, format string, args ...any) {
 	panic("operators: " + operator + ": " + fmt.Sprintf(format, args...))
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Resume returns the stream that comes back where it stopped: RetryWhen for a source that has a position, such as an
-// offset, an id, a revision or a page token. Each attempt runs open(at). There at is start at first, and then what
-// after(at, v) has returned for each value v that the consumer has taken. h answers the failures as in RetryWhen.
+// Resume is RetryWhen for a source that has a position, such as an offset, an id, a revision or a page token: each
+// attempt continues where the last one stopped. Each attempt runs open(at). At first, at is start; then it is what
+// after(at, v) returned for the last value v that the consumer has taken. h answers the failures as in RetryWhen.
 //
 //	open(0)   --1--2--#
 //	open(2)              --3--#
@@ -17,31 +17,34 @@ import (
 //	h         --------0--     0--
 //	result    --1--2-------3-------4--|
 //
-// The position belongs to the subscription: each run begins at start. It moves when the consumer's yield has returned
-// true, and not for a value at which the consumer has stopped or panicked. So no value is skipped, whatever operators
-// open uses, and a value comes twice only if the source repeats it: drop what is not behind at inside open. A consumer
-// that hands values on has taken them: behind Resume the position runs ahead of the effects with Buffer, Batch, Window,
-// Chans and MapRetry. To begin where the effects stopped, store the position with each effect and make it start.
+// Each subscription has its own position, and begins at start. The position moves when the consumer's yield has
+// returned true, not for a value at which the consumer has stopped or panicked. So no value is skipped, whatever
+// operators open uses. A value comes twice only if the source repeats it: in that case open must drop the values that
+// are not after at. A consumer that passes values on has taken them: with Buffer, Batch, Window, Chans or MapRetry
+// after Resume, the position is ahead of the effects. To begin where the effects stopped, store the position with each
+// effect and use it as start.
 //
-// after is pure; it may return at itself, for an event without an id, or what is no part of v, such as a sum or a map
-// with an entry for each partition (a copy: a map that is changed in place belongs to all runs). A position that
-// comes without a value, a bookmark, travels in the value: let open yield both in one type, and Filter behind Resume.
+// after must be pure. It may return at itself, for an event without an id. It may return a position that is not part of
+// v, such as a sum, or a map with an entry for each partition (a copy: a map that is changed in place would be shared
+// by all runs). If the source reports a position without a value, a bookmark, let open yield both in one type, and
+// Filter after Resume.
 //
-// What happens inside open and what behind Resume:
+// What belongs inside open and what after Resume:
 //
-//   - Inside, values come in the order of their positions: a Merge can move the position backwards, and then values
-//     come twice.
-//   - A Filter inside holds the position back until a value passes; one behind Resume does not. Heartbeats that bear no
-//     position are filtered inside, so that retry.ResetAfterItems(1) means progress.
-//   - A Timeout inside makes silence a failure, and MustNotEnd an end: else a good end of open's stream is the end.
-//   - A value at which a stage inside always fails comes back with every attempt. Parse behind Resume, or return a
-//     stream.Permanent error, or yield the value with its error and put it aside.
-//   - A retry inside begins at open's at, and one behind Resume at start, so that values come twice.
-//   - A position that the source has lost (410 Gone, a purged log) is for open to answer: it catches the error and goes
-//     on from a snapshot.
+//   - Inside open, values must come in the order of their positions. A Merge can move the position backwards, and then
+//     values come twice.
+//   - A Filter inside open does not move the position until a value passes; a Filter after Resume does. Filter
+//     heartbeats without a position inside open, so that retry.ResetAfterItems(1) measures progress.
+//   - A Timeout inside open makes silence a failure, and MustNotEnd the end of the source. Without MustNotEnd, the
+//     stream ends when open's stream ends.
+//   - If an operator inside open always fails at one value, that value comes back with every attempt. Parse after
+//     Resume, or return a stream.Permanent error, or yield the value with its error and handle it separately.
+//   - A retry inside open begins at open's at. A retry after Resume begins at start, so values come twice.
+//   - If the source has lost a position (410 Gone, a purged log), open must catch the error and continue from a
+//     snapshot.
 //
-// A nil stream of open is an error that is not retried; a panic of open passes through. Resume starts no goroutine and
-// allocates nothing for a value.
+// If open returns a nil stream, the error is not retried. A panic of open reaches the caller. Resume starts no
+// goroutine and allocates nothing per value.
 func Resume[T, P any](start P, open func(at P) stream.Stream[T], after func(at P, v T) P, h stream.RetryHandler) stream.Stream[T] {
 	notNil("Resume", "open", open == nil)
 	notNil("Resume", "after", after == nil)

@@ -6,15 +6,16 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// RetryWhen is stream.RetryWhen in ReactiveX's form, with a function from failures to answers of any type: each value
-// of h's stream starts the next attempt. For a policy write src.RetryWhen(p), or RetryWhen(src, p.Handle).
+// RetryWhen is stream.RetryWhen in ReactiveX's form: h is a function from failures to answers of any type, and each
+// answer starts the next attempt. For a policy write src.RetryWhen(p), or RetryWhen(src, p.Handle).
 //
 //	src       --a--#    --a--#   --a--|
 //	h         -----0    -----0
 //	result    --a--------a--------a--|
 //
-// A value that is a stream.Failure answers the failure whose N it bears; a value of another type the one that waits.
-// Retrying runs src again: it must be idempotent, or resume where it stopped. All else is as stream.RetryWhen says.
+// If an answer is a stream.Failure, it answers the failure with its N; an answer of another type answers the failure
+// that waits. A retry runs src again: src must be idempotent, or resume where it stopped. All other rules are those of
+// stream.RetryWhen.
 func RetryWhen[T, N any](src stream.Stream[T], h func(stream.Stream[stream.Failure]) stream.Stream[N]) stream.Stream[T] {
 	notNil("RetryWhen", "src", src == nil)
 	notNil("RetryWhen", "h", h == nil)
@@ -35,12 +36,12 @@ func RetryWhen[T, N any](src stream.Stream[T], h func(stream.Stream[stream.Failu
 	}))
 }
 
-// RetryChans is RetryWhen for a pipeline of plain channels: each attempt calls open, with a context that is cancelled
-// when the attempt is over, and reads its two channels as stream.FromChans does. The values of all attempts come out of
-// the first channel it returns. The second gets at most one error, when the handler has given up or ctx has ended, and
-// is closed after the first.
+// RetryChans is RetryWhen for a pipeline of plain channels. Each attempt calls open, with a context that is cancelled
+// when the attempt is over, and reads its two channels as stream.FromChans does. The first returned channel delivers
+// the values of all attempts. The second delivers at most one error, when the handler has given up or ctx has ended,
+// and is closed after the first.
 //
-// One goroutine runs the pipeline, and ends when ctx does or when the pipeline has; a reader that stops early must
+// One goroutine runs the pipeline. It ends when ctx does or when the pipeline has ended; a reader that stops early must
 // cancel ctx. Nothing is buffered.
 func RetryChans[T any](ctx context.Context, open func(context.Context) (<-chan T, <-chan error), h stream.RetryHandler) (<-chan T, <-chan error) {
 	notNil("RetryChans", "open", open == nil)

@@ -5,20 +5,20 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// TakeUntil returns the stream of the values of s until stop yields its first value, which ends it well: s is cancelled
-// then, and no value of s comes after it. If stop ends without a value, s goes on; if stop fails, so does the stream.
+// TakeUntil yields the values of s until stop yields its first value, and ends without an error then. It cancels s, and
+// no value of s comes afterwards. If stop ends without a value, s continues. If stop fails, so does the stream.
 //
 //	s:                  --a--b--c--d--|
 //	stop:               ---------x
 //	TakeUntil(stop):    --a--b--c|
 //
-// While the consumer has a value in hand, stop cannot take it back; the stream ends when the consumer is done with it.
+// If stop yields while the consumer processes a value, the stream ends when the consumer is done with it.
 //
-// stop runs on a goroutine of its own, begun before s, and s on the caller's; the two run at the same time. So a stop
-// that has a value at once lets any number of values of s through before it: the number has no bound. (In ReactiveX,
-// where such a stop has its turn first, none would come.) To end a stream by a channel or a context use
-// [stream.Stream.TakeUntilDone], which lets nothing through once it is done; to begin no s at all, decide inside
-// stream.Defer. "How to stop a stream" in docs/semantics.md compares the ways.
+// stop runs on its own goroutine, started before s; s runs on the caller's. The two run at the same time. So even if
+// stop has a value at once, any number of values of s may come before it. (In ReactiveX such a stop runs first, and no
+// value of s comes.) To end a stream by a channel or a context use [stream.Stream.TakeUntilDone], which delivers
+// nothing once the channel is closed. To decide whether to run s at all, use stream.Defer. "How to stop a stream" in
+// docs/semantics.md compares the ways.
 func TakeUntil[T, S any](s stream.Stream[T], stop stream.Stream[S]) stream.Stream[T] {
 	return op.TakeUntil(here, s, stop)
 }

@@ -16,7 +16,7 @@ type Pair[A, B any] struct {
 // String returns the pair as "(first, second)".
 func (p Pair[A, B]) String() string { return fmt.Sprintf("(%v, %v)", p.First, p.Second) }
 
-// Zip is ZipWith with a Pair for each two values.
+// Zip is ZipWith that yields each two values as a Pair.
 //
 //	a:      --1-----2--3--|
 //	b:      ----x-y-z----
@@ -25,22 +25,22 @@ func Zip[A, B any](a stream.Stream[A], b stream.Stream[B]) stream.Stream[Pair[A,
 	return op.ZipWith(here, "Zip", a, b, func(a A, b B) Pair[A, B] { return Pair[A, B]{a, b} })
 }
 
-// ZipWith returns the stream of f's answers to the first values of a and b, to the second ones, and so on.
+// ZipWith yields f of the first values of a and b, then of the second ones, and so on.
 //
 //	a:             --1-----2--3--|
 //	b:             ----4-5-6----
 //	ZipWith(+):    ----5---7--9--|
 //
-// It ends when no pair can be made any more: as soon as either stream has ended, and the other one is cancelled then.
-// A failure of either cancels the other one and is returned at once, whether or not it has a value that waits.
+// It ends as soon as either stream has ended, and cancels the other. A failure of either cancels the other and is
+// returned at once, even if a value waits.
 //
-// Nothing is buffered: each stream waits with its value for the other's, and both until the consumer is done with the
-// pair. a runs on the caller's goroutine, and b on one of its own.
+// Nothing is buffered: each stream waits for the other's value, and both wait until the consumer is done with the pair.
+// a runs on the caller's goroutine, and b on its own.
 func ZipWith[A, B, C any](a stream.Stream[A], b stream.Stream[B], f func(A, B) C) stream.Stream[C] {
 	return op.ZipWith(here, "ZipWith", a, b, f)
 }
 
-// ZipWith3 is ZipWith of three streams. It ends as soon as one of them has ended.
+// ZipWith3 is ZipWith for three streams. It ends as soon as one of them has ended.
 //
 //	a:               --1-----2--3--|
 //	b:               ----4-5-6----
@@ -52,16 +52,16 @@ func ZipWith3[A, B, C, D any](a stream.Stream[A], b stream.Stream[B], c stream.S
 	return op.ZipWith3(here, a, b, c, f)
 }
 
-// ZipSlice is Zip of any number of streams of one type: it returns the stream of the slices of their first values, of
-// their second ones, and so on, in the order of s. (ReactiveX: zip.)
+// ZipSlice is Zip for any number of streams of one type. It yields a slice of their first values, then of their second
+// ones, and so on, in the order of s. (ReactiveX: zip.)
 //
 //	s[0]:        --a-----b--c--|
 //	s[1]:        ----x-y-z----
 //	ZipSlice:    ----A---B--C--|    A = [a x], B = [b y], C = [c z]
 //
-// It ends as soon as one of them has ended, or at the first failure; the others are cancelled then. A ZipSlice of none
-// is empty. Nothing is buffered: each stream waits with its value for the others', and all until the consumer is done
-// with the slice, which it may keep. Each runs on a goroutine of its own.
+// It ends as soon as one of them has ended, or at the first failure, and cancels the others. Without streams it is
+// empty. Nothing is buffered: each stream waits for the others' values, and all wait until the consumer is done with
+// the slice, which it may keep. Each stream runs on its own goroutine.
 func ZipSlice[T any](s ...stream.Stream[T]) stream.Stream[[]T] {
 	return op.ZipSlice[T](here, s...)
 }
