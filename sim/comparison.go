@@ -25,14 +25,14 @@ type Comparison struct {
 // Figures are what a herd under one strategy comes to. Each is the mean over the Comparison's runs.
 type Figures struct {
 	Strategy
-	Total        time.Duration `json:"total"`        // the cumulative wait to the last retry, the mean of all jobs
+	Total        time.Duration `json:"total"`        // the cumulative wait to a job's last retry, the mean of all jobs
 	TotalCV      float64       `json:"totalCV"`      // its coefficient of variation
 	End          time.Duration `json:"end"`          // the last retry of all
 	FirstMean    time.Duration `json:"firstMean"`    // the wait before the first retry, the mean of all jobs
 	FirstMost    time.Duration `json:"firstMost"`    // the longest of them
 	PeakOverMean float64       `json:"peakOverMean"` // the fullest PeakWindow over the mean one
 	DeadShare    float64       `json:"deadShare"`    // the share of DeadWindows that hold no retry
-	CV           []float64     `json:"cv"`           // the coefficient of variation of each single wait
+	CV           []float64     `json:"cv"`           // the coefficient of variation of each single wait that a job had
 	MeanCV       float64       `json:"meanCV"`       // the mean of CV
 
 	Totals Spread   `json:"totals"` // the cumulative waits to the last retry, of all jobs of all runs
@@ -97,6 +97,7 @@ type herdFigures struct {
 	end          time.Duration
 	peak, dead   float64
 	cv           []float64
+	waits        int // that any job had
 }
 
 func (r *HerdResult) figures(peakWindow, deadWindow time.Duration) *herdFigures {
@@ -104,11 +105,13 @@ func (r *HerdResult) figures(peakWindow, deadWindow time.Duration) *herdFigures 
 	var m moments
 	for k := range f.cv {
 		m.reset()
-		r.waits(k, &m)
-		f.cv[k] = m.spread().CV
+		if r.waits(k, &m); m.count > 0 {
+			f.waits = k + 1
+			f.cv[k] = m.spread().CV
+		}
 	}
 	r.waits(0, &f.first)
-	r.totals(r.Retries-1, &f.total)
+	r.lasts(&f.total)
 	times := r.sorted()
 	f.peak, f.dead = r.window(times, peakWindow).PeakOverMean, r.window(times, deadWindow).DeadShare
 	return f
@@ -118,6 +121,7 @@ func (r *HerdResult) figures(peakWindow, deadWindow time.Duration) *herdFigures 
 type sums struct {
 	total, totalCV, end, firstMean, firstMost, peak, dead float64
 	cv                                                    []float64
+	waits                                                 int
 	totals, firsts, peaks, deads                          moments
 }
 
@@ -133,6 +137,7 @@ func (s *sums) add(f *herdFigures) {
 	for k, cv := range f.cv {
 		s.cv[k] += cv
 	}
+	s.waits = max(s.waits, f.waits)
 	s.totals.merge(&f.total)
 	s.firsts.merge(&f.first)
 	s.peaks.addFigure(f.peak)
@@ -145,7 +150,7 @@ func (s *sums) figures(strategy Strategy, runs int) Figures {
 		Strategy: strategy,
 		Total:    duration(s.total / n), TotalCV: s.totalCV / n, End: duration(s.end / n),
 		FirstMean: duration(s.firstMean / n), FirstMost: duration(s.firstMost / n),
-		PeakOverMean: s.peak / n, DeadShare: s.dead / n, CV: s.cv,
+		PeakOverMean: s.peak / n, DeadShare: s.dead / n, CV: s.cv[:s.waits],
 		Totals: s.totals.spread(), Firsts: s.firsts.spread(), Peaks: s.peaks.estimate(), Deads: s.deads.estimate(),
 	}
 	for k := range f.CV {

@@ -1,6 +1,6 @@
 // Package sim shows what a crowd of clients does to its server under a backoff, in simulated time: the same seed gives
 // the same result, there is no clock, and an hour takes milliseconds. What is made of many runs ([Comparison], [Sweep],
-// [Boundary], [OCC.Sample]) uses all cores, and its result does not depend on their number.
+// [Boundary], [Choose], [OCC.Sample]) uses all cores, and its result does not depend on their number.
 //
 // # Models
 //
@@ -16,7 +16,9 @@
 // [Budget] that the clients' retries share.
 //
 // An [Overload] is a server with a queue, and users who come whether it is well or not: does it recover from a short
-// standstill, or do the retries keep it down?
+// standstill, or do the retries keep it down? A [Boundary] finds the highest load from which it does.
+//
+// A [Choose] says which policy to take for so many clients of a server of such a capacity.
 //
 // Each model is a struct; the comments of its fields say what a zero means. Its Run method computes it and returns a
 // pointer to, or a slice of, plain data. A model may be used by several goroutines at once as long as none changes it.

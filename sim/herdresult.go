@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -67,6 +68,18 @@ func (r *HerdResult) totals(k int, m *moments) {
 	for job := range r.Jobs {
 		if at := r.Times[job*r.Retries+k]; at != Never {
 			m.add(int64(at))
+		}
+	}
+}
+
+// lasts adds the time of each job's last retry.
+func (r *HerdResult) lasts(m *moments) {
+	for job := range r.Jobs {
+		for _, at := range slices.Backward(r.Times[job*r.Retries:][:r.Retries]) {
+			if at != Never {
+				m.add(int64(at))
+				break
+			}
 		}
 	}
 }

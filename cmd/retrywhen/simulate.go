@@ -34,7 +34,7 @@ place=by-key or place=by-ordinal, makes each client a process of its own.
 Interrupted, it writes what was computed so far, and dies by the signal.`,
 	}
 	leads(c)
-	c.AddCommand(newSimHerd(), newSimOCC(), newSimOutage(), newSimOverload())
+	c.AddCommand(newSimChoose(), newSimHerd(), newSimOCC(), newSimOutage(), newSimOverload())
 	return c
 }
 
@@ -48,11 +48,15 @@ type simulation struct {
 
 func (s *simulation) flags(c *cobra.Command) {
 	s.output.flags(c)
-	c.Flags().StringVar(&s.place, "place", "", "one-process, or each client a process of its own: process-each, by-key, by-ordinal (default one-process)")
+	placeFlag(c, &s.place)
 	seedFlag(c, &s.seed)
 	c.Flags().DurationVar(&s.horizon, "horizon", 0, "count nothing later than this in simulated time (default: no end)")
-	_ = c.RegisterFlagCompletionFunc("place", cobra.FixedCompletions([]string{"one-process", "process-each", "by-key", "by-ordinal"}, cobra.ShellCompDirectiveNoFileComp)) // fails for no such flag
 	c.ValidArgsFunction = completePolicy
+}
+
+func placeFlag(c *cobra.Command, place *string) {
+	c.Flags().StringVar(place, "place", "", "one-process, or each client a process of its own: process-each, by-key, by-ordinal (default one-process)")
+	_ = c.RegisterFlagCompletionFunc("place", cobra.FixedCompletions([]string{"one-process", "process-each", "by-key", "by-ordinal"}, cobra.ShellCompDirectiveNoFileComp)) // fails for no such flag
 }
 
 func seedFlag(c *cobra.Command, seed *uint64) {

@@ -183,7 +183,7 @@ func TestSimOCCReproducesTheFigures(t *testing.T) {
 }
 
 func TestSimIsTheSameForTheSameSeed(t *testing.T) {
-	for _, args := range [][]string{{"herd", "--runs=2", "sidekiq"}, {"occ", "--runs=2", "--clients=10"}, {"outage", "--clients=50", "--down=5s", "sidekiq"}, {"overload", "--horizon=30s", "sidekiq limit=2"}} {
+	for _, args := range [][]string{{"herd", "--runs=2", "sidekiq"}, {"occ", "--runs=2", "--clients=10"}, {"outage", "--clients=50", "--down=5s", "sidekiq"}, {"overload", "--horizon=30s", "sidekiq limit=2"}, {"choose", "--clients=50", "--runs=1"}} {
 		var outs []string
 		for _, seed := range []string{"1", "1", "2"} {
 			out, _, err := inProcess(t, append([]string{"sim", "--json", "--seed", seed}, args...)...)
@@ -206,7 +206,7 @@ func TestSimRefuses(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"no such":          {[]string{"hurd"}, []string{`sim: no command "hurd"; did you mean herd? want herd, occ, outage, overload`}},
+		"no such":          {[]string{"hurd"}, []string{`sim: no command "hurd"; did you mean herd? want choose, herd, occ, outage, overload`}},
 		"jobs":             {[]string{"herd", "-j", "0"}, []string{"herd: --jobs is 0, want 1 to 100000000"}},
 		"too many":         {[]string{"herd", "-j", "100000000", "-n", "2"}, []string{"--jobs times --retries is 200000000, want at most 100000000"}},
 		"retries":          {[]string{"herd", "-n", "0"}, []string{"--retries is 0, want 1 to"}},
@@ -240,6 +240,11 @@ func TestSimRefuses(t *testing.T) {
 		"occ layers":       {[]string{"occ", "sidekiq layers=2"}, []string{"occ: ", "layers= does not count here"}},
 		"outage layers":    {[]string{"outage", "sidekiq processes=2"}, []string{"outage: ", "processes= does not count here"}},
 		"outage limit":     {[]string{"outage", "--limit=-1"}, []string{"--limit is -1, want at least 0"}},
+		"choose clients":   {[]string{"choose", "--clients=0"}, []string{"choose: --clients is 0, want 1 to"}},
+		"choose outages":   {[]string{"choose", "--outages=-1s"}, []string{"--outages", "want at least 0"}},
+		"choose wait":      {[]string{"choose", "--wait=-1s"}, []string{"--wait is -1s, want at least 0"}},
+		"choose budget":    {[]string{"choose", "sidekiq budget=1,1,0"}, []string{"budget= does not count here"}},
+		"choose place":     {[]string{"choose", "--place=x"}, []string{`--place is "x", want one-process`}},
 		"outage no retry":  {[]string{"outage", "linear d=1s limit=0"}, []string{"allows no retry, want a limit of 1 or more"}},
 	}
 	for name, test := range tests {
@@ -258,7 +263,7 @@ func TestSimRefuses(t *testing.T) {
 func TestSimEndedEarly(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, name := range []string{"herd", "occ", "outage", "overload"} {
+	for _, name := range []string{"herd", "occ", "outage", "overload", "choose"} {
 		var out, errOut strings.Builder
 		c := newCommand(&out, &errOut)
 		c.SetArgs([]string{"sim", name, "--json"})
@@ -314,5 +319,26 @@ func TestSimOutageThatTakesNoTime(t *testing.T) {
 	out, errOut, err := inProcess(t, "sim", "outage", "constant d=0s")
 	if err != nil || !strings.Contains(out, "retries take no time") || !strings.Contains(out, "give it a wait") {
 		t.Errorf("%v %s\n%s", err, errOut, out)
+	}
+}
+
+// The recommended policy is there as text and as Go, and a picture can be drawn of all.
+func TestSimChooseAsJSONAndSVG(t *testing.T) {
+	out, _, err := inProcess(t, "sim", "choose", "--clients=100", "--runs=1", "--place=by-ordinal", "--json")
+	var got struct {
+		sim.Choices
+		Policy struct{ Text, Go string }
+	}
+	if err != nil || json.Unmarshal([]byte(out), &got) != nil || got.Recommended != 4 || got.Choices.Choices[4].Outages[0].Refusals.Mean != 0 ||
+		got.Policy.Text != "constant d=5.5s tiled" || !strings.Contains(got.Policy.Go, "Tiled().Ordinal(ordinal)") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	file := filepath.Join(t.TempDir(), "x.svg")
+	if _, _, err = inProcess(t, "sim", "choose", "--clients=100", "--runs=1", "never: linear d=1s limit=1", "tiled: linear d=1s tiled", "-o", file); err != nil {
+		t.Fatal(err)
+	}
+	svg, err := os.ReadFile(file)
+	if err != nil || strings.Contains(string(svg), "NaN") || !strings.Contains(string(svg), "recommended: linear d=1s tiled") {
+		t.Errorf("%v\n%s", err, svg)
 	}
 }

@@ -78,7 +78,7 @@ func badFlag(c *cobra.Command, err error) error {
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		f := wrong.GetFlag()
 		return fmt.Errorf("%s--%s is %q, want %s", where(c), f.Name, wrong.GetValue(), map[string]string{
-			"bool": "true or false", "duration": "a duration, as in 500ms or 1m30s", "int": "a whole number", "float64": "a number", "number or none": "a whole number, at least 0, or none",
+			"bool": "true or false", "duration": "a duration, as in 500ms or 1m30s", "int": "a whole number", "float64": "a number", "durationSlice": "durations, a comma between two, as in 5s,1m", "number or none": "a whole number, at least 0, or none",
 			"condition": "success, failure, or an exit code from 0 to 255", "uint64": "a whole number, 0 or more",
 			"intSlice": "whole numbers, a comma between two", "float64Slice": "numbers, a comma between two",
 		}[f.Value.Type()])

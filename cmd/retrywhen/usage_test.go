@@ -11,7 +11,7 @@ func TestWrongUsage(t *testing.T) {
 		"bogus":                      `no command "bogus", want completion, lab, run, show, sim, version`,
 		"shwo x":                     `no command "shwo"; did you mean show? want completion, lab, run, show, sim, version`,
 		"help bogus":                 `no command "bogus", want completion, lab, run, show, sim, version`,
-		"help sim hord":              `sim: no command "hord"; did you mean herd? want herd, occ, outage, overload`,
+		"help sim hord":              `sim: no command "hord"; did you mean herd? want choose, herd, occ, outage, overload`,
 		"completion zhs":             `completion: no command "zhs"; did you mean zsh? want bash, fish, powershell, zsh`,
 		"--bogus":                    "unknown flag: --bogus, see retrywhen --help",
 		"-x":                         "unknown shorthand flag: 'x' in -x, see retrywhen --help",
@@ -22,6 +22,8 @@ func TestWrongUsage(t *testing.T) {
 		"run --on-exit x -- true":    `run: --on-exit is "x", want whole numbers, a comma between two`,
 		"sim herd --seed -1":         `herd: --seed is "-1", want a whole number, 0 or more`,
 		"sim herd --own-axis=x":      `herd: --own-axis is "x", want true or false`,
+		"sim choose --outages x":     `choose: --outages is "x", want durations, a comma between two, as in 5s,1m`,
+		"sim overload --load x":      `overload: --load is "x", want a number`,
 		"sim outage --budget x":      `outage: --budget is "x", want numbers, a comma between two`,
 		"lab -p 9223372036854775808": `lab: --port is "9223372036854775808", want a whole number`,
 	} {

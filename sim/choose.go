@@ -1,0 +1,229 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// Choose puts policies to Outages of several lengths, and says which of them meet the targets, what each costs, and
+// which one to take. All clients fail together at the beginning, which is the worst that a fleet does to its server.
+type Choose struct {
+	Clients  int             `json:"clients"`  // 1 to 10,000,000
+	Capacity int             `json:"capacity"` // clients that the server serves a second, once it is back
+	Outages  []time.Duration `json:"outages"`  // how long the server is down
+
+	// Served is within what time of the server's return all clients are to be served, in every run of every outage; 0 is
+	// no such target.
+	Served time.Duration `json:"served"`
+
+	// Wait is what an operation may wait that fails once, alone: 99 % of the policy's first waits are to be no longer; 0 is
+	// no such target.
+	Wait time.Duration `json:"wait"`
+
+	Strategies []Strategy `json:"strategies"` // to choose among; nil is Candidates in the Placement
+	Placement  Placement  `json:"placement"`  // of the Candidates
+	Slots      bool       `json:"slots"`      // the server hands out slots, see Outage
+	Runs       int        `json:"runs"`       // of each outage
+	Seed       uint64     `json:"seed"`
+
+	// Progress, if not nil, is told now and then how much of the work is done, in millionths, on the goroutine of Run.
+	Progress func(done, total int64) `json:"-"`
+}
+
+// Choices are what became of a Choose.
+type Choices struct {
+	Choices []Choice `json:"choices"` // in the order of the strategies
+
+	// Recommended is the index of the strategy to take, -1 if none meets the targets: the one that meets them with the
+	// fewest refusals, over all outages, and of several such the one with the shortest first wait. A hundredth of a refusal
+	// a client makes no difference.
+	Recommended int `json:"recommended"`
+}
+
+// Choice is one strategy.
+type Choice struct {
+	Strategy
+	Meets     bool           `json:"meets"`     // the targets
+	Refusals  float64        `json:"refusals"`  // of a client on average, by the server that is back, over all outages
+	FirstWait Spread         `json:"firstWait"` // what an operation waits that fails once, alone
+	Outages   []ChoiceOutage `json:"outages"`
+}
+
+// ChoiceOutage is what one outage costs under a strategy.
+type ChoiceOutage struct {
+	Down     time.Duration `json:"down"`
+	Best     time.Duration `json:"best"`     // when all could be served, after the server is back
+	After    Spread        `json:"after"`    // when all are, after the server is back, from run to run; of the last that is, where not all are
+	Unserved int64         `json:"unserved"` // clients that never were, of all runs
+	Attempts Estimate      `json:"attempts"` // of a client
+	Refusals Estimate      `json:"refusals"` // attempts that failed although the server was back: it was busy
+	Peak     Estimate      `json:"peak"`     // the most attempts in a second, once the server is back
+}
+
+// Candidates returns the policies that Choose chooses among by itself, for that many clients and that capacity, in the
+// given placement. There are the usual ones, from a second to half a minute, and those that are made to measure: tiled,
+// with waits of 1.1 times what the server needs for all its clients, so that a wave of them is never more than it can
+// take. Numbers that a Choose refuses panic.
+func Candidates(clients, capacity int, p Placement) []Strategy {
+	if clients < 1 || capacity < 1 {
+		panic(fmt.Sprintf("sim: Candidates: clients is %d and capacity is %d, want at least 1", clients, capacity))
+	}
+	usual := backoff.Exponential(time.Second, 2).Cap(30 * time.Second)
+	wave := Wave(clients, capacity)
+	var all []Strategy
+	for _, c := range []struct {
+		name string
+		b    backoff.Backoff
+	}{
+		{"exponential, full", usual.Jitter(jitter.Full)},
+		{"exponential, equal", usual.Jitter(jitter.Equal)},
+		{"decorrelated", backoff.Decorrelated(time.Second).Cap(30 * time.Second)},
+		{"exponential, tiled", usual.Tiled()},
+		{"one wave, tiled", backoff.Constant(wave).Tiled()},
+		{"up to one wave, tiled", backoff.Exponential(min(time.Second, wave), 2).Cap(wave).Tiled()},
+		{"up to one wave, full", backoff.Exponential(min(time.Second, 2*wave), 2).Cap(2 * wave).Jitter(jitter.Full)},
+	} {
+		all = append(all, Strategy{c.name, retry.New(c.b), p})
+	}
+	return all
+}
+
+// Wave returns 1.1 times the time in which a server of that capacity a second serves all the clients, in three figures:
+// the wait with which a tiled fleet never asks for more than the server has.
+func Wave(clients, capacity int) time.Duration {
+	d := 1.1 * float64(clients) / float64(max(capacity, 1)) * float64(time.Second)
+	unit := math.Pow(10, math.Floor(math.Log10(max(d, 1)))-2)
+	return duration(math.Ceil(d/unit-1e-9) * unit)
+}
+
+// firstWaits is of how many draws Choice.FirstWait is.
+const firstWaits = 10_000
+
+// givenUp is how long after its return a server counts as one that not all clients reach.
+const givenUp = 24 * time.Hour
+
+// Run computes the choices.
+//
+// Its errors are a *FieldError, with no result, for a Choose that cannot be run, and a *StoppedError with the strategies
+// that are finished, and none recommended, when ctx ended or a policy does not let any time go by (ErrStuck).
+func (c Choose) Run(ctx context.Context) (*Choices, error) {
+	check := checker{model: "Choose"}
+	check.count("Clients", c.Clients, 1, maxClients)
+	check.count("Capacity", c.Capacity, 1, maxRetries)
+	check.count("Runs", c.Runs, 1, math.MaxInt32)
+	check.count("len(Outages)", len(c.Outages), 1, maxClients)
+	for i, d := range c.Outages {
+		check.notNegative(fmt.Sprintf("Outages[%d]", i), d)
+	}
+	check.notNegative("Served", c.Served)
+	check.notNegative("Wait", c.Wait)
+	check.placement("Placement", c.Placement)
+	for i, s := range c.Strategies {
+		check.placement(fmt.Sprintf("Strategies[%d].Placement", i), s.Placement)
+	}
+	if check.err != nil {
+		return nil, check.err
+	}
+	strategies := c.Strategies
+	if strategies == nil {
+		strategies = Candidates(c.Clients, c.Capacity, c.Placement)
+	}
+	var (
+		r         = &Choices{Choices: []Choice{}, Recommended: -1}
+		choice    Choice
+		after     moments
+		attempts  moments
+		refusals  moments
+		peak      moments
+		unserved  int64
+		late      bool // a target is missed
+		done      int64
+		perChoice = len(c.Outages) * c.Runs
+		n         = len(strategies) * perChoice
+	)
+	err := many[*OutageResult]{
+		n: n, progress: c.Progress,
+		weight: func(i int) float64 {
+			return 1 + c.Outages[i%perChoice/c.Runs].Seconds() + float64(c.Clients)/float64(c.Capacity)
+		},
+		worker: func() func(one) (*OutageResult, error) {
+			return func(run one) (*OutageResult, error) {
+				s, down := strategies[run.i/perChoice], c.Outages[run.i%perChoice/c.Runs]
+				o := Outage{
+					Policy: s.Policy, Placement: s.Placement, Clients: c.Clients, Capacity: c.Capacity, Down: down, Slots: c.Slots,
+					Seed: c.Seed + uint64(run.i%c.Runs), Horizon: add(down, givenUp), Progress: run.progress,
+				}
+				res, err := o.Run(run.ctx)
+				if errors.Is(err, ErrHorizon) {
+					err = nil
+				}
+				return res, err
+			}
+		},
+		merge: func(i int, x *OutageResult) {
+			done++
+			s, down := strategies[i/perChoice], c.Outages[i%perChoice/c.Runs]
+			if i%perChoice == 0 {
+				choice, late = Choice{Strategy: s, FirstWait: c.firstWait(s)}, false
+			}
+			took := max(0, x.End-down)
+			after.add(int64(took))
+			attempts.addFigure(x.PerClient.Mean)
+			refusals.addFigure(float64(x.FailuresAfter))
+			peak.addFigure(float64(x.PeakAfter))
+			unserved += int64(x.Clients - x.Served)
+			late = late || x.Served < x.Clients || c.Served > 0 && took > c.Served
+			if i%c.Runs < c.Runs-1 {
+				return
+			}
+			choice.Outages = append(choice.Outages, ChoiceOutage{
+				down, x.Best - down, after.spread(), unserved, attempts.estimate(), refusals.estimate(), peak.estimate(),
+			})
+			choice.Refusals += refusals.estimate().Mean / float64(c.Clients)
+			unserved = 0
+			for _, m := range []*moments{&after, &attempts, &refusals, &peak} {
+				m.reset()
+			}
+			if i%perChoice == perChoice-1 {
+				choice.Meets = !late && (c.Wait == 0 || choice.FirstWait.P99 <= c.Wait)
+				r.Choices = append(r.Choices, choice)
+			}
+		},
+	}.run(ctx)
+	if stopped, ok := errors.AsType[*StoppedError](err); ok {
+		return r, &StoppedError{"Choose", stopped.Cause, stopped.At, done, int64(n), "runs"}
+	}
+	for i, x := range r.Choices {
+		if x.Meets && (r.Recommended < 0 || x.better(&r.Choices[r.Recommended])) {
+			r.Recommended = i
+		}
+	}
+	return r, nil
+}
+
+// firstWait returns how the first waits of many operations spread.
+func (c *Choose) firstWait(s Strategy) Spread {
+	all := newOperations(s.Policy, s.Placement, newRand(c.Seed))
+	var m moments
+	for i := range firstWaits {
+		o := operation{policy: all.of(i)}
+		if wait, err := o.fail(0); err == nil {
+			m.add(int64(wait))
+		}
+	}
+	return m.spread()
+}
+
+func (x *Choice) better(y *Choice) bool {
+	if d := x.Refusals - y.Refusals; d > 0.01 || d < -0.01 {
+		return d < 0
+	}
+	return x.FirstWait.Mean < y.FirstWait.Mean
+}

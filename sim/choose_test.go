@@ -1,0 +1,207 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// chosen is a fleet of a server of 20 a second, in outages of 2 s to a minute.
+func chosen(clients int) Choose {
+	return Choose{Clients: clients, Capacity: 20, Outages: []time.Duration{2 * time.Second, 20 * time.Second, time.Minute}, Runs: 3}
+}
+
+func runChoose(t *testing.T, c Choose) *Choices {
+	t.Helper()
+	r, err := c.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// A tiled fleet that waits for 1.1 times what the server needs for all is never refused, never asks for more than the
+// capacity, and is done within 22 % of the possible, for 200 to 2,500 clients and outages of 2 to 60 s; exponential
+// backoff with full jitter is refused a thousand times and more.
+func TestChooseOneWave(t *testing.T) {
+	for _, clients := range []int{200, 500, 1000, 2500} {
+		r := runChoose(t, chosen(clients))
+		i := r.Recommended
+		if i < 0 || r.Choices[i].Name != "one wave, tiled" {
+			t.Fatalf("%d clients: recommended is %d", clients, i)
+		}
+		for _, o := range r.Choices[i].Outages {
+			if o.Refusals.Mean != 0 || o.Peak.Mean < 18.9 || o.Peak.Mean > 20.1 || float64(o.After.Most) > 1.223*float64(o.Best) {
+				t.Errorf("%d clients, down for %v: %v refusals, a peak of %v, all after %v, at best %v", clients, o.Down, o.Refusals.Mean, o.Peak.Mean, o.After.Most, o.Best)
+			}
+		}
+		full := 0.0
+		for _, o := range r.Choices[0].Outages {
+			full = max(full, o.Refusals.Mean)
+		}
+		if r.Choices[0].Name != "exponential, full" || clients >= 1000 && full < 1000 || full == 0 {
+			t.Errorf("%d clients: %s is refused %v times", clients, r.Choices[0].Name, full)
+		}
+	}
+}
+
+// With waits that are shorter than what the server needs the fleet just misses, and needs a second wave.
+func TestChooseLessThanOneWave(t *testing.T) {
+	c := chosen(1000)
+	for _, factor := range []float64{0.95, 1, 1.02, 1.04, 1.05, 1.06, 1.07, 1.08, 1.1} {
+		wait := time.Duration(factor * float64(50*time.Second))
+		c.Strategies = []Strategy{{fmt.Sprint(factor), retry.New(backoff.Constant(wait).Tiled()), OneProcess}}
+		for _, o := range runChoose(t, c).Choices[0].Outages {
+			misses := o.Refusals.Mean > 0
+			if misses != (factor < 1.06) || misses && o.After.Most < 19*wait/10 || !misses && o.After.Most > wait {
+				t.Errorf("%v times what the server needs, down for %v: %v refusals, all served after %v", factor, o.Down, o.Refusals.Mean, o.After.Most)
+			}
+		}
+	}
+}
+
+// For contention too: 100 clients write after 240 calls, where full jitter takes 796.
+func TestTiledContention(t *testing.T) {
+	if raced {
+		t.Skip("means are compared without the race detector")
+	}
+	o := OCC{Policy: retry.New(backoff.Constant(2 * time.Second).Tiled()), Clients: 100, Network: DefaultNetwork}
+	s, err := o.Sample(t.Context(), 200)
+	if err != nil || math.Abs(s.Calls.Mean-240) > 5 {
+		t.Errorf("%v calls, %v; want 240", s.Calls.Mean, err)
+	}
+	o.Policy = classics()[2].Policy
+	if s, err = o.Sample(t.Context(), 200); err != nil || math.Abs(s.Calls.Mean-796) > 15 {
+		t.Errorf("full jitter: %v calls, %v; want 796", s.Calls.Mean, err)
+	}
+}
+
+func TestChooseTargets(t *testing.T) {
+	c := chosen(200)
+	names := func(c Choose) (meet []string, recommended string) {
+		r := runChoose(t, c)
+		for _, x := range r.Choices {
+			if x.Meets {
+				meet = append(meet, x.Name)
+			}
+		}
+		if r.Recommended >= 0 {
+			recommended = r.Choices[r.Recommended].Name
+		}
+		return meet, recommended
+	}
+	if meet, _ := names(c); len(meet) != 7 {
+		t.Errorf("without a target %v meet it", meet)
+	}
+	c.Served = 12 * time.Second
+	if meet, it := names(c); !reflect.DeepEqual(meet, []string{"one wave, tiled"}) || it != meet[0] {
+		t.Errorf("served within %v: %v, %s", c.Served, meet, it)
+	}
+	// An operation that fails alone pays for it: it waits for half a wave.
+	c.Wait = time.Second
+	if meet, it := names(c); meet != nil || it != "" {
+		t.Errorf("and waits for a second at most: %v, %s", meet, it)
+	}
+	c.Served = 30 * time.Second
+	if meet, it := names(c); it != "up to one wave, full" {
+		t.Errorf("served within %v, a first wait of a second at most: %v, %s", c.Served, meet, it)
+	}
+	// Who gives up is never served.
+	c = chosen(200)
+	c.Strategies = []Strategy{{"three", retry.New(backoff.Constant(time.Second), retry.Limit(3)), OneProcess}}
+	r := runChoose(t, c)
+	if x := r.Choices[0]; x.Meets || x.Outages[2].Unserved != 600 || r.Recommended != -1 {
+		t.Errorf("%+v", x)
+	}
+}
+
+func TestChooseIsOfItsOutages(t *testing.T) {
+	c := chosen(300)
+	c.Slots, c.Seed = true, 7
+	c.Strategies = Candidates(300, 20, OneProcess)[:2]
+	var got *Choices
+	for _, cores := range []int{1, 3} {
+		onCores(t, cores, func() {
+			r := runChoose(t, c)
+			if got != nil && !reflect.DeepEqual(r, got) {
+				t.Errorf("on %d cores it is %+v", cores, r)
+			}
+			got = r
+		})
+	}
+	for i, s := range c.Strategies {
+		for j, down := range c.Outages {
+			var after time.Duration
+			refusals := 0.0
+			for run := range uint64(3) {
+				o := runOutage(t, Outage{Policy: s.Policy, Clients: 300, Capacity: 20, Down: down, Slots: true, Seed: 7 + run})
+				after = max(after, o.End-down)
+				refusals += float64(o.FailuresAfter) / 3
+			}
+			x := got.Choices[i].Outages[j]
+			if x.Down != down || x.After.Most != after || math.Abs(x.Refusals.Mean-refusals) > 1e-5 || x.Best != 14*time.Second || x.Unserved != 0 {
+				t.Errorf("%s, down for %v: %+v, want %v and %v refusals", s.Name, down, x, after, refusals)
+			}
+		}
+	}
+	var back Choices
+	if err := json.Unmarshal([]byte(marshal(t, got)), &back); err != nil || marshal(t, back) != marshal(t, got) {
+		t.Errorf("read back it is %+v, %v", back, err)
+	}
+}
+
+func TestChooseRefuses(t *testing.T) {
+	for want, change := range map[string]func(*Choose){
+		"Clients is 0":               func(c *Choose) { c.Clients = 0 },
+		"Capacity is 0":              func(c *Choose) { c.Capacity = 0 },
+		"Runs is 0":                  func(c *Choose) { c.Runs = 0 },
+		"len(Outages) is 0":          func(c *Choose) { c.Outages = nil },
+		"Outages[0] is -1ns":         func(c *Choose) { c.Outages = []time.Duration{-1} },
+		"Served is -1ns":             func(c *Choose) { c.Served = -1 },
+		"Wait is -1ns":               func(c *Choose) { c.Wait = -1 },
+		"Placement is 9":             func(c *Choose) { c.Placement = 9 },
+		"Strategies[0].Placement is": func(c *Choose) { c.Strategies = []Strategy{{Placement: 9}} },
+	} {
+		c := chosen(10)
+		change(&c)
+		r, err := c.Run(t.Context())
+		if _, ok := errors.AsType[*FieldError](err); !ok || r != nil || !strings.HasPrefix(err.Error(), "sim: Choose: "+want) {
+			t.Errorf("%v, %v; want %q", r, err, want)
+		}
+	}
+	for _, bad := range [][2]int{{0, 1}, {1, 0}} {
+		func() {
+			defer func() {
+				if p := recover(); p == nil || !strings.Contains(fmt.Sprint(p), "want at least 1") {
+					t.Errorf("Candidates(%v): %v", bad, p)
+				}
+			}()
+			Candidates(bad[0], bad[1], OneProcess)
+		}()
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if r, err := chosen(10).Run(ctx); !errors.Is(err, context.Canceled) || r == nil || r.Recommended != -1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestWave(t *testing.T) {
+	for _, test := range []struct {
+		clients, capacity int
+		want              time.Duration
+	}{{1000, 20, 55 * time.Second}, {200, 20, 11 * time.Second}, {1, 1000, 1100 * time.Microsecond}, {2500, 20, 138 * time.Second}, {1, 0, 1100 * time.Millisecond}} {
+		if got := Wave(test.clients, test.capacity); got != test.want {
+			t.Errorf("Wave(%d, %d) is %v, want %v", test.clients, test.capacity, got, test.want)
+		}
+	}
+}
