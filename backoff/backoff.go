@@ -197,6 +197,6 @@ func (b *Backoff) highest(n int) time.Duration {
 // notNegative panics if d, the argument of that name, is negative.
 func notNegative(method, name string, d time.Duration) {
 	if d < 0 {
-		panic(fmt.Sprintf("backoff: %s: %s is %v, want >= 0", method, name, d))
+		panic(fmt.Sprintf("backoff: %s: %s is %v, want at least 0", method, name, d))
 	}
 }

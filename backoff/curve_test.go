@@ -255,25 +255,25 @@ func TestWrongArgumentPanicsWithItsName(t *testing.T) {
 		want string
 		f    func()
 	}{
-		{"backoff: Constant: d is -1s, want >= 0", func() { backoff.Constant(-time.Second) }},
-		{"backoff: Linear: d is -1s, want >= 0", func() { backoff.Linear(-time.Second) }},
-		{"backoff: Quadratic: d is -1ns, want >= 0", func() { backoff.Quadratic(-1) }},
-		{"backoff: Polynomial: d is -1ns, want >= 0", func() { backoff.Polynomial(-1, 2) }},
+		{"backoff: Constant: d is -1s, want at least 0", func() { backoff.Constant(-time.Second) }},
+		{"backoff: Linear: d is -1s, want at least 0", func() { backoff.Linear(-time.Second) }},
+		{"backoff: Quadratic: d is -1ns, want at least 0", func() { backoff.Quadratic(-1) }},
+		{"backoff: Polynomial: d is -1ns, want at least 0", func() { backoff.Polynomial(-1, 2) }},
 		{"backoff: Polynomial: degree is NaN, want a finite number >= 0", func() { backoff.Polynomial(1, nan) }},
 		{"backoff: Polynomial: degree is -2, want a finite number >= 0", func() { backoff.Polynomial(1, -2) }},
-		{"backoff: Exponential: base is -1ns, want >= 0", func() { backoff.Exponential(-1, 2) }},
+		{"backoff: Exponential: base is -1ns, want at least 0", func() { backoff.Exponential(-1, 2) }},
 		{"backoff: Exponential: factor is NaN, want a finite number >= 0", func() { backoff.Exponential(1, nan) }},
 		{"backoff: Exponential: factor is +Inf, want a finite number >= 0", func() { backoff.Exponential(1, inf) }},
 		{"backoff: Exponential: factor is -Inf, want a finite number >= 0", func() { backoff.Exponential(1, -inf) }},
-		{"backoff: Fibonacci: d is -1ns, want >= 0", func() { backoff.Fibonacci(-1) }},
+		{"backoff: Fibonacci: d is -1ns, want at least 0", func() { backoff.Fibonacci(-1) }},
 		{"backoff: Table: delays is empty, want at least one", func() { backoff.Table() }},
-		{"backoff: Table: delays[1] is -5ns, want >= 0", func() { backoff.Table(1, -5) }},
-		{"backoff: Buckets: unit is -1ns, want >= 0", func() { backoff.Buckets(-1, 2) }},
+		{"backoff: Table: delays[1] is -5ns, want at least 0", func() { backoff.Table(1, -5) }},
+		{"backoff: Buckets: unit is -1ns, want at least 0", func() { backoff.Buckets(-1, 2) }},
 		{"backoff: Buckets: exponent is +Inf, want a finite number >= 0", func() { backoff.Buckets(1, inf) }},
-		{"backoff: Decorrelated: base is -1ns, want >= 0", func() { backoff.Decorrelated(-1) }},
+		{"backoff: Decorrelated: base is -1ns, want at least 0", func() { backoff.Decorrelated(-1) }},
 		{"backoff: Func: f is nil", func() { backoff.Func(nil) }},
-		{"backoff: Cap: most is -1ns, want >= 0", func() { backoff.Default.Cap(-1) }},
-		{"backoff: Plus: d is -1ns, want >= 0", func() { backoff.Default.Plus(-1) }},
+		{"backoff: Cap: most is -1ns, want at least 0", func() { backoff.Default.Cap(-1) }},
+		{"backoff: Plus: d is -1ns, want at least 0", func() { backoff.Default.Plus(-1) }},
 	}
 	for _, tt := range tests {
 		if got := fmt.Sprint(panics(tt.f)); got != tt.want {

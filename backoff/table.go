@@ -21,7 +21,7 @@ func Table(delays ...time.Duration) Backoff {
 	t := make([]byte, 0, 8*len(delays))
 	for i, d := range delays {
 		if d < 0 {
-			panic(fmt.Sprintf("backoff: Table: delays[%d] is %v, want >= 0", i, d))
+			panic(fmt.Sprintf("backoff: Table: delays[%d] is %v, want at least 0", i, d))
 		}
 		t = binary.LittleEndian.AppendUint64(t, uint64(d))
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Batch collects the values of s in slices and delivers a slice when it has most values, or when wait has passed since
+// Batch collects the values of s in slices. It delivers a slice when its length is most, or when wait has passed since
 // its first value came, whichever is sooner. The rest is delivered when s ends, and also when s fails, before the
 // error, so nothing is lost. When ctx ends it is dropped. No batch is empty.
 //

@@ -80,8 +80,8 @@ func TestBatch_BusyConsumer(t *testing.T) {
 			time.Sleep(100 * ms)
 			return true
 		})
-		// The first batch is in hand till 160: then c is taken, and d at once after it; their time is over at 210. e waits
-		// till 310.
+		// The first batch is processed until 160: then c is taken, and d right after it; their time is over at 210. e waits
+		// until 310.
 		if want := "60[a b] 210[c d] 310[e] 410|"; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}

@@ -83,7 +83,7 @@ func ExampleResume_lostPosition() {
 	// <nil>
 }
 
-// A bookmark says how far the server is, without an event. It moves the position like any value, and the Filter behind
+// A bookmark is the server's position without an event. It moves the position like any value, and the Filter after
 // Resume drops it.
 func ExampleResume_bookmark() {
 	type envelope struct {

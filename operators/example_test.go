@@ -282,7 +282,7 @@ func ExampleWithLatestFrom() {
 	// Output: [50 100] <nil>
 }
 
-// The progress as it is when somebody asks. With stream.Interval(time.Second) as the sampler, once a second.
+// The progress at each value of the sampler. With stream.Interval(time.Second) as the sampler, that is once a second.
 func ExampleSample() {
 	halfway := make(chan struct{})
 	progress := stream.Range(1, 50).OnEnd(func(error) { close(halfway) }).Concat(stream.Never[int]())

@@ -33,8 +33,8 @@ type MapRetryOptions[T any] struct {
 	DeadLetter func(context.Context, T, *retry.Error) error
 	// OnAbandon is called, when the stream ends early, for each unfinished item: an item taken from the source that was
 	// not delivered, did not go to DeadLetter, and did not end the stream with its error. An item whose call succeeded but
-	// whose result was not delivered is unfinished too. attempts is the number of attempts made, including one that was
-	// cut off. OnAbandon is called on the consumer's goroutine, when nothing else runs any more and before the stream
+	// whose result was not delivered is unfinished too. The number passed to it is the attempts made, including one that
+	// was cut off. OnAbandon is called on the consumer's goroutine, when nothing else runs any more and before the stream
 	// returns.
 	OnAbandon func(T, int)
 }

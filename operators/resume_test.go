@@ -585,7 +585,7 @@ func TestResume_PositionStoredWithTheEffect(t *testing.T) {
 		batches := 0
 		err := feed(t.Context(), func(batch []int) bool {
 			if batches++; batches == 3 {
-				return false // the process dies with a batch in its hands
+				return false // the process dies while it processes a batch
 			}
 			for _, v := range batch {
 				store.sum += v
@@ -602,7 +602,7 @@ func TestResume_PositionStoredWithTheEffect(t *testing.T) {
 	}
 }
 
-// A heartbeat is no progress: filtered inside it does not begin the row of retries anew, behind Resume it does.
+// A heartbeat is no progress: filtered inside open it does not restart the count of retries, after Resume it does.
 func TestResume_HeartbeatsAndResetAfterItems(t *testing.T) {
 	const heartbeat = -1
 	isEvent := func(v int) bool { return v != heartbeat }

@@ -51,7 +51,7 @@ func TestSwitchMap_InnerStreamHasReturnedBeforeTheNextStarts(t *testing.T) {
 	})
 }
 
-// Not even a stream that does not heed its context gets a value through after the switch.
+// Even a stream that ignores its context delivers no value after the switch.
 func TestSwitchMap_NoValueAfterTheNewOne(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		deaf := func(v string) stream.Stream[string] {

@@ -8,8 +8,8 @@ import (
 )
 
 // Window splits s into consecutive windows, runs the stream that f returns for each window, one after the other, and
-// yields their values. A window closes when it has had most values, or when span has passed since it opened, whichever
-// is sooner. It is Batch without the buffer: f's stream sees each value as it comes.
+// yields their values. A window closes when its number of values is most, or when span has passed since it opened,
+// whichever is sooner. It is Batch without the buffer: f's stream sees each value as it comes.
 //
 //	s:                       --1-2-3-4-5-|
 //	Window(2, 0, sum):       ----3---7---5|

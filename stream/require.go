@@ -16,7 +16,7 @@ func requireFunc(missing bool, name string) {
 // requireMin panics when n is below least.
 func requireMin(name string, n, least int) {
 	if n < least {
-		panic(fmt.Sprintf("stream: %s is %d, want >= %d", name, n, least))
+		panic(fmt.Sprintf("stream: %s is %d, want at least %d", name, n, least))
 	}
 }
 
@@ -26,21 +26,21 @@ func requireBuffer[T any](name string, n int) {
 	const bytes = 1 << (30 + 17*(^uint(0)>>63)) // 1 GiB where an int has 32 bits, 128 TiB where it has 64
 	const each = 64                             // the most that is stored with a value
 	if most := bytes / (each + uint64(reflect.TypeFor[T]().Size())); uint64(n) > most {
-		panic(fmt.Sprintf("stream: %s is %d, want <= %d", name, n, most))
+		panic(fmt.Sprintf("stream: %s is %d, want at most %d", name, n, most))
 	}
 }
 
 // requireWait panics when d is negative.
 func requireWait(name string, d time.Duration) {
 	if d < 0 {
-		panic(fmt.Sprintf("stream: %s is %v, want >= 0", name, d))
+		panic(fmt.Sprintf("stream: %s is %v, want at least 0", name, d))
 	}
 }
 
 // requirePeriod panics when d is not positive.
 func requirePeriod(name string, d time.Duration) {
 	if d <= 0 {
-		panic(fmt.Sprintf("stream: %s is %v, want > 0", name, d))
+		panic(fmt.Sprintf("stream: %s is %v, want more than 0", name, d))
 	}
 }
 

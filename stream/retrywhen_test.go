@@ -706,7 +706,7 @@ func TestRetryRunsAgainAtOnce(t *testing.T) {
 		}
 	}
 	defer func() {
-		if got := fmt.Sprint(recover()); got != "stream: Retry: n is -1, want >= 0" {
+		if got := fmt.Sprint(recover()); got != "stream: Retry: n is -1, want at least 0" {
 			t.Errorf("recovered %q", got)
 		}
 	}()

@@ -459,5 +459,5 @@ func TestSubject_SideBySide(t *testing.T) {
 }
 
 func TestSubject_ANegativeReplay(t *testing.T) {
-	expectPanic(t, "stream: NewSubject: replay is -1, want >= 0", func() { stream.NewSubject[int](-1) })
+	expectPanic(t, "stream: NewSubject: replay is -1, want at least 0", func() { stream.NewSubject[int](-1) })
 }

@@ -265,7 +265,7 @@ func TestExpect_Misuse(t *testing.T) {
 		"hot":          {func(s *Session) { Hot[string](s, "a\nb") }, `streamtest: Hot: 2 diagrams, want 1`},
 		"probe":        {func(s *Session) { Probe[string](s, nil) }, `streamtest: Probe: the stream is nil`},
 		"watch":        {func(s *Session) { Watch[string](s, nil) }, `streamtest: Watch: the stream is nil`},
-		"advance":      {func(s *Session) { s.Advance(-1) }, `streamtest: Advance: d is -1ns, want >= 0`},
+		"advance":      {func(s *Session) { s.Advance(-1) }, `streamtest: Advance: d is -1ns, want at least 0`},
 		"subscriptions, no begin": {func(s *Session) { Probe(s, stream.Of(1)).Subscriptions("--!") },
 			`streamtest: Subscriptions: "--!": there is no '^', which marks the subscription`},
 		"subscriptions": {func(s *Session) { Probe(s, stream.Of(1)).Subscriptions("x") }, `streamtest: Subscriptions: "x", position 1`},

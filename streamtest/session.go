@@ -96,7 +96,7 @@ func (s *Session) Clock() stream.Clock { return virtual.View{Clock: &s.bubble.Cl
 func (s *Session) Advance(d time.Duration) {
 	s.report.Helper()
 	if d < 0 {
-		s.report.Fatalf("streamtest: Advance: d is %v, want >= 0", d)
+		s.report.Fatalf("streamtest: Advance: d is %v, want at least 0", d)
 	}
 	s.bubble.Settle()
 	s.bubble.Sleep(d)

@@ -42,7 +42,7 @@ func expectWaits(t *testing.T, got []time.Duration, want ...time.Duration) {
 	}
 }
 
-// Reactor: doBeforeRetry and the like. Each retry is told of once, before its wait, and the end once. RxJava and RxJS
+// Reactor: doBeforeRetry and the like. Each retry is reported once, before its wait, and the end once. RxJava and RxJS
 // have no hooks: there they are side effects of the notifier.
 func TestPolicy_HooksInOrder(t *testing.T) {
 	streamtest.Run(t, func(s *session) {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// watchedContext is the context of an attempt. It notes whether its Done has been called: whether the source waits for
-// its end.
+// watchedContext is the context of an attempt. It records whether Done has been called, that is, whether the source
+// waits for its end.
 type watchedContext struct {
 	context.Context
 	watched atomic.Bool
@@ -22,8 +22,8 @@ func (c *watchedContext) Done() <-chan struct{} {
 
 func (c *watchedContext) isWatched() bool { return c.watched.Load() }
 
-// both returns a context that ends when ctx or other does, with that one's cause, and that has the values of both,
-// ctx's first. It ends at cancel, too, which must be called.
+// both returns a context that ends when ctx or other does, with the same cause. It has the values of both, ctx's first.
+// It ends at cancel too, which must be called.
 func both(ctx, other context.Context) (context.Context, context.CancelFunc) {
 	joint, cancel := context.WithCancelCause(ctx)
 	end := func() { cancel(context.Cause(other)) }

@@ -3,13 +3,13 @@
 //	observable := rx.RetryWhen(open, operators.ExpBackoff(jitter.Default, time.Second, 3))
 //	observable := rx.Wrap(cold).RetryWhen(operators.ExpBackoff(jitter.Default, time.Second, 3))
 //
-// [RetryWhen] calls a function for each attempt, which opens the source anew; [Wrap] chains on an observable that is
-// there already, and has to be cold. [ToStream] and [FromStream] lead from an observable to a stream and back, for all
-// the rest of package stream. It is the only package of this module that imports rxgo.
+// [RetryWhen] calls a function for each attempt, which opens a new source. [Wrap] is for chaining on an existing
+// observable, which must be cold. [ToStream] and [FromStream] convert an observable to a stream and back, for
+// everything else in package stream. This is the only package of the module that imports rxgo.
 //
 // # Traps of rxgo 2.5.0
 //
-// rxgo has a Retry and a BackOffRetry of its own. What they do, and what this package does instead:
+// rxgo has its own Retry and BackOffRetry. What they do, and what this package does instead:
 //
 //	rxgo                                                   here
 //	-----------------------------------------------------  ----------------------------------------------------------
@@ -35,23 +35,23 @@
 //	others
 //	Items have no type                                     ToStream says which item is wrong, and how
 //
-// What Wrap cannot see is listed there. Three things cannot be helped from outside: a producer whose items go to an
-// operator that has stopped, as in Create(…).Map(fails), stays where it is unless it watches the context; an Amb that
-// is cancelled before its first item never closes, and what receives from it stays; and a function given to rxgo that
-// panics ends the program.
+// The comment of Wrap lists what it cannot see. Three problems cannot be solved from outside. A producer whose items go
+// to an operator that has stopped, as in Create(…).Map(fails), blocks unless it watches the context. An Amb that is
+// cancelled before its first item never closes, and its receiver blocks. A panic of a function given to rxgo ends the
+// program.
 //
-// A nil argument panics when the function is called with it.
+// A nil argument panics when the function is called.
 //
 // # Options
 //
-// RetryWhen and FromStream take options of rxgo. They concern the observable that is returned, and so do those given
-// to its Observe and to operators behind it; a source is built with options of its own.
+// RetryWhen and FromStream take options of rxgo. These options apply to the returned observable, and so do options
+// given to its Observe and to operators after it. A source is built with its own options.
 //
 //	WithContext                     a run ends with this context, as with the one given to Observe; the values of both,
-//	                                a clock among them, are seen, Observe's first. One context does not replace the other
-//	WithBufferedChannel(n)          a run is up to n items ahead of its reader; what is given to Observe counts instead
+//	                                a clock for example, are visible, Observe's first. One context does not replace the other
+//	WithBufferedChannel(n)          a run is up to n items ahead of its reader; an option given to Observe replaces n
 //	WithObservationStrategy(Eager)  one run, which begins at once and is shared by all that observe
-//	WithPublishStrategy             one run, too, which begins at once and is handed to the subscribers from Connect on
+//	WithPublishStrategy             one run too, which begins at once; its items go to the subscribers from Connect on
 //	WithErrorStrategy               nothing: the error that ends a run is its last item
 //	WithPool, WithCPUPool,          nothing: attempts follow each other, and their items keep their order
 //	Serialize
@@ -59,6 +59,7 @@
 //
 // # Time
 //
-// Waits are on the clock of the policy (retry.WithClock), else on the one that stream.WithClock has put into a context
-// given as rxgo.WithContext, else on the system's. rxgo's own Debounce, Interval and the like know only the system's.
+// Waits use the clock of the policy (retry.WithClock), else the clock that stream.WithClock has put into a context
+// given as rxgo.WithContext, else the system clock. rxgo's own Debounce, Interval and other operators always use the
+// system clock.
 package rx

@@ -10,21 +10,21 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// FromStream returns a cold observable of the stream's values: each Observe runs s once, on a goroutine of its own.
+// FromStream returns a cold observable of the stream's values. Each Observe runs s once, on its own goroutine.
 //
 //	s           --1--2--#
 //	observable  --1--2--#|
 //
-// A value v is the item rxgo.Of(v), an error that ends the stream the last item before the channel is closed. Nothing
-// is buffered without WithBufferedChannel: a slow reader slows the stream.
+// A value v becomes the item rxgo.Of(v). An error that ends the stream is the last item before the channel is closed.
+// Without WithBufferedChannel nothing is buffered: a slow reader slows the stream.
 //
-// A run ends with the context given here or the one given to Observe, whichever ends first; the stream sees the values
-// of both, Observe's before those given here. A reader that waits then receives the error, which matches
-// context.Cause; but nobody is waited for, and who comes later finds the channel closed, as with rxgo's operators: ask
-// the context. A reader that stops early has to cancel, for rxgo has no other way to tell its source.
+// A run ends when the context given here or the one given to Observe ends. The stream sees the values of both contexts,
+// those of Observe's first. A reader that waits at that moment receives the error, which matches context.Cause. A
+// reader that comes later finds the channel closed, as with rxgo's operators: check the context. A reader that stops
+// early must cancel, because rxgo has no other way to stop its source.
 //
-// The package comment says what the other options mean. A panic of the stream ends the program, as one inside an
-// operator of rxgo does: no caller is left to recover it.
+// The package comment lists the other options. A panic of the stream ends the program, as a panic inside an operator of
+// rxgo does: no caller is left to recover it.
 func FromStream[T any](s stream.Stream[T], opts ...rxgo.Option) rxgo.Observable {
 	require("FromStream", "s", s != nil)
 	return observable("FromStream", s, opts)
@@ -43,7 +43,7 @@ func observable[T any](function string, s stream.Stream[T], opts []rxgo.Option) 
 	return rxgo.Defer(producers, set.opts...)
 }
 
-// run sends what s yields, and its error.
+// run sends the values of s and its error.
 func run[T any](ctx context.Context, function string, s stream.Stream[T], next chan<- rxgo.Item) {
 	returned := false
 	defer func() {
@@ -53,7 +53,7 @@ func run[T any](ctx context.Context, function string, s stream.Stream[T], next c
 		if p := recover(); p != nil {
 			panic(p)
 		}
-		// The channel will be closed, as after a good end.
+		// The channel will be closed, as after an end without an error.
 		sendError(ctx, next, fmt.Errorf("rx: %s: runtime.Goexit was called in the stream", function))
 	}()
 	refused := false
@@ -70,7 +70,7 @@ func run[T any](ctx context.Context, function string, s stream.Stream[T], next c
 	}
 }
 
-// sendError sends err; when ctx has ended only to a reader that is there already.
+// sendError sends err. When ctx has ended, it sends err only to a reader that is waiting already.
 func sendError(ctx context.Context, next chan<- rxgo.Item, err error) {
 	select {
 	case next <- rxgo.Error(err):

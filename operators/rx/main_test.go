@@ -23,7 +23,7 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// TestMain runs one of the scenarios instead of the tests when it is asked to: those that bring a program down.
+// TestMain runs one of the scenarios that end a program, instead of the tests, when an environment variable names it.
 func TestMain(m *testing.M) {
 	if name := os.Getenv(scenarioVariable); name != "" {
 		scenarios[name]()

@@ -8,19 +8,20 @@ import (
 	"github.com/reactivex/rxgo/v2"
 )
 
-// settings is what options say that rxgo would not do by itself for an observable that is made by Defer.
+// settings are those options that rxgo itself would not apply to an observable made by Defer.
 type settings struct {
 	opts   []rxgo.Option
 	ctx    context.Context // WithContext
 	shared bool            // WithObservationStrategy(Eager), WithPublishStrategy
 }
 
-// read finds out what opts say. They hide it, so observables are built with them and looked at.
+// read returns the settings in opts. An rxgo option cannot be read directly, so read builds observables with opts and
+// inspects them.
 func read(function string, opts []rxgo.Option) settings {
 	for i, o := range opts {
 		require(function, fmt.Sprintf("opts[%d]", i), o != nil)
 	}
-	// rxgo appends to the options at each Observe, and two of them at once would meet in the spare room.
+	// rxgo appends to the options at each Observe. Two concurrent appends would write to the same spare capacity.
 	set := settings{opts: slices.Clip(slices.Clone(opts)), ctx: context.Background()}
 	if len(opts) > 0 {
 		set.ctx = contextOf(function, set.opts)
@@ -29,7 +30,8 @@ func read(function string, opts []rxgo.Option) settings {
 	return set
 }
 
-// contextOf returns the context that a producer is given. Where rxgo would panic at the first Observe it panics now.
+// contextOf returns the context that a producer receives. It panics now for options for which rxgo would panic at the
+// first Observe.
 func contextOf(function string, opts []rxgo.Option) (given context.Context) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -42,7 +44,7 @@ func contextOf(function string, opts []rxgo.Option) (given context.Context) {
 	return given
 }
 
-// eager reports whether an operator would begin when it is built: then it has one channel for all.
+// eager reports whether an operator would begin when it is built: then it has one channel for all subscriptions.
 func eager(opts []rxgo.Option) bool {
 	probe := rxgo.Just()().Take(1, append(opts, rxgo.WithBufferedChannel(0))...)
 	one, two := probe.Observe(), probe.Observe()
@@ -53,7 +55,7 @@ func eager(opts []rxgo.Option) bool {
 	return one == two
 }
 
-// published reports whether a source would wait for Connect: then its subscribers do not get its own channel.
+// published reports whether a source would wait for Connect: then its subscribers do not receive from its own channel.
 func published(opts []rxgo.Option) bool {
 	items := make(chan rxgo.Item)
 	return rxgo.FromChannel(items, opts...).Observe() != (<-chan rxgo.Item)(items)

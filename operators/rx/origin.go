@@ -8,9 +8,9 @@ import (
 	"github.com/reactivex/rxgo/v2"
 )
 
-// origin is how an observable of rxgo was made. rxgo does not tell, and what may be done with an observable
-// depends on it; so its unexported fields are read, by reflection and without touching them. What is not found, as in
-// another version of rxgo, is unknown, and then the observable is treated with care.
+// origin is how an observable of rxgo was made. What may be done with an observable depends on its origin, but rxgo
+// does not expose it. So its unexported fields are read by reflection, without changing them. If they are not found, as
+// in another version of rxgo, the kind is unknown, and the observable is treated with care.
 type origin struct {
 	kind kind
 	next uintptr // the channel that all subscriptions share, for kinds that have one
@@ -65,8 +65,8 @@ func inspect(o rxgo.Observable) origin {
 	}
 }
 
-// drain returns what is to be done with the rest of the items, the channel that an Observe has returned. own says that
-// the observable was opened for this one subscription.
+// drain returns how to drain items, the channel that an Observe has returned. own says that the observable was opened
+// for this subscription alone.
 func (a origin) drain(items <-chan rxgo.Item, own bool) drain {
 	if a.next != 0 && a.next != reflect.ValueOf(items).Pointer() {
 		return drainAll // one of a connectable's subscribers
@@ -94,8 +94,8 @@ func (a origin) drain(items <-chan rxgo.Item, own bool) drain {
 	}
 }
 
-// kindOfOperator tells the operators apart that make their channel when they are built from those that make one for
-// each Observe. All that differs to see is which function has made the factory.
+// kindOfOperator distinguishes operators that make their channel when they are built from operators that make one for
+// each Observe. The only visible difference is the function that made the factory.
 func kindOfOperator(factory reflect.Value) kind {
 	if factory.Kind() != reflect.Func {
 		return unknown
@@ -106,7 +106,7 @@ func kindOfOperator(factory reflect.Value) kind {
 	return separate
 }
 
-// kindOfItems looks for channels among the items of a Just: it sends what they give.
+// kindOfItems looks for channels among the items of a Just, which sends what it receives from them.
 func kindOfItems(items reflect.Value) kind {
 	if items.Kind() != reflect.Slice {
 		return unknown
@@ -119,7 +119,7 @@ func kindOfItems(items reflect.Value) kind {
 	return separate
 }
 
-// follow returns what v leads to, through an interface and a pointer.
+// follow returns the value that v refers to, through an interface and a pointer.
 func follow(v reflect.Value) reflect.Value {
 	for v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer {
 		v = v.Elem()

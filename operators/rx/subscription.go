@@ -9,16 +9,16 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-// subscription is what one Observe has returned.
+// subscription is the result of one Observe.
 type subscription struct {
 	items   <-chan rxgo.Item
 	drain   drain
-	own     *watchedContext // of an observable that was opened for this subscription, else nil
+	own     *watchedContext // set if the observable was opened for this subscription, else nil
 	ifEmpty error           // what an end without any item means, nil for success
 }
 
-// subscribe observes o, which is made as inspect has found, under the context run. own is given if o was opened for
-// this one subscription, with own for its context, which ends with run.
+// subscribe observes o, which was made as inspect found, under the context run. own is given if o was opened for this
+// subscription alone: it is o's context, and ends with run.
 func subscribe(run context.Context, own *watchedContext, o rxgo.Observable, made origin) (subscription, error) {
 	observe := func() subscription {
 		items := o.Observe(rxgo.WithContext(run))
@@ -27,7 +27,7 @@ func subscribe(run context.Context, own *watchedContext, o rxgo.Observable, made
 	if made.kind != events {
 		return observe(), nil
 	}
-	// An event source that is held up by one of its observers holds up Observe as well.
+	// An event source that is blocked by one of its observers blocks Observe too.
 	done := make(chan subscription)
 	go func() {
 		s := observe()
@@ -45,7 +45,7 @@ func subscribe(run context.Context, own *watchedContext, o rxgo.Observable, made
 	}
 }
 
-// next returns the n-th item that is a value, or false and how the run ends.
+// next returns the n-th item that is a value, or false and the error that ends the run.
 func (s *subscription) next(ctx context.Context, n int) (item rxgo.Item, more bool, err error) {
 	if err := ending.ContextError(ctx); err != nil {
 		return item, false, err // before anything is taken from a channel that may be the caller's
@@ -66,9 +66,9 @@ func (s *subscription) next(ctx context.Context, n int) (item rxgo.Item, more bo
 	return item, true, nil
 }
 
-// drain says what is done with the items of a subscription that nobody wants any more. Its context is cancelled, and a
-// producer that watches it ends. But many send without a look at it, rxgo's Merge and Concat among them, and stay in
-// that send until somebody receives.
+// drain is what to do with the items of a subscription that is no longer needed. Its context is cancelled, and a
+// producer that watches the context ends. But many producers, rxgo's Merge and Concat among them, send without checking
+// the context, and block until somebody receives.
 type drain uint8
 
 const (
@@ -77,17 +77,17 @@ const (
 	drainMostIfWatched                 // the same, if they watch the context; else as drainBriefly
 	drainBriefly                       // the channel may never be closed
 	drainAllUnlessWatched              // the same, if its producers watch the context; else as drainAll
-	drainAll                           // a source that others share is held up as long as nobody receives
+	drainAll                           // a source that others share is blocked as long as nobody receives
 )
 
 const (
-	mostDrained = 1 << 20 // how many items are received of a producer that may never stop
-	turns       = 1000    // how often others are let run, so that those on their way to a send get there
+	mostDrained = 1 << 20 // how many items are received from a producer that may never stop
+	turns       = 1000    // how often other goroutines may run, so that those about to send do so
 )
 
-// abandon lets go of the subscription, without waiting for it. The goroutine that it may start outlives the run on
-// purpose: nobody can tell when a source that ignores its context is done, so nobody can wait for it. It uses no
-// timer: a bubble of testing/synctest has none left when its test has returned.
+// abandon gives up the subscription without waiting for it. The goroutine that it may start outlives the run on
+// purpose: nobody can know when a source that ignores its context is done, so nobody can wait for it. It uses no timer,
+// so a bubble of testing/synctest has no timer left when its test has returned.
 func (s *subscription) abandon() {
 	if s.drain == drainNone {
 		return
@@ -109,7 +109,8 @@ func (s *subscription) abandon() {
 	}
 }
 
-// receiveMost receives until the channel is closed, or for so long that a producer seems to have no end.
+// receiveMost receives until the channel is closed, or until it has received so many items that the producer seems to
+// have no end.
 func receiveMost(items <-chan rxgo.Item) {
 	for range mostDrained {
 		if _, ok := <-items; !ok {

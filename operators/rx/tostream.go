@@ -11,32 +11,32 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// ToStream returns a stream of the values of the observable that src opens. Each run calls src once, with a context
-// of its own, observes what it returns under that context, and cancels it when the run is over.
+// ToStream returns a stream of the values of the observable that src opens. Each run calls src once, with its own
+// context, observes the result under that context, and cancels the context when the run is over.
 //
 //	src     --1--2--#--3--|
 //	stream  --1--2--#
 //
-// A run ends with the first error item, as it is: to rxgo an error item is one among others. It ends well when the
-// observable closes its channel. When ctx ends it returns context.Cause(ctx) at once, whatever the source does, and
-// also when the source has closed its channel because of it. But a deadline that src itself sets looks like a good
-// end, for rxgo's operators close without an error then: use Timeout on the stream instead.
+// A run ends with the first error item, unchanged, although rxgo continues after an error item. It ends without an
+// error when the observable closes its channel. When ctx ends, it returns context.Cause(ctx) at once, whatever the
+// source does, even if the source has closed its channel because of ctx. But a deadline that src itself sets looks like
+// an end without an error, because rxgo's operators close without an error then: use Timeout on the stream instead.
 //
-// A value that is no T ends the run with an error that says so, "rx: ToStream: item 3 is string, want int", and that
-// no policy retries. A nil value is T's nil where T has one. ToStream[any] takes every value as it is.
+// A value that is not a T ends the run with an error such as "rx: ToStream: item 3 is string, want int", which no
+// policy retries. A nil value becomes T's nil if T has one. ToStream[any] accepts every value.
 //
 // yield is called on the goroutine that runs the stream. Nothing is buffered that src does not buffer. When a run has
 // ended early, the source's goroutines end by their context, a moment later. What they still send is received and
-// dropped, for those that do not look at it; but a channel that was given to FromChannel is the caller's, and nothing
-// is taken from it that is not yielded.
+// dropped, for sources that ignore the context. But a channel that was given to FromChannel is the caller's: every
+// value taken from it is yielded.
 //
-// An src that returns nil ends the run with an error.
+// If src returns nil, the run fails.
 func ToStream[T any](src func(context.Context) rxgo.Observable) stream.Stream[T] {
 	require("ToStream", "src", src != nil)
 	return items[T]("ToStream", opened("ToStream", src))
 }
 
-// opened returns how to subscribe to the observable that src opens.
+// opened returns the function that subscribes to the observable that src opens.
 func opened(function string, src func(context.Context) rxgo.Observable) func(context.Context) (subscription, error) {
 	return func(run context.Context) (subscription, error) {
 		own := &watchedContext{Context: run}
@@ -83,7 +83,7 @@ func items[T any](function string, open func(context.Context) (subscription, err
 	}
 }
 
-// as returns v as a T, where nil is a T if T has a nil.
+// as returns v as a T. nil is a T if T has a nil.
 func as[T any](v any) (T, bool) {
 	t, ok := v.(T)
 	if v != nil {
@@ -104,7 +104,7 @@ func typeName(v any) string {
 	return reflect.TypeOf(v).String()
 }
 
-// isNil reports whether o is no observable: nil, a nil pointer, or a zero Observable.
+// isNil reports whether o is nil, a nil pointer, or a zero Observable.
 func isNil(o rxgo.Observable) bool {
 	switch o := o.(type) {
 	case nil:

@@ -22,37 +22,37 @@ type Observable struct {
 //
 // rxgo's own methods return plain observables, so wrap last.
 //
-// Each attempt observes o once more, so o must be cold. Where o can be seen to be hot the second Observe fails with
-// stream.ErrNotRestartable, joined with the failure that was to be retried: that is for
+// Each attempt observes o again, so o must be cold. If o is recognized as hot, the second Observe fails with
+// stream.ErrNotRestartable, joined with the failure that was to be retried. These are recognized:
 //
-//   - one channel for all: Create, FromChannel, Merge, Concat, StartWith, ZipFromIterable, Retry, Timer, Thrown, all
-//     that is Eager, and whatever else returns the same channel from two Observes;
+//   - observables with one channel for all subscriptions: Create, FromChannel, Merge, Concat, StartWith,
+//     ZipFromIterable, Retry, Timer, Thrown, everything Eager, and every other observable that returns the same channel
+//     from two Observes;
 //   - FlatMap, Debounce, Join, TimeInterval, BufferWithTime, BufferWithTimeOrCount, WindowWithTime and
-//     WindowWithTimeOrCount, which crash the program when they are observed again;
+//     WindowWithTimeOrCount, which crash the program when they are observed a second time;
 //   - Just with a channel among its items;
-//   - FromEventSource and Interval, when they end before they have sent anything more.
+//   - FromEventSource and Interval, if they end before they have sent anything more.
 //
-// Wrap cannot see
+// Wrap cannot recognize
 //
-//   - any of these behind another operator: Create(…).Map(f) gives a new channel each time. Its second run ends well
-//     and empty, so that a failure becomes a success; FlatMap(f).Map(g) crashes in its second run;
+//   - any of these before another operator: Create(…).Map(f) returns a new channel each time. Its second run ends empty
+//     and without an error, so a failure becomes a success; FlatMap(f).Map(g) crashes in its second run;
 //   - a Defer whose producers read a shared source, a channel or a connection that was opened outside;
-//   - what another type than rxgo's own does, unless it returns the same channel again;
-//   - whether a connectable has ended: a retry subscribes again, and waits then until its context ends;
-//   - an Observe of o that does not come from the Wrap it is asked to judge;
-//   - the contexts o was built with. The attempt's replaces Defer's and that of most operators, and does not reach
-//     Create's, FlatMap's and the other ones that are bound when they are built. So cancel the context given to the
-//     Observe of the result; and a Create that is cancelled goes on until it notices that nobody reads.
+//   - an observable of a type that is not rxgo's, unless it returns the same channel again;
+//   - a connectable that has ended: a retry subscribes again, and waits until its context ends;
+//   - an Observe of o that was not made through this Wrap;
+//   - the contexts with which o was built. The attempt's context replaces that of Defer and of most operators. It does
+//     not reach Create, FlatMap and other operators that take their context when they are built. So cancel the context
+//     given to the Observe of the result; a Create that is cancelled continues until it notices that nobody reads.
 //
-// RetryWhen, the function, has none of these limits: prefer it.
+// The function RetryWhen has none of these limits: prefer it.
 func Wrap(o rxgo.Observable) Observable {
 	require("Wrap", "o", !isNil(o))
 	return Observable{o, new(history)}
 }
 
 // RetryWhen returns an observable that observes o, and observes it again each time h answers its failure, as the
-// function RetryWhen does with a source that it opens; see Wrap for what o must be. A nil h, and a zero Observable,
-// panic.
+// function RetryWhen does. The comment of Wrap says what o must be. A nil h and a zero Observable panic.
 //
 //	o         --1--#    --1--2--|
 //	h         -----r
@@ -96,7 +96,7 @@ type history struct {
 	last  <-chan rxgo.Item
 }
 
-// begin notes a subscription and reports whether there was one before.
+// begin records a subscription and reports whether there was one before.
 func (h *history) begin() (again bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -104,7 +104,7 @@ func (h *history) begin() (again bool) {
 	return again
 }
 
-// observed notes the channel of a subscription and reports whether the one before had the same.
+// observed records the channel of a subscription and reports whether the one before had the same.
 func (h *history) observed(items <-chan rxgo.Item) (same bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
