@@ -90,6 +90,12 @@ func newSoakRun(t *testing.T, seed, number uint64) *soakRun {
 		}
 		return without
 	}
+	microseconds := func(n int) time.Duration {
+		if us := seldom(n, -1); us >= 0 {
+			return time.Duration(us) * time.Microsecond
+		}
+		return 1000 * time.Hour // never
+	}
 	s := &soakRun{
 		T: t, seed: seed, number: number,
 		items:       make([]soakItem, r.IntN(300)),
@@ -101,8 +107,8 @@ func newSoakRun(t *testing.T, seed, number uint64) *soakRun {
 		stopAt:      seldom(300, -1),
 		slow:        seldom(20, 0),
 		signal:      retry.NewSignal(),
-		fireAfter:   time.Duration(seldom(1000, int(time.Hour))) * time.Microsecond,
-		cancelAfter: time.Duration(seldom(3000, int(time.Hour))) * time.Microsecond,
+		fireAfter:   microseconds(1000),
+		cancelAfter: microseconds(3000),
 		options:     options{Workers: r.IntN(9), MaxPending: r.IntN(40), Ordered: rare(2)},
 	}
 	for i := range s.items {
