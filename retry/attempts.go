@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Attempt is one turn of an Attempts loop. It belongs to the loop's goroutine, and Fail and Reset have no
-// effect after its turn.
+// Attempt is one turn of an Attempts loop. It must be used on the loop's goroutine. After its turn, Fail and Reset have
+// no effect.
 type Attempt struct {
 	n       int
 	last    error // of the attempt before
@@ -16,19 +16,18 @@ type Attempt struct {
 	loop    *attempts // nil when the turn is over
 }
 
-// N returns the number of this attempt, from 1, counted over the whole loop.
+// N returns the number of this attempt in the whole loop, from 1.
 func (a *Attempt) N() int { return a.n }
 
-// Err returns the error that the attempt before this one failed with, nil for the first one.
+// Err returns the error of the attempt before this one, nil for the first attempt.
 func (a *Attempt) Err() error { return a.last }
 
-// Fail says that this attempt has failed with err: when the body of the loop is over, the loop waits and then begins
-// the next attempt. Fail(nil) says that it went well, which is what a turn without Fail means too. The last call
-// counts.
+// Fail records that this attempt has failed with err. When the body of the loop is over, the loop waits and then begins
+// the next attempt. Fail(nil) records a success; a turn without Fail is a success too. The last call counts.
 func (a *Attempt) Fail(err error) { a.failure = err }
 
-// Reset says that this attempt is healthy: its failure will be the first in a row. If there were failures before, the
-// outage is over: OnRecovered is called.
+// Reset records that this attempt works: if it fails later, that failure is the first in a row. If there were failures
+// before, the outage is over and OnRecovered is called.
 func (a *Attempt) Reset() {
 	if a.loop != nil {
 		a.reset = true
@@ -36,7 +35,7 @@ func (a *Attempt) Reset() {
 	}
 }
 
-// Attempts is p as a loop, for code that wants to keep its own control flow:
+// Attempts returns p as a loop, for code that keeps its own control flow:
 //
 //	for a, err := range policy.Attempts(ctx) {
 //		if err != nil {
@@ -51,13 +50,13 @@ func (a *Attempt) Reset() {
 //		a.Fail(serve(conn)) // Fail(nil), or no Fail at all, ends the loop
 //	}
 //
-// The first turn comes at once. When there is no further attempt after a failure, the last turn has an error: what Do
-// returns then, an *Error or the failure itself. If ctx has ended before the first turn, that is the only one. The
-// Attempt is never nil; in the last turn it is the one that failed. A body that leaves the loop is not waited for.
-// Breaking out of a turn that has not failed counts as success, and gives the budget its refund.
+// The first turn begins at once. If there is no further attempt after a failure, the last turn has an error: the error
+// that Do would return, an *Error or the failure itself. If ctx has ended before the first turn, there is only that
+// last turn. The Attempt is never nil; in the last turn it is the one that failed. If the body leaves the loop, the
+// loop does not wait. Leaving the loop in a turn that has not failed is a success, and refunds the budget.
 //
-// AttemptTimeout does not touch the loop, for it hands out no context. Each range over the sequence is an operation of
-// its own.
+// AttemptTimeout does not apply to the loop, because the loop creates no context. Each range over the sequence is an
+// operation of its own.
 func (p Policy) Attempts(ctx context.Context) iter.Seq2[*Attempt, error] {
 	return func(yield func(*Attempt, error) bool) {
 		op := &attempts{ctx: ctx, config: p.settings(), first: Attempt{n: 1}}
@@ -96,15 +95,15 @@ func (p Policy) Attempts(ctx context.Context) iter.Seq2[*Attempt, error] {
 
 // attempts is one run of an Attempts loop.
 type attempts struct {
-	*operation // nil until it is needed: a loop that succeeds at once seldom does
+	*operation // nil until it is needed, which it rarely is in a loop that succeeds at once
 	ctx        context.Context
 	config     *config
 	first      Attempt
-	retries    int       // in this outage; 0: there is none
+	retries    int       // in this outage; 0 if there is none
 	down       time.Time // when it began
 }
 
-// begin makes the operation, unless there is one.
+// begin makes the operation if there is none.
 func (o *attempts) begin() {
 	if o.operation == nil {
 		o.operation = new(operation)
@@ -128,7 +127,7 @@ func (o *attempts) ended(err error) error {
 	return err
 }
 
-// failed takes the failure of a turn.
+// failed handles the failure of a turn.
 func (o *attempts) failed(a *Attempt, lasted time.Duration) error {
 	if a.reset {
 		o.state.restart()

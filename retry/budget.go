@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// Budget is a token bucket that many policies share, to bound the load that retries add to a server that is down: each
-// retry takes its cost, each success gives a refund, and a retry that finds too little gives up with ErrBudget. It is
-// full at first, and never holds more than its capacity. It is safe for concurrent use.
+// Budget is a token bucket that many policies share. It limits the load that retries add to a server that is down: each
+// retry takes the cost from it, each success adds the refund, and an operation gives up with ErrBudget if too little is
+// left for a retry. A budget begins full and never holds more than its capacity. It is safe for concurrent use.
 //
-// With cost 1 and refund r, retries stay under the fraction r of the successes once the capacity is spent.
+// With cost 1 and refund r, retries stay below the fraction r of the successes once the capacity is spent.
 type Budget struct {
 	capacity, cost, refund float64
 
 	mu               sync.Mutex
 	tokens           float64
 	refill           float64
-	filled           time.Time // when the refill was last reckoned
-	timed            bool      // it was
+	filled           time.Time // when the refill was last computed
+	timed            bool      // last is set
 	granted, refused int64
 }
 
-// NewBudget returns a full budget: a retry takes cost of its capacity, a success gives refund back. All are finite and
-// at least 0, capacity is at least cost, and cost more than 0: anything else panics.
+// NewBudget returns a full budget: a retry takes cost, and a success adds refund. All arguments must be finite and at
+// least 0, capacity at least cost, and cost more than 0; otherwise NewBudget panics.
 func NewBudget(capacity, cost, refund float64) *Budget {
 	notLess("NewBudget", "capacity", capacity)
 	notLess("NewBudget", "cost", cost)
@@ -38,8 +38,8 @@ func NewBudget(capacity, cost, refund float64) *Budget {
 	return &Budget{capacity: capacity, cost: cost, refund: refund, tokens: capacity}
 }
 
-// Refill lets perSecond tokens flow into b in a second, by the clocks of the policies that use it, and returns b. The
-// first retry after it starts the flow. It replaces the rate that was set before; a negative rate, NaN and infinity
+// Refill makes perSecond tokens flow into b each second, by the clocks of the policies that use it, and returns b. The
+// flow begins with the first retry after the call. It replaces the rate set before. A negative rate, NaN and infinity
 // panic.
 func (b *Budget) Refill(perSecond float64) *Budget {
 	notLess("Budget.Refill", "perSecond", perSecond)
@@ -55,8 +55,8 @@ func notLess(where, name string, value float64) {
 	}
 }
 
-// Add puts tokens into the budget, at most up to its capacity; a negative number takes tokens out, at most all. It is
-// for a budget whose tokens come from elsewhere: one that a fleet of processes shares, say. NaN and infinity panic.
+// Add adds tokens to the budget, up to its capacity. A negative number removes tokens, down to none. It is for a budget
+// whose tokens come from elsewhere, for example from a budget that a fleet of processes shares. NaN and infinity panic.
 func (b *Budget) Add(tokens float64) {
 	if math.IsNaN(tokens) || math.IsInf(tokens, 0) {
 		panicf("Budget.Add", "tokens is %v, want a finite number", tokens)
@@ -73,14 +73,14 @@ func (b *Budget) Stats() (granted, refused int64) {
 	return b.granted, b.refused
 }
 
-// Tokens returns what the budget holds, without what has flowed in since the last retry.
+// Tokens returns the number of tokens in the budget, without the refill since the last retry.
 func (b *Budget) Tokens() float64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.tokens
 }
 
-// String returns what the budget holds and its settings.
+// String returns the number of tokens in the budget, and its settings.
 func (b *Budget) String() string {
 	b.mu.Lock()
 	tokens, refill := b.tokens, b.refill
@@ -99,12 +99,12 @@ func (b *Budget) take(at time.Time) bool {
 	if b.refill > 0 {
 		if passed := at.Sub(b.filled); !b.timed {
 			b.timed, b.filled = true, at
-		} else if passed > 0 { // clocks that disagree give nothing
+		} else if passed > 0 { // clocks that disagree refill nothing
 			b.tokens = min(b.capacity, b.tokens+b.refill*passed.Seconds())
 			b.filled = at
 		}
 	}
-	// A part in 10⁹ may be missing: ten refunds of 0.1 add up to a little less than 1.
+	// One part in 10⁹ may be missing: ten refunds of 0.1 add up to a little less than 1.
 	if b.tokens < b.cost*(1-1e-9) {
 		b.refused++
 		return false

@@ -9,26 +9,26 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Decide is the policy without its waits: it takes the failure of one operation, which happened at the given time, and
-// returns the delay before the next attempt, or the error that the operation ends with. It brings s up to date, takes
-// from the budget and calls OnRetry, OnGiveUp and Log's lines for them, with context.Background(). deadline is that of
-// the operation, zero for none; cancellation is the caller's business. Of f only Err, Items and Lasted count.
+// Decide is the policy without its waits. It takes a failure of one operation that happened at the given time. It
+// returns the delay before the next attempt, or the error with which the operation ends. It updates s, takes from the
+// budget, and calls OnRetry, OnGiveUp and the logging of Log with context.Background(). deadline is that of the
+// operation, zero for none. The caller must check for cancellation. Decide uses only Err, Items and Lasted of f.
 //
-// OnRecovered and OnDone are for the caller: Recovered and Ended call them.
+// The caller calls Recovered for OnRecovered, and Ended for OnDone.
 func (p Policy) Decide(s *State, f stream.Failure, at, deadline time.Time) (time.Duration, error) {
 	return p.settings().Decide(context.Background(), s, f, at, deadline)
 }
 
-// question is what a decision is about: the first group of fields is of the operation, the second of its failure.
+// question is the input of a decision. The first group of fields describes the operation, the second its failure.
 type question struct {
 	ctx      context.Context // for hooks
 	deadline time.Time
 	clock    stream.Clock
-	single   bool // there are no retries: WithoutRetries
+	single   bool // no retries are allowed: WithoutRetries
 
 	stream.Failure
 	worked bool // the failed attempt worked before it failed: an outage begins
-	timed  bool // at is known: without waits the time is seldom needed
+	timed  bool // at is set: without waits the time is rarely needed
 	at     time.Time
 }
 
@@ -91,7 +91,7 @@ func (c *config) count(s *State, q *question) {
 	s.Attempts++
 }
 
-// resets reports whether the failed attempt, or a signal since, starts the count again.
+// resets reports whether the failed attempt, or a signal since then, restarts the count.
 func (c *config) resets(s *State, q *question) bool {
 	if c.signals != nil {
 		if fires := c.Fires(); fires != s.Fires {
@@ -103,7 +103,8 @@ func (c *config) resets(s *State, q *question) bool {
 		c.resetAfter > 0 && q.Lasted >= c.resetAfter
 }
 
-// delay returns the wait before the next retry, or why there is none. The failure dictates so much, 0 for nothing.
+// delay returns the wait before the next retry, or the reason why there is none. dictated is the delay that the failure
+// dictates, 0 for none.
 func (c *config) delay(s *State, q *question, dictated time.Duration) (time.Duration, error) {
 	n, u := s.Retries+1, c.draw(s)
 	if dictated > 0 {
@@ -131,7 +132,8 @@ func (c *config) delay(s *State, q *question, dictated time.Duration) (time.Dura
 	return delay, cause
 }
 
-// room returns how much longer than d the wait may be, a negative number for no bound, or why even d is too long.
+// room returns how much longer than d the wait may be. It is negative if there is no bound. It returns a reason if even
+// d is too long.
 func (c *config) room(s *State, q *question, d time.Duration) (time.Duration, error) {
 	room := time.Duration(-1)
 	if c.within >= 0 {
@@ -142,7 +144,7 @@ func (c *config) room(s *State, q *question, d time.Duration) (time.Duration, er
 		room = left - d
 	}
 	if d > 0 && !q.deadline.IsZero() {
-		// An attempt that starts at the deadline is cancelled: it must start before.
+		// An attempt that starts at the deadline is cancelled, so it must start before.
 		left := max(0, q.deadline.Sub(q.time())) - 1
 		if d > left {
 			return 0, ErrDeadline
@@ -164,7 +166,7 @@ func (c *config) giveUp(s *State, q *question, cause error) *Error {
 	return err
 }
 
-// failure returns the error of the operation that ends here, after the given number of retries in a row.
+// failure returns the error of an operation that ends here after the given number of retries in a row.
 func (s *State) failure(q *question, cause error, retries int) *Error {
 	err := &Error{Cause: cause, Last: q.Err, Attempts: s.Attempts, Retries: retries}
 	if s.Attempts > 0 {

@@ -399,7 +399,7 @@ func TestParse_NoEmptyHint(t *testing.T) {
 	}
 }
 
-// A fleet with one deadline that is told the same delay is spread over half of what is left, at no point closer than
+// A fleet with one deadline and the same dictated delay is spread over half of what is left, at no point closer than
 // evenly.
 func TestADictatedDelayIsSpreadBeforeADeadline(t *testing.T) {
 	now := time.Unix(0, 0)

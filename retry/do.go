@@ -7,20 +7,20 @@ import (
 	"github.com/retrywhen/retrywhen/internal/attempt"
 )
 
-// Do calls f until it succeeds, and waits between the calls as p says. What f does must be idempotent, or go on where
-// it stopped: it is done again.
+// Do calls f until it succeeds, and waits between the calls as p decides. f is called again after a failure: it must be
+// idempotent, or continue where it stopped.
 //
-// It returns what the last call of f returned: its value and nil, or with an error its value and
+// It returns what the last call of f returned: its value and nil, or after a failure its value and
 //
-//   - the error itself, if p's predicate refuses it or it is marked as Permanent,
-//   - else an *Error, with the error as Last and the reason to give up as Cause: a limit (ErrExhausted), ErrDeadline,
-//     ErrBudget, or the cause of ctx when that has ended, be it before, during or after a call.
+//   - the error itself, if p's predicate refuses it or it is marked as Permanent;
+//   - otherwise an *Error, with the error as Last and the reason for giving up as Cause: a limit (ErrExhausted),
+//     ErrDeadline, ErrBudget, or the cause of ctx if ctx has ended before, during or after a call.
 //
-// The first call gets ctx as it is, unless p has an AttemptTimeout; the later ones know their number
-// (stream.AttemptFrom). A policy around Do retries its *Error as any other error: three layers of three retries make 64
-// calls. Retry in one layer, and call the others under WithoutRetries.
+// The first call receives ctx itself, unless p has an AttemptTimeout. Later calls receive a context with their number
+// (stream.AttemptFrom). A policy around Do retries its *Error like any other error: three layers of three retries make
+// 64 calls. Retry in one layer, and call the others under WithoutRetries.
 //
-// If ctx has ended before the first call, f is not called. A panic of f passes through.
+// If ctx has ended before the first call, f is not called. A panic of f reaches the caller.
 func Do[T any](ctx context.Context, p Policy, f func(context.Context) (T, error)) (T, error) {
 	if f == nil {
 		panicf("Do", "f is nil")
@@ -46,7 +46,7 @@ func Run(ctx context.Context, p Policy, f func(context.Context) error) error {
 	return err
 }
 
-// slowDo is Do when a call is timed or has its context ended, or is not to be made.
+// slowDo is Do for a call that is timed, whose context has ended, or that must not be made.
 func slowDo[T any](ctx context.Context, c *config, f func(context.Context) (T, error)) (v T, err error) {
 	var op operation
 	op.begin(ctx, c)
@@ -57,7 +57,7 @@ func slowDo[T any](ctx context.Context, c *config, f func(context.Context) (T, e
 	return loop(ctx, &op, f, v, lasted, err)
 }
 
-// again is Do after a first call that failed.
+// again continues Do after a first call that failed.
 func again[T any](ctx context.Context, c *config, f func(context.Context) (T, error), v T, err error) (T, error) {
 	var op operation
 	op.begin(ctx, c)
@@ -83,7 +83,7 @@ func loop[T any](ctx context.Context, op *operation, f func(context.Context) (T,
 	return v, op.done(ctx, nil)
 }
 
-// call makes one call of f, timed if the policy wants to know.
+// call calls f once, and measures the time if the policy needs it.
 func call[T any](ctx context.Context, op *operation, f func(context.Context) (T, error)) (v T, lasted time.Duration, err error) {
 	c := op.config
 	if c.attemptTimeout > 0 {

@@ -1,41 +1,41 @@
-// Package retry decides whether and when to try again.
+// Package retry decides whether and when an operation is tried again.
 //
-// A [Policy] is a backoff.Backoff, which says how long to wait, plus when to give up (Limit, Within, StopAt, the
-// context's deadline, a Budget), when to start over (ResetAfter, ResetAfterItems, ResetOn) and which hooks to call
-// (OnRetry, OnGiveUp, OnRecovered, OnDone, Log). It is an immutable value; what one operation has been through is a
-// [State]. The same policy drives
+// A [Policy] consists of a backoff.Backoff, which computes the delays, of rules for giving up (Limit, Within, StopAt,
+// the context's deadline, a Budget), of rules for restarting the count (ResetAfter, ResetAfterItems, ResetOn), and of
+// hooks (OnRetry, OnGiveUp, OnRecovered, OnDone, Log). It is an immutable value; the state of one operation is a
+// [State]. The same policy retries
 //
 //   - a function: [Do], [Run];
 //   - a loop: [Policy.Attempts];
-//   - a stream: src.RetryWhen(policy), for a Policy is a stream.RetryObserver;
-//   - anything that keeps its own time: [Policy.Decide] is the pure core, failures and times in, delays out.
+//   - a stream: src.RetryWhen(policy), because a Policy is a stream.RetryObserver;
+//   - anything with its own way to wait: [Policy.Decide] is the core without waits, failures and times in, delays out.
 //
 // Invalid arguments (nil, a negative number) panic when the option or the policy is made, with the argument's name.
 //
 // # Words
 //
 // An attempt is one run, a failure an attempt that ended in an error, a retry an attempt after the first. The delay is
-// the wait before a retry. "In a row" is since the start or the last reset. An outage begins with the first failure
-// since something last worked, and ends when something works again.
+// the wait before a retry. "In a row" means since the start or the last reset. An outage begins with the first failure
+// after something worked, and ends when something works again.
 //
 // # Order
 //
-// After a failure a policy looks, in this order: Has ctx ended? Is the error permanent? Does the predicate refuse it?
-// Has the attempt delivered values, under BeforeFirstItem? Does the count of retries start again? Are there no retries
-// (WithoutRetries)? Is the limit reached? How long is the delay, dictated or drawn? Does it pass MaxRetryAfter, StopAt
-// or Within? Would it pass the context's deadline (then it does not sleep)? Is there a token in the budget? Then come
-// Log and the OnRetry hooks, the wait, once more the context, and the next attempt.
+// After a failure a policy checks, in this order: Has ctx ended? Is the error permanent? Does the predicate refuse it?
+// Has the attempt delivered values, under BeforeFirstItem? Does the count of retries restart? Are there no retries
+// (WithoutRetries)? Is the limit reached? How long is the delay, dictated or drawn? Does it exceed MaxRetryAfter,
+// StopAt or Within? Does it exceed the context's deadline (then the policy does not wait)? Does the budget have a
+// token? Then it calls Log and the OnRetry hooks, waits, checks the context again, and begins the next attempt.
 //
-// A permanent error, one that the predicate refuses and one that BeforeFirstItem refuses are returned as they are;
-// every other end is an [*Error].
+// A permanent error is returned unchanged, and so is one that the predicate or BeforeFirstItem refuses. Every other end
+// is an [*Error].
 //
 // # Layers
 //
-// A policy retries whatever error it gets, an inner policy's *Error too: three layers of three retries each make 64
-// calls. Retry in one layer, and call the others under [WithoutRetries]. A permanent error is retried by no layer.
+// A policy retries any error, also the *Error of an inner policy: three layers of three retries each make 64 calls.
+// Retry in one layer, and call the others under [WithoutRetries]. No layer retries a permanent error.
 //
 // # Time
 //
-// Waits are on the policy's own clock (WithClock), else on that of the context (stream.WithClock), else on the
-// system's, where testing/synctest makes them exact. One operation's waits share one timer, and a wait of 0 has none.
+// Waits use the policy's own clock (WithClock), else the clock of the context (stream.WithClock), else the system
+// clock, which is exact under testing/synctest. The waits of one operation share one timer. A wait of 0 uses no timer.
 package retry

@@ -8,12 +8,12 @@ import (
 	"github.com/retrywhen/retrywhen/internal/israndom"
 )
 
-// draws is how often a policy draws a random number.
+// draws says when a policy draws a random number.
 type draws uint8
 
 const (
 	never      draws = iota // the backoff is not random
-	nothing                 // nor does it wait
+	nothing                 // and it does not wait
 	always                  // for each retry
 	onceInARow              // for the retries in a row: Tiled
 )

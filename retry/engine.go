@@ -8,7 +8,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// The exported methods of config are what this repository's own engines need of a policy.
+// The exported methods of config are for this repository's own engines.
 var _ engine.Policy[State] = (*config)(nil)
 
 func init() {

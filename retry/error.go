@@ -11,7 +11,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// What an Error has as its Cause when it was the policy that gave up. If ctx has ended it is context.Cause(ctx).
+// These are the values of an Error's Cause if the policy gave up. If ctx has ended, Cause is context.Cause(ctx).
 var (
 	// ErrExhausted matches the four errors of limits: ErrLimit, ErrWithin, ErrStopAt and ErrMaxRetryAfter.
 	ErrExhausted = errors.New("retries exhausted")
@@ -20,13 +20,13 @@ var (
 	ErrDeadline error = deadlineError{}
 	// ErrBudget: the budget had no token for the retry.
 	ErrBudget = errors.New("retry budget spent")
-	// ErrRefused: the error is marked as Permanent, or the predicate refuses it. An operation ends with such an error
-	// itself; this is the Cause where an *Error is needed, as for operators.MapRetry's DeadLetter.
+	// ErrRefused: the error is marked as Permanent, or the predicate refuses it. An operation returns such an error
+	// itself. ErrRefused is the Cause if an *Error is needed, as for operators.MapRetry's DeadLetter.
 	ErrRefused = errors.New("not retryable")
 )
 
-// Which limit was reached. The Cause of an Error matches one of these with errors.Is, and ErrExhausted; its text has
-// the number: "limit of 5 retries".
+// The limit that was reached. The Cause of an Error matches one of these with errors.Is, and ErrExhausted. Its text
+// contains the number: "limit of 5 retries".
 var (
 	// ErrLimit: Limit, or WithoutRetries.
 	ErrLimit error = limitSentinel
@@ -76,25 +76,25 @@ func (deadlineError) Error() string { return "the wait would pass the context's 
 func (deadlineError) Unwrap() error { return context.DeadlineExceeded }
 func (deadlineError) Timeout() bool { return true }
 
-// Error is how a policy gives up. errors.Is and errors.As reach its Cause and the Last error.
+// Error is the error with which a policy gives up. errors.Is and errors.As find its Cause and the Last error.
 type Error struct {
-	// Cause is why: an error that matches ErrExhausted, ErrDeadline, ErrBudget or ErrRefused, or one that matches both
-	// context.Cause(ctx) and ctx.Err().
+	// Cause is the reason: an error that matches ErrExhausted, ErrDeadline, ErrBudget or ErrRefused, or one that matches
+	// both context.Cause(ctx) and ctx.Err().
 	Cause error
 	// Last is the error of the last attempt, nil if there was none.
 	Last error
-	// Attempts is how many attempts were made, over all resets.
+	// Attempts is the number of attempts, over all resets.
 	Attempts int
 	// Elapsed is the time since the first failure, over all resets.
 	Elapsed time.Duration
-	// Retries is how many retries in a row were made at the end.
+	// Retries is the number of retries in a row at the end.
 	Retries int
 	// Down is the time since the first failure in a row.
 	Down time.Duration
 }
 
-// Error says why, after how many failures in a row and in what time, and what the last one was; then, if the
-// count has started again, how many attempts there were in all:
+// Error returns the cause, the number of failures in a row, their time, and the last error; then, if the count was
+// restarted, the number of all attempts:
 //
 //	retry: limit of 3 retries: 4 failures in 12s: connection refused (1003 attempts in 749h)
 func (e *Error) Error() string {
@@ -118,7 +118,7 @@ func (e *Error) LogValue() slog.Value {
 		slog.Int("attempts", e.Attempts), slog.Duration("elapsed", e.Elapsed))
 }
 
-// Unwrap returns Cause and Last, those that are there.
+// Unwrap returns Cause and Last, without a nil one.
 func (e *Error) Unwrap() []error {
 	errs := make([]error, 0, 2)
 	for _, err := range []error{e.Cause, e.Last} {
@@ -129,8 +129,8 @@ func (e *Error) Unwrap() []error {
 	return errs
 }
 
-// Timeout reports whether the cause or the last error is a timeout, by a method Timeout() bool of its own: so a
-// net.Error stays one for the caller, as with url.Error.
+// Timeout reports whether the cause or the last error is a timeout by its own method Timeout() bool. So a net.Error
+// remains one for the caller, as with url.Error.
 func (e *Error) Timeout() bool {
 	type timeout interface {
 		error
@@ -144,14 +144,14 @@ func (e *Error) Timeout() bool {
 	return false
 }
 
-// Permanent marks err as one that no retry can help. It is stream.Permanent: no policy of any layer retries it, for the
-// mark stays on the error that the caller gets. Permanent(nil) is nil.
+// Permanent marks err as an error that no retry can help. It is stream.Permanent: no policy of any layer retries the
+// error, because the returned error keeps the mark. Permanent(nil) is nil.
 func Permanent(err error) error { return stream.Permanent(err) }
 
-// RetryAfter returns err with the delay that it dictates: the retry comes no earlier than d from now, and by the
-// backoff's jitter a little later (backoff.Backoff.Dictated). Any error in whose chain one has a method
-// RetryAfter() time.Duration does the same. A delay of 0 or less dictates nothing: the backoff's own delay holds, so
-// that an error without an opinion makes no hot loop. RetryAfter(nil, d) is nil.
+// RetryAfter returns err with a delay that it dictates: the retry comes no earlier than d from now, and by the
+// backoff's jitter a little later (backoff.Backoff.Dictated). Any error that has a method RetryAfter() time.Duration,
+// or wraps one, does the same. A delay of 0 or less dictates nothing: the backoff's own delay applies, so there is no
+// hot loop. RetryAfter(nil, d) is nil.
 func RetryAfter(err error, d time.Duration) error {
 	if err == nil {
 		return nil
@@ -179,8 +179,8 @@ func dictated(err error) time.Duration {
 	return 0
 }
 
-// isSimple reports whether err is neither permanent nor dictates a delay, as can be seen of most errors without
-// walking their chain.
+// isSimple reports whether err is neither permanent nor dictates a delay. For most errors it does not have to walk the
+// chain.
 func isSimple(err error) bool {
 	switch err.(type) {
 	case interface{ Unwrap() error }, interface{ Unwrap() []error }, interface{ As(any) bool }, interface{ RetryAfter() time.Duration }:

@@ -57,7 +57,7 @@ func ExampleStopAt() {
 	// retry: delay limit of 5s: 4 failures in 7s: busy
 }
 
-// A wait of a minute is an answer; one of an hour is not.
+// The policy waits for a minute if the server says so, but not for an hour.
 func ExampleMaxRetryAfter() {
 	policy := retry.New(backoff.Constant(time.Second), retry.Limit(1), retry.MaxRetryAfter(time.Minute))
 	delays(policy, retry.RetryAfter(errBusy, time.Minute))

@@ -14,7 +14,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// fetch fails twice and then answers.
+// fetch fails twice and then succeeds.
 func fetch() func(context.Context) (string, error) {
 	n := 0
 	return func(context.Context) (string, error) {
@@ -110,7 +110,7 @@ func ExampleParse() {
 	// retry: Parse: "limit=-1": want limit=a whole number of 0 or more
 }
 
-// The hooks speak to any logger; this is log/slog.
+// The hooks can use any logger; this is log/slog.
 func ExampleOnRetry_slog() {
 	log := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {

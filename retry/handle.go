@@ -8,9 +8,10 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Handle makes p a stream.RetryHandler: src.RetryWhen(p) starts src again as p says. Each subscription has a State of
-// its own. It waits on the subscriber's goroutine and starts none. The stream that it returns answers each failure with
-// its number; when there is no further attempt it fails with what Do would return, an *Error or the failure itself.
+// Handle makes p a stream.RetryHandler: src.RetryWhen(p) runs src again as p decides. Each subscription has its own
+// State. Handle waits on the subscriber's goroutine and starts none. The returned stream answers each failure with its
+// number. If there is no further attempt, it fails with the error that Do would return, an *Error or the failure
+// itself.
 //
 //	failures  -1--2-----3---
 //	answers   --1---2-------#

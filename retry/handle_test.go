@@ -15,7 +15,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// bursts is a feed that delivers so many values in each of its attempts and then fails; it notes when they began.
+// bursts is a feed that delivers the given number of values in each attempt and then fails. It records when the
+// attempts began.
 type bursts struct {
 	items []int
 	takes []time.Duration

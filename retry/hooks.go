@@ -8,9 +8,9 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Event is a retry that has been scheduled.
+// Event describes a scheduled retry.
 type Event struct {
-	// N counts the retries in a row, this one included.
+	// N is the number of retries in a row, including this one.
 	N int
 	// Err is the failure that is retried.
 	Err error
@@ -22,10 +22,10 @@ type Event struct {
 	Lasted time.Duration
 }
 
-// Recovery is the end of an outage: what had failed works again. An outage begins with the first failure since
-// something last worked, a stream's value or an operation's start; a reset does not end it.
+// Recovery describes the end of an outage: something that had failed works again. An outage begins with the first
+// failure after the operation began or its stream last delivered a value. A reset does not end it.
 type Recovery struct {
-	// Retries counts the retries in the outage, the one that worked included.
+	// Retries is the number of retries in the outage, including the one that worked.
 	Retries int
 	// Down is the time since the first failure of the outage.
 	Down time.Duration
@@ -33,22 +33,23 @@ type Recovery struct {
 	Last error
 }
 
-// Result is what an operation, or a subscription to a retried stream, has come to.
+// Result describes the end of an operation, or of a subscription to a retried stream.
 type Result struct {
-	// Err is the error that was returned; nil for success, and for a stream whose consumer stopped.
+	// Err is the returned error; nil for success, and for a stream whose consumer stopped.
 	Err error
-	// Attempts counts all attempts, Retries all but the first.
+	// Attempts is the number of attempts, Retries that number without the first.
 	Attempts, Retries int
 	// Elapsed is the time since the start.
 	Elapsed time.Duration
 }
 
-// A Policy wants to know how attempts go. A handler that wraps a Policy should embed it: RetryWhen finds these methods
-// in the handler itself, so with p.Handle as a function there are no refunds, and no OnRecovered, OnDone and Log.
+// A Policy observes the attempts. A handler that wraps a Policy should embed it, because RetryWhen looks for these
+// methods in the handler itself. If p.Handle is passed as a function, there are no refunds, and no OnRecovered, OnDone
+// and Log.
 var _ stream.RetryObserver = Policy{}
 
-// Recovered calls the OnRecovered hooks. Do, Run, Attempts and stream.RetryWhen call it; it is for those who drive a
-// policy by Decide.
+// Recovered calls the OnRecovered hooks. Do, Run, Attempts and stream.RetryWhen call it; code that uses Decide must
+// call it.
 func (p Policy) Recovered(ctx context.Context, last stream.Failure, retries int, down time.Duration) {
 	s, ctx := attempt.Subscribed(ctx)
 	if s != nil {
@@ -57,12 +58,12 @@ func (p Policy) Recovered(ctx context.Context, last stream.Failure, retries int,
 	p.settings().Recovered(ctx, last.Err, retries, down)
 }
 
-// Succeeded gives the budget its refund for an attempt that ended well. Do, Run, Attempts and stream.RetryWhen call it;
-// it is for those who drive a policy by Decide.
+// Succeeded refunds the budget after an attempt that ended without an error. Do, Run, Attempts and stream.RetryWhen
+// call it; code that uses Decide must call it.
 func (p Policy) Succeeded(items int64) { p.settings().Succeeded(items) }
 
-// Ended calls the OnDone hooks. Do, Run, Attempts and stream.RetryWhen call it; it is for those who drive a policy by
-// Decide, but only RetryWhen knows when the operation began: from others the Result has no Elapsed.
+// Ended calls the OnDone hooks. Do, Run, Attempts and stream.RetryWhen call it; code that uses Decide must call it.
+// Only RetryWhen knows when the operation began: with other callers, Result.Elapsed is 0.
 func (p Policy) Ended(ctx context.Context, attempts int, err error) {
 	c := p.settings()
 	s, ctx := attempt.Subscribed(ctx)

@@ -180,7 +180,7 @@ func TestOnRecovered_NotOnceTheContextHasEnded(t *testing.T) {
 	}
 }
 
-// feedOf is a stream of attempts: each delivers so many values, one an hour, and fails, but the last.
+// feedOf is a stream whose attempts deliver the given numbers of values, one an hour. All attempts but the last fail.
 func feedOf(values ...int) stream.Stream[int] {
 	run := 0
 	return func(ctx context.Context, yield func(int) bool) error {

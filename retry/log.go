@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Log writes to logger, by outages (Recovery): WARN for the retry that begins one, DEBUG for each retry after it, INFO
-// when what had failed works again, ERROR when the policy gives up. An error that is returned as it is, and an end by
-// the context, have no line, but for an INFO that ends an outage with a WARN. operators.MapRetry logs all at DEBUG, for
-// its items are many.
+// Log logs outages (see Recovery) to logger: WARN for the first retry of an outage, DEBUG for each further retry, INFO
+// when it works again, ERROR when the policy gives up. An error that is returned unchanged and an end by the context
+// are not logged, except by an INFO that ends an outage for which there was a WARN. operators.MapRetry logs everything
+// at DEBUG, because it has many items.
 func Log(logger *slog.Logger) Option {
 	if logger == nil {
 		panicf("Log", "logger is nil")
@@ -42,7 +42,7 @@ func (c *config) logGiveUp(ctx context.Context, err *Error) {
 	}
 }
 
-// logEnd logs the end of an outage by an error that is returned as it is, if the outage was logged.
+// logEnd logs the end of an outage by an error that is returned unchanged, if the outage was logged.
 func (c *config) logEnd(s *State, q *question, err error) {
 	if s.Attempts > 1 && !q.worked {
 		c.logEnded(q.ctx, s.Attempts, err)

@@ -31,8 +31,8 @@ func (o *operation) begin(ctx context.Context, c *config) {
 	}
 }
 
-// failed returns nil when it is time for the attempt after the failure that o.question has, else the error that ends
-// the operation. worked says that the failed attempt worked before.
+// failed waits and returns nil when the attempt after the failure in o.question is due, or the error that ends the
+// operation. worked says that the failed attempt worked before it failed.
 func (o *operation) failed(ctx context.Context, worked bool) error {
 	q := &o.question
 	q.worked, q.timed = worked, false
@@ -54,15 +54,15 @@ func (o *operation) failed(ctx context.Context, worked bool) error {
 	}
 	if ctx.Err() != nil {
 		q.timed = false
-		err := o.abandon(ctx, o.state.Retries-1) // the last one was not made
+		err := o.abandon(ctx, o.state.Retries-1) // the last attempt was not made
 		o.config.logEnded(ctx, o.state.Attempts, err)
 		return err
 	}
 	return nil
 }
 
-// abandon returns the error of an operation whose context has ended, after the given number of retries in a row.
-// OnGiveUp is not called: it is not the policy that gives up.
+// abandon returns the error of an operation whose context has ended, after the given number of retries in a row. It
+// does not call OnGiveUp, because the caller gave up, not the policy.
 func (o *operation) abandon(ctx context.Context, retries int) error {
 	return o.state.failure(&o.question, ending.ContextError(ctx), retries)
 }
@@ -88,8 +88,8 @@ func (o *operation) wait(ctx context.Context, d time.Duration) {
 	o.alarm.Stop()
 }
 
-// recovered calls the hooks for an attempt that has worked, after the given number of retries since the first failure
-// of the outage.
+// recovered calls the hooks for an attempt that works, after the given number of retries since the first failure of the
+// outage.
 func (o *operation) recovered(ctx context.Context, retries int, down time.Time) {
 	if retries > 0 && o.config.Observes() && ctx.Err() == nil {
 		o.config.Recovered(ctx, o.question.Err, retries, o.question.clock.Now().Sub(down))
@@ -116,7 +116,7 @@ func (o *operation) now() (at time.Time) {
 	return at
 }
 
-// since returns the time since then, if attempts are timed.
+// since returns the time since the given one, if attempts are timed.
 func (o *operation) since(then time.Time) time.Duration {
 	if o.config.timed {
 		return o.question.clock.Now().Sub(then)

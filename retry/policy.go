@@ -10,16 +10,16 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Policy decides, for each failure, whether and when to try again. It is an immutable value: With returns another one,
-// any number of goroutines may use the same one, and what an operation has been through is kept apart, in a State. It
-// is a stream.RetryHandler, and a stream.RetryObserver.
+// Policy decides, for each failure, whether and when to try again. It is an immutable value: With returns a changed
+// copy, and any number of goroutines may use the same Policy. The state of one operation is kept separately, in a
+// State. A Policy is a stream.RetryHandler and a stream.RetryObserver.
 //
 // The zero Policy retries at once and forever, until ctx ends.
 type Policy struct {
-	config *config // never changed once it is here; nil in the zero Policy
+	config *config // never changed; nil in the zero Policy
 }
 
-// config is what the options say. A negative number is "not set".
+// config holds the options. A negative number means "not set".
 type config struct {
 	backoff         backoff.Backoff
 	draws           draws
@@ -42,25 +42,25 @@ type config struct {
 	clock           stream.Clock
 	rand            func() float64
 	budget          *Budget
-	timed           bool                  // attempts are timed: by what the other fields say
+	timed           bool                  // attempts are timed, because another field needs it
 	beforeWait      func(context.Context) // of an engine
 }
 
-// Default waits about 1, 2, 4 and 8 s, each ±15 %, and gives up when the next wait would be of 10 s or more.
-// The figures are those of "Exponential Backoff" (LispCast).
+// Default waits about 1, 2, 4 and 8 s, each ±15 %, and gives up when the next wait would be 10 s or more. The figures
+// are those of "Exponential Backoff" (LispCast).
 var Default = New(backoff.Exponential(time.Second, 2).Jitter(jitter.Default), StopAt(10*time.Second))
 
 var zero = &config{
 	limit: -1, within: -1, stopAt: -1, attemptTimeout: -1, resetAfter: -1, resetAfterItems: -1, maxRetryAfter: -1,
 }
 
-// New returns the policy that waits as b says. Without Limit, Within or StopAt it retries until ctx ends. Hooks and
-// signals given twice add up; of every other option the last one counts.
+// New returns the policy with the backoff b and the given options. Without Limit, Within or StopAt it retries until ctx
+// ends. Hooks and signals given several times are all used; of every other option the last one counts.
 func New(b backoff.Backoff, opts ...Option) Policy {
 	return Policy{}.With(WithBackoff(b)).With(opts...)
 }
 
-// With returns the policy p changed by opts; p stays as it is.
+// With returns a copy of p with the given options. p is unchanged.
 func (p Policy) With(opts ...Option) Policy {
 	c := *p.settings()
 	c.onRetry = c.onRetry[:len(c.onRetry):len(c.onRetry)]
@@ -81,19 +81,19 @@ func (p Policy) With(opts ...Option) Policy {
 // Backoff returns the policy's backoff.
 func (p Policy) Backoff() backoff.Backoff { return p.settings().backoff }
 
-// Limit returns the most retries in a row, and whether there is such a limit.
+// Limit returns the maximum number of retries in a row, and whether there is one.
 func (p Policy) Limit() (retries int, set bool) {
 	c := p.settings()
 	return max(0, c.limit), c.limit >= 0
 }
 
-// Within returns how long after the first failure in a row a retry may start, and whether there is such a limit.
+// Within returns how long after the first failure in a row a retry may start, and whether there is a limit.
 func (p Policy) Within() (d time.Duration, set bool) { return duration(p.settings().within) }
 
-// StopAt returns the delay at which the policy gives up, and whether there is one.
+// StopAt returns the delay at which the policy gives up, and whether it is set.
 func (p Policy) StopAt() (d time.Duration, set bool) { return duration(p.settings().stopAt) }
 
-// AttemptTimeout returns the timeout of each call, and whether there is one.
+// AttemptTimeout returns the timeout of each call, and whether it is set.
 func (p Policy) AttemptTimeout() (d time.Duration, set bool) {
 	return duration(p.settings().attemptTimeout)
 }

@@ -23,11 +23,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var errBoom = errors.New("boom")
 
-// calls is a function that fails as long as it is told to, and notes when it was called.
+// calls is a function that fails a given number of times, and records when it was called.
 type calls struct {
 	start time.Time
 	at    []time.Duration
-	fails int // so many calls fail; -1: all
+	fails int // number of calls that fail; -1: all
 	err   error
 	takes time.Duration
 }

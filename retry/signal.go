@@ -2,8 +2,9 @@ package retry
 
 import "sync"
 
-// Signal starts over what waits: "the network is back", "the configuration is new". One signal serves any number of
-// policies and goroutines; the zero Signal is ready to use. It must not be copied after first use.
+// Signal ends the waits of operations and restarts their counts, for events such as "the network is back" or "the
+// configuration is new". One signal serves any number of policies and goroutines. The zero Signal is ready to use. It
+// must not be copied after first use.
 type Signal struct {
 	mu      sync.Mutex
 	fires   uint64
@@ -13,16 +14,16 @@ type Signal struct {
 // NewSignal returns a signal.
 func NewSignal() *Signal { return new(Signal) }
 
-// Fire ends every present wait of every policy that has the signal (ResetOn), so that these retries start at once, and
-// starts the count of retries again for all operations that have failed by now: at once, or when the attempt that they
-// are in the middle of fails. Fire does not wait for any of them.
+// Fire ends every present wait of every policy with this signal (ResetOn), so these retries start at once. It restarts
+// the count of retries of all operations that have failed before, at once or when their current attempt fails. Fire
+// does not wait for any of them.
 func (s *Signal) Fire() {
 	s.mu.Lock()
 	s.fires++
 	for w := range s.waiters {
 		select {
 		case w <- struct{}{}:
-		default: // another signal was faster
+		default: // another signal was first
 		}
 	}
 	s.mu.Unlock()
@@ -34,7 +35,7 @@ func (s *Signal) count() uint64 {
 	return s.fires
 }
 
-// join has Fire send to w until leave.
+// join makes Fire send to w until leave is called.
 func (s *Signal) join(w chan<- struct{}) {
 	s.mu.Lock()
 	if s.waiters == nil {

@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// State is what one operation has been through: all that a decision needs to know of the failures before. The zero
-// State is an operation that has not failed yet. It is plain data with a text form, so that an operation can be stored,
-// and decided on later in another process. It belongs to one operation and is not safe for concurrent use.
+// State is the state of one operation: everything that a decision needs to know about earlier failures. The zero State
+// is an operation that has not failed yet. It is plain data with a text form, so an operation can be stored and decided
+// on later in another process. It belongs to one operation and is not safe for concurrent use.
 type State struct {
-	// Attempts counts the operation's failed attempts, over all resets.
+	// Attempts is the number of the operation's failed attempts, over all resets.
 	Attempts int
-	// Retries counts the retries in a row.
+	// Retries is the number of retries in a row.
 	Retries int
-	// First is when the operation first failed.
+	// First is the time of the operation's first failure.
 	First time.Time
-	// Since is when the first failure in a row was.
+	// Since is the time of the first failure in a row.
 	Since time.Time
-	// Previous is the last delay that was drawn in a row, which Decorrelated continues from.
+	// Previous is the last delay drawn in a row. Decorrelated computes the next one from it.
 	Previous time.Duration
-	// Place is the operation's number under a Tiled backoff, in [0,1), once Placed is true.
+	// Place is the operation's number under a Tiled backoff, in [0,1). It is valid if Placed is true.
 	Place  float64
 	Placed bool
-	// Fires counts the fires of the policy's signals (ResetOn) that the operation has seen in this process. It has no
-	// place in the text form.
+	// Fires is the number of fires of the policy's signals (ResetOn) that the operation has seen in this process. It is
+	// not part of the text form.
 	Fires uint64
 }
 
-// restart starts the count of retries again.
+// restart restarts the count of retries.
 func (s *State) restart() {
 	*s = State{Attempts: s.Attempts, First: s.First, Fires: s.Fires}
 }
@@ -38,7 +38,7 @@ func (s *State) restart() {
 //
 //	attempts=7 retries=2 first=2026-03-01T12:00:00Z since=2026-03-01T12:30:00Z previous=1.5s place=0.618
 //
-// It fails if a time is in a year past 9999.
+// It fails if the year of a time is after 9999.
 func (s State) MarshalText() ([]byte, error) { return s.AppendText(nil) }
 
 // AppendText appends the text form to b.
@@ -72,8 +72,7 @@ func appendTime(b []byte, name string, t time.Time) ([]byte, error) {
 	return b, nil
 }
 
-// UnmarshalText reads the text form. Words that are missing count as zero. The error quotes the word that is wrong; s
-// is then as it was.
+// UnmarshalText reads the text form. Missing words count as zero. The error quotes the wrong word; then s is unchanged.
 func (s *State) UnmarshalText(text []byte) error {
 	var read State
 	for field := range strings.FieldsSeq(string(text)) {
@@ -86,7 +85,7 @@ func (s *State) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// set sets what the word says, or returns what it should be.
+// set sets the field of the word, or returns what the word should be.
 func (s *State) set(name, value string) (want string) {
 	var err error
 	switch name {

@@ -11,7 +11,7 @@ import (
 	"github.com/retrywhen/retrywhen/internal/words"
 )
 
-// Parse reads a policy's text form: a backoff's (backoff.Parse), with any of these words among its own:
+// Parse reads a policy's text form: the text form of a backoff (backoff.Parse) with any of these words:
 //
 //	limit=5               Limit
 //	within=1m             Within
@@ -21,9 +21,9 @@ import (
 //	resetafteritems=1     ResetAfterItems
 //	maxretryafter=1h      MaxRetryAfter
 //
-// as in "exponential base=100ms factor=2 cap=30s jitter=full limit=5 within=1m". What has no text form, hooks and
-// clocks and the like, is given as opts, which are applied last. The error quotes the word that is wrong and says what
-// is allowed.
+// as in "exponential base=100ms factor=2 cap=30s jitter=full limit=5 within=1m". Options without a text form, such as
+// hooks and clocks, are given as opts, which are applied last. The error quotes the wrong word and says what is
+// allowed.
 func Parse(text string, opts ...Option) (Policy, error) {
 	var own []Option
 	rest, seen := text, map[string]bool{}
@@ -42,13 +42,13 @@ func Parse(text string, opts ...Option) (Policy, error) {
 		}
 		own = append(own, option)
 		end := field.Offset + len(field.Text)
-		rest = rest[:field.Offset] + strings.Repeat(" ", len(field.Text)) + rest[end:] // the others keep their places
+		rest = rest[:field.Offset] + strings.Repeat(" ", len(field.Text)) + rest[end:] // the other words keep their places
 	}
 	b, err := backoff.Parse(rest)
 	if err != nil {
 		hint := ""
 		if wrong, ok := errors.AsType[*backoff.ParseError](err); ok {
-			wrong.Text = text // as it was given, the policy's own words in it
+			wrong.Text = text // the whole text, with the policy's own words
 			name, _, _ := strings.Cut(wrong.Word, "=")
 			if meant := words.Nearest(strings.ToLower(name), wordNames()); meant != "" {
 				hint = fmt.Sprintf("did you mean %s? ", meant)
@@ -60,7 +60,7 @@ func Parse(text string, opts ...Option) (Policy, error) {
 	return New(b, own...).With(opts...), nil
 }
 
-// wordError is what backoff.Parse has found, in this package's words.
+// wordError is an error of backoff.Parse in this package's form.
 type wordError struct {
 	text string
 	err  error
@@ -69,7 +69,7 @@ type wordError struct {
 func (e *wordError) Error() string { return e.text }
 func (e *wordError) Unwrap() error { return e.err }
 
-// String returns the policy's text form, which Parse reads: the backoff's and the options that have one.
+// String returns the policy's text form, which Parse reads: the backoff and the options that have a text form.
 func (p Policy) String() string {
 	c := p.settings()
 	return string(c.appendWords([]byte(c.backoff.String())))
@@ -88,9 +88,8 @@ func (p Policy) AppendText(b []byte) ([]byte, error) {
 	return c.appendWords(append(b, text...)), nil
 }
 
-// UnmarshalText sets the backoff and the options that have a text form to what text says, as Parse reads it; an option
-// that has no word in text is not set. What has no text form, hooks and clocks and the like, stays. If text is wrong p
-// is as it was.
+// UnmarshalText sets the backoff and the options that have a text form, as Parse does. An option without a word in text
+// is cleared. Options without a text form, such as hooks and clocks, remain. If text is wrong, p is unchanged.
 func (p *Policy) UnmarshalText(text []byte) error {
 	read, err := Parse(string(text))
 	if err != nil {
@@ -117,7 +116,7 @@ func (c *config) appendWords(b []byte) []byte {
 // word is an option that has a text form.
 type word struct {
 	name   string
-	parse  func(value string) (option Option, want string) // a nil option: value is not what is wanted
+	parse  func(value string) (option Option, want string) // a nil option: the value is wrong
 	format func(c *config) (value string, set bool)
 }
 

@@ -80,7 +80,7 @@ func TestPolicyTextErrors(t *testing.T) {
 	}
 }
 
-// The backoff's part of the text is told of in the same words, and the backoff's error can be had.
+// An error in the backoff's part of the text has the same form, and wraps the backoff's error.
 func TestPolicyTextErrors_OfTheBackoff(t *testing.T) {
 	_, err := retry.Parse("linear d=1s limit=5 jiter=full")
 	const want = `retry: Parse: "jiter=full" at column 21: `

@@ -26,14 +26,14 @@ func withTimeout(ctx context.Context, clock stream.Clock, d time.Duration) (cont
 	}
 }
 
-// timeoutContext is a context that ends by a clock of its own. It reports its parent's Deadline: one on another clock
-// would mislead what waits on the system's, network connections say.
+// timeoutContext is a context that ends by its own clock. It reports its parent's Deadline: a deadline on another clock
+// would mislead code that uses the system clock, such as network connections.
 type timeoutContext struct {
 	context.Context
 	done chan struct{}
 }
 
-// Done returns another channel than the context inside does, for what is derived from that one would take its Err over.
+// Done returns another channel than the inner context does, because a context derived from that one would take its Err.
 func (c timeoutContext) Done() <-chan struct{} { return c.done }
 
 func (c timeoutContext) Err() error {
