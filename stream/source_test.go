@@ -354,3 +354,35 @@ func TestFromSeq_BeginsNothingUnderAnEndedContext(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestSources_CallNothingUnderAnEndedContext(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errBoom)
+	for name, s := range map[string]func(called *bool) stream.Stream[int]{
+		"Defer": func(called *bool) stream.Stream[int] {
+			return stream.Defer(func(context.Context) stream.Stream[int] { *called = true; return stream.Of(1) })
+		},
+		"FromFunc": func(called *bool) stream.Stream[int] {
+			return stream.FromFunc(func(context.Context) (int, error) { *called = true; return 1, nil })
+		},
+		"FromSeq2": func(called *bool) stream.Stream[int] {
+			return stream.FromSeq2(func(context.Context) iter.Seq2[int, error] {
+				*called = true
+				return func(func(int, error) bool) {}
+			})
+		},
+		"FromChans": func(called *bool) stream.Stream[int] {
+			return stream.FromChans(func(context.Context) (<-chan int, <-chan error) { *called = true; return nil, nil })
+		},
+		"Using": func(called *bool) stream.Stream[int] {
+			return stream.Using(func(context.Context) (int, error) { *called = true; return 1, nil },
+				func(v int) stream.Stream[int] { return stream.Of(v) }, func(int) error { return nil })
+		},
+	} {
+		var called bool
+		got, err := s(&called).Collect(ctx)
+		if called || len(got) != 0 || !errors.Is(err, errBoom) {
+			t.Errorf("%s: called is %v, got %v, %v", name, called, got, err)
+		}
+	}
+}
