@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -147,6 +148,57 @@ func TestFlatMap_StoppedAndCancelled(t *testing.T) {
 		_, err := operators.ConcatMap(stream.Of(0), func(int) strs { return waitingForRetry }).Collect(cancelAt(t, time.Minute))
 		if !errors.Is(err, errCause) || !errors.Is(err, errBoom) {
 			t.Error(err)
+		}
+	})
+}
+
+// The end of the context frees the inner streams and the source that are in their yields, though the consumer is busy; the
+// one whose value the consumer has in hand is held until that is processed.
+func TestFlatMap_CancelledWhileTheConsumerIsBusy(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		start := time.Now()
+		freed := make(map[string]time.Duration)
+		var mu sync.Mutex
+		rude := func(name string) strs {
+			return func(_ context.Context, yield func(string) bool) error {
+				time.Sleep(10 * ms)
+				for yield(name) {
+				}
+				more := yield(name)
+				mu.Lock()
+				defer mu.Unlock()
+				if freed[name] = time.Since(start); more {
+					t.Errorf("%s: yield returned true after false", name)
+				}
+				return nil
+			}
+		}
+		src := stream.Of("a", "b", "c").Concat(strs(func(ctx context.Context, yield func(string) bool) error {
+			time.Sleep(10 * ms) // then the consumer is busy
+			return rude("source")(ctx, yield)
+		}))
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(errCause) })
+		var got []string
+		err := operators.FlatMap(src, 9, rude).ForEach(ctx, func(v string) {
+			if got = append(got, v); len(got) == 20 {
+				time.Sleep(time.Minute)
+			}
+		})
+		if len(got) != 20 || !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) {
+			t.Errorf("%d values, %v", len(got), err)
+		}
+		for name, at := range freed {
+			want := time.Second
+			if name == got[19] {
+				want = time.Minute + 10*ms
+			}
+			if at != want {
+				t.Errorf("%s is freed after %v, want %v", name, at, want)
+			}
+		}
+		if len(freed) < 4 {
+			t.Errorf("freed: %v", freed)
 		}
 	})
 }

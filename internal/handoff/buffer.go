@@ -10,11 +10,12 @@ import (
 // Buffer receives the values of one source that runs ahead of the consumer: a ring that the source's goroutine fills and
 // the consumer's empties. Neither waits for the other, unless the ring is full or empty.
 type Buffer[T any] struct {
-	in    *Receiver[T] // of the source's end alone
-	end   Event[T]     // once it has come
-	slots []T
-	put   place // the source's
-	taken place // the consumer's
+	scope  *Scope
+	source *Task
+	ended  bool // the source, as far as the consumer knows
+	slots  []T
+	put    place // the source's
+	taken  place // the consumer's
 }
 
 // place is how far one side of the ring has come. The other side waits for it to move.
@@ -54,9 +55,9 @@ func (p *place) waits(still func() bool) bool {
 // NewBuffer starts a source that runs ahead of the consumer by up to n values, n ≥ 1. The source's yield returns when there
 // is room for the next value, or false when its context has ended before. All values come before the end.
 func NewBuffer[T any](scope *Scope, n int, source func(ctx context.Context, yield func(T) bool) error) *Buffer[T] {
-	b := &Buffer[T]{in: NewReceiver[T](scope), slots: make([]T, n)}
+	b := &Buffer[T]{scope: scope, slots: make([]T, n)}
 	b.put.moved, b.taken.moved = make(chan struct{}, 1), make(chan struct{}, 1)
-	b.in.Start(func(ctx context.Context, _ func(T) bool) error {
+	b.source = scope.Go(func(ctx context.Context) error {
 		return source(ctx, ending.NewConsumer(func(v T) bool { return b.add(ctx, v) }).Deliver)
 	})
 	return b
@@ -65,22 +66,22 @@ func NewBuffer[T any](scope *Scope, n int, source func(ctx context.Context, yiel
 // Next returns the next value, or false when the source has ended, with its error, or when the scope's context has, with
 // the cause. A panic of the source is raised here, as a *Panic, and its runtime.Goexit called.
 func (b *Buffer[T]) Next() (v T, ok bool, err error) {
-	if err := b.in.scope.Err(); err != nil {
+	if err := b.scope.Err(); err != nil {
 		return v, false, err
 	}
 	for b.empty() {
-		if b.end.ended {
-			_, err := b.end.Ended()
-			return v, false, err
+		if b.ended {
+			return v, false, b.source.End()
 		}
 		if !b.put.waits(b.empty) {
 			break
 		}
 		select {
 		case <-b.put.moved:
-		case b.end = <-b.in.events:
-		case <-b.in.scope.ctx.Done():
-			return v, false, b.in.scope.Err()
+		case <-b.source.Done():
+			b.ended = true
+		case <-b.scope.ctx.Done():
+			return v, false, b.scope.Err()
 		}
 	}
 	var none T

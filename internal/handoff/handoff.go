@@ -61,7 +61,7 @@ func Stream[T any](run func(scope *Scope, out *ending.Consumer[T]) error) func(c
 // Scope owns the goroutines of one run of an operator. It belongs to the goroutine of the run.
 type Scope struct {
 	ctx     context.Context
-	running []*task
+	running []*Task
 	closed  func()
 	ends    []func() // what waits for the end of the context, to be stopped
 }
@@ -75,9 +75,9 @@ func (s *Scope) Err() error { return ending.ContextError(s.ctx) }
 // OnClosed sets the function that is called at the end of the run, when all sources have returned.
 func (s *Scope) OnClosed(f func()) { s.closed = f }
 
-// onEnd has f called on a goroutine of its own when the context ends, with a channel that is closed at the end of the run,
+// OnEnd has f called on a goroutine of its own when the context ends, with a channel that is closed at the end of the run,
 // which waits for f.
-func (s *Scope) onEnd(f func(closed <-chan struct{})) {
+func (s *Scope) OnEnd(f func(closed <-chan struct{})) {
 	closed, returned := make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(s.ctx, func() {
 		defer close(returned)
@@ -92,7 +92,7 @@ func (s *Scope) onEnd(f func(closed <-chan struct{})) {
 }
 
 // close cancels all that run, then waits for them and returns them.
-func (s *Scope) close() []*task {
+func (s *Scope) close() []*Task {
 	tasks, closed := s.running, s.closed
 	s.running, s.closed = nil, nil
 	if closed != nil {
@@ -109,40 +109,4 @@ func (s *Scope) close() []*task {
 	}
 	s.ends = nil
 	return tasks
-}
-
-// add makes the scope the owner of t.
-func (s *Scope) add(t *task) {
-	t.index = len(s.running)
-	s.running = append(s.running, t)
-}
-
-// remove drops t, which has ended or was cancelled; it reports whether the scope still owned t.
-func (s *Scope) remove(t *task) bool {
-	if t.index >= len(s.running) || s.running[t.index] != t {
-		return false
-	}
-	last := len(s.running) - 1
-	s.running[t.index] = s.running[last]
-	s.running[t.index].index = t.index
-	s.running[last] = nil
-	s.running = s.running[:last]
-	return true
-}
-
-// task is one goroutine that runs a source.
-type task struct {
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
-	request chan struct{} // the next value is wanted; closed: the subscription was cancelled
-	done    chan struct{} // closed when the source has returned; what follows is written before
-	err     error
-	outcome Outcome
-	index   int // in the scope's list
-}
-
-// stop makes the source stop, whether it works or waits in its yield.
-func (t *task) stop(cause error) {
-	t.cancel(cause)
-	close(t.request)
 }

@@ -15,7 +15,7 @@ func TestScope_OnEnd(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		returned := false
 		err := Stream(func(scope *Scope, _ *ending.Consumer[int]) error {
-			scope.onEnd(func(closed <-chan struct{}) {
+			scope.OnEnd(func(closed <-chan struct{}) {
 				<-closed
 				time.Sleep(time.Second)
 				returned = true

@@ -28,19 +28,19 @@ type Event[T any] struct {
 
 // Subscription is a source that was started. Its methods are called on the goroutine of the run.
 type Subscription[T any] struct {
-	in *Receiver[T]
-	task
+	in   *Receiver[T]
+	task Task
 }
 
 // Start runs source on a goroutine of its own, under a context that ends with the scope's or when the subscription is
 // cancelled, and returns at once.
 func (in *Receiver[T]) Start(source func(ctx context.Context, yield func(T) bool) error) *Subscription[T] {
 	s := &Subscription[T]{in: in}
-	s.ctx, s.cancel = context.WithCancelCause(in.scope.ctx)
-	s.done = make(chan struct{})
-	s.request = make(chan struct{}, 1)
-	in.scope.add(&s.task)
-	go s.run(source)
+	s.task.request = make(chan struct{}, 1)
+	s.task.start(in.scope, func(ctx context.Context) error {
+		defer s.report()
+		return source(ctx, ending.NewConsumer(s.deliver).Deliver)
+	})
 	return s
 }
 
@@ -63,7 +63,7 @@ func (in *Receiver[T]) Next() (Event[T], error) {
 	}
 	if in.nexts == few {
 		in.nexts++
-		in.scope.onEnd(in.wake)
+		in.scope.OnEnd(in.wake)
 	}
 	event := <-in.events
 	if event.From == nil {
@@ -89,16 +89,11 @@ func (e Event[T]) Ended() (bool, error) {
 	if !e.ended {
 		return false, nil
 	}
-	s := e.From
-	<-s.done
-	if s.in.scope.remove(&s.task) {
-		s.outcome.Raise()
-	}
-	return true, s.err
+	return true, e.From.task.End()
 }
 
 // Request lets the source go on to its next value. It is called once for each value that it has handed over.
-func (s *Subscription[T]) Request() { s.request <- struct{}{} }
+func (s *Subscription[T]) Request() { s.task.request <- struct{}{} }
 
 // Cancel ends the source's context with the cause, which may be nil for context.Canceled, and returns when the source
 // has. A subscription that has ended already, or was cancelled, is left alone. A panic of the source is raised here.
@@ -106,16 +101,16 @@ func (s *Subscription[T]) Cancel(cause error) {
 	if !s.in.scope.remove(&s.task) {
 		return
 	}
-	s.stop(cause)
-	<-s.done
-	s.outcome.Raise()
+	s.task.stop(cause)
+	<-s.task.done
+	s.task.outcome.Raise()
 }
 
 // CancelOthers cancels every other subscription of the scope, of whatever receiver, as Cancel does, all of them at once:
 // it returns when the last source has returned.
 func (s *Subscription[T]) CancelOthers(cause error) {
 	scope := s.in.scope
-	others := make([]*task, 0, len(scope.running))
+	others := make([]*Task, 0, len(scope.running))
 	for _, t := range scope.running {
 		if t != &s.task {
 			others = append(others, t)
@@ -133,17 +128,6 @@ func (s *Subscription[T]) CancelOthers(cause error) {
 	}
 }
 
-// run is the goroutine of the source.
-func (s *Subscription[T]) run(source func(context.Context, func(T) bool) error) {
-	defer close(s.done)
-	defer s.cancel(nil)
-	defer s.report()
-	returned := false
-	defer s.outcome.conclude(&returned)
-	s.err = source(s.ctx, ending.NewConsumer(s.deliver).Deliver)
-	returned = true
-}
-
 // deliver hands v over to the operator and reports whether the source may go on.
 func (s *Subscription[T]) deliver(v T) bool {
 	event := Event[T]{From: s, Value: v}
@@ -152,11 +136,11 @@ func (s *Subscription[T]) deliver(v T) bool {
 	default:
 		select {
 		case s.in.events <- event:
-		case <-s.ctx.Done():
+		case <-s.task.ctx.Done():
 			return false
 		}
 	}
-	_, ok := <-s.request
+	_, ok := <-s.task.request
 	return ok
 }
 
@@ -164,6 +148,6 @@ func (s *Subscription[T]) deliver(v T) bool {
 func (s *Subscription[T]) report() {
 	select {
 	case s.in.events <- Event[T]{From: s, ended: true}:
-	case <-s.ctx.Done():
+	case <-s.task.ctx.Done():
 	}
 }

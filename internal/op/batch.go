@@ -23,8 +23,7 @@ func Batch[T any, B ~[]T](p Package, s Stream[T], most int, wait time.Duration) 
 		limit := alarm.New[clock.Stopper](clock.From(scope.Context()))
 		defer limit.Stop()
 		b := newBatching[T, B](most)
-		in := handoff.NewReceiver[T](scope) // of the source's end alone
-		in.Start(func(ctx context.Context, _ func(T) bool) error {
+		source := scope.Go(func(ctx context.Context) error {
 			return s(ctx, func(v T) bool { return b.add(ctx, v) })
 		})
 		for {
@@ -38,8 +37,8 @@ func Batch[T any, B ~[]T](p Package, s Stream[T], most int, wait time.Duration) 
 					continue
 				}
 			case <-limit.C():
-			case event := <-in.C():
-				over, err = event.Ended()
+			case <-source.Done():
+				over, err = true, source.End()
 			case <-scope.Context().Done():
 			}
 			limit.Stop()

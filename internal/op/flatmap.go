@@ -16,33 +16,31 @@ func FlatMap[T, U any, S ~func(context.Context, func(U) bool) error](p Package, 
 		return concatMap(p, "FlatMap", s, f)
 	}
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[U]) error {
-		outer := handoff.NewReceiver[T](scope)
-		m := flatMap[T, U]{
-			out:         out,
-			concurrency: concurrency,
-			source:      outer.Start(s),
-			inner:       pool[U]{in: handoff.NewReceiver[result[U]](scope)},
-			open:        true,
-		}
-		for (m.open || m.inner.running > 0) && !out.Stopped() && scope.Err() == nil {
-			select {
-			case event := <-outer.C():
-				if over, err := event.Ended(); err != nil {
-					return err
-				} else if over {
-					m.open = false
-					continue
-				}
-				inner := f(event.Value)
-				if inner == nil {
-					return p.nilStream("FlatMap")
-				}
-				m.start(Stream[U](inner))
-			case event := <-m.inner.in.C():
-				if err := m.receive(event); err != nil {
-					return err
-				}
-			case <-scope.Context().Done():
+		m := &flatMap[U]{scope: scope, out: out, concurrency: concurrency, in: newInbox(scope), open: true}
+		defer m.close()
+		var value T
+		m.source = newOffer(func() error {
+			inner := f(value)
+			if inner == nil {
+				return p.nilStream("FlatMap")
+			}
+			m.start(Stream[U](inner))
+			return nil
+		})
+		m.outer = scope.Go(func(ctx context.Context) error {
+			defer m.in.post(newOffer(m.ended))
+			return s(ctx, ending.NewConsumer(func(v T) bool {
+				value = v
+				return m.in.put(m.source)
+			}).Deliver)
+		})
+		for !out.Stopped() && scope.Err() == nil {
+			next := m.in.get(m.over)
+			if next == nil {
+				break
+			}
+			if err := next.take(); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -50,100 +48,148 @@ func FlatMap[T, U any, S ~func(context.Context, func(U) bool) error](p Package, 
 }
 
 // flatMap is one run of FlatMap.
-type flatMap[T, U any] struct {
+type flatMap[U any] struct {
+	scope       *handoff.Scope
 	out         *ending.Consumer[U]
 	concurrency int
-	source      *handoff.Subscription[T]
-	inner       pool[U]
-	open        bool // the source has not ended
-	waits       bool // the source is held in its yield
-}
+	in          *inbox
+	source      *offer // of its next value
+	outer       *handoff.Task
 
-// start runs an inner stream; the source waits when no more can run.
-func (m *flatMap[T, U]) start(inner Stream[U]) {
-	m.inner.run(inner)
-	if m.waits = m.inner.running >= m.concurrency; !m.waits {
-		m.source.Request()
-	}
-}
-
-// receive takes what an inner stream does.
-func (m *flatMap[T, U]) receive(event handoff.Event[result[U]]) error {
-	if over, err := event.Ended(); over {
-		return err // or the worker was dismissed
-	}
-	if !event.Value.end {
-		if m.out.Deliver(event.Value.value) {
-			event.From.Request()
-		}
-		return nil
-	}
-	m.inner.ended(event.Value.by)
-	if m.waits {
-		m.waits = false
-		m.source.Request()
-	}
-	return nil
-}
-
-// pool runs inner streams, each on a worker's goroutine; a worker that is done with one takes the next, which costs a
-// fraction of a new goroutine with its context and channels.
-type pool[U any] struct {
-	in      *handoff.Receiver[result[U]]
+	// under the lock of in
+	open    bool         // the source has not ended
+	held    bool         // it waits with the last value until an inner stream has ended
 	running int          // how many inner streams
-	idle    []*worker[U] // held in their yield
+	idle    []*worker[U] // wait for one
 }
 
 // mostIdle is how many more workers may be idle than run; a burst of streams leaves no more behind.
 const mostIdle = 8
 
-// result is a value of an inner stream, or its good end.
-type result[U any] struct {
-	value U
-	end   bool
-	by    *worker[U] // at the end
+// over reports whether all has ended.
+func (m *flatMap[U]) over() bool { return !m.open && m.running == 0 }
+
+// ended takes the end of the source.
+func (m *flatMap[U]) ended() error {
+	m.in.mu.Lock()
+	m.open = false
+	m.in.mu.Unlock()
+	return m.outer.End()
 }
 
+// start runs the inner stream of the source's value; the source waits when no more can run.
+func (m *flatMap[U]) start(inner Stream[U]) {
+	m.in.mu.Lock()
+	m.running++
+	m.held = m.running >= m.concurrency
+	held := m.held
+	if held {
+		m.in.taken = nil
+	}
+	var w *worker[U]
+	if last := len(m.idle) - 1; last >= 0 {
+		w, m.idle = m.idle[last], m.idle[:last]
+	}
+	m.in.mu.Unlock()
+	if w != nil {
+		w.inner <- inner
+	} else {
+		m.hire(inner)
+	}
+	if !held {
+		m.in.answer()
+	}
+}
+
+// close stops all that wait.
+func (m *flatMap[U]) close() {
+	m.in.close()
+	if m.in.taken != nil {
+		m.in.taken.answers <- false
+	}
+	m.in.mu.Lock()
+	defer m.in.mu.Unlock()
+	if m.held {
+		m.source.answers <- false
+	}
+	for _, w := range m.idle {
+		close(w.inner)
+	}
+}
+
+// worker runs one inner stream after another, which costs a fraction of a new goroutine with its context for each.
 type worker[U any] struct {
-	subscription *handoff.Subscription[result[U]]
-	next         Stream[U] // nil dismisses it; written before it runs and while it is idle
+	m     *flatMap[U]
+	task  *handoff.Task
+	inner chan Stream[U] // the next one; closed when there will be none
+	value U
+	offer *offer // of the value
 }
 
-// run runs the stream.
-func (p *pool[U]) run(next Stream[U]) {
-	p.running++
-	if last := len(p.idle) - 1; last >= 0 {
-		w := p.idle[last]
-		p.idle = p.idle[:last]
-		w.next = next
-		w.subscription.Request()
-		return
-	}
-	w := &worker[U]{next: next}
-	w.subscription = p.in.Start(w.work)
+// hire runs the inner stream on a new worker.
+func (m *flatMap[U]) hire(inner Stream[U]) {
+	w := &worker[U]{m: m, inner: make(chan Stream[U], 1)}
+	w.inner <- inner
+	w.offer = newOffer(w.take)
+	w.task = m.scope.Go(w.work)
 }
 
-// ended is called when the worker's stream has ended well.
-func (p *pool[U]) ended(w *worker[U]) {
-	p.running--
-	w.next = nil
-	if len(p.idle) >= p.running+mostIdle {
-		w.subscription.Request()
-		return
-	}
-	p.idle = append(p.idle, w)
-}
-
-// work runs one stream after another.
-func (w *worker[U]) work(ctx context.Context, yield func(result[U]) bool) error {
-	deliver := func(v U) bool { return yield(result[U]{value: v}) }
-	for w.next != nil {
-		if err := w.next(ctx, deliver); err != nil {
-			return err
-		}
-		if !yield(result[U]{end: true, by: w}) {
-			return nil
-		}
+// take takes the worker's value.
+func (w *worker[U]) take() error {
+	v := w.value
+	var none U
+	w.value = none
+	if w.m.out.Deliver(v) {
+		w.m.in.answer()
 	}
 	return nil
+}
+
+func (w *worker[U]) work(ctx context.Context) error {
+	well := false
+	defer func() {
+		if !well {
+			w.m.in.post(newOffer(func() error { return w.task.End() }))
+		}
+	}()
+	deliver := ending.NewConsumer(func(v U) bool {
+		w.value = v
+		return w.m.in.put(w.offer)
+	}).Deliver
+	for inner := range w.inner {
+		if err := inner(ctx, deliver); err != nil {
+			return err
+		}
+		if !w.done() {
+			break
+		}
+	}
+	well = true
+	return nil
+}
+
+// done is called when an inner stream has ended well. It reports whether there may be another one for the worker.
+func (w *worker[U]) done() bool {
+	m := w.m
+	m.in.mu.Lock()
+	m.running--
+	if m.in.closed {
+		m.in.mu.Unlock()
+		return false
+	}
+	more := len(m.idle) < m.running+mostIdle
+	if more {
+		m.idle = append(m.idle, w)
+	}
+	held := m.held
+	m.held = false
+	if m.over() {
+		m.in.unlockAndWake()
+	} else {
+		m.in.mu.Unlock()
+	}
+	if held {
+		m.source.answers <- true
+	}
+	return more
 }
