@@ -9,14 +9,13 @@ import (
 	"github.com/retrywhen/retrywhen/jitter"
 )
 
-// Backoff maps the number of consecutive failures (1 before the first retry)
-// to a delay. It is a value: it keeps no state, copies freely, and is safe for
-// concurrent use. Its methods that change something return a changed copy; each
-// sets one thing, whatever the order, and called again replaces what it set.
+// Backoff maps the number of consecutive failures (1 before the first retry) to a delay. It is a plain value: it keeps
+// no state and is safe for concurrent use. Its methods that set something return a changed copy. Each method sets one
+// thing, in any order, and a second call replaces what the first one set.
 //
-// The zero Backoff never waits; it equals Constant(0). Backoffs can be compared
-// with ==: equal are those that were made of equal curves and settings. A Func,
-// or a Jitter that cannot be compared itself, equals only copies of its own Backoff.
+// The zero Backoff never waits; it equals Constant(0). Backoffs can be compared with ==: they are equal if they have
+// equal curves and settings. A Backoff with a Func, or with a Jitter of a type that is not comparable, equals only its
+// own copies.
 type Backoff struct {
 	kind  kind
 	tiled bool
@@ -27,15 +26,14 @@ type Backoff struct {
 	fn    *curveFunc // a pointer keeps Backoff comparable
 	plus  time.Duration
 	below time.Duration // the largest Duration minus the cap; 0 is no cap
-	j     jitter.Jitter // nil is none
+	j     jitter.Jitter // nil if there is none
 	top   float64       // j.Factor(1)
 	limit time.Duration // with a jitter: the largest curve that is not at the cap
-	key   uint64        // of place
+	key   uint64        // used by place
 }
 
-// Default is the table of Peter Teichman's "Simple backoff": 10, 10, 100, 100,
-// 500, 500, 3000, 3000 and then always 5000 ms, each varied by half either
-// way. Delay(0) is 0, so a loop may ask for the delay before its first attempt too.
+// Default is the table of Peter Teichman's "Simple backoff": 10, 10, 100, 100, 500, 500, 3000, 3000 and then always
+// 5000 ms, each varied by up to ±50 %. Delay(0) is 0, so a loop may call Delay before its first attempt too.
 var Default = Table(
 	10*time.Millisecond, 10*time.Millisecond,
 	100*time.Millisecond, 100*time.Millisecond,
@@ -44,12 +42,11 @@ var Default = Table(
 	5000*time.Millisecond,
 ).Jitter(jitter.Deviation(0.5))
 
-// Delay returns the delay before the n-th retry, 0 for n <= 0. It draws u from
-// the global source of math/rand/v2, or takes that of Keyed or Ordinal, and
-// returns what At does; see there.
+// Delay returns the delay before the n-th retry, 0 for n <= 0. It draws u from the global source of math/rand/v2, or
+// uses the u of Keyed or Ordinal, and returns At(n, u).
 //
-// Each call draws anew. An operation under Tiled must keep one u: use Ordinal or
-// Keyed for it, or package retry, whose policies draw it once.
+// Each call draws again. An operation under Tiled must keep one u: set it with Ordinal or Keyed, or use package retry,
+// whose policies draw it once.
 func (b Backoff) Delay(n int) time.Duration {
 	var u float64
 	if b.isRandom() {
@@ -58,29 +55,25 @@ func (b Backoff) Delay(n int) time.Duration {
 	return b.at(n, u)
 }
 
-// At returns the delay before the n-th retry for the draw u. It is pure: equal
-// arguments give equal delays. With no jitter on it that is
+// At returns the delay before the n-th retry for the draw u. It is pure: equal arguments give equal delays. Without a
+// jitter it returns
 //
 //	min(curve(n)+plus, cap)
 //
-// and with a Jitter, whatever the order the methods were called in,
+// and with a Jitter, in whatever order the methods were called,
 //
 //	min(curve(n)+plus, cap/max(1, Factor(1))) · Factor(u)
 //
-// so that no delay passes the cap, delays still spread at the cap, and below
-// the cap nothing is rescaled. Without a cap, a delay past the range of
-// time.Duration is the largest Duration. For n <= 0 the delay is 0; it is
-// never negative.
+// So no delay exceeds the cap, delays still spread at the cap, and below the cap nothing is rescaled. Without a cap, a
+// delay beyond the range of time.Duration is the largest Duration. For n <= 0 the delay is 0. It is never negative.
 //
-// The draw u is in [0,1); a smaller one, or NaN, counts as 0, a larger one as
-// the largest number below 1. Keyed and Ordinal fix u instead.
-// A larger u never gives a smaller delay, except from Decorrelated, which
-// derives many draws from the one, and from a Func or a custom Jitter that breaks this rule.
+// The draw u is in [0,1). A smaller u and NaN count as 0, a larger u as the largest number below 1. Keyed and Ordinal
+// replace u. A larger u never gives a smaller delay, except with Decorrelated, which derives many draws from one, and
+// with a Func or a custom Jitter that breaks this rule.
 func (b Backoff) At(n int, u float64) time.Duration { return b.at(n, draw(u)) }
 
-// After returns the delay before the n-th retry, given the delay prev before
-// the one before it, for the draw u. It is pure. Decorrelated alone looks at
-// prev; see there. For every other curve After(n, prev, u) is At(n, u).
+// After returns the delay before the n-th retry for the draw u, where prev is the previous delay. It is pure. Only
+// Decorrelated uses prev: see there. For every other curve After(n, prev, u) is At(n, u).
 func (b Backoff) After(n int, prev time.Duration, u float64) time.Duration {
 	if b.kind == decorrelated && n > 0 {
 		return b.after(n, prev, draw(u))
@@ -88,15 +81,13 @@ func (b Backoff) After(n int, prev time.Duration, u float64) time.Duration {
 	return b.at(n, draw(u))
 }
 
-// Ceiling returns min(curve(n)+plus, cap), the n-th delay before jitter: what
-// a rule such as "give up once the delay is ten seconds" looks at. For curves
-// that are random by themselves (Sidekiq, Buckets, Decorrelated) the curve is
-// the top of its range, and so it is for a Func, asked with the largest u below 1.
-// Decorrelated's is that of a chain without the jitter. For n <= 0 it is 0.
+// Ceiling returns min(curve(n)+plus, cap), the n-th delay before jitter, for rules such as "give up once the delay is
+// ten seconds". If the curve is random by itself (Sidekiq, Buckets, Decorrelated), the top of its range counts as
+// curve(n). For a Func it is the value at the largest u below 1. For Decorrelated it is that of a chain without the
+// jitter. For n <= 0 it is 0.
 //
-// Ceiling is not a bound on Delay where Factor passes 1 (the cap is that
-// bound), and it reaches the cap although a jitter that passes 1 keeps the
-// middle of its delays below it.
+// Ceiling is not a bound on Delay if Factor can exceed 1: the cap is that bound. And Ceiling reaches the cap although a
+// jitter that exceeds 1 keeps the middle of its delays below the cap.
 func (b Backoff) Ceiling(n int) time.Duration {
 	if n <= 0 {
 		return 0
@@ -104,18 +95,18 @@ func (b Backoff) Ceiling(n int) time.Duration {
 	return min(b.highest(n), b.cap())
 }
 
-// Dictated returns the delay to wait when the other side has dictated d: at least d, and varied upwards, so that a
-// fleet that was given the same second does not come back in step. room is how much longer than d the wait may be,
-// before a deadline say; a negative room is without bound. It is
+// Dictated returns the delay to wait if the other side has dictated d: at least d, and varied upwards, so that clients
+// with the same dictated delay do not return at the same time. room is how much longer than d the wait may be, for
+// example before a deadline; a negative room means no bound. It returns
 //
 //	d + part(u) · min(1, (room/2) / part(1))
 //	part(u) = d · (Factor(u) - Factor(0))
 //
 // and part(u) = d·0.15·u for Tiled and for curves that are random by themselves: Sidekiq, Buckets and Decorrelated. So
-// the delays are spread evenly over at most half of the room, and none comes at its end. With all the room they are up
-// to 1.3·d under jitter.Default, 2·d under jitter.Full, 1.5·d under jitter.Equal, 1.15·d for Tiled. Any other curve
-// without a jitter, a Func too, gives d exactly. The curve, Plus and the cap play no part. A negative d counts as 0; a
-// delay past the range of time.Duration is the largest Duration. u is as in At.
+// the delays are spread evenly over at most half of the room, and none comes at its end. With enough room they are up
+// to 1.3·d under jitter.Default, 2·d under jitter.Full, 1.5·d under jitter.Equal, and 1.15·d for Tiled. Any other curve
+// without a jitter, a Func too, returns exactly d. The curve, Plus and the cap have no effect. A negative d counts as
+// 0. A delay beyond the range of time.Duration is the largest Duration. u is as in At.
 func (b Backoff) Dictated(d, room time.Duration, u float64) time.Duration {
 	if d <= 0 {
 		return 0
@@ -136,8 +127,7 @@ func (b Backoff) Dictated(d, room time.Duration, u float64) time.Duration {
 	return add(d, more)
 }
 
-// IsTiled reports whether the delays are tiled, so that one u must be kept for
-// a whole operation. See Tiled.
+// IsTiled reports whether the Backoff is tiled, so that one u must be kept for a whole operation. See Tiled.
 func (b Backoff) IsTiled() bool { return b.tiled }
 
 // isRandom reports whether delays depend on the draw u.
@@ -152,15 +142,14 @@ func init() {
 	}
 }
 
-// Plus returns a Backoff that adds d to the curve, before the cap and the
-// jitter. Plus panics if d is negative.
+// Plus returns a Backoff that adds d to the curve, before the cap and the jitter.
 func (b Backoff) Plus(d time.Duration) Backoff {
 	notNegative("Plus", "d", d)
 	b.plus = d
 	return b
 }
 
-// at is At for a proper draw.
+// at is At for a draw in [0,1).
 func (b *Backoff) at(n int, u float64) time.Duration {
 	if n <= 0 {
 		return 0
@@ -180,7 +169,7 @@ func (b *Backoff) at(n int, u float64) time.Duration {
 	return b.finish(add(b.curve(n), b.plus), u)
 }
 
-// highest is the curve and Plus, at the top of the curve's range.
+// highest is the curve plus Plus, at the top of the curve's range.
 func (b *Backoff) highest(n int) time.Duration {
 	switch b.kind {
 	case sidekiq, buckets:
@@ -194,7 +183,7 @@ func (b *Backoff) highest(n int) time.Duration {
 	return add(b.curve(n), b.plus)
 }
 
-// notNegative panics if d, the argument of that name, is negative.
+// notNegative panics if the argument d with the given name is negative.
 func notNegative(method, name string, d time.Duration) {
 	if d < 0 {
 		panic(fmt.Sprintf("backoff: %s: %s is %v, want at least 0", method, name, d))

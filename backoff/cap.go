@@ -9,11 +9,9 @@ import (
 	"github.com/retrywhen/retrywhen/jitter"
 )
 
-// Cap returns a Backoff whose delays never pass most, jitter included. See At
-// for how cap and jitter go together. Sidekiq and Buckets, random by
-// themselves, are scaled down as a whole where their range would pass the cap,
-// so that they spread there too. The largest Duration is no cap. Cap panics if
-// most is negative.
+// Cap returns a Backoff whose delays never exceed most, jitter included. See At for how cap and jitter work together.
+// Sidekiq and Buckets, which are random by themselves, are scaled down as a whole where their range would exceed the
+// cap, so they still spread there. The largest Duration means no cap.
 func (b Backoff) Cap(most time.Duration) Backoff {
 	notNegative("Cap", "most", most)
 	b.below = math.MaxInt64 - most
@@ -21,14 +19,12 @@ func (b Backoff) Cap(most time.Duration) Backoff {
 	return b
 }
 
-// Jitter returns a Backoff whose delays are multiplied by j's factor. See At
-// for how cap and jitter go together. On a curve that is random by itself one
-// u draws both, so that the delay spreads the wider. jitter.None takes a
-// jitter away.
+// Jitter returns a Backoff whose delays are multiplied by j's factor. See At for how cap and jitter work together. On a
+// curve that is random by itself, the same u draws the curve and the factor, so the delay varies more. jitter.None
+// removes a jitter.
 //
-// Factor is taken for 0 where it is negative or NaN, and for Factor(1) where it
-// is more than that. Jitter panics if j is nil, if Factor(0) or Factor(1) is
-// not finite or is negative, and if the Backoff is tiled: see Tiled.
+// A negative or NaN factor counts as 0, and one above Factor(1) as Factor(1). Jitter panics if j is nil, if Factor(0)
+// or Factor(1) is negative or not finite, and if the Backoff is tiled: see Tiled.
 func (b Backoff) Jitter(j jitter.Jitter) Backoff {
 	if f, ok := j.(jitter.Func); j == nil || ok && f == nil {
 		panic("backoff: Jitter: j is nil")
@@ -56,13 +52,13 @@ func (b Backoff) Jitter(j jitter.Jitter) Backoff {
 	return b
 }
 
-// incomparable hides a Jitter that would make == on a Backoff panic behind a pointer.
+// incomparable hides, behind a pointer, a Jitter that would make == on a Backoff panic.
 type incomparable struct{ jitter.Jitter }
 
 // cap is the cap, the largest Duration if there is none.
 func (b *Backoff) cap() time.Duration { return math.MaxInt64 - b.below }
 
-// fit works out limit, after cap or jitter have changed.
+// fit computes limit after cap or jitter have changed.
 func (b *Backoff) fit() {
 	b.limit = 0
 	if b.j == nil {
@@ -74,7 +70,7 @@ func (b *Backoff) fit() {
 	}
 }
 
-// factor is j's factor, kept between 0 and its bound whatever j says.
+// factor is j's factor, limited to the range from 0 to its bound.
 func (b *Backoff) factor(u float64) float64 {
 	f := b.j.Factor(u)
 	if !(f > 0) {
@@ -83,7 +79,7 @@ func (b *Backoff) factor(u float64) float64 {
 	return min(f, b.top)
 }
 
-// finish makes the delay of c, which is the curve and Plus.
+// finish returns the delay for c, the curve plus Plus.
 func (b *Backoff) finish(c time.Duration, u float64) time.Duration {
 	if b.j == nil {
 		return min(c, b.cap())
@@ -95,7 +91,7 @@ func (b *Backoff) finish(c time.Duration, u float64) time.Duration {
 	return min(scale(c, f), b.cap())
 }
 
-// atCap is the delay for the factor f of a curve that the cap cuts.
+// atCap is the delay for the factor f if the curve exceeds the cap.
 func (b *Backoff) atCap(f float64) time.Duration {
 	// cap·(f/top), not (cap/top)·f: a whole number of nanoseconds cannot hold
 	// cap/top where top is huge.

@@ -199,7 +199,7 @@ func TestCeilingIsBeforeJitter(t *testing.T) {
 	}
 }
 
-// hidden is a jitter that can only be asked for its factor.
+// hidden is a jitter with no method but Factor.
 type hidden struct{ jitter.Jitter }
 
 func TestFactorsThatAreWorkedOutAreThoseOfTheJitter(t *testing.T) {

@@ -5,32 +5,28 @@ import (
 	"time"
 )
 
-// Decorrelated returns the Backoff that draws each delay evenly between base
-// and three times the delay before it, the decorrelated jitter of Marc Brooker,
-// "Exponential Backoff And Jitter" (AWS Architecture Blog, 2015; its code draws
-// from base, its text from 0: this follows the code). It is random by itself.
-// Decorrelated panics if base is negative.
+// Decorrelated returns the Backoff that draws each delay evenly between base and three times the delay before it. It is
+// the decorrelated jitter of Marc Brooker, "Exponential Backoff And Jitter" (AWS Architecture Blog, 2015). The
+// article's code draws from base and its text from 0; Decorrelated draws from base. It is random by itself.
 //
-// It is a chain: a delay depends on the delay before it. After is one step of
-// it, given that delay:
+// It is a chain: each delay depends on the delay before it. After computes one step from that delay:
 //
 //	After(n, prev, u) = min(cap, base + u·(3·prev - base))
 //
-// where a prev of 0 or less counts as base, and 3·prev as at least base. Plus and a
-// jitter apply to each step, so that prev has them in it.
+// where a prev of 0 or less counts as base, and 3·prev as at least base. Plus and a jitter apply to each step, so prev
+// includes them.
 //
-// Delay and At need no prev. They sample the n-th delay of a chain that began
-// with base, with exactly the distribution that n steps of After give it: the
-// step draws are u itself and what a splitmix64 generator seeded with u gives
-// after it. One u is one chain: At(1,u), At(2,u), At(3,u) … are its delays, and
-// so Keyed and Ordinal fix a whole chain. The cost grows with n, at some ten ns a
-// step, up to 4,096 steps, by when any chain has forgotten its beginning.
+// Delay and At need no prev. They return the n-th delay of a chain that began with base, with exactly the distribution
+// that n steps of After have. The draws of the steps are u itself and the next outputs of a splitmix64 generator seeded
+// with u. One u is one chain: At(1,u), At(2,u), At(3,u) … are its delays, so Keyed and Ordinal fix a whole chain. The
+// cost grows with n, by about ten ns a step, up to 4,096 steps. After so many steps the beginning of a chain has no
+// effect.
 func Decorrelated(base time.Duration) Backoff {
 	notNegative("Decorrelated", "base", base)
 	return Backoff{kind: decorrelated, d: base}
 }
 
-// after is After.
+// after implements After.
 func (b *Backoff) after(n int, prev time.Duration, u float64) time.Duration {
 	if b.place != drawn {
 		u = newDraws(b.placed(0)).at(n)
@@ -47,10 +43,9 @@ func (b *Backoff) step(prev time.Duration, u float64) time.Duration {
 	return b.finish(add(add(b.d, scale(hi-b.d, u)), b.plus), u)
 }
 
-// memory is how many steps the chain of At goes back at most. From 1 ns to the
-// largest Duration takes some 450 steps on average, since a step multiplies by
-// 3u and E[ln 3u] = 0.099; after that many it makes no difference (10^-8) where the
-// chain began.
+// memory is the maximum number of steps that the chain of At goes back. From 1 ns to the largest Duration a chain takes
+// about 450 steps on average, since a step multiplies by 3u and E[ln 3u] = 0.099. After memory steps, the beginning of
+// the chain makes no difference (10^-8).
 const memory = 4096
 
 // chain is the n-th delay of the chain of u.
@@ -62,7 +57,7 @@ func (b *Backoff) chain(n int, u float64) time.Duration {
 	return d
 }
 
-// chainTop is the largest delay that the n-th step of a chain without the jitter may give.
+// chainTop is the largest delay that the n-th step of a chain without the jitter can have.
 func (b *Backoff) chainTop(n int) time.Duration {
 	d, most := b.d, b.cap()
 	for i := range n {
@@ -75,7 +70,7 @@ func (b *Backoff) chainTop(n int) time.Duration {
 	return d
 }
 
-// draws is a sequence of independent draws that begins with the one it is made of.
+// draws is a sequence of independent draws that begins with a given one.
 type draws struct {
 	first float64
 	seed  uint64

@@ -1,13 +1,16 @@
-// Package backoff says how long to wait before a retry.
+// Package backoff computes how long to wait before a retry.
 //
-// A [Backoff] maps the number of consecutive failures, 1 before the first
-// retry, to a delay. It is a value made of a curve and what is done to it:
+// A [Backoff] maps the number of consecutive failures, 1 before the first retry, to a delay. It is a value that
+// consists of a curve and of settings:
 //
 //	b := backoff.Exponential(100*time.Millisecond, 2).Cap(30*time.Second).Jitter(jitter.Full)
 //	time.Sleep(b.Delay(n))
 //
-// It counts nothing and keeps no state: the caller counts, or a policy of
-// package retry does. One value serves any number of goroutines.
+// It counts nothing and keeps no state: the caller counts, or a policy of package retry does. Any number of goroutines
+// may use the same Backoff.
+//
+// Durations and numbers must be finite and not negative. Invalid arguments panic when the Backoff is made, with the
+// argument's name; nothing panics later.
 //
 // # Curves
 //
@@ -25,30 +28,28 @@
 //	Decorrelated(base)          between base and 3·the delay before
 //	Func(f)                     f(n, u)
 //
-// Sidekiq, Buckets and Decorrelated are random by themselves. The others have no
-// jitter until [Backoff.Jitter] gives them one: clients that fail together come
-// back together. [Backoff.Tiled] spreads operations that fail together evenly over
-// the time line instead.
+// Sidekiq, Buckets and Decorrelated are random by themselves. The others have no jitter unless [Backoff.Jitter] sets
+// one: without jitter, clients that fail together return together. [Backoff.Tiled] instead spreads operations that fail
+// together evenly over time.
 //
-// [Backoff.Delay] draws u; [Backoff.At] is given it, and is pure, which is what
-// tests and simulations want. How the curve, Plus, the cap and the jitter go together is said at At.
+// [Backoff.Delay] draws u. [Backoff.At] takes u as an argument and is pure, which is useful for tests and simulations.
+// Its comment defines how the curve, Plus, the cap and the jitter work together.
 //
 // # Words
 //
-// The curve is the delay before anything is done to it. Plus adds to it. The
-// cap is the most that a delay may be, jitter included. The ceiling is the delay
-// before jitter. A dictated delay is one that the other side asked for. A key or
-// an ordinal fixes the draws of one operation for good.
+// The curve is the delay before all settings. Plus is added to it. The cap is the maximum delay, jitter included. The
+// ceiling is the delay before jitter. A dictated delay is one that the other side asked for. A key or an ordinal fixes
+// all draws of one operation.
 //
 // # Text form
 //
-// A Backoff prints itself, and [Parse] reads it back to an equal one. It can
-// stand in JSON, in a flag (flag.TextVar) and in a configuration file:
+// A Backoff prints its text form, and [Parse] returns an equal Backoff for it. The text form can be used in JSON, in a
+// flag (flag.TextVar) and in a configuration file:
 //
 //	exponential base=100ms factor=2 cap=30s jitter=full
 //
-// The text is one name of a curve with its keys, and any of the modifiers,
-// once each, in any order, apart by white space. Names and keys may be in upper case.
+// The text is the name of one curve with its keys, and any of the modifiers, at most once each, in any order, separated
+// by white space. Names and keys may be in upper case.
 //
 //	constant      d=1s                        Constant
 //	linear        d=1s                        Linear
@@ -69,18 +70,16 @@
 //	key=42                                    Keyed
 //	ordinal=3                                 Ordinal; not with key
 //
-// Durations are those of time.ParseDuration and numbers those of
-// strconv.ParseFloat; neither may be negative. A curve's keys must be there.
-// A Func and a Jitter of your own have no text form.
+// Durations are those of time.ParseDuration and numbers those of strconv.ParseFloat; neither may be negative. A curve's
+// keys are required. A Func and a custom Jitter have no text form.
 //
 // # Sources
 //
 //   - "Exponential-Backoff RxJava operator with Jitter" (2017): Quadratic, and
 //     jitter.Default.
-//   - "Visualization of backoff functions": Plus before an exponential, Sidekiq,
-//     Buckets, and the open question that Tiled answers.
-//   - Peter Teichman, "Simple backoff", Gopher Academy Advent 2014: Default, and
-//     the loop in the caller's hands.
+//   - "Visualization of backoff functions": Plus before an exponential, Sidekiq, Buckets, and the open question that
+//     Tiled solves.
+//   - Peter Teichman, "Simple backoff", Gopher Academy Advent 2014: Default, and a loop that the caller writes.
 //   - Marc Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog
 //     (2015): Exponential with a cap, full and equal jitter, Decorrelated.
 package backoff

@@ -36,8 +36,8 @@ func Example() {
 	// retry 6 after up to 1s, as long as 500ms on average
 }
 
-// The loop in the caller's hands, after Peter Teichman's "Simple backoff":
-// Delay(0) is 0, so the loop waits before its first attempt as before any other.
+// A loop that the caller writes, after Peter Teichman's "Simple backoff": Delay(0) is 0, so the loop can wait before
+// every attempt, the first too.
 func Example_loop() {
 	connect := func(attempt int) error {
 		if attempt < 2 {
@@ -123,7 +123,7 @@ func ExampleBuckets() {
 	// from 9s to 25s
 }
 
-// The chain in the caller's hands: each delay is drawn given the one before it.
+// A chain that the caller keeps: each delay is drawn from the one before it.
 func ExampleDecorrelated() {
 	b := backoff.Decorrelated(100 * time.Millisecond).Cap(10 * time.Second)
 	var delay time.Duration

@@ -9,7 +9,7 @@ import (
 // below1 is the largest draw: the largest number below 1.
 const below1 = 1 - 1.0/(1<<53)
 
-// draw makes a proper draw, in [0,1), of any u.
+// draw maps any u to a draw in [0,1).
 func draw(u float64) float64 {
 	if u > 0 {
 		return min(u, below1)
@@ -21,15 +21,15 @@ func draw(u float64) float64 {
 // wrapping arithmetic is adding the ratio's fraction modulo 1.
 const golden = 0x9E3779B97F4A7C15
 
-// mix is the output function of splitmix64 (Steele, Lea and Flood, 2014, with
-// Stafford's constants): every bit of x moves every bit of the result.
+// mix is the output function of splitmix64 (Steele, Lea and Flood, 2014, with Stafford's constants): every bit of x
+// affects every bit of the result.
 func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
 	x = (x ^ x>>27) * 0x94D049BB133111EB
 	return x ^ x>>31
 }
 
-// unit makes a draw in [0,1) of 64 random bits.
+// unit maps 64 random bits to a draw in [0,1).
 func unit(x uint64) float64 { return float64(x>>11) / (1 << 53) }
 
 // add is a+b for two that are not negative, at most the largest Duration.
@@ -70,7 +70,7 @@ func power(x, k uint64) uint64 {
 		}
 		hi, lo := bits.Mul64(x, x)
 		if hi != 0 {
-			lo = math.MaxUint64 // whatever multiplies by it saturates; p is not 0, for x is not
+			lo = math.MaxUint64 // any product with it saturates; p is not 0, because x is not
 		}
 		x = lo
 	}
@@ -92,7 +92,7 @@ func powerFloat(x float64, k uint64) float64 {
 	}
 }
 
-// whole reports x as a whole number, if it is one.
+// whole returns x as a whole number, if it is one.
 func whole(x float64) (uint64, bool) {
 	if x >= 1<<53 {
 		return 0, false

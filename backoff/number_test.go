@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A float64 has 53 bits: the product of two is off by its last two at most, besides the half of a nanosecond.
+// A float64 has 53 bits: the product of two is wrong in its last two at most, and by half a nanosecond.
 func TestMultiplyIsTheNearestToFifteenDigits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := time.Duration(rapid.OneOf(rapid.Int64Range(0, 1e12), rapid.Int64Range(0, math.MaxInt64)).Draw(t, "d"))

@@ -12,13 +12,13 @@ import (
 
 // ParseError is the error of Parse and UnmarshalText.
 type ParseError struct {
-	Text   string // what was to be read
-	Word   string // the offending word of it, "" if the text as a whole is wrong
-	Offset int    // the byte of Text at which Word begins
+	Text   string // the text that was parsed
+	Word   string // the wrong word in it, "" if the text as a whole is wrong
+	Offset int    // the byte index in Text at which Word begins
 	Reason string // what is wrong with it, and what would be right
 }
 
-// Error says where what is wrong, and what would be right. Columns count characters, from 1.
+// Error returns the place, what is wrong there, and what would be right. Columns count characters, from 1.
 func (e *ParseError) Error() string {
 	if e.Word == "" {
 		return fmt.Sprintf("backoff: Parse: %q: %s", e.Text, e.Reason)
@@ -31,14 +31,12 @@ func (e *ParseError) Column() int {
 	return utf8.RuneCountInString(e.Text[:e.Offset]) + 1
 }
 
-// Parse reads a Backoff from its text form, which String returns; see the
-// package comment for the grammar. Words stand in any order, apart by any
-// white space; their names may be in upper case. The error is a *ParseError,
-// which quotes the offending word and its place and says what is allowed.
+// Parse reads a Backoff from its text form, which String returns; see the package comment for the grammar. Words may
+// come in any order, separated by any white space, and names may be in upper case. The error is a *ParseError, which
+// quotes the wrong word and its place and says what is allowed.
 //
-// A language that has more words than these takes its own out of the text,
-// puts spaces in their place, and leaves the rest to Parse: the places that
-// errors name are then those of the whole text.
+// A language with additional words removes its own words from the text, puts spaces in their place, and passes the rest
+// to Parse: then the places in errors are those of the whole text.
 func Parse(s string) (Backoff, error) {
 	all := words.Split(s)
 	at, reason := curveOf(all)
@@ -62,7 +60,7 @@ func Parse(s string) (Backoff, error) {
 	return b, nil
 }
 
-// wrong is the error about the word of that index, or about the text if there is none.
+// wrong returns the error for the word with the given index, or for the text if there is no such word.
 func wrong(text string, all []words.Word, at int, reason string) error {
 	if at < 0 {
 		return &ParseError{Text: text, Reason: reason}
@@ -70,7 +68,7 @@ func wrong(text string, all []words.Word, at int, reason string) error {
 	return &ParseError{Text: text, Word: all[at].Text, Offset: all[at].Offset, Reason: reason}
 }
 
-// curveOf returns the index of the word that names the curve, or of the one that is wrong, and why.
+// curveOf returns the index of the word that names the curve, or the index of a wrong word and the reason.
 func curveOf(all []words.Word) (at int, reason string) {
 	at = -1
 	for i, w := range all {
@@ -89,7 +87,7 @@ func curveOf(all []words.Word) (at int, reason string) {
 	if at >= 0 {
 		return at, ""
 	}
-	for i, w := range all { // a bare word was probably meant to be one
+	for i, w := range all { // a bare word was probably meant as a curve
 		if !w.Assigned && !slices.Contains(modifiers, w.Key) {
 			hint := ", "
 			if s := words.Nearest(w.Key, curveNames); s != "" {
@@ -101,7 +99,7 @@ func curveOf(all []words.Word) (at int, reason string) {
 	return -1, "names no curve, want one of " + words.List(curveNames, "or")
 }
 
-// wordsOf returns the indices of the words beside the curve's name by their keys, or the one that is wrong, and why.
+// wordsOf returns the indices of the words other than the curve's name by their keys, or a wrong word and the reason.
 func wordsOf(k kind, all []words.Word, curve int) (given map[string]int, at int, reason string) {
 	allowed := slices.Concat(curves[k].keys, modifiers)
 	takes := fmt.Sprintf("%s takes %s", curves[k].name, words.List(allowed, "and"))
@@ -137,7 +135,7 @@ func wordsOf(k kind, all []words.Word, curve int) (given map[string]int, at int,
 	return given, -1, ""
 }
 
-// unknown is the kind of no curve.
+// unknown is the kind that no curve has.
 const unknown kind = 255
 
 // curveNamed is the curve of that name.
@@ -150,7 +148,7 @@ func curveNamed(name string) kind {
 	return unknown
 }
 
-// curveNames are those of the curves that can be parsed.
+// curveNames are the names of the curves that can be parsed.
 var curveNames = func() (names []string) {
 	for _, c := range curves[:function] {
 		names = append(names, c.name)
@@ -168,5 +166,5 @@ func usage(k kind) string {
 	return strconv.Quote(s.String())
 }
 
-// form says what a word with a value looks like.
+// form returns an example of a word with a value.
 func form(key string) string { return fmt.Sprintf("as in %q", key+"="+notations[key].example) }

@@ -5,17 +5,13 @@ import (
 	"time"
 )
 
-// Sidekiq returns the Backoff that the job queue of that name uses:
-// (k⁴ + 15 + u·30·(k+1)) s with k = n-1, so 15 s to 45 s before the first retry
-// and about 20 days in all for 25 of them. It is random by itself. Source:
-// "Visualization of backoff functions".
+// Sidekiq returns the Backoff of the job queue Sidekiq: (k⁴ + 15 + u·30·(k+1)) s with k = n-1, so 15 s to 45 s before
+// the first retry, and about 20 days in total for 25 retries. It is random by itself. Source: "Visualization of backoff
+// functions".
 func Sidekiq() Backoff { return Backoff{kind: sidekiq} }
 
-// Buckets returns the Backoff that draws the n-th delay evenly between
-// unit·k^exponent and unit·(k+2)^exponent, k = n-1: ranges that grow and
-// overlap. It is random by itself. Source: "Visualization of backoff
-// functions". Buckets panics if unit is negative, or exponent is negative or
-// not finite.
+// Buckets returns the Backoff that draws the n-th delay evenly between unit·k^exponent and unit·(k+2)^exponent, k =
+// n-1: ranges that grow and overlap. It is random by itself. Source: "Visualization of backoff functions".
 func Buckets(unit time.Duration, exponent float64) Backoff {
 	notNegative("Buckets", "unit", unit)
 	return Backoff{kind: buckets, d: unit, x: number("Buckets", "exponent", exponent)}
@@ -49,9 +45,8 @@ func (b *Backoff) between(n int, u float64) time.Duration {
 	return b.atCap((r + float64(u*(1-r))) * f)
 }
 
-// ratio is the low end of span divided by its high end, both with Plus: what
-// is kept when the range is scaled down to the cap. It works in float64, where
-// ends far past a Duration still differ.
+// ratio is the low end of span divided by its high end, both with Plus. Scaling the range down to the cap keeps it. It
+// is computed in float64, because the ends may far exceed a Duration.
 func (b *Backoff) ratio(n int) float64 {
 	k, plus := float64(n-1), float64(b.plus)
 	lo, hi := (k*k*k*k+15)*1e9, (k*k*k*k+15+30*(k+1))*1e9
@@ -60,7 +55,7 @@ func (b *Backoff) ratio(n int) float64 {
 			return 1
 		}
 		lo, hi = float64(b.d)*math.Pow(k, b.x), float64(b.d)*math.Pow(k+2, b.x)
-		if math.IsInf(hi, 1) { // then plus is nothing beside it
+		if math.IsInf(hi, 1) { // then plus is negligible
 			return math.Pow(k/(k+2), b.x)
 		}
 	}

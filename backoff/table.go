@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// table holds a Table's delays, 8 bytes each. A string, because Backoffs are
-// compared with ==, which a slice would forbid and a pointer would answer wrongly.
+// table holds a Table's delays, 8 bytes each. It is a string because Backoffs are compared with ==: a slice is not
+// comparable, and a pointer would compare by identity.
 type table string
 
-// Table returns the Backoff whose n-th delay is the n-th of delays, n from 1,
-// and the last of them forever. It is the stateless table of Peter
-// Teichman, "Simple backoff" (Gopher Academy Advent 2014). The delays are
-// copied. It has no jitter by itself. Table panics if there is none, or one is negative.
+// Table returns the Backoff whose n-th delay is the n-th of delays, n from 1, and then the last of them forever. It is
+// the stateless table of Peter Teichman, "Simple backoff" (Gopher Academy Advent 2014). The delays are copied. Table
+// panics without a delay.
 func Table(delays ...time.Duration) Backoff {
 	if len(delays) == 0 {
 		panic("backoff: Table: delays is empty, want at least one")
@@ -38,8 +37,7 @@ func (t table) at(n int) time.Duration {
 		time.Duration(s[4])<<32 | time.Duration(s[5])<<40 | time.Duration(s[6])<<48 | time.Duration(s[7])<<56
 }
 
-// falls returns the place of the first delay that is less than the one before
-// it, counted from 1, or 0.
+// falls returns the number, from 1, of the first delay that is less than the one before it, or 0.
 func (t table) falls() int {
 	for n := 2; n <= t.len(); n++ {
 		if t.at(n) < t.at(n-1) {

@@ -12,7 +12,7 @@ import (
 	"github.com/retrywhen/retrywhen/jitter"
 )
 
-// curves gives each curve its name and the words that it must have.
+// curves contains the name of each curve and the words that it requires.
 var curves = [...]struct {
 	name string
 	keys []string
@@ -30,17 +30,17 @@ var curves = [...]struct {
 	function:     {"func", nil},
 }
 
-// modifiers are the words that any curve may have, in the order in which they are written.
+// modifiers are the words that any curve may have, in the order of the text form.
 var modifiers = []string{"plus", "cap", "jitter", "tiled", "key", "ordinal"}
 
 // notation is how the value of a word is written and read.
 type notation struct {
 	example string                                            // a value; "" if the word has none
 	format  func(b *Backoff) (value string, set bool)         // set is of modifiers
-	parse   func(b *Backoff, value string, want string) error // want ends the error where the value is of another kind
+	parse   func(b *Backoff, value string, want string) error // want is the end of the error for a value of another kind
 }
 
-// notations has that of each word.
+// notations contains the notation of each word.
 var notations = map[string]notation{
 	"d":        durationOf("1s", func(b *Backoff) *time.Duration { return &b.d }),
 	"base":     durationOf("100ms", func(b *Backoff) *time.Duration { return &b.d }),
@@ -104,7 +104,7 @@ func numberOf(key, example string) notation {
 			if why := numberWrong(x); why != "" {
 				return fmt.Errorf("%s is %v, want %s", key, x, why)
 			}
-			b.x = x + 0 // a negative zero becomes an ordinary one
+			b.x = x + 0 // a negative zero becomes 0
 			return nil
 		},
 	}
@@ -164,7 +164,7 @@ func parseJitter(b *Backoff, value, _ string) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "jitter: Parse: ") + hint)
 }
 
-// jitterText is j's text form, or one that says that it has none.
+// jitterText is j's text form, or a text that says that it has none.
 func jitterText(j jitter.Jitter) string {
 	if s, ok := knownJitter(j); ok {
 		return s
@@ -175,7 +175,7 @@ func jitterText(j jitter.Jitter) string {
 	return fmt.Sprintf("custom(%T)", j)
 }
 
-// knownJitter is the text form of a j that reading the text gives back.
+// knownJitter returns the text form of j if parsing that text returns j.
 func knownJitter(j jitter.Jitter) (string, bool) {
 	s, ok := j.(fmt.Stringer)
 	if !ok {
@@ -186,11 +186,9 @@ func knownJitter(j jitter.Jitter) (string, bool) {
 	return text, back == j
 }
 
-// String returns the text form, such as
-// "exponential base=100ms factor=2 cap=30s jitter=full", which Parse reads back
-// to an equal Backoff. See the package comment for the grammar. What has no
-// text form is named for a reader all the same: "func", and
-// "jitter=custom(type)" for a Jitter that package jitter does not know.
+// String returns the text form, such as "exponential base=100ms factor=2 cap=30s jitter=full", for which Parse returns
+// an equal Backoff. See the package comment for the grammar. Parts without a text form have a name for readers: "func",
+// and "jitter=custom(type)" for a Jitter that package jitter does not know.
 func (b Backoff) String() string {
 	text := curves[b.kind].name
 	write := func(key, value string) {
@@ -211,8 +209,8 @@ func (b Backoff) String() string {
 	return text
 }
 
-// MarshalText returns the text form that String returns. It is an error if the
-// Backoff has none: that of a Func, and one with a Jitter that is not of package jitter.
+// MarshalText returns the text form that String returns. It fails if the Backoff has none, because of a Func or of a
+// Jitter that is not from package jitter.
 func (b Backoff) MarshalText() ([]byte, error) {
 	if b.kind == function {
 		return nil, errors.New("backoff: MarshalText: a func has no text form")
@@ -225,8 +223,7 @@ func (b Backoff) MarshalText() ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// UnmarshalText sets b to what Parse makes of text. It leaves b as it is when
-// that is an error.
+// UnmarshalText sets b to the result of Parse. If Parse fails, b is unchanged.
 func (b *Backoff) UnmarshalText(text []byte) error {
 	parsed, err := Parse(string(text))
 	if err != nil {

@@ -5,32 +5,27 @@ import (
 	"time"
 )
 
-// Tiled returns a Backoff whose delays tile the time line when a fleet of
-// operations fails together. With w(n) = min(curve(n)+plus, cap) an operation's
-// delays are
+// Tiled returns a Backoff whose delays tile the time line when many operations fail together. With w(n) =
+// min(curve(n)+plus, cap), the delays of one operation are
 //
 //	delay(1) = u·w(1)
 //	delay(n) = w(n-1) + u·(w(n) - w(n-1))
 //
-// for one u that it keeps. They sum to w(1) + … + w(n-1) + u·w(n), so the n-th
-// retries of the fleet fill the n-th tile, w(n) long, and the next wave begins
-// where this one ends: no gap, no pile-up, an even load within each wave. No
-// operation's delays ever shrink. Linear is the best curve for it: each wave
-// lasts one step longer than the last.
+// for one u that it keeps. They sum to w(1) + … + w(n-1) + u·w(n). So the n-th retries of all operations fill the n-th
+// tile, w(n) long, and the next wave begins where this one ends: there is no gap and no pile-up, and the load within
+// each wave is even. The delays of an operation never shrink. Linear is the best curve for it: each wave lasts one step
+// longer than the last.
 //
-// It holds for what fails at one time, and as far as the attempts themselves
-// take no time. The u must be kept for the whole operation: a policy of package retry draws
-// it once, at the first failure, from a golden-ratio sequence that is common to
-// the process. Ordinal and Keyed fix it for good: use one of them with Delay, which
-// draws anew each time. Where each process runs one operation the draws are simply
-// random, and so the load is less even; Ordinal makes it even again.
+// This holds for operations that fail at the same time, as far as the attempts themselves take no time. The u must be
+// kept for the whole operation: a policy of package retry draws it once, at the first failure, from a golden-ratio
+// sequence that is common to the process. Ordinal and Keyed fix it permanently: use one of them with Delay, which
+// otherwise draws again at each call. If each process runs one operation, the draws are random and the load is less
+// even; Ordinal makes it even again.
 //
-// "Visualization of backoff functions" asks for a curve like this one; no
-// source has it.
+// "Visualization of backoff functions" asks for a curve like this one; no source contains it.
 //
-// Tiled panics where tiles would not fit: with a jitter, on a curve that falls
-// (a Table with a smaller delay after a larger one, an Exponential with factor
-// below 1), on a curve that is random by itself, and on a Func.
+// Tiled panics if the tiles would not fit: with a jitter, on a curve that falls (a Table with a smaller delay after a
+// larger one, an Exponential with factor below 1), on a curve that is random by itself, and on a Func.
 func (b Backoff) Tiled() Backoff {
 	b.tiled = true
 	if why := b.tiledWrong(); why != "" {
@@ -39,7 +34,7 @@ func (b Backoff) Tiled() Backoff {
 	return b
 }
 
-// tiledWrong says why a tiled Backoff cannot be, "" if it can or is not tiled.
+// tiledWrong returns why the Backoff cannot be tiled, or "" if it can or is not tiled.
 func (b *Backoff) tiledWrong() string {
 	switch {
 	case !b.tiled:
@@ -68,6 +63,6 @@ func (b *Backoff) tile(n int, u float64) time.Duration {
 		return scale(w, u)
 	}
 	before := min(add(b.curve(n-1), b.plus), b.cap())
-	// max: that rounding never lets a nearly flat curve fall by a nanosecond is not proven.
+	// max: it is not proven that rounding never makes a nearly flat curve fall by a nanosecond.
 	return before + scale(max(0, w-before), u)
 }

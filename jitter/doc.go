@@ -1,9 +1,7 @@
-// Package jitter says how a delay is varied at random, so that many clients
-// that failed together do not come back together.
+// Package jitter varies delays at random, so that clients that failed together do not return together.
 //
-// A [Jitter] takes a uniform draw in and gives a factor for the delay out. It
-// draws nothing itself: the same u gives the same factor, so whatever uses it
-// can be tested exactly.
+// A [Jitter] maps a uniform draw to a factor for the delay. It draws nothing itself: the same u gives the same factor,
+// so code that uses it can be tested exactly.
 //
 //	value             factor            text form
 //	None              1                 none
@@ -14,8 +12,7 @@
 //	Uniform(lo, hi)   [lo, hi)          uniform:lo:hi
 //	Func(f)           f(u)              -
 //
-// Package backoff applies a Jitter to a curve, and sees to it that no jitter
-// takes a delay past its cap.
+// Package backoff applies a Jitter to a curve, and keeps every delay within its cap.
 //
 // Sources: "Exponential-Backoff RxJava operator with Jitter" (2017) for the
 // deviation of 15 %; Marc Brooker, "Exponential Backoff And Jitter", AWS

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// names are the jitters that have a name of their own, in the order in which
-// an error lists them.
+// names are the jitters that have their own name, in the order in which an error lists them.
 var names = []struct {
 	name string
 	j    Jitter
@@ -35,10 +34,9 @@ func (j deviation) String() string {
 // String returns "func": a function has no text form, and Parse refuses it.
 func (f Func) String() string { return "func" }
 
-// Parse reads a Jitter from its text form, which is what the String method of
-// this package's jitters returns: none, default, full, equal, deviation:p or
-// uniform:lo:hi, as in deviation:0.3 and uniform:0.5:1.5. Parse takes upper
-// case for lower. Its error quotes what is wrong and says what is allowed.
+// Parse reads a Jitter from its text form, which the String methods of this package's jitters return: none, default,
+// full, equal, deviation:p or uniform:lo:hi, as in deviation:0.3 and uniform:0.5:1.5. Upper case is accepted too. The
+// error quotes what is wrong and says what is allowed.
 func Parse(s string) (Jitter, error) {
 	name, args, given := strings.Cut(strings.ToLower(s), ":")
 	for _, n := range names {
@@ -75,7 +73,7 @@ func Parse(s string) (Jitter, error) {
 	return nil, fmt.Errorf("jitter: Parse: %q: no such jitter, want %s", s, forms)
 }
 
-// numbers reads the arguments named want from args, the part of s after its name.
+// numbers reads the arguments named in want from args, the part of s after the jitter's name.
 func numbers(s, form, args string, given bool, want ...string) ([]float64, error) {
 	var words []string
 	if given {

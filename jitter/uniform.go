@@ -16,10 +16,10 @@ func Uniform(lo, hi float64) Jitter {
 	if why := uniformWrong(lo, hi); why != "" {
 		panic("jitter: Uniform: " + why)
 	}
-	return uniform{lo + 0, hi + 0} // + 0 makes a negative zero an ordinary one
+	return uniform{lo + 0, hi + 0} // + 0 makes a negative zero 0
 }
 
-// uniformWrong says what is wrong with Uniform's arguments, "" if nothing is.
+// uniformWrong returns what is wrong with Uniform's arguments, or "".
 func uniformWrong(lo, hi float64) string {
 	switch {
 	case !finite(lo) || lo < 0:
@@ -64,7 +64,7 @@ func Deviation(p float64) Jitter {
 	return deviation{p}
 }
 
-// deviationWrong says what is wrong with Deviation's argument, "" if nothing is.
+// deviationWrong returns what is wrong with Deviation's argument, or "".
 func deviationWrong(p float64) string {
 	if p >= 0 && p <= 1 {
 		return ""
