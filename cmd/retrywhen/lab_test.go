@@ -27,8 +27,8 @@ func TestLab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var state struct{ Strategies []string }
-	if err := json.NewDecoder(got.Body).Decode(&state); err != nil || len(state.Strategies) != 1 || state.Strategies[0] != "mine: linear d=1s tiled" {
+	var state struct{ Strategies []struct{ Text string } }
+	if err := json.NewDecoder(got.Body).Decode(&state); err != nil || len(state.Strategies) != 1 || state.Strategies[0].Text != "mine: linear d=1s tiled" {
 		t.Errorf("%v, %+v", err, state)
 	}
 	_ = got.Body.Close()

@@ -76,7 +76,7 @@ A name and a colon before it names it: "mine: linear d=1s".`,
 				text: s.text, json: s, figure: s.figure,
 				page: func(w io.Writer) error {
 					state := lab.Default()
-					state.Strategies = strategies
+					state.Tab, state.Strategies = lab.TabHerd, strategies
 					state.Retries = min(max(s.rows(), 1), lab.MaxRetries)
 					return lab.WritePage(c.Context(), w, state)
 				},

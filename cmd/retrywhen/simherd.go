@@ -46,7 +46,7 @@ functions": is there a better distribution, with little deviation in the waits?`
   retrywhen sim herd "exponential base=1s factor=2" "linear d=6s tiled"
   retrywhen sim herd --jobs 1000 "sidekiq" -o herd.svg`,
 		RunE: func(c *cobra.Command, args []string) error {
-			strategies, err := f.strategies(args, func() []model.Strategy { return lab.Presets()[1].State.Strategies })
+			strategies, err := f.strategies(args, func() []model.Strategy { return lab.Question().Strategies })
 			if err == nil {
 				err = refuseWords(strategies, "budget", "layers", "processes")
 			}
@@ -61,7 +61,7 @@ functions": is there a better distribution, with little deviation in the waits?`
 				return fmt.Errorf("herd: --peak is %v and --dead is %v, want at least 0", f.peak, f.dead)
 			}
 			if len(args) == 0 {
-				question := lab.Presets()[1].State
+				question := lab.Question()
 				if !c.Flags().Changed("peak") {
 					f.peak = question.Peak
 				}
@@ -78,7 +78,7 @@ functions": is there a better distribution, with little deviation in the waits?`
 					text: h.text, json: h, figure: h.figure,
 					page: func(w io.Writer) error {
 						state := lab.Default()
-						state.Strategies, state.Seed, state.Own, state.Peak, state.Dead = strategies, f.seed, h.own, f.peak, f.dead
+						state.Tab, state.Strategies, state.Seed, state.Own, state.Peak, state.Dead = lab.TabHerd, strategies, f.seed, h.own, f.peak, f.dead
 						state.Jobs, state.Retries = min(f.jobs, lab.MaxJobs), min(f.retries, lab.MaxRetries)
 						return lab.WritePage(c.Context(), w, state)
 					},

@@ -28,7 +28,7 @@ func TestSimHerdAnswersTheOpenQuestion(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatal(err)
 	}
-	question := lab.Presets()[1].State
+	question := lab.Question()
 	comparison := sim.Comparison{Jobs: question.Jobs, Retries: question.Retries, Runs: 200, PeakWindow: question.Peak, DeadWindow: question.Dead}
 	for _, s := range question.Strategies {
 		comparison.Strategies = append(comparison.Strategies, s.Sim())
@@ -72,15 +72,17 @@ func TestSimHerdHasOneSetOfFigures(t *testing.T) {
 	_, rest, _ := strings.Cut(string(b), `<script id="data" type="application/json">`)
 	data, _, _ := strings.Cut(rest, "</script>")
 	var page struct {
-		Herd struct {
-			Strategies []struct{ Figures []lab.Figure }
+		Numbers struct {
+			Herd struct {
+				Strategies []struct{ Figures []lab.Figure }
+			}
 		}
 	}
 	if err := json.Unmarshal([]byte(data), &page); err != nil {
 		t.Fatal(err)
 	}
 	for i, s := range result.Strategies {
-		f := page.Herd.Strategies[i].Figures[1]
+		f := page.Numbers.Herd.Strategies[i].Figures[1]
 		if want := s.Figures.PeakOverMean; f.Value != want || !strings.Contains(text, "   "+f.Text+"  ") {
 			t.Errorf("peak/mean %v in JSON, %v on the page, and %s not in\n%s", want, f.Value, f.Text, text)
 		}

@@ -155,8 +155,20 @@ func (p *tab) set(id, value string) {
 	p.settle(before)
 }
 
-// small is the query of charts that are quickly drawn.
-const small = "?jobs=30&retries=3&clients=10&runs=2&affected=60&down=15s"
+// small is the query of charts of a tab that are quickly drawn.
+func small(tab Tab) string {
+	s := Presets()[1].State
+	s.Tab, s.Jobs, s.Retries, s.Clients, s.Runs, s.Affected, s.Down, s.Watch = tab, 30, 3, 10, 2, 60, 15*time.Second, 30*time.Second
+	return "?" + s.Query().Encode()
+}
+
+// turn opens a tab of the page.
+func (p *tab) turn(to Tab) {
+	p.t.Helper()
+	before := p.drawn()
+	p.run(chromedp.Click("#to-"+string(to), chromedp.ByQuery))
+	p.settle(before)
+}
 
 // clean fails the test if anything was said on the console.
 func (p *tab) clean() {
@@ -169,16 +181,18 @@ func (p *tab) clean() {
 }
 
 // sections are those of the page, by the ids of what they show.
-var sections = map[string]string{
-	"figures": "figures", "go": "golines", "herd": "herd", "waits": "waits", "contention": "contention", "outage": "outage",
-}
+var sections = []string{"recover", "herd", "waits", "tiles", "herd-figures", "contention", "over", "outage", "golines"}
 
-// look returns what each section shows.
+// look returns what each section of the open tab shows, unfolded.
 func (p *tab) look() map[string]string {
 	p.t.Helper()
+	p.eval(`(async () => {
+		for (const fold of document.querySelectorAll("details.more")) fold.open = true;
+		await new Promise((done) => setTimeout(done, 50)); // toggle events come later
+	})()`, nil)
 	shows := map[string]string{}
-	for name, id := range sections {
-		shows[name] = p.text(fmt.Sprintf(`document.getElementById(%q).innerHTML`, id))
+	for _, id := range sections {
+		shows[id] = p.text(fmt.Sprintf(`document.getElementById(%[1]q).checkVisibility() ? document.getElementById(%[1]q).innerHTML : ""`, id))
 	}
 	return shows
 }
@@ -250,13 +264,16 @@ func TestBrowser(t *testing.T) {
 		maps.Copy(tests, map[string]func(*testing.T, context.Context, string){
 			"controls":    browserControls,
 			"preset":      browserPreset,
+			"story":       browserStory,
+			"sharing":     browserSharing,
+			"readings":    browserReadings,
 			"go line":     browserGoLine,
 			"deep link":   browserDeepLink,
 			"keyboard":    browserKeyboard,
 			"wrong input": browserWrongInput,
 			"strategies":  browserStrategies,
 			"static page": browserStatic,
-			"png":         browserPNG,
+			"pictures":    browserPictures,
 			"turned":      browserTurned,
 		})
 	}
@@ -268,13 +285,20 @@ func TestBrowser(t *testing.T) {
 func browserLoads(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
 	p.visit("")
-	for id, want := range map[string]int{"herd": 6, "waits": 3, "contention": 2, "outage": 3} {
+	count := func(id string, want int) {
+		t.Helper()
 		var n int
-		p.eval(fmt.Sprintf(`document.querySelectorAll("#%s figure > svg, #%s figure > div > svg").length`, id, id), &n)
+		p.eval(fmt.Sprintf(`document.querySelectorAll("#%s figure > .chart > svg").length`, id), &n)
 		if n != want {
 			t.Errorf("%s has %d charts, want %d", id, n, want)
 		}
 	}
+	count("recover", 3)
+	if s := p.text(`document.getElementById("recover-sentence").textContent`); !strings.Contains(s, "Under “3 retries” it never recovers; it is well again after 17s under “3 retries and a budget”") {
+		t.Errorf("it says %q", s)
+	}
+	p.turn(TabHerd)
+	count("herd", 6)
 	var dots int
 	p.eval(`document.querySelector("#herd figure svg").querySelectorAll("circle").length`, &dots)
 	if dots != 500 {
@@ -289,6 +313,14 @@ func browserLoads(t *testing.T, ctx context.Context, address string) {
 	if !under {
 		t.Error("the load is not under the dots, on the same axis")
 	}
+	p.look()
+	count("waits", 3)
+	count("tiles", 1)
+	p.turn(TabContention)
+	count("contention", 2)
+	count("over", 5)
+	p.turn(TabOutage)
+	count("outage", 6)
 	p.mu.Lock()
 	for _, r := range p.requests {
 		if !strings.HasPrefix(r, address) && !strings.HasPrefix(r, "data:") {
@@ -300,73 +332,95 @@ func browserLoads(t *testing.T, ctx context.Context, address string) {
 }
 
 func browserControls(t *testing.T, ctx context.Context, address string) {
-	herd := []string{"herd", "waits", "figures"}
-	all := append([]string{"contention", "outage"}, herd...)
-	tests := []struct {
+	type control struct {
 		id, value string
 		changes   []string
 		keeps     []string
-	}{
-		{"text", "exponential base=2s factor=2 cap=30s", append(all, "go"), nil},
-		{"curve", "linear", append(all, "go"), nil},
-		{"p-d", "3s", append(all, "go"), nil},
-		{"curve", "exponential", append(all, "go"), nil},
-		{"p-base", "1s", append(all, "go"), nil},
-		{"p-factor", "3", append(all, "go"), nil},
-		{"cap", "5s", append(all, "go"), nil},
-		{"plus", "500ms", append(all, "go"), nil},
-		{"jitter", "equal", append(all, "go"), nil},
-		{"jitter", "none", append(all, "go"), nil},
-		{"tiled", "true", append(all, "go"), nil},
-		{"place", "process-each", append(all, "go"), nil},
-		{"name", "mine", []string{"figures", "go", "herd", "waits", "outage"}, []string{"contention"}},
-		{"jobs", "50", herd, []string{"contention", "outage", "go"}},
-		{"retries", "4", append(herd, "go"), []string{"contention", "outage"}},
-		{"peak", "3s", []string{"figures", "herd"}, []string{"waits", "contention", "outage"}},
-		{"dead", "4s", []string{"figures", "herd"}, []string{"waits", "contention", "outage"}},
-		{"own", "true", []string{"herd", "outage"}, []string{"figures", "contention"}},
-		{"seed", "7", all, []string{"go"}},
-		{"clients", "20", []string{"contention"}, []string{"herd", "waits", "outage"}},
-		{"runs", "9", []string{"contention"}, []string{"herd", "waits", "outage"}},
-		{"affected", "300", []string{"outage"}, []string{"herd", "contention"}},
-		{"down", "20s", []string{"outage"}, []string{"herd", "contention"}},
-		{"capacity", "7", []string{"outage"}, []string{"herd", "contention"}},
-		{"timeout", "2s", []string{"outage"}, []string{"herd", "contention"}},
 	}
-	p := open(t, ctx, address, 1440, 900)
-	p.visit(small)
-	before := p.look()
-	for _, test := range tests {
-		p.set(test.id, test.value)
-		if message := p.text(`document.getElementById("error").textContent + document.getElementById("status").textContent`); message != "" {
-			t.Errorf("%s = %s: %s", test.id, test.value, message)
+	policy := func(sections ...string) []control {
+		all := append(sections, "golines")
+		return []control{
+			{"text", "exponential base=2s factor=2 cap=30s", all, nil},
+			{"curve", "linear", all, nil},
+			{"p-d", "3s", all, nil},
+			{"curve", "exponential", all, nil},
+			{"p-base", "1s", all, nil},
+			{"p-factor", "3", all, nil},
+			{"cap", "5s", all, nil},
+			{"plus", "500ms", all, nil},
+			{"jitter", "equal", all, nil},
+			{"jitter", "none", all, nil},
+			{"tiled", "true", all, nil},
+			{"name", "mine", all[:len(all)-1], nil},
+			{"seed", "7", sections[:1], []string{"golines"}},
 		}
-		after := p.look()
-		for _, s := range test.changes {
-			if before[s] == after[s] {
-				t.Errorf("%s = %s does not change %s", test.id, test.value, s)
-			}
-		}
-		for _, s := range test.keeps {
-			if before[s] != after[s] {
-				t.Errorf("%s = %s changes %s", test.id, test.value, s)
-			}
-		}
-		before = after
 	}
-	p.clean()
+	tests := map[Tab][]control{
+		TabRecover: append(policy("recover"),
+			control{"limit", "2", []string{"recover", "golines"}, nil},
+			control{"budget", "5,1,0.1", []string{"recover"}, nil},
+			control{"load", "60", []string{"recover"}, []string{"golines"}},
+			control{"rate", "90", []string{"recover"}, nil},
+			control{"stall", "2s", []string{"recover"}, nil},
+			control{"patience", "3s", []string{"recover"}, nil},
+			control{"watch", "40s", []string{"recover"}, nil}),
+		TabHerd: append(policy("herd", "waits", "herd-figures")[:10],
+			control{"place", "process-each", []string{"golines"}, nil},
+			control{"tiled", "true", []string{"herd", "waits", "herd-figures", "tiles", "golines"}, nil},
+			control{"jobs", "50", []string{"herd", "waits", "herd-figures"}, []string{"golines"}},
+			control{"retries", "4", []string{"herd", "waits", "herd-figures", "golines"}, nil},
+			control{"peak", "3s", []string{"herd-figures", "herd"}, []string{"waits"}},
+			control{"dead", "4s", []string{"herd-figures", "herd"}, []string{"waits"}},
+			control{"own", "true", []string{"herd"}, []string{"herd-figures", "waits"}},
+			control{"own-y", "true", []string{"herd"}, []string{"herd-figures", "waits"}}),
+		TabContention: append(policy("contention", "over"),
+			control{"clients", "20", []string{"contention", "over"}, nil},
+			control{"runs", "9", []string{"contention"}, []string{"over"}},
+			control{"own", "true", []string{"over"}, []string{"contention"}}),
+		TabOutage: append(policy("outage"),
+			control{"affected", "300", []string{"outage"}, nil},
+			control{"down", "20s", []string{"outage"}, nil},
+			control{"capacity", "7", []string{"outage"}, nil},
+			control{"timeout", "2s", []string{"outage"}, nil},
+			control{"own", "true", []string{"outage"}, nil},
+			control{"own-y", "true", []string{"outage"}, nil}),
+	}
+	for tab, controls := range tests {
+		p := open(t, ctx, address, 1440, 900)
+		p.visit(small(tab))
+		before := p.look()
+		for _, test := range controls {
+			p.set(test.id, test.value)
+			if message := p.text(`document.getElementById("error").textContent + document.getElementById("status").textContent`); message != "" {
+				t.Errorf("%s: %s = %s: %s", tab, test.id, test.value, message)
+			}
+			after := p.look()
+			for _, s := range test.changes {
+				if before[s] == after[s] {
+					t.Errorf("%s: %s = %s does not change %s", tab, test.id, test.value, s)
+				}
+			}
+			for _, s := range test.keeps {
+				if before[s] != after[s] {
+					t.Errorf("%s: %s = %s changes %s", tab, test.id, test.value, s)
+				}
+			}
+			before = after
+		}
+		p.clean()
+	}
 }
 
 func browserPreset(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
 	p.visit("")
-	p.set("preset", "1")
+	p.set("preset", "4")
 	figures, err := question().Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var rows [][]string
-	p.eval(`[...document.querySelectorAll("#figures tbody tr")].map((r) => [...r.cells].map((c) => c.textContent))`, &rows)
+	p.eval(`[...document.querySelectorAll("#herd-figures tbody tr")].map((r) => [...r.cells].map((c) => c.textContent))`, &rows)
 	if len(rows) != len(figures) {
 		t.Fatalf("%d rows, want %d", len(rows), len(figures))
 	}
@@ -379,10 +433,43 @@ func browserPreset(t *testing.T, ctx context.Context, address string) {
 	var presets int
 	p.eval(`document.getElementById("preset").options.length`, &presets)
 	for i := range presets - 1 {
-		p.set("preset", fmt.Sprint((i+2)%(presets-1))) // the one that is chosen last
-		if got := p.text(`document.getElementById("preset").value`); got != fmt.Sprint((i+2)%(presets-1)) {
-			t.Errorf("the preset shown is %q, want %d", got, (i+2)%(presets-1))
+		p.set("preset", fmt.Sprint(i))
+		if got := p.text(`document.getElementById("preset").value`); got != fmt.Sprint(i) {
+			t.Errorf("the preset shown is %q, want %d", got, i)
 		}
+	}
+	p.clean()
+}
+
+// The story leads to what it recommends, and its address is a link to the step.
+func browserStory(t *testing.T, ctx context.Context, address string) {
+	p := open(t, ctx, address, 1440, 900)
+	p.visit("")
+	click := func(id string) {
+		t.Helper()
+		before := p.drawn()
+		p.run(chromedp.Click("#"+id, chromedp.ByQuery))
+		p.settle(before)
+	}
+	click("tell")
+	titles := []string{}
+	for n := range story {
+		if n > 0 {
+			click("story-next")
+		}
+		titles = append(titles, p.text(`[...document.querySelectorAll("#herd h3")].map((e) => e.textContent.trim()).join()`))
+	}
+	if got := strings.Join(titles, " → "); got != "constant → constant,exponential → exponential,sidekiq → sidekiq,buckets → sidekiq,tiled" {
+		t.Errorf("the story shows %s", got)
+	}
+	p.run(chromedp.Reload())
+	p.settle(0)
+	if got := p.text(`document.getElementById("story-title").textContent`); got != "5 of 5: Tiled" {
+		t.Errorf("after a reload it is at %q", got)
+	}
+	click("story-end")
+	if got := p.text(`String(document.getElementById("story").hidden)`); got != "true" {
+		t.Error("the story does not end")
 	}
 	p.clean()
 }
@@ -397,8 +484,9 @@ func browserGoLine(t *testing.T, ctx context.Context, address string) {
 		}))
 	}
 	var lines []string
-	for _, preset := range []string{"0", "1", "2", "3"} {
+	for _, preset := range []string{"0", "1", "2", "3", "4"} {
 		p.set("preset", preset)
+		p.look()
 		var n int
 		if preset == "3" {
 			p.set("place", "by-key")
@@ -444,6 +532,7 @@ func browserDeepLink(t *testing.T, ctx context.Context, address string) {
 	state := Default()
 	state.Strategies = must("a: linear d=2s tiled place=process-each", "sidekiq limit=3")
 	state.Jobs, state.Retries, state.Peak, state.Dead, state.Own, state.Clients, state.Runs = 60, 4, 2*time.Second, 500*time.Millisecond, true, 12, 3
+	state.Tab, state.OwnY, state.Load, state.Rate, state.Stall, state.Patience, state.Watch = TabOutage, true, 70, 90, 3*time.Second, 2*time.Second, 40*time.Second
 	state.Affected, state.Down, state.Capacity, state.Timeout, state.Seed = 200, 30*time.Second, 9, time.Second, 11
 	p := open(t, ctx, address, 1440, 900)
 	p.visit("?" + state.Query().Encode() + "#1")
@@ -451,6 +540,7 @@ func browserDeepLink(t *testing.T, ctx context.Context, address string) {
 		t.Helper()
 		for id, want := range map[string]string{
 			"jobs": "60", "retries": "4", "peak": "2s", "dead": "500ms", "seed": "11", "clients": "12", "runs": "3", "affected": "200", "down": "30s",
+			"load": "70", "rate": "90", "stall": "3s", "patience": "2s", "watch": "40s", "limit": "3",
 			"capacity": "9", "timeout": "1s", "text": "sidekiq limit=3", "name": "", "curve": "sidekiq",
 		} {
 			if got := p.text(fmt.Sprintf(`document.getElementById(%q).value`, id)); got != want {
@@ -476,24 +566,24 @@ func browserDeepLink(t *testing.T, ctx context.Context, address string) {
 		}
 	}
 	// What is chosen is in the address, and the way back leads back.
-	p.set("jobs", "70")
-	if got := p.text(`new URLSearchParams(location.search).get("jobs")`); got != "70" {
-		t.Errorf("the address has jobs=%q, want 70", got)
+	p.set("affected", "210")
+	if got := p.text(`new URLSearchParams(location.search).get("affected")`); got != "210" {
+		t.Errorf("the address has affected=%q, want 210", got)
 	}
-	p.set("jobs", "60")
-	p.set("preset", "3")
+	p.set("affected", "200")
+	p.set("preset", "2")
 	n := p.drawn()
 	p.run(chromedp.Evaluate(`history.back()`, nil))
 	p.settle(n)
-	if got := p.text(`document.getElementById("jobs").value + " " + document.querySelectorAll("#figures tbody tr").length`); got != "60 2" {
-		t.Errorf("back at %q, want 60 jobs and 2 strategies", got)
+	if got := p.text(`document.getElementById("affected").value + " " + document.querySelectorAll("#outage-figures tbody tr").length`); got != "200 2" {
+		t.Errorf("back at %q, want 200 clients and 2 strategies", got)
 	}
 	p.clean()
 }
 
 func browserKeyboard(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
-	p.visit("")
+	p.visit("?" + Presets()[1].State.Query().Encode())
 	focus := func() string {
 		t.Helper()
 		return p.text(`document.activeElement.id || document.activeElement.className || document.activeElement.tagName`)
@@ -509,14 +599,25 @@ func browserKeyboard(t *testing.T, ctx context.Context, address string) {
 		if !outlined {
 			t.Errorf("%s has the focus and does not show it", at)
 		}
-		if at == "timeout" {
+		if at == "own" {
 			break
 		}
 	}
 	got := strings.Join(order, " ")
-	want := "skip preset strategy-0 remove-0 remove-1 remove-2 add text name curve p-base p-factor plus cap jitter place tiled jobs retries peak dead seed own clients runs affected down capacity timeout"
+	want := "skip preset tell SUMMARY to-herd strategy-0 remove-0 remove-1 remove-2 add text name curve p-base p-factor plus cap jitter limit budget place tiled jobs retries peak dead seed own-y own"
 	if got != want {
 		t.Errorf("Tab goes through\n%s\nwant\n%s", got, want)
+	}
+	// Arrows lead from tab to tab.
+	p.run(chromedp.Focus("#to-herd", chromedp.ByQuery))
+	n := p.drawn()
+	p.run(chromedp.KeyEvent(kb.ArrowRight))
+	p.settle(n)
+	n = p.drawn()
+	p.run(chromedp.KeyEvent(kb.ArrowLeft))
+	p.settle(n)
+	if focus() != "to-herd" {
+		t.Errorf("the arrows led to %s", focus())
 	}
 	// Arrows choose the strategy.
 	p.run(chromedp.Focus("#strategy-0", chromedp.ByQuery), chromedp.KeyEvent(kb.ArrowDown))
@@ -524,7 +625,7 @@ func browserKeyboard(t *testing.T, ctx context.Context, address string) {
 		t.Errorf("the arrow chose %q", text)
 	}
 	// Typing draws, and leaves the field alone.
-	n := p.drawn()
+	n = p.drawn()
 	p.run(chromedp.Focus("#p-factor", chromedp.ByQuery), chromedp.KeyEvent(kb.End), chromedp.KeyEvent(".5"))
 	p.settle(n)
 	if text := p.text(`document.getElementById("p-factor").value + " " + document.getElementById("text").value`); text != "2.5 exponential base=1s factor=2.5 cap=30s jitter=full" {
@@ -546,7 +647,7 @@ func browserKeyboard(t *testing.T, ctx context.Context, address string) {
 	n = p.drawn()
 	p.run(chromedp.Focus("#remove-0", chromedp.ByQuery), chromedp.KeyEvent(kb.Enter))
 	p.settle(n)
-	if text := p.text(`[...document.querySelectorAll("#figures tbody th")].map((e) => e.textContent).join()`); text != "exponential base=1s factor=2.5 cap=30s tiled,tiled,strategy 4" {
+	if text := p.text(`[...document.querySelectorAll("#herd-figures tbody th")].map((e) => e.textContent).join()`); text != "exponential base=1s factor=2.5 cap=30s tiled,tiled,strategy 4" {
 		t.Errorf("the strategies are %s", text)
 	}
 	p.clean()
@@ -554,8 +655,8 @@ func browserKeyboard(t *testing.T, ctx context.Context, address string) {
 
 func browserWrongInput(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
-	p.visit("?s=mine:+exponential+base%3D1s+factor%3D2+cap%3D30s")
-	before := p.look()
+	p.visit("?tab=herd&s=mine:+exponential+base%3D1s+factor%3D2+cap%3D30s")
+	before, peak := p.look(), p.text(`document.getElementById("peak").value`)
 	tests := []struct{ id, value, at, says string }{
 		{"text", "exponental base=1s factor=2", "text", "did you mean exponential?"},
 		{"text", "exponential base=1s factor=2 jiter=full", "text", `"jiter=full"`},
@@ -566,8 +667,8 @@ func browserWrongInput(t *testing.T, ctx context.Context, address string) {
 		{"p-factor", "2", "", ""},
 		{"jobs", "99999999", "jobs", "want a whole number from 1 to 5000"},
 		{"jobs", "100", "", ""},
-		{"down", "soon", "down", "want a duration from 0s to 1h0m0s"},
-		{"down", "1m0s", "", ""},
+		{"peak", "soon", "peak", "want a duration, at least 0s"},
+		{"peak", peak, "", ""},
 	}
 	for _, test := range tests {
 		p.set(test.id, test.value)
@@ -587,7 +688,7 @@ func browserWrongInput(t *testing.T, ctx context.Context, address string) {
 
 func browserStrategies(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
-	p.visit(small)
+	p.visit(small(TabHerd))
 	click := func(selector string) {
 		t.Helper()
 		n := p.drawn()
@@ -598,7 +699,7 @@ func browserStrategies(t *testing.T, ctx context.Context, address string) {
 		click("#add")
 	}
 	var rows int
-	p.eval(`document.querySelectorAll("#figures tbody tr").length`, &rows)
+	p.eval(`document.querySelectorAll("#herd-figures tbody tr").length`, &rows)
 	var disabled bool
 	p.eval(`document.getElementById("add").disabled`, &disabled)
 	if rows != model.MaxStrategies || !disabled {
@@ -630,23 +731,30 @@ func browserStrategies(t *testing.T, ctx context.Context, address string) {
 }
 
 func browserLayout(t *testing.T, ctx context.Context, address string) {
-	question := Presets()[1].State.Query().Encode()
 	for _, width := range []int64{390, 1440} {
 		for _, scheme := range []string{"light", "dark"} {
-			if !nightly() && (width != 1440 || scheme != "light") {
+			if !nightly() && (width != 390 || scheme != "dark") {
 				continue
 			}
 			t.Run(fmt.Sprintf("%d %s", width, scheme), func(t *testing.T) {
 				p := open(t, ctx, address, width, 1300)
 				p.run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
-				p.visit("?" + question)
-				var wrong, more []string
-				p.eval(layoutProblems, &wrong)
-				if dir := os.Getenv("RETRYWHEN_SCREENSHOTS"); dir != "" {
-					p.screenshot(filepath.Join(dir, fmt.Sprintf("lab-%d-%s.png", width, scheme)))
+				p.visit("")
+				for i, preset := range Presets() {
+					p.set("preset", fmt.Sprint(i))
+					p.look()
+					var wrong []string
+					p.eval(layoutProblems, &wrong)
+					for _, w := range wrong {
+						t.Errorf("%s: %s", preset.Name, w)
+					}
+					if dir := os.Getenv("RETRYWHEN_SCREENSHOTS"); dir != "" {
+						p.screenshot(filepath.Join(dir, fmt.Sprintf("lab-%s-%d-%s.png", preset.State.Tab, width, scheme)))
+					}
 				}
+				var more []string
 				p.eval(`(document.getElementById("panel").open = true, `+layoutProblems+`)`, &more)
-				for _, w := range append(wrong, more...) {
+				for _, w := range more {
 					t.Error(w)
 				}
 				p.clean()
@@ -655,11 +763,11 @@ func browserLayout(t *testing.T, ctx context.Context, address string) {
 	}
 }
 
-// screenshot writes a picture of what is in the window: on a narrow one, what it is about.
+// screenshot writes a picture of the top of the page, folded as it is at first.
 func (p *tab) screenshot(name string) {
 	p.t.Helper()
 	var png []byte
-	p.run(chromedp.Evaluate(`innerWidth < 800 && document.querySelector("#herd figure:nth-child(3)").scrollIntoView()`, nil), chromedp.CaptureScreenshot(&png))
+	p.run(chromedp.Evaluate(`for (const fold of document.querySelectorAll("details.more")) fold.open = false; scrollTo(0, 0)`, nil), chromedp.CaptureScreenshot(&png))
 	if err := os.WriteFile(name, png, 0o600); err != nil {
 		p.t.Fatal(err)
 	}
@@ -674,7 +782,7 @@ const layoutProblems = `(() => {
 	const parse = (s) => { const m = s.match(/[\d.]+/g).map(Number); return m.length > 3 && m[3] === 0 ? null : m; };
 	const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
 	const ground = (e) => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor); if (c) return c; } return [255, 255, 255]; };
-	for (const e of document.querySelectorAll("h1, h2, h3, h3 small, p, label, legend, th, td, code, button, figcaption, svg text, .legend span")) {
+	for (const e of document.querySelectorAll("h1, h2, h3, p, label, legend, th, td, dt, dd, code, button, summary, figcaption, svg text, .legend span")) {
 		if (!e.textContent.trim() || e.disabled || !e.getClientRects().length) continue;
 		const s = getComputedStyle(e);
 		const name = e.tagName + " " + e.textContent.trim().slice(0, 30);
@@ -693,7 +801,7 @@ const layoutProblems = `(() => {
 			for (let i = 0; i < labels.length; i++) for (let j = 0; j < i; j++) {
 				const x = Math.min(labels[i].right, labels[j].right) - Math.max(labels[i].left, labels[j].left);
 				const y = Math.min(labels[i].bottom, labels[j].bottom) - Math.max(labels[i].top, labels[j].top);
-				if (x > 1 && y > 4) wrong.push(svg.getAttribute("aria-label") + ": labels over each other");
+				if (x > 1 && y > 4) wrong.push(svg.parentElement.getAttribute("aria-label") + ": labels over each other");
 			}
 		}
 	}
@@ -702,7 +810,7 @@ const layoutProblems = `(() => {
 		if (r.width && (r.height < 28 || r.width < 28)) wrong.push(e.id + " is " + r.width + " by " + r.height);
 	}
 	for (const e of document.querySelectorAll("[aria-label]")) {
-		if (!e.role && !["A", "BUTTON", "INPUT", "SELECT", "FORM", "CODE"].includes(e.tagName)) wrong.push(e.tagName + " has a name and no role");
+		if (!e.role && !["A", "BUTTON", "INPUT", "SELECT", "FORM", "NAV", "ASIDE"].includes(e.tagName)) wrong.push(e.tagName + " has a name and no role");
 	}
 	for (const e of document.querySelectorAll("input[type=radio]")) {
 		const r = e.getBoundingClientRect();
@@ -717,7 +825,7 @@ func browserStatic(t *testing.T, ctx context.Context, _ string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state := Presets()[1].State
+	state := Question()
 	state.Strategies = append(state.Strategies, must("</script><b>: linear d=1s")...)
 	if err := WritePage(t.Context(), f, state); err != nil {
 		t.Fatal(err)
@@ -727,13 +835,19 @@ func browserStatic(t *testing.T, ctx context.Context, _ string) {
 	}
 	p := open(t, ctx, "file://"+name, 1440, 900)
 	p.visit("")
-	var figures int
-	p.eval(`document.querySelectorAll("figure svg").length`, &figures)
-	if want := 6*2 + 6 + 2 + 6; figures < want {
-		t.Errorf("%d charts, want at least %d", figures, want)
+	charts := 0
+	for _, tab := range []Tab{TabHerd, TabContention, TabOutage, TabRecover} {
+		p.run(chromedp.Click("#to-"+string(tab), chromedp.ByQuery))
+		p.look()
+		var n int
+		p.eval(`[...document.querySelectorAll("figure svg")].filter((e) => e.checkVisibility()).length`, &n)
+		charts += n
+	}
+	if want := 6*2 + 6 + 1 + 2 + 6 + 6 + 6; charts != want {
+		t.Errorf("%d charts, want %d", charts, want)
 	}
 	var live int
-	p.eval(`[...document.querySelectorAll("form, summary, header select")].filter((e) => e.getClientRects().length).length`, &live)
+	p.eval(`[...document.querySelectorAll("form, #panel, header select, header button")].filter((e) => e.getClientRects().length).length`, &live)
 	if live != 0 {
 		t.Error("the page has controls that can do nothing")
 	}

@@ -1,4 +1,4 @@
-// Bundles src into assets/app.js, and writes the licenses of what is in it beside it. An argument is another folder to
+// Bundles src into assets/app.js and worker.js, and writes the licenses of what is in it beside it. An argument is another folder to
 // write to: the test compares.
 import {build} from "esbuild";
 import {readFileSync, readdirSync, writeFileSync, mkdirSync} from "node:fs";
@@ -11,7 +11,7 @@ mkdirSync(out, {recursive: true});
 
 const {metafile} = await build({
   absWorkingDir: here,
-  entryPoints: ["src/main.js"],
+  entryPoints: {app: "src/main.js", worker: "src/worker.js"},
   bundle: true,
   minify: true,
   format: "iife",
@@ -19,7 +19,7 @@ const {metafile} = await build({
   charset: "utf8",
   legalComments: "none",
   metafile: true,
-  outfile: join(out, "app.js"),
+  outdir: out,
 });
 
 const packages = new Set();

@@ -1,8 +1,10 @@
 package lab
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/xml"
 	"fmt"
 	"image/color"
 	"image/png"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // gate is the lab's server. Once held, its requests for a state wait until it is released.
@@ -78,13 +81,13 @@ func browserEdits(t *testing.T, ctx context.Context, _ string) {
 		want  map[string]string
 	}{
 		"two words":        {edit{"jitter", "full"}, []edit{{"cap", "7s"}}, map[string]string{"text": "exponential base=1s factor=2 cap=7s jitter=full", "cap": "7s", "jitter": "full"}},
-		"one field, twice": {edit{"jobs", "40"}, []edit{{"jobs", "45"}, {"no control", ""}}, map[string]string{"jobs": "45"}},
+		"one field, twice": {edit{"affected", "40"}, []edit{{"affected", "45"}, {"no control", ""}}, map[string]string{"affected": "45"}},
 		"after a preset":   {edit{"preset", "3"}, []edit{{"cap", "7s"}}, map[string]string{"text": "constant d=5s cap=7s", "affected": "1000"}},
 		"of what is added": {edit{"add", ""}, []edit{{"name", "mine"}, {"cap", "7s"}}, map[string]string{"name": "mine", "cap": "7s", "strategy-3": "on"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := open(t, ctx, address, 1440, 900)
-			p.visit(small)
+			p.visit(small(TabOutage))
 			g.hold <- struct{}{}
 			before := p.drawn()
 			p.enter(test.first.id, test.first.value)
@@ -110,7 +113,7 @@ func browserEdits(t *testing.T, ctx context.Context, _ string) {
 // A tablet that is turned has its controls.
 func browserTurned(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 800, 1200)
-	p.visit(small)
+	p.visit(small(TabOutage))
 	visible := func() (yes bool) {
 		t.Helper()
 		p.eval(`document.getElementById("curve").checkVisibility()`, &yes)
@@ -129,17 +132,17 @@ func browserTurned(t *testing.T, ctx context.Context, address string) {
 // What is wrong in an address is left out, and the page says so.
 func browserWrongAddress(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
-	p.visit("?jobs=0&clients=1&runs=1&affected=60&down=15s&utm_source=news")
+	p.visit("?jobs=0&clients=1&runs=1&tab=contention&utm_source=news")
 	status := p.text(`document.getElementById("status").textContent`)
 	for _, want := range []string{"want a whole number from 1", `there is no parameter "utm_source"`, "The rest is shown"} {
 		if !strings.Contains(status, want) {
 			t.Errorf("the page says %q, want %q", status, want)
 		}
 	}
-	if got := p.text(`document.getElementById("jobs").value + document.querySelectorAll("#figures tbody tr, #contention svg").length + location.search.includes("utm")`); got != "1005false" {
-		t.Errorf("it shows %q, want 100 jobs, 3 rows and 2 charts", got)
+	if got := p.text(`document.getElementById("jobs").value + document.querySelectorAll("#contention svg").length + location.search.includes("utm")`); got != "1002false" {
+		t.Errorf("it shows %q, want 100 jobs and 2 charts", got)
 	}
-	p.set("jobs", "30")
+	p.set("clients", "2")
 	if got := p.text(`document.getElementById("status").textContent`); got != "" {
 		t.Errorf("put right, it says %q", got)
 	}
@@ -149,7 +152,7 @@ func browserWrongAddress(t *testing.T, ctx context.Context, address string) {
 // A preset's name goes with its policy, one that was entered stays; a jitter that Tiled has replaced comes back.
 func browserNames(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
-	p.visit(small + "#1")
+	p.visit(small(TabHerd) + "#1")
 	names := `[...document.querySelectorAll("#strategies label")].map((e) => e.textContent.trim()).join()`
 	tiled := `exponential base=1s factor=2 cap=30s tiled`
 	for _, step := range []struct{ id, value, want string }{
@@ -174,55 +177,119 @@ func browserNames(t *testing.T, ctx context.Context, address string) {
 func browserServerGone(t *testing.T, ctx context.Context, _ string) {
 	g, address := serveGate(t)
 	p := open(t, ctx, address, 1440, 900)
-	p.visit(small)
+	p.visit(small(TabOutage))
 	g.gone.Store(true)
-	p.set("jobs", "31")
+	p.set("affected", "61")
 	if got := p.text(`document.getElementById("status").textContent + document.body.className`); !strings.Contains(got, "does not answer") || !strings.Contains(got, "stale") {
 		t.Errorf("the page says %q", got)
 	}
 	g.gone.Store(false)
 	p.run(chromedp.Poll(`document.getElementById("status").textContent === "" && document.body.className === ""`, nil, chromedp.WithPollingTimeout(time.Minute)))
-	if got := p.text(`document.getElementById("herd-note").textContent`); !strings.HasPrefix(got, "31 jobs") {
+	if got := p.text(`document.getElementById("outage-sentence").textContent`); !strings.Contains(got, "all 61 clients") {
 		t.Errorf("it came back with %q", got)
 	}
 }
 
-// A section's charts are one picture, in the colors of the page.
-func browserPNG(t *testing.T, ctx context.Context, address string) {
+// saved returns the name and the content of what a button saves.
+func (p *tab) saved(button string) (name string, content []byte) {
+	p.t.Helper()
+	saved := p.text(fmt.Sprintf(`new Promise((saved) => {
+		let blob = null;
+		URL.createObjectURL = (b) => ((blob = b), "data:,");
+		HTMLAnchorElement.prototype.click = function () {
+			const reader = new FileReader();
+			reader.onload = () => saved(this.download + " " + reader.result.replace(/^.*base64,/, ""));
+			reader.readAsDataURL(blob);
+		};
+		document.querySelector(%q).click();
+	})`, button))
+	name, data, _ := strings.Cut(saved, " ")
+	content, err := base64.StdEncoding.DecodeString(data)
+	if err != nil {
+		p.t.Fatalf("%s: %v", button, err)
+	}
+	return name, content
+}
+
+// Any picture can be saved, alone or with those beside it, in the colors of the page.
+func browserPictures(t *testing.T, ctx context.Context, address string) {
 	for scheme, paper := range map[string]color.NRGBA{"light": {255, 255, 255, 255}, "dark": {13, 17, 23, 255}} {
 		p := open(t, ctx, address, 1440, 900)
 		p.run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
-		p.visit(small)
-		for _, section := range []string{"herd", "waits", "contention", "outage"} {
-			saved := p.text(fmt.Sprintf(`new Promise((saved) => {
-				HTMLAnchorElement.prototype.click = function () { saved(this.download + " " + this.href); };
-				document.querySelector('button.save[value="%s"]').click();
-			})`, section))
-			data, ok := strings.CutPrefix(saved, "retrywhen-"+section+".png data:image/png;base64,")
-			if !ok {
-				t.Fatalf("%s: saved %.60s", section, saved)
-			}
-			picture, err := png.Decode(base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if dir := os.Getenv("RETRYWHEN_SCREENSHOTS"); dir != "" {
-				b, _ := base64.StdEncoding.DecodeString(data)
-				if err := os.WriteFile(filepath.Join(dir, "saved-"+section+"-"+scheme+".png"), b, 0o600); err != nil {
-					t.Fatal(err)
+		p.visit("")
+		for i, preset := range Presets()[:4] {
+			p.set("preset", fmt.Sprint(i))
+			for _, at := range []string{"span.save[data-name=" + string(preset.State.Tab) + "]", "#" + string(preset.State.Tab) + " figure span.save"} {
+				name, data := p.saved(at + " button:last-child")
+				picture, err := png.Decode(bytes.NewReader(data))
+				if err != nil || !strings.HasPrefix(name, "retrywhen-") || !strings.HasSuffix(name, ".png") {
+					t.Fatalf("%s: %s: %v", at, name, err)
 				}
-			}
-			seen := map[color.NRGBA]int{}
-			size := picture.Bounds().Size()
-			for y := range size.Y {
-				for x := range size.X {
-					seen[color.NRGBAModel.Convert(picture.At(x, y)).(color.NRGBA)]++
+				if dir := os.Getenv("RETRYWHEN_SCREENSHOTS"); dir != "" {
+					if err := os.WriteFile(filepath.Join(dir, scheme+"-"+string(preset.State.Tab)+"-"+name), data, 0o600); err != nil {
+						t.Fatal(err)
+					}
 				}
-			}
-			if size.X < 2000 || seen[paper] < size.X*size.Y/2 || len(seen) < 20 {
-				t.Errorf("%s, %s: %v, %d dots of paper, %d colors", section, scheme, size, seen[paper], len(seen))
+				seen := map[color.NRGBA]int{}
+				size := picture.Bounds().Size()
+				for y := range size.Y {
+					for x := range size.X {
+						seen[color.NRGBAModel.Convert(picture.At(x, y)).(color.NRGBA)]++
+					}
+				}
+				if size.X < 500 || seen[paper] < size.X*size.Y/3 || len(seen) < 20 {
+					t.Errorf("%s, %s: %v, %d dots of paper, %d colors", at, scheme, size, seen[paper], len(seen))
+				}
+				name, data = p.saved(at + " button:first-child")
+				if err := xml.Unmarshal(data, new(struct{ XMLName xml.Name })); err != nil || !strings.HasSuffix(name, ".svg") || bytes.Contains(data, []byte("var(")) {
+					t.Errorf("%s: %s: %v", at, name, err)
+				}
 			}
 		}
 		p.clean()
 	}
+}
+
+// What is shown can be copied as a link, a command and Go, and saved as a page that needs no server.
+func browserSharing(t *testing.T, ctx context.Context, address string) {
+	p := open(t, ctx, address, 1440, 900)
+	p.visit(small(TabOutage))
+	p.run(chromedp.Evaluate(`navigator.clipboard.writeText = async (text) => { window.copied = text; }`, nil))
+	for id, want := range map[string]string{
+		"copy-link": address + "?", "copy-command": "retrywhen sim outage --clients 60 --down 15s --capacity 20 ", "copy-go": "// no jitter\nvar policy = retry.New(",
+	} {
+		p.run(chromedp.Evaluate(fmt.Sprintf(`document.getElementById(%q).click()`, id), nil))
+		p.run(chromedp.Poll(fmt.Sprintf(`(window.copied ?? "").startsWith(%q)`, want), nil, chromedp.WithPollingTimeout(10*time.Second)))
+	}
+	name, page := p.saved("#download")
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, page, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	alone := open(t, ctx, "file://"+file, 1440, 900)
+	alone.visit("")
+	if got := alone.text(`document.getElementById("outage-sentence").textContent`); !strings.Contains(got, "all 60 clients") {
+		t.Errorf("the saved page says %q", got)
+	}
+	p.clean()
+	alone.clean()
+}
+
+// A chart says what is at a point, to the pointer and to the keyboard.
+func browserReadings(t *testing.T, ctx context.Context, address string) {
+	p := open(t, ctx, address, 1440, 900)
+	p.visit(small(TabHerd))
+	p.run(chromedp.Focus("#herd .chart", chromedp.ByQuery), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
+	if got := p.text(`document.querySelector("#herd .tip").textContent`); got != "job 1, retry 1: at 1s, after a wait of 1s" {
+		t.Errorf("the second point is %q", got)
+	}
+	p.run(chromedp.Poll(`document.getElementById("said").textContent.startsWith("job 1, retry 1")`, nil, chromedp.WithPollingTimeout(10*time.Second)))
+	p.run(chromedp.Evaluate(`(() => {
+		const load = document.querySelectorAll("#herd .chart")[1], box = load.getBoundingClientRect();
+		load.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + 60, clientY: box.top + 50}));
+	})()`, nil))
+	if got := p.text(`document.querySelectorAll("#herd .tip")[1].textContent`); !strings.HasPrefix(got, "0 to ") && !strings.Contains(got, "retries") {
+		t.Errorf("the load is %q", got)
+	}
+	p.clean()
 }

@@ -3,14 +3,13 @@ package lab
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/gocode"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
-	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
@@ -46,15 +45,17 @@ type Herd struct {
 	Runs       int            `json:"runs"` // of which the figures are the means
 	Peak       string         `json:"peakWindow"`
 	Dead       string         `json:"deadWindow"`
+	Sentence   string         `json:"sentence"`      // of the load
+	Waits      string         `json:"waitsSentence"` // of the waits
 	Strategies []HerdStrategy `json:"strategies"`
+	Tiles      *Tiles         `json:"tiles"`
 }
 
 // HerdStrategy is a herd under one strategy.
 type HerdStrategy struct {
-	Title string `json:"title"`
-	Text  string `json:"text"` // the whole, as in an address
-	Go    string `json:"go"`
-	Note  string `json:"note,omitempty"` // why something is missing
+	Title   string `json:"title"`
+	Formula string `json:"formula"`
+	Note    string `json:"note,omitempty"` // why something is missing
 
 	Jobs  []int       `json:"jobs"`  // those that are drawn, from 0
 	Times [][]Seconds `json:"times"` // of each of them
@@ -84,7 +85,7 @@ const (
 )
 
 func (s State) herd() model.Herd {
-	return model.Herd{Strategies: s.Strategies, Jobs: s.Jobs, Retries: s.Retries, PeakWindow: s.Peak, DeadWindow: s.Dead, Seed: s.Seed}
+	return model.Herd{Strategies: s.Strategies, Jobs: s.Jobs, Retries: s.Retries, PeakWindow: s.Peak, DeadWindow: s.Dead, Seed: s.Seed, Progress: yield}
 }
 
 // ComputeHerd computes the herd. Its error is that of ctx.
@@ -96,7 +97,7 @@ func ComputeHerd(ctx context.Context, s State) (*Herd, error) {
 	h := &Herd{Jobs: s.Jobs, Runs: r.Runs, Peak: axis.Time(r.PeakWindow), Dead: axis.Time(r.DeadWindow), Strategies: make([]HerdStrategy, len(r.Strategies))}
 	lines := max(min(s.Jobs, mostLines, mostDots/(s.Retries*len(s.Strategies))), 1)
 	for i, x := range r.Strategies {
-		out := HerdStrategy{Title: x.Name, Text: x.Policy.String(), Go: goLine(x.Policy, s.Retries)}
+		out := HerdStrategy{Title: x.Name, Formula: InWords(x.Policy)}
 		switch {
 		case errors.Is(x.Err, model.ErrNoRetry):
 			out.Note = "limit=0 allows no retry."
@@ -112,19 +113,71 @@ func ComputeHerd(ctx context.Context, s State) (*Herd, error) {
 		}
 		h.Strategies[i] = out
 	}
-	return h, nil
+	h.sentences()
+	h.Tiles, err = s.tiles(ctx)
+	return h, err
 }
+
+// Which of a herd's figures is which.
+const (
+	peakFigure = 1
+	deadFigure = 2
+	cvFigure   = 3
+)
+
+// sentences makes the sentences of the figures.
+func (h *Herd) sentences() {
+	least, most := h.extremes(peakFigure)
+	if least == nil {
+		return
+	}
+	peak := func(x *HerdStrategy) string { return x.Figures[peakFigure].Text + " times the mean" }
+	if least == most {
+		h.Sentence = fmt.Sprintf("%s fail together. Under %s the load peaks at %s, and %s of the time nothing comes.",
+			count(h.Jobs, "job", "jobs"), quoted(least.Title), peak(least), least.Figures[deadFigure].Text)
+		h.Waits = fmt.Sprintf("Under %s a wait differs from job to job by %s of its mean.", quoted(least.Title), percent(least.Figures[cvFigure].Value))
+		return
+	}
+	h.Sentence = fmt.Sprintf("%s fail together. Under %s the load peaks at %s, and %s of the time nothing comes; under %s it peaks at %s, and %s is empty.",
+		count(h.Jobs, "job", "jobs"), quoted(most.Title), peak(most), most.Figures[deadFigure].Text, quoted(least.Title), peak(least), least.Figures[deadFigure].Text)
+	least, most = h.extremes(cvFigure)
+	h.Waits = fmt.Sprintf("A wait differs from job to job by %s of its mean under %s, and by %s under %s.",
+		percent(least.Figures[cvFigure].Value), quoted(least.Title), percent(most.Figures[cvFigure].Value), quoted(most.Title))
+}
+
+// extremes returns the strategies with the least and with the most of a figure, nil if none has figures.
+func (h *Herd) extremes(figure int) (least, most *HerdStrategy) {
+	for i := range h.Strategies {
+		x := &h.Strategies[i]
+		if x.Figures == nil {
+			continue
+		}
+		v := x.Figures[figure].Value
+		if least == nil || v < least.Figures[figure].Value {
+			least = x
+		}
+		if most == nil || v > most.Figures[figure].Value {
+			most = x
+		}
+	}
+	return least, most
+}
+
+func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 0, 64) + " %" }
 
 // draw fills in what the charts show, lines being the number of jobs that are drawn.
 func (x *HerdStrategy) draw(r *sim.HerdResult, lines int, end time.Duration) {
 	var longest time.Duration
 	for i := range lines {
 		job := i * r.Jobs / lines
-		times, waits := make([]Seconds, r.Retries), make([]Seconds, r.Retries)
+		var times, waits []Seconds
 		var before time.Duration
 		for k := range r.Retries {
 			at := r.At(job, k+1)
-			times[k], waits[k] = Seconds(at), Seconds(at-before)
+			if at == sim.Never { // it has given up
+				break
+			}
+			times, waits = append(times, Seconds(at)), append(waits, Seconds(at-before))
 			longest = max(longest, at-before)
 			before = at
 		}
@@ -142,7 +195,6 @@ func (x *HerdStrategy) draw(r *sim.HerdResult, lines int, end time.Duration) {
 }
 
 func (x *HerdStrategy) figures(f *sim.Figures, h *Herd) {
-	percent := func(v float64) string { return strconv.FormatFloat(100*v, 'f', 0, 64) + " %" }
 	x.Figures = []Figure{
 		{"total wait", axis.Time(f.Total), f.Total.Seconds(), "to a job's last retry, on average"},
 		{"peak / mean", axis.Number(f.PeakOverMean), f.PeakOverMean, "the most retries within " + h.Peak + ", over the mean"},
@@ -151,13 +203,4 @@ func (x *HerdStrategy) figures(f *sim.Figures, h *Herd) {
 		{"CV of the total", strconv.FormatFloat(f.TotalCV, 'f', 2, 64), f.TotalCV, "how much the total wait differs from job to job"},
 		{"first wait, most", axis.Time(f.FirstMost), f.FirstMost.Seconds(), "the longest first wait of any job"},
 	}
-}
-
-// goLine is the policy's line, with a limit.
-func goLine(s model.Strategy, retries int) string {
-	p := s.Policy
-	if _, ok := p.Limit(); !ok {
-		p = p.With(retry.Limit(retries))
-	}
-	return gocode.Policy(p, s.Placement)
 }

@@ -16,6 +16,10 @@ type Outage struct {
 	Down       Seconds          `json:"down"`
 	DownLabel  string           `json:"downLabel"`
 	Clients    int              `json:"clients"`
+	Capacity   int              `json:"capacity"`
+	Best       Seconds          `json:"best"` // when all could have been served
+	BestLabel  string           `json:"bestLabel"`
+	Sentence   string           `json:"sentence"`
 	Strategies []OutageStrategy `json:"strategies"`
 }
 
@@ -23,6 +27,7 @@ type Outage struct {
 type OutageStrategy struct {
 	Title    string   `json:"title"`
 	Note     string   `json:"note,omitempty"`
+	Formula  string   `json:"formula"`
 	Summary  string   `json:"summary"`
 	Axis     Axis     `json:"axis"`
 	Bin      Seconds  `json:"bin"`
@@ -40,7 +45,7 @@ const (
 // ComputeOutage computes the outage. Its error is that of ctx; a strategy that takes too much work shows what was computed.
 func ComputeOutage(ctx context.Context, s State) (*Outage, error) {
 	r, err := model.Outage{
-		Strategies: s.Strategies, Work: outageWork,
+		Strategies: s.Strategies, Work: outageWork, Progress: yield,
 		Outage: sim.Outage{
 			Clients: s.Affected, Down: s.Down, Capacity: s.Capacity, Timeout: s.Timeout, Seed: s.Seed, Horizon: s.Down + outageHorizon,
 		},
@@ -48,10 +53,10 @@ func ComputeOutage(ctx context.Context, s State) (*Outage, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &Outage{Down: Seconds(s.Down), DownLabel: axis.Time(s.Down), Clients: s.Affected, Strategies: make([]OutageStrategy, len(r.Strategies))}
+	o := &Outage{Down: Seconds(s.Down), DownLabel: axis.Time(s.Down), Clients: s.Affected, Capacity: s.Capacity, Strategies: make([]OutageStrategy, len(r.Strategies))}
 	for i, x := range r.Strategies {
 		out := &o.Strategies[i]
-		out.Title = x.Name
+		out.Title, out.Formula = x.Name, InWords(x.Policy)
 		switch {
 		case x.Err == nil:
 		case errors.Is(x.Err, model.ErrNoRetry):
@@ -71,8 +76,39 @@ func ComputeOutage(ctx context.Context, s State) (*Outage, error) {
 			end = x.End()
 		}
 		out.draw(&x, end)
+		o.Best, o.BestLabel = Seconds(x.Result.Best), axis.Time(x.Result.Best)
 	}
+	o.sentence(r)
 	return o, nil
+}
+
+// sentence says how near each comes to the best possible end.
+func (o *Outage) sentence(r *model.OutageResult) {
+	var soonest, latest *model.OutageStrategyResult
+	for i := range r.Strategies {
+		x := &r.Strategies[i]
+		if x.Result == nil || x.Result.Served < x.Result.Clients {
+			continue
+		}
+		if soonest == nil || x.Result.End < soonest.Result.End {
+			soonest = x
+		}
+		if latest == nil || x.Result.End > latest.Result.End {
+			latest = x
+		}
+	}
+	if soonest == nil {
+		return
+	}
+	served := func(x *model.OutageStrategyResult) string {
+		return fmt.Sprintf("%s under %s (%s found it busy)", axis.Time(x.Result.End), quoted(x.Name), count(int(x.Result.FailuresAfter), "attempt", "attempts"))
+	}
+	o.Sentence = fmt.Sprintf("The server is back after %s and could have served all %s after %s. It has done so after %s",
+		o.DownLabel, count(o.Clients, "client", "clients"), o.BestLabel, served(soonest))
+	if latest != soonest {
+		o.Sentence += ", and after " + served(latest)
+	}
+	o.Sentence += "."
 }
 
 func (x *OutageStrategy) draw(of *model.OutageStrategyResult, end time.Duration) {

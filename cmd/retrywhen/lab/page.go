@@ -5,34 +5,59 @@ import (
 	"encoding/json"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 )
 
+// inside is what a page has inside of it.
+type inside struct {
+	Engine   string            `json:"engine"` // where more numbers come from: server, worker, or none
+	Defaults describedDefaults `json:"defaults"`
+	State    described         `json:"state"`
+	Numbers  map[Tab]any       `json:"numbers"`
+}
+
+// compute computes what a page of the state has inside, with the numbers of these tabs.
+func compute(ctx context.Context, s State, engine string, tabs ...Tab) ([]byte, error) {
+	in := inside{Engine: engine, Numbers: map[Tab]any{}}
+	var err error
+	if in.Defaults, err = describeDefaults(ctx); err != nil {
+		return nil, err
+	}
+	if in.State, err = describe(ctx, s, nil); err != nil {
+		return nil, err
+	}
+	for _, t := range tabs {
+		if in.Numbers[t], err = computes[t](ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(in) // it escapes <, so that no text ends the script
+}
+
+// slot is where the page has what is inside of it.
+const slot = `<script id="data" type="application/json"></script>`
+
+func filled(data []byte) string {
+	return strings.TrimSuffix(slot, "</script>") + string(data) + "</script>"
+}
+
 // WritePage writes the page as one file that needs no server: its numbers are inside, and its controls are not.
 func WritePage(ctx context.Context, w io.Writer, s State) error {
-	herd, err := ComputeHerd(ctx, s)
-	if err != nil {
-		return err
+	var tabs []Tab
+	for _, t := range Tabs {
+		if _, ok := computes[t]; ok {
+			tabs = append(tabs, t)
+		}
 	}
-	contention, err := ComputeContention(ctx, s)
-	if err != nil {
-		return err
-	}
-	outage, err := ComputeOutage(ctx, s)
-	if err != nil {
-		return err
-	}
-	data, err := json.Marshal(struct { // it escapes <, so that no text ends the script
-		Herd       *Herd       `json:"herd"`
-		Contention *Contention `json:"contention"`
-		Outage     *Outage     `json:"outage"`
-	}{herd, contention, outage})
+	data, err := compute(ctx, s, "none", tabs...)
 	if err != nil {
 		return err
 	}
 	files := map[string]string{}
 	for _, name := range []string{"index.html", "app.css", "app.js", "app.licenses.txt"} {
-		b, err := fs.ReadFile(assets, name)
+		b, err := fs.ReadFile(assets(), name)
 		if err != nil {
 			return err
 		}
@@ -40,9 +65,31 @@ func WritePage(ctx context.Context, w io.Writer, s State) error {
 	}
 	page := strings.NewReplacer(
 		`<link rel="stylesheet" href="app.css">`, "<style>\n"+files["app.css"]+"</style>",
-		`<script id="data" type="application/json"></script>`, `<script id="data" type="application/json">`+string(data)+"</script>",
+		slot, filled(data),
 		`<script src="app.js" defer></script>`, "<!--\n"+strings.ReplaceAll(files["app.licenses.txt"], "--", "- -")+"-->\n<script>"+files["app.js"]+"</script>",
 	).Replace(files["index.html"])
 	_, err = io.WriteString(w, page)
 	return err
+}
+
+// WriteSite writes the page into a folder for a web server that knows nothing of it. The numbers of Default are inside, so
+// that they are drawn at once; all others a worker computes, which needs the program of folder wasm as lab.wasm.gz beside
+// it, and wasm_exec.js of the Go that has built it.
+func WriteSite(ctx context.Context, folder string) error {
+	data, err := compute(ctx, Default(), "worker", TabRecover)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	if err := os.CopyFS(folder, assets()); err != nil {
+		return err
+	}
+	name := filepath.Join(folder, "index.html")
+	page, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, []byte(strings.Replace(string(page), slot, filled(data), 1)), 0o644)
 }

@@ -37,16 +37,19 @@ func TestPageIsWhole(t *testing.T) {
 	_, rest, _ := strings.Cut(text, `<script id="data" type="application/json">`)
 	data, _, _ := strings.Cut(rest, "</script>")
 	var inside struct {
-		Herd       Herd
-		Contention struct{ Strategies []struct{ Title string } }
+		Engine  string
+		Numbers map[Tab]struct{ Strategies []struct{ Title string } }
 	}
-	if err := json.Unmarshal([]byte(data), &struct {
-		Contention any
-	}{&inside.Contention}); err != nil {
+	if err := json.Unmarshal([]byte(data), &inside); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(inside.Contention.Strategies); n != 4 || inside.Contention.Strategies[3].Title != "</script><i>" {
-		t.Errorf("%+v", inside.Contention)
+	if inside.Engine != "none" || len(inside.Numbers) != len(computes) {
+		t.Errorf("engine %s, numbers of %d tabs", inside.Engine, len(inside.Numbers))
+	}
+	for tab, x := range inside.Numbers {
+		if n := len(x.Strategies); n != 4 || x.Strategies[3].Title != "</script><i>" {
+			t.Errorf("%s: %+v", tab, x)
+		}
 	}
 }
 
@@ -78,7 +81,7 @@ func TestBundleIsOfItsSource(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := fs.ReadFile(assets, name)
+		got, err := fs.ReadFile(assets(), name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,23 +1,21 @@
+//go:build !js
+
 package lab
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
 )
 
 const (
-	maxQuery    = 8 << 10         // letters of a query
-	maxTogether = 2               // requests whose numbers are computed at the same time
-	maxWork     = 8 * time.Second // for one of them
+	maxQuery    = 8 << 10 // letters of a query
+	maxTogether = 2       // requests whose numbers are computed at the same time
 )
 
 // Handler serves the page under these hosts, as in "127.0.0.1:8080", and no others: a page elsewhere cannot reach it under
@@ -26,14 +24,10 @@ const (
 func Handler(hosts ...string) http.Handler {
 	s := &server{hosts: hosts, turns: make(chan struct{}, maxTogether)}
 	mux := http.NewServeMux()
-	mux.Handle("GET /api/defaults", s.numbers(func(ctx context.Context, _ State, _ []Problem) (any, error) { return defaults(ctx) }, true))
-	mux.Handle("GET /api/state", s.numbers(func(ctx context.Context, state State, p []Problem) (any, error) { return describe(ctx, state, p) }, true))
-	mux.Handle("GET /api/herd", s.numbers(func(ctx context.Context, state State, _ []Problem) (any, error) { return ComputeHerd(ctx, state) }, false))
-	mux.Handle("GET /api/contention", s.numbers(func(ctx context.Context, state State, _ []Problem) (any, error) { return ComputeContention(ctx, state) }, false))
-	mux.Handle("GET /api/outage", s.numbers(func(ctx context.Context, state State, _ []Problem) (any, error) { return ComputeOutage(ctx, state) }, false))
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets, "index.html") })
+	mux.HandleFunc("GET /api/{kind}", s.answer)
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets(), "index.html") })
 	for _, name := range []string{"app.js", "app.css", "app.licenses.txt"} {
-		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets, name) })
+		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets(), name) })
 	}
 	return s.guard(mux)
 }
@@ -82,36 +76,29 @@ func (s *server) ours(origins []string) bool {
 // sameSite reports whether the browser, if it names the site, sends the request for this page or for its user.
 func sameSite(site string) bool { return site == "" || site == "same-origin" || site == "none" }
 
-// numbers serves what compute makes of the state in the query. It refuses a query with a problem, unless lenient.
-func (s *server) numbers(compute func(context.Context, State, []Problem) (any, error), lenient bool) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		query, err := url.ParseQuery(r.URL.RawQuery)
-		if err != nil {
-			refuse(w, http.StatusBadRequest, "the query cannot be read: "+err.Error())
-			return
-		}
-		state, problems := ParseState(query)
-		if i := slices.IndexFunc(problems, func(p Problem) bool { return !p.Unknown }); i >= 0 && !lenient {
-			refuse(w, http.StatusBadRequest, problems[i].Message)
-			return
-		}
-		ctx, cancel := context.WithTimeout(r.Context(), maxWork)
-		defer cancel()
-		select {
-		case s.turns <- struct{}{}:
-			defer func() { <-s.turns }()
-		case <-ctx.Done():
-			w.Header().Set("Retry-After", "1")
-			refuse(w, http.StatusServiceUnavailable, "too much is being computed already")
-			return
-		}
-		result, err := compute(ctx, state, problems)
-		if err != nil {
-			refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("it took longer than %v; ask for less: %v", maxWork, err))
-			return
-		}
+// answer serves numbers: those of the kind in the path for the state in the query.
+func (s *server) answer(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), maxWork)
+	defer cancel()
+	select {
+	case s.turns <- struct{}{}:
+		defer func() { <-s.turns }()
+	case <-ctx.Done():
+		w.Header().Set("Retry-After", "1")
+		refuse(w, http.StatusServiceUnavailable, "too much is being computed already")
+		return
+	}
+	result, err := Answer(ctx, r.PathValue("kind"), r.URL.RawQuery)
+	switch {
+	case errors.Is(err, errNoKind):
+		refuse(w, http.StatusNotFound, err.Error())
+	case err != nil && ctx.Err() != nil:
+		refuse(w, http.StatusServiceUnavailable, err.Error())
+	case err != nil:
+		refuse(w, http.StatusBadRequest, err.Error())
+	default:
 		write(w, http.StatusOK, result)
-	})
+	}
 }
 
 func refuse(w http.ResponseWriter, code int, message string) {
@@ -128,52 +115,4 @@ func write(w http.ResponseWriter, code int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	_, _ = w.Write(body) // the client has gone
-}
-
-// described is a state as the page's controls want it.
-type described struct {
-	Query      string            `json:"query"`
-	Fields     map[string]string `json:"fields"`
-	Strategies []model.Strategy  `json:"strategies"`
-	Problems   []Problem         `json:"problems,omitempty"` // of the address: what of it is not in the state
-}
-
-func describe(ctx context.Context, s State, problems []Problem) (described, error) {
-	s, err := s.fix(ctx)
-	d := described{s.Query().Encode(), map[string]string{}, s.Strategies, problems}
-	for _, f := range fields {
-		d.Fields[f.name] = f.text(&s)
-	}
-	return d, err
-}
-
-// describedDefaults are what the controls show at first, and what else they need.
-type describedDefaults struct {
-	described
-	Most    map[string]int    `json:"most"`
-	Presets []describedPreset `json:"presets"`
-}
-
-type describedPreset struct {
-	Name  string `json:"name"`
-	Query string `json:"query"`
-}
-
-func defaults(ctx context.Context) (describedDefaults, error) {
-	state, err := describe(ctx, Default(), nil)
-	if err != nil {
-		return describedDefaults{}, err
-	}
-	d := describedDefaults{described: state, Most: map[string]int{
-		"jobs": MaxJobs, "retries": MaxRetries, "clients": MaxClients, "runs": MaxRuns, "affected": MaxAffected, "capacity": MaxCapacity,
-	}}
-	d.Fields["peak"], d.Fields["dead"] = "0s", "0s" // they fit the default strategies alone
-	for _, p := range Presets() {
-		state, err := describe(ctx, p.State, nil)
-		if err != nil {
-			return describedDefaults{}, err
-		}
-		d.Presets = append(d.Presets, describedPreset{p.Name, state.Query})
-	}
-	return d, nil
 }

@@ -102,6 +102,10 @@ func TestHandlerBoundsTheWork(t *testing.T) {
 		word      string
 		says      string
 	}{
+		"tab=other":                            {"tab", 0, "", "want recover, herd, contention, outage or choose"},
+		"load=501":                             {"load", 0, "", "from 1 to 500"},
+		"watch=1s":                             {"watch", 0, "", "from 20s to 5m0s"},
+		"step=6":                               {"step", 0, "", "from 0 to 5"},
 		"jobs=5001":                            {"jobs", 0, "", "want a whole number from 1 to 5000"},
 		"jobs=0":                               {"jobs", 0, "", "want a whole number from 1"},
 		"jobs=1e3":                             {"jobs", 0, "", `jobs is "1e3"`},
@@ -176,10 +180,11 @@ func TestStateKeepsWhatIsRight(t *testing.T) {
 // The most that may be asked for is answered.
 func TestHandlerAnswersTheMost(t *testing.T) {
 	state := Default()
+	state.Load, state.Watch = MaxLoad, MaxWatch
 	state.Strategies = must("none: constant d=0s", "sidekiq", "tiled: exponential base=1ms factor=1.1 tiled", "short: constant d=1us",
 		"endless: exponential base=1h factor=10", "decorrelated base=1s", "buckets unit=1s exponent=3", "key: linear d=1s tiled place=by-key")
 	state.Jobs, state.Retries, state.Clients, state.Runs, state.Affected = MaxJobs, MaxRetries, MaxClients, 2, 300
-	for _, kind := range []string{"state", "herd", "contention", "outage"} {
+	for _, kind := range []string{"state", "recover", "herd", "contention", "outage"} {
 		r := ask(t, "/api/"+kind+"?"+state.Query().Encode(), nil)
 		text := body(t, r)
 		if r.StatusCode != http.StatusOK && r.StatusCode != http.StatusServiceUnavailable {
@@ -239,7 +244,7 @@ func TestStateRoundTrip(t *testing.T) {
 
 // question is the comparison that the preset of that name shows.
 func question() sim.Comparison {
-	s := Presets()[1].State
+	s := Question()
 	c := sim.Comparison{Jobs: s.Jobs, Retries: s.Retries, Runs: 200, Seed: s.Seed, PeakWindow: s.Peak, DeadWindow: s.Dead}
 	for _, strategy := range s.Strategies {
 		c.Strategies = append(c.Strategies, strategy.Sim())
@@ -253,7 +258,7 @@ func TestHerdHasTheFiguresOfTheQuestion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := ComputeHerd(t.Context(), Presets()[1].State)
+	h, err := ComputeHerd(t.Context(), Question())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +276,7 @@ func TestHerdHasTheFiguresOfTheQuestion(t *testing.T) {
 }
 
 func TestHerdCountsEveryRetryOnce(t *testing.T) {
-	state := Default()
+	state := Presets()[1].State
 	state.Jobs = 1234
 	h, err := ComputeHerd(t.Context(), state)
 	if err != nil {
@@ -301,7 +306,7 @@ func TestLimits(t *testing.T) {
 	if h.Strategies[0].Note == "" || h.Strategies[0].Times != nil || len(h.Strategies[1].Times[0]) != 2 {
 		t.Errorf("%+v", h.Strategies)
 	}
-	if got := h.Strategies[1].Go; got != "var policy = retry.New(backoff.Linear(time.Second), retry.Limit(2))" {
+	if got := goLine(state.Strategies[1], 5); got != "var policy = retry.New(backoff.Linear(time.Second), retry.Limit(2))" {
 		t.Error(got)
 	}
 	o, err := ComputeOutage(t.Context(), state)

@@ -25,12 +25,23 @@ const (
 	MaxAffected  = 2_000 // clients of the outage
 	MaxDown      = time.Hour
 	MaxCapacity  = 100_000
+	MaxLoad      = 500 // operations a second
+	MaxWatch     = 5 * time.Minute
 	maxParameter = 30 // letters of a number or a duration
 )
 
 // State is all that a page shows, and all that its address holds.
 type State struct {
+	Tab        Tab
 	Strategies []model.Strategy
+	Step       int  // of the Story, from 1; 0 is none of it
+	OwnY       bool // each chart has a scale of its own
+
+	Load     int // operations a second that come to the server that stands still for a moment
+	Rate     int // what it can do a second
+	Stall    time.Duration
+	Patience time.Duration // an attempt's timeout
+	Watch    time.Duration // the whole time that is looked at
 
 	Jobs    int // of the herd
 	Retries int
@@ -58,21 +69,24 @@ type field struct {
 }
 
 var fields = []field{
+	{
+		"tab",
+		func(s *State, text string) bool { s.Tab = Tab(text); return slices.Contains(Tabs, s.Tab) },
+		func(s *State) string { return string(s.Tab) },
+		"recover, herd, contention, outage or choose",
+	},
+	integer("step", func(s *State) *int { return &s.Step }, 0, len(story)),
+	either("y", func(s *State) *bool { return &s.OwnY }),
+	integer("load", func(s *State) *int { return &s.Load }, 1, MaxLoad),
+	integer("rate", func(s *State) *int { return &s.Rate }, 1, MaxLoad),
+	duration("stall", func(s *State) *time.Duration { return &s.Stall }, time.Minute),
+	duration("patience", func(s *State) *time.Duration { return &s.Patience }, time.Minute),
+	span("watch", func(s *State) *time.Duration { return &s.Watch }, 20*time.Second, MaxWatch),
 	integer("jobs", func(s *State) *int { return &s.Jobs }, 1, MaxJobs),
 	integer("retries", func(s *State) *int { return &s.Retries }, 1, MaxRetries),
 	duration("peak", func(s *State) *time.Duration { return &s.Peak }, math.MaxInt64),
 	duration("dead", func(s *State) *time.Duration { return &s.Dead }, math.MaxInt64),
-	{
-		"axis",
-		func(s *State, text string) bool { s.Own = text == "own"; return text == "own" || text == "shared" },
-		func(s *State) string {
-			if s.Own {
-				return "own"
-			}
-			return "shared"
-		},
-		"own or shared",
-	},
+	either("axis", func(s *State) *bool { return &s.Own }),
 	integer("clients", func(s *State) *int { return &s.Clients }, 1, MaxClients),
 	integer("runs", func(s *State) *int { return &s.Runs }, 1, MaxRuns),
 	integer("affected", func(s *State) *int { return &s.Affected }, 1, MaxAffected),
@@ -91,6 +105,36 @@ var fields = []field{
 	},
 }
 
+// Tab is one of the page's subjects.
+type Tab string
+
+// The tabs.
+const (
+	TabRecover    Tab = "recover"
+	TabHerd       Tab = "herd"
+	TabContention Tab = "contention"
+	TabOutage     Tab = "outage"
+	TabChoose     Tab = "choose"
+)
+
+// Tabs are in the order of the page.
+var Tabs = []Tab{TabRecover, TabHerd, TabContention, TabOutage, TabChoose}
+
+// either is a parameter that is own or shared.
+func either(name string, of func(*State) *bool) field {
+	return field{
+		name,
+		func(s *State, text string) bool { *of(s) = text == "own"; return text == "own" || text == "shared" },
+		func(s *State) string {
+			if *of(s) {
+				return "own"
+			}
+			return "shared"
+		},
+		"own or shared",
+	}
+}
+
 func integer(name string, of func(*State) *int, least, most int) field {
 	return field{
 		name,
@@ -105,16 +149,20 @@ func integer(name string, of func(*State) *int, least, most int) field {
 }
 
 func duration(name string, of func(*State) *time.Duration, most time.Duration) field {
-	want := fmt.Sprintf("a duration from 0s to %v", most)
+	return span(name, of, 0, most)
+}
+
+func span(name string, of func(*State) *time.Duration, least, most time.Duration) field {
+	want := fmt.Sprintf("a duration from %v to %v", least, most)
 	if most == math.MaxInt64 {
-		want = "a duration, at least 0s"
+		want = fmt.Sprintf("a duration, at least %v", least)
 	}
 	return field{
 		name,
 		func(s *State, text string) bool {
 			d, err := time.ParseDuration(text)
 			*of(s) = d
-			return err == nil && 0 <= d && d <= most
+			return err == nil && least <= d && d <= most
 		},
 		func(s *State) string { return of(s).String() },
 		want,
@@ -228,74 +276,4 @@ func (s State) Query() url.Values {
 		}
 	}
 	return query
-}
-
-// Default is what the page begins with.
-func Default() State {
-	return State{
-		Strategies: must(
-			"no jitter: exponential base=1s factor=2 cap=30s",
-			"full jitter: exponential base=1s factor=2 cap=30s jitter=full",
-			"tiled: exponential base=1s factor=2 cap=30s tiled"),
-		Jobs: 100, Retries: 5,
-		Clients: 50, Runs: 5,
-		Affected: 500, Down: time.Minute, Capacity: 20,
-	}
-}
-
-// Preset is a state under a name.
-type Preset struct {
-	Name  string
-	State State
-}
-
-// Presets are states that show something.
-func Presets() []Preset {
-	question := Default()
-	// The comparison of "Visualization of backoff functions", and an answer to the question that it ends with.
-	question.Strategies = must(
-		"constant: constant d=5m",
-		"exponential: exponential base=1m factor=2 plus=3m",
-		"sidekiq: sidekiq",
-		"buckets: buckets unit=1s exponent=3",
-		"tiled: linear d=52.32s tiled",
-	)
-	question.Jobs, question.Retries, question.Peak, question.Dead, question.Seed = 100, 5, time.Second, 3500*time.Millisecond, 0
-	question.Own, question.Clients, question.Down = true, 20, 10*time.Minute
-
-	contention := Default()
-	contention.Strategies = must( // those of "Exponential Backoff And Jitter"
-		"none: constant d=0s",
-		"exponential: exponential base=10ms factor=2 cap=2s",
-		"full: exponential base=10ms factor=2 cap=2s jitter=full",
-		"equal: exponential base=10ms factor=2 cap=2s jitter=equal",
-		"decorrelated: decorrelated base=5ms cap=2s",
-	)
-	contention.Clients, contention.Runs, contention.Retries, contention.Down = 100, 10, 8, 5*time.Second
-	contention.Timeout = 10 * time.Millisecond // or no time goes by with none of a backoff
-
-	outage := Default()
-	outage.Strategies = must(
-		"constant: constant d=5s",
-		"15 %: exponential base=1s factor=2 cap=30s jitter=default",
-		"equal: exponential base=1s factor=2 cap=30s jitter=equal",
-		"full: exponential base=1s factor=2 cap=30s jitter=full",
-		"decorrelated: decorrelated base=1s cap=30s",
-		"tiled: exponential base=1s factor=2 cap=30s tiled")
-	outage.Affected, outage.Clients = 1000, 20
-
-	return []Preset{
-		{"The thundering herd", Default()},
-		{"The open question", question},
-		{"Contention: the classic five", contention},
-		{"A server that comes back", outage},
-	}
-}
-
-func must(texts ...string) []model.Strategy {
-	s, err := model.ParseStrategies(texts)
-	if err != nil {
-		panic(err) // a preset is wrong
-	}
-	return s
 }

@@ -1,33 +1,61 @@
 // The charts. They draw the numbers that they are given and compute none.
-import {plot as draw, dot, line, rectY, lineY, ruleX, ruleY, axisX, axisY, gridX, gridY, tip, pointerX, text} from "@observablehq/plot";
+import {plot, dot, line, rectY, rect, areaY, lineY, ruleX, ruleY, axisX, axisY, gridX, gridY, text} from "@observablehq/plot";
+import {reading} from "./reading.js";
 
 const seriesColors = 8;
 const retryColors = 8;
 
 export const series = (i) => `var(--s${i % seriesColors})`;
-const retry = (k, n) => `var(--r${n <= 1 ? 0 : Math.floor((k * (retryColors - 1)) / (n - 1))})`;
-
-// plot draws a picture, and leaves one name to it: parts of a picture may have none (aria-prohibited-attr).
-function plot(options) {
-  const picture = draw(options);
-  picture.setAttribute("role", "img");
-  for (const part of picture.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label");
-  return picture;
-}
+export const retry = (k, n) => `var(--r${n <= 1 ? 0 : Math.floor((k * (retryColors - 1)) / (n - 1))})`;
 
 const style = {background: "none", fontFamily: "inherit", fontSize: "11px", color: "var(--muted)", overflow: "visible"};
-const left = 44;
+const left = 46;
 const right = 14;
 
+// chart draws a picture under one name, with what a pointer or the keyboard reads in it: along an axis or all over it.
+function chart({label, ...options}, points, along) {
+  const svg = plot({marginLeft: left, marginRight: right, style, ...options});
+  svg.setAttribute("aria-hidden", "true");
+  for (const part of svg.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label");
+  const x = svg.scale("x"), y = svg.scale("y"), fx = svg.scale("fx");
+  const at = points.map((p) => ({x: (fx ? fx.apply(p.fx) - left : 0) + x.apply(p.x), y: y.apply(p.y), text: p.text}));
+  return reading(svg, label, at, along);
+}
+
+// seconds writes a time as the axes do.
+export function seconds(s) {
+  if (s < 0) return `-${seconds(-s)}`;
+  const round = (v) => String(Number(v.toPrecision(3)));
+  if (s === 0) return "0";
+  if (s < 1e-6) return `${round(s * 1e9)}ns`;
+  if (s < 1e-3) return `${round(s * 1e6)}µs`;
+  if (s < 1) return `${round(s * 1e3)}ms`;
+  if (s < 60) return `${round(s)}s`;
+  const parts = s < 3600 ? [[60, "m"], [1, "s"]] : s < 86400 ? [[3600, "h"], [60, "m"]] : [[86400, "d"], [3600, "h"]];
+  let rest = Math.round(s / parts[1][0]);
+  const whole = Math.floor((rest * parts[1][0]) / parts[0][0]);
+  rest -= (whole * parts[0][0]) / parts[1][0];
+  return `${whole}${parts[0][1]}${rest ? `${Math.round(rest)}${parts[1][1]}` : ""}`;
+}
+
+export const plural = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+
 // timeX returns the axis and the grid of a chart of time.
-function timeX(axis, width, {labels = true} = {}) {
+function timeX(axis, width, {labels = true, name = "time"} = {}) {
   const ticks = width < 520 ? axis.narrow : axis.wide;
   const at = ticks.map((t) => t.at);
-  const name = new Map(ticks.map((t) => [t.at, t.label]));
+  const names = new Map(ticks.map((t) => [t.at, t.label]));
   const marks = [gridX(at, {stroke: "var(--grid)", strokeOpacity: 1})];
-  if (labels) marks.push(axisX(at, {tickFormat: (d) => name.get(d), tickSize: 0, label: null, color: "currentColor"}));
-  return {x: {domain: [0, axis.most], label: null, axis: null}, marks};
+  if (labels) {
+    marks.push(
+      axisX(at, {tickFormat: (d) => names.get(d), tickSize: 0, label: null, color: "currentColor"}),
+      text([name], {text: (d) => d, frameAnchor: "bottom-right", dy: 32, fill: "currentColor"}));
+  }
+  return {x: {domain: [0, Math.max(axis.most, Number.EPSILON)], label: null, axis: null}, marks};
 }
+
+// nameY writes the name of the axis over it.
+const nameY = (name) => text([name], {text: (d) => d, frameAnchor: "top-left", dx: -left + 2, dy: -17, textAnchor: "start", fill: "currentColor"});
 
 // ticksY returns the grid and the labels of an axis whose ticks are given; its scale has no axis of its own.
 function ticksY(ticks, labels = {}) {
@@ -38,104 +66,161 @@ function ticksY(ticks, labels = {}) {
 }
 
 const whole = (d) => (Number.isInteger(d) ? d.toLocaleString("en") : "");
+const numbersY = (ticks) => [gridY({ticks, stroke: "var(--grid)", strokeOpacity: 1}), axisY({ticks, tickSize: 0, tickFormat: whole, label: null})];
+
+// bars of counts, bin by bin.
+const bins = (counts, bin) => counts.map((c, i) => ({c, from: i * bin, to: (i + 1) * bin, middle: (i + 0.5) * bin}));
+const columns = (data, fill, most = Infinity) => rectY(data.filter((b) => b.c > 0).map((b) => ({...b, c: Math.min(b.c, most)})), {x1: "from", x2: "to", y: "c", fill, inset: 0, insetLeft: 0.2, insetRight: 0.2});
+const within = (b) => `${seconds(b.from)} to ${seconds(b.to)}`;
+
+// recover: the requests that reach the server, the operations that succeed, and what it is capable of.
+export function recover(r, s, width, most) {
+  const offered = bins(s.offered, r.bin), healthy = bins(s.healthy, r.bin);
+  const top = Math.max(most ?? Math.max(...s.offered), r.capacity) * 1.04;
+  const {x, marks} = timeX(r.axis, width);
+  return chart({
+    label: `${s.title}: requests a second that reach the server, and operations a second that succeed, over time`,
+    width, height: 196, marginTop: 22, marginBottom: 36, x, y: {domain: [0, top], axis: null},
+    marks: [
+      rect([r], {x1: "from", x2: "to", fill: "var(--stall)"}),
+      ...marks, ...numbersY(4), nameY("a second"),
+      columns(offered, "var(--bar)"), columns(healthy, "var(--served)"),
+      ruleY([0], {stroke: "var(--grid)"}),
+      ruleY([r.capacity], {stroke: "var(--alarm)", strokeDasharray: "4 3"}),
+      text([r], {x: "to", text: () => "standstill", frameAnchor: "top", textAnchor: "end", dy: -15, fill: "currentColor"}),
+    ],
+  }, offered.map((b, i) => ({x: b.middle, y: Math.min(b.c, top), text: `${within(b)}: ${plural(b.c, "request", "requests")} and ${plural(healthy[i].c, "success", "successes")} a second`})), "x");
+}
 
 // dots: a dot for each retry, on a line for each job.
 export function dots(s, jobs, width) {
-  const n = s.times[0]?.length ?? 0;
+  const n = Math.max(0, ...s.times.map((t) => t?.length ?? 0));
   const points = [];
-  s.times.forEach((times, i) => times.forEach((t, k) => points.push({t, k, job: s.jobs[i]})));
+  s.times.forEach((times, i) => times?.forEach((t, k) => points.push({t, k, job: s.jobs[i], wait: s.waits[i][k]})));
   const {x, marks} = timeX(s.axis, width, {labels: false});
-  return plot({
-    width, height: 190, marginLeft: left, marginRight: right, marginTop: 8, marginBottom: 6, style, x,
-    y: {domain: [0, Math.max(jobs - 1, 1)], label: null, ticks: 4},
+  return chart({
+    label: `${s.title}: a dot for each retry, time against job`,
+    width, height: 200, marginTop: 22, marginBottom: 6, x,
+    y: {domain: [0, Math.max(jobs - 1, 1)], axis: null},
     color: {type: "ordinal", domain: Array.from({length: n}, (_, k) => k), range: Array.from({length: n}, (_, k) => retry(k, n))},
-    ariaLabel: `${s.title}: a dot for each retry, time against job`,
     marks: [
-      ...marks,
-      axisY({tickSize: 0, tickFormat: whole, label: null, ticks: 4}),
+      ...marks, ...numbersY(4), nameY("job"),
       line(points, {x: "t", y: "job", z: "job", stroke: "currentColor", strokeOpacity: 0.13, strokeWidth: 0.6}),
       dot(points, {x: "t", y: "job", fill: "k", r: s.jobs.length > 120 ? 1.3 : 1.8}),
     ],
-  });
+  }, points.map((p) => ({x: p.t, y: p.job, text: `job ${p.job}, retry ${p.k + 1}: at ${seconds(p.t)}, after a wait of ${seconds(p.wait)}`})));
 }
 
 // load: the histogram under the dots.
-export function load(s, width) {
-  const {x, marks} = timeX(s.axis, width);
-  return plot({
-    width, height: 92, marginLeft: left, marginRight: right, marginTop: 6, marginBottom: 22, style, x,
-    y: {label: null, ticks: 2},
-    ariaLabel: `${s.title}: retries in each ${s.binLabel}`,
-    marks: [
-      ...marks,
-      axisY({ticks: 2, tickSize: 0, tickFormat: whole, label: null}),
-      rectY(s.load.map((c, i) => ({c, from: i * s.bin, to: (i + 1) * s.bin})).filter((b) => b.c > 0), {x1: "from", x2: "to", y: "c", fill: "var(--bar)", inset: 0, insetLeft: 0.2, insetRight: 0.2}),
-      ruleY([0], {stroke: "var(--grid)"}),
-    ],
-  });
+export function load(s, width, most) {
+  const {x, marks} = timeX(s.axis, width, {name: "time since the failure"});
+  const counts = bins(s.load, s.bin);
+  const top = Math.max(most ?? Math.max(...s.load), 1);
+  return chart({
+    label: `${s.title}: retries in each ${s.binLabel}`,
+    width, height: 126, marginTop: 24, marginBottom: 36, x, y: {domain: [0, top], axis: null},
+    marks: [...marks, ...numbersY(2), nameY(`retries in ${s.binLabel}`), columns(counts, "var(--bar)"), ruleY([0], {stroke: "var(--grid)"})],
+  }, counts.map((b) => ({x: Math.min(b.middle, s.axis.most), y: Math.min(b.c, top), text: `${within(b)}: ${plural(b.c, "retry", "retries")}`})), "x");
 }
 
 // waits: a small chart for each retry, job against the wait before it.
 export function waits(s, jobs, width) {
-  const n = s.waits[0]?.length ?? 0;
+  const n = Math.max(0, ...s.waits.map((w) => w?.length ?? 0));
   const most = width < 420 ? 5 : 8;
   const shown = n <= most ? Array.from({length: n}, (_, k) => k) : Array.from({length: most}, (_, i) => Math.round((i * (n - 1)) / (most - 1)));
   const points = [];
-  s.waits.forEach((waits, i) => shown.forEach((k) => points.push({wait: waits[k], k, job: s.jobs[i]})));
-  return plot({
-    width, height: 150, marginLeft: left, marginRight: right, marginTop: 22, marginBottom: 8, style,
+  s.waits.forEach((waits, i) => shown.forEach((k) => waits?.[k] !== undefined && points.push({wait: waits[k], k, job: s.jobs[i]})));
+  return chart({
+    label: `${s.title}: the wait before each retry, job against wait`,
+    width, height: 176, marginTop: 36, marginBottom: 22,
     fx: {domain: shown, label: null, padding: 0.12, axis: null},
     x: {domain: [0, Math.max(jobs - 1, 1)], axis: null},
     y: {domain: [0, Math.max(...points.map((p) => p.wait), Number.EPSILON)], axis: null},
     color: {type: "ordinal", domain: Array.from({length: n}, (_, k) => k), range: Array.from({length: n}, (_, k) => retry(k, n))},
-    ariaLabel: `${s.title}: the wait before each retry, job against wait`,
     marks: [
       ...ticksY(s.waitTicks, {fx: () => shown[0]}),
-      text(shown, {fx: (k) => k, text: (k) => `${k}→${k + 1}`, frameAnchor: "top", dy: -14, fill: "currentColor"}),
+      text(["wait"], {fx: () => shown[0], text: (d) => d, frameAnchor: "top-left", dx: -left + 2, dy: -30, textAnchor: "start", fill: "currentColor"}),
+      text(["job"], {fx: () => shown.at(-1), text: (d) => d, frameAnchor: "bottom-right", dy: 15, fill: "currentColor"}),
+      text(shown, {fx: (k) => k, text: (k) => String(k + 1), frameAnchor: "top", dy: -14, fill: "currentColor"}),
       dot(points, {fx: "k", x: "job", y: "wait", fill: "k", r: 1.3}),
       ruleY([0], {stroke: "var(--grid)"}),
     ],
-  });
+  }, points.map((p) => ({fx: p.k, x: p.job, y: p.wait, text: `job ${p.job}, retry ${p.k + 1}: a wait of ${seconds(p.wait)}`})));
 }
 
-// contention: a line for each strategy.
+// tiles: when the retries of a few jobs come, in three ways, and where each tile ends.
+export function tiles(t, width) {
+  const points = t.rows.flatMap((r, i) => r.times.flatMap((times, job) => times.map((at, k) => ({at, i, k, job, of: times.length}))));
+  const {x, marks} = timeX(t.axis, width);
+  return chart({
+    label: "when the retries of a few jobs come: without jitter, with full jitter, and tiled",
+    width, height: 44 * t.rows.length + 44, marginTop: 6, marginBottom: 36, x,
+    y: {domain: [t.rows.length - 0.5, -0.7], axis: null},
+    marks: [
+      ...marks,
+      ruleX(t.ends, {stroke: "currentColor", strokeDasharray: "2 2"}),
+      text(t.rows, {x: () => 0, y: (_, i) => i - 0.36, text: "title", textAnchor: "start", dx: 2, fill: "currentColor"}),
+      dot(points, {x: "at", y: "i", fill: (p) => retry(p.k, p.of), r: 3, fillOpacity: 0.8}),
+    ],
+  }, points.map((p) => ({x: p.at, y: p.i, text: `${t.rows[p.i].title}: job ${p.job}, retry ${p.k + 1}, at ${seconds(p.at)}`})));
+}
+
+// contention: a line for each strategy, in a band from the least to the most of its runs.
 export function contention(c, what, width) {
   const points = c.strategies.flatMap((s, i) => s.points.map((p) => ({...p, i})));
   if (!points.length) return null;
   const log = what === "time";
   const ticks = log ? c.timeTicks : c.callTicks;
-  const least = Math.min(...points.map((p) => p[what]).filter((v) => v > 0));
-  const most = Math.max(...points.map((p) => p[what]));
-  return plot({
-    width, height: 260, marginLeft: left, marginRight: right, marginTop: 12, marginBottom: 34, style,
-    x: {domain: [0, c.clients], label: "clients", labelArrow: "none", tickSize: 0, ticks: Math.min(5, c.clients), tickFormat: whole},
-    y: log ? {type: "log", domain: [least / 1.2, most * 1.2], axis: null} : {domain: [0, most * 1.05], axis: null},
-    ariaLabel: log ? "time until all have written, against the number of clients" : "write calls, against the number of clients",
+  const least = Math.min(...points.map((p) => p[`${what}Least`]).filter((v) => v > 0));
+  const most = Math.max(...points.map((p) => p[`${what}Most`]));
+  const floor = log ? least / 1.2 : 0;
+  return chart({
+    label: log ? "time until all have written, against the number of clients" : "write calls, against the number of clients",
+    width, height: 270, marginTop: 22, marginBottom: 36,
+    x: {domain: [0, c.clients], label: null, axis: null},
+    y: log ? {type: "log", domain: [floor, most * 1.2], axis: null} : {domain: [0, most * 1.05], axis: null},
     marks: [
-      ...ticksY(ticks),
+      ...ticksY(ticks), nameY(log ? "time, logarithmic" : "calls"),
+      axisX({ticks: Math.min(5, c.clients), tickSize: 0, tickFormat: whole, label: null, color: "currentColor"}),
+      text(["clients"], {text: (d) => d, frameAnchor: "bottom-right", dy: 32, fill: "currentColor"}),
+      areaY(points, {x: "clients", y1: (p) => Math.max(p[`${what}Least`], floor), y2: `${what}Most`, z: "i", fill: (p) => series(p.i), fillOpacity: 0.14}),
       lineY(points, {x: "clients", y: what, z: "i", stroke: (p) => series(p.i), strokeWidth: 1.8}),
       dot(points, {x: "clients", y: what, fill: (p) => series(p.i), r: 2.6}),
-      tip(points, pointerX({x: "clients", y: what, title: "label", fill: "var(--paper)", stroke: "var(--line)"})),
     ],
-  });
+  }, points.map((p) => ({x: p.clients, y: Math.max(p[what], floor), text: p.label})));
 }
 
-// outage: attempts, and of them those that were served.
-export function outage(o, s, width) {
-  const bars = s.attempts.map((attempts, i) => ({attempts, served: s.served[i], from: i * s.bin, to: (i + 1) * s.bin}));
+// calls: when the write calls of one run come.
+export function calls(s, i, width, most) {
+  const counts = bins(s.calls ?? [], s.bin);
+  const top = Math.max(most ?? Math.max(0, ...(s.calls ?? [])), 1);
   const {x, marks} = timeX(s.axis, width);
-  return plot({
-    width, height: 150, marginLeft: left, marginRight: right, marginTop: 18, marginBottom: 22, style, x,
-    y: {label: null, ticks: 3},
-    ariaLabel: `${s.title}: attempts in each ${s.binLabel}, and those served`,
+  return chart({
+    label: `${s.title}: write calls in each ${s.binLabel}`,
+    width, height: 140, marginTop: 24, marginBottom: 36, x, y: {domain: [0, top], axis: null},
+    marks: [...marks, ...numbersY(2), nameY(`calls in ${s.binLabel}`), columns(counts, series(i)), ruleY([0], {stroke: "var(--grid)"})],
+  }, counts.map((b) => ({x: Math.min(b.middle, s.axis.most), y: Math.min(b.c, top), text: `${within(b)}: ${plural(b.c, "call", "calls")}`})), "x");
+}
+
+// outage: attempts, and of them those that were served; what the server is capable of, and the best possible end. What is
+// higher than most is cut.
+export function outage(o, s, width, most) {
+  const attempts = bins(s.attempts, s.bin), served = bins(s.served, s.bin);
+  const capacity = o.capacity * Math.max(s.bin, 1);
+  const top = Math.max(most ?? Math.max(...s.attempts), capacity) * 1.1;
+  const {x, marks} = timeX(s.axis, width);
+  const lines = [{at: o.down, name: "back"}, {at: o.best, name: "best end"}];
+  const apart = (o.best - o.down) / s.axis.most > 0.2;
+  return chart({
+    label: `${s.title}: attempts in each ${s.binLabel}, and those served`,
+    width, height: 186, marginTop: 32, marginBottom: 36, x, y: {domain: [0, top], axis: null},
     marks: [
-      ...marks,
-      axisY({ticks: 3, tickSize: 0, tickFormat: whole, label: null}),
-      rectY(bars.filter((b) => b.attempts > 0), {x1: "from", x2: "to", y: "attempts", fill: "var(--bar)", inset: 0}),
-      rectY(bars.filter((b) => b.served > 0), {x1: "from", x2: "to", y: "served", fill: "var(--served)", inset: 0}),
+      ...marks, ...numbersY(3), nameY(`in ${s.binLabel}`),
+      columns(attempts, "var(--bar)", top), columns(served, "var(--served)", top),
       ruleY([0], {stroke: "var(--grid)"}),
-      ruleX([o.down], {stroke: "var(--alarm)", strokeDasharray: "3 2"}),
-      text([o.down], {x: (d) => d, text: () => "back", frameAnchor: "top", textAnchor: "start", dx: 4, dy: -13, fill: "var(--alarm)"}),
+      ruleY([capacity], {stroke: "var(--alarm)", strokeDasharray: "4 3"}),
+      ruleX(lines, {x: "at", stroke: "currentColor", strokeDasharray: "2 2"}),
+      text(lines, {x: "at", text: "name", frameAnchor: "top", textAnchor: (d) => (d.at > 0.8 * s.axis.most || (!apart && d.name === "back") ? "end" : "start"), dx: 0, dy: -13, fill: "currentColor"}),
     ],
-  });
+  }, attempts.map((b, i) => ({x: Math.min(b.middle, s.axis.most), y: Math.min(b.c, top), text: `${within(b)}: ${plural(b.c, "attempt", "attempts")}, ${served[i]?.c ?? 0} served`})), "x");
 }

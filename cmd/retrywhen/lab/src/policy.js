@@ -1,4 +1,4 @@
-// The text of a strategy, taken apart into its words and put together again. What it means is the server's to know.
+// The text of a strategy, taken apart into its words and put together again. What it means is for the Go program to know.
 
 export const curves = {
   constant: ["d"],
@@ -21,7 +21,7 @@ export const initial = {d: "1s", base: "1s", unit: "1s", factor: "2", degree: "1
 // names of the parameters, for people
 export const names = {d: "Delay", base: "Base", unit: "Unit", factor: "Factor", degree: "Degree", exponent: "Exponent", delays: "Delays"};
 
-const modifiers = ["plus", "cap", "jitter", "tiled", "key"];
+const modifiers = ["plus", "cap", "jitter", "tiled", "key", "limit"];
 
 // parse returns {name, curve, words}, words being a Map of all but the curve.
 export function parse(text) {

@@ -1,0 +1,123 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// maxWork is the most time for one answer.
+const maxWork = 8 * time.Second
+
+// errNoKind is for a kind of numbers that there is not.
+var errNoKind = errors.New("no such numbers")
+
+// Answer returns numbers for the page, as JSON wants them: what kind they are of, and the query of the page's address that
+// they are for. A server and a page that computes for itself have it in common. A kind is defaults, state, story, or a Tab.
+func Answer(ctx context.Context, kind, query string) (any, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxWork)
+	defer cancel()
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, fmt.Errorf("the query cannot be read: %w", err)
+	}
+	state, problems := ParseState(values)
+	var result any
+	switch kind {
+	case "defaults":
+		result, err = describeDefaults(ctx)
+	case "state":
+		result, err = describe(ctx, state, problems)
+	default:
+		compute, ok := computes[Tab(kind)]
+		if !ok {
+			return nil, errNoKind
+		}
+		if i := slices.IndexFunc(problems, func(p Problem) bool { return !p.Unknown }); i >= 0 {
+			return nil, errors.New(problems[i].Message)
+		}
+		result, err = compute(ctx, state)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("it takes longer than %v; ask for less: %w", maxWork, err)
+	}
+	return result, nil
+}
+
+// computes are what the tabs show.
+var computes = map[Tab]func(context.Context, State) (any, error){
+	TabRecover:    func(ctx context.Context, s State) (any, error) { return ComputeRecover(ctx, s) },
+	TabHerd:       func(ctx context.Context, s State) (any, error) { return ComputeHerd(ctx, s) },
+	TabContention: func(ctx context.Context, s State) (any, error) { return ComputeContention(ctx, s) },
+	TabOutage:     func(ctx context.Context, s State) (any, error) { return ComputeOutage(ctx, s) },
+}
+
+// yield lets timers fire where there is but one thread, so that the end of a context is noticed.
+func yield(string) func(done, total int64) { return func(int64, int64) { runtime.Gosched() } }
+
+// described is a state as the page's controls want it.
+type described struct {
+	Query      string              `json:"query"`
+	Fields     map[string]string   `json:"fields"`
+	Strategies []describedStrategy `json:"strategies"`
+	Command    string              `json:"command"`
+	Problems   []Problem           `json:"problems,omitempty"` // of the address: what of it is not in the state
+}
+
+// describedStrategy is a strategy as the page wants it.
+type describedStrategy struct {
+	Text    string `json:"text"`
+	Title   string `json:"title"`
+	Formula string `json:"formula"`
+	Go      string `json:"go"`
+}
+
+func describe(ctx context.Context, s State, problems []Problem) (described, error) {
+	s, err := s.fix(ctx)
+	d := described{Query: s.Query().Encode(), Fields: map[string]string{}, Strategies: []describedStrategy{}, Command: s.Command(), Problems: problems}
+	for _, f := range fields {
+		d.Fields[f.name] = f.text(&s)
+	}
+	for _, x := range s.Strategies {
+		d.Strategies = append(d.Strategies, describedStrategy{x.String(), x.Title(), InWords(x), goLine(x, s.Retries)})
+	}
+	return d, err
+}
+
+// describedDefaults are what the controls show at first, and what else they need.
+type describedDefaults struct {
+	described
+	Most    map[string]int    `json:"most"`
+	Presets []describedPreset `json:"presets"`
+	Story   []describedStep   `json:"story"`
+}
+
+type describedPreset struct {
+	Name  string `json:"name"`
+	Tab   Tab    `json:"tab"`
+	Query string `json:"query"`
+}
+
+func describeDefaults(ctx context.Context) (describedDefaults, error) {
+	state, err := describe(ctx, Default(), nil)
+	if err != nil {
+		return describedDefaults{}, err
+	}
+	d := describedDefaults{described: state, Story: describedStory(), Most: map[string]int{
+		"jobs": MaxJobs, "retries": MaxRetries, "clients": MaxClients, "runs": MaxRuns, "affected": MaxAffected, "capacity": MaxCapacity,
+		"load": MaxLoad, "rate": MaxLoad,
+	}}
+	d.Fields["peak"], d.Fields["dead"] = "0s", "0s" // they fit the default strategies alone
+	for _, p := range Presets() {
+		state, err := describe(ctx, p.State, nil)
+		if err != nil {
+			return describedDefaults{}, err
+		}
+		d.Presets = append(d.Presets, describedPreset{p.Name, p.State.Tab, state.Query})
+	}
+	return d, nil
+}

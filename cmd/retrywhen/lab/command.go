@@ -1,0 +1,61 @@
+package lab
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/gocode"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// Command returns the command line that computes what the state's tab shows.
+func (s State) Command() string {
+	var words []string
+	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
+	switch s.Tab {
+	case TabHerd:
+		add("retrywhen sim herd --jobs %d --retries %d", s.Jobs, s.Retries)
+		if s.Peak > 0 {
+			add("--peak %v", s.Peak)
+		}
+		if s.Dead > 0 {
+			add("--dead %v", s.Dead)
+		}
+		add("--own-axis=%v", s.Own)
+	case TabContention:
+		add("retrywhen sim occ --clients %d --runs %d", s.Clients, s.Runs)
+	case TabOutage, TabChoose:
+		add("retrywhen sim outage --clients %d --down %v --capacity %d", s.Affected, s.Down, s.Capacity)
+		if s.Timeout > 0 {
+			add("--timeout %v", s.Timeout)
+		}
+	default:
+		o := s.overload()
+		add("retrywhen sim overload --load %d --service %v --stall %v --timeout %v --horizon %v", s.Load, o.Service.Mean, s.Stall, s.Patience, s.Watch)
+	}
+	if s.Seed != 0 {
+		add("--seed %d", s.Seed)
+	}
+	for _, x := range s.Strategies {
+		words = append(words, shellQuoted(x.String()))
+	}
+	return strings.Join(words, " ")
+}
+
+// shellQuoted puts a text into quotes that every shell of POSIX understands.
+func shellQuoted(text string) string {
+	if strings.ContainsAny(text, "\"$`\\!") {
+		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	}
+	return `"` + text + `"`
+}
+
+// goLine is the strategy's policy in Go, with a limit.
+func goLine(s model.Strategy, retries int) string {
+	p := s.Policy
+	if _, ok := p.Limit(); !ok {
+		p = p.With(retry.Limit(retries))
+	}
+	return gocode.Policy(p, s.Placement)
+}

@@ -1,0 +1,91 @@
+package lab
+
+import (
+	"time"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
+)
+
+// Default is what the page begins with: does a server recover from a moment's standstill?
+func Default() State {
+	o := model.DefaultOverload()
+	return State{
+		Tab: TabRecover, Strategies: o.Strategies,
+		Load: int(o.Load), Rate: int(time.Second / o.Service.Mean), Stall: o.Trigger.For, Patience: o.Timeout, Watch: o.Horizon,
+		Jobs: 100, Retries: 5,
+		Clients: 50, Runs: 20,
+		Affected: 500, Down: time.Minute, Capacity: 20,
+	}
+}
+
+// Preset is a state under a name.
+type Preset struct {
+	Name  string
+	State State
+}
+
+// Question is the comparison of "Visualization of backoff functions", and an answer to the question that it ends with.
+func Question() State {
+	question := Default()
+	question.Tab = TabHerd
+	question.Strategies = must(
+		"constant: constant d=5m",
+		"exponential: exponential base=1m factor=2 plus=3m",
+		"sidekiq: sidekiq",
+		"buckets: buckets unit=1s exponent=3",
+		"tiled: linear d=52.32s tiled",
+	)
+	question.Jobs, question.Retries, question.Peak, question.Dead, question.Seed = 100, 5, time.Second, 3500*time.Millisecond, 0
+	question.Own, question.Clients, question.Down = true, 20, 10*time.Minute
+	return question
+}
+
+// Presets are states that show something, the first of each tab being what it begins with.
+func Presets() []Preset {
+	herd := Default()
+	herd.Tab = TabHerd
+	herd.Strategies = must(
+		"no jitter: exponential base=1s factor=2 cap=30s",
+		"full jitter: exponential base=1s factor=2 cap=30s jitter=full",
+		"tiled: exponential base=1s factor=2 cap=30s tiled")
+
+	contention := Default()
+	contention.Tab = TabContention
+	contention.Strategies = must( // those of "Exponential Backoff And Jitter"
+		"none: constant d=0s",
+		"exponential: exponential base=10ms factor=2 cap=2s",
+		"full: exponential base=10ms factor=2 cap=2s jitter=full",
+		"equal: exponential base=10ms factor=2 cap=2s jitter=equal",
+		"decorrelated: decorrelated base=5ms cap=2s",
+	)
+	contention.Clients, contention.Retries, contention.Down = 100, 8, 5*time.Second
+	contention.Own = true
+	contention.Timeout = 10 * time.Millisecond // or no time goes by with none of a backoff
+
+	outage := Default()
+	outage.Tab = TabOutage
+	outage.Strategies = must(
+		"constant: constant d=5s",
+		"15 %: exponential base=1s factor=2 cap=30s jitter=default",
+		"equal: exponential base=1s factor=2 cap=30s jitter=equal",
+		"full: exponential base=1s factor=2 cap=30s jitter=full",
+		"decorrelated: decorrelated base=1s cap=30s",
+		"tiled: exponential base=1s factor=2 cap=30s tiled")
+	outage.Affected, outage.Clients = 1000, 20
+
+	return []Preset{
+		{"Does it recover?", Default()},
+		{"The thundering herd", herd},
+		{"Contention: the classic five", contention},
+		{"A server that comes back", outage},
+		{"The open question", Question()},
+	}
+}
+
+func must(texts ...string) []model.Strategy {
+	s, err := model.ParseStrategies(texts)
+	if err != nil {
+		panic(err) // a preset is wrong
+	}
+	return s
+}

@@ -1,0 +1,224 @@
+// The controls: the strategies and what is changed of one of them, and the experiment's own.
+import {series} from "./charts.js";
+import {$, element} from "./page.js";
+import {change, curves, format, initial, names, parse, random} from "./policy.js";
+
+// The parameters of an address that are in a control of their own.
+export const fields = [
+  "load", "rate", "stall", "patience", "watch", "jobs", "retries", "peak", "dead", "seed", "clients", "runs", "affected", "down", "capacity", "timeout",
+];
+const either = {own: "axis", "own-y": "y"};
+
+export const swatch = (i) => element("span", {class: "swatch", style: `background:${series(i)}`, "aria-hidden": "true"});
+
+export let texts = []; // of the strategies
+export let selected = 0;
+let described = []; // the strategies as the program has understood them
+let defaults = null;
+let given = new Set(); // the texts of presets
+const jitters = new Map(); // what tiled has taken the place of, by the strategy's place
+let changed = () => {}; // called when something was entered: with now, when there is no more to come
+
+// listen connects the controls.
+export function listen(d, onChange) {
+  defaults = d;
+  changed = onChange;
+  given = new Set(defaults.presets.flatMap((p) => new URLSearchParams(p.query).getAll("s")));
+  const narrow = matchMedia("(max-width: 860px)");
+  $("panel").open = !narrow.matches; // the pictures first
+  narrow.addEventListener("change", () => {
+    if (!narrow.matches) $("panel").open = true; // there is nothing to open it with
+  });
+  for (const [f, most] of Object.entries(defaults.most)) $(f).max = most;
+  $("curve").append(...Object.keys(curves).map((c) => element("option", {value: c}, c)));
+  for (const form of ["controls", "bar"]) $(form).addEventListener("submit", (e) => e.preventDefault());
+  $("add").addEventListener("click", add);
+  $("text").addEventListener("input", (e) => {
+    const {name} = parse(texts[selected]);
+    const kept = given.has(texts[selected]) ? "" : name;
+    texts[selected] = kept ? `${kept}: ${e.target.value}` : e.target.value;
+    $("name").value = kept;
+    changed();
+  });
+  $("name").addEventListener("input", (e) => replace({...parse(texts[selected]), name: e.target.value.replace(/[:=]/g, "").trim()}));
+  $("curve").addEventListener("change", (e) => replace(change(parse(texts[selected]), e.target.value)));
+  for (const k of ["plus", "cap", "limit", "budget"]) $(k).addEventListener("input", (e) => word(k, e.target.value.trim()));
+  $("jitter").addEventListener("change", (e) => word("jitter", e.target.value === "none" ? "" : e.target.value));
+  $("place").addEventListener("change", (e) => word("place", e.target.value === "one-process" ? "" : e.target.value));
+  $("tiled").addEventListener("change", (e) => {
+    const s = parse(texts[selected]);
+    if (e.target.checked) {
+      jitters.set(selected, s.words.get("jitter"));
+      s.words.delete("jitter");
+      s.words.set("tiled", "");
+    } else {
+      s.words.delete("tiled");
+      if (jitters.get(selected)) s.words.set("jitter", jitters.get(selected));
+    }
+    replace(s);
+  });
+  for (const f of fields) $(f).addEventListener("input", () => changed());
+  for (const f of Object.keys(either)) $(f).addEventListener("change", () => changed());
+}
+
+// query is what the controls show.
+export function query() {
+  const q = new URLSearchParams();
+  for (const t of texts) q.append("s", t);
+  for (const f of fields) if ($(f).value.trim() !== "") q.set(f, $(f).value.trim());
+  for (const [id, f] of Object.entries(either)) q.set(f, $(id).checked ? "own" : "shared");
+  return q;
+}
+
+const unset = (f, value) => (f === "peak" || f === "dead") && value === "0s"; // chosen to fit
+
+// adopt puts what an address holds into the controls.
+export function adopt(search, which = selected) {
+  const q = new URLSearchParams(search);
+  texts = q.has("s") ? q.getAll("s") : defaults.strategies.map((s) => s.text);
+  described = [];
+  selected = which;
+  jitters.clear();
+  $("undo").replaceChildren();
+  for (const f of fields) {
+    const value = q.get(f) ?? defaults.fields[f];
+    $(f).value = unset(f, value) ? "" : value;
+  }
+  for (const [id, f] of Object.entries(either)) $(id).checked = (q.get(f) ?? defaults.fields[f]) === "own";
+  strategies();
+}
+
+// apply puts what the program has understood into the controls; the one that is being typed in is left alone.
+export function apply(state) {
+  texts = state.strategies.map((s) => s.text);
+  described = state.strategies;
+  selected = Math.min(selected, Math.max(texts.length - 1, 0));
+  for (const f of fields) put(f, unset(f, state.fields[f]) ? "" : state.fields[f]);
+  for (const [id, f] of Object.entries(either)) $(id).checked = state.fields[f] === "own";
+  list();
+  editor(put);
+}
+
+function put(id, value) {
+  if ($(id) !== document.activeElement) $(id).value = value;
+}
+
+// strategies shows the texts in all controls.
+function strategies() {
+  selected = Math.min(selected, Math.max(texts.length - 1, 0));
+  list();
+  editor((id, value) => ($(id).value = value));
+}
+
+// list shows the strategies, one of which is changed below.
+function list() {
+  const focused = document.activeElement?.id;
+  $("strategies").replaceChildren(...texts.map((text, i) => {
+    const title = parse(text).name || text;
+    return element("div", {class: "strategy"},
+      element("label", {for: `strategy-${i}`},
+        element("input", {type: "radio", name: "strategy", id: `strategy-${i}`, checked: i === selected, onchange: () => choose(i)}),
+        swatch(i), element("span", {title: text}, title)),
+      texts.length > 1 ? element("button", {type: "button", id: `remove-${i}`, "aria-label": `Remove ${title}`, onclick: () => remove(i)}, "✕") : null);
+  }));
+  $("add").disabled = texts.length >= 8;
+  if (/^(strategy|remove)-/.test(focused ?? "")) ($(focused) ?? $("add")).focus();
+}
+
+function choose(i) {
+  selected = i;
+  history.replaceState(null, "", `${location.pathname}${location.search}${i ? `#${i}` : ""}`);
+  problems([]);
+  strategies();
+}
+
+function remove(i) {
+  const before = [[...texts], selected];
+  const [text] = texts.splice(i, 1);
+  if (selected >= i) selected = Math.max(selected - 1, 0);
+  described = [];
+  strategies();
+  const undo = () => {
+    [texts, selected] = before;
+    described = [];
+    $("undo").replaceChildren();
+    strategies();
+    $(`strategy-${i}`)?.focus();
+    changed({now: true});
+  };
+  $("undo").replaceChildren(`“${parse(text).name || text}” is removed. `, element("button", {type: "button", onclick: undo}, "Undo"));
+  changed({now: true});
+}
+
+function add() {
+  const taken = new Set(texts.map((t) => parse(t).name));
+  let n = texts.length + 1;
+  while (taken.has(`strategy ${n}`)) n++;
+  texts.push(format({...parse(texts[selected] ?? "exponential base=1s factor=2"), name: `strategy ${n}`}));
+  selected = texts.length - 1;
+  strategies();
+  changed({now: true});
+}
+
+// editor shows the selected strategy; set puts a value into a control.
+function editor(set) {
+  const s = parse(texts[selected] ?? "");
+  $("formula").textContent = described[selected]?.text === texts[selected] ? described[selected]?.formula ?? "" : "";
+  set("text", format({...s, name: ""}));
+  set("name", s.name);
+  set("curve", s.curve);
+  const own = curves[s.curve] ?? [];
+  const have = [...$("params").querySelectorAll("input")].map((i) => i.name).join();
+  if (have !== own.join()) {
+    $("params").replaceChildren(...own.map((k) => element("label", {for: `p-${k}`}, `${names[k]} `,
+      element("input", {id: `p-${k}`, name: k, spellcheck: "false", oninput: (e) => word(k, e.target.value.trim())}))));
+  }
+  for (const k of own) set(`p-${k}`, s.words.get(k) ?? initial[k]);
+  for (const k of ["plus", "cap", "limit", "budget"]) set(k, s.words.get(k) ?? "");
+  set("place", s.words.get("place") ?? "one-process");
+  const jitter = s.words.get("jitter") ?? "none";
+  const options = new Set(["none", "default", "full", "equal", "deviation:0.5", "uniform:0.5:1.5", jitter]);
+  $("jitter").replaceChildren(...[...options].map((j) => element("option", {value: j}, j === "default" ? "default (±15 %)" : j)));
+  $("jitter").value = jitter;
+  $("tiled").checked = s.words.has("tiled");
+  $("tiled").disabled = random.has(s.curve);
+  $("jitter").disabled = s.words.has("tiled");
+}
+
+// word sets or takes away a word of the selected strategy.
+function word(key, value) {
+  const s = parse(texts[selected]);
+  if (value === "" || value === null) s.words.delete(key);
+  else s.words.set(key, value === true ? "" : value);
+  replace(s);
+}
+
+// replace makes s the selected strategy. A name that a preset has given says what the preset's policy is, so it goes with it.
+function replace(s) {
+  const before = parse(texts[selected]);
+  if (s.name === before.name && given.has(texts[selected])) s.name = "";
+  texts[selected] = format(s);
+  $("undo").replaceChildren();
+  changed();
+}
+
+// problems shows what is wrong next to the control that it is about. It returns what there is no control for, and whether
+// anything is wrong.
+export function problems(all) {
+  const wrong = all.filter((p) => !p.unknown);
+  for (const e of document.querySelectorAll("[aria-invalid]")) e.removeAttribute("aria-invalid");
+  const policies = wrong.filter((p) => p.parameter === "s");
+  if (policies.length && !policies.some((p) => (p.strategy ?? 0) === selected)) {
+    selected = policies[0].strategy ?? 0; // the one to put right
+    strategies();
+  }
+  $("error").textContent = policies.filter((p) => (p.strategy ?? 0) === selected).map((p) => p.message).join("; ");
+  for (const p of wrong) (p.parameter === "s" ? control(p.word) : $(p.parameter))?.setAttribute("aria-invalid", "true");
+  return {any: wrong.length > 0, others: wrong.filter((p) => p.parameter !== "s").map((p) => p.message).join("; ")};
+}
+
+// control is where the word of the selected strategy is entered.
+function control(word) {
+  const key = (word ?? "").split("=")[0].toLowerCase();
+  return $(`p-${key}`) ?? (["plus", "cap", "limit", "budget", "jitter", "place"].includes(key) ? $(key) : $("text"));
+}

@@ -1,0 +1,136 @@
+// What each tab shows of its numbers.
+import * as charts from "./charts.js";
+import {plural} from "./charts.js";
+import {swatch} from "./controls.js";
+import {$, element, say} from "./page.js";
+import {savePNG, saveSVG} from "./picture.js";
+
+// cell is the width of a chart in a grid of that many: the grid's columns are at least 340 wide, and 26 apart. It is 0 in
+// what is folded.
+function cell(grid, items) {
+  const width = $(grid).clientWidth;
+  if (!width) return 0;
+  const columns = Math.max(1, Math.min(Math.floor((width + 26) / 366), items));
+  return Math.max(260, Math.floor((width - (columns - 1) * 26) / columns));
+}
+
+const slug = (title) => title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "picture";
+
+// saves are the buttons that save what is in an element.
+function saves(within, name, of) {
+  return ["SVG", "PNG"].map((kind) => element("button", {
+    type: "button", class: "save", "aria-label": `Save ${of} as ${kind}`, onclick: () => (kind === "SVG" ? saveSVG : savePNG)(within(), `retrywhen-${name}`),
+  }, kind));
+}
+
+for (const place of document.querySelectorAll("span.save")) {
+  place.replaceChildren(...saves(() => place.closest("section"), place.dataset.name, "these pictures"));
+}
+
+// figure is a picture under its title.
+function figure(i, s, more, ...parts) {
+  const f = element("figure", {"data-title": s.title});
+  f.append(
+    element("div", {class: "about"},
+      element("div", {class: "head"}, element("h3", {}, swatch(i), s.title), element("span", {class: "save"}, ...saves(() => f, slug(s.title), s.title))),
+      more ? element("p", {class: `verdict ${s.well === undefined ? "" : s.well ? "well" : "bad"}`}, more) : null,
+      s.formula ? element("p", {class: "formula"}, s.formula) : null, s.note ? element("p", {class: "note"}, s.note) : null),
+    ...parts);
+  return f;
+}
+
+const key = (kind, name) => element("span", {}, element("span", {class: `key ${kind}`}), name);
+
+// table shows the figures of the strategies.
+function table(id, strategies, note) {
+  const columns = strategies.find((s) => s.figures?.length)?.figures ?? [];
+  $(id).replaceChildren(
+    element("p", {class: "quiet"}, note),
+    element("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Figures"}, element("table", {},
+      element("thead", {}, element("tr", {}, element("th", {scope: "col"}, "strategy"), ...columns.map((f) => element("th", {scope: "col", title: f.help}, f.name)))),
+      element("tbody", {}, ...strategies.map((s, i) => element("tr", {}, element("th", {scope: "row"}, swatch(i), s.title), ...(s.figures ?? []).map((f) => element("td", {}, f.text))))))),
+    element("dl", {class: "quiet"}, ...columns.flatMap((f) => [element("dt", {}, f.name), element("dd", {}, f.help)])));
+}
+
+// most is the highest of all counts, for charts of one scale; undefined gives each its own.
+const most = (own, counts) => (own ? undefined : Math.max(1, ...counts.flatMap((c) => c ?? [])));
+
+// draws draw the numbers of a tab; own says that each chart has a scale of its own.
+export const draws = {
+  recover(r, own) {
+    $("recover-sentence").textContent = r.sentence;
+    $("recover-legend").replaceChildren(
+      key("bar", "requests that reach the server"), key("served", `operations that came then and succeed within ${r.timeout}`),
+      key("line", `the server's capacity, ${r.capacity} a second`), key("stall", "standstill"));
+    const width = cell("recover", r.strategies.length), top = most(own, r.strategies.map((s) => s.offered));
+    if (width) $("recover").replaceChildren(...r.strategies.map((s, i) => (s.offered ? figure(i, s, s.verdict, charts.recover(r, s, width, top)) : figure(i, s, s.verdict))));
+    table("recover-figures", r.strategies, "");
+  },
+  herd(h, own) {
+    $("herd-sentence").textContent = h.sentence;
+    const n = Math.max(0, ...h.strategies.flatMap((s) => (s.times ?? []).map((t) => t?.length ?? 0)));
+    $("herd-legend").replaceChildren("retry", ...Array.from({length: Math.min(n, 12)}, (_, k) => {
+      const at = n <= 12 ? k : Math.round((k * (n - 1)) / 11);
+      return element("span", {}, element("span", {class: "swatch", style: `background:${charts.retry(at, n)}`}), String(at + 1));
+    }));
+    const few = h.strategies.some((s) => s.jobs && s.jobs.length < h.jobs);
+    $("herd-note").textContent = `A faint line joins the retries of one job.${few ? " Of many jobs only some are drawn." : ""}`;
+    const top = (s) => (own ? undefined : Math.max(...h.strategies.filter((x) => x.binLabel === s.binLabel).flatMap((x) => x.load ?? [])));
+    let width = cell("herd", h.strategies.length);
+    if (width) {
+      $("herd").replaceChildren(...h.strategies.map((s, i) => (s.times
+        ? figure(i, s, `${s.figures[1].text} × the mean at the peak, ${s.figures[2].text} dead`, charts.dots(s, h.jobs, width), charts.load(s, width, top(s))) : figure(i, s, ""))));
+    }
+    width = cell("waits", h.strategies.length);
+    $("waits-sentence").textContent = h.waitsSentence;
+    if (width) $("waits").replaceChildren(...h.strategies.map((s, i) => (s.times ? figure(i, s, `CV ${s.figures[3].text}`, charts.waits(s, h.jobs, width)) : figure(i, s, ""))));
+    width = cell("tiles", 1);
+    $("tiled-sentence").textContent = h.tiles.sentence;
+    if (width) $("tiles").replaceChildren(element("figure", {}, charts.tiles(h.tiles, width)));
+    table("herd-figures", h.strategies, `Means of ${plural(h.runs, "run", "runs")}.`);
+  },
+  contention(c, own) {
+    $("contention-sentence").textContent = c.sentence;
+    $("contention-note").textContent = `Each message takes |normal(10, 2)| ms; a write succeeds if nobody has written since its read. Lines are means of ${plural(c.runs, "run", "runs")}, bands go from the least to the most of them.`;
+    $("contention-legend").replaceChildren(...c.strategies.map((s, i) => element("span", {}, swatch(i), s.title, s.note ? element("small", {class: "note"}, ` ${s.note}`) : null)));
+    let width = cell("contention", 2);
+    const part = (title, sentence, chart) => {
+      const f = element("figure", {}, element("div", {class: "head"}, element("h3", {}, title), element("span", {class: "save"}, ...saves(() => f, slug(title), title))), element("figcaption", {}, sentence), chart ?? "");
+      return f;
+    };
+    if (width) $("contention").replaceChildren(part("Write calls", "", charts.contention(c, "calls", width)), part("Time until all have written", c.timeSentence, charts.contention(c, "time", width)));
+    $("over-sentence").textContent = c.overSentence;
+    width = cell("over", c.strategies.length);
+    const top = (s) => most(own, c.strategies.filter((x) => x.binLabel === s.binLabel).map((x) => x.calls));
+    if (width) $("over").replaceChildren(...c.strategies.map((s, i) => (s.calls ? figure(i, s, plural(s.total, "call", "calls"), charts.calls(s, i, width, top(s))) : figure(i, s, ""))));
+  },
+  outage(o, own) {
+    $("outage-sentence").textContent = o.sentence;
+    $("outage-legend").replaceChildren(key("bar", "attempts"), key("served", "those that are served"), key("line", "the server's capacity"), own ? "" : "What is higher is cut.");
+    const width = cell("outage", o.strategies.length);
+    // One scale is that of the time after the server is back: before that, the crowd of the first moment is all that could be seen.
+    const top = (s) => (own ? undefined : Math.max(...o.strategies.filter((x) => x.binLabel === s.binLabel).flatMap((x) => (x.attempts ?? []).slice(Math.floor(o.down / x.bin)))));
+    if (width) $("outage").replaceChildren(...o.strategies.map((s, i) => (s.attempts ? figure(i, s, s.summary, charts.outage(o, s, width, top(s))) : figure(i, s, ""))));
+    table("outage-figures", o.strategies, "");
+  },
+};
+
+// golines shows the strategies in Go.
+export function golines(strategies) {
+  $("golines").replaceChildren(...strategies.map((s, i) => element("div", {class: "goline"},
+    swatch(i), element("code", {tabindex: "0", role: "group", "aria-label": `Go for ${s.title}`}, s.go),
+    element("button", {type: "button", "aria-label": `Copy the line for ${s.title}`, onclick: (e) => copy(e.currentTarget, s.go, "The line")}, "Copy"))));
+}
+
+// copy copies a text, and says so; where it must not it shows it, to be copied by hand.
+export async function copy(button, text, what) {
+  const name = button.textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+    say(`${what} is copied.`);
+  } catch {
+    prompt(`${what}:`, text);
+  }
+  setTimeout(() => (button.textContent = name), 1500);
+}

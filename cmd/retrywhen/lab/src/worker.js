@@ -1,0 +1,30 @@
+// The worker runs lab.wasm, the Go program that computes the page's numbers.
+/* global Go */
+importScripts("wasm_exec.js");
+
+async function compile() {
+  const response = await fetch("lab.wasm.gz");
+  if (!response.ok) throw new Error(`lab.wasm.gz: ${response.status}`);
+  let bytes = await response.arrayBuffer();
+  const [a, b] = new Uint8Array(bytes, 0, 2);
+  if (a === 0x1f && b === 0x8b) { // some servers say that it is compressed, and then it no longer is
+    bytes = await new Response(new Response(bytes).body.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+  }
+  return WebAssembly.compile(bytes);
+}
+
+self.ready = () => {
+  self.onmessage = ({data: {id, kind, query}}) => self.retrywhen(kind, query, (text) => postMessage({id, text}));
+  postMessage({ready: true});
+};
+
+self.onmessage = async ({data}) => {
+  try {
+    const module = data.module ?? await compile();
+    if (!data.module) postMessage({module});
+    const go = new Go();
+    go.run(await WebAssembly.instantiate(module, go.importObject));
+  } catch (e) {
+    postMessage({failed: String(e)});
+  }
+};

@@ -1,0 +1,78 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+// Tiles shows what Tiled does: the retries of a few jobs under one curve, as it is, with jitter, and tiled.
+type Tiles struct {
+	Sentence string    `json:"sentence"`
+	Axis     Axis      `json:"axis"`
+	Ends     []Seconds `json:"ends"` // of the tiles
+	Rows     []TileRow `json:"rows"`
+}
+
+// TileRow is the curve in one of the three ways.
+type TileRow struct {
+	Title string      `json:"title"`
+	Times [][]Seconds `json:"times"` // of each job
+}
+
+const (
+	tileJobs    = 16
+	tileRetries = 4
+)
+
+// tiles takes the curve of the first strategy that is tiled.
+func (s State) tiles(ctx context.Context) (*Tiles, error) {
+	curve := "linear d=1s"
+	for _, x := range s.Strategies {
+		if x.Policy.Backoff().IsTiled() {
+			curve = strings.Join(slices.DeleteFunc(strings.Fields(x.Policy.Backoff().String()), func(word string) bool {
+				name, _, _ := strings.Cut(word, "=")
+				return slices.Contains([]string{"tiled", "key", "ordinal"}, name)
+			}), " ")
+			break
+		}
+	}
+	t := &Tiles{}
+	var end time.Duration
+	for _, way := range []struct{ title, text string }{
+		{"without jitter", curve}, {"full jitter", curve + " jitter=full"}, {"tiled", curve + " tiled"},
+	} {
+		policy, err := retry.Parse(way.text)
+		if err != nil {
+			return nil, err
+		}
+		r, err := sim.Herd{Policy: policy, Jobs: tileJobs, Retries: tileRetries, Seed: s.Seed}.Run(ctx)
+		if err != nil && ctx.Err() != nil {
+			return nil, err
+		}
+		row := TileRow{Title: way.title}
+		for job := range r.Jobs {
+			var times []Seconds
+			for k := range r.Retries {
+				if at := r.At(job, k+1); at != sim.Never {
+					times = append(times, Seconds(at))
+				}
+			}
+			row.Times = append(row.Times, times)
+		}
+		if end == 0 && len(row.Times) > 0 {
+			t.Ends = row.Times[0]
+		}
+		end = max(end, r.End)
+		t.Rows = append(t.Rows, row)
+	}
+	t.Axis = newAxis(end)
+	t.Sentence = fmt.Sprintf("Tiled cuts the time line into tiles, each as long as the wait of %s, and each job keeps one place in all of them: "+
+		"without jitter all come at a tile's end, with full jitter they fall where chance puts them, tiled they come evenly.", quoted(curve))
+	return t, nil
+}

@@ -1,0 +1,40 @@
+//go:build js && wasm
+
+// Wasm computes the lab page's numbers in the browser, for a page without a server. It is run by the page's worker, and
+// gives it the function retrywhen(kind, query, done), which calls done with a text of JSON: {"result": …} or
+// {"error": "…"}.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"syscall/js"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
+)
+
+func main() {
+	js.Global().Set("retrywhen", js.FuncOf(func(_ js.Value, args []js.Value) any {
+		kind, query, done := args[0].String(), args[1].String(), args[2]
+		go func() { done.Invoke(answer(kind, query)) }()
+		return nil
+	}))
+	js.Global().Call("ready")
+	select {} // the page's end is its end
+}
+
+func answer(kind, query string) string {
+	var reply struct {
+		Result any    `json:"result,omitempty"`
+		Error  string `json:"error,omitempty"`
+	}
+	var err error
+	if reply.Result, err = lab.Answer(context.Background(), kind, query); err != nil {
+		reply.Error = err.Error()
+	}
+	text, err := json.Marshal(reply)
+	if err != nil {
+		return `{"error": "the numbers have no JSON"}`
+	}
+	return string(text)
+}
