@@ -2,7 +2,7 @@
 SOAK     ?= 10000
 SOAKTIME ?= 60s
 
-.PHONY: test lint race fuzz soak examples verify ci nightly bench bench-quick bench-check bench-own release
+.PHONY: test lint race fuzz soak examples verify ci nightly bench bench-quick bench-check bench-own site release
 
 test lint race fuzz examples verify: ## a step of .ci/run
 	bash .ci/run $@
@@ -25,6 +25,9 @@ bench bench-quick bench-check:
 
 bench-own: ## this library's own benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
+
+site: ## the lab and the docs' pictures as a folder for any web server: dist/site
+	cd cmd/retrywhen && go run ./lab/site ../../dist/site
 
 release: ## all modules at VERSION, as a commit with tags in dist/, and what remains to be done; it does not push
 	bash .ci/release $(VERSION)

@@ -259,6 +259,7 @@ func TestBrowser(t *testing.T) {
 		"wrong address":      browserWrongAddress,
 		"names and jitter":   browserNames,
 		"server gone":        browserServerGone,
+		"site":               browserSite,
 	}
 	if nightly() {
 		maps.Copy(tests, map[string]func(*testing.T, context.Context, string){

@@ -31,15 +31,23 @@ func main() {
 	}
 }
 
+// wasm is the program that the page's worker runs, as the site has it.
+const wasm = "lab.wasm.gz"
+
 // write writes the site anew.
 func write(ctx context.Context, folder string) error {
+	if _, err := os.Stat(folder); err == nil {
+		if _, err := os.Stat(filepath.Join(folder, wasm)); err != nil {
+			return fmt.Errorf("%s is there and is no site", folder)
+		}
+	}
 	if err := os.RemoveAll(folder); err != nil {
 		return err
 	}
 	if err := lab.WriteSite(ctx, folder); err != nil {
 		return err
 	}
-	if err := module(ctx, filepath.Join(folder, "lab.wasm.gz")); err != nil {
+	if err := module(ctx, filepath.Join(folder, wasm)); err != nil {
 		return err
 	}
 	root, err := output(ctx, "env", "GOROOT")

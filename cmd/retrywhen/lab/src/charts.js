@@ -87,7 +87,6 @@ export function recover(r, s, width, most) {
       columns(offered, "var(--bar)"), columns(healthy, "var(--served)"),
       ruleY([0], {stroke: "var(--grid)"}),
       ruleY([r.capacity], {stroke: "var(--alarm)", strokeDasharray: "4 3"}),
-      text([r], {x: "to", text: () => "standstill", frameAnchor: "top", textAnchor: "end", dy: -15, fill: "currentColor"}),
     ],
   }, offered.map((b, i) => ({x: b.middle, y: Math.min(b.c, top), text: `${within(b)}: ${plural(b.c, "request", "requests")} and ${plural(healthy[i].c, "success", "successes")} a second`})), "x");
 }

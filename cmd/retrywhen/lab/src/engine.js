@@ -31,10 +31,32 @@ let compiled = null; // its module, for the next worker
 let last = 0;
 const waiting = new Map(); // the requests under way, by their numbers
 
+// program is what workers run, kept so that a later one needs no network.
+let program = null;
+const source = async () => {
+  const texts = await Promise.all(["wasm_exec.js", "worker.js"].map(async (name) => {
+    const response = await fetch(name);
+    if (!response.ok) throw new Error(`${name}: ${response.status}`);
+    return response.text();
+  }));
+  return URL.createObjectURL(new Blob(texts.map((t) => `${t}\n`), {type: "text/javascript"}));
+};
+
 // load starts the worker, if there is none.
 export function load() {
-  worker ??= new Promise((ready, failed) => {
-    const w = new Worker("worker.js");
+  worker ??= start().catch((e) => {
+    worker = null;
+    throw e;
+  });
+  return worker;
+}
+
+async function start() {
+  program ??= await source().catch(() => {
+    throw away("The program that computes cannot be loaded.");
+  });
+  return new Promise((ready, failed) => {
+    const w = new Worker(program);
     const lost = () => {
       const error = away("The program that computes cannot be loaded.");
       end(w);
@@ -52,9 +74,8 @@ export function load() {
       }
     };
     w.onerror = lost;
-    w.postMessage({module: compiled});
+    w.postMessage({module: compiled, address: new URL("lab.wasm.gz", location.href).href});
   });
-  return worker;
 }
 
 function end(w) {

@@ -281,6 +281,7 @@ function first() {
   draw();
   busy("");
   document.body.dataset.drawn = "1";
+  performance.mark("drawn");
 }
 
 // fetchDefaults gets the defaults of a server, which may be away.

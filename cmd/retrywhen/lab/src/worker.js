@@ -1,10 +1,9 @@
-// The worker runs lab.wasm, the Go program that computes the page's numbers.
+// The worker runs lab.wasm, the Go program that computes the page's numbers. It comes after wasm_exec.js.
 /* global Go */
-importScripts("wasm_exec.js");
 
-async function compile() {
-  const response = await fetch("lab.wasm.gz");
-  if (!response.ok) throw new Error(`lab.wasm.gz: ${response.status}`);
+async function compile(address) {
+  const response = await fetch(address);
+  if (!response.ok) throw new Error(`${address}: ${response.status}`);
   let bytes = await response.arrayBuffer();
   const [a, b] = new Uint8Array(bytes, 0, 2);
   if (a === 0x1f && b === 0x8b) { // some servers say that it is compressed, and then it no longer is
@@ -20,7 +19,7 @@ self.ready = () => {
 
 self.onmessage = async ({data}) => {
   try {
-    const module = data.module ?? await compile();
+    const module = data.module ?? await compile(data.address);
     if (!data.module) postMessage({module});
     const go = new Go();
     go.run(await WebAssembly.instantiate(module, go.importObject));

@@ -1,0 +1,94 @@
+package lab
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// What the site's first picture may take on a slow computer, and how much of the page may move meanwhile.
+const (
+	slowness     = 4
+	firstPicture = 1500 * time.Millisecond
+	mostShift    = 0.1
+)
+
+// The site needs no more than a server of files, and not even that once it is loaded: it computes for itself what the Go
+// program computes.
+func browserSite(t *testing.T, ctx context.Context, _ string) {
+	folder := filepath.Join(t.TempDir(), "site")
+	if out, err := exec.CommandContext(t.Context(), "go", "run", "./site", folder).CombinedOutput(); err != nil {
+		t.Fatalf("go run ./site: %v\n%s", err, out)
+	}
+	s := httptest.NewServer(http.FileServer(http.Dir(folder)))
+	t.Cleanup(s.Close)
+	p := open(t, ctx, s.URL+"/", 1440, 900)
+	p.run(emulation.SetCPUThrottlingRate(slowness))
+	p.run(chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := page.AddScriptToEvaluateOnNewDocument(`
+			window.shift = 0;
+			new PerformanceObserver((list) => list.getEntries().forEach((e) => { if (!e.hadRecentInput) window.shift += e.value; })).observe({type: "layout-shift", buffered: true});
+		`).Do(ctx)
+		return err
+	}))
+	p.visit("")
+	if s := p.text(`document.getElementById("recover-sentence").textContent`); !strings.Contains(s, "it is well again after 17s under “3 retries and a budget”") {
+		t.Errorf("the first picture says %q", s)
+	}
+	var ms float64
+	p.eval(`performance.getEntriesByName("drawn")[0].startTime`, &ms)
+	if took := time.Duration(ms * 1e6); took > firstPicture && nightly() { // by day the machine has other things to do
+		t.Errorf("the first picture is drawn after %v, want %v", took, firstPicture)
+	} else {
+		t.Logf("the first picture is drawn after %v, %d times slowed down", took.Round(time.Millisecond), slowness)
+	}
+	var shift float64
+	p.eval(`window.shift`, &shift)
+	if shift >= mostShift {
+		t.Errorf("the layout has shifted by %v, want less than %v", shift, mostShift)
+	}
+	p.run(emulation.SetCPUThrottlingRate(1))
+
+	began := time.Now()
+	p.turn(TabHerd)
+	t.Logf("the herd is drawn after %v", time.Since(began).Round(time.Millisecond))
+	s.Close() // the network is cut
+	p.turn(TabOutage)
+	p.set("affected", "300")
+	o, err := ComputeOutage(t.Context(), func() State {
+		s := Presets()[3].State
+		s.Affected = 300
+		return s
+	}())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.text(`document.getElementById("outage-sentence").textContent`); got != o.Sentence {
+		t.Errorf("it computes\n%s\nwant\n%s", got, o.Sentence)
+	}
+	// What takes long is given up for what is wanted now.
+	before := p.drawn()
+	p.enter("affected", "2000")
+	p.run(chromedp.Sleep(250 * time.Millisecond))
+	p.set("affected", "100")
+	if got := p.text(`document.getElementById("outage-sentence").textContent`); !strings.Contains(got, "all 100 clients") || p.drawn() > before+2 {
+		t.Errorf("after %d pictures it says %q", p.drawn()-before, got)
+	}
+	p.mu.Lock()
+	for _, r := range p.requests {
+		if !strings.HasPrefix(strings.TrimPrefix(r, "blob:"), s.URL) && !strings.HasPrefix(r, "data:") {
+			t.Errorf("the page asks for %s", r)
+		}
+	}
+	p.mu.Unlock()
+	p.clean()
+}
