@@ -13,8 +13,8 @@ const Never time.Duration = -1
 type HerdResult struct {
 	Jobs    int             `json:"jobs"` // computed: fewer than the Herd's if its context ended
 	Retries int             `json:"retries"`
-	Times   []time.Duration `json:"times"` // the k-th retry of job j, both from 0, is Times[j·Retries+k]; Never past the horizon, or if the policy had given up
-	End     time.Duration   `json:"end"`   // the last retry
+	Times   []time.Duration `json:"times,omitempty"` // the k-th retry of job j, both from 0, is Times[j·Retries+k]; Never past the horizon, or if the policy had given up
+	End     time.Duration   `json:"end"`             // the last retry
 }
 
 // At returns the time of a job's retry, jobs counted from 0 and retries from 1: Never if it lies past the horizon, or the policy had given up. At

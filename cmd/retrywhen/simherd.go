@@ -26,7 +26,7 @@ type herdFlags struct {
 	simulation
 	jobs, retries, runs int
 	peak, dead          time.Duration
-	own, ownSet         bool
+	own, ownSet, each   bool
 }
 
 func newSimHerd() *cobra.Command {
@@ -75,7 +75,7 @@ functions": is there a better distribution, with little deviation in the waits?`
 					return report{}, err
 				}
 				return report{
-					text: h.text, json: h, figure: h.figure,
+					text: h.text, json: h.json(f.each), figure: h.figure,
 					page: func(w io.Writer) error {
 						state := lab.Default()
 						state.Tab, state.Strategies, state.Seed, state.Own, state.Peak, state.Dead = lab.TabHerd, strategies, f.seed, h.own, f.peak, f.dead
@@ -92,6 +92,7 @@ functions": is there a better distribution, with little deviation in the waits?`
 	c.Flags().IntVar(&f.runs, "runs", 0, "the figures are means of this many runs (default: up to 200, by the size)")
 	c.Flags().DurationVar(&f.peak, "peak", 0, "the window in which the peak is counted (default: to fit)")
 	c.Flags().DurationVar(&f.dead, "dead", 0, "the window that is dead time when it is empty (default: to fit)")
+	c.Flags().BoolVar(&f.each, "each", false, "JSON holds the time of each retry")
 	c.Flags().BoolVar(&f.own, "own-axis", false, "give each policy a time axis of its own (default: if one lasts three times as long as another)")
 	c.Flags().Lookup("horizon").Usage = "draw nothing later than this in simulated time; the figures are of the whole (default: no end)"
 	return c
@@ -101,6 +102,21 @@ functions": is there a better distribution, with little deviation in the waits?`
 type herd struct {
 	*model.HerdResult
 	own bool
+}
+
+// json returns what JSON shows: the time of each retry if it is to.
+func (h *herd) json(each bool) any {
+	if each {
+		return h
+	}
+	r := *h.HerdResult
+	r.Strategies = slices.Clone(r.Strategies)
+	for i, x := range r.Strategies {
+		short := *x.Herd
+		short.Times = nil
+		r.Strategies[i].Herd = &short
+	}
+	return r
 }
 
 // compute computes as much as ctx and the horizon let it.
@@ -143,7 +159,7 @@ func (h *herd) ends() float64 {
 	return h.End().Seconds() / max(shortest, 1).Seconds()
 }
 
-var herdHeader = []string{"policy", "total", "peak/mean", "dead", "mean CV", "total CV", "first, most"}
+var herdHeader = []string{"policy", "total", "p99", "peak/mean", "dead", "mean CV", "total CV", "first, most"}
 
 func (h *herd) text(w io.Writer, width int) error {
 	width = min(width, 140)
@@ -151,7 +167,7 @@ func (h *herd) text(w io.Writer, width int) error {
 	for _, s := range h.Strategies {
 		if f := s.Figures; f != nil {
 			rows = append(rows, []string{
-				s.Name, axis.Time(f.Total), axis.Number(f.PeakOverMean), percent(f.DeadShare),
+				s.Name, axis.Time(f.Total), axis.Time(f.Totals.P99), model.PeakText(f), model.DeadText(f),
 				fmt.Sprintf("%.2f", f.MeanCV), fmt.Sprintf("%.2f", f.TotalCV), axis.Time(f.FirstMost),
 			})
 		}
@@ -160,7 +176,7 @@ func (h *herd) text(w io.Writer, width int) error {
 	if len(rows) > 0 {
 		lines = console.Fit(width, herdHeader, rows, 1)
 		lines = append(lines, console.Wrap(width,
-			"Jobs: "+strconv.Itoa(h.Jobs)+".", fmt.Sprintf("Means of %d runs.", h.Runs), "Total: the wait to the last retry.", "Peak: within "+axis.Time(h.PeakWindow)+".",
+			"Jobs: "+strconv.Itoa(h.Jobs)+".", fmt.Sprintf("Means of %d runs.", h.Runs), "Total: the wait to the last retry.", "p99: of 99 in 100 jobs.", "Peak: within "+axis.Time(h.PeakWindow)+".",
 			"Dead: empty windows of "+axis.Time(h.DeadWindow)+".", "First: the longest first wait.")...)
 	}
 	for _, s := range h.Strategies {
@@ -239,7 +255,9 @@ func (h *herd) figure() picture.Figure {
 			step := max(s.Herd.Jobs*s.Herd.Retries*len(h.Strategies)/mostDots, 1)
 			name := s.Name
 			if s.Figures != nil {
-				name = fmt.Sprintf("%s: peak %s × the mean", s.Name, axis.Number(s.Figures.PeakOverMean))
+				if name = s.Name + ": " + model.AtOnce; s.Figures.End > 0 {
+					name = fmt.Sprintf("%s: peak %s × the mean", s.Name, model.PeakText(s.Figures))
+				}
 			}
 			dots := picture.Panel{
 				Title: console.Shorten(name, 64), X: x, Height: dotsHeight,

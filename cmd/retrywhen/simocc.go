@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +26,7 @@ type occFlags struct {
 	simulation
 	clients, points, runs int
 	mean, sd              time.Duration
+	each                  bool
 }
 
 func newSimOCC() *cobra.Command {
@@ -60,7 +62,7 @@ strategies it takes if there is no policy. Below is when the calls come.`,
 					return report{}, err
 				}
 				return report{
-					text: o.text, json: o, figure: o.figure,
+					text: o.text, json: o.json(f.each), figure: o.figure,
 					page: func(w io.Writer) error {
 						state := lab.Presets()[2].State
 						state.Strategies, state.Seed = strategies, f.seed
@@ -75,6 +77,7 @@ strategies it takes if there is no policy. Below is when the calls come.`,
 	c.Flags().IntVarP(&f.clients, "clients", "c", 100, "the most clients")
 	c.Flags().IntVar(&f.points, "points", 10, "how many numbers of clients, evenly apart")
 	c.Flags().IntVar(&f.runs, "runs", 100, "each point is the mean of this many runs")
+	c.Flags().BoolVar(&f.each, "each", false, "JSON holds the time of each call of one run with the most clients")
 	c.Flags().DurationVar(&f.mean, "network", sim.DefaultNetwork.Mean, "how long a message takes on average")
 	c.Flags().DurationVar(&f.sd, "network-sd", sim.DefaultNetwork.SD, "its standard deviation")
 	return c
@@ -93,7 +96,7 @@ type occ struct {
 type occCalls struct {
 	Strategy string          `json:"strategy"`
 	Clients  int             `json:"clients"`
-	Times    []time.Duration `json:"times"`
+	Times    []time.Duration `json:"times,omitempty"`
 }
 
 func (f *occFlags) compute(ctx context.Context, strategies []model.Strategy, progress model.Progress) (*occ, error) {
@@ -125,6 +128,19 @@ func (f *occFlags) compute(ctx context.Context, strategies []model.Strategy, pro
 	return o, nil
 }
 
+// json returns what JSON shows: the time of each call if it is to.
+func (o *occ) json(each bool) any {
+	if each {
+		return o
+	}
+	short := *o
+	short.Calls = slices.Clone(o.Calls)
+	for i := range short.Calls {
+		short.Calls[i].Times = nil
+	}
+	return short
+}
+
 func calls(p sim.SweepPoint) float64     { return p.Calls.Mean }
 func totalTime(p sim.SweepPoint) float64 { return p.End.Mean.Seconds() }
 
@@ -133,10 +149,10 @@ func (o *occ) text(w io.Writer, width int) error {
 	if len(o.Points) == 0 {
 		return writeLines(w, []string{"no point: it ended before one was computed"})
 	}
-	lines := []string{fmt.Sprintf("Write calls, means of %d runs", o.Runs)}
-	lines = append(lines, o.table(width, func(p sim.SweepPoint) string { return fmt.Sprintf("%.0f", p.Calls.Mean) })...)
-	lines = append(lines, "", "Time until all have written")
-	lines = append(lines, o.table(width, func(p sim.SweepPoint) string { return axis.Time(p.End.Mean) })...)
+	lines := []string{fmt.Sprintf("Write calls, mean / p99 of %d runs", o.Runs)}
+	lines = append(lines, o.table(width, func(p sim.SweepPoint) string { return fmt.Sprintf("%.0f / %d", p.Calls.Mean, p.Calls.P99) })...)
+	lines = append(lines, "", "Time until all have written, mean / p99")
+	lines = append(lines, o.table(width, func(p sim.SweepPoint) string { return axis.Time(p.End.Mean) + " / " + axis.Time(p.End.P99) })...)
 	if len(o.Points) == len(o.Clients)*len(o.lines) && len(o.Clients) > 1 {
 		number := func(x float64) string { return axis.Number(x) }
 		lines = append(lines, "", "Write calls against clients")

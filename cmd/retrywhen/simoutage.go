@@ -138,15 +138,15 @@ func (o *outage) text(w io.Writer, width int) error {
 			served = fmt.Sprintf("%d of %d", r.Served, r.Clients)
 		}
 		rows = append(rows, []string{
-			s.Name, fmt.Sprintf("%.1f", r.PerClient.Mean), strconv.FormatInt(r.Peak, 10), strconv.FormatInt(r.PeakAfter, 10),
+			s.Name, fmt.Sprintf("%.1f", r.PerClient.Mean), strconv.FormatInt(r.PerClient.P99, 10), strconv.FormatInt(r.Peak, 10), strconv.FormatInt(r.PeakAfter, 10),
 			strconv.FormatInt(r.FailuresAfter, 10), strconv.FormatInt(r.GivenUp, 10), served,
 		})
 	}
-	lines := console.Fit(width, []string{"policy", "attempts", "peak", "peak after", "failed after", "given up", "served by"}, rows, 1)
+	lines := console.Fit(width, []string{"policy", "attempts", "p99", "peak", "peak after", "failed after", "given up", "served by"}, rows, 1)
 	if len(o.Strategies) > 0 {
 		r := o.Strategies[0].Result
 		lines = append(lines, console.Wrap(width,
-			"Attempts: the mean of a client's.", "Peak: in "+axis.Time(r.Traffic.Bin)+".", "After: once the server is back.",
+			"Attempts: the mean of a client's.", "p99: of 99 in 100 clients.", "Peak: in "+axis.Time(r.Traffic.Bin)+".", "After: once the server is back.",
 			"Down for "+axis.Time(o.Down)+";", "at best all are served by "+axis.Time(r.Best)+".")...)
 	}
 	const margin, barLines = 8, 3

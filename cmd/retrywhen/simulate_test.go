@@ -104,7 +104,7 @@ func TestSimText(t *testing.T) {
 		want []string
 	}{
 		"herd":     {[]string{"herd", "--runs=3", "all at once: constant d=5s", "apart: linear d=2s tiled"}, []string{"all at once", "apart", "peak/mean", "Means of 3 runs.", "█", "    100 "}},
-		"occ":      {[]string{"occ", "--runs=2", "--clients=20"}, []string{"decorrelated", "Write calls against clients", "a none   b exponential", "Write calls over time, 20 clients"}},
+		"occ":      {[]string{"occ", "--runs=2", "--clients=20"}, []string{"decorrelated", "Write calls against clients", "mean / p99 of 2 runs", "a none   b exponential", "Write calls over time, 20 clients"}},
 		"outage":   {[]string{"outage", "--clients=100", "--capacity=10", "--down=20s"}, []string{"Attempts: the mean of a client's", "tiled: attempts", "Down for 20s", "▲"}},
 		"overload": {[]string{"overload"}, []string{"never recovers", "back after 17s", "in vain", "▼", "▲"}},
 		"limits":   {[]string{"outage", "--clients=100", "--limit=2", "--return=10s", "--budget=10,1,0.1,1", "linear d=1s"}, []string{"given up"}},
@@ -144,7 +144,7 @@ func TestHerdChartIsWhole(t *testing.T) {
 }
 
 func TestSimOCCReproducesTheFigures(t *testing.T) {
-	out, _, err := inProcess(t, "sim", "occ", "--runs=20", "--points=2", "--json")
+	out, _, err := inProcess(t, "sim", "occ", "--runs=20", "--points=2", "--json", "--each")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,5 +342,38 @@ func TestSimChooseAsJSONAndSVG(t *testing.T) {
 	svg, err := os.ReadFile(file)
 	if err != nil || strings.Contains(string(svg), "NaN") || !strings.Contains(string(svg), "recommended: linear d=1s tiled") {
 		t.Errorf("%v\n%s", err, svg)
+	}
+}
+
+// A backoff that does not wait is no good one: all its retries come at once.
+func TestSimHerdThatDoesNotWait(t *testing.T) {
+	out, _, err := inProcess(t, "sim", "herd", "--runs=2", "hammer: constant d=0s", "linear d=1s")
+	if err != nil || !strings.Contains(out, "all at once     -") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	file := filepath.Join(t.TempDir(), "x.svg")
+	if _, _, err := inProcess(t, "sim", "herd", "--runs=2", "hammer: constant d=0s", "-o", file); err != nil {
+		t.Fatal(err)
+	}
+	if svg, err := os.ReadFile(file); err != nil || !strings.Contains(string(svg), "hammer: all at once") {
+		t.Errorf("%v\n%s", err, svg)
+	}
+}
+
+// JSON holds something for each retry, call or client only if it is asked to.
+func TestSimJSONIsSmall(t *testing.T) {
+	for _, args := range [][]string{
+		{"herd", "--jobs=20000", "--runs=1", "--retries=2", "linear d=1s"}, {"occ", "--clients=1000", "--points=1", "--runs=1", "full: exponential base=10ms factor=2 jitter=full"},
+		{"outage", "--clients=20000", "--capacity=5000", "--down=5s", "linear d=1s"},
+	} {
+		args = append([]string{"sim"}, args...)
+		short, _, err := inProcess(t, append(args, "--json")...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		long, _, err := inProcess(t, append(args, "--json", "--each")...)
+		if err != nil || len(short) > 10_000 || len(long) < 50_000 {
+			t.Errorf("%v: %v, %d bytes without --each, %d with", args, err, len(short), len(long))
+		}
 	}
 }

@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
@@ -139,6 +140,25 @@ func (h Herd) retries(ctx context.Context) (*HerdResult, error) {
 		r.DeadWindow = max(axis.Step(shortest, h.Jobs*h.Retries/3), 1) // by chance about one in twenty is empty
 	}
 	return r, nil
+}
+
+// AtOnce is what the peak over the mean is of a herd whose retries all come at the same instant: no window fits it.
+const AtOnce = "all at once"
+
+// PeakText returns the peak over the mean as text.
+func PeakText(f *sim.Figures) string {
+	if f.End == 0 {
+		return AtOnce
+	}
+	return axis.Number(f.PeakOverMean)
+}
+
+// DeadText returns the share of dead time as text, "-" for a herd that takes no time.
+func DeadText(f *sim.Figures) string {
+	if f.End == 0 {
+		return "-"
+	}
+	return strconv.FormatFloat(100*f.DeadShare, 'f', 0, 64) + " %"
 }
 
 // End returns the last retry of all strategies.
