@@ -28,7 +28,7 @@ var layers = map[string][]string{
 	"streamtest":            {"stream", "streamtest/internal/", "internal/"},
 	"retryhttp":             {"backoff", "retry", "stream", "internal/"},
 	"sim":                   {"backoff", "jitter", "retry", "stream", "internal/"},
-	"internal/alarm":        {"internal/ending"},
+	"internal/timer":        {"internal/ending"},
 	"internal/goroutine":    {},
 	"internal/attempt":      {},
 	"internal/doccode":      {},
@@ -44,7 +44,7 @@ var layers = map[string][]string{
 	"internal/clock":        {},
 	"internal/heap":         {},
 	"internal/mapretry":     {"internal/", "retry", "stream"},
-	"internal/op":           {"internal/alarm", "internal/clock", "internal/ending", "internal/handoff", "internal/ring"},
+	"internal/op":           {"internal/timer", "internal/clock", "internal/ending", "internal/handoff", "internal/ring"},
 
 	"streamtest/internal/virtual": {"stream", "internal/"},
 }

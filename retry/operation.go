@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/alarm"
+	"github.com/retrywhen/retrywhen/internal/timer"
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -14,14 +14,14 @@ type operation struct {
 	config   *config
 	state    State
 	question question
-	alarm    alarm.Alarm[stream.Stopper]
+	timer    timer.Timer[stream.Stopper]
 	began    time.Time // for OnDone
 }
 
 // begin makes o an operation under ctx; it is zero before.
 func (o *operation) begin(ctx context.Context, c *config) {
 	clock := c.Clock(ctx)
-	o.config, o.alarm = c, alarm.New[stream.Stopper](clock)
+	o.config, o.timer = c, timer.New[stream.Stopper](clock)
 	q := &o.question
 	q.ctx, q.clock = ctx, clock
 	q.deadline, _ = ctx.Deadline()
@@ -70,7 +70,7 @@ func (o *operation) abandon(ctx context.Context, retries int) error {
 // wait returns when d > 0 has passed, or one of the policy's signals has fired, or ctx has ended.
 func (o *operation) wait(ctx context.Context, d time.Duration) {
 	if o.config.signals == nil {
-		o.alarm.Wait(ctx, d)
+		o.timer.Wait(ctx, d)
 		return
 	}
 	fired := make(chan struct{}, 1)
@@ -79,13 +79,13 @@ func (o *operation) wait(ctx context.Context, d time.Duration) {
 	if o.config.Fires() != o.state.Fires {
 		return
 	}
-	o.alarm.Set(d)
+	o.timer.Set(d)
 	select {
-	case <-o.alarm.C():
+	case <-o.timer.C():
 	case <-fired:
 	case <-ctx.Done():
 	}
-	o.alarm.Stop()
+	o.timer.Stop()
 }
 
 // recovered calls the hooks for an attempt that works, after the given number of retries since the first failure of the

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/alarm"
+	"github.com/retrywhen/retrywhen/internal/timer"
 	"github.com/retrywhen/retrywhen/internal/clock"
 )
 
@@ -61,7 +61,7 @@ func since(c Clock, t time.Time) time.Duration {
 	return c.Now().Sub(t)
 }
 
-// newAlarm returns an alarm on the clock of ctx. The caller must stop it.
-func newAlarm(ctx context.Context) alarm.Alarm[Stopper] {
-	return alarm.New[Stopper](ClockFrom(ctx))
+// newTimer returns a timer on the clock of ctx. The caller must stop it.
+func newTimer(ctx context.Context) timer.Timer[Stopper] {
+	return timer.New[Stopper](ClockFrom(ctx))
 }

@@ -23,8 +23,8 @@ func (s Stream[T]) Debounce(d time.Duration) Stream[T] {
 		return s
 	}
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
-		alarm := newAlarm(scope.Context())
-		defer alarm.Stop()
+		timer := newTimer(scope.Context())
+		defer timer.Stop()
 		in := handoff.NewReceiver[T](scope)
 		in.Start(s)
 		var last T
@@ -43,10 +43,10 @@ func (s Stream[T]) Debounce(d time.Duration) Stream[T] {
 					return failed
 				}
 				last, waits = event.Value, true
-				alarm.Set(d)
+				timer.Set(d)
 				event.From.Request()
-			case <-alarm.C():
-				alarm.Stop()
+			case <-timer.C():
+				timer.Stop()
 				if err := scope.Err(); err != nil {
 					return err
 				}

@@ -19,15 +19,15 @@ func (s Stream[T]) Delay(d time.Duration) Stream[T] {
 		return s
 	}
 	return func(ctx context.Context, yield func(T) bool) error {
-		alarm := newAlarm(ctx)
-		defer alarm.Stop()
+		timer := newTimer(ctx)
+		defer timer.Stop()
 		stopped := false
 		var cause error
 		err := s(ctx, func(v T) bool {
 			if stopped {
 				return false
 			}
-			cause = alarm.Wait(ctx, d)
+			cause = timer.Wait(ctx, d)
 			stopped = cause != nil || !yield(v)
 			return !stopped
 		})

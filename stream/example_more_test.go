@@ -51,9 +51,9 @@ func ExampleRetryObserver() {
 func ExampleClock() {
 	mock := clock.NewMock()
 	var c stream.Clock = stream.ClockFrom(stream.WithClock(context.Background(), mock))
-	var alarm stream.Stopper = c.AfterFunc(time.Minute, func() { fmt.Println("too late") })
+	var timer stream.Stopper = c.AfterFunc(time.Minute, func() { fmt.Println("too late") })
 	mock.Add(59 * time.Second)
-	alarm.Stop()
+	timer.Stop()
 	mock.Add(time.Hour)
 	fmt.Println(c.Now().UTC().Format(time.TimeOnly))
 	// Output: 01:00:59

@@ -149,7 +149,7 @@ type retrying[T any] struct {
 	stopped  bool         // the consumer wants no more
 	running  bool         // an attempt runs; afterwards: it did not return
 
-	failures mailbox
+	failures failures
 	err      error // the last failure, or what the stream returns once ended
 	ended    bool
 

@@ -26,7 +26,7 @@ func (s Stream[T]) ThrottleLatest(d time.Duration) Stream[T] {
 		return s
 	}
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
-		window := newAlarm(scope.Context()) // runs since a delivery; when it is not set, the next value is delivered
+		window := newTimer(scope.Context()) // runs since a delivery; when it is not set, the next value is delivered
 		defer window.Stop()
 		in := handoff.NewReceiver[T](scope)
 		in.Start(s)

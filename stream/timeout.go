@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/alarm"
+	"github.com/retrywhen/retrywhen/internal/timer"
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
@@ -30,7 +30,7 @@ func (s Stream[T]) Timeout(d time.Duration) Stream[T] {
 		var failure error = timeoutError{d}
 		run, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		var watch alarm.Watchdog[Stopper]
+		var watch timer.Watchdog[Stopper]
 		defer watch.Stop()
 		watch.Start(ClockFrom(ctx), d, func() {
 			if watch.Due() {

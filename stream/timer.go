@@ -12,11 +12,11 @@ import (
 //	Timer(3): --> ---t|
 func Timer(d time.Duration) Stream[time.Time] {
 	return func(ctx context.Context, yield func(time.Time) bool) error {
-		alarm := newAlarm(ctx)
-		if err := alarm.Wait(ctx, d); err != nil {
+		timer := newTimer(ctx)
+		if err := timer.Wait(ctx, d); err != nil {
 			return err
 		}
-		if !yield(alarm.Now()) {
+		if !yield(timer.Now()) {
 			return nil
 		}
 		return ending.ContextError(ctx)
@@ -33,18 +33,18 @@ func Timer(d time.Duration) Stream[time.Time] {
 func Interval(d time.Duration) Stream[time.Time] {
 	requirePeriod("Interval: d", d)
 	return func(ctx context.Context, yield func(time.Time) bool) error {
-		alarm := newAlarm(ctx)
-		start := alarm.Now()
+		timer := newTimer(ctx)
+		start := timer.Now()
 		wait := d
 		for {
-			if err := alarm.Wait(ctx, wait); err != nil {
+			if err := timer.Wait(ctx, wait); err != nil {
 				return err
 			}
-			now := alarm.Now()
+			now := timer.Now()
 			if !yield(now) {
 				return nil
 			}
-			wait = untilTick(now.Sub(start), alarm.Now().Sub(start), d)
+			wait = untilTick(now.Sub(start), timer.Now().Sub(start), d)
 		}
 	}
 }

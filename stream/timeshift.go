@@ -32,16 +32,16 @@ func (s Stream[T]) TimeShift(d time.Duration, n int) Stream[T] {
 		return s.Delay(d)
 	}
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
-		alarm := newAlarm(scope.Context())
-		defer alarm.Stop()
+		timer := newTimer(scope.Context())
+		defer timer.Stop()
 		in := handoff.NewBuffer(scope, n-1, s.timed) // one more is held here
 		for !out.Stopped() {
 			next, ok, err := in.Next()
 			if !ok {
 				return err
 			}
-			passed := alarm.Now().Sub(next.at)
-			if err := alarm.Wait(scope.Context(), d-passed); err != nil {
+			passed := timer.Now().Sub(next.at)
+			if err := timer.Wait(scope.Context(), d-passed); err != nil {
 				return err
 			}
 			out.Deliver(next.v)

@@ -39,5 +39,5 @@ func (System) Now() time.Time { return time.Now() }
 // AfterFunc calls time.AfterFunc.
 func (System) AfterFunc(d time.Duration, f func()) Stopper { return time.AfterFunc(d, f) }
 
-// SystemClock tells the alarms that a time.Timer will do.
+// SystemClock tells the timers that a time.Timer will do.
 func (System) SystemClock() {}

@@ -26,7 +26,7 @@ type run[T, U any] struct {
 	deadline time.Time
 	clock    stream.Clock
 	start    time.Time
-	timer    *timer
+	timer    *ticker
 	timed    bool          // the policy wants to know how long calls last
 	observed bool          // and how items end
 	fired    chan struct{} // from the policy's signals; nil if it has none
@@ -70,7 +70,7 @@ func newRun[T, U any](
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	r.deadline, _ = ctx.Deadline()
 	r.start = r.clock.Now()
-	r.timer = newTimer(r.clock, r.start)
+	r.timer = newTicker(r.clock, r.start)
 	fired := make(chan struct{}, 1)
 	if stop, ok := policy.Watch(fired); ok {
 		r.unwatch, r.fired, r.scheduler.fires = stop, fired, policy.Fires()

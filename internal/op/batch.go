@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/alarm"
+	"github.com/retrywhen/retrywhen/internal/timer"
 	"github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/handoff"
@@ -20,7 +20,7 @@ func Batch[T any, B ~[]T](p Package, s Stream[T], most int, wait time.Duration) 
 		return batchBySize[T, B](s, most)
 	}
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[B]) error {
-		limit := alarm.New[clock.Stopper](clock.From(scope.Context()))
+		limit := timer.New[clock.Stopper](clock.From(scope.Context()))
 		defer limit.Stop()
 		b := newBatching[T, B](most)
 		source := scope.Go(func(ctx context.Context) error {

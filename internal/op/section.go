@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/alarm"
+	"github.com/retrywhen/retrywhen/internal/timer"
 	"github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/handoff"
@@ -19,7 +19,7 @@ type sections[T any] struct {
 	span time.Duration
 	lazy bool // a section opens with its first value, not before
 
-	limit alarm.Alarm[clock.Stopper]
+	limit timer.Timer[clock.Stopper]
 
 	first   handoff.Event[T] // the value that has opened the section, if held
 	held    bool

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/alarm"
+	"github.com/retrywhen/retrywhen/internal/timer"
 	"github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/handoff"
@@ -33,7 +33,7 @@ func Window[T, U any, W ~func(context.Context, func(T) bool) error, S ~func(cont
 		ctx := scope.Context()
 		w := sections[T]{
 			in: handoff.NewReceiver[T](scope), most: most, span: span, lazy: span == 0,
-			limit: alarm.New[clock.Stopper](clock.From(ctx)),
+			limit: timer.New[clock.Stopper](clock.From(ctx)),
 		}
 		defer w.limit.Stop()
 		w.in.Start(s)

@@ -1,4 +1,4 @@
-package alarm_test
+package timer_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	"github.com/retrywhen/retrywhen/internal/alarm"
+	"github.com/retrywhen/retrywhen/internal/timer"
 )
 
 const ms = time.Millisecond
@@ -64,7 +64,7 @@ func ready(c <-chan time.Time) bool {
 
 func TestSystem_ExactTimesOnOneTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := alarm.New[*time.Timer](system{})
+		a := timer.New[*time.Timer](system{})
 		start := time.Now()
 		var at []time.Duration
 		for _, d := range []time.Duration{3 * ms, 5 * ms, 1} {
@@ -81,7 +81,7 @@ func TestSystem_ExactTimesOnOneTimer(t *testing.T) {
 
 func TestSystem_SetForgetsWhatWasSetBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := alarm.New[*time.Timer](system{})
+		a := timer.New[*time.Timer](system{})
 		start := time.Now()
 		a.Set(3 * ms)
 		time.Sleep(2 * ms)
@@ -94,7 +94,7 @@ func TestSystem_SetForgetsWhatWasSetBefore(t *testing.T) {
 		time.Sleep(4 * ms) // it has gone off, and nobody has received it
 		a.Set(3 * ms)
 		if ready(a.C()) {
-			t.Error("the alarm that was forgotten is received")
+			t.Error("the timer that was forgotten is received")
 		}
 		<-a.C()
 		if d := time.Since(start); d != 12*ms {
@@ -105,7 +105,7 @@ func TestSystem_SetForgetsWhatWasSetBefore(t *testing.T) {
 
 func TestStop_LeavesNothingToReceive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := alarm.New[*time.Timer](system{})
+		a := timer.New[*time.Timer](system{})
 		if a.C() != nil {
 			t.Error("C before the first Set is not nil")
 		}
@@ -118,7 +118,7 @@ func TestStop_LeavesNothingToReceive(t *testing.T) {
 		}
 		a.Set(ms)
 		if ready(a.C()) {
-			t.Error("the stopped alarm is received after the next Set")
+			t.Error("the stopped timer is received after the next Set")
 		}
 		a.Stop()
 		a.Stop()
@@ -127,17 +127,17 @@ func TestStop_LeavesNothingToReceive(t *testing.T) {
 
 func TestInjected_WhatCallsBackLateOrTwiceReachesNobody(t *testing.T) {
 	c := &fake{}
-	a := alarm.New[*fakeTimer](c)
+	a := timer.New[*fakeTimer](c)
 	a.Set(3 * ms)
 	a.Set(5 * ms)
 	c.timers[0].fire() // late: it was replaced
 	if ready(a.C()) {
-		t.Error("the replaced alarm is received")
+		t.Error("the replaced timer is received")
 	}
 	c.timers[1].fire()
 	c.timers[1].fire() // twice
 	if !ready(a.C()) {
-		t.Error("the alarm did not go off")
+		t.Error("the timer did not go off")
 	}
 	a.Set(7 * ms)
 	c.timers[1].fire() // a third time
@@ -156,7 +156,7 @@ func TestInjected_WhatCallsBackLateOrTwiceReachesNobody(t *testing.T) {
 
 func TestInjected_NoCallbackForWaitsOfNothing(t *testing.T) {
 	c := &fake{}
-	a := alarm.New[*fakeTimer](c)
+	a := timer.New[*fakeTimer](c)
 	for _, d := range []time.Duration{0, -1, -time.Hour} {
 		if err := a.Wait(t.Context(), d); err != nil {
 			t.Errorf("Wait(%v): %v", d, err)
@@ -168,10 +168,10 @@ func TestInjected_NoCallbackForWaitsOfNothing(t *testing.T) {
 }
 
 func TestInjected_ACallbackInsideAfterFunc(t *testing.T) {
-	a := alarm.New[*fakeTimer](hasty{})
+	a := timer.New[*fakeTimer](hasty{})
 	a.Set(ms)
 	if !ready(a.C()) {
-		t.Error("the alarm did not go off")
+		t.Error("the timer did not go off")
 	}
 }
 
@@ -186,7 +186,7 @@ func (hasty) AfterFunc(_ time.Duration, f func()) *fakeTimer {
 
 func TestNow_IsTheClocks(t *testing.T) {
 	c := &fake{}
-	a := alarm.New[*fakeTimer](c)
+	a := timer.New[*fakeTimer](c)
 	if !a.Now().Equal(c.Now()) {
 		t.Error("another time than the clock's")
 	}
@@ -214,14 +214,14 @@ func TestWait(t *testing.T) {
 					cancel(cause)
 				}
 				time.AfterFunc(test.cancel, func() { cancel(cause) })
-				a := alarm.New[*time.Timer](system{})
+				a := timer.New[*time.Timer](system{})
 				start := time.Now()
 				err := a.Wait(ctx, test.wait)
 				if at := time.Since(start); at != test.at || !errors.Is(err, test.want) && test.want != errAny {
 					t.Errorf("after %v: %v, want %v after %v", at, err, test.want, test.at)
 				}
 				if a.C() != nil {
-					t.Error("an alarm is set after Wait")
+					t.Error("a timer is set after Wait")
 				}
 				time.Sleep(time.Second)
 			})
@@ -234,7 +234,7 @@ var errAny = errors.New("any")
 func TestWait_ACancelledWaitStopsItsTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &fake{}
-		a := alarm.New[*fakeTimer](c)
+		a := timer.New[*fakeTimer](c)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(ms, cancel)
 		if err := a.Wait(ctx, time.Hour); err != context.Canceled {
@@ -249,7 +249,7 @@ func TestWait_ACancelledWaitStopsItsTimer(t *testing.T) {
 func TestWait_OnAMock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mock := clock.NewMock()
-		a := alarm.New[*clock.Timer](mock)
+		a := timer.New[*clock.Timer](mock)
 		var at []time.Duration
 		start := mock.Now()
 		go func() {
@@ -271,18 +271,18 @@ func TestWait_OnAMock(t *testing.T) {
 	})
 }
 
-// BenchmarkWait: the cost of a wait that was not worth waiting for, and of setting an alarm for each of many values.
+// BenchmarkWait: the cost of a wait that was not worth waiting for, and of setting a timer for each of many values.
 func BenchmarkWait(b *testing.B) {
 	b.Run("nothing to wait for", func(b *testing.B) {
 		b.ReportAllocs()
-		a := alarm.New[*time.Timer](system{})
+		a := timer.New[*time.Timer](system{})
 		for b.Loop() {
 			_ = a.Wait(b.Context(), 0)
 		}
 	})
 	b.Run("set and stop", func(b *testing.B) {
 		b.ReportAllocs()
-		a := alarm.New[*time.Timer](system{})
+		a := timer.New[*time.Timer](system{})
 		for b.Loop() {
 			a.Set(time.Hour)
 			a.Stop()

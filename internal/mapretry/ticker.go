@@ -3,13 +3,13 @@ package mapretry
 import (
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/alarm"
+	"github.com/retrywhen/retrywhen/internal/timer"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// timer is the one timer of a run. It ticks on a channel on which any number of workers may wait; a tick says "look
+// ticker is the one timer of a run. It ticks on a channel on which any number of workers may wait; a tick says "look
 // again", and one too many does no harm. It is set by one goroutine at a time.
-type timer struct {
+type ticker struct {
 	C <-chan time.Time
 
 	clock   stream.Clock
@@ -19,9 +19,9 @@ type timer struct {
 	pending stream.Stopper // on another one
 }
 
-func newTimer(clock stream.Clock, start time.Time) *timer {
-	t := &timer{clock: clock, start: start}
-	if _, ok := clock.(alarm.System); ok {
+func newTicker(clock stream.Clock, start time.Time) *ticker {
+	t := &ticker{clock: clock, start: start}
+	if _, ok := clock.(timer.System); ok {
 		t.system = time.NewTimer(time.Hour)
 		t.system.Stop()
 		t.C = t.system.C
@@ -33,7 +33,7 @@ func newTimer(clock stream.Clock, start time.Time) *timer {
 }
 
 // set has the timer tick when the given time has come, instead of when it was set for before.
-func (t *timer) set(due time.Duration) {
+func (t *ticker) set(due time.Duration) {
 	left := t.left(due)
 	if t.system != nil {
 		t.system.Reset(left)
@@ -50,16 +50,16 @@ func (t *timer) set(due time.Duration) {
 }
 
 // left returns the time until due.
-func (t *timer) left(due time.Duration) time.Duration { return due - t.clock.Now().Sub(t.start) }
+func (t *ticker) left(due time.Duration) time.Duration { return due - t.clock.Now().Sub(t.start) }
 
-func (t *timer) tick() {
+func (t *ticker) tick() {
 	select {
 	case t.ticks <- time.Time{}:
 	default: // one is there already
 	}
 }
 
-func (t *timer) stop() {
+func (t *ticker) stop() {
 	if t.system != nil {
 		t.system.Stop()
 	}

@@ -1,4 +1,4 @@
-package alarm_test
+package timer_test
 
 import (
 	"math"
@@ -8,12 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/alarm"
+	"github.com/retrywhen/retrywhen/internal/timer"
 )
 
 // watch starts a watchdog on the system's clock that notes when it strikes; all is in a bubble.
-func watch(d time.Duration) (w *alarm.Watchdog[*time.Timer], struckAt *atomic.Int64) {
-	w, struckAt = new(alarm.Watchdog[*time.Timer]), new(atomic.Int64)
+func watch(d time.Duration) (w *timer.Watchdog[*time.Timer], struckAt *atomic.Int64) {
+	w, struckAt = new(timer.Watchdog[*time.Timer]), new(atomic.Int64)
 	start := time.Now()
 	w.Start(callbacks{}, d, func() {
 		if w.Due() {
@@ -108,8 +108,8 @@ type hand struct {
 
 func (h *hand) Now() time.Time { return time.Unix(1000, 0).Add(h.now) }
 
-func (h *hand) watch(d time.Duration) (w *alarm.Watchdog[*fakeTimer], strikes *int) {
-	w, strikes = new(alarm.Watchdog[*fakeTimer]), new(int)
+func (h *hand) watch(d time.Duration) (w *timer.Watchdog[*fakeTimer], strikes *int) {
+	w, strikes = new(timer.Watchdog[*fakeTimer]), new(int)
 	w.Start(h, d, func() {
 		if w.Due() {
 			*strikes++
@@ -223,7 +223,7 @@ func TestWatchdog_OnAClockThatIsSetBack(t *testing.T) {
 }
 
 func TestWatchdog_ACallbackInsideAfterFunc(t *testing.T) {
-	var w alarm.Watchdog[*fakeTimer]
+	var w timer.Watchdog[*fakeTimer]
 	strikes := 0
 	w.Start(hasty{}, ms, func() {
 		if w.Due() {
@@ -252,7 +252,7 @@ func (m *meddling) AfterFunc(d time.Duration, callback func()) *fakeTimer {
 // A timer that is set anew while the watch ends is stopped.
 func TestWatchdog_StoppedWhileItArms(t *testing.T) {
 	c := &meddling{}
-	var w alarm.Watchdog[*fakeTimer]
+	var w timer.Watchdog[*fakeTimer]
 	w.Start(c, 5*ms, func() { w.Due() })
 	c.now = 3 * ms
 	w.Pause()
@@ -268,7 +268,7 @@ func TestWatchdog_StoppedWhileItArms(t *testing.T) {
 // What is set anew may fire before AfterFunc has returned: then its timer is the one that counts.
 func TestWatchdog_FiredWhileItArms(t *testing.T) {
 	c := &meddling{}
-	var w alarm.Watchdog[*fakeTimer]
+	var w timer.Watchdog[*fakeTimer]
 	w.Start(c, 5*ms, func() { w.Due() })
 	c.now = 3 * ms
 	w.Pause()
@@ -290,7 +290,7 @@ func TestWatchdog_FiredWhileItArms(t *testing.T) {
 // The owner and the timer meet at every instant: either the one or the other is first.
 func TestWatchdog_Race(t *testing.T) {
 	for i := range 2000 {
-		var w alarm.Watchdog[*time.Timer]
+		var w timer.Watchdog[*time.Timer]
 		var strikes atomic.Int32
 		w.Start(callbacks{}, time.Duration(1+i*20), func() {
 			if w.Due() {

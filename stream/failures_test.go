@@ -3,9 +3,9 @@ package stream
 import "testing"
 
 // A run that lags behind another gets every failure, in order, and not at a cost that grows with its lag.
-func TestMailbox_ARunLagsBehindByAMillion(t *testing.T) {
+func TestFailures_ARunLagsBehindByAMillion(t *testing.T) {
 	const lag = 1_000_000
-	m := new(mailbox)
+	m := new(failures)
 	behind := m.enter()
 	for n := 1; n <= lag; n++ {
 		m.post(Failure{})

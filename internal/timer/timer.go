@@ -1,5 +1,5 @@
-// Package alarm is the one place where the library waits: a reusable alarm on the system's clock or an injected one.
-package alarm
+// Package timer is the one place where the library waits: a reusable timer on the system's clock or an injected one.
+package timer
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-// Clock is what an Alarm needs of a clock; S is what its AfterFunc returns.
+// Clock is what a Timer needs of a clock; S is what its AfterFunc returns.
 type Clock[S Stopper] interface {
 	Now() time.Time
 	AfterFunc(d time.Duration, f func()) S
@@ -17,14 +17,14 @@ type Clock[S Stopper] interface {
 // Stopper stops what AfterFunc armed.
 type Stopper interface{ Stop() bool }
 
-// System marks the clock that is the system's own: an Alarm on it uses a time.Timer.
+// System marks the clock that is the system's own: a Timer on it uses a time.Timer.
 type System interface{ SystemClock() }
 
-// Alarm is one wait at a time on one clock, any number of times. It belongs to one goroutine.
+// Timer is one wait at a time on one clock, any number of times. It belongs to one goroutine.
 //
 // On the system's clock all its waits reuse one time.Timer. On an injected clock each wait has a channel of its own, so
 // that a callback that comes late, or twice, or after Stop, reaches nobody.
-type Alarm[S Stopper] struct {
+type Timer[S Stopper] struct {
 	clock   Clock[S]
 	system  bool
 	timer   *time.Timer      // of the system's clock
@@ -32,18 +32,18 @@ type Alarm[S Stopper] struct {
 	fired   <-chan time.Time // nil when nothing is set
 }
 
-// New returns an alarm on the clock that is not set. It allocates nothing before the first Set.
-func New[S Stopper](clock Clock[S]) Alarm[S] {
+// New returns a timer on the clock that is not set. It allocates nothing before the first Set.
+func New[S Stopper](clock Clock[S]) Timer[S] {
 	_, system := clock.(System)
-	return Alarm[S]{clock: clock, system: system}
+	return Timer[S]{clock: clock, system: system}
 }
 
-// Now returns the time of the alarm's clock.
-func (a *Alarm[S]) Now() time.Time { return a.clock.Now() }
+// Now returns the time of the timer's clock.
+func (a *Timer[S]) Now() time.Time { return a.clock.Now() }
 
-// Set has the alarm go off once after d > 0, and forgets what was set before. Arming the clock is the last thing it
+// Set has the timer go off once after d > 0, and forgets what was set before. Arming the clock is the last thing it
 // does.
-func (a *Alarm[S]) Set(d time.Duration) {
+func (a *Timer[S]) Set(d time.Duration) {
 	a.Stop()
 	switch {
 	case !a.system:
@@ -66,10 +66,10 @@ func (a *Alarm[S]) Set(d time.Duration) {
 
 // C returns the channel that is ready when what was last set has gone off, nil when nothing is set: it can stand in a
 // select. The value received means nothing; a second receive may block or not.
-func (a *Alarm[S]) C() <-chan time.Time { return a.fired }
+func (a *Timer[S]) C() <-chan time.Time { return a.fired }
 
-// Stop unsets the alarm: C is nil afterwards. An alarm that is no longer needed must be stopped.
-func (a *Alarm[S]) Stop() {
+// Stop unsets the timer: C is nil afterwards. An timer that is no longer needed must be stopped.
+func (a *Timer[S]) Stop() {
 	if a.fired != nil && !a.system {
 		a.pending.Stop() // what it answers is of no use: the old channel is forgotten
 	}
@@ -77,7 +77,7 @@ func (a *Alarm[S]) Stop() {
 }
 
 // Wait returns nil when d has passed, or ending.ContextError(ctx) when ctx ends first - also when both have.
-func (a *Alarm[S]) Wait(ctx context.Context, d time.Duration) error {
+func (a *Timer[S]) Wait(ctx context.Context, d time.Duration) error {
 	if d > 0 {
 		a.Set(d)
 		select {

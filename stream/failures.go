@@ -8,39 +8,39 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-// mailbox carries the failures of one subscription to its handler, and decides which values of the handler are answers.
+// failures carries the failures of one subscription to its handler, and decides which values of the handler are answers.
 // The subscription calls post and answer; the handler's runs of the failures call take, on any goroutine.
-type mailbox struct {
+type failures struct {
 	mu       sync.Mutex
 	current  Failure
 	open     bool // current is not answered yet
 	received bool // a run has yielded current
 	ran      bool // there has been a run
 	closed   bool // the subscription is over
-	runs     []*mailboxRun
+	runs     []*failuresRun
 }
 
-// mailboxRun is one run of the failures.
-type mailboxRun struct {
+// failuresRun is one run of the failures.
+type failuresRun struct {
 	queue []Failure
 	wake  chan struct{} // made when the run first waits
 }
 
 // post numbers f and delivers it to every run.
-func (m *mailbox) post(f Failure) {
+func (m *failures) post(f Failure) {
 	m.mu.Lock()
 	f.N = m.current.N + 1
 	m.current, m.open, m.received = f, true, false
 	for _, r := range m.runs {
 		r.queue = append(r.queue, f)
-		r.rouse()
+		r.wakeUp()
 	}
 	m.mu.Unlock()
 }
 
 // answer reports whether a value with the number n is the answer to the current failure. If so, the failure is
 // answered.
-func (m *mailbox) answer(n int) bool {
+func (m *failures) answer(n int) bool {
 	m.mu.Lock()
 	ok := (m.received || !m.ran) && (n == 0 || n == m.current.N)
 	if ok {
@@ -51,17 +51,17 @@ func (m *mailbox) answer(n int) bool {
 }
 
 // close ends every run.
-func (m *mailbox) close() {
+func (m *failures) close() {
 	m.mu.Lock()
 	m.closed = true
 	for _, r := range m.runs {
-		r.rouse()
+		r.wakeUp()
 	}
 	m.mu.Unlock()
 }
 
 // run is the stream of failures that the handler receives.
-func (m *mailbox) run(ctx context.Context, yield func(Failure) bool) error {
+func (m *failures) run(ctx context.Context, yield func(Failure) bool) error {
 	r := m.enter()
 	defer m.leave(r)
 	for {
@@ -85,8 +85,8 @@ func (m *mailbox) run(ctx context.Context, yield func(Failure) bool) error {
 	}
 }
 
-func (m *mailbox) enter() *mailboxRun {
-	r := new(mailboxRun)
+func (m *failures) enter() *failuresRun {
+	r := new(failuresRun)
 	m.mu.Lock()
 	m.ran = true
 	if m.open {
@@ -97,14 +97,14 @@ func (m *mailbox) enter() *mailboxRun {
 	return r
 }
 
-func (m *mailbox) leave(r *mailboxRun) {
+func (m *failures) leave(r *failuresRun) {
 	m.mu.Lock()
-	m.runs = slices.DeleteFunc(m.runs, func(other *mailboxRun) bool { return other == r })
+	m.runs = slices.DeleteFunc(m.runs, func(other *failuresRun) bool { return other == r })
 	m.mu.Unlock()
 }
 
 // take returns the next failure for r, or a channel to wait on.
-func (m *mailbox) take(r *mailboxRun) (f Failure, wake <-chan struct{}, closed bool) {
+func (m *failures) take(r *failuresRun) (f Failure, wake <-chan struct{}, closed bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
@@ -128,8 +128,8 @@ func (m *mailbox) take(r *mailboxRun) (f Failure, wake <-chan struct{}, closed b
 	return f, nil, false
 }
 
-// rouse wakes the run if it waits.
-func (r *mailboxRun) rouse() {
+// wakeUp wakes the run if it waits.
+func (r *failuresRun) wakeUp() {
 	select {
 	case r.wake <- struct{}{}:
 	default:

@@ -1,4 +1,4 @@
-package alarm_test
+package timer_test
 
 import (
 	"testing"
