@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/timer"
 	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/timer"
 	"github.com/retrywhen/retrywhen/stream"
 )
 

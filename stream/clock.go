@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/timer"
 	"github.com/retrywhen/retrywhen/internal/clock"
+	"github.com/retrywhen/retrywhen/internal/timer"
 )
 
 // Clock is the time as operators see it. Implementations must be safe for concurrent use. AfterFunc calls f once, on

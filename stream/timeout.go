@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/timer"
 	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/timer"
 )
 
 // Timeout yields the values of s, and fails if s takes longer than d until its first value, from one value to the next,

@@ -5,10 +5,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/timer"
 	"github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/handoff"
+	"github.com/retrywhen/retrywhen/internal/timer"
 )
 
 // Batch is operators.Batch; B is the type of the slices.

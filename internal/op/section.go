@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/timer"
 	"github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/handoff"
+	"github.com/retrywhen/retrywhen/internal/timer"
 )
 
 // sections is one run of Window: the source, which is cut into sections that follow one another. A section is limited by

@@ -42,7 +42,7 @@ func TestTimer_OnAClock(t *testing.T) {
 		"moved up to the time": {movedClock{at: 4, step: 1}, 1, true},
 		"moved past it":        {movedClock{at: 4, step: 2}, 1, true},
 	} {
-		timer := newTimer(&c.clock, start)
+		timer := newTicker(&c.clock, start)
 		timer.set(5)
 		if len(c.clock.armed) != c.armed || len(timer.C) == 1 != c.ticked {
 			t.Errorf("%s: armed %v, ticked %v", name, c.clock.armed, len(timer.C) == 1)
@@ -63,7 +63,7 @@ func TestTimer_OnAClock(t *testing.T) {
 func TestTimer_OnTheSystemsClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		timer := newTimer(stream.ClockFrom(t.Context()), begin)
+		timer := newTicker(stream.ClockFrom(t.Context()), begin)
 		time.Sleep(2 * time.Hour)
 		select {
 		case <-timer.C:
