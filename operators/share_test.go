@@ -333,3 +333,47 @@ func TestShare_Crowd(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// The end of a consumer's context, and that of the run, come through after any number of values, to each of two consumers.
+func TestShare_EndsAfterAnyNumberOfValues(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		for n := range 20 {
+			for _, busy := range []time.Duration{0, time.Minute} {
+				src := ints(func(ctx context.Context, yield func(int) bool) error {
+					for v := range n {
+						yield(v)
+					}
+					select {
+					case <-time.After(time.Hour):
+						return errBoom
+					case <-ctx.Done():
+						return context.Cause(ctx)
+					}
+				})
+				shared := operators.ShareN(src, 2)
+				ctx, cancel := context.WithCancelCause(t.Context())
+				time.AfterFunc(time.Second, func() { cancel(errCause) })
+				start, got := time.Now(), 0
+				first, other := make(chan error), 0
+				go func() {
+					first <- shared.ForEach(ctx, func(int) {
+						if got++; got == n {
+							time.Sleep(busy)
+						}
+					})
+				}()
+				err := shared.ForEach(t.Context(), func(int) { other++ })
+				if err != errBoom || other != n {
+					t.Errorf("%d of %d values, %v", other, n, err)
+				}
+				if at := time.Since(start); at != time.Hour && (busy == 0 || n == 0 || at != time.Hour+busy) {
+					t.Errorf("%d values: it ended after %v", n, at)
+				}
+				if err := <-first; got != n || !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) {
+					t.Errorf("%d of %d values, %v, want the cause", got, n, err)
+				}
+				cancel(nil)
+			}
+		}
+	})
+}

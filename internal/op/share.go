@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/handoff"
@@ -39,7 +40,7 @@ type shared[T any] struct {
 type sharedRun[T any] struct {
 	cancel    context.CancelFunc // nil before the source is started
 	consumers []*sharer
-	busy      int           // how many consumers have the present value in hand
+	busy      atomic.Int32  // how many consumers have the present value in hand
 	idle      chan struct{} // one signal: busy is 0 again
 	value     T
 	kept      ring.Ring[T]  // for late consumers
@@ -51,15 +52,60 @@ type sharedRun[T any] struct {
 
 // sharer is one consumer.
 type sharer struct {
-	values chan struct{} // one signal: there is a value
-	busy   bool          // it has not processed it yet
+	signal chan struct{} // one: there is a value, or an end
+	busy   atomic.Bool   // it has a value that it has not processed yet
 	joint  *joint        // nil: it waits for no other one
+	waits  int           // up to few and one
+	stop   func()        // what waits for the end of its context
 }
+
+// few is how many values a select of three channels costs less than what makes a receive from one enough.
+const few = 8
 
 // give hands the run's present value to the consumer.
 func (c *sharer) give() {
-	c.busy = true
-	c.values <- struct{}{}
+	c.busy.Store(true)
+	c.wake()
+}
+
+// wake has the consumer look what there is.
+func (c *sharer) wake() {
+	select {
+	case c.signal <- struct{}{}:
+	default: // it has not looked since the last time
+	}
+}
+
+// await returns when there may be a value, or the end of the run or of ctx.
+func (c *sharer) await(ctx context.Context, done <-chan struct{}) {
+	if c.waits < few {
+		c.waits++
+		select {
+		case <-c.signal:
+		case <-done:
+		case <-ctx.Done():
+		}
+		return
+	}
+	if c.waits == few {
+		c.waits++
+		c.wakeAtEnd(ctx)
+	}
+	<-c.signal
+}
+
+// wakeAtEnd wakes the consumer when ctx ends, until stop is called.
+func (c *sharer) wakeAtEnd(ctx context.Context) {
+	returned := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(returned)
+		c.wake()
+	})
+	c.stop = func() {
+		if !stop() {
+			<-returned
+		}
+	}
 }
 
 // run is the shared stream.
@@ -80,7 +126,7 @@ func (s *shared[T]) run(ctx context.Context, yield func(T) bool) error {
 // join adds a consumer to the present run, or to a new one, and starts that if there are enough. It returns the values that
 // the consumer has missed, as far as they are replayed.
 func (s *shared[T]) join(ctx context.Context) (r *sharedRun[T], c *sharer, missed []T) {
-	c = &sharer{values: make(chan struct{}, 1)}
+	c = &sharer{signal: make(chan struct{}, 1), stop: func() {}}
 	c.joint, _ = ctx.Value(jointKey{}).(*joint)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,9 +137,8 @@ func (s *shared[T]) join(ctx context.Context) (r *sharedRun[T], c *sharer, misse
 	if s.replay > 0 {
 		missed = r.kept.Values()
 	} else if c.joint != nil && c.joint.holding.Load() > 0 && slices.ContainsFunc(r.consumers, func(other *sharer) bool {
-		return other.busy && other.joint == c.joint
-	}) {
-		r.busy++
+		return other.busy.Load() && other.joint == c.joint
+	}) && r.retain() {
 		c.give()
 	}
 	r.consumers = append(r.consumers, c)
@@ -139,7 +184,12 @@ func (s *shared[T]) finish(r *sharedRun[T], well bool) {
 	}
 	s.mu.Unlock()
 	r.cancel()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	close(r.done)
+	for _, c := range r.consumers {
+		c.wake()
+	}
 }
 
 // deliver is the source's yield: it returns when all consumers have processed v, false when none is left.
@@ -150,7 +200,7 @@ func (s *shared[T]) deliver(r *sharedRun[T], v T) bool {
 		r.kept.Put(v)
 	}
 	n := len(r.consumers)
-	r.busy = n
+	r.busy.Store(int32(n))
 	for _, c := range r.consumers {
 		c.give()
 	}
@@ -178,38 +228,57 @@ func (s *shared[T]) consume(ctx context.Context, r *sharedRun[T], c *sharer, mis
 		}
 	}
 	for {
-		select {
-		case <-c.values:
-			if err := ending.ContextError(ctx); err != nil {
-				return err
-			}
-			if !yield(r.value) {
-				return nil
-			}
-			s.mu.Lock()
-			s.processed(r, c)
-			s.mu.Unlock()
-		case <-r.done:
+		c.await(ctx, r.done)
+		if !c.busy.Load() && r.over() {
 			return ending.Error(ctx, r.err)
-		case <-ctx.Done():
-			return ending.ContextError(ctx)
 		}
+		if err := ending.ContextError(ctx); err != nil {
+			return err
+		}
+		if !c.busy.Load() {
+			continue
+		}
+		if !yield(r.value) {
+			return nil
+		}
+		r.processed(c)
 	}
 }
 
+// over reports whether the source has returned.
+func (r *sharedRun[T]) over() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// retain adds a consumer to those who have the present value in hand; it returns false if nobody has.
+func (r *sharedRun[T]) retain() bool {
+	for n := r.busy.Load(); n > 0; n = r.busy.Load() {
+		if r.busy.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+	return false
+}
+
 // processed notes that the consumer is done with the value it had in hand, if any.
-func (s *shared[T]) processed(r *sharedRun[T], c *sharer) {
-	if !c.busy {
+func (r *sharedRun[T]) processed(c *sharer) {
+	if !c.busy.Load() {
 		return
 	}
-	c.busy = false
-	if r.busy--; r.busy == 0 {
+	c.busy.Store(false)
+	if r.busy.Add(-1) == 0 {
 		r.idle <- struct{}{}
 	}
 }
 
 // leave takes the consumer from the run; the last one cancels the source, before that can go on, and waits for it.
 func (s *shared[T]) leave(r *sharedRun[T], c *sharer) {
+	c.stop()
 	s.mu.Lock()
 	r.consumers = slices.DeleteFunc(r.consumers, func(other *sharer) bool { return other == c })
 	last := len(r.consumers) == 0
@@ -220,7 +289,7 @@ func (s *shared[T]) leave(r *sharedRun[T], c *sharer) {
 	if stop {
 		r.cancel()
 	}
-	s.processed(r, c)
+	r.processed(c)
 	s.mu.Unlock()
 	if stop {
 		<-r.done
