@@ -8,9 +8,9 @@ import (
 	"github.com/retrywhen/retrywhen/internal/engine"
 )
 
-// Outcome is what one attempt has come to, for a classifier. It is valid until the classifier returns.
+// Outcome is the result of one attempt, for a classifier. It is valid until the classifier returns.
 type Outcome struct {
-	// Request is the request that the Transport was given.
+	// Request is the request passed to the Transport.
 	Request *http.Request
 	// Response is nil if there is none. Its body must not be touched: see Peek.
 	Response *http.Response
@@ -22,28 +22,28 @@ type Outcome struct {
 	exchange *exchange
 }
 
-// Peek returns the first bytes of the response's body: up to 1024, or as PeekLimit says. It waits for them up to 1 s,
-// or as PeekTimeout says. The response's later readers get them too.
+// Peek returns the first bytes of the response's body, up to 1024 or the number set by PeekLimit. It waits for them up
+// to 1 s or the time set by PeekTimeout. Later readers of the response receive these bytes too.
 func (o *Outcome) Peek() []byte {
 	switch {
 	case o.Response == nil:
 		return nil
-	case o.exchange == nil: // an Outcome that a test has made
+	case o.exchange == nil: // an Outcome made by a test
 		return peek(o.Response, peekLimit, peekTimeout, clockOf(o.Request))
 	}
 	return o.exchange.peekBody(o.Response)
 }
 
-// Class is what a classifier says of an attempt.
+// Class is a classifier's decision about an attempt.
 type Class int
 
 const (
-	// Unclassified leaves the attempt to the Transport.
+	// Unclassified leaves the decision to the Transport.
 	Unclassified Class = iota
-	// Retryable says that the attempt has failed and may be retried, as the policy says, whatever the request's method. A
-	// request whose body cannot be sent again is not retried all the same.
+	// Retryable says that the attempt has failed and that the policy may retry it, whatever the request's method. A
+	// request whose body cannot be sent again is still not retried.
 	Retryable
-	// NotRetryable returns the response, or the error, as it is.
+	// NotRetryable returns the response or the error unchanged.
 	NotRetryable
 )
 
@@ -55,8 +55,8 @@ func (c Class) String() string {
 	return fmt.Sprintf("Class(%d)", int(c))
 }
 
-// classifyAttempt sets the exchange's failure, nil for none, and whether the attempt is the last one without a question
-// to the policy.
+// classifyAttempt sets the exchange's failure, nil for none, and whether the attempt is the last one, whatever the
+// policy says.
 func (x *exchange) classifyAttempt() {
 	x.failure, x.final = nil, true
 	class := Unclassified
@@ -88,7 +88,7 @@ func (x *exchange) classifyAttempt() {
 	}
 }
 
-// obstacle returns why a failed request must not be sent again, "" if it may.
+// obstacle returns why a failed request must not be sent again, or "" if it may.
 func (x *exchange) obstacle(class Class) string {
 	switch {
 	case !replayable(x.prepared):
@@ -99,7 +99,7 @@ func (x *exchange) obstacle(class Class) string {
 	return fmt.Sprintf("%s is not idempotent, and may have been carried out", method(x.Request))
 }
 
-// notRetriedError is a failure on which the policy gives up, whatever its limits are.
+// notRetriedError is a failure on which the policy gives up, whatever its limits.
 type notRetriedError struct {
 	err    error
 	reason string

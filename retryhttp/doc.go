@@ -1,52 +1,53 @@
-// Package retryhttp is HTTP with retries. NewTransport puts a policy into an http.Client, and the code that uses the
-// client stays as it is. Slots is the other side: a handler that tells clients when to come back.
+// Package retryhttp adds retries to HTTP. NewTransport adds a policy to an http.Client; the code that uses the client
+// does not change. Slots is for servers: a handler that tells clients when to retry.
 //
 //	client := &http.Client{Transport: retryhttp.NewTransport(nil, retry.Default)}
 //
-// Arguments that are no sense (a nil function, a negative number) panic when an option, a Transport or a handler is
-// made. Nothing here starts a goroutine.
+// Invalid arguments (a nil function, a negative number) panic when an option, a Transport or a handler is made, with
+// the argument's name. This package starts no goroutine.
 //
 // # Which requests are retried
 //
-// A request is sent again only if its body can be: it has none (Body is nil or http.NoBody), or it has GetBody, which
-// http.NewRequest sets for bodies in memory, or the option BufferBody has kept it. Beyond that it depends on what a
-// second one may do:
+// A request is sent again only if its body can be sent again: it has no body (Body is nil or http.NoBody), or it has
+// GetBody, which http.NewRequest sets for bodies in memory, or the option BufferBody has kept the body. In addition,
+// its method or key decides:
 //
-//   - GET, HEAD, OPTIONS, TRACE, PUT, DELETE, and requests with the header Idempotency-Key or X-Idempotency-Key, are
-//     retried after any failure (RFC 9110, section 9.2.2);
-//   - others, like a POST, are retried only when it is known that the server did not carry out the first one: no connection
-//     came about, or the status is 408, 425, 429 or 503.
+//   - GET, HEAD, OPTIONS, TRACE, PUT and DELETE requests, and requests with the header Idempotency-Key or
+//     X-Idempotency-Key, are retried after any failure (RFC 9110, section 9.2.2);
+//   - other requests, such as POST, are retried only if the server is known not to have carried them out: no connection
+//     was established, or the status is 408, 425, 429 or 503.
 //
-// The option IdempotencyKeys gives others a key; the option Idempotent replaces the rule. A Classify that returns
-// Retryable overrules it. Where one of these rules prevents a retry, the policy gives up with the Cause
-// retry.ErrRefused, and its hooks and Log see the reason.
+// The option IdempotencyKeys adds a key to other requests; the option Idempotent replaces the rule. A Classify that
+// returns Retryable overrides it. If one of these rules prevents a retry, the policy gives up with the Cause
+// retry.ErrRefused, and its hooks and Log receive the reason.
 //
 // # Which failures are retried
 //
-// Connection errors of all sorts, but not those that will be the same next time (a certificate that is not trusted, a
-// malformed request); and the statuses 408, 425, 429, 500, 502, 503 and 504, or those of the option Statuses. A
-// Retry-After, in seconds or as a date, dictates the delay: the retry comes no earlier, and where that passes the
-// policy's MaxRetryAfter or Within or the request's deadline there is none. A Retry-After in the past, or one that
-// cannot be read, has no effect. The option RateLimitHeaders reads more headers. CheckBody makes a body that is not
-// what it should be a failure. Classify decides otherwise, having seen the response, the first bytes of its body too.
+// Failures are all connection errors, except those that will occur again (a certificate that is not trusted, a
+// malformed request), and the statuses 408, 425, 429, 500, 502, 503 and 504, or those of the option Statuses. A
+// Retry-After header, in seconds or as a date, dictates the delay: the retry comes no earlier, and there is no retry if
+// the delay exceeds the policy's MaxRetryAfter or Within or the request's deadline. A Retry-After in the past, or one
+// that cannot be read, has no effect. The option RateLimitHeaders reads more headers. The option CheckBody makes a
+// wrong body a failure. The option Classify can replace these rules: its function sees the response and the first bytes
+// of its body.
 //
 // # What comes back
 //
-// The last response, whatever its status, with its body to be read, as net/http users expect. When it was the
-// connection that failed last, or the request's context has ended, it is a *retry.Error with the number of attempts. An
-// error that is not retried is returned as it is.
+// RoundTrip returns the last response, whatever its status, with a readable body, as users of net/http expect. If the
+// last attempt failed without a response, or the request's context has ended, it returns a *retry.Error with the number
+// of attempts. An error that is not retried is returned unchanged.
 //
-// The responses before the last are read to their end, if that is near, and closed, so that their connections are used
-// again. A response that has been handed over is never retried, whatever becomes of its body.
+// Earlier responses are closed. If their end is near they are read to the end first, so their connections are used
+// again. A returned response is never retried, whatever happens to its body.
 //
 // # Hooks, contexts, time
 //
-// The policy's hooks see what failed as a *StatusError or as the transport's error, and get the request by RequestFrom
-// of their context. The base transport finds the number of the attempt by stream.AttemptFrom of the request's context:
-// one less is OpenTelemetry's http.request.resend_count.
+// The policy's hooks receive a failure as a *StatusError or as the base transport's error. RequestFrom returns the
+// request from their context. In the base transport, stream.AttemptFrom returns the number of the attempt from the
+// request's context; that number minus one is OpenTelemetry's http.request.resend_count.
 //
-// The first bytes of a failed response are waited for, at most 1 s (PeekTimeout), for the hooks. The policy's
-// AttemptTimeout is for each attempt until its response's header has come and, of one that failed, these bytes; the
-// rest of the body may take longer. Waits are on the policy's clock, else on that of the request's context
-// (stream.WithClock), else on the system's.
+// For the hooks, the Transport waits for the first bytes of a failed response, at most 1 s (PeekTimeout). The policy's
+// AttemptTimeout covers each attempt until its response's header has come and, if it failed, these bytes; the rest of
+// the body may take longer. Waits use the clock of the policy, else the clock of the request's context
+// (stream.WithClock), else the system clock.
 package retryhttp

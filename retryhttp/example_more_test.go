@@ -16,7 +16,7 @@ import (
 
 var soon = retry.New(backoff.Constant(time.Millisecond), retry.Limit(2))
 
-// Retries say which one they are, so that the server's log can tell them from new requests.
+// Retries carry their number, so that the server's log can distinguish them from new requests.
 func ExampleAttemptHeader() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Printf("%s %q\n", r.Method, r.Header.Get("X-Retry-Attempt"))

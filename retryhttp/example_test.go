@@ -37,7 +37,7 @@ func ExampleNewTransport() {
 
 	policy := retry.New(backoff.Exponential(10*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Equal),
 		retry.Limit(5),                   // each request
-		retry.MaxRetryAfter(time.Minute), // "come back in an hour" is an answer too
+		retry.MaxRetryAfter(time.Minute), // a Retry-After of an hour is a response too
 	)
 	client := &http.Client{Transport: retryhttp.NewTransport(nil, policy), Timeout: 30 * time.Second}
 

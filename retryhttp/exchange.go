@@ -11,20 +11,20 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// exchange is one request on its way through a Transport. Its Outcome is that of the present attempt; it has the
-// response until that is handed over or closed.
+// exchange is one request that a Transport sends. Its Outcome is that of the current attempt; it keeps the response
+// until the response is returned or closed.
 type exchange struct {
 	Outcome
 	transport *Transport
-	prepared  *http.Request // what is sent, by the first attempt as it is
-	sent      *http.Request // by the present attempt
-	keyed     bool          // by IdempotencyKeys
-	failure   error         // of the present attempt
-	final     bool          // the present attempt is the last one, whatever the policy says
-	release   func()        // ends the present attempt's own context; nil if it has none
+	prepared  *http.Request // the request to send; the first attempt sends it unchanged
+	sent      *http.Request // the request of the current attempt
+	keyed     bool          // IdempotencyKeys added the key
+	failure   error         // the failure of the current attempt
+	final     bool          // the current attempt is the last one, whatever the policy says
+	release   func()        // ends the current attempt's own context; nil if it has none
 }
 
-// attempt sends the request for the n-th time, after the given failure, and classifies what that has come to.
+// attempt sends the request for the n-th time, after the given failure, and classifies the result.
 func (x *exchange) attempt(n int, after error) {
 	t := x.transport
 	if n == 1 {
@@ -57,18 +57,18 @@ func (x *exchange) attempt(n int, after error) {
 	}
 }
 
-// timeoutError is the error of what has not come in time.
+// timeoutError is the error of an operation that took too long.
 type timeoutError string
 
 func (e timeoutError) Error() string { return string(e) }
 
 func (timeoutError) Unwrap() error { return context.DeadlineExceeded }
 
-// Timeout is what url.Error asks for.
+// Timeout is called by url.Error.
 func (timeoutError) Timeout() bool { return true }
 
-// timed returns the context for an attempt under the policy's AttemptTimeout. It outlives the timeout, for the
-// response's body, until x.release; inTime ends the timeout, and reports whether that was in time.
+// timed returns the context for an attempt under the policy's AttemptTimeout. It lives longer than the timeout, until
+// x.release, because of the response's body. inTime ends the timeout and reports whether it has not passed.
 func (x *exchange) timed(ctx context.Context) (_ context.Context, inTime func() bool) {
 	own, cancel := context.WithCancelCause(ctx)
 	timeout, stop := x.transport.engine.AttemptContext(ctx)
@@ -80,7 +80,7 @@ func (x *exchange) timed(ctx context.Context) (_ context.Context, inTime func() 
 	}
 }
 
-// renew gives a retry its body and its header.
+// renew sets the body and the header for a retry.
 func (x *exchange) renew() error {
 	if x.Attempt == 1 {
 		return nil
@@ -109,7 +109,7 @@ func (x *exchange) send() {
 	x.classifyAttempt()
 }
 
-// response hands over the response, nil if there is none.
+// response returns the response, nil if there is none, and gives it up.
 func (x *exchange) response() *http.Response {
 	resp := x.Response
 	if resp == nil {
@@ -125,8 +125,8 @@ func (x *exchange) response() *http.Response {
 	return resp
 }
 
-// end returns what the request has come to when there is no further attempt, and end is why. A request that was never
-// sent has its body closed.
+// end returns the result of the request if there is no further attempt; end is the reason. If the request was never
+// sent, its body is closed.
 func (x *exchange) end(ctx context.Context, end error) (*http.Response, error) {
 	if x.Attempt == 0 && x.Request.Body != nil {
 		x.Request.Body.Close()
@@ -135,7 +135,7 @@ func (x *exchange) end(ctx context.Context, end error) (*http.Response, error) {
 	switch {
 	case refused:
 		return x.response(), x.Err
-	case x.Response != nil && !errors.Is(end, context.Cause(ctx)): // it was the policy that gave up
+	case x.Response != nil && !errors.Is(end, context.Cause(ctx)): // the policy gave up
 		return x.response(), nil
 	}
 	return nil, end
@@ -157,7 +157,7 @@ func (x *exchange) drop() {
 	x.letGo()
 }
 
-// letGo forgets the response and ends the attempt's own context.
+// letGo removes the response and ends the attempt's own context.
 func (x *exchange) letGo() {
 	if x.release != nil {
 		x.release()
@@ -165,7 +165,7 @@ func (x *exchange) letGo() {
 	x.Response, x.release = nil, nil
 }
 
-// clock returns the clock of the policy, or of the request's context.
+// clock returns the clock of the policy, or else of the request's context.
 func (x *exchange) clock() stream.Clock { return x.transport.engine.Clock(x.Request.Context()) }
 
 // peekBody returns the first bytes of the response's body.

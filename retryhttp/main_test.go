@@ -34,7 +34,7 @@ func quick(n int, opts ...retry.Option) retry.Policy {
 	return retry.New(backoff.Constant(time.Millisecond), retry.Limit(n)).With(opts...)
 }
 
-// script is a base transport that answers as it is told, and notes when it is asked what.
+// script is a base transport that returns given responses, and records the requests and their times.
 type script struct {
 	answers []func(*http.Request) (*http.Response, error)
 	start   time.Time
@@ -79,7 +79,7 @@ func (s *script) expect(t *testing.T, want string) {
 	}
 }
 
-// status answers with a status and header lines like "Retry-After: 3".
+// status responds with a status and header lines like "Retry-After: 3".
 func status(code int, body string, header ...string) func(*http.Request) (*http.Response, error) {
 	return func(*http.Request) (*http.Response, error) {
 		h := make(http.Header)
@@ -193,7 +193,7 @@ func (p *protocol) serve(h http.HandlerFunc) (string, *http.Transport) {
 	return server.URL, base
 }
 
-// cut ends the connection without an answer.
+// cut ends the connection without a response.
 func (p *protocol) cut(w http.ResponseWriter) {
 	if p.two {
 		panic(http.ErrAbortHandler) // resets the stream

@@ -10,7 +10,7 @@ import (
 // Option is one setting of NewTransport.
 type Option func(*settings)
 
-// settings is what the options set.
+// settings holds the options.
 type settings struct {
 	statuses         []int
 	classify         func(*Outcome) Class
@@ -24,8 +24,8 @@ type settings struct {
 	attemptHeader    bool
 }
 
-// Statuses replaces the default set of statuses that are failures: 408, 425, 429, 500, 502, 503 and 504. A code must be
-// one of 100 to 999.
+// Statuses replaces the default set of retryable statuses: 408, 425, 429, 500, 502, 503 and 504. A code must be from
+// 100 to 999.
 func Statuses(codes ...int) Option {
 	for i, code := range codes {
 		if code < 100 || code > 999 {
@@ -37,7 +37,7 @@ func Statuses(codes ...int) Option {
 }
 
 // Classify calls f after each attempt, a successful one too, before the Transport classifies it. f runs on the
-// goroutine of the request.
+// request's goroutine.
 func Classify(f func(*Outcome) Class) Option {
 	if f == nil {
 		panicf("Classify", "f is nil")
@@ -45,16 +45,16 @@ func Classify(f func(*Outcome) Class) Option {
 	return func(s *settings) { s.classify = f }
 }
 
-// CheckBody calls f with each response of a status from 200 to 299 that Classify leaves to the Transport: an error of f
-// is a failure of the attempt. So a body that is cut, or cannot be decoded, is fetched again:
+// CheckBody calls f with each response whose status is from 200 to 299, unless Classify has decided. An error of f is a
+// failure of the attempt. So a body that is cut off or cannot be decoded is fetched again:
 //
 //	retryhttp.CheckBody(func(resp *http.Response) error { return json.NewDecoder(resp.Body).Decode(new(any)) })
 //
-// What f reads of the body is kept in memory until the response is handed over, and given to who reads it later: f sets
-// the limit. A Close by f has no effect. Hooks see f's error within a *StatusError. An error marked as permanent is not
-// retried; one with a delay (retry.RetryAfter) dictates it where the response has no Retry-After. The server has
-// carried out such a request, so that it is retried only if it is idempotent. When the policy gives up, the response is
-// returned all the same, with its body as it came. An AttemptTimeout lasts until f has returned.
+// What f reads of the body is kept in memory until the response is returned, and later readers read it again: f should
+// set a limit. A Close by f has no effect. Hooks receive f's error in a *StatusError. An error marked as permanent is
+// not retried. An error with a delay (retry.RetryAfter) dictates it if the response has no Retry-After. The server has
+// carried out such a request, so the request is retried only if it is idempotent. When the policy gives up, the
+// response is still returned, with its original body. AttemptTimeout covers f too.
 func CheckBody(f func(*http.Response) error) Option {
 	if f == nil {
 		panicf("CheckBody", "f is nil")
@@ -62,8 +62,8 @@ func CheckBody(f func(*http.Response) error) Option {
 	return func(s *settings) { s.check = f }
 }
 
-// Idempotent replaces the rule by which a request may be carried out twice, its method or key. The request's body must
-// be one that can be sent again all the same.
+// Idempotent replaces the rule for which requests may be carried out twice, by default their method or key. The
+// request's body must still be one that can be sent again.
 func Idempotent(f func(*http.Request) bool) Option {
 	if f == nil {
 		panicf("Idempotent", "f is nil")
@@ -71,16 +71,17 @@ func Idempotent(f func(*http.Request) bool) Option {
 	return func(s *settings) { s.idempotent = f }
 }
 
-// IdempotencyKeys adds the header Idempotency-Key to each POST or PATCH that can be sent again and has none, nor an
-// X-Idempotency-Key: a random UUID, the same whenever the request is sent again. Such a request counts as idempotent,
-// so it is for servers that carry out requests of the same key once (draft-ietf-httpapi-idempotency-key-header).
+// IdempotencyKeys adds the header Idempotency-Key to each POST or PATCH that can be sent again and has no such header,
+// nor X-Idempotency-Key. Its value is a random UUID, the same for all attempts of the request. Such a request counts as
+// idempotent, so use this option only for servers that carry out requests with the same key once
+// (draft-ietf-httpapi-idempotency-key-header).
 func IdempotencyKeys() Option {
 	return func(s *settings) { s.idempotencyKeys = true }
 }
 
-// BufferBody reads up to n bytes of a body that has no GetBody into memory before it sends the request, so that it can
-// be sent again. A body that is longer, by its ContentLength or when it is read, is sent once, as it would be without
-// the option. The first attempt begins when the body has ended or has yielded more than n bytes.
+// BufferBody reads up to n bytes of a body that has no GetBody into memory before the request is sent, so that it can
+// be sent again. A longer body, by its ContentLength or when it is read, is sent once, as without the option. The first
+// attempt begins when the body has ended or has yielded more than n bytes.
 func BufferBody(n int) Option {
 	if n < 0 {
 		panicf("BufferBody", "n is %d, want at least 0", n)
@@ -88,30 +89,30 @@ func BufferBody(n int) Option {
 	return func(s *settings) { s.bufferBody = n }
 }
 
-// RateLimitHeaders reads more headers than Retry-After, in forms that servers use and no standard guarantees. Where a
-// 429 or 503 has no Retry-After that can be read, the delay is taken from the first of these that gives one:
+// RateLimitHeaders reads more headers than Retry-After, in forms that servers use without a final standard. If a 429 or
+// 503 has no readable Retry-After, the first of these headers that is readable dictates the delay:
 //
 //   - Retry-After-Ms and X-Ms-Retry-After-Ms, in milliseconds: Azure's services, by the retry strategy of Microsoft's
-//     core-rest-pipeline, and OpenAI's, by openai-python's base client. With a Retry-After they count if they give the
+//     core-rest-pipeline, and OpenAI's, by openai-python's base client. With a Retry-After they count if they are the
 //     same delay, not rounded up
-//   - RateLimit, with RateLimit-Policy for a window that it does not give: "default";r=0;t=5, of which the quota left, r,
-//     must be 0 (draft-ietf-httpapi-ratelimit-headers-08 to -11, sections 3 and 4); or limit=10, remaining=0, reset=5
+//   - RateLimit, with RateLimit-Policy for a window that RateLimit lacks: "default";r=0;t=5, where the remaining quota
+//     r must be 0 (draft-ietf-httpapi-ratelimit-headers-08 to -11, sections 3 and 4); or limit=10, remaining=0, reset=5
 //     (draft 07)
 //   - RateLimit-Reset (draft 00 to 06 of the same), X-RateLimit-Reset-After (Discord's API documentation),
-//     X-RateLimit-Reset (GitHub's and Discord's) and X-Rate-Limit-Reset (X's), unless the Remaining beside it is more
-//     than 0: seconds, with or without a fraction; from 1e8 on the time since 1970 in seconds, from 1e11 on in
-//     milliseconds; or a time of RFC 3339
+//     X-RateLimit-Reset (GitHub's and Discord's) and X-Rate-Limit-Reset (X's), unless the corresponding Remaining
+//     header is more than 0: seconds, with or without a fraction; from 1e8 on the time since 1970 in seconds, from 1e11
+//     on in milliseconds; or a time of RFC 3339
 //
-// Such a delay is one like Retry-After's: the policy's MaxRetryAfter and Within hold. A date is compared with the
+// Such a delay is treated like Retry-After's: the policy's MaxRetryAfter and Within apply. A date is compared with the
 // response's own Date.
 //
 // X-Should-Retry (the base client of openai-python and anthropic-sdk-python) with "true" or "false" decides whether a
-// response of a status from 400 on may be retried, as Retryable and NotRetryable do, if Classify does not.
+// response with a status of 400 or more may be retried, like Retryable and NotRetryable, unless Classify has decided.
 func RateLimitHeaders() Option {
 	return func(s *settings) { s.rateLimitHeaders = true }
 }
 
-// PeekLimit sets how many bytes of a body a StatusError and Outcome.Peek have, instead of 1024.
+// PeekLimit sets how many bytes of a body a StatusError and Outcome.Peek contain; the default is 1024.
 func PeekLimit(n int) Option {
 	if n < 0 {
 		panicf("PeekLimit", "n is %d, want at least 0", n)
@@ -119,8 +120,8 @@ func PeekLimit(n int) Option {
 	return func(s *settings) { s.peekLimit = n }
 }
 
-// PeekTimeout sets how long the first bytes of a body are waited for, instead of 1 s. A body that is slower is closed:
-// those who read it find what has come, and then an error that is a timeout.
+// PeekTimeout sets how long the Transport waits for the first bytes of a body; the default is 1 s. A slower body is
+// closed: its readers receive what has come, and then an error that is a timeout.
 func PeekTimeout(d time.Duration) Option {
 	if d <= 0 {
 		panicf("PeekTimeout", "d is %v, want more than 0", d)
@@ -128,7 +129,8 @@ func PeekTimeout(d time.Duration) Option {
 	return func(s *settings) { s.peekTimeout = d }
 }
 
-// AttemptHeader adds the header X-Retry-Attempt to each retry: 1 for the first retry. A first attempt has none.
+// AttemptHeader adds the header X-Retry-Attempt to each retry: 1 for the first retry. The first attempt does not have
+// it.
 func AttemptHeader() Option {
 	return func(s *settings) { s.attemptHeader = true }
 }

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// isOverload reports whether a status says that the server has too much to do for now.
+// isOverload reports whether a status says that the server is overloaded at the moment.
 func isOverload(code int) bool {
 	return code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable
 }
 
-// shouldRetry returns what the server says of a failed response: the header X-Should-Retry, as the clients of OpenAI
-// and Anthropic know it.
+// shouldRetry returns the decision of the header X-Should-Retry of a failed response, as the clients of OpenAI and
+// Anthropic interpret it.
 func shouldRetry(resp *http.Response) Class {
 	if resp.StatusCode >= http.StatusBadRequest {
 		switch strings.ToLower(resp.Header.Get("X-Should-Retry")) {
@@ -27,8 +27,8 @@ func shouldRetry(resp *http.Response) Class {
 	return Unclassified
 }
 
-// rateLimitDelay returns the delay that the headers of RateLimitHeaders dictate, 0 for none, where Retry-After dictates
-// retryAfter.
+// rateLimitDelay returns the delay that the headers of RateLimitHeaders dictate, 0 for none. retryAfter is the delay of
+// Retry-After.
 func rateLimitDelay(h http.Header, now time.Time, retryAfter time.Duration) time.Duration {
 	for _, name := range []string{"Retry-After-Ms", "X-Ms-Retry-After-Ms"} {
 		ms, _ := parseNumber(h.Get(name))
@@ -57,8 +57,8 @@ func rateLimitDelay(h http.Header, now time.Time, retryAfter time.Duration) time
 	return 0
 }
 
-// rateLimit returns the delay of the fields RateLimit and RateLimit-Policy: the longest time until a quota that is used
-// up is there again, or that quota's window where the time is not given.
+// rateLimit returns the delay of the fields RateLimit and RateLimit-Policy: the longest time until an exhausted quota
+// is available again, or that quota's window if the time is missing.
 func rateLimit(h http.Header) (delay time.Duration) {
 	windows := map[string]string{}
 	for _, item := range parseList(h["Ratelimit-Policy"]) {
@@ -100,7 +100,7 @@ type listItem struct {
 	params map[string]string
 }
 
-// parseList returns the members of a list. What is malformed gives members that nobody looks for.
+// parseList returns the members of a list. A malformed part becomes a member that matches nothing.
 func parseList(lines []string) (items []listItem) {
 	for _, line := range lines {
 		for _, member := range splitUnquoted(line, ',') {
@@ -133,8 +133,8 @@ func splitUnquoted(s string, separator byte) (parts []string) {
 	return append(parts, strings.TrimSpace(s[start:]))
 }
 
-// resetDelay returns the delay that one of the Reset headers means: seconds, the time since 1970 in seconds or
-// milliseconds, or a time of RFC 3339.
+// resetDelay returns the delay of one of the Reset headers: seconds, the time since 1970 in seconds or milliseconds, or
+// a time of RFC 3339.
 func resetDelay(value string, now time.Time) time.Duration {
 	n, ok := parseNumber(value)
 	if !ok {
@@ -163,7 +163,7 @@ func parseNumber(s string) (float64, bool) {
 	return n, err == nil || math.IsInf(n, 1)
 }
 
-// saturate returns n units, rounded up, and the largest Duration for what is too large.
+// saturate returns n units, rounded up, or the largest Duration if that is too large.
 func saturate(n float64, unit time.Duration) time.Duration {
 	if n *= float64(unit); n < math.MaxInt64 {
 		return time.Duration(math.Ceil(n))

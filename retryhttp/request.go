@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// hasBody reports whether r has a body. One of unknown length may turn out to be empty, and counts as a body.
+// hasBody reports whether r has a body. A body of unknown length counts, even if it turns out to be empty.
 func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
 
 // replayable reports whether r can be sent again.
@@ -34,15 +34,15 @@ func isIdempotent(r *http.Request) bool {
 	return hasKey(r)
 }
 
-// hasKey reports whether r has an idempotency key. As in net/http, the key may be there without a value, and is not
-// sent then.
+// hasKey reports whether r has an idempotency key. As in net/http, the header may be present without a value; then it
+// is not sent.
 func hasKey(r *http.Request) bool {
 	_, key := r.Header["Idempotency-Key"]
 	_, other := r.Header["X-Idempotency-Key"]
 	return key || other
 }
 
-// prepare sets what is sent: the request, or a copy with its body buffered and a key.
+// prepare sets the request to send: the original, or a copy with a buffered body and a key.
 func (x *exchange) prepare() {
 	r := x.Request
 	if limit := x.transport.bufferBody; !replayable(r) && r.ContentLength <= int64(limit) && limit > 0 {
@@ -74,8 +74,8 @@ func newUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// buffered returns a copy of r whose body can be sent again, if it has at most limit bytes, else one that has what has
-// been read put back. The end of r's context closes the body, so that a read of it can end.
+// buffered returns a copy of r whose body can be sent again if it has at most limit bytes. For a longer body, the
+// copy's body begins with the bytes already read. The end of r's context closes the body, so that a read of it ends.
 func buffered(r *http.Request, limit int) *http.Request {
 	body := r.Body
 	defer context.AfterFunc(r.Context(), func() { body.Close() })()
@@ -91,7 +91,7 @@ func buffered(r *http.Request, limit int) *http.Request {
 	return r
 }
 
-// notCarriedOut reports whether it is known that the server did not act on the request.
+// notCarriedOut reports whether the server is known not to have acted on the request.
 func notCarriedOut(o *Outcome) bool {
 	if o.Err == nil {
 		switch o.Response.StatusCode {
@@ -103,7 +103,7 @@ func notCarriedOut(o *Outcome) bool {
 	return ok && (op.Op == "dial" || op.Op == "proxyconnect")
 }
 
-// isHopeless reports whether the next attempt will fail with err too.
+// isHopeless reports whether the next attempt will fail with err again.
 func isHopeless(err error) bool {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return true

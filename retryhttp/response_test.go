@@ -22,7 +22,7 @@ import (
 // timed is a policy whose attempts have contexts of their own.
 func timed(n int) retry.Policy { return constant(n, retry.AttemptTimeout(5*time.Second)) }
 
-// bodiless answers with a status and neither a body nor a status text.
+// bodiless responds with a status and neither a body nor a status text.
 func bodiless(code int) func(*http.Request) (*http.Response, error) {
 	return func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: code}, nil }
 }

@@ -21,7 +21,7 @@ func peek(resp *http.Response, limit int, timeout time.Duration, clock stream.Cl
 		return nil
 	}
 	body := resp.Body
-	var over atomic.Bool // the bytes are here, or it is too late for them
+	var over atomic.Bool // the bytes have come, or it is too late
 	timer := clock.AfterFunc(timeout, func() {
 		if over.CompareAndSwap(false, true) {
 			body.Close()
@@ -43,7 +43,7 @@ type peekedBody struct {
 	seen []byte
 }
 
-// putBack returns the body of which seen has been read, and then err.
+// putBack returns a body that yields seen and then the rest; err is the error of the reading so far.
 func putBack(seen []byte, body io.ReadCloser, err error) *peekedBody {
 	var rest io.Reader = body
 	if err != nil {
@@ -56,7 +56,7 @@ type failedReader struct{ err error }
 
 func (r failedReader) Read([]byte) (int, error) { return 0, r.err }
 
-// checkBody calls the option CheckBody's function with the response, and puts back what that has read.
+// checkBody calls the function of the option CheckBody with the response, and puts back what the function has read.
 func (x *exchange) checkBody() error {
 	resp := x.Response
 	if x.transport.check == nil || resp.StatusCode < 200 || resp.StatusCode > 299 {
@@ -73,7 +73,7 @@ func (x *exchange) checkBody() error {
 	return err
 }
 
-// recordedBody keeps what is read of a body, and the error that ended it.
+// recordedBody records what is read of a body, and the error that ended it.
 type recordedBody struct {
 	io.ReadCloser
 	seen []byte
@@ -89,8 +89,8 @@ func (b *recordedBody) Read(p []byte) (int, error) {
 // Close leaves the body open, for its later readers.
 func (b *recordedBody) Close() error { return nil }
 
-// What is left of an unwanted body is read, so that its connection can be used again, if it is not more than drainLimit
-// and comes within drainTime.
+// The rest of an unwanted body is read, so that its connection can be used again, if it is at most drainLimit bytes and
+// comes within drainTime.
 const (
 	drainLimit = 256 << 10
 	drainTime  = 50 * time.Millisecond
@@ -107,8 +107,8 @@ func discard(body io.ReadCloser) {
 	body.Close()
 }
 
-// releasing returns the body with release called when it is closed or has ended. A body that can be written to, that of
-// a switch of protocols, stays so.
+// releasing returns the body with release called when it is closed or has ended. A writable body, as after a switch of
+// protocols, remains writable.
 func releasing(body io.ReadCloser, release func()) io.ReadCloser {
 	if body == nil || body == http.NoBody {
 		release()

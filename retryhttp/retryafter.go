@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// retryAfter returns the delay that a header asks for, 0 for none. Of several values the largest counts, and one that
-// is too large for a Duration is the largest Duration. A date is compared with the response's own Date, by the same
-// clock, or with now if it has none.
+// retryAfter returns the delay that the header Retry-After dictates, 0 for none. Of several values the largest counts.
+// A value too large for a Duration is the largest Duration. A date is compared with the response's own Date, which is
+// from the same clock, or with now if there is none.
 func retryAfter(h http.Header, now time.Time) (delay time.Duration) {
 	for _, value := range h["Retry-After"] {
 		value = strings.TrimSpace(value)
@@ -23,8 +23,8 @@ func retryAfter(h http.Header, now time.Time) (delay time.Duration) {
 	return delay
 }
 
-// serverTime returns the time of a response by the server's clock: its Date, or now if it has none. A Date has lost its
-// fraction of a second, so that a delay from it is never too short.
+// serverTime returns the time of a response on the server's clock: its Date, or now if it has none. A Date lacks the
+// fraction of a second, so a delay computed from it is never too short.
 func serverTime(h http.Header, now time.Time) time.Time {
 	if sent, err := http.ParseTime(h.Get("Date")); err == nil {
 		return sent

@@ -23,7 +23,7 @@ import (
 	"github.com/retrywhen/retrywhen/retryhttp"
 )
 
-// upTo answers the first n requests by bad and the others by echoing their body.
+// upTo lets bad respond to the first n requests, and echoes the body of the others.
 func upTo(n int64, bad http.HandlerFunc) (http.HandlerFunc, *atomic.Int64) {
 	var count atomic.Int64
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -14,23 +14,23 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Slots returns a handler that passes at most perSecond requests a second on to next, after a burst of burst, and tells
-// each client that it refuses when to come back: so that clients which obey Retry-After come back once, at the rate
-// that the server can take, however many they are. It is for one server: several count apart.
+// Slots returns a handler that passes at most perSecond requests a second to next, after a burst of burst requests. It
+// refuses other requests and tells their clients when to retry. So clients that follow Retry-After retry once, at the
+// rate that the server can take, however many they are. Slots is for a single server: each server counts separately.
 //
-// A refused request gets the next free slot: a 429 with the time until then as Retry-After, in whole seconds rounded
-// up, and exact in the header Retry-After-Ms (the option RateLimitHeaders reads it). The slot is kept for the request
-// until it has come back, or for twice the time and 2 s, for clients add jitter; then it is free for any other request
-// for 1 s. So new requests queue up behind those that were refused before, and neither can starve the other. A request
-// that comes back is known by its client's address, method, URL, Authorization and Idempotency-Key; those of two
-// clients that do not differ in these share their slots.
+// A refused request receives the next free slot: a 429 with the time until then as Retry-After, in whole seconds
+// rounded up, and exactly in the header Retry-After-Ms (the option RateLimitHeaders reads it). The slot is reserved for
+// that request until its retry comes, or for twice the time plus 2 s, because clients add jitter. After that, any other
+// request may use it for 1 s. So new requests queue after refused ones, and neither can starve the other. The handler
+// recognizes a retry by the client's address, method, URL, Authorization and Idempotency-Key; two clients that do not
+// differ in these share their slots.
 //
-// Slots are handed out for the next 10 minutes, and at most 100,000. A request beyond that gets a 503, with a
+// Slots are given out for the next 10 minutes, and at most 100,000. A request beyond that receives a 503, with a
 // Retry-After between the time of the last slot and one and a half times that.
 //
-// The rate is one on average: clients that round up or add jitter may come back together with others. A request that
-// comes back early is refused again, with a new slot. The clock is that of the request's context (stream.WithClock in
-// http.Server's BaseContext), else the system's. Slots never waits, and starts no goroutine.
+// The rate is an average: clients that round up or add jitter may come at the same time as others. A retry that comes
+// too early is refused again, with a new slot. The clock is that of the request's context (stream.WithClock in
+// http.Server's BaseContext), else the system clock. Slots never waits.
 func Slots(perSecond float64, burst int, next http.Handler) http.Handler {
 	switch {
 	case !(perSecond > 0) || math.IsInf(perSecond, 1):
@@ -58,14 +58,15 @@ func Slots(perSecond float64, burst int, next http.Handler) http.Handler {
 const (
 	slotHorizon = 10 * time.Minute
 	slotsKept   = 100_000
-	slotSlack   = 2 * time.Second // for a Retry-After that is rounded up, and the way back
+	slotSlack   = 2 * time.Second // for a Retry-After that is rounded up, and for the network
 	slotFree    = time.Second
 )
 
-// slots hands out the slots of one rate. It is a token bucket that lends: full is when the bucket would be full again.
+// slots gives out the slots of one rate. It is a token bucket that lends: full is the time when the bucket would be
+// full again.
 type slots struct {
-	interval time.Duration // between slots
-	ahead    time.Duration // how much of the burst is beyond the first request
+	interval time.Duration // time between slots
+	ahead    time.Duration // the part of the burst beyond the first request
 
 	mu    sync.Mutex
 	full  time.Time
@@ -75,12 +76,12 @@ type slots struct {
 
 // slot is a time at which a request may come back.
 type slot struct {
-	at, until time.Time // it is kept for its key from at until until
+	at, until time.Time // it is reserved for its key from at until until
 	key       uint64
 	taken     bool
 }
 
-// admit returns 0 if a request may pass now, else the wait until its slot, and whether the slot is kept for it.
+// admit returns 0 if a request may pass now, else the wait until its slot, and whether the slot is reserved for it.
 func (s *slots) admit(key uint64, now time.Time) (wait time.Duration, kept bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +136,7 @@ func (s *slots) take(t *slot) {
 	}
 }
 
-// requestKey returns a hash of what a request has in common with its next attempt, and not with those of others.
+// requestKey returns a hash of what a request has in common with its next attempt, but not with other requests.
 func requestKey(seed maphash.Seed, r *http.Request) uint64 {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -146,7 +147,7 @@ func requestKey(seed maphash.Seed, r *http.Request) uint64 {
 	})
 }
 
-// refuse writes a response that names the time to come back.
+// refuse writes a response with the time at which to retry.
 func refuse(w http.ResponseWriter, code int, wait time.Duration) {
 	ms := int64((wait + time.Millisecond - 1) / time.Millisecond)
 	w.Header().Set("Retry-After-Ms", strconv.FormatInt(ms, 10))

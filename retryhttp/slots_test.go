@@ -257,7 +257,7 @@ func TestSlotsOfAFleet(t *testing.T) {
 	}
 }
 
-// Those who come back are served when they were told, however many others come meanwhile, who wait in their order.
+// Retries are served at their slots, however many new requests come meanwhile; these wait in their order.
 func TestSlotsAreFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := retryhttp.Slots(10, 1, passed)

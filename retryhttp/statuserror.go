@@ -12,24 +12,24 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// StatusError is a response that is a failure, for the policy and its hooks.
+// StatusError is the error of a response that is a failure, for the policy and its hooks.
 type StatusError struct {
-	// StatusCode is 503, say, and Status "503 Service Unavailable".
+	// StatusCode is a number such as 503, and Status a text such as "503 Service Unavailable".
 	StatusCode int
 	Status     string
 	// Method and URL are the request's; the URL has no password.
 	Method, URL string
 	// Header is the response's.
 	Header http.Header
-	// Body is how the response's body begins: up to 1024 bytes, or as PeekLimit says.
+	// Body is the beginning of the response's body: up to 1024 bytes or the number set by PeekLimit.
 	Body []byte
-	// Err is the error of CheckBody's function; nil if the status, or Classify, made the response a failure.
+	// Err is the error of CheckBody's function; nil if the status or Classify made the response a failure.
 	Err error
 
 	after time.Duration
 }
 
-// NewStatusError returns the error that resp stands for, for code that calls a client by itself:
+// NewStatusError returns the error for resp, for code that calls a client itself:
 //
 //	err := retry.Run(ctx, policy, func(ctx context.Context) error {
 //		resp, err := client.Do(req.WithContext(ctx))
@@ -42,8 +42,8 @@ type StatusError struct {
 //		}
 //		…
 //
-// It reads up to 1024 bytes of the body, for which it waits up to 1 s, and puts them back: closing the body stays with
-// the caller. Times are on the clock of the request's context, the system's without one.
+// It reads up to 1024 bytes of the body, waits for them up to 1 s, and puts them back. The caller must still close the
+// body. Times use the clock of the request's context, or else the system clock.
 func NewStatusError(resp *http.Response) *StatusError {
 	req := resp.Request
 	if req == nil {
@@ -55,7 +55,7 @@ func NewStatusError(resp *http.Response) *StatusError {
 	return e
 }
 
-// clockOf returns the clock of a request's context; a nil request has the system's.
+// clockOf returns the clock of a request's context. For a nil request it is the system clock.
 func clockOf(req *http.Request) stream.Clock {
 	if req == nil {
 		return stream.ClockFrom(context.Background())
@@ -74,7 +74,7 @@ func newStatusError(req *http.Request, resp *http.Response, body []byte) *Status
 	}
 }
 
-// statusError returns the error that the exchange's response stands for; checked is CheckBody's.
+// statusError returns the error for the exchange's response; checked is CheckBody's error.
 func (x *exchange) statusError(checked error) *StatusError {
 	e := newStatusError(x.Request, x.Response, x.peekBody(x.Response))
 	e.Err = checked

@@ -14,23 +14,23 @@ import (
 type Transport struct {
 	base   http.RoundTripper
 	policy retry.Policy
-	engine engine.Policy[retry.State] // policy's, with the parts that are not exported
+	engine engine.Policy[retry.State] // the policy's engine, which is not exported
 	settings
 }
 
-// NewTransport returns a Transport that sends requests by base, http.DefaultTransport if it is nil, and retries as p
-// says; the package comment says which requests, and which failures. base and p's hooks must be safe for concurrent
-// use.
+// NewTransport returns a Transport that sends requests through base, or http.DefaultTransport if base is nil, and
+// retries as p decides. The package comment says which requests and which failures are retried. base and p's hooks must
+// be safe for concurrent use.
 //
-// Without Limit or Within p retries until the request's context ends; http.Client's Timeout is such an end, and is for
-// all attempts together.
+// Without Limit or Within, p retries until the request's context ends. http.Client's Timeout ends that context too, and
+// covers all attempts together.
 func NewTransport(base http.RoundTripper, p retry.Policy, opts ...Option) *Transport {
 	if base == nil {
 		base = http.DefaultTransport
 	}
 	t := &Transport{
 		base: base,
-		// A failed response is let go before the wait, so that its connection can be used again.
+		// A failed response is released before the wait, so that its connection can be used again.
 		policy: engine.BeforeWait(p, func(ctx context.Context) { ctx.(*operation).exchange.discard() }),
 		settings: settings{
 			statuses: []int{
@@ -52,19 +52,19 @@ func NewTransport(base http.RoundTripper, p retry.Policy, opts ...Option) *Trans
 	return t
 }
 
-// CloseIdleConnections closes those of the base transport. http.Client.CloseIdleConnections calls it.
+// CloseIdleConnections closes the idle connections of the base transport. http.Client.CloseIdleConnections calls it.
 func (t *Transport) CloseIdleConnections() {
 	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }
 
-// RoundTrip sends req, and sends it again while the policy says so. The package comment says what it returns.
+// RoundTrip sends req, and sends it again while the policy allows. The package comment says what it returns.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	op := &operation{ctx, exchange{transport: t, Outcome: Outcome{Request: req}}}
 	x := &op.exchange
-	defer x.drop() // unless it is handed over, whoever panics
+	defer x.drop() // unless it is returned, also after a panic
 	for attempt, end := range t.policy.Attempts(op) {
 		if end != nil {
 			return x.end(ctx, end)
@@ -78,7 +78,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	panic("retryhttp: the attempts ended without an end") // never
 }
 
-// operation is the context of the policy's operation, and of its hooks: that of the request, with the exchange.
+// operation is the context of the policy's operation and of its hooks: the request's context, with the exchange.
 type operation struct {
 	context.Context
 	exchange exchange
@@ -86,7 +86,7 @@ type operation struct {
 
 type operationKey struct{}
 
-// Value finds the operation itself.
+// Value returns the operation itself for its key.
 func (op *operation) Value(key any) any {
 	if key == (operationKey{}) {
 		return op
@@ -94,11 +94,11 @@ func (op *operation) Value(key any) any {
 	return op.Context.Value(key)
 }
 
-// String names the context as those of package context do.
+// String describes the context in the form that package context uses.
 func (op *operation) String() string { return fmt.Sprint(op.Context) }
 
-// RequestFrom returns the request that a policy's hook is called for, as the Transport was given it, if ctx is the
-// hook's context; nil for other contexts, those of the base transport among them.
+// RequestFrom returns the request for which a policy's hook is called, as it was passed to the Transport, if ctx is the
+// hook's context. It returns nil for other contexts, such as those of the base transport.
 func RequestFrom(ctx context.Context) *http.Request {
 	if op, ok := ctx.Value(operationKey{}).(*operation); ok {
 		return op.exchange.Request

@@ -379,7 +379,7 @@ func TestGivingUp(t *testing.T) {
 	})
 }
 
-// fading is a context that ends when it has been asked so often whether it has.
+// fading is a context that ends after a given number of calls of Err.
 type fading struct {
 	context.Context
 	left int

@@ -15,22 +15,22 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
-// Check fails the test unless the streams that newStream returns keep the contract of stream.Stream, each clause in a
-// subtest of its own:
+// Check fails the test unless the streams that newStream returns keep the contract of stream.Stream. Each clause is a
+// subtest:
 //
 //   - yield is called on the goroutine that runs the stream, and not after the stream has returned;
-//   - when yield returns false, the stream calls it no more and returns nil, at once;
-//   - when the context ends, before the run, inside a yield or in a wait, the stream yields no more and returns at once,
-//     with an error that matches context.Cause(ctx); it may still return nil after its last value;
-//   - a panic in yield, or a runtime.Goexit, passes through untouched, and the stream has none of its own;
-//   - when the stream has returned, however it did, no goroutine and no timer of it is left;
-//   - it can be run again, also side by side, with the same values at the same times; or the second run fails with
+//   - when yield returns false, the stream does not call it again and returns nil at once;
+//   - when the context ends, before the run, inside a yield or in a wait, the stream yields nothing more and returns at
+//     once, with an error that matches context.Cause(ctx); after its last value it may still return nil;
+//   - a panic in yield, or a runtime.Goexit, reaches the caller unchanged, and the stream does not panic itself;
+//   - when the stream has returned, in whatever way, no goroutine and no timer of it is left;
+//   - it can be run again, also concurrently, with the same values at the same times; or the second run fails with
 //     stream.ErrNotRestartable.
 //
-// All runs are in bubbles, once under the clock of a session and once under the system's. Check looks at the first
-// 100 values and the first minute of virtual time, so what is to be checked should happen early. The values may come in
-// any order among those of one instant. newStream is called in each bubble, any number of times; channels must be made
-// there. [CheckOperator] is for operators.
+// All runs are in bubbles, once on the clock of a session and once on the system clock. Check examines the first 100
+// values and the first minute of virtual time, so whatever is to be checked should happen early. Values at the same
+// instant may come in any order. newStream is called in each bubble, any number of times. It must create the channels
+// it uses. [CheckOperator] is for operators.
 func Check[T any](t *testing.T, newStream func() stream.Stream[T]) {
 	t.Helper()
 	if newStream == nil {
@@ -53,7 +53,7 @@ func check[T any](t *testing.T, newStream func() stream.Stream[T], clocks ...str
 	}
 }
 
-// The bounds of what Check looks at.
+// The limits of what Check examines.
 const (
 	mostValues = 100
 	mostTime   = time.Minute
@@ -115,7 +115,7 @@ func (in *inspection[T]) fail(format string, args ...any) {
 	in.report.Errorf("streamtest: Check: "+format, args...)
 }
 
-// abandoned is what a check panics with that cannot go on.
+// abandoned is the panic value of a check that cannot continue.
 type abandoned struct{}
 
 // fresh returns a new stream.
@@ -132,7 +132,7 @@ func (in *inspection[T]) fresh() stream.Stream[T] {
 // errCause is the cause with which the checks cancel.
 var errCause = errors.New("streamtest: the cause of a cancellation")
 
-// reference runs the stream, as far as Check looks, and returns what it did.
+// reference runs the stream, within Check's limits, and returns what it did.
 func (in *inspection[T]) reference() *trial[T] {
 	in.report.Helper()
 	tr := in.start("run", in.fresh(), func(i int) bool { return i < mostValues })
@@ -143,11 +143,11 @@ func (in *inspection[T]) reference() *trial[T] {
 func (in *inspection[T]) plain() {
 	in.report.Helper()
 	tr := in.reference()
-	in.session.Advance(mostTime) // what yields late is found out
+	in.session.Advance(mostTime) // late yields are detected
 	tr.nothingLeft()
 }
 
-// some returns some of the numbers 1 to n: the first ones, and the last one.
+// some returns some of the numbers 1 to n: the first ones and the last one.
 func some(n int) (all []int) {
 	for _, k := range []int{1, 2, 3, n} {
 		if k > 0 && k <= n && (len(all) == 0 || k > all[len(all)-1]) {
@@ -216,7 +216,7 @@ func (in *inspection[T]) cancelledInWait() {
 			tr.run()
 			in.session.Advance(at)
 			if tr.hasReturned() {
-				continue // it is not the same each time
+				continue // it differs from run to run
 			}
 			tr.cancel(errCause)
 			tr.mustReturn()
@@ -308,7 +308,7 @@ func (in *inspection[T]) sideBySide() {
 	all[1].nothingLeft()
 }
 
-// complete waits for the end of a run, as far as Check looks.
+// complete waits for the end of a run, within Check's limits.
 func (in *inspection[T]) complete(tr *trial[T]) {
 	in.report.Helper()
 	tr.wait(mostTime)
@@ -343,8 +343,8 @@ func (in *inspection[T]) compare(a, b *trial[T]) {
 	}
 }
 
-// differsFrom returns the index of the first value of b for which a has none at that instant, -1 if there is none. It
-// does not tell apart what reflect.DeepEqual cannot, functions for example; times count from the beginning of a run.
+// differsFrom returns the index of the first value of b for which a has no equal at that instant, or -1. Values that
+// reflect.DeepEqual cannot compare, functions for example, count as equal. Times count from the beginning of a run.
 func (a *trial[T]) differsFrom(b *trial[T]) int {
 	left := make([]bool, len(a.got))
 	for i := range b.got {

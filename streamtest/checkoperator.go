@@ -13,25 +13,25 @@ import (
 
 // Operator is an operator for [CheckOperator].
 type Operator[T, U any] struct {
-	// Apply applies the operator. Sources of others that it needs are made in it.
+	// Apply applies the operator. It must create the other sources that the operator needs.
 	Apply func(src stream.Stream[T]) stream.Stream[U]
-	// Values are those of its sources, at least one.
+	// Values are the values of its sources, at least one.
 	Values []T
-	// Ahead is how many values its source may make, at most, while the consumer is busy with one: 0 for an operator that
-	// buffers nothing. A negative number is without bound.
+	// Ahead is the maximum number of values that its source may make while the consumer is busy with one: 0 for an
+	// operator that buffers nothing. A negative number means no limit.
 	Ahead int
-	// Paced says that it is checked with sources that take their time only: of one that takes none it does not make the
-	// same each time, since its sources run side by side.
+	// Paced says that the operator is checked only with sources that take time. It is for an operator that runs its
+	// sources concurrently: with sources that take no time, its values would differ from run to run.
 	Paced bool
 }
 
-// CheckOperator fails the test unless an operator keeps the contract of stream.Stream. What it returns is taken through
-// [Check] over sources that fail and that never end, and, under the clock of a session only, over others: empty,
-// silent, and without a wait. And:
+// CheckOperator fails the test unless an operator keeps the contract of stream.Stream. It passes the operator's streams
+// to [Check], over sources that fail and sources that never end, and, only on the clock of a session, over empty
+// sources, silent sources, and sources without a wait. In addition:
 //
-//   - while the consumer is busy with a value, its source makes no more values than Ahead says;
-//   - a runtime.Goexit of its source ends the caller's goroutine, and a panic reaches the caller, as it is or as an error
-//     that wraps it; nothing is left running then.
+//   - while the consumer is busy with a value, the operator's source makes at most Ahead values;
+//   - a runtime.Goexit of the source ends the caller's goroutine, and a panic reaches the caller, unchanged or as an
+//     error that wraps it; then nothing is left running.
 func CheckOperator[T, U any](t *testing.T, op Operator[T, U]) {
 	t.Helper()
 	if op.Apply == nil || len(op.Values) == 0 {
@@ -50,7 +50,7 @@ func CheckOperator[T, U any](t *testing.T, op Operator[T, U]) {
 // pace is the time between the values of a source that takes its time.
 const pace = 6 * time.Millisecond
 
-// checkSource is a source that an operator is checked with.
+// checkSource is a source with which an operator is checked.
 type checkSource[T any] struct {
 	name   string
 	clocks []string
@@ -82,7 +82,7 @@ func (op Operator[T, U]) sources() []*checkSource[T] {
 	return all
 }
 
-// many returns more values than Check looks at.
+// many returns more values than Check examines.
 func (op Operator[T, U]) many() (all []T) {
 	for i := range mostValues * 3 / 2 {
 		all = append(all, op.Values[i%len(op.Values)])
@@ -155,8 +155,8 @@ func (op Operator[T, U]) sourceExits(in *inspection[U]) {
 	})
 }
 
-// crash runs the operator over sources that do not return; what becomes of that must be passed on, unless the operator
-// has stopped its source before.
+// crash runs the operator over sources that do not return. The operator must pass that on, unless it has stopped its
+// source before.
 func (op Operator[T, U]) crash(in *inspection[U], name string, end func(context.Context) error, passed func(*trial[U]) bool) {
 	in.report.Helper()
 	for n := range 2 {

@@ -12,23 +12,23 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
-// Clock is a mock clock for tests without a bubble: one that reports when something is armed on it. A test that moves a
-// mock at a guess, after runtime.Gosched or a short sleep, moves it before the code under test has armed its timer, now
-// and then; one that counts armed timers counts others too. With a Clock a test waits for the very wait that it is
-// about to end, and moves time by what is left of it:
+// Clock is a mock clock for tests without a bubble: it reports when something is armed on it. A test that moves a mock
+// after runtime.Gosched or a short sleep sometimes moves it before the code under test has armed its timer. A test that
+// counts armed timers counts others too. With a Clock, a test waits for exactly the wait that it is about to end, and
+// advances time to its end:
 //
 //	c := streamtest.NewClock()
 //	go src.RetryWhen(policy).ForEach(stream.WithClock(ctx, c), use)
 //	w, err := c.AdvanceToNext(ctx) // the first retry
 //
-// That is exact for code that has one wait at a time. Where waits are armed side by side, a timeout over a retry, the
-// test has to name the one it means, with Armed and Advance. Where it also matters what has not happened yet, or what
-// time it is when something happens, only a bubble knows: use [Run].
+// That is exact for code that has one wait at a time. If there are several waits at once, for example a timeout over a
+// retry, the test must select the one it means, with Armed and Advance. If a test also checks what has not happened
+// yet, or the time at which something happens, it needs a bubble: use [Run].
 //
-// A Clock is made by NewClock and goes into stream.WithClock or retry.WithClock. Armed, Advance and AdvanceToNext are
-// for one goroutine, the test's; the rest is safe for concurrent use.
+// NewClock makes a Clock for stream.WithClock or retry.WithClock. Armed, Advance and AdvanceToNext must be called on
+// one goroutine, the test's; the rest is safe for concurrent use.
 type Clock struct {
-	// Mock is the mock that the Clock is on. Timers that are armed on it directly are not reported.
+	// Mock is the mock under the Clock. Timers that are armed directly on it are not reported.
 	Mock *clock.Mock
 
 	mu    sync.Mutex
@@ -36,17 +36,17 @@ type Clock struct {
 	news  chan struct{}
 }
 
-// NewClock returns a Clock on a new mock, which shows the Unix epoch.
+// NewClock returns a Clock on a new mock, whose time is the Unix epoch.
 func NewClock() *Clock { return &Clock{Mock: clock.NewMock(), news: make(chan struct{}, 1)} }
 
-// Wait is something that was armed on a Clock.
+// Wait is a timer that was armed on a Clock.
 type Wait struct {
-	// Delay is what it was armed for; it is positive.
+	// Delay is the duration for which it was armed; it is positive.
 	Delay time.Duration
-	// Due is when it fires.
+	// Due is the time at which it fires.
 	Due time.Time
-	// Operator names what has armed it: the operator or policy, as "stream.Timeout" or "retry.Policy.Handle", for other
-	// code the function.
+	// Operator is the name of the operator or policy that armed it, such as "stream.Timeout" or "retry.Policy.Handle", or
+	// the function in other code.
 	Operator string
 
 	clock   *Clock
@@ -56,7 +56,7 @@ type Wait struct {
 	callers virtual.Callers
 }
 
-// String says what was armed, and where.
+// String returns what was armed, and where.
 func (w *Wait) String() string {
 	return fmt.Sprintf("%v armed by %s%v", w.Delay, w.Operator, w.callers)
 }
@@ -66,7 +66,7 @@ var _ stream.Clock = (*Clock)(nil)
 // Now returns the mock's time.
 func (c *Clock) Now() time.Time { return c.Mock.Now() }
 
-// AfterFunc calls f on a goroutine of its own, once, when d has passed; at once for d ≤ 0, which is no wait.
+// AfterFunc calls f once, on its own goroutine, when d has passed. For d ≤ 0 it calls f at once, which is not a Wait.
 func (c *Clock) AfterFunc(d time.Duration, f func()) stream.Stopper {
 	if f == nil {
 		panic("streamtest: Clock.AfterFunc: f is nil")
@@ -107,7 +107,7 @@ func (w *Wait) Stop() bool {
 	return armed
 }
 
-// end reports whether the wait was still to fire, and that it is over.
+// end ends the wait and reports whether it had not fired or been stopped before.
 func (w *Wait) end() bool {
 	w.clock.mu.Lock()
 	defer w.clock.mu.Unlock()
@@ -116,8 +116,8 @@ func (w *Wait) end() bool {
 	return armed
 }
 
-// Armed returns the next wait, in the order armed, that it has not returned before; one that has fired or was stopped
-// meanwhile is passed over. It blocks until there is one. When ctx ends first it returns an error that matches
+// Armed returns the next wait, in the order armed, that it has not returned before. It skips a wait that has fired or
+// was stopped meanwhile. It blocks until there is one. If ctx ends first, it returns an error that matches
 // context.Cause(ctx).
 func (c *Clock) Armed(ctx context.Context) (*Wait, error) {
 	for {
@@ -145,7 +145,7 @@ func (c *Clock) take() *Wait {
 	return nil
 }
 
-// Advance moves the mock to the instant at which w falls due, which fires it, and what falls due on the way. It does
+// Advance moves the mock to the instant at which w is due. That fires w and everything due before it. Advance does
 // nothing if that instant has passed.
 func (c *Clock) Advance(w *Wait) {
 	if d := w.Due.Sub(c.Mock.Now()); d > 0 {

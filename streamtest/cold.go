@@ -10,27 +10,27 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
-// Cold returns the source that a marble diagram shows: each run of it does what the diagram says, from the instant it
-// is run. A text of several lines has a diagram for each run, and the last one for all further runs:
+// Cold returns the source that a marble diagram describes: each run of it does what the diagram says, from the instant
+// of the run. A text of several lines has one diagram for each run; the last one is for all further runs:
 //
 //	src := streamtest.Cold[string](s, `
 //		--a--#
 //		--b--#
 //		--c--|`)
 //
-// Letters stand for themselves in a source of strings, and digits for their numbers in one of integers; [ColdWith]
-// gives them other values. "#" stands for ErrDiagram, see [Source.Errors]. A diagram without an end goes on forever and
-// does nothing. A value whose time has passed while the consumer was busy comes when it no longer is.
+// Letters are the values of a source of strings, digits those of a source of integers; [ColdWith] gives them other
+// values. "#" is ErrDiagram, see [Source.Errors]. A diagram without an end never ends. A value whose time has passed
+// while the consumer was busy comes when the consumer is ready.
 //
-// The times are those of the bubble, whatever clock the run's context carries. What sources do at an instant comes
-// before all that is armed for it on the session's clock, what earlier sources do before what later ones do, and what
-// an earlier run of one source does before what a later run does.
+// The times are those of the bubble, whatever clock the run's context carries. At one instant, the order is: first the
+// sources, earlier sources before later ones and earlier runs of a source before later runs; then everything armed for
+// that instant on the session's clock.
 func Cold[T any](s *Session, diagrams string) *Source[T] {
 	s.report.Helper()
 	return newCold[T](s, "Cold", diagrams, nil)
 }
 
-// ColdWith is [Cold] with letters that stand for values. One that is not among them stands for itself.
+// ColdWith is [Cold] with a value for each letter. A letter without a value is its own value.
 func ColdWith[T any](s *Session, diagrams string, values map[string]T) *Source[T] {
 	s.report.Helper()
 	return newCold(s, "ColdWith", diagrams, values)
@@ -51,7 +51,7 @@ func newCold[T any](s *Session, name, diagrams string, values map[string]T) *Sou
 	})
 }
 
-// parse reads the diagrams of a text; the test fails if it cannot.
+// parse reads the diagrams of a text. If it cannot, the test fails.
 func parse[T any](s *Session, name string, hot bool, diagrams string, values map[string]T) (all []marble.Diagram[T]) {
 	s.report.Helper()
 	for _, line := range marble.Lines(diagrams) {
@@ -64,7 +64,7 @@ func parse[T any](s *Session, name string, hot bool, diagrams string, values map
 	return all
 }
 
-// play does what a diagram says, from now on.
+// play runs a diagram from now on.
 func play[T any](ctx context.Context, clock virtual.View, d marble.Diagram[T], yield func(T) bool) error {
 	start := clock.Now()
 	for _, e := range d.Events {

@@ -1,5 +1,5 @@
-// Package streamtest tests streams, retries and anything else that waits, on virtual time: exactly, in milliseconds of
-// real time, and without a flake.
+// Package streamtest tests streams, retries and other code that waits, on virtual time: exact, without flakes, and in
+// milliseconds of real time.
 //
 //	func TestReconnect(t *testing.T) {
 //		streamtest.Run(t, func(s *streamtest.Session) {
@@ -13,19 +13,19 @@
 //
 // # Words
 //
-// A bubble is what testing/synctest makes: a group of goroutines with a clock of their own, which moves when all of
-// them wait. All has come to rest when that is so. A [Session] is a test in a bubble, with a clock that shows the
-// bubble's time and fires the timers of one instant in the order armed.
+// A bubble is made by testing/synctest: it is a group of goroutines with their own clock, which moves when all of them
+// wait. Then the bubble is at rest. A [Session] is a test in a bubble. Its clock shows the bubble's time and fires the
+// timers of one instant in the order armed.
 //
-// **Inside a session use the session's Context, never the Context of the t outside.** What waits for that one freezes
-// the session, which fails after ten seconds; a context that is derived from it there and not cancelled ends the whole
-// test process.
+// **Inside a session use the session's Context, never the Context of the t outside.** Code that waits for that one
+// freezes the session, which fails after ten seconds. A context that is derived from it in the session and not
+// cancelled ends the whole test process.
 //
 // # Ways to say what should happen
 //
-// Marble diagrams, in the syntax of RxJS' TestScheduler: [Cold] and [Hot] make sources of them, [Expect] says what a
-// stream should be, [Source.Subscriptions] when a source should have been subscribed to. Or step by step, with [Watch].
-// Or by hand: run the code under test on a goroutine, and move time with [Session.Advance].
+// Tests can use marble diagrams, in the syntax of RxJS' TestScheduler: [Cold] and [Hot] make sources of them, [Expect]
+// checks a stream, [Source.Subscriptions] the times of subscriptions. Or a test goes step by step, with [Watch]. Or it
+// runs the code under test on a goroutine, and moves time with [Session.Advance].
 //
 // # Marble diagrams
 //
@@ -38,10 +38,10 @@
 //	^        the instant 0 of a hot source; the subscription, in a subscription diagram
 //	!        the end of a subscription, in a subscription diagram
 //
-// Spaces mean nothing else. RxJS wants a space after every time, also at the end of a diagram.
+// Spaces have no other meaning. RxJS requires a space after every time, also at the end of a diagram.
 //
 // # Contracts
 //
-// [Check] takes a stream through the contract of stream.Stream, [CheckOperator] an operator. [Session.Rand] scripts
-// randomness. [NewClock] is for tests that cannot be in a bubble.
+// [Check] checks a stream against the contract of stream.Stream, [CheckOperator] an operator. [Session.Rand] provides
+// given random numbers. [NewClock] is for tests that cannot run in a bubble.
 package streamtest

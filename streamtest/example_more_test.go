@@ -140,7 +140,7 @@ func ExampleWatch() {
 	// Output: TestHourly passed: true
 }
 
-// What nobody has asked for fails the test, unless it takes it.
+// Events that no step has checked fail the test, unless Rest takes them.
 func ExampleWatcher_Rest() {
 	goTest("TestRest", func(t *testing.T) {
 		streamtest.Run(t, func(s *streamtest.Session) {

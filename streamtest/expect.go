@@ -9,7 +9,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Expectation is a stream that was run, and waits for the diagram that it should be.
+// Expectation is a stream that runs and is to be compared with a diagram.
 type Expectation[T any] struct {
 	*subscriber[T]
 
@@ -17,8 +17,8 @@ type Expectation[T any] struct {
 	checked bool
 }
 
-// Expect subscribes to st at once, under a context that ends with the session and carries its clock; ToBe checks what
-// came. So the streams of several Expect calls run side by side:
+// Expect subscribes to st at once, under a context that ends with the session and carries its clock. ToBe checks the
+// result. So the streams of several Expect calls run concurrently:
 //
 //	a, b := streamtest.Expect(s, shared), streamtest.Expect(s, shared)
 //	a.ToBe("--a--|")
@@ -28,8 +28,8 @@ func Expect[T any](s *Session, st stream.Stream[T]) *Expectation[T] {
 	return expect(s, "Expect", st, "")
 }
 
-// ExpectDuring is [Expect] with a subscription diagram, which says when to subscribe and when to cancel: "--^----!", or
-// "-------!" to subscribe at once, or "--^" to cancel never. What comes at the instant of "!" is not seen any more.
+// ExpectDuring is [Expect] with a subscription diagram that says when to subscribe and when to cancel: "--^----!", or
+// "-------!" to subscribe at once, or "--^" to never cancel. Events at the instant of "!" are not recorded.
 func ExpectDuring[T any](s *Session, st stream.Stream[T], during string) *Expectation[T] {
 	s.report.Helper()
 	return expect(s, "ExpectDuring", st, during)
@@ -42,24 +42,24 @@ func expect[T any](s *Session, name string, st stream.Stream[T], during string) 
 	return e
 }
 
-// Error says which error "#" stands for in the diagram of ToBe: one for which errors.Is(err, target) holds, or any if
-// target is nil. Without it, that is ErrDiagram. The panic of a stream is none.
+// Error sets the error for "#" in the diagram of ToBe: any error for which errors.Is(err, target) holds, or any error
+// at all if target is nil. Without Error, "#" is ErrDiagram. A panic of a stream is not such an error.
 func (e *Expectation[T]) Error(target error) *Expectation[T] {
 	e.target = target
 	return e
 }
 
-// ToBe lets time pass until the end of the diagram and fails the test, with both diagrams, if the stream was not as it
-// says. The instant 0 is that of Expect. Letters and digits stand for themselves, as for [Cold].
+// ToBe lets time pass until the end of the diagram. It fails the test, with both diagrams, if the stream differed. The
+// instant 0 is that of Expect. Letters and digits are values as for [Cold].
 //
-// With "|" or "#" the stream must end there. A diagram without says what happens until it is over; what comes
-// afterwards is not looked at, and the subscription lasts until the session ends it. ToBe is called once.
+// With "|" or "#" the stream must end there. A diagram without them describes events until its end: later events are
+// not checked, and the subscription lasts until the session ends it. Call ToBe once.
 func (e *Expectation[T]) ToBe(diagram string) {
 	e.session.report.Helper()
 	e.toBe("ToBe", diagram, nil)
 }
 
-// ToBeWith is [Expectation.ToBe] with letters that stand for values, compared as reflect.DeepEqual does.
+// ToBeWith is [Expectation.ToBe] with a value for each letter, compared by reflect.DeepEqual.
 func (e *Expectation[T]) ToBeWith(diagram string, values map[string]T) {
 	e.session.report.Helper()
 	e.toBe("ToBeWith", diagram, values)
@@ -83,8 +83,8 @@ func (e *Expectation[T]) toBe(name, diagram string, values map[string]T) {
 	e.ignore()
 }
 
-// follow lets time pass until the diagram is over, and returns the events up to then. A stream that should have ended
-// by then and has not is followed for as long again, so that the failure can show what it does instead.
+// follow lets time pass until the diagram is over, and returns the events until then. If a stream should have ended by
+// then and has not, follow continues for the same time again, so that the failure can show what the stream does.
 func (e *Expectation[T]) follow(want marble.Diagram[T]) []marble.Event[T] {
 	s := e.session
 	advanceTo := func(at time.Duration) { s.Advance(max(at-time.Since(e.from), 0)) }
@@ -128,7 +128,7 @@ func same[T any](want, got marble.Event[T]) bool {
 	return true
 }
 
-// verify fails an expectation that nobody has checked.
+// verify fails an expectation that was not checked.
 func (e *Expectation[T]) verify() {
 	e.session.report.Helper()
 	if !e.checked {

@@ -10,19 +10,18 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
-// Hot returns a source that does what the diagram says whether or not anybody is subscribed, from now on; "^" marks the
-// instant now, and what stands before it is past: "--a--^--b--|". Who subscribes gets what happens from then on, and
-// the end, if it has ended. What happens at the instant 0 reaches those who subscribe before any time has passed.
-// Values and errors are as for [Cold].
+// Hot returns a source that does what the diagram says from now on, whether or not anybody is subscribed. "^" marks the
+// current instant, and everything before it is past: "--a--^--b--|". A subscriber receives what happens from its
+// subscription on, and the end if the source has ended. Events at the instant 0 reach those who subscribe before any
+// time has passed. Values and errors are as for [Cold].
 //
-// A subscriber that is busy with a value gets the next ones when it no longer is: they are queued for it, without
-// bound.
+// Events that come while a subscriber is busy with a value are queued for it, without limit.
 func Hot[T any](s *Session, diagram string) *Source[T] {
 	s.report.Helper()
 	return newHot[T](s, "Hot", diagram, nil)
 }
 
-// HotWith is [Hot] with letters that stand for values. One that is not among them stands for itself.
+// HotWith is [Hot] with a value for each letter. A letter without a value is its own value.
 func HotWith[T any](s *Session, diagram string, values map[string]T) *Source[T] {
 	s.report.Helper()
 	return newHot(s, "HotWith", diagram, values)
@@ -54,7 +53,7 @@ type listener[T any] struct {
 	news  chan struct{}
 }
 
-// schedule has everything from the instant 0 on happen at its time.
+// schedule schedules all events from the instant 0 on.
 func (h *hot[T]) schedule(clock virtual.View) {
 	for h.happened < len(h.events) && h.events[h.happened].At < 0 {
 		h.happened++
@@ -67,7 +66,7 @@ func (h *hot[T]) schedule(clock virtual.View) {
 	}
 }
 
-// happen does what is due at an instant.
+// happen runs the events of an instant.
 func (h *hot[T]) happen(at time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -317,7 +317,7 @@ func TestExpect_AStreamThatDoesNotHeedItsContext(t *testing.T) {
 			select {}
 		})).ToBe("--")
 	})
-	expectReports(t, got, []string{"1 goroutine left", "started by streamtest", "marbles_test.go"}, []string{"not all"})
+	expectReports(t, got, []string{"1 goroutine left", "started by streamtest", "marbles_test.go"}, []string{"not everything"})
 }
 
 func TestWatch(t *testing.T) {
@@ -354,7 +354,7 @@ func TestWatch_Failures(t *testing.T) {
 		f    func(s *Session)
 		want []string
 	}{
-		"another value":    {func(s *Session) { src(s).Next("x") }, []string{`Watch, at 1ms: want the value "x", got the value "a"; what has come:`, `the value "a" at 1ms`}},
+		"another value":    {func(s *Session) { src(s).Next("x") }, []string{`Watch, at 1ms: want the value "x", got the value "a"; events so far:`, `the value "a" at 1ms`}},
 		"no error":         {func(s *Session) { src(s).Error(errBoom) }, []string{`want an error that is "boom", got the value "a"`}},
 		"a panic":          {func(s *Session) { Watch(s, panics).Error(nil) }, []string{"want an error, got the error \"streamtest: the stream panicked: ouch"}},
 		"another error":    {func(s *Session) { src(s).Next("a").Next("b").Error(errBoom) }, []string{`want an error that is "boom", got the error "the error # of a diagram"`}},
@@ -362,10 +362,10 @@ func TestWatch_Failures(t *testing.T) {
 		"an event":         {func(s *Session) { src(s).NoEvent(2 * ms) }, []string{`want no event for 2ms, got the value "a"`}},
 		"an event already": {func(s *Session) { w := src(s); s.Advance(2 * ms); w.NoEvent(0) }, []string{`want no event for 0s, got the value "a"`}},
 		"over":             {func(s *Session) { src(s).Next("a").Next("b").Error(nil).Next("c") }, []string{`want the value "c", got nothing more: the stream is over`}},
-		"nothing":          {func(s *Session) { Watch(s, stream.Never[int]()).Next(1) }, []string{"want the value 1, got nothing: nothing happens any more; what has come: nothing"}},
+		"nothing":          {func(s *Session) { Watch(s, stream.Never[int]()).Next(1) }, []string{"want the value 1, got nothing: nothing happens any more; events so far: nothing"}},
 		"an event before":  {func(s *Session) { src(s).Next("a").NoEvent(2 * ms).NoEvent(ms) }, []string{`want no event for 1ms, got the value "b"`}},
 		"unasked, at the end": {func(s *Session) { src(s).Next("a"); s.Advance(time.Second) },
-			[]string{"streamtest: Watch: 2 events that the test has not asked for:", `the value "b" at 3ms`, `the error "the error # of a diagram" at 4ms`, "subscribed to at:", "marbles_test.go"}},
+			[]string{"streamtest: Watch: 2 events that the test has not checked:", `the value "b" at 3ms`, `the error "the error # of a diagram" at 4ms`, "subscribed to at:", "marbles_test.go"}},
 	} {
 		t.Run(name, func(t *testing.T) { expectReports(t, reports(t, test.f), test.want) })
 	}

@@ -6,8 +6,9 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
-// Rand returns a source of random numbers that returns the numbers u one after another, for retry.WithRand and the
-// like. Each must be in [0, 1). It is safe for concurrent use. A call too many fails the test, and returns 0.
+// Rand returns a source of random numbers that returns the numbers u one after another, for retry.WithRand and similar
+// functions. Each must be in [0, 1). It is safe for concurrent use. A call beyond the last number fails the test and
+// returns 0.
 func (s *Session) Rand(u ...float64) func() float64 {
 	s.report.Helper()
 	for i, x := range u {

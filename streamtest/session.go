@@ -16,38 +16,38 @@ type Session struct {
 	report        virtual.Reporter
 	bubble        *virtual.Bubble
 	ctx           context.Context
-	test          *virtual.Owner // of what the test itself arms
+	test          *virtual.Owner // the timers that the test itself arms
 	sources       int            // marble sources so far
 	subscriptions []subscription
 	finished      bool // the test's function has returned
-	left          bool // goroutines were left, and reported
+	left          bool // goroutines were left and reported
 }
 
 // subscription is a stream that runs in a session.
 type subscription interface {
-	verify() // is called when the test's function has returned
+	verify() // called when the test's function has returned
 }
 
 // Run runs f as a test on virtual time: in a bubble of testing/synctest, with a session.
 //
-// At the end every goroutine that the test has started must have ended, except those that end when s.Context() does,
-// which is then cancelled; and nothing may be armed on s.Clock(), the clock of s.Context(). What is left fails the
-// test, with the place where it was started or armed. A timer of the system's clock, of time.AfterFunc say, is not
-// seen.
+// At the end, every goroutine that the test has started must have ended, except those that end with s.Context(), which
+// is then cancelled. Nothing may be armed on s.Clock(), the clock of s.Context(). A goroutine or timer that is left
+// fails the test, with the place where it was started or armed. A timer of the system clock, for example of
+// time.AfterFunc, is not detected.
 //
-// What freezes a bubble: waiting for a mutex while its holder waits for time to pass, for a channel that was made
-// outside, for the network. Run fails the test when that has lasted for ten seconds. A deadlock fails it with a list of
-// what waits for what. Run must not be called in a bubble, and t.Run not inside f: put the t.Run outside, around Run.
+// A bubble freezes if it waits for a mutex while its holder waits for time to pass, for a channel that was made
+// outside, or for the network. Run fails the test when that has lasted for ten seconds. A deadlock fails the test with
+// a list of what waits for what. Do not call Run in a bubble, or t.Run inside f: put the t.Run around Run.
 //
-// **Inside f use s.Context(), never t.Context() of the t outside.** What waits for that one freezes the bubble, as for
-// any channel from outside. A context that is derived from it in f and not cancelled there ends the whole test process,
-// when that test ends, with the runtime's "close of synctest channel from outside bubble".
+// **Inside f use s.Context(), never t.Context() of the t outside.** Code that waits for that one freezes the bubble, as
+// for any channel from outside. A context that is derived from it in f and not cancelled there ends the whole test
+// process, when that test ends, with the runtime's "close of synctest channel from outside bubble".
 func Run(t *testing.T, f func(s *Session)) {
 	t.Helper()
 	run(t, t, f)
 }
 
-// run is Run with its reports going to report.
+// run is Run that sends its reports to report.
 func run(t *testing.T, report virtual.Reporter, f func(s *Session)) {
 	t.Helper()
 	var s *Session
@@ -60,9 +60,9 @@ func run(t *testing.T, report virtual.Reporter, f func(s *Session)) {
 	switch {
 	case deadlock == nil:
 	case s.bubble.GaveUp():
-		report.Fatalf("streamtest: the test is given up: it waits for what never comes")
+		report.Fatalf("streamtest: the test was stopped: it waits for something that does not happen")
 	case s.left || t.Failed():
-		report.Fatalf("streamtest: the test has ended, but not all that it started")
+		report.Fatalf("streamtest: the test has ended, but not everything that it started")
 	default:
 		report.Fatalf("streamtest: %v", deadlock)
 	}
@@ -79,20 +79,20 @@ func newSession(t *testing.T, b *virtual.Bubble) *Session {
 // T returns the test. Its Run, Parallel and Deadline panic: they do not work in a bubble.
 func (s *Session) T() *testing.T { return s.t }
 
-// Context returns the context of the test. It carries Clock, so that every time-based operator run under it uses that,
-// and it ends with the test. Under T().Context(), which ends with the test too, operators use the system's clock, as
-// most programs do.
+// Context returns the context of the test. It carries Clock, so that every time-based operator run under it uses that
+// clock, and it ends with the test. Under T().Context(), which ends with the test too, operators use the system clock,
+// as most programs do.
 func (s *Session) Context() context.Context { return s.ctx }
 
-// Clock returns the session's clock, for code that takes one. It shows the bubble's time, from 2000-01-01 00:00 UTC on,
-// as the system's clock does in a bubble, and benbjohnson's clock.New(), which is for code that takes that. The
-// difference is in what falls due at one instant: on Clock it fires in the order armed, with all at rest before each,
-// and after all that is due on the system's clock, where a bubble shuffles it, on purpose.
+// Clock returns the session's clock, for code that takes one. It shows the bubble's time, from 2000-01-01 00:00 UTC on.
+// So do, in a bubble, the system clock and benbjohnson's clock.New(), which is for code that takes that type. The
+// difference is the order at one instant: timers on Clock fire in the order armed, with everything at rest before each,
+// and after all timers of the system clock, which a bubble deliberately shuffles.
 func (s *Session) Clock() stream.Clock { return virtual.View{Clock: &s.bubble.Clock, Owner: s.test} }
 
-// Advance lets the test's goroutines come to rest, lets d pass, and lets them come to rest again. What falls due on the
-// way fires at its time, also what is only armed on the way. Advance(0) only lets all come to rest. A negative d fails
-// the test, and so does one that leads past the year 2261, where the runtime's clock ends.
+// Advance waits until the test's goroutines are at rest, lets d pass, and waits until they are at rest again. Timers
+// that are due on the way fire at their time, also those armed on the way. Advance(0) only waits until all are at rest.
+// A negative d fails the test, and so does one that goes beyond the year 2261, where the runtime's clock ends.
 func (s *Session) Advance(d time.Duration) {
 	s.report.Helper()
 	if d < 0 {
@@ -106,7 +106,7 @@ func (s *Session) Advance(d time.Duration) {
 // Elapsed returns the virtual time since the session began.
 func (s *Session) Elapsed() time.Duration { return time.Since(virtual.Start) }
 
-// subscriber returns a context for one subscription, and the owner of what is armed under it.
+// subscriber returns a context for one subscription, and the owner of the timers armed under it.
 func (s *Session) subscriber() (context.Context, context.CancelCauseFunc, *virtual.Owner) {
 	owner := new(virtual.Owner)
 	ctx, cancel := context.WithCancelCause(s.ctx)
@@ -119,7 +119,7 @@ func (s *Session) source() virtual.View {
 	return virtual.View{Clock: &s.bubble.Clock, Owner: &virtual.Owner{Silent: true}, Source: s.sources}
 }
 
-// verify checks, when the test's function has returned, its subscriptions.
+// verify checks the session's subscriptions when the test's function has returned.
 func (s *Session) verify() {
 	s.report.Helper()
 	s.bubble.Settle()
@@ -128,7 +128,7 @@ func (s *Session) verify() {
 	}
 }
 
-// finish ends the session, and reports what is left behind.
+// finish ends the session, and reports what is left.
 func (s *Session) finish() {
 	s.bubble.Cancel(nil)
 	s.bubble.Settle()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// recorder is a virtual.Reporter that keeps what it is told.
+// recorder is a virtual.Reporter that records its calls.
 type recorder struct {
 	mu    sync.Mutex
 	texts []string

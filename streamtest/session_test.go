@@ -255,10 +255,10 @@ func TestSession_WhatIsLeftFails(t *testing.T) {
 		want [][]string
 	}{
 		"goroutine": {func(*Session) { leakGoroutine() }, [][]string{
-			{"1 goroutine left running", "[select (no cases)]", "started by streamtest.leakGoroutine  streamtest/session_test.go:"}, {"not all"}}},
-		"goroutine that sleeps": {func(*Session) { go time.Sleep(time.Hour) }, [][]string{{"1 goroutine left running", "[sleep]"}, {"not all"}}},
+			{"1 goroutine left running", "[select (no cases)]", "started by streamtest.leakGoroutine  streamtest/session_test.go:"}, {"not everything"}}},
+		"goroutine that sleeps": {func(*Session) { go time.Sleep(time.Hour) }, [][]string{{"1 goroutine left running", "[sleep]"}, {"not everything"}}},
 		"goroutine with more calls than are listed": {func(*Session) { leakDeepGoroutine() }, [][]string{
-			{"1 goroutine left running", "started by streamtest.leakDeepGoroutine  streamtest/session_test.go:"}, {"not all"}}},
+			{"1 goroutine left running", "started by streamtest.leakDeepGoroutine  streamtest/session_test.go:"}, {"not everything"}}},
 		"AfterFunc of the context": {func(s *Session) {
 			stream.ClockFrom(s.Context()).AfterFunc(time.Hour, func() {})
 		}, [][]string{{"1 timer left armed", "1h0m0s, armed at 0s by", "TestSession_WhatIsLeftFails", "session_test.go:"}}},
@@ -281,7 +281,7 @@ func TestSession_WhatIsLeftFails(t *testing.T) {
 func TestSession_DeadlockSaysWhatWaits(t *testing.T) {
 	leavesGoroutines(t)
 	got := reports(t, func(s *Session) { <-make(chan int) })
-	expectReports(t, got, []string{"a deadlock", "chan receive", "session_test.go:"}, []string{"given up"})
+	expectReports(t, got, []string{"a deadlock", "chan receive", "session_test.go:"}, []string{"was stopped"})
 }
 
 func TestSession_TimeEnds(t *testing.T) {

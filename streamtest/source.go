@@ -11,11 +11,11 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// ErrDiagram is the error that "#" stands for, in the diagrams of sources and of expectations. See [Source.Errors] and
+// ErrDiagram is the error of "#" in the diagrams of sources and of expectations. See [Source.Errors] and
 // [Expectation.Error] for others.
 var ErrDiagram = errors.New("the error # of a diagram")
 
-// Source is a stream that notes when it is subscribed to. It has the methods of its Stream:
+// Source is a stream that records its subscriptions. It has the methods of its Stream:
 //
 //	src := streamtest.Cold[string](s, "--a--#")
 //	streamtest.Expect(s, src.Retry(1)).ToBe("--a----a--#")
@@ -29,10 +29,10 @@ type Source[T any] struct {
 	mu     sync.Mutex
 	runs   []marble.Subscription
 	errs   []error
-	failed int // runs that have failed with ErrDiagram
+	failed int // number of runs that have failed with ErrDiagram
 }
 
-// Probe returns a Source that runs st, so that a test can say when it was subscribed to.
+// Probe returns a Source that runs st, so that a test can check the times of its subscriptions.
 func Probe[T any](s *Session, st stream.Stream[T]) *Source[T] {
 	s.report.Helper()
 	if st == nil {
@@ -47,7 +47,7 @@ func Probe[T any](s *Session, st stream.Stream[T]) *Source[T] {
 	return src
 }
 
-// begin notes a subscription and returns its number.
+// begin records a subscription and returns its number.
 func (src *Source[T]) begin() int {
 	src.mu.Lock()
 	defer src.mu.Unlock()
@@ -55,7 +55,7 @@ func (src *Source[T]) begin() int {
 	return len(src.runs) - 1
 }
 
-// end notes the end of a subscription, and replaces its error.
+// end records the end of a subscription, and replaces its error.
 func (src *Source[T]) end(run int, err *error) {
 	src.mu.Lock()
 	defer src.mu.Unlock()
@@ -66,8 +66,8 @@ func (src *Source[T]) end(run int, err *error) {
 	}
 }
 
-// Errors replaces ErrDiagram in what the source returns: the n-th run that fails with it fails with the n-th of errs,
-// and further ones with the last. It returns the source, and is to be called before the source is run.
+// Errors replaces ErrDiagram as the error of the source: the n-th run that would fail with it fails with the n-th of
+// errs, and further runs with the last. It returns the source. Call it before the source is run.
 func (src *Source[T]) Errors(errs ...error) *Source[T] {
 	src.mu.Lock()
 	defer src.mu.Unlock()
@@ -75,10 +75,10 @@ func (src *Source[T]) Errors(errs ...error) *Source[T] {
 	return src
 }
 
-// Subscriptions fails the test unless the subscriptions so far were those of the diagrams, in this order: "^" is the
-// instant of the subscription and "!" the one at which it was over, ended or cancelled; without "!" it still runs. The
-// instant 0 is the one at which the source was made. A diagram without "^", such as "-", stands for no subscription, as
-// in RxJS; without diagrams, or with such ones only, there must have been none.
+// Subscriptions fails the test unless the subscriptions so far were those of the diagrams, in this order. "^" is the
+// instant of the subscription and "!" the instant at which it was over, ended or cancelled; without "!" it still runs.
+// The instant 0 is the one at which the source was made. A diagram without "^", such as "-", is no subscription, as in
+// RxJS. Without diagrams, or only with such diagrams, there must have been no subscription.
 func (src *Source[T]) Subscriptions(diagrams ...string) {
 	s := src.session
 	s.report.Helper()

@@ -13,7 +13,7 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
-// subscriber runs a stream on a goroutine of its own and notes what comes.
+// subscriber runs a stream on its own goroutine and records the events.
 type subscriber[T any] struct {
 	session *Session
 	name    string // Watch or Expect
@@ -21,15 +21,15 @@ type subscriber[T any] struct {
 	owner   *virtual.Owner
 	cancel  context.CancelCauseFunc
 	from    time.Time
-	news    chan struct{} // holds one when an event has come
+	news    chan struct{} // full when an event has come
 
 	mu      sync.Mutex
 	events  []marble.Event[T] // their times count from the subscription
 	over    bool              // the stream has returned
-	ignores bool              // what comes from now on is not noted
+	ignores bool              // events are no longer recorded
 }
 
-// subscribe runs st under a context that ends with the session's, when the subscription diagram says.
+// subscribe runs st under a context that ends with the session's, at the times of the subscription diagram.
 func subscribe[T any](s *Session, name string, st stream.Stream[T], during string) *subscriber[T] {
 	s.report.Helper()
 	if st == nil {
@@ -45,7 +45,7 @@ func subscribe[T any](s *Session, name string, st stream.Stream[T], during strin
 		from: time.Now(), news: make(chan struct{}, 1),
 	}
 	go func() {
-		// On the system's clock, so that who subscribes at an instant sees what a hot source does then.
+		// On the system clock, so that a subscriber at an instant receives what a hot source does after that.
 		begin := time.NewTimer(when.From)
 		defer begin.Stop()
 		select {
@@ -61,12 +61,12 @@ func subscribe[T any](s *Session, name string, st stream.Stream[T], during strin
 	return sub
 }
 
-// crash is how a stream ends that does not return.
+// crash is the end of a stream that does not return.
 type crash string
 
 func (c crash) Error() string { return "streamtest: the stream " + string(c) }
 
-// matches reports whether a stream's error is the target: any error of the stream's own, if that is nil.
+// matches reports whether a stream's error is target, or any error of the stream's own if target is nil.
 func matches(err, target error) bool {
 	_, crashed := err.(crash)
 	return !crashed && (target == nil || errors.Is(err, target))
@@ -105,13 +105,13 @@ func (sub *subscriber[T]) note(e marble.Event[T], over bool) {
 	}
 }
 
-// unsubscribe cancels the stream; what it does from then on is not noted.
+// unsubscribe cancels the stream. Later events are not recorded.
 func (sub *subscriber[T]) unsubscribe() {
 	sub.ignore()
 	sub.cancel(nil)
 }
 
-// ignore has nothing noted from now on.
+// ignore stops the recording.
 func (sub *subscriber[T]) ignore() {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
@@ -125,21 +125,21 @@ func (sub *subscriber[T]) seen() []marble.Event[T] {
 	return sub.events[:len(sub.events):len(sub.events)]
 }
 
-// returned reports whether the stream has.
+// returned reports whether the stream has returned.
 func (sub *subscriber[T]) returned() bool {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
 	return sub.over
 }
 
-// verify reports what a stream that has returned has left behind.
+// verify reports the goroutines and timers that a stream has left after its return.
 func (sub *subscriber[T]) verify() {
 	sub.session.report.Helper()
 	if !sub.returned() {
 		return
 	}
 	if left := sub.session.bubble.Armed(func(owner *virtual.Owner) bool { return owner == sub.owner }); len(left) > 0 {
-		sub.owner.Silent = true // reported
+		sub.owner.Silent = true // already reported
 		sub.session.report.Errorf("streamtest: %s: the stream has returned and left %s armed:%s\n    subscribed to at:%v",
 			sub.name, count(len(left), "timer"), virtual.List(left), sub.callers)
 	}

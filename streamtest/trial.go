@@ -14,20 +14,20 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
-// trial is one run of a stream under inspection, on a goroutine of its own.
+// trial is one run of a stream under inspection, on its own goroutine.
 type trial[T any] struct {
 	in     *inspection[T]
 	name   string
 	stream stream.Stream[T]
-	answer func(n int) bool // yield's answer to the n-th value
+	answer func(n int) bool // the result of yield for the n-th value
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	owner  *virtual.Owner
 	from   time.Time
 
-	goroutine atomic.Int64 // the one that runs the stream
+	goroutine atomic.Int64 // the goroutine that runs the stream
 	done      chan struct{}
-	news      chan struct{} // holds one when a value has come
+	news      chan struct{} // full when a value has come
 
 	mu       sync.Mutex
 	got      []T
@@ -37,15 +37,15 @@ type trial[T any] struct {
 	returned bool
 	reported map[string]bool
 
-	// Of one that has returned:
+	// For a stream that has returned:
 	err      error
 	ended    time.Duration
 	panicked any
 	exited   bool
-	endless  bool // it was cancelled, since it had not ended within what Check looks at
+	endless  bool // it was cancelled, because it had not ended within Check's limits
 }
 
-// prepare makes a trial that is yet to run.
+// prepare makes a trial that does not run yet.
 func (in *inspection[T]) prepare(name string, st stream.Stream[T], answer func(n int) bool) *trial[T] {
 	tr := &trial[T]{
 		in: in, name: name, stream: st, answer: answer,
@@ -99,7 +99,7 @@ func (tr *trial[T]) yield(v T) bool {
 	return answer
 }
 
-// enter notes a value, and returns its number and whether it may have come.
+// enter records a value, and returns its number and whether the stream was allowed to yield it.
 func (tr *trial[T]) enter(v T) (n int, ok bool) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -107,7 +107,8 @@ func (tr *trial[T]) enter(v T) (n int, ok bool) {
 	switch {
 	case tr.returned:
 		ok = tr.violation("yield was called after the stream had returned")
-	case (len(tr.at) < 10 || len(tr.at)%10 == 0) && int64(goroutine.Current().ID) != tr.goroutine.Load(): // not each: it is slow
+	case (len(tr.at) < 10 || len(tr.at)%10 == 0) && int64(goroutine.Current().ID) != tr.goroutine.Load():
+		// Not checked for each value, because it is slow.
 		ok = tr.violation("yield was called on another goroutine than the one that runs the stream")
 	case tr.stopped:
 		ok = tr.violation("yield was called again after it had returned false")
@@ -131,7 +132,7 @@ func (tr *trial[T]) leave() {
 	tr.mu.Unlock()
 }
 
-// violation reports what is wrong, once for each run, and returns false.
+// violation reports an error, once for each run, and returns false.
 func (tr *trial[T]) violation(what string) bool {
 	if !tr.reported[what] {
 		tr.reported[what] = true
@@ -146,14 +147,14 @@ func (tr *trial[T]) hasReturned() bool {
 	return tr.returned
 }
 
-// values returns how many values have come.
+// values returns the number of values so far.
 func (tr *trial[T]) values() int {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	return len(tr.at)
 }
 
-// wait lets time pass until the stream has returned, but not more than d.
+// wait lets time pass until the stream has returned, at most d.
 func (tr *trial[T]) wait(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -180,7 +181,7 @@ func (tr *trial[T]) until(n int) {
 	tr.in.session.bubble.Settle()
 }
 
-// mustReturn fails unless the stream has returned when all has come to rest, with no time passing.
+// mustReturn fails unless the stream has returned when all goroutines are at rest, without any time passing.
 func (tr *trial[T]) mustReturn() {
 	tr.in.report.Helper()
 	tr.in.session.bubble.Settle()
@@ -198,7 +199,7 @@ func (tr *trial[T]) mustMatch(cause error) {
 	}
 }
 
-// nothingLeft fails if a stream that has returned has left something behind.
+// nothingLeft fails if a stream that has returned has left a goroutine or a timer.
 func (tr *trial[T]) nothingLeft() {
 	tr.in.report.Helper()
 	if !tr.hasReturned() {
@@ -228,7 +229,7 @@ func (tr *trial[T]) waits() (all []time.Duration) {
 	return all
 }
 
-// end says how the run has ended.
+// end describes how the run has ended.
 func (tr *trial[T]) end() string {
 	switch {
 	case tr.endless:
@@ -243,7 +244,7 @@ func (tr *trial[T]) end() string {
 	return fmt.Sprintf("has ended after %v", tr.ended)
 }
 
-// relative returns a value; a time is counted from the beginning of the run.
+// relative returns the i-th value; a time is counted from the beginning of the run.
 func (tr *trial[T]) relative(i int) any {
 	if t, ok := any(tr.got[i]).(time.Time); ok {
 		return t.Sub(tr.from)

@@ -10,15 +10,15 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Watcher is a subscription that a test follows step by step. Its methods return it, so that steps can be chained.
+// Watcher is a subscription that a test checks step by step. Its methods return it, so that steps can be chained.
 type Watcher[T any] struct {
 	*subscriber[T]
 
 	taken int // events
 }
 
-// Watch subscribes to st, under a context that ends with the session and carries its clock. The methods then say
-// what comes, and let time pass as needed:
+// Watch subscribes to st, under a context that ends with the session and carries its clock. The methods then check the
+// events, and let time pass as needed:
 //
 //	streamtest.Watch(s, src.RetryWhen(policy)).
 //		Next(1).
@@ -26,8 +26,8 @@ type Watcher[T any] struct {
 //		Next(2).
 //		End()
 //
-// What was not asked for by the end of the test fails it, the end of the stream included; a stream that still runs is
-// cancelled.
+// Events that were not checked at the end of the test fail it, the end of the stream included. A stream that still runs
+// is cancelled.
 func Watch[T any](s *Session, st stream.Stream[T]) *Watcher[T] {
 	s.report.Helper()
 	w := &Watcher[T]{subscriber: subscribe(s, "Watch", st, "")}
@@ -35,7 +35,7 @@ func Watch[T any](s *Session, st stream.Stream[T]) *Watcher[T] {
 	return w
 }
 
-// Next lets time pass until the next event, which must be the value v, compared as reflect.DeepEqual does.
+// Next lets time pass until the next event, which must be the value v, compared by reflect.DeepEqual.
 func (w *Watcher[T]) Next(v T) *Watcher[T] {
 	w.session.report.Helper()
 	e := w.next(fmt.Sprintf("the value %s", marble.Show(v)))
@@ -45,8 +45,8 @@ func (w *Watcher[T]) Next(v T) *Watcher[T] {
 	return w
 }
 
-// Error lets time pass until the next event, which must be an error for which errors.Is(err, target) holds; any error,
-// if target is nil. The panic of a stream is none.
+// Error lets time pass until the next event, which must be an error for which errors.Is(err, target) holds, or any
+// error if target is nil. A panic of a stream is not such an error.
 func (w *Watcher[T]) Error(target error) *Watcher[T] {
 	w.session.report.Helper()
 	want := "an error"
@@ -69,8 +69,9 @@ func (w *Watcher[T]) End() *Watcher[T] {
 	return w
 }
 
-// NoEvent lets d pass, in which nothing may come. What comes exactly when d is over is the next event, so that
-// NoEvent(time.Second).Next(v) says that v comes after a second. NoEvent(0) says that nothing waits to be asked for.
+// NoEvent lets d pass, during which no event may come. An event exactly when d is over is the next event, so
+// NoEvent(time.Second).Next(v) checks that v comes after exactly a second. NoEvent(0) checks that no event waits to be
+// checked.
 func (w *Watcher[T]) NoEvent(d time.Duration) *Watcher[T] {
 	s := w.session
 	s.report.Helper()
@@ -83,8 +84,8 @@ func (w *Watcher[T]) NoEvent(d time.Duration) *Watcher[T] {
 	return w
 }
 
-// Rest ends the subscription and returns the values that nobody has asked for, with the error that the stream had ended
-// with by then, if any. No time passes.
+// Rest ends the subscription and returns the values that were not checked, and the error if the stream had ended with
+// one by then. No time passes.
 func (w *Watcher[T]) Rest() ([]T, error) {
 	s := w.session
 	s.report.Helper()
@@ -109,7 +110,7 @@ func (w *Watcher[T]) Rest() ([]T, error) {
 	return rest, err
 }
 
-// next lets time pass until there is an event that nobody has asked for, and takes it.
+// next lets time pass until there is an unchecked event, and takes it.
 func (w *Watcher[T]) next(want string) marble.Event[T] {
 	s := w.session
 	s.report.Helper()
@@ -130,7 +131,7 @@ func (w *Watcher[T]) next(want string) marble.Event[T] {
 	}
 }
 
-// fail ends the test, with all that has come.
+// fail ends the test, with all events so far.
 func (w *Watcher[T]) fail(format string, args ...any) {
 	s := w.session
 	s.report.Helper()
@@ -148,10 +149,10 @@ func (w *Watcher[T]) fail(format string, args ...any) {
 	if len(events) == 0 {
 		b.WriteString(" nothing")
 	}
-	s.report.Fatalf("streamtest: Watch, at %v: %s; what has come:%s", time.Since(w.from), fmt.Sprintf(format, args...), b.String())
+	s.report.Fatalf("streamtest: Watch, at %v: %s; events so far:%s", time.Since(w.from), fmt.Sprintf(format, args...), b.String())
 }
 
-// verify fails a watch with events that nobody has asked for.
+// verify fails a watch with unchecked events.
 func (w *Watcher[T]) verify() {
 	s := w.session
 	s.report.Helper()
@@ -164,5 +165,5 @@ func (w *Watcher[T]) verify() {
 	for _, e := range left {
 		fmt.Fprintf(&b, "\n    %v at %v", e, e.At)
 	}
-	s.report.Errorf("streamtest: Watch: %s that the test has not asked for:%s\n    subscribed to at:%v", count(len(left), "event"), b.String(), w.callers)
+	s.report.Errorf("streamtest: Watch: %s that the test has not checked:%s\n    subscribed to at:%v", count(len(left), "event"), b.String(), w.callers)
 }
