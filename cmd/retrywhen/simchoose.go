@@ -95,7 +95,7 @@ func (x *choice) recommended() *recommendation {
 		return nil
 	}
 	s := x.Strategies[x.Result.Recommended]
-	return &recommendation{s.Policy.String(), gocode.Policy(s.Policy, s.Placement)}
+	return &recommendation{s.Policy.String(), gocode.Policy(s.Policy, s.Placement, nil)}
 }
 
 func (x *choice) json() any {

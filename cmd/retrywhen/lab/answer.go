@@ -54,6 +54,7 @@ var computes = map[Tab]func(context.Context, State) (any, error){
 	TabHerd:       func(ctx context.Context, s State) (any, error) { return ComputeHerd(ctx, s) },
 	TabContention: func(ctx context.Context, s State) (any, error) { return ComputeContention(ctx, s) },
 	TabOutage:     func(ctx context.Context, s State) (any, error) { return ComputeOutage(ctx, s) },
+	TabChoose:     func(ctx context.Context, s State) (any, error) { return ComputeChoose(ctx, s) },
 }
 
 // yield lets timers fire where there is but one thread, so that the end of a context is noticed.
@@ -83,7 +84,7 @@ func describe(ctx context.Context, s State, problems []Problem) (described, erro
 		d.Fields[f.name] = f.text(&s)
 	}
 	for _, x := range s.Strategies {
-		d.Strategies = append(d.Strategies, describedStrategy{x.String(), x.Title(), InWords(x), goLine(x, s.Retries)})
+		d.Strategies = append(d.Strategies, describedStrategy{x.String(), x.Title(), InWords(x), s.goLine(x)})
 	}
 	return d, err
 }

@@ -181,7 +181,7 @@ func (p *tab) clean() {
 }
 
 // sections are those of the page, by the ids of what they show.
-var sections = []string{"recover", "herd", "waits", "tiles", "herd-figures", "contention", "over", "outage", "golines"}
+var sections = []string{"recover", "herd", "waits", "tiles", "herd-figures", "contention", "over", "outage", "choose", "golines"}
 
 // look returns what each section of the open tab shows, unfolded.
 func (p *tab) look() map[string]string {
@@ -322,6 +322,11 @@ func browserLoads(t *testing.T, ctx context.Context, address string) {
 	count("over", 5)
 	p.turn(TabOutage)
 	count("outage", 6)
+	p.turn(TabChoose)
+	count("choose", 2)
+	if s := p.text(`document.getElementById("choose-sentence").textContent`); !strings.Contains(s, "take “one wave, tiled”: constant d=55s tiled") {
+		t.Errorf("it says %q", s)
+	}
 	p.mu.Lock()
 	for _, r := range p.requests {
 		if !strings.HasPrefix(r, address) && !strings.HasPrefix(r, "data:") {
@@ -385,6 +390,11 @@ func browserControls(t *testing.T, ctx context.Context, address string) {
 			control{"timeout", "2s", []string{"outage"}, nil},
 			control{"own", "true", []string{"outage"}, nil},
 			control{"own-y", "true", []string{"outage"}, nil}),
+		TabChoose: {
+			{"affected", "90", []string{"choose", "golines"}, nil},
+			{"capacity", "9", []string{"choose", "golines"}, nil},
+			{"outages", "1s,30s,2m", []string{"choose"}, nil},
+		},
 	}
 	for tab, controls := range tests {
 		p := open(t, ctx, address, 1440, 900)
@@ -415,7 +425,7 @@ func browserControls(t *testing.T, ctx context.Context, address string) {
 func browserPreset(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
 	p.visit("")
-	p.set("preset", "4")
+	p.set("preset", "5")
 	figures, err := question().Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -485,7 +495,7 @@ func browserGoLine(t *testing.T, ctx context.Context, address string) {
 		}))
 	}
 	var lines []string
-	for _, preset := range []string{"0", "1", "2", "3", "4"} {
+	for _, preset := range []string{"0", "1", "2", "3", "5"} {
 		p.set("preset", preset)
 		p.look()
 		var n int
@@ -837,14 +847,14 @@ func browserStatic(t *testing.T, ctx context.Context, _ string) {
 	p := open(t, ctx, "file://"+name, 1440, 900)
 	p.visit("")
 	charts := 0
-	for _, tab := range []Tab{TabHerd, TabContention, TabOutage, TabRecover} {
+	for _, tab := range []Tab{TabHerd, TabContention, TabOutage, TabChoose, TabRecover} {
 		p.run(chromedp.Click("#to-"+string(tab), chromedp.ByQuery))
 		p.look()
 		var n int
 		p.eval(`[...document.querySelectorAll("figure svg")].filter((e) => e.checkVisibility()).length`, &n)
 		charts += n
 	}
-	if want := 6*2 + 6 + 1 + 2 + 6 + 6 + 6; charts != want {
+	if want := 6*2 + 6 + 1 + 2 + 6 + 6 + 2 + 6; charts != want {
 		t.Errorf("%d charts, want %d", charts, want)
 	}
 	var live int

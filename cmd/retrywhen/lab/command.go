@@ -25,7 +25,19 @@ func (s State) Command() string {
 		add("--own-axis=%v", s.Own)
 	case TabContention:
 		add("retrywhen sim occ --clients %d --runs %d", s.Clients, s.Runs)
-	case TabOutage, TabChoose:
+	case TabChoose:
+		var outages []string
+		for _, d := range s.Outages {
+			outages = append(outages, d.String())
+		}
+		add("retrywhen sim choose --clients %d --capacity %d --outages %s", s.Affected, s.Capacity, strings.Join(outages, ","))
+		if s.Served > 0 {
+			add("--served %v", s.Served)
+		}
+		if s.Wait > 0 {
+			add("--wait %v", s.Wait)
+		}
+	case TabOutage:
 		add("retrywhen sim outage --clients %d --down %v --capacity %d", s.Affected, s.Down, s.Capacity)
 		if s.Timeout > 0 {
 			add("--timeout %v", s.Timeout)
@@ -37,8 +49,10 @@ func (s State) Command() string {
 	if s.Seed != 0 {
 		add("--seed %d", s.Seed)
 	}
-	for _, x := range s.Strategies {
-		words = append(words, shellQuoted(x.String()))
+	if s.Tab != TabChoose { // it chooses among its own
+		for _, x := range s.Strategies {
+			words = append(words, shellQuoted(x.String()))
+		}
 	}
 	return strings.Join(words, " ")
 }
@@ -51,11 +65,11 @@ func shellQuoted(text string) string {
 	return `"` + text + `"`
 }
 
-// goLine is the strategy's policy in Go, with a limit.
-func goLine(s model.Strategy, retries int) string {
-	p := s.Policy
-	if _, ok := p.Limit(); !ok {
-		p = p.With(retry.Limit(retries))
+// goLine is the strategy's policy in Go; in a herd, with as many retries as a job has.
+func (s State) goLine(x model.Strategy) string {
+	p := x.Policy
+	if _, ok := p.Limit(); !ok && s.Tab == TabHerd {
+		p = p.With(retry.Limit(s.Retries))
 	}
-	return gocode.Policy(p, s.Placement)
+	return gocode.Policy(p, x.Placement, x.Budget)
 }

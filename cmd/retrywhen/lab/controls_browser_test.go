@@ -217,7 +217,7 @@ func browserPictures(t *testing.T, ctx context.Context, address string) {
 		p := open(t, ctx, address, 1440, 900)
 		p.run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
 		p.visit("")
-		for i, preset := range Presets()[:4] {
+		for i, preset := range Presets()[:5] {
 			p.set("preset", fmt.Sprint(i))
 			for _, at := range []string{"span.save[data-name=" + string(preset.State.Tab) + "]", "#" + string(preset.State.Tab) + " figure span.save"} {
 				name, data := p.saved(at + " button:last-child")

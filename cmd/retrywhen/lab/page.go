@@ -45,13 +45,7 @@ func filled(data []byte) string {
 
 // WritePage writes the page as one file that needs no server: its numbers are inside, and its controls are not.
 func WritePage(ctx context.Context, w io.Writer, s State) error {
-	var tabs []Tab
-	for _, t := range Tabs {
-		if _, ok := computes[t]; ok {
-			tabs = append(tabs, t)
-		}
-	}
-	data, err := compute(ctx, s, "none", tabs...)
+	data, err := compute(ctx, s, "none", Tabs...)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ func Default() State {
 		Jobs: 100, Retries: 5,
 		Clients: 50, Runs: 20,
 		Affected: 500, Down: time.Minute, Capacity: 20,
+		Outages: []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second, 20 * time.Second, time.Minute},
 	}
 }
 
@@ -73,11 +74,15 @@ func Presets() []Preset {
 		"tiled: exponential base=1s factor=2 cap=30s tiled")
 	outage.Affected, outage.Clients = 1000, 20
 
+	choose := Default()
+	choose.Tab, choose.Affected = TabChoose, 1000
+
 	return []Preset{
 		{"Does it recover?", Default()},
 		{"The thundering herd", herd},
 		{"Contention: the classic five", contention},
 		{"A server that comes back", outage},
+		{"Which policy to take", choose},
 		{"The open question", Question()},
 	}
 }

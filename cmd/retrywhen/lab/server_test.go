@@ -306,7 +306,7 @@ func TestLimits(t *testing.T) {
 	if h.Strategies[0].Note == "" || h.Strategies[0].Times != nil || len(h.Strategies[1].Times[0]) != 2 {
 		t.Errorf("%+v", h.Strategies)
 	}
-	if got := goLine(state.Strategies[1], 5); got != "var policy = retry.New(backoff.Linear(time.Second), retry.Limit(2))" {
+	if got := state.goLine(state.Strategies[1]); got != "var policy = retry.New(backoff.Linear(time.Second), retry.Limit(2))" {
 		t.Error(got)
 	}
 	o, err := ComputeOutage(t.Context(), state)

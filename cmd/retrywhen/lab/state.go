@@ -27,7 +27,7 @@ const (
 	MaxCapacity  = 100_000
 	MaxLoad      = 500 // operations a second
 	MaxWatch     = 5 * time.Minute
-	maxParameter = 30 // letters of a number or a duration
+	maxParameter = 60 // letters of a number or of durations
 )
 
 // State is all that a page shows, and all that its address holds.
@@ -56,6 +56,10 @@ type State struct {
 	Down     time.Duration
 	Capacity int
 	Timeout  time.Duration
+
+	Outages []time.Duration // what to choose a policy for, with the clients and the capacity of the outage
+	Served  time.Duration   // a target: all are served within this time of the server's return; 0 is none
+	Wait    time.Duration   // a target: who fails alone waits no longer; 0 is none
 
 	Seed uint64
 }
@@ -93,6 +97,9 @@ var fields = []field{
 	duration("down", func(s *State) *time.Duration { return &s.Down }, MaxDown),
 	integer("capacity", func(s *State) *int { return &s.Capacity }, 1, MaxCapacity),
 	duration("timeout", func(s *State) *time.Duration { return &s.Timeout }, time.Minute),
+	durations("outages", func(s *State) *[]time.Duration { return &s.Outages }, maxOutages, maxOutage),
+	duration("served", func(s *State) *time.Duration { return &s.Served }, MaxDown),
+	duration("wait", func(s *State) *time.Duration { return &s.Wait }, MaxDown),
 	{
 		"seed",
 		func(s *State, text string) bool {

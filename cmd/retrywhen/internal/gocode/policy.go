@@ -45,27 +45,38 @@ var options = []struct{ word, option string }{
 //	var policy = retry.New(backoff.Exponential(100*time.Millisecond, 2).Cap(30*time.Second).Jitter(jitter.Full), retry.Limit(5))
 //
 // Where each operation has a process, a key or a number of its own the declaration says so: by a comment, or as a function
-// of the key or the number. It needs the packages backoff, jitter, retry and time, those of them that it names.
-func Policy(p retry.Policy, place sim.Placement) string {
+// of the key or the number. A budget that is not nil is in it, as a variable before such a function. It needs the packages backoff, jitter, retry and time, those of them that it names.
+func Policy(p retry.Policy, place sim.Placement, b *sim.Budget) string {
 	_, w := words(p.String())
-	b, of := p.Backoff(), ""
+	curve, of := p.Backoff(), ""
 	switch place {
 	case sim.ByKey:
-		b, of = b.Keyed(0), "key"
+		curve, of = curve.Keyed(0), "key"
 	case sim.ByOrdinal:
-		b, of = b.Ordinal(0), "ordinal"
+		curve, of = curve.Ordinal(0), "ordinal"
 	}
 	var line strings.Builder
-	line.WriteString("retry.New(" + expression(b, of))
+	line.WriteString("retry.New(" + expression(curve, of))
 	for _, o := range options {
 		if value, ok := w[o.word]; ok {
 			fmt.Fprintf(&line, ", retry.%s(%s)", o.option, literal(value))
 		}
 	}
+	before := ""
+	if b != nil {
+		text := fmt.Sprintf("retry.NewBudget(%v, %v, %v)", b.Capacity, b.Cost, b.Refund)
+		if b.Refill > 0 {
+			text += fmt.Sprintf(".Refill(%v)", b.Refill)
+		}
+		if of != "" {
+			before, text = "var budget = "+text+"\n\n", "budget"
+		}
+		line.WriteString(", retry.WithBudget(" + text + ")")
+	}
 	line.WriteString(")")
 	switch {
 	case of != "":
-		return fmt.Sprintf("func policy(%s uint64) retry.Policy { return %s }", of, &line)
+		return fmt.Sprintf("%sfunc policy(%s uint64) retry.Policy { return %s }", before, of, &line)
 	case place == sim.ProcessEach:
 		return fmt.Sprintf("var policy = %s // for one operation in each process", &line)
 	}

@@ -189,6 +189,28 @@ export function contention(c, what, width) {
   }, points.map((p) => ({x: p.clients, y: Math.max(p[what], floor), text: p.label})));
 }
 
+// choose: a line for each policy against the outages, which stand evenly apart.
+export function choose(c, what, width) {
+  const points = c.strategies.flatMap((s, i) => s[what].map((v, j) => ({v: what === "after" && s.never[j] ? NaN : v, i, j, bold: s.recommended, title: s.title})));
+  const after = what === "after";
+  const ticks = after ? c.afterTicks : c.refusalTicks;
+  const top = Math.max(...points.map((p) => p.v).filter(Number.isFinite), ticks.at(-1).at, after ? c.best : 0) * 1.06;
+  const value = (p) => (after ? (Number.isFinite(p.v) ? `all served after ${seconds(p.v)}` : "never all served") : plural(Number(p.v.toPrecision(3)), "refusal", "refusals"));
+  return chart({
+    label: after ? "when all are served, after the server is back, against the length of the outage" : "refusals of a client by the server that is back, against the length of the outage",
+    width, height: 250, marginTop: 24, marginBottom: 36,
+    x: {domain: [-0.2, c.outages.length - 0.8], axis: null}, y: {domain: [0, top], axis: null},
+    marks: [
+      ...ticksY(ticks), nameY(after ? "time" : "refusals"),
+      axisX(c.outages.map((_, i) => i), {tickFormat: (i) => c.outages[i], tickSize: 0, label: null, color: "currentColor"}),
+      text(["the server is down for"], {text: (d) => d, frameAnchor: "bottom-right", dy: 32, fill: "currentColor"}),
+      ...(after ? [ruleY([c.best], {stroke: "currentColor", strokeDasharray: "2 2"}), text(["best possible"], {text: (d) => d, x: () => c.outages.length - 0.8, y: () => c.best, textAnchor: "end", dy: 8, fill: "currentColor"})] : []),
+      lineY(points, {x: "j", y: "v", z: "i", stroke: (p) => series(p.i), strokeWidth: (p) => (p.bold ? 3.2 : 1.5)}),
+      dot(points, {x: "j", y: "v", fill: (p) => series(p.i), r: 2.6}),
+    ],
+  }, points.map((p) => ({x: p.j, y: Number.isFinite(p.v) ? p.v : top, text: `${p.title}, down for ${c.outages[p.j]}: ${value(p)}`})));
+}
+
 // calls: when the write calls of one run come.
 export function calls(s, i, width, most) {
   const counts = bins(s.calls ?? [], s.bin);

@@ -5,7 +5,7 @@ import {change, curves, format, initial, names, parse, random} from "./policy.js
 
 // The parameters of an address that are in a control of their own.
 export const fields = [
-  "load", "rate", "stall", "patience", "watch", "jobs", "retries", "peak", "dead", "seed", "clients", "runs", "affected", "down", "capacity", "timeout",
+  "load", "rate", "stall", "patience", "watch", "jobs", "retries", "peak", "dead", "seed", "clients", "runs", "affected", "down", "capacity", "timeout", "outages", "served", "wait",
 ];
 const either = {own: "axis", "own-y": "y"};
 
@@ -70,7 +70,7 @@ export function query() {
   return q;
 }
 
-const unset = (f, value) => (f === "peak" || f === "dead") && value === "0s"; // chosen to fit
+const unset = (f, value) => ["peak", "dead", "served", "wait"].includes(f) && value === "0s"; // chosen to fit, or no target
 
 // adopt puts what an address holds into the controls.
 export function adopt(search, which = selected) {

@@ -148,6 +148,7 @@ function turn(to) {
     $(`to-${t}`).setAttribute("aria-selected", String(open));
     $(`to-${t}`).tabIndex = open ? 0 : -1;
   }
+  document.querySelector(".page").classList.toggle("alone", tab === "choose"); // it chooses among its own
   for (const e of $("bar").children) e.hidden = !e.dataset.tabs.split(" ").includes(tab);
 }
 
@@ -222,7 +223,7 @@ async function page() {
 function shares() {
   $("copy-link").addEventListener("click", (e) => copy(e.currentTarget, location.href, "The link"));
   $("copy-command").addEventListener("click", (e) => copy(e.currentTarget, state.command, "The command"));
-  $("copy-go").addEventListener("click", (e) => copy(e.currentTarget, state.strategies.map((s) => `// ${s.title}\n${s.go}`).join("\n\n"), "The Go code"));
+  $("copy-go").addEventListener("click", (e) => copy(e.currentTarget, (shown[tab]?.strategies?.[0]?.go ? shown[tab] : state).strategies.map((s) => `// ${s.title}\n${s.go}`).join("\n\n"), "The Go code"));
   $("download").addEventListener("click", async () => {
     say("The page is being made.");
     try {
@@ -257,6 +258,10 @@ function begin(d) {
   listen(defaults, entered);
   shares();
   $("preset").append(element("option", {value: ""}, "–"), ...defaults.presets.map((p, i) => element("option", {value: i}, p.name)));
+  $("compare").addEventListener("click", (e) => {
+    e.preventDefault();
+    show($("compare").search.slice(1), {push: true});
+  });
   $("preset").addEventListener("change", (e) => e.target.value !== "" && show(defaults.presets[e.target.value].query, {push: true}));
   $("tell").addEventListener("click", () => step(1));
   $("story-back").addEventListener("click", () => step(at() - 1));

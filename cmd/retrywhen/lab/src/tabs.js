@@ -39,6 +39,17 @@ function figure(i, s, more, ...parts) {
   return f;
 }
 
+// part is a picture that has all strategies in it.
+function part(title, sentence, chart) {
+  const f = element("figure");
+  f.append(
+    element("div", {class: "about"},
+      element("div", {class: "head"}, element("h3", {}, title), element("span", {class: "save"}, ...saves(() => f, slug(title), title))),
+      sentence ? element("figcaption", {}, sentence) : null),
+    chart ?? "");
+  return f;
+}
+
 const key = (kind, name) => element("span", {}, element("span", {class: `key ${kind}`}), name);
 
 // table shows the figures of the strategies.
@@ -94,10 +105,6 @@ export const draws = {
     $("contention-note").textContent = `Each message takes |normal(10, 2)| ms; a write succeeds if nobody has written since its read. Lines are means of ${plural(c.runs, "run", "runs")}, bands go from the least to the most of them.`;
     $("contention-legend").replaceChildren(...c.strategies.map((s, i) => element("span", {}, swatch(i), s.title, s.note ? element("small", {class: "note"}, ` ${s.note}`) : null)));
     let width = cell("contention", 2);
-    const part = (title, sentence, chart) => {
-      const f = element("figure", {}, element("div", {class: "head"}, element("h3", {}, title), element("span", {class: "save"}, ...saves(() => f, slug(title), title))), element("figcaption", {}, sentence), chart ?? "");
-      return f;
-    };
     if (width) $("contention").replaceChildren(part("Write calls", "", charts.contention(c, "calls", width)), part("Time until all have written", c.timeSentence, charts.contention(c, "time", width)));
     $("over-sentence").textContent = c.overSentence;
     width = cell("over", c.strategies.length);
@@ -112,6 +119,15 @@ export const draws = {
     const top = (s) => (own ? undefined : Math.max(...o.strategies.filter((x) => x.binLabel === s.binLabel).flatMap((x) => (x.attempts ?? []).slice(Math.floor(o.down / x.bin)))));
     if (width) $("outage").replaceChildren(...o.strategies.map((s, i) => (s.attempts ? figure(i, s, s.summary, charts.outage(o, s, width, top(s))) : figure(i, s, ""))));
     table("outage-figures", o.strategies, "");
+  },
+  choose(c) {
+    $("choose-sentence").textContent = c.sentence;
+    $("choose-legend").replaceChildren(...c.strategies.map((s, i) => element("span", {}, swatch(i), s.recommended ? element("b", {}, s.title) : s.title, s.meets ? null : element("small", {class: "note"}, "misses a target"))));
+    const width = cell("choose", 2);
+    if (width) $("choose").replaceChildren(part("All are served, after the server is back", "", charts.choose(c, "after", width)), part("Refusals of a client by the server that is back", "", charts.choose(c, "refusals", width)));
+    $("compare").href = `?${c.compare}`;
+    table("choose-figures", c.strategies, "");
+    golines(c.strategies);
   },
 };
 
