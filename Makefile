@@ -2,7 +2,7 @@
 SOAK     ?= 10000
 SOAKTIME ?= 60s
 
-.PHONY: test lint race fuzz soak examples verify ci nightly bench bench-quick bench-check bench-own site release
+.PHONY: test lint race fuzz soak attack examples verify ci nightly bench bench-quick bench-check bench-own site release
 
 test lint race fuzz examples verify: ## a step of .ci/run
 	bash .ci/run $@
@@ -16,6 +16,9 @@ nightly: ## what takes longer, or needs servers from Debian
 soak: ## the mock clock example SOAK times on one and two processors, and MapRetry under cancels and panics for SOAKTIME
 	cd examples && go test -race -cpu=1,2 -count=$(SOAK) ./mockclock
 	go test -race -run TestMapRetry_Soak ./operators -args -soak=$(SOAKTIME)
+
+attack: ## the durable queue under kills, stops, restarts, a silent network and a full disk, at length
+	bash .ci/run attack
 
 bench: ## beside other libraries, about nine minutes on a quiet machine: benchmarks/RESULTS.md and the README's charts
 bench-quick: ## less of it, in under two minutes, to look at

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -16,6 +17,8 @@ import (
 type DeadLetter struct {
 	ID   string
 	Data []byte
+	// Header is what PutHeader has put.
+	Header nats.Header
 	// Err is the text of the last error; of a panic with its stack. Both are cut at 4 KiB.
 	Err string
 	// Cause is why the job was given up: "permanent" for an error that the policy's predicate refuses or that is marked
@@ -29,10 +32,10 @@ type DeadLetter struct {
 	seq uint64
 }
 
-func readDead(m *jetstream.RawStreamMsg) *DeadLetter {
+func readDead(m *jetstream.RawStreamMsg, id string) *DeadLetter {
 	s := readState(m.Header)
 	return &DeadLetter{
-		ID: s.id, Data: m.Data, Err: readErrorText(get(m.Header, headerError)), Cause: get(m.Header, headerCause),
+		ID: id, Data: m.Data, Header: s.user, Err: s.lastError, Cause: get(m.Header, headerCause),
 		Attempts: s.row.Attempts, Put: s.put, FirstFailure: s.row.First, Died: parseTime(get(m.Header, headerDied)),
 		seq: m.Sequence,
 	}
@@ -44,20 +47,24 @@ func (q *Queue) Dead() stream.Stream[*DeadLetter] {
 		if ctx.Err() != nil {
 			return ending.ContextError(ctx)
 		}
-		info, err := q.dead.Info(ctx)
+		info, err := q.jobs.Info(ctx)
 		if err != nil {
 			return ended(ctx, "dead", err)
 		}
-		all := "retrywhen." + q.config.Name + ".dead.>"
+		all := q.config.subjects("*", string(dead))
 		for seq, last := info.State.FirstSeq, info.State.LastSeq; seq <= last; {
-			m, err := q.dead.GetMsg(ctx, seq, jetstream.WithGetMsgSubject(all))
+			m, err := q.jobs.GetMsg(ctx, seq, jetstream.WithGetMsgSubject(all))
 			if errors.Is(err, jetstream.ErrMsgNotFound) {
 				return nil
 			}
 			if err != nil {
 				return ended(ctx, "dead", err)
 			}
-			if m.Sequence > last || !yield(readDead(m)) {
+			if m.Sequence > last {
+				return nil
+			}
+			id, _, _ := q.config.parseSubject(m.Subject)
+			if get(m.Header, headerGone) == "" && !yield(readDead(m, id)) {
 				return nil
 			}
 			if ctx.Err() != nil {
@@ -77,22 +84,55 @@ func ended(ctx context.Context, what string, err error) error {
 	return explain(what, err)
 }
 
-// Revive puts the dead letter of that id back into the queue, as a job that has not been attempted. It returns an error
-// that matches ErrNotFound if there is none. Called twice, or cut off and called again within Config.Duplicates, it
+// Revive puts the dead letter of that id back into the queue, as a job that has not been attempted: in one step, so that it
+// is never both, nor neither. It returns an error that matches ErrNotFound if there is none. Called by many at once it
 // revives the job once.
 func (q *Queue) Revive(ctx context.Context, id string) error {
 	m, err := q.deadLetter(ctx, "revive", id)
 	if err != nil {
 		return err
 	}
-	s := readState(m.Header)
-	revived := state{id: s.id, put: time.Now()}
-	job := &nats.Msg{Subject: q.subjectFirst(), Header: revived.header(), Data: m.Data}
-	job.Header[headerMsgID] = []string{publicationID("revive", s.id, strconv.FormatUint(m.Sequence, 10))}
-	if err := q.store(ctx, job); err != nil {
-		return err
+	return q.revive(ctx, id, m.Sequence, readState(m.Header).user, m.Data)
+}
+
+func (q *Queue) revive(ctx context.Context, id string, seq uint64, user nats.Header, data []byte) error {
+	s := state{put: time.Now(), user: user}
+	job := &nats.Msg{Subject: q.config.subject(id, first), Header: s.header(), Data: data}
+	gone := &nats.Msg{Subject: q.config.subject(id, dead), Header: nats.Header{headerGone: {"1"}}}
+	expires(gone, time.Second)
+	began, put := time.Now(), get(job.Header, headerPut)
+	stored, err := q.store(ctx, step{id: id, last: seq, m: job, with: gone,
+		ours:   func(m *jetstream.RawStreamMsg) bool { return get(m.Header, headerPut) == put },
+		within: func(ctx context.Context) (context.Context, context.CancelFunc) { return q.patiently(ctx, began) }}, patience)
+	switch {
+	case err == nil:
+		q.counts.put.Add(1)
+		q.jobs.DeleteMsg(ctx, stored-1) // what was stored together with it. If that fails it goes by itself
+		return nil
+	case errors.Is(err, errMoved):
+		return &failure{"revive: job " + strconv.Quote(id), ErrNotFound, nil, ""}
 	}
-	return q.forget(ctx, "revive", m.Sequence)
+	return explain("revive: job "+strconv.Quote(id), err)
+}
+
+// ReviveAll revives the dead letters of now for which keep is true, all if keep is nil, and returns how many it has. Those
+// that others have revived or forgotten meanwhile do not count. It ends with the first error, and may be called again.
+func (q *Queue) ReviveAll(ctx context.Context, keep func(*DeadLetter) bool) (revived int, err error) {
+	for letter, err := range q.Dead().All(ctx) {
+		if err != nil {
+			return revived, err
+		}
+		if keep != nil && !keep(letter) {
+			continue
+		}
+		switch err := q.revive(ctx, letter.ID, letter.seq, letter.Header, letter.Data); {
+		case err == nil:
+			revived++
+		case !errors.Is(err, ErrNotFound):
+			return revived, err
+		}
+	}
+	return revived, nil
 }
 
 // Forget removes the dead letter of that id for good. It returns an error that matches ErrNotFound if there is none.
@@ -101,28 +141,53 @@ func (q *Queue) Forget(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return q.forget(ctx, "forget", m.Sequence)
+	err = q.jobs.DeleteMsg(ctx, m.Sequence)
+	if err == nil {
+		return nil
+	}
+	if _, gone := q.jobs.GetMsg(ctx, m.Sequence); errors.Is(gone, jetstream.ErrMsgNotFound) {
+		return &failure{"forget: job " + strconv.Quote(id), ErrNotFound, nil, ""}
+	}
+	return explain("forget: job "+strconv.Quote(id), err)
 }
 
 func (q *Queue) deadLetter(ctx context.Context, what, id string) (*jetstream.RawStreamMsg, error) {
-	m, err := q.dead.GetLastMsgForSubject(ctx, q.subjectDead(id))
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return nil, &failure{what + ": job " + strconv.Quote(id), ErrNotFound, nil, ""}
-	}
-	if err != nil {
-		return nil, explain(what+": job "+strconv.Quote(id), err)
+	what += ": job " + strconv.Quote(id)
+	m, err := q.last(ctx, q.config.subject(id, dead))
+	switch {
+	case err != nil:
+		return nil, explain(what, err)
+	case m == nil || get(m.Header, headerGone) != "":
+		return nil, &failure{what, ErrNotFound, nil, ""}
 	}
 	return m, nil
 }
 
-func (q *Queue) forget(ctx context.Context, what string, seq uint64) error {
-	err := q.dead.DeleteMsg(ctx, seq)
-	if err == nil {
-		return nil
+// bound keeps the number of dead letters at Config.MaxDead.
+type bound struct {
+	mu   sync.Mutex
+	next time.Time
+}
+
+// boundDead removes the oldest dead letters, if there are more than Config.MaxDead. It looks once a second at most.
+func (q *Queue) boundDead(ctx context.Context) {
+	b := &q.bound
+	b.mu.Lock()
+	now := time.Now()
+	wait := now.Before(b.next)
+	if !wait {
+		b.next = now.Add(time.Second)
 	}
-	// A job that is revived and dies again at once has replaced its dead letter by then.
-	if _, gone := q.dead.GetMsg(ctx, seq); errors.Is(gone, jetstream.ErrMsgNotFound) {
-		return nil
+	b.mu.Unlock()
+	if wait {
+		return
 	}
-	return explain(what, err)
+	n, err := q.count(ctx, dead)
+	if err == nil && n > q.config.MaxDead {
+		q.config.Logger.Warn("the oldest dead letters make room for new ones", "queue", q.config.Name, "removed", n-q.config.MaxDead)
+		err = q.jobs.Purge(ctx, jetstream.WithPurgeSubject(q.config.subjects("*", string(dead))), jetstream.WithPurgeKeep(uint64(q.config.MaxDead)))
+	}
+	if err != nil {
+		q.config.Logger.Warn("the number of dead letters could not be bounded", "queue", q.config.Name, "error", err)
+	}
 }

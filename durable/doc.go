@@ -2,9 +2,9 @@
 // their attempts and what each has been through are kept by NATS JetStream, in the same process (the module
 // durable/embedded) or in a cluster.
 //
-//	srv, err := embedded.Start("jobs")
+//	nc, err := nats.Connect("nats://n1,nats://n2,nats://n3", nats.MaxReconnects(-1)) // or embedded.Server's Connect
 //	...
-//	q, err := durable.Open(ctx, durable.Config{Server: srv, Name: "mail", Policy: policy})
+//	q, err := durable.Open(ctx, nc, durable.Config{Name: "mail", Policy: policy})
 //	...
 //	id, err := q.Put(ctx, letter)
 //	...
@@ -20,7 +20,8 @@
 //
 // Attempts are made at least once: an attempt runs again when its process, its connection or the server died before
 // the outcome was stored. What a handler does must therefore be idempotent; Job.ID is the same in all of a job's
-// attempts and is what to make it idempotent with.
+// attempts and is what to make it idempotent with. However often that happens, and whoever comes back late: a job is done
+// or dead, never both, and a job that was put with an id is one job for as long as the id is known.
 //
 // No retry comes earlier than its delay, by the clocks of the machines. It may come later: when all workers are busy,
 // when none is there, and up to about a quarter of a second when the server keeps the wait.
@@ -34,17 +35,16 @@
 //
 // # How it works
 //
-// A queue is one work-queue stream and one stream of dead letters. The subjects are
+// A queue is one stream, and a job has subjects of its own in it, with at most one message on each:
 //
-//	retrywhen.<name>.run.first       what Put has stored
-//	retrywhen.<name>.run.again.<id>  a job whose time has come (again)
-//	retrywhen.<name>.later.<id>      a job with its schedule: the server publishes it at its time
-//	retrywhen.<name>.dead.<id>       a dead letter
+//	retrywhen.<name>.job.<id>.first  what Put has stored
+//	retrywhen.<name>.job.<id>.later  the job with its schedule: the server publishes it as again at its time
+//	retrywhen.<name>.job.<id>.again  the job when its time has come
+//	retrywhen.<name>.job.<id>.mark   what is known beyond these: the job is done, or an attempt is being made
+//	retrywhen.<name>.job.<id>.dead   a dead letter
 //
-// The number of attempts, the time of the first failure and the previous delay travel in headers of the message, so
-// any process can go on where another stopped. A retry is stored as a message schedule (Nats-Schedule, NATS 2.12), and
-// only then is the delivery acknowledged. The publication carries a de-duplication id, made of the job, the attempt
-// and the delivery's sequence, and is refused by the server when the job has moved on: two workers that hold the same
-// job cannot double it. Waits of less than a second are held in the worker, its lease kept alive, since the server
-// rounds them up.
+// Every step in a job's life is one publication, or two in an atomic batch, on the condition that the job's last message,
+// on whichever of its subjects, is the one that the step goes on from. So of all who have the job one makes the step, and
+// the others learn that the job has moved on. What a decision needs, the job's retry.State, travels in a header in its text
+// form. The delivery is acknowledged only when the step is stored. docs/durable.md has the table of steps and of crashes.
 package durable

@@ -28,12 +28,16 @@ var (
 	// ErrNotStored: the server did not answer for the job in time. It may have been stored or not: Put it again with the
 	// same id.
 	ErrNotStored = errors.New("not known to be stored")
+	// ErrExists: a job with that id is there already, or was done not long ago. Nothing was stored.
+	ErrExists = errors.New("a job with that id exists")
+	// ErrTaken: the lease has run out, and another worker has the job or has settled it.
+	ErrTaken = errors.New("another worker has taken the job")
 	// ErrNotFound: there is no dead letter of that id.
 	ErrNotFound = errors.New("no such dead letter")
 	// ErrSettled: the attempt has been reported already.
 	ErrSettled = errors.New("the attempt is settled already")
-	// ErrAbandoned: the job was given out Config.MaxDeliveries times, and no worker settled it.
-	ErrAbandoned = errors.New("given out again and again, never settled: its workers die, or do not answer")
+	// ErrAbandoned: Config.MaxCrashes attempts at the job have begun, and none has ended.
+	ErrAbandoned = errors.New("attempts begin and never end: the workers die, or do not answer")
 )
 
 // PanicError is the failure of an attempt that panicked.
@@ -86,8 +90,9 @@ const (
 	codeAccountLimit          jetstream.ErrorCode = 10002
 	codeMessageTooLarge       jetstream.ErrorCode = 10054
 	codeReplicas              jetstream.ErrorCode = 10074
-	codeDuplicateInProcess    jetstream.ErrorCode = 10158 // a message with that id is being stored
 	codeTooManyRequests       jetstream.ErrorCode = 10167
+	codeIncompleteBatch       jetstream.ErrorCode = 10176 // its first part was lost
+	codeTooManyBatches        jetstream.ErrorCode = 10210
 )
 
 // explain returns err with what it means for what was being done.
@@ -112,7 +117,7 @@ func meaning(err error) (help string, kind error) {
 		case codeReplicas:
 			return "Config.Replicas of more than 1 needs a cluster", ErrRefused
 		case codeNoPeers:
-			return "the cluster has fewer servers with room than Config.Replicas asks for", ErrFull
+			return "the cluster has fewer servers with room than Config.Replicas, which is 3 on a cluster by default", ErrFull
 		case jetstream.JSErrCodeJetStreamNotEnabled, jetstream.JSErrCodeJetStreamNotEnabledForAccount:
 			return "start the server with JetStream (nats-server -js) and allow it for the account", ErrRefused
 		}
@@ -123,11 +128,11 @@ func meaning(err error) (help string, kind error) {
 	switch {
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked),
 		errors.Is(err, nats.ErrAccountAuthExpired):
-		return "check user, password, token or credentials in Config.URL or Config.NATS", ErrRefused
+		return "check user, password, token or credentials of the connection", ErrRefused
 	case errors.Is(err, nats.ErrPermissionViolation):
-		return "the user needs to publish on $JS.API.>, $JS.ACK.> and retrywhen.>, and to subscribe to its inbox", ErrRefused
+		return "docs/durable.md lists what a user needs to be allowed", ErrRefused
 	case errors.Is(err, nats.ErrSecureConnRequired), errors.Is(err, nats.ErrSecureConnWanted):
-		return "use a tls:// URL or nats.Secure with a server that has TLS, and not with another one", ErrRefused
+		return "connect with a tls:// URL or nats.Secure to a server that has TLS, and not to another one", ErrRefused
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
 		return "start the server with JetStream (nats-server -js) and allow it for the account", ErrRefused
 	case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, jetstream.ErrConnectionClosed):
@@ -149,7 +154,7 @@ func meaning(err error) (help string, kind error) {
 func passing(err error) bool {
 	switch apiCode(err) {
 	case 0:
-	case codeInsufficientResources, codeStorageExceeded, codeStoreFailed, codeDuplicateInProcess, codeTooManyRequests,
+	case codeInsufficientResources, codeStorageExceeded, codeStoreFailed, codeTooManyRequests, codeIncompleteBatch, codeTooManyBatches,
 		jetstream.JSErrCodeStreamWrongLastSequenceConstant:
 		return true
 	default:

@@ -19,7 +19,8 @@ func TestPassing(t *testing.T) {
 		want bool
 	}{
 		{"too many requests", api(429, 10167), true},
-		{"a duplicate id is being stored", api(409, 10158), true},
+		{"the first part of a batch was lost", api(400, 10176), true},
+		{"too many batches", api(429, 10210), true},
 		{"no leader", api(503, 10008), true},
 		{"no room", api(503, 10023), true},
 		{"another write is under way", api(400, 10164), true},

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/durable"
 	"github.com/retrywhen/retrywhen/jitter"
@@ -18,11 +19,14 @@ import (
 func Example() {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer cancel()
-	q, err := durable.Open(ctx, durable.Config{
-		URL:      "nats://n1:4222,nats://n2:4222,nats://n3:4222",
-		Name:     "mail",
-		Replicas: 3,
-		Policy:   retry.New(backoff.Exponential(time.Second, 2).Cap(time.Hour).Jitter(jitter.Equal), retry.Within(24*time.Hour)),
+	nc, err := nats.Connect("nats://n1:4222,nats://n2:4222,nats://n3:4222", nats.MaxReconnects(-1))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer nc.Close()
+	q, err := durable.Open(ctx, nc, durable.Config{
+		Name:   "mail",
+		Policy: retry.New(backoff.Exponential(time.Second, 2).Cap(time.Hour).Jitter(jitter.Equal), retry.Within(24*time.Hour)),
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -42,17 +46,24 @@ func Example() {
 func send(ctx context.Context, id string, letter []byte) error { return nil }
 
 // What has died of a fault that is mended by now gets another chance.
-func ExampleQueue_Revive() {
+func ExampleQueue_ReviveAll() {
 	var q *durable.Queue // as opened
-	ctx := context.Background()
-	for letter, err := range q.Dead().All(ctx) {
-		if err != nil {
-			log.Fatal(err)
-		}
-		if letter.Cause != "permanent" {
-			if err := q.Revive(ctx, letter.ID); err != nil {
-				log.Fatal(err)
-			}
-		}
+	n, err := q.ReviveAll(context.Background(), func(letter *durable.DeadLetter) bool { return letter.Cause != "permanent" })
+	if err != nil {
+		log.Fatal(err)
 	}
+	log.Print(n, " jobs are attempted again")
 }
+
+// A job that has to wait for something that is no failure says so.
+func ExampleSnooze() {
+	handler := func(ctx context.Context, job *durable.Job) error {
+		if night(time.Now()) {
+			return durable.Snooze(time.Hour)
+		}
+		return send(ctx, job.ID, job.Data)
+	}
+	_ = handler
+}
+
+func night(now time.Time) bool { return now.Hour() < 6 }

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 func TestWanted(t *testing.T) {
@@ -26,11 +28,11 @@ func TestWanted(t *testing.T) {
 		{"slow, and too much is there already", 8, time.Minute, 8, 100, 0},
 		{"between", 8, 100 * time.Millisecond, 8, 0, 16},
 	} {
-		f := feed{workers: c.workers, average: c.average, running: c.running}
+		f := feed{workers: c.workers, average: c.average, running: c.running, pumps: [2]*pump{{}, {}}}
 		for range c.ready {
-			f.ready = append(f.ready, nil)
+			f.pumps[1].ready = append(f.pumps[1].ready, nil)
 		}
-		if got := f.wanted(); got != c.want {
+		if got := f.wanted(f.pumps[1]); got != c.want {
 			t.Errorf("%s: got %d, want %d", c.name, got, c.want)
 		}
 	}
@@ -51,30 +53,57 @@ func TestWaitingIsInOrder(t *testing.T) {
 	}
 }
 
-func TestCanSchedule(t *testing.T) {
-	for version, want := range map[string]bool{"2.12.0": true, "2.15.2": true, "3.0.0": true, "2.12.0-RC.1": true,
-		"2.11.9": false, "2.9.0": false, "1.99.0": false, "": false, "dev": false} {
-		if got := canSchedule(version); got != want {
+func TestIsOld(t *testing.T) {
+	for version, want := range map[string]bool{"2.12.0": false, "2.15.2": false, "3.0.0": false, "2.12.0-RC.1": false,
+		"2.11.9": true, "2.9.0": true, "1.99.0": true, "": false, "dev": false} {
+		if got := isOld(version); got != want {
 			t.Errorf("%q: got %v, want %v", version, got, want)
 		}
 	}
 }
 
-func TestTokensOfSlicesAddUp(t *testing.T) {
-	for _, c := range []BudgetConfig{{Tokens: 100, Per: time.Second}, {Tokens: 7, Per: time.Second}, {Tokens: 1, Per: time.Minute},
-		{Tokens: 1000, Per: 350 * time.Millisecond}, {Tokens: 5, Per: 100 * time.Millisecond}} {
-		b := Budget{config: c}
-		slices := slicesOf(c.Per)
-		sum := int64(0)
-		for i := range slices {
-			n := b.tokensOf(1_000_000*slices + i)
-			if n < 0 || n > int64(c.Tokens)/slices+1 {
-				t.Errorf("%+v: slice %d has %d tokens", c, i, n)
-			}
-			sum += n
+func TestDueRetriesGoFirstAndFreshJobsHaveAShare(t *testing.T) {
+	f := feed{pumps: [2]*pump{{}, {}}}
+	for range 9 {
+		f.pumps[0].ready = append(f.pumps[0].ready, &delivery{stage: again, msg: noMsg{}})
+		f.pumps[1].ready = append(f.pumps[1].ready, &delivery{stage: first, msg: noMsg{}})
+	}
+	var got []byte
+	for d := f.next(); d != nil; d = f.next() {
+		got = append(got, d.stage[0])
+	}
+	if want := "aaafaaafaaaffffff"; string(got) != want+"f" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestAGapMakesSuspect(t *testing.T) {
+	now := time.Now()
+	after := func(ms int) time.Time { return now.Add(time.Duration(ms) * time.Millisecond) }
+	for name, beat := range map[string]func(*pulse, time.Time, time.Duration){"of the process": (*pulse).tick, "of the server": (*pulse).answer} {
+		var p pulse
+		p.heard = now
+		beat(&p, now, time.Second)
+		beat(&p, after(400), time.Second)
+		old := &delivery{received: after(300)}
+		if p.isSuspect(old, after(400), time.Second) {
+			t.Errorf("%s: suspect without a gap", name)
 		}
-		if sum != int64(c.Tokens) {
-			t.Errorf("%+v: the slices have %d tokens", c, sum)
+		beat(&p, after(901), time.Second)
+		p.heard = after(901)
+		if !p.isSuspect(old, after(901), time.Second) || !p.isSuspect(&delivery{received: after(1150)}, after(1200), time.Second) {
+			t.Errorf("%s: not suspect after a gap", name)
+		}
+		if p.isSuspect(&delivery{received: after(1151)}, after(1200), time.Second) {
+			t.Errorf("%s: suspect though received later", name)
+		}
+		if late := after(1402); !p.isSuspect(&delivery{received: after(1151)}, late, time.Second) {
+			t.Errorf("%s: not suspect though the server has not answered for half a lease", name)
 		}
 	}
 }
+
+// noMsg is a message of no bytes.
+type noMsg struct{ jetstream.Msg }
+
+func (noMsg) Data() []byte { return nil }

@@ -1,7 +1,7 @@
 package durable
 
 import (
-	"encoding/base64"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -10,21 +10,23 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// The headers of a job that has been through something. One that was just put has its id in Nats-Msg-Id alone.
+// The headers of a job. One that was put without an id and has not failed has none of them.
 const (
-	headerID       = "Retrywhen-Id"
-	headerPut      = "Retrywhen-Put"      // when the job was put
-	headerAttempts = "Retrywhen-Attempts" // failed attempts, over all rows
-	headerRetries  = "Retrywhen-Retries"  // retries in a row, the coming one included
-	headerFirst    = "Retrywhen-First"    // when the job first failed
-	headerSince    = "Retrywhen-Since"    // when the row first failed
-	headerDelay    = "Retrywhen-Delay"    // the last delay that was drawn
-	headerPlace    = "Retrywhen-Place"    // the job's place under a tiled backoff
-	headerError    = "Retrywhen-Error"    // of the last attempt
-	headerDue      = "Retrywhen-Due"      // the next attempt is not to start earlier
-	headerFrom     = "Retrywhen-From"     // the sequence of the delivery that this goes on from
-	headerCause    = "Retrywhen-Cause"    // why a dead letter is dead
-	headerDied     = "Retrywhen-Died"     // when
+	headerPut   = "Retrywhen-Put"   // when the job was put: with the id it names one Put
+	headerState = "Retrywhen-State" // the text form of its retry.State
+	headerDue   = "Retrywhen-Due"   // the next attempt is not to start earlier
+	headerError = "Retrywhen-Error" // of the last attempt
+	headerCause = "Retrywhen-Cause" // why a dead letter is dead
+	headerDied  = "Retrywhen-Died"  // when
+	headerBy    = "Retrywhen-By"    // names one write, so that a worker knows its own
+
+	// Those of a mark.
+	headerDone     = "Retrywhen-Done"     // the job is done
+	headerBegun    = "Retrywhen-Begun"    // attempts begun and never settled
+	headerDelivery = "Retrywhen-Delivery" // the number of the delivery whose worker wrote the mark
+
+	// headerGone is that of a dead letter that was revived: an empty message in its place, for a second.
+	headerGone = "Retrywhen-Gone"
 )
 
 // The server's headers that nats.go has no names for, or writes otherwise than they are needed here: its schedules
@@ -32,82 +34,84 @@ const (
 const (
 	headerSchedule       = "Nats-Schedule"
 	headerScheduleTarget = "Nats-Schedule-Target"
+	headerScheduler      = "Nats-Scheduler"
 	headerLastSequence   = "Nats-Expected-Last-Subject-Sequence"
 	headerLastSubject    = "Nats-Expected-Last-Subject-Sequence-Subject"
-	headerMsgID          = "Nats-Msg-Id"
-	headerIncr           = "Nats-Incr"
+	headerTTL            = "Nats-TTL"
+	headerBatchID        = "Nats-Batch-Id"
+	headerBatchSequence  = "Nats-Batch-Sequence"
+	headerBatchCommit    = "Nats-Batch-Commit"
 )
 
 // state is what is known of a job between two attempts.
 type state struct {
-	id        string
-	put       time.Time
+	put       time.Time // zero: put without an id, and never failed
 	row       retry.State
 	due       time.Time // zero: at once
 	lastError string
-	from      uint64
+	user      nats.Header // of PutHeader
 }
 
 // header writes the state.
 func (s *state) header() nats.Header {
-	h := nats.Header{headerID: {s.id}, headerPut: {formatTime(s.put)}}
+	h := make(nats.Header, len(s.user)+4)
+	maps.Copy(h, s.user)
+	if !s.put.IsZero() {
+		h[headerPut] = []string{formatTime(s.put)}
+	}
 	if s.row.Attempts > 0 {
-		h[headerAttempts] = []string{strconv.Itoa(s.row.Attempts)}
-		h[headerRetries] = []string{strconv.Itoa(s.row.Retries)}
-		h[headerFirst] = []string{formatTime(s.row.First)}
-		if !s.row.Since.IsZero() {
-			h[headerSince] = []string{formatTime(s.row.Since)}
-		}
-		h[headerDelay] = []string{s.row.Previous.String()}
-		if s.row.Placed {
-			h[headerPlace] = []string{strconv.FormatFloat(s.row.Place, 'g', -1, 64)}
+		if text, err := s.row.MarshalText(); err == nil { // times past the year 9999 have no text
+			h[headerState] = []string{string(text)}
 		}
 		h[headerError] = []string{errorText(s.lastError)}
 	}
 	if !s.due.IsZero() {
 		h[headerDue] = []string{formatTime(s.due)}
 	}
-	if s.from != 0 {
-		h[headerFrom] = []string{strconv.FormatUint(s.from, 10)}
-	}
 	return h
 }
 
 // readState reads what header has written; what is missing or spoilt counts as zero, so that no header can hurt.
 func readState(h nats.Header) state {
-	s := state{id: get(h, headerID)}
-	if s.id == "" {
-		s.id = get(h, headerMsgID)
-	}
-	if len(h) == 1 {
+	var s state
+	if len(h) == 0 {
 		return s
 	}
 	s.put = parseTime(get(h, headerPut))
-	s.row.Attempts, _ = strconv.Atoi(get(h, headerAttempts))
-	s.row.Attempts = max(s.row.Attempts, 0)
-	s.row.Retries, _ = strconv.Atoi(get(h, headerRetries))
-	s.row.Retries = max(s.row.Retries, 0)
-	s.row.First = parseTime(get(h, headerFirst))
-	s.row.Since = parseTime(get(h, headerSince))
-	s.row.Previous, _ = time.ParseDuration(get(h, headerDelay))
-	s.row.Previous = max(s.row.Previous, 0)
-	if u, err := strconv.ParseFloat(get(h, headerPlace), 64); err == nil && u >= 0 && u < 1 {
-		s.row.Place, s.row.Placed = u, true
-	}
+	s.row.UnmarshalText([]byte(get(h, headerState))) // leaves the zero State if it is spoilt
 	s.lastError = readErrorText(get(h, headerError))
 	s.due = parseTime(get(h, headerDue))
-	s.from, _ = strconv.ParseUint(get(h, headerFrom), 10, 64)
+	for key, values := range h {
+		if !reserved(key) {
+			if s.user == nil {
+				s.user = make(nats.Header)
+			}
+			s.user[key] = values
+		}
+	}
 	return s
 }
 
-// publicationID is what the server knows a publication by that is not a Put. No PutID has a tab, so none is such an id.
-func publicationID(parts ...string) string { return strings.Join(parts, "\t") }
+// reserved reports whether a header is the server's or this package's.
+func reserved(key string) bool {
+	return hasPrefixFold(key, "Nats-") || hasPrefixFold(key, "Retrywhen-")
+}
+
+func hasPrefixFold(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+}
 
 func get(h nats.Header, key string) string {
 	if v := h[key]; len(v) > 0 {
 		return v[0]
 	}
 	return ""
+}
+
+// number reads a count; anything else is 0.
+func number(h nats.Header, key string) uint64 {
+	n, _ := strconv.ParseUint(get(h, key), 10, 32)
+	return n
 }
 
 func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
@@ -134,24 +138,4 @@ func readErrorText(quoted string) string {
 		return text
 	}
 	return quoted
-}
-
-// token returns the id as a token of a subject: itself, if its letters are allowed there, else = and its base64.
-func token(id string) string {
-	if plain(id) {
-		return id
-	}
-	return "=" + base64.RawURLEncoding.EncodeToString([]byte(id))
-}
-
-// plain reports whether the id has nothing but letters and digits of ASCII, - and _.
-func plain(id string) bool {
-	for i := range len(id) {
-		switch c := id[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_':
-		default:
-			return false
-		}
-	}
-	return true
 }

@@ -15,11 +15,11 @@ import (
 func TestStateTravelsInHeaders(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 123456789, time.UTC)
 	for _, want := range []state{
-		{id: "a", put: at},
-		{id: "a", put: at, due: at.Add(time.Nanosecond)},
-		{id: "ä =\t", put: at, due: at.Add(time.Hour), from: 1<<64 - 1, lastError: "first\r\nsecond: \"quoted\" ☃\x00",
+		{put: at},
+		{put: at, due: at.Add(time.Nanosecond)},
+		{put: at, due: at.Add(time.Hour), lastError: "first\r\nsecond: \"quoted\" ☃\x00", user: nats.Header{"Traceparent": {"00-1"}},
 			row: retry.State{Attempts: 7, Retries: 3, First: at.Add(1), Since: at.Add(2), Previous: 1234567890123, Place: 0.1234567890123456789, Placed: true}},
-		{id: "b", put: at, row: retry.State{Attempts: 1, First: at}}, // the row has just started again
+		{put: at, row: retry.State{Attempts: 1, First: at}}, // the row has just started again
 	} {
 		h := want.header()
 		for key, values := range h {
@@ -33,25 +33,40 @@ func TestStateTravelsInHeaders(t *testing.T) {
 	}
 }
 
+// The state of a retry.Policy is one header, in its own text form.
+func TestTheRowIsOneHeader(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	s := state{row: retry.State{Attempts: 7, Retries: 2, First: at, Since: at.Add(30 * time.Minute), Previous: 1500 * time.Millisecond, Place: 0.618, Placed: true}}
+	want, err := s.row.MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h := s.header(); len(h) != 2 || get(h, headerState) != string(want) || get(h, headerError) == "" {
+		t.Errorf("got %v", h)
+	}
+}
+
 func TestStateOfAJobThatWasJustPut(t *testing.T) {
-	if got := readState(nats.Header{headerMsgID: {"x"}}); !reflect.DeepEqual(got, state{id: "x"}) {
+	if h := new(state).header(); len(h) != 0 {
+		t.Errorf("got %v, want no headers", h)
+	}
+	if got := readState(nil); !reflect.DeepEqual(got, state{}) {
 		t.Errorf("got %+v", got)
 	}
 }
 
 // Whatever is in the headers, reading them does no harm.
 func FuzzReadState(f *testing.F) {
-	f.Add("id", "3", "1h", "0.5", "2026-03-04T05:06:07Z", `"text"`)
-	f.Add("", "-3", "-1h", "NaN", "yesterday", `"text`)
-	f.Add("\x00", "99999999999999999999", "1", "2", "", "")
-	f.Fuzz(func(t *testing.T, id, number, duration, place, at, text string) {
-		s := readState(nats.Header{headerID: {id}, headerAttempts: {number}, headerRetries: {number}, headerDelay: {duration}, headerPlace: {place},
-			headerFirst: {at}, headerSince: {at}, headerPut: {at}, headerDue: {at}, headerFrom: {number}, headerError: {text}})
+	f.Add("attempts=7 retries=2 first=2026-03-01T12:00:00Z since=2026-03-01T12:30:00Z previous=1.5s place=0.618", "2026-03-04T05:06:07Z", `"text"`)
+	f.Add("attempts=-3", "yesterday", `"text`)
+	f.Add("place=NaN \x00", "", "")
+	f.Fuzz(func(t *testing.T, row, at, text string) {
+		s := readState(nats.Header{headerState: {row}, headerPut: {at}, headerDue: {at}, headerError: {text}})
 		if s.row.Attempts < 0 || s.row.Retries < 0 || s.row.Previous < 0 || !(s.row.Place >= 0 && s.row.Place < 1) {
 			t.Errorf("got %+v", s)
 		}
 		again := readState(s.header())
-		if again.row.Attempts != s.row.Attempts || !again.put.Equal(s.put) || again.from != s.from {
+		if again.row.Attempts != s.row.Attempts || !again.put.Equal(s.put) {
 			t.Errorf("read %+v, then %+v", s, again)
 		}
 	})
@@ -85,5 +100,9 @@ func TestTokensAreFitForSubjects(t *testing.T) {
 			t.Errorf("%q and %q have the same token %q", id, other, got)
 		}
 		seen[got] = id
+		c := Config{Name: "q"}
+		if back, st, ok := c.parseSubject(c.subject(id, later)); id != "" && (!ok || back != id || st != later) {
+			t.Errorf("%q: read as %q %q %v", id, back, st, ok)
+		}
 	}
 }

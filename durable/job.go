@@ -2,8 +2,11 @@ package durable
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"time"
+
+	"github.com/nats-io/nats.go"
 )
 
 // Job is one attempt at a job.
@@ -12,15 +15,17 @@ type Job struct {
 	ID string
 	// Data is what was put. It must not be changed.
 	Data []byte
+	// Header is what PutHeader has put. It must not be changed.
+	Header nats.Header
 	// Attempt counts the attempts, from 1. An attempt whose outcome was not stored counts again.
 	Attempt int
-	// Put is when the job was put, by the server's clock, or by the client's if it was put by PutAt.
+	// Put is when the job was put, by the server's clock, or by the client's if it was put with an id or by PutAt.
 	Put time.Time
 	// FirstFailure is when the first attempt failed, and LastError the text of the last failure.
 	FirstFailure time.Time
 	LastError    string
-	// Redelivered says that the server has given out this attempt before: the worker that had it died, or was too
-	// silent, or handed it back. The attempt may have been made, wholly or in part.
+	// Redelivered says that this attempt may have been made before, wholly or in part: the server has given it to a worker
+	// that died, or was too silent, or handed it back. A server that was killed may have forgotten that it has.
 	Redelivered bool
 
 	q       *Queue
@@ -29,39 +34,35 @@ type Job struct {
 	settled atomic.Bool
 }
 
-// begin returns the next attempt at the delivery, or nil if there is none to be made.
-func (q *Queue) begin(ctx context.Context, d *delivery, now time.Time) *Job {
-	if q.wasTaken(ctx, d, now) {
-		q.drop(d)
-		return nil
-	}
-	if d.deliveries > 1 && !d.attempted() {
-		if q.movedOn(ctx, d) {
-			q.drop(d)
-			return nil
-		}
-		if d.deliveries > uint64(q.config.MaxDeliveries) {
-			q.bury(ctx, d, ErrAbandoned, now) // or hands it back, and has told the Logger
-			return nil
-		}
-	}
+// newJob returns the attempt at a delivery that check lets begin.
+func (q *Queue) newJob(d *delivery) *Job {
 	q.counts.attempts.Add(1)
+	put := d.state.put
+	if put.IsZero() {
+		put = d.put
+	}
 	return &Job{
-		ID: d.state.id, Data: d.msg.Data(), Attempt: d.state.row.Attempts + 1, Put: d.state.put,
-		FirstFailure: d.state.row.First, LastError: d.state.lastError, Redelivered: d.deliveries > 1,
-		q: q, d: d, began: now,
+		ID: d.id, Data: d.msg.Data(), Header: d.state.user, Attempt: d.state.row.Attempts + 1, Put: put,
+		FirstFailure: d.state.row.First, LastError: d.state.lastError, Redelivered: d.claimed,
+		q: q, d: d, began: time.Now(),
 	}
 }
 
-// Done reports that the attempt has succeeded. The job is removed. Done and Fail are for jobs of Jobs; in Work what the
-// handler returns does it, unless one of them was called. Only the first report counts, any other is ErrSettled; after
-// Close, which has handed the job back, it is ErrClosed.
+// Done reports that the attempt has succeeded. The job is removed; if it was put with an id, the id is remembered for
+// Config.Remember. Done and Fail are for jobs of Jobs; in Work what the handler returns does it, unless one of them was
+// called. Only the first report counts, any other is ErrSettled; after Close, which has handed the job back, it is
+// ErrClosed. It is ErrTaken if the lease ran out meanwhile and another worker has the job, or has settled it.
 func (j *Job) Done() error {
 	if !j.settled.CompareAndSwap(false, true) {
 		return &failure{"done: job " + j.ID, ErrSettled, nil, ""}
 	}
+	if j.q.isClosed() {
+		return &failure{"done: job " + j.ID, ErrClosed, nil, "Close has handed it back, it will be attempted again"}
+	}
 	j.q.config.Policy.Succeeded(0)
-	err := j.q.acknowledge(j.d)
+	ctx, cancel := j.context()
+	defer cancel()
+	err := j.q.done(ctx, j.d)
 	if err == nil {
 		j.q.counts.done.Add(1)
 	}
@@ -69,8 +70,9 @@ func (j *Job) Done() error {
 }
 
 // Fail reports that the attempt has failed with err, and has the policy decide. It returns when the server has stored
-// the retry or the dead letter, or at once if the wait is so short that it is held here. When it returns an error the
-// outcome was not stored: the attempt will be made again, when the lease has run out at the latest. Fail(nil) is Done.
+// the retry or the dead letter. When it returns an error the outcome was not stored: the attempt will be made again, when
+// the lease has run out at the latest. If another worker has the job, or has settled it, there is nothing to be stored, and
+// that is no error. Fail(nil) is Done.
 func (j *Job) Fail(err error) error {
 	if err == nil {
 		return j.Done()
@@ -81,18 +83,37 @@ func (j *Job) Fail(err error) error {
 	if j.q.isClosed() {
 		return &failure{"fail: job " + j.ID, ErrClosed, nil, "Close has handed it back, it will be attempted again"}
 	}
-	ctx := j.d.feed.ctx
-	if ctx.Err() != nil { // a job that has outlived its stream
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(j.q.ctx, settleTime)
-		defer cancel()
-	}
+	ctx, cancel := j.context()
+	defer cancel()
 	return j.q.fail(ctx, j.d, err, time.Since(j.began))
+}
+
+// context bounds the report of an outcome.
+func (j *Job) context() (context.Context, context.CancelFunc) {
+	if ctx := j.d.feed.ctx; ctx.Err() == nil {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(j.q.ctx, settleTime) // a job that has outlived its stream
 }
 
 // handBack returns the job with its attempt uncounted.
 func (j *Job) handBack() {
 	if j.settled.CompareAndSwap(false, true) {
-		j.q.handBack(j.d, 0)
+		ctx, cancel := j.context()
+		defer cancel()
+		j.q.handBack(ctx, j.d, 0)
 	}
 }
+
+// Snooze returns an error for a handler to return when the job is to be attempted again after d, though nothing has
+// failed: the policy is not asked, and the attempt does not count. It panics when d is negative.
+func Snooze(d time.Duration) error {
+	if d < 0 {
+		panic(fmt.Sprintf("durable: Snooze: d is %v, want at least 0", d))
+	}
+	return &snooze{d}
+}
+
+type snooze struct{ d time.Duration }
+
+func (s *snooze) Error() string { return fmt.Sprintf("durable: snooze for %v", s.d) }

@@ -3,9 +3,9 @@ package durable
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strconv"
+	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -15,57 +15,54 @@ import (
 // Queue is a durable queue of jobs. It is safe for concurrent use; any number of Queues of one name, in any number of
 // processes, are the same queue.
 type Queue struct {
-	config    Config
-	nc        *nats.Conn
-	owned     bool // the connection
-	js        jetstream.JetStream
-	jobs      jetstream.Stream
-	dead      jetstream.Stream
-	consumer  jetstream.Consumer
-	schedules bool
+	config Config
+	nc     *nats.Conn
+	js     jetstream.JetStream
+	jobs   jetstream.Stream
+	again  jetstream.Consumer
+	first  jetstream.Consumer
 
-	ctx     context.Context // ends with the queue
-	cancel  context.CancelCauseFunc
-	leases  leases
-	replies replies
-	mu      sync.Mutex
-	feeds   map[*feed]struct{}
-	closed  bool // Close has been called
-	close   func() error
-	tasks   sync.WaitGroup
-	counts  counts
+	ctx    context.Context // ends with the queue
+	cancel context.CancelCauseFunc
+	leases leases
+	pulse  pulse
+	acks   acks
+	alone  sync.RWMutex // held by each attempt of Work, and by one that is made alone for itself
+	bound  bound
+	mu     sync.Mutex
+	feeds  map[*feed]struct{}
+	closed bool // Close has been called
+	close  func() error
+	tasks  sync.WaitGroup
+	counts counts
 }
 
-// counts are what this Queue has done.
-type counts struct {
-	put, attempts, done, retried, died, handedBack, duplicates atomic.Int64
-}
-
-// Open opens the queue and makes its streams if they are not there. ctx bounds the opening, not the queue; a ctx without
-// a deadline gives it 15 s. Errors match
-// ErrUnreachable, ErrRefused, ErrOtherConfig or ErrFull, and say what to do.
-func Open(ctx context.Context, c Config) (*Queue, error) {
+// Open opens the queue on a connection, and makes its stream and consumers if they are not there. The connection stays
+// the caller's: its address, TLS, credentials and handlers are those of nats.Connect, and it must be open for as long as
+// the queue is. nats.MaxReconnects(-1) has it survive any outage. The server must be of version 2.12 or later.
+//
+// ctx bounds the opening, not the queue; a ctx without a deadline gives it 15 s. Errors match ErrUnreachable, ErrRefused,
+// ErrOtherConfig or ErrFull, and say what to do. Open panics when nc is nil.
+func Open(ctx context.Context, nc *nats.Conn, c Config) (*Queue, error) {
+	if nc == nil {
+		panic("durable: Open: nc is nil")
+	}
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	nc, owned, err := connect(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	q := &Queue{config: c, nc: nc, owned: owned, feeds: make(map[*feed]struct{})}
+	q := &Queue{config: c, nc: nc, feeds: make(map[*feed]struct{})}
 	q.close = sync.OnceValue(q.shutDown)
 	before := nc.LastError()
 	if err := q.open(ctx); err != nil {
 		if denied := q.denied(before); denied != nil && errors.Is(err, ErrUnreachable) {
 			err = explain("open", denied)
 		}
-		if owned {
-			nc.Close()
-		}
 		return nil, err
 	}
 	q.ctx, q.cancel = context.WithCancelCause(context.Background())
+	q.pulse.tick(time.Now(), c.Lease)
+	q.pulse.answer(time.Now(), c.Lease)
 	q.tasks.Go(q.keepLeases)
 	return q, nil
 }
@@ -83,26 +80,51 @@ func (q *Queue) open(ctx context.Context) (err error) {
 	if err != nil {
 		return explain("open", err)
 	}
-	schedules := !q.config.NoSchedules && canSchedule(version)
-	if !schedules && !q.config.NoSchedules {
-		q.config.Logger.Warn("the server has no message schedules: waits are kept by delayed negative acknowledgements, "+
-			"which are slow; update it to 2.12 or later", "queue", q.config.Name, "server", version)
+	if isOld(version) {
+		return &failure{"open", ErrRefused, errors.New("the server is of version " + version), "update it to 2.12 or later"}
 	}
-	if q.jobs, err = ensureStream(ctx, q.js, q.config.jobsStream(schedules), q.config.Update); err != nil {
+	if q.jobs, err = q.ensureStream(ctx); err != nil {
 		return err
 	}
-	q.schedules = schedules
-	if q.dead, err = ensureStream(ctx, q.js, q.config.deadStream(), q.config.Update); err != nil {
+	if q.again, err = q.ensureConsumer(ctx, again); err != nil {
 		return err
 	}
-	q.consumer, err = ensureConsumer(ctx, q.jobs, q.config.consumer(), q.config.Update)
+	q.first, err = q.ensureConsumer(ctx, first)
 	return err
 }
 
-// Close hands back the jobs that no handler runs, ends the contexts of the others, waits for Work to return, and closes
-// the connection if Open made it. A stream that Jobs returned ends with ErrClosed, and jobs it has delivered that are
-// not settled are handed back. Handlers, and who consumes Jobs, must not call it: it waits for them. Close may be called
-// again, and then waits too.
+// serverVersion returns the version of the server, and waits for the connection when there is none at the moment.
+func serverVersion(ctx context.Context, nc *nats.Conn) (string, error) {
+	for {
+		if version := nc.ConnectedServerVersion(); version != "" {
+			return version, nil
+		}
+		if nc.IsClosed() {
+			return "", nats.ErrConnectionClosed
+		}
+		select {
+		case <-ctx.Done():
+			return "", errors.Join(nats.ErrDisconnected, context.Cause(ctx))
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// isOld reports whether a server of that version lacks message schedules, TTLs or atomic batches.
+func isOld(version string) bool {
+	parts := strings.SplitN(version, ".", 3)
+	if len(parts) < 2 {
+		return false
+	}
+	major, err1 := strconv.Atoi(parts[0])
+	minor, err2 := strconv.Atoi(parts[1])
+	return err1 == nil && err2 == nil && (major < 2 || major == 2 && minor < 12)
+}
+
+// Close hands back the jobs that no handler runs, ends the contexts of the others, and waits for Work to return. A stream
+// that Jobs returned ends with ErrClosed, and jobs it has delivered that are not settled are handed back. The connection
+// stays open. Handlers, and who consumes Jobs, must not call it: it waits for them. Close may be called again, and then
+// waits too.
 func (q *Queue) Close() error { return q.close() }
 
 func (q *Queue) shutDown() error {
@@ -117,16 +139,14 @@ func (q *Queue) shutDown() error {
 	for _, c := range ended {
 		<-c
 	}
+	ctx, cancel := context.WithTimeout(q.ctx, settleTime)
+	for _, d := range q.leases.before(time.Now()) {
+		q.handBack(ctx, d, 0)
+	}
+	cancel()
 	q.cancel(ErrClosed)
 	q.tasks.Wait()
-	for _, d := range q.leases.before(time.Now()) {
-		q.handBack(d, 0)
-	}
-	err := q.flush()
-	if q.owned {
-		q.nc.Close()
-	}
-	if err != nil {
+	if err := q.flush(); err != nil {
 		return explain("close: jobs handed back and acknowledgements may not have reached the server", err)
 	}
 	return nil
@@ -137,17 +157,14 @@ func (q *Queue) flush() error {
 	if !q.nc.IsConnected() {
 		return nats.ErrDisconnected
 	}
-	q.sendReplies()
 	return q.nc.FlushTimeout(5 * time.Second)
 }
 
 // Delete removes the queue from the server with all its jobs and dead letters, and closes it.
 func (q *Queue) Delete(ctx context.Context) error {
 	var failed error
-	for _, name := range []string{q.config.jobsName(), q.config.deadName()} {
-		if err := q.js.DeleteStream(ctx, name); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
-			failed = errors.Join(failed, explain("delete: stream "+name, err))
-		}
+	if err := q.js.DeleteStream(ctx, q.config.streamName()); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+		failed = explain("delete: stream "+q.config.streamName(), err)
 	}
 	return errors.Join(failed, q.Close())
 }
@@ -170,72 +187,12 @@ func (q *Queue) leave(f *feed) {
 	f.end()
 }
 
-// Subjects.
-
-func (q *Queue) subjectFirst() string { return "retrywhen." + q.config.Name + ".run.first" }
-func (q *Queue) subjectAgain(id string) string {
-	return "retrywhen." + q.config.Name + ".run.again." + token(id)
-}
-func (q *Queue) subjectLater(id string) string {
-	return "retrywhen." + q.config.Name + ".later." + token(id)
-}
-func (q *Queue) subjectDead(id string) string {
-	return "retrywhen." + q.config.Name + ".dead." + token(id)
-}
-
-// Stats is how a queue stands. The first four are the whole queue's, by the server; the others are what this Queue has
-// done since Open.
-type Stats struct {
-	Ready   int // jobs that wait for a worker
-	Running int // jobs that workers have: attempts that run, short waits, and what was fetched ahead
-	Later   int // jobs whose time has not come: retries and PutAt
-	Dead    int // dead letters
-
-	Put        int64 // jobs put, or revived
-	Duplicates int64 // of these, jobs whose id was there already
-	Attempts   int64 // attempts begun
-	Done       int64 // jobs done
-	Retried    int64 // retries scheduled
-	Died       int64 // jobs given up
-	HandedBack int64 // jobs handed back unattempted, or with their attempt cut off
-}
-
-// Stats asks the server. The numbers of jobs are taken one after another, so that jobs that move meanwhile may be
-// counted twice or not at all; and a job that was put counts as Later until the server has got it ready for the workers,
-// which can be a moment after Put has returned.
-func (q *Queue) Stats(ctx context.Context) (Stats, error) {
-	jobs, err := q.jobs.Info(ctx)
-	if err != nil {
-		return Stats{}, explain("stats", err)
+// consumer returns the consumer of the jobs of that stage.
+func (q *Queue) consumer(s stage) jetstream.Consumer {
+	if s == again {
+		return q.again
 	}
-	consumer, err := q.consumer.Info(ctx)
-	if err != nil {
-		return Stats{}, explain("stats", err)
-	}
-	dead, err := q.dead.Info(ctx)
-	if err != nil {
-		return Stats{}, explain("stats", err)
-	}
-	s := Stats{
-		Ready:      int(consumer.NumPending),
-		Running:    consumer.NumAckPending,
-		Dead:       int(dead.State.Msgs),
-		Put:        q.counts.put.Load(),
-		Duplicates: q.counts.duplicates.Load(),
-		Attempts:   q.counts.attempts.Load(),
-		Done:       q.counts.done.Load(),
-		Retried:    q.counts.retried.Load(),
-		Died:       q.counts.died.Load(),
-		HandedBack: q.counts.handedBack.Load(),
-	}
-	s.Later = max(int(jobs.State.Msgs)-s.Ready-s.Running, 0)
-	return s, nil
-}
-
-// String returns the numbers in one line.
-func (s Stats) String() string {
-	return fmt.Sprintf("ready %d, running %d, later %d, dead %d; here: put %d (%d duplicates), attempts %d, done %d, retried %d, died %d, handed back %d",
-		s.Ready, s.Running, s.Later, s.Dead, s.Put, s.Duplicates, s.Attempts, s.Done, s.Retried, s.Died, s.HandedBack)
+	return q.first
 }
 
 func (q *Queue) isClosed() bool { return errors.Is(context.Cause(q.ctx), ErrClosed) }

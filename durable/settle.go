@@ -8,38 +8,100 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/retrywhen/retrywhen/internal/engine"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// acknowledge has the server forget the delivery.
-func (q *Queue) acknowledge(d *delivery) error {
-	what := "acknowledge job " + d.state.id + ": it will be attempted again"
-	if !q.leases.remove(d) {
-		return &failure{what, ErrClosed, nil, "Close has handed it back"}
+// done stores that the job is done, and then acknowledges the delivery. The mark is left out where nobody can ask for it: no
+// other worker has had the job, and nobody knows its id but who has put it.
+func (q *Queue) done(ctx context.Context, d *delivery) error {
+	what := "done: job " + d.id
+	now := time.Now()
+	if d.state.put.IsZero() && d.deliveries == 1 && d.last == d.seq && !q.pulse.isSuspect(d, now, q.config.Lease) &&
+		q.leases.alive(d, now) && q.nc.IsConnected() {
+		if !q.leases.remove(d) {
+			return &failure{what, ErrClosed, nil, "Close has handed it back"}
+		}
+		if err := q.acks.send(ctx, d.msg); err != nil {
+			return explain(what+": it will be attempted again", err)
+		}
+		return nil
 	}
-	if err := q.reply(d.msg.Ack); err != nil {
-		return explain(what, err)
+	stored, err := q.settled(ctx, d, q.doneMark(d), nil)
+	switch {
+	case err != nil:
+		q.config.Logger.Error("that a job is done could not be stored, it will be attempted again", "queue", q.config.Name, "id", d.id, "error", err)
+		q.handBack(ctx, d, q.pause(ctx, d.state.due))
+		return explain(what+": it will be attempted again", err)
+	case !stored:
+		return &failure{what, ErrTaken, nil, ""}
 	}
 	return nil
 }
 
-// drop acknowledges the delivery of a job that has moved on. If the server does not hear of it, it gives the job out once
-// more, for nothing.
-func (q *Queue) drop(d *delivery) {
-	if !q.leases.remove(d) {
-		return
+// settled stores the outcome m of a delivery, and then acknowledges it: done in this order nothing is lost. It reports
+// false if the job has moved on without this worker; then nothing is stored.
+func (q *Queue) settled(ctx context.Context, d *delivery, m, with *nats.Msg) (bool, error) {
+	stored, err := q.advance(ctx, d, m, with)
+	if stored {
+		q.drop(ctx, d)
 	}
-	if err := q.reply(d.msg.Ack); err != nil {
-		q.config.Logger.Warn("a delivery could not be acknowledged", "queue", q.config.Name, "id", d.state.id, "error", err)
+	return stored, err
+}
+
+// advance makes the next step of a job that this worker has. It reports false if the job has moved on without it, and
+// lets go of the delivery then.
+func (q *Queue) advance(ctx context.Context, d *delivery, m, with *nats.Msg) (bool, error) {
+	for {
+		seq, err := q.store(ctx, step{id: d.id, last: d.last, m: m, with: with}, patience)
+		if err == nil {
+			d.last = seq
+			return true, nil
+		}
+		if err != errMoved {
+			return false, err
+		}
+		last, err := q.lastOf(ctx, d.id)
+		switch {
+		case err != nil:
+			return false, err
+		case last != nil && last.Sequence == d.seq && d.last != d.seq: // the mark has expired: the attempt took longer
+			d.last = d.seq
+			continue
+		case last != nil && isClaim(&q.config, last.Subject, last.Header):
+			q.abandon(d) // another worker is at it
+		default:
+			q.drop(ctx, d)
+		}
+		return false, nil
 	}
+}
+
+// isClaim reports whether a message is the mark of a job that is not done.
+func isClaim(c *Config, subject string, h nats.Header) bool {
+	_, s, _ := c.parseSubject(subject)
+	return s == mark && get(h, headerDone) == ""
+}
+
+// guard is stored together with an outcome of a job that another worker may have acknowledged since: only if its message
+// is there still.
+func (q *Queue) guard(d *delivery, m *nats.Msg) *nats.Msg {
+	m.Header[headerLastSubject] = []string{d.msg.Subject()}
+	m.Header[headerLastSequence] = []string{strconv.FormatUint(d.seq, 10)}
+	return m
 }
 
 // fail has the policy decide about a failure, and stores what it says.
 func (q *Queue) fail(ctx context.Context, d *delivery, failed error, lasted time.Duration) error {
 	at := time.Now()
+	if d.state.put.IsZero() {
+		d.state.put = d.put
+	}
+	if s, ok := errors.AsType[*snooze](failed); ok {
+		d.state.due = at.Add(s.d)
+		return q.reschedule(ctx, d)
+	}
 	delay, end := q.decide(ctx, &d.state.row, stream.Failure{Err: failed, Lasted: lasted}, at)
 	d.state.lastError = text(failed)
 	if p, ok := end.(*policyPanic); ok {
@@ -49,8 +111,25 @@ func (q *Queue) fail(ctx context.Context, d *delivery, failed error, lasted time
 		return q.bury(ctx, d, end, at)
 	}
 	q.counts.retried.Add(1)
-	d.state.due, d.state.from = at.Add(delay), d.seq
-	if delay < short && d.feed.hold(d) {
+	d.state.due = at.Add(delay)
+	if delay < short && d.feed.mayHold() {
+		return q.hold(ctx, d)
+	}
+	return q.reschedule(ctx, d)
+}
+
+// hold keeps the job here for a short wait. Its state is stored in the mark, so that nobody who has it later makes an
+// attempt twice that has failed.
+func (q *Queue) hold(ctx context.Context, d *delivery) error {
+	stored, err := q.advance(ctx, d, q.mark(d, 0), nil)
+	if err != nil {
+		return q.notSettled(ctx, d, "store the retry of job "+d.id, err)
+	}
+	if !stored {
+		return nil
+	}
+	d.begun, d.looked, d.claimed, d.held = 0, true, false, true
+	if d.feed.hold(d) {
 		return nil
 	}
 	return q.reschedule(ctx, d)
@@ -81,67 +160,62 @@ func text(err error) (s string) {
 	return err.Error()
 }
 
-// reschedule stores the next attempt and then acknowledges this delivery. Done in this order nothing is lost; and it is
-// done once, whoever else has the job: the server refuses the schedule when it knows its id, or when the job's own
-// subject shows that a later attempt has been given out.
+// reschedule stores the next attempt.
 func (q *Queue) reschedule(ctx context.Context, d *delivery) error {
-	if q.wasTaken(ctx, d, time.Now()) {
-		q.drop(d)
-		return nil
+	m := &nats.Msg{Header: d.state.header(), Data: d.msg.Data()}
+	q.schedule(d.id, m, d.state.due)
+	var with *nats.Msg
+	if d.deliveries > 1 || d.looked {
+		with = q.guard(d, q.mark(d, 0))
 	}
-	s := d.state
-	s.from = d.seq
-	m := q.message(&s, d.msg.Data())
-	m.Header[headerMsgID] = []string{publicationID("retry", s.id, strconv.Itoa(s.row.Attempts), strconv.FormatUint(d.seq, 10))}
-	last := uint64(0)
-	if d.again {
-		last = d.seq
+	if _, err := q.settled(ctx, d, m, with); err != nil {
+		return q.notSettled(ctx, d, "store the retry of job "+d.id, err)
 	}
-	m.Header[headerLastSequence] = []string{strconv.FormatUint(last, 10)}
-	m.Header[headerLastSubject] = []string{q.subjectAgain(s.id)}
-	err := q.publishFor(ctx, d, m)
-	if err != nil {
-		q.config.Logger.Error("a retry could not be stored, the job is handed back", "queue", q.config.Name, "id", s.id, "error", err)
-		q.handBack(d, q.pause(ctx, s.due))
-		return explain("store the retry of job "+s.id, err)
-	}
-	q.drop(d)
 	return nil
 }
 
+// bury stores the dead letter.
+func (q *Queue) bury(ctx context.Context, d *delivery, end error, at time.Time) error {
+	if d.state.put.IsZero() {
+		d.state.put = d.put
+	}
+	s := d.state
+	s.due = time.Time{}
+	if errors.Is(end, ErrAbandoned) {
+		s.lastError = end.Error()
+	}
+	m := &nats.Msg{Subject: q.config.subject(d.id, dead), Header: s.header(), Data: d.msg.Data()}
+	m.Header[headerCause] = []string{cause(end)}
+	m.Header[headerDied] = []string{formatTime(at)}
+	m.Header[headerError] = []string{errorText(s.lastError)}
+	if q.config.KeepDead > 0 {
+		expires(m, q.config.KeepDead)
+	}
+	stored, err := q.settled(ctx, d, m, q.guard(d, q.doneMark(d)))
+	if err != nil {
+		return q.notSettled(ctx, d, "store the dead letter of job "+d.id, err)
+	}
+	if stored {
+		q.counts.died.Add(1)
+		q.boundDead(ctx)
+	}
+	return nil
+}
+
+// notSettled hands back a job whose outcome could not be stored.
+func (q *Queue) notSettled(ctx context.Context, d *delivery, what string, err error) error {
+	q.config.Logger.Error("an outcome could not be stored, the job is handed back", "queue", q.config.Name, "id", d.id, "error", err)
+	q.handBack(ctx, d, q.pause(ctx, d.state.due))
+	return explain(what, err)
+}
+
 // pause is how long a job is handed back for whose outcome could not be stored: at the end of all work not at all, for it
-// is another worker's then; else for its wait and no less than a lease, since the next attempt may fare the same.
+// is another worker's then; else for a lease, since the next attempt may fare the same.
 func (q *Queue) pause(ctx context.Context, due time.Time) time.Duration {
 	if ctx.Err() != nil {
 		return 0
 	}
-	return max(time.Until(due), q.config.Lease)
-}
-
-// bury stores the dead letter and then acknowledges the delivery.
-func (q *Queue) bury(ctx context.Context, d *delivery, end error, at time.Time) error {
-	s := d.state
-	s.from, s.due = d.seq, time.Time{}
-	if errors.Is(end, ErrAbandoned) {
-		s.lastError = end.Error()
-	}
-	m := &nats.Msg{Subject: q.subjectDead(s.id), Header: s.header(), Data: d.msg.Data()}
-	m.Header[headerCause] = []string{cause(end)}
-	m.Header[headerDied] = []string{formatTime(at)}
-	m.Header[headerError] = []string{errorText(s.lastError)}
-	m.Header[headerMsgID] = []string{publicationID("dead", s.id, strconv.FormatUint(d.seq, 10), formatTime(s.put))}
-	if q.wasTaken(ctx, d, time.Now()) {
-		q.drop(d)
-		return nil
-	}
-	if err := q.publishFor(ctx, d, m); err != nil {
-		q.config.Logger.Error("a dead letter could not be stored, the job is handed back", "queue", q.config.Name, "id", s.id, "error", err)
-		q.handBack(d, q.pause(ctx, s.due))
-		return explain("store the dead letter of job "+s.id, err)
-	}
-	q.counts.died.Add(1)
-	q.drop(d)
-	return nil
+	return max(q.config.Lease, time.Until(due))
 }
 
 // cause says in a word why the job ended.
@@ -153,58 +227,4 @@ func cause(end error) string {
 		return "abandoned"
 	}
 	return "permanent"
-}
-
-// publishFor publishes m, on behalf of a delivery, until the server has answered or ctx has ended. That the job has
-// moved on without this delivery is no error: then there is nothing to be stored.
-func (q *Queue) publishFor(ctx context.Context, d *delivery, m *nats.Msg) error {
-	wait := firstWait
-	publish := func(ctx context.Context) error {
-		_, err := q.publish(ctx, m, wait)
-		switch apiCode(err) {
-		case jetstream.JSErrCodeStreamWrongLastSequence:
-			return nil
-		case jetstream.JSErrCodeStreamWrongLastSequenceConstant: // or a write to the subject is under way
-			if q.movedOn(ctx, d) {
-				return nil
-			}
-		}
-		return err
-	}
-	err := publish(ctx)
-	if err == nil || !passing(err) {
-		return err
-	}
-	q.config.Logger.Warn("trying again to store an outcome", "queue", q.config.Name, "id", d.state.id, "error", err)
-	wait = laterWait
-	return retry.Run(ctx, patience, publish)
-}
-
-// wasTaken reports whether another worker has settled the delivery: it may have had it since, or before when it was
-// thought to be dead.
-func (q *Queue) wasTaken(ctx context.Context, d *delivery, now time.Time) bool {
-	if d.deliveries == 1 && now.Sub(d.received) < q.config.Lease {
-		return false
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	_, err := q.jobs.GetMsg(ctx, d.seq)
-	return errors.Is(err, jetstream.ErrMsgNotFound)
-}
-
-// movedOn reports whether the outcome of this delivery has been stored already, by a worker that then died, or was
-// taken for dead, before it could acknowledge. In doubt it says no: the attempt is made again.
-func (q *Queue) movedOn(ctx context.Context, d *delivery) bool {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	newer := func(s jetstream.Stream, subject string) bool {
-		m, err := s.GetLastMsgForSubject(ctx, subject)
-		if err != nil {
-			return false
-		}
-		other := readState(m.Header)
-		return other.put.Equal(d.state.put) && other.from >= d.seq && !(s == q.jobs && m.Sequence == d.seq)
-	}
-	return newer(q.jobs, q.subjectLater(d.state.id)) || newer(q.jobs, q.subjectAgain(d.state.id)) ||
-		newer(q.dead, q.subjectDead(d.state.id))
 }

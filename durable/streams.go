@@ -6,108 +6,111 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// consumerName is that of the one consumer that all workers of a queue share.
-const consumerName = "workers"
+func (c *Config) streamName() string { return "retrywhen-" + c.Name }
 
-// The names of the queue's streams. No Name has a +, so no queue's stream is another's.
-func (c *Config) jobsName() string { return "retrywhen-" + c.Name }
-func (c *Config) deadName() string { return c.jobsName() + "+dead" }
-
-func (c *Config) storage() jetstream.StorageType {
-	if c.InMemory {
-		return jetstream.MemoryStorage
-	}
-	return jetstream.FileStorage
-}
-
-// jobsStream is the stream of the jobs. It has no limits: with message schedules a limit discards the oldest jobs,
+// stream is that of a queue. It has no limits by size or number: with message schedules a limit discards the oldest jobs,
 // which would lose them.
-func (c *Config) jobsStream(schedules bool) jetstream.StreamConfig {
+func (c *Config) stream() jetstream.StreamConfig {
+	storage := jetstream.FileStorage
+	if c.InMemory {
+		storage = jetstream.MemoryStorage
+	}
 	return jetstream.StreamConfig{
-		Name:              c.jobsName(),
-		Description:       "jobs of the queue " + c.Name,
-		Subjects:          []string{"retrywhen." + c.Name + ".run.>", "retrywhen." + c.Name + ".later.>"},
-		Retention:         jetstream.WorkQueuePolicy,
-		Storage:           c.storage(),
-		Replicas:          c.Replicas,
-		Duplicates:        c.Duplicates,
-		AllowMsgSchedules: schedules,
-		AllowRollup:       schedules,
+		Name:               c.streamName(),
+		Description:        "the queue " + c.Name,
+		Subjects:           []string{c.subjects("*", "*")},
+		Retention:          jetstream.WorkQueuePolicy,
+		Storage:            storage,
+		Replicas:           c.Replicas,
+		MaxMsgsPerSubject:  1,
+		AllowMsgTTL:        true,
+		AllowMsgSchedules:  true,
+		AllowRollup:        true,
+		AllowAtomicPublish: true,
 	}
 }
 
-// deadStream is the stream of the dead letters, one for each job.
-func (c *Config) deadStream() jetstream.StreamConfig {
-	return jetstream.StreamConfig{
-		Name:              c.deadName(),
-		Description:       "dead letters of the queue " + c.Name,
-		Subjects:          []string{"retrywhen." + c.Name + ".dead.>"},
-		Storage:           c.storage(),
-		Replicas:          c.Replicas,
-		MaxAge:            c.KeepDead,
-		MaxMsgsPerSubject: 1,
-		Duplicates:        min(c.Duplicates, orElse(c.KeepDead, c.Duplicates)),
-	}
-}
-
-func (c *Config) consumer() jetstream.ConsumerConfig {
+// consumer is that of the jobs of one stage: all workers share it. Due retries have one of their own, so that they do not
+// stand behind the fresh jobs.
+func (c *Config) consumer(s stage) jetstream.ConsumerConfig {
 	return jetstream.ConsumerConfig{
-		Durable:       consumerName,
+		Durable:       string(s),
 		Description:   "workers of the queue " + c.Name,
-		FilterSubject: "retrywhen." + c.Name + ".run.>",
+		FilterSubject: c.subjects("*", string(s)),
 		AckPolicy:     jetstream.AckExplicitPolicy,
 		AckWait:       c.Lease,
 		MaxDeliver:    -1,
 		MaxAckPending: -1,
+		MaxWaiting:    maxWaiting,
 	}
 }
 
-func orElse(d, otherwise time.Duration) time.Duration {
-	if d > 0 {
-		return d
+// maxWaiting is how many requests for jobs may wait at the server: two for each Work and Jobs.
+const maxWaiting = 1 << 16
+
+// counter is a consumer that is never consumed from: the server counts the messages of the stage for it.
+func (c *Config) counter(s stage) jetstream.ConsumerConfig {
+	return jetstream.ConsumerConfig{
+		Durable:       "count-" + string(s),
+		Description:   "counts the messages of the queue " + c.Name + " that are " + string(s),
+		FilterSubject: c.subjects("*", string(s)),
+		AckPolicy:     jetstream.AckExplicitPolicy,
+		MemoryStorage: true,
 	}
-	return otherwise
 }
 
 // ensureStream makes the stream, or finds it as it should be.
-func ensureStream(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig, update bool) (jetstream.Stream, error) {
+func (q *Queue) ensureStream(ctx context.Context) (jetstream.Stream, error) {
+	want := q.config.stream()
 	what := "open: stream " + want.Name
-	s, err := js.Stream(ctx, want.Name)
+	s, err := q.js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		s, err = js.CreateStream(ctx, want)
+		made := want
+		orDefault(&made.Replicas, q.replicas())
+		s, err = q.js.CreateStream(ctx, made)
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another process was faster
-			s, err = js.Stream(ctx, want.Name)
+			s, err = q.js.Stream(ctx, want.Name)
 		}
 	}
 	if err != nil {
 		return nil, explain(what, err)
 	}
-	differences := compareStreams(s.CachedInfo().Config, want)
+	have := s.CachedInfo().Config
+	orDefault(&want.Replicas, have.Replicas)
+	differences := compareStreams(have, want)
 	if len(differences) == 0 {
 		return s, nil
 	}
-	if !update {
+	if !q.config.Update {
 		return nil, otherConfig(what, differences)
 	}
-	if s, err = js.UpdateStream(ctx, want); err != nil {
+	if s, err = q.js.UpdateStream(ctx, want); err != nil {
 		return nil, otherConfig(what, append(differences, "and the server cannot change it: "+err.Error()))
 	}
 	return s, nil
 }
 
+// replicas is how many servers keep a new queue: 3 in a cluster.
+func (q *Queue) replicas() int {
+	if q.nc.ConnectedClusterName() != "" {
+		return 3
+	}
+	return 1
+}
+
 // ensureConsumer makes the consumer, or finds it as it should be.
-func ensureConsumer(ctx context.Context, s jetstream.Stream, want jetstream.ConsumerConfig, update bool) (jetstream.Consumer, error) {
+func (q *Queue) ensureConsumer(ctx context.Context, st stage) (jetstream.Consumer, error) {
+	want := q.config.consumer(st)
 	what := "open: consumer " + want.Durable
-	c, err := s.Consumer(ctx, want.Durable)
+	c, err := q.jobs.Consumer(ctx, want.Durable)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		c, err = s.CreateConsumer(ctx, want)
+		c, err = q.jobs.CreateConsumer(ctx, want)
 		if errors.Is(err, jetstream.ErrConsumerExists) {
-			c, err = s.Consumer(ctx, want.Durable)
+			c, err = q.jobs.Consumer(ctx, want.Durable)
 		}
 	}
 	if err != nil {
@@ -124,10 +127,10 @@ func ensureConsumer(ctx context.Context, s jetstream.Stream, want jetstream.Cons
 	if len(d) == 0 {
 		return c, nil
 	}
-	if !update {
+	if !q.config.Update {
 		return nil, otherConfig(what, d)
 	}
-	if c, err = s.UpdateConsumer(ctx, want); err != nil {
+	if c, err = q.jobs.UpdateConsumer(ctx, want); err != nil {
 		return nil, otherConfig(what, append(d, "and the server cannot change it: "+err.Error()))
 	}
 	return c, nil
@@ -136,16 +139,17 @@ func ensureConsumer(ctx context.Context, s jetstream.Stream, want jetstream.Cons
 func compareStreams(have, want jetstream.StreamConfig) differences {
 	var d differences
 	slices.Sort(have.Subjects)
-	slices.Sort(want.Subjects)
 	d.add("subjects", have.Subjects, want.Subjects)
 	d.add("retention", have.Retention, want.Retention)
 	d.add("storage", have.Storage, want.Storage)
 	d.add("replicas (Config.Replicas)", have.Replicas, want.Replicas)
-	d.add("duplicates window (Config.Duplicates)", have.Duplicates, want.Duplicates)
-	d.add("maximal age (Config.KeepDead)", have.MaxAge, want.MaxAge)
-	d.add("messages a subject", max(have.MaxMsgsPerSubject, 0), want.MaxMsgsPerSubject)
-	d.add("message schedules (Config.NoSchedules)", have.AllowMsgSchedules, want.AllowMsgSchedules)
+	d.add("messages a subject", have.MaxMsgsPerSubject, want.MaxMsgsPerSubject)
+	d.add("message schedules", have.AllowMsgSchedules, want.AllowMsgSchedules)
+	d.add("message TTLs", have.AllowMsgTTL, want.AllowMsgTTL)
+	d.add("rollups", have.AllowRollup, want.AllowRollup)
+	d.add("atomic batches", have.AllowAtomicPublish, want.AllowAtomicPublish)
 	// What limits a stream loses jobs.
+	d.add("maximal age", have.MaxAge, want.MaxAge)
 	d.add("maximal messages", max(have.MaxMsgs, 0), 0)
 	d.add("maximal bytes", max(have.MaxBytes, 0), 0)
 	return d

@@ -20,6 +20,13 @@ func (w *waiting) Pop() any {
 	return d
 }
 
+// mayHold reports whether there is room for another job that waits.
+func (f *feed) mayHold() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.stopped && len(f.waiting) < maxHeld
+}
+
 // hold keeps the job until it is due. It reports false if that is not possible any more.
 func (f *feed) hold(d *delivery) bool {
 	f.mu.Lock()

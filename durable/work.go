@@ -46,7 +46,7 @@ func (q *Queue) Work(ctx context.Context, workers int, handler func(context.Cont
 	defer cancel(nil)
 
 	var tasks, running sync.WaitGroup
-	tasks.Go(f.pump)
+	tasks.Go(f.run)
 	for range workers {
 		running.Go(func() { f.attend(handlerCtx, &running, handler) })
 	}
@@ -95,10 +95,11 @@ func (f *feed) attend(ctx context.Context, all *sync.WaitGroup, handler func(con
 func (f *feed) attempt(ctx context.Context, d *delivery, handler func(context.Context, *Job) error) {
 	began := time.Now()
 	defer func() { f.release(time.Since(began)) }()
-	job := f.q.begin(f.ctx, d, began)
+	job, leave := f.begin(d)
 	if job == nil {
 		return
 	}
+	defer leave()
 	attemptCtx, cancel := f.q.policy().AttemptContext(ctx)
 	defer cancel()
 	failed := errGoexit
@@ -109,6 +110,32 @@ func (f *feed) attempt(ctx context.Context, d *delivery, handler func(context.Co
 		f.report(ctx, job, failed)
 	}()
 	failed = handler(attemptCtx, job)
+}
+
+// begin returns the attempt at a delivery, nil if there is none to be made, and what to call when it is over. An attempt
+// that is to be made alone waits until all others of the queue in this process are over, and none begins before it is.
+func (f *feed) begin(d *delivery) (job *Job, leave func()) {
+	crowd := &f.q.alone
+	crowd.RLock()
+	switch f.q.check(f.ctx, d, false) {
+	case begin:
+		return f.q.newJob(d), crowd.RUnlock
+	case nothing:
+		crowd.RUnlock()
+		return nil, nil
+	}
+	crowd.RUnlock()
+	crowd.Lock()
+	select {
+	case <-f.stopping: // while it waited
+		f.q.handBack(f.ctx, d, 0)
+	default:
+		if f.q.check(f.ctx, d, true) == begin {
+			return f.q.newJob(d), crowd.Unlock
+		}
+	}
+	crowd.Unlock()
+	return nil, nil
 }
 
 func (f *feed) report(ctx context.Context, job *Job, failed error) {
@@ -140,7 +167,7 @@ func (q *Queue) Jobs() stream.Stream[*Job] {
 		defer q.leave(f)
 		defer context.AfterFunc(ctx, func() { f.close(nil) })()
 		var tasks sync.WaitGroup
-		tasks.Go(f.pump)
+		tasks.Go(f.run)
 		defer func() {
 			f.close(nil)
 			tasks.Wait()
@@ -155,8 +182,7 @@ func (q *Queue) Jobs() stream.Stream[*Job] {
 				break
 			}
 			began := time.Now()
-			job := q.begin(f.ctx, d, began)
-			more := job == nil || yield(job)
+			more := q.check(f.ctx, d, true) != begin || yield(q.newJob(d))
 			f.release(time.Since(began))
 			if !more {
 				return nil

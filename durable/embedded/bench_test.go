@@ -19,21 +19,27 @@ import (
 )
 
 // BenchmarkHappyPath puts, receives and acknowledges jobs, by the bare client of JetStream and by a Queue, in turns on
-// one server, and reports how many each makes in a second, and the ratio. Both publish from 16 goroutines, with a
-// de-duplication id and waiting for each answer, under a context that can be cancelled, while they consume.
+// one server, and reports how many each makes in a second, and the ratio. Both publish from 16 goroutines, waiting for each
+// answer, under a context that can be cancelled, while they consume, in 4 goroutines the Queue. Without ids the Queue's jobs
+// have ids of their own, and the bare client's a de-duplication id. With ids those of the Queue are remembered when they
+// are done, which the server stores, and the bare client's for two minutes, unless it is started again.
 func BenchmarkHappyPath(b *testing.B) {
-	const jobs = 20_000
-	srv := start(b)
-	var bare, queue time.Duration
-	n := 0
-	for b.Loop() {
-		n++
-		bare += happyBare(b, srv, "bare"+strconv.Itoa(n), jobs)
-		queue += happyQueue(b, srv, "queue"+strconv.Itoa(n), jobs)
+	for _, named := range []bool{false, true} {
+		b.Run(map[bool]string{false: "WithoutIDs", true: "WithIDs"}[named], func(b *testing.B) {
+			const jobs = 20_000
+			srv := start(b)
+			var bare, queue time.Duration
+			n := 0
+			for b.Loop() {
+				n++
+				bare += happyBare(b, srv, "bare"+strconv.Itoa(n), jobs)
+				queue += happyQueue(b, srv, "queue"+strconv.Itoa(n), jobs, named)
+			}
+			b.ReportMetric(float64(n*jobs)/bare.Seconds(), "bare/s")
+			b.ReportMetric(float64(n*jobs)/queue.Seconds(), "queue/s")
+			b.ReportMetric(bare.Seconds()/queue.Seconds(), "ratio")
+		})
 	}
-	b.ReportMetric(float64(n*jobs)/bare.Seconds(), "bare/s")
-	b.ReportMetric(float64(n*jobs)/queue.Seconds(), "queue/s")
-	b.ReportMetric(bare.Seconds()/queue.Seconds(), "ratio")
 }
 
 var payload = make([]byte, 200)
@@ -52,7 +58,7 @@ func inParallel(n int, f func(i int)) {
 	all.Wait()
 }
 
-func happyBare(b *testing.B, srv durable.Server, name string, jobs int) time.Duration {
+func happyBare(b *testing.B, srv *embedded.Server, name string, jobs int) time.Duration {
 	nc, err := srv.Connect()
 	if err != nil {
 		b.Fatal(err)
@@ -99,8 +105,8 @@ func happyBare(b *testing.B, srv durable.Server, name string, jobs int) time.Dur
 	return time.Since(began)
 }
 
-func happyQueue(b *testing.B, srv durable.Server, name string, jobs int) time.Duration {
-	q, err := durable.Open(context.Background(), durable.Config{Server: srv, Name: name})
+func happyQueue(b *testing.B, srv *embedded.Server, name string, jobs int, named bool) time.Duration {
+	q, err := durable.Open(context.Background(), connect(b, srv), durable.Config{Name: name})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -116,7 +122,11 @@ func happyQueue(b *testing.B, srv durable.Server, name string, jobs int) time.Du
 		return nil
 	})
 	inParallel(jobs, func(i int) {
-		if _, err := q.Put(ctx, payload, durable.PutID(name+strconv.Itoa(i))); err != nil {
+		var options []durable.PutOption
+		if named {
+			options = []durable.PutOption{durable.PutID(name + strconv.Itoa(i))}
+		}
+		if _, err := q.Put(ctx, payload, options...); err != nil {
 			b.Error(err)
 		}
 	})
@@ -133,7 +143,7 @@ func BenchmarkPut(b *testing.B) {
 		options []embedded.Option
 	}{{"default", nil}, {"SyncAlways", []embedded.Option{embedded.SyncAlways()}}} {
 		b.Run(c.name, func(b *testing.B) {
-			q := open(b, durable.Config{Server: start(b, c.options...)})
+			q := open(b, start(b, c.options...), durable.Config{})
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := q.Put(b.Context(), payload); err != nil {
@@ -153,11 +163,11 @@ func BenchmarkRetries(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		n++
-		q := open(b, durable.Config{Server: srv, Name: "retries" + strconv.Itoa(n), Policy: retry.New(backoff.Constant(time.Hour))})
+		q := open(b, srv, durable.Config{Name: "retries" + strconv.Itoa(n), Policy: retry.New(backoff.Constant(time.Hour))})
 		inParallel(jobs, func(i int) { put(b, q, "") })
 		began := time.Now()
 		stop := work(b, q, 64, func(context.Context, *durable.Job) error { return errors.New("no") })
-		eventually(b, "all have failed", func() bool { s, err := q.Stats(b.Context()); return err == nil && s.Later == jobs })
+		eventually(b, "all have failed", func() bool { s, err := stats(b, q); return err == nil && s.Later == jobs })
 		took += time.Since(began)
 		stop()
 		if err := q.Delete(b.Context()); err != nil {

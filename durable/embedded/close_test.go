@@ -19,7 +19,7 @@ import (
 func TestAReportAfterClose(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
-	q := open(t, durable.Config{Server: srv})
+	q := open(t, srv, durable.Config{})
 	put(t, q, "")
 	put(t, q, "")
 	jobs, err := q.Jobs().Take(2).Collect(t.Context())
@@ -33,15 +33,15 @@ func TestAReportAfterClose(t *testing.T) {
 	if err := jobs[1].Fail(errors.New("no")); !errors.Is(err, durable.ErrClosed) {
 		t.Errorf("Fail: %v", err)
 	}
-	q = open(t, durable.Config{Server: srv})
-	if s, err := q.Stats(t.Context()); err != nil || s.Ready+s.Running != 2 {
+	q = open(t, srv, durable.Config{})
+	if s, err := stats(t, q); err != nil || s.Ready+s.Running != 2 {
 		t.Errorf("got %v, %v", s, err)
 	}
 }
 
 func TestCloseTwiceAtOnce(t *testing.T) {
 	t.Parallel()
-	q := open(t, durable.Config{Server: start(t)})
+	q := open(t, start(t), durable.Config{})
 	put(t, q, "")
 	begun, release := make(chan struct{}), make(chan struct{})
 	go q.Work(context.Background(), 1, func(ctx context.Context, _ *durable.Job) error {
@@ -72,7 +72,7 @@ func TestCloseWhilePutRuns(t *testing.T) {
 	t.Parallel()
 	srv := start(t, embedded.Listen(0))
 	var d deafener
-	q := open(t, durable.Config{URL: srv.URL(), NATS: []nats.Option{nats.SetCustomDialer(&d)}})
+	q := open(t, connect(t, srv.URL(), nats.SetCustomDialer(&d)), durable.Config{})
 	put(t, q, "")
 	d.deaf.Store(true)
 	ended := make(chan error, 1)
@@ -90,7 +90,7 @@ func TestPutThatIsCancelledDoesNotBlameTheServer(t *testing.T) {
 	t.Parallel()
 	srv := start(t, embedded.Listen(0))
 	var d deafener
-	q := open(t, durable.Config{URL: srv.URL(), NATS: []nats.Option{nats.SetCustomDialer(&d)}})
+	q := open(t, connect(t, srv.URL(), nats.SetCustomDialer(&d)), durable.Config{})
 	put(t, q, "")
 	d.deaf.Store(true)
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -66,7 +66,7 @@ func TestNothingIsLostWhenTheLeaderOfAClusterIsKilled(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		var err error
-		q, err = durable.Open(ctx, durable.Config{URL: all, Name: "cluster", Replicas: 3, Lease: 5 * time.Second, Policy: crashPolicy})
+		q, err = durable.Open(ctx, connect(t, all), durable.Config{Name: "cluster", Replicas: 3, Lease: 5 * time.Second, Policy: crashPolicy})
 		if err != nil {
 			t.Log(err)
 		}
@@ -93,7 +93,7 @@ func TestNothingIsLostWhenTheLeaderOfAClusterIsKilled(t *testing.T) {
 			for id := range next {
 				for {
 					_, err := q.Put(t.Context(), []byte(id), durable.PutID(id))
-					if err == nil {
+					if err == nil || errors.Is(err, durable.ErrExists) {
 						break
 					}
 					if !errors.Is(err, durable.ErrNotStored) {

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/durable"
@@ -42,10 +43,12 @@ func TestMain(m *testing.M) {
 		os.Exit(serverRole(os.Args[1], os.Args[2]))
 	case "worker":
 		os.Exit(workerRole(os.Args[1], os.Args[2], os.Args[3]))
+	case "slow":
+		os.Exit(slowRole(os.Args[1], os.Args[2], os.Args[3]))
+	case "poisoned":
+		os.Exit(poisonedRole(os.Args[1], os.Args[2], os.Args[3]))
 	case "node":
 		os.Exit(nodeRole(os.Args[1], os.Args[2], os.Args[3], os.Args[4]))
-	case "spender":
-		os.Exit(spenderRole(os.Args[1], os.Args[2]))
 	}
 	os.Exit(2)
 }
@@ -152,7 +155,13 @@ func workerRole(url, journal, workers string) int {
 		failed := e.Err.(attemptError)
 		fmt.Fprintf(f, "%s %d retry %d %d\n", failed.id, failed.attempt, failed.at, e.Delay)
 	}))
-	q, err := durable.Open(ctx, durable.Config{URL: url, Name: "crash", Lease: 3 * time.Second, Policy: policy})
+	nc, err := nats.Connect(url, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "worker:", err)
+		return 1
+	}
+	defer nc.Close()
+	q, err := durable.Open(ctx, nc, durable.Config{Name: "crash", Lease: 3 * time.Second, Policy: policy})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		return 1
@@ -244,7 +253,7 @@ func TestNothingIsLostWhenWorkersAndServerAreKilled(t *testing.T) {
 	port := freePort(t)
 	url := "nats://127.0.0.1:" + port
 	server := spawn(t, "server", dir, port)
-	q := open(t, durable.Config{URL: url, Name: "crash", Lease: 3 * time.Second, Policy: crashPolicy})
+	q := open(t, url, durable.Config{Name: "crash", Lease: 3 * time.Second, Policy: crashPolicy})
 
 	workerNumber := 0
 	newWorker := func() *process {
@@ -266,7 +275,7 @@ func TestNothingIsLostWhenWorkersAndServerAreKilled(t *testing.T) {
 				for {
 					// Put gives up after a while; the same id makes it safe to put again.
 					_, err := q.Put(t.Context(), []byte("payload of "+id), durable.PutID(id))
-					if err == nil {
+					if err == nil || errors.Is(err, durable.ErrExists) {
 						break
 					}
 					if !errors.Is(err, durable.ErrNotStored) {

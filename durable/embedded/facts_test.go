@@ -26,7 +26,8 @@ func streamOfFacts(t *testing.T, change func(*jetstream.StreamConfig)) (jetstrea
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := jetstream.StreamConfig{Name: "f", Subjects: []string{"f.>"}, Retention: jetstream.WorkQueuePolicy, AllowMsgSchedules: true, AllowRollup: true}
+	config := jetstream.StreamConfig{Name: "f", Subjects: []string{"f.>"}, Retention: jetstream.WorkQueuePolicy, MaxMsgsPerSubject: 1,
+		AllowMsgSchedules: true, AllowRollup: true, AllowMsgTTL: true, AllowAtomicPublish: true}
 	if change != nil {
 		change(&config)
 	}
@@ -105,42 +106,167 @@ func TestFactTheClientCutsSchedulesToSeconds(t *testing.T) {
 	}
 }
 
-func TestFactAPublicationIsRefusedByTheSequenceOfAnotherSubject(t *testing.T) {
+// expecting returns a message that is refused unless last is the sequence of the last message of the subjects.
+func expecting(subject string, last uint64, of string, header ...string) *nats.Msg {
+	return message(subject, "", append(header, "Nats-Expected-Last-Subject-Sequence", fmt.Sprint(last), "Nats-Expected-Last-Subject-Sequence-Subject", of)...)
+}
+
+func isRefused(err error) bool {
+	e, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && e.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence
+}
+
+// The condition of each step in a job's life: one sequence, whatever subject of the job has it.
+func TestFactAPublicationIsRefusedByTheLastSequenceOfManySubjects(t *testing.T) {
 	t.Parallel()
-	js, _ := streamOfFacts(t, nil)
-	publish := func(subject string, expected uint64) (*jetstream.PubAck, error) {
-		return js.PublishMsg(t.Context(), message(subject, "", "Nats-Expected-Last-Subject-Sequence", fmt.Sprint(expected),
-			"Nats-Expected-Last-Subject-Sequence-Subject", "f.run.x"))
-	}
-	if _, err := publish("f.later.x", 0); err != nil {
-		t.Errorf("0 where there is none: %v", err)
-	}
-	ack, err := js.Publish(t.Context(), "f.run.x", nil)
+	js, s := streamOfFacts(t, nil)
+	first, err := js.PublishMsg(t.Context(), expecting("f.x.first", 0, "f.x.*"))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("0 where there is none: %v", err)
 	}
-	if _, err := publish("f.later.x", ack.Sequence); err != nil {
-		t.Errorf("the right sequence: %v", err)
+	later, err := js.PublishMsg(t.Context(), expecting("f.x.later", first.Sequence, "f.x.*"))
+	if err != nil {
+		t.Fatalf("the right sequence: %v", err)
 	}
-	for _, wrong := range []uint64{0, ack.Sequence + 1} {
-		_, err := publish("f.later.x", wrong)
-		if e, ok := errors.AsType[*jetstream.APIError](err); !ok || e.ErrorCode != jetstream.JSErrCodeStreamWrongLastSequence {
-			t.Errorf("a wrong sequence: %v", err)
+	for _, wrong := range []uint64{0, first.Sequence, later.Sequence + 1} {
+		if _, err := js.PublishMsg(t.Context(), expecting("f.x.dead", wrong, "f.x.*")); !isRefused(err) {
+			t.Errorf("%d, while %d is the last: %v", wrong, later.Sequence, err)
 		}
+	}
+	// What is removed does not count: the trap of sequence 0.
+	for _, seq := range []uint64{first.Sequence, later.Sequence} {
+		if err := s.DeleteMsg(t.Context(), seq); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := js.PublishMsg(t.Context(), expecting("f.x.dead", first.Sequence, "f.x.*")); !isRefused(err) {
+		t.Errorf("the sequence of what was removed: %v", err)
+	}
+	if _, err := js.PublishMsg(t.Context(), expecting("f.x.first", 0, "f.x.*")); err != nil {
+		t.Errorf("0 after all was removed: %v", err)
 	}
 }
 
-func TestFactAnIDIsStoredOnce(t *testing.T) {
+// Two messages on two conditions: both are stored, or neither.
+func TestFactABatchHasAConditionForEachMessage(t *testing.T) {
 	t.Parallel()
 	js, s := streamOfFacts(t, nil)
-	for i := range 3 {
-		ack, err := js.PublishMsg(t.Context(), message("f.run."+strconv.Itoa(i), "", "Nats-Msg-Id", "id"))
-		if err != nil || ack.Duplicate != (i > 0) {
-			t.Errorf("publication %d: %+v, %v", i, ack, err)
+	batches := 0
+	batch := func(one, two *nats.Msg) error {
+		batches++
+		id := fmt.Sprint("batch", batches)
+		one.Header["Nats-Batch-Id"], one.Header["Nats-Batch-Sequence"] = []string{id}, []string{"1"}
+		two.Header["Nats-Batch-Id"], two.Header["Nats-Batch-Sequence"], two.Header["Nats-Batch-Commit"] = []string{id}, []string{"2"}, []string{"1"}
+		if err := js.Conn().PublishMsg(one); err != nil {
+			t.Fatal(err)
+		}
+		_, err := js.PublishMsg(t.Context(), two)
+		return err
+	}
+	last := func(subject string) uint64 {
+		m, err := s.GetLastMsgForSubject(t.Context(), subject)
+		if err != nil {
+			return 0
+		}
+		return m.Sequence
+	}
+	if _, err := js.Publish(t.Context(), "f.x.first", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.Publish(t.Context(), "f.x.mark", nil); err != nil {
+		t.Fatal(err)
+	}
+	// The mark in front does not count for the condition of what follows.
+	if err := batch(expecting("f.x.mark", 1, "f.x.first"), expecting("f.x.dead", 2, "f.x.*")); err != nil || last("f.x.dead") != 4 || last("f.x.mark") != 3 {
+		t.Errorf("both conditions hold: %v, %d, %d", err, last("f.x.dead"), last("f.x.mark"))
+	}
+	if err := s.DeleteMsg(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := batch(expecting("f.x.mark", 1, "f.x.first"), expecting("f.x.later", 4, "f.x.*")); !isRefused(err) || last("f.x.*") != 4 {
+		t.Errorf("the first condition does not hold: %v, %d", err, last("f.x.*"))
+	}
+	if err := batch(expecting("f.x.mark", 0, "f.x.first"), expecting("f.x.later", 3, "f.x.*")); !isRefused(err) || last("f.x.*") != 4 {
+		t.Errorf("the second does not: %v, %d", err, last("f.x.*"))
+	}
+}
+
+// A message of its own lifetime, in a stream whose messages otherwise stay until they are acknowledged.
+func TestFactAMarkExpires(t *testing.T) {
+	t.Parallel()
+	js, s := streamOfFacts(t, nil)
+	if _, err := js.PublishMsg(t.Context(), message("f.x.mark", "", "Nats-TTL", "1s")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.PublishMsg(t.Context(), message("f.y.mark", "", "Nats-TTL", "1h")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is gone", func() bool {
+		_, err := s.GetLastMsgForSubject(t.Context(), "f.x.mark")
+		return errors.Is(err, jetstream.ErrMsgNotFound)
+	})
+	if _, err := s.GetLastMsgForSubject(t.Context(), "f.y.mark"); err != nil {
+		t.Errorf("the other: %v", err)
+	}
+}
+
+// One message a subject: a fired schedule takes the place of the message that was retried, should that be there still.
+func TestFactAMessageTakesThePlaceOfTheOneBefore(t *testing.T) {
+	t.Parallel()
+	js, s := streamOfFacts(t, nil)
+	c, err := s.CreateConsumer(t.Context(), jetstream.ConsumerConfig{Durable: "w", AckPolicy: jetstream.AckExplicitPolicy, AckWait: time.Second, FilterSubject: "f.*.again"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.Publish(t.Context(), "f.x.again", []byte("old")); err != nil {
+		t.Fatal(err)
+	}
+	old, err := c.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.PublishMsg(t.Context(), message("f.x.later", "new", "Nats-Schedule", at(time.Now().Add(100*time.Millisecond)), "Nats-Schedule-Target", "f.x.again")); err != nil {
+		t.Fatal(err)
+	}
+	next, err := c.Next()
+	if err != nil || string(next.Data()) != "new" {
+		t.Fatalf("got %v, %v", next, err)
+	}
+	if err := old.DoubleAck(t.Context()); err != nil {
+		t.Errorf("acknowledging the old one: %v", err)
+	}
+	if m, err := s.GetLastMsgForSubject(t.Context(), "f.x.*"); err != nil || string(m.Data) != "new" {
+		t.Errorf("got %v, %v, want the new message", m, err)
+	}
+	if err := next.DoubleAck(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := s.Info(t.Context()); err != nil || info.State.Msgs != 0 {
+		t.Errorf("%d messages are left, %v", info.State.Msgs, err)
+	}
+}
+
+// A consumer that nobody consumes from counts what matches its filter.
+func TestFactAConsumerCounts(t *testing.T) {
+	t.Parallel()
+	js, s := streamOfFacts(t, nil)
+	config := jetstream.ConsumerConfig{Durable: "count", AckPolicy: jetstream.AckExplicitPolicy, FilterSubject: "f.*.dead", MemoryStorage: true, Replicas: 1}
+	for n := range uint64(5) {
+		c, err := s.CreateOrUpdateConsumer(t.Context(), config)
+		if err != nil || c.CachedInfo().NumPending != n {
+			t.Fatalf("got %v, want %d", err, n)
+		}
+		for _, stage := range []string{"dead", "first"} {
+			if _, err := js.Publish(t.Context(), fmt.Sprintf("f.%d.%s", n, stage), nil); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	if info, err := s.Info(t.Context()); err != nil || info.State.Msgs != 1 {
-		t.Errorf("got %v, %v", info.State.Msgs, err)
+	if err := s.DeleteMsg(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := s.CreateOrUpdateConsumer(t.Context(), config); err != nil || c.CachedInfo().NumPending != 4 {
+		t.Errorf("after one was deleted: %v, %v", c.CachedInfo().NumPending, err)
 	}
 }
 
@@ -170,19 +296,6 @@ func TestFactDeliveriesAreCountedNotAttempts(t *testing.T) {
 	}
 	if info, err := s.Info(t.Context()); err != nil || info.State.Msgs != 0 {
 		t.Errorf("an acknowledged message is still there: %v, %v", info.State.Msgs, err)
-	}
-}
-
-func TestFactACounterAnswersWithItsValue(t *testing.T) {
-	t.Parallel()
-	js, _ := streamOfFacts(t, func(c *jetstream.StreamConfig) {
-		c.Retention, c.AllowMsgSchedules, c.AllowRollup, c.AllowMsgCounter, c.MaxMsgsPerSubject = jetstream.LimitsPolicy, false, false, true, 1
-	})
-	for i, want := range []string{"5", "12", "9"} {
-		ack, err := js.PublishMsg(t.Context(), message("f.counter", "", "Nats-Incr", []string{"+5", "+7", "-3"}[i]))
-		if err != nil || ack.Value != want {
-			t.Errorf("got %+v, %v, want %s", ack, err, want)
-		}
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 // kills its workers.
 func TestAJobThatOnlyWaitsIsNotAbandoned(t *testing.T) {
 	t.Parallel()
-	q := open(t, durable.Config{Server: start(t), Lease: time.Second, MaxDeliveries: 2})
+	q := open(t, start(t), durable.Config{Lease: time.Second, MaxCrashes: 1})
 	for range 50 {
 		put(t, q, "quick")
 	}
@@ -33,11 +33,11 @@ func TestAJobThatOnlyWaitsIsNotAbandoned(t *testing.T) {
 	eventually(t, "the queue is empty", isEmpty(t, q))
 	put(t, q, "slow")
 	put(t, q, "waits")
-	eventually(t, "it is handed back", func() bool { s, err := q.Stats(t.Context()); return err == nil && s.HandedBack > 0 })
+	eventually(t, "it is handed back", func() bool { s, err := stats(t, q); return err == nil && s.HandedBack > 0 })
 	time.Sleep(2 * time.Second) // once, not again and again
 	close(release)
 	eventually(t, "the queue is empty", isEmpty(t, q))
-	if s, err := q.Stats(t.Context()); err != nil || s.Dead != 0 || s.Done != 52 || s.HandedBack != 1 {
+	if s, err := stats(t, q); err != nil || s.Dead != 0 || s.Done != 52 || s.HandedBack != 1 {
 		t.Errorf("got %v, %v, want 52 done, and one handed back", s, err)
 	}
 }
@@ -46,8 +46,8 @@ func TestAJobThatOnlyWaitsIsNotAbandoned(t *testing.T) {
 func TestAShortWaitOfABusyWorkerIsGivenAway(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
-	config := durable.Config{Server: srv, Lease: time.Second, Policy: retry.New(backoff.Constant(200 * time.Millisecond))}
-	busy, other := open(t, config), open(t, config)
+	config := durable.Config{Lease: time.Second, Policy: retry.New(backoff.Constant(200 * time.Millisecond))}
+	busy, other := open(t, srv, config), open(t, srv, config)
 	put(t, busy, "", durable.PutID("fails"))
 	put(t, busy, "", durable.PutID("lasts"))
 	release := make(chan struct{})
@@ -59,7 +59,7 @@ func TestAShortWaitOfABusyWorkerIsGivenAway(t *testing.T) {
 		return nil
 	})
 	defer close(release)
-	eventually(t, "the worker is busy", func() bool { s, err := busy.Stats(t.Context()); return err == nil && s.Attempts == 2 })
+	eventually(t, "the worker is busy", func() bool { s, err := stats(t, busy); return err == nil && s.Attempts == 2 })
 	attempts := make(chan *durable.Job, 1)
 	work(t, other, 1, func(_ context.Context, job *durable.Job) error { attempts <- job; return nil })
 	if job := <-attempts; job.ID != "fails" || job.Attempt != 2 || job.LastError != "no" {
@@ -72,14 +72,14 @@ func TestAnOutcomeThatCannotBeStoredIsNoHotLoop(t *testing.T) {
 	t.Parallel()
 	for _, outcome := range []error{errors.New("no"), retry.Permanent(errors.New("no"))} {
 		srv := start(t)
-		q := open(t, durable.Config{Server: srv, Policy: retry.New(backoff.Constant(2 * time.Second))})
+		q := open(t, srv, durable.Config{Policy: retry.New(backoff.Constant(2 * time.Second))})
 		nc, err := srv.Connect()
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer nc.Close()
 		js, _ := jetstream.New(nc)
-		if _, err := js.Publish(t.Context(), "retrywhen.q.run.first", make([]byte, 1<<20)); err != nil {
+		if _, err := js.Publish(t.Context(), "retrywhen.q.job.huge.first", make([]byte, 1<<20)); err != nil {
 			t.Fatal(err)
 		}
 		var attempts atomic.Int64
@@ -105,7 +105,7 @@ func TestStoppingWhileTheServerIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer nc.Close()
-	q := open(t, durable.Config{Conn: nc})
+	q := open(t, nc, durable.Config{})
 	put(t, q, "")
 	begun := make(chan struct{})
 	stop := work(t, q, 1, func(context.Context, *durable.Job) error { close(begun); return nil })

@@ -12,7 +12,8 @@ import (
 
 func TestNothingIsLeftRunning(t *testing.T) {
 	srv := start(t)
-	q := open(t, durable.Config{Server: srv, Policy: crashPolicy})
+	nc := connect(t, srv)
+	q := open(t, nc, durable.Config{Policy: crashPolicy})
 	for range 100 {
 		put(t, q, "")
 	}
@@ -29,14 +30,10 @@ func TestNothingIsLeftRunning(t *testing.T) {
 	if _, err := q.Jobs().Take(10).Collect(t.Context()); err != nil {
 		t.Error(err)
 	}
-	b, err := durable.OpenBudget(t.Context(), durable.BudgetConfig{Server: srv, Name: "q", Tokens: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.Close()
 	if err := q.Close(); err != nil {
 		t.Error(err)
 	}
+	nc.Close()
 	// The server goes on, with goroutines of its own.
 	eventually(t, "no goroutine of the queue's or its connection's is left", func() bool {
 		stacks := make([]byte, 4<<20)

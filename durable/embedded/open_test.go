@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,16 +23,11 @@ import (
 func TestNamesThatBeginAlikeShareNothing(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
-	one := open(t, durable.Config{Server: srv, Name: "mail"})
-	b, err := durable.OpenBudget(t.Context(), durable.BudgetConfig{Server: srv, Name: "mail", Tokens: 1})
-	if err != nil {
-		t.Fatal(err)
+	one := open(t, srv, durable.Config{Name: "mail"})
+	for _, name := range []string{"mail-dead", "mai", "mail-"} {
+		put(t, open(t, srv, durable.Config{Name: name}), "")
 	}
-	defer b.Close()
-	for _, name := range []string{"mail-dead", "mail-budget", "mai", "mail-"} {
-		put(t, open(t, durable.Config{Server: srv, Name: name}), "")
-	}
-	if s, err := one.Stats(t.Context()); err != nil || s.Ready != 0 {
+	if s, err := stats(t, one); err != nil || s.Ready != 0 {
 		t.Errorf("got %v, %v", s, err)
 	}
 }
@@ -47,7 +42,7 @@ func TestOpenOnAConnectionThatIsNotThereYet(t *testing.T) {
 	}
 	defer nc.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	_, err = durable.Open(ctx, durable.Config{Conn: nc, Name: "q"})
+	_, err = durable.Open(ctx, connect(t, nc), durable.Config{Name: "q"})
 	if !errors.Is(err, durable.ErrUnreachable) {
 		t.Errorf("got %v", err)
 	}
@@ -55,7 +50,7 @@ func TestOpenOnAConnectionThatIsNotThereYet(t *testing.T) {
 	p, _ := strconv.Atoi(port)
 	opened := make(chan error, 1)
 	go func() {
-		q, err := durable.Open(t.Context(), durable.Config{Conn: nc, Name: "q"})
+		q, err := durable.Open(t.Context(), connect(t, nc), durable.Config{Name: "q"})
 		if err == nil {
 			err = q.Close()
 		}
@@ -72,20 +67,31 @@ func TestOpenOnAConnectionThatIsNotThereYet(t *testing.T) {
 	}
 }
 
+// A connection that is never made: Open ends with its context.
 func TestOpenEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	nc, err := nats.Connect("nats://127.0.0.1:"+freePort(t), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer nc.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	_, err = durable.Open(ctx, durable.Config{Name: "q", URL: strings.Repeat("nats://"+l.Addr().String()+",", 5) + "nats://" + l.Addr().String()})
-	if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > time.Second {
-		t.Errorf("got %v after %v, want the end of the context, before the client's own timeout of 2s", err, took)
+	_, err = durable.Open(ctx, nc, durable.Config{Name: "q"})
+	if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, durable.ErrUnreachable) || took > time.Second {
+		t.Errorf("got %v after %v, want the end of the context", err, took)
 	}
+}
+
+func TestOpenPanicsWithoutAConnection(t *testing.T) {
+	t.Parallel()
+	defer func() {
+		if v := recover(); v != "durable: Open: nc is nil" {
+			t.Errorf("got %v", v)
+		}
+	}()
+	durable.Open(t.Context(), nil, durable.Config{Name: "q"})
 }
 
 // What the server once said to somebody else on the same connection is no reason for what fails later.
@@ -101,7 +107,7 @@ func TestAnOldRefusalIsNotBlamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer nc.Close()
-	q := open(t, durable.Config{Conn: nc})
+	q := open(t, nc, durable.Config{})
 	nc.Publish("elsewhere", nil)
 	eventually(t, "the server refuses", func() bool { return errors.Is(nc.LastError(), nats.ErrPermissionViolation) })
 	js, _ := jetstream.New(nc)
@@ -138,22 +144,29 @@ func TestOpenByManyAtOnce(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
 	var all sync.WaitGroup
+	var stored atomic.Int64
 	for range 20 {
 		all.Go(func() {
-			q, err := durable.Open(t.Context(), durable.Config{Server: srv, Name: "q"})
+			q, err := durable.Open(t.Context(), connect(t, srv), durable.Config{Name: "q"})
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			defer q.Close()
-			if _, err := q.Put(t.Context(), nil, durable.PutID("one")); err != nil {
+			switch _, err := q.Put(t.Context(), nil, durable.PutID("one")); {
+			case err == nil:
+				stored.Add(1)
+			case !errors.Is(err, durable.ErrExists):
 				t.Error(err)
 			}
-			s, err := q.Stats(t.Context())
+			s, err := stats(t, q)
 			if err != nil || s.Ready < 0 || s.Ready+s.Running+s.Later > 1 {
 				t.Errorf("got %v, %v", s, err)
 			}
 		})
 	}
 	all.Wait()
+	if n := stored.Load(); n != 1 {
+		t.Errorf("%d of 20 were told that they have put the job, want 1", n)
+	}
 }

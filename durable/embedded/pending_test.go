@@ -38,7 +38,7 @@ func TestPendingRetries(t *testing.T) {
 	dir, port := t.TempDir(), freePort(t)
 	server := spawn(t, "server", dir, port)
 	// The dictated delay is exact: no jitter.
-	q := open(t, durable.Config{URL: "nats://127.0.0.1:" + port, Policy: retry.New(backoff.Constant(time.Second).Jitter(jitter.None))})
+	q := open(t, "nats://127.0.0.1:"+port, durable.Config{Policy: retry.New(backoff.Constant(time.Second).Jitter(jitter.None))})
 
 	var mu sync.Mutex
 	due := make(map[string]time.Time, pending)
@@ -95,7 +95,7 @@ func TestPendingRetries(t *testing.T) {
 	putting.Wait()
 	eventually(t, "all have failed once", func() bool { mu.Lock(); defer mu.Unlock(); return failed == pending })
 	filling := time.Since(began)
-	stats, err := q.Stats(t.Context())
+	stats, err := stats(t, q)
 	if err != nil {
 		t.Fatal(err)
 	}

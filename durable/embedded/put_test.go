@@ -18,24 +18,25 @@ import (
 
 func TestPutTwiceWithOneIDIsOneJob(t *testing.T) {
 	t.Parallel()
-	q := open(t, durable.Config{Server: start(t)})
-	for range 3 {
-		if id := put(t, q, "once", durable.PutID("order 4711/ä.*>")); id != "order 4711/ä.*>" {
-			t.Errorf("got id %q", id)
+	q := open(t, start(t), durable.Config{})
+	for i := range 3 {
+		id, err := q.Put(t.Context(), []byte("once"), durable.PutID("order 4711/ä.*>"))
+		if id != "order 4711/ä.*>" || errors.Is(err, durable.ErrExists) != (i > 0) || i == 0 && err != nil {
+			t.Errorf("got id %q, %v", id, err)
 		}
 	}
 	if a, b := put(t, q, "x"), put(t, q, "x"); a == b || a == "" {
 		t.Errorf("two jobs without an id got %q and %q", a, b)
 	}
 	eventually(t, "3 are ready", isReady(t, q, 3))
-	if s, err := q.Stats(t.Context()); err != nil || s.Later != 0 || s.Put != 5 || s.Duplicates != 2 {
-		t.Errorf("got %v, %v, want 5 put, 2 duplicates", s, err)
+	if s, err := stats(t, q); err != nil || s.Later != 0 || s.Put != 3 || s.Duplicates != 2 {
+		t.Errorf("got %v, %v, want 3 put, 2 duplicates", s, err)
 	}
 }
 
 func TestAnIDOfAnyLettersGoesThroughRetriesAndDeath(t *testing.T) {
 	t.Parallel()
-	q := open(t, durable.Config{Server: start(t), Policy: crashPolicy})
+	q := open(t, start(t), durable.Config{Policy: crashPolicy})
 	const id = "order 4711/ä.*> = end"
 	put(t, q, "data", durable.PutID(id))
 	work(t, q, 1, func(_ context.Context, job *durable.Job) error {
@@ -53,41 +54,39 @@ func TestAnIDOfAnyLettersGoesThroughRetriesAndDeath(t *testing.T) {
 
 func TestPutAtIsNotEarly(t *testing.T) {
 	t.Parallel()
-	for _, schedules := range []bool{true, false} {
-		q := open(t, durable.Config{Server: start(t), NoSchedules: !schedules})
-		due := make(map[string]time.Time)
-		var mu sync.Mutex
-		at := func(after time.Duration) {
-			when := time.Now().Add(after)
-			mu.Lock()
-			defer mu.Unlock()
-			id, err := q.PutAt(t.Context(), when, []byte("later"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			due[id] = when
+	q := open(t, start(t), durable.Config{})
+	due := make(map[string]time.Time)
+	var mu sync.Mutex
+	at := func(after time.Duration) {
+		when := time.Now().Add(after)
+		mu.Lock()
+		defer mu.Unlock()
+		id, err := q.PutAt(t.Context(), when, []byte("later"))
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, after := range []time.Duration{-time.Hour, 0, 30 * time.Millisecond, 300 * time.Millisecond, 1300 * time.Millisecond} {
-			at(after)
-		}
-		work(t, q, 4, func(_ context.Context, job *durable.Job) error {
-			mu.Lock()
-			defer mu.Unlock()
-			if by := time.Since(due[job.ID]); by < 0 {
-				t.Errorf("schedules %v: a job came %v early", schedules, -by)
-			}
-			delete(due, job.ID)
-			return nil
-		})
-		eventually(t, "all jobs are done", func() bool { mu.Lock(); defer mu.Unlock(); return len(due) == 0 })
+		due[id] = when
 	}
+	for _, after := range []time.Duration{-time.Hour, 0, 30 * time.Millisecond, 300 * time.Millisecond, 1300 * time.Millisecond} {
+		at(after)
+	}
+	work(t, q, 4, func(_ context.Context, job *durable.Job) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if by := time.Since(due[job.ID]); by < 0 {
+			t.Errorf("a job came %v early", -by)
+		}
+		delete(due, job.ID)
+		return nil
+	})
+	eventually(t, "all jobs are done", func() bool { mu.Lock(); defer mu.Unlock(); return len(due) == 0 })
 }
 
 // A time that has passed needs no schedule.
 func TestPutAtOfAPastTimeIsPut(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
-	q := open(t, durable.Config{Server: srv})
+	q := open(t, srv, durable.Config{})
 	for _, at := range []time.Time{{}, time.Now().Add(-time.Hour), time.Now()} {
 		if _, err := q.PutAt(t.Context(), at, nil); err != nil {
 			t.Fatal(err)
@@ -103,14 +102,14 @@ func TestPutAtOfAPastTimeIsPut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info, err := s.Info(t.Context(), jetstream.WithSubjectFilter(">")); err != nil || info.State.Subjects["retrywhen.q.run.first"] != 3 {
+	if info, err := s.Info(t.Context(), jetstream.WithSubjectFilter(">")); err != nil || info.State.Msgs != 3 || len(info.State.Subjects) != 3 {
 		t.Errorf("got %v, %v, want 3 first attempts", info.State.Subjects, err)
 	}
 }
 
 func TestPutRefuses(t *testing.T) {
 	t.Parallel()
-	q := open(t, durable.Config{Server: start(t), MaxPayload: 100})
+	q := open(t, start(t), durable.Config{MaxPayload: 100})
 	_, err := q.Put(t.Context(), make([]byte, 101))
 	if !errors.Is(err, durable.ErrTooLarge) || !strings.Contains(err.Error(), "101 bytes, the limit is 100") {
 		t.Errorf("too large: %v", err)
@@ -149,7 +148,7 @@ func TestPutRefuses(t *testing.T) {
 // The largest payload that is taken must have room for what its failures add to it.
 func TestTheLargestPayloadCanFailAndDie(t *testing.T) {
 	t.Parallel()
-	q := open(t, durable.Config{Server: start(t), Policy: crashPolicy})
+	q := open(t, start(t), durable.Config{Policy: crashPolicy})
 	largest := make([]byte, 1<<20-8<<10)
 	if _, err := q.Put(t.Context(), append(largest, 0)); !errors.Is(err, durable.ErrTooLarge) {
 		t.Errorf("one byte more: %v", err)
@@ -168,34 +167,9 @@ func TestTheLargestPayloadCanFailAndDie(t *testing.T) {
 	}
 }
 
-// What the queue publishes itself has ids too, in the place where PutID's are.
-func TestNoIDIsTakenForARetryOfAnother(t *testing.T) {
-	t.Parallel()
-	q := open(t, durable.Config{Server: start(t), Policy: retry.New(backoff.Constant(time.Hour), retry.Limit(1))})
-	put(t, q, "", durable.PutID("a"))
-	put(t, q, "", durable.PutID("dies"))
-	stop := work(t, q, 1, func(_ context.Context, job *durable.Job) error {
-		if job.ID == "a" {
-			return errors.New("no")
-		}
-		return retry.Permanent(errors.New("no"))
-	})
-	eventually(t, "done", func() bool { s, err := q.Stats(t.Context()); return err == nil && s.Later == 1 && s.Dead == 1 })
-	stop()
-	if err := q.Revive(t.Context(), "dies"); err != nil {
-		t.Fatal(err)
-	}
-	put(t, q, "", durable.PutID("a:1:1"))
-	put(t, q, "", durable.PutID("retry:a:1:1"))
-	put(t, q, "", durable.PutID("revive:dies:1"))
-	if s, err := q.Stats(t.Context()); err != nil || s.Duplicates != 0 {
-		t.Errorf("got %v, %v, want no duplicates", s, err)
-	}
-}
-
 func TestAJobOfNoBytes(t *testing.T) {
 	t.Parallel()
-	q := open(t, durable.Config{Server: start(t), Policy: crashPolicy})
+	q := open(t, start(t), durable.Config{Policy: crashPolicy})
 	for _, data := range [][]byte{nil, {}} {
 		if _, err := q.Put(t.Context(), data); err != nil {
 			t.Error(err)
@@ -217,46 +191,102 @@ func TestAJobOfNoBytes(t *testing.T) {
 // Waits of centuries are further than the server can count: they are waits all the same.
 func TestFarTimes(t *testing.T) {
 	t.Parallel()
-	for _, schedules := range []bool{true, false} {
-		q := open(t, durable.Config{Server: start(t), NoSchedules: !schedules, Policy: retry.New(backoff.Backoff{})})
-		put(t, q, "retry", durable.PutID("week"))
-		put(t, q, "retry", durable.PutID("longest"))
-		for _, year := range []int{2200, 2262, 2263, 3000, 9999} {
-			if _, err := q.PutAt(t.Context(), time.Date(year, 12, 1, 0, 0, 0, 0, time.UTC), []byte("later")); err != nil {
-				t.Errorf("year %d: %v", year, err)
-			}
-		}
-		stop := work(t, q, 1, func(_ context.Context, job *durable.Job) error {
-			if string(job.Data) != "retry" || job.Attempt > 1 {
-				t.Errorf("schedules %v: attempt %d of %s came early", schedules, job.Attempt, job.ID)
-				return nil
-			}
-			if job.ID == "week" {
-				return retry.RetryAfter(errors.New("no"), 7*24*time.Hour)
-			}
-			return retry.RetryAfter(errors.New("no"), math.MaxInt64)
-		})
-		eventually(t, "both have failed", func() bool { s, err := q.Stats(t.Context()); return err == nil && s.Retried == 2 })
-		time.Sleep(500 * time.Millisecond) // none comes in that time, and none is given out again and again
-		stop()
-		if s, err := q.Stats(t.Context()); err != nil || s.Ready+s.Running+s.Later != 7 || s.HandedBack != 0 {
-			t.Errorf("schedules %v: got %v, %v", schedules, s, err)
+	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{})})
+	put(t, q, "retry", durable.PutID("week"))
+	put(t, q, "retry", durable.PutID("longest"))
+	for _, year := range []int{2200, 2262, 2263, 3000, 9999} {
+		if _, err := q.PutAt(t.Context(), time.Date(year, 12, 1, 0, 0, 0, 0, time.UTC), []byte("later")); err != nil {
+			t.Errorf("year %d: %v", year, err)
 		}
 	}
+	stop := work(t, q, 1, func(_ context.Context, job *durable.Job) error {
+		if string(job.Data) != "retry" || job.Attempt > 1 {
+			t.Errorf("attempt %d of %s came early", job.Attempt, job.ID)
+			return nil
+		}
+		if job.ID == "week" {
+			return retry.RetryAfter(errors.New("no"), 7*24*time.Hour)
+		}
+		return retry.RetryAfter(errors.New("no"), math.MaxInt64)
+	})
+	eventually(t, "both have failed", func() bool { s, err := stats(t, q); return err == nil && s.Retried == 2 && s.Later == 7 })
+	time.Sleep(500 * time.Millisecond) // none comes in that time, and none is given out again and again
+	stop()
+	if s, err := stats(t, q); err != nil || s.Later != 7 || s.Ready+s.Running != 0 || s.HandedBack != 0 {
+		t.Errorf("got %v, %v", s, err)
+	}
+}
+
+// What an id guarantees: nothing is replaced while the job is there, in whatever stage, and it is remembered for a while
+// when it is done. All of that holds over restarts of the server, killed or not.
+func TestAnIDIsKnownOverRestarts(t *testing.T) {
+	t.Parallel()
+	dir, port := t.TempDir(), freePort(t)
+	server := spawn(t, "server", dir, port)
+	url := "nats://127.0.0.1:" + port
+	q := open(t, url, durable.Config{Policy: retry.New(backoff.Constant(time.Hour))})
+	put(t, q, "data", durable.PutID("done"))
+	put(t, q, "data", durable.PutID("fails"))
+	put(t, q, "data", durable.PutID("dies"))
+	stop := work(t, q, 1, func(_ context.Context, job *durable.Job) error {
+		switch job.ID {
+		case "fails":
+			return errors.New("no")
+		case "dies":
+			return retry.Permanent(errors.New("no"))
+		}
+		return nil
+	})
+	eventually(t, "all are attempted", func() bool {
+		s, err := stats(t, q)
+		return err == nil && s.Done == 1 && s.Later == 1 && s.Dead == 1 && s.Running == 0
+	})
+	stop()
+	put(t, q, "data", durable.PutID("waits"))
+	if _, err := q.PutAt(t.Context(), time.Now().Add(time.Hour), []byte("data"), durable.PutID("later")); err != nil {
+		t.Fatal(err)
+	}
+	all := []string{"done", "fails", "dies", "waits", "later"}
+	known := func(when string) {
+		t.Helper()
+		for _, id := range all {
+			got, err := q.Put(t.Context(), []byte("other data"), durable.PutID(id))
+			if !errors.Is(err, durable.ErrExists) || got != id {
+				t.Errorf("%s: %s is put again: %q, %v", when, id, got, err)
+			}
+			if _, err := q.PutAt(t.Context(), time.Now().Add(time.Hour), nil, durable.PutID(id)); !errors.Is(err, durable.ErrExists) {
+				t.Errorf("%s: %s is put again for later: %v", when, id, err)
+			}
+		}
+	}
+	known("before")
+	server.stop()
+	server = spawn(t, "server", dir, port)
+	known("after a restart")
+	server.kill()
+	spawn(t, "server", dir, port)
+	known("after a kill")
+	if s, err := stats(t, q); err != nil || s.Ready != 1 || s.Later != 2 || s.Dead != 1 || s.Running != 0 {
+		t.Errorf("got %v, %v", s, err)
+	}
+	work(t, q, 1, func(_ context.Context, job *durable.Job) error {
+		if string(job.Data) != "data" {
+			t.Errorf("the data was replaced by %q", job.Data)
+		}
+		return nil
+	})
+	eventually(t, "the job that waits is done", func() bool { return q.Counts().Done == 2 })
 }
 
 func TestAnIDIsForgottenAfterAWhile(t *testing.T) {
 	t.Parallel()
-	q := open(t, durable.Config{Server: start(t), Lease: time.Second, Duplicates: time.Second})
+	q := open(t, start(t), durable.Config{Lease: time.Second, Remember: time.Second})
 	work(t, q, 1, func(context.Context, *durable.Job) error { return nil })
 	put(t, q, "", durable.PutID("job"))
-	put(t, q, "", durable.PutID("job"))
-	eventually(t, "it is done", func() bool { s, err := q.Stats(t.Context()); return err == nil && s.Done == 1 })
-	put(t, q, "", durable.PutID("job"))
-	if s, err := q.Stats(t.Context()); err != nil || s.Duplicates != 2 {
-		t.Errorf("got %v, %v, want 2 duplicates", s, err)
+	eventually(t, "it is done", func() bool { return q.Counts().Done == 1 })
+	if _, err := q.Put(t.Context(), nil, durable.PutID("job")); !errors.Is(err, durable.ErrExists) {
+		t.Errorf("put again: %v", err)
 	}
-	time.Sleep(1500 * time.Millisecond)
-	put(t, q, "", durable.PutID("job"))
-	eventually(t, "it is done again", func() bool { s, err := q.Stats(t.Context()); return err == nil && s.Done == 2 })
+	eventually(t, "the id is free", func() bool { _, err := q.Put(t.Context(), nil, durable.PutID("job")); return err == nil })
+	eventually(t, "it is done again", func() bool { return q.Counts().Done == 2 })
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/durable"
 	"github.com/retrywhen/retrywhen/durable/embedded"
@@ -25,17 +27,52 @@ func start(t testing.TB, options ...embedded.Option) *embedded.Server {
 	return srv
 }
 
-func open(t testing.TB, c durable.Config) *durable.Queue {
+// connect returns a connection to a server, given by itself, its URL or a connection.
+func connect(t testing.TB, server any, options ...nats.Option) *nats.Conn {
+	t.Helper()
+	options = append([]nats.Option{nats.MaxReconnects(-1), nats.ReconnectWait(50 * time.Millisecond), nats.ReconnectJitter(0, 0)}, options...)
+	var nc *nats.Conn
+	var err error
+	switch s := server.(type) {
+	case *embedded.Server:
+		nc, err = s.Connect(options...)
+	case string:
+		nc, err = nats.Connect(s, options...)
+	case *nats.Conn:
+		return s
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return nc
+}
+
+// open opens a queue at what connect takes.
+func open(t testing.TB, server any, c durable.Config) *durable.Queue {
 	t.Helper()
 	if c.Name == "" {
 		c.Name = "q"
 	}
-	q, err := durable.Open(t.Context(), c)
+	q, err := durable.Open(t.Context(), connect(t, server), c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { q.Close() })
 	return q
+}
+
+// numbers are how a queue stands, and what was done here.
+type numbers struct {
+	durable.Stats
+	durable.Counts
+}
+
+func (n numbers) String() string { return n.Stats.String() + "; here: " + n.Counts.String() }
+
+func stats(t testing.TB, q *durable.Queue) (numbers, error) {
+	s, err := q.Stats(t.Context())
+	return numbers{s, q.Counts()}, err
 }
 
 // work runs Work until the test or stop ends it, and returns stop, which waits for it.
@@ -75,7 +112,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 
 func isEmpty(t testing.TB, q *durable.Queue) func() bool {
 	return func() bool {
-		s, err := q.Stats(t.Context())
+		s, err := stats(t, q)
 		return err == nil && s.Ready+s.Running+s.Later == 0
 	}
 }
@@ -83,7 +120,7 @@ func isEmpty(t testing.TB, q *durable.Queue) func() bool {
 // isReady reports whether n jobs, and no others, wait for a worker.
 func isReady(t testing.TB, q *durable.Queue, n int) func() bool {
 	return func() bool {
-		s, err := q.Stats(t.Context())
+		s, err := stats(t, q)
 		return err == nil && s.Ready == n && s.Running+s.Later == 0
 	}
 }
@@ -92,7 +129,7 @@ func TestAJobIsAttemptedUntilItSucceeds(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
 	delays := []time.Duration{0, 20 * time.Millisecond, 1200 * time.Millisecond}
-	q := open(t, durable.Config{Server: srv, Policy: retry.New(backoff.Table(delays...))})
+	q := open(t, srv, durable.Config{Policy: retry.New(backoff.Table(delays...))})
 	id := put(t, q, "hello")
 
 	type seen struct {
@@ -128,7 +165,7 @@ func TestAJobIsAttemptedUntilItSucceeds(t *testing.T) {
 			t.Errorf("attempt %d came %v after the failure, want at least %v", i+1, got, delays[i-1])
 		}
 	}
-	s, err := q.Stats(t.Context())
+	s, err := stats(t, q)
 	if err != nil || s.Put != 1 || s.Attempts != 4 || s.Retried != 3 || s.Done != 1 || s.Dead != 0 {
 		t.Errorf("got %v, %v", s, err)
 	}
@@ -138,7 +175,7 @@ func TestThePolicyDecides(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
 	refused := errors.New("refused")
-	q := open(t, durable.Config{Server: srv, Policy: retry.New(backoff.Constant(time.Millisecond), retry.Limit(2),
+	q := open(t, srv, durable.Config{Policy: retry.New(backoff.Constant(time.Millisecond), retry.Limit(2),
 		retry.If(func(err error) bool { return !errors.Is(err, refused) }))})
 	var attempts sync.Map
 	work(t, q, 4, func(_ context.Context, job *durable.Job) error {

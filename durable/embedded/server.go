@@ -17,7 +17,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Server is a running NATS server with JetStream. It is a durable.Server, and safe for concurrent use.
+// Server is a running NATS server with JetStream. It is safe for concurrent use.
 type Server struct {
 	server *server.Server
 	token  string // that Listen has made, else ""
@@ -200,7 +200,7 @@ func tokenOf(file string) (string, error) {
 // Connect returns a connection inside the process, or over 127.0.0.1 when the options dial another way. It uses the token
 // that Listen has made; other credentials are the options'.
 func (s *Server) Connect(options ...nats.Option) (*nats.Conn, error) {
-	ours := []nats.Option{nats.InProcessServer(s.server)}
+	ours := []nats.Option{nats.InProcessServer(inProcess{s.server})}
 	if s.token != "" {
 		ours = append(ours, nats.Token(s.token))
 	}

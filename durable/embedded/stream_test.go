@@ -22,7 +22,7 @@ import (
 func TestJobsIsAStream(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
-	q := open(t, durable.Config{Server: srv, Policy: retry.New(backoff.Constant(10*time.Millisecond), retry.Limit(1))})
+	q := open(t, srv, durable.Config{Policy: retry.New(backoff.Constant(10*time.Millisecond), retry.Limit(1))})
 	for i := range 10 {
 		put(t, q, fmt.Sprint(i), durable.PutID(fmt.Sprint("job", i)))
 	}
@@ -49,14 +49,14 @@ func TestJobsIsAStream(t *testing.T) {
 		t.Errorf("got %d attempts, %v", attempts, err)
 	}
 	eventually(t, "the queue is empty", isEmpty(t, q))
-	if s, err := q.Stats(t.Context()); err != nil || s.Dead != 5 || s.Done != 5 || s.Died != 5 {
+	if s, err := stats(t, q); err != nil || s.Dead != 5 || s.Done != 5 || s.Died != 5 {
 		t.Errorf("got %v, %v", s, err)
 	}
 }
 
 func TestJobsWithOperators(t *testing.T) {
 	t.Parallel()
-	q := open(t, durable.Config{Server: start(t)})
+	q := open(t, start(t), durable.Config{})
 	for i := range 50 {
 		put(t, q, fmt.Sprint(i))
 	}
@@ -83,7 +83,7 @@ func TestJobsWithOperators(t *testing.T) {
 func TestJobsEnds(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
-	q := open(t, durable.Config{Server: srv})
+	q := open(t, srv, durable.Config{})
 	cause := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(50*time.Millisecond, func() { cancel(cause) })
@@ -103,7 +103,7 @@ func TestJobsEnds(t *testing.T) {
 func TestJobsOutliveTheirStream(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
-	q := open(t, durable.Config{Server: srv, Policy: retry.New(backoff.Constant(100 * time.Millisecond))})
+	q := open(t, srv, durable.Config{Policy: retry.New(backoff.Constant(100 * time.Millisecond))})
 	for _, id := range []string{"done", "failed", "forgotten"} {
 		put(t, q, "", durable.PutID(id))
 	}
@@ -125,7 +125,7 @@ func TestJobsOutliveTheirStream(t *testing.T) {
 	if err := q.Close(); err != nil {
 		t.Fatal(err)
 	}
-	q = open(t, durable.Config{Server: srv})
+	q = open(t, srv, durable.Config{})
 	got := make(map[string]int)
 	jobs, err = q.Jobs().Take(2).Collect(t.Context())
 	if err != nil {
@@ -146,7 +146,7 @@ func TestAReportThatOutlivesItsStream(t *testing.T) {
 	t.Parallel()
 	srv := start(t, embedded.Listen(0))
 	var d deafener
-	q := open(t, durable.Config{URL: srv.URL(), NATS: []nats.Option{nats.SetCustomDialer(&d)}, Policy: retry.New(backoff.Constant(time.Hour))})
+	q := open(t, connect(t, srv.URL(), nats.SetCustomDialer(&d)), durable.Config{Policy: retry.New(backoff.Constant(time.Hour))})
 	put(t, q, "")
 	reported := make(chan error, 1)
 	for job, err := range q.Jobs().All(t.Context()) {
@@ -163,14 +163,14 @@ func TestAReportThatOutlivesItsStream(t *testing.T) {
 		t.Error(err)
 	}
 	eventually(t, "the retry is stored", func() bool {
-		s, err := q.Stats(t.Context())
+		s, err := stats(t, q)
 		return err == nil && s.Ready == 0 && s.Running == 0 && s.Later == 1
 	})
 }
 
 func TestDeadLettersAreRevivedAndForgotten(t *testing.T) {
 	t.Parallel()
-	q := open(t, durable.Config{Server: start(t), Policy: retry.New(backoff.Backoff{}, retry.Limit(2))})
+	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(2))})
 	const n = 30
 	var broken atomic.Bool
 	broken.Store(true)
@@ -191,7 +191,7 @@ func TestDeadLettersAreRevivedAndForgotten(t *testing.T) {
 		}
 		return nil
 	})
-	eventually(t, "all are dead", func() bool { s, err := q.Stats(t.Context()); return err == nil && s.Dead == n })
+	eventually(t, "all are dead", func() bool { s, err := stats(t, q); return err == nil && s.Dead == n })
 	broken.Store(false)
 
 	three, err := q.Dead().Take(3).Collect(t.Context())
@@ -233,7 +233,7 @@ func TestDeadLettersAreRevivedAndForgotten(t *testing.T) {
 // A job that is revived and dies again, perhaps before its old dead letter is removed, has one dead letter: the new one.
 func TestReviveOfWhatDiesAtOnce(t *testing.T) {
 	t.Parallel()
-	q := open(t, durable.Config{Server: start(t), Policy: retry.New(backoff.Backoff{}, retry.Limit(0))})
+	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(0))})
 	work(t, q, 4, func(context.Context, *durable.Job) error { return errors.New("no") })
 	put(t, q, "", durable.PutID("job"))
 	var died time.Time
@@ -257,7 +257,7 @@ func TestReviveOfWhatDiesAtOnce(t *testing.T) {
 
 func TestReviveByManyAtOnce(t *testing.T) {
 	t.Parallel()
-	q := open(t, durable.Config{Server: start(t), Policy: retry.New(backoff.Backoff{}, retry.Limit(0))})
+	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(0))})
 	put(t, q, "", durable.PutID("job"))
 	var attempts atomic.Int64
 	work(t, q, 4, func(context.Context, *durable.Job) error {
@@ -266,7 +266,7 @@ func TestReviveByManyAtOnce(t *testing.T) {
 		}
 		return nil
 	})
-	eventually(t, "it is dead", func() bool { s, err := q.Stats(t.Context()); return err == nil && s.Dead == 1 })
+	eventually(t, "it is dead", func() bool { s, err := stats(t, q); return err == nil && s.Dead == 1 })
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
@@ -277,7 +277,109 @@ func TestReviveByManyAtOnce(t *testing.T) {
 	}
 	all.Wait()
 	eventually(t, "the queue is empty", isEmpty(t, q))
-	if s, err := q.Stats(t.Context()); err != nil || s.Dead != 0 || attempts.Load() != 2 {
+	if s, err := stats(t, q); err != nil || s.Dead != 0 || attempts.Load() != 2 {
 		t.Errorf("%d attempts, want 2; %v, %v", attempts.Load(), s, err)
 	}
+}
+
+// Dead letters are bounded in number: the oldest make room.
+func TestDeadLettersAreBounded(t *testing.T) {
+	t.Parallel()
+	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(0)), MaxDead: 10})
+	work(t, q, 1, func(context.Context, *durable.Job) error { return errors.New("no") })
+	for i := range 30 {
+		put(t, q, "", durable.PutID(fmt.Sprint(i)))
+	}
+	eventually(t, "all have died", func() bool { return q.Counts().Died == 30 })
+	time.Sleep(1100 * time.Millisecond) // it looks once a second
+	put(t, q, "", durable.PutID("last"))
+	eventually(t, "ten are left", func() bool { s, err := stats(t, q); return err == nil && s.Dead == 10 })
+	if dead := deadIDs(t, q); dead["last"] == "" || dead["29"] == "" || dead["0"] != "" {
+		t.Errorf("got %v, want the latest ten", dead)
+	}
+}
+
+// KeepDead ends dead letters by their age.
+func TestDeadLettersExpire(t *testing.T) {
+	t.Parallel()
+	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(0)), KeepDead: time.Second})
+	put(t, q, "")
+	work(t, q, 1, func(context.Context, *durable.Job) error { return errors.New("no") })
+	eventually(t, "it is dead", func() bool { return q.Counts().Died == 1 })
+	eventually(t, "it is gone", func() bool { s, err := stats(t, q); return err == nil && s.Dead == 0 })
+}
+
+func TestReviveAll(t *testing.T) {
+	t.Parallel()
+	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(0))})
+	var broken atomic.Bool
+	broken.Store(true)
+	for i := range 20 {
+		put(t, q, fmt.Sprint(i), durable.PutID(fmt.Sprint(i)), durable.PutHeader("Kind", fmt.Sprint(i%2)))
+	}
+	work(t, q, 4, func(_ context.Context, job *durable.Job) error {
+		if broken.Load() {
+			return errors.New("no")
+		}
+		if job.Header.Get("Kind") != "1" || job.Attempt != 1 || string(job.Data) != job.ID {
+			t.Errorf("got %+v", job)
+		}
+		return nil
+	})
+	eventually(t, "all are dead", func() bool { s, err := stats(t, q); return err == nil && s.Dead == 20 })
+	broken.Store(false)
+	n, err := q.ReviveAll(t.Context(), func(d *durable.DeadLetter) bool { return d.Header.Get("Kind") == "1" })
+	if n != 10 || err != nil {
+		t.Errorf("got %d, %v, want 10", n, err)
+	}
+	eventually(t, "the revived are done", func() bool { s, err := stats(t, q); return err == nil && s.Done == 10 && s.Dead == 10 })
+}
+
+func TestHeadersTravel(t *testing.T) {
+	t.Parallel()
+	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Table(10*time.Millisecond, 1100*time.Millisecond), retry.Limit(2))})
+	const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	put(t, q, "", durable.PutHeader("traceparent", parent), durable.PutHeader("X", "a"), durable.PutHeader("X", "b"))
+	work(t, q, 1, func(_ context.Context, job *durable.Job) error {
+		if len(job.Header) != 2 || job.Header["traceparent"][0] != parent || len(job.Header["X"]) != 2 {
+			t.Errorf("attempt %d: got %v", job.Attempt, job.Header)
+		}
+		return errors.New("no")
+	})
+	eventually(t, "it is dead", func() bool { return q.Counts().Died == 1 })
+	dead, err := q.Dead().Collect(t.Context())
+	if err != nil || len(dead) != 1 || dead[0].Attempts != 3 || dead[0].Header["traceparent"][0] != parent {
+		t.Errorf("got %+v, %v", dead, err)
+	}
+	for _, bad := range []durable.PutOption{durable.PutHeader("", "x"), durable.PutHeader("nats-msg-id", "x"), durable.PutHeader("Retrywhen-State", "x"),
+		durable.PutHeader("a b", "x"), durable.PutHeader("a", "x\ny"), durable.PutHeader("a", string(make([]byte, 3000)))} {
+		if _, err := q.Put(t.Context(), nil, bad); err == nil {
+			t.Error("a bad header is taken")
+		}
+	}
+}
+
+// To snooze is no failure: it is not counted, and the policy is not asked.
+func TestSnooze(t *testing.T) {
+	t.Parallel()
+	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(0))})
+	put(t, q, "")
+	var times []time.Time
+	done := make(chan struct{})
+	work(t, q, 1, func(_ context.Context, job *durable.Job) error {
+		times = append(times, time.Now())
+		if job.Attempt != 1 || job.LastError != "" {
+			t.Errorf("got %+v", job)
+		}
+		if len(times) == 3 {
+			close(done)
+			return nil
+		}
+		return fmt.Errorf("not yet: %w", durable.Snooze(300*time.Millisecond))
+	})
+	<-done
+	if times[1].Sub(times[0]) < 300*time.Millisecond || times[2].Sub(times[1]) < 300*time.Millisecond {
+		t.Errorf("attempts at %v", times)
+	}
+	eventually(t, "it is done", func() bool { s, err := stats(t, q); return err == nil && s.Done == 1 && s.Dead+s.Later == 0 })
 }

@@ -41,19 +41,16 @@ func (c *muffledConn) Write(b []byte) (int, error) {
 func TestAWorkerThatWasTakenForDeadDoublesNothing(t *testing.T) {
 	t.Parallel()
 	for _, outcome := range []string{"retried by the server", "retried at once", "dead"} {
-		for _, schedules := range []bool{true, false} {
-			t.Run(outcome+map[bool]string{true: "", false: ", without schedules"}[schedules], func(t *testing.T) {
+		{
+			t.Run(outcome, func(t *testing.T) {
 				t.Parallel()
 				srv := start(t, embedded.Listen(0))
 				delay := map[string]time.Duration{"retried by the server": 1100 * time.Millisecond}[outcome]
 				policy := retry.New(backoff.Constant(delay), retry.Limit(1))
 				var m muffler
-				// Duplicates is as short as can be, and over when the silent worker wakes: it is not what helps here.
-				config := durable.Config{Policy: policy, Lease: 2 * time.Second, Duplicates: 2 * time.Second, NoSchedules: !schedules}
-				silent := config
-				silent.URL, silent.NATS = srv.URL(), []nats.Option{nats.SetCustomDialer(&m)}
-				config.Server = srv
-				one, two := open(t, silent), open(t, config)
+				// Remember is as short as can be, and over when the silent worker wakes: it is not what helps here.
+				config := durable.Config{Policy: policy, Lease: 2 * time.Second, Remember: 2 * time.Second}
+				one, two := open(t, connect(t, srv.URL(), nats.SetCustomDialer(&m)), config), open(t, srv, config)
 				put(t, two, "", durable.PutID("job"))
 
 				var attempts atomic.Int64
@@ -81,12 +78,12 @@ func TestAWorkerThatWasTakenForDeadDoublesNothing(t *testing.T) {
 				work(t, two, 1, func(_ context.Context, job *durable.Job) error { attempts.Add(1); return fails(job) })
 				eventually(t, "the other worker has made both attempts", func() bool { return attempts.Load() == 3 })
 				eventually(t, "the queue is empty", isEmpty(t, two))
-				time.Sleep(2200 * time.Millisecond) // Duplicates is over
+				time.Sleep(2200 * time.Millisecond) // Remember is over
 				m.sending.Unlock()
 				muffled = false
 				close(wake)
 				// One more, later job shows that the worker that was silent is back; then nothing may be left.
-				eventually(t, "the silent worker has reported", func() bool { s, err := one.Stats(t.Context()); return err == nil && s.Running == 0 })
+				eventually(t, "the silent worker has reported", func() bool { s, err := stats(t, one); return err == nil && s.Running == 0 })
 				stopOne()
 				eventually(t, "the queue is empty", isEmpty(t, two))
 				dead, err := two.Dead().Collect(t.Context())
@@ -113,9 +110,8 @@ func TestARetryThatWasStoredIsNotStoredAgain(t *testing.T) {
 	// Longer than a few leases: the first worker hears still, and may be given the job once more before the other is.
 	policy := retry.New(backoff.Constant(5*time.Second), retry.Limit(3))
 	config := durable.Config{Policy: policy, Lease: time.Second}
-	two := open(t, durable.Config{Server: srv, Policy: policy, Lease: time.Second})
-	config.URL, config.NATS = srv.URL(), []nats.Option{nats.SetCustomDialer(&m)}
-	one := open(t, config)
+	two := open(t, srv, config)
+	one := open(t, connect(t, srv.URL(), nats.SetCustomDialer(&m)), config)
 	put(t, two, "", durable.PutID("job"))
 
 	var attempts atomic.Int64
@@ -130,7 +126,7 @@ func TestARetryThatWasStoredIsNotStoredAgain(t *testing.T) {
 		})
 	}()
 	eventually(t, "the retry is stored", func() bool {
-		s, err := two.Stats(t.Context())
+		s, err := stats(t, two)
 		if err == nil && attempts.Load() > 0 && s.Later == 1 {
 			silence() // perhaps before the acknowledgement, perhaps after it: both must do
 			return true

@@ -19,7 +19,7 @@ import (
 
 func TestADictatedDelayIsKept(t *testing.T) {
 	t.Parallel()
-	q := open(t, durable.Config{Server: start(t), Policy: retry.New(backoff.Constant(time.Millisecond), retry.MaxRetryAfter(time.Hour))})
+	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Constant(time.Millisecond), retry.MaxRetryAfter(time.Hour))})
 	put(t, q, "", durable.PutID("short"))
 	put(t, q, "", durable.PutID("long"))
 	put(t, q, "", durable.PutID("too long"))
@@ -50,7 +50,7 @@ func TestADictatedDelayIsKept(t *testing.T) {
 func TestAHandlerMayReportItself(t *testing.T) {
 	t.Parallel()
 	var log journal
-	q := open(t, durable.Config{Server: start(t), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	q := open(t, start(t), durable.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	put(t, q, "done")
 	put(t, q, "failed")
 	stop := work(t, q, 1, func(_ context.Context, job *durable.Job) error {
@@ -67,7 +67,7 @@ func TestAHandlerMayReportItself(t *testing.T) {
 	})
 	eventually(t, "the queue is empty", isEmpty(t, q))
 	stop()
-	if s, err := q.Stats(t.Context()); err != nil || s.Done != 1 || s.Dead != 1 || s.Attempts != 2 {
+	if s, err := stats(t, q); err != nil || s.Done != 1 || s.Dead != 1 || s.Attempts != 2 {
 		t.Errorf("got %v, %v, want one done and one dead", s, err)
 	}
 	if text := log.String(); text != "" {
@@ -84,12 +84,12 @@ func TestTheRowTravels(t *testing.T) {
 		retry.OnRetry(func(_ context.Context, e retry.Event) { mu.Lock(); events = append(events, e); mu.Unlock() }))
 	srv := start(t)
 	// Two queues of one name, as two processes have them, and only one of them works at a time.
-	one := open(t, durable.Config{Server: srv, Policy: policy})
-	two := open(t, durable.Config{Server: srv, Policy: policy})
+	one := open(t, srv, durable.Config{Policy: policy})
+	two := open(t, srv, durable.Config{Policy: policy})
 	put(t, one, "")
 	handler := func(context.Context, *durable.Job) error { return errors.New("no") }
 	stop := work(t, one, 1, handler)
-	eventually(t, "the first failure is stored", func() bool { s, err := one.Stats(t.Context()); return err == nil && s.Retried == 1 && s.Later == 1 })
+	eventually(t, "the first failure is stored", func() bool { s, err := stats(t, one); return err == nil && s.Retried == 1 && s.Later == 1 })
 	stop()
 	work(t, two, 1, handler)
 	eventually(t, "the queue is empty", isEmpty(t, two))
@@ -109,7 +109,7 @@ func TestTheRowTravels(t *testing.T) {
 func TestAPanicIsAFailureWithItsStack(t *testing.T) {
 	t.Parallel()
 	var failures []error
-	q := open(t, durable.Config{Server: start(t), Policy: retry.New(backoff.Backoff{}, retry.Limit(1),
+	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(1),
 		retry.OnRetry(func(_ context.Context, e retry.Event) { failures = append(failures, e.Err) }))})
 	put(t, q, "poison")
 	work(t, q, 1, func(context.Context, *durable.Job) error { explode(); return nil })
@@ -134,7 +134,7 @@ func TestNothingThatAHandlerDoesEndsAWorker(t *testing.T) {
 		}
 		return true
 	}))
-	q := open(t, durable.Config{Server: start(t), Policy: policy})
+	q := open(t, start(t), durable.Config{Policy: policy})
 	for _, id := range []string{"goexit", "nil panic", "bad error", "predicate", "fine"} {
 		put(t, q, "", durable.PutID(id))
 	}
@@ -167,7 +167,7 @@ func (e *badError) Error() string { return e.text }
 
 func TestWorkersStopGracefully(t *testing.T) {
 	t.Parallel()
-	q := open(t, durable.Config{Server: start(t)})
+	q := open(t, start(t), durable.Config{})
 	const jobs = 50
 	for range jobs {
 		put(t, q, "")
@@ -188,7 +188,7 @@ func TestWorkersStopGracefully(t *testing.T) {
 	eventually(t, "three attempts run", func() bool { return begun.Load() == 3 })
 	stop()
 	// All others are there for the next worker, at once: no lease has to run out.
-	s, err := q.Stats(t.Context())
+	s, err := stats(t, q)
 	if err != nil || s.Done != 1 || s.Retried != 0 {
 		t.Errorf("got %v, %v", s, err)
 	}
@@ -214,7 +214,7 @@ func TestWorkersStopGracefully(t *testing.T) {
 
 func TestGraceLetsHandlersFinish(t *testing.T) {
 	t.Parallel()
-	q := open(t, durable.Config{Server: start(t), Grace: time.Minute})
+	q := open(t, start(t), durable.Config{Grace: time.Minute})
 	put(t, q, "")
 	began := make(chan struct{})
 	stop := work(t, q, 1, func(ctx context.Context, _ *durable.Job) error {
@@ -229,7 +229,7 @@ func TestGraceLetsHandlersFinish(t *testing.T) {
 	})
 	<-began
 	stop()
-	if s, err := q.Stats(t.Context()); err != nil || s.Done != 1 {
+	if s, err := stats(t, q); err != nil || s.Done != 1 {
 		t.Errorf("got %v, %v", s, err)
 	}
 }
@@ -239,14 +239,14 @@ func TestAShortWaitOutlivesItsWorker(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
 	policy := retry.New(backoff.Constant(900 * time.Millisecond))
-	one, two := open(t, durable.Config{Server: srv, Policy: policy}), open(t, durable.Config{Server: srv, Policy: policy})
+	one, two := open(t, srv, durable.Config{Policy: policy}), open(t, srv, durable.Config{Policy: policy})
 	put(t, one, "")
 	var failed atomic.Int64
 	stop := work(t, one, 1, func(context.Context, *durable.Job) error {
 		failed.Store(time.Now().UnixNano())
 		return errors.New("no")
 	})
-	eventually(t, "it has failed", func() bool { s, err := one.Stats(t.Context()); return err == nil && s.Retried == 1 })
+	eventually(t, "it has failed", func() bool { s, err := stats(t, one); return err == nil && s.Retried == 1 })
 	stop()
 	attempt := make(chan int, 1)
 	work(t, two, 1, func(_ context.Context, job *durable.Job) error {
@@ -264,8 +264,8 @@ func TestAShortWaitOutlivesItsWorker(t *testing.T) {
 func TestALongJobKeepsItsLease(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
-	q := open(t, durable.Config{Server: srv, Lease: 2 * time.Second})
-	other := open(t, durable.Config{Server: srv, Lease: 2 * time.Second})
+	q := open(t, srv, durable.Config{Lease: 2 * time.Second})
+	other := open(t, srv, durable.Config{Lease: 2 * time.Second})
 	put(t, q, "")
 	var runs atomic.Int64
 	handler := func(context.Context, *durable.Job) error {
@@ -286,16 +286,11 @@ func TestAJobThatKillsItsWorkersIsAbandoned(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
 	var deliveries int
-	config := durable.Config{Server: srv, Lease: time.Second, MaxDeliveries: 3}
-	put(t, open(t, config), "", durable.PutID("killer"))
+	config := durable.Config{Lease: time.Second, MaxCrashes: 2}
+	put(t, open(t, srv, config), "", durable.PutID("killer"))
 	for range 3 {
-		nc, err := srv.Connect()
-		if err != nil {
-			t.Fatal(err)
-		}
-		config := config
-		config.Server, config.Conn = nil, nc
-		q := open(t, config)
+		nc := connect(t, srv)
+		q := open(t, nc, config)
 		var taken *durable.Job
 		for job, err := range q.Jobs().Take(1).All(t.Context()) {
 			if err != nil {
@@ -309,7 +304,7 @@ func TestAJobThatKillsItsWorkersIsAbandoned(t *testing.T) {
 		}
 		nc.Close() // as when its process dies
 	}
-	q := open(t, config)
+	q := open(t, srv, config)
 	work(t, q, 1, func(context.Context, *durable.Job) error { t.Error("attempted once more"); return nil })
 	eventually(t, "the queue is empty", isEmpty(t, q))
 	dead, err := q.Dead().Collect(t.Context())
@@ -322,8 +317,8 @@ func TestAJobThatKillsItsWorkersIsAbandoned(t *testing.T) {
 func TestWhatIsFetchedAheadIsHandedBack(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
-	config := durable.Config{Server: srv, Lease: 1500 * time.Millisecond}
-	slow, quick := open(t, config), open(t, config)
+	config := durable.Config{Lease: 1500 * time.Millisecond}
+	slow, quick := open(t, srv, config), open(t, srv, config)
 	for range 400 {
 		put(t, slow, "")
 	}
@@ -348,7 +343,7 @@ func TestWhatIsFetchedAheadIsHandedBack(t *testing.T) {
 
 func TestWorkPanicsOnNonsense(t *testing.T) {
 	t.Parallel()
-	q := open(t, durable.Config{Server: start(t)})
+	q := open(t, start(t), durable.Config{})
 	for _, f := range []func(){
 		func() { q.Work(t.Context(), 0, func(context.Context, *durable.Job) error { return nil }) },
 		func() { q.Work(t.Context(), 1, nil) },
@@ -369,7 +364,7 @@ func TestWorkPanicsOnNonsense(t *testing.T) {
 func TestAPolicyThatPanicsIsNamed(t *testing.T) {
 	t.Parallel()
 	policy := retry.New(backoff.Backoff{}, retry.OnRetry(func(context.Context, retry.Event) { panic("the hook panics") }))
-	q := open(t, durable.Config{Server: start(t), Policy: policy})
+	q := open(t, start(t), durable.Config{Policy: policy})
 	put(t, q, "")
 	work(t, q, 1, func(context.Context, *durable.Job) error { return errors.New("no") })
 	eventually(t, "the queue is empty", isEmpty(t, q))

@@ -25,6 +25,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/retrywhen/retrywhen/durable"
 	"github.com/retrywhen/retrywhen/durable/embedded"
 )
@@ -81,7 +83,12 @@ func run(ctx context.Context, c config, out io.Writer) error {
 		defer close()
 	}
 	name := "example-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	q, err := durable.Open(ctx, durable.Config{URL: c.url, Name: name, Policy: policy, Lease: lease})
+	nc, err := nats.Connect(c.url, nats.MaxReconnects(-1))
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer nc.Close()
+	q, err := durable.Open(ctx, nc, durable.Config{Name: name, Policy: policy, Lease: lease})
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/durable"
 	"github.com/retrywhen/retrywhen/jitter"
@@ -33,7 +35,12 @@ func work(ctx context.Context, c config, _ io.Writer) error {
 		io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
-	q, err := durable.Open(ctx, durable.Config{URL: c.url, Name: c.worker, Policy: policy, Lease: lease})
+	nc, err := nats.Connect(c.url, nats.MaxReconnects(-1))
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer nc.Close()
+	q, err := durable.Open(ctx, nc, durable.Config{Name: c.worker, Policy: policy, Lease: lease})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,541 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/durable"
+	"github.com/retrywhen/retrywhen/durable/embedded"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// The attacks: what a queue must hold against. make attack runs their long forms.
+
+// deadIDs returns the ids of the queue's dead letters, and their causes.
+func deadIDs(t testing.TB, q *durable.Queue) map[string]string {
+	t.Helper()
+	dead := make(map[string]string)
+	for d, err := range q.Dead().All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		dead[d.ID] = d.Cause
+	}
+	return dead
+}
+
+// A worker that is silent for longer than a lease has jobs in hand, and others in its socket. Another one finishes all of
+// them. Whatever the first reports when it is back, nothing is done and dead, and nothing is attempted again.
+func TestAttack_ASilentWorkerReportsLate(t *testing.T) {
+	t.Parallel()
+	const inHand, fetched = 10, 8
+	srv := start(t, embedded.Listen(0))
+	var m muffler
+	config := durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(0)), Lease: time.Second}
+	silent, other := open(t, connect(t, srv.URL(), nats.SetCustomDialer(&m)), config), open(t, srv, config)
+	for i := range inHand + fetched {
+		put(t, other, "", durable.PutID(strconv.Itoa(i)))
+	}
+	var begun atomic.Int64
+	wake := make(chan struct{})
+	stop := work(t, silent, inHand, func(context.Context, *durable.Job) error {
+		begun.Add(1)
+		<-wake
+		return errors.New("the network was away")
+	})
+	eventually(t, "all jobs are in the silent worker's hands", func() bool {
+		s, err := stats(t, other)
+		return err == nil && begun.Load() == inHand && s.Running == inHand+fetched
+	})
+	m.sending.Lock()
+	var done sync.Map
+	work(t, other, 4, func(_ context.Context, job *durable.Job) error { done.Store(job.ID, true); return nil })
+	eventually(t, "the other worker has finished all", isEmpty(t, other))
+	m.sending.Unlock()
+	close(wake)
+	eventually(t, "the silent worker has nothing in hand", func() bool { return silent.Counts().Attempts >= inHand })
+	stop()
+	for i := range inHand + fetched {
+		if _, ok := done.Load(strconv.Itoa(i)); !ok {
+			t.Errorf("job %d is not done", i)
+		}
+	}
+	if dead := deadIDs(t, other); len(dead) > 0 || begun.Load() != inHand {
+		t.Errorf("%d dead letters, %d attempts by the silent worker, want none, and %d", len(dead), begun.Load(), inHand)
+	}
+}
+
+// The same by a process that is stopped and goes on: what lay in its socket was finished by another.
+func TestAttack_AStoppedProcessGoesOn(t *testing.T) {
+	t.Parallel()
+	dir, port := t.TempDir(), freePort(t)
+	spawn(t, "server", dir, port)
+	url := "nats://127.0.0.1:" + port
+	q := open(t, url, durable.Config{Name: "slow", Lease: 2 * time.Second})
+	journal := filepath.Join(dir, "stopped.journal")
+	sleeper := spawn(t, "slow", url, journal, "4")
+	const jobs = 12
+	for i := range jobs {
+		put(t, q, "", durable.PutID(strconv.Itoa(i)))
+	}
+	eventually(t, "it has begun", func() bool { text, _ := os.ReadFile(journal); return strings.Count(string(text), "begun") == 4 })
+	sleeper.cmd.Process.Signal(syscall.SIGSTOP)
+	var done atomic.Int64
+	work(t, q, 4, func(context.Context, *durable.Job) error { done.Add(1); return nil })
+	eventually(t, "the other worker has finished all", func() bool { return done.Load() == jobs && isEmpty(t, q)() })
+	sleeper.cmd.Process.Signal(syscall.SIGCONT)
+	if err := os.WriteFile(journal+".end", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it has ended its attempts", func() bool { text, _ := os.ReadFile(journal); return strings.Count(string(text), "ended") == 4 })
+	time.Sleep(2 * time.Second) // for what lay in its socket
+	sleeper.stop()
+	text, _ := os.ReadFile(journal)
+	if n := strings.Count(string(text), "begun"); n != 4 || len(deadIDs(t, q)) > 0 {
+		t.Errorf("it has begun %d attempts, want 4; dead letters: %v", n, deadIDs(t, q))
+	}
+}
+
+// slowRole is a worker whose attempts last until there is a file, and fail for good.
+func slowRole(url, journal, workers string) int {
+	return role(url, journal, durable.Config{Name: "slow", Lease: 2 * time.Second}, workers, func(f *os.File, job *durable.Job) error {
+		fmt.Fprintf(f, "%s begun\n", job.ID)
+		for {
+			if _, err := os.Stat(journal + ".end"); err == nil {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		fmt.Fprintf(f, "%s ended\n", job.ID)
+		return retry.Permanent(errors.New("too late"))
+	})
+}
+
+// poisonedRole is a worker that one of its jobs kills.
+func poisonedRole(url, journal, workers string) int {
+	return role(url, journal, durable.Config{Name: "poisoned", Lease: time.Second, MaxCrashes: 3}, workers, func(f *os.File, job *durable.Job) error {
+		if job.ID == "poison" {
+			fmt.Fprintln(f, "poison begun")
+			syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		}
+		time.Sleep(20 * time.Millisecond)
+		fmt.Fprintf(f, "%s done\n", job.ID)
+		return nil
+	})
+}
+
+// role works until it is stopped.
+func role(url, journal string, c durable.Config, workers string, handler func(*os.File, *durable.Job) error) int {
+	ctx, cancel := child()
+	defer cancel()
+	failed := func(err error) int { fmt.Fprintln(os.Stderr, c.Name, err); return 1 }
+	f, err := os.OpenFile(journal, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return failed(err)
+	}
+	nc, err := nats.Connect(url, nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))
+	if err != nil {
+		return failed(err)
+	}
+	defer nc.Close()
+	q, err := durable.Open(ctx, nc, c)
+	if err != nil {
+		return failed(err)
+	}
+	fmt.Println("ready")
+	n, _ := strconv.Atoi(workers)
+	if err := q.Work(ctx, n, func(_ context.Context, job *durable.Job) error { return handler(f, job) }); err != nil {
+		return failed(err)
+	}
+	if err := q.Close(); err != nil {
+		return failed(err)
+	}
+	return 0
+}
+
+// One job kills its worker each time it is attempted. It dies, and no other does, however many were in hand with it.
+func TestAttack_OnePoisonJobAmongHealthyOnes(t *testing.T) {
+	t.Parallel()
+	jobs := 60
+	if nightly() {
+		jobs = 200
+	}
+	dir, port := t.TempDir(), freePort(t)
+	spawn(t, "server", dir, port)
+	url := "nats://127.0.0.1:" + port
+	q := open(t, url, durable.Config{Name: "poisoned", Lease: time.Second, MaxCrashes: 3})
+	for i := range jobs {
+		if i == jobs/10 {
+			put(t, q, "", durable.PutID("poison"))
+		}
+		put(t, q, "", durable.PutID("job-"+strconv.Itoa(i)))
+	}
+	journal := filepath.Join(dir, "poisoned.journal")
+	deaths := 0
+	for end := time.Now().Add(time.Minute); ; deaths++ {
+		worker := spawn(t, "poisoned", url, journal, "16")
+		died := make(chan error, 1)
+		go func() { died <- worker.cmd.Wait() }()
+		empty := false
+		for alive := true; alive && !empty; {
+			select {
+			case <-died:
+				alive = false
+			case <-time.After(50 * time.Millisecond):
+				empty = isEmpty(t, q)()
+			}
+		}
+		if empty {
+			worker.cmd.Process.Signal(syscall.SIGTERM)
+			<-died
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("not empty after %d deaths", deaths)
+		}
+	}
+	text, _ := os.ReadFile(journal)
+	dead := deadIDs(t, q)
+	for i := range jobs {
+		if id := "job-" + strconv.Itoa(i); !strings.Contains(string(text), id+" done") || dead[id] != "" {
+			t.Errorf("%s: not done, or dead: %q", id, dead[id])
+		}
+	}
+	t.Logf("%d deaths, dead letters %v", deaths, dead)
+	if dead["poison"] != "abandoned" || len(dead) != 1 {
+		t.Errorf("dead letters: %v, want the poison alone, abandoned", dead)
+	}
+	// The first attempt leaves no trace; then three count.
+	if n := strings.Count(string(text), "poison begun"); n != 4 {
+		t.Errorf("the poison was attempted %d times, want 4", n)
+	}
+}
+
+// Workers are stopped gracefully in the middle of their attempts, often. No job dies of that.
+func TestAttack_ManyGracefulStops(t *testing.T) {
+	t.Parallel()
+	srv := start(t)
+	q := open(t, srv, durable.Config{MaxCrashes: 2})
+	const jobs = 50
+	for i := range jobs {
+		put(t, q, "", durable.PutID(strconv.Itoa(i)))
+	}
+	for range 25 {
+		w := open(t, srv, durable.Config{MaxCrashes: 2})
+		stop := work(t, w, 8, func(ctx context.Context, _ *durable.Job) error { <-ctx.Done(); return ctx.Err() })
+		eventually(t, "it has begun", func() bool { return w.Counts().Attempts == 8 })
+		stop()
+		w.Close()
+	}
+	work(t, q, 8, func(_ context.Context, job *durable.Job) error {
+		if job.Attempt != 1 {
+			t.Errorf("attempt %d, want 1: none has failed", job.Attempt)
+		}
+		return nil
+	})
+	eventually(t, "all are done", func() bool { return q.Counts().Done == jobs })
+	if dead := deadIDs(t, q); len(dead) > 0 {
+		t.Errorf("%d dead letters: %v", len(dead), dead)
+	}
+}
+
+// Large jobs are fetched ahead by their size.
+func TestAttack_LargeJobsAreNotHoarded(t *testing.T) {
+	t.Parallel()
+	srv := start(t)
+	q := open(t, srv, durable.Config{})
+	var blocked atomic.Bool
+	release := make(chan struct{})
+	work(t, q, 4, func(context.Context, *durable.Job) error {
+		if blocked.Load() {
+			<-release
+		}
+		return nil
+	})
+	defer close(release)
+	for range 200 { // quick: much may be fetched ahead
+		put(t, q, "")
+	}
+	eventually(t, "the queue is empty", isEmpty(t, q))
+	blocked.Store(true)
+	const jobs, size = 80, 900 << 10
+	for range jobs {
+		if _, err := q.Put(t.Context(), make([]byte, size)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 20 {
+		if s, err := stats(t, q); err != nil || s.Running*size > 4*size+2*(9<<20) {
+			t.Fatalf("got %v, %v: %d MiB in hand", s, err, s.Running*size>>20)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	// What waits behind the blocked attempts is given back soon, whatever the lease.
+	began := time.Now()
+	other := open(t, srv, durable.Config{})
+	work(t, other, 1, func(context.Context, *durable.Job) error { return nil })
+	eventually(t, "another worker has all that are not being attempted", func() bool { return other.Counts().Done == jobs-4 })
+	if took := time.Since(began); took > 25*time.Second {
+		t.Errorf("it took %v, as long as a lease", took)
+	}
+}
+
+// A retry that is due does not wait for the whole backlog, and the backlog does not wait for all retries.
+func TestAttack_ABacklogDoesNotDelayRetries(t *testing.T) {
+	t.Parallel()
+	srv := start(t)
+	q := open(t, srv, durable.Config{Policy: retry.New(backoff.Constant(1100 * time.Millisecond))})
+	put(t, q, "fails", durable.PutID("retry"))
+	for range 4000 {
+		put(t, q, "")
+	}
+	due := make(chan time.Time, 1)
+	late := make(chan time.Duration, 1)
+	var fresh atomic.Int64
+	work(t, q, 1, func(_ context.Context, job *durable.Job) error {
+		if job.ID == "retry" && job.Attempt == 1 {
+			due <- time.Now().Add(1100 * time.Millisecond)
+			return errors.New("no")
+		}
+		if job.ID == "retry" {
+			late <- time.Since(<-due)
+			return nil
+		}
+		fresh.Add(1)
+		time.Sleep(time.Millisecond)
+		return nil
+	})
+	by := <-late
+	t.Logf("%v late, after %d fresh jobs", by, fresh.Load())
+	if by > time.Second || fresh.Load() >= 4000 {
+		t.Errorf("the retry was %v late, after %d of 4000 fresh jobs", by, fresh.Load())
+	}
+}
+
+// More requests wait for jobs than the server has room for by default, which is 512.
+func TestAttack_ManyWorkers(t *testing.T) {
+	t.Parallel()
+	srv := start(t)
+	q := open(t, srv, durable.Config{})
+	const workers = 600
+	var running atomic.Int64
+	release := make(chan struct{})
+	for range workers {
+		work(t, q, 1, func(context.Context, *durable.Job) error { running.Add(1); <-release; return nil })
+	}
+	for range workers {
+		put(t, q, "")
+	}
+	eventually(t, "all run at once", func() bool { return running.Load() == workers })
+	close(release)
+	eventually(t, "the queue is empty", isEmpty(t, q))
+}
+
+// A worker whose clock is behind: what the server has given out at its time is due.
+func TestAttack_AClockThatIsBehind(t *testing.T) {
+	t.Parallel()
+	srv := start(t)
+	q := open(t, srv, durable.Config{})
+	js, err := jetstream.New(connect(t, srv))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As the server's scheduler publishes it, an hour before the due time by this machine's clock.
+	if _, err := js.PublishMsg(t.Context(), message("retrywhen.q.job.x.again", "", "Retrywhen-Put", "2026-01-01T00:00:00Z",
+		"Retrywhen-State", "attempts=1 first=2026-01-01T00:00:00Z", "Retrywhen-Due", time.Now().Add(time.Hour).UTC().Format(time.RFC3339Nano))); err != nil {
+		t.Fatal(err)
+	}
+	begun := make(chan *durable.Job, 1)
+	work(t, q, 1, func(_ context.Context, job *durable.Job) error { begun <- job; return nil })
+	if job := <-begun; job.Attempt != 2 {
+		t.Errorf("got attempt %d", job.Attempt)
+	}
+}
+
+// A worker dies during a wait that it holds itself. The attempt that has failed is not made again.
+func TestAttack_ADeathDuringAShortWait(t *testing.T) {
+	t.Parallel()
+	srv := start(t)
+	config := durable.Config{Lease: time.Second, Policy: retry.New(backoff.Constant(900*time.Millisecond), retry.Limit(2))}
+	nc := connect(t, srv)
+	one, two := open(t, nc, config), open(t, srv, config)
+	put(t, one, "")
+	go one.Work(t.Context(), 1, func(context.Context, *durable.Job) error { return errors.New("no") })
+	eventually(t, "it has failed", func() bool { return one.Counts().Retried == 1 })
+	time.Sleep(100 * time.Millisecond)
+	nc.Close() // as when its process dies
+	begun := make(chan *durable.Job, 1)
+	work(t, two, 1, func(_ context.Context, job *durable.Job) error { begun <- job; return nil })
+	if job := <-begun; job.Attempt != 2 || job.LastError != "no" {
+		t.Errorf("got attempt %d, after %q, want 2", job.Attempt, job.LastError)
+	}
+}
+
+// A schedule that is fired twice, as by a server that is killed between storing the job and removing the schedule: it is
+// done or dead, and not attempted again.
+func TestAttack_AScheduleThatIsFiredTwice(t *testing.T) {
+	t.Parallel()
+	srv := start(t)
+	q := open(t, srv, durable.Config{Policy: retry.New(backoff.Constant(1100*time.Millisecond), retry.Limit(1))})
+	js, err := jetstream.New(connect(t, srv))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := js.Stream(t.Context(), "retrywhen-q")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"done", "dead"} {
+		put(t, q, "", durable.PutID(id))
+	}
+	var attempts atomic.Int64
+	work(t, q, 1, func(_ context.Context, job *durable.Job) error {
+		attempts.Add(1)
+		if job.ID == "dead" || job.Attempt == 1 {
+			return errors.New("no")
+		}
+		return nil
+	})
+	schedules := make(map[string]*jetstream.RawStreamMsg)
+	eventually(t, "both wait", func() bool {
+		for _, id := range []string{"done", "dead"} {
+			if m, err := s.GetLastMsgForSubject(t.Context(), "retrywhen.q.job."+id+".later"); err == nil {
+				schedules[id] = m
+			}
+		}
+		return len(schedules) == 2
+	})
+	eventually(t, "one is done, one dead", func() bool { s, err := stats(t, q); return err == nil && s.Done == 1 && s.Dead == 1 && s.Running == 0 })
+	for id, m := range schedules {
+		again := &nats.Msg{Subject: "retrywhen.q.job." + id + ".again", Header: make(nats.Header), Data: m.Data}
+		for key, values := range m.Header {
+			if !strings.HasPrefix(key, "Nats-") {
+				again.Header[key] = values
+			}
+		}
+		if _, err := js.PublishMsg(t.Context(), again); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the queue is empty", isEmpty(t, q))
+	if s, err := stats(t, q); err != nil || attempts.Load() != 4 || s.Done != 1 || s.Dead != 1 {
+		t.Errorf("%d attempts, %v, %v, want 4", attempts.Load(), s, err)
+	}
+}
+
+// The ledger: jobs are put while workers and the server are killed, stopped and started again, at random. Afterwards each
+// job is done or dead, as it should be, and none is both.
+func TestAttack_TheLedgerBalances(t *testing.T) {
+	t.Parallel()
+	jobs, attacks := 400, 4
+	if nightly() {
+		jobs, attacks = 20_000, 60
+	}
+	seed := uint64(time.Now().UnixNano())
+	random := rand.New(rand.NewPCG(seed, 0))
+	dir, port := t.TempDir(), freePort(t)
+	url := "nats://127.0.0.1:" + port
+	server := spawn(t, "server", dir, port)
+	q := open(t, url, durable.Config{Name: "crash", Lease: 3 * time.Second, Policy: crashPolicy})
+	number := 0
+	newWorker := func() *process {
+		number++
+		return spawn(t, "worker", url, filepath.Join(dir, strconv.Itoa(number)+".journal"), "16")
+	}
+	workers := []*process{newWorker(), newWorker(), newWorker()}
+	var sent, exists atomic.Int64
+	var putting sync.WaitGroup
+	for range 8 {
+		putting.Go(func() {
+			for i := int(sent.Add(1)); i <= jobs; i = int(sent.Add(1)) {
+				id := "job-" + strconv.Itoa(i)
+				for range 2 { // each is put twice
+					for {
+						_, err := q.Put(t.Context(), []byte("payload of "+id), durable.PutID(id))
+						if err == nil {
+							break
+						}
+						if errors.Is(err, durable.ErrExists) {
+							exists.Add(1)
+							break
+						}
+						if !errors.Is(err, durable.ErrNotStored) {
+							t.Errorf("put %s: %v", id, err)
+							return
+						}
+					}
+				}
+			}
+		})
+	}
+	did := make(map[string]int)
+	for range attacks {
+		time.Sleep(time.Duration(random.IntN(500)) * time.Millisecond)
+		w := random.IntN(len(workers))
+		switch what := random.IntN(5); what {
+		case 0:
+			did["workers killed"]++
+			workers[w].kill()
+			workers[w] = newWorker()
+		case 1:
+			did["workers stopped by a signal"]++
+			workers[w].cmd.Process.Signal(syscall.SIGSTOP)
+			p := workers[w]
+			time.AfterFunc(time.Duration(3000+random.IntN(2000))*time.Millisecond, func() { p.cmd.Process.Signal(syscall.SIGCONT) })
+		case 2:
+			did["workers ended"]++
+			workers[w].cmd.Process.Signal(syscall.SIGCONT)
+			workers[w].stop()
+			workers[w] = newWorker()
+		case 3:
+			did["server killed"]++
+			server.kill()
+			server = spawn(t, "server", dir, port)
+		case 4:
+			did["server started again"]++
+			server.stop()
+			server = spawn(t, "server", dir, port)
+		}
+	}
+	putting.Wait()
+	eventually(t, "the queue is empty", isEmpty(t, q))
+	time.Sleep(2 * time.Second) // for a worker that was stopped, and goes on
+	eventually(t, "the queue is empty", isEmpty(t, q))
+	for _, w := range workers {
+		w.cmd.Process.Signal(syscall.SIGCONT)
+		w.stop()
+	}
+	records, dead := readJournals(t, dir), deadIDs(t, q)
+	attempts, needed := 0, 0
+	for i := 1; i <= jobs; i++ {
+		id := "job-" + strconv.Itoa(i)
+		r, cause, n := records[id], dead[id], failures(id)
+		switch {
+		case r == nil:
+			t.Errorf("seed %d: %s: lost, never attempted", seed, id)
+			continue
+		case n <= 3 && (r.done == 0 || cause != ""), n > 3 && (r.done > 0 || cause != "limit of 3 retries"):
+			t.Errorf("seed %d: %s: fails %d times, done %d times, dead by %q", seed, id, n, r.done, cause)
+		}
+		attempts, needed = attempts+r.attempts, needed+min(n+1, 4)
+	}
+	if exists.Load() < int64(jobs) {
+		t.Errorf("%d of %d second Puts were told that the job exists", exists.Load(), jobs)
+	}
+	t.Logf("%v; %d jobs = %d done + %d dead; %d of %d attempts made again", did, jobs, jobs-len(dead), len(dead), attempts-needed, attempts)
+}

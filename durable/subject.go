@@ -1,0 +1,72 @@
+package durable
+
+import (
+	"encoding/base64"
+	"strings"
+)
+
+// stage is the last token of a job's subject: what the message says of it. A job has at most one message of each stage.
+type stage string
+
+const (
+	first stage = "first" // put, not attempted
+	again stage = "again" // its time has come (again)
+	later stage = "later" // a schedule: the server publishes it as again at its time
+	dead  stage = "dead"  // a dead letter
+	mark  stage = "mark"  // what is known of the job beyond its message: done, or the attempt that is being made
+)
+
+// Subjects.
+
+// subject returns the subject of the job's message of that stage.
+func (c *Config) subject(id string, s stage) string { return c.subjects(token(id), string(s)) }
+
+// life returns the subject that matches all messages of the job.
+func (c *Config) life(id string) string { return c.subjects(token(id), "*") }
+
+func (c *Config) subjects(token, stage string) string {
+	return "retrywhen." + c.Name + ".job." + token + "." + stage
+}
+
+// parseSubject returns the id and the stage of a job's message.
+func (c *Config) parseSubject(subject string) (id string, s stage, ok bool) {
+	rest, ok := strings.CutPrefix(subject, "retrywhen."+c.Name+".job.")
+	if !ok {
+		return "", "", false
+	}
+	name, last, ok := strings.Cut(rest, ".")
+	if !ok {
+		return "", "", false
+	}
+	id, ok = readToken(name)
+	return id, stage(last), ok
+}
+
+// token returns the id as a token of a subject: itself, if its letters are allowed there, else = and its base64.
+func token(id string) string {
+	if plain(id) {
+		return id
+	}
+	return "=" + base64.RawURLEncoding.EncodeToString([]byte(id))
+}
+
+func readToken(token string) (id string, ok bool) {
+	encoded, is := strings.CutPrefix(token, "=")
+	if !is {
+		return token, true
+	}
+	text, err := base64.RawURLEncoding.DecodeString(encoded)
+	return string(text), err == nil
+}
+
+// plain reports whether the id has nothing but letters and digits of ASCII, - and _.
+func plain(id string) bool {
+	for i := range len(id) {
+		switch c := id[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_':
+		default:
+			return false
+		}
+	}
+	return true
+}
