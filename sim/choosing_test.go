@@ -2,10 +2,12 @@ package sim
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,7 +32,7 @@ func TestChoosingTablesAreWhatIsComputed(t *testing.T) {
 	got := string(text)
 	for name, table := range map[string]func(*testing.T) string{
 		"question": questionTable, "waits": waitsTable, "windows": windowsTable, "processes": processesTable,
-		"boundary": boundaryTable, "occ": occTable, "outage": outageTable, "budget": budgetTable,
+		"boundary": boundaryTable, "occ": occTable, "outage": outageTable, "outages": outagesTable, "fleets": fleetsTable, "slots": slotsTable, "budget": budgetTable,
 	} {
 		begin, end := "<!-- computed: "+name+" -->\n", "<!-- end: "+name+" -->\n"
 		before, rest, ok := strings.Cut(got, begin)
@@ -92,7 +94,7 @@ func questionTable(t *testing.T) string {
 		t.Fatal(err)
 	}
 	rows := [][]string{{"strategy", "total wait, s", "peak / mean", "dead time", "mean CV", "CV but the first"}}
-	for _, name := range []string{"constant", "exponential", "sidekiq", "buckets", "tiled", "tiled, process-each", "tiled, by-key", "tiled, by-ordinal"} {
+	for _, name := range []string{"constant", "exponential", "sidekiq", "buckets", "tiled", "tiled, process-each", "tiled, by-key", "tiled, by-ordinal", "constant, tiled"} {
 		f := all[name]
 		rows = append(rows, []string{
 			name, fmt.Sprintf("%.0f", f.Total.Seconds()), fmt.Sprintf("%.1f", f.PeakOverMean),
@@ -217,13 +219,27 @@ func boundaryTable(t *testing.T) string {
 	return markdown(rows)
 }
 
+// contended are the classics and a tiled constant, for 10 to 300 clients.
+func contended() ([]Strategy, []SweepPoint, error) {
+	points, err := contention()
+	return contenders(), points, err
+}
+
+var contention = sync.OnceValues(func() ([]SweepPoint, error) {
+	return Sweep{Strategies: contenders(), Clients: []int{10, 30, 100, 300}, Runs: 200, Network: DefaultNetwork}.Run(context.Background())
+})
+
+func contenders() []Strategy {
+	return append(classics(), Strategy{Name: "constant 2 s, tiled", Policy: retry.New(backoff.Constant(2 * time.Second).Tiled())})
+}
+
 func occTable(t *testing.T) string {
-	points, err := hundred()
+	strategies, points, err := contended()
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := [][]string{{"strategy", "10 clients: calls", "time, ms", "30 clients: calls", "time, ms", "100 clients: calls", "time, ms"}}
-	for _, s := range classics() {
+	rows := [][]string{{"strategy", "10 clients: calls", "time, ms", "30: calls", "time", "100: calls", "time", "300: calls", "time"}}
+	for _, s := range strategies {
 		row := []string{s.Name}
 		for _, p := range points {
 			if p.Strategy == s.Name {
@@ -238,14 +254,14 @@ func occTable(t *testing.T) string {
 // exponential is what the outages are met with.
 var exponential = backoff.Exponential(time.Second, 2).Cap(30 * time.Second)
 
-// outages is the mean of ten runs, with seeds 0 to 9.
-type outages struct{ perClient, attempts, retries, givenUp, peak, failures, after float64 }
+// outages is the mean of several runs, with seeds from 0 on, and the latest end of them.
+type outages struct{ perClient, attempts, retries, givenUp, peak, failures, after, latest float64 }
 
-func tenOutages(t *testing.T, o Outage) (m outages) {
+func manyOutages(t *testing.T, o Outage, runs float64) (m outages) {
 	o.Clients, o.Down, o.Capacity = 1000, time.Minute, 20
-	const runs = 10
-	for o.Seed = range runs {
+	for o.Seed = range uint64(runs) {
 		r := runOutage(t, o)
+		m.latest = max(m.latest, (r.End - o.Down).Seconds())
 		m.perClient += r.PerClient.Mean / runs
 		m.attempts += float64(r.Attempts) / runs
 		m.retries += float64(r.Attempts-int64(r.Clients)-r.GivenUp) / runs // each given up is begun anew
@@ -257,23 +273,35 @@ func tenOutages(t *testing.T, o Outage) (m outages) {
 	return m
 }
 
+// oneWave is made to measure for a thousand clients and a server of 20 a second.
+var oneWave = backoff.Constant(Wave(1000, 20))
+
+// outageStrategies are those of the tables of outages.
+func outageStrategies() []Strategy {
+	return []Strategy{
+		{"constant 5 s", retry.New(backoff.Constant(5 * time.Second)), OneProcess},
+		{"exponential", retry.New(exponential), OneProcess},
+		{"exponential, 15 %", retry.New(exponential.Jitter(jitter.Default)), OneProcess},
+		{"exponential, equal", retry.New(exponential.Jitter(jitter.Equal)), OneProcess},
+		{"exponential, full", retry.New(exponential.Jitter(jitter.Full)), OneProcess},
+		{"decorrelated", retry.New(backoff.Decorrelated(time.Second).Cap(30 * time.Second)), OneProcess},
+		{"exponential, tiled", retry.New(exponential.Tiled()), OneProcess},
+		{"exponential, tiled, process-each", retry.New(exponential.Tiled()), ProcessEach},
+		{"exponential, tiled, by-ordinal", retry.New(exponential.Tiled()), ByOrdinal},
+		{"constant 55 s, tiled", retry.New(oneWave.Tiled()), OneProcess},
+		{"constant 55 s, tiled, process-each", retry.New(oneWave.Tiled()), ProcessEach},
+		{"constant 55 s, tiled, by-ordinal", retry.New(oneWave.Tiled()), ByOrdinal},
+		{"constant 55 s, full", retry.New(oneWave.Jitter(jitter.Full)), OneProcess},
+	}
+}
+
 func outageTable(t *testing.T) string {
 	rows := [][]string{{"backoff", "attempts per client", "peak per second", "failures", "all served after", "later clients: failures", "all served after"}}
-	for _, s := range []Strategy{
-		{Name: "constant 5 s", Policy: retry.New(backoff.Constant(5 * time.Second))},
-		{Name: "exponential", Policy: retry.New(exponential)},
-		{Name: "exponential, 15 %", Policy: retry.New(exponential.Jitter(jitter.Default))},
-		{Name: "exponential, equal", Policy: retry.New(exponential.Jitter(jitter.Equal))},
-		{Name: "exponential, full", Policy: retry.New(exponential.Jitter(jitter.Full))},
-		{Name: "decorrelated", Policy: retry.New(backoff.Decorrelated(time.Second).Cap(30 * time.Second))},
-		{Name: "exponential, tiled", Policy: retry.New(exponential.Tiled())},
-		{Name: "exponential, tiled, process-each", Policy: retry.New(exponential.Tiled()), Placement: ProcessEach},
-		{Name: "exponential, tiled, by-ordinal", Policy: retry.New(exponential.Tiled()), Placement: ByOrdinal},
-	} {
+	for _, s := range outageStrategies() {
 		o := Outage{Policy: s.Policy, Placement: s.Placement}
-		together := tenOutages(t, o)
+		together := manyOutages(t, o, 10)
 		o.Arrive = time.Minute
-		later := tenOutages(t, o)
+		later := manyOutages(t, o, 10)
 		rows = append(rows, []string{
 			s.Name, fmt.Sprintf("%.1f", together.perClient), fmt.Sprintf("%.0f", together.peak), fmt.Sprintf("%.0f", together.failures),
 			fmt.Sprintf("%.0f s", together.after), fmt.Sprintf("%.0f", later.failures), fmt.Sprintf("%.0f s", later.after),
@@ -282,8 +310,78 @@ func outageTable(t *testing.T) string {
 	return markdown(rows)
 }
 
+// lengths is of the outages' strategies, for outages of 0.5 to 60 s.
+var lengths = sync.OnceValues(func() (*Choices, error) {
+	return Choose{
+		Clients: 1000, Capacity: 20, Runs: 10, Strategies: outageStrategies(),
+		Outages: []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second, 20 * time.Second, time.Minute},
+	}.Run(context.Background())
+})
+
+func outagesTable(t *testing.T) string {
+	all, err := lengths()
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := []string{"backoff", "first wait"}
+	for _, o := range all.Choices[0].Outages {
+		head = append(head, fmt.Sprintf("%v s: failures", o.Down.Seconds()), "served after")
+	}
+	rows := [][]string{head}
+	for _, c := range all.Choices {
+		row := []string{c.Name, fmt.Sprintf("%.1f s", c.FirstWait.Mean.Seconds())}
+		for _, o := range c.Outages {
+			row = append(row, fmt.Sprintf("%.0f", o.Refusals.Mean), fmt.Sprintf("%.0f s", o.After.Mean.Seconds()))
+		}
+		rows = append(rows, row)
+	}
+	return markdown(rows)
+}
+
+// slotted is of a server that hands out slots.
+var slotted = sync.OnceValues(func() (*Choices, error) {
+	return Choose{
+		Clients: 1000, Capacity: 20, Runs: 3, Slots: true, Strategies: outageStrategies()[:7],
+		Outages: []time.Duration{2 * time.Second, 20 * time.Second, time.Minute, 10 * time.Minute},
+	}.Run(context.Background())
+})
+
+func slotsTable(t *testing.T) string {
+	all, err := slotted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := []string{"backoff"}
+	for _, o := range all.Choices[0].Outages {
+		head = append(head, fmt.Sprintf("%v s: failures", o.Down.Seconds()), "served after")
+	}
+	rows := [][]string{head}
+	for _, c := range all.Choices {
+		row := []string{c.Name}
+		for _, o := range c.Outages {
+			row = append(row, fmt.Sprintf("%.0f", o.Refusals.Mean), fmt.Sprintf("%.0f s", o.After.Mean.Seconds()))
+		}
+		rows = append(rows, row)
+	}
+	return markdown(rows)
+}
+
+// fleetsTable is of the tiled clients of an outage of a minute, divided among processes.
+func fleetsTable(t *testing.T) string {
+	rows := [][]string{{"processes", "clients of each", "constant 55 s, tiled: failures", "all served after", "exponential, tiled: failures", "all served after"}}
+	for _, processes := range []int{1, 2, 5, 20, 100, 1000} {
+		row := []string{fmt.Sprint(processes), fmt.Sprint(1000 / processes)}
+		for _, b := range []backoff.Backoff{oneWave.Tiled(), exponential.Tiled()} {
+			m := manyOutages(t, Outage{Policy: retry.New(b), Processes: processes}, 10)
+			row = append(row, fmt.Sprintf("%.0f", m.failures), fmt.Sprintf("%.0f s", m.after))
+		}
+		rows = append(rows, row)
+	}
+	return markdown(rows)
+}
+
 func budgetTable(t *testing.T) string {
-	rows := [][]string{{"limits", "attempts", "of them retries", "operations given up", "all served after"}}
+	rows := [][]string{{"limits", "attempts", "of them retries", "operations given up", "all served after", "at the latest"}}
 	for _, test := range []struct {
 		name   string
 		limit  []retry.Option
@@ -293,9 +391,105 @@ func budgetTable(t *testing.T) string {
 		{"3 retries", []retry.Option{retry.Limit(3)}, nil},
 		{"3 retries, and the budget", []retry.Option{retry.Limit(3)}, &Budget{Capacity: 100, Cost: 1, Refund: 0.1, Refill: 10}},
 	} {
-		m := tenOutages(t, Outage{Policy: retry.New(exponential.Jitter(jitter.Full), test.limit...), Budget: test.budget, Return: 20 * time.Second})
+		m := manyOutages(t, Outage{Policy: retry.New(exponential.Jitter(jitter.Full), test.limit...), Budget: test.budget, Return: 20 * time.Second}, 50)
 		rows = append(rows, []string{test.name, fmt.Sprintf("%.0f", m.attempts), fmt.Sprintf("%.0f", m.retries),
-			fmt.Sprintf("%.0f", m.givenUp), fmt.Sprintf("%.0f s", m.after)})
+			fmt.Sprintf("%.0f", m.givenUp), fmt.Sprintf("%.0f s", m.after), fmt.Sprintf("%.0f s", m.latest)})
 	}
 	return markdown(rows)
+}
+
+// What docs/choosing.md says of the most, the fewest and the soonest.
+func TestChoosingSentences(t *testing.T) {
+	if raced {
+		t.Skip("figures are compared without the race detector")
+	}
+	// A server that comes back.
+	all, err := lengths()
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := map[string]Choice{}
+	for _, c := range all.Choices {
+		by[c.Name] = c
+	}
+	full, equal, decorrelated, tiled := by["exponential, full"], by["exponential, equal"], by["decorrelated"], by["exponential, tiled"]
+	for i, o := range tiled.Outages {
+		for _, name := range []string{"exponential", "exponential, 15 %", "exponential, equal", "exponential, full", "decorrelated"} {
+			if x := by[name].Outages[i]; o.Refusals.Mean >= x.Refusals.Mean {
+				t.Errorf("down for %v: tiled has %v failures, %s %v", o.Down, o.Refusals.Mean, name, x.Refusals.Mean)
+			}
+		}
+		if more := equal.Outages[i].Refusals.Mean > full.Outages[i].Refusals.Mean; more != (o.Down < time.Minute) {
+			t.Errorf("down for %v: equal has %v failures, full %v", o.Down, equal.Outages[i].Refusals.Mean, full.Outages[i].Refusals.Mean)
+		}
+		for _, name := range []string{"constant 55 s, tiled", "constant 55 s, tiled, by-ordinal"} {
+			if x := by[name].Outages[i]; x.Refusals.Mean != 0 || x.Peak.Mean > 20 {
+				t.Errorf("down for %v: %s has %v failures and a peak of %v", o.Down, name, x.Refusals.Mean, x.Peak.Mean)
+			}
+		}
+		if o.Down <= 5*time.Second && (o.After.Mean < full.Outages[i].After.Mean+10*time.Second || o.After.Mean < decorrelated.Outages[i].After.Mean+10*time.Second ||
+			(o.After.Mean-equal.Outages[i].After.Mean).Abs() > 8*time.Second) {
+			t.Errorf("down for %v: tiled is over after %v", o.Down, o.After.Mean)
+		}
+	}
+	last := len(tiled.Outages) - 1
+	minute := func(c Choice) ChoiceOutage { return c.Outages[last] }
+	if most := minute(full).Attempts.Mean; most < minute(equal).Attempts.Mean || most < minute(decorrelated).Attempts.Mean {
+		t.Errorf("full makes %v attempts", most)
+	}
+	if part := minute(tiled).Refusals.Mean / minute(equal).Refusals.Mean; part < 0.5 || part > 0.6 {
+		t.Errorf("tiled has %.2f of equal's failures", part)
+	}
+	if each := minute(by["exponential, tiled, process-each"]).After.Mean; each < minute(equal).After.Mean || each < minute(full).After.Mean {
+		t.Errorf("tiled, a process each, is over after %v", each)
+	}
+	// Slots.
+	slots, err := slotted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range slots.Choices {
+		for _, o := range c.Outages {
+			if o.Refusals.Mean > 1000 {
+				t.Errorf("slots, %s, down for %v: %v refusals", c.Name, o.Down, o.Refusals.Mean)
+			}
+		}
+	}
+	// Contention.
+	_, points, err := contended()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := map[string]map[int]SweepPoint{}
+	for _, p := range points {
+		if at[p.Strategy] == nil {
+			at[p.Strategy] = map[int]SweepPoint{}
+		}
+		at[p.Strategy][p.Clients] = p
+	}
+	for n, want := range map[int][2]string{10: {"decorrelated", "decorrelated"}, 30: {"full", "decorrelated"}, 100: {"full", "decorrelated"}, 300: {"equal", "full"}} {
+		for _, name := range []string{"full", "equal", "decorrelated"} {
+			if p, best := at[name][n], at[want[0]][n]; p.Calls.Mean < best.Calls.Mean {
+				t.Errorf("%d clients: %s makes %v calls, %s %v", n, name, p.Calls.Mean, want[0], best.Calls.Mean)
+			}
+			if p, best := at[name][n], at[want[1]][n]; p.End.Mean < best.End.Mean {
+				t.Errorf("%d clients: %s takes %v, %s %v", n, name, p.End.Mean, want[1], best.End.Mean)
+			}
+			if at["none"][n].End.Mean > at[name][n].End.Mean {
+				t.Errorf("%d clients: none takes %v", n, at["none"][n].End.Mean)
+			}
+		}
+		if part := at["constant 2 s, tiled"][n].Calls.Mean / at["full"][n].Calls.Mean; part < 0.29 || part > 0.51 {
+			t.Errorf("%d clients: the tiled constant makes %.2f of full jitter's calls", n, part)
+		}
+	}
+	// The herd.
+	herds, err := answered()
+	if err != nil {
+		t.Fatal(err)
+	}
+	constant, linear := herds["constant, tiled"], herds["tiled"]
+	if constant.PeakOverMean >= linear.PeakOverMean || constant.MeanCV >= linear.MeanCV || constant.FirstMost < 2*linear.FirstMost || (constant.Total-linear.Total).Abs() > 5*time.Second {
+		t.Errorf("the constant: %+v, linear: %+v", constant, linear)
+	}
 }

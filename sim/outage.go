@@ -26,16 +26,17 @@ import (
 type Outage struct {
 	Policy    retry.Policy  `json:"policy"`
 	Placement Placement     `json:"placement"`
-	Clients   int           `json:"clients"`  // 1 to 10,000,000
-	Down      time.Duration `json:"down"`     // how long the server is down
-	Capacity  int           `json:"capacity"` // at least 1
-	Timeout   time.Duration `json:"timeout"`  // how long an attempt lasts that fails; 0 fails at once
-	Arrive    time.Duration `json:"arrive"`   // first attempts come at random between 0 and this; 0 has all come at 0
-	Return    time.Duration `json:"return"`   // a client that gave up comes back after this time on average (exponentially distributed) with a new operation; 0 never does
-	Budget    *Budget       `json:"budget"`   // what all clients' retries share; nil is none
-	Slots     bool          `json:"slots"`    // once it is back the server gives whom it refuses the next free slot as Retry-After, see above
-	Each      bool          `json:"each"`     // keep what became of each client: AttemptsOf and ServedAt
-	Bin       time.Duration `json:"bin"`      // for loads and peaks; 0 is a second
+	Processes int           `json:"processes"` // under OneProcess, the processes that the clients are divided among; 0 is one, 10,000 the most
+	Clients   int           `json:"clients"`   // 1 to 10,000,000
+	Down      time.Duration `json:"down"`      // how long the server is down
+	Capacity  int           `json:"capacity"`  // at least 1
+	Timeout   time.Duration `json:"timeout"`   // how long an attempt lasts that fails; 0 fails at once
+	Arrive    time.Duration `json:"arrive"`    // first attempts come at random between 0 and this; 0 has all come at 0
+	Return    time.Duration `json:"return"`    // a client that gave up comes back after this time on average (exponentially distributed) with a new operation; 0 never does
+	Budget    *Budget       `json:"budget"`    // what all clients' retries share; nil is none
+	Slots     bool          `json:"slots"`     // once it is back the server gives whom it refuses the next free slot as Retry-After, see above
+	Each      bool          `json:"each"`      // keep what became of each client: AttemptsOf and ServedAt
+	Bin       time.Duration `json:"bin"`       // for loads and peaks; 0 is a second
 	Seed      uint64        `json:"seed"`
 
 	// Horizon is the last instant at which an attempt counts; 0 is none.
@@ -69,6 +70,7 @@ func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 
 func (o *Outage) check() error {
 	c := checker{model: "Outage"}
+	c.count("Processes", o.Processes, 0, maxProcesses)
 	c.count("Clients", o.Clients, 1, maxClients)
 	c.notNegative("Down", o.Down)
 	c.count("Capacity", o.Capacity, 1, maxRetries)
@@ -127,6 +129,9 @@ func more(n int32) int32 { return max(n, n+1) }
 func newServer(o Outage) *server {
 	s := &server{Outage: o, rng: newRand(o.Seed), clients: make([]client, o.Clients)}
 	s.all = newOperations(Layer{Policy: o.Policy, Budget: o.Budget}.policy(), o.Placement, s.rng)
+	if o.Processes > 1 {
+		s.all.divide(o.Processes, s.rng)
+	}
 	s.ends = Layer{Policy: o.Policy, Budget: o.Budget}.ends()
 	if o.Each {
 		s.res.ServedAt = slices.Repeat([]time.Duration{Never}, o.Clients)

@@ -382,6 +382,7 @@ func TestOutageRefusesWhatCannotBe(t *testing.T) {
 		with func(*Outage)
 		want string
 	}{
+		{func(o *Outage) { o.Processes = -1 }, "sim: Outage: Processes is -1, want 0 to 10000"},
 		{func(o *Outage) { o.Clients = 0 }, "sim: Outage: Clients is 0, want 1 to 10000000"},
 		{func(o *Outage) { o.Capacity = 0 }, "sim: Outage: Capacity is 0, want 1 to 100000000"},
 		{func(o *Outage) { o.Down = -1 }, "sim: Outage: Down is -1ns, want at least 0"},
@@ -504,5 +505,35 @@ func TestOutageKeepsNothingPerClientUnlessAsked(t *testing.T) {
 	r, err := Outage{Policy: retry.New(backoff.Constant(time.Second)), Clients: 100_000, Down: time.Second, Capacity: 1000}.Run(t.Context())
 	if err != nil || r.AttemptsOf != nil || r.ServedAt != nil || len(marshal(t, r)) > 10_000 {
 		t.Errorf("%v, %d bytes of JSON", err, len(marshal(t, r)))
+	}
+}
+
+// Each of several processes places its own clients evenly, and knows nothing of the others.
+func TestOutageProcesses(t *testing.T) {
+	o := Outage{Policy: retry.New(backoff.Constant(time.Minute).Tiled()), Clients: 600, Capacity: 600, Down: time.Second}
+	gaps := func(processes int) (longest time.Duration) {
+		o.Processes = processes
+		at := runOutage(t, o).ServedAt
+		for process := range max(processes, 1) {
+			var own []time.Duration
+			for i := process; i < len(at); i += max(processes, 1) {
+				own = append(own, at[i])
+			}
+			slices.Sort(own)
+			for i := range own[1:] {
+				longest = max(longest, own[i+1]-own[i])
+			}
+		}
+		return longest
+	}
+	// The golden sequence's longest gap is at most 1.9 times the mean; chance's is more than 4 times.
+	for processes, mean := range map[int]time.Duration{0: 100 * time.Millisecond, 1: 100 * time.Millisecond, 6: 600 * time.Millisecond} {
+		if longest := gaps(processes); longest > 2*mean {
+			t.Errorf("%d processes: the longest gap of one is %v, the mean %v", processes, longest, mean)
+		}
+	}
+	o.Placement = ProcessEach
+	if longest := gaps(0); longest < 400*time.Millisecond {
+		t.Errorf("a process each: the longest gap is %v", longest)
 	}
 }

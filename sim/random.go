@@ -34,7 +34,8 @@ func goldenFrom(start uint64) func() float64 {
 
 // operations makes the policies of a run's operations, which decide what each does after a failure.
 type operations struct {
-	policy    retry.Policy // of all, where no placement gives each its own
+	policy    retry.Policy   // of all, where no placement gives each its own
+	processes []retry.Policy // of one process each, if there are several
 	placement Placement
 	key       uint64 // of the first operation, for ByKey
 }
@@ -46,7 +47,17 @@ func newOperations(policy retry.Policy, p Placement, rng *rand.Rand) operations 
 	if policy.Backoff().IsTiled() && p == OneProcess { // as a process does, from a start of the run's own
 		draw = goldenFrom(sequence)
 	}
-	return operations{policy.With(retry.WithRand(draw)), p, key}
+	return operations{policy: policy.With(retry.WithRand(draw)), placement: p, key: key}
+}
+
+// divide divides the operations of one process among n, which take them in turn.
+func (o *operations) divide(n int, rng *rand.Rand) {
+	if o.placement != OneProcess || !o.policy.Backoff().IsTiled() {
+		return // draws are as random in one process as in many
+	}
+	for range n {
+		o.processes = append(o.processes, o.policy.With(retry.WithRand(goldenFrom(rng.Uint64()))))
+	}
 }
 
 // of returns the policy of the operation of that number.
@@ -56,6 +67,9 @@ func (o *operations) of(operation int) retry.Policy {
 		return o.policy.With(retry.WithBackoff(o.policy.Backoff().Keyed(o.key + uint64(operation))))
 	case ByOrdinal:
 		return o.policy.With(retry.WithBackoff(o.policy.Backoff().Ordinal(uint64(operation))))
+	}
+	if n := len(o.processes); n > 0 {
+		return o.processes[operation%n]
 	}
 	return o.policy
 }

@@ -47,7 +47,7 @@ capacity,cost,refund[,refill per second], or a policy's word budget=.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			strategies, err := f.strategies(args, func() []model.Strategy { return lab.Presets()[3].State.Strategies })
 			if err == nil {
-				err = refuseWords(strategies, "layers", "processes")
+				err = refuseWords(strategies, "layers")
 			}
 			switch {
 			case err != nil:

@@ -240,7 +240,7 @@ func TestSimRefuses(t *testing.T) {
 		"overload page":    {[]string{"overload", "-o", filepath.Join(t.TempDir(), "x.html")}, []string{"want a name that ends in .svg"}},
 		"herd budget":      {[]string{"herd", "sidekiq budget=1,1,0"}, []string{"herd: ", "budget= does not count here"}},
 		"occ layers":       {[]string{"occ", "sidekiq layers=2"}, []string{"occ: ", "layers= does not count here"}},
-		"outage layers":    {[]string{"outage", "sidekiq processes=2"}, []string{"outage: ", "processes= does not count here"}},
+		"outage layers":    {[]string{"outage", "sidekiq layers=2"}, []string{"outage: ", "layers= does not count here"}},
 		"outage limit":     {[]string{"outage", "--limit=-1"}, []string{"--limit is -1, want at least 0"}},
 		"choose clients":   {[]string{"choose", "--clients=0"}, []string{"choose: --clients is 0, want 1 to"}},
 		"choose outages":   {[]string{"choose", "--outages=-1s"}, []string{"--outages", "want at least 0"}},

@@ -42,6 +42,9 @@ func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 		x := OutageStrategyResult{Name: s.Title(), Policy: s}
 		run := o.Outage
 		run.Policy, run.Placement, run.Progress = s.Policy, s.Placement, o.Progress.of(x.Name)
+		if s.Processes > 0 {
+			run.Processes = s.Processes
+		}
 		if s.Budget != nil {
 			run.Budget = s.Budget
 		}

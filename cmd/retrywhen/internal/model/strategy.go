@@ -24,7 +24,7 @@ type Strategy struct {
 	Placement sim.Placement
 	Budget    *sim.Budget // what the clients' retries share; nil is none
 	Layers    int         // of an Overload, each with the policy and a budget of its own; 0 is one
-	Processes int         // of an Overload's layer, each with a budget of its own; 0 is one
+	Processes int         // that the clients are divided among; of an Overload's layer each has a budget of its own; 0 is one
 }
 
 // ParseStrategy reads a strategy from its text form: a policy's, with a name and a colon before it if it likes, and
@@ -33,7 +33,7 @@ type Strategy struct {
 //	place=process-each    or by-key or by-ordinal: the sim.Placement
 //	budget=10,1,0.1       capacity, cost and refund of a sim.Budget, and its refill a second after one more comma
 //	layers=3              that many layers of an Overload
-//	processes=20          that many processes of each layer
+//	processes=20          that many processes of an outage's clients, or of each layer
 func ParseStrategy(text string) (Strategy, error) {
 	if n := len(text); n > maxText {
 		return Strategy{}, fmt.Errorf("a policy of %d letters, want at most %d", n, maxText)
