@@ -1,7 +1,7 @@
-// Package retrywhen is documentation only: the vocabulary, and a map of the packages.
+// Package retrywhen contains only documentation: the vocabulary, and an overview of the packages.
 //
-// The library is generic reactive streams whose centre is retry with backoff and jitter. A stream that fails comes back
-// where it stopped, or from its start:
+// The library provides generic reactive streams with retry, backoff and jitter. A stream that fails continues where it
+// stopped, or starts again:
 //
 //	operators.Resume(0, open, after, policy)
 //	src.RetryWhen(operators.ExpBackoff(jitter.Default, time.Second, 3))
@@ -11,20 +11,24 @@
 //
 // # Packages
 //
-//   - stream: a cold source. Run it, get values, then nil or an error. Sources, sinks, T→T operators, RetryWhen, Clock.
-//   - operators: functions from streams to streams of another type; Resume; ExpBackoff; RetryChans for plain channels; MapRetry.
-//   - jitter: a uniform draw in, a factor for the delay out.
-//   - backoff: the number of failures in, the delay out; a value without state.
-//   - retry: a backoff plus when to give up, when to start over, which hooks to call. Do, Run and Attempts without a stream.
-//   - operators/rx: the same on github.com/reactivex/rxgo/v2 observables.
+//   - stream: cold streams. A run yields values and returns nil or an error. Sources, sinks, operators that keep the
+//     type, RetryWhen, Clock.
+//   - operators: functions from streams to streams of another type; Resume; ExpBackoff; RetryChans for plain channels;
+//     MapRetry for single items.
+//   - jitter: maps a uniform draw to a factor for the delay.
+//   - backoff: maps the number of failures to the delay; a value without state.
+//   - retry: policies, which add to a backoff when to give up, when to restart the count, and which hooks to call. Do,
+//     Run and Attempts retry without a stream.
+//   - operators/rx: the same for github.com/reactivex/rxgo/v2 observables.
 //   - retryhttp: an http.RoundTripper with a policy.
 //   - streamtest: virtual time, marble diagrams and contract checks for tests of streams.
 //   - sim: fleets of clients against a server, in simulated time.
 //
-// Modules of their own, so that what they need stays out of the library:
+// Separate modules, so that the library does not have their dependencies:
 //
 //   - cmd/retrywhen: the command. It retries a command, shows a policy's schedule, and simulates fleets.
-//   - durable: retries that survive the process, on NATS JetStream; durable/embedded has its server in the process.
+//   - durable: retries that survive the process, on NATS JetStream; durable/embedded runs the server inside the
+//     process.
 //   - examples: programs that do a real job.
 //
 // # Words
@@ -33,7 +37,7 @@
 //   - failure: an attempt that ended in an error.
 //   - retry: an attempt after the first.
 //   - delay: the wait before a retry.
-//   - backoff: the rule for delays. Jitter is its random part, cap the most a delay may be.
-//   - limit: the most retries in a row. Exhausted: gave up.
-//   - cold: every run of a stream is a new subscription, with nothing shared. Hot: it is not.
+//   - backoff: the rule for delays. Jitter is its random part, cap the maximum delay.
+//   - limit: the maximum number of retries in a row. Exhausted: gave up.
+//   - cold: every run of a stream is a new subscription that shares nothing with others. Hot: runs share a source.
 package retrywhen

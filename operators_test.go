@@ -18,7 +18,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// feed is a numbered feed that goes on where it stopped, in attempts of so many items; it notes when they began.
+// feed is a numbered feed that continues where it stopped, in attempts of the given numbers of items. It records when
+// they began.
 type feed struct {
 	perAttempt []int
 	total      int

@@ -14,11 +14,11 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// retrier is what the calls through an interceptor have in common.
+// retrier is the shared part of all calls through one interceptor.
 type retrier struct {
 	settings
 	policy retry.Policy
-	engine engine.Policy[retry.State] // policy's, with the parts that are not exported
+	engine engine.Policy[retry.State] // the policy's engine, which is not exported
 }
 
 func newRetrier(where string, p retry.Policy, opts []Option) *retrier {
@@ -28,7 +28,7 @@ func newRetrier(where string, p retry.Policy, opts []Option) *retrier {
 // retries reports whether calls of the method are retried.
 func (r *retrier) retries(method string) bool { return r.methods == nil || r.methods(method) }
 
-// call is the context of the policy's operation, and of its hooks: that of the call, with the method.
+// call is the context of the policy's operation and of its hooks: the call's context, with the method.
 type call struct {
 	context.Context
 	method string
@@ -36,7 +36,7 @@ type call struct {
 
 type callKey struct{}
 
-// Value finds the call itself.
+// Value returns the call itself for its key.
 func (c *call) Value(key any) any {
 	if key == (callKey{}) {
 		return c
@@ -44,11 +44,11 @@ func (c *call) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// String names the context as those of package context do.
+// String describes the context in the form that package context uses.
 func (c *call) String() string { return fmt.Sprint(c.Context) }
 
-// MethodFrom returns the method of the call that a policy's hook is called for, as in "/package.Service/Method", if ctx
-// is the hook's context, else "".
+// MethodFrom returns the method of the call for which a policy's hook is called, as in "/package.Service/Method", if
+// ctx is the hook's context, else "".
 func MethodFrom(ctx context.Context) string {
 	if c, ok := ctx.Value(callKey{}).(*call); ok {
 		return c.method
@@ -56,8 +56,8 @@ func MethodFrom(ctx context.Context) string {
 	return ""
 }
 
-// do makes attempts until one ends well, or the policy gives up. try makes the n-th attempt under ctx, and sets the
-// trailer of one that has failed.
+// do makes attempts until one succeeds or the policy gives up. try makes the n-th attempt under ctx, and sets the
+// trailer of a failed one.
 func (r *retrier) do(ctx context.Context, method string, try func(ctx context.Context, n int, trailer *metadata.MD) error) error {
 	operation := &call{ctx, method}
 	for a, end := range r.policy.Attempts(operation) {

@@ -14,9 +14,9 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// IsTransient reports whether the same call may go better later: for retry.If, with Receive and operators.Resume, where
-// a call that was carried out does no harm. It does if err has a status of Unavailable, ResourceExhausted, Aborted,
-// Internal, Unknown or DeadlineExceeded, or one whose server says when to come back.
+// IsTransient reports whether the same call may succeed later. Use it in retry.If, with Receive and operators.Resume,
+// for calls that may be carried out twice. It returns true if err has a status of Unavailable, ResourceExhausted,
+// Aborted, Internal, Unknown or DeadlineExceeded, or a status whose server says when to retry.
 func IsTransient(err error) bool {
 	s := status.Convert(err)
 	switch s.Code() {
@@ -27,8 +27,8 @@ func IsTransient(err error) bool {
 	return ok
 }
 
-// dictated returns err with the delay that the server dictates, or marked as permanent where it says that the call must
-// not be repeated.
+// dictated returns err with the delay that the server dictates, or marked as permanent if the server says that the call
+// must not be repeated.
 func dictated(err error, trailer metadata.MD) error {
 	delay, ok := retryInfo(status.Convert(err))
 	if pushback := trailer.Get("grpc-retry-pushback-ms"); len(pushback) > 0 {
@@ -57,17 +57,17 @@ func retryInfo(s *status.Status) (time.Duration, bool) {
 // endedError is the error of a call whose context has ended.
 type endedError struct {
 	error
-	cause error // of the context's end
+	cause error // the code for the context's end
 }
 
 func (e *endedError) Unwrap() error { return e.error }
 
-// GRPCStatus is what package status looks for.
+// GRPCStatus is called by package status.
 func (e *endedError) GRPCStatus() *status.Status {
 	return status.New(status.FromContextError(e.cause).Code(), e.Error())
 }
 
-// ended returns the error that ends the operation, of which ctx is the context.
+// ended returns the error that ends the operation, whose context is ctx.
 func ended(ctx context.Context, err error) error {
 	if cause := ctx.Err(); cause != nil {
 		return &endedError{err, cause}

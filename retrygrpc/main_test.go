@@ -35,7 +35,7 @@ const (
 	sum    = "/test.Numbers/Sum"    // of a stream of requests
 )
 
-// server is a gRPC server that notes its calls and fails as it is told.
+// server is a gRPC server that records its calls and fails as configured.
 type server struct {
 	// fail is called with the number of the call, from 1, before it is served.
 	fail func(ctx context.Context, call int) error

@@ -10,7 +10,7 @@ import (
 // Option is one setting of an interceptor.
 type Option func(*settings)
 
-// settings is what the options set.
+// settings holds the options.
 type settings struct {
 	codes   []codes.Code
 	methods func(string) bool
@@ -29,8 +29,8 @@ func Codes(c ...codes.Code) Option {
 	return func(s *settings) { s.codes = slices.Clip(c) }
 }
 
-// Methods retries only calls of those methods for which f returns true; the others are made as they are. A method's
-// name is as in "/package.Service/Method". f must be safe for concurrent use.
+// Methods retries only calls of methods for which f returns true; other calls are made without retries. A method's name
+// is of the form "/package.Service/Method". f must be safe for concurrent use.
 func Methods(f func(method string) bool) Option {
 	if f == nil {
 		panicf("Methods", "f is nil")
@@ -38,12 +38,13 @@ func Methods(f func(method string) bool) Option {
 	return func(s *settings) { s.methods = f }
 }
 
-// AttemptMetadata adds x-retry-attempt to the metadata of each retry: 1 for the first retry. A first attempt has none.
+// AttemptMetadata adds x-retry-attempt to the metadata of each retry: 1 for the first retry. The first attempt does not
+// have it.
 func AttemptMetadata() Option {
 	return func(s *settings) { s.numbers = true }
 }
 
-// set returns what the options of an interceptor say.
+// set returns the settings of an interceptor's options.
 func set(where string, opts []Option) settings {
 	s := settings{codes: []codes.Code{codes.Unavailable, codes.ResourceExhausted}}
 	for i, o := range opts {

@@ -11,18 +11,17 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Receive returns the stream of the responses to req, where method is the method of a generated client, as in
+// Receive returns the stream of the responses to req. method is the method of a generated client, as in
 //
 //	events := operators.Resume(int64(0), func(after int64) stream.Stream[*pb.Event] {
 //		return retrygrpc.Receive(client.Watch, &pb.WatchRequest{After: after})
 //	}, func(_ int64, e *pb.Event) int64 { return e.Id }, policy)
 //
-// Each run makes the call anew, and ends it when its consumer stops. A failure dictates the delay that the server does,
-// and is permanent where the server says that the call must not be repeated; retry.If(IsTransient) is for the policy's
-// other decisions. A connection that has fallen silent is noticed by the stream's Timeout, or by gRPC's keepalive. A
-// nil method panics.
+// Each run makes a new call, and ends it when its consumer stops. A failure carries the delay that the server dictates,
+// and is permanent if the server says that the call must not be repeated. Use retry.If(IsTransient) for the policy's
+// other decisions. The stream's Timeout, or gRPC's keepalive, detects a silent connection.
 //
-// Retries belong into one layer: the option Methods leaves out of StreamClientInterceptor what Resume calls again.
+// Retry in one layer: use the option Methods to exclude from StreamClientInterceptor the calls that Resume repeats.
 func Receive[Req, Res any, C interface {
 	Recv() (*Res, error)
 	Trailer() metadata.MD

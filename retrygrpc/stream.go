@@ -11,13 +11,13 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// StreamClientInterceptor returns an interceptor that opens streams again as p says; the package comment says which,
-// and what comes back. p's hooks must be safe for concurrent use.
+// StreamClientInterceptor returns an interceptor that opens streams again as p decides. The package comment says which
+// streams, and which errors it returns. p's hooks must be safe for concurrent use.
 //
-// Of a call with a stream of responses and one request the first attempt is made at once; the others are made by the
-// first RecvMsg, which returns the errors of all. The request must not change before that has returned.
+// For a call with one request and a stream of responses, the first attempt is made at once. The first RecvMsg makes the
+// others, and returns the error of all. The request must not change before the first RecvMsg has returned.
 //
-// Without Limit or Within p retries until the call's context ends.
+// Without Limit or Within, p retries until the call's context ends.
 func StreamClientInterceptor(p retry.Policy, opts ...Option) grpc.StreamClientInterceptor {
 	r := newRetrier("StreamClientInterceptor", p, opts)
 	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
@@ -39,7 +39,7 @@ func StreamClientInterceptor(p retry.Policy, opts ...Option) grpc.StreamClientIn
 	}
 }
 
-// responses is the client's end of a call with one request and a stream of responses.
+// responses is the client side of a call with one request and a stream of responses.
 type responses struct {
 	retrier *retrier
 	ctx     context.Context
@@ -47,14 +47,14 @@ type responses struct {
 	open    func(context.Context) (grpc.ClientStream, error)
 
 	mu        sync.Mutex
-	present   grpc.ClientStream // of the last attempt
-	failed    error             // of present's opening, or of sending the request again
+	present   grpc.ClientStream // the stream of the last attempt
+	failed    error             // the error of opening present, or of sending the request again
 	request   any               // nil before SendMsg
 	closed    bool              // CloseSend has been called
 	committed bool              // there are no further attempts
 }
 
-// reopen makes an attempt: it opens a stream and sends on it what has been sent before.
+// reopen makes an attempt: it opens a stream and sends the same messages again.
 func (s *responses) reopen(ctx context.Context) {
 	opened, err := s.open(ctx)
 	s.mu.Lock()
@@ -74,7 +74,7 @@ func (s *responses) reopen(ctx context.Context) {
 	}
 }
 
-// state returns the present stream, and the error of its opening.
+// state returns the current stream, and the error of opening it.
 func (s *responses) state() (grpc.ClientStream, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +135,7 @@ func (s *responses) RecvMsg(m any) error {
 	return err
 }
 
-// commit rules out further attempts, and reports whether they were ruled out before.
+// commit prevents further attempts, and reports whether they were prevented before.
 func (s *responses) commit() (before bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

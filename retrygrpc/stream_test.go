@@ -102,7 +102,7 @@ func TestServerStreamWhoseHeaderWasRead(t *testing.T) {
 	})
 }
 
-// script opens streams that fail as it is told.
+// script opens streams that fail as configured.
 type script struct {
 	grpc.ClientStream
 	opening, sending, closing, receiving error

@@ -10,14 +10,14 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// UnaryClientInterceptor returns an interceptor that repeats unary calls as p says; the package comment says which, and
-// what comes back. p's hooks must be safe for concurrent use.
+// UnaryClientInterceptor returns an interceptor that repeats unary calls as p decides. The package comment says which
+// calls, and which errors it returns. p's hooks must be safe for concurrent use.
 //
-// Without Limit or Within p retries until the call's context ends. What grpc.Header and grpc.Trailer of a call get is
-// of its last attempt.
+// Without Limit or Within p retries until the call's context ends. grpc.Header and grpc.Trailer receive those of the
+// last attempt.
 func UnaryClientInterceptor(p retry.Policy, opts ...Option) grpc.UnaryClientInterceptor {
 	r := newRetrier("UnaryClientInterceptor", p, opts)
-	if _, timed := p.AttemptTimeout(); timed { // the server knows the deadline too, and may be the first to say so
+	if _, timed := p.AttemptTimeout(); timed { // the server knows the deadline too, and may report it first
 		r.codes = append(r.codes, codes.DeadlineExceeded)
 	}
 	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {

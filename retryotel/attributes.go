@@ -17,12 +17,12 @@ import (
 
 const outcomeKey = attribute.Key("retry.outcome")
 
-// outcome returns what an operation has come to.
+// outcome returns the outcome of an operation.
 func outcome(ctx context.Context, r retry.Result) string {
 	switch e, ok := r.Err.(*retry.Error); {
 	case r.Err == nil:
 		return "success"
-	case ok && e.Attempts == r.Attempts: // else it is that of an inner policy
+	case ok && e.Attempts == r.Attempts: // otherwise the error is from an inner policy
 		return reason(e)
 	case ctx.Err() != nil:
 		return "canceled"
@@ -53,7 +53,7 @@ func errorType(err error) attribute.KeyValue {
 	return semconv.ErrorType(err)
 }
 
-// resendCount returns http.request.resend_count if ctx is that of a request of retryhttp.
+// resendCount returns http.request.resend_count if ctx is the context of a request of retryhttp.
 func resendCount(ctx context.Context, n int) []attribute.KeyValue {
 	if retryhttp.RequestFrom(ctx) == nil {
 		return nil
@@ -61,9 +61,9 @@ func resendCount(ctx context.Context, n int) []attribute.KeyValue {
 	return []attribute.KeyValue{semconv.HTTPRequestResendCount(n)}
 }
 
-// ResendCount returns a RoundTripper that sends requests by base, http.DefaultTransport if it is nil, and sets
-// http.request.resend_count on the span of a request that is sent again. It stands below the one that makes the spans,
-// which stands below retryhttp:
+// ResendCount returns a RoundTripper that sends requests through base, or http.DefaultTransport if base is nil, and
+// sets http.request.resend_count on the span of a request that is sent again. It must be inside the RoundTripper that
+// makes the spans, which must be inside retryhttp:
 //
 //	retryhttp.NewTransport(otelhttp.NewTransport(retryotel.ResendCount(nil)), policy)
 func ResendCount(base http.RoundTripper) http.RoundTripper {
@@ -82,7 +82,7 @@ func (t resending) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.base.RoundTrip(r)
 }
 
-// CloseIdleConnections closes those of the base. http.Client.CloseIdleConnections calls it.
+// CloseIdleConnections closes the idle connections of base. http.Client.CloseIdleConnections calls it.
 func (t resending) CloseIdleConnections() {
 	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()

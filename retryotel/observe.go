@@ -12,30 +12,29 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// Observe returns the option that reports what a policy does, under a name for the kind of operation, such as "fetch
-// prices". Names and values of attributes are few, whatever errors say.
+// Observe returns an option that reports the work of a policy, under a name for the kind of operation, such as "fetch
+// prices". The number of attribute values is small, whatever the errors are.
 //
-// The meter gets, each with the attribute retry.name:
+// The meter receives, each with the attribute retry.name:
 //
-//	retry.operations  counter, {operation}  with retry.outcome: how operations, and subscriptions to retried streams, ended
+//	retry.operations  counter, {operation}  with retry.outcome: finished operations; a subscription is one
 //	retry.attempts    counter, {attempt}    with retry.outcome, success or failure: their attempts, counted at their end
 //	retry.delay       histogram, s          with error.type: the delays of retries, when they are scheduled
 //	retry.down_time   histogram, s          from the first failure of an outage to the attempt that worked
 //
-// The outcome of an operation is success; or exhausted, deadline or budget, where the policy gave up for that reason;
-// refused, where its error was not to be retried; or canceled, where its context had ended.
+// The outcome of an operation is success; or exhausted, deadline or budget, if the policy gave up for that reason; or
+// refused, if its error must not be retried; or canceled, if its context had ended.
 //
-// The span of the operation's context gets the events retry.scheduled (with retry.number, retry.delay in seconds,
-// error.type and, of a request of retryhttp, http.request.resend_count), retry.recovered (retry.number,
-// retry.down_time) and retry.gave_up (retry.outcome, error.type), if it is recorded. The span's status is its owner's
-// business.
+// If the span of the operation's context is recorded, it receives the events retry.scheduled (with retry.number,
+// retry.delay in seconds, error.type and, for a request of retryhttp, http.request.resend_count), retry.recovered
+// (retry.number, retry.down_time) and retry.gave_up (retry.outcome, error.type). Observe does not set the span's
+// status.
 //
 // The tracer makes a span with the name for each operation that failed at least once, from its start to its end, with
-// the outcome and the number of attempts as attributes. It is made at the end, so the spans of the attempts are not its
-// children but its siblings.
+// the outcome and the number of attempts as attributes. The span is made at the end, so the spans of the attempts are
+// its siblings, not its children.
 //
-// A meter or a tracer of OpenTelemetry's packages noop reports nothing. The hooks run on the goroutine of the
-// operation.
+// A meter or a tracer from OpenTelemetry's noop packages reports nothing. The hooks run on the operation's goroutine.
 func Observe(name string, meter metric.Meter, tracer trace.Tracer) retry.Option {
 	switch {
 	case name == "":
@@ -49,7 +48,7 @@ func Observe(name string, meter metric.Meter, tracer trace.Tracer) retry.Option 
 	return all(retry.OnRetry(o.scheduled), retry.OnRecovered(o.recovered), retry.OnGiveUp(o.gaveUp), retry.OnDone(o.done))
 }
 
-// all returns the option that is all of these. C is retry's own type of a configuration, which has no name here.
+// all returns an option that applies all of these. C is retry's own configuration type, which cannot be named here.
 func all[C any](opts ...func(C)) func(C) {
 	return func(c C) {
 		for _, o := range opts {
@@ -58,7 +57,7 @@ func all[C any](opts ...func(C)) func(C) {
 	}
 }
 
-// observer has the instruments, and the hooks that use them.
+// observer holds the instruments, and the hooks that use them.
 type observer struct {
 	name       string
 	named      attribute.KeyValue
@@ -88,7 +87,7 @@ func newObserver(name string, meter metric.Meter, tracer trace.Tracer) *observer
 	return o
 }
 
-// Delays are of milliseconds to hours.
+// Delays are between milliseconds and hours.
 var buckets = metric.WithExplicitBucketBoundaries(
 	0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600)
 

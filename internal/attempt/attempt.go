@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// Key is the key under which a context of a retry has that context, of whatever type.
+// Key is the key under which the context of a retry returns itself, whatever its type.
 type Key struct{}
 
 // Context is the context of the retries of one operation. Its number may be set while it is in use.
@@ -28,7 +28,7 @@ func (c *Context) Set(n int) { c.n.Store(int64(n)) }
 // Number returns the number of the attempt.
 func (c *Context) Number() int { return int(c.n.Load()) }
 
-// Value finds the context itself.
+// Value returns the context itself for Key.
 func (c *Context) Value(key any) any {
 	if key == (Key{}) {
 		return c

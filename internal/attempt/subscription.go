@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Subscription is the context of one subscription to a retried stream, with what a policy keeps for it beyond what a
-// RetryObserver gets. It belongs to the goroutine of the subscription.
+// Subscription is the context of one subscription to a retried stream. It holds the policy's data for the subscription
+// that a RetryObserver does not receive. It must be used on the subscription's goroutine.
 type Subscription struct {
 	context.Context // the subscriber's
 
-	Elapsed   time.Duration // from the start of the subscription; set at its end
-	Announced bool          // there is an outage that the policy has to log the end of
+	Elapsed   time.Duration // the time since the start of the subscription; set at its end
+	Announced bool          // the policy must log the end of the current outage
 }
 
 type subscriptionKey struct{}
 
-// Value finds the subscription itself.
+// Value returns the subscription itself for its key.
 func (s *Subscription) Value(key any) any {
 	if key == (subscriptionKey{}) {
 		return s
@@ -25,11 +25,11 @@ func (s *Subscription) Value(key any) any {
 	return s.Context.Value(key)
 }
 
-// String names the context as those of package context do.
+// String describes the context in the form that package context uses.
 func (s *Subscription) String() string { return fmt.Sprint(s.Context) }
 
-// Subscribed returns the subscription that ctx belongs to, nil if it belongs to none, and the context for hooks: the
-// subscriber's own if ctx is the subscription.
+// Subscribed returns the subscription of ctx, nil if there is none, and the context for hooks: the subscriber's own if
+// ctx is the subscription.
 func Subscribed(ctx context.Context) (*Subscription, context.Context) {
 	if s, ok := ctx.(*Subscription); ok {
 		return s, s.Context

@@ -1,4 +1,4 @@
-// Package clock is where a context carries the clock that package stream injects.
+// Package clock stores in a context the clock that package stream injects.
 package clock
 
 import (
@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Stopper stops what AfterFunc has armed; it is stream.Stopper.
+// Stopper stops a timer that AfterFunc has armed; it is stream.Stopper.
 type Stopper = interface{ Stop() bool }
 
-// Clock is the time as operators see it; it has the methods of stream.Clock, and either may be used as the other.
+// Clock is the time as operators see it. It has the methods of stream.Clock, so either may be used as the other.
 type Clock interface {
 	Now() time.Time
 	AfterFunc(d time.Duration, f func()) Stopper
@@ -22,7 +22,7 @@ func With(ctx context.Context, c Clock) context.Context {
 	return context.WithValue(ctx, key{}, c)
 }
 
-// From returns the clock that ctx carries, or the system's.
+// From returns the clock that ctx carries, or the system clock.
 func From(ctx context.Context) Clock {
 	if c, ok := ctx.Value(key{}).(Clock); ok {
 		return c
@@ -30,7 +30,7 @@ func From(ctx context.Context) Clock {
 	return System{}
 }
 
-// System is the system's clock.
+// System is the system clock.
 type System struct{}
 
 // Now returns time.Now().
@@ -39,5 +39,5 @@ func (System) Now() time.Time { return time.Now() }
 // AfterFunc calls time.AfterFunc.
 func (System) AfterFunc(d time.Duration, f func()) Stopper { return time.AfterFunc(d, f) }
 
-// SystemClock tells the timers that a time.Timer will do.
+// SystemClock marks the clock for timers, which use a time.Timer on it.
 func (System) SystemClock() {}

@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// Code is what the code of documents may name without importing or declaring it.
+// Code lists the names that the code of documents may use without importing or declaring them.
 type Code struct {
 	Imports map[string]string // the path of each package name
 	Given   map[string]string // the declaration of each other name
@@ -26,10 +26,10 @@ type Code struct {
 // goBlock is a Go block, and the Go version that it needs if that is newer than the module's: ```go 1.27.
 var goBlock = regexp.MustCompile("(?ms)^```go(?: (1\\.[0-9]+))?\n(.*?)^```")
 
-// Vet runs go vet on every Go block of the documents and returns what is wrong. It takes each block for a package of
-// its own: a file as it is, declarations with what they import, or statements in a function. They are put for a while
-// into a folder of the module in the current directory, one that no pattern matches. A block that needs a newer Go than
-// the one that runs, as its opening line says (```go 1.27), is left out.
+// Vet runs go vet on every Go block of the documents and returns the errors. Each block is a package of its own: a
+// whole file, declarations with their imports, or statements in a function. The blocks are put temporarily into a
+// folder of the module in the current directory that no pattern matches. A block whose opening line (```go 1.27)
+// requires a newer Go than the running one is skipped.
 func (c Code) Vet(documents ...string) error {
 	dir, err := os.MkdirTemp(".", "_snippets")
 	if err != nil {
@@ -75,7 +75,7 @@ func (c Code) Vet(documents ...string) error {
 	return nil
 }
 
-// asFile makes a whole file of a block, with //line comments so that the compiler speaks of the document.
+// asFile makes a whole file of a block, with //line comments so that the compiler reports lines of the document.
 func (c Code) asFile(block, document string, line int) (string, error) {
 	place := fmt.Sprintf("//line %s:%d\n", document, line)
 	if strings.HasPrefix(block, "package ") {
@@ -111,7 +111,7 @@ func (c Code) asFile(block, document string, line int) (string, error) {
 	return "package snippet\n" + imports.String() + place + body + "\n" + extra, nil
 }
 
-// takenForGranted returns the declarations of what the file uses and does not declare, and of what these use.
+// takenForGranted returns the declarations that the file uses and does not declare, and those that these use.
 func (c Code) takenForGranted(f *ast.File) string {
 	var b strings.Builder
 	names, declared := free(f), map[string]bool{}
@@ -142,7 +142,7 @@ func free(f *ast.File) map[string]bool {
 	return names
 }
 
-// buildConstraint returns the line that a block of a newer Go begins with, and false when the Go that runs is older.
+// buildConstraint returns the first line for a block of a newer Go, or false if the running Go is older.
 func buildConstraint(at []int, text []byte) (string, bool) {
 	if at[2] < 0 {
 		return "", true

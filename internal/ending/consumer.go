@@ -2,16 +2,17 @@ package ending
 
 import "context"
 
-// Consumer is the consumer of one run of a stream. It belongs to the goroutine of the run.
+// Consumer is the consumer of one run of a stream. It must be used on the run's goroutine.
 type Consumer[T any] struct {
 	yield   func(T) bool
 	stopped bool
 }
 
-// NewConsumer returns the consumer that yield stands for.
+// NewConsumer returns the consumer with the given yield.
 func NewConsumer[T any](yield func(T) bool) *Consumer[T] { return &Consumer[T]{yield: yield} }
 
-// Deliver calls yield with v and returns what it returns; once that was false, it returns false without a call.
+// Deliver calls yield with v and returns its result. Once yield has returned false, Deliver returns false without a
+// call.
 func (c *Consumer[T]) Deliver(v T) bool {
 	c.stopped = c.stopped || !c.yield(v)
 	return !c.stopped
@@ -20,7 +21,7 @@ func (c *Consumer[T]) Deliver(v T) bool {
 // Stopped reports whether the consumer has stopped.
 func (c *Consumer[T]) Stopped() bool { return c.stopped }
 
-// End returns what the run returns: nil if the consumer has stopped, else Error(ctx, failures...).
+// End returns the result of the run: nil if the consumer has stopped, else Error(ctx, failures...).
 func (c *Consumer[T]) End(ctx context.Context, failures ...error) error {
 	if c.stopped {
 		return nil

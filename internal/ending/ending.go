@@ -1,4 +1,5 @@
-// Package ending makes the error with which a stream ends out of what has ended it: its context, its source, or both.
+// Package ending computes the error with which a stream ends from the end of its context, the error of its source, or
+// both.
 package ending
 
 import (
@@ -8,8 +9,8 @@ import (
 	"reflect"
 )
 
-// ContextError returns nil while ctx lasts, then an error that matches both context.Cause(ctx) and ctx.Err(): the cause
-// itself where it does so, else one with the cause's text.
+// ContextError returns nil until ctx ends, then an error that matches both context.Cause(ctx) and ctx.Err(): the cause
+// itself if it matches both, else an error with the cause's text.
 func ContextError(ctx context.Context) error {
 	err := ctx.Err()
 	if err == nil {
@@ -18,8 +19,8 @@ func ContextError(ctx context.Context) error {
 	return both(context.Cause(ctx), err)
 }
 
-// Error returns failures, those of a piece of code that was run under ctx, as one error, nil if there is none; once ctx
-// has ended the error matches what ContextError returns too, and that first.
+// Error returns the failures of code that was run under ctx as one error, nil if there is none. Once ctx has ended, the
+// error first matches what ContextError returns.
 func Error(ctx context.Context, failures ...error) error {
 	err := ContextError(ctx)
 	for _, f := range failures {
@@ -28,8 +29,8 @@ func Error(ctx context.Context, failures ...error) error {
 	return err
 }
 
-// Join returns an error through which errors.Is reaches both end and failure: the one that does already, or else both
-// of them. Either may be nil. A failure that only claims to be the end, by a method Is of its own, is named beside it.
+// Join returns an error in which errors.Is finds both end and failure: the one that contains the other already, or else
+// both of them. Either may be nil. A failure that only claims to be end, by its own method Is, is still added.
 func Join(end, failure error) error {
 	switch {
 	case failure == nil || Reaches(end, failure):
@@ -43,8 +44,8 @@ func Join(end, failure error) error {
 	return &afterFailure{end, failure}
 }
 
-// Reaches is errors.Is for errors of any type: comparing two errors panics when their type holds, in an interface,
-// something that cannot be compared.
+// Reaches is errors.Is for errors of any type. The comparison of two errors panics if their type contains, in an
+// interface, a value that is not comparable.
 func Reaches(err, target error) (yes bool) {
 	defer func() {
 		if recover() != nil {
@@ -54,7 +55,7 @@ func Reaches(err, target error) (yes bool) {
 	return errors.Is(err, target)
 }
 
-// holds reports whether target itself is in err's tree. Other than errors.Is it calls no method Is.
+// holds reports whether target itself is in err's tree. Unlike errors.Is it calls no method Is.
 func holds(err, target error) bool {
 	if reflect.ValueOf(err).Comparable() && err == target {
 		return true
@@ -72,7 +73,7 @@ func holds(err, target error) bool {
 	return false
 }
 
-// both returns cause, if it holds err, or one that holds both and has cause's text.
+// both returns cause if it contains err, else an error that contains both and has cause's text.
 func both(cause, err error) error {
 	if holds(cause, err) {
 		return cause
@@ -80,7 +81,7 @@ func both(cause, err error) error {
 	return &contextEnd{cause, err}
 }
 
-// contextEnd is the end of a context that was given a cause of its own.
+// contextEnd is the end of a context that has its own cause.
 type contextEnd struct{ cause, err error }
 
 func (e *contextEnd) Error() string { return e.cause.Error() }

@@ -41,7 +41,7 @@ func TestError(t *testing.T) {
 		failures []error
 		want     string
 		same     error   // the error itself, if it is to be one
-		reaches  []error // besides the context's cause and Err
+		reaches  []error // in addition to the context's cause and Err
 	}{
 		"nothing happened":                  {ctx: t.Context(), failures: []error{nil, nil}, want: "<nil>"},
 		"a failure":                         {t.Context(), []error{io.EOF}, "EOF", io.EOF, nil},

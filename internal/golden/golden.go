@@ -1,5 +1,4 @@
-// Package golden hands out the process-wide golden-ratio sequence that places
-// the operations of a tiled backoff evenly.
+// Package golden provides the process-wide golden-ratio sequence that places the operations of a tiled backoff evenly.
 //
 // The k-th number is frac(start + k·0.6180339887…), where start is drawn once
 // per process. Any run of consecutive numbers, however long, divides [0,1)
@@ -29,6 +28,6 @@ var process sequence
 
 func init() { process.at.Store(rand.Uint64()) }
 
-// Next returns the next number of the process's sequence, in [0,1). It is
-// safe for concurrent use and takes no lock; each number is handed out once.
+// Next returns the next number of the process's sequence, in [0,1). It is safe for concurrent use and takes no lock;
+// each number is returned once.
 func Next() float64 { return process.next() }

@@ -1,5 +1,5 @@
-// Package goroutine reads the runtime's listing of goroutines, and in which synctest bubble each is. It stops the
-// world: it is for tests.
+// Package goroutine reads the runtime's list of goroutines and the synctest bubble of each. It stops the world, so it
+// is only for tests.
 package goroutine
 
 import (
@@ -12,17 +12,17 @@ import (
 
 // Goroutine is one entry of the listing.
 type Goroutine struct {
-	ID, Bubble int    // Bubble 0: in none
+	ID, Bubble int    // Bubble 0: in no bubble
 	State      string // "chan receive", "sleep" …
 	Durable    bool   // blocked, and only its bubble can wake it
 	Calls      []Call // innermost first
 	StartedBy  Call
 }
 
-// Call is a function, and the line of a file that is reached in it, as "/home/me/stream/merge.go:12".
+// Call is a function and its current line, as "/home/me/stream/merge.go:12".
 type Call struct{ Function, Place string }
 
-// Current returns the goroutine that calls it, without its calls.
+// Current returns the calling goroutine, without its calls.
 func Current() Goroutine {
 	var buf [256]byte
 	text := string(buf[:runtime.Stack(buf[:], false)])
@@ -31,9 +31,9 @@ func Current() Goroutine {
 	return g
 }
 
-// Count returns how many goroutines the caller's bubble has, those of the testing package among them. Other than
+// Count returns the number of goroutines in the caller's bubble, including those of the testing package. Unlike
 // runtime.NumGoroutine it counts neither those of other tests nor one that has ended and that the runtime has not yet
-// put away. Outside of a bubble it panics.
+// removed. Outside of a bubble it panics.
 func Count() int {
 	bubble := Current().Bubble
 	if bubble == 0 {
@@ -54,7 +54,7 @@ func InBubble(bubble int) (all []Goroutine) {
 	return all
 }
 
-// buffers hold listings: the next one is about as long.
+// buffers are for listings: the next one is about as long.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // listing returns the runtime's listing of all goroutines.

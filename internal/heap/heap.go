@@ -1,7 +1,7 @@
-// Package heap is a priority queue. Unlike container/heap it holds values and boxes none of them.
+// Package heap is a priority queue. Unlike container/heap it stores values directly, without boxing.
 package heap
 
-// Ordered is what a Heap holds.
+// Ordered is the constraint for elements of a Heap.
 type Ordered[E any] interface {
 	// Before reports whether the element comes before the other one.
 	Before(E) bool
@@ -49,7 +49,7 @@ func (h Heap[E]) Init() {
 	}
 }
 
-// sink puts e where it belongs, at i or below.
+// sink puts e in its place, at i or below.
 func (h Heap[E]) sink(i int, e E) {
 	for {
 		child := 2*i + 1

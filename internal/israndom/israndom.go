@@ -1,6 +1,5 @@
-// Package israndom is what package retry has to know of a backoff.Backoff and users have not.
+// Package israndom gives package retry a property of a backoff.Backoff that users do not need.
 package israndom
 
-// Backoff reports whether the delays of a backoff.Backoff depend on the draw u that it is given. Package backoff sets
-// it.
+// Backoff reports whether the delays of a backoff.Backoff depend on the draw u. Package backoff sets it.
 var Backoff func(b any) bool

@@ -11,12 +11,12 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// called is what a call has come to.
+// called is the result of a call.
 type called[T, U any] struct {
 	as     verdict
-	result result[T, U]  // if it is finished
-	at     time.Duration // when that was; unknown if nobody had to look
-	due    time.Duration // if it is put aside
+	result result[T, U]  // set if the item is finished
+	at     time.Duration // the time of that; unknown if nobody needed it
+	due    time.Duration // set if the item must wait
 }
 
 type verdict uint8
@@ -27,7 +27,7 @@ const (
 	abandoned // the run is over
 )
 
-// call makes one call of the item and notes in c what it has come to.
+// call calls f for the item once, and records the result in c.
 func (r *run[T, U]) call(it *item[T], c *called[T, U]) {
 	c.as, c.at = abandoned, unknown
 	if r.ctx.Err() != nil {
@@ -65,7 +65,7 @@ func (r *run[T, U]) call(it *item[T], c *called[T, U]) {
 	r.failed(ctx, it, c, stream.Failure{Err: err, Lasted: lasted}, at, deadline)
 }
 
-// failed has the policy decide on a failure.
+// failed lets the policy decide about a failure.
 func (r *run[T, U]) failed(ctx context.Context, it *item[T], c *called[T, U], f stream.Failure, at, deadline time.Time) {
 	c.at = at.Sub(r.start)
 	delay, end := r.policy.Decide(ctx, &it.state, f, at, deadline)
@@ -81,7 +81,7 @@ func (r *run[T, U]) failed(ctx context.Context, it *item[T], c *called[T, U], f 
 	}
 }
 
-// finish notes a result that has no value, or none yet.
+// finish records a result without a value, or without a value yet.
 func (c *called[T, U]) finish(it *item[T], k kind, err error) {
 	c.as = finished
 	c.result = result[T, U]{seq: it.seq, calls: it.calls, item: it.value, kind: k, err: err}
@@ -106,7 +106,7 @@ func (r *run[T, U]) attempt(ctx context.Context, it *item[T]) (value U, lasted t
 	return value, r.clock.Now().Sub(began), err
 }
 
-// succeeded tells the policy of a success.
+// succeeded reports a success to the policy.
 func (r *run[T, U]) succeeded(ctx context.Context, it *item[T]) {
 	if r.observed && it.calls > 1 && ctx.Err() == nil {
 		r.policy.Recovered(ctx, it.last, it.calls-1, r.clock.Now().Sub(it.state.First))
@@ -115,7 +115,7 @@ func (r *run[T, U]) succeeded(ctx context.Context, it *item[T]) {
 	r.over(ctx, it, nil)
 }
 
-// cancelled gives up an item whose own context has ended, after so many retries in a row.
+// cancelled gives up an item whose own context has ended, after the given number of retries in a row.
 func (r *run[T, U]) cancelled(ctx context.Context, it *item[T], c *called[T, U], at time.Time, retries int) {
 	end := &retry.Error{Cause: ending.ContextError(ctx), Last: it.last, Attempts: it.calls, Retries: max(0, retries)}
 	if it.calls > 0 {
@@ -145,10 +145,10 @@ func (r *run[T, U]) over(ctx context.Context, it *item[T], err error) {
 	r.policy.Done(ctx, it.calls, elapsed, err)
 }
 
-// asError returns the *retry.Error for the end that a policy has decided on after a failure.
+// asError returns the *retry.Error for the policy's decision to end an item after a failure.
 func asError(failure, end error, s *retry.State, at time.Time) *retry.Error {
 	if e, ok := end.(*retry.Error); ok {
-		// A failure that the policy returns as it is can be such an error too, from a retry inside f.
+		// A failure that the policy returns unchanged can be such an error too, from a retry inside f.
 		if inner, ok := errors.AsType[*retry.Error](failure); !ok || inner != e {
 			return e
 		}

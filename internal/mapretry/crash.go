@@ -7,15 +7,15 @@ import (
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
-// crash is what ended a goroutine that did not return: a panic, or nil for runtime.Goexit.
+// crash is the reason why a goroutine did not return: a panic, or nil for runtime.Goexit.
 type crash struct{ panic *handoff.Panic }
 
-// crashed is called on a goroutine that ends without returning, with what it recovered.
+// crashed is called on a goroutine that ends without returning, with the recovered value.
 func (r *run[T, U]) crashed(v any) {
 	c := new(crash)
 	switch v := v.(type) {
 	case nil: // runtime.Goexit
-	case *handoff.Panic: // keeps its first stack
+	case *handoff.Panic: // it keeps its first stack
 		c.panic = v
 	default:
 		c.panic = &handoff.Panic{Value: v, Stack: debug.Stack()}
@@ -28,7 +28,7 @@ func (r *run[T, U]) crashed(v any) {
 	r.wakeConsumer()
 }
 
-// rethrow ends the consumer's goroutine as the crash has ended its own.
+// rethrow ends the consumer's goroutine in the way in which the crash has ended its own.
 func (c *crash) rethrow() {
 	switch {
 	case c == nil:

@@ -5,8 +5,8 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// end stops everything, waits for it and reports what was not finished. The item that has ended the stream with its
-// error counts as finished unless a crash hides the error.
+// end stops everything, waits for it, and reports the unfinished items. The item that ended the stream with its error
+// counts as finished, unless a crash hides the error.
 func (r *run[T, U]) end() {
 	r.mu.Lock()
 	r.closed = true

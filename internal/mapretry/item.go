@@ -10,23 +10,23 @@ import (
 // item is an item of the source and the state of its retries.
 type item[T any] struct {
 	value T
-	seq   int64         // its place in the source, from 0
-	calls int           // that were begun
-	state retry.State   // after the last failure
+	seq   int64         // its number in the source, from 0
+	calls int           // the number of attempts begun
+	state retry.State   // the state after the last failure
 	first time.Duration // when the first call began, if the policy times calls
-	last  error         // of the last failure
+	last  error         // the error of the last failure
 }
 
-// restart begins a new row of retries, as a signal of the policy does.
+// restart restarts the count of retries, as a signal of the policy does.
 func (it *item[T]) restart(fires uint64) {
 	it.state = retry.State{Attempts: it.state.Attempts, First: it.state.First, Fires: fires}
 }
 
 // Times are durations since the start of the run.
 const (
-	unknown = time.Duration(math.MinInt64) // the time is not known: nothing is due by then
-	never   = time.Duration(math.MaxInt64) // nothing happens at that time
-	farOff  = never / 4                    // a time that never comes, with room for sums
+	unknown = time.Duration(math.MinInt64) // the time is not known: nothing is due at this time
+	never   = time.Duration(math.MaxInt64) // no time
+	farOff  = never / 4                    // a time that never comes; sums with it do not overflow
 )
 
 // after returns the time d after now.
@@ -35,11 +35,11 @@ func after(now, d time.Duration) time.Duration { return min(now, farOff) + min(d
 // waiting is an item that waits for its next call.
 type waiting[T any] struct {
 	due  time.Duration
-	turn uint64 // counts the waits: of two items that are due together the one that has waited longer is first
+	turn uint64 // the number of the wait: of two items that are due together, the one that has waited longer is first
 	item *item[T]
 }
 
-// Before orders a heap.
+// Before is the order of the heap.
 func (w waiting[T]) Before(other waiting[T]) bool {
 	if w.due != other.due {
 		return w.due < other.due

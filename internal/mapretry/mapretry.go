@@ -1,5 +1,5 @@
-// Package mapretry runs operators.MapRetry. Its scheduler decides; run is the shell around it, with the lock, the
-// goroutines, the timer and everything that calls somebody's code.
+// Package mapretry runs operators.MapRetry. scheduler makes the decisions. run contains everything else: the lock, the
+// goroutines, the timer and all calls of other code.
 package mapretry
 
 import (
@@ -20,7 +20,8 @@ type Options[T any] struct {
 	OnAbandon  func(T, int)
 }
 
-// Run runs what operators.MapRetry returns, on the caller's goroutine. When it returns all others have ended.
+// Run runs the stream of operators.MapRetry on the caller's goroutine. When it returns, all other goroutines have
+// ended.
 func Run[T, U any](
 	ctx context.Context, src stream.Stream[T], p retry.Policy, f func(context.Context, T) (U, error), o Options[T], yield func(U) bool,
 ) error {

@@ -2,7 +2,7 @@ package mapretry
 
 // queue is a first-in-first-out queue. The zero queue is empty.
 type queue[T any] struct {
-	values []T // those before first are gone
+	values []T // values before first were removed
 	first  int
 }
 

@@ -1,13 +1,13 @@
 package mapretry
 
-// result is what has become of an item, on its way to the consumer.
+// result is the result of an item for the consumer.
 type result[T, U any] struct {
 	seq   int64
 	calls int
 	item  T
 	kind  kind
-	value U     // of a success
-	err   error // of a failure; of a dead letter it is a *retry.Error
+	value U     // the value of a success
+	err   error // the error of a failure; a *retry.Error for a dead letter
 }
 
 type kind uint8
@@ -19,13 +19,14 @@ const (
 	dropped         // its own context has ended, and there is no DeadLetter
 )
 
-// results are what the consumer is to see next, and under Ordered what has to wait for the result of an earlier item.
+// results are the results that the consumer receives next, and under Ordered also those that wait for the result of an
+// earlier item.
 type results[T, U any] struct {
 	ready   []result[T, U]
 	ordered bool
-	next    int64                // the seq that comes next
-	late    queue[*result[T, U]] // of the items from next on; nil: not there yet
-	held    int                  // how many are in late
+	next    int64                // the next seq to deliver
+	late    queue[*result[T, U]] // the results of the items from next on; nil if there is none yet
+	held    int                  // number of results in late
 }
 
 func (s *results[T, U]) put(r *result[T, U]) {
@@ -56,7 +57,7 @@ func (s *results[T, U]) hold(r *result[T, U]) {
 	s.held++
 }
 
-// all yields the results that nobody has taken.
+// all yields the results that were not taken.
 func (s *results[T, U]) all(yield func(*result[T, U]) bool) {
 	for i := range s.ready {
 		if !yield(&s.ready[i]) {

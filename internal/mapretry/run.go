@@ -13,8 +13,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// run is one run of a MapRetry. The mutex is held for the scheduler alone, never while anybody's code runs, a clock's
-// included, and never for a wait.
+// run is one run of a MapRetry. The mutex is held only for the scheduler: never while other code runs, a clock's
+// included, and never during a wait.
 type run[T, U any] struct {
 	Options[T]
 	src    stream.Stream[T]
@@ -27,8 +27,8 @@ type run[T, U any] struct {
 	clock    stream.Clock
 	start    time.Time
 	timer    *ticker
-	timed    bool          // the policy wants to know how long calls last
-	observed bool          // and how items end
+	timed    bool          // the policy needs the duration of calls
+	observed bool          // the policy needs the end of items
 	fired    chan struct{} // from the policy's signals; nil if it has none
 	unwatch  func()
 
@@ -43,11 +43,11 @@ type run[T, U any] struct {
 	sourceErr error
 	crash     *crash
 
-	// What the consumer has taken is shared without the lock.
-	left        atomic.Int64   // results that it has not come to yet
+	// The number of results that the consumer has taken is shared without the lock.
+	left        atomic.Int64   // results that it has not processed yet
 	workersWait atomic.Bool    // the scheduler's
 	rest        []result[T, U] // the consumer's own
-	last        *result[T, U]  // that has ended the stream with its error
+	last        *result[T, U]  // the item that has ended the stream with its error
 }
 
 func newRun[T, U any](
@@ -89,17 +89,17 @@ func (r *run[T, U]) fires() uint64 {
 	return r.policy.Fires()
 }
 
-// lock locks the mutex and tells the scheduler where the consumer is.
+// lock locks the mutex and passes the consumer's position to the scheduler.
 func (r *run[T, U]) lock() {
 	r.mu.Lock()
 	r.scheduler.comeTo(int(r.left.Load()))
 }
 
-// unlock does what the scheduler has noted and unlocks the mutex.
+// unlock does the scheduler's todo and unlocks the mutex.
 func (r *run[T, U]) unlock() {
 	s := &r.scheduler
 	if s.workersWait {
-		// The consumer looks at workersWait after it has stored left, so one of the two sees the other.
+		// The consumer reads workersWait after it has stored left, so one of the two sees the other's change.
 		r.workersWait.Store(true)
 		s.comeTo(int(r.left.Load()))
 	}
@@ -110,8 +110,8 @@ func (r *run[T, U]) unlock() {
 	r.mu.Unlock()
 }
 
-// do wakes the source and the workers last, for the last that is woken runs first: so there are items for the workers
-// when the consumer has made room for their results.
+// do wakes the source and the workers last, because the last goroutine woken runs first. So there are items for the
+// workers when the consumer has made room for their results.
 func (r *run[T, U]) do(what todo) {
 	if what.consumer {
 		r.wakeConsumer()
@@ -194,10 +194,10 @@ func (r *run[T, U]) consume(ctx context.Context, yield func(U) bool) error {
 	}
 	r.lock()
 	defer r.mu.Unlock()
-	return r.sourceErr // of no meaning after a crash, when the source may run still
+	return r.sourceErr // without meaning after a crash, when the source may still run
 }
 
-// deliver hands a result to the consumer. It returns false if that ends the stream, and the error that it ends with.
+// deliver passes a result to the consumer. It returns false if that ends the stream, and the error that ends it.
 func (r *run[T, U]) deliver(ctx context.Context, next *result[T, U], yield func(U) bool) (bool, error) {
 	switch next.kind {
 	case success:
@@ -213,8 +213,8 @@ func (r *run[T, U]) deliver(ctx context.Context, next *result[T, U], yield func(
 	return true, nil
 }
 
-// receive waits for results and returns them, in place of those that are used up. It returns none when there will be
-// none, for ctx has ended, or all is done, or a goroutine has crashed.
+// receive waits for results and returns them; it reuses the slice of those already used. It returns none if there will
+// be none, because ctx has ended, all is done, or a goroutine has crashed.
 func (r *run[T, U]) receive(ctx context.Context, used []result[T, U]) []result[T, U] {
 	r.lock()
 	defer r.unlock()
@@ -235,7 +235,8 @@ func (r *run[T, U]) receive(ctx context.Context, used []result[T, U]) []result[T
 	return nil
 }
 
-// comeTo notes how many results the consumer has not come to yet. The lock is taken only if a worker waits for a place.
+// comeTo records how many results the consumer has not processed yet. It takes the lock only if a worker waits for a
+// place.
 func (r *run[T, U]) comeTo(left int) {
 	r.left.Store(int64(left))
 	if r.workersWait.Load() {
@@ -245,7 +246,7 @@ func (r *run[T, U]) comeTo(left int) {
 	}
 }
 
-// withSourceErr returns the error that ends the stream, with the source's if that has failed before.
+// withSourceErr returns the error that ends the stream, joined with the source's if the source has failed before.
 func (r *run[T, U]) withSourceErr(err error) error {
 	r.lock()
 	defer r.mu.Unlock()

@@ -100,7 +100,7 @@ func TestRun_AnItemWhoseContextEnds(t *testing.T) {
 	}
 }
 
-// An item that is refused after retries tells how long it has been down.
+// The error of an item that is refused after retries has the time since its first failure.
 func TestRun_RefusedAfterARetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var j journal

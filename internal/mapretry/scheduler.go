@@ -7,26 +7,26 @@ import (
 	"github.com/retrywhen/retrywhen/internal/heap"
 )
 
-// scheduler decides which item is called next and who is woken. Its methods are the events of a run, one at a time. They
-// are given the time, and note in todo what has to be done about an event. The scheduler reads no clock, starts no
-// goroutine and calls nobody's code.
+// scheduler decides which item is called next and which goroutine is woken. Its methods are the events of a run, one at
+// a time. They receive the time, and record in todo what must be done about an event. The scheduler reads no clock,
+// starts no goroutine and calls no other code.
 //
-// There is one source, one consumer, and any number of workers. A worker is coming (it was started or woken, and has not
-// looked for an item yet), calls, or idles until it is woken. One that idles while items wait is watching too: it waits
-// for the timer and for the policy's signals as well.
+// There is one source, one consumer, and any number of workers. A worker comes (it was started or woken, and has not
+// looked for an item yet), calls, or idles until it is woken. A worker that idles while items wait can also watch: it
+// waits for the timer and for the policy's signals too.
 type scheduler[T, U any] struct {
 	maxWorkers int
 	maxPending int
-	buffer     int // the most items that are not called yet, and the most results
+	buffer     int // the maximum number of items that are not called yet, and of results
 
 	fresh      queue[T] // taken from the source, not called yet
-	called     int64    // items that have left fresh
+	called     int64    // number of items that have left fresh
 	waiting    heap.Heap[waiting[T]]
 	turn       uint64
 	calls      int // going on
 	results    results[T, U]
-	taken      int        // results that the consumer has taken and not come to yet
-	unfinished []*item[T] // that will not be called again
+	taken      int        // number of results that the consumer has taken and not processed yet
+	unfinished []*item[T] // items that will not be called again
 	last       int64      // the seq of the item that ends the stream: no later one is called
 
 	workers  int // that were started
@@ -37,24 +37,24 @@ type scheduler[T, U any] struct {
 	sourceEnded   bool
 	sourceWaits   bool
 	consumerWaits bool
-	workersWait   bool // one has found no place for another result
+	workersWait   bool // a worker has found no place for another result
 
 	arming bool          // the timer is being set
 	armed  time.Duration // when it ticks; never if it is not set
-	fires  uint64        // of the policy's signals, those that the waiting items have seen
+	fires  uint64        // the fires of the policy's signals that the waiting items have seen
 
 	todo todo
 }
 
-// todo is what is to be done after an event.
+// todo is the work to do after an event.
 type todo struct {
-	start    uint8 // so many new workers
-	wake     uint8 // so many of those that idle
+	start    uint8 // number of new workers to start
+	wake     uint8 // number of idle workers to wake
 	source   bool
 	consumer bool
 }
 
-// step is what a worker does next.
+// step is the next step of a worker.
 type step uint8
 
 const (
@@ -66,7 +66,7 @@ const (
 
 // worker is a worker as the scheduler sees it.
 type worker[T any] struct {
-	item *item[T] // if it has none to call, nil or a zero one
+	item *item[T] // nil or a zero item if it has none to call
 	busy bool     // it has an item to call
 }
 
@@ -83,7 +83,8 @@ func newScheduler[T, U any](workers, maxPending int, ordered bool) scheduler[T, 
 
 // The source.
 
-// offer takes an item if there is room for it. If not the source has to wait until it is woken, and to offer it again.
+// offer takes an item if there is room for it. If not, the source must wait until it is woken, and offer the item
+// again.
 func (s *scheduler[T, U]) offer(v T) bool {
 	if !s.hasRoom() {
 		s.sourceWaits = true
@@ -94,7 +95,7 @@ func (s *scheduler[T, U]) offer(v T) bool {
 	return true
 }
 
-// end notes that the source has ended.
+// end records that the source has ended.
 func (s *scheduler[T, U]) end() {
 	s.sourceEnded = true
 	s.tellConsumer()
@@ -115,8 +116,8 @@ func (s *scheduler[T, U]) admit() {
 
 // The consumer.
 
-// take returns the results that are ready, in place of those that the consumer has used up. If there are none, more
-// reports whether there may be some after the consumer was woken.
+// take returns the results that are ready, and reuses the slice of the used ones. If there are none, more reports
+// whether there may be some after the consumer was woken.
 func (s *scheduler[T, U]) take(used []result[T, U]) (ready []result[T, U], more bool) {
 	s.consumerWaits = len(s.results.ready) == 0 && !s.done()
 	ready = s.results.ready
@@ -126,7 +127,7 @@ func (s *scheduler[T, U]) take(used []result[T, U]) (ready []result[T, U], more 
 	return ready, s.consumerWaits || len(ready) > 0
 }
 
-// comeTo notes how many of the results that were taken the consumer has not come to yet.
+// comeTo records how many of the taken results the consumer has not processed yet.
 func (s *scheduler[T, U]) comeTo(left int) {
 	s.taken = left
 	if s.workersWait && s.hasPlace() {
@@ -149,8 +150,8 @@ func (s *scheduler[T, U]) tellConsumer() {
 
 // The workers.
 
-// next returns what a worker does next. Before setTimer, which it does for the returned time, it calls next again only
-// after timerIsSet.
+// next returns the next step of a worker. Before setTimer, which the worker calls for the returned time, the worker
+// calls next again only after timerIsSet.
 func (s *scheduler[T, U]) next(w *worker[T], now time.Duration) (step, time.Duration) {
 	w.busy = w.busy || s.choose(w, now)
 	if !w.busy || s.watching > 0 {
@@ -209,8 +210,8 @@ func (s *scheduler[T, U]) isDue(now time.Duration) bool {
 
 func (s *scheduler[T, U]) callsFresh() bool { return s.fresh.len() > 0 && s.called <= s.last }
 
-// delegate has one more worker come if there is something to do for it. That one delegates in its turn, so that a
-// thousand items that are due have all the workers at work.
+// delegate makes one more worker come if there is something to do for it. That worker delegates too, so a thousand due
+// items get all the workers.
 func (s *scheduler[T, U]) delegate(now time.Duration) {
 	jobs := 0
 	if s.callsFresh() {
@@ -225,11 +226,11 @@ func (s *scheduler[T, U]) delegate(now time.Duration) {
 	case jobs > s.coming:
 		s.workersWait = true
 	case jobs == 0 && s.coming+s.watching == 0 && len(s.waiting) > 0:
-		s.wakeWorker() // somebody has to watch
+		s.wakeWorker() // one worker must watch
 	}
 }
 
-// wakeWorker has a worker come: one that idles, else a new one, if there may be more.
+// wakeWorker makes a worker come: an idle one, else a new one, if there may be more.
 func (s *scheduler[T, U]) wakeWorker() {
 	switch {
 	case s.idle > 0:
@@ -244,10 +245,10 @@ func (s *scheduler[T, U]) wakeWorker() {
 	s.coming++
 }
 
-// arrive notes that a worker that was started or woken is there.
+// arrive records that a started or woken worker has come.
 func (s *scheduler[T, U]) arrive() { s.coming-- }
 
-// stopWatching notes that a worker watches no more, because it was woken or by itself.
+// stopWatching records that a worker has stopped watching.
 func (s *scheduler[T, U]) stopWatching(woken bool) {
 	s.watching--
 	if woken {
@@ -257,9 +258,9 @@ func (s *scheduler[T, U]) stopWatching(woken bool) {
 	}
 }
 
-// What a call has come to.
+// The result of a call.
 
-// finish takes the result of the worker's item.
+// finish records the result of the worker's item.
 func (s *scheduler[T, U]) finish(w *worker[T], r *result[T, U]) {
 	if r.kind == failure {
 		if s.results.ordered {
@@ -273,8 +274,8 @@ func (s *scheduler[T, U]) finish(w *worker[T], r *result[T, U]) {
 	s.callEnded(w)
 }
 
-// wait puts the worker's item aside until it is due. fires is how often the policy's signals have fired: one that has
-// come since the failure ends the wait.
+// wait makes the worker's item wait until it is due. fires is how often the policy's signals have fired: a signal since
+// the failure ends the wait.
 func (s *scheduler[T, U]) wait(w *worker[T], now, due time.Duration, fires uint64) {
 	if w.item.state.Fires != fires {
 		w.item.restart(fires)
@@ -302,24 +303,24 @@ func (s *scheduler[T, U]) callEnded(w *worker[T]) {
 
 // The timer and the signals.
 
-// arm returns when the timer has to tick, if it has to be set: it is not set yet for the item that is due first, nor
-// being set, and the item is not due by now.
+// arm returns the time at which the timer must tick, if the timer must be set: it is not yet set for the first due
+// item, nor being set, and that item is not due yet.
 func (s *scheduler[T, U]) arm(now time.Duration) (time.Duration, bool) {
 	if s.arming || len(s.waiting) == 0 || s.isDue(now) || s.armed <= s.waiting[0].due {
 		return 0, false
 	}
-	// armed is noted before the timer is set, so that the tick, which clears it, comes later.
+	// armed is recorded before the timer is set, so that the tick, which clears it, comes later.
 	s.arming, s.armed = true, s.waiting[0].due
 	return s.armed, true
 }
 
-// timerIsSet notes that the timer is set as arm said.
+// timerIsSet records that the timer is set for the time that arm returned.
 func (s *scheduler[T, U]) timerIsSet() { s.arming = false }
 
-// tick notes that the timer has ticked.
+// tick records that the timer has ticked.
 func (s *scheduler[T, U]) tick() { s.armed = never }
 
-// signal ends the waits that began before the policy's signals had fired so often.
+// signal ends the waits that began before the policy's signals had fired the given number of times.
 func (s *scheduler[T, U]) signal(fires uint64, now time.Duration) {
 	if s.fires == fires {
 		return

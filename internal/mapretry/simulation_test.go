@@ -90,7 +90,7 @@ func newSimulation(t *testing.T, r *rand.Rand) *simulation {
 	return m
 }
 
-// run goes on until the consumer is told that nothing more comes.
+// run continues until the consumer learns that nothing more comes.
 func (m *simulation) run() {
 	for range 100_000 {
 		if m.Failed() || m.consumer == ended {

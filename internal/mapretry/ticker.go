@@ -7,16 +7,16 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// ticker is the one timer of a run. It ticks on a channel on which any number of workers may wait; a tick says "look
-// again", and one too many does no harm. It is set by one goroutine at a time.
+// ticker is the only timer of a run. It ticks on a channel on which any number of workers may wait. A tick only makes a
+// worker check again, so an extra tick does no harm. One goroutine at a time may set it.
 type ticker struct {
 	C <-chan time.Time
 
 	clock   stream.Clock
 	start   time.Time
-	system  *time.Timer // on the system's clock
+	system  *time.Timer // on the system clock
 	ticks   chan time.Time
-	pending stream.Stopper // on another one
+	pending stream.Stopper // on another clock
 }
 
 func newTicker(clock stream.Clock, start time.Time) *ticker {
@@ -32,7 +32,7 @@ func newTicker(clock stream.Clock, start time.Time) *ticker {
 	return t
 }
 
-// set has the timer tick when the given time has come, instead of when it was set for before.
+// set makes the timer tick at the given time, instead of at the time set before.
 func (t *ticker) set(due time.Duration) {
 	left := t.left(due)
 	if t.system != nil {
@@ -44,7 +44,7 @@ func (t *ticker) set(due time.Duration) {
 		t.pending = t.clock.AfterFunc(left, t.tick)
 		left = t.left(due)
 	}
-	if left <= 0 { // a clock that is moved by hand may have been moved in between
+	if left <= 0 { // a mock clock may have been moved in between
 		t.tick()
 	}
 }
@@ -55,7 +55,7 @@ func (t *ticker) left(due time.Duration) time.Duration { return due - t.clock.No
 func (t *ticker) tick() {
 	select {
 	case t.ticks <- time.Time{}:
-	default: // one is there already
+	default: // a tick is there already
 	}
 }
 

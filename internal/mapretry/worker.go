@@ -32,7 +32,7 @@ func (r *run[T, U]) runWorker() {
 	r.unlock()
 }
 
-// settle tells the scheduler what a call has come to.
+// settle reports the result of a call to the scheduler.
 func (r *run[T, U]) settle(w *worker[T], c *called[T, U]) {
 	switch c.as {
 	case finished:
@@ -44,8 +44,8 @@ func (r *run[T, U]) settle(w *worker[T], c *called[T, U]) {
 	}
 }
 
-// next waits until there is an item for the worker to call; now is the time, if it is known. It returns false when the
-// run is over. It is called with the lock, and lets go of it in between.
+// next waits until there is an item for the worker to call. now is the time, if it is known. It returns false when the
+// run is over. It is called with the lock, which it releases in between.
 func (r *run[T, U]) next(w *worker[T], now time.Duration) bool {
 	for !r.closed {
 		if now == unknown && len(r.scheduler.waiting) > 0 {
@@ -92,7 +92,7 @@ func (r *run[T, U]) watch() {
 	}
 	r.lock()
 	if !woken {
-		// A wake-up that is there by now is for this worker too: nobody else may be there to take it.
+		// A wake-up that has come by now is for this worker too: no other worker may be there to take it.
 		select {
 		case <-r.work:
 			woken = true

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Compare draws what was wanted above what came, and says where they differ first: in the event with the given index.
+// Compare draws the wanted events above the actual ones, and marks the first difference, the event with the given
+// index.
 func Compare[T any](want Diagram[T], got []Event[T], differ int) string {
 	legend := legend[T]{values: want.values, used: make(map[string]bool)}
 	for _, e := range want.Events {
@@ -49,7 +50,7 @@ func Compare[T any](want Diagram[T], got []Event[T], differ int) string {
 	return b.String()
 }
 
-// CompareSubscriptions draws what was wanted above what was, for each subscription.
+// CompareSubscriptions draws the wanted times above the actual ones, for each subscription.
 func CompareSubscriptions(want, got []Subscription) string {
 	var rows []row
 	for i := range max(len(want), len(got)) {
@@ -74,8 +75,9 @@ func CompareSubscriptions(want, got []Subscription) string {
 	return strings.Join(lines, "\n")
 }
 
-// Draw returns the diagram of the events before d, of a stream that goes on, or of all of them up to its end, with what
-// the letters stand for: those of strings and numbers of one letter or digit for themselves, others capitals.
+// Draw returns the diagram of the events before d, for a stream that has not ended, or of all events up to the end,
+// with the meaning of the letters. Strings and numbers of one letter or digit are their own letters, other values
+// become capitals.
 func Draw[T any](events []Event[T], d time.Duration) (diagram string, values map[string]T) {
 	legend := legend[T]{used: make(map[string]bool)}
 	r := row{until: d}

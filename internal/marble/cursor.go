@@ -8,20 +8,20 @@ import (
 	"unicode"
 )
 
-// cursor goes through the characters of a diagram and keeps the time.
+// cursor reads the characters of a diagram and keeps the time.
 type cursor struct {
 	text   []rune
 	i      int
 	at     time.Duration
 	group  time.Duration // the instant of the group
 	opened int           // the column of its "(", 0 outside
-	filled bool          // the group holds something
+	filled bool          // the group is not empty
 }
 
 var progression = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)(ms|s|m)(\s|$)`)
 
-// next returns the next character that is an event, with its instant; ok is false at the end. Frames, spaces, groups
-// and times are dealt with here.
+// next returns the next character that is an event, with its instant; ok is false at the end. It handles frames,
+// spaces, groups and times.
 func (c *cursor) next() (r rune, at time.Duration, column int, ok bool, err error) {
 	for c.i < len(c.text) {
 		r, column = c.text[c.i], c.i+1
@@ -76,7 +76,7 @@ func (c *cursor) next() (r rune, at time.Duration, column int, ok bool, err erro
 	return 0, 0, 0, false, nil
 }
 
-// progress returns the time that stands at the cursor, and how many characters it takes, without the space after it.
+// progress returns the time written at the cursor, and the number of its characters, without the space after it.
 func (c *cursor) progress() (time.Duration, int, bool) {
 	if c.i > 0 && !unicode.IsSpace(c.text[c.i-1]) {
 		return 0, 0, false
@@ -91,7 +91,7 @@ func (c *cursor) progress() (time.Duration, int, bool) {
 	return time.Duration(min(d+0.5, 2*float64(Longest))), len(m[1]) + len(m[2]), true
 }
 
-// errorf says what is wrong at a column, and points at it.
+// errorf returns an error that points at a column.
 func (c *cursor) errorf(column int, format string, args ...any) error {
 	return fmt.Errorf("%q, position %d: %s\n    %s\n    %*s", string(c.text), column, fmt.Sprintf(format, args...), string(c.text), column, "^")
 }

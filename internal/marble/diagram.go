@@ -6,16 +6,16 @@ import (
 	"unicode"
 )
 
-// Frame is the time that one character of a diagram stands for.
+// Frame is the time of one character of a diagram.
 const Frame = time.Millisecond
 
-// Longest is as long as a diagram may last: a hundred years.
+// Longest is the maximum duration of a diagram: a hundred years.
 const Longest = 100 * 365 * 24 * time.Hour
 
 // Diagram is a marble diagram of the values, the end and the error of a stream.
 type Diagram[T any] struct {
 	Events []Event[T]
-	Spans  time.Duration // the time that the whole diagram stands for, from the instant 0
+	Spans  time.Duration // the time of the whole diagram, from the instant 0
 
 	values map[string]T
 }
@@ -30,8 +30,8 @@ func over[T any](events []Event[T]) bool {
 // syntax is the explanation of an unknown character.
 const syntax = "a diagram is made of - (a frame of 1ms), letters and digits (values), ( ) around what comes at one instant, | (the end), # (an error), ^ and ! (subscribe, unsubscribe), and times such as 10ms, 1.5s or 2m with spaces around them"
 
-// Parse reads a diagram, in which letters stand for the given values, or for themselves, and "#" for failure. In the
-// diagram of a hot source the instant 0 is at the "^", if there is one.
+// Parse reads a diagram. Its letters are the given values, or themselves, and "#" is failure. In the diagram of a hot
+// source the instant 0 is at the "^", if there is one.
 func Parse[T any](text string, hot bool, values map[string]T, failure error) (Diagram[T], error) {
 	d := Diagram[T]{values: values}
 	if err := checkLetters(values); err != nil {

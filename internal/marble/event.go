@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Kind is what an event of a stream is.
+// Kind is the kind of an event.
 type Kind uint8
 
 const (
@@ -21,12 +21,12 @@ type Event[T any] struct {
 	At    time.Duration
 	Kind  Kind
 	Value T
-	Err   error // of a Failure
+	Err   error // for a Failure
 
-	letter string // of a Value, in a diagram that was read
+	letter string // for a Value, in a diagram that was read
 }
 
-// String says what the event is, without its time.
+// String describes the event, without its time.
 func (e Event[T]) String() string {
 	switch {
 	case e.Kind == End:
@@ -39,7 +39,7 @@ func (e Event[T]) String() string {
 	return "the value " + Show(e.Value)
 }
 
-// Show writes a value so that strings can be told from numbers.
+// Show returns a value's text, in which strings differ from numbers.
 func Show(v any) string {
 	if s, ok := v.(string); ok {
 		return fmt.Sprintf("%q", s)

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// legend finds letters for values, and remembers what they stand for.
+// legend assigns letters to values.
 type legend[T any] struct {
 	values map[string]T    // letters that are given
 	used   map[string]bool // letters that are in use
@@ -19,7 +19,7 @@ type meaning[T any] struct {
 	value  T
 }
 
-// symbol returns the character for an event: for a value the given letter, or another one if that is "".
+// symbol returns the character for an event: for a value the given letter, or another one if the letter is "".
 func (l *legend[T]) symbol(e Event[T], letter string) string {
 	switch e.Kind {
 	case End:
@@ -69,7 +69,7 @@ func (l *legend[T]) letterOf(v T) string {
 	return "?"
 }
 
-// lines explains the letters that do not stand for themselves.
+// lines explains the letters whose value is not the letter itself.
 func (l *legend[T]) lines() (all []string) {
 	for _, m := range l.found {
 		if fmt.Sprint(m.value) != m.letter {

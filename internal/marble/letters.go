@@ -26,7 +26,7 @@ func isLetter(text string) bool {
 	return n > 0 && n == len(text) && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// valueOf returns what a letter stands for.
+// valueOf returns the value of a letter.
 func valueOf[T any](letter string, values map[string]T) (T, error) {
 	v, ok := values[letter]
 	if !ok {

@@ -17,14 +17,14 @@ type glyph struct {
 // row is one diagram of several that are drawn one above the other.
 type row struct {
 	glyphs []glyph
-	until  time.Duration // it goes on, with frames, up to here; 0: its last glyph ends it
+	until  time.Duration // it continues, with frames, up to here; 0 if its last glyph ends it
 }
 
 // mostFrames is how many frames in a row are drawn as dashes; longer ones become a time.
 const mostFrames = 30
 
-// render draws rows so that the same instant is in the same column of each, and returns the column of an instant. Where
-// one row has more at an instant than there is room for, the others are filled up, with spaces if need be.
+// render draws rows so that the same instant is in the same column of each, and returns the column of an instant. If
+// one row has more at an instant than the others, the others are filled, if necessary with spaces.
 func render(rows ...row) (drawn []string, column func(time.Duration) int) {
 	var instants []time.Duration
 	var until time.Duration
@@ -67,7 +67,7 @@ func render(rows ...row) (drawn []string, column func(time.Duration) int) {
 	for i := range lines {
 		text := lines[i].String()
 		if rows[i].until == 0 && len(rows[i].glyphs) > 0 {
-			text = strings.TrimRight(text, "- ") // what was only for the other rows
+			text = strings.TrimRight(text, "- ") // padding that was only for the other rows
 			if at := strings.LastIndexAny(text, " "); at >= 0 && progression.MatchString(text[at+1:]) {
 				text = strings.TrimRight(text[:at], "- ")
 			}
@@ -77,7 +77,7 @@ func render(rows ...row) (drawn []string, column func(time.Duration) int) {
 	return drawn, func(at time.Duration) int { return columns[at] }
 }
 
-// cellsAt returns what each row has at an instant, and the width of the widest.
+// cellsAt returns the cell of each row at an instant, and the largest width.
 func cellsAt(rows []row, at time.Duration) (cells []string, widest int) {
 	for _, r := range rows {
 		var here []string
@@ -96,7 +96,7 @@ func cellsAt(rows []row, at time.Duration) (cells []string, widest int) {
 	return cells, widest
 }
 
-// gap writes a time without events: as frames, or as a time with spaces around it.
+// gap writes an interval without events, as frames or as a time with spaces around it.
 func gap(d time.Duration, first bool) string {
 	if d <= 0 {
 		return ""
@@ -111,7 +111,7 @@ func gap(d time.Duration, first bool) string {
 	return text
 }
 
-// writeTime writes d as diagrams have it.
+// writeTime writes d in the form of diagrams.
 func writeTime(d time.Duration) string {
 	switch {
 	case d%time.Minute == 0:

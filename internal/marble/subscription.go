@@ -7,7 +7,7 @@ import (
 // Subscription is a subscription diagram.
 type Subscription struct {
 	From, To time.Duration
-	Open     bool // there is no "!": To means nothing
+	Open     bool // there is no "!", so To has no meaning
 	Never    bool // there is no "^"
 }
 

@@ -11,7 +11,7 @@ func Mark(err error) error {
 	return &marked{err}
 }
 
-// Is reports whether err bears the mark anywhere in its tree.
+// Is reports whether err has the mark anywhere in its tree.
 func Is(err error) bool {
 	_, ok := errors.AsType[*marked](err)
 	return ok

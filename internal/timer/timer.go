@@ -1,4 +1,5 @@
-// Package timer is the one place where the library waits: a reusable timer on the system's clock or an injected one.
+// Package timer contains the one place where the library waits: a reusable timer on the system clock or an injected
+// one.
 package timer
 
 import (
@@ -8,31 +9,31 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-// Clock is what a Timer needs of a clock; S is what its AfterFunc returns.
+// Clock is the part of a clock that a Timer uses. S is the result of its AfterFunc.
 type Clock[S Stopper] interface {
 	Now() time.Time
 	AfterFunc(d time.Duration, f func()) S
 }
 
-// Stopper stops what AfterFunc armed.
+// Stopper stops a timer that AfterFunc has armed.
 type Stopper interface{ Stop() bool }
 
-// System marks the clock that is the system's own: a Timer on it uses a time.Timer.
+// System marks the system clock: a Timer on it uses a time.Timer.
 type System interface{ SystemClock() }
 
-// Timer is one wait at a time on one clock, any number of times. It belongs to one goroutine.
+// Timer is one wait at a time on one clock, any number of times. It must be used on one goroutine.
 //
-// On the system's clock all its waits reuse one time.Timer. On an injected clock each wait has a channel of its own, so
-// that a callback that comes late, or twice, or after Stop, reaches nobody.
+// On the system clock all its waits reuse one time.Timer. On an injected clock each wait has its own channel, so that a
+// callback that comes late, or twice, or after Stop, has no effect.
 type Timer[S Stopper] struct {
 	clock   Clock[S]
 	system  bool
-	timer   *time.Timer      // of the system's clock
-	pending S                // of an injected one
+	timer   *time.Timer      // on the system clock
+	pending S                // on an injected clock
 	fired   <-chan time.Time // nil when nothing is set
 }
 
-// New returns a timer on the clock that is not set. It allocates nothing before the first Set.
+// New returns a timer on the clock. It is not set. It allocates nothing before the first Set.
 func New[S Stopper](clock Clock[S]) Timer[S] {
 	_, system := clock.(System)
 	return Timer[S]{clock: clock, system: system}
@@ -41,7 +42,7 @@ func New[S Stopper](clock Clock[S]) Timer[S] {
 // Now returns the time of the timer's clock.
 func (a *Timer[S]) Now() time.Time { return a.clock.Now() }
 
-// Set has the timer go off once after d > 0, and forgets what was set before. Arming the clock is the last thing it
+// Set makes the timer go off once after d > 0, and replaces the earlier setting. Arming the clock is the last thing it
 // does.
 func (a *Timer[S]) Set(d time.Duration) {
 	a.Stop()
@@ -64,16 +65,16 @@ func (a *Timer[S]) Set(d time.Duration) {
 	}
 }
 
-// C returns the channel that is ready when what was last set has gone off, nil when nothing is set: it can stand in a
-// select. The value received means nothing; a second receive may block or not.
+// C returns the channel that is ready when the timer has gone off, or nil when the timer is not set: it can be used in
+// a select. The received value has no meaning. A second receive may or may not block.
 func (a *Timer[S]) C() <-chan time.Time { return a.fired }
 
-// Stop unsets the timer: C is nil afterwards. An timer that is no longer needed must be stopped.
+// Stop unsets the timer: C is nil afterwards. A timer that is no longer needed must be stopped.
 func (a *Timer[S]) Stop() {
 	if a.fired != nil && !a.system {
-		a.pending.Stop() // what it answers is of no use: the old channel is forgotten
+		a.pending.Stop() // its result is not needed: the old channel is dropped
 	}
-	a.fired = nil // a time.Timer from which nobody receives costs nothing
+	a.fired = nil // an unused time.Timer costs nothing
 }
 
 // Wait returns nil when d has passed, or ending.ContextError(ctx) when ctx ends first - also when both have.

@@ -24,7 +24,7 @@ func (system) AfterFunc(time.Duration, func()) *time.Timer {
 }
 func (system) SystemClock() {}
 
-// fake is an injected clock that only keeps what it is told; its timers go off when the test says so.
+// fake is an injected clock that only records its timers; the test makes them go off.
 type fake struct{ timers []*fakeTimer }
 
 type fakeTimer struct {
@@ -41,7 +41,7 @@ func (f *fake) AfterFunc(d time.Duration, callback func()) *fakeTimer {
 	return t
 }
 
-func (t *fakeTimer) Stop() bool { t.stopped = true; return false } // what it answers is wrong, on purpose
+func (t *fakeTimer) Stop() bool { t.stopped = true; return false } // the result is wrong on purpose
 
 // unstopped counts the timers that nobody has stopped.
 func (f *fake) unstopped() (n int) {

@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// Watchdog finds out that its owner is silent for longer than a period. Between Pause and Resume the owner may take any
-// time. A Pause with its Resume costs one look at the clock and two atomic operations: the timer stays as it was set,
-// and when it fires too early it is set anew, for what is left.
+// Watchdog detects that its owner is silent for longer than a period. Between Pause and Resume the owner may take any
+// time. A Pause with its Resume costs one clock reading and two atomic operations: the timer is not changed, and if it
+// fires too early it is set again for the rest.
 //
-// Start, Pause, Resume and Stop belong to the owner's goroutine, Due to that of the timer.
+// Start, Pause, Resume and Stop must be called on the owner's goroutine, Due on the timer's.
 type Watchdog[S Stopper] struct {
 	clock  Clock[S]
 	begun  time.Time
 	period time.Duration
 	fired  func()
-	system *time.Timer // all timers, on the system's clock
+	system *time.Timer // the only timer, on the system clock
 
-	// The deadline, counted from begun, or one of the states below. While there is a deadline the timer is set, or Due
-	// runs; only the owner changes a deadline, and whoever is first decides between the owner and Due.
+	// The deadline, counted from begun, or one of the states below. While there is a deadline, the timer is set or Due
+	// runs. Only the owner changes a deadline. The first of the owner and Due to act decides.
 	state  atomic.Int64
 	target time.Duration // the deadline that the timer is set for
 
 	mu      sync.Mutex // never held while the clock is called
-	number  int        // of the setting that may fire, on an injected clock
+	number  int        // the number of the setting that may fire, on an injected clock
 	pending S
 	armed   bool // pending is that setting
 }
@@ -34,11 +34,11 @@ const (
 	paused  = -1 - iota
 	missed  // paused, and the timer has fired meanwhile: it is not set
 	struck  // the owner was silent for too long
-	stopped // nothing is watched any more
+	stopped // the watch has ended
 )
 
-// Start begins to watch. Each time the timer fires, fired is called on a goroutine of its own and has to call Due.
-// Arming the clock is the last thing that Start does.
+// Start begins the watch. Each time the timer fires, fired is called on its own goroutine and must call Due. Arming the
+// clock is the last thing that Start does.
 func (w *Watchdog[S]) Start(clock Clock[S], period time.Duration, fired func()) {
 	w.clock, w.period, w.fired = clock, period, fired
 	w.begun = clock.Now()
@@ -49,7 +49,7 @@ func (w *Watchdog[S]) Start(clock Clock[S], period time.Duration, fired func()) 
 	w.arm(period, period)
 }
 
-// Due reports whether the owner was silent for too long; it does so once.
+// Due reports whether the owner was silent for too long. It returns true only once.
 func (w *Watchdog[S]) Due() bool {
 	for {
 		state := w.state.Load()
@@ -65,7 +65,7 @@ func (w *Watchdog[S]) Due() bool {
 			left = deadline - w.elapsed()
 		}
 		if left > 0 {
-			w.arm(deadline, min(left, w.period)) // more is left on a clock that was set back
+			w.arm(deadline, min(left, w.period)) // on a clock that was set back, more time is left
 			return false
 		}
 		if w.state.CompareAndSwap(state, struck) {
@@ -74,7 +74,7 @@ func (w *Watchdog[S]) Due() bool {
 	}
 }
 
-// Pause reports whether the owner is in time. If so, nothing strikes before Resume.
+// Pause reports whether the owner is in time. If so, the watchdog does nothing until Resume.
 func (w *Watchdog[S]) Pause() bool {
 	state := w.state.Load()
 	if state < 0 {
@@ -96,7 +96,7 @@ func (w *Watchdog[S]) Resume() {
 	w.arm(deadline, w.period)
 }
 
-// Stop ends the watch and reports whether the owner was in time to the last. What Due does meanwhile leaves no timer.
+// Stop ends the watch and reports whether the owner was in time until then. A concurrent Due leaves no timer.
 func (w *Watchdog[S]) Stop() bool {
 	inTime := w.state.Swap(stopped) != struck
 	w.disarm()
@@ -106,7 +106,7 @@ func (w *Watchdog[S]) Stop() bool {
 // elapsed returns the time since Start, 0 on a clock that was set back to before it.
 func (w *Watchdog[S]) elapsed() time.Duration {
 	if w.system != nil {
-		return time.Since(w.begun) // reads half of what time.Now does
+		return time.Since(w.begun) // cheaper than time.Now: reads only the monotonic clock
 	}
 	return max(w.clock.Now().Sub(w.begun), 0)
 }
@@ -146,7 +146,7 @@ func (w *Watchdog[S]) next() int {
 	return w.number
 }
 
-// take reports whether the setting of that number may fire; some mocks fire a timer twice.
+// take reports whether the setting with this number may fire; some mocks fire a timer twice.
 func (w *Watchdog[S]) take(number int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

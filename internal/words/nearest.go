@@ -1,10 +1,10 @@
 package words
 
-// Nearest returns the name that word was most likely meant to be, "" if none is near.
+// Nearest returns the name that word most likely means, or "" if none is near.
 func Nearest(word string, names []string) string {
 	best, least := "", len(word)/3+2
 	for _, name := range names {
-		if len(word)-len(name) >= least { // so is their distance then; spares a long word the work
+		if len(word)-len(name) >= least { // so is their distance then; avoids the computation for a long word
 			continue
 		}
 		if d := distance(word, name); d < least && d < len(name) {
@@ -14,8 +14,8 @@ func Nearest(word string, names []string) string {
 	return best
 }
 
-// distance is the number of letters to put in, take out, change or swap with
-// the next one that turns a into b (optimal string alignment).
+// distance is the number of letters to insert, delete, replace, or swap with the next one to turn a into b (optimal
+// string alignment).
 func distance(a, b string) int {
 	var before, last, row []int
 	for j := range len(b) + 1 {

@@ -1,5 +1,5 @@
-// Package words reads and writes what the text forms of backoffs and policies are made of: words, each a name or a
-// key=value, apart by white space.
+// Package words reads and writes the words of the text forms of backoffs and policies. Each word is a name or a
+// key=value. White space separates them.
 package words
 
 import (
@@ -19,7 +19,7 @@ type Word struct {
 	Assigned   bool // there is a = between them
 }
 
-// Split takes a text apart at its white space. Keys are in lower case.
+// Split splits a text at its white space. Keys are in lower case.
 func Split(text string) (all []Word) {
 	for at := 0; ; {
 		rest := strings.TrimLeftFunc(text[at:], unicode.IsSpace)
@@ -57,15 +57,15 @@ func Duration(d time.Duration) string {
 	return s
 }
 
-// ParseDuration reads a duration of 0 or more. Its error says what is wrong; want, as in "want a duration", ends it
-// where the value is none.
+// ParseDuration reads a duration of 0 or more. Its error says what is wrong; want, as in "want a duration", ends the
+// error if the value is not a duration.
 func ParseDuration(value, want string) (time.Duration, error) {
 	d, err := time.ParseDuration(value)
 	switch {
 	case err == nil && d >= 0:
 		return d, nil
 	case err == nil:
-		return 0, fmt.Errorf("%s is negative, want a duration >= 0", value)
+		return 0, fmt.Errorf("%s is negative, want a duration of at least 0", value)
 	case value == "":
 		return 0, fmt.Errorf("an empty duration, %s", want)
 	}
@@ -78,7 +78,7 @@ func ParseDuration(value, want string) (time.Duration, error) {
 		}
 		return r
 	}, value)
-	if _, err := time.ParseDuration(small); err == nil { // only its numbers are too large
+	if _, err := time.ParseDuration(small); err == nil { // only the numbers are too large
 		return 0, fmt.Errorf("%s is past the largest duration, %v", value, time.Duration(math.MaxInt64))
 	}
 	return 0, fmt.Errorf("%q is not a duration, %s", value, want)

@@ -50,7 +50,7 @@ func TestDurations(t *testing.T) {
 	for value, want := range map[string]string{
 		"":         "an empty duration, want some",
 		"5":        "5 has no unit, want some",
-		"-5s":      "-5s is negative, want a duration >= 0",
+		"-5s":      "-5s is negative, want a duration of at least 0",
 		"1.2.3s":   `"1.2.3s" is not a duration, want some`,
 		"soon":     `"soon" is not a duration, want some`,
 		"2562048h": "2562048h is past the largest duration, 2562047h47m16.854775807s",
