@@ -30,6 +30,9 @@
 // consumer has come, and may use a buffer again once yield has returned; an operator that keeps the value and lets the
 // source go on requests the next one at once. Yield returns false when the subscription was cancelled, or when its context
 // has ended before the value was received; from then on it returns false without handing over anything.
+//
+// A source that runs ahead of the consumer is received by a [Buffer]. A [Task] is a function that hands over nothing, or in a
+// way of its own.
 package handoff
 
 import (
@@ -99,7 +102,7 @@ func (s *Scope) close() []*Task {
 		defer closed()
 	}
 	for _, t := range tasks {
-		t.stop(nil)
+		t.stop()
 	}
 	for _, t := range tasks {
 		<-t.done

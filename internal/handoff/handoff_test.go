@@ -242,113 +242,49 @@ func TestReceiver(t *testing.T) {
 	})
 }
 
-func TestCancel(t *testing.T) {
-	bubble(t, "cancels with the cause and waits", func(t *testing.T) {
-		var seen error
-		err := inScope(t.Context(), func(scope *handoff.Scope) error {
-			in := handoff.NewReceiver[int](scope)
-			s := in.Start(func(ctx context.Context, _ func(int) bool) error {
-				<-ctx.Done()
-				time.Sleep(time.Second)
-				seen = context.Cause(ctx)
-				return errBoom
-			})
-			s.Cancel(errCause)
-			if seen != errCause {
-				t.Errorf("the source's cause is %v after Cancel, want %v", seen, errCause)
-			}
-			s.Cancel(nil) // has no effect
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
-	})
-	bubble(t, "frees a source in its yield, taken or not, and the others go on", func(t *testing.T) {
-		err := inScope(t.Context(), func(scope *handoff.Scope) error {
-			in := handoff.NewReceiver[int](scope)
-			first := in.Start(count)
-			<-in.C()
-			first.Cancel(nil)
-			second := in.Start(count)
-			synctest.Wait()
-			second.Cancel(nil)
-			third := in.Start(count)
-			for want := 1; want < 4; want++ {
-				event := <-in.C()
-				if over, _ := event.Ended(); over || event.From != third || event.Value != want {
-					t.Fatalf("got %v, want %d of the third", event, want)
-				}
-				third.Request()
-			}
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
-	})
-	bubble(t, "leaves alone what has ended", func(t *testing.T) {
-		_ = inScope(t.Context(), func(scope *handoff.Scope) error {
-			in := handoff.NewReceiver[int](scope)
-			in.Start(func(context.Context, func(int) bool) error { return errBoom })
-			event := <-in.C()
-			if over, err := event.Ended(); !over || err != errBoom {
-				t.Errorf("Ended: %v, %v", over, err)
-			}
-			event.From.Cancel(nil)
-			return nil
-		})
-	})
-	bubble(t, "any number of sources that come and go", func(t *testing.T) {
-		_ = inScope(t.Context(), func(scope *handoff.Scope) error {
-			in := handoff.NewReceiver[int](scope)
-			ended := make([]bool, 60)
-			var all []*handoff.Subscription[int]
-			for i := range ended {
-				all = append(all, in.Start(waiting(&ended[i])))
-			}
-			for i := range ended {
-				next := i * 7 % len(ended) // each once, in no order
-				if ended[next] {
-					t.Errorf("source %d ended before it was stopped", next)
-				}
-				if all[next].Cancel(nil); !ended[next] {
-					t.Errorf("source %d is not stopped", next)
-				}
-			}
-			return nil
-		})
-	})
-}
-
-// A second Cancel leaves the source alone that has taken the first one's place.
-func TestCancel_Twice(t *testing.T) {
+// Any number of functions end in any order, and the run's end stops those that are left, and them alone.
+func TestTasks_ThatComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var done [3]bool
-		err := handoff.Stream(func(scope *handoff.Scope, _ *ending.Consumer[int]) error {
-			in := handoff.NewReceiver[int](scope)
-			first := in.Start(waiting(&done[0]))
-			in.Start(waiting(&done[1]))
-			in.Start(waiting(&done[2]))
-			first.Cancel(nil)
-			first.Cancel(nil)
-			synctest.Wait()
-			if done != [3]bool{true, false, false} {
-				t.Errorf("ended: %v", done)
+		ended := make([]bool, 60)
+		err := inScope(t.Context(), func(scope *handoff.Scope) error {
+			ends, tasks := make([]chan struct{}, len(ended)), make([]*handoff.Task, len(ended))
+			for i := range ended {
+				ends[i] = make(chan struct{})
+				tasks[i] = scope.Go(func(ctx context.Context) error {
+					defer func() { ended[i] = true }()
+					select {
+					case <-ends[i]:
+						return errBoom
+					case <-ctx.Done():
+						return context.Cause(ctx)
+					}
+				})
+			}
+			for i := range 45 {
+				next := i * 7 % len(ended) // in no order
+				if ended[next] {
+					t.Errorf("function %d ended before it was told to", next)
+				}
+				close(ends[next])
+				for range 2 { // the second time it is not the scope's any more
+					if err := tasks[next].End(); err != errBoom || !ended[next] {
+						t.Errorf("function %d has ended: %v, with %v", next, ended[next], err)
+					}
+				}
 			}
 			return nil
-		})(t.Context(), func(int) bool { return true })
-		if err != nil || done != [3]bool{true, true, true} {
-			t.Errorf("got %v, ended: %v", err, done)
+		})
+		if err != nil || slices.Contains(ended, false) {
+			t.Errorf("%v, ended: %v", err, ended)
 		}
 	})
 }
 
 func TestCancelOthers(t *testing.T) {
-	bubble(t, "stops all but one, of every inlet, at once", func(t *testing.T) {
+	bubble(t, "stops all but one, of every receiver, at once", func(t *testing.T) {
 		_ = inScope(t.Context(), func(scope *handoff.Scope) error {
 			numbers, words := handoff.NewReceiver[int](scope), handoff.NewReceiver[string](scope)
-			causes := make([]error, 2)
+			causes := make([]error, 3)
 			slow := func(ctx context.Context, i int) error {
 				<-ctx.Done()
 				causes[i] = context.Cause(ctx)
@@ -359,9 +295,10 @@ func TestCancelOthers(t *testing.T) {
 			numbers.Start(func(ctx context.Context, _ func(int) bool) error { return slow(ctx, 0) })
 			winner := numbers.Start(count)
 			words.Start(func(ctx context.Context, _ func(string) bool) error { return slow(ctx, 1) })
+			scope.Go(func(ctx context.Context) error { return slow(ctx, 2) })
 			<-numbers.C()
-			winner.CancelOthers(errCause)
-			if want := []error{errCause, errCause}; !slices.Equal(causes, want) {
+			winner.CancelOthers()
+			if want := slices.Repeat([]error{context.Canceled}, 3); !slices.Equal(causes, want) {
 				t.Errorf("the others saw %v, want %v", causes, want)
 			}
 			if d := time.Since(start); d != time.Second {
@@ -374,6 +311,45 @@ func TestCancelOthers(t *testing.T) {
 			return nil
 		})
 	})
+	bubble(t, "frees sources in their yields, taken or not, and that one goes on", func(t *testing.T) {
+		err := inScope(t.Context(), func(scope *handoff.Scope) error {
+			in := handoff.NewReceiver[int](scope)
+			in.Start(count)
+			<-in.C()
+			in.Start(count)
+			synctest.Wait()
+			last := in.Start(count)
+			last.CancelOthers()
+			last.CancelOthers() // has no effect
+			for want := 1; want < 4; want++ {
+				event := <-in.C()
+				if over, _ := event.Ended(); over || event.From != last || event.Value != want {
+					t.Fatalf("got %v, want %d of the last", event, want)
+				}
+				last.Request()
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	bubble(t, "of one that has ended itself", func(t *testing.T) {
+		var done bool
+		_ = inScope(t.Context(), func(scope *handoff.Scope) error {
+			in := handoff.NewReceiver[int](scope)
+			in.Start(func(context.Context, func(int) bool) error { return errBoom })
+			event := <-in.C()
+			if over, err := event.Ended(); !over || err != errBoom {
+				t.Errorf("Ended: %v, %v", over, err)
+			}
+			in.Start(waiting(&done))
+			if event.From.CancelOthers(); !done {
+				t.Error("the other one is not stopped")
+			}
+			return nil
+		})
+	})
 	bubble(t, "raises a panic of one that is stopped, when all have returned", func(t *testing.T) {
 		var done bool
 		v := recovered(func() {
@@ -381,7 +357,7 @@ func TestCancelOthers(t *testing.T) {
 				in := handoff.NewReceiver[int](scope)
 				in.Start(func(ctx context.Context, _ func(int) bool) error { <-ctx.Done(); panic("late") })
 				in.Start(waiting(&done))
-				in.Start(count).CancelOthers(nil)
+				in.Start(count).CancelOthers()
 				return nil
 			})
 		})
@@ -423,20 +399,6 @@ func TestPanics(t *testing.T) {
 			panic("late")
 		}
 		v := recovered(func() { _ = merge(t.Context(), []source{late, count}, func(int) bool { return false }) })
-		if p, ok := v.(*handoff.Panic); !ok || p.Value != "late" {
-			t.Errorf("panicked with %v, want late", v)
-		}
-	})
-	bubble(t, "of a source that is being stopped are raised by Cancel", func(t *testing.T) {
-		v := recovered(func() {
-			_ = inScope(t.Context(), func(scope *handoff.Scope) error {
-				handoff.NewReceiver[int](scope).Start(func(ctx context.Context, _ func(int) bool) error {
-					<-ctx.Done()
-					panic("late")
-				}).Cancel(nil)
-				return nil
-			})
-		})
 		if p, ok := v.(*handoff.Panic); !ok || p.Value != "late" {
 			t.Errorf("panicked with %v, want late", v)
 		}
@@ -523,11 +485,11 @@ func TestScope_OnClosed(t *testing.T) {
 }
 
 // A source that was cancelled and goes on hands nothing over, although the operator receives from another one.
-func TestCancel_OfASourceThatGoesOn(t *testing.T) {
+func TestCancelOthers_OfASourceThatGoesOn(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		_ = inScope(t.Context(), func(scope *handoff.Scope) error {
 			in := handoff.NewReceiver[int](scope)
-			rude := in.Start(func(_ context.Context, yield func(int) bool) error {
+			in.Start(func(_ context.Context, yield func(int) bool) error {
 				for range 100 {
 					if yield(-1) {
 						t.Error("yield returned true")
@@ -544,7 +506,7 @@ func TestCancel_OfASourceThatGoesOn(t *testing.T) {
 				}
 				return nil
 			})
-			rude.Cancel(nil)
+			other.CancelOthers()
 			for i := range 100 {
 				event := <-in.C()
 				if event.From != other || event.Value != i {

@@ -2,6 +2,7 @@ package handoff
 
 import (
 	"context"
+	"slices"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
@@ -95,30 +96,14 @@ func (e Event[T]) Ended() (bool, error) {
 // Request lets the source go on to its next value. It is called once for each value that it has handed over.
 func (s *Subscription[T]) Request() { s.task.request <- struct{}{} }
 
-// Cancel ends the source's context with the cause, which may be nil for context.Canceled, and returns when the source
-// has. A subscription that has ended already, or was cancelled, is left alone. A panic of the source is raised here.
-func (s *Subscription[T]) Cancel(cause error) {
-	if !s.in.scope.remove(&s.task) {
-		return
-	}
-	s.task.stop(cause)
-	<-s.task.done
-	s.task.outcome.Raise()
-}
-
-// CancelOthers cancels every other subscription of the scope, of whatever receiver, as Cancel does, all of them at once:
-// it returns when the last source has returned.
-func (s *Subscription[T]) CancelOthers(cause error) {
+// CancelOthers cancels every other subscription and task of the scope, all of them at once, and returns when the last one
+// has returned. A panic of theirs is raised here.
+func (s *Subscription[T]) CancelOthers() {
 	scope := s.in.scope
-	others := make([]*Task, 0, len(scope.running))
-	for _, t := range scope.running {
-		if t != &s.task {
-			others = append(others, t)
-		}
-	}
+	others := slices.DeleteFunc(slices.Clone(scope.running), func(t *Task) bool { return t == &s.task })
 	for _, t := range others {
 		scope.remove(t)
-		t.stop(cause)
+		t.stop()
 	}
 	for _, t := range others {
 		<-t.done

@@ -6,8 +6,8 @@ import "context"
 type Task struct {
 	scope   *Scope
 	ctx     context.Context
-	cancel  context.CancelCauseFunc
-	request chan struct{} // of a subscription: the next value is wanted; closed: it was cancelled
+	cancel  context.CancelFunc
+	request chan struct{} // of a subscription: the next value is wanted; closed: it is cancelled
 	done    chan struct{} // closed when the function has returned; what follows is written before
 	err     error
 	outcome Outcome
@@ -23,7 +23,7 @@ func (s *Scope) Go(f func(ctx context.Context) error) *Task {
 
 func (t *Task) start(scope *Scope, f func(ctx context.Context) error) {
 	t.scope, t.done = scope, make(chan struct{})
-	t.ctx, t.cancel = context.WithCancelCause(scope.ctx)
+	t.ctx, t.cancel = context.WithCancel(scope.ctx)
 	t.index = len(scope.running)
 	scope.running = append(scope.running, t)
 	go t.run(f)
@@ -31,7 +31,7 @@ func (t *Task) start(scope *Scope, f func(ctx context.Context) error) {
 
 func (t *Task) run(f func(ctx context.Context) error) {
 	defer close(t.done)
-	defer t.cancel(nil)
+	defer t.cancel()
 	t.outcome.Of(func() { t.err = f(t.ctx) })
 }
 
@@ -49,8 +49,8 @@ func (t *Task) End() error {
 }
 
 // stop makes the function stop.
-func (t *Task) stop(cause error) {
-	t.cancel(cause)
+func (t *Task) stop() {
+	t.cancel()
 	if t.request != nil {
 		close(t.request)
 	}

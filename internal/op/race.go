@@ -30,7 +30,7 @@ func Race[T any, S ~func(context.Context, func(T) bool) error](p Package, s ...S
 				return err
 			}
 			if !decided {
-				event.From.CancelOthers(nil)
+				event.From.CancelOthers()
 			}
 			if !out.Deliver(event.Value) {
 				return nil
