@@ -764,7 +764,7 @@ func browserLayout(t *testing.T, ctx context.Context, address string) {
 					}
 				}
 				var more []string
-				p.eval(`(document.getElementById("panel").open = true, `+layoutProblems+`)`, &more)
+				p.eval(`(document.getElementById("panel").open = document.getElementById("share").open = true, `+layoutProblems+`)`, &more)
 				for _, w := range more {
 					t.Error(w)
 				}
@@ -819,6 +819,7 @@ const layoutProblems = `(() => {
 	for (const e of document.querySelectorAll("input:not([type=checkbox], [type=radio]), select, button")) {
 		const r = e.getBoundingClientRect();
 		if (r.width && (r.height < 28 || r.width < 28)) wrong.push(e.id + " is " + r.width + " by " + r.height);
+		if (e.tagName === "BUTTON" && e.scrollWidth > e.clientWidth + 1) wrong.push(e.id + ": its text runs out of it");
 	}
 	for (const e of document.querySelectorAll("[aria-label]")) {
 		if (!e.role && !["A", "BUTTON", "INPUT", "SELECT", "FORM", "NAV", "ASIDE"].includes(e.tagName)) wrong.push(e.tagName + " has a name and no role");

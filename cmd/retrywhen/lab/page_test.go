@@ -79,7 +79,7 @@ func TestBundleIsOfItsSource(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("npm run build: %v\n%s", err, out)
 	}
-	for _, name := range []string{"app.js", "app.licenses.txt"} {
+	for _, name := range []string{"app.js", "worker.js", "app.licenses.txt"} {
 		want, err := os.ReadFile(filepath.Join(made, name))
 		if err != nil {
 			t.Fatal(err)

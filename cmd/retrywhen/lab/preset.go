@@ -87,6 +87,16 @@ func Presets() []Preset {
 	}
 }
 
+// beginning is what the page shows of a tab at first: its first preset; of no tab, Default.
+func beginning(t Tab) State {
+	for _, p := range Presets() {
+		if p.State.Tab == t {
+			return p.State
+		}
+	}
+	return Default()
+}
+
 func must(texts ...string) []model.Strategy {
 	s, err := model.ParseStrategies(texts)
 	if err != nil {

@@ -237,6 +237,11 @@ func TestStateRoundTrip(t *testing.T) {
 			t.Errorf("%s: %v\n%+v\nwant\n%+v", p.Name, problems, got, p.State)
 		}
 	}
+	for _, tab := range Tabs { // a short link leads to what the tab begins with
+		if got, problems := ParseState(url.Values{"tab": {string(tab)}}); problems != nil || got.Query().Encode() != beginning(tab).Query().Encode() || got.Tab != tab {
+			t.Errorf("%s: %v, %s", tab, problems, got.Query().Encode())
+		}
+	}
 	if s := Default(); len(s.Query()) != 1 {
 		t.Errorf("the beginning is %s, want its strategies alone", s.Query().Encode())
 	}

@@ -195,10 +195,11 @@ type Problem struct {
 	Message   string `json:"message"`
 }
 
-// ParseState reads the state from the query of an address. What is not in it is as in Default, and so is what is wrong in
-// it: the problems say what that is. A strategy that is wrong is left out; if none is left, they are those of Default.
+// ParseState reads the state from the query of an address. What is not in it is as in the first preset of its tab, and so
+// is what is wrong in it: the problems say what that is. A strategy that is wrong is left out; if none is left, they are
+// the preset's.
 func ParseState(query url.Values) (State, []Problem) {
-	s := Default()
+	s := beginning(Tab(query.Get("tab")))
 	var problems []Problem
 	for _, f := range fields {
 		values, ok := query[f.name]
@@ -270,15 +271,16 @@ func briefly(reason, whole string) string {
 	return what + "; did you mean " + meant + "?"
 }
 
-// Query returns the query of the address that holds the state: ParseState's inverse. What is as in Default is left out.
+// Query returns the query of the address that holds the state: ParseState's inverse. What is as in the first preset of its
+// tab is left out, but for the strategies.
 func (s State) Query() url.Values {
 	query := url.Values{}
 	for _, x := range s.Strategies {
 		query.Add("s", x.String())
 	}
-	def := Default()
+	first := beginning(s.Tab)
 	for _, f := range fields {
-		if text := f.text(&s); text != f.text(&def) {
+		if text := f.text(&s); text != f.text(&first) || f.name == "tab" && s.Tab != TabRecover {
 			query.Set(f.name, text)
 		}
 	}
