@@ -98,9 +98,10 @@ type describedDefaults struct {
 }
 
 type describedPreset struct {
-	Name  string `json:"name"`
-	Tab   Tab    `json:"tab"`
-	Query string `json:"query"`
+	Name   string            `json:"name"`
+	Tab    Tab               `json:"tab"`
+	Query  string            `json:"query"`
+	Fields map[string]string `json:"fields"` // what an address leaves out, if it is the first of its tab
 }
 
 func describeDefaults(ctx context.Context) (describedDefaults, error) {
@@ -112,13 +113,13 @@ func describeDefaults(ctx context.Context) (describedDefaults, error) {
 		"jobs": MaxJobs, "retries": MaxRetries, "clients": MaxClients, "runs": MaxRuns, "affected": MaxAffected, "capacity": MaxCapacity,
 		"load": MaxLoad, "rate": MaxLoad,
 	}}
-	d.Fields["peak"], d.Fields["dead"] = "0s", "0s" // they fit the default strategies alone
 	for _, p := range Presets() {
 		state, err := describe(ctx, p.State, nil)
 		if err != nil {
 			return describedDefaults{}, err
 		}
-		d.Presets = append(d.Presets, describedPreset{p.Name, p.State.Tab, state.Query})
+		state.Fields["peak"], state.Fields["dead"] = "0s", "0s" // they fit its strategies alone
+		d.Presets = append(d.Presets, describedPreset{p.Name, p.State.Tab, state.Query, state.Fields})
 	}
 	return d, nil
 }

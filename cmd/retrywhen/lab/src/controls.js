@@ -75,16 +75,17 @@ const unset = (f, value) => ["peak", "dead", "served", "wait"].includes(f) && va
 // adopt puts what an address holds into the controls.
 export function adopt(search, which = selected) {
   const q = new URLSearchParams(search);
-  texts = q.has("s") ? q.getAll("s") : defaults.strategies.map((s) => s.text);
+  const first = defaults.presets.find((p) => p.tab === q.get("tab")) ?? defaults.presets[0];
+  texts = q.has("s") ? q.getAll("s") : new URLSearchParams(first.query).getAll("s");
   described = [];
   selected = which;
   jitters.clear();
   $("undo").replaceChildren();
   for (const f of fields) {
-    const value = q.get(f) ?? defaults.fields[f];
+    const value = q.get(f) ?? first.fields[f];
     $(f).value = unset(f, value) ? "" : value;
   }
-  for (const [id, f] of Object.entries(either)) $(id).checked = (q.get(f) ?? defaults.fields[f]) === "own";
+  for (const [id, f] of Object.entries(either)) $(id).checked = (q.get(f) ?? first.fields[f]) === "own";
   strategies();
 }
 
