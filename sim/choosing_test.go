@@ -195,7 +195,7 @@ func boundaries(t *testing.T) (callers []Callers, highest [3][]float64) {
 	}
 	for i, change := range []func(*Overload){func(*Overload) {}, func(o *Overload) { o.Drop = true }, func(o *Overload) { o.Queue = 50 }} {
 		b.Overload = stalled(0, 5*time.Second)
-		b.Overload.Horizon = 2 * time.Minute
+		b.Overload.Trigger.At, b.Overload.Horizon = 5*time.Second, 75*time.Second
 		change(&b.Overload)
 		r, err := b.Run(t.Context())
 		if err != nil {

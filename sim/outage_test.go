@@ -502,7 +502,7 @@ func TestOutageSlots(t *testing.T) {
 
 // A result holds nothing per client, unless it is to.
 func TestOutageKeepsNothingPerClientUnlessAsked(t *testing.T) {
-	r, err := Outage{Policy: retry.New(backoff.Constant(time.Second)), Clients: 100_000, Down: time.Second, Capacity: 1000}.Run(t.Context())
+	r, err := Outage{Policy: retry.New(backoff.Constant(time.Second)), Clients: 50_000, Down: time.Second, Capacity: 5000}.Run(t.Context())
 	if err != nil || r.AttemptsOf != nil || r.ServedAt != nil || len(marshal(t, r)) > 10_000 {
 		t.Errorf("%v, %d bytes of JSON", err, len(marshal(t, r)))
 	}

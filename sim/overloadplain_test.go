@@ -186,6 +186,9 @@ func (p *plain) run() {
 // The model does what its plain re-implementation does, to the last request.
 func TestOverloadIsItsPlainReimplementation(t *testing.T) {
 	n := uint64(60)
+	if raced {
+		n = 15
+	}
 	if nightly {
 		n = 2000
 	}

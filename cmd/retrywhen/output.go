@@ -71,9 +71,6 @@ func (o *output) write(c *cobra.Command, r report) error {
 		return r.text(out, width(out))
 	}
 	write := r.page
-	if write == nil && strings.EqualFold(filepath.Ext(o.file), ".html") {
-		return fmt.Errorf("%s: --output is %q, want a name that ends in .svg", c.Name(), o.file)
-	}
 	if strings.EqualFold(filepath.Ext(o.file), ".svg") {
 		write = r.figure().SVG
 	}

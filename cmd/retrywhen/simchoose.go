@@ -15,6 +15,7 @@ import (
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/gocode"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
@@ -60,7 +61,16 @@ with the fewest refusals, as Go and as text.`,
 					return report{}, err
 				}
 				x := &choice{r, choose}
-				return report{text: x.text, json: x.json(), figure: x.figure}, err
+				return report{
+					text: x.text, json: x.json(), figure: x.figure,
+					page: func(w io.Writer) error {
+						state := lab.Default()
+						state.Tab, state.Seed = lab.TabChoose, f.seed
+						state.Affected, state.Capacity = min(f.Clients, lab.MaxAffected), min(f.Capacity, lab.MaxCapacity)
+						state.Outages, state.Served, state.Wait = f.Outages, min(f.Served, lab.MaxDown), min(f.Wait, lab.MaxDown)
+						return lab.WritePage(c.Context(), w, state)
+					},
+				}, err
 			})
 		},
 	}

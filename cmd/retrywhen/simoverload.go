@@ -17,6 +17,7 @@ import (
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
@@ -69,7 +70,17 @@ processes=20 has as many budgets, layers=3 has the policy in three layers.`,
 					}
 				}
 				shown := &overload{r, o}
-				return report{text: shown.text, json: r, figure: shown.figure}, err
+				return report{
+					text: shown.text, json: r, figure: shown.figure,
+					page: func(w io.Writer) error {
+						state := lab.Default()
+						state.Strategies, state.Seed = strategies, f.seed
+						state.Load, state.Rate = bounded(o.Load), bounded(1/o.Service.Mean.Seconds())
+						state.Stall, state.Patience = min(o.Trigger.For, time.Minute), min(o.Timeout, time.Minute)
+						state.Watch = min(max(o.Horizon, 20*time.Second), lab.MaxWatch)
+						return lab.WritePage(c.Context(), w, state)
+					},
+				}, err
 			})
 		},
 	}
@@ -93,6 +104,9 @@ processes=20 has as many budgets, layers=3 has the policy in three layers.`,
 	c.ValidArgsFunction = completePolicy
 	return c
 }
+
+// bounded is a rate that the page can show.
+func bounded(rate float64) int { return int(min(max(math.Round(rate), 1), lab.MaxLoad)) }
 
 // service reads --shape.
 func (f *overloadFlags) service() error {

@@ -237,7 +237,6 @@ func TestSimRefuses(t *testing.T) {
 		"overload speed":   {[]string{"overload", "--speed=2"}, []string{"--speed is 2, want 0 to 1"}},
 		"overload slots":   {[]string{"overload", "--slots"}, []string{"--queue is 0, want more than 0 with Slots"}},
 		"overload place":   {[]string{"overload", "linear d=1s place=by-key"}, []string{"place= does not count here"}},
-		"overload page":    {[]string{"overload", "-o", filepath.Join(t.TempDir(), "x.html")}, []string{"want a name that ends in .svg"}},
 		"herd budget":      {[]string{"herd", "sidekiq budget=1,1,0"}, []string{"herd: ", "budget= does not count here"}},
 		"occ layers":       {[]string{"occ", "sidekiq layers=2"}, []string{"occ: ", "layers= does not count here"}},
 		"outage layers":    {[]string{"outage", "sidekiq layers=2"}, []string{"outage: ", "layers= does not count here"}},
@@ -374,6 +373,26 @@ func TestSimJSONIsSmall(t *testing.T) {
 		long, _, err := inProcess(t, append(args, "--json", "--each")...)
 		if err != nil || len(short) > 10_000 || len(long) < 50_000 {
 			t.Errorf("%v: %v, %d bytes without --each, %d with", args, err, len(short), len(long))
+		}
+	}
+}
+
+// The page of each simulation opens at its tab, with its figures.
+func TestSimPages(t *testing.T) {
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"overload": {[]string{"--load=40", "--stall=3s", "mine: linear d=1s limit=2"}, "mine: linear d=1s limit=2"},
+		"choose":   {[]string{"--clients=100", "--runs=1", "--outages=3s,7s"}, "choose"},
+	} {
+		file := filepath.Join(t.TempDir(), "x.html")
+		if _, _, err := inProcess(t, append(append([]string{"sim", name}, test.args...), "-o", file)...); err != nil {
+			t.Fatal(err)
+		}
+		page, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(page), test.want) || !strings.Contains(string(page), "</html>") {
+			t.Errorf("%s: %v, a page of %d bytes", name, err, len(page))
 		}
 	}
 }

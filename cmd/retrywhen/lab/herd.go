@@ -145,11 +145,12 @@ func (h *Herd) sentences() {
 		percent(least.Figures[cvFigure].Value), quoted(least.Title), percent(most.Figures[cvFigure].Value), quoted(most.Title))
 }
 
-// extremes returns the strategies with the least and with the most of a figure, nil if none has figures.
+// extremes returns the strategies with the least and with the most of a figure, nil if none has figures. One whose retries
+// all come at once has no peak and no dead time to compare.
 func (h *Herd) extremes(figure int) (least, most *HerdStrategy) {
 	for i := range h.Strategies {
 		x := &h.Strategies[i]
-		if x.Figures == nil {
+		if x.Figures == nil || x.Figures[peakFigure].Text == model.AtOnce {
 			continue
 		}
 		v := x.Figures[figure].Value
@@ -197,8 +198,8 @@ func (x *HerdStrategy) draw(r *sim.HerdResult, lines int, end time.Duration) {
 func (x *HerdStrategy) figures(f *sim.Figures, h *Herd) {
 	x.Figures = []Figure{
 		{"total wait", axis.Time(f.Total), f.Total.Seconds(), "to a job's last retry, on average"},
-		{"peak / mean", axis.Number(f.PeakOverMean), f.PeakOverMean, "the most retries within " + h.Peak + ", over the mean"},
-		{"dead time", percent(f.DeadShare), f.DeadShare, "the share of windows of " + h.Dead + " in which nothing comes"},
+		{"peak / mean", model.PeakText(f), f.PeakOverMean, "the most retries within " + h.Peak + ", over the mean"},
+		{"dead time", model.DeadText(f), f.DeadShare, "the share of windows of " + h.Dead + " in which nothing comes"},
 		{"mean CV", strconv.FormatFloat(f.MeanCV, 'f', 2, 64), f.MeanCV, "how much each single wait differs from job to job: standard deviation over mean, the mean of all waits"},
 		{"CV of the total", strconv.FormatFloat(f.TotalCV, 'f', 2, 64), f.TotalCV, "how much the total wait differs from job to job"},
 		{"first wait, most", axis.Time(f.FirstMost), f.FirstMost.Seconds(), "the longest first wait of any job"},

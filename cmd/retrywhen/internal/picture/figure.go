@@ -178,7 +178,7 @@ func (f Figure) keyRows() [][]Key {
 }
 
 // keyWidth is roughly what an entry takes: letters are of different widths, and fonts too.
-func keyWidth(k Key) float64 { return 34 + 6.6*float64(len([]rune(k.Name))) }
+func keyWidth(k Key) float64 { return 34 + 7.4*float64(len([]rune(k.Name))) }
 
 // rowHeight is that of the highest panel in the row that begins with the i-th.
 func (f Figure) rowHeight(i int) float64 {
