@@ -24,13 +24,13 @@ const (
 	document = "../../docs/operators.md"
 	preamble = `# Operators
 
-The sources and operators of packages [stream](../stream) and [operators](../operators), each with what it does to its
-source. This page is written by a test, which runs every operator and draws what came; it cannot lie, and is not to be
-edited (` + "`go test ./operators/conformance -run TestDocument -update`" + `).
+The sources and operators of packages [stream](../stream) and [operators](../operators), each with its effect on a source.
+A test writes this page: it runs every operator and draws the result. Do not edit the page; run
+` + "`go test ./operators/conformance -run TestDocument -update`" + `.
 
-Time runs from left to right: a character is a millisecond. A letter or a digit is a value, ` + "`|`" + ` the end, ` + "`#`" + ` an error, and
-` + "`(ab|)`" + ` all at the instant of the bracket. A stream whose diagram just stops goes on. A source with several diagrams does
-one after another, each time it is run again.
+Time runs from left to right: a character is a millisecond. A letter or a digit is a value, ` + "`|`" + ` the end, ` + "`#`" + ` an error;
+` + "`(ab|)`" + ` are events at the instant of the bracket. A diagram without an end is of a stream that continues. A source with
+several diagrams has one for each run.
 `
 )
 
@@ -38,17 +38,17 @@ const (
 	spellings = `
 ## Both spellings
 
-What is a method of package stream above is one in every version of Go. The functions of package operators are methods too
-from Go 1.27 on, which has methods with type parameters: each has the contract of the function. Where there is none Go does
-not allow it, or it would not read better.
+The methods of package stream above exist in every version of Go. From Go 1.27 on, which has methods with type parameters, most
+functions of package operators are methods too, with the same contract. The others remain functions because Go does not allow
+the method, or because it would not be easier to read.
 
 %s`
 	reactive = `
 ## For those who know ReactiveX
 
-Most operators bear the names of ReactiveX. Those of the table do not, or are a line of others. Its lines are run by a test;
-` + "`s`, `other` and other lower-case names stand for streams and functions of yours, `ints` is a `stream.Stream[int]`" + `. There
-are no schedulers: a stream runs where it is called, on a goroutine of your own if you like.
+Most operators have the names of ReactiveX. The table lists those with other names, and those that are one line of other
+operators; a test runs these lines. ` + "`s`, `other`" + ` and other lower-case names are your own streams and functions,
+` + "`ints` is a `stream.Stream[int]`" + `. There are no schedulers: a stream runs on the goroutine that calls it.
 
 %s`
 )
