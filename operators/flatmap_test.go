@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -157,16 +158,19 @@ func TestFlatMap_StoppedAndCancelled(t *testing.T) {
 func TestFlatMap_CancelledWhileTheConsumerIsBusy(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		start := time.Now()
-		freed := make(map[string]time.Duration)
+		freed, taken := make(map[string]time.Duration), make(map[string]int)
 		var mu sync.Mutex
 		rude := func(name string) strs {
 			return func(_ context.Context, yield func(string) bool) error {
 				time.Sleep(10 * ms)
+				n := 0
 				for yield(name) {
+					n++
 				}
 				more := yield(name)
 				mu.Lock()
 				defer mu.Unlock()
+				taken[name] = n
 				if freed[name] = time.Since(start); more {
 					t.Errorf("%s: yield returned true after false", name)
 				}
@@ -197,10 +201,29 @@ func TestFlatMap_CancelledWhileTheConsumerIsBusy(t *testing.T) {
 				t.Errorf("%s is freed after %v, want %v", name, at, want)
 			}
 		}
-		if len(freed) < 4 {
-			t.Errorf("freed: %v", freed)
+		if len(freed) < 4 || taken["a"]+taken["b"]+taken["c"]+taken["source"] != len(got) {
+			t.Errorf("freed: %v, taken: %v", freed, taken)
 		}
 	})
+}
+
+// A value that was there when the context ended is not delivered.
+func TestFlatMap_CancelledWithValuesThatWait(t *testing.T) {
+	for range 200 {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		n := 0
+		err := operators.FlatMap(stream.Range(0, 4), 5, func(int) ints { return stream.Range(0, 1000) }).ForEach(ctx, func(int) {
+			if n++; n >= 10 {
+				for range 10 {
+					runtime.Gosched()
+				}
+				cancel(errCause)
+			}
+		})
+		if n != 10 || !errors.Is(err, errCause) {
+			t.Fatalf("%d values, %v", n, err)
+		}
+	}
 }
 
 func TestFlatMap_FunctionIsCalledOnTheCallersGoroutine(t *testing.T) {

@@ -146,12 +146,7 @@ func (w *worker[U]) take() error {
 }
 
 func (w *worker[U]) work(ctx context.Context) error {
-	well := false
-	defer func() {
-		if !well {
-			w.m.in.post(newOffer(func() error { return w.task.End() }))
-		}
-	}()
+	defer w.m.in.post(newOffer(func() error { return w.task.End() }))
 	deliver := ending.NewConsumer(func(v U) bool {
 		w.value = v
 		return w.m.in.put(w.offer)
@@ -164,7 +159,6 @@ func (w *worker[U]) work(ctx context.Context) error {
 			break
 		}
 	}
-	well = true
 	return nil
 }
 
