@@ -29,7 +29,7 @@ type Policy[S any] interface {
 	Watch(fired chan<- struct{}) (stop func(), ok bool)
 	// Decide is retry.Policy.Decide with the operation's context, which it passes to the hooks.
 	Decide(ctx context.Context, s *S, f stream.Failure, at, deadline time.Time) (time.Duration, error)
-	// Succeeded refunds the budget for an attempt that ended well.
+	// Succeeded refunds the budget for an attempt that ended without an error.
 	Succeeded(items int64)
 	// Recovered calls the hooks of an operation that works again.
 	Recovered(ctx context.Context, last error, retries int, down time.Duration)

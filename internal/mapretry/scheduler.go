@@ -59,7 +59,7 @@ type step uint8
 
 const (
 	makeCall step = iota
-	setTimer      // and come back
+	setTimer      // and call next again
 	idle          // until it is woken
 	watch         // the same, or until the timer ticks or a signal fires
 )

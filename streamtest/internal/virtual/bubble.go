@@ -1,5 +1,6 @@
-// Package virtual is the bubble that a session runs in, and its time: a clock on which the timers of one instant fire
-// in the order armed, and reports of what waits, of what was left behind, and of what keeps a bubble from moving on.
+// Package virtual is the bubble in which a session runs, with its time: a clock whose timers of one instant fire in the
+// order armed, and reports of waiting goroutines, of leaked goroutines and timers, and of goroutines that keep a bubble
+// from moving on.
 package virtual
 
 import (
@@ -15,7 +16,7 @@ import (
 	"github.com/retrywhen/retrywhen/internal/goroutine"
 )
 
-// Reporter is the part of a *testing.T that a bubble reports through.
+// Reporter is the part of a *testing.T that a bubble uses for its reports.
 type Reporter interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -28,18 +29,18 @@ type Bubble struct {
 	endOfTime
 
 	Report  Reporter
-	Context context.Context // of the test; without a clock
+	Context context.Context // the test's context, without a clock
 	Cancel  context.CancelCauseFunc
 
 	id    int
-	known map[int]bool // goroutines that were there first, or have been reported
+	known map[int]bool // goroutines that were there at the start, or have been reported
 }
 
 // Start is the time at which every bubble begins.
 var Start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Run runs f in a bubble, and returns an error when nothing can happen in it any more; the goroutines in it stay as
-// they are then. A bubble that stands still, because something in it waits for what is outside, ends the test.
+// Run runs f in a bubble. It returns an error if nothing can happen in the bubble any more; then the goroutines in it
+// remain. If the bubble stands still because something in it waits for something outside, Run ends the test.
 func Run(t *testing.T, report Reporter, f func(t *testing.T, b *Bubble)) (deadlock error) {
 	t.Helper()
 	if goroutine.Current().Bubble != 0 {
@@ -77,7 +78,7 @@ func Run(t *testing.T, report Reporter, f func(t *testing.T, b *Bubble)) (deadlo
 		exited = false
 	}()
 	if frozen := awaitFreeze(&id, FreezeAfter, ended); frozen != nil {
-		t.Cleanup(func() { // the test's context has ended: who has waited for that goes on
+		t.Cleanup(func() { // the test's context has ended: goroutines that waited for that continue
 			select {
 			case <-ended:
 			case <-time.After(time.Second):
@@ -95,10 +96,10 @@ func Run(t *testing.T, report Reporter, f func(t *testing.T, b *Bubble)) (deadlo
 	return deadlock
 }
 
-// GaveUp reports whether the test has waited for what never comes, which was reported.
+// GaveUp reports whether the test was stopped because it waited for something that does not happen. That was reported.
 func (b *Bubble) GaveUp() bool { return b.gaveUp }
 
-// Left returns the goroutines that were started in the bubble and still run, each once.
+// Left returns the goroutines that were started in the bubble and still run. It returns each only once.
 func (b *Bubble) Left() (left []Goroutine) {
 	for _, g := range others(b.id) {
 		if !b.known[g.ID] {

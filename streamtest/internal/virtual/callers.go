@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Callers is where something was done: the stack of the goroutine that did it, innermost call first.
+// Callers is the stack of a goroutine at an action, innermost call first.
 type Callers []uintptr
 
 // CallersOf returns the callers of the caller's caller, skip frames further out.
@@ -26,8 +26,8 @@ var library = func() string {
 	return strings.TrimSuffix(path.Dir(file), "streamtest/internal/virtual")
 }()
 
-// folder returns the folder of the library that a call lies in, "" outside and in its tests. A closure of a function
-// that was inlined bears the name of another package, so the file tells.
+// folder returns the folder of the library that contains a call, or "" for a call outside or in tests. A closure of an
+// inlined function has the name of another package, so folder uses the file.
 func folder(f runtime.Frame) string {
 	file, ok := strings.CutPrefix(f.File, library)
 	if !ok || strings.HasSuffix(file, "_test.go") {
@@ -36,10 +36,11 @@ func folder(f runtime.Frame) string {
 	return path.Dir(file)
 }
 
-// bodies is the folder with the bodies of package operators.
+// bodies is the folder with the implementations of package operators.
 const bodies = "internal/op"
 
-// plumbing reports whether a call says nothing to a reader: this package, and what hands a wait on to the clock.
+// plumbing reports whether a call is of no interest to a reader: a call in this package, or one that passes a wait on
+// to the clock.
 func plumbing(f runtime.Frame) bool {
 	switch dir := folder(f); dir {
 	case "":
@@ -52,7 +53,7 @@ func plumbing(f runtime.Frame) bool {
 	}
 }
 
-// frames returns the calls of c that say something.
+// frames returns the calls of c that are of interest to a reader.
 func (c Callers) frames() (all []runtime.Frame) {
 	if len(c) == 0 {
 		return nil
@@ -81,8 +82,8 @@ func (c Callers) String() string {
 	return b.String()
 }
 
-// Operator names what armed a wait: the innermost exported function of the library on the stack, as "stream.Delay" or
-// "retry.Policy.Handle"; without one, the innermost function.
+// Operator returns the name of the code that armed a wait: the innermost exported function of the library on the stack,
+// as "stream.Delay" or "retry.Policy.Handle", or else the innermost function.
 func (c Callers) Operator() string {
 	frames := c.frames()
 	for _, f := range frames {
@@ -102,9 +103,9 @@ func (c Callers) Operator() string {
 	return "unknown"
 }
 
-// exportedName returns the innermost exported function that function is or lies in: Delay for
-// stream.Stream[...].Delay.func1.2, Timer for main.main.Timer.func1. Methods of a Stream are known by their own names,
-// other methods with their types.
+// exportedName returns the innermost exported function that is or contains function: Delay for
+// stream.Stream[...].Delay.func1.2, Timer for main.main.Timer.func1. Methods of a Stream have only their own names,
+// other methods also their types.
 func exportedName(function string) string {
 	words := strings.Split(strings.ReplaceAll(function[len(packageOf(function)):], "[...]", ""), ".")
 	for i := len(words) - 1; i > 0; i-- {
@@ -129,7 +130,7 @@ func packageOf(function string) string {
 	return function[:slash+dot]
 }
 
-// cutTypeArgs returns the part of a function's name before type arguments, which may hold slashes too.
+// cutTypeArgs returns the part of a function's name before type arguments, which may contain slashes too.
 func cutTypeArgs(function string) string {
 	before, _, _ := strings.Cut(function, "[")
 	return before

@@ -10,15 +10,16 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Clock is a bubble's own clock with another order: what is due at one instant fires after all that is armed for it on
-// the system's clock, one timer at a time, in the order of rank, and all in the bubble comes to rest before each.
+// Clock is a bubble's own clock with another order: timers that are due at one instant fire after all timers of the
+// system clock for that instant, one at a time, in the order of rank, and everything in the bubble is at rest before
+// each.
 type Clock struct {
 	mu     sync.Mutex // never held while a callback runs or a wait lasts
 	timers timers
-	armed  int           // timers so far
+	armed  int           // number of timers so far
 	wake   *time.Timer   // goes off when the first of the timers is due
-	wakeAt time.Time     // zero: not set
-	firing chan struct{} // closed when all that is due has fired; nil: nothing is
+	wakeAt time.Time     // zero if not set
+	firing chan struct{} // closed when all due timers have fired; nil if none is due
 }
 
 // start makes the clock ready. It must be called in the bubble.
@@ -27,12 +28,11 @@ func (c *Clock) start() {
 	c.wake.Stop()
 }
 
-// Owner is on behalf of which timers are armed: one subscription, or the test itself. What a Silent one leaves behind
-// is of no interest.
+// Owner is the owner of timers: one subscription, or the test itself. Leaked timers of a Silent owner are not reported.
 type Owner struct{ Silent bool }
 
-// View is the clock as an owner has it. What a marble source does, which has a number from 1, is armed by a view with
-// that number, and with the number of the source's run.
+// View is the clock for one owner. A marble source has a number from 1: its timers are armed by a view with that number
+// and with the number of the source's run.
 type View struct {
 	Clock       *Clock
 	Owner       *Owner
@@ -44,7 +44,7 @@ var _ stream.Clock = View{}
 // Now returns the bubble's time.
 func (View) Now() time.Time { return time.Now() }
 
-// AfterFunc calls f on a goroutine of its own when d has passed, at once if d is not positive.
+// AfterFunc calls f on its own goroutine when d has passed, at once if d is not positive.
 func (v View) AfterFunc(d time.Duration, f func()) stream.Stopper {
 	if f == nil {
 		panic("streamtest: AfterFunc: f is nil")
@@ -56,7 +56,7 @@ func (v View) AfterFunc(d time.Duration, f func()) stream.Stopper {
 	return v.Arm(d, f)
 }
 
-// Arm is AfterFunc for d ≥ 0; what is due at once fires when all has come to rest.
+// Arm is AfterFunc for d ≥ 0; a timer that is due at once fires when everything is at rest.
 func (v View) Arm(d time.Duration, f func()) *Timer {
 	now := time.Now()
 	t := &Timer{
@@ -89,10 +89,10 @@ func (t *Timer) Stop() bool {
 	return true
 }
 
-// setWake sets the wake-up for the first timer, unless it is on the way.
+// setWake sets the wake-up for the first timer, unless timers are being fired.
 func (c *Clock) setWake() {
 	switch {
-	case c.firing != nil: // it sets it at its end
+	case c.firing != nil: // that sets the wake-up at its end
 	case len(c.timers) == 0:
 		c.wake.Stop()
 		c.wakeAt = time.Time{}
@@ -102,7 +102,7 @@ func (c *Clock) setWake() {
 	}
 }
 
-// fireAll fires all that is due.
+// fireAll fires all due timers.
 func (c *Clock) fireAll() {
 	c.mu.Lock()
 	begins := c.firing == nil
@@ -114,7 +114,7 @@ func (c *Clock) fireAll() {
 	}
 }
 
-// fireFirst fires the first that is due, and reports whether there was one.
+// fireFirst fires the first due timer, and reports whether there was one.
 func (c *Clock) fireFirst() bool {
 	rest()
 	acquire()
@@ -131,17 +131,18 @@ func (c *Clock) fireFirst() bool {
 	return false
 }
 
-// acquire tells the race detector that all that has happened in the bubble, which is at rest, happened before what
-// follows. Where the test is in synctest.Wait itself it cannot, and need not.
+// acquire informs the race detector that everything in the bubble, which is at rest, happened before what follows. If
+// the test itself is in synctest.Wait, acquire cannot do that, and need not.
 func acquire() {
 	defer func() { _ = recover() }()
 	synctest.Wait()
 }
 
-// Settle lets the bubble come to rest, and all that is due fire. It is for the test's own goroutine.
+// Settle waits until the bubble is at rest and all due timers have fired. It must be called on the test's own
+// goroutine.
 func (c *Clock) Settle() {
 	for {
-		// The test may be in synctest.Wait only while nothing fires, which needs that for itself.
+		// The test may be in synctest.Wait only while no timer fires, because firing needs synctest.Wait itself.
 		firing, quiet := c.state()
 		switch {
 		case quiet:
@@ -155,15 +156,15 @@ func (c *Clock) Settle() {
 	}
 }
 
-// state returns the channel that is closed when what is due now has fired, if it does so already, and whether nothing
-// is due.
+// state returns the channel that is closed when the timers due now have fired, if they are being fired already, and
+// whether no timer is due.
 func (c *Clock) state() (firing <-chan struct{}, quiet bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.firing, c.firing == nil && (c.wakeAt.IsZero() || c.wakeAt.After(time.Now()))
 }
 
-// stop ends the clock: nothing fires any more.
+// stop ends the clock: no timer fires any more.
 func (c *Clock) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -171,7 +172,7 @@ func (c *Clock) stop() {
 	c.wake.Stop()
 }
 
-// Armed returns the timers of the owners that are asked for, in the order in which they fall due.
+// Armed returns the timers of the given owners, in the order in which they are due.
 func (c *Clock) Armed(by func(*Owner) bool) (armed []*Timer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

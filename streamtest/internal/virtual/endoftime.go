@@ -11,7 +11,7 @@ import (
 	"github.com/retrywhen/retrywhen/internal/goroutine"
 )
 
-// lastMoment is as far as a bubble goes. The runtime counts nanoseconds since 1970 in 63 bits, which ends in April
+// lastMoment is the last moment of a bubble. The runtime counts nanoseconds since 1970 in 63 bits, which end in April
 // 2262; a goroutine of a bubble that sleeps there crashes the whole process.
 var lastMoment = time.Date(2262, 1, 1, 0, 0, 0, 0, time.UTC)
 
@@ -25,19 +25,19 @@ type endOfTime struct {
 	report Reporter
 	cancel context.CancelCauseFunc
 	test   string // its name
-	gaveUp bool   // the test waits for what never comes, and that was reported
+	gaveUp bool   // the test waits for something that does not happen, and that was reported
 
 	expected atomic.Bool   // the test waits for the end of time too, and makes the report itself
 	reached  chan struct{} // closed then
 }
 
-// start begins to wait. It must be called in the bubble.
+// start begins the wait. It must be called in the bubble.
 func (e *endOfTime) start() {
 	e.reached = make(chan struct{})
 	e.timer = time.AfterFunc(time.Until(lastMoment), e.reach)
 }
 
-// reach reports, and ends the bubble's context, which lets well-behaved code return.
+// reach reports the end of time, and ends the bubble's context, so that code that watches the context returns.
 func (e *endOfTime) reach() {
 	defer close(e.reached)
 	if e.expected.Load() {
@@ -50,7 +50,7 @@ func (e *endOfTime) reach() {
 		lastMoment.Format(time.DateOnly), List(waiting))
 	e.report.Errorf("%s", text)
 	e.crash = time.AfterFunc(24*time.Hour, func() {
-		// Still waiting. If for time, the runtime would crash without a word of why.
+		// The test still waits. If it waits for time, the runtime would crash without the reason.
 		for _, g := range waiting {
 			if g.State == "sleep" {
 				fmt.Fprintln(os.Stderr, text)
@@ -61,7 +61,7 @@ func (e *endOfTime) reach() {
 	e.cancel(ErrEndOfTime)
 }
 
-// Expect has the end of time not reported.
+// Expect prevents the report of the end of time.
 func (e *endOfTime) Expect() { e.expected.Store(true) }
 
 // Await waits for news, and reports whether they have come before the end of time.
@@ -76,7 +76,7 @@ func (e *endOfTime) Await(news <-chan struct{}) bool {
 	}
 }
 
-// Sleep lets d pass. It ends the test if that leads past the end of time.
+// Sleep lets d pass. It ends the test if d goes beyond the end of time.
 func (e *endOfTime) Sleep(d time.Duration) {
 	e.report.Helper()
 	if d > time.Until(lastMoment) {

@@ -8,8 +8,8 @@ import (
 // FreezeAfter is how long a bubble may stand still, in real time, before its test fails.
 var FreezeAfter = 10 * time.Second
 
-// awaitFreeze waits, outside of a bubble, until all is over there, or until it stands still at two looks in a row; then
-// it returns the goroutines that keep it from moving on.
+// awaitFreeze waits, outside of a bubble, until the bubble is over, or until it stands still at two consecutive checks;
+// then it returns the goroutines that keep it from moving on.
 func awaitFreeze(bubble *atomic.Int64, d time.Duration, over <-chan struct{}) []Goroutine {
 	look := time.NewTicker(d / 2)
 	defer look.Stop()

@@ -20,12 +20,12 @@ func inBubble(bubble int) (all []Goroutine) {
 	return all
 }
 
-// others returns the goroutines of a bubble, without those that are given and those of the testing package.
+// others returns the goroutines of a bubble, without the given ones and those of the testing package.
 func others(bubble int, without ...int) []Goroutine {
 	return slices.DeleteFunc(inBubble(bubble), func(g Goroutine) bool { return g.machinery() || slices.Contains(without, g.ID) })
 }
 
-// machinery reports whether g belongs to the testing package's side of a bubble, and to none of the test's code.
+// machinery reports whether g belongs to the testing package's part of a bubble and runs no code of the test.
 func (g Goroutine) machinery() bool {
 	return slices.ContainsFunc(g.Calls, func(c goroutine.Call) bool {
 		return c.Function == "internal/synctest.Run" || c.Function == "testing/synctest.testingSynctestTest"
@@ -39,7 +39,7 @@ func ours(c goroutine.Call) bool {
 		!strings.Contains(file, "_test.go:")
 }
 
-// String shows g: what it waits for, where, and where it was started.
+// String returns what g waits for, where, and where g was started.
 func (g Goroutine) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "goroutine %d [%s]", g.ID, g.State)

@@ -2,14 +2,14 @@ package virtual
 
 import "time"
 
-// rest waits, as synctest.Wait does, until every other goroutine of the caller's bubble is durably blocked. Unlike
-// there several goroutines may do so at once, and also while another is in synctest.Wait, which returns later.
+// rest waits, as synctest.Wait does, until every other goroutine of the caller's bubble is durably blocked. Unlike with
+// synctest.Wait, several goroutines may do so at once, also while another is in synctest.Wait, which returns later.
 func rest() {
 	done := make(chan struct{}, 1)
 	timer := time.AfterFunc(time.Hour, func() { done <- struct{}{} })
-	// A timer of a bubble that is reset to now while it waits for later goes off when the bubble would let time move, and
-	// before it does. No documentation promises this; a test holds on to it. The first time it may be the same look at the
-	// timers that has woken the caller, if that is interrupted; so there is a second.
+	// If a timer of a bubble waits for a later time and is reset to now, it fires when the bubble would let time move,
+	// before time moves. This is not documented, but a test checks it. The first time, the timer may fire in the same pass
+	// over the timers that woke the caller, if that pass is interrupted. So there is a second time.
 	for range 2 {
 		timer.Reset(time.Hour)
 		timer.Reset(0)

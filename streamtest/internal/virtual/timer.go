@@ -13,25 +13,25 @@ type Timer struct {
 	clock   *Clock
 	owner   *Owner
 	f       func()
-	index   int // in the heap; -1: not armed
+	index   int // in the heap; -1 if not armed
 	delay   time.Duration
 	armed   time.Time
 	callers Callers
 }
 
-// String says when the timer was armed, for how long, and where.
+// String returns when the timer was armed, for how long, and where.
 func (t *Timer) String() string {
 	return fmt.Sprintf("%v, armed at %s by %s%v", t.delay, t.armed.Sub(Start), t.callers.Operator(), t.callers)
 }
 
-// rank orders timers: by the instant; then what marble sources do, in the order in which they were made and, of one
-// source, in the order in which it was subscribed to, before all else, as if it had been armed before the test began;
-// then in the order armed.
+// rank is the order of timers. First comes the instant. At one instant, the timers of marble sources come first, in the
+// order in which the sources were made and, for one source, in the order of its subscriptions, as if they had been
+// armed before the test began. Then come the others in the order armed.
 type rank struct {
 	due    time.Time
-	source int // which marble source, from 1; 0: none
-	run    int // which run of it, from 1; 0 for a hot one
-	number int // which timer
+	source int // number of the marble source, from 1; 0 for none
+	run    int // number of its run, from 1; 0 for a hot one
+	number int // number of the timer
 }
 
 func (r rank) compare(other rank) int {
