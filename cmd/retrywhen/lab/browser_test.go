@@ -276,6 +276,7 @@ func TestBrowser(t *testing.T) {
 			"static page": browserStatic,
 			"pictures":    browserPictures,
 			"turned":      browserTurned,
+			"axe":         browserAxe,
 		})
 	}
 	for name, test := range tests {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -185,7 +186,7 @@ func browserServerGone(t *testing.T, ctx context.Context, _ string) {
 	}
 	g.gone.Store(false)
 	p.run(chromedp.Poll(`document.getElementById("status").textContent === "" && document.body.className === ""`, nil, chromedp.WithPollingTimeout(time.Minute)))
-	if got := p.text(`document.getElementById("outage-sentence").textContent`); !strings.Contains(got, "all 61 clients") {
+	if got := p.text(`document.getElementById("outage-sentence").textContent`); !strings.Contains(got, "61 clients wait") {
 		t.Errorf("it came back with %q", got)
 	}
 }
@@ -268,7 +269,7 @@ func browserSharing(t *testing.T, ctx context.Context, address string) {
 	}
 	alone := open(t, ctx, "file://"+file, 1440, 900)
 	alone.visit("")
-	if got := alone.text(`document.getElementById("outage-sentence").textContent`); !strings.Contains(got, "all 60 clients") {
+	if got := alone.text(`document.getElementById("outage-sentence").textContent`); !strings.Contains(got, "60 clients wait") {
 		t.Errorf("the saved page says %q", got)
 	}
 	p.clean()
@@ -292,4 +293,30 @@ func browserReadings(t *testing.T, ctx context.Context, address string) {
 		t.Errorf("the load is %q", got)
 	}
 	p.clean()
+}
+
+// No tab has anything that axe finds fault with.
+func browserAxe(t *testing.T, ctx context.Context, address string) {
+	if os.Getenv("RETRYWHEN_NPM") != "required" {
+		t.Skip("it runs nightly: RETRYWHEN_NPM=required")
+	}
+	axe, err := os.ReadFile(filepath.Join(npmInstall(t), "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, width := range []int64{390, 1440} {
+		p := open(t, ctx, address, width, 900)
+		p.run(page.SetBypassCSP(true))
+		p.visit("")
+		p.run(chromedp.Evaluate(string(axe), nil))
+		for _, tab := range Tabs {
+			p.turn(tab)
+			p.look()
+			var faults []string
+			p.eval(`axe.run(document).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 100))))`, &faults)
+			for _, f := range faults {
+				t.Errorf("%s, %d wide: %s", tab, width, f)
+			}
+		}
+	}
 }

@@ -120,11 +120,10 @@ func (c *Contention) sentences(r *model.ContentionResult) {
 	if fewest == nil {
 		return
 	}
-	clients := count(c.Clients, "client", "clients")
-	c.Sentence = fmt.Sprintf("%s need %s calls under %s", clients, rounded(last(fewest).Calls.Mean), quoted(fewest.Name))
+	c.Sentence = fmt.Sprintf("%s %s under %s", count(c.Clients, "client needs", "clients need"), calls(last(fewest).Calls.Mean), quoted(fewest.Name))
 	c.Time = fmt.Sprintf("All have written after %s under %s", axis.Time(last(quickest).End.Mean), quoted(quickest.Name))
 	if most != fewest {
-		c.Sentence += fmt.Sprintf(", and %s under %s", rounded(last(most).Calls.Mean), quoted(most.Name))
+		c.Sentence += fmt.Sprintf(", and %s under %s", calls(last(most).Calls.Mean), quoted(most.Name))
 	}
 	if slowest != quickest {
 		c.Time += fmt.Sprintf(", and after %s under %s", axis.Time(last(slowest).End.Mean), quoted(slowest.Name))
@@ -133,7 +132,7 @@ func (c *Contention) sentences(r *model.ContentionResult) {
 	c.Time += "."
 }
 
-func rounded(x float64) string { return grouped(int64(math.Round(x))) }
+func calls(x float64) string { return count(int(math.Round(x)), "call", "calls") }
 
 // over computes when the calls of one run come: figures 5 and 7 of "Exponential Backoff And Jitter".
 func (c *Contention) over(ctx context.Context, m model.Contention, own bool) error {
@@ -173,9 +172,9 @@ func (c *Contention) over(ctx context.Context, m model.Contention, own bool) err
 	switch {
 	case loud == nil:
 	case loud == quiet:
-		c.Over = fmt.Sprintf("In the busiest %s of one run there are %s.", axis.Time(callsWindow), count(int(busiest), "call", "calls"))
+		c.Over = fmt.Sprintf("The busiest %s of one run has %s.", axis.Time(callsWindow), count(int(busiest), "call", "calls"))
 	default:
-		c.Over = fmt.Sprintf("In the busiest %s of one run there are %s under %s, and %s under %s.",
+		c.Over = fmt.Sprintf("The busiest %s of one run has %s under %s, and %s under %s.",
 			axis.Time(callsWindow), count(int(busiest), "call", "calls"), quoted(loud.Title), grouped(calmest), quoted(quiet.Title))
 	}
 	return nil

@@ -103,8 +103,8 @@ func (o *Outage) sentence(r *model.OutageResult) {
 	served := func(x *model.OutageStrategyResult) string {
 		return fmt.Sprintf("%s under %s (%s found it busy)", axis.Time(x.Result.End), quoted(x.Name), count(int(x.Result.FailuresAfter), "attempt", "attempts"))
 	}
-	o.Sentence = fmt.Sprintf("The server is back after %s and could have served all %s after %s. It has done so after %s",
-		o.DownLabel, count(o.Clients, "client", "clients"), o.BestLabel, served(soonest))
+	o.Sentence = fmt.Sprintf("%s for a server that is back after %s and could have served all after %s. It has done so after %s",
+		count(o.Clients, "client waits", "clients wait"), o.DownLabel, o.BestLabel, served(soonest))
 	if latest != soonest {
 		o.Sentence += ", and after " + served(latest)
 	}

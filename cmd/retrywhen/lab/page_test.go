@@ -61,18 +61,7 @@ func TestBundleIsOfItsSource(t *testing.T) {
 	if os.Getenv("RETRYWHEN_NPM") != "required" {
 		t.Skip("it runs nightly: RETRYWHEN_NPM=required")
 	}
-	dir := t.TempDir()
-	for _, name := range []string{"package.json", "package-lock.json", "build.mjs"} {
-		copyFile(t, name, filepath.Join(dir, name))
-	}
-	if err := os.CopyFS(filepath.Join(dir, "src"), os.DirFS("src")); err != nil {
-		t.Fatal(err)
-	}
-	install := exec.CommandContext(t.Context(), "npm", "ci", "--no-audit", "--no-fund", "--prefer-offline")
-	install.Dir = dir
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Fatalf("npm ci: %v\n%s", err, out)
-	}
+	dir := npmInstall(t)
 	made := filepath.Join(dir, "made")
 	build := exec.CommandContext(t.Context(), "npm", "run", "build", "--", made)
 	build.Dir = dir
@@ -92,6 +81,24 @@ func TestBundleIsOfItsSource(t *testing.T) {
 			t.Errorf("assets/%s is not what src makes: npm ci && npm run build in cmd/retrywhen/lab", name)
 		}
 	}
+}
+
+// npmInstall copies what npm needs to a folder of the test, and installs there.
+func npmInstall(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"package.json", "package-lock.json", "build.mjs"} {
+		copyFile(t, name, filepath.Join(dir, name))
+	}
+	if err := os.CopyFS(filepath.Join(dir, "src"), os.DirFS("src")); err != nil {
+		t.Fatal(err)
+	}
+	install := exec.CommandContext(t.Context(), "npm", "ci", "--no-audit", "--no-fund", "--prefer-offline")
+	install.Dir = dir
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("npm ci: %v\n%s", err, out)
+	}
+	return dir
 }
 
 func copyFile(t *testing.T, from, to string) {

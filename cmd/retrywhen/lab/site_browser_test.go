@@ -80,7 +80,7 @@ func browserSite(t *testing.T, ctx context.Context, _ string) {
 	p.enter("affected", "2000")
 	p.run(chromedp.Sleep(250 * time.Millisecond))
 	p.set("affected", "100")
-	if got := p.text(`document.getElementById("outage-sentence").textContent`); !strings.Contains(got, "all 100 clients") || p.drawn() > before+2 {
+	if got := p.text(`document.getElementById("outage-sentence").textContent`); !strings.Contains(got, "100 clients wait") || p.drawn() > before+2 {
 		t.Errorf("after %d pictures it says %q", p.drawn()-before, got)
 	}
 	p.mu.Lock()

@@ -18,7 +18,7 @@ var story = []step{
 	{"Random: buckets", "Each retry falls into a bucket that overlaps with the next one, so there is no gap. But chance is uneven: the first moments are the worst, and " +
 		"the waits of two jobs have little in common.", []int{2, 3}},
 	{"Tiled", "Each job keeps one place in every wait, so the waves join without a gap and without a pile-up. It takes as long as Sidekiq's, with no dead time, " +
-		"a lower peak, and waits that hardly differ. This is what to take for jobs that fail together.", []int{2, 4}},
+		"a lower peak, and waits that differ less. This is what to take for jobs that fail together.", []int{2, 4}},
 }
 
 // Story returns the state of a step, from 1 to the number of steps.

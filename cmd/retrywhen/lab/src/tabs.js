@@ -63,6 +63,9 @@ function table(id, strategies, note) {
     element("dl", {class: "quiet"}, ...columns.flatMap((f) => [element("dt", {}, f.name), element("dd", {}, f.help)])));
 }
 
+// peak says how uneven the load is, if it is not all at once.
+const peak = ({figures: [, most, dead]}) => (/^\d/.test(most.text) ? `${most.text} × the mean at the peak, ${dead.text} dead` : most.text);
+
 // most is the highest of all counts, for charts of one scale; undefined gives each its own.
 const most = (own, counts) => (own ? undefined : Math.max(1, ...counts.flatMap((c) => c ?? [])));
 
@@ -90,7 +93,7 @@ export const draws = {
     let width = cell("herd", h.strategies.length);
     if (width) {
       $("herd").replaceChildren(...h.strategies.map((s, i) => (s.times
-        ? figure(i, s, `${s.figures[1].text} × the mean at the peak, ${s.figures[2].text} dead`, charts.dots(s, h.jobs, width), charts.load(s, width, top(s))) : figure(i, s, ""))));
+        ? figure(i, s, peak(s), charts.dots(s, h.jobs, width), charts.load(s, width, top(s))) : figure(i, s, ""))));
     }
     width = cell("waits", h.strategies.length);
     $("waits-sentence").textContent = h.waitsSentence;

@@ -1,0 +1,80 @@
+package lab
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestInWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"constant d=5s":   "5s before each retry",
+		"constant d=0s":   "no wait",
+		"linear d=1500ms": "1.5s · n",
+		"quadratic d=1s":  "1s · n²",
+		"polynomial d=1s degree=1.5 jitter=deviation:0.3":     "1s · n^1.5, give or take up to 30 %",
+		"exponential base=100ms factor=2 cap=30s jitter=full": "100ms, then twice as long each time, at most 30s, times a random factor from 0 to 1",
+		"exponential base=1m factor=1.5 plus=3m jitter=equal": "1m, then 1.5 times as long each time, plus 3m, times a random factor from 0.5 to 1",
+		"fibonacci d=1s jitter=uniform:0.5:1.5":               "1s times 1, 1, 2, 3, 5, 8 …, times a random factor from 0.5 to 1.5",
+		"table delays=10ms,90s jitter=default":                "10ms, 1m30s, and so on, give or take up to 15 %",
+		"sidekiq limit=1":                                     "(n-1)⁴ + 15 + up to 30·n seconds at random; at most 1 retry",
+		"buckets unit=1s exponent=3 within=1m":                "at random between (n-1)^3 and (n+1)^3 times 1s; no retry later than 1m",
+		"decorrelated base=5ms stopat=90s":                    "at random between 5ms and three times the wait before; none once a wait would be 1m30s",
+		"linear d=1s tiled attempttimeout=2s limit=5":         "1s · n; tiled: each job keeps its place in every wait; at most 5 retries; an attempt may take 2s",
+		"linear d=1s limit=0":                                 "no retry",
+		"linear d=1s budget=10,1,0.1":                         "1s · n; a budget of 10, of which a retry takes 1 and a success gives back 0.1",
+	} {
+		if got := InWords(must(text)[0]); got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", text, got, want)
+		}
+	}
+}
+
+func TestNumbersInSentences(t *testing.T) {
+	for n, want := range map[int]string{0: "0 jobs", 1: "1 job", 999: "999 jobs", 1000: "1,000 jobs", 1234567: "1,234,567 jobs"} {
+		if got := count(n, "job", "jobs"); got != want {
+			t.Errorf("%d is %q, want %q", n, got, want)
+		}
+	}
+	if got := list([]string{"a", "b", "c"}) + "|" + list([]string{"a", "b"}) + "|" + list([]string{"a"}) + "|" + list(nil); got != "a, b and c|a and b|a|" {
+		t.Error(got)
+	}
+}
+
+// One sentence stands over each picture, made of its figures.
+func TestSentences(t *testing.T) {
+	one := func(text string) State {
+		s := Default()
+		s.Strategies = must(text)
+		return s
+	}
+	for text, want := range map[string]string{
+		"a: exponential base=100ms factor=2 jitter=full limit=3": "It never recovers, under “a”.",
+		"a: constant d=1s limit=0":                               "It is well again after 16s under “a”.",
+	} {
+		r, err := ComputeRecover(t.Context(), one(text))
+		if err != nil || !strings.HasSuffix(r.Sentence, "The server stands still for 5s, at 80 % load. "+want) {
+			t.Errorf("%s: %v, %q, want %q", text, err, r.Sentence, want)
+		}
+	}
+	h, err := ComputeHerd(t.Context(), one("a: constant d=1s jitter=full"))
+	if err != nil || !strings.HasPrefix(h.Sentence, "100 jobs fail together. Under “a” the load peaks at ") {
+		t.Errorf("%v, %q", err, h.Sentence)
+	}
+	s := one("a: constant d=1s")
+	s.Clients, s.Affected, s.Down, s.Capacity = 1, 1, 0, 1
+	c, err := ComputeContention(t.Context(), s)
+	if err != nil || !strings.HasPrefix(c.Sentence, "1 client needs 1 call under “a”") || !strings.HasSuffix(c.Over, " of one run has 1 call.") {
+		t.Errorf("%v, %q, %q", err, c.Sentence, c.Over)
+	}
+	o, err := ComputeOutage(t.Context(), s)
+	if err != nil || !strings.HasPrefix(o.Sentence, "1 client waits for a server that is back after 0 and could have served all after 0.") {
+		t.Errorf("%v, %q", err, o.Sentence)
+	}
+	s.Served = time.Nanosecond
+	s.Affected = 100
+	x, err := ComputeChoose(t.Context(), s)
+	if err != nil || !strings.Contains(x.Sentence, "none of these meets the targets") {
+		t.Errorf("%v, %q", err, x.Sentence)
+	}
+}
