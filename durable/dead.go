@@ -107,7 +107,7 @@ func (q *Queue) revive(ctx context.Context, id string, seq uint64, user nats.Hea
 	switch {
 	case err == nil:
 		q.counts.put.Add(1)
-		q.jobs.DeleteMsg(ctx, stored-1) // what was stored together with it. If that fails it goes by itself
+		q.remove(ctx, stored-1) // what was stored together with it. If that fails it goes by itself
 		return nil
 	case errors.Is(err, errMoved):
 		return &failure{"revive: job " + strconv.Quote(id), ErrNotFound, nil, ""}

@@ -89,7 +89,47 @@ func (q *Queue) open(ctx context.Context) (err error) {
 	if q.again, err = q.ensureConsumer(ctx, again); err != nil {
 		return err
 	}
-	q.first, err = q.ensureConsumer(ctx, first)
+	if q.first, err = q.ensureConsumer(ctx, first); err != nil {
+		return err
+	}
+	for _, s := range []stage{again, first} {
+		if err := q.sweep(ctx, s); err != nil {
+			c := &q.config
+			c.Logger.Warn("jobs that were acknowledged on a full disk could not be removed", "queue", c.Name, "error", err)
+		}
+	}
+	return nil
+}
+
+// sweep removes the messages that were acknowledged and are there still. A server whose disk is full cannot remove them, and
+// does not when there is room again.
+func (q *Queue) sweep(ctx context.Context, s stage) error {
+	info := q.consumer(s).CachedInfo()
+	for from := uint64(1); ; {
+		m, err := q.jobs.GetMsg(ctx, from, jetstream.WithGetMsgSubject(q.config.subjects("*", string(s))))
+		switch {
+		case errors.Is(err, jetstream.ErrMsgNotFound):
+			return nil
+		case err != nil:
+			return err
+		case m.Sequence > info.AckFloor.Stream:
+			return nil
+		}
+		if err := q.remove(ctx, m.Sequence); err != nil {
+			return err
+		}
+		from = m.Sequence + 1
+	}
+}
+
+// remove deletes a message, unless the server does not answer soon: to who may not do it, it does not.
+func (q *Queue) remove(ctx context.Context, seq uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	err := q.jobs.DeleteMsg(ctx, seq)
+	if errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) {
+		return nil // it has gone
+	}
 	return err
 }
 

@@ -332,7 +332,7 @@ func TestAttack_ManyWorkers(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
 	q := open(t, srv, durable.Config{})
-	const workers = 600
+	const workers = 520
 	var running atomic.Int64
 	release := make(chan struct{})
 	for range workers {

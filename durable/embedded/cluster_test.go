@@ -46,7 +46,7 @@ func nodeRole(dir, name, ports, routes string) int {
 
 func TestNothingIsLostWhenTheLeaderOfAClusterIsKilled(t *testing.T) {
 	t.Parallel()
-	jobs := 600
+	jobs := 300
 	if nightly() {
 		jobs = 3_000
 	}

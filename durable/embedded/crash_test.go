@@ -245,7 +245,7 @@ func readJournals(t *testing.T, dir string) map[string]*record {
 func TestNothingIsLostWhenWorkersAndServerAreKilled(t *testing.T) {
 	t.Parallel()
 	const workers = 16
-	jobs := 2_000
+	jobs := 1_000
 	if nightly() {
 		jobs = 20_000
 	}
