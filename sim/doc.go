@@ -30,6 +30,11 @@
 // comes, though there is more to do: the time for which a window of a given width is empty. CV, the coefficient of
 // variation, is the standard deviation over the mean: 0 where all wait alike.
 //
+// An operation is what a user wants, a request what a server gets of it: their ratio is the amplification. Goodput is the
+// operations that succeed. A server is metastable that its retries keep down after what brought it down is over.
+//
+// A figure that is a mean has percentiles beside it, in a [Spread], [Counts] or [Estimate], and a Confidence.
+//
 // # Stopping
 //
 // A context stops every run, and so does a model's Horizon, an instant of the simulated time. What is stopped returns

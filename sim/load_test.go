@@ -117,3 +117,12 @@ func TestThePeakIsTheFirstOfEqualOnes(t *testing.T) {
 		t.Errorf("in windows: %+v, %v, want the peak at 12", w, err)
 	}
 }
+
+// Of several equal peaks the first one counts.
+func TestLoadPeakIsTheFirst(t *testing.T) {
+	r := &HerdResult{Jobs: 2, Retries: 2, Times: []time.Duration{5, 25, 7, 27}, End: 27}
+	l, err := r.Load(10)
+	if err != nil || l.Peak != 2 || l.PeakAt != 0 {
+		t.Errorf("%+v, %v", l, err)
+	}
+}

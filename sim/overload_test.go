@@ -90,6 +90,26 @@ func TestOverloadWaitsAreThoseOfQueueingTheory(t *testing.T) {
 	}
 }
 
+// An M/M/1 server with room for K waiting refuses the part (1-ρ)·ρ^(K+1)/(1-ρ^(K+2)) of what comes.
+func TestOverloadRefusesAsQueueingTheorySays(t *testing.T) {
+	if raced {
+		t.Skip("means are compared without the race detector")
+	}
+	for _, load := range []float64{50, 120} {
+		const room = 3
+		rho := load / 100
+		horizon := duration(500_000 / load * 1e9)
+		r := runOverload(t, Overload{
+			Load: load, Layers: []Layer{{Policy: retry.New(backoff.Backoff{}, retry.Limit(0))}}, Queue: room,
+			Service: Service{Mean: 10 * time.Millisecond, Shape: ExponentialService}, Horizon: horizon, Bin: horizon / 100,
+		})
+		want := (1 - rho) * math.Pow(rho, room+1) / (1 - math.Pow(rho, room+2))
+		if got := float64(r.Refused) / float64(r.Offered); math.Abs(got/want-1) > 0.02 || r.GivenUp != r.Refused {
+			t.Errorf("at %v of its capacity %.4f are refused, want %.4f; %d given up", rho, got, want, r.GivenUp)
+		}
+	}
+}
+
 // Without retries the queue after a standstill S shrinks by 1-ρ a second, so that the one who comes x after its beginning
 // waits for S-x·(1-ρ): a second at x = (S-1)/(1-ρ).
 func TestOverloadWithoutRetriesRecoversInTheTimeOfTheQueue(t *testing.T) {

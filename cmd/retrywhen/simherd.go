@@ -167,8 +167,7 @@ func (h *herd) text(w io.Writer, width int) error {
 	for _, s := range h.Strategies {
 		if f := s.Figures; f != nil {
 			rows = append(rows, []string{
-				s.Name, axis.Time(f.Total), axis.Time(f.Totals.P99), model.PeakText(f), model.DeadText(f),
-				fmt.Sprintf("%.2f", f.MeanCV), fmt.Sprintf("%.2f", f.TotalCV), axis.Time(f.FirstMost),
+				s.Name, axis.Time(f.Total), axis.Time(f.Totals.P99), peak(f), model.DeadText(f), fmt.Sprintf("%.2f", f.MeanCV), fmt.Sprintf("%.2f", f.TotalCV), axis.Time(f.FirstMost),
 			})
 		}
 	}
@@ -176,7 +175,7 @@ func (h *herd) text(w io.Writer, width int) error {
 	if len(rows) > 0 {
 		lines = console.Fit(width, herdHeader, rows, 1)
 		lines = append(lines, console.Wrap(width,
-			"Jobs: "+strconv.Itoa(h.Jobs)+".", fmt.Sprintf("Means of %d runs.", h.Runs), "Total: the wait to the last retry.", "p99: of 99 in 100 jobs.", "Peak: within "+axis.Time(h.PeakWindow)+".",
+			"Jobs: "+strconv.Itoa(h.Jobs)+".", fmt.Sprintf("Means of %d runs, ±: 95 %% confidence.", h.Runs), "Total: the wait to the last retry.", "p99: of 99 in 100 jobs.", "Peak: within "+axis.Time(h.PeakWindow)+".",
 			"Dead: empty windows of "+axis.Time(h.DeadWindow)+".", "First: the longest first wait.")...)
 	}
 	for _, s := range h.Strategies {
@@ -184,6 +183,15 @@ func (h *herd) text(w io.Writer, width int) error {
 		lines = append(lines, h.chart(s, width)...)
 	}
 	return writeLines(w, lines)
+}
+
+// peak is the peak over the mean, and how far its mean over the runs may be off, if that is 1 % or more.
+func peak(f *sim.Figures) string {
+	off := f.Peaks.Confidence()
+	if f.End == 0 || off < f.PeakOverMean/100 {
+		return model.PeakText(f)
+	}
+	return fmt.Sprintf("%s ±%.2g", model.PeakText(f), off)
 }
 
 // end is where the time axis of x ends.

@@ -150,7 +150,9 @@ func (o *occ) text(w io.Writer, width int) error {
 		return writeLines(w, []string{"no point: it ended before one was computed"})
 	}
 	lines := []string{fmt.Sprintf("Write calls, mean / p99 of %d runs", o.Runs)}
-	lines = append(lines, o.table(width, func(p sim.SweepPoint) string { return fmt.Sprintf("%.0f / %d", p.Calls.Mean, p.Calls.P99) })...)
+	lines = append(lines, o.table(width, func(p sim.SweepPoint) string {
+		return fmt.Sprintf("%.0f ±%.0f / %d", p.Calls.Mean, p.Calls.Confidence(), p.Calls.P99)
+	})...)
 	lines = append(lines, "", "Time until all have written, mean / p99")
 	lines = append(lines, o.table(width, func(p sim.SweepPoint) string { return axis.Time(p.End.Mean) + " / " + axis.Time(p.End.P99) })...)
 	if len(o.Points) == len(o.Clients)*len(o.lines) && len(o.Clients) > 1 {

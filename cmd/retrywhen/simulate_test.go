@@ -83,7 +83,7 @@ func TestSimHerdHasOneSetOfFigures(t *testing.T) {
 	}
 	for i, s := range result.Strategies {
 		f := page.Numbers.Herd.Strategies[i].Figures[1]
-		if want := s.Figures.PeakOverMean; f.Value != want || !strings.Contains(text, "   "+f.Text+"  ") {
+		if want := s.Figures.PeakOverMean; f.Value != want || !strings.Contains(text, " "+f.Text+" ") {
 			t.Errorf("peak/mean %v in JSON, %v on the page, and %s not in\n%s", want, f.Value, f.Text, text)
 		}
 	}
@@ -103,7 +103,7 @@ func TestSimText(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"herd":     {[]string{"herd", "--runs=3", "all at once: constant d=5s", "apart: linear d=2s tiled"}, []string{"all at once", "apart", "peak/mean", "Means of 3 runs.", "█", "    100 "}},
+		"herd":     {[]string{"herd", "--runs=3", "all at once: constant d=5s", "apart: linear d=2s tiled"}, []string{"all at once", "apart", "peak/mean", "Means of 3 runs, ±: 95 % confidence.", "█", "    100 "}},
 		"occ":      {[]string{"occ", "--runs=2", "--clients=20"}, []string{"decorrelated", "Write calls against clients", "mean / p99 of 2 runs", "a none   b exponential", "Write calls over time, 20 clients"}},
 		"outage":   {[]string{"outage", "--clients=100", "--capacity=10", "--down=20s"}, []string{"Attempts: the mean of a client's", "tiled: attempts", "Down for 20s", "▲"}},
 		"overload": {[]string{"overload"}, []string{"never recovers", "back after 17s", "in vain", "▼", "▲"}},
