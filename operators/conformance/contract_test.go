@@ -172,7 +172,7 @@ func TestCatalogue_Synchronous(t *testing.T) {
 		caller, before := goroutine.Current().ID, goroutine.Count()
 		var elsewhere atomic.Bool
 		look := func() {
-			time.Sleep(1) // what a timer has called is over then
+			time.Sleep(time.Nanosecond) // what a timer has called is over then
 			if goroutine.Current().ID != caller || goroutine.Count() > before {
 				elsewhere.Store(true)
 			}
