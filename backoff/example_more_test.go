@@ -9,7 +9,7 @@ import (
 	"github.com/retrywhen/retrywhen/backoff"
 )
 
-// The error says where the word is, for whoever shows it to a user.
+// The error contains the place of the word, so a program can show it to a user.
 func ExampleParseError() {
 	_, err := backoff.Parse("exponential base=100ms factor=twice")
 	if wrong, ok := errors.AsType[*backoff.ParseError](err); ok {

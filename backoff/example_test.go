@@ -127,7 +127,7 @@ func ExampleBuckets() {
 func ExampleDecorrelated() {
 	b := backoff.Decorrelated(100 * time.Millisecond).Cap(10 * time.Second)
 	var delay time.Duration
-	for n, u := range []float64{0.5, 0.9, 0.2, 0.7} { // rand.Float64() in earnest
+	for n, u := range []float64{0.5, 0.9, 0.2, 0.7} { // rand.Float64() in a real program
 		delay = b.After(n+1, delay, u)
 		fmt.Println(delay)
 	}
@@ -138,7 +138,7 @@ func ExampleDecorrelated() {
 	// 891ms
 }
 
-// A curve of your own: logarithmic, say.
+// A custom curve, here logarithmic.
 func ExampleFunc() {
 	steps := backoff.Func(func(n int, u float64) time.Duration {
 		return time.Second * time.Duration(n/2)
@@ -147,7 +147,7 @@ func ExampleFunc() {
 	// Output: [0s 1s 1s 2s 2s 2s]
 }
 
-// The cap bounds what comes out, jitter included, and delays still spread there.
+// The cap limits the delay, jitter included, and delays still spread at the cap.
 func ExampleBackoff_Cap() {
 	b := backoff.Exponential(time.Second, 2).Cap(6 * time.Second).Jitter(jitter.Deviation(0.5))
 	for n := 1; n <= 4; n++ {
@@ -191,7 +191,7 @@ func ExampleBackoff_Tiled() {
 	// [12s 15s 18s 21s]
 }
 
-// A key fixes a job's place, in whatever process it runs.
+// A key fixes a job's delays, whatever process it runs in.
 func ExampleBackoff_Keyed() {
 	b := backoff.Linear(10 * time.Second).Tiled()
 	for _, job := range []uint64{1, 2, 3} {
@@ -204,7 +204,7 @@ func ExampleBackoff_Keyed() {
 	// 1.135s 11.135s
 }
 
-// The pods of a StatefulSet, each a process of its own, retry at an even load.
+// The pods of a StatefulSet, each a separate process, retry at an even load.
 func ExampleBackoff_Ordinal() {
 	b := backoff.Linear(10 * time.Second).Tiled()
 	for _, host := range []string{"web-0", "web-1", "web-2", "web-3"} {

@@ -30,7 +30,7 @@ func ExampleRetryWhen() {
 
 func ExampleRetryChans() {
 	attempt := 0
-	// A pipeline of plain channels, which breaks in its first run.
+	// A pipeline of plain channels, which fails in its first run.
 	open := func(ctx context.Context) (<-chan string, <-chan error) {
 		attempt++
 		values, errs := make(chan string), make(chan error, 1)

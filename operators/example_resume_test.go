@@ -40,7 +40,7 @@ func ExampleResume() {
 	// <nil>
 }
 
-// The server keeps revisions for a while only. When the one to go on from is gone, open begins with a snapshot of the
+// The server keeps revisions only for a limited time. If the next revision is gone, open begins with a snapshot of the
 // state, as a watch of Kubernetes or etcd does.
 func ExampleResume_lostPosition() {
 	errGone := errors.New("410 Gone")

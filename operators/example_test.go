@@ -131,7 +131,7 @@ func ExampleFlatMap() {
 	}
 	files := operators.FlatMap(stream.Range(1, 10), 4, download)
 	n := 0
-	err := files.ForEach(context.Background(), func(string) { n++ }) // in whatever order they are done
+	err := files.ForEach(context.Background(), func(string) { n++ }) // in the order in which they finish
 	fmt.Println(n, err)
 	// Output: 10 <nil>
 }
@@ -150,7 +150,7 @@ func ExampleExhaustMap() {
 	// Output: [report 1] <nil>
 }
 
-// Each key stroke makes the search before it pointless.
+// Each keystroke replaces the search before it.
 func ExampleSwitchMap() {
 	search := func(text string) stream.Stream[string] {
 		if text != "gopher" {
@@ -181,7 +181,6 @@ func ExampleZipWith() {
 	// Output: [1: package main 2: func main() {}] <nil>
 }
 
-// The orderly end of a flow that has none.
 func ExampleZipWith3() {
 	names, ages, towns := stream.Of("Ada", "Bob"), stream.Of(36, 41), stream.Of("London", "Oslo")
 	s := operators.ZipWith3(names, ages, towns, func(name string, age int, town string) string {
@@ -197,6 +196,7 @@ func ExampleZipSlice() {
 	// Output: [1 3 5]; [2 4 6]
 }
 
+// Ends a stream that has no end of its own.
 func ExampleTakeUntil() {
 	shutdown := make(chan struct{})
 	stop := stream.FromFunc(func(ctx context.Context) (string, error) {
@@ -249,7 +249,7 @@ func ExampleCombineLatest() {
 	// Output: [60] <nil>
 }
 
-// Each order is priced at the rate of the moment.
+// Each order is priced at the current rate.
 func ExampleCombineLatest3() {
 	price := stream.Of(100).Concat(operators.Map(stream.Timer(30*time.Millisecond), func(time.Time) int { return 110 }))
 	amount := operators.Map(stream.Timer(10*time.Millisecond), func(time.Time) int { return 3 })
@@ -304,7 +304,7 @@ func ExampleGroupBy() {
 	// CAT: 1
 }
 
-// The highest of each three values. With math.MaxInt and a span of time.Second, of each second.
+// The maximum of each three values. With math.MaxInt and a span of time.Second, it is the maximum of each second.
 func ExampleWindow() {
 	highest := operators.Window(stream.Of(3, 9, 4, 1, 5, 2, 8), 3, 0, func(window stream.Stream[int]) stream.Stream[int] {
 		return operators.Reduce(window, 0, func(top, v int) int { return max(top, v) })
@@ -313,7 +313,7 @@ func ExampleWindow() {
 	// Output: [9 5 8] <nil>
 }
 
-// Poll three times, a moment apart.
+// Polls three times, with a short delay.
 func ExampleRepeatWhen() {
 	polls := 0
 	poll := stream.FromFunc(func(context.Context) (string, error) {
@@ -327,7 +327,8 @@ func ExampleRepeatWhen() {
 	// Output: [poll 1 poll 2 poll 3] <nil>
 }
 
-// The first consumer starts the source, and when the last one has left it is stopped; the next one starts it anew.
+// The first consumer starts the source. When the last consumer has left, the source is stopped. The next consumer
+// starts it again.
 func ExampleShare() {
 	ctx := context.Background()
 	prices := operators.Share(stream.Defer(func(context.Context) stream.Stream[int] {

@@ -13,7 +13,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Each order is sent on its own: the one that fails is put aside while the others go on.
+// Each order is sent separately: a failed one waits for its retry while the others continue.
 func ExampleMapRetry() {
 	var sent atomic.Int64
 	send := func(ctx context.Context, order string) (string, error) {
@@ -38,7 +38,7 @@ func ExampleMapRetry() {
 	// anvil sent
 }
 
-// A job queue: what cannot be done is kept for somebody to look at, and what was not finished is put back.
+// A job queue: jobs that always fail are kept for inspection, and unfinished jobs are put back.
 func ExampleMapRetry_deadLetters() {
 	work := func(ctx context.Context, job int) (string, error) {
 		switch job {

@@ -13,7 +13,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// feed delivers a line, is cut off twice, and goes on.
+// feed delivers a line, is cut off twice, and continues.
 func feed() stream.Stream[string] {
 	run := 0
 	return stream.Defer(func(context.Context) stream.Stream[string] {
@@ -27,7 +27,7 @@ func feed() stream.Stream[string] {
 	})
 }
 
-// A consumer that has to know of gaps hears of each before the first value after it.
+// A consumer that must know about gaps learns of each gap before the first value after it.
 func ExampleOnRecovered() {
 	policy := retry.New(backoff.Constant(0), retry.OnRecovered(func(_ context.Context, r retry.Recovery) {
 		fmt.Printf("there may be a gap: %d retries, the last failure was: %v\n", r.Retries, r.Last)
@@ -71,14 +71,14 @@ func ExampleLog() {
 	// level=INFO msg=recovered retries=2 last=refused
 }
 
-// Lines that have been printed cannot be taken back.
+// Printed lines cannot be withdrawn.
 func ExampleBeforeFirstItem() {
 	policy := retry.New(backoff.Constant(0), retry.BeforeFirstItem())
 	fmt.Println(feed().RetryWhen(policy).Collect(context.Background()))
 	// Output: [line 1] cut off
 }
 
-// The outer policy retries; the client inside has one of its own, which would multiply the calls.
+// The outer policy retries. The client inside has its own policy, which would multiply the calls.
 func ExampleWithoutRetries() {
 	inner := retry.New(backoff.Constant(0), retry.Limit(3))
 	outer := retry.New(backoff.Constant(0), retry.Limit(2))
@@ -98,7 +98,7 @@ func ExampleWithoutRetries() {
 	// 3 calls
 }
 
-// A job that is stored between its attempts, and decided on by whoever takes it next.
+// A job that is stored between its attempts. Any process can decide on it next.
 func ExampleState() {
 	policy := retry.New(backoff.Exponential(time.Minute, 2), retry.Limit(3))
 	var stored []byte
@@ -124,7 +124,7 @@ func ExampleState() {
 	// in 4m0s: attempts=3 first=2026-03-01T12:00:00Z retries=3 since=2026-03-01T12:00:00Z previous=4m0s
 }
 
-// Who drives a policy by Decide says when the operation works again, and when it is over.
+// Code that uses Decide calls Recovered when the operation works again, and Ended when it is over.
 func ExamplePolicy_Recovered() {
 	budget := retry.NewBudget(10, 1, 0.5)
 	policy := retry.New(backoff.Constant(time.Second), retry.WithBudget(budget),
@@ -160,7 +160,7 @@ func ExamplePolicy_Limit() {
 	// 0s false
 }
 
-// At most ten retries at once, and one a second after that.
+// At most ten retries at once, and then one a second.
 func ExampleBudget_Refill() {
 	budget := retry.NewBudget(10, 1, 0).Refill(1)
 	policy := retry.New(backoff.Constant(0), retry.WithBudget(budget))
@@ -188,9 +188,9 @@ var (
 	errExpired = errors.New("token expired")
 )
 
-// A policy for each class of error: each gets the failures of its class, and counts these alone.
+// A policy for each class of error: each receives the failures of its class and counts only these.
 func ExamplePolicy_Handle_forEachClass() {
-	limited := retry.New(backoff.Constant(2*time.Millisecond), retry.Limit(5)) // wait, and be patient
+	limited := retry.New(backoff.Constant(2*time.Millisecond), retry.Limit(5)) // wait long
 	expired := retry.New(backoff.Constant(0), retry.Limit(1))                  // once more, with a new token
 	refused := retry.New(backoff.Constant(0), retry.If(func(error) bool { return false }))
 	class := func(err error) retry.Policy {

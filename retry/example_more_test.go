@@ -17,7 +17,7 @@ import (
 
 var errBusy = errors.New("busy")
 
-// delays prints the delays that a policy decides on for an operation that always fails with err.
+// delays prints the delays that a policy returns for an operation that always fails with err.
 func delays(p retry.Policy, err error) {
 	var state retry.State
 	for now := time.Unix(0, 0); ; {
@@ -73,7 +73,7 @@ func ExampleWithBackoff() {
 	// Output: fibonacci d=1s jitter=equal stopat=10s
 }
 
-// A test that wants to know each delay scripts the draws.
+// A test that checks each delay sets the draws.
 func ExampleWithRand() {
 	policy := retry.New(backoff.Constant(time.Second).Jitter(jitter.Full), retry.Limit(2),
 		retry.WithRand(func() float64 { return 0.25 }))
@@ -84,7 +84,7 @@ func ExampleWithRand() {
 	// retry: limit of 2 retries: 3 failures in 500ms: busy
 }
 
-// The policy's clock goes before that of the context, and before the system's.
+// The policy's clock takes precedence over that of the context, and over the system clock.
 func ExampleWithClock() {
 	mock := clock.NewMock()
 	policy := retry.New(backoff.Constant(time.Second), retry.WithClock(mock),
@@ -114,7 +114,7 @@ func ExampleAttemptTimeout() {
 	// 42 <nil>
 }
 
-// A connection that has lasted for a minute was good: its loss is a first failure again.
+// After a connection that lasted for a minute, its loss is a first failure again.
 func ExampleResetAfter() {
 	policy := retry.New(backoff.Exponential(time.Second, 2), retry.ResetAfter(time.Minute))
 	var state retry.State
@@ -137,7 +137,7 @@ func ExampleResetAfter() {
 	// lasted 1s, next in 2s
 }
 
-// A feed that has delivered something was good.
+// A feed that has delivered a value worked.
 func ExampleResetAfterItems() {
 	feed := stream.Of(1, 2).Concat(stream.Fail[int](errBusy))
 	policy := retry.New(backoff.Constant(0), retry.Limit(1))
@@ -150,7 +150,7 @@ func ExampleResetAfterItems() {
 	// [1 2 1 2 1 2 1 2] <nil>
 }
 
-// A connection that came about is a success, whatever becomes of it.
+// An established connection is a success, whatever happens later.
 func ExampleAttempt_Reset() {
 	policy := retry.New(backoff.Constant(time.Millisecond), retry.Limit(1))
 	dial := []error{errBusy, nil, errBusy, errBusy}
@@ -187,7 +187,7 @@ func ExampleBudget_Tokens() {
 	// 7.5
 }
 
-// What failed with a timeout is a timeout to those who ask, as before.
+// An error caused by a timeout is still a timeout for callers that check it.
 func ExampleError_Timeout() {
 	policy := retry.New(backoff.Constant(0), retry.Limit(1))
 	err := retry.Run(context.Background(), policy, func(context.Context) error {

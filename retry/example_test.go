@@ -80,7 +80,7 @@ func ExamplePolicy_With() {
 }
 
 func ExamplePolicy_Decide() {
-	// The pure core: times in, delays out.
+	// The core without waits: times in, delays out.
 	policy := retry.New(backoff.Exponential(time.Second, 2), retry.Limit(3))
 	var state retry.State
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -156,7 +156,7 @@ func ExampleRetryAfter() {
 }
 
 func ExampleNewBudget() {
-	// At most 10 retries at once, and one for ten successes: retries add no more than a tenth to the load.
+	// At most 10 retries at once, and one for every ten successes: retries add at most a tenth to the load.
 	budget := retry.NewBudget(10, 1, 0.1)
 	policy := retry.New(backoff.Backoff{}, retry.WithBudget(budget))
 	err := retry.Run(context.Background(), policy, func(context.Context) error { return errors.New("down") })

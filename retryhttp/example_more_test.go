@@ -38,7 +38,7 @@ func ExampleAttemptHeader() {
 	// 502 Bad Gateway
 }
 
-// A POST that may be carried out twice, because it is a search.
+// This POST may be carried out twice, because it is a search.
 func ExampleIdempotent() {
 	server := flakyServer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
 	defer server.Close()
@@ -60,7 +60,7 @@ func ExampleIdempotent() {
 	// 200 OK
 }
 
-// A server that says "not found" until it is there.
+// A server that returns "not found" until the resource exists.
 func ExampleStatuses() {
 	server := flakyServer(http.NotFound)
 	defer server.Close()
@@ -75,7 +75,7 @@ func ExampleStatuses() {
 	// Output: 200 OK
 }
 
-// The policy's hooks see a response that is a failure as a *StatusError, with the beginning of its body.
+// The policy's hooks receive a failed response as a *StatusError, with the beginning of its body.
 func ExamplePeekLimit() {
 	server := flakyServer(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "1")

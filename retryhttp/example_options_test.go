@@ -16,7 +16,7 @@ import (
 	"github.com/retrywhen/retrywhen/retryhttp"
 )
 
-// A body that comes from elsewhere can be read once. It is kept, if it is not too long.
+// A body that is a stream can be read only once. BufferBody keeps it if it is not too long.
 func ExampleBufferBody() {
 	server := flakyServer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 	defer server.Close()
@@ -36,7 +36,7 @@ func ExampleBufferBody() {
 	// 200 OK
 }
 
-// A POST that the server carries out once, however often it comes.
+// The server carries out this POST once, however often it is sent.
 func ExampleIdempotencyKeys() {
 	keys := map[string]int{}
 	server := flakyServer(func(w http.ResponseWriter, r *http.Request) {
@@ -55,7 +55,7 @@ func ExampleIdempotencyKeys() {
 	// Output: 200 OK keys: 1
 }
 
-// A proxy's page in place of the text that the service sends.
+// A proxy's page in place of the service's own text.
 func ExampleCheckBody() {
 	server := flakyServer(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>please wait</html>") })
 	defer server.Close()
@@ -78,7 +78,7 @@ func ExampleCheckBody() {
 		return
 	}
 	defer resp.Body.Close()
-	body, _ := io.ReadAll(resp.Body) // all of it, though it has been checked
+	body, _ := io.ReadAll(resp.Body) // the whole body, although CheckBody has read it
 	fmt.Printf("%s\n", body)
 	// Output:
 	// 200 OK not the text that is expected
@@ -86,7 +86,7 @@ func ExampleCheckBody() {
 	// hello
 }
 
-// A service without Retry-After that gives the time in a header of its own.
+// A service that gives the time in its own header instead of Retry-After.
 func ExampleRateLimitHeaders() {
 	server := flakyServer(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After-Ms", "12")
@@ -108,7 +108,7 @@ func ExampleRateLimitHeaders() {
 	// 200 OK
 }
 
-// Hooks get the request by their context.
+// RequestFrom returns the request from the context of a hook.
 func ExampleRequestFrom() {
 	server := flakyServer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
 	defer server.Close()
@@ -126,8 +126,8 @@ func ExampleRequestFrom() {
 	// Output: GET /health works again after retry 2
 }
 
-// Code that retries by itself, around a client without retries: a response that is a failure becomes an error, with
-// the server's delay.
+// Code with its own retries, around a client without retries: a failed response becomes an error with the server's
+// delay.
 func ExampleNewStatusError() {
 	server := flakyServer(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "starting", http.StatusServiceUnavailable) })
 	defer server.Close()
@@ -153,7 +153,7 @@ func ExampleNewStatusError() {
 	// Output: true true 503 starting
 }
 
-// A slow body of a failed response is waited for that long, and no longer.
+// The Transport waits at most this long for the slow body of a failed response.
 func ExamplePeekTimeout() {
 	server := flakyServer(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -172,7 +172,7 @@ func ExamplePeekTimeout() {
 	// Output: 200 OK
 }
 
-// A server for ten requests a second. Those that are refused hear when there will be room for them.
+// A server for ten requests a second. Refused requests receive the time at which to retry.
 func ExampleSlots() {
 	work := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "done") })
 	handler := retryhttp.Slots(10, 2, work)

@@ -17,7 +17,7 @@ import (
 	"github.com/retrywhen/retrywhen/retryhttp"
 )
 
-// flakyServer fails twice, in the way that it is given.
+// flakyServer fails twice, in the given way.
 func flakyServer(fail http.HandlerFunc) *httptest.Server {
 	var n atomic.Int64
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -52,7 +52,7 @@ func ExampleNewTransport() {
 	// Output: 200 OK hello
 }
 
-// A server that says 400 when its queue is full.
+// A server that returns 400 when its queue is full.
 func ExampleClassify() {
 	server := flakyServer(func(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "queue capacity exceeded", http.StatusBadRequest)

@@ -33,7 +33,7 @@ func ExampleWithClock() {
 }
 
 func ExampleClockFrom() {
-	// A source that stamps its values with the time of whatever clock it runs on.
+	// A source that adds to its values the time of the clock it runs on.
 	stamped := stream.Defer(func(ctx context.Context) stream.Stream[string] {
 		return stream.Of(stream.ClockFrom(ctx).Now().Format(time.DateOnly))
 	})

@@ -13,7 +13,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// A pipeline reads in the order in which the values go.
+// A chain reads in the order of the operators.
 func Example_chain() {
 	parse := func(_ context.Context, text string) (int, error) { return strconv.Atoi(text) }
 	show(stream.Of("1", "2", "3", "4", "5").

@@ -47,7 +47,7 @@ func ExampleRetryObserver() {
 	// 2 failures, 1 success
 }
 
-// Code that takes a Clock can be given any clock.
+// Code that takes a Clock works with any clock.
 func ExampleClock() {
 	mock := clock.NewMock()
 	var c stream.Clock = stream.ClockFrom(stream.WithClock(context.Background(), mock))

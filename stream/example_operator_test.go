@@ -118,7 +118,7 @@ func ExampleStream_Throttle() {
 
 func ExampleStream_ThrottleLatest() {
 	progress := stream.Range(0, 101)
-	show(progress.ThrottleLatest(time.Second)) // the last one comes at the end at the latest
+	show(progress.ThrottleLatest(time.Second)) // the last value comes at the latest at the end
 	// Output: 0 100 → <nil>
 }
 
@@ -133,7 +133,7 @@ func ExampleStream_TimeShift() {
 }
 
 func ExampleStream_Buffer() {
-	// The three values are made while the consumer looks at the first.
+	// The three values are made while the consumer processes the first.
 	made := make(chan int, 3)
 	s := stream.Range(1, 3).Tap(func(v int) { made <- v }).Buffer(2)
 	err := s.ForEach(context.Background(), func(v int) {
@@ -156,7 +156,7 @@ func ExampleStream_TakeUntilDone() {
 	feed := stream.Of("a", "b").Concat(stream.Never[string]())
 	show(feed.Retry(3).TakeUntilDone(stop).Tap(func(v string) {
 		if v == "b" {
-			close(stop) // anybody may, at any time
+			close(stop) // any goroutine may call it at any time
 		}
 	}))
 	// Output: a b → <nil>

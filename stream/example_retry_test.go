@@ -9,7 +9,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// flakyReader is a source that fails twice and then ends well.
+// flakyReader is a source that fails twice and then ends without an error.
 func flakyReader() stream.Stream[string] {
 	attempt := 0
 	return stream.Defer(func(context.Context) stream.Stream[string] {
@@ -47,7 +47,7 @@ func ExamplePermanent() {
 	// Output: no such user
 }
 
-// A source may do otherwise when it is run again.
+// A source may behave differently when it is run again.
 func ExampleAttemptFrom() {
 	servers := []string{"first", "second", "third"}
 	connect := stream.Defer(func(ctx context.Context) stream.Stream[string] {

@@ -22,7 +22,7 @@ func show[T any](s stream.Stream[T]) {
 	fmt.Println("→", err)
 }
 
-// A stream is a function: anything that pushes values can be written as one.
+// A stream is a function: any code that pushes values can be a stream.
 func ExampleStream() {
 	countdown := stream.Stream[int](func(ctx context.Context, yield func(int) bool) error {
 		for n := 3; n > 0; n-- {
@@ -195,7 +195,7 @@ func ExampleInterval() {
 
 // A request handler sends values into a subject, and its subscribers receive them.
 func ExampleNewSubject() {
-	prices := stream.NewSubject[float64](1) // whoever comes late gets the last one first
+	prices := stream.NewSubject[float64](1) // a late subscriber receives the last value first
 	ctx := context.Background()
 	_ = prices.Send(ctx, 41.5)
 	_ = prices.Send(ctx, 42)
@@ -227,7 +227,7 @@ func ExampleNewSubject() {
 func ExampleSubject() {
 	s := stream.NewSubject[string](2)
 	for _, v := range []string{"a", "b", "c"} {
-		_ = s.Send(context.Background(), v) // nobody is there: it returns at once
+		_ = s.Send(context.Background(), v) // there is no subscriber: it returns at once
 	}
 	s.Close(nil)
 	show(s.Stream())
@@ -242,7 +242,7 @@ func ExampleSubject_Send() {
 	// Output: context canceled
 }
 
-// After Close with an error a retry is in vain, and is not made more than once.
+// After Close with an error, a retry cannot succeed and is made at most once.
 func ExampleSubject_Close() {
 	s := stream.NewSubject[int](1)
 	_ = s.Send(context.Background(), 7)
@@ -256,6 +256,6 @@ func ExampleSubject_Stream() {
 	for v := range 5 {
 		_ = s.Send(context.Background(), v)
 	}
-	show(s.Stream().Take(2)) // or it would wait for more
+	show(s.Stream().Take(2)) // otherwise it would wait for more
 	// Output: 2 3 → <nil>
 }

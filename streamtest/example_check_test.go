@@ -8,7 +8,7 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-// The same as a table of sources for Check, and what only a source can see.
+// The same checks as Check over a table of sources, and checks that need a special source.
 func ExampleCheckOperator() {
 	goTest("TestLatest", func(t *testing.T) {
 		streamtest.CheckOperator(t, streamtest.Operator[int, int]{

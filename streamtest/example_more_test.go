@@ -19,7 +19,7 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-// goTest runs a test, as go test does with one that is declared in a file of tests, and prints how it went.
+// goTest runs a test as go test does, and prints the result.
 func goTest(name string, test func(t *testing.T)) {
 	verbose := flag.Lookup("test.v").Value.String()
 	_ = flag.Set("test.v", "false") // it would write between the Example's lines
@@ -38,7 +38,7 @@ func goTest(name string, test func(t *testing.T)) {
 	fmt.Println(name, "passed:", ran && passed)
 }
 
-// A source in marbles, a policy, and what should come of them.
+// A source as a marble diagram, a policy, and the expected result.
 func ExampleRun() {
 	goTest("TestReconnect", func(t *testing.T) {
 		streamtest.Run(t, func(s *streamtest.Session) {
@@ -52,7 +52,7 @@ func ExampleRun() {
 	// Output: TestReconnect passed: true
 }
 
-// A source that is run twice, and when.
+// A source that is run twice, with the times of the runs.
 func ExampleCold() {
 	goTest("TestRetryRunsItTwice", func(t *testing.T) {
 		streamtest.Run(t, func(s *streamtest.Session) {
@@ -78,7 +78,7 @@ func ExampleColdWith() {
 	// Output: TestAccounts passed: true
 }
 
-// Two who share a hot source: the second one has missed what came before.
+// Two subscribers of a hot source: the second one misses what came before.
 func ExampleHot() {
 	goTest("TestLate", func(t *testing.T) {
 		streamtest.Run(t, func(s *streamtest.Session) {
@@ -105,7 +105,7 @@ func ExampleHotWith() {
 	// Output: TestSum passed: true
 }
 
-// A stream that is no diagram.
+// A stream that is not made from a diagram.
 func ExampleProbe() {
 	goTest("TestTake", func(t *testing.T) {
 		streamtest.Run(t, func(s *streamtest.Session) {
@@ -117,7 +117,7 @@ func ExampleProbe() {
 	// Output: TestTake passed: true
 }
 
-// Step by step instead of in a diagram, which is better for waits of seconds and hours.
+// Step by step instead of with a diagram: this is better for waits of seconds and hours.
 func ExampleWatch() {
 	goTest("TestHourly", func(t *testing.T) {
 		streamtest.Run(t, func(s *streamtest.Session) {
@@ -153,7 +153,7 @@ func ExampleWatcher_Rest() {
 	// TestRest passed: true
 }
 
-// Code that is no stream: run it on a goroutine, and move time.
+// Code without a stream: run it on a goroutine, and move time.
 func ExampleSession_Advance() {
 	goTest("TestCall", func(t *testing.T) {
 		streamtest.Run(t, func(s *streamtest.Session) {
@@ -179,8 +179,8 @@ func ExampleSession_Advance() {
 	// TestCall passed: true
 }
 
-// What falls due at one instant fires in the order armed; the bubble's own timers, benbjohnson's among them, in any
-// order.
+// Timers that are due at one instant fire in the order armed. The bubble's own timers, including benbjohnson's, fire in
+// any order.
 func ExampleSession_Clock() {
 	goTest("TestClocks", func(t *testing.T) {
 		streamtest.Run(t, func(s *streamtest.Session) {
@@ -203,7 +203,7 @@ func ExampleSession_Clock() {
 	// TestClocks passed: true
 }
 
-// An operator of one's own, over sources of several kinds.
+// A custom operator, over several kinds of sources.
 func ExampleCheck() {
 	pairs := func(s stream.Stream[int]) stream.Stream[int] {
 		return operators.ConcatMap(s, func(v int) stream.Stream[int] { return stream.Of(v, v) })
@@ -216,7 +216,7 @@ func ExampleCheck() {
 	// Output: TestPairs passed: true
 }
 
-// Without a bubble: the test waits for the very wait that it ends.
+// Without a bubble, the test waits for exactly the wait that it ends.
 func ExampleClock() {
 	ctx := context.Background()
 	c := streamtest.NewClock()
@@ -233,7 +233,7 @@ func ExampleClock() {
 	began := c.Now()
 	first, _ := c.AdvanceToNext(ctx)
 	fmt.Println("waited", first.Delay)
-	second, _ := c.Armed(ctx) // or see it first, and end it then
+	second, _ := c.Armed(ctx) // or wait for it first, and end it later
 	fmt.Println("will wait", second.Delay)
 	c.Advance(second)
 	fmt.Println(<-values, <-errs, c.Now().Sub(began))

@@ -128,7 +128,7 @@ func TestEven_KeepsTheContract(t *testing.T) {
 	streamtest.CheckOperator(t, streamtest.Operator[int, int]{Apply: even, Values: []int{1, 2, 3, 4}})
 }
 
-// What docs/testing.md shows is what runs here.
+// The tests in docs/testing.md are the tests of this file.
 func TestTheDocumentsExamplesRun(t *testing.T) {
 	read := func(name string) string {
 		text, err := os.ReadFile(name)

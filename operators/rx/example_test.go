@@ -16,7 +16,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// A source that resumes where it stopped: each attempt opens it anew, under a context of its own.
+// A source that resumes where it stopped: each attempt opens it again, under its own context.
 func ExampleRetryWhen() {
 	offset, retries := 0, 0
 	read := func(ctx context.Context, next chan<- rxgo.Item) {
@@ -67,7 +67,7 @@ func ExampleWrap() {
 	// Output: [it works] <nil>
 }
 
-// A hot observable would be empty when it is observed again, which looks like success. Wrap refuses it.
+// A hot observable would be empty when it is observed again, which looks like success. So Wrap returns an error for it.
 func ExampleObservable_RetryWhen() {
 	hot := rxgo.Create([]rxgo.Producer{func(_ context.Context, next chan<- rxgo.Item) {
 		next <- rxgo.Of(1)
