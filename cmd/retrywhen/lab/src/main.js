@@ -141,6 +141,7 @@ function show(search, {push = false, which = push ? 0 : selected} = {}) {
 
 // turn opens a tab.
 function turn(to) {
+  if (to !== tab) document.querySelector(".tabs").scrollLeft = $(`to-${to}`).offsetLeft - 40;
   tab = to;
   for (const t of tabs) {
     const open = t === tab;
@@ -221,7 +222,7 @@ async function page() {
 }
 
 function shares() {
-  $("copy-link").addEventListener("click", (e) => copy(e.currentTarget, location.href, "The link"));
+  $("copy-link").addEventListener("click", (e) => copy(e.currentTarget, `${location.origin}${location.pathname}?${state.query}`, "The link"));
   $("copy-command").addEventListener("click", (e) => copy(e.currentTarget, state.command, "The command"));
   $("copy-go").addEventListener("click", (e) => copy(e.currentTarget, (shown[tab]?.strategies?.[0]?.go ? shown[tab] : state).strategies.map((s) => `// ${s.title}\n${s.go}`).join("\n\n"), "The Go code"));
   $("download").addEventListener("click", async () => {
