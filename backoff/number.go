@@ -32,7 +32,7 @@ func mix(x uint64) uint64 {
 // unit maps 64 random bits to a draw in [0,1).
 func unit(x uint64) float64 { return float64(x>>11) / (1 << 53) }
 
-// add is a+b for two that are not negative, at most the largest Duration.
+// add is a+b, both not negative, at most the largest Duration.
 func add(a, b time.Duration) time.Duration {
 	if c := a + b; c >= 0 {
 		return c

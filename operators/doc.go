@@ -8,7 +8,7 @@
 //
 //	batches := lines.TryMap(parse).RetryWhen(policy).Batch[[]Reading](100, time.Second)
 //
-// # Map
+// # Overview
 //
 // One result for each value: [Map], [TryMap], [Scan], [Pairwise], [MapRetry].
 //

@@ -9,8 +9,8 @@ import (
 )
 
 // ExpBackoff returns the policy that waits delay·n²·jitter before the n-th retry and gives up after the given number of
-// retries. The options come on top: with retry.ResetAfterItems(1), for example, the number of retries counts from the
-// last value.
+// retries. The options are applied afterwards: with retry.ResetAfterItems(1), for example, the retries are counted from
+// the last value.
 //
 //	src.RetryWhen(operators.ExpBackoff(jitter.Default, time.Second, 3)) // about 1, 4 and 9 s
 //

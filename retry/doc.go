@@ -1,14 +1,14 @@
 // Package retry decides whether and when an operation is tried again.
 //
-// A [Policy] consists of a backoff.Backoff, which computes the delays, of rules for giving up (Limit, Within, StopAt,
-// the context's deadline, a Budget), of rules for restarting the count (ResetAfter, ResetAfterItems, ResetOn), and of
-// hooks (OnRetry, OnGiveUp, OnRecovered, OnDone, Log). It is an immutable value; the state of one operation is a
-// [State]. The same policy retries
+// A [Policy] has a backoff.Backoff, which computes the delays. Its options say when to give up (Limit, Within, StopAt,
+// a Budget; the context's deadline counts too), when to restart the count (ResetAfter, ResetAfterItems, ResetOn), and
+// which hooks to call (OnRetry, OnGiveUp, OnRecovered, OnDone, Log). A Policy is an immutable value; the state of one
+// operation is a [State]. The same policy retries
 //
 //   - a function: [Do], [Run];
 //   - a loop: [Policy.Attempts];
 //   - a stream: src.RetryWhen(policy), because a Policy is a stream.RetryObserver;
-//   - anything with its own way to wait: [Policy.Decide] is the core without waits, failures and times in, delays out.
+//   - code with its own way to wait: [Policy.Decide] takes failures and times, and returns delays.
 //
 // Invalid arguments (nil, a negative number) panic when the option or the policy is made, with the argument's name.
 //

@@ -15,7 +15,7 @@ import (
 var (
 	// ErrExhausted matches the four errors of limits: ErrLimit, ErrWithin, ErrStopAt and ErrMaxRetryAfter.
 	ErrExhausted = errors.New("retries exhausted")
-	// ErrDeadline: the wait would not end before the context's deadline, so it was not begun. It matches
+	// ErrDeadline: the wait would not end before the context's deadline, so it did not begin. It matches
 	// context.DeadlineExceeded too.
 	ErrDeadline error = deadlineError{}
 	// ErrBudget: the budget had no token for the retry.

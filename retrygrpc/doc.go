@@ -27,9 +27,9 @@
 // A6), else with the status's google.rpc.RetryInfo. If that delay exceeds the policy's MaxRetryAfter or Within, or the
 // call's deadline, there is no retry.
 //
-// # What comes back
+// # What is returned
 //
-// An error with a code that is not retried is returned unchanged. So is the error of a call that must not be repeated,
+// An error with a code that is not retried is returned unchanged. The error of a call that must not be repeated is
 // marked as permanent. When the policy gives up, the error is a *retry.Error, for which status.Code returns the code of
 // the last failure. When the call's context has ended, the code is Canceled or DeadlineExceeded.
 //

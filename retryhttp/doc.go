@@ -31,7 +31,7 @@
 // wrong body a failure. The option Classify can replace these rules: its function sees the response and the first bytes
 // of its body.
 //
-// # What comes back
+// # What is returned
 //
 // RoundTrip returns the last response, whatever its status, with a readable body, as users of net/http expect. If the
 // last attempt failed without a response, or the request's context has ended, it returns a *retry.Error with the number

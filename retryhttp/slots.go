@@ -112,7 +112,7 @@ func (s *slots) admit(key uint64, now time.Time) (wait time.Duration, kept bool)
 	return wait, true
 }
 
-// expire forgets the slots at the head of the queue that are taken, or have been free for long enough.
+// expire removes the slots at the head of the queue that are taken, or have been free for long enough.
 func (s *slots) expire(now time.Time) {
 	for len(s.queue) > 0 {
 		head := s.queue[0]

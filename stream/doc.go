@@ -40,7 +40,7 @@
 // Most operators are plain closures that start no goroutine and allocate nothing per value. Operators that run their
 // sources on other goroutines say so; they pass the values to the caller's goroutine.
 //
-// # Map
+// # Overview
 //
 // Sources: [Of], [FromSlice], [FromSeq], [FromSeq2], [FromFunc], [FromChan], [FromChans], [Defer], [Using], [Empty],
 // [Never], [Fail], [Range], [Timer], [Interval]. A [Subject] is a hot source: a program sends values into it.

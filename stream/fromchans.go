@@ -25,9 +25,9 @@ import (
 //
 //	go func() { errs <- list(ctx, values) }()
 //
-// list must close values in the goroutine, after the send. What remains in the channels when the consumer stops is
-// lost. The stream cannot wait for the producer's goroutines: they do not leak if every send also waits for the end of
-// the context.
+// list must not close values: the goroutine must close it, after the send. What remains in the channels when the
+// consumer stops is lost. The stream cannot wait for the producer's goroutines: they do not leak if every send also
+// waits for the end of the context.
 func FromChans[T any](open func(context.Context) (<-chan T, <-chan error)) Stream[T] {
 	requireFunc(open == nil, "FromChans: open")
 	return func(ctx context.Context, yield func(T) bool) error {

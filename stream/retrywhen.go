@@ -34,7 +34,7 @@ type Failure struct {
 // While the attempt of an answer runs, the handler's yield has not returned. A stream that holds a lock or a connection
 // while it yields holds it for the whole attempt.
 //
-// A condition that stops the retries belongs into the handler's own chain, as a TakeWhile. A condition that runs
+// A condition that stops the retries belongs in the handler's own chain, as a TakeWhile. A condition that runs
 // concurrently with the failures, in a Merge, may come after the answer that it should prevent.
 //
 // A handler that also observes the attempts is a [RetryObserver].
@@ -51,9 +51,9 @@ type RetryObserver interface {
 	RetryHandler
 	// Recovered is called once for each outage: when an attempt after a failure delivers its first value, before the
 	// direct consumer receives it, or when such an attempt ends without an error and without a value. last is the last
-	// failure, retries the number of retries since the first failure of the outage, this one included, and down the time
-	// since that failure. A failed attempt that had delivered a value begins a new outage. Recovered is not called for an
-	// attempt that fails without a value, nor after ctx has ended.
+	// failure, retries the number of retries since the first failure of the outage, including the one that worked, and
+	// down the time since that failure. A failed attempt that had delivered a value begins a new outage. Recovered is not
+	// called for an attempt that fails without a value, nor after ctx has ended.
 	Recovered(ctx context.Context, last Failure, retries int, down time.Duration)
 	// Succeeded is called after each attempt that ends without an error, a first one too, with the number of values it
 	// delivered. It is not called if the consumer stops.

@@ -8,7 +8,7 @@ import "context"
 // A stream is cold: each call is a new subscription, and two subscriptions share nothing. Every stream of this library
 // keeps the following contract, and every operator expects it of its source:
 //
-//   - yield is called on the caller's own goroutine only, one call at a time;
+//   - yield is called only on the caller's own goroutine, one call at a time;
 //   - after yield has returned false it is not called again, and the stream returns nil;
 //   - when ctx ends the stream returns promptly, with an error that matches context.Cause(ctx); the library's own
 //     streams match ctx.Err() too;

@@ -9,7 +9,7 @@ import (
 
 // Using gives each run its own resource: it calls open, runs the stream that use returns for the resource, and calls
 // close with the resource. close is called however the run ends: the stream has ended or failed, the consumer has
-// stopped, ctx has ended, or a panic has ended the run, which continues afterwards. (ReactiveX: using.)
+// stopped, ctx has ended, or the run has panicked; the panic continues after close. (ReactiveX: using.)
 //
 //	open, use:  r, then --a--b--|
 //	Using:      --a--b--|

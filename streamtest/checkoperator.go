@@ -47,7 +47,7 @@ func CheckOperator[T, U any](t *testing.T, op Operator[T, U]) {
 	}
 }
 
-// pace is the time between the values of a source that takes its time.
+// pace is the time between the values of a source that takes time.
 const pace = 6 * time.Millisecond
 
 // checkSource is a source with which an operator is checked.

@@ -21,7 +21,7 @@
 // freezes the session, which fails after ten seconds. A context that is derived from it in the session and not
 // cancelled ends the whole test process.
 //
-// # Ways to say what should happen
+// # Ways to write a test
 //
 // Tests can use marble diagrams, in the syntax of RxJS' TestScheduler: [Cold] and [Hot] make sources of them, [Expect]
 // checks a stream, [Source.Subscriptions] the times of subscriptions. Or a test goes step by step, with [Watch]. Or it

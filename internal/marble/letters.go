@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// checkLetters returns an error if a key of the values is no letter.
+// checkLetters returns an error if a key of the values is not a letter.
 func checkLetters[T any](values map[string]T) error {
 	for _, k := range slices.Sorted(maps.Keys(values)) {
 		if !isLetter(k) {

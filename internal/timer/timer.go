@@ -77,7 +77,7 @@ func (a *Timer[S]) Stop() {
 	a.fired = nil // an unused time.Timer costs nothing
 }
 
-// Wait returns nil when d has passed, or ending.ContextError(ctx) when ctx ends first - also when both have.
+// Wait returns nil when d has passed, or ending.ContextError(ctx) when ctx ends first, or when both have happened.
 func (a *Timer[S]) Wait(ctx context.Context, d time.Duration) error {
 	if d > 0 {
 		a.Set(d)

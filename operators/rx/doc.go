@@ -7,33 +7,35 @@
 // observable, which must be cold. [ToStream] and [FromStream] convert an observable to a stream and back, for
 // everything else in package stream. This is the only package of the module that imports rxgo.
 //
-// # Traps of rxgo 2.5.0
+// # Pitfalls of rxgo 2.5.0
 //
 // rxgo has its own Retry and BackOffRetry. What they do, and what this package does instead:
 //
 //	rxgo                                                   here
 //	-----------------------------------------------------  ----------------------------------------------------------
-//	Create and FromChannel are hot: observed again they    RetryWhen opens a new one; Wrap refuses the second Observe
-//	end well and empty, and the error becomes a success    with stream.ErrNotRestartable, where it can see it
+//	Create and FromChannel are hot: observed again, they   RetryWhen opens a new source; Wrap refuses the second
+//	end empty and without an error, so the error becomes   Observe with stream.ErrNotRestartable, if it recognizes
+//	a success                                              the source
 //	An error item does not end an observable               an attempt ends at its first error item, and nothing
 //	                                                       follows it
 //	A failed attempt is neither cancelled nor received     an attempt's context is cancelled when it is over, and
-//	from, and its goroutines wait forever                 what is still being sent is received and dropped
-//	Range does not close its channel when it is cancelled  nobody waits for a close
+//	from, and its goroutines wait forever                  items still sent are received and dropped
+//	Range does not close its channel when it is cancelled  nothing waits for a close
 //	BackOffRetry panics when its context ends: "close of   it ends with context.Cause(ctx) and the last failure
 //	closed channel"
-//	Retry over FlatMap, Debounce, Join, TimeInterval,      RetryWhen opens a new one; Wrap refuses the second Observe
-//	BufferWithTime…, WindowWithTime… panics: "send on
+//	Retry over FlatMap, Debounce, Join, TimeInterval,      RetryWhen opens a new source; Wrap refuses the second
+//	BufferWithTime…, WindowWithTime… panics: "send on      Observe
 //	closed channel"
-//	Retry and BackOffRetry begin when they are built, and  the result is cold: each Observe has attempts of its own
-//	two Observes share what comes
-//	Create's producer never sees Observe's context; Defer  RetryWhen's src is given the context to build with; one
-//	and most operators see it instead of their own         given as an option ends a run as well as Observe's
-//	When a context ends, operators close without an error  the stream and its policy get context.Cause(ctx)
-//	An observer of FromEventSource, or a subscriber of a   what was subscribed to is received from as long as the
-//	connectable, that no longer receives holds up all      source lives
+//	Retry and BackOffRetry begin when they are built, and  the result is cold: each Observe has its own attempts
+//	two Observes share the items
+//	Create's producer never sees Observe's context; Defer  RetryWhen's src receives the context to build with; a
+//	and most operators see it instead of their own         context given as an option ends a run too, as Observe's
+//	                                                       does
+//	When a context ends, operators close without an error  the stream and its policy receive context.Cause(ctx)
+//	An observer of FromEventSource, or a subscriber of a   an observed source is received from as long as it lives
+//	connectable, that no longer receives blocks all
 //	others
-//	Items have no type                                     ToStream says which item is wrong, and how
+//	Items have no type                                     ToStream reports which item is wrong, and why
 //
 // The comment of Wrap lists what it cannot see. Three problems cannot be solved from outside. A producer whose items go
 // to an operator that has stopped, as in Create(…).Map(fails), blocks unless it watches the context. An Amb that is

@@ -24,9 +24,9 @@ const (
 	silent               // Range, GroupBy: the same, but when the context ends the channel is not closed
 	onceOnly             // FlatMap and others: a second Observe sends on a closed channel, or closes it again. Just(channel)
 	created              // Create: one channel for all, closed by its producer
-	internal             // Merge, Concat, Never, all that is Eager: one channel for all, which may never be closed
+	internal             // Merge, Concat, Never, everything Eager: one channel for all, which may never be closed
 	given                // FromChannel: the caller's channel
-	events               // FromEventSource, Interval: each Observe has a channel, which is sent to forever
+	events               // FromEventSource, Interval: each Observe has a channel, to which it sends forever
 )
 
 func inspect(o rxgo.Observable) origin {

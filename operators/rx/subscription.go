@@ -48,7 +48,7 @@ func subscribe(run context.Context, own *watchedContext, o rxgo.Observable, made
 // next returns the n-th item that is a value, or false and the error that ends the run.
 func (s *subscription) next(ctx context.Context, n int) (item rxgo.Item, more bool, err error) {
 	if err := ending.ContextError(ctx); err != nil {
-		return item, false, err // before anything is taken from a channel that may be the caller's
+		return item, false, err // check before taking an item from a channel that may be the caller's
 	}
 	select {
 	case <-ctx.Done():

@@ -48,7 +48,7 @@ func opened(function string, src func(context.Context) rxgo.Observable) func(con
 	}
 }
 
-// items is the stream of the values of what open subscribes to.
+// items is the stream of the values of the observable that open subscribes to.
 func items[T any](function string, open func(context.Context) (subscription, error)) stream.Stream[T] {
 	return func(ctx context.Context, yield func(T) bool) error {
 		if err := ending.ContextError(ctx); err != nil {

@@ -20,7 +20,7 @@ type Observable struct {
 //
 //	rx.Wrap(rxgo.Defer(producers).Map(decode)).RetryWhen(operators.ExpBackoff(jitter.Default, time.Second, 3))
 //
-// rxgo's own methods return plain observables, so wrap last.
+// rxgo's own methods return plain observables, so call Wrap last.
 //
 // Each attempt observes o again, so o must be cold. If o is recognized as hot, the second Observe fails with
 // stream.ErrNotRestartable, joined with the failure that was to be retried. These are recognized:
@@ -89,7 +89,7 @@ func notRestartable(why string) error {
 	return fmt.Errorf("rx: Wrap: the observable is hot: %s; open it in the function given to rx.RetryWhen: %w", why, stream.ErrNotRestartable)
 }
 
-// history is what is known of the subscriptions to a wrapped observable.
+// history records the subscriptions to a wrapped observable.
 type history struct {
 	mu    sync.Mutex
 	begun bool
