@@ -354,13 +354,16 @@ func TestShare_EndsAfterAnyNumberOfValues(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(time.Second, func() { cancel(errCause) })
 				start, got := time.Now(), 0
-				first, other := make(chan error), 0
+				first, other := make(chan error, 1), 0
+				var left time.Duration
 				go func() {
-					first <- shared.ForEach(ctx, func(int) {
+					err := shared.ForEach(ctx, func(int) {
 						if got++; got == n {
 							time.Sleep(busy)
 						}
 					})
+					left = time.Since(start)
+					first <- err
 				}()
 				err := shared.ForEach(t.Context(), func(int) { other++ })
 				if err != errBoom || other != n {
@@ -369,11 +372,23 @@ func TestShare_EndsAfterAnyNumberOfValues(t *testing.T) {
 				if at := time.Since(start); at != time.Hour && (busy == 0 || n == 0 || at != time.Hour+busy) {
 					t.Errorf("%d values: it ended after %v", n, at)
 				}
-				if err := <-first; got != n || !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) {
-					t.Errorf("%d of %d values, %v, want the cause", got, n, err)
+				want := time.Second
+				if n > 0 {
+					want = max(want, busy)
+				}
+				if err := <-first; got != n || left != want || !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) {
+					t.Errorf("%d of %d values, %v after %v, want the cause after %v", got, n, err, left, want)
 				}
 				cancel(nil)
 			}
 		}
 	})
+}
+
+func TestShare_TheContextOfARunEndsWithIt(t *testing.T) {
+	var run context.Context
+	src := ints(func(ctx context.Context, _ func(int) bool) error { run = ctx; return nil })
+	if _, err := operators.Share(src).Collect(t.Context()); err != nil || run.Err() != context.Canceled {
+		t.Errorf("%v, and the run's context: %v", err, run.Err())
+	}
 }
