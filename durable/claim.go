@@ -103,7 +103,7 @@ func (q *Queue) catchUp(ctx context.Context, d *delivery) bool {
 	}
 	d.last, d.looked, d.begun = m.Sequence, true, number(m.Header, headerBegun)
 	if s := readState(m.Header); s.row.Attempts > d.state.row.Attempts {
-		s.user, s.row.Fires = d.state.user, q.policy().Fires()
+		s.user, s.row.Fires = d.state.user, q.policyOf(d.state.kind).Fires()
 		d.state = s
 	}
 	return true

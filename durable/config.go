@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -40,6 +41,9 @@ type Config struct {
 	MaxCrashes int
 	// MaxPayload is the most bytes a job may have. By default it is what the server allows, less 8 KiB for headers.
 	MaxPayload int
+	// Context returns the context of an attempt that Work makes, and of the policy's hooks when it fails, from the one that
+	// they would have: with a span that the job's headers continue, say. It must not return nil.
+	Context func(ctx context.Context, job *Job) context.Context
 	// Grace is how long after the end of Work's context the contexts of its running handlers end, 0 by default.
 	Grace time.Duration
 

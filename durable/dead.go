@@ -17,7 +17,8 @@ import (
 type DeadLetter struct {
 	ID   string
 	Data []byte
-	// Header is what PutHeader has put.
+	// Kind and Header are what PutKind and PutHeader have put.
+	Kind   string
 	Header nats.Header
 	// Err is the text of the last error; of a panic with its stack. Both are cut at 4 KiB.
 	Err string
@@ -35,7 +36,7 @@ type DeadLetter struct {
 func readDead(m *jetstream.RawStreamMsg, id string) *DeadLetter {
 	s := readState(m.Header)
 	return &DeadLetter{
-		ID: id, Data: m.Data, Header: s.user, Err: s.lastError, Cause: get(m.Header, headerCause),
+		ID: id, Data: m.Data, Kind: s.kind, Header: s.user, Err: s.lastError, Cause: get(m.Header, headerCause),
 		Attempts: s.row.Attempts, Put: s.put, FirstFailure: s.row.First, Died: parseTime(get(m.Header, headerDied)),
 		seq: m.Sequence,
 	}
@@ -92,16 +93,16 @@ func (q *Queue) Revive(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return q.revive(ctx, id, m.Sequence, readState(m.Header).user, m.Data)
+	return q.revive(ctx, readDead(m, id))
 }
 
-func (q *Queue) revive(ctx context.Context, id string, seq uint64, user nats.Header, data []byte) error {
-	s := state{put: time.Now(), user: user}
-	job := &nats.Msg{Subject: q.config.subject(id, first), Header: s.header(), Data: data}
+func (q *Queue) revive(ctx context.Context, letter *DeadLetter) error {
+	id, s := letter.ID, state{put: time.Now(), kind: letter.Kind, user: letter.Header}
+	job := &nats.Msg{Subject: q.config.subject(id, first), Header: s.header(), Data: letter.Data}
 	gone := &nats.Msg{Subject: q.config.subject(id, dead), Header: nats.Header{headerGone: {"1"}}}
 	expires(gone, time.Second)
 	began, put := time.Now(), get(job.Header, headerPut)
-	stored, err := q.store(ctx, step{id: id, last: seq, m: job, with: gone,
+	stored, err := q.store(ctx, step{id: id, last: letter.seq, m: job, with: gone,
 		ours:   func(m *jetstream.RawStreamMsg) bool { return get(m.Header, headerPut) == put },
 		within: func(ctx context.Context) (context.Context, context.CancelFunc) { return q.patiently(ctx, began) }}, patience)
 	switch {
@@ -125,7 +126,7 @@ func (q *Queue) ReviveAll(ctx context.Context, keep func(*DeadLetter) bool) (rev
 		if keep != nil && !keep(letter) {
 			continue
 		}
-		switch err := q.revive(ctx, letter.ID, letter.seq, letter.Header, letter.Data); {
+		switch err := q.revive(ctx, letter); {
 		case err == nil:
 			revived++
 		case !errors.Is(err, ErrNotFound):

@@ -13,6 +13,7 @@ import (
 // The headers of a job. One that was put without an id and has not failed has none of them.
 const (
 	headerPut   = "Retrywhen-Put"   // when the job was put: with the id it names one Put
+	headerKind  = "Retrywhen-Kind"  // of PutKind
 	headerState = "Retrywhen-State" // the text form of its retry.State
 	headerDue   = "Retrywhen-Due"   // the next attempt is not to start earlier
 	headerError = "Retrywhen-Error" // of the last attempt
@@ -46,6 +47,7 @@ const (
 // state is what is known of a job between two attempts.
 type state struct {
 	put       time.Time // zero: put without an id, and never failed
+	kind      string
 	row       retry.State
 	due       time.Time // zero: at once
 	lastError string
@@ -58,6 +60,9 @@ func (s *state) header() nats.Header {
 	maps.Copy(h, s.user)
 	if !s.put.IsZero() {
 		h[headerPut] = []string{formatTime(s.put)}
+	}
+	if s.kind != "" {
+		h[headerKind] = []string{s.kind}
 	}
 	if s.row.Attempts > 0 {
 		if text, err := s.row.MarshalText(); err == nil { // times past the year 9999 have no text
@@ -78,6 +83,7 @@ func readState(h nats.Header) state {
 		return s
 	}
 	s.put = parseTime(get(h, headerPut))
+	s.kind = get(h, headerKind)
 	s.row.UnmarshalText([]byte(get(h, headerState))) // leaves the zero State if it is spoilt
 	s.lastError = readErrorText(get(h, headerError))
 	s.due = parseTime(get(h, headerDue))

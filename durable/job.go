@@ -15,6 +15,8 @@ type Job struct {
 	ID string
 	// Data is what was put. It must not be changed.
 	Data []byte
+	// Kind is what PutKind has said.
+	Kind string
 	// Header is what PutHeader has put. It must not be changed.
 	Header nats.Header
 	// Attempt counts the attempts, from 1. An attempt whose outcome was not stored counts again.
@@ -31,6 +33,7 @@ type Job struct {
 	q       *Queue
 	d       *delivery
 	began   time.Time
+	hooks   context.Context // for the policy's hooks, nil for none of its own
 	settled atomic.Bool
 }
 
@@ -42,7 +45,7 @@ func (q *Queue) newJob(d *delivery) *Job {
 		put = d.put
 	}
 	return &Job{
-		ID: d.id, Data: d.msg.Data(), Header: d.state.user, Attempt: d.state.row.Attempts + 1, Put: put,
+		ID: d.id, Data: d.msg.Data(), Kind: d.state.kind, Header: d.state.user, Attempt: d.state.row.Attempts + 1, Put: put,
 		FirstFailure: d.state.row.First, LastError: d.state.lastError, Redelivered: d.claimed,
 		q: q, d: d, began: time.Now(),
 	}
@@ -59,7 +62,7 @@ func (j *Job) Done() error {
 	if j.q.isClosed() {
 		return &failure{"done: job " + j.ID, ErrClosed, nil, "Close has handed it back, it will be attempted again"}
 	}
-	j.q.config.Policy.Succeeded(0)
+	j.q.policyOf(j.Kind).Succeeded(0)
 	ctx, cancel := j.context()
 	defer cancel()
 	err := j.q.done(ctx, j.d)
@@ -85,7 +88,11 @@ func (j *Job) Fail(err error) error {
 	}
 	ctx, cancel := j.context()
 	defer cancel()
-	return j.q.fail(ctx, j.d, err, time.Since(j.began))
+	hooks := j.hooks
+	if hooks == nil {
+		hooks = ctx
+	}
+	return j.q.fail(ctx, hooks, j.d, err, time.Since(j.began))
 }
 
 // context bounds the report of an outcome.
@@ -96,12 +103,12 @@ func (j *Job) context() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(j.q.ctx, settleTime) // a job that has outlived its stream
 }
 
-// handBack returns the job with its attempt uncounted.
-func (j *Job) handBack() {
+// handBack returns the job, after the pause, with its attempt uncounted.
+func (j *Job) handBack(pause time.Duration) {
 	if j.settled.CompareAndSwap(false, true) {
 		ctx, cancel := j.context()
 		defer cancel()
-		j.q.handBack(ctx, j.d, 0)
+		j.q.handBack(ctx, j.d, pause)
 	}
 }
 

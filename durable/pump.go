@@ -229,7 +229,7 @@ func (f *feed) receive(m jetstream.Msg) {
 		put: meta.Timestamp, feed: f, received: now, until: now.Add(q.config.Lease)}
 	d.state = readState(m.Headers())
 	if d.state.row.Attempts > 0 {
-		d.state.row.Fires = q.policy().Fires()
+		d.state.row.Fires = q.policyOf(d.state.kind).Fires()
 	}
 	if !q.leases.add(d) {
 		return

@@ -21,6 +21,7 @@ type PutOption func(*put)
 type put struct {
 	id     string
 	named  bool
+	kind   string
 	header nats.Header
 	wrong  error
 }
@@ -50,6 +51,17 @@ func PutHeader(name, value string) PutOption {
 	}
 }
 
+// PutKind says of which kind the job is: Queue.Handle sets what to do with jobs of a kind. A kind is a word of up to 64
+// letters, digits, - and _.
+func PutKind(kind string) PutOption {
+	return func(p *put) {
+		if !validName.MatchString(kind) {
+			p.wrong = fmt.Errorf("durable: put: the kind is %q, want 1 to 64 letters, digits, - or _", kind)
+		}
+		p.kind = kind
+	}
+}
+
 // putPatience bounds Put under a context without a deadline.
 const putPatience = 15 * time.Second
 
@@ -72,7 +84,7 @@ func (q *Queue) PutAt(ctx context.Context, at time.Time, data []byte, options ..
 	if year := at.UTC().Year(); year > 9999 {
 		return "", fmt.Errorf("durable: put: the time is in the year %d, want at most 9999", year)
 	}
-	now, s := time.Now(), state{user: p.header}
+	now, s := time.Now(), state{user: p.header, kind: p.kind}
 	if p.named {
 		s.put = now
 	}

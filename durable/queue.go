@@ -29,6 +29,7 @@ type Queue struct {
 	acks   acks
 	alone  sync.RWMutex // held by each attempt of Work, and by one that is made alone for itself
 	bound  bound
+	kinds  sync.Map // of string: kind
 	mu     sync.Mutex
 	feeds  map[*feed]struct{}
 	closed bool // Close has been called

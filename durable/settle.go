@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/retrywhen/retrywhen/internal/engine"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -93,7 +92,8 @@ func (q *Queue) guard(d *delivery, m *nats.Msg) *nats.Msg {
 }
 
 // fail has the policy decide about a failure, and stores what it says.
-func (q *Queue) fail(ctx context.Context, d *delivery, failed error, lasted time.Duration) error {
+// The policy's hooks are called under hooks.
+func (q *Queue) fail(ctx, hooks context.Context, d *delivery, failed error, lasted time.Duration) error {
 	at := time.Now()
 	if d.state.put.IsZero() {
 		d.state.put = d.put
@@ -102,7 +102,7 @@ func (q *Queue) fail(ctx context.Context, d *delivery, failed error, lasted time
 		d.state.due = at.Add(s.d)
 		return q.reschedule(ctx, d)
 	}
-	delay, end := q.decide(ctx, &d.state.row, stream.Failure{Err: failed, Lasted: lasted}, at)
+	delay, end := q.decide(hooks, d, stream.Failure{Err: failed, Lasted: lasted}, at)
 	d.state.lastError = text(failed)
 	if p, ok := end.(*policyPanic); ok {
 		d.state.lastError += "; then the policy: " + p.Error()
@@ -139,16 +139,14 @@ func (q *Queue) hold(ctx context.Context, d *delivery) error {
 type policyPanic struct{ PanicError }
 
 // decide is the policy's Decide. A predicate or hook that panics ends the job: it would again.
-func (q *Queue) decide(ctx context.Context, row *retry.State, f stream.Failure, at time.Time) (delay time.Duration, end error) {
+func (q *Queue) decide(hooks context.Context, d *delivery, f stream.Failure, at time.Time) (delay time.Duration, end error) {
 	defer func() {
 		if v := recover(); v != nil {
 			end = &policyPanic{PanicError{v, debug.Stack()}}
 		}
 	}()
-	return q.policy().Decide(ctx, row, f, at, time.Time{})
+	return q.policyOf(d.state.kind).Decide(hooks, &d.state.row, f, at, time.Time{})
 }
-
-func (q *Queue) policy() engine.Policy[retry.State] { return engine.Of[retry.State](q.config.Policy) }
 
 // text is err.Error(), whatever that does.
 func text(err error) (s string) {

@@ -24,14 +24,14 @@ var errGoexit = errors.New("the handler ended its goroutine (runtime.Goexit)")
 // under retry.AttemptTimeout a deadline.
 //
 // Work returns an error when it cannot go on: the connection was closed for good, the queue was deleted on the server,
-// or Close was called (ErrClosed). While the server is only away it waits. It panics when workers is less than 1 or
-// handler is nil.
+// or Close was called (ErrClosed). While the server is only away it waits. It panics when workers is less than 1, or
+// when handler is nil and Handle has set no other. handler is for all jobs that are of no kind that Handle knows.
 func (q *Queue) Work(ctx context.Context, workers int, handler func(context.Context, *Job) error) error {
 	if workers < 1 {
 		panic(fmt.Sprintf("durable: Work: workers is %d, want at least 1", workers))
 	}
-	if handler == nil {
-		panic("durable: Work: handler is nil")
+	if handler == nil && !q.handlesKinds() {
+		panic("durable: Work: handler is nil, and Handle has set none for a kind")
 	}
 	if ctx.Err() != nil {
 		return nil
@@ -100,8 +100,12 @@ func (f *feed) attempt(ctx context.Context, d *delivery, handler func(context.Co
 		return
 	}
 	defer leave()
-	attemptCtx, cancel := f.q.policy().AttemptContext(ctx)
-	defer cancel()
+	handler = f.q.handlerOf(job.Kind, handler)
+	if handler == nil {
+		f.q.config.Logger.Error("no handler for a job's kind, it is handed back", "queue", f.q.config.Name, "id", job.ID, "kind", job.Kind)
+		job.handBack(f.q.config.Lease)
+		return
+	}
 	failed := errGoexit
 	defer func() {
 		if v := recover(); v != nil {
@@ -109,6 +113,13 @@ func (f *feed) attempt(ctx context.Context, d *delivery, handler func(context.Co
 		}
 		f.report(ctx, job, failed)
 	}()
+	attemptCtx := ctx
+	if f.q.config.Context != nil {
+		attemptCtx = f.q.config.Context(ctx, job)
+		job.hooks = context.WithoutCancel(attemptCtx)
+	}
+	attemptCtx, cancel := f.q.policyOf(job.Kind).AttemptContext(attemptCtx)
+	defer cancel()
 	failed = handler(attemptCtx, job)
 }
 
@@ -143,7 +154,7 @@ func (f *feed) report(ctx context.Context, job *Job, failed error) {
 		return
 	}
 	if failed != nil && ctx.Err() != nil && (errors.Is(failed, ctx.Err()) || errors.Is(failed, context.Cause(ctx))) {
-		job.handBack()
+		job.handBack(0)
 		return
 	}
 	if err := job.Fail(failed); err != nil {

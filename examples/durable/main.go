@@ -1,5 +1,6 @@
 // Durable puts jobs into a queue that survives its processes, kills and restarts the process that works on them twice,
-// and shows at the end that no job is lost: put = done + dead.
+// and shows at the end that no job is lost: put = done + dead. Then what the jobs call is mended, and the dead letters that
+// died of it are put back.
 //
 //	go run ./examples/durable                              # the server in this process, its store in a temporary folder
 //	go run ./examples/durable -url nats://127.0.0.1:4222   # a server or cluster that runs elsewhere
@@ -108,7 +109,43 @@ func run(ctx context.Context, c config, out io.Writer) error {
 	if err := r.drain(ctx); err != nil {
 		return err
 	}
+	if err := ledger(ctx, q, shop, int(r.put.Load()), out); err != nil {
+		return err
+	}
+	if err := r.redrive(ctx); err != nil {
+		return err
+	}
 	return ledger(ctx, q, shop, int(r.put.Load()), out)
+}
+
+// redrive puts the dead letters back that may do better now, and returns when none is left in the queue.
+func (r *running) redrive(ctx context.Context) (err error) {
+	r.shop.mended.Store(true)
+	n, err := r.queue.ReviveAll(ctx, func(letter *durable.DeadLetter) bool { return letter.Cause != "permanent" })
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(r.out, "redrive  the shop is mended; %d dead letters are put back\n", n)
+	if r.worker, err = startWorker(r.url, r.name, r.shop.url); err != nil {
+		return err
+	}
+	defer func() { r.worker.kill() }()
+	look := time.NewTicker(100 * time.Millisecond)
+	defer look.Stop()
+	for {
+		stats, err := r.queue.Stats(ctx)
+		if err != nil {
+			return err
+		}
+		if stats.Ready+stats.Running+stats.Later == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-look.C:
+		}
+	}
 }
 
 // serve starts a server in this process and makes it c's. The worker is another process, so the server listens, on
@@ -222,7 +259,12 @@ func putAll(ctx context.Context, q *durable.Queue, n int, put *atomic.Int64) err
 		all.Go(func() {
 			for i := next.Add(1); i <= int64(n); i = next.Add(1) {
 				id := "order-" + strconv.FormatInt(i, 10)
-				if _, err := q.Put(ctx, []byte(id), durable.PutID(id)); err != nil {
+				kind := ordinary
+				if i%10 == 0 {
+					kind = express
+				}
+				_, err := q.Put(ctx, []byte(id), durable.PutID(id), durable.PutKind(kind), durable.PutHeader("X-Trace", "trace-"+id))
+				if err != nil && !errors.Is(err, durable.ErrExists) {
 					once.Do(func() { firstErr = err })
 					return
 				}

@@ -24,7 +24,7 @@ func TestTheLedgerBalances(t *testing.T) {
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
-	for _, want := range []string{"kill 1", "kill 2", "ledger   put 600 = done "} {
+	for _, want := range []string{"kill 1", "kill 2", "ledger   put 600 = done ", "redrive  the shop is mended"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, out.String())
 		}

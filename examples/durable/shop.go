@@ -11,10 +11,11 @@ import (
 )
 
 // shop is the flaky HTTP server that the jobs call. One call in three finds it unavailable or busy; one order in a
-// hundred it refuses, and one in two hundred it can never take. It takes each order once.
+// hundred it refuses, and one in two hundred it cannot take before it is mended. It takes each order once.
 type shop struct {
 	url             string
 	calls, repeated atomic.Int64
+	mended          atomic.Bool // it can take every order that it does not refuse
 	server          *http.Server
 
 	mu    sync.Mutex
@@ -42,7 +43,7 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case fate < 2:
 		http.Error(w, "no such article", http.StatusUnprocessableEntity)
-	case fate == 2, luck < 25:
+	case fate == 2 && !s.mended.Load(), luck < 25:
 		http.Error(w, "come back later", http.StatusServiceUnavailable)
 	case luck < 33:
 		w.Header().Set("Retry-After", "1")

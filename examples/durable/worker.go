@@ -23,6 +23,13 @@ import (
 // lease is short, so that what a killed worker had in hand is soon with the next one.
 const lease = 3 * time.Second
 
+// The kinds of orders.
+const ordinary, express = "ordinary", "express"
+
+// expressPolicy waits for less, and gives up earlier.
+var expressPolicy = retry.New(backoff.Exponential(50*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Equal),
+	retry.Limit(5), retry.AttemptTimeout(2*time.Second))
+
 // policy holds the waits below a second in the worker, and has the server keep the others.
 var policy = retry.New(backoff.Exponential(100*time.Millisecond, 2.5).Cap(2*time.Second).Jitter(jitter.Equal),
 	retry.Limit(6), retry.AttemptTimeout(5*time.Second))
@@ -46,9 +53,10 @@ func work(ctx context.Context, c config, _ io.Writer) error {
 	}
 	defer q.Close()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}
-	return q.Work(ctx, 32, func(ctx context.Context, job *durable.Job) error {
-		return call(ctx, client, c.target, job)
-	})
+	handler := func(ctx context.Context, job *durable.Job) error { return call(ctx, client, c.target, job) }
+	q.Handle(ordinary, retry.Policy{}, handler) // the queue's
+	q.Handle(express, expressPolicy, handler)
+	return q.Work(ctx, 32, nil)
 }
 
 // call sends one order. The order's id makes it idempotent: the shop takes it once, however often it comes.
@@ -57,6 +65,7 @@ func call(ctx context.Context, client *http.Client, target string, job *durable.
 	if err != nil {
 		return retry.Permanent(err)
 	}
+	req.Header.Set("X-Trace", job.Header.Get("X-Trace"))
 	resp, err := client.Do(req)
 	if err != nil {
 		return err

@@ -1,0 +1,156 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/durable"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// Each kind has its handler and its policy, over retries and after it was revived; what is of no kind has Work's.
+func TestKindsHaveHandlersAndPolicies(t *testing.T) {
+	t.Parallel()
+	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(0))})
+	var mu sync.Mutex
+	got := make(map[string]int)
+	count := func(name string, job *durable.Job) {
+		mu.Lock()
+		defer mu.Unlock()
+		got[name+" "+job.Kind]++
+	}
+	q.Handle("letter", retry.New(backoff.Table(10*time.Millisecond, 1100*time.Millisecond), retry.Limit(2)), func(_ context.Context, job *durable.Job) error {
+		count("letter", job)
+		return errors.New("no")
+	})
+	q.Handle("bill", retry.Policy{}, func(_ context.Context, job *durable.Job) error {
+		count("bill", job)
+		return errors.New("no")
+	})
+	for _, kind := range []string{"letter", "bill", "other"} {
+		put(t, q, "", durable.PutKind(kind))
+	}
+	put(t, q, "")
+	work(t, q, 2, func(_ context.Context, job *durable.Job) error { count("any", job); return nil })
+	eventually(t, "the queue is empty", isEmpty(t, q))
+	kinds := make(map[string]int)
+	for d, err := range q.Dead().All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds[d.Kind] = d.Attempts
+	}
+	if len(kinds) != 2 || kinds["letter"] != 3 || kinds["bill"] != 1 {
+		t.Errorf("dead letters, by kind and attempts: %v", kinds)
+	}
+	mu.Lock()
+	if want := map[string]int{"letter letter": 3, "bill bill": 1, "any other": 1, "any ": 1}; fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	mu.Unlock()
+	if n, err := q.ReviveAll(t.Context(), func(d *durable.DeadLetter) bool { return d.Kind == "bill" }); n != 1 || err != nil {
+		t.Errorf("revived %d, %v", n, err)
+	}
+	eventually(t, "it is attempted by its handler", func() bool { mu.Lock(); defer mu.Unlock(); return got["bill bill"] == 2 })
+}
+
+// A job whose kind nobody here knows is left to another process, which may know it.
+func TestAnUnknownKindIsHandedBack(t *testing.T) {
+	t.Parallel()
+	srv := start(t)
+	old, newer := open(t, srv, durable.Config{Lease: time.Second}), open(t, srv, durable.Config{Lease: time.Second})
+	old.Handle("letter", retry.Policy{}, func(context.Context, *durable.Job) error { return nil })
+	put(t, old, "", durable.PutKind("bill"))
+	work(t, old, 1, nil)
+	eventually(t, "it is handed back", func() bool { return old.Counts().HandedBack > 0 })
+	var done atomic.Bool
+	newer.Handle("bill", retry.Policy{}, func(_ context.Context, job *durable.Job) error {
+		done.Store(job.Attempt == 1)
+		return nil
+	})
+	work(t, newer, 1, nil)
+	eventually(t, "the other does it, as the first attempt", done.Load)
+}
+
+func TestHandlePanicsOnNonsense(t *testing.T) {
+	t.Parallel()
+	q := open(t, start(t), durable.Config{})
+	handler := func(context.Context, *durable.Job) error { return nil }
+	q.Handle("letter", retry.Policy{}, handler)
+	for want, f := range map[string]func(){
+		`kind is ""`:                     func() { q.Handle("", retry.Policy{}, handler) },
+		`kind is "a b"`:                  func() { q.Handle("a b", retry.Policy{}, handler) },
+		"handler is nil":                 func() { q.Handle("bill", retry.Policy{}, nil) },
+		`"letter" has a handler already`: func() { q.Handle("letter", retry.Policy{}, handler) },
+	} {
+		func() {
+			defer func() {
+				if v := fmt.Sprint(recover()); !strings.Contains(v, want) {
+					t.Errorf("got %s, want %s", v, want)
+				}
+			}()
+			f()
+		}()
+	}
+	if _, err := q.Put(t.Context(), nil, durable.PutKind("a b")); err == nil {
+		t.Error("a bad kind is taken")
+	}
+}
+
+type spanKey struct{}
+
+// The context that Config.Context makes of a job's headers is the handler's, and the policy's hooks'.
+func TestTheContextOfAnAttempt(t *testing.T) {
+	t.Parallel()
+	hooked := make(chan any, 1)
+	q := open(t, start(t), durable.Config{
+		Policy: retry.New(backoff.Constant(time.Millisecond), retry.Limit(1), retry.OnRetry(func(ctx context.Context, _ retry.Event) { hooked <- ctx.Value(spanKey{}) })),
+		Context: func(ctx context.Context, job *durable.Job) context.Context {
+			return context.WithValue(ctx, spanKey{}, job.Header.Get("traceparent"))
+		},
+	})
+	put(t, q, "", durable.PutHeader("traceparent", "00-1"))
+	work(t, q, 1, func(ctx context.Context, job *durable.Job) error {
+		if got := ctx.Value(spanKey{}); got != "00-1" {
+			t.Errorf("attempt %d: got %v", job.Attempt, got)
+		}
+		if job.Attempt == 1 {
+			return errors.New("no")
+		}
+		return nil
+	})
+	if got := <-hooked; got != "00-1" {
+		t.Errorf("the hook got %v", got)
+	}
+	eventually(t, "it is done", func() bool { return q.Counts().Done == 1 })
+}
+
+func TestPutAll(t *testing.T) {
+	t.Parallel()
+	q := open(t, start(t), durable.Config{})
+	put(t, q, "", durable.PutID("7"))
+	jobs := make([]durable.NewJob, 300)
+	for i := range jobs {
+		jobs[i] = durable.NewJob{Data: []byte("data"), Options: []durable.PutOption{durable.PutID(fmt.Sprint(i))}}
+	}
+	jobs[9].At = time.Now().Add(time.Hour)
+	jobs[11].Data = make([]byte, 2<<20)
+	for i, r := range q.PutAll(t.Context(), jobs) {
+		switch {
+		case i == 7 && !errors.Is(r.Err, durable.ErrExists), i == 11 && !errors.Is(r.Err, durable.ErrTooLarge),
+			i != 7 && i != 11 && (r.Err != nil || r.ID != fmt.Sprint(i)):
+			t.Errorf("job %d: got %+v", i, r)
+		}
+	}
+	eventually(t, "298 are ready, and one is for later", func() bool { s, err := stats(t, q); return err == nil && s.Ready == 298 && s.Later == 1 })
+	if r := q.PutAll(t.Context(), nil); len(r) != 0 {
+		t.Errorf("got %v", r)
+	}
+}
