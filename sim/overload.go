@@ -27,6 +27,10 @@ const maxOperations = 1 << 30
 // When the attempt of one layer times out, the operations under it end. Failures of a lower layer are the attempts'
 // errors of the one above it.
 //
+// With Slots a request that finds the Queue full is told when there will be room, one request each Service.Mean; others
+// have to queue up behind it in the same way, until nobody is expected any more. Who comes back in its slot or later is
+// let in, if the queue has room by then, else it is given another slot.
+//
 // For an overload with the same arrivals and work for several policies run it with the same Seed: the policies draw
 // apart.
 type Overload struct {

@@ -37,130 +37,150 @@ type computed[T any] struct {
 	err     error
 }
 
+// pool is many that are computed.
+type pool[T any] struct {
+	many[T]
+	ctx      context.Context
+	next     atomic.Int64     // the first run that nobody computes yet
+	last     atomic.Int64     // no run from here on is needed
+	out      chan computed[T] // what workers have computed
+	woken    chan struct{}    // there is progress to report
+	current  []atomic.Uint64  // of each worker's run the work that is done, a float64
+	panicked chan any         // what workers have panicked with
+
+	total, done float64 // work, of all runs and of those computed
+	reported    int64
+}
+
 // run computes the runs and merges their results: all those before the first whose error it returns. So what comes of it
 // does not depend on the number of cores. A panic in a worker passes through.
 func (m many[T]) run(ctx context.Context) error {
 	if m.n == 0 {
 		return nil
 	}
+	if m.weight == nil {
+		m.weight = func(int) float64 { return 1 }
+	}
 	workers := min(runtime.GOMAXPROCS(0), (m.n+grain-1)/grain)
-	var (
-		wg       sync.WaitGroup
-		next     atomic.Int64                         // the first run that nobody computes yet
-		last     atomic.Int64                         // no run from here on is needed
-		out      = make(chan computed[T], workers)    // results
-		woken    = make(chan struct{}, 1)             // there is progress to report
-		current  = make([]atomic.Uint64, workers)     // the progress of each worker's run, as a float64 of its weight
-		panicked = make(chan any, workers)            // what workers have panicked with
-		weight   = func(i int) float64 { return 1.0 } // of a run
-		total    float64
-	)
-	if m.weight != nil {
-		weight = m.weight
+	p := &pool[T]{
+		many: m, ctx: ctx, out: make(chan computed[T], workers), woken: make(chan struct{}, 1),
+		current: make([]atomic.Uint64, workers), panicked: make(chan any, workers),
 	}
 	for i := range m.n {
-		total += weight(i)
+		p.total += m.weight(i)
 	}
-	last.Store(int64(m.n))
+	p.last.Store(int64(m.n))
+	var wg sync.WaitGroup
 	for w := range workers {
-		wg.Go(func() {
-			defer func() {
-				if p := recover(); p != nil {
-					last.Store(0)
-					panicked <- p
-				}
-			}()
-			compute := m.worker()
-			for {
-				from := next.Add(grain) - grain
-				if from >= last.Load() {
-					return
-				}
-				c := computed[T]{from: int(from)}
-				for i := int(from); i < min(int(from)+grain, m.n) && c.err == nil; i++ {
-					r := one{ctx: ctx, i: i}
-					if m.progress != nil {
-						r.progress = func(done, total int64) {
-							current[w].Store(math.Float64bits(weight(i) * float64(done) / float64(max(total, 1))))
-							select {
-							case woken <- struct{}{}:
-							default:
-							}
-						}
-					}
-					var result T
-					if result, c.err = compute(r); c.err == nil {
-						c.results = append(c.results, result)
-					}
-				}
-				for c.err != nil {
-					if old := last.Load(); old <= from || last.CompareAndSwap(old, from) {
-						break
-					}
-				}
-				current[w].Store(0)
-				out <- c
-			}
-		})
+		wg.Go(func() { p.work(w) })
 	}
 	go func() {
 		wg.Wait()
-		close(out)
+		close(p.out)
 	}()
-	var (
-		waiting  = map[int]computed[T]{}
-		merged   int
-		done     float64
-		reported int64
-		err      error
-	)
-	report := func() {
-		if m.progress == nil {
+	return p.collect()
+}
+
+// work is a worker: it computes runs until there are none, or none is needed.
+func (p *pool[T]) work(w int) {
+	defer func() {
+		if v := recover(); v != nil {
+			p.last.Store(0)
+			p.panicked <- v
+		}
+	}()
+	compute := p.worker()
+	for {
+		from := p.next.Add(grain) - grain
+		if from >= p.last.Load() {
 			return
 		}
-		now := done
-		for w := range current {
-			now += math.Float64frombits(current[w].Load())
+		c := computed[T]{from: int(from)}
+		for i := c.from; i < min(c.from+grain, p.n) && c.err == nil; i++ {
+			var result T
+			if result, c.err = compute(one{p.ctx, i, p.progressOf(w, i)}); c.err == nil {
+				c.results = append(c.results, result)
+			}
 		}
-		if part := int64(now / total * millionths); part >= reported+millionths/1000 && part < millionths {
-			reported = part
-			m.progress(part, millionths)
+		for old := p.last.Load(); c.err != nil && from < old && !p.last.CompareAndSwap(old, from); {
+			old = p.last.Load()
+		}
+		p.current[w].Store(0)
+		p.out <- c
+	}
+}
+
+// progressOf returns what a worker's run reports its progress to.
+func (p *pool[T]) progressOf(w, i int) func(done, total int64) {
+	if p.progress == nil {
+		return nil
+	}
+	return func(done, total int64) {
+		p.current[w].Store(math.Float64bits(p.weight(i) * float64(done) / float64(max(total, 1))))
+		select {
+		case p.woken <- struct{}{}:
+		default:
 		}
 	}
-	for open := true; open; {
+}
+
+// collect merges what the workers compute, in the order of the runs.
+func (p *pool[T]) collect() error {
+	defer func() { // after a panic of progress the workers still have results to send
+		p.last.Store(0)
+		for range p.out {
+		}
+	}()
+	waiting := map[int]computed[T]{}
+	merged := 0
+	var err error
+	for open := true; open; p.report() {
+		var c computed[T]
 		select {
-		case <-woken:
-			report()
+		case <-p.woken:
 			continue
-		case c, ok := <-out:
-			if open = ok; !ok {
-				continue
-			}
-			for i := range c.results {
-				done += weight(c.from + i)
-			}
+		case c, open = <-p.out:
+		}
+		for i := range c.results {
+			p.done += p.weight(c.from + i)
+		}
+		if open {
 			waiting[c.from] = c
 		}
 		for c, ok := waiting[merged]; ok && err == nil; c, ok = waiting[merged] {
 			delete(waiting, merged)
 			for i, result := range c.results {
-				m.merge(c.from+i, result)
+				p.merge(c.from+i, result)
 			}
 			err = c.err
 			merged += grain
 		}
-		report()
 	}
 	select {
-	case p := <-panicked:
-		panic(p)
+	case v := <-p.panicked:
+		panic(v)
 	default:
 	}
-	if err == nil && merged < m.n { // a worker's goroutine has ended by Goexit
+	if err == nil && merged < p.n { // a worker's goroutine has ended by Goexit
 		runtime.Goexit()
 	}
-	if err == nil && reported > 0 {
-		m.progress(millionths, millionths)
+	if err == nil && p.reported > 0 {
+		p.progress(millionths, millionths)
 	}
 	return err
+}
+
+// report reports the progress if it has grown by a thousandth.
+func (p *pool[T]) report() {
+	if p.progress == nil {
+		return
+	}
+	done := p.done
+	for w := range p.current {
+		done += math.Float64frombits(p.current[w].Load())
+	}
+	if part := int64(done / p.total * millionths); part >= p.reported+millionths/1000 && part < millionths {
+		p.reported = part
+		p.progress(part, millionths)
+	}
 }

@@ -112,6 +112,19 @@ func TestManyPanics(t *testing.T) {
 	t.Error("Run returned")
 }
 
+// A panic of the progress, on the caller's own goroutine, leaves no worker behind: TestMain looks for them.
+func TestManyProgressPanics(t *testing.T) {
+	defer func() {
+		if p := recover(); p != "enough" {
+			t.Errorf("recovered %v", p)
+		}
+	}()
+	c := openQuestion()
+	c.Progress = func(int64, int64) { panic("enough") }
+	_, _ = c.Run(t.Context())
+	t.Error("Run returned")
+}
+
 func TestMomentsMerge(t *testing.T) {
 	var whole, a, b, none moments
 	for i := range int64(1000) {

@@ -29,8 +29,11 @@ server that stalls under load, a server that is down and comes back, a herd of
 jobs that fail together, or clients that contend for one row. The same seed gives
 the same result.
 
-Policies are as in: retrywhen show --help; one more word, place=process-each,
-place=by-key or place=by-ordinal, makes each client a process of its own.
+Policies are as in: retrywhen show --help. More words say how one is used:
+  place=process-each     each client is a process; or by-key, by-ordinal
+  processes=20           the clients are divided among that many
+  budget=10,1,0.1        what their retries share: capacity, cost, refund
+  layers=3               an overload's callers are three layers, each with it
 Interrupted, it writes what was computed so far, and dies by the signal.`,
 	}
 	leads(c)
