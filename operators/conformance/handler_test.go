@@ -121,7 +121,7 @@ func TestHandler_MergesAnExternalSignal(t *testing.T) {
 
 // retryWhen: the notifier completes. What it answered before still counts: the attempt runs in full, and the result is
 // its error if it fails. RxJava, RxJS and Reactor complete the result at once, dispose the attempt that runs, and
-// swallow the error: that is how the published idiom, zip with a range, loses its last retry.
+// lose the error: that is how the published idiom, zip with a range, loses its last retry.
 func TestHandler_EndsEarly(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-a#\n-b-----#")
