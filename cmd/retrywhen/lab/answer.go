@@ -42,8 +42,11 @@ func Answer(ctx context.Context, kind, query string) (any, error) {
 		}
 		result, err = compute(ctx, state)
 	}
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("it takes longer than %v; ask for less: %w", maxWork, context.Cause(ctx))
+	}
 	if err != nil {
-		return nil, fmt.Errorf("it takes longer than %v; ask for less: %w", maxWork, err)
+		return nil, err
 	}
 	return result, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -129,17 +130,20 @@ const (
 func (h *Herd) sentences() {
 	least, most := h.extremes(peakFigure)
 	if least == nil {
+		if slices.ContainsFunc(h.Strategies, func(x HerdStrategy) bool { return x.Figures != nil }) {
+			h.Sentence = count(h.Jobs, "job fails", "jobs fail together") + ", and all retries come at once."
+		}
 		return
 	}
 	peak := func(x *HerdStrategy) string { return x.Figures[peakFigure].Text + " times the mean" }
 	if least == most {
-		h.Sentence = fmt.Sprintf("%s fail together. Under %s the load peaks at %s, and %s of the time nothing comes.",
-			count(h.Jobs, "job", "jobs"), quoted(least.Title), peak(least), least.Figures[deadFigure].Text)
+		h.Sentence = fmt.Sprintf("%s. Under %s the load peaks at %s, and %s of the time nothing comes.",
+			count(h.Jobs, "job fails", "jobs fail together"), quoted(least.Title), peak(least), least.Figures[deadFigure].Text)
 		h.Waits = fmt.Sprintf("Under %s a wait differs from job to job by %s of its mean.", quoted(least.Title), percent(least.Figures[cvFigure].Value))
 		return
 	}
-	h.Sentence = fmt.Sprintf("%s fail together. Under %s the load peaks at %s, and %s of the time nothing comes; under %s it peaks at %s, and %s is empty.",
-		count(h.Jobs, "job", "jobs"), quoted(most.Title), peak(most), most.Figures[deadFigure].Text, quoted(least.Title), peak(least), least.Figures[deadFigure].Text)
+	h.Sentence = fmt.Sprintf("%s. Under %s the load peaks at %s, and %s of the time nothing comes; under %s it peaks at %s, and %s is empty.",
+		count(h.Jobs, "job fails", "jobs fail together"), quoted(most.Title), peak(most), most.Figures[deadFigure].Text, quoted(least.Title), peak(least), least.Figures[deadFigure].Text)
 	least, most = h.extremes(cvFigure)
 	h.Waits = fmt.Sprintf("A wait differs from job to job by %s of its mean under %s, and by %s under %s.",
 		percent(least.Figures[cvFigure].Value), quoted(least.Title), percent(most.Figures[cvFigure].Value), quoted(most.Title))

@@ -184,7 +184,7 @@ func TestHandlerAnswersTheMost(t *testing.T) {
 	state.Strategies = must("none: constant d=0s", "sidekiq", "tiled: exponential base=1ms factor=1.1 tiled", "short: constant d=1us",
 		"endless: exponential base=1h factor=10", "decorrelated base=1s", "buckets unit=1s exponent=3", "key: linear d=1s tiled place=by-key")
 	state.Jobs, state.Retries, state.Clients, state.Runs, state.Affected = MaxJobs, MaxRetries, MaxClients, 2, 300
-	for _, kind := range []string{"state", "recover", "herd", "contention", "outage"} {
+	for _, kind := range []string{"state", "recover", "herd", "contention", "outage", "choose"} {
 		r := ask(t, "/api/"+kind+"?"+state.Query().Encode(), nil)
 		text := body(t, r)
 		if r.StatusCode != http.StatusOK && r.StatusCode != http.StatusServiceUnavailable {

@@ -61,6 +61,9 @@ func TestSentences(t *testing.T) {
 	if err != nil || !strings.HasPrefix(h.Sentence, "100 jobs fail together. Under “a” the load peaks at ") {
 		t.Errorf("%v, %q", err, h.Sentence)
 	}
+	if h, err = ComputeHerd(t.Context(), one("a: constant d=0s")); err != nil || h.Sentence != "100 jobs fail together, and all retries come at once." {
+		t.Errorf("%v, %q", err, h.Sentence)
+	}
 	s := one("a: constant d=1s")
 	s.Clients, s.Affected, s.Down, s.Capacity = 1, 1, 0, 1
 	c, err := ComputeContention(t.Context(), s)
