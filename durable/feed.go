@@ -33,6 +33,9 @@ type feed struct {
 	ended   chan struct{} // closed when nothing of the feed runs any more
 	pumps   [2]*pump      // of due retries, and of fresh jobs
 
+	settling sync.WaitGroup // successes that are being stored
+	slots    chan struct{}  // for each of them
+
 	mu       sync.Mutex
 	work     sync.Cond // there is a job, or the end
 	room     sync.Cond // there is room for more jobs, or the end
@@ -49,6 +52,7 @@ type feed struct {
 func newFeed(q *Queue, workers int) *feed {
 	f := &feed{q: q, workers: workers, ended: make(chan struct{}), stopping: make(chan struct{})}
 	f.ctx, f.cancel = context.WithCancel(q.ctx)
+	f.slots = make(chan struct{}, ackWindow)
 	f.work.L, f.room.L = &f.mu, &f.mu
 	f.average = -1
 	for i, s := range []stage{again, first} {

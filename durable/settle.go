@@ -12,13 +12,18 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// done stores that the job is done, and then acknowledges the delivery. The mark is left out where nobody can ask for it: no
-// other worker has had the job, and nobody knows its id but who has put it.
+// isPlain reports whether a job that is done needs no mark, for nobody can ask for it: no other worker has had the job, and
+// nobody knows its id but who has put it.
+func (q *Queue) isPlain(d *delivery) bool {
+	now := time.Now()
+	return d.state.put.IsZero() && d.deliveries == 1 && d.last == d.seq && !q.pulse.isSuspect(d, now, q.config.Lease) &&
+		q.leases.alive(d, now) && q.nc.IsConnected()
+}
+
+// done stores that the job is done, unless it is plain, and then acknowledges the delivery.
 func (q *Queue) done(ctx context.Context, d *delivery) error {
 	what := "done: job " + d.id
-	now := time.Now()
-	if d.state.put.IsZero() && d.deliveries == 1 && d.last == d.seq && !q.pulse.isSuspect(d, now, q.config.Lease) &&
-		q.leases.alive(d, now) && q.nc.IsConnected() {
+	if q.isPlain(d) {
 		if !q.leases.remove(d) {
 			return &failure{what, ErrClosed, nil, "Close has handed it back"}
 		}

@@ -60,6 +60,7 @@ func (q *Queue) Work(ctx context.Context, workers int, handler func(context.Cont
 	tasks.Wait() // first: what is handed back need not wait for the handlers
 	f.finish()
 	running.Wait()
+	f.settling.Wait()
 	if err := q.flush(); err != nil {
 		q.config.Logger.Warn("outcomes may not have reached the server: their attempts will be made again", "queue", q.config.Name, "error", err)
 	}
@@ -149,6 +150,8 @@ func (f *feed) begin(d *delivery) (job *Job, leave func()) {
 	return nil, nil
 }
 
+// report has the outcome stored. For a failure it waits, and for a success only when the server has not answered for
+// ackWindow of them.
 func (f *feed) report(ctx context.Context, job *Job, failed error) {
 	if job.settled.Load() {
 		return
@@ -157,9 +160,17 @@ func (f *feed) report(ctx context.Context, job *Job, failed error) {
 		job.handBack(0)
 		return
 	}
-	if err := job.Fail(failed); err != nil {
-		f.q.config.Logger.Warn("the outcome of an attempt was not stored", "queue", f.q.config.Name, "id", job.ID, "error", err)
+	store := func() {
+		if err := job.Fail(failed); err != nil {
+			f.q.config.Logger.Warn("the outcome of an attempt was not stored", "queue", f.q.config.Name, "id", job.ID, "error", err)
+		}
 	}
+	if failed != nil || f.q.isPlain(job.d) {
+		store()
+		return
+	}
+	f.slots <- struct{}{}
+	f.settling.Go(func() { store(); <-f.slots })
 }
 
 // Jobs returns the queue's jobs as a stream that does not end by itself. Each subscription is a worker of its own: a

@@ -57,8 +57,13 @@ func TestNothingIsLostWhenTheLeaderOfAClusterIsKilled(t *testing.T) {
 		ports, routes, urls = append(ports, client+","+route), append(routes, route), append(urls, "nats://127.0.0.1:"+client)
 	}
 	nodes := make(map[string]*process)
-	for i, name := range names {
-		nodes[name] = spawn(t, "node", t.TempDir(), name, ports[i], strings.Join(routes, ","))
+	var dirs []string
+	startNode := func(i int) {
+		nodes[names[i]] = spawn(t, "node", dirs[i], names[i], ports[i], strings.Join(routes, ","))
+	}
+	for i := range names {
+		dirs = append(dirs, t.TempDir())
+		startNode(i)
 	}
 	all := strings.Join(urls, ",")
 	var q *durable.Queue
@@ -109,6 +114,17 @@ func TestNothingIsLostWhenTheLeaderOfAClusterIsKilled(t *testing.T) {
 			leader := streamLeader(t, all, "retrywhen-cluster")
 			t.Log("killing the stream's leader:", leader)
 			nodes[leader].kill()
+		}
+		if nightly() && i == jobs*3/4 { // two of three: nothing goes on until they are back
+			second := streamLeader(t, all, "retrywhen-cluster")
+			t.Log("killing the next leader too:", second)
+			nodes[second].kill()
+			time.Sleep(3 * time.Second)
+			for i, name := range names {
+				if nodes[name].cmd.ProcessState != nil {
+					startNode(i)
+				}
+			}
 		}
 		next <- "job-" + strconv.Itoa(i)
 	}
