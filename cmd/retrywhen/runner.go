@@ -183,7 +183,7 @@ func (r *runner) retryable(err error) bool {
 	}
 }
 
-// environment is what the command is told of its attempt.
+// environment returns the command's environment, with the number of its attempt and the exit code of the one before.
 func (r *runner) environment() []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "RETRY_LAST_EXIT=") })
 	env = append(env, fmt.Sprintf("RETRY_ATTEMPT=%d", r.attempts))

@@ -24,7 +24,7 @@ const (
 func Handler(hosts ...string) http.Handler {
 	s := &server{hosts: hosts, turns: make(chan struct{}, maxTogether)}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /api/{kind}", s.answer)
+	mux.HandleFunc("GET /api/{kind}", s.numbers)
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets(), "index.html") })
 	for _, name := range []string{"app.js", "app.css", "app.licenses.txt"} {
 		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets(), name) })
@@ -76,8 +76,8 @@ func (s *server) ours(origins []string) bool {
 // sameSite reports whether the browser, if it names the site, sends the request for this page or for its user.
 func sameSite(site string) bool { return site == "" || site == "same-origin" || site == "none" }
 
-// answer serves numbers: those of the kind in the path for the state in the query.
-func (s *server) answer(w http.ResponseWriter, r *http.Request) {
+// numbers serves those of the kind in the path for the state in the query.
+func (s *server) numbers(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), maxWork)
 	defer cancel()
 	select {
@@ -88,7 +88,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusServiceUnavailable, "too much is being computed already")
 		return
 	}
-	result, err := Answer(ctx, r.PathValue("kind"), r.URL.RawQuery)
+	result, err := Numbers(ctx, r.PathValue("kind"), r.URL.RawQuery)
 	switch {
 	case errors.Is(err, errNoKind):
 		refuse(w, http.StatusNotFound, err.Error())

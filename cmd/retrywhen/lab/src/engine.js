@@ -4,11 +4,11 @@ import {inside} from "./page.js";
 export const engine = inside?.engine ?? "server";
 
 // get computes numbers of a kind for a query. Its error is away where a later try may go well.
-export const get = engine === "worker" ? compute : ask;
+export const get = engine === "worker" ? compute : request;
 
 const away = (message) => Object.assign(new Error(message), {away: true});
 
-async function ask(kind, query, signal) {
+async function request(kind, query, signal) {
   let response, body;
   try {
     response = await fetch(`api/${kind}?${query}`, {signal});

@@ -25,7 +25,7 @@ function busy(how) {
   $("charts").setAttribute("aria-busy", String(how === "pending"));
 }
 
-// stop gives up what is under way, so that no old answer overwrites what was entered since.
+// stop gives up what is under way, so that no old numbers overwrite what was entered since.
 function stop() {
   clearTimeout(timer);
   running?.abort();
@@ -123,7 +123,7 @@ function accept(next) {
   golines(state.strategies);
   $("preset").value = String(defaults.presets.findIndex((p) => p.query === state.query));
   if ($("preset").selectedIndex < 0) $("preset").value = "";
-  tell(Number(state.fields.step));
+  showStep(Number(state.fields.step));
 }
 
 // draw draws the numbers of the open tab.
@@ -187,8 +187,8 @@ for (const fold of document.querySelectorAll("details.more")) fold.addEventListe
 
 // ---- the story -------------------------------------------------------------------------------------------------------
 
-// tell shows a step of the story, 0 being none.
-function tell(n) {
+// showStep shows a step of the story, 0 being none.
+function showStep(n) {
   const step = defaults.story[n - 1];
   $("story").hidden = !step;
   $("tell").hidden = Boolean(step);

@@ -16,20 +16,20 @@ import (
 func main() {
 	js.Global().Set("retrywhen", js.FuncOf(func(_ js.Value, args []js.Value) any {
 		kind, query, done := args[0].String(), args[1].String(), args[2]
-		go func() { done.Invoke(answer(kind, query)) }()
+		go func() { done.Invoke(compute(kind, query)) }()
 		return nil
 	}))
 	js.Global().Call("ready")
 	select {} // the page's end is its end
 }
 
-func answer(kind, query string) string {
+func compute(kind, query string) string {
 	var reply struct {
 		Result any    `json:"result,omitempty"`
 		Error  string `json:"error,omitempty"`
 	}
 	var err error
-	if reply.Result, err = lab.Answer(context.Background(), kind, query); err != nil {
+	if reply.Result, err = lab.Numbers(context.Background(), kind, query); err != nil {
 		reply.Error = err.Error()
 	}
 	text, err := json.Marshal(reply)

@@ -10,15 +10,16 @@ import (
 	"time"
 )
 
-// maxWork is the most time for one answer.
+// maxWork is the most time for one call of Numbers.
 const maxWork = 8 * time.Second
 
 // errNoKind is for a kind of numbers that there is not.
 var errNoKind = errors.New("no such numbers")
 
-// Answer returns numbers for the page, as JSON wants them: what kind they are of, and the query of the page's address that
-// they are for. A server and a page that computes for itself have it in common. A kind is defaults, state, story, or a Tab.
-func Answer(ctx context.Context, kind, query string) (any, error) {
+// Numbers returns numbers for the page, in a form for JSON: those of a kind, for the query of the page's address. A kind is
+// defaults, state, or a Tab. A server uses it, and a page that computes for itself. It fails for a query that is wrong, for a
+// kind that does not exist, and after 8 s.
+func Numbers(ctx context.Context, kind, query string) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxWork)
 	defer cancel()
 	values, err := url.ParseQuery(query)
