@@ -119,6 +119,22 @@ func TestChooseTargets(t *testing.T) {
 	if meet, it := names(c); it != "up to one wave, full" {
 		t.Errorf("served within %v, a first wait of a second at most: %v, %s", c.Served, meet, it)
 	}
+	// The order of the strategies does not matter, nor does that of the outages.
+	c = chosen(200)
+	all := Candidates(200, 20, OneProcess)
+	c.Strategies = []Strategy{all[4], all[0], all[3]}
+	c.Outages = []time.Duration{time.Minute, 2 * time.Second}
+	if _, it := names(c); it != "one wave, tiled" {
+		t.Errorf("of %s first: %s", all[4].Name, it)
+	}
+	// Of equals the one with the shorter first wait.
+	c.Strategies = []Strategy{
+		{"long", retry.New(backoff.Constant(13 * time.Second).Tiled()), OneProcess}, {"short", retry.New(backoff.Constant(11 * time.Second).Tiled()), OneProcess},
+		{"longer", retry.New(backoff.Constant(15 * time.Second).Tiled()), OneProcess},
+	}
+	if _, it := names(c); it != "short" {
+		t.Errorf("recommended is %s", it)
+	}
 	// Who gives up is never served.
 	c = chosen(200)
 	c.Strategies = []Strategy{{"three", retry.New(backoff.Constant(time.Second), retry.Limit(3)), OneProcess}}

@@ -226,13 +226,13 @@ func (s *server) serve(c *client) (served bool, refusal stream.Failure) {
 		return false, failure
 	case !s.Slots:
 		return s.room(), failure
-	case c.slot == 0 && s.free <= s.now:
+	case c.slot > 0: // it has come, for a policy never comes before what is dictated
+		return true, failure
+	case s.free <= s.now:
 		s.free = add(s.now, s.interval())
 		return true, failure
-	case c.slot > 0 && c.slot <= s.now:
-		return true, failure
 	}
-	c.slot = max(s.free, s.now)
+	c.slot = s.free
 	s.free = add(c.slot, s.interval())
 	return false, stream.Failure{Err: retry.RetryAfter(failure.Err, c.slot-s.now)}
 }

@@ -504,6 +504,11 @@ func TestOutageSlots(t *testing.T) {
 	if want := []time.Duration{2e9, 25e8, 3e9}; !slices.Equal(r.ServedAt, want) || r.FailuresAfter != 2 {
 		t.Errorf("served at %v after %d refusals, want %v", r.ServedAt, r.FailuresAfter, want)
 	}
+	// A refusal comes at once, however long a failure lasts: they ask at 12 s.
+	r = runOutage(t, Outage{Policy: retry.New(backoff.Constant(2 * time.Second)), Clients: 3, Down: time.Second, Capacity: 2, Slots: true, Timeout: 10 * time.Second})
+	if want := []time.Duration{12e9, 125e8, 13e9}; !slices.Equal(r.ServedAt, want) {
+		t.Errorf("served at %v, want %v", r.ServedAt, want)
+	}
 }
 
 // A result holds nothing per client, unless it is to.

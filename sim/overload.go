@@ -394,9 +394,9 @@ func (s *overload) request(who int32) {
 	}
 }
 
-// admitted reports whether the call's request comes in its slot, or nobody is ahead of it.
+// admitted reports whether the call's request has a slot, for none comes before it, or nobody is ahead of it.
 func (s *overload) admitted(c *call) bool {
-	return !s.Slots || s.nextSlot <= s.now || c.slot != Never && c.slot <= s.now
+	return !s.Slots || s.nextSlot <= s.now || c.slot != Never
 }
 
 // refusal is the failure of a request that is refused.

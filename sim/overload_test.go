@@ -398,6 +398,12 @@ func TestOverloadStopped(t *testing.T) {
 	if _, err = o.Run(t.Context()); !errors.Is(err, ErrStuck) {
 		t.Errorf("%v, want ErrStuck of callers that never wait", err)
 	}
+	for _, l := range []Layer{{Budget: &Budget{Capacity: 5000, Cost: 1}}, {Policy: retry.New(backoff.Backoff{}, retry.Limit(5000))}} {
+		o.Layers, o.Horizon = []Layer{l}, 22*time.Second
+		if _, err = o.Run(t.Context()); err != nil {
+			t.Errorf("%v, want callers that come to an end", err)
+		}
+	}
 }
 
 func TestOverloadAsJSON(t *testing.T) {
@@ -440,5 +446,86 @@ func TestShapes(t *testing.T) {
 	}
 	if _, err := Shape(9).MarshalText(); err == nil || Shape(9).String() != "Shape(9)" {
 		t.Errorf("%v, %v", Shape(9), err)
+	}
+}
+
+// By hand: a second's work for each, which come at 0, 0 and 4 s.
+func TestOverloadIsExact(t *testing.T) {
+	o := Overload{
+		Trace:   []time.Duration{0, 0, 4 * time.Second},
+		Layers:  []Layer{{Policy: retry.New(backoff.Constant(500*time.Millisecond), retry.Limit(1), retry.AttemptTimeout(1500*time.Millisecond))}},
+		Service: Service{Mean: time.Second}, Healthy: time.Second, Horizon: 10 * time.Second,
+	}
+	// The second waits, leaves at 1.5 s, asks again at 2 s, just as the server has worked for it in vain.
+	r := runOverload(t, o)
+	f := r.Flow
+	want := Flow{
+		Bin:       time.Second,
+		Arrived:   []int64{2, 0, 0, 0, 1, 0, 0, 0, 0, 0},
+		Healthy:   []int64{1, 0, 0, 0, 1, 0, 0, 0, 0, 0},
+		Succeeded: []int64{0, 1, 0, 1, 0, 1, 0, 0, 0, 0},
+		Offered:   []int64{2, 0, 1, 0, 1, 0, 0, 0, 0, 0},
+		Refused:   make([]int64, 10),
+		Wasted:    []int64{0, 0, 1, 0, 0, 0, 0, 0, 0, 0},
+		Queue:     []int64{1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+	}
+	if !reflect.DeepEqual(f, want) {
+		t.Errorf("the flow is\n%+v, want\n%+v", f, want)
+	}
+	if r.Wait.Most != time.Second || r.Wait.Mean != 250*time.Millisecond || r.Latency.Least != time.Second || r.Latency.Most != 3*time.Second {
+		t.Errorf("waits %+v, latencies %+v", r.Wait, r.Latency)
+	}
+	if !r.Recovered || r.RecoveredAfter != time.Second {
+		t.Errorf("recovered %v after %v", r.Recovered, r.RecoveredAfter)
+	}
+	// Four seconds that are well are too few.
+	o.Horizon = 6 * time.Second
+	if r := runOverload(t, o); r.Recovered {
+		t.Errorf("recovered after %v, with four seconds to see it", r.RecoveredAfter)
+	}
+	// There is nothing to recover from before the trigger is over.
+	o.Horizon, o.Trigger = 10*time.Second, Trigger{At: 5 * time.Second, For: 10 * time.Second, Speed: 1}
+	if r := runOverload(t, o); r.Recovered {
+		t.Errorf("recovered after %v, before the end of the trigger", r.RecoveredAfter)
+	}
+	o.Trigger.For = time.Second
+	if r := runOverload(t, o); !r.Recovered || r.RecoveredAfter != 0 {
+		t.Errorf("recovered %v after %v, want at once", r.Recovered, r.RecoveredAfter)
+	}
+}
+
+func TestOverloadHealthyIsWithinTheTimeout(t *testing.T) {
+	o := Overload{Layers: []Layer{{}, {Policy: retry.New(full, retry.AttemptTimeout(3*time.Second))}}}
+	if got := o.healthy(); got != 3*time.Second {
+		t.Errorf("healthy within %v, want the first timeout of the layers", got)
+	}
+	if got := (&Overload{}).healthy(); got != time.Second {
+		t.Errorf("healthy within %v, want a second where there is no timeout", got)
+	}
+}
+
+// Each process of a layer has a golden sequence of its own, and a budget.
+func TestLayerPolicies(t *testing.T) {
+	l := Layer{Policy: retry.New(backoff.Linear(time.Second).Tiled()), Processes: 2, Budget: &Budget{Capacity: 2, Cost: 1}}
+	all := l.policies(newRand(1))
+	if len(all) != 2 {
+		t.Fatalf("%d policies", len(all))
+	}
+	place := func(p retry.Policy) float64 {
+		var s retry.State
+		if _, err := p.Decide(&s, failure, time.Time{}, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		return s.Place
+	}
+	golden := (math.Sqrt(5) - 1) / 2
+	for i, p := range all {
+		first, second := place(p), place(p)
+		if _, step := math.Modf(second - first + 1); math.Abs(step-golden) > 1e-9 {
+			t.Errorf("process %d: a step of %v, want the golden ratio", i, step)
+		}
+		if _, err := p.Decide(new(retry.State), failure, time.Time{}, time.Time{}); !errors.Is(err, retry.ErrBudget) {
+			t.Errorf("process %d: %v, want its budget of two to be spent", i, err)
+		}
 	}
 }
