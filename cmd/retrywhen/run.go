@@ -62,22 +62,8 @@ died by signal n, 2 wrong usage.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			switch {
-			case limit.n < 0:
-				return fmt.Errorf("run: --limit is %d, want at least 0, or none", limit.n)
-			case len(r.onExit) > 0 && r.until != untilSuccess:
-				return fmt.Errorf("run: want --on-exit or --until %s, not both", &r.until)
-			case within < 0:
-				return fmt.Errorf("run: --within is %v, want at least 0", within)
-			case r.timeout < 0:
-				return fmt.Errorf("run: --timeout is %v, want at least 0", r.timeout)
-			case r.killAfter <= 0:
-				return fmt.Errorf("run: --kill-after is %v, want more than 0", r.killAfter)
-			}
-			for _, code := range r.onExit {
-				if code < 1 || code > 255 {
-					return fmt.Errorf("run: --on-exit has %d, want exit codes from 1 to 255", code)
-				}
+			if err := r.check(limit, within); err != nil {
+				return err
 			}
 			policy, err := retry.Parse(backoff)
 			if err != nil {
@@ -200,4 +186,26 @@ func unlimited(p retry.Policy) bool {
 	_, within := p.Within()
 	_, stopAt := p.StopAt()
 	return !limit && !within && !stopAt
+}
+
+// check returns what is wrong with the flags.
+func (r *runner) check(limit limitFlag, within time.Duration) error {
+	switch {
+	case limit.n < 0:
+		return fmt.Errorf("run: --limit is %d, want at least 0, or none", limit.n)
+	case len(r.onExit) > 0 && r.until != untilSuccess:
+		return fmt.Errorf("run: want --on-exit or --until %s, not both", &r.until)
+	case within < 0:
+		return fmt.Errorf("run: --within is %v, want at least 0", within)
+	case r.timeout < 0:
+		return fmt.Errorf("run: --timeout is %v, want at least 0", r.timeout)
+	case r.killAfter <= 0:
+		return fmt.Errorf("run: --kill-after is %v, want more than 0", r.killAfter)
+	}
+	for _, code := range r.onExit {
+		if code < 1 || code > 255 {
+			return fmt.Errorf("run: --on-exit has %d, want exit codes from 1 to 255", code)
+		}
+	}
+	return nil
 }
