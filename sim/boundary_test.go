@@ -112,3 +112,22 @@ func TestBoundaryRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A load from which the server recovers in some of the runs only is too high.
+func TestBoundaryCountsAllRuns(t *testing.T) {
+	b := boundary()
+	b.Callers, b.Loads, b.Runs = []Callers{{"one", []Layer{retrying(1)}}}, []float64{44, 45, 46, 47, 48}, 12
+	r, err := b.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range r.Points {
+		if p.Recovered < p.Runs {
+			if p.Recovered == 0 || p.Load <= r.Highest[0] {
+				t.Errorf("the first load from which not all recover is %v, with %d; the highest is %v", p.Load, p.Recovered, r.Highest[0])
+			}
+			return
+		}
+	}
+	t.Errorf("all recover: %+v", r.Points)
+}

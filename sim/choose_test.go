@@ -135,6 +135,11 @@ func TestChooseTargets(t *testing.T) {
 	if _, it := names(c); it != "short" {
 		t.Errorf("recommended is %s", it)
 	}
+	// Who comes after a day has not been served.
+	c.Strategies = []Strategy{{"late", retry.New(backoff.Constant(48 * time.Hour)), OneProcess}}
+	if r := runChoose(t, c); r.Recommended != -1 || r.Choices[0].Outages[0].Unserved != 600 {
+		t.Errorf("%+v", r.Choices[0])
+	}
 	// Who gives up is never served.
 	c = chosen(200)
 	c.Strategies = []Strategy{{"three", retry.New(backoff.Constant(time.Second), retry.Limit(3)), OneProcess}}

@@ -231,3 +231,21 @@ func TestComparisonRefusesWhatCannotBe(t *testing.T) {
 		}
 	}
 }
+
+// Of jobs whose policy gives up early the figures are of the retries that come.
+func TestComparisonOfAPolicyThatGivesUp(t *testing.T) {
+	limited := retry.New(backoff.Sidekiq(), retry.Limit(2))
+	c := Comparison{Strategies: []Strategy{{Policy: limited}}, Jobs: 50, Retries: 5, Runs: 3, PeakWindow: time.Second, DeadWindow: time.Second}
+	got, err := c.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Retries = 2
+	want, err := c.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) || len(got[0].CV) != 2 || got[0].Totals.Count != 150 {
+		t.Errorf("of five retries at most:\n%+v\nof two:\n%+v", got, want)
+	}
+}
