@@ -1,0 +1,247 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/retrywhen/retrywhen/internal/heap"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// What an event of an Overload is.
+const (
+	arrives  int32 = iota // an operation
+	finishes              // the server has done a request
+	expires               // an attempt's timeout is over
+	retries               // a wait is over
+)
+
+// due is an event of an Overload. It is void if its call has gone on since: if its turn is another one.
+type due struct {
+	at    time.Duration
+	order int64 // events of one instant come in the order they were scheduled in
+	kind  int32
+	who   int32
+	turn  uint32
+}
+
+// Before orders a heap.
+func (e due) Before(f due) bool {
+	if e.at != f.at {
+		return e.at < f.at
+	}
+	return e.order < f.order
+}
+
+// call is an operation of one layer that is on its way.
+type call struct {
+	state   retry.State
+	began   time.Duration
+	slot    time.Duration // at which the server expects its next request; Never
+	layer   int32
+	process int32
+	above   int32 // the call that it is an attempt of; none
+	below   int32 // the call that its attempt is; none
+	turn    uint32
+}
+
+const none int32 = -1
+
+// layer is a Layer that runs.
+type layer struct {
+	policies []retry.Policy
+	next     int // the process of the next operation
+	timeout  time.Duration
+	timed    bool
+}
+
+// overload is an Overload that runs.
+type overload struct {
+	Overload
+	arrivals, work *rand.Rand
+	layers         []layer
+	calls          []call
+	free           []int32 // of calls
+	events         heap.Heap[due]
+	scheduled      int64
+	arrived        int // of the Trace
+	now            time.Duration
+	still          int  // attempts since time moved
+	endless        bool // nothing but time ends the retries of a layer
+	queue          fifo
+	busy           bool
+	at             request // what the server works at
+	nextSlot       time.Duration
+	wait, latency  moments
+	res            OverloadResult
+}
+
+func newOverload(o Overload) *overload {
+	s := &overload{Overload: o}
+	var policies *rand.Rand
+	s.arrivals, s.work, policies = o.random()
+	for _, l := range o.Layers {
+		timeout, timed := l.Policy.AttemptTimeout()
+		s.layers = append(s.layers, layer{policies: l.policies(policies), timeout: timeout, timed: timed})
+		s.endless = s.endless || !l.ends()
+	}
+	s.res.Flow = newFlow(o.bin(), o.Horizon)
+	s.arrival()
+	return s
+}
+
+// random returns the sources of the arrivals, of the work, and of the policies, which have nothing in common.
+func (o *Overload) random() (arrivals, work, policies *rand.Rand) {
+	return newRand(o.Seed), newRand(mix(o.Seed + golden)), newRand(mix(mix(o.Seed + golden)))
+}
+
+func (s *overload) schedule(at time.Duration, kind, who int32, turn uint32) {
+	s.scheduled++
+	s.events.Push(due{at, s.scheduled, kind, who, turn})
+}
+
+// arrival schedules the next one.
+func (s *overload) arrival() {
+	if s.Trace == nil {
+		s.schedule(add(s.now, duration(s.arrivals.ExpFloat64()/s.Load*1e9)), arrives, none, 0)
+		return
+	}
+	if s.arrived < len(s.Trace) {
+		s.schedule(s.Trace[s.arrived], arrives, none, 0)
+		s.arrived++
+	}
+}
+
+// run returns what stopped it, if something did before the horizon.
+func (s *overload) run(p *pace) error {
+	for len(s.events) > 0 && s.events[0].at < s.Horizon {
+		if cause := p.step(); cause != nil {
+			return cause
+		}
+		e := s.events.Pop()
+		if e.at > s.now {
+			s.still = 0
+			s.res.Flow.queue(s.now, e.at, s.queue.len())
+			s.now = e.at
+			p.done = s.now.Milliseconds()
+		}
+		switch e.kind {
+		case arrives:
+			s.res.Operations++
+			s.res.Flow.bump(s.res.Flow.Arrived, s.now)
+			s.start(s.begin(0, none))
+			s.arrival()
+		case finishes:
+			s.finished()
+		case retries:
+			if s.calls[e.who].turn == e.turn {
+				s.start(e.who)
+			}
+		case expires:
+			if c := &s.calls[e.who]; c.turn == e.turn {
+				s.cancel(c.below)
+				s.failed(e.who, failure)
+			}
+		}
+		if s.endless && s.still > stuck*(len(s.calls)+1) {
+			return ErrStuck
+		}
+	}
+	s.res.Flow.queue(s.now, s.Horizon, s.queue.len())
+	s.now = s.Horizon
+	return nil
+}
+
+// begin returns a new call of a layer.
+func (s *overload) begin(at, above int32) int32 {
+	l := &s.layers[at]
+	process := l.next
+	if l.next++; l.next == len(l.policies) {
+		l.next = 0
+	}
+	var who int32
+	if n := len(s.free); n > 0 {
+		who, s.free = s.free[n-1], s.free[:n-1]
+	} else {
+		who = int32(len(s.calls))
+		s.calls = append(s.calls, call{})
+	}
+	s.calls[who] = call{began: s.now, slot: Never, layer: at, process: int32(process), above: above, below: none, turn: s.calls[who].turn}
+	return who
+}
+
+// start makes a call's next attempt.
+func (s *overload) start(who int32) {
+	c := &s.calls[who]
+	c.turn++
+	if l := &s.layers[c.layer]; l.timed {
+		s.schedule(add(s.now, l.timeout), expires, who, c.turn)
+	}
+	if next := c.layer + 1; int(next) < len(s.layers) {
+		below := s.begin(next, who) // may move the calls
+		s.calls[who].below = below
+		s.start(below)
+		return
+	}
+	s.request(who)
+}
+
+// failed has the policy of a call decide about the failure of its attempt.
+func (s *overload) failed(who int32, err stream.Failure) {
+	c := &s.calls[who]
+	c.turn++
+	c.below = none
+	policy := s.layers[c.layer].policies[c.process]
+	wait, end := policy.Decide(&c.state, err, time.Time{}.Add(s.now), time.Time{})
+	if end == nil {
+		s.schedule(add(s.now, wait), retries, who, c.turn)
+		return
+	}
+	if e, ok := end.(*retry.Error); ok && e.Cause == retry.ErrBudget { // not that of a lower layer, which is in its Last
+		s.res.OutOfBudget++
+	}
+	above, _ := s.end(who)
+	if above == none {
+		s.res.GivenUp++
+		return
+	}
+	s.failed(above, stream.Failure{Err: end})
+}
+
+// succeeded ends a call, and those above it.
+func (s *overload) succeeded(who int32) {
+	for {
+		c := &s.calls[who]
+		s.layers[c.layer].policies[c.process].Succeeded(0)
+		above, began := s.end(who)
+		if above != none {
+			who = above
+			continue
+		}
+		s.res.Succeeded++
+		s.latency.add(int64(s.now - began))
+		s.res.Flow.bump(s.res.Flow.Succeeded, s.now)
+		if s.now-began <= s.healthy() {
+			s.res.Flow.bump(s.res.Flow.Healthy, began)
+		}
+		return
+	}
+}
+
+// end frees a call.
+func (s *overload) end(who int32) (above int32, began time.Duration) {
+	c := &s.calls[who]
+	c.turn++
+	s.free = append(s.free, who)
+	return c.above, c.began
+}
+
+// cancel ends a call, and those below it, whose caller has left.
+func (s *overload) cancel(who int32) {
+	for who != none {
+		below := s.calls[who].below
+		s.end(who)
+		who = below
+	}
+}

@@ -1,0 +1,104 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// request is one to the server. Its caller has left if it has gone on since.
+type request struct {
+	who  int32
+	turn uint32
+	at   time.Duration
+}
+
+// request sends a request of a call to the server.
+func (s *overload) request(who int32) {
+	s.still++
+	s.res.Offered++
+	s.res.Flow.bump(s.res.Flow.Offered, s.now)
+	c := &s.calls[who]
+	r := request{who, c.turn, s.now}
+	switch {
+	case !s.busy:
+		c.slot = Never
+		s.serve(r)
+	case s.Queue == 0 || s.queue.len() < s.Queue && s.admitted(c):
+		c.slot = Never
+		s.queue.push(r)
+	default:
+		s.res.Refused++
+		s.res.Flow.bump(s.res.Flow.Refused, s.now)
+		s.failed(who, s.refusal(c))
+	}
+}
+
+// admitted reports whether the call's request has a slot, for none comes before it, or nobody is ahead of it.
+func (s *overload) admitted(c *call) bool {
+	return !s.Slots || s.nextSlot <= s.now || c.slot != Never
+}
+
+// refusal is the failure of a request that is refused.
+func (s *overload) refusal(c *call) stream.Failure {
+	if !s.Slots {
+		return failure
+	}
+	s.nextSlot = add(max(s.nextSlot, s.now), s.Service.Mean)
+	c.slot = s.nextSlot
+	return stream.Failure{Err: retry.RetryAfter(failure.Err, c.slot-s.now)}
+}
+
+// serve has the server, which is free, work at a request.
+func (s *overload) serve(r request) {
+	s.busy, s.at = true, r
+	s.wait.add(int64(s.now - r.at))
+	s.schedule(s.Trigger.finish(s.now, s.Service.draw(s.work)), finishes, none, 0)
+}
+
+// finished has the server take the next request.
+func (s *overload) finished() {
+	done := s.at
+	s.busy = false
+	for s.queue.len() > 0 && !s.busy {
+		r := s.queue.pop()
+		if s.Drop && s.left(r) {
+			s.res.Dropped++
+			continue
+		}
+		s.serve(r)
+	}
+	if s.left(done) {
+		s.res.Wasted++
+		s.res.Flow.bump(s.res.Flow.Wasted, s.now)
+		return
+	}
+	s.res.Served++
+	s.succeeded(done.who)
+}
+
+// left reports whether a request's caller has left.
+func (s *overload) left(r request) bool { return s.calls[r.who].turn != r.turn }
+
+// fifo is a queue of requests.
+type fifo struct {
+	all  []request
+	head int
+}
+
+func (q *fifo) len() int { return len(q.all) - q.head }
+
+func (q *fifo) push(r request) {
+	if q.head > 1024 && 2*q.head > len(q.all) {
+		n := copy(q.all, q.all[q.head:])
+		q.all, q.head = q.all[:n], 0
+	}
+	q.all = append(q.all, r)
+}
+
+func (q *fifo) pop() request {
+	r := q.all[q.head]
+	q.head++
+	return r
+}
