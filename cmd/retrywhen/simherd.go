@@ -240,7 +240,7 @@ func indent(lines []string, margin int, label string) []string {
 func percent(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }
 
 func (h *herd) figure() picture.Figure {
-	const columns, mostDots, mostLines, dotsHeight, loadHeight = 2, 20_000, 300, 210, 80
+	const columns, mostDots = 2, 20_000
 	f := picture.Figure{
 		Columns: min(columns, max(len(h.Strategies), 1)),
 		Note:    fmt.Sprintf("%d jobs fail together at time 0. Above: a dot for each retry, the first violet, the last yellow. Below: the load.", h.Jobs),
@@ -257,38 +257,47 @@ func (h *herd) figure() picture.Figure {
 				below = append(below, picture.Panel{Height: loadHeight})
 				continue
 			}
-			s := row[j]
-			end := h.end(s)
-			x := picture.Axis{Most: end.Seconds() * 1.01, Ticks: axis.Times(end, 6)}
-			step := max(s.Herd.Jobs*s.Herd.Retries*len(h.Strategies)/mostDots, 1)
-			name := s.Name
-			if s.Figures != nil {
-				if name = s.Name + ": " + model.AtOnce; s.Figures.End > 0 {
-					name = fmt.Sprintf("%s: peak %s × the mean", s.Name, model.PeakText(s.Figures))
-				}
-			}
-			dots := picture.Panel{
-				Title: console.Shorten(name, 64), X: x, Height: dotsHeight,
-				Y: picture.Axis{Most: float64(max(s.Herd.Jobs-1, 1)) * 1.02, Ticks: axis.Numbers(float64(s.Herd.Jobs), 4), Label: "job"},
-			}
-			if s.Herd.Jobs <= mostLines {
-				dots.Marks = append(dots.Marks, picture.Line{Points: jobLines(s.Herd), Color: picture.Faint, Width: 0.5})
-			}
-			for k := range s.Herd.Retries {
-				var points []picture.Point
-				for job := 0; job < s.Herd.Jobs; job += step {
-					if at := s.Herd.At(job, k+1); at != sim.Never {
-						points = append(points, picture.Point{X: at.Seconds(), Y: float64(job)})
-					}
-				}
-				dots.Marks = append(dots.Marks, picture.Dots{Points: points, Radius: 1.7, Color: picture.Retry(k, s.Herd.Retries)})
-			}
+			dots, load := h.panels(row[j], mostDots/len(h.Strategies))
 			f.Panels = append(f.Panels, dots)
-			below = append(below, loadPanel(s.Herd, end, x, loadHeight))
+			below = append(below, load)
 		}
 		f.Panels = append(f.Panels, below...)
 	}
 	return f
+}
+
+// dotsHeight and loadHeight are the heights of a strategy's panels.
+const dotsHeight, loadHeight = 210, 80
+
+// panels returns the dots of a strategy, about mostDots of them, and its load.
+func (h *herd) panels(s model.HerdStrategyResult, mostDots int) (dots, load picture.Panel) {
+	const mostLines = 300
+	end := h.end(s)
+	x := picture.Axis{Most: end.Seconds() * 1.01, Ticks: axis.Times(end, 6)}
+	step := max(s.Herd.Jobs*s.Herd.Retries/mostDots, 1)
+	name := s.Name
+	if s.Figures != nil {
+		if name = s.Name + ": " + model.AtOnce; s.Figures.End > 0 {
+			name = fmt.Sprintf("%s: peak %s × the mean", s.Name, model.PeakText(s.Figures))
+		}
+	}
+	dots = picture.Panel{
+		Title: console.Shorten(name, 64), X: x, Height: dotsHeight,
+		Y: picture.Axis{Most: float64(max(s.Herd.Jobs-1, 1)) * 1.02, Ticks: axis.Numbers(float64(s.Herd.Jobs), 4), Label: "job"},
+	}
+	if s.Herd.Jobs <= mostLines {
+		dots.Marks = append(dots.Marks, picture.Line{Points: jobLines(s.Herd), Color: picture.Faint, Width: 0.5})
+	}
+	for k := range s.Herd.Retries {
+		var points []picture.Point
+		for job := 0; job < s.Herd.Jobs; job += step {
+			if at := s.Herd.At(job, k+1); at != sim.Never {
+				points = append(points, picture.Point{X: at.Seconds(), Y: float64(job)})
+			}
+		}
+		dots.Marks = append(dots.Marks, picture.Dots{Points: points, Radius: 1.7, Color: picture.Retry(k, s.Herd.Retries)})
+	}
+	return dots, loadPanel(s.Herd, end, x, loadHeight)
 }
 
 // jobLines join the retries of each job: from its first to its last, and a break.
