@@ -150,7 +150,7 @@ func (f *feed) release(lasted time.Duration) {
 func (f *feed) more() int {
 	switch {
 	case f.average < 0:
-		return f.workers // nothing is known yet
+		return 0 // nothing is known yet
 	case f.average == 0:
 		return mostAhead
 	}

@@ -17,7 +17,8 @@ func TestWanted(t *testing.T) {
 		running, ready int
 		want           int
 	}{
-		{"nothing is known: as many again as there are workers", 8, -1, 0, 0, 16},
+		{"nothing is known: none ahead", 8, -1, 0, 0, 8},
+		{"nothing is known, and all at work", 8, -1, 8, 0, 0},
 		{"quick: much ahead", 8, time.Millisecond, 0, 0, 8 + 1024},
 		{"quicker than the clock", 8, 0, 0, 0, 8 + 1024},
 		{"quick, and half is there still", 8, time.Millisecond, 8, 600, 0},

@@ -48,16 +48,23 @@ func TestAttack_ASilentWorkerReportsLate(t *testing.T) {
 	var m muffler
 	config := durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(0)), Lease: time.Second}
 	silent, other := open(t, connect(t, srv.URL(), nats.SetCustomDialer(&m)), config), open(t, srv, config)
-	for i := range inHand + fetched {
-		put(t, other, "", durable.PutID(strconv.Itoa(i)))
-	}
 	var begun atomic.Int64
 	wake := make(chan struct{})
-	stop := work(t, silent, inHand, func(context.Context, *durable.Job) error {
+	stop := work(t, silent, inHand, func(_ context.Context, job *durable.Job) error {
+		if string(job.Data) == "quick" {
+			return nil
+		}
 		begun.Add(1)
 		<-wake
 		return errors.New("the network was away")
 	})
+	for range 200 { // so that it fetches ahead
+		put(t, other, "quick")
+	}
+	eventually(t, "the queue is empty", isEmpty(t, other))
+	for i := range inHand + fetched {
+		put(t, other, "", durable.PutID(strconv.Itoa(i)))
+	}
 	eventually(t, "all jobs are in the silent worker's hands", func() bool {
 		s, err := stats(t, other)
 		return err == nil && begun.Load() == inHand && s.Running == inHand+fetched
