@@ -36,7 +36,11 @@ func browserSite(t *testing.T, ctx context.Context, _ string) {
 	p.run(chromedp.ActionFunc(func(ctx context.Context) error {
 		_, err := page.AddScriptToEvaluateOnNewDocument(`
 			window.shift = 0;
-			new PerformanceObserver((list) => list.getEntries().forEach((e) => { if (!e.hadRecentInput) window.shift += e.value; })).observe({type: "layout-shift", buffered: true});
+			window.moved = "";
+			new PerformanceObserver((list) => list.getEntries().filter((e) => !e.hadRecentInput).forEach((e) => {
+				window.shift += e.value;
+				for (const s of e.sources) window.moved += " " + (s.node?.id || s.node?.className || s.node?.nodeName) + " by " + (s.currentRect.top - s.previousRect.top);
+			})).observe({type: "layout-shift", buffered: true});
 		`).Do(ctx)
 		return err
 	}))
@@ -54,7 +58,7 @@ func browserSite(t *testing.T, ctx context.Context, _ string) {
 	var shift float64
 	p.eval(`window.shift`, &shift)
 	if shift >= mostShift {
-		t.Errorf("the layout has shifted by %v, want less than %v", shift, mostShift)
+		t.Errorf("the layout has shifted by %v, want less than %v:%s", shift, mostShift, p.text(`window.moved`))
 	}
 	p.run(emulation.SetCPUThrottlingRate(1))
 
