@@ -293,6 +293,9 @@ func TestAHeldUpEventSourceDoesNotHoldUpACancel(t *testing.T) {
 				}
 				<-stuck
 			}
+			close(events) // when its context ends amid a delivery, rxgo's source closes nothing
+			for range stuck {
+			}
 			stop()
 		})
 	}
