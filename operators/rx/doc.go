@@ -37,10 +37,11 @@
 //	others
 //	Items have no type                                     ToStream reports which item is wrong, and why
 //
-// The comment of Wrap lists what it cannot see. Three problems cannot be solved from outside. A producer whose items go
+// The comment of Wrap lists what it cannot see. Four problems cannot be solved from outside. A producer whose items go
 // to an operator that has stopped, as in Create(…).Map(fails), blocks unless it watches the context. An Amb that is
-// cancelled before its first item never closes, and its receiver blocks. A panic of a function given to rxgo ends the
-// program.
+// cancelled before its first item never closes, and its receiver blocks. An event source whose context ends while it
+// delivers an item never closes its observers' channels, and their receivers block. A panic of a function given to rxgo
+// ends the program.
 //
 // A nil argument panics when the function is called.
 //
