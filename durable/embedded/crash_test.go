@@ -181,7 +181,7 @@ func workerRole(url, journal, workers string) int {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		return 1
 	}
-	if err := q.Close(); err != nil {
+	if err := q.Close(); err != nil && !errors.Is(err, durable.ErrUnreachable) { // the server may just have been killed
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		return 1
 	}
