@@ -70,12 +70,8 @@ func RepeatWhen[T, N any](s stream.Stream[T], h func(completions stream.Stream[C
 			return nil
 		case failure != nil:
 			return ending.Error(ctx, failure)
-		case err == errCompleted: // h's stream has ended
-			return ending.ContextError(ctx)
-		case ctx.Err() != nil:
-			return ending.ContextError(ctx)
 		}
-		return err
+		return ending.ContextError(ctx) // h's stream has ended, or ctx
 	}
 }
 
