@@ -19,7 +19,7 @@ import (
 // Delay and At need no prev. They return the n-th delay of a chain that began with base, with exactly the distribution
 // that n steps of After have. The draws of the steps are u itself and the next outputs of a splitmix64 generator seeded
 // with u. One u is one chain: At(1,u), At(2,u), At(3,u) … are its delays, so Keyed and Ordinal fix a whole chain. The
-// cost grows with n, by about ten ns a step, up to 4,096 steps. After so many steps the beginning of a chain has no
+// cost grows with n, by about ten ns a step, up to 4,096 steps. After that many steps the beginning of a chain has no
 // effect.
 func Decorrelated(base time.Duration) Backoff {
 	notNegative("Decorrelated", "base", base)

@@ -23,9 +23,9 @@ const claimTTL = 24 * time.Hour
 
 // check looks whether an attempt at the delivery may begin. Most jobs are delivered once, and nobody need be asked.
 //
-// What was delivered before, or may have changed hands while this process stood still, is claimed first: a mark is stored,
-// on the condition that the job's last message is the one delivered. So a job that has moved on is not attempted, whoever
-// had it writes in vain from then on, and it is known how often attempts begin that never end.
+// What was delivered before, or may have changed hands while this process stood still, is claimed first: a mark is
+// stored, on the condition that the job's last message is the one delivered. So a job that has moved on is not
+// attempted, whoever had it writes in vain from then on, and it is known how often attempts begin that never end.
 func (q *Queue) check(ctx context.Context, d *delivery, isAlone bool) verdict {
 	now := time.Now()
 	q.pulse.tick(now, q.config.Lease)
@@ -80,8 +80,8 @@ func (q *Queue) hasEnded(ctx context.Context, d *delivery) bool {
 	return err == nil && m != nil && get(m.Header, headerDone) != "" && parseTime(get(m.Header, headerPut)).Equal(d.state.put)
 }
 
-// catchUp brings d up to date with the job's last message. It reports false if the delivery is over: the job has moved on,
-// or a later delivery of it has been claimed.
+// catchUp brings d up to date with the job's last message. It reports false if the delivery is over: the job has moved
+// on, or a later delivery of it has been claimed.
 func (q *Queue) catchUp(ctx context.Context, d *delivery) bool {
 	m, err := q.lastOf(ctx, d.id)
 	if err != nil {

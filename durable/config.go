@@ -28,21 +28,21 @@ type Config struct {
 	// It is kept alive while an attempt runs, however long that is.
 	Lease time.Duration
 	// Remember is how long the id of a finished job is remembered: a Put with it returns ErrExists. It is also how late a
-	// worker that was taken for dead may come back, and find that its job was finished. 10 minutes by default, or 10 leases
-	// if that is longer; at least one lease. The ids of all other jobs are known for as long as the jobs are there.
+	// worker that was taken for dead may come back, and find that its job was finished. 10 minutes by default, or 10
+	// leases if that is longer; at least one lease. The ids of all other jobs are known for as long as the jobs are there.
 	Remember time.Duration
 	// KeepDead is how long dead letters are kept; 0 is forever.
 	KeepDead time.Duration
 	// MaxDead is how many dead letters are kept, 100,000 by default: the oldest make room for new ones.
 	MaxDead int
 	// MaxCrashes is how many attempts at a job may begin and never end before it is a dead letter, with ErrAbandoned: its
-	// worker dies each time. The first attempt leaves no trace and does not count. The last one is made alone, with no other
-	// job of the queue running in its process, so that no job dies of what its neighbour does. 5 by default.
+	// worker dies each time. The first attempt leaves no trace and does not count. The last one is made alone, with no
+	// other job of the queue running in its process, so that no job dies of what its neighbour does. 5 by default.
 	MaxCrashes int
 	// MaxPayload is the most bytes a job may have. By default it is what the server allows, less 8 KiB for headers.
 	MaxPayload int
-	// Context returns the context of an attempt that Work makes, and of the policy's hooks when it fails, from the one that
-	// they would have: with a span that the job's headers continue, say. It must not return nil.
+	// Context returns the context of an attempt that Work makes, and of the policy's hooks when it fails, from the one
+	// that they would have: with a span that the job's headers continue, say. It must not return nil.
 	Context func(ctx context.Context, job *Job) context.Context
 	// Grace is how long after the end of Work's context the contexts of its running handlers end, 0 by default.
 	Grace time.Duration

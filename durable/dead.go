@@ -85,9 +85,9 @@ func ended(ctx context.Context, what string, err error) error {
 	return explain(what, err)
 }
 
-// Revive puts the dead letter of that id back into the queue, as a job that has not been attempted: in one step, so that it
-// is never both, nor neither. It returns an error that matches ErrNotFound if there is none. Called by many at once it
-// revives the job once.
+// Revive puts the dead letter of that id back into the queue, as a job that has not been attempted: in one step, so
+// that it is never both, nor neither. It returns an error that matches ErrNotFound if there is none. Called by many at
+// once it revives the job once.
 func (q *Queue) Revive(ctx context.Context, id string) error {
 	m, err := q.deadLetter(ctx, "revive", id)
 	if err != nil {
@@ -116,8 +116,9 @@ func (q *Queue) revive(ctx context.Context, letter *DeadLetter) error {
 	return explain("revive: job "+strconv.Quote(id), err)
 }
 
-// ReviveAll revives the dead letters of now for which keep is true, all if keep is nil, and returns how many it has. Those
-// that others have revived or forgotten meanwhile do not count. It ends with the first error, and may be called again.
+// ReviveAll revives the dead letters of now for which keep is true, all if keep is nil, and returns how many it has.
+// Those that others have revived or forgotten meanwhile do not count. It ends with the first error, and may be called
+// again.
 func (q *Queue) ReviveAll(ctx context.Context, keep func(*DeadLetter) bool) (revived int, err error) {
 	for letter, err := range q.Dead().All(ctx) {
 		if err != nil {

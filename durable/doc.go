@@ -18,10 +18,10 @@
 // gives up and the job is a dead letter; it is never lost between the two, whichever process is killed when. An error
 // decides as in retry.Do: the predicate, Permanent, RetryAfter, limits and budgets mean the same.
 //
-// Attempts are made at least once: an attempt runs again when its process, its connection or the server died before
-// the outcome was stored. What a handler does must therefore be idempotent; Job.ID is the same in all of a job's
-// attempts and is what to make it idempotent with. However often that happens, and whoever comes back late: a job is done
-// or dead, never both, and a job that was put with an id is one job for as long as the id is known.
+// Attempts are made at least once: an attempt runs again when its process, its connection or the server died before the
+// outcome was stored. What a handler does must therefore be idempotent; Job.ID is the same in all of a job's attempts
+// and is what to make it idempotent with. However often that happens, and whoever comes back late: a job is done or
+// dead, never both, and a job that was put with an id is one job for as long as the id is known.
 //
 // No retry comes earlier than its delay, by the clocks of the machines. It may come later: when all workers are busy,
 // when none is there, and up to about a quarter of a second when the server keeps the wait.
@@ -43,8 +43,9 @@
 //	retrywhen.<name>.job.<id>.mark   what is known beyond these: the job is done, or an attempt is being made
 //	retrywhen.<name>.job.<id>.dead   a dead letter
 //
-// Every step in a job's life is one publication, or two in an atomic batch, on the condition that the job's last message,
-// on whichever of its subjects, is the one that the step goes on from. So of all who have the job one makes the step, and
-// the others learn that the job has moved on. What a decision needs, the job's retry.State, travels in a header in its text
-// form. The delivery is acknowledged only when the step is stored. docs/durable.md has the table of steps and of crashes.
+// Every step in a job's life is one publication, or two in an atomic batch, on the condition that the job's last
+// message, on whichever of its subjects, is the one that the step goes on from. So of all who have the job one makes
+// the step, and the others learn that the job has moved on. What a decision needs, the job's retry.State, travels in a
+// header in its text form. The delivery is acknowledged only when the step is stored. docs/durable.md has the table of
+// steps and of crashes.
 package durable

@@ -8,13 +8,14 @@ import (
 )
 
 const (
-	// ahead is how much work a feed fetches ahead, mostAhead how many jobs that may be, and aheadBytes about how many bytes.
+	// ahead is how much work a feed fetches ahead, mostAhead how many jobs that may be, and aheadBytes about how many
+	// bytes.
 	ahead      = 200 * time.Millisecond
 	mostAhead  = 1024
 	aheadBytes = 8 << 20
 	// idleTime is how long a job that was fetched ahead may wait for a worker before it is handed back.
 	idleTime = 500 * time.Millisecond
-	// freshShare: of so many attempts in a row one at least is of a fresh job, however many retries are due.
+	// freshShare is the number of attempts in a row of which at least one is of a fresh job, however many retries are due.
 	freshShare = 4
 	// settleTime is how long after its end a feed still tries to report outcomes.
 	settleTime = 10 * time.Second
@@ -23,8 +24,8 @@ const (
 // feed brings jobs from the server to the workers of one Work or the consumer of one Jobs.
 //
 // It asks for as many jobs as its workers are likely to need in the next moment, by the time that attempts have taken
-// so far, so that quick handlers never wait for the server and slow ones keep no job from other processes. Each time
-// it asks by a Consume that ends when as many have come. All that have come are leased from then on, wherever they wait.
+// so far, so that quick handlers never wait for the server and slow ones keep no job from other processes. Each time it
+// asks by a Consume that ends when as many have come. All that have come are leased from then on, wherever they wait.
 type feed struct {
 	q       *Queue
 	workers int
@@ -132,8 +133,8 @@ func (f *feed) next() *delivery {
 	return nil
 }
 
-// release says that a worker is free again, and how long the job took it. The average follows a job that takes longer at
-// once, and quicker ones slowly: what is fetched ahead must not stand behind a slow job.
+// release says that a worker is free again, and how long the job took it. The average follows a job that takes longer
+// at once, and quicker ones slowly: what is fetched ahead must not stand behind a slow job.
 func (f *feed) release(lasted time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -73,9 +73,9 @@ func (j *Job) Done() error {
 }
 
 // Fail reports that the attempt has failed with err, and has the policy decide. It returns when the server has stored
-// the retry or the dead letter. When it returns an error the outcome was not stored: the attempt will be made again, when
-// the lease has run out at the latest. If another worker has the job, or has settled it, there is nothing to be stored, and
-// that is no error. Fail(nil) is Done.
+// the retry or the dead letter. When it returns an error the outcome was not stored: the attempt will be made again,
+// when the lease has run out at the latest. If another worker has the job, or has settled it, there is nothing to be
+// stored, and that is no error. Fail(nil) is Done.
 func (j *Job) Fail(err error) error {
 	if err == nil {
 		return j.Done()

@@ -14,10 +14,10 @@ type kind struct {
 	handler func(context.Context, *Job) error
 }
 
-// Handle has Work call handler for jobs of the kind (PutKind), and has policy decide about their failures; the zero Policy
-// is the queue's. It is to be called before Work, and for every kind in every process that works: a job whose kind has no
-// handler, where Work has none for the others, is handed back for a lease. Handle panics when kind is no word that PutKind
-// takes or has a handler already, or when handler is nil.
+// Handle has Work call handler for jobs of the kind (PutKind), and has policy decide about their failures; the zero
+// Policy is the queue's. It is to be called before Work, and for every kind in every process that works: a job whose
+// kind has no handler, where Work has none for the others, is handed back for a lease. Handle panics when kind is no
+// word that PutKind takes or has a handler already, or when handler is nil.
 func (q *Queue) Handle(name string, policy retry.Policy, handler func(context.Context, *Job) error) {
 	if !validName.MatchString(name) {
 		panic(fmt.Sprintf("durable: Handle: kind is %q, want 1 to 64 letters, digits, - or _", name))

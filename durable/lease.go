@@ -40,8 +40,8 @@ type leases struct {
 	all map[uint64]*delivery
 }
 
-// add takes a delivery in. It reports false if this process is still at work on the message: then that goes on, under the
-// lease of the new delivery.
+// add takes a delivery in. It reports false if this process is still at work on the message: then that goes on, under
+// the lease of the new delivery.
 func (l *leases) add(d *delivery) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,7 +79,8 @@ func (l *leases) before(t time.Time) (all []*delivery) {
 	return all
 }
 
-// extend says that the leases last until the given time. One that may have run out before the server heard of it is over.
+// extend says that the leases last until the given time. One that may have run out before the server heard of it is
+// over.
 func (l *leases) extend(all []*delivery, heard, until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,8 +106,8 @@ func (l *leases) alive(d *delivery, now time.Time) bool {
 	return now.Before(d.until)
 }
 
-// pulse notices when the process has stood still, stopped by a signal or with its machine, and when the server was out of
-// reach. What the process has in hand then, and what lay in its socket, may be another's.
+// pulse notices when the process has stood still, stopped by a signal or with its machine, and when the server was out
+// of reach. What the process has in hand then, and what lay in its socket, may be another's.
 type pulse struct {
 	mu      sync.Mutex
 	ticked  time.Time // the process ran
@@ -137,8 +138,8 @@ func (p *pulse) isSuspect(d *delivery, now time.Time, lease time.Duration) bool 
 	return d.received.Before(p.suspect) || now.Sub(p.heard) > lease/2
 }
 
-// keepLeases tells the server four times a lease, and when a connection is back, that the jobs here are being worked on,
-// until the queue is closed.
+// keepLeases tells the server four times a lease, and when a connection is back, that the jobs here are being worked
+// on, until the queue is closed.
 func (q *Queue) keepLeases() {
 	lease := q.config.Lease
 	ticker := time.NewTicker(min(lease/8, 250*time.Millisecond))
@@ -233,12 +234,12 @@ func (q *Queue) handBack(ctx context.Context, d *delivery, pause time.Duration) 
 	}
 }
 
-// abandon lets go of a delivery without a word: another worker has the job, and what is said of it here would be taken for
-// that worker's.
+// abandon lets go of a delivery without a word: another worker has the job, and what is said of it here would be taken
+// for that worker's.
 func (q *Queue) abandon(d *delivery) { q.leases.remove(d) }
 
-// drop acknowledges the delivery of a job that has moved on. If the server does not hear of it, it gives the job out once
-// more, for nothing.
+// drop acknowledges the delivery of a job that has moved on. If the server does not hear of it, it gives the job out
+// once more, for nothing.
 func (q *Queue) drop(ctx context.Context, d *delivery) {
 	if !q.leases.remove(d) {
 		return

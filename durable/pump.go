@@ -128,8 +128,8 @@ func (p *pump) waitForRoom() int {
 	return 0
 }
 
-// consume receives n jobs, or as many as have aheadBytes, or those that come until the end. The channel is closed when no
-// more can come: it takes the client a moment to be sure of that, for which the next Consume need not wait.
+// consume receives n jobs, or as many as have aheadBytes, or those that come until the end. The channel is closed when
+// no more can come: it takes the client a moment to be sure of that, for which the next Consume need not wait.
 func (p *pump) consume(n int) (drained <-chan struct{}, err error) {
 	var (
 		f               = p.feed

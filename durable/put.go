@@ -27,9 +27,9 @@ type put struct {
 }
 
 // PutID gives the job an id: up to 256 bytes of text without control characters, and without spaces at its ends. The id
-// is the job's alone: while the job waits, runs or is a dead letter, and for Config.Remember after it is done, another Put
-// with it stores nothing and returns ErrExists. That holds over restarts of the server. Without PutID the job gets an id
-// that no other has.
+// is the job's alone: while the job waits, runs or is a dead letter, and for Config.Remember after it is done, another
+// Put with it stores nothing and returns ErrExists. That holds over restarts of the server. Without PutID the job gets
+// an id that no other has.
 func PutID(id string) PutOption {
 	return func(p *put) { p.id, p.named = id, true }
 }
@@ -66,10 +66,11 @@ func PutKind(kind string) PutOption {
 const putPatience = 15 * time.Second
 
 // Put stores a job, to be attempted as soon as a worker is free, and returns its id. It returns once the server (with
-// Replicas, most of them) has it. An id of PutID that is known already makes it return ErrExists, with the id, and store
-// nothing. While the server does not answer Put tries again until ctx ends, or without a deadline in ctx for 15 s; the
-// error then matches ErrNotStored: the job may have been stored or not, and to put it again with the same PutID finds
-// out. Other errors match ErrTooLarge, ErrFull, ErrRefused, ErrGone or ErrClosed, and nothing was stored. data is not kept.
+// Replicas, most of them) has it. An id of PutID that is known already makes it return ErrExists, with the id, and
+// store nothing. While the server does not answer Put tries again until ctx ends, or without a deadline in ctx for 15
+// s; the error then matches ErrNotStored: the job may have been stored or not, and to put it again with the same PutID
+// finds out. Other errors match ErrTooLarge, ErrFull, ErrRefused, ErrGone or ErrClosed, and nothing was stored. data is
+// not kept.
 func (q *Queue) Put(ctx context.Context, data []byte, options ...PutOption) (id string, err error) {
 	return q.PutAt(ctx, time.Time{}, data, options...)
 }

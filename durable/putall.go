@@ -22,8 +22,8 @@ type PutResult struct {
 // putsAtOnce is how many Puts of a PutAll wait for the server at a time.
 const putsAtOnce = 64
 
-// PutAll puts jobs without waiting for one before the next is sent, and returns what has become of each, in their order.
-// They may be stored in another order, and those that are stored are, whatever becomes of the others.
+// PutAll puts jobs without waiting for one before the next is sent, and returns what has become of each, in their
+// order. They may be stored in another order, and those that are stored are, whatever becomes of the others.
 func (q *Queue) PutAll(ctx context.Context, jobs []NewJob) []PutResult {
 	results := make([]PutResult, len(jobs))
 	var all sync.WaitGroup

@@ -39,11 +39,11 @@ type Queue struct {
 }
 
 // Open opens the queue on a connection, and makes its stream and consumers if they are not there. The connection stays
-// the caller's: its address, TLS, credentials and handlers are those of nats.Connect, and it must be open for as long as
-// the queue is. nats.MaxReconnects(-1) has it survive any outage. The server must be of version 2.12 or later.
+// the caller's: its address, TLS, credentials and handlers are those of nats.Connect, and it must be open for as long
+// as the queue is. nats.MaxReconnects(-1) has it survive any outage. The server must be of version 2.12 or later.
 //
-// ctx bounds the opening, not the queue; a ctx without a deadline gives it 15 s. Errors match ErrUnreachable, ErrRefused,
-// ErrOtherConfig or ErrFull, and say what to do. Open panics when nc is nil.
+// ctx bounds the opening, not the queue; a ctx without a deadline gives it 15 s. Errors match ErrUnreachable,
+// ErrRefused, ErrOtherConfig or ErrFull, and say what to do. Open panics when nc is nil.
 func Open(ctx context.Context, nc *nats.Conn, c Config) (*Queue, error) {
 	if nc == nil {
 		panic("durable: Open: nc is nil")
@@ -102,8 +102,8 @@ func (q *Queue) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// sweep removes the messages that were acknowledged and are there still. A server whose disk is full cannot remove them, and
-// does not when there is room again.
+// sweep removes the messages that were acknowledged and are there still. A server whose disk is full cannot remove
+// them, and does not when there is room again.
 func (q *Queue) sweep(ctx context.Context, s stage) error {
 	info := q.consumer(s).CachedInfo()
 	for from := uint64(1); ; {
@@ -162,10 +162,10 @@ func isOld(version string) bool {
 	return err1 == nil && err2 == nil && (major < 2 || major == 2 && minor < 12)
 }
 
-// Close hands back the jobs that no handler runs, ends the contexts of the others, and waits for Work to return. A stream
-// that Jobs returned ends with ErrClosed, and jobs it has delivered that are not settled are handed back. The connection
-// stays open. Handlers, and who consumes Jobs, must not call it: it waits for them. Close may be called again, and then
-// waits too.
+// Close hands back the jobs that no handler runs, ends the contexts of the others, and waits for Work to return. A
+// stream that Jobs returned ends with ErrClosed, and jobs it has delivered that are not settled are handed back. The
+// connection stays open. Handlers, and who consumes Jobs, must not call it: it waits for them. Close may be called
+// again, and then waits too.
 func (q *Queue) Close() error { return q.close() }
 
 func (q *Queue) shutDown() error {

@@ -12,8 +12,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// isPlain reports whether a job that is done needs no mark, for nobody can ask for it: no other worker has had the job, and
-// nobody knows its id but who has put it.
+// isPlain reports whether a job that is done needs no mark, for nobody can ask for it: no other worker has had the job,
+// and nobody knows its id but who has put it.
 func (q *Queue) isPlain(d *delivery) bool {
 	now := time.Now()
 	return d.state.put.IsZero() && d.deliveries == 1 && d.last == d.seq && !q.pulse.isSuspect(d, now, q.config.Lease) &&
@@ -88,8 +88,8 @@ func isClaim(c *Config, subject string, h nats.Header) bool {
 	return s == mark && get(h, headerDone) == ""
 }
 
-// guard is stored together with an outcome of a job that another worker may have acknowledged since: only if its message
-// is there still.
+// guard is stored together with an outcome of a job that another worker may have acknowledged since: only if its
+// message is there still.
 func (q *Queue) guard(d *delivery, m *nats.Msg) *nats.Msg {
 	m.Header[headerLastSubject] = []string{d.msg.Subject()}
 	m.Header[headerLastSequence] = []string{strconv.FormatUint(d.seq, 10)}
@@ -212,8 +212,8 @@ func (q *Queue) notSettled(ctx context.Context, d *delivery, what string, err er
 	return explain(what, err)
 }
 
-// pause is how long a job is handed back for whose outcome could not be stored: at the end of all work not at all, for it
-// is another worker's then; else for a lease, since the next attempt may fare the same.
+// pause is how long a job is handed back for whose outcome could not be stored: at the end of all work not at all, for
+// it is another worker's then; else for a lease, since the next attempt may fare the same.
 func (q *Queue) pause(ctx context.Context, due time.Time) time.Duration {
 	if ctx.Err() != nil {
 		return 0

@@ -17,8 +17,8 @@ type Stats struct {
 	Dead    int // dead letters
 }
 
-// Stats asks the server. The numbers are taken one after another, so that jobs that move meanwhile may be counted twice,
-// but a queue with jobs in it does not look empty.
+// Stats asks the server. The numbers are taken one after another, so that jobs that move meanwhile may be counted
+// twice, but a queue with jobs in it does not look empty.
 func (q *Queue) Stats(ctx context.Context) (Stats, error) {
 	var s Stats
 	waiting, err := q.count(ctx, later) // before the others and after: jobs move to and fro
@@ -67,8 +67,8 @@ func (q *Queue) count(ctx context.Context, s stage) (int, error) {
 	return q.probe(ctx, s, 1)
 }
 
-// probe returns 1 if there is a message of the stage from the sequence on, else 0. What a consumer counts may be too little
-// for a moment, when the leader of a cluster has changed; the messages themselves are never overlooked.
+// probe returns 1 if there is a message of the stage from the sequence on, else 0. What a consumer counts may be too
+// little for a moment, when the leader of a cluster has changed; the messages themselves are never overlooked.
 func (q *Queue) probe(ctx context.Context, s stage, from uint64) (int, error) {
 	_, err := q.jobs.GetMsg(ctx, from, jetstream.WithGetMsgSubject(q.config.subjects("*", string(s))))
 	switch {

@@ -25,7 +25,8 @@ var patience = retry.New(backoff.Exponential(50*time.Millisecond, 2).Cap(2*time.
 // none. laterWait is how long the others do, should it only be slow.
 const firstWait, laterWait = 2 * time.Second, 5 * time.Second
 
-// step is one step in a job's life: a message that is stored if the job's last message is still the one of sequence last.
+// step is one step in a job's life: a message that is stored if the job's last message is still the one of sequence
+// last.
 type step struct {
 	id   string
 	last uint64
@@ -39,8 +40,8 @@ type step struct {
 	ours func(*jetstream.RawStreamMsg) bool
 }
 
-// store makes the step, and returns the sequence of its message, or errMoved. It tries once, and again while trying again
-// may help; policy bounds that.
+// store makes the step, and returns the sequence of its message, or errMoved. It tries once, and again while trying
+// again may help; policy bounds that.
 func (q *Queue) store(ctx context.Context, s step, policy retry.Policy) (uint64, error) {
 	if s.ours == nil {
 		by := nuid.Next()

@@ -12,8 +12,8 @@ import (
 
 func (c *Config) streamName() string { return "retrywhen-" + c.Name }
 
-// stream is that of a queue. It has no limits by size or number: with message schedules a limit discards the oldest jobs,
-// which would lose them.
+// stream is that of a queue. It has no limits by size or number: with message schedules a limit discards the oldest
+// jobs, which would lose them.
 func (c *Config) stream() jetstream.StreamConfig {
 	storage := jetstream.FileStorage
 	if c.InMemory {
@@ -34,8 +34,8 @@ func (c *Config) stream() jetstream.StreamConfig {
 	}
 }
 
-// consumer is that of the jobs of one stage: all workers share it. Due retries have one of their own, so that they do not
-// stand behind the fresh jobs.
+// consumer is that of the jobs of one stage: all workers share it. Due retries have one of their own, so that they do
+// not stand behind the fresh jobs.
 func (c *Config) consumer(s stage) jetstream.ConsumerConfig {
 	return jetstream.ConsumerConfig{
 		Durable:       string(s),

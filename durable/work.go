@@ -124,8 +124,9 @@ func (f *feed) attempt(ctx context.Context, d *delivery, handler func(context.Co
 	failed = handler(attemptCtx, job)
 }
 
-// begin returns the attempt at a delivery, nil if there is none to be made, and what to call when it is over. An attempt
-// that is to be made alone waits until all others of the queue in this process are over, and none begins before it is.
+// begin returns the attempt at a delivery, nil if there is none to be made, and what to call when it is over. An
+// attempt that is to be made alone waits until all others of the queue in this process are over, and none begins before
+// it is.
 func (f *feed) begin(d *delivery) (job *Job, leave func()) {
 	crowd := &f.q.alone
 	crowd.RLock()

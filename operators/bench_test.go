@@ -22,7 +22,7 @@ var (
 	sink   int
 )
 
-// BenchmarkPipeline is a million ints through Map, Filter and Reduce, beside a plain loop that calls the same
+// BenchmarkPipeline is a million ints through Map, Filter and Reduce, compared with a plain loop that calls the same
 // functions, and with RetryWhen around it. An op is the whole million; the ratios are those of ns/op.
 func BenchmarkPipeline(b *testing.B) {
 	pipeline := operators.Reduce(operators.Map(stream.Range(0, million), triple).Filter(even), 0, plus)

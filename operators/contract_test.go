@@ -103,7 +103,7 @@ func TestContract_MistakesPanicAtConstruction(t *testing.T) {
 	}
 }
 
-// A function that returns a nil stream at run time is a clear error, and what runs beside it has returned.
+// A function that returns a nil stream at run time is a clear error, and what runs concurrently has returned.
 func TestContract_NilInnerStream(t *testing.T) {
 	type s = stream.Stream[int]
 	bad := func(v int) s {

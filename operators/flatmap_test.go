@@ -153,8 +153,8 @@ func TestFlatMap_StoppedAndCancelled(t *testing.T) {
 	})
 }
 
-// The end of the context frees the inner streams and the source that are in their yields, though the consumer is busy; the
-// one whose value the consumer has in hand is held until that is processed.
+// The end of the context frees the inner streams and the source that are in their yields, though the consumer is busy;
+// the one whose value the consumer has in hand is held until that is processed.
 func TestFlatMap_CancelledWhileTheConsumerIsBusy(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		start := time.Now()

@@ -70,7 +70,7 @@ type soakRun struct {
 	gaps, lasts  bool // of the source: time between its items, and after them
 	deadLeft     int  // dead letters until DeadLetter fails; negative: it does not
 	stopAt       int  // the consumer stops at this value; negative: it does not
-	slow         int  // the consumer is slow after each so many values; 0: never
+	slow         int  // after this number of values the consumer is slow; 0: never
 	options      options
 	policy       retry.Policy
 	signal       *retry.Signal

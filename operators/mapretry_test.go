@@ -236,7 +236,7 @@ func TestMapRetry_Workers(t *testing.T) {
 		bubble(t, fmt.Sprint(c.workers), func(t *testing.T) {
 			before := goroutine.Count()
 			var at atomic.Int64
-			var seen [21]atomic.Bool // so many calls at once
+			var seen [21]atomic.Bool // by the number of calls at once
 			s := operators.MapRetry(stream.Range(0, 20), constant(time.Second), func(_ context.Context, i int) (int, error) {
 				seen[at.Add(1)].Store(true)
 				time.Sleep(ms)

@@ -334,7 +334,8 @@ func TestShare_Crowd(t *testing.T) {
 	all.Wait()
 }
 
-// The end of a consumer's context, and that of the run, come through after any number of values, to each of two consumers.
+// The end of a consumer's context, and that of the run, come through after any number of values, to each of two
+// consumers.
 func TestShare_EndsAfterAnyNumberOfValues(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		for n := range 20 {

@@ -92,9 +92,8 @@ func BufferBody(n int) Option {
 // RateLimitHeaders reads more headers than Retry-After, in forms that servers use without a final standard. If a 429 or
 // 503 has no readable Retry-After, the first of these headers that is readable dictates the delay:
 //
-//   - Retry-After-Ms and X-Ms-Retry-After-Ms, in milliseconds: Azure's services, by the retry strategy of Microsoft's
-//     core-rest-pipeline, and OpenAI's, by openai-python's base client. With a Retry-After they count if they are the
-//     same delay, not rounded up
+//   - Retry-After-Ms and X-Ms-Retry-After-Ms, in milliseconds (the retry strategy of Azure's core-rest-pipeline). With a
+//     Retry-After they count if they are the same delay, not rounded up
 //   - RateLimit, with RateLimit-Policy for a window that RateLimit lacks: "default";r=0;t=5, where the remaining quota
 //     r must be 0 (draft-ietf-httpapi-ratelimit-headers-08 to -11, sections 3 and 4); or limit=10, remaining=0, reset=5
 //     (draft 07)
@@ -106,8 +105,8 @@ func BufferBody(n int) Option {
 // Such a delay is treated like Retry-After's: the policy's MaxRetryAfter and Within apply. A date is compared with the
 // response's own Date.
 //
-// X-Should-Retry (the base client of openai-python and anthropic-sdk-python) with "true" or "false" decides whether a
-// response with a status of 400 or more may be retried, like Retryable and NotRetryable, unless Classify has decided.
+// X-Should-Retry, which has no standard, with "true" or "false" decides whether a response with a status of 400 or more
+// may be retried, like Retryable and NotRetryable, unless Classify has decided.
 func RateLimitHeaders() Option {
 	return func(s *settings) { s.rateLimitHeaders = true }
 }

@@ -13,8 +13,7 @@ func isOverload(code int) bool {
 	return code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable
 }
 
-// shouldRetry returns the decision of the header X-Should-Retry of a failed response, as the clients of OpenAI and
-// Anthropic interpret it.
+// shouldRetry returns the decision of the header X-Should-Retry of a failed response, Unclassified without one.
 func shouldRetry(resp *http.Response) Class {
 	if resp.StatusCode >= http.StatusBadRequest {
 		switch strings.ToLower(resp.Header.Get("X-Should-Retry")) {

@@ -9,11 +9,12 @@ import (
 )
 
 // openQuestion is the comparison that "Visualization of backoff functions" makes, and an answer to the question that it
-// ends with: is there a backoff without state whose load is spread better, and whose waits differ little from each other?
+// ends with: is there a backoff without state whose load is spread better, and whose waits differ little from each
+// other?
 //
-// The tiled one takes as long as sidekiq: to the last retry both have 654 s on average, Σ k⁴+15+15·(k+1) being 12.5·52.32.
-// The dead time is in windows of 3.5 s, the shortest in which a herd of this size, tiled in one process, never finds
-// nothing: the largest of its gaps is 3.44 s.
+// The tiled one takes as long as sidekiq: to the last retry both have 654 s on average, Σ k⁴+15+15·(k+1) being
+// 12.5·52.32. The dead time is in windows of 3.5 s, the shortest in which a herd of this size, tiled in one process,
+// never finds nothing: the largest of its gaps is 3.44 s.
 func openQuestion() Comparison {
 	return Comparison{
 		Strategies: []Strategy{

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Boundary is an Overload at several loads, for several kinds of callers: what is the highest load from which the server
-// recovers? It is the load up to which one can sleep.
+// Boundary is an Overload at several loads, for several kinds of callers: what is the highest load from which the
+// server recovers? It is the load up to which one can sleep.
 type Boundary struct {
 	Overload Overload  `json:"overload"` // but for Load, Trace, Layers and Progress; the runs have the seeds from its Seed on
 	Callers  []Callers `json:"callers"`
@@ -48,8 +48,8 @@ type BoundaryPoint struct {
 
 // Run computes the points.
 //
-// Its errors are a *FieldError, with no result, for a Boundary that cannot be run, and a *StoppedError with the finished
-// points when ctx ended, or when callers retry without any time going by (ErrStuck).
+// Its errors are a *FieldError, with no result, for a Boundary that cannot be run, and a *StoppedError with the
+// finished points when ctx ended, or when callers retry without any time going by (ErrStuck).
 func (b Boundary) Run(ctx context.Context) (*BoundaryResult, error) {
 	c := checker{model: "Boundary"}
 	c.count("Runs", b.Runs, 1, math.MaxInt32)

@@ -23,8 +23,8 @@ type Choose struct {
 	// no such target.
 	Served time.Duration `json:"served"`
 
-	// Wait is what an operation may wait that fails once, alone: 99 % of the policy's first waits are to be no longer; 0 is
-	// no such target.
+	// Wait is what an operation may wait that fails once, alone: 99 % of the policy's first waits are to be no longer; 0
+	// is no such target.
 	Wait time.Duration `json:"wait"`
 
 	Strategies []Strategy `json:"strategies"` // to choose among; nil is Candidates in the Placement
@@ -42,8 +42,8 @@ type Choices struct {
 	Choices []Choice `json:"choices"` // in the order of the strategies
 
 	// Recommended is the index of the strategy to take, -1 if none meets the targets: the one that meets them with the
-	// fewest refusals, over all outages, and of several such the one with the shortest first wait. A hundredth of a refusal
-	// a client makes no difference.
+	// fewest refusals, over all outages, and of several such the one with the shortest first wait. A hundredth of a
+	// refusal a client makes no difference.
 	Recommended int `json:"recommended"`
 }
 
@@ -111,8 +111,9 @@ const givenUp = 24 * time.Hour
 
 // Run computes the choices.
 //
-// Its errors are a *FieldError, with no result, for a Choose that cannot be run, and a *StoppedError with the strategies
-// that are finished, and none recommended, when ctx ended or a policy does not let any time go by (ErrStuck).
+// Its errors are a *FieldError, with no result, for a Choose that cannot be run, and a *StoppedError with the
+// strategies that are finished, and none recommended, when ctx ended or a policy does not let any time go by
+// (ErrStuck).
 func (c Choose) Run(ctx context.Context) (*Choices, error) {
 	check := checker{model: "Choose"}
 	check.count("Clients", c.Clients, 1, maxClients)

@@ -18,7 +18,7 @@
 // An [Overload] is a server with a queue, and users who come whether it is well or not: does it recover from a short
 // standstill, or do the retries keep it down? A [Boundary] finds the highest load from which it does.
 //
-// A [Choose] says which policy to take for so many clients of a server of such a capacity.
+// A [Choose] says which policy to take, by the number of clients and the server's capacity.
 //
 // Each model is a struct; the comments of its fields say what a zero means. Its Run method computes it and returns a
 // pointer to, or a slice of, plain data. A model may be used by several goroutines at once as long as none changes it.
@@ -30,10 +30,10 @@
 // comes, though there is more to do: the time for which a window of a given width is empty. CV, the coefficient of
 // variation, is the standard deviation over the mean: 0 where all wait alike.
 //
-// An operation is what a user wants, a request what a server gets of it: their ratio is the amplification. Goodput is the
-// operations that succeed. A server is metastable that its retries keep down after what brought it down is over.
+// An operation is what a user wants, a request what a server gets of it: their ratio is the amplification. Goodput is
+// the operations that succeed. A server is metastable that its retries keep down after what brought it down is over.
 //
-// A figure that is a mean has percentiles beside it, in a [Spread], [Counts] or [Estimate], and a Confidence.
+// A figure that is a mean comes with percentiles, in a [Spread], [Counts] or [Estimate], and a Confidence.
 //
 // # Stopping
 //

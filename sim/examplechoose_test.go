@@ -8,8 +8,8 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// A thousand clients of a server of 20 a second: which policy has all of them served within a minute of its return, be it
-// down for 2 s or for a minute?
+// A thousand clients of a server of 20 a second: which policy has all of them served within a minute of its return, be
+// it down for 2 s or for a minute?
 func ExampleChoose() {
 	r, err := sim.Choose{
 		Clients: 1000, Capacity: 20, Outages: []time.Duration{2 * time.Second, time.Minute}, Served: time.Minute, Runs: 2,

@@ -11,8 +11,8 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// A server of 100 requests a second, at 80 % of that, stands still for 5 s. Neither the curve nor its jitter saves it from the
-// retries; a budget does.
+// A server of 100 requests a second, at 80 % of that, stands still for 5 s. Neither the curve nor its jitter saves it
+// from the retries; a budget does.
 func ExampleOverload() {
 	policy := retry.New(backoff.Exponential(100*time.Millisecond, 2).Cap(10*time.Second).Jitter(jitter.Full), retry.AttemptTimeout(time.Second))
 	for _, l := range []struct {

@@ -11,9 +11,9 @@ import (
 // maxRetries is the most retries that one Herd may have, all jobs together: their times take 8 bytes each.
 const maxRetries = 100_000_000
 
-// Herd is a crowd of jobs that fail together at time 0. Each is retried Retries times, or until its
-// Policy gives up; every retry fails at once, and the time between two is the Policy's delay and nothing else. It shows the load that a backoff puts on what the jobs
-// need, as long as that is down.
+// Herd is a crowd of jobs that fail together at time 0. Each is retried Retries times, or until its Policy gives up;
+// every retry fails at once, and the time between two is the Policy's delay and nothing else. It shows the load that a
+// backoff puts on what the jobs need, as long as that is down.
 type Herd struct {
 	Policy    retry.Policy `json:"policy"`
 	Placement Placement    `json:"placement"`

@@ -17,8 +17,8 @@ type HerdResult struct {
 	End     time.Duration   `json:"end"`             // the last retry
 }
 
-// At returns the time of a job's retry, jobs counted from 0 and retries from 1: Never if it lies past the horizon, or the policy had given up. At
-// panics if there is no such job or retry.
+// At returns the time of a job's retry, jobs counted from 0 and retries from 1: Never if it lies past the horizon, or
+// the policy had given up. At panics if there is no such job or retry.
 func (r *HerdResult) At(job, retry int) time.Duration {
 	if job < 0 || job >= r.Jobs {
 		panic(fmt.Sprintf("sim: At: job is %d, want 0 to %d", job, r.Jobs-1))

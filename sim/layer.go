@@ -9,8 +9,8 @@ import (
 // Layer is one layer of callers between the users and a server: a policy, and how many processes run it.
 //
 // Its Policy decides as it does everywhere, and each attempt ends with a failure after the policy's AttemptTimeout, if
-// it has one. What has no text form, the policy's own budget and hooks, lives across runs: a Budget here is new for each
-// run, and takes the place of the policy's.
+// it has one. What has no text form, the policy's own budget and hooks, lives across runs: a Budget here is new for
+// each run, and takes the place of the policy's.
 type Layer struct {
 	Policy    retry.Policy `json:"policy"`
 	Budget    *Budget      `json:"budget"`    // of each process; nil is none but the policy's own

@@ -44,8 +44,9 @@ func (n Network) draw(rng *rand.Rand) time.Duration {
 
 // OCC is optimistic concurrency control under contention: Clients that each want to write the same row once. All start
 // at time 0. A client sends a read request, has the reply, sends a write request, has the reply: four messages, 40 ms
-// on average on DefaultNetwork. The server takes no time; a write succeeds if nobody has written since the client's read (a write
-// of the same instant as the read was before it). A client whose write failed waits for the Policy's delay, and reads again, unless the Policy gives up.
+// on average on DefaultNetwork. The server takes no time; a write succeeds if nobody has written since the client's
+// read (a write of the same instant as the read was before it). A client whose write failed waits for the Policy's
+// delay, and reads again, unless the Policy gives up.
 //
 // Each client is an operation in the sense of Placement. Under Tiled its place is drawn at its first failure, and kept.
 type OCC struct {

@@ -17,9 +17,9 @@ import (
 // attempt that it does not serve fails, at once or after Timeout. Then the client waits for the Policy's delay and
 // tries again, unless the Policy or the Budget makes it give up.
 //
-// With Slots the server is that of retryhttp.Slots with a burst of one: whom it cannot serve it tells at once when there is
-// room, one client each 1/Capacity of a second, and serves it when it comes back then or later. A slot whose client gives
-// up stays empty.
+// With Slots the server is that of retryhttp.Slots with a burst of one. A client that it cannot serve is told at once
+// when there will be room, one client each 1/Capacity of a second, and is served when it comes back then or later. A
+// slot whose client gives up stays empty.
 //
 // An operation in the sense of Placement is one client's row of attempts, from the first to the one that is served or
 // given up.
@@ -34,7 +34,7 @@ type Outage struct {
 	Arrive    time.Duration `json:"arrive"`    // first attempts come at random between 0 and this; 0 has all come at 0
 	Return    time.Duration `json:"return"`    // a client that gave up comes back after this time on average (exponentially distributed) with a new operation; 0 never does
 	Budget    *Budget       `json:"budget"`    // what all clients' retries share; nil is none
-	Slots     bool          `json:"slots"`     // once it is back the server gives whom it refuses the next free slot as Retry-After, see above
+	Slots     bool          `json:"slots"`     // once it is back the server gives a refused client the next free slot as Retry-After, see above
 	Each      bool          `json:"each"`      // keep what became of each client: AttemptsOf and ServedAt
 	Bin       time.Duration `json:"bin"`       // for loads and peaks; 0 is a second
 	Seed      uint64        `json:"seed"`
@@ -185,8 +185,8 @@ func (s *server) run(p *pace) error {
 	return nil
 }
 
-// attempt has a client ask to be served, and reports whether that was the last of it. If not, it puts the client's next event in
-// the place of this one.
+// attempt has a client ask to be served, and reports whether that was the last of it. If not, it puts the client's next
+// event in the place of this one.
 func (s *server) attempt(who int32) bool {
 	s.still++
 	c := &s.clients[who]

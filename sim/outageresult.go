@@ -18,7 +18,8 @@ type OutageResult struct {
 	PeakAfter   int64         `json:"peakAfter"` // the most in one Bin counted from Down on
 	PeakAfterAt time.Duration `json:"peakAfterAt"`
 
-	// End is when the last client was served, and so the time until all are if Served is Clients. It is 0 where nobody was.
+	// End is when the last client was served, and so the time until all are if Served is Clients. It is 0 where nobody
+	// was.
 	End time.Duration `json:"end"`
 
 	// Best is the End that would be, had the clients all asked as soon as the server had room: Down, and a second for each
@@ -29,8 +30,8 @@ type OutageResult struct {
 	Waited    Spread  `json:"waited"`    // from time 0, of those served
 	Traffic   Traffic `json:"traffic"`
 
-	// AttemptsOf and ServedAt are those of each client, if the Outage is to keep them, else nil: the attempts, at most 2³¹-1,
-	// and when it was served, Never if it was not.
+	// AttemptsOf and ServedAt are those of each client, if the Outage is to keep them, else nil: the attempts, at most
+	// 2³¹-1, and when it was served, Never if it was not.
 	AttemptsOf []int32         `json:"attemptsOf,omitempty"`
 	ServedAt   []time.Duration `json:"servedAt,omitempty"`
 }

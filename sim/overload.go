@@ -10,14 +10,14 @@ import (
 const maxOperations = 1 << 30
 
 // Overload is a server with a queue, users who come whether it is well or not, and callers who retry. Something happens
-// to the server, the Trigger: does it recover, or do the retries keep it down (a metastable failure: Bronson and others,
-// "Metastable Failures in Distributed Systems", HotOS 2021; Huang and others, OSDI 2022)?
+// to the server, the Trigger: does it recover, or do the retries keep it down (a metastable failure: Bronson and
+// others, "Metastable Failures in Distributed Systems", HotOS 2021; Huang and others, OSDI 2022)?
 //
 // Operations come at random times, Load of them a second on average (a Poisson process), or at those of the Trace. Each
 // goes through the Layers: an attempt of the first is an operation of the second, and so on, and an attempt of the last
 // is a request to the server. The server works at one request at a time, in the order they came, as long as its Service
-// says. It does not know that a caller has left, because its AttemptTimeout is over: it works for it all the same, unless
-// it is to Drop such requests. A request that finds the Queue full fails at once.
+// says. It does not know that a caller has left, because its AttemptTimeout is over: it works for it all the same,
+// unless it is to Drop such requests. A request that finds the Queue full fails at once.
 //
 // When the attempt of one layer times out, the operations under it end. Failures of a lower layer are the attempts'
 // errors of the one above it.

@@ -110,8 +110,8 @@ func TestOverloadRefusesAsQueueingTheorySays(t *testing.T) {
 	}
 }
 
-// Without retries the queue after a standstill S shrinks by 1-ρ a second, so that the one who comes x after its beginning
-// waits for S-x·(1-ρ): a second at x = (S-1)/(1-ρ).
+// Without retries the queue after a standstill S shrinks by 1-ρ a second, so that the one who comes x after its
+// beginning waits for S-x·(1-ρ): a second at x = (S-1)/(1-ρ).
 func TestOverloadWithoutRetriesRecoversInTheTimeOfTheQueue(t *testing.T) {
 	for _, load := range []float64{50, 70, 80} {
 		for _, stall := range []time.Duration{5 * time.Second, 10 * time.Second} {
@@ -128,8 +128,8 @@ func TestOverloadWithoutRetriesRecoversInTheTimeOfTheQueue(t *testing.T) {
 	}
 }
 
-// With three to five retries the server does not recover from a few seconds' standstill, at half its load; with a budget
-// it does, hardly later than without retries.
+// With three to five retries the server does not recover from a few seconds' standstill, at half its load; with a
+// budget it does, hardly later than without retries.
 func TestOverloadIsMetastable(t *testing.T) {
 	loads, stalls, limits := []float64{50, 85}, []time.Duration{5 * time.Second}, []int{3}
 	if nightly {
@@ -228,7 +228,8 @@ func TestOverloadSlots(t *testing.T) {
 		t.Errorf("with slots: recovered %v after %v, %d succeed, %d refusals; without %v after %v, %d, %d",
 			slots.Recovered, slots.RecoveredAfter, slots.Succeeded, slots.Refused, plain.Recovered, plain.RecoveredAfter, plain.Succeeded, plain.Refused)
 	}
-	// A crowd of 500 at once, without a standstill: each but one is refused once at most, and all are served without a gap.
+	// A crowd of 500 at once, without a standstill: each but one is refused once at most, and all are served without a
+	// gap.
 	o.Trace, o.Load, o.Trigger, o.Horizon = make([]time.Duration, 500), 0, Trigger{}, time.Minute
 	r := runOverload(t, o)
 	if r.Succeeded != 500 || r.Refused > 450 || r.Flow.Succeeded[4] != 100 || r.Flow.Succeeded[5] > 51 {

@@ -21,8 +21,9 @@ type OverloadResult struct {
 	Latency Spread `json:"latency"` // of the operations that succeeded, from their arrival
 
 	// Recovered reports whether the server was well again at the end: whether of the operations that came in each of the
-	// last bins, five at the least, 95 % or more were healthy. RecoveredAfter is when the first of these bins began, counted
-	// from the Trigger's end (At+For); 0 is at once. A bin counts if there was time for its last operation to be healthy.
+	// last bins, five at the least, 95 % or more were healthy. RecoveredAfter is when the first of these bins began,
+	// counted from the Trigger's end (At+For); 0 is at once. A bin counts if there was time for its last operation to be
+	// healthy.
 	Recovered      bool          `json:"recovered"`
 	RecoveredAfter time.Duration `json:"recoveredAfter"`
 
@@ -60,7 +61,7 @@ func newFlow(bin, horizon time.Duration) Flow {
 // bump counts one at the time.
 func (f *Flow) bump(counts []int64, at time.Duration) { counts[at/f.Bin]++ }
 
-// queue says that the queue has had so many from one time to the other.
+// queue notes that n operations waited in the queue from one time to the other.
 func (f *Flow) queue(from, to time.Duration, n int) {
 	for i := from / f.Bin; i < time.Duration(len(f.Queue)) && i*f.Bin < to; i++ {
 		f.Queue[i] = max(f.Queue[i], int64(n))

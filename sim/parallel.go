@@ -52,8 +52,8 @@ type pool[T any] struct {
 	reported    int64
 }
 
-// run computes the runs and merges their results: all those before the first whose error it returns. So what comes of it
-// does not depend on the number of cores. A panic in a worker passes through.
+// run computes the runs and merges their results: all those before the first whose error it returns. So what comes of
+// it does not depend on the number of cores. A panic in a worker passes through.
 func (m many[T]) run(ctx context.Context) error {
 	if m.n == 0 {
 		return nil

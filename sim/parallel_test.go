@@ -13,7 +13,7 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// onCores runs f on so many cores.
+// onCores runs f with GOMAXPROCS set to n.
 func onCores(t *testing.T, n int, f func()) {
 	t.Helper()
 	before := runtime.GOMAXPROCS(n)

@@ -8,7 +8,8 @@ type Placement uint8
 
 const (
 	// OneProcess has all operations in one process: under Tiled each is given the next number of a golden-ratio sequence
-	// (its start drawn from the seed), as the policies of a process do. Under any other backoff each delay is drawn at random.
+	// (its start drawn from the seed), as the policies of a process do. Under any other backoff each delay is drawn at
+	// random.
 	OneProcess Placement = iota
 
 	// ProcessEach has each operation in a process of its own: under Tiled it draws its one number at random. For any other

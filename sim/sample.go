@@ -13,8 +13,9 @@ type OCCSample struct {
 	End     Spread `json:"end"`   // the last write reply of a run
 }
 
-// Sample runs o the given number of times, 1 to 2³¹-1, and returns how the results spread. The i-th run, from 0, is what Run gives
-// with the Seed o.Seed+i. The errors are Run's; a sample that was stopped is of the runs that were finished.
+// Sample runs o the given number of times, 1 to 2³¹-1, and returns how the results spread. The i-th run, from 0, is
+// what Run gives with the Seed o.Seed+i. The errors are Run's; a sample that was stopped is of the runs that were
+// finished.
 func (o OCC) Sample(ctx context.Context, runs int) (OCCSample, error) {
 	if err := o.check(runs); err != nil {
 		return OCCSample{}, err
@@ -23,7 +24,8 @@ func (o OCC) Sample(ctx context.Context, runs int) (OCCSample, error) {
 	return samples[0], err
 }
 
-// sampleAll samples each model with that many runs. The last sample is of the runs that were finished, the others are whole.
+// sampleAll samples each model with that many runs. The last sample is of the runs that were finished, the others are
+// whole.
 func sampleAll(ctx context.Context, model string, all []OCC, runs int, progress func(done, total int64)) ([]OCCSample, error) {
 	var (
 		samples    []OCCSample

@@ -32,8 +32,8 @@ type Counts struct {
 	P99   int64   `json:"p99"`
 }
 
-// Confidence returns half the width of the interval in which the mean of all such sets lies, with a probability of 95 %,
-// if s is of many that are independent: 1.96·SD/√Count.
+// Confidence returns half the width of the interval in which the mean of all such sets lies, with a probability of 95
+// %, if s is of many that are independent: 1.96·SD/√Count.
 func (s Spread) Confidence() time.Duration { return duration(confidence(float64(s.SD), s.Count)) }
 
 // Confidence is as that of Spread.
@@ -63,8 +63,8 @@ func (m *moments) estimate() Estimate {
 
 func (m *moments) addFigure(x float64) { m.add(int64(math.Round(x * 1e6))) }
 
-// moments gathers numbers of 0 or more one by one (Welford's way, which loses nothing to cancellation). The zero moments
-// has none.
+// moments gathers numbers of 0 or more one by one (Welford's way, which loses nothing to cancellation). The zero
+// moments has none.
 type moments struct {
 	count       int
 	least, most int64

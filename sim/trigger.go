@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Trigger is what happens to a server: from At on it works for the time For at the part Speed of its full speed, then its
-// speed grows evenly to the full one within Ramp. The zero Trigger is none.
+// Trigger is what happens to a server: from At on it works for the time For at the part Speed of its full speed, then
+// its speed grows evenly to the full one within Ramp. The zero Trigger is none.
 //
 // So a standstill of 5 s has a For of 5 s and no Speed, a slow-down a Speed, capacity that is lost for good a Speed and
 // a For past the end, and capacity that returns slowly a Ramp.
@@ -27,7 +27,7 @@ func (c *checker) trigger(t Trigger) {
 // end is when the speed begins to grow again.
 func (t Trigger) end() time.Duration { return add(t.At, t.For) }
 
-// finish returns when a server that starts at the given time has done work that takes it so many ns at full speed.
+// finish returns the time at which a server that starts at start has done the work, in nanoseconds at full speed.
 func (t Trigger) finish(start time.Duration, work float64) time.Duration {
 	now := float64(start)
 	at, end := float64(t.At), float64(t.end())

@@ -79,7 +79,7 @@ func TestAnAttemptsContextEndsWithTheSubscribers(t *testing.T) {
 func TestAnAttemptsContextHasAName(t *testing.T) {
 	attempts(context.Background(), 0, func(ctx context.Context) {
 		done := make(chan struct{})
-		go func() { ctx.Done(); close(done) }() // beside the printing, for the race detector
+		go func() { ctx.Done(); close(done) }() // concurrently with the printing, for the race detector
 		child, cancel := context.WithCancel(ctx)
 		defer cancel()
 		if got, want := fmt.Sprint(child), "context.Background.Attempt.WithCancel"; got != want {

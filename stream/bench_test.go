@@ -15,7 +15,8 @@ var (
 	add  = func(v int) { sum += v }
 )
 
-// BenchmarkFilter: a million ints through Range, Filter and ForEach, beside a plain loop that calls the same functions.
+// BenchmarkFilter: a million ints through Range, Filter and ForEach, compared with a plain loop that calls the same
+// functions.
 func BenchmarkFilter(b *testing.B) {
 	const n = 1_000_000
 	b.Run("plain", func(b *testing.B) {

@@ -19,7 +19,7 @@ func TestContract_MistakesPanicAtConstruction(t *testing.T) {
 	of := func(v int) stream.Stream[int] { return stream.Of(v) }
 	closed := func(int) error { return nil }
 	const max = int(^uint(0) >> 1)
-	most := uint64(1<<47) / (8 + 64) // an address space, by an int and what stands beside it
+	most := uint64(1<<47) / (8 + 64) // an address space, by an int and what is stored with it
 	if strconv.IntSize == 32 {
 		most = (1 << 30) / (4 + 64)
 	}

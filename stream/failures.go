@@ -8,8 +8,8 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-// failures carries the failures of one subscription to its handler, and decides which values of the handler are answers.
-// The subscription calls post and answer; the handler's runs of the failures call take, on any goroutine.
+// failures carries the failures of one subscription to its handler, and decides which values of the handler are
+// answers. The subscription calls post and answer; the handler's runs of the failures call take, on any goroutine.
 type failures struct {
 	mu       sync.Mutex
 	current  Failure

@@ -53,7 +53,7 @@ func TestClock_AdvanceToNext(t *testing.T) {
 	}
 }
 
-// A timeout is armed beside each retry: the test names the wait that it means, and is exact.
+// A timeout is armed with each retry: the test names the wait that it means, and is exact.
 func TestClock_AdvanceTheWaitThatIsMeant(t *testing.T) {
 	c := NewClock()
 	src := stream.Fail[int](errBoom).Timeout(time.Minute).RetryWhen(retry.New(backoff.Constant(time.Second), retry.Limit(3)))

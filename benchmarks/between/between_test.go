@@ -1,10 +1,10 @@
 // Package between takes ints from one goroutine to another, or through an operator that stands for that: what one item
-// costs, beside bare channels and beside other libraries in their own idiom. The guarantees differ. Who waits: this
-// library's source goes on when its consumer is done with the item, except under Buffer, Batch and Window, which hold
-// items, and a FlatMap or a pool; with channels, rill, conc and cilium the source goes on when the item was taken. Who
-// leaks: at a cancel, this library returns when all that it has started has returned; the bare channels and rill leave
-// their goroutines behind unless what they send is drained. Who loses an error: conc's pool, as it is used here, passes
-// none on.
+// costs, compared with bare channels and with other libraries in their own idiom. The guarantees differ. Who waits:
+// this library's source goes on when its consumer is done with the item, except under Buffer, Batch and Window, which
+// hold items, and a FlatMap or a pool; with channels, rill, conc and cilium the source goes on when the item was taken.
+// Who leaks: at a cancel, this library returns when all that it has started has returned; the bare channels and rill
+// leave their goroutines behind unless what they send is drained. Who loses an error: conc's pool, as it is used here,
+// passes none on.
 package between
 
 import (
@@ -82,7 +82,7 @@ func TestEveryWayTakesAllItems(t *testing.T) {
 	}
 }
 
-// BenchmarkBetween takes so many items in one op that what a run costs does not count.
+// BenchmarkBetween takes enough items in one op that the cost of a run does not show.
 func BenchmarkBetween(b *testing.B) {
 	const n = 20_000
 	for _, kind := range kinds {

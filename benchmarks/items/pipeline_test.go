@@ -1,5 +1,5 @@
 // Package items takes ints through map, filter and reduce: what one item costs on its way, with each library in its own
-// idiom, and beside it the same with the library's own retry around map and filter, on the happy path.
+// idiom, and then the same with the library's own retry around map and filter, on the happy path.
 package items
 
 import (

@@ -1,4 +1,4 @@
-// Package mapretry measures operators.MapRetry, and what it is made of, beside what people use otherwise.
+// Package mapretry measures operators.MapRetry, and its parts, compared with what people use otherwise.
 package mapretry
 
 import (

@@ -92,8 +92,8 @@ func (c *child) endingSignal() (s os.Signal, waiting bool) {
 	return c.signal, c.waiting
 }
 
-// limit ends the process after d, and kills it after another killAfter. The function it returns is to be called when the
-// process has ended, and reports whether the limit was reached.
+// limit ends the process after d, and kills it after another killAfter. The function it returns is to be called when
+// the process has ended, and reports whether the limit was reached.
 func (c *child) limit(d, killAfter time.Duration) (tooLong func() bool) {
 	if d <= 0 {
 		return func() bool { return false }

@@ -34,8 +34,8 @@ var more = []string{
 	"place=process-each", "place=by-key", "place=by-ordinal",
 }
 
-// policies returns what the text that was begun may become: a policy to start from, or itself with one more word. A quote
-// that a shell has left before it does not count.
+// policies returns what the text that was begun may become: a policy to start from, or itself with one more word. A
+// quote that a shell has left before it does not count.
 func policies(begun string) []string {
 	begun = strings.TrimLeft(begun, `"'`)
 	var found []string
@@ -94,8 +94,8 @@ func completeCommand(_ *cobra.Command, args []string, begun string) ([]string, c
 	return slices.Compact(found), cobra.ShellCompDirectiveNoFileComp
 }
 
-// inQuotes has the completion scripts for bash and zsh complete inside of a quote, where policies are: they run what was
-// typed so far as a command, which fails as long as its quote is open.
+// inQuotes has the completion scripts for bash and zsh complete inside of a quote, where policies are: they run what
+// was typed so far as a command, which fails as long as its quote is open.
 func inQuotes(completion *cobra.Command) {
 	change := map[string][2]string{
 		"bash": {

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// The test binary is three programs: the tests; the command itself, where RETRYWHEN_TEST_MAIN is set; and, with childWord
-// as its first argument, what the command runs.
+// The test binary is three programs: the tests; the command itself, where RETRYWHEN_TEST_MAIN is set; and, with
+// childWord as its first argument, what the command runs.
 const childWord = "child-of-the-test"
 
 func TestMain(m *testing.M) {
@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// restoreSignals gives the programs that the tests start their usual signals, though the tests were started with some of
-// them ignored, as by nohup or in the background of a script: what is caught here is as usual there.
+// restoreSignals gives the programs that the tests start their usual signals, though the tests were started with some
+// of them ignored, as by nohup or in the background of a script: what is caught here is as usual there.
 func restoreSignals() {
 	for _, s := range passedOn {
 		if signal.Ignored(s) {

@@ -139,8 +139,8 @@ type ownFailure struct{ error }
 
 func (f ownFailure) Unwrap() error { return f.error }
 
-// giveUp prints why there is no further attempt and returns how run ends: by the signal that came, if no command handled
-// it, else with the command's exit code.
+// giveUp prints why there is no further attempt and returns how run ends: by the signal that came, if no command
+// handled it, else with the command's exit code.
 func (r *runner) giveUp(err error) error {
 	failed, ran := errors.AsType[*failedAttempt](err)
 	gaveUp, exhausted := errors.AsType[*retry.Error](err)

@@ -160,7 +160,7 @@ func (x namedSchedule) table(width int, most time.Duration) []string {
 	for _, r := range x.Rows {
 		chart = append(chart, span.Range(r.Least, r.Median, r.Most))
 	}
-	return console.Beside(3, table, append(chart, span.Labels()))
+	return console.Columns(3, table, append(chart, span.Labels()))
 }
 
 // timeline returns a line for each schedule with the times of its retries, up to end.

@@ -28,7 +28,8 @@ func endsRun(s os.Signal) bool {
 }
 
 // ownGroup makes the command the leader of a process group of its own, so that signals reach what it starts, unless it
-// reads from a terminal: only the group in its foreground may, and the terminal sends its signals to the command itself.
+// reads from a terminal: only the group in its foreground may, and the terminal sends its signals to the command
+// itself.
 func ownGroup(cmd *exec.Cmd) bool {
 	if f, ok := cmd.Stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return false
@@ -37,8 +38,8 @@ func ownGroup(cmd *exec.Cmd) bool {
 	return true
 }
 
-// sendSignal sends the signal to the process or its group. What the terminal has sent to the whole foreground group is not
-// sent again.
+// sendSignal sends the signal to the process or its group. What the terminal has sent to the whole foreground group is
+// not sent again.
 func sendSignal(p *os.Process, s os.Signal, group bool) {
 	if group {
 		if number, ok := s.(syscall.Signal); ok && syscall.Kill(-p.Pid, number) == nil {
@@ -76,8 +77,8 @@ func endedBy(state *os.ProcessState) int {
 	return 0
 }
 
-// die ends this process by the signal, so that whoever started it sees that, as a shell with a loop does. It returns after
-// SIGQUIT, at which the Go runtime would print its goroutines instead.
+// die ends this process by the signal, so that whoever started it sees that, as a shell with a loop does. It returns
+// after SIGQUIT, at which the Go runtime would print its goroutines instead.
 func die(s os.Signal) {
 	number, ok := s.(syscall.Signal)
 	if !ok || number == syscall.SIGQUIT {

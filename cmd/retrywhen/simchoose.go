@@ -32,7 +32,7 @@ func newSimChoose() *cobra.Command {
 	}}
 	c := &cobra.Command{
 		Use:   "choose [POLICY...]",
-		Short: "Which policy for so many clients of a server of such a capacity?",
+		Short: "Which policy to take, by the number of clients and the server's capacity",
 		Long: `Choose has a fleet of clients fail together, in outages of several lengths, under
 each of the policies; without one, under the usual ones and some that are made to
 measure. It writes what each costs: how often the server that is back has to
@@ -82,7 +82,7 @@ with the fewest refusals, as Go and as text.`,
 	c.Flags().DurationSliceVar(&f.Outages, "outages", f.Outages, "how long the server is down: one or more times")
 	c.Flags().DurationVar(&f.Served, "served", 0, "target: all are served within this time of its return (default: none)")
 	c.Flags().DurationVar(&f.Wait, "wait", 0, "target: an operation that fails alone waits no longer, 99 of 100 times (default: none)")
-	c.Flags().BoolVar(&f.Slots, "slots", false, "the server tells whom it refuses the next free slot, as Retry-After")
+	c.Flags().BoolVar(&f.Slots, "slots", false, "the server gives a refused client the next free slot, as Retry-After")
 	c.Flags().IntVar(&f.Runs, "runs", f.Runs, "each figure is the mean of this many runs")
 	c.ValidArgsFunction = completePolicy
 	return c

@@ -146,8 +146,8 @@ func (f *herdFlags) compute(ctx context.Context, strategies []model.Strategy, pr
 	return h, err
 }
 
-// mostEnds is how much longer one herd may last than another for both to be on one axis of time: past that the short one
-// has no room to be seen in.
+// mostEnds is how much longer one herd may last than another for both to be on one axis of time: past that the short
+// one has no room to be seen in.
 const mostEnds = 3
 
 // ends is how much longer the longest herd lasts than the shortest.

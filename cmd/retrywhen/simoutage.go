@@ -86,7 +86,7 @@ capacity,cost,refund[,refill per second], or a policy's word budget=.`,
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "an attempt that fails takes so long (default: no time)")
 	c.Flags().DurationVar(&f.arrive, "arrive", 0, "the first attempts come at random within this time (default: all at once)")
 	c.Flags().IntVar(&f.limit, "limit", 0, "clients give up after this many retries (default: their policy's limit, or never)")
-	c.Flags().BoolVar(&f.slots, "slots", false, "once it is back the server tells whom it refuses the next free slot, as Retry-After")
+	c.Flags().BoolVar(&f.slots, "slots", false, "once it is back the server gives a refused client the next free slot, as Retry-After")
 	c.Flags().BoolVar(&f.each, "each", false, "JSON holds what became of each client")
 	c.Flags().DurationVar(&f.back, "return", 0, "clients that gave up come back after this time on average (default: never)")
 	c.Flags().DurationVar(&f.width, "bin", time.Second, "peaks are the most attempts within this time")

@@ -93,7 +93,8 @@ func (s *simulation) strategies(args []string, preset func() []model.Strategy) (
 	return strategies, nil
 }
 
-// run calls compute under a context that an interrupt ends, and writes what it returns: all, or what there is until then.
+// run calls compute under a context that an interrupt ends, and writes what it returns: all, or what there is until
+// then.
 func (s *simulation) run(c *cobra.Command, compute func(context.Context, model.Progress) (report, error)) error {
 	ctx, stop := untilSignal(c.Context())
 	defer stop()
@@ -139,7 +140,8 @@ func noRetry(s model.Strategy) error {
 	return fmt.Errorf("%q allows no retry, want a limit of 1 or more", s)
 }
 
-// untilSignal returns a context that ends at SIGINT and SIGTERM, with a diedBy as its cause. A second signal is as usual.
+// untilSignal returns a context that ends at SIGINT and SIGTERM, with a diedBy as its cause. A second signal is as
+// usual.
 func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 1)

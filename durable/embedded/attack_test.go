@@ -39,8 +39,8 @@ func deadIDs(t testing.TB, q *durable.Queue) map[string]string {
 	return dead
 }
 
-// A worker that is silent for longer than a lease has jobs in hand, and others in its socket. Another one finishes all of
-// them. Whatever the first reports when it is back, nothing is done and dead, and nothing is attempted again.
+// A worker that is silent for longer than a lease has jobs in hand, and others in its socket. Another one finishes all
+// of them. Whatever the first reports when it is back, nothing is done and dead, and nothing is attempted again.
 func TestAttack_ASilentWorkerReportsLate(t *testing.T) {
 	t.Parallel()
 	const inHand, fetched = 10, 8
@@ -396,8 +396,8 @@ func TestAttack_ADeathDuringAShortWait(t *testing.T) {
 	}
 }
 
-// A schedule that is fired twice, as by a server that is killed between storing the job and removing the schedule: it is
-// done or dead, and not attempted again.
+// A schedule that is fired twice, as by a server that is killed between storing the job and removing the schedule: it
+// is done or dead, and not attempted again.
 func TestAttack_AScheduleThatIsFiredTwice(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
@@ -448,8 +448,8 @@ func TestAttack_AScheduleThatIsFiredTwice(t *testing.T) {
 	}
 }
 
-// The ledger: jobs are put while workers and the server are killed, stopped and started again, at random. Afterwards each
-// job is done or dead, as it should be, and none is both.
+// The ledger: jobs are put while workers and the server are killed, stopped and started again, at random. Afterwards
+// each job is done or dead, as it should be, and none is both.
 func TestAttack_TheLedgerBalances(t *testing.T) {
 	t.Parallel()
 	jobs, attacks := 400, 4

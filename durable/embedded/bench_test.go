@@ -19,10 +19,11 @@ import (
 )
 
 // BenchmarkHappyPath puts, receives and acknowledges jobs, by the bare client of JetStream and by a Queue, in turns on
-// one server, and reports how many each makes in a second, and the ratio. Both publish from 16 goroutines, waiting for each
-// answer, under a context that can be cancelled, while they consume, in 4 goroutines the Queue. Without ids the Queue's jobs
-// have ids of their own, and the bare client's a de-duplication id. With ids those of the Queue are remembered when they
-// are done, which the server stores, and the bare client's for two minutes, unless it is started again.
+// one server, and reports how many each makes in a second, and the ratio. Both publish from 16 goroutines, waiting for
+// each answer, under a context that can be cancelled, while they consume, in 4 goroutines the Queue. Without ids the
+// Queue's jobs have ids of their own, and the bare client's a de-duplication id. With ids those of the Queue are
+// remembered when they are done, which the server stores, and the bare client's for two minutes, unless it is started
+// again.
 func BenchmarkHappyPath(b *testing.B) {
 	for _, named := range []bool{false, true} {
 		b.Run(map[bool]string{false: "WithoutIDs", true: "WithIDs"}[named], func(b *testing.B) {

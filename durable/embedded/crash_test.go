@@ -140,8 +140,8 @@ func failures(id string) int {
 	return int(h.Sum32() % 5)
 }
 
-// workerRole works, and writes down each attempt, how it ends, and each retry that the policy asks for. An attempt fails
-// by its number, so that what it does is the same whoever makes it.
+// workerRole works, and writes down each attempt, how it ends, and each retry that the policy asks for. An attempt
+// fails by its number, so that what it does is the same whoever makes it.
 func workerRole(url, journal, workers string) int {
 	ctx, cancel := child()
 	defer cancel()

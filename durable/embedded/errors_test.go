@@ -224,7 +224,8 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-// The server has no room left: Put says so, nothing that was stored is lost, and there is room again when jobs are done.
+// The server has no room left: Put says so, nothing that was stored is lost, and there is room again when jobs are
+// done.
 func TestAFullStore(t *testing.T) {
 	t.Parallel()
 	srv := start(t, embedded.MaxStore(4<<20))

@@ -217,8 +217,8 @@ func TestFarTimes(t *testing.T) {
 	}
 }
 
-// What an id guarantees: nothing is replaced while the job is there, in whatever stage, and it is remembered for a while
-// when it is done. All of that holds over restarts of the server, killed or not.
+// What an id guarantees: nothing is replaced while the job is there, in whatever stage, and it is remembered for a
+// while when it is done. All of that holds over restarts of the server, killed or not.
 func TestAnIDIsKnownOverRestarts(t *testing.T) {
 	t.Parallel()
 	dir, port := t.TempDir(), freePort(t)

@@ -60,7 +60,8 @@ func SyncAlways() Option {
 }
 
 // MaxStore limits what the server stores, in bytes. What would go over it is refused; nothing is removed for it. By
-// default, and for 0, the limit is three quarters of the free disk space at the start. It panics when bytes is negative.
+// default, and for 0, the limit is three quarters of the free disk space at the start. It panics when bytes is
+// negative.
 func MaxStore(bytes int64) Option {
 	if bytes < 0 {
 		panic(fmt.Sprintf("embedded: MaxStore: bytes is %d, want at least 0", bytes))
@@ -197,8 +198,8 @@ func tokenOf(file string) (string, error) {
 	return token, nil
 }
 
-// Connect returns a connection inside the process, or over 127.0.0.1 when the options dial another way. It uses the token
-// that Listen has made; other credentials are the options'.
+// Connect returns a connection inside the process, or over 127.0.0.1 when the options dial another way. It uses the
+// token that Listen has made; other credentials are the options'.
 func (s *Server) Connect(options ...nats.Option) (*nats.Conn, error) {
 	ours := []nats.Option{nats.InProcessServer(inProcess{s.server})}
 	if s.token != "" {
@@ -220,7 +221,8 @@ func (s *Server) URL() string {
 	return strings.Replace(clients, "://", "://"+s.token+"@", 1)
 }
 
-// Close stops the server and waits until its store is closed. Queues should be closed before. Close may be called again.
+// Close stops the server and waits until its store is closed. Queues should be closed before. Close may be called
+// again.
 func (s *Server) Close() error {
 	s.once.Do(func() {
 		s.server.Shutdown()
@@ -230,7 +232,8 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// Err returns the last error that the server has logged, if that was within the last minute: that its disk is full, say.
+// Err returns the last error that the server has logged, if that was within the last minute: that its disk is full,
+// say.
 func (s *Server) Err() error { return s.log.recent() }
 
 // NATS is the server itself.

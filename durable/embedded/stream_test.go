@@ -230,7 +230,8 @@ func TestDeadLettersAreRevivedAndForgotten(t *testing.T) {
 	}
 }
 
-// A job that is revived and dies again, perhaps before its old dead letter is removed, has one dead letter: the new one.
+// A job that is revived and dies again, perhaps before its old dead letter is removed, has one dead letter: the new
+// one.
 func TestReviveOfWhatDiesAtOnce(t *testing.T) {
 	t.Parallel()
 	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(0))})

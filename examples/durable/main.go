@@ -1,6 +1,6 @@
 // Durable puts jobs into a queue that survives its processes, kills and restarts the process that works on them twice,
-// and shows at the end that no job is lost: put = done + dead. Then what the jobs call is mended, and the dead letters that
-// died of it are put back.
+// and shows at the end that no job is lost: put = done + dead. Then what the jobs call is mended, and the dead letters
+// that died of it are put back.
 //
 //	go run ./examples/durable                              # the server in this process, its store in a temporary folder
 //	go run ./examples/durable -url nats://127.0.0.1:4222   # a server or cluster that runs elsewhere

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkHandOver: one value from a source's goroutine to the consumer's and back, beside a bare unbuffered channel
-// and one with an answer for each value.
+// BenchmarkHandOver: one value from a source's goroutine to the consumer's and back, compared with a bare unbuffered
+// channel and one with an answer for each value.
 func BenchmarkHandOver(b *testing.B) {
 	b.Run("handoff", func(b *testing.B) {
 		b.ReportAllocs()

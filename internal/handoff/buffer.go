@@ -7,8 +7,8 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-// Buffer receives the values of one source that runs ahead of the consumer: a ring that the source's goroutine fills and
-// the consumer's empties. Neither waits for the other, unless the ring is full or empty.
+// Buffer receives the values of one source that runs ahead of the consumer: a ring that the source's goroutine fills
+// and the consumer's empties. Neither waits for the other, unless the ring is full or empty.
 type Buffer[T any] struct {
 	scope  *Scope
 	source *Task
@@ -52,8 +52,8 @@ func (p *place) waits(still func() bool) bool {
 	return false
 }
 
-// NewBuffer starts a source that runs ahead of the consumer by up to n values, n ≥ 1. The source's yield returns when there
-// is room for the next value, or false when its context has ended before. All values come before the end.
+// NewBuffer starts a source that runs ahead of the consumer by up to n values, n ≥ 1. The source's yield returns when
+// there is room for the next value, or false when its context has ended before. All values come before the end.
 func NewBuffer[T any](scope *Scope, n int, source func(ctx context.Context, yield func(T) bool) error) *Buffer[T] {
 	b := &Buffer[T]{scope: scope, slots: make([]T, n)}
 	b.put.moved, b.taken.moved = make(chan struct{}, 1), make(chan struct{}, 1)
@@ -63,8 +63,8 @@ func NewBuffer[T any](scope *Scope, n int, source func(ctx context.Context, yiel
 	return b
 }
 
-// Next returns the next value, or false when the source has ended, with its error, or when the scope's context has, with
-// the cause. A panic of the source is raised here, as a *Panic, and its runtime.Goexit called.
+// Next returns the next value, or false when the source has ended, with its error, or when the scope's context has,
+// with the cause. A panic of the source is raised here, as a *Panic, and its runtime.Goexit called.
 func (b *Buffer[T]) Next() (v T, ok bool, err error) {
 	if err := b.scope.Err(); err != nil {
 		return v, false, err

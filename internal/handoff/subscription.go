@@ -96,8 +96,8 @@ func (e Event[T]) Ended() (bool, error) {
 // Request lets the source go on to its next value. It is called once for each value that it has handed over.
 func (s *Subscription[T]) Request() { s.task.request <- struct{}{} }
 
-// CancelOthers cancels every other subscription and task of the scope, all of them at once, and returns when the last one
-// has returned. A panic of theirs is raised here.
+// CancelOthers cancels every other subscription and task of the scope, all of them at once, and returns when the last
+// one has returned. A panic of theirs is raised here.
 func (s *Subscription[T]) CancelOthers() {
 	scope := s.in.scope
 	others := slices.DeleteFunc(slices.Clone(scope.running), func(t *Task) bool { return t == &s.task })

@@ -2,7 +2,8 @@ package handoff
 
 import "context"
 
-// Task is a function that runs on a goroutine of its own, in a scope. Its methods are called on the goroutine of the run.
+// Task is a function that runs on a goroutine of its own, in a scope. Its methods are called on the goroutine of the
+// run.
 type Task struct {
 	scope   *Scope
 	ctx     context.Context
@@ -38,8 +39,8 @@ func (t *Task) run(f func(ctx context.Context) error) {
 // Done returns the channel that is closed when the function has returned.
 func (t *Task) Done() <-chan struct{} { return t.done }
 
-// End waits until the function has returned and returns its error. A panic of the function is raised here, as a *Panic, and
-// its runtime.Goexit called.
+// End waits until the function has returned and returns its error. A panic of the function is raised here, as a *Panic,
+// and its runtime.Goexit called.
 func (t *Task) End() error {
 	<-t.done
 	if t.scope.remove(t) {

@@ -7,8 +7,8 @@ import (
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
-// inbox is where producers, on goroutines of their own, offer what they have to the goroutine of the run, which takes the
-// offers in their order. A producer waits until its offer is answered; the run waits when there is no offer.
+// inbox is where producers, on goroutines of their own, offer what they have to the goroutine of the run, which takes
+// the offers in their order. A producer waits until its offer is answered; the run waits when there is no offer.
 type inbox struct {
 	offered chan struct{} // one signal, for a run that waits
 	taken   *offer        // the run's, and not answered yet

@@ -9,9 +9,9 @@ import (
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
-// joint is a subscription that may hold one of its consumers of a shared stream until another one has had a value.
-// That one may be late: it joins when the first value is already in the hands of the other, who keeps it. It gets this value too,
-// or both would wait forever.
+// joint is a subscription that may hold one of its consumers of a shared stream until another one has had a value. That
+// one may be late: it joins when the first value is already in the hands of the other, who keeps it. It gets this value
+// too, or both would wait forever.
 type joint struct {
 	holding atomic.Int32 // how many operators may hold a consumer
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
-// notifier is a stream that runs on a goroutine of its own while another one runs on the caller's, whose values need not
-// be handed over then.
+// notifier is a stream that runs on a goroutine of its own while another one runs on the caller's, whose values need
+// not be handed over then.
 type notifier[S any] struct {
 	source   Stream[S]
 	receive  func(S) bool // called on the notifier's goroutine; false ends both streams well

@@ -1,6 +1,6 @@
 // Package op has the bodies of the operators, on plain function types. Package operators has a documented function for
-// each of them, and package stream can have methods. They pass their package's name, which the texts of panics and errors
-// begin with.
+// each of them, and package stream can have methods. They pass their package's name, which the texts of panics and
+// errors begin with.
 package op
 
 import (
@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Stream is stream.Stream as a plain function type. Functions that return streams have the type func(T) S, where S is any
-// function type of this form: so a func(T) stream.Stream[U] can be called as it is.
+// Stream is stream.Stream as a plain function type. Functions that return streams have the type func(T) S, where S is
+// any function type of this form: so a func(T) stream.Stream[U] can be called as it is.
 type Stream[T any] = func(ctx context.Context, yield func(T) bool) error
 
 // Package is the name of the package that exports an operator.

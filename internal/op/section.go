@@ -10,9 +10,9 @@ import (
 	"github.com/retrywhen/retrywhen/internal/timer"
 )
 
-// sections is one run of Window: the source, which is cut into sections that follow one another. A section is limited by
-// the number of its values and, if span is not 0, by time. It belongs to the goroutine of the run, or, while that waits for
-// it, to one that runs the open window.
+// sections is one run of Window: the source, which is cut into sections that follow one another. A section is limited
+// by the number of its values and, if span is not 0, by time. It belongs to the goroutine of the run, or, while that
+// waits for it, to one that runs the open window.
 type sections[T any] struct {
 	in   *handoff.Receiver[T]
 	most int
@@ -60,7 +60,8 @@ func yieldAndRequest[T any](event handoff.Event[T], yield func(T) bool) bool {
 	return yield(event.Value)
 }
 
-// next returns the next value of the open section, or false when it is closed, and then the source's error if it was that.
+// next returns the next value of the open section, or false when it is closed, and then the source's error if it was
+// that.
 func (s *sections[T]) next(ctx context.Context, cut <-chan struct{}) (event handoff.Event[T], ok bool, err error) {
 	if err := ending.ContextError(ctx); err != nil {
 		return event, false, err
@@ -96,8 +97,9 @@ func (s *sections[T]) close() {
 	s.limit.Stop()
 }
 
-// receive returns the next event of the source, or true when the time is over, or an error when ctx ends or cut is closed.
-// When both an event and the end of the time are there it is the latter, for the time of the event is not known.
+// receive returns the next event of the source, or true when the time is over, or an error when ctx ends or cut is
+// closed. When both an event and the end of the time are there it is the latter, for the time of the event is not
+// known.
 func (s *sections[T]) receive(ctx context.Context, cut <-chan struct{}) (event handoff.Event[T], due bool, err error) {
 	select { // each alone is a fraction of both in one
 	case <-s.limit.C():

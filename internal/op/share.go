@@ -123,8 +123,8 @@ func (s *shared[T]) run(ctx context.Context, yield func(T) bool) error {
 	return err
 }
 
-// join adds a consumer to the present run, or to a new one, and starts that if there are enough. It returns the values that
-// the consumer has missed, as far as they are replayed.
+// join adds a consumer to the present run, or to a new one, and starts that if there are enough. It returns the values
+// that the consumer has missed, as far as they are replayed.
 func (s *shared[T]) join(ctx context.Context) (r *sharedRun[T], c *sharer, missed []T) {
 	c = &sharer{signal: make(chan struct{}, 1), stop: func() {}}
 	c.joint, _ = ctx.Value(jointKey{}).(*joint)

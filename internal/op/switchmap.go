@@ -29,8 +29,8 @@ type innerRun struct {
 	runs *atomic.Bool
 }
 
-// oneAtATime runs one inner stream at a time, on the caller's goroutine. For each new value of s, on the goroutine of s,
-// next decides what becomes of the inner stream, and whether the value gets one.
+// oneAtATime runs one inner stream at a time, on the caller's goroutine. For each new value of s, on the goroutine of
+// s, next decides what becomes of the inner stream, and whether the value gets one.
 func oneAtATime[T, U any, S ~func(context.Context, func(U) bool) error](p Package, operator string, s Stream[T], f func(T) S, next func(*innerRun) bool) Stream[U] {
 	p.notNil(operator, "s", s == nil)
 	p.notNil(operator, "f", f == nil)

@@ -18,7 +18,7 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-// feed makes total numbers, in attempts that fail after each so many of them, and goes on where it stopped.
+// feed makes total numbers, in attempts that fail after a number of them, and goes on where it stopped.
 type feed struct {
 	total, perAttempt int
 	made              atomic.Int64

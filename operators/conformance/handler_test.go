@@ -106,7 +106,7 @@ func TestHandler_DropsAFailure(t *testing.T) {
 
 // retryWhen: a notifier that merges in a signal from outside, "the network is back", retries at once when that comes.
 // RxJava (Observable), and here too, a signal that comes while nothing has failed is ignored. RxJS subscribes once more
-// then, beside the attempt that runs; Reactor and RxJava's Flowable request one signal for each error, so an early one
+// then, while the attempt runs; Reactor and RxJava's Flowable request one signal for each error, so an early one
 // can answer the next error.
 func TestHandler_MergesAnExternalSignal(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
@@ -148,7 +148,7 @@ func TestHandler_Fails(t *testing.T) {
 
 // retryWhen: the notifier emits twice for one error. The second value is ignored: one error, one subscription. RxJava's
 // Observable ignores it too while an attempt runs; its Flowable, and Reactor, request one signal for each error, so the
-// second value answers the next error; RxJS subscribes a second time, beside the first.
+// second value answers the next error; RxJS subscribes a second time, while the first runs.
 func TestHandler_AnswersTwice(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-a#\n-b--#\n-c|")

@@ -109,8 +109,8 @@ func (s *subscription) abandon() {
 	}
 }
 
-// receiveMost receives until the channel is closed, or until it has received so many items that the producer seems to
-// have no end.
+// receiveMost receives until the channel is closed, or until it has received mostDrained items: then the producer
+// seems to have no end.
 func receiveMost(items <-chan rxgo.Item) {
 	for range mostDrained {
 		if _, ok := <-items; !ok {

@@ -8,7 +8,8 @@ import (
 //go:embed assets
 var embedded embed.FS
 
-// assets returns the files of the page. It is a function, so that a program that computes and shows no page has none in it.
+// assets returns the files of the page. It is a function, so that a program that computes and shows no page has none in
+// it.
 func assets() fs.FS {
 	sub, err := fs.Sub(embedded, "assets")
 	if err != nil {

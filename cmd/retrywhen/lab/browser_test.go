@@ -30,7 +30,8 @@ import (
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
 )
 
-// findBrowser returns where Chromium is. Where there is none the test is skipped; with RETRYWHEN_BROWSER=required it fails.
+// findBrowser returns where Chromium is. Where there is none the test is skipped; with RETRYWHEN_BROWSER=required it
+// fails.
 func findBrowser(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
@@ -785,8 +786,8 @@ func (p *tab) screenshot(name string) {
 	}
 }
 
-// layoutProblems looks for what makes a page hard to read: something wider than the window, letters that are too small or too
-// pale, charts that run out of their figure, labels of an axis over each other, and controls too small to hit.
+// layoutProblems looks for what makes a page hard to read: something wider than the window, letters that are too small
+// or too pale, charts that run out of their figure, labels of an axis over each other, and controls too small to hit.
 const layoutProblems = `(() => {
 	const wrong = [];
 	if (document.documentElement.scrollWidth > innerWidth) wrong.push("the page is " + document.documentElement.scrollWidth + " wide");

@@ -43,7 +43,8 @@ const (
 	maxOutage  = 10 * time.Minute
 )
 
-// ComputeChoose computes what to choose among for so many clients of such a server. Its error is that of ctx.
+// ComputeChoose computes the policies to choose among, for the number of clients and the server of the question. Its
+// error is that of ctx.
 func ComputeChoose(ctx context.Context, s State) (*Choose, error) {
 	r, err := sim.Choose{
 		Clients: s.Affected, Capacity: s.Capacity, Outages: s.Outages, Served: s.Served, Wait: s.Wait, Runs: chooseRuns, Seed: s.Seed,

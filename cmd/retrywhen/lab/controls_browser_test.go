@@ -212,7 +212,7 @@ func (p *tab) saved(button string) (name string, content []byte) {
 	return name, content
 }
 
-// Any picture can be saved, alone or with those beside it, in the colors of the page.
+// Any picture can be saved, alone or with the others of its section, in the colors of the page.
 func browserPictures(t *testing.T, ctx context.Context, address string) {
 	for scheme, paper := range map[string]color.NRGBA{"light": {255, 255, 255, 255}, "dark": {13, 17, 23, 255}} {
 		p := open(t, ctx, address, 1440, 900)

@@ -149,8 +149,8 @@ func (h *Herd) sentences() {
 		percent(least.Figures[cvFigure].Value), quoted(least.Title), percent(most.Figures[cvFigure].Value), quoted(most.Title))
 }
 
-// extremes returns the strategies with the least and with the most of a figure, nil if none has figures. One whose retries
-// all come at once has no peak and no dead time to compare.
+// extremes returns the strategies with the least and with the most of a figure, nil if none has figures. One whose
+// retries all come at once has no peak and no dead time to compare.
 func (h *Herd) extremes(figure int) (least, most *HerdStrategy) {
 	for i := range h.Strategies {
 		x := &h.Strategies[i]

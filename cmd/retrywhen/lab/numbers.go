@@ -16,9 +16,9 @@ const maxWork = 8 * time.Second
 // errNoKind is for a kind of numbers that there is not.
 var errNoKind = errors.New("no such numbers")
 
-// Numbers returns numbers for the page, in a form for JSON: those of a kind, for the query of the page's address. A kind is
-// defaults, state, or a Tab. A server uses it, and a page that computes for itself. It fails for a query that is wrong, for a
-// kind that does not exist, and after 8 s.
+// Numbers returns numbers for the page, in a form for JSON: those of a kind, for the query of the page's address. A
+// kind is defaults, state, or a Tab. A server uses it, and a page that computes for itself. It fails for a query that
+// is wrong, for a kind that does not exist, and after 8 s.
 func Numbers(ctx context.Context, kind, query string) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxWork)
 	defer cancel()

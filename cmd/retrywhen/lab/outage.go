@@ -42,7 +42,8 @@ const (
 	outageWork    = 2 * time.Second // for one strategy
 )
 
-// ComputeOutage computes the outage. Its error is that of ctx; a strategy that takes too much work shows what was computed.
+// ComputeOutage computes the outage. Its error is that of ctx; a strategy that takes too much work shows what was
+// computed.
 func ComputeOutage(ctx context.Context, s State) (*Outage, error) {
 	r, err := model.Outage{
 		Strategies: s.Strategies, Work: outageWork, Progress: yield,

@@ -66,9 +66,9 @@ func WritePage(ctx context.Context, w io.Writer, s State) error {
 	return err
 }
 
-// WriteSite writes the page into a folder for a web server that knows nothing of it. The numbers of Default are inside, so
-// that they are drawn at once; all others a worker computes, which needs the program of folder wasm as lab.wasm.gz beside
-// it, and wasm_exec.js of the Go that has built it.
+// WriteSite writes the page into a folder for a web server that knows nothing of it. The numbers of Default are inside,
+// so that they are drawn at once; all others a worker computes, which needs the program of folder wasm as lab.wasm.gz
+// in the same folder, and wasm_exec.js of the Go that built it.
 func WriteSite(ctx context.Context, folder string) error {
 	data, err := compute(ctx, Default(), "worker", TabRecover)
 	if err != nil {

@@ -18,9 +18,9 @@ const (
 	maxTogether = 2       // requests whose numbers are computed at the same time
 )
 
-// Handler serves the page under these hosts, as in "127.0.0.1:8080", and no others: a page elsewhere cannot reach it under
-// a name of its own (DNS rebinding), nor by its own requests (the Origin). One request's work is bounded by the limits of
-// a State, by time, and by how many are computed at once.
+// Handler serves the page under these hosts, as in "127.0.0.1:8080", and no others: a page elsewhere cannot reach it
+// under a name of its own (DNS rebinding), nor by its own requests (the Origin). One request's work is bounded by the
+// limits of a State, by time, and by how many are computed at once.
 func Handler(hosts ...string) http.Handler {
 	s := &server{hosts: hosts, turns: make(chan struct{}, maxTogether)}
 	mux := http.NewServeMux()

@@ -22,8 +22,8 @@ const (
 	mostShift    = 0.1
 )
 
-// The site needs no more than a server of files, and not even that once it is loaded: it computes for itself what the Go
-// program computes.
+// The site needs no more than a server of files, and not even that once it is loaded: it computes for itself what the
+// Go program computes.
 func browserSite(t *testing.T, ctx context.Context, _ string) {
 	folder := filepath.Join(t.TempDir(), "site")
 	if out, err := exec.CommandContext(t.Context(), "go", "run", "./site", folder).CombinedOutput(); err != nil {

@@ -195,9 +195,9 @@ type Problem struct {
 	Message   string `json:"message"`
 }
 
-// ParseState reads the state from the query of an address. What is not in it is as in the first preset of its tab, and so
-// is what is wrong in it: the problems say what that is. A strategy that is wrong is left out; if none is left, they are
-// the preset's.
+// ParseState reads the state from the query of an address. What is not in it is as in the first preset of its tab, and
+// so is what is wrong in it: the problems say what that is. A strategy that is wrong is left out; if none is left, they
+// are the preset's.
 func ParseState(query url.Values) (State, []Problem) {
 	s := beginning(Tab(query.Get("tab")))
 	var problems []Problem
@@ -271,8 +271,8 @@ func briefly(reason, whole string) string {
 	return what + "; did you mean " + meant + "?"
 }
 
-// Query returns the query of the address that holds the state: ParseState's inverse. What is as in the first preset of its
-// tab is left out, but for the strategies.
+// Query returns the query of the address that holds the state: ParseState's inverse. What is as in the first preset of
+// its tab is left out, but for the strategies.
 func (s State) Query() url.Values {
 	query := url.Values{}
 	for _, x := range s.Strategies {

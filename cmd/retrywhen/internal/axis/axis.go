@@ -23,8 +23,8 @@ var steps = []time.Duration{
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
 }
 
-// Step returns the least step between ticks with which an axis of the given length has at most that many intervals. Below
-// a second and from a day on steps are 1, 2 and 5 times a power of ten.
+// Step returns the least step between ticks with which an axis of the given length has at most that many intervals.
+// Below a second and from a day on steps are 1, 2 and 5 times a power of ten.
 func Step(length time.Duration, intervals int) time.Duration {
 	least := length / time.Duration(max(intervals, 1))
 	if length%time.Duration(max(intervals, 1)) != 0 {
@@ -99,7 +99,8 @@ func LogTimes(least, most time.Duration) []Tick {
 	return logTicks(least, most, []time.Duration{1, 2, 5}, steps)
 }
 
-// logTicks has ticks at the multiples of powers of ten below a second and from a day on, and at the middle ones between.
+// logTicks has ticks at the multiples of powers of ten below a second and from a day on, and at the middle ones
+// between.
 func logTicks(least, most time.Duration, multiples, middle []time.Duration) []Tick {
 	ticks := []Tick{}
 	add := func(at time.Duration) {

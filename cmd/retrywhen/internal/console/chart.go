@@ -124,8 +124,8 @@ func (d *Dots) Lines() []string {
 	return lines
 }
 
-// Beside puts blocks of lines beside each other, with a gap of that many spaces.
-func Beside(gap int, blocks ...[]string) []string {
+// Columns puts blocks of lines side by side, with a gap of that many spaces.
+func Columns(gap int, blocks ...[]string) []string {
 	var lines []string
 	for i, b := range blocks {
 		width := Width(lines) + gap

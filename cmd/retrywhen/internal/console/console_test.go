@@ -80,7 +80,7 @@ func TestDots(t *testing.T) {
 }
 
 func TestBeside(t *testing.T) {
-	lines(t, Beside(2, []string{"a", "bcd"}, []string{"1", "", "3"}), "a    1", "bcd", "     3")
+	lines(t, Columns(2, []string{"a", "bcd"}, []string{"1", "", "3"}), "a    1", "bcd", "     3")
 }
 
 func TestWrap(t *testing.T) {

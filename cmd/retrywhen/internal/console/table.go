@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Table lays rows out in columns, two spaces apart, under a header. The first `left` columns stand flush left, the others
-// flush right. Each line ends without spaces.
+// Table lays rows out in columns, two spaces apart, under a header. The first `left` columns stand flush left, the
+// others flush right. Each line ends without spaces.
 func Table(header []string, rows [][]string, left int) []string {
 	widths := make([]int, len(header))
 	all := append([][]string{header}, rows...)

@@ -44,8 +44,9 @@ var options = []struct{ word, option string }{
 //
 //	var policy = retry.New(backoff.Exponential(100*time.Millisecond, 2).Cap(30*time.Second).Jitter(jitter.Full), retry.Limit(5))
 //
-// Where each operation has a process, a key or a number of its own the declaration says so: by a comment, or as a function
-// of the key or the number. A budget that is not nil is in it, as a variable before such a function. It needs the packages backoff, jitter, retry and time, those of them that it names.
+// Where each operation has a process, a key or a number of its own the declaration says so: by a comment, or as a
+// function of the key or the number. A budget that is not nil is in it, as a variable before such a function. It needs
+// the packages backoff, jitter, retry and time, those of them that it names.
 func Policy(p retry.Policy, place sim.Placement, b *sim.Budget) string {
 	_, w := words(p.String())
 	curve, of := p.Backoff(), ""
@@ -83,8 +84,8 @@ func Policy(p retry.Policy, place sim.Placement, b *sim.Budget) string {
 	return "var policy = " + line.String()
 }
 
-// words returns the first word of a text form, which names the curve, and the values of the others by their names: "" for
-// one without a value.
+// words returns the first word of a text form, which names the curve, and the values of the others by their names: ""
+// for one without a value.
 func words(text string) (curve string, values map[string]string) {
 	values = map[string]string{}
 	for word := range strings.FieldsSeq(text) {
@@ -97,8 +98,8 @@ func words(text string) (curve string, values map[string]string) {
 	return curve, values
 }
 
-// expression makes the backoff, which must have a text form. Its key or ordinal is the variable of that name, if there is
-// one.
+// expression makes the backoff, which must have a text form. Its key or ordinal is the variable of that name, if there
+// is one.
 func expression(b backoff.Backoff, variable string) string {
 	name, w := words(b.String())
 	curve := curves[name]

@@ -20,8 +20,8 @@ type Choices struct {
 	Result     *sim.Choices
 }
 
-// Run computes the choices. Its errors are a *sim.FieldError, with no result, and a *sim.StoppedError with the strategies
-// that were finished.
+// Run computes the choices. Its errors are a *sim.FieldError, with no result, and a *sim.StoppedError with the
+// strategies that were finished.
 func (c Choose) Run(ctx context.Context) (*Choices, error) {
 	run, strategies := c.Choose, c.Strategies
 	run.Progress = c.Progress.of("choosing")

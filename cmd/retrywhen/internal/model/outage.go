@@ -34,8 +34,8 @@ type OutageStrategyResult struct {
 	Err    error             `json:"-"`              // why something is missing: ErrNoRetry, or a *sim.StoppedError
 }
 
-// Run computes the outage. Its errors are a *sim.FieldError, with no result, and the *sim.StoppedError of ctx, with what
-// was computed until then.
+// Run computes the outage. Its errors are a *sim.FieldError, with no result, and the *sim.StoppedError of ctx, with
+// what was computed until then.
 func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 	r := &OutageResult{Down: o.Down, Strategies: []OutageStrategyResult{}}
 	for _, s := range o.Strategies {

@@ -37,8 +37,8 @@ type OverloadStrategyResult struct {
 	Err    error               `json:"-"`              // why something is missing: a *sim.StoppedError
 }
 
-// DefaultOverload is the overload that the command and the page begin with: a server of 100 requests a second at 80 % of
-// that, which stands still for 5 s, and clients that wait for a second.
+// DefaultOverload is the overload that the command and the page begin with: a server of 100 requests a second at 80 %
+// of that, which stands still for 5 s, and clients that wait for a second.
 func DefaultOverload() Overload {
 	const policy = "exponential base=100ms factor=2 cap=10s jitter=full attempttimeout=1s "
 	strategies, err := ParseStrategies([]string{

@@ -138,8 +138,8 @@ func unquoted(texts []string, wrong int, err error) error {
 	return err
 }
 
-// Has reports whether one of the strategy's words is set: place, budget, layers, processes, or one of a policy's options,
-// as in within.
+// Has reports whether one of the strategy's words is set: place, budget, layers, processes, or one of a policy's
+// options, as in within.
 func (s Strategy) Has(word string) bool {
 	for w := range strings.FieldsSeq(s.text()) {
 		if key, _, _ := strings.Cut(w, "="); key == word {

@@ -31,8 +31,9 @@ func Retry(i, n int) Color {
 	return firstRetry + Color(i*(retryColors-1)/(n-1))
 }
 
-// hex are the colors on white and on a dark ground. Those of series can be distinguished by eyes that see no red and green
-// too (Okabe and Ito, "Color Universal Design"), those of retries are samples of viridis, without its brightest end.
+// hex are the colors on white and on a dark ground. Those of series can be distinguished by eyes that see no red and
+// green too (Okabe and Ito, "Color Universal Design"), those of retries are samples of viridis, without its brightest
+// end.
 var hex = [colors][2]string{
 	Ink:             {"#1f2328", "#e6edf3"},
 	Muted:           {"#59636e", "#9da7b3"},

@@ -130,7 +130,7 @@ func (r Rule) draw(s *svg, at func(Point) Point) {
 
 // Where the parts of a figure are, in pixels.
 const (
-	left, right  = 52, 22 // of a panel, beside its axes
+	left, right  = 52, 22 // of a panel, outside of its axes
 	above, below = 36, 44 // and over and under them, at most
 	untitled     = 22     // over them where no panel of the row has a title
 	unlabelled   = 28     // under them where no X axis of the row has a label
