@@ -47,7 +47,7 @@ func (q *Queue) check(ctx context.Context, d *delivery, isAlone bool) verdict {
 	for range 10 {
 		switch {
 		case d.begun >= uint64(q.config.MaxCrashes):
-			q.bury(ctx, d, ErrAbandoned, now) // or hands it back, and has told the Logger
+			q.bury(ctx, ctx, d, ErrAbandoned, now, now) // or hands it back, and has told the Logger
 			return nothing
 		case d.begun+1 >= uint64(q.config.MaxCrashes) && !isAlone:
 			return alone

@@ -68,6 +68,7 @@ func (j *Job) Done() error {
 	err := j.q.done(ctx, j.d)
 	if err == nil {
 		j.q.counts.done.Add(1)
+		j.q.over(j.hooked(ctx), &j.d.state, j.began, nil)
 	}
 	return err
 }
@@ -88,11 +89,15 @@ func (j *Job) Fail(err error) error {
 	}
 	ctx, cancel := j.context()
 	defer cancel()
-	hooks := j.hooks
-	if hooks == nil {
-		hooks = ctx
+	return j.q.fail(ctx, j.hooked(ctx), j.d, err, j.began)
+}
+
+// hooked returns the context for the policy's hooks.
+func (j *Job) hooked(ctx context.Context) context.Context {
+	if j.hooks != nil {
+		return j.hooks
 	}
-	return j.q.fail(ctx, hooks, j.d, err, time.Since(j.began))
+	return ctx
 }
 
 // context bounds the report of an outcome.

@@ -98,7 +98,7 @@ func (q *Queue) guard(d *delivery, m *nats.Msg) *nats.Msg {
 
 // fail has the policy decide about a failure, and stores what it says.
 // The policy's hooks are called under hooks.
-func (q *Queue) fail(ctx, hooks context.Context, d *delivery, failed error, lasted time.Duration) error {
+func (q *Queue) fail(ctx, hooks context.Context, d *delivery, failed error, began time.Time) error {
 	at := time.Now()
 	if d.state.put.IsZero() {
 		d.state.put = d.put
@@ -107,13 +107,13 @@ func (q *Queue) fail(ctx, hooks context.Context, d *delivery, failed error, last
 		d.state.due = at.Add(s.d)
 		return q.reschedule(ctx, d)
 	}
-	delay, end := q.decide(hooks, d, stream.Failure{Err: failed, Lasted: lasted}, at)
+	delay, end := q.decide(hooks, d, stream.Failure{Err: failed, Lasted: at.Sub(began)}, at)
 	d.state.lastError = text(failed)
 	if p, ok := end.(*policyPanic); ok {
 		d.state.lastError += "; then the policy: " + p.Error()
 	}
 	if end != nil {
-		return q.bury(ctx, d, end, at)
+		return q.bury(ctx, hooks, d, end, began, at)
 	}
 	q.counts.retried.Add(1)
 	d.state.due = at.Add(delay)
@@ -177,8 +177,8 @@ func (q *Queue) reschedule(ctx context.Context, d *delivery) error {
 	return nil
 }
 
-// bury stores the dead letter.
-func (q *Queue) bury(ctx context.Context, d *delivery, end error, at time.Time) error {
+// bury stores the dead letter. began is when the last attempt began.
+func (q *Queue) bury(ctx, hooks context.Context, d *delivery, end error, began, at time.Time) error {
 	if d.state.put.IsZero() {
 		d.state.put = d.put
 	}
@@ -201,6 +201,7 @@ func (q *Queue) bury(ctx context.Context, d *delivery, end error, at time.Time) 
 	if stored {
 		q.counts.died.Add(1)
 		q.boundDead(ctx)
+		q.over(hooks, &s, began, end)
 	}
 	return nil
 }

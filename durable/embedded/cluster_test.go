@@ -71,7 +71,7 @@ func TestNothingIsLostWhenTheLeaderOfAClusterIsKilled(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		var err error
-		q, err = durable.Open(ctx, connect(t, all), durable.Config{Name: "cluster", Replicas: 3, Lease: 5 * time.Second, Policy: crashPolicy})
+		q, err = durable.Open(ctx, connect(t, all), durable.Config{Name: "cluster", Lease: 5 * time.Second, Policy: crashPolicy})
 		if err != nil {
 			t.Log(err)
 		}
