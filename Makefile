@@ -1,4 +1,4 @@
-# The targets call the same commands as .ci/run.
+# The targets run the same commands as .ci/run.
 SOAK     ?= 10000
 SOAKTIME ?= 60s
 
@@ -7,30 +7,30 @@ SOAKTIME ?= 60s
 test lint race fuzz examples verify: ## a step of .ci/run
 	bash .ci/run $@
 
-ci: ## what must hold before a change lands
+ci: ## must be green before a change lands
 	bash .ci/run
 
-nightly: ## what takes longer, or needs servers from Debian
+nightly: ## the rest: what takes longer or needs servers from Debian
 	bash .ci/run nightly
 
-soak: ## the mock clock example SOAK times on one and two processors, and MapRetry under cancels and panics for SOAKTIME
+soak: ## the mock clock example SOAK times on one and two processors; MapRetry with cancellations and panics for SOAKTIME
 	cd examples && go test -race -cpu=1,2 -count=$(SOAK) ./mockclock
 	go test -race -run TestMapRetry_Soak ./operators -args -soak=$(SOAKTIME)
 
-attack: ## the durable queue under kills, stops, restarts, a silent network and a full disk, at length
+attack: ## long tests of the durable queue: kills, stops, restarts, a silent network, a full disk
 	bash .ci/run attack
 
-bench: ## beside other libraries, about nine minutes on a quiet machine: benchmarks/RESULTS.md and the README's charts
-bench-quick: ## less of it, in under two minutes, to look at
-bench-check: ## the ratios of RESULTS.md again: none may have grown by 1.3 times
+bench: ## the comparison with other libraries, about nine minutes on a quiet machine: benchmarks/RESULTS.md and the charts
+bench-quick: ## a short version, under two minutes, which writes no files
+bench-check: ## measures the ratios of RESULTS.md again: none may exceed 1.3 times the old one
 bench bench-quick bench-check:
 	$(MAKE) -C benchmarks $@
 
 bench-own: ## this library's own benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
 
-site: ## the lab and the docs' pictures as a folder for any web server: dist/site
+site: ## writes the lab and the docs' pictures to dist/site, for any web server
 	cd cmd/retrywhen && go run ./lab/site ../../dist/site
 
-release: ## all modules at VERSION, as a commit with tags in dist/, and what remains to be done; it does not push
+release: ## prepares all modules at VERSION, as a commit with tags in dist/, and prints the remaining steps; it does not push
 	bash .ci/release $(VERSION)

@@ -29,6 +29,8 @@
 //   - cmd/retrywhen: the command. It retries a command, shows a policy's schedule, and simulates fleets.
 //   - durable: retries that survive the process, on NATS JetStream; durable/embedded runs the server inside the
 //     process.
+//   - retrygrpc: gRPC interceptors with a policy; streams of messages for Resume.
+//   - retryotel: OpenTelemetry metrics and span events of a policy.
 //   - examples: programs that do a real job.
 //
 // # Words

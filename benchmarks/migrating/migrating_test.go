@@ -1,4 +1,4 @@
-// Package migrating holds the code of docs/migrating.md, and makes sure that before and after do the same.
+// Package migrating contains the code of docs/migrating.md, and checks that before and after do the same.
 package migrating
 
 import (
@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestTheDocumentHasTheCode holds the document's blocks against the files: each block begins with a package clause, and
-// stands for the file that the line before it names.
+// TestTheDocumentHasTheCode compares the document's blocks with the files. Each block begins with a package clause, and
+// the line before it names the file.
 func TestTheDocumentHasTheCode(t *testing.T) {
 	text, err := os.ReadFile("../../docs/migrating.md")
 	if err != nil {
@@ -64,7 +64,7 @@ func TestTheDocumentHasTheCode(t *testing.T) {
 	}
 }
 
-// TestCallsDoTheSame compares how often the function is called, and what comes out.
+// TestCallsDoTheSame compares the number of calls and the results.
 func TestCallsDoTheSame(t *testing.T) {
 	type fetch func(context.Context, func(context.Context) (string, error)) (string, error)
 	for _, c := range []struct {
@@ -101,10 +101,10 @@ func TestCallsDoTheSame(t *testing.T) {
 	}
 }
 
-// script is what a source does in each of its runs: lines, and then a failure, but for the last run.
+// script is what a source does in each of its runs: lines, and then a failure, except in the last run.
 var script = [][]string{{"a", "b"}, {}, {}, {"c"}, {}, {"d"}}
 
-// TestFeedsDoTheSame compares what comes out of a stream, and when.
+// TestFeedsDoTheSame compares the values of a stream, and their times.
 func TestFeedsDoTheSame(t *testing.T) {
 	for _, attempts := range []int{1, 3, 6} {
 		var outcomes [2]string
@@ -128,7 +128,7 @@ func TestFeedsDoTheSame(t *testing.T) {
 	}
 }
 
-// play makes the n-th run of the script. The run numbered attempts ends well.
+// play is the n-th run of the script. The run numbered attempts ends without an error.
 func play(attempts int, n *int, line func(string) bool) error {
 	run := script[*n]
 	*n++

@@ -16,7 +16,7 @@ func Fetch(ctx context.Context, get func(context.Context) (string, error)) (stri
 		retry.Context(ctx), // an option of the Retrier, so each call makes its own
 		retry.Attempts(6),
 		retry.Delay(100*time.Millisecond),
-		retry.MaxDelay(30*time.Second), // every wait that reaches it is exactly that
+		retry.MaxDelay(30*time.Second), // every wait at the cap is exactly this long
 		retry.RetryIf(func(err error) bool { return !errors.Is(err, ErrNotFound) }),
 		retry.OnRetry(func(n uint, err error) {
 			slog.Warn("retrying", "n", n+1, "err", err)

@@ -13,7 +13,7 @@ import (
 
 var ErrNotFound = errors.New("not found")
 
-// One value for all calls, on any number of goroutines.
+// One policy for all calls, on any number of goroutines.
 var policy = retry.New(
 	backoff.Exponential(100*time.Millisecond, 2).Cap(30*time.Second).Jitter(jitter.Deviation(0.5)),
 	retry.Limit(5), // retries: one less than tries

@@ -12,10 +12,10 @@ import (
 var ErrNotFound = errors.New("not found")
 
 func Fetch(ctx context.Context, get func(context.Context) (string, error)) (string, error) {
-	b := backoff.NewExponentialBackOff() // it counts, so each call makes its own
+	b := backoff.NewExponentialBackOff() // it has state, so each call makes its own
 	b.InitialInterval = 100 * time.Millisecond
 	b.Multiplier = 2
-	b.MaxInterval = 30 * time.Second // jitter goes past it, up to 45 s
+	b.MaxInterval = 30 * time.Second // jitter exceeds it, up to 45 s
 	return backoff.Retry(ctx, func() (string, error) {
 		page, err := get(ctx)
 		if errors.Is(err, ErrNotFound) {

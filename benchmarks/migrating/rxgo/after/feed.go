@@ -16,7 +16,7 @@ var policy = retry.New(
 	backoff.Exponential(time.Second, 1.5).Cap(time.Minute).Jitter(jitter.Deviation(0.5)),
 	retry.Limit(5))
 
-// Feed decodes what read sends, and reads again when that fails.
+// Feed decodes the items of read, and reads again after a failure.
 func Feed(ctx context.Context, read rxgo.Producer, decode rxgo.Func) rxgo.Observable {
 	return rx.RetryWhen(func(ctx context.Context) rxgo.Observable { // an attempt's own context
 		return rxgo.Defer([]rxgo.Producer{read}, rxgo.WithContext(ctx)).Map(decode, rxgo.WithContext(ctx))

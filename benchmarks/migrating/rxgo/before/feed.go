@@ -8,12 +8,12 @@ import (
 	"github.com/reactivex/rxgo/v2"
 )
 
-// Feed decodes what read sends, and reads again when that fails.
+// Feed decodes the items of read, and reads again after a failure.
 func Feed(ctx context.Context, read rxgo.Producer, decode rxgo.Func) rxgo.Observable {
-	b := backoff.NewExponentialBackOff() // it counts, so each feed makes its own
+	b := backoff.NewExponentialBackOff() // it has state, so each feed makes its own
 	b.InitialInterval = time.Second
 	b.MaxElapsedTime = 0
 	return rxgo.Defer([]rxgo.Producer{read}, rxgo.WithContext(ctx)).
 		Map(decode).
-		BackOffRetry(backoff.WithMaxRetries(b, 5), rxgo.WithContext(ctx)) // a cancel during an attempt panics
+		BackOffRetry(backoff.WithMaxRetries(b, 5), rxgo.WithContext(ctx)) // a cancellation during an attempt panics
 }

@@ -16,7 +16,7 @@ var policy = retry.New(
 	retry.Limit(5),
 	retry.ResetAfterItems(1))
 
-// Feed hands on what read delivers, in upper case, and reads again when that fails.
+// Feed returns the lines of read in upper case, and reads again after a failure.
 func Feed(ctx context.Context, read func(ctx context.Context, line func(string) bool) error) ([]string, error) {
 	source := stream.Stream[string](read) // line reports whether more is wanted
 	return operators.Map(source.RetryWhen(policy), strings.ToUpper).Collect(ctx)

@@ -8,7 +8,7 @@ import (
 	"github.com/samber/ro"
 )
 
-// Feed hands on what read delivers, in upper case, and reads again when that fails.
+// Feed returns the lines of read in upper case, and reads again after a failure.
 func Feed(ctx context.Context, read func(ctx context.Context, line func(string)) error) ([]string, error) {
 	source := ro.NewObservableWithContext(func(ctx context.Context, destination ro.Observer[string]) ro.Teardown {
 		if err := read(ctx, func(s string) { destination.NextWithContext(ctx, s) }); err != nil {
