@@ -8,48 +8,48 @@ import (
 	"slices"
 )
 
-// Boundary is an Overload at several loads, for several kinds of callers: what is the highest load from which the
-// server recovers? It is the load up to which one can sleep.
+// Boundary is an Overload at several loads, for several kinds of callers. It finds the highest load from which the
+// server recovers.
 type Boundary struct {
-	Overload Overload  `json:"overload"` // but for Load, Trace, Layers and Progress; the runs have the seeds from its Seed on
+	Overload Overload  `json:"overload"` // its Load, Trace, Layers and Progress are ignored; run i of a point has the seed Seed+i
 	Callers  []Callers `json:"callers"`
-	Loads    []float64 `json:"loads"` // operations a second, rising
-	Runs     int       `json:"runs"`  // of each point
+	Loads    []float64 `json:"loads"` // operations a second, increasing
+	Runs     int       `json:"runs"`  // for each point
 
-	// Progress, if not nil, is told now and then how much of the work is done, in millionths, on the goroutine of Run.
+	// Progress, if not nil, is called now and then, on the goroutine of Run, with the work done in millionths.
 	Progress func(done, total int64) `json:"-"`
 }
 
-// Callers are the layers of an Overload under the name that tables and charts call them by.
+// Callers are the layers of an Overload, with their name in tables and charts.
 type Callers struct {
 	Name   string  `json:"name"`
 	Layers []Layer `json:"layers"`
 }
 
-// BoundaryResult is what became of a Boundary.
+// BoundaryResult is the result of a Boundary.
 type BoundaryResult struct {
 	Points []BoundaryPoint `json:"points"` // all Loads for the first Callers, then for the next
 
-	// Highest are, for each of the Callers, the highest of the Loads from which, and from all lower ones, the server
-	// recovered in every run; 0 where there is none.
+	// Highest holds, for each of the Callers, the highest of the Loads from which the server recovered in every run, as
+	// it did from all lower ones. It is 0 if there is none.
 	Highest []float64 `json:"highest"`
 }
 
-// BoundaryPoint is what several runs at one load came to.
+// BoundaryPoint is the result of the runs of one kind of callers at one load.
 type BoundaryPoint struct {
 	Callers       string   `json:"callers"`
 	Load          float64  `json:"load"`
 	Runs          int      `json:"runs"`
-	Recovered     int      `json:"recovered"` // of the runs
-	After         Spread   `json:"after"`     // RecoveredAfter, of those
+	Recovered     int      `json:"recovered"` // the runs in which the server recovered
+	After         Spread   `json:"after"`     // their RecoveredAfter
 	Amplification Estimate `json:"amplification"`
-	Succeeded     Estimate `json:"succeeded"` // the share of the operations
+	Succeeded     Estimate `json:"succeeded"` // the share of the operations that succeeded
 }
 
 // Run computes the points.
 //
-// Its errors are a *FieldError, with no result, for a Boundary that cannot be run, and a *StoppedError with the
-// finished points when ctx ended, or when callers retry without any time going by (ErrStuck).
+// It returns a *FieldError and no result for a Boundary that cannot be run. It returns a *StoppedError with the
+// finished points when ctx ends, or when callers retry endlessly at one instant (ErrStuck).
 func (b Boundary) Run(ctx context.Context) (*BoundaryResult, error) {
 	c := checker{model: "Boundary"}
 	c.count("Runs", b.Runs, 1, math.MaxInt32)
@@ -130,7 +130,7 @@ func (b Boundary) Run(ctx context.Context) (*BoundaryResult, error) {
 	return r, nil
 }
 
-// overload is a run.
+// overload returns the Overload of one run.
 func (b *Boundary) overload(callers Callers, load float64, run int) Overload {
 	o := b.Overload
 	o.Layers, o.Load, o.Trace, o.Seed, o.Progress = callers.Layers, load, nil, o.Seed+uint64(run), nil

@@ -6,12 +6,12 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// Budget are the settings of a retry.Budget, of which each run has its own: it is full at first.
+// Budget holds the settings of a retry.Budget. Each run has a budget of its own, which is full at first.
 type Budget struct {
 	Capacity float64 `json:"capacity"` // at least Cost
-	Cost     float64 `json:"cost"`     // more than 0, and enough to make a float64 of the Capacity less
+	Cost     float64 `json:"cost"`     // more than 0, and large enough that the float64 Capacity-Cost is less than Capacity
 	Refund   float64 `json:"refund"`
-	Refill   float64 `json:"refill"` // tokens that flow in, a second
+	Refill   float64 `json:"refill"` // tokens a second
 }
 
 // new returns the budget of a run.
@@ -19,10 +19,10 @@ func (b *Budget) new() *retry.Budget {
 	return retry.NewBudget(b.Capacity, b.Cost, b.Refund).Refill(b.Refill)
 }
 
-// most is the most of anything that a Budget holds: whole numbers are exact up to there.
+// most is the maximum of a Budget's fields: a float64 is exact for whole numbers up to there.
 const most = 1e15
 
-// Check returns nil if the settings are those of a budget, else a *FieldError.
+// Check returns nil if the settings are valid, else a *FieldError.
 func (b *Budget) Check() error {
 	c := checker{model: "Budget"}
 	b.check(&c)
@@ -40,7 +40,7 @@ func (b *Budget) check(c *checker) {
 	if b.Capacity < b.Cost {
 		c.fail("Budget.Capacity", b.Capacity, fmt.Sprintf("at least the Cost of one retry, %v", b.Cost))
 	}
-	if b.Capacity-b.Cost == b.Capacity { // or retries that take no time would go on forever
-		c.fail("Budget.Cost", b.Cost, fmt.Sprintf("enough to make %v less: a budget that no retry empties is none", b.Capacity))
+	if b.Capacity-b.Cost == b.Capacity { // retries without waits would go on forever
+		c.fail("Budget.Cost", b.Cost, fmt.Sprintf("large enough to reduce the Capacity, %v", b.Capacity))
 	}
 }

@@ -12,65 +12,64 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// Choose puts policies to Outages of several lengths, and says which of them meet the targets, what each costs, and
-// which one to take. All clients fail together at the beginning, which is the worst that a fleet does to its server.
+// Choose runs Outages of several lengths under several policies. It reports which policies meet the targets, what each
+// costs, and which one it recommends. All clients fail together at the beginning, which is the worst case.
 type Choose struct {
 	Clients  int             `json:"clients"`  // 1 to 10,000,000
 	Capacity int             `json:"capacity"` // clients that the server serves a second, once it is back
 	Outages  []time.Duration `json:"outages"`  // how long the server is down
 
-	// Served is within what time of the server's return all clients are to be served, in every run of every outage; 0 is
-	// no such target.
+	// Served is the target for the time from the server's return until all clients are served, in every run of every
+	// outage; 0 is no target.
 	Served time.Duration `json:"served"`
 
-	// Wait is what an operation may wait that fails once, alone: 99 % of the policy's first waits are to be no longer; 0
-	// is no such target.
+	// Wait is the target for the wait of an operation that fails once, alone: 99 % of the policy's first waits must not be
+	// longer; 0 is no target.
 	Wait time.Duration `json:"wait"`
 
-	Strategies []Strategy `json:"strategies"` // to choose among; nil is Candidates in the Placement
+	Strategies []Strategy `json:"strategies"` // the choices; nil is Candidates in the Placement
 	Placement  Placement  `json:"placement"`  // of the Candidates
-	Slots      bool       `json:"slots"`      // the server hands out slots, see Outage
-	Runs       int        `json:"runs"`       // of each outage
+	Slots      bool       `json:"slots"`      // the server assigns slots, see Outage
+	Runs       int        `json:"runs"`       // for each outage
 	Seed       uint64     `json:"seed"`
 
-	// Progress, if not nil, is told now and then how much of the work is done, in millionths, on the goroutine of Run.
+	// Progress, if not nil, is called now and then, on the goroutine of Run, with the work done in millionths.
 	Progress func(done, total int64) `json:"-"`
 }
 
-// Choices are what became of a Choose.
+// Choices is the result of a Choose.
 type Choices struct {
 	Choices []Choice `json:"choices"` // in the order of the strategies
 
-	// Recommended is the index of the strategy to take, -1 if none meets the targets: the one that meets them with the
-	// fewest refusals, over all outages, and of several such the one with the shortest first wait. A hundredth of a
-	// refusal a client makes no difference.
+	// Recommended is the index of the recommended strategy, -1 if none meets the targets. It is the one that meets them
+	// with the fewest refusals over all outages; refusals that differ by at most 0.01 a client count as equal, and then
+	// the shorter mean first wait decides.
 	Recommended int `json:"recommended"`
 }
 
-// Choice is one strategy.
+// Choice is the result of one strategy.
 type Choice struct {
 	Strategy
-	Meets     bool           `json:"meets"`     // the targets
-	Refusals  float64        `json:"refusals"`  // of a client on average, by the server that is back, over all outages
-	FirstWait Spread         `json:"firstWait"` // what an operation waits that fails once, alone
+	Meets     bool           `json:"meets"`     // whether it meets the targets
+	Refusals  float64        `json:"refusals"`  // per client, on average, after the server's return, over all outages
+	FirstWait Spread         `json:"firstWait"` // the wait of an operation that fails once, alone
 	Outages   []ChoiceOutage `json:"outages"`
 }
 
-// ChoiceOutage is what one outage costs under a strategy.
+// ChoiceOutage is the result of one outage under a strategy.
 type ChoiceOutage struct {
 	Down     time.Duration `json:"down"`
-	Best     time.Duration `json:"best"`     // when all could be served, after the server is back
-	After    Spread        `json:"after"`    // when all are, after the server is back, from run to run; of the last that is, where not all are
-	Unserved int64         `json:"unserved"` // clients that never were, of all runs
-	Attempts Estimate      `json:"attempts"` // of a client
-	Refusals Estimate      `json:"refusals"` // attempts that failed although the server was back: it was busy
-	Peak     Estimate      `json:"peak"`     // the most attempts in a second, once the server is back
+	Best     time.Duration `json:"best"`     // when all could be served, after the server's return
+	After    Spread        `json:"after"`    // when the last client of a run was served, after the server's return
+	Unserved int64         `json:"unserved"` // clients that were never served, in all runs
+	Attempts Estimate      `json:"attempts"` // per client
+	Refusals Estimate      `json:"refusals"` // attempts that failed although the server was back, because it was busy
+	Peak     Estimate      `json:"peak"`     // the most attempts in a second, after the server's return
 }
 
-// Candidates returns the policies that Choose chooses among by itself, for that many clients and that capacity, in the
-// given placement. There are the usual ones, from a second to half a minute, and those that are made to measure: tiled,
-// with waits of 1.1 times what the server needs for all its clients, so that a wave of them is never more than it can
-// take. Numbers that a Choose refuses panic.
+// Candidates returns the policies that Choose compares by default, for a number of clients and a capacity, in the given
+// placement. Four are the usual ones, with waits from a second to half a minute. Three are computed from the arguments:
+// their longest waits are Wave, or twice Wave with full jitter. Arguments below 1 panic.
 func Candidates(clients, capacity int, p Placement) []Strategy {
 	if clients < 1 || capacity < 1 {
 		panic(fmt.Sprintf("sim: Candidates: clients is %d and capacity is %d, want at least 1", clients, capacity))
@@ -95,25 +94,24 @@ func Candidates(clients, capacity int, p Placement) []Strategy {
 	return all
 }
 
-// Wave returns 1.1 times the time in which a server of that capacity a second serves all the clients, in three figures:
-// the wait with which a tiled fleet never asks for more than the server has.
+// Wave returns 1.1 times the time that a server with that capacity per second needs for all clients, rounded up to
+// three digits. With this wait a tiled fleet never exceeds the capacity.
 func Wave(clients, capacity int) time.Duration {
 	d := 1.1 * float64(clients) / float64(max(capacity, 1)) * float64(time.Second)
 	unit := math.Pow(10, math.Floor(math.Log10(max(d, 1)))-2)
 	return duration(math.Ceil(d/unit-1e-9) * unit)
 }
 
-// firstWaits is of how many draws Choice.FirstWait is.
+// firstWaits is the number of draws of Choice.FirstWait.
 const firstWaits = 10_000
 
-// givenUp is how long after its return a server counts as one that not all clients reach.
+// givenUp is how long after the server's return a client that is not served yet counts as unserved.
 const givenUp = 24 * time.Hour
 
 // Run computes the choices.
 //
-// Its errors are a *FieldError, with no result, for a Choose that cannot be run, and a *StoppedError with the
-// strategies that are finished, and none recommended, when ctx ended or a policy does not let any time go by
-// (ErrStuck).
+// It returns a *FieldError and no result for a Choose that cannot be run. It returns a *StoppedError with the finished
+// strategies, none of them recommended, when ctx ends or a policy retries endlessly at one instant (ErrStuck).
 func (c Choose) Run(ctx context.Context) (*Choices, error) {
 	check := checker{model: "Choose"}
 	check.count("Clients", c.Clients, 1, maxClients)
@@ -209,7 +207,7 @@ func (c Choose) Run(ctx context.Context) (*Choices, error) {
 	return r, nil
 }
 
-// firstWait returns how the first waits of many operations spread.
+// firstWait returns the distribution of the first waits of many operations.
 func (c *Choose) firstWait(s Strategy) Spread {
 	all := newOperations(s.Policy, s.Placement, newRand(c.Seed))
 	var m moments

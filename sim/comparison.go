@@ -7,35 +7,35 @@ import (
 	"time"
 )
 
-// Comparison puts several strategies to the same herd, and says in figures how they differ.
+// Comparison runs the same herd under several strategies and returns figures for each.
 type Comparison struct {
 	Strategies []Strategy `json:"strategies"`
 	Jobs       int        `json:"jobs"`
 	Retries    int        `json:"retries"`
-	Runs       int        `json:"runs"` // every figure is the mean over this number of runs, with seeds from Seed on
+	Runs       int        `json:"runs"` // every figure is the mean over this number of runs, whose seeds are Seed, Seed+1, …
 	Seed       uint64     `json:"seed"`
 
 	PeakWindow time.Duration `json:"peakWindow"` // the Window of Figures.PeakOverMean
 	DeadWindow time.Duration `json:"deadWindow"` // the Window of Figures.DeadShare
 
-	// Progress, if not nil, is told now and then how much of the work is done, in millionths, on the goroutine of Run.
+	// Progress, if not nil, is called now and then, on the goroutine of Run, with the work done in millionths.
 	Progress func(done, total int64) `json:"-"`
 }
 
-// Figures are what a herd under one strategy comes to. Each is the mean over the Comparison's runs.
+// Figures describe a herd under one strategy. Each is the mean over the Comparison's runs.
 type Figures struct {
 	Strategy
-	Total        time.Duration `json:"total"`        // the cumulative wait to a job's last retry, the mean of all jobs
+	Total        time.Duration `json:"total"`        // the cumulative wait until a job's last retry, the mean of all jobs
 	TotalCV      float64       `json:"totalCV"`      // its coefficient of variation
-	End          time.Duration `json:"end"`          // the last retry of all
+	End          time.Duration `json:"end"`          // the time of the last retry of all jobs
 	FirstMean    time.Duration `json:"firstMean"`    // the wait before the first retry, the mean of all jobs
-	FirstMost    time.Duration `json:"firstMost"`    // the longest of them
-	PeakOverMean float64       `json:"peakOverMean"` // the fullest PeakWindow over the mean one
+	FirstMost    time.Duration `json:"firstMost"`    // the longest wait before the first retry
+	PeakOverMean float64       `json:"peakOverMean"` // the fullest PeakWindow over the mean
 	DeadShare    float64       `json:"deadShare"`    // the share of DeadWindows that hold no retry
 	CV           []float64     `json:"cv"`           // the coefficient of variation of each single wait that a job had
 	MeanCV       float64       `json:"meanCV"`       // the mean of CV
 
-	Totals Spread   `json:"totals"` // the cumulative waits to the last retry, of all jobs of all runs
+	Totals Spread   `json:"totals"` // the cumulative waits until the last retry, of all jobs of all runs
 	Firsts Spread   `json:"firsts"` // the waits before the first retry, of all jobs of all runs
 	Peaks  Estimate `json:"peaks"`  // PeakOverMean from run to run
 	Deads  Estimate `json:"deads"`  // DeadShare from run to run
@@ -43,8 +43,8 @@ type Figures struct {
 
 // Run computes the figures of each strategy, in their order.
 //
-// Its errors are a *FieldError, with no result, for a Comparison that cannot be run, and a *StoppedError with the
-// figures of the strategies that were finished when ctx ended.
+// It returns a *FieldError and no result for a Comparison that cannot be run, and a *StoppedError with the figures of
+// the finished strategies when ctx ends.
 func (c Comparison) Run(ctx context.Context) ([]Figures, error) {
 	check := checker{model: "Comparison"}
 	check.count("Runs", c.Runs, 1, math.MaxInt32)
@@ -91,13 +91,13 @@ func (c Comparison) Run(ctx context.Context) ([]Figures, error) {
 	return all, nil
 }
 
-// herdFigures are those of one run.
+// herdFigures are the figures of one run.
 type herdFigures struct {
 	first, total moments
 	end          time.Duration
 	peak, dead   float64
 	cv           []float64
-	waits        int // that any job had
+	waits        int // the most retries of a job
 }
 
 func (r *HerdResult) figures(peakWindow, deadWindow time.Duration) *herdFigures {
@@ -117,7 +117,7 @@ func (r *HerdResult) figures(peakWindow, deadWindow time.Duration) *herdFigures 
 	return f
 }
 
-// sums are figures added up.
+// sums adds up the figures of several runs.
 type sums struct {
 	total, totalCV, end, firstMean, firstMost, peak, dead float64
 	cv                                                    []float64

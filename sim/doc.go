@@ -1,51 +1,52 @@
-// Package sim shows what a crowd of clients does to its server under a backoff, in simulated time: the same seed gives
-// the same result, there is no clock, and an hour takes milliseconds. What is made of many runs ([Comparison], [Sweep],
-// [Boundary], [Choose], [OCC.Sample]) uses all cores, and its result does not depend on their number.
+// Package sim simulates what many clients with one backoff do to their server. Time is simulated: the same seed gives
+// the same result, there is no clock, and an hour takes milliseconds. [Comparison], [Sweep], [Boundary], [Choose] and
+// [OCC.Sample] compute many runs. They use all cores, and their results do not depend on the number of cores.
 //
 // # Models
 //
-// A [Herd] is the plainest: jobs fail together and are retried a number of times, each retry failing at once. It gives
-// every retry's time. Its result can be asked for the load per bin ([HerdResult.Load]), for the peak and the dead time
-// ([HerdResult.Windows]), and for how the single and the cumulative waits spread ([HerdResult.Waits],
-// [HerdResult.Totals]). A [Comparison] puts several strategies to the same herd.
+// [Herd] is the simplest model: jobs fail together and are retried several times, and every retry fails at once. It
+// computes the time of every retry. Its result has methods for the load per bin ([HerdResult.Load]), for the peak and
+// the dead time ([HerdResult.Windows]), and for the distribution of the single and the cumulative waits
+// ([HerdResult.Waits], [HerdResult.Totals]). [Comparison] runs the same herd under several strategies.
 //
-// An [OCC] is contention: clients that all want to write one row, of which only one can succeed at a time. It counts
-// the calls and the time until all have written. A [Sweep] is that for several strategies and numbers of clients.
+// [OCC] is contention: many clients want to write one row, and only one of them can succeed at a time. It counts the
+// calls and the time until all have written. [Sweep] is an OCC for several strategies and numbers of clients.
 //
-// An [Outage] is a server that is down and comes back with less capacity than its clients ask for, with or without a
+// [Outage] is a server that is down and comes back with less capacity than its clients demand, with or without a
 // [Budget] that the clients' retries share.
 //
-// An [Overload] is a server with a queue, and users who come whether it is well or not: does it recover from a short
-// standstill, or do the retries keep it down? A [Boundary] finds the highest load from which it does.
+// [Overload] is a server with a queue, and users who send operations at the same rate whatever its state: does it
+// recover from a short standstill, or do the retries keep it down? [Boundary] finds the highest load from which it
+// recovers.
 //
-// A [Choose] says which policy to take, by the number of clients and the server's capacity.
+// [Choose] recommends a policy for a number of clients and a capacity of the server.
 //
-// Each model is a struct; the comments of its fields say what a zero means. Its Run method computes it and returns a
+// Each model is a struct; the comments of its fields define what a zero means. Its Run method computes it and returns a
 // pointer to, or a slice of, plain data. A model may be used by several goroutines at once as long as none changes it.
 //
-// # Words
+// # Terms
 //
-// A retry is an attempt after the first, a wait the time before it. The peak is the most retries in any window of a
-// given width; over the mean of such windows it says how much worse than even the load is. Dead time is when nothing
-// comes, though there is more to do: the time for which a window of a given width is empty. CV, the coefficient of
-// variation, is the standard deviation over the mean: 0 where all wait alike.
+// A retry is an attempt after the first. A wait is the time before a retry. The peak is the most retries in any window
+// of a given width; the peak over the mean of these windows measures how uneven the load is. Dead time is the time for
+// which a window of a given width is empty although retries are still to come. CV, the coefficient of variation, is the
+// standard deviation over the mean: 0 if all wait equally long.
 //
-// An operation is what a user wants, a request what a server gets of it: their ratio is the amplification. Goodput is
-// the operations that succeed. A server is metastable that its retries keep down after what brought it down is over.
+// An operation is what a user wants. Requests are what the server receives for it. Their ratio is the amplification.
+// Goodput is the operations that succeed. A server is metastable if retries keep it down after the cause is over.
 //
 // A figure that is a mean comes with percentiles, in a [Spread], [Counts] or [Estimate], and a Confidence.
 //
 // # Stopping
 //
-// A context stops every run, and so does a model's Horizon, an instant of the simulated time. What is stopped returns
-// the result so far together with a [*StoppedError]; what cannot be run at all returns a [*FieldError] that names the
-// field at fault and what it may be. Long runs report their progress to a function.
+// A run stops when its context ends, or at the model's Horizon, an instant of the simulated time. A stopped run returns
+// the result so far together with a [*StoppedError]. A model that cannot be run returns a [*FieldError] that names the
+// invalid field and its valid values. Long runs report their progress to a function.
 //
 // # JSON
 //
-// Models and results are written and read by encoding/json. A time.Duration is a whole number of nanoseconds there, a
-// Backoff is its text. No result holds a NaN or an infinity. Figures are the same for the same version of Go on the
-// same kind of processor; elsewhere the last digits of a float64 may differ.
+// Models and results can be encoded and decoded by encoding/json. A time.Duration is then a whole number of
+// nanoseconds, a Backoff its text. No result holds a NaN or an infinity. Figures are the same for the same version of
+// Go on the same kind of processor; elsewhere the last digits of a float64 may differ.
 //
 // # Sources
 //

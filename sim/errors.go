@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// ErrHorizon is why a run stopped that had more to do after its Horizon.
+// ErrHorizon is the cause when a run reaches its Horizon and more would happen later.
 var ErrHorizon = errors.New("the horizon is reached")
 
-// ErrStuck is why an Outage stopped whose clients retry without any time going by: the backoff does not wait and a
-// failure takes no time.
+// ErrStuck is the cause when an Outage's or an Overload's clients retry endlessly at one instant: the backoff does not
+// wait and a failure takes no time.
 var ErrStuck = errors.New("retries take no time")
 
-// StoppedError is the error of a run that ended before its work was done. The result that came with it holds what was
-// computed so far, and is as good as any other for that part.
+// StoppedError is the error of a run that stopped before its work was done. The result returned with it is valid for
+// the part that was computed.
 //
 // Unwrap returns the cause: ErrHorizon, ErrStuck, or the cause of the context.
 type StoppedError struct {
 	Model string // "Herd", "OCC", …
 	Cause error
-	At    time.Duration // how far the simulated time had come; 0 for a model that computes job by job
-	Done  int64         // how much was done, in Unit
-	Total int64         // of how much
-	Unit  string        // "retries", "clients", "runs"
+	At    time.Duration // the simulated time at which it stopped; 0 for a model that computes job by job
+	Done  int64         // the work done, in Unit
+	Total int64         // the whole work, in Unit
+	Unit  string        // "retries", "clients", "runs", "ms"
 }
 
-// Error says what stopped the run, and how much of it was done.
+// Error returns a text with the cause and how much of the work was done.
 func (e *StoppedError) Error() string {
 	at := ""
 	if e.At > 0 {
@@ -39,20 +39,20 @@ func (e *StoppedError) Error() string {
 // Unwrap returns the cause.
 func (e *StoppedError) Unwrap() error { return e.Cause }
 
-// FieldError is the error of a model that cannot be run, or of a question that cannot be answered, as it was put.
+// FieldError is the error for an invalid field of a model or an invalid argument.
 type FieldError struct {
 	Model string // "Herd", "OCC", …
-	Field string // the field, or the argument, at fault
-	Value any    // what it is
-	Want  string // what it may be
+	Field string // the invalid field or argument
+	Value any    // its value
+	Want  string // the valid values
 }
 
-// Error names the field, its value, and what it may be.
+// Error returns a text with the field, its value, and the valid values.
 func (e *FieldError) Error() string {
 	return fmt.Sprintf("sim: %s: %s is %v, want %s", e.Model, e.Field, e.Value, e.Want)
 }
 
-// checker collects the first thing wrong with the fields of a model.
+// checker keeps the first error in the fields of a model.
 type checker struct {
 	model string
 	err   error
@@ -85,7 +85,7 @@ func (c *checker) notNegative(field string, d time.Duration) {
 	}
 }
 
-// number wants lo <= x <= hi; a NaN is not.
+// number wants lo <= x <= hi; a NaN fails.
 func (c *checker) number(field string, x, lo, hi float64) {
 	if !(x >= lo && x <= hi) {
 		c.fail(field, x, fmt.Sprintf("%v to %v", lo, hi))

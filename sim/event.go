@@ -2,8 +2,8 @@ package sim
 
 import "time"
 
-// event is what a client does next, and when. mark tells events of one instant apart, and may carry what the model
-// needs to know then; who comes last.
+// event is the next action of a client. Events of one instant are ordered by mark, which may also carry data of the
+// model, then by who.
 type event struct {
 	at   time.Duration
 	mark int64

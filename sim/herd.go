@@ -8,31 +8,32 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// maxRetries is the most retries that one Herd may have, all jobs together: their times take 8 bytes each.
+// maxRetries is the most retries of a Herd, all jobs together: their times take 8 bytes each.
 const maxRetries = 100_000_000
 
-// Herd is a crowd of jobs that fail together at time 0. Each is retried Retries times, or until its Policy gives up;
-// every retry fails at once, and the time between two is the Policy's delay and nothing else. It shows the load that a
-// backoff puts on what the jobs need, as long as that is down.
+// Herd is a set of jobs that fail together at time 0. Each is retried Retries times, or until its Policy gives up.
+// Every retry fails at once: the time between two retries is exactly the Policy's delay. The result is the load that a
+// backoff puts on a server that stays down.
 type Herd struct {
 	Policy    retry.Policy `json:"policy"`
 	Placement Placement    `json:"placement"`
 	Jobs      int          `json:"jobs"`    // at least 1
-	Retries   int          `json:"retries"` // the most of each job, at least 1; Jobs·Retries is at most 100,000,000
+	Retries   int          `json:"retries"` // the maximum for each job, at least 1; Jobs·Retries is at most 100,000,000
 	Seed      uint64       `json:"seed"`
 
 	// Horizon is the last instant at which a retry counts; 0 is none.
 	Horizon time.Duration `json:"horizon"`
 
-	// Progress, if not nil, is told now and then how many retries are computed, of how many; a short run never calls it.
-	// Run calls it on its own goroutine.
+	// Progress, if not nil, is called now and then, on the goroutine of Run, with the number of retries that are computed
+	// and the total. A short run never calls it.
 	Progress func(done, total int64) `json:"-"`
 }
 
-// Run computes every retry's time. The same Herd gives the same result.
+// Run computes the time of every retry. The same Herd gives the same result.
 //
-// Its errors are a *FieldError, with no result, for a Herd that cannot be run, and a *StoppedError with the result so
-// far: all jobs' retries up to the Horizon when there are later ones, or the jobs computed when ctx ended.
+// It returns a *FieldError and no result for a Herd that cannot be run. It returns a *StoppedError with the result so
+// far when there are retries after the Horizon (then with all retries up to it), or when ctx ends (then with the jobs
+// that are finished).
 func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
 	if err := h.check(); err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
 		for k := range times {
 			p.done = int64(job*h.Retries + k)
 			if cause := p.step(); cause != nil {
-				// The job at hand is not finished, so it is not reported.
+				// The current job is not finished, so it is not in the result.
 				r.Jobs, r.Times = job, r.Times[:job*h.Retries]
 				return r, &StoppedError{Model: "Herd", Cause: cause, Done: int64(len(r.Times)), Total: total, Unit: "retries"}
 			}
@@ -61,7 +62,7 @@ func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
 				}
 				break
 			}
-			now = add(now, wait) // past the horizon too: what lies before it does not depend on it
+			now = add(now, wait) // past the horizon too: the draws before it must not depend on it
 			if now > last {
 				times[k] = Never
 				late++
@@ -88,7 +89,7 @@ func (h *Herd) check() error {
 	return c.err
 }
 
-// herd wants a size that a herd can have.
+// herd checks the size of a herd.
 func (c *checker) herd(jobs, retries int) {
 	c.count("Jobs", jobs, 1, maxRetries)
 	c.count("Retries", retries, 1, maxRetries)

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Never is the time of what does not come, or not before the horizon.
+// Never is the time of an event that does not happen, or not up to the horizon.
 const Never time.Duration = -1
 
-// HerdResult is what became of a Herd. It is not changed by its methods, and safe for concurrent use.
+// HerdResult is the result of a Herd. Its methods do not change it, so it is safe for concurrent use.
 type HerdResult struct {
-	Jobs    int             `json:"jobs"` // computed: fewer than the Herd's if its context ended
+	Jobs    int             `json:"jobs"` // the jobs that were computed: fewer than the Herd's if its context ended
 	Retries int             `json:"retries"`
-	Times   []time.Duration `json:"times,omitempty"` // the k-th retry of job j, both from 0, is Times[j·Retries+k]; Never past the horizon, or if the policy had given up
-	End     time.Duration   `json:"end"`             // the last retry
+	Times   []time.Duration `json:"times,omitempty"` // Times[j·Retries+k] is retry k of job j, both from 0; Never past the horizon or after the policy gave up
+	End     time.Duration   `json:"end"`             // the time of the last retry
 }
 
-// At returns the time of a job's retry, jobs counted from 0 and retries from 1: Never if it lies past the horizon, or
-// the policy had given up. At panics if there is no such job or retry.
+// At returns the time of a job's retry. Jobs count from 0 and retries from 1. The time is Never past the horizon and
+// after the policy gave up. At panics if there is no such job or retry.
 func (r *HerdResult) At(job, retry int) time.Duration {
 	if job < 0 || job >= r.Jobs {
 		panic(fmt.Sprintf("sim: At: job is %d, want 0 to %d", job, r.Jobs-1))
@@ -29,14 +29,14 @@ func (r *HerdResult) At(job, retry int) time.Duration {
 	return r.Times[job*r.Retries+retry-1]
 }
 
-// Waits returns how the single waits spread: the n-th entry, from 0, is of the waits of all jobs before their retry
-// n+1, since the retry before it.
+// Waits returns the distributions of the single waits. Entry n, from 0, describes the waits of all jobs between retry n
+// (or the failure at time 0) and retry n+1.
 func (r *HerdResult) Waits() []Spread {
 	return r.spreads(r.waits)
 }
 
-// Totals returns how the cumulative waits spread: the n-th entry, from 0, is of the times from the failure to the
-// retry n+1 of all jobs.
+// Totals returns the distributions of the cumulative waits. Entry n, from 0, describes the times of all jobs from the
+// failure to retry n+1.
 func (r *HerdResult) Totals() []Spread { return r.spreads(r.totals) }
 
 func (r *HerdResult) spreads(add func(k int, m *moments)) []Spread {

@@ -2,13 +2,13 @@ package sim
 
 import "math/bits"
 
-// histogram counts numbers of 0 or more in buckets whose width is at most 1/128 of what they hold, so that a percentile
-// takes memory by the range of the numbers and not by how many there are. The zero histogram has none.
+// histogram counts numbers >= 0 in buckets whose width is at most 1/128 of the numbers in them. Its memory depends on
+// the range of the numbers, not on how many there are. The zero histogram is empty.
 type histogram struct{ counts []int64 }
 
-const bucketBits = 7 // of a number's leading bits that tell buckets apart
+const bucketBits = 7 // the bits after a number's leading bit that select its bucket
 
-// bucket returns the index of v's bucket: below 2⁷ each number has one of its own.
+// bucket returns the index of v's bucket. Each number below 2⁸ has its own.
 func bucket(v int64) int {
 	shift := max(bits.Len64(uint64(v))-bucketBits-1, 0)
 	return shift<<bucketBits + int(v>>shift)
@@ -29,7 +29,8 @@ func (h *histogram) add(v int64) {
 	h.counts[i]++
 }
 
-// percentile returns the number that p percent of the count numbers do not exceed, to 1/256 of it.
+// percentile returns the number that p percent of the count numbers do not exceed, with a relative error of at most
+// 1/256.
 func (h *histogram) percentile(p, count int) int64 {
 	rank := (int64(count)*int64(p) + 99) / 100
 	for i, n := range h.counts {

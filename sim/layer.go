@@ -6,18 +6,17 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// Layer is one layer of callers between the users and a server: a policy, and how many processes run it.
+// Layer is one layer of callers between the users and a server: a policy, and the number of processes that run it.
 //
-// Its Policy decides as it does everywhere, and each attempt ends with a failure after the policy's AttemptTimeout, if
-// it has one. What has no text form, the policy's own budget and hooks, lives across runs: a Budget here is new for
-// each run, and takes the place of the policy's.
+// Each attempt fails after the policy's AttemptTimeout, if it has one. The policy's own budget and hooks, which have no
+// text form, are shared by all runs. A Budget here is new for each run and replaces the policy's budget.
 type Layer struct {
 	Policy    retry.Policy `json:"policy"`
-	Budget    *Budget      `json:"budget"`    // of each process; nil is none but the policy's own
-	Processes int          `json:"processes"` // operations go round them, each has its own draws and budget; 0 is one, 10,000 the most
+	Budget    *Budget      `json:"budget"`    // for each process; nil is the policy's own, if it has one
+	Processes int          `json:"processes"` // they take operations in turn; each has its own draws and budget; 0 is one, at most 10,000
 }
 
-// maxProcesses is the most of a Layer.
+// maxProcesses is the most processes of a Layer or an Outage.
 const maxProcesses = 10_000
 
 func (c *checker) layer(field string, l Layer) {
@@ -27,7 +26,7 @@ func (c *checker) layer(field string, l Layer) {
 	}
 }
 
-// policies returns that of each process.
+// policies returns the policy of each process.
 func (l Layer) policies(rng *rand.Rand) []retry.Policy {
 	all := make([]retry.Policy, max(l.Processes, 1))
 	for i := range all {
@@ -40,7 +39,7 @@ func (l Layer) policies(rng *rand.Rand) []retry.Policy {
 	return all
 }
 
-// policy returns the policy with a budget of its own.
+// policy returns the policy with a new budget.
 func (l Layer) policy() retry.Policy {
 	if l.Budget == nil {
 		return l.Policy
@@ -48,7 +47,7 @@ func (l Layer) policy() retry.Policy {
 	return l.Policy.With(retry.WithBudget(l.Budget.new()))
 }
 
-// ends reports whether the layer cannot retry at one instant forever.
+// ends reports whether a limit or a budget ends the layer's retries at one instant.
 func (l Layer) ends() bool {
 	_, limited := l.Policy.Limit()
 	return limited || l.Budget != nil

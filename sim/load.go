@@ -8,10 +8,10 @@ import (
 // maxBins is the most bins that a load is divided into.
 const maxBins = 1 << 20
 
-// Load is how many retries fall into each bin of a herd's time: the histogram under its dots. The i-th bin, from 0, is
-// [i·Bin, (i+1)·Bin), and the last one holds the last retry.
+// Load is the number of retries of a herd in each bin of time. Bin i, from 0, is [i·Bin, (i+1)·Bin), and the last bin
+// holds the last retry.
 //
-// Its peak and its dead time depend on where the bins happen to begin; a Window's do not.
+// Its peak and its dead time depend on where the bins begin; a Window's do not.
 type Load struct {
 	Bin          time.Duration `json:"bin"`
 	Counts       []int64       `json:"counts"`
@@ -20,12 +20,12 @@ type Load struct {
 	Peak         int64         `json:"peak"`  // the largest of Counts
 	PeakAt       time.Duration `json:"peakAt"`
 	PeakOverMean float64       `json:"peakOverMean"`
-	Dead         time.Duration `json:"dead"`      // the bins that hold nothing, times Bin
-	DeadShare    float64       `json:"deadShare"` // the share of the bins that hold nothing
+	Dead         time.Duration `json:"dead"`      // the number of empty bins, times Bin
+	DeadShare    float64       `json:"deadShare"` // the share of empty bins
 }
 
-// Load returns the load per bin. The error is a *FieldError if bin is not positive, or so small that there would be
-// more than 2²⁰.
+// Load returns the load per bin. The error is a *FieldError if bin is not positive, or if there would be more than 2²⁰
+// bins.
 func (r *HerdResult) Load(bin time.Duration) (Load, error) {
 	least := r.End/maxBins + 1
 	if bin < least {

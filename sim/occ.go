@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// maxClients is the most clients that an OCC or an Outage may have.
+	// maxClients is the most clients of an OCC or an Outage.
 	maxClients = 10_000_000
 
-	// maxCalls is the most calls whose times an OCCResult keeps, at 8 bytes each.
+	// maxCalls is the most calls whose times an OCCResult keeps, 8 bytes each.
 	maxCalls = 10_000_000
 )
 
-// Network says how long a message takes: the absolute value of a normally distributed duration, drawn for each message
-// anew. Under the zero Network messages take no time.
+// Network is the distribution of the time that a message takes: the absolute value of a normally distributed duration,
+// drawn for each message. With the zero Network messages take no time.
 type Network struct {
 	Mean time.Duration `json:"mean"` // 0 to an hour
 	SD   time.Duration `json:"sd"`   // 0 to an hour
@@ -33,7 +33,7 @@ func (c *checker) network(n Network) {
 	c.duration("Network.SD", n.SD, 0, time.Hour)
 }
 
-// draw is the time of one message.
+// draw returns the time of one message.
 func (n Network) draw(rng *rand.Rand) time.Duration {
 	if n.SD == 0 {
 		return n.Mean
@@ -42,13 +42,13 @@ func (n Network) draw(rng *rand.Rand) time.Duration {
 	return time.Duration(math.Abs(x) + 0.5)
 }
 
-// OCC is optimistic concurrency control under contention: Clients that each want to write the same row once. All start
-// at time 0. A client sends a read request, has the reply, sends a write request, has the reply: four messages, 40 ms
-// on average on DefaultNetwork. The server takes no time; a write succeeds if nobody has written since the client's
-// read (a write of the same instant as the read was before it). A client whose write failed waits for the Policy's
-// delay, and reads again, unless the Policy gives up.
+// OCC is optimistic concurrency control under contention: each of the Clients wants to write the same row once. All
+// start at time 0. A client sends a read request, receives the reply, sends a write request and receives the reply:
+// four messages, 40 ms on average with DefaultNetwork. The server takes no time. A write succeeds if there was no other
+// write since the client's read; a write at the same instant as the read counts as before it. A client whose write
+// failed waits for the Policy's delay and reads again, unless the Policy gives up.
 //
-// Each client is an operation in the sense of Placement. Under Tiled its place is drawn at its first failure, and kept.
+// Each client is one operation for its Placement. With Tiled its place is drawn at its first failure and kept.
 type OCC struct {
 	Policy    retry.Policy `json:"policy"`
 	Placement Placement    `json:"placement"`
@@ -59,24 +59,24 @@ type OCC struct {
 	// Horizon is the last instant at which a write counts; 0 is none.
 	Horizon time.Duration `json:"horizon"`
 
-	// Progress, if not nil, is told now and then how many clients have written, of how many; in Sample, how much of the
-	// work is done, in millionths. What ends soon never calls it. It is called on the goroutine of Run or Sample.
+	// Progress, if not nil, is called now and then, on the goroutine of Run or Sample: in Run with the number of clients
+	// that are done and the total, in Sample with the work done in millionths. A short run never calls it.
 	Progress func(done, total int64) `json:"-"`
 }
 
-// OCCResult is what became of an OCC.
+// OCCResult is the result of an OCC.
 type OCCResult struct {
 	Clients int             `json:"clients"`
 	Written int             `json:"written"` // clients whose write succeeded: all, unless the run was stopped or their policy gave up
 	Calls   int64           `json:"calls"`   // write calls, failed ones too: the work of the server
-	End     time.Duration   `json:"end"`     // the last write reply to arrive
+	End     time.Duration   `json:"end"`     // when the last reply to a write arrived
 	Times   []time.Duration `json:"times"`   // when each write call reached the server, in order: the first 10,000,000 of them
 }
 
 // Run computes one run. The same OCC gives the same result.
 //
-// Its errors are a *FieldError, with no result, for an OCC that cannot be run, and a *StoppedError with the result so
-// far when ctx ended or when there are writes after the Horizon.
+// It returns a *FieldError and no result for an OCC that cannot be run, and a *StoppedError with the result so far when
+// ctx ends or when there are writes after the Horizon.
 func (o OCC) Run(ctx context.Context) (*OCCResult, error) {
 	if err := o.check(1); err != nil {
 		return nil, err
@@ -101,12 +101,12 @@ func (o *OCC) check(runs int) error {
 	return c.err
 }
 
-// row is the contended row and its clients. One event per attempt is enough: with its write's arrival it carries its
-// read's, and the write succeeds if no write has since the read.
+// row is the contended row and its clients. There is one event per attempt. It carries the arrivals of the attempt's
+// read and of its write, and the write succeeds if no other has succeeded since the read.
 type row struct {
 	OCC
 	last    time.Duration // the horizon
-	now     time.Duration // how far it has come
+	now     time.Duration
 	clients []operation
 	queue   heap.Heap[event]
 }
@@ -115,8 +115,8 @@ func newRow(o OCC) *row {
 	return &row{OCC: o, last: horizon(o.Horizon)}
 }
 
-// run computes one run into res, and returns what stopped it, if something did. A single one keeps the times of its
-// calls, and p counts its clients.
+// run computes one run into res and returns the cause if it was stopped. A single run keeps the times of its calls. p
+// counts the clients that are done.
 func (r *row) run(seed uint64, p *pace, res *OCCResult, single bool) error {
 	rng := newRand(seed)
 	all := newOperations(r.Policy, r.Placement, rng)
@@ -164,7 +164,7 @@ func (r *row) run(seed uint64, p *pace, res *OCCResult, single bool) error {
 	return nil
 }
 
-// attempt is the write call of an attempt whose read request is sent at start; its mark is when the read is served.
+// attempt returns the write call of an attempt whose read request is sent at start. Its mark is the time of the read.
 func (r *row) attempt(rng *rand.Rand, who int32, start time.Duration) event {
 	read := add(start, r.Network.draw(rng))
 	write := add(read, r.Network.draw(rng)+r.Network.draw(rng))

@@ -12,46 +12,45 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Outage is a server that is down, and the Clients that want to be served by it, once each. From time 0 until Down it
-// serves nobody; from Down on it serves at most Capacity of them within any second, and takes no time for it. An
-// attempt that it does not serve fails, at once or after Timeout. Then the client waits for the Policy's delay and
-// tries again, unless the Policy or the Budget makes it give up.
+// Outage is a server that is down, and Clients that it must serve once each. From time 0 until Down it serves no
+// client; from Down on it serves at most Capacity clients within any second, and serving takes no time. An attempt that
+// it does not serve fails, at once or after Timeout. Then the client waits for the Policy's delay and tries again,
+// unless the Policy or the Budget ends its retries.
 //
-// With Slots the server is that of retryhttp.Slots with a burst of one. A client that it cannot serve is told at once
-// when there will be room, one client each 1/Capacity of a second, and is served when it comes back then or later. A
-// slot whose client gives up stays empty.
+// With Slots the server behaves like retryhttp.Slots with a burst of one. A client that it cannot serve receives the
+// next free slot as Retry-After, at once. There is one slot each 1/Capacity of a second. The server serves the client
+// when it comes back in its slot or later. A slot whose client gives up stays empty.
 //
-// An operation in the sense of Placement is one client's row of attempts, from the first to the one that is served or
-// given up.
+// For the Placement an operation is one client's attempts, from the first until one is served or the client gives up.
 type Outage struct {
 	Policy    retry.Policy  `json:"policy"`
 	Placement Placement     `json:"placement"`
-	Processes int           `json:"processes"` // under OneProcess, the processes that the clients are divided among; 0 is one, 10,000 the most
+	Processes int           `json:"processes"` // with OneProcess, the processes that share the clients; 0 is one, at most 10,000
 	Clients   int           `json:"clients"`   // 1 to 10,000,000
 	Down      time.Duration `json:"down"`      // how long the server is down
 	Capacity  int           `json:"capacity"`  // at least 1
-	Timeout   time.Duration `json:"timeout"`   // how long an attempt lasts that fails; 0 fails at once
-	Arrive    time.Duration `json:"arrive"`    // first attempts come at random between 0 and this; 0 has all come at 0
-	Return    time.Duration `json:"return"`    // a client that gave up comes back after this time on average (exponentially distributed) with a new operation; 0 never does
-	Budget    *Budget       `json:"budget"`    // what all clients' retries share; nil is none
-	Slots     bool          `json:"slots"`     // once it is back the server gives a refused client the next free slot as Retry-After, see above
-	Each      bool          `json:"each"`      // keep what became of each client: AttemptsOf and ServedAt
+	Timeout   time.Duration `json:"timeout"`   // how long a failing attempt lasts; 0 fails at once
+	Arrive    time.Duration `json:"arrive"`    // first attempts come at random times between 0 and this; with 0 all come at 0
+	Return    time.Duration `json:"return"`    // the mean time (exponentially distributed) until a client that gave up starts a new operation; 0 is never
+	Budget    *Budget       `json:"budget"`    // shared by the retries of all clients; nil is none
+	Slots     bool          `json:"slots"`     // once it is back the server assigns slots, see above
+	Each      bool          `json:"each"`      // keep the results of each client: AttemptsOf and ServedAt
 	Bin       time.Duration `json:"bin"`       // for loads and peaks; 0 is a second
 	Seed      uint64        `json:"seed"`
 
 	// Horizon is the last instant at which an attempt counts; 0 is none.
 	Horizon time.Duration `json:"horizon"`
 
-	// Progress, if not nil, is told now and then how many clients are served or gone, of how many; a short run never
-	// calls it. Run calls it on its own goroutine.
+	// Progress, if not nil, is called now and then, on the goroutine of Run, with the number of clients that are served or
+	// gone and the total. A short run never calls it.
 	Progress func(done, total int64) `json:"-"`
 }
 
 // Run computes one run. The same Outage gives the same result.
 //
-// Its errors are a *FieldError, with no result, for an Outage that cannot be run, and a *StoppedError with the result
-// so far when ctx ended, when there is more after the Horizon, or when the clients do not let any time go by
-// (ErrStuck): a backoff that never waits, no Timeout, no limit and no Budget.
+// It returns a *FieldError and no result for an Outage that cannot be run. It returns a *StoppedError with the result
+// so far when ctx ends, when there are attempts after the Horizon, or when the clients retry endlessly at one instant
+// (ErrStuck): with a backoff that never waits, no Timeout, no limit and no Budget.
 func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -86,26 +85,26 @@ func (o *Outage) check() error {
 	return c.err
 }
 
-// What an event of an Outage is.
+// The kinds of events of an Outage.
 const (
 	attempts int32 = iota // a client's attempt reaches the server
 	fails                 // a client learns that its attempt has failed
 )
 
-// stuck is how many attempts per client there may be at one instant.
+// stuck is the maximum number of attempts per client at one instant.
 const stuck = 100
 
-// server is an Outage that runs.
+// server is a running Outage.
 type server struct {
 	Outage
 	rng     *rand.Rand
 	all     operations
 	clients []client
 	queue   heap.Heap[event]
-	events  int64           // scheduled so far: those of one instant come in the order they were scheduled in
-	now     time.Duration   // the time of the event at hand
-	still   int             // attempts since time moved
-	ends    bool            // the retries of one instant do
+	events  int64           // scheduled so far: events of one instant run in the order in which they were scheduled
+	now     time.Duration   // the time of the current event
+	still   int             // attempts at the current instant
+	ends    bool            // a limit or a budget ends the retries of one instant
 	ring    []time.Duration // when the last Capacity clients were served, oldest at next
 	next    int
 	free    time.Duration // the next slot
@@ -116,14 +115,14 @@ type server struct {
 	traffic Traffic
 }
 
-// client is one of an Outage's.
+// client is a client of an Outage.
 type client struct {
-	operation               // the one at hand
-	attempts  int32         // of all operations, at most the largest int32
-	slot      time.Duration // at which the server expects it; 0 is none
+	operation               // the current one
+	attempts  int32         // of all operations, at most math.MaxInt32
+	slot      time.Duration // from when on the server serves it; 0 is none
 }
 
-// more is n+1, at most the largest int32.
+// more returns n+1, at most math.MaxInt32.
 func more(n int32) int32 { return max(n, n+1) }
 
 func newServer(o Outage) *server {
@@ -137,7 +136,7 @@ func newServer(o Outage) *server {
 		s.res.ServedAt = slices.Repeat([]time.Duration{Never}, o.Clients)
 	}
 	s.peak.bin, s.after.bin, s.traffic.Bin = o.Bin, o.Bin, o.Bin
-	if o.Capacity < o.Clients { // otherwise there is always room
+	if o.Capacity < o.Clients { // otherwise the server always has room
 		s.ring = make([]time.Duration, o.Capacity)
 		for i := range s.ring {
 			s.ring[i] = Never
@@ -158,7 +157,7 @@ func (s *server) event(at time.Duration, who, kind int32) event {
 	return event{at, s.events, who, kind}
 }
 
-// run returns what stopped it, if something did.
+// run computes the run and returns the cause if it was stopped.
 func (s *server) run(p *pace) error {
 	last := horizon(s.Horizon)
 	for len(s.queue) > 0 {
@@ -185,8 +184,8 @@ func (s *server) run(p *pace) error {
 	return nil
 }
 
-// attempt has a client ask to be served, and reports whether that was the last of it. If not, it puts the client's next
-// event in the place of this one.
+// attempt runs an attempt of a client and reports whether the client is done. If not, it replaces the current event by
+// the client's next one.
 func (s *server) attempt(who int32) bool {
 	s.still++
 	c := &s.clients[who]
@@ -219,14 +218,14 @@ func (s *server) attempt(who int32) bool {
 	return s.failed(who, refusal)
 }
 
-// serve reports whether the server serves the client, now, or returns the failure of its attempt.
+// serve reports whether the server serves the client now. If not, it returns the failure of the attempt.
 func (s *server) serve(c *client) (served bool, refusal stream.Failure) {
 	switch {
 	case s.now < s.Down:
 		return false, failure
 	case !s.Slots:
 		return s.room(), failure
-	case c.slot > 0: // it has come, for a policy never comes before what is dictated
+	case c.slot > 0: // the slot has come, because a policy never waits less than a Retry-After
 		return true, failure
 	case s.free <= s.now:
 		s.free = add(s.now, s.interval())
@@ -237,10 +236,10 @@ func (s *server) serve(c *client) (served bool, refusal stream.Failure) {
 	return false, stream.Failure{Err: retry.RetryAfter(failure.Err, c.slot-s.now)}
 }
 
-// interval is the time between two slots.
+// interval returns the time between two slots.
 func (s *server) interval() time.Duration { return time.Second / time.Duration(s.Capacity) }
 
-// room reports whether the server serves one more, now.
+// room reports whether the server serves one more client now, and counts that client.
 func (s *server) room() bool {
 	if s.ring == nil {
 		return true
@@ -256,7 +255,7 @@ func (s *server) room() bool {
 	return true
 }
 
-// failed has a client whose attempt has failed so retry, or give up; it reports and does what attempt does.
+// failed decides about a client whose attempt has failed: it retries or gives up. The result is as attempt's.
 func (s *server) failed(who int32, f stream.Failure) bool {
 	c := &s.clients[who]
 	if c.state.Attempts == 0 {

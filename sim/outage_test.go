@@ -399,7 +399,7 @@ func TestOutageRefusesWhatCannotBe(t *testing.T) {
 		{func(o *Outage) { o.Budget = &Budget{Capacity: 1, Cost: 1, Refill: nan} }, "sim: Outage: Budget.Refill is NaN, want 0 to 1e+15"},
 		{func(o *Outage) { o.Budget = &Budget{Capacity: 1} }, "sim: Outage: Budget.Cost is 0, want more than 0: retries that cost nothing need no budget"},
 		{func(o *Outage) { o.Budget = &Budget{Capacity: 1, Cost: 2} }, "sim: Outage: Budget.Capacity is 1, want at least the Cost of one retry, 2"},
-		{func(o *Outage) { o.Budget = &Budget{Capacity: 1e15, Cost: 0.01} }, "sim: Outage: Budget.Cost is 0.01, want enough to make 1e+15 less: a budget that no retry empties is none"},
+		{func(o *Outage) { o.Budget = &Budget{Capacity: 1e15, Cost: 0.01} }, "sim: Outage: Budget.Cost is 0.01, want large enough to reduce the Capacity, 1e+15"},
 	} {
 		o := ok
 		test.with(&o)

@@ -2,36 +2,36 @@ package sim
 
 import "time"
 
-// OutageResult is what became of an Outage.
+// OutageResult is the result of an Outage.
 type OutageResult struct {
 	Clients int `json:"clients"`
 	Served  int `json:"served"`
 
-	// Attempts is how many there were, the load on the server; all but Served of them failed.
+	// Attempts is the number of attempts of all clients: the load on the server. All but Served of them failed.
 	Attempts      int64 `json:"attempts"`
-	FailuresAfter int64 `json:"failuresAfter"` // those that failed although the server was up: it was busy
-	GivenUp       int64 `json:"givenUp"`       // operations given up; with a Return a client may give up several times
-	Refused       int64 `json:"refused"`       // those of them for want of budget
+	FailuresAfter int64 `json:"failuresAfter"` // attempts that failed although the server was back, because it was busy
+	GivenUp       int64 `json:"givenUp"`       // operations that were given up; with a Return a client may give up several times
+	Refused       int64 `json:"refused"`       // operations that were given up because the budget was empty
 
 	Peak        int64         `json:"peak"` // the most attempts in one Bin, counted from time 0
 	PeakAt      time.Duration `json:"peakAt"`
 	PeakAfter   int64         `json:"peakAfter"` // the most in one Bin counted from Down on
 	PeakAfterAt time.Duration `json:"peakAfterAt"`
 
-	// End is when the last client was served, and so the time until all are if Served is Clients. It is 0 where nobody
-	// was.
+	// End is when the last client was served. If Served is Clients, it is the time until all are served. It is 0 if no
+	// client was served.
 	End time.Duration `json:"end"`
 
-	// Best is the End that would be, had the clients all asked as soon as the server had room: Down, and a second for each
-	// Capacity of clients after the first.
+	// Best is the earliest possible End, when clients come as soon as the server has room: Down, plus a second for each
+	// full Capacity of clients that must be served before the last one.
 	Best time.Duration `json:"best"`
 
 	PerClient Counts  `json:"perClient"` // attempts of each client
-	Waited    Spread  `json:"waited"`    // from time 0, of those served
+	Waited    Spread  `json:"waited"`    // of the clients that were served, since time 0
 	Traffic   Traffic `json:"traffic"`
 
-	// AttemptsOf and ServedAt are those of each client, if the Outage is to keep them, else nil: the attempts, at most
-	// 2³¹-1, and when it was served, Never if it was not.
+	// AttemptsOf and ServedAt have an entry for each client, with Outage.Each; otherwise they are nil. They are the
+	// client's attempts, at most 2³¹-1, and when it was served, Never if it was not.
 	AttemptsOf []int32         `json:"attemptsOf,omitempty"`
 	ServedAt   []time.Duration `json:"servedAt,omitempty"`
 }
@@ -39,8 +39,8 @@ type OutageResult struct {
 // maxTraffic is the most bins of a Traffic.
 const maxTraffic = 1 << 14
 
-// Traffic is the load over time: the i-th entries are of the time [i·Bin, (i+1)·Bin). Bin is the Outage's, doubled as
-// often as it takes to have at most 2¹⁴ bins.
+// Traffic is the load over time: entry i is for the time [i·Bin, (i+1)·Bin). Bin is the Outage's, doubled until there
+// are at most 2¹⁴ bins.
 type Traffic struct {
 	Bin      time.Duration `json:"bin"`
 	Attempts []int64       `json:"attempts"`
@@ -62,7 +62,7 @@ func (t *Traffic) add(now time.Duration, served bool) {
 	}
 }
 
-// halve joins each two bins.
+// halve joins each pair of neighbouring bins.
 func halve(bins []int64) []int64 {
 	half := bins[:(len(bins)+1)/2]
 	for i := range half {
@@ -78,8 +78,8 @@ func halve(bins []int64) []int64 {
 // peak finds the fullest bin of attempts that come in order.
 type peak struct {
 	bin     time.Duration
-	current time.Duration // where the bin at hand begins
-	count   int64         // in it
+	current time.Duration // where the current bin begins
+	count   int64         // attempts in the current bin
 	most    int64
 	at      time.Duration
 }

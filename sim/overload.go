@@ -6,48 +6,50 @@ import (
 	"time"
 )
 
-// maxOperations is the most operations that one Overload may be expected to have.
+// maxOperations is the maximum of Load·Horizon.
 const maxOperations = 1 << 30
 
-// Overload is a server with a queue, users who come whether it is well or not, and callers who retry. Something happens
-// to the server, the Trigger: does it recover, or do the retries keep it down (a metastable failure: Bronson and
-// others, "Metastable Failures in Distributed Systems", HotOS 2021; Huang and others, OSDI 2022)?
+// Overload is a server with a queue, users whose operations come at the same rate whatever the server's state, and
+// callers that retry. The Trigger slows or stops the server for a time. Does the server recover, or do the retries keep
+// it down? The latter is a metastable failure (Bronson and others, "Metastable Failures in Distributed Systems", HotOS
+// 2021; Huang and others, OSDI 2022).
 //
-// Operations come at random times, Load of them a second on average (a Poisson process), or at those of the Trace. Each
-// goes through the Layers: an attempt of the first is an operation of the second, and so on, and an attempt of the last
-// is a request to the server. The server works at one request at a time, in the order they came, as long as its Service
-// says. It does not know that a caller has left, because its AttemptTimeout is over: it works for it all the same,
-// unless it is to Drop such requests. A request that finds the Queue full fails at once.
+// Operations come at random times, Load a second on average (a Poisson process), or at the times of the Trace. Each
+// goes through the Layers: an attempt of the first layer is an operation of the second, and so on. An attempt of the
+// last layer is a request to the server. The server works on one request at a time, in the order of arrival, for a time
+// that Service draws. It does not know when a caller has left because the AttemptTimeout is over. It works on such
+// requests too, unless Drop is set. A request that finds the Queue full fails at once.
 //
-// When the attempt of one layer times out, the operations under it end. Failures of a lower layer are the attempts'
-// errors of the one above it.
+// When the attempt of one layer times out, the operations under it end. A failure of a lower layer is the error of the
+// attempt above it.
 //
-// With Slots a request that finds the Queue full is told when there will be room, one request each Service.Mean; others
-// have to queue up behind it in the same way, until nobody is expected any more. Who comes back in its slot or later is
-// let in, if the queue has room by then, else it is given another slot.
+// With Slots a request that finds the Queue full receives the next free slot as Retry-After, at once. There is one slot
+// each Service.Mean. Until the last assigned slot has come, other requests that find the server busy receive slots too,
+// even if the queue has room. A request that comes back in its slot or later enters the queue if it has room, else it
+// receives another slot.
 //
-// For an overload with the same arrivals and work for several policies run it with the same Seed: the policies draw
-// apart.
+// The policies' draws are independent of the arrivals and the work: two Overloads with the same Seed and different
+// policies have the same arrivals and work.
 type Overload struct {
 	Load    float64         `json:"load"`            // operations a second; 0 with a Trace
 	Trace   []time.Duration `json:"trace,omitempty"` // when operations come, in order
-	Layers  []Layer         `json:"layers"`          // the users' first; 1 to 10
+	Layers  []Layer         `json:"layers"`          // from the users to the server; 1 to 10
 	Service Service         `json:"service"`
 	Queue   int             `json:"queue"` // how many requests may wait; 0 is no bound
-	Drop    bool            `json:"drop"`  // the server drops, in no time, the requests whose callers have left when their turn comes
-	Slots   bool            `json:"slots"` // a request that finds the Queue full is given the next free slot as its Retry-After
+	Drop    bool            `json:"drop"`  // requests whose callers have left are dropped when their turn comes, which takes no time
+	Slots   bool            `json:"slots"` // a request that finds the Queue full receives the next free slot as Retry-After
 	Trigger Trigger         `json:"trigger"`
 
-	// Healthy is within what time an operation has to succeed to be a healthy one; 0 is the first AttemptTimeout of the
-	// Layers, or a second where there is none.
+	// Healthy is the time within which a healthy operation succeeds; 0 is the first AttemptTimeout of the Layers, or a
+	// second if there is none.
 	Healthy time.Duration `json:"healthy"`
 
 	Horizon time.Duration `json:"horizon"` // the end, more than 0
-	Bin     time.Duration `json:"bin"`     // of the Flow; 0 is a second; at most 16,384 of them are to fit into Horizon
+	Bin     time.Duration `json:"bin"`     // of the Flow; 0 is a second; the Horizon may have at most 16,384 bins
 	Seed    uint64        `json:"seed"`
 
-	// Progress, if not nil, is told now and then how much of the Horizon has passed, in ms; a short run never calls it.
-	// Run calls it on its own goroutine.
+	// Progress, if not nil, is called now and then, on the goroutine of Run, with the part of the Horizon that has passed
+	// and the Horizon, both in ms. A short run never calls it.
 	Progress func(done, total int64) `json:"-"`
 }
 
@@ -55,8 +57,8 @@ const maxLayers = 10
 
 // Run computes one run. The same Overload gives the same result.
 //
-// Its errors are a *FieldError, with no result, for an Overload that cannot be run, and a *StoppedError with the result
-// so far when ctx ended, or when callers who are refused retry without any time going by (ErrStuck).
+// It returns a *FieldError and no result for an Overload that cannot be run. It returns a *StoppedError with the result
+// so far when ctx ends, or when refused callers retry endlessly at one instant (ErrStuck).
 func (o Overload) Run(ctx context.Context) (*OverloadResult, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -89,7 +91,7 @@ func (o *Overload) check() error {
 	c.service(o.Service)
 	c.count("Queue", o.Queue, 0, maxClients)
 	if o.Slots && o.Queue == 0 {
-		c.fail("Queue", o.Queue, "more than 0 with Slots: a queue without bound refuses nobody")
+		c.fail("Queue", o.Queue, "more than 0 with Slots: an unbounded queue refuses no request")
 	}
 	c.trigger(o.Trigger)
 	c.notNegative("Healthy", o.Healthy)
@@ -111,7 +113,7 @@ func (o *Overload) bin() time.Duration {
 	return o.Bin
 }
 
-// healthy is within what time an operation has to succeed.
+// healthy returns the time within which a healthy operation succeeds.
 func (o *Overload) healthy() time.Duration {
 	if o.Healthy > 0 {
 		return o.Healthy

@@ -2,28 +2,28 @@ package sim
 
 import "time"
 
-// OverloadResult is what became of an Overload.
+// OverloadResult is the result of an Overload.
 type OverloadResult struct {
-	Operations  int64 `json:"operations"` // that came
-	Succeeded   int64 `json:"succeeded"`
-	GivenUp     int64 `json:"givenUp"`     // the others were on their way at the end
+	Operations  int64 `json:"operations"`  // all that came
+	Succeeded   int64 `json:"succeeded"`   // operations
+	GivenUp     int64 `json:"givenUp"`     // operations; the remaining ones were running at the end
 	Offered     int64 `json:"offered"`     // requests that reached the server
-	Refused     int64 `json:"refused"`     // of them, as the queue was full
-	Served      int64 `json:"served"`      // of them, while their callers waited
-	Wasted      int64 `json:"wasted"`      // of them that the server worked at for nobody
-	Dropped     int64 `json:"dropped"`     // of them, for their callers had left
-	OutOfBudget int64 `json:"outOfBudget"` // calls of any layer that ended for want of budget
+	Refused     int64 `json:"refused"`     // requests that found the queue full
+	Served      int64 `json:"served"`      // requests that were finished while their callers waited
+	Wasted      int64 `json:"wasted"`      // requests that were finished after their callers had left
+	Dropped     int64 `json:"dropped"`     // requests that were dropped because their callers had left
+	OutOfBudget int64 `json:"outOfBudget"` // calls of any layer that ended because the budget was empty
 
-	// Amplification is the number of requests that an operation makes: Offered/Operations.
+	// Amplification is the number of requests for each operation: Offered/Operations.
 	Amplification float64 `json:"amplification"`
 
-	Wait    Spread `json:"wait"`    // in the queue, of the requests that the server worked at
+	Wait    Spread `json:"wait"`    // in the queue, of the requests that the server worked on
 	Latency Spread `json:"latency"` // of the operations that succeeded, from their arrival
 
-	// Recovered reports whether the server was well again at the end: whether of the operations that came in each of the
-	// last bins, five at the least, 95 % or more were healthy. RecoveredAfter is when the first of these bins began,
-	// counted from the Trigger's end (At+For); 0 is at once. A bin counts if there was time for its last operation to be
-	// healthy.
+	// Recovered reports whether the server had recovered at the end: whether at least the last five bins were healthy. A
+	// bin is healthy if 95 % or more of the operations that came in it were. Only bins whose last operation had time to be
+	// healthy count. RecoveredAfter is when the first bin of that healthy series began, counted from the Trigger's end
+	// (At+For); 0 is at once.
 	Recovered      bool          `json:"recovered"`
 	RecoveredAfter time.Duration `json:"recoveredAfter"`
 
@@ -35,16 +35,16 @@ const (
 	healthyBins  = 5
 )
 
-// Flow is an Overload over time: the i-th entries are of the time [i·Bin, (i+1)·Bin).
+// Flow is an Overload over time: entry i is for the time [i·Bin, (i+1)·Bin).
 type Flow struct {
 	Bin       time.Duration `json:"bin"`
-	Arrived   []int64       `json:"arrived"`   // operations
-	Healthy   []int64       `json:"healthy"`   // of those that arrived then, the ones that succeeded in good time
+	Arrived   []int64       `json:"arrived"`   // operations that arrived then
+	Healthy   []int64       `json:"healthy"`   // operations that arrived then and were healthy
 	Succeeded []int64       `json:"succeeded"` // operations that succeeded then: the goodput
 	Offered   []int64       `json:"offered"`   // requests that reached the server
 	Refused   []int64       `json:"refused"`   // requests that found the queue full
-	Wasted    []int64       `json:"wasted"`    // requests that the server finished for nobody
-	Queue     []int64       `json:"queue"`     // requests in the queue, the most at any time
+	Wasted    []int64       `json:"wasted"`    // requests that the server finished after their callers had left
+	Queue     []int64       `json:"queue"`     // the maximum of requests in the queue
 }
 
 func newFlow(bin, horizon time.Duration) Flow {
@@ -58,10 +58,10 @@ func newFlow(bin, horizon time.Duration) Flow {
 	return Flow{bin, cut(), cut(), cut(), cut(), cut(), cut(), cut()}
 }
 
-// bump counts one at the time.
+// bump counts one in the bin of a time.
 func (f *Flow) bump(counts []int64, at time.Duration) { counts[at/f.Bin]++ }
 
-// queue notes that n operations waited in the queue from one time to the other.
+// queue records that n requests waited in the queue between two times.
 func (f *Flow) queue(from, to time.Duration, n int) {
 	for i := from / f.Bin; i < time.Duration(len(f.Queue)) && i*f.Bin < to; i++ {
 		f.Queue[i] = max(f.Queue[i], int64(n))
@@ -78,7 +78,8 @@ func (s *overload) result() *OverloadResult {
 	return r
 }
 
-// recovered returns how long after the trigger's end the last healthy bins begin. The bins count that end by last.
+// recovered returns how long after the trigger's end the last series of healthy bins begins. Bins that end after last
+// do not count.
 func (f *Flow) recovered(trigger, last time.Duration) (after time.Duration, ok bool) {
 	if last < 0 {
 		return 0, false

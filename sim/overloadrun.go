@@ -9,18 +9,18 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// What an event of an Overload is.
+// The kinds of events of an Overload.
 const (
-	arrives  int32 = iota // an operation
-	finishes              // the server has done a request
+	arrives  int32 = iota // an operation arrives
+	finishes              // the server has finished a request
 	expires               // an attempt's timeout is over
 	retries               // a wait is over
 )
 
-// due is an event of an Overload. It is void if its call has gone on since: if its turn is another one.
+// due is an event of an Overload. It is void if its call's turn has changed since.
 type due struct {
 	at    time.Duration
-	order int64 // events of one instant come in the order they were scheduled in
+	order int64 // events of one instant run in the order in which they were scheduled
 	kind  int32
 	who   int32
 	turn  uint32
@@ -34,21 +34,21 @@ func (e due) Before(f due) bool {
 	return e.order < f.order
 }
 
-// call is an operation of one layer that is on its way.
+// call is a running operation of one layer.
 type call struct {
 	state   retry.State
 	began   time.Duration
-	slot    time.Duration // at which the server expects its next request; Never
+	slot    time.Duration // of its next request, or Never
 	layer   int32
 	process int32
-	above   int32 // the call that it is an attempt of; none
-	below   int32 // the call that its attempt is; none
-	turn    uint32
+	above   int32  // the call of the layer above, of which this is an attempt, or none
+	below   int32  // the call of the layer below, which is the current attempt, or none
+	turn    uint32 // changes with each step of the call; it makes earlier events and requests void
 }
 
 const none int32 = -1
 
-// layer is a Layer that runs.
+// layer is a running Layer.
 type layer struct {
 	policies []retry.Policy
 	next     int // the process of the next operation
@@ -56,22 +56,22 @@ type layer struct {
 	timed    bool
 }
 
-// overload is an Overload that runs.
+// overload is a running Overload.
 type overload struct {
 	Overload
 	arrivals, work *rand.Rand
 	layers         []layer
 	calls          []call
-	free           []int32 // of calls
+	free           []int32 // unused entries of calls
 	events         heap.Heap[due]
 	scheduled      int64
-	arrived        int // of the Trace
+	arrived        int // entries of the Trace that were scheduled
 	now            time.Duration
-	still          int  // attempts since time moved
-	endless        bool // nothing but time ends the retries of a layer
+	still          int  // requests at the current instant
+	endless        bool // a layer has neither a limit nor a budget
 	queue          fifo
 	busy           bool
-	at             request // what the server works at
+	at             request // the one that the server works on
 	nextSlot       time.Duration
 	wait, latency  moments
 	res            OverloadResult
@@ -91,7 +91,7 @@ func newOverload(o Overload) *overload {
 	return s
 }
 
-// random returns the sources of the arrivals, of the work, and of the policies, which have nothing in common.
+// random returns independent sources for the arrivals, the work and the policies.
 func (o *Overload) random() (arrivals, work, policies *rand.Rand) {
 	return newRand(o.Seed), newRand(mix(o.Seed + golden)), newRand(mix(mix(o.Seed + golden)))
 }
@@ -101,7 +101,7 @@ func (s *overload) schedule(at time.Duration, kind, who int32, turn uint32) {
 	s.events.Push(due{at, s.scheduled, kind, who, turn})
 }
 
-// arrival schedules the next one.
+// arrival schedules the next arrival.
 func (s *overload) arrival() {
 	if s.Trace == nil {
 		s.schedule(add(s.now, duration(s.arrivals.ExpFloat64()/s.Load*1e9)), arrives, none, 0)
@@ -113,7 +113,7 @@ func (s *overload) arrival() {
 	}
 }
 
-// run returns what stopped it, if something did before the horizon.
+// run computes the run and returns the cause if it was stopped before the horizon.
 func (s *overload) run(p *pace) error {
 	for len(s.events) > 0 && s.events[0].at < s.Horizon {
 		if cause := p.step(); cause != nil {
@@ -153,7 +153,7 @@ func (s *overload) run(p *pace) error {
 	return nil
 }
 
-// begin returns a new call of a layer.
+// begin adds a call of the layer at, as an attempt of the call above, and returns its index.
 func (s *overload) begin(at, above int32) int32 {
 	l := &s.layers[at]
 	process := l.next
@@ -171,7 +171,7 @@ func (s *overload) begin(at, above int32) int32 {
 	return who
 }
 
-// start makes a call's next attempt.
+// start starts a call's next attempt.
 func (s *overload) start(who int32) {
 	c := &s.calls[who]
 	c.turn++
@@ -179,7 +179,7 @@ func (s *overload) start(who int32) {
 		s.schedule(add(s.now, l.timeout), expires, who, c.turn)
 	}
 	if next := c.layer + 1; int(next) < len(s.layers) {
-		below := s.begin(next, who) // may move the calls
+		below := s.begin(next, who) // may reallocate s.calls
 		s.calls[who].below = below
 		s.start(below)
 		return
@@ -187,7 +187,7 @@ func (s *overload) start(who int32) {
 	s.request(who)
 }
 
-// failed has the policy of a call decide about the failure of its attempt.
+// failed applies the policy of a call to the failure of its attempt.
 func (s *overload) failed(who int32, err stream.Failure) {
 	c := &s.calls[who]
 	c.turn++
@@ -198,7 +198,7 @@ func (s *overload) failed(who int32, err stream.Failure) {
 		s.schedule(add(s.now, wait), retries, who, c.turn)
 		return
 	}
-	if e, ok := end.(*retry.Error); ok && e.Cause == retry.ErrBudget { // not that of a lower layer, which is in its Last
+	if e, ok := end.(*retry.Error); ok && e.Cause == retry.ErrBudget { // not a lower layer's, which would be in e.Last
 		s.res.OutOfBudget++
 	}
 	above, _ := s.end(who)
@@ -209,7 +209,7 @@ func (s *overload) failed(who int32, err stream.Failure) {
 	s.failed(above, stream.Failure{Err: end})
 }
 
-// succeeded ends a call, and those above it.
+// succeeded ends a call and the calls above it.
 func (s *overload) succeeded(who int32) {
 	for {
 		c := &s.calls[who]
@@ -237,7 +237,7 @@ func (s *overload) end(who int32) (above int32, began time.Duration) {
 	return c.above, c.began
 }
 
-// cancel ends a call, and those below it, whose caller has left.
+// cancel ends a call whose caller has left, and the calls below it.
 func (s *overload) cancel(who int32) {
 	for who != none {
 		below := s.calls[who].below

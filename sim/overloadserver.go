@@ -7,14 +7,14 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// request is one to the server. Its caller has left if it has gone on since.
+// request is a request to the server. Its caller has left if the call's turn has changed since.
 type request struct {
 	who  int32
 	turn uint32
 	at   time.Duration
 }
 
-// request sends a request of a call to the server.
+// request sends a call's request to the server.
 func (s *overload) request(who int32) {
 	s.still++
 	s.res.Offered++
@@ -35,12 +35,13 @@ func (s *overload) request(who int32) {
 	}
 }
 
-// admitted reports whether the call's request has a slot, for none comes before it, or nobody is ahead of it.
+// admitted reports whether the call's request may enter the queue: it has a slot (requests never come before theirs),
+// or no slot is taken.
 func (s *overload) admitted(c *call) bool {
 	return !s.Slots || s.nextSlot <= s.now || c.slot != Never
 }
 
-// refusal is the failure of a request that is refused.
+// refusal returns the failure of a refused request.
 func (s *overload) refusal(c *call) stream.Failure {
 	if !s.Slots {
 		return failure
@@ -50,14 +51,14 @@ func (s *overload) refusal(c *call) stream.Failure {
 	return stream.Failure{Err: retry.RetryAfter(failure.Err, c.slot-s.now)}
 }
 
-// serve has the server, which is free, work at a request.
+// serve starts the work on a request; the server must be free.
 func (s *overload) serve(r request) {
 	s.busy, s.at = true, r
 	s.wait.add(int64(s.now - r.at))
 	s.schedule(s.Trigger.finish(s.now, s.Service.draw(s.work)), finishes, none, 0)
 }
 
-// finished has the server take the next request.
+// finished ends the work on a request and starts the next one.
 func (s *overload) finished() {
 	done := s.at
 	s.busy = false

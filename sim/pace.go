@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// steps is how much work lies between two looks at the context.
+// steps is the number of pieces of work between two looks at the context.
 const steps = 1 << 12
 
-// reports is how many looks lie between two reports of progress.
+// reports is the number of looks between two reports of progress.
 const reports = 1 << 4
 
 // pace stops a run when its context ends, and reports its progress.
@@ -27,7 +27,7 @@ func newPace(ctx context.Context, progress func(done, total int64), total int64)
 	return pace{ctx: ctx, progress: progress, total: total, steps: 1, looks: reports}
 }
 
-// step is called before each piece of work; it returns the context's cause once that has ended.
+// step is called before each piece of work. It returns the context's cause after the context has ended.
 func (p *pace) step() error {
 	p.steps--
 	if p.steps > 0 {
@@ -53,17 +53,17 @@ func (p *pace) look() error {
 	return nil
 }
 
-// end reports the last of the progress, if any was reported.
+// end reports the final progress, if any progress was reported before.
 func (p *pace) end() {
 	if p.reported {
 		p.progress(p.done, p.total)
 	}
 }
 
-// never is the time of what does not happen: past every horizon.
+// never is the time of an event that does not happen: it is past every horizon.
 const never = time.Duration(math.MaxInt64)
 
-// horizon is the last instant that a model looks at.
+// horizon returns the last instant that a model computes.
 func horizon(h time.Duration) time.Duration {
 	if h == 0 {
 		return never - 1
@@ -71,7 +71,7 @@ func horizon(h time.Duration) time.Duration {
 	return min(h, never-1)
 }
 
-// add is a+b for two that are not negative, at most never.
+// add returns a+b, at most never. Neither may be negative.
 func add(a, b time.Duration) time.Duration {
 	if c := a + b; c >= 0 {
 		return c

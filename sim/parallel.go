@@ -8,16 +8,16 @@ import (
 	"sync/atomic"
 )
 
-// millionths is the total of the progress of many runs.
+// millionths is the total that many reports to progress.
 const millionths = 1_000_000
 
-// many is a number of runs that have nothing to do with each other, and so are computed on all cores.
+// many is a number of independent runs, which are computed on all cores.
 type many[T any] struct {
 	n        int
-	weight   func(i int) float64         // how much work a run is; nil is the same for all
-	progress func(done, total int64)     // may be nil; it is called on the goroutine of run
-	worker   func() func(one) (T, error) // returns what computes runs one after the other, with memory of its own
-	merge    func(i int, result T)       // takes the results in the order of their runs, on the goroutine of run
+	weight   func(i int) float64         // the work of run i; nil is the same for all
+	progress func(done, total int64)     // may be nil; called on the goroutine of run
+	worker   func() func(one) (T, error) // returns a function with memory of its own that computes runs, one after the other
+	merge    func(i int, result T)       // called with the results in the order of their runs, on the goroutine of run
 }
 
 // one is a run to compute.
@@ -27,33 +27,33 @@ type one struct {
 	progress func(done, total int64) // of this run
 }
 
-// grain is how many runs are handed out and back at once.
+// grain is the number of runs that a worker takes at once.
 const grain = 4
 
-// computed are the results of neighbouring runs, up to the first error.
+// computed holds the results of neighbouring runs, up to the first error.
 type computed[T any] struct {
 	from    int
 	results []T
 	err     error
 }
 
-// pool is many that are computed.
+// pool is a running many.
 type pool[T any] struct {
 	many[T]
 	ctx      context.Context
-	next     atomic.Int64     // the first run that nobody computes yet
-	last     atomic.Int64     // no run from here on is needed
-	out      chan computed[T] // what workers have computed
+	next     atomic.Int64     // the first run that no worker has taken yet
+	last     atomic.Int64     // runs from here on are not needed
+	out      chan computed[T] // results of workers
 	woken    chan struct{}    // there is progress to report
-	current  []atomic.Uint64  // of each worker's run the work that is done, a float64
-	panicked chan any         // what workers have panicked with
+	current  []atomic.Uint64  // for each worker, the work done of its current run, a float64
+	panicked chan any         // values of panics in workers
 
-	total, done float64 // work, of all runs and of those computed
+	total, done float64 // the work of all runs, and of the runs that are computed
 	reported    int64
 }
 
-// run computes the runs and merges their results: all those before the first whose error it returns. So what comes of
-// it does not depend on the number of cores. A panic in a worker passes through.
+// run computes the runs and merges their results, in order, up to the first run with an error. It returns that error.
+// So the result does not depend on the number of cores. A panic in a worker becomes a panic of run.
 func (m many[T]) run(ctx context.Context) error {
 	if m.n == 0 {
 		return nil
@@ -81,7 +81,7 @@ func (m many[T]) run(ctx context.Context) error {
 	return p.collect()
 }
 
-// work is a worker: it computes runs until there are none, or none is needed.
+// work is a worker: it computes runs until none is left or needed.
 func (p *pool[T]) work(w int) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -110,7 +110,7 @@ func (p *pool[T]) work(w int) {
 	}
 }
 
-// progressOf returns what a worker's run reports its progress to.
+// progressOf returns the function to which worker w's run i reports its progress.
 func (p *pool[T]) progressOf(w, i int) func(done, total int64) {
 	if p.progress == nil {
 		return nil
@@ -124,9 +124,9 @@ func (p *pool[T]) progressOf(w, i int) func(done, total int64) {
 	}
 }
 
-// collect merges what the workers compute, in the order of the runs.
+// collect merges the workers' results in the order of the runs.
 func (p *pool[T]) collect() error {
-	defer func() { // after a panic of progress the workers still have results to send
+	defer func() { // after a panic in progress the workers still have results to send
 		p.last.Store(0)
 		for range p.out {
 		}
@@ -161,7 +161,7 @@ func (p *pool[T]) collect() error {
 		panic(v)
 	default:
 	}
-	if err == nil && merged < p.n { // a worker's goroutine has ended by Goexit
+	if err == nil && merged < p.n { // a worker has called runtime.Goexit
 		runtime.Goexit()
 	}
 	if err == nil && p.reported > 0 {

@@ -2,24 +2,24 @@ package sim
 
 import "fmt"
 
-// Placement says which processes the operations of a run are in, and so where the draws for their delays come from. It
-// matters most to Tiled, which keeps one draw for a whole operation.
+// Placement defines which processes the operations of a run are in, and so where the draws for their delays come from.
+// It matters most to Tiled, which keeps one draw for a whole operation.
 type Placement uint8
 
 const (
-	// OneProcess has all operations in one process: under Tiled each is given the next number of a golden-ratio sequence
-	// (its start drawn from the seed), as the policies of a process do. Under any other backoff each delay is drawn at
-	// random.
+	// OneProcess places all operations in one process. With Tiled each operation draws the next number of a golden-ratio
+	// sequence, as in a real process; the seed determines the start of the sequence. With any other backoff each delay is
+	// drawn at random.
 	OneProcess Placement = iota
 
-	// ProcessEach has each operation in a process of its own: under Tiled it draws its one number at random. For any other
-	// backoff it is the same as OneProcess.
+	// ProcessEach places each operation in a process of its own. With Tiled each operation draws its number at random.
+	// With any other backoff it is the same as OneProcess.
 	ProcessEach
 
-	// ByKey gives each operation a key of its own, by which all its delays are fixed: backoff.Backoff's Keyed.
+	// ByKey gives each operation its own key, which determines all its delays: see backoff.Backoff's Keyed.
 	ByKey
 
-	// ByOrdinal numbers the operations from 0, and fixes the delays of each by its number: backoff.Backoff's Ordinal.
+	// ByOrdinal numbers the operations from 0; the number determines all delays: see backoff.Backoff's Ordinal.
 	ByOrdinal
 )
 
@@ -35,7 +35,7 @@ func (p Placement) String() string {
 	return fmt.Sprintf("Placement(%d)", uint8(p))
 }
 
-// MarshalText returns what String does. It is an error if p is none of the constants.
+// MarshalText returns the text of String. It returns an error if p is none of the constants.
 func (p Placement) MarshalText() ([]byte, error) {
 	if int(p) >= len(placements) {
 		return nil, fmt.Errorf("sim: %v is no placement, want %s", p, placementsText)
@@ -43,7 +43,7 @@ func (p Placement) MarshalText() ([]byte, error) {
 	return []byte(p.String()), nil
 }
 
-// UnmarshalText reads what String returns; an empty text is one-process.
+// UnmarshalText parses the text of String. An empty text is one-process.
 func (p *Placement) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*p = OneProcess

@@ -9,7 +9,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// golden is 2^64 divided by the golden ratio. Adding it in wrapping arithmetic is adding the ratio modulo 1.
+// golden is 2^64 divided by the golden ratio. Adding it with overflow is adding the ratio modulo 1.
 const golden = 0x9E3779B97F4A7C15
 
 // mix is the output function of splitmix64 (Steele, Lea and Flood, 2014, with Stafford's constants).
@@ -19,12 +19,12 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// newRand returns the source of a run. Seeds that are neighbours give sources that have nothing in common.
+// newRand returns the source of a run. Neighbouring seeds give independent sources.
 func newRand(seed uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(mix(seed+golden), mix(seed+golden+golden)))
 }
 
-// goldenFrom returns a golden-ratio sequence, which is what a process places its tiled operations by.
+// goldenFrom returns a golden-ratio sequence, from which a process draws the places of its tiled operations.
 func goldenFrom(start uint64) func() float64 {
 	return func() float64 {
 		start += golden
@@ -32,35 +32,35 @@ func goldenFrom(start uint64) func() float64 {
 	}
 }
 
-// operations makes the policies of a run's operations, which decide what each does after a failure.
+// operations returns the policy of each operation of a run.
 type operations struct {
-	policy    retry.Policy   // of all, where no placement gives each its own
-	processes []retry.Policy // of one process each, if there are several
+	policy    retry.Policy   // of all operations, or the base of each one's own
+	processes []retry.Policy // of each process, if there are several
 	placement Placement
 	key       uint64 // of the first operation, for ByKey
 }
 
-// newOperations has the policies draw from rng.
+// newOperations returns operations whose policies draw from rng.
 func newOperations(policy retry.Policy, p Placement, rng *rand.Rand) operations {
 	sequence, key := rng.Uint64(), rng.Uint64()
 	draw := rng.Float64
-	if policy.Backoff().IsTiled() && p == OneProcess { // as a process does, from a start of the run's own
+	if policy.Backoff().IsTiled() && p == OneProcess { // as a process does
 		draw = goldenFrom(sequence)
 	}
 	return operations{policy: policy.With(retry.WithRand(draw)), placement: p, key: key}
 }
 
-// divide divides the operations of one process among n, which take them in turn.
+// divide replaces the one process by n, which take the operations in turn.
 func (o *operations) divide(n int, rng *rand.Rand) {
 	if o.placement != OneProcess || !o.policy.Backoff().IsTiled() {
-		return // draws are as random in one process as in many
+		return // the number of processes makes no difference
 	}
 	for range n {
 		o.processes = append(o.processes, o.policy.With(retry.WithRand(goldenFrom(rng.Uint64()))))
 	}
 }
 
-// of returns the policy of the operation of that number.
+// of returns the policy of an operation, by its number.
 func (o *operations) of(operation int) retry.Policy {
 	switch o.placement {
 	case ByKey:
@@ -74,7 +74,7 @@ func (o *operations) of(operation int) retry.Policy {
 	return o.policy
 }
 
-// operation is one that has failed: until then it needs neither.
+// operation is the retry state of an operation. It is set when the operation first fails.
 type operation struct {
 	policy retry.Policy
 	state  retry.State
@@ -82,7 +82,7 @@ type operation struct {
 
 var failure = stream.Failure{Err: errors.New("sim: failed")}
 
-// fail has the policy decide about a failure at that time of the run.
+// fail applies the policy to a failure at a time of the run.
 func (o *operation) fail(at time.Duration) (time.Duration, error) {
 	return o.policy.Decide(&o.state, failure, time.Time{}.Add(at), time.Time{})
 }

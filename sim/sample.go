@@ -5,17 +5,16 @@ import (
 	"math"
 )
 
-// OCCSample is what many runs of one OCC come to.
+// OCCSample describes many runs of one OCC.
 type OCCSample struct {
 	Clients int    `json:"clients"`
 	Runs    int    `json:"runs"`
 	Calls   Counts `json:"calls"` // write calls of a run
-	End     Spread `json:"end"`   // the last write reply of a run
+	End     Spread `json:"end"`   // when the last reply to a write of a run arrived
 }
 
-// Sample runs o the given number of times, 1 to 2³¹-1, and returns how the results spread. The i-th run, from 0, is
-// what Run gives with the Seed o.Seed+i. The errors are Run's; a sample that was stopped is of the runs that were
-// finished.
+// Sample runs o the given number of times, 1 to 2³¹-1, and returns the distribution of the results. Run i, from 0, has
+// the seed o.Seed+i. Its errors are as Run's. When it is stopped the sample describes the finished runs.
 func (o OCC) Sample(ctx context.Context, runs int) (OCCSample, error) {
 	if err := o.check(runs); err != nil {
 		return OCCSample{}, err
@@ -24,8 +23,8 @@ func (o OCC) Sample(ctx context.Context, runs int) (OCCSample, error) {
 	return samples[0], err
 }
 
-// sampleAll samples each model with that many runs. The last sample is of the runs that were finished, the others are
-// whole.
+// sampleAll samples each model with the given number of runs. After an error the last sample describes the finished
+// runs of its model; the others are complete.
 func sampleAll(ctx context.Context, model string, all []OCC, runs int, progress func(done, total int64)) ([]OCCSample, error) {
 	var (
 		samples    []OCCSample
@@ -39,7 +38,7 @@ func sampleAll(ctx context.Context, model string, all []OCC, runs int, progress 
 	}
 	err := many[OCCResult]{
 		n: len(all) * runs, progress: progress,
-		weight: func(i int) float64 { return math.Pow(float64(all[i/runs].Clients), 1.5) }, // of calls, between a sort and all pairs
+		weight: func(i int) float64 { return math.Pow(float64(all[i/runs].Clients), 1.5) }, // the number of calls is between n·log n and n²
 		worker: func() func(one) (OCCResult, error) {
 			var r *row
 			of := -1

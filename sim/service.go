@@ -7,18 +7,19 @@ import (
 	"time"
 )
 
-// Service says how long a server works at one request, at its full speed. Its capacity is one request each Mean.
+// Service is the distribution of the time that a server works on one request, at full speed. The server's capacity is
+// one request each Mean.
 type Service struct {
 	Mean  time.Duration `json:"mean"` // more than 0
 	Shape Shape         `json:"shape"`
-	CV    float64       `json:"cv"` // of LogNormal alone: the standard deviation over the mean, 0 to 100
+	CV    float64       `json:"cv"` // the standard deviation over the mean, 0 to 100; only for LogNormalService
 }
 
-// Shape is how the times of a Service are distributed.
+// Shape is the shape of a Service's distribution.
 type Shape uint8
 
-// The shapes of a Service. Constant times and exponential ones have closed forms for their queues, M/D/1 and M/M/1;
-// measured ones are most like LogNormal.
+// The shapes of a Service. There are closed forms for the queues of constant times (M/D/1) and exponential times
+// (M/M/1). LogNormalService is most like measured times.
 const (
 	ConstantService Shape = iota
 	ExponentialService
@@ -35,7 +36,7 @@ func (s Shape) String() string {
 	return fmt.Sprintf("Shape(%d)", uint8(s))
 }
 
-// MarshalText returns what String does. It is an error if s is none of the constants.
+// MarshalText returns the text of String. It returns an error if s is none of the constants.
 func (s Shape) MarshalText() ([]byte, error) {
 	if int(s) >= len(shapes) {
 		return nil, fmt.Errorf("sim: %v is no shape, want constant, exponential or log-normal", s)
@@ -43,7 +44,7 @@ func (s Shape) MarshalText() ([]byte, error) {
 	return []byte(s.String()), nil
 }
 
-// UnmarshalText reads what String returns; an empty text is constant.
+// UnmarshalText parses the text of String. An empty text is constant.
 func (s *Shape) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*s = ConstantService
@@ -58,13 +59,13 @@ func (s *Shape) UnmarshalText(text []byte) error {
 	return fmt.Errorf("sim: %q is no shape, want constant, exponential or log-normal", text)
 }
 
-// draw returns the time of one request in ns, at least one.
+// draw returns the time of one request in ns, at least 1.
 func (s Service) draw(rng *rand.Rand) float64 {
 	x := float64(s.Mean)
 	switch s.Shape {
 	case ExponentialService:
 		x *= rng.ExpFloat64()
-	case LogNormalService: // of variance ln(1+CV²), so that the mean stays
+	case LogNormalService: // the variance of the logarithm is ln(1+CV²); subtracting half of it keeps the mean
 		variance := math.Log1p(s.CV * s.CV)
 		x *= math.Exp(math.Sqrt(variance)*rng.NormFloat64() - variance/2)
 	}

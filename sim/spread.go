@@ -5,45 +5,45 @@ import (
 	"time"
 )
 
-// Spread describes a set of durations. The zero Spread describes none. A percentile is exact to 1/256 of it: the
-// durations themselves are not kept.
+// Spread describes a set of durations. The zero Spread describes the empty set. Percentiles have a relative error of at
+// most 1/256, because the durations themselves are not kept.
 type Spread struct {
 	Count int           `json:"count"`
 	Least time.Duration `json:"least"`
 	Most  time.Duration `json:"most"`
 	Mean  time.Duration `json:"mean"`
-	SD    time.Duration `json:"sd"` // the standard deviation: the root of the mean square from Mean
-	CV    float64       `json:"cv"` // SD/Mean, the coefficient of variation; 0 where Mean is 0
+	SD    time.Duration `json:"sd"` // the standard deviation: the root of the mean square difference from Mean
+	CV    float64       `json:"cv"` // SD/Mean, the coefficient of variation; 0 if Mean is 0
 	P50   time.Duration `json:"p50"`
 	P90   time.Duration `json:"p90"`
 	P99   time.Duration `json:"p99"`
 }
 
-// Counts describes a set of whole numbers. The zero Counts describes none. Percentiles are as in Spread, and exact up
-// to 255.
+// Counts describes a set of whole numbers. The zero Counts describes the empty set. Percentiles up to 255 are exact;
+// larger ones have a relative error of at most 1/256.
 type Counts struct {
 	Count int     `json:"count"`
 	Least int64   `json:"least"`
 	Most  int64   `json:"most"`
 	Mean  float64 `json:"mean"`
-	SD    float64 `json:"sd"` // the standard deviation: the root of the mean square from Mean
+	SD    float64 `json:"sd"` // the standard deviation: the root of the mean square difference from Mean
 	P50   int64   `json:"p50"`
 	P90   int64   `json:"p90"`
 	P99   int64   `json:"p99"`
 }
 
-// Confidence returns half the width of the interval in which the mean of all such sets lies, with a probability of 95
-// %, if s is of many that are independent: 1.96·SD/√Count.
+// Confidence returns half the width of the 95 % confidence interval of the mean, 1.96·SD/√Count. It is valid if s
+// describes many independent values.
 func (s Spread) Confidence() time.Duration { return duration(confidence(float64(s.SD), s.Count)) }
 
-// Confidence is as that of Spread.
+// Confidence is as Spread's.
 func (c Counts) Confidence() float64 { return confidence(c.SD, c.Count) }
 
 func confidence(sd float64, count int) float64 { return 1.96 * sd / math.Sqrt(float64(max(count, 1))) }
 
-// Estimate describes a figure that several runs have: its mean over them, and how it differs from run to run.
+// Estimate describes a figure of several runs: its mean and its distribution from run to run.
 type Estimate struct {
-	Count int     `json:"count"` // the runs
+	Count int     `json:"count"` // the number of runs
 	Mean  float64 `json:"mean"`
 	SD    float64 `json:"sd"`
 	P50   float64 `json:"p50"`
@@ -51,20 +51,21 @@ type Estimate struct {
 	P99   float64 `json:"p99"`
 }
 
-// Confidence is as that of Spread.
+// Confidence is as Spread's.
 func (e Estimate) Confidence() float64 { return confidence(e.SD, e.Count) }
 
-// estimate is of numbers of 0 or more that were added in units of a millionth.
+// estimate returns the Estimate of the numbers that were added by addFigure.
 func (m *moments) estimate() Estimate {
 	const unit = 1e-6
 	at := func(p int) float64 { return float64(m.percentile(p)) * unit }
 	return Estimate{m.count, m.mean * unit, m.sd() * unit, at(50), at(90), at(99)}
 }
 
+// addFigure adds a number >= 0, in units of a millionth.
 func (m *moments) addFigure(x float64) { m.add(int64(math.Round(x * 1e6))) }
 
-// moments gathers numbers of 0 or more one by one (Welford's way, which loses nothing to cancellation). The zero
-// moments has none.
+// moments computes the mean, the standard deviation and the histogram of numbers >= 0 (Welford's algorithm, which
+// avoids cancellation). The zero moments is empty.
 type moments struct {
 	count       int
 	least, most int64
@@ -85,7 +86,7 @@ func (m *moments) add(v int64) {
 	m.histogram.add(v)
 }
 
-// merge adds the numbers of another set.
+// merge adds the numbers of o.
 func (m *moments) merge(o *moments) {
 	if o.count == 0 {
 		return
@@ -106,7 +107,7 @@ func (m *moments) merge(o *moments) {
 	}
 }
 
-// reset makes m the zero moments, and keeps its memory.
+// reset empties m and keeps its memory.
 func (m *moments) reset() {
 	clear(m.histogram.counts)
 	*m = moments{histogram: m.histogram}
@@ -138,7 +139,7 @@ func (m *moments) spread() Spread {
 	return s
 }
 
-// duration is x ns, to the nearest.
+// duration returns x ns, rounded.
 func duration(x float64) time.Duration {
 	if x >= math.MaxInt64 {
 		return never

@@ -2,7 +2,7 @@ package sim
 
 import "github.com/retrywhen/retrywhen/retry"
 
-// Strategy is a policy under the name that tables and charts call it by.
+// Strategy is a policy with its name in tables and charts.
 type Strategy struct {
 	Name      string       `json:"name"`
 	Policy    retry.Policy `json:"policy"`

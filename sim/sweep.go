@@ -12,26 +12,26 @@ import (
 type Sweep struct {
 	Strategies []Strategy    `json:"strategies"`
 	Clients    []int         `json:"clients"`
-	Runs       int           `json:"runs"` // for each point
+	Runs       int           `json:"runs"` // of each point
 	Network    Network       `json:"network"`
 	Seed       uint64        `json:"seed"`
 	Horizon    time.Duration `json:"horizon"` // of each run
 
-	// Progress, if not nil, is told now and then how much of the work is done, in millionths, on the goroutine of Run.
+	// Progress, if not nil, is called now and then, on the goroutine of Run, with the work done in millionths.
 	Progress func(done, total int64) `json:"-"`
 }
 
-// SweepPoint is the sample of one strategy and number of clients.
+// SweepPoint is the sample for one strategy and one number of clients.
 type SweepPoint struct {
 	Strategy string `json:"strategy"`
 	OCCSample
 }
 
-// Run computes the points: all strategies for the first number of clients, then for the next. Every point is what
-// OCC.Sample gives for it with the Sweep's Seed.
+// Run computes the points: all strategies for the first number of clients, then for the next. Every point is the result
+// of OCC.Sample with the Sweep's Seed.
 //
-// Its errors are a *FieldError, with no result, for a Sweep that cannot be run, and a *StoppedError with the finished
-// points when ctx ended or a run had writes after the Horizon.
+// It returns a *FieldError and no result for a Sweep that cannot be run, and a *StoppedError with the finished points
+// when ctx ends or a run has writes after the Horizon.
 func (s Sweep) Run(ctx context.Context) ([]SweepPoint, error) {
 	c := checker{model: "Sweep"}
 	c.count("Runs", s.Runs, 1, math.MaxInt32)

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Trigger is what happens to a server: from At on it works for the time For at the part Speed of its full speed, then
-// its speed grows evenly to the full one within Ramp. The zero Trigger is none.
+// Trigger changes the speed of a server. From At on, for the time For, it works at the share Speed of its full speed.
+// Then its speed grows linearly to full speed within Ramp. The zero Trigger changes nothing.
 //
-// So a standstill of 5 s has a For of 5 s and no Speed, a slow-down a Speed, capacity that is lost for good a Speed and
-// a For past the end, and capacity that returns slowly a Ramp.
+// Examples: for a standstill of 5 s, For is 5 s and Speed is 0. For a slow-down, Speed is between 0 and 1. For capacity
+// that is lost forever, For ends after the Horizon. For capacity that returns slowly, Ramp is set.
 type Trigger struct {
 	At    time.Duration `json:"at"`
 	For   time.Duration `json:"for"`
@@ -24,7 +24,7 @@ func (c *checker) trigger(t Trigger) {
 	c.notNegative("Trigger.Ramp", t.Ramp)
 }
 
-// end is when the speed begins to grow again.
+// end returns the time at which the speed begins to grow again.
 func (t Trigger) end() time.Duration { return add(t.At, t.For) }
 
 // finish returns the time at which a server that starts at start has done the work, in nanoseconds at full speed.
@@ -44,7 +44,7 @@ func (t Trigger) finish(start time.Duration, work float64) time.Duration {
 		now, work = end, work-(end-now)*t.Speed
 	}
 	if ramp := float64(t.Ramp); now < end+ramp {
-		// The speed at now, and its growth in a ns: work = v·x + g·x²/2 after x ns.
+		// v is the speed at now and g its growth per ns: the work after x ns is v·x + g·x²/2.
 		v, g := t.Speed+(1-t.Speed)*(now-end)/ramp, (1-t.Speed)/ramp
 		left := end + ramp - now
 		if most := left * (v + 1) / 2; work > most {

@@ -5,23 +5,22 @@ import (
 	"time"
 )
 
-// Window is a herd's load seen through a window of one width, moved along the whole of its time. Unlike a Load it does
-// not depend on where bins begin.
+// Window is a herd's load in a sliding window, from time 0 to the last retry. Unlike a Load it does not depend on where
+// bins begin.
 type Window struct {
 	Width        time.Duration `json:"width"`
-	Mean         float64       `json:"mean"` // of the retries in a window: their number · Width/End
+	Mean         float64       `json:"mean"` // the mean number of retries in a window: all retries · Width/End
 	Peak         int64         `json:"peak"` // the most retries in any window [t, t+Width)
 	PeakAt       time.Duration `json:"peakAt"`
-	PeakOverMean float64       `json:"peakOverMean"` // 0 if there is no mean
-	Dead         time.Duration `json:"dead"`         // for how long, from 0 to End, a window holds no retry: the sum of gap-Width over all gaps longer than Width
-	DeadShare    float64       `json:"deadShare"`    // Dead as a share of the window's way, End-Width
+	PeakOverMean float64       `json:"peakOverMean"` // 0 if Mean is 0
+	Dead         time.Duration `json:"dead"`         // how long the window is empty between 0 and End: the sum of gap-Width over all gaps longer than Width
+	DeadShare    float64       `json:"deadShare"`    // Dead over End-Width
 }
 
-// Windows returns the load through windows of these widths, the peak and the dead time among it. It sorts the times of
-// all retries, once. The error is a *FieldError if a width is not positive.
+// Windows returns the load in sliding windows of the given widths, with its peak and dead time. It sorts the times of
+// all retries once. The error is a *FieldError if a width is not positive.
 //
-// The peak is that of the fullest window, wherever it lies, and the dead time is that of the windows that hold
-// nothing: the time before the first retry counts, that after the last does not.
+// The dead time includes the gap before the first retry, but not the time after the last one.
 func (r *HerdResult) Windows(widths ...time.Duration) ([]Window, error) {
 	for _, w := range widths {
 		if w <= 0 {
@@ -36,7 +35,7 @@ func (r *HerdResult) Windows(widths ...time.Duration) ([]Window, error) {
 	return all, nil
 }
 
-// sorted is the times of all retries that came, in order.
+// sorted returns the times of all retries that happened, in order.
 func (r *HerdResult) sorted() []time.Duration {
 	times := make([]time.Duration, 0, len(r.Times))
 	for _, t := range r.Times {
@@ -50,7 +49,7 @@ func (r *HerdResult) sorted() []time.Duration {
 
 func (r *HerdResult) window(times []time.Duration, width time.Duration) Window {
 	w := Window{Width: width}
-	first := 0 // of the retries in the window that ends with the one at hand
+	first := 0 // the first retry in the window that ends with retry i
 	var before time.Duration
 	for i, t := range times {
 		for t-times[first] >= width {
