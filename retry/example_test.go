@@ -107,7 +107,7 @@ func ExampleParse() {
 	fmt.Println(err)
 	// Output:
 	// exponential base=100ms factor=2 cap=30s jitter=full limit=5 within=1m <nil>
-	// retry: Parse: "limit=-1": want limit=a whole number of 0 or more
+	// retry: Parse: "limit=-1" at column 33: limit is "-1", want a whole number of at least 0
 }
 
 // The hooks can use any logger; this is log/slog.

@@ -22,8 +22,8 @@ import (
 //	maxretryafter=1h      MaxRetryAfter
 //
 // as in "exponential base=100ms factor=2 cap=30s jitter=full limit=5 within=1m". Options without a text form, such as
-// hooks and clocks, are given as opts, which are applied last. The error quotes the wrong word and says what is
-// allowed.
+// hooks and clocks, are given as opts, which are applied last. The error wraps a *backoff.ParseError, which has the
+// wrong word and its place.
 func Parse(text string, opts ...Option) (Policy, error) {
 	var own []Option
 	rest, seen := text, map[string]bool{}
@@ -32,42 +32,45 @@ func Parse(text string, opts ...Option) (Policy, error) {
 		if !ok {
 			continue
 		}
+		option, err := w.parse(field.Value)
 		if seen[w.name] {
-			return Policy{}, fmt.Errorf("retry: Parse: %q: %s is given twice, want it once", field.Text, w.name)
+			err = fmt.Errorf("a second %s, want one only", w.name)
+		}
+		if err != nil {
+			return Policy{}, &wordError{backoff.ParseError{Text: text, Word: field.Text, Offset: field.Offset, Reason: err.Error()}, ""}
 		}
 		seen[w.name] = true
-		option, want := w.parse(field.Value)
-		if option == nil {
-			return Policy{}, fmt.Errorf("retry: Parse: %q: want %s=%s", field.Text, w.name, want)
-		}
 		own = append(own, option)
 		end := field.Offset + len(field.Text)
 		rest = rest[:field.Offset] + strings.Repeat(" ", len(field.Text)) + rest[end:] // the other words keep their places
 	}
 	b, err := backoff.Parse(rest)
-	if err != nil {
+	if wrong, ok := errors.AsType[*backoff.ParseError](err); ok {
 		hint := ""
-		if wrong, ok := errors.AsType[*backoff.ParseError](err); ok {
-			wrong.Text = text // the whole text, with the policy's own words
+		if strings.HasPrefix(wrong.Reason, "unknown") {
 			name, _, _ := strings.Cut(wrong.Word, "=")
 			if meant := words.Nearest(strings.ToLower(name), wordNames()); meant != "" {
 				hint = fmt.Sprintf("did you mean %s? ", meant)
 			}
+			hint = fmt.Sprintf(" (%sa policy also takes %s)", hint, words.List(wordNames(), "and"))
 		}
-		why := strings.TrimPrefix(err.Error(), "backoff: Parse: ")
-		return Policy{}, &wordError{fmt.Sprintf("retry: Parse: %s (%sa policy's own words are %s)", why, hint, strings.Join(wordNames(), ", ")), err}
+		wrong.Text = text // with the policy's own words
+		return Policy{}, &wordError{*wrong, hint}
 	}
 	return New(b, own...).With(opts...), nil
 }
 
-// wordError is an error of backoff.Parse in this package's form.
+// wordError is a *backoff.ParseError in this package's form.
 type wordError struct {
-	text string
-	err  error
+	wrong backoff.ParseError
+	hint  string
 }
 
-func (e *wordError) Error() string { return e.text }
-func (e *wordError) Unwrap() error { return e.err }
+func (e *wordError) Error() string {
+	return "retry: Parse: " + strings.TrimPrefix(e.wrong.Error(), "backoff: Parse: ") + e.hint
+}
+
+func (e *wordError) Unwrap() error { return &e.wrong }
 
 // String returns the policy's text form, which Parse reads: the backoff and the options that have a text form.
 func (p Policy) String() string {
@@ -116,7 +119,7 @@ func (c *config) appendWords(b []byte) []byte {
 // word is an option that has a text form.
 type word struct {
 	name   string
-	parse  func(value string) (option Option, want string) // a nil option: the value is wrong
+	parse  func(value string) (Option, error) // the error says what is wrong, and what would be right
 	format func(c *config) (value string, set bool)
 }
 
@@ -148,18 +151,17 @@ func wordNames() []string {
 }
 
 func durationWord(name string, least time.Duration, option func(time.Duration) Option, get func(*config) time.Duration) word {
-	want := "a duration of 0 or more, like 30s"
-	if least > 0 {
-		want = "a duration of more than 0, like 30s"
-	}
 	return word{
 		name: name,
-		parse: func(value string) (Option, string) {
-			d, err := time.ParseDuration(value)
-			if err != nil || d < least {
-				return nil, want
+		parse: func(value string) (Option, error) {
+			d, err := words.ParseDuration(value, fmt.Sprintf("want as in %q", name+"=30s"))
+			if err == nil && d < least {
+				err = fmt.Errorf("%s is %s, want more than 0", name, value)
 			}
-			return option(d), ""
+			if err != nil {
+				return nil, err
+			}
+			return option(d), nil
 		},
 		format: func(c *config) (string, bool) { return words.Duration(get(c)), get(c) >= 0 },
 	}
@@ -168,12 +170,12 @@ func durationWord(name string, least time.Duration, option func(time.Duration) O
 func countWord(name string, least int64, option func(int64) Option, get func(*config) int64) word {
 	return word{
 		name: name,
-		parse: func(value string) (Option, string) {
+		parse: func(value string) (Option, error) {
 			n, err := strconv.ParseInt(value, 10, strconv.IntSize)
 			if err != nil || n < least {
-				return nil, fmt.Sprintf("a whole number of %d or more", least)
+				return nil, fmt.Errorf("%s is %q, want a whole number of at least %d", name, value, least)
 			}
-			return option(n), ""
+			return option(n), nil
 		},
 		format: func(c *config) (string, bool) { return strconv.FormatInt(get(c), 10), get(c) >= 0 },
 	}

@@ -62,15 +62,16 @@ func TestPolicyTextMeansWhatTheOptionsMean(t *testing.T) {
 func TestPolicyTextErrors(t *testing.T) {
 	const good = "exponential base=1s factor=2 "
 	for _, test := range []struct{ text, want string }{
-		{good + "limit=-1", `"limit=-1": want limit=a whole number of 0 or more`},
-		{good + "limit=many", `"limit=many"`},
-		{good + "limit", `"limit"`},
-		{good + "within=1", `"within=1": want within=a duration of 0 or more`},
-		{good + "resetafter=0s", `"resetafter=0s": want resetafter=a duration of more than 0`},
-		{good + "limit=1 limit=2", `"limit=2": limit is given twice`},
+		{good + "limit=-1", `"limit=-1" at column 30: limit is "-1", want a whole number of at least 0`},
+		{good + "limit=many", `"limit=many" at column 30: limit is "many", want a whole number of at least 0`},
+		{good + "limit", `"limit" at column 30: limit is "", want a whole number`},
+		{good + "within=1", `"within=1" at column 30: 1 has no unit, want as in "within=30s"`},
+		{good + "resetafter=0s", `"resetafter=0s" at column 30: resetafter is 0s, want more than 0`},
+		{good + "limit=1 limit=2", `"limit=2" at column 38: a second limit, want one only`},
 		{good + "limmit=1", "did you mean limit?"},
 		{good + "witin=1m", "did you mean within?"},
 		{good + "facto=2", "did you mean factor? exponential"},
+		{good + "x=2", "(a policy also takes limit, within, stopat, attempttimeout, resetafter, resetafteritems and maxretryafter)"},
 		{"", "retry: Parse"},
 		{"limit=3", `"limit=3": names no curve`},
 	} {
@@ -80,7 +81,7 @@ func TestPolicyTextErrors(t *testing.T) {
 	}
 }
 
-// An error in the backoff's part of the text has the same form, and wraps the backoff's error.
+// Every error has the same form and is a *backoff.ParseError. Only an unknown word lists what a policy also takes.
 func TestPolicyTextErrors_OfTheBackoff(t *testing.T) {
 	_, err := retry.Parse("linear d=1s limit=5 jiter=full")
 	const want = `retry: Parse: "jiter=full" at column 21: `
@@ -88,6 +89,13 @@ func TestPolicyTextErrors_OfTheBackoff(t *testing.T) {
 		t.Errorf("got %v, want it to begin with %s", err, want)
 	}
 	if wrong, ok := errors.AsType[*backoff.ParseError](err); !ok || wrong.Word != "jiter=full" {
+		t.Errorf("%v is not a *backoff.ParseError of the word, but %v", err, wrong)
+	}
+	if _, err := retry.Parse("linear d=1"); err == nil || strings.Contains(err.Error(), "a policy also takes") {
+		t.Errorf("got %v, want no other words for a wrong value", err)
+	}
+	_, err = retry.Parse("linear d=1s limit=x")
+	if wrong, ok := errors.AsType[*backoff.ParseError](err); !ok || wrong.Word != "limit=x" || wrong.Column() != 13 {
 		t.Errorf("%v is not a *backoff.ParseError of the word, but %v", err, wrong)
 	}
 }
