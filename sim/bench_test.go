@@ -9,7 +9,7 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// One run of 100 clients; at least 3 M attempts/s are expected of one core.
+// One run of 100 clients. The target is at least 3 M attempts/s on one core.
 func BenchmarkOCC(b *testing.B) {
 	for _, s := range classics() {
 		b.Run(s.Name, func(b *testing.B) {
@@ -24,8 +24,8 @@ func BenchmarkOCC(b *testing.B) {
 	}
 }
 
-// A million jobs of ten retries each, and what can be asked of them; a herd with its figures is expected to take at
-// most 2 s.
+// A million jobs with ten retries each, and the methods of the result. The target is at most 2 s for a herd with its
+// figures.
 func BenchmarkHerd(b *testing.B) {
 	for _, s := range []Strategy{
 		{Name: "sidekiq", Policy: retry.New(backoff.Sidekiq())},

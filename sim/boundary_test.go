@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// boundary is of a standstill of 5 s, for callers without retries, with three, and with a budget.
+// boundary has a standstill of 5 s, for callers without retries, with three, and with a budget.
 func boundary() Boundary {
 	with := retrying(3)
 	with.Budget = tenth
@@ -113,7 +113,7 @@ func TestBoundaryRefuses(t *testing.T) {
 	}
 }
 
-// A load from which the server recovers in some of the runs only is too high.
+// A load from which the server recovers only in some runs is too high.
 func TestBoundaryCountsAllRuns(t *testing.T) {
 	b := boundary()
 	b.Callers, b.Loads, b.Runs = []Callers{{"one", []Layer{retrying(1)}}}, []float64{44, 45, 46, 47, 48}, 12

@@ -15,7 +15,7 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// chosen is a fleet of a server of 20 a second, in outages of 2 s to a minute.
+// chosen is a fleet with a server of 20 a second, in outages of 2 s to a minute.
 func chosen(clients int) Choose {
 	return Choose{Clients: clients, Capacity: 20, Outages: []time.Duration{2 * time.Second, 20 * time.Second, time.Minute}, Runs: 3}
 }
@@ -29,9 +29,9 @@ func runChoose(t *testing.T, c Choose) *Choices {
 	return r
 }
 
-// A tiled fleet that waits for 1.1 times what the server needs for all is never refused, never asks for more than the
-// capacity, and is done within 22 % of the possible, for 200 to 2,500 clients and outages of 2 to 60 s; exponential
-// backoff with full jitter is refused a thousand times and more.
+// A tiled fleet waits for 1.1 times the time that the server needs for all. It is never refused, never exceeds the
+// capacity, and needs at most 22 % more than the shortest possible time, for 200 to 2,500 clients and outages of 2 to
+// 60 s. Exponential backoff with full jitter is refused at least a thousand times.
 func TestChooseOneWave(t *testing.T) {
 	fleets := []int{200, 500, 1000, 2500}
 	if raced {
@@ -58,7 +58,7 @@ func TestChooseOneWave(t *testing.T) {
 	}
 }
 
-// With waits that are shorter than what the server needs the fleet just misses, and needs a second wave.
+// With waits shorter than the time that the server needs, the fleet needs a second wave.
 func TestChooseLessThanOneWave(t *testing.T) {
 	c := chosen(1000)
 	for _, factor := range []float64{0.95, 1, 1.02, 1.04, 1.05, 1.06, 1.07, 1.08, 1.1} {
@@ -73,7 +73,7 @@ func TestChooseLessThanOneWave(t *testing.T) {
 	}
 }
 
-// For contention too: 100 clients write after 240 calls, where full jitter takes 796.
+// It helps under contention too: 100 clients need 240 calls, with full jitter 796.
 func TestTiledContention(t *testing.T) {
 	if raced {
 		t.Skip("means are compared without the race detector")
@@ -110,7 +110,7 @@ func TestChooseTargets(t *testing.T) {
 	if meet, it := names(c); !reflect.DeepEqual(meet, []string{"one wave, tiled"}) || it != meet[0] {
 		t.Errorf("served within %v: %v, %s", c.Served, meet, it)
 	}
-	// An operation that fails alone pays for it: it waits for half a wave.
+	// The price: an operation that fails alone waits for half a wave on average.
 	c.Wait = time.Second
 	if meet, it := names(c); meet != nil || it != "" {
 		t.Errorf("and waits for a second at most: %v, %s", meet, it)
@@ -119,7 +119,7 @@ func TestChooseTargets(t *testing.T) {
 	if meet, it := names(c); it != "up to one wave, full" {
 		t.Errorf("served within %v, a first wait of a second at most: %v, %s", c.Served, meet, it)
 	}
-	// The order of the strategies does not matter, nor does that of the outages.
+	// The order of the strategies and of the outages does not matter.
 	c = chosen(200)
 	all := Candidates(200, 20, OneProcess)
 	c.Strategies = []Strategy{all[4], all[0], all[3]}
@@ -127,7 +127,7 @@ func TestChooseTargets(t *testing.T) {
 	if _, it := names(c); it != "one wave, tiled" {
 		t.Errorf("of %s first: %s", all[4].Name, it)
 	}
-	// Of equals the one with the shorter first wait.
+	// If the refusals are equal, the shorter first wait decides.
 	c.Strategies = []Strategy{
 		{"long", retry.New(backoff.Constant(13 * time.Second).Tiled()), OneProcess}, {"short", retry.New(backoff.Constant(11 * time.Second).Tiled()), OneProcess},
 		{"longer", retry.New(backoff.Constant(15 * time.Second).Tiled()), OneProcess},
@@ -135,12 +135,12 @@ func TestChooseTargets(t *testing.T) {
 	if _, it := names(c); it != "short" {
 		t.Errorf("recommended is %s", it)
 	}
-	// Who comes after a day has not been served.
+	// A client that comes after a day is not served.
 	c.Strategies = []Strategy{{"late", retry.New(backoff.Constant(48 * time.Hour)), OneProcess}}
 	if r := runChoose(t, c); r.Recommended != -1 || r.Choices[0].Outages[0].Unserved != 600 {
 		t.Errorf("%+v", r.Choices[0])
 	}
-	// Who gives up is never served.
+	// A client that gives up is never served.
 	c = chosen(200)
 	c.Strategies = []Strategy{{"three", retry.New(backoff.Constant(time.Second), retry.Limit(3)), OneProcess}}
 	r := runChoose(t, c)

@@ -16,9 +16,9 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-var update = flag.Bool("update", false, "write the tables of docs/choosing.md anew")
+var update = flag.Bool("update", false, "write the computed tables into docs/choosing.md")
 
-// The tables of docs/choosing.md are computed here, and compared.
+// The tables of docs/choosing.md are the ones that are computed here.
 func TestChoosingTablesAreWhatIsComputed(t *testing.T) {
 	if raced {
 		t.Skip("the tables are compared without the race detector")
@@ -53,7 +53,7 @@ func TestChoosingTablesAreWhatIsComputed(t *testing.T) {
 	}
 }
 
-// markdown lays out a table, its first row the head, and aligns all columns but the first to the right.
+// markdown returns a table whose first row is the head. All columns but the first are aligned to the right.
 func markdown(rows [][]string) string {
 	width := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -143,8 +143,7 @@ func windowsTable(t *testing.T) string {
 	return markdown(rows)
 }
 
-// processesTable is of the open question's tiled jobs, divided among processes each of which has a golden sequence of
-// its own.
+// processesTable has the open question's tiled jobs, divided among processes with a golden sequence each.
 func processesTable(t *testing.T) string {
 	q := openQuestion()
 	const runs = 200
@@ -170,8 +169,8 @@ func processesTable(t *testing.T) string {
 	return markdown(rows)
 }
 
-// boundaries are callers, and the highest load from which a server recovers from them after a standstill of 5 s: as it
-// is, if it drops the requests of those who have left, and with a queue of 50.
+// boundaries are callers, and the highest loads from which their server recovers after a standstill of 5 s: with an
+// unbounded queue, when it drops the requests of callers that have left, and with a queue of 50.
 func boundaries(t *testing.T) (callers []Callers, highest [3][]float64) {
 	three := func(b backoff.Backoff) Layer {
 		return Layer{Policy: retry.New(b, retry.Limit(3), retry.AttemptTimeout(time.Second))}
@@ -219,7 +218,7 @@ func boundaryTable(t *testing.T) string {
 	return markdown(rows)
 }
 
-// contended are the classics and a tiled constant, for 10 to 300 clients.
+// contended has the classics and a tiled constant, for 10 to 300 clients.
 func contended() ([]Strategy, []SweepPoint, error) {
 	points, err := contention()
 	return contenders(), points, err
@@ -251,10 +250,10 @@ func occTable(t *testing.T) string {
 	return markdown(rows)
 }
 
-// exponential is what the outages are met with.
+// exponential is the backoff of the outages.
 var exponential = backoff.Exponential(time.Second, 2).Cap(30 * time.Second)
 
-// outages is the mean of several runs, with seeds from 0 on, and the latest end of them.
+// outages returns the mean of several runs, with seeds from 0 on, and their latest end.
 type outages struct{ perClient, attempts, retries, givenUp, peak, failures, after, latest float64 }
 
 func manyOutages(t *testing.T, o Outage, runs float64) (m outages) {
@@ -264,7 +263,7 @@ func manyOutages(t *testing.T, o Outage, runs float64) (m outages) {
 		m.latest = max(m.latest, (r.End - o.Down).Seconds())
 		m.perClient += r.PerClient.Mean / runs
 		m.attempts += float64(r.Attempts) / runs
-		m.retries += float64(r.Attempts-int64(r.Clients)-r.GivenUp) / runs // each given up is begun anew
+		m.retries += float64(r.Attempts-int64(r.Clients)-r.GivenUp) / runs // a client that gave up starts again
 		m.givenUp += float64(r.GivenUp) / runs
 		m.peak += float64(r.PeakAfter) / runs
 		m.failures += float64(r.FailuresAfter) / runs
@@ -273,10 +272,10 @@ func manyOutages(t *testing.T, o Outage, runs float64) (m outages) {
 	return m
 }
 
-// oneWave is made to measure for a thousand clients and a server of 20 a second.
+// oneWave is for a thousand clients and a server of 20 a second.
 var oneWave = backoff.Constant(Wave(1000, 20))
 
-// outageStrategies are those of the tables of outages.
+// outageStrategies are the strategies of the tables of outages.
 func outageStrategies() []Strategy {
 	return []Strategy{
 		{"constant 5 s", retry.New(backoff.Constant(5 * time.Second)), OneProcess},
@@ -310,7 +309,7 @@ func outageTable(t *testing.T) string {
 	return markdown(rows)
 }
 
-// lengths is of the outages' strategies, for outages of 0.5 to 60 s.
+// lengths has the outages' strategies, for outages of 0.5 to 60 s.
 var lengths = sync.OnceValues(func() (*Choices, error) {
 	return Choose{
 		Clients: 1000, Capacity: 20, Runs: 10, Strategies: outageStrategies(),
@@ -338,7 +337,7 @@ func outagesTable(t *testing.T) string {
 	return markdown(rows)
 }
 
-// slotted is of a server that hands out slots.
+// slotted has a server that assigns slots.
 var slotted = sync.OnceValues(func() (*Choices, error) {
 	return Choose{
 		Clients: 1000, Capacity: 20, Runs: 3, Slots: true, Strategies: outageStrategies()[:7],
@@ -366,7 +365,7 @@ func slotsTable(t *testing.T) string {
 	return markdown(rows)
 }
 
-// fleetsTable is of the tiled clients of an outage of a minute, divided among processes.
+// fleetsTable has the tiled clients of an outage of a minute, divided among processes.
 func fleetsTable(t *testing.T) string {
 	rows := [][]string{{"processes", "clients of each", "constant 55 s, tiled: failures", "all served after", "exponential, tiled: failures", "all served after"}}
 	for _, processes := range []int{1, 2, 5, 20, 100, 1000} {
@@ -398,7 +397,7 @@ func budgetTable(t *testing.T) string {
 	return markdown(rows)
 }
 
-// What docs/choosing.md says of the most, the fewest and the soonest.
+// The superlatives in the text of docs/choosing.md are true.
 func TestChoosingSentences(t *testing.T) {
 	if raced {
 		t.Skip("figures are compared without the race detector")

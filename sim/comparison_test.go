@@ -13,7 +13,7 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// answered is the open question's figures, and those of Tiled in every placement.
+// answered returns the figures of the open question, and Tiled's in every placement.
 var answered = sync.OnceValues(func() (map[string]Figures, error) {
 	q := openQuestion()
 	tiled := q.Strategies[4]
@@ -54,7 +54,7 @@ func TestOpenQuestionIsAnswered(t *testing.T) {
 		within("the peak of tiled, "+p.String(), f["tiled, "+p.String()].PeakOverMean, 11, 0.7)
 		within("the dead share of tiled, "+p.String(), f["tiled, "+p.String()].DeadShare, 0.16, 0.02)
 	}
-	// A process each, and the figures of one process.
+	// With a process each, and with one process.
 	within("the peak of tiled, by-ordinal", f["tiled, by-ordinal"].PeakOverMean, tiled.PeakOverMean, 0.3)
 	within("the dead share of tiled, by-ordinal", f["tiled, by-ordinal"].DeadShare, 0, 0)
 
@@ -72,7 +72,7 @@ func TestOpenQuestionIsAnswered(t *testing.T) {
 	within("sidekiq's mean CV", sidekiq.MeanCV, 0.27, 0.005)
 	within("tiled's mean CV", tiled.MeanCV, 0.206, 0.005)
 
-	// What it costs.
+	// The price.
 	if tiled.FirstMost <= sidekiq.FirstMost {
 		t.Errorf("the longest first wait is %v, sidekiq's %v: want it longer", tiled.FirstMost, sidekiq.FirstMost)
 	}
@@ -86,7 +86,7 @@ func TestOpenQuestionIsAnswered(t *testing.T) {
 	}
 }
 
-// What docs/choosing.md says of bins.
+// The statements of docs/choosing.md about bins are true.
 func TestOpenQuestionInBins(t *testing.T) {
 	q := openQuestion()
 	for _, test := range []struct {
@@ -232,7 +232,7 @@ func TestComparisonRefusesWhatCannotBe(t *testing.T) {
 	}
 }
 
-// Of jobs whose policy gives up early the figures are of the retries that come.
+// For jobs whose policy gives up early the figures describe the retries that happen.
 func TestComparisonOfAPolicyThatGivesUp(t *testing.T) {
 	limited := retry.New(backoff.Sidekiq(), retry.Limit(2))
 	c := Comparison{Strategies: []Strategy{{Policy: limited}}, Jobs: 50, Retries: 5, Runs: 3, PeakWindow: time.Second, DeadWindow: time.Second}

@@ -12,7 +12,7 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// An outage's load over time: what arrives, and the part of it that is served.
+// An outage's load over time: the attempts, and how many of them are served.
 func ExampleTraffic() {
 	r, err := sim.Outage{
 		Policy:  retry.New(backoff.Exponential(time.Second, 2).Cap(20 * time.Second).Jitter(jitter.Full)),

@@ -39,7 +39,7 @@ func ExampleHerd() {
 	// exponential base=10s factor=2 cap=2m tiled           at most  101 retries in a second, 0 % dead
 }
 
-// When each job is retried: what a chart draws as dots.
+// When each job is retried: the dots of a chart.
 func ExampleHerdResult_At() {
 	h := sim.Herd{Policy: retry.New(backoff.Linear(10 * time.Second).Tiled()), Jobs: 3, Retries: 3, Seed: 1}
 	r, err := h.Run(context.Background())
@@ -93,7 +93,7 @@ func ExampleHerdResult_Load() {
 	// peak 2.0 times the mean
 }
 
-// Through a window that slides, the peak does not depend on where bins begin.
+// With a sliding window the peak does not depend on where bins begin.
 func ExampleHerdResult_Windows() {
 	r, err := sim.Herd{Policy: retry.New(backoff.Sidekiq()), Jobs: 100, Retries: 5, Seed: 1}.Run(context.Background())
 	if err != nil {
@@ -130,7 +130,7 @@ func ExampleHerdResult_Waits() {
 	// wait 4: 96s to 216s, CV 0.22
 }
 
-// How long it is until each retry.
+// The time until each retry.
 func ExampleHerdResult_Totals() {
 	r, err := sim.Herd{Policy: retry.New(backoff.Exponential(time.Second, 2)), Jobs: 10, Retries: 5}.Run(context.Background())
 	if err != nil {
@@ -145,8 +145,8 @@ func ExampleHerdResult_Totals() {
 	// 1s 3s 7s 15s 31s
 }
 
-// The open question of "Visualization of backoff functions" is whether there is a backoff without state whose load is
-// spread better than these, and whose waits differ little. The last one is an answer.
+// "Visualization of backoff functions" ends with an open question: is there a backoff without state that spreads the
+// load better than these, and whose waits differ little? The last strategy is an answer.
 func ExampleComparison_question() {
 	figures, err := sim.Comparison{
 		Strategies: []sim.Strategy{
@@ -174,7 +174,7 @@ func ExampleComparison_question() {
 	// tiled        total  654 s, peak   4.7, dead  0 %, mean CV 0.21
 }
 
-// Strategies of one's own, side by side.
+// A comparison of three strategies.
 func ExampleComparison() {
 	tiled := backoff.Linear(time.Minute).Tiled()
 	figures, err := sim.Comparison{
@@ -198,7 +198,7 @@ func ExampleComparison() {
 	// by ordinal      peak 3.0
 }
 
-// Where the draws come from is text, for flags and JSON.
+// A Placement has a text form, for flags and JSON.
 func ExamplePlacement() {
 	var p sim.Placement
 	fmt.Println(p)
@@ -217,7 +217,7 @@ var classics = []sim.Strategy{
 	{Name: "decorrelated", Policy: retry.New(backoff.Decorrelated(5 * time.Millisecond).Cap(2 * time.Second))},
 }
 
-// A hundred clients want to write one row.
+// A hundred clients write the same row.
 func ExampleOCC() {
 	for _, s := range classics {
 		r, err := sim.OCC{Network: sim.DefaultNetwork, Policy: s.Policy, Clients: 100, Seed: 1}.Run(context.Background())
@@ -235,7 +235,7 @@ func ExampleOCC() {
 	// decorrelated 1004 calls in  4.36 s, half of them by  0.34 s
 }
 
-// Without variance two clients write in 80 ms, and the one that loses waits for 10 ms more.
+// Without variance two clients write at the same instant; the one that fails retries and is done 50 ms later.
 func ExampleOCC_exact() {
 	r, err := sim.OCC{
 		Policy:  retry.New(backoff.Exponential(10*time.Millisecond, 2).Cap(2 * time.Second)),
@@ -250,7 +250,7 @@ func ExampleOCC_exact() {
 	// 3 90ms [30ms 30ms 80ms]
 }
 
-// The mean over many runs.
+// Means over many runs.
 func ExampleOCC_Sample() {
 	s, err := sim.OCC{Network: sim.DefaultNetwork, Clients: 1}.Sample(context.Background(), 1000)
 	if err != nil {
@@ -287,7 +287,7 @@ func ExampleSweep() {
 	// 100 clients, decorrelated  998 calls,   4.6 s
 }
 
-// A server that is down for a minute and then serves 20 of a thousand clients a second.
+// A server is down for a minute. Then it serves 20 of its thousand clients a second.
 func ExampleOutage() {
 	for _, b := range []backoff.Backoff{
 		backoff.Exponential(time.Second, 2).Cap(30 * time.Second),
@@ -306,7 +306,7 @@ func ExampleOutage() {
 	// exponential base=1s factor=2 cap=30s jitter=equal     8.9 attempts per client,   743 failed after, all served after 2m10s
 }
 
-// A budget that all clients share bounds what their retries add.
+// A budget that all clients share limits the number of their retries.
 func ExampleBudget() {
 	o := sim.Outage{
 		Policy:  retry.New(backoff.Exponential(time.Second, 2).Cap(30*time.Second).Jitter(jitter.Full), retry.Limit(5)),
@@ -328,7 +328,7 @@ func ExampleBudget() {
 	// 100 retries, 0 clients served, 1000 have given up
 }
 
-// What is stopped returns what it has.
+// A stopped run returns the result so far.
 func ExampleStoppedError() {
 	r, err := sim.OCC{Network: sim.DefaultNetwork, Clients: 1000, Horizon: 3 * time.Second, Seed: 1}.Run(context.Background())
 	if stopped, ok := errors.AsType[*sim.StoppedError](err); ok {
@@ -338,7 +338,7 @@ func ExampleStoppedError() {
 	// true 3s true
 }
 
-// What cannot be run is refused with the field and what it may be.
+// The error of an invalid model names the field and its valid values.
 func ExampleFieldError() {
 	_, err := sim.Herd{Jobs: 1_000_000_000, Retries: 1}.Run(context.Background())
 	fmt.Println(err)

@@ -8,8 +8,8 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// A thousand clients of a server of 20 a second: which policy has all of them served within a minute of its return, be
-// it down for 2 s or for a minute?
+// A server of 20 a second has a thousand clients. With which policy are all of them served within a minute of its
+// return, after outages of 2 s and of a minute?
 func ExampleChoose() {
 	r, err := sim.Choose{
 		Clients: 1000, Capacity: 20, Outages: []time.Duration{2 * time.Second, time.Minute}, Served: time.Minute, Runs: 2,
@@ -39,7 +39,7 @@ func ExampleChoose() {
 	// constant d=55s tiled: who fails alone waits for 28s on average
 }
 
-// What Choose chooses among, if it is not told.
+// The policies that Choose compares by default.
 func ExampleCandidates() {
 	for _, s := range sim.Candidates(1000, 20, sim.OneProcess) {
 		fmt.Printf("%-22s %v\n", s.Name, s.Policy)

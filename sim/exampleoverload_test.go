@@ -11,8 +11,8 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// A server of 100 requests a second, at 80 % of that, stands still for 5 s. Neither the curve nor its jitter saves it
-// from the retries; a budget does.
+// A server of 100 requests a second, under a load of 80 a second, stands still for 5 s. Retries with backoff and jitter
+// keep it down. With a retry budget it recovers.
 func ExampleOverload() {
 	policy := retry.New(backoff.Exponential(100*time.Millisecond, 2).Cap(10*time.Second).Jitter(jitter.Full), retry.AttemptTimeout(time.Second))
 	for _, l := range []struct {
@@ -46,7 +46,7 @@ func ExampleOverload() {
 	// 3 retries, budget recovers after 18s, 1.0 requests an operation, 7 % of the work in vain
 }
 
-// The load over time: what users want, what the server gets, and what comes of it.
+// The load over time: operations, requests, wasted requests and the queue.
 func ExampleFlow() {
 	r, err := sim.Overload{
 		Load:    60,
@@ -72,7 +72,7 @@ func ExampleFlow() {
 	// from 25s 301 operations, 917 requests, 523 served in vain, queue of 1460
 }
 
-// Three layers that make four attempts each make 64 requests of one operation, when the server refuses them.
+// Three layers with four attempts each turn one operation into 64 requests when the server refuses them.
 func ExampleLayer() {
 	four := sim.Layer{Policy: retry.New(backoff.Constant(time.Millisecond), retry.Limit(3))}
 	for n := range 3 {
@@ -93,7 +93,7 @@ func ExampleLayer() {
 	// 3 layers: 64 requests of the third operation
 }
 
-// Capacity that returns slowly: nothing for 2 s, then more and more for 10 s.
+// Capacity that returns slowly: none for 2 s, then a linear increase for 10 s.
 func ExampleTrigger() {
 	r, err := sim.Overload{
 		Load:    50,
@@ -111,7 +111,7 @@ func ExampleTrigger() {
 	// true 10s
 }
 
-// The mean time in the queue of an M/M/1 server at half its load is that of one request.
+// The mean wait in the queue of an M/M/1 server at half its capacity is the service time of one request.
 func ExampleService() {
 	for _, s := range []sim.Service{
 		{Mean: 10 * time.Millisecond, Shape: sim.ConstantService},
@@ -133,7 +133,7 @@ func ExampleService() {
 	// log-normal   wait 23.8 ms, 99 % of the operations within 288 ms
 }
 
-// The shape of service times is text, for flags and JSON.
+// A Shape has a text form, for flags and JSON.
 func ExampleShape() {
 	var s sim.Shape
 	fmt.Println(s)
@@ -143,7 +143,7 @@ func ExampleShape() {
 	// sim: "pareto" is no shape, want constant, exponential or log-normal
 }
 
-// The highest load from which a server of 100 requests a second recovers, after it has stood still for 5 s.
+// The highest load from which a server of 100 requests a second recovers after a standstill of 5 s.
 func ExampleBoundary() {
 	policy := retry.New(backoff.Exponential(100*time.Millisecond, 2).Cap(10*time.Second).Jitter(jitter.Full), retry.Limit(3), retry.AttemptTimeout(time.Second))
 	b := sim.Boundary{

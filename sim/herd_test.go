@@ -71,11 +71,11 @@ func TestHerdDecorrelatedIsTheChainOfAfter(t *testing.T) {
 	if grown == 0 {
 		t.Error("no wait grew")
 	}
-	// The mean of the second step of the chain: (base + 3·mean(first))/2, the first being even on [5, 15].
+	// The mean of the second step of the chain is (base + 3·mean(first))/2; the first is uniform on [5, 15].
 	got := r.Waits()[1]
 	se := float64(got.SD) / math.Sqrt(float64(got.Count))
 	if z := (float64(got.Mean) - 17.5e6) / se; math.Abs(z) > 5 {
-		t.Errorf("the second wait is %v on the mean, want 17.5ms (z = %.1f)", got.Mean, z)
+		t.Errorf("the second wait is %v on average, want 17.5ms (z = %.1f)", got.Mean, z)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestHerdTiledWavesAbut(t *testing.T) {
 	}
 }
 
-// before is the time of the retry before, 0 for the first.
+// before returns the time of the previous retry, 0 for the first.
 func (r *HerdResult) before(job, retry int) time.Duration {
 	if retry == 1 {
 		return 0
@@ -181,7 +181,7 @@ func TestHerdSameSeedSameBytes(t *testing.T) {
 				t.Errorf("%v %v: two runs differ", b, p)
 			}
 			h.Seed++
-			if same := one == marshal(t, runHerd(t, h)); same != (p == ByOrdinal) { // which draws nothing
+			if same := one == marshal(t, runHerd(t, h)); same != (p == ByOrdinal) { // ByOrdinal draws nothing
 				t.Errorf("%v %v: another seed gives the same: %v", b, p, same)
 			}
 		}
@@ -274,7 +274,7 @@ func TestHerdStopsWithItsContext(t *testing.T) {
 	if r.Jobs == 0 || r.Jobs > 20_000 || len(r.Times) != 7*r.Jobs || stopped.Done != int64(len(r.Times)) {
 		t.Fatalf("%d jobs with %d times, %d said to be done", r.Jobs, len(r.Times), stopped.Done)
 	}
-	// What was computed is what a whole run has.
+	// The computed part is the same as in a whole run.
 	h.Progress = nil
 	if whole := runHerd(t, h); !slices.Equal(whole.Times[:len(r.Times)], r.Times) {
 		t.Error("the part computed differs from the whole")
@@ -326,7 +326,7 @@ func TestHerdSpreads(t *testing.T) {
 	if got, want := r.Totals(), []Spread{{2, 10, 30, 20, 10, 0.5, 10, 30, 30}, {2, 40, 40, 40, 0, 0, 40, 40, 40}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("totals are %+v, want %+v", got, want)
 	}
-	// An even draw from [15, 45] s has a mean of 30 and a deviation of 30/√12.
+	// The uniform distribution on [15, 45] s has a mean of 30 and a deviation of 30/√12.
 	s := runHerd(t, Herd{Policy: retry.New(backoff.Sidekiq()), Jobs: 200_000, Retries: 1}).Waits()[0]
 	if math.Abs(s.CV-1/math.Sqrt(12)) > 0.003 || s.Least < 15*time.Second || s.Most >= 45*time.Second {
 		t.Errorf("sidekiq's first wait is %+v", s)
@@ -417,7 +417,7 @@ func TestHerdAsJSON(t *testing.T) {
 	}
 }
 
-// Of a policy all counts: the retries after it gives up never come.
+// The retries after a policy gives up never happen.
 func TestHerdOfAPolicyThatGivesUp(t *testing.T) {
 	for _, o := range []retry.Option{retry.Limit(2), retry.Within(4 * time.Second), retry.StopAt(3 * time.Second)} {
 		r := runHerd(t, Herd{Policy: retry.New(backoff.Linear(time.Second), o), Jobs: 2, Retries: 4})

@@ -21,7 +21,7 @@ func TestBucketsHoldTheirNumbers(t *testing.T) {
 	}
 }
 
-// The percentile is the one of the sorted numbers, by the nearest rank.
+// The percentile is the nearest-rank percentile of the sorted numbers.
 func TestPercentiles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{0, 1, 2, 3, 99, 100, 101, 5000} {

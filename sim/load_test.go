@@ -62,7 +62,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// Every window is tried.
+// The peak and the dead time are compared with a search of all windows.
 func TestWindowsAgainstBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -107,7 +107,7 @@ func TestWindowsAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// Of equal peaks it is the first.
+// PeakAt is the first of several equal peaks.
 func TestThePeakIsTheFirstOfEqualOnes(t *testing.T) {
 	r := &HerdResult{Jobs: 1, Retries: 5, Times: []time.Duration{3, 12, 14, 25, 26}, End: 26}
 	if l, err := r.Load(10); err != nil || l.Peak != 2 || l.PeakAt != 10 {
@@ -118,7 +118,7 @@ func TestThePeakIsTheFirstOfEqualOnes(t *testing.T) {
 	}
 }
 
-// Of several equal peaks the first one counts.
+// PeakAt is the first of several equal peaks.
 func TestLoadPeakIsTheFirst(t *testing.T) {
 	r := &HerdResult{Jobs: 2, Retries: 2, Times: []time.Duration{5, 25, 7, 27}, End: 27}
 	l, err := r.Load(10)

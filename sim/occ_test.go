@@ -102,7 +102,8 @@ func TestOCCReadSeesTheWriteOfItsInstant(t *testing.T) {
 	}
 }
 
-// Un-jittered backoff comes in clusters, full jitter at an even rate: seen in the share of the time that has no call.
+// Calls come in clusters without jitter and at an even rate with full jitter. The share of the time without calls
+// shows it.
 func TestOCCClustersWithoutJitter(t *testing.T) {
 	idle := func(b backoff.Backoff) float64 {
 		times := runOCC(t, OCC{Network: DefaultNetwork, Policy: retry.New(b), Clients: 100, Seed: 1}).Times
@@ -119,7 +120,7 @@ func TestOCCClustersWithoutJitter(t *testing.T) {
 	}
 }
 
-// Known means, over 10,000 runs.
+// The means are the known ones, over 10,000 runs.
 func TestOCCOfOneAndTwo(t *testing.T) {
 	const runs = 10_000
 	z := func(s Spread, want float64) float64 {
@@ -154,7 +155,7 @@ func TestOCCOfOneAndTwo(t *testing.T) {
 	}
 }
 
-// hundred is 100 clients under each of the classics, and before it 10 and 30: 1,000 runs, 200 under the race detector.
+// hundred has 10, 30 and 100 clients with each of the classics: 1,000 runs, 200 under the race detector.
 var hundred = sync.OnceValues(func() ([]SweepPoint, error) {
 	runs := 1000
 	if raced {
@@ -163,7 +164,7 @@ var hundred = sync.OnceValues(func() ([]SweepPoint, error) {
 	return Sweep{Network: DefaultNetwork, Strategies: classics(), Clients: []int{10, 30, 100}, Runs: runs}.Run(context.Background())
 })
 
-// ofHundred is the samples of 100 clients by the strategy's name.
+// ofHundred returns the samples of 100 clients by the strategy's name.
 func ofHundred(t *testing.T) map[string]OCCSample {
 	t.Helper()
 	points, err := hundred()
@@ -195,14 +196,14 @@ func TestOCCOfAHundredInOrder(t *testing.T) {
 	}
 }
 
-// The means that others have found, taken to be of 1,000 runs too.
+// The means agree with published ones, which are taken to be of 1,000 runs too.
 func TestOCCOfAHundredAgreesWithKnownMeans(t *testing.T) {
 	s := ofHundred(t)
 	for name, want := range map[string][2]float64{
 		"none": {2424, 2030}, "exponential": {1855, 63681}, "full": {796, 4910}, "equal": {812, 6607}, "decorrelated": {1002, 4589},
 	} {
 		got := s[name]
-		// Two samples, and what is lost to rounding the known one.
+		// The error of two samples, and the rounding of the published one.
 		both := math.Sqrt(1/float64(got.Runs) + 1.0/1000)
 		if z := (got.Calls.Mean - want[0]) / (got.Calls.SD*both + 0.1); math.Abs(z) >= 4 {
 			t.Errorf("%s: %.1f calls, want %v (z = %.1f)", name, got.Calls.Mean, want[0], z)
@@ -213,14 +214,14 @@ func TestOCCOfAHundredAgreesWithKnownMeans(t *testing.T) {
 	}
 }
 
-// message is one that a plain simulation of every message holds.
+// message is a message of plainOCC.
 type message struct {
 	at      time.Duration
 	who     int
 	arrived func(at time.Duration, who int)
 }
 
-// plainOCC simulates every message, and looks for the next one among all.
+// plainOCC simulates every message and searches all of them for the next one.
 func plainOCC(clients int, net time.Duration, wait func(who, n int, prev time.Duration) time.Duration) (calls []time.Duration, end time.Duration) {
 	var messages []message
 	send := func(at time.Duration, who int, arrived func(time.Duration, int)) {
@@ -290,15 +291,15 @@ func TestOCCAgainstEveryMessage(t *testing.T) {
 	}
 }
 
-// A policy draws an operation's place at its first failure: who writes at once takes none, and the places of the others
-// are consecutive.
+// A policy draws an operation's place at its first failure. A client that succeeds at once draws none, and the places
+// of the others are consecutive.
 func TestOCCPlacesATiledClientAtItsFirstFailure(t *testing.T) {
 	o := OCC{Policy: retry.New(backoff.Linear(time.Second).Tiled()), Clients: 3, Network: still, Seed: 4}
 	all := newOperations(o.Policy, OneProcess, newRand(o.Seed))
 	one, two := operation{policy: all.of(1)}, operation{policy: all.of(2)}
 	first, _ := one.fail(0)
 	second, _ := two.fail(0)
-	// All write at 30 ms; the first client wins, the others learn of it at 40 ms and come back 30 ms after their wait.
+	// All write at 30 ms. The first client succeeds. The others get the reply at 40 ms and write 30 ms after their wait.
 	want := []time.Duration{30 * time.Millisecond, 30 * time.Millisecond, 30 * time.Millisecond}
 	want = append(want, 70*time.Millisecond+min(first, second), 70*time.Millisecond+max(first, second))
 	if got := runOCC(t, o).Times; !slices.Equal(got, want) {

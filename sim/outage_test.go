@@ -26,7 +26,7 @@ func runOutage(t testing.TB, o Outage) *OutageResult {
 }
 
 func TestOutageOfConstantRetriesIsExact(t *testing.T) {
-	// 10 clients come at 0, 1, … 5 s; at 5 s five are served, at 6 s the others.
+	// 10 clients come at 0, 1, … 5 s. Five are served at 5 s, the others at 6 s.
 	got := runOutage(t, Outage{Policy: retry.New(backoff.Constant(time.Second)), Clients: 10, Down: 5 * time.Second, Capacity: 5})
 	if sd := got.PerClient.SD; math.Abs(sd-0.5) > 1e-9 {
 		t.Errorf("the deviation of attempts is %v, want 0.5", sd)
@@ -37,7 +37,7 @@ func TestOutageOfConstantRetriesIsExact(t *testing.T) {
 	if w := got.Waited; math.Abs(w.P50.Seconds()-5) > 5.0/256 || math.Abs(w.P90.Seconds()-6) > 6.0/256 || w.P99 != w.P90 {
 		t.Errorf("the percentiles of the waits are %+v, want 5, 6, 6 s", w)
 	}
-	got.PerClient.SD, got.Waited.CV = 0, 0 // known to be right
+	got.PerClient.SD, got.Waited.CV = 0, 0 // compared above
 	want := &OutageResult{
 		Clients: 10, Served: 10, Attempts: 65, FailuresAfter: 5,
 		Peak: 10, PeakAt: 0, PeakAfter: 10, PeakAfterAt: 5 * time.Second,
@@ -85,8 +85,8 @@ func TestOutageClientsComeBack(t *testing.T) {
 	if more := got.Attempts - 3*got.GivenUp; more < 2000 || more > 6000 {
 		t.Errorf("%d attempts, %d given up", got.Attempts, got.GivenUp)
 	}
-	// The time without a client is exponentially distributed: of those that gave up at 2 s, 1/e are still away at 12 s.
-	// By then nobody is served, so a client has come back if it has more than the first three attempts.
+	// The time until the return is exponentially distributed: of the clients that gave up at 2 s, 1/e are still away at
+	// 12 s. No client is served by then, so a client has come back if it has more than its first three attempts.
 	o.Horizon = 12 * time.Second
 	got, err := o.Run(t.Context())
 	if !errors.Is(err, ErrHorizon) {
@@ -125,7 +125,7 @@ func TestOutageComingBackIsANewOperation(t *testing.T) {
 }
 
 func TestOutageTiledKeepsItsPlace(t *testing.T) {
-	// The tenth wave of tiles is 45 s to 55 s, and 45 s is when the server is back.
+	// The tenth wave is from 45 s to 55 s, and the server is back at 45 s.
 	for _, p := range []Placement{OneProcess, ProcessEach, ByKey, ByOrdinal} {
 		r := runOutage(t, Outage{Policy: retry.New(backoff.Linear(time.Second).Tiled()), Placement: p, Clients: 1000, Capacity: 1000, Down: 45 * time.Second, Seed: 2})
 		if r.PerClient.Least != 11 || r.PerClient.Most != 11 {
@@ -163,7 +163,7 @@ func TestOutageBudget(t *testing.T) {
 	if got.Attempts != 125 || got.Refused != 100 || got.GivenUp != 100 || got.Served != 0 || got.End != 0 {
 		t.Errorf("25 retries for all: %+v", got)
 	}
-	// 5 tokens flow in each second: at 1 s there are 30 clients left of those that had one at 0.
+	// The refill is 5 tokens a second: 30 clients had a token at 0 and retry at 1 s.
 	o.Budget = &Budget{Capacity: 30, Cost: 1, Refill: 5}
 	got = runOutage(t, o)
 	if want := []int64{100, 30, 5, 5, 5, 5, 5, 5, 5, 5, 5}; !slices.Equal(got.Traffic.Attempts, want) {
@@ -172,7 +172,7 @@ func TestOutageBudget(t *testing.T) {
 	if got.Served != 5 || got.Refused != 95 {
 		t.Errorf("with a refill: %d served, %d refused, want 5, 95", got.Served, got.Refused)
 	}
-	// The server is up, for one at a time. Tokens for two retries, and each success gives one back: to one more.
+	// The server serves one client at a time. There are tokens for two retries, and each success adds one.
 	o = Outage{Policy: retry.New(backoff.Constant(time.Second)), Clients: 5, Capacity: 1, Budget: &Budget{Capacity: 2, Cost: 1, Refund: 1}}
 	got = runOutage(t, o)
 	if want := []int64{1, 1, 1}; !slices.Equal(got.Traffic.Served, want) || got.Refused != 2 || got.Attempts != 8 {
@@ -180,8 +180,8 @@ func TestOutageBudget(t *testing.T) {
 	}
 }
 
-// plainOutage simulates an Outage anew from what its comment says, without a heap or a ring: all clients come at 0,
-// and nobody comes back.
+// plainOutage is a second implementation of Outage, written from its comment, without a heap or a ring. All clients
+// come at 0, and none returns.
 func plainOutage(o Outage, wait func(who, n int, prev time.Duration) time.Duration) (served []time.Duration, attempts []int32) {
 	type todo struct {
 		at    time.Duration
@@ -347,7 +347,7 @@ func TestOutageStops(t *testing.T) {
 		t.Errorf("no wait: %d attempts, %v", r.Attempts, err)
 	}
 	free := o.Policy
-	o.Policy = free.With(retry.Limit(1000)) // comes to an end
+	o.Policy = free.With(retry.Limit(1000)) // the retries end
 	if r, err = o.Run(t.Context()); err != nil || r.Attempts != 10_010 {
 		t.Errorf("no wait, but a limit: %d attempts, %v", r.Attempts, err)
 	}
@@ -413,7 +413,7 @@ func TestOutageRefusesWhatCannotBe(t *testing.T) {
 	}
 }
 
-// More attempts of one client than an int32 counts take minutes; this one has them behind it.
+// A client's attempts stop counting at math.MaxInt32. So many attempts would take minutes; this client starts near it.
 func TestOutageCountsOfAClientDoNotWrap(t *testing.T) {
 	s := newServer(Outage{Policy: retry.New(backoff.Constant(math.MaxInt32)), Clients: 1, Capacity: 1, Down: 3 * math.MaxInt32, Bin: time.Second})
 	s.clients[0] = client{attempts: math.MaxInt32}
@@ -477,8 +477,8 @@ func TestOutageAsJSON(t *testing.T) {
 	}
 }
 
-// A server that hands out its free slots ends an outage of 2 s to 10 min nearly as soon as it can, with one refusal a
-// client, whatever the clients' backoff.
+// With slots the clients are served nearly as soon as possible after an outage of 2 s to 10 min, with one refusal a
+// client, whatever their backoff.
 func TestOutageSlots(t *testing.T) {
 	for _, b := range []backoff.Backoff{
 		backoff.Constant(time.Second), backoff.Exponential(time.Second, 2).Cap(30 * time.Second), backoff.Exponential(100*time.Millisecond, 2).Cap(5 * time.Second),
@@ -487,31 +487,31 @@ func TestOutageSlots(t *testing.T) {
 		for _, down := range []time.Duration{2 * time.Second, 20 * time.Second, time.Minute, 10 * time.Minute} {
 			o := Outage{Policy: retry.New(b), Clients: 1000, Down: down, Capacity: 20, Slots: true}
 			r := runOutage(t, o)
-			// Nobody can be served before it asks: the first ask a wait after the server is back, at the latest. Best counts
+			// A client is served after its next attempt, which comes at most one wait after the server's return. Best counts
 			// whole seconds.
 			if late := r.End - r.Best; r.Served != 1000 || r.FailuresAfter > 1000 || late > b.Ceiling(100)+time.Second {
 				t.Errorf("%v, down for %v: %d served by %v, best %v, %d refusals", b, down, r.Served, r.End, r.Best, r.FailuresAfter)
 			}
 		}
 	}
-	// Within 4 % of the possible, for who asks often.
+	// With frequent attempts it takes at most 4 % longer than possible.
 	r := runOutage(t, Outage{Policy: retry.New(backoff.Constant(time.Second)), Clients: 1000, Down: 10 * time.Minute, Capacity: 20, Slots: true})
 	if after, best := r.End-10*time.Minute, r.Best-10*time.Minute; float64(after) > 1.04*float64(best) {
 		t.Errorf("all served after %v, best %v", after, best)
 	}
-	// Exactly: both ask at 2 s; the second is given the slot at 2.5 s.
+	// Exactly: all three come at 2 s. The second receives the slot at 2.5 s, the third the one at 3 s.
 	r = runOutage(t, Outage{Policy: retry.New(backoff.Constant(2 * time.Second)), Clients: 3, Down: time.Second, Capacity: 2, Slots: true})
 	if want := []time.Duration{2e9, 25e8, 3e9}; !slices.Equal(r.ServedAt, want) || r.FailuresAfter != 2 {
 		t.Errorf("served at %v after %d refusals, want %v", r.ServedAt, r.FailuresAfter, want)
 	}
-	// A refusal comes at once, however long a failure lasts: they ask at 12 s.
+	// A refusal comes at once, also with a Timeout: they come back at 12 s.
 	r = runOutage(t, Outage{Policy: retry.New(backoff.Constant(2 * time.Second)), Clients: 3, Down: time.Second, Capacity: 2, Slots: true, Timeout: 10 * time.Second})
 	if want := []time.Duration{12e9, 125e8, 13e9}; !slices.Equal(r.ServedAt, want) {
 		t.Errorf("served at %v, want %v", r.ServedAt, want)
 	}
 }
 
-// A result holds nothing per client, unless it is to.
+// Without Each the result holds nothing per client.
 func TestOutageKeepsNothingPerClientUnlessAsked(t *testing.T) {
 	r, err := Outage{Policy: retry.New(backoff.Constant(time.Second)), Clients: 50_000, Down: time.Second, Capacity: 5000}.Run(t.Context())
 	if err != nil || r.AttemptsOf != nil || r.ServedAt != nil || len(marshal(t, r)) > 10_000 {
@@ -519,7 +519,7 @@ func TestOutageKeepsNothingPerClientUnlessAsked(t *testing.T) {
 	}
 }
 
-// Each of several processes places its own clients evenly, and knows nothing of the others.
+// Each of several processes places its own clients evenly, independently of the others.
 func TestOutageProcesses(t *testing.T) {
 	o := Outage{Policy: retry.New(backoff.Constant(time.Minute).Tiled()), Clients: 600, Capacity: 600, Down: time.Second}
 	gaps := func(processes int) (longest time.Duration) {
@@ -537,7 +537,7 @@ func TestOutageProcesses(t *testing.T) {
 		}
 		return longest
 	}
-	// The golden sequence's longest gap is at most 1.9 times the mean; chance's is more than 4 times.
+	// The longest gap of the golden sequence is at most 1.9 times the mean, that of random places more than 4 times.
 	for processes, mean := range map[int]time.Duration{0: 100 * time.Millisecond, 1: 100 * time.Millisecond, 6: 600 * time.Millisecond} {
 		if longest := gaps(processes); longest > 2*mean {
 			t.Errorf("%d processes: the longest gap of one is %v, the mean %v", processes, longest, mean)

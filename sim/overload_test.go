@@ -30,18 +30,18 @@ func runOverload(t testing.TB, o Overload) *OverloadResult {
 	return r
 }
 
-// full is what is usually recommended.
+// full is the backoff that is usually recommended.
 var full = backoff.Exponential(100*time.Millisecond, 2).Cap(10 * time.Second).Jitter(jitter.Full)
 
-// retrying is a layer of attempts of at most a second.
+// retrying returns a layer whose attempts time out after a second.
 func retrying(limit int) Layer {
 	return Layer{Policy: retry.New(full, retry.Limit(limit), retry.AttemptTimeout(time.Second))}
 }
 
-// tenth is the budget of ten retries, and a tenth of the successes.
+// tenth is a budget of ten retries, and one for every ten successes.
 var tenth = &Budget{Capacity: 10, Cost: 1, Refund: 0.1}
 
-// stalled is a server of 100 requests a second that stands still for a while.
+// stalled returns a server of 100 requests a second that stands still for a while.
 func stalled(load float64, stall time.Duration, l ...Layer) Overload {
 	return Overload{
 		Load: load, Layers: l, Service: Service{Mean: 10 * time.Millisecond},
@@ -49,7 +49,7 @@ func stalled(load float64, stall time.Duration, l ...Layer) Overload {
 	}
 }
 
-// The mean time in the queue is that of queueing theory (Pollaczek and Khinchine): ρ·m·(1+CV²)/(2·(1-ρ)).
+// The mean wait in the queue follows the Pollaczek-Khinchine formula: ρ·m·(1+CV²)/(2·(1-ρ)).
 func TestOverloadWaitsAreThoseOfQueueingTheory(t *testing.T) {
 	if raced {
 		t.Skip("means are compared without the race detector")
@@ -90,7 +90,7 @@ func TestOverloadWaitsAreThoseOfQueueingTheory(t *testing.T) {
 	}
 }
 
-// An M/M/1 server with room for K waiting refuses the part (1-ρ)·ρ^(K+1)/(1-ρ^(K+2)) of what comes.
+// An M/M/1 server with room for K waiting requests refuses the share (1-ρ)·ρ^(K+1)/(1-ρ^(K+2)).
 func TestOverloadRefusesAsQueueingTheorySays(t *testing.T) {
 	if raced {
 		t.Skip("means are compared without the race detector")
@@ -110,8 +110,8 @@ func TestOverloadRefusesAsQueueingTheorySays(t *testing.T) {
 	}
 }
 
-// Without retries the queue after a standstill S shrinks by 1-ρ a second, so that the one who comes x after its
-// beginning waits for S-x·(1-ρ): a second at x = (S-1)/(1-ρ).
+// Without retries the wait in the queue shrinks by 1-ρ a second after a standstill S. A request that comes x after its
+// beginning waits for S-x·(1-ρ), which is a second at x = (S-1)/(1-ρ).
 func TestOverloadWithoutRetriesRecoversInTheTimeOfTheQueue(t *testing.T) {
 	for _, load := range []float64{50, 70, 80} {
 		for _, stall := range []time.Duration{5 * time.Second, 10 * time.Second} {
@@ -128,8 +128,8 @@ func TestOverloadWithoutRetriesRecoversInTheTimeOfTheQueue(t *testing.T) {
 	}
 }
 
-// With three to five retries the server does not recover from a few seconds' standstill, at half its load; with a
-// budget it does, hardly later than without retries.
+// With three to five retries the server does not recover from a standstill of a few seconds. With a budget it does, and
+// hardly later than without retries.
 func TestOverloadIsMetastable(t *testing.T) {
 	loads, stalls, limits := []float64{50, 85}, []time.Duration{5 * time.Second}, []int{3}
 	if nightly {
@@ -160,7 +160,7 @@ func TestOverloadIsMetastable(t *testing.T) {
 	}
 }
 
-// The server does not work for those who have left, if it knows: then the same retries do not keep it down.
+// When the server drops the requests of callers that have left, the same retries do not keep it down.
 func TestOverloadDropsRequestsOfThoseWhoLeft(t *testing.T) {
 	o := stalled(50, 5*time.Second, retrying(3))
 	o.Drop = true
@@ -170,14 +170,15 @@ func TestOverloadDropsRequestsOfThoseWhoLeft(t *testing.T) {
 	}
 }
 
-// Three layers of four attempts make 64 calls, and a budget in each, or retries in one layer, far fewer.
+// Three layers with four attempts each make 64 calls. With a budget in each, or retries in one layer only, there are
+// far fewer.
 func TestOverloadLayersMultiply(t *testing.T) {
 	l := Layer{Policy: retry.New(backoff.Constant(time.Millisecond), retry.Limit(3))}
 	o := Overload{
 		Trace:  []time.Duration{0, 0, time.Second},
 		Layers: []Layer{l, l, l}, Service: Service{Mean: time.Second}, Queue: 1, Trigger: Trigger{For: time.Hour}, Horizon: time.Minute,
 	}
-	// The first is served, the second waits, the third is refused: 64 times.
+	// The first is served, the second waits, and the third is refused 64 times.
 	r := runOverload(t, o)
 	if r.Offered != 2+64 || r.Refused != 64 || r.GivenUp != 1 || r.Operations != 3 || r.Amplification != 22 {
 		t.Errorf("three layers: %+v", r)
@@ -188,19 +189,19 @@ func TestOverloadLayersMultiply(t *testing.T) {
 	}
 	l.Budget = &Budget{Capacity: 1, Cost: 1}
 	o.Layers = []Layer{l, l, l}
-	// Each layer has one retry: the last one's are spent in the first attempt of the middle one.
+	// Each layer may retry once. The last layer's retry is spent in the first attempt of the middle layer.
 	if r := runOverload(t, o); r.Refused != 2+1+1 || r.OutOfBudget != 3+2+1 {
 		t.Errorf("with budgets: %d refused, %d out of budget", r.Refused, r.OutOfBudget)
 	}
 	for i := range o.Layers {
-		o.Layers[i].Processes = 3 // the third operation is of a process of its own in the first layer
+		o.Layers[i].Processes = 3 // in the first layer the third operation has a process of its own
 	}
 	if r := runOverload(t, o); r.Refused < 5 {
 		t.Errorf("a budget for each process: %d refused", r.Refused)
 	}
 }
 
-// The timeout of an upper layer ends what is under it.
+// The timeout of an upper layer ends the calls under it.
 func TestOverloadUpperTimeoutEndsTheLower(t *testing.T) {
 	o := Overload{
 		Trace: []time.Duration{0},
@@ -210,13 +211,13 @@ func TestOverloadUpperTimeoutEndsTheLower(t *testing.T) {
 		},
 		Service: Service{Mean: time.Second}, Trigger: Trigger{For: time.Hour}, Horizon: 2 * time.Hour, Bin: time.Minute,
 	}
-	// Requests at 0, 1, 2; then at 2.5, 3.5, 4.5 s; at 5 s the users give up. All of them are worked for in vain.
+	// Requests at 0, 1, 2; then at 2.5, 3.5, 4.5 s; at 5 s the users give up. All the work is wasted.
 	if r := runOverload(t, o); r.Offered != 6 || r.GivenUp != 1 || r.Wasted != 6 || r.Served != 0 || r.Succeeded != 0 {
 		t.Errorf("it is %+v", r)
 	}
 }
 
-// A bounded queue whose refusals name the next free slot keeps the goodput, and needs few refusals.
+// A bounded queue with slots keeps the goodput and refuses little.
 func TestOverloadSlots(t *testing.T) {
 	l := Layer{Policy: retry.New(backoff.Constant(100*time.Millisecond), retry.Limit(3), retry.AttemptTimeout(time.Second))}
 	o := stalled(80, 5*time.Second, l)
@@ -228,8 +229,7 @@ func TestOverloadSlots(t *testing.T) {
 		t.Errorf("with slots: recovered %v after %v, %d succeed, %d refusals; without %v after %v, %d, %d",
 			slots.Recovered, slots.RecoveredAfter, slots.Succeeded, slots.Refused, plain.Recovered, plain.RecoveredAfter, plain.Succeeded, plain.Refused)
 	}
-	// A crowd of 500 at once, without a standstill: each but one is refused once at most, and all are served without a
-	// gap.
+	// 500 at once, without a standstill: each but one is refused once at most, and all are served without a gap.
 	o.Trace, o.Load, o.Trigger, o.Horizon = make([]time.Duration, 500), 0, Trigger{}, time.Minute
 	r := runOverload(t, o)
 	if r.Succeeded != 500 || r.Refused > 450 || r.Flow.Succeeded[4] != 100 || r.Flow.Succeeded[5] > 51 {
@@ -274,7 +274,7 @@ func TestTriggerFinishes(t *testing.T) {
 	}
 }
 
-// Lost capacity: at half the speed a load of 60 % never recovers, of 40 % it does not suffer.
+// Lost capacity: at half the speed the server never recovers from a load of 60 %. A load of 40 % does no harm.
 func TestOverloadLostCapacity(t *testing.T) {
 	for load, want := range map[float64]bool{40: true, 60: false} {
 		o := stalled(load, time.Hour, retrying(0))
@@ -288,7 +288,7 @@ func TestOverloadLostCapacity(t *testing.T) {
 	}
 }
 
-// What comes in is accounted for.
+// The counts of a result add up.
 func TestOverloadSums(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 9))
@@ -318,7 +318,7 @@ func TestOverloadSums(t *testing.T) {
 	}
 }
 
-// randomOverload is one of at most a few thousand requests.
+// randomOverload returns an Overload with at most a few thousand requests.
 func randomOverload(rng *rand.Rand) Overload {
 	backoffs := []backoff.Backoff{full, backoff.Constant(50 * time.Millisecond), backoff.Linear(100 * time.Millisecond).Tiled(), backoff.Decorrelated(10 * time.Millisecond).Cap(time.Second)}
 	o := Overload{
@@ -429,7 +429,7 @@ func TestOverloadAsJSON(t *testing.T) {
 	}
 }
 
-// Policies are compared under the same arrivals and work.
+// Overloads with different policies have the same arrivals and work.
 func TestOverloadArrivalsDoNotDependOnThePolicy(t *testing.T) {
 	a, b := runOverload(t, stalled(50, time.Second, retrying(0))), runOverload(t, stalled(50, time.Second, retrying(5)))
 	if !reflect.DeepEqual(a.Flow.Arrived, b.Flow.Arrived) {
@@ -450,14 +450,14 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// By hand: a second's work for each, which come at 0, 0 and 4 s.
+// Computed by hand: three operations of a second's work each, at 0, 0 and 4 s.
 func TestOverloadIsExact(t *testing.T) {
 	o := Overload{
 		Trace:   []time.Duration{0, 0, 4 * time.Second},
 		Layers:  []Layer{{Policy: retry.New(backoff.Constant(500*time.Millisecond), retry.Limit(1), retry.AttemptTimeout(1500*time.Millisecond))}},
 		Service: Service{Mean: time.Second}, Healthy: time.Second, Horizon: 10 * time.Second,
 	}
-	// The second waits, leaves at 1.5 s, asks again at 2 s, just as the server has worked for it in vain.
+	// The second waits, leaves at 1.5 s and retries at 2 s, just when the server has finished its wasted request.
 	r := runOverload(t, o)
 	f := r.Flow
 	want := Flow{
@@ -479,12 +479,12 @@ func TestOverloadIsExact(t *testing.T) {
 	if !r.Recovered || r.RecoveredAfter != time.Second {
 		t.Errorf("recovered %v after %v", r.Recovered, r.RecoveredAfter)
 	}
-	// Four seconds that are well are too few.
+	// Four healthy seconds are too few.
 	o.Horizon = 6 * time.Second
 	if r := runOverload(t, o); r.Recovered {
 		t.Errorf("recovered after %v, with four seconds to see it", r.RecoveredAfter)
 	}
-	// There is nothing to recover from before the trigger is over.
+	// Bins before the end of the trigger do not count as a recovery.
 	o.Horizon, o.Trigger = 10*time.Second, Trigger{At: 5 * time.Second, For: 10 * time.Second, Speed: 1}
 	if r := runOverload(t, o); r.Recovered {
 		t.Errorf("recovered after %v, before the end of the trigger", r.RecoveredAfter)
@@ -505,7 +505,7 @@ func TestOverloadHealthyIsWithinTheTimeout(t *testing.T) {
 	}
 }
 
-// Each process of a layer has a golden sequence of its own, and a budget.
+// Each process of a layer has its own golden sequence and its own budget.
 func TestLayerPolicies(t *testing.T) {
 	l := Layer{Policy: retry.New(backoff.Linear(time.Second).Tiled()), Processes: 2, Budget: &Budget{Capacity: 2, Cost: 1}}
 	all := l.policies(newRand(1))

@@ -11,8 +11,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// plain is an Overload written once more, as plainly as can be: every event is a function in one list, a caller is a
-// function that is called with how its call has ended.
+// plain is a second, simple implementation of Overload: every event is a function in one list, and a caller is a
+// function that is called with the result of its call.
 type plain struct {
 	o                      Overload
 	arrivals, work         *rand.Rand
@@ -41,7 +41,7 @@ type plainRequest struct {
 	done func()
 }
 
-// plainCall is what its caller can do with a call: leave.
+// plainCall is a call, as its caller sees it: the caller can leave.
 type plainCall struct{ leave func() }
 
 func (p *plain) in(d time.Duration, do func()) (cancel func()) {
@@ -59,7 +59,7 @@ func (p *plain) in(d time.Duration, do func()) (cancel func()) {
 	return func() { dead = true }
 }
 
-// call runs an operation of a layer: end is called with nil or its error, unless the caller leaves.
+// call runs an operation of a layer. It calls end with nil or the operation's error, unless the caller leaves.
 func (p *plain) call(layer int, end func(error)) plainCall {
 	policy := p.policies[layer][p.turn[layer]%len(p.policies[layer])]
 	p.turn[layer]++
@@ -183,7 +183,7 @@ func (p *plain) run() {
 	}
 }
 
-// The model does what its plain re-implementation does, to the last request.
+// The model and its plain implementation agree on every request.
 func TestOverloadIsItsPlainReimplementation(t *testing.T) {
 	n := uint64(60)
 	if raced {

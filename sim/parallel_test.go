@@ -43,7 +43,7 @@ func TestResultsDoNotDependOnTheCores(t *testing.T) {
 	}
 }
 
-// What is merged is all before the first error, in order, on any number of cores.
+// All results before the first error are merged, in order, on any number of cores.
 func TestManyStopsAtTheFirstError(t *testing.T) {
 	for _, cores := range []int{1, 4} {
 		for _, bad := range []int{0, 1, 5, 50, 99} {
@@ -73,7 +73,7 @@ func TestManyStopsAtTheFirstError(t *testing.T) {
 	}
 }
 
-// Progress is of the work: a run that is nine tenths of it counts as much.
+// Progress measures the work: a run with nine tenths of the work counts as nine tenths.
 func TestManyReportsWork(t *testing.T) {
 	var reports []int64
 	var computed atomic.Int64
@@ -98,7 +98,7 @@ func TestManyReportsWork(t *testing.T) {
 	}
 }
 
-// A panic of a backoff in a worker is one of Run, and nothing is left behind.
+// A panic of a backoff in a worker becomes a panic of Run, and no goroutine is left behind.
 func TestManyPanics(t *testing.T) {
 	defer func() {
 		if p := recover(); p != "boom" {
@@ -112,7 +112,7 @@ func TestManyPanics(t *testing.T) {
 	t.Error("Run returned")
 }
 
-// A panic of the progress, on the caller's own goroutine, leaves no worker behind: TestMain looks for them.
+// A panic in Progress, on the caller's own goroutine, leaves no worker behind. TestMain checks that.
 func TestManyProgressPanics(t *testing.T) {
 	defer func() {
 		if p := recover(); p != "enough" {

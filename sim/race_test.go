@@ -2,6 +2,6 @@
 
 package sim
 
-// raced tells that the race detector is on, which makes everything ten times as slow: what
-// compares figures does so with fewer runs, or is left to the tests without it.
+// raced reports whether the race detector is on. It makes everything ten times as slow, so tests that compare figures
+// use fewer runs or are skipped.
 const raced = true
