@@ -18,7 +18,7 @@ func Sample[T, U any](p Package, s Stream[T], sampler Stream[U]) Stream[T] {
 					return false
 				}
 				v, some := seen.take()
-				return !some && !out.Stopped() || some && out.Deliver(v)
+				return !some || out.Deliver(v)
 			})
 		})
 	})

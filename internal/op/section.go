@@ -11,13 +11,12 @@ import (
 )
 
 // sections is one run of Window: the source, which is cut into sections that follow one another. A section is limited
-// by the number of its values and, if span is not 0, by time. It belongs to the goroutine of the run, or, while that
-// waits for it, to one that runs the open window.
+// by the number of its values and, if span is not 0, by time. Without a span it opens with its first value. It belongs
+// to the goroutine of the run, or, while that waits for it, to one that runs the open window.
 type sections[T any] struct {
 	in   *handoff.Receiver[T]
 	most int
 	span time.Duration
-	lazy bool // a section opens with its first value, not before
 
 	limit timer.Timer[clock.Stopper]
 
@@ -32,13 +31,12 @@ type sections[T any] struct {
 // open opens a section. If the source ends before its first value, none is open and it returns the source's error.
 func (s *sections[T]) open(ctx context.Context) (err error) {
 	s.left, s.closed = s.most, false
-	if s.lazy {
+	if s.span == 0 {
 		s.first, s.held, err = s.next(ctx, nil)
+		return err
 	}
-	if s.span > 0 && !s.closed && err == nil {
-		s.limit.Set(s.span)
-	}
-	return err
+	s.limit.Set(s.span)
+	return nil
 }
 
 // each calls yield for the values of the open section, as a stream does, until cut is closed.
@@ -78,23 +76,18 @@ func (s *sections[T]) next(ctx context.Context, cut <-chan struct{}) (event hand
 		return event, false, err
 	}
 	if due {
-		s.close()
+		s.closed = true
 		return event, false, nil
 	}
 	s.over = true // and remains so if Ended raises a panic of the source, which f's stream may recover
 	if s.over, s.failure = event.Ended(); s.over {
-		s.close()
+		s.closed = true
 		return event, false, s.failure
 	}
 	if s.left--; s.left == 0 {
-		s.close()
+		s.closed = true
 	}
 	return event, true, nil
-}
-
-func (s *sections[T]) close() {
-	s.closed = true
-	s.limit.Stop()
 }
 
 // receive returns the next event of the source, or true when the time is over, or an error when ctx ends or cut is

@@ -229,7 +229,7 @@ func (s *shared[T]) consume(ctx context.Context, r *sharedRun[T], c *sharer, mis
 	}
 	for {
 		c.await(ctx, r.done)
-		if !c.busy.Load() && r.over() {
+		if r.over() {
 			return ending.Error(ctx, r.err)
 		}
 		if err := ending.ContextError(ctx); err != nil {

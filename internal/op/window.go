@@ -32,7 +32,7 @@ func Window[T, U any, W ~func(context.Context, func(T) bool) error, S ~func(cont
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[U]) error {
 		ctx := scope.Context()
 		w := sections[T]{
-			in: handoff.NewReceiver[T](scope), most: most, span: span, lazy: span == 0,
+			in: handoff.NewReceiver[T](scope), most: most, span: span,
 			limit: timer.New[clock.Stopper](clock.From(ctx)),
 		}
 		defer w.limit.Stop()

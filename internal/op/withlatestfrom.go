@@ -34,7 +34,7 @@ func WithLatestFrom[A, B, C any](p Package, s Stream[A], other Stream[B], f func
 					return false
 				}
 				b, some := seen.get()
-				return !some && !out.Stopped() || some && out.Deliver(f(a, b))
+				return !some || out.Deliver(f(a, b))
 			})
 		})
 	})
