@@ -10,8 +10,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// acks sends acknowledgements without waiting for the server, but for one in every ackWindow: so the server is never
-// far behind, and a kill repeats little.
+// acks sends acknowledgements. It waits for the server's response only once in every ackWindow, so that few attempts
+// are repeated if the process or the server is killed.
 type acks struct {
 	sent atomic.Int64
 }

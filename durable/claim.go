@@ -9,50 +9,51 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// verdict is what becomes of a delivery when its turn has come.
+// verdict is the result of check.
 type verdict int
 
 const (
-	begin   verdict = iota // the attempt is made
-	alone                  // it is made if nothing else runs here
-	nothing                // there is nothing to be made: the delivery is settled or let go
+	begin verdict = iota // the attempt is made
+	alone                // the attempt may only be made while no other attempt runs in this process
+	skip                 // no attempt is made: the delivery is settled, held or abandoned
 )
 
-// claimTTL is how long a mark lasts that says that an attempt was begun. Attempts may last longer: see settled.
+// claimTTL is the time to live of a mark of an attempt that has begun. Attempts may take longer: see advance.
 const claimTTL = 24 * time.Hour
 
-// check looks whether an attempt at the delivery may begin. Most jobs are delivered once, and nobody need be asked.
+// check decides whether an attempt at the delivery may begin. For the first delivery of a fresh job it sends no request.
 //
-// What was delivered before, or may have changed hands while this process stood still, is claimed first: a mark is
-// stored, on the condition that the job's last message is the one delivered. So a job that has moved on is not
-// attempted, whoever had it writes in vain from then on, and it is known how often attempts begin that never end.
+// A job that was delivered before, or that another worker may have got during a gap of this process, is claimed first:
+// check stores a mark, on the condition that the job's last message is the one delivered. So a job that has moved on is
+// not attempted, the outcome of the worker that had it before is refused, and attempts that begin and never end are
+// counted.
 func (q *Queue) check(ctx context.Context, d *delivery, isAlone bool) verdict {
 	now := time.Now()
-	q.pulse.tick(now, q.config.Lease)
+	q.gaps.tick(now, q.config.Lease)
 	if !q.leases.begin(d, now) {
 		q.abandon(d)
-		return nothing
+		return skip
 	}
 	if d.held {
 		d.held = false
 		return begin
 	}
-	if d.deliveries == 1 && !d.looked && !q.pulse.isSuspect(d, now, q.config.Lease) {
+	if d.deliveries == 1 && !d.looked && !q.gaps.isSuspect(d, now, q.config.Lease) {
 		if d.stage == again && q.hasEnded(ctx, d) {
 			q.drop(ctx, d)
-			return nothing
+			return skip
 		}
 		return begin
 	}
 	for range 10 {
 		switch {
 		case d.begun >= uint64(q.config.MaxCrashes):
-			q.bury(ctx, ctx, d, ErrAbandoned, now, now) // or hands it back, and has told the Logger
-			return nothing
+			q.giveUp(ctx, ctx, d, ErrAbandoned, now, now) // if it fails, it has logged that and handed the job back
+			return skip
 		case d.begun+1 >= uint64(q.config.MaxCrashes) && !isAlone:
 			return alone
 		}
-		seq, err := q.store(ctx, step{id: d.id, last: d.last, m: q.mark(d, d.begun+1)}, patience)
+		seq, err := q.store(ctx, step{id: d.id, last: d.last, m: q.mark(d, d.begun+1)}, storePolicy)
 		if err == nil {
 			d.last, d.looked, d.claimed, d.begun = seq, true, true, d.begun+1
 			return begin
@@ -60,32 +61,32 @@ func (q *Queue) check(ctx context.Context, d *delivery, isAlone bool) verdict {
 		if err != errMoved {
 			q.config.Logger.Warn("a job could not be claimed, it is handed back", "queue", q.config.Name, "id", d.id, "error", err)
 			q.handBack(ctx, d, q.pause(ctx, time.Time{}))
-			return nothing
+			return skip
 		}
 		if !q.catchUp(ctx, d) {
-			return nothing
+			return skip
 		}
 		if wait := time.Until(d.state.due); wait > 0 && wait <= short && d.feed.hold(d) {
-			return nothing // the worker that held it until then has died
+			return skip // the wait of a worker that has died continues here
 		}
 	}
-	q.handBack(ctx, d, 0) // its mark is never the same twice
-	return nothing
+	q.handBack(ctx, d, 0) // its mark changes all the time
+	return skip
 }
 
-// hasEnded reports whether the job of a fired schedule was done or dead before: a server that is killed between storing
-// the message and removing the schedule does it again when it is started.
+// hasEnded reports whether the job of a fired schedule was done or dead before. A server that is killed between storing
+// the message and removing the schedule fires the schedule again after its restart.
 func (q *Queue) hasEnded(ctx context.Context, d *delivery) bool {
 	m, err := q.last(ctx, q.config.subject(d.id, mark))
 	return err == nil && m != nil && get(m.Header, headerDone) != "" && parseTime(get(m.Header, headerPut)).Equal(d.state.put)
 }
 
-// catchUp brings d up to date with the job's last message. It reports false if the delivery is over: the job has moved
-// on, or a later delivery of it has been claimed.
+// catchUp updates d from the job's last message. It returns false if the delivery is over, because the job has moved on
+// or a later delivery of it was claimed.
 func (q *Queue) catchUp(ctx context.Context, d *delivery) bool {
 	m, err := q.lastOf(ctx, d.id)
 	if err != nil {
-		q.config.Logger.Warn("a job could not be looked at, it is handed back", "queue", q.config.Name, "id", d.id, "error", err)
+		q.config.Logger.Warn("the state of a job could not be read, the job is handed back", "queue", q.config.Name, "id", d.id, "error", err)
 		q.handBack(ctx, d, q.pause(ctx, time.Time{}))
 		return false
 	}
@@ -102,24 +103,24 @@ func (q *Queue) catchUp(ctx context.Context, d *delivery) bool {
 		return false
 	}
 	d.last, d.looked, d.begun = m.Sequence, true, number(m.Header, headerBegun)
-	if s := readState(m.Header); s.row.Attempts > d.state.row.Attempts {
-		s.user, s.row.Fires = d.state.user, q.policyOf(d.state.kind).Fires()
+	if s := readState(m.Header); s.retry.Attempts > d.state.retry.Attempts {
+		s.user, s.retry.Fires = d.state.user, q.policyOf(d.state.kind).Fires()
 		d.state = s
 	}
 	return true
 }
 
-// unclaim takes the claim back: the attempt was cut off by a worker that lives.
+// unclaim takes a claim back, because its worker has not died.
 func (q *Queue) unclaim(ctx context.Context, d *delivery) error {
 	m := q.mark(d, d.begun-1)
-	seq, err := q.store(ctx, step{id: d.id, last: d.last, m: m}, patience.With(retry.Limit(1)))
+	seq, err := q.store(ctx, step{id: d.id, last: d.last, m: m}, storePolicy.With(retry.Limit(1)))
 	if err == nil {
 		d.last, d.begun, d.claimed = seq, d.begun-1, false
 	}
 	return err
 }
 
-// mark returns a mark that says how a delivery stands. It has the job's state, but not its data and headers.
+// mark returns a mark with the job's state, but without its data and the headers of PutHeader.
 func (q *Queue) mark(d *delivery, begun uint64) *nats.Msg {
 	s := d.state
 	s.user = nil

@@ -13,21 +13,22 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// DeadLetter is a dead letter: a job that was given up, and what it has been through.
+// DeadLetter is a job that was given up.
 type DeadLetter struct {
 	ID   string
 	Data []byte
-	// Kind and Header are what PutKind and PutHeader have put.
+	// Kind and Header were set by PutKind and PutHeader.
 	Kind   string
 	Header nats.Header
-	// Err is the text of the last error; of a panic with its stack. Both are cut at 4 KiB.
+	// Err is the text of the last error, of a panic with its stack, cut at 4 KiB.
 	Err string
-	// Cause is why the job was given up: "permanent" for an error that the policy's predicate refuses or that is marked
-	// so, "abandoned" for one whose workers died, else the cause of the retry.Error, "limit of 5 retries" say.
+	// Cause is why the job was given up: "permanent" if the error is marked permanent, the policy's predicate rejects it
+	// or the policy panicked; "abandoned" if the job's workers died; else the cause of the retry.Error, such as "limit of
+	// 5 retries".
 	Cause string
-	// Attempts is how many attempts failed.
+	// Attempts is the number of failed attempts.
 	Attempts int
-	// Put is when the job was put, FirstFailure when it first failed, and Died when it was given up.
+	// Put is when the job was put, FirstFailure when its first attempt failed, and Died when it was given up.
 	Put, FirstFailure, Died time.Time
 
 	seq uint64
@@ -37,12 +38,12 @@ func readDead(m *jetstream.RawStreamMsg, id string) *DeadLetter {
 	s := readState(m.Header)
 	return &DeadLetter{
 		ID: id, Data: m.Data, Kind: s.kind, Header: s.user, Err: s.lastError, Cause: get(m.Header, headerCause),
-		Attempts: s.row.Attempts, Put: s.put, FirstFailure: s.row.First, Died: parseTime(get(m.Header, headerDied)),
+		Attempts: s.retry.Attempts, Put: s.put, FirstFailure: s.retry.First, Died: parseTime(get(m.Header, headerDied)),
 		seq: m.Sequence,
 	}
 }
 
-// Dead returns the dead letters of now, oldest first, as a stream that ends. A job has one, its last.
+// Dead returns the present dead letters, oldest first, as a stream that ends. There is at most one for each id.
 func (q *Queue) Dead() stream.Stream[*DeadLetter] {
 	return func(ctx context.Context, yield func(*DeadLetter) bool) error {
 		if ctx.Err() != nil {
@@ -77,7 +78,7 @@ func (q *Queue) Dead() stream.Stream[*DeadLetter] {
 	}
 }
 
-// ended returns ctx's cause when it is ctx that ended what was done.
+// ended returns ctx's error if ctx has ended, else err with its explanation.
 func ended(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
 		return ending.ContextError(ctx)
@@ -85,9 +86,9 @@ func ended(ctx context.Context, what string, err error) error {
 	return explain(what, err)
 }
 
-// Revive puts the dead letter of that id back into the queue, as a job that has not been attempted: in one step, so
-// that it is never both, nor neither. It returns an error that matches ErrNotFound if there is none. Called by many at
-// once it revives the job once.
+// Revive puts the dead letter with this id back into the queue, as a job that has not been attempted. That is one
+// atomic step, so the job is never both a dead letter and in the queue, nor lost. Revive returns an error that matches
+// ErrNotFound if there is no such dead letter. Concurrent calls revive it once.
 func (q *Queue) Revive(ctx context.Context, id string) error {
 	m, err := q.deadLetter(ctx, "revive", id)
 	if err != nil {
@@ -104,11 +105,11 @@ func (q *Queue) revive(ctx context.Context, letter *DeadLetter) error {
 	began, put := time.Now(), get(job.Header, headerPut)
 	stored, err := q.store(ctx, step{id: id, last: letter.seq, m: job, with: gone,
 		ours:   func(m *jetstream.RawStreamMsg) bool { return get(m.Header, headerPut) == put },
-		within: func(ctx context.Context) (context.Context, context.CancelFunc) { return q.patiently(ctx, began) }}, patience)
+		within: func(ctx context.Context) (context.Context, context.CancelFunc) { return q.withPutTimeout(ctx, began) }}, storePolicy)
 	switch {
 	case err == nil:
 		q.counts.put.Add(1)
-		q.remove(ctx, stored-1) // what was stored together with it. If that fails it goes by itself
+		q.remove(ctx, stored-1) // gone, which was stored together with job. If that fails, gone expires
 		return nil
 	case errors.Is(err, errMoved):
 		return &failure{"revive: job " + strconv.Quote(id), ErrNotFound, nil, ""}
@@ -116,9 +117,9 @@ func (q *Queue) revive(ctx context.Context, letter *DeadLetter) error {
 	return explain("revive: job "+strconv.Quote(id), err)
 }
 
-// ReviveAll revives the dead letters of now for which keep is true, all if keep is nil, and returns how many it has.
-// Those that others have revived or forgotten meanwhile do not count. It ends with the first error, and may be called
-// again.
+// ReviveAll revives the present dead letters for which keep returns true, or all if keep is nil. It returns how many it
+// has revived. It skips those that others have revived or forgotten meanwhile. It stops at the first error, and may be
+// called again.
 func (q *Queue) ReviveAll(ctx context.Context, keep func(*DeadLetter) bool) (revived int, err error) {
 	for letter, err := range q.Dead().All(ctx) {
 		if err != nil {
@@ -137,7 +138,7 @@ func (q *Queue) ReviveAll(ctx context.Context, keep func(*DeadLetter) bool) (rev
 	return revived, nil
 }
 
-// Forget removes the dead letter of that id for good. It returns an error that matches ErrNotFound if there is none.
+// Forget deletes the dead letter with this id. It returns an error that matches ErrNotFound if there is none.
 func (q *Queue) Forget(ctx context.Context, id string) error {
 	m, err := q.deadLetter(ctx, "forget", id)
 	if err != nil {
@@ -165,13 +166,13 @@ func (q *Queue) deadLetter(ctx context.Context, what, id string) (*jetstream.Raw
 	return m, nil
 }
 
-// bound keeps the number of dead letters at Config.MaxDead.
+// bound limits how often the number of dead letters is checked.
 type bound struct {
 	mu   sync.Mutex
-	next time.Time
+	next time.Time // of the next check
 }
 
-// boundDead removes the oldest dead letters, if there are more than Config.MaxDead. It looks once a second at most.
+// boundDead removes the oldest dead letters if there are more than Config.MaxDead. It checks at most once per second.
 func (q *Queue) boundDead(ctx context.Context) {
 	b := &q.bound
 	b.mu.Lock()
@@ -186,7 +187,7 @@ func (q *Queue) boundDead(ctx context.Context) {
 	}
 	n, err := q.count(ctx, dead)
 	if err == nil && n > q.config.MaxDead {
-		q.config.Logger.Warn("the oldest dead letters make room for new ones", "queue", q.config.Name, "removed", n-q.config.MaxDead)
+		q.config.Logger.Warn("the oldest dead letters are removed, Config.MaxDead is reached", "queue", q.config.Name, "removed", n-q.config.MaxDead)
 		err = q.jobs.Purge(ctx, jetstream.WithPurgeSubject(q.config.subjects("*", string(dead))), jetstream.WithPurgeKeep(uint64(q.config.MaxDead)))
 	}
 	if err != nil {

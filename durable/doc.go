@@ -1,5 +1,5 @@
-// Package durable is a job queue that retries by a retry.Policy and survives its processes: the jobs, the waits between
-// their attempts and what each has been through are kept by NATS JetStream, in the same process (the module
+// Package durable is a job queue that retries by a retry.Policy and survives the end of its processes. NATS JetStream
+// stores the jobs, the waits between their attempts and their retry states. It runs in the same process (the module
 // durable/embedded) or in a cluster.
 //
 //	nc, err := nats.Connect("nats://n1,nats://n2,nats://n3", nats.MaxReconnects(-1)) // or embedded.Server's Connect
@@ -12,40 +12,40 @@
 //		return send(ctx, job.Data)
 //	})
 //
-// # What it promises
+// # Guarantees
 //
-// A job that Put has answered for is stored. It is then attempted until an attempt returns nil, or until the policy
-// gives up and the job is a dead letter; it is never lost between the two, whichever process is killed when. An error
-// decides as in retry.Do: the predicate, Permanent, RetryAfter, limits and budgets mean the same.
+// When Put returns without an error, the job is stored. It is then attempted until an attempt returns nil, or until the
+// policy gives up and the job becomes a dead letter. It is never lost in between, whichever process is killed, at any
+// moment. Errors of attempts mean the same as in retry.Do: the predicate, Permanent, RetryAfter, limits and budgets.
 //
-// Attempts are made at least once: an attempt runs again when its process, its connection or the server died before the
-// outcome was stored. What a handler does must therefore be idempotent; Job.ID is the same in all of a job's attempts
-// and is what to make it idempotent with. However often that happens, and whoever comes back late: a job is done or
-// dead, never both, and a job that was put with an id is one job for as long as the id is known.
+// Attempts are made at least once: an attempt runs again if its process, its connection or the server died before the
+// outcome was stored. Handlers must therefore be idempotent. Job.ID is the same in all attempts of a job and serves as
+// the idempotency key. A job is done or dead, never both, however often attempts are repeated and however late a worker
+// comes back. A job that was put with an id is one job for as long as the id is known.
 //
-// No retry comes earlier than its delay, by the clocks of the machines. It may come later: when all workers are busy,
-// when none is there, and up to about a quarter of a second when the server keeps the wait.
+// No retry starts before its delay is over, by the clocks of the machines. It may start later: while all workers are
+// busy, while none is running, and by up to about a quarter of a second when the server keeps the wait.
 //
-// # Words
+// # Terms
 //
-//   - lease: the time after which a job whose worker has gone silent is given to another one.
-//   - hand back: to return a job unattempted, at once.
-//   - later: a job whose time has not come.
+//   - lease: the time after which the jobs of a silent worker are delivered to other workers.
+//   - hand back: to return a job to the server for another attempt; the current one is not counted.
+//   - later: the stage of a job whose time has not come.
 //   - dead letter: a job that was given up.
 //
 // # How it works
 //
-// A queue is one stream, and a job has subjects of its own in it, with at most one message on each:
+// A queue is one stream. Each job has its own subjects, with at most one message on each:
 //
-//	retrywhen.<name>.job.<id>.first  what Put has stored
+//	retrywhen.<name>.job.<id>.first  the job, as Put has stored it
 //	retrywhen.<name>.job.<id>.later  the job with its schedule: the server publishes it as again at its time
 //	retrywhen.<name>.job.<id>.again  the job when its time has come
-//	retrywhen.<name>.job.<id>.mark   what is known beyond these: the job is done, or an attempt is being made
+//	retrywhen.<name>.job.<id>.mark   headers only: the job is done, is being attempted, or waits in a worker
 //	retrywhen.<name>.job.<id>.dead   a dead letter
 //
-// Every step in a job's life is one publication, or two in an atomic batch, on the condition that the job's last
-// message, on whichever of its subjects, is the one that the step goes on from. So of all who have the job one makes
-// the step, and the others learn that the job has moved on. What a decision needs, the job's retry.State, travels in a
-// header in its text form. The delivery is acknowledged only when the step is stored. docs/durable.md has the table of
-// steps and of crashes.
+// Each step in a job's life is one publication, or two in an atomic batch. The server stores it only if the job's last
+// message, on any of its subjects, is still the one that the step starts from. If several workers have the job, one of
+// them makes the step, and the others learn that the job has moved on. The job's retry.State travels in a header in its
+// text form. A delivery is acknowledged only after the step is stored. docs/durable.md has the tables of the steps and
+// of the crashes.
 package durable

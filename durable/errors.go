@@ -9,35 +9,35 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// What the errors of this package match with errors.Is, apart from the error of nats.go that caused them.
+// Errors of this package match these with errors.Is, and also the error of nats.go that caused them.
 var (
-	// ErrClosed: the queue was closed.
+	// ErrClosed: the queue or its connection was closed.
 	ErrClosed = errors.New("the queue is closed")
-	// ErrUnreachable: no server answered.
+	// ErrUnreachable: no server responded.
 	ErrUnreachable = errors.New("no server can be reached")
-	// ErrRefused: the server refused the credentials, or what they are allowed.
+	// ErrRefused: the server refused the credentials, or the user lacks a permission, or the server lacks a feature.
 	ErrRefused = errors.New("the server refused")
-	// ErrOtherConfig: the streams of that name exist and are configured in another way.
+	// ErrOtherConfig: the queue's stream or a consumer exists with a different configuration.
 	ErrOtherConfig = errors.New("the queue exists with another configuration")
-	// ErrGone: the queue's streams, or its consumer, were deleted on the server.
+	// ErrGone: the queue's stream or a consumer was deleted on the server.
 	ErrGone = errors.New("the queue was deleted on the server")
 	// ErrTooLarge: the job is larger than the limit.
 	ErrTooLarge = errors.New("the job is too large")
-	// ErrFull: the server's disk, memory or account limit has no room left.
+	// ErrFull: the server's disk, its memory or the account's limit is full.
 	ErrFull = errors.New("the server has no room left")
-	// ErrNotStored: the server did not answer for the job in time. It may have been stored or not: Put it again with the
+	// ErrNotStored: the server did not confirm the job in time. The job may have been stored or not. Put it again with the
 	// same id.
 	ErrNotStored = errors.New("not known to be stored")
-	// ErrExists: a job with that id is there already, or was done not long ago. Nothing was stored.
+	// ErrExists: a job with this id exists, or has ended less than Config.Remember ago. Nothing was stored.
 	ErrExists = errors.New("a job with that id exists")
 	// ErrTaken: the lease has run out, and another worker has the job or has settled it.
 	ErrTaken = errors.New("another worker has taken the job")
-	// ErrNotFound: there is no dead letter of that id.
+	// ErrNotFound: there is no dead letter with this id.
 	ErrNotFound = errors.New("no such dead letter")
-	// ErrSettled: the attempt has been reported already.
+	// ErrSettled: the attempt was reported before.
 	ErrSettled = errors.New("the attempt is settled already")
-	// ErrAbandoned: Config.MaxCrashes attempts at the job have begun, and none has ended.
-	ErrAbandoned = errors.New("attempts begin and never end: the workers die, or do not answer")
+	// ErrAbandoned: Config.MaxCrashes attempts at the job have begun and never ended.
+	ErrAbandoned = errors.New("attempts begin and never end: the workers die or do not respond")
 )
 
 // PanicError is the failure of an attempt that panicked.
@@ -55,12 +55,12 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// failure is an error of this package: what was being done, what was wrong and, of a cause, its text.
+// failure is an error of this package.
 type failure struct {
-	what  string
-	kind  error
-	cause error
-	help  string
+	what  string // what was being done
+	kind  error  // one of the exported errors
+	cause error  // nil if there is none
+	help  string // what to do, "" if unknown
 }
 
 func (e *failure) Error() string {
@@ -81,9 +81,9 @@ func (e *failure) Unwrap() []error {
 	return []error{e.kind, e.cause}
 }
 
-// Codes of the server's that nats.go has no names for.
+// Error codes of the server for which nats.go has no names.
 const (
-	codeInsufficientResources jetstream.ErrorCode = 10023 // the server's limit of storage or memory
+	codeInsufficientResources jetstream.ErrorCode = 10023 // the server's limit of storage or memory is reached
 	codeStorageExceeded       jetstream.ErrorCode = 10047
 	codeStoreFailed           jetstream.ErrorCode = 10077
 	codeNoPeers               jetstream.ErrorCode = 10005
@@ -95,7 +95,7 @@ const (
 	codeTooManyBatches        jetstream.ErrorCode = 10210
 )
 
-// explain returns err with what it means for what was being done.
+// explain wraps err with what was being done, what it means and what to do.
 func explain(what string, err error) error {
 	help, kind := meaning(err)
 	if kind == nil {
@@ -104,18 +104,18 @@ func explain(what string, err error) error {
 	return &failure{what, kind, err, help}
 }
 
-// meaning returns what kind of error of this package err is, nil for none, and what to do.
+// meaning returns which error of this package err corresponds to, nil if none, and what to do.
 func meaning(err error) (help string, kind error) {
 	if code := apiCode(err); code != 0 {
 		switch code {
 		case codeInsufficientResources, codeStorageExceeded, codeAccountLimit:
 			return "free disk space, or raise the server's max_file_store, max_memory_store or the account's limits", ErrFull
 		case codeStoreFailed:
-			return "the server could not write: look at its log, its disk is full or broken", ErrFull
+			return "the server could not write: its disk is full or broken, look at its log", ErrFull
 		case codeMessageTooLarge:
-			return "raise the stream's maximal message size, or store the data elsewhere and put a reference", ErrTooLarge
+			return "raise the stream's maximum message size, or store the data elsewhere and put a reference", ErrTooLarge
 		case codeReplicas:
-			return "Config.Replicas of more than 1 needs a cluster", ErrRefused
+			return "Config.Replicas above 1 needs a cluster", ErrRefused
 		case codeNoPeers:
 			return "the cluster has fewer servers with room than Config.Replicas, which is 3 on a cluster by default", ErrFull
 		case jetstream.JSErrCodeJetStreamNotEnabled, jetstream.JSErrCodeJetStreamNotEnabledForAccount:
@@ -130,9 +130,9 @@ func meaning(err error) (help string, kind error) {
 		errors.Is(err, nats.ErrAccountAuthExpired):
 		return "check user, password, token or credentials of the connection", ErrRefused
 	case errors.Is(err, nats.ErrPermissionViolation):
-		return "docs/durable.md lists what a user needs to be allowed", ErrRefused
+		return "docs/durable.md lists the permissions that a user needs", ErrRefused
 	case errors.Is(err, nats.ErrSecureConnRequired), errors.Is(err, nats.ErrSecureConnWanted):
-		return "connect with a tls:// URL or nats.Secure to a server that has TLS, and not to another one", ErrRefused
+		return "use a tls:// URL or nats.Secure if the server has TLS, and neither if it has not", ErrRefused
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
 		return "start the server with JetStream (nats-server -js) and allow it for the account", ErrRefused
 	case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, jetstream.ErrConnectionClosed):
@@ -140,18 +140,18 @@ func meaning(err error) (help string, kind error) {
 	case errors.Is(err, nats.ErrMaxPayload):
 		return "raise the server's max_payload, or store the data elsewhere and put a reference", ErrTooLarge
 	case errors.Is(err, jetstream.ErrConsumerDeleted), errors.Is(err, jetstream.ErrConsumerNotFound), errors.Is(err, jetstream.ErrStreamNotFound):
-		return "open the queue again to make it anew", ErrGone
+		return "open the queue again to create it anew", ErrGone
 	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse):
-		return "JetStream does not answer: is it enabled (nats-server -js), and is a majority of the cluster there?", ErrUnreachable
+		return "JetStream does not respond: is it enabled (nats-server -js), and is a majority of the cluster running?", ErrUnreachable
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.Is(err, nats.ErrDisconnected),
 		errors.Is(err, nats.ErrReconnectBufExceeded), errors.Is(err, context.DeadlineExceeded):
-		return "is the server running, and is a majority of the cluster?", ErrUnreachable
+		return "is the server running, or a majority of the cluster?", ErrUnreachable
 	}
 	return "", nil
 }
 
-// passing reports whether what failed may well succeed when it is done again.
-func passing(err error) bool {
+// transient reports whether a request that failed with err may succeed when it is repeated.
+func transient(err error) bool {
 	switch apiCode(err) {
 	case 0:
 	case codeInsufficientResources, codeStorageExceeded, codeStoreFailed, codeTooManyRequests, codeIncompleteBatch, codeTooManyBatches,
@@ -159,7 +159,7 @@ func passing(err error) bool {
 		return true
 	default:
 		api := apiError(err)
-		return api.Code >= 500 // no leader, not available for the moment
+		return api.Code >= 500 // no leader, temporarily unavailable
 	}
 	_, kind := meaning(err)
 	return kind == ErrUnreachable

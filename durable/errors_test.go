@@ -9,7 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-func TestPassing(t *testing.T) {
+func TestTransient(t *testing.T) {
 	api := func(code int, errorCode jetstream.ErrorCode) error {
 		return fmt.Errorf("publish: %w", &jetstream.APIError{Code: code, ErrorCode: errorCode})
 	}
@@ -27,12 +27,12 @@ func TestPassing(t *testing.T) {
 		{"a wrong sequence", api(400, 10071), false},
 		{"a bad request", api(400, 10003), false},
 		{"no connection", nats.ErrReconnectBufExceeded, true},
-		{"no answer", nats.ErrTimeout, true},
+		{"no response", nats.ErrTimeout, true},
 		{"refused", nats.ErrAuthorization, false},
 		{"closed", nats.ErrConnectionClosed, false},
 		{"anything else", errors.New("no"), false},
 	} {
-		if got := passing(c.err); got != c.want {
+		if got := transient(c.err); got != c.want {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
 		}
 	}

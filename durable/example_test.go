@@ -45,9 +45,9 @@ func Example() {
 
 func send(ctx context.Context, id string, letter []byte) error { return nil }
 
-// What has died of a fault that is mended by now gets another chance.
+// After a fault has been repaired, the dead letters that it caused are attempted again.
 func ExampleQueue_ReviveAll() {
-	var q *durable.Queue // as opened
+	var q *durable.Queue // returned by Open
 	n, err := q.ReviveAll(context.Background(), func(letter *durable.DeadLetter) bool { return letter.Cause != "permanent" })
 	if err != nil {
 		log.Fatal(err)
@@ -55,7 +55,7 @@ func ExampleQueue_ReviveAll() {
 	log.Print(n, " jobs are attempted again")
 }
 
-// A job that has to wait for something that is no failure says so.
+// A job waits for the morning. That is not a failure, so the policy is not consulted.
 func ExampleSnooze() {
 	handler := func(ctx context.Context, job *durable.Job) error {
 		if night(time.Now()) {

@@ -8,43 +8,45 @@ import (
 )
 
 const (
-	// ahead is how much work a feed fetches ahead, mostAhead how many jobs that may be, and aheadBytes about how many
-	// bytes.
+	// ahead is how much work a feed fetches ahead. mostAhead is the maximum number of these jobs, aheadBytes about the
+	// maximum of their bytes.
 	ahead      = 200 * time.Millisecond
 	mostAhead  = 1024
 	aheadBytes = 8 << 20
 	// idleTime is how long a job that was fetched ahead may wait for a worker before it is handed back.
 	idleTime = 500 * time.Millisecond
-	// freshShare is the number of attempts in a row of which at least one is of a fresh job, however many retries are due.
+	// freshShare is the number of consecutive attempts of which at least one is of a fresh job, however many retries are
+	// due.
 	freshShare = 4
-	// settleTime is how long after its end a feed still tries to report outcomes.
+	// settleTime is how long a feed still tries to store outcomes after its end.
 	settleTime = 10 * time.Second
 )
 
-// feed brings jobs from the server to the workers of one Work or the consumer of one Jobs.
+// feed fetches jobs from the server for the workers of one Work or the consumer of one Jobs.
 //
-// It asks for as many jobs as its workers are likely to need in the next moment, by the time that attempts have taken
-// so far, so that quick handlers never wait for the server and slow ones keep no job from other processes. Each time it
-// asks by a Consume that ends when as many have come. All that have come are leased from then on, wherever they wait.
+// It estimates from the duration of past attempts how many jobs its workers need in the next moment, and requests that
+// many. So quick handlers do not wait for the server, and slow handlers do not keep jobs from other processes. Each
+// request is a Consume that ends when as many jobs have come. The leases of all jobs that have come are extended,
+// wherever they wait.
 type feed struct {
 	q       *Queue
 	workers int
-	ctx     context.Context // for reporting outcomes: ends settleTime after the feed
+	ctx     context.Context // for storing outcomes: ends settleTime after the feed
 	cancel  context.CancelFunc
-	ended   chan struct{} // closed when nothing of the feed runs any more
+	ended   chan struct{} // closed when nothing of the feed is running
 	pumps   [2]*pump      // of due retries, and of fresh jobs
 
 	settling sync.WaitGroup // successes that are being stored
-	slots    chan struct{}  // for each of them
+	slots    chan struct{}  // limits how many of them there are
 
 	mu       sync.Mutex
-	work     sync.Cond // there is a job, or the end
-	room     sync.Cond // there is room for more jobs, or the end
-	running  int
-	retries  int // taken in a row
+	work     sync.Cond // signals a job or the end
+	room     sync.Cond // signals room for more jobs or the end
+	running  int       // workers that have a job
+	retries  int       // consecutive retries taken
 	waiting  waiting
-	timer    *time.Timer // for the first that waits
-	average  time.Duration
+	timer    *time.Timer   // fires when the first waiting job is due
+	average  time.Duration // of an attempt; negative if unknown
 	stopped  bool
 	stopping chan struct{} // closed when stopped
 	cause    error
@@ -62,7 +64,7 @@ func newFeed(q *Queue, workers int) *feed {
 	return f
 }
 
-// close ends the feed: cause is nil if its user wants it. Only the first call counts.
+// close stops the feed. cause is nil if ctx has ended or the consumer has stopped. Only the first call counts.
 func (f *feed) close(cause error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -79,7 +81,7 @@ func (f *feed) close(cause error) {
 	time.AfterFunc(settleTime, f.cancel)
 }
 
-// end is called when nothing of the feed runs any more; a consumer of Jobs may be reporting still.
+// end is called when nothing of the feed is running. A consumer of Jobs may still report jobs later.
 func (f *feed) end() {
 	f.close(nil)
 	close(f.ended)
@@ -91,7 +93,7 @@ func (f *feed) err() error {
 	return f.cause
 }
 
-// run pumps until the end.
+// run runs the pumps until the end.
 func (f *feed) run() {
 	var both sync.WaitGroup
 	for _, p := range f.pumps {
@@ -100,7 +102,7 @@ func (f *feed) run() {
 	both.Wait()
 }
 
-// take waits for a job; nil is the end. release must follow.
+// take waits for a job. It returns nil at the end. After each job release must be called.
 func (f *feed) take() *delivery {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -119,7 +121,7 @@ func (f *feed) take() *delivery {
 	return nil
 }
 
-// next returns the job whose turn it is: a due retry, or a fresh one if there is none or it has its share.
+// next returns the next job, nil if none is ready. Due retries come first, except for the share of the fresh jobs.
 func (f *feed) next() *delivery {
 	due, fresh := f.pumps[0], f.pumps[1]
 	if len(due.ready) > 0 && (f.retries < freshShare-1 || len(fresh.ready) == 0) {
@@ -133,8 +135,8 @@ func (f *feed) next() *delivery {
 	return nil
 }
 
-// release says that a worker is free again, and how long the job took it. The average follows a job that takes longer
-// at once, and quicker ones slowly: what is fetched ahead must not stand behind a slow job.
+// release marks a worker as free again after a job that took lasted. The average rises to a longer duration at once and
+// falls slowly, so that jobs fetched ahead do not wait behind slow ones.
 func (f *feed) release(lasted time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -147,7 +149,7 @@ func (f *feed) release(lasted time.Duration) {
 	f.room.Broadcast()
 }
 
-// more returns how many jobs to have ahead of the workers.
+// more returns how many jobs to fetch ahead.
 func (f *feed) more() int {
 	switch {
 	case f.average < 0:
@@ -158,7 +160,7 @@ func (f *feed) more() int {
 	return min(min(int(ahead/f.average), mostAhead)*f.workers, mostAhead)
 }
 
-// wanted returns how many jobs a pump is to ask for now.
+// wanted returns how many jobs the pump should request now.
 func (f *feed) wanted(p *pump) int {
 	more, ready, bytes := f.more(), 0, 0
 	for _, p := range f.pumps {
@@ -167,16 +169,16 @@ func (f *feed) wanted(p *pump) int {
 	if free := f.workers - f.running - ready; bytes >= aheadBytes {
 		return max(free, 0)
 	}
-	// What the other pump has fetched ahead is no reason not to fetch here: only the workers are shared.
+	// The pumps share the workers, but each fetches ahead for itself.
 	other := ready - len(p.ready)
 	n := f.workers + more - f.running - len(p.ready) - min(other, max(f.workers-f.running, 0))
 	if more > 0 && n < (f.workers+more)/2 {
-		return 0 // many at a time are cheaper
+		return 0 // fewer and larger requests are cheaper
 	}
 	return max(n, 0)
 }
 
-// push gives a job to the workers.
+// push makes a job ready for the workers.
 func (f *feed) push(d *delivery) {
 	p := f.pumps[1]
 	if d.stage == again || d.held {
@@ -186,8 +188,8 @@ func (f *feed) push(d *delivery) {
 	f.work.Signal()
 }
 
-// hasIdle reports whether something came before the given time that no worker has begun, while all are busy. It has
-// nothing fetched ahead then, for now.
+// hasIdle reports whether a job has been ready since before the given time while all workers are busy. If so, it raises
+// the average, so that no jobs are fetched ahead for the moment.
 func (f *feed) hasIdle(before time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -203,9 +205,9 @@ func (f *feed) hasIdle(before time.Time) bool {
 	return false
 }
 
-// giveIdleAway gives away all that no worker has begun. What the server still sends is taken in first: it would come
-// straight back here, and each time count as a delivery.
-func (f *feed) giveIdleAway(before time.Time) {
+// handBackIdle hands back all jobs that no worker has begun. It ends the requests first: otherwise the server would
+// deliver the jobs to this process again at once, and count each delivery.
+func (f *feed) handBackIdle(before time.Time) {
 	for _, p := range f.pumps {
 		p.drain()
 	}
@@ -219,10 +221,10 @@ func (f *feed) giveIdleAway(before time.Time) {
 		idle = append(idle, p.takeAll()...)
 	}
 	f.mu.Unlock()
-	f.giveAway(idle)
+	f.handBackAll(idle)
 }
 
-// idle reports whether the delivery could have been attempted since the given time.
+// idle reports whether the delivery has been ready since before the given time.
 func (d *delivery) idle(before time.Time) bool {
 	if d.held {
 		return d.state.due.Before(before)
@@ -230,7 +232,7 @@ func (d *delivery) idle(before time.Time) bool {
 	return d.received.Before(before)
 }
 
-// finish gives away all jobs that no worker has. The pumps have ended.
+// finish hands back all jobs that no worker has. The pumps must have ended.
 func (f *feed) finish() {
 	f.mu.Lock()
 	all := []*delivery(f.waiting)
@@ -239,11 +241,12 @@ func (f *feed) finish() {
 		all = append(all, p.takeAll()...)
 	}
 	f.mu.Unlock()
-	f.giveAway(all)
+	f.handBackAll(all)
 }
 
-// giveAway returns the jobs to the server: those that were attempted here with their count and their wait.
-func (f *feed) giveAway(all []*delivery) {
+// handBackAll returns the jobs to the server. Jobs that were attempted and wait here keep their retry state and their
+// due time.
+func (f *feed) handBackAll(all []*delivery) {
 	var each sync.WaitGroup
 	turn := make(chan struct{}, 16)
 	for _, d := range all {
@@ -253,7 +256,7 @@ func (f *feed) giveAway(all []*delivery) {
 		}
 		turn <- struct{}{}
 		each.Go(func() {
-			f.q.reschedule(f.ctx, d) // or hands it back, and has told the Logger
+			f.q.reschedule(f.ctx, d) // if it fails, it has logged that and handed the job back
 			<-turn
 		})
 	}

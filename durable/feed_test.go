@@ -18,15 +18,15 @@ func TestWanted(t *testing.T) {
 		want           int
 	}{
 		{"nothing is known: none ahead", 8, -1, 0, 0, 8},
-		{"nothing is known, and all at work", 8, -1, 8, 0, 0},
+		{"nothing is known, and all are busy", 8, -1, 8, 0, 0},
 		{"quick: much ahead", 8, time.Millisecond, 0, 0, 8 + 1024},
 		{"quicker than the clock", 8, 0, 0, 0, 8 + 1024},
-		{"quick, and half is there still", 8, time.Millisecond, 8, 600, 0},
-		{"quick, and less than half is there", 8, time.Millisecond, 8, 400, 8 + 1024 - 408},
+		{"quick, and more than half is ready", 8, time.Millisecond, 8, 600, 0},
+		{"quick, and less than half is ready", 8, time.Millisecond, 8, 400, 8 + 1024 - 408},
 		{"slow: none ahead", 8, time.Second, 0, 0, 8},
 		{"slow: one for each worker that is free", 8, time.Minute, 7, 0, 1},
-		{"slow, all at work", 8, time.Minute, 8, 0, 0},
-		{"slow, and too much is there already", 8, time.Minute, 8, 100, 0},
+		{"slow, all are busy", 8, time.Minute, 8, 0, 0},
+		{"slow, and too much is ready already", 8, time.Minute, 8, 100, 0},
 		{"between", 8, 100 * time.Millisecond, 8, 0, 16},
 	} {
 		f := feed{workers: c.workers, average: c.average, running: c.running, pumps: [2]*pump{{}, {}}}
@@ -81,30 +81,30 @@ func TestDueRetriesGoFirstAndFreshJobsHaveAShare(t *testing.T) {
 func TestAGapMakesSuspect(t *testing.T) {
 	now := time.Now()
 	after := func(ms int) time.Time { return now.Add(time.Duration(ms) * time.Millisecond) }
-	for name, beat := range map[string]func(*pulse, time.Time, time.Duration){"of the process": (*pulse).tick, "of the server": (*pulse).answer} {
-		var p pulse
-		p.heard = now
-		beat(&p, now, time.Second)
-		beat(&p, after(400), time.Second)
+	for name, beat := range map[string]func(*gaps, time.Time, time.Duration){"of the process": (*gaps).tick, "of the server": (*gaps).responded} {
+		var g gaps
+		g.heard = now
+		beat(&g, now, time.Second)
+		beat(&g, after(400), time.Second)
 		old := &delivery{received: after(300)}
-		if p.isSuspect(old, after(400), time.Second) {
+		if g.isSuspect(old, after(400), time.Second) {
 			t.Errorf("%s: suspect without a gap", name)
 		}
-		beat(&p, after(901), time.Second)
-		p.heard = after(901)
-		if !p.isSuspect(old, after(901), time.Second) || !p.isSuspect(&delivery{received: after(1150)}, after(1200), time.Second) {
+		beat(&g, after(901), time.Second)
+		g.heard = after(901)
+		if !g.isSuspect(old, after(901), time.Second) || !g.isSuspect(&delivery{received: after(1150)}, after(1200), time.Second) {
 			t.Errorf("%s: not suspect after a gap", name)
 		}
-		if p.isSuspect(&delivery{received: after(1151)}, after(1200), time.Second) {
+		if g.isSuspect(&delivery{received: after(1151)}, after(1200), time.Second) {
 			t.Errorf("%s: suspect though received later", name)
 		}
-		if late := after(1402); !p.isSuspect(&delivery{received: after(1151)}, late, time.Second) {
-			t.Errorf("%s: not suspect though the server has not answered for half a lease", name)
+		if late := after(1402); !g.isSuspect(&delivery{received: after(1151)}, late, time.Second) {
+			t.Errorf("%s: not suspect though the server has not responded for half a lease", name)
 		}
 	}
 }
 
-// noMsg is a message of no bytes.
+// noMsg is a message without data.
 type noMsg struct{ jetstream.Msg }
 
 func (noMsg) Data() []byte { return nil }

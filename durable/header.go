@@ -10,28 +10,28 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// The headers of a job. One that was put without an id and has not failed has none of them.
+// The headers of a job. A job that was put without an id and has not failed has none of them.
 const (
-	headerPut   = "Retrywhen-Put"   // when the job was put: with the id it names one Put
-	headerKind  = "Retrywhen-Kind"  // of PutKind
-	headerState = "Retrywhen-State" // the text form of its retry.State
-	headerDue   = "Retrywhen-Due"   // the next attempt is not to start earlier
-	headerError = "Retrywhen-Error" // of the last attempt
-	headerCause = "Retrywhen-Cause" // why a dead letter is dead
-	headerDied  = "Retrywhen-Died"  // when
-	headerBy    = "Retrywhen-By"    // names one write, so that a worker knows its own
+	headerPut   = "Retrywhen-Put"   // when the job was put; with the id it identifies one Put
+	headerKind  = "Retrywhen-Kind"  // set by PutKind
+	headerState = "Retrywhen-State" // the text form of the job's retry.State
+	headerDue   = "Retrywhen-Due"   // the next attempt must not start earlier
+	headerError = "Retrywhen-Error" // the error of the last attempt
+	headerCause = "Retrywhen-Cause" // DeadLetter.Cause
+	headerDied  = "Retrywhen-Died"  // when the job was given up
+	headerBy    = "Retrywhen-By"    // identifies one step, so that a worker recognizes its own
 
-	// Those of a mark.
+	// The headers of a mark.
 	headerDone     = "Retrywhen-Done"     // the job is done
 	headerBegun    = "Retrywhen-Begun"    // attempts begun and never settled
 	headerDelivery = "Retrywhen-Delivery" // the number of the delivery whose worker wrote the mark
 
-	// headerGone is that of a dead letter that was revived: an empty message in its place, for a second.
+	// headerGone marks the empty message that replaces a revived dead letter for a second.
 	headerGone = "Retrywhen-Gone"
 )
 
-// The server's headers that nats.go has no names for, or writes otherwise than they are needed here: its schedules
-// are cut to seconds.
+// The server's headers for which nats.go has no names, or which it writes in a form that does not serve here: it cuts
+// the times of schedules to seconds.
 const (
 	headerSchedule       = "Nats-Schedule"
 	headerScheduleTarget = "Nats-Schedule-Target"
@@ -44,17 +44,17 @@ const (
 	headerBatchCommit    = "Nats-Batch-Commit"
 )
 
-// state is what is known of a job between two attempts.
+// state is the state of a job between two attempts.
 type state struct {
-	put       time.Time // zero: put without an id, and never failed
+	put       time.Time // zero: put without an id and never failed
 	kind      string
-	row       retry.State
+	retry     retry.State
 	due       time.Time // zero: at once
 	lastError string
-	user      nats.Header // of PutHeader
+	user      nats.Header // set by PutHeader
 }
 
-// header writes the state.
+// header returns the state as headers.
 func (s *state) header() nats.Header {
 	h := make(nats.Header, len(s.user)+4)
 	maps.Copy(h, s.user)
@@ -64,8 +64,8 @@ func (s *state) header() nats.Header {
 	if s.kind != "" {
 		h[headerKind] = []string{s.kind}
 	}
-	if s.row.Attempts > 0 {
-		if text, err := s.row.MarshalText(); err == nil { // times past the year 9999 have no text
+	if s.retry.Attempts > 0 {
+		if text, err := s.retry.MarshalText(); err == nil { // times after the year 9999 have no text form
 			h[headerState] = []string{string(text)}
 		}
 		h[headerError] = []string{errorText(s.lastError)}
@@ -76,7 +76,7 @@ func (s *state) header() nats.Header {
 	return h
 }
 
-// readState reads what header has written; what is missing or spoilt counts as zero, so that no header can hurt.
+// readState reads the headers that header has written. What is missing or invalid counts as zero.
 func readState(h nats.Header) state {
 	var s state
 	if len(h) == 0 {
@@ -84,7 +84,7 @@ func readState(h nats.Header) state {
 	}
 	s.put = parseTime(get(h, headerPut))
 	s.kind = get(h, headerKind)
-	s.row.UnmarshalText([]byte(get(h, headerState))) // leaves the zero State if it is spoilt
+	s.retry.UnmarshalText([]byte(get(h, headerState))) // leaves the zero State if the text is invalid
 	s.lastError = readErrorText(get(h, headerError))
 	s.due = parseTime(get(h, headerDue))
 	for key, values := range h {
@@ -114,7 +114,7 @@ func get(h nats.Header, key string) string {
 	return ""
 }
 
-// number reads a count; anything else is 0.
+// number reads a count. It returns 0 if the header is missing or invalid.
 func number(h nats.Header, key string) uint64 {
 	n, _ := strconv.ParseUint(get(h, key), 10, 32)
 	return n
@@ -127,10 +127,10 @@ func parseTime(s string) time.Time {
 	return t
 }
 
-// errorText makes an error's text fit for a header: quoted, so that it is one line, and at most errorRoom bytes.
+// errorText makes an error's text fit for a header: quoted, so that it is one line, and cut to errorRoom bytes.
 func errorText(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	text = text[:min(len(text), errorRoom)] // what is cut in a letter is cut further
+	text = text[:min(len(text), errorRoom)] // a rune that is cut in half is removed below
 	quoted := strconv.QuoteToGraphic(text)
 	for n := len(text); len(quoted) > errorRoom; {
 		n = n * errorRoom / len(quoted) * 9 / 10

@@ -18,8 +18,8 @@ func TestStateTravelsInHeaders(t *testing.T) {
 		{put: at},
 		{put: at, due: at.Add(time.Nanosecond)},
 		{put: at, due: at.Add(time.Hour), lastError: "first\r\nsecond: \"quoted\" ☃\x00", user: nats.Header{"Traceparent": {"00-1"}},
-			row: retry.State{Attempts: 7, Retries: 3, First: at.Add(1), Since: at.Add(2), Previous: 1234567890123, Place: 0.1234567890123456789, Placed: true}},
-		{put: at, row: retry.State{Attempts: 1, First: at}}, // the row has just started again
+			retry: retry.State{Attempts: 7, Retries: 3, First: at.Add(1), Since: at.Add(2), Previous: 1234567890123, Place: 0.1234567890123456789, Placed: true}},
+		{put: at, retry: retry.State{Attempts: 1, First: at}}, // the count of retries was just reset
 	} {
 		h := want.header()
 		for key, values := range h {
@@ -33,11 +33,11 @@ func TestStateTravelsInHeaders(t *testing.T) {
 	}
 }
 
-// The state of a retry.Policy is one header, in its own text form.
-func TestTheRowIsOneHeader(t *testing.T) {
+// The retry.State is one header, in its text form.
+func TestTheRetryStateIsOneHeader(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	s := state{row: retry.State{Attempts: 7, Retries: 2, First: at, Since: at.Add(30 * time.Minute), Previous: 1500 * time.Millisecond, Place: 0.618, Placed: true}}
-	want, err := s.row.MarshalText()
+	s := state{retry: retry.State{Attempts: 7, Retries: 2, First: at, Since: at.Add(30 * time.Minute), Previous: 1500 * time.Millisecond, Place: 0.618, Placed: true}}
+	want, err := s.retry.MarshalText()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,18 +55,18 @@ func TestStateOfAJobThatWasJustPut(t *testing.T) {
 	}
 }
 
-// Whatever is in the headers, reading them does no harm.
+// Headers with any content can be read.
 func FuzzReadState(f *testing.F) {
 	f.Add("attempts=7 retries=2 first=2026-03-01T12:00:00Z since=2026-03-01T12:30:00Z previous=1.5s place=0.618", "2026-03-04T05:06:07Z", `"text"`)
 	f.Add("attempts=-3", "yesterday", `"text`)
 	f.Add("place=NaN \x00", "", "")
 	f.Fuzz(func(t *testing.T, row, at, text string) {
 		s := readState(nats.Header{headerState: {row}, headerPut: {at}, headerDue: {at}, headerError: {text}})
-		if s.row.Attempts < 0 || s.row.Retries < 0 || s.row.Previous < 0 || !(s.row.Place >= 0 && s.row.Place < 1) {
+		if s.retry.Attempts < 0 || s.retry.Retries < 0 || s.retry.Previous < 0 || !(s.retry.Place >= 0 && s.retry.Place < 1) {
 			t.Errorf("got %+v", s)
 		}
 		again := readState(s.header())
-		if again.row.Attempts != s.row.Attempts || !again.put.Equal(s.put) {
+		if again.retry.Attempts != s.retry.Attempts || !again.put.Equal(s.put) {
 			t.Errorf("read %+v, then %+v", s, again)
 		}
 	})

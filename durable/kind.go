@@ -8,16 +8,16 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// kind is what is done with the jobs of one kind.
+// kind holds the policy and the handler of one kind of jobs.
 type kind struct {
 	policy  engine.Policy[retry.State]
 	handler func(context.Context, *Job) error
 }
 
-// Handle has Work call handler for jobs of the kind (PutKind), and has policy decide about their failures; the zero
-// Policy is the queue's. It is to be called before Work, and for every kind in every process that works: a job whose
-// kind has no handler, where Work has none for the others, is handed back for a lease. Handle panics when kind is no
-// word that PutKind takes or has a handler already, or when handler is nil.
+// Handle sets the handler that Work calls for jobs of a kind (PutKind), and the policy that decides about their
+// failures. The zero Policy means the queue's policy. Every process that works must call Handle for every kind, before
+// Work. Jobs of a kind without a handler go to Work's handler; if that is nil, they are handed back for the time of a
+// lease. Handle panics when name is not a valid kind or has a handler already, and when handler is nil.
 func (q *Queue) Handle(name string, policy retry.Policy, handler func(context.Context, *Job) error) {
 	if !validName.MatchString(name) {
 		panic(fmt.Sprintf("durable: Handle: kind is %q, want 1 to 64 letters, digits, - or _", name))
@@ -33,7 +33,7 @@ func (q *Queue) Handle(name string, policy retry.Policy, handler func(context.Co
 	}
 }
 
-// policyOf returns the policy for jobs of the kind.
+// policyOf returns the policy for jobs of a kind.
 func (q *Queue) policyOf(name string) engine.Policy[retry.State] {
 	if k, ok := q.kinds.Load(name); ok {
 		return k.(kind).policy
@@ -41,7 +41,7 @@ func (q *Queue) policyOf(name string) engine.Policy[retry.State] {
 	return engine.Of[retry.State](q.config.Policy)
 }
 
-// handlerOf returns the handler for jobs of the kind.
+// handlerOf returns the handler for jobs of a kind.
 func (q *Queue) handlerOf(name string, otherwise func(context.Context, *Job) error) func(context.Context, *Job) error {
 	if k, ok := q.kinds.Load(name); ok {
 		return k.(kind).handler

@@ -10,38 +10,38 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// delivery is a job that the server has given to this process, until it is settled or handed back. It belongs to one
-// attempt after another.
+// delivery is a job that the server has delivered to this process, until it is settled or handed back. Several attempts
+// may use it, one after another.
 type delivery struct {
 	id         string
 	stage      stage // of the message
 	msg        jetstream.Msg
 	seq        uint64    // of the message
-	deliveries uint64    // how often the server has given it to anybody
+	deliveries uint64    // how often the server has delivered it, to any worker
 	put        time.Time // when the message was stored
 	state      state
 	feed       *feed
 	received   time.Time
 
-	last    uint64 // the sequence of the job's last message: what the next step goes on from
-	looked  bool   // the job's mark was read, or written
+	last    uint64 // the sequence of the job's last message, from which the next step starts
+	looked  bool   // the job's mark was read or written
 	begun   uint64 // attempts begun and never settled, by its mark
-	claimed bool   // the attempt that is being made counts among these
+	claimed bool   // begun includes the running attempt
 	held    bool   // it was attempted here, and waits here
 
-	// Under the leases' mutex:
-	until time.Time // the lease's end, as far as is known
-	busy  bool      // its attempt is being made, or it is held
+	// Guarded by the mutex of leases:
+	until time.Time // the end of the lease, as far as is known
+	busy  bool      // its attempt runs, or it is held
 }
 
-// leases are the deliveries that this process has, by the sequences of their messages.
+// leases holds the deliveries that this process has, by the sequences of their messages.
 type leases struct {
 	mu  sync.Mutex
 	all map[uint64]*delivery
 }
 
-// add takes a delivery in. It reports false if this process is still at work on the message: then that goes on, under
-// the lease of the new delivery.
+// add adds a delivery. It returns false if an attempt at the same message still runs in this process. That attempt then
+// continues with the lease of the new delivery.
 func (l *leases) add(d *delivery) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,7 +56,7 @@ func (l *leases) add(d *delivery) bool {
 	return true
 }
 
-// remove reports whether d was there: who removes it may acknowledge it.
+// remove removes d and reports whether it was there. Only the caller that has removed it may acknowledge it.
 func (l *leases) remove(d *delivery) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,7 +67,7 @@ func (l *leases) remove(d *delivery) bool {
 	return true
 }
 
-// before returns those that were received before the given time.
+// before returns the deliveries that were received before t.
 func (l *leases) before(t time.Time) (all []*delivery) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,8 +79,8 @@ func (l *leases) before(t time.Time) (all []*delivery) {
 	return all
 }
 
-// extend says that the leases last until the given time. One that may have run out before the server heard of it is
-// over.
+// extend extends the leases of the given deliveries to until. heard is when the server had certainly received the
+// extension. A lease that may have run out before is not extended.
 func (l *leases) extend(all []*delivery, heard, until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,7 +91,7 @@ func (l *leases) extend(all []*delivery, heard, until time.Time) {
 	}
 }
 
-// begin has a delivery be at work, and reports whether its lease is known to last at the time.
+// begin marks a delivery as busy if its lease has certainly not run out, and reports whether that is so.
 func (l *leases) begin(d *delivery, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,47 +99,48 @@ func (l *leases) begin(d *delivery, now time.Time) bool {
 	return d.busy
 }
 
-// alive reports whether the delivery's lease is known to last at the time.
+// alive reports whether the delivery's lease has certainly not run out.
 func (l *leases) alive(d *delivery, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return now.Before(d.until)
 }
 
-// pulse notices when the process has stood still, stopped by a signal or with its machine, and when the server was out
-// of reach. What the process has in hand then, and what lay in its socket, may be another's.
-type pulse struct {
+// gaps detects times of more than half a lease in which the process did not run, because it or its machine was
+// stopped, or in which the server did not respond. The deliveries that the process had then, or that were in its
+// socket, are suspect: the server may have delivered the jobs to other workers.
+type gaps struct {
 	mu      sync.Mutex
-	ticked  time.Time // the process ran
-	heard   time.Time // the server answered
-	suspect time.Time // what was received before is suspect
+	ran     time.Time // when the process last ran
+	heard   time.Time // when the server last responded
+	suspect time.Time // deliveries received before are suspect
 }
 
-// tick is called often. A gap of half a lease makes all suspect that was received until a moment later.
-func (p *pulse) tick(now time.Time, lease time.Duration) { p.beat(&p.ticked, now, lease) }
+// tick is called often, to detect gaps of the process.
+func (g *gaps) tick(now time.Time, lease time.Duration) { g.update(&g.ran, now, lease) }
 
-// answer is called when the server has answered. A gap is one as above.
-func (p *pulse) answer(now time.Time, lease time.Duration) { p.beat(&p.heard, now, lease) }
+// responded is called when the server has responded.
+func (g *gaps) responded(now time.Time, lease time.Duration) { g.update(&g.heard, now, lease) }
 
-func (p *pulse) beat(last *time.Time, now time.Time, lease time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (g *gaps) update(last *time.Time, now time.Time, lease time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if !last.IsZero() && now.Sub(*last) > lease/2 {
-		p.suspect = now.Add(min(lease/4, time.Second))
+		g.suspect = now.Add(min(lease/4, time.Second)) // later than now, because of what is in the socket
 	}
 	if now.After(*last) {
 		*last = now
 	}
 }
 
-func (p *pulse) isSuspect(d *delivery, now time.Time, lease time.Duration) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return d.received.Before(p.suspect) || now.Sub(p.heard) > lease/2
+func (g *gaps) isSuspect(d *delivery, now time.Time, lease time.Duration) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return d.received.Before(g.suspect) || now.Sub(g.heard) > lease/2
 }
 
-// keepLeases tells the server four times a lease, and when a connection is back, that the jobs here are being worked
-// on, until the queue is closed.
+// keepLeases extends the leases of the jobs in this process until the queue is closed: four times per lease, and when
+// the connection is back after an outage.
 func (q *Queue) keepLeases() {
 	lease := q.config.Lease
 	ticker := time.NewTicker(min(lease/8, 250*time.Millisecond))
@@ -153,7 +154,7 @@ func (q *Queue) keepLeases() {
 		case extending <- struct{}{}:
 			extended = now
 			q.tasks.Go(func() { q.extendLeases(); <-extending })
-		default: // the last time has not ended: the server does not answer
+		default: // the last extension has not ended, because the server does not respond
 		}
 	}
 	for {
@@ -162,8 +163,8 @@ func (q *Queue) keepLeases() {
 			return
 		case <-ticker.C:
 			now := time.Now()
-			q.pulse.tick(now, lease)
-			q.giveIdleAway(now)
+			q.gaps.tick(now, lease)
+			q.handBackIdle(now)
 			if now.Sub(extended) >= lease/4 {
 				extend(now)
 			}
@@ -177,7 +178,7 @@ func (q *Queue) keepLeases() {
 	}
 }
 
-// extendLeases extends the leases, and knows that they are when the server has answered what was sent after that.
+// extendLeases extends the leases. They are known to be extended when the server has responded to a flush after that.
 func (q *Queue) extendLeases() {
 	now := time.Now()
 	all := q.leases.before(now)
@@ -197,24 +198,26 @@ func (q *Queue) extendLeases() {
 	}
 	if q.nc.IsConnected() && q.nc.FlushTimeout(q.config.Lease/4) == nil {
 		heard := time.Now()
-		q.pulse.answer(heard, q.config.Lease)
+		q.gaps.responded(heard, q.config.Lease)
 		q.leases.extend(all, heard, now.Add(q.config.Lease))
 	}
 }
 
-// giveIdleAway has the feeds give away what was fetched ahead and waits here, so that other processes can have it.
-func (q *Queue) giveIdleAway(now time.Time) {
+// handBackIdle makes the feeds hand back the jobs that were fetched ahead and wait here, so that other processes can
+// get them.
+func (q *Queue) handBackIdle(now time.Time) {
 	before := now.Add(-idleTime)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for f := range q.feeds {
 		if f.hasIdle(before) {
-			q.tasks.Go(func() { f.giveIdleAway(before) }) // the leases cannot wait for it
+			q.tasks.Go(func() { f.handBackIdle(before) }) // the leases must be extended meanwhile
 		}
 	}
 }
 
-// handBack gives the job to the next worker that asks, after the pause, with its attempt uncounted.
+// handBack returns the job to the server, which delivers it to another worker after the pause. The attempt is not
+// counted.
 func (q *Queue) handBack(ctx context.Context, d *delivery, pause time.Duration) {
 	if !q.leases.remove(d) {
 		return
@@ -222,7 +225,7 @@ func (q *Queue) handBack(ctx context.Context, d *delivery, pause time.Duration) 
 	q.counts.handedBack.Add(1)
 	if d.claimed {
 		if err := q.unclaim(ctx, d); err != nil {
-			q.config.Logger.Warn("an attempt that was handed back counts as one that never ended", "queue", q.config.Name, "id", d.id, "error", err)
+			q.config.Logger.Warn("an attempt that was handed back will count as one that never ended", "queue", q.config.Name, "id", d.id, "error", err)
 		}
 	}
 	nak := d.msg.Nak
@@ -230,16 +233,16 @@ func (q *Queue) handBack(ctx context.Context, d *delivery, pause time.Duration) 
 		nak = func() error { return d.msg.NakWithDelay(pause) }
 	}
 	if err := nak(); err != nil {
-		q.config.Logger.Warn("a job could not be handed back, its lease must run out", "queue", q.config.Name, "id", d.id, "error", err)
+		q.config.Logger.Warn("a job could not be handed back, it is delivered again when its lease has run out", "queue", q.config.Name, "id", d.id, "error", err)
 	}
 }
 
-// abandon lets go of a delivery without a word: another worker has the job, and what is said of it here would be taken
-// for that worker's.
+// abandon removes a delivery and sends nothing to the server. Another worker has the job, and the server would take an
+// acknowledgement of this delivery for that worker's.
 func (q *Queue) abandon(d *delivery) { q.leases.remove(d) }
 
-// drop acknowledges the delivery of a job that has moved on. If the server does not hear of it, it gives the job out
-// once more, for nothing.
+// drop acknowledges the delivery of a job that has moved on. If the acknowledgement is lost, the server delivers the
+// job once more, and check skips it.
 func (q *Queue) drop(ctx context.Context, d *delivery) {
 	if !q.leases.remove(d) {
 		return

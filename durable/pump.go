@@ -13,12 +13,12 @@ import (
 type pump struct {
 	feed     *feed
 	consumer jetstream.Consumer
-	enough   chan struct{} // has the Consume end that asks for jobs: all workers are busy, and for long
+	enough   chan struct{} // ends the running Consume, because all workers are busy with slow jobs
 
-	// Under the feed's mutex:
+	// Guarded by the feed's mutex:
 	ready     []*delivery
-	bytes     int                      // of what is ready
-	consuming jetstream.ConsumeContext // the last
+	bytes     int                      // of the jobs that are ready
+	consuming jetstream.ConsumeContext // the last Consume
 }
 
 func (p *pump) push(d *delivery) {
@@ -40,7 +40,7 @@ func (p *pump) takeAll() []*delivery {
 	return all
 }
 
-// pause has the Consume end that is under way.
+// pause ends the running Consume.
 func (p *pump) pause() {
 	select {
 	case p.enough <- struct{}{}:
@@ -48,10 +48,10 @@ func (p *pump) pause() {
 	}
 }
 
-// run asks the server for jobs until the end, and returns when the last has come.
+// run requests jobs until the end, and returns when the last one has come.
 func (p *pump) run() {
 	f := p.feed
-	var drained []<-chan struct{} // of the Consumes before
+	var drained []<-chan struct{} // of the previous Consumes
 	defer func() {
 		timeout := time.After(settleTime)
 		for _, c := range drained {
@@ -82,7 +82,7 @@ func (p *pump) run() {
 	}
 }
 
-// drain ends the Consume that is under way, and returns when what the server has sent has come.
+// drain ends the running Consume, and returns when all that the server has sent has come.
 func (p *pump) drain() {
 	p.feed.mu.Lock()
 	consuming := p.consuming
@@ -94,8 +94,8 @@ func (p *pump) drain() {
 	}
 }
 
-// awaitDrained waits until nothing more can come from a Consume that drains. It reports false if there is no use in
-// waiting: without a connection nothing comes, and nothing says so.
+// awaitDrained waits until no more jobs can come from a Consume that drains. It returns false after the timeout, and
+// when the connection is lost, because then drained may never be closed.
 func (f *feed) awaitDrained(drained <-chan struct{}, timeout <-chan time.Time) bool {
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
@@ -118,7 +118,7 @@ func (p *pump) waitForRoom() int {
 	for !f.stopped {
 		if n := f.wanted(p); n > 0 {
 			select {
-			case <-p.enough: // of the Consume before
+			case <-p.enough: // meant for the previous Consume
 			default:
 			}
 			return n
@@ -128,25 +128,26 @@ func (p *pump) waitForRoom() int {
 	return 0
 }
 
-// consume receives n jobs, or as many as have aheadBytes, or those that come until the end. The channel is closed when
-// no more can come: it takes the client a moment to be sure of that, for which the next Consume need not wait.
+// consume receives n jobs, or fewer if they have aheadBytes or the end comes first. The channel that it returns is
+// closed when no more jobs can come from this Consume. That takes the client a moment, in which the next Consume may
+// already run.
 func (p *pump) consume(n int) (drained <-chan struct{}, err error) {
 	var (
 		f               = p.feed
 		consuming       jetstream.ConsumeContext
 		started         = make(chan struct{})
 		full            = make(chan struct{})
-		trouble         = make(chan error, 1)
+		failed          = make(chan error, 1)
 		received, bytes int
 	)
-	// No request may be smaller than a message.
+	// A request must have room for the largest message.
 	limit := max(aheadBytes, int(f.q.nc.MaxPayload())+headerRoom)
 	consuming, err = p.consumer.Consume(func(m jetstream.Msg) {
 		f.receive(m)
 		before := received < n && bytes < aheadBytes
 		received, bytes = received+1, bytes+len(m.Data())
 		if before && (received == n || bytes >= aheadBytes) {
-			// Drain, where StopAfter alone would stop: what a server sends too many after a reconnection is not dropped.
+			// Drain, because StopAfter alone drops the surplus that a server may send after a reconnection.
 			<-started
 			consuming.Drain()
 			close(full)
@@ -155,7 +156,7 @@ func (p *pump) consume(n int) (drained <-chan struct{}, err error) {
 		jetstream.PullExpiry(10*time.Second), jetstream.PullHeartbeat(2500*time.Millisecond),
 		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
 			select {
-			case trouble <- err:
+			case failed <- err:
 			default:
 			}
 		}))
@@ -171,14 +172,14 @@ func (p *pump) consume(n int) (drained <-chan struct{}, err error) {
 		select {
 		case <-full:
 			return drained, nil
-		case err := <-trouble:
+		case err := <-failed:
 			if err := p.fatal(err); err != nil {
 				consuming.Stop()
 				return nil, err
 			}
-		case <-drained: // it has ended by itself
+		case <-drained: // the client has ended it
 			select {
-			case err := <-trouble:
+			case err := <-failed:
 				return drained, p.fatal(err)
 			default:
 				return drained, nil
@@ -193,15 +194,15 @@ func (p *pump) consume(n int) (drained <-chan struct{}, err error) {
 	}
 }
 
-// fatal returns the error if there is no use in asking on: what is consumed from does not exist any more. From
-// everything else a Consume recovers by itself.
+// fatal returns an error if further requests are useless, because the connection is closed, the consumer no longer
+// exists or the server rejects the request. A Consume recovers from every other error without help.
 func (p *pump) fatal(err error) error {
 	f := p.feed
 	if errors.Is(err, jetstream.ErrConnectionClosed) || errors.Is(err, jetstream.ErrConsumerDeleted) ||
 		errors.Is(err, jetstream.ErrBadRequest) {
 		return err
 	}
-	f.q.config.Logger.Debug("fetching jobs", "queue", f.q.config.Name, "error", err)
+	f.q.config.Logger.Debug("jobs could not be fetched", "queue", f.q.config.Name, "error", err)
 	if !f.q.nc.IsConnected() {
 		return nil
 	}
@@ -214,22 +215,22 @@ func (p *pump) fatal(err error) error {
 	return nil
 }
 
-// receive takes in what the server has sent.
+// receive handles a message that the server has sent.
 func (f *feed) receive(m jetstream.Msg) {
 	q := f.q
 	now := time.Now()
-	q.pulse.tick(now, q.config.Lease)
+	q.gaps.tick(now, q.config.Lease)
 	meta, err := m.Metadata()
 	id, s, ok := q.config.parseSubject(m.Subject())
-	if err != nil || !ok { // not a message of the queue's
-		q.config.Logger.Warn("a message that is no job", "queue", q.config.Name, "subject", m.Subject(), "error", err)
+	if err != nil || !ok {
+		q.config.Logger.Warn("a message is not a job", "queue", q.config.Name, "subject", m.Subject(), "error", err)
 		return
 	}
 	d := &delivery{id: id, stage: s, msg: m, seq: meta.Sequence.Stream, last: meta.Sequence.Stream, deliveries: meta.NumDelivered,
 		put: meta.Timestamp, feed: f, received: now, until: now.Add(q.config.Lease)}
 	d.state = readState(m.Headers())
-	if d.state.row.Attempts > 0 {
-		d.state.row.Fires = q.policyOf(d.state.kind).Fires()
+	if d.state.retry.Attempts > 0 {
+		d.state.retry.Fires = q.policyOf(d.state.kind).Fires()
 	}
 	if !q.leases.add(d) {
 		return

@@ -15,7 +15,7 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// PutOption is one setting of a Put.
+// PutOption is an option of Put.
 type PutOption func(*put)
 
 type put struct {
@@ -23,26 +23,26 @@ type put struct {
 	named  bool
 	kind   string
 	header nats.Header
-	wrong  error
+	err    error
 }
 
-// PutID gives the job an id: up to 256 bytes of text without control characters, and without spaces at its ends. The id
-// is the job's alone: while the job waits, runs or is a dead letter, and for Config.Remember after it is done, another
-// Put with it stores nothing and returns ErrExists. That holds over restarts of the server. Without PutID the job gets
-// an id that no other has.
+// PutID sets the id of the job: up to 256 bytes of UTF-8 without control characters, and without spaces at its ends.
+// While the job waits, runs or is a dead letter, and for Config.Remember after it is done, another Put with the same id
+// stores nothing and returns ErrExists. That holds across restarts of the server. Without PutID, or with an empty id,
+// the job gets a unique id.
 func PutID(id string) PutOption {
 	return func(p *put) { p.id, p.named = id, true }
 }
 
-// PutHeader gives the job a header, which all its attempts see in Job.Header, and its dead letter has too: a trace
-// context, say. All headers of a job together may have 2 KiB. Names that begin with Nats- or Retrywhen- are refused.
+// PutHeader adds a header to the job, such as a trace context. It is in Job.Header of all attempts, and in the dead
+// letter. All headers of a job together may have 2 KiB. Names that begin with Nats- or Retrywhen- are invalid.
 func PutHeader(name, value string) PutOption {
 	return func(p *put) {
 		switch {
 		case name == "" || strings.ContainsAny(name, ": \r\n\t") || reserved(name):
-			p.wrong = fmt.Errorf("durable: put: the header's name is %q, want a word that does not begin with Nats- or Retrywhen-", name)
+			p.err = fmt.Errorf("durable: put: the header's name is %q, want a word that does not begin with Nats- or Retrywhen-", name)
 		case strings.ContainsAny(value, "\r\n"):
-			p.wrong = fmt.Errorf("durable: put: the header %s is %q, want one line", name, value)
+			p.err = fmt.Errorf("durable: put: the header %s is %q, want one line", name, value)
 		}
 		if p.header == nil {
 			p.header = make(nats.Header)
@@ -51,32 +51,33 @@ func PutHeader(name, value string) PutOption {
 	}
 }
 
-// PutKind says of which kind the job is: Queue.Handle sets what to do with jobs of a kind. A kind is a word of up to 64
-// letters, digits, - and _.
+// PutKind sets the kind of the job. Queue.Handle sets the handler and the policy for a kind. A kind is a word of 1 to
+// 64 letters, digits, - or _.
 func PutKind(kind string) PutOption {
 	return func(p *put) {
 		if !validName.MatchString(kind) {
-			p.wrong = fmt.Errorf("durable: put: the kind is %q, want 1 to 64 letters, digits, - or _", kind)
+			p.err = fmt.Errorf("durable: put: the kind is %q, want 1 to 64 letters, digits, - or _", kind)
 		}
 		p.kind = kind
 	}
 }
 
-// putPatience bounds Put under a context without a deadline.
-const putPatience = 15 * time.Second
+// putTimeout bounds Put if its context has no deadline.
+const putTimeout = 15 * time.Second
 
-// Put stores a job, to be attempted as soon as a worker is free, and returns its id. It returns once the server (with
-// Replicas, most of them) has it. An id of PutID that is known already makes it return ErrExists, with the id, and
-// store nothing. While the server does not answer Put tries again until ctx ends, or without a deadline in ctx for 15
-// s; the error then matches ErrNotStored: the job may have been stored or not, and to put it again with the same PutID
-// finds out. Other errors match ErrTooLarge, ErrFull, ErrRefused, ErrGone or ErrClosed, and nothing was stored. data is
-// not kept.
+// Put stores a job, which is attempted as soon as a worker is free, and returns its id. It returns when the server, or
+// with Replicas a majority of them, has stored the job. If an id of PutID is known already, Put stores nothing and
+// returns the id and an error that matches ErrExists.
+//
+// While the server does not respond, Put tries again until ctx ends; if ctx has no deadline, for 15 s. The error then
+// matches ErrNotStored: the job may have been stored or not. To find out, put it again with the same PutID. Other
+// errors match ErrTooLarge, ErrFull, ErrRefused, ErrGone or ErrClosed; then nothing was stored. Put does not keep data.
 func (q *Queue) Put(ctx context.Context, data []byte, options ...PutOption) (id string, err error) {
 	return q.PutAt(ctx, time.Time{}, data, options...)
 }
 
-// PutAt is Put for a job that is not to be attempted before the given time. The server keeps it, and gives it out up
-// to about a quarter of a second late.
+// PutAt is Put for a job that must not be attempted before the given time. The server keeps it until then, and delivers
+// it up to about a quarter of a second late.
 func (q *Queue) PutAt(ctx context.Context, at time.Time, data []byte, options ...PutOption) (id string, err error) {
 	p, err := q.prepare(data, options)
 	if err != nil {
@@ -108,8 +109,8 @@ func (q *Queue) prepare(data []byte, options []PutOption) (put, error) {
 		}
 		o(&p)
 	}
-	if p.wrong != nil {
-		return p, p.wrong
+	if p.err != nil {
+		return p, p.err
 	}
 	if size := headerSize(p.header); size > userRoom {
 		return p, fmt.Errorf("durable: put: the headers have %d bytes, want at most %d", size, userRoom)
@@ -148,13 +149,13 @@ func (q *Queue) maxPayload() int {
 	return most
 }
 
-// farthest is the last time that is a schedule: the server counts nanoseconds in 64 bits.
-var farthest = time.Date(2262, 1, 1, 0, 0, 0, 0, time.UTC)
+// lastSchedule is the latest time that the server can schedule, because it counts nanoseconds in 64 bits.
+var lastSchedule = time.Date(2262, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// schedule has the server keep the message until the time, and then publish it as again.
+// schedule makes m a message that the server keeps until the given time, and then publishes as again.
 func (q *Queue) schedule(id string, m *nats.Msg, at time.Time) {
-	if at.After(farthest) {
-		at = farthest
+	if at.After(lastSchedule) {
+		at = lastSchedule
 	}
 	m.Subject = q.config.subject(id, later)
 	m.Header[headerSchedule] = []string{"@at " + formatTime(at)}
@@ -171,11 +172,11 @@ func (q *Queue) put(ctx context.Context, id string, m *nats.Msg) error {
 	}
 	began, before, put := time.Now(), q.nc.LastError(), get(m.Header, headerPut)
 	s := step{id: id, m: m, ours: func(m *jetstream.RawStreamMsg) bool { return get(m.Header, headerPut) == put }}
-	s.within = func(ctx context.Context) (context.Context, context.CancelFunc) { return q.patiently(ctx, began) }
+	s.within = func(ctx context.Context) (context.Context, context.CancelFunc) { return q.withPutTimeout(ctx, began) }
 	_, err := q.store(ctx, s, putPolicy)
 	switch {
 	case errors.Is(err, errMoved) && put == "":
-		// The id is new: it is this job that is there.
+		// The id was generated here, so the message that is there is this job's.
 	case errors.Is(err, errMoved):
 		q.counts.duplicates.Add(1)
 		return &failure{"put: job " + fmt.Sprintf("%q", id), ErrExists, nil, ""}
@@ -186,28 +187,29 @@ func (q *Queue) put(ctx context.Context, id string, m *nats.Msg) error {
 	return nil
 }
 
-// putPolicy is patience that leaves a full disk to the caller.
-var putPolicy = patience.With(retry.If(func(err error) bool { return passing(err) && !isFull(err) }))
+// putPolicy is storePolicy, except that a full disk is not retried: the caller gets the error.
+var putPolicy = storePolicy.With(retry.If(func(err error) bool { return transient(err) && !isFull(err) }))
 
-// patiently bounds tries that began at a time: by the queue's end, and by putPatience if ctx has no deadline.
-func (q *Queue) patiently(ctx context.Context, began time.Time) (context.Context, context.CancelFunc) {
+// withPutTimeout returns a context that ends with the queue and, if ctx has no deadline, at putTimeout after began.
+func (q *Queue) withPutTimeout(ctx context.Context, began time.Time) (context.Context, context.CancelFunc) {
 	release := func() {}
 	if _, ok := ctx.Deadline(); !ok {
-		ctx, release = context.WithDeadline(ctx, began.Add(putPatience))
+		ctx, release = context.WithDeadline(ctx, began.Add(putTimeout))
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(q.ctx, func() { cancel(ErrClosed) })
 	return ctx, func() { stop(); cancel(nil); release() }
 }
 
-// notStored says what it means that Put has failed with err after a while. before is the connection's error before it.
+// notStored returns Put's error, given the error of its last try and the time that all tries took. before is what the
+// connection's LastError was when Put began.
 func (q *Queue) notStored(ctx context.Context, err, before error, after time.Duration) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		err = fmt.Errorf("%w: %w", cause, err)
 	}
 	help, kind := meaning(err)
 	switch {
-	case kind == ErrClosed || errors.Is(err, ErrClosed): // while an answer was awaited
+	case kind == ErrClosed || errors.Is(err, ErrClosed): // closed while Put waited for a response
 		return &failure{"put", ErrNotStored, fmt.Errorf("%w: %w", ErrClosed, err), "put it again with the same id"}
 	case kind != nil && kind != ErrUnreachable:
 		return &failure{"put", kind, err, help}
@@ -215,7 +217,7 @@ func (q *Queue) notStored(ctx context.Context, err, before error, after time.Dur
 	if denied := q.denied(before); denied != nil {
 		return explain("put", denied)
 	}
-	if ctx.Err() == nil && !passing(err) {
+	if ctx.Err() == nil && !transient(err) {
 		return explain("put", err)
 	}
 	if errors.Is(err, jetstream.ErrNoStreamResponse) {
@@ -229,7 +231,7 @@ func (q *Queue) notStored(ctx context.Context, err, before error, after time.Dur
 		return &failure{"put", ErrNotStored, err, "put it again with the same id"}
 	}
 	return &failure{"put", ErrNotStored, err,
-		"the server is there, but does not store: its log says why, its disk may be full; then put it again with the same id"}
+		"the server is reachable but does not store: look at its log, its disk may be full; then put it again with the same id"}
 }
 
 func isFull(err error) bool {
@@ -237,8 +239,8 @@ func isFull(err error) bool {
 	return kind == ErrFull
 }
 
-// denied returns what the server has said since, by the way, if it refuses what is published: the answer that is waited
-// for never comes then. before is the connection's last error until then.
+// denied returns the permission violation that the server has reported since LastError was before, or nil. The server
+// reports it outside of the response, which then never comes.
 func (q *Queue) denied(before error) error {
 	if err := q.nc.LastError(); errors.Is(err, nats.ErrPermissionViolation) && err != before {
 		return err

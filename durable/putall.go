@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// NewJob is one of the jobs of PutAll: what is given to Put, or to PutAt if At is not zero.
+// NewJob holds the arguments of Put, or of PutAt if At is not zero, for one of the jobs of PutAll.
 type NewJob struct {
 	Data    []byte
 	At      time.Time
 	Options []PutOption
 }
 
-// PutResult is what Put returns for one of the jobs of PutAll.
+// PutResult holds the results of Put for one of the jobs of PutAll.
 type PutResult struct {
 	ID  string
 	Err error
@@ -22,8 +22,8 @@ type PutResult struct {
 // putsAtOnce is how many Puts of a PutAll wait for the server at a time.
 const putsAtOnce = 64
 
-// PutAll puts jobs without waiting for one before the next is sent, and returns what has become of each, in their
-// order. They may be stored in another order, and those that are stored are, whatever becomes of the others.
+// PutAll puts jobs concurrently and returns one result per job, in the order of jobs. The jobs may be stored in another
+// order. Each is stored or not, independently of the others.
 func (q *Queue) PutAll(ctx context.Context, jobs []NewJob) []PutResult {
 	results := make([]PutResult, len(jobs))
 	var all sync.WaitGroup

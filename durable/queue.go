@@ -12,8 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Queue is a durable queue of jobs. It is safe for concurrent use; any number of Queues of one name, in any number of
-// processes, are the same queue.
+// Queue is a durable queue of jobs. It is safe for concurrent use. Any number of Queues with the same name, in any
+// number of processes, are the same queue.
 type Queue struct {
 	config Config
 	nc     *nats.Conn
@@ -22,14 +22,14 @@ type Queue struct {
 	again  jetstream.Consumer
 	first  jetstream.Consumer
 
-	ctx    context.Context // ends with the queue
+	ctx    context.Context // ends when the queue is closed
 	cancel context.CancelCauseFunc
 	leases leases
-	pulse  pulse
+	gaps   gaps
 	acks   acks
-	alone  sync.RWMutex // held by each attempt of Work, and by one that is made alone for itself
+	alone  sync.RWMutex // each attempt of Work holds it for reading, one that must run alone holds it for writing
 	bound  bound
-	kinds  sync.Map // of string: kind
+	kinds  sync.Map // from string to kind
 	mu     sync.Mutex
 	feeds  map[*feed]struct{}
 	closed bool // Close has been called
@@ -38,12 +38,13 @@ type Queue struct {
 	counts counts
 }
 
-// Open opens the queue on a connection, and makes its stream and consumers if they are not there. The connection stays
-// the caller's: its address, TLS, credentials and handlers are those of nats.Connect, and it must be open for as long
-// as the queue is. nats.MaxReconnects(-1) has it survive any outage. The server must be of version 2.12 or later.
+// Open opens the queue on a connection, and creates its stream and consumers if they do not exist. The connection
+// belongs to the caller, who chooses its address, TLS, credentials and handlers in nats.Connect, and who must keep it
+// open for as long as the queue is open. With nats.MaxReconnects(-1) it survives any outage. The server must have
+// version 2.12 or later.
 //
-// ctx bounds the opening, not the queue; a ctx without a deadline gives it 15 s. Errors match ErrUnreachable,
-// ErrRefused, ErrOtherConfig or ErrFull, and say what to do. Open panics when nc is nil.
+// ctx bounds Open, not the queue. If ctx has no deadline, Open fails after 15 s. Errors match ErrUnreachable,
+// ErrRefused, ErrOtherConfig, ErrFull or ErrClosed, and their text says what to do. Open panics when nc is nil.
 func Open(ctx context.Context, nc *nats.Conn, c Config) (*Queue, error) {
 	if nc == nil {
 		panic("durable: Open: nc is nil")
@@ -62,8 +63,8 @@ func Open(ctx context.Context, nc *nats.Conn, c Config) (*Queue, error) {
 		return nil, err
 	}
 	q.ctx, q.cancel = context.WithCancelCause(context.Background())
-	q.pulse.tick(time.Now(), c.Lease)
-	q.pulse.answer(time.Now(), c.Lease)
+	q.gaps.tick(time.Now(), c.Lease)
+	q.gaps.responded(time.Now(), c.Lease)
 	q.tasks.Go(q.keepLeases)
 	return q, nil
 }
@@ -82,7 +83,7 @@ func (q *Queue) open(ctx context.Context) (err error) {
 		return explain("open", err)
 	}
 	if isOld(version) {
-		return &failure{"open", ErrRefused, errors.New("the server is of version " + version), "update it to 2.12 or later"}
+		return &failure{"open", ErrRefused, errors.New("the server has version " + version), "update it to 2.12 or later"}
 	}
 	if q.jobs, err = q.ensureStream(ctx); err != nil {
 		return err
@@ -96,14 +97,14 @@ func (q *Queue) open(ctx context.Context) (err error) {
 	for _, s := range []stage{again, first} {
 		if err := q.sweep(ctx, s); err != nil {
 			c := &q.config
-			c.Logger.Warn("jobs that were acknowledged on a full disk could not be removed", "queue", c.Name, "error", err)
+			c.Logger.Warn("jobs that were acknowledged while the disk was full could not be removed", "queue", c.Name, "error", err)
 		}
 	}
 	return nil
 }
 
-// sweep removes the messages that were acknowledged and are there still. A server whose disk is full cannot remove
-// them, and does not when there is room again.
+// sweep removes the messages that were acknowledged and still exist. A server whose disk is full cannot remove them,
+// and does not do so later when there is room again.
 func (q *Queue) sweep(ctx context.Context, s stage) error {
 	info := q.consumer(s).CachedInfo()
 	for from := uint64(1); ; {
@@ -123,18 +124,19 @@ func (q *Queue) sweep(ctx context.Context, s stage) error {
 	}
 }
 
-// remove deletes a message, unless the server does not answer soon: to who may not do it, it does not.
+// remove deletes a message. It fails if the server does not respond within 2 s, as it does not to users without the
+// permission.
 func (q *Queue) remove(ctx context.Context, seq uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	err := q.jobs.DeleteMsg(ctx, seq)
 	if errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) {
-		return nil // it has gone
+		return nil // it is gone
 	}
 	return err
 }
 
-// serverVersion returns the version of the server, and waits for the connection when there is none at the moment.
+// serverVersion returns the version of the server. While there is no connection, it waits for one.
 func serverVersion(ctx context.Context, nc *nats.Conn) (string, error) {
 	for {
 		if version := nc.ConnectedServerVersion(); version != "" {
@@ -162,10 +164,10 @@ func isOld(version string) bool {
 	return err1 == nil && err2 == nil && (major < 2 || major == 2 && minor < 12)
 }
 
-// Close hands back the jobs that no handler runs, ends the contexts of the others, and waits for Work to return. A
-// stream that Jobs returned ends with ErrClosed, and jobs it has delivered that are not settled are handed back. The
-// connection stays open. Handlers, and who consumes Jobs, must not call it: it waits for them. Close may be called
-// again, and then waits too.
+// Close hands back the jobs that no handler has, ends the contexts of running handlers after Config.Grace, and waits
+// for Work to return. Streams of Jobs end with ErrClosed, and their jobs that are not settled yet are handed back. The
+// connection stays open. Handlers and consumers of Jobs must not call Close, because it waits for them. Close may be
+// called again, and then waits too.
 func (q *Queue) Close() error { return q.close() }
 
 func (q *Queue) shutDown() error {
@@ -188,12 +190,12 @@ func (q *Queue) shutDown() error {
 	q.cancel(ErrClosed)
 	q.tasks.Wait()
 	if err := q.flush(); err != nil {
-		return explain("close: jobs handed back and acknowledgements may not have reached the server", err)
+		return explain("close: acknowledgements and jobs that were handed back may not have reached the server", err)
 	}
 	return nil
 }
 
-// flush waits until the server has what was sent.
+// flush waits until the server has received what was sent.
 func (q *Queue) flush() error {
 	if !q.nc.IsConnected() {
 		return nats.ErrDisconnected
@@ -201,7 +203,7 @@ func (q *Queue) flush() error {
 	return q.nc.FlushTimeout(5 * time.Second)
 }
 
-// Delete removes the queue from the server with all its jobs and dead letters, and closes it.
+// Delete removes the queue with all its jobs and dead letters from the server, and closes it.
 func (q *Queue) Delete(ctx context.Context) error {
 	var failed error
 	if err := q.js.DeleteStream(ctx, q.config.streamName()); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -210,7 +212,7 @@ func (q *Queue) Delete(ctx context.Context) error {
 	return errors.Join(failed, q.Close())
 }
 
-// join has the feed ended by Close.
+// join registers a feed, which Close then ends.
 func (q *Queue) join(f *feed) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -228,7 +230,7 @@ func (q *Queue) leave(f *feed) {
 	f.end()
 }
 
-// consumer returns the consumer of the jobs of that stage.
+// consumer returns the consumer of the jobs of the stage.
 func (q *Queue) consumer(s stage) jetstream.Consumer {
 	if s == again {
 		return q.again

@@ -12,20 +12,20 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// isPlain reports whether a job that is done needs no mark, for nobody can ask for it: no other worker has had the job,
-// and nobody knows its id but who has put it.
-func (q *Queue) isPlain(d *delivery) bool {
+// needsNoMark reports whether the delivery of a job that is done may be acknowledged without a mark "done": no other
+// worker has had the job, and it was put without an id.
+func (q *Queue) needsNoMark(d *delivery) bool {
 	now := time.Now()
-	return d.state.put.IsZero() && d.deliveries == 1 && d.last == d.seq && !q.pulse.isSuspect(d, now, q.config.Lease) &&
+	return d.state.put.IsZero() && d.deliveries == 1 && d.last == d.seq && !q.gaps.isSuspect(d, now, q.config.Lease) &&
 		q.leases.alive(d, now) && q.nc.IsConnected()
 }
 
-// done stores that the job is done, unless it is plain, and then acknowledges the delivery.
+// done stores that the job is done, unless it needs no mark, and then acknowledges the delivery.
 func (q *Queue) done(ctx context.Context, d *delivery) error {
 	what := "done: job " + d.id
-	if q.isPlain(d) {
+	if q.needsNoMark(d) {
 		if !q.leases.remove(d) {
-			return &failure{what, ErrClosed, nil, "Close has handed it back"}
+			return &failure{what, ErrClosed, nil, "Close has handed the job back, it will be attempted again"}
 		}
 		if err := q.acks.send(ctx, d.msg); err != nil {
 			return explain(what+": it will be attempted again", err)
@@ -35,7 +35,7 @@ func (q *Queue) done(ctx context.Context, d *delivery) error {
 	stored, err := q.settled(ctx, d, q.doneMark(d), nil)
 	switch {
 	case err != nil:
-		q.config.Logger.Error("that a job is done could not be stored, it will be attempted again", "queue", q.config.Name, "id", d.id, "error", err)
+		q.config.Logger.Error("a job's success could not be stored, the job will be attempted again", "queue", q.config.Name, "id", d.id, "error", err)
 		q.handBack(ctx, d, q.pause(ctx, d.state.due))
 		return explain(what+": it will be attempted again", err)
 	case !stored:
@@ -44,8 +44,8 @@ func (q *Queue) done(ctx context.Context, d *delivery) error {
 	return nil
 }
 
-// settled stores the outcome m of a delivery, and then acknowledges it: done in this order nothing is lost. It reports
-// false if the job has moved on without this worker; then nothing is stored.
+// settled stores the outcome m of a delivery, and then acknowledges the delivery. In this order nothing is lost. It
+// returns false if another worker has moved the job on; then nothing is stored.
 func (q *Queue) settled(ctx context.Context, d *delivery, m, with *nats.Msg) (bool, error) {
 	stored, err := q.advance(ctx, d, m, with)
 	if stored {
@@ -54,11 +54,11 @@ func (q *Queue) settled(ctx context.Context, d *delivery, m, with *nats.Msg) (bo
 	return stored, err
 }
 
-// advance makes the next step of a job that this worker has. It reports false if the job has moved on without it, and
-// lets go of the delivery then.
+// advance makes the next step of a job that this worker has. If another worker has moved the job on, advance drops or
+// abandons the delivery and returns false.
 func (q *Queue) advance(ctx context.Context, d *delivery, m, with *nats.Msg) (bool, error) {
 	for {
-		seq, err := q.store(ctx, step{id: d.id, last: d.last, m: m, with: with}, patience)
+		seq, err := q.store(ctx, step{id: d.id, last: d.last, m: m, with: with}, storePolicy)
 		if err == nil {
 			d.last = seq
 			return true, nil
@@ -70,11 +70,11 @@ func (q *Queue) advance(ctx context.Context, d *delivery, m, with *nats.Msg) (bo
 		switch {
 		case err != nil:
 			return false, err
-		case last != nil && last.Sequence == d.seq && d.last != d.seq: // the mark has expired: the attempt took longer
+		case last != nil && last.Sequence == d.seq && d.last != d.seq: // the attempt took so long that its mark has expired
 			d.last = d.seq
 			continue
 		case last != nil && isClaim(&q.config, last.Subject, last.Header):
-			q.abandon(d) // another worker is at it
+			q.abandon(d) // another worker has it
 		default:
 			q.drop(ctx, d)
 		}
@@ -88,16 +88,15 @@ func isClaim(c *Config, subject string, h nats.Header) bool {
 	return s == mark && get(h, headerDone) == ""
 }
 
-// guard is stored together with an outcome of a job that another worker may have acknowledged since: only if its
-// message is there still.
+// guard makes m conditional: it is stored only if the delivered message still exists. It is for a message that is
+// stored together with an outcome, when another worker may have acknowledged the job.
 func (q *Queue) guard(d *delivery, m *nats.Msg) *nats.Msg {
 	m.Header[headerLastSubject] = []string{d.msg.Subject()}
 	m.Header[headerLastSequence] = []string{strconv.FormatUint(d.seq, 10)}
 	return m
 }
 
-// fail has the policy decide about a failure, and stores what it says.
-// The policy's hooks are called under hooks.
+// fail stores what the policy decides about a failure. hooks is the context of the policy's hooks.
 func (q *Queue) fail(ctx, hooks context.Context, d *delivery, failed error, began time.Time) error {
 	at := time.Now()
 	if d.state.put.IsZero() {
@@ -113,7 +112,7 @@ func (q *Queue) fail(ctx, hooks context.Context, d *delivery, failed error, bega
 		d.state.lastError += "; then the policy: " + p.Error()
 	}
 	if end != nil {
-		return q.bury(ctx, hooks, d, end, began, at)
+		return q.giveUp(ctx, hooks, d, end, began, at)
 	}
 	q.counts.retried.Add(1)
 	d.state.due = at.Add(delay)
@@ -123,8 +122,8 @@ func (q *Queue) fail(ctx, hooks context.Context, d *delivery, failed error, bega
 	return q.reschedule(ctx, d)
 }
 
-// hold keeps the job here for a short wait. Its state is stored in the mark, so that nobody who has it later makes an
-// attempt twice that has failed.
+// hold keeps the job in this process for a short wait. Its state is stored in the mark, so that a worker that gets the
+// job later does not repeat the failed attempt.
 func (q *Queue) hold(ctx context.Context, d *delivery) error {
 	stored, err := q.advance(ctx, d, q.mark(d, 0), nil)
 	if err != nil {
@@ -140,20 +139,20 @@ func (q *Queue) hold(ctx context.Context, d *delivery) error {
 	return q.reschedule(ctx, d)
 }
 
-// policyPanic ends a job whose failure the policy could not decide about.
+// policyPanic is the end of a job because the policy has panicked.
 type policyPanic struct{ PanicError }
 
-// decide is the policy's Decide. A predicate or hook that panics ends the job: it would again.
+// decide calls the policy's Decide. If a predicate or hook panics, the job ends, because it would panic again.
 func (q *Queue) decide(hooks context.Context, d *delivery, f stream.Failure, at time.Time) (delay time.Duration, end error) {
 	defer func() {
 		if v := recover(); v != nil {
 			end = &policyPanic{PanicError{v, debug.Stack()}}
 		}
 	}()
-	return q.policyOf(d.state.kind).Decide(hooks, &d.state.row, f, at, time.Time{})
+	return q.policyOf(d.state.kind).Decide(hooks, &d.state.retry, f, at, time.Time{})
 }
 
-// text is err.Error(), whatever that does.
+// text returns err.Error(), also if that panics.
 func text(err error) (s string) {
 	defer func() {
 		if recover() != nil {
@@ -177,8 +176,8 @@ func (q *Queue) reschedule(ctx context.Context, d *delivery) error {
 	return nil
 }
 
-// bury stores the dead letter. began is when the last attempt began.
-func (q *Queue) bury(ctx, hooks context.Context, d *delivery, end error, began, at time.Time) error {
+// giveUp stores the dead letter. began is when the last attempt began, at is when the job was given up.
+func (q *Queue) giveUp(ctx, hooks context.Context, d *delivery, end error, began, at time.Time) error {
 	if d.state.put.IsZero() {
 		d.state.put = d.put
 	}
@@ -201,20 +200,21 @@ func (q *Queue) bury(ctx, hooks context.Context, d *delivery, end error, began, 
 	if stored {
 		q.counts.died.Add(1)
 		q.boundDead(ctx)
-		q.over(hooks, &s, began, end)
+		q.callEndHooks(hooks, &s, began, end)
 	}
 	return nil
 }
 
-// notSettled hands back a job whose outcome could not be stored.
+// notSettled hands back a job whose outcome could not be stored, and returns the error.
 func (q *Queue) notSettled(ctx context.Context, d *delivery, what string, err error) error {
-	q.config.Logger.Error("an outcome could not be stored, the job is handed back", "queue", q.config.Name, "id", d.id, "error", err)
+	q.config.Logger.Error("the outcome of an attempt could not be stored, the job is handed back", "queue", q.config.Name, "id", d.id, "error", err)
 	q.handBack(ctx, d, q.pause(ctx, d.state.due))
 	return explain(what, err)
 }
 
-// pause is how long a job is handed back for whose outcome could not be stored: at the end of all work not at all, for
-// it is another worker's then; else for a lease, since the next attempt may fare the same.
+// pause returns how long to delay the redelivery of a job whose outcome could not be stored. It is 0 when this worker
+// ends, because another one gets the job. Otherwise it is at least a lease, because the next outcome may not be stored
+// either.
 func (q *Queue) pause(ctx context.Context, due time.Time) time.Duration {
 	if ctx.Err() != nil {
 		return 0
@@ -222,7 +222,7 @@ func (q *Queue) pause(ctx context.Context, due time.Time) time.Duration {
 	return max(q.config.Lease, time.Until(due))
 }
 
-// cause says in a word why the job ended.
+// cause returns DeadLetter.Cause.
 func cause(end error) string {
 	if e, ok := errors.AsType[*retry.Error](end); ok {
 		return e.Cause.Error()

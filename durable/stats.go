@@ -9,19 +9,19 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Stats is how a queue stands, by the server, whichever processes have worked on it.
+// Stats holds the numbers of jobs in a queue, as counted by the server for all processes.
 type Stats struct {
 	Ready   int // jobs that wait for a worker
-	Running int // jobs that workers have: attempts that run, short waits, and what was fetched ahead
-	Later   int // jobs whose time has not come: retries and PutAt
+	Running int // jobs that workers have: running attempts, short waits and jobs fetched ahead
+	Later   int // jobs whose time has not come: of retries and of PutAt
 	Dead    int // dead letters
 }
 
-// Stats asks the server. The numbers are taken one after another, so that jobs that move meanwhile may be counted
-// twice, but a queue with jobs in it does not look empty.
+// Stats fetches the numbers from the server, one after another. Jobs that move meanwhile may be counted twice, but a
+// queue with jobs does not look empty.
 func (q *Queue) Stats(ctx context.Context) (Stats, error) {
 	var s Stats
-	waiting, err := q.count(ctx, later) // before the others and after: jobs move to and fro
+	waiting, err := q.count(ctx, later) // counted before the others and after, because jobs move in both directions
 	if err != nil {
 		return Stats{}, explain("stats", err)
 	}
@@ -55,7 +55,7 @@ func (q *Queue) count(ctx context.Context, s stage) (int, error) {
 	c, err := q.jobs.Consumer(ctx, want.Durable)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
 		if c, err = q.jobs.CreateOrUpdateConsumer(ctx, want); err == nil {
-			_, err = c.Info(ctx) // a new one has not counted yet when it is made
+			_, err = c.Info(ctx) // a consumer that was just created has not counted yet
 		}
 	}
 	if err != nil {
@@ -67,8 +67,8 @@ func (q *Queue) count(ctx context.Context, s stage) (int, error) {
 	return q.probe(ctx, s, 1)
 }
 
-// probe returns 1 if there is a message of the stage from the sequence on, else 0. What a consumer counts may be too
-// little for a moment, when the leader of a cluster has changed; the messages themselves are never overlooked.
+// probe returns 1 if there is a message of the stage from the sequence on, else 0. After a change of leader in a
+// cluster, a consumer's count may be too low for a moment. Reading the messages themselves misses none.
 func (q *Queue) probe(ctx context.Context, s stage, from uint64) (int, error) {
 	_, err := q.jobs.GetMsg(ctx, from, jetstream.WithGetMsgSubject(q.config.subjects("*", string(s))))
 	switch {
@@ -85,18 +85,18 @@ func (s Stats) String() string {
 	return fmt.Sprintf("ready %d, running %d, later %d, dead %d", s.Ready, s.Running, s.Later, s.Dead)
 }
 
-// Counts is what this Queue, of all that may have the same name, has done since Open.
+// Counts holds what one Queue has done since Open, in numbers. Other Queues with the same name have their own Counts.
 type Counts struct {
-	Put        int64 // jobs put, or revived
-	Duplicates int64 // jobs not put, for their id was known
+	Put        int64 // jobs put or revived
+	Duplicates int64 // jobs not put, because their id was known
 	Attempts   int64 // attempts begun
 	Done       int64 // jobs done
 	Retried    int64 // retries decided
 	Died       int64 // jobs given up
-	HandedBack int64 // jobs handed back unattempted, or with their attempt cut off
+	HandedBack int64 // jobs handed back, before an attempt or after one that was cut off
 }
 
-// Counts returns what this Queue has done. It asks nobody.
+// Counts returns what this Queue has done. It sends no request.
 func (q *Queue) Counts() Counts {
 	return Counts{
 		Put:        q.counts.put.Load(),

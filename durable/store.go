@@ -15,33 +15,32 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// errMoved: a write was refused, for the job's last message is not the one that it goes on from.
+// errMoved: a step was refused, because the job's last message is no longer the one from which the step starts.
 var errMoved = errors.New("the job has moved on")
 
-// patience is how what must be stored is tried again when the server does not answer.
-var patience = retry.New(backoff.Exponential(50*time.Millisecond, 2).Cap(2*time.Second).Jitter(jitter.Equal), retry.If(passing))
+// storePolicy retries publications while the server does not respond.
+var storePolicy = retry.New(backoff.Exponential(50*time.Millisecond, 2).Cap(2*time.Second).Jitter(jitter.Equal), retry.If(transient))
 
-// firstWait is how long the first publication waits for an answer: one that was under way when its server died gets
-// none. laterWait is how long the others do, should it only be slow.
+// firstWait is how long the first publication waits for a response. It is short, because a publication that was under
+// way when its server died gets none. laterWait is how long the others wait, because the server may only be slow.
 const firstWait, laterWait = 2 * time.Second, 5 * time.Second
 
-// step is one step in a job's life: a message that is stored if the job's last message is still the one of sequence
+// step is one step in a job's life: the message m, which is stored if the job's last message still has the sequence
 // last.
 type step struct {
 	id   string
 	last uint64
 	m    *nats.Msg
-	// with, if there is one, is stored together with m, or neither is: a mark, on conditions of its own.
+	// with is a second message, with conditions of its own; nil if there is none. Both are stored, or neither.
 	with *nats.Msg
-	// within bounds the tries after the first, nil for ctx alone.
+	// within returns the context of the tries after the first; if it is nil, they have store's ctx.
 	within func(context.Context) (context.Context, context.CancelFunc)
-	// ours reports whether a message is the one that this step has stored, after a publication without an answer. If it is
-	// nil the step is signed with headerBy.
+	// ours reports whether a message was stored by this step. It is called after a publication without a response. If it
+	// is nil, headerBy identifies the step.
 	ours func(*jetstream.RawStreamMsg) bool
 }
 
-// store makes the step, and returns the sequence of its message, or errMoved. It tries once, and again while trying
-// again may help; policy bounds that.
+// store stores the step and returns the sequence of its message, or errMoved. It retries transient failures by policy.
 func (q *Queue) store(ctx context.Context, s step, policy retry.Policy) (uint64, error) {
 	if s.ours == nil {
 		by := nuid.Next()
@@ -49,14 +48,14 @@ func (q *Queue) store(ctx context.Context, s step, policy retry.Policy) (uint64,
 		s.ours = func(m *jetstream.RawStreamMsg) bool { return get(m.Header, headerBy) == by }
 	}
 	s.m.Header[headerLastSequence] = []string{strconv.FormatUint(s.last, 10)}
-	s.m.Header[headerLastSubject] = []string{q.config.life(s.id)}
-	wait, unanswered := firstWait, false
+	s.m.Header[headerLastSubject] = []string{q.config.all(s.id)}
+	wait, unconfirmed := firstWait, false
 	try := func(ctx context.Context) (uint64, error) {
 		ack, err := q.publish(ctx, s, wait)
 		switch code := apiCode(err); {
 		case err == nil:
 			return ack.Sequence, nil
-		case code == jetstream.JSErrCodeStreamWrongLastSequence && !unanswered:
+		case code == jetstream.JSErrCodeStreamWrongLastSequence && !unconfirmed:
 			return 0, errMoved
 		case code == jetstream.JSErrCodeStreamWrongLastSequence:
 			m, looked := q.lastOf(ctx, s.id)
@@ -68,12 +67,12 @@ func (q *Queue) store(ctx context.Context, s step, policy retry.Policy) (uint64,
 			}
 			return 0, errMoved
 		case code == 0:
-			unanswered = true
+			unconfirmed = true
 		}
 		return 0, err
 	}
 	seq, err := try(ctx)
-	if err == nil || err == errMoved || ctx.Err() != nil || !passing(err) {
+	if err == nil || err == errMoved || ctx.Err() != nil || !transient(err) {
 		return seq, err
 	}
 	wait = laterWait
@@ -89,7 +88,7 @@ func (q *Queue) store(ctx context.Context, s step, policy retry.Policy) (uint64,
 	return seq, err
 }
 
-// publish publishes the step once.
+// publish publishes the step once and waits for the response.
 func (q *Queue) publish(ctx context.Context, s step, wait time.Duration) (*jetstream.PubAck, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -107,7 +106,7 @@ func (q *Queue) publish(ctx context.Context, s step, wait time.Duration) (*jetst
 
 // lastOf returns the job's last message, nil if it has none.
 func (q *Queue) lastOf(ctx context.Context, id string) (*jetstream.RawStreamMsg, error) {
-	return q.last(ctx, q.config.life(id))
+	return q.last(ctx, q.config.all(id))
 }
 
 // last returns the last message of the subject, nil if it has none.
@@ -121,7 +120,7 @@ func (q *Queue) last(ctx context.Context, subject string) (*jetstream.RawStreamM
 	return m, err
 }
 
-// expires gives a message an end of its own, of whole seconds.
+// expires sets a message's time to live, rounded up to seconds.
 func expires(m *nats.Msg, after time.Duration) {
 	seconds := (after + time.Second - 1) / time.Second
 	m.Header[headerTTL] = []string{strconv.FormatInt(int64(max(seconds, 1)), 10) + "s"}

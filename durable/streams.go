@@ -12,8 +12,8 @@ import (
 
 func (c *Config) streamName() string { return "retrywhen-" + c.Name }
 
-// stream is that of a queue. It has no limits by size or number: with message schedules a limit discards the oldest
-// jobs, which would lose them.
+// stream returns the configuration of the queue's stream. It has no limits of size or number, because with message
+// schedules a limit would discard the oldest jobs.
 func (c *Config) stream() jetstream.StreamConfig {
 	storage := jetstream.FileStorage
 	if c.InMemory {
@@ -34,8 +34,8 @@ func (c *Config) stream() jetstream.StreamConfig {
 	}
 }
 
-// consumer is that of the jobs of one stage: all workers share it. Due retries have one of their own, so that they do
-// not stand behind the fresh jobs.
+// consumer returns the configuration of the consumer that all workers share for the jobs of one stage. Due retries have
+// a separate consumer, so that they do not wait behind fresh jobs.
 func (c *Config) consumer(s stage) jetstream.ConsumerConfig {
 	return jetstream.ConsumerConfig{
 		Durable:       string(s),
@@ -49,10 +49,11 @@ func (c *Config) consumer(s stage) jetstream.ConsumerConfig {
 	}
 }
 
-// maxWaiting is how many requests for jobs may wait at the server: two for each Work and Jobs.
+// maxWaiting is how many requests for jobs may wait at the server. Each Work and each Jobs needs two.
 const maxWaiting = 1 << 16
 
-// counter is a consumer that is never consumed from: the server counts the messages of the stage for it.
+// counter returns the configuration of a consumer that delivers nothing. The server counts the messages of the stage
+// for it.
 func (c *Config) counter(s stage) jetstream.ConsumerConfig {
 	return jetstream.ConsumerConfig{
 		Durable:       "count-" + string(s),
@@ -63,7 +64,8 @@ func (c *Config) counter(s stage) jetstream.ConsumerConfig {
 	}
 }
 
-// ensureStream makes the stream, or finds it as it should be.
+// ensureStream creates the stream, or checks the configuration of the existing one and updates it if Config.Update is
+// set.
 func (q *Queue) ensureStream(ctx context.Context) (jetstream.Stream, error) {
 	want := q.config.stream()
 	what := "open: stream " + want.Name
@@ -94,7 +96,7 @@ func (q *Queue) ensureStream(ctx context.Context) (jetstream.Stream, error) {
 	return s, nil
 }
 
-// replicas is how many servers keep a new queue: 3 in a cluster.
+// replicas returns the default number of replicas of a new queue.
 func (q *Queue) replicas() int {
 	if q.nc.ConnectedClusterName() != "" {
 		return 3
@@ -102,7 +104,7 @@ func (q *Queue) replicas() int {
 	return 1
 }
 
-// ensureConsumer makes the consumer, or finds it as it should be.
+// ensureConsumer does the same for the consumer of a stage.
 func (q *Queue) ensureConsumer(ctx context.Context, st stage) (jetstream.Consumer, error) {
 	want := q.config.consumer(st)
 	what := "open: consumer " + want.Durable
@@ -148,14 +150,14 @@ func compareStreams(have, want jetstream.StreamConfig) differences {
 	d.add("message TTLs", have.AllowMsgTTL, want.AllowMsgTTL)
 	d.add("rollups", have.AllowRollup, want.AllowRollup)
 	d.add("atomic batches", have.AllowAtomicPublish, want.AllowAtomicPublish)
-	// What limits a stream loses jobs.
+	// A limit would lose jobs.
 	d.add("maximal age", have.MaxAge, want.MaxAge)
 	d.add("maximal messages", max(have.MaxMsgs, 0), 0)
 	d.add("maximal bytes", max(have.MaxBytes, 0), 0)
 	return d
 }
 
-// differences say in what a stream or consumer is not as it should be.
+// differences are the settings in which an existing stream or consumer differs.
 type differences []string
 
 func (d *differences) add(what string, have, want any) {
@@ -166,5 +168,5 @@ func (d *differences) add(what string, have, want any) {
 
 func otherConfig(what string, d differences) error {
 	return &failure{what, ErrOtherConfig, errors.New(strings.Join(d, "; ")),
-		"take another Name, the same settings, or Config.Update to change it"}
+		"choose another Config.Name, use the same settings, or set Config.Update to change the queue"}
 }

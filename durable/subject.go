@@ -5,24 +5,22 @@ import (
 	"strings"
 )
 
-// stage is the last token of a job's subject: what the message says of it. A job has at most one message of each stage.
+// stage is the last token of a job's subject. A job has at most one message of each stage.
 type stage string
 
 const (
-	first stage = "first" // put, not attempted
-	again stage = "again" // its time has come (again)
+	first stage = "first" // the job was put, and not attempted yet
+	again stage = "again" // the job's time has come
 	later stage = "later" // a schedule: the server publishes it as again at its time
 	dead  stage = "dead"  // a dead letter
-	mark  stage = "mark"  // what is known of the job beyond its message: done, or the attempt that is being made
+	mark  stage = "mark"  // the job is done, is being attempted, or waits in a worker
 )
 
-// Subjects.
-
-// subject returns the subject of the job's message of that stage.
+// subject returns the subject of the job's message of the stage.
 func (c *Config) subject(id string, s stage) string { return c.subjects(token(id), string(s)) }
 
-// life returns the subject that matches all messages of the job.
-func (c *Config) life(id string) string { return c.subjects(token(id), "*") }
+// all returns the subject that matches all messages of the job.
+func (c *Config) all(id string) string { return c.subjects(token(id), "*") }
 
 func (c *Config) subjects(token, stage string) string {
 	return "retrywhen." + c.Name + ".job." + token + "." + stage
@@ -42,7 +40,7 @@ func (c *Config) parseSubject(subject string) (id string, s stage, ok bool) {
 	return id, stage(last), ok
 }
 
-// token returns the id as a token of a subject: itself, if its letters are allowed there, else = and its base64.
+// token returns the id as a token of a subject: the id itself if plain, else = and its base64.
 func token(id string) string {
 	if plain(id) {
 		return id
@@ -59,7 +57,7 @@ func readToken(token string) (id string, ok bool) {
 	return string(text), err == nil
 }
 
-// plain reports whether the id has nothing but letters and digits of ASCII, - and _.
+// plain reports whether the id consists of ASCII letters, digits, - and _.
 func plain(id string) bool {
 	for i := range len(id) {
 		switch c := id[i]; {

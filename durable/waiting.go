@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// waiting is a heap of deliveries, the first due at its root.
+// waiting is a heap of deliveries, ordered by due time.
 type waiting []*delivery
 
 func (w waiting) Len() int           { return len(w) }
@@ -20,14 +20,14 @@ func (w *waiting) Pop() any {
 	return d
 }
 
-// mayHold reports whether there is room for another job that waits.
+// mayHold reports whether there is room for another waiting job.
 func (f *feed) mayHold() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return !f.stopped && len(f.waiting) < maxHeld
 }
 
-// hold keeps the job until it is due. It reports false if that is not possible any more.
+// hold keeps the job until it is due. It returns false if the feed has stopped or there is no room.
 func (f *feed) hold(d *delivery) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -50,7 +50,7 @@ func (f *feed) hold(d *delivery) bool {
 	return true
 }
 
-// due gives the workers what has waited long enough.
+// due makes the jobs ready whose due time has come.
 func (f *feed) due() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

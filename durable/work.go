@@ -14,24 +14,25 @@ import (
 
 var errGoexit = errors.New("the handler ended its goroutine (runtime.Goexit)")
 
-// Work has the given number of goroutines attempt jobs by calling handler, until ctx ends, and returns nil when all of
-// them have ended. What handler returns decides: nil is success, an error goes to the policy, and a panic is a failure
-// too, a *PanicError with its stack. What handler does must be idempotent.
+// Work runs the given number of goroutines, which attempt jobs by calling handler. When ctx ends, Work stops them and
+// returns nil. handler's result is the outcome of the attempt: nil is success, and the policy decides about an error. A
+// panic is a failure with a *PanicError, which includes the stack. handler must be idempotent.
 //
-// When ctx ends no attempt is begun; jobs fetched ahead are handed back at once; the contexts of running handlers end
-// after Config.Grace, and Work waits for them. A handler that then returns an error of its context has its job handed
-// back, with the attempt uncounted; any other outcome counts as ever. The handler's context bears ctx's values, and
-// under retry.AttemptTimeout a deadline.
+// When ctx ends, no further attempt begins, and jobs that were fetched ahead are handed back at once. The contexts of
+// running handlers end after Config.Grace, and Work waits for these handlers. If such a handler then returns the error
+// of its context, its job is handed back and the attempt is not counted; any other outcome counts as usual. The
+// handler's context has ctx's values, and a deadline if the policy has a retry.AttemptTimeout.
 //
-// Work returns an error when it cannot go on: the connection was closed for good, the queue was deleted on the server,
-// or Close was called (ErrClosed). While the server is only away it waits. It panics when workers is less than 1, or
-// when handler is nil and Handle has set no other. handler is for all jobs that are of no kind that Handle knows.
+// Work returns an error when it cannot continue: the connection was closed for good, the queue was deleted on the
+// server, or Close was called (ErrClosed). During an outage of the server it waits. handler is called for the jobs
+// whose kind has no handler of its own (Handle). Work panics when workers is less than 1, or when handler is nil and
+// Handle has not been called.
 func (q *Queue) Work(ctx context.Context, workers int, handler func(context.Context, *Job) error) error {
 	if workers < 1 {
 		panic(fmt.Sprintf("durable: Work: workers is %d, want at least 1", workers))
 	}
 	if handler == nil && !q.handlesKinds() {
-		panic("durable: Work: handler is nil, and Handle has set none for a kind")
+		panic("durable: Work: handler is nil, want one, or Handle to be called first")
 	}
 	if ctx.Err() != nil {
 		return nil
@@ -48,7 +49,7 @@ func (q *Queue) Work(ctx context.Context, workers int, handler func(context.Cont
 	var tasks, running sync.WaitGroup
 	tasks.Go(f.run)
 	for range workers {
-		running.Go(func() { f.attend(handlerCtx, &running, handler) })
+		running.Go(func() { f.workLoop(handlerCtx, &running, handler) })
 	}
 	<-f.stopping
 	reason := f.err()
@@ -57,12 +58,12 @@ func (q *Queue) Work(ctx context.Context, workers int, handler func(context.Cont
 	}
 	grace := time.AfterFunc(q.config.Grace, func() { cancel(reason) })
 	defer grace.Stop()
-	tasks.Wait() // first: what is handed back need not wait for the handlers
+	tasks.Wait() // first, so that jobs are handed back before the handlers return
 	f.finish()
 	running.Wait()
 	f.settling.Wait()
 	if err := q.flush(); err != nil {
-		q.config.Logger.Warn("outcomes may not have reached the server: their attempts will be made again", "queue", q.config.Name, "error", err)
+		q.config.Logger.Warn("outcomes may not have reached the server, their attempts may be made again", "queue", q.config.Name, "error", err)
 	}
 	switch err := f.err(); {
 	case err == nil:
@@ -74,12 +75,12 @@ func (q *Queue) Work(ctx context.Context, workers int, handler func(context.Cont
 	}
 }
 
-// attend makes attempts until the end.
-func (f *feed) attend(ctx context.Context, all *sync.WaitGroup, handler func(context.Context, *Job) error) {
+// workLoop makes attempts until the end.
+func (f *feed) workLoop(ctx context.Context, all *sync.WaitGroup, handler func(context.Context, *Job) error) {
 	returned := false
 	defer func() {
-		if !returned { // the handler has ended the goroutine
-			all.Go(func() { f.attend(ctx, all, handler) })
+		if !returned { // the handler has called runtime.Goexit
+			all.Go(func() { f.workLoop(ctx, all, handler) })
 		}
 	}()
 	for {
@@ -92,7 +93,7 @@ func (f *feed) attend(ctx context.Context, all *sync.WaitGroup, handler func(con
 	returned = true
 }
 
-// attempt makes one attempt and reports it.
+// attempt makes one attempt and reports its outcome.
 func (f *feed) attempt(ctx context.Context, d *delivery, handler func(context.Context, *Job) error) {
 	began := time.Now()
 	defer func() { f.release(time.Since(began)) }()
@@ -103,7 +104,7 @@ func (f *feed) attempt(ctx context.Context, d *delivery, handler func(context.Co
 	defer leave()
 	handler = f.q.handlerOf(job.Kind, handler)
 	if handler == nil {
-		f.q.config.Logger.Error("no handler for a job's kind, it is handed back", "queue", f.q.config.Name, "id", job.ID, "kind", job.Kind)
+		f.q.config.Logger.Error("a job's kind has no handler, the job is handed back", "queue", f.q.config.Name, "id", job.ID, "kind", job.Kind)
 		job.handBack(f.q.config.Lease)
 		return
 	}
@@ -124,35 +125,35 @@ func (f *feed) attempt(ctx context.Context, d *delivery, handler func(context.Co
 	failed = handler(attemptCtx, job)
 }
 
-// begin returns the attempt at a delivery, nil if there is none to be made, and what to call when it is over. An
-// attempt that is to be made alone waits until all others of the queue in this process are over, and none begins before
-// it is.
+// begin returns the attempt at a delivery and a function to call when it is over, or nil if no attempt may be made. An
+// attempt that must run alone waits until all other attempts of the queue in this process are over, and no other begins
+// before it is over.
 func (f *feed) begin(d *delivery) (job *Job, leave func()) {
-	crowd := &f.q.alone
-	crowd.RLock()
+	lock := &f.q.alone
+	lock.RLock()
 	switch f.q.check(f.ctx, d, false) {
 	case begin:
-		return f.q.newJob(d), crowd.RUnlock
-	case nothing:
-		crowd.RUnlock()
+		return f.q.newJob(d), lock.RUnlock
+	case skip:
+		lock.RUnlock()
 		return nil, nil
 	}
-	crowd.RUnlock()
-	crowd.Lock()
+	lock.RUnlock()
+	lock.Lock()
 	select {
-	case <-f.stopping: // while it waited
+	case <-f.stopping: // the feed has stopped while the attempt waited
 		f.q.handBack(f.ctx, d, 0)
 	default:
 		if f.q.check(f.ctx, d, true) == begin {
-			return f.q.newJob(d), crowd.Unlock
+			return f.q.newJob(d), lock.Unlock
 		}
 	}
-	crowd.Unlock()
+	lock.Unlock()
 	return nil, nil
 }
 
-// report has the outcome stored. For a failure it waits, and for a success only when the server has not answered for
-// ackWindow of them.
+// report stores the outcome. It waits until a failure is stored. It waits for a success only when ackWindow successes
+// are not stored yet.
 func (f *feed) report(ctx context.Context, job *Job, failed error) {
 	if job.settled.Load() {
 		return
@@ -166,7 +167,7 @@ func (f *feed) report(ctx context.Context, job *Job, failed error) {
 			f.q.config.Logger.Warn("the outcome of an attempt was not stored", "queue", f.q.config.Name, "id", job.ID, "error", err)
 		}
 	}
-	if failed != nil || f.q.isPlain(job.d) {
+	if failed != nil || f.q.needsNoMark(job.d) {
 		store()
 		return
 	}
@@ -174,10 +175,10 @@ func (f *feed) report(ctx context.Context, job *Job, failed error) {
 	f.settling.Go(func() { store(); <-f.slots })
 }
 
-// Jobs returns the queue's jobs as a stream that does not end by itself. Each subscription is a worker of its own: a
-// job goes to one of them. The consumer must report each job with Done or Fail; until it does the job's lease is kept
-// alive, also after the stream has ended, until the queue is closed. Jobs are fetched ahead when they are taken
-// quickly, and handed back when the stream ends. Close ends it with ErrClosed.
+// Jobs returns the queue's jobs as a stream that lasts until ctx ends or the consumer stops. Each subscription is a
+// separate worker: a job goes to one of them. The consumer must report each job with Done or Fail. Until it does, the
+// job's lease is extended, even after the stream has ended, until the queue is closed. Jobs are fetched ahead when the
+// consumer is quick; when the stream ends, these are handed back. Close ends the stream with ErrClosed.
 func (q *Queue) Jobs() stream.Stream[*Job] {
 	return func(ctx context.Context, yield func(*Job) bool) error {
 		if ctx.Err() != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// inProcess gives a client connections without a network.
+// inProcess connects a client without a network.
 type inProcess struct{ server *server.Server }
 
 // InProcessConn is called by nats.Connect.
@@ -22,12 +22,13 @@ func (p inProcess) InProcessConn() (net.Conn, error) {
 }
 
 // pipe is the client's end of a net.Pipe whose first writes, the greeting, do not wait for their reader. A server that
-// refuses it says why before it has read all of it: without room between the two each would wait for the other.
+// refuses the client writes the reason before it has read the whole greeting. A net.Pipe has no buffer, so each would
+// wait for the other.
 type pipe struct {
 	net.Conn
 	mu       sync.Mutex
 	greeted  bool          // the client has written
-	answered bool          // and has read since
+	answered bool          // the client has read since
 	written  chan struct{} // closed when the last write of the greeting is over
 }
 

@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// lockFolder keeps a second server out: two on one store would spoil it. The lock dies with the process.
+// lockFolder prevents a second server on the folder, because two would corrupt the store. The lock ends with the
+// process.
 func lockFolder(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -18,7 +19,7 @@ func lockFolder(dir string) (*os.File, error) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, errors.New("another server uses it: stop that one, or connect to it (embedded.Listen, durable.Config.URL)")
+			return nil, errors.New("another server uses it: stop that server, or connect to it (embedded.Listen, Server.URL)")
 		}
 		return nil, err
 	}

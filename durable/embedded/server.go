@@ -20,13 +20,13 @@ import (
 // Server is a running NATS server with JetStream. It is safe for concurrent use.
 type Server struct {
 	server *server.Server
-	token  string // that Listen has made, else ""
+	token  string // of Listen, else ""
 	lock   *os.File
 	log    *log
 	once   sync.Once
 }
 
-// Option is one setting of Start.
+// Option is an option of Start.
 type Option func(*settings)
 
 type settings struct {
@@ -36,11 +36,11 @@ type settings struct {
 	logger  *slog.Logger
 }
 
-// Listen has the server accept connections on 127.0.0.1 too, so that other processes of the machine can be workers: at
-// the given port, or for 0 at a free one. They connect to URL, which holds a token: the server makes it when the folder
-// is new and keeps it in the file "token" there, so that it is the same after a restart. Options can set users, a
-// password or a token of your own instead, or set Authorization to "", so that anybody on the machine can connect.
-// Listen panics when port is not from 0 to 65535.
+// Listen makes the server accept connections on 127.0.0.1 too, so that other processes of the machine can be workers.
+// It listens on the given port; 0 means a free one. Other processes connect to URL, which includes a token. The server
+// creates the token when the folder is new and stores it there in the file "token", so it is the same after a restart.
+// Options can set users, a password or another token instead. If it sets Authorization to "", every process on the
+// machine can connect. Listen panics when port is not from 0 to 65535.
 func Listen(port int) Option {
 	if port < 0 || port > 65535 {
 		panic(fmt.Sprintf("embedded: Listen: port is %d, want 0 to 65535", port))
@@ -54,13 +54,14 @@ func Listen(port int) Option {
 	}
 }
 
-// SyncAlways has each job on the disk before the server answers for it, so that a loss of power loses nothing.
+// SyncAlways makes the server sync each job to the disk before it confirms the job, so that a loss of power loses
+// nothing.
 func SyncAlways() Option {
 	return func(s *settings) { s.options.SyncAlways = true }
 }
 
-// MaxStore limits what the server stores, in bytes. What would go over it is refused; nothing is removed for it. By
-// default, and for 0, the limit is three quarters of the free disk space at the start. It panics when bytes is
+// MaxStore limits the size of the store, in bytes. When it is reached, the server refuses jobs and removes none. By
+// default, and for 0, the limit is three quarters of the free disk space at the start. MaxStore panics when bytes is
 // negative.
 func MaxStore(bytes int64) Option {
 	if bytes < 0 {
@@ -69,8 +70,8 @@ func MaxStore(bytes int64) Option {
 	return func(s *settings) { s.options.JetStreamMaxStore = bytes }
 }
 
-// MaxPayload sets how large a message may be, in bytes; 1 MiB by default, and for 0. The NATS project advises against
-// more than 8 MiB. It panics when bytes is negative.
+// MaxPayload sets the maximum size of a message, in bytes; by default, and for 0, it is 1 MiB. The NATS project advises
+// against more than 8 MiB. MaxPayload panics when bytes is negative.
 func MaxPayload(bytes int32) Option {
 	if bytes < 0 {
 		panic(fmt.Sprintf("embedded: MaxPayload: bytes is %d, want at least 0", bytes))
@@ -78,13 +79,13 @@ func MaxPayload(bytes int32) Option {
 	return func(s *settings) { s.options.MaxPayload = bytes }
 }
 
-// Logger is told the server's warnings and errors.
+// Logger sets the logger of the server's warnings and errors. By default they are not logged.
 func Logger(l *slog.Logger) Option {
 	return func(s *settings) { s.logger = l }
 }
 
-// Options changes any option of the server, after all other options: TLS, users, a cluster. What it says about where to
-// listen holds, so that an address other than 127.0.0.1 takes intent. It panics when change is nil.
+// Options calls change with the server's options, after all other options have been applied. It can set TLS, users or a
+// cluster, and an address to listen on other than 127.0.0.1. Options panics when change is nil.
 func Options(change func(*server.Options)) Option {
 	if change == nil {
 		panic("embedded: Options: change is nil")
@@ -92,8 +93,9 @@ func Options(change func(*server.Options)) Option {
 	return func(s *settings) { s.changes = append(s.changes, change) }
 }
 
-// Start starts a server whose store is the folder, and makes the folder if it is not there. It returns when the server
-// is ready, typically after some milliseconds; many stored jobs take longer. A folder serves one server at a time.
+// Start starts a server whose store is the folder dir, and creates the folder if it does not exist. It returns when the
+// server is ready. That takes some milliseconds, or longer if many jobs are stored. Only one server at a time may use a
+// folder. On most Unix systems Start fails while another server uses it.
 func Start(dir string, options ...Option) (*Server, error) {
 	if dir == "" {
 		return nil, errors.New("embedded: start: dir is empty, want the folder for the store")
@@ -147,7 +149,7 @@ func start(s settings, dir string) (*Server, error) {
 		ns.Start()
 	}()
 	select {
-	case <-started: // it has read its store, however long that took
+	case <-started: // it has read its store, which may take long
 	case <-l.fatal:
 	}
 	if l.message() == "" && ns.ReadyForConnections(10*time.Second) {
@@ -158,8 +160,8 @@ func start(s settings, dir string) (*Server, error) {
 	return nil, errors.New(cmp.Or(strings.TrimSpace(l.message()), "the server accepts no connections"))
 }
 
-// authorize makes the changes of Options, and has a server that listens want the token that the file holds, unless they
-// have set something else. It returns the token if that is wanted.
+// authorize applies the changes of Options. If the server listens and they set no other authorization, it requires the
+// token of the file. authorize returns the token if it is required.
 func (s *settings) authorize(file string) (token string, err error) {
 	if s.listen {
 		if token, err = tokenOf(file); err != nil {
@@ -182,7 +184,7 @@ func (s *settings) authorize(file string) (token string, err error) {
 	return token, nil
 }
 
-// tokenOf returns the token that the file holds, and makes the file if it is not there.
+// tokenOf returns the token in the file, and creates the file if it does not exist.
 func tokenOf(file string) (string, error) {
 	kept, err := os.ReadFile(file)
 	if token := strings.TrimSpace(string(kept)); token != "" {
@@ -198,8 +200,8 @@ func tokenOf(file string) (string, error) {
 	return token, nil
 }
 
-// Connect returns a connection inside the process, or over 127.0.0.1 when the options dial another way. It uses the
-// token that Listen has made; other credentials are the options'.
+// Connect connects to the server inside the process, without a network, or over 127.0.0.1 if options set another way to
+// dial. With Listen it uses the token. Other credentials must be in options.
 func (s *Server) Connect(options ...nats.Option) (*nats.Conn, error) {
 	ours := []nats.Option{nats.InProcessServer(inProcess{s.server})}
 	if s.token != "" {
@@ -208,8 +210,8 @@ func (s *Server) Connect(options ...nats.Option) (*nats.Conn, error) {
 	return nats.Connect("", append(ours, options...)...)
 }
 
-// URL is where other processes connect to, with the token that Listen has made: a secret, for who has it can put and
-// take jobs. It is empty without Listen.
+// URL returns the URL to which other processes connect, with the token of Listen. The URL is a secret, because anyone
+// who has it can put and take jobs. It is empty without Listen.
 func (s *Server) URL() string {
 	if s.server.Addr() == nil {
 		return ""
@@ -221,8 +223,8 @@ func (s *Server) URL() string {
 	return strings.Replace(clients, "://", "://"+s.token+"@", 1)
 }
 
-// Close stops the server and waits until its store is closed. Queues should be closed before. Close may be called
-// again.
+// Close stops the server, waits until its store is closed, and returns nil. Close the queues before. Close may be
+// called again.
 func (s *Server) Close() error {
 	s.once.Do(func() {
 		s.server.Shutdown()
@@ -232,21 +234,21 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// Err returns the last error that the server has logged, if that was within the last minute: that its disk is full,
-// say.
+// Err returns the last error that the server has logged within the last minute, such as a full disk, or nil.
 func (s *Server) Err() error { return s.log.recent() }
 
-// NATS is the server itself.
+// NATS returns the NATS server itself.
 func (s *Server) NATS() *server.Server { return s.server }
 
-// log passes on what the server logs, and keeps the error that it cannot start with.
+// log passes the server's warnings and errors to a slog.Logger. It keeps the last error, and the error that prevents a
+// start.
 type log struct {
 	to    *slog.Logger
 	mu    sync.Mutex
-	text  string
-	fatal chan struct{}
-	last  string
-	at    time.Time
+	text  string        // of the error that prevents a start
+	fatal chan struct{} // closed when there is one
+	last  string        // the text of the last error
+	at    time.Time     // the time of the last error
 }
 
 func (l *log) recent() error {
@@ -255,7 +257,7 @@ func (l *log) recent() error {
 	if l.last == "" || time.Since(l.at) > time.Minute {
 		return nil
 	}
-	return errors.New("embedded: the server says: " + l.last)
+	return errors.New("embedded: the server has logged: " + l.last)
 }
 
 func (l *log) message() string {
