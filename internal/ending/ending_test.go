@@ -40,7 +40,7 @@ func TestError(t *testing.T) {
 		ctx      context.Context
 		failures []error
 		want     string
-		same     error   // the error itself, if it is to be one
+		same     error   // the error must be this one, if set
 		reaches  []error // in addition to the context's cause and Err
 	}{
 		"nothing happened":                  {ctx: t.Context(), failures: []error{nil, nil}, want: "<nil>"},
@@ -83,7 +83,7 @@ func TestError(t *testing.T) {
 	}
 }
 
-// An end by the context that is known already is not said twice.
+// An error that contains the context's end already does not repeat it.
 func TestError_AnEndThatHasBeenNoted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errCause)
@@ -107,7 +107,7 @@ func TestContextError(t *testing.T) {
 	}
 }
 
-// Nothing is compared that cannot be, and an error that unwraps to nil is one like any.
+// Errors that are not comparable are not compared, and an error that unwraps to nil is allowed.
 func TestJoin_OddErrors(t *testing.T) {
 	odd := incomparable{[]int{1}}
 	for _, failure := range []error{fmt.Errorf("wrapped: %w", odd), hollow{}} {

@@ -1,5 +1,5 @@
-// Package engine gives this repository's own engines the parts of a retry.Policy that users do not need: MapRetry,
-// retryhttp and the durable queue have their own ways to measure time and to wait.
+// Package engine gives this repository's engines the parts of a retry.Policy that users do not need. MapRetry,
+// retryhttp and the durable queue are engines: they measure time and wait in their own way.
 package engine
 
 import (

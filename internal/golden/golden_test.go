@@ -13,7 +13,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestNumbersAreExactAfterManyMillions(t *testing.T) {
-	// The ratio to 64 bits, rounded up, as the step is.
+	// The ratio to 64 bits, rounded up like step.
 	ratio := new(big.Int).SetUint64(step)
 	if got, want := float64(step)/(1<<64), (math.Sqrt(5)-1)/2; got != want {
 		t.Fatalf("the step is %v of a turn, want %v", got, want)

@@ -1,5 +1,5 @@
-// Package goroutine reads the runtime's list of goroutines and the synctest bubble of each. It stops the world, so it
-// is only for tests.
+// Package goroutine reads the runtime's list of goroutines and the synctest bubble of each. It stops the world, so only
+// tests should use it.
 package goroutine
 
 import (
@@ -32,8 +32,8 @@ func Current() Goroutine {
 }
 
 // Count returns the number of goroutines in the caller's bubble, including those of the testing package. Unlike
-// runtime.NumGoroutine it counts neither those of other tests nor one that has ended and that the runtime has not yet
-// removed. Outside of a bubble it panics.
+// runtime.NumGoroutine it counts neither goroutines of other tests nor ended ones that the runtime has not removed yet.
+// Outside of a bubble it panics.
 func Count() int {
 	bubble := Current().Bubble
 	if bubble == 0 {
@@ -54,7 +54,7 @@ func InBubble(bubble int) (all []Goroutine) {
 	return all
 }
 
-// buffers are for listings: the next one is about as long.
+// buffers are reused for listings, which have similar lengths.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // listing returns the runtime's listing of all goroutines.

@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Goroutines that end, and those of other bubbles and of none, are not counted, however often one looks.
+// Goroutines that end, and those of other bubbles and of no bubble, are never counted.
 func TestCount(t *testing.T) {
 	stop := make(chan struct{})
 	defer close(stop)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkHandOver: one value from a source's goroutine to the consumer's and back, compared with a bare unbuffered
-// channel and one with an answer for each value.
+// BenchmarkHandOver: one value from a source's goroutine to the consumer's and back, compared with an unbuffered
+// channel, without and with an acknowledgement for each value.
 func BenchmarkHandOver(b *testing.B) {
 	b.Run("handoff", func(b *testing.B) {
 		b.ReportAllocs()
@@ -31,17 +31,17 @@ func BenchmarkHandOver(b *testing.B) {
 		for range c {
 		}
 	})
-	b.Run("channel with answer", func(b *testing.B) {
-		c, answer := make(chan int), make(chan struct{})
+	b.Run("channel with acknowledgement", func(b *testing.B) {
+		c, ack := make(chan int), make(chan struct{})
 		go func() {
 			defer close(c)
 			for i := range b.N {
 				c <- i
-				<-answer
+				<-ack
 			}
 		}()
 		for range c {
-			answer <- struct{}{}
+			ack <- struct{}{}
 		}
 	})
 }

@@ -7,28 +7,28 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-// Buffer receives the values of one source that runs ahead of the consumer: a ring that the source's goroutine fills
-// and the consumer's empties. Neither waits for the other, unless the ring is full or empty.
+// Buffer receives the values of one source that runs ahead of the consumer. The source's goroutine fills a ring, the
+// consumer's empties it. They wait for each other only if the ring is full or empty.
 type Buffer[T any] struct {
 	scope  *Scope
 	source *Task
-	ended  bool // the source, as far as the consumer knows
+	ended  bool // the source has ended, as far as the consumer knows
 	slots  []T
 	put    place // the source's
 	taken  place // the consumer's
 }
 
-// place is how far one side of the ring has come. The other side waits for it to move.
+// place is the position of one side of the ring. The other side can wait until it moves.
 type place struct {
-	_     [64]byte // the two sides share no line of the processors' caches
+	_     [64]byte // the two sides share no cache line
 	count atomic.Uint64
 	slot  int // the next one
 	await atomic.Bool
-	moved chan struct{} // one signal, for who has set await
+	moved chan struct{} // one signal, for the side that has set await
 	_     [64]byte
 }
 
-// move goes on to the next slot.
+// move advances to the next slot.
 func (p *place) move(size int) {
 	if p.slot++; p.slot == size {
 		p.slot = 0
@@ -39,8 +39,8 @@ func (p *place) move(size int) {
 	}
 }
 
-// waits is called by the other side. It reports whether that has to wait, still, and then there will be a signal once
-// p has moved.
+// waits is called by the other side. It reports whether that side must still wait. If so, moved receives a signal when
+// p moves.
 func (p *place) waits(still func() bool) bool {
 	p.await.Store(true)
 	if still() {
@@ -52,8 +52,8 @@ func (p *place) waits(still func() bool) bool {
 	return false
 }
 
-// NewBuffer starts a source that runs ahead of the consumer by up to n values, n ≥ 1. The source's yield returns when
-// there is room for the next value, or false when its context has ended before. All values come before the end.
+// NewBuffer starts a source that runs ahead of the consumer by up to n values, n ≥ 1. The source's yield returns true
+// when there is room for the next value, and false if its context ends first. All values come before the end.
 func NewBuffer[T any](scope *Scope, n int, source func(ctx context.Context, yield func(T) bool) error) *Buffer[T] {
 	b := &Buffer[T]{scope: scope, slots: make([]T, n)}
 	b.put.moved, b.taken.moved = make(chan struct{}, 1), make(chan struct{}, 1)
@@ -63,8 +63,9 @@ func NewBuffer[T any](scope *Scope, n int, source func(ctx context.Context, yiel
 	return b
 }
 
-// Next returns the next value, or false when the source has ended, with its error, or when the scope's context has,
-// with the cause. A panic of the source is raised here, as a *Panic, and its runtime.Goexit called.
+// Next returns the next value. It returns false and the source's error when the source has ended, and false and the
+// cause when the scope's context has ended. If the source panicked, Next panics with a *Panic. If it called
+// runtime.Goexit, Next does too.
 func (b *Buffer[T]) Next() (v T, ok bool, err error) {
 	if err := b.scope.Err(); err != nil {
 		return v, false, err
@@ -95,7 +96,7 @@ func (b *Buffer[T]) Next() (v T, ok bool, err error) {
 func (b *Buffer[T]) add(ctx context.Context, v T) bool {
 	b.slots[b.put.slot] = v
 	b.put.move(len(b.slots))
-	for b.full() && b.taken.waits(b.full) { // a signal may be that of the move before
+	for b.full() && b.taken.waits(b.full) { // a signal may belong to an earlier move
 		select {
 		case <-b.taken.moved:
 		case <-ctx.Done():

@@ -119,8 +119,7 @@ func drain(src source) (all []int, err error) {
 	return all, err
 }
 
-// The end of the context is seen by a consumer that waits for a value and by a source that waits for room, and what is
-// held is dropped.
+// The end of the context ends the consumer's wait for a value and the source's wait for room. Held values are dropped.
 func TestBuffer_TheContextEnds(t *testing.T) {
 	bubble(t, "while it is empty", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -154,7 +153,7 @@ func TestBuffer_TheContextEnds(t *testing.T) {
 
 func endedBy(err error) bool { return errors.Is(err, errCause) && errors.Is(err, context.Canceled) }
 
-// At full speed, on any number of processors, no value is lost, doubled or out of order, and no side sleeps forever.
+// At full speed, on any number of processors, no value is lost, doubled or out of order, and no side waits forever.
 func TestBuffer_AtFullSpeed(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 16, 1000} {
 		for pace := range 4 {
@@ -183,7 +182,7 @@ func TestBuffer_AtFullSpeed(t *testing.T) {
 	}
 }
 
-// What has been taken is not kept, though the ring is there.
+// The ring keeps no reference to a value that was taken.
 func TestBuffer_KeepsNothingThatWasTaken(t *testing.T) {
 	err := inScope(t.Context(), func(scope *handoff.Scope) error {
 		in := handoff.NewBuffer(scope, 8, func(ctx context.Context, yield func(*[64]int) bool) error {

@@ -1,9 +1,9 @@
-// Package handoff runs sources on goroutines of their own and hands their values over, one by one, to the goroutine of
-// the operator that consumes them. Every concurrent operator of the library is built on it.
+// Package handoff runs sources on goroutines of their own, and passes their values one by one to the goroutine of the
+// operator that consumes them. All concurrent operators of the library use it.
 //
 // An operator is a [Stream]: a function that is called for each run with a [Scope], which owns the goroutines. When the
-// function returns, panics or calls runtime.Goexit, every source that still runs is cancelled and waited for. Sources
-// of one type are received by a [Receiver]; its channel stands in a select with a timer, the context and other
+// function returns, panics or calls runtime.Goexit, the scope cancels all sources that still run and waits for them. A
+// [Receiver] receives from sources of one type. Its channel can be used in a select with a timer, the context and other
 // receivers:
 //
 //	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
@@ -16,7 +16,7 @@
 //			if err != nil {
 //				return err // the context has ended
 //			}
-//			if ended, err := event.Ended(); err != nil { // looked at first, and of every event
+//			if ended, err := event.Ended(); err != nil { // to be called first, for each event
 //				return err
 //			} else if ended {
 //				open--
@@ -27,13 +27,13 @@
 //		return nil
 //	})
 //
-// A source stays inside its yield until the operator has called [Subscription.Request], so it is exactly as far as the
-// consumer has come, and may use a buffer again once yield has returned; an operator that keeps the value and lets the
-// source go on requests the next one at once. Yield returns false when the subscription was cancelled, or when its
-// context has ended before the value was received; from then on it returns false without handing over anything.
+// The source's yield returns when the operator has called [Subscription.Request]. So the source is never ahead of the
+// consumer, and may reuse a buffer after yield has returned. An operator that stores the value and lets the source
+// continue calls Request at once. Yield returns false if the subscription was cancelled, or if its context ended before
+// the value was received. From then on it always returns false and passes nothing.
 //
-// A source that runs ahead of the consumer is received by a [Buffer]. A [Task] is a function that hands over nothing,
-// or in a way of its own.
+// A [Buffer] receives from one source that runs ahead of the consumer. A [Task] is a function that passes no values, or
+// passes them in its own way.
 package handoff
 
 import (
@@ -42,18 +42,17 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-// Stream returns the stream whose runs are calls of run, each with a scope of its own. It ends as run says: with nil
-// when the consumer has stopped, else with run's error and, once the context has ended, its cause. The run has returned
-// and its sources too; under a context that has ended before, run is not called. A source that ended in a panic makes
-// the stream panic with a *Panic, one that called runtime.Goexit makes it do the same; a panic of run passes through
-// untouched.
+// Stream returns a stream that calls run for each of its runs, with a scope of its own. If the context has ended
+// already, run is not called. The stream returns when run and all sources have returned. It returns nil if the consumer
+// has stopped, else run's error and, if the context has ended, its cause. If a source panicked, the stream panics with
+// a *Panic. If a source called runtime.Goexit, the stream does too. A panic of run passes through unchanged.
 func Stream[T any](run func(scope *Scope, out *ending.Consumer[T]) error) func(context.Context, func(T) bool) error {
 	return func(ctx context.Context, yield func(T) bool) error {
 		if err := ending.ContextError(ctx); err != nil {
 			return err
 		}
 		scope := &Scope{ctx: ctx}
-		defer scope.close() // run has panicked: its panic is the one that counts
+		defer scope.close() // for a panic of run, which takes precedence over panics of sources
 		out := ending.NewConsumer(yield)
 		err := run(scope, out)
 		for _, t := range scope.close() {
@@ -63,18 +62,18 @@ func Stream[T any](run func(scope *Scope, out *ending.Consumer[T]) error) func(c
 	}
 }
 
-// Scope owns the goroutines of one run of an operator. It belongs to the goroutine of the run.
+// Scope owns the goroutines of one run of an operator. It must be used on the goroutine of the run.
 type Scope struct {
 	ctx     context.Context
 	running []*Task
 	closed  func()
-	ends    []func() // what waits for the end of the context, to be stopped
+	ends    []func() // stop the functions of OnEnd
 }
 
 // Context returns the context of the run.
 func (s *Scope) Context() context.Context { return s.ctx }
 
-// Err returns nil while the context of the run lasts, then ending.ContextError of it.
+// Err returns ending.ContextError of the context of the run: nil until it ends.
 func (s *Scope) Err() error { return ending.ContextError(s.ctx) }
 
 // OnClosed sets the function that is called at the end of the run, when all sources have returned.
@@ -96,7 +95,7 @@ func (s *Scope) OnEnd(f func(closed <-chan struct{})) {
 	})
 }
 
-// close cancels all that run, then waits for them and returns them.
+// close cancels all running tasks, waits for them, and returns them.
 func (s *Scope) close() []*Task {
 	tasks, closed := s.running, s.closed
 	s.running, s.closed = nil, nil

@@ -30,7 +30,7 @@ func count(_ context.Context, yield func(int) bool) error {
 	return nil
 }
 
-// waiting yields nothing and lasts as long as its context; it notes its end in done.
+// waiting yields nothing and runs until its context ends; it records its end in done.
 func waiting(done *bool) source {
 	return func(ctx context.Context, _ func(int) bool) error {
 		defer func() { *done = true }()
@@ -103,7 +103,7 @@ func TestReceiver(t *testing.T) {
 			return nil
 		}
 		err := merge(t.Context(), []source{src}, func(v int) bool {
-			time.Sleep(time.Second) // all else comes to rest
+			time.Sleep(time.Second) // until all other goroutines wait
 			seen = append(seen, made)
 			return v < 3
 		})
@@ -242,7 +242,7 @@ func TestReceiver(t *testing.T) {
 	})
 }
 
-// Any number of functions end in any order, and the run's end stops those that are left, and them alone.
+// Tasks may end in any order. The end of the run stops those that still run, and only those.
 func TestTasks_ThatComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make([]bool, 60)
@@ -261,12 +261,12 @@ func TestTasks_ThatComeAndGo(t *testing.T) {
 				})
 			}
 			for i := range 45 {
-				next := i * 7 % len(ended) // in no order
+				next := i * 7 % len(ended) // in a mixed order
 				if ended[next] {
 					t.Errorf("function %d ended before it was told to", next)
 				}
 				close(ends[next])
-				for range 2 { // the second time it is not the scope's any more
+				for range 2 { // the second time the scope no longer owns it
 					if err := tasks[next].End(); err != errBoom || !ended[next] {
 						t.Errorf("function %d has ended: %v, with %v", next, ended[next], err)
 					}
@@ -484,7 +484,7 @@ func TestScope_OnClosed(t *testing.T) {
 	})
 }
 
-// A source that was cancelled and goes on hands nothing over, although the operator receives from another one.
+// A cancelled source that continues passes no values, although the operator receives from another source.
 func TestCancelOthers_OfASourceThatGoesOn(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		_ = inScope(t.Context(), func(scope *handoff.Scope) error {

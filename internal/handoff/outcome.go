@@ -9,7 +9,7 @@ type Outcome struct {
 	exited bool
 }
 
-// Of calls f and notes how it ended. A panic of f ends here, a runtime.Goexit goes on.
+// Of calls f and records how it ended. It recovers a panic of f; a runtime.Goexit continues.
 func (o *Outcome) Of(f func()) {
 	returned := false
 	defer o.conclude(&returned)
@@ -17,8 +17,8 @@ func (o *Outcome) Of(f func()) {
 	returned = true
 }
 
-// Raise does on this goroutine what ended the function on the other one, if that was no return: it panics with a
-// *Panic, or calls runtime.Goexit.
+// Raise repeats on this goroutine what ended the function: it panics with a *Panic, or calls runtime.Goexit. After a
+// return it does nothing.
 func (o *Outcome) Raise() {
 	switch {
 	case o.panic != nil:

@@ -5,13 +5,13 @@ import (
 	"runtime/debug"
 )
 
-// Panic is what a panic on a source's goroutine becomes on the consumer's: the value with the stack it came from.
+// Panic is the value with which a panic of a source's goroutine is raised again on the consumer's goroutine.
 type Panic struct {
 	Value any
 	Stack []byte
 }
 
-// newPanic is called on the goroutine that panics. A panic that was carried over before keeps its first stack.
+// newPanic must be called on the goroutine that panics. A *Panic is returned unchanged, with its first stack.
 func newPanic(v any) *Panic {
 	if p, ok := v.(*Panic); ok {
 		return p

@@ -2,7 +2,7 @@ package handoff
 
 import "testing"
 
-// Whoever is about to wait when the other side moves gets its signal, once, and there is none for who does not wait.
+// A side that is about to wait when the other side moves gets one signal. A side that does not wait gets none.
 func TestPlace(t *testing.T) {
 	p := place{moved: make(chan struct{}, 1)}
 	for range 3 {

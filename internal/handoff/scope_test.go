@@ -9,7 +9,7 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-// The run waits for what the end of its context has called.
+// The run waits for the functions that the end of its context has called.
 func TestScope_OnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -7,20 +7,19 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-// Receiver receives the values of sources of one type, each in turn.
+// Receiver receives the values of any number of sources of one type.
 type Receiver[T any] struct {
 	scope  *Scope
 	events chan Event[T]
-	nexts  int // calls of Next, up to few and one
+	nexts  int // calls of Next, counted up to few+1
 }
 
-// NewReceiver returns a receiver for any number of sources, which hand over their values and wait until the next one is
-// requested.
+// NewReceiver returns a receiver. Its sources hand over each value and wait until the next one is requested.
 func NewReceiver[T any](scope *Scope) *Receiver[T] {
 	return &Receiver[T]{scope: scope, events: make(chan Event[T])}
 }
 
-// Event is a value of a source, or its end. Ended reports which, and has to be called first.
+// Event is a value of a source, or its end. Ended reports which, and must be called first.
 type Event[T any] struct {
 	From  *Subscription[T]
 	Value T
@@ -45,10 +44,10 @@ func (in *Receiver[T]) Start(source func(ctx context.Context, yield func(T) bool
 	return s
 }
 
-// C returns the channel of events. After the subscription of an event was cancelled, no more of its events arrive.
+// C returns the channel of events. It carries no more events of a subscription that was cancelled.
 func (in *Receiver[T]) C() <-chan Event[T] { return in.events }
 
-// Next returns the next event, or the cause when the scope's context has ended.
+// Next waits for the next event. When the scope's context has ended, it returns the cause.
 func (in *Receiver[T]) Next() (Event[T], error) {
 	if err := in.scope.Err(); err != nil {
 		return Event[T]{}, err
@@ -73,10 +72,11 @@ func (in *Receiver[T]) Next() (Event[T], error) {
 	return event, nil
 }
 
-// few is how many events a select of two channels costs less than what makes a receive from one enough.
+// few is the number of events after which a registration with the context, which makes a receive from one channel
+// enough, costs less than a select of two channels for each event.
 const few = 8
 
-// wake ends a Next that waits when the context ends: it sends the event of no source.
+// wake ends a waiting Next when the context ends: it sends an event without a source.
 func (in *Receiver[T]) wake(closed <-chan struct{}) {
 	select {
 	case in.events <- Event[T]{}:
@@ -84,8 +84,8 @@ func (in *Receiver[T]) wake(closed <-chan struct{}) {
 	}
 }
 
-// Ended reports whether the event is the end of its source, and the error it ended with. The source has returned then.
-// A panic of the source is raised here, as a *Panic, and its runtime.Goexit called.
+// Ended reports whether the event is the end of its source, and returns the source's error. By then the source has
+// returned. If it panicked, Ended panics with a *Panic. If it called runtime.Goexit, Ended does too.
 func (e Event[T]) Ended() (bool, error) {
 	if !e.ended {
 		return false, nil
@@ -93,11 +93,11 @@ func (e Event[T]) Ended() (bool, error) {
 	return true, e.From.task.End()
 }
 
-// Request lets the source go on to its next value. It is called once for each value that it has handed over.
+// Request lets the source produce its next value. It must be called once for each value that was handed over.
 func (s *Subscription[T]) Request() { s.task.request <- struct{}{} }
 
-// CancelOthers cancels every other subscription and task of the scope, all of them at once, and returns when the last
-// one has returned. A panic of theirs is raised here.
+// CancelOthers cancels all other subscriptions and tasks of the scope, and returns when they have returned. If one
+// panicked, CancelOthers panics.
 func (s *Subscription[T]) CancelOthers() {
 	scope := s.in.scope
 	others := slices.DeleteFunc(slices.Clone(scope.running), func(t *Task) bool { return t == &s.task })
@@ -117,7 +117,7 @@ func (s *Subscription[T]) CancelOthers() {
 func (s *Subscription[T]) deliver(v T) bool {
 	event := Event[T]{From: s, Value: v}
 	select {
-	case s.in.events <- event: // the operator waits for it; this takes no queue
+	case s.in.events <- event: // the operator waits already: cheaper than a select of two channels
 	default:
 		select {
 		case s.in.events <- event:
@@ -129,7 +129,7 @@ func (s *Subscription[T]) deliver(v T) bool {
 	return ok
 }
 
-// report hands the end over to the operator, if that still receives.
+// report hands the end over to the operator, if it still receives.
 func (s *Subscription[T]) report() {
 	select {
 	case s.in.events <- Event[T]{From: s, ended: true}:

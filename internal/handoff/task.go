@@ -8,8 +8,8 @@ type Task struct {
 	scope   *Scope
 	ctx     context.Context
 	cancel  context.CancelFunc
-	request chan struct{} // of a subscription: the next value is wanted; closed: it is cancelled
-	done    chan struct{} // closed when the function has returned; what follows is written before
+	request chan struct{} // for a subscription: requests the next value; closed when it is cancelled
+	done    chan struct{} // closed when the function has returned, after err and outcome are written
 	err     error
 	outcome Outcome
 	index   int // in the scope's list
@@ -39,8 +39,8 @@ func (t *Task) run(f func(ctx context.Context) error) {
 // Done returns the channel that is closed when the function has returned.
 func (t *Task) Done() <-chan struct{} { return t.done }
 
-// End waits until the function has returned and returns its error. A panic of the function is raised here, as a *Panic,
-// and its runtime.Goexit called.
+// End waits until the function has returned, and returns its error. If the function panicked, End panics with a *Panic.
+// If it called runtime.Goexit, End does too.
 func (t *Task) End() error {
 	<-t.done
 	if t.scope.remove(t) {
@@ -57,7 +57,7 @@ func (t *Task) stop() {
 	}
 }
 
-// remove drops t, which has ended or was cancelled; it reports whether the scope still owned t.
+// remove removes t, which has ended or was cancelled, and reports whether the scope still owned it.
 func (s *Scope) remove(t *Task) bool {
 	if t.index >= len(s.running) || s.running[t.index] != t {
 		return false

@@ -1,4 +1,4 @@
-// Package heap is a priority queue. Unlike container/heap it stores values directly, without boxing.
+// Package heap implements a priority queue. Unlike container/heap it stores values directly, without boxing.
 package heap
 
 // Ordered is the constraint for elements of a Heap.
@@ -27,7 +27,7 @@ func (h *Heap[E]) Push(e E) {
 	s[i] = e
 }
 
-// Pop removes the first element and returns it. There must be one.
+// Pop removes the first element and returns it. The heap must not be empty.
 func (h *Heap[E]) Pop() E {
 	s := *h
 	last := len(s) - 1
@@ -39,7 +39,7 @@ func (h *Heap[E]) Pop() E {
 	return first
 }
 
-// Replace removes the first element and adds e. There must be one.
+// Replace removes the first element and adds e. The heap must not be empty.
 func (h Heap[E]) Replace(e E) { h.sink(0, e) }
 
 // Init makes a heap of elements in any order.
@@ -49,7 +49,7 @@ func (h Heap[E]) Init() {
 	}
 }
 
-// sink puts e in its place, at i or below.
+// sink puts e at i or below, where it belongs.
 func (h Heap[E]) sink(i int, e E) {
 	for {
 		child := 2*i + 1

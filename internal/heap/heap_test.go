@@ -62,7 +62,7 @@ func TestHeap_FirstIsLeast(t *testing.T) {
 	})
 }
 
-func TestHeap_LetsGoOfWhatIsGone(t *testing.T) {
+func TestHeap_KeepsNoRemovedElement(t *testing.T) {
 	var h heap.Heap[pointer]
 	for range 3 {
 		h.Push(pointer{new(int)})
@@ -72,7 +72,7 @@ func TestHeap_LetsGoOfWhatIsGone(t *testing.T) {
 	}
 	for i, p := range h[:3] {
 		if p.to != nil {
-			t.Errorf("place %d holds on to its element", i)
+			t.Errorf("place %d still holds its element", i)
 		}
 	}
 }

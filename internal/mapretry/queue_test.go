@@ -35,7 +35,7 @@ func TestQueue_IsFirstInFirstOut(t *testing.T) {
 	})
 }
 
-// A queue that is never empty for long keeps about as much memory as it has values, and holds on to none that is gone.
+// A queue that is rarely empty uses memory in proportion to its values, and keeps no removed value.
 func TestQueue_StaysSmall(t *testing.T) {
 	var q queue[*int]
 	q.push(new(int))

@@ -42,7 +42,7 @@ func TestResults_ComeInOrder(t *testing.T) {
 	})
 }
 
-// A run that lasts holds no more than what comes out of turn.
+// A long run holds only the results that come out of order.
 func TestResults_HoldNoMoreThanIsLate(t *testing.T) {
 	s := results[int, int]{ordered: true}
 	for i := int64(0); i < 10_000; i += 2 {

@@ -13,8 +13,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// run is one run of a MapRetry. The mutex is held only for the scheduler: never while other code runs, a clock's
-// included, and never during a wait.
+// run is one run of a MapRetry. The mutex is held only for the scheduler, never while other code runs (a clock's
+// included), and never during a wait.
 type run[T, U any] struct {
 	Options[T]
 	src    stream.Stream[T]
@@ -46,7 +46,7 @@ type run[T, U any] struct {
 	// The number of results that the consumer has taken is shared without the lock.
 	left        atomic.Int64   // results that it has not processed yet
 	workersWait atomic.Bool    // the scheduler's
-	rest        []result[T, U] // the consumer's own
+	rest        []result[T, U] // used only by the consumer
 	last        *result[T, U]  // the item that has ended the stream with its error
 }
 
@@ -131,7 +131,7 @@ func (r *run[T, U]) do(what todo) {
 func (r *run[T, U]) wakeConsumer() {
 	select {
 	case r.news <- struct{}{}:
-	default: // it is woken already
+	default: // it was woken already
 	}
 }
 
@@ -194,7 +194,7 @@ func (r *run[T, U]) consume(ctx context.Context, yield func(U) bool) error {
 	}
 	r.lock()
 	defer r.mu.Unlock()
-	return r.sourceErr // without meaning after a crash, when the source may still run
+	return r.sourceErr // has no meaning after a crash, when the source may still run
 }
 
 // deliver passes a result to the consumer. It returns false if that ends the stream, and the error that ends it.
@@ -213,8 +213,8 @@ func (r *run[T, U]) deliver(ctx context.Context, next *result[T, U], yield func(
 	return true, nil
 }
 
-// receive waits for results and returns them; it reuses the slice of those already used. It returns none if there will
-// be none, because ctx has ended, all is done, or a goroutine has crashed.
+// receive waits for results and returns them. It reuses the slice of used results. It returns no results if there will
+// be none: ctx has ended, everything is done, or a goroutine has crashed.
 func (r *run[T, U]) receive(ctx context.Context, used []result[T, U]) []result[T, U] {
 	r.lock()
 	defer r.unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// What a run does is tested in package operators, and here what is hard to see from there.
+// Package operators tests a run. These tests are for what is hard to see from there.
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -26,7 +26,7 @@ var (
 	errGone = errors.New("nobody wants it")
 )
 
-// journal notes the hooks and the dead letters of a run.
+// journal records the hooks and the dead letters of a run.
 type journal []string
 
 func (j *journal) note(format string, args ...any) { *j = append(*j, fmt.Sprintf(format, args...)) }
@@ -50,8 +50,8 @@ func (j *journal) expect(t *testing.T, want ...string) {
 	}
 }
 
-// An item is given up when its own context ends: before its first call, in it, in a wait, in a later call, and in the
-// wait that a signal has ended.
+// An item is given up when its own context ends: before its first call, during it, during a wait, during a later call,
+// and during a wait that a signal has ended.
 func TestRun_AnItemWhoseContextEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		after time.Duration // until the context ends
@@ -115,7 +115,8 @@ func TestRun_RefusedAfterARetry(t *testing.T) {
 	})
 }
 
-// OnDone is for items that were called: not for the one that the source holds, nor for those that nobody has taken.
+// OnDone is called for items that were called: not for the item that the source holds, nor for items that no worker has
+// taken.
 func TestRun_OnDoneOfWhatIsAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var j journal
@@ -136,7 +137,7 @@ func TestRun_OnDoneOfWhatIsAbandoned(t *testing.T) {
 	})
 }
 
-// Nothing is run under a context that has ended.
+// Under a context that has ended, nothing runs.
 func TestRun_UnderAnEndedContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errGone)
@@ -150,7 +151,7 @@ func TestRun_UnderAnEndedContext(t *testing.T) {
 	}
 }
 
-// A panic that was carried from another goroutine before keeps its first stack.
+// A panic that was raised again on another goroutine keeps its first stack.
 func TestRun_APanicKeepsItsStack(t *testing.T) {
 	first := &handoff.Panic{Value: errBoom, Stack: []byte("first")}
 	defer func() {

@@ -12,8 +12,8 @@ import (
 // starts no goroutine and calls no other code.
 //
 // There is one source, one consumer, and any number of workers. A worker comes (it was started or woken, and has not
-// looked for an item yet), calls, or idles until it is woken. A worker that idles while items wait can also watch: it
-// waits for the timer and for the policy's signals too.
+// looked for an item yet), calls, or idles until it is woken. While items wait, an idle worker can also watch: it waits
+// for the timer and for the policy's signals too.
 type scheduler[T, U any] struct {
 	maxWorkers int
 	maxPending int
@@ -23,7 +23,7 @@ type scheduler[T, U any] struct {
 	called     int64    // number of items that have left fresh
 	waiting    heap.Heap[waiting[T]]
 	turn       uint64
-	calls      int // going on
+	calls      int // that are running
 	results    results[T, U]
 	taken      int        // number of results that the consumer has taken and not processed yet
 	unfinished []*item[T] // items that will not be called again
@@ -41,12 +41,12 @@ type scheduler[T, U any] struct {
 
 	arming bool          // the timer is being set
 	armed  time.Duration // when it ticks; never if it is not set
-	fires  uint64        // the fires of the policy's signals that the waiting items have seen
+	fires  uint64        // how often the policy's signals have fired, as far as the waiting items know
 
 	todo todo
 }
 
-// todo is the work to do after an event.
+// todo is the work after an event.
 type todo struct {
 	start    uint8 // number of new workers to start
 	wake     uint8 // number of idle workers to wake
@@ -61,7 +61,7 @@ const (
 	makeCall step = iota
 	setTimer      // and call next again
 	idle          // until it is woken
-	watch         // the same, or until the timer ticks or a signal fires
+	watch         // until it is woken, the timer ticks or a signal fires
 )
 
 // worker is a worker as the scheduler sees it.
@@ -83,7 +83,7 @@ func newScheduler[T, U any](workers, maxPending int, ordered bool) scheduler[T, 
 
 // The source.
 
-// offer takes an item if there is room for it. If not, the source must wait until it is woken, and offer the item
+// offer takes an item if there is room for it. If not, the source must wait until it is woken, and then offer the item
 // again.
 func (s *scheduler[T, U]) offer(v T) bool {
 	if !s.hasRoom() {
@@ -116,8 +116,8 @@ func (s *scheduler[T, U]) admit() {
 
 // The consumer.
 
-// take returns the results that are ready, and reuses the slice of the used ones. If there are none, more reports
-// whether there may be some after the consumer was woken.
+// take returns the results that are ready, and reuses the slice of used results. If there are none, more reports whether
+// there may be some when the consumer is woken.
 func (s *scheduler[T, U]) take(used []result[T, U]) (ready []result[T, U], more bool) {
 	s.consumerWaits = len(s.results.ready) == 0 && !s.done()
 	ready = s.results.ready
@@ -210,8 +210,8 @@ func (s *scheduler[T, U]) isDue(now time.Duration) bool {
 
 func (s *scheduler[T, U]) callsFresh() bool { return s.fresh.len() > 0 && s.called <= s.last }
 
-// delegate makes one more worker come if there is something to do for it. That worker delegates too, so a thousand due
-// items get all the workers.
+// delegate makes one more worker come if there is work for it. That worker delegates too, so a thousand due items get
+// all workers.
 func (s *scheduler[T, U]) delegate(now time.Duration) {
 	jobs := 0
 	if s.callsFresh() {
@@ -230,7 +230,7 @@ func (s *scheduler[T, U]) delegate(now time.Duration) {
 	}
 }
 
-// wakeWorker makes a worker come: an idle one, else a new one, if there may be more.
+// wakeWorker makes a worker come: an idle one, else a new one if the limit allows it.
 func (s *scheduler[T, U]) wakeWorker() {
 	switch {
 	case s.idle > 0:

@@ -9,8 +9,8 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// Each script is a list of "event: what the scheduler returns and has to be done". Items are numbered from 0, workers
-// from 1; "1 next 5" is worker 1 at the time 5.
+// Each script is a list of lines "event: what the scheduler returns, and what must be done". Items are numbered from 0,
+// workers from 1. "1 next 5" is a call of next for worker 1 at the time 5.
 func TestScheduler(t *testing.T) {
 	for name, c := range map[string]struct {
 		workers, pending int
@@ -320,7 +320,7 @@ func TestScheduler(t *testing.T) {
 	}
 }
 
-// A signal starts the row of retries again: only the attempts are counted on.
+// A signal restarts the count of retries, but not that of attempts.
 func TestScheduler_SignalsRestart(t *testing.T) {
 	failed := retry.State{
 		Attempts: 5, Retries: 4, First: start, Since: start, Previous: 3, Place: 0.5, Placed: true, Fires: 1,
@@ -348,7 +348,7 @@ type player struct {
 	offered int
 }
 
-// play returns what the scheduler returned for the event and what is to be done.
+// play returns what the scheduler returned for the event, and what must be done.
 func (p *player) play(t *testing.T, event string) string {
 	var (
 		said []string

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Whatever comes together, in whatever order - calls of any length, a slow consumer, a source with gaps, signals, ticks
-// that come late - no worker idles while an item is due and its result has a place, neither the source nor the consumer
-// waits for nothing, all limits hold, and each item comes to exactly one end.
+// Events come in any order: calls of any length, a slow consumer, a source with gaps, signals, late ticks. In every case
+// no worker idles while an item is due and its result has a place, neither the source nor the consumer waits without a
+// reason, all limits hold, and each item has exactly one end.
 func TestScheduler_InAnyOrder(t *testing.T) {
 	runs := uint64(5000)
 	if testing.Short() {
@@ -24,7 +24,7 @@ func TestScheduler_InAnyOrder(t *testing.T) {
 	}
 }
 
-// simulation is a run without goroutines: what they would do next is chosen at random.
+// simulation is a run without goroutines. It chooses at random what they would do next.
 type simulation struct {
 	*testing.T
 	r *rand.Rand
@@ -32,24 +32,24 @@ type simulation struct {
 
 	now        time.Duration
 	timer      time.Duration // when it ticks; never if it is not set
-	ticked     bool          // and nobody has seen it
+	ticked     bool          // and no worker has seen it
 	fires      uint64
-	fired      bool // and nobody has seen it
+	fired      bool // and no worker has seen it
 	failing    int  // of 100 calls
 	ending     int  // of 1000
 	longest    int
 	workers    []*simWorker
-	wakes      int // that nobody has received yet
+	wakes      int // that no worker has received yet
 	offered, n int
 	source     waiter
 	consumer   waiter
-	batch      int  // results that the consumer has not come to yet
+	batch      int  // results that the consumer has not processed yet
 	over       bool // a failure has ended the stream
 	ends       []int
-	last       int64 // that was delivered
+	last       int64 // the seq delivered last
 }
 
-// waiter is where the source or the consumer is.
+// waiter is the state of the source or the consumer.
 type waiter uint8
 
 const (
@@ -61,7 +61,7 @@ const (
 type simWorker struct {
 	worker[int]
 	state simState
-	now   time.Duration // what it knows of the time
+	now   time.Duration // the time as it knows it
 	due   time.Duration // while it sets the timer
 }
 
@@ -107,12 +107,12 @@ func (m *simulation) run() {
 	}
 	for i, n := range m.ends {
 		if n != 1 {
-			m.Errorf("item %d has come to %d ends", i, n)
+			m.Errorf("item %d has %d ends", i, n)
 		}
 	}
 }
 
-// step does one thing that can be done at this moment, or lets time pass.
+// step does one of the things that are possible now, or lets time pass.
 func (m *simulation) step() {
 	var can []func()
 	if m.source == runs {
@@ -142,7 +142,7 @@ func (m *simulation) step() {
 	m.do()
 }
 
-// canDo returns what the worker can do at this moment, nil if it has to wait.
+// canDo returns what the worker can do now, nil if it must wait.
 func (m *simulation) canDo(w *simWorker) func() {
 	switch {
 	case w.state == simComing:
@@ -159,7 +159,7 @@ func (m *simulation) canDo(w *simWorker) func() {
 	return nil
 }
 
-// do does what the scheduler has noted.
+// do does the scheduler's todo.
 func (m *simulation) do() {
 	now := m.s.todo
 	m.s.todo = todo{}
@@ -177,7 +177,7 @@ func (m *simulation) do() {
 
 func (m *simulation) wake(w *waiter, name string) {
 	if *w != waits {
-		m.Errorf("the %s is woken, and does not wait", name)
+		m.Errorf("the %s is woken, but does not wait", name)
 	}
 	*w = runs
 }
@@ -217,7 +217,7 @@ func (m *simulation) take() {
 	}
 }
 
-// comeTo has the consumer come to the next of its results.
+// comeTo makes the consumer process its next result.
 func (m *simulation) comeTo() {
 	m.batch--
 	m.s.comeTo(m.batch)
@@ -247,7 +247,7 @@ func (m *simulation) next(w *simWorker) {
 	}
 }
 
-// set sets the timer, which ticks at once if the time has come.
+// set sets the timer, which ticks at once if it is due.
 func (m *simulation) set(w *simWorker) {
 	if m.timer = w.due; m.timer <= m.now {
 		m.timer, m.ticked = never, true
@@ -280,7 +280,7 @@ func (m *simulation) stopWatching(w *simWorker) {
 	m.next(w)
 }
 
-// endCall has a call come to its end.
+// endCall ends a call.
 func (m *simulation) endCall(w *simWorker) {
 	it := w.item
 	it.calls++
@@ -292,7 +292,7 @@ func (m *simulation) endCall(w *simWorker) {
 	case it.calls < 20 && m.r.IntN(100) < m.failing:
 		w.now = m.now
 		if it.state.Attempts++; it.state.Attempts == 1 || m.r.IntN(2) == 0 {
-			it.state.Fires = m.fires // else a signal has come since the policy decided
+			it.state.Fires = m.fires // else a signal has fired since the policy decided
 		}
 		m.s.wait(&w.worker, m.now, m.now+time.Duration(m.r.IntN(m.longest)), m.fires)
 		return
@@ -302,7 +302,7 @@ func (m *simulation) endCall(w *simWorker) {
 	w.now = unknown
 }
 
-// pass lets time pass, and the timer tick.
+// pass lets time pass, and makes the timer tick.
 func (m *simulation) pass() {
 	m.now += time.Duration(m.r.IntN(4))
 	if m.timer <= m.now {
@@ -330,7 +330,7 @@ func (m *simulation) checkLimits() {
 	}
 }
 
-// checkRest is called when nothing can be done but that time passes, a call ends or the consumer goes on.
+// checkRest is called when nothing is possible except that time passes, a call ends or the consumer continues.
 func (m *simulation) checkRest() {
 	if m.over {
 		return
@@ -343,14 +343,14 @@ func (m *simulation) checkRest() {
 	}
 	switch {
 	case m.wakes > 0 && m.s.idle != 0:
-		m.Errorf("%d wakes reach nobody", m.wakes)
+		m.Errorf("%d wakes reach no worker", m.wakes)
 	case idles && (s.fresh.len() > 0 || s.isDue(m.now)):
 		m.Errorf("a worker idles at %v", m.now)
 	case idles && len(s.waiting) > 0 && (!watched || m.timer > s.waiting[0].due):
-		m.Errorf("nobody comes for the item that is due first: the timer is set to %v", m.timer)
+		m.Errorf("no worker will come for the item that is due first: the timer is set to %v", m.timer)
 	case m.source == waits && s.last == math.MaxInt64 && s.fresh.len() <= s.buffer/2 && s.hasRoom():
-		m.Error("the source waits for nothing")
+		m.Error("the source waits without a reason")
 	case m.consumer == waits && (len(s.results.ready) > 0 || s.done()):
-		m.Error("the consumer waits for nothing")
+		m.Error("the consumer waits without a reason")
 	}
 }

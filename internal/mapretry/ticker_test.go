@@ -8,7 +8,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// movedClock stands still, but for what it moves by itself while a timer is armed.
+// movedClock stands still, except that arming a timer moves it by step.
 type movedClock struct {
 	at, step time.Duration
 	armed    []time.Duration

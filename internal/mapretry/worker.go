@@ -92,7 +92,7 @@ func (r *run[T, U]) watch() {
 	}
 	r.lock()
 	if !woken {
-		// A wake-up that has come by now is for this worker too: no other worker may be there to take it.
+		// A wake-up that has come meanwhile must be taken: there may be no other worker to take it.
 		select {
 		case <-r.work:
 			woken = true

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What Draw draws is what Parse reads.
+// Parse reads what Draw has drawn.
 func TestDraw_RoundTrip(t *testing.T) {
 	for text, want := range map[string]string{
 		"--a--b|": "", "|": "", "#": "", "-----": "", "-(ab)--c--#": "", "(abc|)": "", "a 1500ms b--|": "", "--a 0.25ms b|": "",
@@ -30,7 +30,7 @@ func TestDraw_Letters(t *testing.T) {
 	if want := map[string][]int{"A": {1, 2}, "B": {3, 4}}; got != "--A--BA|" || !reflect.DeepEqual(values, want) {
 		t.Errorf("drawn as %q, %v", got, values)
 	}
-	got, values = Draw(lists[:2], 5*ms) // it goes on: what comes at 5ms is too late
+	got, values = Draw(lists[:2], 5*ms) // the stream continues: the event at 5ms is too late
 	if want := map[string][]int{"A": {1, 2}}; got != "--A--" || !reflect.DeepEqual(values, want) {
 		t.Errorf("drawn as %q, %v", got, values)
 	}

@@ -14,7 +14,7 @@ type cursor struct {
 	i      int
 	at     time.Duration
 	group  time.Duration // the instant of the group
-	opened int           // the column of its "(", 0 outside
+	opened int           // the column of its "(", 0 outside a group
 	filled bool          // the group is not empty
 }
 

@@ -28,7 +28,7 @@ func over[T any](events []Event[T]) bool {
 }
 
 // syntax is the explanation of an unknown character.
-const syntax = "a diagram is made of - (a frame of 1ms), letters and digits (values), ( ) around what comes at one instant, | (the end), # (an error), ^ and ! (subscribe, unsubscribe), and times such as 10ms, 1.5s or 2m with spaces around them"
+const syntax = "a diagram consists of - (a frame of 1ms), letters and digits (values), ( ) around events at one instant, | (the end), # (an error), ^ and ! (subscribe, unsubscribe), and times such as 10ms, 1.5s or 2m with spaces around them"
 
 // Parse reads a diagram. Its letters are the given values, or themselves, and "#" is failure. In the diagram of a hot
 // source the instant 0 is at the "^", if there is one.
@@ -73,7 +73,7 @@ func Parse[T any](text string, hot bool, values map[string]T, failure error) (Di
 				return d, c.errorf(column, "%v", err)
 			}
 		default:
-			return d, c.errorf(column, "%q means nothing: %s", r, syntax)
+			return d, c.errorf(column, "%q has no meaning: %s", r, syntax)
 		}
 		d.Events = append(d.Events, e)
 	}
@@ -84,7 +84,7 @@ func Parse[T any](text string, hot bool, values map[string]T, failure error) (Di
 	return d, nil
 }
 
-// Lines returns the diagrams of a text, one a line. Empty lines do not count.
+// Lines returns the diagrams of a text, one per line. Empty lines do not count.
 func Lines(text string) (all []string) {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {

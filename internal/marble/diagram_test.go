@@ -26,7 +26,7 @@ func TestParse(t *testing.T) {
 		"a 9ms":              {Events: []Event[string]{{Value: "a", letter: "a"}}, Spans: 10 * ms},
 		"0.5ms a":            {Events: []Event[string]{{At: 500 * time.Microsecond, Value: "a", letter: "a"}}, Spans: 1500 * time.Microsecond},
 		"9ms":                {Spans: 9 * ms},
-		"a9ms":               {Events: []Event[string]{{Value: "a", letter: "a"}, {At: ms, Value: "9", letter: "9"}, {At: 2 * ms, Value: "m", letter: "m"}, {At: 3 * ms, Value: "s", letter: "s"}}, Spans: 4 * ms}, // as RxJS has it
+		"a9ms":               {Events: []Event[string]{{Value: "a", letter: "a"}, {At: ms, Value: "9", letter: "9"}, {At: 2 * ms, Value: "m", letter: "m"}, {At: 3 * ms, Value: "s", letter: "s"}}, Spans: 4 * ms}, // as in RxJS
 		"9msa":               {Events: []Event[string]{{Value: "9", letter: "9"}, {At: ms, Value: "m", letter: "m"}, {At: 2 * ms, Value: "s", letter: "s"}, {At: 3 * ms, Value: "a", letter: "a"}}, Spans: 4 * ms},
 		"1 2":                {Events: []Event[string]{{Value: "1", letter: "1"}, {At: ms, Value: "2", letter: "2"}}, Spans: 2 * ms},
 		"é|":                 {Events: []Event[string]{{Value: "é", letter: "é"}, {At: ms, Kind: End}}, Spans: 2 * ms},
@@ -50,7 +50,7 @@ func TestParse(t *testing.T) {
 
 func TestParse_SaysWhatIsWrongAndWhere(t *testing.T) {
 	for text, want := range map[string]string{
-		"--a?-":            "position 4: '?' means nothing: a diagram is made of - (a frame of 1ms)",
+		"--a?-":            "position 4: '?' has no meaning: a diagram consists of - (a frame of 1ms)",
 		"--(ab":            "position 3: '(' without a ')'",
 		"--ab)":            "position 5: ')' without a '('",
 		"-(a(b))":          "position 4: a second '(', while that of position 2 is open",
@@ -96,8 +96,8 @@ func TestParseSubscription(t *testing.T) {
 		"-!^":   "position 3: '!' before '^'",
 		"^-^":   "position 3: a second '^', after that of position 1",
 		"^-!-!": "position 5: a second '!'",
-		"^-!a":  "position 4: 'a' means nothing here: a subscription has",
-		"^-a":   "position 3: 'a' means nothing here: a subscription has",
+		"^-!a":  "position 4: 'a' has no meaning here: a subscription has",
+		"^-a":   "position 3: 'a' has no meaning here: a subscription has",
 		"(^":    "position 1: '(' without a ')'",
 	} {
 		if _, err := ParseSubscription(text); err == nil || !strings.Contains(err.Error(), want) {

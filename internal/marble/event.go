@@ -1,5 +1,5 @@
-// Package marble reads and draws marble diagrams, in the syntax of RxJS' TestScheduler; the comment of package
-// streamtest describes it.
+// Package marble reads and draws marble diagrams, in the syntax of RxJS' TestScheduler. The comment of package
+// streamtest describes the syntax.
 package marble
 
 import (
@@ -16,7 +16,7 @@ const (
 	Failure      // #
 )
 
-// Event is something that a stream does.
+// Event is a value, the end or the error of a stream.
 type Event[T any] struct {
 	At    time.Duration
 	Kind  Kind

@@ -41,7 +41,7 @@ func (m meaning[T]) equal(other meaning[T]) bool {
 	return m.letter == other.letter && reflect.DeepEqual(m.value, other.value)
 }
 
-// letterOf returns the letter of a value, or one that is free.
+// letterOf returns the letter of a value, or a free one.
 func (l *legend[T]) letterOf(v T) string {
 	for _, m := range l.found {
 		if reflect.DeepEqual(m.value, v) {

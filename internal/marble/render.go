@@ -20,7 +20,7 @@ type row struct {
 	until  time.Duration // it continues, with frames, up to here; 0 if its last glyph ends it
 }
 
-// mostFrames is how many frames in a row are drawn as dashes; longer ones become a time.
+// mostFrames is the number of consecutive frames that are drawn as dashes. More become a time.
 const mostFrames = 30
 
 // render draws rows so that the same instant is in the same column of each, and returns the column of an instant. If

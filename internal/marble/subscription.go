@@ -11,7 +11,7 @@ type Subscription struct {
 	Never    bool // there is no "^"
 }
 
-// ParseSubscription reads a subscription diagram. In one with a "!" and no "^" From is 0.
+// ParseSubscription reads a subscription diagram. If it has a "!" but no "^", From is 0.
 func ParseSubscription(text string) (s Subscription, err error) {
 	c := &cursor{text: []rune(text)}
 	s.Open, s.Never = true, true
@@ -32,7 +32,7 @@ func ParseSubscription(text string) (s Subscription, err error) {
 		case r == '!':
 			s.To, s.Open = at, false
 		default:
-			return s, c.errorf(column, "%q means nothing here: a subscription has - ^ ! ( ) and times such as 10ms", r)
+			return s, c.errorf(column, "%q has no meaning here: a subscription has - ^ ! ( ) and times such as 10ms", r)
 		}
 	}
 }

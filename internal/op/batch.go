@@ -66,10 +66,10 @@ func batchBySize[T any, B ~[]T](s Stream[T], most int) Stream[B] {
 	}
 }
 
-// batching is a batch that the source's goroutine fills and the caller's delivers, so that values need no hand-over.
+// batching is a batch that the source's goroutine fills and the caller's delivers, so single values are not handed over.
 type batching[T any, B ~[]T] struct {
 	changed chan struct{} // one signal: the batch has its first value, or is full
-	opened  chan struct{} // one signal for a source that waits
+	opened  chan struct{} // one signal, for a waiting source
 
 	mu     sync.Mutex
 	batch  batch[T, B]
@@ -120,7 +120,7 @@ func (b *batching[T, B]) state() (begun, full bool) {
 	return b.batch.values != nil, b.closed
 }
 
-// take returns the batch; the source waits with its next value until open is called.
+// take returns the batch. The source waits with its next value until open is called.
 func (b *batching[T, B]) take() B {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -138,11 +138,11 @@ func (b *batching[T, B]) open() {
 	}
 }
 
-// batch is the one that fills.
+// batch is a batch that is being filled.
 type batch[T any, B ~[]T] struct {
 	most   int
 	values B
-	last   int // how many values the batch before had
+	last   int // number of values in the batch before
 }
 
 // add reports whether the batch can take more.

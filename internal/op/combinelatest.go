@@ -17,7 +17,7 @@ func CombineLatest[A, B, C any](p Package, a Stream[A], b Stream[B], f func(A, B
 		combine := func() bool {
 			return !first.some || !second.some || out.Deliver(f(first.last, second.last))
 		}
-		// It goes on while there can be another combination.
+		// It continues while there can be another combination.
 		for !out.Stopped() && scope.Err() == nil &&
 			(!first.ended || !second.ended) && !(first.ended && !first.some) && !(second.ended && !second.some) {
 			var err error
@@ -54,7 +54,7 @@ type side[T any] struct {
 	ended bool
 }
 
-// receive takes what the stream does; combine reports whether it may go on after a value.
+// receive handles an event of the stream. combine reports whether the stream may continue after a value.
 func (s *side[T]) receive(event handoff.Event[T], combine func() bool) (err error) {
 	if s.ended, err = event.Ended(); s.ended {
 		return err

@@ -53,23 +53,23 @@ type flatMap[U any] struct {
 	out         *ending.Consumer[U]
 	concurrency int
 	in          *inbox
-	source      *offer // of its next value
+	source      *offer // of the source's next value
 	outer       *handoff.Task
 
-	// under the lock of in
+	// guarded by the lock of in
 	open    bool         // the source has not ended
-	held    bool         // it waits with the last value until an inner stream has ended
-	running int          // how many inner streams
-	idle    []*worker[U] // wait for one
+	held    bool         // the source waits with its last value until an inner stream has ended
+	running int          // number of running inner streams
+	idle    []*worker[U] // workers that wait for an inner stream
 }
 
-// mostIdle is how many more workers may be idle than run; a burst of streams leaves no more behind.
+// mostIdle is how many more workers may be idle than run. It limits the workers that a burst of streams leaves.
 const mostIdle = 8
 
-// over reports whether all has ended.
+// over reports whether the source and all inner streams have ended.
 func (m *flatMap[U]) over() bool { return !m.open && m.running == 0 }
 
-// ended takes the end of the source.
+// ended handles the end of the source.
 func (m *flatMap[U]) ended() error {
 	m.in.mu.Lock()
 	m.open = false
@@ -77,7 +77,7 @@ func (m *flatMap[U]) ended() error {
 	return m.outer.End()
 }
 
-// start runs the inner stream of the source's value; the source waits when no more can run.
+// start runs the inner stream of the source's value. The source waits if no more streams can run.
 func (m *flatMap[U]) start(inner Stream[U]) {
 	m.in.mu.Lock()
 	m.running++
@@ -101,7 +101,7 @@ func (m *flatMap[U]) start(inner Stream[U]) {
 	}
 }
 
-// close stops all that wait.
+// close stops everything that waits.
 func (m *flatMap[U]) close() {
 	m.in.close()
 	if m.in.taken != nil {
@@ -117,11 +117,11 @@ func (m *flatMap[U]) close() {
 	}
 }
 
-// worker runs one inner stream after another, which costs a fraction of a new goroutine with its context for each.
+// worker runs inner streams one after another. That costs a fraction of a new goroutine and context for each stream.
 type worker[U any] struct {
 	m     *flatMap[U]
 	task  *handoff.Task
-	inner chan Stream[U] // the next one; closed when there will be none
+	inner chan Stream[U] // the next stream; closed when there will be none
 	value U
 	offer *offer // of the value
 }
@@ -134,7 +134,7 @@ func (m *flatMap[U]) hire(inner Stream[U]) {
 	w.task = m.scope.Go(w.work)
 }
 
-// take takes the worker's value.
+// take delivers the worker's value.
 func (w *worker[U]) take() error {
 	v := w.value
 	var none U
@@ -162,7 +162,7 @@ func (w *worker[U]) work(ctx context.Context) error {
 	return nil
 }
 
-// done is called when an inner stream has ended well. It reports whether there may be another one for the worker.
+// done is called when an inner stream has ended without an error. It reports whether the worker must wait for another.
 func (w *worker[U]) done() bool {
 	m := w.m
 	m.in.mu.Lock()

@@ -36,7 +36,7 @@ func GroupBy[T any, K comparable, U any, G ~func(context.Context, func(T) bool) 
 		}
 		scope.OnClosed(g.endAll)
 		for (g.open || len(g.owners) > 0) && !out.Stopped() && scope.Err() == nil {
-			// While a value waits for its group, s is held in its yield and in is silent.
+			// While a value waits for its group, s waits in its yield, so in receives nothing.
 			var feed chan<- T
 			var closed <-chan struct{}
 			if g.next != nil {
@@ -66,19 +66,19 @@ func GroupBy[T any, K comparable, U any, G ~func(context.Context, func(T) bool) 
 type grouping[T any, K comparable, U any] struct {
 	key    func(T) K
 	f      func(K, *group[T, K]) (Stream[U], error)
-	errRun error // of a group that is run when it cannot be
+	errRun error // the error of a group that is run a second time or too late
 	source *handoff.Subscription[T]
 	open   bool                 // s has not ended
 	made   *handoff.Receiver[U] // of the streams that f makes
 	out    *ending.Consumer[U]
-	groups map[K]*group[T, K]                        // those that are open
-	owners map[*handoff.Subscription[U]]*group[T, K] // by the stream that f made of them
-	next   *group[T, K]                              // the one that a value waits for, if any
-	value  T                                         // the value
+	groups map[K]*group[T, K]                        // the open groups
+	owners map[*handoff.Subscription[U]]*group[T, K] // the open groups by f's stream
+	next   *group[T, K]                              // the group for which a value waits, if any
+	value  T                                         // that value
 	fresh  bool                                      // the value has opened its group
 }
 
-// receive takes what s does.
+// receive handles an event of s.
 func (g *grouping[T, K, U]) receive(event handoff.Event[T]) error {
 	over, err := event.Ended()
 	if !over {
@@ -94,7 +94,7 @@ func (g *grouping[T, K, U]) receive(event handoff.Event[T]) error {
 	return err
 }
 
-// deliver takes what a stream of f does.
+// deliver handles an event of one of f's streams.
 func (g *grouping[T, K, U]) deliver(event handoff.Event[U]) error {
 	over, err := event.Ended()
 	switch {
@@ -111,7 +111,7 @@ func (g *grouping[T, K, U]) deliver(event handoff.Event[U]) error {
 	return nil
 }
 
-// offer makes the value v wait for the group of its key, which it opens if need be.
+// offer makes the value v wait for the group of its key. It opens the group if necessary.
 func (g *grouping[T, K, U]) offer(key K, v T) error {
 	g.value = v
 	if g.next, g.fresh = g.groups[key], false; g.next != nil {
@@ -127,15 +127,15 @@ func (g *grouping[T, K, U]) offer(key K, v T) error {
 	return nil
 }
 
-// taken is called when the value that waited has found its group, or is dropped.
+// taken is called when the waiting value was delivered to its group, or is dropped.
 func (g *grouping[T, K, U]) taken() {
 	var none T
 	g.next, g.value = nil, none
 	g.source.Request()
 }
 
-// closed takes the group, which is closed, from the open ones. A value that waits for it opens another group, or is
-// dropped, if it has opened this one.
+// closed removes the group, which is closed, from the open ones. A value that waits for it opens a new group. If the
+// value had opened this group, it is dropped.
 func (g *grouping[T, K, U]) closed(gone *group[T, K]) error {
 	if g.groups[gone.key] == gone {
 		delete(g.groups, gone.key)
@@ -150,7 +150,7 @@ func (g *grouping[T, K, U]) closed(gone *group[T, K]) error {
 	return g.offer(gone.key, g.value)
 }
 
-// endAll ends the runs that outlive f's streams, which are over.
+// endAll ends the runs of groups that outlive f's streams.
 func (g *grouping[T, K, U]) endAll() {
 	for _, gone := range g.owners {
 		gone.end(g.errRun)
@@ -161,10 +161,10 @@ func (g *grouping[T, K, U]) endAll() {
 type group[T any, K comparable] struct {
 	key    K
 	errRun error
-	feed   chan T        // closed when no more values come; what follows is written before
-	err    error         // f's stream was over before s
+	feed   chan T        // closed when no more values come, after err is written
+	err    error         // set if f's stream was over before s
 	ended  bool          // feed is closed
-	used   atomic.Bool   // it has been run
+	used   atomic.Bool   // the group has been run
 	closed chan struct{} // closed when that run has returned
 }
 
@@ -176,7 +176,7 @@ func (g *group[T, K]) end(err error) {
 	}
 }
 
-// run is the stream that f is given.
+// run is the stream that f receives.
 func (g *group[T, K]) run(ctx context.Context, yield func(T) bool) error {
 	if g.used.Swap(true) {
 		return g.errRun

@@ -7,22 +7,22 @@ import (
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
-// inbox is where producers, on goroutines of their own, offer what they have to the goroutine of the run, which takes
-// the offers in their order. A producer waits until its offer is answered; the run waits when there is no offer.
+// inbox is a queue of offers from producers, which have goroutines of their own, to the goroutine of the run. A producer
+// waits until its offer is answered. The run waits while there is no offer.
 type inbox struct {
-	offered chan struct{} // one signal, for a run that waits
-	taken   *offer        // the run's, and not answered yet
+	offered chan struct{} // one signal, for a waiting run
+	taken   *offer        // the offer that the run has taken and not answered yet
 
-	mu          sync.Mutex // also of what the run and its producers share
+	mu          sync.Mutex // guards also what the run and its producers share
 	first, last *offer
-	waits       bool // the run
-	closed      bool // the run is over, or its context
+	waits       bool // the run waits
+	closed      bool // the run is over, or its context has ended
 }
 
-// offer is what one producer has, now and then.
+// offer is one producer's offer. It is used again for each of its values.
 type offer struct {
 	take    func() error // called by the run
-	answers chan bool    // one: whether the producer may go on
+	answers chan bool    // one answer: whether the producer may continue
 	next    *offer
 }
 
@@ -35,7 +35,7 @@ func newInbox(scope *handoff.Scope) *inbox {
 
 func newOffer(take func() error) *offer { return &offer{take: take, answers: make(chan bool, 1)} }
 
-// put makes the offer and waits for the answer, which is false when the inbox is closed before the offer is taken.
+// put makes the offer and waits for the answer, which is false if the inbox is closed before the offer is taken.
 func (b *inbox) put(o *offer) bool { return b.post(o) && <-o.answers }
 
 // post makes the offer, unless the inbox is closed.
@@ -55,7 +55,7 @@ func (b *inbox) post(o *offer) bool {
 	return true
 }
 
-// unlockAndWake has a run that waits look again.
+// unlockAndWake unlocks the inbox and makes a waiting run check again.
 func (b *inbox) unlockAndWake() {
 	waits := b.waits
 	b.waits = false
@@ -65,12 +65,13 @@ func (b *inbox) unlockAndWake() {
 	}
 }
 
-// get returns the next offer, or nil when the inbox is closed or when over says, under the lock, that none will come.
+// get returns the next offer. It returns nil when the inbox is closed, or when over, called under the lock, reports that
+// none will come.
 func (b *inbox) get(over func() bool) *offer {
 	b.mu.Lock()
 	if b.first == nil {
 		b.mu.Unlock()
-		runtime.Gosched() // several producers that are ready make their offers, for one wait or none
+		runtime.Gosched() // lets several ready producers make their offers, so the run waits once or not at all
 		b.mu.Lock()
 	}
 	for b.first == nil && !b.closed && !over() {
@@ -88,14 +89,14 @@ func (b *inbox) get(over func() bool) *offer {
 	return o
 }
 
-// answer lets the producer of the offer that was taken go on.
+// answer lets the producer of the taken offer continue.
 func (b *inbox) answer() {
 	o := b.taken
 	b.taken = nil
 	o.answers <- true
 }
 
-// close stops all producers whose offers were not taken, and refuses what they offer later.
+// close stops all producers whose offers were not taken, and refuses later offers.
 func (b *inbox) close() {
 	b.mu.Lock()
 	b.closed = true

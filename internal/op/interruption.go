@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// interruption lets one goroutine end a stream that runs on another, under the interruption's context. What the stream
-// yields and returns after that is not to be used.
+// interruption lets one goroutine end a stream that runs on another, under the interruption's context. Values and errors
+// that come after the interruption must be ignored.
 type interruption struct {
 	ctx    context.Context
 	cancel context.CancelFunc

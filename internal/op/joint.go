@@ -9,16 +9,16 @@ import (
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
-// joint is a subscription that may hold one of its consumers of a shared stream until another one has had a value. That
-// one may be late: it joins when the first value is already in the hands of the other, who keeps it. It gets this value
-// too, or both would wait forever.
+// joint is a subscription in which one consumer of a shared stream may be held until another one has received a value.
+// The other one may join late, when the held consumer has the first value already. It must receive this value too, or
+// both would wait forever.
 type joint struct {
-	holding atomic.Int32 // how many operators may hold a consumer
+	holding atomic.Int32 // number of operators that may hold a consumer
 }
 
 type jointKey struct{}
 
-// withJointScope is handoff.Stream for a joint subscription. run calls release when nothing is held any more.
+// withJointScope is handoff.Stream for a joint subscription. run must call release when it holds no consumer any more.
 func withJointScope[T any](run func(scope *handoff.Scope, release func(), out *ending.Consumer[T]) error) Stream[T] {
 	return func(ctx context.Context, yield func(T) bool) error {
 		j, _ := ctx.Value(jointKey{}).(*joint)

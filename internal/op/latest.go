@@ -2,7 +2,7 @@ package op
 
 import "sync"
 
-// latest is the last value of a stream, which one goroutine puts there and another one reads.
+// latest is the last value of a stream. One goroutine stores it and another one reads it.
 type latest[T any] struct {
 	mu    sync.Mutex
 	value T
@@ -22,7 +22,7 @@ func (l *latest[T]) get() (T, bool) {
 	return l.value, l.some
 }
 
-// take is get, and forgets the value.
+// take is get, and removes the value.
 func (l *latest[T]) take() (v T, some bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

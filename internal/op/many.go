@@ -15,7 +15,7 @@ type many[T any] struct {
 	index map[*handoff.Subscription[T]]int
 }
 
-// ofMany is handoff.Stream for a run of the streams s, of which none may be nil; of no streams it is empty.
+// ofMany is handoff.Stream for a run of the streams s, none of which may be nil. Without streams it is empty.
 func ofMany[T, U any, S ~func(context.Context, func(T) bool) error](p Package, operator string, s []S, run func(in *many[T], out *ending.Consumer[U]) error) Stream[U] {
 	streams := streamsOf[T](p, operator, s)
 	if len(streams) == 0 {
@@ -31,7 +31,7 @@ func ofMany[T, U any, S ~func(context.Context, func(T) bool) error](p Package, o
 	})
 }
 
-// streamsOf returns a copy of s, of which none may be nil.
+// streamsOf returns a copy of s, whose streams must not be nil.
 func streamsOf[T any, S ~func(context.Context, func(T) bool) error](p Package, operator string, s []S) []Stream[T] {
 	streams := make([]Stream[T], len(s))
 	for i := range s {
@@ -47,7 +47,7 @@ func (m *many[T]) next() (int, handoff.Event[T], error) {
 	return m.index[event.From], event, err
 }
 
-// requestAll lets all streams go on.
+// requestAll lets all streams continue.
 func (m *many[T]) requestAll() {
 	for _, s := range m.all {
 		s.Request()

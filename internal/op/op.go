@@ -1,6 +1,6 @@
-// Package op has the bodies of the operators, on plain function types. Package operators has a documented function for
-// each of them, and package stream can have methods. They pass their package's name, which the texts of panics and
-// errors begin with.
+// Package op contains the implementations of the operators, on plain function types. Packages operators and stream have
+// the documented functions and methods that call them. They pass their package's name, with which the texts of panics
+// and errors begin.
 package op
 
 import (
@@ -10,13 +10,13 @@ import (
 )
 
 // Stream is stream.Stream as a plain function type. Functions that return streams have the type func(T) S, where S is
-// any function type of this form: so a func(T) stream.Stream[U] can be called as it is.
+// any function type of this form. So a func(T) stream.Stream[U] needs no conversion.
 type Stream[T any] = func(ctx context.Context, yield func(T) bool) error
 
 // Package is the name of the package that exports an operator.
 type Package string
 
-// panicf panics with what is wrong with the arguments of an operator.
+// panicf panics with what is wrong with an argument of an operator.
 func (p Package) panicf(operator, format string, args ...any) {
 	panic(string(p) + ": " + operator + ": " + fmt.Sprintf(format, args...))
 }
@@ -39,7 +39,7 @@ func (p Package) notNegative(operator, argument string, d time.Duration) {
 	}
 }
 
-// nilStream is the error of an operator whose function f has returned no stream.
+// nilStream returns the error of an operator whose function f has returned a nil stream.
 func (p Package) nilStream(operator string) error {
 	return fmt.Errorf("%s: %s: f returned a nil stream", string(p), operator)
 }

@@ -44,7 +44,7 @@ func TestMethodsOfAnotherStreamType(t *testing.T) {
 	}
 }
 
-// What an operator panics with, and its errors, name the package that exports it.
+// The panics and errors of an operator name the package that exports it.
 func TestNamesAreThoseOfTheCaller(t *testing.T) {
 	for want, build := range map[string]func(){
 		"feed: Map: s is nil":                        func() { feed(nil).plus(1) },

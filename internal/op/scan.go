@@ -46,7 +46,7 @@ func fold[T, A any](s Stream[T], seed A, f func(A, T) A) Stream[A] {
 	}
 }
 
-// deliverLast delivers v, the last value, and returns how the stream ends.
+// deliverLast delivers v, the last value, and returns the result of the stream.
 func deliverLast[T any](ctx context.Context, v T, yield func(T) bool) error {
 	if !yield(v) {
 		return nil

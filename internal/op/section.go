@@ -10,9 +10,9 @@ import (
 	"github.com/retrywhen/retrywhen/internal/timer"
 )
 
-// sections is one run of Window: the source, which is cut into sections that follow one another. A section is limited
-// by the number of its values and, if span is not 0, by time. Without a span it opens with its first value. It belongs
-// to the goroutine of the run, or, while that waits for it, to one that runs the open window.
+// sections is one run of Window: the source, cut into consecutive sections. A section is limited by the number of its
+// values and, if span is not 0, by time. Without a span it opens with its first value. Only the goroutine of the run may
+// use it, or the goroutine that runs the open window while the goroutine of the run waits for that.
 type sections[T any] struct {
 	in   *handoff.Receiver[T]
 	most int
@@ -20,15 +20,16 @@ type sections[T any] struct {
 
 	limit timer.Timer[clock.Stopper]
 
-	first   handoff.Event[T] // the value that has opened the section, if held
+	first   handoff.Event[T] // the value that has opened the section, if it is held
 	held    bool
-	left    int  // how many values the open section can still take
-	closed  bool // it takes no more
+	left    int  // number of values that the open section can still take
+	closed  bool // the section takes no more values
 	over    bool // the source has ended
 	failure error
 }
 
-// open opens a section. If the source ends before its first value, none is open and it returns the source's error.
+// open opens a section. If the source ends before the section's first value, no section is open, and open returns the
+// source's error.
 func (s *sections[T]) open(ctx context.Context) (err error) {
 	s.left, s.closed = s.most, false
 	if s.span == 0 {
@@ -39,7 +40,7 @@ func (s *sections[T]) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// each calls yield for the values of the open section, as a stream does, until cut is closed.
+// each calls yield for the values of the open section, like a stream, until cut is closed.
 func (s *sections[T]) each(ctx context.Context, cut <-chan struct{}, yield func(T) bool) error {
 	for {
 		event, ok, err := s.next(ctx, cut)
@@ -52,14 +53,15 @@ func (s *sections[T]) each(ctx context.Context, cut <-chan struct{}, yield func(
 	}
 }
 
-// yieldAndRequest yields the value and lets the source go on, also when yield panics, for f's stream may recover that.
+// yieldAndRequest yields the value and lets the source continue, also if yield panics, because f's stream may recover
+// the panic.
 func yieldAndRequest[T any](event handoff.Event[T], yield func(T) bool) bool {
 	defer event.From.Request()
 	return yield(event.Value)
 }
 
-// next returns the next value of the open section, or false when it is closed, and then the source's error if it was
-// that.
+// next returns the next value of the open section. It returns false when the section is closed, with the source's error
+// if the source has failed.
 func (s *sections[T]) next(ctx context.Context, cut <-chan struct{}) (event handoff.Event[T], ok bool, err error) {
 	if err := ending.ContextError(ctx); err != nil {
 		return event, false, err
@@ -79,7 +81,7 @@ func (s *sections[T]) next(ctx context.Context, cut <-chan struct{}) (event hand
 		s.closed = true
 		return event, false, nil
 	}
-	s.over = true // and remains so if Ended raises a panic of the source, which f's stream may recover
+	s.over = true // set first: Ended may panic with a panic of the source, which f's stream may recover
 	if s.over, s.failure = event.Ended(); s.over {
 		s.closed = true
 		return event, false, s.failure
@@ -90,11 +92,10 @@ func (s *sections[T]) next(ctx context.Context, cut <-chan struct{}) (event hand
 	return event, true, nil
 }
 
-// receive returns the next event of the source, or true when the time is over, or an error when ctx ends or cut is
-// closed. When both an event and the end of the time are there it is the latter, for the time of the event is not
-// known.
+// receive returns the next event of the source, true when the time is over, or an error when ctx ends or cut is closed.
+// If both an event and the end of the time have come, the end counts, because the time of the event is not known.
 func (s *sections[T]) receive(ctx context.Context, cut <-chan struct{}) (event handoff.Event[T], due bool, err error) {
-	select { // each alone is a fraction of both in one
+	select { // two selects of one channel each cost a fraction of one select of both
 	case <-s.limit.C():
 		return event, true, nil
 	default:

@@ -29,23 +29,23 @@ func ShareReplay[T any](p Package, s Stream[T], n int) Stream[T] {
 type shared[T any] struct {
 	source Stream[T]
 	quorum int
-	replay int // how many of the last values a late consumer gets
+	replay int // number of last values that a late consumer receives
 
 	mu      sync.Mutex
-	current *sharedRun[T] // the one to join, if there is one; with replay also one that has ended well
-	running *sharedRun[T] // the one whose source was started last and has not returned yet
+	current *sharedRun[T] // the run to join, if any; with replay it may have ended without an error
+	running *sharedRun[T] // the run whose source was started last and has not returned yet
 }
 
-// sharedRun is one run of the source. Its goroutine belongs to the consumers that are there; the last one waits for it.
+// sharedRun is one run of the source, on a goroutine of its own. The last consumer to leave waits for that goroutine.
 type sharedRun[T any] struct {
 	cancel    context.CancelFunc // nil before the source is started
 	consumers []*sharer
-	busy      atomic.Int32  // how many consumers have the present value in hand
+	busy      atomic.Int32  // number of consumers that process the current value
 	idle      chan struct{} // one signal: busy is 0 again
 	value     T
 	kept      ring.Ring[T]  // for late consumers
-	replayed  bool          // it has ended well and can still be joined
-	done      chan struct{} // closed when the source has returned; what follows is written before
+	replayed  bool          // the source has ended without an error, and the run can still be joined
+	done      chan struct{} // closed when the source has returned, after the fields below are written
 	err       error
 	outcome   handoff.Outcome
 }
@@ -53,30 +53,31 @@ type sharedRun[T any] struct {
 // sharer is one consumer.
 type sharer struct {
 	signal chan struct{} // one: there is a value, or an end
-	busy   atomic.Bool   // it has a value that it has not processed yet
-	joint  *joint        // nil: it waits for no other one
-	waits  int           // up to few and one
-	stop   func()        // what waits for the end of its context
+	busy   atomic.Bool   // the consumer has a value that it has not processed yet
+	joint  *joint        // nil if the consumer waits for no other one
+	waits  int           // calls of await, counted up to few+1
+	stop   func()        // stops waiting for the end of the consumer's context
 }
 
-// few is how many values a select of three channels costs less than what makes a receive from one enough.
+// few is the number of values after which a registration with the context, which makes a receive from one channel
+// enough, costs less than a select of three channels for each value.
 const few = 8
 
-// give hands the run's present value to the consumer.
+// give hands the run's current value to the consumer.
 func (c *sharer) give() {
 	c.busy.Store(true)
 	c.wake()
 }
 
-// wake has the consumer look what there is.
+// wake makes the consumer check again.
 func (c *sharer) wake() {
 	select {
 	case c.signal <- struct{}{}:
-	default: // it has not looked since the last time
+	default: // it has not checked since the last signal
 	}
 }
 
-// await returns when there may be a value, or the end of the run or of ctx.
+// await returns when there may be a value, or when the run or ctx may have ended.
 func (c *sharer) await(ctx context.Context, done <-chan struct{}) {
 	if c.waits < few {
 		c.waits++
@@ -118,13 +119,13 @@ func (s *shared[T]) run(ctx context.Context, yield func(T) bool) error {
 	select {
 	case <-r.done:
 		r.outcome.Raise()
-	default: // others are still there
+	default: // other consumers remain
 	}
 	return err
 }
 
-// join adds a consumer to the present run, or to a new one, and starts that if there are enough. It returns the values
-// that the consumer has missed, as far as they are replayed.
+// join adds a consumer to the current run, or to a new one. It starts the run if there are enough consumers. It returns
+// the values that are replayed to the consumer.
 func (s *shared[T]) join(ctx context.Context) (r *sharedRun[T], c *sharer, missed []T) {
 	c = &sharer{signal: make(chan struct{}, 1), stop: func() {}}
 	c.joint, _ = ctx.Value(jointKey{}).(*joint)
@@ -171,7 +172,8 @@ func (s *shared[T]) start(ctx context.Context, r *sharedRun[T], before <-chan st
 	})
 }
 
-// finish ends the run for those who are there; it cannot be joined any more, unless it has ended well and is replayed.
+// finish ends the run for its consumers. It cannot be joined any more, unless it has ended without an error and is
+// replayed.
 func (s *shared[T]) finish(r *sharedRun[T], well bool) {
 	s.mu.Lock()
 	if s.current == r {
@@ -192,7 +194,7 @@ func (s *shared[T]) finish(r *sharedRun[T], well bool) {
 	}
 }
 
-// deliver is the source's yield: it returns when all consumers have processed v, false when none is left.
+// deliver is the source's yield. It returns when all consumers have processed v, with false if none is left.
 func (s *shared[T]) deliver(r *sharedRun[T], v T) bool {
 	s.mu.Lock()
 	r.value = v
@@ -216,7 +218,7 @@ func (s *shared[T]) deliver(r *sharedRun[T], v T) bool {
 	return len(r.consumers) > 0
 }
 
-// consume hands the values to one consumer until it leaves, first those that it has missed.
+// consume passes values to one consumer until it leaves, the missed values first.
 func (s *shared[T]) consume(ctx context.Context, r *sharedRun[T], c *sharer, missed []T, yield func(T) bool) error {
 	defer s.leave(r, c)
 	for _, v := range missed {
@@ -255,7 +257,7 @@ func (r *sharedRun[T]) over() bool {
 	}
 }
 
-// retain adds a consumer to those who have the present value in hand; it returns false if nobody has.
+// retain adds a consumer to those that process the current value. It returns false if there are none.
 func (r *sharedRun[T]) retain() bool {
 	for n := r.busy.Load(); n > 0; n = r.busy.Load() {
 		if r.busy.CompareAndSwap(n, n+1) {
@@ -265,7 +267,7 @@ func (r *sharedRun[T]) retain() bool {
 	return false
 }
 
-// processed notes that the consumer is done with the value it had in hand, if any.
+// processed records that the consumer has processed its value, if it had one.
 func (r *sharedRun[T]) processed(c *sharer) {
 	if !c.busy.Load() {
 		return
@@ -276,7 +278,8 @@ func (r *sharedRun[T]) processed(c *sharer) {
 	}
 }
 
-// leave takes the consumer from the run; the last one cancels the source, before that can go on, and waits for it.
+// leave removes the consumer from the run. The last consumer cancels the source before the source can continue, and
+// waits for it.
 func (s *shared[T]) leave(r *sharedRun[T], c *sharer) {
 	c.stop()
 	s.mu.Lock()

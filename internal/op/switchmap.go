@@ -29,14 +29,14 @@ type innerRun struct {
 	runs *atomic.Bool
 }
 
-// oneAtATime runs one inner stream at a time, on the caller's goroutine. For each new value of s, on the goroutine of
-// s, next decides what becomes of the inner stream, and whether the value gets one.
+// oneAtATime runs one inner stream at a time, on the caller's goroutine. next is called for each new value of s, on the
+// goroutine of s. It may interrupt the inner stream, and reports whether the value gets an inner stream.
 func oneAtATime[T, U any, S ~func(context.Context, func(U) bool) error](p Package, operator string, s Stream[T], f func(T) S, next func(*innerRun) bool) Stream[U] {
 	p.notNil(operator, "s", s == nil)
 	p.notNil(operator, "f", f == nil)
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[U]) error {
 		ctx := scope.Context()
-		// The interruption is replaced only while s is held in its yield, so that s can do without a lock.
+		// The interruption is replaced only while s waits in its yield, so no lock is needed.
 		inner := &innerRun{interruptible(ctx), new(atomic.Bool)}
 		defer func() { inner.cancel() }()
 		deliver := func(v U) bool { return !inner.interrupted() && out.Deliver(v) }
@@ -46,7 +46,7 @@ func oneAtATime[T, U any, S ~func(context.Context, func(U) bool) error](p Packag
 			ended := false
 			defer func() {
 				if !ended && ctx.Err() == nil {
-					inner.interrupt() // for the error or the panic
+					inner.interrupt() // because of an error or a panic
 				}
 			}()
 			err := s(ctx, func(v T) bool { return !next(inner) || yield(v) })

@@ -36,7 +36,7 @@ func TryFilter[T any](p Package, s Stream[T], keep func(context.Context, T) (boo
 	}
 }
 
-// tryEach runs s with a yield that may fail, which ends the run.
+// tryEach runs s with a yield that may fail. A failure ends the run.
 func tryEach[T any](ctx context.Context, s Stream[T], yield func(T) (bool, error)) error {
 	var failure error
 	out := ending.NewConsumer(func(v T) (more bool) {

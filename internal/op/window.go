@@ -46,7 +46,7 @@ func Window[T, U any, W ~func(context.Context, func(T) bool) error, S ~func(cont
 				return nil
 			}
 			if err == nil {
-				err = w.each(ctx, nil, func(T) bool { return true }) // what f's stream has left
+				err = w.each(ctx, nil, func(T) bool { return true }) // drop the values that f's stream has left
 			}
 			if w.over || err != nil {
 				return ending.Join(err, w.failure)
@@ -55,19 +55,19 @@ func Window[T, U any, W ~func(context.Context, func(T) bool) error, S ~func(cont
 	})
 }
 
-// window is one window, as f sees it.
+// window is a window that f receives.
 type window[T any] struct {
 	sections *sections[T]
-	errRun   error // of a window that is run when it cannot be
+	errRun   error // the error of a window that is run a second time or too late
 	used     atomic.Bool
-	running  sync.WaitGroup // its run
+	running  sync.WaitGroup // the window's run
 	cut      chan struct{}  // closed when f's stream is over
 }
 
 // errCut ends the run of a window that outlives f's stream.
 var errCut = errors.New("cut")
 
-// runWindow runs the stream that f makes of the open window. Nobody runs that any more when it returns.
+// runWindow runs the stream that f makes of the open window. When it returns, the window's run has returned.
 func runWindow[T, U any](ctx context.Context, w *window[T], f func(Stream[T]) (Stream[U], error), yield func(U) bool) error {
 	w.cut = make(chan struct{})
 	w.running.Add(1)

@@ -15,7 +15,7 @@ func WithLatestFrom[A, B, C any](p Package, s Stream[A], other Stream[B], f func
 	p.notNil("WithLatestFrom", "f", f == nil)
 	return withJointScope(func(scope *handoff.Scope, release func(), out *ending.Consumer[C]) error {
 		var seen latest[B]
-		known := make(chan struct{}) // closed when other has had a value or has ended well
+		known := make(chan struct{}) // closed when other has yielded a value or has ended without an error
 		know := sync.OnceFunc(func() { close(known); release() })
 		notify := func(ctx context.Context, yield func(B) bool) error {
 			err := other(ctx, func(b B) bool {
@@ -40,7 +40,7 @@ func WithLatestFrom[A, B, C any](p Package, s Stream[A], other Stream[B], f func
 	})
 }
 
-// holdFirst returns the stream of the same values that holds its source in its first yield until released is closed.
+// holdFirst returns a stream of the values of s that holds s in its first yield until released is closed.
 func holdFirst[T any](s Stream[T], released <-chan struct{}) Stream[T] {
 	return func(ctx context.Context, yield func(T) bool) error {
 		first := true

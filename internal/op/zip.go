@@ -51,7 +51,7 @@ func ZipWith[A, B, C any](p Package, operator string, a Stream[A], b Stream[B], 
 		case over:
 			return end
 		case run.interrupted():
-			_, _, err = next() // b has no value left, or a would have got it
+			_, _, err = next() // b's end: b has no value left, else a would have received it
 		}
 		return err
 	})

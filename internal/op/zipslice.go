@@ -16,7 +16,7 @@ func ZipSlice[T any, S ~func(context.Context, func(T) bool) error](p Package, s 
 				return err
 			}
 			if over, err := event.Ended(); over {
-				return err // one that still has a value to be zipped is held in its yield
+				return err // the end of a stream whose values are all used: with an unused value it would wait in its yield
 			}
 			row[i] = event.Value
 			if missing--; missing > 0 {

@@ -1,4 +1,4 @@
-// Package permanent marks errors that no retry can help.
+// Package permanent marks errors that must not be retried.
 package permanent
 
 import "errors"

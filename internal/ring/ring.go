@@ -1,19 +1,19 @@
-// Package ring holds the last values of many.
+// Package ring implements a ring buffer.
 package ring
 
 import "slices"
 
-// Ring holds the last values that were put into it. It takes the memory of those that it holds.
+// Ring holds the last values that were put into it. Its memory grows with the values that it holds.
 type Ring[T any] struct {
 	size int
 	held []T
-	next int // where the oldest is once it is full
+	next int // index of the oldest value, once the ring is full
 }
 
-// New returns a ring that holds up to size values.
+// New returns a ring for up to size values.
 func New[T any](size int) Ring[T] { return Ring[T]{size: size} }
 
-// Put adds v and returns the value that leaves for it, if it was full.
+// Put adds v. If the ring was full, Put removes the oldest value and returns it.
 func (r *Ring[T]) Put(v T) (oldest T, full bool) {
 	if r.size == 0 {
 		return v, true
@@ -27,5 +27,5 @@ func (r *Ring[T]) Put(v T) (oldest T, full bool) {
 	return oldest, true
 }
 
-// Values returns what it holds, the oldest first. The slice is the caller's.
+// Values returns a new slice of the values, the oldest first.
 func (r *Ring[T]) Values() []T { return slices.Concat(r.held[r.next:], r.held[:r.next]) }

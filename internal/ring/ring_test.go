@@ -7,7 +7,7 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ring"
 )
 
-// A ring of any size holds the last values, and gives the others back in order.
+// A ring of any size holds the last values, and returns the others in order.
 func TestRing(t *testing.T) {
 	for size := range 5 {
 		r := ring.New[int](size)
@@ -24,7 +24,7 @@ func TestRing(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("size %d: it holds %v, want %v", size, got, want)
 			}
-			clear(got) // which is not what it holds
+			clear(got) // does not change the ring
 		}
 	}
 }

@@ -21,7 +21,7 @@ type Stopper interface{ Stop() bool }
 // System marks the system clock: a Timer on it uses a time.Timer.
 type System interface{ SystemClock() }
 
-// Timer is one wait at a time on one clock, any number of times. It must be used on one goroutine.
+// Timer waits on one clock, any number of times, one wait at a time. It must be used on one goroutine.
 //
 // On the system clock all its waits reuse one time.Timer. On an injected clock each wait has its own channel, so that a
 // callback that comes late, or twice, or after Stop, has no effect.
@@ -65,8 +65,8 @@ func (a *Timer[S]) Set(d time.Duration) {
 	}
 }
 
-// C returns the channel that is ready when the timer has gone off, or nil when the timer is not set: it can be used in
-// a select. The received value has no meaning. A second receive may or may not block.
+// C returns the channel that is ready when the timer has gone off, for use in a select. It is nil when the timer is not
+// set. The received value has no meaning. A second receive may or may not block.
 func (a *Timer[S]) C() <-chan time.Time { return a.fired }
 
 // Stop unsets the timer: C is nil afterwards. A timer that is no longer needed must be stopped.

@@ -15,7 +15,7 @@ import (
 
 const ms = time.Millisecond
 
-// system is the system's clock with the mark that package stream gives it.
+// system is the system clock with the mark that package stream gives it.
 type system struct{}
 
 func (system) Now() time.Time { return time.Now() }
@@ -43,7 +43,7 @@ func (f *fake) AfterFunc(d time.Duration, callback func()) *fakeTimer {
 
 func (t *fakeTimer) Stop() bool { t.stopped = true; return false } // the result is wrong on purpose
 
-// unstopped counts the timers that nobody has stopped.
+// unstopped returns the number of timers that were not stopped.
 func (f *fake) unstopped() (n int) {
 	for _, t := range f.timers {
 		if !t.stopped {
@@ -91,7 +91,7 @@ func TestSystem_SetForgetsWhatWasSetBefore(t *testing.T) {
 			t.Errorf("went off at %v, want 5ms", d)
 		}
 		a.Set(3 * ms)
-		time.Sleep(4 * ms) // it has gone off, and nobody has received it
+		time.Sleep(4 * ms) // it has gone off, and was not received
 		a.Set(3 * ms)
 		if ready(a.C()) {
 			t.Error("the timer that was forgotten is received")
@@ -271,7 +271,7 @@ func TestWait_OnAMock(t *testing.T) {
 	})
 }
 
-// BenchmarkWait: the cost of a wait that was not worth waiting for, and of setting a timer for each of many values.
+// BenchmarkWait: the cost of a wait of 0, and of setting a timer for each value.
 func BenchmarkWait(b *testing.B) {
 	b.Run("nothing to wait for", func(b *testing.B) {
 		b.ReportAllocs()

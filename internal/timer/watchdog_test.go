@@ -11,7 +11,7 @@ import (
 	"github.com/retrywhen/retrywhen/internal/timer"
 )
 
-// watch starts a watchdog on the system's clock that notes when it strikes; all is in a bubble.
+// watch starts a watchdog on the system clock, which records when it strikes. It must be called in a bubble.
 func watch(d time.Duration) (w *timer.Watchdog[*time.Timer], struckAt *atomic.Int64) {
 	w, struckAt = new(timer.Watchdog[*time.Timer]), new(atomic.Int64)
 	start := time.Now()
@@ -23,7 +23,7 @@ func watch(d time.Duration) (w *timer.Watchdog[*time.Timer], struckAt *atomic.In
 	return w, struckAt
 }
 
-// callbacks is the system's clock.
+// callbacks is the system clock.
 type callbacks struct{ system }
 
 func (callbacks) AfterFunc(d time.Duration, f func()) *time.Timer { return time.AfterFunc(d, f) }
@@ -60,7 +60,7 @@ func TestWatchdog_StrikesExactlyOncePeriodIsOver(t *testing.T) {
 					t.Errorf("struck at %v, want %v", got, c.want)
 				}
 				if w.Pause() || w.Stop() {
-					t.Error("the owner was in time, it says")
+					t.Error("Pause or Stop reports that the owner was in time")
 				}
 			})
 		})
@@ -100,7 +100,7 @@ func TestWatchdog_APeriodWithoutEnd(t *testing.T) {
 	})
 }
 
-// hand is an injected clock that is moved by hand: it fires nothing by itself.
+// hand is an injected clock that is moved by hand and fires no timer itself.
 type hand struct {
 	fake
 	now time.Duration
@@ -174,7 +174,7 @@ func TestWatchdog_OnAClockThatFiresTwice(t *testing.T) {
 	}
 }
 
-// The timer's goroutine may come late: by then more than the period is over, or a new one has begun.
+// The timer's goroutine may run late: by then more than the period is over, or a new one has begun.
 func TestWatchdog_ATimerThatFiresLate(t *testing.T) {
 	c := &hand{}
 	w, strikes := c.watch(5 * ms)
@@ -249,7 +249,7 @@ func (m *meddling) AfterFunc(d time.Duration, callback func()) *fakeTimer {
 	return t
 }
 
-// A timer that is set anew while the watch ends is stopped.
+// A timer that is set again while the watch ends is stopped.
 func TestWatchdog_StoppedWhileItArms(t *testing.T) {
 	c := &meddling{}
 	var w timer.Watchdog[*fakeTimer]
@@ -261,11 +261,11 @@ func TestWatchdog_StoppedWhileItArms(t *testing.T) {
 	c.f = func() { w.Stop() }
 	c.timers[0].fire()
 	if len(c.timers) != 2 || !c.timers[1].stopped {
-		t.Error("the timer that was set anew is left behind")
+		t.Error("the timer that was set again was not stopped")
 	}
 }
 
-// What is set anew may fire before AfterFunc has returned: then its timer is the one that counts.
+// A timer that is set again may fire before AfterFunc has returned: then the newer timer counts.
 func TestWatchdog_FiredWhileItArms(t *testing.T) {
 	c := &meddling{}
 	var w timer.Watchdog[*fakeTimer]
@@ -283,11 +283,11 @@ func TestWatchdog_FiredWhileItArms(t *testing.T) {
 	c.timers[0].fire()
 	w.Stop()
 	if len(c.timers) != 3 || !c.timers[2].stopped {
-		t.Error("the last timer is left behind")
+		t.Error("the last timer was not stopped")
 	}
 }
 
-// The owner and the timer meet at every instant: either the one or the other is first.
+// The owner and the timer act at the same moment: one of them is first.
 func TestWatchdog_Race(t *testing.T) {
 	for i := range 2000 {
 		var w timer.Watchdog[*time.Timer]

@@ -4,7 +4,7 @@ package words
 func Nearest(word string, names []string) string {
 	best, least := "", len(word)/3+2
 	for _, name := range names {
-		if len(word)-len(name) >= least { // so is their distance then; avoids the computation for a long word
+		if len(word)-len(name) >= least { // the distance is at least the difference in length
 			continue
 		}
 		if d := distance(word, name); d < least && d < len(name) {

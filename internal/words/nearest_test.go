@@ -18,7 +18,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// A third of the word and one letter may differ, but not the whole name; of two names as near the first is taken.
+// A third of the word and one letter may differ, but not the whole name. If two names are equally near, the first wins.
 func TestNearest_HowNear(t *testing.T) {
 	for _, c := range []struct {
 		word  string

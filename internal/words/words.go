@@ -57,8 +57,8 @@ func Duration(d time.Duration) string {
 	return s
 }
 
-// ParseDuration reads a duration of 0 or more. Its error says what is wrong; want, as in "want a duration", ends the
-// error if the value is not a duration.
+// ParseDuration reads a duration of 0 or more. Its error says what is wrong. If the value is not a duration, the error
+// ends with want, such as "want a duration".
 func ParseDuration(value, want string) (time.Duration, error) {
 	d, err := time.ParseDuration(value)
 	switch {
@@ -78,7 +78,7 @@ func ParseDuration(value, want string) (time.Duration, error) {
 		}
 		return r
 	}, value)
-	if _, err := time.ParseDuration(small); err == nil { // only the numbers are too large
+	if _, err := time.ParseDuration(small); err == nil { // valid, except that the numbers are too large
 		return 0, fmt.Errorf("%s is past the largest duration, %v", value, time.Duration(math.MaxInt64))
 	}
 	return 0, fmt.Errorf("%q is not a duration, %s", value, want)

@@ -10,7 +10,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// What an item costs more than in rxgo, which sends it through a channel as the bridge does once more on each way.
+// The cost of an item, compared with rxgo alone. rxgo sends it through a channel; the bridge does so once more in each
+// direction.
 func BenchmarkItem(b *testing.B) {
 	src := func(n int) func(context.Context) rxgo.Observable {
 		return func(ctx context.Context) rxgo.Observable {
@@ -43,7 +44,7 @@ func BenchmarkItem(b *testing.B) {
 	})
 }
 
-// What an attempt costs: a source that fails at once, observed again without a delay.
+// The cost of an attempt: a source that fails at once is observed again without a delay.
 func BenchmarkAttempt(b *testing.B) {
 	b.Run("rxgo-Retry", func(b *testing.B) {
 		b.ReportAllocs()

@@ -89,7 +89,7 @@ func TestMockClock(t *testing.T) {
 	}
 }
 
-// The policy's clock goes before the context's.
+// The policy's clock takes precedence over the context's.
 func TestMockClock_OfThePolicyFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mock, idle := clock.NewMock(), clock.NewMock()
@@ -117,7 +117,7 @@ func TestMockClock_CancelInAWait(t *testing.T) {
 		if values != nil || err == nil || f.began.Load() != 1 {
 			t.Errorf("got %v, %v, %d attempts", values, err, f.began.Load())
 		}
-		mock.Add(time.Hour) // a timer that is left reaches nobody
+		mock.Add(time.Hour) // a timer that was left would have no effect
 		synctest.Wait()
 		if f.began.Load() != 1 {
 			t.Error("an attempt after the cancel")

@@ -65,7 +65,7 @@ func TestBothContexts_Deadlines(t *testing.T) {
 	})
 }
 
-// A context that has ended counts, whichever it is, and no attempt is made.
+// If either context has ended, no attempt is made.
 func TestBothContexts_EndedBefore(t *testing.T) {
 	for _, which := range []string{"built", "observed"} {
 		bubble(t, which, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestBothContexts_EndedBefore(t *testing.T) {
 	}
 }
 
-// A subscription that is over leaves nothing behind in the context it was built with, which may last.
+// A subscription that is over leaves nothing in the context it was built with, which may live on.
 func TestBothContexts_NothingIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -115,5 +115,5 @@ func (c *countingContext) AfterFunc(f func()) (stop func() bool) {
 	}
 }
 
-// Value hides the context within, which package context would go to otherwise.
+// Value hides the embedded context, so that package context does not use it directly.
 func (c *countingContext) Value(any) any { return nil }

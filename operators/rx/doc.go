@@ -32,7 +32,7 @@
 //	and most operators see it instead of their own         context given as an option ends a run too, as Observe's
 //	                                                       does
 //	When a context ends, operators close without an error  the stream and its policy receive context.Cause(ctx)
-//	An observer of FromEventSource, or a subscriber of a   an observed source is received from as long as it lives
+//	An observer of FromEventSource, or a subscriber of a   a run receives from an observed source as long as it lives
 //	connectable, that no longer receives blocks all
 //	others
 //	Items have no type                                     ToStream reports which item is wrong, and why

@@ -22,7 +22,7 @@ func first(t *testing.T, src func(context.Context) rxgo.Observable) {
 	}
 }
 
-// sending sends the numbers from 1 to n, with a pause after each, and looks at no context.
+// sending sends the numbers from 1 to n, with a pause after each, and ignores its context.
 func sending(n int, pause func()) []rxgo.Producer {
 	return []rxgo.Producer{func(_ context.Context, next chan<- rxgo.Item) {
 		for i := range n {
@@ -32,7 +32,8 @@ func sending(n int, pause func()) []rxgo.Producer {
 	}}
 }
 
-// What a source sends long after nobody wants it is received, so that its goroutines end: that the bubble ends says so.
+// Items that a source sends long after its run has ended are received, so its goroutines end. Otherwise the bubble would
+// not end.
 func TestLateItemsAreReceived(t *testing.T) {
 	late := sending(3, func() { time.Sleep(time.Minute) })
 	just := func(i rxgo.Item) rxgo.Observable {
@@ -50,7 +51,7 @@ func TestLateItemsAreReceived(t *testing.T) {
 	}
 }
 
-// A producer that sees the end of its context only between two items is received from until it does.
+// The items of a producer that checks its context only between two items are received until it does so.
 func TestAProducerThatLooksAtItsContextLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sent := 0
@@ -72,7 +73,7 @@ func TestAProducerThatLooksAtItsContextLate(t *testing.T) {
 	})
 }
 
-// An event source that is cancelled while another observer holds it up ends without closing its channels: no goroutine
+// An event source that is cancelled while another observer blocks it ends without closing its channels. No goroutine
 // waits for that.
 func TestAnEventSourceThatDoesNotCloseIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -95,8 +96,7 @@ func TestAnEventSourceThatDoesNotCloseIsLeft(t *testing.T) {
 	})
 }
 
-// Of an observable that nothing is known about several items are received that are about to be sent, on one processor
-// too.
+// From an unknown observable, items that are about to be sent are received, also on one processor.
 func TestItemsOnTheirWayAreReceived(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	synctest.Test(t, func(t *testing.T) {

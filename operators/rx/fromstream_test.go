@@ -48,7 +48,7 @@ func TestFromStream_ErrorsAreTheLastItem(t *testing.T) {
 	})
 }
 
-// Items pass through the whole bridge as they are.
+// Items pass through the whole bridge unchanged.
 func TestItemsKeepTheirIdentity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pointer, slice, ch := new(int), []int{1, 2}, make(chan int)
@@ -172,7 +172,7 @@ func TestRetryWhen_ExitIsNoGoodEnd(t *testing.T) {
 	})
 }
 
-// panicking is a stream with a mistake in it.
+// panicking is a stream that panics.
 func panicking(context.Context, func(int) bool) error { panic("the stream's own panic") }
 
 func TestFromStream_ExitIsNoGoodEnd(t *testing.T) {

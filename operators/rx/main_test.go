@@ -23,7 +23,7 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// TestMain runs one of the scenarios that end a program, instead of the tests, when an environment variable names it.
+// TestMain runs a scenario that ends the program instead of the tests, if an environment variable names one.
 func TestMain(m *testing.M) {
 	if name := os.Getenv(scenarioVariable); name != "" {
 		scenarios[name]()
@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 
 const scenarioVariable = "RX_TEST_SCENARIO"
 
-// inChild runs the scenario in a process of its own; it returns what that wrote to stderr, and whether it came to its
-// end.
+// inChild runs the scenario in a process of its own. It returns what the process wrote to stderr, and whether the
+// scenario ended.
 func inChild(t *testing.T, name string) (stderr string, survived bool) {
 	t.Helper()
 	if scenarios[name] == nil {
@@ -67,13 +67,13 @@ func bubble(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
-// feed makes sources of a kind that a test needs, and notes how they fare. An attempt sends 1 to n, then fails; the
-// last one sends 1 to n and ends well.
+// feed makes sources for a test and records their attempts. An attempt sends 1 to n, then fails. The last one sends 1 to
+// n and ends without an error.
 type feed struct {
 	attempts int // in all
 	n        int
 	stays    bool // a failed attempt stays until its context ends
-	rude     bool // it looks at no context
+	rude     bool // it ignores its context
 
 	began atomic.Int64
 	alive atomic.Int64
@@ -130,7 +130,7 @@ func quadratic(retries int, opts ...retry.Option) retry.Policy {
 // atOnce retries without a delay.
 func atOnce(retries int) retry.Policy { return retry.New(backoff.Constant(0), retry.Limit(retries)) }
 
-// received reads to the end and returns the values, and the error, which has to be the last item.
+// received reads to the end and returns the values and the error, which must be the last item.
 func received(t *testing.T, items <-chan rxgo.Item) (values []any, err error) {
 	t.Helper()
 	for item := range items {
@@ -146,7 +146,7 @@ func received(t *testing.T, items <-chan rxgo.Item) (values []any, err error) {
 	return values, err
 }
 
-// expect checks all that comes.
+// expect checks all items.
 func expect(t *testing.T, items <-chan rxgo.Item, want []any, end error) {
 	t.Helper()
 	values, err := received(t, items)
@@ -173,7 +173,7 @@ func recovered(f func()) (v any) {
 	return nil
 }
 
-// goid names the calling goroutine.
+// goid returns the id of the calling goroutine.
 func goid() string {
 	var b [64]byte
 	return string(bytes.Fields(b[:runtime.Stack(b[:], false)])[1])

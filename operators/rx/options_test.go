@@ -28,7 +28,7 @@ func TestOption_WithBufferedChannel(t *testing.T) {
 			for range items {
 			}
 		}
-		// What is ahead of the reader: the items in the channel, and the one that is being sent.
+		// Ahead of the reader are the items in the channel, and the one that is being sent.
 		check("none", func(s stream.Stream[int]) <-chan rxgo.Item { return rx.FromStream(s).Observe() }, 0, 1)
 		check("built with", func(s stream.Stream[int]) <-chan rxgo.Item {
 			return rx.FromStream(s, rxgo.WithBufferedChannel(3)).Observe()
@@ -37,7 +37,7 @@ func TestOption_WithBufferedChannel(t *testing.T) {
 			return rx.FromStream(s, rxgo.WithBufferedChannel(3)).Observe(rxgo.WithBufferedChannel(1))
 		}, 1, 2)
 		check("RetryWhen", func(s stream.Stream[int]) <-chan rxgo.Item {
-			src := func(context.Context) rxgo.Observable { return rx.FromStream(s) } // it has one in hand, too
+			src := func(context.Context) rxgo.Observable { return rx.FromStream(s) } // it holds one too
 			return rx.RetryWhen(src, atOnce(1), rxgo.WithBufferedChannel(3)).Observe()
 		}, 3, 5)
 	})

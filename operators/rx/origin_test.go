@@ -12,7 +12,7 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// What is read of rxgo's observables is pinned here: another rxgo must not go by unnoticed.
+// The fields that are read of rxgo's observables are pinned here, so that a change in rxgo is noticed.
 func TestOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -76,7 +76,7 @@ func TestOrigin(t *testing.T) {
 	})
 }
 
-// A connectable's subscriber is told apart from the channel it shares with nobody.
+// A connectable's subscriber is distinguished from an unshared channel.
 func TestOriginOfAConnectable(t *testing.T) {
 	items := make(chan rxgo.Item)
 	plain, shared := rxgo.FromChannel(items), rxgo.FromChannel(items, rxgo.WithPublishStrategy())
@@ -88,7 +88,7 @@ func TestOriginOfAConnectable(t *testing.T) {
 	}
 }
 
-// What another version of rxgo might have instead of the fields that are read is unknown, and does no harm.
+// If another version of rxgo had other fields, the kind would be unknown.
 func TestOriginOfUnknownFields(t *testing.T) {
 	if got := inspect(new(rxgo.ObservableImpl)); got != (origin{}) {
 		t.Errorf("an observable without a source is %v", got)

@@ -17,7 +17,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// sources are the ways to make an observable of items and an end: nil, an error, or errCause for none at all.
+// sources are ways to make an observable of items and an end: nil, an error, or errCause for no end.
 var sources = map[string]func(ctx context.Context, n int, end error) rxgo.Observable{
 	"Create": func(ctx context.Context, n int, end error) rxgo.Observable {
 		return rxgo.Create(counting(n, end), rxgo.WithContext(ctx))
@@ -81,7 +81,7 @@ func counting(n int, end error) []rxgo.Producer {
 	}}
 }
 
-// eachSource runs f in a bubble for each of the sources; none may leave a goroutine behind.
+// eachSource runs f in a bubble for each source. None may leave a goroutine.
 func eachSource(t *testing.T, f func(t *testing.T, source func(n int, end error) stream.Stream[int])) {
 	for name, open := range sources {
 		bubble(t, name, func(t *testing.T) {
@@ -251,7 +251,7 @@ func TestToStream_SourceThatIgnoresItsContext(t *testing.T) {
 	}
 }
 
-// A producer that neither watches its context nor ever stops is not received from forever.
+// Items of a producer that ignores its context and never stops are not received forever.
 func TestToStream_SourceWithoutAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stop := make(chan struct{})
@@ -268,7 +268,7 @@ func TestToStream_SourceWithoutAnEnd(t *testing.T) {
 				}
 			}})
 		}).Take(3).Collect(t.Context())
-		synctest.Wait() // returns when the producer is left alone
+		synctest.Wait() // returns when nothing receives from the producer any more
 		if err != nil || sent < many || sent > many+10 {
 			t.Errorf("%v, %d items sent", err, sent)
 		}
@@ -293,7 +293,7 @@ func TestToStream_FromChannelIsNotReadFurther(t *testing.T) {
 	})
 }
 
-// Not even by a run whose context has ended: what it receives all the same, it yields.
+// Every item that a run receives from the channel is yielded, also after the run's context has ended.
 func TestToStream_FromChannelIsNotReadFurtherAfterACancel(t *testing.T) {
 	for name, cancelling := range map[string]func(cancel func()){
 		"in yield":  func(cancel func()) { cancel() },
@@ -418,7 +418,7 @@ type uncomparable struct{ parts []int }
 
 func (u uncomparable) Error() string { return fmt.Sprint("uncomparable", u.parts) }
 
-// A cancelled run ends with the cause, whatever error its source has ready by then.
+// A cancelled run ends with the cause, also if its source has an error ready.
 func TestToStream_ErrorOfACancelledSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, own := range []error{errBoom, uncomparable{[]int{1}}, context.Canceled} {

@@ -20,8 +20,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Each test here shows a trap of rxgo first, so that it is known when it is none any more, and then what this package
-// makes of the same source.
+// Each test first shows a pitfall of rxgo, so that a change in rxgo is noticed, and then what this package does with the
+// same source.
 
 func always(error) bool { return true }
 
@@ -135,7 +135,7 @@ func coldly(f *feed) func(context.Context) rxgo.Observable {
 	return func(context.Context) rxgo.Observable { return f.cold() }
 }
 
-// Merge sends without looking at its context: whoever does not receive leaves it in that send.
+// Merge sends without checking its context. If nobody receives, it blocks in that send.
 func TestTrap_MergeIsLeftInItsSend(t *testing.T) {
 	for name, stop := range map[string]func(ctx context.Context, merged func(context.Context) rxgo.Observable){
 		"stopped": func(ctx context.Context, merged func(context.Context) rxgo.Observable) {
@@ -151,7 +151,7 @@ func TestTrap_MergeIsLeftInItsSend(t *testing.T) {
 				own = append(own, ctx)
 				return rxgo.Merge([]rxgo.Observable{rxgo.Range(0, 10), rxgo.Range(10, 10)}, rxgo.WithContext(ctx))
 			})
-			// That the bubble ends says that Merge's goroutines have.
+			// The bubble ends only if Merge's goroutines have ended.
 			if len(own) != 1 || own[0].Err() == nil {
 				t.Errorf("the contexts are %v, want one, cancelled", own)
 			}
@@ -159,7 +159,7 @@ func TestTrap_MergeIsLeftInItsSend(t *testing.T) {
 	}
 }
 
-// It is not left there either when it was not given the context.
+// The same if Merge was not given the context.
 func TestTrap_MergeWithoutAContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		err := rx.ToStream[int](func(context.Context) rxgo.Observable {
@@ -174,7 +174,7 @@ func TestTrap_MergeWithoutAContext(t *testing.T) {
 	})
 }
 
-// CombineLatest looks at its context, and then calls a function for as long as that takes, and then sends.
+// CombineLatest checks its context, then calls a function, which may take long, and then sends.
 func TestTrap_CombineLatestSendsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -258,14 +258,14 @@ var scenarios = map[string]func(){
 		}()
 		for observed := false; !observed; {
 			select {
-			case events <- rxgo.Of(0): // lost as long as nobody observes
+			case events <- rxgo.Of(0): // lost while nobody observes
 			case <-observes:
 				observed = true
 			}
 		}
 		begins := make(chan struct{})
 		go sendEvents(events, func() { begins <- struct{}{} })
-		for range 3 { // the error, one that is held up, and one that nobody takes
+		for range 3 { // the error, a blocked item, and one that nobody receives
 			<-begins
 		}
 		select {
@@ -388,7 +388,7 @@ func TestTrap_RetriedObservablesOfRxgoAreHot(t *testing.T) {
 			f.attempts = 2
 			expect(t, o.Observe(), []any{1, 2, 1, 2}, nil)
 			f.attempts = 4
-			expect(t, o.Observe(), []any{1, 2, 1, 2}, nil) // a limit of its own, too
+			expect(t, o.Observe(), []any{1, 2, 1, 2}, nil) // also a limit of its own
 			if want := []time.Duration{0, time.Second, time.Second, 2 * time.Second}; !slices.Equal(f.at, want) {
 				t.Errorf("attempts at %v, want %v", f.at, want)
 			}
@@ -459,7 +459,7 @@ func TestTrap_OperatorsCloseWithoutAnErrorWhenTheirContextEnds(t *testing.T) {
 		expect(t, open(ctx).Observe(), nil, nil)
 	})
 	bubble(t, "ToStream", func(t *testing.T) {
-		for range 20 { // rxgo and the stream notice it in any order
+		for range 20 { // rxgo and the stream see it in any order
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			if _, err := rx.ToStream[int](open).Collect(ctx); !errors.Is(err, context.DeadlineExceeded) {
 				t.Error(err)
@@ -503,8 +503,8 @@ func (c *endedContext) Err() error {
 	return nil
 }
 
-// An observer that no longer receives stops the event source, and with it every other observer, also new ones: Observe
-// waits on a mutex, which a bubble cannot.
+// An observer that no longer receives blocks the event source, and so every other observer, also new ones. Observe waits
+// for a mutex, so this test cannot use a bubble.
 func TestTrap_AnAbandonedObserverHoldsUpTheOthers(t *testing.T) {
 	t.Run("rxgo", func(t *testing.T) {
 		stderr, survived := inChild(t, "Retry over FromEventSource")

@@ -43,7 +43,7 @@ type Observable struct {
 //   - an Observe of o that was not made through this Wrap;
 //   - the contexts with which o was built. The attempt's context replaces that of Defer and of most operators. It does
 //     not reach Create, FlatMap and other operators that take their context when they are built. So cancel the context
-//     given to the Observe of the result; a Create that is cancelled continues until it notices that nobody reads.
+//     given to the Observe of the result. A cancelled Create continues until it notices that nobody reads.
 //
 // The function RetryWhen has none of these limits: prefer it.
 func Wrap(o rxgo.Observable) Observable {

@@ -22,13 +22,13 @@ func TestWrapIsAnObservableWithRetryWhen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &feed{attempts: 4, n: 2}
 		start := time.Now()
-		// The result chains on, with rxgo's methods and with another RetryWhen.
+		// The result can be chained with rxgo's methods and with another RetryWhen.
 		var o rxgo.Observable = rx.Wrap(f.cold()).RetryWhen(quadratic(1)).RetryWhen(quadratic(2))
 		got, err := o.Map(func(_ context.Context, v any) (any, error) { return v.(int) * 10, nil }).ToSlice(0)
 		if want := []any{10, 20, 10, 20, 10, 20, 10, 20}; !slices.Equal(got, want) || err != nil {
 			t.Errorf("got %v, %v, want %v", got, err, want)
 		}
-		// The inner one retries after 1 s, gives up, and is run again after another; and so on.
+		// The inner one retries after 1 s and gives up. The outer one runs it again 1 s later, and so on.
 		if want := []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second}; !slices.Equal(f.at, want) {
 			t.Errorf("attempts at %v, want %v", f.at, want)
 		}
@@ -82,7 +82,7 @@ func TestWrapRefusesTheSecondSubscriptionToAHotSource(t *testing.T) {
 	}
 }
 
-// others is an observable that this package knows nothing about.
+// others is an observable of a type that this package does not know.
 type others struct{ rxgo.Observable }
 
 func TestWrapRefusesAnEventSourceThatIsOver(t *testing.T) {
@@ -115,7 +115,7 @@ func TestWrapRefusesAnEventSourceThatIsOver(t *testing.T) {
 	})
 }
 
-// A cancel while a retry waits for events is the end by that cancel, and no event source that has ended.
+// If a retry is cancelled while it waits for events, it ends with the cause, not with ErrNotRestartable.
 func TestWrapOfAnEventSourceCancelledBeforeAnEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		events := make(chan rxgo.Item)
@@ -132,7 +132,7 @@ func TestWrapOfAnEventSourceCancelledBeforeAnEvent(t *testing.T) {
 	})
 }
 
-// At first an event source without events is an empty one.
+// In the first attempt, an event source without events is an empty source.
 func TestWrapOfAnEventSourceWithoutEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		events := make(chan rxgo.Item)
@@ -150,7 +150,7 @@ func TestWrapOfANilChannel(t *testing.T) {
 	})
 }
 
-// What Wrap cannot see, so that its comment stays true.
+// The cases that Wrap cannot recognize, so that its comment stays true.
 func TestWrapCannotSee(t *testing.T) {
 	same := func(_ context.Context, v any) (any, error) { return v, nil }
 	bubble(t, "a hot source behind an operator", func(t *testing.T) {
@@ -230,7 +230,7 @@ func TestWrapTellsThePolicyOfSuccess(t *testing.T) {
 			o := retried(f, quadratic(3, retry.WithBudget(budget)))
 			expect(t, o.Observe(), []any{1, 1}, nil)
 			f.attempts = 4
-			expect(t, o.Observe(), []any{1, 1}, nil) // with the token that the success gave back
+			expect(t, o.Observe(), []any{1, 1}, nil) // with the token that the success has refunded
 			f.attempts = 7
 			expect(t, o.Observe(), []any{1, 1}, retry.ErrBudget)
 		})
@@ -238,7 +238,7 @@ func TestWrapTellsThePolicyOfSuccess(t *testing.T) {
 }
 
 func TestManySubscriptionsSideBySide(t *testing.T) {
-	opts := make([]rxgo.Option, 1, 8) // with room, in which rxgo's appends would meet
+	opts := make([]rxgo.Option, 1, 8) // spare capacity, to which two appends of rxgo would write
 	opts[0] = rxgo.WithBufferedChannel(1)
 	src := func(ctx context.Context) rxgo.Observable {
 		return rxgo.Just(1, errBoom)(rxgo.WithContext(ctx))
@@ -262,7 +262,7 @@ func TestManySubscriptionsSideBySide(t *testing.T) {
 	}
 }
 
-// Observe of an event source waits on a mutex while one of its observers holds it up: no bubble can show that.
+// Observe of an event source waits for a mutex while one of its observers blocks it, so this test cannot use a bubble.
 func TestAHeldUpEventSourceDoesNotHoldUpACancel(t *testing.T) {
 	for _, form := range []string{"Wrap", "RetryWhen"} {
 		t.Run(form, func(t *testing.T) {
@@ -270,7 +270,7 @@ func TestAHeldUpEventSourceDoesNotHoldUpACancel(t *testing.T) {
 			running, stop := context.WithCancel(t.Context())
 			source := rxgo.FromEventSource(events, rxgo.WithContext(running))
 			stuck := source.Observe()
-			events <- rxgo.Of(1) // taken by the source, which nobody relieves of it
+			events <- rxgo.Of(1) // received by the source, whose observer does not receive
 			waitForStack("rxgo/v2.Item.SendContext", true)
 			ctx, cancel := context.WithCancelCause(t.Context())
 			o := rx.RetryWhen(func(context.Context) rxgo.Observable { return source }, atOnce(1))
@@ -285,7 +285,7 @@ func TestAHeldUpEventSourceDoesNotHoldUpACancel(t *testing.T) {
 			}
 			<-stuck
 			waitForStack("eventSourceIterable).Observe", false)
-			for i := range 3 { // what has been observed late is received from
+			for i := range 3 { // the late observer receives
 				select {
 				case events <- rxgo.Of(i):
 				case <-time.After(10 * time.Second):
@@ -293,7 +293,7 @@ func TestAHeldUpEventSourceDoesNotHoldUpACancel(t *testing.T) {
 				}
 				<-stuck
 			}
-			close(events) // when its context ends amid a delivery, rxgo's source closes nothing
+			close(events) // if its context ended during a delivery, rxgo's source would close nothing
 			for range stuck {
 			}
 			stop()
