@@ -13,7 +13,7 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-// The bridge from rxgo makes streams that keep the contract, whatever rxgo's observables do.
+// The streams that rx.ToStream makes keep the contract, whatever rxgo's observables do.
 func TestBridge_KeepsTheContract(t *testing.T) {
 	for name, src := range map[string]func(context.Context) rxgo.Observable{
 		"empty":   func(ctx context.Context) rxgo.Observable { return rxgo.Empty() },

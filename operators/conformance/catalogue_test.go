@@ -25,28 +25,27 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-// entry is one source or operator of the library: how it is checked, and what docs/operators.md shows of it. To add
-// one, add it to the catalogue below, and run
+// entry is one source or operator of the library: how to check it, and how docs/operators.md shows it. To add one, add
+// it to the catalogue below, and run
 //
 //	go test ./operators/conformance -run TestDocument -update
 type entry struct {
 	name   string   // package and name, as "stream.Filter"
-	label  string   // how the drawing calls it
-	inputs []string // the diagrams of its sources, lines are runs; after "name: " for other names than source and other
+	label  string   // its name in the drawing
+	inputs []string // the diagrams of its sources, a line for each run; "name: " first, for names other than source and other
 	check  func(t *testing.T, ahead int)
 	ahead  int
 	racing bool
 	draw   func(s *session) (diagram string, legend []string)
 	run    func(ctx context.Context, in text, each func(v any) bool) error // a run over in; the other sources never end
-	apply  func(text) text                                                 // of a variant
+	apply  func(text) text                                                 // for a variant
 }
 
-// racing marks an operator of which a synchronous source makes something else each time, since its sources run side by
-// side: it is checked with sources that take their time only.
+// racing marks an operator whose result with synchronous sources differs from run to run, because its sources run
+// concurrently. It is checked only with sources that take time.
 const racing = true
 
-// op makes the entry of an operator from a function that applies it: to the sources of its diagrams, or those of a
-// check.
+// op makes the entry of an operator from a function that applies it, to the sources of its diagrams or those of a check.
 func op[T any](name, label string, inputs []string, apply func(in []text) stream.Stream[T], isRacing ...bool) entry {
 	e := entry{name: name, label: label, inputs: inputs, racing: len(isRacing) > 0}
 	e.check = func(t *testing.T, ahead int) {
@@ -100,14 +99,14 @@ func (e entry) checkedAs(other entry) entry {
 	return e
 }
 
-// readsAhead returns the entry of an operator whose source makes up to n values while the consumer is busy with one; a
-// negative n is without bound.
+// readsAhead returns the entry of an operator whose source makes up to n values while the consumer processes one. A
+// negative n means no bound.
 func (e entry) readsAhead(n int) entry {
 	e.ahead = n
 	return e
 }
 
-// paced yields each letter after d, and after another d goes on with end.
+// paced yields each letter after d, and after another d continues with end.
 func paced(letters string, d time.Duration, end text) text {
 	return stream.FromSlice(append(strings.Split(letters, ""), "")).Delay(d).Filter(func(v string) bool { return v != "" }).Concat(end)
 }
@@ -139,7 +138,7 @@ type section struct {
 	entries []entry
 }
 
-// catalogue is all that makes a stream, in the order of docs/operators.md.
+// catalogue lists everything that makes a stream, in the order of docs/operators.md.
 var catalogue = []section{
 	{"Sources", []entry{
 		source("stream.Of", `Of("a", "b")`, func() text { return stream.Of("a", "b") }),
@@ -384,7 +383,7 @@ func twoConsumers(shared text) text {
 	return shared.Merge(operators.Map(later, strings.ToUpper))
 }
 
-// sentInto is what consumers makes of a subject, into which a, b and c are sent.
+// sentInto returns the stream that consumers makes of a subject, into which a, b and c are sent.
 func sentInto(consumers func(*stream.Subject[string]) text) text {
 	return func(ctx context.Context, yield func(string) bool) error {
 		subject := stream.NewSubject[string](1)
@@ -399,7 +398,7 @@ func sentInto(consumers func(*stream.Subject[string]) text) text {
 
 func twice(v string) text { return stream.Of(v).Concat(stream.Of(v).Delay(3 * ms)) }
 
-// exempt are the exported functions of packages stream and operators that are in no catalogue, and why.
+// exempt lists the exported functions of packages stream and operators that are not in the catalogue, with the reason.
 var exempt = map[string]string{
 	"stream.All":           "a sink",
 	"stream.Collect":       "a sink",
@@ -414,7 +413,7 @@ var exempt = map[string]string{
 	"operators.RetryChans": "channels in and out; it is stream.FromChans, RetryWhen and Chans",
 }
 
-// Nothing that is exported is missing from the catalogue.
+// The catalogue lists every exported source and operator.
 func TestCatalogue_IsComplete(t *testing.T) {
 	listed := make(map[string]bool)
 	for _, section := range catalogue {
@@ -451,11 +450,11 @@ func TestCatalogue_IsComplete(t *testing.T) {
 	}
 }
 
-// function is what the source says of an exported function or method of Stream.
+// function describes an exported function or method of Stream.
 type function struct {
 	signature, synopsis string
 	parameters          []string // their names
-	onStream            bool     // the first one is a stream, or several
+	onStream            bool     // the first parameter is one or more streams
 }
 
 // packages reads the exported functions, and methods of Stream, of the packages stream and operators.
@@ -470,7 +469,7 @@ func packages(t *testing.T) map[string]map[string]function {
 		}
 		files := token.NewFileSet()
 		for _, name := range names {
-			if strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, "_go127.go") { // methods: what they do is in the functions
+			if strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, "_go127.go") { // methods, which call the functions
 				continue
 			}
 			file, err := parser.ParseFile(files, name, nil, parser.ParseComments)
@@ -517,7 +516,7 @@ func ofStream(recv *ast.FieldList) bool {
 	return ok && name.Name == "Stream"
 }
 
-// signature prints the head of a function, on one line.
+// signature returns the signature of a function, on one line.
 func signature(t *testing.T, files *token.FileSet, f *ast.FuncDecl) string {
 	t.Helper()
 	var b strings.Builder

@@ -9,7 +9,7 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-// retry().repeat(): each repetition has its retries. RxJava and RxJS do the same, Reactor with repeat(1) for two runs.
+// retry().repeat(): each repetition has its own retries. RxJava and RxJS do the same, Reactor with repeat(1) for two runs.
 func TestRepeatOverRetry(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-a#\n-b|\n-c#\n-d|")
@@ -18,8 +18,8 @@ func TestRepeatOverRetry(t *testing.T) {
 	})
 }
 
-// repeat().retry(): a failure in any repetition starts all of them again. RxJava and RxJS do the same, Reactor with
-// repeat(1) for two runs.
+// repeat().retry(): a failure in any repetition restarts all of them. RxJava and RxJS do the same, Reactor with repeat(1)
+// for two runs.
 func TestRetryOverRepeat(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-a|\n-b#\n-c|\n-d|\n-e|")
@@ -67,8 +67,8 @@ func TestRetryOverConcatMap(t *testing.T) {
 	})
 }
 
-// zip().retry(): what one source had ready for a partner that never came is dropped, and the pairs begin anew. RxJava,
-// RxJS and Reactor do the same.
+// zip().retry(): a value without a partner is dropped at the failure, and the pairs begin anew. RxJava, RxJS and Reactor
+// do the same.
 func TestRetryOverZip(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		a := streamtest.Cold[string](s, "-abc----|")
@@ -80,9 +80,8 @@ func TestRetryOverZip(t *testing.T) {
 	})
 }
 
-// debounce().retry(): a value that waits for its silence when the source fails is delivered before the next attempt
-// begins, so that none is lost. RxJava and RxJS drop it at an error; Reactor has no debounce (sampleTimeout is its
-// like).
+// debounce().retry(): a value that still waits when the source fails is delivered before the next attempt begins, so it
+// is not lost. RxJava and RxJS drop it at an error. Reactor has no debounce, but the similar sampleTimeout.
 func TestRetryOverDebounce(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-ab#\n-c------|")
@@ -91,8 +90,8 @@ func TestRetryOverDebounce(t *testing.T) {
 	})
 }
 
-// timeout().retry(): each subscription has its own timer, from its beginning and from each value. RxJava, RxJS (each)
-// and Reactor do the same.
+// timeout().retry(): each subscription has its own timer, which starts with it and again at each value. RxJava, RxJS
+// (each) and Reactor do the same.
 func TestRetryOverTimeout(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "---------a|\n--a--b---------|\n--a--b--|")
@@ -102,7 +101,7 @@ func TestRetryOverTimeout(t *testing.T) {
 	})
 }
 
-// retry().timeout(): a timeout above the retry ends it all, retries included. RxJava, RxJS and Reactor do the same.
+// retry().timeout(): a timeout after the retry ends everything, retries included. RxJava, RxJS and Reactor do the same.
 func TestTimeoutOverRetry(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-a#\n---#\n---#\n---#")
@@ -111,9 +110,9 @@ func TestTimeoutOverRetry(t *testing.T) {
 	})
 }
 
-// onBackpressureBuffer().retry(): what was in the buffer when the source failed comes first, then the next attempt.
-// Reactor does the same; in RxJava onBackpressureBuffer lets an error overtake the values unless delayError is set.
-// RxJS has no backpressure, and its buffer operators collect values in arrays: here that is Batch.
+// onBackpressureBuffer().retry(): values that were in the buffer when the source failed come first, then the next
+// attempt. Reactor does the same. In RxJava, an error overtakes the values unless delayError is set. RxJS has no
+// backpressure; its buffer operators collect values in arrays, like Batch here.
 func TestRetryOverBuffer(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "(abc)#\n(de)|")
@@ -124,7 +123,7 @@ func TestRetryOverBuffer(t *testing.T) {
 }
 
 // bufferTime, bufferCount (Batch): a batch that is not full when the source fails is delivered before the next attempt.
-// RxJava, RxJS and Reactor drop it: their buffers die with the error.
+// RxJava, RxJS and Reactor drop it at the error.
 func TestRetryOverBatch(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-abc#\n-d|")
@@ -133,8 +132,8 @@ func TestRetryOverBatch(t *testing.T) {
 	})
 }
 
-// switchMap().retry(): the inner source that runs when the outer one fails is disposed. RxJava, RxJS and Reactor do the
-// same.
+// switchMap().retry(): when the outer source fails, the running inner source is disposed. RxJava, RxJS and Reactor do
+// the same.
 func TestRetryOverSwitchMap(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		outer := streamtest.Cold[string](s, "-x--#\n-y|")
@@ -145,7 +144,7 @@ func TestRetryOverSwitchMap(t *testing.T) {
 	})
 }
 
-// scan().retry(): the state of an operator below the retry begins anew with each subscription. RxJava, RxJS and Reactor
+// scan().retry(): the state of an operator before the retry begins anew with each subscription. RxJava, RxJS and Reactor
 // do the same.
 func TestRetryOverScan(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
@@ -155,8 +154,8 @@ func TestRetryOverScan(t *testing.T) {
 	})
 }
 
-// share().retry(): the retry subscribes to the shared source again, which runs it anew since it has ended. RxJava and
-// Reactor (publish().refCount()) and RxJS (share, which resets on error) do the same.
+// share().retry(): the retry subscribes to the shared source again. Because its run has ended, a new one begins. RxJava
+// and Reactor (publish().refCount()) and RxJS (share, which resets on error) do the same.
 func TestRetryOverShare(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-a-#\n-b-|")

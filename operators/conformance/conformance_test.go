@@ -1,10 +1,10 @@
-// Package conformance holds the library to what ReactiveX says, and says where it differs: one named test for each
-// behaviour of subscribing again, on marble diagrams where they fit. Each comment names the behaviour in the terms of
-// ReactiveX, and whether RxJava 3, RxJS 7 and Reactor 3 do the same.
+// Package conformance tests how the library agrees with ReactiveX, and where it differs. There is one named test for
+// each behaviour of resubscription, with marble diagrams where they fit. Each comment names the behaviour in the terms
+// of ReactiveX, and says whether RxJava 3, RxJS 7 and Reactor 3 do the same.
 //
-// The catalogue (catalogue_test.go) takes every operator through streamtest.Check, with the variants (variants_test.go)
-// that are not drawn, and draws docs/operators.md. The tests of contract_test.go hold all of them to the rest of the
-// contract.
+// The catalogue (catalogue_test.go) checks every operator with streamtest.Check, and draws docs/operators.md. So do the
+// variants (variants_test.go), which are not drawn. The tests of contract_test.go check the rest of the contract for all
+// of them.
 package conformance_test
 
 import (
@@ -47,12 +47,12 @@ func again(d time.Duration) handler {
 	return func(f failures) failures { return f.Delay(d) }
 }
 
-// wait waits for d on the clock of ctx, as code does that takes its time.
+// wait waits for d on the clock of ctx, like code that takes time.
 func wait(ctx context.Context, d time.Duration) {
 	_, _ = stream.Timer(d).Collect(ctx)
 }
 
-// journal notes what happens, with its time.
+// journal records events with their times.
 type journal struct {
 	s       *session
 	entries []string
@@ -102,7 +102,7 @@ func TestEachBehaviourIsCompared(t *testing.T) {
 			compared++
 			for _, library := range []string{"RxJava", "RxJS", "Reactor"} {
 				if !strings.Contains(f.Doc.Text(), library) {
-					t.Errorf("%s: the comment of %s does not speak of %s", name, f.Name.Name, library)
+					t.Errorf("%s: the comment of %s does not mention %s", name, f.Name.Name, library)
 				}
 			}
 		}

@@ -42,7 +42,7 @@ func eachEntry(t *testing.T, f func(t *testing.T, e entry)) {
 	}
 }
 
-// A consumer that cancels and stops in one call has stopped: nil is returned, at whichever value it does so.
+// A consumer that cancels and stops in one call has stopped: the stream returns nil, at whatever value.
 func TestCatalogue_CancelAndStop(t *testing.T) {
 	for kind, src := range map[string]func() text{
 		"ending":  func() text { return paced("abcd", 6*ms, stream.Empty[string]()) },
@@ -71,7 +71,7 @@ func TestCatalogue_CancelAndStop(t *testing.T) {
 	}
 }
 
-// What ends because its context has ended matches the cause and the context's error, whatever was going on.
+// When the context ends, the error matches the cause and the context's error, whatever was running.
 func TestCatalogue_AnEndByTheContext(t *testing.T) {
 	for kind, src := range map[string]func() text{
 		"never ending": func() text { return paced("abc", 6*ms, stream.Never[string]()) },
@@ -93,11 +93,11 @@ func TestCatalogue_AnEndByTheContext(t *testing.T) {
 	}
 }
 
-// A clock that calls back a second time, as some mocks do, brings nothing more than one that does so once.
+// A second callback of a clock, as of some mocks, has no effect.
 func TestCatalogue_AClockThatCallsBackTwice(t *testing.T) {
 	eachEntry(t, func(t *testing.T, e entry) {
 		run := func(clock stream.Clock) (came []string) {
-			ctx, cancel := context.WithTimeout(stream.WithClock(t.Context(), clock), 99*ms+ms/4) // nothing else is due then
+			ctx, cancel := context.WithTimeout(stream.WithClock(t.Context(), clock), 99*ms+ms/4) // an instant at which nothing else is due
 			defer cancel()
 			_ = e.run(ctx, paced("abcd", 6*ms, stream.Never[string]()), func(v any) bool {
 				came = append(came, fmt.Sprint(v))
@@ -112,7 +112,7 @@ func TestCatalogue_AClockThatCallsBackTwice(t *testing.T) {
 	})
 }
 
-// repeating calls back twice, a little later the second time.
+// repeating calls back twice, the second time a little later.
 type repeating struct{ stream.Clock }
 
 func (c repeating) AfterFunc(d time.Duration, f func()) stream.Stopper {
@@ -122,7 +122,7 @@ func (c repeating) AfterFunc(d time.Duration, f func()) stream.Stopper {
 	})
 }
 
-// passing are the operators that run their source on the caller's goroutine and leave the look at the context to it.
+// passing lists the operators that run their source on the caller's goroutine and leave the check of the context to it.
 var passing = []string{
 	"operators.Map", "operators.TryMap", "operators.Scan", "operators.Pairwise", "operators.Reduce",
 	"operators.Count", "operators.First", "operators.Last", "stream.Filter", "operators.TryFilter", "stream.Take",
@@ -136,7 +136,7 @@ var passing = []string{
 	"Batch(1, 0)", "Batch(3, 0)", "Race/alone", "RepeatWhen/not", "Resume/without a failure",
 }
 
-// Under a context that has ended no operator starts a goroutine, and no source is run but by those that pass values on.
+// Under a context that has ended, no operator starts a goroutine, and only the passing ones run their source.
 func TestCatalogue_NothingStartsUnderAnEndedContext(t *testing.T) {
 	eachEntry(t, func(t *testing.T, e entry) {
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -157,13 +157,13 @@ func TestCatalogue_NothingStartsUnderAnEndedContext(t *testing.T) {
 	})
 }
 
-// synchronous are those that run their source on the caller's goroutine, and start none.
+// synchronous lists the operators that run their source on the caller's goroutine and start no goroutine.
 var synchronous = append([]string{
 	"stream.StartWith", "stream.Repeat", "stream.Timeout", "Timeout/1h", "Concat/second", "Skip/what Concat prepends", "SwitchIfEmpty/second",
 	"Catch/second", "Repeat/once", "Using", "All", "ConcatMap/inner", "FlatMap(1)/inner",
 }, passing...)
 
-// An operator is synchronous, or it is not: on which goroutine its source runs, and that no other is started.
+// The list of synchronous operators is right and complete.
 func TestCatalogue_Synchronous(t *testing.T) {
 	eachEntry(t, func(t *testing.T, e entry) {
 		if len(e.inputs) == 0 {
@@ -172,7 +172,7 @@ func TestCatalogue_Synchronous(t *testing.T) {
 		caller, before := goroutine.Current().ID, goroutine.Count()
 		var elsewhere atomic.Bool
 		look := func() {
-			time.Sleep(time.Nanosecond) // what a timer has called is over then
+			time.Sleep(time.Nanosecond) // until the functions that a timer has called have returned
 			if goroutine.Current().ID != caller || goroutine.Count() > before {
 				elsewhere.Store(true)
 			}
@@ -190,7 +190,7 @@ func TestCatalogue_Synchronous(t *testing.T) {
 	})
 }
 
-// trusting are those that rely on their source to stop.
+// trusting lists the operators that rely on their source to stop.
 var trusting = []string{
 	"operators.Map", "operators.Scan", "operators.Pairwise", "stream.Filter", "stream.Skip", "stream.SkipLast",
 	"stream.SkipWhile", "operators.Distinct", "operators.DistinctBy", "operators.DistinctUntilChanged",
@@ -198,7 +198,7 @@ var trusting = []string{
 	"SwitchIfEmpty/second", "Catch/second", "Merge/alone", "Delay/none", "Throttle/1ms", "Race/alone",
 }
 
-// A source that goes on after yield has returned false, and fails then, is a bad source: nothing of that gets through.
+// If a source breaks the contract, continues after yield has returned false and then fails, the consumer sees none of it.
 func TestCatalogue_ASourceThatDoesNotStop(t *testing.T) {
 	eachEntry(t, func(t *testing.T, e entry) {
 		if slices.Contains(trusting, e.name) {
@@ -222,25 +222,25 @@ func TestCatalogue_ASourceThatDoesNotStop(t *testing.T) {
 	})
 }
 
-// looking are the synchronous ones that look at the context themselves when their source has ended.
+// looking lists the synchronous operators that check the context when their source has ended.
 var looking = []string{
 	"stream.Concat", "stream.StartWith", "stream.Repeat", "stream.MustNotEnd", "operators.ConcatMap", "operators.RepeatWhen",
 	"MustNotEnd/caught", "ConcatMap/outer", "ConcatMap/inner", "Repeat/once", "RepeatWhen/not", "stream.Timeout", "Timeout/1h",
 }
 
-// stopping are the synchronous ones that stop a source that yields on under a context that has ended.
+// stopping lists the synchronous operators that stop a source that continues under a context that has ended.
 var stopping = []string{
 	"operators.TryMap", "operators.TryFilter", "operators.ConcatMap", "stream.Delay", "stream.Timeout", "Timeout/1h",
 	"ConcatMap/outer", "FlatMap(1)/outer", "TimeShift/1",
 }
 
-// careless are those of the others that do not.
+// careless lists the other operators that do not stop such a source.
 var careless = []string{
 	"stream.TakeUntilDone", "TakeUntilDone/never", "TakeUntil/never", "TakeUntil/stop ended", "SwitchMap/inner",
 	"ExhaustMap/inner", "operators.WithLatestFrom", "WithLatestFrom/one", "WithLatestFrom/one and no end",
 }
 
-// looksAtNothing yields n values, 6ms apart, whatever its context says, and ends well.
+// looksAtNothing yields n values, 6ms apart, ignores its context, and ends without an error.
 func looksAtNothing(n int) text {
 	return func(_ context.Context, yield func(string) bool) error {
 		for i := range n {
@@ -253,8 +253,8 @@ func looksAtNothing(n int) text {
 	}
 }
 
-// A source that does not look at its context is stopped by the operators that run it on a goroutine of its own, and the
-// cause is returned although the source says that all is well.
+// An operator that runs its source on a goroutine of its own stops a source that ignores its context. It returns the
+// cause although the source returns nil.
 func TestCatalogue_ASourceThatDoesNotLookAtItsContext(t *testing.T) {
 	eachEntry(t, func(t *testing.T, e entry) {
 		for _, values := range []int{1, 2, 1000} {
@@ -280,8 +280,8 @@ func TestCatalogue_ASourceThatDoesNotLookAtItsContext(t *testing.T) {
 	})
 }
 
-// An operator that reads nothing ahead has no timer armed while its consumer works, but for the one of Timeout, which
-// stays as it was set.
+// An operator that does not read ahead has no timer armed while its consumer works, except Timeout's timer, which stays
+// set.
 func TestCatalogue_NoTimerWhileTheConsumerWorks(t *testing.T) {
 	eachEntry(t, func(t *testing.T, e entry) {
 		if e.ahead != 0 || len(e.inputs) != 1 {
@@ -303,7 +303,7 @@ func TestCatalogue_NoTimerWhileTheConsumerWorks(t *testing.T) {
 	})
 }
 
-// countingClock is the system's clock; it counts the timers that are armed.
+// countingClock is the system clock. It counts the armed timers.
 type countingClock struct{ armed atomic.Int64 }
 
 func (c *countingClock) Now() time.Time { return time.Now() }

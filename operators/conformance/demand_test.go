@@ -18,7 +18,8 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-// feed makes total numbers, in attempts that fail after a number of them, and goes on where it stopped.
+// feed makes total numbers, in attempts that fail after perAttempt of them. Each attempt continues where the last one
+// stopped.
 type feed struct {
 	total, perAttempt int
 	made              atomic.Int64
@@ -41,8 +42,8 @@ func (f *feed) stream() stream.Stream[int] {
 	}
 }
 
-// ahead runs s with a consumer that takes d for each value, checks that it gets the numbers 1 to total, none lost and
-// none doubled, and returns the most that the feed had made beyond what the consumer had taken.
+// ahead runs s with a consumer that takes d for each value. It checks that the consumer receives the numbers 1 to total,
+// none lost and none doubled, and returns the maximum number of values that the feed was ahead of the consumer.
 func (f *feed) ahead(t *testing.T, s *session, src stream.Stream[int], d time.Duration) (most int) {
 	t.Helper()
 	want := 1
@@ -61,9 +62,9 @@ func (f *feed) ahead(t *testing.T, s *session, src stream.Stream[int], d time.Du
 	return most
 }
 
-// Backpressure: a consumer that takes values one by one, with a source that is retried now and then. Nothing is lost
-// and nothing doubled beyond what the source itself emits again, and no more is produced than was asked for. RxJava's
-// Flowable and Reactor carry the outstanding request over to the next subscription; RxJS has no backpressure.
+// Backpressure: the consumer takes values one by one, and the source is retried now and then. No value is lost, none is
+// doubled unless the source emits it again, and the source produces no more than was requested. RxJava's Flowable and
+// Reactor carry the outstanding request over to the next subscription. RxJS has no backpressure.
 func TestBackpressure_OneByOne(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		f := &feed{total: 100, perAttempt: 7}
@@ -75,7 +76,7 @@ func TestBackpressure_OneByOne(t *testing.T) {
 }
 
 // Backpressure over 4,096 values: as above, at full speed, with thousands of attempts. RxJava's Flowable and Reactor do
-// the same; RxJS has no backpressure.
+// the same. RxJS has no backpressure.
 func TestBackpressure_4096Values(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		for _, perAttempt := range []int{1, 2, 1000, 4096} {
@@ -88,8 +89,7 @@ func TestBackpressure_4096Values(t *testing.T) {
 	})
 }
 
-// Backpressure: what was emitted by a failed subscription is emitted again by a source that begins anew. That is all
-// that is doubled. RxJava, RxJS and Reactor do the same.
+// Backpressure: only values that the source emits again are doubled. RxJava, RxJS and Reactor do the same.
 func TestBackpressure_DoublesOnlyWhatTheSourceEmitsAgain(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := attempts(
@@ -104,8 +104,8 @@ func TestBackpressure_DoublesOnlyWhatTheSourceEmitsAgain(t *testing.T) {
 	})
 }
 
-// Backpressure: no more is ever produced than was asked for, plus what the operator's comment names. In RxJava and
-// Reactor each asynchronous boundary has a prefetch, of 128 and 256 by default; RxJS queues without bound.
+// Backpressure: the source never produces more than was requested plus the number that the operator's comment names. In
+// RxJava and Reactor each asynchronous boundary has a prefetch, of 128 and 256 by default. RxJS queues without bound.
 func TestBackpressure_NeverAheadByMoreThanIsNamed(t *testing.T) {
 	number := func(v int) stream.Stream[int] { return stream.Of(v) }
 	for name, test := range map[string]struct {
@@ -139,8 +139,8 @@ func TestBackpressure_NeverAheadByMoreThanIsNamed(t *testing.T) {
 	}
 }
 
-// A million failures in a row, with no wait between them: the stack stays flat and so does the heap. RxJava and Reactor
-// trampoline (a work-in-progress count), RxJS loops over synchronous errors.
+// A million failures in a row, without a wait: the stack and the heap stay flat. RxJava and Reactor trampoline (a
+// work-in-progress count), RxJS loops over synchronous errors.
 func TestMillionFailures(t *testing.T) {
 	for name, retried := range map[string]func(stream.Stream[int]) stream.Stream[int]{
 		"Retry":   func(s stream.Stream[int]) stream.Stream[int] { return s.Retry(math.MaxInt32) },
@@ -180,8 +180,8 @@ func TestMillionFailures(t *testing.T) {
 	}
 }
 
-// A million failures, cancelled in the middle: the context is looked at every turn, though no source does. RxJava and
-// Reactor look at their cancelled flag, RxJS at closed.
+// A million failures, cancelled in the middle: the context is checked before each attempt, although no source checks it.
+// RxJava and Reactor check their cancelled flag, RxJS closed.
 func TestMillionFailures_Cancelled(t *testing.T) {
 	for name, h := range map[string]stream.RetryHandler{"handler": again(0), "policy": retry.New(backoff.Constant(0))} {
 		t.Run(name, func(t *testing.T) {

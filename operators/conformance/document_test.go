@@ -53,7 +53,7 @@ operators; a test runs these lines. ` + "`s`, `other`" + ` and other lower-case 
 %s`
 )
 
-// The page in docs says what the operators do.
+// docs/operators.md shows what the operators do.
 func TestDocument(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(preamble)
@@ -91,7 +91,7 @@ func TestDocument(t *testing.T) {
 	t.Fatalf("%s is longer than what the operators do. Run this test with -update.", document)
 }
 
-// diagramOf runs st for d, and returns the diagram of what it did, with what the letters stand for.
+// diagramOf runs st for d, and returns its diagram with the values of the letters.
 func diagramOf[T any](s *session, d time.Duration, st stream.Stream[T]) (diagram string, values map[string]T) {
 	var events []marble.Event[T]
 	ctx, cancel := context.WithCancel(s.Context())
@@ -114,7 +114,7 @@ func diagramOf[T any](s *session, d time.Duration, st stream.Stream[T]) (diagram
 	return marble.Draw(events, d)
 }
 
-// drawing shows the sources of an operator above what it makes of them.
+// drawing shows the sources of an operator above its result.
 func drawing(t *testing.T, e entry) (drawn string) {
 	t.Helper()
 	streamtest.Run(t, func(s *session) {
@@ -144,7 +144,7 @@ func drawing(t *testing.T, e entry) (drawn string) {
 	return drawn
 }
 
-// method finds the methods of Stream in the text of methods_go127.go, which parsers of Go 1.26 do not read.
+// method finds the methods of Stream in the text of methods_go127.go, which the parser of Go 1.26 cannot read.
 var method = regexp.MustCompile(`(?m)^func \(s Stream\[T\]\) (\w+)(\[.*?\])?\(`)
 
 // spellingsTable is the table of the functions of package operators that take a stream, and their methods.
@@ -177,7 +177,7 @@ func spellingsTable(t *testing.T, functions map[string]function) string {
 		delete(methods, name)
 	}
 	for name := range methods {
-		t.Errorf("the method %s is no function of package operators", name)
+		t.Errorf("the method %s is not a function of package operators", name)
 	}
 	return b.String()
 }

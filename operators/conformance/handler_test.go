@@ -15,7 +15,7 @@ import (
 )
 
 // retry(predicate): an error that the predicate accepts is retried. RxJava (retry(Predicate)) and Reactor (filter) do
-// the same; RxJS has no predicate, its delay function throws or returns EMPTY instead.
+// the same. RxJS has no predicate: its delay function throws or returns EMPTY instead.
 func TestPredicate_Yes(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		var asked []error
@@ -31,8 +31,8 @@ func TestPredicate_Yes(t *testing.T) {
 	})
 }
 
-// retry(predicate): an error that the predicate refuses is the result, as it is, and nothing is waited for. RxJava and
-// Reactor do the same; with RxJS the delay function throws the error again.
+// retry(predicate): an error that the predicate refuses is returned unchanged and without a wait. RxJava and Reactor do
+// the same. With RxJS the delay function throws the error again.
 func TestPredicate_No(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		policy := retry.New(backoff.Constant(time.Hour), retry.If(func(err error) bool { return err != errBoom }))
@@ -44,8 +44,8 @@ func TestPredicate_No(t *testing.T) {
 	})
 }
 
-// retry(biPredicate): the handler sees the numbers of the failures, 1, 2, 3. RxJava's BiPredicate counts from 1 too,
-// and so does RxJS' delay function; Reactor's RetrySignal.totalRetries counts from 0.
+// retry(biPredicate): the handler receives the numbers of the failures, 1, 2, 3. RxJava's BiPredicate and RxJS' delay
+// function count from 1 too. Reactor's RetrySignal.totalRetries counts from 0.
 func TestPredicate_SeesTheAttemptNumbers(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		var numbers []int
@@ -62,9 +62,8 @@ func TestPredicate_SeesTheAttemptNumbers(t *testing.T) {
 	})
 }
 
-// retry(predicate): a predicate that panics. Here that is a panic of the program, which passes to whoever runs the
-// stream; nothing is left behind. RxJava hands a CompositeException of both errors to the subscriber, RxJS and Reactor
-// the error that was thrown.
+// retry(predicate): the predicate panics. Here the panic reaches the caller of the stream, and nothing is left running.
+// RxJava passes a CompositeException of both errors to the subscriber, RxJS and Reactor the error that was thrown.
 func TestPredicate_Panics(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-a#")
@@ -81,7 +80,7 @@ func TestPredicate_Panics(t *testing.T) {
 	})
 }
 
-// retryWhen: the notifier emits later than the error. The source is subscribed to again when it does. RxJava, RxJS and
+// retryWhen: the notifier emits some time after the error. Only then the source is subscribed to again. RxJava, RxJS and
 // Reactor do the same.
 func TestHandler_Delays(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
@@ -91,8 +90,8 @@ func TestHandler_Delays(t *testing.T) {
 	})
 }
 
-// retryWhen: a notifier that drops an error (filter) waits for the next one, which never comes, since nothing
-// subscribes again. RxJava, RxJS and Reactor do the same.
+// retryWhen: a notifier that drops an error (filter) waits for the next one. That never comes, because nothing subscribes
+// again. RxJava, RxJS and Reactor do the same.
 func TestHandler_DropsAFailure(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-a#")
@@ -104,10 +103,10 @@ func TestHandler_DropsAFailure(t *testing.T) {
 	})
 }
 
-// retryWhen: a notifier that merges in a signal from outside, "the network is back", retries at once when that comes.
-// RxJava (Observable), and here too, a signal that comes while nothing has failed is ignored. RxJS subscribes once more
-// then, while the attempt runs; Reactor and RxJava's Flowable request one signal for each error, so an early one
-// can answer the next error.
+// retryWhen: a notifier merges in an external signal, "the network is back", and retries at once when it comes. Here and
+// in RxJava's Observable, a signal that comes while an attempt runs is ignored. RxJS then subscribes once more, while the
+// attempt runs. Reactor and RxJava's Flowable request one signal for each error, so an early signal can answer the next
+// error.
 func TestHandler_MergesAnExternalSignal(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "----#\n-a|")
@@ -119,9 +118,9 @@ func TestHandler_MergesAnExternalSignal(t *testing.T) {
 	})
 }
 
-// retryWhen: the notifier completes. What it answered before still counts: the attempt runs in full, and the result is
-// its error if it fails. RxJava, RxJS and Reactor complete the result at once, dispose the attempt that runs, and
-// lose the error: that is how the published idiom, zip with a range, loses its last retry.
+// retryWhen: the notifier completes. Its earlier answer still counts: the attempt runs in full, and if it fails, the
+// result is its error. RxJava, RxJS and Reactor complete the result at once, dispose the running attempt, and lose the
+// error. That is why the published idiom, zip with a range, loses its last retry.
 func TestHandler_EndsEarly(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-a#\n-b-----#")
@@ -135,8 +134,8 @@ func TestHandler_EndsEarly(t *testing.T) {
 	})
 }
 
-// retryWhen: the notifier fails. Its error is the result, and the source's last error can still be found in it. RxJava,
-// RxJS and Reactor drop the source's error.
+// retryWhen: the notifier fails. Its error is the result, and wraps the source's last error. RxJava, RxJS and Reactor
+// drop the source's error.
 func TestHandler_Fails(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		fails := handler(func(f failures) failures { return f.Take(1).Concat(stream.Fail[stream.Failure](errBoom)) })
@@ -147,8 +146,8 @@ func TestHandler_Fails(t *testing.T) {
 }
 
 // retryWhen: the notifier emits twice for one error. The second value is ignored: one error, one subscription. RxJava's
-// Observable ignores it too while an attempt runs; its Flowable, and Reactor, request one signal for each error, so the
-// second value answers the next error; RxJS subscribes a second time, while the first runs.
+// Observable ignores it too while an attempt runs. Its Flowable and Reactor request one signal for each error, so the
+// second value answers the next error. RxJS subscribes a second time, while the first subscription runs.
 func TestHandler_AnswersTwice(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-a#\n-b--#\n-c|")
@@ -162,9 +161,8 @@ func TestHandler_AnswersTwice(t *testing.T) {
 	})
 }
 
-// retryWhen: the notifier answers an error that has been answered before, late, while a later one waits. The value
-// bears the number of the failure it answers, so that it is ignored: no stale answer starts an attempt. In RxJava, RxJS
-// and Reactor a notifier's value is a value, and it would.
+// retryWhen: while a later error waits, the notifier answers an error that was answered before. The value has the number
+// of its failure, so it is ignored: no stale answer starts an attempt. In RxJava, RxJS and Reactor it would start one.
 func TestHandler_AnswersLate(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-a#\n-b#\n-c|")
@@ -195,7 +193,7 @@ func TestHandler_IsCalledOnceForEachSubscription(t *testing.T) {
 	})
 }
 
-// retryWhen: a handler that returns no observable. RxJava, RxJS and Reactor fail with an error too.
+// retryWhen: the handler returns a nil observable. RxJava, RxJS and Reactor fail with an error too.
 func TestHandler_ReturnsNil(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		none := handler(func(failures) failures { return nil })
@@ -207,10 +205,9 @@ func TestHandler_ReturnsNil(t *testing.T) {
 	})
 }
 
-// retryWhen: a notifier that pays no attention to the errors, interval(5): each tick retries what has failed by then.
-// In RxJava's Observable a tick while an attempt runs does nothing either; in RxJS it subscribes once more. RxJava's
-// Flowable and Reactor request one tick for each error, and an interval of which nobody requests fails with an
-// overflow.
+// retryWhen: the notifier ignores the errors, interval(5). Each tick retries if an attempt has failed by then. In
+// RxJava's Observable a tick while an attempt runs has no effect either, in RxJS it subscribes once more. RxJava's
+// Flowable and Reactor request one tick for each error, and an interval without requests fails with an overflow.
 func TestHandler_ThatNeverLooksAtTheFailures(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-a#\n-b------#\n-c|")
@@ -221,8 +218,8 @@ func TestHandler_ThatNeverLooksAtTheFailures(t *testing.T) {
 	})
 }
 
-// retry: an error that is marked as permanent, and a source that cannot be run again, are not retried, whatever the
-// handler would say. There is no such mark in RxJava, RxJS or Reactor, where it takes a predicate everywhere.
+// retry: an error that is marked as permanent, and a source that cannot run again, are not retried. The handler does not
+// receive them. RxJava, RxJS and Reactor have no such mark: each retry needs a predicate.
 func TestHandler_IsNotAskedAboutPermanentErrors(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		asked := handler(func(f failures) failures {
@@ -243,8 +240,8 @@ func TestHandler_IsNotAskedAboutPermanentErrors(t *testing.T) {
 }
 
 // retryWhen, the classic form: zip the errors with a range, map each to a timer. Its attempts come at ExpBackoff's
-// times, and its last retry runs in full. In RxJava, RxJS and Reactor the same code completes, without the last retry,
-// when the range does.
+// times, and its last retry runs in full. In RxJava, RxJS and Reactor the same code completes with the range, without
+// the last retry.
 func TestHandler_TheClassicForm(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-#")
@@ -259,9 +256,8 @@ func TestHandler_TheClassicForm(t *testing.T) {
 	})
 }
 
-// retryWhen: an answer from another goroutine, while the subscription's own is in the handler. Attempts run on the
-// goroutine that subscribed, whatever goroutines the handler uses. In RxJava, RxJS and Reactor they run on the
-// notifier's scheduler.
+// retryWhen: an answer comes from another goroutine. Attempts run on the goroutine that subscribed, whatever goroutines
+// the handler uses. In RxJava, RxJS and Reactor they run on the notifier's scheduler.
 func TestHandler_OnAnotherGoroutine(t *testing.T) {
 	streamtest.Check(t, func() stream.Stream[int] {
 		elsewhere := handler(func(f failures) failures { return f.Merge(stream.Never[stream.Failure]()).Take(3) })
@@ -269,8 +265,8 @@ func TestHandler_OnAnotherGoroutine(t *testing.T) {
 	})
 }
 
-// retryWhen under a context that ends while the handler itself works. Nothing is left. RxJava, RxJS and Reactor dispose
-// the notifier with the subscriber.
+// retryWhen: the context ends while the handler works. Nothing is left running. RxJava, RxJS and Reactor dispose the
+// notifier with the subscriber.
 func TestHandler_IsCancelledWithItsSubscriber(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		notifier := streamtest.Probe(s, stream.Never[stream.Failure]())

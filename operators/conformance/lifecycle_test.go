@@ -14,8 +14,8 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-// retry: the source completes on the k-th subscription, and what failed subscriptions emitted stays emitted. RxJava,
-// RxJS and Reactor do the same.
+// retry: the source completes on the k-th subscription. The values of failed subscriptions stay delivered. RxJava, RxJS
+// and Reactor do the same.
 func TestRetry_SourceCompletesOnTheKthSubscription(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, `
@@ -27,8 +27,8 @@ func TestRetry_SourceCompletesOnTheKthSubscription(t *testing.T) {
 	})
 }
 
-// retry: a source that completes at first, with values or empty, is subscribed to once, and the handler is not called.
-// RxJS calls its notifier at the first error too; RxJava and Reactor call their handlers when they are subscribed to.
+// retry: a source that completes at its first run, with values or empty, is subscribed to once, and the handler is not
+// called. RxJS too calls its notifier at the first error. RxJava and Reactor call their handlers at the subscription.
 func TestRetryWhen_EmptySource(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		asked := handler(func(failures) failures {
@@ -52,8 +52,8 @@ func TestRetryWhen_NeverSource(t *testing.T) {
 	})
 }
 
-// retry(0): the first error is the result. RxJava, RxJS and Reactor do the same; Reactor's Retry.max(0) wraps the error
-// as a "limit of 0 retries", as ExpBackoff with 0 retries does here.
+// retry(0): the first error is the result. RxJava, RxJS and Reactor do the same. Reactor's Retry.max(0) wraps the error
+// in an exhausted error, as ExpBackoff with 0 retries does here ("limit of 0 retries").
 func TestRetry_CountZero(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "--a--#")
@@ -78,9 +78,9 @@ func TestRepeat_CountZero(t *testing.T) {
 	})
 }
 
-// retry: the cleanup of a failed subscription (finalize, doFinally) runs before the source is subscribed to again.
-// RxJS's retry does the same since version 7, also for synchronous sources. RxJava and Reactor run doFinally after
-// onError has been handed on: after the new subscription to a source that fails asynchronously, before it otherwise.
+// retry: the cleanup of a failed subscription (finalize, doFinally) runs before the source is subscribed to again. RxJS
+// does the same since version 7, also for synchronous sources. RxJava and Reactor run doFinally after onError: if the
+// source fails asynchronously, that is after the new subscription, otherwise before it.
 func TestRetry_CleanupBeforeTheNextSubscription(t *testing.T) {
 	for name, test := range map[string]struct {
 		diagram string
@@ -97,7 +97,7 @@ func TestRetry_CleanupBeforeTheNextSubscription(t *testing.T) {
 				resource := stream.Defer(func(ctx context.Context) text {
 					n++
 					j.note("begins %d", n)
-					context.AfterFunc(ctx, func() {}) // its context ends too, see below
+					context.AfterFunc(ctx, func() {}) // the attempt's context ends too
 					return src.OnEnd(func(error) { j.note("ends %d", n) })
 				})
 				streamtest.Expect(s, resource.Retry(2)).ToBe(test.diagram[:len(test.diagram)-1] + test.diagram[:len(test.diagram)-1] + test.diagram)
@@ -107,8 +107,8 @@ func TestRetry_CleanupBeforeTheNextSubscription(t *testing.T) {
 	}
 }
 
-// retry: the context of a failed subscription has ended before the source is subscribed to again, so that what belongs
-// to it ends too. There is no such thing in RxJava, RxJS or Reactor but the disposal of the upstream.
+// retry: the context of a failed subscription has ended before the source is subscribed to again, so everything that
+// uses it ends too. RxJava, RxJS and Reactor only dispose the upstream.
 func TestRetry_TheAttemptsContextEndsWithIt(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		var contexts []context.Context
@@ -157,8 +157,8 @@ func TestRetryWhen_ConsumerCancelsMidWait(t *testing.T) {
 	})
 }
 
-// retry: the consumer has had enough (take) while the handler waits for the next attempt. Nothing goes on. RxJava, RxJS
-// and Reactor do the same.
+// retry: the consumer stops (take) while the handler waits for the next attempt. Nothing continues. RxJava, RxJS and
+// Reactor do the same.
 func TestRetryWhen_ConsumerStopsMidWait(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-a#")
@@ -168,8 +168,8 @@ func TestRetryWhen_ConsumerStopsMidWait(t *testing.T) {
 	})
 }
 
-// retry, take(k): the k-th value comes in a subscription that would fail later; the result completes there. RxJava,
-// RxJS and Reactor do the same.
+// retry, take(k): the k-th value comes in a subscription that would fail later. The result completes at that value.
+// RxJava, RxJS and Reactor do the same.
 func TestRetry_TakeIsSatisfiedInsideAnAttemptThatWouldFail(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "--a-b-c#")
@@ -177,9 +177,9 @@ func TestRetry_TakeIsSatisfiedInsideAnAttemptThatWouldFail(t *testing.T) {
 	})
 }
 
-// retry: an error of the consumer is none of the source. Here a consumer has no other way to fail than to stop or to
-// panic. RxJava and Reactor cancel the source when an onNext of subscribe throws, and hand the error to that
-// subscriber's onError; RxJS reports it on a stack of its own, and goes on. None of them retries.
+// retry: an error of the consumer is not a failure of the source. Here a consumer can only stop or panic. RxJava and
+// Reactor cancel the source when the subscriber's onNext throws, and pass the error to the subscriber's onError. RxJS
+// reports it asynchronously and continues. None of them retries.
 func TestRetry_ConsumersErrorIsNoFailureOfTheSource(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "--a-b--#")
@@ -201,7 +201,7 @@ func TestRetry_ConsumersErrorIsNoFailureOfTheSource(t *testing.T) {
 	})
 }
 
-// retry: a panic of the consumer is none of the source: it passes through to whoever runs the stream, and nothing is
+// retry: a panic of the consumer is not a failure of the source. It reaches the caller of the stream, and nothing is
 // retried. For RxJava, RxJS and Reactor see the test above.
 func TestRetry_ConsumersPanicIsNoFailureOfTheSource(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
@@ -218,8 +218,8 @@ func TestRetry_ConsumersPanicIsNoFailureOfTheSource(t *testing.T) {
 	})
 }
 
-// retry: cancellation from above is not retried, whatever error the source makes of it. RxJava, RxJS and Reactor emit
-// nothing after an unsubscription; here the stream returns, with an error that matches the cause and the last failure.
+// retry: the subscriber's cancellation is not retried, whatever error the source returns. RxJava, RxJS and Reactor emit
+// nothing after it. Here the stream returns an error that matches the cause and the last failure.
 func TestRetryWhen_CancellationFromAboveIsNotRetried(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		for name, at := range map[string]time.Duration{"in an attempt": ms, "in a wait": 6 * ms} {
@@ -227,7 +227,7 @@ func TestRetryWhen_CancellationFromAboveIsNotRetried(t *testing.T) {
 			time.AfterFunc(at, func() { cancel(errCause) })
 			src := streamtest.Probe(s, stream.Stream[string](func(ctx context.Context, _ func(string) bool) error {
 				wait(ctx, 5*ms)
-				return errBoom // whatever happened
+				return errBoom // not the context's error
 			}))
 			asked := 0
 			counted := handler(func(f failures) failures {
@@ -245,7 +245,7 @@ func TestRetryWhen_CancellationFromAboveIsNotRetried(t *testing.T) {
 	})
 }
 
-// retry, timeout: a timeout inside, below the retry, is a failure like any other. RxJava, RxJS and Reactor do the same.
+// retry, timeout: a timeout before the retry is a failure like any other. RxJava, RxJS and Reactor do the same.
 func TestRetry_TimeoutInsideIsRetried(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, `
@@ -256,8 +256,8 @@ func TestRetry_TimeoutInsideIsRetried(t *testing.T) {
 	})
 }
 
-// retry, timeout: a deadline that the source makes for itself is a failure like any other, though it is called by the
-// name of a cancellation. There is no such thing in RxJava, RxJS or Reactor.
+// retry, timeout: a deadline that the source sets for itself is a failure like any other, although its error is one of
+// package context. RxJava, RxJS and Reactor have no counterpart.
 func TestRetry_DeadlineInsideIsRetried(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		n := 0
@@ -288,8 +288,8 @@ func TestRetry_TwoSubscribersAreIndependent(t *testing.T) {
 	})
 }
 
-// timeout, retry: one slow subscriber. The time that a subscriber takes for a value is not the source's: the timer of
-// the next value starts when it is done, so a slow subscriber runs into no timeout, and does not hold up another one.
+// timeout, retry: one slow subscriber. The time that a subscriber takes for a value does not count: the timer for the
+// next value starts when the subscriber is done. So a slow subscriber causes no timeout, and does not delay another one.
 // RxJava, RxJS and Reactor start the timer after onNext too.
 func TestRetry_OneSlowSubscriberWithTimeout(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
@@ -307,8 +307,8 @@ func TestRetry_OneSlowSubscriberWithTimeout(t *testing.T) {
 	})
 }
 
-// Nothing that belongs to a subscription outlives it: the journal of a source that is retried, repeated and cancelled
-// balances. The test of what RxJava, RxJS and Reactor call disposal.
+// Nothing that belongs to a subscription outlives it. The journal of a source that is retried, repeated and cancelled
+// has an end for each beginning. RxJava, RxJS and Reactor call this disposal.
 func TestRetry_WhatBeginsEnds(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		begun, ended := 0, 0

@@ -21,7 +21,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// What the lines below are about.
+// The types and functions that the table's lines use.
 type (
 	ints    = stream.Stream[int]
 	stamped struct {
@@ -48,7 +48,7 @@ var (
 	d        = 5 * ms
 )
 
-// String shows the time since that at which a bubble begins.
+// String shows the time since the start of a bubble.
 func (v stamped) String() string {
 	return fmt.Sprint(v.value, " at ", v.at.Sub(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)))
 }
@@ -75,14 +75,14 @@ func fetch() (int, error) { return 7, nil }
 func children(v int) ints { return stream.Range(0, v) }
 func expand(v int) ints   { return stream.Of(v).Concat(operators.ConcatMap(children(v), expand)) }
 
-// lookedFor is a name of ReactiveX, and what to write here. The document shows the argument of does or makes.
+// lookedFor is a name of ReactiveX and the code that replaces it. The document shows the argument of does or makes.
 type lookedFor struct {
 	names string
 	run   func() string
-	want  string // what comes of it
+	want  string // the result
 }
 
-// does runs a stream, and returns what comes of it.
+// does runs a stream and returns its result.
 func does[T any](s stream.Stream[T]) func() string {
 	return func() string {
 		v, err := s.Collect(context.Background())
@@ -93,12 +93,12 @@ func does[T any](s stream.Stream[T]) func() string {
 	}
 }
 
-// makes says what something is that is no stream.
+// makes describes a value that is not a stream.
 func makes(v any) func() string {
 	return func() string { return fmt.Sprintf("%T", v) }
 }
 
-// lookup makes the table anew, so that nothing of it is from another bubble.
+// lookup makes a new table, so that nothing in it belongs to another bubble.
 func lookup() []lookedFor {
 	return []lookedFor{
 		{"all, every", does(operators.Map(s.Filter(small).Take(1), no).DefaultIfEmpty(true)), "[false]"},
@@ -164,7 +164,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// lookupTable is the table of the document, and the declarations that its lines need, from the text of this file.
+// lookupTable returns the document's table, from the text of this file.
 func lookupTable(t *testing.T) string {
 	t.Helper()
 	files := token.NewFileSet()
@@ -204,7 +204,7 @@ func lookupTable(t *testing.T) string {
 	return "| You look for | Write |\n|---|---|\n" + strings.Join(rows, "\n") + "\n\n```\n" + strings.Join(needed, "\n") + "\n```\n"
 }
 
-// lineOf returns the call that is the second element of a row of lookup; of another literal nil.
+// lineOf returns the call that is the second element of a row of lookup, or nil for another literal.
 func lineOf(row *ast.CompositeLit) *ast.CallExpr {
 	if row.Type != nil || len(row.Elts) != 3 {
 		return nil

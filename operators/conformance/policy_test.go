@@ -18,8 +18,8 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-// waits runs a stream that always fails, at once, under the policy with at most n retries, and returns the time before
-// each of them.
+// waits runs a stream that always fails at once, under the policy with at most n retries. It returns the wait before each
+// retry.
 func waits(s *session, p retry.Policy, n int) (all []time.Duration) {
 	var last time.Time
 	src := stream.Stream[string](func(context.Context, func(string) bool) error {
@@ -42,8 +42,8 @@ func expectWaits(t *testing.T, got []time.Duration, want ...time.Duration) {
 	}
 }
 
-// Reactor: doBeforeRetry and the like. Each retry is reported once, before its wait, and the end once. RxJava and RxJS
-// have no hooks: there they are side effects of the notifier.
+// Reactor: doBeforeRetry and similar hooks. Each retry is reported once, before its wait, and the end once. RxJava and
+// RxJS have no hooks: there they are side effects of the notifier.
 func TestPolicy_HooksInOrder(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		j := &journal{s: s}
@@ -66,15 +66,15 @@ func TestPolicy_HooksInOrder(t *testing.T) {
 	})
 }
 
-// Reactor: maxBackoff. No delay passes the cap. RxJava and RxJS have no backoff of their own.
+// Reactor: maxBackoff. No delay exceeds the cap. RxJava and RxJS have no backoff of their own.
 func TestPolicy_Cap(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		expectWaits(t, waits(s, retry.New(backoff.Exponential(ms, 10).Cap(50*ms)), 5), ms, 10*ms, 50*ms, 50*ms, 50*ms)
 	})
 }
 
-// Reactor: minBackoff, below which jitter never leads. Here the floor is what Plus adds, when the jitter adds and does
-// not take away. RxJava and RxJS have none.
+// Reactor: minBackoff, a lower bound for jittered delays. Here Plus is the lower bound, with a jitter that only adds.
+// RxJava and RxJS have none.
 func TestPolicy_Floor(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		b := backoff.Exponential(ms, 2).Plus(5 * ms).Jitter(jitter.Uniform(1, 2))
@@ -108,8 +108,8 @@ func TestPolicy_JitterAtTheEndsAndInTheMiddle(t *testing.T) {
 	}
 }
 
-// Reactor: at maxBackoff the jitter still spreads the delays, below the cap. The same here: the curve is cut so that
-// the largest factor reaches the cap. RxJava and RxJS have neither.
+// Reactor: at maxBackoff the jitter still spreads the delays, below the cap. The same here: the curve is limited so that
+// the largest factor just reaches the cap. RxJava and RxJS have neither.
 func TestPolicy_JitterStillSpreadsAtTheCap(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		b := backoff.Exponential(time.Hour, 10).Cap(115 * ms).Jitter(jitter.Default)
@@ -122,8 +122,8 @@ func TestPolicy_JitterStillSpreadsAtTheCap(t *testing.T) {
 	})
 }
 
-// Reactor: transientErrors(true); RxJS: resetOnSuccess. Each burst of failures has the whole row of retries, over ten
-// bursts, since values came in between. RxJava has none.
+// Reactor: transientErrors(true); RxJS: resetOnSuccess. Each of ten bursts of failures has all retries, because values
+// came in between. RxJava has no such option.
 func TestPolicy_TransientFailuresOverTenBursts(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		policy := retry.New(backoff.Linear(ms), retry.Limit(3), retry.ResetAfterItems(1))
@@ -133,7 +133,7 @@ func TestPolicy_TransientFailuresOverTenBursts(t *testing.T) {
 			switch {
 			case n > 30:
 				return stream.Of("z")
-			case n%3 == 0: // the third attempt of a burst delivers, and fails: the next burst
+			case n%3 == 0: // the third attempt of a burst delivers a value and fails, which begins the next burst
 				return stream.Of("a").Concat(stream.Fail[string](errBoom))
 			}
 			return stream.Fail[string](errBoom)
@@ -147,8 +147,8 @@ func TestPolicy_TransientFailuresOverTenBursts(t *testing.T) {
 	})
 }
 
-// An attempt that lived long enough starts the row again, though it delivered nothing; one that did not, does not.
-// There is no such thing in RxJava, RxJS or Reactor.
+// An attempt that ran long enough restarts the count, although it delivered nothing. A shorter one does not. RxJava, RxJS
+// and Reactor have no such option.
 func TestPolicy_ResetWhenTheAttemptLivedLongEnough(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		policy := retry.New(backoff.Linear(10*ms), retry.Limit(2), retry.ResetAfter(5*ms))
@@ -163,8 +163,8 @@ func TestPolicy_ResetWhenTheAttemptLivedLongEnough(t *testing.T) {
 	})
 }
 
-// Reactor: maxInARow. The limit counts the retries in a row, not all of them, once values start the row again. RxJS'
-// count with resetOnSuccess does the same; RxJava counts all.
+// Reactor: maxInARow. If values restart the count, the limit is for the retries in a row, not for all retries. RxJS'
+// count with resetOnSuccess does the same. RxJava counts all.
 func TestPolicy_LimitCountsInARow(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := func() text { return streamtest.Cold[string](s, "a#\n#\nb#\n#\nc#\n#\n#\n#").Stream }
@@ -175,8 +175,8 @@ func TestPolicy_LimitCountsInARow(t *testing.T) {
 	})
 }
 
-// An error that says when to come back (Retry-After) dictates the delay, whatever the curve says. Jitter spreads it
-// upwards only. RxJava, RxJS and Reactor leave it to a notifier of one's own.
+// An error that says when to return (Retry-After) dictates the delay, whatever the curve is. Jitter only adds to it. In
+// RxJava, RxJS and Reactor this needs a custom notifier.
 func TestPolicy_ErrorDictatesTheDelay(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		busy := retry.RetryAfter(errBoom, 20*ms)
@@ -194,9 +194,8 @@ func TestPolicy_ErrorDictatesTheDelay(t *testing.T) {
 	})
 }
 
-// The delay that an error dictates has its bounds: one that is too long ends it, since coming back earlier than asked
-// is no answer; and what jitter adds is spread over half of the room that is left. There is no such thing in RxJava,
-// RxJS or Reactor.
+// The delay that an error dictates has bounds. If it is too long, the policy gives up, because an earlier return would
+// fail. Jitter is spread over at most half of the room that is left. RxJava, RxJS and Reactor have no counterpart.
 func TestPolicy_DictatedDelaysHaveBounds(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := func(d time.Duration) text {
@@ -212,8 +211,8 @@ func TestPolicy_DictatedDelaysHaveBounds(t *testing.T) {
 	})
 }
 
-// A wait that would pass the deadline of the context is not begun: the error comes at once. There is no such thing in
-// RxJava, RxJS or Reactor, where a timeout above the retry comes when it comes.
+// A wait that would exceed the context's deadline does not begin: the error comes at once. In RxJava, RxJS and Reactor a
+// timeout after the retry waits to its end.
 func TestPolicy_RefusesAWaitPastTheDeadline(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		ctx, cancel := context.WithTimeout(s.Context(), 20*ms)
@@ -232,8 +231,7 @@ func TestPolicy_RefusesAWaitPastTheDeadline(t *testing.T) {
 	})
 }
 
-// A budget that a hundred streams share bounds their retries together. There is no such thing in RxJava, RxJS or
-// Reactor.
+// A budget that a hundred streams share limits the sum of their retries. RxJava, RxJS and Reactor have no counterpart.
 func TestPolicy_BudgetSharedByAHundredStreams(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		budget := retry.NewBudget(30, 1, 0.5)
@@ -255,7 +253,7 @@ func TestPolicy_BudgetSharedByAHundredStreams(t *testing.T) {
 		if tries.Load() != 130 || spent.Load() != 100 || budget.Tokens() != 0 {
 			t.Errorf("%d attempts, %d gave up for the budget, which has %v left; want 130, 100, 0", tries.Load(), spent.Load(), budget.Tokens())
 		}
-		for range 4 { // a success gives half of a retry's cost back
+		for range 4 { // a success refunds half of a retry's cost
 			_, _ = stream.Of(1).RetryWhen(policy).Collect(s.Context())
 		}
 		if budget.Tokens() != 2 {
@@ -264,8 +262,8 @@ func TestPolicy_BudgetSharedByAHundredStreams(t *testing.T) {
 	})
 }
 
-// One policy value serves any number of subscribers, each with a row of its own. Reactor's Retry specs do the same;
-// RxJS' and RxJava's operators have no such value.
+// One policy value serves any number of subscribers, each with its own count. Reactor's Retry specs do the same. RxJS and
+// RxJava have no such value.
 func TestPolicy_IsSharedWithoutState(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		policy := operators.ExpBackoff(jitter.None, ms, 3)
@@ -279,9 +277,8 @@ func TestPolicy_IsSharedWithoutState(t *testing.T) {
 	})
 }
 
-// Numbers past all bounds: a curve that grows past the longest Duration ends at the cap or there, and never turns
-// negative or into no wait at all. Reactor catches the overflow too and takes maxBackoff; in RxJava and RxJS one
-// computes one's own.
+// Overflow: a curve that would exceed the longest Duration ends there or at the cap. It never becomes negative or 0.
+// Reactor handles the overflow too and uses maxBackoff. In RxJava and RxJS the user computes the delays.
 func TestPolicy_OverflowingDelays(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		for name, b := range map[string]backoff.Backoff{
@@ -296,7 +293,7 @@ func TestPolicy_OverflowingDelays(t *testing.T) {
 			if t.Failed() {
 				t.Fatal(name)
 			}
-			// Without a cap the wait is the longest there is, which can be cancelled like any other.
+			// Without a cap the wait is the longest Duration, which can be cancelled like any other.
 			ctx, cancel := context.WithCancelCause(s.Context())
 			time.AfterFunc(time.Hour, func() { cancel(errCause) })
 			src := streamtest.Probe(s, stream.Fail[string](errBoom))
@@ -308,8 +305,8 @@ func TestPolicy_OverflowingDelays(t *testing.T) {
 	})
 }
 
-// NaN and infinity: refused where a backoff or a jitter is made, and harmless where they come from a function of the
-// user's at run time. Reactor checks its jitter factor; RxJava and RxJS have none.
+// NaN and infinity: refused when a backoff or a jitter is made, and harmless when a user's function returns them later.
+// Reactor checks its jitter factor. RxJava and RxJS have none.
 func TestPolicy_NaNAndInfinity(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		for name, f := range map[string]func(){

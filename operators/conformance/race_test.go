@@ -2,5 +2,5 @@
 
 package conformance_test
 
-// slowdown divides what takes long under the race detector.
+// slowdown divides the work of tests that are slow under the race detector.
 const slowdown = 10

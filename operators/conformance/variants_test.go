@@ -19,7 +19,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// variant makes an entry that is not drawn: another way to use an operator, set up so that it hands on whatever its
+// variant makes an entry that is not drawn: another way to use an operator, in which it passes on everything that its
 // source does.
 func variant(name string, apply func(text) text, isRacing ...bool) entry {
 	e := op(name, "", given("x"), func(in []text) text { return apply(in[0]) }, isRacing...)
@@ -27,8 +27,7 @@ func variant(name string, apply func(text) text, isRacing ...bool) entry {
 	return e
 }
 
-// variants are checked with the catalogue. The name of one that has several sources says which of them is the checked
-// one.
+// variants are checked with the catalogue. If a variant has several sources, its name says which one is checked.
 var variants = []entry{
 	variant("Concat/second", func(s text) text { return stream.Empty[string]().Concat(s) }),
 	variant("Skip/what Concat prepends", func(s text) text { return stream.Of("").Concat(s).Skip(1) }),
@@ -126,7 +125,7 @@ var variants = []entry{
 		return operators.Resume("", func(string) text { return s }, join, handler(func(f failures) failures { return f.Take(0) }))
 	}),
 	variant("ShareReplay", func(s text) text {
-		return stream.Defer(func(context.Context) text { return operators.ShareReplay(s, 3) }) // or the second run would not run s
+		return stream.Defer(func(context.Context) text { return operators.ShareReplay(s, 3) }) // else the second run would not run s
 	}),
 	variant("TakeUntil, Race, ZipWith, Share, SwitchMap, FlatMap and Batch", func(s text) text {
 		s = operators.TakeUntil(operators.Race(s, stream.Never[string]()), stream.Never[string]())
@@ -172,7 +171,7 @@ func (c *countedContext) AfterFunc(func()) func() bool {
 	}
 }
 
-// A run that has ended leaves no context behind that its parent would keep for as long as it lasts.
+// A run that has ended leaves no context that its parent would keep.
 func TestVariants_ContextsOfARunEndWithIt(t *testing.T) {
 	for _, e := range variants {
 		t.Run(e.name, func(t *testing.T) {
@@ -192,7 +191,7 @@ func TestVariants_ContextsOfARunEndWithIt(t *testing.T) {
 	}
 }
 
-// A variant hands on what its source does, values and end.
+// A variant passes on the values and the end of its source.
 func TestVariants_ValuesAndEnd(t *testing.T) {
 	for _, e := range variants {
 		t.Run(e.name, func(t *testing.T) {
@@ -245,8 +244,8 @@ func TestVariants_CancelAtAnyMoment(t *testing.T) {
 	}
 }
 
-// Inside of what Resume opens, or behind it, a variant loses no value and doubles none: the position is what Resume's
-// own consumer has taken.
+// Inside Resume's open or after Resume, a variant neither loses nor doubles a value, because the position follows
+// Resume's own consumer.
 func TestVariants_WithResume(t *testing.T) {
 	const letters = "abcdefghijklmnopqrstuvw"
 	chans := variant("Chans", func(s text) text {
