@@ -448,8 +448,8 @@ func TestAttack_AScheduleThatIsFiredTwice(t *testing.T) {
 	}
 }
 
-// The ledger: jobs are put while workers and the server are killed, stopped and started again, at random. Afterwards
-// each job is done or dead, as it should be, and none is both.
+// The ledger: jobs are put while workers and the server are killed, stopped and started again, and their network is cut
+// and stalled, at random. Afterwards each job is done or dead, as it should be, and none is both.
 func TestAttack_TheLedgerBalances(t *testing.T) {
 	t.Parallel()
 	jobs, attacks := 400, 4
@@ -459,8 +459,9 @@ func TestAttack_TheLedgerBalances(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 0))
 	dir, port := t.TempDir(), freePort(t)
-	url := "nats://127.0.0.1:" + port
 	server := spawn(t, "server", dir, port)
+	network := newWire(t, "127.0.0.1:"+port)
+	url := network.url()
 	q := open(t, url, durable.Config{Name: "crash", Lease: 3 * time.Second, Policy: crashPolicy})
 	number := 0
 	newWorker := func() *process {
@@ -497,7 +498,8 @@ func TestAttack_TheLedgerBalances(t *testing.T) {
 	for range attacks {
 		time.Sleep(time.Duration(random.IntN(500)) * time.Millisecond)
 		w := random.IntN(len(workers))
-		switch what := random.IntN(5); what {
+		moment := time.Duration(1000+random.IntN(4000)) * time.Millisecond
+		switch random.IntN(8) {
 		case 0:
 			did["workers killed"]++
 			workers[w].kill()
@@ -520,11 +522,20 @@ func TestAttack_TheLedgerBalances(t *testing.T) {
 			did["server started again"]++
 			server.stop()
 			server = spawn(t, "server", dir, port)
+		case 5:
+			did["network cut"]++
+			network.cut()
+		case 6:
+			did["network stalled"]++
+			network.stall(moment)
+		case 7:
+			did["network stalled, clients connect again"]++
+			network.strand(moment)
 		}
 	}
 	putting.Wait()
 	eventually(t, "the queue is empty", isEmpty(t, q))
-	time.Sleep(2 * time.Second) // for a worker that was stopped, and goes on
+	time.Sleep(5 * time.Second) // for a worker that was stopped, and goes on, and for what is late
 	eventually(t, "the queue is empty", isEmpty(t, q))
 	for _, w := range workers {
 		resume(w.cmd.Process)
