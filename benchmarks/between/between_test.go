@@ -1,10 +1,11 @@
-// Package between takes ints from one goroutine to another, or through an operator that stands for that: what one item
-// costs, compared with bare channels and with other libraries in their own idiom. The guarantees differ. Who waits:
-// this library's source goes on when its consumer is done with the item, except under Buffer, Batch and Window, which
-// hold items, and a FlatMap or a pool; with channels, rill, conc and cilium the source goes on when the item was taken.
-// Who leaks: at a cancel, this library returns when all that it has started has returned; the bare channels and rill
-// leave their goroutines behind unless what they send is drained. Who loses an error: conc's pool, as it is used here,
-// passes none on.
+// Package between measures the cost of one int that passes from one goroutine to another, or through an operator that
+// does so, compared with plain channels and with other libraries in their own idiom. The guarantees differ:
+//
+//   - This library's source continues when its consumer is done with the item, except with Buffer, Batch, Window, FlatMap
+//     and pools, which hold items. With channels, rill, conc and cilium it continues when the item was taken.
+//   - After a cancellation, this library returns when everything that it started has returned. Channels and rill
+//     leave their goroutines, unless their items are drained.
+//   - conc's pool, as used here, passes no errors on.
 package between
 
 import (
@@ -13,13 +14,13 @@ import (
 	"testing"
 )
 
-// way is how to take the ints from 0 to n-1 to a consumer that adds them up.
+// way passes the ints from 0 to n-1 to a consumer that adds them up.
 type way struct {
 	name string
 	run  func(ctx context.Context, n int) (sum int, err error)
 }
 
-// kinds has the ways that do the same; the sum is that of the ints, times a factor.
+// kinds groups ways that do the same. The result is the sum of the ints, times a factor.
 var kinds = []struct {
 	name   string
 	factor int
@@ -82,7 +83,7 @@ func TestEveryWayTakesAllItems(t *testing.T) {
 	}
 }
 
-// BenchmarkBetween takes enough items in one op that the cost of a run does not show.
+// BenchmarkBetween passes so many items in one op that the cost of starting a run does not matter.
 func BenchmarkBetween(b *testing.B) {
 	const n = 20_000
 	for _, kind := range kinds {
@@ -100,7 +101,7 @@ func BenchmarkBetween(b *testing.B) {
 	}
 }
 
-// adder adds up on one goroutine or on several.
+// adder adds up, on any number of goroutines.
 type adder struct{ sum atomic.Int64 }
 
 func (a *adder) add(v int) { a.sum.Add(int64(v)) }

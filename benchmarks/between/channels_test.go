@@ -26,7 +26,7 @@ func ints(n, size int) <-chan int {
 	return c
 }
 
-// channelAnswered has the source wait until the item is processed.
+// channelAnswered makes the source wait until the item was processed.
 func channelAnswered(_ context.Context, n int) (sum int, _ error) {
 	c, answer := make(chan int), make(chan struct{})
 	go func() {
@@ -69,7 +69,7 @@ func twice(run func(context.Context, int) (int, error)) func(context.Context, in
 	}
 }
 
-// channelPool has four goroutines take an item and send a result.
+// channelPool uses four goroutines that take items and send results.
 func channelPool(_ context.Context, n int) (sum int, _ error) {
 	in, out := ints(n, 0), make(chan int)
 	var workers sync.WaitGroup

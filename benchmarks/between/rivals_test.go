@@ -11,7 +11,7 @@ import (
 	"github.com/sourcegraph/conc/pool"
 )
 
-// ro runs its sources one after the other, on the goroutine that subscribes, unless one asks for another.
+// ro runs its sources one after the other, on the goroutine that subscribes, unless told otherwise.
 
 func roInts(from, to int) ro.Observable[int64] { return ro.Range(int64(from), int64(to)) }
 
@@ -92,7 +92,7 @@ func rillFlatMap(_ context.Context, n int) (int, error) {
 	}))
 }
 
-// concPool runs a task for each item on four goroutines; its results are added up there.
+// concPool runs a task for each item on four goroutines, which also add up the results.
 func concPool(_ context.Context, n int) (int, error) {
 	var sum adder
 	p := pool.New().WithMaxGoroutines(4)

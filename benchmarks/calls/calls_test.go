@@ -1,5 +1,5 @@
-// Package calls retries a function with each library, in its own idiom: what a call costs that succeeds at once, and
-// one that fails ten times with no delay between.
+// Package calls measures the cost of retrying a function with each library, in its own idiom: a call that succeeds at
+// once, and a call that fails ten times without delays.
 package calls
 
 import (
@@ -27,7 +27,7 @@ const (
 
 var errBoom = errors.New("boom")
 
-// work fails so often, and then gives the result; then it begins again.
+// work fails so many times, then returns the result, and then begins again.
 type work struct{ fails, calls int }
 
 func (w *work) do(context.Context) (int, error) {
@@ -37,8 +37,8 @@ func (w *work) do(context.Context) (int, error) {
 	return result, nil
 }
 
-// caller is one library's way to call w.do until it succeeds. It is made once, with all that may be kept from call to
-// call; what it returns makes one call, under a context that the caller of a function would be given with it.
+// caller is one library's way to call w.do until it succeeds. make is called once, with everything that may be kept
+// between calls. The function that it returns makes one call, with the context of that call.
 type caller struct {
 	name string
 	make func(ctx context.Context, w *work, base time.Duration) func(context.Context) (int, error)
@@ -87,7 +87,7 @@ var callers = []caller{
 		}
 	}},
 	{"avast-retry-go", func(ctx context.Context, w *work, base time.Duration) func(context.Context) (int, error) {
-		// One Retrier for all calls, as its documentation advises; its context is then the same for all as well.
+		// One Retrier for all calls, as its documentation advises. So all calls have the same context.
 		r := goretry.NewWithData[int](avastOptions(ctx, base)...)
 		return func(ctx context.Context) (int, error) { return r.Do(func() (int, error) { return w.do(ctx) }) }
 	}},
@@ -108,7 +108,7 @@ var callers = []caller{
 	}},
 	{"sethvargo-go-retry", func(_ context.Context, w *work, base time.Duration) func(context.Context) (int, error) {
 		return func(ctx context.Context) (int, error) {
-			// A Backoff counts, so each call makes its own. NewConstant and NewExponential refuse 0.
+			// A Backoff has state, so each call makes its own. NewConstant and NewExponential refuse 0.
 			b := sethvargo.Backoff(sethvargo.BackoffFunc(func() (time.Duration, bool) { return 0, false }))
 			if base > 0 {
 				b = sethvargo.WithJitterPercent(50, sethvargo.NewExponential(base))

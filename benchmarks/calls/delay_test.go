@@ -14,7 +14,7 @@ import (
 	"github.com/retrywhen/retrywhen/jitter"
 )
 
-// delays is how many delays one operation asks for.
+// delays is the number of delays of one operation.
 const delays = 8
 
 const (
@@ -23,8 +23,8 @@ const (
 )
 
 // waiter is one library's exponential backoff, 100 ms, factor 2, capped at 30 s, with its jitter. It is made once, with
-// all that operations may share; what it returns begins an operation, and what that returns is its next delay.
-// failsafe-go does not give its delays away.
+// everything that operations may share. Its result begins an operation, and returns the function for the next delay.
+// failsafe-go does not expose its delays.
 type waiter struct {
 	name   string
 	make   func() func() func(n int) time.Duration
@@ -61,7 +61,7 @@ var waiters = []waiter{
 		}
 	}, 0, 1},
 	{"sethvargo-go-retry", func() func() func(int) time.Duration {
-		return func() func(int) time.Duration { // it counts
+		return func() func(int) time.Duration { // it has state
 			b := sethvargo.WithCappedDuration(most, sethvargo.WithJitterPercent(50, sethvargo.NewExponential(base)))
 			return func(int) time.Duration { d, _ := b.Next(); return d }
 		}
@@ -93,7 +93,7 @@ func TestEveryWaiterDoubles(t *testing.T) {
 
 var sink time.Duration
 
-// BenchmarkDelay: an op is the eight delays of one operation.
+// BenchmarkDelay: an op is the eight delays of an operation.
 func BenchmarkDelay(b *testing.B) {
 	for _, w := range waiters {
 		b.Run(w.name, func(b *testing.B) {
@@ -110,7 +110,7 @@ func BenchmarkDelay(b *testing.B) {
 	}
 }
 
-// BenchmarkDelayParallel: the same by as many goroutines as there are processors, which share what may be shared.
+// BenchmarkDelayParallel: the same on one goroutine per processor. They share what may be shared.
 func BenchmarkDelayParallel(b *testing.B) {
 	for _, w := range waiters {
 		b.Run(w.name, func(b *testing.B) {

@@ -57,7 +57,7 @@ func avastWith(options ...avastretry.Option) operation {
 	}
 }
 
-// avastDelays returns what a Retrier waits before its retries, after the first few.
+// avastDelays returns a Retrier's waits before its retries, after the first skip of them.
 func avastDelays(n, skip int, options ...avastretry.Option) []time.Duration {
 	r := &recorder{}
 	options = append(options, avastretry.WithTimer(r), avastretry.Attempts(uint(n+skip+1)), avastretry.LastErrorOnly(true))
@@ -80,7 +80,7 @@ func avast() subject {
 		constant:   avastWith(avastretry.Delay(pause), avastretry.DelayType(avastretry.FixedDelay), avastretry.Attempts(retries+1)),
 		constantAt: []place{at("retry.go", "return emptyT, append(errorLog, context.Cause(r.context))")},
 		shared: func() operation {
-			// One Retrier, as its documentation advises; all its operations have the same context.
+			// One Retrier, as its documentation advises. So all its operations have the same context.
 			r := avastretry.New(avastretry.Delay(base), avastretry.DelayType(avastretry.BackOffDelay), avastretry.Attempts(4))
 			return func(ctx context.Context, attempt func(context.Context) error) error {
 				return r.Do(func() error { return attempt(ctx) })
@@ -90,7 +90,7 @@ func avast() subject {
 	}
 }
 
-// avastFullJitter is its other jitter.
+// avastFullJitter is avast/retry-go with its other jitter.
 func avastFullJitter() subject {
 	return subject{
 		name: "avast/retry-go", module: avastModule,
@@ -102,7 +102,7 @@ func avastFullJitter() subject {
 	}
 }
 
-// avastLastError does not keep every error.
+// avastLastError is avast/retry-go without the list of all errors.
 func avastLastError() subject {
 	return subject{
 		name: "avast/retry-go, `LastErrorOnly(true)`", module: avastModule,
@@ -118,7 +118,7 @@ func failsafeGo() subject {
 			return failsafe.With(p).WithContext(ctx).Run(func() error { return attempt(ctx) })
 		}
 	}
-	// The delays are not to be had without the waits: on virtual time they cost nothing.
+	// The delays are only visible as waits, which cost nothing on virtual time.
 	scheduled := func(n, skip int, b retrypolicy.Builder[int]) (d []time.Duration) {
 		b = b.WithMaxRetries(n + skip).OnRetryScheduled(func(e failsafe.ExecutionScheduledEvent[int]) { d = append(d, e.Delay) })
 		_ = use(b.Build())(context.Background(), func(context.Context) error { return errBoom })
@@ -127,7 +127,7 @@ func failsafeGo() subject {
 	return subject{
 		name: "failsafe-go", module: failsafeModule,
 		doubling: func(n int) []time.Duration {
-			// WithBackoff demands a largest delay.
+			// WithBackoff requires a cap.
 			return scheduled(n, 0, retrypolicy.NewBuilder[int]().WithBackoff(base, noCap))
 		},
 		doublingAt: []place{

@@ -22,11 +22,12 @@ import (
 	"github.com/samber/ro"
 )
 
-// childVariable names the environment variable that has the program answer one question in a process of its own, for
+// childVariable is the environment variable with which the program answers one question in a process of its own, because
 // the answer may be a crash.
 const childVariable = "RETRYWHEN_CORRECTNESS_CHILD"
 
-// The streams whose attempt is cancelled while it runs: it lasts until its context ends, and fails with the cause.
+// midAttempt lists streams that are cancelled during an attempt. The attempt lasts until its context ends, and fails with
+// the cause.
 var midAttempt = []struct {
 	name, module string
 	run          func(ctx context.Context) error
@@ -68,7 +69,7 @@ var midAttempt = []struct {
 	}, []place{at("observable_operator.go", "close(next)\n\t\t\t\treturn nil")}},
 }
 
-// child cancels the named library's attempt after 3 s, says what came of it, and exits.
+// child cancels the named library's attempt after 3 s, prints the result, and exits.
 func child(t *testing.T, name string) {
 	for _, m := range midAttempt {
 		if m.name != name {
@@ -80,7 +81,7 @@ func child(t *testing.T, name string) {
 			time.AfterFunc(3*time.Second, cancel)
 			err := m.run(ctx)
 			elapsed := time.Since(began) - 3*time.Second
-			time.Sleep(time.Minute) // a crash may come a little later
+			time.Sleep(time.Minute) // a crash may come later
 			switch {
 			case err == nil:
 				fmt.Println("returns **nil**")
@@ -94,7 +95,7 @@ func child(t *testing.T, name string) {
 	}
 }
 
-// midAttemptAnswer asks in another process.
+// midAttemptAnswer runs child in another process and returns what it printed.
 func midAttemptAnswer(name string) (string, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -14,8 +14,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestTheDocumentIsWhatTheLibrariesDo asks again. With the race detector on, or -short, it takes too few draws to say
-// much about the jitter.
+// TestTheDocumentIsWhatTheLibrariesDo makes the document again and compares it. With the race detector or -short it does
+// not compare the jitter, because it takes too few draws.
 func TestTheDocumentIsWhatTheLibrariesDo(t *testing.T) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("the document was written on linux/amd64")
@@ -55,11 +55,11 @@ func sections(text string) map[string]string {
 
 func TestDoublingAnswer(t *testing.T) {
 	short := doublingAnswer(ours().doubling(delays))
-	if want := "right up to 34, from there 292 years"; short != want {
+	if want := "correct up to 34, from there 292 years"; short != want {
 		t.Errorf("got %q, want %q", short, want)
 	}
 	wrapped := doublingAnswer(handWritten().doubling(delays))
-	if want := "right up to 34, from 35 on **negative**"; !strings.HasPrefix(wrapped, want) {
+	if want := "correct up to 34, from 35 on **negative**"; !strings.HasPrefix(wrapped, want) {
 		t.Errorf("got %q, want it to begin with %q", wrapped, want)
 	}
 }

@@ -9,39 +9,39 @@ import (
 	"time"
 )
 
-// million is how many draws it takes to say what share of them is above the cap.
+// million is the number of draws from which the share above the cap is computed.
 const million = 1_000_000
 
-// document puts every question to every library, with the given number of draws at the cap.
+// document runs all cases with all libraries, with the given number of draws at the cap.
 func document(t *testing.T, draws int) (string, error) {
 	d := &writer{modules: map[string]module{}}
 	d.printf(`# Correctness
 
-Written by `+"`make correctness`"+` on %s/%s; the times are exact, for they are virtual. What is **bold** may surprise.
-The facts belong to the versions named; what comes of a float64 that is too large for a Duration depends on the processor.
-rxgo's BackOffRetry takes a policy of cenkalti/backoff/v4: it is v4.0.0, which rxgo requires.
+Written by `+"`make correctness`"+` on %s/%s. The times are virtual, so they are exact. **Bold** results may surprise.
+The results are for the versions named. The result of converting a too large float64 to a Duration depends on the processor.
+rxgo's BackOffRetry takes a policy of cenkalti/backoff/v4: v4.0.0, the version that rxgo requires.
 `, runtime.GOOS, runtime.GOARCH)
 
-	d.table("Delays that overflow", fmt.Sprintf("The waits before retries 1 to %d of an exponential backoff from 1 s on, factor 2, with no cap and no jitter. failsafe-go demands a cap: it is given the largest Duration. cilium/stream demands one too; samber/ro has fixed delays only.", delays), "library", "waits", "where")
+	d.table("Delays that overflow", fmt.Sprintf("The waits before retries 1 to %d of an exponential backoff from 1 s on, factor 2, without a cap and without jitter. failsafe-go requires a cap: the largest Duration is used. cilium/stream requires one too. samber/ro has only fixed delays.", delays), "library", "waits", "where")
 	for _, s := range subjects() {
 		if s.doubling != nil {
 			d.row(s, append([]string{doublingAnswer(inBubbleOf(t, s.doubling, delays))}, d.places(s.module, s.doublingAt)))
 		}
 	}
-	d.table("Jitter at the cap", "A million waits of 1 s × 2 with a cap of 30 s, all of them at the cap. Of k8s wait it is Step: its ExponentialBackoff ends when the cap is reached. In sethvargo/go-retry the order of the wrappers decides.", "library", "jitter", "above the cap", "from … to", "different waits", "where")
+	d.table("Jitter at the cap", "A million waits of 1 s × 2 with a cap of 30 s, all of them at the cap. For k8s wait it is Step, because its ExponentialBackoff ends when the cap is reached. In sethvargo/go-retry the result depends on the order of the wrappers.", "library", "jitter", "above the cap", "from … to", "different waits", "where")
 	for _, s := range subjects() {
 		if s.capped != nil {
 			cells := append([]string{s.jitter}, cappedAnswer(inBubbleOf(t, s.capped, draws))...)
 			d.row(s, append(cells, d.places(s.module, s.cappedAt)))
 		}
 	}
-	d.table("A cancel during a wait", "An operation that always fails and waits 10 s before each of 5 retries, cancelled 3 s into the first wait. cilium/stream is told not to retry errors of a context. k8s wait is not given the errors, so it has none to keep.", "library", "returns", "`context.Canceled`?", "the last error?", "where")
+	d.table("A cancellation during a wait", "An operation that always fails and waits 10 s before each of 5 retries, cancelled 3 s into the first wait. cilium/stream is configured not to retry a context's errors. k8s wait does not receive the errors, so it cannot keep them.", "library", "returns", "`context.Canceled`?", "the last error?", "where")
 	for _, s := range subjects() {
 		if s.constant != nil {
 			d.row(s, append(cancelAnswer(t, s.constant), d.places(s.module, s.constantAt)))
 		}
 	}
-	d.table("A cancel during an attempt", "A stream whose attempt lasts until its context ends.", "library", "", "where")
+	d.table("A cancellation during an attempt", "A stream whose attempt lasts until its context ends.", "library", "", "where")
 	for _, m := range midAttempt {
 		answer, err := midAttemptAnswer(m.name)
 		if err != nil {
@@ -55,8 +55,8 @@ rxgo's BackOffRetry takes a policy of cenkalti/backoff/v4: it is v4.0.0, which r
 			d.row(s, []string{deadlineAnswer(t, s.constant), d.places(s.module, s.constantAt)})
 		}
 	}
-	if !raceEnabled { // some of them race, as their documentation says
-		d.table("A policy that operations share", "1 s × 2, 3 retries: the right waits are 1 s, 2 s, 4 s. The second operation begins 0.5 s after the first, the third when both are over.", "library", "first", "second", "third", "where")
+	if !raceEnabled { // some libraries race here, as their documentation says
+		d.table("A policy that operations share", "1 s × 2, 3 retries: the correct waits are 1 s, 2 s, 4 s. The second operation begins 0.5 s after the first, the third when both are over.", "library", "first", "second", "third", "where")
 		for _, s := range subjects() {
 			if s.shared != nil {
 				d.row(s, append(sharedAnswer(t, s.shared), d.places(s.module, s.sharedAt)))

@@ -1,10 +1,10 @@
-// Command correctness asks retry libraries the hard questions, on virtual time, and prints the answers as tables:
+// Command correctness runs retry libraries through hard cases, on virtual time, and prints the results as tables:
 //
 //	go run ./correctness                   prints them
 //	go run ./correctness -o CORRECTNESS.md writes them
 //
-// Delays that overflow, jitter at the cap, a cancel and a deadline during a wait, a policy that two operations share.
-// Each answer links the line of the library's code that makes it so, found in the very version that was asked.
+// The cases are delays that overflow, jitter at the cap, a cancellation and a deadline during a wait, and a policy that
+// operations share. Each result links to the line of the library's code that causes it, in the version that was run.
 package main
 
 import (
@@ -19,7 +19,7 @@ func main() {
 		inBubble(func(t *testing.T) { child(t, name) })
 	}
 	out := flag.String("o", "", "the file to write, else standard output")
-	testing.Init() // synctest belongs to tests; this program is one of one function
+	testing.Init() // synctest needs a *testing.T
 	flag.Parse()
 	inBubble(func(t *testing.T) {
 		text, err := document(t, million)
@@ -35,14 +35,14 @@ func main() {
 	})
 }
 
-// inBubble has the testing package run f, and exits.
+// inBubble runs f as a test, and exits.
 func inBubble(f func(t *testing.T)) {
 	testing.Main(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{
 		Name: "correctness",
 		F: func(t *testing.T) {
 			f(t)
 			if t.Failed() {
-				return // testing says why
+				return // package testing prints the reason
 			}
 			os.Exit(0)
 		},

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// module is what the go command says of a module that this one requires.
+// module is the go command's description of a module that this one requires.
 type module struct {
 	Path, Version, Dir string
 	Replace            *struct{ Dir string }
 }
 
-// module returns the module with the path, the zero one for this library's own and for none.
+// module returns the module with the path, or the zero module for this library's own and for "".
 func (w *writer) module(path string) module {
 	if path == "" || path == retrywhenModule {
 		return module{}
@@ -37,7 +37,7 @@ func (w *writer) module(path string) module {
 	return m
 }
 
-// repositories is where a module's code is on GitHub, if its path does not say it.
+// repositories maps modules to their GitHub repositories, if the path does not show them.
 var repositories = map[string]string{k8sModule: "kubernetes/apimachinery", rxgoModule: "ReactiveX/RxGo"}
 
 // link returns a link to the line of the module's code, or to the issue.

@@ -49,7 +49,7 @@ func stream() subject {
 	}
 }
 
-// handWritten is the loop that most programs have.
+// handWritten is the usual loop by hand.
 func handWritten() subject {
 	return subject{
 		name: "a loop with `delay *= 2`",

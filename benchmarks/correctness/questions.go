@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// doublingAnswer says what became of 1 s × 2.
+// doublingAnswer describes the waits of 1 s × 2.
 func doublingAnswer(d []time.Duration) string {
 	right := 0
 	for want := float64(base); right < len(d) && want < float64(noCap) && math.Abs(float64(d[right])/want-1) < 1e-9; right++ {
@@ -21,20 +21,20 @@ func doublingAnswer(d []time.Duration) string {
 	}
 	switch rest := d[right:]; {
 	case slices.Min(rest) < 0:
-		return fmt.Sprintf("right up to %d, from %d on **negative**, down to %s", right, right+1, years(slices.Min(rest)))
+		return fmt.Sprintf("correct up to %d, from %d on **negative**, down to %s", right, right+1, years(slices.Min(rest)))
 	case slices.Contains(rest, 0):
 		n := right + slices.Index(rest, 0) + 1
-		return fmt.Sprintf("right up to %d, from %d on **zero**", right, n)
+		return fmt.Sprintf("correct up to %d, from %d on **zero**", right, n)
 	case slices.Min(rest) == slices.Max(rest):
-		return fmt.Sprintf("right up to %d, from there %s", right, years(rest[0]))
+		return fmt.Sprintf("correct up to %d, from there %s", right, years(rest[0]))
 	default:
-		return fmt.Sprintf("right up to %d, then between %s and %s", right, years(slices.Min(rest)), years(slices.Max(rest)))
+		return fmt.Sprintf("correct up to %d, then between %s and %s", right, years(slices.Min(rest)), years(slices.Max(rest)))
 	}
 }
 
 func years(d time.Duration) string { return fmt.Sprintf("%.0f years", d.Hours()/24/365.25) }
 
-// cappedAnswer says what became of the cap and of the jitter at it.
+// cappedAnswer describes the jitter at the cap.
 func cappedAnswer(d []time.Duration) []string {
 	above := 0
 	for _, delay := range d {
@@ -82,7 +82,7 @@ func cancelAnswer(t *testing.T, o operation) (answer []string) {
 	return answer
 }
 
-// deadlineAnswer has a wait of 10 s begin 5 s before the deadline.
+// deadlineAnswer begins a wait of 10 s 5 s before the deadline.
 func deadlineAnswer(t *testing.T, o operation) (answer string) {
 	synctest.Test(t, func(*testing.T) {
 		began := time.Now()
@@ -101,8 +101,7 @@ func deadlineAnswer(t *testing.T, o operation) (answer string) {
 	return answer
 }
 
-// sharedAnswer has two operations use one policy, the second from 0.5 s after the first one's start, and a third one
-// when both are over.
+// sharedAnswer runs two operations with one policy, the second 0.5 s after the first, and a third when both are over.
 func sharedAnswer(t *testing.T, make func() operation) (answer []string) {
 	synctest.Test(t, func(*testing.T) {
 		o := make()

@@ -57,7 +57,7 @@ func cilium() subject {
 		jitter: "none",
 		capped: func(n int) []time.Duration {
 			r := ciliumstream.BackoffRetry(ciliumstream.AlwaysRetry, base, most)
-			wait := func() time.Duration { // it sleeps, and says nothing
+			wait := func() time.Duration { // it sleeps and returns no delay
 				began := time.Now()
 				r(errBoom)
 				return time.Since(began)
@@ -78,7 +78,7 @@ func cilium() subject {
 	}
 }
 
-// rxWith has rxgo retry with b, and a cold source that makes one attempt each time.
+// rxWith uses rxgo with b and a cold source that makes one attempt each time.
 func rxWith(b func(context.Context) backoff4.BackOff) operation {
 	return func(ctx context.Context, attempt func(context.Context) error) error {
 		source := rxgo.Defer([]rxgo.Producer{func(_ context.Context, next chan<- rxgo.Item) {

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Every question is about these.
+// The figures of all cases.
 const (
 	base    = time.Second
 	most    = 30 * time.Second // the cap, where there is one
 	noCap   = time.Duration(1<<63 - 1)
 	pause   = 10 * time.Second // one wait
-	retries = 5                // how many retries are allowed where it matters that there is an end
+	retries = 5                // the limit, where there must be one
 	draws   = 1_000_000
 	delays  = 70
 )
@@ -22,14 +22,14 @@ var errBoom = errors.New("boom")
 // operation makes attempts until one returns nil or the library gives up, and returns what the library returns.
 type operation func(ctx context.Context, attempt func(context.Context) error) error
 
-// subject is one library, or one way to use it. A nil field is a question that does not apply.
+// subject is one library, or one way to use it. A nil field is a case that does not apply.
 type subject struct {
 	name   string
-	module string // whose version is named
+	module string // the module whose version is shown
 
 	// doubling returns the waits of 1 s × 2 without a cap and without jitter.
 	doubling func(n int) []time.Duration
-	// jitter says which jitter capped has.
+	// jitter names the jitter of capped.
 	jitter string
 	// capped returns waits of 1 s × 2 with a cap of 30 s and the jitter, all of them at the cap.
 	capped func(n int) []time.Duration
@@ -44,7 +44,7 @@ type subject struct {
 // place is a line of a module's code, or an issue.
 type place struct {
 	file, text string // the first line of the file that contains the text
-	module     string // if it is another than the subject's
+	module     string // the module, if it is not the subject's
 	issue      string // owner/repository#number
 }
 

@@ -2,7 +2,7 @@ package items
 
 import "context"
 
-// channels is a goroutine for each stage and a channel between each two, as one writes it by hand.
+// channels uses a goroutine for each stage and a channel between two stages, as in code written by hand.
 func channels(buffer int, heedContext bool) func(context.Context, int) (int, error) {
 	return func(ctx context.Context, n int) (int, error) {
 		var done <-chan struct{}
@@ -15,7 +15,7 @@ func channels(buffer int, heedContext bool) func(context.Context, int) (int, err
 	}
 }
 
-// channelsRetried starts the stages again when they fail.
+// channelsRetried restarts the stages when they fail.
 func channelsRetried(ctx context.Context, n int) (int, error) {
 	for retries := 0; ; retries++ {
 		sum, err := channels(0, true)(ctx, n)
@@ -25,7 +25,7 @@ func channelsRetried(ctx context.Context, n int) (int, error) {
 	}
 }
 
-// send reports false if done came first; a nil done needs no select.
+// send returns false if done is closed first. A nil done needs no select.
 func send(to chan<- int, v int, done <-chan struct{}) bool {
 	if done == nil {
 		to <- v

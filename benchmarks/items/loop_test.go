@@ -5,7 +5,7 @@ import (
 	"iter"
 )
 
-// loop calls the same functions as the others, and nothing else.
+// loop only calls the same functions as the others.
 func loop(_ context.Context, n int) (int, error) {
 	sum := 0
 	for v := range n {
@@ -16,7 +16,7 @@ func loop(_ context.Context, n int) (int, error) {
 	return sum, nil
 }
 
-// inlined is what the compiler makes of the work when it sees all of it: what no library can reach.
+// inlined lets the compiler see and inline all of the work, which no library allows.
 func inlined(_ context.Context, n int) (int, error) {
 	sum := 0
 	for v := range n {
@@ -27,7 +27,7 @@ func inlined(_ context.Context, n int) (int, error) {
 	return sum, nil
 }
 
-// loopRetried is the loop with another around it that starts over when the items fail.
+// loopRetried is the loop inside another loop, which starts over when the items fail.
 func loopRetried(ctx context.Context, n int) (int, error) {
 	for retries := 0; ; retries++ {
 		sum := 0
@@ -48,7 +48,7 @@ func loopRetried(ctx context.Context, n int) (int, error) {
 	}
 }
 
-// sequence is the same in iter.Seq, whose values come with no error and no context.
+// sequence is the same with iter.Seq, which has no error and no context.
 func sequence(_ context.Context, n int) (int, error) {
 	sum := 0
 	for v := range filterSeq(mapSeq(rangeSeq(n), triple), even) {

@@ -11,7 +11,7 @@ import (
 
 var policy stream.RetryHandler = operators.ExpBackoff(jitter.Default, time.Second, 3)
 
-// ours is this library, with RetryWhen before Reduce if there is a handler: each item passes through it.
+// ours is this library. If there is a handler, each item passes through RetryWhen before Reduce.
 func ours(h stream.RetryHandler) func(context.Context, int) (int, error) {
 	return func(ctx context.Context, n int) (int, error) {
 		s := operators.Map(stream.Range(0, n), triple).Filter(even)
@@ -24,7 +24,7 @@ func ours(h stream.RetryHandler) func(context.Context, int) (int, error) {
 	}
 }
 
-// background runs under a context that never ends, of which the source need take no notice.
+// background runs under a context that never ends, so the source does not check it.
 func background(run func(context.Context, int) (int, error)) func(context.Context, int) (int, error) {
 	return func(_ context.Context, n int) (int, error) { return run(context.Background(), n) }
 }

@@ -1,5 +1,5 @@
-// Package items takes ints through map, filter and reduce: what one item costs on its way, with each library in its own
-// idiom, and then the same with the library's own retry around map and filter, on the happy path.
+// Package items measures the cost of one int that passes through map, filter and reduce, with each library in its own
+// idiom. Then it measures the same with the library's own retry around map and filter, without failures.
 package items
 
 import (
@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// million is how many items an op takes, but for -short.
+// million is the number of items in an op, except with -short.
 const million = 1_000_000
 
-// The functions of every pipeline: variables, so that nobody's compiler can inline them into the loop.
+// The functions of every pipeline. They are variables, so that they cannot be inlined.
 var (
 	triple = func(v int) int { return 3 * v }
 	even   = func(v int) bool { return v%2 == 0 }

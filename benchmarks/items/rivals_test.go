@@ -32,8 +32,8 @@ func samber(retry func(ro.Observable[int]) ro.Observable[int]) func(context.Cont
 
 var samberRetry = ro.RetryWithConfig[int](ro.RetryConfig{MaxRetries: 3, Delay: time.Second})
 
-// cilium is github.com/cilium/stream. Its Reduce keeps its sum from one observation to the next, so each run builds the
-// pipeline anew, as all of them do.
+// cilium is github.com/cilium/stream. Its Reduce keeps its sum from one observation to the next, so each run builds a new
+// pipeline. All other libraries here do so too.
 func cilium(retry func(ciliumstream.Observable[int]) ciliumstream.Observable[int]) func(context.Context, int) (int, error) {
 	return func(ctx context.Context, n int) (int, error) {
 		s := ciliumstream.Filter(ciliumstream.Map(ciliumstream.Range(0, n), triple), even)
@@ -52,7 +52,7 @@ func ciliumRetry(s ciliumstream.Observable[int]) ciliumstream.Observable[int] {
 func rx(retry func(rxgo.Observable) rxgo.Observable) func(context.Context, int) (int, error) {
 	return func(ctx context.Context, n int) (int, error) {
 		if n == 0 {
-			return 0, nil // Range refuses 0, and Reduce of nothing is nothing
+			return 0, nil // Range refuses 0, and Reduce without items yields nothing
 		}
 		s := rxgo.Range(0, n, rxgo.WithContext(ctx)).
 			Map(func(_ context.Context, v any) (any, error) { return triple(v.(int)), nil }).
@@ -84,8 +84,8 @@ func rxBackOffRetry(s rxgo.Observable) rxgo.Observable {
 	return s.BackOffRetry(backoff4.WithMaxRetries(backoff4.NewExponentialBackOff(), 3))
 }
 
-// rillPipeline is github.com/destel/rill with one goroutine for each stage: the work is too small to share out. It has
-// no context and no retry of its own.
+// rillPipeline is github.com/destel/rill with one goroutine for each stage, because the work is too small for more. It
+// has no context and no retry.
 func rillPipeline(_ context.Context, n int) (int, error) {
 	s := rill.FromSeq(rangeSeq(n), nil)
 	s = rill.Map(s, 1, func(v int) (int, error) { return triple(v), nil })

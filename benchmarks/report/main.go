@@ -1,4 +1,4 @@
-// Command report writes RESULTS.md and the charts from the raw results in bench.txt. It runs in the benchmarks' folder.
+// Command report writes RESULTS.md and the charts from the raw results in bench.txt. Run it in the folder benchmarks.
 package main
 
 import (
@@ -30,7 +30,7 @@ func load(file string) (*raw, error) {
 	return read(bytes.NewReader(text))
 }
 
-// documents returns what the raw results are written to, by path.
+// documents returns the documents of the raw results, by path.
 func documents(file string) (map[string][]byte, error) {
 	r, err := load(file)
 	if err != nil {
@@ -57,32 +57,32 @@ type section struct {
 }
 
 var sections = []section{
-	{"One item through map, filter and reduce", `[items](items): a million ints, the functions not inlined. The context can be cancelled, but for
+	{"One item through map, filter and reduce", `[items](items): a million ints; the functions are not inlined. The context can be cancelled, except for
 "background". rill and conc have no retry of streams.`, "Items/plain/", []column{{"ns", "sec/item", 1e9}, {"allocations", "allocs/op", 1e-6}}},
 	{"The same under the library's own retry", "Around map and filter; nothing fails.", "Items/retried/",
 		[]column{{"ns", "sec/item", 1e9}, {"allocations", "allocs/op", 1e-6}}},
-	between("One item from a goroutine to the consumer", "Here a channel has room for 128 where the name says so, and answers when the consumer is done where it says so.", "hand-over"),
-	between("Through Timeout", "A channel with a timer in its select is what one writes by hand.", "timeout"),
+	between("One item from a goroutine to the consumer", "The channel is unbuffered, has room for 128 items (channel-128), or the consumer acknowledges each item (channel-answered).", "hand-over"),
+	between("Through Timeout", "The channel has a timer in its select, as in code written by hand.", "timeout"),
 	between("Through Merge", "Two sources.", "merge"),
 	between("Through Zip", "Two sources.", "zip"),
 	between("Through Share", "Two consumers.", "share"),
 	between("Through Batch", "100 items a batch.", "batch"),
 	between("Through FlatMap", "Streams of one item, four at once, and pools of four.", "flatmap"),
-	{"One failure and the subscription after it", `[resubscribe](resubscribe): 10,000 failures in a row with no delay, then one item. "Held" is what is in use when
-the last attempt begins, heap and stacks, beyond what was before.`, "Resubscribe/",
+	{"One failure and the subscription after it", `[resubscribe](resubscribe): 10,000 failures in a row with no delay, then one item. "Held" is the memory, heap and stacks, that is in
+use when the last attempt begins, beyond that in use before the run.`, "Resubscribe/",
 		[]column{{"ns", "sec/failure", 1e9}, {"allocations", "allocs/op", 1e-4}, {"bytes allocated", "B/op", 1e-4}, {"bytes held", "B-held/failure", 1}}},
 	{"One call that succeeds at once", "[calls](calls).", "Call/first-try/", []column{{"ns", "sec/op", 1e9}, {"allocations", "allocs/op", 1}}},
 	{"One call that fails ten times", "Without a delay.", "Call/ten-failures/", []column{{"ns", "sec/op", 1e9}, {"allocations", "allocs/op", 1}}},
-	{"One delay", "The first eight delays of an operation, exponential with jitter and a cap. failsafe-go does not give its delays away.", "Delay/",
+	{"One delay", "The first eight delays of an operation, exponential with jitter and a cap. failsafe-go does not expose its delays.", "Delay/",
 		[]column{{"ns", "sec/delay", 1e9}, {"allocations per operation", "allocs/op", 1}}},
-	{"One delay, on all processors", "They share what the library allows to be shared.", "DelayParallel/", []column{{"ns", "sec/delay", 1e9}}},
+	{"One delay, on all processors", "The goroutines share what the library allows them to share.", "DelayParallel/", []column{{"ns", "sec/delay", 1e9}}},
 	{"Waiting items", "[waiting](waiting): the number of items that wait at once, each for its own delay. Bytes are heap and stacks per item.", "Waiting/",
-		[]column{{"bytes each", "B/item", 1}, {"ms late, median", "ms-late-p50", 1}, {"ms late, 99 of 100", "ms-late-p99", 1}}},
+		[]column{{"bytes each", "B/item", 1}, {"ms late, median", "ms-late-p50", 1}, {"ms late, p99", "ms-late-p99", 1}}},
 }
 
 // between is the section of one kind of benchmarks/between.
 func between(title, text, kind string) section {
-	text += " What each guarantees stands in [between](between/between_test.go)."
+	text += " [between](between/between_test.go) lists the guarantees."
 	return section{title, text, "Between/" + kind + "/", []column{{"ns", "sec/item", 1e9}, {"allocations", "allocs/op", 1.0 / 20_000}}}
 }
 
@@ -91,9 +91,9 @@ func (r *raw) markdown() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `# Results
 
-%s on %s; %s; %s. Medians of interleaved runs, each with half its 95 %% confidence interval. All do the same
-work in one process, and the results are checked for equality. The raw results are in [bench.txt](bench.txt), what each library
-does in hard cases in [CORRECTNESS.md](CORRECTNESS.md). Versions: %s.
+%s on %s; %s; %s. Medians of interleaved runs, each with half its 95 %% confidence interval. All libraries do
+the same work in one process, and their results are checked for equality. [bench.txt](bench.txt) has the raw results,
+[CORRECTNESS.md](CORRECTNESS.md) what each library does in hard cases. Versions: %s.
 `, "`"+r.config["command"]+"`", r.config["date"], r.config["cpu"], r.config["toolchain"], r.config["versions"])
 	for _, s := range sections {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| |", s.title, s.text)
@@ -117,7 +117,7 @@ does in hard cases in [CORRECTNESS.md](CORRECTNESS.md). Versions: %s.
 			b.WriteString("\n")
 		}
 	}
-	b.WriteString("\n## Ratios\n\n`make bench-check` measures these again, and fails past 1.3 times.\n\n| ratio | |\n|---|--:|\n")
+	b.WriteString("\n## Ratios\n\n`make bench-check` measures these ratios again, and fails if one exceeds 1.3 times its old value.\n\n| ratio | |\n|---|--:|\n")
 	for i, q := range ratios {
 		if v, err := r.ratio(i); err == nil {
 			fmt.Fprintf(&b, "| %s | %s |\n", q.title, digits(v))
@@ -126,7 +126,7 @@ does in hard cases in [CORRECTNESS.md](CORRECTNESS.md). Versions: %s.
 	return b.Bytes()
 }
 
-// digits prints three digits that mean something.
+// digits formats v with three significant digits.
 func digits(v float64) string {
 	switch {
 	case v < 0.005:

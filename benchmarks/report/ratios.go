@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// ratios are what this library costs as a multiple of something measured in the same run. They hold on any machine,
-// nearly.
+// ratios are costs of this library relative to something measured in the same run. They are nearly the same on all
+// machines.
 var ratios = []struct{ title, over, under, unit string }{
 	{"stream pipeline ÷ loop", "Items/plain/retrywhen-background", "Items/plain/loop", "sec/item"},
 	{"stream pipeline under a cancellable context ÷ loop", "Items/plain/retrywhen", "Items/plain/loop", "sec/item"},

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// raw is what benchmarks printed: the values of each benchmark, by name and unit, and the lines of configuration.
+// raw is the output of benchmarks: the values of each benchmark, by name and unit, and the lines of configuration.
 type raw struct {
 	config map[string]string
-	names  []string // without Benchmark and without the number of processors, in the order measured
+	names  []string // in the order measured, without "Benchmark" and the number of processors
 	values map[string]map[string][]float64
 }
 
@@ -59,7 +59,7 @@ func (r *raw) summary(name, unit string) (benchmath.Summary, bool) {
 	return benchmath.AssumeNothing.Summary(benchmath.NewSample(values, &benchmath.DefaultThresholds), 0.95), true
 }
 
-// under returns the benchmarks whose names begin with the prefix, the quickest in the unit first.
+// under returns the benchmarks whose names begin with the prefix, the smallest in the unit first.
 func (r *raw) under(prefix, unit string) []string {
 	names := slices.DeleteFunc(slices.Clone(r.names), func(name string) bool { return !strings.HasPrefix(name, prefix) })
 	slices.SortStableFunc(names, func(a, b string) int {

@@ -13,8 +13,7 @@ import (
 
 var fresh = flag.String("fresh", "", "raw results that the committed ones are compared with")
 
-// TestRatios compares the ratios of a fresh run with the committed ones: make bench-check. A ratio is nearly the same
-// on every machine.
+// TestRatios compares the ratios of a fresh run with the committed ones, for make bench-check.
 func TestRatios(t *testing.T) {
 	committed, err := load("../bench.txt")
 	if err != nil {
@@ -40,7 +39,7 @@ func TestRatios(t *testing.T) {
 	}
 }
 
-// TestDocuments writes the documents again.
+// TestDocuments makes the documents again and compares them with the files.
 func TestDocuments(t *testing.T) {
 	t.Chdir("..")
 	documents, err := documents("bench.txt")

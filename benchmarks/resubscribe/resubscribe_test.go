@@ -1,5 +1,5 @@
-// Package resubscribe has a source fail 10,000 times in a row, with no delay between, before it delivers one item: what
-// one failure and the subscription after it cost, and what each library still holds when the last attempt runs.
+// Package resubscribe measures a source that fails 10,000 times in a row, without delays, and then delivers one item: the
+// cost of one failure and the subscription after it, and the memory that each library holds when the last attempt runs.
 package resubscribe
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// failures is how often the source fails.
+// failures is the number of failures of the source.
 const failures = 10_000
 
 var (
@@ -26,14 +26,13 @@ var (
 	errNothing = errors.New("not the one item came out")
 )
 
-// source knows how often it has been subscribed to. The library's own source asks it, in whatever it has for a source
-// that is made when it is subscribed to.
+// source counts its subscriptions. Each library calls it from a source of its own that is made at each subscription.
 type source struct {
 	attempts int
 	last     func() // called in the attempt that succeeds, if not nil
 }
 
-// fails reports whether this attempt is to fail.
+// fails reports whether this attempt must fail.
 func (s *source) fails() bool {
 	if s.attempts++; s.attempts <= failures {
 		return true
@@ -175,8 +174,7 @@ func BenchmarkResubscribe(b *testing.B) {
 	}
 }
 
-// held returns how many bytes, heap and stacks, a run has in use when its last attempt begins, beyond what was in use
-// before the run.
+// held returns how many more bytes of heap and stacks are in use when a run's last attempt begins than before the run.
 func held(b *testing.B, run func(context.Context, *source) (int, error)) float64 {
 	var during uint64
 	before := inUse()
@@ -188,7 +186,7 @@ func held(b *testing.B, run func(context.Context, *source) (int, error)) float64
 
 func inUse() uint64 {
 	runtime.GC()
-	runtime.GC() // what the first one found in sync.Pools
+	runtime.GC() // frees what the first GC has left in sync.Pools
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc + m.StackInuse

@@ -1,4 +1,4 @@
-// Package retrygrpc puts package retrygrpc, go-grpc-middleware's retry interceptor and gRPC's own retries through the
+// Package retrygrpc runs package retrygrpc, go-grpc-middleware's retry interceptor and gRPC's own retries through the
 // same scenarios, in memory and on virtual time.
 package retrygrpc
 
@@ -63,7 +63,7 @@ var scenarios = []struct {
 	name     string
 	fail     func(ctx context.Context, call int) error
 	method   string
-	breaks   bool          // the stream of responses, after 2 of 3
+	breaks   bool          // the stream of responses fails after 2 of 3
 	timeout  time.Duration // of an attempt
 	deadline time.Duration // of the call; 0 is 10 s
 	ours     string
@@ -132,7 +132,7 @@ func TestTable(t *testing.T) {
 	t.Logf("\n%s", table.String())
 }
 
-// run returns what the client got of a scenario.
+// run returns what the client received in a scenario.
 func run(t *testing.T, i int, options []grpc.DialOption) string {
 	s, calls := scenarios[i], 0
 	begin := func(ctx context.Context) error {

@@ -12,8 +12,7 @@ import (
 	"github.com/retrywhen/retrywhen/retryhttp"
 )
 
-// client returns a transport that makes four retries at most, after 10, 20, 40 and 80 ms, and has the library's
-// defaults otherwise.
+// client returns a transport with at most four retries, after 10, 20, 40 and 80 ms, and otherwise the library's defaults.
 type client func(base http.RoundTripper) http.RoundTripper
 
 func ours(base http.RoundTripper) http.RoundTripper {

@@ -1,5 +1,5 @@
-// Command retryhttp puts retryhttp, hashicorp/go-retryablehttp and failsafe-go through the same scenarios, on loopback,
-// and prints what each made of them as a table.
+// Command retryhttp runs retryhttp, hashicorp/go-retryablehttp and failsafe-go through the same scenarios, on loopback,
+// and prints the results as a table.
 //
 //	cd benchmarks && GOWORK=off go run ./retryhttp
 //	cd benchmarks && GOWORK=off go run ./retryhttp -nginx   # a crowd of clients at nginx's limit_req
@@ -29,7 +29,7 @@ func main() {
 	}
 }
 
-// table runs all and prints a row for each.
+// table runs all scenarios and prints a row for each.
 func table(out io.Writer, all []scenario) error {
 	w := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
 	fmt.Fprint(w, "| scenario\t| retryhttp\t| go-retryablehttp\t| failsafe-go\t|\n")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What retryhttp makes of the scenarios is what its documentation says.
+// retryhttp behaves in the scenarios as its documentation says.
 func TestOurs(t *testing.T) {
 	want := map[string]string{
 		"GET, 501 twice":                            "501, \"status 501\"; 1 sent",
@@ -37,7 +37,7 @@ func TestOurs(t *testing.T) {
 	}
 }
 
-// BenchmarkNoFailure is what the retrying costs a request that succeeds at once, on a base that costs nothing.
+// BenchmarkNoFailure measures the cost for a request that succeeds at once, on a base that does almost nothing.
 func BenchmarkNoFailure(b *testing.B) {
 	base := roundTripperFunc(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, Body: http.NoBody, Request: r}, nil

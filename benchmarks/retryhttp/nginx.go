@@ -21,10 +21,10 @@ import (
 	"github.com/retrywhen/retrywhen/retryhttp"
 )
 
-// crowd is how many clients come to nginx at once.
+// crowd is the number of clients that send a request at the same time.
 const crowd = 40
 
-// nginxConfig is a server that takes ten requests a second and refuses all others with 503.
+// nginxConfig configures a server that accepts ten requests a second and refuses all others with 503.
 const nginxConfig = `daemon off; master_process off; pid %[1]s/pid; error_log %[1]s/error.log;
 events {}
 http {
@@ -34,8 +34,8 @@ http {
   server { listen 127.0.0.1:%[2]d; limit_req zone=all; root %[1]s; location / { try_files /served =404; } }
 }`
 
-// nginx sends a crowd to nginx's limit_req, once by each library, and prints how many are served within four retries,
-// the waits of which are 0.5, 1, 2 and 4 s before jitter.
+// nginx sends a crowd to nginx's limit_req, once with each library. It prints how many clients are served within four
+// retries, whose waits are 0.5, 1, 2 and 4 s before jitter.
 func nginx(ctx context.Context, out io.Writer) error {
 	dir, err := os.MkdirTemp("", "nginx")
 	if err != nil {
@@ -112,7 +112,7 @@ func nginx(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// storm sends one request by each of the crowd, all at once.
+// storm sends one request for each client of the crowd, all at once.
 func storm(ctx context.Context, url string, retrying client) (served, sent int64) {
 	base := &http.Transport{}
 	defer base.CloseIdleConnections()

@@ -18,14 +18,14 @@ import (
 // scenario is a server and a request. The server fails the first requests, or all.
 type scenario struct {
 	name     string
-	failures int // or all
+	failures int // number of requests that fail, or all
 	fail     func(http.ResponseWriter, *http.Request)
 	method   string // "" for GET
 	body     func() io.Reader
-	header   string // a line for the request
+	header   string // a header line of the request
 	timeout  time.Duration
 	cancel   time.Duration
-	down     bool // nobody listens
+	down     bool // no server listens
 }
 
 const all = 1 << 30
@@ -42,7 +42,7 @@ func status(code int, header ...string) func(http.ResponseWriter, *http.Request)
 	}
 }
 
-// cut reads the request, so that it might have been carried out, and closes the connection.
+// cut reads the request, which may then have been carried out, and closes the connection.
 func cut(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	panic(http.ErrAbortHandler)
@@ -89,7 +89,7 @@ func scenarios() []scenario {
 	}
 }
 
-// run says what a client made of the scenario.
+// run returns what a client received in the scenario.
 func (s scenario) run(retrying client) string {
 	var requests, conns atomic.Int64
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -140,7 +140,7 @@ func (s scenario) run(retrying client) string {
 	return fmt.Sprintf("%s; %d sent, %d conns, %v", answer(resp, err), requests.Load(), conns.Load(), took)
 }
 
-var address = regexp.MustCompile(`127\.0\.0\.1:\d+`) // the port is another one each time
+var address = regexp.MustCompile(`127\.0\.0\.1:\d+`) // the port differs each time
 
 func answer(resp *http.Response, err error) string {
 	switch {

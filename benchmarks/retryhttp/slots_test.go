@@ -26,9 +26,9 @@ type seen struct {
 	served map[string]time.Time
 }
 
-// TestSlotsWithOtherClients sends 1,000 requests at once to a server that can take 200 a second: half of them by
-// retryhttp, the others by hashicorp's client and by curl. Each is refused once at most, and the last one is served at
-// the earliest possible time, but for the second to which clients round up.
+// TestSlotsWithOtherClients sends 1,000 requests at once to a server that can serve 200 a second: half of them with
+// retryhttp, the others with hashicorp's client and curl. Each is refused at most once. The last one is served at the
+// earliest possible time, except that clients round up to a second.
 func TestSlotsWithOtherClients(t *testing.T) {
 	const perSecond, burst, own, theirs, curls = 200, 20, 500, 400, 100
 	s := seen{came: map[string]int{}, served: map[string]time.Time{}}

@@ -1,5 +1,5 @@
-// Package waiting puts many items aside at once, each until its own delay is over: what a waiting item takes in memory,
-// and how late it comes back.
+// Package waiting measures many items that wait at once, each for its own delay: the memory of a waiting item, and how
+// late it continues.
 package waiting
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// sizes are the numbers of items, and when the first of them comes back: late enough that by then all are waiting, on
-// most machines.
+// sizes are the numbers of items, and when the first of them is due: late enough that on most machines all are waiting
+// by then.
 var sizes = []struct {
 	items int
 	after time.Duration
@@ -31,14 +31,14 @@ var sizes = []struct {
 	{1_000_000, 4 * time.Second},
 }
 
-// spread is how long it takes from when the first item is due until the last one is: a delay is between after and
-// after+spread, so that what is measured is the waiting and not the herd at the end of it.
+// spread is the time between the first and the last due item: a delay is between after and after+spread. So the
+// benchmark measures the waiting and not the herd at its end.
 func spread(items int) time.Duration { return time.Duration(items) * 4 * time.Microsecond }
 
 // job is items that fail once, wait, and are done.
 type job struct {
-	due   []time.Duration // since began; when each item is to come back
-	late  []time.Duration // how much later it came
+	due   []time.Duration // when each item is due, since began
+	late  []time.Duration // how much later it continued
 	wait  []time.Duration
 	put   sync.WaitGroup // until all are waiting
 	began time.Time
@@ -58,26 +58,26 @@ func newJob(items int, after time.Duration) *job {
 	return j
 }
 
-// fail puts item i aside and returns its delay.
+// fail records that item i has failed, and returns its delay.
 func (j *job) fail(i int) time.Duration {
 	j.due[i] = time.Since(j.began) + j.wait[i]
 	j.put.Done()
 	return j.wait[i]
 }
 
-// back takes item i again.
+// back records that item i continues.
 func (j *job) back(i int) { j.late[i] = time.Since(j.began) - j.due[i] }
 
 var ways = []struct {
 	name string
-	run  func(context.Context, *job) error // returns when every item is back
+	run  func(context.Context, *job) error // returns when every item has continued
 }{
 	{"goroutine", goroutines},
 	{"AfterFunc", afterFuncs},
 	{"MapRetry", mapRetry},
 }
 
-// goroutines is one for each item, which sleeps in a select, as every retry loop here does.
+// goroutines starts a goroutine for each item, which waits in a select like the usual retry loop.
 func goroutines(ctx context.Context, j *job) error {
 	var wg sync.WaitGroup
 	for i := range j.wait {
@@ -95,7 +95,7 @@ func goroutines(ctx context.Context, j *job) error {
 	return ctx.Err()
 }
 
-// afterFuncs is a timer for each item.
+// afterFuncs arms a timer for each item.
 func afterFuncs(_ context.Context, j *job) error {
 	var wg sync.WaitGroup
 	wg.Add(len(j.wait))
@@ -141,7 +141,7 @@ func TestEveryItemComesBackAndNoneTooEarly(t *testing.T) {
 	}
 }
 
-// BenchmarkWaiting: an op is the whole job; how long it takes is given, what counts are B/item and the lateness.
+// BenchmarkWaiting: an op is the whole job. Its duration is given; the results are B/item and the lateness.
 func BenchmarkWaiting(b *testing.B) {
 	for _, size := range sizes {
 		if testing.Short() && size.items > 100_000 {
@@ -161,11 +161,11 @@ func BenchmarkWaiting(b *testing.B) {
 	}
 }
 
-// measure reports what it measured, unless some items came back before all were waiting: then it returns false.
+// measure reports its results. It returns false if some items were due before all were waiting.
 func measure(b *testing.B, run func(context.Context, *job) error, items int, after time.Duration) bool {
 	before := inUse()
 	j := newJob(items, after)
-	own := float64(items * 3 * 8) // the job's slices are not the waiting's
+	own := float64(items * 3 * 8) // the job's slices do not count
 	held := make(chan float64, 1)
 	go func() {
 		j.put.Wait()

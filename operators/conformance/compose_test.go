@@ -9,7 +9,8 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-// retry().repeat(): each repetition has its own retries. RxJava and RxJS do the same, Reactor with repeat(1) for two runs.
+// retry().repeat(): each repetition has its own retries. RxJava and RxJS do the same, Reactor with repeat(1) for two
+// runs.
 func TestRepeatOverRetry(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		src := streamtest.Cold[string](s, "-a#\n-b|\n-c#\n-d|")
