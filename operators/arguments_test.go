@@ -2,8 +2,10 @@ package operators_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
@@ -24,6 +26,10 @@ func TestInvalidArgumentsPanicWithTheirNames(t *testing.T) {
 		"operators: RetryWhen: h is nil":                                  func() { operators.RetryWhen[int, int](one, nil) },
 		"operators: RepeatWhen: s is nil": func() {
 			operators.RepeatWhen[int](nil, func(stream.Stream[operators.Completion]) stream.Stream[int] { return one })
+		},
+		"operators: RetryChans: open is nil": func() { operators.RetryChans[int](t.Context(), nil, retry.Policy{}) },
+		"operators: RetryChans: h is nil": func() {
+			operators.RetryChans(t.Context(), func(context.Context) (<-chan int, <-chan error) { return nil, nil }, nil)
 		},
 		"operators: RepeatWhen: h is nil": func() { operators.RepeatWhen[int, int](one, nil) },
 	} {
@@ -59,4 +65,48 @@ func TestRetryWhen_AHandlerThatReturnsFailures(t *testing.T) {
 	if len(got) != 1 || got[0] != 3 || err != nil {
 		t.Errorf("got %v, %v, want 3", got, err)
 	}
+}
+
+// The error of a handler's stream, whatever its answers are, ends the stream.
+func TestRetryWhen_TheHandlerFails(t *testing.T) {
+	failure := errors.New("no use")
+	h := func(failures stream.Stream[stream.Failure]) stream.Stream[int] {
+		return operators.TryMap(failures, func(context.Context, stream.Failure) (int, error) { return 0, failure })
+	}
+	_, err := operators.RetryWhen(stream.Fail[int](errBoom), h).Collect(t.Context())
+	if !errors.Is(err, failure) {
+		t.Errorf("got %v, want %v", err, failure)
+	}
+}
+
+// RetryChans buffers nothing: the pipeline is one value ahead of the reader, which it offers.
+func TestRetryChans_BuffersNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		sent := 0
+		open := func(ctx context.Context) (<-chan int, <-chan error) {
+			values := make(chan int)
+			go func() {
+				defer close(values)
+				for n := range 10 {
+					select {
+					case values <- n:
+						sent++
+					case <-ctx.Done():
+						return
+					}
+				}
+			}()
+			return values, nil
+		}
+		values, errs := operators.RetryChans(ctx, open, retry.Policy{})
+		synctest.Wait()
+		if sent != 1 {
+			t.Errorf("%d values are taken before the first is read, want 1", sent)
+		}
+		cancel()
+		for range values {
+		}
+		<-errs
+	})
 }

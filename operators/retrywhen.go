@@ -19,9 +19,6 @@ import (
 func RetryWhen[T, N any](src stream.Stream[T], h func(stream.Stream[stream.Failure]) stream.Stream[N]) stream.Stream[T] {
 	notNil("RetryWhen", "src", src == nil)
 	notNil("RetryWhen", "h", h == nil)
-	if f, ok := any(h).(func(stream.Stream[stream.Failure]) stream.Stream[stream.Failure]); ok {
-		return src.RetryWhen(stream.RetryHandlerFunc(f))
-	}
 	return src.RetryWhen(stream.RetryHandlerFunc(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
 		answers := h(failures)
 		if answers == nil {
