@@ -9,7 +9,7 @@ import (
 	"github.com/retrywhen/retrywhen/backoff"
 )
 
-// asynq counts the retries that a task has had, from 0; a Backoff counts the failures, from 1.
+// asynq counts the previous retries of a task, from 0. A Backoff counts the failures, from 1.
 func Example_asynq() {
 	b := backoff.Exponential(time.Second, 2).Cap(time.Minute)
 	config := asynq.Config{

@@ -1,5 +1,5 @@
-// Package adapters shows, as compiled examples, how a backoff or a policy is used where another library takes one: each
-// is a line or a few, so there is nothing to import.
+// Package adapters has examples of a backoff or a policy in other libraries. Each needs only a few lines, so there is
+// no package to import.
 //
 //	go test -v ./examples/adapters
 package adapters

@@ -19,7 +19,8 @@ import (
 	"github.com/retrywhen/retrywhen/retryotel"
 )
 
-// A job carries the trace of whoever put it: the attempts, and the span of the whole operation, belong to that trace.
+// A job carries the trace of the request that put it. The spans of the attempts and of the whole operation belong to
+// that trace.
 func TestDurable_AJobCarriesItsTrace(t *testing.T) {
 	spans := tracetest.NewSpanRecorder()
 	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("example")

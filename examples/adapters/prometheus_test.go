@@ -20,7 +20,7 @@ import (
 	"github.com/retrywhen/retrywhen/retryotel"
 )
 
-// What Prometheus reads of two operations, one of which gave up.
+// The metrics in Prometheus after two operations, one of which gave up.
 func Example_prometheus() {
 	registry := prometheus.NewRegistry()
 	reader, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())

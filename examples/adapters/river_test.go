@@ -12,15 +12,16 @@ import (
 	"github.com/retrywhen/retrywhen/backoff"
 )
 
-// riverPolicy is a Backoff as River wants it. River calls it before it adds the present error to the job's, so that the
-// failures are one more.
+// riverPolicy adapts a Backoff to River. River calls NextRetry before it adds the latest error to job.Errors, so there
+// is one failure more than these.
 type riverPolicy struct{ backoff.Backoff }
 
 func (p riverPolicy) NextRetry(job *rivertype.JobRow) time.Time {
 	return time.Now().UTC().Add(p.Delay(len(job.Errors) + 1))
 }
 
-// Jobs that fail together tile the time line: each has a place of its own, which is its id's, for all its retries.
+// riverTiled spreads the retries of jobs that fail together evenly over time. A job's place depends on its id, and is
+// the same for all its retries.
 type riverTiled struct{ backoff.Backoff }
 
 func (p riverTiled) NextRetry(job *rivertype.JobRow) time.Time {

@@ -11,7 +11,7 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// logged is the policy with its hooks writing to a log; the attributes name the operation.
+// logged returns p with hooks that log retries and the end. The attributes identify the operation.
 func logged(p retry.Policy, log *slog.Logger, attributes ...any) retry.Policy {
 	log = log.With(attributes...)
 	return p.With(
@@ -27,7 +27,7 @@ func logged(p retry.Policy, log *slog.Logger, attributes ...any) retry.Policy {
 func Example_slog() {
 	log := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
-			return slog.Attr{} // for the sake of the example's output
+			return slog.Attr{} // the time would change the output
 		}
 		return a
 	}}))

@@ -14,7 +14,7 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// inTx runs f in a transaction, which is begun anew for each attempt: nothing of a failed one is left.
+// inTx runs f in a new transaction for each attempt, so that nothing of a failed attempt is left.
 func inTx(ctx context.Context, db *sql.DB, p retry.Policy, f func(*sql.Tx) error) error {
 	return retry.Run(ctx, p, func(ctx context.Context) error {
 		tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelSerializable})
@@ -29,8 +29,8 @@ func inTx(ctx context.Context, db *sql.DB, p retry.Policy, f func(*sql.Tx) error
 	})
 }
 
-// conflict reports whether the transaction lost against another one; pgconn.PgError, mysql.MySQLError and the like say
-// so by a code, 40001 being the standard's.
+// conflict reports whether the transaction failed because of a conflict with another one. The standard's code for this
+// is 40001, which pgconn.PgError returns, for example.
 func conflict(err error) bool {
 	e, ok := errors.AsType[interface {
 		error
@@ -59,7 +59,7 @@ func Example_databaseSQL() {
 	// <nil>
 }
 
-// bank is a database whose first transactions lose against others.
+// bank is a database whose first transactions fail because of conflicts.
 type bank struct{ conflicts int }
 
 type lost struct{}

@@ -13,7 +13,7 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// retrying is a middleware for Watermill's router: router.AddMiddleware(retrying(policy)).
+// retrying returns a middleware for Watermill's router: router.AddMiddleware(retrying(policy)).
 func retrying(p retry.Policy) message.HandlerMiddleware {
 	return func(h message.HandlerFunc) message.HandlerFunc {
 		return func(m *message.Message) ([]*message.Message, error) {

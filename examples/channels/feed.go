@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// feed is a server of numbered lines that drops its connections after some of them, in the middle of a line, and every
-// third one at once.
+// feed is a server of numbered lines. It drops every connection after some lines, in the middle of a line, and every
+// third connection at once.
 type feed struct {
 	listener net.Listener
 	wait     sync.WaitGroup

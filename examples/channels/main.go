@@ -1,10 +1,10 @@
-// Channels reads a line feed over TCP with a pipeline of plain channels, and RetryChans brings it back when the
-// connection drops.
+// Channels reads a line feed over TCP with a pipeline of plain channels. RetryChans starts it again when the connection
+// drops.
 //
 //	go run ./examples/channels
 //	go run ./examples/channels -addr 127.0.0.1:7000 -lines 100
 //
-// The feed's protocol is as simple as it gets: the client sends the number of the line it wants first, the server sends
+// The protocol is simple: the client sends the number of the first line that it wants, and the server sends the lines
 // from there on.
 package main
 
@@ -39,8 +39,8 @@ func main() {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("channels", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // main prints errors
-	addr := flags.String("addr", "", "the feed; without one a feed that drops every third connection is started")
-	lines := flags.Int("lines", 1000, "how many lines to read")
+	addr := flags.String("addr", "", "address of the feed; by default the program starts a feed that drops its connections")
+	lines := flags.Int("lines", 1000, "number of lines to read")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		flags.SetOutput(out)
@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	switch {
 	case flags.NArg() > 0:
-		return fmt.Errorf("%q: no arguments are taken, only flags", flags.Arg(0))
+		return fmt.Errorf("unexpected argument %q, want only flags", flags.Arg(0))
 	case *lines <= 0:
 		return fmt.Errorf("-lines is %d, want at least 1", *lines)
 	}
@@ -81,7 +81,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			return fmt.Errorf("got %q, want %q", line, want)
 		}
 		if next++; next > *lines {
-			cancel() // as any reader of channels does that has seen enough
+			cancel() // a reader of channels that stops early must cancel and drain
 			for range values {
 			}
 			break
@@ -94,8 +94,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// follower is a producer as they are: two channels, and a goroutine that ends with ctx. It has no retries, but
-// goes on after the last line it has handed over.
+// follower is a usual producer: two channels, and a goroutine that ends with ctx. It does not retry, but each call
+// continues after the last line that was received.
 type follower struct {
 	addr string
 	sent int // written by one attempt at a time

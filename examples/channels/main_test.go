@@ -23,7 +23,7 @@ func TestEveryLineArrivesOnce(t *testing.T) {
 	}
 }
 
-func TestNobodyThere(t *testing.T) {
+func TestNoServer(t *testing.T) {
 	err := run(t.Context(), []string{"-addr", "127.0.0.1:1"}, new(bytes.Buffer))
 	if err == nil || !strings.Contains(err.Error(), "limit of 6 retries: 7 failures") {
 		t.Errorf("got %v", err)

@@ -1,12 +1,12 @@
-// Durable puts jobs into a queue that survives its processes, kills and restarts the process that works on them twice,
-// and shows at the end that no job is lost: put = done + dead. Then what the jobs call is mended, and the dead letters
-// that died of it are put back.
+// Durable puts jobs into a durable queue. It kills and restarts the worker process twice, and shows at the end that no
+// job is lost: put = done + dead. Then the HTTP server that the jobs call is repaired, and the dead letters that it
+// caused are put back into the queue.
 //
-//	go run ./examples/durable                              # the server in this process, its store in a temporary folder
+//	go run ./examples/durable                              # the NATS server runs in this process, in a temporary folder
 //	go run ./examples/durable -url nats://127.0.0.1:4222   # a server or cluster that runs elsewhere
 //
-// Each job is a call to an HTTP server that is often unavailable, dictates a delay now and then, and refuses some
-// orders for good. It exits with 1 if the ledger does not balance.
+// Each job is a call to an HTTP server that is often unavailable, sometimes sets a Retry-After, and refuses some orders
+// permanently. The program exits with 1 if the numbers do not add up.
 package main
 
 import (
@@ -34,11 +34,11 @@ import (
 
 func main() {
 	var c config
-	flag.IntVar(&c.jobs, "jobs", 5000, "how many jobs to put")
+	flag.IntVar(&c.jobs, "jobs", 5000, "number of jobs")
 	flag.IntVar(&c.kills, "kills", 2, "how often to kill the worker")
-	flag.StringVar(&c.url, "url", "", "a NATS server with JetStream; without it one runs in this process")
-	flag.StringVar(&c.worker, "worker", "", "used by the program itself: work on the queue of that name")
-	flag.StringVar(&c.target, "target", "", "used by the program itself: where the jobs call")
+	flag.StringVar(&c.url, "url", "", "URL of a NATS server with JetStream; by default a server runs in this process")
+	flag.StringVar(&c.worker, "worker", "", "used by the program itself: run as a worker of the queue with this name")
+	flag.StringVar(&c.target, "target", "", "used by the program itself: the URL that the jobs call")
 	flag.Parse()
 	if err := c.check(flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "examples/durable:", err)
@@ -65,7 +65,7 @@ type config struct {
 func (c config) check(args []string) error {
 	switch {
 	case len(args) > 0:
-		return fmt.Errorf("%q: no arguments are taken, only flags", args[0])
+		return fmt.Errorf("unexpected argument %q, want only flags", args[0])
 	case c.jobs < 1:
 		return fmt.Errorf("-jobs is %d, want at least 1", c.jobs)
 	case c.kills < 0:
@@ -74,7 +74,7 @@ func (c config) check(args []string) error {
 	return nil
 }
 
-// run puts the jobs, has a worker process work on them and kills it now and then, and balances the ledger.
+// run puts the jobs, runs and kills worker processes, and checks the numbers.
 func run(ctx context.Context, c config, out io.Writer) error {
 	if c.url == "" {
 		close, err := serve(&c, out)
@@ -118,14 +118,14 @@ func run(ctx context.Context, c config, out io.Writer) error {
 	return ledger(ctx, q, shop, int(r.put.Load()), out)
 }
 
-// redrive puts the dead letters back that may do better now, and returns when none is left in the queue.
+// redrive puts the dead letters back that may succeed now, and returns when the queue is empty.
 func (r *running) redrive(ctx context.Context) (err error) {
-	r.shop.mended.Store(true)
+	r.shop.repaired.Store(true)
 	n, err := r.queue.ReviveAll(ctx, func(letter *durable.DeadLetter) bool { return letter.Cause != "permanent" })
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(r.out, "redrive  the shop is mended; %d dead letters are put back\n", n)
+	fmt.Fprintf(r.out, "redrive  the shop is repaired; %d dead letters are put back\n", n)
 	if r.worker, err = startWorker(r.url, r.name, r.shop.url); err != nil {
 		return err
 	}
@@ -148,8 +148,8 @@ func (r *running) redrive(ctx context.Context) (err error) {
 	}
 }
 
-// serve starts a server in this process and makes it c's. The worker is another process, so the server listens, on
-// 127.0.0.1.
+// serve starts a server in this process and sets c.url. The server listens on 127.0.0.1, because the worker is another
+// process.
 func serve(c *config, out io.Writer) (close func(), err error) {
 	dir, err := os.MkdirTemp("", "retrywhen-durable-")
 	if err != nil {
@@ -178,10 +178,10 @@ type running struct {
 
 	put    atomic.Int64
 	worker *worker
-	killed int // workers so far
+	killed int // the number of workers killed so far
 }
 
-// drain puts all jobs and returns when none is left in the queue.
+// drain puts all jobs and returns when the queue is empty.
 func (r *running) drain(ctx context.Context) (err error) {
 	if r.worker, err = startWorker(r.url, r.name, r.shop.url); err != nil {
 		return err
@@ -203,10 +203,10 @@ func (r *running) drain(ctx context.Context) (err error) {
 			}
 			allPut = true
 		case err := <-r.worker.ended:
-			if ctx.Err() != nil { // Ctrl-C reaches it too
+			if ctx.Err() != nil { // Ctrl-C reaches the worker too
 				return context.Cause(ctx)
 			}
-			return fmt.Errorf("the worker ended by itself: %w", errors.Join(err, errors.New("see above")))
+			return fmt.Errorf("the worker ended unexpectedly: %w", errors.Join(err, errors.New("see above")))
 		case <-look.C:
 		}
 		stats, err := r.queue.Stats(ctx)
@@ -232,7 +232,7 @@ func (r *running) show(stats durable.Stats) {
 		r.put.Load(), r.shop.done(), stats.Ready, stats.Running, stats.Later, stats.Dead, r.shop.calls.Load())
 }
 
-// crash kills the worker and starts another when the next part of the jobs is settled.
+// crash kills the worker and starts another each time that the next part of the jobs is settled.
 func (r *running) crash(settled int) (err error) {
 	if r.killed >= r.kills || settled < r.jobs*(r.killed+1)/(r.kills+1) {
 		return nil
@@ -276,7 +276,7 @@ func putAll(ctx context.Context, q *durable.Queue, n int, put *atomic.Int64) err
 	return firstErr
 }
 
-// ledger compares what was put with what has become of it.
+// ledger checks that each job that was put is either done or dead, and prints the numbers.
 func ledger(ctx context.Context, q *durable.Queue, shop *shop, put int, out io.Writer) error {
 	causes := make(map[string]int)
 	dead, both := 0, 0
@@ -298,7 +298,7 @@ func ledger(ctx context.Context, q *durable.Queue, shop *shop, put int, out io.W
 	fmt.Fprintf(out, "ledger   put %d = done %d + dead %d (%s); %d calls, %d of them for orders that were done already\n",
 		put, done, dead, strings.Join(why, ", "), shop.calls.Load(), shop.repeated.Load())
 	if put != done+dead || both > 0 {
-		return fmt.Errorf("the ledger does not balance: put %d, done %d, dead %d, both %d", put, done, dead, both)
+		return fmt.Errorf("the numbers do not add up: put %d, done %d, dead %d, both %d", put, done, dead, both)
 	}
 	return nil
 }

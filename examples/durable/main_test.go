@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The program is built and run: it starts itself as a worker.
+// The test builds the program and runs it, because the program starts itself as a worker.
 func TestTheLedgerBalances(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds and runs the program")
@@ -24,9 +24,9 @@ func TestTheLedgerBalances(t *testing.T) {
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
-	for _, want := range []string{"kill 1", "kill 2", "ledger   put 600 = done ", "redrive  the shop is mended"} {
+	for _, want := range []string{"kill 1", "kill 2", "ledger   put 600 = done ", "redrive  the shop is repaired"} {
 		if !strings.Contains(out.String(), want) {
-			t.Errorf("it does not say %q:\n%s", want, out.String())
+			t.Errorf("the output lacks %q:\n%s", want, out.String())
 		}
 	}
 }

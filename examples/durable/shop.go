@@ -10,12 +10,12 @@ import (
 	"sync/atomic"
 )
 
-// shop is the flaky HTTP server that the jobs call. One call in three finds it unavailable or busy; one order in a
-// hundred it refuses, and one in two hundred it cannot take before it is mended. It takes each order once.
+// shop is the flaky HTTP server that the jobs call. It is unavailable or busy for one call in three. It refuses one
+// order in a hundred, and until it is repaired it cannot take one in two hundred. It takes each order once.
 type shop struct {
 	url             string
 	calls, repeated atomic.Int64
-	mended          atomic.Bool // it can take every order that it does not refuse
+	repaired        atomic.Bool // the shop can take every order that it does not refuse
 	server          *http.Server
 
 	mu    sync.Mutex
@@ -33,7 +33,7 @@ func openShop() (*shop, error) {
 	return s, nil
 }
 
-// ServeHTTP takes an order, or does not.
+// ServeHTTP takes an order, or fails.
 func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.calls.Add(1)
 	id := strings.TrimPrefix(r.URL.Path, "/")
@@ -43,7 +43,7 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case fate < 2:
 		http.Error(w, "no such article", http.StatusUnprocessableEntity)
-	case fate == 2 && !s.mended.Load(), luck < 25:
+	case fate == 2 && !s.repaired.Load(), luck < 25:
 		http.Error(w, "come back later", http.StatusServiceUnavailable)
 	case luck < 33:
 		w.Header().Set("Retry-After", "1")

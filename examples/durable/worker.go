@@ -20,25 +20,25 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// lease is short, so that what a killed worker had in hand is soon with the next one.
+// lease is short, so that the jobs of a killed worker are soon delivered to the next one.
 const lease = 3 * time.Second
 
 // The kinds of orders.
 const ordinary, express = "ordinary", "express"
 
-// expressPolicy waits for less, and gives up earlier.
+// expressPolicy has shorter delays and gives up earlier.
 var expressPolicy = retry.New(backoff.Exponential(50*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Equal),
 	retry.Limit(5), retry.AttemptTimeout(2*time.Second))
 
-// policy holds the waits below a second in the worker, and has the server keep the others.
+// policy has delays below a second, which the worker keeps, and longer ones, which the server keeps.
 var policy = retry.New(backoff.Exponential(100*time.Millisecond, 2.5).Cap(2*time.Second).Jitter(jitter.Equal),
 	retry.Limit(6), retry.AttemptTimeout(5*time.Second))
 
-// work is the worker process: until it is stopped, or killed.
+// work is the worker process. It works until it is stopped or killed.
 func work(ctx context.Context, c config, _ io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() { // the parent holds the other end: a worker does not outlive it
+	go func() { // the parent has the other end of the pipe, so the worker does not outlive it
 		io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
@@ -54,12 +54,12 @@ func work(ctx context.Context, c config, _ io.Writer) error {
 	defer q.Close()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}
 	handler := func(ctx context.Context, job *durable.Job) error { return call(ctx, client, c.target, job) }
-	q.Handle(ordinary, retry.Policy{}, handler) // the queue's
+	q.Handle(ordinary, retry.Policy{}, handler) // with the queue's policy
 	q.Handle(express, expressPolicy, handler)
 	return q.Work(ctx, 32, nil)
 }
 
-// call sends one order. The order's id makes it idempotent: the shop takes it once, however often it comes.
+// call sends one order. The order's id makes it idempotent: the shop takes an order once, however often it is sent.
 func call(ctx context.Context, client *http.Client, target string, job *durable.Job) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target+"/"+job.ID, bytes.NewReader(job.Data))
 	if err != nil {
@@ -85,7 +85,7 @@ func call(ctx context.Context, client *http.Client, target string, job *durable.
 	}
 }
 
-// worker is the worker process, seen by its parent.
+// worker is the parent's handle of a worker process.
 type worker struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
@@ -111,7 +111,7 @@ func startWorker(url, name, target string) (*worker, error) {
 	return w, nil
 }
 
-// kill ends the process as a crash does: it cannot clean up. Killing it twice does no harm.
+// kill ends the process like a crash: it cannot clean up. kill may be called again.
 func (w *worker) kill() {
 	if w.cmd.Process.Kill() == nil {
 		<-w.ended

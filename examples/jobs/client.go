@@ -11,7 +11,7 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// client sends a job once, and returns whether it is worth another try.
+// client sends jobs to the server. An error that a retry cannot help is marked as permanent.
 type client struct {
 	url    string
 	http   http.Client
@@ -27,7 +27,7 @@ func newClient(url string, workers int, called func(job int)) *client {
 
 func (c *client) close() { c.http.CloseIdleConnections() }
 
-// send is what MapRetry calls.
+// send sends a job once. MapRetry calls it.
 func (c *client) send(ctx context.Context, job int) (int, error) {
 	c.called(job)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPut, fmt.Sprintf("%s/jobs/%d", c.url, job), nil)

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/term"
 )
 
-// display shows how far the jobs are: a progress bar on a terminal; elsewhere a line for each tenth, and one every 2 s
-// when nothing goes on.
+// display shows the progress: a progress bar on a terminal; elsewhere a line for each tenth of the jobs, or every 2 s
+// if that takes longer.
 type display struct {
 	out io.Writer
 	l   *ledger
@@ -20,9 +20,9 @@ type display struct {
 	all sync.WaitGroup
 
 	mu     sync.Mutex
-	bar    *progressbar.ProgressBar // nil elsewhere, and at the end
+	bar    *progressbar.ProgressBar // nil if there is no terminal, and at the end
 	tenths int
-	line   time.Time // when the last one was printed
+	line   time.Time // when the last line was printed
 	closed bool
 }
 
@@ -73,7 +73,7 @@ func (d *display) printf(format string, args ...any) {
 	fmt.Fprintf(d.out, format, args...)
 }
 
-// stop shows the end; it may be called again.
+// stop shows the final state. It may be called again.
 func (d *display) stop() {
 	d.mu.Lock()
 	closed := d.closed

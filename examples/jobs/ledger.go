@@ -12,7 +12,7 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// ledger keeps account of every job.
+// ledger records what becomes of every job.
 type ledger struct {
 	jobs  []fate // written on the consumer's goroutine only
 	tried []atomic.Bool
@@ -21,21 +21,21 @@ type ledger struct {
 	lastDead                                error
 }
 
-// fate is what has become of a job, each counted, so that what happens twice shows.
+// fate counts the ways in which a job has ended, so that a job that ends twice is detected.
 type fate struct{ done, dead, abandoned uint8 }
 
 func newLedger(n int) *ledger {
 	return &ledger{jobs: make([]fate, n), tried: make([]atomic.Bool, n)}
 }
 
-// called notes a call; it is called on the workers' goroutines.
+// called records a call. It is called on the workers' goroutines.
 func (l *ledger) called(job int) {
 	if l.tried[job].Swap(true) {
 		l.waiting.Add(-1)
 	}
 }
 
-// retry is the policy's hook.
+// retry is the policy's OnRetry hook.
 func (l *ledger) retry(context.Context, retry.Event) {
 	l.retries.Add(1)
 	l.waiting.Add(1)
@@ -63,14 +63,15 @@ func (l *ledger) summary(out io.Writer, took time.Duration) {
 	fmt.Fprintf(out, "%d jobs: %d done + %d dead = %d; %d retries in %v, %.0f jobs a second\n", len(l.jobs),
 		done, l.dead.Load(), done+l.dead.Load(), l.retries.Load(), took.Round(time.Millisecond), float64(done)/took.Seconds())
 	if l.lastDead != nil {
-		fmt.Fprintf(out, "the last that died: %v\n", l.lastDead)
+		fmt.Fprintf(out, "the last dead job: %v\n", l.lastDead)
 	}
 	if n := l.abandoned.Load(); n > 0 {
-		fmt.Fprintf(out, "%d abandoned in the middle\n", n)
+		fmt.Fprintf(out, "%d jobs abandoned\n", n)
 	}
 }
 
-// check returns an error unless every job is done, as the server knows too, or dead, and that once.
+// check returns an error unless every job is either done or dead, exactly once, and the server has done each job that
+// is done.
 func (l *ledger) check(finished []bool) error {
 	var errs []error
 	if sum := l.done.Load() + l.dead.Load(); sum != int64(len(l.jobs)) {
@@ -78,7 +79,7 @@ func (l *ledger) check(finished []bool) error {
 	}
 	twice := func(f fate) bool { return f.done+f.dead+f.abandoned > 1 }
 	if i := slices.IndexFunc(l.jobs, twice); i >= 0 {
-		errs = append(errs, fmt.Errorf("job %d has come to more than one end: %+v", i, l.jobs[i]))
+		errs = append(errs, fmt.Errorf("job %d has ended more than once: %+v", i, l.jobs[i]))
 	}
 	for i, f := range l.jobs {
 		if f.done > 0 && !finished[i] {

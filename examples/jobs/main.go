@@ -1,11 +1,11 @@
-// Jobs sends 100,000 jobs to a flaky server, which is down for 10 s in the middle, and accounts for every one of them.
+// Jobs sends 100,000 jobs to a flaky server, which is down for 10 s in the middle, and checks that no job is lost.
 //
 //	go run ./examples/jobs
 //	go run ./examples/jobs -jobs 20000 -outage 3s -workers 8
 //	go run ./examples/jobs -policy "constant d=100ms jitter=equal limit=200"
 //
-// A job whose call failed is put aside until its delay is over, while the workers go on with the others: one goroutine
-// for each worker, however many jobs wait.
+// A job whose call failed waits for its delay while the workers continue with other jobs. There is one goroutine per
+// worker, however many jobs wait.
 package main
 
 import (
@@ -37,11 +37,11 @@ func main() {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("jobs", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // main prints errors
-	n := flags.Int("jobs", 100_000, "how many jobs there are")
-	outage := flags.Duration("outage", 10*time.Second, "how long the server is down when half of the jobs are done")
-	workers := flags.Int("workers", 32, "calls at once")
-	pending := flags.Int("pending", 10_000, "jobs that may wait at once for their next call")
-	text := flags.String("policy", "", "the retry policy, like \"exponential base=50ms factor=2 cap=2s jitter=equal within=2m\"")
+	n := flags.Int("jobs", 100_000, "number of jobs")
+	outage := flags.Duration("outage", 10*time.Second, "duration of the outage, which begins when half of the jobs are done")
+	workers := flags.Int("workers", 32, "maximum number of concurrent calls")
+	pending := flags.Int("pending", 10_000, "maximum number of jobs that wait for a retry")
+	text := flags.String("policy", "", "the retry policy, such as \"exponential base=50ms factor=2 cap=2s jitter=equal within=2m\"")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		flags.SetOutput(out)
@@ -52,7 +52,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	switch {
 	case flags.NArg() > 0:
-		return fmt.Errorf("%q: no arguments are taken, only flags", flags.Arg(0))
+		return fmt.Errorf("unexpected argument %q, want only flags", flags.Arg(0))
 	case *n <= 0:
 		return fmt.Errorf("-jobs is %d, want at least 1", *n)
 	case *outage < 0:

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// flaky is a server that does jobs. Of a hundred requests two are answered with 503, and one is done but its connection
-// cut before the answer. One job in a thousand it refuses for good. When half of the jobs are done it is down for a
-// while.
+// flaky is a server that does jobs. Of a hundred requests, it fails two with 503. For another one it does the job, and
+// cuts the connection before the response. It refuses one job in a thousand permanently. When half of the jobs are
+// done, it is down for a while.
 type flaky struct {
 	server *httptest.Server
 	outage time.Duration
@@ -23,8 +23,8 @@ type flaky struct {
 	mu    sync.Mutex
 	done  []bool
 	count int
-	until time.Time // the outage's end
-	over  bool      // it has been announced
+	until time.Time // the end of the outage
+	over  bool      // the end has been announced
 }
 
 func startFlaky(n int, outage time.Duration, say func(string, ...any)) *flaky {
@@ -69,7 +69,7 @@ func (f *flaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// finish does the job; doing it again is the same.
+// finish does the job. It is idempotent.
 func (f *flaky) finish(id int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

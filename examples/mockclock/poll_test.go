@@ -15,8 +15,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// TestPrices drives the mock clock by hand. In the bubble, synctest.Wait returns when everything waits for the clock:
-// that is what makes the times exact.
+// TestPrices advances the mock clock itself. In the bubble, synctest.Wait returns when all goroutines wait for the
+// clock. That makes the times exact.
 func TestPrices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mock := clock.NewMock()
@@ -58,7 +58,7 @@ func TestPrices(t *testing.T) {
 			"1m0s call 2 fails",
 			"1m1s call 3 fails",
 			"1m5s call 4 hangs", // until 1m15s, then 9 s
-			"1m24s price 5",     // the count starts again
+			"1m24s price 5",     // resets the delays
 			"2m24s price 6",
 		}
 		if !slices.Equal(log, want) {
@@ -67,8 +67,8 @@ func TestPrices(t *testing.T) {
 	})
 }
 
-// TestPricesWithoutAMock is the same flow on the system's clock: in a bubble that is virtual too, and nothing has to be
-// injected or driven.
+// TestPricesWithoutAMock runs the same flow on the system's clock. In a bubble this clock is virtual too, so the test
+// neither injects nor advances a clock.
 func TestPricesWithoutAMock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

@@ -17,7 +17,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// feed is the client of one server of server-sent events.
+// feed is a client for a server of server-sent events.
 type feed struct {
 	url    string
 	client *http.Client
@@ -25,8 +25,8 @@ type feed struct {
 
 var errEnded = errors.New("the server ended the feed")
 
-// events is the whole client. An attempt connects, goes on after the last event that was delivered, and fails when the
-// server falls silent, ends the feed or drops the connection; the policy decides whether there is another attempt.
+// events is the whole client. An attempt connects, continues after the last event that was delivered, and fails when
+// the server falls silent, ends the feed or drops the connection. The policy decides whether there is another attempt.
 func (f *feed) events(silence time.Duration, policy retry.Policy) stream.Stream[sse.Event] {
 	open := func(lastID string) stream.Stream[sse.Event] {
 		return f.after(lastID).Timeout(silence).MustNotEnd(errEnded)
@@ -34,7 +34,7 @@ func (f *feed) events(silence time.Duration, policy retry.Policy) stream.Stream[
 	return operators.Resume("", open, func(_ string, e sse.Event) string { return e.LastEventID }, policy)
 }
 
-// after makes one request and yields the events behind lastID.
+// after sends one request and yields the events after lastID.
 func (f *feed) after(lastID string) stream.Stream[sse.Event] {
 	return func(ctx context.Context, yield func(sse.Event) bool) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.url, nil)
@@ -57,7 +57,7 @@ func (f *feed) after(lastID string) stream.Stream[sse.Event] {
 			if err != nil {
 				return err
 			}
-			e.LastEventID = cmp.Or(e.LastEventID, lastID) // the parser starts without one
+			e.LastEventID = cmp.Or(e.LastEventID, lastID) // for events without an id
 			if !yield(e) {
 				break
 			}
@@ -66,10 +66,10 @@ func (f *feed) after(lastID string) stream.Stream[sse.Event] {
 	}
 }
 
-// refusal makes an error of an answer that is not 200: one that carries how long to wait, if the server gave that, and
-// a permanent one if asking again cannot help.
+// refusal returns the error for a response that is not 200. The error has the delay that the server dictates, if any.
+// It is permanent if another request cannot help.
 func refusal(r *http.Response) error {
-	err := fmt.Errorf("the server answered %s", r.Status)
+	err := fmt.Errorf("the server responded %s", r.Status)
 	header := r.Header.Get("Retry-After")
 	if seconds, parseErr := strconv.ParseUint(header, 10, 31); parseErr == nil {
 		return retry.RetryAfter(err, time.Duration(seconds)*time.Second)
@@ -83,7 +83,7 @@ func refusal(r *http.Response) error {
 	return retry.Permanent(err)
 }
 
-// wholeEvents turns an end in the middle of an event into an error: the parser would deliver half an event.
+// wholeEvents turns an end in the middle of an event into an error, because the parser would deliver half an event.
 type wholeEvents struct {
 	body io.Reader
 	last [2]byte

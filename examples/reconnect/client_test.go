@@ -18,12 +18,13 @@ import (
 
 const silence = time.Second
 
-// roundTripper is a server in the same bubble.
+// roundTripper is a server without a network, so that it runs in the bubble.
 type roundTripper func(*http.Request) *http.Response
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
 
-// after serves the events behind the one that the client has last seen, up to three. Reads of the body wait first.
+// after serves the events after the last one that the client has seen, up to event 3. Each read of the body waits
+// first.
 func after(r *http.Request, wait time.Duration) *http.Response {
 	last, _ := strconv.Atoi(r.Header.Get("Last-Event-ID"))
 	var events strings.Builder
@@ -56,7 +57,7 @@ func ids(t *testing.T, f *feed) []string {
 	return got
 }
 
-// The first event comes when the silence has lasted too long: whether it is in time or not, it is not lost.
+// The first event comes in the instant of the timeout. Whichever wins, the event is not lost.
 func TestALateEventIsNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 200 {

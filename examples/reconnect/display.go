@@ -13,10 +13,10 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// display shows the life of the client: a progress bar on a terminal, plain lines elsewhere.
+// display shows the progress: a progress bar on a terminal, plain lines elsewhere.
 type display struct {
 	out     io.Writer
-	bar     *progressbar.ProgressBar // nil elsewhere
+	bar     *progressbar.ProgressBar // nil if there is no terminal
 	retries int
 	waited  time.Duration
 
@@ -34,14 +34,14 @@ func newDisplay(out io.Writer, n int) *display {
 	return d
 }
 
-// retry prints a retry; it is the policy's hook.
+// retry is the policy's OnRetry hook. It prints the retry.
 func (d *display) retry(_ context.Context, e retry.Event) {
 	d.retries++
 	d.waited += e.Delay
 	d.printf("retry %2d  attempt %d in a row, in %5dms: %v\n", d.retries, e.N, e.Delay.Milliseconds(), e.Err)
 }
 
-// recovered counts an outage that is over; it is the policy's hook.
+// recovered is the policy's OnRecovered hook. It counts the outages.
 func (d *display) recovered(_ context.Context, r retry.Recovery) {
 	d.recoveries++
 	d.longest = max(d.longest, r.Down)
@@ -61,7 +61,7 @@ func (d *display) summary(l ledger, took time.Duration) {
 		d.bar = nil
 	}
 	waited := min(d.waited, took) // the last wait may have been cut off
-	d.printf("%d events, %d lost, %d doubled, %d reconnects, waited %v of %v\n", l.events, l.lost, l.doubled,
+	d.printf("%d events, %d lost, %d duplicates, %d reconnects, waited %v of %v\n", l.events, l.lost, l.duplicates,
 		d.retries, waited.Round(time.Millisecond), took.Round(time.Millisecond))
 	d.printf("recovered %d times, longest outage %v\n", d.recoveries, d.longest.Round(time.Millisecond))
 }

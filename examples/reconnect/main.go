@@ -1,11 +1,11 @@
-// Reconnect reads 10,000 server-sent events from a server that drops, refuses, cuts short and falls silent, and loses
-// none of them.
+// Reconnect reads 10,000 server-sent events from a server that drops and refuses connections, truncates events and
+// falls silent. It loses no event.
 //
 //	go run ./examples/reconnect
 //	go run ./examples/reconnect -policy "exponential base=100ms factor=2 cap=5s jitter=full"
 //	go run ./examples/reconnect -url https://example.org/events -n 100
 //
-// The client is a stream of events and a policy that decides when it reconnects.
+// The client consists of a stream of events and a policy that decides when to reconnect.
 package main
 
 import (
@@ -39,10 +39,10 @@ func main() {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("reconnect", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // main prints errors
-	url := flags.String("url", "", "a server of server-sent events; without one a flaky server is started")
-	n := flags.Int("n", 10_000, "how many events to read")
-	silence := flags.Duration("silence", 500*time.Millisecond, "fail when the server sends nothing for this long (30s with -url)")
-	text := flags.String("policy", "", "the retry policy, like \"exponential base=100ms factor=2 cap=5s jitter=full\"")
+	url := flags.String("url", "", "URL of server-sent events; by default the program starts a flaky server")
+	n := flags.Int("n", 10_000, "number of events to read")
+	silence := flags.Duration("silence", 500*time.Millisecond, "reconnect when the server sends nothing for this long (30s with -url)")
+	text := flags.String("policy", "", "the retry policy, such as \"exponential base=100ms factor=2 cap=5s jitter=full\"")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		flags.SetOutput(out)
@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	switch {
 	case flags.NArg() > 0:
-		return fmt.Errorf("%q: no arguments are taken, only flags", flags.Arg(0))
+		return fmt.Errorf("unexpected argument %q, want only flags", flags.Arg(0))
 	case *n <= 0:
 		return fmt.Errorf("-n is %d, want at least 1", *n)
 	case *silence <= 0:
@@ -101,14 +101,14 @@ func given(flags *flag.FlagSet, name string) (yes bool) {
 	return yes
 }
 
-// ledger keeps account of the events that came out of the stream.
+// ledger counts the events of the stream.
 type ledger struct {
-	events   int
-	numbered bool // the ids are 1, 2, 3 …, so that what is lost or doubled shows
-	last     int
-	lost     int
-	doubled  int
-	broken   int
+	events     int
+	numbered   bool // the ids are 1, 2, 3 …, so lost events and duplicates can be detected
+	last       int
+	lost       int
+	duplicates int
+	broken     int
 }
 
 func (l *ledger) enter(e sse.Event) {
@@ -121,17 +121,17 @@ func (l *ledger) enter(e sse.Event) {
 	case err != nil || e.Data != fmt.Sprintf(`{"n":%d}`, id):
 		l.broken++
 	case id <= l.last:
-		l.doubled++
+		l.duplicates++
 	default:
 		l.lost += id - l.last - 1
 		l.last = id
 	}
 }
 
-// check returns an error unless there are n events in order, each of them once and whole.
+// check returns an error unless there are n events in order, each once and complete.
 func (l *ledger) check(n int) error {
-	if l.events != n || l.lost+l.doubled+l.broken > 0 {
-		return fmt.Errorf("%d events of %d: %d lost, %d doubled, %d broken", l.events, n, l.lost, l.doubled, l.broken)
+	if l.events != n || l.lost+l.duplicates+l.broken > 0 {
+		return fmt.Errorf("%d events of %d: %d lost, %d duplicates, %d broken", l.events, n, l.lost, l.duplicates, l.broken)
 	}
 	return nil
 }

@@ -21,16 +21,16 @@ func TestEveryEventArrivesOnce(t *testing.T) {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	for _, want := range []string{
-		`(?m)^10000 events, 0 lost, 0 doubled, [1-9]\d* reconnects, waited `,
+		`(?m)^10000 events, 0 lost, 0 duplicates, [1-9]\d* reconnects, waited `,
 		`attempt 1 in a row, in +\d+ms: .*unexpected (EOF|end of input)`,
 		`attempt 1 in a row, in +\d+ms: the server ended the feed`,
 		`attempt 1 in a row, in +\d+ms: stream: .*timeout`,
-		`attempt \d in a row, in +1\d\d\dms: the server answered 503`,
+		`attempt \d in a row, in +1\d\d\dms: the server responded 503`,
 		`connection refused`,
 		`(?m)^recovered [1-9]\d* times, longest outage [1-9]\S*s$`,
 	} {
 		if !regexp.MustCompile(want).Match(out.Bytes()) {
-			t.Errorf("nothing like %s in\n%s", want, &out)
+			t.Errorf("no match for %s in\n%s", want, &out)
 		}
 	}
 }
@@ -80,9 +80,9 @@ func TestTheLedgerFindsWhatIsWrong(t *testing.T) {
 		events []sse.Event
 		want   string
 	}{
-		{"lost", []sse.Event{event("1", `{"n":1}`), event("3", `{"n":3}`)}, "1 lost, 0 doubled, 0 broken"},
-		{"doubled", []sse.Event{event("1", `{"n":1}`), event("1", `{"n":1}`)}, "0 lost, 1 doubled, 0 broken"},
-		{"broken", []sse.Event{event("1", `{"n":1}`), event("2", `{"n":`)}, "0 lost, 0 doubled, 1 broken"},
+		{"lost", []sse.Event{event("1", `{"n":1}`), event("3", `{"n":3}`)}, "1 lost, 0 duplicates, 0 broken"},
+		{"duplicate", []sse.Event{event("1", `{"n":1}`), event("1", `{"n":1}`)}, "0 lost, 1 duplicates, 0 broken"},
+		{"broken", []sse.Event{event("1", `{"n":1}`), event("2", `{"n":`)}, "0 lost, 0 duplicates, 1 broken"},
 		{"too few", []sse.Event{event("1", `{"n":1}`)}, "1 events of 2"},
 	} {
 		l := ledger{numbered: true}

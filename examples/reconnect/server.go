@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// flaky is a server of server-sent events that does everything a server should not. It serves the events 1 to total,
-// and after each few hundred of them it does the next of its faults.
+// flaky is a server of server-sent events with faults. It serves the events 1 to total. After every few hundred events
+// it has the next fault.
 type flaky struct {
 	total   int
 	listen  string
@@ -23,19 +23,19 @@ type flaky struct {
 	wait    sync.WaitGroup
 }
 
-// fault is what a connection ends with.
+// fault is how a connection ends.
 type fault int
 
 const (
-	dropped   fault = iota // in the middle of an event
-	busy                   // 503 with Retry-After at the next request
-	ended                  // as if there were no more
+	dropped   fault = iota // the connection is reset in the middle of an event
+	busy                   // the request fails with 503 and Retry-After
+	ended                  // the response ends, as if there were no more events
 	refusing               // the port is closed for a while
-	silent                 // the connection stays, nothing comes
-	truncated              // ends well, but in the middle of an event
+	silent                 // the connection stays open, but nothing comes
+	truncated              // the response ends without an error in the middle of an event
 )
 
-// everyFault is the order in which the server fails, over and over.
+// everyFault is the order of the faults, which repeats.
 var everyFault = []fault{dropped, silent, ended, refusing, busy, truncated}
 
 func startFlaky(total int) (*flaky, error) {
@@ -45,11 +45,11 @@ func startFlaky(total int) (*flaky, error) {
 
 func (f *flaky) url() string { return "http://" + f.listen + "/events" }
 
-// open listens on the port, the same one as before, unless the server has ended for good.
+// open listens on the same port as before, unless close was called.
 func (f *flaky) open() error {
 	l, err := net.Listen("tcp", f.listen)
 	if err != nil {
-		return fmt.Errorf("starting the server: %w", err)
+		return fmt.Errorf("start the server: %w", err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -63,7 +63,7 @@ func (f *flaky) open() error {
 	return nil
 }
 
-// close ends the server for good.
+// close stops the server permanently.
 func (f *flaky) close() {
 	f.mu.Lock()
 	f.closing = true

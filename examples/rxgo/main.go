@@ -1,4 +1,4 @@
-// Rxgo brings an rxgo observable back with a policy of this library: the one that it would give to a stream.
+// Rxgo retries an rxgo observable with a policy of this library, as it would retry a stream.
 //
 //	go run ./examples/rxgo
 //
@@ -34,10 +34,10 @@ func main() {
 func run(ctx context.Context, out io.Writer) error {
 	policy := operators.ExpBackoff(jitter.Default, 20*time.Millisecond, 3)
 
-	// A cold observable, chained as any of rxgo's. Wrap comes last, for rxgo's methods return plain Observables.
+	// A cold observable, chained with rxgo's methods. Wrap comes last, because these methods return plain Observables.
 	readings := rxgo.Defer([]rxgo.Producer{sensor()}).
 		Map(func(_ context.Context, v any) (any, error) { return v.(int) * 10, nil })
-	var retries []string // the hook runs on a goroutine of the observable: read it when that has ended
+	var retries []string // written on a goroutine of the observable; read when that has ended
 	noting := policy.With(retry.OnRetry(func(_ context.Context, e retry.Event) { retries = append(retries, e.Err.Error()) }))
 	fmt.Fprintln(out, "wrapped:")
 	if err := print(out, rx.Wrap(readings).RetryWhen(noting).Observe(rxgo.WithContext(ctx))); err != nil {
@@ -45,9 +45,9 @@ func run(ctx context.Context, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "  %d retries: %q\n", len(retries), retries)
 
-	// A hot one cannot be run twice, so each attempt makes its own; so does the only way to cancel a producer.
+	// A hot observable cannot run twice, so each attempt creates its own. This is also the only way to cancel a producer.
 	attempt := sensor()
-	fmt.Fprintln(out, "made anew for each attempt:")
+	fmt.Fprintln(out, "created for each attempt:")
 	retried := rx.RetryWhen(func(ctx context.Context) rxgo.Observable {
 		return rxgo.Create([]rxgo.Producer{attempt}, rxgo.WithContext(ctx))
 	}, policy)
@@ -67,7 +67,7 @@ func print(out io.Writer, items <-chan rxgo.Item) error {
 
 var errUnplugged = errors.New("the sensor is unplugged")
 
-// sensor returns a producer that fails twice, each time a little later, and then delivers all it has.
+// sensor returns a producer that fails twice, after one value and after two, and then delivers all values.
 func sensor() rxgo.Producer {
 	attempt := 0
 	return func(ctx context.Context, next chan<- rxgo.Item) {

@@ -21,7 +21,7 @@ func TestTheObservableComesBack(t *testing.T) {
   30
   40
   2 retries: ["the sensor is unplugged" "the sensor is unplugged"]
-made anew for each attempt:
+created for each attempt:
   1
   1
   2

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// collector stores lines and acknowledges each. It dies after some lines, now before it stores one, now
-// before it acknowledges, and comes back a little later.
+// collector stores lines and acknowledges each. It dies after some lines, before it stores a line or before it
+// acknowledges one, and comes back a little later.
 type collector struct {
 	addr string
 	dead time.Duration
-	back func() // called when it is back
+	back func() // called when the collector is back
 
 	mu       sync.Mutex
 	listener net.Listener
 	stored   []string
-	heard    int
+	received int
 	closed   bool
 	wait     sync.WaitGroup
 }
@@ -37,7 +37,7 @@ func (c *collector) open() error {
 	}
 	l, err := net.Listen("tcp", c.addr)
 	if err != nil {
-		return fmt.Errorf("starting the collector: %w", err)
+		return fmt.Errorf("start the collector: %w", err)
 	}
 	c.addr, c.listener = l.Addr().String(), l
 	c.wait.Go(func() {
@@ -79,19 +79,19 @@ func (c *collector) collect(conn net.Conn) {
 	}
 }
 
-// store stores the line, and reports whether the collector dies of it.
+// store stores the line, and reports whether the collector dies now.
 func (c *collector) store(line string) (dies bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.heard++
-	if c.heard%200 == 0 {
-		return true // before it is stored
+	c.received++
+	if c.received%200 == 0 {
+		return true // before the line is stored
 	}
-	// A line that comes again was stored, but the shipper did not hear of it.
+	// A line that comes again was stored, but not acknowledged.
 	if n := len(c.stored); n == 0 || c.stored[n-1] != line {
 		c.stored = append(c.stored, line)
 	}
-	return c.heard%150 == 0
+	return c.received%150 == 0
 }
 
 func (c *collector) die() {

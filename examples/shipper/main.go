@@ -31,8 +31,8 @@ func main() {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("shipper", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // main prints errors
-	style := flags.String("style", "both", "loop, attempts or both")
-	lines := flags.Int("lines", 1000, "how many lines to ship")
+	style := flags.String("style", "both", "style of the client: loop, attempts or both")
+	lines := flags.Int("lines", 1000, "number of lines to ship")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		flags.SetOutput(out)
@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	switch {
 	case flags.NArg() > 0:
-		return fmt.Errorf("%q: no arguments are taken, only flags", flags.Arg(0))
+		return fmt.Errorf("unexpected argument %q, want only flags", flags.Arg(0))
 	case *lines <= 0:
 		return fmt.Errorf("-lines is %d, want at least 1", *lines)
 	}
@@ -60,11 +60,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 }
 
-// ship ships the lines in one style, and checks what the collector has in the end.
+// ship ships the lines in one style, and checks that the collector has stored each of them once.
 func ship(ctx context.Context, style string, lines int, out io.Writer) error {
 	reset, online := make(chan struct{}, 1), retry.NewSignal()
 	c, err := startCollector(50*time.Millisecond, func() {
-		// The collector is back: whoever waits may try at once.
+		// The collector is back, so a waiting shipper may try at once.
 		online.Fire()
 		select {
 		case reset <- struct{}{}:
@@ -90,11 +90,11 @@ func ship(ctx context.Context, style string, lines int, out io.Writer) error {
 	}
 	for i, line := range stored {
 		if want := fmt.Sprintf("line %d", i+1); line != want {
-			return fmt.Errorf("%s: the collector has %q in place of %q", style, line, want)
+			return fmt.Errorf("%s: the collector has %q, want %q", style, line, want)
 		}
 	}
 	if len(stored) != lines {
-		return fmt.Errorf("%s: the collector has %d lines of %d", style, len(stored), lines)
+		return fmt.Errorf("%s: the collector has %d lines, want %d", style, len(stored), lines)
 	}
 	fmt.Fprintf(out, "%-8s  %d lines shipped, none lost, over %d connections\n", style, lines, s.connections)
 	return nil

@@ -22,7 +22,7 @@ func TestNoLineIsLostInEitherStyle(t *testing.T) {
 	if err := run(t.Context(), nil, &out); err != nil {
 		t.Fatal(err)
 	}
-	// It dies at every 150th and 200th line it hears.
+	// The collector dies at every 150th and 200th line that it receives.
 	want := "loop      1000 lines shipped, none lost, over 11 connections\n" +
 		"attempts  1000 lines shipped, none lost, over 11 connections\n"
 	if out.String() != want {
@@ -33,19 +33,19 @@ func TestNoLineIsLostInEitherStyle(t *testing.T) {
 func TestStopping(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	nobody := shipper{addr: "127.0.0.1:1", lines: []string{"line 1"}}
-	if err := nobody.shipLoop(ctx.Done(), nil); err == nil || !strings.Contains(err.Error(), "1 lines to ship") {
+	noServer := shipper{addr: "127.0.0.1:1", lines: []string{"line 1"}}
+	if err := noServer.shipLoop(ctx.Done(), nil); err == nil || !strings.Contains(err.Error(), "1 lines to ship") {
 		t.Errorf("loop: got %v", err)
 	}
 	ctx, cancel = context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
-	err := nobody.shipAttempts(ctx, retry.New(backoff.Default))
+	err := noServer.shipAttempts(ctx, retry.New(backoff.Default))
 	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("attempts: got %v", err)
 	}
 }
 
-// A collector that is well does not keep the shipper from stopping.
+// A shipper stops also while the collector works.
 func TestStoppingInTheMiddle(t *testing.T) {
 	c, err := startCollector(time.Hour, func() {})
 	if err != nil {

@@ -15,15 +15,14 @@ import (
 // silence is how long the collector may take to acknowledge.
 const silence = 5 * time.Second
 
-// shipper ships its lines to the collector, in order. A line is forgotten when the collector has acknowledged it.
+// shipper ships its lines to the collector, in order. A line is removed when the collector has acknowledged it.
 type shipper struct {
 	addr        string
 	lines       []string
 	connections int
 }
 
-// shipLoop keeps a connection to the collector until all is shipped. The function looks like what it does: the backoff
-// keeps no state, the loop does.
+// shipLoop ships all lines, over as many connections as it takes. The loop keeps the state; the backoff has none.
 func (s *shipper) shipLoop(done, reset <-chan struct{}) error {
 	for attempt := 0; ; attempt++ {
 		select {
@@ -44,8 +43,8 @@ func (s *shipper) shipLoop(done, reset <-chan struct{}) error {
 	}
 }
 
-// shipAttempts does the same, with a policy in place of the arithmetic. It gives up when its policy does, it never
-// sleeps past ctx's deadline, and its error says why.
+// shipAttempts does the same with a policy. It gives up when the policy does, it does not wait past ctx's deadline, and
+// its error has the cause.
 func (s *shipper) shipAttempts(ctx context.Context, policy retry.Policy) error {
 	for a, err := range policy.Attempts(ctx) {
 		if err != nil {
@@ -63,12 +62,12 @@ func (s *shipper) shipAttempts(ctx context.Context, policy retry.Policy) error {
 }
 
 var (
-	errStopped     = errors.New("stopped")
-	errWrongAnswer = errors.New("the collector sent no acknowledgment")
+	errStopped         = errors.New("stopped")
+	errNotAcknowledged = errors.New("the collector sent no acknowledgement")
 )
 
-// ship sends line after line over one connection, and waits for the collector to have each. A collector that says
-// nothing is as good as dead.
+// ship sends line after line over one connection, and waits until each is acknowledged. A collector that sends nothing
+// within silence counts as dead.
 func (s *shipper) ship(conn net.Conn, done <-chan struct{}) error {
 	defer conn.Close()
 	s.connections++
@@ -83,12 +82,12 @@ func (s *shipper) ship(conn net.Conn, done <-chan struct{}) error {
 		if _, err := fmt.Fprintf(conn, "%s\n", s.lines[0]); err != nil {
 			return err
 		}
-		answer, err := in.ReadString('\n')
+		response, err := in.ReadString('\n')
 		if err != nil {
 			return err
 		}
-		if answer != "have "+s.lines[0]+"\n" {
-			return fmt.Errorf("%w: %q", errWrongAnswer, answer)
+		if response != "have "+s.lines[0]+"\n" {
+			return fmt.Errorf("%w: %q", errNotAcknowledged, response)
 		}
 		s.lines = s.lines[1:]
 	}

@@ -1,4 +1,4 @@
-// Package grpc keeps a server stream of gRPC alive by the resume token that each of its messages bears.
+// Package grpc continues a server stream of gRPC after a failure, from the resume token in each of its messages.
 package grpc
 
 import (
@@ -14,10 +14,11 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Watch returns the events of a server that takes a resume token, empty at first, and sends structs with a "token" and
-// a heartbeat, one without a token, at least once in the time of silence. watch returns the method of a client on the
-// connection. Each attempt has a connection of its own: a call on one that has fallen silent would hear nothing either,
-// until grpc's keepalive notices, which takes 10 s or more. The policy should have retry.If(retrygrpc.IsTransient).
+// Watch returns the events of a server that takes a resume token, empty at first. The server sends structs with a
+// "token", and at least once per silence a heartbeat: a struct without a token. watch returns the client's method on
+// the connection. Each attempt has its own connection, because another call on a silent connection would receive
+// nothing either until grpc's keepalive detects that, which takes 10 s or more. The policy should have
+// retry.If(retrygrpc.IsTransient).
 func Watch(dial func() (*grpc.ClientConn, error), watch func(*grpc.ClientConn) Method, silence time.Duration, policy stream.RetryHandler) stream.Stream[*structpb.Struct] {
 	return operators.Resume("", func(at string) stream.Stream[*structpb.Struct] {
 		var call stream.Stream[*structpb.Struct] = func(ctx context.Context, yield func(*structpb.Struct) bool) error {
@@ -32,7 +33,7 @@ func Watch(dial func() (*grpc.ClientConn, error), watch func(*grpc.ClientConn) M
 	}, func(_ string, e *structpb.Struct) string { return token(e) }, policy)
 }
 
-// Method is a generated client's.
+// Method is a method of a generated client.
 type Method = func(context.Context, *wrapperspb.StringValue, ...grpc.CallOption) (grpc.ServerStreamingClient[structpb.Struct], error)
 
 func token(e *structpb.Struct) string { return e.GetFields()["token"].GetStringValue() }

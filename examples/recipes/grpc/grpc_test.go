@@ -33,14 +33,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const silence = 200 * time.Millisecond
 
-// watch stands for a generated client's Watch.
+// watch replaces the Watch method of a generated client.
 func watch(conn *rpc.ClientConn) grpc.Method {
 	return func(ctx context.Context, token *wrapperspb.StringValue, opts ...rpc.CallOption) (rpc.ServerStreamingClient[structpb.Struct], error) {
 		call, err := conn.NewStream(ctx, &rpc.StreamDesc{ServerStreams: true}, "/recipes.Events/Watch", opts...)
 		if err != nil {
 			return nil, err
 		}
-		_ = call.SendMsg(token) // its error comes with RecvMsg
+		_ = call.SendMsg(token) // RecvMsg returns its error
 		return &rpc.GenericClientStream[wrapperspb.StringValue, structpb.Struct]{ClientStream: call}, call.CloseSend()
 	}
 }
@@ -48,8 +48,8 @@ func watch(conn *rpc.ClientConn) grpc.Method {
 var policy = retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full),
 	retry.Limit(20), retry.ResetAfterItems(1), retry.If(retrygrpc.IsTransient))
 
-// serve starts a server of numbered events whose tokens are "after-n", and returns its address. refuse, if it returns
-// an error, ends a call with it.
+// serve starts a server of numbered events with the tokens "after-n", and returns its address. A call ends with the
+// error that refuse returns, if any.
 func serve(t *testing.T, refuse func(call int64) error) string {
 	var calls atomic.Int64
 	watch := func(_ any, s rpc.ServerStream) error {
@@ -100,7 +100,7 @@ func dial(address string) func() (*rpc.ClientConn, error) {
 func TestWatch(t *testing.T) {
 	const n, every = 6000, 500
 	network := proxy.Start(t, serve(t, func(call int64) error {
-		if call%5 == 3 { // some of its own accord
+		if call%5 == 3 { // the server fails some calls itself
 			return status.Error(codes.Unavailable, "restarting")
 		}
 		return nil

@@ -1,5 +1,5 @@
-// Package jetstream reads a stream of NATS JetStream by its sequence numbers, and says so when the place where it
-// stopped has been purged.
+// Package jetstream reads a stream of NATS JetStream by its sequence numbers. It reports messages that were purged
+// before they were read.
 package jetstream
 
 import (
@@ -13,15 +13,15 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Message is a message of the stream. Lost is how many before it have been purged unseen: a consumer that builds up a
-// state reads a snapshot first when it is not 0.
+// Message is a message of the stream. Lost is the number of messages before it that were purged before they were read.
+// If it is not 0, a consumer that builds up a state must read a snapshot first.
 type Message struct {
 	Sequence, Lost uint64
 	Data           []byte
 }
 
-// Messages returns the messages with the sequences behind start, of a stream from which none are deleted singly. The
-// connection is the policy's to renew, so nats.go does not. It has failed when the server's heartbeat stays away.
+// Messages returns the messages with sequences after start, of a stream from which no single messages are deleted. The
+// policy renews the connection, so nats.go does not reconnect. An attempt fails when the server's heartbeat is missing.
 func Messages(url, name string, start uint64, heartbeat time.Duration, policy stream.RetryHandler) stream.Stream[Message] {
 	return operators.Resume(start, func(at uint64) stream.Stream[Message] {
 		return func(ctx context.Context, yield func(Message) bool) error {

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const heartbeat = 500 * time.Millisecond // the least that JetStream takes
+const heartbeat = 500 * time.Millisecond // the minimum of JetStream
 
 var policy = retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full),
 	retry.Limit(20), retry.ResetAfterItems(1))
@@ -36,7 +36,7 @@ func serve(t *testing.T) (string, js.JetStream, js.Stream) {
 	go s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the server does not start")
+		t.Fatal("the server did not start")
 	}
 	conn, err := nats.Connect(s.ClientURL())
 	if err != nil {
@@ -54,7 +54,7 @@ func serve(t *testing.T) (string, js.JetStream, js.Stream) {
 	return s.Addr().String(), api, events
 }
 
-// publish publishes the numbers first to last, each as the message with that sequence.
+// publish publishes the numbers first to last. Each is the message with that sequence.
 func publish(t *testing.T, api js.JetStream, first, last int) {
 	for n := first; n <= last; n++ {
 		if _, err := api.Publish(t.Context(), "events", []byte(strconv.Itoa(n))); err != nil {
@@ -85,8 +85,8 @@ func TestMessages(t *testing.T) {
 	account.Check(t, 1, n)
 }
 
-// A purge while the reader is away is a lost position: the next message says how many there were. The reader may have
-// some hundred messages in hand when its connection is cut.
+// Messages are purged while the reader is disconnected: the next message has the number of lost ones. The reader may
+// still have some hundred messages when its connection is cut.
 func TestMessages_Purge(t *testing.T) {
 	const n, cut, oldest = 2000, 50, 1901
 	address, api, events := serve(t)

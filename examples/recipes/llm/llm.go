@@ -1,5 +1,5 @@
-// Package llm reads the tokens of a model's answer over server-sent events. A second request would give another answer,
-// so it is retried only before the first token.
+// Package llm reads the tokens of a model's answer over server-sent events. A second request would return another
+// answer, so the request is retried only before the first token.
 package llm
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Tokens returns the tokens of the answer to a prompt. A server that sends no line for the time of silence, not even a
-// comment, has failed; so has one that ends without "[DONE]". Its "retry:" and Retry-After dictate the least delay.
+// Tokens returns the tokens of the answer to a prompt. An attempt fails if the server sends no line within silence, not
+// even a comment, or if the response ends without "[DONE]". "retry:" and Retry-After set the minimum delay.
 func Tokens(client *http.Client, url, prompt string, silence time.Duration, policy retry.Policy) stream.Stream[string] {
 	var answer stream.Stream[string] = func(ctx context.Context, yield func(string) bool) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(prompt))

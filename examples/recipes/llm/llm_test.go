@@ -27,8 +27,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const silence = 200 * time.Millisecond
 
-// model is a server whose answers have 100 tokens, "r-1" to "r-100", where r is the number of the request. before, if
-// it returns true, has served the request; at is called before each token.
+// model is a server whose answers have 100 tokens, "r-1" to "r-100", where r is the number of the request. If before
+// returns true, it has served the request. at is called before each token.
 type model struct {
 	requests atomic.Int64
 	before   func(w http.ResponseWriter, request int64) bool
@@ -74,7 +74,7 @@ func start(t *testing.T, m *model) (stream.Stream[string], *proxy.Proxy, *[]time
 	return llm.Tokens(client, "http://"+network.Address(), "why?", silence, policy), network, delays
 }
 
-// Before the first token the network may do what it likes; the answer is whole, and that of one request.
+// All faults come before the first token. The answer is complete, and all of it is from one request.
 func TestTokens_BeforeTheFirst(t *testing.T) {
 	m := &model{}
 	tokens, network, delays := start(t, m)
@@ -85,7 +85,7 @@ func TestTokens_BeforeTheFirst(t *testing.T) {
 			fault() // cut, silent, refused
 			time.Sleep(10 * time.Millisecond)
 		case request == 4:
-			fmt.Fprint(w, ": thinking\n\n") // it ends without a token
+			fmt.Fprint(w, ": thinking\n\n") // the response ends without a token
 		case request == 5:
 			w.WriteHeader(http.StatusBadGateway)
 		}
@@ -97,7 +97,7 @@ func TestTokens_BeforeTheFirst(t *testing.T) {
 	}
 }
 
-// After the first token nothing is retried: no token is doubled, and the error says that some are lost.
+// After the first token nothing is retried: no token is repeated, and the stream ends with an error.
 func TestTokens_AfterTheFirst(t *testing.T) {
 	for name, fault := range map[string]func(*proxy.Proxy){
 		"cut":     (*proxy.Proxy).Cut,

@@ -1,5 +1,5 @@
-// Package offset applies a feed to a database exactly once: the position of the feed is stored with each effect, in the
-// same transaction of Postgres, and is where the next process begins.
+// Package offset applies a feed to a database exactly once. The position in the feed is stored with each effect, in the
+// same Postgres transaction, and the next process begins at this position.
 package offset
 
 import (
@@ -21,8 +21,9 @@ const (
 	move = "UPDATE positions SET at = $3 WHERE feed = $1 AND at = $2"
 )
 
-// Apply runs effect for each value of the feed that open and after make, and returns the positions that are stored. A
-// transaction has failed after the time of silence; whether it was committed or not, the next attempt loads what is so.
+// Apply calls effect for each value of the feed given by open and after, and returns the positions that are stored. A
+// transaction that takes longer than silence fails. Whether it was committed or not, the next attempt loads the
+// position from the database.
 func Apply[T any](url, feed string, silence time.Duration, open func(at int64) stream.Stream[T], after func(at int64, v T) int64,
 	effect func(context.Context, pgx.Tx, T) error, policy stream.RetryHandler) stream.Stream[int64] {
 	var attempt stream.Stream[int64] = func(ctx context.Context, yield func(int64) bool) error {

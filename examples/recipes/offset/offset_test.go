@@ -52,8 +52,8 @@ func insert(ctx context.Context, tx pgx.Tx, v int64) error {
 	return err
 }
 
-// The database's connection and the feed are cut, refused and silent, the server crashes, and the process begins anew:
-// each value has its effect once.
+// The connection to the database is cut, refused and silenced, the feed is cut, the server crashes, and the process
+// begins again. Each value has its effect once.
 func TestApply(t *testing.T) {
 	const every = 250
 	server := debian.StartPostgres(t)

@@ -1,4 +1,5 @@
-// Package postgres follows a table of events with LISTEN and NOTIFY, and re-reads it by (xid, id) after each reconnect.
+// Package postgres follows a table of events with LISTEN and NOTIFY. After each reconnect it continues from the last
+// (xid, id).
 package postgres
 
 import (
@@ -12,7 +13,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Schema is the table, with its trigger.
+// Schema creates the table and its trigger.
 //
 //go:embed schema.sql
 var Schema string
@@ -23,9 +24,9 @@ type Event struct {
 	Body    string
 }
 
-// Events returns the events behind start, each once and in the order of their positions. It looks at least once in the
-// time of poll, for events that were committed while an older transaction was still under way; the server has failed
-// when it does not answer within that time.
+// Events returns the events after start, each once and in the order of their positions. It queries at least once per
+// poll, because events may be committed while an older transaction is still running. An attempt fails if the server
+// does not respond to a query within poll.
 func Events(url string, start Event, poll time.Duration, policy stream.RetryHandler) stream.Stream[Event] {
 	return operators.Resume(start, func(at Event) stream.Stream[Event] {
 		return func(ctx context.Context, yield func(Event) bool) error {
@@ -46,7 +47,7 @@ func Events(url string, start Event, poll time.Duration, policy stream.RetryHand
 				}
 				if len(events) == 0 {
 					wait, cancel := context.WithTimeout(ctx, poll)
-					_, _ = conn.WaitForNotification(wait) // an error of the connection comes with the next query
+					_, _ = conn.WaitForNotification(wait) // the next query returns an error of the connection
 					cancel()
 				}
 			}
@@ -54,11 +55,11 @@ func Events(url string, start Event, poll time.Duration, policy stream.RetryHand
 	}, func(_, e Event) Event { return e }, policy)
 }
 
-// behind returns the next events. LISTEN comes first: what is committed after the query is notified.
+// behind returns the next events. LISTEN comes first, so that events committed after the query are notified.
 func behind(ctx context.Context, conn *pgx.Conn, at Event, poll time.Duration) ([]Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, poll)
 	defer cancel()
 	_, _ = conn.Exec(ctx, "LISTEN events")
 	rows, _ := conn.Query(ctx, "SELECT * FROM settled_events WHERE (xid, id) > ($1, $2) ORDER BY xid, id LIMIT 1000", at.Xid, at.ID)
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[Event]) // with the errors of both
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[Event]) // with the errors of both statements
 }

@@ -27,7 +27,8 @@ const poll = 300 * time.Millisecond
 var policy = retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full),
 	retry.Limit(30), retry.ResetAfterItems(1))
 
-// write inserts the events first to last, each in a transaction that takes a moment, through crashes of the server.
+// write inserts the events first to last, each in a transaction that takes a moment. It retries when the server
+// crashes.
 func write(ctx context.Context, url string, first, last int) error {
 	for n := first; n <= last; n++ {
 		err := retry.Run(ctx, policy, func(ctx context.Context) error {
@@ -37,7 +38,7 @@ func write(ctx context.Context, url string, first, last int) error {
 			}
 			defer conn.Close(ctx)
 			for ; n <= last; n++ {
-				// An insert whose answer was lost is not made twice.
+				// An insert whose response was lost is not repeated.
 				err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 					_, err := tx.Exec(ctx, "INSERT INTO events (body) SELECT $1 WHERE NOT EXISTS (SELECT FROM events WHERE body = $1)", strconv.Itoa(n))
 					time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond)
@@ -93,7 +94,7 @@ func TestEvents(t *testing.T) {
 		}
 		switch seen := account.Enter(number); {
 		case seen == n/2:
-			background.Go(server.Restart) // in the middle of all
+			background.Go(server.Restart)
 		case seen%every == 0:
 			fault()
 		}
@@ -103,10 +104,10 @@ func TestEvents(t *testing.T) {
 	}
 	background.Wait()
 	account.Check(t, 1, n)
-	t.Logf("%d events came behind one of a higher id", outOfOrder)
+	t.Logf("%d events came after one with a higher id", outOfOrder)
 }
 
-// A second reader, from a stored position, gets what is behind it.
+// A second reader with a stored position gets the events after it.
 func TestEvents_FromAPosition(t *testing.T) {
 	server := debian.StartPostgres(t)
 	url := server.URL(server.Address)

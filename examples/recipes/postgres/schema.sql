@@ -1,5 +1,5 @@
--- An id alone is no position: a transaction may commit a lower id after a higher one was read. With its transaction's
--- number it is one, among the events that are older than every transaction under way.
+-- An id alone is not a position, because a transaction may commit a lower id after a higher one was read. The position is
+-- (xid, id), among the events that are older than every running transaction.
 CREATE TABLE events (
 	xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint,
 	id bigint GENERATED ALWAYS AS IDENTITY,

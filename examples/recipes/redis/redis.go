@@ -1,6 +1,6 @@
-// Package redis consumes a stream of Redis as a member of a group: each entry is retried by itself, acknowledged after
-// its effect, and put aside when it cannot be helped. Entries that are in flight when the connection dies stay in
-// flight.
+// Package redis consumes a stream of Redis as a member of a group. Each entry is retried separately and acknowledged
+// after its effect. If the policy gives up, the entry becomes a dead letter. When the connection breaks, the entries in
+// flight stay in flight.
 package redis
 
 import (
@@ -15,17 +15,18 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Consume returns the IDs of the entries whose effect is done and acknowledged: of those that an earlier process of the
-// same name has left, then of new ones. The hash key:dead gets the entries that each gives up on. The server has failed
-// when it is silent for twice as long as a read may block; a cancel may take as long.
+// Consume returns the IDs of the entries whose effect is done and acknowledged: first of those that an earlier process
+// with the same name has left, then of new ones. The policy each decides about failed effects. The entries that it
+// gives up are stored in the hash key:dead. An attempt fails when the server is silent for twice as long as a read may
+// block. Cancelling may take as long.
 //
-// db has ContextTimeoutEnabled, and MaxRetries -1: a client that reads new entries again by itself skips those whose
-// answer was lost.
+// db must have ContextTimeoutEnabled, and MaxRetries -1, because a client that repeats a read of new entries skips
+// those whose response was lost.
 func Consume(db *redis.Client, key, group, name string, block time.Duration, reconnect, each retry.Policy,
 	effect func(context.Context, redis.XMessage) error) stream.Stream[string] {
 	behind := func(at string) stream.Stream[redis.XMessage] {
 		return func(ctx context.Context, yield func(redis.XMessage) bool) error {
-			// At first all that the server has handed out behind at, and that never arrived.
+			// First all entries after at that the server has delivered before and that are not acknowledged.
 			args := redis.XReadGroupArgs{Group: group, Consumer: name, Streams: []string{key, at}, Block: block}
 			for {
 				read, cancel := context.WithTimeout(ctx, 2*block)

@@ -74,8 +74,8 @@ func number(e client.XMessage) int {
 	return n
 }
 
-// The connection dies again and again while entries are being worked on and wait for their retries: each has its effect
-// once, each that cannot be helped is put aside once, and none is left.
+// The connection breaks again and again while entries are processed and wait for retries. Each entry has its effect
+// once or becomes a dead letter once, and none is left.
 func TestConsume(t *testing.T) {
 	const n, every = 3000, 400
 	address := serve(t, n)
@@ -89,7 +89,7 @@ func TestConsume(t *testing.T) {
 		defer mu.Unlock()
 		switch calls[number(e)]++; {
 		case number(e)%500 == 0:
-			return errors.New("it cannot be helped")
+			return errors.New("always fails")
 		case number(e)%7 == 0 && calls[number(e)] == 1:
 			return errors.New("not now")
 		}
@@ -106,7 +106,7 @@ func TestConsume(t *testing.T) {
 		t.Errorf("%d acknowledged, %v", len(acknowledged), err)
 	}
 	db := open(t, address)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // what is left is dead
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // all entries are done or dead
 	defer cancel()
 	if err := consume(db, f).ForEach(ctx, func(id string) { t.Errorf("%s was left", id) }); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
@@ -118,13 +118,13 @@ func TestConsume(t *testing.T) {
 	if pending, err := db.XPending(t.Context(), "jobs", "workers").Result(); err != nil || pending.Count > 0 {
 		t.Errorf("pending: %+v, %v", pending, err)
 	}
-	for i := 500; i <= n; i += 500 { // these have no effect of their own
+	for i := 500; i <= n; i += 500 { // these have no effect
 		effects.Enter(i)
 	}
 	effects.Check(t, 1, n)
 }
 
-// A process dies with entries in flight: the next one gets these again, and no others.
+// A process dies with entries in flight. The next one gets these again, and no others.
 func TestConsume_AProcessDies(t *testing.T) {
 	const n = 500
 	address := serve(t, n)

@@ -1,5 +1,5 @@
-// Package websocket keeps a subscription to a feed over WebSocket alive: it subscribes anew on each connection, behind
-// the last event it has seen.
+// Package websocket continues a subscription to a feed over WebSocket after a failure. It subscribes again on each
+// connection, after the last event that was delivered.
 package websocket
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Event is what the server sends; one without an ID is a heartbeat.
+// Event is an event of the server. One without an ID is a heartbeat.
 type Event struct {
 	ID   int    `json:"id,omitempty"`
 	Data string `json:"data,omitempty"`
 }
 
-// Events returns the events of a feed. A connection that says nothing for the time of silence, not even with a
-// heartbeat, has failed. So has one that the server closes, except with a code that no retry can help.
+// Events returns the events of a feed. An attempt fails if nothing comes within silence, not even a heartbeat, or if
+// the server closes the connection. The failure is permanent if the server's code means that a retry cannot help.
 func Events(url string, silence time.Duration, policy stream.RetryHandler) stream.Stream[Event] {
 	return operators.Resume(0, func(at int) stream.Stream[Event] {
 		var connection stream.Stream[Event] = func(ctx context.Context, yield func(Event) bool) error {
@@ -43,7 +43,7 @@ func Events(url string, silence time.Duration, policy stream.RetryHandler) strea
 	}, func(_ int, e Event) int { return e.ID }, policy)
 }
 
-// failure marks the answers to a handshake and the close codes that no retry can help.
+// failure marks an error as permanent if a retry cannot help, by the status of the handshake or the close code.
 func failure(err error, r *http.Response) error {
 	code := websocket.CloseStatus(err)
 	if r != nil && r.StatusCode >= 400 && r.StatusCode < 500 && r.StatusCode != http.StatusTooManyRequests ||

@@ -27,8 +27,8 @@ const silence = 200 * time.Millisecond
 var policy = retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full),
 	retry.Limit(20), retry.ResetAfterItems(1))
 
-// feed serves numbered events for ever, a heartbeat after each tenth, and counts its connections. refuse, if it says
-// so, closes a connection with a code, or its handshake with an HTTP status.
+// feed serves numbered events forever, with a heartbeat at each tenth, and counts its connections. If refuse returns a
+// close code, that closes the connection; if it returns an HTTP status, that fails the handshake.
 func feed(t *testing.T, connections *atomic.Int64, refuse func(n int64) int) *httptest.Server {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		code := refuse(connections.Add(1))
@@ -70,7 +70,7 @@ func TestEvents(t *testing.T) {
 	const n, every = 6000, 250
 	var connections atomic.Int64
 	server := feed(t, &connections, func(n int64) int {
-		switch n % 7 { // some more of its own accord
+		switch n % 7 { // the server fails some connections itself
 		case 3:
 			return http.StatusServiceUnavailable
 		case 5:

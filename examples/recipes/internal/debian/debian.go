@@ -1,4 +1,4 @@
-// Package debian finds the servers that Debian packages bring, for the tests that run nightly.
+// Package debian runs servers from Debian packages, for the tests that run nightly.
 package debian
 
 import (
@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// Program returns the path of a program: the last that matches one of the patterns, or what is in PATH. The test is
-// skipped unless RETRYWHEN_NIGHTLY is 1, and fails if it is and there is no such program.
+// Program returns the path of a program: the last match in a folder that matches one of the patterns, or the one in
+// PATH. The test is skipped unless RETRYWHEN_NIGHTLY is 1. It fails if the program is missing.
 func Program(t *testing.T, name, pkg string, patterns ...string) string {
 	t.Helper()
 	if os.Getenv("RETRYWHEN_NIGHTLY") != "1" {
-		t.Skipf("it needs %s of Debian's package %s, and runs nightly: RETRYWHEN_NIGHTLY=1", name, pkg)
+		t.Skipf("RETRYWHEN_NIGHTLY is not 1; the test needs %s of Debian's package %s", name, pkg)
 	}
 	for _, pattern := range patterns {
 		if found, _ := filepath.Glob(filepath.Join(pattern, name)); len(found) > 0 {
@@ -29,7 +29,7 @@ func Program(t *testing.T, name, pkg string, patterns ...string) string {
 	return path
 }
 
-// FreePort returns a port that nobody listens on.
+// FreePort returns a free port.
 func FreePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -10,14 +10,13 @@ import (
 	"testing"
 )
 
-// Postgres is a server of PostgreSQL of its own.
+// Postgres is a running PostgreSQL server.
 type Postgres struct {
 	Address string
 	control func(args ...string)
 }
 
-// StartPostgres starts a server on a free port, for the length of the test; everybody on this machine may be its user
-// "postgres".
+// StartPostgres starts a server on a free port for the duration of the test. Its user "postgres" has no password.
 func StartPostgres(t *testing.T) *Postgres {
 	t.Helper()
 	initdb := Program(t, "initdb", "postgresql", "/usr/lib/postgresql/*/bin")
@@ -27,7 +26,7 @@ func StartPostgres(t *testing.T) *Postgres {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	var as []string
-	if os.Getuid() == 0 { // the server refuses to be root
+	if os.Getuid() == 0 { // the server does not run as root
 		postgres, err := user.Lookup("postgres")
 		if err != nil {
 			t.Fatal(err)
@@ -68,7 +67,7 @@ func StartPostgres(t *testing.T) *Postgres {
 // Restart kills the server and starts it again.
 func (p *Postgres) Restart() { p.control("-m", "immediate", "restart") }
 
-// URL returns the URL of the database for a client that goes through the given address.
+// URL returns the URL of the database at the given address, such as that of a proxy.
 func (p *Postgres) URL(address string) string {
 	return "postgres://postgres@" + address + "/postgres?sslmode=disable&connect_timeout=2"
 }

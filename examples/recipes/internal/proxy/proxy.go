@@ -1,5 +1,5 @@
-// Package proxy stands between a client and a real server and does what networks do: it cuts connections, refuses them
-// and falls silent.
+// Package proxy has a proxy between a client and a real server with the faults of networks: it cuts connections,
+// refuses them and falls silent.
 package proxy
 
 import (
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Proxy forwards what its connections carry. Its methods may be called from any goroutine.
+// Proxy forwards connections to a server. It is safe for concurrent use.
 type Proxy struct {
 	server, address string
 
@@ -24,11 +24,11 @@ type Proxy struct {
 // link is one connection through the proxy.
 type link struct {
 	client, server net.Conn
-	silent         chan struct{} // closed when nothing is forwarded any more
+	silent         chan struct{} // closed when nothing more is forwarded
 	quiet          sync.Once
 }
 
-// Start returns a proxy in front of the server at the address, for the length of the test.
+// Start returns a proxy for the server at the address, for the duration of the test.
 func Start(t *testing.T, server string) *Proxy {
 	t.Helper()
 	p := &Proxy{server: server, address: "127.0.0.1:0"}
@@ -39,7 +39,7 @@ func Start(t *testing.T, server string) *Proxy {
 	return p
 }
 
-// Address returns where the proxy listens; it stays the same.
+// Address returns the address on which the proxy listens. It does not change.
 func (p *Proxy) Address() string { return p.address }
 
 // Cut resets all present connections.
@@ -65,7 +65,7 @@ func (p *Proxy) Refuse(d time.Duration) {
 	})
 }
 
-// Silence has all present connections stay open and carry nothing any more.
+// Silence makes all present connections carry nothing more, but stay open.
 func (p *Proxy) Silence() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,7 +74,7 @@ func (p *Proxy) Silence() {
 	}
 }
 
-// Each returns a function that does the next of the faults each time it is called: cut, silence, refuse.
+// Each returns a function that causes the next fault with each call: cut, silence and refuse in turn.
 func (p *Proxy) Each() func() {
 	n := 0
 	return func() {
@@ -137,7 +137,7 @@ func (p *Proxy) serve(client net.Conn) {
 	p.mu.Unlock()
 }
 
-// forward copies until one of the ends is closed, and drops what comes when the link is silent.
+// forward copies until one of the ends is closed. It drops what comes when the link is silent.
 func (l *link) forward(to, from net.Conn) {
 	defer to.Close()
 	defer from.Close()
