@@ -22,7 +22,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// The signatures that other programs compile against. A change here breaks them.
+// The signatures that other programs use. A change breaks them.
 type (
 	ints      = stream.Stream[int]
 	openChans = func(context.Context) (<-chan int, <-chan error)
@@ -188,7 +188,6 @@ var (
 	_ func(ints, ...rxgo.Option) rxgo.Observable                                                                                 = rx.FromStream[int]
 )
 
-// clocks are injected as they are; T is inferred.
 func TestClocksAreInjectedAsTheyAre(t *testing.T) {
 	var any clock.Clock = clock.NewMock()
 	for name, ctx := range map[string]context.Context{

@@ -11,7 +11,7 @@ import (
 	"github.com/retrywhen/retrywhen/internal/doccode"
 )
 
-// paths is where the packages come from that the documents' code names.
+// paths maps the package names in the documents' code to import paths.
 var paths = map[string]string{
 	"bufio": "bufio", "context": "context", "errors": "errors", "fmt": "fmt", "io": "io", "log": "log", "slog": "log/slog", "net": "net",
 	"http": "net/http", "httptest": "net/http/httptest", "os": "os", "slices": "slices", "strconv": "strconv", "sync": "sync", "testing": "testing",
@@ -22,7 +22,7 @@ var paths = map[string]string{
 	"clock": "github.com/benbjohnson/clock", "rxgo": "github.com/reactivex/rxgo/v2",
 }
 
-// code is what the documents' code takes for granted.
+// code declares the names that the documents' code uses without declaring them.
 var code = doccode.Code{
 	Imports: paths,
 	Given: map[string]string{
@@ -57,8 +57,8 @@ func TestTheDocumentsCodeCompiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	documents = slices.DeleteFunc(documents, func(name string) bool {
-		// The module durable compiles its own; the second has signatures, made from the code; of the third each block stands
-		// in a test.
+		// The module durable compiles durable.md. The code of operators.md is signatures, made from the code. Each block of
+		// tutorial.md is in a test.
 		return slices.Contains([]string{"durable.md", "operators.md", "tutorial.md"}, filepath.Base(name))
 	})
 	if err := code.Vet(append(documents, "README.md")...); err != nil {
@@ -66,7 +66,7 @@ func TestTheDocumentsCodeCompiles(t *testing.T) {
 	}
 }
 
-// TestTheSemanticsNameTheirTests holds docs/semantics.md against the tests that it names.
+// TestTheSemanticsNameTheirTests checks that the tests that docs/semantics.md names exist.
 func TestTheSemanticsNameTheirTests(t *testing.T) {
 	text, err := os.ReadFile("docs/semantics.md")
 	if err != nil {
@@ -80,7 +80,7 @@ func TestTheSemanticsNameTheirTests(t *testing.T) {
 	for _, name := range regexp.MustCompile(`TestRule\w+`).FindAllString(string(text), -1) {
 		named[name] = true
 		if !strings.Contains(string(tests), "func "+name+"(") {
-			t.Errorf("docs/semantics.md names %s, which is not there", name)
+			t.Errorf("docs/semantics.md names %s, which does not exist", name)
 		}
 	}
 	for _, match := range regexp.MustCompile(`func (TestRule\w+)\(`).FindAllStringSubmatch(string(tests), -1) {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// withoutExample is what needs no Example, and why. A method by its name alone stands for those of all types.
+// withoutExample lists what needs no Example, with the reason. A method's name alone stands for that method of all types.
 var withoutExample = map[string]string{
 	"String": "every Example that prints the value calls it",
 	"Error":  "every Example that prints the error calls it",
@@ -34,7 +34,7 @@ type surface struct {
 	files     *token.FileSet
 	examples  []*doc.Example
 	qualified map[string]bool // F of pkg.F
-	selected  map[string]bool // M of x.M, whatever x is
+	selected  map[string]bool // M of any x.M
 }
 
 // surfaces parses the public packages of the module.
@@ -69,7 +69,7 @@ func surfaces(t *testing.T) map[string]*surface {
 		if len(files) == 0 {
 			continue // tests only
 		}
-		s.examples = doc.Examples(tests...) // before NewFromFiles, which takes the files apart
+		s.examples = doc.Examples(tests...) // before NewFromFiles, which changes the files
 		for _, e := range s.examples {
 			ast.Inspect(e.Code, func(n ast.Node) bool {
 				if sel, ok := n.(*ast.SelectorExpr); ok {
@@ -93,7 +93,7 @@ func surfaces(t *testing.T) map[string]*surface {
 	return all
 }
 
-// shown says whether an Example bears one of the names, with or without a suffix.
+// shown reports whether an Example has one of the names, with or without a suffix.
 func (s *surface) shown(name string) bool {
 	for _, e := range s.examples {
 		if e.Name == name || strings.HasPrefix(e.Name, name+"_") {
@@ -134,7 +134,7 @@ func TestEverythingExportedHasAComment(t *testing.T) {
 	}
 }
 
-// about says whether the comment's first sentence is on the name: "Name …", "A Name …", "The zero Name …".
+// about reports whether the comment's first sentence begins with the name: "Name …", "A Name …", "The zero Name …".
 func about(comment, name string) bool {
 	words := strings.Fields(comment)
 	for _, word := range words[:min(4, len(words))] {
@@ -145,7 +145,7 @@ func about(comment, name string) bool {
 	return false
 }
 
-// values reports the exported constants and variables that neither they themselves nor their group explain.
+// values reports the exported constants and variables without a comment of their own or of their group.
 func values(t *testing.T, name string, groups []*doc.Value) {
 	t.Helper()
 	for _, group := range groups {
@@ -158,9 +158,9 @@ func values(t *testing.T, name string, groups []*doc.Value) {
 	}
 }
 
-// TestEverythingExportedIsInAnExample: a function is shown if an Example of its package's tests names it; a method, if
-// one calls a method of that name; a type, if one names it, is named after it or a method of it, or calls something
-// that returns it.
+// TestEverythingExportedIsInAnExample: a function is shown if an Example of its package's tests names it. A method is
+// shown if an Example calls a method of that name. A type is shown if an Example names it, is named after it or one of
+// its methods, or calls a function that returns it.
 func TestEverythingExportedIsInAnExample(t *testing.T) {
 	used := map[string]bool{}
 	for name, s := range surfaces(t) {
@@ -176,7 +176,7 @@ func TestEverythingExportedIsInAnExample(t *testing.T) {
 				t.Errorf("%s.%s is in no Example", name, what)
 			}
 		}
-		returned := map[string]bool{} // by what is shown
+		returned := map[string]bool{} // by functions that are shown
 		function := func(f *doc.Func) {
 			shown := s.qualified[f.Name] || s.shown(f.Name)
 			want(f.Name, "", shown)
@@ -193,7 +193,7 @@ func TestEverythingExportedIsInAnExample(t *testing.T) {
 			}
 			for _, m := range typ.Methods {
 				if m.Level > 0 {
-					continue // an embedded type's
+					continue // a method of an embedded type
 				}
 				shown := s.selected[m.Name] || s.shown(typ.Name+"_"+m.Name)
 				want(typ.Name+"."+m.Name, m.Name, shown)
@@ -208,7 +208,7 @@ func TestEverythingExportedIsInAnExample(t *testing.T) {
 	}
 	for name := range maps.Keys(withoutExample) {
 		if !used[name] {
-			t.Errorf("withoutExample: %s is in an Example, or is not there", name)
+			t.Errorf("withoutExample: %s is in an Example, or does not exist", name)
 		}
 	}
 }
@@ -226,7 +226,7 @@ func results(f *ast.FuncDecl, to map[string]bool) {
 	})
 }
 
-// An Example without output is compiled and never run.
+// An Example without output would be compiled but never run.
 func TestEveryExampleIsRun(t *testing.T) {
 	for name, s := range surfaces(t) {
 		for _, e := range s.examples {

@@ -15,7 +15,7 @@ import (
 
 const module = "github.com/retrywhen/retrywhen"
 
-// layers is what each package may import of this module. A package that is not here fails the test.
+// layers lists the packages of this module that each package may import. A package that is not listed fails the test.
 var layers = map[string][]string{
 	"":                      {"internal/doccode"},
 	"jitter":                {},
@@ -49,11 +49,11 @@ var layers = map[string][]string{
 	"streamtest/internal/virtual": {"stream", "internal/"},
 }
 
-// heavy is who may link the modules that plain users must not.
+// heavy lists the packages that may link modules which other users must not link.
 var heavy = map[string][]string{
 	"github.com/reactivex/rxgo":   {"operators/rx"},
 	"github.com/benbjohnson/":     {"streamtest"},
-	"github.com/stretchr/testify": {"operators/rx"}, // by way of rxgo
+	"github.com/stretchr/testify": {"operators/rx"}, // through rxgo
 }
 
 type listed struct {
@@ -89,7 +89,7 @@ func TestImportsFollowTheLayers(t *testing.T) {
 		name := within(p.ImportPath)
 		allowed, known := layers[name]
 		if !known {
-			t.Errorf("package %s has no place in the layers", name)
+			t.Errorf("package %s is not listed in layers", name)
 		}
 		for _, path := range p.Imports {
 			if !strings.HasPrefix(path, module) {
@@ -99,7 +99,7 @@ func TestImportsFollowTheLayers(t *testing.T) {
 			if !slices.ContainsFunc(allowed, func(a string) bool {
 				return imported == a || strings.HasSuffix(a, "/") && strings.HasPrefix(imported, a)
 			}) {
-				t.Errorf("%s imports %s, which is not below it", name, imported)
+				t.Errorf("%s imports %s, which layers does not allow", name, imported)
 			}
 		}
 	}
@@ -119,16 +119,16 @@ func TestPlainUsersLinkNothingHeavy(t *testing.T) {
 		for _, dep := range p.Deps {
 			domain, _, _ := strings.Cut(dep, "/")
 			if plain && strings.Contains(domain, ".") && !strings.HasPrefix(dep, module) {
-				t.Errorf("%s links %s, want the standard library only", p.ImportPath, dep)
+				t.Errorf("%s links %s, want only the standard library", p.ImportPath, dep)
 			}
 		}
 	}
 }
 
-// seeing is who may require what plain users must not even have in their go.sum.
+// seeing lists the modules that may require modules which other users must not have in their go.sum.
 var seeing = map[string][]string{
 	"google.golang.org/grpc ": {"retrygrpc", "benchmarks", "examples"},
-	"go.opentelemetry.io/":    {"retryotel", "retrygrpc", "benchmarks", "examples"}, // gRPC drags it in, for its own tests
+	"go.opentelemetry.io/":    {"retryotel", "retrygrpc", "benchmarks", "examples"}, // gRPC's own tests require it
 }
 
 func TestOnlyTheirModulesRequireGRPCAndOpenTelemetry(t *testing.T) {
@@ -149,7 +149,7 @@ func TestOnlyTheirModulesRequireGRPCAndOpenTelemetry(t *testing.T) {
 		}
 		for what, who := range seeing {
 			if strings.Contains(string(text), what) && !slices.Contains(who, filepath.ToSlash(filepath.Dir(file))) {
-				t.Errorf("%s has %s, want it in %v only", file, what, who)
+				t.Errorf("%s has %s, want it only in %v", file, what, who)
 			}
 		}
 	}

@@ -11,29 +11,28 @@ import (
 	"testing"
 )
 
-// newer reports whether a file's name says that it needs a newer Go than the one that runs: its parser may not know
-// what is in it.
+// newer reports whether, by its name, a file needs a newer Go than the running one, whose parser may not read it.
 func newer(file string) bool {
 	_, version, ok := strings.Cut(strings.TrimSuffix(strings.TrimSuffix(file, ".go"), "_test"), "_go1")
 	return ok && !slices.Contains(build.Default.ReleaseTags, "go1."+version)
 }
 
-// noMethod are the operators on a stream that are functions only, and why.
+// noMethod lists the operators on a stream that are only functions, with the reason.
 var noMethod = map[string]string{
-	"Distinct":             "its values are comparable, and a method cannot ask that of T: DistinctBy is one",
-	"DistinctUntilChanged": "its values are comparable, and a method cannot ask that of T: DistinctUntilChangedBy is one",
-	"Zip":                  "a Stream[Pair[T, B]] is an instantiation cycle: ZipWith is one",
+	"Distinct":             "a method cannot require that T is comparable: DistinctBy is a method",
+	"DistinctUntilChanged": "a method cannot require that T is comparable: DistinctUntilChangedBy is a method",
+	"Zip":                  "a Stream[Pair[T, B]] is an instantiation cycle: ZipWith is a method",
 	"Pairwise":             "a Stream[Pair[T, T]] is an instantiation cycle",
-	"Race":                 "all its streams are alike",
-	"ZipSlice":             "all its streams are alike, and a Stream[[]T] is an instantiation cycle",
-	"CombineLatestSlice":   "all its streams are alike, and a Stream[[]T] is an instantiation cycle",
-	"RepeatWhen":           "its Completion lies in package operators, which imports stream",
+	"Race":                 "none of its streams is special",
+	"ZipSlice":             "none of its streams is special, and a Stream[[]T] is an instantiation cycle",
+	"CombineLatestSlice":   "none of its streams is special, and a Stream[[]T] is an instantiation cycle",
+	"RepeatWhen":           "its type Completion is in package operators, which imports stream",
 	"RetryWhen":            "the method RetryWhen takes a handler",
 	"MapRetry":             "package retry, whose Policy it takes, imports stream",
 }
 
-// TestMethods holds the functions of package operators against the methods of stream.Stream: from Go 1.27 on each that
-// can be a method is one.
+// TestMethods compares the functions of package operators with the methods of stream.Stream: from Go 1.27 on, each
+// function that can be a method is one.
 func TestMethods(t *testing.T) {
 	functions := map[string]bool{}
 	methods := map[string]bool{}
@@ -52,10 +51,10 @@ func TestMethods(t *testing.T) {
 	}
 	for name, why := range noMethod {
 		if !functions[name] {
-			t.Errorf("%s is said to be no method (%s), and is no function of package operators", name, why)
+			t.Errorf("%s is listed in noMethod (%s), but is not a function of package operators", name, why)
 		}
 		if methods[name] && name != "RetryWhen" {
-			t.Errorf("%s is said to be no method (%s), and is one", name, why)
+			t.Errorf("%s is listed in noMethod (%s), but is a method", name, why)
 		}
 	}
 	if newer("methods_go127.go") {
@@ -63,7 +62,7 @@ func TestMethods(t *testing.T) {
 	}
 	for name := range functions {
 		if !methods[name] && noMethod[name] == "" {
-			t.Errorf("operators.%s is no method of stream.Stream, and there is no reason", name)
+			t.Errorf("operators.%s is not a method of stream.Stream, and noMethod has no reason", name)
 		}
 	}
 }

@@ -22,7 +22,7 @@ import (
 var errReset, errRefused, errEnded = errors.New("connection reset"), errors.New("connection refused"), errors.New("the server ended the feed")
 
 // server has ten events. Its first connection breaks after three, its second is refused, its third falls silent after
-// two, its fourth ends after two as if all were well.
+// two, its fourth ends after two without an error.
 type server struct{ connections int }
 
 func (s *server) connect(ctx context.Context, after int) iter.Seq2[int, error] {
@@ -147,7 +147,7 @@ func TestFeed(t *testing.T) {
 	})
 }
 
-// TestTheTutorialIsTested: every Go block of docs/tutorial.md stands in this file, and this file runs.
+// TestTheTutorialIsTested checks that every Go block of docs/tutorial.md is in this file, whose Examples run.
 func TestTheTutorialIsTested(t *testing.T) {
 	text, err := os.ReadFile("docs/tutorial.md")
 	if err != nil {
