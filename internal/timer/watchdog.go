@@ -26,8 +26,8 @@ type Watchdog[S Stopper] struct {
 
 	mu      sync.Mutex // never held while the clock is called
 	number  int        // the number of the setting that may fire, on an injected clock
-	pending S
-	armed   bool // pending is that setting
+	pending S          // the last setting, fired or not
+	armed   bool       // there is one
 }
 
 const (
@@ -125,7 +125,9 @@ func (w *Watchdog[S]) arm(deadline, d time.Duration) {
 }
 
 func (w *Watchdog[S]) armInjected(d time.Duration) {
-	number := w.next()
+	w.mu.Lock()
+	number := w.number
+	w.mu.Unlock()
 	timer := w.clock.AfterFunc(d, func() {
 		if w.take(number) {
 			w.fired()
@@ -138,14 +140,6 @@ func (w *Watchdog[S]) armInjected(d time.Duration) {
 	}
 }
 
-// next returns the number of a new setting.
-func (w *Watchdog[S]) next() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.number++
-	return w.number
-}
-
 // take reports whether the setting with this number may fire; some mocks fire a timer twice.
 func (w *Watchdog[S]) take(number int) bool {
 	w.mu.Lock()
@@ -154,7 +148,6 @@ func (w *Watchdog[S]) take(number int) bool {
 		return false
 	}
 	w.number++
-	w.armed = false
 	return true
 }
 
