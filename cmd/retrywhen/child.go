@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// child is the process of the present attempt, if there is one, and the signal that ends the run, once it came.
+// child is the process of the current attempt, if there is one, and the signal that ended the run, if one came.
 type child struct {
 	mu           sync.Mutex
 	process      *os.Process
-	group        bool // the process leads a group of its own
+	group        bool // the process leads its own group
 	signal       os.Signal
 	waiting      bool    // no process was running when the signal came
-	announcement *func() // of the next process, not made yet
+	announcement *func() // called before the next process starts
 }
 
-// errEnded is why no process was started: a signal has ended the run.
+// errEnded is the error when no process was started because a signal has ended the run.
 var errEnded = errors.New("ended by a signal")
 
 // start starts the command, unless a signal has ended the run.
@@ -44,11 +44,12 @@ func (c *child) ended() {
 	c.mu.Unlock()
 }
 
-// grace is how much later than the command's end the signal that ended both may be noticed, as after ^C in a terminal.
+// grace is the maximum time between the command's end and the arrival here of the signal that ended it, as after ^C in
+// a terminal.
 const grace = 100 * time.Millisecond
 
-// announce calls f after grace, or right before the next process starts if that is earlier. It does not call f if a
-// signal has ended the run by then.
+// announce calls f after grace, or before the next process starts if that is earlier. It does not call f if a signal
+// has ended the run by then.
 func (c *child) announce(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,7 +70,7 @@ func (c *child) flush() {
 	c.announcement = nil
 }
 
-// pass passes the signal on to the process, and reports whether it ends the run.
+// pass sends the signal to the process and reports whether it ends the run.
 func (c *child) pass(s os.Signal) (ends bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,8 +93,8 @@ func (c *child) endingSignal() (s os.Signal, waiting bool) {
 	return c.signal, c.waiting
 }
 
-// limit ends the process after d, and kills it after another killAfter. The function it returns is to be called when
-// the process has ended, and reports whether the limit was reached.
+// limit ends the process after d and kills it after another killAfter. The returned function must be called when the
+// process has ended. It reports whether d was over.
 func (c *child) limit(d, killAfter time.Duration) (tooLong func() bool) {
 	if d <= 0 {
 		return func() bool { return false }

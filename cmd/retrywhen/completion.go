@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// starts are policies to start from, one for each curve.
+// starts are the policies that completion offers first, at least one for each curve.
 var starts = []string{
 	"constant d=5s",
 	"linear d=1s tiled",
@@ -27,7 +27,7 @@ var starts = []string{
 	"decorrelated base=100ms cap=30s",
 }
 
-// more are words that a policy may have after its curve's own, each at most once.
+// more are the options that completion offers after a curve, each at most once.
 var more = []string{
 	"jitter=none", "jitter=default", "jitter=full", "jitter=equal", "jitter=deviation:0.3", "jitter=uniform:0.5:1.5",
 	"tiled", "cap=30s", "plus=1s", "key=42", "limit=5", "within=1m", "stopat=10s", "attempttimeout=2s",
@@ -70,7 +70,7 @@ func completePolicy(_ *cobra.Command, _ []string, begun string) ([]string, cobra
 	return policies(begun), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// completeCommand completes the command that run is to run, and then its files.
+// completeCommand completes the command that run runs, and then file names.
 func completeCommand(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 || strings.ContainsRune(begun, filepath.Separator) {
 		return nil, cobra.ShellCompDirectiveDefault
@@ -79,7 +79,7 @@ func completeCommand(_ *cobra.Command, args []string, begun string) ([]string, c
 	for _, folder := range filepath.SplitList(os.Getenv("PATH")) {
 		entries, err := os.ReadDir(folder)
 		if err != nil {
-			continue // of what is in PATH not all is there
+			continue // PATH may name folders that do not exist
 		}
 		for _, e := range entries {
 			if !strings.HasPrefix(e.Name(), begun) {
@@ -94,8 +94,8 @@ func completeCommand(_ *cobra.Command, args []string, begun string) ([]string, c
 	return slices.Compact(found), cobra.ShellCompDirectiveNoFileComp
 }
 
-// inQuotes has the completion scripts for bash and zsh complete inside of a quote, where policies are: they run what
-// was typed so far as a command, which fails as long as its quote is open.
+// inQuotes changes the completion scripts for bash and zsh so that they complete inside of quotes, where policies are.
+// The original scripts run the text typed so far as a command, which fails while a quote is open.
 func inQuotes(completion *cobra.Command) {
 	change := map[string][2]string{
 		"bash": {

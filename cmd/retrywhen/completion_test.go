@@ -68,7 +68,7 @@ func TestCompletionOfCommands(t *testing.T) {
 	}
 }
 
-// Bash runs what was typed so far, which has an open quote.
+// Bash runs the text typed so far, which has an open quote.
 func TestCompletionInQuotesOfBash(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 )
 
-// defaultPort is the same each time, so that a bookmark of the page stays good. It is RETR on a telephone.
+// defaultPort is fixed, so that bookmarks of the page stay valid. It is RETR on a telephone.
 const defaultPort = 7387
 
 func newLab() *cobra.Command {
@@ -29,14 +29,15 @@ func newLab() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use:   "lab [POLICY...]",
-		Short: "Serve a web page on which to try policies, for this machine alone",
-		Long: `Lab serves a web page on 127.0.0.1, for this machine alone, until it is
-interrupted. Whatever is chosen on the page is drawn at once: every retry of a
-herd, the load, the waits, contention for a row, a server that comes back. The
-page's address holds all that is chosen, and needs no network.
+		Short: "Serve a web page for trying policies, on this machine only",
+		Long: `Lab serves a web page on 127.0.0.1, for this machine only, until it is
+interrupted. The page simulates at once what you choose: a server that stalls,
+the retries of a herd, contention for a row, a server that comes back, and the
+choice of a policy. The page's address contains all your choices. The page needs
+no network.
 
-Policies are as in: retrywhen show --help; one more word, place=process-each,
-place=by-key or place=by-ordinal, makes each job a process of its own.`,
+Policies are as in: retrywhen show --help. The options in retrywhen sim --help
+may be added.`,
 		Example: `  retrywhen lab --open
   retrywhen lab "exponential base=1s factor=2 jitter=full" "linear d=5s tiled"`,
 		ValidArgsFunction: completePolicy,
@@ -56,12 +57,12 @@ place=by-key or place=by-ordinal, makes each job a process of its own.`,
 			var config net.ListenConfig
 			l, err := config.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 			if errors.Is(err, syscall.EADDRINUSE) && !c.Flags().Changed("port") {
-				fmt.Fprintf(c.ErrOrStderr(), "retrywhen: lab: port %d is busy: something else listens there; this is a free one\n", port)
+				fmt.Fprintf(c.ErrOrStderr(), "retrywhen: lab: port %d is in use, so this is a free one\n", port)
 				l, err = config.Listen(ctx, "tcp4", "127.0.0.1:0")
 			}
 			switch {
 			case errors.Is(err, syscall.EADDRINUSE):
-				return fmt.Errorf("lab: port %d is busy: something else listens there; want another, or 0 for a free one", port)
+				return fmt.Errorf("lab: port %d is in use, want another, or 0 for a free one", port)
 			case err != nil:
 				return fmt.Errorf("lab: %w", err)
 			}
@@ -83,12 +84,12 @@ place=by-key or place=by-ordinal, makes each job a process of its own.`,
 			return serve(ctx, l, lab.Handler("127.0.0.1:"+actual, "localhost:"+actual))
 		},
 	}
-	c.Flags().IntVarP(&port, "port", "p", defaultPort, "listen on this port; 0 is a free one")
+	c.Flags().IntVarP(&port, "port", "p", defaultPort, "the port, or 0 for a free one")
 	c.Flags().BoolVar(&open, "open", false, "open the page in the browser")
 	return c
 }
 
-// serve serves until ctx ends; then requests in progress get a moment to finish.
+// serve serves until ctx ends. Then it cancels the running requests and waits up to a second for them.
 func serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	requests, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -108,7 +109,7 @@ func serve(ctx context.Context, l net.Listener, h http.Handler) error {
 		return err
 	case <-ctx.Done():
 	}
-	cancel() // computations end
+	cancel() // stops the computations
 	grace, stop := context.WithTimeout(context.Background(), time.Second)
 	defer stop()
 	if s.Shutdown(grace) != nil {

@@ -33,7 +33,7 @@ func TestLab(t *testing.T) {
 	}
 	_ = got.Body.Close()
 
-	// Under another name it is refused.
+	// A request for another host is refused.
 	r.Host = "rebound.example"
 	got, err = http.DefaultClient.Do(r)
 	if err != nil {
@@ -62,12 +62,12 @@ func TestLabSaysThatItsPortIsBusy(t *testing.T) {
 	defer func() { _ = l.Close() }()
 	port := l.Addr().(*net.TCPAddr).Port
 	_, _, err = inProcess(t, "lab", "--port", fmt.Sprint(port))
-	if want := fmt.Sprintf("lab: port %d is busy", port); err == nil || !strings.Contains(err.Error(), want) {
+	if want := fmt.Sprintf("lab: port %d is in use", port); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}
 }
 
-// A bookmark stays good: the port is the same each time, unless something else has it.
+// Bookmarks stay valid: the port is always the same, unless it is in use.
 func TestLabHasAPortOfItsOwn(t *testing.T) {
 	var config net.ListenConfig
 	first := fmt.Sprintf("127.0.0.1:%d", defaultPort)
@@ -87,7 +87,7 @@ func TestLabHasAPortOfItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.end(t)
-	if address == "http://"+first+"/" || !strings.Contains(p.err.String(), "is busy") {
+	if address == "http://"+first+"/" || !strings.Contains(p.err.String(), "is in use") {
 		t.Errorf("where the port is busy the address is %s, and it says %q", address, p.err.String())
 	}
 }

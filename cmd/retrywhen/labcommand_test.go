@@ -7,7 +7,7 @@ import (
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 )
 
-// The commands that the page gives can be run: they are what a shell makes of them.
+// The commands that the page shows can be run in a shell.
 func TestLabCommandsRun(t *testing.T) {
 	for _, p := range lab.Presets() {
 		s := p.State
@@ -25,7 +25,7 @@ func TestLabCommandsRun(t *testing.T) {
 	}
 }
 
-// shellWords takes a command apart as a shell does, as far as quotes go.
+// shellWords splits a command as a shell does, with its quotes.
 func shellWords(t *testing.T, command string) []string {
 	t.Helper()
 	var words []string

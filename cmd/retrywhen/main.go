@@ -1,4 +1,5 @@
-// Retrywhen retries a command, shows what a backoff does, and simulates what a policy does to a server.
+// Retrywhen retries a command, shows the schedule of a backoff, and simulates what clients with a policy do to a
+// server.
 //
 //	go install github.com/retrywhen/retrywhen/cmd/retrywhen
 //	retrywhen --help
@@ -32,7 +33,7 @@ func main() {
 	}
 }
 
-// exitCode is how the process ends after an error that has been printed already.
+// exitCode is the exit code after an error that has been printed already.
 type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
@@ -45,11 +46,11 @@ func (d diedBy) Error() string { return "ended by signal " + d.signal.String() }
 func newCommand(out, errOut io.Writer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "retrywhen",
-		Short: "Retry commands; see what a backoff does before it is deployed",
+		Short: "Retry commands; try a backoff before you deploy it",
 		Long: `Retrywhen retries a command with backoff and jitter, shows the schedule of a
-backoff, and simulates what a fleet of clients does to a server with it.
+backoff, and simulates what many clients with it do to a server.
 
-Backoffs and policies are written in words, in any order after the first:
+A policy is one quoted text: a curve, then its options in any order:
 
   exponential base=100ms factor=2 cap=30s jitter=full
   linear d=1s tiled

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// The test binary is three programs: the tests; the command itself, where RETRYWHEN_TEST_MAIN is set; and, with
-// childWord as its first argument, what the command runs.
+// The test binary is three programs: the tests, the command itself if RETRYWHEN_TEST_MAIN is set, and the program that
+// the command runs if childWord is the first argument.
 const childWord = "child-of-the-test"
 
 func TestMain(m *testing.M) {
@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// restoreSignals gives the programs that the tests start their usual signals, though the tests were started with some
-// of them ignored, as by nohup or in the background of a script: what is caught here is as usual there.
+// restoreSignals gives the programs that the tests start the default signals, even if some were ignored when the tests
+// started, as with nohup or in the background of a script. A signal that is caught here has its default effect there.
 func restoreSignals() {
 	for _, s := range passedOn {
 		if signal.Ignored(s) {
@@ -46,7 +46,7 @@ func restoreSignals() {
 	}
 }
 
-// beChild does one of the things that commands do, and returns the exit code.
+// beChild behaves like one of several commands and returns the exit code.
 func beChild(what string, args []string) int {
 	number := func(i int) int {
 		n, err := strconv.Atoi(args[i])
@@ -66,7 +66,7 @@ func beChild(what string, args []string) int {
 			return number(2)
 		}
 		return 0
-	case "environment": // FILE, N, CODE: as count, and says what it is told
+	case "environment": // FILE, N, CODE: as count, and prints its environment
 		last, ok := os.LookupEnv("RETRY_LAST_EXIT")
 		if !ok {
 			last = "unset"
@@ -75,7 +75,7 @@ func beChild(what string, args []string) int {
 		if runs(args[0]) < number(1) {
 			return number(2)
 		}
-	case "fail-at": // FILE, N, CODE: goes well until it has been run n times
+	case "fail-at": // FILE, N, CODE: succeeds until it has been run n times
 		if runs(args[0]) >= number(1) {
 			return number(2)
 		}
@@ -83,20 +83,20 @@ func beChild(what string, args []string) int {
 		in, _ := io.ReadAll(os.Stdin)
 		fmt.Printf("[%s]\n", in)
 		return number(0)
-	case "trap": // CODE: says ready, waits for a signal and says which
+	case "trap": // CODE: prints ready, waits for a signal and prints its name
 		got := make(chan os.Signal, 1)
 		signal.Notify(got, passedOn...)
 		fmt.Println("ready", os.Getpid())
 		fmt.Println("got", <-got)
 		return number(0)
-	case "default": // is ended by its signals
+	case "default": // dies of its signals
 		fmt.Println("ready", os.Getpid())
 		time.Sleep(time.Hour)
-	case "stubborn": // ends by none but SIGKILL
+	case "stubborn": // dies of SIGKILL only
 		signal.Ignore(passedOn...)
 		fmt.Println("ready", os.Getpid())
 		time.Sleep(time.Hour)
-	case "flood": // [CODE]: writes forever, and exits with the code, if there is one, when that fails
+	case "flood": // [CODE]: writes until that fails, then exits with the code if there is one
 		if len(args) > 0 {
 			signal.Ignore(syscall.SIGPIPE)
 		}
@@ -105,7 +105,7 @@ func beChild(what string, args []string) int {
 				return number(0)
 			}
 		}
-	case "kill": // dies by SIGKILL at its first signal
+	case "kill": // dies of SIGKILL at its first signal
 		got := make(chan os.Signal, 1)
 		signal.Notify(got, passedOn...)
 		fmt.Println("ready")
@@ -113,7 +113,7 @@ func beChild(what string, args []string) int {
 		self, _ := os.FindProcess(os.Getpid())
 		_ = self.Kill()
 		time.Sleep(time.Hour)
-	case "parent": // has a child that does the waiting, as a shell script has
+	case "parent": // waits in a child, as a shell script does
 		c := exec.Command(os.Args[0], childWord, "trap", "0")
 		c.Stdout = os.Stdout
 		signal.Ignore(passedOn...)
@@ -127,7 +127,7 @@ func beChild(what string, args []string) int {
 	return 0
 }
 
-// runs counts a run in the file, and returns how many there were.
+// runs counts a run in the file and returns the number of runs.
 func runs(file string) int {
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -138,7 +138,7 @@ func runs(file string) int {
 	return int(n)
 }
 
-// asChild returns the arguments that have the command run beChild.
+// asChild returns the arguments with which the command runs beChild.
 func asChild(t *testing.T, args ...string) []string {
 	t.Helper()
 	self, err := os.Executable()
@@ -152,8 +152,8 @@ func asChild(t *testing.T, args ...string) []string {
 type proc struct {
 	*exec.Cmd
 	pipe io.ReadCloser // stdout
-	out  *bufio.Reader // the same
-	err  bytes.Buffer  // stderr, whole when the process has ended
+	out  *bufio.Reader // of pipe
+	err  bytes.Buffer  // stderr, complete when the process has ended
 }
 
 func command(t *testing.T, args ...string) *proc {
@@ -194,7 +194,7 @@ func (p *proc) line(t *testing.T) string {
 	return strings.TrimSuffix(s, "\n")
 }
 
-// end waits for the process and returns the rest of stdout, and the exit code.
+// end waits for the process and returns the rest of stdout and the exit code.
 func (p *proc) end(t *testing.T) (rest string, code int) {
 	t.Helper()
 	out, err := io.ReadAll(p.out)

@@ -16,19 +16,19 @@ import (
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
 )
 
-// output is where and how a command gives its result: as text, unless one of these is set.
+// output is the form of a command's result: text, unless a field is set.
 type output struct {
 	file string
 	json bool
 }
 
 func (o *output) flags(c *cobra.Command) {
-	c.Flags().StringVarP(&o.file, "output", "o", "", "write a picture to this .svg, or a page to this .html")
-	c.Flags().BoolVar(&o.json, "json", false, "write JSON; durations are nanoseconds")
-	_ = c.MarkFlagFilename("output", "svg", "html") // fails for a flag that does not exist
+	c.Flags().StringVarP(&o.file, "output", "o", "", "write a picture to this .svg file, or a page to this .html file")
+	c.Flags().BoolVar(&o.json, "json", false, "write JSON, with durations in nanoseconds")
+	_ = c.MarkFlagFilename("output", "svg", "html") // it fails only for an unknown flag
 }
 
-// check refuses what cannot be written, before the work is done.
+// check returns an error if the result cannot be written. It is called before the work.
 func (o *output) check() error {
 	if o.file == "" {
 		return nil
@@ -59,7 +59,7 @@ type report struct {
 	page   func(w io.Writer) error
 }
 
-// write writes the report in the form that was chosen.
+// write writes the report in the chosen form.
 func (o *output) write(c *cobra.Command, r report) error {
 	out := c.OutOrStdout()
 	switch {
@@ -80,7 +80,7 @@ func (o *output) write(c *cobra.Command, r report) error {
 	return nil
 }
 
-// writeFile writes a file; one that cannot be written whole is not left behind.
+// writeFile writes a file, whole or not at all.
 func writeFile(name string, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
@@ -97,7 +97,7 @@ func writeFile(name string, write func(io.Writer) error) (err error) {
 	return os.Rename(f.Name(), name)
 }
 
-// width returns how many letters fit on a line: those of the terminal, else of COLUMNS, else 100.
+// width returns the width of a line: the terminal's, else COLUMNS, else 100.
 func width(out io.Writer) int {
 	if f, ok := out.(*os.File); ok {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {

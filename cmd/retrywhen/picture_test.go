@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The pictures of the documents are what this command writes; they are written anew by running it with the file in its
-// place, as in
+// The pictures of the documents are what this command writes. To update one, run the command with that file as its
+// output, as in
 //
 //	go run ./cmd/retrywhen sim herd "before: exponential base=1s factor=2 cap=30s" "after: exponential base=1s factor=2 cap=30s tiled" -o docs/img/herd.svg
 func TestPictures(t *testing.T) {
@@ -40,9 +40,9 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// Herds that last for very different times have axes of their own, unless the flag says otherwise.
+// Herds with very different ends have their own axes, unless the flag says otherwise.
 func TestSimHerdChoosesItsAxis(t *testing.T) {
-	const own = "a time axis of its own"
+	const own = "has its own time axis"
 	for line, want := range map[string]bool{
 		"": true, "--own-axis=false": false,
 		"--runs=1|constant d=1s|constant d=2s":            false,
@@ -60,7 +60,7 @@ func TestSimHerdChoosesItsAxis(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.Contains(string(got), own) != want {
-			t.Errorf("%s: an axis each: %v, want %v", line, !want, want)
+			t.Errorf("%s: own axes: %v, want %v", line, !want, want)
 		}
 	}
 }

@@ -22,35 +22,35 @@ func newRun() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use:   "run [flags] -- command [args...]",
-		Short: "Run a command, and run it again while it fails",
-		Long: `Run runs a command, and runs it again while it fails, waiting between the
-attempts as the backoff says. Its output and its exit code are those of the
-command; the messages of run itself go to stderr.
+		Short: "Run a command and retry it while it fails",
+		Long: `Run runs a command. While the command fails, run retries it, with the waits of
+the backoff. The output and the exit code are the command's. Run's own messages
+go to stderr.
 
-With --until failure it runs the command again while it succeeds, and with
---until 3, say, until it exits with 3. Its exit code is 0 once that has come,
-else the command's last one, or 1 where that is 0.
+With --until failure run retries the command while it succeeds. With --until 3 it
+retries until the exit code is 3. When that happens run exits with 0. Otherwise
+it exits with the command's last exit code, or with 1 if that is 0.
 
-The command finds the number of its attempt, from 1, in RETRY_ATTEMPT, and from
-the second on the last one's exit code in RETRY_LAST_EXIT.
+In the command's environment RETRY_ATTEMPT is the number of the attempt, from 1.
+From the second attempt on RETRY_LAST_EXIT is the last exit code.
 
-Signals are passed on to the command. After SIGINT, SIGTERM, SIGHUP or SIGQUIT
-nothing is retried; if the command dies by it, so does run, and a shell's loop
-around it stops. An attempt that takes longer than --timeout gets SIGTERM, and
-SIGKILL after --kill-after. Where nobody reads the output any more, as in a pipe
-to head, nothing is retried either.
+Signals are forwarded to the command. After SIGINT, SIGTERM, SIGHUP or SIGQUIT
+there is no retry. If the command dies of that signal, so does run, so that a
+loop in a shell stops. An attempt that takes longer than --timeout receives
+SIGTERM, and SIGKILL after --kill-after. There is no retry either when the output
+has no reader any more, as in a pipe to head.
 
-Standard input is the command's. A regular file is read anew by each attempt;
-what an attempt has read from a pipe or a terminal is gone for the next.
+Standard input is the command's. Each attempt reads a regular file from the same
+position. What an attempt reads from a pipe or a terminal is lost for the next.
 
-Unless it reads from a terminal, the command is a process group of its own, so
-that a signal, and the end at --timeout, reach all that it has started. With
---foreground it never is: for a command that asks for a password, say, while its
-input is a pipe.
+Unless it reads from a terminal, the command has its own process group, so that
+signals and the end at --timeout reach all processes that it has started. With
+--foreground it stays in run's group: use it for a command that asks for a
+password while its input is a pipe.
 
-Exit codes of its own: 124 the last attempt was too long, 125 run itself failed,
-126 the command cannot be run, 127 there is no such command, 128+n the command
-died by signal n, 2 wrong usage.`,
+Exit codes of run: 124 the last attempt timed out, 125 run itself failed, 126 the
+command cannot be executed, 127 the command was not found, 128+n the command died
+of signal n, 2 wrong usage.`,
 		Example: `  retrywhen run -- curl -fsS https://example.org/health
   retrywhen run --backoff "constant d=2s" --within 1m -- nc -z localhost 5432
   retrywhen run --on-exit 75 --timeout 30s -- ./sync.sh
@@ -94,18 +94,18 @@ died by signal n, 2 wrong usage.`,
 			return r.run(c.Context())
 		},
 	}
-	c.Flags().StringVar(&backoff, "backoff", "exponential base=1s factor=2 cap=1m jitter=equal", "the waits between attempts, as in: retrywhen show --help")
-	c.Flags().Var(&limit, "limit", "the most retries, or none for no limit")
-	c.Flags().DurationVar(&within, "within", 0, "start no retry later than this after the first failure (then --limit counts only if given)")
-	c.Flags().Var(&r.until, "until", "run it until success, failure, or this exit code")
+	c.Flags().StringVar(&backoff, "backoff", "exponential base=1s factor=2 cap=1m jitter=equal", "the policy, see retrywhen show --help")
+	c.Flags().Var(&limit, "limit", "maximum number of retries, or none for no limit")
+	c.Flags().DurationVar(&within, "within", 0, "no retry starts later than this after the first failure (--limit then has no default)")
+	c.Flags().Var(&r.until, "until", "retry until success, failure, or this exit code")
 	c.Flags().IntSliceVar(&r.onExit, "on-exit", nil, "retry only these exit codes (default: all but 0)")
-	c.Flags().DurationVar(&r.timeout, "timeout", 0, "end an attempt that takes longer (default: none)")
-	c.Flags().DurationVar(&r.killAfter, "kill-after", 5*time.Second, "kill an attempt that runs this long after its SIGTERM")
+	c.Flags().DurationVar(&r.timeout, "timeout", 0, "attempt timeout (default: the policy's, or none)")
+	c.Flags().DurationVar(&r.killAfter, "kill-after", 5*time.Second, "time from SIGTERM to SIGKILL after an attempt timeout")
 	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "print nothing about retries")
 	c.Flags().BoolVar(&r.foreground, "foreground", false, "keep the command in the terminal's foreground, even if its input is a pipe")
 	c.Flags().SetInterspersed(false)
 	c.ValidArgsFunction = completeCommand
-	for flag, complete := range map[string]cobra.CompletionFunc{ // they fail for no such flag
+	for flag, complete := range map[string]cobra.CompletionFunc{ // it fails only for an unknown flag
 		"backoff": completePolicy,
 		"limit":   cobra.FixedCompletions([]string{"none"}, cobra.ShellCompDirectiveNoFileComp),
 		"until":   cobra.FixedCompletions([]string{"success", "failure"}, cobra.ShellCompDirectiveNoFileComp),
@@ -115,7 +115,7 @@ died by signal n, 2 wrong usage.`,
 	return c
 }
 
-// limitFlag is the most retries.
+// limitFlag is the value of --limit.
 type limitFlag struct {
 	n    int
 	none bool
@@ -140,7 +140,7 @@ func (l *limitFlag) Set(text string) error {
 	return err
 }
 
-// condition is the exit code at which run is done.
+// condition is the exit code that run waits for.
 type condition int
 
 const (
@@ -175,7 +175,7 @@ func (u *condition) Set(text string) error {
 	return err
 }
 
-// met reports whether a command that exits so is what was waited for.
+// met reports whether the exit code meets the condition.
 func (u *condition) met(code int) bool {
 	return *u == condition(code) || *u == untilFailure && code != 0
 }
@@ -188,7 +188,7 @@ func unlimited(p retry.Policy) bool {
 	return !limit && !within && !stopAt
 }
 
-// check returns what is wrong with the flags.
+// check returns an error if a flag is invalid.
 func (r *runner) check(limit limitFlag, within time.Duration) error {
 	switch {
 	case limit.n < 0:

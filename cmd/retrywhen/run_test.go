@@ -74,7 +74,7 @@ func TestRunEndsWithTheCommandsExitCode(t *testing.T) {
 	}
 }
 
-// It says how often, and how the last attempt ended; what an outer run has said counts no more.
+// The environment has the number of the attempt and the last exit code. An outer run's variables are replaced.
 func TestRunNamesTheAttempt(t *testing.T) {
 	t.Setenv("RETRY_LAST_EXIT", "99")
 	file := filepath.Join(t.TempDir(), "runs")

@@ -42,7 +42,7 @@ func TestRunRetriesAfterASignalThatEndsNothing(t *testing.T) {
 	}
 }
 
-// As in a pipe to head. Some commands die by SIGPIPE, some report the failed write, some have a child that dies.
+// As in a pipe to head. Some commands die of SIGPIPE, some report the failed write, some have a child that dies.
 func TestRunEndsWhenNobodyReads(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string
@@ -61,7 +61,7 @@ func TestRunEndsWhenNobodyReads(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = p.Wait()
-			want := "retrywhen: " + test.want + ": nobody reads its output any more\n"
+			want := "retrywhen: " + test.want + ": its output has no reader any more\n"
 			if code := p.ProcessState.ExitCode(); code != test.code || p.err.String() != want {
 				t.Errorf("exit code %d, stderr %q; want %d, %q", code, p.err.String(), test.code, want)
 			}
@@ -69,7 +69,7 @@ func TestRunEndsWhenNobodyReads(t *testing.T) {
 	}
 }
 
-// A pipe that breaks inside the command says nothing of its output.
+// A broken pipe inside the command does not mean that its output has no reader.
 func TestRunRetriesABrokenPipeWithin(t *testing.T) {
 	_, errOut, code := result(t, "run", "--limit=1", "--backoff", quick, "--", "sh", "-c", "kill -PIPE $$")
 	if want := "retrywhen: ended by signal 13; retry 1 of 1 in 1ms\nretrywhen: ended by signal 13; gave up after 2 attempts\n"; code != 141 || errOut != want {
@@ -77,7 +77,7 @@ func TestRunRetriesABrokenPipeWithin(t *testing.T) {
 	}
 }
 
-// In the foreground the command has no group of its own; without a terminal it still gets the signal.
+// With --foreground the command has no group of its own. Without a terminal it still receives the signal.
 func TestRunInTheForeground(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		p := command(t, append([]string{"run", "--foreground", "--backoff", quick}, asChild(t, "trap", "42")...)...)
@@ -90,7 +90,7 @@ func TestRunInTheForeground(t *testing.T) {
 	}
 }
 
-// A shell's loop goes on after an exit code, 130 too, and stops after a death by SIGINT.
+// A shell's loop continues after any exit code, also 130, and stops after a death of SIGINT.
 func TestRunDiesByTheSignal(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		for name, args := range map[string][]string{
@@ -112,7 +112,7 @@ func TestRunDiesByTheSignal(t *testing.T) {
 	}
 }
 
-// The Go runtime dumps its goroutines at SIGQUIT, so its exit code stands for it.
+// The Go runtime prints its goroutines at SIGQUIT, so run ends with an exit code instead.
 func TestRunExitCodeOfAQuit(t *testing.T) {
 	p := command(t, "run", "--backoff", quick, "--", "sh", "-c", "echo ready; exec sleep 3600")
 	p.start(t)
@@ -123,7 +123,7 @@ func TestRunExitCodeOfAQuit(t *testing.T) {
 	}
 }
 
-// A terminal's ^C reaches the command and run at once, and the command may end first.
+// A ^C in a terminal reaches the command and run at the same time, and the command may end first.
 func TestRunAnnouncesNothingAfterAnInterrupt(t *testing.T) {
 	for range 10 {
 		p := command(t, append([]string{"run", "--foreground", "--backoff=constant d=1h"}, asChild(t, "default")...)...)
@@ -155,7 +155,7 @@ func TestRunRetriesACommandThatWasKilled(t *testing.T) {
 func TestRunSignalReachesWhatTheCommandStarted(t *testing.T) {
 	p := command(t, append([]string{"run", "--backoff", quick}, asChild(t, "parent")...)...)
 	p.start(t)
-	p.line(t) // of the child's child
+	p.line(t) // from the child's child
 	p.signal(t, syscall.SIGTERM)
 	if rest, code := p.end(t); rest != "got "+syscall.SIGTERM.String()+"\n" || code != 9 {
 		t.Errorf("stdout %q, exit code %d, want 9", rest, code)
@@ -186,7 +186,7 @@ func TestRunTimeout(t *testing.T) {
 	}
 }
 
-// The sum of the two is past the longest duration.
+// The sum of --timeout and --kill-after is more than the longest duration.
 func TestRunTimeoutOfCenturies(t *testing.T) {
 	out, errOut, code := result(t, "run", "--limit=0", "--timeout=2562047h47m16s", "--", "sh", "-c", "sleep 0.05; echo done")
 	if out != "done\n" || errOut != "" || code != 0 {
@@ -211,13 +211,13 @@ func TestRunKillsWhatDoesNotEnd(t *testing.T) {
 	}
 }
 
-// An interrupt ends a long simulation with what it has.
+// An interrupt ends a long simulation with the result so far.
 func TestSimInterrupt(t *testing.T) {
 	p := command(t, "sim", "occ", "--runs=1000000", "--json")
 	p.start(t)
 	p.line(t) // computing
 	p.signal(t, syscall.SIGINT)
-	if out := p.diesBy(t, syscall.SIGINT); !strings.HasPrefix(out, "{") || !strings.Contains(p.err.String(), "what was computed until then") {
+	if out := p.diesBy(t, syscall.SIGINT); !strings.HasPrefix(out, "{") || !strings.Contains(p.err.String(), "the result so far") {
 		t.Errorf("stdout %q, stderr %q", out, p.err.String())
 	}
 }
@@ -239,7 +239,7 @@ func (p *proc) diesBy(t *testing.T, s syscall.Signal) string {
 	return out
 }
 
-// notifier closes said once the text has been written to it.
+// notifier closes said when the text has been written to it.
 type notifier struct {
 	until string
 	said  chan struct{}
@@ -266,7 +266,7 @@ func killReady(t *testing.T, line string) {
 	}
 }
 
-// What is no failure of the command, nor wrong usage, has an exit code of its own, as with timeout(1).
+// A failure of run itself, which is neither the command's nor wrong usage, has its own exit code, as with timeout(1).
 func TestRunThatCannotStartAProcess(t *testing.T) {
 	shell, err := exec.LookPath("sh")
 	if err != nil {

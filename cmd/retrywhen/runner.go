@@ -19,9 +19,9 @@ import (
 
 // Exit codes of run that are not the command's own.
 const (
-	codeTimeout       = 124 // as timeout(1): the last attempt ran into --timeout
+	codeTimeout       = 124 // as timeout(1): the last attempt took longer than --timeout
 	codeOwn           = 125 // as timeout(1): run itself failed
-	codeNotExecutable = 126 // as sh: the command was found but cannot be run
+	codeNotExecutable = 126 // as sh: the command was found but cannot be executed
 	codeNotFound      = 127 // as sh
 	codeSignal        = 128 // plus the signal's number, as sh
 )
@@ -31,14 +31,14 @@ type runner struct {
 	args      []string
 	policy    retry.Policy
 	until     condition
-	onExit    []int // retry these exit codes; empty: all but 0
-	attempts  int   // made so far
-	lastExit  int   // the exit code of the last one
+	onExit    []int // retry these exit codes; empty is all but 0
+	attempts  int   // so far
+	lastExit  int   // the exit code of the last attempt
 	timeout   time.Duration
 	killAfter time.Duration
 	quiet     bool
 	stdin     *os.File
-	from      int64 // where stdin began, if it is a file that can be read anew; else -1
+	from      int64 // the initial position of stdin if it is a regular file, else -1
 	stdout    io.Writer
 	stderr    io.Writer
 	signals   <-chan os.Signal
@@ -47,12 +47,12 @@ type runner struct {
 	foreground bool // the command stays in our own process group
 }
 
-// forwarded returns the signals that are passed on: not those that whoever started us wants ignored, as nohup does.
+// forwarded returns the signals that are passed on. Signals that were ignored when run started, as with nohup, are not.
 func forwarded() []os.Signal {
 	return slices.DeleteFunc(slices.Clone(passedOn), signal.Ignored)
 }
 
-// beginning returns where in a regular file it is read from, -1 for anything else.
+// beginning returns the position in a regular file, -1 for anything else.
 func beginning(f *os.File) int64 {
 	if f == nil {
 		return -1
@@ -67,7 +67,7 @@ func beginning(f *os.File) int64 {
 	return at
 }
 
-// run makes the attempts. It returns nil, an exitCode or a diedBy, or the end of ctx.
+// run makes the attempts. It returns nil, an exitCode, a diedBy or an ownFailure.
 func (r *runner) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var passing sync.WaitGroup
@@ -80,7 +80,7 @@ func (r *runner) run(ctx context.Context) error {
 			select {
 			case s := <-r.signals:
 				if r.child.pass(s) {
-					cancel() // a wait ends; the command ends by itself
+					cancel() // this ends a wait; the signal ends the command
 				}
 			case <-over:
 				return
@@ -114,7 +114,7 @@ func attempts(n int) string {
 	return fmt.Sprintf("%d attempts", n)
 }
 
-// outcome returns nil if the attempt ended as it should, with --until; else its failure.
+// outcome returns nil if the attempt met the condition of --until, else its failure.
 func (r *runner) outcome(err error) error {
 	failed, ran := errors.AsType[*failedAttempt](err)
 	if s, _ := r.child.endingSignal(); err != nil && (!ran || failed.final || s != nil) {
@@ -139,8 +139,8 @@ type ownFailure struct{ error }
 
 func (f ownFailure) Unwrap() error { return f.error }
 
-// giveUp prints why there is no further attempt and returns how run ends: by the signal that came, if no command
-// handled it, else with the command's exit code.
+// giveUp prints why there is no further attempt and returns the end of run: a diedBy with the signal that came, unless
+// the command handled it, else the command's exit code.
 func (r *runner) giveUp(err error) error {
 	failed, ran := errors.AsType[*failedAttempt](err)
 	gaveUp, exhausted := errors.AsType[*retry.Error](err)
@@ -155,12 +155,12 @@ func (r *runner) giveUp(err error) error {
 		r.print("%v", failed)
 	}
 	if failed.code == 0 {
-		return exitCode(1) // it succeeds, and was to do something else
+		return exitCode(1) // the command succeeded, but --until demands something else
 	}
 	return exitCode(failed.code)
 }
 
-// failedAttempt is one attempt that ended with another exit code than 0.
+// failedAttempt is the failure of one attempt.
 type failedAttempt struct {
 	code   int
 	text   string
@@ -183,7 +183,7 @@ func (r *runner) retryable(err error) bool {
 	}
 }
 
-// environment returns the command's environment, with the number of its attempt and the exit code of the one before.
+// environment returns the command's environment, with the number of the attempt and the last exit code.
 func (r *runner) environment() []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "RETRY_LAST_EXIT=") })
 	env = append(env, fmt.Sprintf("RETRY_ATTEMPT=%d", r.attempts))
@@ -193,7 +193,7 @@ func (r *runner) environment() []string {
 	return env
 }
 
-// attempt runs the command once. It returns nil, a *failedAttempt, errEnded or why no process can be started.
+// attempt runs the command once. It returns nil, a *failedAttempt, errEnded, or the error of starting the process.
 func (r *runner) attempt() error {
 	r.attempts++
 	if r.from >= 0 {
@@ -225,7 +225,7 @@ func (r *runner) attempt() error {
 		return err
 	}
 	if unread(r.stdout) {
-		failed.text, failed.final = failed.text+": nobody reads its output any more", true
+		failed.text, failed.final = failed.text+": its output has no reader any more", true
 	}
 	return failed
 }

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// ownSession gives the process no terminal, wherever the tests run.
+// ownSession starts the process without a terminal.
 func ownSession(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

@@ -23,12 +23,12 @@ func newShow() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use:   "show POLICY...",
-		Short: "Show how long a policy waits, and when its retries come",
+		Short: "Show the schedule of a policy",
 		Long: `Show writes the schedule of one or more policies: for each retry the shortest,
 the median and the longest wait before it, and the sum of the medians so far. The
-bars next to them are on one scale, so that policies can be compared.
+bars have the same scale for all policies.
 
-A policy is one of these curves, with its words,
+A policy is one quoted text. It begins with one of these curves:
 
   constant d=1s                      1s forever
   linear d=1s                        1s 2s 3s 4s
@@ -36,17 +36,17 @@ A policy is one of these curves, with its words,
   polynomial d=1s degree=1.5         d·n^degree
   exponential base=100ms factor=2    100ms 200ms 400ms
   fibonacci d=1s                     1s 1s 2s 3s 5s
-  table delays=10ms,100ms,1s         these, then the last forever
+  table delays=10ms,100ms,1s         these, then the last one forever
   sidekiq                            k⁴ + 15 + rand·30·(k+1) s
   buckets unit=1s exponent=3         between k³ and (k+2)³ s
-  decorrelated base=100ms            between base and 3·the wait before
+  decorrelated base=100ms            between base and 3·the previous wait
 
-and any of these:
+Any of these options may follow:
 
   plus=1s  cap=30s  jitter=none|default|full|equal|deviation:0.3|uniform:0.5:1.5
   tiled  key=42  limit=5  within=1m  stopat=10s
 
-A name and a colon before it names it: "mine: linear d=1s".`,
+A name and a colon may come before the curve: "mine: linear d=1s".`,
 		Example: `  retrywhen show "exponential base=100ms factor=2 cap=30s jitter=full"
   retrywhen show "linear d=1s tiled" "sidekiq limit=5" -o chart.svg
   retrywhen show "mine: constant d=5s" "theirs: fibonacci d=1s" --json`,
@@ -84,7 +84,7 @@ A name and a colon before it names it: "mine: linear d=1s".`,
 		},
 	}
 	out.flags(c)
-	c.Flags().IntVarP(&retries, "retries", "n", 10, "how many retries to show")
+	c.Flags().IntVarP(&retries, "retries", "n", 10, "number of retries to show")
 	return c
 }
 
@@ -95,7 +95,7 @@ type namedSchedule struct {
 
 type schedules []namedSchedule
 
-// rows is the most rows that any has.
+// rows returns the number of rows of the longest schedule.
 func (s schedules) rows() int {
 	most := 0
 	for _, x := range s {
@@ -104,7 +104,7 @@ func (s schedules) rows() int {
 	return most
 }
 
-// longest is the longest wait of all, end the latest of the sums.
+// longest returns the longest wait of all schedules, and the latest retry at median waits.
 func (s schedules) longest() (wait, end time.Duration) {
 	for _, x := range s {
 		for _, r := range x.Rows {
@@ -137,10 +137,10 @@ func (s schedules) text(w io.Writer, width int) error {
 	return writeLines(w, lines[:len(lines)-1])
 }
 
-// leastChart is the width from which on a chart is drawn.
+// leastChart is the minimum width of a chart.
 const leastChart = 24
 
-// table returns the waits of a schedule, with a chart up to the wait most where there is room for one.
+// table returns the waits of a schedule, with a chart from 0 to most if there is room.
 func (x namedSchedule) table(width int, most time.Duration) []string {
 	const tableWidth = 46
 	span := console.Span{Most: most, Width: min(width, 140) - tableWidth}

@@ -25,7 +25,7 @@ func TestShow(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := strings.Split(out, "\n")
-	for i, line := range want { // to the letter; the bars are the console's to test
+	for i, line := range want { // the tests of package console cover the bars
 		if i >= len(got) || !strings.HasPrefix(got[i], line) {
 			t.Fatalf("got\n%s\nwant\n%s", out, strings.Join(want, "\n"))
 		}
@@ -140,15 +140,19 @@ func TestShowRefuses(t *testing.T) {
 		"a curve":         {[]string{"linaer d=1s"}, []string{`"linaer"`, "did you mean linear?"}},
 		"a jitter":        {[]string{"linear d=1s jitter=ful"}, []string{`"jitter=ful"`, "did you mean full?"}},
 		"too many":        {strings.Split(strings.Repeat("sidekiq,", 8)+"sidekiq", ","), []string{"9 policies, want at most 8"}},
-		"twice":           {[]string{"sidekiq", "sidekiq"}, []string{`"sidekiq" is there twice`}},
+		"twice":           {[]string{"sidekiq", "sidekiq"}, []string{`there are two policies "sidekiq", want a name for each, as in "mine: sidekiq"`}},
 		"retries":         {[]string{"-n", "10001", "sidekiq"}, []string{"--retries is 10001, want 1 to 10000"}},
 		"no retries":      {[]string{"-n", "0", "sidekiq"}, []string{"--retries is 0, want 1 to 10000"}},
 		"a file":          {[]string{"-o", "x.pdf", "sidekiq"}, []string{`--output is "x.pdf"`, ".svg or .html"}},
 		"a folder":        {[]string{"-o", filepath.Join(t.TempDir(), "no", "x.svg"), "sidekiq"}, []string{"show: --output is", "want a file in a folder that exists: there is no"}},
 		"to a folder":     {[]string{"-o", folder, "sidekiq"}, []string{"show: --output is", "which is a folder, want a file"}},
 		"a file and JSON": {[]string{"--json", "-o", "x.svg", "sidekiq"}, []string{"want --output or --json, not both"}},
-		"no quotes":       {[]string{"exponential", "base=1s", "factor=2"}, []string{`"exponential base=1s factor=2" is one policy, want it in quotes`}},
-		"some quotes":     {[]string{"sidekiq", "linear", "d=1s"}, []string{`"linear d=1s" is one policy, want it in quotes`}},
+		"no quotes":       {[]string{"exponential", "base=1s", "factor=2"}, []string{`a policy is split into 3 arguments, want one quoted argument: "exponential base=1s factor=2"`}},
+		"no quotes, typo": {[]string{"exponential", "base=1s", "fator=2"}, []string{`show: a policy is split into 3 arguments, want one quoted argument: "exponential base=1s fator=2"`}},
+		"no quotes, name": {[]string{"mine:", "linear", "d=1s", "tiled", "sidekiq"}, []string{`a policy is split into 4 arguments, want one quoted argument: "mine: linear d=1s tiled"`}},
+		"no quotes, last": {[]string{"linear d=1s", "sidekiq", "limit=5"}, []string{`a policy is split into 2 arguments, want one quoted argument: "sidekiq limit=5"`}},
+		"an option":       {[]string{"limit=5", "sidekiq"}, []string{`"limit=5"`}},
+		"some quotes":     {[]string{"sidekiq", "linear", "d=1s"}, []string{`a policy is split into 2 arguments, want one quoted argument: "linear d=1s"`}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -8,10 +8,10 @@ import (
 	"os/exec"
 )
 
-// passedOn are the signals that end the run; the console sends them to the command as well.
+// passedOn are the signals that end the run. The console also sends them to the command.
 var passedOn = []os.Signal{os.Interrupt}
 
-// softly ends a process at once: it has no signal to handle.
+// softly is the signal at the attempt timeout: a process here cannot handle any.
 var softly = os.Kill
 
 func endsRun(os.Signal) bool { return true }
@@ -28,7 +28,7 @@ func signalNumber(os.Signal) int { return 2 }
 
 func endedBy(*os.ProcessState) int { return 0 }
 
-// die returns: no process can end by a signal.
+// die returns, because a process cannot die of a signal here.
 func die(os.Signal) {}
 
 func unread(io.Writer) bool { return false }

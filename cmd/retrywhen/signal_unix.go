@@ -14,22 +14,22 @@ import (
 	"golang.org/x/term"
 )
 
-// passedOn are the signals that the command gets too.
+// passedOn are the signals that are sent to the command.
 var passedOn = []os.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH,
 }
 
-// softly is the signal that a process can handle before it ends.
+// softly is the signal at the attempt timeout: the process can handle it.
 const softly = syscall.SIGTERM
 
-// endsRun reports whether nothing is to be retried after the signal.
+// endsRun reports whether there is no retry after the signal.
 func endsRun(s os.Signal) bool {
 	return s == syscall.SIGINT || s == syscall.SIGTERM || s == syscall.SIGHUP || s == syscall.SIGQUIT
 }
 
-// ownGroup makes the command the leader of a process group of its own, so that signals reach what it starts, unless it
-// reads from a terminal: only the group in its foreground may, and the terminal sends its signals to the command
-// itself.
+// ownGroup makes the command the leader of its own process group, so that signals reach the processes that it starts.
+// It does not if the command reads from a terminal, because only the terminal's foreground group may. The terminal then
+// sends its signals to the command.
 func ownGroup(cmd *exec.Cmd) bool {
 	if f, ok := cmd.Stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return false
@@ -38,8 +38,8 @@ func ownGroup(cmd *exec.Cmd) bool {
 	return true
 }
 
-// sendSignal sends the signal to the process or its group. What the terminal has sent to the whole foreground group is
-// not sent again.
+// sendSignal sends the signal to the process or its group. It does not repeat a signal that the terminal has sent to
+// the whole foreground group.
 func sendSignal(p *os.Process, s os.Signal, group bool) {
 	if group {
 		if number, ok := s.(syscall.Signal); ok && syscall.Kill(-p.Pid, number) == nil {
@@ -51,7 +51,7 @@ func sendSignal(p *os.Process, s os.Signal, group bool) {
 	_ = p.Signal(s)
 }
 
-// inForeground reports whether our process group is the one that the terminal, if there is one, sends its signals to.
+// inForeground reports whether this process is in the foreground group of a terminal.
 func inForeground() bool {
 	tty, err := os.Open("/dev/tty")
 	if err != nil {
@@ -77,8 +77,8 @@ func endedBy(state *os.ProcessState) int {
 	return 0
 }
 
-// die ends this process by the signal, so that whoever started it sees that, as a shell with a loop does. It returns
-// after SIGQUIT, at which the Go runtime would print its goroutines instead.
+// die ends this process by the signal, so that the process that started it sees that: a shell then ends its loop. die
+// returns for SIGQUIT, because the Go runtime would print its goroutines instead.
 func die(s os.Signal) {
 	number, ok := s.(syscall.Signal)
 	if !ok || number == syscall.SIGQUIT {
@@ -86,11 +86,11 @@ func die(s os.Signal) {
 	}
 	signal.Reset(s)
 	if syscall.Kill(os.Getpid(), number) == nil {
-		time.Sleep(time.Second) // it need not be delivered at once
+		time.Sleep(time.Second) // the signal may be delivered later
 	}
 }
 
-// unread reports whether what is written to w has no reader any more.
+// unread reports whether w is a pipe without a reader.
 func unread(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {

@@ -19,7 +19,7 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// chooseFlags are those of sim choose.
+// chooseFlags are the flags of sim choose.
 type chooseFlags struct {
 	simulation
 	sim.Choose
@@ -32,13 +32,14 @@ func newSimChoose() *cobra.Command {
 	}}
 	c := &cobra.Command{
 		Use:   "choose [POLICY...]",
-		Short: "Which policy to take, by the number of clients and the server's capacity",
-		Long: `Choose has a fleet of clients fail together, in outages of several lengths, under
-each of the policies; without one, under the usual ones and some that are made to
-measure. It writes what each costs: how often the server that is back has to
-refuse a client, when all are served, and what an operation waits that fails
-alone. It recommends, of those that meet the targets --served and --wait, the one
-with the fewest refusals, as Go and as text.`,
+		Short: "Recommend a policy for a number of clients and a capacity",
+		Long: `Choose simulates clients that fail together, in outages of several lengths, under
+each of the policies. Without a policy it uses the usual ones and some that are
+computed from the number of clients and the capacity. For each it writes how often
+a client is refused after the server's return, when all clients are served, and
+how long an operation waits that fails alone. Of the policies that meet the
+targets --served and --wait it recommends the one with the fewest refusals, as
+text and in Go.`,
 		Example: `  retrywhen sim choose --clients 1000 --capacity 20
   retrywhen sim choose --clients 300 --capacity 50 --served 20s --wait 1s
   retrywhen sim choose --place by-ordinal --outages 5s,10m -o choose.svg`,
@@ -77,13 +78,13 @@ with the fewest refusals, as Go and as text.`,
 	f.output.flags(c)
 	seedFlag(c, &f.seed)
 	placeFlag(c, &f.place)
-	c.Flags().IntVarP(&f.Clients, "clients", "c", f.Clients, "how many clients fail together")
-	c.Flags().IntVar(&f.Capacity, "capacity", f.Capacity, "the server serves at most this many in any second, once it is back")
-	c.Flags().DurationSliceVar(&f.Outages, "outages", f.Outages, "how long the server is down: one or more times")
-	c.Flags().DurationVar(&f.Served, "served", 0, "target: all are served within this time of its return (default: none)")
-	c.Flags().DurationVar(&f.Wait, "wait", 0, "target: an operation that fails alone waits no longer, 99 of 100 times (default: none)")
-	c.Flags().BoolVar(&f.Slots, "slots", false, "the server gives a refused client the next free slot, as Retry-After")
-	c.Flags().IntVar(&f.Runs, "runs", f.Runs, "each figure is the mean of this many runs")
+	c.Flags().IntVarP(&f.Clients, "clients", "c", f.Clients, "number of clients that fail together")
+	c.Flags().IntVar(&f.Capacity, "capacity", f.Capacity, "capacity per second: the clients that the server serves after its return")
+	c.Flags().DurationSliceVar(&f.Outages, "outages", f.Outages, "lengths of the outages")
+	c.Flags().DurationVar(&f.Served, "served", 0, "target: all clients are served within this time of the server's return (default: none)")
+	c.Flags().DurationVar(&f.Wait, "wait", 0, "target: 99 % of the operations that fail alone wait no longer (default: none)")
+	c.Flags().BoolVar(&f.Slots, "slots", false, "a refused client receives the next free slot as Retry-After")
+	c.Flags().IntVar(&f.Runs, "runs", f.Runs, "number of runs of each outage")
 	c.ValidArgsFunction = completePolicy
 	return c
 }
@@ -94,7 +95,7 @@ type choice struct {
 	of sim.Choose
 }
 
-// recommendation is the policy to take, in words and in Go.
+// recommendation is the recommended policy, as text and in Go.
 type recommendation struct {
 	Text string `json:"text"`
 	Go   string `json:"go"`
@@ -142,20 +143,20 @@ func (x *choice) text(w io.Writer, width int) error {
 	}
 	lines := console.Fit(width, header, rows, 1)
 	best := time.Duration((x.of.Clients-1)/x.of.Capacity) * time.Second
-	notes := fmt.Sprintf("%d clients, a server of %d a second. First wait: of an operation that fails alone, the median. Refusals: of a client by the "+
-		"server that is back, in all outages together. Down: all are served so long after the server is back, at best after %s; the median of %d runs.",
-		x.of.Clients, x.of.Capacity, axis.Time(best), x.of.Runs)
+	notes := fmt.Sprintf("Clients: %d. Capacity per second: %d. First wait: the median for an operation that fails alone. Refusals: per client after "+
+		"the server's return, all outages together. Down: the time from the server's return until all are served, the median of %d runs; at best %s.",
+		x.of.Clients, x.of.Capacity, x.of.Runs, axis.Time(best))
 	lines = append(lines, console.Wrap(width, strings.Fields(notes)...)...)
 	lines = append(lines, "")
 	if r := x.recommended(); r != nil {
 		lines = append(lines, r.Text, r.Go)
 	} else if len(x.Result.Choices) > 0 {
-		lines = append(lines, console.Wrap(width, strings.Fields("None of them meets the targets (✗): with more capacity, or slots, there may be one.")...)...)
+		lines = append(lines, console.Wrap(width, strings.Fields("No policy meets the targets (✗). One may with more capacity, or with slots.")...)...)
 	}
 	return writeLines(w, lines)
 }
 
-// figure shows what the policies cost against the length of the outage.
+// figure returns the costs of the policies against the length of the outage.
 func (x *choice) figure() picture.Figure {
 	const height = 240
 	f := picture.Figure{Columns: 2}
@@ -166,9 +167,9 @@ func (x *choice) figure() picture.Figure {
 	for i, d := range x.of.Outages {
 		labels[i] = axis.Tick{At: float64(i), Label: axis.Time(d)}
 	}
-	x0 := picture.Axis{Most: max(float64(len(labels)-1), 1), Ticks: labels, Label: "the server is down for"}
-	after := picture.Panel{Title: "all are served after its return", Height: height, X: x0}
-	refused := picture.Panel{Title: "refusals of a client", Height: height, X: x0}
+	x0 := picture.Axis{Most: max(float64(len(labels)-1), 1), Ticks: labels, Label: "length of the outage"}
+	after := picture.Panel{Title: "time from the server's return until all are served", Height: height, X: x0}
+	refused := picture.Panel{Title: "refusals per client", Height: height, X: x0}
 	best := float64((x.of.Clients - 1) / x.of.Capacity)
 	most, mostRefused := best, 1.0
 	for i, c := range x.Result.Choices {

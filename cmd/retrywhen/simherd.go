@@ -21,7 +21,7 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// herdFlags are those of sim herd.
+// herdFlags are the flags of sim herd.
 type herdFlags struct {
 	simulation
 	jobs, retries, runs int
@@ -33,15 +33,16 @@ func newSimHerd() *cobra.Command {
 	var f herdFlags
 	c := &cobra.Command{
 		Use:   "herd [POLICY...]",
-		Short: "Jobs fail together: when do their retries come?",
-		Long: `Herd has jobs fail together at time 0, and retries each of them a number of
-times; every retry fails at once. It writes how the load spreads: the total wait
-to the last retry, the peak over the mean, the dead time in which nothing comes,
-and how much the waits differ from job to job (CV, the standard deviation over
-the mean). Below are a dot for each retry, time against job, and the load.
+		Short: "Simulate jobs that fail together: when do their retries come?",
+		Long: `Herd simulates jobs that fail together at time 0. Each is retried several times,
+and every retry fails at once. Herd writes how the load is distributed: the total
+wait until the last retry, the peak over the mean, the dead time without retries,
+and how much the waits differ from job to job (CV, the standard deviation over the
+mean). Charts follow: a dot for each retry, job against time, and the load.
 
-Without a policy it takes the open question of "Visualization of backoff
-functions": is there a better distribution, with little deviation in the waits?`,
+Without a policy it uses the policies of the open question of "Visualization of
+backoff functions": is there a better distribution, with little deviation in the
+waits?`,
 		Example: `  retrywhen sim herd
   retrywhen sim herd "exponential base=1s factor=2" "linear d=6s tiled"
   retrywhen sim herd --jobs 1000 "sidekiq" -o herd.svg`,
@@ -87,14 +88,14 @@ functions": is there a better distribution, with little deviation in the waits?`
 		},
 	}
 	f.flags(c)
-	c.Flags().IntVarP(&f.jobs, "jobs", "j", 100, "how many jobs fail together")
-	c.Flags().IntVarP(&f.retries, "retries", "n", 5, "the retries of each job, or its policy's limit if that is less")
-	c.Flags().IntVar(&f.runs, "runs", 0, "the figures are means of this many runs (default: up to 200, by the size)")
-	c.Flags().DurationVar(&f.peak, "peak", 0, "the window in which the peak is counted (default: to fit)")
-	c.Flags().DurationVar(&f.dead, "dead", 0, "the window that is dead time when it is empty (default: to fit)")
-	c.Flags().BoolVar(&f.each, "each", false, "JSON holds the time of each retry")
-	c.Flags().BoolVar(&f.own, "own-axis", false, "give each policy a time axis of its own (default: if one lasts three times as long as another)")
-	c.Flags().Lookup("horizon").Usage = "draw nothing later than this in simulated time; the figures are of the whole (default: no end)"
+	c.Flags().IntVarP(&f.jobs, "jobs", "j", 100, "number of jobs that fail together")
+	c.Flags().IntVarP(&f.retries, "retries", "n", 5, "number of retries of each job, at most its policy's limit")
+	c.Flags().IntVar(&f.runs, "runs", 0, "number of runs of which the figures are means (default: up to 200, by the size)")
+	c.Flags().DurationVar(&f.peak, "peak", 0, "window of the peak (default: one that fits)")
+	c.Flags().DurationVar(&f.dead, "dead", 0, "window of the dead time (default: one that fits)")
+	c.Flags().BoolVar(&f.each, "each", false, "JSON has the time of each retry")
+	c.Flags().BoolVar(&f.own, "own-axis", false, "each policy has its own time axis (default: if one lasts three times as long as another)")
+	c.Flags().Lookup("horizon").Usage = "simulation end of the charts; the figures ignore it (default: none)"
 	return c
 }
 
@@ -104,7 +105,7 @@ type herd struct {
 	own bool
 }
 
-// json returns what JSON shows: the time of each retry if it is to.
+// json returns the value for JSON, with the time of each retry if each is set.
 func (h *herd) json(each bool) any {
 	if each {
 		return h
@@ -119,7 +120,7 @@ func (h *herd) json(each bool) any {
 	return r
 }
 
-// compute computes as much as ctx and the horizon let it.
+// compute computes the result, up to the end of ctx and the horizon.
 func (f *herdFlags) compute(ctx context.Context, strategies []model.Strategy, progress model.Progress) (*herd, error) {
 	r, err := model.Herd{
 		Strategies: strategies, Jobs: f.jobs, Retries: f.retries, Runs: f.runs, PeakWindow: f.peak, DeadWindow: f.dead,
@@ -146,11 +147,11 @@ func (f *herdFlags) compute(ctx context.Context, strategies []model.Strategy, pr
 	return h, err
 }
 
-// mostEnds is how much longer one herd may last than another for both to be on one axis of time: past that the short
-// one has no room to be seen in.
+// mostEnds is the maximum ratio between the ends of herds on one time axis: the chart of a shorter herd would be too
+// narrow.
 const mostEnds = 3
 
-// ends is how much longer the longest herd lasts than the shortest.
+// ends returns the ratio between the longest and the shortest herd.
 func (h *herd) ends() float64 {
 	shortest := h.End()
 	for _, x := range h.Strategies {
@@ -171,11 +172,11 @@ func (h *herd) text(w io.Writer, width int) error {
 			})
 		}
 	}
-	lines := []string{"no figures: it ended before they were computed"}
+	lines := []string{"no figures: the run stopped before they were computed"}
 	if len(rows) > 0 {
 		lines = console.Fit(width, herdHeader, rows, 1)
 		lines = append(lines, console.Wrap(width,
-			"Jobs: "+strconv.Itoa(h.Jobs)+".", fmt.Sprintf("Means of %d runs, ±: 95 %% confidence.", h.Runs), "Total: the wait to the last retry.", "p99: of 99 in 100 jobs.", "Peak: within "+axis.Time(h.PeakWindow)+".",
+			"Number of jobs: "+strconv.Itoa(h.Jobs)+".", fmt.Sprintf("Means of %d runs, ±: 95 %% confidence.", h.Runs), "Total: the wait until the last retry.", "p99: of 99 % of the jobs.", "Peak: within "+axis.Time(h.PeakWindow)+".",
 			"Dead: empty windows of "+axis.Time(h.DeadWindow)+".", "First: the longest first wait.")...)
 	}
 	for _, s := range h.Strategies {
@@ -185,7 +186,7 @@ func (h *herd) text(w io.Writer, width int) error {
 	return writeLines(w, lines)
 }
 
-// peak is the peak over the mean, and how far its mean over the runs may be off, if that is 1 % or more.
+// peak returns the peak over the mean, with its confidence if that is 1 % or more.
 func peak(f *sim.Figures) string {
 	off := f.Peaks.Confidence()
 	if f.End == 0 || off < f.PeakOverMean/100 {
@@ -194,7 +195,7 @@ func peak(f *sim.Figures) string {
 	return fmt.Sprintf("%s ±%.2g", model.PeakText(f), off)
 }
 
-// end is where the time axis of x ends.
+// end returns the end of x's time axis.
 func (h *herd) end(x model.HerdStrategyResult) time.Duration {
 	if h.own {
 		return x.Herd.End
@@ -202,7 +203,7 @@ func (h *herd) end(x model.HerdStrategyResult) time.Duration {
 	return h.End()
 }
 
-// chart is the dots and the load under them.
+// chart returns the dots and the load under them.
 func (h *herd) chart(s model.HerdStrategyResult, width int) []string {
 	const dotLines, barLines, margin = 6, 3, 8
 	span := console.Span{Most: h.end(s), Width: max(width-margin, 24)}
@@ -215,7 +216,7 @@ func (h *herd) chart(s model.HerdStrategyResult, width int) []string {
 		}
 	}
 	lines := indent(dots.Lines(), margin, "job")
-	bin := span.Most/time.Duration(span.Width) + 1 // the end is in the last of them
+	bin := span.Most/time.Duration(span.Width) + 1 // the last bin holds the end
 	load, err := s.Herd.Load(bin)
 	if err != nil {
 		return append(lines, err.Error())
@@ -225,7 +226,7 @@ func (h *herd) chart(s model.HerdStrategyResult, width int) []string {
 	return append(lines, indent([]string{span.Labels()}, margin, "")...)
 }
 
-// indent puts the lines to the right of a margin, which has a label at the first of them.
+// indent puts the lines to the right of a margin, with a label at the first line.
 func indent(lines []string, margin int, label string) []string {
 	out := make([]string, len(lines))
 	for i, l := range lines {
@@ -243,16 +244,16 @@ func (h *herd) figure() picture.Figure {
 	const columns, mostDots = 2, 20_000
 	f := picture.Figure{
 		Columns: min(columns, max(len(h.Strategies), 1)),
-		Note:    fmt.Sprintf("%d jobs fail together at time 0. Above: a dot for each retry, the first violet, the last yellow. Below: the load.", h.Jobs),
+		Note:    fmt.Sprintf("%d jobs fail together at time 0. Above: a dot for each retry, from violet (first) to yellow (last). Below: the load.", h.Jobs),
 	}
 	if h.own && len(h.Strategies) > 1 {
-		f.Note += " Each has a time axis of its own."
+		f.Note += " Each chart has its own time axis."
 	}
 	for i := 0; i < len(h.Strategies); i += f.Columns {
 		row := h.Strategies[i:min(i+f.Columns, len(h.Strategies))]
 		var below []picture.Panel
 		for j := range f.Columns {
-			if j >= len(row) { // keeps the columns under each other
+			if j >= len(row) { // an empty panel keeps the columns aligned
 				f.Panels = append(f.Panels, picture.Panel{Height: dotsHeight})
 				below = append(below, picture.Panel{Height: loadHeight})
 				continue
@@ -300,7 +301,7 @@ func (h *herd) panels(s model.HerdStrategyResult, mostDots int) (dots, load pict
 	return dots, loadPanel(s.Herd, end, x, loadHeight)
 }
 
-// jobLines join the retries of each job: from its first to its last, and a break.
+// jobLines returns a line for each job, from its first retry to its last, with breaks between them.
 func jobLines(r *sim.HerdResult) []picture.Point {
 	var points []picture.Point
 	for job := range r.Jobs {
@@ -316,7 +317,7 @@ func jobLines(r *sim.HerdResult) []picture.Point {
 	return points
 }
 
-// loadPanel is the histogram under the dots.
+// loadPanel returns the histogram under the dots.
 func loadPanel(r *sim.HerdResult, end time.Duration, x picture.Axis, height float64) picture.Panel {
 	bin := model.ChartBin(end)
 	p := picture.Panel{X: x, Height: height}

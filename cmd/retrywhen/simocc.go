@@ -21,7 +21,7 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// occFlags are those of sim occ.
+// occFlags are the flags of sim occ.
 type occFlags struct {
 	simulation
 	clients, points, runs int
@@ -33,13 +33,16 @@ func newSimOCC() *cobra.Command {
 	var f occFlags
 	c := &cobra.Command{
 		Use:   "occ [POLICY...]",
-		Short: "Clients contend for one row: how many calls, how long?",
-		Long: `Occ has clients that each want to write one row, once. A message takes
-|normal(10, 2)| ms; a client reads, then writes, and has lost if anybody has
-written in between: then it waits and reads again. It writes how many write calls
-that takes, and how long, against the number of clients: the two figures of
-"Exponential Backoff And Jitter" (AWS Architecture Blog, 2015), whose five
-strategies it takes if there is no policy. Below is when the calls come.`,
+		Short: "Simulate clients that contend for one row: how many calls, how long?",
+		Long: `Occ simulates clients that each write the same row once (optimistic concurrency
+control). A client reads, then writes. Its write fails if another client has
+written in between. Then the client waits and reads again. A message takes
+|normal(10, 2)| ms.
+
+Occ writes the number of write calls, and the time until all have written, against
+the number of clients. These are the two figures of "Exponential Backoff And
+Jitter" (AWS Architecture Blog, 2015). Without a policy it uses the five strategies
+of that article. Charts of the calls over time follow.`,
 		Example: `  retrywhen sim occ
   retrywhen sim occ --runs 1000 --clients 100 --points 1
   retrywhen sim occ "full: exponential base=10ms factor=2 cap=2s jitter=full" -o occ.svg`,
@@ -74,12 +77,12 @@ strategies it takes if there is no policy. Below is when the calls come.`,
 		},
 	}
 	f.flags(c)
-	c.Flags().IntVarP(&f.clients, "clients", "c", 100, "the most clients")
-	c.Flags().IntVar(&f.points, "points", 10, "how many numbers of clients, evenly apart")
-	c.Flags().IntVar(&f.runs, "runs", 100, "each point is the mean of this many runs")
-	c.Flags().BoolVar(&f.each, "each", false, "JSON holds the time of each call of one run with the most clients")
-	c.Flags().DurationVar(&f.mean, "network", sim.DefaultNetwork.Mean, "how long a message takes on average")
-	c.Flags().DurationVar(&f.sd, "network-sd", sim.DefaultNetwork.SD, "its standard deviation")
+	c.Flags().IntVarP(&f.clients, "clients", "c", 100, "largest number of clients")
+	c.Flags().IntVar(&f.points, "points", 10, "number of points, evenly spaced up to --clients")
+	c.Flags().IntVar(&f.runs, "runs", 100, "number of runs of which each point is the mean")
+	c.Flags().BoolVar(&f.each, "each", false, "JSON has the time of each call of one run with the most clients")
+	c.Flags().DurationVar(&f.mean, "network", sim.DefaultNetwork.Mean, "mean time of a message")
+	c.Flags().DurationVar(&f.sd, "network-sd", sim.DefaultNetwork.SD, "standard deviation of the time of a message")
 	return c
 }
 
@@ -92,7 +95,7 @@ type occ struct {
 	lines   []model.ContentionStrategyResult
 }
 
-// occCalls is when the write calls came, in one run with the most clients.
+// occCalls holds the times of the write calls in one run with the most clients.
 type occCalls struct {
 	Strategy string          `json:"strategy"`
 	Clients  int             `json:"clients"`
@@ -128,7 +131,7 @@ func (f *occFlags) compute(ctx context.Context, strategies []model.Strategy, pro
 	return o, nil
 }
 
-// json returns what JSON shows: the time of each call if it is to.
+// json returns the value for JSON, with the time of each call if each is set.
 func (o *occ) json(each bool) any {
 	if each {
 		return o
@@ -147,7 +150,7 @@ func totalTime(p sim.SweepPoint) float64 { return p.End.Mean.Seconds() }
 func (o *occ) text(w io.Writer, width int) error {
 	width = min(width, 140)
 	if len(o.Points) == 0 {
-		return writeLines(w, []string{"no point: it ended before one was computed"})
+		return writeLines(w, []string{"no points: the run stopped before one was computed"})
 	}
 	lines := []string{fmt.Sprintf("Write calls, mean / p99 of %d runs", o.Runs)}
 	lines = append(lines, o.table(width, func(p sim.SweepPoint) string {
@@ -195,7 +198,7 @@ func (o *occ) table(width int, cell func(sim.SweepPoint) string) []string {
 	return console.Fit(width, header, rows, 0)
 }
 
-// graph is a line for each strategy.
+// graph returns a chart with a line for each strategy.
 func (o *occ) graph(value func(sim.SweepPoint) float64, label func(float64) string, width int) []string {
 	const height, margin = 10, 12
 	lines := make([][]float64, len(o.lines))
@@ -224,7 +227,7 @@ func (c occCalls) end() time.Duration {
 	return c.Times[len(c.Times)-1]
 }
 
-// bins counts times, which are in order.
+// bins counts sorted times in bins.
 func bins(times []time.Duration, bin time.Duration) (counts []int64, most int64) {
 	for _, t := range times {
 		i := int(t / bin)
@@ -238,7 +241,7 @@ func bins(times []time.Duration, bin time.Duration) (counts []int64, most int64)
 }
 
 func (o *occ) figure() picture.Figure {
-	f := picture.Figure{Columns: 2, Note: fmt.Sprintf("Means of %d runs. A message takes |normal(10, 2)| ms unless a flag changes it.", o.Runs)}
+	f := picture.Figure{Columns: 2, Note: fmt.Sprintf("Means of %d runs. A message takes |normal(10, 2)| ms, unless flags change that.", o.Runs)}
 	var mostCalls, mostTime float64
 	for _, p := range o.Points {
 		mostCalls, mostTime = max(mostCalls, calls(p)), max(mostTime, totalTime(p))

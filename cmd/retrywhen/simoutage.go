@@ -20,7 +20,7 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// outageFlags are those of sim outage.
+// outageFlags are the flags of sim outage.
 type outageFlags struct {
 	simulation
 	clients, capacity, limit           int
@@ -33,14 +33,14 @@ func newSimOutage() *cobra.Command {
 	var f outageFlags
 	c := &cobra.Command{
 		Use:   "outage [POLICY...]",
-		Short: "A server comes back: how long until all are served?",
-		Long: `Outage has a server that is down for a time, and then serves a limited number of
-clients a second; the others fail. It writes how many attempts a client takes,
-how high the load peaks and how many attempts fail once the server is back, and
-when all are served. Below are the attempts over time.
+		Short: "Simulate a server that comes back: how long until all are served?",
+		Long: `Outage simulates a server that is down for a time. Then it serves a limited number
+of clients per second; the attempts of the others fail. Outage writes how many
+attempts a client makes, how high the load peaks, how many attempts fail after the
+server's return, and when all clients are served. Charts of the attempts follow.
 
-A budget is shared by all clients' retries: --budget
-capacity,cost,refund[,refill per second], or a policy's word budget=.`,
+A retry budget is shared by all clients: --budget
+capacity,cost,refund[,refill per second], or a policy's option budget=.`,
 		Example: `  retrywhen sim outage
   retrywhen sim outage "equal: exponential base=1s factor=2 cap=30s jitter=equal"
   retrywhen sim outage --limit 3 --return 20s --budget 100,1,0.1,10`,
@@ -80,19 +80,19 @@ capacity,cost,refund[,refill per second], or a policy's word budget=.`,
 		},
 	}
 	f.flags(c)
-	c.Flags().IntVarP(&f.clients, "clients", "c", 1000, "how many clients want to be served, once each")
-	c.Flags().DurationVar(&f.down, "down", time.Minute, "the server is down for so long")
-	c.Flags().IntVar(&f.capacity, "capacity", 20, "then it serves at most this many in any second")
-	c.Flags().DurationVar(&f.timeout, "timeout", 0, "an attempt that fails takes so long (default: no time)")
+	c.Flags().IntVarP(&f.clients, "clients", "c", 1000, "number of clients, each of which must be served once")
+	c.Flags().DurationVar(&f.down, "down", time.Minute, "length of the outage")
+	c.Flags().IntVar(&f.capacity, "capacity", 20, "capacity per second: the clients that the server serves after its return")
+	c.Flags().DurationVar(&f.timeout, "timeout", 0, "attempt timeout: how long a failing attempt lasts (default: no time)")
 	c.Flags().DurationVar(&f.arrive, "arrive", 0, "the first attempts come at random within this time (default: all at once)")
 	c.Flags().IntVar(&f.limit, "limit", 0, "clients give up after this many retries (default: their policy's limit, or never)")
-	c.Flags().BoolVar(&f.slots, "slots", false, "once it is back the server gives a refused client the next free slot, as Retry-After")
-	c.Flags().BoolVar(&f.each, "each", false, "JSON holds what became of each client")
+	c.Flags().BoolVar(&f.slots, "slots", false, "after the server's return a refused client receives the next free slot as Retry-After")
+	c.Flags().BoolVar(&f.each, "each", false, "JSON has the attempts and the time of service of each client")
 	c.Flags().DurationVar(&f.back, "return", 0, "clients that gave up come back after this time on average (default: never)")
-	c.Flags().DurationVar(&f.width, "bin", time.Second, "peaks are the most attempts within this time")
-	c.Flags().Float64SliceVar(&f.budget, "budget", nil, "a retry budget for all: `capacity,cost,refund`[,refill per second]")
-	c.Flags().Lookup("budget").DefValue = "" // the usage has no default
-	c.Flags().Lookup("horizon").Usage = "count nothing later than this in simulated time (default: a week after the server is back)"
+	c.Flags().DurationVar(&f.width, "bin", time.Second, "width of the bins in which peaks are counted")
+	c.Flags().Float64SliceVar(&f.budget, "budget", nil, "a retry budget shared by all: `capacity,cost,refund`[,refill per second]")
+	c.Flags().Lookup("budget").DefValue = "" // the usage shows no default
+	c.Flags().Lookup("horizon").Usage = "simulation end (default: a week after the server's return)"
 	return c
 }
 
@@ -120,7 +120,7 @@ func (f *outageFlags) compute(ctx context.Context, strategies []model.Strategy, 
 		case errors.Is(x.Err, model.ErrNoRetry):
 			return nil, noRetry(x.Policy)
 		case errors.Is(x.Err, sim.ErrStuck):
-			x.Note += ": give it a wait, or a failure a time (--timeout)"
+			x.Note += ": want a policy that waits, or failures that take time (--timeout)"
 		case err == nil:
 			err = x.Err
 		}
@@ -146,8 +146,8 @@ func (o *outage) text(w io.Writer, width int) error {
 	if len(o.Strategies) > 0 {
 		r := o.Strategies[0].Result
 		lines = append(lines, console.Wrap(width,
-			"Attempts: the mean of a client's.", "p99: of 99 in 100 clients.", "Peak: in "+axis.Time(r.Traffic.Bin)+".", "After: once the server is back.",
-			"Down for "+axis.Time(o.Down)+";", "at best all are served by "+axis.Time(r.Best)+".")...)
+			"Attempts: per client, on average.", "p99: of 99 % of the clients.", "Peak: in "+axis.Time(r.Traffic.Bin)+".", "After: after the server's return.",
+			"Outage: "+axis.Time(o.Down)+";", "at best all are served by "+axis.Time(r.Best)+".")...)
 	}
 	const margin, barLines = 8, 3
 	end := o.End()
@@ -166,7 +166,7 @@ func (o *outage) text(w io.Writer, width int) error {
 	return writeLines(w, lines)
 }
 
-// columns puts bins into that many columns from 0 to end.
+// columns adds up bins in n columns from 0 to end.
 func columns(bin time.Duration, bins []int64, end time.Duration, n int) []int64 {
 	all := make([]int64, n)
 	for i, count := range bins {
@@ -179,7 +179,7 @@ func (o *outage) figure() picture.Figure {
 	const columns, height = 2, 110
 	f := picture.Figure{
 		Columns: min(columns, max(len(o.Strategies), 1)),
-		Keys:    []picture.Key{{Name: "attempts", Color: picture.Plain}, {Name: "of them served", Color: picture.Series(0)}},
+		Keys:    []picture.Key{{Name: "attempts", Color: picture.Plain}, {Name: "attempts served", Color: picture.Series(0)}},
 	}
 	end := o.End()
 	for _, s := range o.Strategies {
@@ -192,7 +192,7 @@ func (o *outage) figure() picture.Figure {
 			}
 			return bars
 		}
-		title := fmt.Sprintf("%s: all by %s", s.Name, axis.Time(s.Result.End))
+		title := fmt.Sprintf("%s: all served by %s", s.Name, axis.Time(s.Result.End))
 		if s.Result.Served < s.Result.Clients {
 			title = fmt.Sprintf("%s: %d of %d served", s.Name, s.Result.Served, s.Result.Clients)
 		}

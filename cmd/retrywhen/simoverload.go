@@ -21,7 +21,7 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// overloadFlags are those of sim overload.
+// overloadFlags are the flags of sim overload.
 type overloadFlags struct {
 	simulation
 	model.Overload
@@ -32,17 +32,17 @@ func newSimOverload() *cobra.Command {
 	f := overloadFlags{Overload: model.DefaultOverload()}
 	c := &cobra.Command{
 		Use:   "overload [POLICY...]",
-		Short: "A server stalls for a moment: does it recover from the retries?",
-		Long: `Overload has a server with a queue, and operations that come at random times
-whether it is well or not. The server stalls, or slows down, for a time. It does
-not know when a caller has left, and works for it all the same. Overload writes
-when the server is well again, if ever: from when on 95 % of the operations
-succeed within the timeout. Below are the requests that reach the server, and the
-operations that succeed.
+		Short: "Simulate a server that stalls: does it recover from the retries?",
+		Long: `Overload simulates a server with a queue. Operations come at random times, at the
+same rate whatever the server's state. The server stalls, or slows down, for a
+time. It does not know when a caller has left, so it works on such requests too.
+Overload writes whether and when the server recovers: from then on 95 % of the
+operations succeed within the attempt timeout. Charts of the requests that reach
+the server, and of the operations that succeed, follow.
 
-The words of a policy count, attempttimeout=1s among them, and these:
-budget=capacity,cost,refund[,refill per second] is what all retries share,
-processes=20 has as many budgets, layers=3 has the policy in three layers.`,
+A policy may have its own attempttimeout=, and these options:
+budget=capacity,cost,refund[,refill per second] is shared by all retries,
+processes=20 makes 20 such budgets, layers=3 has the policy in three layers.`,
 		Example: `  retrywhen sim overload
   retrywhen sim overload --load 50 "exponential base=1s factor=2 jitter=full limit=3"
   retrywhen sim overload --queue 50 --slots "constant d=1s limit=3 budget=10,1,0.1" -o overload.svg`,
@@ -86,29 +86,29 @@ processes=20 has as many budgets, layers=3 has the policy in three layers.`,
 	}
 	f.output.flags(c)
 	seedFlag(c, &f.seed)
-	c.Flags().Float64VarP(&f.Load, "load", "l", f.Load, "how many operations come a second")
-	c.Flags().DurationVar(&f.Service.Mean, "service", f.Service.Mean, "the server works so long at a request")
-	c.Flags().StringVar(&f.shape, "shape", "constant", "how its times are distributed: constant, exponential, or log-normal:CV")
-	c.Flags().DurationVar(&f.Trigger.At, "at", f.Trigger.At, "when it stalls or slows down")
-	c.Flags().DurationVar(&f.Trigger.For, "stall", f.Trigger.For, "for how long")
-	c.Flags().Float64Var(&f.Trigger.Speed, "speed", 0, "the part of its speed that is left, 0 to 1")
-	c.Flags().DurationVar(&f.Trigger.Ramp, "ramp", 0, "then its speed returns evenly within this time")
-	c.Flags().DurationVar(&f.Timeout, "timeout", f.Timeout, "the timeout of attempts whose policy has none")
-	c.Flags().DurationVar(&f.Healthy, "healthy", 0, "an operation that succeeds within this time is a healthy one (default: the timeout)")
-	c.Flags().IntVar(&f.Queue, "queue", 0, "how many requests may wait (default: no bound)")
-	c.Flags().BoolVar(&f.Slots, "slots", false, "a request that finds the queue full gets the next free slot as its Retry-After")
+	c.Flags().Float64VarP(&f.Load, "load", "l", f.Load, "operations per second")
+	c.Flags().DurationVar(&f.Service.Mean, "service", f.Service.Mean, "mean service time of a request; the capacity per second is its inverse")
+	c.Flags().StringVar(&f.shape, "shape", "constant", "distribution of the service times: constant, exponential, or log-normal:CV")
+	c.Flags().DurationVar(&f.Trigger.At, "at", f.Trigger.At, "when the server stalls or slows down")
+	c.Flags().DurationVar(&f.Trigger.For, "stall", f.Trigger.For, "length of the stall")
+	c.Flags().Float64Var(&f.Trigger.Speed, "speed", 0, "share of the server's speed during the stall, 0 to 1")
+	c.Flags().DurationVar(&f.Trigger.Ramp, "ramp", 0, "time after the stall in which the speed grows linearly to full speed")
+	c.Flags().DurationVar(&f.Timeout, "timeout", f.Timeout, "attempt timeout of policies that have none")
+	c.Flags().DurationVar(&f.Healthy, "healthy", 0, "a healthy operation succeeds within this time (default: the attempt timeout)")
+	c.Flags().IntVar(&f.Queue, "queue", 0, "maximum number of requests in the queue (default: no limit)")
+	c.Flags().BoolVar(&f.Slots, "slots", false, "a request that finds the queue full receives the next free slot as Retry-After")
 	c.Flags().BoolVar(&f.Drop, "drop", false, "the server drops requests whose callers have left")
-	c.Flags().DurationVar(&f.Overload.Horizon, "horizon", f.Overload.Horizon, "the end, in simulated time")
-	c.Flags().DurationVar(&f.Bin, "bin", time.Second, "count in bins of this width")
-	_ = c.RegisterFlagCompletionFunc("shape", cobra.FixedCompletions([]string{"constant", "exponential", "log-normal:1"}, cobra.ShellCompDirectiveNoFileComp)) // fails for no such flag
+	c.Flags().DurationVar(&f.Overload.Horizon, "horizon", f.Overload.Horizon, "simulation end")
+	c.Flags().DurationVar(&f.Bin, "bin", time.Second, "width of the bins of the charts")
+	_ = c.RegisterFlagCompletionFunc("shape", cobra.FixedCompletions([]string{"constant", "exponential", "log-normal:1"}, cobra.ShellCompDirectiveNoFileComp)) // it fails only for an unknown flag
 	c.ValidArgsFunction = completePolicy
 	return c
 }
 
-// bounded is a rate that the page can show.
+// bounded returns a rate within the page's limits.
 func bounded(rate float64) int { return int(min(max(math.Round(rate), 1), lab.MaxLoad)) }
 
-// service reads --shape.
+// service parses --shape.
 func (f *overloadFlags) service() error {
 	name, cv, _ := strings.Cut(f.shape, ":")
 	s := &f.Overload.Service
@@ -130,7 +130,7 @@ type overload struct {
 	of model.Overload
 }
 
-// rate is a number in one bin as one in a second.
+// rate returns the number per second for a number in a bin.
 func rate(n int64, bin time.Duration) float64 { return float64(n) / bin.Seconds() }
 
 func (o *overload) text(w io.Writer, width int) error {
@@ -143,9 +143,9 @@ func (o *overload) text(w io.Writer, width int) error {
 			axis.Time(r.Latency.P50), axis.Time(r.Latency.P99),
 		})
 	}
-	lines := console.Fit(width, []string{"policy", "the server", "requests", "succeed", "in vain", "median", "p99"}, rows, 2)
-	lines = append(lines, console.Wrap(width, strings.Fields("Requests: of one operation. In vain: work for callers who had left. "+
-		"Median, p99: of the operations that succeed. "+o.setting()+" The charts: requests that reach the server, operations that succeed.")...)...)
+	lines := console.Fit(width, []string{"policy", "the server", "requests", "succeeded", "wasted", "median", "p99"}, rows, 2)
+	lines = append(lines, console.Wrap(width, strings.Fields("Requests: per operation. Succeeded: operations. Wasted: work for callers that had left. "+
+		"Median, p99: latency of the operations that succeeded. "+o.setting()+" The charts: requests that reach the server, operations that succeed.")...)...)
 	const margin, barLines = 8, 3
 	span := console.Span{Most: o.Horizon, Width: max(width-margin, 24)}
 	most := o.most()
@@ -164,7 +164,7 @@ func (o *overload) text(w io.Writer, width int) error {
 	return writeLines(w, lines)
 }
 
-// most is the most requests a second of all strategies.
+// most returns the highest rate of requests of all strategies.
 func (o *overload) most() float64 {
 	most := 1.0
 	for _, s := range o.Strategies {
@@ -173,7 +173,7 @@ func (o *overload) most() float64 {
 	return most
 }
 
-// row is the mean of the bins under each of the columns, in thousandths of most.
+// row returns the mean of the bins under each column, in thousandths of most.
 func (o *overload) row(bins []int64, bin time.Duration, most float64, columns int) []int64 {
 	row := make([]int64, columns)
 	for i := range row {
@@ -195,17 +195,17 @@ func share(n, of int64) string {
 	return percent(float64(n) / float64(of))
 }
 
-// setting says what happens, in one sentence.
+// setting returns a sentence about the load and the trigger.
 func (o *overload) setting() string {
 	what := "it stands still"
 	if o.Trigger.Speed > 0 {
-		what = "it works at " + percent(o.Trigger.Speed)
+		what = "it works at " + percent(o.Trigger.Speed) + " speed"
 	}
 	back := "."
 	if o.Trigger.Ramp > 0 {
-		back = fmt.Sprintf(", and is back to its full speed %s later.", axis.Time(o.Trigger.Ramp))
+		back = fmt.Sprintf(", and reaches full speed %s later.", axis.Time(o.Trigger.Ramp))
 	}
-	return fmt.Sprintf("%s operations a second come to a server of %s; from %s on %s for %s%s",
+	return fmt.Sprintf("Load: %s operations per second. The server's capacity is %s per second; from %s on %s for %s%s",
 		axis.Number(o.Load), axis.Number(1/o.of.Service.Mean.Seconds()), axis.Time(o.Trigger.At), what, axis.Time(o.Trigger.For), back)
 }
 
@@ -236,7 +236,7 @@ func (o *overload) figure() picture.Figure {
 		f.Panels = append(f.Panels, picture.Panel{
 			Title: console.Shorten(s.Name+": "+s.Verdict(), 64), Height: height,
 			X: picture.Axis{Most: end.Seconds(), Ticks: axis.Times(end, 6), Label: "time"},
-			Y: picture.Axis{Most: highest, Ticks: axis.Numbers(highest, 4), Label: "a second"},
+			Y: picture.Axis{Most: highest, Ticks: axis.Numbers(highest, 4), Label: "per second"},
 			Marks: []picture.Mark{
 				picture.Bars{Bars: series(flow.Offered), Color: picture.Plain}, picture.Bars{Bars: series(flow.Succeeded), Color: picture.Series(0)},
 				picture.Rule{X: o.Trigger.At.Seconds(), Most: highest, Label: "stall"},

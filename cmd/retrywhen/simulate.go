@@ -23,25 +23,25 @@ import (
 func newSim() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sim",
-		Short: "Simulate what a crowd of clients does to its server",
-		Long: `Sim simulates a crowd of clients under one or more policies, in simulated time: a
+		Short: "Simulate what many clients do to their server",
+		Long: `Sim simulates many clients under one or more policies, in simulated time: a
 server that stalls under load, a server that is down and comes back, a herd of
 jobs that fail together, or clients that contend for one row. The same seed gives
 the same result.
 
-Policies are as in: retrywhen show --help. More words say how one is used:
-  place=process-each     each client is a process; or by-key, by-ordinal
-  processes=20           the clients are divided among that many
-  budget=10,1,0.1        what their retries share: capacity, cost, refund
-  layers=3               an overload's callers are three layers, each with it
-Interrupted, it writes what was computed so far, and dies by the signal.`,
+Policies are as in: retrywhen show --help. These options may be added:
+  place=process-each     each client is a process; also by-key, by-ordinal
+  processes=20           the clients are divided among 20 processes
+  budget=10,1,0.1        the retries share a budget: capacity, cost, refund
+  layers=3               an overload's callers are three layers with this policy
+When interrupted, sim writes the result so far and dies of the signal.`,
 	}
 	leads(c)
 	c.AddCommand(newSimChoose(), newSimHerd(), newSimOCC(), newSimOutage(), newSimOverload())
 	return c
 }
 
-// simulation is what they have in common.
+// simulation holds the flags that the simulations have in common.
 type simulation struct {
 	output
 	place   string
@@ -53,20 +53,20 @@ func (s *simulation) flags(c *cobra.Command) {
 	s.output.flags(c)
 	placeFlag(c, &s.place)
 	seedFlag(c, &s.seed)
-	c.Flags().DurationVar(&s.horizon, "horizon", 0, "count nothing later than this in simulated time (default: no end)")
+	c.Flags().DurationVar(&s.horizon, "horizon", 0, "simulation end (default: none)")
 	c.ValidArgsFunction = completePolicy
 }
 
 func placeFlag(c *cobra.Command, place *string) {
-	c.Flags().StringVar(place, "place", "", "one-process, or each client a process of its own: process-each, by-key, by-ordinal (default one-process)")
-	_ = c.RegisterFlagCompletionFunc("place", cobra.FixedCompletions([]string{"one-process", "process-each", "by-key", "by-ordinal"}, cobra.ShellCompDirectiveNoFileComp)) // fails for no such flag
+	c.Flags().StringVar(place, "place", "", "where the clients' random draws come from: one-process, process-each, by-key or by-ordinal (default one-process)")
+	_ = c.RegisterFlagCompletionFunc("place", cobra.FixedCompletions([]string{"one-process", "process-each", "by-key", "by-ordinal"}, cobra.ShellCompDirectiveNoFileComp)) // it fails only for an unknown flag
 }
 
 func seedFlag(c *cobra.Command, seed *uint64) {
-	c.Flags().Uint64Var(seed, "seed", 0, "the seed of all that is random")
+	c.Flags().Uint64Var(seed, "seed", 0, "the seed of the random draws")
 }
 
-// strategies reads the policies, else takes those of the preset.
+// strategies parses the policies. Without any it returns the preset's.
 func (s *simulation) strategies(args []string, preset func() []model.Strategy) ([]model.Strategy, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -93,8 +93,7 @@ func (s *simulation) strategies(args []string, preset func() []model.Strategy) (
 	return strategies, nil
 }
 
-// run calls compute under a context that an interrupt ends, and writes what it returns: all, or what there is until
-// then.
+// run calls compute with a context that ends at an interrupt, and writes its result, also if it is not complete.
 func (s *simulation) run(c *cobra.Command, compute func(context.Context, model.Progress) (report, error)) error {
 	ctx, stop := untilSignal(c.Context())
 	defer stop()
@@ -104,7 +103,7 @@ func (s *simulation) run(c *cobra.Command, compute func(context.Context, model.P
 	bar.clear()
 	interrupted := ctx.Err()
 	death, signaled := errors.AsType[diedBy](context.Cause(ctx))
-	stop() // a second interrupt ends the writing
+	stop() // an interrupt from here on ends the process
 	if field, ok := errors.AsType[*sim.FieldError](err); ok {
 		return fmt.Errorf("%s: %s is %v, want %s", c.Name(), flagOf(field.Field), field.Value, field.Want)
 	}
@@ -113,7 +112,7 @@ func (s *simulation) run(c *cobra.Command, compute func(context.Context, model.P
 		return fmt.Errorf("%s: %w", c.Name(), err)
 	}
 	if ok {
-		fmt.Fprintf(c.ErrOrStderr(), "retrywhen: %s: %v; what follows is what was computed until then\n", c.Name(), stopped)
+		fmt.Fprintf(c.ErrOrStderr(), "retrywhen: %s: %v; the result so far follows\n", c.Name(), stopped)
 	}
 	if err := s.write(c, r); err != nil {
 		return err
@@ -124,12 +123,12 @@ func (s *simulation) run(c *cobra.Command, compute func(context.Context, model.P
 	return interrupted
 }
 
-// refuseWords returns an error for the first of the words that a strategy has: they would not count.
+// refuseWords returns an error if a strategy has one of the options: they would have no effect.
 func refuseWords(strategies []model.Strategy, words ...string) error {
 	for _, s := range strategies {
 		for _, word := range words {
 			if s.Has(word) {
-				return fmt.Errorf("%q: %s= does not count here, want a policy without it", s, word)
+				return fmt.Errorf("%q: %s= has no effect here, want a policy without it", s, word)
 			}
 		}
 	}
@@ -140,8 +139,8 @@ func noRetry(s model.Strategy) error {
 	return fmt.Errorf("%q allows no retry, want a limit of 1 or more", s)
 }
 
-// untilSignal returns a context that ends at SIGINT and SIGTERM, with a diedBy as its cause. A second signal is as
-// usual.
+// untilSignal returns a context that ends at SIGINT and SIGTERM, with a diedBy as its cause. A second signal has its
+// default effect.
 func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 1)
@@ -157,7 +156,7 @@ func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 	return ctx, func() { cancel(nil) }
 }
 
-// flagOf returns the flag that a field of a simulation is set by.
+// flagOf returns the flag that sets a field of a simulation.
 func flagOf(field string) string {
 	switch field {
 	case "Jobs·Retries":
@@ -184,10 +183,10 @@ func flagOf(field string) string {
 	return "--" + flag + part
 }
 
-// computing is called when a simulation can be interrupted: tests wait for it.
+// computing is called when a simulation can be interrupted. Tests wait for it.
 var computing = func() {}
 
-// progress is a bar on a terminal, and nothing elsewhere.
+// progress draws a progress bar on a terminal, and nothing elsewhere.
 type progress struct {
 	out io.Writer
 	bar *progressbar.ProgressBar
@@ -200,7 +199,7 @@ func newProgress(out io.Writer) *progress {
 	return &progress{}
 }
 
-// of returns what a simulation reports its progress to.
+// of returns the function to which a simulation reports its progress.
 func (p *progress) of(what string) func(done, total int64) {
 	if p.out == nil {
 		return nil
@@ -208,7 +207,7 @@ func (p *progress) of(what string) func(done, total int64) {
 	p.clear()
 	return func(done, total int64) {
 		if p.bar == nil {
-			const times = 24 // letters of the percentage, the time so far and the time to come
+			const times = 24 // the width of the percentage, the time so far and the time left
 			wide := width(p.out)
 			what = console.Shorten(what, max(wide/4, 10))
 			p.bar = progressbar.NewOptions64(total,
@@ -216,7 +215,7 @@ func (p *progress) of(what string) func(done, total int64) {
 				progressbar.OptionSetWidth(max(min(wide-len([]rune(what))-times, 30), 1)),
 				progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetPredictTime(true))
 		}
-		_ = p.bar.Set64(done) // a bar that cannot be drawn is no reason to stop
+		_ = p.bar.Set64(done) // an error of the bar does not stop the simulation
 	}
 }
 

@@ -44,7 +44,7 @@ func TestSimHerdAnswersTheOpenQuestion(t *testing.T) {
 	}
 }
 
-// The text, the JSON and the page show the same figures, whatever the strategies' lengths.
+// The text, the JSON and the page show the same figures, also for strategies of different lengths.
 func TestSimHerdHasOneSetOfFigures(t *testing.T) {
 	args := []string{"sim", "herd", "constant d=1s jitter=full", "constant d=20s jitter=full", "exponential base=1s factor=3 jitter=full"}
 	text, _, err := inProcess(t, args...)
@@ -89,7 +89,7 @@ func TestSimHerdHasOneSetOfFigures(t *testing.T) {
 	}
 }
 
-// A network of 0 s is one: nobody is ever in anybody's way.
+// A network of 0 s is valid: no client ever conflicts with another.
 func TestSimOCCOnANetworkThatTakesNoTime(t *testing.T) {
 	out, _, err := inProcess(t, "sim", "occ", "--network=0s", "--network-sd=0s", "--clients=10", "--points=1", "--runs=1", "--json", "none: constant d=0s")
 	var o struct{ Points []sim.SweepPoint }
@@ -105,8 +105,8 @@ func TestSimText(t *testing.T) {
 	}{
 		"herd":     {[]string{"herd", "--runs=3", "all at once: constant d=5s", "apart: linear d=2s tiled"}, []string{"all at once", "apart", "peak/mean", "Means of 3 runs, ±: 95 % confidence.", "█", "    100 "}},
 		"occ":      {[]string{"occ", "--runs=2", "--clients=20"}, []string{"decorrelated", "Write calls against clients", "mean / p99 of 2 runs", "a none   b exponential", "Write calls over time, 20 clients"}},
-		"outage":   {[]string{"outage", "--clients=100", "--capacity=10", "--down=20s"}, []string{"Attempts: the mean of a client's", "tiled: attempts", "Down for 20s", "▲"}},
-		"overload": {[]string{"overload"}, []string{"never recovers", "back after 17s", "in vain", "▼", "▲"}},
+		"outage":   {[]string{"outage", "--clients=100", "--capacity=10", "--down=20s"}, []string{"Attempts: per client, on average.", "tiled: attempts", "Outage: 20s", "▲"}},
+		"overload": {[]string{"overload"}, []string{"never recovers", "recovers after 17s", "wasted", "▼", "▲"}},
 		"limits":   {[]string{"outage", "--clients=100", "--limit=2", "--return=10s", "--budget=10,1,0.1,1", "linear d=1s"}, []string{"given up"}},
 	}
 	for name, test := range tests {
@@ -132,7 +132,7 @@ func TestSimText(t *testing.T) {
 	}
 }
 
-// The last retries are in the last column of the chart, none are lost.
+// The last column of the chart has the last retries.
 func TestHerdChartIsWhole(t *testing.T) {
 	out, _, err := inProcess(t, "sim", "herd", "--runs=1", "--retries=3", "constant d=10s")
 	if err != nil {
@@ -189,7 +189,7 @@ func TestSimIsTheSameForTheSameSeed(t *testing.T) {
 		var outs []string
 		for _, seed := range []string{"1", "1", "2"} {
 			out, _, err := inProcess(t, append([]string{"sim", "--json", "--seed", seed}, args...)...)
-			if err != nil { // flags stand after the name of the simulation
+			if err != nil { // flags come after the name of the simulation
 				out, _, err = inProcess(t, append(append([]string{"sim", args[0]}, "--json", "--seed", seed), args[1:]...)...)
 			}
 			if err != nil {
@@ -236,15 +236,15 @@ func TestSimRefuses(t *testing.T) {
 		"overload stall":   {[]string{"overload", "--stall=-1s"}, []string{"--stall is -1s, want at least 0"}},
 		"overload speed":   {[]string{"overload", "--speed=2"}, []string{"--speed is 2, want 0 to 1"}},
 		"overload slots":   {[]string{"overload", "--slots"}, []string{"--queue is 0, want more than 0 with Slots"}},
-		"overload place":   {[]string{"overload", "linear d=1s place=by-key"}, []string{"place= does not count here"}},
-		"herd budget":      {[]string{"herd", "sidekiq budget=1,1,0"}, []string{"herd: ", "budget= does not count here"}},
-		"occ layers":       {[]string{"occ", "sidekiq layers=2"}, []string{"occ: ", "layers= does not count here"}},
-		"outage layers":    {[]string{"outage", "sidekiq layers=2"}, []string{"outage: ", "layers= does not count here"}},
+		"overload place":   {[]string{"overload", "linear d=1s place=by-key"}, []string{"place= has no effect here"}},
+		"herd budget":      {[]string{"herd", "sidekiq budget=1,1,0"}, []string{"herd: ", "budget= has no effect here"}},
+		"occ layers":       {[]string{"occ", "sidekiq layers=2"}, []string{"occ: ", "layers= has no effect here"}},
+		"outage layers":    {[]string{"outage", "sidekiq layers=2"}, []string{"outage: ", "layers= has no effect here"}},
 		"outage limit":     {[]string{"outage", "--limit=-1"}, []string{"--limit is -1, want at least 0"}},
 		"choose clients":   {[]string{"choose", "--clients=0"}, []string{"choose: --clients is 0, want 1 to"}},
 		"choose outages":   {[]string{"choose", "--outages=-1s"}, []string{"--outages", "want at least 0"}},
 		"choose wait":      {[]string{"choose", "--wait=-1s"}, []string{"--wait is -1s, want at least 0"}},
-		"choose budget":    {[]string{"choose", "sidekiq budget=1,1,0"}, []string{"budget= does not count here"}},
+		"choose budget":    {[]string{"choose", "sidekiq budget=1,1,0"}, []string{"budget= has no effect here"}},
 		"choose place":     {[]string{"choose", "--place=x"}, []string{`--place is "x", want one-process`}},
 		"outage no retry":  {[]string{"outage", "linear d=1s limit=0"}, []string{"allows no retry, want a limit of 1 or more"}},
 	}
@@ -260,7 +260,7 @@ func TestSimRefuses(t *testing.T) {
 	}
 }
 
-// A run that is ended gives what it has.
+// A stopped run writes the result so far.
 func TestSimEndedEarly(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -272,7 +272,7 @@ func TestSimEndedEarly(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v, want the end of its context", name, err)
 		}
-		if !strings.Contains(errOut.String(), "what follows is what was computed until then") || out.Len() == 0 {
+		if !strings.Contains(errOut.String(), "the result so far follows") || out.Len() == 0 {
 			t.Errorf("%s: %q, then %q", name, errOut.String(), out.String())
 		}
 	}
@@ -287,9 +287,9 @@ func TestSimHorizon(t *testing.T) {
 	}
 }
 
-// Of no retry before the horizon there is nothing to say; nor are the means of no runs.
+// If there is no retry before the horizon, there are no figures and no points.
 func TestSimHorizonBeforeTheFirst(t *testing.T) {
-	for name, want := range map[string]string{"herd": "no figures: it ended before", "occ": "no point: it ended before"} {
+	for name, want := range map[string]string{"herd": "no figures: the run stopped before", "occ": "no points: the run stopped before"} {
 		out, _, err := inProcess(t, "sim", name, "--horizon=1ns", "constant d=5s")
 		if err != nil || !strings.HasPrefix(out, want) || strings.Count(out, "\n") != 1 {
 			t.Errorf("%s: %v\n%s", name, err, out)
@@ -297,7 +297,7 @@ func TestSimHorizonBeforeTheFirst(t *testing.T) {
 	}
 }
 
-// One policy's waits are too long for any run but the first; the other has its figures.
+// One policy's waits are too long for the figures. The other has its figures.
 func TestSimHerdPastTheLongestDuration(t *testing.T) {
 	out, errOut, err := inProcess(t, "sim", "herd", "-n15", "far: exponential base=70h factor=2 jitter=default", "near: linear d=1s")
 	if err != nil || !strings.Contains(errOut, "the horizon is reached") || strings.Contains(out, "far   ") || !strings.Contains(out, "near   ") {
@@ -305,7 +305,7 @@ func TestSimHerdPastTheLongestDuration(t *testing.T) {
 	}
 }
 
-// The default horizon, and the end of the time axis, are past the longest duration.
+// The default horizon and the end of the time axis do not overflow.
 func TestSimOutageOfCenturies(t *testing.T) {
 	for _, form := range [][]string{{}, {"--json"}, {"-o", filepath.Join(t.TempDir(), "x.svg")}} {
 		args := append([]string{"sim", "outage", "--clients=3", "--down=2562047h", "constant d=100000h"}, form...)
@@ -318,12 +318,12 @@ func TestSimOutageOfCenturies(t *testing.T) {
 
 func TestSimOutageThatTakesNoTime(t *testing.T) {
 	out, errOut, err := inProcess(t, "sim", "outage", "constant d=0s")
-	if err != nil || !strings.Contains(out, "retries take no time") || !strings.Contains(out, "give it a wait") {
+	if err != nil || !strings.Contains(out, "retries take no time") || !strings.Contains(out, "want a policy that waits") {
 		t.Errorf("%v %s\n%s", err, errOut, out)
 	}
 }
 
-// The recommended policy is there as text and as Go, and a picture can be drawn of all.
+// The output has the recommended policy as text and in Go, and there is a picture of all policies.
 func TestSimChooseAsJSONAndSVG(t *testing.T) {
 	out, _, err := inProcess(t, "sim", "choose", "--clients=100", "--runs=1", "--place=by-ordinal", "--json")
 	var got struct {
@@ -344,7 +344,7 @@ func TestSimChooseAsJSONAndSVG(t *testing.T) {
 	}
 }
 
-// A backoff that does not wait is no good one: all its retries come at once.
+// A backoff that does not wait has no peak over the mean: all its retries come at once.
 func TestSimHerdThatDoesNotWait(t *testing.T) {
 	out, _, err := inProcess(t, "sim", "herd", "--runs=2", "hammer: constant d=0s", "linear d=1s")
 	if err != nil || !strings.Contains(out, "all at once     -") {
@@ -359,7 +359,7 @@ func TestSimHerdThatDoesNotWait(t *testing.T) {
 	}
 }
 
-// JSON holds something for each retry, call or client only if it is asked to.
+// JSON has values for each retry, call or client only with --each.
 func TestSimJSONIsSmall(t *testing.T) {
 	for _, args := range [][]string{
 		{"herd", "--jobs=20000", "--runs=1", "--retries=2", "linear d=1s"}, {"occ", "--clients=1000", "--points=1", "--runs=1", "full: exponential base=10ms factor=2 jitter=full"},
@@ -377,7 +377,7 @@ func TestSimJSONIsSmall(t *testing.T) {
 	}
 }
 
-// The page of each simulation opens at its tab, with its figures.
+// The page of each simulation opens at its tab with its figures.
 func TestSimPages(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string

@@ -13,7 +13,7 @@ import (
 	"github.com/retrywhen/retrywhen/internal/words"
 )
 
-// version is the module's, as the go command has built it in.
+// version returns the module's version, which the go command records in the binary.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
@@ -24,12 +24,12 @@ func version() string {
 func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
-		Short:   "Print which version this is, and what it is built with",
-		Long:    `Version prints the version of this command, of Go, and of the platform.`,
+		Short:   "Print the version",
+		Long:    `Version prints the version of this command, the version of Go, and the platform.`,
 		Example: `  retrywhen version`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("version: %q is one word too many, want none", args[0])
+				return fmt.Errorf("version: %q is an unknown argument, want none", args[0])
 			}
 			return nil
 		},
@@ -40,7 +40,7 @@ func newVersion() *cobra.Command {
 	}
 }
 
-// leads has a command that only leads to others refuse a name that is none of theirs.
+// leads makes a command that only has subcommands return an error for an unknown one.
 func leads(c *cobra.Command) {
 	c.Args = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -57,7 +57,7 @@ func leads(c *cobra.Command) {
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 }
 
-// where begins the errors of a command.
+// where returns the beginning of a command's errors.
 func where(c *cobra.Command) string {
 	if !c.HasParent() {
 		return ""
@@ -65,7 +65,7 @@ func where(c *cobra.Command) string {
 	return c.Name() + ": "
 }
 
-// nearest leads from what is wrong to what is right.
+// nearest returns "; did you mean …?" if a name is similar to the word, else a comma.
 func nearest(word string, names []string, dashes string) string {
 	if near := words.Nearest(word, names); near != "" {
 		return fmt.Sprintf("; did you mean %s%s?", dashes, near)
@@ -73,14 +73,14 @@ func nearest(word string, names []string, dashes string) string {
 	return ","
 }
 
-// badFlag returns which flag of which command is wrong, and what would be right.
+// badFlag returns an error with the command, the wrong flag and its valid values.
 func badFlag(c *cobra.Command, err error) error {
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		f := wrong.GetFlag()
 		return fmt.Errorf("%s--%s is %q, want %s", where(c), f.Name, wrong.GetValue(), map[string]string{
-			"bool": "true or false", "duration": "a duration, as in 500ms or 1m30s", "int": "a whole number", "float64": "a number", "durationSlice": "durations, a comma between two, as in 5s,1m", "number or none": "a whole number, at least 0, or none",
-			"condition": "success, failure, or an exit code from 0 to 255", "uint64": "a whole number, 0 or more",
-			"intSlice": "whole numbers, a comma between two", "float64Slice": "numbers, a comma between two",
+			"bool": "true or false", "duration": "a duration, as in 500ms or 1m30s", "int": "a whole number", "float64": "a number", "durationSlice": "durations separated by commas, as in 5s,1m", "number or none": "a whole number, at least 0, or none",
+			"condition": "success, failure, or an exit code from 0 to 255", "uint64": "a whole number, at least 0",
+			"intSlice": "whole numbers separated by commas", "float64Slice": "numbers separated by commas",
 		}[f.Value.Type()])
 	}
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {

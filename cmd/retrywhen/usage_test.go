@@ -19,12 +19,12 @@ func TestWrongUsage(t *testing.T) {
 		"show sidekiq --retries":     "show: flag needs an argument: --retries, see retrywhen show --help",
 		"show sidekiq -n x":          `show: --retries is "x", want a whole number`,
 		"run --within 5 -- true":     `run: --within is "5", want a duration, as in 500ms or 1m30s`,
-		"run --on-exit x -- true":    `run: --on-exit is "x", want whole numbers, a comma between two`,
-		"sim herd --seed -1":         `herd: --seed is "-1", want a whole number, 0 or more`,
+		"run --on-exit x -- true":    `run: --on-exit is "x", want whole numbers separated by commas`,
+		"sim herd --seed -1":         `herd: --seed is "-1", want a whole number, at least 0`,
 		"sim herd --own-axis=x":      `herd: --own-axis is "x", want true or false`,
-		"sim choose --outages x":     `choose: --outages is "x", want durations, a comma between two, as in 5s,1m`,
+		"sim choose --outages x":     `choose: --outages is "x", want durations separated by commas, as in 5s,1m`,
 		"sim overload --load x":      `overload: --load is "x", want a number`,
-		"sim outage --budget x":      `outage: --budget is "x", want numbers, a comma between two`,
+		"sim outage --budget x":      `outage: --budget is "x", want numbers separated by commas`,
 		"lab -p 9223372036854775808": `lab: --port is "9223372036854775808", want a whole number`,
 	} {
 		out, _, err := inProcess(t, strings.Fields(line)...)

@@ -8,12 +8,12 @@ import (
 //go:embed assets
 var embedded embed.FS
 
-// assets returns the files of the page. It is a function, so that a program that computes and shows no page has none in
-// it.
+// assets returns the files of the page. It is a function, so that the linker drops them from a program that serves no
+// page.
 func assets() fs.FS {
 	sub, err := fs.Sub(embedded, "assets")
 	if err != nil {
-		panic(err) // there is no such folder
+		panic(err) // the folder does not exist
 	}
 	return sub
 }

@@ -30,7 +30,7 @@ import (
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
 )
 
-// findBrowser returns where Chromium is. Where there is none the test is skipped; with RETRYWHEN_BROWSER=required it
+// findBrowser returns the path of Chromium. If there is none the test is skipped, or with RETRYWHEN_BROWSER=required
 // fails.
 func findBrowser(t *testing.T) string {
 	t.Helper()
@@ -64,7 +64,7 @@ type tab struct {
 	address string
 
 	mu       sync.Mutex
-	problems []string // on the console
+	problems []string // messages on the console
 	requests []string
 }
 
@@ -119,7 +119,7 @@ func (p *tab) text(expression string) string {
 	return s
 }
 
-// drawn is how often the page has drawn.
+// drawn returns how often the page has drawn.
 func (p *tab) drawn() int {
 	p.t.Helper()
 	var n int
@@ -127,7 +127,7 @@ func (p *tab) drawn() int {
 	return n
 }
 
-// settle waits until the page has drawn more often than before, and draws no more.
+// settle waits until the page has drawn more often than before and is idle.
 func (p *tab) settle(before int) {
 	p.t.Helper()
 	p.run(chromedp.Poll(fmt.Sprintf(`Number(document.body?.dataset.drawn ?? 0) > %d && !document.body.classList.contains("pending")`, before), nil,
@@ -141,7 +141,7 @@ func (p *tab) visit(query string) {
 	p.settle(0)
 }
 
-// set puts a value into a control as a user does, as far as the page can tell, and waits for the charts.
+// set puts a value into a control with the events of a user's input, and waits for the charts.
 func (p *tab) set(id, value string) {
 	p.t.Helper()
 	before := p.drawn()
@@ -156,7 +156,7 @@ func (p *tab) set(id, value string) {
 	p.settle(before)
 }
 
-// small is the query of charts of a tab that are quickly drawn.
+// small returns the query of a tab with small charts.
 func small(tab Tab) string {
 	s := Presets()[1].State
 	s.Tab, s.Jobs, s.Retries, s.Clients, s.Runs, s.Affected, s.Down, s.Watch = tab, 30, 3, 10, 2, 60, 15*time.Second, 30*time.Second
@@ -171,7 +171,7 @@ func (p *tab) turn(to Tab) {
 	p.settle(before)
 }
 
-// clean fails the test if anything was said on the console.
+// clean fails the test if there was a message on the console.
 func (p *tab) clean() {
 	p.t.Helper()
 	p.mu.Lock()
@@ -181,10 +181,10 @@ func (p *tab) clean() {
 	}
 }
 
-// sections are those of the page, by the ids of what they show.
+// sections are the sections of the page, by the ids of their contents.
 var sections = []string{"recover", "herd", "waits", "tiles", "herd-figures", "contention", "over", "outage", "choose", "golines"}
 
-// look returns what each section of the open tab shows, unfolded.
+// look returns the content of each section of the open tab, unfolded.
 func (p *tab) look() map[string]string {
 	p.t.Helper()
 	p.eval(`(async () => {
@@ -198,7 +198,7 @@ func (p *tab) look() map[string]string {
 	return shows
 }
 
-// startBrowser starts a browser for the test, with a profile of its own, and returns the context of its first tab.
+// startBrowser starts a browser with its own profile, and returns the context of its first tab.
 func startBrowser(t *testing.T) context.Context {
 	t.Helper()
 	path := findBrowser(t)
@@ -219,7 +219,7 @@ func startBrowser(t *testing.T) context.Context {
 	if err := chromedp.Run(ctx); err != nil {
 		t.Fatalf("%s does not start: %v", path, err)
 	}
-	t.Cleanup(func() { // as it wants to be closed; if it does not, it is killed
+	t.Cleanup(func() { // close it; if that fails, it is killed
 		ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 		defer cancel()
 		if err := chromedp.Cancel(ctx); err != nil {
@@ -229,8 +229,8 @@ func startBrowser(t *testing.T) context.Context {
 	return ctx
 }
 
-// removeProfile removes a browser's profile. Processes that the browser has started outlive it by a moment and write to
-// the profile meanwhile, so that the first try may find new files (which fails t.TempDir).
+// removeProfile removes a browser's profile. Processes of the browser may outlive it briefly and write to the profile,
+// so the first try may fail because of new files (which would fail t.TempDir).
 func removeProfile(t *testing.T, dir string) {
 	for until := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		err := os.RemoveAll(dir)
@@ -297,7 +297,7 @@ func browserLoads(t *testing.T, ctx context.Context, address string) {
 		}
 	}
 	count("recover", 3)
-	if s := p.text(`document.getElementById("recover-sentence").textContent`); !strings.Contains(s, "Under “3 retries” it never recovers; it is well again after 17s under “3 retries and a budget”") {
+	if s := p.text(`document.getElementById("recover-sentence").textContent`); !strings.Contains(s, "It never recovers under “3 retries”. It recovers after 17s under “3 retries and a budget”") {
 		t.Errorf("it says %q", s)
 	}
 	p.turn(TabHerd)
@@ -326,7 +326,7 @@ func browserLoads(t *testing.T, ctx context.Context, address string) {
 	count("outage", 6)
 	p.turn(TabChoose)
 	count("choose", 2)
-	if s := p.text(`document.getElementById("choose-sentence").textContent`); !strings.Contains(s, "take “one wave, tiled”: constant d=55s tiled") {
+	if s := p.text(`document.getElementById("choose-sentence").textContent`); !strings.Contains(s, "use “one wave, tiled”: constant d=55s tiled") {
 		t.Errorf("it says %q", s)
 	}
 	p.mu.Lock()
@@ -454,7 +454,7 @@ func browserPreset(t *testing.T, ctx context.Context, address string) {
 	p.clean()
 }
 
-// The story leads to what it recommends, and its address is a link to the step.
+// The story leads to its recommendation, and its address is a link to the step.
 func browserStory(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
 	p.visit("")
@@ -516,10 +516,10 @@ func browserGoLine(t *testing.T, ctx context.Context, address string) {
 	p.clean()
 }
 
-// compiles builds a program of the lines, each in a function of its own.
+// compiles builds a program of the lines, each in its own function.
 func compiles(t *testing.T, lines []string) {
 	t.Helper()
-	dir, err := os.MkdirTemp(".", "_golines-") // in the module, for its dependencies
+	dir, err := os.MkdirTemp(".", "_golines-") // in the module, so that it finds the dependencies
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -578,7 +578,7 @@ func browserDeepLink(t *testing.T, ctx context.Context, address string) {
 			t.Errorf("%s is another one after a reload", name)
 		}
 	}
-	// What is chosen is in the address, and the way back leads back.
+	// The address has the choices, and the browser's back button restores them.
 	p.set("affected", "210")
 	if got := p.text(`new URLSearchParams(location.search).get("affected")`); got != "210" {
 		t.Errorf("the address has affected=%q, want 210", got)
@@ -601,7 +601,7 @@ func browserKeyboard(t *testing.T, ctx context.Context, address string) {
 		t.Helper()
 		return p.text(`document.activeElement.id || document.activeElement.className || document.activeElement.tagName`)
 	}
-	// The first Tab is the link to the charts; from there every control comes in turn, seen to have the focus.
+	// The first Tab focuses the link to the charts. From there every control comes in turn, with a visible focus.
 	var order []string
 	for range 60 {
 		p.run(chromedp.KeyEvent(kb.Tab))
@@ -637,7 +637,7 @@ func browserKeyboard(t *testing.T, ctx context.Context, address string) {
 	if text := p.text(`document.getElementById("name").value`); text != "full jitter" {
 		t.Errorf("the arrow chose %q", text)
 	}
-	// Typing draws, and leaves the field alone.
+	// Typing redraws, and does not change the field.
 	n = p.drawn()
 	p.run(chromedp.Focus("#p-factor", chromedp.ByQuery), chromedp.KeyEvent(kb.End), chromedp.KeyEvent(".5"))
 	p.settle(n)
@@ -718,7 +718,7 @@ func browserStrategies(t *testing.T, ctx context.Context, address string) {
 	if rows != model.MaxStrategies || !disabled {
 		t.Errorf("%d strategies, adding disabled: %v; want %d and true", rows, disabled, model.MaxStrategies)
 	}
-	// The focus stays among the strategies when the last of eight is removed, and what was removed can come back.
+	// The focus stays in the list when the last of eight strategies is removed, and the removal can be undone.
 	p.run(chromedp.Focus(fmt.Sprintf("#remove-%d", model.MaxStrategies-1), chromedp.ByQuery))
 	n := p.drawn()
 	p.run(chromedp.KeyEvent(kb.Enter))
@@ -776,7 +776,7 @@ func browserLayout(t *testing.T, ctx context.Context, address string) {
 	}
 }
 
-// screenshot writes a picture of the top of the page, folded as it is at first.
+// screenshot writes a picture of the top of the page in its first state.
 func (p *tab) screenshot(name string) {
 	p.t.Helper()
 	var png []byte
@@ -786,8 +786,8 @@ func (p *tab) screenshot(name string) {
 	}
 }
 
-// layoutProblems looks for what makes a page hard to read: something wider than the window, letters that are too small
-// or too pale, charts that run out of their figure, labels of an axis over each other, and controls too small to hit.
+// layoutProblems returns what makes a page hard to read: elements wider than the window, letters that are too small or
+// too pale, charts larger than their figure, axis labels that overlap, and controls too small to hit.
 const layoutProblems = `(() => {
 	const wrong = [];
 	if (document.documentElement.scrollWidth > innerWidth) wrong.push("the page is " + document.documentElement.scrollWidth + " wide");

@@ -1,5 +1,5 @@
-// Bundles src into assets/app.js and worker.js, and writes the licenses of what is in it beside it. An argument is another folder to
-// write to: the test compares.
+// Bundles src into assets/app.js and worker.js, and writes the licenses of the bundled packages. An argument is another
+// output folder; the test uses it.
 import {build} from "esbuild";
 import {readFileSync, readdirSync, writeFileSync, mkdirSync} from "node:fs";
 import {dirname, join} from "node:path";

@@ -12,15 +12,15 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// Choose is what the charts of the policies to choose among show.
+// Choose holds the numbers of the charts that compare policies.
 type Choose struct {
 	Sentence     string           `json:"sentence"`
 	Outages      []string         `json:"outages"`
-	Best         Seconds          `json:"best"` // when all could be served, after the server is back
+	Best         Seconds          `json:"best"` // when all could be served, after the server's return
 	AfterTicks   []axis.Tick      `json:"afterTicks"`
 	RefusalTicks []axis.Tick      `json:"refusalTicks"`
 	Strategies   []ChooseStrategy `json:"strategies"`
-	Compare      string           `json:"compare"` // the query of the page that shows their outages
+	Compare      string           `json:"compare"` // the query of the page that compares the policies in an outage
 }
 
 // ChooseStrategy is one of the policies. Its lists have an entry for each outage.
@@ -29,11 +29,11 @@ type ChooseStrategy struct {
 	Text        string    `json:"text"`
 	Formula     string    `json:"formula"`
 	Go          string    `json:"go"`
-	Meets       bool      `json:"meets"` // the targets
+	Meets       bool      `json:"meets"` // whether it meets the targets
 	Recommended bool      `json:"recommended"`
-	After       []Seconds `json:"after"`    // when all are served, after the server is back: the median
-	Never       []bool    `json:"never"`    // not all are
-	Refusals    []float64 `json:"refusals"` // of a client by the server that is back
+	After       []Seconds `json:"after"`    // when all are served, after the server's return: the median
+	Never       []bool    `json:"never"`    // whether some clients are never served
+	Refusals    []float64 `json:"refusals"` // per client, after the server's return
 	Figures     []Figure  `json:"figures"`
 }
 
@@ -43,8 +43,7 @@ const (
 	maxOutage  = 10 * time.Minute
 )
 
-// ComputeChoose computes the policies to choose among, for the number of clients and the server of the question. Its
-// error is that of ctx.
+// ComputeChoose compares the policies for the state's number of clients and capacity. It fails when ctx ends.
 func ComputeChoose(ctx context.Context, s State) (*Choose, error) {
 	r, err := sim.Choose{
 		Clients: s.Affected, Capacity: s.Capacity, Outages: s.Outages, Served: s.Served, Wait: s.Wait, Runs: chooseRuns, Seed: s.Seed,
@@ -76,9 +75,9 @@ func ComputeChoose(ctx context.Context, s State) (*Choose, error) {
 			c.Best = Seconds(o.Best)
 		}
 		y.Figures = []Figure{
-			{"first wait", axis.Time(x.FirstWait.P50), x.FirstWait.P50.Seconds(), "of an operation that fails once, alone: the median"},
+			{"first wait", axis.Time(x.FirstWait.P50), x.FirstWait.P50.Seconds(), "the median for an operation that fails once, alone"},
 			{"99th percentile", axis.Time(x.FirstWait.P99), x.FirstWait.P99.Seconds(), "of the first wait"},
-			{"refusals", axis.Number(x.Refusals), x.Refusals, "of a client by the server that is back, in all the outages together"},
+			{"refusals", axis.Number(x.Refusals), x.Refusals, "per client after the server's return, all outages together"},
 		}
 	}
 	c.AfterTicks, c.RefusalTicks = axis.Times(most, 5), axis.Numbers(max(mostRefusals, 1), 5)
@@ -87,22 +86,22 @@ func ComputeChoose(ctx context.Context, s State) (*Choose, error) {
 	return c, nil
 }
 
-// sentence says which to take, and what it costs.
+// sentence sets the sentence about the recommended policy and its costs.
 func (c *Choose) sentence(s State, r *sim.Choices) {
-	clients := fmt.Sprintf("For %s of a server of %s a second, ", count(s.Affected, "client", "clients"), grouped(int64(s.Capacity)))
+	clients := fmt.Sprintf("For %s and a capacity of %s per second ", count(s.Affected, "client", "clients"), grouped(int64(s.Capacity)))
 	if r.Recommended < 0 {
-		c.Sentence = clients + "none of these meets the targets: with more capacity there may be one."
+		c.Sentence = clients + "no policy meets the targets. One may with more capacity."
 		return
 	}
 	x := c.Strategies[r.Recommended]
-	refused := "the server that is back refuses nobody"
+	refused := "refuses no client"
 	if v := x.Figures[2].Value; v >= 0.05 {
-		refused = "the server that is back refuses a client " + axis.Number(v) + " times, all outages together"
+		refused = "refuses each client " + axis.Number(v) + " times on average, all outages together"
 	}
-	c.Sentence = fmt.Sprintf("%stake %s: %s. With it %s; who fails alone waits for %s.", clients, quoted(x.Title), x.Text, refused, x.Figures[0].Text)
+	c.Sentence = fmt.Sprintf("%suse %s: %s. With it the server %s after its return. An operation that fails alone waits for %s.", clients, quoted(x.Title), x.Text, refused, x.Figures[0].Text)
 }
 
-// durations is a list of them as one parameter.
+// durations is a parameter with a list of durations.
 func durations(name string, of func(*State) *[]time.Duration, most int, longest time.Duration) field {
 	return field{
 		name,

@@ -9,7 +9,7 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// Command returns the command line that computes what the state's tab shows.
+// Command returns the command line that computes the figures of the state's tab.
 func (s State) Command() string {
 	var words []string
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
@@ -49,7 +49,7 @@ func (s State) Command() string {
 	if s.Seed != 0 {
 		add("--seed %d", s.Seed)
 	}
-	if s.Tab != TabChoose { // it chooses among its own
+	if s.Tab != TabChoose { // it has its own policies
 		for _, x := range s.Strategies {
 			words = append(words, shellQuoted(x.String()))
 		}
@@ -57,7 +57,7 @@ func (s State) Command() string {
 	return strings.Join(words, " ")
 }
 
-// shellQuoted puts a text into quotes that every shell of POSIX understands.
+// shellQuoted quotes a text for POSIX shells.
 func shellQuoted(text string) string {
 	if strings.ContainsAny(text, "\"$`\\!") {
 		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
@@ -65,7 +65,7 @@ func shellQuoted(text string) string {
 	return `"` + text + `"`
 }
 
-// goLine is the strategy's policy in Go; in a herd, with as many retries as a job has.
+// goLine returns the strategy's policy in Go. In a herd its limit is the number of retries of a job.
 func (s State) goLine(x model.Strategy) string {
 	p := x.Policy
 	if _, ok := p.Limit(); !ok && s.Tab == TabHerd {

@@ -23,13 +23,13 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// gate is the lab's server. Once held, its requests for a state wait until it is released.
+// gate is the lab's server. When held, its requests for a state wait until it is released.
 type gate struct {
 	http.Handler
 	hold    chan struct{} // takes one value: the next request waits
 	waiting chan struct{} // a request waits
 	release chan struct{}
-	gone    atomic.Bool // no request is answered
+	gone    atomic.Bool // no request gets a response
 }
 
 func serveGate(t *testing.T) (*gate, string) {
@@ -57,7 +57,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.Handler.ServeHTTP(w, r)
 }
 
-// enter puts a value into a control, and the focus, and does not wait; no control takes the focus away.
+// enter puts a value and the focus into a control and does not wait. No control may take the focus away.
 func (p *tab) enter(id, value string) {
 	p.t.Helper()
 	p.text(fmt.Sprintf(`(() => {
@@ -72,7 +72,7 @@ func (p *tab) enter(id, value string) {
 	})()`, id, value))
 }
 
-// What is entered while an answer is under way is not lost.
+// Input during a request is not lost.
 func browserEdits(t *testing.T, ctx context.Context, _ string) {
 	g, address := serveGate(t)
 	type edit struct{ id, value string }
@@ -111,7 +111,7 @@ func browserEdits(t *testing.T, ctx context.Context, _ string) {
 	}
 }
 
-// A tablet that is turned has its controls.
+// The controls appear when a window becomes wide, as when a tablet is turned.
 func browserTurned(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 800, 1200)
 	p.visit(small(TabOutage))
@@ -130,12 +130,12 @@ func browserTurned(t *testing.T, ctx context.Context, address string) {
 	}
 }
 
-// What is wrong in an address is left out, and the page says so.
+// The page ignores invalid parts of an address and reports them.
 func browserWrongAddress(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
 	p.visit("?jobs=0&clients=1&runs=1&tab=contention&utm_source=news")
 	status := p.text(`document.getElementById("status").textContent`)
-	for _, want := range []string{"want a whole number from 1", `there is no parameter "utm_source"`, "The rest is shown"} {
+	for _, want := range []string{"want a whole number from 1", `there is no parameter "utm_source"`, "The page ignores them"} {
 		if !strings.Contains(status, want) {
 			t.Errorf("the page says %q, want %q", status, want)
 		}
@@ -150,7 +150,8 @@ func browserWrongAddress(t *testing.T, ctx context.Context, address string) {
 	p.clean()
 }
 
-// A preset's name goes with its policy, one that was entered stays; a jitter that Tiled has replaced comes back.
+// Changing a preset's policy removes its name. A name that was entered stays. A jitter that Tiled has replaced comes
+// back.
 func browserNames(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
 	p.visit(small(TabHerd) + "#1")
@@ -174,14 +175,14 @@ func browserNames(t *testing.T, ctx context.Context, address string) {
 	p.clean()
 }
 
-// Without its server the page says so, shows which charts are old, and comes back by itself.
+// Without its server the page shows an error, marks old charts, and recovers automatically.
 func browserServerGone(t *testing.T, ctx context.Context, _ string) {
 	g, address := serveGate(t)
 	p := open(t, ctx, address, 1440, 900)
 	p.visit(small(TabOutage))
 	g.gone.Store(true)
 	p.set("affected", "61")
-	if got := p.text(`document.getElementById("status").textContent + document.body.className`); !strings.Contains(got, "does not answer") || !strings.Contains(got, "stale") {
+	if got := p.text(`document.getElementById("status").textContent + document.body.className`); !strings.Contains(got, "does not respond") || !strings.Contains(got, "stale") {
 		t.Errorf("the page says %q", got)
 	}
 	g.gone.Store(false)
@@ -191,7 +192,7 @@ func browserServerGone(t *testing.T, ctx context.Context, _ string) {
 	}
 }
 
-// saved returns the name and the content of what a button saves.
+// saved returns the name and the content of the file that a button saves.
 func (p *tab) saved(button string) (name string, content []byte) {
 	p.t.Helper()
 	saved := p.text(fmt.Sprintf(`new Promise((saved) => {
@@ -212,7 +213,7 @@ func (p *tab) saved(button string) (name string, content []byte) {
 	return name, content
 }
 
-// Any picture can be saved, alone or with the others of its section, in the colors of the page.
+// Every chart can be saved, alone or with its section, in the colors of the page.
 func browserPictures(t *testing.T, ctx context.Context, address string) {
 	for scheme, paper := range map[string]color.NRGBA{"light": {255, 255, 255, 255}, "dark": {13, 17, 23, 255}} {
 		p := open(t, ctx, address, 1440, 900)
@@ -251,7 +252,7 @@ func browserPictures(t *testing.T, ctx context.Context, address string) {
 	}
 }
 
-// What is shown can be copied as a link, a command and Go, and saved as a page that needs no server.
+// The state can be copied as a link, a command and Go, and saved as a page that needs no server.
 func browserSharing(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
 	p.visit(small(TabOutage))
@@ -276,7 +277,7 @@ func browserSharing(t *testing.T, ctx context.Context, address string) {
 	alone.clean()
 }
 
-// A chart says what is at a point, to the pointer and to the keyboard.
+// A chart shows the values of a point, for the pointer and for the keyboard.
 func browserReadings(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
 	p.visit(small(TabHerd))
@@ -295,7 +296,7 @@ func browserReadings(t *testing.T, ctx context.Context, address string) {
 	p.clean()
 }
 
-// No tab has anything that axe finds fault with.
+// axe reports no problem in any tab.
 func browserAxe(t *testing.T, ctx context.Context, address string) {
 	if os.Getenv("RETRYWHEN_NPM") != "required" {
 		t.Skip("it runs nightly: RETRYWHEN_NPM=required")

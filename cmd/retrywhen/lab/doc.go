@@ -1,15 +1,14 @@
-// Package lab is a web page that shows what a crowd of clients does to its server under the policies that are put into
-// it: whether a server recovers from a moment's standstill, every retry of a herd, contention, a server that comes
-// back, and which policy to take.
+// Package lab is a web page that simulates clients of a server under chosen policies: whether a server recovers from a
+// standstill, the retries of a herd, contention, a server that comes back, and the choice of a policy.
 //
-// Numbers computes the page's numbers, by package sim; its script only draws them. Handler serves the page and the
-// numbers, WriteSite writes it for a server of files, with a worker that computes the same (see the folders wasm and
-// site), and WritePage writes it as one file with the numbers inside. A State is all that a page shows, and its Query
-// is the page's address.
+// Numbers computes the page's numbers with package sim; the page's script only draws them. Handler serves the page and
+// the numbers. WriteSite writes the page for a file server, with a worker that computes the same numbers (see the
+// folders wasm and site). WritePage writes the page as one file with the numbers in it. A State is everything that the
+// page shows. Its Query is the query of the page's address.
 //
-// The scripts assets/app.js and worker.js are made of src by
+// The scripts assets/app.js and worker.js are built from src by
 //
 //	npm ci && npm run build
 //
-// in this folder, and committed; a test makes them anew, where npm is at hand, and compares.
+// in this folder, and committed. A test builds them again and compares.
 package lab

@@ -14,10 +14,10 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// Seconds is a duration in JSON: a number of seconds, in six figures.
+// Seconds is a duration that JSON encodes as a number of seconds with six digits.
 type Seconds time.Duration
 
-// MarshalJSON writes the number.
+// MarshalJSON returns the number.
 func (s Seconds) MarshalJSON() ([]byte, error) {
 	x := time.Duration(s).Seconds()
 	if x != 0 {
@@ -29,7 +29,7 @@ func (s Seconds) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, x, 'g', -1, 64), nil
 }
 
-// Axis is an axis of time, from 0 to Most, with its ticks for a wide and for a narrow chart.
+// Axis is a time axis from 0 to Most, with its ticks for a wide and for a narrow chart.
 type Axis struct {
 	Most   Seconds     `json:"most"`
 	Wide   []axis.Tick `json:"wide"`
@@ -40,14 +40,14 @@ func newAxis(most time.Duration) Axis {
 	return Axis{Seconds(most), axis.Times(most, 9), axis.Times(most, 4)}
 }
 
-// Herd is what the first charts, the figures and the lines of Go show.
+// Herd holds the numbers of the charts of a herd.
 type Herd struct {
 	Jobs       int            `json:"jobs"`
-	Runs       int            `json:"runs"` // of which the figures are the means
+	Runs       int            `json:"runs"` // the figures are means of this many runs
 	Peak       string         `json:"peakWindow"`
 	Dead       string         `json:"deadWindow"`
-	Sentence   string         `json:"sentence"`      // of the load
-	Waits      string         `json:"waitsSentence"` // of the waits
+	Sentence   string         `json:"sentence"`      // about the load
+	Waits      string         `json:"waitsSentence"` // about the waits
 	Strategies []HerdStrategy `json:"strategies"`
 	Tiles      *Tiles         `json:"tiles"`
 }
@@ -58,9 +58,9 @@ type HerdStrategy struct {
 	Formula string `json:"formula"`
 	Note    string `json:"note,omitempty"` // why something is missing
 
-	Jobs  []int       `json:"jobs"`  // those that are drawn, from 0
-	Times [][]Seconds `json:"times"` // of each of them
-	Waits [][]Seconds `json:"waits"` // of each of them
+	Jobs  []int       `json:"jobs"`  // the jobs that are drawn, from 0
+	Times [][]Seconds `json:"times"` // of each of these jobs
+	Waits [][]Seconds `json:"waits"` // of each of these jobs
 	Axis  Axis        `json:"axis"`
 
 	WaitTicks []axis.Tick `json:"waitTicks"`
@@ -72,7 +72,7 @@ type HerdStrategy struct {
 	Figures []Figure `json:"figures"`
 }
 
-// Figure is a figure as it is read, and as a number.
+// Figure is a figure, as a text and as a number.
 type Figure struct {
 	Name  string  `json:"name"`
 	Text  string  `json:"text"`
@@ -89,7 +89,7 @@ func (s State) herd() model.Herd {
 	return model.Herd{Strategies: s.Strategies, Jobs: s.Jobs, Retries: s.Retries, PeakWindow: s.Peak, DeadWindow: s.Dead, Seed: s.Seed, Progress: yield}
 }
 
-// ComputeHerd computes the herd. Its error is that of ctx.
+// ComputeHerd computes the herd. It fails when ctx ends.
 func ComputeHerd(ctx context.Context, s State) (*Herd, error) {
 	r, err := s.herd().Run(ctx)
 	if err != nil {
@@ -103,7 +103,7 @@ func ComputeHerd(ctx context.Context, s State) (*Herd, error) {
 		case errors.Is(x.Err, model.ErrNoRetry):
 			out.Note = "limit=0 allows no retry."
 		case x.Err != nil:
-			out.Note = "Its waits add up to more than " + axis.Time(math.MaxInt64) + "."
+			out.Note = "The sum of its waits is more than " + axis.Time(math.MaxInt64) + "."
 		default:
 			end := r.End()
 			if s.Own {
@@ -119,14 +119,14 @@ func ComputeHerd(ctx context.Context, s State) (*Herd, error) {
 	return h, err
 }
 
-// Which of a herd's figures is which.
+// The indices of a herd's figures.
 const (
 	peakFigure = 1
 	deadFigure = 2
 	cvFigure   = 3
 )
 
-// sentences makes the sentences of the figures.
+// sentences sets the sentences about the figures.
 func (h *Herd) sentences() {
 	least, most := h.extremes(peakFigure)
 	if least == nil {
@@ -135,22 +135,23 @@ func (h *Herd) sentences() {
 		}
 		return
 	}
-	peak := func(x *HerdStrategy) string { return x.Figures[peakFigure].Text + " times the mean" }
+	peak := func(x *HerdStrategy) string {
+		return fmt.Sprintf(" Under %s the peak of the load is %s times the mean, and %s of the time is dead.",
+			quoted(x.Title), x.Figures[peakFigure].Text, x.Figures[deadFigure].Text)
+	}
+	h.Sentence = count(h.Jobs, "job fails", "jobs fail together") + "." + peak(most)
 	if least == most {
-		h.Sentence = fmt.Sprintf("%s. Under %s the load peaks at %s, and %s of the time nothing comes.",
-			count(h.Jobs, "job fails", "jobs fail together"), quoted(least.Title), peak(least), least.Figures[deadFigure].Text)
-		h.Waits = fmt.Sprintf("Under %s a wait differs from job to job by %s of its mean.", quoted(least.Title), percent(least.Figures[cvFigure].Value))
+		h.Waits = fmt.Sprintf("Under %s a wait varies from job to job by %s of its mean.", quoted(least.Title), percent(least.Figures[cvFigure].Value))
 		return
 	}
-	h.Sentence = fmt.Sprintf("%s. Under %s the load peaks at %s, and %s of the time nothing comes; under %s it peaks at %s, and %s is empty.",
-		count(h.Jobs, "job fails", "jobs fail together"), quoted(most.Title), peak(most), most.Figures[deadFigure].Text, quoted(least.Title), peak(least), least.Figures[deadFigure].Text)
+	h.Sentence += peak(least)
 	least, most = h.extremes(cvFigure)
-	h.Waits = fmt.Sprintf("A wait differs from job to job by %s of its mean under %s, and by %s under %s.",
+	h.Waits = fmt.Sprintf("A wait varies from job to job by %s of its mean under %s, and by %s under %s.",
 		percent(least.Figures[cvFigure].Value), quoted(least.Title), percent(most.Figures[cvFigure].Value), quoted(most.Title))
 }
 
-// extremes returns the strategies with the least and with the most of a figure, nil if none has figures. One whose
-// retries all come at once has no peak and no dead time to compare.
+// extremes returns the strategies with the smallest and with the largest value of a figure, nil if none has figures. It
+// ignores strategies whose retries all come at once, because they have no peak and no dead time.
 func (h *Herd) extremes(figure int) (least, most *HerdStrategy) {
 	for i := range h.Strategies {
 		x := &h.Strategies[i]
@@ -170,7 +171,7 @@ func (h *Herd) extremes(figure int) (least, most *HerdStrategy) {
 
 func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 0, 64) + " %" }
 
-// draw fills in what the charts show, lines being the number of jobs that are drawn.
+// draw sets the numbers of the charts; lines is the number of jobs that are drawn.
 func (x *HerdStrategy) draw(r *sim.HerdResult, lines int, end time.Duration) {
 	var longest time.Duration
 	for i := range lines {
@@ -179,7 +180,7 @@ func (x *HerdStrategy) draw(r *sim.HerdResult, lines int, end time.Duration) {
 		var before time.Duration
 		for k := range r.Retries {
 			at := r.At(job, k+1)
-			if at == sim.Never { // it has given up
+			if at == sim.Never { // the policy gave up
 				break
 			}
 			times, waits = append(times, Seconds(at)), append(waits, Seconds(at-before))
@@ -201,11 +202,11 @@ func (x *HerdStrategy) draw(r *sim.HerdResult, lines int, end time.Duration) {
 
 func (x *HerdStrategy) figures(f *sim.Figures, h *Herd) {
 	x.Figures = []Figure{
-		{"total wait", axis.Time(f.Total), f.Total.Seconds(), "to a job's last retry, on average"},
+		{"total wait", axis.Time(f.Total), f.Total.Seconds(), "the time until a job's last retry, on average"},
 		{"peak / mean", model.PeakText(f), f.PeakOverMean, "the most retries within " + h.Peak + ", over the mean"},
-		{"dead time", model.DeadText(f), f.DeadShare, "the share of windows of " + h.Dead + " in which nothing comes"},
-		{"mean CV", strconv.FormatFloat(f.MeanCV, 'f', 2, 64), f.MeanCV, "how much each single wait differs from job to job: standard deviation over mean, the mean of all waits"},
-		{"CV of the total", strconv.FormatFloat(f.TotalCV, 'f', 2, 64), f.TotalCV, "how much the total wait differs from job to job"},
-		{"first wait, most", axis.Time(f.FirstMost), f.FirstMost.Seconds(), "the longest first wait of any job"},
+		{"dead time", model.DeadText(f), f.DeadShare, "the share of windows of " + h.Dead + " without a retry"},
+		{"mean CV", strconv.FormatFloat(f.MeanCV, 'f', 2, 64), f.MeanCV, "how much a wait varies from job to job: its standard deviation over its mean, on average over all waits"},
+		{"CV of the total", strconv.FormatFloat(f.TotalCV, 'f', 2, 64), f.TotalCV, "how much the total wait varies from job to job"},
+		{"longest first wait", axis.Time(f.FirstMost), f.FirstMost.Seconds(), "the longest first wait of all jobs"},
 	}
 }

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// maxWork is the most time for one call of Numbers.
+// maxWork is the maximum time of one call of Numbers.
 const maxWork = 8 * time.Second
 
-// errNoKind is for a kind of numbers that there is not.
+// errNoKind is the error for an unknown kind of numbers.
 var errNoKind = errors.New("no such numbers")
 
-// Numbers returns numbers for the page, in a form for JSON: those of a kind, for the query of the page's address. A
-// kind is defaults, state, or a Tab. A server uses it, and a page that computes for itself. It fails for a query that
-// is wrong, for a kind that does not exist, and after 8 s.
+// Numbers returns the page's numbers of a kind, for encoding/json. The kind is defaults, state, or a Tab; the query is
+// that of the page's address. The server and the worker of the page use it. It fails for an invalid query, for an
+// unknown kind, and after 8 s.
 func Numbers(ctx context.Context, kind, query string) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxWork)
 	defer cancel()
@@ -44,7 +44,7 @@ func Numbers(ctx context.Context, kind, query string) (any, error) {
 		result, err = compute(ctx, state)
 	}
 	if err != nil && ctx.Err() != nil {
-		return nil, fmt.Errorf("it takes longer than %v; ask for less: %w", maxWork, context.Cause(ctx))
+		return nil, fmt.Errorf("the simulation takes longer than %v, want a smaller one: %w", maxWork, context.Cause(ctx))
 	}
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func Numbers(ctx context.Context, kind, query string) (any, error) {
 	return result, nil
 }
 
-// computes are what the tabs show.
+// computes are the functions that compute the tabs' numbers.
 var computes = map[Tab]func(context.Context, State) (any, error){
 	TabRecover:    func(ctx context.Context, s State) (any, error) { return ComputeRecover(ctx, s) },
 	TabHerd:       func(ctx context.Context, s State) (any, error) { return ComputeHerd(ctx, s) },
@@ -61,19 +61,19 @@ var computes = map[Tab]func(context.Context, State) (any, error){
 	TabChoose:     func(ctx context.Context, s State) (any, error) { return ComputeChoose(ctx, s) },
 }
 
-// yield lets timers fire where there is but one thread, so that the end of a context is noticed.
+// yield lets timers fire in a program with one thread, so that the simulation sees the end of its context.
 func yield(string) func(done, total int64) { return func(int64, int64) { runtime.Gosched() } }
 
-// described is a state as the page's controls want it.
+// described is a state in the page's JSON.
 type described struct {
 	Query      string              `json:"query"`
 	Fields     map[string]string   `json:"fields"`
 	Strategies []describedStrategy `json:"strategies"`
 	Command    string              `json:"command"`
-	Problems   []Problem           `json:"problems,omitempty"` // of the address: what of it is not in the state
+	Problems   []Problem           `json:"problems,omitempty"` // the parts of the address that are not in the state
 }
 
-// describedStrategy is a strategy as the page wants it.
+// describedStrategy is a strategy in the page's JSON.
 type describedStrategy struct {
 	Text    string `json:"text"`
 	Title   string `json:"title"`
@@ -93,7 +93,7 @@ func describe(ctx context.Context, s State, problems []Problem) (described, erro
 	return d, err
 }
 
-// describedDefaults are what the controls show at first, and what else they need.
+// describedDefaults holds the first values of the controls, their limits, the presets and the story.
 type describedDefaults struct {
 	described
 	Most    map[string]int    `json:"most"`
@@ -105,7 +105,7 @@ type describedPreset struct {
 	Name   string            `json:"name"`
 	Tab    Tab               `json:"tab"`
 	Query  string            `json:"query"`
-	Fields map[string]string `json:"fields"` // what an address leaves out, if it is the first of its tab
+	Fields map[string]string `json:"fields"` // the defaults of an address, if this is the first preset of its tab
 }
 
 func describeDefaults(ctx context.Context) (describedDefaults, error) {
@@ -122,7 +122,7 @@ func describeDefaults(ctx context.Context) (describedDefaults, error) {
 		if err != nil {
 			return describedDefaults{}, err
 		}
-		state.Fields["peak"], state.Fields["dead"] = "0s", "0s" // they fit its strategies alone
+		state.Fields["peak"], state.Fields["dead"] = "0s", "0s" // its windows fit only its own strategies
 		d.Presets = append(d.Presets, describedPreset{p.Name, p.State.Tab, state.Query, state.Fields})
 	}
 	return d, nil

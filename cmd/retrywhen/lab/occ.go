@@ -12,26 +12,26 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// Contention is what the charts of optimistic concurrency control show.
+// Contention holds the numbers of the charts of optimistic concurrency control.
 type Contention struct {
 	Runs       int                  `json:"runs"`
 	Clients    int                  `json:"clients"`
 	Strategies []ContentionStrategy `json:"strategies"`
 	CallTicks  []axis.Tick          `json:"callTicks"`
 	TimeTicks  []axis.Tick          `json:"timeTicks"` // of a logarithmic axis
-	Sentence   string               `json:"sentence"`  // of the calls
+	Sentence   string               `json:"sentence"`  // about the calls
 	Time       string               `json:"timeSentence"`
-	Over       string               `json:"overSentence"` // of the calls over time
+	Over       string               `json:"overSentence"` // about the calls over time
 }
 
-// ContentionStrategy is one line in each of them.
+// ContentionStrategy is a line in each of these charts.
 type ContentionStrategy struct {
 	Title   string            `json:"title"`
 	Note    string            `json:"note,omitempty"`
 	Formula string            `json:"formula"`
 	Points  []ContentionPoint `json:"points"`
 
-	// One run with the most clients: how many write calls come in each Bin.
+	// The number of write calls in each Bin of one run with the most clients.
 	Axis     Axis    `json:"axis"`
 	Bin      Seconds `json:"bin"`
 	BinLabel string  `json:"binLabel"`
@@ -39,7 +39,7 @@ type ContentionStrategy struct {
 	Total    int64   `json:"total"`
 }
 
-// ContentionPoint is the mean over the runs, with the least and the most of them.
+// ContentionPoint holds the mean over the runs, and their minimum and maximum.
 type ContentionPoint struct {
 	Clients    int     `json:"clients"`
 	Calls      float64 `json:"calls"`
@@ -56,7 +56,7 @@ const (
 	contentionHorizon = 30 * 24 * time.Hour
 )
 
-// ComputeContention computes the contention. Its error is that of ctx.
+// ComputeContention computes the contention. It fails when ctx ends.
 func ComputeContention(ctx context.Context, s State) (*Contention, error) {
 	m := model.Contention{
 		Strategies: s.Strategies, Clients: s.Clients, Points: contentionPoints, Runs: s.Runs, Network: sim.DefaultNetwork,
@@ -72,7 +72,7 @@ func ComputeContention(ctx context.Context, s State) (*Contention, error) {
 	for i, x := range r.Strategies {
 		out := ContentionStrategy{Title: x.Name, Formula: InWords(x.Policy), Points: []ContentionPoint{}}
 		if x.Err != nil {
-			out.Note = fmt.Sprintf("With more clients it takes longer than %s.", axis.Time(contentionHorizon))
+			out.Note = fmt.Sprintf("With more clients it takes more than %s.", axis.Time(contentionHorizon))
 		}
 		for _, p := range x.Points {
 			out.Points = append(out.Points, ContentionPoint{
@@ -92,7 +92,7 @@ func ComputeContention(ctx context.Context, s State) (*Contention, error) {
 	return c, c.over(ctx, m, s.Own)
 }
 
-// sentences compares the strategies where the most clients contend.
+// sentences sets the sentences that compare the strategies for the most clients.
 func (c *Contention) sentences(r *model.ContentionResult) {
 	var fewest, most, quickest, slowest *model.ContentionStrategyResult
 	last := func(x *model.ContentionStrategyResult) sim.SweepPoint { return x.Points[len(x.Points)-1] }
@@ -134,7 +134,7 @@ func (c *Contention) sentences(r *model.ContentionResult) {
 
 func calls(x float64) string { return count(int(math.Round(x)), "call", "calls") }
 
-// over computes when the calls of one run come: figures 5 and 7 of "Exponential Backoff And Jitter".
+// over computes the times of the calls of one run: figures 5 and 7 of "Exponential Backoff And Jitter".
 func (c *Contention) over(ctx context.Context, m model.Contention, own bool) error {
 	times := make([][]time.Duration, len(m.Strategies))
 	var end time.Duration
@@ -180,10 +180,10 @@ func (c *Contention) over(ctx context.Context, m model.Contention, own bool) err
 	return nil
 }
 
-// callsWindow is the time in which the busiest moment is counted.
+// callsWindow is the window of the busiest moment.
 const callsWindow = 100 * time.Millisecond
 
-// counted counts times, which come in order, in bins.
+// counted counts sorted times in bins.
 func counted(times []time.Duration, bin time.Duration) []int64 {
 	counts := make([]int64, times[len(times)-1]/bin+1)
 	for _, at := range times {

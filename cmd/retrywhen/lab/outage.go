@@ -11,7 +11,7 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// Outage is what the charts of a server that comes back show.
+// Outage holds the numbers of the charts of a server that comes back.
 type Outage struct {
 	Down       Seconds          `json:"down"`
 	DownLabel  string           `json:"downLabel"`
@@ -23,7 +23,7 @@ type Outage struct {
 	Strategies []OutageStrategy `json:"strategies"`
 }
 
-// OutageStrategy is one of them.
+// OutageStrategy is the result of one strategy.
 type OutageStrategy struct {
 	Title    string   `json:"title"`
 	Note     string   `json:"note,omitempty"`
@@ -42,8 +42,7 @@ const (
 	outageWork    = 2 * time.Second // for one strategy
 )
 
-// ComputeOutage computes the outage. Its error is that of ctx; a strategy that takes too much work shows what was
-// computed.
+// ComputeOutage computes the outage. It fails when ctx ends. A strategy that takes too much work has its result so far.
 func ComputeOutage(ctx context.Context, s State) (*Outage, error) {
 	r, err := model.Outage{
 		Strategies: s.Strategies, Work: outageWork, Progress: yield,
@@ -63,11 +62,11 @@ func ComputeOutage(ctx context.Context, s State) (*Outage, error) {
 		case errors.Is(x.Err, model.ErrNoRetry):
 			out.Note = "limit=0 allows no retry."
 		case errors.Is(x.Err, sim.ErrStuck):
-			out.Note = "The clients retry without any time going by: give the policy a wait, or a failure a time."
+			out.Note = "The clients retry endlessly at one instant. Choose a policy that waits, or an attempt timeout."
 		case errors.Is(x.Err, sim.ErrHorizon):
-			out.Note = fmt.Sprintf("After %s not all are served.", axis.Time(s.Down+outageHorizon))
+			out.Note = fmt.Sprintf("After %s some clients are still not served.", axis.Time(s.Down+outageHorizon))
 		default:
-			out.Note = "It takes more attempts than are computed here: " + x.Note + "."
+			out.Note = "It needs more attempts than the page computes: " + x.Note + "."
 		}
 		if x.Result == nil {
 			continue
@@ -83,7 +82,7 @@ func ComputeOutage(ctx context.Context, s State) (*Outage, error) {
 	return o, nil
 }
 
-// sentence says how near each comes to the best possible end.
+// sentence sets the sentence that compares the soonest and the latest end with the best possible one.
 func (o *Outage) sentence(r *model.OutageResult) {
 	var soonest, latest *model.OutageStrategyResult
 	for i := range r.Strategies {
@@ -102,9 +101,9 @@ func (o *Outage) sentence(r *model.OutageResult) {
 		return
 	}
 	served := func(x *model.OutageStrategyResult) string {
-		return fmt.Sprintf("%s under %s (%s found it busy)", axis.Time(x.Result.End), quoted(x.Name), count(int(x.Result.FailuresAfter), "attempt", "attempts"))
+		return fmt.Sprintf("%s under %s (%s failed after its return)", axis.Time(x.Result.End), quoted(x.Name), count(int(x.Result.FailuresAfter), "attempt", "attempts"))
 	}
-	o.Sentence = fmt.Sprintf("%s for a server that is back after %s and could have served all after %s. It has done so after %s",
+	o.Sentence = fmt.Sprintf("%s for a server that comes back after %s. At best the last one is served after %s. It is served after %s",
 		count(o.Clients, "client waits", "clients wait"), o.DownLabel, o.BestLabel, served(soonest))
 	if latest != soonest {
 		o.Sentence += ", and after " + served(latest)
@@ -114,18 +113,18 @@ func (o *Outage) sentence(r *model.OutageResult) {
 
 func (x *OutageStrategy) draw(of *model.OutageStrategyResult, end time.Duration) {
 	r := of.Result
-	bin, attempts, answered := of.Bars(end)
-	x.Axis, x.Bin, x.Label, x.Attempts, x.Served = newAxis(end), Seconds(bin), axis.Time(bin), attempts, answered
-	served := axis.Time(r.End)
-	x.Summary = "all served after " + served
+	bin, attempts, served := of.Bars(end)
+	x.Axis, x.Bin, x.Label, x.Attempts, x.Served = newAxis(end), Seconds(bin), axis.Time(bin), attempts, served
+	after := axis.Time(r.End)
+	x.Summary = "all served after " + after
 	if r.Served < r.Clients {
-		served = fmt.Sprintf("%d of %d", r.Served, r.Clients)
-		x.Summary = served + " served"
+		after = fmt.Sprintf("%d of %d", r.Served, r.Clients)
+		x.Summary = after + " served"
 	}
 	x.Figures = []Figure{
-		{"all served after", served, r.End.Seconds(), "from the beginning of the outage"},
+		{"all served after", after, r.End.Seconds(), "from the beginning of the outage"},
 		{"attempts per client", axis.Number(r.PerClient.Mean), r.PerClient.Mean, "on average"},
-		{"failures after", axis.Number(float64(r.FailuresAfter)), float64(r.FailuresAfter), "attempts that failed although the server was back: it was busy"},
-		{"peak after", axis.Number(float64(r.PeakAfter)), float64(r.PeakAfter), "the most attempts in one " + axis.Time(r.Traffic.Bin) + " once the server was back"},
+		{"failures after", axis.Number(float64(r.FailuresAfter)), float64(r.FailuresAfter), "attempts that failed after the server's return, because it was busy"},
+		{"peak after", axis.Number(float64(r.PeakAfter)), float64(r.PeakAfter), "the most attempts in one " + axis.Time(r.Traffic.Bin) + " after the server's return"},
 	}
 }

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// inside is what a page has inside of it.
+// inside is the data in a page.
 type inside struct {
-	Engine   string            `json:"engine"` // where more numbers come from: server, worker, or none
+	Engine   string            `json:"engine"` // the source of further numbers: worker or none
 	Defaults describedDefaults `json:"defaults"`
 	State    described         `json:"state"`
 	Numbers  map[Tab]any       `json:"numbers"`
 }
 
-// compute computes what a page of the state has inside, with the numbers of these tabs.
+// compute returns the data in a page of the state, with the numbers of the given tabs.
 func compute(ctx context.Context, s State, engine string, tabs ...Tab) ([]byte, error) {
 	in := inside{Engine: engine, Numbers: map[Tab]any{}}
 	var err error
@@ -33,17 +33,17 @@ func compute(ctx context.Context, s State, engine string, tabs ...Tab) ([]byte, 
 			return nil, err
 		}
 	}
-	return json.Marshal(in) // it escapes <, so that no text ends the script
+	return json.Marshal(in) // Marshal escapes <, so no text ends the script
 }
 
-// slot is where the page has what is inside of it.
+// slot is the place of the data in the page.
 const slot = `<script id="data" type="application/json"></script>`
 
 func filled(data []byte) string {
 	return strings.TrimSuffix(slot, "</script>") + string(data) + "</script>"
 }
 
-// WritePage writes the page as one file that needs no server: its numbers are inside, and its controls are not.
+// WritePage writes the page as one file that needs no server. It has the numbers of the state and no controls.
 func WritePage(ctx context.Context, w io.Writer, s State) error {
 	data, err := compute(ctx, s, "none", Tabs...)
 	if err != nil {
@@ -66,9 +66,9 @@ func WritePage(ctx context.Context, w io.Writer, s State) error {
 	return err
 }
 
-// WriteSite writes the page into a folder for a web server that knows nothing of it. The numbers of Default are inside,
-// so that they are drawn at once; all others a worker computes, which needs the program of folder wasm as lab.wasm.gz
-// in the same folder, and wasm_exec.js of the Go that built it.
+// WriteSite writes the page into a folder for a file server. The numbers of Default are in the page, so that it draws
+// them at once. A worker computes all others. It needs the program of folder wasm as lab.wasm.gz in the same folder,
+// and wasm_exec.js of the Go version that built it.
 func WriteSite(ctx context.Context, folder string) error {
 	data, err := compute(ctx, Default(), "worker", TabRecover)
 	if err != nil {

@@ -47,7 +47,7 @@ func TestPageIsWhole(t *testing.T) {
 		t.Errorf("engine %s, numbers of %d tabs", inside.Engine, len(inside.Numbers))
 	}
 	for tab, x := range inside.Numbers {
-		if tab == TabChoose { // it has its own
+		if tab == TabChoose { // it has its own policies
 			continue
 		}
 		if n := len(x.Strategies); n != 4 || x.Strategies[3].Title != "</script><i>" {
@@ -56,7 +56,7 @@ func TestPageIsWhole(t *testing.T) {
 	}
 }
 
-// The bundle is what src makes. It runs nightly, for it needs npm and its registry, and a while.
+// The bundle is built from src. The test runs nightly, because it needs npm, its registry, and some time.
 func TestBundleIsOfItsSource(t *testing.T) {
 	if os.Getenv("RETRYWHEN_NPM") != "required" {
 		t.Skip("it runs nightly: RETRYWHEN_NPM=required")
@@ -78,12 +78,12 @@ func TestBundleIsOfItsSource(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got, want) {
-			t.Errorf("assets/%s is not what src makes: npm ci && npm run build in cmd/retrywhen/lab", name)
+			t.Errorf("assets/%s is not built from src: npm ci && npm run build in cmd/retrywhen/lab", name)
 		}
 	}
 }
 
-// npmInstall copies what npm needs to a folder of the test, and installs there.
+// npmInstall copies the sources to a folder of the test and installs the packages there.
 func npmInstall(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

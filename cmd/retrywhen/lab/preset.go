@@ -6,7 +6,7 @@ import (
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
 )
 
-// Default is what the page begins with: does a server recover from a moment's standstill?
+// Default returns the first state of the page: does a server recover from a short standstill?
 func Default() State {
 	o := model.DefaultOverload()
 	return State{
@@ -19,13 +19,13 @@ func Default() State {
 	}
 }
 
-// Preset is a state under a name.
+// Preset is a named state.
 type Preset struct {
 	Name  string
 	State State
 }
 
-// Question is the comparison of "Visualization of backoff functions", and an answer to the question that it ends with.
+// Question returns the comparison of "Visualization of backoff functions", with an answer to its open question.
 func Question() State {
 	question := Default()
 	question.Tab = TabHerd
@@ -41,7 +41,7 @@ func Question() State {
 	return question
 }
 
-// Presets are states that show something, the first of each tab being what it begins with.
+// Presets returns the presets. A tab begins with its first preset.
 func Presets() []Preset {
 	herd := Default()
 	herd.Tab = TabHerd
@@ -52,7 +52,7 @@ func Presets() []Preset {
 
 	contention := Default()
 	contention.Tab = TabContention
-	contention.Strategies = must( // those of "Exponential Backoff And Jitter"
+	contention.Strategies = must( // the strategies of "Exponential Backoff And Jitter"
 		"none: constant d=0s",
 		"exponential: exponential base=10ms factor=2 cap=2s",
 		"full: exponential base=10ms factor=2 cap=2s jitter=full",
@@ -61,7 +61,7 @@ func Presets() []Preset {
 	)
 	contention.Clients, contention.Retries, contention.Down = 100, 8, 5*time.Second
 	contention.Own = true
-	contention.Timeout = 10 * time.Millisecond // or no time goes by with none of a backoff
+	contention.Timeout = 10 * time.Millisecond // otherwise clients without a backoff would retry endlessly at one instant
 
 	outage := Default()
 	outage.Tab = TabOutage
@@ -87,7 +87,7 @@ func Presets() []Preset {
 	}
 }
 
-// beginning is what the page shows of a tab at first: its first preset; of no tab, Default.
+// beginning returns the first preset of a tab, or Default if there is none.
 func beginning(t Tab) State {
 	for _, p := range Presets() {
 		if p.State.Tab == t {

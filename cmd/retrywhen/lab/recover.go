@@ -12,13 +12,13 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// Recover is what the charts of a server that stands still for a moment show: does it recover?
+// Recover holds the numbers of the charts of a server that stands still for a time: does it recover?
 type Recover struct {
 	Sentence   string            `json:"sentence"`
 	Load       int               `json:"load"`
 	Capacity   int               `json:"capacity"`
 	Timeout    string            `json:"timeout"`
-	From       Seconds           `json:"from"` // of the standstill
+	From       Seconds           `json:"from"` // the beginning of the standstill
 	To         Seconds           `json:"to"`
 	Stall      string            `json:"stall"`
 	Axis       Axis              `json:"axis"`
@@ -27,7 +27,7 @@ type Recover struct {
 	Strategies []RecoverStrategy `json:"strategies"`
 }
 
-// RecoverStrategy is one of them. Its counts are of one second.
+// RecoverStrategy is the result of one strategy. Its counts are per second.
 type RecoverStrategy struct {
 	Title   string    `json:"title"`
 	Note    string    `json:"note,omitempty"`
@@ -35,11 +35,11 @@ type RecoverStrategy struct {
 	Verdict string    `json:"verdict"`
 	Well    bool      `json:"well"`
 	Offered []float64 `json:"offered"` // requests that reach the server
-	Healthy []float64 `json:"healthy"` // operations that came then and succeed in time
+	Healthy []float64 `json:"healthy"` // operations that came then and succeed within the attempt timeout
 	Figures []Figure  `json:"figures"`
 }
 
-// recoverWork is the most real time for one strategy.
+// recoverWork is the maximum real time for one strategy.
 const recoverWork = 2 * time.Second
 
 func (s State) overload() model.Overload {
@@ -51,7 +51,7 @@ func (s State) overload() model.Overload {
 	return o
 }
 
-// ComputeRecover computes whether the server recovers. Its error is that of ctx.
+// ComputeRecover computes whether the server recovers. It fails when ctx ends.
 func ComputeRecover(ctx context.Context, s State) (*Recover, error) {
 	o := s.overload()
 	r, err := o.Run(ctx)
@@ -66,7 +66,7 @@ func ComputeRecover(ctx context.Context, s State) (*Recover, error) {
 	for i, x := range r.Strategies {
 		y := RecoverStrategy{Title: x.Name, Formula: InWords(x.Policy), Verdict: x.Verdict()}
 		if x.Err != nil {
-			y.Note = "It takes more requests than are computed here: " + x.Note + "."
+			y.Note = "It needs more requests than the page computes: " + x.Note + "."
 		}
 		if x.Result != nil {
 			y.draw(x.Result, s)
@@ -91,33 +91,33 @@ func (y *RecoverStrategy) draw(r *sim.OverloadResult, s State) {
 	share := func(some, of int64) float64 { return float64(some) / float64(max(of, 1)) }
 	well, vain := share(r.Succeeded, r.Operations), share(r.Wasted, r.Wasted+r.Served)
 	y.Figures = []Figure{
-		{"well again", strings.TrimPrefix(y.Verdict, "back "), r.RecoveredAfter.Seconds(), "from the end of the standstill: from when on 95 % of the operations succeed within " + axis.Time(s.Patience)},
-		{"requests per operation", axis.Number(r.Amplification), r.Amplification, "that reach the server, on average"},
-		{"operations that succeed", percent(well), well, "of all that came; at the end some are still on their way"},
-		{"work in vain", percent(vain), vain, "the share of the server's work that was for callers who had left"},
-		{"99th percentile", axis.Time(r.Latency.P99), r.Latency.P99.Seconds(), "the time that 99 % of the operations that succeed stay under"},
+		{"recovery", strings.TrimPrefix(y.Verdict, "recovers "), r.RecoveredAfter.Seconds(), "the time from the end of the standstill until 95 % of the operations succeed within " + axis.Time(s.Patience)},
+		{"requests per operation", axis.Number(r.Amplification), r.Amplification, "the requests that reach the server, on average"},
+		{"success", percent(well), well, "the share of the operations that succeed; some are still running at the end"},
+		{"wasted work", percent(vain), vain, "the share of the server's work that was for callers that had left"},
+		{"99th percentile", axis.Time(r.Latency.P99), r.Latency.P99.Seconds(), "the latency that 99 % of the operations that succeed do not exceed"},
 	}
 }
 
-// sentence says which strategies recover, and which do not.
+// sentence returns which strategies recover, and which do not.
 func (r *Recover) sentence() string {
 	var back, never []string
 	for _, x := range r.Strategies {
 		switch {
 		case len(x.Figures) == 0:
 		case x.Well:
-			back = append(back, strings.TrimPrefix(x.Verdict, "back ")+" under "+quoted(x.Title))
+			back = append(back, strings.TrimPrefix(x.Verdict, "recovers ")+" under "+quoted(x.Title))
 		default:
 			never = append(never, quoted(x.Title))
 		}
 	}
-	began := fmt.Sprintf("The server stands still for %s, at %.0f %% load. ", r.Stall, 100*float64(r.Load)/float64(r.Capacity))
+	began := fmt.Sprintf("The load is %.0f %% of the server's capacity. The server stands still for %s. ", 100*float64(r.Load)/float64(r.Capacity), r.Stall)
 	switch {
 	case len(never) == 0:
-		return began + "It is well again " + list(back) + "."
+		return began + "It recovers " + list(back) + "."
 	case len(back) == 0:
-		return began + "It never recovers, under " + list(never) + "."
+		return began + "It never recovers under " + list(never) + "."
 	default:
-		return began + "Under " + list(never) + " it never recovers; it is well again " + list(back) + "."
+		return began + "It never recovers under " + list(never) + ". It recovers " + list(back) + "."
 	}
 }

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	maxQuery    = 8 << 10 // letters of a query
-	maxTogether = 2       // requests whose numbers are computed at the same time
+	maxQuery    = 8 << 10 // bytes of a query
+	maxTogether = 2       // requests that are computed at the same time
 )
 
-// Handler serves the page under these hosts, as in "127.0.0.1:8080", and no others: a page elsewhere cannot reach it
-// under a name of its own (DNS rebinding), nor by its own requests (the Origin). One request's work is bounded by the
-// limits of a State, by time, and by how many are computed at once.
+// Handler returns the handler of the page. It serves only the given hosts, as in "127.0.0.1:8080", and only requests of
+// the page itself: it refuses other host names (DNS rebinding) and other origins. The limits of a State, a timeout and
+// a maximum number of simultaneous computations bound the work.
 func Handler(hosts ...string) http.Handler {
 	s := &server{hosts: hosts, turns: make(chan struct{}, maxTogether)}
 	mux := http.NewServeMux()
@@ -37,7 +37,7 @@ type server struct {
 	turns chan struct{}
 }
 
-// guard refuses requests under other hosts and from other pages, and sets what the page may do.
+// guard refuses requests to other hosts and from other pages, and sets the page's security headers.
 func (s *server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -53,16 +53,16 @@ func (s *server) guard(next http.Handler) http.Handler {
 		case !s.ours(r.Header["Origin"]):
 			refuse(w, http.StatusForbidden, fmt.Sprintf("the origin is %q, want this page's", r.Header.Get("Origin")))
 		case strings.HasPrefix(r.URL.Path, "/api/") && !sameSite(r.Header.Get("Sec-Fetch-Site")):
-			refuse(w, http.StatusForbidden, "the request is another site's")
+			refuse(w, http.StatusForbidden, "the request comes from another site, want this page's")
 		case len(r.URL.RawQuery) > maxQuery:
-			refuse(w, http.StatusRequestURITooLong, fmt.Sprintf("the query has %d letters, want at most %d", len(r.URL.RawQuery), maxQuery))
+			refuse(w, http.StatusRequestURITooLong, fmt.Sprintf("the query has %d bytes, want at most %d", len(r.URL.RawQuery), maxQuery))
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
 }
 
-// ours reports whether the origins, if there are any, are of this page.
+// ours reports whether all origins are this page's.
 func (s *server) ours(origins []string) bool {
 	for _, o := range origins {
 		host, ok := strings.CutPrefix(strings.ToLower(o), "http://")
@@ -73,10 +73,10 @@ func (s *server) ours(origins []string) bool {
 	return true
 }
 
-// sameSite reports whether the browser, if it names the site, sends the request for this page or for its user.
+// sameSite reports whether the request comes from this page or from its user, or the browser does not say.
 func sameSite(site string) bool { return site == "" || site == "same-origin" || site == "none" }
 
-// numbers serves those of the kind in the path for the state in the query.
+// numbers serves the numbers of the kind in the path, for the state in the query.
 func (s *server) numbers(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), maxWork)
 	defer cancel()
@@ -85,7 +85,7 @@ func (s *server) numbers(w http.ResponseWriter, r *http.Request) {
 		defer func() { <-s.turns }()
 	case <-ctx.Done():
 		w.Header().Set("Retry-After", "1")
-		refuse(w, http.StatusServiceUnavailable, "too much is being computed already")
+		refuse(w, http.StatusServiceUnavailable, "too many simulations are running")
 		return
 	}
 	result, err := Numbers(ctx, r.PathValue("kind"), r.URL.RawQuery)
@@ -114,5 +114,5 @@ func write(w http.ResponseWriter, code int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_, _ = w.Write(body) // the client has gone
+	_, _ = w.Write(body) // it fails only if the client has left
 }

@@ -19,7 +19,7 @@ import (
 
 const here = "127.0.0.1:8080"
 
-// ask serves one request.
+// ask returns the response to a request.
 func ask(t *testing.T, target string, change func(*http.Request)) *http.Response {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
@@ -120,13 +120,13 @@ func TestHandlerBoundsTheWork(t *testing.T) {
 		"timeout=2m":                           {"timeout", 0, "", "from 0s to 1m0s"},
 		"axis=both":                            {"axis", 0, "", "own or shared"},
 		"seed=-1":                              {"seed", 0, "", "from 0"},
-		"s=" + many[3:]:                        {"s", 1, "", "is there twice"},
+		"s=" + many[3:]:                        {"s", 1, "", "there are two policies"},
 		"s=exponental":                         {"s", 0, "exponental", `"exponental": unknown curve; did you mean exponential?`},
 		"s=linear+d=1s+place=up":               {"s", 0, "", "want place=one-process, place=process-each, place=by-key or place=by-ordinal"},
-		"s=linear+d=1s&s=linear+d=1s":          {"s", 1, "", "is there twice"},
+		"s=linear+d=1s&s=linear+d=1s":          {"s", 1, "", "there are two policies"},
 		"s=linear+d=1s&s=m:+linear+d=1s+cap=x": {"s", 1, "cap=x", `"cap=x": "x" is not a duration`},
 		"s=linear+d=1s+limt=5":                 {"s", 0, "limt=5", `"limt=5": unknown word; did you mean limit?`},
-		"s=" + strings.Repeat("a", 1001):       {"s", 0, "", "1001 letters, want at most 1000"},
+		"s=" + strings.Repeat("a", 1001):       {"s", 0, "", "has 1001 bytes, want at most 1000"},
 		"jobs=" + strings.Repeat("9", 2000):    {"jobs", 0, "", "want"},
 	}
 	for query, test := range tests {
@@ -150,7 +150,7 @@ func TestHandlerBoundsTheWork(t *testing.T) {
 	}
 }
 
-// What is wrong in an address is left out, and said.
+// Invalid parts of an address are ignored and reported.
 func TestStateKeepsWhatIsRight(t *testing.T) {
 	for query, want := range map[string]string{
 		"utm_source=news&jobs=7":                  "jobs=7",
@@ -177,7 +177,7 @@ func TestStateKeepsWhatIsRight(t *testing.T) {
 	}
 }
 
-// The most that may be asked for is answered.
+// A request at all limits gets a response.
 func TestHandlerAnswersTheMost(t *testing.T) {
 	state := Default()
 	state.Load, state.Watch = MaxLoad, MaxWatch
@@ -199,7 +199,7 @@ func TestHandlerAnswersTheMost(t *testing.T) {
 	}
 }
 
-// The windows are chosen once, for the first state that is asked for: figures in other windows cannot be compared.
+// The windows are chosen once, for the first state, because figures with different windows cannot be compared.
 func TestTheFirstStateFixesTheWindows(t *testing.T) {
 	describedAs := func(query string) State {
 		t.Helper()
@@ -237,7 +237,7 @@ func TestStateRoundTrip(t *testing.T) {
 			t.Errorf("%s: %v\n%+v\nwant\n%+v", p.Name, problems, got, p.State)
 		}
 	}
-	for _, tab := range Tabs { // a short link leads to what the tab begins with
+	for _, tab := range Tabs { // a link with the tab alone leads to its first preset
 		if got, problems := ParseState(url.Values{"tab": {string(tab)}}); problems != nil || got.Query().Encode() != beginning(tab).Query().Encode() || got.Tab != tab {
 			t.Errorf("%s: %v, %s", tab, problems, got.Query().Encode())
 		}
@@ -247,7 +247,7 @@ func TestStateRoundTrip(t *testing.T) {
 	}
 }
 
-// question is the comparison that the preset of that name shows.
+// question is the comparison of the preset "The open question".
 func question() sim.Comparison {
 	s := Question()
 	c := sim.Comparison{Jobs: s.Jobs, Retries: s.Retries, Runs: 200, Seed: s.Seed, PeakWindow: s.Peak, DeadWindow: s.Dead}
@@ -257,7 +257,7 @@ func question() sim.Comparison {
 	return c
 }
 
-// The page shows the figures that the simulation has.
+// The page shows the figures of the simulation.
 func TestHerdHasTheFiguresOfTheQuestion(t *testing.T) {
 	figures, err := question().Run(t.Context())
 	if err != nil {
@@ -273,7 +273,7 @@ func TestHerdHasTheFiguresOfTheQuestion(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", f.Name, got, f)
 		}
 	}
-	// The answer to the question: at the same total wait no dead time, a lower peak, waits that differ less.
+	// The answer to the question: with the same total wait no dead time, a lower peak, and waits that differ less.
 	sidekiq, tiled := figures[2], figures[4]
 	if tiled.DeadShare != 0 || tiled.PeakOverMean > sidekiq.PeakOverMean/2 || tiled.MeanCV >= sidekiq.MeanCV {
 		t.Errorf("%+v, against %+v", tiled, sidekiq)
@@ -320,7 +320,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// The page shows the others: of no cap and 40 doublings the waits are longer than a Duration can be.
+// After 40 doublings without a cap the waits are longer than a Duration can be. The page shows the other strategies.
 func TestHerdOfWaitsPastTheLongestDuration(t *testing.T) {
 	state := Default()
 	state.Strategies = must("far: exponential base=1s factor=2", "at times: exponential base=70h factor=2 jitter=default limit=15", "near: linear d=1s")
@@ -330,7 +330,7 @@ func TestHerdOfWaitsPastTheLongestDuration(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range h.Strategies[:2] {
-		if x.Note != "Its waits add up to more than 292y." || x.Times != nil || x.Figures != nil {
+		if x.Note != "The sum of its waits is more than 292y." || x.Times != nil || x.Figures != nil {
 			t.Errorf("%s: note %q, %d times, figures %v", x.Title, x.Note, len(x.Times), x.Figures)
 		}
 	}
@@ -343,7 +343,7 @@ func TestOutageThatTakesNoTime(t *testing.T) {
 	state := Default()
 	state.Strategies = must("constant d=0s")
 	o, err := ComputeOutage(t.Context(), state)
-	if err != nil || !strings.Contains(o.Strategies[0].Note, "without any time going by") {
+	if err != nil || !strings.Contains(o.Strategies[0].Note, "retry endlessly at one instant") {
 		t.Errorf("%v, %+v", err, o)
 	}
 }
@@ -372,7 +372,7 @@ func TestSeconds(t *testing.T) {
 	}
 }
 
-// One client makes an axis of one instant, which the page has to be able to draw.
+// With one client the axis has length 0, and the page must be able to draw it.
 func TestContentionOfOneClient(t *testing.T) {
 	state := Default()
 	state.Clients = 1

@@ -15,15 +15,15 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// What the site's first picture may take on a slow computer, and how much of the page may move meanwhile.
+// The maximum time until the site's first chart on a slow computer, and the maximum layout shift.
 const (
 	slowness     = 4
 	firstPicture = 1500 * time.Millisecond
 	mostShift    = 0.1
 )
 
-// The site needs no more than a server of files, and not even that once it is loaded: it computes for itself what the
-// Go program computes.
+// The site needs only a file server, and none after it is loaded: its worker computes the same numbers as the Go
+// program.
 func browserSite(t *testing.T, ctx context.Context, _ string) {
 	folder := filepath.Join(t.TempDir(), "site")
 	if out, err := exec.CommandContext(t.Context(), "go", "run", "./site", folder).CombinedOutput(); err != nil {
@@ -45,12 +45,12 @@ func browserSite(t *testing.T, ctx context.Context, _ string) {
 		return err
 	}))
 	p.visit("")
-	if s := p.text(`document.getElementById("recover-sentence").textContent`); !strings.Contains(s, "it is well again after 17s under “3 retries and a budget”") {
+	if s := p.text(`document.getElementById("recover-sentence").textContent`); !strings.Contains(s, "It recovers after 17s under “3 retries and a budget”") {
 		t.Errorf("the first picture says %q", s)
 	}
 	var ms float64
 	p.eval(`performance.getEntriesByName("drawn")[0].startTime`, &ms)
-	if took := time.Duration(ms * 1e6); took > firstPicture && nightly() { // by day the machine has other things to do
+	if took := time.Duration(ms * 1e6); took > firstPicture && nightly() { // only nightly, because the machine may be busy at other times
 		t.Errorf("the first picture is drawn after %v, want %v", took, firstPicture)
 	} else {
 		t.Logf("the first picture is drawn after %v, %d times slowed down", took.Round(time.Millisecond), slowness)
@@ -79,7 +79,7 @@ func browserSite(t *testing.T, ctx context.Context, _ string) {
 	if got := p.text(`document.getElementById("outage-sentence").textContent`); got != o.Sentence {
 		t.Errorf("it computes\n%s\nwant\n%s", got, o.Sentence)
 	}
-	// What takes long is given up for what is wanted now.
+	// A new request cancels a long computation.
 	before := p.drawn()
 	p.enter("affected", "2000")
 	p.run(chromedp.Sleep(250 * time.Millisecond))

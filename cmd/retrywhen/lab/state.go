@@ -16,40 +16,40 @@ import (
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
 )
 
-// The most that one request may ask for.
+// The limits of a State.
 const (
 	MaxJobs      = 5_000
 	MaxRetries   = 40
-	MaxClients   = 100 // of the contention
+	MaxClients   = 100 // clients of the contention
 	MaxRuns      = 20
 	MaxAffected  = 2_000 // clients of the outage
 	MaxDown      = time.Hour
 	MaxCapacity  = 100_000
-	MaxLoad      = 500 // operations a second
+	MaxLoad      = 500 // operations per second
 	MaxWatch     = 5 * time.Minute
-	maxParameter = 60 // letters of a number or of durations
+	maxParameter = 60 // bytes of a number or of durations
 )
 
-// State is all that a page shows, and all that its address holds.
+// State is everything that the page shows and that its address contains.
 type State struct {
 	Tab        Tab
 	Strategies []model.Strategy
-	Step       int  // of the Story, from 1; 0 is none of it
-	OwnY       bool // each chart has a scale of its own
+	Step       int  // of the Story, from 1; 0 is none
+	OwnY       bool // each chart has its own scale
 
-	Load     int // operations a second that come to the server that stands still for a moment
-	Rate     int // what it can do a second
+	Load     int // of the overload: operations per second
+	Rate     int // the server's capacity per second
 	Stall    time.Duration
-	Patience time.Duration // an attempt's timeout
-	Watch    time.Duration // the whole time that is looked at
+	Patience time.Duration // the attempt timeout
+	Watch    time.Duration // the simulation end
 
 	Jobs    int // of the herd
 	Retries int
-	Peak    time.Duration // the window in which the peak is counted; 0 is chosen to fit, see fix
-	Dead    time.Duration // the window that counts as dead time when it is empty; 0 is chosen to fit
-	Own     bool          // each strategy has a time axis of its own
+	Peak    time.Duration // the window of the peak; 0 chooses one that fits, see fix
+	Dead    time.Duration // the window of the dead time; 0 chooses one that fits
+	Own     bool          // each strategy has its own time axis
 
-	Clients int // contention: the most
+	Clients int // of the contention: the largest number
 	Runs    int // for each point
 
 	Affected int // clients of the outage
@@ -57,14 +57,14 @@ type State struct {
 	Capacity int
 	Timeout  time.Duration
 
-	Outages []time.Duration // what to choose a policy for, with the clients and the capacity of the outage
+	Outages []time.Duration // of the choice, which also has the outage's clients and capacity
 	Served  time.Duration   // a target: all are served within this time of the server's return; 0 is none
-	Wait    time.Duration   // a target: who fails alone waits no longer; 0 is none
+	Wait    time.Duration   // a target: an operation that fails alone waits no longer; 0 is none
 
 	Seed uint64
 }
 
-// field is one parameter of a page's address.
+// field is a parameter of the page's address.
 type field struct {
 	name  string
 	parse func(s *State, text string) (ok bool)
@@ -112,10 +112,10 @@ var fields = []field{
 	},
 }
 
-// Tab is one of the page's subjects.
+// Tab is a tab of the page.
 type Tab string
 
-// The tabs.
+// The tabs of the page.
 const (
 	TabRecover    Tab = "recover"
 	TabHerd       Tab = "herd"
@@ -124,7 +124,7 @@ const (
 	TabChoose     Tab = "choose"
 )
 
-// Tabs are in the order of the page.
+// Tabs are all tabs, in the order of the page.
 var Tabs = []Tab{TabRecover, TabHerd, TabContention, TabOutage, TabChoose}
 
 // either is a parameter that is own or shared.
@@ -176,8 +176,8 @@ func span(name string, of func(*State) *time.Duration, least, most time.Duration
 	}
 }
 
-// fix chooses the windows that are 0 to fit this state, and keeps them from then on: figures in other windows cannot be
-// compared.
+// fix returns the state with chosen windows in place of those that are 0. The page keeps them from then on, because
+// figures with different windows cannot be compared.
 func (s State) fix(ctx context.Context) (State, error) {
 	var err error
 	if s.Peak == 0 || s.Dead == 0 {
@@ -186,18 +186,18 @@ func (s State) fix(ctx context.Context) (State, error) {
 	return s, err
 }
 
-// Problem is something in an address that is not understood, or asks for too much.
+// Problem is an invalid part of an address.
 type Problem struct {
 	Parameter string `json:"parameter"`
 	Unknown   bool   `json:"unknown,omitempty"`  // there is no such parameter
-	Strategy  int    `json:"strategy,omitempty"` // s: which of them, from 0
-	Word      string `json:"word,omitempty"`     // s: the word of it that is wrong, if one word is
+	Strategy  int    `json:"strategy,omitempty"` // of parameter s: the index of the strategy
+	Word      string `json:"word,omitempty"`     // of parameter s: the invalid word of the strategy, if it is one word
 	Message   string `json:"message"`
 }
 
-// ParseState reads the state from the query of an address. What is not in it is as in the first preset of its tab, and
-// so is what is wrong in it: the problems say what that is. A strategy that is wrong is left out; if none is left, they
-// are the preset's.
+// ParseState parses the query of an address. Missing and invalid parameters have the values of the first preset of the
+// tab. Invalid strategies are left out; if none is left, the strategies are the preset's. The problems are the invalid
+// parts.
 func ParseState(query url.Values) (State, []Problem) {
 	s := beginning(Tab(query.Get("tab")))
 	var problems []Problem
@@ -227,10 +227,10 @@ func ParseState(query url.Values) (State, []Problem) {
 	return s, problems
 }
 
-// shorten keeps of a text what an error has room for.
+// shorten shortens a text for an error.
 func shorten(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxParameter)], "") }
 
-// parseStrategies reads those that can be read, no two under one title.
+// parseStrategies parses the valid strategies. Their titles must differ.
 func parseStrategies(texts []string) ([]model.Strategy, []Problem) {
 	var (
 		strategies []model.Strategy
@@ -252,7 +252,7 @@ func parseStrategies(texts []string) ([]model.Strategy, []Problem) {
 		case err != nil:
 			wrong(i, "", "%s", strings.TrimPrefix(err.Error(), "retry: Parse: "))
 		case slices.ContainsFunc(strategies, same):
-			wrong(i, "", "%q is there twice, want each under a name of its own", s.Title())
+			wrong(i, "", "there are two policies %q, want a name for each", s.Title())
 		default:
 			strategies = append(strategies, s)
 		}
@@ -260,7 +260,7 @@ func parseStrategies(texts []string) ([]model.Strategy, []Problem) {
 	return strategies, problems
 }
 
-// briefly is what is wrong with a word. Where it names what was most likely meant, it names nothing else.
+// briefly returns what is wrong with a word. If there is a suggestion, the text has no other valid values.
 func briefly(reason, whole string) string {
 	what, _, _ := strings.Cut(reason, ";")
 	_, meant, ok := strings.Cut(whole, "did you mean ")
@@ -271,8 +271,8 @@ func briefly(reason, whole string) string {
 	return what + "; did you mean " + meant + "?"
 }
 
-// Query returns the query of the address that holds the state: ParseState's inverse. What is as in the first preset of
-// its tab is left out, but for the strategies.
+// Query returns the query of the state's address. It is the inverse of ParseState. Parameters with the values of the
+// tab's first preset are left out, except for the strategies.
 func (s State) Query() url.Values {
 	query := url.Values{}
 	for _, x := range s.Strategies {

@@ -1,24 +1,24 @@
 package lab
 
-// step is one of the story.
+// step is a step of the story.
 type step struct {
 	title, text string
 	strategies  []int // of Question
 }
 
-// story leads from a constant wait to a policy without gaps and pile-ups, in the order of "Visualization of backoff
-// functions", which asks for the last.
+// story leads from a constant wait to a policy without gaps and peaks, in the order of "Visualization of backoff
+// functions". The last step answers that article's question.
 var story = []step{
-	{"A constant wait", "Everybody waits for the same time, so everybody comes back at the same time: a hundred at once, then nobody. " +
-		"The server is down again, or idle.", []int{0}},
-	{"Exponential", "Longer waits are kinder to a server that stays down. But the crowd stays a crowd: each wave is as high as the first, and the " +
-		"time between two is lost.", []int{0, 1}},
-	{"Random: Sidekiq's formula", "A random part spreads each wave, and the more so the later it is. The first ones still pile up, and before the last there is " +
-		"a gap of minutes.", []int{1, 2}},
-	{"Random: buckets", "Each retry falls into a bucket that overlaps with the next one, so there is no gap. But chance is uneven: the first moments are the worst, and " +
-		"the waits of two jobs have little in common.", []int{2, 3}},
-	{"Tiled", "Each job keeps one place in every wait, so the waves join without a gap and without a pile-up. It takes as long as Sidekiq's, with no dead time, " +
-		"a lower peak, and waits that differ less. This is what to take for jobs that fail together.", []int{2, 4}},
+	{"A constant wait", "All jobs wait for the same time, so all of them come back at the same time: a hundred at once, then none. " +
+		"The server is overloaded, then idle.", []int{0}},
+	{"Exponential", "Longer waits help a server that stays down. But the jobs still come together: each wave is as high as the first, and the " +
+		"time between two waves is wasted.", []int{0, 1}},
+	{"Random: Sidekiq's formula", "A random part spreads each wave, and later waves more than earlier ones. The first waves are still high, and before the last one " +
+		"there is a gap of minutes.", []int{1, 2}},
+	{"Random: buckets", "Each retry falls into a bucket that overlaps with the next one, so there is no gap. But a random load is uneven: it is highest at the beginning, and " +
+		"the waits of two jobs differ a lot.", []int{2, 3}},
+	{"Tiled", "Each job keeps its place in every wait, so the waves join without gaps and without peaks. The total wait is the same as Sidekiq's, with no dead time, " +
+		"a lower peak, and waits that differ less. Use it for jobs that fail together.", []int{2, 4}},
 }
 
 // Story returns the state of a step, from 1 to the number of steps.
@@ -32,7 +32,7 @@ func Story(n int) State {
 	return s
 }
 
-// describedStep is a step as the page wants it.
+// describedStep is a step in the page's JSON.
 type describedStep struct {
 	N     int    `json:"n"`
 	Title string `json:"title"`

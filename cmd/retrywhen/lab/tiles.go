@@ -11,7 +11,7 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// Tiles shows what Tiled does: the retries of a few jobs under one curve, as it is, with jitter, and tiled.
+// Tiles shows what Tiled does: the retries of a few jobs under one curve, without jitter, with full jitter, and tiled.
 type Tiles struct {
 	Sentence string    `json:"sentence"`
 	Axis     Axis      `json:"axis"`
@@ -19,7 +19,7 @@ type Tiles struct {
 	Rows     []TileRow `json:"rows"`
 }
 
-// TileRow is the curve in one of the three ways.
+// TileRow is one of the three.
 type TileRow struct {
 	Title string      `json:"title"`
 	Times [][]Seconds `json:"times"` // of each job
@@ -30,7 +30,7 @@ const (
 	tileRetries = 4
 )
 
-// tiles takes the curve of the first strategy that is tiled.
+// tiles returns the Tiles for the curve of the first tiled strategy.
 func (s State) tiles(ctx context.Context) (*Tiles, error) {
 	curve := "linear d=1s"
 	for _, x := range s.Strategies {
@@ -72,7 +72,7 @@ func (s State) tiles(ctx context.Context) (*Tiles, error) {
 		t.Rows = append(t.Rows, row)
 	}
 	t.Axis = newAxis(end)
-	t.Sentence = fmt.Sprintf("Tiled cuts the time line into tiles, each as long as the wait of %s, and each job keeps one place in all of them: "+
-		"without jitter all come at a tile's end, with full jitter they fall where chance puts them, tiled they come evenly.", quoted(curve))
+	t.Sentence = fmt.Sprintf("Tiled divides the time into tiles. Each is as long as a wait of %s, and each job keeps its place in all of them. "+
+		"Without jitter all retries come at the end of a tile. With full jitter they come at random. Tiled, they come evenly.", quoted(curve))
 	return t, nil
 }

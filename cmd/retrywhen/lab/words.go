@@ -10,7 +10,7 @@ import (
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
 )
 
-// InWords says how long a strategy waits before the n-th retry, and when it gives up.
+// InWords describes how long a strategy waits before the n-th retry, and when it gives up.
 func InWords(s model.Strategy) string {
 	w := map[string]string{}
 	curve := ""
@@ -37,10 +37,10 @@ func InWords(s model.Strategy) string {
 	case name == "equal":
 		text += ", times a random factor from 0.5 to 1"
 	case name == "default":
-		text += ", give or take up to 15 %"
+		text += ", ±15 % at random"
 	case name == "deviation":
 		if p, err := strconv.ParseFloat(parameters, 64); err == nil {
-			text += fmt.Sprintf(", give or take up to %s %%", axis.Number(100*p))
+			text += fmt.Sprintf(", ±%s %% at random", axis.Number(100*p))
 		}
 	case name == "uniform":
 		low, high, _ := strings.Cut(parameters, ":")
@@ -52,21 +52,21 @@ func InWords(s model.Strategy) string {
 		text += "; at most " + count(limit, "retry", "retries")
 	}
 	if within, ok := w["within"]; ok {
-		text += "; no retry later than " + within
+		text += "; no retry later than " + within + " after the first failure"
 	}
 	if stop, ok := w["stopat"]; ok {
-		text += "; none once a wait would be " + stop
+		text += "; gives up when a wait would be " + stop
 	}
 	if timeout, ok := w["attempttimeout"]; ok {
-		text += "; an attempt may take " + timeout
+		text += "; attempt timeout " + timeout
 	}
 	if b := s.Budget; b != nil {
-		text += fmt.Sprintf("; a budget of %s, of which a retry takes %s and a success gives back %s", axis.Number(b.Capacity), axis.Number(b.Cost), axis.Number(b.Refund))
+		text += fmt.Sprintf("; a budget of %s: a retry costs %s, a success refunds %s", axis.Number(b.Capacity), axis.Number(b.Cost), axis.Number(b.Refund))
 	}
 	return text
 }
 
-// shortly writes a duration as the axes do, anything else as it is.
+// shortly formats a duration as the axes do. It returns any other value unchanged.
 func shortly(value string) string {
 	d, err := time.ParseDuration(value)
 	if err != nil || value == "0" {
@@ -75,7 +75,7 @@ func shortly(value string) string {
 	return axis.Time(d)
 }
 
-// curveInWords is the curve's formula, n being the number of the retry.
+// curveInWords returns the curve's formula; n is the number of the retry.
 func curveInWords(curve string, w map[string]string) string {
 	switch curve {
 	case "constant":
@@ -101,19 +101,19 @@ func curveInWords(curve string, w map[string]string) string {
 		for i, d := range delays {
 			delays[i] = shortly(d)
 		}
-		return strings.Join(delays, ", ") + ", and so on"
+		return strings.Join(delays, ", ") + ", then " + delays[len(delays)-1] + " forever"
 	case "sidekiq":
 		return "(n-1)⁴ + 15 + up to 30·n seconds at random"
 	case "buckets":
 		return fmt.Sprintf("at random between (n-1)^%[2]s and (n+1)^%[2]s times %[1]s", w["unit"], w["exponent"])
 	case "decorrelated":
-		return "at random between " + w["base"] + " and three times the wait before"
+		return "at random between " + w["base"] + " and three times the previous wait"
 	default:
 		return curve
 	}
 }
 
-// count writes a number with its word.
+// count returns a number with its noun.
 func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -121,7 +121,7 @@ func count(n int, one, many string) string {
 	return grouped(int64(n)) + " " + many
 }
 
-// grouped writes a number with a comma before each three figures.
+// grouped formats a number with a comma before each three digits.
 func grouped(n int64) string {
 	text := strconv.FormatInt(n, 10)
 	for i := len(text) - 3; i > 0; i -= 3 {
@@ -132,7 +132,7 @@ func grouped(n int64) string {
 
 func quoted(title string) string { return "“" + title + "”" }
 
-// list joins texts as a sentence does.
+// list joins texts with commas and "and".
 func list(texts []string) string {
 	switch n := len(texts); n {
 	case 0:

@@ -12,17 +12,17 @@ func TestInWords(t *testing.T) {
 		"constant d=0s":   "no wait",
 		"linear d=1500ms": "1.5s · n",
 		"quadratic d=1s":  "1s · n²",
-		"polynomial d=1s degree=1.5 jitter=deviation:0.3":     "1s · n^1.5, give or take up to 30 %",
+		"polynomial d=1s degree=1.5 jitter=deviation:0.3":     "1s · n^1.5, ±30 % at random",
 		"exponential base=100ms factor=2 cap=30s jitter=full": "100ms, then twice as long each time, at most 30s, times a random factor from 0 to 1",
 		"exponential base=1m factor=1.5 plus=3m jitter=equal": "1m, then 1.5 times as long each time, plus 3m, times a random factor from 0.5 to 1",
 		"fibonacci d=1s jitter=uniform:0.5:1.5":               "1s times 1, 1, 2, 3, 5, 8 …, times a random factor from 0.5 to 1.5",
-		"table delays=10ms,90s jitter=default":                "10ms, 1m30s, and so on, give or take up to 15 %",
+		"table delays=10ms,90s jitter=default":                "10ms, 1m30s, then 1m30s forever, ±15 % at random",
 		"sidekiq limit=1":                                     "(n-1)⁴ + 15 + up to 30·n seconds at random; at most 1 retry",
-		"buckets unit=1s exponent=3 within=1m":                "at random between (n-1)^3 and (n+1)^3 times 1s; no retry later than 1m",
-		"decorrelated base=5ms stopat=90s":                    "at random between 5ms and three times the wait before; none once a wait would be 1m30s",
-		"linear d=1s tiled attempttimeout=2s limit=5":         "1s · n; tiled: each job keeps its place in every wait; at most 5 retries; an attempt may take 2s",
+		"buckets unit=1s exponent=3 within=1m":                "at random between (n-1)^3 and (n+1)^3 times 1s; no retry later than 1m after the first failure",
+		"decorrelated base=5ms stopat=90s":                    "at random between 5ms and three times the previous wait; gives up when a wait would be 1m30s",
+		"linear d=1s tiled attempttimeout=2s limit=5":         "1s · n; tiled: each job keeps its place in every wait; at most 5 retries; attempt timeout 2s",
 		"linear d=1s limit=0":                                 "no retry",
-		"linear d=1s budget=10,1,0.1":                         "1s · n; a budget of 10, of which a retry takes 1 and a success gives back 0.1",
+		"linear d=1s budget=10,1,0.1":                         "1s · n; a budget of 10: a retry costs 1, a success refunds 0.1",
 	} {
 		if got := InWords(must(text)[0]); got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", text, got, want)
@@ -41,7 +41,7 @@ func TestNumbersInSentences(t *testing.T) {
 	}
 }
 
-// One sentence stands over each picture, made of its figures.
+// The sentence above each chart is about its figures.
 func TestSentences(t *testing.T) {
 	one := func(text string) State {
 		s := Default()
@@ -49,16 +49,16 @@ func TestSentences(t *testing.T) {
 		return s
 	}
 	for text, want := range map[string]string{
-		"a: exponential base=100ms factor=2 jitter=full limit=3": "It never recovers, under “a”.",
-		"a: constant d=1s limit=0":                               "It is well again after 16s under “a”.",
+		"a: exponential base=100ms factor=2 jitter=full limit=3": "It never recovers under “a”.",
+		"a: constant d=1s limit=0":                               "It recovers after 16s under “a”.",
 	} {
 		r, err := ComputeRecover(t.Context(), one(text))
-		if err != nil || !strings.HasSuffix(r.Sentence, "The server stands still for 5s, at 80 % load. "+want) {
+		if err != nil || !strings.HasSuffix(r.Sentence, "The load is 80 % of the server's capacity. The server stands still for 5s. "+want) {
 			t.Errorf("%s: %v, %q, want %q", text, err, r.Sentence, want)
 		}
 	}
 	h, err := ComputeHerd(t.Context(), one("a: constant d=1s jitter=full"))
-	if err != nil || !strings.HasPrefix(h.Sentence, "100 jobs fail together. Under “a” the load peaks at ") {
+	if err != nil || !strings.HasPrefix(h.Sentence, "100 jobs fail together. Under “a” the peak of the load is ") {
 		t.Errorf("%v, %q", err, h.Sentence)
 	}
 	if h, err = ComputeHerd(t.Context(), one("a: constant d=0s")); err != nil || h.Sentence != "100 jobs fail together, and all retries come at once." {
@@ -71,13 +71,13 @@ func TestSentences(t *testing.T) {
 		t.Errorf("%v, %q, %q", err, c.Sentence, c.Over)
 	}
 	o, err := ComputeOutage(t.Context(), s)
-	if err != nil || !strings.HasPrefix(o.Sentence, "1 client waits for a server that is back after 0 and could have served all after 0.") {
+	if err != nil || !strings.HasPrefix(o.Sentence, "1 client waits for a server that comes back after 0. At best the last one is served after 0.") {
 		t.Errorf("%v, %q", err, o.Sentence)
 	}
 	s.Served = time.Nanosecond
 	s.Affected = 100
 	x, err := ComputeChoose(t.Context(), s)
-	if err != nil || !strings.Contains(x.Sentence, "none of these meets the targets") {
+	if err != nil || !strings.Contains(x.Sentence, "no policy meets the targets") {
 		t.Errorf("%v, %q", err, x.Sentence)
 	}
 }

@@ -1,4 +1,4 @@
-// Package axis chooses where an axis has its ticks, and writes times and numbers as short as an axis wants them.
+// Package axis computes the ticks of axes, and formats times and numbers for them.
 package axis
 
 import (
@@ -10,21 +10,21 @@ import (
 
 // Tick is one tick of an axis.
 type Tick struct {
-	At    float64 `json:"at"` // seconds on an axis of time
+	At    float64 `json:"at"` // in seconds on an axis of time
 	Label string  `json:"label"`
 }
 
 const day = 24 * time.Hour
 
-// steps are those of a clock: of seconds and minutes 1, 2, 5, 10, 15 and 30, of hours 1, 2, 3, 6 and 12.
+// steps are the steps of a clock: 1, 2, 5, 10, 15 and 30 seconds and minutes, and 1, 2, 3, 6 and 12 hours.
 var steps = []time.Duration{
 	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
 	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
 }
 
-// Step returns the least step between ticks with which an axis of the given length has at most that many intervals.
-// Below a second and from a day on steps are 1, 2 and 5 times a power of ten.
+// Step returns the smallest step between ticks with which an axis of the given length has at most that many intervals.
+// Steps below a second, and from a day on, are 1, 2 or 5 times a power of ten.
 func Step(length time.Duration, intervals int) time.Duration {
 	least := length / time.Duration(max(intervals, 1))
 	if length%time.Duration(max(intervals, 1)) != 0 {
@@ -43,7 +43,7 @@ func Step(length time.Duration, intervals int) time.Duration {
 	return steps[i]
 }
 
-// decimal returns the least of 1, 2 and 5 times a power of ten, from 1 on, that is not below x.
+// decimal returns the smallest number >= x, and >= 1, that is 1, 2 or 5 times a power of ten.
 func decimal(x float64) float64 {
 	power := 1.0
 	for {
@@ -56,8 +56,8 @@ func decimal(x float64) float64 {
 	}
 }
 
-// Times returns the ticks of an axis from 0 to most, in at most that many intervals. A tick that lies a millionth past
-// the end is its last: random draws come near to a bound and never reach it.
+// Times returns the ticks of an axis from 0 to most, in at most that many intervals. The last tick may lie a millionth
+// past the end, because random draws come near a bound without reaching it.
 func Times(most time.Duration, intervals int) []Tick {
 	if most <= 0 {
 		return []Tick{{0, "0"}}
@@ -85,9 +85,9 @@ func Numbers(most float64, intervals int) []Tick {
 	return ticks
 }
 
-// LogTimes returns the ticks of a logarithmic axis from least to most, both above 0: at 1, 10 and 100 of nanoseconds,
-// microseconds and milliseconds, at 1, 10 and 30 of seconds and minutes, at 1, 3 and 12 hours, and at 1, 10, … days.
-// Where that makes fewer than four it takes all the steps of a clock.
+// LogTimes returns the ticks of a logarithmic axis from least to most, both above 0. They are at 1, 10 and 100
+// nanoseconds, microseconds and milliseconds, at 1, 10 and 30 seconds and minutes, at 1, 3 and 12 hours, and at 1, 10,
+// … days. If there are fewer than four, the ticks are at all steps of a clock.
 func LogTimes(least, most time.Duration) []Tick {
 	sparse := []time.Duration{
 		time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 10 * time.Minute, 30 * time.Minute,
@@ -99,8 +99,8 @@ func LogTimes(least, most time.Duration) []Tick {
 	return logTicks(least, most, []time.Duration{1, 2, 5}, steps)
 }
 
-// logTicks has ticks at the multiples of powers of ten below a second and from a day on, and at the middle ones
-// between.
+// logTicks returns ticks at the given multiples of powers of ten below a second and from a day on, and at the given
+// times between.
 func logTicks(least, most time.Duration, multiples, middle []time.Duration) []Tick {
 	ticks := []Tick{}
 	add := func(at time.Duration) {
@@ -124,7 +124,7 @@ func logTicks(least, most time.Duration, multiples, middle []time.Duration) []Ti
 	return ticks
 }
 
-// Time writes a duration in at most two units, those that matter, as in 1m30s, 250ms or 2d12h.
+// Time formats a duration in at most two units, as in 1m30s, 250ms or 2d12h.
 func Time(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -160,7 +160,7 @@ func Time(d time.Duration) string {
 	}
 }
 
-// figures rounds to three figures.
+// figures rounds to three digits.
 func figures(d time.Duration) time.Duration {
 	unit := time.Duration(1)
 	for d/unit >= 1000 {
@@ -176,7 +176,7 @@ func part(n time.Duration, unit string) string {
 	return strconv.FormatInt(int64(n), 10) + unit
 }
 
-// Number writes a number in at most three figures, thousands and millions as 1.5k and 2M.
+// Number formats a number with at most three digits, thousands and millions as in 1.5k and 2M.
 func Number(x float64) string {
 	switch a := math.Abs(x); {
 	case math.IsNaN(x):

@@ -49,7 +49,7 @@ func TestStep(t *testing.T) {
 	}
 }
 
-// Every step is one of a clock's, and never leaves more intervals than asked for.
+// Every step is one of a clock's, and there are never more intervals than the maximum.
 func TestStepsAreThoseOfAClock(t *testing.T) {
 	allowed := map[time.Duration]bool{}
 	for _, unit := range []time.Duration{time.Second, time.Minute} {

@@ -9,13 +9,13 @@ import (
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
 )
 
-// Span is an axis of time, from 0 to Most, on a line of Width letters.
+// Span is an axis of time, from 0 to Most, on a line of Width characters.
 type Span struct {
 	Most  time.Duration
 	Width int
 }
 
-// column returns the place of a time, from 0 to Width-1.
+// column returns the column of a time, from 0 to Width-1.
 func (s Span) column(d time.Duration) int {
 	if s.Most <= 0 {
 		return 0
@@ -54,7 +54,7 @@ func (s Span) Range(least, median, most time.Duration) string {
 	return strings.TrimRight(string(line), " ")
 }
 
-// Marks returns a line with a letter at each time: of several at one place the last.
+// Marks returns a line with a character at each time. In each column the last one is shown.
 func (s Span) Marks(at []time.Duration, mark func(i int) rune) string {
 	line := []rune(strings.Repeat("·", s.Width))
 	for i, d := range at {
@@ -65,8 +65,8 @@ func (s Span) Marks(at []time.Duration, mark func(i int) rune) string {
 	return string(line)
 }
 
-// Bars returns lines of columns, one for each count, the highest as high as most: an eighth of a line is the least that
-// differs, and what is not 0 is seen.
+// Bars returns lines with a column for each count; a count of most has the full height. The resolution is an eighth of
+// a line, and a count above 0 is always visible.
 func Bars(counts []int64, most int64, lines int) []string {
 	chart := make([]string, lines)
 	for l := range lines {
@@ -86,24 +86,24 @@ func Bars(counts []int64, most int64, lines int) []string {
 	return chart
 }
 
-// Dots is a chart of dots, two by four to a letter.
+// Dots is a chart of dots, two by four in each character.
 type Dots struct {
-	width, height int // in letters
+	width, height int // in characters
 	cells         []rune
 }
 
-// NewDots returns an empty chart, of that many letters.
+// NewDots returns an empty chart, with width and height in characters.
 func NewDots(width, height int) *Dots {
 	return &Dots{width, height, make([]rune, width*height)}
 }
 
-// Set puts a dot at x and y, both from 0 to 1, y downwards. What lies elsewhere is left out.
+// Set draws a dot at x and y, both from 0 to 1, y downwards. It ignores dots outside of the chart.
 func (d *Dots) Set(x, y float64) {
 	if !(x >= 0 && x <= 1 && y >= 0 && y <= 1) {
 		return
 	}
 	i, j := min(int(x*float64(2*d.width)), 2*d.width-1), min(int(y*float64(4*d.height)), 4*d.height-1)
-	// The bits of a braille letter: columns of three, then the fourth row.
+	// The bits of a braille character: two columns of three, then the fourth row.
 	bits := [4][2]rune{{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}}
 	d.cells[j/4*d.width+i/2] |= bits[j%4][i%2]
 }
@@ -124,7 +124,7 @@ func (d *Dots) Lines() []string {
 	return lines
 }
 
-// Columns puts blocks of lines side by side, with a gap of that many spaces.
+// Columns joins blocks of lines horizontally, with a gap of that many spaces.
 func Columns(gap int, blocks ...[]string) []string {
 	var lines []string
 	for i, b := range blocks {

@@ -33,7 +33,7 @@ func TestFit(t *testing.T) {
 			"the name of a po…      1      22",
 			"b                    333       4",
 		},
-		20: { // less than 14 letters would be left for the name
+		20: { // fewer than 14 characters would be left for the name
 			"name the name of a …",
 			"  first    1",
 			"  second  22",

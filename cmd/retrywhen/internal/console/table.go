@@ -1,4 +1,4 @@
-// Package console writes tables and charts as lines of text.
+// Package console formats tables and charts as lines of text.
 package console
 
 import (
@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Table lays rows out in columns, two spaces apart, under a header. The first `left` columns stand flush left, the
-// others flush right. Each line ends without spaces.
+// Table returns rows in columns, two spaces apart, under a header. The first `left` columns are aligned left, the
+// others right. Lines have no trailing spaces.
 func Table(header []string, rows [][]string, left int) []string {
 	widths := make([]int, len(header))
 	all := append([][]string{header}, rows...)
@@ -35,8 +35,8 @@ func Table(header []string, rows [][]string, left int) []string {
 	return lines
 }
 
-// Fit is a Table of at most width letters to a line: its first column is cut to what the others leave. Where that is
-// too little, each row is a list instead.
+// Fit returns a Table with lines of at most width characters. It shortens the first column. If too little of it is
+// left, each row becomes a list.
 func Fit(width int, header []string, rows [][]string, left int) []string {
 	const least = 14
 	others, widest := make([][]string, len(rows)), 0
@@ -54,7 +54,7 @@ func Fit(width int, header []string, rows [][]string, left int) []string {
 	return Table(header, cut, left)
 }
 
-// list is a block for each row, of a line for each cell.
+// list returns a block for each row, with a line for each cell.
 func list(width int, header []string, rows [][]string) []string {
 	var lines []string
 	for _, row := range rows {
@@ -68,7 +68,7 @@ func list(width int, header []string, rows [][]string) []string {
 	return lines
 }
 
-// Shorten cuts what is longer than most letters.
+// Shorten shortens a text to at most most characters.
 func Shorten(s string, most int) string {
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"
@@ -76,7 +76,7 @@ func Shorten(s string, most int) string {
 	return s
 }
 
-// Pad fills each line with spaces up to the width.
+// Pad appends spaces up to the width.
 func Pad(line string, width int) string {
 	return line + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(line)))
 }
@@ -90,7 +90,7 @@ func Width(lines []string) int {
 	return most
 }
 
-// Wrap puts the parts on lines of at most width letters, a space between two, and breaks only between them.
+// Wrap joins the parts with spaces into lines of at most width characters. It breaks lines only between parts.
 func Wrap(width int, parts ...string) []string {
 	var lines []string
 	for _, p := range parts {

@@ -1,4 +1,4 @@
-// Package gocode writes the Go code that makes a policy.
+// Package gocode returns the Go code of a policy.
 package gocode
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// curves are the constructors' arguments, by the names that the curves have in text.
+// curves are the constructors and their arguments, by the curves' names in the text form.
 var curves = map[string]struct {
 	constructor string
 	arguments   []string
@@ -29,7 +29,7 @@ var curves = map[string]struct {
 	"decorrelated": {"Decorrelated", []string{"base"}},
 }
 
-// options are the policy's own words, in the order in which they are written.
+// options are the policy's options, in the order of the code.
 var options = []struct{ word, option string }{
 	{"limit", "Limit"},
 	{"within", "Within"},
@@ -40,13 +40,13 @@ var options = []struct{ word, option string }{
 	{"maxretryafter", "MaxRetryAfter"},
 }
 
-// Policy returns the Go declaration that makes the policy, as in
+// Policy returns the Go declaration of the policy, as in
 //
 //	var policy = retry.New(backoff.Exponential(100*time.Millisecond, 2).Cap(30*time.Second).Jitter(jitter.Full), retry.Limit(5))
 //
-// Where each operation has a process, a key or a number of its own the declaration says so: by a comment, or as a
-// function of the key or the number. A budget that is not nil is in it, as a variable before such a function. It needs
-// the packages backoff, jitter, retry and time, those of them that it names.
+// For ProcessEach the declaration has a comment. For ByKey and ByOrdinal it is a function of the key or the ordinal. A
+// budget that is not nil is included, for such a function as a variable before it. The code imports those of the
+// packages backoff, jitter, retry and time that it names.
 func Policy(p retry.Policy, place sim.Placement, b *sim.Budget) string {
 	_, w := words(p.String())
 	curve, of := p.Backoff(), ""
@@ -84,8 +84,8 @@ func Policy(p retry.Policy, place sim.Placement, b *sim.Budget) string {
 	return "var policy = " + line.String()
 }
 
-// words returns the first word of a text form, which names the curve, and the values of the others by their names: ""
-// for one without a value.
+// words returns the curve of a text form, and the values of its options by their names: "" for an option without a
+// value.
 func words(text string) (curve string, values map[string]string) {
 	values = map[string]string{}
 	for word := range strings.FieldsSeq(text) {
@@ -98,8 +98,8 @@ func words(text string) (curve string, values map[string]string) {
 	return curve, values
 }
 
-// expression makes the backoff, which must have a text form. Its key or ordinal is the variable of that name, if there
-// is one.
+// expression returns the code of the backoff, which must have a text form. If variable is not "", it takes the place of
+// the key or the ordinal.
 func expression(b backoff.Backoff, variable string) string {
 	name, w := words(b.String())
 	curve := curves[name]
@@ -142,7 +142,7 @@ func goJitter(text string) string {
 	return "jitter." + name + "(" + strings.ReplaceAll(args, ":", ", ") + ")"
 }
 
-// literal returns a duration or a number as it is written in Go.
+// literal returns the Go code of a duration or a number.
 func literal(value string) string {
 	if _, err := strconv.ParseFloat(value, 64); err == nil {
 		return value
@@ -154,7 +154,7 @@ func literal(value string) string {
 	return goDuration(d)
 }
 
-// goDuration writes a duration as a whole number of the largest unit.
+// goDuration returns the Go code of a duration: a whole number of the largest possible unit.
 func goDuration(d time.Duration) string {
 	if d == 0 {
 		return "0"

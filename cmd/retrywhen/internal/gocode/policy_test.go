@@ -39,7 +39,7 @@ func TestPolicy(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := l.want
-		if strings.Contains(l.text, "jitter=default") { // whichever of its two names the text form has
+		if strings.Contains(l.text, "jitter=default") { // the text form may have either of its two names
 			want = strings.Replace(want, "jitter.Deviation(0.15)", goJitter(jitterOf(p)), 1)
 		}
 		if got := Policy(p, sim.OneProcess, nil); got != "var policy = "+want {
@@ -48,9 +48,9 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// The lines are compiled and run: each makes the policy whose text it came from.
+// The code is compiled and run: it makes the policy with the original text.
 func TestPolicyIsMade(t *testing.T) {
-	dir, err := os.MkdirTemp(".", "_goline-") // in the module, for its dependencies
+	dir, err := os.MkdirTemp(".", "_goline-") // in the module, so that it finds the dependencies
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func jitterOf(p retry.Policy) string {
 	return w["jitter"]
 }
 
-// The declaration says where the operations are.
+// The declaration depends on the placement.
 func TestPolicyOfAPlacement(t *testing.T) {
 	for _, test := range []struct {
 		text   string

@@ -7,21 +7,21 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// Choose is a fleet that wants to know which of the strategies to take.
+// Choose is a sim.Choose of the strategies.
 type Choose struct {
-	Strategies []Strategy // none takes sim.Candidates
-	sim.Choose            // but for Strategies and Progress
+	Strategies []Strategy // empty is sim.Candidates
+	sim.Choose            // its Strategies and Progress are ignored
 	Progress   Progress
 }
 
-// Choices are what has become of a Choose.
+// Choices is the result of a Choose.
 type Choices struct {
 	Strategies []Strategy // as in Result
 	Result     *sim.Choices
 }
 
-// Run computes the choices. Its errors are a *sim.FieldError, with no result, and a *sim.StoppedError with the
-// strategies that were finished.
+// Run computes the choices. It returns a *sim.FieldError and no result for an invalid Choose, and a *sim.StoppedError
+// with the finished strategies when it is stopped.
 func (c Choose) Run(ctx context.Context) (*Choices, error) {
 	run, strategies := c.Choose, c.Strategies
 	run.Progress = c.Progress.of("choosing")

@@ -8,11 +8,11 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// Contention is clients that all write one row, under each of the strategies.
+// Contention is a sim.OCC for several numbers of clients, under each of the strategies.
 type Contention struct {
 	Strategies []Strategy
-	Clients    int // the most
-	Points     int // how many numbers of clients, evenly apart, the last one being Clients
+	Clients    int // the largest number
+	Points     int // the number of points, evenly spaced up to Clients
 	Runs       int // for each point
 	Network    sim.Network
 	Seed       uint64
@@ -20,23 +20,23 @@ type Contention struct {
 	Progress   Progress
 }
 
-// ContentionResult is what has become of a Contention.
+// ContentionResult is the result of a Contention.
 type ContentionResult struct {
 	Runs       int
 	Clients    []int
 	Strategies []ContentionStrategyResult
 }
 
-// ContentionStrategyResult is that of one strategy, with a point for each number of clients that was computed.
+// ContentionStrategyResult is the result of one strategy, with a point for each computed number of clients.
 type ContentionStrategyResult struct {
 	Name   string
 	Policy Strategy
 	Points []sim.SweepPoint
-	Err    error // a *sim.StoppedError: why points are missing
+	Err    error // a *sim.StoppedError if points are missing
 }
 
-// Run computes the contention. Its errors are a *sim.FieldError, with no result, and the *sim.StoppedError of ctx, with
-// the points that were computed until then.
+// Run computes the contention. It returns a *sim.FieldError and no result for an invalid Contention, and a
+// *sim.StoppedError with the points computed so far when ctx ends.
 func (c Contention) Run(ctx context.Context) (*ContentionResult, error) {
 	r := &ContentionResult{Runs: c.Runs, Clients: clientCounts(c.Clients, c.Points)}
 	for _, s := range c.Strategies {
@@ -55,7 +55,7 @@ func (c Contention) Run(ctx context.Context) (*ContentionResult, error) {
 	return r, nil
 }
 
-// Calls returns when the write calls of one run with the most clients came, in order.
+// Calls returns the times of the write calls in one run with the most clients, in order.
 func (c Contention) Calls(ctx context.Context, s Strategy) ([]time.Duration, error) {
 	r, err := sim.OCC{
 		Policy: s.Policy, Placement: s.Placement, Clients: c.Clients, Network: c.Network, Seed: c.Seed, Horizon: c.Horizon,
@@ -66,7 +66,7 @@ func (c Contention) Calls(ctx context.Context, s Strategy) ([]time.Duration, err
 	return r.Times, nil
 }
 
-// clientCounts returns about points numbers of clients, evenly apart, the last one being most.
+// clientCounts returns about points numbers of clients, evenly spaced up to most.
 func clientCounts(most, points int) []int {
 	var counts []int
 	for i := 1; i <= points; i++ {

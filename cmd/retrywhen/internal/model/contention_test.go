@@ -20,7 +20,7 @@ func TestClientCounts(t *testing.T) {
 	}
 }
 
-// A strategy that takes too long has the points before, and does not keep the next one from its own.
+// A strategy that takes too long keeps its earlier points, and the next strategy has all of its points.
 func TestContentionPastTheHorizon(t *testing.T) {
 	var reported []string
 	r, err := Contention{

@@ -10,7 +10,7 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// Progress returns what a simulation reports its progress to; nil is nothing.
+// Progress returns the function to which a simulation reports its progress. It may be nil.
 type Progress func(what string) func(done, total int64)
 
 func (p Progress) of(what string) func(done, total int64) {
@@ -20,23 +20,23 @@ func (p Progress) of(what string) func(done, total int64) {
 	return p(what)
 }
 
-// ErrNoRetry is for a policy whose limit is 0.
+// ErrNoRetry is the error for a policy whose limit is 0.
 var ErrNoRetry = errors.New("limit=0 allows no retry")
 
-// Herd is jobs that fail together, under each of the strategies.
+// Herd is a sim.Herd under each of the strategies.
 type Herd struct {
 	Strategies []Strategy
 	Jobs       int
 	Retries    int           // of each job, or its policy's limit if that is less
-	Runs       int           // of which the figures are the means; 0 is chosen by the size
-	PeakWindow time.Duration // 0 is chosen to fit
-	DeadWindow time.Duration // 0 is chosen to fit
+	Runs       int           // the figures are means of this many runs; 0 chooses by the size
+	PeakWindow time.Duration // 0 chooses a window that fits
+	DeadWindow time.Duration // 0 chooses a window that fits
 	Seed       uint64
 	Horizon    time.Duration // of the retries, not of the figures; 0 is none
 	Progress   Progress
 }
 
-// HerdResult is what has become of a Herd.
+// HerdResult is the result of a Herd.
 type HerdResult struct {
 	Jobs       int                  `json:"jobs"`
 	Runs       int                  `json:"runs"`
@@ -45,23 +45,23 @@ type HerdResult struct {
 	Strategies []HerdStrategyResult `json:"strategies"`
 }
 
-// HerdStrategyResult is that of one strategy.
+// HerdStrategyResult is the result of one strategy.
 type HerdStrategyResult struct {
 	Name    string          `json:"name"`
 	Policy  Strategy        `json:"policy"`
-	Figures *sim.Figures    `json:"figures,omitempty"` // nil if they were not computed
-	Herd    *sim.HerdResult `json:"herd,omitempty"`    // nil if it was not computed
+	Figures *sim.Figures    `json:"figures,omitempty"` // nil if not computed
+	Herd    *sim.HerdResult `json:"herd,omitempty"`    // nil if not computed
 	Err     error           `json:"-"`                 // why something is missing: ErrNoRetry, or a *sim.StoppedError
 }
 
-// The figures are means of as many runs as make about a million waits, at most 200.
+// By default the figures are means of as many runs as have about a million waits, at most 200.
 const (
 	figureWaits = 1_000_000
 	figureRuns  = 200
 )
 
-// Run computes the herd. Its errors are a *sim.FieldError, with no result, and the *sim.StoppedError of ctx, with the
-// strategies that were computed until then.
+// Run computes the herd. It returns a *sim.FieldError and no result for an invalid Herd, and a *sim.StoppedError with
+// the strategies computed so far when ctx ends.
 func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
 	r, err := h.retries(ctx)
 	if err != nil {
@@ -91,7 +91,7 @@ func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
 	return r, nil
 }
 
-// Windows returns the windows in which the figures count, chosen to fit where they are 0.
+// Windows returns the windows of the figures: PeakWindow and DeadWindow, or chosen ones if they are 0.
 func (h Herd) Windows(ctx context.Context) (peak, dead time.Duration, err error) {
 	r, err := h.retries(ctx)
 	if err != nil {
@@ -103,7 +103,7 @@ func (h Herd) Windows(ctx context.Context) (peak, dead time.Duration, err error)
 // retries computes one run of each strategy and chooses the windows.
 func (h Herd) retries(ctx context.Context) (*HerdResult, error) {
 	r := &HerdResult{Jobs: h.Jobs, Runs: h.Runs, PeakWindow: h.PeakWindow, DeadWindow: h.DeadWindow, Strategies: []HerdStrategyResult{}}
-	var shortest time.Duration // no window swallows a whole herd
+	var shortest time.Duration // windows are shorter than this herd
 	for _, s := range h.Strategies {
 		x := HerdStrategyResult{Name: s.Title(), Policy: s}
 		retries := h.Retries
@@ -137,15 +137,15 @@ func (h Herd) retries(ctx context.Context) (*HerdResult, error) {
 		r.PeakWindow = max(axis.Step(shortest, 600), 1)
 	}
 	if r.DeadWindow == 0 {
-		r.DeadWindow = max(axis.Step(shortest, h.Jobs*h.Retries/3), 1) // by chance about one in twenty is empty
+		r.DeadWindow = max(axis.Step(shortest, h.Jobs*h.Retries/3), 1) // at random times about one in twenty windows is empty
 	}
 	return r, nil
 }
 
-// AtOnce is what the peak over the mean is of a herd whose retries all come at the same instant: no window fits it.
+// AtOnce is the text of the peak over the mean when all retries come at one instant.
 const AtOnce = "all at once"
 
-// PeakText returns the peak over the mean as text.
+// PeakText returns the peak over the mean as a text.
 func PeakText(f *sim.Figures) string {
 	if f.End == 0 {
 		return AtOnce
@@ -153,7 +153,7 @@ func PeakText(f *sim.Figures) string {
 	return axis.Number(f.PeakOverMean)
 }
 
-// DeadText returns the share of dead time as text, "-" for a herd that takes no time.
+// DeadText returns the share of dead time as a text, "-" for a herd that takes no time.
 func DeadText(f *sim.Figures) string {
 	if f.End == 0 {
 		return "-"
@@ -161,7 +161,7 @@ func DeadText(f *sim.Figures) string {
 	return strconv.FormatFloat(100*f.DeadShare, 'f', 0, 64) + " %"
 }
 
-// End returns the last retry of all strategies.
+// End returns the time of the last retry of all strategies.
 func (r *HerdResult) End() time.Duration {
 	var end time.Duration
 	for _, x := range r.Strategies {
@@ -172,7 +172,7 @@ func (r *HerdResult) End() time.Duration {
 	return end
 }
 
-// ChartBin is the width of the bars of a chart that ends at end.
+// ChartBin returns the width of the bars of a chart that ends at end.
 func ChartBin(end time.Duration) time.Duration {
 	const bars = 150
 	return max(axis.Step(end, bars), 1)

@@ -50,7 +50,7 @@ func TestHerdRuns(t *testing.T) {
 	}
 }
 
-// What was computed before the figures are cut short stays.
+// The result keeps everything that was computed before the figures were stopped.
 func TestHerdInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var reported []string

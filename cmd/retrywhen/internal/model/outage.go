@@ -10,32 +10,32 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// Outage is a server that comes back, and its clients under each of the strategies.
+// Outage is a sim.Outage under each of the strategies.
 type Outage struct {
 	Strategies []Strategy
-	sim.Outage               // but for Policy, Placement and Progress; a strategy's Budget goes first
+	sim.Outage               // its Policy, Placement and Progress are ignored; a strategy's Budget and Processes replace its own
 	Limit      int           // of the retries; 0 is the policy's own
-	Work       time.Duration // the most real time for one strategy; 0 is no limit
+	Work       time.Duration // the maximum real time for one strategy; 0 is no limit
 	Progress   Progress
 }
 
-// OutageResult is what has become of an Outage.
+// OutageResult is the result of an Outage.
 type OutageResult struct {
 	Down       time.Duration          `json:"down"`
 	Strategies []OutageStrategyResult `json:"strategies"`
 }
 
-// OutageStrategyResult is that of one strategy.
+// OutageStrategyResult is the result of one strategy.
 type OutageStrategyResult struct {
 	Name   string            `json:"name"`
 	Policy Strategy          `json:"policy"`
 	Note   string            `json:"note,omitempty"` // the text of Err
-	Result *sim.OutageResult `json:"result"`         // nil if it was not computed
+	Result *sim.OutageResult `json:"result"`         // nil if not computed
 	Err    error             `json:"-"`              // why something is missing: ErrNoRetry, or a *sim.StoppedError
 }
 
-// Run computes the outage. Its errors are a *sim.FieldError, with no result, and the *sim.StoppedError of ctx, with
-// what was computed until then.
+// Run computes the outage. It returns a *sim.FieldError and no result for an invalid Outage, and a *sim.StoppedError
+// with the result so far when ctx ends.
 func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 	r := &OutageResult{Down: o.Down, Strategies: []OutageStrategyResult{}}
 	for _, s := range o.Strategies {
@@ -80,7 +80,7 @@ func (o Outage) one(ctx context.Context, run sim.Outage) (*sim.OutageResult, err
 	return run.Run(ctx)
 }
 
-// End returns when the last attempt of the strategy was, to the bin; 0 if there is no result.
+// End returns the end of the bin with the strategy's last attempt; 0 if there is no result.
 func (x *OutageStrategyResult) End() time.Duration {
 	if x.Result == nil {
 		return 0
@@ -92,7 +92,7 @@ func (x *OutageStrategyResult) End() time.Duration {
 	return bin * n
 }
 
-// End returns when the last attempt of all was, to the bin.
+// End returns the end of the bin with the last attempt of all strategies.
 func (r *OutageResult) End() time.Duration {
 	var end time.Duration
 	for i := range r.Strategies {
@@ -101,7 +101,7 @@ func (r *OutageResult) End() time.Duration {
 	return end
 }
 
-// Bars returns the traffic for a chart that ends at end: the simulation's bins put together.
+// Bars returns the traffic for a chart that ends at end. It joins bins of the simulation.
 func (x *OutageStrategyResult) Bars(end time.Duration) (bin time.Duration, attempts, served []int64) {
 	t := x.Result.Traffic
 	bin = max(ChartBin(end), t.Bin)

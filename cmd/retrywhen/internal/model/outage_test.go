@@ -49,7 +49,7 @@ func TestOutageInterrupted(t *testing.T) {
 	}
 }
 
-// A limit of the work is no end of the run.
+// A strategy that reaches the limit of the work does not stop the others.
 func TestOutageThatTakesTooMuchWork(t *testing.T) {
 	r, err := Outage{
 		Strategies: strategies(t, "constant d=1ns", "constant d=1s"), Work: time.Nanosecond,
@@ -70,7 +70,7 @@ func TestOutageBars(t *testing.T) {
 	if x.End() != 3000*time.Second {
 		t.Errorf("the end is %v", x.End())
 	}
-	bin, attempts, served := x.Bars(x.End()) // 3000 s in at most 150 bars: a clock's 30 s, which is ten of the simulation's
+	bin, attempts, served := x.Bars(x.End()) // 3000 s in at most 150 bars: steps of 30 s, ten bins of the simulation
 	if bin != 30*time.Second || len(attempts) != 100 || attempts[0] != 20 || attempts[99] != 20 || served[99] != 10 {
 		t.Errorf("bars of %v: %v, %v", bin, attempts, served)
 	}

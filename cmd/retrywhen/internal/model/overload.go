@@ -10,17 +10,16 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// Overload is a server with a queue that something happens to, and its callers under each of the strategies: does it
-// recover?
+// Overload is a sim.Overload under each of the strategies.
 type Overload struct {
 	Strategies   []Strategy
-	sim.Overload               // but for Layers and Progress, which are the strategies'
-	Timeout      time.Duration // of the attempts of policies that have no AttemptTimeout; 0 is none
-	Work         time.Duration // the most real time for one strategy; 0 is no limit
+	sim.Overload               // its Layers and Progress are ignored
+	Timeout      time.Duration // of attempts whose policy has no AttemptTimeout; 0 is none
+	Work         time.Duration // the maximum real time for one strategy; 0 is no limit
 	Progress     Progress
 }
 
-// OverloadResult is what has become of an Overload.
+// OverloadResult is the result of an Overload.
 type OverloadResult struct {
 	Load       float64                  `json:"load"`
 	Trigger    sim.Trigger              `json:"trigger"`
@@ -28,17 +27,17 @@ type OverloadResult struct {
 	Strategies []OverloadStrategyResult `json:"strategies"`
 }
 
-// OverloadStrategyResult is that of one strategy.
+// OverloadStrategyResult is the result of one strategy.
 type OverloadStrategyResult struct {
 	Name   string              `json:"name"`
 	Policy Strategy            `json:"policy"`
 	Note   string              `json:"note,omitempty"` // the text of Err
-	Result *sim.OverloadResult `json:"result"`         // nil if it was not computed
+	Result *sim.OverloadResult `json:"result"`         // nil if not computed
 	Err    error               `json:"-"`              // why something is missing: a *sim.StoppedError
 }
 
-// DefaultOverload is the overload that the command and the page begin with: a server of 100 requests a second at 80 %
-// of that, which stands still for 5 s, and clients that wait for a second.
+// DefaultOverload returns the default of the command and the page: a server of 100 requests a second under a load of 80
+// a second, a standstill of 5 s, and an attempt timeout of one second.
 func DefaultOverload() Overload {
 	const policy = "exponential base=100ms factor=2 cap=10s jitter=full attempttimeout=1s "
 	strategies, err := ParseStrategies([]string{
@@ -56,8 +55,8 @@ func DefaultOverload() Overload {
 	}
 }
 
-// Run computes the overload. Its errors are a *sim.FieldError, with no result, and the *sim.StoppedError of ctx, with
-// what was computed until then.
+// Run computes the overload. It returns a *sim.FieldError and no result for an invalid Overload, and a
+// *sim.StoppedError with the result so far when ctx ends.
 func (o Overload) Run(ctx context.Context) (*OverloadResult, error) {
 	r := &OverloadResult{Load: o.Load, Trigger: o.Trigger, Horizon: o.Horizon, Strategies: []OverloadStrategyResult{}}
 	for _, s := range o.Strategies {
@@ -88,7 +87,7 @@ func (o Overload) one(ctx context.Context, run sim.Overload) (*sim.OverloadResul
 	return run.Run(ctx)
 }
 
-// layers returns the strategy's policy in each of its layers, with a timeout if it has none.
+// layers returns the strategy's layers. The timeout applies if the policy has none.
 func (s Strategy) layers(timeout time.Duration) []sim.Layer {
 	l := sim.Layer{Policy: s.Policy, Budget: s.Budget, Processes: s.Processes}
 	if _, ok := s.Policy.AttemptTimeout(); !ok && timeout > 0 {
@@ -101,7 +100,8 @@ func (s Strategy) layers(timeout time.Duration) []sim.Layer {
 	return all
 }
 
-// Verdict returns whether the server recovers, in words: "never recovers" within the Horizon, or "back after 16s".
+// Verdict returns whether the server recovers, as a text: "never recovers" (before the Horizon) or "recovers after
+// 16s".
 func (x *OverloadStrategyResult) Verdict() string {
 	switch {
 	case x.Result == nil:
@@ -109,7 +109,7 @@ func (x *OverloadStrategyResult) Verdict() string {
 	case !x.Result.Recovered:
 		return "never recovers"
 	case x.Result.RecoveredAfter == 0:
-		return "back at once"
+		return "recovers at once"
 	}
-	return "back after " + axis.Time(x.Result.RecoveredAfter)
+	return "recovers after " + axis.Time(x.Result.RecoveredAfter)
 }

@@ -11,13 +11,13 @@ func TestOverloadVerdicts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{"never recovers", "back after 17s", "back after 16s"} {
+	for i, want := range []string{"never recovers", "recovers after 17s", "recovers after 16s"} {
 		if got := r.Strategies[i].Verdict(); got != want {
 			t.Errorf("%s: %s, want %s", r.Strategies[i].Name, got, want)
 		}
 	}
 	o.Trigger.For = time.Millisecond
-	if r, err = o.Run(t.Context()); err != nil || r.Strategies[0].Verdict() != "back at once" {
+	if r, err = o.Run(t.Context()); err != nil || r.Strategies[0].Verdict() != "recovers at once" {
 		t.Errorf("after a standstill of 1ms: %v, %v", r, err)
 	}
 	if got := (&OverloadStrategyResult{}).Verdict(); got != "not computed" {

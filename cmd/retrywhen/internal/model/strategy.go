@@ -11,39 +11,39 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// MaxStrategies is the most strategies that are compared at once: as many as there are colors to tell apart.
+// MaxStrategies is the maximum number of strategies in a comparison: there is a color for each.
 const MaxStrategies = 8
 
-// maxText is the most letters that the text of a strategy may have.
+// maxText is the maximum length of a strategy's text, in bytes.
 const maxText = 1000
 
-// Strategy is a policy under the name that tables and charts call it by, and how it is used.
+// Strategy is a policy with its name in tables and charts, and how the clients use it.
 type Strategy struct {
-	Name      string // "" for none but the policy's text
+	Name      string // "" is the policy's text
 	Policy    retry.Policy
 	Placement sim.Placement
-	Budget    *sim.Budget // what the clients' retries share; nil is none
-	Layers    int         // of an Overload, each with the policy and a budget of its own; 0 is one
-	Processes int         // that the clients are divided among; of an Overload's layer each has a budget of its own; 0 is one
+	Budget    *sim.Budget // shared by the clients' retries; nil is none
+	Layers    int         // of an Overload, each with the policy and its own budget; 0 is one
+	Processes int         // that share the clients; in an Overload each has its own budget; 0 is one
 }
 
-// ParseStrategy reads a strategy from its text form: a policy's, with a name and a colon before it if it likes, and
-// among its words some of
+// ParseStrategy parses the text form of a strategy: optionally a name and a colon, then a policy's text form, with any
+// of these options:
 //
-//	place=process-each    or by-key or by-ordinal: the sim.Placement
-//	budget=10,1,0.1       capacity, cost and refund of a sim.Budget, and its refill a second after one more comma
-//	layers=3              that many layers of an Overload
-//	processes=20          that many processes of an outage's clients, or of each layer
+//	place=process-each    the sim.Placement, also by-key or by-ordinal
+//	budget=10,1,0.1       the sim.Budget: capacity, cost, refund, and optionally ,refill per second
+//	layers=3              the number of layers of an Overload
+//	processes=20          the number of processes of an Outage's clients, or of each layer
 func ParseStrategy(text string) (Strategy, error) {
 	if n := len(text); n > maxText {
-		return Strategy{}, fmt.Errorf("a policy of %d letters, want at most %d", n, maxText)
+		return Strategy{}, fmt.Errorf("the policy's text has %d bytes, want at most %d", n, maxText)
 	}
 	var s Strategy
 	name, rest, named := strings.Cut(text, ":")
-	// Colons within words, as in jitter=deviation:0.3, end no name.
+	// A colon within an option, as in jitter=deviation:0.3, does not end a name.
 	if named && !strings.Contains(name, "=") && strings.TrimSpace(name) != "" {
 		s.Name = strings.TrimSpace(name)
-		rest = strings.Repeat(" ", utf8.RuneCountInString(name)+1) + rest // errors name columns of the whole text
+		rest = strings.Repeat(" ", utf8.RuneCountInString(name)+1) + rest // so that errors give the column in the whole text
 	} else {
 		rest = text
 	}
@@ -63,7 +63,7 @@ func ParseStrategy(text string) (Strategy, error) {
 	return s, err
 }
 
-// words are those of a strategy that are not its policy's.
+// words are the options of a strategy that are not its policy's.
 var words = map[string]struct {
 	set  func(s *Strategy, value string) (ok bool)
 	want string
@@ -106,7 +106,7 @@ func parseBudget(text string) (*sim.Budget, bool) {
 	return &b, b.Check() == nil
 }
 
-// ParseStrategies reads several strategies, no two under one title.
+// ParseStrategies parses several strategies. Their titles must differ.
 func ParseStrategies(texts []string) ([]Strategy, error) {
 	if n := len(texts); n > MaxStrategies {
 		return nil, fmt.Errorf("%d policies, want at most %d", n, MaxStrategies)
@@ -116,10 +116,10 @@ func ParseStrategies(texts []string) ([]Strategy, error) {
 	for i, text := range texts {
 		s, err := ParseStrategy(text)
 		if err != nil {
-			return nil, unquoted(texts, i, err)
+			return nil, splitError(texts, i, err)
 		}
 		if seen[s.Title()] {
-			return nil, fmt.Errorf("%q is there twice; give each a name, as in %q", s.Title(), "mine: "+s.text())
+			return nil, fmt.Errorf("there are two policies %q, want a name for each, as in %q", s.Title(), "mine: "+s.text())
 		}
 		seen[s.Title()] = true
 		strategies[i] = s
@@ -127,19 +127,29 @@ func ParseStrategies(texts []string) ([]Strategy, error) {
 	return strategies, nil
 }
 
-// unquoted returns a better error where the texts are the words of one policy, which a shell took apart.
-func unquoted(texts []string, wrong int, err error) error {
-	for i := range wrong + 1 {
-		whole := strings.Join(texts[i:], " ")
-		if _, parses := ParseStrategy(whole); parses == nil && i < len(texts)-1 {
-			return fmt.Errorf("%q is one policy, want it in quotes", whole)
-		}
+// splitError returns an error that asks for quotes if the wrong text is a part of a policy that a shell has split.
+// Otherwise it returns err.
+func splitError(texts []string, wrong int, err error) error {
+	from, to := wrong, wrong+1
+	for from > 0 && continues(texts, from) {
+		from--
 	}
-	return err
+	for to < len(texts) && continues(texts, to) {
+		to++
+	}
+	if to-from == 1 {
+		return err
+	}
+	return fmt.Errorf("a policy is split into %d arguments, want one quoted argument: %q", to-from, strings.Join(texts[from:to], " "))
 }
 
-// Has reports whether one of the strategy's words is set: place, budget, layers, processes, or one of a policy's
-// options, as in within.
+// continues reports whether texts[i] cannot begin a policy: it is an option, or it follows a name and a colon.
+func continues(texts []string, i int) bool {
+	word, _, _ := strings.Cut(strings.TrimSpace(texts[i]), " ")
+	return strings.Contains(word, "=") || strings.EqualFold(word, "tiled") || strings.HasSuffix(strings.TrimSpace(texts[i-1]), ":")
+}
+
+// Has reports whether an option is set: place, budget, layers, processes, or one of the policy's, such as within.
 func (s Strategy) Has(word string) bool {
 	for w := range strings.FieldsSeq(s.text()) {
 		if key, _, _ := strings.Cut(w, "="); key == word {
@@ -149,7 +159,7 @@ func (s Strategy) Has(word string) bool {
 	return false
 }
 
-// text is the text form without the name.
+// text returns the text form without the name.
 func (s Strategy) text() string {
 	text := s.Policy.String()
 	if s.Placement != sim.OneProcess {
@@ -170,7 +180,7 @@ func (s Strategy) text() string {
 	return text
 }
 
-// String returns the text form, which ParseStrategy reads.
+// String returns the text form, which ParseStrategy parses.
 func (s Strategy) String() string {
 	if s.Name == "" {
 		return s.text()
@@ -178,7 +188,7 @@ func (s Strategy) String() string {
 	return s.Name + ": " + s.text()
 }
 
-// Title is what tables and charts call it by.
+// Title returns the name, or the text if there is no name.
 func (s Strategy) Title() string {
 	if s.Name == "" {
 		return s.text()
@@ -186,7 +196,7 @@ func (s Strategy) Title() string {
 	return s.Name
 }
 
-// Sim returns the strategy as package sim has it.
+// Sim returns the strategy for package sim.
 func (s Strategy) Sim() sim.Strategy {
 	return sim.Strategy{Name: s.Title(), Policy: s.Policy, Placement: s.Placement}
 }
@@ -194,7 +204,7 @@ func (s Strategy) Sim() sim.Strategy {
 // MarshalText makes a Strategy a string in JSON.
 func (s Strategy) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads what MarshalText returns.
+// UnmarshalText parses the text of MarshalText.
 func (s *Strategy) UnmarshalText(text []byte) error {
 	parsed, err := ParseStrategy(string(text))
 	if err == nil {
@@ -203,5 +213,5 @@ func (s *Strategy) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ErrNoStrategy is for lists of policies that are empty.
+// ErrNoStrategy is the error for an empty list of policies.
 var ErrNoStrategy = errors.New(`no policy given, want one or more, as in "exponential base=100ms factor=2 cap=30s jitter=full"`)

@@ -57,7 +57,7 @@ func TestParseStrategy(t *testing.T) {
 	}
 }
 
-// Errors name columns of the whole text, the name in it.
+// Errors give the column in the whole text, including the name.
 func TestParseStrategyCountsColumnsFromTheBeginning(t *testing.T) {
 	for text, want := range map[string]string{
 		"exponental base=1s":                  `"exponental" at column 1:`,

@@ -1,14 +1,14 @@
 package picture
 
-// Color is a color by its role, so that a picture can be light or dark.
+// Color is the role of a color, so that a picture can be light or dark.
 type Color int
 
-// The roles. Series(0), Series(1) … and Retry(0), Retry(1) … are others.
+// The roles. Series and Retry return further ones.
 const (
 	Ink   Color = iota // titles
 	Muted              // labels
 	Grid
-	Plain // bars of no series
+	Plain // bars that belong to no series
 	Faint // lines that join dots
 	paper
 
@@ -20,10 +20,10 @@ const (
 	retryColors  = 8
 )
 
-// Series returns the color of the i-th of several things that have no order, from 0.
+// Series returns the color of series i, from 0.
 func Series(i int) Color { return firstSeries + Color(i%seriesColors) }
 
-// Retry returns the color of the i-th of n things in order, both from 0: dark to bright.
+// Retry returns the color of retry i of n, from 0: dark to bright.
 func Retry(i, n int) Color {
 	if n <= 1 {
 		return firstRetry
@@ -31,9 +31,8 @@ func Retry(i, n int) Color {
 	return firstRetry + Color(i*(retryColors-1)/(n-1))
 }
 
-// hex are the colors on white and on a dark ground. Those of series can be distinguished by eyes that see no red and
-// green too (Okabe and Ito, "Color Universal Design"), those of retries are samples of viridis, without its brightest
-// end.
+// hex holds the colors on a light and on a dark background. Color-blind readers can distinguish the colors of series
+// (Okabe and Ito, "Color Universal Design"). The colors of retries are samples of viridis, without its brightest end.
 var hex = [colors][2]string{
 	Ink:             {"#1f2328", "#e6edf3"},
 	Muted:           {"#59636e", "#9da7b3"},

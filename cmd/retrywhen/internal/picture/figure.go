@@ -7,7 +7,7 @@ import (
 
 // Figure is a picture: panels in rows, left to right, under a legend.
 type Figure struct {
-	Note    string // a line under it all
+	Note    string // a line under the panels
 	Columns int    // at least 1
 	Panels  []Panel
 	Keys    []Key
@@ -25,7 +25,7 @@ type Panel struct {
 	Title  string
 	X, Y   Axis
 	Marks  []Mark
-	Height float64 // of what is inside the axes; 0 is 240
+	Height float64 // of the area inside the axes; 0 is 240
 }
 
 // Axis runs from 0 to Most.
@@ -35,10 +35,10 @@ type Axis struct {
 	Ticks []axis.Tick
 }
 
-// Point is a place in a panel, in the units of its axes.
+// Point is a point of a panel, in the units of its axes.
 type Point struct{ X, Y float64 }
 
-// Mark is one set of things to draw in a panel: Dots, Line, Band, Bars or Rule.
+// Mark is Dots, Line, Band, Bars or Rule.
 type Mark interface {
 	draw(s *svg, at func(Point) Point)
 }
@@ -57,19 +57,19 @@ type Line struct {
 	Width  float64
 }
 
-// Band is the area between two lines of equally many points.
+// Band is the area between two lines with the same number of points.
 type Band struct {
 	Low, High []Point
 	Color     Color
 }
 
-// Bars are columns that stand on the X axis: each from From to To, as high as Height.
+// Bars are columns on the X axis.
 type Bars struct {
 	Bars  []Bar
 	Color Color
 }
 
-// Bar is one of Bars.
+// Bar is a column from From to To with the given Height.
 type Bar struct{ From, To, Height float64 }
 
 // Rule is a vertical line from the bottom to the top.
@@ -128,12 +128,12 @@ func (r Rule) draw(s *svg, at func(Point) Point) {
 	s.text(Point{top.X + 4, top.Y - 2}, r.Label, small, start, Muted)
 }
 
-// Where the parts of a figure are, in pixels.
+// The sizes of the parts of a figure, in pixels.
 const (
-	left, right  = 52, 22 // of a panel, outside of its axes
-	above, below = 36, 44 // and over and under them, at most
-	untitled     = 22     // over them where no panel of the row has a title
-	unlabelled   = 28     // under them where no X axis of the row has a label
+	left, right  = 52, 22 // of a panel, next to the area inside its axes
+	above, below = 36, 44 // above and below that area, at most
+	untitled     = 22     // above it if no panel of the row has a title
+	unlabelled   = 28     // below it if no X axis of the row has a label
 	footer       = 24     // under the figure
 	keyHeight    = 20
 	columnWidth  = 480
@@ -158,7 +158,7 @@ func (f Figure) size() (width, height float64) {
 	return width, height
 }
 
-// keyRows breaks the legend into rows.
+// keyRows splits the legend into rows.
 func (f Figure) keyRows() [][]Key {
 	width := f.Width
 	if width == 0 {
@@ -177,10 +177,10 @@ func (f Figure) keyRows() [][]Key {
 	return rows
 }
 
-// keyWidth is roughly what an entry takes: letters are of different widths, and fonts too.
+// keyWidth returns the estimated width of an entry. The exact one depends on the font.
 func keyWidth(k Key) float64 { return 34 + 7.4*float64(len([]rune(k.Name))) }
 
-// rowHeight is that of the highest panel in the row that begins with the i-th.
+// rowHeight returns the height of the highest panel in the row that begins with panel i.
 func (f Figure) rowHeight(i int) float64 {
 	most := 0.0
 	for _, p := range f.Panels[i:min(i+f.Columns, len(f.Panels))] {
@@ -193,7 +193,7 @@ func (f Figure) rowHeight(i int) float64 {
 	return most
 }
 
-// around is the room over and under the row that begins with the i-th.
+// around returns the space above and below the row that begins with panel i.
 func (f Figure) around(i int) (over, under float64) {
 	over, under = untitled, unlabelled
 	for _, p := range f.Panels[i:min(i+f.Columns, len(f.Panels))] {

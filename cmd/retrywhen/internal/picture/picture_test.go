@@ -27,7 +27,7 @@ func example() Figure {
 	return Figure{Note: "note", Columns: 2, Panels: []Panel{p, p, {}}, Keys: []Key{{"one", Series(0)}, {"two\x00", Series(1)}}}
 }
 
-// labels returns the texts of the document, and fails if it is not well formed.
+// labels returns the texts of the document. It fails the test if the document is not well formed.
 func labels(t *testing.T, svg string) []string {
 	t.Helper()
 	var found []string
@@ -73,7 +73,7 @@ func TestSVG(t *testing.T) {
 	}
 }
 
-// A point is drawn where the axes say.
+// A point is drawn at its position on the axes.
 func TestPlaces(t *testing.T) {
 	f := Figure{Columns: 1, Width: left + 100 + right, Panels: []Panel{{
 		X: Axis{Most: 10}, Y: Axis{Most: 4}, Height: 200,

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// SVG writes the figure as a document that is light or dark as its reader's system is.
+// SVG writes the figure as a document that is light or dark, following the reader's system.
 func (f Figure) SVG(w io.Writer) error {
 	width, height := f.size()
 	s := &svg{out: bufio.NewWriter(w)}
@@ -22,12 +22,12 @@ func (f Figure) SVG(w io.Writer) error {
 	return s.out.Flush()
 }
 
-// svg is a document that is being written. Places are in pixels, y downwards.
+// svg writes a document. Positions are in pixels, with y downwards.
 type svg struct{ out *bufio.Writer }
 
 type box struct{ x, y, w, h float64 }
 
-// anchor is the part of a text that is at its place.
+// anchor is the part of a text that is at its position.
 type anchor int
 
 const (
@@ -64,7 +64,7 @@ func (s *svg) boxes(b []box, c Color) {
 	s.out.WriteString("\"/>\n")
 }
 
-// circles are lines of no length with round ends: a quarter of the bytes that as many elements would take.
+// circles draws lines of length 0 with round ends, which take a quarter of the bytes of circle elements.
 func (s *svg) circles(centres []Point, radius float64, c Color) {
 	if len(centres) == 0 {
 		return
@@ -106,7 +106,7 @@ func (s *svg) path(points []Point) {
 	}
 }
 
-// text writes a text, at being the left, the middle or the right end of its base line.
+// text writes a text. The anchor says whether at is the left end, the middle or the right end of its base line.
 func (s *svg) text(at Point, text string, size float64, a anchor, c Color) {
 	if text == "" {
 		return
@@ -119,13 +119,13 @@ func (s *svg) text(at Point, text string, size float64, a anchor, c Color) {
 		c, px(at.X), px(at.Y), px(size), [...]string{"start", "middle", "end"}[a], weight, escape(text))
 }
 
-// px writes a number of pixels with one decimal, none where it is whole.
+// px formats a number of pixels with at most one decimal.
 func px(x float64) string { return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64) }
 
 func escape(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0xFFFE || r == 0xFFFF {
-			return -1 // XML has no such letters
+			return -1 // not allowed in XML
 		}
 		return r
 	}, s))

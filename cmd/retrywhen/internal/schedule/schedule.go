@@ -1,4 +1,4 @@
-// Package schedule works out what the waits of a policy can be.
+// Package schedule computes the range of the waits of a policy.
 package schedule
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// MaxRows is the most rows that a schedule may have.
+// MaxRows is the maximum number of rows of a schedule.
 const MaxRows = 10_000
 
 // Row is one retry.
@@ -23,20 +23,20 @@ type Row struct {
 	Least      time.Duration `json:"least"`
 	Median     time.Duration `json:"median"`
 	Most       time.Duration `json:"most"`
-	Cumulative time.Duration `json:"cumulative"` // the medians so far
+	Cumulative time.Duration `json:"cumulative"` // the sum of the medians so far
 }
 
-// Schedule is what the waits of a policy can be.
+// Schedule is the range of each wait of a policy.
 type Schedule struct {
 	Policy string `json:"policy"`
 	Rows   []Row  `json:"rows"`
-	// End is what happens after the last row, "" if there is just more of the same.
+	// End is why the policy gives up after the last row, "" if it does not.
 	End string `json:"end,omitempty"`
-	// Go is the line of Go that makes the policy.
+	// Go is the Go code of the policy.
 	Go string `json:"go"`
 }
 
-// Of returns the first rows of the policy's schedule: fewer than that if the policy gives up before.
+// Of returns the first rows of the policy's schedule: fewer if the policy gives up before.
 func Of(p retry.Policy, rows int) Schedule {
 	b := p.Backoff()
 	s := Schedule{Policy: p.String(), Go: gocode.Policy(p, sim.OneProcess, nil), Rows: []Row{}}
@@ -75,9 +75,10 @@ func Of(p retry.Policy, rows int) Schedule {
 // largest is the largest draw.
 const largest = 1 - 0x1p-53
 
-// drawer returns the function that works out the rows, called for 1, 2, 3 …: each is by its draws, which no larger draw
-// makes smaller; but for Decorrelated, which derives many draws from one. There the ends are those of the chain of the
-// smallest and of the largest draws, and the median is that of a sample.
+// drawer returns the function that computes the rows. It must be called for 1, 2, 3 … in turn. A delay does not
+// decrease as its draw increases, so the draws 0, 0.5 and largest give the least, the median and the most. Decorrelated
+// derives many draws from one: its least and most are those of chains with the smallest and the largest draws, and its
+// median is that of a sample.
 func drawer(b backoff.Backoff) func(n int) Row {
 	if !strings.HasPrefix(b.String(), "decorrelated") {
 		return func(n int) Row {
@@ -87,7 +88,7 @@ func drawer(b backoff.Backoff) func(n int) Row {
 	const draws = 1001
 	var least, most time.Duration
 	sample := make([]time.Duration, draws)
-	fixed := b.At(1, 0) == b.At(1, largest) // by a key, or by a cap that is no more than the base
+	fixed := b.At(1, 0) == b.At(1, largest) // because of a key, or of a cap that is at most the base
 	return func(n int) Row {
 		if fixed {
 			d := b.At(n, 0)

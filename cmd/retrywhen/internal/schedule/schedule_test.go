@@ -51,7 +51,7 @@ func TestDecorrelatedEndsAreThoseOfTheChain(t *testing.T) {
 			t.Errorf("%+v: the median is not between the ends", r)
 		}
 	}
-	// The first step is even between base and 3·base.
+	// The first step is uniform between base and 3·base.
 	if m := rows[0].Median; (m - 200*time.Millisecond).Abs() > time.Millisecond {
 		t.Errorf("the first median is %v, want 200ms", m)
 	}

@@ -1,4 +1,4 @@
-// Site writes the lab as a folder that any web server can serve, with the pictures of the docs:
+// Site writes the lab as a folder for a file server, with the pictures of the docs:
 //
 //	go run ./lab/site ../../dist/site
 package main
@@ -31,14 +31,14 @@ func main() {
 	}
 }
 
-// wasm is the program that the page's worker runs, as the site has it.
+// wasm is the file name of the program that the page's worker runs.
 const wasm = "lab.wasm.gz"
 
-// write writes the site anew.
+// write replaces the folder by a new site.
 func write(ctx context.Context, folder string) error {
 	if _, err := os.Stat(folder); err == nil {
 		if _, err := os.Stat(filepath.Join(folder, wasm)); err != nil {
-			return fmt.Errorf("%s is there and is no site", folder)
+			return fmt.Errorf("%s exists and is not a site, want a new folder", folder)
 		}
 	}
 	if err := os.RemoveAll(folder); err != nil {
@@ -66,7 +66,7 @@ func write(ctx context.Context, folder string) error {
 	return os.CopyFS(filepath.Join(folder, "img"), os.DirFS(filepath.Join(pictures, "docs", "img")))
 }
 
-// module builds what the page's worker runs, compressed: not every server compresses it.
+// module builds the worker's program, compressed, because not every server compresses it.
 func module(ctx context.Context, name string) (err error) {
 	built := strings.TrimSuffix(name, ".gz")
 	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", built, "github.com/retrywhen/retrywhen/cmd/retrywhen/lab/wasm")

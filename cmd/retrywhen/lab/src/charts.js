@@ -1,4 +1,4 @@
-// The charts. They draw the numbers that they are given and compute none.
+// The charts. They draw numbers and compute none.
 import {plot, dot, line, rectY, rect, areaY, lineY, ruleX, ruleY, axisX, axisY, gridX, gridY, text} from "@observablehq/plot";
 import {reading} from "./reading.js";
 
@@ -12,7 +12,7 @@ const style = {background: "none", fontFamily: "inherit", fontSize: "11px", colo
 const left = 46;
 const right = 14;
 
-// chart draws a picture under one name, with what a pointer or the keyboard reads in it: along an axis or all over it.
+// chart draws a chart with one label. A pointer and the keyboard read its points: along an axis, or in the whole area.
 function chart({label, ...options}, points, along) {
   const svg = plot({marginLeft: left, marginRight: right, style, ...options});
   svg.setAttribute("aria-hidden", "true");
@@ -22,7 +22,7 @@ function chart({label, ...options}, points, along) {
   return reading(svg, label, at, along);
 }
 
-// seconds writes a time as the axes do.
+// seconds formats a time as the axes do.
 export function seconds(s) {
   if (s < 0) return `-${seconds(-s)}`;
   const round = (v) => String(Number(v.toPrecision(3)));
@@ -40,7 +40,7 @@ export function seconds(s) {
 
 export const plural = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
-// timeX returns the axis and the grid of a chart of time.
+// timeX returns the time axis and its grid.
 function timeX(axis, width, {labels = true, name = "time"} = {}) {
   const ticks = width < 520 ? axis.narrow : axis.wide;
   const at = ticks.map((t) => t.at);
@@ -54,10 +54,10 @@ function timeX(axis, width, {labels = true, name = "time"} = {}) {
   return {x: {domain: [0, Math.max(axis.most, Number.EPSILON)], label: null, axis: null}, marks};
 }
 
-// nameY writes the name of the axis over it.
+// nameY returns the name above the y axis.
 const nameY = (name) => text([name], {text: (d) => d, frameAnchor: "top-left", dx: -left + 2, dy: -17, textAnchor: "start", fill: "currentColor"});
 
-// ticksY returns the grid and the labels of an axis whose ticks are given; its scale has no axis of its own.
+// ticksY returns the grid and the labels of a y axis for given ticks.
 function ticksY(ticks, labels = {}) {
   return [
     gridY(ticks.map((t) => t.at), {stroke: "var(--grid)", strokeOpacity: 1}),
@@ -68,27 +68,27 @@ function ticksY(ticks, labels = {}) {
 const whole = (d) => (Number.isInteger(d) ? d.toLocaleString("en") : "");
 const numbersY = (ticks) => [gridY({ticks, stroke: "var(--grid)", strokeOpacity: 1}), axisY({ticks, tickSize: 0, tickFormat: whole, label: null})];
 
-// bars of counts, bin by bin.
+// bins and columns return the bars of counts, one for each bin.
 const bins = (counts, bin) => counts.map((c, i) => ({c, from: i * bin, to: (i + 1) * bin, middle: (i + 0.5) * bin}));
 const columns = (data, fill, most = Infinity) => rectY(data.filter((b) => b.c > 0).map((b) => ({...b, c: Math.min(b.c, most)})), {x1: "from", x2: "to", y: "c", fill, inset: 0, insetLeft: 0.2, insetRight: 0.2});
 const within = (b) => `${seconds(b.from)} to ${seconds(b.to)}`;
 
-// recover: the requests that reach the server, the operations that succeed, and what it is capable of.
+// recover: the requests that reach the server, the operations that succeed, and the server's capacity.
 export function recover(r, s, width, most) {
   const offered = bins(s.offered, r.bin), healthy = bins(s.healthy, r.bin);
   const top = Math.max(most ?? Math.max(...s.offered), r.capacity) * 1.04;
   const {x, marks} = timeX(r.axis, width);
   return chart({
-    label: `${s.title}: requests a second that reach the server, and operations a second that succeed, over time`,
+    label: `${s.title}: requests per second that reach the server, and operations per second that succeed, over time`,
     width, height: 196, marginTop: 22, marginBottom: 36, x, y: {domain: [0, top], axis: null},
     marks: [
       rect([r], {x1: "from", x2: "to", fill: "var(--stall)"}),
-      ...marks, ...numbersY(4), nameY("a second"),
+      ...marks, ...numbersY(4), nameY("per second"),
       columns(offered, "var(--bar)"), columns(healthy, "var(--served)"),
       ruleY([0], {stroke: "var(--grid)"}),
       ruleY([r.capacity], {stroke: "var(--alarm)", strokeDasharray: "4 3"}),
     ],
-  }, offered.map((b, i) => ({x: b.middle, y: Math.min(b.c, top), text: `${within(b)}: ${plural(b.c, "request", "requests")} and ${plural(healthy[i].c, "success", "successes")} a second`})), "x");
+  }, offered.map((b, i) => ({x: b.middle, y: Math.min(b.c, top), text: `${within(b)}: ${plural(b.c, "request", "requests")} and ${plural(healthy[i].c, "success", "successes")} per second`})), "x");
 }
 
 // dots: a dot for each retry, on a line for each job.
@@ -98,7 +98,7 @@ export function dots(s, jobs, width) {
   s.times.forEach((times, i) => times?.forEach((t, k) => points.push({t, k, job: s.jobs[i], wait: s.waits[i][k]})));
   const {x, marks} = timeX(s.axis, width, {labels: false});
   return chart({
-    label: `${s.title}: a dot for each retry, time against job`,
+    label: `${s.title}: a dot for each retry, job against time`,
     width, height: 200, marginTop: 22, marginBottom: 6, x,
     y: {domain: [0, Math.max(jobs - 1, 1)], axis: null},
     color: {type: "ordinal", domain: Array.from({length: n}, (_, k) => k), range: Array.from({length: n}, (_, k) => retry(k, n))},
@@ -122,7 +122,7 @@ export function load(s, width, most) {
   }, counts.map((b) => ({x: Math.min(b.middle, s.axis.most), y: Math.min(b.c, top), text: `${within(b)}: ${plural(b.c, "retry", "retries")}`})), "x");
 }
 
-// waits: a small chart for each retry, job against the wait before it.
+// waits: a small chart for each retry, with the wait before it against the job.
 export function waits(s, jobs, width) {
   const n = Math.max(0, ...s.waits.map((w) => w?.length ?? 0));
   const most = width < 420 ? 5 : 8;
@@ -130,7 +130,7 @@ export function waits(s, jobs, width) {
   const points = [];
   s.waits.forEach((waits, i) => shown.forEach((k) => waits?.[k] !== undefined && points.push({wait: waits[k], k, job: s.jobs[i]})));
   return chart({
-    label: `${s.title}: the wait before each retry, job against wait`,
+    label: `${s.title}: the wait before each retry, wait against job`,
     width, height: 176, marginTop: 36, marginBottom: 22,
     fx: {domain: shown, label: null, padding: 0.12, axis: null},
     x: {domain: [0, Math.max(jobs - 1, 1)], axis: null},
@@ -147,12 +147,12 @@ export function waits(s, jobs, width) {
   }, points.map((p) => ({fx: p.k, x: p.job, y: p.wait, text: `job ${p.job}, retry ${p.k + 1}: a wait of ${seconds(p.wait)}`})));
 }
 
-// tiles: when the retries of a few jobs come, in three ways, and where each tile ends.
+// tiles: the retries of a few jobs, in three ways, and the ends of the tiles.
 export function tiles(t, width) {
   const points = t.rows.flatMap((r, i) => r.times.flatMap((times, job) => times.map((at, k) => ({at, i, k, job, of: times.length}))));
   const {x, marks} = timeX(t.axis, width);
   return chart({
-    label: "when the retries of a few jobs come: without jitter, with full jitter, and tiled",
+    label: "the retries of a few jobs: without jitter, with full jitter, and tiled",
     width, height: 44 * t.rows.length + 44, marginTop: 6, marginBottom: 36, x,
     y: {domain: [t.rows.length - 0.5, -0.7], axis: null},
     marks: [
@@ -164,7 +164,7 @@ export function tiles(t, width) {
   }, points.map((p) => ({x: p.at, y: p.i, text: `${t.rows[p.i].title}: job ${p.job}, retry ${p.k + 1}, at ${seconds(p.at)}`})));
 }
 
-// contention: a line for each strategy, in a band from the least to the most of its runs.
+// contention: a line for each strategy, in a band from the minimum to the maximum of its runs.
 export function contention(c, what, width) {
   const points = c.strategies.flatMap((s, i) => s.points.map((p) => ({...p, i})));
   if (!points.length) return null;
@@ -189,7 +189,7 @@ export function contention(c, what, width) {
   }, points.map((p) => ({x: p.clients, y: Math.max(p[what], floor), text: p.label})));
 }
 
-// choose: a line for each policy against the outages, which stand evenly apart.
+// choose: a line for each policy against the outages, which are evenly spaced.
 export function choose(c, what, width) {
   const points = c.strategies.flatMap((s, i) => s[what].map((v, j) => ({v: what === "after" && s.never[j] ? NaN : v, i, j, bold: s.recommended, title: s.title})));
   const after = what === "after";
@@ -197,13 +197,13 @@ export function choose(c, what, width) {
   const top = Math.max(...points.map((p) => p.v).filter(Number.isFinite), ticks.at(-1).at, after ? c.best : 0) * 1.06;
   const value = (p) => (after ? (Number.isFinite(p.v) ? `all served after ${seconds(p.v)}` : "never all served") : plural(Number(p.v.toPrecision(3)), "refusal", "refusals"));
   return chart({
-    label: after ? "when all are served, after the server is back, against the length of the outage" : "refusals of a client by the server that is back, against the length of the outage",
+    label: after ? "time from the server's return until all are served, against the length of the outage" : "refusals per client after the server's return, against the length of the outage",
     width, height: 250, marginTop: 24, marginBottom: 36,
     x: {domain: [-0.2, c.outages.length - 0.8], axis: null}, y: {domain: [0, top], axis: null},
     marks: [
       ...ticksY(ticks), nameY(after ? "time" : "refusals"),
       axisX(c.outages.map((_, i) => i), {tickFormat: (i) => c.outages[i], tickSize: 0, label: null, color: "currentColor"}),
-      text(["the server is down for"], {text: (d) => d, frameAnchor: "bottom-right", dy: 32, fill: "currentColor"}),
+      text(["length of the outage"], {text: (d) => d, frameAnchor: "bottom-right", dy: 32, fill: "currentColor"}),
       ...(after ? [ruleY([c.best], {stroke: "currentColor", strokeDasharray: "2 2"}), text(["best possible"], {text: (d) => d, x: () => c.outages.length - 0.8, y: () => c.best, textAnchor: "end", dy: 8, fill: "currentColor"})] : []),
       lineY(points, {x: "j", y: "v", z: "i", stroke: (p) => series(p.i), strokeWidth: (p) => (p.bold ? 3.2 : 1.5)}),
       dot(points, {x: "j", y: "v", fill: (p) => series(p.i), r: 2.6}),
@@ -211,7 +211,7 @@ export function choose(c, what, width) {
   }, points.map((p) => ({x: p.j, y: Number.isFinite(p.v) ? p.v : top, text: `${p.title}, down for ${c.outages[p.j]}: ${value(p)}`})));
 }
 
-// calls: when the write calls of one run come.
+// calls: the write calls of one run over time.
 export function calls(s, i, width, most) {
   const counts = bins(s.calls ?? [], s.bin);
   const top = Math.max(most ?? Math.max(0, ...(s.calls ?? [])), 1);
@@ -223,8 +223,8 @@ export function calls(s, i, width, most) {
   }, counts.map((b) => ({x: Math.min(b.middle, s.axis.most), y: Math.min(b.c, top), text: `${within(b)}: ${plural(b.c, "call", "calls")}`})), "x");
 }
 
-// outage: attempts, and of them those that were served; what the server is capable of, and the best possible end. What is
-// higher than most is cut.
+// outage: the attempts, those that were served, the server's capacity, and the best possible end. Bars higher than most
+// are cut off.
 export function outage(o, s, width, most) {
   const attempts = bins(s.attempts, s.bin), served = bins(s.served, s.bin);
   const capacity = o.capacity * Math.max(s.bin, 1);
@@ -233,7 +233,7 @@ export function outage(o, s, width, most) {
   const lines = [{at: o.down, name: "back"}, {at: o.best, name: "best end"}];
   const apart = (o.best - o.down) / s.axis.most > 0.2;
   return chart({
-    label: `${s.title}: attempts in each ${s.binLabel}, and those served`,
+    label: `${s.title}: attempts in each ${s.binLabel}, and the attempts served`,
     width, height: 186, marginTop: 32, marginBottom: 36, x, y: {domain: [0, top], axis: null},
     marks: [
       ...marks, ...numbersY(3), nameY(`in ${s.binLabel}`),

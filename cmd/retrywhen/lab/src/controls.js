@@ -1,9 +1,9 @@
-// The controls: the strategies and what is changed of one of them, and the experiment's own.
+// The controls: the strategies, the editor of one of them, and the simulation's parameters.
 import {series} from "./charts.js";
 import {$, element} from "./page.js";
 import {change, curves, format, initial, names, parse, random} from "./policy.js";
 
-// The parameters of an address that are in a control of their own.
+// The parameters of an address that have their own control.
 export const fields = [
   "load", "rate", "stall", "patience", "watch", "jobs", "retries", "peak", "dead", "seed", "clients", "runs", "affected", "down", "capacity", "timeout", "outages", "served", "wait",
 ];
@@ -13,11 +13,11 @@ export const swatch = (i) => element("span", {class: "swatch", style: `backgroun
 
 export let texts = []; // of the strategies
 export let selected = 0;
-let described = []; // the strategies as the program has understood them
+let described = []; // the strategies, as the Go program has parsed them
 let defaults = null;
 let given = new Set(); // the texts of presets
-const jitters = new Map(); // what tiled has taken the place of, by the strategy's place
-let changed = () => {}; // called when something was entered: with now, when there is no more to come
+const jitters = new Map(); // the jitters that tiled has replaced, by the strategy's index
+let changed = () => {}; // called after each input; with now if no more input follows
 
 // listen connects the controls.
 export function listen(d, onChange) {
@@ -25,9 +25,9 @@ export function listen(d, onChange) {
   changed = onChange;
   given = new Set(defaults.presets.flatMap((p) => new URLSearchParams(p.query).getAll("s")));
   const narrow = matchMedia("(max-width: 860px)");
-  $("panel").open = !narrow.matches; // the pictures first
+  $("panel").open = !narrow.matches; // the charts first
   narrow.addEventListener("change", () => {
-    if (!narrow.matches) $("panel").open = true; // there is nothing to open it with
+    if (!narrow.matches) $("panel").open = true; // a wide page has no button to open it
   });
   for (const [f, most] of Object.entries(defaults.most)) $(f).max = most;
   $("curve").append(...Object.keys(curves).map((c) => element("option", {value: c}, c)));
@@ -61,7 +61,7 @@ export function listen(d, onChange) {
   for (const f of Object.keys(either)) $(f).addEventListener("change", () => changed());
 }
 
-// query is what the controls show.
+// query returns the query of the controls' values.
 export function query() {
   const q = new URLSearchParams();
   for (const t of texts) q.append("s", t);
@@ -70,9 +70,9 @@ export function query() {
   return q;
 }
 
-const unset = (f, value) => ["peak", "dead", "served", "wait"].includes(f) && value === "0s"; // chosen to fit, or no target
+const unset = (f, value) => ["peak", "dead", "served", "wait"].includes(f) && value === "0s"; // automatic, or no target
 
-// adopt puts what an address holds into the controls.
+// adopt puts the values of an address into the controls.
 export function adopt(search, which = selected) {
   const q = new URLSearchParams(search);
   const first = defaults.presets.find((p) => p.tab === q.get("tab")) ?? defaults.presets[0];
@@ -89,7 +89,7 @@ export function adopt(search, which = selected) {
   strategies();
 }
 
-// apply puts what the program has understood into the controls; the one that is being typed in is left alone.
+// apply puts the parsed values into the controls, except for the one with the focus.
 export function apply(state) {
   texts = state.strategies.map((s) => s.text);
   described = state.strategies;
@@ -111,7 +111,7 @@ function strategies() {
   editor((id, value) => ($(id).value = value));
 }
 
-// list shows the strategies, one of which is changed below.
+// list shows the strategies, with the selected one.
 function list() {
   const focused = document.activeElement?.id;
   $("strategies").replaceChildren(...texts.map((text, i) => {
@@ -186,7 +186,7 @@ function editor(set) {
   $("jitter").disabled = s.words.has("tiled");
 }
 
-// word sets or takes away a word of the selected strategy.
+// word sets or removes a word of the selected strategy.
 function word(key, value) {
   const s = parse(texts[selected]);
   if (value === "" || value === null) s.words.delete(key);
@@ -194,7 +194,8 @@ function word(key, value) {
   replace(s);
 }
 
-// replace makes s the selected strategy. A name that a preset has given says what the preset's policy is, so it goes with it.
+// replace replaces the selected strategy by s. It removes the name of a preset's policy, because it describes that
+// policy.
 function replace(s) {
   const before = parse(texts[selected]);
   if (s.name === before.name && given.has(texts[selected])) s.name = "";
@@ -203,14 +204,14 @@ function replace(s) {
   changed();
 }
 
-// problems shows what is wrong next to the control that it is about. It returns what there is no control for, and whether
-// anything is wrong.
+// problems shows each problem next to its control. It returns the problems without a control, and whether there is any
+// problem.
 export function problems(all) {
   const wrong = all.filter((p) => !p.unknown);
   for (const e of document.querySelectorAll("[aria-invalid]")) e.removeAttribute("aria-invalid");
   const policies = wrong.filter((p) => p.parameter === "s");
   if (policies.length && !policies.some((p) => (p.strategy ?? 0) === selected)) {
-    selected = policies[0].strategy ?? 0; // the one to put right
+    selected = policies[0].strategy ?? 0; // the one to correct
     strategies();
   }
   $("error").textContent = policies.filter((p) => (p.strategy ?? 0) === selected).map((p) => p.message).join("; ");
@@ -218,7 +219,7 @@ export function problems(all) {
   return {any: wrong.length > 0, others: wrong.filter((p) => p.parameter !== "s").map((p) => p.message).join("; ")};
 }
 
-// control is where the word of the selected strategy is entered.
+// control returns the control of a word of the selected strategy.
 function control(word) {
   const key = (word ?? "").split("=")[0].toLowerCase();
   return $(`p-${key}`) ?? (["plus", "cap", "limit", "budget", "jitter", "place"].includes(key) ? $(key) : $("text"));

@@ -1,9 +1,9 @@
-// Where the page's numbers come from: a server, or a worker that runs the same Go program as a WebAssembly module.
+// The source of the page's numbers: a server, or a worker that runs the same Go program as a WebAssembly module.
 import {inside} from "./page.js";
 
 export const engine = inside?.engine ?? "server";
 
-// get computes numbers of a kind for a query. Its error is away where a later try may go well.
+// get returns numbers of a kind for a query. Its error has the property away if a later attempt may succeed.
 export const get = engine === "worker" ? compute : request;
 
 const away = (message) => Object.assign(new Error(message), {away: true});
@@ -15,7 +15,7 @@ async function request(kind, query, signal) {
     body = await response.json();
   } catch (e) {
     if (e.name === "AbortError") throw e;
-    throw away("The lab's server does not answer.");
+    throw away("The lab's server does not respond.");
   }
   if (!response.ok) throw Object.assign(new Error(body.error), {away: response.headers.has("Retry-After")});
   return body;
@@ -23,15 +23,15 @@ async function request(kind, query, signal) {
 
 // ---- the worker ------------------------------------------------------------------------------------------------------
 
-const patience = 20_000; // for one computation, which ends itself earlier where it can
-const worthwhile = 150; // ms that a computation nobody wants any more may go on: less than a new worker takes
+const patience = 20_000; // ms for one computation, which usually ends earlier by its own limit
+const worthwhile = 150; // ms that an abandoned computation may continue: less than the start of a new worker
 
 let worker = null; // a promise
-let compiled = null; // its module, for the next worker
+let compiled = null; // the module, for the next worker
 let last = 0;
-const waiting = new Map(); // the requests under way, by their numbers
+const waiting = new Map(); // the pending requests, by their numbers
 
-// program is what workers run, kept so that a later one needs no network.
+// program is the workers' script. It is kept so that a later worker needs no network.
 let program = null;
 const source = async () => {
   const texts = await Promise.all(["wasm_exec.js", "worker.js"].map(async (name) => {
@@ -53,12 +53,12 @@ export function load() {
 
 async function start() {
   program ??= await source().catch(() => {
-    throw away("The program that computes cannot be loaded.");
+    throw away("The simulation program cannot be loaded.");
   });
   return new Promise((ready, failed) => {
     const w = new Worker(program);
     const lost = () => {
-      const error = away("The program that computes cannot be loaded.");
+      const error = away("The simulation program cannot be loaded.");
       end(w);
       for (const {reject} of waiting.values()) reject(error);
       waiting.clear();
@@ -83,7 +83,7 @@ function end(w) {
   worker = null;
 }
 
-// drop gives a request up. If the worker is at it still, another worker does what else is to be done.
+// drop abandons a request. If the worker still computes it, a new worker takes over the other requests.
 async function drop(w, id) {
   if (!waiting.delete(id)) return;
   if ((await worker) !== w) return;
@@ -94,7 +94,7 @@ async function drop(w, id) {
 
 async function compute(kind, query, signal) {
   const w = await load();
-  const unwanted = () => new DOMException("nobody wants it any more", "AbortError");
+  const unwanted = () => new DOMException("the request was abandoned", "AbortError");
   if (signal?.aborted) throw unwanted();
   const id = ++last;
   const began = performance.now();
@@ -103,7 +103,7 @@ async function compute(kind, query, signal) {
     waiting.set(id, {kind, query, resolve, reject});
     w.postMessage({id, kind, query});
     late = setTimeout(() => {
-      reject(new Error(`It takes longer than ${patience / 1000} s; ask for less.`));
+      reject(new Error(`The simulation takes longer than ${patience / 1000} s. Choose a smaller one.`));
       drop(w, id);
     }, patience);
     signal?.addEventListener("abort", () => {

@@ -6,26 +6,25 @@ import {copy, draws, golines} from "./tabs.js";
 
 const tabs = ["recover", "herd", "contention", "outage", "choose"];
 const shown = {}; // the numbers, by tab
-const shownFor = {}; // the queries they are for
-let defaults = null; // what the controls show at first, the presets and the story
-let state = null; // what the page shows, as the program has understood it
+const shownFor = {}; // their queries, by tab
+let defaults = null; // the first values of the controls, the presets and the story
+let state = null; // the page's state, as the Go program has parsed it
 let tab = tabs[0];
 
 // ---- requests --------------------------------------------------------------------------------------------------------
 
 let running = null;
 let timer = 0;
-let failures = 0; // of the engine, one after the other
+let failures = 0; // of the engine, in a row
 
-// busy says whether the charts are those of the controls' values: "" they are, "pending" they are being computed, "stale"
-// they are not.
+// busy shows whether the charts are up to date: "" they are, "pending" new ones are being computed, "stale" they are not.
 function busy(how) {
   document.body.classList.toggle("pending", how === "pending");
   document.body.classList.toggle("stale", how === "stale");
   $("charts").setAttribute("aria-busy", String(how === "pending"));
 }
 
-// stop gives up what is under way, so that no old numbers overwrite what was entered since.
+// stop cancels the running request, so that old numbers do not overwrite new input.
 function stop() {
   clearTimeout(timer);
   running?.abort();
@@ -33,21 +32,21 @@ function stop() {
   busy("pending");
 }
 
-// again tries once more, after 1 s, 2 s, 4 s … up to 30 s, half of it random.
+// again retries after 1 s, 2 s, 4 s … up to 30 s, with equal jitter.
 function again(message, attempt) {
   const wait = Math.min(1000 * 2 ** failures++, 30_000) * (0.5 + Math.random() / 2);
   const button = element("button", {type: "button", onclick: () => (stop(), attempt())}, "Try now");
-  status(`${message} ${shown[tab] ? "The pictures show what was chosen before. " : ""}The next try is in ${Math.max(1, Math.round(wait / 1000))} s. `, button);
+  status(`${message} ${shown[tab] ? "The charts show the previous choices. " : ""}The next attempt is in ${Math.max(1, Math.round(wait / 1000))} s. `, button);
   timer = setTimeout(attempt, wait);
 }
 
-// status says what is wrong with the page as a whole.
+// status shows an error of the whole page.
 function status(...parts) {
   $("status").replaceChildren(...parts);
   $("status").classList.toggle("bad", parts.some((p) => p));
 }
 
-// entered updates when nothing was entered for a moment, or now.
+// entered updates the page after a pause in the input, or now.
 function entered({now = false} = {}) {
   stop();
   const search = () => {
@@ -59,20 +58,20 @@ function entered({now = false} = {}) {
   else timer = setTimeout(() => update(search()), 150);
 }
 
-// apart is a query without what changes no number.
+// apart returns a query without the parameters that change no number.
 function apart(search) {
   const q = new URLSearchParams(search);
   for (const name of ["tab", "step", "y"]) q.delete(name);
   return q.toString();
 }
 
-// update gets the numbers of a query and draws them. While it waits the old ones stay. What is wrong in an address is left
-// out; what is wrong in a control is shown there, and nothing is drawn.
+// update gets the numbers of a query and draws them. The old charts stay until then. It ignores invalid parts of an
+// address. If a control is invalid, it shows that there and draws nothing.
 async function update(search, {push = false, address = false} = {}) {
   stop();
   const mine = (running = new AbortController());
   let left = "pending";
-  const slow = setTimeout(() => running === mine && !state && status("The program that computes is being loaded …"), 500);
+  const slow = setTimeout(() => running === mine && !state && status("The simulation program is loading …"), 500);
   try {
     const next = await get("state", search, mine.signal);
     if (running !== mine) return;
@@ -91,7 +90,7 @@ async function update(search, {push = false, address = false} = {}) {
     accept(next);
     problems([]);
     status("");
-    if (next.problems) status(`The address is not understood as a whole: ${next.problems.map((p) => p.message).join("; ")}. The rest is shown.`);
+    if (next.problems) status(`The address has invalid parts: ${next.problems.map((p) => p.message).join("; ")}. The page ignores them.`);
     const key = apart(next.query);
     if (shownFor[tab] !== key) {
       const numbers = await get(tab, next.query, mine.signal);
@@ -131,7 +130,7 @@ function draw() {
   if (shown[tab]) draws[tab]?.(shown[tab], state.fields.y === "own");
 }
 
-// show shows what an address holds.
+// show shows the state of an address.
 function show(search, {push = false, which = push ? 0 : selected} = {}) {
   adopt(search, which);
   update(search, {push, address: true});
@@ -149,11 +148,11 @@ function turn(to) {
     $(`to-${t}`).setAttribute("aria-selected", String(open));
     $(`to-${t}`).tabIndex = open ? 0 : -1;
   }
-  document.querySelector(".page").classList.toggle("alone", tab === "choose"); // it chooses among its own
+  document.querySelector(".page").classList.toggle("alone", tab === "choose"); // it has its own policies
   for (const e of $("bar").children) e.hidden = !e.dataset.tabs.split(" ").includes(tab);
 }
 
-// leave goes to another tab: with its own preset, unless something was changed.
+// leave opens another tab: with the tab's first preset, unless the user has changed something.
 function leave(to) {
   if (engine === "none") {
     turn(to);
@@ -187,7 +186,7 @@ for (const fold of document.querySelectorAll("details.more")) fold.addEventListe
 
 // ---- the story -------------------------------------------------------------------------------------------------------
 
-// showStep shows a step of the story, 0 being none.
+// showStep shows a step of the story; 0 is none.
 function showStep(n) {
   const step = defaults.story[n - 1];
   $("story").hidden = !step;
@@ -204,7 +203,7 @@ const at = () => Number(state.fields.step);
 
 // ---- sharing ---------------------------------------------------------------------------------------------------------
 
-// page returns the page as one file with the numbers of all tabs inside, as page.go writes it.
+// page returns the page as one file with the numbers of all tabs, as page.go writes it.
 async function page() {
   const [html, css, js] = await Promise.all([location.pathname, "app.css", "app.js"].map(async (f) => (await fetch(f)).text()));
   const numbers = {};
@@ -226,7 +225,7 @@ function shares() {
   $("copy-command").addEventListener("click", (e) => copy(e.currentTarget, state.command, "The command"));
   $("copy-go").addEventListener("click", (e) => copy(e.currentTarget, (shown[tab]?.strategies?.[0]?.go ? shown[tab] : state).strategies.map((s) => `// ${s.title}\n${s.go}`).join("\n\n"), "The Go code"));
   $("download").addEventListener("click", async () => {
-    say("The page is being made.");
+    say("Saving the page.");
     try {
       download(new Blob([await page()], {type: "text/html"}), "retrywhen-lab.html");
       say("The page is saved.");
@@ -253,7 +252,7 @@ addEventListener("resize", () => {
   draw();
 });
 
-// begin connects the controls, and shows what the address holds.
+// begin connects the controls and shows the state of the address.
 function begin(d) {
   defaults = d;
   listen(defaults, entered);
@@ -277,7 +276,7 @@ function begin(d) {
   else show(location.search.slice(1), {which: Number.parseInt(location.hash.slice(1), 10) || 0});
 }
 
-// first draws what the page has inside of it.
+// first draws the numbers in the page.
 function first() {
   for (const [t, numbers] of Object.entries(inside.numbers)) {
     shown[t] = numbers;
@@ -290,7 +289,7 @@ function first() {
   performance.mark("drawn");
 }
 
-// fetchDefaults gets the defaults of a server, which may be away.
+// fetchDefaults gets the defaults from the server, and retries if it does not respond.
 function fetchDefaults() {
   stop();
   get("defaults", "").then(begin, (e) => {
@@ -307,7 +306,7 @@ if (engine === "none") {
   status("");
 } else if (inside) {
   begin(inside.defaults);
-  (window.requestIdleCallback ?? setTimeout)(() => load().catch(() => {})); // after the first picture
+  (window.requestIdleCallback ?? setTimeout)(() => load().catch(() => {})); // after the first charts
 } else {
   fetchDefaults();
 }

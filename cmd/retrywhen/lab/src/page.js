@@ -1,8 +1,8 @@
-// What the modules of the page have in common: its elements, and what is said aloud.
+// Functions of all modules of the page.
 
 export const $ = (id) => document.getElementById(id);
 
-// element makes an element with attributes and children.
+// element returns a new element with attributes and children.
 export function element(tag, attributes = {}, ...children) {
   const e = document.createElement(tag);
   for (const [k, v] of Object.entries(attributes)) {
@@ -13,11 +13,11 @@ export function element(tag, attributes = {}, ...children) {
   return e;
 }
 
-// say has a screen reader say it.
+// say announces a text to screen readers.
 export function say(text) {
   $("said").textContent = "";
   setTimeout(() => ($("said").textContent = text), 50);
 }
 
-// inside is what the page has inside of it, see page.go; a page of a server has nothing.
+// inside is the data in the page, see page.go; a server's page has none.
 export const inside = JSON.parse($("data").textContent.trim() || "null");

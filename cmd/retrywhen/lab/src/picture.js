@@ -1,7 +1,7 @@
-// What is drawn on the page as a picture of its own, with its titles: as SVG, and as PNG, which is that SVG drawn by the browser.
+// Saves charts with their titles as an SVG, or as a PNG, for which the browser draws that SVG.
 
 const margin = 12;
-const scale = 2; // dots of a PNG for each pixel
+const scale = 2; // pixels of a PNG for each pixel of the page
 
 // saveSVG and savePNG save the charts in an element under a name.
 export async function saveSVG(within, name) {
@@ -20,7 +20,7 @@ export async function savePNG(within, name) {
   download(await new Promise((made) => canvas.toBlob(made, "image/png")), `${name}.png`);
 }
 
-// download has the browser save a blob.
+// download saves a blob.
 export function download(blob, name) {
   const a = document.createElement("a");
   a.download = name;
@@ -31,7 +31,8 @@ export function download(blob, name) {
 
 const ns = "http://www.w3.org/2000/svg";
 
-// compose returns the charts in an element, and the texts and keys around them, as one SVG that needs nothing of the page.
+// compose returns the charts in an element, and the texts and keys around them, as one SVG that does not depend on the
+// page.
 function compose(within) {
   const parts = [...within.querySelectorAll(".sentence, h3, .verdict, .formula, .note, .legend > span, figcaption, .chart > svg")].filter((e) => e.getClientRects().length);
   const boxes = parts.map((e) => e.getBoundingClientRect());
@@ -65,7 +66,7 @@ function make(tag, attributes, content) {
   return e;
 }
 
-// write returns the texts of an element where they stand, line by line, and its keys.
+// write returns the texts of an element at their positions, line by line, and its keys.
 function* write(element, left, top) {
   for (const key of element.querySelectorAll(".swatch, .key")) {
     const b = key.getBoundingClientRect();
@@ -88,7 +89,7 @@ function* write(element, left, top) {
   }
 }
 
-// lines returns a text's lines, as the page breaks them.
+// lines returns the lines of a text, as the page wraps them.
 function lines(node) {
   const found = [];
   const range = document.createRange();

@@ -1,4 +1,4 @@
-// The text of a strategy, taken apart into its words and put together again. What it means is for the Go program to know.
+// The text of a strategy, split into its words and joined again. The Go program parses its values.
 
 export const curves = {
   constant: ["d"],
@@ -13,17 +13,17 @@ export const curves = {
   decorrelated: ["base"],
 };
 
-// Curves that are random by themselves cannot be tiled.
+// Curves that are random themselves cannot be tiled.
 export const random = new Set(["sidekiq", "buckets", "decorrelated"]);
 
 export const initial = {d: "1s", base: "1s", unit: "1s", factor: "2", degree: "1.5", exponent: "2", delays: "1s,5s,30s"};
 
-// names of the parameters, for people
+// names are the labels of the parameters.
 export const names = {d: "Delay", base: "Base", unit: "Unit", factor: "Factor", degree: "Degree", exponent: "Exponent", delays: "Delays"};
 
 const modifiers = ["plus", "cap", "jitter", "tiled", "key", "limit"];
 
-// parse returns {name, curve, words}, words being a Map of all but the curve.
+// parse returns {name, curve, words}; words is a Map of all words but the curve.
 export function parse(text) {
   let name = "";
   const colon = text.indexOf(":");
@@ -41,7 +41,7 @@ export function parse(text) {
   return {name, curve, words};
 }
 
-// format puts it together: the curve and its own words first.
+// format returns the text: the curve and its own words first.
 export function format({name, curve, words}) {
   const own = curves[curve] ?? [];
   const order = [...own, ...modifiers, ...[...words.keys()].filter((k) => !own.includes(k) && !modifiers.includes(k))];
@@ -49,7 +49,7 @@ export function format({name, curve, words}) {
   return name ? `${name}: ${text}` : text;
 }
 
-// change gives the strategy another curve, whose words begin with what the old one had in their place.
+// change returns the strategy with another curve. It keeps the values of similar parameters.
 export function change(strategy, curve) {
   const words = new Map(strategy.words);
   const length = ["d", "base", "unit"].map((k) => words.get(k)).find((v) => v !== undefined);

@@ -1,12 +1,12 @@
-// What a chart says of one of its points, to a pointer and to the keyboard.
+// The values of a chart's points, for a pointer and for the keyboard.
 import {element, say} from "./page.js";
 
-// reading puts a picture into a frame that can have the focus. Points are {x, y, text}, in pixels; along says that only
-// their place on the x axis counts.
+// reading puts a chart into a frame that can have the focus. Points are {x, y, text}, in pixels. With along only their
+// position on the x axis counts.
 export function reading(svg, label, points, along) {
   const tip = element("div", {class: "tip", hidden: true});
   const mark = element("div", {class: "mark", hidden: true});
-  const frame = element("div", {class: "chart", role: "img", tabindex: "0", "aria-label": `${label}. The arrow keys read it.`}, svg, mark, tip);
+  const frame = element("div", {class: "chart", role: "img", tabindex: "0", "aria-label": `${label}. Use the arrow keys to read it.`}, svg, mark, tip);
   const order = points.map((_, i) => i).sort((a, b) => points[a].x - points[b].x || points[b].y - points[a].y);
   let at = -1; // in order
   const show = (p) => {

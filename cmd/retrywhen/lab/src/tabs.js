@@ -1,12 +1,12 @@
-// What each tab shows of its numbers.
+// The content of each tab.
 import * as charts from "./charts.js";
 import {plural} from "./charts.js";
 import {swatch} from "./controls.js";
 import {$, element, say} from "./page.js";
 import {savePNG, saveSVG} from "./picture.js";
 
-// cell is the width of a chart in a grid of that many: the grid's columns are at least 340 wide, and 26 apart. It is 0 in
-// what is folded.
+// cell returns the width of a chart in a grid with a number of items: the grid's columns are at least 340 wide and 26
+// apart. It is 0 if the grid is folded.
 function cell(grid, items) {
   const width = $(grid).clientWidth;
   if (!width) return 0;
@@ -16,7 +16,7 @@ function cell(grid, items) {
 
 const slug = (title) => title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "picture";
 
-// saves are the buttons that save what is in an element.
+// saves returns the buttons that save an element's charts.
 function saves(within, name, of) {
   return ["SVG", "PNG"].map((kind) => element("button", {
     type: "button", class: "save", "aria-label": `Save ${of} as ${kind}`, onclick: () => (kind === "SVG" ? saveSVG : savePNG)(within(), `retrywhen-${name}`),
@@ -24,10 +24,10 @@ function saves(within, name, of) {
 }
 
 for (const place of document.querySelectorAll("span.save")) {
-  place.replaceChildren(...saves(() => place.closest("section"), place.dataset.name, "these pictures"));
+  place.replaceChildren(...saves(() => place.closest("section"), place.dataset.name, "these charts"));
 }
 
-// figure is a picture under its title.
+// figure returns the charts of a strategy under its title.
 function figure(i, s, more, ...parts) {
   const f = element("figure", {"data-title": s.title});
   f.append(
@@ -39,7 +39,7 @@ function figure(i, s, more, ...parts) {
   return f;
 }
 
-// part is a picture that has all strategies in it.
+// part returns a chart with all strategies under its title.
 function part(title, sentence, chart) {
   const f = element("figure");
   f.append(
@@ -52,30 +52,31 @@ function part(title, sentence, chart) {
 
 const key = (kind, name) => element("span", {}, element("span", {class: `key ${kind}`}), name);
 
-// table shows the figures of the strategies.
+// table shows the figures of the strategies, and their terms.
 function table(id, strategies, note) {
   const columns = strategies.find((s) => s.figures?.length)?.figures ?? [];
   $(id).replaceChildren(
     element("p", {class: "quiet"}, note),
-    element("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Figures"}, element("table", {},
+    element("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Comparison"}, element("table", {},
       element("thead", {}, element("tr", {}, element("th", {scope: "col"}, "strategy"), ...columns.map((f) => element("th", {scope: "col", title: f.help}, f.name)))),
       element("tbody", {}, ...strategies.map((s, i) => element("tr", {}, element("th", {scope: "row"}, swatch(i), s.title), ...(s.figures ?? []).map((f) => element("td", {}, f.text))))))),
+    element("h3", {class: "terms"}, "Terms"),
     element("dl", {class: "quiet"}, ...columns.flatMap((f) => [element("dt", {}, f.name), element("dd", {}, f.help)])));
 }
 
-// peak says how uneven the load is, if it is not all at once.
-const peak = ({figures: [, most, dead]}) => (/^\d/.test(most.text) ? `${most.text} × the mean at the peak, ${dead.text} dead` : most.text);
+// peak returns a text about the peak and the dead time, or that all retries come at once.
+const peak = ({figures: [, most, dead]}) => (/^\d/.test(most.text) ? `peak ${most.text} × the mean, ${dead.text} dead time` : most.text);
 
-// most is the highest of all counts, for charts of one scale; undefined gives each its own.
+// most returns the highest count, for charts with one scale; undefined gives each chart its own.
 const most = (own, counts) => (own ? undefined : Math.max(1, ...counts.flatMap((c) => c ?? [])));
 
-// draws draw the numbers of a tab; own says that each chart has a scale of its own.
+// draws are the functions that draw the tabs. With own each chart has its own scale.
 export const draws = {
   recover(r, own) {
     $("recover-sentence").textContent = r.sentence;
     $("recover-legend").replaceChildren(
-      key("bar", "requests that reach the server"), key("served", `operations that came then and succeed within ${r.timeout}`),
-      key("line", `the server's capacity, ${r.capacity} a second`), key("stall", "standstill"));
+      key("bar", "requests that reach the server"), key("served", `operations that succeed within ${r.timeout}, by their arrival`),
+      key("line", `capacity: ${r.capacity} per second`), key("stall", "standstill"));
     const width = cell("recover", r.strategies.length), top = most(own, r.strategies.map((s) => s.offered));
     if (width) $("recover").replaceChildren(...r.strategies.map((s, i) => (s.offered ? figure(i, s, s.verdict, charts.recover(r, s, width, top)) : figure(i, s, s.verdict))));
     table("recover-figures", r.strategies, "");
@@ -88,7 +89,7 @@ export const draws = {
       return element("span", {}, element("span", {class: "swatch", style: `background:${charts.retry(at, n)}`}), String(at + 1));
     }));
     const few = h.strategies.some((s) => s.jobs && s.jobs.length < h.jobs);
-    $("herd-note").textContent = `A faint line joins the retries of one job.${few ? " Of many jobs only some are drawn." : ""}`;
+    $("herd-note").textContent = `A faint line joins the retries of one job.${few ? " Only some of the jobs are drawn." : ""}`;
     const top = (s) => (own ? undefined : Math.max(...h.strategies.filter((x) => x.binLabel === s.binLabel).flatMap((x) => x.load ?? [])));
     let width = cell("herd", h.strategies.length);
     if (width) {
@@ -105,7 +106,7 @@ export const draws = {
   },
   contention(c, own) {
     $("contention-sentence").textContent = c.sentence;
-    $("contention-note").textContent = `Each message takes |normal(10, 2)| ms; a write succeeds if nobody has written since its read. Lines are means of ${plural(c.runs, "run", "runs")}, bands go from the least to the most of them.`;
+    $("contention-note").textContent = `Each message takes |normal(10, 2)| ms; a write succeeds if no other client has written since its read. Lines are means of ${plural(c.runs, "run", "runs")}; bands go from their minimum to their maximum.`;
     $("contention-legend").replaceChildren(...c.strategies.map((s, i) => element("span", {}, swatch(i), s.title, s.note ? element("small", {class: "note"}, ` ${s.note}`) : null)));
     let width = cell("contention", 2);
     if (width) $("contention").replaceChildren(part("Write calls", "", charts.contention(c, "calls", width)), part("Time until all have written", c.timeSentence, charts.contention(c, "time", width)));
@@ -116,9 +117,9 @@ export const draws = {
   },
   outage(o, own) {
     $("outage-sentence").textContent = o.sentence;
-    $("outage-legend").replaceChildren(key("bar", "attempts"), key("served", "those that are served"), key("line", "the server's capacity"), own ? "" : "What is higher is cut.");
+    $("outage-legend").replaceChildren(key("bar", "attempts"), key("served", "attempts served"), key("line", "capacity"), own ? "" : "Higher bars are cut off.");
     const width = cell("outage", o.strategies.length);
-    // One scale is that of the time after the server is back: before that, the crowd of the first moment is all that could be seen.
+    // The common scale fits the time after the server's return: the peak at the beginning would make all else invisible.
     const top = (s) => (own ? undefined : Math.max(...o.strategies.filter((x) => x.binLabel === s.binLabel).flatMap((x) => (x.attempts ?? []).slice(Math.floor(o.down / x.bin)))));
     if (width) $("outage").replaceChildren(...o.strategies.map((s, i) => (s.attempts ? figure(i, s, s.summary, charts.outage(o, s, width, top(s))) : figure(i, s, ""))));
     table("outage-figures", o.strategies, "");
@@ -127,21 +128,21 @@ export const draws = {
     $("choose-sentence").textContent = c.sentence;
     $("choose-legend").replaceChildren(...c.strategies.map((s, i) => element("span", {}, swatch(i), s.recommended ? element("b", {}, s.title) : s.title, s.meets ? null : element("small", {class: "note"}, "misses a target"))));
     const width = cell("choose", 2);
-    if (width) $("choose").replaceChildren(part("All are served, after the server is back", "", charts.choose(c, "after", width)), part("Refusals of a client by the server that is back", "", charts.choose(c, "refusals", width)));
+    if (width) $("choose").replaceChildren(part("Time from the server's return until all are served", "", charts.choose(c, "after", width)), part("Refusals per client after the server's return", "", charts.choose(c, "refusals", width)));
     $("compare").href = `?${c.compare}`;
     table("choose-figures", c.strategies, "");
     golines(c.strategies);
   },
 };
 
-// golines shows the strategies in Go.
+// golines shows the Go code of the strategies.
 export function golines(strategies) {
   $("golines").replaceChildren(...strategies.map((s, i) => element("div", {class: "goline"},
     swatch(i), element("code", {tabindex: "0", role: "group", "aria-label": `Go for ${s.title}`}, s.go),
     element("button", {type: "button", "aria-label": `Copy the line for ${s.title}`, onclick: (e) => copy(e.currentTarget, s.go, "The line")}, "Copy"))));
 }
 
-// copy copies a text, and says so; where it must not it shows it, to be copied by hand.
+// copy copies a text and reports that. If the browser forbids it, it shows the text.
 export async function copy(button, text, what) {
   const name = button.textContent;
   try {

@@ -1,4 +1,4 @@
-// The worker runs lab.wasm, the Go program that computes the page's numbers. It comes after wasm_exec.js.
+// The worker runs lab.wasm, the Go program that computes the page's numbers. It is loaded after wasm_exec.js.
 /* global Go */
 
 async function compile(address) {
@@ -6,7 +6,7 @@ async function compile(address) {
   if (!response.ok) throw new Error(`${address}: ${response.status}`);
   let bytes = await response.arrayBuffer();
   const [a, b] = new Uint8Array(bytes, 0, 2);
-  if (a === 0x1f && b === 0x8b) { // some servers say that it is compressed, and then it no longer is
+  if (a === 0x1f && b === 0x8b) { // gzip; some servers declare the compression, and then the browser has decompressed it already
     bytes = await new Response(new Response(bytes).body.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
   }
   return WebAssembly.compile(bytes);

@@ -1,8 +1,7 @@
 //go:build js && wasm
 
-// Wasm computes the lab page's numbers in the browser, for a page without a server. It is run by the page's worker, and
-// gives it the function retrywhen(kind, query, done), which calls done with a text of JSON: {"result": …} or
-// {"error": "…"}.
+// Wasm computes the lab page's numbers in the browser, for a page without a server. The page's worker runs it. It
+// defines the function retrywhen(kind, query, done), which calls done with JSON: {"result": …} or {"error": "…"}.
 package main
 
 import (
@@ -20,7 +19,7 @@ func main() {
 		return nil
 	}))
 	js.Global().Call("ready")
-	select {} // the page's end is its end
+	select {} // it ends with the page
 }
 
 func compute(kind, query string) string {
@@ -34,7 +33,7 @@ func compute(kind, query string) string {
 	}
 	text, err := json.Marshal(reply)
 	if err != nil {
-		return `{"error": "the numbers have no JSON"}`
+		return `{"error": "the numbers cannot be encoded as JSON"}`
 	}
 	return string(text)
 }
