@@ -67,6 +67,20 @@ func TestWatchdog_StrikesExactlyOncePeriodIsOver(t *testing.T) {
 	}
 }
 
+// Once it is stopped, its timer does not fire.
+func TestWatchdog_StoppedItsTimerIsToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w timer.Watchdog[*time.Timer]
+		fired := 0
+		w.Start(callbacks{}, 5*ms, func() { fired++ })
+		w.Stop()
+		time.Sleep(time.Minute)
+		if fired > 0 {
+			t.Errorf("the timer has fired %d times, want 0", fired)
+		}
+	})
+}
+
 func TestWatchdog_PausedOrStoppedItNeverStrikes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		paused, pausedAt := watch(5 * ms)
