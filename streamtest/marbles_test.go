@@ -40,6 +40,21 @@ func TestCold_OneDiagramForEachRun(t *testing.T) {
 	})
 }
 
+// A run under a context that has ended takes no diagram from the others.
+func TestCold_UnderAnEndedContext(t *testing.T) {
+	Run(t, func(s *Session) {
+		src := Cold[string](s, `
+			--a|
+			--b|`)
+		ctx, cancel := context.WithCancelCause(s.Context())
+		cancel(errBoom)
+		if err := src.Stream(ctx, func(string) bool { return true }); err != errBoom {
+			t.Errorf("got %v, want the cause", err)
+		}
+		Expect(s, src.Stream).ToBe("--a|")
+	})
+}
+
 func TestCold_ABusyConsumerGetsWhatIsLateAtOnce(t *testing.T) {
 	Run(t, func(s *Session) {
 		Expect(s, Cold[string](s, "-ab------c|").Delay(3*ms)).ToBe("----a--b----(c|)")
@@ -288,6 +303,18 @@ func TestSubscriptions_FailureShowsBothDiagrams(t *testing.T) {
     got   none`})
 }
 
+func TestSubscriptions_FewerThanExpected(t *testing.T) {
+	expectReports(t, reports(t, func(s *Session) {
+		src := Cold[string](s, "-|")
+		Expect(s, src.Stream).ToBe("-|")
+		src.Subscriptions("^!", "-^!")
+	}), []string{"from number 2 on:", `
+    want  ^!
+    got   ^!
+    want  -^!
+    got   none`})
+}
+
 func TestSubscriptions_MoreThanExpected(t *testing.T) {
 	expectReports(t, reports(t, func(s *Session) {
 		src := Cold[string](s, "-|")
@@ -310,6 +337,16 @@ func TestExpect_AStreamThatLeavesATimer(t *testing.T) {
 	expectReports(t, got, []string{"streamtest: Expect: the stream has returned and left 1 timer armed:", "marbles_test.go", "subscribed to at:"})
 }
 
+func TestWatch_AStreamThatLeavesATimer(t *testing.T) {
+	got := reports(t, func(s *Session) {
+		Watch(s, stream.Stream[string](func(ctx context.Context, yield func(string) bool) error {
+			stream.ClockFrom(ctx).AfterFunc(ms, func() {})
+			return nil
+		})).End()
+	})
+	expectReports(t, got, []string{"streamtest: Watch: the stream has returned and left 1 timer armed:", "marbles_test.go", "subscribed to at:"})
+}
+
 func TestExpect_AStreamThatDoesNotHeedItsContext(t *testing.T) {
 	leavesGoroutines(t)
 	got := reports(t, func(s *Session) {
@@ -329,7 +366,8 @@ func TestWatch(t *testing.T) {
 			Next("b").
 			NoEvent(3 * ms).
 			Next("c").
-			End()
+			End().
+			NoEvent(time.Second)
 		Watch(s, stream.Fail[int](errBoom)).Error(errBoom)
 		Watch(s, stream.Fail[int](errBoom)).Error(nil)
 		Watch(s, stream.Never[int]()).NoEvent(time.Hour)
