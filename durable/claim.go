@@ -21,7 +21,8 @@ const (
 // claimTTL is the time to live of a mark of an attempt that has begun. Attempts may take longer: see advance.
 const claimTTL = 24 * time.Hour
 
-// check decides whether an attempt at the delivery may begin. For the first delivery of a fresh job it sends no request.
+// check decides whether an attempt at the delivery may begin. For the first delivery of a fresh job it sends no
+// request.
 //
 // A job that was delivered before, or that another worker may have got during a gap of this process, is claimed first:
 // check stores a mark, on the condition that the job's last message is the one delivered. So a job that has moved on is

@@ -24,9 +24,9 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// The attacks: what a queue must hold against. make attack runs their long forms.
+// The attacks that a queue must survive. make attack runs their long forms.
 
-// deadIDs returns the ids of the queue's dead letters, and their causes.
+// deadIDs returns the ids of the queue's dead letters with their causes.
 func deadIDs(t testing.TB, q *durable.Queue) map[string]string {
 	t.Helper()
 	dead := make(map[string]string)
@@ -39,18 +39,19 @@ func deadIDs(t testing.TB, q *durable.Queue) map[string]string {
 	return dead
 }
 
-// A worker that is silent for longer than a lease has jobs in hand, and others in its socket. Another one finishes all
-// of them. Whatever the first reports when it is back, nothing is done and dead, and nothing is attempted again.
+// A worker is silent for longer than a lease while it attempts jobs and has others in its socket. Another worker
+// finishes all of them. Whatever the first one reports when it is back, no job is both done and dead, and no job is
+// attempted again.
 func TestAttack_ASilentWorkerReportsLate(t *testing.T) {
 	t.Parallel()
-	const inHand, fetched = 10, 8
+	const running, fetched = 10, 8
 	srv := start(t, embedded.Listen(0))
-	var m muffler
+	var m mutedDialer
 	config := durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(0)), Lease: time.Second}
 	silent, other := open(t, connect(t, srv.URL(), nats.SetCustomDialer(&m)), config), open(t, srv, config)
 	var begun atomic.Int64
 	wake := make(chan struct{})
-	stop := work(t, silent, inHand, func(_ context.Context, job *durable.Job) error {
+	stop := work(t, silent, running, func(_ context.Context, job *durable.Job) error {
 		if string(job.Data) == "quick" {
 			return nil
 		}
@@ -58,16 +59,16 @@ func TestAttack_ASilentWorkerReportsLate(t *testing.T) {
 		<-wake
 		return errors.New("the network was away")
 	})
-	for range 200 { // so that it fetches ahead
+	for range 200 { // so that the worker fetches ahead
 		put(t, other, "quick")
 	}
 	eventually(t, "the queue is empty", isEmpty(t, other))
-	for i := range inHand + fetched {
+	for i := range running + fetched {
 		put(t, other, "", durable.PutID(strconv.Itoa(i)))
 	}
-	eventually(t, "all jobs are in the silent worker's hands", func() bool {
+	eventually(t, "the silent worker has all jobs", func() bool {
 		s, err := stats(t, other)
-		return err == nil && begun.Load() == inHand && s.Running == inHand+fetched
+		return err == nil && begun.Load() == running && s.Running == running+fetched
 	})
 	m.sending.Lock()
 	var done sync.Map
@@ -75,19 +76,19 @@ func TestAttack_ASilentWorkerReportsLate(t *testing.T) {
 	eventually(t, "the other worker has finished all", isEmpty(t, other))
 	m.sending.Unlock()
 	close(wake)
-	eventually(t, "the silent worker has nothing in hand", func() bool { return silent.Counts().Attempts >= inHand })
+	eventually(t, "the silent worker has no jobs", func() bool { return silent.Counts().Attempts >= running })
 	stop()
-	for i := range inHand + fetched {
+	for i := range running + fetched {
 		if _, ok := done.Load(strconv.Itoa(i)); !ok {
 			t.Errorf("job %d is not done", i)
 		}
 	}
-	if dead := deadIDs(t, other); len(dead) > 0 || begun.Load() != inHand {
-		t.Errorf("%d dead letters, %d attempts by the silent worker, want none, and %d", len(dead), begun.Load(), inHand)
+	if dead := deadIDs(t, other); len(dead) > 0 || begun.Load() != running {
+		t.Errorf("%d dead letters, %d attempts by the silent worker, want none, and %d", len(dead), begun.Load(), running)
 	}
 }
 
-// The same by a process that is stopped and goes on: what lay in its socket was finished by another.
+// The same with a process that is stopped and continues. Another worker has finished the jobs in its socket.
 func TestAttack_AStoppedProcessGoesOn(t *testing.T) {
 	t.Parallel()
 	dir, port := t.TempDir(), freePort(t)
@@ -102,7 +103,7 @@ func TestAttack_AStoppedProcessGoesOn(t *testing.T) {
 	}
 	eventually(t, "it has begun", func() bool { text, _ := os.ReadFile(journal); return strings.Count(string(text), "begun") == 4 })
 	if !pause(sleeper.cmd.Process) {
-		t.Skip("no process can be stopped here")
+		t.Skip("this system cannot stop a process")
 	}
 	var done atomic.Int64
 	work(t, q, 4, func(context.Context, *durable.Job) error { done.Add(1); return nil })
@@ -112,15 +113,15 @@ func TestAttack_AStoppedProcessGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "it has ended its attempts", func() bool { text, _ := os.ReadFile(journal); return strings.Count(string(text), "ended") == 4 })
-	time.Sleep(2 * time.Second) // for what lay in its socket
+	time.Sleep(2 * time.Second) // for the jobs in its socket
 	sleeper.stop()
 	text, _ := os.ReadFile(journal)
 	if n := strings.Count(string(text), "begun"); n != 4 || len(deadIDs(t, q)) > 0 {
-		t.Errorf("it has begun %d attempts, want 4; dead letters: %v", n, deadIDs(t, q))
+		t.Errorf("the stopped worker began %d attempts, want 4; dead letters: %v", n, deadIDs(t, q))
 	}
 }
 
-// slowRole is a worker whose attempts last until there is a file, and fail for good.
+// slowRole is a worker whose attempts last until a file exists, and then fail permanently.
 func slowRole(url, journal, workers string) int {
 	return role(url, journal, durable.Config{Name: "slow", Lease: 2 * time.Second}, workers, func(f *os.File, job *durable.Job) error {
 		fmt.Fprintf(f, "%s begun\n", job.ID)
@@ -149,7 +150,7 @@ func poisonedRole(url, journal, workers string) int {
 	})
 }
 
-// role works until it is stopped.
+// role runs a worker until the process is stopped.
 func role(url, journal string, c durable.Config, workers string, handler func(*os.File, *durable.Job) error) int {
 	ctx, cancel := child()
 	defer cancel()
@@ -178,7 +179,8 @@ func role(url, journal string, c durable.Config, workers string, handler func(*o
 	return 0
 }
 
-// One job kills its worker each time it is attempted. It dies, and no other does, however many were in hand with it.
+// One job kills its worker with each attempt. It becomes a dead letter, and no other job does, however many jobs the
+// killed workers had.
 func TestAttack_OnePoisonJobAmongHealthyOnes(t *testing.T) {
 	t.Parallel()
 	jobs := 60
@@ -223,20 +225,20 @@ func TestAttack_OnePoisonJobAmongHealthyOnes(t *testing.T) {
 	dead := deadIDs(t, q)
 	for i := range jobs {
 		if id := "job-" + strconv.Itoa(i); !strings.Contains(string(text), id+" done") || dead[id] != "" {
-			t.Errorf("%s: not done, or dead: %q", id, dead[id])
+			t.Errorf("%s: not done, or a dead letter: %q", id, dead[id])
 		}
 	}
 	t.Logf("%d deaths, dead letters %v", deaths, dead)
 	if dead["poison"] != "abandoned" || len(dead) != 1 {
-		t.Errorf("dead letters: %v, want the poison alone, abandoned", dead)
+		t.Errorf("dead letters: %v, want only the poison job, abandoned", dead)
 	}
-	// The first attempt leaves no trace; then three count.
+	// The first attempt leaves no trace. Then three attempts count.
 	if n := strings.Count(string(text), "poison begun"); n != 4 {
-		t.Errorf("the poison was attempted %d times, want 4", n)
+		t.Errorf("the poison job was attempted %d times, want 4", n)
 	}
 }
 
-// Workers are stopped gracefully in the middle of their attempts, often. No job dies of that.
+// Workers are often stopped gracefully in the middle of their attempts. No job becomes a dead letter because of that.
 func TestAttack_ManyGracefulStops(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
@@ -278,7 +280,7 @@ func TestAttack_LargeJobsAreNotHoarded(t *testing.T) {
 		return nil
 	})
 	defer close(release)
-	for range 200 { // quick: much may be fetched ahead
+	for range 200 { // quick jobs, so that many are fetched ahead
 		put(t, q, "")
 	}
 	eventually(t, "the queue is empty", isEmpty(t, q))
@@ -291,21 +293,21 @@ func TestAttack_LargeJobsAreNotHoarded(t *testing.T) {
 	}
 	for range 20 {
 		if s, err := stats(t, q); err != nil || s.Running*size > 4*size+2*(9<<20) {
-			t.Fatalf("got %v, %v: %d MiB in hand", s, err, s.Running*size>>20)
+			t.Fatalf("got %v, %v: %d MiB fetched ahead", s, err, s.Running*size>>20)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	// What waits behind the blocked attempts is given back soon, whatever the lease.
+	// The jobs that wait behind the blocked attempts are handed back soon, whatever the lease is.
 	began := time.Now()
 	other := open(t, srv, durable.Config{})
 	work(t, other, 1, func(context.Context, *durable.Job) error { return nil })
-	eventually(t, "another worker has all that are not being attempted", func() bool { return other.Counts().Done == jobs-4 })
+	eventually(t, "another worker has done the jobs that waited", func() bool { return other.Counts().Done == jobs-4 })
 	if took := time.Since(began); took > 25*time.Second {
-		t.Errorf("it took %v, as long as a lease", took)
+		t.Errorf("it took %v, want less than a lease", took)
 	}
 }
 
-// A retry that is due does not wait for the whole backlog, and the backlog does not wait for all retries.
+// A due retry does not wait for the whole backlog, and the backlog does not wait for all retries.
 func TestAttack_ABacklogDoesNotDelayRetries(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
@@ -337,7 +339,7 @@ func TestAttack_ABacklogDoesNotDelayRetries(t *testing.T) {
 	}
 }
 
-// More requests wait for jobs than the server has room for by default, which is 512.
+// More requests for jobs wait at the server than the 512 that it allows by default.
 func TestAttack_ManyWorkers(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
@@ -356,7 +358,7 @@ func TestAttack_ManyWorkers(t *testing.T) {
 	eventually(t, "the queue is empty", isEmpty(t, q))
 }
 
-// A worker whose clock is behind: what the server has given out at its time is due.
+// The worker's clock is behind. A job that the server has published at its time is due nevertheless.
 func TestAttack_AClockThatIsBehind(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
@@ -365,7 +367,7 @@ func TestAttack_AClockThatIsBehind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// As the server's scheduler publishes it, an hour before the due time by this machine's clock.
+	// Published as by the server's scheduler, an hour before the due time by this machine's clock.
 	if _, err := js.PublishMsg(t.Context(), message("retrywhen.q.job.x.again", "", "Retrywhen-Put", "2026-01-01T00:00:00Z",
 		"Retrywhen-State", "attempts=1 first=2026-01-01T00:00:00Z", "Retrywhen-Due", time.Now().Add(time.Hour).UTC().Format(time.RFC3339Nano))); err != nil {
 		t.Fatal(err)
@@ -377,7 +379,7 @@ func TestAttack_AClockThatIsBehind(t *testing.T) {
 	}
 }
 
-// A worker dies during a wait that it holds itself. The attempt that has failed is not made again.
+// A worker dies during a wait that it keeps itself. The failed attempt is not repeated.
 func TestAttack_ADeathDuringAShortWait(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
@@ -396,7 +398,7 @@ func TestAttack_ADeathDuringAShortWait(t *testing.T) {
 	}
 }
 
-// A schedule that is fired twice, as by a server that is killed between storing the job and removing the schedule: it
+// A schedule is fired twice, as by a server that is killed between storing the job and removing the schedule. The job
 // is done or dead, and not attempted again.
 func TestAttack_AScheduleThatIsFiredTwice(t *testing.T) {
 	t.Parallel()
@@ -448,8 +450,8 @@ func TestAttack_AScheduleThatIsFiredTwice(t *testing.T) {
 	}
 }
 
-// The ledger: jobs are put while workers and the server are killed, stopped and started again, and their network is cut
-// and stalled, at random. Afterwards each job is done or dead, as it should be, and none is both.
+// Jobs are put while workers and the server are killed, stopped and started again, and their network is cut and
+// stalled, at random. Afterwards each job is done or dead as expected, and none is both.
 func TestAttack_TheLedgerBalances(t *testing.T) {
 	t.Parallel()
 	jobs, attacks := 400, 4
@@ -475,7 +477,7 @@ func TestAttack_TheLedgerBalances(t *testing.T) {
 		putting.Go(func() {
 			for i := int(sent.Add(1)); i <= jobs; i = int(sent.Add(1)) {
 				id := "job-" + strconv.Itoa(i)
-				for range 2 { // each is put twice
+				for range 2 { // each job is put twice
 					for {
 						_, err := q.Put(t.Context(), []byte("payload of "+id), durable.PutID(id))
 						if err == nil {
@@ -535,7 +537,7 @@ func TestAttack_TheLedgerBalances(t *testing.T) {
 	}
 	putting.Wait()
 	eventually(t, "the queue is empty", isEmpty(t, q))
-	time.Sleep(5 * time.Second) // for a worker that was stopped, and goes on, and for what is late
+	time.Sleep(5 * time.Second) // for a worker that was stopped and continues, and for late deliveries
 	eventually(t, "the queue is empty", isEmpty(t, q))
 	for _, w := range workers {
 		resume(w.cmd.Process)
@@ -556,7 +558,7 @@ func TestAttack_TheLedgerBalances(t *testing.T) {
 		attempts, needed = attempts+r.attempts, needed+min(n+1, 4)
 	}
 	if exists.Load() < int64(jobs) {
-		t.Errorf("%d of %d second Puts were told that the job exists", exists.Load(), jobs)
+		t.Errorf("%d of %d second Puts returned ErrExists", exists.Load(), jobs)
 	}
-	t.Logf("%v; %d jobs = %d done + %d dead; %d of %d attempts made again", did, jobs, jobs-len(dead), len(dead), attempts-needed, attempts)
+	t.Logf("%v; %d jobs = %d done + %d dead; %d of %d attempts repeated", did, jobs, jobs-len(dead), len(dead), attempts-needed, attempts)
 }

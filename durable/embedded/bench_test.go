@@ -18,12 +18,11 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// BenchmarkHappyPath puts, receives and acknowledges jobs, by the bare client of JetStream and by a Queue, in turns on
-// one server, and reports how many each makes in a second, and the ratio. Both publish from 16 goroutines, waiting for
-// each answer, under a context that can be cancelled, while they consume, in 4 goroutines the Queue. Without ids the
-// Queue's jobs have ids of their own, and the bare client's a de-duplication id. With ids those of the Queue are
-// remembered when they are done, which the server stores, and the bare client's for two minutes, unless it is started
-// again.
+// BenchmarkHappyPath puts, receives and acknowledges jobs with a bare JetStream client and with a Queue, in turns on
+// one server. It reports the jobs per second of each, and the ratio. Both publish from 16 goroutines, wait for each
+// response, and consume at the same time, the Queue in 4 goroutines. The context can be cancelled. Without ids, the
+// Queue generates ids, and the bare client uses de-duplication ids. With ids, the server stores the ids of the Queue's
+// jobs when they are done; it remembers those of the bare client for two minutes, unless it is restarted.
 func BenchmarkHappyPath(b *testing.B) {
 	for _, named := range []bool{false, true} {
 		b.Run(map[bool]string{false: "WithoutIDs", true: "WithIDs"}[named], func(b *testing.B) {
@@ -137,7 +136,7 @@ func happyQueue(b *testing.B, srv *embedded.Server, name string, jobs int, named
 	return took
 }
 
-// BenchmarkPut is one Put after another, with the default, and with each job on the disk before the answer.
+// BenchmarkPut calls Put sequentially, with the default and with SyncAlways.
 func BenchmarkPut(b *testing.B) {
 	for _, c := range []struct {
 		name    string
@@ -155,8 +154,8 @@ func BenchmarkPut(b *testing.B) {
 	}
 }
 
-// BenchmarkRetries has jobs fail once each, with a wait that the server keeps, and reports how many failures are
-// stored in a second.
+// BenchmarkRetries measures how many failures are stored per second. Each job fails once, and the server keeps the
+// wait.
 func BenchmarkRetries(b *testing.B) {
 	const jobs = 10_000
 	srv := start(b)

@@ -15,7 +15,7 @@ import (
 	"github.com/retrywhen/retrywhen/durable/embedded"
 )
 
-// Close has handed back what is reported too late: that must not pass for a success.
+// A report after Close, which has handed the job back, must not look like a success.
 func TestAReportAfterClose(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
@@ -67,14 +67,14 @@ func TestCloseTwiceAtOnce(t *testing.T) {
 	}
 }
 
-// Whether such a job is stored nobody knows.
+// It is unknown whether the job is stored.
 func TestCloseWhilePutRuns(t *testing.T) {
 	t.Parallel()
 	srv := start(t, embedded.Listen(0))
-	var d deafener
+	var d droppingDialer
 	q := open(t, connect(t, srv.URL(), nats.SetCustomDialer(&d)), durable.Config{})
 	put(t, q, "")
-	d.deaf.Store(true)
+	d.drop.Store(true)
 	ended := make(chan error, 1)
 	go func() { _, err := q.Put(t.Context(), nil); ended <- err }()
 	eventually(t, "the job is under way", func() bool { return d.dropped.Load() > 0 })
@@ -89,10 +89,10 @@ func TestCloseWhilePutRuns(t *testing.T) {
 func TestPutThatIsCancelledDoesNotBlameTheServer(t *testing.T) {
 	t.Parallel()
 	srv := start(t, embedded.Listen(0))
-	var d deafener
+	var d droppingDialer
 	q := open(t, connect(t, srv.URL(), nats.SetCustomDialer(&d)), durable.Config{})
 	put(t, q, "")
-	d.deaf.Store(true)
+	d.drop.Store(true)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(100*time.Millisecond, func() { cancel(errors.New("enough")) })
 	_, err := q.Put(ctx, nil)
@@ -105,27 +105,27 @@ func TestPutThatIsCancelledDoesNotBlameTheServer(t *testing.T) {
 	if strings.Contains(err.Error(), "disk") || !errors.Is(err, durable.ErrNotStored) {
 		t.Errorf("got %v", err)
 	}
-	d.deaf.Store(false)
+	d.drop.Store(false)
 }
 
-// deafener is a dialer whose connections can be made to drop all that is sent.
-type deafener struct {
-	deaf    atomic.Bool
+// droppingDialer is a dialer whose connections drop all that is sent while drop is set.
+type droppingDialer struct {
+	drop    atomic.Bool
 	dropped atomic.Int64
 }
 
-func (d *deafener) Dial(network, address string) (net.Conn, error) {
+func (d *droppingDialer) Dial(network, address string) (net.Conn, error) {
 	c, err := net.Dial(network, address)
-	return &deafConn{c, d}, err
+	return &droppingConn{c, d}, err
 }
 
-type deafConn struct {
+type droppingConn struct {
 	net.Conn
-	d *deafener
+	d *droppingDialer
 }
 
-func (c *deafConn) Write(b []byte) (int, error) {
-	if c.d.deaf.Load() {
+func (c *droppingConn) Write(b []byte) (int, error) {
+	if c.d.drop.Load() {
 		c.d.dropped.Add(1)
 		return len(b), nil
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/retrywhen/retrywhen/durable/embedded"
 )
 
-// nodeRole is one server of a cluster: its ports are those of its clients and of the other servers.
+// nodeRole is one server of a cluster. It has one port for clients and one for the other servers.
 func nodeRole(dir, name, ports, routes string) int {
 	ctx, cancel := child()
 	defer cancel()
@@ -115,7 +115,7 @@ func TestNothingIsLostWhenTheLeaderOfAClusterIsKilled(t *testing.T) {
 			t.Log("killing the stream's leader:", leader)
 			nodes[leader].kill()
 		}
-		if nightly() && i == jobs*3/4 { // two of three: nothing goes on until they are back
+		if nightly() && i == jobs*3/4 { // two of three: the queue stops until they are back
 			second := streamLeader(t, all, "retrywhen-cluster")
 			t.Log("killing the next leader too:", second)
 			nodes[second].kill()
@@ -149,7 +149,7 @@ func TestNothingIsLostWhenTheLeaderOfAClusterIsKilled(t *testing.T) {
 		}
 		repeated += begun[id] - min(n+1, 4)
 	}
-	t.Logf("%d jobs, %d attempts made again, %d dead", jobs, repeated, len(dead))
+	t.Logf("%d jobs, %d attempts repeated, %d dead", jobs, repeated, len(dead))
 }
 
 func streamLeader(t *testing.T, urls, stream string) string {

@@ -30,14 +30,14 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// The crash test runs servers and workers as processes of their own, this test binary again, and kills them.
+// The crash tests run servers and workers as separate processes of this test binary, and kill them.
 const roleVariable = "RETRYWHEN_TEST_ROLE"
 
 func TestMain(m *testing.M) {
 	switch os.Getenv(roleVariable) {
 	case "":
 		flag.Parse()
-		flag.Set("test.parallel", "12") // they wait more than they work
+		flag.Set("test.parallel", "12") // the tests mostly wait
 		os.Exit(m.Run())
 	case "server":
 		os.Exit(serverRole(os.Args[1], os.Args[2]))
@@ -53,13 +53,14 @@ func TestMain(m *testing.M) {
 	os.Exit(2)
 }
 
-// nightly reports whether there is time for the long forms of the tests that kill processes.
+// nightly reports whether to run the long forms of the tests that kill processes.
 func nightly() bool { return os.Getenv("RETRYWHEN_NIGHTLY") == "1" }
 
-// anybody may connect: for servers that a test starts again, or knows by their port alone.
+// anybody removes the authorization, for servers that a test restarts or knows only by their port.
 var anybody = embedded.Options(func(o *server.Options) { o.Authorization = "" })
 
-// process is a child that says "ready" when it is, and ends when its standard input does, so that none outlives a test.
+// process is a child process. It prints "ready" when it is ready, and ends when its standard input does, so that it
+// does not outlive the test.
 type process struct {
 	t   *testing.T
 	cmd *exec.Cmd
@@ -85,7 +86,7 @@ func spawn(t *testing.T, role string, args ...string) *process {
 	t.Cleanup(func() { stdin.Close(); p.kill() })
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil || line != "ready\n" {
-		t.Fatalf("%s: said %q, %v, want ready", role, line, err)
+		t.Fatalf("%s: printed %q, %v, want ready", role, line, err)
 	}
 	return p
 }
@@ -104,7 +105,7 @@ func (p *process) stop() {
 	}
 }
 
-// child returns a context that ends by SIGTERM or with the parent.
+// child returns a context that ends by SIGTERM. It exits when the parent ends.
 func child() (context.Context, context.CancelFunc) {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	go func() {
@@ -129,19 +130,19 @@ func serverRole(dir, port string) int {
 	return 0
 }
 
-// crashPolicy has short delays, which workers hold, and longer ones, which the server keeps.
+// crashPolicy has short delays, which the worker keeps, and longer ones, which the server keeps.
 var crashPolicy = retry.New(backoff.Table(20*time.Millisecond, 200*time.Millisecond, 1500*time.Millisecond).Jitter(jitter.Default),
 	retry.Limit(3))
 
-// failures returns how often the job fails: 0 to 4 times, where the fourth is one too many.
+// failures returns how often the job fails: 0 to 4 times. The fourth failure exceeds the policy's limit.
 func failures(id string) int {
 	h := fnv.New32a()
 	h.Write([]byte(id))
 	return int(h.Sum32() % 5)
 }
 
-// workerRole works, and writes down each attempt, how it ends, and each retry that the policy asks for. An attempt
-// fails by its number, so that what it does is the same whoever makes it.
+// workerRole is a worker that records each attempt, its outcome, and each retry of the policy. Whether an attempt fails
+// depends on its number only, so it has the same outcome in every worker.
 func workerRole(url, journal, workers string) int {
 	ctx, cancel := child()
 	defer cancel()
@@ -150,7 +151,7 @@ func workerRole(url, journal, workers string) int {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		return 1
 	}
-	// One write for each line: what a killed process has written is whole.
+	// One write per line, so that a killed process writes only whole lines.
 	policy := crashPolicy.With(retry.OnRetry(func(_ context.Context, e retry.Event) {
 		failed := e.Err.(attemptError)
 		fmt.Fprintf(f, "%s %d retry %d %d\n", failed.id, failed.attempt, failed.at, e.Delay)
@@ -196,7 +197,7 @@ type attemptError struct {
 
 func (e attemptError) Error() string { return fmt.Sprintf("attempt %d of %s fails", e.attempt, e.id) }
 
-// record is what the workers have written down of a job.
+// record is what the workers have recorded of a job.
 type record struct {
 	attempts int
 	done     int
@@ -273,7 +274,7 @@ func TestNothingIsLostWhenWorkersAndServerAreKilled(t *testing.T) {
 				}
 				id := "job-" + strconv.Itoa(i)
 				for {
-					// Put gives up after a while; the same id makes it safe to put again.
+					// Put gives up after a while. The id makes it safe to put again.
 					_, err := q.Put(t.Context(), []byte("payload of "+id), durable.PutID(id))
 					if err == nil || errors.Is(err, durable.ErrExists) {
 						break
@@ -292,7 +293,7 @@ func TestNothingIsLostWhenWorkersAndServerAreKilled(t *testing.T) {
 	third := newWorker()
 	eventually(t, "two thirds are put", func() bool { return sent.Load() > int64(2*jobs/3) })
 	server.kill()
-	time.Sleep(500 * time.Millisecond) // long enough for everybody to notice
+	time.Sleep(500 * time.Millisecond) // long enough for all clients to notice
 	spawn(t, "server", dir, port)
 	putting.Wait()
 	eventually(t, "the queue is empty", isEmpty(t, q))
@@ -329,7 +330,7 @@ func TestNothingIsLostWhenWorkersAndServerAreKilled(t *testing.T) {
 			if len(due) == 0 || len(begun) == 0 {
 				continue
 			}
-			// Where an attempt was made twice its retry was asked for twice: it is due when the first is.
+			// If an attempt was made twice, its retry was decided twice. It is due at the earlier time.
 			by := time.Duration(slices.Min(begun) - slices.Min(due))
 			if by < 0 {
 				t.Errorf("%s: attempt %d came %v early", id, attempt, -by)
@@ -339,13 +340,13 @@ func TestNothingIsLostWhenWorkersAndServerAreKilled(t *testing.T) {
 			}
 		}
 	}
-	// Each kill may repeat what was in hand and unreported: fetched or held jobs of the killed worker, and all
-	// that were in hand anywhere when the server went.
+	// Each kill may repeat attempts whose outcome was not stored: of the jobs that the killed worker had fetched or kept,
+	// and of all jobs that any worker had when the server was killed.
 	if bound := 3 * (workers + 1024 + 4096); repeated > bound {
-		t.Errorf("%d attempts were made again, want at most %d", repeated, bound)
+		t.Errorf("%d attempts were repeated, want at most %d", repeated, bound)
 	}
 	slices.Sort(late)
-	t.Logf("%d jobs, %d attempts, %d of them made again, %d dead; %d waits, late by p50 %v, p99 %v, at most %v",
+	t.Logf("%d jobs, %d attempts, %d of them repeated, %d dead; %d waits, late by p50 %v, p99 %v, at most %v",
 		jobs, attempts, repeated, len(dead), len(late), quantile(late, 0.5), quantile(late, 0.99), quantile(late, 1))
 }
 
@@ -356,7 +357,7 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)].Round(time.Millisecond)
 }
 
-// freePort returns a port that was free a moment ago: a server that is killed and started again needs a fixed one.
+// freePort returns a port that was free a moment ago. A server that is killed and restarted needs a fixed port.
 func freePort(t *testing.T) string {
 	t.Helper()
 	srv, err := embedded.Start(t.TempDir(), embedded.Listen(0))

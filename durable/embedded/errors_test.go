@@ -22,7 +22,7 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// refuses opens the queue and wants it to fail with an error of that kind that has all those words.
+// refuses checks that Open fails with an error that matches kind and contains all words.
 func refuses(t *testing.T, server any, c durable.Config, kind error, words ...string) {
 	t.Helper()
 	if c.Name == "" {
@@ -40,7 +40,7 @@ func refuses(t *testing.T, server any, c durable.Config, kind error, words ...st
 	}
 	for _, w := range words {
 		if !strings.Contains(err.Error(), w) {
-			t.Errorf("got %q, want it to say %q", err, w)
+			t.Errorf("got %q, want it to contain %q", err, w)
 		}
 	}
 }
@@ -60,7 +60,7 @@ func TestAnUnreachableServer(t *testing.T) {
 	}
 }
 
-// A client without credentials is told that they are what it lacks, also inside the process.
+// A client without credentials gets nats.ErrAuthorization, also inside the process.
 func TestAnEmbeddedServerWithUsersRefusesByName(t *testing.T) {
 	t.Parallel()
 	srv := start(t, embedded.Options(func(o *server.Options) { o.Username, o.Password = "me", "right" }))
@@ -86,7 +86,7 @@ func TestMissingPermissions(t *testing.T) {
 	}
 }
 
-// workerPermissions are those of docs/durable.md for a worker of the queue q.
+// workerPermissions are the permissions in docs/durable.md for a worker of the queue q.
 var workerPermissions = []string{
 	"retrywhen.q.job.*.*",
 	"$JS.ACK.retrywhen-q.>",
@@ -98,7 +98,7 @@ var workerPermissions = []string{
 	"$JS.API.STREAM.CREATE.retrywhen-q",
 }
 
-// operatorPermissions are those that MaxDead, Revive, Forget and Delete need too.
+// operatorPermissions are the additional permissions for MaxDead, Revive, Forget and Delete.
 var operatorPermissions = []string{"$JS.API.STREAM.PURGE.retrywhen-q", "$JS.API.STREAM.MSG.DELETE.retrywhen-q", "$JS.API.STREAM.DELETE.retrywhen-q"}
 
 func allow(publish ...string) embedded.Option {
@@ -108,7 +108,7 @@ func allow(publish ...string) embedded.Option {
 	})
 }
 
-// What the document lists is enough for a worker, and does not let it touch another queue.
+// The documented permissions are enough for a worker, and do not let it change another queue.
 func TestTheNarrowPermissionsAreEnough(t *testing.T) {
 	t.Parallel()
 	srv := start(t, allow(workerPermissions...))
@@ -224,8 +224,7 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-// The server has no room left: Put says so, nothing that was stored is lost, and there is room again when jobs are
-// done.
+// The server has no room left. Put returns ErrFull, no stored job is lost, and there is room again when jobs are done.
 func TestAFullStore(t *testing.T) {
 	t.Parallel()
 	srv := start(t, embedded.MaxStore(4<<20))
@@ -249,7 +248,7 @@ func TestAFullStore(t *testing.T) {
 	put(t, q, "there is room again")
 }
 
-// RETRYWHEN_SMALL_DISK is a folder on a file system of its own, with some 20 MB of room: a tmpfs will do.
+// RETRYWHEN_SMALL_DISK is a folder on a separate file system with about 20 MB, such as a tmpfs.
 func TestAFullDisk(t *testing.T) {
 	t.Parallel()
 	folder := os.Getenv("RETRYWHEN_SMALL_DISK")
@@ -277,9 +276,9 @@ func TestAFullDisk(t *testing.T) {
 	if !errors.Is(err, durable.ErrNotStored) || !strings.Contains(err.Error(), "its disk may be full") || srv.Err() == nil {
 		t.Errorf("got %v, and of the server %v", err, srv.Err())
 	}
-	// Jobs are done while there is no room: what the server cannot store of that must not stay behind.
+	// Jobs are done while the disk is full. The server cannot remove all of them, but they must be removed later.
 	stop := work(t, q, 2, func(context.Context, *durable.Job) error { time.Sleep(25 * time.Millisecond); return nil })
-	time.Sleep(2 * time.Second) // in which they are not all done
+	time.Sleep(2 * time.Second) // too short for all jobs
 	stop()
 	done := q.Counts().Done
 	q.Close()
@@ -293,7 +292,7 @@ func TestAFullDisk(t *testing.T) {
 	stop = work(t, q, 1, func(context.Context, *durable.Job) error { return nil })
 	eventually(t, "the queue is empty", isEmpty(t, q))
 	stop()
-	// The job that was refused may have been stored, when room came.
+	// The job that was refused may have been stored when there was room.
 	s, err := stats(t, q)
 	t.Logf("%d stored, %d done while there was no room; then %v", stored, done, s)
 	if err != nil || s.Done+done < int64(stored) {
@@ -304,13 +303,13 @@ func TestAFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open(t, srv, durable.Config{}) // removes what was acknowledged and stayed
+	open(t, srv, durable.Config{}) // removes the jobs that were acknowledged and still exist
 	eventually(t, "no job is left", func() bool {
 		info, err := stream.Info(t.Context(), jetstream.WithSubjectFilter("retrywhen.q.job.>"))
 		if err != nil {
 			return false
 		}
-		left := slices.DeleteFunc( // marks go with their time
+		left := slices.DeleteFunc( // marks expire
 			slices.Collect(maps.Keys(info.State.Subjects)), func(s string) bool { return strings.HasSuffix(s, ".mark") })
 		return len(left) == 0
 	})
@@ -386,7 +385,7 @@ func TestPutWaitsForAServerThatComesBack(t *testing.T) {
 		stored <- err
 	}()
 	spawn(t, "server", dir, port)
-	// The first Put was under way when its context ended: the connection may have sent it when it was back.
+	// The first Put was under way when its context ended. The connection may have sent it when it was back.
 	if err := <-stored; err != nil && !errors.Is(err, durable.ErrExists) {
 		t.Errorf("when it is back: %v", err)
 	}
@@ -410,7 +409,7 @@ func TestStart(t *testing.T) {
 	put(t, q, "kept")
 	q.Close()
 	srv.Close()
-	srv.Close() // twice does no harm
+	srv.Close() // may be called again
 	again, err := embedded.Start(dir, embedded.SyncAlways(), embedded.Listen(0))
 	if err != nil {
 		t.Fatal(err)
@@ -435,6 +434,6 @@ func TestStart(t *testing.T) {
 		}
 	}
 	if _, err := embedded.Start(t.TempDir(), nil); err == nil {
-		t.Error("a nil option is taken")
+		t.Error("Start accepts a nil option")
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// What the queue relies on the server for, each by itself and without the queue.
+// These tests check each behaviour of the server on which the queue relies, without the queue.
 
 func streamOfFacts(t *testing.T, change func(*jetstream.StreamConfig)) (jetstream.JetStream, jetstream.Stream) {
 	t.Helper()
@@ -61,7 +61,7 @@ func TestFactASchedule(t *testing.T) {
 	var m *jetstream.RawStreamMsg
 	eventually(t, "it is published", func() bool { m, err = s.GetLastMsgForSubject(t.Context(), "f.run.x"); return err == nil })
 	if m.Time.Before(due) {
-		t.Errorf("it was published %v early: nanoseconds count", due.Sub(m.Time))
+		t.Errorf("the message was published %v early", due.Sub(m.Time))
 	}
 	if string(m.Data) != "data" || m.Header.Get("Mine") != "kept" || m.Header.Get("Nats-Msg-Id") != "" || m.Header.Get("Nats-Schedule") != "" {
 		t.Errorf("got %q with %v", m.Data, m.Header)
@@ -102,7 +102,7 @@ func TestFactTheClientCutsSchedulesToSeconds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := m.Header.Get("Nats-Schedule"); got == at(due) {
-		t.Errorf("got %s: the client's own option would do now", got)
+		t.Errorf("got %s: the client no longer cuts the time, use its option", got)
 	}
 }
 
@@ -116,7 +116,7 @@ func isRefused(err error) bool {
 	return ok && e.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence
 }
 
-// The condition of each step in a job's life: one sequence, whatever subject of the job has it.
+// The condition of each step in a job's life: the last sequence of all subjects of the job.
 func TestFactAPublicationIsRefusedByTheLastSequenceOfManySubjects(t *testing.T) {
 	t.Parallel()
 	js, s := streamOfFacts(t, nil)
@@ -133,7 +133,7 @@ func TestFactAPublicationIsRefusedByTheLastSequenceOfManySubjects(t *testing.T) 
 			t.Errorf("%d, while %d is the last: %v", wrong, later.Sequence, err)
 		}
 	}
-	// What is removed does not count: the trap of sequence 0.
+	// Removed messages do not count, so sequence 0 is also true of a job that was removed.
 	for _, seq := range []uint64{first.Sequence, later.Sequence} {
 		if err := s.DeleteMsg(t.Context(), seq); err != nil {
 			t.Fatal(err)
@@ -147,7 +147,7 @@ func TestFactAPublicationIsRefusedByTheLastSequenceOfManySubjects(t *testing.T) 
 	}
 }
 
-// Two messages on two conditions: both are stored, or neither.
+// A batch of two messages with two conditions: both are stored, or neither.
 func TestFactABatchHasAConditionForEachMessage(t *testing.T) {
 	t.Parallel()
 	js, s := streamOfFacts(t, nil)
@@ -176,7 +176,7 @@ func TestFactABatchHasAConditionForEachMessage(t *testing.T) {
 	if _, err := js.Publish(t.Context(), "f.x.mark", nil); err != nil {
 		t.Fatal(err)
 	}
-	// The mark in front does not count for the condition of what follows.
+	// The first message of the batch does not count for the condition of the second.
 	if err := batch(expecting("f.x.mark", 1, "f.x.first"), expecting("f.x.dead", 2, "f.x.*")); err != nil || last("f.x.dead") != 4 || last("f.x.mark") != 3 {
 		t.Errorf("both conditions hold: %v, %d, %d", err, last("f.x.dead"), last("f.x.mark"))
 	}
@@ -191,7 +191,7 @@ func TestFactABatchHasAConditionForEachMessage(t *testing.T) {
 	}
 }
 
-// A message of its own lifetime, in a stream whose messages otherwise stay until they are acknowledged.
+// A message can have its own time to live, in a stream whose messages otherwise stay until they are acknowledged.
 func TestFactAMarkExpires(t *testing.T) {
 	t.Parallel()
 	js, s := streamOfFacts(t, nil)
@@ -210,7 +210,7 @@ func TestFactAMarkExpires(t *testing.T) {
 	}
 }
 
-// One message a subject: a fired schedule takes the place of the message that was retried, should that be there still.
+// With one message per subject, a fired schedule replaces the message that was retried, if that still exists.
 func TestFactAMessageTakesThePlaceOfTheOneBefore(t *testing.T) {
 	t.Parallel()
 	js, s := streamOfFacts(t, nil)
@@ -246,7 +246,7 @@ func TestFactAMessageTakesThePlaceOfTheOneBefore(t *testing.T) {
 	}
 }
 
-// A consumer that nobody consumes from counts what matches its filter.
+// A consumer that delivers nothing counts the messages that match its filter.
 func TestFactAConsumerCounts(t *testing.T) {
 	t.Parallel()
 	js, s := streamOfFacts(t, nil)
@@ -299,7 +299,7 @@ func TestFactDeliveriesAreCountedNotAttempts(t *testing.T) {
 	}
 }
 
-// Over the restarts of a server Consume goes on, and every message comes.
+// Consume continues across restarts of the server, and every message comes.
 func TestFactConsumeGoesOnAfterRestarts(t *testing.T) {
 	t.Parallel()
 	dir, port := t.TempDir(), freePort(t)

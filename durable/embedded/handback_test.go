@@ -15,8 +15,8 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// A job that is fetched ahead, and handed back again and again because the worker is busy, is not taken for one that
-// kills its workers.
+// A job is fetched ahead and handed back again and again, because the worker is busy. These deliveries do not count as
+// crashes.
 func TestAJobThatOnlyWaitsIsNotAbandoned(t *testing.T) {
 	t.Parallel()
 	q := open(t, start(t), durable.Config{Lease: time.Second, MaxCrashes: 1})
@@ -42,7 +42,7 @@ func TestAJobThatOnlyWaitsIsNotAbandoned(t *testing.T) {
 	}
 }
 
-// What a busy worker has put aside for a short wait is not kept from others either, and they get it with its count.
+// A busy worker also hands back a job that it keeps for a short wait. Another worker gets the job with its retry state.
 func TestAShortWaitOfABusyWorkerIsGivenAway(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
@@ -67,7 +67,7 @@ func TestAShortWaitOfABusyWorkerIsGivenAway(t *testing.T) {
 	}
 }
 
-// An outcome that the server can never store: the job is not attempted again and again without a pause.
+// The server can never store the outcome. The job is not attempted again and again without a pause.
 func TestAnOutcomeThatCannotBeStoredIsNoHotLoop(t *testing.T) {
 	t.Parallel()
 	for _, outcome := range []error{errors.New("no"), retry.Permanent(errors.New("no"))} {

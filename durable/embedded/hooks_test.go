@@ -19,7 +19,7 @@ var (
 	errPermanent = errors.New("no such address")
 )
 
-// Each job is an operation of the policy: its hooks are called as for a call of Do, under the job's context.
+// Each job is an operation of the policy. Its hooks are called as in Do, with the job's context.
 func TestHooks(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -79,7 +79,7 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// A hook that panics when a job has ended does not change how it has ended.
+// A hook that panics at the end of a job does not change the outcome.
 func TestHooks_APanicAtTheEnd(t *testing.T) {
 	t.Parallel()
 	q := open(t, start(t), durable.Config{

@@ -15,7 +15,8 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// Each kind has its handler and its policy, over retries and after it was revived; what is of no kind has Work's.
+// Each kind has its handler and its policy, also for retries and revived jobs. Jobs without a kind go to Work's
+// handler.
 func TestKindsHaveHandlersAndPolicies(t *testing.T) {
 	t.Parallel()
 	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(0))})
@@ -61,7 +62,7 @@ func TestKindsHaveHandlersAndPolicies(t *testing.T) {
 	eventually(t, "it is attempted by its handler", func() bool { mu.Lock(); defer mu.Unlock(); return got["bill bill"] == 2 })
 }
 
-// A job whose kind nobody here knows is left to another process, which may know it.
+// A job whose kind has no handler in this process is left to another process.
 func TestAnUnknownKindIsHandedBack(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
@@ -106,7 +107,7 @@ func TestHandlePanicsOnNonsense(t *testing.T) {
 
 type spanKey struct{}
 
-// The context that Config.Context makes of a job's headers is the handler's, and the policy's hooks'.
+// The handler and the policy's hooks get the context that Config.Context returns.
 func TestTheContextOfAnAttempt(t *testing.T) {
 	t.Parallel()
 	hooked := make(chan any, 1)

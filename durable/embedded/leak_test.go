@@ -34,8 +34,8 @@ func TestNothingIsLeftRunning(t *testing.T) {
 		t.Error(err)
 	}
 	nc.Close()
-	// The server goes on, with goroutines of its own.
-	eventually(t, "no goroutine of the queue's or its connection's is left", func() bool {
+	// The server continues, with its goroutines.
+	eventually(t, "no goroutine of the queue or its connection is left", func() bool {
 		stacks := make([]byte, 4<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]
 		return !strings.Contains(string(stacks), "retrywhen/durable.") && !strings.Contains(string(stacks), "nats-io/nats.go")

@@ -19,7 +19,7 @@ import (
 	"github.com/retrywhen/retrywhen/durable/embedded"
 )
 
-// Nor are the streams that a queue makes for itself another one's.
+// The streams of a queue do not overlap with those of another queue.
 func TestNamesThatBeginAlikeShareNothing(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
@@ -32,7 +32,7 @@ func TestNamesThatBeginAlikeShareNothing(t *testing.T) {
 	}
 }
 
-// It is not taken for one to a server without schedules.
+// It must not look like a connection to a server without schedules.
 func TestOpenOnAConnectionThatIsNotThereYet(t *testing.T) {
 	t.Parallel()
 	port := freePort(t)
@@ -67,7 +67,7 @@ func TestOpenOnAConnectionThatIsNotThereYet(t *testing.T) {
 	}
 }
 
-// A connection that is never made: Open ends with its context.
+// The connection is never established. Open ends with its context.
 func TestOpenEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	nc, err := nats.Connect("nats://127.0.0.1:"+freePort(t), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1))
@@ -94,7 +94,7 @@ func TestOpenPanicsWithoutAConnection(t *testing.T) {
 	durable.Open(t.Context(), nil, durable.Config{Name: "q"})
 }
 
-// What the server once said to somebody else on the same connection is no reason for what fails later.
+// An earlier refusal on the same connection, of another request, is not the cause of a later failure.
 func TestAnOldRefusalIsNotBlamed(t *testing.T) {
 	t.Parallel()
 	srv := start(t, embedded.Options(func(o *server.Options) {
@@ -167,6 +167,6 @@ func TestOpenByManyAtOnce(t *testing.T) {
 	}
 	all.Wait()
 	if n := stored.Load(); n != 1 {
-		t.Errorf("%d of 20 were told that they have put the job, want 1", n)
+		t.Errorf("%d of 20 Puts succeeded, want 1", n)
 	}
 }

@@ -20,9 +20,9 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// TestPendingRetries has many retries pending at once, none of them lost or early, and logs how late they are, what
-// they cost, and how fast a healthy job is meanwhile. RETRYWHEN_PENDING sets how many, RETRYWHEN_SPREAD over how long
-// they are spread: 100000 and 30s gave the figures of docs/durable.md.
+// TestPendingRetries checks that of many pending retries none is lost or early. It logs how late they are, how much
+// memory they need, and how fast a healthy job is meanwhile. RETRYWHEN_PENDING sets their number, and RETRYWHEN_SPREAD
+// the time over which they are spread.
 func TestPendingRetries(t *testing.T) {
 	t.Parallel()
 	pending, spread := 3_000, 3*time.Second
@@ -49,7 +49,7 @@ func TestPendingRetries(t *testing.T) {
 		now := time.Now()
 		mu.Lock()
 		defer mu.Unlock()
-		if len(job.Data) > 0 { // a healthy one bears the time when it was put
+		if len(job.Data) > 0 { // the data of a healthy job is the time when it was put
 			healthy++
 			nanos, _ := strconv.ParseInt(string(job.Data), 10, 64)
 			latency = append(latency, now.Sub(time.Unix(0, nanos)))
@@ -64,7 +64,7 @@ func TestPendingRetries(t *testing.T) {
 			due[job.ID] = time.Now().Add(wait)
 			return retry.RetryAfter(errors.New("come back later"), wait)
 		case !ok:
-			t.Errorf("job %s: attempt %d without one before", job.ID, job.Attempt)
+			t.Errorf("job %s: attempt %d without a failure before", job.ID, job.Attempt)
 		default:
 			by := now.Sub(at)
 			if by < 0 {
@@ -77,7 +77,7 @@ func TestPendingRetries(t *testing.T) {
 	})
 	clientBefore, serverBefore := heap(), resident(t, server)
 	mu.Lock()
-	// All are to be pending before the first is due: 2,500 failures a second is slow enough for any machine.
+	// All must be pending before the first is due: 2,500 failures a second is slow enough for any machine.
 	base = time.Now().Add(max(time.Duration(pending)*time.Second/2500, time.Second))
 	mu.Unlock()
 	began := time.Now()
@@ -101,7 +101,7 @@ func TestPendingRetries(t *testing.T) {
 	}
 	clientAfter, serverAfter := heap(), resident(t, server)
 
-	// While they come back: a healthy job every 10 ms.
+	// While they come back, a healthy job is put every 10 ms.
 	end := base.Add(spread)
 	var puts int
 	for time.Now().Before(end) {
@@ -143,7 +143,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// resident returns how much memory the process has, 0 where that cannot be known.
+// resident returns the resident memory of the process, 0 if it is unknown.
 func resident(t *testing.T, p *process) uint64 {
 	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))

@@ -82,7 +82,7 @@ func TestPutAtIsNotEarly(t *testing.T) {
 	eventually(t, "all jobs are done", func() bool { mu.Lock(); defer mu.Unlock(); return len(due) == 0 })
 }
 
-// A time that has passed needs no schedule.
+// PutAt with a past time needs no schedule.
 func TestPutAtOfAPastTimeIsPut(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
@@ -145,7 +145,7 @@ func TestPutRefuses(t *testing.T) {
 	}
 }
 
-// The largest payload that is taken must have room for what its failures add to it.
+// The largest payload that Put accepts leaves room for the headers of its failures.
 func TestTheLargestPayloadCanFailAndDie(t *testing.T) {
 	t.Parallel()
 	q := open(t, start(t), durable.Config{Policy: crashPolicy})
@@ -177,7 +177,7 @@ func TestAJobOfNoBytes(t *testing.T) {
 	}
 	work(t, q, 1, func(_ context.Context, job *durable.Job) error {
 		if len(job.Data) != 0 {
-			t.Errorf("got %q, want nothing", job.Data)
+			t.Errorf("got %q, want no data", job.Data)
 		}
 		return errors.New("no")
 	})
@@ -188,7 +188,7 @@ func TestAJobOfNoBytes(t *testing.T) {
 	}
 }
 
-// Waits of centuries are further than the server can count: they are waits all the same.
+// The server cannot schedule waits of centuries. Such jobs wait nevertheless.
 func TestFarTimes(t *testing.T) {
 	t.Parallel()
 	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{})})
@@ -210,15 +210,15 @@ func TestFarTimes(t *testing.T) {
 		return retry.RetryAfter(errors.New("no"), math.MaxInt64)
 	})
 	eventually(t, "both have failed", func() bool { s, err := stats(t, q); return err == nil && s.Retried == 2 && s.Later == 7 })
-	time.Sleep(500 * time.Millisecond) // none comes in that time, and none is given out again and again
+	time.Sleep(500 * time.Millisecond) // meanwhile no job is attempted, and none is delivered again and again
 	stop()
 	if s, err := stats(t, q); err != nil || s.Later != 7 || s.Ready+s.Running != 0 || s.HandedBack != 0 {
 		t.Errorf("got %v, %v", s, err)
 	}
 }
 
-// What an id guarantees: nothing is replaced while the job is there, in whatever stage, and it is remembered for a
-// while when it is done. All of that holds over restarts of the server, killed or not.
+// While a job exists, in any stage, a Put with its id replaces nothing. When the job is done, its id is remembered for
+// a while. That holds across restarts of the server, killed or not.
 func TestAnIDIsKnownOverRestarts(t *testing.T) {
 	t.Parallel()
 	dir, port := t.TempDir(), freePort(t)

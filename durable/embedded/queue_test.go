@@ -27,7 +27,7 @@ func start(t testing.TB, options ...embedded.Option) *embedded.Server {
 	return srv
 }
 
-// connect returns a connection to a server, given by itself, its URL or a connection.
+// connect returns a connection to a server, which is given as a Server, a URL or a connection.
 func connect(t testing.TB, server any, options ...nats.Option) *nats.Conn {
 	t.Helper()
 	options = append([]nats.Option{nats.MaxReconnects(-1), nats.ReconnectWait(50 * time.Millisecond), nats.ReconnectJitter(0, 0)}, options...)
@@ -48,7 +48,7 @@ func connect(t testing.TB, server any, options ...nats.Option) *nats.Conn {
 	return nc
 }
 
-// open opens a queue at what connect takes.
+// open opens a queue on the server, which is given as for connect.
 func open(t testing.TB, server any, c durable.Config) *durable.Queue {
 	t.Helper()
 	if c.Name == "" {
@@ -62,7 +62,7 @@ func open(t testing.TB, server any, c durable.Config) *durable.Queue {
 	return q
 }
 
-// numbers are how a queue stands, and what was done here.
+// numbers holds the Stats and the Counts of a queue.
 type numbers struct {
 	durable.Stats
 	durable.Counts
@@ -75,7 +75,7 @@ func stats(t testing.TB, q *durable.Queue) (numbers, error) {
 	return numbers{s, q.Counts()}, err
 }
 
-// work runs Work until the test or stop ends it, and returns stop, which waits for it.
+// work runs Work until stop is called or the test ends. stop waits until Work has returned.
 func work(t testing.TB, q *durable.Queue, workers int, handler func(context.Context, *durable.Job) error) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -100,7 +100,7 @@ func put(t testing.TB, q *durable.Queue, data string, options ...durable.PutOpti
 	return id
 }
 
-// eventually waits for what other goroutines and the server do.
+// eventually waits until ok returns true.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
@@ -117,7 +117,7 @@ func isEmpty(t testing.TB, q *durable.Queue) func() bool {
 	}
 }
 
-// isReady reports whether n jobs, and no others, wait for a worker.
+// isReady returns a function that reports whether n jobs, and no others, wait for a worker.
 func isReady(t testing.TB, q *durable.Queue, n int) func() bool {
 	return func() bool {
 		s, err := stats(t, q)

@@ -33,7 +33,7 @@ func (j *journal) String() string {
 	return j.text.String()
 }
 
-// restarts is a server that can be closed and started again at its place.
+// restarts starts a server. again closes it and starts it again with the same folder and port.
 func restarts(t *testing.T) (srv *embedded.Server, again func()) {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,8 +49,8 @@ func restarts(t *testing.T) (srv *embedded.Server, again func()) {
 	return begin(), func() { begin() }
 }
 
-// On a connection that does not buffer, what Put has said is not stored is not stored behind its back when the
-// connection is back. On any other the id says what has become of it.
+// On a connection without a buffer, a job for which Put has returned ErrNotStored is not stored later, when the
+// connection is back. On other connections a second Put with the id finds out.
 func TestAPutThatFailedIsNotSentLater(t *testing.T) {
 	t.Parallel()
 	srv, again := restarts(t)
@@ -71,7 +71,7 @@ func TestAPutThatFailedIsNotSentLater(t *testing.T) {
 	eventually(t, "two jobs are ready", isReady(t, q, 2))
 }
 
-// An attempt that ends while there is no connection is acknowledged when there is one.
+// An attempt that ends while the connection is lost is acknowledged when it is back.
 func TestAnAcknowledgementWaitsForTheConnection(t *testing.T) {
 	t.Parallel()
 	srv, again := restarts(t)

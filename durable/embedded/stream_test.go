@@ -26,7 +26,7 @@ func TestJobsIsAStream(t *testing.T) {
 	for i := range 10 {
 		put(t, q, fmt.Sprint(i), durable.PutID(fmt.Sprint("job", i)))
 	}
-	// Every even job fails once and is done, every odd one fails for good.
+	// Every even job fails once and is then done. Every odd job fails permanently.
 	var attempts int
 	err := q.Jobs().Take(20).ForEach(t.Context(), func(job *durable.Job) {
 		attempts++
@@ -99,7 +99,7 @@ func TestJobsEnds(t *testing.T) {
 	}
 }
 
-// A job may be reported after its stream has ended; what nobody reports Close hands back.
+// A job may be reported after its stream has ended. Close hands back the jobs that are never reported.
 func TestJobsOutliveTheirStream(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
@@ -141,11 +141,11 @@ func TestJobsOutliveTheirStream(t *testing.T) {
 	eventually(t, "the queue is empty", isEmpty(t, q))
 }
 
-// A report that is under way when its stream ends still gets through, and the wait is kept.
+// A report that is under way when its stream ends still reaches the server, and the wait is kept.
 func TestAReportThatOutlivesItsStream(t *testing.T) {
 	t.Parallel()
 	srv := start(t, embedded.Listen(0))
-	var d deafener
+	var d droppingDialer
 	q := open(t, connect(t, srv.URL(), nats.SetCustomDialer(&d)), durable.Config{Policy: retry.New(backoff.Constant(time.Hour))})
 	put(t, q, "")
 	reported := make(chan error, 1)
@@ -153,10 +153,10 @@ func TestAReportThatOutlivesItsStream(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.deaf.Store(true)
+		d.drop.Store(true)
 		go func() { reported <- job.Fail(errors.New("no")) }()
 		eventually(t, "the report is under way", func() bool { return d.dropped.Load() > 0 })
-		d.deaf.Store(false) // it is lost, and has to be made again
+		d.drop.Store(false) // the report is lost and must be repeated
 		break
 	}
 	if err := <-reported; err != nil {
@@ -184,7 +184,7 @@ func TestDeadLettersAreRevivedAndForgotten(t *testing.T) {
 		}
 		attempts.Add(1)
 		if job.Attempt != 1 || string(job.Data) != "data "+job.ID {
-			t.Errorf("revived job %s comes as attempt %d with %q", job.ID, job.Attempt, job.Data)
+			t.Errorf("revived job %s is attempt %d with %q", job.ID, job.Attempt, job.Data)
 		}
 		if job.ID == "7" && attempts.Load() > 0 {
 			return retry.Permanent(errors.New("still broken"))
@@ -230,8 +230,7 @@ func TestDeadLettersAreRevivedAndForgotten(t *testing.T) {
 	}
 }
 
-// A job that is revived and dies again, perhaps before its old dead letter is removed, has one dead letter: the new
-// one.
+// A job is revived and dies again, perhaps before its old dead letter is removed. It has one dead letter, the new one.
 func TestReviveOfWhatDiesAtOnce(t *testing.T) {
 	t.Parallel()
 	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(0))})
@@ -283,7 +282,7 @@ func TestReviveByManyAtOnce(t *testing.T) {
 	}
 }
 
-// Dead letters are bounded in number: the oldest make room.
+// MaxDead limits the number of dead letters: the oldest are removed.
 func TestDeadLettersAreBounded(t *testing.T) {
 	t.Parallel()
 	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(0)), MaxDead: 10})
@@ -292,7 +291,7 @@ func TestDeadLettersAreBounded(t *testing.T) {
 		put(t, q, "", durable.PutID(fmt.Sprint(i)))
 	}
 	eventually(t, "all have died", func() bool { return q.Counts().Died == 30 })
-	time.Sleep(1100 * time.Millisecond) // it looks once a second
+	time.Sleep(1100 * time.Millisecond) // the queue checks once per second
 	put(t, q, "", durable.PutID("last"))
 	eventually(t, "ten are left", func() bool { s, err := stats(t, q); return err == nil && s.Dead == 10 })
 	if dead := deadIDs(t, q); dead["last"] == "" || dead["29"] == "" || dead["0"] != "" {
@@ -300,7 +299,7 @@ func TestDeadLettersAreBounded(t *testing.T) {
 	}
 }
 
-// KeepDead ends dead letters by their age.
+// KeepDead limits the age of dead letters.
 func TestDeadLettersExpire(t *testing.T) {
 	t.Parallel()
 	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(0)), KeepDead: time.Second})
@@ -355,12 +354,12 @@ func TestHeadersTravel(t *testing.T) {
 	for _, bad := range []durable.PutOption{durable.PutHeader("", "x"), durable.PutHeader("nats-msg-id", "x"), durable.PutHeader("Retrywhen-State", "x"),
 		durable.PutHeader("a b", "x"), durable.PutHeader("a", "x\ny"), durable.PutHeader("a", string(make([]byte, 3000)))} {
 		if _, err := q.Put(t.Context(), nil, bad); err == nil {
-			t.Error("a bad header is taken")
+			t.Error("Put accepts an invalid header")
 		}
 	}
 }
 
-// To snooze is no failure: it is not counted, and the policy is not asked.
+// A snooze is not a failure: the attempt does not count, and the policy is not consulted.
 func TestSnooze(t *testing.T) {
 	t.Parallel()
 	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(0))})

@@ -15,7 +15,7 @@ import (
 	"github.com/retrywhen/retrywhen/durable/embedded"
 )
 
-func TestWhoListensWantsAToken(t *testing.T) {
+func TestListenRequiresAToken(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	port, _ := strconv.Atoi(freePort(t))
@@ -47,10 +47,10 @@ func TestWhoListensWantsAToken(t *testing.T) {
 	}
 	defer again.Close()
 	if again.URL() != before {
-		t.Error("another URL after a restart")
+		t.Error("the URL has changed after a restart")
 	}
 	if other := start(t, embedded.Listen(0)); other.URL()[:40] == before[:40] {
-		t.Error("two folders have one token")
+		t.Error("two folders have the same token")
 	}
 }
 

@@ -17,27 +17,27 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// muffler is a dialer whose connections can be made to send nothing for a while.
-type muffler struct{ sending sync.RWMutex }
+// mutedDialer is a dialer whose connections send nothing while its mutex is locked.
+type mutedDialer struct{ sending sync.RWMutex }
 
-func (m *muffler) Dial(network, address string) (net.Conn, error) {
+func (m *mutedDialer) Dial(network, address string) (net.Conn, error) {
 	c, err := net.Dial(network, address)
-	return &muffledConn{c, m}, err
+	return &mutedConn{c, m}, err
 }
 
-type muffledConn struct {
+type mutedConn struct {
 	net.Conn
-	m *muffler
+	m *mutedDialer
 }
 
-func (c *muffledConn) Write(b []byte) (int, error) {
+func (c *mutedConn) Write(b []byte) (int, error) {
 	c.m.sending.RLock()
 	defer c.m.sending.RUnlock()
 	return c.Conn.Write(b)
 }
 
-// A worker that is silent for longer than a lease, and then goes on: the job is with another one by then. Whatever
-// both of them report, the job goes on once.
+// A worker is silent for longer than a lease, so another one gets the job. Then the first worker continues. Whatever
+// both report, the job continues once.
 func TestAWorkerThatWasTakenForDeadDoublesNothing(t *testing.T) {
 	t.Parallel()
 	for _, outcome := range []string{"retried by the server", "retried at once", "dead"} {
@@ -47,8 +47,8 @@ func TestAWorkerThatWasTakenForDeadDoublesNothing(t *testing.T) {
 				srv := start(t, embedded.Listen(0))
 				delay := map[string]time.Duration{"retried by the server": 1100 * time.Millisecond}[outcome]
 				policy := retry.New(backoff.Constant(delay), retry.Limit(1))
-				var m muffler
-				// Remember is as short as can be, and over when the silent worker wakes: it is not what helps here.
+				var m mutedDialer
+				// Remember has its minimum, and is over when the silent worker wakes. So the test does not depend on it.
 				config := durable.Config{Policy: policy, Lease: 2 * time.Second, Remember: 2 * time.Second}
 				one, two := open(t, connect(t, srv.URL(), nats.SetCustomDialer(&m)), config), open(t, srv, config)
 				put(t, two, "", durable.PutID("job"))
@@ -69,9 +69,9 @@ func TestAWorkerThatWasTakenForDeadDoublesNothing(t *testing.T) {
 				})
 				<-begun
 				m.sending.Lock()
-				muffled := true
+				muted := true
 				defer func() {
-					if muffled {
+					if muted {
 						m.sending.Unlock()
 					}
 				}()
@@ -80,9 +80,9 @@ func TestAWorkerThatWasTakenForDeadDoublesNothing(t *testing.T) {
 				eventually(t, "the queue is empty", isEmpty(t, two))
 				time.Sleep(2200 * time.Millisecond) // Remember is over
 				m.sending.Unlock()
-				muffled = false
+				muted = false
 				close(wake)
-				// One more, later job shows that the worker that was silent is back; then nothing may be left.
+				// Another job shows that the silent worker is back. Then nothing may be left.
 				eventually(t, "the silent worker has reported", func() bool { s, err := stats(t, one); return err == nil && s.Running == 0 })
 				stopOne()
 				eventually(t, "the queue is empty", isEmpty(t, two))
@@ -102,12 +102,13 @@ func TestAWorkerThatWasTakenForDeadDoublesNothing(t *testing.T) {
 	}
 }
 
-// The same chain of events through a worker that dies between storing the retry and acknowledging.
+// The same with a worker that falls silent between storing the retry and acknowledging.
 func TestARetryThatWasStoredIsNotStoredAgain(t *testing.T) {
 	t.Parallel()
 	srv := start(t, embedded.Listen(0))
-	var m muffler
-	// Longer than a few leases: the first worker hears still, and may be given the job once more before the other is.
+	var m mutedDialer
+	// The delay is longer than a few leases, because the first worker still receives, and may get the job once more before
+	// the other one does.
 	policy := retry.New(backoff.Constant(5*time.Second), retry.Limit(3))
 	config := durable.Config{Policy: policy, Lease: time.Second}
 	two := open(t, srv, config)
@@ -128,7 +129,7 @@ func TestARetryThatWasStoredIsNotStoredAgain(t *testing.T) {
 	eventually(t, "the retry is stored", func() bool {
 		s, err := stats(t, two)
 		if err == nil && attempts.Load() > 0 && s.Later == 1 {
-			silence() // perhaps before the acknowledgement, perhaps after it: both must do
+			silence() // before the acknowledgement or after it: both must work
 			return true
 		}
 		return false
@@ -149,7 +150,7 @@ func TestARetryThatWasStoredIsNotStoredAgain(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	// The first worker hears still, so it may have had attempt 2 too.
+	// The first worker still receives, so it may have had attempt 2 too.
 	if attempts.Load() > 2 || len(numbers) != 1 || numbers[0] != 2 {
 		t.Errorf("%d attempts by the first worker, then %v, want 1 or 2, then attempt 2", attempts.Load(), numbers)
 	}

@@ -17,10 +17,10 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// TestWaitingRetries_TheServerIsKilled has retries wait for one instant when the server is killed: none is lost or
-// early, and none is made twice. It logs what they take of the disk, how long the server takes to start with them, and
-// how fast they are drained once they are due. RETRYWHEN_PENDING sets how many: 1000000 gave the figures of
-// docs/durable.md.
+// TestWaitingRetries_TheServerIsKilled kills the server while many retries wait for the same instant. None is lost or
+// early, and none is made twice. The test logs the size of the retries on the disk, how long the server takes to start
+// with them, and how fast they are attempted when they are due. RETRYWHEN_PENDING sets their number: 1000000 gave the
+// figures of docs/durable.md.
 func TestWaitingRetries_TheServerIsKilled(t *testing.T) {
 	t.Parallel()
 	pending := 2_000
@@ -34,7 +34,7 @@ func TestWaitingRetries_TheServerIsKilled(t *testing.T) {
 	server := spawn(t, "server", dir, port)
 	// No jitter: the dictated delay is exact.
 	q := open(t, "nats://127.0.0.1:"+port, durable.Config{
-		Lease:  5 * time.Second, // until then the server counts what it had given out when it was killed
+		Lease:  5 * time.Second, // until then, the server counts the deliveries from before the kill
 		Policy: retry.New(backoff.Constant(time.Second).Jitter(jitter.None)),
 	})
 
@@ -66,7 +66,7 @@ func TestWaitingRetries_TheServerIsKilled(t *testing.T) {
 		t.Helper()
 		for end := due.Add(5 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(end) || t.Failed() {
-				t.Fatalf("not in time: %s; %d have failed, %d are back", what, failed.Load(), back.Load())
+				t.Fatalf("timeout: %s; %d have failed, %d are back", what, failed.Load(), back.Load())
 			}
 		}
 	}

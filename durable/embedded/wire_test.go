@@ -106,7 +106,7 @@ func (w *wire) cut() {
 	}
 }
 
-// stall has all connections carry nothing for a time. New connections are not stalled.
+// stall makes all connections carry nothing for d. New connections are not stalled.
 func (w *wire) stall(d time.Duration) {
 	for _, l := range w.all() {
 		l.gate.Lock()
@@ -114,7 +114,7 @@ func (w *wire) stall(d time.Duration) {
 	}
 }
 
-// strand is stall for connections whose clients see them close at once: they connect again, and later the server gets
+// strand is stall, but the clients see their connections close at once. They connect again, and later the server gets
 // what they had sent on the old connections.
 func (w *wire) strand(d time.Duration) {
 	for _, l := range w.all() {

@@ -46,7 +46,7 @@ func TestADictatedDelayIsKept(t *testing.T) {
 	}
 }
 
-// What the handler returns after a report of its own says nothing.
+// The result of a handler that has reported the job itself is ignored.
 func TestAHandlerMayReportItself(t *testing.T) {
 	t.Parallel()
 	var log journal
@@ -75,15 +75,15 @@ func TestAHandlerMayReportItself(t *testing.T) {
 	}
 }
 
-// What a decision needs travels with the job: here Within and Decorrelated, over waits that the server keeps.
-func TestTheRowTravels(t *testing.T) {
+// The retry state travels with the job: here for Within and Decorrelated, across waits that the server keeps.
+func TestTheRetryStateTravels(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var events []retry.Event
 	policy := retry.New(backoff.Decorrelated(1000*time.Millisecond), retry.Within(2900*time.Millisecond), retry.WithRand(func() float64 { return 0.1 }),
 		retry.OnRetry(func(_ context.Context, e retry.Event) { mu.Lock(); events = append(events, e); mu.Unlock() }))
 	srv := start(t)
-	// Two queues of one name, as two processes have them, and only one of them works at a time.
+	// Two queues with the same name, as in two processes. Only one of them works at a time.
 	one := open(t, srv, durable.Config{Policy: policy})
 	two := open(t, srv, durable.Config{Policy: policy})
 	put(t, one, "")
@@ -175,7 +175,7 @@ func TestWorkersStopGracefully(t *testing.T) {
 	var begun atomic.Int64
 	stop := work(t, q, 3, func(ctx context.Context, job *durable.Job) error {
 		switch begun.Add(1) {
-		case 1: // finishes whatever happens
+		case 1: // finishes in any case
 			<-ctx.Done()
 			return nil
 		case 2, 3: // give up
@@ -187,7 +187,7 @@ func TestWorkersStopGracefully(t *testing.T) {
 	})
 	eventually(t, "three attempts run", func() bool { return begun.Load() == 3 })
 	stop()
-	// All others are there for the next worker, at once: no lease has to run out.
+	// The next worker gets all other jobs at once, without waiting for a lease.
 	s, err := stats(t, q)
 	if err != nil || s.Done != 1 || s.Retried != 0 {
 		t.Errorf("got %v, %v", s, err)
@@ -196,7 +196,7 @@ func TestWorkersStopGracefully(t *testing.T) {
 	began := time.Now()
 	work(t, q, 3, func(_ context.Context, job *durable.Job) error {
 		if job.Attempt != 1 {
-			t.Errorf("the attempt cut off was counted: attempt %d", job.Attempt)
+			t.Errorf("the attempt that was cut off has counted: this is attempt %d", job.Attempt)
 		}
 		seen.Store(job.ID, true)
 		return nil
@@ -208,7 +208,7 @@ func TestWorkersStopGracefully(t *testing.T) {
 		t.Errorf("the next worker got %d jobs, want %d", n, jobs-1)
 	}
 	if took := time.Since(began); took > 25*time.Second {
-		t.Errorf("it took %v: as long as a lease", took)
+		t.Errorf("it took %v, want less than a lease", took)
 	}
 }
 
@@ -234,7 +234,7 @@ func TestGraceLetsHandlersFinish(t *testing.T) {
 	}
 }
 
-// A short wait is in the worker's hands: when it stops the server gets it, with its count.
+// A worker keeps a short wait itself. When the worker stops, the server takes over the wait with its retry state.
 func TestAShortWaitOutlivesItsWorker(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
@@ -257,7 +257,7 @@ func TestAShortWaitOutlivesItsWorker(t *testing.T) {
 		return nil
 	})
 	if n := <-attempt; n != 2 {
-		t.Errorf("it came as attempt %d, want 2", n)
+		t.Errorf("got attempt %d, want 2", n)
 	}
 }
 
@@ -281,7 +281,7 @@ func TestALongJobKeepsItsLease(t *testing.T) {
 	}
 }
 
-// A job whose process dies comes back after the lease; one whose process dies each time is dead in the end.
+// A job whose process dies is delivered again after the lease. If its process dies each time, it becomes a dead letter.
 func TestAJobThatKillsItsWorkersIsAbandoned(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
@@ -302,7 +302,7 @@ func TestAJobThatKillsItsWorkersIsAbandoned(t *testing.T) {
 		if taken.ID != "killer" || taken.Attempt != 1 || taken.Redelivered != (deliveries > 1) {
 			t.Errorf("delivery %d: got %+v", deliveries, taken)
 		}
-		nc.Close() // as when its process dies
+		nc.Close() // as if its process had died
 	}
 	q := open(t, srv, config)
 	work(t, q, 1, func(context.Context, *durable.Job) error { t.Error("attempted once more"); return nil })
@@ -313,7 +313,7 @@ func TestAJobThatKillsItsWorkersIsAbandoned(t *testing.T) {
 	}
 }
 
-// Fast handlers have jobs fetched ahead; when one turns slow these are handed back, not kept from others.
+// For fast handlers jobs are fetched ahead. When a handler becomes slow, these jobs are handed back to other workers.
 func TestWhatIsFetchedAheadIsHandedBack(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
