@@ -62,7 +62,7 @@ func TestAttack_ASilentWorkerReportsLate(t *testing.T) {
 	for range 200 { // so that the worker fetches ahead
 		put(t, other, "quick")
 	}
-	eventually(t, "the queue is empty", isEmpty(t, other))
+	untilEmpty(t, other)
 	for i := range running + fetched {
 		put(t, other, "", durable.PutID(strconv.Itoa(i)))
 	}
@@ -73,7 +73,7 @@ func TestAttack_ASilentWorkerReportsLate(t *testing.T) {
 	m.sending.Lock()
 	var done sync.Map
 	work(t, other, 4, func(_ context.Context, job *durable.Job) error { done.Store(job.ID, true); return nil })
-	eventually(t, "the other worker has finished all", isEmpty(t, other))
+	untilEmpty(t, other)
 	m.sending.Unlock()
 	close(wake)
 	eventually(t, "the silent worker has no jobs", func() bool { return silent.Counts().Attempts >= running })
@@ -283,7 +283,7 @@ func TestAttack_LargeJobsAreNotHoarded(t *testing.T) {
 	for range 200 { // quick jobs, so that many are fetched ahead
 		put(t, q, "")
 	}
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	blocked.Store(true)
 	const jobs, size = 80, 900 << 10
 	for range jobs {
@@ -355,7 +355,7 @@ func TestAttack_ManyWorkers(t *testing.T) {
 	}
 	eventually(t, "all run at once", func() bool { return running.Load() == workers })
 	close(release)
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 }
 
 // The worker's clock is behind. A job that the server has published at its time is due nevertheless.
@@ -444,7 +444,7 @@ func TestAttack_AScheduleThatIsFiredTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	if s, err := stats(t, q); err != nil || attempts.Load() != 4 || s.Done != 1 || s.Dead != 1 {
 		t.Errorf("%d attempts, %v, %v, want 4", attempts.Load(), s, err)
 	}
@@ -536,9 +536,9 @@ func TestAttack_TheLedgerBalances(t *testing.T) {
 		}
 	}
 	putting.Wait()
-	eventually(t, "the queue is empty", isEmpty(t, q))
-	time.Sleep(5 * time.Second) // for a worker that was stopped and continues, and for late deliveries
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
+	time.Sleep(5 * time.Second) // for a worker that was stopped, and goes on, and for what is late
+	untilEmpty(t, q)
 	for _, w := range workers {
 		resume(w.cmd.Process)
 		w.stop()

@@ -130,7 +130,7 @@ func TestNothingIsLostWhenTheLeaderOfAClusterIsKilled(t *testing.T) {
 	}
 	close(next)
 	putting.Wait()
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	dead := make(map[string]bool)
 	for d, err := range q.Dead().All(t.Context()) {
 		if err != nil {

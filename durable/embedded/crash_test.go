@@ -296,7 +296,7 @@ func TestNothingIsLostWhenWorkersAndServerAreKilled(t *testing.T) {
 	time.Sleep(500 * time.Millisecond) // long enough for all clients to notice
 	spawn(t, "server", dir, port)
 	putting.Wait()
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	second.stop()
 	third.stop()
 

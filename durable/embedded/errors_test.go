@@ -126,7 +126,7 @@ func TestTheNarrowPermissionsAreEnough(t *testing.T) {
 		}
 		return nil
 	})
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	if s, err := stats(t, q); err != nil || s.Done != 2 || s.Dead != 1 || s.Attempts != 6 {
 		t.Errorf("got %v, %v", s, err)
 	}
@@ -241,7 +241,7 @@ func TestAFullStore(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	work(t, q, 1, func(context.Context, *durable.Job) error { return nil })
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	if s, err := stats(t, q); err != nil || s.Done != int64(stored) {
 		t.Errorf("got %v, %v, want %d done", s, err, stored)
 	}
@@ -290,7 +290,7 @@ func TestAFullDisk(t *testing.T) {
 	defer srv.Close()
 	q = open(t, srv, durable.Config{})
 	stop = work(t, q, 1, func(context.Context, *durable.Job) error { return nil })
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	stop()
 	// The job that was refused may have been stored when there was room.
 	s, err := stats(t, q)

@@ -30,13 +30,13 @@ func TestAJobThatOnlyWaitsIsNotAbandoned(t *testing.T) {
 		}
 		return nil
 	})
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	put(t, q, "slow")
 	put(t, q, "waits")
 	eventually(t, "it is handed back", func() bool { s, err := stats(t, q); return err == nil && s.HandedBack > 0 })
 	time.Sleep(2 * time.Second) // once, not again and again
 	close(release)
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	if s, err := stats(t, q); err != nil || s.Dead != 0 || s.Done != 52 || s.HandedBack != 1 {
 		t.Errorf("got %v, %v, want 52 done, and one handed back", s, err)
 	}

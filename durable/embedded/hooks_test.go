@@ -94,5 +94,5 @@ func TestHooks_APanicAtTheEnd(t *testing.T) {
 		return nil
 	})
 	eventually(t, "both have ended", func() bool { c := q.Counts(); return c.Done == 1 && c.Died == 1 })
-	eventually(t, "nothing waits", isEmpty(t, q))
+	untilEmpty(t, q)
 }

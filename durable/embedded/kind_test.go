@@ -40,7 +40,7 @@ func TestKindsHaveHandlersAndPolicies(t *testing.T) {
 	}
 	put(t, q, "")
 	work(t, q, 2, func(_ context.Context, job *durable.Job) error { count("any", job); return nil })
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	kinds := make(map[string]int)
 	for d, err := range q.Dead().All(t.Context()) {
 		if err != nil {

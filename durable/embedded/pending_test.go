@@ -112,7 +112,7 @@ func TestPendingRetries(t *testing.T) {
 		}
 	}
 	eventually(t, "all have come back", func() bool { mu.Lock(); defer mu.Unlock(); return len(due) == 0 && healthy == puts })
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	mu.Lock()
 	defer mu.Unlock()
 	if len(late) != pending {

@@ -45,7 +45,7 @@ func TestAnIDOfAnyLettersGoesThroughRetriesAndDeath(t *testing.T) {
 		}
 		return errors.New("line one\r\nline two: ☃ \xff")
 	})
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	dead, err := q.Dead().Collect(t.Context())
 	if err != nil || len(dead) != 1 || dead[0].ID != id || dead[0].Err != "line one\r\nline two: ☃ \uFFFD" || dead[0].Attempts != 4 {
 		t.Fatalf("got %+v, %v", dead, err)
@@ -160,7 +160,7 @@ func TestTheLargestPayloadCanFailAndDie(t *testing.T) {
 	work(t, q, 1, func(context.Context, *durable.Job) error {
 		panic(strings.Repeat("a very long text \x01 ", 10_000))
 	})
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	dead, err := q.Dead().Collect(t.Context())
 	if err != nil || len(dead) != 1 || len(dead[0].Data) != len(largest) || dead[0].ID != id || !strings.HasPrefix(dead[0].Err, "panic: a very long") {
 		t.Fatalf("got %d dead letters, %v", len(dead), err)
@@ -181,7 +181,7 @@ func TestAJobOfNoBytes(t *testing.T) {
 		}
 		return errors.New("no")
 	})
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	dead, err := q.Dead().Collect(t.Context())
 	if len(dead) != 2 || err != nil || len(dead[0].Data) != 0 {
 		t.Errorf("got %+v, %v", dead, err)

@@ -90,7 +90,7 @@ func TestAnAcknowledgementWaitsForTheConnection(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Errorf("Done: %v", err)
 	}
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	if s, err := stats(t, q); err != nil || s.Done != 1 || s.Attempts != 1 {
 		t.Errorf("got %v, %v", s, err)
 	}

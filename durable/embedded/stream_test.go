@@ -48,7 +48,7 @@ func TestJobsIsAStream(t *testing.T) {
 	if err != nil || attempts != 20 {
 		t.Errorf("got %d attempts, %v", attempts, err)
 	}
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	if s, err := stats(t, q); err != nil || s.Dead != 5 || s.Done != 5 || s.Died != 5 {
 		t.Errorf("got %v, %v", s, err)
 	}
@@ -74,7 +74,7 @@ func TestJobsWithOperators(t *testing.T) {
 	if err != nil || len(ids) != 50 {
 		t.Errorf("got %d, %v", len(ids), err)
 	}
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	if most.Load() > 4 {
 		t.Errorf("%d at a time, want at most 4", most.Load())
 	}
@@ -138,7 +138,7 @@ func TestJobsOutliveTheirStream(t *testing.T) {
 	if len(got) != 2 || got["failed"] != 2 || got["forgotten"] != 1 {
 		t.Errorf("got %v", got)
 	}
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 }
 
 // A report that is under way when its stream ends still reaches the server, and the wait is kept.
@@ -220,7 +220,7 @@ func TestDeadLettersAreRevivedAndForgotten(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	dead, err := q.Dead().Collect(t.Context())
 	if err != nil || len(dead) != 1 || dead[0].ID != "7" || dead[0].Attempts != 1 || dead[0].Cause != "permanent" {
 		t.Errorf("got %+v, %v", dead, err)
@@ -276,7 +276,7 @@ func TestReviveByManyAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	if s, err := stats(t, q); err != nil || s.Dead != 0 || attempts.Load() != 2 {
 		t.Errorf("%d attempts, want 2; %v, %v", attempts.Load(), s, err)
 	}

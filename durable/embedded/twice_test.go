@@ -77,7 +77,7 @@ func TestAWorkerThatWasTakenForDeadDoublesNothing(t *testing.T) {
 				}()
 				work(t, two, 1, func(_ context.Context, job *durable.Job) error { attempts.Add(1); return fails(job) })
 				eventually(t, "the other worker has made both attempts", func() bool { return attempts.Load() == 3 })
-				eventually(t, "the queue is empty", isEmpty(t, two))
+				untilEmpty(t, two)
 				time.Sleep(2200 * time.Millisecond) // Remember is over
 				m.sending.Unlock()
 				muted = false
@@ -85,7 +85,7 @@ func TestAWorkerThatWasTakenForDeadDoublesNothing(t *testing.T) {
 				// Another job shows that the silent worker is back. Then nothing may be left.
 				eventually(t, "the silent worker has reported", func() bool { s, err := stats(t, one); return err == nil && s.Running == 0 })
 				stopOne()
-				eventually(t, "the queue is empty", isEmpty(t, two))
+				untilEmpty(t, two)
 				dead, err := two.Dead().Collect(t.Context())
 				wantDead := 0
 				if outcome == "dead" {
@@ -142,7 +142,7 @@ func TestARetryThatWasStoredIsNotStoredAgain(t *testing.T) {
 		numbers = append(numbers, job.Attempt)
 		return nil
 	})
-	eventually(t, "the queue is empty", isEmpty(t, two))
+	untilEmpty(t, two)
 	m.sending.Unlock()
 	cancel()
 	if err := <-stopped; err != nil {

@@ -39,7 +39,7 @@ func TestADictatedDelayIsKept(t *testing.T) {
 		}
 		return nil
 	})
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	dead, err := q.Dead().Collect(t.Context())
 	if err != nil || len(dead) != 1 || dead[0].ID != "too long" || dead[0].Err != "wrapped: slow down" {
 		t.Errorf("got dead letters %+v, %v", dead, err)
@@ -65,7 +65,7 @@ func TestAHandlerMayReportItself(t *testing.T) {
 		}
 		return nil
 	})
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	stop()
 	if s, err := stats(t, q); err != nil || s.Done != 1 || s.Dead != 1 || s.Attempts != 2 {
 		t.Errorf("got %v, %v, want one done and one dead", s, err)
@@ -92,7 +92,7 @@ func TestTheRetryStateTravels(t *testing.T) {
 	eventually(t, "the first failure is stored", func() bool { s, err := stats(t, one); return err == nil && s.Retried == 1 && s.Later == 1 })
 	stop()
 	work(t, two, 1, handler)
-	eventually(t, "the queue is empty", isEmpty(t, two))
+	untilEmpty(t, two)
 	mu.Lock()
 	defer mu.Unlock()
 	// 1000 + 0.1·(3000-1000) = 1200; then 1000 + 0.1·(3600-1000) = 1260; a third would pass 2.9 s.
@@ -113,7 +113,7 @@ func TestAPanicIsAFailureWithItsStack(t *testing.T) {
 		retry.OnRetry(func(_ context.Context, e retry.Event) { failures = append(failures, e.Err) }))})
 	put(t, q, "poison")
 	work(t, q, 1, func(context.Context, *durable.Job) error { explode(); return nil })
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	dead, err := q.Dead().Collect(t.Context())
 	if err != nil || len(dead) != 1 || !strings.Contains(dead[0].Err, "explode") || !strings.HasPrefix(dead[0].Err, "panic: boom") {
 		t.Fatalf("got %+v, %v", dead, err)
@@ -151,7 +151,7 @@ func TestNothingThatAHandlerDoesEndsAWorker(t *testing.T) {
 		}
 		return nil
 	})
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	dead, err := q.Dead().Collect(t.Context())
 	if err != nil || len(dead) != 4 {
 		t.Errorf("got %d dead letters, %v, want 4", len(dead), err)
@@ -201,7 +201,7 @@ func TestWorkersStopGracefully(t *testing.T) {
 		seen.Store(job.ID, true)
 		return nil
 	})
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	n := 0
 	seen.Range(func(any, any) bool { n++; return true })
 	if n != jobs-1 {
@@ -275,7 +275,7 @@ func TestALongJobKeepsItsLease(t *testing.T) {
 	}
 	work(t, q, 1, handler)
 	work(t, other, 1, handler)
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	if n := runs.Load(); n != 1 {
 		t.Errorf("the job ran %d times, want once", n)
 	}
@@ -306,7 +306,7 @@ func TestAJobThatKillsItsWorkersIsAbandoned(t *testing.T) {
 	}
 	q := open(t, srv, config)
 	work(t, q, 1, func(context.Context, *durable.Job) error { t.Error("attempted once more"); return nil })
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	dead, err := q.Dead().Collect(t.Context())
 	if err != nil || len(dead) != 1 || dead[0].Cause != "abandoned" {
 		t.Errorf("got %+v, %v", dead, err)
@@ -335,7 +335,7 @@ func TestWhatIsFetchedAheadIsHandedBack(t *testing.T) {
 	work(t, quick, 1, func(context.Context, *durable.Job) error { others.Add(1); return nil })
 	eventually(t, "the other worker has all others", func() bool { return others.Load() == 200 })
 	close(release)
-	eventually(t, "the queue is empty", isEmpty(t, quick))
+	untilEmpty(t, quick)
 	if n := count.Load(); n != 200 {
 		t.Errorf("the slow worker made %d attempts, want 200", n)
 	}
@@ -367,7 +367,7 @@ func TestAPolicyThatPanicsIsNamed(t *testing.T) {
 	q := open(t, start(t), durable.Config{Policy: policy})
 	put(t, q, "")
 	work(t, q, 1, func(context.Context, *durable.Job) error { return errors.New("no") })
-	eventually(t, "the queue is empty", isEmpty(t, q))
+	untilEmpty(t, q)
 	dead, err := q.Dead().Collect(t.Context())
 	if err != nil || len(dead) != 1 || !strings.Contains(dead[0].Err, "the hook panics") || !strings.HasPrefix(dead[0].Err, "no") {
 		t.Errorf("got %+v, %v", dead[0], err)
