@@ -93,7 +93,7 @@ func questionTable(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := [][]string{{"strategy", "total wait, s", "peak / mean", "dead time", "mean CV", "CV but the first"}}
+	rows := [][]string{{"strategy", "total wait, s", "peak / mean", "dead time", "mean CV", "CV without wait 1"}}
 	for _, name := range []string{"constant", "exponential", "sidekiq", "buckets", "tiled", "tiled, process-each", "tiled, by-key", "tiled, by-ordinal", "constant, tiled"} {
 		f := all[name]
 		rows = append(rows, []string{
@@ -147,7 +147,7 @@ func windowsTable(t *testing.T) string {
 func processesTable(t *testing.T) string {
 	q := openQuestion()
 	const runs = 200
-	rows := [][]string{{"processes", "jobs of each", "peak / mean", "dead time"}}
+	rows := [][]string{{"processes", "jobs per process", "peak / mean", "dead time"}}
 	for _, processes := range []int{1, 2, 5, 10, 20, 100} {
 		var peak, dead float64
 		for run := range runs {
@@ -207,7 +207,7 @@ func boundaries(t *testing.T) (callers []Callers, highest [3][]float64) {
 
 func boundaryTable(t *testing.T) string {
 	callers, highest := boundaries(t)
-	rows := [][]string{{"callers", "recovers up to", "if it drops the requests of those who left", "with a queue of at most 50"}}
+	rows := [][]string{{"callers", "recovers up to", "if it drops requests whose callers left", "with a queue of at most 50"}}
 	for i, c := range callers {
 		row := []string{c.Name}
 		for _, h := range highest {
@@ -295,7 +295,7 @@ func outageStrategies() []Strategy {
 }
 
 func outageTable(t *testing.T) string {
-	rows := [][]string{{"backoff", "attempts per client", "peak per second", "failures", "all served after", "later clients: failures", "all served after"}}
+	rows := [][]string{{"backoff", "attempts per client", "peak per second", "failures", "all served after", "random arrivals: failures", "all served after"}}
 	for _, s := range outageStrategies() {
 		o := Outage{Policy: s.Policy, Placement: s.Placement}
 		together := manyOutages(t, o, 10)
@@ -367,7 +367,7 @@ func slotsTable(t *testing.T) string {
 
 // fleetsTable has the tiled clients of an outage of a minute, divided among processes.
 func fleetsTable(t *testing.T) string {
-	rows := [][]string{{"processes", "clients of each", "constant 55 s, tiled: failures", "all served after", "exponential, tiled: failures", "all served after"}}
+	rows := [][]string{{"processes", "clients per process", "constant 55 s, tiled: failures", "all served after", "exponential, tiled: failures", "all served after"}}
 	for _, processes := range []int{1, 2, 5, 20, 100, 1000} {
 		row := []string{fmt.Sprint(processes), fmt.Sprint(1000 / processes)}
 		for _, b := range []backoff.Backoff{oneWave.Tiled(), exponential.Tiled()} {
@@ -380,7 +380,7 @@ func fleetsTable(t *testing.T) string {
 }
 
 func budgetTable(t *testing.T) string {
-	rows := [][]string{{"limits", "attempts", "of them retries", "operations given up", "all served after", "at the latest"}}
+	rows := [][]string{{"limits", "attempts", "retries", "operations given up", "all served after", "longest run"}}
 	for _, test := range []struct {
 		name   string
 		limit  []retry.Option
