@@ -53,8 +53,8 @@ type Config struct {
 	// Update makes Open change the stream and the consumers of an existing queue to this Config. Without it, Open fails
 	// when they differ.
 	Update bool
-	// Logger receives what no call can return, such as failed leases and outcomes that were not stored. By default
-	// nothing is logged.
+	// Logger receives what no call can return, such as leases that could not be extended and outcomes that were not
+	// stored. By default nothing is logged.
 	Logger *slog.Logger
 }
 

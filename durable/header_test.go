@@ -24,7 +24,7 @@ func TestStateTravelsInHeaders(t *testing.T) {
 		h := want.header()
 		for key, values := range h {
 			if len(values) != 1 || strings.ContainsAny(values[0], "\r\n") {
-				t.Errorf("%s: %q is no header", key, values)
+				t.Errorf("%s: %q is not a valid header", key, values)
 			}
 		}
 		if got := readState(h); !reflect.DeepEqual(got, want) {
@@ -94,7 +94,7 @@ func TestTokensAreFitForSubjects(t *testing.T) {
 	for _, id := range []string{"a", "A-1_b", "a.b", "a b", "*", ">", "ä", "=", "=Kg", "Kg", "", strings.Repeat(".", maxID)} {
 		got := token(id)
 		if id != "" && (got == "" || strings.ContainsAny(got, " .*>\t\r\n")) {
-			t.Errorf("%q: %q is no token", id, got)
+			t.Errorf("%q: %q is not a valid token", id, got)
 		}
 		if other, ok := seen[got]; ok {
 			t.Errorf("%q and %q have the same token %q", id, other, got)

@@ -120,8 +120,8 @@ func (j *Job) handBack(pause time.Duration) {
 	}
 }
 
-// Snooze returns an error with which a handler postpones its job: the job is attempted again after d. The policy is not
-// consulted, and the attempt does not count. Snooze panics when d is negative.
+// Snooze returns an error that postpones a job when its handler returns it: the job is attempted again after d. The
+// policy is not consulted, and the attempt does not count. Snooze panics when d is negative.
 func Snooze(d time.Duration) error {
 	if d < 0 {
 		panic(fmt.Sprintf("durable: Snooze: d is %v, want at least 0", d))

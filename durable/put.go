@@ -201,8 +201,8 @@ func (q *Queue) withPutTimeout(ctx context.Context, began time.Time) (context.Co
 	return ctx, func() { stop(); cancel(nil); release() }
 }
 
-// notStored returns Put's error, given the error of its last try and the time that all tries took. before is what the
-// connection's LastError was when Put began.
+// notStored returns Put's error. err is the error of the last try, before is what the connection's LastError was when
+// Put began, and after is how long all tries took.
 func (q *Queue) notStored(ctx context.Context, err, before error, after time.Duration) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		err = fmt.Errorf("%w: %w", cause, err)

@@ -43,8 +43,8 @@ type Queue struct {
 // open for as long as the queue is open. With nats.MaxReconnects(-1) it survives any outage. The server must have
 // version 2.12 or later.
 //
-// ctx bounds Open, not the queue. If ctx has no deadline, Open fails after 15 s. Errors match ErrUnreachable,
-// ErrRefused, ErrOtherConfig, ErrFull or ErrClosed, and their text says what to do. Open panics when nc is nil.
+// ctx bounds Open, not the queue. If ctx has no deadline, Open gives up after 15 s. Errors match ErrUnreachable,
+// ErrRefused, ErrOtherConfig, ErrFull or ErrClosed, and their texts include what to do. Open panics when nc is nil.
 func Open(ctx context.Context, nc *nats.Conn, c Config) (*Queue, error) {
 	if nc == nil {
 		panic("durable: Open: nc is nil")

@@ -85,7 +85,7 @@ func (s Stats) String() string {
 	return fmt.Sprintf("ready %d, running %d, later %d, dead %d", s.Ready, s.Running, s.Later, s.Dead)
 }
 
-// Counts holds what one Queue has done since Open, in numbers. Other Queues with the same name have their own Counts.
+// Counts holds the numbers of what one Queue has done since Open. Other Queues with the same name have their own.
 type Counts struct {
 	Put        int64 // jobs put or revived
 	Duplicates int64 // jobs not put, because their id was known

@@ -32,7 +32,7 @@ func (q *Queue) Work(ctx context.Context, workers int, handler func(context.Cont
 		panic(fmt.Sprintf("durable: Work: workers is %d, want at least 1", workers))
 	}
 	if handler == nil && !q.handlesKinds() {
-		panic("durable: Work: handler is nil, want one, or Handle to be called first")
+		panic("durable: Work: handler is nil, want a handler here or from Handle")
 	}
 	if ctx.Err() != nil {
 		return nil
