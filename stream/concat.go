@@ -3,6 +3,8 @@ package stream
 import (
 	"context"
 	"slices"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
 // Concat yields the values of s, then those of each other stream in turn. A stream is run when the one before has
@@ -16,19 +18,16 @@ func (s Stream[T]) Concat(others ...Stream[T]) Stream[T] {
 	requireAll("Concat", others)
 	others = slices.Clone(others)
 	return func(ctx context.Context, yield func(T) bool) error {
-		stopped := false
-		last := func(v T) bool {
-			stopped = stopped || !yield(v)
-			return !stopped
-		}
-		err := s(ctx, last)
+		out := ending.NewConsumer(yield)
+		deliver := out.Deliver
+		err := s(ctx, deliver)
 		for _, other := range others {
-			if stopped || err != nil {
+			if out.Stopped() || err != nil {
 				break
 			}
-			err = other(ctx, last)
+			err = other(ctx, deliver)
 		}
-		if stopped {
+		if out.Stopped() {
 			return nil
 		}
 		return err

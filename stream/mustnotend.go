@@ -15,13 +15,10 @@ func (s Stream[T]) MustNotEnd(err error) Stream[T] {
 	s.require("MustNotEnd")
 	requireFunc(err == nil, "MustNotEnd: err")
 	return func(ctx context.Context, yield func(T) bool) error {
-		stopped := false
-		failed := s(ctx, func(v T) bool {
-			stopped = stopped || !yield(v)
-			return !stopped
-		})
+		out := ending.NewConsumer(yield)
+		failed := s(ctx, out.Deliver)
 		switch {
-		case stopped:
+		case out.Stopped():
 			return nil
 		case failed != nil:
 			return failed

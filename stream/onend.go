@@ -3,6 +3,8 @@ package stream
 import (
 	"context"
 	"errors"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
 // errPanicked is the error that OnEnd passes to f for a run that did not return.
@@ -21,12 +23,9 @@ func (s Stream[T]) OnEnd(f func(error)) Stream[T] {
 	return func(ctx context.Context, yield func(T) bool) (err error) {
 		err = errPanicked
 		defer func() { f(err) }()
-		stopped := false
-		err = s(ctx, func(v T) bool {
-			stopped = stopped || !yield(v)
-			return !stopped
-		})
-		if stopped {
+		out := ending.NewConsumer(yield)
+		err = s(ctx, out.Deliver)
+		if out.Stopped() {
 			err = nil
 		}
 		return err

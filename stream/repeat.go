@@ -14,17 +14,14 @@ func (s Stream[T]) Repeat(n int) Stream[T] {
 	s.require("Repeat")
 	requireMin("Repeat: n", n, 0)
 	return func(ctx context.Context, yield func(T) bool) error {
-		stopped := false
-		each := func(v T) bool {
-			stopped = stopped || !yield(v)
-			return !stopped
-		}
+		out := ending.NewConsumer(yield)
+		deliver := out.Deliver
 		for range n {
 			if err := ending.ContextError(ctx); err != nil {
 				return err
 			}
-			err := s(ctx, each)
-			if stopped {
+			err := s(ctx, deliver)
+			if out.Stopped() {
 				return nil
 			}
 			if err != nil {

@@ -89,7 +89,7 @@ func (s *Subject[T]) Send(ctx context.Context, v T) error {
 func (s *Subject[T]) give(v T) (<-chan struct{}, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.isClosed() {
+	if closed(s.closed) {
 		<-s.turn
 		return nil, ErrClosed
 	}
@@ -111,21 +111,12 @@ func (s *Subject[T]) passed(m *sent[T]) {
 	close(m.done)
 }
 
-func (s *Subject[T]) isClosed() bool {
-	select {
-	case <-s.closed:
-		return true
-	default:
-		return false
-	}
-}
-
 // Close ends the subject's stream for all subscribers when they have processed what was sent: without an error if err
 // is nil, else with err. Only the first Close counts. It does not wait.
 func (s *Subject[T]) Close(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.isClosed() {
+	if !closed(s.closed) {
 		s.err = err
 		close(s.closed)
 	}
@@ -179,7 +170,7 @@ func (s *Subject[T]) join() (c *subscriber[T], missed []T, failure func() error)
 	defer s.mu.Unlock()
 	s.subscribers = append(s.subscribers, c)
 	failure = func() error { return s.err }
-	if s.isClosed() {
+	if closed(s.closed) {
 		failure = func() error { return permanent.Mark(s.err) }
 	}
 	return c, s.last.Values(), failure
