@@ -210,7 +210,7 @@ func TestComparisonStopsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestComparisonRefusesWhatCannotBe(t *testing.T) {
+func TestComparisonRefusesInvalidFields(t *testing.T) {
 	for _, test := range []struct {
 		with func(*Comparison)
 		want string

@@ -37,13 +37,13 @@ func ExampleOverload() {
 		if r.Recovered {
 			after = fmt.Sprintf("recovers after %v", r.RecoveredAfter)
 		}
-		fmt.Printf("%-17s %s, %.1f requests an operation, %d %% of the work in vain\n",
+		fmt.Printf("%-17s %s, %.1f requests an operation, %d %% of the work wasted\n",
 			l.name, after, r.Amplification, 100*r.Wasted/(r.Wasted+r.Served))
 	}
 	// Output:
-	// no retry          recovers after 17s, 1.0 requests an operation, 7 % of the work in vain
-	// 3 retries         never recovers, 3.8 requests an operation, 94 % of the work in vain
-	// 3 retries, budget recovers after 18s, 1.0 requests an operation, 7 % of the work in vain
+	// no retry          recovers after 17s, 1.0 requests an operation, 7 % of the work wasted
+	// 3 retries         never recovers, 3.8 requests an operation, 94 % of the work wasted
+	// 3 retries, budget recovers after 18s, 1.0 requests an operation, 7 % of the work wasted
 }
 
 // The load over time: operations, requests, wasted requests and the queue.
@@ -61,15 +61,15 @@ func ExampleFlow() {
 	}
 	var f sim.Flow = r.Flow
 	for i := range f.Arrived {
-		fmt.Printf("from %3v %3d operations, %3d requests, %3d served in vain, queue of %d\n", time.Duration(i)*f.Bin, f.Arrived[i], f.Offered[i], f.Wasted[i], f.Queue[i])
+		fmt.Printf("from %3v %3d operations, %3d requests, %3d wasted, queue of %d\n", time.Duration(i)*f.Bin, f.Arrived[i], f.Offered[i], f.Wasted[i], f.Queue[i])
 	}
 	// Output:
-	// from  0s 298 operations, 298 requests,   0 served in vain, queue of 13
-	// from  5s 297 operations, 297 requests,   0 served in vain, queue of 9
-	// from 10s 305 operations, 537 requests, 288 served in vain, queue of 248
-	// from 15s 293 operations, 919 requests, 510 served in vain, queue of 658
-	// from 20s 311 operations, 893 requests, 484 served in vain, queue of 1067
-	// from 25s 301 operations, 917 requests, 523 served in vain, queue of 1460
+	// from  0s 298 operations, 298 requests,   0 wasted, queue of 13
+	// from  5s 297 operations, 297 requests,   0 wasted, queue of 9
+	// from 10s 305 operations, 537 requests, 288 wasted, queue of 248
+	// from 15s 293 operations, 919 requests, 510 wasted, queue of 658
+	// from 20s 311 operations, 893 requests, 484 wasted, queue of 1067
+	// from 25s 301 operations, 917 requests, 523 wasted, queue of 1460
 }
 
 // Three layers with four attempts each turn one operation into 64 requests when the server refuses them.

@@ -333,7 +333,7 @@ func TestHerdSpreads(t *testing.T) {
 	}
 }
 
-func TestHerdRefusesWhatCannotBe(t *testing.T) {
+func TestHerdRefusesInvalidFields(t *testing.T) {
 	ok := Herd{Jobs: 1, Retries: 1}
 	for _, test := range []struct {
 		field string

@@ -430,7 +430,7 @@ func TestOCCProgress(t *testing.T) {
 	}
 }
 
-func TestOCCRefusesWhatCannotBe(t *testing.T) {
+func TestOCCRefusesInvalidFields(t *testing.T) {
 	for _, test := range []struct {
 		o    OCC
 		want string

@@ -375,7 +375,7 @@ func TestOutageStops(t *testing.T) {
 	}
 }
 
-func TestOutageRefusesWhatCannotBe(t *testing.T) {
+func TestOutageRefusesInvalidFields(t *testing.T) {
 	ok := Outage{Clients: 1, Capacity: 1}
 	nan := math.NaN()
 	for _, test := range []struct {
@@ -512,7 +512,7 @@ func TestOutageSlots(t *testing.T) {
 }
 
 // Without Each the result holds nothing per client.
-func TestOutageKeepsNothingPerClientUnlessAsked(t *testing.T) {
+func TestOutageKeepsNothingPerClientWithoutEach(t *testing.T) {
 	r, err := Outage{Policy: retry.New(backoff.Constant(time.Second)), Clients: 50_000, Down: time.Second, Capacity: 5000}.Run(t.Context())
 	if err != nil || r.AttemptsOf != nil || r.ServedAt != nil || len(marshal(t, r)) > 10_000 {
 		t.Errorf("%v, %d bytes of JSON", err, len(marshal(t, r)))

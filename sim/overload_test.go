@@ -161,7 +161,7 @@ func TestOverloadIsMetastable(t *testing.T) {
 }
 
 // When the server drops the requests of callers that have left, the same retries do not keep it down.
-func TestOverloadDropsRequestsOfThoseWhoLeft(t *testing.T) {
+func TestOverloadDropsRequestsOfCallersThatLeft(t *testing.T) {
 	o := stalled(50, 5*time.Second, retrying(3))
 	o.Drop = true
 	r := runOverload(t, o)

@@ -184,7 +184,7 @@ func (p *plain) run() {
 }
 
 // The model and its plain implementation agree on every request.
-func TestOverloadIsItsPlainReimplementation(t *testing.T) {
+func TestOverloadAgreesWithThePlainOne(t *testing.T) {
 	n := uint64(60)
 	if raced {
 		n = 15

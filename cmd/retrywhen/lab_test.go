@@ -53,7 +53,7 @@ func TestLab(t *testing.T) {
 	}
 }
 
-func TestLabSaysThatItsPortIsBusy(t *testing.T) {
+func TestLabPortInUse(t *testing.T) {
 	var config net.ListenConfig
 	l, err := config.Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -68,7 +68,7 @@ func TestLabSaysThatItsPortIsBusy(t *testing.T) {
 }
 
 // Bookmarks stay valid: the port is always the same, unless it is in use.
-func TestLabHasAPortOfItsOwn(t *testing.T) {
+func TestLabDefaultPort(t *testing.T) {
 	var config net.ListenConfig
 	first := fmt.Sprintf("127.0.0.1:%d", defaultPort)
 	if l, err := config.Listen(t.Context(), "tcp4", first); err == nil {

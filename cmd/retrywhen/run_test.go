@@ -10,7 +10,7 @@ import (
 
 const quick = "constant d=1ms"
 
-func TestRunRetriesUntilItGoesWell(t *testing.T) {
+func TestRunRetriesUntilSuccess(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "runs")
 	out, errOut, code := result(t, append([]string{"run", "--backoff", quick}, asChild(t, "count", file, "3", "7")...)...)
 	if want := "run 1\nrun 2\nrun 3\n"; out != want || code != 0 {
@@ -152,7 +152,7 @@ func TestRunRefuses(t *testing.T) {
 			_, _, err := inProcess(t, append([]string{"run"}, test.args...)...)
 			for _, want := range test.want {
 				if !strings.Contains(fmt.Sprint(err), want) {
-					t.Errorf("%v\nwant it to say %q", err, want)
+					t.Errorf("%v\nwant it to contain %q", err, want)
 				}
 			}
 		})

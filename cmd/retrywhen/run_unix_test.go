@@ -43,7 +43,7 @@ func TestRunRetriesAfterASignalThatEndsNothing(t *testing.T) {
 }
 
 // As in a pipe to head. Some commands die of SIGPIPE, some report the failed write, some have a child that dies.
-func TestRunEndsWhenNobodyReads(t *testing.T) {
+func TestRunEndsWhenItsOutputHasNoReader(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string
 		code int

@@ -44,7 +44,8 @@ A policy is one quoted text. It begins with one of these curves:
 Any of these options may follow:
 
   plus=1s  cap=30s  jitter=none|default|full|equal|deviation:0.3|uniform:0.5:1.5
-  tiled  key=42  limit=5  within=1m  stopat=10s
+  tiled  key=42  ordinal=3  limit=5  within=1m  stopat=10s  attempttimeout=2s
+  resetafter=30s  resetafteritems=1  maxretryafter=1h
 
 A name and a colon may come before the curve: "mine: linear d=1s".`,
 		Example: `  retrywhen show "exponential base=100ms factor=2 cap=30s jitter=full"

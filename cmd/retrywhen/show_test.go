@@ -159,7 +159,7 @@ func TestShowRefuses(t *testing.T) {
 			_, _, err := inProcess(t, append([]string{"show"}, test.args...)...)
 			for _, want := range test.want {
 				if !strings.Contains(fmt.Sprint(err), want) {
-					t.Errorf("%v\nwant it to say %q", err, want)
+					t.Errorf("%v\nwant it to contain %q", err, want)
 				}
 			}
 		})

@@ -160,7 +160,7 @@ func (h *herd) ends() float64 {
 	return h.End().Seconds() / max(shortest, 1).Seconds()
 }
 
-var herdHeader = []string{"policy", "total", "p99", "peak/mean", "dead", "mean CV", "total CV", "first, most"}
+var herdHeader = []string{"policy", "total", "p99", "peak/mean", "dead", "mean CV", "total CV", "first wait"}
 
 func (h *herd) text(w io.Writer, width int) error {
 	width = min(width, 140)
@@ -176,8 +176,8 @@ func (h *herd) text(w io.Writer, width int) error {
 	if len(rows) > 0 {
 		lines = console.Fit(width, herdHeader, rows, 1)
 		lines = append(lines, console.Wrap(width,
-			"Number of jobs: "+strconv.Itoa(h.Jobs)+".", fmt.Sprintf("Means of %d runs, ±: 95 %% confidence.", h.Runs), "Total: the wait until the last retry.", "p99: of 99 % of the jobs.", "Peak: within "+axis.Time(h.PeakWindow)+".",
-			"Dead: empty windows of "+axis.Time(h.DeadWindow)+".", "First: the longest first wait.")...)
+			"Number of jobs: "+strconv.Itoa(h.Jobs)+".", fmt.Sprintf("Means of %d runs, ±: 95 %% confidence.", h.Runs), "Total: the wait until the last retry.", "p99: its 99th percentile.", "Peak: within "+axis.Time(h.PeakWindow)+".",
+			"Dead: empty windows of "+axis.Time(h.DeadWindow)+".", "First wait: the longest.")...)
 	}
 	for _, s := range h.Strategies {
 		lines = append(lines, "", s.Name)

@@ -146,7 +146,7 @@ func (o *outage) text(w io.Writer, width int) error {
 	if len(o.Strategies) > 0 {
 		r := o.Strategies[0].Result
 		lines = append(lines, console.Wrap(width,
-			"Attempts: per client, on average.", "p99: of 99 % of the clients.", "Peak: in "+axis.Time(r.Traffic.Bin)+".", "After: after the server's return.",
+			"Attempts: per client, on average.", "p99: the 99th percentile.", "Peak: in "+axis.Time(r.Traffic.Bin)+".", "Peak after, failed after:", "since the server's return.",
 			"Outage: "+axis.Time(o.Down)+";", "at best all are served by "+axis.Time(r.Best)+".")...)
 	}
 	const margin, barLines = 8, 3

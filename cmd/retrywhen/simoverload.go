@@ -42,7 +42,7 @@ the server, and of the operations that succeed, follow.
 
 A policy may have its own attempttimeout=, and these options:
 budget=capacity,cost,refund[,refill per second] is shared by all retries,
-processes=20 makes 20 such budgets, layers=3 has the policy in three layers.`,
+processes=20 makes 20 such budgets, layers=3 makes three layers with the policy.`,
 		Example: `  retrywhen sim overload
   retrywhen sim overload --load 50 "exponential base=1s factor=2 jitter=full limit=3"
   retrywhen sim overload --queue 50 --slots "constant d=1s limit=3 budget=10,1,0.1" -o overload.svg`,

@@ -253,7 +253,7 @@ func TestSimRefuses(t *testing.T) {
 			_, _, err := inProcess(t, append([]string{"sim"}, test.args...)...)
 			for _, want := range test.want {
 				if !strings.Contains(fmt.Sprint(err), want) {
-					t.Errorf("%v\nwant it to say %q", err, want)
+					t.Errorf("%v\nwant it to contain %q", err, want)
 				}
 			}
 		})

@@ -298,7 +298,7 @@ func browserLoads(t *testing.T, ctx context.Context, address string) {
 	}
 	count("recover", 3)
 	if s := p.text(`document.getElementById("recover-sentence").textContent`); !strings.Contains(s, "It never recovers under “3 retries”. It recovers after 17s under “3 retries and a budget”") {
-		t.Errorf("it says %q", s)
+		t.Errorf("the sentence is %q", s)
 	}
 	p.turn(TabHerd)
 	count("herd", 6)
@@ -327,7 +327,7 @@ func browserLoads(t *testing.T, ctx context.Context, address string) {
 	p.turn(TabChoose)
 	count("choose", 2)
 	if s := p.text(`document.getElementById("choose-sentence").textContent`); !strings.Contains(s, "use “one wave, tiled”: constant d=55s tiled") {
-		t.Errorf("it says %q", s)
+		t.Errorf("the sentence is %q", s)
 	}
 	p.mu.Lock()
 	for _, r := range p.requests {

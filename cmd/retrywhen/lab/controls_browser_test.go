@@ -137,7 +137,7 @@ func browserWrongAddress(t *testing.T, ctx context.Context, address string) {
 	status := p.text(`document.getElementById("status").textContent`)
 	for _, want := range []string{"want a whole number from 1", `there is no parameter "utm_source"`, "The page ignores them"} {
 		if !strings.Contains(status, want) {
-			t.Errorf("the page says %q, want %q", status, want)
+			t.Errorf("the page shows %q, want %q", status, want)
 		}
 	}
 	if got := p.text(`document.getElementById("jobs").value + document.querySelectorAll("#contention svg").length + location.search.includes("utm")`); got != "1002false" {
@@ -145,7 +145,7 @@ func browserWrongAddress(t *testing.T, ctx context.Context, address string) {
 	}
 	p.set("clients", "2")
 	if got := p.text(`document.getElementById("status").textContent`); got != "" {
-		t.Errorf("put right, it says %q", got)
+		t.Errorf("corrected, it shows %q", got)
 	}
 	p.clean()
 }
@@ -183,7 +183,7 @@ func browserServerGone(t *testing.T, ctx context.Context, _ string) {
 	g.gone.Store(true)
 	p.set("affected", "61")
 	if got := p.text(`document.getElementById("status").textContent + document.body.className`); !strings.Contains(got, "does not respond") || !strings.Contains(got, "stale") {
-		t.Errorf("the page says %q", got)
+		t.Errorf("the page shows %q", got)
 	}
 	g.gone.Store(false)
 	p.run(chromedp.Poll(`document.getElementById("status").textContent === "" && document.body.className === ""`, nil, chromedp.WithPollingTimeout(time.Minute)))

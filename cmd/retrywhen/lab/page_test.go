@@ -57,7 +57,7 @@ func TestPageIsWhole(t *testing.T) {
 }
 
 // The bundle is built from src. The test runs nightly, because it needs npm, its registry, and some time.
-func TestBundleIsOfItsSource(t *testing.T) {
+func TestBundleIsBuiltFromItsSource(t *testing.T) {
 	if os.Getenv("RETRYWHEN_NPM") != "required" {
 		t.Skip("it runs nightly: RETRYWHEN_NPM=required")
 	}

@@ -151,7 +151,7 @@ func TestHandlerBoundsTheWork(t *testing.T) {
 }
 
 // Invalid parts of an address are ignored and reported.
-func TestStateKeepsWhatIsRight(t *testing.T) {
+func TestStateIgnoresInvalidParameters(t *testing.T) {
 	for query, want := range map[string]string{
 		"utm_source=news&jobs=7":                  "jobs=7",
 		"jobs=x&retries=3":                        "retries=3",
@@ -178,7 +178,7 @@ func TestStateKeepsWhatIsRight(t *testing.T) {
 }
 
 // A request at all limits gets a response.
-func TestHandlerAnswersTheMost(t *testing.T) {
+func TestHandlerAtTheLimits(t *testing.T) {
 	state := Default()
 	state.Load, state.Watch = MaxLoad, MaxWatch
 	state.Strategies = must("none: constant d=0s", "sidekiq", "tiled: exponential base=1ms factor=1.1 tiled", "short: constant d=1us",

@@ -46,7 +46,7 @@ func browserSite(t *testing.T, ctx context.Context, _ string) {
 	}))
 	p.visit("")
 	if s := p.text(`document.getElementById("recover-sentence").textContent`); !strings.Contains(s, "It recovers after 17s under “3 retries and a budget”") {
-		t.Errorf("the first picture says %q", s)
+		t.Errorf("the first sentence is %q", s)
 	}
 	var ms float64
 	p.eval(`performance.getEntriesByName("drawn")[0].startTime`, &ms)
@@ -85,7 +85,7 @@ func browserSite(t *testing.T, ctx context.Context, _ string) {
 	p.run(chromedp.Sleep(250 * time.Millisecond))
 	p.set("affected", "100")
 	if got := p.text(`document.getElementById("outage-sentence").textContent`); !strings.Contains(got, "100 clients wait") || p.drawn() > before+2 {
-		t.Errorf("after %d pictures it says %q", p.drawn()-before, got)
+		t.Errorf("after %d charts the sentence is %q", p.drawn()-before, got)
 	}
 	p.mu.Lock()
 	for _, r := range p.requests {

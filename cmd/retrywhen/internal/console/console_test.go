@@ -79,7 +79,7 @@ func TestDots(t *testing.T) {
 	lines(t, d.Lines(), "⠁⢀")
 }
 
-func TestBeside(t *testing.T) {
+func TestColumns(t *testing.T) {
 	lines(t, Columns(2, []string{"a", "bcd"}, []string{"1", "", "3"}), "a    1", "bcd", "     3")
 }
 
