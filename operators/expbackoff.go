@@ -19,11 +19,11 @@ import (
 func ExpBackoff(j jitter.Jitter, delay time.Duration, retries int, opts ...retry.Option) retry.Policy {
 	switch {
 	case j == nil:
-		panicf("ExpBackoff", "j is nil, want jitter.None for no jitter")
+		here.Panicf("ExpBackoff", "j is nil, want jitter.None for no jitter")
 	case delay < 0:
-		panicf("ExpBackoff", "delay is %v, want at least 0", delay)
+		here.Panicf("ExpBackoff", "delay is %v, want at least 0", delay)
 	case retries < 0:
-		panicf("ExpBackoff", "retries is %d, want at least 0", retries)
+		here.Panicf("ExpBackoff", "retries is %d, want at least 0", retries)
 	}
 	return retry.New(backoff.Quadratic(delay).Jitter(j), retry.Limit(retries)).With(opts...)
 }

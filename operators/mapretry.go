@@ -67,13 +67,13 @@ type MapRetryOptions[T any] struct {
 // Between the goroutines there are at most max(Workers, 4) items that are not called yet, and as many results: a slow
 // consumer slows the workers, which slow the source.
 func MapRetry[T, U any](src stream.Stream[T], p retry.Policy, f func(context.Context, T) (U, error), o MapRetryOptions[T]) stream.Stream[U] {
-	notNil("MapRetry", "src", src == nil)
-	notNil("MapRetry", "f", f == nil)
+	here.NotNil("MapRetry", "src", src == nil)
+	here.NotNil("MapRetry", "f", f == nil)
 	switch {
 	case o.Workers < 0:
-		panicf("MapRetry", "Workers is %d, want at least 0", o.Workers)
+		here.Panicf("MapRetry", "Workers is %d, want at least 0", o.Workers)
 	case o.MaxPending < 0:
-		panicf("MapRetry", "MaxPending is %d, want at least 0", o.MaxPending)
+		here.Panicf("MapRetry", "MaxPending is %d, want at least 0", o.MaxPending)
 	}
 	if o.MaxPending == 0 {
 		o.MaxPending = 10_000

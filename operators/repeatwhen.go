@@ -38,8 +38,8 @@ type Completion struct {
 // The runs take place one after the other, on the goroutine that runs the stream, each under its own context.
 // RepeatWhen starts no goroutine.
 func RepeatWhen[T, N any](s stream.Stream[T], h func(completions stream.Stream[Completion]) stream.Stream[N]) stream.Stream[T] {
-	notNil("RepeatWhen", "s", s == nil)
-	notNil("RepeatWhen", "h", h == nil)
+	here.NotNil("RepeatWhen", "s", s == nil)
+	here.NotNil("RepeatWhen", "h", h == nil)
 	return func(ctx context.Context, yield func(T) bool) error {
 		var failure error // the failure of s or of h
 		source := stream.Stream[T](func(ctx context.Context, yield func(T) bool) error {

@@ -46,10 +46,10 @@ import (
 // If open returns a nil stream, the error is not retried. A panic of open reaches the caller. Resume starts no
 // goroutine and allocates nothing per value.
 func Resume[T, P any](start P, open func(at P) stream.Stream[T], after func(at P, v T) P, h stream.RetryHandler) stream.Stream[T] {
-	notNil("Resume", "open", open == nil)
-	notNil("Resume", "after", after == nil)
+	here.NotNil("Resume", "open", open == nil)
+	here.NotNil("Resume", "after", after == nil)
 	f, ok := h.(stream.RetryHandlerFunc)
-	notNil("Resume", "h", h == nil || ok && f == nil)
+	here.NotNil("Resume", "h", h == nil || ok && f == nil)
 	return func(ctx context.Context, yield func(T) bool) error {
 		at := start
 		attempt := func(ctx context.Context, yield func(T) bool) error {

@@ -17,8 +17,8 @@ import (
 // that waits. A retry runs src again: src must be idempotent, or resume where it stopped. All other rules are those of
 // stream.RetryWhen.
 func RetryWhen[T, N any](src stream.Stream[T], h func(stream.Stream[stream.Failure]) stream.Stream[N]) stream.Stream[T] {
-	notNil("RetryWhen", "src", src == nil)
-	notNil("RetryWhen", "h", h == nil)
+	here.NotNil("RetryWhen", "src", src == nil)
+	here.NotNil("RetryWhen", "h", h == nil)
 	return src.RetryWhen(stream.RetryHandlerFunc(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
 		answers := h(failures)
 		if answers == nil {
@@ -41,7 +41,7 @@ func RetryWhen[T, N any](src stream.Stream[T], h func(stream.Stream[stream.Failu
 // One goroutine runs the pipeline. It ends when ctx does or when the pipeline has ended; a reader that stops early must
 // cancel ctx. Nothing is buffered.
 func RetryChans[T any](ctx context.Context, open func(context.Context) (<-chan T, <-chan error), h stream.RetryHandler) (<-chan T, <-chan error) {
-	notNil("RetryChans", "open", open == nil)
-	notNil("RetryChans", "h", h == nil)
+	here.NotNil("RetryChans", "open", open == nil)
+	here.NotNil("RetryChans", "h", h == nil)
 	return stream.FromChans(open).RetryWhen(h).Chans(ctx, 0)
 }

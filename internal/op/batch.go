@@ -13,7 +13,7 @@ import (
 
 // Batch is operators.Batch; B is the type of the slices.
 func Batch[T any, B ~[]T](p Package, s Stream[T], most int, wait time.Duration) Stream[B] {
-	p.notNil("Batch", "s", s == nil)
+	p.NotNil("Batch", "s", s == nil)
 	p.atLeast1("Batch", "most", most)
 	p.notNegative("Batch", "wait", wait)
 	if wait == 0 {

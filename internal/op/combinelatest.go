@@ -7,9 +7,9 @@ import (
 
 // CombineLatest is operators.CombineLatest.
 func CombineLatest[A, B, C any](p Package, a Stream[A], b Stream[B], f func(A, B) C) Stream[C] {
-	p.notNil("CombineLatest", "a", a == nil)
-	p.notNil("CombineLatest", "b", b == nil)
-	p.notNil("CombineLatest", "f", f == nil)
+	p.NotNil("CombineLatest", "a", a == nil)
+	p.NotNil("CombineLatest", "b", b == nil)
+	p.NotNil("CombineLatest", "f", f == nil)
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[C]) error {
 		first, second := side[A]{in: handoff.NewReceiver[A](scope)}, side[B]{in: handoff.NewReceiver[B](scope)}
 		first.in.Start(a)
@@ -38,10 +38,10 @@ func CombineLatest[A, B, C any](p Package, a Stream[A], b Stream[B], f func(A, B
 
 // CombineLatest3 is operators.CombineLatest3.
 func CombineLatest3[A, B, C, D any](p Package, a Stream[A], b Stream[B], c Stream[C], f func(A, B, C) D) Stream[D] {
-	p.notNil("CombineLatest3", "a", a == nil)
-	p.notNil("CombineLatest3", "b", b == nil)
-	p.notNil("CombineLatest3", "c", c == nil)
-	p.notNil("CombineLatest3", "f", f == nil)
+	p.NotNil("CombineLatest3", "a", a == nil)
+	p.NotNil("CombineLatest3", "b", b == nil)
+	p.NotNil("CombineLatest3", "c", c == nil)
+	p.NotNil("CombineLatest3", "f", f == nil)
 	ab := CombineLatest(p, a, b, newTwo[A, B])
 	return CombineLatest(p, ab, c, func(t two[A, B], c C) D { return f(t.a, t.b, c) })
 }

@@ -8,8 +8,8 @@ import (
 
 // ConcatMap is operators.ConcatMap.
 func ConcatMap[T, U any, S ~func(context.Context, func(U) bool) error](p Package, s Stream[T], f func(T) S) Stream[U] {
-	p.notNil("ConcatMap", "s", s == nil)
-	p.notNil("ConcatMap", "f", f == nil)
+	p.NotNil("ConcatMap", "s", s == nil)
+	p.NotNil("ConcatMap", "f", f == nil)
 	return concatMap(p, "ConcatMap", s, f)
 }
 

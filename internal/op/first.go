@@ -12,7 +12,7 @@ var ErrEmpty = errors.New("operators: the stream ended without a value")
 
 // First is operators.First.
 func First[T any](p Package, s Stream[T]) Stream[T] {
-	p.notNil("First", "s", s == nil)
+	p.NotNil("First", "s", s == nil)
 	return func(ctx context.Context, yield func(T) bool) error {
 		out := ending.NewConsumer(func(v T) bool {
 			yield(v)
@@ -28,7 +28,7 @@ func First[T any](p Package, s Stream[T]) Stream[T] {
 
 // Last is operators.Last.
 func Last[T any](p Package, s Stream[T]) Stream[T] {
-	p.notNil("Last", "s", s == nil)
+	p.NotNil("Last", "s", s == nil)
 	return func(ctx context.Context, yield func(T) bool) error {
 		var latest T
 		found := false

@@ -9,9 +9,9 @@ import (
 
 // FlatMap is operators.FlatMap.
 func FlatMap[T, U any, S ~func(context.Context, func(U) bool) error](p Package, s Stream[T], concurrency int, f func(T) S) Stream[U] {
-	p.notNil("FlatMap", "s", s == nil)
+	p.NotNil("FlatMap", "s", s == nil)
 	p.atLeast1("FlatMap", "concurrency", concurrency)
-	p.notNil("FlatMap", "f", f == nil)
+	p.NotNil("FlatMap", "f", f == nil)
 	if concurrency == 1 {
 		return concatMap(p, "FlatMap", s, f)
 	}

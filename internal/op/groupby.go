@@ -13,9 +13,9 @@ import (
 func GroupBy[T any, K comparable, U any, G ~func(context.Context, func(T) bool) error, S ~func(context.Context, func(U) bool) error](
 	p Package, s Stream[T], key func(T) K, f func(key K, group G) S,
 ) Stream[U] {
-	p.notNil("GroupBy", "s", s == nil)
-	p.notNil("GroupBy", "key", key == nil)
-	p.notNil("GroupBy", "f", f == nil)
+	p.NotNil("GroupBy", "s", s == nil)
+	p.NotNil("GroupBy", "key", key == nil)
+	p.NotNil("GroupBy", "f", f == nil)
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[U]) error {
 		in := handoff.NewReceiver[T](scope)
 		g := grouping[T, K, U]{

@@ -35,7 +35,7 @@ func ofMany[T, U any, S ~func(context.Context, func(T) bool) error](p Package, o
 func streamsOf[T any, S ~func(context.Context, func(T) bool) error](p Package, operator string, s []S) []Stream[T] {
 	streams := make([]Stream[T], len(s))
 	for i := range s {
-		p.notNil(operator, fmt.Sprintf("s[%d]", i), s[i] == nil)
+		p.NotNil(operator, fmt.Sprintf("s[%d]", i), s[i] == nil)
 		streams[i] = Stream[T](s[i])
 	}
 	return streams

@@ -8,8 +8,8 @@ import (
 
 // Map is operators.Map.
 func Map[T, U any](p Package, s Stream[T], f func(T) U) Stream[U] {
-	p.notNil("Map", "s", s == nil)
-	p.notNil("Map", "f", f == nil)
+	p.NotNil("Map", "s", s == nil)
+	p.NotNil("Map", "f", f == nil)
 	return func(ctx context.Context, yield func(U) bool) error {
 		return s(ctx, func(v T) bool { return yield(f(v)) })
 	}
@@ -17,8 +17,8 @@ func Map[T, U any](p Package, s Stream[T], f func(T) U) Stream[U] {
 
 // MapErr is operators.MapErr.
 func MapErr[T any](p Package, s Stream[T], f func(error) error) Stream[T] {
-	p.notNil("MapErr", "s", s == nil)
-	p.notNil("MapErr", "f", f == nil)
+	p.NotNil("MapErr", "s", s == nil)
+	p.NotNil("MapErr", "f", f == nil)
 	return func(ctx context.Context, yield func(T) bool) error {
 		out := ending.NewConsumer(yield)
 		err := s(ctx, out.Deliver)
@@ -34,7 +34,7 @@ func MapErr[T any](p Package, s Stream[T], f func(error) error) Stream[T] {
 
 // Pairwise is operators.Pairwise; pair makes the pairs.
 func Pairwise[T, P any](p Package, s Stream[T], pair func(before, v T) P) Stream[P] {
-	p.notNil("Pairwise", "s", s == nil)
+	p.NotNil("Pairwise", "s", s == nil)
 	return func(ctx context.Context, yield func(P) bool) error {
 		var before T
 		some := false

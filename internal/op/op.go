@@ -16,26 +16,27 @@ type Stream[T any] = func(ctx context.Context, yield func(T) bool) error
 // Package is the name of the package that exports an operator.
 type Package string
 
-// panicf panics with what is wrong with an argument of an operator.
-func (p Package) panicf(operator, format string, args ...any) {
+// Panicf panics with what is wrong with an argument of an operator.
+func (p Package) Panicf(operator, format string, args ...any) {
 	panic(string(p) + ": " + operator + ": " + fmt.Sprintf(format, args...))
 }
 
-func (p Package) notNil(operator, argument string, isNil bool) {
+// NotNil panics if an argument of an operator is nil.
+func (p Package) NotNil(operator, argument string, isNil bool) {
 	if isNil {
-		p.panicf(operator, "%s is nil", argument)
+		p.Panicf(operator, "%s is nil", argument)
 	}
 }
 
 func (p Package) atLeast1(operator, argument string, n int) {
 	if n < 1 {
-		p.panicf(operator, "%s is %d, want at least 1", argument, n)
+		p.Panicf(operator, "%s is %d, want at least 1", argument, n)
 	}
 }
 
 func (p Package) notNegative(operator, argument string, d time.Duration) {
 	if d < 0 {
-		p.panicf(operator, "%s is %v, want at least 0", argument, d)
+		p.Panicf(operator, "%s is %v, want at least 0", argument, d)
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 
 // Sample is operators.Sample.
 func Sample[T, U any](p Package, s Stream[T], sampler Stream[U]) Stream[T] {
-	p.notNil("Sample", "s", s == nil)
-	p.notNil("Sample", "sampler", sampler == nil)
+	p.NotNil("Sample", "s", s == nil)
+	p.NotNil("Sample", "sampler", sampler == nil)
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {
 		var seen latest[T]
 		values := notifier[T]{source: s, receive: seen.put, endsBoth: true}

@@ -8,8 +8,8 @@ import (
 
 // Scan is operators.Scan.
 func Scan[T, A any](p Package, s Stream[T], seed A, f func(A, T) A) Stream[A] {
-	p.notNil("Scan", "s", s == nil)
-	p.notNil("Scan", "f", f == nil)
+	p.NotNil("Scan", "s", s == nil)
+	p.NotNil("Scan", "f", f == nil)
 	return func(ctx context.Context, yield func(A) bool) error {
 		result := seed
 		return s(ctx, func(v T) bool {
@@ -21,14 +21,14 @@ func Scan[T, A any](p Package, s Stream[T], seed A, f func(A, T) A) Stream[A] {
 
 // Reduce is operators.Reduce.
 func Reduce[T, A any](p Package, s Stream[T], seed A, f func(A, T) A) Stream[A] {
-	p.notNil("Reduce", "s", s == nil)
-	p.notNil("Reduce", "f", f == nil)
+	p.NotNil("Reduce", "s", s == nil)
+	p.NotNil("Reduce", "f", f == nil)
 	return fold(s, seed, f)
 }
 
 // Count is operators.Count.
 func Count[T any](p Package, s Stream[T]) Stream[int] {
-	p.notNil("Count", "s", s == nil)
+	p.NotNil("Count", "s", s == nil)
 	return fold(s, 0, func(n int, _ T) int { return n + 1 })
 }
 

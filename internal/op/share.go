@@ -13,14 +13,14 @@ import (
 
 // Share is operators.ShareN under the name of operator.
 func Share[T any](p Package, operator string, s Stream[T], n int) Stream[T] {
-	p.notNil(operator, "s", s == nil)
+	p.NotNil(operator, "s", s == nil)
 	p.atLeast1(operator, "n", n)
 	return (&shared[T]{source: s, quorum: n}).run
 }
 
 // ShareReplay is operators.ShareReplay.
 func ShareReplay[T any](p Package, s Stream[T], n int) Stream[T] {
-	p.notNil("ShareReplay", "s", s == nil)
+	p.NotNil("ShareReplay", "s", s == nil)
 	p.atLeast1("ShareReplay", "n", n)
 	return (&shared[T]{source: s, quorum: 1, replay: n}).run
 }

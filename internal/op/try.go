@@ -8,8 +8,8 @@ import (
 
 // TryMap is operators.TryMap.
 func TryMap[T, U any](p Package, s Stream[T], f func(context.Context, T) (U, error)) Stream[U] {
-	p.notNil("TryMap", "s", s == nil)
-	p.notNil("TryMap", "f", f == nil)
+	p.NotNil("TryMap", "s", s == nil)
+	p.NotNil("TryMap", "f", f == nil)
 	return func(ctx context.Context, yield func(U) bool) error {
 		return tryEach(ctx, s, func(v T) (bool, error) {
 			u, err := f(ctx, v)
@@ -23,8 +23,8 @@ func TryMap[T, U any](p Package, s Stream[T], f func(context.Context, T) (U, err
 
 // TryFilter is operators.TryFilter.
 func TryFilter[T any](p Package, s Stream[T], keep func(context.Context, T) (bool, error)) Stream[T] {
-	p.notNil("TryFilter", "s", s == nil)
-	p.notNil("TryFilter", "keep", keep == nil)
+	p.NotNil("TryFilter", "s", s == nil)
+	p.NotNil("TryFilter", "keep", keep == nil)
 	return func(ctx context.Context, yield func(T) bool) error {
 		return tryEach(ctx, s, func(v T) (bool, error) {
 			kept, err := keep(ctx, v)

@@ -10,9 +10,9 @@ import (
 
 // WithLatestFrom is operators.WithLatestFrom.
 func WithLatestFrom[A, B, C any](p Package, s Stream[A], other Stream[B], f func(A, B) C) Stream[C] {
-	p.notNil("WithLatestFrom", "s", s == nil)
-	p.notNil("WithLatestFrom", "other", other == nil)
-	p.notNil("WithLatestFrom", "f", f == nil)
+	p.NotNil("WithLatestFrom", "s", s == nil)
+	p.NotNil("WithLatestFrom", "other", other == nil)
+	p.NotNil("WithLatestFrom", "f", f == nil)
 	return withJointScope(func(scope *handoff.Scope, release func(), out *ending.Consumer[C]) error {
 		var seen latest[B]
 		known := make(chan struct{}) // closed when other has yielded a value or has ended without an error

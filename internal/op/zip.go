@@ -9,9 +9,9 @@ import (
 
 // ZipWith is operators.ZipWith under the name of operator.
 func ZipWith[A, B, C any](p Package, operator string, a Stream[A], b Stream[B], f func(A, B) C) Stream[C] {
-	p.notNil(operator, "a", a == nil)
-	p.notNil(operator, "b", b == nil)
-	p.notNil(operator, "f", f == nil)
+	p.NotNil(operator, "a", a == nil)
+	p.NotNil(operator, "b", b == nil)
+	p.NotNil(operator, "f", f == nil)
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[C]) error {
 		run := interruptible(scope.Context()) // a's, interrupted when b has ended
 		defer run.cancel()
@@ -59,10 +59,10 @@ func ZipWith[A, B, C any](p Package, operator string, a Stream[A], b Stream[B], 
 
 // ZipWith3 is operators.ZipWith3.
 func ZipWith3[A, B, C, D any](p Package, a Stream[A], b Stream[B], c Stream[C], f func(A, B, C) D) Stream[D] {
-	p.notNil("ZipWith3", "a", a == nil)
-	p.notNil("ZipWith3", "b", b == nil)
-	p.notNil("ZipWith3", "c", c == nil)
-	p.notNil("ZipWith3", "f", f == nil)
+	p.NotNil("ZipWith3", "a", a == nil)
+	p.NotNil("ZipWith3", "b", b == nil)
+	p.NotNil("ZipWith3", "c", c == nil)
+	p.NotNil("ZipWith3", "f", f == nil)
 	ab := ZipWith(p, "ZipWith3", a, b, newTwo[A, B])
 	return ZipWith(p, "ZipWith3", ab, c, func(t two[A, B], c C) D { return f(t.a, t.b, c) })
 }
