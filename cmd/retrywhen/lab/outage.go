@@ -101,7 +101,7 @@ func (o *Outage) sentence(r *model.OutageResult) {
 		return
 	}
 	served := func(x *model.OutageStrategyResult) string {
-		return fmt.Sprintf("%s under %s (%s failed after its return)", axis.Time(x.Result.End), quoted(x.Name), count(int(x.Result.FailuresAfter), "attempt", "attempts"))
+		return fmt.Sprintf("%s under %s (%s failed after the server's return)", axis.Time(x.Result.End), quoted(x.Name), count(int(x.Result.FailuresAfter), "attempt", "attempts"))
 	}
 	o.Sentence = fmt.Sprintf("%s for a server that comes back after %s. At best the last one is served after %s. It is served after %s",
 		count(o.Clients, "client waits", "clients wait"), o.DownLabel, o.BestLabel, served(soonest))
