@@ -140,7 +140,7 @@ func meaning(err error) (help string, kind error) {
 	case errors.Is(err, nats.ErrMaxPayload):
 		return "raise the server's max_payload, or store the data elsewhere and put a reference", ErrTooLarge
 	case errors.Is(err, jetstream.ErrConsumerDeleted), errors.Is(err, jetstream.ErrConsumerNotFound), errors.Is(err, jetstream.ErrStreamNotFound):
-		return "open the queue again to create it anew", ErrGone
+		return "open the queue again to create it", ErrGone
 	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrNoStreamResponse):
 		return "JetStream does not respond: is it enabled (nats-server -js), and is a majority of the cluster running?", ErrUnreachable
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.Is(err, nats.ErrDisconnected),

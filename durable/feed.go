@@ -26,8 +26,7 @@ const (
 //
 // It estimates from the duration of past attempts how many jobs its workers need in the next moment, and requests that
 // many. So quick handlers do not wait for the server, and slow handlers do not keep jobs from other processes. Each
-// request is a Consume that ends when as many jobs have come. The leases of all jobs that have come are extended,
-// wherever they wait.
+// request is a Consume that ends when as many jobs have come. The leases of these jobs are extended while they wait.
 type feed struct {
 	q       *Queue
 	workers int

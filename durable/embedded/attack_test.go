@@ -537,7 +537,7 @@ func TestAttack_TheLedgerBalances(t *testing.T) {
 	}
 	putting.Wait()
 	untilEmpty(t, q)
-	time.Sleep(5 * time.Second) // for a worker that was stopped, and goes on, and for what is late
+	time.Sleep(5 * time.Second) // for a worker that was stopped and continues, and for late deliveries
 	untilEmpty(t, q)
 	for _, w := range workers {
 		resume(w.cmd.Process)

@@ -33,7 +33,7 @@ func TestNamesThatBeginAlikeShareNothing(t *testing.T) {
 }
 
 // It must not look like a connection to a server without schedules.
-func TestOpenOnAConnectionThatIsNotThereYet(t *testing.T) {
+func TestOpenBeforeTheConnectionIsMade(t *testing.T) {
 	t.Parallel()
 	port := freePort(t)
 	nc, err := nats.Connect("nats://127.0.0.1:"+port, nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond))
@@ -140,7 +140,7 @@ func TestOptionsPanicOnNonsense(t *testing.T) {
 	}
 }
 
-func TestOpenByManyAtOnce(t *testing.T) {
+func TestConcurrentOpens(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
 	var all sync.WaitGroup

@@ -16,7 +16,7 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-func TestPutTwiceWithOneIDIsOneJob(t *testing.T) {
+func TestPutTwiceWithTheSameID(t *testing.T) {
 	t.Parallel()
 	q := open(t, start(t), durable.Config{})
 	for i := range 3 {
@@ -167,7 +167,7 @@ func TestTheLargestPayloadCanFailAndDie(t *testing.T) {
 	}
 }
 
-func TestAJobOfNoBytes(t *testing.T) {
+func TestAnEmptyJob(t *testing.T) {
 	t.Parallel()
 	q := open(t, start(t), durable.Config{Policy: crashPolicy})
 	for _, data := range [][]byte{nil, {}} {

@@ -110,7 +110,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// untilEmpty waits until no job is left in the queue but dead letters, as long as it sees the queue change.
+// untilEmpty waits until only dead letters are left in the queue. It fails if the queue no longer changes.
 func untilEmpty(t testing.TB, q *durable.Queue) {
 	t.Helper()
 	var last durable.Stats

@@ -231,7 +231,7 @@ func TestDeadLettersAreRevivedAndForgotten(t *testing.T) {
 }
 
 // A job is revived and dies again, perhaps before its old dead letter is removed. It has one dead letter, the new one.
-func TestReviveOfWhatDiesAtOnce(t *testing.T) {
+func TestReviveOfAJobThatDiesAtOnce(t *testing.T) {
 	t.Parallel()
 	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(0))})
 	work(t, q, 4, func(context.Context, *durable.Job) error { return errors.New("no") })
@@ -255,7 +255,7 @@ func TestReviveOfWhatDiesAtOnce(t *testing.T) {
 	}
 }
 
-func TestReviveByManyAtOnce(t *testing.T) {
+func TestConcurrentRevives(t *testing.T) {
 	t.Parallel()
 	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(0))})
 	put(t, q, "", durable.PutID("job"))

@@ -81,8 +81,8 @@ func TestWaitingRetries_TheServerIsKilled(t *testing.T) {
 	killed := time.Now()
 	server = spawn(t, "server", dir, port)
 	started := time.Since(killed)
-	all("the server answers", func() bool { s, err := stats(t, q); return err == nil && s.Later == pending })
-	answered := time.Since(killed)
+	all("the server responds", func() bool { s, err := stats(t, q); return err == nil && s.Later == pending })
+	responded := time.Since(killed)
 	memory := resident(t, server)
 	if !time.Now().Before(due) {
 		t.Fatal("the machine is too slow: the retries are due already")
@@ -96,7 +96,7 @@ func TestWaitingRetries_TheServerIsKilled(t *testing.T) {
 	drained := time.Unix(0, last.Load()).Sub(due)
 	t.Logf("%d put and failed in %v; on the disk %.0f bytes each", pending, filled.Round(time.Millisecond), float64(disk)/float64(pending))
 	t.Logf("after kill -9: the server is up in %v, knows all in %v, has %.0f MiB resident", started.Round(time.Millisecond),
-		answered.Round(time.Millisecond), mebibytes(memory))
+		responded.Round(time.Millisecond), mebibytes(memory))
 	t.Logf("all due at once: the first after %v, all after %v, %.0f a second", time.Unix(0, first.Load()).Sub(due).Round(time.Millisecond),
 		drained.Round(time.Millisecond), float64(pending)/drained.Seconds())
 }

@@ -71,7 +71,7 @@ func TestAHandlerMayReportItself(t *testing.T) {
 		t.Errorf("got %v, %v, want one done and one dead", s, err)
 	}
 	if text := log.String(); text != "" {
-		t.Errorf("it says:\n%s", text)
+		t.Errorf("got the log\n%s", text)
 	}
 }
 
@@ -126,7 +126,7 @@ func TestAPanicIsAFailureWithItsStack(t *testing.T) {
 
 func explode() { panic("boom") }
 
-func TestNothingThatAHandlerDoesEndsAWorker(t *testing.T) {
+func TestNoHandlerEndsAWorker(t *testing.T) {
 	t.Parallel()
 	policy := retry.New(backoff.Backoff{}, retry.Limit(1), retry.If(func(err error) bool {
 		if err.Error() == "predicate" {
