@@ -38,7 +38,7 @@ func TestTheDocumentIsWhatTheLibrariesDo(t *testing.T) {
 			continue
 		}
 		if want := committed[title]; got != want {
-			t.Errorf("%s: CORRECTNESS.md is not what the libraries do; make correctness writes it anew\ngot\n%s\nwant\n%s", title, got, want)
+			t.Errorf("%s: CORRECTNESS.md differs from what the libraries do; make correctness writes it again\ngot\n%s\nwant\n%s", title, got, want)
 		}
 	}
 }

@@ -3,10 +3,10 @@ package items
 import "context"
 
 // channels uses a goroutine for each stage and a channel between two stages, as in code written by hand.
-func channels(buffer int, heedContext bool) func(context.Context, int) (int, error) {
+func channels(buffer int, checkContext bool) func(context.Context, int) (int, error) {
 	return func(ctx context.Context, n int) (int, error) {
 		var done <-chan struct{}
-		if heedContext {
+		if checkContext {
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
 			done = ctx.Done()

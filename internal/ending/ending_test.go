@@ -129,6 +129,6 @@ func (e incomparable) Error() string { return fmt.Sprint(e.v) }
 func TestReaches_ComparesNothingThatCannotBe(t *testing.T) {
 	err := incomparable{[]int{1}}
 	if ending.Reaches(fmt.Errorf("wrapped: %w", err), err) {
-		t.Error("an error of no identity is reached")
+		t.Error("Reaches found an error that is not comparable")
 	}
 }

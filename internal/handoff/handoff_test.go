@@ -80,7 +80,7 @@ func recovered(f func()) (v any) {
 }
 
 func TestReceiver(t *testing.T) {
-	bubble(t, "hands over all values and ends well", func(t *testing.T) {
+	bubble(t, "hands over all values and ends without an error", func(t *testing.T) {
 		var got []int
 		three := func(_ context.Context, yield func(int) bool) error {
 			for i := range 3 {
@@ -154,7 +154,7 @@ func TestReceiver(t *testing.T) {
 			}
 		}
 	})
-	bubble(t, "a source in its yield sees the end of the context though nobody receives", func(t *testing.T) {
+	bubble(t, "a source in its yield sees the end of its context although nothing receives", func(t *testing.T) {
 		for n := range 40 {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			start := time.Now()
@@ -179,7 +179,7 @@ func TestReceiver(t *testing.T) {
 				t.Errorf("%d of %d values, %v", got, n+1, err)
 			}
 			if first, last := min(freed[0], freed[1]), max(freed[0], freed[1]); first != time.Second || last != time.Hour {
-				t.Errorf("freed at %v, want 1s for the one whose value nobody has, 1h for the other", freed)
+				t.Errorf("freed at %v, want 1s for the source whose value was not received, 1h for the other", freed)
 			}
 		}
 	})
@@ -263,7 +263,7 @@ func TestTasks_ThatComeAndGo(t *testing.T) {
 			for i := range 45 {
 				next := i * 7 % len(ended) // in a mixed order
 				if ended[next] {
-					t.Errorf("function %d ended before it was told to", next)
+					t.Errorf("function %d ended too early", next)
 				}
 				close(ends[next])
 				for range 2 { // the second time the scope no longer owns it
@@ -306,12 +306,12 @@ func TestCancelOthers(t *testing.T) {
 			}
 			winner.Request()
 			if event := <-numbers.C(); event.From != winner || event.Value != 2 {
-				t.Errorf("got %v, want 2 of the one that goes on", event)
+				t.Errorf("got %v, want 2 of the source that continues", event)
 			}
 			return nil
 		})
 	})
-	bubble(t, "frees sources in their yields, taken or not, and that one goes on", func(t *testing.T) {
+	bubble(t, "frees sources in their yields, taken or not, and that one continues", func(t *testing.T) {
 		err := inScope(t.Context(), func(scope *handoff.Scope) error {
 			in := handoff.NewReceiver[int](scope)
 			in.Start(count)
@@ -345,7 +345,7 @@ func TestCancelOthers(t *testing.T) {
 			}
 			in.Start(waiting(&done))
 			if event.From.CancelOthers(); !done {
-				t.Error("the other one is not stopped")
+				t.Error("the other timer is not stopped")
 			}
 			return nil
 		})

@@ -8,17 +8,17 @@ func TestPlace(t *testing.T) {
 	for range 3 {
 		p.move(2)
 		if p.waits(func() bool { return false }) || p.waits(func() bool { p.move(2); return false }) {
-			t.Error("one waits that need not")
+			t.Error("waits returned true for a side that need not wait")
 		}
 		if !p.waits(func() bool { return true }) {
-			t.Error("one that has to wait does not")
+			t.Error("waits returned false for a side that must wait")
 		}
 		if p.move(2); len(p.moved) != 1 {
 			t.Error("there is no signal")
 		}
 		<-p.moved
 		if p.move(2); len(p.moved) != 0 || p.count.Load()%2 != uint64(p.slot) {
-			t.Errorf("%d signals that nobody waits for; %d moves, slot %d", len(p.moved), p.count.Load(), p.slot)
+			t.Errorf("%d signals without a waiting side; %d moves, slot %d", len(p.moved), p.count.Load(), p.slot)
 		}
 	}
 }

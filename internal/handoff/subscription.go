@@ -113,7 +113,7 @@ func (s *Subscription[T]) CancelOthers() {
 	}
 }
 
-// deliver hands v over to the operator and reports whether the source may go on.
+// deliver hands v over to the operator and reports whether the source may continue.
 func (s *Subscription[T]) deliver(v T) bool {
 	event := Event[T]{From: s, Value: v}
 	select {

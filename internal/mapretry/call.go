@@ -15,7 +15,7 @@ import (
 type called[T, U any] struct {
 	as     verdict
 	result result[T, U]  // set if the item is finished
-	at     time.Duration // the time of that; unknown if nobody needed it
+	at     time.Duration // the time of the result; unknown if it was not needed
 	due    time.Duration // set if the item must wait
 }
 

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var (
 	errBoom = errors.New("boom")
-	errGone = errors.New("nobody wants it")
+	errGone = errors.New("no longer wanted")
 )
 
 // journal records the hooks and the dead letters of a run.
@@ -59,19 +59,19 @@ func TestRun_AnItemWhoseContextEnds(t *testing.T) {
 		want  []string
 	}{
 		"at once": {0, time.Hour, []string{
-			"done after 0 in 0s", "dead 7: nobody wants it, 0 of 0 in 0s, down 0s",
+			"done after 0 in 0s", "dead 7: no longer wanted, 0 of 0 in 0s, down 0s",
 		}},
 		"in the first call": {time.Second / 2, time.Hour, []string{
-			"done after 1 in 1s", "dead 7: nobody wants it, 0 of 1 in 0s, down 0s",
+			"done after 1 in 1s", "dead 7: no longer wanted, 0 of 1 in 0s, down 0s",
 		}},
 		"in a wait": {3 * time.Second / 2, time.Hour, []string{
-			"retry 1", "done after 1 in 2s", "dead 7: nobody wants it, 0 of 1 in 1s, down 1s",
+			"retry 1", "done after 1 in 2s", "dead 7: no longer wanted, 0 of 1 in 1s, down 1s",
 		}},
 		"in the second call": {5 * time.Second / 2, time.Hour, []string{
-			"retry 1", "done after 2 in 3s", "dead 7: nobody wants it, 1 of 2 in 2s, down 2s",
+			"retry 1", "done after 2 in 3s", "dead 7: no longer wanted, 1 of 2 in 2s, down 2s",
 		}},
 		"in a wait that a signal ends": {1200 * time.Millisecond, 1400 * time.Millisecond, []string{
-			"retry 1", "done after 1 in 1.4s", "dead 7: nobody wants it, 0 of 1 in 400ms, down 0s",
+			"retry 1", "done after 1 in 1.4s", "dead 7: no longer wanted, 0 of 1 in 400ms, down 0s",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -26,7 +26,7 @@ func TestPredicate_Yes(t *testing.T) {
 		src := streamtest.Cold[string](s, "-a#\n-b#\n-c|").Errors(errBoom, errCause)
 		streamtest.Expect(s, src.RetryWhen(policy)).ToBe("-a---b---c|")
 		if !slices.Equal(asked, []error{errBoom, errCause}) {
-			t.Errorf("asked about %v", asked)
+			t.Errorf("called with %v", asked)
 		}
 	})
 }
@@ -223,7 +223,7 @@ func TestHandler_ThatNeverLooksAtTheFailures(t *testing.T) {
 func TestHandler_IsNotAskedAboutPermanentErrors(t *testing.T) {
 	streamtest.Run(t, func(s *session) {
 		asked := handler(func(f failures) failures {
-			t.Error("the handler is asked")
+			t.Error("the handler is called")
 			return f
 		})
 		streamtest.Expect(s, streamtest.Cold[string](s, "-a#").Errors(stream.Permanent(errBoom)).RetryWhen(asked)).

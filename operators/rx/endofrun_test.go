@@ -38,7 +38,7 @@ func TestToStream_NilItems(t *testing.T) {
 	}
 	for name, run := range map[string]func() error{"int": withNil[int], "struct": withNil[struct{}], "array": withNil[[1]int]} {
 		if err := run(); err == nil {
-			t.Errorf("%s has no nil, and no error says so", name)
+			t.Errorf("%s has no nil: want an error", name)
 		}
 	}
 }

@@ -98,7 +98,7 @@ func TestItemsKeepTheirIdentity(t *testing.T) {
 
 func TestFromStream_Cancel(t *testing.T) {
 	waits := stream.Of(1).Concat(stream.Never[int]())
-	bubble(t, "a reader that waits is told", func(t *testing.T) {
+	bubble(t, "a waiting reader receives the error", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(errCause) })
 		start := time.Now()
@@ -107,7 +107,7 @@ func TestFromStream_Cancel(t *testing.T) {
 			t.Errorf("it took %v", time.Since(start))
 		}
 	})
-	bubble(t, "nobody is waited for", func(t *testing.T) {
+	bubble(t, "without a reader it does not wait", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		items := rx.FromStream(stream.Range(0, 1000)).Observe(rxgo.WithContext(ctx))
 		<-items
@@ -133,7 +133,7 @@ func TestFromStream_Cancel(t *testing.T) {
 		o := rx.FromStream(stream.Of(1).Tap(func(int) { ran = true }), rxgo.WithBufferedChannel(1))
 		expect(t, o.Observe(rxgo.WithContext(ctx)), nil, errCause)
 		if ran {
-			t.Error("the stream went on under a context that had ended")
+			t.Error("the stream continued under a context that had ended")
 		}
 	})
 	bubble(t, "a stream that looks only at yield", func(t *testing.T) {

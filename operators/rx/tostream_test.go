@@ -192,7 +192,7 @@ func TestToStream_ConsumerExits(t *testing.T) {
 		go func() {
 			defer close(done)
 			_ = source(many, nil).ForEach(t.Context(), func(int) { runtime.Goexit() })
-			t.Error("the goroutine went on")
+			t.Error("the goroutine continued")
 		}()
 		<-done
 	})

@@ -100,7 +100,7 @@ func TestWrapRefusesAnEventSourceThatIsOver(t *testing.T) {
 			t.Errorf("got %v, %v", values, err)
 		}
 	})
-	bubble(t, "goes on", func(t *testing.T) {
+	bubble(t, "continues", func(t *testing.T) {
 		events := make(chan rxgo.Item)
 		items := rx.Wrap(rxgo.FromEventSource(events)).RetryWhen(quadratic(3)).Observe()
 		synctest.Wait()
@@ -289,7 +289,7 @@ func TestAHeldUpEventSourceDoesNotHoldUpACancel(t *testing.T) {
 				select {
 				case events <- rxgo.Of(i):
 				case <-time.After(10 * time.Second):
-					t.Fatal("the source is held up")
+					t.Fatal("the source is blocked")
 				}
 				<-stuck
 			}
