@@ -222,6 +222,8 @@ func TestError_Text(t *testing.T) {
 		"retry: limit of retries: 2 failures in 1m: boom (3 attempts in 1h)":                      {Cause: retry.ErrLimit, Last: last, Attempts: 3, Retries: 1, Down: time.Minute, Elapsed: time.Hour},
 		"retry: time limit of the retries: 1 failure in 0s: boom (2 attempts in 1ms)":             {Cause: retry.ErrWithin, Last: last, Attempts: 2, Elapsed: time.Millisecond},
 		"retry: delay limit: 1 failure in 0s: boom":                                               {Cause: retry.ErrStopAt, Last: last, Attempts: 1},
+		"retry: limit of retries: 2 failures in 1.235ms: boom (3 attempts in 15.377s)":            {Cause: retry.ErrLimit, Last: last, Attempts: 3, Retries: 1, Down: 1234567, Elapsed: 15_377_342_636},
+		"retry: limit of retries: 2 failures in 12.345µs: boom":                                   {Cause: retry.ErrLimit, Last: last, Attempts: 2, Retries: 1, Down: 12345},
 		"retry: limit of dictated delays: 1 failure in 0s: boom":                                  {Cause: retry.ErrMaxRetryAfter, Last: last, Attempts: 1},
 		"retry: the wait would pass the context's deadline: 1 failure in 0s: inner: 1, or others": {Cause: cause, Last: errors.New("inner: 1, or others"), Attempts: 1},
 	} {

@@ -94,21 +94,32 @@ type Error struct {
 }
 
 // Error returns the cause, the number of failures in a row, their time, and the last error; then, if the count was
-// restarted, the number of all attempts:
+// restarted, the number of all attempts. Times are rounded:
 //
 //	retry: limit of 3 retries: 4 failures in 12s: connection refused (1003 attempts in 749h)
 func (e *Error) Error() string {
 	if e.Attempts == 0 {
 		return fmt.Sprintf("retry: %v: no attempt was made", e.Cause)
 	}
-	text := fmt.Sprintf("retry: %v: %s in %s", e.Cause, plural(int64(e.Retries)+1, "failure", "failures"), words.Duration(e.Down))
+	text := fmt.Sprintf("retry: %v: %s in %s", e.Cause, plural(int64(e.Retries)+1, "failure", "failures"), rounded(e.Down))
 	if e.Last != nil {
 		text += fmt.Sprintf(": %v", e.Last)
 	}
 	if e.Attempts != e.Retries+1 {
-		text += fmt.Sprintf(" (%s in %s)", plural(int64(e.Attempts), "attempt", "attempts"), words.Duration(e.Elapsed))
+		text += fmt.Sprintf(" (%s in %s)", plural(int64(e.Attempts), "attempt", "attempts"), rounded(e.Elapsed))
 	}
 	return text
+}
+
+// rounded returns d's text, to a millisecond from a second on, to a microsecond from a millisecond on.
+func rounded(d time.Duration) string {
+	switch {
+	case d >= time.Second:
+		d = d.Round(time.Millisecond)
+	case d >= time.Millisecond:
+		d = d.Round(time.Microsecond)
+	}
+	return words.Duration(d)
 }
 
 // LogValue returns the fields as a group, for log/slog.
