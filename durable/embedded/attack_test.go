@@ -270,7 +270,8 @@ func TestAttack_ManyGracefulStops(t *testing.T) {
 func TestAttack_LargeJobsAreNotHoarded(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
-	q := open(t, srv, durable.Config{})
+	config := durable.Config{Lease: 5 * time.Minute} // longer than eventually waits
+	q := open(t, srv, config)
 	var blocked atomic.Bool
 	release := make(chan struct{})
 	work(t, q, 4, func(context.Context, *durable.Job) error {
@@ -298,13 +299,9 @@ func TestAttack_LargeJobsAreNotHoarded(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	// The jobs that wait behind the blocked attempts are handed back soon, whatever the lease is.
-	began := time.Now()
-	other := open(t, srv, durable.Config{})
+	other := open(t, srv, config)
 	work(t, other, 1, func(context.Context, *durable.Job) error { return nil })
 	eventually(t, "another worker has done the jobs that waited", func() bool { return other.Counts().Done == jobs-4 })
-	if took := time.Since(began); took > 25*time.Second {
-		t.Errorf("it took %v, want less than a lease", took)
-	}
 }
 
 // A due retry does not wait for the whole backlog, and the backlog does not wait for all retries.
