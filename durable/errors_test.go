@@ -3,11 +3,37 @@ package durable
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
+
+func TestExplain(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want error // nil for none of this package's
+	}{
+		{jetstream.ErrConsumerNotFound, ErrGone},
+		{jetstream.ErrConsumerDeleted, ErrGone},
+		{jetstream.ErrStreamNotFound, ErrGone},
+		{nats.ErrAuthorization, ErrRefused},
+		{nats.ErrPermissionViolation, ErrRefused},
+		{nats.ErrSecureConnRequired, ErrRefused},
+		{jetstream.ErrJetStreamNotEnabled, ErrRefused},
+		{nats.ErrConnectionClosed, ErrClosed},
+		{nats.ErrMaxPayload, ErrTooLarge},
+		{nats.ErrNoResponders, ErrUnreachable},
+		{nats.ErrTimeout, ErrUnreachable},
+		{errors.New("odd"), nil},
+	} {
+		got := explain("put", c.err)
+		if !errors.Is(got, c.err) || c.want != nil && !errors.Is(got, c.want) || !strings.HasPrefix(got.Error(), "durable: put: ") {
+			t.Errorf("%v: got %v, want an error that matches it and %v", c.err, got, c.want)
+		}
+	}
+}
 
 func TestTransient(t *testing.T) {
 	api := func(code int, errorCode jetstream.ErrorCode) error {

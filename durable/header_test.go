@@ -46,6 +46,16 @@ func TestTheRetryStateIsOneHeader(t *testing.T) {
 	}
 }
 
+func TestReserved(t *testing.T) {
+	for key, want := range map[string]bool{
+		"Nats-": true, "nats-msg-id": true, "Retrywhen-": true, "RETRYWHEN-PUT": true, "Nats": false, "Traceparent": false, "": false,
+	} {
+		if got := reserved(key); got != want {
+			t.Errorf("reserved(%q) is %t, want %t", key, got, want)
+		}
+	}
+}
+
 func TestStateOfAJobThatWasJustPut(t *testing.T) {
 	if h := new(state).header(); len(h) != 0 {
 		t.Errorf("got %v, want no headers", h)

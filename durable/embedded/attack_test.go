@@ -395,6 +395,34 @@ func TestAttack_ADeathDuringAShortWait(t *testing.T) {
 	}
 }
 
+// A worker dies in the first attempt. Another one makes it again, which Redelivered says, and fails. The next attempt,
+// after a wait in the worker, is not one that was made before.
+func TestAttack_ARedeliveryThatFails(t *testing.T) {
+	t.Parallel()
+	srv := start(t)
+	config := durable.Config{Lease: time.Second, Policy: retry.New(backoff.Constant(100*time.Millisecond), retry.Limit(2))}
+	nc := connect(t, srv)
+	one, two := open(t, nc, config), open(t, srv, config)
+	put(t, one, "")
+	begun := make(chan struct{})
+	go one.Work(t.Context(), 1, func(ctx context.Context, _ *durable.Job) error { close(begun); <-t.Context().Done(); return nil })
+	<-begun
+	nc.Close() // as when its process dies
+	attempts := make(chan string, 3)
+	work(t, two, 1, func(_ context.Context, job *durable.Job) error {
+		attempts <- fmt.Sprintf("%d %t", job.Attempt, job.Redelivered)
+		if job.Attempt < 3 {
+			return errors.New("no")
+		}
+		return nil
+	})
+	for _, want := range []string{"1 true", "2 false", "3 false"} {
+		if got := <-attempts; got != want {
+			t.Errorf("attempt and Redelivered are %s, want %s", got, want)
+		}
+	}
+}
+
 // A schedule is fired twice, as by a server that is killed between storing the job and removing the schedule. The job
 // is done or dead, and not attempted again.
 func TestAttack_AScheduleThatIsFiredTwice(t *testing.T) {

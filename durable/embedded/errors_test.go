@@ -119,7 +119,7 @@ func TestTheNarrowPermissionsAreEnough(t *testing.T) {
 	if _, err := q.PutAt(t.Context(), time.Now().Add(300*time.Millisecond), nil); err != nil {
 		t.Error(err)
 	}
-	work(t, q, 4, func(_ context.Context, job *durable.Job) error {
+	stop := work(t, q, 4, func(_ context.Context, job *durable.Job) error {
 		time.Sleep(1500 * time.Millisecond) // longer than a lease
 		if job.ID == "dies" {
 			return errors.New("no")
@@ -137,6 +137,10 @@ func TestTheNarrowPermissionsAreEnough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	stop()
+	if err := deleteQueue(t, q); !errors.Is(err, durable.ErrUnreachable) {
+		t.Errorf("deleting the queue: %v, want an error", err)
+	}
 	for _, stream := range []string{"retrywhen-q", "retrywhen-other"} {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		if err := js.DeleteStream(ctx, stream); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(nc.LastError(), nats.ErrPermissionViolation) {
@@ -144,6 +148,13 @@ func TestTheNarrowPermissionsAreEnough(t *testing.T) {
 		}
 		cancel()
 	}
+}
+
+// deleteQueue deletes the queue, with little patience.
+func deleteQueue(t *testing.T, q *durable.Queue) error {
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	return q.Delete(ctx)
 }
 
 func TestTheOperatorsPermissionsAreEnough(t *testing.T) {
