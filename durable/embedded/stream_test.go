@@ -268,14 +268,21 @@ func TestConcurrentRevives(t *testing.T) {
 	})
 	eventually(t, "it is dead", func() bool { s, err := stats(t, q); return err == nil && s.Dead == 1 })
 	var all sync.WaitGroup
+	var revived atomic.Int64
 	for range 20 {
 		all.Go(func() {
-			if err := q.Revive(t.Context(), "job"); err != nil && !errors.Is(err, durable.ErrNotFound) {
+			switch err := q.Revive(t.Context(), "job"); {
+			case err == nil:
+				revived.Add(1)
+			case !errors.Is(err, durable.ErrNotFound):
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
+	if n := revived.Load(); n != 1 {
+		t.Errorf("%d calls have revived it, want 1", n)
+	}
 	untilEmpty(t, q)
 	if s, err := stats(t, q); err != nil || s.Dead != 0 || attempts.Load() != 2 {
 		t.Errorf("%d attempts, want 2; %v, %v", attempts.Load(), s, err)
