@@ -65,16 +65,25 @@ func TestIsOld(t *testing.T) {
 
 func TestDueRetriesGoFirstAndFreshJobsHaveAShare(t *testing.T) {
 	f := feed{pumps: [2]*pump{{}, {}}}
-	for range 9 {
-		f.pumps[0].ready = append(f.pumps[0].ready, &delivery{stage: again, msg: noMsg{}})
-		f.pumps[1].ready = append(f.pumps[1].ready, &delivery{stage: first, msg: noMsg{}})
+	f.work.L = &f.mu
+	for i := range 9 {
+		f.push(&delivery{stage: first, msg: noMsg{}})
+		if i%2 == 0 {
+			f.push(&delivery{stage: again, msg: noMsg{}})
+		} else {
+			f.push(&delivery{stage: first, held: true, msg: noMsg{}}) // after a wait in this process
+		}
 	}
 	var got []byte
 	for d := f.next(); d != nil; d = f.next() {
-		got = append(got, d.stage[0])
+		if d.held || d.stage == again {
+			got = append(got, 'r')
+		} else {
+			got = append(got, 'f')
+		}
 	}
-	if want := "aaafaaafaaaffffff"; string(got) != want+"f" {
-		t.Errorf("got %s", got)
+	if want := "rrrfrrrfrrrf" + "ffffff"; string(got) != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

@@ -390,3 +390,23 @@ func TestSnooze(t *testing.T) {
 	}
 	eventually(t, "it is done", func() bool { s, err := stats(t, q); return err == nil && s.Done == 1 && s.Dead+s.Later == 0 })
 }
+
+// Fail returns an error when the retry could not be stored.
+func TestFail_WithoutAConnection(t *testing.T) {
+	t.Parallel()
+	srv := start(t)
+	nc := connect(t, srv)
+	q := open(t, nc, durable.Config{Policy: retry.New(backoff.Constant(time.Hour))})
+	put(t, q, "")
+	failed := errors.New("none")
+	for job, err := range q.Jobs().Take(1).All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		nc.Close()
+		failed = job.Fail(errors.New("no"))
+	}
+	if !errors.Is(failed, durable.ErrClosed) {
+		t.Errorf("got %v, want ErrClosed", failed)
+	}
+}
