@@ -46,6 +46,10 @@ func TestCloseTwiceAtOnce(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})
 	go q.Work(context.Background(), 1, func(ctx context.Context, _ *durable.Job) error {
 		close(begun)
+		<-ctx.Done()
+		if cause := context.Cause(ctx); cause != durable.ErrClosed {
+			t.Errorf("the handler's context has ended by %v, want ErrClosed", cause)
+		}
 		<-release
 		return nil
 	})
