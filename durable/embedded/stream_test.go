@@ -358,7 +358,7 @@ func TestHeadersTravel(t *testing.T) {
 	if err != nil || len(dead) != 1 || dead[0].Attempts != 3 || dead[0].Header["traceparent"][0] != parent {
 		t.Errorf("got %+v, %v", dead, err)
 	}
-	for _, bad := range []durable.PutOption{durable.PutHeader("", "x"), durable.PutHeader("nats-msg-id", "x"), durable.PutHeader("Retrywhen-State", "x"),
+	for _, bad := range []durable.PutOption{nil, durable.PutHeader("", "x"), durable.PutHeader("nats-msg-id", "x"), durable.PutHeader("Retrywhen-State", "x"),
 		durable.PutHeader("a b", "x"), durable.PutHeader("a", "x\ny"), durable.PutHeader("a", string(make([]byte, 3000)))} {
 		if _, err := q.Put(t.Context(), nil, bad); err == nil {
 			t.Error("Put accepts an invalid header")
