@@ -39,6 +39,19 @@ func TestWanted(t *testing.T) {
 	}
 }
 
+// When the jobs fetched ahead have aheadBytes, only free workers get more.
+func TestWanted_ManyBytes(t *testing.T) {
+	for running, want := range map[int]int{0: 6, 5: 1, 6: 0, 8: 0} {
+		full := &pump{ready: make([]*delivery, 2), bytes: aheadBytes}
+		f := feed{workers: 8, average: time.Millisecond, running: running, pumps: [2]*pump{{}, full}}
+		for _, p := range f.pumps {
+			if got := f.wanted(p); got != want {
+				t.Errorf("%d running, 2 ready: got %d, want %d", running, got, want)
+			}
+		}
+	}
+}
+
 func TestWaitingIsInOrder(t *testing.T) {
 	var w waiting
 	now := time.Now()
