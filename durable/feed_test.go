@@ -52,6 +52,32 @@ func TestWanted_ManyBytes(t *testing.T) {
 	}
 }
 
+// The average rises at once, and falls by an eighth of the difference.
+func TestRelease_Average(t *testing.T) {
+	f := feed{average: -1, running: 4}
+	f.room.L = &f.mu
+	for i, c := range []struct{ lasted, want time.Duration }{{8 * time.Second, 8 * time.Second}, {0, 7 * time.Second}, {9 * time.Second, 9 * time.Second}} {
+		if f.release(c.lasted); f.average != c.want || f.running != 3-i {
+			t.Errorf("after %v: average %v, %d running, want %v, %d", c.lasted, f.average, f.running, c.want, 3-i)
+		}
+	}
+}
+
+// A delivery of a message at which this process is at work extends the lease, and is no second attempt.
+func TestLeases_ASecondDelivery(t *testing.T) {
+	var l leases
+	now := time.Now()
+	first := &delivery{seq: 7, until: now.Add(time.Second), busy: true}
+	second := &delivery{seq: 7, until: now.Add(time.Minute)}
+	if !l.add(first) || l.add(second) || first.until != second.until {
+		t.Errorf("a second delivery is taken, or the lease ends %v after the first", first.until.Sub(now))
+	}
+	first.busy = false // it only waits for a worker: the newer delivery replaces it
+	if !l.add(second) || l.remove(first) || !l.remove(second) {
+		t.Error("a delivery that waits is not replaced")
+	}
+}
+
 func TestWaitingIsInOrder(t *testing.T) {
 	var w waiting
 	now := time.Now()
