@@ -400,7 +400,7 @@ func TestAttack_ADeathDuringAShortWait(t *testing.T) {
 func TestAttack_ARedeliveryThatFails(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
-	config := durable.Config{Lease: time.Second, Policy: retry.New(backoff.Constant(100*time.Millisecond), retry.Limit(2))}
+	config := durable.Config{Lease: 4 * time.Second, Policy: retry.New(backoff.Constant(100*time.Millisecond), retry.Limit(2))}
 	nc := connect(t, srv)
 	one, two := open(t, nc, config), open(t, srv, config)
 	put(t, one, "")
