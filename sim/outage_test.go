@@ -413,7 +413,8 @@ func TestOutageRefusesInvalidFields(t *testing.T) {
 	}
 }
 
-// A client's attempts stop counting at math.MaxInt32. So many attempts would take minutes; this client starts near it.
+// A client's attempts stop counting at math.MaxInt32. That many attempts would take minutes, so this client starts near
+// the limit.
 func TestOutageCountsOfAClientDoNotWrap(t *testing.T) {
 	s := newServer(Outage{Policy: retry.New(backoff.Constant(math.MaxInt32)), Clients: 1, Capacity: 1, Down: 3 * math.MaxInt32, Bin: time.Second})
 	s.clients[0] = client{attempts: math.MaxInt32}

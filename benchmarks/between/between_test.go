@@ -83,7 +83,7 @@ func TestEveryWayTakesAllItems(t *testing.T) {
 	}
 }
 
-// BenchmarkBetween passes so many items in one op that the cost of starting a run does not matter.
+// BenchmarkBetween passes many items in one op, so that the cost of starting a run does not matter.
 func BenchmarkBetween(b *testing.B) {
 	const n = 20_000
 	for _, kind := range kinds {

@@ -27,7 +27,7 @@ const (
 
 var errBoom = errors.New("boom")
 
-// work fails so many times, then returns the result, and then begins again.
+// work fails a number of times, then returns the result, and then begins again.
 type work struct{ fails, calls int }
 
 func (w *work) do(context.Context) (int, error) {
