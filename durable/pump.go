@@ -128,9 +128,9 @@ func (p *pump) waitForRoom() int {
 	return 0
 }
 
-// consume receives n jobs, or fewer if they have aheadBytes or the end comes first. The channel that it returns is
-// closed when no more jobs can come from this Consume. That takes the client a moment, in which the next Consume may
-// already run.
+// consume receives n jobs, or fewer if they have aheadBytes together with the jobs that are ready already, or the end
+// comes first. The channel that it returns is closed when no more jobs can come from this Consume. That takes the client
+// a moment, in which the next Consume may already run.
 func (p *pump) consume(n int) (drained <-chan struct{}, err error) {
 	var (
 		f               = p.feed
@@ -140,13 +140,20 @@ func (p *pump) consume(n int) (drained <-chan struct{}, err error) {
 		failed          = make(chan error, 1)
 		received, bytes int
 	)
+	f.mu.Lock()
+	goal := aheadBytes
+	for _, p := range f.pumps {
+		goal -= p.bytes
+	}
+	f.mu.Unlock()
+	goal = max(goal, 1)
 	// A request must have room for the largest message.
-	limit := max(aheadBytes, int(f.q.nc.MaxPayload())+headerRoom)
+	limit := max(goal, int(f.q.nc.MaxPayload())+headerRoom)
 	consuming, err = p.consumer.Consume(func(m jetstream.Msg) {
 		f.receive(m)
-		before := received < n && bytes < aheadBytes
+		before := received < n && bytes < goal
 		received, bytes = received+1, bytes+len(m.Data())
-		if before && (received == n || bytes >= aheadBytes) {
+		if before && (received == n || bytes >= goal) {
 			// Drain, because StopAfter alone drops the surplus that a server may send after a reconnection.
 			<-started
 			consuming.Drain()
