@@ -72,6 +72,9 @@ const putTimeout = 15 * time.Second
 // While the server does not respond, Put tries again until ctx ends; if ctx has no deadline, for 15 s. The error then
 // matches ErrNotStored: the job may have been stored or not. To find out, put it again with the same PutID. Other
 // errors match ErrTooLarge, ErrFull, ErrRefused, ErrGone or ErrClosed; then nothing was stored. Put does not keep data.
+//
+// When Put tries again, a job with an id of PutID is stored once. A job without one is stored a second time if it was
+// done meanwhile, or if the first publication reaches the server after the second one.
 func (q *Queue) Put(ctx context.Context, data []byte, options ...PutOption) (id string, err error) {
 	return q.PutAt(ctx, time.Time{}, data, options...)
 }
@@ -171,7 +174,7 @@ func (q *Queue) put(ctx context.Context, id string, m *nats.Msg) error {
 		return explain("put", nats.ErrConnectionClosed)
 	}
 	began, before, put := time.Now(), q.nc.LastError(), get(m.Header, headerPut)
-	s := step{id: id, m: m, ours: func(m *jetstream.RawStreamMsg) bool { return get(m.Header, headerPut) == put }}
+	s := step{id: id, m: m, fresh: put == "", ours: func(m *jetstream.RawStreamMsg) bool { return get(m.Header, headerPut) == put }}
 	s.within = func(ctx context.Context) (context.Context, context.CancelFunc) { return q.withPutTimeout(ctx, began) }
 	_, err := q.store(ctx, s, putPolicy)
 	switch {

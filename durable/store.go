@@ -31,6 +31,8 @@ type step struct {
 	id   string
 	last uint64
 	m    *nats.Msg
+	// fresh says that no other process can know the id. Then the first publication has no condition.
+	fresh bool
 	// with is a second message, with conditions of its own; nil if there is none. Both are stored, or neither.
 	with *nats.Msg
 	// within returns the context of the tries after the first; if it is nil, they have store's ctx.
@@ -47,8 +49,9 @@ func (q *Queue) store(ctx context.Context, s step, policy retry.Policy) (uint64,
 		s.m.Header[headerBy] = []string{by}
 		s.ours = func(m *jetstream.RawStreamMsg) bool { return get(m.Header, headerBy) == by }
 	}
-	s.m.Header[headerLastSequence] = []string{strconv.FormatUint(s.last, 10)}
-	s.m.Header[headerLastSubject] = []string{q.config.all(s.id)}
+	if !s.fresh {
+		q.setCondition(s)
+	}
 	wait, unconfirmed := firstWait, false
 	try := func(ctx context.Context) (uint64, error) {
 		ack, err := q.publish(ctx, s, wait)
@@ -76,6 +79,7 @@ func (q *Queue) store(ctx context.Context, s step, policy retry.Policy) (uint64,
 		return seq, err
 	}
 	wait = laterWait
+	q.setCondition(s)
 	if s.within == nil {
 		return retry.Do(ctx, policy, try)
 	}
@@ -86,6 +90,12 @@ func (q *Queue) store(ctx context.Context, s step, policy retry.Policy) (uint64,
 		err = fmt.Errorf("%w: %w", cause, err)
 	}
 	return seq, err
+}
+
+// setCondition sets the headers by which the server refuses the step if the job has moved on.
+func (q *Queue) setCondition(s step) {
+	s.m.Header[headerLastSequence] = []string{strconv.FormatUint(s.last, 10)}
+	s.m.Header[headerLastSubject] = []string{q.config.all(s.id)}
 }
 
 // publish publishes the step once and waits for the response.

@@ -20,8 +20,8 @@ import (
 
 // BenchmarkHappyPath puts, receives and acknowledges jobs with a bare JetStream client and with a Queue, in turns on
 // one server. It reports the jobs per second of each, and the ratio. Both publish from 16 goroutines, wait for each
-// response, and consume at the same time, the Queue in 4 goroutines. The context can be cancelled. Without ids, the
-// Queue generates ids, and the bare client uses de-duplication ids. With ids, the server stores the ids of the Queue's
+// response, and consume at the same time in 4 goroutines. The context can be cancelled. Without ids, the Queue
+// generates ids, and the bare client uses de-duplication ids. With ids, the server stores the ids of the Queue's
 // jobs when they are done; it remembers those of the bare client for two minutes, unless it is restarted.
 func BenchmarkHappyPath(b *testing.B) {
 	for _, named := range []bool{false, true} {
@@ -81,19 +81,21 @@ func happyBare(b *testing.B, srv *embedded.Server, name string, jobs int) time.D
 	}
 	began := time.Now()
 	done := make(chan struct{})
-	n := 0
-	consuming, err := c.Consume(func(m jetstream.Msg) {
-		if err := m.Ack(); err != nil {
-			b.Error(err)
+	var n atomic.Int64
+	for range 4 {
+		consuming, err := c.Consume(func(m jetstream.Msg) {
+			if err := m.Ack(); err != nil {
+				b.Error(err)
+			}
+			if n.Add(1) == int64(jobs) {
+				close(done)
+			}
+		})
+		if err != nil {
+			b.Fatal(err)
 		}
-		if n++; n == jobs {
-			close(done)
-		}
-	})
-	if err != nil {
-		b.Fatal(err)
+		defer consuming.Stop()
 	}
-	defer consuming.Stop()
 	inParallel(jobs, func(i int) {
 		m := nats.NewMsg(name + ".job")
 		m.Data = payload
