@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -142,4 +143,44 @@ func TestWhatAnAttemptLeavesRunningIsCancelled(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A source that runs on under the context of an attempt that is over delivers nothing more.
+func TestWhatRunsOnAfterAnAttemptDeliversNothingMore(t *testing.T) {
+	for name, source := range map[string]stream.Stream[int]{
+		"FromSlice": stream.FromSlice([]int{1, 2, 3}),
+		"Range":     stream.Range(1, 3),
+		"FromSeq":   stream.FromSeq(slices.Values([]int{1, 2, 3})),
+	} {
+		t.Run(name, func(t *testing.T) {
+			over, ended := make(chan struct{}), make(chan error)
+			var got []int
+			attempts(context.Background(), 0, func(ctx context.Context) {
+				begun := make(chan struct{})
+				go func() {
+					ended <- source(ctx, func(v int) bool {
+						if got = append(got, v); v == 1 {
+							close(begun)
+							<-over
+						}
+						return true
+					})
+				}()
+				<-begun
+			})
+			close(over)
+			if err := <-ended; !errors.Is(err, context.Canceled) || !slices.Equal(got, []int{1}) {
+				t.Errorf("got %v, %v, want 1 and Canceled", got, err)
+			}
+		})
+	}
+}
+
+// Err alone says that the attempt is over, though nobody has asked for Done.
+func TestErrAfterAnAttempt(t *testing.T) {
+	var seen context.Context
+	attempts(context.Background(), 0, func(ctx context.Context) { seen = ctx })
+	if err := seen.Err(); err != context.Canceled {
+		t.Errorf("after the attempt: %v, want Canceled", err)
+	}
 }

@@ -111,3 +111,27 @@ func TestDebounce_ZeroSetsNoTimer(t *testing.T) {
 		t.Errorf("got %v, %v", got, err)
 	}
 }
+
+// cancelsAtOnce is a clock whose timers fire before AfterFunc returns, and end a context then.
+type cancelsAtOnce struct {
+	stream.Clock
+	cancel context.CancelCauseFunc
+}
+
+func (c cancelsAtOnce) AfterFunc(_ time.Duration, f func()) stream.Stopper {
+	c.cancel(errCause)
+	f()
+	return time.NewTimer(0)
+}
+
+// A value whose silence ends after the context is dropped.
+func TestDebounce_ASilenceThatEndsAfterTheContext(t *testing.T) {
+	for range 20 { // the operator picks what it sees first
+		ctx, cancel := context.WithCancelCause(t.Context())
+		clock := cancelsAtOnce{stream.ClockFrom(ctx), cancel}
+		got, err := stream.Of(1).Concat(stream.Never[int]()).Debounce(ms).Collect(stream.WithClock(ctx, clock))
+		if len(got) != 0 || !endedBy(ctx, err) {
+			t.Fatalf("got %v, %v", got, err)
+		}
+	}
+}

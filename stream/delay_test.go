@@ -37,3 +37,12 @@ func TestDelay_CancelledWhileItHolds(t *testing.T) {
 		}
 	})
 }
+
+// One nanosecond is a delay.
+func TestDelay_OfANanosecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		expectTimes(t, stream.Of(1, 2).Delay(1), []ev{{1, 1}, {2, 2}}, 2, nil)
+		expectTimes(t, stream.Of(1, 2).TimeShift(1, 9), []ev{{1, 1}, {1, 2}}, 1, nil)
+		expectTimes(t, stream.Of(1, 2).Concat(stream.Never[int]()).Debounce(1).Take(1), []ev{{1, 2}}, 1, nil)
+	})
+}

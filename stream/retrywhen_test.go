@@ -712,3 +712,140 @@ func TestRetryRunsAgainAtOnce(t *testing.T) {
 	}()
 	stream.Of(1).Retry(-1)
 }
+
+// A handler that yields more answers than there are failures, and does not look at what yield returns, starts no attempt
+// after the end.
+func TestRetryWhen_AnswersAfterTheEnd(t *testing.T) {
+	reason := errors.New("going home")
+	for name, test := range map[string]struct {
+		second func(cancel context.CancelCauseFunc, yield func(int) bool) error // the second attempt
+		want   []error
+	}{
+		"after a good end":   {func(context.CancelCauseFunc, func(int) bool) error { return nil }, nil},
+		"after a stop":       {func(_ context.CancelCauseFunc, yield func(int) bool) error { yield(1); return nil }, nil},
+		"after a permanent":  {func(context.CancelCauseFunc, func(int) bool) error { return stream.Permanent(errBoom) }, []error{errBoom}},
+		"after a cancelling": {func(cancel context.CancelCauseFunc, _ func(int) bool) error { cancel(reason); return errBoom }, []error{reason, errBoom}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			runs := 0
+			source := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
+				if runs++; runs == 1 {
+					return numbered(1)
+				}
+				return test.second(cancel, yield)
+			})
+			eager := handler(func(stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+				return func(_ context.Context, yield func(stream.Failure) bool) error {
+					for i := range 3 {
+						if more := yield(stream.Failure{}); more {
+							t.Errorf("answer %d: yield returned true", i+1)
+						}
+					}
+					return nil
+				}
+			})
+			err := source.RetryWhen(eager)(ctx, func(int) bool { return false })
+			if runs != 2 {
+				t.Errorf("%d attempts, want 2", runs)
+			}
+			for _, want := range test.want {
+				if !errors.Is(err, want) {
+					t.Errorf("got %v, want %v", err, want)
+				}
+			}
+			if test.want == nil && err != nil {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// An answer after the context has ended starts no attempt. The stream has the context's cause and the last failure, also
+// if the handler returns no error.
+func TestRetryWhen_AnAnswerAfterTheContextHasEnded(t *testing.T) {
+	reason := errors.New("going home")
+	for name, answers := range map[string]bool{"an answer": true, "an end": false} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			runs := 0
+			source := stream.Stream[int](func(context.Context, func(int) bool) error { runs++; return numbered(runs) })
+			late := handler(func(stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+				return func(_ context.Context, yield func(stream.Failure) bool) error {
+					cancel(reason)
+					if answers && yield(stream.Failure{}) {
+						t.Error("yield returned true")
+					}
+					return nil
+				}
+			})
+			err := source.RetryWhen(late)(ctx, func(int) bool { return true })
+			if runs != 1 || !errors.Is(err, reason) || !errors.Is(err, numbered(1)) {
+				t.Errorf("%d attempts, %v; want 1, and the cause with failure 1", runs, err)
+			}
+		})
+	}
+}
+
+// A handler that has recovered a panic of an attempt starts no other one, whichever answers it gives.
+func TestRetryWhen_AnswersAfterARecoveredPanic(t *testing.T) {
+	runs := 0
+	source := stream.Stream[int](func(context.Context, func(int) bool) error {
+		if runs++; runs == 2 {
+			panic("boom")
+		}
+		return numbered(runs)
+	})
+	recovering := handler(func(stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+		return func(_ context.Context, yield func(stream.Failure) bool) error {
+			for range 3 {
+				func() {
+					defer func() { _ = recover() }()
+					yield(stream.Failure{})
+				}()
+			}
+			return nil
+		}
+	})
+	if _, err := source.RetryWhen(recovering).Collect(t.Context()); runs != 2 || err == nil || !strings.Contains(err.Error(), "panic") {
+		t.Errorf("%d attempts, %v; want two and an error that says panic", runs, err)
+	}
+}
+
+// A run of the failures that ends does not end the others.
+func TestRetryWhen_ARunThatLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		both := handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+			return func(ctx context.Context, yield func(stream.Failure) bool) error {
+				return failures(ctx, func(f stream.Failure) bool {
+					_, err := failures.Take(1).Collect(ctx) // another run, which ends
+					return err == nil && yield(f)
+				})
+			}
+		})
+		got, err := numberedFailures().RetryWhen(both).Take(3).Collect(ctx)
+		if err != nil || !slices.Equal(got, []int{1, 2, 3}) {
+			t.Errorf("got %v, %v, want 3 attempts", got, err)
+		}
+	})
+}
+
+// The failures, run under a context that has ended, fail with its cause, as every stream does.
+func TestRetryWhen_FailuresUnderAContextThatHasEnded(t *testing.T) {
+	var got error
+	under := handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+		return func(ctx context.Context, yield func(stream.Failure) bool) error {
+			ended, cancel := context.WithCancelCause(ctx)
+			cancel(errCause)
+			got = failures(ended, yield)
+			return nil
+		}
+	})
+	err := stream.Fail[int](errBoom).RetryWhen(under)(t.Context(), func(int) bool { return true })
+	if !errors.Is(got, errCause) || !errors.Is(err, errBoom) {
+		t.Errorf("the failures returned %v, the stream %v; want the cause, and the failure", got, err)
+	}
+}

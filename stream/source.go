@@ -56,17 +56,13 @@ func FromSeq[T any](seq iter.Seq[T]) Stream[T] {
 			return err
 		}
 		look := watch(ctx)
-		stopped, cut := false, false
+		stopped := false
 		seq(func(v T) bool {
-			switch {
-			case stopped || cut:
-			case look.ended():
-				cut = true
-			default:
-				stopped = !yield(v)
-				return !stopped
+			if stopped || look.ended() {
+				return false
 			}
-			return false
+			stopped = !yield(v)
+			return !stopped
 		})
 		if stopped {
 			return nil

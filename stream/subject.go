@@ -89,8 +89,7 @@ func (s *Subject[T]) Send(ctx context.Context, v T) error {
 func (s *Subject[T]) give(v T) (<-chan struct{}, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if closed(s.closed) {
-		<-s.turn
+	if closed(s.closed) { // the turn is not given back: nobody needs it any more
 		return nil, ErrClosed
 	}
 	s.last.Put(v)

@@ -461,3 +461,31 @@ func TestSubject_SideBySide(t *testing.T) {
 func TestSubject_ANegativeReplay(t *testing.T) {
 	expectPanic(t, "stream: NewSubject: replay is -1, want at least 0", func() { stream.NewSubject[int](-1) })
 }
+
+// What was sent before Close is delivered before the end, also to a subscriber that comes to it later.
+func TestSubject_SentBeforeCloseAndTakenAfterIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 20 { // a subscriber that finds both picks one of them
+			subject := stream.NewSubject[int](1)
+			_ = subject.Send(t.Context(), 1)
+			var got []int
+			var all sync.WaitGroup
+			all.Go(func() {
+				err := subject.Stream().ForEach(t.Context(), func(v int) {
+					got = append(got, v)
+					if v == 1 {
+						time.Sleep(5 * ms)
+					}
+				})
+				if err != nil || !slices.Equal(got, []int{1, 2}) {
+					t.Errorf("got %v, %v, want both values", got, err)
+				}
+			})
+			synctest.Wait()
+			all.Go(func() { _ = subject.Send(t.Context(), 2) })
+			synctest.Wait()
+			subject.Close(nil)
+			all.Wait()
+		}
+	})
+}

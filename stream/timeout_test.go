@@ -244,3 +244,20 @@ func TestTimeout_AtAnyMoment(t *testing.T) {
 		}
 	}
 }
+
+// A value that is refused because of the timeout makes the stream fail, also if the source ends before its context.
+func TestTimeout_ARefusedValueIsAFailure(t *testing.T) {
+	for i := range 4000 {
+		took := 45*time.Microsecond + time.Duration(i%100)*300*time.Nanosecond // until a while after the timeout
+		refused := false
+		src := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
+			for start := time.Now(); time.Since(start) < took; {
+			}
+			refused = !yield(1)
+			return nil
+		})
+		if err := src.Timeout(50*time.Microsecond).ForEach(t.Context(), func(int) {}); refused != errors.Is(err, stream.ErrTimeout) {
+			t.Fatalf("the value was refused: %t; the stream returned %v", refused, err)
+		}
+	}
+}
