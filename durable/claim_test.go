@@ -1,0 +1,317 @@
+package durable
+
+import (
+	"errors"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// again2 is a second delivery: the job is claimed before the attempt.
+func again2(d *delivery) { d.deliveries = 2 }
+
+// Which delivery is attempted, and what is sent to the server for that.
+func TestCheck(t *testing.T) {
+	put := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	done := func(put time.Time) nats.Header { return nats.Header{headerDone: {"1"}, headerPut: {formatTime(put)}} }
+	claim := func(delivery, begun uint64) nats.Header {
+		return nats.Header{headerDelivery: {strconv.FormatUint(delivery, 10)}, headerBegun: {strconv.FormatUint(begun, 10)}}
+	}
+	for name, test := range map[string]struct {
+		stage   stage // default: first
+		change  func(*delivery)
+		alone   bool
+		gap     bool // the process did not run for a while
+		last    func(q *Queue) (*jetstream.RawStreamMsg, error)
+		refuses int // publications that are refused
+		want    verdict
+		did     string
+		check   func(t *testing.T, d *delivery, s *server)
+	}{
+		"the first delivery of a fresh job": {want: begin},
+		"it is held here": {change: func(d *delivery) { d.held, d.deliveries = true, 9 }, want: begin, check: func(t *testing.T, d *delivery, _ *server) {
+			if d.held {
+				t.Error("it is still held")
+			}
+		}},
+		"the lease has run out": {change: func(d *delivery) { d.until = time.Now() }, want: skip},
+		"a fired schedule":      {stage: again, change: func(d *delivery) { d.state.put = put }, want: begin, did: "last mark"},
+		"a schedule that has fired twice": {stage: again, change: func(d *delivery) { d.state.put = put }, want: skip, did: "last mark; ack",
+			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, done(put)), nil }},
+		"a schedule, and a mark of an earlier job with the id": {stage: again, change: func(d *delivery) { d.state.put = put }, want: begin, did: "last mark",
+			last: func(q *Queue) (*jetstream.RawStreamMsg, error) {
+				return message(q, mark, 9, done(put.Add(time.Second))), nil
+			}},
+		"a schedule, and a mark that is a claim": {stage: again, change: func(d *delivery) { d.state.put = put }, want: begin, did: "last mark",
+			last: func(q *Queue) (*jetstream.RawStreamMsg, error) {
+				return message(q, mark, 9, nats.Header{headerPut: {formatTime(put)}}), nil
+			}},
+		"a schedule, and the mark cannot be read": {stage: again, want: begin, did: "last mark",
+			last: func(*Queue) (*jetstream.RawStreamMsg, error) { return nil, errors.New("no") }},
+		"a second delivery": {change: again2, want: begin, did: "put mark", check: func(t *testing.T, d *delivery, s *server) {
+			if d.last != 101 || !d.looked || !d.claimed || d.begun != 1 {
+				t.Errorf("afterwards last %d, looked %t, claimed %t, begun %d", d.last, d.looked, d.claimed, d.begun)
+			}
+			h := s.lastSent().Header
+			if get(h, headerBegun) != "1" || get(h, headerDelivery) != "2" || get(h, headerTTL) != "86400s" ||
+				get(h, headerLastSequence) != "7" || get(h, headerLastSubject) != "retrywhen.q.job.x.*" || len(s.lastSent().Data) != 0 {
+				t.Errorf("the mark is %v, %q", h, s.lastSent().Data)
+			}
+		}},
+		"a delivery that was claimed before": {change: func(d *delivery) { d.looked, d.begun = true, 2 }, want: begin, did: "put mark",
+			check: func(t *testing.T, d *delivery, _ *server) {
+				if d.begun != 3 {
+					t.Errorf("begun %d, want 3", d.begun)
+				}
+			}},
+		"a suspect one":                        {gap: true, want: begin, did: "put mark"},
+		"begun too often to run beside others": {change: func(d *delivery) { d.deliveries, d.begun = 2, 4 }, want: alone},
+		"it runs alone":                        {change: func(d *delivery) { d.deliveries, d.begun = 2, 4 }, alone: true, want: begin, did: "put mark"},
+		"one less":                             {change: func(d *delivery) { d.deliveries, d.begun = 2, 3 }, want: begin, did: "put mark"},
+		"the job is gone":                      {change: again2, refuses: 1, want: skip, did: "put mark; last *; ack"},
+		"the job is done": {change: again2, refuses: 1, want: skip, did: "put mark; last *; ack",
+			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, done(put)), nil }},
+		"the job waits": {change: again2, refuses: 1, want: skip, did: "put mark; last *; ack",
+			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, later, 9, nil), nil }},
+		"a later delivery was claimed": {change: again2, refuses: 1, want: skip, did: "put mark; last *",
+			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, claim(3, 1)), nil }},
+		"this delivery was claimed": {change: again2, refuses: 1, want: begin, did: "put mark; last *; put mark",
+			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, claim(2, 1)), nil },
+			check: func(t *testing.T, d *delivery, s *server) {
+				if d.begun != 2 || get(s.lastSent().Header, headerLastSequence) != "9" {
+					t.Errorf("begun %d, after message %s, want 2, 9", d.begun, get(s.lastSent().Header, headerLastSequence))
+				}
+			}},
+		"the mark has expired": {change: func(d *delivery) { d.deliveries, d.last, d.begun = 2, 9, 3 }, refuses: 1, want: begin, did: "put mark; last *; put mark",
+			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, first, 7, nil), nil },
+			check: func(t *testing.T, d *delivery, s *server) {
+				if d.begun != 1 || !d.looked || get(s.lastSent().Header, headerLastSequence) != "7" {
+					t.Errorf("begun %d, looked %t, after message %s", d.begun, d.looked, get(s.lastSent().Header, headerLastSequence))
+				}
+			}},
+		"the last message cannot be read": {change: again2, refuses: 1, want: skip,
+			did:  "put mark; last *; log: the state of a job could not be read, the job is handed back; nak in 30s",
+			last: func(*Queue) (*jetstream.RawStreamMsg, error) { return nil, errors.New("no") }},
+		"its mark changes all the time": {change: again2, refuses: 99, want: skip,
+			did:  "put mark; last *; put mark; last *; put mark; last *; put mark; last *; put mark; last *; put mark; last *; put mark; last *; put mark; last *; put mark; last *; put mark; last *; nak",
+			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, claim(2, 1)), nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := new(server)
+			q := fakeQueue(t, s, Config{})
+			n := 0
+			s.publish = func(*nats.Msg) error {
+				if n++; n <= test.refuses {
+					return refused
+				}
+				return nil
+			}
+			if test.last != nil {
+				s.last = func(string) (*jetstream.RawStreamMsg, error) { return test.last(q) }
+			}
+			if test.stage == "" {
+				test.stage = first
+			}
+			d := deliver(q, s, test.stage, test.change)
+			if test.gap {
+				q.gaps.suspect = time.Now().Add(time.Second)
+			}
+			if got := q.check(t.Context(), d, test.alone); got != test.want {
+				t.Errorf("the verdict is %v, want %v", got, test.want)
+			}
+			if got := s.took(); got != test.did {
+				t.Errorf("it did %q, want %q", got, test.did)
+			}
+			if has := q.leases.all[d.seq] == d; has != (test.want != skip) {
+				t.Errorf("the queue has the delivery: %t", has)
+			}
+			if test.check != nil {
+				test.check(t, d, s)
+			}
+		})
+	}
+}
+
+// An error that is not transient is not tried again: the job is handed back for a lease.
+func TestCheck_TheClaimFails(t *testing.T) {
+	s := &server{publish: func(*nats.Msg) error { return nats.ErrPermissionViolation }}
+	q := fakeQueue(t, s, Config{Lease: 20 * time.Second})
+	d := deliver(q, s, first, again2)
+	if got := q.check(t.Context(), d, false); got != skip {
+		t.Errorf("the verdict is %v, want skip", got)
+	}
+	if got := s.took(); got != "put mark; log: a job could not be claimed, it is handed back; nak in 20s" {
+		t.Errorf("it did %q", got)
+	}
+	if n := q.counts.handedBack.Load(); n != 1 {
+		t.Errorf("handed back %d times, want 1", n)
+	}
+}
+
+// A worker has died while the job waited in it. Its wait continues here, with the state of its mark and what the
+// delivery alone has.
+func TestCheck_AWaitOfAWorkerThatHasDied(t *testing.T) {
+	for name, test := range map[string]struct {
+		due     time.Duration
+		stopped bool
+		want    verdict
+		did     string
+		ready   bool
+	}{
+		"not due":                   {due: 900 * time.Millisecond, want: skip, did: "put mark; last *"},
+		"due":                       {due: -time.Second, want: begin, did: "put mark; last *; put mark"},
+		"due in more than a second": {due: 1100 * time.Millisecond, want: begin, did: "put mark; last *; put mark"},
+		"the feed has stopped":      {due: 900 * time.Millisecond, stopped: true, want: begin, did: "put mark; last *; put mark"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := new(server)
+				q := fakeQueue(t, s, Config{})
+				n := 0
+				s.publish = func(*nats.Msg) error {
+					if n++; n == 1 {
+						return refused
+					}
+					return nil
+				}
+				failed := time.Now().Add(-time.Minute)
+				st := state{put: failed, kind: "other", lastError: "no", due: time.Now().Add(test.due), retry: retry.State{Attempts: 3, First: failed}}
+				h := st.header()
+				h[headerBegun], h[headerDelivery] = []string{"0"}, []string{"1"}
+				s.last = func(string) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, h), nil }
+				d := deliver(q, s, first, func(d *delivery) {
+					d.deliveries, d.state.user, d.state.retry.Attempts = 2, nats.Header{"A": {"b"}}, 1
+				})
+				if test.stopped {
+					d.feed.stopped = true
+				}
+				if got := q.check(t.Context(), d, false); got != test.want {
+					t.Errorf("the verdict is %v, want %v", got, test.want)
+				}
+				if got := s.took(); got != test.did {
+					t.Errorf("it did %q, want %q", got, test.did)
+				}
+				if d.state.retry.Attempts != 3 || d.state.lastError != "no" || get(d.state.user, "A") != "b" || d.state.kind != "other" {
+					t.Errorf("the state is %+v", d.state)
+				}
+				if test.want == skip {
+					if len(d.feed.waiting) != 1 || d.feed.waiting[0] != d {
+						t.Errorf("%d jobs wait, want this one", len(d.feed.waiting))
+					}
+					d.feed.timer.Stop()
+				}
+			})
+		})
+	}
+}
+
+// An older state does not replace the delivery's.
+func TestCatchUp_AnOlderState(t *testing.T) {
+	s := new(server)
+	q := fakeQueue(t, s, Config{})
+	old := state{put: time.Now(), lastError: "old", retry: retry.State{Attempts: 2}}
+	s.last = func(string) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, old.header()), nil }
+	d := deliver(q, s, again, func(d *delivery) { d.deliveries, d.state.retry.Attempts, d.state.lastError = 2, 2, "new" })
+	if !q.catchUp(t.Context(), d) || d.state.lastError != "new" || d.last != 9 || !d.looked {
+		t.Errorf("the state is %+v, last %d, looked %t", d.state, d.last, d.looked)
+	}
+}
+
+// The policy's Fires of the job's kind count from now on, because they are not stored.
+func TestCatchUp_FiresOfThePolicy(t *testing.T) {
+	s := new(server)
+	q := fakeQueue(t, s, Config{Policy: retry.New(backoff.Constant(time.Second), retry.Limit(3))})
+	st := state{put: time.Now(), retry: retry.State{Attempts: 2}}
+	s.last = func(string) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, st.header()), nil }
+	d := deliver(q, s, again, again2)
+	if !q.catchUp(t.Context(), d) || d.state.retry.Fires != q.policyOf("").Fires() {
+		t.Errorf("the state is %+v, want the Fires of the policy", d.state.retry)
+	}
+}
+
+// A job that was claimed and is handed back is unclaimed first: its worker has not died.
+func TestHandBack(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*delivery)
+		pause  time.Duration
+		err    error // of the publication
+		failed error // of the message
+		want   string
+	}{
+		"at once":       {want: "nak"},
+		"after a pause": {pause: 3 * time.Second, want: "nak in 3s"},
+		"claimed":       {change: func(d *delivery) { d.claimed, d.looked, d.begun, d.last = true, true, 3, 9 }, want: "put mark; nak"},
+		"claimed, and the server refuses": {change: func(d *delivery) { d.claimed, d.looked, d.begun = true, true, 3 }, err: nats.ErrPermissionViolation,
+			want: "put mark; log: an attempt that was handed back will count as one that never ended; nak"},
+		"the connection is closed": {failed: nats.ErrConnectionClosed,
+			want: "nak; log: a job could not be handed back, it is delivered again when its lease has run out"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &server{publish: func(*nats.Msg) error { return test.err }}
+			q := fakeQueue(t, s, Config{})
+			d := deliver(q, s, first, test.change)
+			d.msg.(*fakeMsg).err = test.failed
+			begun := d.begun
+			q.handBack(t.Context(), d, test.pause)
+			if got := s.took(); got != test.want {
+				t.Errorf("it did %q, want %q", got, test.want)
+			}
+			if q.leases.all[7] != nil || q.counts.handedBack.Load() != 1 {
+				t.Errorf("the queue still has it, or counts %d", q.counts.handedBack.Load())
+			}
+			if test.err == nil && begun > 0 {
+				h := s.lastSent().Header
+				if get(h, headerBegun) != "2" || get(h, headerLastSequence) != "9" || d.begun != 2 || d.claimed || d.last != 101 {
+					t.Errorf("the mark is %v; afterwards begun %d, claimed %t, last %d", h, d.begun, d.claimed, d.last)
+				}
+			}
+			q.handBack(t.Context(), d, 0) // it is no longer here
+			if got := s.took(); got != "" {
+				t.Errorf("handed back twice: %q", got)
+			}
+		})
+	}
+}
+
+// A mark lives at least a day, and longer if a job is remembered for longer.
+func TestMarksExpire(t *testing.T) {
+	for remember, want := range map[time.Duration][2]string{
+		time.Hour:                         {"86400s", "3600s"},
+		48 * time.Hour:                    {"172800s", "172800s"},
+		time.Hour + 1:                     {"86400s", "3601s"},
+		time.Hour + time.Second/2:         {"86400s", "3601s"},
+		time.Hour + time.Second - 1:       {"86400s", "3601s"},
+		30*time.Second + time.Millisecond: {"86400s", "31s"},
+	} {
+		s := new(server)
+		q := fakeQueue(t, s, Config{Remember: remember})
+		d := deliver(q, s, first, nil)
+		if got := [2]string{get(q.mark(d, 1).Header, headerTTL), get(q.doneMark(d).Header, headerTTL)}; got != want {
+			t.Errorf("Remember %v: a claim and a done mark live %v, want %v", remember, got, want)
+		}
+	}
+	m := &nats.Msg{Header: nats.Header{}}
+	if expires(m, 0); get(m.Header, headerTTL) != "1s" {
+		t.Errorf("a time of 0 is %s, want 1s", get(m.Header, headerTTL))
+	}
+}
+
+// The mark of a job that is done names the time at which the job was put, if it was put with an id.
+func TestDoneMark(t *testing.T) {
+	s := new(server)
+	q := fakeQueue(t, s, Config{})
+	d := deliver(q, s, first, nil)
+	if h := q.doneMark(d).Header; get(h, headerDone) != "1" || h[headerPut] != nil {
+		t.Errorf("without an id: %v", h)
+	}
+	d.state.put = time.Now()
+	if h := q.doneMark(d).Header; get(h, headerPut) != formatTime(d.state.put) {
+		t.Errorf("with an id: %v", h)
+	}
+}

@@ -1,0 +1,220 @@
+package durable
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// server is what the methods of a Queue see of a server: the answers are given by functions, and what was published
+// and looked at is recorded. A function that is nil answers as a server that has nothing and stores everything.
+type server struct {
+	publish func(m *nats.Msg) error                               // of the n-th publication
+	last    func(subject string) (*jetstream.RawStreamMsg, error) // of the last message of a subject
+	mu      sync.Mutex
+	log     []string
+	sent    []*nats.Msg // copies
+	seq     uint64      // of the last message
+}
+
+func (s *server) note(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log = append(s.log, fmt.Sprintf(format, args...))
+}
+
+// took returns what was recorded since the last call.
+func (s *server) took() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := strings.Join(s.log, "; ")
+	s.log = nil
+	return all
+}
+
+// lastSent returns the last message that was published.
+func (s *server) lastSent() *nats.Msg {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.sent) == 0 {
+		return &nats.Msg{Header: nats.Header{}}
+	}
+	return s.sent[len(s.sent)-1]
+}
+
+type fakeJetStream struct {
+	jetstream.JetStream
+	s *server
+}
+
+func (f fakeJetStream) PublishMsg(ctx context.Context, m *nats.Msg, _ ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	f.s.mu.Lock()
+	h := nats.Header{}
+	for k, v := range m.Header {
+		h[k] = append([]string(nil), v...)
+	}
+	f.s.sent = append(f.s.sent, &nats.Msg{Subject: m.Subject, Header: h, Data: m.Data})
+	f.s.mu.Unlock()
+	f.s.note("put %s", m.Subject[strings.LastIndexByte(m.Subject, '.')+1:])
+	if f.s.publish != nil {
+		if err := f.s.publish(m); err == errNoResponse {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	f.s.seq++
+	return &jetstream.PubAck{Sequence: f.s.seq}, nil
+}
+
+// errNoResponse makes a publication wait for its context.
+var errNoResponse = errors.New("no response")
+
+// refused is the server's error for a condition that does not hold.
+var refused = &jetstream.APIError{Code: 400, ErrorCode: jetstream.JSErrCodeStreamWrongLastSequence, Description: "wrong last sequence"}
+
+type fakeStream struct {
+	jetstream.Stream
+	s *server
+}
+
+func (f fakeStream) GetLastMsgForSubject(_ context.Context, subject string) (*jetstream.RawStreamMsg, error) {
+	f.s.note("last %s", subject[strings.LastIndexByte(subject, '.')+1:])
+	if f.s.last == nil {
+		return nil, jetstream.ErrMsgNotFound
+	}
+	return f.s.last(subject)
+}
+
+// fakeMsg is a delivery of a message. It records how it is acknowledged.
+type fakeMsg struct {
+	jetstream.Msg
+	s       *server
+	subject string
+	header  nats.Header
+	data    []byte
+	meta    *jetstream.MsgMetadata
+	err     error // of each acknowledgement
+}
+
+func (m *fakeMsg) Subject() string                           { return m.subject }
+func (m *fakeMsg) Headers() nats.Header                      { return m.header }
+func (m *fakeMsg) Data() []byte                              { return m.data }
+func (m *fakeMsg) Metadata() (*jetstream.MsgMetadata, error) { return m.meta, m.err }
+func (m *fakeMsg) Ack() error                                { m.s.note("ack"); return m.err }
+func (m *fakeMsg) DoubleAck(context.Context) error           { m.s.note("double ack"); return m.err }
+func (m *fakeMsg) Nak() error                                { m.s.note("nak"); return m.err }
+func (m *fakeMsg) InProgress() error                         { m.s.note("in progress"); return m.err }
+
+func (m *fakeMsg) NakWithDelay(d time.Duration) error {
+	m.s.note("nak in %v", d.Round(time.Second))
+	return m.err
+}
+
+// fakeQueue returns a queue on the server. Its connection is not connected, unless it is replaced by connected.
+func fakeQueue(t *testing.T, s *server, c Config) *Queue {
+	t.Helper()
+	if c.Name == "" {
+		c.Name = "q"
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(fakeLog{s})
+	}
+	c, err := c.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := &Queue{config: c, nc: new(nats.Conn), js: fakeJetStream{s: s}, jobs: fakeStream{s: s}, feeds: make(map[*feed]struct{})}
+	q.ctx, q.cancel = context.WithCancelCause(t.Context())
+	t.Cleanup(func() { q.cancel(nil) })
+	now := time.Now()
+	q.gaps.tick(now, c.Lease)
+	q.gaps.responded(now, c.Lease)
+	s.seq = 100
+	return q
+}
+
+// fakeLog records the messages of a logger, without their attributes.
+type fakeLog struct{ s *server }
+
+func (l fakeLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
+func (l fakeLog) WithAttrs([]slog.Attr) slog.Handler               { return l }
+func (l fakeLog) WithGroup(string) slog.Handler                    { return l }
+func (l fakeLog) Handle(_ context.Context, r slog.Record) error {
+	l.s.note("log: %s", r.Message)
+	return nil
+}
+
+// deliver returns a delivery of the job "x" that the queue has, with sequence 7.
+func deliver(q *Queue, s *server, st stage, change func(*delivery)) *delivery {
+	now := time.Now()
+	d := &delivery{id: "x", stage: st, msg: &fakeMsg{s: s, subject: q.config.subject("x", st), data: []byte("data")}, seq: 7, last: 7, deliveries: 1,
+		put: now, feed: newFeed(q, 1), received: now, until: now.Add(q.config.Lease)}
+	if change != nil {
+		change(d)
+	}
+	q.leases.add(d)
+	return d
+}
+
+// message returns a stored message of the job "x".
+func message(q *Queue, st stage, seq uint64, h nats.Header) *jetstream.RawStreamMsg {
+	return &jetstream.RawStreamMsg{Subject: q.config.subject("x", st), Sequence: seq, Header: h}
+}
+
+// connected returns a connection to a server that only answers pings. The server records what it gets.
+func connected(t *testing.T, s *server) *nats.Conn {
+	t.Helper()
+	nc, err := nats.Connect("", nats.InProcessServer(pings{s}), nats.NoReconnect())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return nc
+}
+
+type pings struct{ s *server }
+
+func (p pings) InProcessConn() (net.Conn, error) {
+	client, server := net.Pipe()
+	go p.serve(server)
+	return client, nil
+}
+
+func (p pings) serve(c net.Conn) {
+	defer c.Close()
+	fmt.Fprintf(c, "INFO {\"server_id\":\"s\",\"version\":\"2.12.0\",\"headers\":true,\"max_payload\":1048576}\r\n")
+	in := bufio.NewReader(c)
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return
+		}
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 0:
+		case words[0] == "PING":
+			fmt.Fprintf(c, "PONG\r\n")
+		case words[0] == "PUB" || words[0] == "HPUB":
+			p.s.note("%s %s", words[0], words[1][strings.LastIndexByte(words[1], '.')+1:])
+			n, _ := strconv.Atoi(words[len(words)-1])
+			if _, err := in.Discard(n + 2); err != nil {
+				return
+			}
+		}
+	}
+}
