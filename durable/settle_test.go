@@ -1,0 +1,381 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// A job leaves no mark only if nobody can know it: put without an id, delivered once, in its lease, on a connection.
+func TestNeedsNoMark(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(q *Queue, d *delivery)
+		want   bool
+	}{
+		"fresh":                  {func(*Queue, *delivery) {}, true},
+		"put with an id":         {func(_ *Queue, d *delivery) { d.state.put = time.Now() }, false},
+		"delivered twice":        {func(_ *Queue, d *delivery) { d.deliveries = 2 }, false},
+		"it has a mark":          {func(_ *Queue, d *delivery) { d.last = 8 }, false},
+		"suspect":                {func(q *Queue, _ *delivery) { q.gaps.suspect = time.Now().Add(time.Second) }, false},
+		"the lease has run out":  {func(_ *Queue, d *delivery) { d.until = time.Now() }, false},
+		"there is no connection": {func(q *Queue, _ *delivery) { q.nc = new(nats.Conn) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := new(server)
+			q := fakeQueue(t, s, Config{})
+			q.nc = connected(t, s)
+			d := deliver(q, s, first, nil)
+			test.change(q, d)
+			if got := q.needsNoMark(d); got != test.want {
+				t.Errorf("got %t, want %t", got, test.want)
+			}
+		})
+	}
+}
+
+// What Done does to the job, and returns.
+func TestDone(t *testing.T) {
+	for name, test := range map[string]struct {
+		online bool
+		change func(q *Queue, d *delivery)
+		put    error // of the publication
+		last   func(q *Queue) (*jetstream.RawStreamMsg, error)
+		acked  error
+		did    string
+		want   error
+	}{
+		"without a mark":                          {online: true, did: "ack"},
+		"without a mark, and Close was faster":    {online: true, change: func(q *Queue, d *delivery) { q.leases.remove(d) }, want: ErrClosed},
+		"without a mark, and the connection ends": {online: true, acked: nats.ErrConnectionClosed, did: "ack", want: ErrClosed},
+		"with a mark":                             {did: "put mark; ack"},
+		"with a mark, which is refused by the server": {put: nats.ErrPermissionViolation, want: ErrRefused,
+			did: "put mark; log: a job's success could not be stored, the job will be attempted again; nak in 30s"},
+		"another worker has it": {put: refused, did: "put mark; last *", want: ErrTaken,
+			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, nats.Header{}), nil }},
+		"another worker has settled it": {put: refused, did: "put mark; last *; ack", want: ErrTaken,
+			last: func(q *Queue) (*jetstream.RawStreamMsg, error) {
+				return message(q, mark, 9, nats.Header{headerDone: {"1"}}), nil
+			}},
+		"another worker has failed": {put: refused, did: "put mark; last *; ack", want: ErrTaken,
+			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, later, 9, nil), nil }},
+		"it is gone": {put: refused, did: "put mark; last *; ack", want: ErrTaken},
+		"the server does not say who has it": {put: refused, want: nats.ErrPermissionViolation,
+			did:  "put mark; last *; log: a job's success could not be stored, the job will be attempted again; nak in 30s",
+			last: func(*Queue) (*jetstream.RawStreamMsg, error) { return nil, nats.ErrPermissionViolation }},
+		"a new message of the same sequence": {put: refused, did: "put mark; last *; ack", want: ErrTaken, // the job's own, and it was not claimed
+			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, first, 7, nil), nil }},
+		"with a mark, and the connection ends": {acked: nats.ErrConnectionClosed, did: "put mark; ack; log: a delivery could not be acknowledged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &server{publish: func(*nats.Msg) error { return test.put }}
+			q := fakeQueue(t, s, Config{})
+			if test.online {
+				q.nc = connected(t, s)
+			}
+			if test.last != nil {
+				s.last = func(string) (*jetstream.RawStreamMsg, error) { return test.last(q) }
+			}
+			d := deliver(q, s, first, nil)
+			d.msg.(*fakeMsg).err = test.acked
+			if test.change != nil {
+				test.change(q, d)
+			}
+			job := q.newJob(d)
+			err := job.Done()
+			if test.want == nil && err != nil || !errors.Is(err, test.want) {
+				t.Errorf("got %v, want %v", err, test.want)
+			}
+			if err != nil && !strings.HasPrefix(err.Error(), "durable: done: job x: ") {
+				t.Errorf("the error is %q", err)
+			}
+			if got := s.took(); got != test.did {
+				t.Errorf("it did %q, want %q", got, test.did)
+			}
+			if n := q.counts.done.Load(); (n == 1) != (err == nil) {
+				t.Errorf("%d jobs are counted as done", n)
+			}
+			if q.leases.all[7] != nil {
+				t.Error("the queue still has it")
+			}
+			if err := job.Done(); !errors.Is(err, ErrSettled) {
+				t.Errorf("the second Done: %v", err)
+			}
+			if err := job.Fail(errors.New("no")); !errors.Is(err, ErrSettled) {
+				t.Errorf("Fail after it: %v", err)
+			}
+		})
+	}
+}
+
+// An attempt took so long that its mark has expired: the step starts from the message again, once.
+func TestAdvance_TheMarkHasExpired(t *testing.T) {
+	s := new(server)
+	q := fakeQueue(t, s, Config{})
+	n := 0
+	s.publish = func(*nats.Msg) error {
+		if n++; n == 1 {
+			return refused
+		}
+		return nil
+	}
+	s.last = func(string) (*jetstream.RawStreamMsg, error) { return message(q, first, 7, nil), nil }
+	d := deliver(q, s, first, func(d *delivery) { d.last = 9 })
+	stored, err := q.advance(t.Context(), d, q.doneMark(d), nil)
+	if !stored || err != nil || d.last != 101 || s.took() != "put mark; last *; put mark" || get(s.lastSent().Header, headerLastSequence) != "7" {
+		t.Errorf("stored %t, %v, last %d, after message %s", stored, err, d.last, get(s.lastSent().Header, headerLastSequence))
+	}
+}
+
+// What Fail stores, by the wait and by what has happened to the delivery.
+func TestFail(t *testing.T) {
+	const minute, ms = time.Minute, time.Millisecond
+	failure := errors.New("no")
+	for name, test := range map[string]struct {
+		delay  time.Duration
+		change func(q *Queue, d *delivery)
+		err    error // that the attempt failed with, default failure
+		put    error // of the publication
+		did    string
+		want   error
+		check  func(t *testing.T, q *Queue, d *delivery, m *nats.Msg)
+	}{
+		"a long wait is stored": {delay: minute, did: "put later; ack", check: func(t *testing.T, q *Queue, _ *delivery, m *nats.Msg) {
+			now := time.Now()
+			s := readState(m.Header)
+			if !s.due.Equal(now.Add(minute)) || s.retry.Attempts != 1 || s.lastError != "no" || string(m.Data) != "data" || !s.put.Equal(now) {
+				t.Errorf("stored is %+v, %q", s, m.Data)
+			}
+			if get(m.Header, headerSchedule) != "@at "+formatTime(now.Add(minute)) || get(m.Header, headerScheduleTarget) != "retrywhen.q.job.x.again" ||
+				get(m.Header, headerLastSequence) != "7" {
+				t.Errorf("the headers are %v", m.Header)
+			}
+			if q.counts.retried.Load() != 1 {
+				t.Errorf("%d retries are counted", q.counts.retried.Load())
+			}
+		}},
+		"a second is long": {delay: time.Second, did: "put later; ack"},
+		"a short wait is kept here": {delay: 999 * ms, did: "put mark", check: func(t *testing.T, _ *Queue, d *delivery, m *nats.Msg) {
+			if !d.held || d.claimed || !d.looked || d.begun != 0 || d.last != 101 || len(d.feed.waiting) != 1 {
+				t.Errorf("held %t, claimed %t, looked %t, begun %d, last %d, %d wait", d.held, d.claimed, d.looked, d.begun, d.last, len(d.feed.waiting))
+			}
+			if get(m.Header, headerBegun) != "0" || readState(m.Header).retry.Attempts != 1 || len(m.Data) != 0 {
+				t.Errorf("the mark is %v, %q", m.Header, m.Data)
+			}
+			d.feed.timer.Stop()
+		}},
+		"a claimed one that is kept": {delay: 999 * ms, did: "put mark",
+			change: func(_ *Queue, d *delivery) { d.claimed, d.begun, d.looked = true, 2, true },
+			check: func(t *testing.T, _ *Queue, d *delivery, m *nats.Msg) {
+				if d.begun != 0 || d.claimed || get(m.Header, headerBegun) != "0" {
+					t.Errorf("begun %d, claimed %t, mark %v", d.begun, d.claimed, m.Header)
+				}
+				d.feed.timer.Stop()
+			}},
+		"a short wait of a feed that has stopped": {delay: 999 * ms, did: "put later; ack", change: func(_ *Queue, d *delivery) { d.feed.stopped = true }},
+		"a short wait, and the mark is refused": {delay: 999 * ms, put: nats.ErrPermissionViolation, want: ErrRefused,
+			did: "put mark; log: the outcome of an attempt could not be stored, the job is handed back; nak in 30s"},
+		"a short wait, and the job has moved on": {delay: 999 * ms, put: refused, did: "put mark; last *; ack"},
+		"a long wait, and the step is refused": {delay: minute, put: nats.ErrPermissionViolation, want: ErrRefused,
+			did: "put later; log: the outcome of an attempt could not be stored, the job is handed back; nak in 1m0s"},
+		"a long wait, and the job has moved on": {delay: minute, put: refused, did: "put later; last *; ack"},
+		"it snoozes": {delay: minute, err: Snooze(time.Hour), did: "put later; ack", check: func(t *testing.T, q *Queue, _ *delivery, m *nats.Msg) {
+			if s := readState(m.Header); !s.due.Equal(time.Now().Add(time.Hour)) || s.retry.Attempts != 0 || q.counts.retried.Load() != 0 {
+				t.Errorf("stored is %+v, %d retries", s, q.counts.retried.Load())
+			}
+		}},
+		"it was put with an id": {delay: minute, did: "put later; ack", change: func(_ *Queue, d *delivery) { d.state.put = d.put.Add(-time.Hour) },
+			check: func(t *testing.T, _ *Queue, _ *delivery, m *nats.Msg) {
+				if s := readState(m.Header); !s.put.Equal(time.Now().Add(-time.Hour)) {
+					t.Errorf("put at %v", s.put)
+				}
+			}},
+		"the error's text panics": {delay: minute, err: wordless{}, did: "put later; ack", check: func(t *testing.T, _ *Queue, _ *delivery, m *nats.Msg) {
+			if s := readState(m.Header); s.lastError != "an error whose Error method panics" {
+				t.Errorf("the error is %q", s.lastError)
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{publish: func(*nats.Msg) error { return test.put }}
+				q := fakeQueue(t, s, Config{Policy: retry.New(backoff.Constant(test.delay).Jitter(jitter.None))})
+				d := deliver(q, s, first, nil)
+				if test.change != nil {
+					test.change(q, d)
+				}
+				if test.err == nil {
+					test.err = failure
+				}
+				err := q.newJob(d).Fail(test.err)
+				if test.want == nil && err != nil || !errors.Is(err, test.want) {
+					t.Errorf("got %v, want %v", err, test.want)
+				}
+				if got := s.took(); got != test.did {
+					t.Errorf("it did %q, want %q", got, test.did)
+				}
+				if test.check != nil {
+					test.check(t, q, d, s.lastSent())
+				}
+			})
+		})
+	}
+}
+
+type wordless struct{}
+
+func (wordless) Error() string { panic("no words") }
+
+// A retry of a job that other workers may have had is stored together with a mark, on two conditions.
+func TestReschedule_WithAGuard(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*delivery)
+		did    string
+	}{
+		"delivered once":  {func(*delivery) {}, "put later; ack"},
+		"delivered twice": {func(d *delivery) { d.deliveries = 2 }, "HPUB mark; put later; ack"},
+		"looked at":       {func(d *delivery) { d.looked = true }, "HPUB mark; put later; ack"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := new(server)
+			q := fakeQueue(t, s, Config{})
+			q.nc = connected(t, s)
+			d := deliver(q, s, first, test.change)
+			d.state.due = time.Now().Add(time.Minute)
+			s.publish = func(*nats.Msg) error { return q.nc.Flush() }
+			if err := q.reschedule(t.Context(), d); err != nil {
+				t.Error(err)
+			}
+			if got := strings.Replace(s.took(), "put later; HPUB mark", "HPUB mark; put later", 1); got != test.did {
+				t.Errorf("it did %q, want %q", got, test.did)
+			}
+			h := s.lastSent().Header
+			if batched := get(h, headerBatchCommit) == "1" && get(h, headerBatchSequence) == "2" && get(h, headerBatchID) != ""; batched != strings.Contains(test.did, "mark") {
+				t.Errorf("the headers are %v", h)
+			}
+		})
+	}
+	s := new(server)
+	q := fakeQueue(t, s, Config{})
+	d := deliver(q, s, again, nil)
+	if m := q.guard(d, q.mark(d, 0)); get(m.Header, headerLastSubject) != "retrywhen.q.job.x.again" || get(m.Header, headerLastSequence) != "7" {
+		t.Errorf("the guard's headers are %v", m.Header)
+	}
+}
+
+// What is in a dead letter, and what is counted and called.
+func TestGiveUp(t *testing.T) {
+	exhausted := func(cause error) error { return &retry.Error{Cause: cause, Last: errors.New("last")} }
+	for name, test := range map[string]struct {
+		end       error
+		keep      time.Duration
+		lastError string
+		cause     string
+		ttl       string
+	}{
+		"the policy":       {end: exhausted(retry.ErrLimit), lastError: "no", cause: retry.ErrLimit.Error()},
+		"permanent":        {end: errors.New("other"), lastError: "no", cause: "permanent"},
+		"abandoned":        {end: ErrAbandoned, lastError: ErrAbandoned.Error(), cause: "abandoned"},
+		"kept for an hour": {end: errors.New("other"), keep: time.Hour, lastError: "no", cause: "permanent", ttl: "3600s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := new(server)
+			var ended []error
+			policy := retry.Default.With(retry.OnDone(func(_ context.Context, o retry.Result) { ended = append(ended, o.Err) }))
+			q := fakeQueue(t, s, Config{Policy: policy, KeepDead: test.keep})
+			q.nc = connected(t, s)
+			q.bound.next = time.Now().Add(time.Hour)
+			d := deliver(q, s, first, func(d *delivery) {
+				d.state.lastError, d.state.due = "no", time.Now()
+				d.state.retry = retry.State{Attempts: 3, First: time.Now()}
+			})
+			at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+			if err := q.giveUp(t.Context(), t.Context(), d, test.end, at, at); err != nil {
+				t.Error(err)
+			}
+			m := s.lastSent()
+			if m.Subject != "retrywhen.q.job.x.dead" || string(m.Data) != "data" || get(m.Header, headerCause) != test.cause ||
+				!parseTime(get(m.Header, headerDied)).Equal(at) || readState(m.Header).lastError != test.lastError || get(m.Header, headerTTL) != test.ttl ||
+				get(m.Header, headerDue) != "" || !readState(m.Header).put.Equal(d.put) {
+				t.Errorf("the dead letter is %s, %q, %v", m.Subject, m.Data, m.Header)
+			}
+			if q.counts.died.Load() != 1 || len(ended) != 1 || ended[0] != test.end {
+				t.Errorf("counted %d, OnDone got %v", q.counts.died.Load(), ended)
+			}
+			if d.state.due.IsZero() {
+				t.Error("the delivery's own state was changed")
+			}
+		})
+	}
+}
+
+// A dead letter that cannot be stored: the job is handed back, and nothing is counted or called.
+func TestGiveUp_NotStored(t *testing.T) {
+	for name, test := range map[string]struct {
+		put  error
+		want error
+		did  string
+	}{
+		"refused":              {nats.ErrPermissionViolation, ErrRefused, "log: the outcome of an attempt could not be stored, the job is handed back; nak in 30s"},
+		"the job has moved on": {refused, nil, "last *; ack"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := new(server)
+			policy := retry.Default.With(retry.OnDone(func(context.Context, retry.Result) { t.Error("OnDone was called") }))
+			q := fakeQueue(t, s, Config{Policy: policy})
+			q.nc = connected(t, s)
+			s.publish = func(*nats.Msg) error { return errors.Join(q.nc.Flush(), test.put) }
+			d := deliver(q, s, first, nil)
+			err := q.giveUp(t.Context(), t.Context(), d, errors.New("end"), time.Now(), time.Now())
+			if test.want == nil && err != nil || !errors.Is(err, test.want) {
+				t.Errorf("got %v, want %v", err, test.want)
+			}
+			if got := s.took(); !strings.HasSuffix(got, test.did) {
+				t.Errorf("it did %q, want %q at the end", got, test.did)
+			}
+			if q.counts.died.Load() != 0 {
+				t.Error("it is counted as dead")
+			}
+		})
+	}
+}
+
+// How long a job whose outcome was not stored stays away.
+func TestPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := fakeQueue(t, new(server), Config{Lease: 20 * time.Second})
+		for due, want := range map[time.Duration]time.Duration{0: 20 * time.Second, 19 * time.Second: 20 * time.Second, time.Minute: time.Minute} {
+			if got := q.pause(t.Context(), time.Now().Add(due)); got != want {
+				t.Errorf("due in %v: %v, want %v", due, got, want)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if got := q.pause(ctx, time.Now().Add(time.Minute)); got != 0 {
+			t.Errorf("at the end: %v, want 0", got)
+		}
+	})
+}
+
+// A policy whose predicate panics ends the job, and the dead letter has both errors.
+func TestFail_ThePolicyPanics(t *testing.T) {
+	s := new(server)
+	q := fakeQueue(t, s, Config{Policy: retry.Default.With(retry.If(func(error) bool { panic("boom") }))})
+	q.nc = connected(t, s)
+	q.bound.next = time.Now().Add(time.Hour)
+	d := deliver(q, s, first, nil)
+	if err := q.newJob(d).Fail(errors.New("no")); err != nil {
+		t.Error(err)
+	}
+	if text := readState(s.lastSent().Header).lastError; !strings.HasPrefix(text, "no; then the policy: panic: boom") {
+		t.Errorf("the error is %q", text)
+	}
+}
