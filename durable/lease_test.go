@@ -1,0 +1,146 @@
+package durable
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// The leases are extended when the server has responded, from the time at which that began.
+func TestExtendLeases(t *testing.T) {
+	for name, test := range map[string]struct {
+		failed   error // of the message
+		offline  bool
+		did      string
+		extended bool
+	}{
+		"in time":                {did: "in progress; in progress", extended: true},
+		"one is settled already": {failed: jetstream.ErrMsgAlreadyAckd, did: "in progress; in progress", extended: true},
+		"a request fails":        {failed: nats.ErrConnectionClosed, did: "in progress; in progress; log: leases could not be extended"},
+		"the buffer is full":     {failed: nats.ErrReconnectBufExceeded, did: "in progress"},
+		"there is no connection": {offline: true, did: "in progress; in progress"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const lease = 20 * time.Second
+			s := new(server)
+			q := fakeQueue(t, s, Config{Lease: lease})
+			if !test.offline {
+				q.nc = connected(t, s)
+			}
+			earlier := time.Now().Add(lease / 2)
+			a := deliver(q, s, first, func(d *delivery) { d.until = earlier })
+			b := deliver(q, s, first, func(d *delivery) { d.seq, d.until = 8, earlier })
+			late := deliver(q, s, first, func(d *delivery) { d.seq, d.until, d.received = 9, earlier, time.Now().Add(time.Minute) })
+			a.msg.(*fakeMsg).err, b.msg.(*fakeMsg).err = test.failed, test.failed
+			q.gaps.heard = time.Time{}
+			before := time.Now()
+			q.extendLeases()
+			after := time.Now()
+			for _, d := range []*delivery{a, b} {
+				extended := !d.until.Before(before.Add(lease)) && !d.until.After(after.Add(lease))
+				if extended != test.extended || !extended && !d.until.Equal(earlier) {
+					t.Errorf("the lease ends %v after the start of the extension", d.until.Sub(before))
+				}
+			}
+			if !late.until.Equal(earlier) {
+				t.Error("the lease of a job that came later was extended")
+			}
+			if got := s.took(); got != test.did {
+				t.Errorf("it did %q, want %q", got, test.did)
+			}
+			if heard := !q.gaps.heard.Before(before); heard != test.extended {
+				t.Errorf("the server has responded: %t", heard)
+			}
+		})
+	}
+}
+
+// A lease that may have run out is not extended.
+func TestLeases_Extend(t *testing.T) {
+	var l leases
+	now := time.Now()
+	in, at, out := &delivery{until: now.Add(1)}, &delivery{until: now}, &delivery{until: now.Add(-1)}
+	l.extend([]*delivery{in, at, out}, now, now.Add(time.Hour))
+	if !in.until.Equal(now.Add(time.Hour)) || !at.until.Equal(now) || !out.until.Equal(now.Add(-1)) {
+		t.Errorf("extended to %v, %v, %v", in.until, at.until, out.until)
+	}
+}
+
+// An attempt begins only in its lease, and if the delivery is the queue's.
+func TestLeases_Begin(t *testing.T) {
+	now := time.Now()
+	var l leases
+	d := &delivery{seq: 7, until: now.Add(1)}
+	if l.begin(d, now) || d.busy {
+		t.Error("a delivery that was removed begins")
+	}
+	l.add(d)
+	if l.begin(d, now.Add(1)) || d.busy || l.alive(d, now.Add(1)) {
+		t.Error("a delivery begins at the end of its lease")
+	}
+	if !l.alive(d, now) || !l.begin(d, now) || !d.busy {
+		t.Error("a delivery does not begin in its lease")
+	}
+}
+
+// Only what was received before is extended, or handed back by Close.
+func TestLeases_Before(t *testing.T) {
+	now := time.Now()
+	var l leases
+	old, young := &delivery{seq: 1, received: now.Add(-1)}, &delivery{seq: 2, received: now}
+	l.add(old)
+	l.add(young)
+	if got := l.before(now); len(got) != 1 || got[0] != old {
+		t.Errorf("%d deliveries, want the old one", len(got))
+	}
+}
+
+// A process that does not run, or a server that does not respond, for more than half a lease makes what it has suspect.
+func TestGaps(t *testing.T) {
+	const lease = 20 * time.Second
+	start := time.Now()
+	for name, test := range map[string]struct {
+		ran, heard time.Duration // when the process ran and the server responded
+		suspect    bool
+	}{
+		"both in time":                  {10 * time.Second, 10 * time.Second, false},
+		"the process did not run":       {10*time.Second + 1, 10 * time.Second, true},
+		"the server did not respond":    {10 * time.Second, 10*time.Second + 1, true},
+		"time that goes back is no gap": {-time.Hour, 10 * time.Second, false},
+	} {
+		var g gaps
+		g.tick(start, lease)
+		g.responded(start, lease)
+		g.tick(start.Add(test.ran), lease)
+		g.responded(start.Add(test.heard), lease)
+		now := start.Add(10*time.Second + 2)
+		if got := g.isSuspect(&delivery{received: now}, now, lease); got != test.suspect {
+			t.Errorf("%s: suspect %t", name, got)
+		}
+		if later := start.Add(test.heard).Add(time.Second + 2); test.suspect && g.isSuspect(&delivery{received: later}, later, lease) {
+			t.Errorf("%s: what comes a second after it is suspect", name)
+		}
+	}
+	var g gaps
+	g.tick(start, lease)
+	g.responded(start, lease)
+	if at := start.Add(10 * time.Second); g.isSuspect(&delivery{received: at}, at, lease) || !g.isSuspect(&delivery{received: at}, at.Add(1), lease) {
+		t.Error("half a lease without a response is the limit")
+	}
+}
+
+// What was delivered cannot be acknowledged: the delivery is dropped, and comes once more.
+func TestDrop(t *testing.T) {
+	s := new(server)
+	q := fakeQueue(t, s, Config{})
+	d := deliver(q, s, first, nil)
+	d.msg.(*fakeMsg).err = errors.New("no")
+	q.drop(t.Context(), d)
+	q.drop(t.Context(), d)
+	if got := s.took(); got != "ack; log: a delivery could not be acknowledged" {
+		t.Errorf("it did %q", got)
+	}
+}

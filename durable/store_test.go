@@ -1,0 +1,214 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// unavailable is a transient error of the server.
+var unavailable = &jetstream.APIError{Code: 503, ErrorCode: 10008, Description: "no leader"}
+
+// What store does about each response.
+func TestStore(t *testing.T) {
+	errLook := errors.New("look")
+	type times []time.Duration
+	for name, test := range map[string]struct {
+		step      step
+		responses []error // one for each publication, the last one for all others
+		last      func(q *Queue, m *nats.Msg) (*jetstream.RawStreamMsg, error)
+		seq       uint64
+		want      error
+		did       string
+		at        times // of the publications; a jitter adds up to half of the wait
+	}{
+		"stored":                             {responses: []error{nil}, seq: 101, did: "put later", at: times{0}},
+		"moved on":                           {responses: []error{refused}, want: errMoved, did: "put later", at: times{0}},
+		"refused for good":                   {responses: []error{nats.ErrPermissionViolation}, want: nats.ErrPermissionViolation, did: "put later", at: times{0}},
+		"unavailable":                        {responses: []error{unavailable, nil}, seq: 101, did: "put later; put later", at: times{0, 0}},
+		"unavailable, then moved on":         {responses: []error{unavailable, refused}, want: errMoved, did: "put later; put later", at: times{0, 0}},
+		"no response, then stored":           {responses: []error{errNoResponse, nil}, seq: 101, did: "put later; put later", at: times{0, 2 * time.Second}},
+		"no response twice, then stored":     {responses: []error{errNoResponse, errNoResponse, nil}, seq: 101, did: "put later; put later; put later", at: times{0, 2 * time.Second, 7*time.Second + 25*time.Millisecond}},
+		"unavailable, then refused for good": {responses: []error{unavailable, nats.ErrPermissionViolation}, want: nats.ErrPermissionViolation, did: "put later; put later", at: times{0, 0}},
+		"no response, then refused, and it was stored": {responses: []error{errNoResponse, refused}, seq: 9, did: "put later; put later; last *", at: times{0, 2 * time.Second},
+			last: func(q *Queue, m *nats.Msg) (*jetstream.RawStreamMsg, error) {
+				return message(q, later, 9, m.Header), nil
+			}},
+		"no response, then refused, and another step was stored": {responses: []error{errNoResponse, refused}, want: errMoved, did: "put later; put later; last *", at: times{0, 2 * time.Second},
+			last: func(q *Queue, _ *nats.Msg) (*jetstream.RawStreamMsg, error) {
+				return message(q, later, 9, nats.Header{headerBy: {"other"}}), nil
+			}},
+		"no response, then refused, and the job is gone": {responses: []error{errNoResponse, refused}, want: errMoved, did: "put later; put later; last *", at: times{0, 2 * time.Second}},
+		"no response, then refused, and the last message cannot be read": {responses: []error{errNoResponse, refused}, want: errLook, did: "put later; put later; last *", at: times{0, 2 * time.Second},
+			last: func(*Queue, *nats.Msg) (*jetstream.RawStreamMsg, error) { return nil, errLook }},
+		"ours decides": {responses: []error{errNoResponse, refused}, seq: 9, did: "put later; put later; last *", at: times{0, 2 * time.Second},
+			step: step{ours: func(m *jetstream.RawStreamMsg) bool { return m.Sequence == 9 }},
+			last: func(q *Queue, _ *nats.Msg) (*jetstream.RawStreamMsg, error) { return message(q, later, 9, nil), nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := new(server)
+				q := fakeQueue(t, s, Config{})
+				start := time.Now()
+				var at times
+				var sent *nats.Msg
+				s.publish = func(m *nats.Msg) error {
+					sent, at = m, append(at, time.Since(start))
+					return test.responses[min(len(at), len(test.responses))-1]
+				}
+				if test.last != nil {
+					s.last = func(string) (*jetstream.RawStreamMsg, error) { return test.last(q, sent) }
+				}
+				st := test.step
+				st.id, st.last, st.m = "x", 5, &nats.Msg{Subject: q.config.subject("x", later), Header: nats.Header{}}
+				seq, err := q.store(t.Context(), st, storePolicy)
+				if test.want == nil && err != nil || !errors.Is(err, test.want) || seq != test.seq {
+					t.Errorf("got %d, %v, want %d, %v", seq, err, test.seq, test.want)
+				}
+				if got := s.took(); got != test.did {
+					t.Errorf("it did %q, want %q", got, test.did)
+				}
+				for i, want := range test.at {
+					if i >= len(at) || at[i] < want || at[i] > want+25*time.Millisecond {
+						t.Fatalf("published at %v, want %v", at, test.at)
+					}
+				}
+				if h := s.lastSent().Header; get(h, headerLastSequence) != "5" || get(h, headerLastSubject) != "retrywhen.q.job.x.*" || (get(h, headerBy) == "") != (st.ours != nil) {
+					t.Errorf("the headers are %v", h)
+				}
+			})
+		})
+	}
+}
+
+// A fresh step is published without a condition first, and with one then.
+func TestStore_Fresh(t *testing.T) {
+	s := new(server)
+	q := fakeQueue(t, s, Config{})
+	s.publish = func(*nats.Msg) error {
+		if len(s.sent) == 1 {
+			return unavailable
+		}
+		return nil
+	}
+	m := &nats.Msg{Subject: q.config.subject("x", first), Header: nats.Header{}}
+	if _, err := q.store(t.Context(), step{id: "x", m: m, fresh: true, ours: func(*jetstream.RawStreamMsg) bool { return true }}, storePolicy); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.sent[0].Header) != 0 || get(s.sent[1].Header, headerLastSequence) != "0" {
+		t.Errorf("published with %v, then with %v", s.sent[0].Header, s.sent[1].Header)
+	}
+}
+
+// The end of a context ends store: the first publication by ctx, the others by the context that within returns.
+func TestStore_AContextThatEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{publish: func(*nats.Msg) error { return errNoResponse }}
+		q := fakeQueue(t, s, Config{})
+		going := errors.New("going home")
+		st := func() step {
+			return step{id: "x", m: &nats.Msg{Subject: q.config.subject("x", later), Header: nats.Header{}}}
+		}
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, going)
+		defer cancel()
+		start := time.Now()
+		if _, err := q.store(ctx, st(), storePolicy); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second || s.took() != "put later" {
+			t.Errorf("in the first publication: %v after %v", err, time.Since(start))
+		}
+		limited := st()
+		released := false
+		limited.within = func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithTimeoutCause(ctx, time.Second, going)
+			return ctx, func() { released = true; cancel() }
+		}
+		start = time.Now()
+		if _, err := q.store(t.Context(), limited, storePolicy); !errors.Is(err, going) || time.Since(start) != 3*time.Second || !released || s.took() != "put later; put later" {
+			t.Errorf("in the second one: %v after %v, released %t", err, time.Since(start), released)
+		}
+		s.publish = func(*nats.Msg) error { return nats.ErrPermissionViolation }
+		if _, err := q.store(t.Context(), limited, storePolicy); err != nats.ErrPermissionViolation {
+			t.Errorf("an error of the server: %v", err)
+		}
+	})
+}
+
+// A second message goes before the first one, in one batch.
+func TestStore_Batch(t *testing.T) {
+	s := new(server)
+	q := fakeQueue(t, s, Config{})
+	st := step{id: "x", m: &nats.Msg{Subject: q.config.subject("x", dead), Header: nats.Header{}},
+		with: &nats.Msg{Subject: q.config.subject("x", mark), Header: nats.Header{}}}
+	nc := connected(t, s)
+	nc.Close()
+	q.nc = nc
+	if _, err := q.store(t.Context(), st, storePolicy); !errors.Is(err, nats.ErrConnectionClosed) || s.took() != "" {
+		t.Errorf("on a closed connection: %v", err)
+	}
+	q.nc = connected(t, s)
+	for range 2 {
+		if _, err := q.store(t.Context(), st, storePolicy); err != nil {
+			t.Error(err)
+		}
+	}
+	a, b := s.sent[0].Header, s.sent[1].Header
+	if get(a, headerBatchID) == "" || get(a, headerBatchID) == get(b, headerBatchID) {
+		t.Error("two batches have the same id, or none")
+	}
+	if get(st.with.Header, headerBatchID) != get(b, headerBatchID) || get(st.with.Header, headerBatchSequence) != "1" || get(st.with.Header, headerBatchCommit) != "" {
+		t.Errorf("the first message of the batch has %v", st.with.Header)
+	}
+	if get(b, headerBatchSequence) != "2" || get(b, headerBatchCommit) != "1" {
+		t.Errorf("the second message of the batch has %v", b)
+	}
+}
+
+// A message that does not exist is no error; a server that does not respond is one after a while.
+func TestLast(t *testing.T) {
+	s := new(server)
+	q := fakeQueue(t, s, Config{})
+	if m, err := q.lastOf(t.Context(), "x"); m != nil || err != nil {
+		t.Errorf("no message: %v, %v", m, err)
+	}
+	s.last = func(subject string) (*jetstream.RawStreamMsg, error) {
+		if subject != "retrywhen.q.job.x.*" {
+			t.Errorf("looked for %s", subject)
+		}
+		return nil, nats.ErrTimeout
+	}
+	if m, err := q.lastOf(t.Context(), "x"); m != nil || err != nats.ErrTimeout {
+		t.Errorf("no response: %v, %v", m, err)
+	}
+}
+
+// One of 64 acknowledgements waits for the server. That it does not respond is no error: the acknowledgement was sent.
+func TestAcks(t *testing.T) {
+	s := new(server)
+	var a acks
+	m := &fakeMsg{s: s}
+	for range 2 * ackWindow {
+		if err := a.send(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	once := strings.Repeat("ack; ", ackWindow-1) + "double ack"
+	if got := s.took(); got != once+"; "+once {
+		t.Errorf("it did %q", got)
+	}
+	for err, want := range map[error]error{context.DeadlineExceeded: nil, nats.ErrTimeout: nil, context.Canceled: nil, nats.ErrConnectionClosed: nats.ErrConnectionClosed} {
+		a.sent.Store(ackWindow - 1)
+		m.err = err
+		if got := a.send(t.Context(), m); got != want {
+			t.Errorf("%v: got %v, want %v", err, got, want)
+		}
+	}
+	m.err = nats.ErrTimeout
+	if err := a.send(t.Context(), m); err != nats.ErrTimeout {
+		t.Errorf("one that does not wait: %v", err)
+	}
+}
