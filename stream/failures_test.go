@@ -19,3 +19,17 @@ func TestFailures_ARunLagsBehindByAMillion(t *testing.T) {
 		t.Error("there is one more")
 	}
 }
+
+// A failure is received when a run has taken that one, not an earlier one.
+func TestFailures_AnEarlierOneIsTaken(t *testing.T) {
+	m := new(failures)
+	run := m.enter()
+	m.post(Failure{})
+	m.post(Failure{})
+	if m.take(run); m.answer(0) || m.answer(2) {
+		t.Error("the second failure is answered before it was received")
+	}
+	if m.take(run); m.answer(1) || !m.answer(2) {
+		t.Error("the second failure is not answered by its number, or by another one")
+	}
+}

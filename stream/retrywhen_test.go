@@ -790,7 +790,7 @@ func TestRetryWhen_AnAnswerAfterTheContextHasEnded(t *testing.T) {
 
 // A handler that has recovered a panic of an attempt starts no other one, whichever answers it gives.
 func TestRetryWhen_AnswersAfterARecoveredPanic(t *testing.T) {
-	runs := 0
+	runs, own := 0, error(nil)
 	source := stream.Stream[int](func(context.Context, func(int) bool) error {
 		if runs++; runs == 2 {
 			panic("boom")
@@ -805,11 +805,15 @@ func TestRetryWhen_AnswersAfterARecoveredPanic(t *testing.T) {
 					yield(stream.Failure{})
 				}()
 			}
-			return nil
+			return own
 		}
 	})
 	if _, err := source.RetryWhen(recovering).Collect(t.Context()); runs != 2 || err == nil || !strings.Contains(err.Error(), "panic") {
 		t.Errorf("%d attempts, %v; want two and an error that says panic", runs, err)
+	}
+	runs, own = 0, errBoom
+	if _, err := source.RetryWhen(recovering).Collect(t.Context()); runs != 2 || !errors.Is(err, errBoom) {
+		t.Errorf("%d attempts, %v; want two and the handler's error", runs, err)
 	}
 }
 
@@ -848,4 +852,25 @@ func TestRetryWhen_FailuresUnderAContextThatHasEnded(t *testing.T) {
 	if !errors.Is(got, errCause) || !errors.Is(err, errBoom) {
 		t.Errorf("the failures returned %v, the stream %v; want the cause, and the failure", got, err)
 	}
+}
+
+// A run of the failures that begins during an attempt does not receive the failure that this attempt answers.
+func TestRetryWhen_ARunThatBeginsDuringAnAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var failures stream.Stream[stream.Failure]
+		runs := 0
+		source := stream.Stream[int](func(ctx context.Context, _ func(int) bool) error {
+			if runs++; runs == 1 {
+				return errBoom
+			}
+			ctx, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			_ = failures.ForEach(ctx, func(f stream.Failure) { t.Errorf("received failure %d, which was answered", f.N) })
+			return nil
+		})
+		expect(t, source.RetryWhen(handler(func(all stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+			failures = all
+			return all
+		})), nil, nil)
+	})
 }

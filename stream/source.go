@@ -89,16 +89,14 @@ func FromSeq2[T any](open func(context.Context) iter.Seq2[T, error]) Stream[T] {
 			return errors.New("stream: FromSeq2: open returned a nil sequence")
 		}
 		look := watch(ctx)
-		stopped, cut := false, false
+		stopped := false
 		var failed error
 		seq(func(v T, err error) bool {
 			switch {
-			case stopped || cut:
+			case stopped || failed != nil:
 			case err != nil:
-				cut, failed = true, err
-			case look.ended():
-				cut = true
-			default:
+				failed = err
+			case !look.ended():
 				stopped = !yield(v)
 				return !stopped
 			}

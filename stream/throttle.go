@@ -7,7 +7,7 @@ import (
 
 // Throttle yields the first value, then the first value that comes d or more after the last one it yielded, and so on;
 // it drops the others (ReactiveX: throttleFirst). [Stream.ThrottleLatest] keeps the latest of the others. If the clock
-// was set back to before the last delivery, the next value is delivered. Throttle(0) is the stream itself.
+// was set back to before the last delivery, the next value is delivered. Throttle(0) drops nothing.
 //
 //	source:       -a-b-c---d--e--f-|
 //	Throttle(5):  -a-------d-----f-|
@@ -16,9 +16,6 @@ import (
 func (s Stream[T]) Throttle(d time.Duration) Stream[T] {
 	s.require("Throttle")
 	requireWait("Throttle: d", d)
-	if d == 0 {
-		return s
-	}
 	return func(ctx context.Context, yield func(T) bool) error {
 		clock := ClockFrom(ctx)
 		var opened time.Time
