@@ -190,7 +190,7 @@ func (q *Queue) put(ctx context.Context, id string, m *nats.Msg) error {
 	return nil
 }
 
-// putPolicy is storePolicy, except that a full disk is not retried: the caller gets the error.
+// putPolicy is storePolicy, except that it gives up when the disk is full: the caller gets the error.
 var putPolicy = storePolicy.With(retry.If(func(err error) bool { return transient(err) && !isFull(err) }))
 
 // withPutTimeout returns a context that ends with the queue and, if ctx has no deadline, at putTimeout after began.
