@@ -149,3 +149,16 @@ func TestBuffer_WhatItHoldsIsDroppedAtACancel(t *testing.T) {
 		}
 	})
 }
+
+// A source learns that the consumer has stopped from yield, before it makes another value.
+func TestMerge_TheConsumerStops(t *testing.T) {
+	var told []bool
+	src := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
+		told = append(told, yield(1))
+		return nil
+	})
+	expect(t, src.Merge(stream.Never[int]()).Take(1), []int{1}, nil)
+	if !slices.Equal(told, []bool{false}) {
+		t.Errorf("yield returned %v, want false", told)
+	}
+}

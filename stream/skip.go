@@ -9,9 +9,6 @@ import "context"
 func (s Stream[T]) Skip(n int) Stream[T] {
 	s.require("Skip")
 	requireMin("Skip: n", n, 0)
-	if n == 0 {
-		return s
-	}
 	return func(ctx context.Context, yield func(T) bool) error {
 		left := n
 		return s(ctx, func(v T) bool {

@@ -489,3 +489,24 @@ func TestSubject_SentBeforeCloseAndTakenAfterIt(t *testing.T) {
 		}
 	})
 }
+
+// A subscriber that was done with a value, and leaves, does not count as another one that is done with it.
+func TestSubject_OneLeavesWhileAnotherIsBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		subject := stream.NewSubject[int](0)
+		ctx, leave := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		all.Go(func() { _ = subject.Stream().ForEach(ctx, func(int) {}) })
+		for range 2 {
+			all.Go(func() { _ = subject.Stream().ForEach(t.Context(), func(int) { time.Sleep(5 * ms) }) })
+		}
+		synctest.Wait()
+		time.AfterFunc(2*ms, leave)
+		start := time.Now()
+		if err := subject.Send(t.Context(), 1); err != nil || time.Since(start) != 5*ms {
+			t.Errorf("Send returned %v after %v, want 5ms", err, time.Since(start))
+		}
+		subject.Close(nil)
+		all.Wait()
+	})
+}

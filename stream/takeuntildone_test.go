@@ -80,7 +80,9 @@ func TestTakeUntilDone_NothingAfterDone(t *testing.T) {
 			returned := false
 			rude := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
 				for i := range 5 {
-					yield(i)
+					if more := yield(i); more != (i <= 2) {
+						t.Errorf("yield of %d returned %t", i, more)
+					}
 				}
 				time.Sleep(time.Second)
 				returned = true
