@@ -50,6 +50,7 @@ func TestRunEndsWithTheCommandsExitCode(t *testing.T) {
 		"within":                  {append([]string{"--backoff=constant d=1h", "--within=1s"}, asChild(t, "exit", "5")...), 5, "retrywhen: exit code 5\n"},
 		"127 of its own":          {append([]string{"--limit=1"}, asChild(t, "exit", "127")...), 127, "retrywhen: exit code 127; retry 1 of 1 in 1ms\nretrywhen: exit code 127; gave up after 2 attempts\n"},
 		"not found":               {[]string{"no-such-command"}, 127, "retrywhen: no-such-command: no such command\n"},
+		"a policy":                {[]string{"constant d=1s", "true"}, 127, "retrywhen: constant d=1s: no such command, want the policy in --backoff \"constant d=1s\"\n"},
 		"no such path":            {[]string{"./no/such"}, 127, "retrywhen: ./no/such: no such command\n"},
 		"not executable":          {[]string{file}, 126, "retrywhen: " + file + ": cannot be run: permission denied\n"},
 		"a folder":                {[]string{t.TempDir()}, 126, ": cannot be run: permission denied\n"},

@@ -237,7 +237,11 @@ func (r *runner) notStarted(err error) error {
 	case errors.Is(err, errEnded), errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return err
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist) && found != nil:
-		return &failedAttempt{code: codeNotFound, text: command + ": no such command", final: true}
+		text := command + ": no such command"
+		if _, err := retry.Parse(command); err == nil {
+			text += fmt.Sprintf(", want the policy in --backoff %q", command)
+		}
+		return &failedAttempt{code: codeNotFound, text: text, final: true}
 	case errors.Is(err, os.ErrNotExist):
 		return &failedAttempt{code: codeNotFound, text: command + ": its interpreter, in the first line, does not exist", final: true}
 	default:
