@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +23,10 @@ import (
 type server struct {
 	publish func(m *nats.Msg) error                               // of the n-th publication
 	last    func(subject string) (*jetstream.RawStreamMsg, error) // of the last message of a subject
+	fails   map[string]error                                      // of the calls that are recorded with these words, see call
+	stored  []*jetstream.RawStreamMsg                             // what GetMsg finds, in order
+	pending map[string]uint64                                     // what the consumers that count have counted
+	pinged  atomic.Int64                                          // pings of connected
 	mu      sync.Mutex
 	log     []string
 	sent    []*nats.Msg // copies
@@ -208,6 +213,7 @@ func (p pings) serve(c net.Conn) {
 		switch {
 		case len(words) == 0:
 		case words[0] == "PING":
+			p.s.pinged.Add(1)
 			fmt.Fprintf(c, "PONG\r\n")
 		case words[0] == "PUB" || words[0] == "HPUB":
 			p.s.note("%s %s", words[0], words[1][strings.LastIndexByte(words[1], '.')+1:])
