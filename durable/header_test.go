@@ -129,3 +129,82 @@ func TestTokensAreFitForSubjects(t *testing.T) {
 		}
 	}
 }
+
+// An error's text of any length is one line of at most errorRoom bytes, and nothing is cut that has room.
+func TestErrorText_Limits(t *testing.T) {
+	longest := strings.Repeat("x", errorRoom-2) // and two quotes
+	for name, text := range map[string]string{"the longest": longest, "empty": "", "two lines": "a\nb", "no text at all": "\xff"} {
+		got := errorText(text)
+		if back := readErrorText(got); len(got) > errorRoom || back != strings.ToValidUTF8(text, "\uFFFD") {
+			t.Errorf("%s: %d bytes came back as %d", name, len(text), len(back))
+		}
+	}
+	for name, text := range map[string]string{
+		"one more":              longest + "x",
+		"many times more":       strings.Repeat("x", 1<<20),
+		"controls":              strings.Repeat("\x00", errorRoom),
+		"letters of three byte": strings.Repeat("€", errorRoom),
+	} {
+		got := errorText(text)
+		back, ok := strings.CutSuffix(readErrorText(got), " …")
+		if len(got) > errorRoom || len(got) < errorRoom*7/10 || !ok || !strings.HasPrefix(text, back) {
+			t.Errorf("%s: %d bytes, which end %q", name, len(got), got[max(0, len(got)-20):])
+		}
+	}
+	if got := readErrorText("no quotes"); got != "no quotes" {
+		t.Errorf("a text without quotes: %q", got)
+	}
+}
+
+// A header with several values and one of several names come back.
+func TestState_UserHeaders(t *testing.T) {
+	s := state{user: nats.Header{"A": {"1", "2"}, "B": {"3"}}}
+	if got := readState(s.header()).user; len(got) != 2 || strings.Join(got["A"], " ") != "1 2" || got.Get("B") != "3" {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for text, want := range map[string]uint64{"": 0, "0": 0, "10": 10, "128": 128, "x": 0, "-1": 0} {
+		if got := number(nats.Header{"N": {text}}, "N"); got != want {
+			t.Errorf("%q is %d, want %d", text, got, want)
+		}
+	}
+}
+
+// The letters of a plain id, and their neighbours in ASCII.
+func TestPlain(t *testing.T) {
+	for _, c := range "azAZ09-_" {
+		if !plain(string(c)) || token(string(c)) != string(c) {
+			t.Errorf("%q is not plain", c)
+		}
+	}
+	for _, c := range "`{@[/:,.*> =ä\x00" {
+		if plain(string(c)) || plain("a"+string(c)) || !strings.HasPrefix(token(string(c)), "=") {
+			t.Errorf("%q is plain", c)
+		}
+	}
+}
+
+func TestParseSubject(t *testing.T) {
+	c := Config{Name: "q"}
+	for subject, want := range map[string]struct {
+		id    string
+		stage stage
+		ok    bool
+	}{
+		"retrywhen.q.job.x.first":        {"x", first, true},
+		c.subject("a b", later):          {"a b", later, true},
+		"retrywhen.other.job.x.first":    {},
+		"retrywhen.q.job.x":              {},
+		"retrywhen.q.job.=***.first":     {ok: false},
+		"retrywhen.q.job.=YSBi.again":    {"a b", again, true},
+		"retrywhen.q.job.=YSBi=.again":   {ok: false},
+		"retrywhen.q.job.x.first.second": {"x", "first.second", true},
+	} {
+		id, st, ok := c.parseSubject(subject)
+		if ok != want.ok || ok && (id != want.id || st != want.stage) {
+			t.Errorf("%s: %q, %s, %t", subject, id, st, ok)
+		}
+	}
+}

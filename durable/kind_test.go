@@ -1,0 +1,57 @@
+package durable
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/retrywhen/retrywhen/internal/engine"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+func TestHandle(t *testing.T) {
+	q := fakeQueue(t, new(server), Config{})
+	if q.handlesKinds() {
+		t.Error("a queue without Handle handles kinds")
+	}
+	var called string
+	handler := func(name string) func(context.Context, *Job) error {
+		return func(context.Context, *Job) error { called += name; return nil }
+	}
+	own := retry.Default.With(retry.Limit(1))
+	q.Handle("own", own, handler("own"))
+	q.Handle("default", retry.Policy{}, handler("default"))
+	if !q.handlesKinds() {
+		t.Error("it handles no kinds")
+	}
+	for name, want := range map[string]retry.Policy{"own": own, "default": q.config.Policy, "other": q.config.Policy} {
+		if q.policyOf(name) != engine.Of[retry.State](want) {
+			t.Errorf("%s has another policy", name)
+		}
+	}
+	for _, name := range []string{"own", "default", "other"} {
+		called = ""
+		q.handlerOf(name, handler("other"))(t.Context(), nil)
+		if called != name {
+			t.Errorf("%s went to %s", name, called)
+		}
+	}
+	if q.handlerOf("other", nil) != nil {
+		t.Error("a kind without a handler has one")
+	}
+	for want, handle := range map[string]func(){
+		`durable: Handle: kind is "a b", want 1 to 64 letters, digits, - or _`: func() { q.Handle("a b", own, handler("")) },
+		`durable: Handle: handler is nil`:                                      func() { q.Handle("new", own, nil) },
+		`durable: Handle: kind "own" has a handler already`:                    func() { q.Handle("own", own, handler("")) },
+	} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.Contains(got, want) {
+					t.Errorf("panicked with %q, want %q", got, want)
+				}
+			}()
+			handle()
+		}()
+	}
+}

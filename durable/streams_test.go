@@ -1,0 +1,226 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// library is a server's streams and consumers: at most one of each.
+type library struct {
+	jetstream.JetStream
+	stream   *jetstream.StreamConfig
+	consumer *jetstream.ConsumerConfig
+	other    bool  // another process creates it at the same time
+	failed   error // of every request
+	refuses  error // of updates
+	log      []string
+}
+
+type libraryStream struct {
+	jetstream.Stream
+	l *library
+}
+
+type libraryConsumer struct {
+	jetstream.Consumer
+	l *library
+}
+
+func (l *library) Stream(context.Context, string) (jetstream.Stream, error) {
+	l.log = append(l.log, "get")
+	if l.failed != nil {
+		return nil, l.failed
+	}
+	if l.stream == nil {
+		return nil, jetstream.ErrStreamNotFound
+	}
+	return libraryStream{l: l}, nil
+}
+
+func (l *library) CreateStream(_ context.Context, c jetstream.StreamConfig) (jetstream.Stream, error) {
+	l.log = append(l.log, "create")
+	l.stream = &c
+	if l.other {
+		return nil, jetstream.ErrStreamNameAlreadyInUse
+	}
+	return libraryStream{l: l}, nil
+}
+
+func (l *library) UpdateStream(_ context.Context, c jetstream.StreamConfig) (jetstream.Stream, error) {
+	l.log = append(l.log, "update")
+	l.stream = &c
+	return libraryStream{l: l}, l.refuses
+}
+
+func (s libraryStream) CachedInfo() *jetstream.StreamInfo {
+	return &jetstream.StreamInfo{Config: *s.l.stream}
+}
+
+func (s libraryStream) Consumer(context.Context, string) (jetstream.Consumer, error) {
+	s.l.log = append(s.l.log, "get")
+	if s.l.failed != nil {
+		return nil, s.l.failed
+	}
+	if s.l.consumer == nil {
+		return nil, jetstream.ErrConsumerNotFound
+	}
+	return libraryConsumer{l: s.l}, nil
+}
+
+func (s libraryStream) CreateConsumer(_ context.Context, c jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+	s.l.log = append(s.l.log, "create")
+	s.l.consumer = &c
+	if s.l.other {
+		return nil, jetstream.ErrConsumerExists
+	}
+	return libraryConsumer{l: s.l}, nil
+}
+
+func (s libraryStream) UpdateConsumer(_ context.Context, c jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+	s.l.log = append(s.l.log, "update")
+	s.l.consumer = &c
+	return libraryConsumer{l: s.l}, s.l.refuses
+}
+
+func (c libraryConsumer) CachedInfo() *jetstream.ConsumerInfo {
+	return &jetstream.ConsumerInfo{Config: *c.l.consumer}
+}
+
+// Open creates what does not exist, and compares and changes what does.
+func TestEnsure(t *testing.T) {
+	stream := func(change func(*jetstream.StreamConfig)) *jetstream.StreamConfig {
+		c := (&Config{Name: "q", Replicas: 1}).stream()
+		change(&c)
+		return &c
+	}
+	consumer := func(change func(*jetstream.ConsumerConfig)) *jetstream.ConsumerConfig {
+		c := (&Config{Name: "q", Lease: 30 * time.Second}).consumer(first)
+		change(&c)
+		return &c
+	}
+	for name, test := range map[string]struct {
+		library
+		config Config
+		want   error
+		text   string
+		did    string
+		check  func(t *testing.T, l *library)
+	}{
+		"a new one": {did: "get create", check: func(t *testing.T, l *library) {
+			if l.stream.Replicas != 1 || l.stream.Name != "retrywhen-q" || l.consumer.Durable != "first" || l.consumer.AckWait != 30*time.Second {
+				t.Errorf("created %+v and %+v", l.stream, l.consumer)
+			}
+		}},
+		"a new one with three replicas": {config: Config{Replicas: 3}, did: "get create", check: func(t *testing.T, l *library) {
+			if l.stream.Replicas != 3 {
+				t.Errorf("created %+v", l.stream)
+			}
+		}},
+		"another process was faster": {library: library{other: true}, did: "get create get"},
+		"the same":                   {library: library{stream: stream(func(*jetstream.StreamConfig) {}), consumer: consumer(func(*jetstream.ConsumerConfig) {})}, did: "get"},
+		"the default takes the replicas that there are": {library: library{stream: stream(func(c *jetstream.StreamConfig) { c.Replicas = 5 }), consumer: consumer(func(*jetstream.ConsumerConfig) {})}, did: "get"},
+		"another": {library: library{stream: stream(func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }), consumer: consumer(func(c *jetstream.ConsumerConfig) { c.AckWait = time.Minute })},
+			want: ErrOtherConfig, text: "choose another Config.Name", did: "get"},
+		"another, which is changed": {library: library{stream: stream(func(c *jetstream.StreamConfig) { c.MaxAge, c.Replicas = time.Hour, 5 }), consumer: consumer(func(c *jetstream.ConsumerConfig) { c.AckWait = time.Minute })},
+			config: Config{Update: true}, did: "get update", check: func(t *testing.T, l *library) {
+				if l.stream.MaxAge != 0 || l.stream.Replicas != 5 || l.consumer.AckWait != 30*time.Second {
+					t.Errorf("changed to %+v and %+v", l.stream, l.consumer)
+				}
+			}},
+		"another, which cannot be changed": {library: library{refuses: errors.New("immutable"), stream: stream(func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }), consumer: consumer(func(c *jetstream.ConsumerConfig) { c.AckWait = time.Minute })},
+			config: Config{Update: true}, did: "get update", want: ErrOtherConfig, text: "; and the server cannot change it: immutable"},
+		"not permitted": {library: library{failed: nats.ErrPermissionViolation}, want: ErrRefused, did: "get"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &test.library
+			test.config.Name = "q"
+			q := fakeQueue(t, new(server), test.config)
+			q.js = l
+			failed := func(what string, err error) {
+				t.Helper()
+				if test.want == nil && err != nil || !errors.Is(err, test.want) || err != nil && (!strings.HasPrefix(err.Error(), "durable: open: "+what) || !strings.Contains(err.Error(), test.text)) {
+					t.Errorf("%s: got %v, want %v, %q", what, err, test.want, test.text)
+				}
+				if got := strings.Join(l.log, " "); got != test.did {
+					t.Errorf("%s: it did %q, want %q", what, got, test.did)
+				}
+				l.log = nil
+			}
+			s, err := q.ensureStream(t.Context())
+			failed("stream retrywhen-q", err)
+			if (s == nil) != (err != nil) {
+				t.Errorf("got %v and %v", s, err)
+			}
+			q.jobs = libraryStream{l: l}
+			c, err := q.ensureConsumer(t.Context(), first)
+			failed("consumer first", err)
+			if (c == nil) != (err != nil) {
+				t.Errorf("got %v and %v", c, err)
+			}
+			if test.check != nil {
+				test.check(t, l)
+			}
+		})
+	}
+}
+
+// Every setting on which the queue relies is compared, and named.
+func TestDifferences(t *testing.T) {
+	c := Config{Name: "q", Replicas: 1, Lease: 30 * time.Second}
+	for want, change := range map[string]func(*jetstream.StreamConfig){
+		"subjects is [other], want [retrywhen.q.job.*.*]": func(c *jetstream.StreamConfig) { c.Subjects = []string{"other"} },
+		"retention is Limits, want WorkQueue":             func(c *jetstream.StreamConfig) { c.Retention = jetstream.LimitsPolicy },
+		"storage is Memory, want File":                    func(c *jetstream.StreamConfig) { c.Storage = jetstream.MemoryStorage },
+		"replicas (Config.Replicas) is 3, want 1":         func(c *jetstream.StreamConfig) { c.Replicas = 3 },
+		"messages a subject is 2, want 1":                 func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = 2 },
+		"message schedules is false, want true":           func(c *jetstream.StreamConfig) { c.AllowMsgSchedules = false },
+		"message TTLs is false, want true":                func(c *jetstream.StreamConfig) { c.AllowMsgTTL = false },
+		"rollups is false, want true":                     func(c *jetstream.StreamConfig) { c.AllowRollup = false },
+		"atomic batches is false, want true":              func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false },
+		"maximal age is 1h0m0s, want 0s":                  func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour },
+		"maximal messages is 1, want 0":                   func(c *jetstream.StreamConfig) { c.MaxMsgs = 1 },
+		"maximal bytes is 1, want 0":                      func(c *jetstream.StreamConfig) { c.MaxBytes = 1 },
+		"":                                                func(c *jetstream.StreamConfig) { c.MaxMsgs, c.MaxBytes, c.Description = -1, -1, "other" },
+	} {
+		have := c.stream()
+		change(&have)
+		if got := strings.Join(compareStreams(have, c.stream()), "; "); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	have := c.stream()
+	have.Subjects = []string{"b", "a"}
+	want := c.stream()
+	want.Subjects = []string{"a", "b"}
+	if got := compareStreams(have, want); len(got) != 0 {
+		t.Errorf("the order of the subjects: %v", got)
+	}
+	if c.InMemory = true; c.stream().Storage != jetstream.MemoryStorage {
+		t.Error("InMemory is not in memory")
+	}
+	for want, change := range map[string]func(*jetstream.ConsumerConfig){
+		"AckWait (Config.Lease) is 1m0s, want 30s":     func(c *jetstream.ConsumerConfig) { c.AckWait = time.Minute },
+		"filter is x, want retrywhen.q.job.*.again":    func(c *jetstream.ConsumerConfig) { c.FilterSubject = "x" },
+		"MaxDeliver is 5, want -1":                     func(c *jetstream.ConsumerConfig) { c.MaxDeliver = 5 },
+		"MaxAckPending is 5, want -1":                  func(c *jetstream.ConsumerConfig) { c.MaxAckPending = 5 },
+		"acknowledgement is AckNone, want AckExplicit": func(c *jetstream.ConsumerConfig) { c.AckPolicy = jetstream.AckNonePolicy },
+		"length of BackOff is 1, want 0":               func(c *jetstream.ConsumerConfig) { c.BackOff = []time.Duration{1} },
+	} {
+		have := (&Config{Name: "q", Lease: 30 * time.Second}).consumer(again)
+		change(&have)
+		q := fakeQueue(t, new(server), Config{})
+		q.jobs = libraryStream{l: &library{consumer: &have}}
+		if _, err := q.ensureConsumer(t.Context(), again); err == nil || !strings.Contains(err.Error(), ": "+want+": choose") {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	if c := (&Config{Name: "q"}).counter(dead); c.FilterSubject != "retrywhen.q.job.*.dead" || c.Durable != "count-dead" || !c.MemoryStorage || c.AckPolicy != jetstream.AckExplicitPolicy {
+		t.Errorf("the counter is %+v", c)
+	}
+}
