@@ -3,6 +3,7 @@ package durable
 import (
 	"errors"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,7 +28,9 @@ func TestCheck(t *testing.T) {
 		stage   stage // default: first
 		change  func(*delivery)
 		alone   bool
-		gap     bool // the process did not run for a while
+		gap     bool // the process did not run for a while before
+		slept   bool // … until now
+		crashes int  // Config.MaxCrashes
 		last    func(q *Queue) (*jetstream.RawStreamMsg, error)
 		refuses int // publications that are refused
 		want    verdict
@@ -70,11 +73,20 @@ func TestCheck(t *testing.T) {
 					t.Errorf("begun %d, want 3", d.begun)
 				}
 			}},
+		"the process did not run for a while": {slept: true, want: begin, did: "put mark"},
+		"two figures": {change: func(d *delivery) { d.deliveries, d.looked, d.begun = 21, true, 10 }, alone: true, crashes: 99, want: begin, did: "put mark",
+			check: func(t *testing.T, _ *delivery, s *server) {
+				if h := s.lastSent().Header; get(h, headerBegun) != "11" || get(h, headerDelivery) != "21" {
+					t.Errorf("the mark is %v", h)
+				}
+			}},
 		"a suspect one":                        {gap: true, want: begin, did: "put mark"},
 		"begun too often to run beside others": {change: func(d *delivery) { d.deliveries, d.begun = 2, 4 }, want: alone},
 		"it runs alone":                        {change: func(d *delivery) { d.deliveries, d.begun = 2, 4 }, alone: true, want: begin, did: "put mark"},
 		"one less":                             {change: func(d *delivery) { d.deliveries, d.begun = 2, 3 }, want: begin, did: "put mark"},
-		"the job is gone":                      {change: again2, refuses: 1, want: skip, did: "put mark; last *; ack"},
+		"it can only be given up": {change: func(d *delivery) { d.deliveries, d.begun = 2, 5 }, want: skip,
+			did: "log: the outcome of an attempt could not be stored, the job is handed back; nak in 30s"},
+		"the job is gone": {change: again2, refuses: 1, want: skip, did: "put mark; last *; ack"},
 		"the job is done": {change: again2, refuses: 1, want: skip, did: "put mark; last *; ack",
 			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, done(put)), nil }},
 		"the job waits": {change: again2, refuses: 1, want: skip, did: "put mark; last *; ack",
@@ -99,12 +111,15 @@ func TestCheck(t *testing.T) {
 			did:  "put mark; last *; log: the state of a job could not be read, the job is handed back; nak in 30s",
 			last: func(*Queue) (*jetstream.RawStreamMsg, error) { return nil, errors.New("no") }},
 		"its mark changes all the time": {change: again2, refuses: 99, want: skip,
-			did:  "put mark; last *; put mark; last *; put mark; last *; put mark; last *; put mark; last *; put mark; last *; put mark; last *; put mark; last *; put mark; last *; put mark; last *; nak",
+			did:  strings.Repeat("put mark; last *; ", 10) + "nak",
 			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, claim(2, 1)), nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := new(server)
-			q := fakeQueue(t, s, Config{})
+			q := fakeQueue(t, s, Config{MaxCrashes: test.crashes})
+			if test.slept {
+				q.gaps.ran = time.Now().Add(-q.config.Lease)
+			}
 			n := 0
 			s.publish = func(*nats.Msg) error {
 				if n++; n <= test.refuses {
@@ -165,6 +180,8 @@ func TestCheck_AWaitOfAWorkerThatHasDied(t *testing.T) {
 		ready   bool
 	}{
 		"not due":                   {due: 900 * time.Millisecond, want: skip, did: "put mark; last *"},
+		"due in a second":           {due: time.Second, want: skip, did: "put mark; last *"},
+		"due now":                   {want: begin, did: "put mark; last *; put mark"},
 		"due":                       {due: -time.Second, want: begin, did: "put mark; last *; put mark"},
 		"due in more than a second": {due: 1100 * time.Millisecond, want: begin, did: "put mark; last *; put mark"},
 		"the feed has stopped":      {due: 900 * time.Millisecond, stopped: true, want: begin, did: "put mark; last *; put mark"},
@@ -267,7 +284,7 @@ func TestHandBack(t *testing.T) {
 			}
 			if test.err == nil && begun > 0 {
 				h := s.lastSent().Header
-				if get(h, headerBegun) != "2" || get(h, headerLastSequence) != "9" || d.begun != 2 || d.claimed || d.last != 101 {
+				if get(h, headerLastSubject) != "retrywhen.q.job.x.*" || get(h, headerBegun) != "2" || get(h, headerLastSequence) != "9" || d.begun != 2 || d.claimed || d.last != 101 {
 					t.Errorf("the mark is %v; afterwards begun %d, claimed %t, last %d", h, d.begun, d.claimed, d.last)
 				}
 			}
@@ -314,4 +331,19 @@ func TestDoneMark(t *testing.T) {
 	if h := q.doneMark(d).Header; get(h, headerPut) != formatTime(d.state.put) {
 		t.Errorf("with an id: %v", h)
 	}
+}
+
+// A claim is taken back with two more tries, so that the end of a worker is not held up.
+func TestUnclaim_WhileTheServerIsUnavailable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{publish: func(*nats.Msg) error { return unavailable }}
+		q := fakeQueue(t, s, Config{})
+		d := deliver(q, s, first, func(d *delivery) { d.claimed, d.begun = true, 1 })
+		if err := q.unclaim(t.Context(), d); !errors.Is(err, unavailable) || s.took() != "put mark; put mark; put mark" {
+			t.Errorf("got %v after %d publications, want 3", err, len(s.sent))
+		}
+		if d.begun != 1 || !d.claimed || d.last != 7 {
+			t.Errorf("begun %d, claimed %t, last %d, want no change", d.begun, d.claimed, d.last)
+		}
+	})
 }

@@ -184,7 +184,7 @@ func TestPut_Responses(t *testing.T) {
 		"too large for the server":      {responses: []error{nats.ErrMaxPayload}, want: []error{ErrTooLarge}, published: 1},
 		"not permitted":                 {responses: []error{nats.ErrPermissionViolation}, want: []error{ErrRefused}, published: 1},
 		"closed meanwhile":              {responses: []error{nats.ErrConnectionClosed}, want: []error{ErrNotStored, ErrClosed}, published: 1},
-		"another error":                 {responses: []error{&jetstream.APIError{Code: 400, ErrorCode: 10003, Description: "bad request"}}, text: "durable: put: nats: API error: code=400", published: 1},
+		"another error":                 {responses: []error{&jetstream.APIError{Code: 400, ErrorCode: 10003}}, text: "durable: put: nats: API error: code=400", published: 1},
 		"the stream was deleted":        {responses: []error{jetstream.ErrStreamNotFound}, want: []error{ErrGone}, published: 1},
 		"no response for 15 s":          {responses: []error{errNoResponse}, want: []error{ErrNotStored, context.DeadlineExceeded}, text: "put it again with the same id", published: 4},
 	} {
@@ -341,7 +341,8 @@ func TestDone_Hooks(t *testing.T) {
 		if err := job.Done(); err != nil {
 			t.Fatal(err)
 		}
-		if len(recovered) != 1 || recovered[0].Last.Error() != "no" || recovered[0].Retries != 2 || recovered[0].Down != 61*time.Second || len(results) != 1 || results[0].Err != nil || results[0].Elapsed != 61*time.Second {
+		if len(recovered) != 1 || recovered[0].Last.Error() != "no" || recovered[0].Retries != 2 || recovered[0].Down != 61*time.Second ||
+			len(results) != 1 || results[0].Err != nil || results[0].Elapsed != 61*time.Second {
 			t.Errorf("OnRecovered got %+v, OnDone got %+v", recovered, results)
 		}
 		fresh := deliver(q, s, first, nil)

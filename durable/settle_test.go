@@ -145,8 +145,9 @@ func TestFail(t *testing.T) {
 	for name, test := range map[string]struct {
 		delay  time.Duration
 		change func(q *Queue, d *delivery)
-		err    error // that the attempt failed with, default failure
-		put    error // of the publication
+		err    error             // that the attempt failed with, default failure
+		put    error             // of the publication
+		during func(d *delivery) // the publication
 		did    string
 		want   error
 		check  func(t *testing.T, q *Queue, d *delivery, m *nats.Msg)
@@ -186,7 +187,16 @@ func TestFail(t *testing.T) {
 		"a short wait of a feed that has stopped": {delay: 999 * ms, did: "put later; ack", change: func(_ *Queue, d *delivery) { d.feed.stopped = true }},
 		"a short wait, and the mark is refused": {delay: 999 * ms, put: nats.ErrPermissionViolation, want: ErrRefused,
 			did: "put mark; log: the outcome of an attempt could not be stored, the job is handed back; nak in 30s"},
-		"a short wait, and the job has moved on": {delay: 999 * ms, put: refused, did: "put mark; last *; ack"},
+		"a short wait, and the feed stops meanwhile": {delay: 999 * ms, during: func(d *delivery) { d.feed.stopped = true },
+			want: nats.ErrHeadersNotSupported, // the retry is stored with a guard, which needs a connection
+			did:  "put mark; log: the outcome of an attempt could not be stored, the job is handed back; nak in 30s"},
+		"a short wait, and the job has moved on": {delay: 999 * ms, put: refused, did: "put mark; last *; ack", check: func(t *testing.T, _ *Queue, d *delivery, _ *nats.Msg) {
+			if d.held || len(d.feed.waiting) != 0 {
+				t.Error("it is kept")
+			}
+		}},
+		"it snoozes, and the step is refused": {err: Snooze(time.Hour), put: nats.ErrPermissionViolation, want: ErrRefused,
+			did: "put later; log: the outcome of an attempt could not be stored, the job is handed back; nak in 1h0m0s"},
 		"a long wait, and the step is refused": {delay: minute, put: nats.ErrPermissionViolation, want: ErrRefused,
 			did: "put later; log: the outcome of an attempt could not be stored, the job is handed back; nak in 1m0s"},
 		"a long wait, and the job has moved on": {delay: minute, put: refused, did: "put later; last *; ack"},
@@ -209,9 +219,17 @@ func TestFail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &server{publish: func(*nats.Msg) error { return test.put }}
-				q := fakeQueue(t, s, Config{Policy: retry.New(backoff.Constant(test.delay).Jitter(jitter.None))})
+				s := new(server)
+				var decided []error
+				policy := retry.New(backoff.Constant(test.delay).Jitter(jitter.None), retry.If(func(err error) bool { decided = append(decided, err); return true }))
+				q := fakeQueue(t, s, Config{Policy: policy})
 				d := deliver(q, s, first, nil)
+				s.publish = func(*nats.Msg) error {
+					if test.during != nil {
+						test.during(d)
+					}
+					return test.put
+				}
 				if test.change != nil {
 					test.change(q, d)
 				}
@@ -219,6 +237,9 @@ func TestFail(t *testing.T) {
 					test.err = failure
 				}
 				err := q.newJob(d).Fail(test.err)
+				if _, snoozes := test.err.(*snooze); !snoozes && (len(decided) != 1 || decided[0] != test.err) {
+					t.Errorf("the policy decided about %v", decided)
+				}
 				if test.want == nil && err != nil || !errors.Is(err, test.want) {
 					t.Errorf("got %v, want %v", err, test.want)
 				}
@@ -268,8 +289,8 @@ func TestReschedule_WithAGuard(t *testing.T) {
 	}
 	s := new(server)
 	q := fakeQueue(t, s, Config{})
-	d := deliver(q, s, again, nil)
-	if m := q.guard(d, q.mark(d, 0)); get(m.Header, headerLastSubject) != "retrywhen.q.job.x.again" || get(m.Header, headerLastSequence) != "7" {
+	d := deliver(q, s, again, func(d *delivery) { d.seq = 12 })
+	if m := q.guard(d, q.mark(d, 0)); get(m.Header, headerLastSubject) != "retrywhen.q.job.x.again" || get(m.Header, headerLastSequence) != "12" {
 		t.Errorf("the guard's headers are %v", m.Header)
 	}
 }
@@ -378,7 +399,27 @@ func TestFail_ThePolicyPanics(t *testing.T) {
 	if err := q.newJob(d).Fail(errors.New("no")); err != nil {
 		t.Error(err)
 	}
-	if text := readState(s.lastSent().Header).lastError; !strings.HasPrefix(text, "no; then the policy: panic: boom") {
+	if text := readState(s.lastSent().Header).lastError; !strings.HasPrefix(text, "no; then the policy: panic: boom") || !strings.HasSuffix(s.lastSent().Subject, ".dead") {
 		t.Errorf("the error is %q", text)
+	}
+	s.publish = func(*nats.Msg) error { return nats.ErrPermissionViolation }
+	if err := q.newJob(deliver(q, s, first, nil)).Fail(errors.New("no")); !errors.Is(err, ErrRefused) {
+		t.Errorf("a dead letter that is refused: %v", err)
+	}
+}
+
+// A job that was abandoned in its first attempt has an error nevertheless, and keeps the time at which it was put.
+func TestGiveUp_TheFirstAttempt(t *testing.T) {
+	s := new(server)
+	q := fakeQueue(t, s, Config{})
+	q.nc = connected(t, s)
+	q.bound.next = time.Now().Add(time.Hour)
+	put := time.Now().Add(-time.Hour)
+	d := deliver(q, s, first, func(d *delivery) { d.state.put = put })
+	if err := q.giveUp(t.Context(), t.Context(), d, ErrAbandoned, time.Now(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if got := readState(s.lastSent().Header); got.lastError != ErrAbandoned.Error() || !got.put.Equal(put) {
+		t.Errorf("the dead letter has %+v", got)
 	}
 }

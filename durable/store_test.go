@@ -28,13 +28,14 @@ func TestStore(t *testing.T) {
 		did       string
 		at        times // of the publications; a jitter adds up to half of the wait
 	}{
-		"stored":                             {responses: []error{nil}, seq: 101, did: "put later", at: times{0}},
-		"moved on":                           {responses: []error{refused}, want: errMoved, did: "put later", at: times{0}},
-		"refused for good":                   {responses: []error{nats.ErrPermissionViolation}, want: nats.ErrPermissionViolation, did: "put later", at: times{0}},
-		"unavailable":                        {responses: []error{unavailable, nil}, seq: 101, did: "put later; put later", at: times{0, 0}},
-		"unavailable, then moved on":         {responses: []error{unavailable, refused}, want: errMoved, did: "put later; put later", at: times{0, 0}},
-		"no response, then stored":           {responses: []error{errNoResponse, nil}, seq: 101, did: "put later; put later", at: times{0, 2 * time.Second}},
-		"no response twice, then stored":     {responses: []error{errNoResponse, errNoResponse, nil}, seq: 101, did: "put later; put later; put later", at: times{0, 2 * time.Second, 7*time.Second + 25*time.Millisecond}},
+		"stored":                     {responses: []error{nil}, seq: 101, did: "put later", at: times{0}},
+		"moved on":                   {responses: []error{refused}, want: errMoved, did: "put later", at: times{0}},
+		"refused for good":           {responses: []error{nats.ErrPermissionViolation}, want: nats.ErrPermissionViolation, did: "put later", at: times{0}},
+		"unavailable":                {responses: []error{unavailable, nil}, seq: 101, did: "put later; put later", at: times{0, 0}},
+		"unavailable, then moved on": {responses: []error{unavailable, refused}, want: errMoved, did: "put later; put later", at: times{0, 0}},
+		"no response, then stored":   {responses: []error{errNoResponse, nil}, seq: 101, did: "put later; put later", at: times{0, 2 * time.Second}},
+		"no response twice, then stored": {responses: []error{errNoResponse, errNoResponse, nil}, seq: 101, did: "put later; put later; put later",
+			at: times{0, 2 * time.Second, 7*time.Second + 25*time.Millisecond}},
 		"unavailable, then refused for good": {responses: []error{unavailable, nats.ErrPermissionViolation}, want: nats.ErrPermissionViolation, did: "put later; put later", at: times{0, 0}},
 		"no response, then refused, and it was stored": {responses: []error{errNoResponse, refused}, seq: 9, did: "put later; put later; last *", at: times{0, 2 * time.Second},
 			last: func(q *Queue, m *nats.Msg) (*jetstream.RawStreamMsg, error) {
@@ -45,7 +46,8 @@ func TestStore(t *testing.T) {
 				return message(q, later, 9, nats.Header{headerBy: {"other"}}), nil
 			}},
 		"no response, then refused, and the job is gone": {responses: []error{errNoResponse, refused}, want: errMoved, did: "put later; put later; last *", at: times{0, 2 * time.Second}},
-		"no response, then refused, and the last message cannot be read": {responses: []error{errNoResponse, refused}, want: errLook, did: "put later; put later; last *", at: times{0, 2 * time.Second},
+		"no response, then refused, and the last message cannot be read": {responses: []error{errNoResponse, refused}, want: errLook,
+			did: "put later; put later; last *", at: times{0, 2 * time.Second},
 			last: func(*Queue, *nats.Msg) (*jetstream.RawStreamMsg, error) { return nil, errLook }},
 		"ours decides": {responses: []error{errNoResponse, refused}, seq: 9, did: "put later; put later; last *", at: times{0, 2 * time.Second},
 			step: step{ours: func(m *jetstream.RawStreamMsg) bool { return m.Sequence == 9 }},

@@ -104,6 +104,7 @@ func TestEnsure(t *testing.T) {
 		change(&c)
 		return &c
 	}
+	same, longer := consumer(func(*jetstream.ConsumerConfig) {}), consumer(func(c *jetstream.ConsumerConfig) { c.AckWait = time.Minute })
 	for name, test := range map[string]struct {
 		library
 		config Config
@@ -123,17 +124,17 @@ func TestEnsure(t *testing.T) {
 			}
 		}},
 		"another process was faster": {library: library{other: true}, did: "get create get"},
-		"the same":                   {library: library{stream: stream(func(*jetstream.StreamConfig) {}), consumer: consumer(func(*jetstream.ConsumerConfig) {})}, did: "get"},
-		"the default takes the replicas that there are": {library: library{stream: stream(func(c *jetstream.StreamConfig) { c.Replicas = 5 }), consumer: consumer(func(*jetstream.ConsumerConfig) {})}, did: "get"},
-		"another": {library: library{stream: stream(func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }), consumer: consumer(func(c *jetstream.ConsumerConfig) { c.AckWait = time.Minute })},
+		"the same":                   {library: library{stream: stream(func(*jetstream.StreamConfig) {}), consumer: same}, did: "get"},
+		"the default takes the replicas that there are": {library: library{stream: stream(func(c *jetstream.StreamConfig) { c.Replicas = 5 }), consumer: same}, did: "get"},
+		"another": {library: library{stream: stream(func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }), consumer: longer},
 			want: ErrOtherConfig, text: "choose another Config.Name", did: "get"},
-		"another, which is changed": {library: library{stream: stream(func(c *jetstream.StreamConfig) { c.MaxAge, c.Replicas = time.Hour, 5 }), consumer: consumer(func(c *jetstream.ConsumerConfig) { c.AckWait = time.Minute })},
+		"another, which is changed": {library: library{stream: stream(func(c *jetstream.StreamConfig) { c.MaxAge, c.Replicas = time.Hour, 5 }), consumer: longer},
 			config: Config{Update: true}, did: "get update", check: func(t *testing.T, l *library) {
 				if l.stream.MaxAge != 0 || l.stream.Replicas != 5 || l.consumer.AckWait != 30*time.Second {
 					t.Errorf("changed to %+v and %+v", l.stream, l.consumer)
 				}
 			}},
-		"another, which cannot be changed": {library: library{refuses: errors.New("immutable"), stream: stream(func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }), consumer: consumer(func(c *jetstream.ConsumerConfig) { c.AckWait = time.Minute })},
+		"another, which cannot be changed": {library: library{refuses: errors.New("immutable"), stream: stream(func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }), consumer: longer},
 			config: Config{Update: true}, did: "get update", want: ErrOtherConfig, text: "; and the server cannot change it: immutable"},
 		"not permitted": {library: library{failed: nats.ErrPermissionViolation}, want: ErrRefused, did: "get"},
 	} {
