@@ -74,16 +74,7 @@ func (f *feed) close(cause error) {
 	close(f.stopping)
 	f.work.Broadcast()
 	f.room.Broadcast()
-	if f.timer != nil {
-		f.timer.Stop()
-	}
 	time.AfterFunc(settleTime, f.cancel)
-}
-
-// end is called when nothing of the feed is running. A consumer of Jobs may still report jobs later.
-func (f *feed) end() {
-	f.close(nil)
-	close(f.ended)
 }
 
 func (f *feed) err() error {

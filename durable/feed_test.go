@@ -2,10 +2,15 @@ package durable
 
 import (
 	"container/heap"
+	"errors"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -156,3 +161,243 @@ func TestAGapMakesSuspect(t *testing.T) {
 type noMsg struct{ jetstream.Msg }
 
 func (noMsg) Data() []byte { return nil }
+
+// The bytes of the ready jobs are counted.
+func TestReadyJobs(t *testing.T) {
+	p := new(pump)
+	var all []*delivery
+	for i, data := range []string{"abc", "defgh", "", "i"} {
+		d := &delivery{seq: uint64(i), msg: &fakeMsg{data: []byte(data)}}
+		all = append(all, d)
+		p.push(d)
+	}
+	for i, bytes := range []int{6, 1} {
+		if got := p.pop(); got != all[i] || p.bytes != bytes {
+			t.Errorf("job %d: got %d, and %d bytes remain, want %d", i, got.seq, p.bytes, bytes)
+		}
+	}
+	if got := p.takeAll(); !slices.Equal(got, all[2:]) || p.bytes != 0 || len(p.takeAll()) != 0 {
+		t.Errorf("got %d jobs, and %d bytes remain", len(got), p.bytes)
+	}
+}
+
+// close ends all that waits for a job or for room, at once. Outcomes can be stored for settleTime after it.
+func TestFeedClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(server)
+		f := newFeed(fakeQueue(t, s, Config{}), 2)
+		f.running = 2
+		ended := make(chan bool, 4)
+		for range 2 {
+			go func() { ended <- f.take() == nil }()
+		}
+		for _, p := range f.pumps {
+			go func() { ended <- p.waitForRoom() == 0 }()
+		}
+		synctest.Wait()
+		if len(ended) != 0 || f.err() != nil {
+			t.Errorf("%d have ended before", len(ended))
+		}
+		cause := errors.New("cause")
+		f.close(cause)
+		f.close(errors.New("later"))
+		synctest.Wait()
+		if len(ended) != 4 || f.err() != cause {
+			t.Errorf("%d have ended, want 4, with %v", len(ended), f.err())
+		}
+		for range len(ended) {
+			if !<-ended {
+				t.Error("a job or room after the end")
+			}
+		}
+		<-f.stopping
+		began := time.Now()
+		<-f.ctx.Done()
+		if got := time.Since(began); got != settleTime {
+			t.Errorf("outcomes can be stored for %v, want %v", got, settleTime)
+		}
+	})
+}
+
+// The context for outcomes ends with the queue.
+func TestFeed_ItsQueueIsClosed(t *testing.T) {
+	q := fakeQueue(t, new(server), Config{})
+	f := newFeed(q, 1)
+	if f.ctx.Err() != nil {
+		t.Error("it has ended before")
+	}
+	q.cancel(ErrClosed)
+	<-f.ctx.Done()
+}
+
+// run requests due retries and fresh jobs.
+func TestFeedRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(server)
+		q := fakeQueue(t, s, Config{})
+		addConsumers(q, s)
+		f := newFeed(q, 1)
+		ended := make(chan struct{})
+		go func() { f.run(); close(ended) }()
+		for _, want := range []string{"consume again consume first", "drain again drain first"} {
+			synctest.Wait()
+			got := strings.Split(s.took(), "; ")
+			slices.Sort(got)
+			if strings.Join(got, " ") != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			f.close(nil)
+		}
+		<-ended
+	})
+}
+
+// take waits for a job. When all workers have one and none is to be fetched ahead, the requests end.
+func TestTake(t *testing.T) {
+	for average, paused := range map[time.Duration][2]int{-1: {0, 1}, time.Second: {0, 1}, time.Millisecond: {0, 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFeed(fakeQueue(t, new(server), Config{}), 2)
+			f.average = average
+			got := make(chan *delivery, 2)
+			for range 2 {
+				go func() { got <- f.take() }()
+			}
+			for i := range 2 {
+				synctest.Wait()
+				if len(got) != i || f.running != i {
+					t.Errorf("%d jobs were taken, %d run, want %d", len(got), f.running, i)
+				}
+				f.mu.Lock()
+				f.push(&delivery{msg: noMsg{}})
+				f.mu.Unlock()
+				synctest.Wait()
+				for _, p := range f.pumps {
+					if len(p.enough) != paused[i] {
+						t.Errorf("average %v, %d workers are busy: paused %d, want %d", average, i+1, len(p.enough), paused[i])
+					}
+				}
+			}
+			f.close(nil)
+		})
+	}
+}
+
+// A worker that is free makes room for both pumps.
+func TestRelease_MakesRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFeed(fakeQueue(t, new(server), Config{}), 1)
+		f.running = 1
+		room := make(chan int, 2)
+		for _, p := range f.pumps {
+			go func() { room <- p.waitForRoom() }()
+		}
+		synctest.Wait()
+		if len(room) != 0 {
+			t.Error("there is room while all are busy")
+		}
+		f.release(time.Second)
+		if a, b := <-room, <-room; a != 1 || b != 1 {
+			t.Errorf("room for %d and %d, want 1 each", a, b)
+		}
+	})
+}
+
+// Jobs are idle when all workers are busy, and one job has been ready since before the given time.
+func TestHasIdle(t *testing.T) {
+	now := time.Now()
+	at := func(d time.Duration) *delivery { return &delivery{received: now.Add(d), msg: noMsg{}} }
+	held := func(d time.Duration) *delivery {
+		return &delivery{held: true, received: now.Add(-time.Hour), state: state{due: now.Add(d)}, msg: noMsg{}}
+	}
+	for name, test := range map[string]struct {
+		due, fresh []*delivery
+		free       bool
+		stopped    bool
+		average    time.Duration
+		want       bool
+		raised     time.Duration
+	}{
+		"none is ready":             {},
+		"a fresh one":               {fresh: []*delivery{at(0), at(-1)}, want: true, raised: time.Second},
+		"a fresh one just came":     {fresh: []*delivery{at(0)}},
+		"a due retry":               {due: []*delivery{at(-1)}, want: true, raised: time.Second},
+		"one that was held is due":  {due: []*delivery{held(-1)}, want: true, raised: time.Second},
+		"one that was held, now":    {due: []*delivery{held(0)}},
+		"a worker is free":          {fresh: []*delivery{at(-1)}, free: true},
+		"at the end":                {fresh: []*delivery{at(-1)}, stopped: true},
+		"attempts took long":        {fresh: []*delivery{at(-1)}, average: 3 * time.Second, want: true, raised: 3 * time.Second},
+		"attempts took long, a few": {fresh: []*delivery{at(0)}, average: time.Millisecond, raised: time.Millisecond},
+	} {
+		f := feed{workers: 2, running: 2, average: test.average, stopped: test.stopped, pumps: [2]*pump{{ready: test.due}, {ready: test.fresh}}}
+		if test.free {
+			f.running = 1
+		}
+		if got := f.hasIdle(now); got != test.want || f.average != test.raised {
+			t.Errorf("%s: got %t, average %v, want %t, %v", name, got, f.average, test.want, test.raised)
+		}
+		f.err() // its mutex is free again
+	}
+}
+
+// All requests end first, then all jobs that are ready are handed back, except at the end.
+func TestHandBackIdle(t *testing.T) {
+	for stopped, want := range map[bool]string{false: "drain again; drain first; nak; nak; nak", true: "drain again; drain first"} {
+		s := new(server)
+		q := fakeQueue(t, s, Config{})
+		addConsumers(q, s)
+		f := newFeed(q, 1)
+		for _, p := range f.pumps {
+			p.consuming, _ = p.consumer.Consume(nil)
+		}
+		for i, st := range []stage{first, again, first} {
+			f.receive(job(q, s, "x", st, uint64(i+1), nil))
+		}
+		s.took()
+		f.stopped = stopped
+		f.handBackIdle(time.Now())
+		if got := s.took(); got != want {
+			t.Errorf("stopped %t: it did %q, want %q", stopped, got, want)
+		}
+		for _, p := range f.pumps {
+			if (len(p.ready) > 0) != stopped {
+				t.Errorf("stopped %t: %d are ready", stopped, len(p.ready))
+			}
+		}
+		f.err() // its mutex is free again
+	}
+}
+
+// At the end, what is ready is handed back, and what waits here is scheduled, 16 at a time.
+func TestFinish(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{publish: func(*nats.Msg) error { time.Sleep(time.Second); return nil }}
+		q := fakeQueue(t, s, Config{})
+		f := newFeed(q, 1)
+		due := time.Now().Add(10 * time.Second)
+		for i := range 33 {
+			d := &delivery{id: "x", seq: uint64(i), deliveries: 1, held: true, feed: f, msg: &fakeMsg{s: s}, state: state{due: due}}
+			q.leases.add(d)
+			f.hold(d)
+		}
+		for i, st := range []stage{first, again, first} {
+			f.receive(job(q, s, "x", st, uint64(i+40), nil))
+		}
+		began := time.Now()
+		f.finish()
+		if got := time.Since(began); got != 3*time.Second {
+			t.Errorf("it took %v, want 3s", got)
+		}
+		did := s.took()
+		if a, b, c := strings.Count(did, "put later"), strings.Count(did, "; ack")+strings.Count(did, "double ack"), strings.Count(did, "nak"); a != 33 || b != 33 || c != 3 {
+			t.Errorf("%d were scheduled, %d acknowledged, %d handed back, want 33, 33, 3", a, b, c)
+		}
+		if h := s.lastSent().Header; get(h, headerDue) != formatTime(due) {
+			t.Errorf("scheduled for %s, want %s", get(h, headerDue), formatTime(due))
+		}
+		f.finish()
+		if got := s.took(); got != "" {
+			t.Errorf("the second time it did %q", got)
+		}
+		f.close(nil)
+	})
+}

@@ -223,11 +223,12 @@ func (q *Queue) join(f *feed) error {
 	return nil
 }
 
+// leave is called when nothing of the feed is running. A consumer of Jobs may still report jobs later.
 func (q *Queue) leave(f *feed) {
 	q.mu.Lock()
 	delete(q.feeds, f)
 	q.mu.Unlock()
-	f.end()
+	close(f.ended)
 }
 
 // consumer returns the consumer of the jobs of the stage.

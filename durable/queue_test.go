@@ -1,0 +1,222 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// sweep removes what was acknowledged, and reads no further.
+func TestSweep(t *testing.T) {
+	no := errors.New("no")
+	for name, test := range map[string]struct {
+		fails map[string]error
+		want  string
+		err   error
+	}{
+		"all":                           {want: "get 1 first; delete 3; get 4 first; delete 9; get 10 first"},
+		"a message cannot be read":      {fails: map[string]error{"get 4 first": no}, want: "get 1 first; delete 3; get 4 first", err: no},
+		"a message cannot be removed":   {fails: map[string]error{"delete 3": no}, want: "get 1 first; delete 3", err: no},
+		"a message is gone":             {fails: map[string]error{"delete 3": jetstream.ErrMsgDeleteUnsuccessful}, want: "get 1 first; delete 3; get 4 first; delete 9; get 10 first"},
+		"the server does not respond":   {fails: map[string]error{"delete 3": errNoResponse}, want: "get 1 first; delete 3", err: context.DeadlineExceeded},
+		"no message of that stage":      {fails: map[string]error{"get 1 first": jetstream.ErrMsgNotFound}, want: "get 1 first"},
+		"the last of them, and no more": {fails: map[string]error{"get 10 first": jetstream.ErrMsgNotFound}, want: "get 1 first; delete 3; get 4 first; delete 9; get 10 first"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{fails: test.fails}
+				q := fakeQueue(t, s, Config{})
+				due, fresh := addConsumers(q, s)
+				due.cached.AckFloor.Stream, fresh.cached.AckFloor.Stream = 100, 9
+				s.stored = []*jetstream.RawStreamMsg{message(q, again, 2, nil), message(q, first, 3, nil), message(q, first, 9, nil), message(q, first, 10, nil)}
+				began := time.Now()
+				if err := q.sweep(t.Context(), first); err != test.err {
+					t.Errorf("got %v, want %v", err, test.err)
+				}
+				if got := s.took(); got != test.want {
+					t.Errorf("it did %q, want %q", got, test.want)
+				}
+				if got := time.Since(began); test.err == context.DeadlineExceeded && got != 2*time.Second {
+					t.Errorf("it took %v, want 2s", got)
+				}
+			})
+		})
+	}
+}
+
+func TestServerVersion(t *testing.T) {
+	nc := connected(t, new(server))
+	if got, err := serverVersion(t.Context(), nc); got != "2.12.0" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	nc.Close()
+	if got, err := serverVersion(t.Context(), nc); got != "" || err != nats.ErrConnectionClosed {
+		t.Errorf("on a closed connection: got %q, %v, want ErrConnectionClosed", got, err)
+	}
+}
+
+// Without a connection it waits, until the context ends.
+func TestServerVersion_NoConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cause := errors.New("cause")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, cause)
+		defer cancel()
+		began := time.Now()
+		got, err := serverVersion(ctx, new(nats.Conn))
+		if got != "" || !errors.Is(err, cause) || !errors.Is(err, nats.ErrDisconnected) || time.Since(began) != 50*time.Millisecond {
+			t.Errorf("got %q, %v after %v, want the cause after 50ms", got, err, time.Since(began))
+		}
+	})
+}
+
+// It notices a connection that is made later.
+func TestServerVersion_ALateConnection(t *testing.T) {
+	nc, err := nats.Connect("", nats.InProcessServer(new(lateServer)), nats.RetryOnFailedConnect(true), nats.ReconnectWait(time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	if got, err := serverVersion(t.Context(), nc); got != "2.12.0" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// lateServer refuses the first connection.
+type lateServer struct{ tries atomic.Int32 }
+
+func (l *lateServer) InProcessConn() (net.Conn, error) {
+	if l.tries.Add(1) == 1 {
+		return nil, errors.New("no server")
+	}
+	return pings{new(server)}.InProcessConn()
+}
+
+func TestIsOld_Nonsense(t *testing.T) {
+	for _, version := range []string{"2", "x.11", "2.x", "1.x", "x.x", "2."} {
+		if isOld(version) {
+			t.Errorf("%q is old", version)
+		}
+	}
+	for _, version := range []string{"2.11", "1.12.0", "1.13"} {
+		if !isOld(version) {
+			t.Errorf("%q is not old", version)
+		}
+	}
+}
+
+// Close ends the feeds, waits for them, hands back what the process still has, and waits for the queue's tasks.
+func TestShutDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(server)
+		q := fakeQueue(t, s, Config{})
+		addConsumers(q, s)
+		deliver(q, s, first, nil)
+		for i := range 2 {
+			f := newFeed(q, 1)
+			if err := q.join(f); err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				<-f.stopping
+				if f.err() != ErrClosed || q.isClosed() {
+					t.Errorf("the feed ends with %v", f.err())
+				}
+				time.Sleep(time.Duration(i+1) * time.Second)
+				if got := s.took(); got != "" {
+					t.Errorf("before the feeds have ended it did %q", got)
+				}
+				q.leave(f)
+			}()
+		}
+		q.tasks.Go(func() { <-q.ctx.Done(); time.Sleep(5 * time.Second); s.note("task") })
+		began := time.Now()
+		err := q.shutDown()
+		if got := s.took(); got != "nak; task" || time.Since(began) != 7*time.Second {
+			t.Errorf("it did %q in %v, want the job handed back, then the task's end after 7s", got, time.Since(began))
+		}
+		if !errors.Is(err, ErrUnreachable) || !strings.HasPrefix(err.Error(), "durable: close: acknowledgements and jobs that were handed back may not") {
+			t.Errorf("got %v, want ErrUnreachable, because there is no connection", err)
+		}
+		if !q.isClosed() || len(q.feeds) != 0 {
+			t.Errorf("closed: %t, %d feeds", q.isClosed(), len(q.feeds))
+		}
+		if err := q.join(newFeed(q, 1)); err != ErrClosed || len(q.feeds) != 0 {
+			t.Errorf("a feed after the end: got %v, want ErrClosed", err)
+		}
+	})
+}
+
+// A server that does not respond delays Close by settleTime at most.
+func TestShutDown_NoResponse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{publish: func(*nats.Msg) error { return errNoResponse }}
+		q := fakeQueue(t, s, Config{})
+		for i := range uint64(3) {
+			d := deliver(q, s, first, func(d *delivery) { d.seq, d.claimed, d.begun = i, true, 1 })
+			d.received = d.received.Add(-1)
+		}
+		began := time.Now()
+		q.shutDown()
+		if got := time.Since(began); got != settleTime {
+			t.Errorf("it took %v, want %v", got, settleTime)
+		}
+		if got := s.took(); strings.Count(got, "; nak") != 3 {
+			t.Errorf("it did %q, want 3 jobs handed back", got)
+		}
+	})
+}
+
+// Close returns when the server has what was sent.
+func TestShutDown_Flushes(t *testing.T) {
+	s := new(server)
+	q := fakeQueue(t, s, Config{})
+	q.nc = connected(t, s)
+	before := s.pinged.Load()
+	if err := q.shutDown(); err != nil || s.pinged.Load() != before+1 {
+		t.Errorf("got %v, and %d flushes", err, s.pinged.Load()-before)
+	}
+	q.nc.Close()
+	if err := q.flush(); err != nats.ErrDisconnected {
+		t.Errorf("without a connection: got %v, want ErrDisconnected", err)
+	}
+}
+
+func TestDelete(t *testing.T) {
+	no := errors.New("no")
+	for name, test := range map[string]struct {
+		err   error
+		fails bool
+	}{
+		"deleted":     {},
+		"it was gone": {err: jetstream.ErrStreamNotFound},
+		"refused":     {err: no, fails: true},
+	} {
+		s := &server{fails: map[string]error{"delete stream retrywhen-q": test.err}}
+		q := fakeQueue(t, s, Config{})
+		q.nc = connected(t, s)
+		q.close = sync.OnceValue(q.shutDown)
+		err := q.Delete(t.Context())
+		if (err != nil) != test.fails || err != nil && (!errors.Is(err, no) || !strings.HasPrefix(err.Error(), "durable: delete: stream retrywhen-q: ")) {
+			t.Errorf("%s: got %v, fails: %t", name, err, test.fails)
+		}
+		if got := s.took(); got != "delete stream retrywhen-q" || !q.isClosed() {
+			t.Errorf("%s: it did %q, closed: %t", name, got, q.isClosed())
+		}
+	}
+	// The error of Close is returned too.
+	s := &server{fails: map[string]error{"delete stream retrywhen-q": no}}
+	q := fakeQueue(t, s, Config{})
+	q.close = sync.OnceValue(q.shutDown)
+	if err := q.Delete(t.Context()); !errors.Is(err, no) || !errors.Is(err, ErrUnreachable) {
+		t.Errorf("got %v, want both errors", err)
+	}
+}

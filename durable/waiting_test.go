@@ -1,0 +1,81 @@
+package durable
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Jobs that wait here become ready exactly when they are due.
+func TestHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFeed(fakeQueue(t, new(server), Config{}), 9)
+		began := time.Now()
+		for _, ms := range []time.Duration{300, 100, 200, -1, 100, 0, 400} {
+			d := &delivery{held: true, msg: noMsg{}, state: state{due: began.Add(ms * time.Millisecond)}}
+			if !f.hold(d) {
+				t.Fatal("it is refused")
+			}
+		}
+		if len(f.pumps[0].ready) != 2 || len(f.waiting) != 5 {
+			t.Errorf("%d are ready, %d wait, want 2, 5", len(f.pumps[0].ready), len(f.waiting))
+		}
+		var got []time.Duration
+		for range 7 {
+			d := f.take()
+			if now := time.Now(); d.state.due.After(now) {
+				t.Errorf("%v early", d.state.due.Sub(now))
+			}
+			got = append(got, time.Since(began)/time.Millisecond)
+		}
+		if !slices.Equal(got, []time.Duration{0, 0, 100, 100, 200, 300, 400}) {
+			t.Errorf("ready after %v ms", got)
+		}
+		// And again, when none waits.
+		f.hold(&delivery{held: true, msg: noMsg{}, state: state{due: time.Now().Add(time.Second)}})
+		if f.take(); time.Since(began) != 1400*time.Millisecond {
+			t.Errorf("the last one after %v", time.Since(began))
+		}
+	})
+}
+
+// At most maxHeld jobs wait here, and none at the end.
+func TestHold_NoRoom(t *testing.T) {
+	for name, test := range map[string]struct {
+		waiting int
+		stopped bool
+		want    bool
+	}{
+		"room for one": {waiting: maxHeld - 1, want: true},
+		"no room":      {waiting: maxHeld},
+		"at the end":   {stopped: true},
+	} {
+		f := newFeed(fakeQueue(t, new(server), Config{}), 1)
+		due := time.Now().Add(time.Hour)
+		for range test.waiting {
+			f.waiting = append(f.waiting, &delivery{state: state{due: due}})
+		}
+		f.stopped = test.stopped
+		if got := f.mayHold(); got != test.want {
+			t.Errorf("%s: mayHold is %t, want %t", name, got, test.want)
+		}
+		if got := f.hold(&delivery{held: true, msg: noMsg{}, state: state{due: due}}); got != test.want || (len(f.waiting) > test.waiting) != test.want {
+			t.Errorf("%s: hold is %t, %d wait, want %t", name, got, len(f.waiting), test.want)
+		}
+		if f.timer != nil {
+			f.timer.Stop()
+		}
+	}
+}
+
+// What is due after the end stays, and is handed back by finish.
+func TestDue_AtTheEnd(t *testing.T) {
+	f := newFeed(fakeQueue(t, new(server), Config{}), 1)
+	f.waiting = waiting{{held: true, msg: noMsg{}}}
+	f.close(nil)
+	f.due()
+	if len(f.waiting) != 1 || len(f.pumps[0].ready) != 0 {
+		t.Errorf("%d wait, %d are ready", len(f.waiting), len(f.pumps[0].ready))
+	}
+}
