@@ -214,3 +214,14 @@ func job(q *Queue, s *server, id string, st stage, seq uint64, h nats.Header) *f
 }
 
 func noHandler(context.Context, *Job) error { return nil }
+
+// movingConsumer calls move before each Info.
+type movingConsumer struct {
+	*fakeConsumer
+	move func()
+}
+
+func (c movingConsumer) Info(ctx context.Context) (*jetstream.ConsumerInfo, error) {
+	c.move()
+	return c.fakeConsumer.Info(ctx)
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"strconv"
@@ -27,6 +28,7 @@ type server struct {
 	stored  []*jetstream.RawStreamMsg                             // what GetMsg finds, in order
 	pending map[string]uint64                                     // what the consumers that count have counted
 	pinged  atomic.Int64                                          // pings of connected
+	got     atomic.Pointer[nats.Msg]                              // the last message with headers that connected has sent
 	mu      sync.Mutex
 	log     []string
 	sent    []*nats.Msg // copies
@@ -218,8 +220,14 @@ func (p pings) serve(c net.Conn) {
 		case words[0] == "PUB" || words[0] == "HPUB":
 			p.s.note("%s %s", words[0], words[1][strings.LastIndexByte(words[1], '.')+1:])
 			n, _ := strconv.Atoi(words[len(words)-1])
-			if _, err := in.Discard(n + 2); err != nil {
+			data := make([]byte, n+2)
+			if _, err := io.ReadFull(in, data); err != nil {
 				return
+			}
+			if words[0] == "HPUB" {
+				size, _ := strconv.Atoi(words[len(words)-2])
+				h, _ := nats.DecodeHeadersMsg(data[:size])
+				p.s.got.Store(&nats.Msg{Subject: words[1], Header: h, Data: data[size:n]})
 			}
 		}
 	}
