@@ -133,8 +133,6 @@ func meaning(err error) (help string, kind error) {
 		return "docs/durable.md lists the permissions that a user needs", ErrRefused
 	case errors.Is(err, nats.ErrSecureConnRequired), errors.Is(err, nats.ErrSecureConnWanted):
 		return "use a tls:// URL or nats.Secure if the server has TLS, and neither if it has not", ErrRefused
-	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
-		return "start the server with JetStream (nats-server -js) and allow it for the account", ErrRefused
 	case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, jetstream.ErrConnectionClosed):
 		return "", ErrClosed
 	case errors.Is(err, nats.ErrMaxPayload):
@@ -166,13 +164,8 @@ func transient(err error) bool {
 }
 
 func apiError(err error) *jetstream.APIError {
-	if e, ok := errors.AsType[*jetstream.APIError](err); ok {
-		return e
-	}
-	if e, ok := errors.AsType[jetstream.JetStreamError](err); ok {
-		return e.APIError()
-	}
-	return nil
+	e, _ := errors.AsType[*jetstream.APIError](err)
+	return e
 }
 
 func apiCode(err error) jetstream.ErrorCode {

@@ -183,7 +183,8 @@ func message(q *Queue, st stage, seq uint64, h nats.Header) *jetstream.RawStream
 	return &jetstream.RawStreamMsg{Subject: q.config.subject("x", st), Sequence: seq, Header: h}
 }
 
-// connected returns a connection to a server that only answers pings. The server records what it gets.
+// connected returns a connection to a server that only answers pings, and forbids the subject "forbidden". The server
+// records what it gets.
 func connected(t *testing.T, s *server) *nats.Conn {
 	t.Helper()
 	nc, err := nats.Connect("", nats.InProcessServer(pings{s}), nats.NoReconnect())
@@ -223,6 +224,9 @@ func (p pings) serve(c net.Conn) {
 			data := make([]byte, n+2)
 			if _, err := io.ReadFull(in, data); err != nil {
 				return
+			}
+			if words[1] == "forbidden" {
+				fmt.Fprintf(c, "-ERR 'Permissions Violation for Publish to \"forbidden\"'\r\n")
 			}
 			if words[0] == "HPUB" {
 				size, _ := strconv.Atoi(words[len(words)-2])

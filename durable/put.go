@@ -179,7 +179,7 @@ func (q *Queue) put(ctx context.Context, id string, m *nats.Msg) error {
 	_, err := q.store(ctx, s, putPolicy)
 	switch {
 	case errors.Is(err, errMoved) && put == "":
-		// The id was generated here, so the message that is there is this job's.
+		// The id was generated here, so the message that was there is this job's, which is done by now.
 	case errors.Is(err, errMoved):
 		q.counts.duplicates.Add(1)
 		return &failure{"put: job " + fmt.Sprintf("%q", id), ErrExists, nil, ""}

@@ -166,6 +166,7 @@ func TestPut_Responses(t *testing.T) {
 		id        string
 		responses []error
 		other     bool // the id is that of another job
+		gone      bool // the job is gone
 		want      []error
 		text      string
 		puts      int64
@@ -177,6 +178,7 @@ func TestPut_Responses(t *testing.T) {
 		"stored without a response":     {responses: []error{errNoResponse, refused}, puts: 1, published: 2},
 		"its own, without a response":   {id: "x", responses: []error{errNoResponse, refused}, puts: 1, published: 2},
 		"another's, without a response": {id: "x", other: true, responses: []error{errNoResponse, refused}, want: []error{ErrExists}, twice: 1, published: 2},
+		"done before the second try":    {gone: true, responses: []error{errNoResponse, refused}, puts: 1, published: 2},
 		"unavailable, then stored":      {responses: []error{unavailable, nil}, puts: 1, published: 2},
 		"the disk is full":              {responses: []error{api(codeStoreFailed)}, want: []error{ErrFull}, text: "could not write", published: 2},
 		"the account is full":           {responses: []error{api(codeStorageExceeded)}, want: []error{ErrFull}, text: "free disk space", published: 2},
@@ -200,6 +202,9 @@ func TestPut_Responses(t *testing.T) {
 					return test.responses[min(n, len(test.responses))-1]
 				}
 				s.last = func(string) (*jetstream.RawStreamMsg, error) {
+					if test.gone {
+						return nil, jetstream.ErrMsgNotFound
+					}
 					if test.other {
 						return message(q, first, 3, nats.Header{headerPut: {formatTime(start.Add(-time.Hour))}}), nil
 					}
@@ -411,4 +416,58 @@ func TestSnooze(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	Snooze(-1)
+}
+
+// The server reports a missing permission outside of the response, which never comes.
+func TestPut_NotPermitted(t *testing.T) {
+	q := online(t, new(server), Config{})
+	before := q.nc.LastError()
+	if q.denied(before) != nil {
+		t.Errorf("at the start: %v", q.denied(before))
+	}
+	if err := errors.Join(q.nc.Publish("forbidden", nil), q.nc.Flush()); err != nil && !errors.Is(err, nats.ErrPermissionViolation) {
+		t.Fatal(err)
+	}
+	violation := q.denied(before)
+	if !errors.Is(violation, nats.ErrPermissionViolation) || q.denied(violation) != nil {
+		t.Errorf("got %v, and after it %v", violation, q.denied(violation))
+	}
+	if err := q.notStored(t.Context(), nats.ErrTimeout, before, time.Minute); !errors.Is(err, ErrRefused) || errors.Is(err, ErrNotStored) {
+		t.Errorf("got %v, want that the server refused", err)
+	}
+	if err := q.notStored(t.Context(), nats.ErrTimeout, violation, time.Minute); !errors.Is(err, ErrNotStored) {
+		t.Errorf("an earlier violation: %v", err)
+	}
+}
+
+// The hooks have the context of Config.Context, also after the attempt.
+func TestJob_Hooked(t *testing.T) {
+	type key struct{}
+	own := context.WithValue(t.Context(), key{}, 1)
+	job := &Job{hooks: own}
+	if job.hooked(t.Context()) != own {
+		t.Error("the context of Config.Context is not used")
+	}
+	job.hooks = nil
+	if job.hooked(t.Context()) != t.Context() {
+		t.Error("without Config.Context there is another context")
+	}
+}
+
+// A job is handed back once, and not after a report.
+func TestJob_HandBack(t *testing.T) {
+	s := new(server)
+	q := fakeQueue(t, s, Config{})
+	job := q.newJob(deliver(q, s, first, nil))
+	job.handBack(time.Minute)
+	job.handBack(time.Minute)
+	if got := s.took(); got != "nak in 1m0s" {
+		t.Errorf("it did %q", got)
+	}
+	if err := job.Fail(nil); !errors.Is(err, ErrSettled) {
+		t.Errorf("a report after it: %v", err)
+	}
+	if err := q.newJob(deliver(q, s, first, nil)).Fail(nil); err != nil || q.counts.done.Load() != 1 {
+		t.Errorf("Fail(nil) is not Done: %v", err)
+	}
 }

@@ -3,7 +3,6 @@ package durable
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -75,7 +74,7 @@ func (q *Queue) store(ctx context.Context, s step, policy retry.Policy) (uint64,
 		return 0, err
 	}
 	seq, err := try(ctx)
-	if err == nil || err == errMoved || ctx.Err() != nil || !transient(err) {
+	if err == nil || ctx.Err() != nil || !transient(err) {
 		return seq, err
 	}
 	wait = laterWait
@@ -85,11 +84,7 @@ func (q *Queue) store(ctx context.Context, s step, policy retry.Policy) (uint64,
 	}
 	within, cancel := s.within(ctx)
 	defer cancel()
-	seq, err = retry.Do(within, policy, try)
-	if cause := context.Cause(within); err != nil && err != errMoved && cause != nil && !errors.Is(err, cause) {
-		err = fmt.Errorf("%w: %w", cause, err)
-	}
-	return seq, err
+	return retry.Do(within, policy, try)
 }
 
 // setCondition sets the headers by which the server refuses the step if the job has moved on.
