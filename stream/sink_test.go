@@ -155,3 +155,21 @@ func TestTryForEach_UnderAContextThatEnds(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A source that returns nil because its yield has returned false at the end of the context is no good end.
+func TestChans_ASourceThatOnlyLooksAtYield(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	values, errs := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
+		cancel(errCause)
+		if yield(1) {
+			t.Error("yield returned true")
+		}
+		return nil
+	}).Chans(ctx, 1)
+	for v := range values {
+		t.Errorf("received %d", v)
+	}
+	if err := <-errs; !endedBy(ctx, err) {
+		t.Errorf("got %v, want the cause", err)
+	}
+}

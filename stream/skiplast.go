@@ -6,17 +6,14 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ring"
 )
 
-// SkipLast drops the last n values: it delivers each value when n more have come. It holds n values. SkipLast(0) is the
-// stream itself.
+// SkipLast drops the last n values: it delivers each value when n more have come. It holds n values. SkipLast(0)
+// drops nothing.
 //
 //	source:       --a--b--c--d--|
 //	SkipLast(2):  --------a--b--|
 func (s Stream[T]) SkipLast(n int) Stream[T] {
 	s.require("SkipLast")
 	requireMin("SkipLast: n", n, 0)
-	if n == 0 {
-		return s
-	}
 	return func(ctx context.Context, yield func(T) bool) error {
 		last := ring.New[T](n)
 		return s(ctx, func(v T) bool {

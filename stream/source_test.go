@@ -166,6 +166,22 @@ func TestFromSeq_SequenceThatDoesNotStop(t *testing.T) {
 	}
 }
 
+func TestFromSeq2_SequenceThatDoesNotStop(t *testing.T) {
+	n := 0
+	s := stream.FromSeq2(func(context.Context) iter.Seq2[int, error] {
+		return func(yield func(int, error) bool) {
+			for i := range 5 {
+				if yield(i, nil) {
+					t.Error("yield returned true")
+				}
+			}
+		}
+	})
+	if err := s(t.Context(), func(int) bool { n++; return false }); err != nil || n != 1 {
+		t.Errorf("%d values, %v", n, err)
+	}
+}
+
 func TestFromSeq_EndlessIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	n := 0
