@@ -16,6 +16,8 @@ func TestOperatorsThatDoNothingAreTheStreamItself(t *testing.T) {
 		"TimeShift(0, 9)":    func(s stream.Stream[int]) stream.Stream[int] { return s.TimeShift(0, 9) },
 		"TakeUntilDone(nil)": func(s stream.Stream[int]) stream.Stream[int] { return s.TakeUntilDone(nil) },
 		"Merge()":            func(s stream.Stream[int]) stream.Stream[int] { return s.Merge() },
+		"Buffer(0)":          func(s stream.Stream[int]) stream.Stream[int] { return s.Buffer(0) },
+		"ThrottleLatest(0)":  func(s stream.Stream[int]) stream.Stream[int] { return s.ThrottleLatest(0) },
 		"Concat()":           func(s stream.Stream[int]) stream.Stream[int] { return s.Concat() },
 	} {
 		t.Run(name, func(t *testing.T) {
