@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -124,12 +123,6 @@ func TestDead_Fields(t *testing.T) {
 	}
 }
 
-// requests returns what was recorded, without what the connection sends on its own when it comes to it.
-func requests(s *server) string {
-	all := strings.Split(s.took(), "; ")
-	return strings.Join(slices.DeleteFunc(all, func(a string) bool { return strings.HasPrefix(a, "HPUB ") }), "; ")
-}
-
 // Revive stores the job and removes the dead letter in one step.
 func TestRevive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -147,7 +140,7 @@ func TestRevive(t *testing.T) {
 		if err := q.Revive(t.Context(), "x"); err != nil {
 			t.Error(err)
 		}
-		if got := requests(s); got != "last dead; put first; delete 100" || q.counts.put.Load() != 1 {
+		if got := outcomes(s); got != "last dead; put first; delete 100" || q.counts.put.Load() != 1 {
 			t.Errorf("it did %q, and put %d", got, q.counts.put.Load())
 		}
 		m := s.lastSent()
@@ -234,7 +227,7 @@ func TestRevive_Fails(t *testing.T) {
 				if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || err != nil && !strings.HasPrefix(err.Error(), test.text) {
 					t.Errorf("got %v, want %v, %s", err, test.want, test.text)
 				}
-				if got := requests(s); test.after == 0 && got != test.did {
+				if got := outcomes(s); test.after == 0 && got != test.did {
 					t.Errorf("it did %q, want %q", got, test.did)
 				}
 				if got := time.Since(began); test.after != 0 && got != test.after {

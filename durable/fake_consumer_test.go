@@ -225,3 +225,26 @@ func (c movingConsumer) Info(ctx context.Context) (*jetstream.ConsumerInfo, erro
 	c.move()
 	return c.fakeConsumer.Info(ctx)
 }
+
+// serve delivers the messages, as many as each Consume wants.
+func (c *fakeConsumer) serve(all ...*fakeMsg) {
+	c.consume = func(run *fakeConsume) {
+		now := all[:min(run.n, len(all))]
+		all = all[len(now):]
+		go func() {
+			for _, m := range now {
+				run.handler(m)
+			}
+		}()
+	}
+}
+
+// outcomes returns what was recorded since the last call, without the requests for jobs and without what the connection
+// sends on its own when it comes to it.
+func outcomes(s *server) string {
+	all := strings.Split(s.took(), "; ")
+	return strings.Join(slices.DeleteFunc(all, func(a string) bool {
+		word, _, _ := strings.Cut(a, " ")
+		return slices.Contains([]string{"consume", "drain", "PUB", "HPUB"}, word)
+	}), "; ")
+}

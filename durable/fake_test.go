@@ -2,6 +2,7 @@ package durable
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ type server struct {
 	fails   map[string]error                                      // of the calls that are recorded with these words, see call
 	stored  []*jetstream.RawStreamMsg                             // what GetMsg finds, in order
 	pending map[string]uint64                                     // what the consumers that count have counted
+	version string                                                // of connected, default 2.12.0
 	pinged  atomic.Int64                                          // pings of connected
 	got     atomic.Pointer[nats.Msg]                              // the last message with headers that connected has sent
 	mu      sync.Mutex
@@ -205,7 +207,7 @@ func (p pings) InProcessConn() (net.Conn, error) {
 
 func (p pings) serve(c net.Conn) {
 	defer c.Close()
-	fmt.Fprintf(c, "INFO {\"server_id\":\"s\",\"version\":\"2.12.0\",\"headers\":true,\"max_payload\":1048576}\r\n")
+	fmt.Fprintf(c, "INFO {\"server_id\":\"s\",\"version\":%q,\"headers\":true,\"max_payload\":1048576}\r\n", cmp.Or(p.s.version, "2.12.0"))
 	in := bufio.NewReader(c)
 	for {
 		line, err := in.ReadString('\n')

@@ -21,23 +21,29 @@ func TestWanted(t *testing.T) {
 		average        time.Duration
 		running, ready int
 		want           int
+		other          int // ready in the other pump
 	}{
-		{"nothing is known: none ahead", 8, -1, 0, 0, 8},
-		{"nothing is known, and all are busy", 8, -1, 8, 0, 0},
-		{"quick: much ahead", 8, time.Millisecond, 0, 0, 8 + 1024},
-		{"quicker than the clock", 8, 0, 0, 0, 8 + 1024},
-		{"quick, and more than half is ready", 8, time.Millisecond, 8, 600, 0},
-		{"quick, and less than half is ready", 8, time.Millisecond, 8, 400, 8 + 1024 - 408},
-		{"slow: none ahead", 8, time.Second, 0, 0, 8},
-		{"slow: one for each worker that is free", 8, time.Minute, 7, 0, 1},
-		{"slow, all are busy", 8, time.Minute, 8, 0, 0},
-		{"slow, and too much is ready already", 8, time.Minute, 8, 100, 0},
-		{"between", 8, 100 * time.Millisecond, 8, 0, 16},
+		{name: "nothing is known: none ahead", workers: 8, average: -1, want: 8},
+		{name: "nothing is known, and all are busy", workers: 8, average: -1, running: 8, want: 0},
+		{name: "quick: much ahead", workers: 8, average: time.Millisecond, want: 8 + 1024},
+		{name: "quicker than the clock", workers: 8, average: 0, want: 8 + 1024},
+		{name: "quick, and more than half is ready", workers: 8, average: time.Millisecond, running: 8, ready: 600, want: 0},
+		{name: "quick, and less than half is ready", workers: 8, average: time.Millisecond, running: 8, ready: 400, want: 8 + 1024 - 408},
+		{name: "slow: none ahead", workers: 8, average: time.Second, want: 8},
+		{name: "slow: one for each worker that is free", workers: 8, average: time.Minute, running: 7, want: 1},
+		{name: "slow, all are busy", workers: 8, average: time.Minute, running: 8, want: 0},
+		{name: "slow, and too much is ready already", workers: 8, average: time.Minute, running: 8, ready: 100, want: 0},
+		{name: "between", workers: 8, average: 100 * time.Millisecond, running: 8, want: 16},
+		{name: "exactly half is ready", workers: 8, average: time.Millisecond, running: 8, ready: 508, want: 516},
+		{name: "one more is ready", workers: 8, average: time.Millisecond, running: 8, ready: 509, want: 0},
+		{name: "half of the workers have a job in the other pump", workers: 8, average: time.Minute, other: 4, want: 4},
+		{name: "what is ready for the busy ones does not count", workers: 8, average: time.Millisecond, running: 7, other: 4, want: 8 + 1024 - 7 - 1},
 	} {
 		f := feed{workers: c.workers, average: c.average, running: c.running, pumps: [2]*pump{{}, {}}}
 		for range c.ready {
 			f.pumps[1].ready = append(f.pumps[1].ready, nil)
 		}
+		f.pumps[0].ready = make([]*delivery, c.other)
 		if got := f.wanted(f.pumps[1]); got != c.want {
 			t.Errorf("%s: got %d, want %d", c.name, got, c.want)
 		}
@@ -61,7 +67,7 @@ func TestWanted_ManyBytes(t *testing.T) {
 func TestRelease_Average(t *testing.T) {
 	f := feed{average: -1, running: 4}
 	f.room.L = &f.mu
-	for i, c := range []struct{ lasted, want time.Duration }{{8 * time.Second, 8 * time.Second}, {0, 7 * time.Second}, {9 * time.Second, 9 * time.Second}} {
+	for i, c := range []struct{ lasted, want time.Duration }{{8 * time.Second, 8 * time.Second}, {4 * time.Second, 7500 * time.Millisecond}, {9 * time.Second, 9 * time.Second}} {
 		if f.release(c.lasted); f.average != c.want || f.running != 3-i {
 			t.Errorf("after %v: average %v, %d running, want %v, %d", c.lasted, f.average, f.running, c.want, 3-i)
 		}
@@ -246,7 +252,14 @@ func TestFeedRun(t *testing.T) {
 			if strings.Join(got, " ") != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
-			f.close(nil)
+			if f.err() == nil {
+				select {
+				case <-ended:
+					t.Error("it has ended before the feed")
+				default:
+				}
+			}
+			f.close(errors.New("the end"))
 		}
 		<-ended
 	})

@@ -15,6 +15,47 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+// Open refuses a server that lacks what a queue needs.
+func TestOpen_AnOldServer(t *testing.T) {
+	nc := connected(t, &server{version: "2.11.9"})
+	_, err := Open(t.Context(), nc, Config{Name: "q"})
+	if !errors.Is(err, ErrRefused) || err.Error() != "durable: open: the server refused: the server has version 2.11.9: update it to 2.12 or later" {
+		t.Errorf("got %v, want ErrRefused", err)
+	}
+}
+
+// A server that does not respond delays Open by 15 s, or until ctx ends.
+func TestOpen_NoResponse(t *testing.T) {
+	for limit, want := range map[time.Duration]time.Duration{0: 15 * time.Second, 3 * time.Second: 3 * time.Second, time.Minute: time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			nc := connected(t, new(server))
+			ctx := t.Context()
+			if limit > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, limit)
+				defer cancel()
+			}
+			began := time.Now()
+			q, err := Open(ctx, nc, Config{Name: "q"})
+			if got := time.Since(began); q != nil || !errors.Is(err, ErrUnreachable) || got != want {
+				t.Errorf("got %v after %v, want ErrUnreachable after %v", err, got, want)
+			}
+		})
+	}
+}
+
+func TestOpen_Invalid(t *testing.T) {
+	if q, err := Open(t.Context(), new(nats.Conn), Config{}); q != nil || err == nil || !strings.HasPrefix(err.Error(), "durable: open: Config.Name is ") {
+		t.Errorf("got %v, %v", q, err)
+	}
+	defer func() {
+		if v := recover(); v != "durable: Open: nc is nil" {
+			t.Errorf("got %v", v)
+		}
+	}()
+	Open(t.Context(), nil, Config{Name: "q"})
+}
+
 // sweep removes what was acknowledged, and reads no further.
 func TestSweep(t *testing.T) {
 	no := errors.New("no")
