@@ -107,6 +107,26 @@ func TestTheContextLastsAsLongAsTheBody(t *testing.T) {
 	}
 }
 
+// brittle is a body that cannot be closed well.
+type brittle struct{ io.Reader }
+
+func (brittle) Close() error { return errBrittle }
+
+var errBrittle = errors.New("brittle")
+
+func TestTheBodysOwnErrorOfClose(t *testing.T) {
+	base := func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, Body: brittle{strings.NewReader("x")}}, nil
+	}
+	resp, err := retryhttp.NewTransport(newScript(base), timed(1)).RoundTrip(get(t, t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := resp.Body.Close(); err != errBrittle {
+		t.Errorf("Close returned %v, want the body's error", err)
+	}
+}
+
 func TestAResponseThatCameTooLateIsClosed(t *testing.T) {
 	for name, sleep := range map[string]time.Duration{"late": 6 * time.Second, "in time": 4 * time.Second} {
 		bubble(t, name, func(t *testing.T) {

@@ -138,7 +138,6 @@ func (b *releasingBody) Read(p []byte) (int, error) {
 }
 
 func (b *releasingBody) Close() error {
-	err := b.ReadCloser.Close()
-	b.release()
-	return err
+	defer b.release()
+	return b.ReadCloser.Close()
 }
