@@ -56,7 +56,7 @@ type state struct {
 
 // header returns the state as headers.
 func (s *state) header() nats.Header {
-	h := make(nats.Header, len(s.user)+4)
+	h := make(nats.Header)
 	maps.Copy(h, s.user)
 	if !s.put.IsZero() {
 		h[headerPut] = []string{formatTime(s.put)}

@@ -196,9 +196,7 @@ func (q *Queue) Jobs() stream.Stream[*Job] {
 			f.close(nil)
 			tasks.Wait()
 			f.finish()
-			if q.nc.IsConnected() {
-				q.nc.FlushTimeout(time.Second)
-			}
+			q.flush()
 		}()
 		for {
 			d := f.take()
