@@ -207,7 +207,15 @@ func (p pings) InProcessConn() (net.Conn, error) {
 
 func (p pings) serve(c net.Conn) {
 	defer c.Close()
-	fmt.Fprintf(c, "INFO {\"server_id\":\"s\",\"version\":%q,\"headers\":true,\"max_payload\":1048576}\r\n", cmp.Or(p.s.version, "2.12.0"))
+	// It never waits until the client reads, because the client may write while it holds its mutex.
+	out := make(chan string, 64)
+	defer close(out)
+	go func() {
+		for text := range out {
+			io.WriteString(c, text)
+		}
+	}()
+	out <- fmt.Sprintf("INFO {\"server_id\":\"s\",\"version\":%q,\"headers\":true,\"max_payload\":1048576}\r\n", cmp.Or(p.s.version, "2.12.0"))
 	in := bufio.NewReader(c)
 	for {
 		line, err := in.ReadString('\n')
@@ -219,7 +227,7 @@ func (p pings) serve(c net.Conn) {
 		case len(words) == 0:
 		case words[0] == "PING":
 			p.s.pinged.Add(1)
-			fmt.Fprintf(c, "PONG\r\n")
+			out <- "PONG\r\n"
 		case words[0] == "PUB" || words[0] == "HPUB":
 			p.s.note("%s %s", words[0], words[1][strings.LastIndexByte(words[1], '.')+1:])
 			n, _ := strconv.Atoi(words[len(words)-1])
@@ -228,7 +236,7 @@ func (p pings) serve(c net.Conn) {
 				return
 			}
 			if words[1] == "forbidden" {
-				fmt.Fprintf(c, "-ERR 'Permissions Violation for Publish to \"forbidden\"'\r\n")
+				out <- "-ERR 'Permissions Violation for Publish to \"forbidden\"'\r\n"
 			}
 			if words[0] == "HPUB" {
 				size, _ := strconv.Atoi(words[len(words)-2])

@@ -25,6 +25,12 @@ func TestStats(t *testing.T) {
 			want: Stats{Ready: 11, Running: 5 + 13, Later: 17, Dead: 19}, did: all},
 		"nor while some are ready": {change: func(_ *server, due, _ *fakeConsumer) { due.now.NumAckPending = 0 },
 			want: Stats{Ready: 3 + 11, Running: 13, Later: 17, Dead: 19}, did: all},
+		"as many ready as running": {change: func(_ *server, due, _ *fakeConsumer) { due.now.NumPending = 5 },
+			want: Stats{Ready: 5 + 11, Running: 5 + 13, Later: 17, Dead: 19}, did: all},
+		"one of each": {change: func(s *server, due, fresh *fakeConsumer) {
+			due.now, fresh.now = jetstream.ConsumerInfo{NumPending: 1}, jetstream.ConsumerInfo{NumAckPending: 1}
+			s.pending = map[string]uint64{"count-later": 1, "count-dead": 1}
+		}, want: Stats{1, 1, 1, 1}, did: all},
 		"none is counted, and there is none": {change: func(s *server, due, fresh *fakeConsumer) {
 			due.now, fresh.now = jetstream.ConsumerInfo{}, jetstream.ConsumerInfo{}
 			due.now.AckFloor.Stream = 41
@@ -84,6 +90,21 @@ func TestStats_JobsMove(t *testing.T) {
 		if got, err := q.Stats(t.Context()); got.Later != 9 || err != nil {
 			t.Errorf("got %v, %v, want 9 later", got, err)
 		}
+	}
+}
+
+// The later ones cannot be counted the second time.
+func TestStats_FailsLater(t *testing.T) {
+	s := &server{pending: map[string]uint64{"count-later": 9, "count-dead": 1}, fails: make(map[string]error)}
+	q := fakeQueue(t, s, Config{})
+	due, fresh := addConsumers(q, s)
+	due.now.NumPending, fresh.now.NumPending = 1, 1
+	q.first = movingConsumer{fresh, func() { s.fails["consumer count-later"] = errNo }}
+	if got, err := q.Stats(t.Context()); got != (Stats{}) || !errors.Is(err, errNo) || !strings.HasPrefix(err.Error(), "durable: stats: ") {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if got := s.took(); got != "consumer count-later; info of again; info of first; consumer count-later" {
+		t.Errorf("it did %q", got)
 	}
 }
 

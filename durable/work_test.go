@@ -531,6 +531,44 @@ func TestJobs_Ends(t *testing.T) {
 	}
 }
 
+// The requests have ended before what was fetched ahead is handed back, in Jobs and in Work.
+func TestJobs_RequestsEndFirst(t *testing.T) {
+	for name, run := range map[string]func(context.Context, *Queue, func(id string) (more bool)){
+		"Jobs": func(ctx context.Context, q *Queue, do func(string) bool) {
+			q.Jobs()(ctx, func(j *Job) bool { return do(j.ID) })
+		},
+		"Work": func(ctx context.Context, q *Queue, do func(string) bool) {
+			ctx, cancel := context.WithCancel(ctx)
+			q.Work(ctx, 1, func(_ context.Context, j *Job) error {
+				if !do(j.ID) {
+					cancel()
+					time.Sleep(time.Second)
+				}
+				return nil
+			})
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := new(server)
+			q := workQueue(t, s, Config{Grace: time.Hour})
+			fresh := q.first.(*fakeConsumer)
+			run(t.Context(), q, func(id string) bool {
+				if id == "1" {
+					return true // so quick that more is fetched ahead
+				}
+				synctest.Wait()
+				fresh.last().handler(job(q, s, "3", first, 3, nil))
+				s.took()
+				return false
+			})
+			got := s.took()
+			if last := max(strings.Index(got, "drain again"), strings.Index(got, "drain first")); strings.Count(got, "drain") != 2 || last > strings.Index(got, "nak") {
+				t.Errorf("%s: it did %q, want that both requests end before the job is handed back", name, got)
+			}
+		})
+	}
+}
+
 // A job whose lease has run out is not delivered.
 func TestJobs_ALateJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
