@@ -29,6 +29,7 @@ type server struct {
 	stored  []*jetstream.RawStreamMsg                             // what GetMsg finds, in order
 	pending map[string]uint64                                     // what the consumers that count have counted
 	version string                                                // of connected, default 2.12.0
+	respond func(subject string) string                           // of connected, to requests; "" is no response
 	pinged  atomic.Int64                                          // pings of connected
 	got     atomic.Pointer[nats.Msg]                              // the last message with headers that connected has sent
 	mu      sync.Mutex
@@ -217,6 +218,7 @@ func (p pings) serve(c net.Conn) {
 	}()
 	out <- fmt.Sprintf("INFO {\"server_id\":\"s\",\"version\":%q,\"headers\":true,\"max_payload\":1048576}\r\n", cmp.Or(p.s.version, "2.12.0"))
 	in := bufio.NewReader(c)
+	inbox := "" // the number of the subscription for responses
 	for {
 		line, err := in.ReadString('\n')
 		if err != nil {
@@ -228,6 +230,8 @@ func (p pings) serve(c net.Conn) {
 		case words[0] == "PING":
 			p.s.pinged.Add(1)
 			out <- "PONG\r\n"
+		case words[0] == "SUB":
+			inbox = words[len(words)-1]
 		case words[0] == "PUB" || words[0] == "HPUB":
 			p.s.note("%s %s", words[0], words[1][strings.LastIndexByte(words[1], '.')+1:])
 			n, _ := strconv.Atoi(words[len(words)-1])
@@ -237,6 +241,13 @@ func (p pings) serve(c net.Conn) {
 			}
 			if words[1] == "forbidden" {
 				out <- "-ERR 'Permissions Violation for Publish to \"forbidden\"'\r\n"
+			}
+			if words[0] == "PUB" && len(words) == 4 && p.s.respond != nil {
+				if text := p.s.respond(words[1]); strings.HasPrefix(text, "-ERR") {
+					out <- text
+				} else if text != "" {
+					out <- fmt.Sprintf("MSG %s %s %d\r\n%s\r\n", words[2], inbox, len(text), text)
+				}
 			}
 			if words[0] == "HPUB" {
 				size, _ := strconv.Atoi(words[len(words)-2])

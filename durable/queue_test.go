@@ -2,7 +2,9 @@ package durable
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"log/slog"
 	"net"
 	"strings"
 	"sync"
@@ -42,6 +44,84 @@ func TestOpen_NoResponse(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What Open requests of a server that has the queue already, and what it does if a request fails.
+func TestOpen_Requests(t *testing.T) {
+	const all = "PUB retrywhen-q; PUB again; PUB first; PUB retrywhen-q; PUB retrywhen-q"
+	const unswept = "; log: jobs that were acknowledged while the disk was full could not be removed"
+	for name, test := range map[string]struct {
+		fails string // the request
+		text  string // of the error
+		did   string
+	}{
+		"all is well":            {did: all},
+		"no stream":              {fails: "$JS.API.STREAM.INFO.retrywhen-q", text: "durable: open: stream retrywhen-q: ", did: "PUB retrywhen-q"},
+		"no consumer of retries": {fails: "$JS.API.CONSUMER.INFO.retrywhen-q.again", text: "durable: open: consumer again: ", did: "PUB retrywhen-q; PUB again"},
+		"no consumer of others":  {fails: "$JS.API.CONSUMER.INFO.retrywhen-q.first", text: "durable: open: consumer first: ", did: "PUB retrywhen-q; PUB again; PUB first"},
+		"no sweep":               {fails: "$JS.API.STREAM.MSG.GET.retrywhen-q", did: "PUB retrywhen-q; PUB again; PUB first; PUB retrywhen-q" + unswept + "; PUB retrywhen-q" + unswept},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := new(server)
+			c := Config{Name: "q", Lease: time.Minute, Replicas: 1, Logger: slog.New(fakeLog{s})}
+			s.respond = func(subject string) string {
+				if subject == test.fails {
+					return `{"error":{"code":503,"err_code":10008,"description":"no"}}`
+				}
+				switch subject {
+				case "$JS.API.STREAM.INFO.retrywhen-q":
+					return asJSON(t, jetstream.StreamInfo{Config: c.stream()})
+				case "$JS.API.CONSUMER.INFO.retrywhen-q.again":
+					return asJSON(t, jetstream.ConsumerInfo{Name: "again", Config: c.consumer(again)})
+				case "$JS.API.CONSUMER.INFO.retrywhen-q.first":
+					return asJSON(t, jetstream.ConsumerInfo{Name: "first", Config: c.consumer(first)})
+				}
+				return `{"error":{"code":404,"err_code":10037,"description":"no message found"}}`
+			}
+			q, err := Open(t.Context(), connected(t, s), c)
+			if got := s.took(); got != test.did {
+				t.Errorf("it did %q, want %q", got, test.did)
+			}
+			if test.text != "" {
+				if q != nil || err == nil || !strings.HasPrefix(err.Error(), test.text) {
+					t.Errorf("got %v, want %s", err, test.text)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if q.config.Lease != time.Minute || q.again.CachedInfo().Name != "again" || q.first.CachedInfo().Name != "first" || q.isClosed() ||
+				q.gaps.isSuspect(&delivery{received: time.Now()}, time.Now(), time.Minute) {
+				t.Errorf("the queue is %+v", &q.config)
+			}
+			if err := errors.Join(q.Close(), q.Close()); err != nil || !q.isClosed() {
+				t.Errorf("Close: %v", err)
+			}
+		})
+	}
+}
+
+// The server reports a missing permission, and does not respond.
+func TestOpen_Denied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{respond: func(subject string) string {
+			return "-ERR 'Permissions Violation for Publish to \"" + subject + "\"'\r\n"
+		}}
+		began := time.Now()
+		_, err := Open(t.Context(), connected(t, s), Config{Name: "q"})
+		if got := time.Since(began); !errors.Is(err, ErrRefused) || errors.Is(err, ErrUnreachable) || got != 15*time.Second {
+			t.Errorf("got %v after %v, want ErrRefused after 15s", err, got)
+		}
+	})
+}
+
+func asJSON(t *testing.T, v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(text)
 }
 
 func TestOpen_Invalid(t *testing.T) {

@@ -158,7 +158,7 @@ func (f *feed) report(ctx context.Context, job *Job, failed error) {
 	if job.settled.Load() {
 		return
 	}
-	if failed != nil && ctx.Err() != nil && (errors.Is(failed, ctx.Err()) || errors.Is(failed, context.Cause(ctx))) {
+	if ctx.Err() != nil && (errors.Is(failed, ctx.Err()) || errors.Is(failed, context.Cause(ctx))) {
 		job.handBack(0)
 		return
 	}
