@@ -281,6 +281,9 @@ func TestReschedule_WithAGuard(t *testing.T) {
 			if got := strings.Replace(s.took(), "put later; HPUB mark", "HPUB mark; put later", 1); got != test.did {
 				t.Errorf("it did %q, want %q", got, test.did)
 			}
+			if m := s.got.Load(); strings.Contains(test.did, "mark") && (m == nil || get(m.Header, headerBegun) != "0" || get(m.Header, headerLastSubject) != "retrywhen.q.job.x.first") {
+				t.Errorf("the mark is %v", m)
+			}
 			h := s.lastSent().Header
 			if batched := get(h, headerBatchCommit) == "1" && get(h, headerBatchSequence) == "2" && get(h, headerBatchID) != ""; batched != strings.Contains(test.did, "mark") {
 				t.Errorf("the headers are %v", h)
