@@ -30,6 +30,7 @@ type server struct {
 	pending map[string]uint64                                     // what the consumers that count have counted
 	version string                                                // of connected, default 2.12.0
 	respond func(subject string) string                           // of connected, to requests; "" is no response
+	hangsUp atomic.Bool                                           // connected ends at the next ping
 	pinged  atomic.Int64                                          // pings of connected
 	got     atomic.Pointer[nats.Msg]                              // the last message with headers that connected has sent
 	mu      sync.Mutex
@@ -228,6 +229,9 @@ func (p pings) serve(c net.Conn) {
 		switch {
 		case len(words) == 0:
 		case words[0] == "PING":
+			if p.s.hangsUp.Load() {
+				return
+			}
 			p.s.pinged.Add(1)
 			out <- "PONG\r\n"
 		case words[0] == "SUB":

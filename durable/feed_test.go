@@ -137,6 +137,26 @@ func TestDueRetriesGoFirstAndFreshJobsHaveAShare(t *testing.T) {
 	}
 }
 
+// A fresh job has its share also if it is the only one. Due retries do not wait for fresh jobs.
+func TestDueRetriesAndFewFreshJobs(t *testing.T) {
+	for fresh, want := range map[int]string{0: "rrrrrrrrr", 1: "rrrfrrrrrr", 2: "rrrfrrrfrrr"} {
+		f := newFeed(fakeQueue(t, new(server), Config{}), 1)
+		for range fresh {
+			f.push(&delivery{stage: first, msg: noMsg{}})
+		}
+		for range 9 {
+			f.push(&delivery{stage: again, msg: noMsg{}})
+		}
+		var got []byte
+		for d := f.next(); d != nil; d = f.next() {
+			got = append(got, map[stage]byte{again: 'r', first: 'f'}[d.stage])
+		}
+		if string(got) != want {
+			t.Errorf("%d fresh jobs: got %s, want %s", fresh, got, want)
+		}
+	}
+}
+
 func TestAGapMakesSuspect(t *testing.T) {
 	now := time.Now()
 	after := func(ms int) time.Time { return now.Add(time.Duration(ms) * time.Millisecond) }

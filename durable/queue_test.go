@@ -95,6 +95,11 @@ func TestOpen_Requests(t *testing.T) {
 				q.gaps.isSuspect(&delivery{received: time.Now()}, time.Now(), time.Minute) {
 				t.Errorf("the queue is %+v", &q.config)
 			}
+			q.gaps.mu.Lock()
+			if q.gaps.ran.IsZero() {
+				t.Error("a gap after Open is not detected")
+			}
+			q.gaps.mu.Unlock()
 			if err := errors.Join(q.Close(), q.Close()); err != nil || !q.isClosed() {
 				t.Errorf("Close: %v", err)
 			}
@@ -127,6 +132,11 @@ func asJSON(t *testing.T, v any) string {
 func TestOpen_Invalid(t *testing.T) {
 	if q, err := Open(t.Context(), new(nats.Conn), Config{}); q != nil || err == nil || !strings.HasPrefix(err.Error(), "durable: open: Config.Name is ") {
 		t.Errorf("got %v, %v", q, err)
+	}
+	nc := connected(t, new(server))
+	nc.Close()
+	if q, err := Open(t.Context(), nc, Config{Name: "q"}); q != nil || !errors.Is(err, ErrClosed) || !strings.HasPrefix(err.Error(), "durable: open: ") {
+		t.Errorf("on a closed connection: got %v, %v, want ErrClosed", q, err)
 	}
 	defer func() {
 		if v := recover(); v != "durable: Open: nc is nil" {
@@ -305,7 +315,10 @@ func TestShutDown_Flushes(t *testing.T) {
 	if err := q.shutDown(); err != nil || s.pinged.Load() != before+1 {
 		t.Errorf("got %v, and %d flushes", err, s.pinged.Load()-before)
 	}
-	q.nc.Close()
+	s.hangsUp.Store(true)
+	if err := q.flush(); err != nats.ErrConnectionClosed {
+		t.Errorf("the connection is lost meanwhile: got %v, want ErrConnectionClosed", err)
+	}
 	if err := q.flush(); err != nats.ErrDisconnected {
 		t.Errorf("without a connection: got %v, want ErrDisconnected", err)
 	}

@@ -65,14 +65,10 @@ func (q *Queue) Work(ctx context.Context, workers int, handler func(context.Cont
 	if err := q.flush(); err != nil {
 		q.config.Logger.Warn("outcomes may not have reached the server, their attempts may be made again", "queue", q.config.Name, "error", err)
 	}
-	switch err := f.err(); {
-	case err == nil:
-		return nil
-	case err == ErrClosed:
-		return &failure{"work", ErrClosed, nil, ""}
-	default:
+	if err := f.err(); err != ErrClosed {
 		return err
 	}
+	return &failure{"work", ErrClosed, nil, ""}
 }
 
 // workLoop makes attempts until the end.

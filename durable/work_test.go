@@ -433,6 +433,18 @@ func TestBegin(t *testing.T) {
 	}
 }
 
+// A delivery that is skipped waits for no other attempt.
+func TestBegin_SkipsAtOnce(t *testing.T) {
+	s := new(server)
+	q := fakeQueue(t, s, Config{})
+	d := deliver(q, s, first, func(d *delivery) { d.until = time.Now() })
+	q.alone.RLock() // another attempt
+	if j, _ := d.feed.begin(d); j != nil {
+		t.Error("it has begun")
+	}
+	q.alone.RUnlock()
+}
+
 // An attempt that must run alone waits for the others. If the feed stops meanwhile, its job is handed back.
 func TestBegin_WaitsForOthers(t *testing.T) {
 	for stopped, want := range map[bool]string{false: "put mark", true: "nak"} {
@@ -588,6 +600,32 @@ func TestJobs_ALateJob(t *testing.T) {
 			t.Errorf("got %s, %v, want 1 2", got, err)
 		}
 	})
+}
+
+// A job whose attempts have begun too often to run next to others is delivered too: a consumer has one job at a time.
+func TestJobs_BegunTooOften(t *testing.T) {
+	s := new(server)
+	q := fakeQueue(t, s, Config{})
+	_, fresh := addConsumers(q, s)
+	m := job(q, s, "x", first, 7, nil)
+	m.meta.NumDelivered = 6
+	fresh.serve(m)
+	s.publish = func(m *nats.Msg) error {
+		if get(m.Header, headerLastSequence) == "7" {
+			return refused
+		}
+		return nil
+	}
+	s.last = func(string) (*jetstream.RawStreamMsg, error) {
+		return message(q, mark, 9, nats.Header{headerBegun: {"4"}, headerDelivery: {"5"}}), nil
+	}
+	var got *Job
+	if err := q.Jobs()(t.Context(), func(j *Job) bool { got = j; return false }); err != nil || !got.Redelivered {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if got := outcomes(s); got != "put mark; last *; put mark" {
+		t.Errorf("it did %q", got)
+	}
 }
 
 // Jobs that does not begin.
