@@ -400,6 +400,31 @@ func TestHandBackIdle(t *testing.T) {
 	}
 }
 
+// A job may wait for a worker for idleTime. Only the feed whose workers are all busy hands its jobs back.
+func TestHandBackIdle_After(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(server)
+		q := fakeQueue(t, s, Config{})
+		for i := range 2 {
+			f := newFeed(q, 1)
+			f.running = i
+			q.join(f)
+			f.receive(job(q, s, "x", first, uint64(i), nil))
+		}
+		for _, c := range []struct {
+			after time.Duration
+			want  string
+		}{{idleTime, ""}, {1, "nak"}, {time.Second, ""}} {
+			time.Sleep(c.after)
+			q.handBackIdle(time.Now())
+			q.tasks.Wait()
+			if got := s.took(); got != c.want {
+				t.Errorf("it did %q, want %q", got, c.want)
+			}
+		}
+	})
+}
+
 // At the end, what is ready is handed back, and what waits here is scheduled, 16 at a time.
 func TestFinish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -146,6 +146,18 @@ func TestOpen_Invalid(t *testing.T) {
 	Open(t.Context(), nil, Config{Name: "q"})
 }
 
+// A new queue has three replicas in a cluster.
+func TestReplicas(t *testing.T) {
+	for cluster, want := range map[string]int{"": 1, "c": 3} {
+		s := &server{cluster: cluster}
+		q := fakeQueue(t, s, Config{})
+		q.nc = connected(t, s)
+		if got := q.replicas(); got != want {
+			t.Errorf("cluster %q: got %d, want %d", cluster, got, want)
+		}
+	}
+}
+
 // sweep removes what was acknowledged, and reads no further.
 func TestSweep(t *testing.T) {
 	no := errors.New("no")
