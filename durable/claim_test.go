@@ -80,10 +80,10 @@ func TestCheck(t *testing.T) {
 					t.Errorf("the mark is %v", h)
 				}
 			}},
-		"a suspect one":                        {gap: true, want: begin, did: "put mark"},
-		"begun too often to run beside others": {change: func(d *delivery) { d.deliveries, d.begun = 2, 4 }, want: alone},
-		"it runs alone":                        {change: func(d *delivery) { d.deliveries, d.begun = 2, 4 }, alone: true, want: begin, did: "put mark"},
-		"one less":                             {change: func(d *delivery) { d.deliveries, d.begun = 2, 3 }, want: begin, did: "put mark"},
+		"a suspect one":                      {gap: true, want: begin, did: "put mark"},
+		"begun too often to run with others": {change: func(d *delivery) { d.deliveries, d.begun = 2, 4 }, want: alone},
+		"it runs alone":                      {change: func(d *delivery) { d.deliveries, d.begun = 2, 4 }, alone: true, want: begin, did: "put mark"},
+		"one less":                           {change: func(d *delivery) { d.deliveries, d.begun = 2, 3 }, want: begin, did: "put mark"},
 		"it can only be given up": {change: func(d *delivery) { d.deliveries, d.begun = 2, 5 }, want: skip,
 			did: "log: the outcome of an attempt could not be stored, the job is handed back; nak in 30s"},
 		"the job is gone": {change: again2, refuses: 1, want: skip, did: "put mark; last *; ack"},

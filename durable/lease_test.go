@@ -3,6 +3,7 @@ package durable
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -143,4 +144,23 @@ func TestDrop(t *testing.T) {
 	if got := s.took(); got != "ack; log: a delivery could not be acknowledged" {
 		t.Errorf("it did %q", got)
 	}
+}
+
+// A queue that has nothing to do for longer than half a lease sees no gap, and extends its leases four times per lease.
+func TestKeepLeases_AQuietTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(server)
+		q := fakeQueue(t, s, Config{Lease: 4 * time.Second})
+		deliver(q, s, first, nil)
+		q.tasks.Go(q.keepLeases)
+		time.Sleep(3100 * time.Millisecond)
+		if got := s.took(); got != "in progress; in progress; in progress" {
+			t.Errorf("in 3.1s it did %q, want an extension each second", got)
+		}
+		if q.gaps.tick(time.Now(), q.config.Lease); !q.gaps.suspect.IsZero() {
+			t.Error("the quiet time is taken for a gap")
+		}
+		q.cancel(ErrClosed)
+		q.tasks.Wait()
+	})
 }

@@ -73,8 +73,8 @@ const putTimeout = 15 * time.Second
 // matches ErrNotStored: the job may have been stored or not. To find out, put it again with the same PutID. Other
 // errors match ErrTooLarge, ErrFull, ErrRefused, ErrGone or ErrClosed; then nothing was stored. Put does not keep data.
 //
-// When Put tries again, a job with an id of PutID is stored once. A job without one is stored a second time if it was
-// done meanwhile, or if the first publication reaches the server after the second one.
+// When Put tries again, a job with an id of PutID is stored once, and so is one of PutAt that has to wait. Any other is
+// stored a second time if it was done meanwhile, or if the first publication reaches the server after the second one.
 func (q *Queue) Put(ctx context.Context, data []byte, options ...PutOption) (id string, err error) {
 	return q.PutAt(ctx, time.Time{}, data, options...)
 }
@@ -179,7 +179,7 @@ func (q *Queue) put(ctx context.Context, id string, m *nats.Msg) error {
 	_, err := q.store(ctx, s, putPolicy)
 	switch {
 	case errors.Is(err, errMoved) && put == "":
-		// The id was generated here, so the message that was there is this job's, which is done by now.
+		// The id was generated here, so it is this job that has moved on: it was attempted before the second try.
 	case errors.Is(err, errMoved):
 		q.counts.duplicates.Add(1)
 		return &failure{"put: job " + fmt.Sprintf("%q", id), ErrExists, nil, ""}

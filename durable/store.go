@@ -30,7 +30,8 @@ type step struct {
 	id   string
 	last uint64
 	m    *nats.Msg
-	// fresh says that no other process can know the id. Then the first publication has no condition.
+	// fresh says that the id was generated for this step, and that the job leaves no mark. Then the first publication has
+	// no condition.
 	fresh bool
 	// with is a second message, with conditions of its own; nil if there is none. Both are stored, or neither.
 	with *nats.Msg

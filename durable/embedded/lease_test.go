@@ -36,16 +36,3 @@ func TestALongAttemptLeavesNoMark(t *testing.T) {
 		t.Errorf("got %v, want one attempt", c)
 	}
 }
-
-// A worker that had nothing to do for longer than half a lease is not suspected of having lost its next job.
-func TestAJobAfterAQuietTime(t *testing.T) {
-	t.Parallel()
-	q := open(t, start(t), durable.Config{Lease: 4 * time.Second})
-	redelivered := make(chan bool, 1)
-	work(t, q, 1, func(_ context.Context, job *durable.Job) error { redelivered <- job.Redelivered; return nil })
-	time.Sleep(2500 * time.Millisecond)
-	put(t, q, "")
-	if <-redelivered {
-		t.Error("the first attempt at a job is called a second one")
-	}
-}
