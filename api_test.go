@@ -48,6 +48,7 @@ var (
 	_ func(time.Duration) stream.Stream[time.Time]                        = stream.Interval
 	_ func(ints, context.Context) iter.Seq2[int, error]                   = ints.All
 	_ func(ints, context.Context) ([]int, error)                          = ints.Collect
+	_ func(ints, context.Context) (int, error)                            = ints.One
 	_ func(ints, context.Context, func(int)) error                        = ints.ForEach
 	_ func(ints, context.Context, func(context.Context, int) error) error = ints.TryForEach
 	_ func(ints, context.Context, int) (<-chan int, <-chan error)         = ints.Chans
@@ -78,6 +79,7 @@ var (
 	_ func(ints, int) ints                                                = ints.SkipLast
 	_ func(ints) ints                                                     = ints.IgnoreElements
 	_ error                                                               = stream.ErrNotRestartable
+	_ error                                                               = stream.ErrEmpty
 	_ interface{ Timeout() bool }                                         = stream.ErrTimeout.(interface{ Timeout() bool })
 	_ func(error) error                                                   = stream.Permanent
 	_ func(context.Context) stream.Clock                                  = stream.ClockFrom

@@ -5,8 +5,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// ErrEmpty is the error of First and Last for a stream that ends without a value.
-var ErrEmpty = op.ErrEmpty
+// ErrEmpty is the error of First and Last for a stream that ends without a value. It is stream.ErrEmpty.
+var ErrEmpty = stream.ErrEmpty
 
 // First yields the first value of s and stops s. If s ends without a value, it fails with ErrEmpty; use s.Take(1) for a
 // stream that is empty then.

@@ -121,7 +121,7 @@ func TestFirst(t *testing.T) {
 	})
 	bubble(t, "empty: ErrEmpty", func(t *testing.T) {
 		_, err := operators.First(cold("10|")).Collect(t.Context())
-		if !errors.Is(err, operators.ErrEmpty) {
+		if err != operators.ErrEmpty || err != stream.ErrEmpty {
 			t.Error(err)
 		}
 	})
@@ -145,7 +145,7 @@ func TestLast(t *testing.T) {
 	})
 	bubble(t, "empty: ErrEmpty", func(t *testing.T) {
 		_, err := operators.Last(cold("10|")).Collect(t.Context())
-		if !errors.Is(err, operators.ErrEmpty) {
+		if err != operators.ErrEmpty || err != stream.ErrEmpty {
 			t.Error(err)
 		}
 	})

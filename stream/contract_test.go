@@ -91,6 +91,7 @@ func ofANilStream(ctx context.Context) map[string]func() {
 		"Merge":          func() { none.Merge() },
 		"MustNotEnd":     func() { none.MustNotEnd(errBoom) },
 		"OnEnd":          func() { none.OnEnd(func(error) {}) },
+		"One":            func() { _, _ = none.One(ctx) },
 		"Repeat":         func() { none.Repeat(1) },
 		"Retry":          func() { none.Retry(1) },
 		"RetryWhen":      func() { none.RetryWhen(retry.Default) },

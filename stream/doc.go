@@ -45,7 +45,7 @@
 // Sources: [Of], [FromSlice], [FromSeq], [FromSeq2], [FromFunc], [FromChan], [FromChans], [Defer], [Using], [Empty],
 // [Never], [Fail], [Range], [Timer], [Interval]. A [Subject] is a hot source: a program sends values into it.
 //
-// Sinks: [Stream.All] for a range loop, [Stream.Collect], [Stream.ForEach], [Stream.TryForEach],
+// Sinks: [Stream.All] for a range loop, [Stream.Collect], [Stream.One], [Stream.ForEach], [Stream.TryForEach],
 // [Stream.Chans]; or call the stream itself.
 //
 // Selecting values: [Stream.Filter], [Stream.Take], [Stream.TakeLast], [Stream.TakeWhile], [Stream.TakeUntilDone],

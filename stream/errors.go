@@ -12,6 +12,9 @@ import (
 // ErrNotRestartable is the error of a source that can run only once and is run again. No operator retries it.
 var ErrNotRestartable = ending.ErrNotRestartable
 
+// ErrEmpty is the error of One, and of operators.First and Last, for a stream that ends without a value.
+var ErrEmpty = ending.ErrEmpty
+
 // ErrTimeout is the error of Timeout when a source is silent for too long. It is a timeout as packages net and context
 // define it: a net.Error whose Timeout method returns true, and errors.Is(ErrTimeout, context.DeadlineExceeded) is
 // true. To learn whether a context has ended, check the context, not the error.

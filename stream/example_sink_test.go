@@ -29,6 +29,18 @@ func ExampleStream_Collect() {
 	// Output: [1 3 5] <nil>
 }
 
+func ExampleStream_One() {
+	ctx := context.Background()
+	ready := stream.Of("starting", "starting", "ready", "busy").Filter(func(state string) bool { return state == "ready" })
+	fmt.Println(ready.One(ctx))
+
+	_, err := stream.Of("starting", "broken").Filter(func(state string) bool { return state == "ready" }).One(ctx)
+	fmt.Println(err, errors.Is(err, stream.ErrEmpty))
+	// Output:
+	// ready <nil>
+	// stream: the stream ended without a value true
+}
+
 func ExampleStream_ForEach() {
 	sum := 0
 	err := stream.Range(1, 100).ForEach(context.Background(), func(v int) { sum += v })

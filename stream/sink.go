@@ -44,6 +44,34 @@ func (s Stream[T]) Collect(ctx context.Context) ([]T, error) {
 	return all, err
 }
 
+// One runs the stream until its first value, stops it, and returns that value. Then the error is nil, whatever the source
+// returns when it is stopped. If the stream fails before its first value, One returns that error. If it ends without a
+// value, One returns [ErrEmpty].
+//
+//	s:    --a--b--c--|
+//	One:    a, nil
+//
+// It ends a wait for one thing: the next message, the first answer, a state that is reached. For a stream of at most one
+// value, such as a Timer, FromFunc or operators.Reduce, it is the way to a plain value.
+func (s Stream[T]) One(ctx context.Context) (T, error) {
+	s.require("One")
+	var first T
+	found := false
+	err := s(ctx, func(v T) bool {
+		if !found {
+			first, found = v, true
+		}
+		return false
+	})
+	switch {
+	case found:
+		return first, nil
+	case err == nil:
+		err = ending.Error(ctx, ErrEmpty)
+	}
+	return first, err
+}
+
 // ForEach runs the stream, calls f for each value on the caller's goroutine, and returns the error that ended it. See
 // TryForEach for an f that can fail.
 func (s Stream[T]) ForEach(ctx context.Context, f func(T)) error {

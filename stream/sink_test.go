@@ -173,3 +173,53 @@ func TestChans_ASourceThatOnlyLooksAtYield(t *testing.T) {
 		t.Errorf("got %v, want the cause", err)
 	}
 }
+
+func TestOne(t *testing.T) {
+	cancelled, cancel := context.WithCancelCause(t.Context())
+	cancel(errCause)
+	rude := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
+		yield(1)
+		yield(2)
+		return errBoom
+	})
+	for name, c := range map[string]struct {
+		ctx  context.Context
+		s    stream.Stream[int]
+		want int
+		errs []error // none: nil
+	}{
+		"the first of many":                     {t.Context(), stream.Range(7, many), 7, nil},
+		"a value that is zero":                  {t.Context(), stream.Of(0), 0, nil},
+		"a source that goes on and fails":       {t.Context(), rude, 1, nil},
+		"a failure after the value":             {t.Context(), stream.Of(3).Concat(stream.Fail[int](errBoom)), 3, nil},
+		"a failure before it":                   {t.Context(), stream.Fail[int](errBoom), 0, []error{errBoom}},
+		"no value":                              {t.Context(), stream.Empty[int](), 0, []error{stream.ErrEmpty}},
+		"no value, all filtered":                {t.Context(), stream.Of(1).Filter(func(int) bool { return false }), 0, []error{stream.ErrEmpty}},
+		"a context that has ended":              {cancelled, stream.Of(1), 0, []error{errCause, context.Canceled}},
+		"an end that comes after the context's": {cancelled, func(context.Context, func(int) bool) error { return nil }, 0, []error{errCause, context.Canceled, stream.ErrEmpty}},
+		"an empty stream that is replaced":      {t.Context(), stream.Fail[int](stream.ErrEmpty).Catch(func(error) stream.Stream[int] { return stream.Of(9) }), 9, nil},
+	} {
+		v, err := c.s.One(c.ctx)
+		if v != c.want || (err != nil) != (len(c.errs) > 0) {
+			t.Errorf("%s: got %d, %v, want %d", name, v, err, c.want)
+		}
+		for _, want := range c.errs {
+			if !errors.Is(err, want) {
+				t.Errorf("%s: %v does not match %v", name, err, want)
+			}
+		}
+	}
+	if text := stream.ErrEmpty.Error(); text != "stream: the stream ended without a value" {
+		t.Error(text)
+	}
+}
+
+// The source is stopped before One returns, and a context that ends at the value does not hide it.
+func TestOne_StopsTheSource(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := errors.New("not yet")
+	s := stream.Range(0, many).Tap(func(int) { cancel() }).OnEnd(func(err error) { ended = err })
+	if v, err := s.One(ctx); v != 0 || err != nil || ended != nil {
+		t.Errorf("got %d, %v; the source ended with %v", v, err, ended)
+	}
+}

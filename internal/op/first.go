@@ -2,13 +2,9 @@ package op
 
 import (
 	"context"
-	"errors"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
-
-// ErrEmpty is operators.ErrEmpty.
-var ErrEmpty = errors.New("operators: the stream ended without a value")
 
 // First is operators.First.
 func First[T any](p Package, s Stream[T]) Stream[T] {
@@ -20,7 +16,7 @@ func First[T any](p Package, s Stream[T]) Stream[T] {
 		})
 		err := s(ctx, out.Deliver)
 		if err == nil || out.Stopped() {
-			return out.End(ctx, ErrEmpty)
+			return out.End(ctx, ending.ErrEmpty)
 		}
 		return err
 	}
@@ -40,7 +36,7 @@ func Last[T any](p Package, s Stream[T]) Stream[T] {
 		case err != nil:
 			return err
 		case !found:
-			return ending.Error(ctx, ErrEmpty)
+			return ending.Error(ctx, ending.ErrEmpty)
 		}
 		return deliverLast(ctx, latest, yield)
 	}
