@@ -22,10 +22,10 @@
 //   - operators/rx: the same for github.com/reactivex/rxgo/v2 observables.
 //   - retryhttp: an http.RoundTripper with a policy.
 //   - streamtest: virtual time, marble diagrams and contract checks for tests of streams.
+//
+// Separate modules, so that the library does not have their dependencies and their versions:
+//
 //   - sim: fleets of clients against a server, in simulated time.
-//
-// Separate modules, so that the library does not have their dependencies:
-//
 //   - cmd/retrywhen: the command. It retries a command, shows a policy's schedule, and simulates fleets.
 //   - durable: retries that survive the process, on NATS JetStream; durable/embedded runs the server inside the
 //     process.

@@ -27,7 +27,6 @@ var layers = map[string][]string{
 	"operators/rx":          {"operators", "retry", "stream", "internal/"},
 	"streamtest":            {"stream", "streamtest/internal/", "internal/"},
 	"retryhttp":             {"backoff", "retry", "stream", "internal/"},
-	"sim":                   {"backoff", "jitter", "retry", "stream", "internal/"},
 	"internal/timer":        {"internal/ending"},
 	"internal/goroutine":    {},
 	"internal/attempt":      {},

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/heap"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
@@ -108,7 +107,7 @@ type row struct {
 	last    time.Duration // the horizon
 	now     time.Duration
 	clients []operation
-	queue   heap.Heap[event]
+	queue   heap[event]
 }
 
 func newRow(o OCC) *row {
@@ -123,7 +122,7 @@ func (r *row) run(seed uint64, p *pace, res *OCCResult, single bool) error {
 	r.clients = append(r.clients[:0], make([]operation, r.Clients)...)
 	r.queue = r.queue[:0]
 	for i := range r.clients {
-		r.queue.Push(r.attempt(rng, int32(i), 0))
+		r.queue.push(r.attempt(rng, int32(i), 0))
 	}
 	written := time.Duration(-1) // the last successful write
 	for len(r.queue) > 0 {
@@ -146,7 +145,7 @@ func (r *row) run(seed uint64, p *pace, res *OCCResult, single bool) error {
 			written = e.at
 			res.Written++
 			p.done++
-			r.queue.Pop()
+			r.queue.pop()
 			continue
 		}
 		c := &r.clients[e.who]
@@ -155,11 +154,11 @@ func (r *row) run(seed uint64, p *pace, res *OCCResult, single bool) error {
 		}
 		wait, err := c.fail(reply)
 		if err != nil {
-			r.queue.Pop()
+			r.queue.pop()
 			p.done++
 			continue
 		}
-		r.queue.Replace(r.attempt(rng, e.who, add(reply, wait)))
+		r.queue.replace(r.attempt(rng, e.who, add(reply, wait)))
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/heap"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -100,7 +99,7 @@ type server struct {
 	rng     *rand.Rand
 	all     operations
 	clients []client
-	queue   heap.Heap[event]
+	queue   heap[event]
 	events  int64           // scheduled so far: events of one instant run in the order in which they were scheduled
 	now     time.Duration   // the time of the current event
 	still   int             // attempts at the current instant
@@ -147,7 +146,7 @@ func newServer(o Outage) *server {
 		if o.Arrive > 0 {
 			at = time.Duration(s.rng.Int64N(int64(o.Arrive)))
 		}
-		s.queue.Push(s.event(at, int32(i), attempts))
+		s.queue.push(s.event(at, int32(i), attempts))
 	}
 	return s
 }
@@ -174,7 +173,7 @@ func (s *server) run(p *pace) error {
 		}
 		s.now = e.at
 		if e.kind == attempts && s.attempt(e.who) || e.kind == fails && s.failed(e.who, failure) {
-			s.queue.Pop()
+			s.queue.pop()
 			p.done++
 		}
 		if s.still > stuck*len(s.clients) && !s.ends {
@@ -212,7 +211,7 @@ func (s *server) attempt(who int32) bool {
 		s.res.FailuresAfter++
 	}
 	if s.Timeout > 0 && refusal == failure {
-		s.queue.Replace(s.event(add(s.now, s.Timeout), who, fails))
+		s.queue.replace(s.event(add(s.now, s.Timeout), who, fails))
 		return false
 	}
 	return s.failed(who, refusal)
@@ -268,7 +267,7 @@ func (s *server) failed(who int32, f stream.Failure) bool {
 		}
 		return s.giveUp(who)
 	}
-	s.queue.Replace(s.event(add(s.now, wait), who, attempts))
+	s.queue.replace(s.event(add(s.now, wait), who, attempts))
 	return false
 }
 
@@ -279,6 +278,6 @@ func (s *server) giveUp(who int32) bool {
 	}
 	s.clients[who].operation, s.clients[who].slot = operation{}, 0
 	after := duration(float64(s.Return) * s.rng.ExpFloat64())
-	s.queue.Replace(s.event(add(s.now, after), who, attempts))
+	s.queue.replace(s.event(add(s.now, after), who, attempts))
 	return false
 }

@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/heap"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -26,8 +25,8 @@ type due struct {
 	turn  uint32
 }
 
-// Before orders a heap.
-func (e due) Before(f due) bool {
+// before orders a heap.
+func (e due) before(f due) bool {
 	if e.at != f.at {
 		return e.at < f.at
 	}
@@ -63,7 +62,7 @@ type overload struct {
 	layers         []layer
 	calls          []call
 	free           []int32 // unused entries of calls
-	events         heap.Heap[due]
+	events         heap[due]
 	scheduled      int64
 	arrived        int // entries of the Trace that were scheduled
 	now            time.Duration
@@ -98,7 +97,7 @@ func (o *Overload) random() (arrivals, work, policies *rand.Rand) {
 
 func (s *overload) schedule(at time.Duration, kind, who int32, turn uint32) {
 	s.scheduled++
-	s.events.Push(due{at, s.scheduled, kind, who, turn})
+	s.events.push(due{at, s.scheduled, kind, who, turn})
 }
 
 // arrival schedules the next arrival.
@@ -119,7 +118,7 @@ func (s *overload) run(p *pace) error {
 		if cause := p.step(); cause != nil {
 			return cause
 		}
-		e := s.events.Pop()
+		e := s.events.pop()
 		if e.at > s.now {
 			s.still = 0
 			s.res.Flow.queue(s.now, e.at, s.queue.len())

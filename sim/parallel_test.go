@@ -1,12 +1,15 @@
 package sim
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
@@ -150,4 +153,20 @@ func TestMomentsMerge(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
+}
+
+// When run has returned, the goroutines of its workers have ended, also if the runs were stopped.
+func TestManyLeavesNoGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // fails if a goroutine remains
+		sweep := Sweep{Strategies: classics(), Clients: []int{30}, Runs: 40, Network: DefaultNetwork}
+		if _, err := sweep.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		sweep.Progress = func(int64, int64) { cancel() }
+		sweep.Runs = 400
+		if _, err := sweep.Run(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("a canceled run returns %v", err)
+		}
+	})
 }

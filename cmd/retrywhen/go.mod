@@ -8,6 +8,7 @@ require (
 	github.com/guptarohit/asciigraph v0.10.0
 	github.com/pkg/browser v0.0.0-20240102092130-5ac0b6a4141c
 	github.com/retrywhen/retrywhen v0.0.0
+	github.com/retrywhen/retrywhen/sim v0.0.0
 	github.com/schollz/progressbar/v3 v3.19.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
@@ -26,4 +27,7 @@ require (
 	github.com/rivo/uniseg v0.4.7 // indirect
 )
 
-replace github.com/retrywhen/retrywhen => ../../
+replace (
+	github.com/retrywhen/retrywhen => ../../
+	github.com/retrywhen/retrywhen/sim => ../../sim
+)
