@@ -88,7 +88,8 @@ func ended(ctx context.Context, what string, err error) error {
 
 // Revive puts the dead letter with this id back into the queue, as a job that has not been attempted. That is one
 // atomic step, so the job is never both a dead letter and in the queue, nor lost. Revive returns an error that matches
-// ErrNotFound if there is no such dead letter. Concurrent calls revive it once.
+// ErrNotFound if there is no such dead letter. Concurrent calls revive it once. While the server does not respond,
+// Revive tries again for as long as Put; its error then matches ErrNotStored, and the job may have been revived or not.
 func (q *Queue) Revive(ctx context.Context, id string) error {
 	m, err := q.deadLetter(ctx, "revive", id)
 	if err != nil {
@@ -102,7 +103,7 @@ func (q *Queue) revive(ctx context.Context, letter *DeadLetter) error {
 	job := &nats.Msg{Subject: q.config.subject(id, first), Header: s.header(), Data: letter.Data}
 	gone := &nats.Msg{Subject: q.config.subject(id, dead), Header: nats.Header{headerGone: {"1"}}}
 	expires(gone, time.Second)
-	began, put := time.Now(), get(job.Header, headerPut)
+	began, before, put := time.Now(), q.nc.LastError(), get(job.Header, headerPut)
 	stored, err := q.store(ctx, step{id: id, last: letter.seq, m: job, with: gone,
 		ours:   func(m *jetstream.RawStreamMsg) bool { return get(m.Header, headerPut) == put },
 		within: func(ctx context.Context) (context.Context, context.CancelFunc) { return q.withPutTimeout(ctx, began) }}, storePolicy)
@@ -114,7 +115,7 @@ func (q *Queue) revive(ctx context.Context, letter *DeadLetter) error {
 	case errors.Is(err, errMoved):
 		return &failure{"revive: job " + strconv.Quote(id), ErrNotFound, nil, ""}
 	}
-	return explain("revive: job "+strconv.Quote(id), err)
+	return q.notStored(ctx, "revive: job "+strconv.Quote(id), err, before, time.Since(began))
 }
 
 // ReviveAll revives the present dead letters for which keep returns true, or all if keep is nil. It returns how many it

@@ -193,7 +193,7 @@ func TestRevive_Fails(t *testing.T) {
 		"the server refuses":     {publish: []error{nats.ErrPermissionViolation}, did: "last dead; put first", want: ErrRefused, text: `durable: revive: job "x": the server refused`},
 		"it was stored":          {publish: []error{errNoResponse, refused}, ours: true, did: "last dead; put first; put first; last *; delete 54"},
 		"another one was stored": {publish: []error{errNoResponse, refused}, did: "last dead; put first; put first; last *", want: ErrNotFound},
-		"no response":            {publish: []error{errNoResponse, errNoResponse, errNoResponse, errNoResponse, errNoResponse}, want: ErrUnreachable, after: putTimeout},
+		"no response":            {publish: []error{errNoResponse, errNoResponse, errNoResponse, errNoResponse, errNoResponse}, want: ErrNotStored, after: putTimeout},
 		"the queue is closed":    {publish: []error{errNoResponse, errNoResponse, errNoResponse}, closed: true, want: ErrClosed, after: 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -160,7 +160,7 @@ func fakeQueue(t *testing.T, s *server, c Config) *Queue {
 	return q
 }
 
-// fakeLog records the messages of a logger, without their attributes.
+// fakeLog records the messages of a logger. Their attributes must be complete: each has a name, one is the queue's.
 type fakeLog struct{ s *server }
 
 func (l fakeLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
@@ -168,8 +168,22 @@ func (l fakeLog) WithAttrs([]slog.Attr) slog.Handler               { return l }
 func (l fakeLog) WithGroup(string) slog.Handler                    { return l }
 func (l fakeLog) Handle(_ context.Context, r slog.Record) error {
 	l.s.note("log: %s", r.Message)
+	named := false
+	r.Attrs(func(a slog.Attr) bool {
+		if !logged[a.Key] {
+			l.s.note("with the attribute %q", a.Key)
+		}
+		named = named || a.Key == "queue" && a.Value.String() == "q"
+		return true
+	})
+	if !named {
+		l.s.note("without the queue")
+	}
 	return nil
 }
+
+// logged has the names of the attributes that this package logs.
+var logged = map[string]bool{"queue": true, "id": true, "error": true, "kind": true, "panic": true, "jobs": true, "removed": true, "subject": true}
 
 // deliver returns a delivery of the job "x" that the queue has, with sequence 7.
 func deliver(q *Queue, s *server, st stage, change func(*delivery)) *delivery {

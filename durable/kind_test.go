@@ -55,3 +55,20 @@ func TestHandle(t *testing.T) {
 		}()
 	}
 }
+
+// A success refunds the budget of the job's kind, not that of the queue.
+func TestDone_RefundsTheKindsBudget(t *testing.T) {
+	s := new(server)
+	own, queues := retry.NewBudget(10, 1, 1), retry.NewBudget(10, 1, 1)
+	own.Add(-5)
+	queues.Add(-5)
+	q := fakeQueue(t, s, Config{Policy: retry.Default.With(retry.WithBudget(queues))})
+	q.Handle("k", retry.Default.With(retry.WithBudget(own)), noHandler)
+	d := deliver(q, s, first, func(d *delivery) { d.state.kind = "k" })
+	if err := q.newJob(d).Done(); err != nil {
+		t.Fatal(err)
+	}
+	if own.Tokens() != 6 || queues.Tokens() != 5 {
+		t.Errorf("the kind's budget has %v tokens, the queue's %v, want 6 and 5", own.Tokens(), queues.Tokens())
+	}
+}

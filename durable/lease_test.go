@@ -40,6 +40,7 @@ func TestExtendLeases(t *testing.T) {
 			before := time.Now()
 			q.extendLeases()
 			after := time.Now()
+			defer q.extendLeases() // nothing is left locked
 			for _, d := range []*delivery{a, b} {
 				extended := !d.until.Before(before.Add(lease)) && !d.until.After(after.Add(lease))
 				if extended != test.extended || !extended && !d.until.Equal(earlier) {

@@ -184,7 +184,7 @@ func (q *Queue) put(ctx context.Context, id string, m *nats.Msg) error {
 		q.counts.duplicates.Add(1)
 		return &failure{"put: job " + fmt.Sprintf("%q", id), ErrExists, nil, ""}
 	case err != nil:
-		return q.notStored(ctx, err, before, time.Since(began))
+		return q.notStored(ctx, "put", err, before, time.Since(began))
 	}
 	q.counts.put.Add(1)
 	return nil
@@ -204,37 +204,41 @@ func (q *Queue) withPutTimeout(ctx context.Context, began time.Time) (context.Co
 	return ctx, func() { stop(); cancel(nil); release() }
 }
 
-// notStored returns Put's error. err is the error of the last try, before is what the connection's LastError was when
-// Put began, and after is how long all tries took.
-func (q *Queue) notStored(ctx context.Context, err, before error, after time.Duration) error {
+// notStored returns the error of Put or Revive, as what says. err is the error of the last try, before is what the
+// connection's LastError was at the beginning, and after is how long all tries took.
+func (q *Queue) notStored(ctx context.Context, what string, err, before error, after time.Duration) error {
+	repeat := "put it again with the same id"
+	if what != "put" {
+		repeat = "revive it again: if it was revived, that finds no dead letter"
+	}
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		err = fmt.Errorf("%w: %w", cause, err)
 	}
 	help, kind := meaning(err)
 	switch {
 	case kind == ErrClosed || errors.Is(err, ErrClosed): // closed while Put waited for a response
-		return &failure{"put", ErrNotStored, fmt.Errorf("%w: %w", ErrClosed, err), "put it again with the same id"}
+		return &failure{what, ErrNotStored, fmt.Errorf("%w: %w", ErrClosed, err), repeat}
 	case kind != nil && kind != ErrUnreachable:
-		return &failure{"put", kind, err, help}
+		return &failure{what, kind, err, help}
 	}
 	if denied := q.denied(before); denied != nil {
-		return explain("put", denied)
+		return explain(what, denied)
 	}
 	if ctx.Err() == nil && !transient(err) {
-		return explain("put", err)
+		return explain(what, err)
 	}
 	if errors.Is(err, jetstream.ErrNoStreamResponse) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		if _, gone := q.js.Stream(ctx, q.config.streamName()); errors.Is(gone, jetstream.ErrStreamNotFound) {
-			return explain("put", gone)
+			return explain(what, gone)
 		}
 	}
 	if !q.nc.IsConnected() || after < firstWait {
-		return &failure{"put", ErrNotStored, err, "put it again with the same id"}
+		return &failure{what, ErrNotStored, err, repeat}
 	}
-	return &failure{"put", ErrNotStored, err,
-		"the server is reachable but does not store: look at its log, its disk may be full; then put it again with the same id"}
+	return &failure{what, ErrNotStored, err,
+		"the server is reachable but does not store: look at its log, its disk may be full; then " + repeat}
 }
 
 func isFull(err error) bool {

@@ -309,7 +309,7 @@ func TestNotStored_Help(t *testing.T) {
 				q.nc = connected(t, s)
 			}
 			q.js = streamless{fakeJetStream{s: s}, map[bool]error{true: jetstream.ErrStreamNotFound, false: nats.ErrTimeout}[test.kind == ErrGone]}
-			err := q.notStored(t.Context(), test.err, nil, test.after)
+			err := q.notStored(t.Context(), "put", test.err, nil, test.after)
 			if !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), full) != (test.want == full) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
@@ -432,10 +432,10 @@ func TestPut_NotPermitted(t *testing.T) {
 	if !errors.Is(violation, nats.ErrPermissionViolation) || q.denied(violation) != nil {
 		t.Errorf("got %v, and after it %v", violation, q.denied(violation))
 	}
-	if err := q.notStored(t.Context(), nats.ErrTimeout, before, time.Minute); !errors.Is(err, ErrRefused) || errors.Is(err, ErrNotStored) {
+	if err := q.notStored(t.Context(), "put", nats.ErrTimeout, before, time.Minute); !errors.Is(err, ErrRefused) || errors.Is(err, ErrNotStored) {
 		t.Errorf("got %v, want that the server refused", err)
 	}
-	if err := q.notStored(t.Context(), nats.ErrTimeout, violation, time.Minute); !errors.Is(err, ErrNotStored) {
+	if err := q.notStored(t.Context(), "put", nats.ErrTimeout, violation, time.Minute); !errors.Is(err, ErrNotStored) {
 		t.Errorf("an earlier violation: %v", err)
 	}
 }
@@ -470,4 +470,39 @@ func TestJob_HandBack(t *testing.T) {
 	if err := q.newJob(deliver(q, s, first, nil)).Fail(nil); err != nil || q.counts.done.Load() != 1 {
 		t.Errorf("Fail(nil) is not Done: %v", err)
 	}
+}
+
+// Under a context that has ended, Put's error has the context's cause, what the server said last, and still looks
+// whether the queue was deleted.
+func TestNotStored_UnderAnEndedContext(t *testing.T) {
+	s := new(server)
+	q := fakeQueue(t, s, Config{})
+	q.nc = connected(t, s)
+	cause := errors.New("the caller left")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	err := q.notStored(ctx, "put", nats.ErrTimeout, nil, time.Minute)
+	if !errors.Is(err, ErrNotStored) || !errors.Is(err, cause) || !errors.Is(err, nats.ErrTimeout) {
+		t.Errorf("got %v, want the cause and the timeout", err)
+	}
+	var looked context.Context
+	q.js = lookingStream{fakeJetStream{s: s}, &looked}
+	err = q.notStored(ctx, "put", jetstream.ErrNoStreamResponse, nil, time.Minute)
+	if !errors.Is(err, ErrGone) || looked == nil {
+		t.Errorf("got %v, want ErrGone", err)
+	}
+}
+
+// lookingStream is a server on which the stream is gone, if the request has time for an answer.
+type lookingStream struct {
+	fakeJetStream
+	ctx *context.Context
+}
+
+func (s lookingStream) Stream(ctx context.Context, _ string) (jetstream.Stream, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	*s.ctx = ctx
+	return nil, jetstream.ErrStreamNotFound
 }

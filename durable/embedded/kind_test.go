@@ -100,8 +100,8 @@ func TestHandlePanicsOnNonsense(t *testing.T) {
 			f()
 		}()
 	}
-	if _, err := q.Put(t.Context(), nil, durable.PutKind("a b")); err == nil {
-		t.Error("a bad kind is taken")
+	if _, err := q.Put(t.Context(), nil, durable.PutKind("a b")); err == nil || !strings.Contains(err.Error(), `the kind is "a b", want 1 to 64 letters`) {
+		t.Errorf("a bad kind: %v", err)
 	}
 }
 

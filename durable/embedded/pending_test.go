@@ -120,6 +120,9 @@ func TestPendingRetries(t *testing.T) {
 	}
 	slices.Sort(late)
 	slices.Sort(latency)
+	if len(late) == 0 || quantile(late, 0.5) > 20*time.Second {
+		t.Errorf("%d retries, half of them over %v late", len(late), quantile(late, 0.5))
+	}
 	t.Logf("%d jobs put and failed in %v; then %v", pending, filling.Round(time.Millisecond), stats)
 	t.Logf("memory: client heap %.1f MiB more, server resident %.1f MiB more", mebibytes(clientAfter)-mebibytes(clientBefore),
 		mebibytes(serverAfter)-mebibytes(serverBefore))

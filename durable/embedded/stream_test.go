@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -268,19 +269,25 @@ func TestConcurrentRevives(t *testing.T) {
 	})
 	eventually(t, "it is dead", func() bool { s, err := stats(t, q); return err == nil && s.Dead == 1 })
 	var all sync.WaitGroup
-	var revived atomic.Int64
+	var revived, unknown atomic.Int64
 	for range 20 {
 		all.Go(func() {
-			switch err := q.Revive(t.Context(), "job"); {
-			case err == nil:
-				revived.Add(1)
-			case !errors.Is(err, durable.ErrNotFound):
-				t.Error(err)
+			for {
+				switch err := q.Revive(t.Context(), "job"); {
+				case err == nil:
+					revived.Add(1)
+				case errors.Is(err, durable.ErrNotStored) || errors.Is(err, durable.ErrUnreachable): // the machine is slow
+					unknown.Add(1)
+					continue
+				case !errors.Is(err, durable.ErrNotFound):
+					t.Error(err)
+				}
+				return
 			}
 		})
 	}
 	all.Wait()
-	if n := revived.Load(); n != 1 {
+	if n := revived.Load(); n > 1 || n == 0 && unknown.Load() == 0 {
 		t.Errorf("%d calls have revived it, want 1", n)
 	}
 	untilEmpty(t, q)
@@ -358,10 +365,17 @@ func TestHeadersTravel(t *testing.T) {
 	if err != nil || len(dead) != 1 || dead[0].Attempts != 3 || dead[0].Header["traceparent"][0] != parent {
 		t.Errorf("got %+v, %v", dead, err)
 	}
-	for _, bad := range []durable.PutOption{nil, durable.PutHeader("", "x"), durable.PutHeader("nats-msg-id", "x"), durable.PutHeader("Retrywhen-State", "x"),
-		durable.PutHeader("a b", "x"), durable.PutHeader("a", "x\ny"), durable.PutHeader("a", string(make([]byte, 3000)))} {
-		if _, err := q.Put(t.Context(), nil, bad); err == nil {
-			t.Error("Put accepts an invalid header")
+	for want, bad := range map[string]durable.PutOption{
+		"options[0] is nil":                              nil,
+		`name is "", want`:                               durable.PutHeader("", "x"),
+		`name is "nats-msg-id", want`:                    durable.PutHeader("nats-msg-id", "x"),
+		`name is "Retrywhen-State", want`:                durable.PutHeader("Retrywhen-State", "x"),
+		`name is "a b", want`:                            durable.PutHeader("a b", "x"),
+		`the header a is "x\ny", want`:                   durable.PutHeader("a", "x\ny"),
+		"the headers have 3005 bytes, want at most 2048": durable.PutHeader("a", strings.Repeat("x", 3000)),
+	} {
+		if _, err := q.Put(t.Context(), nil, bad); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 }
