@@ -3,7 +3,10 @@ package backoff
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
+
+	"github.com/retrywhen/retrywhen/internal/words"
 )
 
 // kind is the kind of a Backoff's curve.
@@ -26,8 +29,61 @@ const (
 	firstRandom = sidekiq
 )
 
+// Curve describes a curve of the text form.
+type Curve struct {
+	Name       string   // in the text form; the constructor has the same name with a capital letter
+	Parameters []string // the names of the constructor's arguments, in their order
+	Formula    string   // of the n-th delay, with the parameters' names
+	Random     bool     // random by itself, so that Tiled refuses it
+}
+
+// curves contains the curves by their kinds.
+var curves = [...]Curve{
+	constant:     {"constant", []string{"d"}, "d", false},
+	linear:       {"linear", []string{"d"}, "d·n", false},
+	quadratic:    {"quadratic", []string{"d"}, "d·n²", false},
+	polynomial:   {"polynomial", []string{"d", "degree"}, "d·n^degree", false},
+	exponential:  {"exponential", []string{"base", "factor"}, "base·factor^(n-1)", false},
+	fibonacci:    {"fibonacci", []string{"d"}, "d times 1, 1, 2, 3, 5, 8 …", false},
+	tabled:       {"table", []string{"delays"}, "delays, the last one forever", false},
+	sidekiq:      {"sidekiq", nil, "(n-1)⁴ + 15 + up to 30·n seconds at random", true},
+	buckets:      {"buckets", []string{"unit", "exponent"}, "at random between unit·(n-1)^exponent and unit·(n+1)^exponent", true},
+	decorrelated: {"decorrelated", []string{"base"}, "at random between base and three times the previous delay", true},
+	function:     {"func", nil, "f(n, u)", false},
+}
+
+// Curves returns the curves that have a text form. The caller may change the result.
+func Curves() []Curve {
+	all := slices.Clone(curves[:function])
+	for i := range all {
+		all[i].Parameters = slices.Clone(all[i].Parameters)
+	}
+	return all
+}
+
+// curveNames are the names of the curves that can be parsed.
+var curveNames = func() (names []string) {
+	for _, c := range curves[:function] {
+		names = append(names, c.Name)
+	}
+	return names
+}()
+
+// unknown is the kind that no curve has.
+const unknown kind = 255
+
+// curveNamed is the curve of that name.
+func curveNamed(name string) kind {
+	for k, c := range curves {
+		if c.Name == name {
+			return kind(k)
+		}
+	}
+	return unknown
+}
+
 // ranged reports whether the curve is random by itself.
-func (k kind) ranged() bool { return k == sidekiq || k == buckets || k == decorrelated }
+func (k kind) ranged() bool { return curves[k].Random }
 
 // Constant returns the Backoff whose delay is always d.
 func Constant(d time.Duration) Backoff {
@@ -142,16 +198,9 @@ var fib = func() (f [94]uint64) {
 
 // number panics unless the argument x with the given name is finite and not negative.
 func number(constructor, name string, x float64) float64 {
-	if why := numberWrong(x); why != "" {
-		panic(fmt.Sprintf("backoff: %s: %s is %v, want %s", constructor, name, x, why))
+	x, err := words.Number(name, x)
+	if err != nil {
+		panic(fmt.Sprintf("backoff: %s: %v", constructor, err))
 	}
-	return x + 0 // a negative zero becomes 0
-}
-
-// numberWrong returns what x should be, or "" if x is valid.
-func numberWrong(x float64) string {
-	if finite(x) && x >= 0 {
-		return ""
-	}
-	return "a finite number >= 0"
+	return x
 }

@@ -34,3 +34,26 @@ func ExampleBackoff_IsTiled() {
 	// linear d=1s tiled - tiled: true
 	// linear d=1s tiled ordinal=3 - tiled: true
 }
+
+func ExampleBackoff_Words() {
+	for _, w := range backoff.Exponential(100*time.Millisecond, 2).Cap(30 * time.Second).Words() {
+		fmt.Println(w)
+	}
+	// Output:
+	// exponential
+	// base=100ms
+	// factor=2
+	// cap=30s
+}
+
+func ExampleCurves() {
+	for _, c := range backoff.Curves()[:5] {
+		fmt.Printf("%s %v: %s\n", c.Name, c.Parameters, c.Formula)
+	}
+	// Output:
+	// constant [d]: d
+	// linear [d]: d·n
+	// quadratic [d]: d·n²
+	// polynomial [d degree]: d·n^degree
+	// exponential [base factor]: base·factor^(n-1)
+}

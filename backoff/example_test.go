@@ -245,7 +245,7 @@ func ExampleParse() {
 	fmt.Println(err)
 	// Output:
 	// [100ms 100ms 200ms 300ms 500ms 500ms]
-	// backoff: Parse: "fator=2" at column 21: unknown word; did you mean factor? exponential takes base, factor, plus, cap, jitter, tiled, key and ordinal
+	// backoff: Parse: "fator=2" at column 21: unknown word; exponential takes base, factor, plus, cap, jitter, tiled, key and ordinal
 }
 
 func ExampleBackoff_MarshalText() {

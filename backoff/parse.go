@@ -12,10 +12,11 @@ import (
 
 // ParseError is the error of Parse and UnmarshalText.
 type ParseError struct {
-	Text   string // the text that was parsed
-	Word   string // the wrong word in it, "" if the text as a whole is wrong
-	Offset int    // the byte index in Text at which Word begins
-	Reason string // what is wrong with it, and what would be right
+	Text   string   // the text that was parsed
+	Word   string   // the wrong word in it, "" if the text as a whole is wrong
+	Offset int      // the byte index in Text at which Word begins
+	Reason string   // what is wrong with it, and what would be right
+	Names  []string // if Word has an unknown name: the names that are allowed there
 }
 
 // Error returns the place, what is wrong there, and what would be right. Columns count characters, from 1.
@@ -39,71 +40,58 @@ func (e *ParseError) Column() int {
 // to Parse: then the places in errors are those of the whole text.
 func Parse(s string) (Backoff, error) {
 	all := words.Split(s)
-	at, reason := curveOf(all)
-	if reason != "" {
-		return Backoff{}, wrong(s, all, at, reason)
-	}
-	b := Backoff{kind: curveNamed(all[at].Key)}
-	given, at, reason := wordsOf(b.kind, all, at)
-	if reason != "" {
-		return Backoff{}, wrong(s, all, at, reason)
-	}
-	for _, key := range slices.Concat(curves[b.kind].keys, modifiers) {
-		i, ok := given[key]
-		if !ok {
-			continue
-		}
-		if err := notations[key].parse(&b, all[i].Value, "want "+form(key)); err != nil {
-			return Backoff{}, wrong(s, all, i, err.Error())
+	at, wrong := curveOf(all)
+	if wrong == nil {
+		var b Backoff
+		if b, wrong = parse(all, at); wrong == nil {
+			return b, nil
 		}
 	}
-	return b, nil
+	wrong.Text = s
+	return Backoff{}, wrong
 }
 
-// wrong returns the error for the word with the given index, or for the text if there is no such word.
-func wrong(text string, all []words.Word, at int, reason string) error {
-	if at < 0 {
-		return &ParseError{Text: text, Reason: reason}
-	}
-	return &ParseError{Text: text, Word: all[at].Text, Offset: all[at].Offset, Reason: reason}
+// wrong returns the error for a word.
+func wrong(w words.Word, reason string, args ...any) *ParseError {
+	return &ParseError{Word: w.Text, Offset: w.Offset, Reason: fmt.Sprintf(reason, args...)}
 }
 
-// curveOf returns the index of the word that names the curve, or the index of a wrong word and the reason.
-func curveOf(all []words.Word) (at int, reason string) {
+// curveOf returns the index of the word that names the curve.
+func curveOf(all []words.Word) (at int, _ *ParseError) {
 	at = -1
+	oneOf := "want one of " + words.List(curveNames, "or")
 	for i, w := range all {
 		switch k := curveNamed(w.Key); {
 		case k == unknown:
 		case k == function:
-			return i, "a func has no text form, want one of " + words.List(curveNames, "or")
+			return i, wrong(w, "a func has no text form, %s", oneOf)
 		case w.Assigned:
-			return i, "a curve takes no value, want " + usage(k)
+			return i, wrong(w, "a curve takes no value, want %s", usage(k))
 		case at >= 0:
-			return i, fmt.Sprintf("a second curve, after %q; want one only", all[at].Text)
+			return i, wrong(w, "a second curve, after %q; want one only", all[at].Text)
 		default:
 			at = i
 		}
 	}
 	if at >= 0 {
-		return at, ""
+		return at, nil
 	}
 	for i, w := range all { // a bare word was probably meant as a curve
 		if !w.Assigned && !slices.Contains(modifiers, w.Key) {
-			hint := ", "
-			if s := words.Nearest(w.Key, curveNames); s != "" {
-				hint = fmt.Sprintf("; did you mean %s? ", s)
-			}
-			return i, "unknown curve" + hint + "want one of " + words.List(curveNames, "or")
+			err := wrong(w, "unknown curve, %s", oneOf)
+			err.Names = curveNames
+			return i, err
 		}
 	}
-	return -1, "names no curve, want one of " + words.List(curveNames, "or")
+	return -1, &ParseError{Reason: "names no curve, " + oneOf}
 }
 
-// wordsOf returns the indices of the words other than the curve's name by their keys, or a wrong word and the reason.
-func wordsOf(k kind, all []words.Word, curve int) (given map[string]int, at int, reason string) {
-	allowed := slices.Concat(curves[k].keys, modifiers)
-	takes := fmt.Sprintf("%s takes %s", curves[k].name, words.List(allowed, "and"))
-	given = map[string]int{}
+// parse reads all words; all[curve] names the curve.
+func parse(all []words.Word, curve int) (Backoff, *ParseError) {
+	k := curveNamed(all[curve].Key)
+	allowed := slices.Concat(curves[k].Parameters, modifiers)
+	takes := fmt.Sprintf("%s takes %s", curves[k].Name, words.List(allowed, "and"))
+	given := map[string]words.Word{}
 	for i, w := range all {
 		first, again := given[w.Key]
 		bare := notations[w.Key].example == ""
@@ -111,60 +99,44 @@ func wordsOf(k kind, all []words.Word, curve int) (given map[string]int, at int,
 		case i == curve:
 			continue
 		case w.Key == "":
-			return nil, i, "no key before the =; " + takes
+			return Backoff{}, wrong(w, "no key before the =; %s", takes)
 		case !slices.Contains(allowed, w.Key):
-			hint := ""
-			if s := words.Nearest(w.Key, allowed); s != "" {
-				hint = fmt.Sprintf("did you mean %s? ", s)
-			}
-			return nil, i, "unknown word; " + hint + takes
+			err := wrong(w, "unknown word; %s", takes)
+			err.Names = allowed
+			return Backoff{}, err
 		case again:
-			return nil, i, fmt.Sprintf("a second %s, after %q; want one only", w.Key, all[first].Text)
+			return Backoff{}, wrong(w, "a second %s, after %q; want one only", w.Key, first.Text)
 		case bare && w.Assigned:
-			return nil, i, w.Key + " takes no value"
+			return Backoff{}, wrong(w, "%s takes no value", w.Key)
 		case !bare && w.Value == "":
-			return nil, i, fmt.Sprintf("%s has no value, want %s", w.Key, form(w.Key))
+			return Backoff{}, wrong(w, "%s has no value, want %s", w.Key, form(w.Key))
 		}
-		given[w.Key] = i
+		given[w.Key] = w
 	}
-	for _, key := range curves[k].keys {
-		if _, ok := given[key]; !ok {
-			return nil, curve, fmt.Sprintf("has no %s, want %s", key, usage(k))
+	b := Backoff{kind: k}
+	for i, key := range allowed {
+		w, ok := given[key]
+		if !ok && i < len(curves[k].Parameters) {
+			return Backoff{}, wrong(all[curve], "has no %s, want %s", key, usage(k))
+		}
+		if !ok {
+			continue
+		}
+		if err := notations[key].parse(&b, w.Value, "want "+form(key)); err != nil {
+			return Backoff{}, wrong(w, "%v", err)
 		}
 	}
-	return given, -1, ""
+	return b, nil
 }
-
-// unknown is the kind that no curve has.
-const unknown kind = 255
-
-// curveNamed is the curve of that name.
-func curveNamed(name string) kind {
-	for k := range curves {
-		if curves[k].name == name {
-			return kind(k)
-		}
-	}
-	return unknown
-}
-
-// curveNames are the names of the curves that can be parsed.
-var curveNames = func() (names []string) {
-	for _, c := range curves[:function] {
-		names = append(names, c.name)
-	}
-	return names
-}()
 
 // usage is an example of the curve's words.
 func usage(k kind) string {
-	var s strings.Builder
-	s.WriteString(curves[k].name)
-	for _, key := range curves[k].keys {
-		s.WriteString(" " + key + "=" + notations[key].example)
+	text := []string{curves[k].Name}
+	for _, name := range curves[k].Parameters {
+		text = append(text, Word{name, notations[name].example}.String())
 	}
-	return strconv.Quote(s.String())
+	return strconv.Quote(strings.Join(text, " "))
 }
 
 // form returns an example of a word with a value.
-func form(key string) string { return fmt.Sprintf("as in %q", key+"="+notations[key].example) }
+func form(key string) string { return fmt.Sprintf("as in %q", Word{key, notations[key].example}) }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,22 +13,15 @@ import (
 	"github.com/retrywhen/retrywhen/jitter"
 )
 
-// curves contains the name of each curve and the words that it requires.
-var curves = [...]struct {
-	name string
-	keys []string
-}{
-	constant:     {"constant", []string{"d"}},
-	linear:       {"linear", []string{"d"}},
-	quadratic:    {"quadratic", []string{"d"}},
-	polynomial:   {"polynomial", []string{"d", "degree"}},
-	exponential:  {"exponential", []string{"base", "factor"}},
-	fibonacci:    {"fibonacci", []string{"d"}},
-	tabled:       {"table", []string{"delays"}},
-	sidekiq:      {"sidekiq", nil},
-	buckets:      {"buckets", []string{"unit", "exponent"}},
-	decorrelated: {"decorrelated", []string{"base"}},
-	function:     {"func", nil},
+// Word is one word of a text form: a name, and a value for most names.
+type Word struct{ Name, Value string }
+
+// String returns the word as it stands in the text: name=value, or the name if there is no value.
+func (w Word) String() string {
+	if w.Value == "" {
+		return w.Name
+	}
+	return w.Name + "=" + w.Value
 }
 
 // modifiers are the words that any curve may have, in the order of the text form.
@@ -64,7 +58,14 @@ var notations = map[string]notation{
 	"jitter": {
 		"full",
 		func(b *Backoff) (string, bool) { return jitterText(b.j), b.j != nil },
-		parseJitter,
+		func(b *Backoff, value, _ string) error {
+			j, err := jitter.Parse(value)
+			if err != nil {
+				return errors.New(strings.TrimPrefix(err.Error(), "jitter: Parse: "))
+			}
+			*b = b.Jitter(j)
+			return nil
+		},
 	},
 	"tiled": {
 		"",
@@ -92,20 +93,13 @@ func durationOf(example string, field func(*Backoff) *time.Duration) notation {
 	}
 }
 
-func numberOf(key, example string) notation {
+func numberOf(name, example string) notation {
 	return notation{
 		example,
 		func(b *Backoff) (string, bool) { return strconv.FormatFloat(b.x, 'g', -1, 64), true },
-		func(b *Backoff, value, want string) error {
-			x, err := strconv.ParseFloat(value, 64)
-			if err != nil && !errors.Is(err, strconv.ErrRange) {
-				return fmt.Errorf("%q is not a number, %s", value, want)
-			}
-			if why := numberWrong(x); why != "" {
-				return fmt.Errorf("%s is %v, want %s", key, x, why)
-			}
-			b.x = x + 0 // a negative zero becomes 0
-			return nil
+		func(b *Backoff, value, want string) (err error) {
+			b.x, err = words.ParseNumber(name, value, want)
+			return err
 		},
 	}
 }
@@ -129,9 +123,9 @@ func placeOf(p place, example string) notation {
 }
 
 func formatDelays(b *Backoff) (string, bool) {
-	var delays []string
-	for n := 1; n <= b.table.len(); n++ {
-		delays = append(delays, words.Duration(b.table.at(n)))
+	delays := make([]string, b.table.len())
+	for i := range delays {
+		delays[i] = words.Duration(b.table.at(i + 1))
 	}
 	return strings.Join(delays, ","), true
 }
@@ -147,21 +141,6 @@ func parseDelays(b *Backoff, value, want string) error {
 	}
 	b.table = Table(delays...).table
 	return nil
-}
-
-func parseJitter(b *Backoff, value, _ string) error {
-	j, err := jitter.Parse(value)
-	if err == nil {
-		*b = b.Jitter(j)
-		return nil
-	}
-	name, _, _ := strings.Cut(strings.ToLower(value), ":")
-	hint := ""
-	names := []string{"none", "default", "full", "equal", "deviation", "uniform"}
-	if s := words.Nearest(name, names); s != "" && s != name {
-		hint = fmt.Sprintf("; did you mean %s?", s)
-	}
-	return errors.New(strings.TrimPrefix(err.Error(), "jitter: Parse: ") + hint)
 }
 
 // jitterText is j's text form, or a text that says that it has none.
@@ -186,27 +165,28 @@ func knownJitter(j jitter.Jitter) (string, bool) {
 	return text, back == j
 }
 
+// Words returns the words of the text form: the curve, its parameters in the order of the constructor's arguments, and
+// the modifiers that are set.
+func (b Backoff) Words() []Word {
+	parameters := curves[b.kind].Parameters
+	all := []Word{{Name: curves[b.kind].Name}}
+	for i, name := range slices.Concat(parameters, modifiers) {
+		if value, set := notations[name].format(&b); set || i < len(parameters) {
+			all = append(all, Word{name, value})
+		}
+	}
+	return all
+}
+
 // String returns the text form, such as "exponential base=100ms factor=2 cap=30s jitter=full", for which Parse returns
 // an equal Backoff. See the package comment for the grammar. Parts without a text form have a name for readers: "func",
 // and "jitter=custom(type)" for a Jitter that package jitter does not know.
 func (b Backoff) String() string {
-	text := curves[b.kind].name
-	write := func(key, value string) {
-		text += " " + key
-		if notations[key].example != "" {
-			text += "=" + value
-		}
+	var text []string
+	for _, w := range b.Words() {
+		text = append(text, w.String())
 	}
-	for _, key := range curves[b.kind].keys {
-		value, _ := notations[key].format(&b)
-		write(key, value)
-	}
-	for _, key := range modifiers {
-		if value, set := notations[key].format(&b); set {
-			write(key, value)
-		}
-	}
-	return text
+	return strings.Join(text, " ")
 }
 
 // MarshalText returns the text form that String returns. It fails if the Backoff has none, because of a Func or of a
@@ -226,9 +206,8 @@ func (b Backoff) MarshalText() ([]byte, error) {
 // UnmarshalText sets b to the result of Parse. If Parse fails, b is unchanged.
 func (b *Backoff) UnmarshalText(text []byte) error {
 	parsed, err := Parse(string(text))
-	if err != nil {
-		return err
+	if err == nil {
+		*b = parsed
 	}
-	*b = parsed
-	return nil
+	return err
 }

@@ -42,7 +42,7 @@ func (b *Backoff) tiledWrong() string {
 	case b.j != nil:
 		return "a tiled backoff takes no jitter: it spreads by itself"
 	case b.kind.ranged():
-		return curves[b.kind].name + " is random by itself: tiles need a curve that is not"
+		return curves[b.kind].Name + " is random by itself: tiles need a curve that is not"
 	case b.kind == function:
 		return "a func may fall or be random: tiles need a curve that does neither"
 	case b.kind == exponential && b.x < 1:

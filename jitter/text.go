@@ -38,7 +38,7 @@ func (f Func) String() string { return "func" }
 // full, equal, deviation:p or uniform:lo:hi, as in deviation:0.3 and uniform:0.5:1.5. Upper case is accepted too. The
 // error quotes what is wrong and says what is allowed.
 func Parse(s string) (Jitter, error) {
-	name, args, given := strings.Cut(strings.ToLower(s), ":")
+	name, _, given := strings.Cut(strings.ToLower(s), ":")
 	for _, n := range names {
 		if n.name != name {
 			continue
@@ -50,21 +50,21 @@ func Parse(s string) (Jitter, error) {
 	}
 	switch name {
 	case "deviation":
-		x, err := numbers(s, "deviation:p, as in deviation:0.3", args, given, "p")
+		x, err := numbers(s, "p", "deviation:p, as in deviation:0.3")
+		if err == nil && deviationWrong(x[0]) != "" {
+			err = fmt.Errorf("jitter: Parse: %q: %s", s, deviationWrong(x[0]))
+		}
 		if err != nil {
 			return nil, err
-		}
-		if why := deviationWrong(x[0]); why != "" {
-			return nil, fmt.Errorf("jitter: Parse: %q: %s", s, why)
 		}
 		return Deviation(x[0]), nil
 	case "uniform":
-		x, err := numbers(s, "uniform:lo:hi, as in uniform:0.5:1.5", args, given, "lo", "hi")
+		x, err := numbers(s, "lo:hi", "uniform:lo:hi, as in uniform:0.5:1.5")
+		if err == nil && uniformWrong(x[0], x[1]) != "" {
+			err = fmt.Errorf("jitter: Parse: %q: %s", s, uniformWrong(x[0], x[1]))
+		}
 		if err != nil {
 			return nil, err
-		}
-		if why := uniformWrong(x[0], x[1]); why != "" {
-			return nil, fmt.Errorf("jitter: Parse: %q: %s", s, why)
 		}
 		return Uniform(x[0], x[1]), nil
 	case "func":
@@ -73,22 +73,19 @@ func Parse(s string) (Jitter, error) {
 	return nil, fmt.Errorf("jitter: Parse: %q: no such jitter, want %s", s, forms)
 }
 
-// numbers reads the arguments named in want from args, the part of s after the jitter's name.
-func numbers(s, form, args string, given bool, want ...string) ([]float64, error) {
-	var words []string
-	if given {
-		words = strings.Split(args, ":")
-	}
-	if len(words) != len(want) {
+// numbers reads the part of s after the jitter's name: a number for each of names.
+func numbers(s, names, form string) ([]float64, error) {
+	want := strings.Split(names, ":")
+	given := strings.Split(s, ":")[1:]
+	if len(given) != len(want) {
 		return nil, fmt.Errorf("jitter: Parse: %q: want %s", s, form)
 	}
 	x := make([]float64, len(want))
-	for i, w := range words {
-		v, err := strconv.ParseFloat(w, 64)
-		if err != nil {
-			return nil, fmt.Errorf("jitter: Parse: %q: %s is %q, want a number", s, want[i], w)
+	for i, text := range given {
+		var err error
+		if x[i], err = strconv.ParseFloat(text, 64); err != nil {
+			return nil, fmt.Errorf("jitter: Parse: %q: %s is %q, want a number", s, want[i], text)
 		}
-		x[i] = v
 	}
 	return x, nil
 }

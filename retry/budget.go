@@ -29,13 +29,39 @@ func NewBudget(capacity, cost, refund float64) *Budget {
 	notLess("NewBudget", "capacity", capacity)
 	notLess("NewBudget", "cost", cost)
 	notLess("NewBudget", "refund", refund)
-	if cost == 0 {
-		panicf("NewBudget", "cost is 0, want more: retries that cost nothing need no budget")
-	}
-	if capacity < cost {
-		panicf("NewBudget", "capacity is %v, want at least the cost of one retry, %v", capacity, cost)
+	if why := budgetWrong(capacity, cost); why != "" {
+		panicf("NewBudget", "%s", why)
 	}
 	return &Budget{capacity: capacity, cost: cost, refund: refund, tokens: capacity}
+}
+
+// budgetWrong returns what is wrong with the two numbers together, or "".
+func budgetWrong(capacity, cost float64) string {
+	if cost == 0 {
+		return "cost is 0, want more: retries that cost nothing need no budget"
+	}
+	if capacity < cost {
+		return fmt.Sprintf("capacity is %v, want at least the cost of one retry, %v", capacity, cost)
+	}
+	return ""
+}
+
+// Clone returns a budget of its own with the settings and the tokens that b has now. Its Stats begin at 0.
+func (b *Budget) Clone() *Budget {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return &Budget{capacity: b.capacity, cost: b.cost, refund: b.refund, refill: b.refill, tokens: b.tokens}
+}
+
+// text is the value of the text form's word.
+func (b *Budget) text() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	text := fmt.Sprintf("%v,%v,%v", b.capacity, b.cost, b.refund)
+	if b.refill > 0 {
+		text += fmt.Sprintf(",%v", b.refill)
+	}
+	return text
 }
 
 // Refill makes perSecond tokens flow into b each second, by the clocks of the policies that use it, and returns b. The

@@ -88,3 +88,16 @@ func TestARefillFlowsWithTime(t *testing.T) {
 		gaveUp(t, err, retry.ErrBudget, 8, 7*time.Second)
 	})
 }
+
+func TestBudgetClone(t *testing.T) {
+	b := retry.NewBudget(10, 1, 0.5).Refill(2)
+	b.Add(-4)
+	c := b.Clone()
+	if c.String() != b.String() || c.Tokens() != 6 {
+		t.Errorf("the clone of %v is %v", b, c)
+	}
+	c.Add(1)
+	if b.Tokens() != 6 {
+		t.Errorf("a token for the clone changes the budget to %v", b.Tokens())
+	}
+}

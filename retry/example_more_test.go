@@ -200,3 +200,26 @@ func ExampleError_Timeout() {
 	// true
 	// limit of 1 retry
 }
+
+func ExamplePolicy_Words() {
+	p, err := retry.Parse("linear d=1s limit=5 budget=10,1,0.1")
+	fmt.Println(p.Words(), err)
+	// Output: [linear d=1s limit=5 budget=10,1,0.1] <nil>
+}
+
+func ExamplePolicy_Budget() {
+	p, _ := retry.Parse("linear d=1s budget=10,1,0.1")
+	b, ok := p.Budget()
+	fmt.Println(b, ok)
+	fmt.Println(p.With(retry.WithBudget(b.Clone()))) // a budget of its own
+	// Output:
+	// budget 10 of 10, cost 1, refund 0.1 true
+	// linear d=1s budget=10,1,0.1
+}
+
+func ExampleBudget_Clone() {
+	b := retry.NewBudget(10, 1, 0.1)
+	b.Add(-4)
+	fmt.Println(b.Clone().Tokens())
+	// Output: 6
+}

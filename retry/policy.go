@@ -81,6 +81,12 @@ func (p Policy) With(opts ...Option) Policy {
 // Backoff returns the policy's backoff.
 func (p Policy) Backoff() backoff.Backoff { return p.settings().backoff }
 
+// Budget returns the policy's budget, and whether it has one.
+func (p Policy) Budget() (b *Budget, set bool) {
+	b = p.settings().budget
+	return b, b != nil
+}
+
 // Limit returns the maximum number of retries in a row, and whether there is one.
 func (p Policy) Limit() (retries int, set bool) {
 	c := p.settings()

@@ -3,6 +3,7 @@ package retry
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,62 +21,74 @@ import (
 //	resetafter=30s        ResetAfter
 //	resetafteritems=1     ResetAfterItems
 //	maxretryafter=1h      MaxRetryAfter
+//	budget=10,1,0.1       WithBudget(NewBudget(10, 1, 0.1)); a fourth number is Refill's
 //
-// as in "exponential base=100ms factor=2 cap=30s jitter=full limit=5 within=1m". Options without a text form, such as
-// hooks and clocks, are given as opts, which are applied last. The error wraps a *backoff.ParseError, which has the
-// wrong word and its place.
+// as in "exponential base=100ms factor=2 cap=30s jitter=full limit=5 within=1m". A budget belongs to the policy that is
+// returned, and to its copies: to share one among several policies, give WithBudget instead. Options without a text
+// form, such as hooks and clocks, are given as opts, which are applied last. The error wraps a *backoff.ParseError,
+// which has the wrong word and its place.
 func Parse(text string, opts ...Option) (Policy, error) {
-	var own []Option
+	c := *zero
 	rest, seen := text, map[string]bool{}
 	for _, field := range words.Split(text) {
-		w, ok := findWord(field.Key)
-		if !ok {
+		i := slices.IndexFunc(optionWords, func(w word) bool { return w.name == field.Key })
+		if i < 0 {
 			continue
 		}
-		option, err := w.parse(field.Value)
-		if seen[w.name] {
-			err = fmt.Errorf("a second %s, want one only", w.name)
+		err := optionWords[i].read(&c, field.Value)
+		if seen[field.Key] {
+			err = fmt.Errorf("a second %s, want one only", field.Key)
 		}
 		if err != nil {
-			return Policy{}, &wordError{backoff.ParseError{Text: text, Word: field.Text, Offset: field.Offset, Reason: err.Error()}, ""}
+			return Policy{}, &parseError{&backoff.ParseError{Text: text, Word: field.Text, Offset: field.Offset, Reason: err.Error()}}
 		}
-		seen[w.name] = true
-		own = append(own, option)
+		seen[field.Key] = true
 		end := field.Offset + len(field.Text)
 		rest = rest[:field.Offset] + strings.Repeat(" ", len(field.Text)) + rest[end:] // the other words keep their places
 	}
 	b, err := backoff.Parse(rest)
 	if wrong, ok := errors.AsType[*backoff.ParseError](err); ok {
-		hint := ""
-		if strings.HasPrefix(wrong.Reason, "unknown") {
-			name, _, _ := strings.Cut(wrong.Word, "=")
-			if meant := words.Nearest(strings.ToLower(name), wordNames()); meant != "" {
-				hint = fmt.Sprintf("did you mean %s? ", meant)
-			}
-			hint = fmt.Sprintf(" (%sa policy also takes %s)", hint, words.List(wordNames(), "and"))
-		}
 		wrong.Text = text // with the policy's own words
-		return Policy{}, &wordError{*wrong, hint}
+		if wrong.Names != nil {
+			var own []string
+			for _, w := range optionWords {
+				own = append(own, w.name)
+			}
+			wrong.Names = slices.Concat(wrong.Names, own)
+			wrong.Reason += " (a policy also takes " + words.List(own, "and") + ")"
+		}
+		return Policy{}, &parseError{wrong}
 	}
-	return New(b, own...).With(opts...), nil
+	return Policy{&c}.With(WithBackoff(b)).With(opts...), nil
 }
 
-// wordError is a *backoff.ParseError in this package's form.
-type wordError struct {
-	wrong backoff.ParseError
-	hint  string
-}
+// parseError is a *backoff.ParseError in this package's form.
+type parseError struct{ wrong *backoff.ParseError }
 
-func (e *wordError) Error() string {
-	return "retry: Parse: " + strings.TrimPrefix(e.wrong.Error(), "backoff: Parse: ") + e.hint
+func (e *parseError) Error() string {
+	return "retry: " + strings.TrimPrefix(e.wrong.Error(), "backoff: ")
 }
+func (e *parseError) Unwrap() error { return e.wrong }
 
-func (e *wordError) Unwrap() error { return &e.wrong }
+// Words returns the words of the policy's text form: those of its backoff, then the options that have a text form.
+func (p Policy) Words() []backoff.Word {
+	c := p.settings()
+	all := c.backoff.Words()
+	for _, w := range optionWords {
+		if value := w.write(c); value != "" {
+			all = append(all, backoff.Word{Name: w.name, Value: value})
+		}
+	}
+	return all
+}
 
 // String returns the policy's text form, which Parse reads: the backoff and the options that have a text form.
 func (p Policy) String() string {
-	c := p.settings()
-	return string(c.appendWords([]byte(c.backoff.String())))
+	var text []string
+	for _, w := range p.Words() {
+		text = append(text, w.String())
+	}
+	return strings.Join(text, " ")
 }
 
 // MarshalText returns the text form. It fails if the backoff has none.
@@ -83,100 +96,111 @@ func (p Policy) MarshalText() ([]byte, error) { return p.AppendText(nil) }
 
 // AppendText appends the text form to b.
 func (p Policy) AppendText(b []byte) ([]byte, error) {
-	c := p.settings()
-	text, err := c.backoff.MarshalText()
-	if err != nil {
+	if _, err := p.Backoff().MarshalText(); err != nil {
 		return b, err
 	}
-	return c.appendWords(append(b, text...)), nil
+	return append(b, p.String()...), nil
 }
 
 // UnmarshalText sets the backoff and the options that have a text form, as Parse does. An option without a word in text
-// is cleared. Options without a text form, such as hooks and clocks, remain. If text is wrong, p is unchanged.
+// is cleared, except for a budget: it remains, as do options without a text form, such as hooks and clocks. A budget
+// with the settings in text remains the same one. If text is wrong, p is unchanged.
 func (p *Policy) UnmarshalText(text []byte) error {
 	read, err := Parse(string(text))
 	if err != nil {
 		return err
 	}
 	c := *p.settings()
-	from := read.settings()
-	c.backoff, c.draws = from.backoff, from.draws
-	c.limit, c.within, c.stopAt, c.maxRetryAfter = from.limit, from.within, from.stopAt, from.maxRetryAfter
-	c.attemptTimeout, c.resetAfter, c.resetAfterItems = from.attemptTimeout, from.resetAfter, from.resetAfterItems
-	*p = Policy{&c}.With()
-	return nil
-}
-
-func (c *config) appendWords(b []byte) []byte {
 	for _, w := range optionWords {
-		if value, set := w.format(c); set {
-			b = append(append(append(append(b, ' '), w.name...), '='), value...)
-		}
+		w.set(&c, read.config)
 	}
-	return b
+	*p = Policy{&c}.With(WithBackoff(read.Backoff()))
+	return nil
 }
 
 // word is an option that has a text form.
 type word struct {
-	name   string
-	parse  func(value string) (Option, error) // the error says what is wrong, and what would be right
-	format func(c *config) (value string, set bool)
+	name  string
+	read  func(c *config, value string) error // the error says what is wrong, and what would be right
+	write func(c *config) string              // "" if the option is not set
+	set   func(c, from *config)
 }
 
 var optionWords = []word{
-	countWord("limit", 0, func(n int64) Option { return Limit(int(n)) }, func(c *config) int64 { return int64(c.limit) }),
-	durationWord("within", 0, Within, func(c *config) time.Duration { return c.within }),
-	durationWord("stopat", 0, StopAt, func(c *config) time.Duration { return c.stopAt }),
-	durationWord("attempttimeout", 1, AttemptTimeout, func(c *config) time.Duration { return c.attemptTimeout }),
-	durationWord("resetafter", 1, ResetAfter, func(c *config) time.Duration { return c.resetAfter }),
-	countWord("resetafteritems", 1, ResetAfterItems, func(c *config) int64 { return c.resetAfterItems }),
-	durationWord("maxretryafter", 0, MaxRetryAfter, func(c *config) time.Duration { return c.maxRetryAfter }),
+	countWord("limit", 0, func(c *config) *int { return &c.limit }),
+	durationWord("within", 0, func(c *config) *time.Duration { return &c.within }),
+	durationWord("stopat", 0, func(c *config) *time.Duration { return &c.stopAt }),
+	durationWord("attempttimeout", 1, func(c *config) *time.Duration { return &c.attemptTimeout }),
+	durationWord("resetafter", 1, func(c *config) *time.Duration { return &c.resetAfter }),
+	countWord("resetafteritems", 1, func(c *config) *int64 { return &c.resetAfterItems }),
+	durationWord("maxretryafter", 0, func(c *config) *time.Duration { return &c.maxRetryAfter }),
+	{"budget", readBudget, writeBudget, setBudget},
 }
 
-func findWord(name string) (word, bool) {
-	for _, w := range optionWords {
-		if w.name == name {
-			return w, true
+func durationWord(name string, least time.Duration, field func(*config) *time.Duration) word {
+	return optionWord(name, field, words.Duration, func(value string) (time.Duration, error) {
+		d, err := words.ParseDuration(value, fmt.Sprintf("want as in %q", name+"=30s"))
+		if err == nil && d < least {
+			err = fmt.Errorf("%s is %s, want more than 0", name, value)
+		}
+		return d, err
+	})
+}
+
+func countWord[N int | int64](name string, least N, field func(*config) *N) word {
+	return optionWord(name, field, func(n N) string { return strconv.FormatInt(int64(n), 10) }, func(value string) (N, error) {
+		n, err := strconv.ParseInt(value, 10, strconv.IntSize)
+		if err != nil || N(n) < least {
+			err = fmt.Errorf("%s is %q, want a whole number of at least %d", name, value, least)
+		}
+		return N(n), err
+	})
+}
+
+// optionWord is the word of a number that is negative if it is not set.
+func optionWord[N int | int64 | time.Duration](name string, field func(*config) *N, format func(N) string, parse func(string) (N, error)) word {
+	return word{
+		name,
+		func(c *config, value string) (err error) { *field(c), err = parse(value); return err },
+		func(c *config) string {
+			if n := *field(c); n >= 0 {
+				return format(n)
+			}
+			return ""
+		},
+		func(c, from *config) { *field(c) = *field(from) },
+	}
+}
+
+func readBudget(c *config, value string) error {
+	const want = `want as in "budget=10,1,0.1": capacity, cost, refund, and optionally the tokens that flow in each second`
+	var x [4]float64
+	parts := strings.Split(value, ",")
+	if n := len(parts); n != 3 && n != 4 {
+		return fmt.Errorf("%q is not a budget, %s", value, want)
+	}
+	for i, name := range []string{"capacity", "cost", "refund", "refill"}[:len(parts)] {
+		var err error
+		if x[i], err = words.ParseNumber(name, parts[i], want); err != nil {
+			return err
 		}
 	}
-	return word{}, false
-}
-
-func wordNames() []string {
-	names := make([]string, len(optionWords))
-	for i, w := range optionWords {
-		names[i] = w.name
+	if why := budgetWrong(x[0], x[1]); why != "" {
+		return errors.New(why)
 	}
-	return names
+	c.budget = NewBudget(x[0], x[1], x[2]).Refill(x[3])
+	return nil
 }
 
-func durationWord(name string, least time.Duration, option func(time.Duration) Option, get func(*config) time.Duration) word {
-	return word{
-		name: name,
-		parse: func(value string) (Option, error) {
-			d, err := words.ParseDuration(value, fmt.Sprintf("want as in %q", name+"=30s"))
-			if err == nil && d < least {
-				err = fmt.Errorf("%s is %s, want more than 0", name, value)
-			}
-			if err != nil {
-				return nil, err
-			}
-			return option(d), nil
-		},
-		format: func(c *config) (string, bool) { return words.Duration(get(c)), get(c) >= 0 },
+func writeBudget(c *config) string {
+	if c.budget == nil {
+		return ""
 	}
+	return c.budget.text()
 }
 
-func countWord(name string, least int64, option func(int64) Option, get func(*config) int64) word {
-	return word{
-		name: name,
-		parse: func(value string) (Option, error) {
-			n, err := strconv.ParseInt(value, 10, strconv.IntSize)
-			if err != nil || n < least {
-				return nil, fmt.Errorf("%s is %q, want a whole number of at least %d", name, value, least)
-			}
-			return option(n), nil
-		},
-		format: func(c *config) (string, bool) { return strconv.FormatInt(get(c), 10), get(c) >= 0 },
+func setBudget(c, from *config) {
+	if writeBudget(from) != "" && writeBudget(from) != writeBudget(c) {
+		c.budget = from.budget
 	}
 }

@@ -2,7 +2,9 @@ package retry_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +20,8 @@ func TestPolicyText(t *testing.T) {
 	for _, text := range []string{
 		"exponential base=100ms factor=2 cap=30s jitter=full limit=5 within=1m",
 		"linear d=1s limit=0 within=0s stopat=10s attempttimeout=1m30s resetafter=1h resetafteritems=1 maxretryafter=2h0m1s",
+		"constant d=1s limit=3 budget=10,1,0.1",
+		"constant d=1s budget=0.5,0.25,1e-09,2.5",
 	} {
 		p, err := retry.Parse(text)
 		if err != nil {
@@ -68,10 +72,16 @@ func TestPolicyTextErrors(t *testing.T) {
 		{good + "within=1", `"within=1" at column 30: 1 has no unit, want as in "within=30s"`},
 		{good + "resetafter=0s", `"resetafter=0s" at column 30: resetafter is 0s, want more than 0`},
 		{good + "limit=1 limit=2", `"limit=2" at column 38: a second limit, want one only`},
-		{good + "limmit=1", "did you mean limit?"},
-		{good + "witin=1m", "did you mean within?"},
-		{good + "facto=2", "did you mean factor? exponential"},
-		{good + "x=2", "(a policy also takes limit, within, stopat, attempttimeout, resetafter, resetafteritems and maxretryafter)"},
+		{good + "limmit=1", `"limmit=1" at column 30: unknown word; exponential takes`},
+		{good + "x=2", "(a policy also takes limit, within, stopat, attempttimeout, resetafter, resetafteritems, maxretryafter and budget)"},
+		{good + "budget=1,2", `"budget=1,2" at column 30: "1,2" is not a budget, want as in "budget=10,1,0.1": capacity, cost, refund, and optionally`},
+		{good + "budget=1,1,1,1,1", `"1,1,1,1,1" is not a budget`},
+		{good + "budget", `"budget" at column 30: "" is not a budget`},
+		{good + "budget=10,x,0.1", `"budget=10,x,0.1" at column 30: "x" is not a number, want as in "budget=10,1,0.1"`},
+		{good + "budget=10,1,-1", `"budget=10,1,-1" at column 30: refund is -1, want a finite number >= 0`},
+		{good + "budget=10,1,1,Inf", `refill is +Inf, want a finite number >= 0`},
+		{good + "budget=10,0,1", "cost is 0, want more: retries that cost nothing need no budget"},
+		{good + "budget=1,2,1", "capacity is 1, want at least the cost of one retry, 2"},
 		{"", "retry: Parse"},
 		{"limit=3", `"limit=3": names no curve`},
 	} {
@@ -135,4 +145,67 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q prints as %q, which reads as %q, %v", text, p, again, err)
 		}
 	})
+}
+
+func TestPolicyTextOfABudget(t *testing.T) {
+	const text = "constant d=1s budget=3,1,0.5"
+	read := func() retry.Policy {
+		p, err := retry.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	budgetOf := func(p retry.Policy) *retry.Budget {
+		b, ok := p.Budget()
+		if !ok {
+			t.Fatalf("%v has no budget", p)
+		}
+		return b
+	}
+	p := read()
+	if budgetOf(p) == budgetOf(read()) {
+		t.Error("two texts share a budget")
+	}
+	if budgetOf(p) != budgetOf(p.With(retry.Limit(3))) {
+		t.Error("a copy has a budget of its own")
+	}
+	shared := retry.NewBudget(3, 1, 0.5)
+	if p, err := retry.Parse(text, retry.WithBudget(shared)); err != nil || budgetOf(p) != shared {
+		t.Errorf("an option does not come last: %v, %v", p, err)
+	}
+	if b, ok := retry.Default.Budget(); ok || b != nil {
+		t.Errorf("the default policy has the budget %v", b)
+	}
+	for _, test := range []struct {
+		text string
+		same bool
+	}{{text, true}, {"linear d=1s", true}, {"linear d=1s budget=3,1,0.5,1", false}} {
+		q := retry.New(backoff.Constant(0), retry.WithBudget(shared))
+		if err := q.UnmarshalText([]byte(test.text)); err != nil || (budgetOf(q) == shared) != test.same {
+			t.Errorf("after %q, %v, the budget is %v; want the same one: %v", test.text, err, budgetOf(q), test.same)
+		}
+	}
+}
+
+func TestPolicyWords(t *testing.T) {
+	p, err := retry.Parse("Exponential factor=2 Base=100ms limit=5 tiled budget=10,1,0.1")
+	const want = "[exponential base=100ms factor=2 tiled limit=5 budget=10,1,0.1]"
+	if got := fmt.Sprint(p.Words()); err != nil || got != want {
+		t.Errorf("got %v, %v; want %v", got, err, want)
+	}
+}
+
+// A command can use the names to suggest the one that was meant.
+func TestPolicyTextErrors_Names(t *testing.T) {
+	for text, name := range map[string]string{"linaer d=1s": "linear", "linear d=1s jiter=full": "jitter", "linear d=1s limmit=3": "limit"} {
+		_, err := retry.Parse(text)
+		if wrong, ok := errors.AsType[*backoff.ParseError](err); !ok || !slices.Contains(wrong.Names, name) {
+			t.Errorf("%q: %v has the names %q, want %s among them", text, err, wrong.Names, name)
+		}
+	}
+	_, err := retry.Parse("linear d=soon")
+	if wrong, ok := errors.AsType[*backoff.ParseError](err); !ok || wrong.Names != nil {
+		t.Errorf("%v has names although its word is known", err)
+	}
 }

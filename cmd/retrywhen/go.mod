@@ -3,6 +3,7 @@ module github.com/retrywhen/retrywhen/cmd/retrywhen
 go 1.26.0
 
 require (
+	github.com/agnivade/levenshtein v1.2.1
 	github.com/chromedp/cdproto v0.0.0-20260321001828-e3e3800016bc
 	github.com/chromedp/chromedp v0.15.1
 	github.com/guptarohit/asciigraph v0.10.0

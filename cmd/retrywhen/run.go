@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/suggest"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
@@ -67,7 +68,7 @@ of signal n, 2 wrong usage.`,
 			}
 			policy, err := retry.Parse(backoff)
 			if err != nil {
-				return fmt.Errorf("run: --backoff: %w", err)
+				return fmt.Errorf("run: --backoff: %w", suggest.WithWord(err))
 			}
 			switch {
 			case limit.none:

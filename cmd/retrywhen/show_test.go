@@ -138,7 +138,7 @@ func TestShowRefuses(t *testing.T) {
 	}{
 		"nothing":         {nil, []string{"show: no policy given", "exponential base=100ms"}},
 		"a curve":         {[]string{"linaer d=1s"}, []string{`"linaer"`, "did you mean linear?"}},
-		"a jitter":        {[]string{"linear d=1s jitter=ful"}, []string{`"jitter=ful"`, "did you mean full?"}},
+		"a jitter":        {[]string{"linear d=1s jitter=ful"}, []string{`"jitter=ful" at column 13: "ful": no such jitter, want none, default, full`}},
 		"too many":        {strings.Split(strings.Repeat("sidekiq,", 8)+"sidekiq", ","), []string{"9 policies, want at most 8"}},
 		"twice":           {[]string{"sidekiq", "sidekiq"}, []string{`there are two policies "sidekiq", want a name for each, as in "mine: sidekiq"`}},
 		"retries":         {[]string{"-n", "10001", "sidekiq"}, []string{"--retries is 10001, want 1 to 10000"}},

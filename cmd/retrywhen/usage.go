@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/suggest"
 )
 
 // version returns the module's version, which the go command records in the binary.
@@ -65,12 +67,8 @@ func where(c *cobra.Command) string {
 
 // nearest returns "; did you mean …?" if a name is similar to the word, else a comma.
 func nearest(word string, names []string, dashes string) string {
-	of := &cobra.Command{SuggestionsMinimumDistance: 2}
-	for _, name := range names { // cobra compares with the names of commands only
-		of.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
-	}
-	if near := of.SuggestionsFor(word); len(near) > 0 {
-		return fmt.Sprintf("; did you mean %s%s?", dashes, near[0])
+	if near := suggest.Nearest(word, names); near != "" {
+		return fmt.Sprintf("; did you mean %s%s?", dashes, near)
 	}
 	return ","
 }

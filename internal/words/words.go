@@ -3,6 +3,7 @@
 package words
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -82,4 +83,22 @@ func ParseDuration(value, want string) (time.Duration, error) {
 		return 0, fmt.Errorf("%s is past the largest duration, %v", value, time.Duration(math.MaxInt64))
 	}
 	return 0, fmt.Errorf("%q is not a duration, %s", value, want)
+}
+
+// Number returns x, and 0 for a negative zero. It fails if x is negative, infinite or NaN.
+func Number(name string, x float64) (float64, error) {
+	if !(x >= 0) || math.IsInf(x, 1) {
+		return 0, fmt.Errorf("%s is %v, want a finite number >= 0", name, x)
+	}
+	return x + 0, nil
+}
+
+// ParseNumber reads a finite number of 0 or more. Its error says what is wrong with the number of that name. If the
+// value is not a number, the error ends with want.
+func ParseNumber(name, value, want string) (float64, error) {
+	x, err := strconv.ParseFloat(value, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, fmt.Errorf("%q is not a number, %s", value, want)
+	}
+	return Number(name, x)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/suggest"
 )
 
 // The limits of a State.
@@ -248,7 +249,7 @@ func parseStrategies(texts []string) ([]model.Strategy, []Problem) {
 		same := func(other model.Strategy) bool { return other.Title() == s.Title() }
 		switch parse, ok := errors.AsType[*backoff.ParseError](err); {
 		case ok && parse.Word != "":
-			wrong(i, parse.Word, "%q: %s", parse.Word, briefly(parse.Reason, err.Error()))
+			wrong(i, parse.Word, "%q: %s", parse.Word, briefly(parse))
 		case err != nil:
 			wrong(i, "", "%s", strings.TrimPrefix(err.Error(), "retry: Parse: "))
 		case slices.ContainsFunc(strategies, same):
@@ -261,14 +262,14 @@ func parseStrategies(texts []string) ([]model.Strategy, []Problem) {
 }
 
 // briefly returns what is wrong with a word. If there is a suggestion, the text has no other valid values.
-func briefly(reason, whole string) string {
-	what, _, _ := strings.Cut(reason, ";")
-	_, meant, ok := strings.Cut(whole, "did you mean ")
-	if !ok {
-		return reason
+func briefly(wrong *backoff.ParseError) string {
+	near := suggest.Word(wrong)
+	if near == "" {
+		return wrong.Reason
 	}
-	meant, _, _ = strings.Cut(meant, "?")
-	return what + "; did you mean " + meant + "?"
+	what, _, _ := strings.Cut(wrong.Reason, ";")
+	what, _, _ = strings.Cut(what, ",")
+	return what + "; did you mean " + near + "?"
 }
 
 // Query returns the query of the state's address. It is the inverse of ParseState. Parameters with the values of the

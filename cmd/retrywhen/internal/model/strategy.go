@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/suggest"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/sim"
 )
@@ -60,7 +61,7 @@ func ParseStrategy(text string) (Strategy, error) {
 	}
 	var err error
 	s.Policy, err = retry.Parse(rest)
-	return s, err
+	return s, suggest.WithWord(err)
 }
 
 // words are the options of a strategy that are not its policy's.

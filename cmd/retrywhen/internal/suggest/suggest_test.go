@@ -1,9 +1,9 @@
-package words_test
+package suggest_test
 
 import (
 	"testing"
 
-	"github.com/retrywhen/retrywhen/internal/words"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/suggest"
 )
 
 func TestNearest(t *testing.T) {
@@ -12,7 +12,7 @@ func TestNearest(t *testing.T) {
 		"expnential": "exponential", "exponentail": "exponential", "constnt": "constant", "liner": "linear", "linear": "linear",
 		"cpa": "cap", "caps": "cap", "x": "", "": "", "delay": "", "something else": "",
 	} {
-		if got := words.Nearest(word, names); got != want {
+		if got := suggest.Nearest(word, names); got != want {
 			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
 		}
 	}
@@ -34,7 +34,7 @@ func TestNearest_HowNear(t *testing.T) {
 		{"rat", []string{"cat", "bat"}, "cat"},
 		{"rat", []string{"cut", "bat"}, "bat"},
 	} {
-		if got := words.Nearest(c.word, c.names); got != c.want {
+		if got := suggest.Nearest(c.word, c.names); got != c.want {
 			t.Errorf("Nearest(%q, %q) = %q, want %q", c.word, c.names, got, c.want)
 		}
 	}
