@@ -55,17 +55,20 @@ func (c Class) String() string {
 	return fmt.Sprintf("Class(%d)", int(c))
 }
 
-// classifyAttempt sets the exchange's failure, nil for none, and whether the attempt is the last one, whatever the
-// policy says.
-func (x *exchange) classifyAttempt() {
-	x.failure, x.final = nil, true
-	class := Unclassified
+// class returns the decision of Classify's function or, if there is none, of the response's header.
+func (x *exchange) class() (class Class) {
 	if x.transport.classify != nil {
 		class = x.transport.classify(&x.Outcome)
 	}
 	if class == Unclassified && x.transport.rateLimitHeaders && x.Response != nil {
 		class = shouldRetry(x.Response)
 	}
+	return class
+}
+
+// judge sets the exchange's failure, nil for none, and whether the attempt is the last one, whatever the policy says.
+func (x *exchange) judge(class Class) {
+	x.failure, x.final = nil, true
 	var checked error
 	bad := x.Err != nil || slices.Contains(x.transport.statuses, x.Response.StatusCode)
 	if !bad && class == Unclassified {

@@ -44,17 +44,28 @@ func (x *exchange) attempt(n int, after error) {
 	if timed || n > 1 {
 		x.sent = x.prepared.WithContext(ctx)
 	}
+	class := Unclassified
 	if err := x.renew(); err != nil {
 		x.Err = fmt.Errorf("retryhttp: GetBody for attempt %d: %w: after %w", n, err, after)
 		x.failure, x.final = x.Err, true
 	} else {
 		x.send()
+		if x.Err != nil && timed && ctx.Err() != nil && x.Request.Context().Err() == nil {
+			x.Err = x.late() // not the error of the context with which the timeout was carried out
+		}
+		class = x.class()
+		x.judge(class)
 	}
 	if timed && !inTime() && x.Request.Context().Err() == nil {
 		x.drop()
-		x.Err = timeoutError(fmt.Sprintf("retryhttp: attempt %d: no response in time: %v", n, context.DeadlineExceeded))
-		x.classifyAttempt()
+		x.Err = x.late()
+		x.judge(class)
 	}
+}
+
+// late returns the error of an attempt that AttemptTimeout has ended.
+func (x *exchange) late() error {
+	return timeoutError(fmt.Sprintf("retryhttp: attempt %d: no response in time: %v", x.Attempt, context.DeadlineExceeded))
 }
 
 // timeoutError is the error of an operation that took too long.
@@ -98,6 +109,7 @@ func (x *exchange) renew() error {
 	return nil
 }
 
+// send sets the attempt's response, or its error.
 func (x *exchange) send() {
 	x.Response, x.Err = x.transport.base.RoundTrip(x.sent)
 	switch {
@@ -106,7 +118,6 @@ func (x *exchange) send() {
 	case x.Response == nil:
 		x.Err = errors.New("retryhttp: the base transport returned neither a response nor an error")
 	}
-	x.classifyAttempt()
 }
 
 // response returns the response, nil if there is none, and gives it up.

@@ -36,8 +36,10 @@ func Statuses(codes ...int) Option {
 	return func(s *settings) { s.statuses = codes }
 }
 
-// Classify calls f after each attempt, a successful one too, before the Transport classifies it. f runs on the
-// request's goroutine.
+// Classify calls f once after each attempt, a successful one too, before the Transport classifies it. f runs on the
+// request's goroutine. If AttemptTimeout ends an attempt before its response, f receives an error that is a timeout; if
+// it does so later, while f or the Transport reads the body's first bytes, f's decision about the response applies to
+// the timeout.
 func Classify(f func(*Outcome) Class) Option {
 	if f == nil {
 		panicf("Classify", "f is nil")

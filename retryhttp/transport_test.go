@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -639,6 +640,36 @@ func TestAttemptTimeout(t *testing.T) {
 		}
 		s.expect(t, "0s 6s")
 	})
+	for class, want := range map[retryhttp.Class]string{retryhttp.Unclassified: "0s 6s", retryhttp.NotRetryable: "0s"} {
+		bubble(t, "is classified once, as "+class.String(), func(t *testing.T) {
+			var seen []string
+			s := newScript(hang, ok)
+			_, err := retryhttp.NewTransport(s, constant(3, retry.AttemptTimeout(5*time.Second)), retryhttp.Classify(func(o *retryhttp.Outcome) retryhttp.Class {
+				seen = append(seen, fmt.Sprint(o.Attempt, " ", o.Err))
+				return class
+			})).RoundTrip(get(t, t.Context()))
+			wantSeen := []string{"1 retryhttp: attempt 1: no response in time: context deadline exceeded", "2 <nil>"}[:strings.Count(want, "s")]
+			if !slices.Equal(seen, wantSeen) || (err != nil) != (class == retryhttp.NotRetryable) {
+				t.Errorf("classified %q, want %q; %v", seen, wantSeen, err)
+			}
+			s.expect(t, want)
+		})
+		bubble(t, "is classified once while the body is looked at, as "+class.String(), func(t *testing.T) {
+			var seen []string
+			s := newScript(func(r *http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: 200, Body: io.NopCloser(hangingReader{r.Context()})}, nil
+			}, ok)
+			_, err := retryhttp.NewTransport(s, constant(3, retry.AttemptTimeout(5*time.Second)), retryhttp.PeekTimeout(time.Minute), retryhttp.Classify(func(o *retryhttp.Outcome) retryhttp.Class {
+				seen = append(seen, fmt.Sprintf("%d %q", o.Attempt, o.Peek()))
+				return class
+			})).RoundTrip(get(t, t.Context()))
+			wantSeen := []string{`1 ""`, `2 "fine"`}[:strings.Count(want, "s")]
+			if !slices.Equal(seen, wantSeen) || (err != nil) != (class == retryhttp.NotRetryable) {
+				t.Errorf("classified %q, want %q; %v", seen, wantSeen, err)
+			}
+			s.expect(t, want)
+		})
+	}
 	bubble(t, "does not cut the body that is handed over", func(t *testing.T) {
 		slow := func(r *http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 200, Body: io.NopCloser(io.MultiReader(
