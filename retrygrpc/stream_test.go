@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,7 +96,7 @@ func TestServerStreamWhoseHeaderWasRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _ = call.Header()
-		if got, err := drain(call, nil); got != nil || status.Code(err) != codes.Unavailable || call.Context() == nil {
+		if got, err := drain(call, nil); got != nil || status.Code(err) != codes.Unavailable {
 			t.Errorf("got %v, %v", got, err)
 		}
 		server.expect(t, 0)
@@ -106,12 +107,34 @@ func TestServerStreamWhoseHeaderWasRead(t *testing.T) {
 type script struct {
 	grpc.ClientStream
 	opening, sending, closing, receiving error
+	ctx                                  context.Context
 }
 
-func (s *script) SendMsg(any) error    { return s.sending }
-func (s *script) CloseSend() error     { return s.closing }
-func (s *script) RecvMsg(any) error    { return s.receiving }
-func (s *script) Trailer() metadata.MD { return nil }
+func (s *script) SendMsg(any) error            { return s.sending }
+func (s *script) CloseSend() error             { return s.closing }
+func (s *script) RecvMsg(any) error            { return s.receiving }
+func (s *script) Header() (metadata.MD, error) { return nil, nil }
+func (s *script) Trailer() metadata.MD         { return nil }
+func (s *script) Context() context.Context     { return s.ctx }
+
+// open opens a call through an interceptor that retries three times at once. The n-th stream is the n-th of the
+// scripts, or the last.
+func open(t *testing.T, desc grpc.StreamDesc, scripts ...script) (call grpc.ClientStream, opened *int, _ error) {
+	opened = new(int)
+	intercept := retrygrpc.StreamClientInterceptor(retry.Policy{}.With(retry.Limit(3)))
+	call, err := intercept(t.Context(), &desc, nil, after, func(ctx context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, _ string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+		*opened++
+		if stream.AttemptFrom(ctx) != *opened {
+			t.Errorf("attempt %d by its context is the %d.", stream.AttemptFrom(ctx), *opened)
+		}
+		s := scripts[min(*opened, len(scripts))-1]
+		if s.opening != nil {
+			return nil, s.opening
+		}
+		return &s, nil
+	})
+	return call, opened, err
+}
 
 func TestOpeningAndSendingFail(t *testing.T) {
 	unavailable := status.Error(codes.Unavailable, "down")
@@ -130,28 +153,63 @@ func TestOpeningAndSendingFail(t *testing.T) {
 		{"closing again", grpc.StreamDesc{ServerStreams: true}, []script{{opening: unavailable}, {closing: unavailable}, {}}, 3, codes.OK},
 		{"opening, of a stream of requests", grpc.StreamDesc{ClientStreams: true}, []script{{opening: unavailable}, {}}, 2, codes.OK},
 		{"opening, of two streams", grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, []script{{opening: unavailable}, {}}, 2, codes.OK},
+		{"opening forever, of neither", grpc.StreamDesc{}, []script{{opening: unavailable}}, 4, codes.Unavailable},
+		{"two streams that fail", grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, []script{{receiving: unavailable}}, 1, codes.Unavailable},
 		{"a stream of requests that fails", grpc.StreamDesc{ClientStreams: true}, []script{{receiving: unavailable}}, 1, codes.Unavailable},
 	} {
-		opened := 0
-		intercept := retrygrpc.StreamClientInterceptor(retry.Policy{}.With(retry.Limit(3)))
-		call, err := intercept(t.Context(), &c.desc, nil, after, func(ctx context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, _ string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
-			opened++
-			if stream.AttemptFrom(ctx) != opened {
-				t.Errorf("%s: attempt %d by its context is the %d.", c.name, stream.AttemptFrom(ctx), opened)
-			}
-			s := c.script[min(opened, len(c.script))-1]
-			if s.opening != nil {
-				return nil, s.opening
-			}
-			return &s, nil
-		})
+		call, opened, err := open(t, c.desc, c.script...)
 		if err == nil {
 			_ = call.SendMsg(1)
 			_ = call.CloseSend()
 			err = call.RecvMsg(nil)
 		}
-		if status.Code(err) != c.code || opened != c.opened {
-			t.Errorf("%s: %v after %d attempts, want %v after %d", c.name, err, opened, c.code, c.opened)
+		if status.Code(err) != c.code || *opened != c.opened {
+			t.Errorf("%s: %v after %d attempts, want %v after %d", c.name, err, *opened, c.code, c.opened)
+		}
+	}
+}
+
+// Another interceptor's stream may not send the end of the requests with the request, as gRPC's own does.
+func TestCloseSendReachesTheStream(t *testing.T) {
+	want := errors.New("closing")
+	call, _, err := open(t, grpc.StreamDesc{ServerStreams: true}, script{closing: want})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := call.CloseSend(); err != want {
+		t.Errorf("got %v, want %v", err, want)
+	}
+}
+
+func TestTheContextIsTheStreams(t *testing.T) {
+	type key struct{}
+	own := context.WithValue(t.Context(), key{}, 1)
+	call, _, err := open(t, grpc.StreamDesc{ServerStreams: true}, script{ctx: own})
+	if err != nil || call.Context() != own {
+		t.Errorf("%v, not the stream's own context", err)
+	}
+}
+
+// One goroutine sends while another receives, as gRPC allows.
+func TestSendingWhileReceiving(t *testing.T) {
+	for range 50 {
+		unavailable := script{receiving: status.Error(codes.Unavailable, "")}
+		call, opened, err := open(t, grpc.StreamDesc{ServerStreams: true}, unavailable, unavailable, script{receiving: io.EOF})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for _, f := range []func(){
+			func() { _, _ = call.SendMsg(1), call.CloseSend() },
+			func() { _ = call.RecvMsg(nil) },
+			func() { _, _ = call.Context(), call.Trailer() },
+			func() { _, _ = call.Header() },
+		} {
+			all.Go(f)
+		}
+		all.Wait()
+		if *opened != 1 && *opened != 3 { // Header, if it comes first, prevents retries
+			t.Fatalf("opened %d times, want 1 or 3", *opened)
 		}
 	}
 }
@@ -172,6 +230,31 @@ func TestBeforeAnAttemptHasOpened(t *testing.T) {
 	if err := call.RecvMsg(nil); err != unavailable {
 		t.Errorf("RecvMsg after Header: %v", err)
 	}
+}
+
+func TestMethodOfAStreamsHooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var methods []string
+		server := &server{fail: times(1, codes.Unavailable)}
+		conn := client{server.connect(t, linear(3, retry.OnRetry(func(ctx context.Context, _ retry.Event) {
+			methods = append(methods, retrygrpc.MethodFrom(ctx))
+		})))}
+		call, err := conn.After(t.Context(), wrapperspb.Int64(6))
+		if _, err := drain(call, err); err != nil || !slices.Equal(methods, []string{after}) {
+			t.Errorf("methods %q, %v", methods, err)
+		}
+	})
+}
+
+func TestTrailerOfAStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &server{fail: pushback("1500")}
+		call, err := client{server.connect(t, linear(0))}.After(t.Context(), wrapperspb.Int64(6))
+		_, err = drain(call, err)
+		if got := call.Trailer().Get("grpc-retry-pushback-ms"); status.Code(err) != codes.Unavailable || !slices.Equal(got, []string{"1500"}) {
+			t.Errorf("trailer %q, %v", got, err)
+		}
+	})
 }
 
 func TestClientStream(t *testing.T) {
@@ -245,4 +328,40 @@ func TestReceiveEnds(t *testing.T) {
 			t.Errorf("not to be repeated: %v after %d calls", err, server.calls())
 		}
 	})
+}
+
+// played is a call with a stream of responses that has no server.
+type played struct {
+	grpc.ServerStreamingClient[number]
+}
+
+func (played) Recv() (*number, error) { return wrapperspb.Int64(1), nil }
+
+func TestReceiveEndsItsCall(t *testing.T) {
+	var call context.Context
+	s := retrygrpc.Receive(func(ctx context.Context, _ *number, _ ...grpc.CallOption) (numbers, error) {
+		call = ctx
+		return played{}, nil
+	}, wrapperspb.Int64(0))
+	if got, err := s.Take(2).Collect(t.Context()); len(got) != 2 || err != nil || call.Err() == nil {
+		t.Errorf("%v, %v; the call's context ended with %v", got, err, call.Err())
+	}
+}
+
+func TestReceiveThatDoesNotOpen(t *testing.T) {
+	opened := 0
+	s := retrygrpc.Receive(func(context.Context, *number, ...grpc.CallOption) (numbers, error) {
+		opened++
+		return nil, busy(codes.Unavailable, time.Minute)
+	}, wrapperspb.Int64(0))
+	if got, err := s.Collect(t.Context()); got != nil || status.Code(err) != codes.Unavailable {
+		t.Errorf("got %v, %v", got, err)
+	}
+	opened = 0
+	var end error
+	err := s.RetryWhen(linear(1, retry.MaxRetryAfter(time.Second), retry.OnGiveUp(func(_ context.Context, e *retry.Error) { end = e }))).
+		ForEach(t.Context(), func(*number) {})
+	if opened != 1 || !errors.Is(end, retry.ErrMaxRetryAfter) || status.Code(err) != codes.Unavailable {
+		t.Errorf("opened %d times, gave up with %v, %v", opened, end, err)
+	}
 }

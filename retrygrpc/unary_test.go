@@ -220,16 +220,81 @@ func TestMistakesPanic(t *testing.T) {
 }
 
 func TestIsTransient(t *testing.T) {
-	for err, want := range map[error]bool{
-		status.Error(codes.Unavailable, ""):         true,
-		status.Error(codes.Aborted, ""):             true,
-		status.Error(codes.PermissionDenied, ""):    false,
-		status.Error(codes.Canceled, ""):            false,
-		busy(codes.FailedPrecondition, time.Second): true,
-		errors.New("plain"):                         true,
-	} {
-		if got := retrygrpc.IsTransient(err); got != want {
-			t.Errorf("%v: %t", err, got)
+	transient := []codes.Code{codes.Unavailable, codes.ResourceExhausted, codes.Aborted, codes.Internal, codes.Unknown, codes.DeadlineExceeded}
+	for c := codes.OK; c <= codes.Unauthenticated; c++ {
+		if got, want := retrygrpc.IsTransient(status.Error(c, "")), slices.Contains(transient, c); got != want {
+			t.Errorf("%v: %t", c, got)
 		}
+	}
+	other, err := status.New(codes.FailedPrecondition, "").WithDetails(&errdetails.ErrorInfo{Reason: "closed"})
+	if err != nil || retrygrpc.IsTransient(other.Err()) {
+		t.Errorf("%v with a detail that is not a RetryInfo is transient", other.Err())
+	}
+	if !retrygrpc.IsTransient(busy(codes.FailedPrecondition, time.Second)) || !retrygrpc.IsTransient(errors.New("plain")) {
+		t.Error("a RetryInfo or an error without a status is not transient")
+	}
+}
+
+func TestNoAttemptMetadataUnlessAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &server{fail: times(2, codes.Unavailable)}
+		_, err := client{server.connect(t, linear(3))}.Double(t.Context(), wrapperspb.Int64(1))
+		if err != nil || len(server.tries) != 0 {
+			t.Errorf("x-retry-attempt: %q, %v", server.tries, err)
+		}
+		server.expect(t, 0, time.Second, 3*time.Second)
+	})
+}
+
+func TestCodesAreCopied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := []codes.Code{codes.NotFound}
+		option := retrygrpc.Codes(list...)
+		list[0] = codes.Aborted
+		server := &server{fail: times(1, codes.NotFound)}
+		if _, err := (client{server.connect(t, linear(3), option)}).Double(t.Context(), wrapperspb.Int64(1)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A code that is not retried is returned unchanged, whatever the trailer says: an outer policy still may retry it.
+func TestPushbackOfAnotherCode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &server{fail: func(ctx context.Context, n int) error {
+			return errors.Join(grpc.SetTrailer(ctx, metadata.Pairs("grpc-retry-pushback-ms", "-1")), status.Error(codes.NotFound, "none"))
+		}}
+		conn := client{server.connect(t, linear(3))}
+		calls := 0
+		_ = retry.Run(t.Context(), linear(2), func(ctx context.Context) error {
+			calls++
+			_, err := conn.Double(ctx, wrapperspb.Int64(1))
+			if _, ok := err.(interface{ GRPCStatus() *status.Status }); !ok || status.Code(err) != codes.NotFound {
+				t.Errorf("%T %v, want gRPC's own NotFound", err, err)
+			}
+			return err
+		})
+		if calls != 3 {
+			t.Errorf("%d calls, want 3", calls)
+		}
+	})
+}
+
+func TestAnAttemptsContextEndsWithIt(t *testing.T) {
+	var contexts []context.Context
+	intercept := retrygrpc.UnaryClientInterceptor(retry.Policy{}.With(retry.Limit(2), retry.AttemptTimeout(time.Hour)))
+	_ = intercept(t.Context(), double, nil, nil, nil, func(ctx context.Context, _ string, _, _ any, _ *grpc.ClientConn, _ ...grpc.CallOption) error {
+		for i, before := range contexts {
+			if before.Err() == nil {
+				t.Errorf("the context of attempt %d has not ended at attempt %d", i+1, len(contexts)+1)
+			}
+		}
+		if contexts = append(contexts, ctx); ctx.Err() != nil {
+			t.Errorf("attempt %d begins with an ended context", len(contexts))
+		}
+		return status.Error(codes.Unavailable, "")
+	})
+	if len(contexts) != 3 || contexts[2].Err() == nil {
+		t.Errorf("%d attempts, want 3, each with a context that ends with it", len(contexts))
 	}
 }

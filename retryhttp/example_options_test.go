@@ -14,6 +14,7 @@ import (
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retryhttp"
+	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 // A body that is a stream can be read only once. BufferBody keeps it if it is not too long.
@@ -161,15 +162,34 @@ func ExamplePeekTimeout() {
 		<-r.Context().Done() // the body never comes
 	})
 	defer server.Close()
-	client := &http.Client{Transport: retryhttp.NewTransport(nil, soon, retryhttp.PeekTimeout(50*time.Millisecond))}
+	clock := streamtest.NewClock() // so that the example need not wait
+	policy := retry.New(backoff.Constant(time.Minute), retry.Limit(2), retry.WithClock(clock))
+	waits := make(chan time.Duration, 4)
+	go func() {
+		for range cap(waits) {
+			if w, err := clock.AdvanceToNext(context.Background()); err == nil {
+				waits <- w.Delay
+			}
+		}
+		close(waits)
+	}()
+	client := &http.Client{Transport: retryhttp.NewTransport(nil, policy, retryhttp.PeekTimeout(5*time.Second))}
 	resp, err := client.Get(server.URL)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	resp.Body.Close()
+	for d := range waits {
+		fmt.Println("waited", d)
+	}
 	fmt.Println(resp.Status)
-	// Output: 200 OK
+	// Output:
+	// waited 5s
+	// waited 1m0s
+	// waited 5s
+	// waited 1m0s
+	// 200 OK
 }
 
 // A server for ten requests a second. Refused requests receive the time at which to retry.

@@ -269,16 +269,18 @@ func TestServer_ErrorsThatAreHopeless(t *testing.T) {
 	for name, c := range map[string]struct {
 		base *http.Transport
 		url  string
+		want string
 	}{
-		"certificate of an unknown authority": {&http.Transport{}, https.URL},
-		"certificate of another host":         {trusting, https.URL},
-		"not a TLS server":                    {&http.Transport{}, strings.Replace(plain.URL, "http:", "https:", 1)},
+		"certificate of an unknown authority": {&http.Transport{}, https.URL, "certificate signed by unknown authority"},
+		"certificate of another host":         {trusting, https.URL, "elsewhere.test"},
+		"not a TLS server":                    {&http.Transport{}, strings.Replace(plain.URL, "http:", "https:", 1), "server gave HTTP response to HTTPS client"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer c.base.CloseIdleConnections()
 			p := quick(3, retry.OnRetry(func(_ context.Context, e retry.Event) { t.Errorf("retried: %v", e.Err) }))
-			if _, err := (&http.Client{Transport: retryhttp.NewTransport(c.base, p)}).Get(c.url); err == nil {
-				t.Error("no error")
+			_, err := (&http.Client{Transport: retryhttp.NewTransport(c.base, p)}).Get(c.url)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
 	}

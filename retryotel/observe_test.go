@@ -12,7 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 	metricnoop "go.opentelemetry.io/otel/metric/noop"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -177,8 +179,8 @@ func TestOutcomes(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			o := observe()
-			if err := run(t.Context(), o.option); err == nil {
-				t.Error("no error")
+			if err := run(t.Context(), o.option); !errors.Is(err, errDown) {
+				t.Errorf("%s: %v, which does not match the failure", want, err)
 			}
 			got := strings.Join(o.metrics(t), "\n")
 			if !strings.Contains(got, "retry.operations {operation} retry.outcome="+want+": 1") || !strings.Contains(got, "retry.outcome=failure: 1") {
@@ -292,13 +294,47 @@ func TestResendCountsBase(t *testing.T) {
 		t.Error("the base's connections stay open")
 	}
 	retryotel.ResendCount(roundTripper(nil)).(interface{ CloseIdleConnections() }).CloseIdleConnections()
-	retryotel.ResendCount(nil)
+}
+
+func TestResendCountOfNilUsesTheDefault(t *testing.T) {
+	before := http.DefaultTransport
+	defer func() { http.DefaultTransport = before }()
+	http.DefaultTransport = roundTripper(func(*http.Request) (*http.Response, error) { return nil, errDown })
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://example.test", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := retryotel.ResendCount(nil).RoundTrip(req); err != errDown {
+		t.Errorf("got %v, want the default transport's %v", err, errDown)
+	}
 }
 
 type closer struct{ closed *bool }
 
 func (closer) RoundTrip(*http.Request) (*http.Response, error) { return nil, errDown }
 func (c closer) CloseIdleConnections()                         { *c.closed = true }
+
+// badMeter makes instruments that do nothing, with an error.
+type badMeter struct{ metricnoop.Meter }
+
+func (badMeter) Int64Counter(name string, _ ...metric.Int64CounterOption) (metric.Int64Counter, error) {
+	return metricnoop.Int64Counter{}, errors.New("bad " + name)
+}
+
+func (badMeter) Float64Histogram(name string, _ ...metric.Float64HistogramOption) (metric.Float64Histogram, error) {
+	return metricnoop.Float64Histogram{}, errors.New("bad " + name)
+}
+
+func TestErrorsOfInstrumentsAreReported(t *testing.T) {
+	var got []string
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { got = append(got, fmt.Sprint(err)) }))
+	retryotel.Observe("fetch", metricnoop.Meter{}, tracenoop.Tracer{})
+	retryotel.Observe("fetch", badMeter{}, tracenoop.Tracer{})
+	want := []string{"bad retry.operations", "bad retry.attempts", "bad retry.delay", "bad retry.down_time"}
+	if !slices.Equal(got, want) {
+		t.Errorf("reported %q, want %q", got, want)
+	}
+}
 
 func TestMistakesPanic(t *testing.T) {
 	meter, tracer := metricnoop.Meter{}, tracenoop.Tracer{}
