@@ -39,6 +39,7 @@ var (
 	_ func(func(context.Context) (int, error)) ints                       = stream.FromFunc[int]
 	_ func(<-chan int) ints                                               = stream.FromChan[int]
 	_ func(func(context.Context) (<-chan int, <-chan error)) ints         = stream.FromChans[int]
+	_ func(func(context.Context, func(int) bool) error) ints              = stream.FromCallbacks[int]
 	_ func(func(context.Context) ints) ints                               = stream.Defer[int]
 	_ func() ints                                                         = stream.Empty[int]
 	_ func() ints                                                         = stream.Never[int]

@@ -29,6 +29,7 @@ func TestContract_MistakesPanicAtConstruction(t *testing.T) {
 		"stream: FromFunc: f is nil":                  func() { stream.FromFunc[int](nil) },
 		"stream: FromChan: ch is nil":                 func() { stream.FromChan[int](nil) },
 		"stream: FromChans: open is nil":              func() { stream.FromChans[int](nil) },
+		"stream: FromCallbacks: listen is nil":        func() { stream.FromCallbacks[int](nil) },
 		"stream: Defer: f is nil":                     func() { stream.Defer[int](nil) },
 		"stream: Using: open is nil":                  func() { stream.Using(nil, of, closed) },
 		"stream: Using: use is nil":                   func() { stream.Using[int, int](opened, nil, closed) },

@@ -42,8 +42,8 @@
 //
 // # Overview
 //
-// Sources: [Of], [FromSlice], [FromSeq], [FromSeq2], [FromFunc], [FromChan], [FromChans], [Defer], [Using], [Empty],
-// [Never], [Fail], [Range], [Timer], [Interval]. A [Subject] is a hot source: a program sends values into it.
+// Sources: [Of], [FromSlice], [FromSeq], [FromSeq2], [FromFunc], [FromChan], [FromChans], [FromCallbacks], [Defer],
+// [Using], [Empty], [Never], [Fail], [Range], [Timer], [Interval]. A [Subject] is a hot source: a program sends values into it.
 //
 // Sinks: [Stream.All] for a range loop, [Stream.Collect], [Stream.One], [Stream.ForEach], [Stream.TryForEach],
 // [Stream.Chans]; or call the stream itself.

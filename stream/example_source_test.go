@@ -93,6 +93,53 @@ func ExampleFromChan() {
 	// → stream: the source cannot be run a second time
 }
 
+// broker is a client as that of MQTT: it calls back for each message, and again for a message that was not acknowledged.
+type broker struct{ unacknowledged []string }
+
+// subscribe delivers messages until the connection breaks, after two.
+func (b *broker) subscribe(onMessage func(text string, ack func())) (lost <-chan error) {
+	broken := make(chan error, 1)
+	go func() {
+		for range min(2, len(b.unacknowledged)) {
+			onMessage(b.unacknowledged[0], func() { b.unacknowledged = b.unacknowledged[1:] })
+		}
+		broken <- errors.New("connection lost")
+	}()
+	return broken
+}
+
+// A client that calls back. listen waits for the end of the connection, and acknowledges what the consumer has taken.
+// RetryWhen connects again.
+func ExampleFromCallbacks() {
+	b := &broker{unacknowledged: []string{"on", "off", "on", "off", "on"}}
+	listen := func(ctx context.Context, push func(string) bool) error {
+		fmt.Println("-- connect")
+		lost := b.subscribe(func(text string, ack func()) {
+			if push(text) {
+				ack()
+			}
+		})
+		select {
+		case err := <-lost:
+			return err
+		case <-ctx.Done(): // the consumer has stopped
+			return <-lost // a real client disconnects here
+		}
+	}
+	messages := stream.FromCallbacks(listen).Retry(9).Take(5)
+	fmt.Println(messages.ForEach(context.Background(), func(text string) { fmt.Println(text) }))
+	// Output:
+	// -- connect
+	// on
+	// off
+	// -- connect
+	// on
+	// off
+	// -- connect
+	// on
+	// <nil>
+}
+
 func ExampleFromChans() {
 	produce := func(ctx context.Context) (<-chan int, <-chan error) {
 		values, errs := make(chan int), make(chan error, 1)

@@ -164,6 +164,11 @@ var catalogue = []section{
 				return paced("ab", 2*ms, stream.Fail[string](errBoom)).Chans(ctx, 0)
 			})
 		}),
+		source("stream.FromCallbacks", "FromCallbacks(push a, push b, error)", func() text {
+			return stream.FromCallbacks(func(ctx context.Context, push func(string) bool) error {
+				return paced("ab", 2*ms, stream.Fail[string](errBoom))(ctx, push)
+			})
+		}),
 		source("stream.Defer", "Defer(() → Of(a))", func() text {
 			return stream.Defer(func(context.Context) text { return stream.Of("a") })
 		}),
