@@ -438,7 +438,7 @@ func TestReceive(t *testing.T) {
 					}
 					for _, d := range p.ready {
 						if i == 0 {
-							test.state.retry.Fires = 1 // the policy's, because it is not stored
+							test.state.retry.Fires = q.policyOf("k").Fires() // the policy's, because it is not stored
 						}
 						want := delivery{id: "x", stage: test.stage, msg: m, seq: 42, last: 42, deliveries: 5, put: put, feed: f, received: now,
 							until: now.Add(8 * time.Second), state: test.state}

@@ -1213,8 +1213,29 @@ func TestMapRetry_OnDoneOfWhatIsAbandoned(t *testing.T) {
 			t.Error(err)
 		}
 		// One was cut off, and one waited.
-		if want := []string{"1 retry: context canceled: 1 failure in 0s", "1 retry: context canceled: 1 failure in 0s: boom"}; !slices.Equal(told, want) {
+		if want := []string{"1 retry: context canceled: 1 failure in 0s: boom", "1 retry: context canceled: 1 failure in 1m: boom"}; !slices.Equal(told, want) {
 			t.Errorf("told %q, want %q", told, want)
+		}
+	})
+}
+
+// A signal makes all waiting items due at once. The one that has waited longest is called first, whatever its delay was.
+func TestMapRetry_ASignalCallsInTheOrderOfTheFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		signal := retry.NewSignal()
+		time.AfterFunc(time.Minute, signal.Fire)
+		var calls []string
+		start := time.Now()
+		_, err := operators.MapRetry(stream.Range(1, 6), constant(0, retry.ResetOn(signal)), func(ctx context.Context, i int) (int, error) {
+			calls = append(calls, fmt.Sprint(i, time.Since(start)))
+			if stream.AttemptFrom(ctx) == 1 {
+				return 0, retry.RetryAfter(errBoom, time.Duration(7-i)*time.Hour)
+			}
+			return i, nil
+		}, options{Workers: 1}).Collect(t.Context())
+		want := []string{"1 0s", "2 0s", "3 0s", "4 0s", "5 0s", "6 0s", "1 1m0s", "2 1m0s", "3 1m0s", "4 1m0s", "5 1m0s", "6 1m0s"}
+		if err != nil || !slices.Equal(calls, want) {
+			t.Errorf("calls %q, want %q: %v", calls, want, err)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -35,8 +36,9 @@ type Completion struct {
 // yet. If it drops a completion and waits for the next one, it waits forever. h is called once for each subscription,
 // at its first completion.
 //
-// The runs take place one after the other, on the goroutine that runs the stream, each under its own context.
-// RepeatWhen starts no goroutine.
+// The runs take place one after the other, on the goroutine that runs the stream, each under its own context. They are
+// no retries: under their contexts stream.AttemptFrom returns what it returns around RepeatWhen. RepeatWhen starts no
+// goroutine.
 func RepeatWhen[T, N any](s stream.Stream[T], h func(completions stream.Stream[Completion]) stream.Stream[N]) stream.Stream[T] {
 	here.NotNil("RepeatWhen", "s", s == nil)
 	here.NotNil("RepeatWhen", "h", h == nil)
@@ -64,7 +66,7 @@ func RepeatWhen[T, N any](s stream.Stream[T], h func(completions stream.Stream[C
 				return err
 			}
 		}
-		err := source.RetryWhen(stream.RetryHandlerFunc(handler))(ctx, yield)
+		err := source.RetryWhen(repeats{stream.RetryHandlerFunc(handler)})(ctx, yield)
 		switch {
 		case err == nil: // the consumer has stopped
 			return nil
@@ -74,6 +76,14 @@ func RepeatWhen[T, N any](s stream.Stream[T], h func(completions stream.Stream[C
 		return ending.ContextError(ctx) // h's stream has ended, or ctx
 	}
 }
+
+// repeats is a handler whose answers are no retries.
+type repeats struct{ stream.RetryHandlerFunc }
+
+var _ attempt.Repeats = repeats{}
+
+// Repeats is for stream.RetryWhen.
+func (repeats) Repeats() {}
 
 // errCompleted represents the end of a run for the RetryWhen inside.
 var errCompleted = errors.New("operators: RepeatWhen: the run has ended")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -123,5 +124,30 @@ func TestRepeatWhen_ManyRuns(t *testing.T) {
 	err := operators.RepeatWhen(stream.Of(1), h).ForEach(t.Context(), func(int) { n++ })
 	if err != nil || n != 100_001 {
 		t.Error(n, err)
+	}
+}
+
+// The rounds are no retries: AttemptFrom counts those of the source and those around RepeatWhen.
+func TestRepeatWhen_RoundsHaveNoNumber(t *testing.T) {
+	var got []int
+	round := 0
+	poll := stream.FromFunc(func(ctx context.Context) (int, error) {
+		got = append(got, stream.AttemptFrom(ctx))
+		if round++; round == 2 || round == 5 {
+			return 0, errors.New("busy")
+		}
+		return 0, nil
+	})
+	thrice := func(done stream.Stream[operators.Completion]) stream.Stream[operators.Completion] {
+		return done.Take(3)
+	}
+	_, err := operators.RepeatWhen(poll.Retry(1), thrice).Retry(1).Collect(t.Context())
+	if want := []int{1, 1, 2, 1, 1, 2}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("inside: %v, want %v: %v", got, want, err)
+	}
+	got, round = nil, 1
+	_, err = operators.RepeatWhen(poll, thrice).Retry(1).Collect(t.Context())
+	if want := []int{1, 2, 2, 2}; err == nil || !slices.Equal(got, want) {
+		t.Errorf("around: %v, want %v and a failure: %v", got, want, err)
 	}
 }

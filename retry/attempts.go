@@ -27,11 +27,12 @@ func (a *Attempt) Err() error { return a.last }
 func (a *Attempt) Fail(err error) { a.failure = err }
 
 // Reset records that this attempt works: if it fails later, that failure is the first in a row. If there were failures
-// before, the outage is over and OnRecovered is called.
+// before, the outage is over and OnRecovered is called. The first Reset of a turn refunds the budget.
 func (a *Attempt) Reset() {
-	if a.loop != nil {
+	if a.loop != nil && !a.reset {
 		a.reset = true
 		a.loop.recovered()
+		a.loop.config.Succeeded(1)
 	}
 }
 
@@ -53,7 +54,8 @@ func (a *Attempt) Reset() {
 // The first turn begins at once. If there is no further attempt after a failure, the last turn has an error: the error
 // that Do would return, an *Error or the failure itself. If ctx has ended before the first turn, there is only that
 // last turn. The Attempt is never nil; in the last turn it is the one that failed. If the body leaves the loop, the
-// loop does not wait. Leaving the loop in a turn that has not failed is a success, and refunds the budget.
+// loop does not wait. Leaving the loop in a turn that has not failed is a success. Each turn that succeeds, or in which
+// Reset is called, refunds the budget once.
 //
 // AttemptTimeout does not apply to the loop, because the loop creates no context. Each range over the sequence is an
 // operation of its own.
@@ -75,7 +77,9 @@ func (p Policy) Attempts(ctx context.Context) iter.Seq2[*Attempt, error] {
 			a.loop = nil
 			if a.failure == nil {
 				op.recovered()
-				op.config.Succeeded(0)
+				if !a.reset {
+					op.config.Succeeded(1)
+				}
 				_ = op.ended(nil)
 				return
 			}

@@ -11,7 +11,15 @@ import (
 // retry takes the cost from it, each success adds the refund, and an operation gives up with ErrBudget if too little is
 // left for a retry. A budget begins full and never holds more than its capacity. It is safe for concurrent use.
 //
-// With cost 1 and refund r, retries stay below the fraction r of the successes once the capacity is spent.
+// With cost 1 and refund r, retries stay below the fraction r of the successes once the capacity is spent. A success is:
+//
+//   - of Do, Run, operators.MapRetry and retryhttp: a call that returns no error;
+//   - of Attempts: a turn that ends without an error, or in which Reset is called;
+//   - of a stream: each value that an attempt delivers, however the attempt ends, unless it panics. Values count before
+//     the policy decides about the attempt's failure. An end without an error and without a value counts as one.
+//
+// So a feed of 1,000 values per attempt earns 1,000 refunds per attempt, and a call one: a budget should not be shared
+// by a stream and calls. If a policy is used as a function (p.Handle), only the values of failed attempts count.
 type Budget struct {
 	capacity, cost, refund float64
 
@@ -19,11 +27,11 @@ type Budget struct {
 	tokens           float64
 	refill           float64
 	filled           time.Time // when the refill was last computed
-	timed            bool      // last is set
+	timed            bool      // filled is set
 	granted, refused int64
 }
 
-// NewBudget returns a full budget: a retry takes cost, and a success adds refund. All arguments must be finite and at
+// NewBudget returns a full budget: a retry takes cost, and a success adds refund. See Budget for what a success is. All arguments must be finite and at
 // least 0, capacity at least cost, and cost more than 0; otherwise NewBudget panics.
 func NewBudget(capacity, cost, refund float64) *Budget {
 	notLess("NewBudget", "capacity", capacity)
@@ -140,8 +148,9 @@ func (b *Budget) take(at time.Time) bool {
 	return true
 }
 
-func (b *Budget) succeeded() {
+// succeeded adds the refund of n successes.
+func (b *Budget) succeeded(n int64) {
 	b.mu.Lock()
-	b.tokens = min(b.capacity, b.tokens+b.refund)
+	b.tokens = min(b.capacity, b.tokens+b.refund*float64(n))
 	b.mu.Unlock()
 }

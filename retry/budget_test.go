@@ -8,7 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
 )
 
 func TestABudgetIsNeverOverdrawn(t *testing.T) {
@@ -99,5 +101,91 @@ func TestBudgetClone(t *testing.T) {
 	c.Add(1)
 	if b.Tokens() != 6 {
 		t.Errorf("a token for the clone changes the budget to %v", b.Tokens())
+	}
+}
+
+// A feed that works earns its retries, whatever ends its attempts.
+func TestBudget_AFeedEarnsWhatItDelivers(t *testing.T) {
+	budget := retry.NewBudget(10, 1, 0.1)
+	attempts, values := 0, stream.Range(0, 1000).MustNotEnd(errBoom)
+	err := values.OnEnd(func(error) { attempts++ }).RetryWhen(every(0, retry.WithBudget(budget))).Take(1000*1000).ForEach(t.Context(), func(int) {})
+	if err != nil || attempts != 1000 {
+		t.Errorf("%d attempts: %v", attempts, err)
+	}
+}
+
+func TestBudget_ALoopEarnsByReset(t *testing.T) {
+	budget := retry.NewBudget(10, 1, 1)
+	for a, err := range every(0, retry.WithBudget(budget)).Attempts(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.N() == 100 {
+			break
+		}
+		a.Reset()
+		a.Fail(errBoom)
+	}
+}
+
+// What one subscription refunds, of a budget with 100 of 1,000 tokens, at a cost of 10 for a retry and a refund of 1.
+func TestBudget_RefundsOfAStream(t *testing.T) {
+	two := func(then stream.Stream[int]) stream.Stream[int] { return stream.Of(1, 2).Concat(then) }
+	fail := func(err error) stream.Stream[int] { return stream.Fail[int](err) }
+	for name, test := range map[string]struct {
+		src      func(cancel func()) stream.Stream[int]
+		opts     []retry.Option
+		take     int
+		function bool
+		want     float64
+	}{
+		"an end without a value": {src: func(func()) stream.Stream[int] { return stream.Empty[int]() }, want: 101},
+		"an end after two":       {src: func(func()) stream.Stream[int] { return stream.Of(1, 2) }, want: 102},
+		"a failure without a value": {
+			src: func(func()) stream.Stream[int] { return fail(errBoom) }, want: 90},
+		"a limit": {
+			src: func(func()) stream.Stream[int] { return two(fail(errBoom)) }, want: 94},
+		"permanent": {
+			src: func(func()) stream.Stream[int] { return two(fail(stream.Permanent(errBoom))) }, want: 102},
+		"refused": {
+			src:  func(func()) stream.Stream[int] { return two(fail(errBoom)) },
+			opts: []retry.Option{retry.If(func(error) bool { return false })}, want: 102},
+		"not restartable": {
+			src: func(func()) stream.Stream[int] { return two(fail(stream.ErrNotRestartable)) }, want: 102},
+		"the consumer stops": {
+			src: func(func()) stream.Stream[int] { return stream.Range(0, 9) }, take: 3, want: 103},
+		"ctx ends in an attempt": {
+			src: func(cancel func()) stream.Stream[int] {
+				return two(stream.Defer(func(context.Context) stream.Stream[int] { cancel(); return fail(errBoom) }))
+			}, want: 102},
+		"ctx ends in a wait": {
+			src:  func(cancel func()) stream.Stream[int] { return two(fail(errBoom)) },
+			opts: []retry.Option{retry.WithBackoff(backoff.Constant(time.Hour))}, want: 92},
+		"a function": {
+			src: func(func()) stream.Stream[int] { return two(fail(errBoom)) }, function: true, want: 94},
+		"the end of a function": {
+			src: func(func()) stream.Stream[int] { return stream.Of(1, 2) }, function: true, want: 100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				budget := retry.NewBudget(1000, 10, 1)
+				budget.Add(-900)
+				p := every(0, retry.Limit(1), retry.WithBudget(budget)).With(test.opts...)
+				h := stream.RetryHandler(p)
+				if test.function {
+					h = stream.RetryHandlerFunc(p.Handle)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer time.AfterFunc(time.Minute, cancel).Stop()
+				s := test.src(cancel).RetryWhen(h)
+				if test.take > 0 {
+					s = s.Take(test.take)
+				}
+				_ = s.ForEach(ctx, func(int) {})
+				if got := budget.Tokens(); got != test.want {
+					t.Errorf("%v tokens, want %v", got, test.want)
+				}
+			})
+		})
 	}
 }

@@ -94,9 +94,11 @@ func (c *config) count(s *State, q *question) {
 // resets reports whether the failed attempt, or a signal since then, restarts the count.
 func (c *config) resets(s *State, q *question) bool {
 	if c.signals != nil {
-		if fires := c.Fires(); fires != s.Fires {
+		if seen, fires := s.Fires, c.Fires(); seen != fires {
 			s.Fires = fires
-			return true
+			if seen != 0 {
+				return true
+			}
 		}
 	}
 	return c.resetAfterItems > 0 && q.Items >= c.resetAfterItems ||

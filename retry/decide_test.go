@@ -97,8 +97,8 @@ func TestWith_SiblingsShareNothing(t *testing.T) {
 	a := p.With(retry.ResetOn(own))
 	_ = p.With(retry.ResetOn(others))
 	own.Fire()
-	if got := engineOf(a).Fires(); got != 1 {
-		t.Errorf("ResetOn: %d fires, want 1", got)
+	if got := engineOf(a).Fires(); got != 2 {
+		t.Errorf("ResetOn: %d fires, want 1", got-1)
 	}
 }
 
@@ -297,6 +297,14 @@ func TestState_Text(t *testing.T) {
 		}
 	}
 	was := retry.State{Attempts: 3, First: at}
+	for bad, want := range map[string]string{
+		"place=x": "a number of at least 0 and below 1", "previous=x": "a duration of 0 or more",
+		"retries=x": "a whole number of 0 or more", "first=x": "a time like 2026-03-01T12:00:00Z",
+	} {
+		if err := new(retry.State).UnmarshalText([]byte(bad)); err == nil || err.Error() != fmt.Sprintf("retry: State: %q: want %s", bad, want) {
+			t.Errorf("%s: got %v, want %q", bad, err, want)
+		}
+	}
 	for _, bad := range []string{"attempts", "attempts=-1", "attempts=x", "retries=1.5", "first=yesterday", "since=", "previous=-1s", "previous=1", "place=x", "place=1", "place=-0.1", "place=NaN", "u=0.5", "Attempts=1"} {
 		s := was
 		err := s.UnmarshalText([]byte("attempts=1 " + bad))
@@ -336,6 +344,45 @@ func TestState_GoesOnFromItsText(t *testing.T) {
 			}
 			now = now.Add(d)
 		}
+	}
+}
+
+// A State from text has seen every fire of a signal up to its first decision.
+func TestState_FromTextHasSeenEveryFire(t *testing.T) {
+	signal := retry.NewSignal()
+	signal.Fire()
+	p := every(0, retry.Limit(3), retry.ResetOn(signal))
+	var s retry.State
+	decide := func() error {
+		_, err := p.Decide(&s, stream.Failure{Err: errBoom}, time.Unix(0, 0), time.Time{})
+		return err
+	}
+	store := func() {
+		text, err := s.MarshalText()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s = retry.State{}
+		if err := s.UnmarshalText(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		if err := decide(); err != nil {
+			t.Fatal(err)
+		}
+		signal.Fire() // unseen, but before the first decision of the State that is read next
+		store()
+	}
+	if err := decide(); !errors.Is(err, retry.ErrLimit) {
+		t.Errorf("the fourth failure: %v, want the limit", err)
+	}
+	signal.Fire()
+	if err := decide(); err != nil {
+		t.Errorf("after a later fire: %v", err)
+	}
+	if s.Retries != 1 || s.Attempts != 5 {
+		t.Errorf("%d retries of %d attempts, want 1 of 5", s.Retries, s.Attempts)
 	}
 }
 

@@ -45,9 +45,12 @@ func (c *config) Decide(ctx context.Context, s *State, f stream.Failure, at, dea
 	return c.decide(s, &q)
 }
 
-func (c *config) Succeeded(int64) {
-	if c.budget != nil {
-		c.budget.succeeded()
+func (c *config) Succeeded(items int64) { c.refund(max(1, items)) }
+
+// refund refunds the budget for n successes.
+func (c *config) refund(n int64) {
+	if c.budget != nil && n > 0 {
+		c.budget.succeeded(n)
 	}
 }
 
@@ -80,6 +83,9 @@ func (c *config) Watch(fired chan<- struct{}) (stop func(), ok bool) {
 }
 
 func (c *config) Fires() (n uint64) {
+	if c.signals != nil {
+		n = 1 // 0 is unknown
+	}
 	for _, s := range c.signals {
 		n += s.count()
 	}

@@ -22,8 +22,8 @@ func TestEngine_FiresCountsAllSignals(t *testing.T) {
 	a.Fire()
 	a.Fire()
 	b.Fire()
-	if got := p.Fires(); got != 3 {
-		t.Errorf("got %d, want 3", got)
+	if got := p.Fires(); got != 4 || engineOf(every(0)).Fires() != 0 {
+		t.Errorf("got %d, want 4; without signals %d, want 0", got, engineOf(every(0)).Fires())
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/attempt"
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -34,12 +35,16 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 			if timed && answered {
 				f.Lasted = op.since(at)
 			}
+			c.refund(f.Items)
 			op.question.Failure = f
 			end = op.failed(ctx, f.Items > 0)
 			if subscription != nil {
 				subscription.Announced = end == nil
 			}
 			if end != nil {
+				if op.cancelled { // RetryWhen adds the failure
+					end = ending.ContextError(ctx)
+				}
 				return false
 			}
 			answered, at = true, op.now()

@@ -58,8 +58,9 @@ func (p Policy) Recovered(ctx context.Context, last stream.Failure, retries int,
 	p.settings().Recovered(ctx, last.Err, retries, down)
 }
 
-// Succeeded refunds the budget after an attempt that ended without an error. Do, Run, Attempts and stream.RetryWhen
-// call it; code that uses Decide must call it.
+// Succeeded refunds the budget after an attempt that ended without an error, or that Handle does not receive: once for
+// each value that it delivered, or once if it delivered none. Do, Run, Attempts and stream.RetryWhen call it; code that
+// uses Decide must call it.
 func (p Policy) Succeeded(items int64) { p.settings().Succeeded(items) }
 
 // Ended calls the OnDone hooks. Do, Run, Attempts and stream.RetryWhen call it; code that uses Decide must call it.

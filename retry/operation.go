@@ -11,11 +11,13 @@ import (
 
 // operation is one operation under a policy that waits in place.
 type operation struct {
-	config   *config
-	state    State
-	question question
-	timer    timer.Timer[stream.Stopper]
-	began    time.Time // for OnDone
+	config    *config
+	state     State
+	question  question
+	last      error // the last failure of this outage, but not the end of ctx
+	timer     timer.Timer[stream.Stopper]
+	cancelled bool      // ctx has ended
+	began     time.Time // for OnDone
 }
 
 // begin makes o an operation under ctx; it is zero before.
@@ -38,10 +40,14 @@ func (o *operation) failed(ctx context.Context, worked bool) error {
 	q.worked, q.timed = worked, false
 	if ctx.Err() != nil {
 		o.config.count(&o.state, q)
+		if o.last != nil && !worked && ending.IsOf(ctx, q.Err) {
+			q.Err = o.last
+		}
 		err := o.abandon(ctx, o.state.Retries)
 		o.config.logEnd(&o.state, q, err)
 		return err
 	}
+	o.last = q.Err
 	delay, err := o.config.decide(&o.state, q)
 	if err != nil {
 		return err
@@ -64,6 +70,7 @@ func (o *operation) failed(ctx context.Context, worked bool) error {
 // abandon returns the error of an operation whose context has ended, after the given number of retries in a row. It
 // does not call OnGiveUp, because the caller gave up, not the policy.
 func (o *operation) abandon(ctx context.Context, retries int) error {
+	o.cancelled = true
 	return o.state.failure(&o.question, ending.ContextError(ctx), retries)
 }
 

@@ -11,7 +11,8 @@ import (
 
 // Option is one setting of a Policy. In the comments of the options, "in a row" means since the start or the last
 // reset. Without a Reset option the count never restarts, whatever was delivered. With several Reset options, any of
-// them restarts it.
+// them restarts it. An option that does not apply to what is retried has no effect: one policy may serve streams and
+// calls.
 type Option func(*config)
 
 // WithBackoff sets the policy's backoff to b.
@@ -43,8 +44,8 @@ func StopAt(d time.Duration) Option {
 }
 
 // AttemptTimeout gives each call of Do, Run and MapRetry its own deadline, d after the call began. The call's context
-// is cancelled when the call returns. A call that exceeds it has failed and is retried like any other. It does not
-// apply to streams: use Stream.Timeout. d must be more than 0.
+// is cancelled when the call returns. A call that exceeds it has failed and is retried like any other. It has no effect
+// on streams (use Stream.Timeout) and on Attempts, whose loop creates no contexts. d must be more than 0.
 func AttemptTimeout(d time.Duration) Option {
 	if d <= 0 {
 		panicf("AttemptTimeout", "d is %v, want more than 0", d)
@@ -102,7 +103,7 @@ func OnDone(f func(context.Context, Result)) Option {
 }
 
 // BeforeFirstItem does not retry an attempt that has delivered values: its error is returned unchanged. It is for
-// streams whose values must not be delivered twice.
+// streams whose values must not be delivered twice. It has no effect on calls, which deliver no values.
 func BeforeFirstItem() Option { return func(c *config) { c.beforeFirstItem = true } }
 
 // ResetAfter restarts the count when an attempt ran for at least d before it failed. With the option WithClock, a
@@ -114,8 +115,9 @@ func ResetAfter(d time.Duration) Option {
 	return func(c *config) { c.resetAfter = d }
 }
 
-// ResetAfterItems restarts the count when an attempt delivered at least n values before it failed. It is for streams: a
-// call delivers no values. n must be more than 0.
+// ResetAfterItems restarts the count when an attempt delivered at least n values before it failed. It is for streams. It
+// has no effect on calls (Do, Run, Attempts, MapRetry, HTTP and gRPC clients, jobs), which deliver no values. n must be
+// more than 0.
 func ResetAfterItems(n int64) Option {
 	if n <= 0 {
 		panicf("ResetAfterItems", "n is %d, want more than 0", n)

@@ -24,8 +24,9 @@ type State struct {
 	// Place is the operation's number under a Tiled backoff, in [0,1). It is valid if Placed is true.
 	Place  float64
 	Placed bool
-	// Fires is the number of fires of the policy's signals (ResetOn) that the operation has seen in this process. It is
-	// not part of the text form.
+	// Fires is one more than the number of fires of the policy's signals (ResetOn) that the operation has seen in this
+	// process, 0 if that is not known. It is not part of the text form: a State from text has seen every fire up to its
+	// first decision, and a later fire restarts its count.
 	Fires uint64
 }
 

@@ -55,8 +55,9 @@ type RetryObserver interface {
 	// down the time since that failure. A failed attempt that had delivered a value begins a new outage. Recovered is not
 	// called for an attempt that fails without a value, nor after ctx has ended.
 	Recovered(ctx context.Context, last Failure, retries int, down time.Duration)
-	// Succeeded is called after each attempt that ends without an error, a first one too, with the number of values it
-	// delivered. It is not called if the consumer stops.
+	// Succeeded is called with the number of values that an attempt delivered: after each attempt that ends without an
+	// error, a first one too, and after an attempt that delivered values and ends the subscription otherwise, without a
+	// Failure for the handler.
 	Succeeded(items int64)
 	// Ended is called when the subscription is over, with the number of attempts and the error that RetryWhen returns: nil
 	// if the source has ended or the consumer has stopped. It is not called when a panic ends the subscription.
@@ -93,7 +94,7 @@ func (f RetryHandlerFunc) Handle(failures Stream[Failure]) Stream[Failure] { ret
 //
 // Attempts run one after the other, on the goroutine that runs the stream. Each has its own context, which is cancelled
 // before the next attempt starts. When ctx ends nothing is retried, and the error matches both context.Cause(ctx) and
-// the last failure. ErrNotRestartable is not retried, nor an error marked as Permanent, which keeps its mark. A panic
+// the last failure, unless an attempt has delivered a value since. ErrNotRestartable is not retried, nor an error marked as Permanent, which keeps its mark. A panic
 // of the consumer is not a failure of the source: it reaches the caller.
 //
 // A retry.Policy retries an error that an inner policy has given up on like any other: three layers of three retries
@@ -106,6 +107,7 @@ func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 	requireFunc(h == nil || ok && f == nil, "RetryWhen: h")
 	return func(ctx context.Context, yield func(T) bool) error {
 		r := retrying[T]{source: s, handler: h, ctx: ctx, consumer: yield, yield: yield, clock: ClockFrom(ctx)}
+		_, r.repeats = h.(attempt.Repeats)
 		if r.observer, _ = h.(RetryObserver); r.observer == nil {
 			return r.run(ctx)
 		}
@@ -148,6 +150,7 @@ type retrying[T any] struct {
 	taken    int64        // of these, how many the consumer has returned from
 	stopped  bool         // the consumer wants no more
 	running  bool         // an attempt runs; afterwards: it did not return
+	repeats  bool         // the attempts have no numbers: none of them is a retry
 
 	failures failures
 	err      error // the last failure, or what the stream returns once ended
@@ -220,17 +223,18 @@ func (r *retrying[T]) stop() {
 func (r *retrying[T]) attempt() {
 	began := since(r.clock, r.start)
 	err := r.runSource()
+	if r.items > 0 { // older failures are over
+		r.err = nil
+	}
 	switch {
 	case r.stopped:
 		r.end(nil)
 	case r.taken != r.items: // the consumer has not returned
 		r.end(ending.Join(errors.New("stream: RetryWhen: the source recovered a panic of its consumer"), err))
+		return
 	case err == nil:
-		if r.observer != nil {
-			if r.items == 0 {
-				r.recovered()
-			}
-			r.observer.Succeeded(r.items)
+		if r.observer != nil && r.items == 0 {
+			r.recovered()
 		}
 		r.end(nil)
 	case r.ctx.Err() != nil:
@@ -247,11 +251,17 @@ func (r *retrying[T]) attempt() {
 		r.err = err
 		r.failures.post(Failure{Err: err, Items: r.items, Lasted: ended - began})
 	}
+	if r.observer != nil && r.ended && (r.items > 0 || r.err == nil) {
+		r.observer.Succeeded(r.items)
+	}
 }
 
 func (r *retrying[T]) runSource() error {
 	r.attempts++
-	ctx := &attemptContext{Context: r.ctx, n: uint32(min(uint64(r.attempts), math.MaxUint32))}
+	ctx := &attemptContext{Context: r.ctx}
+	if !r.repeats {
+		ctx.n = uint32(min(uint64(r.attempts), math.MaxUint32))
+	}
 	defer func() {
 		ctx.finish()
 		if r.running {

@@ -639,6 +639,45 @@ func TestRule13_PermanentErrorsEndIt(t *testing.T) {
 	}
 }
 
+// Once an attempt has delivered a value, no later error contains an older failure.
+func TestRule8_AnOutageThatIsOverIsBlamedForNothing(t *testing.T) {
+	reason := errors.New("going home")
+	deliver := func(then stream.Stream[int]) stream.Stream[int] { return stream.Of(1).Concat(then) }
+	for name, test := range map[string]struct {
+		attempts []stream.Stream[int]
+		want     error
+	}{
+		"cancelled in the attempt":       {[]stream.Stream[int]{failing(stream.ErrTimeout), deliver(stream.Never[int]())}, reason},
+		"cancelled in the wait after it": {[]stream.Stream[int]{failing(numbered(1)), deliver(failing(numbered(2)))}, reason},
+		"not restartable":                {[]stream.Stream[int]{failing(numbered(1)), deliver(failing(stream.ErrNotRestartable))}, stream.ErrNotRestartable},
+	} {
+		for _, stopped := range []string{"", ", the end as the observer sees it"} {
+			bubble(t, name+stopped, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				time.AfterFunc(90*time.Second, func() { cancel(reason) })
+				o := &endNotes{RetryHandler: handler(func(f stream.Stream[stream.Failure]) stream.Stream[stream.Failure] { return f.Delay(time.Minute) })}
+				_, err := scripted(test.attempts...).stream().RetryWhen(o).Collect(ctx)
+				if stopped != "" {
+					err = o.end
+				}
+				if !errors.Is(err, test.want) || errors.Is(err, numbered(1)) || errors.Is(err, stream.ErrTimeout) || errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("got %v, want %v without the first failure", err, test.want)
+				}
+			})
+		}
+	}
+}
+
+// endNotes is a RetryObserver that keeps the end of the subscription.
+type endNotes struct {
+	stream.RetryHandler
+	end error
+}
+
+func (*endNotes) Recovered(context.Context, stream.Failure, int, time.Duration) {}
+func (*endNotes) Succeeded(int64)                                               {}
+func (o *endNotes) Ended(_ context.Context, _ int, err error)                   { o.end = err }
+
 func TestRule13_ASourceThatCannotBeRunAgainEndsIt(t *testing.T) {
 	ch := make(chan int, 2)
 	ch <- 1
@@ -666,13 +705,13 @@ func (o *observed) Ended(_ context.Context, attempts int, err error) {
 	o.notes = append(o.notes, fmt.Sprintf("ended after %d: %v", attempts, err))
 }
 
-func TestSucceededIsToldOfGoodEndsOnly(t *testing.T) {
+func TestSucceededIsToldOfWhatTheHandlerDoesNotSee(t *testing.T) {
 	o := &observed{RetryHandler: atOnce}
 	_, _ = stream.Of(1, 2, 3).RetryWhen(o).Collect(t.Context())
 	_, _ = scripted(failing(numbered(1), 1), stream.Of(1, 2)).stream().RetryWhen(o).Collect(t.Context())
 	_, _ = failing(stream.Permanent(numbered(1)), 1).RetryWhen(o).Collect(t.Context())
 	_, _ = stream.Of(1, 2).RetryWhen(o).Take(1).Collect(t.Context())
-	if want := []int64{3, 2}; !reflect.DeepEqual(o.items, want) {
+	if want := []int64{3, 2, 1, 1}; !reflect.DeepEqual(o.items, want) {
 		t.Errorf("called for %v, want %v", o.items, want)
 	}
 }

@@ -19,6 +19,11 @@ func ContextError(ctx context.Context) error {
 	return both(context.Cause(ctx), err)
 }
 
+// IsOf reports whether err is the end of ctx, which has ended, as code under ctx reports it.
+func IsOf(ctx context.Context, err error) bool {
+	return Reaches(err, ctx.Err()) || Reaches(err, context.Cause(ctx))
+}
+
 // Error returns the failures of code that was run under ctx as one error, nil if there is none. Once ctx has ended, the
 // error first matches what ContextError returns.
 func Error(ctx context.Context, failures ...error) error {

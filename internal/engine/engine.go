@@ -21,7 +21,7 @@ type Policy[S any] interface {
 	TimesAttempts() bool
 	// Observes reports whether Recovered or Done calls any hook.
 	Observes() bool
-	// Fires returns how often the policy's signals (ResetOn) have fired. If the number in a State differs, its wait is
+	// Fires returns 0 if the policy has no signals (ResetOn), else one more than the number of their fires. If the number in a State differs, its wait is
 	// over.
 	Fires() uint64
 	// Watch makes the policy's signals send to fired whenever they fire, until stop is called. A send that would block is

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/attempt"
-	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -38,7 +37,7 @@ func (r *run[T, U]) call(it *item[T], c *called[T, U]) {
 		ctx = r.Context(ctx, it.value)
 		deadline, _ = ctx.Deadline()
 		if ctx.Err() != nil {
-			r.cancelled(ctx, it, c, r.clock.Now(), it.state.Retries-1)
+			r.cancelled(ctx, it, c, r.clock.Now())
 			return
 		}
 	}
@@ -51,17 +50,16 @@ func (r *run[T, U]) call(it *item[T], c *called[T, U]) {
 		c.result.value = value
 		return
 	case r.ctx.Err() != nil:
+		it.cut(ctx, err, r.clock.Now())
 		return
 	}
 	at := r.clock.Now()
-	it.last = err
 	if ctx.Err() != nil {
-		if it.state.Attempts++; it.state.Attempts == 1 {
-			it.state.First = at
-		}
-		r.cancelled(ctx, it, c, at, it.state.Retries)
+		it.cut(ctx, err, at)
+		r.cancelled(ctx, it, c, at)
 		return
 	}
+	it.last = err
 	r.failed(ctx, it, c, stream.Failure{Err: err, Lasted: lasted}, at, deadline)
 }
 
@@ -115,15 +113,9 @@ func (r *run[T, U]) succeeded(ctx context.Context, it *item[T]) {
 	r.over(ctx, it, nil)
 }
 
-// cancelled gives up an item whose own context has ended, after the given number of retries in a row.
-func (r *run[T, U]) cancelled(ctx context.Context, it *item[T], c *called[T, U], at time.Time, retries int) {
-	end := &retry.Error{Cause: ending.ContextError(ctx), Last: it.last, Attempts: it.calls, Retries: max(0, retries)}
-	if it.calls > 0 {
-		end.Elapsed = at.Sub(it.state.First)
-	}
-	if it.state.Retries > 0 {
-		end.Down = at.Sub(it.state.Since)
-	}
+// cancelled gives up an item whose own context has ended.
+func (r *run[T, U]) cancelled(ctx context.Context, it *item[T], c *called[T, U], at time.Time) {
+	end := it.cancelled(ctx, at)
 	c.at = at.Sub(r.start)
 	r.over(ctx, it, end)
 	if r.DeadLetter == nil {

@@ -1,10 +1,5 @@
 package mapretry
 
-import (
-	"github.com/retrywhen/retrywhen/internal/ending"
-	"github.com/retrywhen/retrywhen/retry"
-)
-
 // end stops everything, waits for it, and reports the unfinished items. The item that ended the stream with its error
 // counts as finished, unless a crash hides the error.
 func (r *run[T, U]) end() {
@@ -52,6 +47,6 @@ func (r *run[T, U]) finishUnfinished() {
 		if r.Context != nil {
 			ctx = r.Context(ctx, it.value)
 		}
-		r.over(ctx, it, &retry.Error{Cause: ending.ContextError(r.ctx), Last: it.last, Attempts: it.calls, Retries: it.calls - 1})
+		r.over(ctx, it, it.cancelled(r.ctx, r.clock.Now()))
 	}
 }
