@@ -41,7 +41,7 @@ type BoundaryPoint struct {
 	Load          float64  `json:"load"`
 	Runs          int      `json:"runs"`
 	Recovered     int      `json:"recovered"` // the runs in which the server recovered
-	After         Spread   `json:"after"`     // their RecoveredAfter
+	After         Spread   `json:"after"`     // their Recovery.After
 	Amplification Estimate `json:"amplification"`
 	Succeeded     Estimate `json:"succeeded"` // the share of the operations that succeeded
 }
@@ -99,9 +99,9 @@ func (b Boundary) Run(ctx context.Context) (*BoundaryResult, error) {
 			if run == 0 {
 				next = BoundaryPoint{Callers: callers.Name, Load: load, Runs: b.Runs}
 			}
-			if x.Recovered {
+			if x.Recovery.Verdict == Recovered {
 				next.Recovered++
-				point.after.add(int64(x.RecoveredAfter))
+				point.after.add(int64(x.Recovery.After))
 			}
 			point.amplification.addFigure(x.Amplification)
 			point.succeeded.addFigure(float64(x.Succeeded) / float64(max(x.Operations, 1)))

@@ -13,7 +13,7 @@ import (
 // boundary has a standstill of 5 s, for callers without retries, with three, and with a budget.
 func boundary() Boundary {
 	with := retrying(3)
-	with.Budget = tenth
+	with.Policy = with.Policy.With(tenth())
 	o := stalled(0, 5*time.Second)
 	o.Horizon = time.Minute
 	return Boundary{
@@ -53,9 +53,9 @@ func TestBoundaryIsOfItsOverloads(t *testing.T) {
 			o := b.Overload
 			o.Load, o.Layers, o.Seed = b.Loads[i%3], callers.Layers, run
 			r := runOverload(t, o)
-			if r.Recovered {
+			if r.Recovery.Verdict == Recovered {
 				recovered++
-				after = max(after, r.RecoveredAfter)
+				after = max(after, r.Recovery.After)
 			}
 			amplification += r.Amplification / 3
 			succeeded += float64(r.Succeeded) / float64(r.Operations) / 3

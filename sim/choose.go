@@ -209,11 +209,12 @@ func (c Choose) Run(ctx context.Context) (*Choices, error) {
 
 // firstWait returns the distribution of the first waits of many operations.
 func (c *Choose) firstWait(s Strategy) Spread {
-	all := newOperations(s.Policy, s.Placement, newRand(c.Seed))
+	all := newOperations(s.Policy, s.Placement, 1, newRand(c.Seed))
 	var m moments
 	for i := range firstWaits {
-		o := operation{policy: all.of(i)}
-		if wait, err := o.fail(0); err == nil {
+		var o operation
+		all.begin(&o, i)
+		if wait, err := o.fail(errFailed, 0, 0); err == nil {
 			m.add(int64(wait))
 		}
 	}

@@ -177,7 +177,7 @@ func boundaries(t *testing.T) (callers []Callers, highest [3][]float64) {
 	}
 	curve := backoff.Exponential(100*time.Millisecond, 2).Cap(10 * time.Second)
 	budget := retrying(3)
-	budget.Budget = tenth
+	budget.Policy = budget.Policy.With(tenth())
 	callers = []Callers{
 		{"no retry", []Layer{retrying(0)}},
 		{"1 retry, exponential, full", []Layer{retrying(1)}},
@@ -382,15 +382,14 @@ func fleetsTable(t *testing.T) string {
 func budgetTable(t *testing.T) string {
 	rows := [][]string{{"limits", "attempts", "retries", "operations given up", "all served after", "longest run"}}
 	for _, test := range []struct {
-		name   string
-		limit  []retry.Option
-		budget *Budget
+		name  string
+		limit []retry.Option
 	}{
-		{"none", nil, nil},
-		{"3 retries", []retry.Option{retry.Limit(3)}, nil},
-		{"3 retries, and the budget", []retry.Option{retry.Limit(3)}, &Budget{Capacity: 100, Cost: 1, Refund: 0.1, Refill: 10}},
+		{"none", nil},
+		{"3 retries", []retry.Option{retry.Limit(3)}},
+		{"3 retries, and the budget", []retry.Option{retry.Limit(3), retry.WithBudget(retry.NewBudget(100, 1, 0.1).Refill(10))}},
 	} {
-		m := manyOutages(t, Outage{Policy: retry.New(exponential.Jitter(jitter.Full), test.limit...), Budget: test.budget, Return: 20 * time.Second}, 50)
+		m := manyOutages(t, Outage{Policy: retry.New(exponential.Jitter(jitter.Full), test.limit...), Return: 20 * time.Second}, 50)
 		rows = append(rows, []string{test.name, fmt.Sprintf("%.0f", m.attempts), fmt.Sprintf("%.0f", m.retries),
 			fmt.Sprintf("%.0f", m.givenUp), fmt.Sprintf("%.0f s", m.after), fmt.Sprintf("%.0f s", m.latest)})
 	}

@@ -12,8 +12,7 @@
 // [OCC] is contention: many clients want to write one row, and only one of them can succeed at a time. It counts the
 // calls and the time until all have written. [Sweep] is an OCC for several strategies and numbers of clients.
 //
-// [Outage] is a server that is down and comes back with less capacity than its clients demand, with or without a
-// [Budget] that the clients' retries share.
+// [Outage] is a server that is down and comes back with less capacity than its clients demand.
 //
 // [Overload] is a server with a queue, and users who send operations at the same rate whatever its state: does it
 // recover from a short standstill, or do the retries keep it down? [Boundary] finds the highest load from which it

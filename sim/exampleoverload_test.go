@@ -21,7 +21,7 @@ func ExampleOverload() {
 	}{
 		{"no retry", sim.Layer{Policy: policy.With(retry.Limit(0))}},
 		{"3 retries", sim.Layer{Policy: policy.With(retry.Limit(3))}},
-		{"3 retries, budget", sim.Layer{Policy: policy.With(retry.Limit(3)), Budget: &sim.Budget{Capacity: 10, Cost: 1, Refund: 0.1}}},
+		{"3 retries, budget", sim.Layer{Policy: policy.With(retry.Limit(3), retry.WithBudget(retry.NewBudget(10, 1, 0.1)))}},
 	} {
 		r, err := sim.Overload{
 			Load: 80, Layers: []sim.Layer{l.Layer},
@@ -33,17 +33,13 @@ func ExampleOverload() {
 			fmt.Println(err)
 			return
 		}
-		after := "never recovers"
-		if r.Recovered {
-			after = fmt.Sprintf("recovers after %v", r.RecoveredAfter)
-		}
 		fmt.Printf("%-17s %s, %.1f requests an operation, %d %% of the work wasted\n",
-			l.name, after, r.Amplification, 100*r.Wasted/(r.Wasted+r.Served))
+			l.name, r.Recovery, r.Amplification, 100*r.Wasted/(r.Wasted+r.Served))
 	}
 	// Output:
-	// no retry          recovers after 17s, 1.0 requests an operation, 7 % of the work wasted
-	// 3 retries         never recovers, 3.8 requests an operation, 94 % of the work wasted
-	// 3 retries, budget recovers after 18s, 1.0 requests an operation, 7 % of the work wasted
+	// no retry          recovered after 17s, 1.0 requests an operation, 7 % of the work wasted
+	// 3 retries         not recovered within 4m35s, 3.8 requests an operation, 94 % of the work wasted
+	// 3 retries, budget recovered after 18s, 1.0 requests an operation, 7 % of the work wasted
 }
 
 // The load over time: operations, requests, wasted requests and the queue.
@@ -106,9 +102,9 @@ func ExampleTrigger() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(r.Recovered, r.RecoveredAfter)
+	fmt.Println(r.Recovery)
 	// Output:
-	// true 10s
+	// recovered after 10s
 }
 
 // The mean wait in the queue of an M/M/1 server at half its capacity is the service time of one request.
@@ -152,7 +148,7 @@ func ExampleBoundary() {
 		},
 		Callers: []sim.Callers{
 			{Name: "3 retries", Layers: []sim.Layer{{Policy: policy}}},
-			{Name: "with a budget", Layers: []sim.Layer{{Policy: policy, Budget: &sim.Budget{Capacity: 10, Cost: 1, Refund: 0.1}}}},
+			{Name: "with a budget", Layers: []sim.Layer{{Policy: policy.With(retry.WithBudget(retry.NewBudget(10, 1, 0.1)))}}},
 		},
 		Loads: []float64{10, 20, 30, 40, 50, 60, 70, 80, 90}, Runs: 2,
 	}

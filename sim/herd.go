@@ -40,7 +40,7 @@ func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
 	}
 	total := int64(h.Jobs) * int64(h.Retries)
 	r := &HerdResult{Jobs: h.Jobs, Retries: h.Retries, Times: make([]time.Duration, total)}
-	all := newOperations(h.Policy, h.Placement, newRand(h.Seed))
+	all := newOperations(h.Policy, h.Placement, 1, newRand(h.Seed))
 	p := newPace(ctx, h.Progress, total)
 	last := horizon(h.Horizon)
 	late := 0
@@ -55,7 +55,7 @@ func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
 				r.Jobs, r.Times = job, r.Times[:job*h.Retries]
 				return r, &StoppedError{Model: "Herd", Cause: cause, Done: int64(len(r.Times)), Total: total, Unit: "retries"}
 			}
-			wait, err := o.fail(now)
+			wait, err := o.fail(errFailed, 0, now)
 			if err != nil {
 				for ; k < h.Retries; k++ {
 					times[k] = Never

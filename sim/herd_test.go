@@ -137,10 +137,10 @@ func (r *HerdResult) before(job, retry int) time.Duration {
 }
 
 func TestOneProcessIsTheGoldenSequence(t *testing.T) {
-	all := newOperations(retry.New(backoff.Linear(1<<52).Tiled()), OneProcess, newRand(1))
+	all := newOperations(retry.New(backoff.Linear(1<<52).Tiled()), OneProcess, 1, newRand(1))
 	place := func(job int) float64 {
 		o := operation{policy: all.of(job)}
-		wait, err := o.fail(0)
+		wait, err := o.fail(errFailed, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

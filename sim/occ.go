@@ -106,7 +106,7 @@ type row struct {
 	OCC
 	last    time.Duration // the horizon
 	now     time.Duration
-	clients []operation
+	clients []writer
 	queue   heap[event]
 }
 
@@ -114,12 +114,18 @@ func newRow(o OCC) *row {
 	return &row{OCC: o, last: horizon(o.Horizon)}
 }
 
+// writer is a client and the start of its current attempt.
+type writer struct {
+	operation
+	start time.Duration
+}
+
 // run computes one run into res and returns the cause if it was stopped. A single run keeps the times of its calls. p
 // counts the clients that are done.
 func (r *row) run(seed uint64, p *pace, res *OCCResult, single bool) error {
 	rng := newRand(seed)
-	all := newOperations(r.Policy, r.Placement, rng)
-	r.clients = append(r.clients[:0], make([]operation, r.Clients)...)
+	all := newOperations(r.Policy, r.Placement, 1, rng)
+	r.clients = append(r.clients[:0], make([]writer, r.Clients)...)
 	r.queue = r.queue[:0]
 	for i := range r.clients {
 		r.queue.push(r.attempt(rng, int32(i), 0))
@@ -141,18 +147,17 @@ func (r *row) run(seed uint64, p *pace, res *OCCResult, single bool) error {
 		}
 		reply := add(e.at, r.Network.draw(rng))
 		res.End = max(res.End, reply)
+		c := &r.clients[e.who]
 		if written <= time.Duration(e.mark) {
 			written = e.at
 			res.Written++
 			p.done++
+			all.succeeded(&c.operation, int(e.who))
 			r.queue.pop()
 			continue
 		}
-		c := &r.clients[e.who]
-		if c.state.Attempts == 0 {
-			c.policy = all.of(int(e.who))
-		}
-		wait, err := c.fail(reply)
+		all.begin(&c.operation, int(e.who))
+		wait, err := c.fail(errFailed, reply-c.start, reply)
 		if err != nil {
 			r.queue.pop()
 			p.done++
@@ -165,6 +170,7 @@ func (r *row) run(seed uint64, p *pace, res *OCCResult, single bool) error {
 
 // attempt returns the write call of an attempt whose read request is sent at start. Its mark is the time of the read.
 func (r *row) attempt(rng *rand.Rand, who int32, start time.Duration) event {
+	r.clients[who].start = start
 	read := add(start, r.Network.draw(rng))
 	write := add(read, r.Network.draw(rng)+r.Network.draw(rng))
 	return event{at: write, mark: int64(read), who: who}

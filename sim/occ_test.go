@@ -279,7 +279,7 @@ func TestOCCAgainstEveryMessage(t *testing.T) {
 	} {
 		for _, clients := range []int{1, 2, 17, 60} {
 			o := OCC{Policy: retry.New(b), Placement: ByKey, Clients: clients, Network: still, Seed: 9}
-			key := newOperations(o.Policy, ByKey, newRand(o.Seed)).key
+			key := newOperations(o.Policy, ByKey, 1, newRand(o.Seed)).key
 			calls, end := plainOCC(clients, still.Mean, func(who, n int, prev time.Duration) time.Duration {
 				return b.Keyed(key+uint64(who)).After(n, prev, 0)
 			})
@@ -295,10 +295,10 @@ func TestOCCAgainstEveryMessage(t *testing.T) {
 // of the others are consecutive.
 func TestOCCPlacesATiledClientAtItsFirstFailure(t *testing.T) {
 	o := OCC{Policy: retry.New(backoff.Linear(time.Second).Tiled()), Clients: 3, Network: still, Seed: 4}
-	all := newOperations(o.Policy, OneProcess, newRand(o.Seed))
+	all := newOperations(o.Policy, OneProcess, 1, newRand(o.Seed))
 	one, two := operation{policy: all.of(1)}, operation{policy: all.of(2)}
-	first, _ := one.fail(0)
-	second, _ := two.fail(0)
+	first, _ := one.fail(errFailed, 0, 0)
+	second, _ := two.fail(errFailed, 0, 0)
 	// All write at 30 ms. The first client succeeds. The others get the reply at 40 ms and write 30 ms after their wait.
 	want := []time.Duration{30 * time.Millisecond, 30 * time.Millisecond, 30 * time.Millisecond}
 	want = append(want, 70*time.Millisecond+min(first, second), 70*time.Millisecond+max(first, second))

@@ -8,13 +8,15 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/retry"
-	"github.com/retrywhen/retrywhen/stream"
 )
 
 // Outage is a server that is down, and Clients that it must serve once each. From time 0 until Down it serves no
 // client; from Down on it serves at most Capacity clients within any second, and serving takes no time. An attempt that
-// it does not serve fails, at once or after Timeout. Then the client waits for the Policy's delay and tries again,
-// unless the Policy or the Budget ends its retries.
+// it does not serve fails, at once or after Timeout, or after the Policy's AttemptTimeout if that is less. Then the
+// client waits for the Policy's delay and tries again, unless the Policy ends its retries.
+//
+// The clients are divided among the Processes. If the Policy has a budget, each process has one with its settings and
+// tokens. With ProcessEach every client has its own.
 //
 // With Slots the server behaves like retryhttp.Slots with a burst of one. A client that it cannot serve receives the
 // next free slot as Retry-After, at once. There is one slot each 1/Capacity of a second. The server serves the client
@@ -24,14 +26,13 @@ import (
 type Outage struct {
 	Policy    retry.Policy  `json:"policy"`
 	Placement Placement     `json:"placement"`
-	Processes int           `json:"processes"` // with OneProcess, the processes that share the clients; 0 is one, at most 10,000
+	Processes int           `json:"processes"` // that the clients are divided among; 0 is one, at most 10,000
 	Clients   int           `json:"clients"`   // 1 to 10,000,000
 	Down      time.Duration `json:"down"`      // how long the server is down
 	Capacity  int           `json:"capacity"`  // at least 1
 	Timeout   time.Duration `json:"timeout"`   // how long a failing attempt lasts; 0 fails at once
 	Arrive    time.Duration `json:"arrive"`    // first attempts come at random times between 0 and this; with 0 all come at 0
 	Return    time.Duration `json:"return"`    // the mean time (exponentially distributed) until a client that gave up starts a new operation; 0 is never
-	Budget    *Budget       `json:"budget"`    // shared by the retries of all clients; nil is none
 	Slots     bool          `json:"slots"`     // once it is back the server assigns slots, see above
 	Each      bool          `json:"each"`      // keep the results of each client: AttemptsOf and ServedAt
 	Bin       time.Duration `json:"bin"`       // for loads and peaks; 0 is a second
@@ -49,7 +50,7 @@ type Outage struct {
 //
 // It returns a *FieldError and no result for an Outage that cannot be run. It returns a *StoppedError with the result
 // so far when ctx ends, when there are attempts after the Horizon, or when the clients retry endlessly at one instant
-// (ErrStuck): with a backoff that never waits, no Timeout, no limit and no Budget.
+// (ErrStuck): with a backoff that never waits, no Timeout, no limit and no budget.
 func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -78,9 +79,6 @@ func (o *Outage) check() error {
 	c.notNegative("Bin", o.Bin)
 	c.placement("Placement", o.Placement)
 	c.notNegative("Horizon", o.Horizon)
-	if o.Budget != nil {
-		o.Budget.check(&c)
-	}
 	return c.err
 }
 
@@ -92,6 +90,9 @@ const (
 
 // stuck is the maximum number of attempts per client at one instant.
 const stuck = 100
+
+// mostStill is the maximum number of attempts at one instant, whatever a limit or a budget allows.
+const mostStill = 100_000_000
 
 // server is a running Outage.
 type server struct {
@@ -126,11 +127,11 @@ func more(n int32) int32 { return max(n, n+1) }
 
 func newServer(o Outage) *server {
 	s := &server{Outage: o, rng: newRand(o.Seed), clients: make([]client, o.Clients)}
-	s.all = newOperations(Layer{Policy: o.Policy, Budget: o.Budget}.policy(), o.Placement, s.rng)
-	if o.Processes > 1 {
-		s.all.divide(o.Processes, s.rng)
+	s.all = newOperations(o.Policy, o.Placement, o.Processes, s.rng)
+	s.ends = ends(o.Policy)
+	if d, ok := o.Policy.AttemptTimeout(); ok {
+		s.Timeout = min(s.Timeout, d)
 	}
-	s.ends = Layer{Policy: o.Policy, Budget: o.Budget}.ends()
 	if o.Each {
 		s.res.ServedAt = slices.Repeat([]time.Duration{Never}, o.Clients)
 	}
@@ -172,11 +173,11 @@ func (s *server) run(p *pace) error {
 			s.still = 0
 		}
 		s.now = e.at
-		if e.kind == attempts && s.attempt(e.who) || e.kind == fails && s.failed(e.who, failure) {
+		if e.kind == attempts && s.attempt(e.who) || e.kind == fails && s.failed(e.who, errFailed, s.Timeout) {
 			s.queue.pop()
 			p.done++
 		}
-		if s.still > stuck*len(s.clients) && !s.ends {
+		if s.still > stuck*len(s.clients) && (!s.ends || s.still > mostStill) {
 			return ErrStuck
 		}
 	}
@@ -204,35 +205,35 @@ func (s *server) attempt(who int32) bool {
 		if s.Each {
 			s.res.ServedAt[who] = s.now
 		}
-		s.all.policy.Succeeded(0)
+		s.all.succeeded(&c.operation, int(who))
 		return true
 	}
 	if up {
 		s.res.FailuresAfter++
 	}
-	if s.Timeout > 0 && refusal == failure {
+	if s.Timeout > 0 && refusal == errFailed {
 		s.queue.replace(s.event(add(s.now, s.Timeout), who, fails))
 		return false
 	}
-	return s.failed(who, refusal)
+	return s.failed(who, refusal, 0)
 }
 
 // serve reports whether the server serves the client now. If not, it returns the failure of the attempt.
-func (s *server) serve(c *client) (served bool, refusal stream.Failure) {
+func (s *server) serve(c *client) (served bool, refusal error) {
 	switch {
 	case s.now < s.Down:
-		return false, failure
+		return false, errFailed
 	case !s.Slots:
-		return s.room(), failure
+		return s.room(), errFailed
 	case c.slot > 0: // the slot has come, because a policy never waits less than a Retry-After
-		return true, failure
+		return true, nil
 	case s.free <= s.now:
 		s.free = add(s.now, s.interval())
-		return true, failure
+		return true, nil
 	}
 	c.slot = s.free
 	s.free = add(c.slot, s.interval())
-	return false, stream.Failure{Err: retry.RetryAfter(failure.Err, c.slot-s.now)}
+	return false, retry.RetryAfter(errFailed, c.slot-s.now)
 }
 
 // interval returns the time between two slots.
@@ -254,13 +255,12 @@ func (s *server) room() bool {
 	return true
 }
 
-// failed decides about a client whose attempt has failed: it retries or gives up. The result is as attempt's.
-func (s *server) failed(who int32, f stream.Failure) bool {
+// failed decides about a client whose attempt has failed after some time: it retries or gives up. The result is as
+// attempt's.
+func (s *server) failed(who int32, refusal error, lasted time.Duration) bool {
 	c := &s.clients[who]
-	if c.state.Attempts == 0 {
-		c.policy = s.all.of(int(who))
-	}
-	wait, err := c.policy.Decide(&c.state, f, time.Time{}.Add(s.now), time.Time{})
+	s.all.begin(&c.operation, int(who))
+	wait, err := c.fail(refusal, lasted, s.now)
 	if err != nil {
 		if errors.Is(err, retry.ErrBudget) {
 			s.res.Refused++
@@ -276,7 +276,7 @@ func (s *server) giveUp(who int32) bool {
 	if s.Return == 0 {
 		return true
 	}
-	s.clients[who].operation, s.clients[who].slot = operation{}, 0
+	s.clients[who].state, s.clients[who].slot = retry.State{}, 0
 	after := duration(float64(s.Return) * s.rng.ExpFloat64())
 	s.queue.replace(s.event(add(s.now, after), who, attempts))
 	return false

@@ -110,15 +110,15 @@ func TestOutageComingBackIsANewOperation(t *testing.T) {
 	c.attempts = 9
 	s.attempt(0)
 	first := c.state
-	s.failed(0, failure)
+	s.failed(0, errFailed, 0)
 	if c.attempts != 10 || first.Retries != 1 || c.state.Retries != 2 || c.state.Place != first.Place {
 		t.Errorf("after two failures it is %+v, and %+v after one", c.state, first)
 	}
 	s.giveUp(0)
-	if got, want := *c, (client{attempts: 10}); got != want {
+	if got, want := *c, (client{operation: operation{policy: c.policy, begun: true}, attempts: 10}); got != want {
 		t.Errorf("the client is %+v, want %+v", got, want)
 	}
-	s.failed(0, failure)
+	s.failed(0, errFailed, 0)
 	if c.state.Retries != 1 || c.state.Place == first.Place {
 		t.Errorf("after its first failure it is %+v, want another place", c.state)
 	}
@@ -158,13 +158,13 @@ func TestOutageBudget(t *testing.T) {
 	if free.Attempts != 1100 || free.Served != 100 {
 		t.Errorf("without a budget: %d attempts, %d served", free.Attempts, free.Served)
 	}
-	o.Budget = &Budget{Capacity: 50, Cost: 2}
+	o.Policy = o.Policy.With(retry.WithBudget(retry.NewBudget(50, 2, 0)))
 	got := runOutage(t, o)
 	if got.Attempts != 125 || got.Refused != 100 || got.GivenUp != 100 || got.Served != 0 || got.End != 0 {
 		t.Errorf("25 retries for all: %+v", got)
 	}
 	// The refill is 5 tokens a second: 30 clients had a token at 0 and retry at 1 s.
-	o.Budget = &Budget{Capacity: 30, Cost: 1, Refill: 5}
+	o.Policy = o.Policy.With(retry.WithBudget(retry.NewBudget(30, 1, 0).Refill(5)))
 	got = runOutage(t, o)
 	if want := []int64{100, 30, 5, 5, 5, 5, 5, 5, 5, 5, 5}; !slices.Equal(got.Traffic.Attempts, want) {
 		t.Errorf("with a refill: attempts are %v, want %v", got.Traffic.Attempts, want)
@@ -173,16 +173,19 @@ func TestOutageBudget(t *testing.T) {
 		t.Errorf("with a refill: %d served, %d refused, want 5, 95", got.Served, got.Refused)
 	}
 	// The server serves one client at a time. There are tokens for two retries, and each success adds one.
-	o = Outage{Policy: retry.New(backoff.Constant(time.Second)), Clients: 5, Capacity: 1, Budget: &Budget{Capacity: 2, Cost: 1, Refund: 1}}
+	o = Outage{Policy: retry.New(backoff.Constant(time.Second), retry.WithBudget(retry.NewBudget(2, 1, 1))), Clients: 5, Capacity: 1}
 	got = runOutage(t, o)
 	if want := []int64{1, 1, 1}; !slices.Equal(got.Traffic.Served, want) || got.Refused != 2 || got.Attempts != 8 {
 		t.Errorf("with a refund: %+v", got)
 	}
 }
 
+// tokenBucket holds the settings of a budget.
+type tokenBucket struct{ capacity, cost, refund, refill float64 }
+
 // plainOutage is a second implementation of Outage, written from its comment, without a heap or a ring. All clients
 // come at 0, and none returns.
-func plainOutage(o Outage, wait func(who, n int, prev time.Duration) time.Duration) (served []time.Duration, attempts []int32) {
+func plainOutage(o Outage, budget *tokenBucket, wait func(who, n int, prev time.Duration) time.Duration) (served []time.Duration, attempts []int32) {
 	type todo struct {
 		at    time.Duration
 		who   int
@@ -197,8 +200,8 @@ func plainOutage(o Outage, wait func(who, n int, prev time.Duration) time.Durati
 		list = append(list, todo{0, who, false})
 	}
 	tokens, filled := 0.0, time.Duration(0)
-	if o.Budget != nil {
-		tokens = o.Budget.Capacity
+	if budget != nil {
+		tokens = budget.capacity
 	}
 	for len(list) > 0 {
 		next := 0
@@ -209,8 +212,8 @@ func plainOutage(o Outage, wait func(who, n int, prev time.Duration) time.Durati
 		}
 		e := list[next]
 		list = slices.Delete(list, next, next+1)
-		if o.Budget != nil {
-			tokens = min(o.Budget.Capacity, tokens+o.Budget.Refill*(e.at-filled).Seconds())
+		if budget != nil {
+			tokens = min(budget.capacity, tokens+budget.refill*(e.at-filled).Seconds())
 			filled = e.at
 		}
 		if !e.fails {
@@ -224,8 +227,8 @@ func plainOutage(o Outage, wait func(who, n int, prev time.Duration) time.Durati
 			if e.at >= o.Down && recent < o.Capacity {
 				success = append(success, e.at)
 				served[e.who] = e.at
-				if o.Budget != nil {
-					tokens = min(o.Budget.Capacity, tokens+o.Budget.Refund)
+				if budget != nil {
+					tokens = min(budget.capacity, tokens+budget.refund)
 				}
 				continue
 			}
@@ -238,11 +241,11 @@ func plainOutage(o Outage, wait func(who, n int, prev time.Duration) time.Durati
 		if limit, ok := o.Policy.Limit(); ok && n[e.who] > limit {
 			continue
 		}
-		if o.Budget != nil {
-			if tokens < o.Budget.Cost {
+		if budget != nil {
+			if tokens < budget.cost {
 				continue
 			}
-			tokens -= o.Budget.Cost
+			tokens -= budget.cost
 		}
 		prev[e.who] = wait(e.who, n[e.who], prev[e.who])
 		list = append(list, todo{e.at + prev[e.who], e.who, false})
@@ -261,12 +264,17 @@ func TestOutageAgainstAPlainOne(t *testing.T) {
 			"plain":   {Clients: 120, Down: 10 * time.Second, Capacity: 7},
 			"timeout": {Clients: 120, Down: 10 * time.Second, Capacity: 7, Timeout: 1500 * time.Millisecond},
 			"limit":   {Clients: 120, Down: 10 * time.Second, Capacity: 7, Policy: retry.New(backoff.Backoff{}, retry.Limit(6))},
-			"budget":  {Clients: 120, Down: 10 * time.Second, Capacity: 7, Timeout: 300 * time.Millisecond, Budget: &Budget{200, 1.5, 3, 4}},
+			"budget":  {Clients: 120, Down: 10 * time.Second, Capacity: 7, Timeout: 300 * time.Millisecond},
 			"ample":   {Clients: 20, Down: 3 * time.Second, Capacity: 20},
 		} {
+			var budget *tokenBucket
+			if name == "budget" {
+				budget = &tokenBucket{200, 1.5, 3, 4}
+				o.Policy = o.Policy.With(retry.WithBudget(retry.NewBudget(200, 1.5, 3).Refill(4)))
+			}
 			o.Policy, o.Placement, o.Seed = o.Policy.With(retry.WithBackoff(b)), ByKey, 21
-			key := newOperations(o.Policy, ByKey, newRand(o.Seed)).key
-			served, attempts := plainOutage(o, func(who, n int, prev time.Duration) time.Duration {
+			key := newOperations(o.Policy, ByKey, 1, newRand(o.Seed)).key
+			served, attempts := plainOutage(o, budget, func(who, n int, prev time.Duration) time.Duration {
 				return b.Keyed(key+uint64(who)).After(n, prev, 0)
 			})
 			r := runOutage(t, o)
@@ -291,7 +299,7 @@ func TestOutageAddsUp(t *testing.T) {
 			o.Policy = o.Policy.With(retry.Limit(limit))
 		}
 		if seed%4 == 0 {
-			o.Budget = &Budget{Capacity: 300, Cost: 1, Refund: 0.5, Refill: 50}
+			o.Policy = o.Policy.With(retry.WithBudget(retry.NewBudget(300, 1, 0.5).Refill(50)))
 		}
 		r := runOutage(t, o)
 		var attempts, failures, served, peak, inTraffic int64
@@ -377,7 +385,6 @@ func TestOutageStops(t *testing.T) {
 
 func TestOutageRefusesInvalidFields(t *testing.T) {
 	ok := Outage{Clients: 1, Capacity: 1}
-	nan := math.NaN()
 	for _, test := range []struct {
 		with func(*Outage)
 		want string
@@ -392,14 +399,6 @@ func TestOutageRefusesInvalidFields(t *testing.T) {
 		{func(o *Outage) { o.Bin = -1 }, "sim: Outage: Bin is -1ns, want at least 0"},
 		{func(o *Outage) { o.Horizon = -1 }, "sim: Outage: Horizon is -1ns, want at least 0"},
 		{func(o *Outage) { o.Placement = 9 }, "sim: Outage: Placement is 9, want one-process (0), process-each (1), by-key (2) or by-ordinal (3)"},
-		{func(o *Outage) { o.Budget = &Budget{Capacity: nan, Cost: 1} }, "sim: Outage: Budget.Capacity is NaN, want 0 to 1e+15"},
-		{func(o *Outage) { o.Budget = &Budget{Capacity: math.Inf(1), Cost: 1} }, "sim: Outage: Budget.Capacity is +Inf, want 0 to 1e+15"},
-		{func(o *Outage) { o.Budget = &Budget{Capacity: 1, Cost: nan} }, "sim: Outage: Budget.Cost is NaN, want 0 to 1e+15"},
-		{func(o *Outage) { o.Budget = &Budget{Capacity: 1, Cost: 1, Refund: -1} }, "sim: Outage: Budget.Refund is -1, want 0 to 1e+15"},
-		{func(o *Outage) { o.Budget = &Budget{Capacity: 1, Cost: 1, Refill: nan} }, "sim: Outage: Budget.Refill is NaN, want 0 to 1e+15"},
-		{func(o *Outage) { o.Budget = &Budget{Capacity: 1} }, "sim: Outage: Budget.Cost is 0, want more than 0: retries that cost nothing need no budget"},
-		{func(o *Outage) { o.Budget = &Budget{Capacity: 1, Cost: 2} }, "sim: Outage: Budget.Capacity is 1, want at least the Cost of one retry, 2"},
-		{func(o *Outage) { o.Budget = &Budget{Capacity: 1e15, Cost: 0.01} }, "sim: Outage: Budget.Cost is 0.01, want large enough to reduce the Capacity, 1e+15"},
 	} {
 		o := ok
 		test.with(&o)
@@ -466,7 +465,7 @@ func TestOutagePeaksAreCountedFromZeroAndFromRecovery(t *testing.T) {
 }
 
 func TestOutageAsJSON(t *testing.T) {
-	o := Outage{Policy: retry.New(backoff.Linear(time.Second).Tiled()), Clients: 3, Capacity: 2, Budget: &Budget{1, 1, 0.5, 0}}
+	o := Outage{Policy: retry.New(backoff.Linear(time.Second).Tiled()), Clients: 3, Capacity: 2}
 	var back Outage
 	if err := json.Unmarshal([]byte(marshal(t, o)), &back); err != nil || !reflect.DeepEqual(o, back) {
 		t.Errorf("read back it is %+v, %v", back, err)

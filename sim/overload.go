@@ -40,13 +40,19 @@ type Overload struct {
 	Slots   bool            `json:"slots"` // a request that finds the Queue full receives the next free slot as Retry-After
 	Trigger Trigger         `json:"trigger"`
 
+	// Failures is the share of the requests, 0 to 1, that fail at random after the server has worked on them.
+	Failures float64 `json:"failures"`
+
 	// Healthy is the time within which a healthy operation succeeds; 0 is the first AttemptTimeout of the Layers, or a
 	// second if there is none.
 	Healthy time.Duration `json:"healthy"`
 
-	Horizon time.Duration `json:"horizon"` // the end, more than 0
-	Bin     time.Duration `json:"bin"`     // of the Flow; 0 is a second; the Horizon may have at most 16,384 bins
-	Seed    uint64        `json:"seed"`
+	// Horizon is the end of the run. With 0 the run ends when the server has been healthy for 30 s after the Trigger, at the
+	// latest 20 minutes after it. If the server was not healthy before the Trigger, it ends 30 s after it.
+	Horizon time.Duration `json:"horizon"`
+
+	Bin  time.Duration `json:"bin"` // of the Flow; 0 is a second; a run may have at most 16,384 bins
+	Seed uint64        `json:"seed"`
 
 	// Progress, if not nil, is called now and then, on the goroutine of Run, with the part of the Horizon that has passed
 	// and the Horizon, both in ms. A short run never calls it.
@@ -63,8 +69,8 @@ func (o Overload) Run(ctx context.Context) (*OverloadResult, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	p := newPace(ctx, o.Progress, o.Horizon.Milliseconds())
 	s := newOverload(o)
+	p := newPace(ctx, o.Progress, s.Horizon.Milliseconds())
 	if cause := s.run(&p); cause != nil {
 		return s.result(), &StoppedError{"Overload", cause, s.now, p.done, p.total, "ms"}
 	}
@@ -95,15 +101,25 @@ func (o *Overload) check() error {
 	}
 	c.trigger(o.Trigger)
 	c.notNegative("Healthy", o.Healthy)
-	c.duration("Horizon", o.Horizon, 1, never-1)
+	c.number("Failures", o.Failures, 0, 1)
+	c.duration("Horizon", o.Horizon, 0, never-1)
 	c.notNegative("Bin", o.Bin)
-	if c.err == nil && o.Horizon/o.bin() >= maxTraffic {
-		c.fail("Bin", o.bin(), fmt.Sprintf("at least %v: at most %d bins in a Horizon of %v", o.Horizon/maxTraffic+1, maxTraffic, o.Horizon))
+	end := o.latest()
+	if c.err == nil && end/o.bin() >= maxTraffic {
+		c.fail("Bin", o.bin(), fmt.Sprintf("at least %v: at most %d bins in a run of %v", end/maxTraffic+1, maxTraffic, end))
 	}
-	if c.err == nil && o.Load*o.Horizon.Seconds() > maxOperations {
-		c.fail("Load·Horizon", o.Load*o.Horizon.Seconds(), fmt.Sprintf("at most %d operations", maxOperations))
+	if c.err == nil && o.Load*end.Seconds() > maxOperations {
+		c.fail("Load·Horizon", o.Load*end.Seconds(), fmt.Sprintf("at most %d operations", maxOperations))
 	}
 	return c.err
+}
+
+// latest returns the latest possible end.
+func (o *Overload) latest() time.Duration {
+	if o.Horizon > 0 {
+		return o.Horizon
+	}
+	return min(add(o.Trigger.end(), watch), never-1)
 }
 
 func (o *Overload) bin() time.Duration {

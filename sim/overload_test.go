@@ -38,8 +38,10 @@ func retrying(limit int) Layer {
 	return Layer{Policy: retry.New(full, retry.Limit(limit), retry.AttemptTimeout(time.Second))}
 }
 
-// tenth is a budget of ten retries, and one for every ten successes.
-var tenth = &Budget{Capacity: 10, Cost: 1, Refund: 0.1}
+// tenth returns a budget of ten retries, and one for every ten successes.
+func tenth() retry.Option { return retry.WithBudget(retry.NewBudget(10, 1, 0.1)) }
+
+func recovered(r *OverloadResult) bool { return r.Recovery.Verdict == Recovered }
 
 // stalled returns a server of 100 requests a second that stands still for a while.
 func stalled(load float64, stall time.Duration, l ...Layer) Overload {
@@ -121,8 +123,8 @@ func TestOverloadWithoutRetriesRecoversInTheTimeOfTheQueue(t *testing.T) {
 			}
 			r := runOverload(t, o)
 			want := (stall.Seconds()-1)/(1-load/100) - stall.Seconds()
-			if late := r.RecoveredAfter.Seconds() - want; !r.Recovered || late < -0.5 || late > 1.1 {
-				t.Errorf("%v a second, a standstill of %v: recovered after %v (%v), want %.1f s", load, stall, r.RecoveredAfter, r.Recovered, want)
+			if late := r.Recovery.After.Seconds() - want; !recovered(r) || late < -0.5 || late > 1.1 {
+				t.Errorf("%v a second, a standstill of %v: recovered after %v (%v), want %.1f s", load, stall, r.Recovery.After, recovered(r), want)
 			}
 		}
 	}
@@ -146,14 +148,14 @@ func TestOverloadIsMetastable(t *testing.T) {
 				for i := n; i < n+100; i++ {
 					good, offered = good+r.Flow.Succeeded[i], offered+r.Flow.Offered[i]/100
 				}
-				if r.Recovered || good != 0 || float64(offered) < load*float64(limit) || float64(offered) > load*float64(limit+2) {
-					t.Errorf("%s: recovered %v, %d operations succeed in the last 100 s, %d requests a second", name, r.Recovered, good, offered)
+				if recovered(r) || good != 0 || float64(offered) < load*float64(limit) || float64(offered) > load*float64(limit+2) {
+					t.Errorf("%s: recovered %v, %d operations succeed in the last 100 s, %d requests a second", name, recovered(r), good, offered)
 				}
 				l := retrying(limit)
-				l.Budget = tenth
+				l.Policy = l.Policy.With(tenth())
 				r = runOverload(t, stalled(load, stall, l))
-				if late := r.RecoveredAfter - without.RecoveredAfter; !r.Recovered || !without.Recovered || late > 5*time.Second || r.Amplification > 1.1 {
-					t.Errorf("%s, with a budget: recovered %v after %v, %v without retries; amplification %.2f", name, r.Recovered, r.RecoveredAfter, without.RecoveredAfter, r.Amplification)
+				if late := r.Recovery.After - without.Recovery.After; !recovered(r) || !recovered(without) || late > 5*time.Second || r.Amplification > 1.1 {
+					t.Errorf("%s, with a budget: recovered %v after %v, %v without retries; amplification %.2f", name, recovered(r), r.Recovery.After, without.Recovery.After, r.Amplification)
 				}
 			}
 		}
@@ -165,8 +167,8 @@ func TestOverloadDropsRequestsOfCallersThatLeft(t *testing.T) {
 	o := stalled(50, 5*time.Second, retrying(3))
 	o.Drop = true
 	r := runOverload(t, o)
-	if !r.Recovered || r.Dropped == 0 || r.Wasted > r.Dropped {
-		t.Errorf("recovered %v after %v; %d dropped, %d wasted", r.Recovered, r.RecoveredAfter, r.Dropped, r.Wasted)
+	if !recovered(r) || r.Dropped == 0 || r.Wasted > r.Dropped {
+		t.Errorf("recovered %v after %v; %d dropped, %d wasted", recovered(r), r.Recovery.After, r.Dropped, r.Wasted)
 	}
 }
 
@@ -187,7 +189,7 @@ func TestOverloadLayersMultiply(t *testing.T) {
 	if r := runOverload(t, o); r.Refused != 16 {
 		t.Errorf("two layers: %d refused", r.Refused)
 	}
-	l.Budget = &Budget{Capacity: 1, Cost: 1}
+	l.Policy = l.Policy.With(retry.WithBudget(retry.NewBudget(1, 1, 0)))
 	o.Layers = []Layer{l, l, l}
 	// Each layer may retry once. The last layer's retry is spent in the first attempt of the middle layer.
 	if r := runOverload(t, o); r.Refused != 2+1+1 || r.OutOfBudget != 3+2+1 {
@@ -225,9 +227,9 @@ func TestOverloadSlots(t *testing.T) {
 	plain := runOverload(t, o)
 	o.Slots = true
 	slots := runOverload(t, o)
-	if !slots.Recovered || slots.Succeeded < plain.Succeeded {
+	if !recovered(slots) || slots.Succeeded < plain.Succeeded {
 		t.Errorf("with slots: recovered %v after %v, %d succeed, %d refusals; without %v after %v, %d, %d",
-			slots.Recovered, slots.RecoveredAfter, slots.Succeeded, slots.Refused, plain.Recovered, plain.RecoveredAfter, plain.Succeeded, plain.Refused)
+			recovered(slots), slots.Recovery.After, slots.Succeeded, slots.Refused, recovered(plain), plain.Recovery.After, plain.Succeeded, plain.Refused)
 	}
 	// 500 at once, without a standstill: each but one is refused once at most, and all are served without a gap.
 	o.Trace, o.Load, o.Trigger, o.Horizon = make([]time.Duration, 500), 0, Trigger{}, time.Minute
@@ -329,16 +331,20 @@ func randomOverload(rng *rand.Rand) Overload {
 		Horizon: 10 * time.Second, Seed: rng.Uint64(),
 	}
 	o.Slots = o.Queue > 0 && rng.IntN(2) == 0
+	o.Failures = float64(rng.IntN(2)) * 0.3 * rng.Float64()
 	for range 1 + rng.IntN(3) {
 		l := Layer{
 			Policy:    retry.New(backoffs[rng.IntN(len(backoffs))], retry.Limit(rng.IntN(4))),
 			Processes: rng.IntN(4),
 		}
+		if rng.IntN(3) == 0 {
+			l.Policy = l.Policy.With(retry.ResetAfter(time.Duration(1 + rng.Int64N(1e9))))
+		}
 		if rng.IntN(3) > 0 {
 			l.Policy = l.Policy.With(retry.AttemptTimeout(time.Duration(1 + rng.Int64N(2e9))))
 		}
 		if rng.IntN(3) == 0 {
-			l.Budget = &Budget{Capacity: 5, Cost: 1, Refund: 0.2, Refill: float64(rng.IntN(2))}
+			l.Policy = l.Policy.With(retry.WithBudget(retry.NewBudget(5, 1, 0.2).Refill(float64(rng.IntN(2)))))
 		}
 		o.Layers = append(o.Layers, l)
 	}
@@ -354,7 +360,6 @@ func TestOverloadRefuses(t *testing.T) {
 		"Trace[1] is 1ns, want at least 0":           func(o *Overload) { o.Load, o.Trace = 0, []time.Duration{2, 1} },
 		"len(Layers) is 0, want 1 to 10":             func(o *Overload) { o.Layers = nil },
 		"Layers[0].Processes is -1, want 0 to 10000": func(o *Overload) { o.Layers = []Layer{{Processes: -1}} },
-		"Budget.Cost is 0, want more than 0":         func(o *Overload) { o.Layers = []Layer{{Budget: &Budget{}}} },
 		"Service.Mean is 0s, want 1ns to":            func(o *Overload) { o.Service.Mean = 0 },
 		"Service.Shape is 3, want constant":          func(o *Overload) { o.Service.Shape = 3 },
 		"Service.CV is -1, want 0 to 100":            func(o *Overload) { o.Service.CV = -1 },
@@ -365,7 +370,7 @@ func TestOverloadRefuses(t *testing.T) {
 		"Trigger.For is -1ns":                        func(o *Overload) { o.Trigger.For = -1 },
 		"Trigger.Ramp is -1ns":                       func(o *Overload) { o.Trigger.Ramp = -1 },
 		"Healthy is -1ns":                            func(o *Overload) { o.Healthy = -1 },
-		"Horizon is 0s, want 1ns to":                 func(o *Overload) { o.Horizon = 0 },
+		"Horizon is -1ns, want 0s to":                func(o *Overload) { o.Horizon = -1 },
 		"Bin is 1ms, want at least 18.3":             func(o *Overload) { o.Bin = time.Millisecond },
 		"Bin is -1ns":                                func(o *Overload) { o.Bin = -1 },
 		"Load·Horizon is 3e+11, want at most":        func(o *Overload) { o.Load = 1e9 },
@@ -399,7 +404,7 @@ func TestOverloadStopped(t *testing.T) {
 	if _, err = o.Run(t.Context()); !errors.Is(err, ErrStuck) {
 		t.Errorf("%v, want ErrStuck of callers that never wait", err)
 	}
-	for _, l := range []Layer{{Budget: &Budget{Capacity: 5000, Cost: 1}}, {Policy: retry.New(backoff.Backoff{}, retry.Limit(5000))}} {
+	for _, l := range []Layer{{Policy: retry.New(backoff.Backoff{}, retry.WithBudget(retry.NewBudget(5000, 1, 0)))}, {Policy: retry.New(backoff.Backoff{}, retry.Limit(5000))}} {
 		o.Layers, o.Horizon = []Layer{l}, 22*time.Second
 		if _, err = o.Run(t.Context()); err != nil {
 			t.Errorf("%v, want callers that come to an end", err)
@@ -408,7 +413,7 @@ func TestOverloadStopped(t *testing.T) {
 }
 
 func TestOverloadAsJSON(t *testing.T) {
-	o := stalled(50, time.Second, Layer{Policy: retry.New(full, retry.Limit(2), retry.AttemptTimeout(time.Second)), Budget: tenth, Processes: 3})
+	o := stalled(50, time.Second, Layer{Policy: retry.New(full, retry.Limit(2), retry.AttemptTimeout(time.Second), tenth()), Processes: 3})
 	o.Service.Shape = LogNormalService
 	text := marshal(t, o)
 	var back Overload
@@ -476,22 +481,22 @@ func TestOverloadIsExact(t *testing.T) {
 	if r.Wait.Most != time.Second || r.Wait.Mean != 250*time.Millisecond || r.Latency.Least != time.Second || r.Latency.Most != 3*time.Second {
 		t.Errorf("waits %+v, latencies %+v", r.Wait, r.Latency)
 	}
-	if !r.Recovered || r.RecoveredAfter != time.Second {
-		t.Errorf("recovered %v after %v", r.Recovered, r.RecoveredAfter)
+	if !recovered(r) || r.Recovery.After != time.Second {
+		t.Errorf("recovered %v after %v", recovered(r), r.Recovery.After)
 	}
 	// Four healthy seconds are too few.
 	o.Horizon = 6 * time.Second
-	if r := runOverload(t, o); r.Recovered {
-		t.Errorf("recovered after %v, with four seconds to see it", r.RecoveredAfter)
+	if r := runOverload(t, o); recovered(r) {
+		t.Errorf("recovered after %v, with four seconds to see it", r.Recovery.After)
 	}
 	// Bins before the end of the trigger do not count as a recovery.
 	o.Horizon, o.Trigger = 10*time.Second, Trigger{At: 5 * time.Second, For: 10 * time.Second, Speed: 1}
-	if r := runOverload(t, o); r.Recovered {
-		t.Errorf("recovered after %v, before the end of the trigger", r.RecoveredAfter)
+	if r := runOverload(t, o); recovered(r) {
+		t.Errorf("recovered after %v, before the end of the trigger", r.Recovery.After)
 	}
 	o.Trigger.For = time.Second
-	if r := runOverload(t, o); !r.Recovered || r.RecoveredAfter != 0 {
-		t.Errorf("recovered %v after %v, want at once", r.Recovered, r.RecoveredAfter)
+	if r := runOverload(t, o); r.Recovery.Verdict != UnhealthyBefore { // because of the first bin
+		t.Errorf("%v, want not healthy before", r.Recovery)
 	}
 }
 
@@ -507,17 +512,17 @@ func TestOverloadHealthyIsWithinTheTimeout(t *testing.T) {
 
 // Each process of a layer has its own golden sequence and its own budget.
 func TestLayerPolicies(t *testing.T) {
-	l := Layer{Policy: retry.New(backoff.Linear(time.Second).Tiled()), Processes: 2, Budget: &Budget{Capacity: 2, Cost: 1}}
+	l := Layer{Policy: retry.New(backoff.Linear(time.Second).Tiled(), retry.WithBudget(retry.NewBudget(2, 1, 0))), Processes: 2}
 	all := l.policies(newRand(1))
 	if len(all) != 2 {
 		t.Fatalf("%d policies", len(all))
 	}
 	place := func(p retry.Policy) float64 {
-		var s retry.State
-		if _, err := p.Decide(&s, failure, time.Time{}, time.Time{}); err != nil {
+		o := operation{policy: p}
+		if _, err := o.fail(errFailed, 0, 0); err != nil {
 			t.Fatal(err)
 		}
-		return s.Place
+		return o.state.Place
 	}
 	golden := (math.Sqrt(5) - 1) / 2
 	for i, p := range all {
@@ -525,7 +530,8 @@ func TestLayerPolicies(t *testing.T) {
 		if _, step := math.Modf(second - first + 1); math.Abs(step-golden) > 1e-9 {
 			t.Errorf("process %d: a step of %v, want the golden ratio", i, step)
 		}
-		if _, err := p.Decide(new(retry.State), failure, time.Time{}, time.Time{}); !errors.Is(err, retry.ErrBudget) {
+		o := operation{policy: p}
+		if _, err := o.fail(errFailed, 0, 0); !errors.Is(err, retry.ErrBudget) {
 			t.Errorf("process %d: %v, want its budget of two to be spent", i, err)
 		}
 	}

@@ -27,6 +27,8 @@ type plain struct {
 	succeeded, givenUp     int64
 	refused, served        int64
 	wasted, dropped        int64
+	failed                 int64
+	failing                *rand.Rand
 	succeededAt, offeredAt []int64
 	latency                []time.Duration
 }
@@ -38,7 +40,7 @@ type plainEvent struct {
 
 type plainRequest struct {
 	left bool
-	done func()
+	done func(error)
 }
 
 // plainCall is a call, as its caller sees it: the caller can leave.
@@ -68,6 +70,7 @@ func (p *plain) call(layer int, end func(error)) plainCall {
 	var leaveAttempt, cancelTimeout, cancelWait func()
 	slot := time.Duration(-1)
 	var attempt func()
+	var start time.Duration
 	ended := func(err error) {
 		cancelTimeout()
 		if err == nil {
@@ -75,7 +78,7 @@ func (p *plain) call(layer int, end func(error)) plainCall {
 			end(nil)
 			return
 		}
-		wait, giveUp := policy.Decide(&state, stream.Failure{Err: err}, time.Time{}.Add(p.now), time.Time{})
+		wait, giveUp := policy.Decide(&state, stream.Failure{Err: err, Lasted: p.now - start}, time.Time{}.Add(p.now), time.Time{})
 		if giveUp != nil {
 			end(giveUp)
 			return
@@ -84,11 +87,12 @@ func (p *plain) call(layer int, end func(error)) plainCall {
 		cancelWait = p.in(wait, attempt)
 	}
 	attempt = func() {
+		start = p.now
 		cancelTimeout = func() {}
 		if timed {
 			cancelTimeout = p.in(timeout, func() {
 				leaveAttempt()
-				ended(failure.Err)
+				ended(errFailed)
 			})
 		}
 		if layer+1 < len(p.o.Layers) {
@@ -110,7 +114,7 @@ func (p *plain) call(layer int, end func(error)) plainCall {
 func (p *plain) request(slot *time.Duration, ended func(error)) (leave func()) {
 	p.offered++
 	p.offeredAt[p.now/time.Second]++
-	r := &plainRequest{done: func() { ended(nil) }}
+	r := &plainRequest{done: ended}
 	leave = func() { r.left = true }
 	inSlot := *slot >= 0 && *slot <= p.now || p.nextSlot <= p.now || !p.o.Slots
 	if p.at == nil {
@@ -125,12 +129,12 @@ func (p *plain) request(slot *time.Duration, ended func(error)) (leave func()) {
 	}
 	p.refused++
 	if !p.o.Slots {
-		ended(failure.Err)
+		ended(errFailed)
 		return func() {}
 	}
 	p.nextSlot = max(p.nextSlot, p.now) + p.o.Service.Mean
 	*slot = p.nextSlot
-	ended(retry.RetryAfter(failure.Err, *slot-p.now))
+	ended(retry.RetryAfter(errFailed, *slot-p.now))
 	return func() {}
 }
 
@@ -151,8 +155,13 @@ func (p *plain) serve(r *plainRequest) {
 			p.wasted++
 			return
 		}
+		if p.o.Failures > 0 && p.failing.Float64() < p.o.Failures {
+			p.failed++
+			r.done(errFailed)
+			return
+		}
 		p.served++
-		r.done()
+		r.done(nil)
 	})
 }
 
@@ -200,16 +209,16 @@ func TestOverloadAgreesWithThePlainOne(t *testing.T) {
 			succeededAt: make([]int64, 5), offeredAt: make([]int64, 5),
 		}
 		var policies *rand.Rand
-		p.arrivals, p.work, policies = o.random()
+		p.arrivals, p.work, policies, p.failing = o.random()
 		for _, l := range o.Layers {
 			p.policies = append(p.policies, l.policies(policies))
 		}
 		p.run()
 		r := runOverload(t, o)
-		got := []int64{r.Operations, r.Offered, r.Succeeded, r.GivenUp, r.Refused, r.Served, r.Wasted, r.Dropped}
-		want := []int64{p.operations, p.offered, p.succeeded, p.givenUp, p.refused, p.served, p.wasted, p.dropped}
+		got := []int64{r.Operations, r.Offered, r.Succeeded, r.GivenUp, r.Refused, r.Served, r.Wasted, r.Dropped, r.Failed}
+		want := []int64{p.operations, p.offered, p.succeeded, p.givenUp, p.refused, p.served, p.wasted, p.dropped, p.failed}
 		if !slices.Equal(got, want) || !reflect.DeepEqual(r.Flow.Succeeded, p.succeededAt) || !reflect.DeepEqual(r.Flow.Offered, p.offeredAt) {
-			t.Fatalf("seed %d: operations, offered, succeeded, given up, refused, served, wasted, dropped are %v, the plain one's %v\n%+v", seed, got, want, o)
+			t.Fatalf("seed %d: operations, offered, succeeded, given up, refused, served, wasted, dropped, failed are %v, the plain one's %v\n%+v", seed, got, want, o)
 		}
 		if len(p.latency) > 0 && (r.Latency.Most != slices.Max(p.latency) || r.Latency.Least != slices.Min(p.latency)) {
 			t.Errorf("seed %d: latencies are %+v", seed, r.Latency)

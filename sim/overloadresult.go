@@ -10,6 +10,7 @@ type OverloadResult struct {
 	Offered     int64 `json:"offered"`     // requests that reached the server
 	Refused     int64 `json:"refused"`     // requests that found the queue full
 	Served      int64 `json:"served"`      // requests that were finished while their callers waited
+	Failed      int64 `json:"failed"`      // requests that were finished while their callers waited, and failed at random
 	Wasted      int64 `json:"wasted"`      // requests that were finished after their callers had left
 	Dropped     int64 `json:"dropped"`     // requests that were dropped because their callers had left
 	OutOfBudget int64 `json:"outOfBudget"` // calls of any layer that ended because the budget was empty
@@ -20,20 +21,11 @@ type OverloadResult struct {
 	Wait    Spread `json:"wait"`    // in the queue, of the requests that the server worked on
 	Latency Spread `json:"latency"` // of the operations that succeeded, from their arrival
 
-	// Recovered reports whether the server had recovered at the end: whether at least the last five bins were healthy. A
-	// bin is healthy if 95 % or more of the operations that came in it were. Only bins whose last operation had time to be
-	// healthy count. RecoveredAfter is when the first bin of that healthy series began, counted from the Trigger's end
-	// (At+For); 0 is at once.
-	Recovered      bool          `json:"recovered"`
-	RecoveredAfter time.Duration `json:"recoveredAfter"`
+	Recovery Recovery      `json:"recovery"`
+	End      time.Duration `json:"end"` // of the run
 
 	Flow Flow `json:"flow"`
 }
-
-const (
-	healthyShare = 0.95
-	healthyBins  = 5
-)
 
 // Flow is an Overload over time: entry i is for the time [i·Bin, (i+1)·Bin).
 type Flow struct {
@@ -74,24 +66,16 @@ func (s *overload) result() *OverloadResult {
 		r.Amplification = float64(r.Offered) / float64(r.Operations)
 	}
 	r.Wait, r.Latency = s.wait.spread(), s.latency.spread()
-	r.RecoveredAfter, r.Recovered = r.Flow.recovered(s.Trigger.end(), s.now-s.healthy())
+	r.End = s.now
+	r.Recovery = s.health.recovery(s.now)
+	r.Flow.cut(s.now)
 	return r
 }
 
-// recovered returns how long after the trigger's end the last series of healthy bins begins. Bins that end after last
-// do not count.
-func (f *Flow) recovered(trigger, last time.Duration) (after time.Duration, ok bool) {
-	if last < 0 {
-		return 0, false
+// cut removes the bins that begin at end or later.
+func (f *Flow) cut(end time.Duration) {
+	n := max(int((end-1)/f.Bin)+1, 1)
+	for _, bins := range []*[]int64{&f.Arrived, &f.Healthy, &f.Succeeded, &f.Offered, &f.Refused, &f.Wasted, &f.Queue} {
+		*bins = (*bins)[:min(n, len(*bins))]
 	}
-	bins := int(last / f.Bin)
-	first := bins
-	for first > 0 && float64(f.Healthy[first-1]) >= healthyShare*float64(f.Arrived[first-1]) {
-		first--
-	}
-	start := time.Duration(first) * f.Bin
-	if bins-first < healthyBins || time.Duration(bins)*f.Bin <= trigger {
-		return 0, false
-	}
-	return max(0, start-trigger), true
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/retry"
-	"github.com/retrywhen/retrywhen/stream"
 )
 
 // The kinds of events of an Overload.
@@ -35,14 +34,14 @@ func (e due) before(f due) bool {
 
 // call is a running operation of one layer.
 type call struct {
-	state   retry.State
-	began   time.Duration
-	slot    time.Duration // of its next request, or Never
-	layer   int32
-	process int32
-	above   int32  // the call of the layer above, of which this is an attempt, or none
-	below   int32  // the call of the layer below, which is the current attempt, or none
-	turn    uint32 // changes with each step of the call; it makes earlier events and requests void
+	operation
+	began time.Duration
+	start time.Duration // of the current attempt
+	slot  time.Duration // of its next request, or Never
+	layer int32
+	above int32  // the call of the layer above, of which this is an attempt, or none
+	below int32  // the call of the layer below, which is the current attempt, or none
+	turn  uint32 // changes with each step of the call; it makes earlier events and requests void
 }
 
 const none int32 = -1
@@ -59,6 +58,7 @@ type layer struct {
 type overload struct {
 	Overload
 	arrivals, work *rand.Rand
+	failing        *rand.Rand
 	layers         []layer
 	calls          []call
 	free           []int32 // unused entries of calls
@@ -73,26 +73,31 @@ type overload struct {
 	at             request // the one that the server works on
 	nextSlot       time.Duration
 	wait, latency  moments
+	health         health
+	runsOn         bool // without a Horizon of its own
 	res            OverloadResult
 }
 
 func newOverload(o Overload) *overload {
-	s := &overload{Overload: o}
+	s := &overload{Overload: o, runsOn: o.Horizon == 0}
+	s.Horizon = o.latest()
 	var policies *rand.Rand
-	s.arrivals, s.work, policies = o.random()
+	s.arrivals, s.work, policies, s.failing = o.random()
 	for _, l := range o.Layers {
 		timeout, timed := l.Policy.AttemptTimeout()
 		s.layers = append(s.layers, layer{policies: l.policies(policies), timeout: timeout, timed: timed})
-		s.endless = s.endless || !l.ends()
+		s.endless = s.endless || !ends(l.Policy)
 	}
-	s.res.Flow = newFlow(o.bin(), o.Horizon)
+	s.res.Flow = newFlow(o.bin(), s.Horizon)
+	s.health = newHealth(o.Trigger, o.healthy(), s.Horizon)
 	s.arrival()
 	return s
 }
 
-// random returns independent sources for the arrivals, the work and the policies.
-func (o *Overload) random() (arrivals, work, policies *rand.Rand) {
-	return newRand(o.Seed), newRand(mix(o.Seed + golden)), newRand(mix(mix(o.Seed + golden)))
+// random returns independent sources for the arrivals, the work, the policies and the random failures.
+func (o *Overload) random() (arrivals, work, policies, failing *rand.Rand) {
+	second := mix(o.Seed + golden)
+	return newRand(o.Seed), newRand(second), newRand(mix(second)), newRand(mix(mix(second)))
 }
 
 func (s *overload) schedule(at time.Duration, kind, who int32, turn uint32) {
@@ -118,6 +123,13 @@ func (s *overload) run(p *pace) error {
 		if cause := p.step(); cause != nil {
 			return cause
 		}
+		if at := s.events[0].at; at >= s.health.due() {
+			s.health.judge(at)
+			if end, ok := s.health.over(); s.runsOn && ok {
+				s.Horizon = min(end, s.Horizon)
+				break
+			}
+		}
 		e := s.events.pop()
 		if e.at > s.now {
 			s.still = 0
@@ -129,6 +141,7 @@ func (s *overload) run(p *pace) error {
 		case arrives:
 			s.res.Operations++
 			s.res.Flow.bump(s.res.Flow.Arrived, s.now)
+			s.health.arrived(s.now)
 			s.start(s.begin(0, none))
 			s.arrival()
 		case finishes:
@@ -140,10 +153,10 @@ func (s *overload) run(p *pace) error {
 		case expires:
 			if c := &s.calls[e.who]; c.turn == e.turn {
 				s.cancel(c.below)
-				s.failed(e.who, failure)
+				s.failed(e.who, errFailed)
 			}
 		}
-		if s.endless && s.still > stuck*(len(s.calls)+1) {
+		if s.still > stuck*(len(s.calls)+1) && (s.endless || s.still > mostStill) {
 			return ErrStuck
 		}
 	}
@@ -166,7 +179,7 @@ func (s *overload) begin(at, above int32) int32 {
 		who = int32(len(s.calls))
 		s.calls = append(s.calls, call{})
 	}
-	s.calls[who] = call{began: s.now, slot: Never, layer: at, process: int32(process), above: above, below: none, turn: s.calls[who].turn}
+	s.calls[who] = call{operation: operation{policy: l.policies[process], begun: true}, began: s.now, slot: Never, layer: at, above: above, below: none, turn: s.calls[who].turn}
 	return who
 }
 
@@ -174,6 +187,7 @@ func (s *overload) begin(at, above int32) int32 {
 func (s *overload) start(who int32) {
 	c := &s.calls[who]
 	c.turn++
+	c.start = s.now
 	if l := &s.layers[c.layer]; l.timed {
 		s.schedule(add(s.now, l.timeout), expires, who, c.turn)
 	}
@@ -187,12 +201,11 @@ func (s *overload) start(who int32) {
 }
 
 // failed applies the policy of a call to the failure of its attempt.
-func (s *overload) failed(who int32, err stream.Failure) {
+func (s *overload) failed(who int32, err error) {
 	c := &s.calls[who]
 	c.turn++
 	c.below = none
-	policy := s.layers[c.layer].policies[c.process]
-	wait, end := policy.Decide(&c.state, err, time.Time{}.Add(s.now), time.Time{})
+	wait, end := c.fail(err, s.now-c.start, s.now)
 	if end == nil {
 		s.schedule(add(s.now, wait), retries, who, c.turn)
 		return
@@ -205,14 +218,14 @@ func (s *overload) failed(who int32, err stream.Failure) {
 		s.res.GivenUp++
 		return
 	}
-	s.failed(above, stream.Failure{Err: end})
+	s.failed(above, end)
 }
 
 // succeeded ends a call and the calls above it.
 func (s *overload) succeeded(who int32) {
 	for {
 		c := &s.calls[who]
-		s.layers[c.layer].policies[c.process].Succeeded(0)
+		c.policy.Succeeded(0)
 		above, began := s.end(who)
 		if above != none {
 			who = above
@@ -223,6 +236,7 @@ func (s *overload) succeeded(who int32) {
 		s.res.Flow.bump(s.res.Flow.Succeeded, s.now)
 		if s.now-began <= s.healthy() {
 			s.res.Flow.bump(s.res.Flow.Healthy, began)
+			s.health.healthy(began)
 		}
 		return
 	}

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/retry"
-	"github.com/retrywhen/retrywhen/stream"
 )
 
 // request is a request to the server. Its caller has left if the call's turn has changed since.
@@ -42,13 +41,13 @@ func (s *overload) admitted(c *call) bool {
 }
 
 // refusal returns the failure of a refused request.
-func (s *overload) refusal(c *call) stream.Failure {
+func (s *overload) refusal(c *call) error {
 	if !s.Slots {
-		return failure
+		return errFailed
 	}
 	s.nextSlot = add(max(s.nextSlot, s.now), s.Service.Mean)
 	c.slot = s.nextSlot
-	return stream.Failure{Err: retry.RetryAfter(failure.Err, c.slot-s.now)}
+	return retry.RetryAfter(errFailed, c.slot-s.now)
 }
 
 // serve starts the work on a request; the server must be free.
@@ -73,6 +72,11 @@ func (s *overload) finished() {
 	if s.left(done) {
 		s.res.Wasted++
 		s.res.Flow.bump(s.res.Flow.Wasted, s.now)
+		return
+	}
+	if s.Failures > 0 && s.failing.Float64() < s.Failures {
+		s.res.Failed++
+		s.failed(done.who, errFailed)
 		return
 	}
 	s.res.Served++

@@ -32,57 +32,85 @@ func goldenFrom(start uint64) func() float64 {
 	}
 }
 
+// process returns the policy as one process has it: with draws and a budget of its own.
+func process(p retry.Policy, draw func() float64) retry.Policy {
+	p = p.With(retry.WithRand(draw))
+	if b, ok := p.Budget(); ok {
+		p = p.With(retry.WithBudget(b.Clone()))
+	}
+	return p
+}
+
 // operations returns the policy of each operation of a run.
 type operations struct {
-	policy    retry.Policy   // of all operations, or the base of each one's own
-	processes []retry.Policy // of each process, if there are several
+	processes []retry.Policy // take the operations in turn
 	placement Placement
-	key       uint64 // of the first operation, for ByKey
+	key       uint64         // of the first operation, for ByKey
+	each      func() float64 // draws for operations that have a process, and so a budget, of their own; else nil
 }
 
-// newOperations returns operations whose policies draw from rng.
-func newOperations(policy retry.Policy, p Placement, rng *rand.Rand) operations {
+// newOperations returns the operations of n processes, which draw from rng.
+func newOperations(policy retry.Policy, p Placement, n int, rng *rand.Rand) operations {
 	sequence, key := rng.Uint64(), rng.Uint64()
-	draw := rng.Float64
-	if policy.Backoff().IsTiled() && p == OneProcess { // as a process does
-		draw = goldenFrom(sequence)
+	o := operations{placement: p, key: key}
+	for range max(n, 1) {
+		draw := rng.Float64
+		if policy.Backoff().IsTiled() && p == OneProcess { // as a process does
+			if n > 1 {
+				sequence = rng.Uint64()
+			}
+			draw = goldenFrom(sequence)
+		}
+		o.processes = append(o.processes, process(policy, draw))
 	}
-	return operations{policy: policy.With(retry.WithRand(draw)), placement: p, key: key}
-}
-
-// divide replaces the one process by n, which take the operations in turn.
-func (o *operations) divide(n int, rng *rand.Rand) {
-	if o.placement != OneProcess || !o.policy.Backoff().IsTiled() {
-		return // the number of processes makes no difference
+	if _, ok := policy.Budget(); ok && p == ProcessEach {
+		o.each = rng.Float64
 	}
-	for range n {
-		o.processes = append(o.processes, o.policy.With(retry.WithRand(goldenFrom(rng.Uint64()))))
-	}
+	return o
 }
 
 // of returns the policy of an operation, by its number.
 func (o *operations) of(operation int) retry.Policy {
-	switch o.placement {
-	case ByKey:
-		return o.policy.With(retry.WithBackoff(o.policy.Backoff().Keyed(o.key + uint64(operation))))
-	case ByOrdinal:
-		return o.policy.With(retry.WithBackoff(o.policy.Backoff().Ordinal(uint64(operation))))
+	p := o.processes[operation%len(o.processes)]
+	switch {
+	case o.each != nil:
+		return process(p, o.each)
+	case o.placement == ByKey:
+		return p.With(retry.WithBackoff(p.Backoff().Keyed(o.key + uint64(operation))))
+	case o.placement == ByOrdinal:
+		return p.With(retry.WithBackoff(p.Backoff().Ordinal(uint64(operation))))
 	}
-	if n := len(o.processes); n > 0 {
-		return o.processes[operation%n]
-	}
-	return o.policy
+	return p
 }
 
-// operation is the retry state of an operation. It is set when the operation first fails.
+// begin gives an operation its policy, unless it has one.
+func (o *operations) begin(x *operation, number int) {
+	if !x.begun {
+		x.policy, x.begun = o.of(number), true
+	}
+}
+
+// succeeded refunds the budget of the operation's process.
+func (o *operations) succeeded(x *operation, number int) {
+	switch {
+	case x.begun:
+		x.policy.Succeeded(0)
+	case o.each == nil:
+		o.processes[number%len(o.processes)].Succeeded(0)
+	}
+}
+
+// operation is an operation under a policy.
 type operation struct {
 	policy retry.Policy
+	begun  bool // policy is set
 	state  retry.State
 }
 
-var failure = stream.Failure{Err: errors.New("sim: failed")}
+// errFailed is the failure of an attempt.
+var errFailed = errors.New("sim: failed")
 
-// fail applies the policy to a failure at a time of the run.
-func (o *operation) fail(at time.Duration) (time.Duration, error) {
-	return o.policy.Decide(&o.state, failure, time.Time{}.Add(at), time.Time{})
+// fail applies the policy to the failure of an attempt that lasted for some time, at a time of the run.
+func (o *operation) fail(err error, lasted, at time.Duration) (time.Duration, error) {
+	return o.policy.Decide(&o.state, stream.Failure{Err: err, Lasted: lasted}, time.Time{}.Add(at), time.Time{})
 }

@@ -106,7 +106,7 @@ func (x *choice) recommended() *recommendation {
 		return nil
 	}
 	s := x.Strategies[x.Result.Recommended]
-	return &recommendation{s.Policy.String(), gocode.Policy(s.Policy, s.Placement, nil)}
+	return &recommendation{s.Policy.String(), gocode.Policy(s.Policy, s.Placement)}
 }
 
 func (x *choice) json() any {

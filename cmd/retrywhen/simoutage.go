@@ -12,11 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
+	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
@@ -25,7 +27,7 @@ type outageFlags struct {
 	simulation
 	clients, capacity, limit           int
 	down, timeout, arrive, back, width time.Duration
-	budget                             []float64
+	budget                             string
 	slots, each                        bool
 }
 
@@ -39,8 +41,9 @@ of clients per second; the attempts of the others fail. Outage writes how many
 attempts a client makes, how high the load peaks, how many attempts fail after the
 server's return, and when all clients are served. Charts of the attempts follow.
 
-A retry budget is shared by all clients: --budget
-capacity,cost,refund[,refill per second], or a policy's option budget=.`,
+Each process has a retry budget of its own: --budget
+capacity,cost,refund[,refill per second], or a policy's option budget=. There is
+one process, or as many as a policy's option processes= says.`,
 		Example: `  retrywhen sim outage
   retrywhen sim outage "equal: exponential base=1s factor=2 cap=30s jitter=equal"
   retrywhen sim outage --limit 3 --return 20s --budget 100,1,0.1,10`,
@@ -54,8 +57,6 @@ capacity,cost,refund[,refill per second], or a policy's option budget=.`,
 				return fmt.Errorf("outage: %w", err)
 			case f.limit < 0:
 				return fmt.Errorf("outage: --limit is %d, want at least 0", f.limit)
-			case len(f.budget) != 0 && len(f.budget) != 3 && len(f.budget) != 4:
-				return fmt.Errorf("outage: --budget has %d numbers, want 3 or 4: capacity,cost,refund[,refill per second]", len(f.budget))
 			}
 			const week = 7 * 24 * time.Hour
 			if f.horizon == 0 {
@@ -90,8 +91,7 @@ capacity,cost,refund[,refill per second], or a policy's option budget=.`,
 	c.Flags().BoolVar(&f.each, "each", false, "JSON has the attempts and the time of service of each client")
 	c.Flags().DurationVar(&f.back, "return", 0, "clients that gave up come back after this time on average (default: never)")
 	c.Flags().DurationVar(&f.width, "bin", time.Second, "width of the bins in which peaks are counted")
-	c.Flags().Float64SliceVar(&f.budget, "budget", nil, "a retry budget shared by all: `capacity,cost,refund`[,refill per second]")
-	c.Flags().Lookup("budget").DefValue = "" // the usage shows no default
+	c.Flags().StringVar(&f.budget, "budget", "", "a retry budget for policies without one: `capacity,cost,refund`[,refill per second]")
 	c.Flags().Lookup("horizon").Usage = "simulation end (default: a week after the server's return)"
 	return c
 }
@@ -100,16 +100,15 @@ capacity,cost,refund[,refill per second], or a policy's option budget=.`,
 type outage struct{ *model.OutageResult }
 
 func (f *outageFlags) compute(ctx context.Context, strategies []model.Strategy, progress model.Progress) (*outage, error) {
-	var budget *sim.Budget
-	if len(f.budget) > 0 {
-		all := append(f.budget, 0)
-		budget = &sim.Budget{Capacity: all[0], Cost: all[1], Refund: all[2], Refill: all[3]}
+	budget, err := parseBudget(f.budget)
+	if err != nil {
+		return nil, err
 	}
 	r, err := model.Outage{
-		Strategies: strategies, Limit: f.limit, Progress: progress,
+		Strategies: strategies, Limit: f.limit, Budget: budget, Progress: progress,
 		Outage: sim.Outage{
 			Clients: f.clients, Down: f.down, Capacity: f.capacity, Timeout: f.timeout, Arrive: f.arrive, Return: f.back,
-			Budget: budget, Slots: f.slots, Each: f.each, Bin: f.width, Seed: f.seed, Horizon: f.horizon,
+			Slots: f.slots, Each: f.each, Bin: f.width, Seed: f.seed, Horizon: f.horizon,
 		},
 	}.Run(ctx)
 	if r == nil {
@@ -126,6 +125,19 @@ func (f *outageFlags) compute(ctx context.Context, strategies []model.Strategy, 
 		}
 	}
 	return &outage{r}, err
+}
+
+// parseBudget parses --budget; nil is none.
+func parseBudget(text string) (*retry.Budget, error) {
+	if text == "" {
+		return nil, nil
+	}
+	p, err := retry.Parse("constant d=0s budget=" + text)
+	if parse, ok := errors.AsType[*backoff.ParseError](err); ok {
+		return nil, fmt.Errorf("--budget is %q: %s", text, parse.Reason)
+	}
+	b, _ := p.Budget()
+	return b, err
 }
 
 func (o *outage) text(w io.Writer, width int) error {

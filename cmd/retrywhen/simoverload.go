@@ -139,11 +139,11 @@ func (o *overload) text(w io.Writer, width int) error {
 	for _, s := range o.Strategies {
 		r := s.Result
 		rows = append(rows, []string{
-			s.Name, s.Verdict(), fmt.Sprintf("%.1f", r.Amplification), share(r.Succeeded, r.Operations), share(r.Wasted, r.Wasted+r.Served),
+			s.Name, s.Recovery(), fmt.Sprintf("%.1f", r.Amplification), share(r.Succeeded, r.Operations), share(r.Wasted, r.Wasted+r.Served),
 			axis.Time(r.Latency.P50), axis.Time(r.Latency.P99),
 		})
 	}
-	lines := console.Fit(width, []string{"policy", "the server", "requests", "succeeded", "wasted", "median", "p99"}, rows, 2)
+	lines := console.Fit(width, []string{"policy", "recovers", "requests", "succeeded", "wasted", "median", "p99"}, rows, 2)
 	lines = append(lines, console.Wrap(width, strings.Fields("Requests: per operation. Succeeded: operations. Wasted: work for callers that had left. "+
 		"Median, p99: latency of the operations that succeeded. "+o.setting()+" The charts: requests that reach the server, operations that succeed.")...)...)
 	const margin, barLines = 8, 3

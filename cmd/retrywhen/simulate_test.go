@@ -106,7 +106,7 @@ func TestSimText(t *testing.T) {
 		"herd":     {[]string{"herd", "--runs=3", "all at once: constant d=5s", "apart: linear d=2s tiled"}, []string{"all at once", "apart", "peak/mean", "Means of 3 runs, ±: 95 % confidence.", "█", "    100 "}},
 		"occ":      {[]string{"occ", "--runs=2", "--clients=20"}, []string{"decorrelated", "Write calls against clients", "mean / p99 of 2 runs", "a none   b exponential", "Write calls over time, 20 clients"}},
 		"outage":   {[]string{"outage", "--clients=100", "--capacity=10", "--down=20s"}, []string{"Attempts: per client, on average.", "tiled: attempts", "Outage: 20s", "▲"}},
-		"overload": {[]string{"overload"}, []string{"never recovers", "recovers after 17s", "wasted", "▼", "▲"}},
+		"overload": {[]string{"overload"}, []string{"does not recover", "recovers after 17s", "wasted", "▼", "▲"}},
 		"limits":   {[]string{"outage", "--clients=100", "--limit=2", "--return=10s", "--budget=10,1,0.1,1", "linear d=1s"}, []string{"given up"}},
 	}
 	for name, test := range tests {
@@ -224,8 +224,8 @@ func TestSimRefuses(t *testing.T) {
 		"occ network":      {[]string{"occ", "--network", "2h"}, []string{"--network is 2h0m0s, want 0s to 1h0m0s"}},
 		"outage clients":   {[]string{"outage", "-c", "-1"}, []string{"--clients is -1, want 1 to"}},
 		"outage capacity":  {[]string{"outage", "--capacity", "0"}, []string{"--capacity is 0, want 1 to"}},
-		"outage budget":    {[]string{"outage", "--budget", "1,2"}, []string{"--budget has 2 numbers, want 3 or 4"}},
-		"budget's number":  {[]string{"outage", "--budget", "NaN,1,1"}, []string{"--budget's capacity is NaN, want 0 to"}},
+		"outage budget":    {[]string{"outage", "--budget", "1,2"}, []string{`--budget is "1,2": `, "want as in \"budget=10,1,0.1\""}},
+		"budget's number":  {[]string{"outage", "--budget", "NaN,1,1"}, []string{`--budget is "NaN,1,1": capacity is NaN, want a finite number`}},
 		"a long window":    {[]string{"herd", "--dead=-1s", "sidekiq"}, []string{"--dead is -1s"}},
 		"a folder":         {[]string{"occ", "-o", filepath.Join(t.TempDir(), "no", "x.svg")}, []string{"occ: --output is", "there is no"}},
 		"overload load":    {[]string{"overload", "--load=-1"}, []string{"overload: --load is -1, want 0 to"}},

@@ -24,7 +24,7 @@ func TestWrongUsage(t *testing.T) {
 		"sim herd --own-axis=x":      `herd: --own-axis is "x", want true or false`,
 		"sim choose --outages x":     `choose: --outages is "x", want durations separated by commas, as in 5s,1m`,
 		"sim overload --load x":      `overload: --load is "x", want a number`,
-		"sim outage --budget x":      `outage: --budget is "x", want numbers separated by commas`,
+		"sim outage --budget x":      `outage: --budget is "x": "x" is not a budget, want as in`,
 		"lab -p 9223372036854775808": `lab: --port is "9223372036854775808", want a whole number`,
 	} {
 		out, _, err := inProcess(t, strings.Fields(line)...)

@@ -297,7 +297,7 @@ func browserLoads(t *testing.T, ctx context.Context, address string) {
 		}
 	}
 	count("recover", 3)
-	if s := p.text(`document.getElementById("recover-sentence").textContent`); !strings.Contains(s, "It never recovers under “3 retries”. It recovers after 17s under “3 retries and a budget”") {
+	if s := p.text(`document.getElementById("recover-sentence").textContent`); !strings.Contains(s, "It does not recover within 1m45s under “3 retries”. It recovers after 17s under “3 retries and a budget”") {
 		t.Errorf("the sentence is %q", s)
 	}
 	p.turn(TabHerd)

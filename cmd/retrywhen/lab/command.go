@@ -71,5 +71,5 @@ func (s State) goLine(x model.Strategy) string {
 	if _, ok := p.Limit(); !ok && s.Tab == TabHerd {
 		p = p.With(retry.Limit(s.Retries))
 	}
-	return gocode.Policy(p, x.Placement, x.Budget)
+	return gocode.Policy(p, x.Placement)
 }

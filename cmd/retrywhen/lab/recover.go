@@ -78,7 +78,7 @@ func ComputeRecover(ctx context.Context, s State) (*Recover, error) {
 }
 
 func (y *RecoverStrategy) draw(r *sim.OverloadResult, s State) {
-	y.Well = r.Recovered
+	y.Well = r.Recovery.Verdict == sim.Recovered
 	f := r.Flow
 	perSecond := func(counts []int64) []float64 {
 		rates := make([]float64, len(counts))
@@ -91,7 +91,7 @@ func (y *RecoverStrategy) draw(r *sim.OverloadResult, s State) {
 	share := func(some, of int64) float64 { return float64(some) / float64(max(of, 1)) }
 	well, vain := share(r.Succeeded, r.Operations), share(r.Wasted, r.Wasted+r.Served)
 	y.Figures = []Figure{
-		{"recovery", strings.TrimPrefix(y.Verdict, "recovers "), r.RecoveredAfter.Seconds(), "the time from the end of the standstill until 95 % of the operations succeed within " + axis.Time(s.Patience)},
+		{"recovery", strings.TrimPrefix(y.Verdict, "recovers "), r.Recovery.After.Seconds(), "the time from the end of the standstill until 95 % of the operations succeed within " + axis.Time(s.Patience)},
 		{"requests per operation", axis.Number(r.Amplification), r.Amplification, "the requests that reach the server, on average"},
 		{"success", percent(well), well, "the share of the operations that succeed; some are still running at the end"},
 		{"wasted work", percent(vain), vain, "the share of the server's work that was for callers that had left"},
@@ -108,7 +108,7 @@ func (r *Recover) sentence() string {
 		case x.Well:
 			back = append(back, strings.TrimPrefix(x.Verdict, "recovers ")+" under "+quoted(x.Title))
 		default:
-			never = append(never, quoted(x.Title))
+			never = append(never, "it "+x.Verdict+" under "+quoted(x.Title))
 		}
 	}
 	began := fmt.Sprintf("The load is %.0f %% of the server's capacity. The server stands still for %s. ", 100*float64(r.Load)/float64(r.Capacity), r.Stall)
@@ -116,8 +116,11 @@ func (r *Recover) sentence() string {
 	case len(never) == 0:
 		return began + "It recovers " + list(back) + "."
 	case len(back) == 0:
-		return began + "It never recovers under " + list(never) + "."
+		return began + sentence(list(never))
 	default:
-		return began + "It never recovers under " + list(never) + ". It recovers " + list(back) + "."
+		return began + sentence(list(never)) + " It recovers " + list(back) + "."
 	}
 }
+
+// sentence returns the text with a capital letter and a full stop.
+func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }

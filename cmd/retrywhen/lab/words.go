@@ -60,8 +60,9 @@ func InWords(s model.Strategy) string {
 	if timeout, ok := w["attempttimeout"]; ok {
 		text += "; attempt timeout " + timeout
 	}
-	if b := s.Budget; b != nil {
-		text += fmt.Sprintf("; a budget of %s: a retry costs %s, a success refunds %s", axis.Number(b.Capacity), axis.Number(b.Cost), axis.Number(b.Refund))
+	if budget, ok := w["budget"]; ok {
+		numbers := strings.Split(budget, ",")
+		text += fmt.Sprintf("; a budget of %s: a retry costs %s, a success refunds %s", numbers[0], numbers[1], numbers[2])
 	}
 	return text
 }

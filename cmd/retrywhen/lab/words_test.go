@@ -49,7 +49,7 @@ func TestSentences(t *testing.T) {
 		return s
 	}
 	for text, want := range map[string]string{
-		"a: exponential base=100ms factor=2 jitter=full limit=3": "It never recovers under “a”.",
+		"a: exponential base=100ms factor=2 jitter=full limit=3": "It does not recover within 1m45s under “a”.",
 		"a: constant d=1s limit=0":                               "It recovers after 16s under “a”.",
 	} {
 		r, err := ComputeRecover(t.Context(), one(text))

@@ -44,10 +44,10 @@ var options = []struct{ word, option string }{
 //
 //	var policy = retry.New(backoff.Exponential(100*time.Millisecond, 2).Cap(30*time.Second).Jitter(jitter.Full), retry.Limit(5))
 //
-// For ProcessEach the declaration has a comment. For ByKey and ByOrdinal it is a function of the key or the ordinal. A
-// budget that is not nil is included, for such a function as a variable before it. The code imports those of the
+// For ProcessEach the declaration has a comment. For ByKey and ByOrdinal it is a function of the key or the ordinal,
+// after a variable with the policy's budget. The code imports those of the
 // packages backoff, jitter, retry and time that it names.
-func Policy(p retry.Policy, place sim.Placement, b *sim.Budget) string {
+func Policy(p retry.Policy, place sim.Placement) string {
 	_, w := words(p.String())
 	curve, of := p.Backoff(), ""
 	switch place {
@@ -64,10 +64,11 @@ func Policy(p retry.Policy, place sim.Placement, b *sim.Budget) string {
 		}
 	}
 	before := ""
-	if b != nil {
-		text := fmt.Sprintf("retry.NewBudget(%v, %v, %v)", b.Capacity, b.Cost, b.Refund)
-		if b.Refill > 0 {
-			text += fmt.Sprintf(".Refill(%v)", b.Refill)
+	if numbers, ok := w["budget"]; ok {
+		list := strings.Split(numbers, ",")
+		text := "retry.NewBudget(" + strings.Join(list[:3], ", ") + ")"
+		if len(list) > 3 {
+			text += ".Refill(" + list[3] + ")"
 		}
 		if of != "" {
 			before, text = "var budget = "+text+"\n\n", "budget"

@@ -42,7 +42,7 @@ func TestPolicy(t *testing.T) {
 		if strings.Contains(l.text, "jitter=default") { // the text form may have either of its two names
 			want = strings.Replace(want, "jitter.Deviation(0.15)", goJitter(jitterOf(p)), 1)
 		}
-		if got := Policy(p, sim.OneProcess, nil); got != "var policy = "+want {
+		if got := Policy(p, sim.OneProcess); got != "var policy = "+want {
 			t.Errorf("%s:\n%s\nwant\n%s", l.text, got, want)
 		}
 	}
@@ -76,7 +76,7 @@ func main() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&program, "\t{\n\t\t%s\n\t\tfmt.Println(policy)\n\t}\n", Policy(p, sim.OneProcess, nil))
+		fmt.Fprintf(&program, "\t{\n\t\t%s\n\t\tfmt.Println(policy)\n\t}\n", Policy(p, sim.OneProcess))
 		fmt.Fprintln(&want, p)
 	}
 	program.WriteString("\t_ = backoff.Default\n}\n")
@@ -97,23 +97,22 @@ func jitterOf(p retry.Policy) string {
 // The declaration depends on the placement.
 func TestPolicyOfAPlacement(t *testing.T) {
 	for _, test := range []struct {
-		text   string
-		place  sim.Placement
-		budget *sim.Budget
-		want   string
+		text  string
+		place sim.Placement
+		want  string
 	}{
-		{"linear d=1s tiled limit=5", sim.ProcessEach, nil, "var policy = retry.New(backoff.Linear(time.Second).Tiled(), retry.Limit(5)) // for one operation in each process"},
-		{"linear d=1s tiled limit=5", sim.ByKey, nil, "func policy(key uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Tiled().Keyed(key), retry.Limit(5)) }"},
-		{"linear d=1s tiled key=7", sim.ByOrdinal, nil, "func policy(ordinal uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Tiled().Ordinal(ordinal)) }"},
-		{"linear d=1s ordinal=7", sim.ByKey, nil, "func policy(key uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Keyed(key)) }"},
-		{"linear d=1s limit=3", sim.OneProcess, &sim.Budget{Capacity: 10, Cost: 1, Refund: 0.1}, "var policy = retry.New(backoff.Linear(time.Second), retry.Limit(3), retry.WithBudget(retry.NewBudget(10, 1, 0.1)))"},
-		{"linear d=1s", sim.ByKey, &sim.Budget{Capacity: 10, Cost: 1, Refund: 0.1, Refill: 2}, "var budget = retry.NewBudget(10, 1, 0.1).Refill(2)\n\nfunc policy(key uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Keyed(key), retry.WithBudget(budget)) }"},
+		{"linear d=1s tiled limit=5", sim.ProcessEach, "var policy = retry.New(backoff.Linear(time.Second).Tiled(), retry.Limit(5)) // for one operation in each process"},
+		{"linear d=1s tiled limit=5", sim.ByKey, "func policy(key uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Tiled().Keyed(key), retry.Limit(5)) }"},
+		{"linear d=1s tiled key=7", sim.ByOrdinal, "func policy(ordinal uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Tiled().Ordinal(ordinal)) }"},
+		{"linear d=1s ordinal=7", sim.ByKey, "func policy(key uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Keyed(key)) }"},
+		{"linear d=1s limit=3 budget=10,1,0.1", sim.OneProcess, "var policy = retry.New(backoff.Linear(time.Second), retry.Limit(3), retry.WithBudget(retry.NewBudget(10, 1, 0.1)))"},
+		{"linear d=1s budget=10,1,0.1,2", sim.ByKey, "var budget = retry.NewBudget(10, 1, 0.1).Refill(2)\n\nfunc policy(key uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Keyed(key), retry.WithBudget(budget)) }"},
 	} {
 		p, err := retry.Parse(test.text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := Policy(p, test.place, test.budget); got != test.want {
+		if got := Policy(p, test.place); got != test.want {
 			t.Errorf("%s, %v:\n%s\nwant\n%s", test.text, test.place, got, test.want)
 		}
 	}

@@ -13,8 +13,9 @@ import (
 // Outage is a sim.Outage under each of the strategies.
 type Outage struct {
 	Strategies []Strategy
-	sim.Outage               // its Policy, Placement and Progress are ignored; a strategy's Budget and Processes replace its own
+	sim.Outage               // its Policy, Placement and Progress are ignored; a strategy's Processes replace its own
 	Limit      int           // of the retries; 0 is the policy's own
+	Budget     *retry.Budget // of policies that have none; nil is none
 	Work       time.Duration // the maximum real time for one strategy; 0 is no limit
 	Progress   Progress
 }
@@ -45,8 +46,8 @@ func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 		if s.Processes > 0 {
 			run.Processes = s.Processes
 		}
-		if s.Budget != nil {
-			run.Budget = s.Budget
+		if _, ok := run.Policy.Budget(); !ok && o.Budget != nil {
+			run.Policy = run.Policy.With(retry.WithBudget(o.Budget))
 		}
 		if o.Limit > 0 {
 			run.Policy = run.Policy.With(retry.Limit(o.Limit))

@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
@@ -89,7 +90,7 @@ func (o Overload) one(ctx context.Context, run sim.Overload) (*sim.OverloadResul
 
 // layers returns the strategy's layers. The timeout applies if the policy has none.
 func (s Strategy) layers(timeout time.Duration) []sim.Layer {
-	l := sim.Layer{Policy: s.Policy, Budget: s.Budget, Processes: s.Processes}
+	l := sim.Layer{Policy: s.Policy, Processes: s.Processes}
 	if _, ok := s.Policy.AttemptTimeout(); !ok && timeout > 0 {
 		l.Policy = l.Policy.With(retry.AttemptTimeout(timeout))
 	}
@@ -100,16 +101,33 @@ func (s Strategy) layers(timeout time.Duration) []sim.Layer {
 	return all
 }
 
-// Verdict returns whether the server recovers, as a text: "never recovers" (before the Horizon) or "recovers after
-// 16s".
-func (x *OverloadStrategyResult) Verdict() string {
+// Recovery returns whether the server recovers, as a text: "after 16s", "at once", "not within 1m45s", "not healthy
+// before" or "not computed".
+func (x *OverloadStrategyResult) Recovery() string {
 	switch {
 	case x.Result == nil:
 		return "not computed"
-	case !x.Result.Recovered:
-		return "never recovers"
-	case x.Result.RecoveredAfter == 0:
-		return "recovers at once"
+	case x.Result.Recovery.Verdict == sim.UnhealthyBefore:
+		return "not healthy before"
+	case x.Result.Recovery.Verdict == sim.NotRecovered:
+		return "not within " + axis.Time(x.Result.Recovery.Within)
+	case x.Result.Recovery.After == 0:
+		return "at once"
 	}
-	return "recovers after " + axis.Time(x.Result.RecoveredAfter)
+	return "after " + axis.Time(x.Result.Recovery.After)
+}
+
+// Verdict returns whether the server recovers, as the end of a sentence.
+func (x *OverloadStrategyResult) Verdict() string {
+	switch text := x.Recovery(); {
+	case x.Result == nil:
+		return text
+	case x.Result.Recovery.Verdict == sim.UnhealthyBefore:
+		return "was " + text
+	default:
+		if within, ok := strings.CutPrefix(text, "not "); ok {
+			return "does not recover " + within
+		}
+		return "recovers " + text
+	}
 }

@@ -23,16 +23,14 @@ type Strategy struct {
 	Name      string // "" is the policy's text
 	Policy    retry.Policy
 	Placement sim.Placement
-	Budget    *sim.Budget // shared by the clients' retries; nil is none
-	Layers    int         // of an Overload, each with the policy and its own budget; 0 is one
-	Processes int         // that share the clients; in an Overload each has its own budget; 0 is one
+	Layers    int // of an Overload, each with the policy; 0 is one
+	Processes int // of the clients, or of each layer, each with a budget of its own; 0 is one
 }
 
 // ParseStrategy parses the text form of a strategy: optionally a name and a colon, then a policy's text form, with any
 // of these options:
 //
 //	place=process-each    the sim.Placement, also by-key or by-ordinal
-//	budget=10,1,0.1       the sim.Budget: capacity, cost, refund, and optionally ,refill per second
 //	layers=3              the number of layers of an Overload
 //	processes=20          the number of processes of an Outage's clients, or of each layer
 func ParseStrategy(text string) (Strategy, error) {
@@ -75,13 +73,6 @@ var words = map[string]struct {
 		},
 		"place=one-process, place=process-each, place=by-key or place=by-ordinal",
 	},
-	"budget": {
-		func(s *Strategy, value string) (ok bool) {
-			s.Budget, ok = parseBudget(value)
-			return ok
-		},
-		"budget=capacity,cost,refund or budget=capacity,cost,refund,refill-per-second, as in budget=10,1,0.1",
-	},
 	"layers":    {func(s *Strategy, value string) bool { return count(&s.Layers, value, 10) }, "layers=1 to layers=10"},
 	"processes": {func(s *Strategy, value string) bool { return count(&s.Processes, value, 10_000) }, "processes=1 to processes=10000"},
 }
@@ -90,21 +81,6 @@ func count(n *int, value string, most int) bool {
 	var err error
 	*n, err = strconv.Atoi(value)
 	return err == nil && 1 <= *n && *n <= most
-}
-
-func parseBudget(text string) (*sim.Budget, bool) {
-	parts := strings.Split(text, ",")
-	if len(parts) != 3 && len(parts) != 4 {
-		return nil, false
-	}
-	var b sim.Budget
-	for i, to := range []*float64{&b.Capacity, &b.Cost, &b.Refund, &b.Refill}[:len(parts)] {
-		var err error
-		if *to, err = strconv.ParseFloat(parts[i], 64); err != nil {
-			return nil, false
-		}
-	}
-	return &b, b.Check() == nil
 }
 
 // ParseStrategies parses several strategies. Their titles must differ.
@@ -165,12 +141,6 @@ func (s Strategy) text() string {
 	text := s.Policy.String()
 	if s.Placement != sim.OneProcess {
 		text += " place=" + s.Placement.String()
-	}
-	if b := s.Budget; b != nil {
-		text += fmt.Sprintf(" budget=%v,%v,%v", b.Capacity, b.Cost, b.Refund)
-		if b.Refill > 0 {
-			text += fmt.Sprintf(",%v", b.Refill)
-		}
 	}
 	if s.Layers > 1 {
 		text += " layers=" + strconv.Itoa(s.Layers)

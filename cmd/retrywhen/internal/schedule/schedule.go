@@ -39,7 +39,7 @@ type Schedule struct {
 // Of returns the first rows of the policy's schedule: fewer if the policy gives up before.
 func Of(p retry.Policy, rows int) Schedule {
 	b := p.Backoff()
-	s := Schedule{Policy: p.String(), Go: gocode.Policy(p, sim.OneProcess, nil), Rows: []Row{}}
+	s := Schedule{Policy: p.String(), Go: gocode.Policy(p, sim.OneProcess), Rows: []Row{}}
 	limit := rows
 	if n, ok := p.Limit(); ok && n <= rows {
 		limit = n
