@@ -15,8 +15,10 @@ type child struct {
 	process      *os.Process
 	group        bool // the process leads its own group
 	signal       os.Signal
-	waiting      bool    // no process was running when the signal came
-	announcement *func() // called before the next process starts
+	waiting      bool          // no process was running when the signal came
+	killAfter    time.Duration // from a signal that ends the run to SIGKILL; 0 is never
+	held         bool          // a forwarded signal has stopped the process
+	announcement *func()       // called before the next process starts
 }
 
 // errEnded is the error when no process was started because a signal has ended the run.
@@ -74,8 +76,15 @@ func (c *child) flush() {
 func (c *child) pass(s os.Signal) (ends bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.process != nil {
-		sendSignal(c.process, s, c.group)
+	if p := c.process; p != nil {
+		sendSignal(p, s, c.group)
+		c.held = isStop(s)
+		if endsRun(s) {
+			resume(p, c.group) // a process that is stopped cannot end
+			if c.killAfter > 0 {
+				time.AfterFunc(c.killAfter, func() { c.kill(p) })
+			}
+		}
 	}
 	if !endsRun(s) {
 		return false
@@ -84,6 +93,22 @@ func (c *child) pass(s os.Signal) (ends bool) {
 		c.signal, c.waiting = s, c.process == nil
 	}
 	return true
+}
+
+// kill kills the process unless it has ended.
+func (c *child) kill(p *os.Process) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.process == p {
+		sendSignal(p, os.Kill, c.group)
+	}
+}
+
+// stopped reports, once for each time, whether the process has been stopped by a signal that was not forwarded.
+func (c *child) stopped() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.process != nil && hasStopped(c.process.Pid) && !c.held
 }
 
 // endingSignal returns the signal that ended the run, nil if none did, and whether no process was running then.

@@ -83,12 +83,31 @@ func beChild(what string, args []string) int {
 		in, _ := io.ReadAll(os.Stdin)
 		fmt.Printf("[%s]\n", in)
 		return number(0)
+	case "count-input": // CODE: prints the length of its input
+		n, _ := io.Copy(io.Discard, os.Stdin)
+		fmt.Println(n)
+		return number(0)
+	case "lines": // FILE, N: prints each line of its input; before the n-th run, it fails after the first
+		last := runs(args[0]) >= number(1)
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			fmt.Println(in.Text())
+			if !last {
+				return 1
+			}
+		}
 	case "trap": // CODE: prints ready, waits for a signal and prints its name
 		got := make(chan os.Signal, 1)
 		signal.Notify(got, passedOn...)
 		fmt.Println("ready", os.Getpid())
 		fmt.Println("got", <-got)
 		return number(0)
+	case "stops": // waits for ^Z and for what makes it go on, and prints their names
+		got := make(chan os.Signal, 2)
+		signal.Notify(got, passedOn...)
+		fmt.Println("ready", os.Getpid())
+		fmt.Println("got", <-got)
+		fmt.Println("got", <-got)
+		return 42
 	case "default": // dies of its signals
 		fmt.Println("ready", os.Getpid())
 		time.Sleep(time.Hour)

@@ -20,13 +20,14 @@ func newRun() *cobra.Command {
 		backoff string
 		limit   = limitFlag{n: 5}
 		within  time.Duration
+		keep    = size(8 << 20)
 	)
+	r.writes = allOutputs
 	c := &cobra.Command{
 		Use:   "run [flags] -- command [args...]",
 		Short: "Run a command and retry it while it fails",
 		Long: `Run runs a command. While the command fails, run retries it, with the waits of
-the backoff. The output and the exit code are the command's. Run's own messages
-go to stderr.
+the backoff. The exit code is the command's. Run's own messages go to stderr.
 
 With --until failure run retries the command while it succeeds. With --until 3 it
 retries until the exit code is 3. When that happens run exits with 0. Otherwise
@@ -35,26 +36,44 @@ it exits with the command's last exit code, or with 1 if that is 0.
 In the command's environment RETRY_ATTEMPT is the number of the attempt, from 1.
 From the second attempt on RETRY_LAST_EXIT is the last exit code.
 
+Input: each attempt reads the same. Run keeps what comes from a pipe, up to
+--keep-input; a command that fails after more than that is not retried. A file is
+read from the same position. What an attempt reads from a terminal is lost for
+the next. In a loop that reads a pipe itself, give run another input, as in
+</dev/null, or use --keep-input 0: then the pipe is the command's.
+
+Output: it appears as each attempt writes it. If the command fails in the middle,
+its output remains, and that of the next attempt follows. With --stdout last
+only the output of the last attempt is written, when run ends:
+
+  retrywhen run --stdout last -- curl -fsS https://example.org/list >list
+
+There is no retry when the output has no reader any more, as in a pipe to head.
+
 Signals are forwarded to the command. After SIGINT, SIGTERM, SIGHUP or SIGQUIT
 there is no retry. If the command dies of that signal, so does run, so that a
-loop in a shell stops. An attempt that takes longer than --timeout receives
-SIGTERM, and SIGKILL after --kill-after. There is no retry either when the output
-has no reader any more, as in a pipe to head.
-
-Standard input is the command's. Each attempt reads a regular file from the same
-position. What an attempt reads from a pipe or a terminal is lost for the next.
+loop in a shell stops. With --kill-after the command receives SIGKILL that much
+later. An attempt that takes longer than --timeout receives SIGTERM, and SIGKILL
+after --kill-after. A stop (^Z) stops the command too.
 
 Unless it reads from a terminal, the command has its own process group, so that
 signals and the end at --timeout reach all processes that it has started. With
 --foreground it stays in run's group: use it for a command that asks for a
 password while its input is a pipe.
 
-Exit codes of run: 124 the last attempt timed out, 125 run itself failed, 126 the
-command cannot be executed, 127 the command was not found, 128+n the command died
-of signal n, 2 wrong usage.`,
+Exit codes, apart from the command's own:
+
+    1  --until was not met: the command's last exit code is 0
+    2  wrong usage
+  124  the last attempt took longer than --timeout
+  125  run itself failed
+  126  the command cannot be executed
+  127  the command was not found
+128+n  the command was ended by signal n`,
 		Example: `  retrywhen run -- curl -fsS https://example.org/health
   retrywhen run --backoff "constant d=2s" --within 1m -- nc -z localhost 5432
   retrywhen run --on-exit 75 --timeout 30s -- ./sync.sh
+  pg_dump shop | retrywhen run --keep-input 1GiB -- ssh backup 'cat >shop.sql'
   retrywhen run --until failure --limit none --backoff "constant d=0s" -- go test`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] == "" {
@@ -88,11 +107,15 @@ of signal n, 2 wrong usage.`,
 			r.stdout, r.stderr = c.OutOrStdout(), c.ErrOrStderr()
 			r.stdin, _ = c.InOrStdin().(*os.File)
 			r.from = beginning(r.stdin)
+			r.input = newPipedInput(r.stdin, int(keep))
+			if c.Flags().Changed("kill-after") { // else a command may take its time after a signal that was forwarded
+				r.child.killAfter = r.killAfter
+			}
 			signals := make(chan os.Signal, 8)
-			signal.Notify(signals, forwarded()...)
+			signal.Notify(signals, received()...)
 			defer signal.Stop(signals)
 			r.signals = signals
-			return r.run(c.Context())
+			return r.runs(c.Context())
 		},
 	}
 	c.Flags().StringVar(&backoff, "backoff", "exponential base=1s factor=2 cap=1m jitter=equal", "the policy, see retrywhen show --help")
@@ -101,7 +124,9 @@ of signal n, 2 wrong usage.`,
 	c.Flags().Var(&r.until, "until", "retry until success, failure, or this exit code")
 	c.Flags().IntSliceVar(&r.onExit, "on-exit", nil, "retry only these exit codes (default: all but 0)")
 	c.Flags().DurationVar(&r.timeout, "timeout", 0, "attempt timeout (default: the policy's, or none)")
-	c.Flags().DurationVar(&r.killAfter, "kill-after", 5*time.Second, "time from SIGTERM to SIGKILL after an attempt timeout")
+	c.Flags().DurationVar(&r.killAfter, "kill-after", 5*time.Second, "time from SIGTERM to SIGKILL after an attempt timeout; if given, also after a forwarded signal")
+	c.Flags().Var(&keep, "keep-input", "how much of a pipe to keep for the next attempts, as in 64MiB")
+	c.Flags().Var(&r.writes, "stdout", "write the output of all attempts, or of the last only")
 	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "print nothing about retries")
 	c.Flags().BoolVar(&r.foreground, "foreground", false, "keep the command in the terminal's foreground, even if its input is a pipe")
 	c.Flags().SetInterspersed(false)
@@ -109,6 +134,7 @@ of signal n, 2 wrong usage.`,
 	for flag, complete := range map[string]cobra.CompletionFunc{ // it fails only for an unknown flag
 		"backoff": completePolicy,
 		"limit":   cobra.FixedCompletions([]string{"none"}, cobra.ShellCompDirectiveNoFileComp),
+		"stdout":  cobra.FixedCompletions([]string{"all", "last"}, cobra.ShellCompDirectiveNoFileComp),
 		"until":   cobra.FixedCompletions([]string{"success", "failure"}, cobra.ShellCompDirectiveNoFileComp),
 	} {
 		_ = c.RegisterFlagCompletionFunc(flag, complete)

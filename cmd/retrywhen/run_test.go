@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -116,12 +117,129 @@ func TestRunReadsAFileAnew(t *testing.T) {
 	}
 }
 
-func TestRunPassesAPipeOn(t *testing.T) {
-	p := command(t, append([]string{"run", "-q", "--limit=1", "--backoff", quick}, asChild(t, "cat", "1")...)...)
-	p.Stdin = strings.NewReader("once")
+func TestRunGivesAPipeToEachAttempt(t *testing.T) {
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"kept":            {nil, "[once]\n[once]\n"},
+		"of exactly this": {[]string{"--keep-input=4"}, "[once]\n[once]\n"},
+		"not kept":        {[]string{"--keep-input=0"}, "[once]\n[]\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := command(t, slices.Concat([]string{"run", "-q", "--limit=1", "--backoff", quick}, test.args, asChild(t, "cat", "1"))...)
+			p.Stdin = strings.NewReader("once")
+			p.start(t)
+			if out, code := p.end(t); out != test.want || code != 1 {
+				t.Errorf("stdout %q, exit code %d, want %q and 1", out, code, test.want)
+			}
+		})
+	}
+}
+
+// The first attempt ends before its input does. The second one gets the beginning again, then what follows.
+func TestRunGivesAPipeToEachAttempt_ThatGoesOn(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "runs")
+	p := command(t, append([]string{"run", "-q", "--backoff", quick}, asChild(t, "lines", file, "2")...)...)
+	in, err := p.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	p.start(t)
-	if out, code := p.end(t); out != "[once]\n[]\n" || code != 1 {
-		t.Errorf("stdout %q, exit code %d: what the first attempt has read is gone", out, code)
+	fmt.Fprintln(in, "one")
+	if got := p.line(t) + p.line(t); got != "oneone" {
+		t.Errorf("the attempts read %q, want the first line each", got)
+	}
+	fmt.Fprintln(in, "two")
+	if got := p.line(t); got != "two" {
+		t.Errorf("the second attempt goes on with %q", got)
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if rest, code := p.end(t); rest != "" || code != 0 {
+		t.Errorf("then %q, exit code %d", rest, code)
+	}
+}
+
+func TestRunDoesNotRepeatALongInput(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	for name, test := range map[string]struct {
+		args []string
+		code int
+		err  string
+	}{
+		"fails":            {asChild(t, "count-input", "3"), 3, "retrywhen: exit code 3: its input is longer than --keep-input 64KiB, so it cannot be given again\n"},
+		"succeeds":         {asChild(t, "count-input", "0"), 0, ""},
+		"until it fails":   {append([]string{"--until=failure"}, asChild(t, "count-input", "0")...), 1, "retrywhen: exit code 0: its input is longer than --keep-input 64KiB, so it cannot be given again\n"},
+		"is not retryable": {append([]string{"--on-exit=4"}, asChild(t, "count-input", "3")...), 3, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := command(t, append([]string{"run", "--keep-input=64KiB", "--backoff", quick}, test.args...)...)
+			p.Stdin = strings.NewReader(long)
+			p.start(t)
+			if out, code := p.end(t); out != "1048576\n" || code != test.code || p.err.String() != test.err {
+				t.Errorf("the command has read %q; exit code %d, stderr %q; want all, %d, %q", out, code, p.err.String(), test.code, test.err)
+			}
+		})
+	}
+}
+
+// What no attempt reads is not read by run either, but for what fits into a pipe.
+func TestRunRetriesACommandThatReadsNothing(t *testing.T) {
+	p := command(t, append([]string{"run", "--limit=2", "--keep-input=512KiB", "--backoff", quick}, asChild(t, "exit", "3")...)...)
+	p.Stdin = strings.NewReader(strings.Repeat("x", 8<<20))
+	p.start(t)
+	if _, code := p.end(t); code != 3 || strings.Count(p.err.String(), "retry") != 5 {
+		t.Errorf("exit code %d, stderr %q, want 2 retries", code, p.err.String())
+	}
+}
+
+func TestRunWritesTheLastOutputOnly(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	t.Setenv("TMP", folder)
+	file := filepath.Join(t.TempDir(), "runs")
+	for _, test := range []struct {
+		args []string
+		out  string
+		code int
+	}{
+		{asChild(t, "count", file, "3", "7"), "run 3\n", 0},
+		{append([]string{"--limit=2"}, asChild(t, "count", file, "100", "7")...), "run 6\n", 7},
+		{[]string{"no-such-command"}, "", 127},
+	} {
+		out, _, code := result(t, append([]string{"run", "--stdout=last", "--backoff", quick}, test.args...)...)
+		if out != test.out || code != test.code {
+			t.Errorf("stdout %q, exit code %d, want %q and %d", out, code, test.out, test.code)
+		}
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v: the temporary files are still there", left, err)
+	}
+}
+
+func TestRunCannotKeepItsOutput(t *testing.T) {
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	t.Setenv("TMP", filepath.Join(t.TempDir(), "missing"))
+	_, errOut, code := result(t, append([]string{"run", "--stdout=last"}, asChild(t, "exit", "0")...)...)
+	if code != codeOwn || !strings.HasPrefix(errOut, "retrywhen: run: --stdout last: ") {
+		t.Errorf("exit code %d, stderr %q", code, errOut)
+	}
+}
+
+func TestSize(t *testing.T) {
+	for text, want := range map[string]size{"0": 0, "1": 1, "1023": 1023, "1KiB": 1 << 10, "8MiB": 8 << 20, "1GiB": 1 << 30} {
+		var s size
+		if err := s.Set(text); err != nil || s != want || s.String() != text {
+			t.Errorf("%s is read as %d, %v, and printed as %v", text, s, err, s)
+		}
+	}
+	for _, text := range []string{"", "-1", "1 MiB", "1MB", "MiB", "99999999999", "9999999999GiB"} {
+		var s size
+		if err := s.Set(text); err == nil {
+			t.Errorf("%q is read as %v", text, s)
+		}
 	}
 }
 
@@ -146,6 +264,8 @@ func TestRunRefuses(t *testing.T) {
 		"exit code 0":    {[]string{"--on-exit=0", "--", "true"}, []string{"--on-exit has 0, want exit codes from 1 to 255"}},
 		"exit code 256":  {[]string{"--on-exit=1,256", "--", "true"}, []string{"--on-exit has 256"}},
 		"not a duration": {[]string{"--within=5", "--", "true"}, []string{`run: --within is "5", want a duration, as in`}},
+		"keep-input":     {[]string{"--keep-input=8MB", "--", "true"}, []string{`--keep-input is "8MB", want a number of bytes, as in 64MiB`}},
+		"stdout":         {[]string{"--stdout=first", "--", "true"}, []string{`--stdout is "first", want all or last`}},
 		"no such flag":   {[]string{"--nope", "--", "true"}, []string{"--nope"}},
 	}
 	for name, test := range tests {

@@ -211,6 +211,30 @@ func TestRunKillsWhatDoesNotEnd(t *testing.T) {
 	}
 }
 
+// A command that does not end is killed after --kill-after, also if the signal came from outside.
+func TestRunKillsWhatDoesNotEndAtASignal(t *testing.T) {
+	p := command(t, append([]string{"run", "--kill-after=10ms", "--backoff", quick}, asChild(t, "stubborn")...)...)
+	p.start(t)
+	p.line(t)
+	p.signal(t, syscall.SIGTERM)
+	p.diesBy(t, syscall.SIGTERM)
+}
+
+// A process that is stopped receives no other signal until it goes on.
+func TestRunEndsACommandThatIsStopped(t *testing.T) {
+	p := command(t, append([]string{"run", "--backoff", quick}, asChild(t, "default")...)...)
+	p.start(t)
+	var pid int
+	if _, err := fmt.Sscanf(p.line(t), "ready %d", &pid); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	p.signal(t, syscall.SIGTERM)
+	p.diesBy(t, syscall.SIGTERM)
+}
+
 // An interrupt ends a long simulation with the result so far.
 func TestSimInterrupt(t *testing.T) {
 	p := command(t, "sim", "occ", "--runs=1000000", "--json")

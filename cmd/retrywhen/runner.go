@@ -38,7 +38,10 @@ type runner struct {
 	killAfter time.Duration
 	quiet     bool
 	stdin     *os.File
-	from      int64 // the initial position of stdin if it is a regular file, else -1
+	from      int64       // the initial position of stdin if it is a regular file, else -1
+	input     *pipedInput // stdin if it is a pipe of which input is kept
+	writes    outputs
+	last      *lastOutput // of --stdout last
 	stdout    io.Writer
 	stderr    io.Writer
 	signals   <-chan os.Signal
@@ -47,9 +50,10 @@ type runner struct {
 	foreground bool // the command stays in our own process group
 }
 
-// forwarded returns the signals that are passed on. Signals that were ignored when run started, as with nohup, are not.
-func forwarded() []os.Signal {
-	return slices.DeleteFunc(slices.Clone(passedOn), signal.Ignored)
+// received returns the signals that run needs: those that are passed on, and those about the command. Signals that were
+// ignored when run started, as with nohup, are not passed on.
+func received() []os.Signal {
+	return slices.DeleteFunc(slices.Concat(passedOn, noticed), signal.Ignored)
 }
 
 // beginning returns the position in a regular file, -1 for anything else.
@@ -67,6 +71,21 @@ func beginning(f *os.File) int64 {
 	return at
 }
 
+// runs makes the attempts, and writes the output of the last one if only that is wanted.
+func (r *runner) runs(ctx context.Context) (err error) {
+	if r.writes == lastOutputOnly {
+		if r.last, err = newLastOutput(); err != nil {
+			return ownFailure{fmt.Errorf("run: --stdout last: %w", err)}
+		}
+		defer func() {
+			if failed := r.last.copyTo(r.stdout); failed != nil && err == nil {
+				err = ownFailure{fmt.Errorf("run: --stdout last: %w", failed)}
+			}
+		}()
+	}
+	return r.run(ctx)
+}
+
 // run makes the attempts. It returns nil, an exitCode, a diedBy or an ownFailure.
 func (r *runner) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -79,8 +98,15 @@ func (r *runner) run(ctx context.Context) error {
 		for {
 			select {
 			case s := <-r.signals:
-				if r.child.pass(s) {
+				switch {
+				case isChildNotice(s):
+					if r.child.stopped() {
+						r.print("the command was stopped; if it waits for the terminal, use --foreground")
+					}
+				case r.child.pass(s):
 					cancel() // this ends a wait; the signal ends the command
+				case isStop(s):
+					stopSelf()
 				}
 			case <-over:
 				return
@@ -174,13 +200,13 @@ func (f *failedAttempt) Error() string { return f.text }
 func (r *runner) retryable(err error) bool {
 	f, ok := errors.AsType[*failedAttempt](err)
 	switch {
-	case !ok, f.final:
+	case !ok, f.final, len(r.onExit) > 0 && !slices.Contains(r.onExit, f.code):
 		return false
-	case len(r.onExit) > 0:
-		return slices.Contains(r.onExit, f.code)
-	default:
-		return true
 	}
+	if why := r.input.whyLost(); why != "" {
+		f.text, f.final = f.text+": "+why, true
+	}
+	return !f.final
 }
 
 // environment returns the command's environment, with the number of the attempt and the last exit code.
@@ -201,7 +227,21 @@ func (r *runner) attempt() error {
 	}
 	cmd := exec.Command(r.args[0], r.args[1:]...)
 	cmd.Stdout, cmd.Stderr, cmd.Env = r.stdout, r.stderr, r.environment()
-	if r.stdin != nil {
+	if r.last != nil {
+		if err := r.last.restart(); err != nil {
+			return err
+		}
+		cmd.Stdout = r.last.file
+	}
+	switch {
+	case r.input != nil:
+		in, release, err := r.input.attach()
+		if err != nil {
+			return err
+		}
+		defer release()
+		cmd.Stdin = in
+	case r.stdin != nil:
 		cmd.Stdin = r.stdin
 	}
 	if err := r.child.start(cmd, r.foreground); err != nil {

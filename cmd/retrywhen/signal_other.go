@@ -16,6 +16,14 @@ var softly = os.Kill
 
 func endsRun(os.Signal) bool { return true }
 
+func isStop(os.Signal) bool { return false }
+
+func stopSelf() {}
+
+func resume(*os.Process, bool) {}
+
+func isChildNotice(os.Signal) bool { return false }
+
 func ownGroup(*exec.Cmd) bool { return false }
 
 func sendSignal(p *os.Process, s os.Signal, _ bool) {

@@ -17,7 +17,20 @@ import (
 // passedOn are the signals that are sent to the command.
 var passedOn = []os.Signal{
 	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH,
+	syscall.SIGTSTP, syscall.SIGCONT,
 }
+
+// isStop reports whether the signal is that of ^Z, which stops this process too.
+func isStop(s os.Signal) bool { return s == syscall.SIGTSTP }
+
+// stopSelf stops this process until it receives SIGCONT.
+func stopSelf() { _ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) }
+
+// resume lets the process go on if it is stopped.
+func resume(p *os.Process, group bool) { sendSignal(p, syscall.SIGCONT, group) }
+
+// isChildNotice reports whether the signal says that the command has ended, stopped or gone on.
+func isChildNotice(s os.Signal) bool { return s == syscall.SIGCHLD }
 
 // softly is the signal at the attempt timeout: the process can handle it.
 const softly = syscall.SIGTERM
@@ -45,7 +58,7 @@ func sendSignal(p *os.Process, s os.Signal, group bool) {
 		if number, ok := s.(syscall.Signal); ok && syscall.Kill(-p.Pid, number) == nil {
 			return
 		}
-	} else if (s == syscall.SIGINT || s == syscall.SIGQUIT || s == syscall.SIGWINCH) && inForeground() {
+	} else if (s == syscall.SIGINT || s == syscall.SIGQUIT || s == syscall.SIGWINCH || s == syscall.SIGTSTP) && inForeground() {
 		return
 	}
 	_ = p.Signal(s)
@@ -78,10 +91,11 @@ func endedBy(state *os.ProcessState) int {
 }
 
 // die ends this process by the signal, so that the process that started it sees that: a shell then ends its loop. die
-// returns for SIGQUIT, because the Go runtime would print its goroutines instead.
+// returns for SIGQUIT, because the Go runtime would print its goroutines instead, and in process 1, which no signal of
+// its own ends.
 func die(s os.Signal) {
 	number, ok := s.(syscall.Signal)
-	if !ok || number == syscall.SIGQUIT {
+	if !ok || number == syscall.SIGQUIT || os.Getpid() == 1 {
 		return
 	}
 	signal.Reset(s)

@@ -80,6 +80,7 @@ func badFlag(c *cobra.Command, err error) error {
 		return fmt.Errorf("%s--%s is %q, want %s", where(c), f.Name, wrong.GetValue(), map[string]string{
 			"bool": "true or false", "duration": "a duration, as in 500ms or 1m30s", "int": "a whole number", "float64": "a number", "durationSlice": "durations separated by commas, as in 5s,1m", "number or none": "a whole number, at least 0, or none",
 			"condition": "success, failure, or an exit code from 0 to 255", "uint64": "a whole number, at least 0",
+			"size": "a number of bytes, as in 64MiB, or 0", "outputs": "all or last",
 			"intSlice": "whole numbers separated by commas", "float64Slice": "numbers separated by commas",
 		}[f.Value.Type()])
 	}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// lastOutput keeps the output of the last attempt in a temporary file, so that nothing of a failed attempt remains.
+type lastOutput struct{ file *os.File }
+
+func newLastOutput() (*lastOutput, error) {
+	f, err := os.CreateTemp("", "retrywhen-*.out")
+	if err != nil {
+		return nil, err
+	}
+	return &lastOutput{f}, nil
+}
+
+// restart deletes what has been written.
+func (o *lastOutput) restart() error {
+	_, err := o.file.Seek(0, io.SeekStart)
+	return errors.Join(err, o.file.Truncate(0))
+}
+
+// copyTo writes what the last attempt has written to w, and removes the file.
+func (o *lastOutput) copyTo(w io.Writer) error {
+	_, err := o.file.Seek(0, io.SeekStart)
+	if err == nil {
+		_, err = io.Copy(w, o.file)
+	}
+	return errors.Join(err, o.file.Close(), os.Remove(o.file.Name()))
+}
+
+// outputs says of which attempts the output goes to stdout.
+type outputs string
+
+const (
+	allOutputs     outputs = "all"
+	lastOutputOnly outputs = "last"
+)
+
+func (o *outputs) Type() string   { return "outputs" }
+func (o *outputs) String() string { return string(*o) }
+
+func (o *outputs) Set(text string) error {
+	if *o = outputs(text); *o != allOutputs && *o != lastOutputOnly {
+		return fmt.Errorf("%q is neither all nor last", text)
+	}
+	return nil
+}

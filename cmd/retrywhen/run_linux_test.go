@@ -1,0 +1,76 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// ^Z reaches the command and stops run. When run goes on, so does the command.
+func TestRunStops(t *testing.T) {
+	p := command(t, append([]string{"run", "-q", "--limit=0"}, asChild(t, "stops")...)...)
+	p.start(t)
+	p.line(t)
+	p.signal(t, syscall.SIGTSTP)
+	if got := p.line(t); got != "got "+syscall.SIGTSTP.String() {
+		t.Error(got)
+	}
+	var info unix.Siginfo
+	if err := unix.Waitid(unix.P_PID, p.Process.Pid, &info, unix.WSTOPPED, nil); err != nil {
+		t.Fatal(err)
+	}
+	p.signal(t, syscall.SIGCONT)
+	if got := p.line(t); got != "got "+syscall.SIGCONT.String() {
+		t.Error(got)
+	}
+	if rest, code := p.end(t); rest != "" || code != 42 || p.err.Len() > 0 {
+		t.Errorf("stdout %q, exit code %d, stderr %q", rest, code, p.err.String())
+	}
+}
+
+// A command in a group of its own that reads from the terminal is stopped by the kernel.
+func TestRunSaysThatTheCommandWaitsForTheTerminal(t *testing.T) {
+	p := command(t, "run", "--limit=0", "--", "sh", "-c", "echo ready; kill -TTIN $$; exit 3")
+	said := make(chan struct{})
+	errOut := &notifier{said: said, until: "\n"}
+	p.Stderr = errOut
+	p.start(t)
+	p.line(t)
+	<-said
+	p.signal(t, syscall.SIGCONT)
+	_, code := p.end(t)
+	want := "retrywhen: the command was stopped; if it waits for the terminal, use --foreground\nretrywhen: exit code 3\n"
+	if got := errOut.text.String(); got != want || code != 3 {
+		t.Errorf("exit code %d, stderr\n%swant\n%s", code, got, want)
+	}
+}
+
+// In a container run may be process 1, which no signal of its own ends.
+func TestRunAsProcess1(t *testing.T) {
+	p := command(t, append([]string{"run", "--backoff", quick}, asChild(t, "default")...)...)
+	p.SysProcAttr.Cloneflags = syscall.CLONE_NEWPID
+	if os.Getuid() != 0 {
+		p.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+	}
+	out, err := p.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSPC) {
+		t.Skip("no process namespaces here:", err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	ready := make([]byte, len("ready"))
+	if _, err := out.Read(ready); err != nil || !strings.HasPrefix("ready", string(ready)) {
+		t.Fatalf("%q, %v", ready, err)
+	}
+	p.signal(t, syscall.SIGTERM)
+	if err := p.Wait(); p.ProcessState.ExitCode() != 143 {
+		t.Errorf("%v, want exit code 143; stderr %q", err, p.err.String())
+	}
+}
