@@ -9,7 +9,8 @@ import (
 
 // Batch collects the values of s in slices. It delivers a slice when its length is most, or when wait has passed since
 // its first value came, whichever is sooner. The rest is delivered when s ends, and also when s fails, before the
-// error, so nothing is lost. When ctx ends it is dropped. No batch is empty.
+// error. A FlatMap after Batch that writes the rest is cancelled by the error: ConcatMap and TryMap finish first, and the
+// comment of FlatMap shows how it can. When ctx ends, the rest is dropped. No batch is empty.
 //
 //	s:              --a-b-c----d---------e-f-|
 //	Batch(3, 5):    ------[abc]-----[d]------[ef]|

@@ -137,6 +137,34 @@ func ExampleFlatMap() {
 }
 
 // While a report is being made, further clicks do nothing.
+// The feed fails while batches are still being written. The error is held until they are.
+func ExampleFlatMap_holdTheError() {
+	failed := make(chan struct{})
+	feed := stream.Range(1, 5).MustNotEnd(io.ErrUnexpectedEOF).OnEnd(func(error) { close(failed) })
+	write := func(batch []int) stream.Stream[string] {
+		return stream.FromFunc(func(context.Context) (string, error) {
+			<-failed
+			return fmt.Sprint("written: ", len(batch)), nil
+		})
+	}
+	written := stream.Defer(func(context.Context) stream.Stream[string] {
+		end := stream.Empty[string]()
+		held := feed.Catch(func(err error) stream.Stream[int] {
+			end = stream.Fail[string](err)
+			return stream.Empty[int]()
+		})
+		return operators.FlatMap(operators.Batch(held, 2, 0), math.MaxInt, write).
+			Concat(stream.Defer(func(context.Context) stream.Stream[string] { return end }))
+	})
+	err := written.ForEach(context.Background(), func(line string) { fmt.Println(line) })
+	fmt.Println(err)
+	// Unordered output:
+	// written: 2
+	// written: 2
+	// written: 1
+	// unexpected EOF
+}
+
 func ExampleExhaustMap() {
 	over := make(chan struct{})
 	clicks := stream.Of(1, 2, 3).OnEnd(func(error) { close(over) })

@@ -15,7 +15,8 @@ import (
 //	ExhaustMap(f):     ---a--b--c--g--h---|
 //
 // It ends when s and the last inner stream have ended. The first error, of s or of an inner stream, cancels the other
-// and is returned.
+// and is returned. An error of s lets an inner stream begin before it cancels it: what that yields at once, and what it
+// yields until it returns, comes before the error. FlatMap's comment shows how to let it end first.
 //
 // s runs on its own goroutine and waits only while f is called; the inner streams and f run on the caller's. An inner
 // stream runs until the consumer is done with its last value. Values of s that come at the same time as the end of an

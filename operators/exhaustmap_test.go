@@ -74,7 +74,7 @@ func TestExhaustMap_Errors(t *testing.T) {
 			t.Error("the inner stream has not returned")
 		}
 	})
-	bubble(t, "what an inner stream that was cancelled yields or returns does not count", func(t *testing.T) {
+	bubble(t, "what a cancelled inner stream yields comes before the error, and its own error does not count", func(t *testing.T) {
 		deaf := func(v string) strs {
 			return func(_ context.Context, yield func(string) bool) error {
 				for range 3 {
@@ -86,7 +86,7 @@ func TestExhaustMap_Errors(t *testing.T) {
 				return nil
 			}
 		}
-		expect(t, operators.ExhaustMap(cold("0a 15#"), deaf), "10a 20#")
+		expect(t, operators.ExhaustMap(cold("0a 15#"), deaf), "10a 20a 30a 30#")
 	})
 	bubble(t, "a panic of the source, which cancels the inner stream", func(t *testing.T) {
 		src := cold("0a 10|").Concat(stream.Defer(func(context.Context) strs { panic(errBoom) }))

@@ -15,11 +15,12 @@ import (
 //	GroupBy(letter, counted):  --1---1---2---3---2--|
 //
 // It ends when s and all of f's streams have ended. The first error, of s or of one of f's streams, cancels all others
-// and is returned when they have returned. A group does not see it.
+// and is returned when they have returned. A group does not see it. All that f's streams yield for the values before an
+// error of s comes before it, unless they hold it back themselves, as Batch, Debounce and Buffer do.
 //
 // ReactiveX's groupBy differs: it yields the groups, and the consumer must run them. There, a group that nobody runs,
 // or a flatMap with too low a concurrency, stalls the source, fills memory, or loses values. This GroupBy runs all
-// groups concurrently, as groupBy followed by an unbounded flatMap does.
+// groups, as groupBy followed by an unbounded flatMap does.
 //
 // A group is closed when f's stream has ended or no longer runs the group (group.Take(10), group.Timeout(…).Catch(…)).
 // The next value of its key opens a new group, by another call of f. If a group closes without taking the value that
@@ -28,9 +29,10 @@ import (
 // the group on.
 //
 // key and f are called on the caller's goroutine; s and each of f's streams run on goroutines of their own. Nothing is
-// buffered: s waits until the group has taken the value. So a busy group delays s, and with it the groups of all keys,
-// when the next value is for it. Use group.Buffer(n) to prevent that. An f whose stream runs its group late, after a
-// Timer or a Concat, stalls all keys until then.
+// buffered: s continues when the group is done with the value, and the position of a Resume before GroupBy moves then.
+// So a busy group delays s, and with it the groups of all keys. With group.Buffer(n), groups work at the same time: then
+// s continues when the value is in the buffer, and an error of s drops what is in it. An f whose stream runs its group
+// late, after a Timer or a Concat, stalls all keys until then.
 func GroupBy[T any, K comparable, U any](s stream.Stream[T], key func(T) K, f func(key K, group stream.Stream[T]) stream.Stream[U]) stream.Stream[U] {
 	return op.GroupBy(here, s, key, f)
 }

@@ -135,8 +135,15 @@ func TestGroupBy_HandedOut(t *testing.T) {
 
 func TestGroupBy_BusyGroup(t *testing.T) {
 	slow := func(_ byte, group strs) strs { return group.Delay(100 * ms) }
-	bubble(t, "it holds up the source when the next value is for it", func(t *testing.T) {
-		expect(t, operators.GroupBy(cold("10a1 20b1 30a2 40b2 50|"), letter, slow), "110a1 120b1 210a2 220b2 220|")
+	bubble(t, "it holds up the source", func(t *testing.T) {
+		expect(t, operators.GroupBy(cold("10a1 20b1 30a2 40b2 50|"), letter, slow), "110a1 210b1 310a2 410b2 410|")
+	})
+	bubble(t, "with Buffers, groups work at the same time", func(t *testing.T) {
+		buffered := func(key byte, group strs) strs { return slow(key, group.Buffer(1)) }
+		expect(t, operators.GroupBy(cold("10a1 20b1 30a2 40b2 50|"), letter, buffered), "110a1 120b1 210a2 220b2 220|")
+	})
+	bubble(t, "the source fails when it is done", func(t *testing.T) {
+		expect(t, operators.GroupBy(cold("10a1 20#"), letter, slow), "110a1 110#")
 	})
 	bubble(t, "a Buffer gives it room", func(t *testing.T) {
 		buffered := func(key byte, group strs) strs { return slow(key, group.Buffer(10)) }

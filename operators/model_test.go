@@ -139,6 +139,12 @@ func steps(t *rapid.T) step {
 			return all
 		})},
 		{"FlatMap", func(s ints) ints { return operators.FlatMap(stream.Of(n), 2, func(int) ints { return s }) }, same},
+		{"FlatMap of values", func(s ints) ints {
+			return operators.FlatMap(s, n+2, func(int) ints { return stream.Of(n) })
+		}, each(func(values []int) []int { return slices.Repeat([]int{n}, len(values)) })},
+		{"GroupBy, the values", func(s ints) ints {
+			return operators.GroupBy(s, func(v int) int { return v % 3 }, func(_ int, group ints) ints { return group })
+		}, same},
 		{"SwitchMap", func(s ints) ints { return operators.SwitchMap(stream.Of(n), func(int) ints { return s }) }, same},
 		{"GroupBy", func(s ints) ints {
 			return operators.GroupBy(s, func(int) int { return n }, func(_ int, group ints) ints { return operators.Reduce(group, 0, add) })

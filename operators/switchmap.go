@@ -16,7 +16,9 @@ import (
 //	SwitchMap(f):    ---a-b-c-d-f-----h--|
 //
 // It ends when s and the last inner stream have ended. The first error, of s or of the latest inner stream, cancels the
-// other and is returned.
+// other and is returned. An error of s does not cancel the inner stream of its last value before that has begun: what
+// it yields at once, and what it yields until it returns, comes before the error. FlatMap's comment shows how to let it
+// end first.
 //
 // s runs on its own goroutine, the inner streams and f on the caller's. While the consumer processes a value, s can run
 // to its next value and waits there.

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/retrywhen/retrywhen/internal/attempt"
+	"github.com/retrywhen/retrywhen/internal/grace"
 )
 
 // attemptContext is the context of one attempt. It ends with its parent, or when the attempt is over. It becomes a real
@@ -118,8 +119,15 @@ func watch(ctx context.Context) lookout {
 	if a, ok := ctx.(*attemptContext); ok {
 		l.over, ctx = &a.over, a.Context
 	}
-	if _, nested := ctx.(*attemptContext); nested || ctx.Done() != nil {
+	switch ctx.(type) {
+	case *attemptContext:
 		l.parent = ctx
+	case *grace.Context: // to which a call of Done says that the stream waits
+		l.parent = ctx
+	default:
+		if ctx.Done() != nil {
+			l.parent = ctx
+		}
 	}
 	return l
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/grace"
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
@@ -43,7 +44,7 @@ func FlatMap[T, U any, S ~func(context.Context, func(U) bool) error](p Package, 
 				return err
 			}
 		}
-		return nil
+		return m.failure
 	})
 }
 
@@ -55,6 +56,8 @@ type flatMap[U any] struct {
 	in          *inbox
 	source      *offer // of the source's next value
 	outer       *handoff.Task
+	failure     error        // of the source: the inner streams are cancelled, and each may deliver one value more
+	workers     []*worker[U] // all that have not ended
 
 	// guarded by the lock of in
 	open    bool         // the source has not ended
@@ -74,7 +77,14 @@ func (m *flatMap[U]) ended() error {
 	m.in.mu.Lock()
 	m.open = false
 	m.in.mu.Unlock()
-	return m.outer.End()
+	if m.failure = m.outer.End(); m.failure != nil {
+		all := make([]*grace.Context, len(m.workers))
+		for i, w := range m.workers {
+			all[i] = w.ctx
+		}
+		grace.Cancel(all...)
+	}
+	return nil
 }
 
 // start runs the inner stream of the source's value. The source waits if no more streams can run.
@@ -91,13 +101,13 @@ func (m *flatMap[U]) start(inner Stream[U]) {
 		w, m.idle = m.idle[last], m.idle[:last]
 	}
 	m.in.mu.Unlock()
-	if w != nil {
-		w.inner <- inner
-	} else {
-		m.hire(inner)
+	if w == nil {
+		w = m.hire()
 	}
+	w.ctx.Reset()
+	w.inner <- inner
 	if !held {
-		m.in.answer()
+		m.in.answer(true)
 	}
 }
 
@@ -115,23 +125,30 @@ func (m *flatMap[U]) close() {
 	for _, w := range m.idle {
 		close(w.inner)
 	}
+	for _, w := range m.workers {
+		w.ctx.End()
+	}
 }
 
 // worker runs inner streams one after another. That costs a fraction of a new goroutine and context for each stream.
 type worker[U any] struct {
 	m     *flatMap[U]
 	task  *handoff.Task
+	ctx   *grace.Context
+	index int            // in the list of all workers
 	inner chan Stream[U] // the next stream; closed when there will be none
 	value U
 	offer *offer // of the value
 }
 
-// hire runs the inner stream on a new worker.
-func (m *flatMap[U]) hire(inner Stream[U]) {
-	w := &worker[U]{m: m, inner: make(chan Stream[U], 1)}
-	w.inner <- inner
+// hire returns a new worker.
+func (m *flatMap[U]) hire() *worker[U] {
+	w := &worker[U]{m: m, index: len(m.workers), inner: make(chan Stream[U], 1)}
 	w.offer = newOffer(w.take)
 	w.task = m.scope.Go(w.work)
+	w.ctx = grace.New(w.task.Context(), w.task.Cancel)
+	m.workers = append(m.workers, w)
+	return w
 }
 
 // take delivers the worker's value.
@@ -140,19 +157,41 @@ func (w *worker[U]) take() error {
 	var none U
 	w.value = none
 	if w.m.out.Deliver(v) {
-		w.m.in.answer()
+		w.m.in.answer(w.m.failure == nil)
 	}
 	return nil
 }
 
-func (w *worker[U]) work(ctx context.Context) error {
-	defer w.m.in.post(newOffer(func() error { return w.task.End() }))
+// ended handles the end of the worker.
+func (w *worker[U]) ended() error {
+	err := w.task.End()
+	m := w.m
+	last := len(m.workers) - 1
+	m.workers[w.index] = m.workers[last]
+	m.workers[w.index].index = w.index
+	m.workers[last] = nil
+	m.workers = m.workers[:last]
+	if err != nil && m.failure != nil {
+		m.in.mu.Lock()
+		defer m.in.mu.Unlock()
+		m.running--
+		return nil
+	}
+	return err
+}
+
+func (w *worker[U]) work(context.Context) error {
+	defer w.m.in.post(newOffer(w.ended))
 	deliver := ending.NewConsumer(func(v U) bool {
 		w.value = v
-		return w.m.in.put(w.offer)
+		more := w.m.in.put(w.offer)
+		w.ctx.Begin()
+		return more
 	}).Deliver
 	for inner := range w.inner {
-		if err := inner(ctx, deliver); err != nil {
+		err := inner(w.ctx, deliver)
+		w.ctx.Begin()
+		if err != nil {
 			return err
 		}
 		if !w.done() {

@@ -36,17 +36,23 @@ func GroupBy[T any, K comparable, U any, G ~func(context.Context, func(T) bool) 
 		}
 		scope.OnClosed(g.endAll)
 		for (g.open || len(g.owners) > 0) && !out.Stopped() && scope.Err() == nil {
-			// While a value waits for its group, s waits in its yield, so in receives nothing.
+			// While a group has a value, or a value waits for it, s waits in its yield, so in receives nothing.
 			var feed chan<- T
-			var closed <-chan struct{}
+			var done, closed <-chan struct{}
 			if g.next != nil {
-				feed, closed = g.next.feed, g.next.closed
+				if closed = g.next.closed; g.handed {
+					done = g.next.done
+				} else {
+					feed = g.next.feed
+				}
 			}
 			var err error
 			select {
 			case event := <-in.C():
 				err = g.receive(event)
 			case feed <- g.value:
+				g.handed = true
+			case <-done:
 				g.taken()
 			case <-closed:
 				err = g.closed(g.next)
@@ -73,9 +79,10 @@ type grouping[T any, K comparable, U any] struct {
 	out    *ending.Consumer[U]
 	groups map[K]*group[T, K]                        // the open groups
 	owners map[*handoff.Subscription[U]]*group[T, K] // the open groups by f's stream
-	next   *group[T, K]                              // the group for which a value waits, if any
+	next   *group[T, K]                              // the group of the present value, if there is one
 	value  T                                         // that value
 	fresh  bool                                      // the value has opened its group
+	handed bool                                      // the group has received the value
 }
 
 // receive handles an event of s.
@@ -113,11 +120,11 @@ func (g *grouping[T, K, U]) deliver(event handoff.Event[U]) error {
 
 // offer makes the value v wait for the group of its key. It opens the group if necessary.
 func (g *grouping[T, K, U]) offer(key K, v T) error {
-	g.value = v
+	g.value, g.handed = v, false
 	if g.next, g.fresh = g.groups[key], false; g.next != nil {
 		return nil
 	}
-	opened := &group[T, K]{key: key, errRun: g.errRun, feed: make(chan T), closed: make(chan struct{})}
+	opened := &group[T, K]{key: key, errRun: g.errRun, feed: make(chan T), done: make(chan struct{}, 1), closed: make(chan struct{})}
 	made, err := g.f(key, opened)
 	if err != nil {
 		return err
@@ -127,15 +134,15 @@ func (g *grouping[T, K, U]) offer(key K, v T) error {
 	return nil
 }
 
-// taken is called when the waiting value was delivered to its group, or is dropped.
+// taken is called when the group is done with the value, or the value is dropped.
 func (g *grouping[T, K, U]) taken() {
 	var none T
 	g.next, g.value = nil, none
 	g.source.Request()
 }
 
-// closed removes the group, which is closed, from the open ones. A value that waits for it opens a new group. If the
-// value had opened this group, it is dropped.
+// closed removes the group, which is closed, from the open ones. A value that it has not received opens a new group. If
+// the value had opened this group, it is dropped.
 func (g *grouping[T, K, U]) closed(gone *group[T, K]) error {
 	if g.groups[gone.key] == gone {
 		delete(g.groups, gone.key)
@@ -143,7 +150,7 @@ func (g *grouping[T, K, U]) closed(gone *group[T, K]) error {
 	switch {
 	case g.next != gone:
 		return nil
-	case g.fresh:
+	case g.fresh || g.handed:
 		g.taken()
 		return nil
 	}
@@ -165,7 +172,8 @@ type group[T any, K comparable] struct {
 	err    error         // set if f's stream was over before s
 	ended  bool          // feed is closed
 	used   atomic.Bool   // the group has been run
-	closed chan struct{} // closed when that run has returned
+	done   chan struct{} // one signal: the run is done with its value
+	closed chan struct{} // closed when the run has returned
 }
 
 // end ends the group's run with err.
@@ -194,6 +202,7 @@ func (g *group[T, K]) run(ctx context.Context, yield func(T) bool) error {
 			if !yield(v) {
 				return nil
 			}
+			g.done <- struct{}{}
 		case <-ctx.Done():
 		}
 	}

@@ -89,11 +89,11 @@ func (b *inbox) get(over func() bool) *offer {
 	return o
 }
 
-// answer lets the producer of the taken offer continue.
-func (b *inbox) answer() {
+// answer answers the producer of the taken offer.
+func (b *inbox) answer(more bool) {
 	o := b.taken
 	b.taken = nil
-	o.answers <- true
+	o.answers <- more
 }
 
 // close stops all producers whose offers were not taken, and refuses later offers.

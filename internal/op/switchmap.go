@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/grace"
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
@@ -19,14 +20,21 @@ func SwitchMap[T, U any, S ~func(context.Context, func(U) bool) error](p Package
 // ExhaustMap is operators.ExhaustMap.
 func ExhaustMap[T, U any, S ~func(context.Context, func(U) bool) error](p Package, s Stream[T], f func(T) S) Stream[U] {
 	return oneAtATime(p, "ExhaustMap", s, f, func(inner *innerRun) (wanted bool) {
-		return !inner.runs.Load() || inner.ctx.Err() != nil
+		return !inner.runs.Load() || inner.grace.Context.Err() != nil
 	})
 }
 
 // innerRun is the run of an inner stream, on the caller's goroutine.
 type innerRun struct {
 	*interruption
-	runs *atomic.Bool
+	grace *grace.Context // the context of the inner stream, that of the interruption
+	runs  *atomic.Bool
+}
+
+// next replaces the inner run by a new one.
+func (r *innerRun) next(ctx context.Context) {
+	r.interruption = interruptible(ctx)
+	r.grace = grace.New(r.ctx, r.cancel)
 }
 
 // oneAtATime runs one inner stream at a time, on the caller's goroutine. next is called for each new value of s, on the
@@ -36,21 +44,30 @@ func oneAtATime[T, U any, S ~func(context.Context, func(U) bool) error](p Packag
 	p.NotNil(operator, "f", f == nil)
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[U]) error {
 		ctx := scope.Context()
-		// The interruption is replaced only while s waits in its yield, so no lock is needed.
-		inner := &innerRun{interruptible(ctx), new(atomic.Bool)}
-		defer func() { inner.cancel() }()
-		deliver := func(v U) bool { return !inner.interrupted() && out.Deliver(v) }
+		// The run is replaced only while s waits in its yield, so no lock is needed.
+		inner := &innerRun{runs: new(atomic.Bool)}
+		inner.next(ctx)
+		defer func() { inner.grace.End() }()
+		deliver := func(v U) bool {
+			more := !inner.interrupted() && out.Deliver(v)
+			inner.grace.Begin()
+			return more
+		}
 
+		var failed atomic.Bool // s has failed
 		outer := handoff.NewReceiver[T](scope)
 		outer.Start(func(ctx context.Context, yield func(T) bool) error {
-			ended := false
+			returned := false
 			defer func() {
-				if !ended && ctx.Err() == nil {
-					inner.interrupt() // because of an error or a panic
+				if !returned && ctx.Err() == nil {
+					inner.interrupt() // because of a panic
 				}
 			}()
 			err := s(ctx, func(v T) bool { return !next(inner) || yield(v) })
-			ended = err == nil
+			if returned = true; err != nil && ctx.Err() == nil {
+				failed.Store(true)
+				grace.Cancel(inner.grace)
+			}
 			return err
 		})
 		for {
@@ -65,13 +82,14 @@ func oneAtATime[T, U any, S ~func(context.Context, func(U) bool) error](p Packag
 			if made == nil {
 				return p.nilStream(operator)
 			}
-			inner.cancel()
-			inner.interruption = interruptible(ctx)
+			inner.grace.End()
+			inner.next(ctx)
 			inner.runs.Store(true)
 			event.From.Request()
-			err = made(inner.ctx, deliver)
+			err = made(inner.grace, deliver)
+			inner.grace.Begin()
 			inner.runs.Store(false)
-			if out.Stopped() || ctx.Err() != nil || err != nil && !inner.interrupted() {
+			if out.Stopped() || ctx.Err() != nil || err != nil && !inner.interrupted() && !failed.Load() {
 				return err
 			}
 		}

@@ -1,0 +1,105 @@
+// Package grace cancels streams that run inside others without losing the values that they have at hand.
+package grace
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// Context is the context of an inner stream whose outer stream may fail. [Cancel] takes effect when the inner stream has
+// begun: when its first value is delivered, when it has returned, when it waits for Done, or at its fourth call of Err.
+// So a stream that yields at once, as stream.Of does, yields its first value however late the scheduler lets it begin.
+// An end of the parent takes effect at once.
+type Context struct {
+	context.Context
+	cancel context.CancelFunc // of the Context
+	state  atomic.Uint32
+	late   sync.WaitGroup // cancels that a call of Done has started
+}
+
+const (
+	failed = 1 << iota // to be cancelled when the stream has begun
+	asked              // Done was called
+	begun
+	called // the number of calls of Err, counted in the bits from here on
+
+	enough = 4 * called
+)
+
+// New returns a context. cancel must cancel ctx.
+func New(ctx context.Context, cancel context.CancelFunc) *Context {
+	return &Context{Context: ctx, cancel: cancel}
+}
+
+// Err is Context.Err. A cancel that waits for this call takes effect after its result is known.
+func (c *Context) Err() error {
+	err := c.Context.Err()
+	if c.state.Load()&begun == 0 && c.state.Add(called) >= enough {
+		c.Begin()
+	}
+	return err
+}
+
+// Done returns the Context's channel. The caller may wait for it at once, or yield first.
+func (c *Context) Done() <-chan struct{} {
+	if c.state.Load()&(asked|begun) == 0 && c.state.Or(asked)&failed != 0 {
+		c.late.Go(func() { cancelSoon([]*Context{c}) })
+	}
+	return c.Context.Done()
+}
+
+// String describes the context in the form that package context uses. Without it, printing the context would read its
+// fields, which is a data race.
+func (c *Context) String() string { return fmt.Sprint(c.Context, ".Grace") }
+
+// Begin records that the stream has begun.
+func (c *Context) Begin() {
+	if c.state.Load()&begun == 0 && c.state.Or(begun)&failed != 0 {
+		c.cancel()
+	}
+}
+
+// Reset prepares c for another stream. No stream may use c meanwhile.
+func (c *Context) Reset() { c.state.And(failed) }
+
+// End cancels the context at once, and returns when no goroutine of it runs any more.
+func (c *Context) End() {
+	c.state.Or(begun)
+	c.cancel()
+	c.late.Wait()
+}
+
+// Cancel cancels the contexts of streams that have begun, and those of the others when they begin.
+func Cancel(all ...*Context) {
+	var soon []*Context
+	for _, c := range all {
+		switch state := c.state.Or(failed); {
+		case state&begun != 0:
+			c.cancel()
+		case state&asked != 0:
+			soon = append(soon, c)
+		}
+	}
+	cancelSoon(soon)
+}
+
+// cancelSoon cancels the contexts of streams that have called Done and may wait for it. First it lets those run that do
+// not wait, but are about to yield.
+func cancelSoon(all []*Context) {
+	for range 100 {
+		waits := false
+		for _, c := range all {
+			waits = waits || c.state.Load()&begun == 0
+		}
+		if !waits {
+			return // Begin has cancelled them
+		}
+		runtime.Gosched()
+	}
+	for _, c := range all {
+		c.cancel()
+	}
+}
