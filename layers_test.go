@@ -35,6 +35,7 @@ var layers = map[string][]string{
 	"internal/israndom":     {},
 	"internal/ending":       {},
 	"internal/golden":       {},
+	"internal/grace":        {},
 	"internal/marble":       {},
 	"internal/permanent":    {},
 	"internal/ring":         {},
@@ -43,7 +44,7 @@ var layers = map[string][]string{
 	"internal/clock":        {},
 	"internal/heap":         {},
 	"internal/mapretry":     {"internal/", "retry", "stream"},
-	"internal/op":           {"internal/timer", "internal/clock", "internal/ending", "internal/handoff", "internal/ring"},
+	"internal/op":           {"internal/timer", "internal/clock", "internal/ending", "internal/grace", "internal/handoff", "internal/ring"},
 
 	"streamtest/internal/virtual": {"stream", "internal/"},
 }
