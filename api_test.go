@@ -215,5 +215,6 @@ var (
 	_ func() retryhttp.Option                                                         = retryhttp.RateLimitHeaders
 	_ func() retryhttp.Option                                                         = retryhttp.IdempotencyKeys
 	_ func(context.Context) *http.Request                                             = retryhttp.RequestFrom
+	_ func(time.Duration) retryhttp.Option                                            = retryhttp.ResumeBody
 	_ func(float64, int, http.Handler) http.Handler                                   = retryhttp.Slots
 )

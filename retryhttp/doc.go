@@ -38,7 +38,8 @@
 // of attempts. An error that is not retried is returned unchanged.
 //
 // Earlier responses are closed. If their end is near they are read to the end first, so their connections are used
-// again. A returned response is never retried, whatever happens to its body.
+// again. A returned response is not requested again, whatever happens to its body; the option ResumeBody continues a
+// body that breaks.
 //
 // # Hooks, contexts, time
 //

@@ -154,6 +154,33 @@ func ExampleNewStatusError() {
 	// Output: true true 503 starting
 }
 
+// The connection breaks in the middle of the file. The program, which copies the body, does not see that.
+func ExampleResumeBody() {
+	const song = "ninety-nine bottles of beer"
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Printf("%s %q\n", r.Method, r.Header.Get("Range"))
+		w.Header().Set("ETag", `"v1"`)
+		http.ServeContent(&cutWriter{w, 12}, r, "", time.Time{}, strings.NewReader(song)) // breaks after 12 bytes
+	}))
+	server.Config.ErrorLog = quietLog
+	server.Start()
+	defer server.Close()
+	client := &http.Client{Transport: retryhttp.NewTransport(nil, soon, retryhttp.ResumeBody(30*time.Second))}
+	resp, err := client.Get(server.URL)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	fmt.Printf("%s, %v\n", text, err)
+	// Output:
+	// GET ""
+	// GET "bytes=12-"
+	// GET "bytes=24-"
+	// ninety-nine bottles of beer, <nil>
+}
+
 // The Transport waits at most this long for the slow body of a failed response.
 func ExamplePeekTimeout() {
 	server := flakyServer(func(w http.ResponseWriter, r *http.Request) {

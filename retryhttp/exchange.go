@@ -16,12 +16,13 @@ import (
 type exchange struct {
 	Outcome
 	transport *Transport
-	prepared  *http.Request // the request to send; the first attempt sends it unchanged
-	sent      *http.Request // the request of the current attempt
-	keyed     bool          // IdempotencyKeys added the key
-	failure   error         // the failure of the current attempt
-	final     bool          // the current attempt is the last one, whatever the policy says
-	release   func()        // ends the current attempt's own context; nil if it has none
+	ctx       context.Context // of all attempts: the request's, or that of the rest of a body
+	prepared  *http.Request   // the request to send; the first attempt sends it unchanged
+	sent      *http.Request   // the request of the current attempt
+	keyed     bool            // IdempotencyKeys added the key
+	failure   error           // the failure of the current attempt
+	final     bool            // the current attempt is the last one, whatever the policy says
+	release   func()          // ends the current attempt's own context; nil if it has none
 }
 
 // attempt sends the request for the n-th time, after the given failure, and classifies the result.
@@ -32,7 +33,7 @@ func (x *exchange) attempt(n int, after error) {
 	}
 	x.Outcome = Outcome{Request: x.Request, Attempt: n, exchange: x}
 	x.sent = x.prepared
-	ctx := x.Request.Context()
+	ctx := x.ctx
 	_, timed := t.policy.AttemptTimeout()
 	var inTime func() bool
 	if timed {
@@ -50,13 +51,13 @@ func (x *exchange) attempt(n int, after error) {
 		x.failure, x.final = x.Err, true
 	} else {
 		x.send()
-		if x.Err != nil && timed && ctx.Err() != nil && x.Request.Context().Err() == nil {
+		if x.Err != nil && timed && ctx.Err() != nil && x.ctx.Err() == nil {
 			x.Err = x.late() // not the error of the context with which the timeout was carried out
 		}
 		class = x.class()
 		x.judge(class)
 	}
-	if timed && !inTime() && x.Request.Context().Err() == nil {
+	if timed && !inTime() && x.ctx.Err() == nil {
 		x.drop()
 		x.Err = x.late()
 		x.judge(class)
@@ -132,6 +133,9 @@ func (x *exchange) response() *http.Response {
 	if x.release != nil {
 		resp.Body = releasing(resp.Body, x.release)
 	}
+	if x.transport.resumer != nil {
+		resp.Body = x.resumable(resp)
+	}
 	x.Response, x.release = nil, nil
 	return resp
 }
@@ -177,7 +181,7 @@ func (x *exchange) letGo() {
 }
 
 // clock returns the clock of the policy, or else of the request's context.
-func (x *exchange) clock() stream.Clock { return x.transport.engine.Clock(x.Request.Context()) }
+func (x *exchange) clock() stream.Clock { return x.transport.engine.Clock(x.ctx) }
 
 // peekBody returns the first bytes of the response's body.
 func (x *exchange) peekBody(resp *http.Response) []byte {

@@ -22,6 +22,8 @@ type settings struct {
 	rateLimitHeaders bool
 	idempotencyKeys  bool
 	attemptHeader    bool
+	resumeBody       bool
+	stall            time.Duration
 }
 
 // Statuses replaces the default set of retryable statuses: 408, 425, 429, 500, 502, 503 and 504. A code must be from

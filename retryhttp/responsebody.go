@@ -21,19 +21,28 @@ func peek(resp *http.Response, limit int, timeout time.Duration, clock stream.Cl
 		return nil
 	}
 	body := resp.Body
-	var over atomic.Bool // the bytes have come, or it is too late
+	var seen []byte
+	var err error
+	if !inTime(clock, timeout, body, func() { seen, err = io.ReadAll(io.LimitReader(body, int64(limit))) }) {
+		err = timeoutError(fmt.Sprintf("retryhttp: the body's first %d bytes did not come within %v", limit, timeout))
+	}
+	resp.Body = putBack(seen, body, err)
+	return seen
+}
+
+// inTime calls read, which reads from body, and reports whether it has returned within timeout. At timeout it closes
+// body, to end read.
+func inTime(clock stream.Clock, timeout time.Duration, body io.Closer, read func()) bool {
+	var over atomic.Bool // read has returned, or it is too late
 	timer := clock.AfterFunc(timeout, func() {
 		if over.CompareAndSwap(false, true) {
 			body.Close()
 		}
 	})
-	seen, err := io.ReadAll(io.LimitReader(body, int64(limit)))
-	if !over.CompareAndSwap(false, true) {
-		err = timeoutError(fmt.Sprintf("retryhttp: the body's first %d bytes did not come within %v", limit, timeout))
-	}
+	read()
+	ok := over.CompareAndSwap(false, true)
 	timer.Stop()
-	resp.Body = putBack(seen, body, err)
-	return seen
+	return ok
 }
 
 // peekedBody is a body whose beginning has been read.

@@ -16,6 +16,7 @@ type Transport struct {
 	policy retry.Policy
 	engine engine.Policy[retry.State] // the policy's engine, which is not exported
 	settings
+	resumer *Transport // continues bodies; nil without ResumeBody
 }
 
 // NewTransport returns a Transport that sends requests through base, or http.DefaultTransport if base is nil, and
@@ -31,8 +32,6 @@ func NewTransport(base http.RoundTripper, p retry.Policy, opts ...Option) *Trans
 	}
 	t := &Transport{
 		base: base,
-		// A failed response is released before the wait, so that its connection can be used again.
-		policy: engine.BeforeWait(p, func(ctx context.Context) { ctx.(*operation).exchange.discard() }),
 		settings: settings{
 			statuses: []int{
 				http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusInternalServerError,
@@ -43,15 +42,21 @@ func NewTransport(base http.RoundTripper, p retry.Policy, opts ...Option) *Trans
 			peekTimeout: peekTimeout,
 		},
 	}
-	t.engine = engine.Of[retry.State](t.policy)
+	// A failed response is released before the wait, so that its connection can be used again.
+	t.setPolicy(engine.BeforeWait(p, func(ctx context.Context) { ctx.(*operation).exchange.discard() }))
 	for i, o := range opts {
 		if o == nil {
 			panicf("NewTransport", "opts[%d] is nil", i)
 		}
 		o(&t.settings)
 	}
+	if t.resumeBody {
+		t.resumer = t.resuming()
+	}
 	return t
 }
+
+func (t *Transport) setPolicy(p retry.Policy) { t.policy, t.engine = p, engine.Of[retry.State](p) }
 
 // CloseIdleConnections closes the idle connections of the base transport. http.Client.CloseIdleConnections calls it.
 func (t *Transport) CloseIdleConnections() {
@@ -63,7 +68,7 @@ func (t *Transport) CloseIdleConnections() {
 // RoundTrip sends req, and sends it again while the policy allows. The package comment says what it returns.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
-	op := &operation{ctx, exchange{transport: t, Outcome: Outcome{Request: req}}}
+	op := &operation{ctx, exchange{transport: t, ctx: ctx, Outcome: Outcome{Request: req}}}
 	x := &op.exchange
 	defer x.drop() // unless it is returned, also after a panic
 	for attempt, end := range t.policy.Attempts(op) {

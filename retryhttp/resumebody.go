@@ -1,0 +1,372 @@
+package retryhttp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// ResumeBody continues the body of a GET's response where its reading failed, or where nothing came for stall (0: no
+// limit). The reader of the body sees one body; its Read waits as long as the policy does:
+//
+//	client := &http.Client{Transport: retryhttp.NewTransport(nil, policy, retryhttp.ResumeBody(30*time.Second))}
+//
+// The Transport sends the same request with Range and If-Range (RFC 9110, sections 13.1.5 and 14.2), and continues only
+// with a 206 that begins at the next byte, and whose complete length and validator are those of the response. So bytes
+// of two versions are never mixed. A body can be continued if
+//
+//   - the response is a 200 with a strong ETag, or, without an ETag, with a Last-Modified at least a second before its
+//     Date (RFC 9110, section 8.8.2.2);
+//   - it has a length or Accept-Ranges: bytes. Without a length an early end cannot be seen: only a Read that fails is
+//     continued;
+//   - the base transport has not decompressed it. http.Transport asks for gzip unless the request has an
+//     Accept-Encoding or DisableCompression is set;
+//   - the request has no Range of its own, and its own body, if any, can be sent again.
+//
+// In all other cases, and if the server sends something else (200 because the content has changed, 416, another length
+// or validator), Read returns the error with which the body broke, with the reason why it was not continued;
+// errors.Is and errors.As find both. If the request's context ends, the error matches its cause; http.Client's Timeout
+// is such an end, and covers the whole body.
+//
+// For the policy and its hooks, each time that a body breaks is an operation of its own: its first attempt is the one
+// that broke, it works again with the next byte, and so each byte is progress that starts the count again. stall also
+// limits the wait for the response that continues a body, as AttemptTimeout does. It covers Read only, not the time
+// between two calls of Read. Close ends a Read that waits.
+func ResumeBody(stall time.Duration) Option {
+	if stall < 0 {
+		panicf("ResumeBody", "stall is %v, want at least 0", stall)
+	}
+	return func(s *settings) { s.resumeBody, s.stall = true, stall }
+}
+
+// resuming returns the Transport that continues bodies: t with stall as a limit for the header, and without CheckBody,
+// which cannot judge a part.
+func (t *Transport) resuming() *Transport {
+	r := *t
+	r.check = nil
+	if d, timed := t.policy.AttemptTimeout(); t.stall > 0 && (!timed || t.stall < d) {
+		r.setPolicy(t.policy.With(retry.AttemptTimeout(t.stall)))
+	}
+	return &r
+}
+
+// resumedBody is a body that may break and go on.
+type resumedBody struct {
+	transport *Transport
+	request   *http.Request // as it was passed to the Transport
+	prepared  *http.Request // as it is sent, without a range
+	validator validator
+	encoding  string // Content-Encoding
+	obstacle  error  // why the body cannot be continued; nil if it can
+	at        int64  // bytes read so far
+	length    int64  // all bytes; -1 if unknown
+	failed    error  // of the last read; nil if the body can be read on
+	over      bool   // failed is final
+
+	mu     sync.Mutex // never held while something is read or sent
+	body   io.ReadCloser
+	closed bool
+	ctx    context.Context // of what continues the body; nil until then
+	cancel context.CancelCauseFunc
+}
+
+// resumable returns the response's body, so that it can be continued.
+func (x *exchange) resumable(resp *http.Response) io.ReadCloser {
+	partial := resp.StatusCode == http.StatusPartialContent
+	if method(x.Request) != http.MethodGet || resp.StatusCode != http.StatusOK && !partial ||
+		resp.Body == nil || resp.Body == http.NoBody || resp.ContentLength == 0 {
+		return resp.Body
+	}
+	b := &resumedBody{
+		transport: x.transport.resumer, request: x.Request, prepared: x.prepared, body: resp.Body,
+		encoding: resp.Header.Get("Content-Encoding"), length: resp.ContentLength,
+	}
+	_, ranged := x.prepared.Header["Range"]
+	ranges := resp.Header.Get("Accept-Ranges")
+	var reason string
+	switch b.validator, reason = strongValidator(resp.Header); {
+	case ranged || partial:
+		reason = "the request has a Range of its own"
+	case resp.Uncompressed:
+		reason = "the base transport has decompressed the body"
+	case !replayable(x.prepared):
+		reason = "the request's body can be sent only once"
+	case len(resp.Trailer) > 0:
+		reason = "the response has trailers"
+	case strings.EqualFold(ranges, "none"):
+		reason = "the server accepts no ranges"
+	case resp.ContentLength < 0 && !strings.EqualFold(ranges, "bytes"):
+		reason = "the response has neither a length nor Accept-Ranges"
+	}
+	if reason != "" {
+		b.obstacle = errors.New(reason)
+	}
+	return b
+}
+
+// Read reads what comes next. It continues a broken body.
+func (b *resumedBody) Read(p []byte) (n int, err error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if b.failed == nil {
+		n, b.failed = b.read(p)
+	}
+	if n == 0 && b.failed != nil && !b.over {
+		n, b.failed = b.proceed(p, b.failed)
+		if b.over = b.failed != nil && n == 0; b.over {
+			b.end()
+		}
+	}
+	if n > 0 {
+		return n, nil
+	}
+	return 0, b.failed
+}
+
+// read reads from the present body. An end before the length is the error io.ErrUnexpectedEOF.
+func (b *resumedBody) read(p []byte) (n int, err error) {
+	b.mu.Lock()
+	body := b.body
+	b.mu.Unlock()
+	t := b.transport
+	if t.stall == 0 {
+		n, err = body.Read(p)
+	} else if !inTime(t.engine.Clock(b.request.Context()), t.stall, body, func() { n, err = body.Read(p) }) {
+		err = timeoutError(fmt.Sprintf("retryhttp: no byte of the body came for %v", t.stall))
+	}
+	if b.at += int64(n); err == io.EOF && b.at < b.length {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// proceed continues the body, which has failed with err, and reads from it. It returns err if that is the body's end.
+func (b *resumedBody) proceed(p []byte, err error) (int, error) {
+	if err == io.EOF || b.length >= 0 && b.at >= b.length || b.request.Context().Err() != nil {
+		return 0, err
+	}
+	broken := &bodyError{request: b.request, at: b.at, length: b.length, err: err, reason: b.obstacle}
+	ctx := b.open()
+	switch {
+	case ctx == nil: // closed
+		return 0, err
+	case broken.reason != nil:
+		return 0, broken
+	}
+	op := &operation{ctx, exchange{transport: b.transport, ctx: ctx, prepared: b.rest(), Outcome: Outcome{Request: b.request}}}
+	x := &op.exchange
+	defer x.drop()
+	for attempt, end := range b.transport.policy.Attempts(op) {
+		n := 0
+		switch {
+		case end != nil:
+			return 0, broken.because(end)
+		case attempt.N() == 1:
+			x.failure = broken
+		default:
+			x.attempt(attempt.N(), attempt.Err())
+			if x.failure == nil {
+				n = b.join(x, p, broken)
+			}
+		}
+		attempt.Fail(x.failure)
+		switch {
+		case n > 0:
+			return n, b.failed
+		case x.final:
+			return 0, broken.because(x.failure)
+		}
+	}
+	panic("retryhttp: the attempts ended without an end") // never
+}
+
+// join goes on with the exchange's response, and reads its first bytes. If that fails, the exchange has a failure.
+func (b *resumedBody) join(x *exchange, p []byte, broken *bodyError) (n int) {
+	length, err := b.check(x.Response)
+	if err != nil {
+		x.failure = broken.because(err)
+		return 0
+	}
+	b.length = length
+	resp := x.response()
+	b.replace(resp.Body)
+	if n, b.failed = b.read(p); n == 0 {
+		x.failure, x.final = &bodyError{request: b.request, at: b.at, length: length, err: b.failed}, false
+	}
+	return n
+}
+
+// rest returns the request for the rest of the body.
+func (b *resumedBody) rest() *http.Request {
+	r := b.prepared.WithContext(b.prepared.Context())
+	r.Header = withHeader(r.Header, "Range", "bytes="+strconv.FormatInt(b.at, 10)+"-")
+	r.Header.Set("If-Range", b.validator.value)
+	return r
+}
+
+// check returns the complete length, or why the response is not the rest of the body.
+func (b *resumedBody) check(resp *http.Response) (length int64, err error) {
+	if resp.StatusCode == http.StatusOK {
+		return 0, errors.New("the server sends the content from its start, so it has changed or cannot be sent in parts")
+	}
+	if resp.StatusCode != http.StatusPartialContent {
+		return 0, fmt.Errorf("the server responded %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+	}
+	if resp.Uncompressed {
+		return 0, errors.New("the base transport has decompressed the rest")
+	}
+	if encoding, ok := resp.Header["Content-Encoding"]; ok && encoding[0] != b.encoding {
+		return 0, fmt.Errorf("its Content-Encoding was %q and is %q", b.encoding, encoding[0])
+	}
+	if value := resp.Header.Get(b.validator.name); value != b.validator.value {
+		return 0, fmt.Errorf("its %s was %q and is %q", b.validator.name, b.validator.value, value)
+	}
+	part := resp.Header.Get("Content-Range") // multipart/byteranges has none
+	first, last, length, ok := contentRange(part)
+	switch {
+	case !ok:
+		return 0, fmt.Errorf("the Content-Range %q is not one range of a known length", part)
+	case first != b.at:
+		return 0, fmt.Errorf("the Content-Range %q does not begin at %d", part, b.at)
+	case b.length >= 0 && length != b.length:
+		return 0, fmt.Errorf("its length was %d and is %d", b.length, length)
+	case resp.ContentLength >= 0 && resp.ContentLength != last-first+1:
+		return 0, fmt.Errorf("the Content-Length %d does not match the Content-Range %q", resp.ContentLength, part)
+	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(resp.Body, last-first+1), resp.Body}
+	return length, nil
+}
+
+// open returns the context of what continues the body, and closes the broken body. It returns nil if the body has been
+// closed.
+func (b *resumedBody) open() context.Context {
+	b.mu.Lock()
+	closed, body := b.closed, b.body
+	if b.ctx == nil && !closed {
+		b.ctx, b.cancel = context.WithCancelCause(b.request.Context())
+	}
+	ctx := b.ctx
+	b.mu.Unlock()
+	body.Close()
+	if closed {
+		return nil
+	}
+	return ctx
+}
+
+// replace sets the present body. If the body has been closed, so is this one.
+func (b *resumedBody) replace(body io.ReadCloser) {
+	b.mu.Lock()
+	old, closed := b.body, b.closed
+	b.body = body
+	b.mu.Unlock()
+	old.Close()
+	if closed {
+		body.Close()
+	}
+}
+
+// end ends the context of what has continued the body.
+func (b *resumedBody) end() {
+	b.mu.Lock()
+	cancel := b.cancel
+	b.mu.Unlock()
+	if cancel != nil {
+		cancel(http.ErrBodyReadAfterClose)
+	}
+}
+
+// Close closes the body, and ends a Read that waits.
+func (b *resumedBody) Close() error {
+	b.mu.Lock()
+	body := b.body
+	b.closed = true
+	b.mu.Unlock()
+	defer b.end()
+	return body.Close()
+}
+
+// validator is a header by which two responses have the same content.
+type validator struct{ name, value string }
+
+// strongValidator returns the strong validator of a response, or why there is none.
+func strongValidator(h http.Header) (_ validator, reason string) {
+	if tag := h.Get("Etag"); tag != "" {
+		if len(tag) < 2 || tag[0] != '"' || tag[len(tag)-1] != '"' {
+			return validator{}, "its ETag " + tag + " is not strong"
+		}
+		return validator{"ETag", tag}, ""
+	}
+	value := h.Get("Last-Modified")
+	modified, err := http.ParseTime(value)
+	if err != nil {
+		return validator{}, "the response has neither an ETag nor a Last-Modified"
+	}
+	if sent, err := http.ParseTime(h.Get("Date")); err != nil || sent.Sub(modified) < time.Second {
+		return validator{}, "its Last-Modified is not strong: it is not a second before its Date"
+	}
+	return validator{"Last-Modified", value}, ""
+}
+
+// contentRange parses a Content-Range such as "bytes 5-9/10".
+func contentRange(s string) (first, last, length int64, ok bool) {
+	unit, rest, _ := strings.Cut(strings.TrimSpace(s), " ")
+	bounds, complete, _ := strings.Cut(strings.TrimSpace(rest), "/")
+	from, to, _ := strings.Cut(bounds, "-")
+	var err [3]error
+	first, err[0] = strconv.ParseInt(from, 10, 64)
+	last, err[1] = strconv.ParseInt(to, 10, 64)
+	length, err[2] = strconv.ParseInt(complete, 10, 64)
+	ok = err == [3]error{} && strings.EqualFold(unit, "bytes") && 0 <= first && first <= last && last < length
+	return first, last, length, ok
+}
+
+// bodyError is the error of a body that broke.
+type bodyError struct {
+	request    *http.Request
+	at, length int64
+	err        error
+	reason     error // why it was not continued; nil while it may be
+}
+
+// because returns e with the reason why the body was not continued, or the reason itself if that says how the body
+// broke.
+func (e *bodyError) because(reason error) error {
+	if _, ok := errors.AsType[*bodyError](reason); ok {
+		return reason
+	}
+	because := *e
+	because.reason = reason
+	return &because
+}
+
+func (e *bodyError) Error() string {
+	of := ""
+	if e.length >= 0 {
+		of = fmt.Sprintf(" of %d", e.length)
+	}
+	text := fmt.Sprintf("retryhttp: GET %s: the body broke after %d%s bytes: %v", e.request.URL.Redacted(), e.at, of, e.err)
+	if e.reason != nil {
+		text += fmt.Sprintf(" (not continued: %v)", e.reason)
+	}
+	return text
+}
+
+func (e *bodyError) Unwrap() []error {
+	if e.reason == nil {
+		return []error{e.err}
+	}
+	return []error{e.err, e.reason}
+}
