@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/benbjohnson/clock"
+	"go.uber.org/goleak"
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/jitter"
@@ -73,6 +74,8 @@ func counting(n int) []int {
 	}
 	return v
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestExpBackoffWaitsDelayTimesRetriesSquared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

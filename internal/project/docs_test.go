@@ -1,4 +1,4 @@
-package retrywhen_test
+package project_test
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package retrywhen_test
+package project_test
 
 import (
 	"context"
@@ -153,7 +153,7 @@ func TestTheTutorialIsTested(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := os.ReadFile("tutorial_test.go")
+	file, err := os.ReadFile("internal/project/tutorial_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}

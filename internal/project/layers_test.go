@@ -1,4 +1,4 @@
-package retrywhen_test
+package project_test
 
 import (
 	"bytes"
@@ -38,6 +38,7 @@ var layers = map[string][]string{
 	"internal/grace":        {},
 	"internal/marble":       {},
 	"internal/permanent":    {},
+	"internal/project":      {}, // tests only
 	"internal/ring":         {},
 	"internal/words":        {},
 	"internal/handoff":      {"internal/ending"},
