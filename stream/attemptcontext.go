@@ -16,7 +16,7 @@ import (
 type attemptContext struct {
 	context.Context // the subscriber's
 
-	over  atomic.Bool
+	over  uint32 // 1 once the attempt is over; atomic
 	n     uint32 // the number of the attempt
 	inner atomic.Pointer[cancellable]
 	mu    sync.Mutex // guards the fields below, and the making of inner against finish
@@ -31,7 +31,7 @@ type cancellable struct {
 // finish cancels the context.
 func (a *attemptContext) finish() {
 	a.mu.Lock()
-	a.over.Store(true)
+	atomic.StoreUint32(&a.over, 1)
 	a.cut = a.Context.Err() != nil // after over is set: a caller that saw the parent's end earlier saw it correctly
 	inner := a.inner.Load()
 	a.mu.Unlock()
@@ -49,7 +49,7 @@ func (a *attemptContext) real() *cancellable {
 	defer a.mu.Unlock()
 	inner := a.inner.Load()
 	if inner == nil {
-		parent, over := a.Context, a.over.Load()
+		parent, over := a.Context, atomic.LoadUint32(&a.over) != 0
 		if over && !a.cut {
 			parent = context.WithoutCancel(parent) // the parent ended after the attempt
 		}
@@ -67,7 +67,7 @@ func (a *attemptContext) Done() <-chan struct{} { return a.real().Done() }
 
 func (a *attemptContext) Err() error {
 	if a.inner.Load() == nil {
-		if err := a.Context.Err(); !a.over.Load() {
+		if err := a.Context.Err(); atomic.LoadUint32(&a.over) == 0 {
 			return err
 		}
 	}
@@ -107,12 +107,12 @@ func (a *attemptContext) String() string { return fmt.Sprint(a.Context, ".Attemp
 // lookout is a cheap check of a context before each value. While an attempt runs, its context ends only with the
 // subscriber's, which often never ends, so the check does not need a real cancellable context.
 type lookout struct {
-	over   *atomic.Bool    // of the attempt, or always
+	over   *uint32         // of the attempt, or always
 	parent context.Context // nil: it never ends
 }
 
 // always is never set.
-var always atomic.Bool
+var always uint32
 
 func watch(ctx context.Context) lookout {
 	l := lookout{over: &always}
@@ -133,9 +133,13 @@ func watch(ctx context.Context) lookout {
 }
 
 // never reports whether the context cannot end.
-func (l *lookout) never() bool { return l.over == &always && l.parent == nil }
+func (l lookout) never() bool { return l.over == &always && l.parent == nil }
 
-// ended reports whether the context has ended.
-func (l *lookout) ended() bool {
-	return l.over.Load() || l.parent != nil && l.parent.Err() != nil
+// plain reports whether the context is not an attempt's. Then its own Err is the cheapest check.
+func (l lookout) plain() bool { return l.over == &always }
+
+// ended reports whether the context has ended. FromSlice and Range have it written out: in a literal that the compiler
+// has copied but not made part of a loop, it inlines no calls.
+func (l lookout) ended() bool {
+	return atomic.LoadUint32(l.over) != 0 || l.parent != nil && l.parent.Err() != nil
 }

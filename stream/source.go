@@ -25,20 +25,31 @@ func Of[T any](v ...T) Stream[T] { return FromSlice(v) }
 func FromSlice[T any](v []T) Stream[T] {
 	return func(ctx context.Context, yield func(T) bool) error {
 		look := watch(ctx)
-		if look.never() {
+		switch {
+		case look.never():
 			for _, item := range v {
 				if !yield(item) {
 					return nil
 				}
 			}
 			return nil
-		}
-		for _, item := range v {
-			if look.ended() {
-				return ending.ContextError(ctx)
+		case look.plain():
+			for _, item := range v {
+				if ctx.Err() != nil {
+					break
+				}
+				if !yield(item) {
+					return nil
+				}
 			}
-			if !yield(item) {
-				return nil
+		default:
+			for _, item := range v {
+				if atomic.LoadUint32(look.over) != 0 || look.parent != nil && look.parent.Err() != nil {
+					break
+				}
+				if !yield(item) {
+					return nil
+				}
 			}
 		}
 		return ending.ContextError(ctx)
@@ -222,26 +233,39 @@ func Fail[T any](err error) Stream[T] {
 //
 //	Range(5, 3): --> 567|
 func Range(first, count int) Stream[int] {
-	requireMin("Range: count", count, 0)
-	if count > 0 && first > math.MaxInt-(count-1) {
-		panic(fmt.Sprintf("stream: Range: first is %d and count is %d, which leads past the largest int", first, count))
-	}
+	do(func() {
+		requireMin("Range: count", count, 0)
+		if count > 0 && first > math.MaxInt-(count-1) {
+			panic(fmt.Sprintf("stream: Range: first is %d and count is %d, which leads past the largest int", first, count))
+		}
+	})
 	return func(ctx context.Context, yield func(int) bool) error {
 		look := watch(ctx)
-		if look.never() {
+		switch {
+		case look.never():
 			for i := range count {
 				if !yield(first + i) {
 					return nil
 				}
 			}
 			return nil
-		}
-		for i := range count {
-			if look.ended() {
-				return ending.ContextError(ctx)
+		case look.plain():
+			for i := range count {
+				if ctx.Err() != nil {
+					break
+				}
+				if !yield(first + i) {
+					return nil
+				}
 			}
-			if !yield(first + i) {
-				return nil
+		default:
+			for i := range count {
+				if atomic.LoadUint32(look.over) != 0 || look.parent != nil && look.parent.Err() != nil {
+					break
+				}
+				if !yield(first + i) {
+					return nil
+				}
 			}
 		}
 		return ending.ContextError(ctx)
