@@ -18,9 +18,12 @@ func (s Stream[T]) Catch(f func(error) Stream[T]) Stream[T] {
 	s.require("Catch")
 	requireFunc(f == nil, "Catch: f")
 	return func(ctx context.Context, yield func(T) bool) error {
-		out := ending.NewConsumer(yield)
-		err := s(ctx, out.Deliver)
-		if out.Stopped() || err == nil {
+		stopped := false
+		err := s(ctx, func(v T) bool {
+			stopped = stopped || !yield(v)
+			return !stopped
+		})
+		if stopped || err == nil {
 			return nil
 		}
 		if ctx.Err() != nil {

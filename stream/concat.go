@@ -3,8 +3,6 @@ package stream
 import (
 	"context"
 	"slices"
-
-	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
 // Concat yields the values of s, then those of each other stream in turn. A stream is run when the one before has
@@ -14,20 +12,25 @@ import (
 //	other:                 --c--|
 //	Concat(other):  --a--b--c--|
 func (s Stream[T]) Concat(others ...Stream[T]) Stream[T] {
-	s.require("Concat")
-	requireAll("Concat", others)
+	do(func() {
+		s.require("Concat")
+		requireAll("Concat", others)
+	})
 	others = slices.Clone(others)
 	return func(ctx context.Context, yield func(T) bool) error {
-		out := ending.NewConsumer(yield)
-		deliver := out.Deliver
+		stopped := false
+		deliver := func(v T) bool {
+			stopped = stopped || !yield(v)
+			return !stopped
+		}
 		err := s(ctx, deliver)
 		for _, other := range others {
-			if out.Stopped() || err != nil {
+			if stopped || err != nil {
 				break
 			}
 			err = other(ctx, deliver)
 		}
-		if out.Stopped() {
+		if stopped {
 			return nil
 		}
 		return err

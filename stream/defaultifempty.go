@@ -12,7 +12,20 @@ import (
 //	DefaultIfEmpty(x):  -----x|
 func (s Stream[T]) DefaultIfEmpty(v T) Stream[T] {
 	s.require("DefaultIfEmpty")
-	return s.ifEmpty(Of(v))
+	return func(ctx context.Context, yield func(T) bool) error {
+		empty := true
+		err := s(ctx, func(v T) bool {
+			empty = false
+			return yield(v)
+		})
+		if !empty || err != nil {
+			return err
+		}
+		if err := ending.ContextError(ctx); err != nil || !yield(v) {
+			return err
+		}
+		return ending.ContextError(ctx)
+	}
 }
 
 // SwitchIfEmpty yields the values of s, or those of other if s ends without a value. A failure without a value stays a
@@ -24,10 +37,6 @@ func (s Stream[T]) DefaultIfEmpty(v T) Stream[T] {
 func (s Stream[T]) SwitchIfEmpty(other Stream[T]) Stream[T] {
 	s.require("SwitchIfEmpty")
 	requireFunc(other == nil, "SwitchIfEmpty: other")
-	return s.ifEmpty(other)
-}
-
-func (s Stream[T]) ifEmpty(other Stream[T]) Stream[T] {
 	return func(ctx context.Context, yield func(T) bool) error {
 		empty := true
 		err := s(ctx, func(v T) bool {

@@ -15,10 +15,13 @@ func (s Stream[T]) MustNotEnd(err error) Stream[T] {
 	s.require("MustNotEnd")
 	requireFunc(err == nil, "MustNotEnd: err")
 	return func(ctx context.Context, yield func(T) bool) error {
-		out := ending.NewConsumer(yield)
-		failed := s(ctx, out.Deliver)
+		stopped := false
+		failed := s(ctx, func(v T) bool {
+			stopped = stopped || !yield(v)
+			return !stopped
+		})
 		switch {
-		case out.Stopped():
+		case stopped:
 			return nil
 		case failed != nil:
 			return failed

@@ -14,14 +14,16 @@ func (s Stream[T]) Repeat(n int) Stream[T] {
 	s.require("Repeat")
 	requireMin("Repeat: n", n, 0)
 	return func(ctx context.Context, yield func(T) bool) error {
-		out := ending.NewConsumer(yield)
-		deliver := out.Deliver
+		stopped := false
 		for range n {
 			if err := ending.ContextError(ctx); err != nil {
 				return err
 			}
-			err := s(ctx, deliver)
-			if out.Stopped() {
+			err := s(ctx, func(v T) bool {
+				stopped = stopped || !yield(v)
+				return !stopped
+			})
+			if stopped {
 				return nil
 			}
 			if err != nil {

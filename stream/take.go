@@ -1,6 +1,10 @@
 package stream
 
-import "context"
+import (
+	"context"
+
+	"github.com/retrywhen/retrywhen/internal/ending"
+)
 
 // Take yields the first n values. It ends right after the n-th, without waiting for the next. Take(0) does not run the
 // source.
@@ -10,10 +14,10 @@ import "context"
 func (s Stream[T]) Take(n int) Stream[T] {
 	s.require("Take")
 	requireMin("Take: n", n, 0)
-	if n == 0 {
-		return Empty[T]()
-	}
 	return func(ctx context.Context, yield func(T) bool) error {
+		if n == 0 {
+			return ending.ContextError(ctx)
+		}
 		left := n
 		err := s(ctx, func(v T) bool {
 			if left == 0 {

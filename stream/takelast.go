@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/ring"
 )
 
@@ -14,10 +15,10 @@ import (
 func (s Stream[T]) TakeLast(n int) Stream[T] {
 	s.require("TakeLast")
 	requireMin("TakeLast: n", n, 0)
-	if n == 0 {
-		return Empty[T]()
-	}
 	return func(ctx context.Context, yield func(T) bool) error {
+		if n == 0 {
+			return ending.ContextError(ctx)
+		}
 		last := ring.New[T](n)
 		err := s(ctx, func(v T) bool {
 			last.Put(v)
