@@ -8,8 +8,7 @@ import (
 
 // ConcatMap is operators.ConcatMap.
 func ConcatMap[T, U any, S ~func(context.Context, func(U) bool) error](p Package, s Stream[T], f func(T) S) Stream[U] {
-	p.NotNil("ConcatMap", "s", s == nil)
-	p.NotNil("ConcatMap", "f", f == nil)
+	require(p, "ConcatMap", s, "f", f == nil)
 	return concatMap(p, "ConcatMap", s, f)
 }
 

@@ -4,8 +4,7 @@ import "context"
 
 // Distinct is operators.DistinctBy under the name of operator.
 func Distinct[T any, K comparable](p Package, operator string, s Stream[T], key func(T) K) Stream[T] {
-	p.NotNil(operator, "s", s == nil)
-	p.NotNil(operator, "key", key == nil)
+	require(p, operator, s, "key", key == nil)
 	return func(ctx context.Context, yield func(T) bool) error {
 		seen := make(map[K]struct{})
 		return s(ctx, func(v T) bool {
@@ -18,8 +17,7 @@ func Distinct[T any, K comparable](p Package, operator string, s Stream[T], key 
 
 // DistinctUntilChanged is operators.DistinctUntilChangedBy under the name of operator.
 func DistinctUntilChanged[T any, K comparable](p Package, operator string, s Stream[T], key func(T) K) Stream[T] {
-	p.NotNil(operator, "s", s == nil)
-	p.NotNil(operator, "key", key == nil)
+	require(p, operator, s, "key", key == nil)
 	return func(ctx context.Context, yield func(T) bool) error {
 		var last K
 		some := false

@@ -8,23 +8,29 @@ import (
 
 // First is operators.First.
 func First[T any](p Package, s Stream[T]) Stream[T] {
-	p.NotNil("First", "s", s == nil)
+	require(p, "First", s, "", false)
 	return func(ctx context.Context, yield func(T) bool) error {
-		out := ending.NewConsumer(func(v T) bool {
-			yield(v)
+		found := false
+		err := s(ctx, func(v T) bool {
+			if !found {
+				yield(v)
+				found = true
+			}
 			return false
 		})
-		err := s(ctx, out.Deliver)
-		if err == nil || out.Stopped() {
-			return out.End(ctx, ending.ErrEmpty)
+		switch {
+		case found:
+			return nil
+		case err != nil:
+			return err
 		}
-		return err
+		return ending.Error(ctx, ending.ErrEmpty)
 	}
 }
 
 // Last is operators.Last.
 func Last[T any](p Package, s Stream[T]) Stream[T] {
-	p.NotNil("Last", "s", s == nil)
+	require(p, "Last", s, "", false)
 	return func(ctx context.Context, yield func(T) bool) error {
 		var latest T
 		found := false
@@ -38,6 +44,9 @@ func Last[T any](p Package, s Stream[T]) Stream[T] {
 		case !found:
 			return ending.Error(ctx, ending.ErrEmpty)
 		}
-		return deliverLast(ctx, latest, yield)
+		if !yield(latest) {
+			return nil
+		}
+		return ending.ContextError(ctx)
 	}
 }

@@ -8,8 +8,7 @@ import (
 
 // Map is operators.Map.
 func Map[T, U any](p Package, s Stream[T], f func(T) U) Stream[U] {
-	p.NotNil("Map", "s", s == nil)
-	p.NotNil("Map", "f", f == nil)
+	require(p, "Map", s, "f", f == nil)
 	return func(ctx context.Context, yield func(U) bool) error {
 		return s(ctx, func(v T) bool { return yield(f(v)) })
 	}
@@ -17,24 +16,26 @@ func Map[T, U any](p Package, s Stream[T], f func(T) U) Stream[U] {
 
 // MapErr is operators.MapErr.
 func MapErr[T any](p Package, s Stream[T], f func(error) error) Stream[T] {
-	p.NotNil("MapErr", "s", s == nil)
-	p.NotNil("MapErr", "f", f == nil)
+	require(p, "MapErr", s, "f", f == nil)
 	return func(ctx context.Context, yield func(T) bool) error {
-		out := ending.NewConsumer(yield)
-		err := s(ctx, out.Deliver)
-		if err != nil && ctx.Err() == nil && !out.Stopped() {
-			return f(err)
-		}
-		if err == nil {
+		stopped := false
+		err := s(ctx, func(v T) bool {
+			stopped = stopped || !yield(v)
+			return !stopped
+		})
+		switch {
+		case stopped || err == nil:
 			return nil
+		case ctx.Err() != nil:
+			return ending.Error(ctx, err)
 		}
-		return out.End(ctx, err)
+		return f(err)
 	}
 }
 
 // Pairwise is operators.Pairwise; pair makes the pairs.
 func Pairwise[T, P any](p Package, s Stream[T], pair func(before, v T) P) Stream[P] {
-	p.NotNil("Pairwise", "s", s == nil)
+	require(p, "Pairwise", s, "", false)
 	return func(ctx context.Context, yield func(P) bool) error {
 		var before T
 		some := false

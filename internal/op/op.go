@@ -24,7 +24,18 @@ func (p Package) Panicf(operator, format string, args ...any) {
 // NotNil panics if an argument of an operator is nil.
 func (p Package) NotNil(operator, argument string, isNil bool) {
 	if isNil {
-		p.Panicf(operator, "%s is nil", argument)
+		panic(string(p) + ": " + operator + ": " + argument + " is nil")
+	}
+}
+
+// require panics if s or the argument is nil. It is generic and not a method of Package, because the compiler can inline
+// only generic functions of a package that is not imported directly, and without that no operator is inlined.
+func require[T any](p Package, operator string, s Stream[T], argument string, isNil bool) {
+	if s == nil {
+		panic(string(p) + ": " + operator + ": s is nil")
+	}
+	if isNil {
+		panic(string(p) + ": " + operator + ": " + argument + " is nil")
 	}
 }
 

@@ -8,8 +8,7 @@ import (
 
 // Scan is operators.Scan.
 func Scan[T, A any](p Package, s Stream[T], seed A, f func(A, T) A) Stream[A] {
-	p.NotNil("Scan", "s", s == nil)
-	p.NotNil("Scan", "f", f == nil)
+	require(p, "Scan", s, "f", f == nil)
 	return func(ctx context.Context, yield func(A) bool) error {
 		result := seed
 		return s(ctx, func(v T) bool {
@@ -21,18 +20,7 @@ func Scan[T, A any](p Package, s Stream[T], seed A, f func(A, T) A) Stream[A] {
 
 // Reduce is operators.Reduce.
 func Reduce[T, A any](p Package, s Stream[T], seed A, f func(A, T) A) Stream[A] {
-	p.NotNil("Reduce", "s", s == nil)
-	p.NotNil("Reduce", "f", f == nil)
-	return fold(s, seed, f)
-}
-
-// Count is operators.Count.
-func Count[T any](p Package, s Stream[T]) Stream[int] {
-	p.NotNil("Count", "s", s == nil)
-	return fold(s, 0, func(n int, _ T) int { return n + 1 })
-}
-
-func fold[T, A any](s Stream[T], seed A, f func(A, T) A) Stream[A] {
+	require(p, "Reduce", s, "f", f == nil)
 	return func(ctx context.Context, yield func(A) bool) error {
 		result := seed
 		err := s(ctx, func(v T) bool {
@@ -42,14 +30,28 @@ func fold[T, A any](s Stream[T], seed A, f func(A, T) A) Stream[A] {
 		if err != nil {
 			return err
 		}
-		return deliverLast(ctx, result, yield)
+		if !yield(result) {
+			return nil
+		}
+		return ending.ContextError(ctx)
 	}
 }
 
-// deliverLast delivers v, the last value, and returns the result of the stream.
-func deliverLast[T any](ctx context.Context, v T, yield func(T) bool) error {
-	if !yield(v) {
-		return nil
+// Count is operators.Count.
+func Count[T any](p Package, s Stream[T]) Stream[int] {
+	require(p, "Count", s, "", false)
+	return func(ctx context.Context, yield func(int) bool) error {
+		n := 0
+		err := s(ctx, func(T) bool {
+			n++
+			return true
+		})
+		if err != nil {
+			return err
+		}
+		if !yield(n) {
+			return nil
+		}
+		return ending.ContextError(ctx)
 	}
-	return ending.ContextError(ctx)
 }

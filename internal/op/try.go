@@ -8,47 +8,54 @@ import (
 
 // TryMap is operators.TryMap.
 func TryMap[T, U any](p Package, s Stream[T], f func(context.Context, T) (U, error)) Stream[U] {
-	p.NotNil("TryMap", "s", s == nil)
-	p.NotNil("TryMap", "f", f == nil)
+	require(p, "TryMap", s, "f", f == nil)
 	return func(ctx context.Context, yield func(U) bool) error {
-		return tryEach(ctx, s, func(v T) (bool, error) {
+		var failure error
+		stopped := false
+		err := s(ctx, func(v T) bool {
+			if stopped {
+				return false
+			}
 			u, err := f(ctx, v)
 			if err != nil {
-				return false, err
+				failure = err
 			}
-			return yield(u), nil
+			stopped = err != nil || !yield(u)
+			return !stopped
 		})
+		switch {
+		case failure != nil:
+			return ending.Error(ctx, failure)
+		case stopped:
+			return nil
+		}
+		return err
 	}
 }
 
 // TryFilter is operators.TryFilter.
 func TryFilter[T any](p Package, s Stream[T], keep func(context.Context, T) (bool, error)) Stream[T] {
-	p.NotNil("TryFilter", "s", s == nil)
-	p.NotNil("TryFilter", "keep", keep == nil)
+	require(p, "TryFilter", s, "keep", keep == nil)
 	return func(ctx context.Context, yield func(T) bool) error {
-		return tryEach(ctx, s, func(v T) (bool, error) {
-			kept, err := keep(ctx, v)
-			if err != nil || !kept {
-				return err == nil, err
+		var failure error
+		stopped := false
+		err := s(ctx, func(v T) bool {
+			if stopped {
+				return false
 			}
-			return yield(v), nil
+			kept, err := keep(ctx, v)
+			if err != nil {
+				failure = err
+			}
+			stopped = err != nil || kept && !yield(v)
+			return !stopped
 		})
+		switch {
+		case failure != nil:
+			return ending.Error(ctx, failure)
+		case stopped:
+			return nil
+		}
+		return err
 	}
-}
-
-// tryEach runs s with a yield that may fail. A failure ends the run.
-func tryEach[T any](ctx context.Context, s Stream[T], yield func(T) (bool, error)) error {
-	var failure error
-	out := ending.NewConsumer(func(v T) (more bool) {
-		more, failure = yield(v)
-		return more
-	})
-	err := s(ctx, out.Deliver)
-	switch {
-	case failure != nil:
-		return ending.Error(ctx, failure)
-	case out.Stopped():
-		return nil
-	}
-	return err
 }
