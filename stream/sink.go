@@ -53,22 +53,23 @@ func (s Stream[T]) Collect(ctx context.Context) ([]T, error) {
 //
 // It ends a wait for one thing: the next message, the first answer, a state that is reached. For a stream of at most one
 // value, such as a Timer, FromFunc or operators.Reduce, it is the way to a plain value.
-func (s Stream[T]) One(ctx context.Context) (T, error) {
+func (s Stream[T]) One(ctx context.Context) (first T, err error) {
 	s.require("One")
-	var first T
-	found := false
-	err := s(ctx, func(v T) bool {
-		if !found {
-			first, found = v, true
+	do(func() {
+		found := false
+		err = s(ctx, func(v T) bool {
+			if !found {
+				first, found = v, true
+			}
+			return false
+		})
+		switch {
+		case found:
+			err = nil
+		case err == nil:
+			err = ending.Error(ctx, ErrEmpty)
 		}
-		return false
 	})
-	switch {
-	case found:
-		return first, nil
-	case err == nil:
-		err = ending.Error(ctx, ErrEmpty)
-	}
 	return first, err
 }
 
@@ -87,19 +88,21 @@ func (s Stream[T]) ForEach(ctx context.Context, f func(T)) error {
 // the run and is returned. It is not a failure of the source, so no operator before TryForEach retries it. If f does
 // not fail, TryForEach returns the error that ended the stream. An error of f that comes after ctx has ended is joined
 // with ctx's cause.
-func (s Stream[T]) TryForEach(ctx context.Context, f func(context.Context, T) error) error {
+func (s Stream[T]) TryForEach(ctx context.Context, f func(context.Context, T) error) (err error) {
 	s.require("TryForEach")
 	requireFunc(f == nil, "TryForEach: f")
-	var failed error
-	err := s(ctx, func(v T) bool {
-		if failed == nil {
-			failed = f(ctx, v)
+	do(func() {
+		var failed error
+		err = s(ctx, func(v T) bool {
+			if failed == nil {
+				failed = f(ctx, v)
+			}
+			return failed == nil
+		})
+		if failed != nil {
+			err = ending.Error(ctx, failed)
 		}
-		return failed == nil
 	})
-	if failed != nil {
-		return ending.Error(ctx, failed)
-	}
 	return err
 }
 
