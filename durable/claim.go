@@ -39,9 +39,9 @@ func (q *Queue) check(ctx context.Context, d *delivery, isAlone bool) verdict {
 		d.held = false
 		return begin
 	}
-	if d.deliveries == 1 && !d.looked && !q.gaps.isSuspect(d, now, q.config.Lease) {
+	if d.deliveries == 1 && !d.looked && !q.isSuspect(d, now) {
 		if d.stage == again && q.hasEnded(ctx, d) {
-			q.drop(ctx, d)
+			q.drop(ctx, d, false)
 			return skip
 		}
 		return begin
@@ -78,9 +78,17 @@ func (q *Queue) check(ctx context.Context, d *delivery, isAlone bool) verdict {
 // hasEnded reports whether the job of a fired schedule was done or dead before. A server that is killed between storing
 // the message and removing the schedule fires the schedule again after its restart.
 func (q *Queue) hasEnded(ctx context.Context, d *delivery) bool {
-	m, err := q.last(ctx, q.config.subject(d.id, mark))
-	return err == nil && m != nil && get(m.Header, headerDone) != "" && parseTime(get(m.Header, headerPut)).Equal(d.state.put)
+	for _, s := range []stage{mark, dead} {
+		m, err := q.last(ctx, q.config.subject(d.id, s))
+		if err == nil && m != nil && isEnd(s, m.Header) && parseTime(get(m.Header, headerPut)).Equal(d.state.put) {
+			return true
+		}
+	}
+	return false
 }
+
+// isEnd reports whether a message says that its job has ended: it is a dead letter, or a mark that the job is done.
+func isEnd(s stage, h nats.Header) bool { return s == dead || get(h, headerDone) != "" }
 
 // catchUp updates d from the job's last message. It returns false if the delivery is over, because the job has moved on
 // or a later delivery of it was claimed.
@@ -96,7 +104,7 @@ func (q *Queue) catchUp(ctx context.Context, d *delivery) bool {
 		return true
 	}
 	if m == nil || !isClaim(&q.config, m.Subject, m.Header) {
-		q.drop(ctx, d)
+		q.drop(ctx, d, m != nil && get(m.Header, headerDone) != "")
 		return false
 	}
 	if number(m.Header, headerDelivery) > d.deliveries {
@@ -105,7 +113,7 @@ func (q *Queue) catchUp(ctx context.Context, d *delivery) bool {
 	}
 	d.last, d.looked, d.begun = m.Sequence, true, number(m.Header, headerBegun)
 	if s := readState(m.Header); s.retry.Attempts > d.state.retry.Attempts {
-		s.user, s.retry.Fires = d.state.user, q.policyOf(d.state.kind).Fires()
+		s.user, s.revived, s.retry.Fires = d.state.user, d.state.revived, q.policyOf(d.state.kind).Fires()
 		d.state = s
 	}
 	return true
@@ -132,12 +140,29 @@ func (q *Queue) mark(d *delivery, begun uint64) *nats.Msg {
 	return m
 }
 
-// doneMark returns the mark of a job that has ended.
-func (q *Queue) doneMark(d *delivery) *nats.Msg {
-	m := &nats.Msg{Subject: q.config.subject(d.id, mark), Header: nats.Header{headerDone: {"1"}}}
-	if !d.state.put.IsZero() {
-		m.Header[headerPut] = []string{formatTime(d.state.put)}
+// doneMark returns the mark of a job that was put at the given time and has ended.
+func (q *Queue) doneMark(id string, put time.Time) *nats.Msg {
+	m := &nats.Msg{Subject: q.config.subject(id, mark), Header: nats.Header{headerDone: {"1"}}}
+	if !put.IsZero() {
+		m.Header[headerPut] = []string{formatTime(put)}
 	}
 	expires(m, q.config.Remember)
 	return m
+}
+
+// bury replaces the old dead letter of a job that was revived and is done, if the letter still exists, by a mark that
+// expires soon. Otherwise the letter would be the job's last message again when the mark "done" has expired.
+func (q *Queue) bury(ctx context.Context, d *delivery) error {
+	subject := q.config.subject(d.id, dead)
+	letter, err := q.last(ctx, subject)
+	if err != nil || letter == nil || get(letter.Header, headerDone) != "" {
+		return err
+	}
+	m := q.doneMark(d.id, d.state.put)
+	m.Subject = subject
+	expires(m, time.Second)
+	if _, err = q.store(ctx, step{id: d.id, of: subject, last: letter.Sequence, m: m}, storePolicy); err == errMoved {
+		return nil
+	}
+	return err
 }

@@ -44,18 +44,26 @@ func TestCheck(t *testing.T) {
 			}
 		}},
 		"the lease has run out": {change: func(d *delivery) { d.until = time.Now() }, want: skip},
-		"a fired schedule":      {stage: again, change: func(d *delivery) { d.state.put = put }, want: begin, did: "last mark"},
+		"a fired schedule":      {stage: again, change: func(d *delivery) { d.state.put = put }, want: begin, did: "last mark; last dead"},
 		"a schedule that has fired twice": {stage: again, change: func(d *delivery) { d.state.put = put }, want: skip, did: "last mark; ack",
 			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, done(put)), nil }},
-		"a schedule, and a mark of an earlier job with the id": {stage: again, change: func(d *delivery) { d.state.put = put }, want: begin, did: "last mark",
+		"a schedule that has fired again after its job was dead": {stage: again, change: func(d *delivery) { d.state.put = put }, want: skip, did: "last mark; last dead; ack",
+			last: func(q *Queue) (*jetstream.RawStreamMsg, error) {
+				return message(q, dead, 9, nats.Header{headerPut: {formatTime(put)}}), nil
+			}},
+		"a schedule, and the dead letter of an earlier job with the id": {stage: again, change: func(d *delivery) { d.state.put = put }, want: begin, did: "last mark; last dead",
+			last: func(q *Queue) (*jetstream.RawStreamMsg, error) {
+				return message(q, dead, 9, nats.Header{headerPut: {formatTime(put.Add(time.Second))}}), nil
+			}},
+		"a schedule, and a mark of an earlier job with the id": {stage: again, change: func(d *delivery) { d.state.put = put }, want: begin, did: "last mark; last dead",
 			last: func(q *Queue) (*jetstream.RawStreamMsg, error) {
 				return message(q, mark, 9, done(put.Add(time.Second))), nil
 			}},
-		"a schedule, and a mark that is a claim": {stage: again, change: func(d *delivery) { d.state.put = put }, want: begin, did: "last mark",
+		"a schedule, and a mark that is a claim": {stage: again, change: func(d *delivery) { d.state.put = put }, want: begin, did: "last mark; last dead",
 			last: func(q *Queue) (*jetstream.RawStreamMsg, error) {
 				return message(q, mark, 9, nats.Header{headerPut: {formatTime(put)}}), nil
 			}},
-		"a schedule, and the mark cannot be read": {stage: again, want: begin, did: "last mark",
+		"a schedule, and the mark cannot be read": {stage: again, want: begin, did: "last mark; last dead",
 			last: func(*Queue) (*jetstream.RawStreamMsg, error) { return nil, errors.New("no") }},
 		"a second delivery": {change: again2, want: begin, did: "put mark", check: func(t *testing.T, d *delivery, s *server) {
 			if d.last != 101 || !d.looked || !d.claimed || d.begun != 1 {
@@ -85,7 +93,7 @@ func TestCheck(t *testing.T) {
 		"it runs alone":                      {change: func(d *delivery) { d.deliveries, d.begun = 2, 4 }, alone: true, want: begin, did: "put mark"},
 		"one less":                           {change: func(d *delivery) { d.deliveries, d.begun = 2, 3 }, want: begin, did: "put mark"},
 		"it can only be given up": {change: func(d *delivery) { d.deliveries, d.begun = 2, 5 }, want: skip,
-			did: "log: the outcome of an attempt could not be stored, the job is handed back; nak in 30s"},
+			did: "put dead; ack; consumer count-dead; create count-dead of retrywhen.q.job.*.dead; info of count-dead"},
 		"the job is gone": {change: again2, refuses: 1, want: skip, did: "put mark; last *; ack"},
 		"the job is done": {change: again2, refuses: 1, want: skip, did: "put mark; last *; ack",
 			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, done(put)), nil }},
@@ -128,7 +136,13 @@ func TestCheck(t *testing.T) {
 				return nil
 			}
 			if test.last != nil {
-				s.last = func(string) (*jetstream.RawStreamMsg, error) { return test.last(q) }
+				s.last = func(subject string) (*jetstream.RawStreamMsg, error) {
+					m, err := test.last(q)
+					if m != nil && !strings.HasSuffix(subject, "*") && subject != m.Subject {
+						return nil, jetstream.ErrMsgNotFound
+					}
+					return m, err
+				}
 			}
 			if test.stage == "" {
 				test.stage = first
@@ -309,7 +323,7 @@ func TestMarksExpire(t *testing.T) {
 		s := new(server)
 		q := fakeQueue(t, s, Config{Remember: remember})
 		d := deliver(q, s, first, nil)
-		if got := [2]string{get(q.mark(d, 1).Header, headerTTL), get(q.doneMark(d).Header, headerTTL)}; got != want {
+		if got := [2]string{get(q.mark(d, 1).Header, headerTTL), get(q.doneMark("x", time.Time{}).Header, headerTTL)}; got != want {
 			t.Errorf("Remember %v: a claim and a done mark live %v, want %v", remember, got, want)
 		}
 	}
@@ -323,13 +337,12 @@ func TestMarksExpire(t *testing.T) {
 func TestDoneMark(t *testing.T) {
 	s := new(server)
 	q := fakeQueue(t, s, Config{})
-	d := deliver(q, s, first, nil)
-	if h := q.doneMark(d).Header; get(h, headerDone) != "1" || h[headerPut] != nil {
-		t.Errorf("without an id: %v", h)
+	if m := q.doneMark("x", time.Time{}); get(m.Header, headerDone) != "1" || m.Header[headerPut] != nil || m.Subject != "retrywhen.q.job.x.mark" {
+		t.Errorf("without an id: %s, %v", m.Subject, m.Header)
 	}
-	d.state.put = time.Now()
-	if h := q.doneMark(d).Header; get(h, headerPut) != formatTime(d.state.put) {
-		t.Errorf("with an id: %v", h)
+	now := time.Now()
+	if m := q.doneMark("x", now); get(m.Header, headerPut) != formatTime(now) || m.Subject != "retrywhen.q.job.x.mark" {
+		t.Errorf("with an id: %s, %v", m.Subject, m.Header)
 	}
 }
 

@@ -53,29 +53,71 @@ func (q *Queue) Dead() stream.Stream[*DeadLetter] {
 		if err != nil {
 			return ended(ctx, "dead", err)
 		}
-		all := q.config.subjects("*", string(dead))
 		for seq, last := info.State.FirstSeq, info.State.LastSeq; seq <= last; {
-			m, err := q.jobs.GetMsg(ctx, seq, jetstream.WithGetMsgSubject(all))
-			if errors.Is(err, jetstream.ErrMsgNotFound) {
-				return nil
+			letters, next, err := q.letters(ctx, seq, last, true)
+			for _, letter := range letters {
+				if !yield(letter) {
+					return nil
+				}
+				if ctx.Err() != nil {
+					return ending.ContextError(ctx)
+				}
 			}
 			if err != nil {
 				return ended(ctx, "dead", err)
 			}
-			if m.Sequence > last {
-				return nil
-			}
-			id, _, _ := q.config.parseSubject(m.Subject)
-			if get(m.Header, headerGone) == "" && !yield(readDead(m, id)) {
-				return nil
-			}
-			if ctx.Err() != nil {
-				return ending.ContextError(ctx)
-			}
-			seq = m.Sequence + 1
+			seq = next
 		}
 		return nil
 	}
+}
+
+// lettersAtOnce is how many dead letters are read or revived at a time.
+const lettersAtOnce = 16
+
+// letters returns the dead letters among the next messages of the stage, from the sequence on, and the sequence from
+// which to continue. A message that is not its job's last one is not a dead letter: the job was revived or forgotten.
+// Unless looks is set, such messages are returned too.
+func (q *Queue) letters(ctx context.Context, from, last uint64, looks bool) (letters []*DeadLetter, next uint64, err error) {
+	all := q.config.subjects("*", string(dead))
+	var found [lettersAtOnce]*DeadLetter
+	var failed [lettersAtOnce]error
+	var looking sync.WaitGroup
+	for i := range found {
+		m, err := q.jobs.GetMsg(ctx, from, jetstream.WithGetMsgSubject(all))
+		if err != nil || m.Sequence > last {
+			if err == nil || errors.Is(err, jetstream.ErrMsgNotFound) {
+				from = last + 1
+				break
+			}
+			failed[i] = err
+			break
+		}
+		from = m.Sequence + 1
+		id, _, _ := q.config.parseSubject(m.Subject)
+		switch {
+		case get(m.Header, headerDone) != "":
+		case !looks:
+			found[i] = readDead(m, id)
+		default:
+			looking.Go(func() {
+				newest, err := q.lastOf(ctx, id)
+				if failed[i] = err; err == nil && newest != nil && newest.Sequence == m.Sequence {
+					found[i] = readDead(m, id)
+				}
+			})
+		}
+	}
+	looking.Wait()
+	for i, letter := range found {
+		if failed[i] != nil {
+			return letters, from, failed[i]
+		}
+		if letter != nil {
+			letters = append(letters, letter)
+		}
+	}
+	return letters, from, nil
 }
 
 // ended returns ctx's error if ctx has ended, else err with its explanation.
@@ -86,10 +128,13 @@ func ended(ctx context.Context, what string, err error) error {
 	return explain(what, err)
 }
 
-// Revive puts the dead letter with this id back into the queue, as a job that has not been attempted. That is one
-// atomic step, so the job is never both a dead letter and in the queue, nor lost. Revive returns an error that matches
-// ErrNotFound if there is no such dead letter. Concurrent calls revive it once. While the server does not respond,
-// Revive tries again for as long as Put; its error then matches ErrNotStored, and the job may have been revived or not.
+// Revive puts the dead letter with this id back into the queue, as a job that has not been attempted. That is one step,
+// so the job is never both a dead letter and in the queue, nor lost. Revive returns an error that matches ErrNotFound if
+// there is no such dead letter. Concurrent calls revive it once. While the server does not respond, Revive tries again
+// for as long as Put; its error then matches ErrNotStored, and the job may have been revived or not.
+//
+// Revive then deletes the old dead letter. A user without the permission for that can revive too: Stats counts the old
+// letter until the job has ended, and that is logged once.
 func (q *Queue) Revive(ctx context.Context, id string) error {
 	m, err := q.deadLetter(ctx, "revive", id)
 	if err != nil {
@@ -99,69 +144,148 @@ func (q *Queue) Revive(ctx context.Context, id string) error {
 }
 
 func (q *Queue) revive(ctx context.Context, letter *DeadLetter) error {
-	id, s := letter.ID, state{put: time.Now(), kind: letter.Kind, user: letter.Header}
-	job := &nats.Msg{Subject: q.config.subject(id, first), Header: s.header(), Data: letter.Data}
-	gone := &nats.Msg{Subject: q.config.subject(id, dead), Header: nats.Header{headerGone: {"1"}}}
-	expires(gone, time.Second)
-	began, before, put := time.Now(), q.nc.LastError(), get(job.Header, headerPut)
-	stored, err := q.store(ctx, step{id: id, last: letter.seq, m: job, with: gone,
+	what := "revive: job " + strconv.Quote(letter.ID)
+	s := state{put: time.Now(), kind: letter.Kind, user: letter.Header, revived: true}
+	m := &nats.Msg{Subject: q.config.subject(letter.ID, first), Header: s.header(), Data: letter.Data}
+	began, before, put := time.Now(), q.nc.LastError(), get(m.Header, headerPut)
+	_, err := q.store(ctx, step{id: letter.ID, last: letter.seq, m: m,
 		ours:   func(m *jetstream.RawStreamMsg) bool { return get(m.Header, headerPut) == put },
 		within: func(ctx context.Context) (context.Context, context.CancelFunc) { return q.withPutTimeout(ctx, began) }}, storePolicy)
 	switch {
-	case err == nil:
-		q.counts.put.Add(1)
-		q.remove(ctx, stored-1) // gone, which was stored together with job. If that fails, gone expires
-		return nil
 	case errors.Is(err, errMoved):
-		return &failure{"revive: job " + strconv.Quote(id), ErrNotFound, nil, ""}
+		return &failure{what, ErrNotFound, nil, ""}
+	case err != nil:
+		return q.notStored(ctx, what, err, before, time.Since(began))
 	}
-	return q.notStored(ctx, "revive: job "+strconv.Quote(id), err, before, time.Since(began))
+	q.counts.put.Add(1)
+	if q.mayNotDelete.Load() {
+		return nil
+	}
+	switch err := q.remove(ctx, letter.seq); {
+	case errors.Is(err, nats.ErrPermissionViolation) && q.mayNotDelete.CompareAndSwap(false, true):
+		q.config.Logger.Warn("the dead letters of revived jobs cannot be deleted and are counted until the jobs have ended: the user lacks the permission",
+			"queue", q.config.Name, "error", err)
+	case err != nil && !errors.Is(err, nats.ErrPermissionViolation):
+		q.config.Logger.Debug("the dead letter of a revived job could not be deleted", "queue", q.config.Name, "id", letter.ID, "error", err)
+	}
+	return nil
 }
 
 // ReviveAll revives the present dead letters for which keep returns true, or all if keep is nil. It returns how many it
-// has revived. It skips those that others have revived or forgotten meanwhile. It stops at the first error, and may be
-// called again.
+// has revived. It skips those that others have revived or forgotten meanwhile. It revives several at a time, in any
+// order, ends after the first error, and may be called again. keep is called by one goroutine at a time.
 func (q *Queue) ReviveAll(ctx context.Context, keep func(*DeadLetter) bool) (revived int, err error) {
-	for letter, err := range q.Dead().All(ctx) {
-		if err != nil {
-			return revived, err
-		}
-		if keep != nil && !keep(letter) {
-			continue
-		}
-		switch err := q.revive(ctx, letter); {
-		case err == nil:
+	info, err := q.jobs.Info(ctx)
+	if err != nil {
+		return 0, ended(ctx, "revive", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		mu       sync.Mutex
+		running  sync.WaitGroup
+		panicked any
+	)
+	kept := func(letter *DeadLetter) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return err == nil && (keep == nil || keep(letter))
+	}
+	count := func(failed error) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case failed == nil:
 			revived++
-		case !errors.Is(err, ErrNotFound):
-			return revived, err
+		case err == nil && !errors.Is(failed, ErrNotFound):
+			err = failed
+			cancel()
 		}
 	}
-	return revived, nil
+	from, last := info.State.FirstSeq, info.State.LastSeq
+	part := (last-from)/lettersAtOnce + 1
+	for from := from; from <= last; from += part {
+		running.Go(func() {
+			defer func() {
+				if v := recover(); v != nil { // of keep
+					mu.Lock()
+					panicked = v
+					mu.Unlock()
+					cancel()
+				}
+			}()
+			for next, end := from, min(from+part-1, last); next <= end; {
+				letters, after, failed := q.letters(ctx, next, end, keep != nil)
+				for _, letter := range letters {
+					if kept(letter) {
+						count(q.revive(ctx, letter))
+					}
+				}
+				if failed != nil {
+					count(ended(ctx, "revive", failed))
+					return
+				}
+				next = after
+			}
+		})
+	}
+	running.Wait()
+	if panicked != nil {
+		panic(panicked)
+	}
+	return revived, err
 }
 
-// Forget deletes the dead letter with this id. It returns an error that matches ErrNotFound if there is none.
+// Forget deletes the dead letter with this id. It returns an error that matches ErrNotFound if there is none. The id is
+// known for Config.Remember.
 func (q *Queue) Forget(ctx context.Context, id string) error {
-	m, err := q.deadLetter(ctx, "forget", id)
+	what := "forget: job " + strconv.Quote(id)
+	m, err := q.lastOf(ctx, id)
 	if err != nil {
-		return err
+		return explain(what, err)
 	}
-	err = q.jobs.DeleteMsg(ctx, m.Sequence)
-	if err == nil {
-		return nil
+	gone := &failure{what, ErrNotFound, nil, ""}
+	switch {
+	case m == nil:
+		return gone
+	case q.isDead(m):
+		// The mark comes first: without it, a delivery that was never acknowledged would be attempted again.
+		_, err := q.store(ctx, step{id: id, last: m.Sequence, m: q.doneMark(id, parseTime(get(m.Header, headerPut)))}, storePolicy)
+		if errors.Is(err, errMoved) {
+			return gone
+		}
+		if err != nil {
+			return explain(what, err)
+		}
+	case get(m.Header, headerDone) != "": // by a Forget that has ended before it could delete the letter
+		if m, err = q.last(ctx, q.config.subject(id, dead)); err != nil {
+			return explain(what, err)
+		}
+		if m == nil || get(m.Header, headerDone) != "" {
+			return gone
+		}
+	default:
+		return gone
 	}
-	if _, gone := q.jobs.GetMsg(ctx, m.Sequence); errors.Is(gone, jetstream.ErrMsgNotFound) {
-		return &failure{"forget: job " + strconv.Quote(id), ErrNotFound, nil, ""}
+	if err := q.remove(ctx, m.Sequence); err != nil {
+		return explain(what, err)
 	}
-	return explain("forget: job "+strconv.Quote(id), err)
+	return nil
+}
+
+// isDead reports whether a job's last message is a dead letter.
+func (q *Queue) isDead(m *jetstream.RawStreamMsg) bool {
+	_, s, _ := q.config.parseSubject(m.Subject)
+	return s == dead && get(m.Header, headerDone) == ""
 }
 
 func (q *Queue) deadLetter(ctx context.Context, what, id string) (*jetstream.RawStreamMsg, error) {
 	what += ": job " + strconv.Quote(id)
-	m, err := q.last(ctx, q.config.subject(id, dead))
+	m, err := q.lastOf(ctx, id)
 	switch {
 	case err != nil:
 		return nil, explain(what, err)
-	case m == nil || get(m.Header, headerGone) != "":
+	case m == nil || !q.isDead(m):
 		return nil, &failure{what, ErrNotFound, nil, ""}
 	}
 	return m, nil

@@ -3,7 +3,9 @@ package durable
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -21,13 +23,24 @@ func letter(q *Queue, id string, seq uint64, h nats.Header) *jetstream.RawStream
 	return &jetstream.RawStreamMsg{Subject: q.config.subject(id, dead), Sequence: seq, Header: h, Data: []byte("data of " + id)}
 }
 
-// gone is the header of the message that replaces a revived dead letter.
-var gone = nats.Header{headerGone: {"1"}}
+// revived is a message of a job that came after its dead letter.
+func revived(q *Queue, id string, seq uint64) *jetstream.RawStreamMsg {
+	return &jetstream.RawStreamMsg{Subject: q.config.subject(id, first), Sequence: seq}
+}
+
+// reads returns what was recorded since the last call without the reads of the last messages of jobs, and how many of
+// those there were. They are made at once, in any order.
+func reads(s *server) (did string, last int) {
+	all := strings.Split(s.took(), "; ")
+	n := len(all)
+	all = slices.DeleteFunc(all, func(a string) bool { return a == "last *" })
+	return strings.Join(all, "; "), n - len(all)
+}
 
 // Which dead letters there are, what is read for that, and when it ends.
 func TestDead(t *testing.T) {
 	cause := errors.New("cause")
-	const all = "info; get 3 dead; get 4 dead; get 5 dead; get 7 dead; get 10 dead"
+	const all = "info; get 3 dead; get 4 dead; get 5 dead; get 7 dead; get 10 dead; get 13 dead"
 	for name, test := range map[string]struct {
 		fails  string
 		err    error
@@ -37,27 +50,38 @@ func TestDead(t *testing.T) {
 		cancel int                                      // ctx ends at this letter; negative: before
 		want   string
 		did    string
+		looked int // at how many jobs
 		end    error
 	}{
-		"all":                         {want: "a c d", did: all + "; get 13 dead"},
+		"all":                         {want: "a c d", did: all, looked: 4},
 		"none":                        {stored: func(*Queue) []*jetstream.RawStreamMsg { return nil }, did: "info"},
-		"the last message is one":     {stored: func(q *Queue) []*jetstream.RawStreamMsg { return []*jetstream.RawStreamMsg{letter(q, "a", 3, nil)} }, want: "a", did: "info; get 3 dead"},
-		"the consumer stops":          {stop: 1, want: "a", did: "info; get 3 dead"},
-		"one that came meanwhile":     {last: 11, want: "a c", did: all},
+		"the last message is one":     {stored: func(q *Queue) []*jetstream.RawStreamMsg { return []*jetstream.RawStreamMsg{letter(q, "a", 3, nil)} }, want: "a", did: "info; get 3 dead; get 4 dead", looked: 1},
+		"the consumer stops":          {stop: 1, want: "a", did: all, looked: 4},
+		"one that came meanwhile":     {last: 11, want: "a c", did: all[:len(all)-len("; get 13 dead")], looked: 3},
 		"the stream cannot be read":   {fails: "info", err: errNo, did: "info", end: errNo},
-		"one cannot be read":          {fails: "get 7 dead", err: errNo, want: "a", did: "info; get 3 dead; get 4 dead; get 5 dead; get 7 dead", end: errNo},
-		"the rest is gone":            {fails: "get 7 dead", err: jetstream.ErrMsgNotFound, want: "a", did: "info; get 3 dead; get 4 dead; get 5 dead; get 7 dead"},
+		"one cannot be read":          {fails: "get 7 dead", err: errNo, want: "a", did: "info; get 3 dead; get 4 dead; get 5 dead; get 7 dead", looked: 2, end: errNo},
+		"the rest is gone":            {fails: "get 7 dead", err: jetstream.ErrMsgNotFound, want: "a", did: "info; get 3 dead; get 4 dead; get 5 dead; get 7 dead", looked: 2},
 		"ctx has ended":               {cancel: -1, end: cause},
-		"ctx ends":                    {cancel: 1, want: "a", did: "info; get 3 dead", end: cause},
-		"ctx ends during the request": {fails: "get 5 dead", err: errNoResponse, want: "a", did: "info; get 3 dead; get 4 dead; get 5 dead", end: cause},
+		"ctx ends":                    {cancel: 1, want: "a", did: all, looked: 4, end: cause},
+		"ctx ends during the request": {fails: "get 5 dead", err: errNoResponse, want: "a", did: "info; get 3 dead; get 4 dead; get 5 dead", looked: 2, end: cause},
 		"ctx ends at the beginning":   {fails: "info", err: errNoResponse, did: "info", end: cause},
+		"many": {stored: func(q *Queue) (all []*jetstream.RawStreamMsg) {
+			for i := range uint64(40) {
+				all = append(all, letter(q, fmt.Sprint(i), i+1, nil))
+			}
+			return all
+		}, want: strings.Trim(fmt.Sprint(slices.Collect(func(yield func(int) bool) {
+			for i := range 40 {
+				yield(i)
+			}
+		})), "[]"), did: "-", looked: 40},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &server{fails: map[string]error{test.fails: test.err}}
 				q := fakeQueue(t, s, Config{})
 				q.jobs = lastStream{fakeStream{s: s}, test.last}
-				s.stored = []*jetstream.RawStreamMsg{letter(q, "a", 3, nil), letter(q, "b", 4, gone), letter(q, "b", 6, gone), message(q, first, 7, nil),
+				s.stored = []*jetstream.RawStreamMsg{letter(q, "a", 3, nil), letter(q, "b", 4, nil), letter(q, "e", 6, nats.Header{headerDone: {"1"}}), revived(q, "b", 7),
 					letter(q, "c", 9, nil), message(q, first, 10, nil), letter(q, "d", 12, nil), message(q, first, 13, nil)}
 				if test.stored != nil {
 					s.stored = test.stored(q)
@@ -84,8 +108,8 @@ func TestDead(t *testing.T) {
 				if err != nil && test.end != cause && !strings.HasPrefix(err.Error(), "durable: dead: ") {
 					t.Errorf("got %v", err)
 				}
-				if got := s.took(); got != test.did {
-					t.Errorf("it did %q, want %q", got, test.did)
+				if got, looked := reads(s); test.did != "-" && got != test.did || looked != test.looked {
+					t.Errorf("it did %q, and looked at %d jobs, want %q, %d", got, looked, test.did, test.looked)
 				}
 			})
 		})
@@ -123,7 +147,7 @@ func TestDead_Fields(t *testing.T) {
 	}
 }
 
-// Revive stores the job and removes the dead letter in one step.
+// Revive stores the job, and removes the dead letter then.
 func TestRevive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(server)
@@ -131,7 +155,7 @@ func TestRevive(t *testing.T) {
 		q.nc = connected(t, s)
 		old := state{put: time.Now(), kind: "k", lastError: "no", user: nats.Header{"A": {"b"}}, retry: retry.State{Attempts: 3, First: time.Now()}}
 		s.last = func(subject string) (*jetstream.RawStreamMsg, error) {
-			if subject != "retrywhen.q.job.x.dead" {
+			if subject != "retrywhen.q.job.x.*" {
 				t.Errorf("it reads %s", subject)
 			}
 			return letter(q, "x", 9, old.header()), nil
@@ -140,65 +164,68 @@ func TestRevive(t *testing.T) {
 		if err := q.Revive(t.Context(), "x"); err != nil {
 			t.Error(err)
 		}
-		if got := outcomes(s); got != "last dead; put first; delete 100" || q.counts.put.Load() != 1 {
+		if got := outcomes(s); got != "last *; put first; delete 9" || q.counts.put.Load() != 1 {
 			t.Errorf("it did %q, and put %d", got, q.counts.put.Load())
 		}
 		m := s.lastSent()
-		batch := get(m.Header, headerBatchID)
-		want := nats.Header{"A": {"b"}, headerKind: {"k"}, headerPut: {formatTime(time.Now())}, headerLastSequence: {"9"}, headerLastSubject: {"retrywhen.q.job.x.*"},
-			headerBatchID: {batch}, headerBatchSequence: {"2"}, headerBatchCommit: {"1"}}
-		if string(m.Data) != "data of x" || batch == "" || !reflect.DeepEqual(m.Header, want) {
+		want := nats.Header{"A": {"b"}, headerKind: {"k"}, headerPut: {formatTime(time.Now())}, headerRevived: {"1"}, headerLastSequence: {"9"},
+			headerLastSubject: {"retrywhen.q.job.x.*"}}
+		if string(m.Data) != "data of x" || !reflect.DeepEqual(m.Header, want) {
 			t.Errorf("it stored %q, %v, want %v", m.Data, m.Header, want)
 		}
 	})
 }
 
-// The message that replaces the dead letter.
-func TestRevive_Gone(t *testing.T) {
-	s := new(server)
+// Without the permission to delete messages Revive revives too. It finds that out once, at once.
+func TestRevive_MayNotDelete(t *testing.T) {
+	s := &server{fails: map[string]error{"delete 9": errNoResponse}}
 	q := fakeQueue(t, s, Config{})
-	s.last = func(string) (*jetstream.RawStreamMsg, error) { return letter(q, "x", 9, nil), nil }
 	q.nc = connected(t, s)
-	if err := q.Revive(t.Context(), "x"); err != nil {
-		t.Error(err)
+	q.jobs = forbiddingStream{fakeStream{s: s}, q.nc, "retrywhen-q"}
+	s.last = func(string) (*jetstream.RawStreamMsg, error) { return letter(q, "x", 9, nil), nil }
+	began := time.Now()
+	for i, want := range []string{"delete 9; log: the dead letters of revived jobs cannot be deleted and are counted until the jobs have ended: the user lacks the permission", ""} {
+		if err := q.Revive(t.Context(), "x"); err != nil {
+			t.Error(err)
+		}
+		if got := outcomes(s); strings.TrimSuffix("last *; put first; "+want, "; ") != got {
+			t.Errorf("call %d did %q", i+1, got)
+		}
 	}
-	if err := q.flush(); err != nil {
-		t.Error(err)
-	}
-	h := s.got.Load()
-	if h == nil || h.Subject != "retrywhen.q.job.x.dead" || get(h.Header, headerGone) != "1" || get(h.Header, headerTTL) != "1s" || get(h.Header, headerBatchSequence) != "1" ||
-		get(h.Header, headerBatchID) != get(s.lastSent().Header, headerBatchID) || len(h.Data) != 0 {
-		t.Errorf("got %s, %v, %q", h.Subject, h.Header, h.Data)
+	if took := time.Since(began); took > laterWait {
+		t.Errorf("it took %v", took)
 	}
 }
 
 // Errors of Revive, and what it does after a publication without a response.
 func TestRevive_Fails(t *testing.T) {
 	for name, test := range map[string]struct {
-		last    error // of reading the dead letter
-		none    bool  // there is none
-		header  nats.Header
+		last    error   // of reading the dead letter
+		none    bool    // there is none
 		publish []error // of each publication
-		ours    bool    // the job's last message is that of the first publication
-		closed  bool    // the queue is closed after a second
+		revived bool    // the job was revived before
+		fails   string
+		ours    bool // the job's last message is that of the first publication
+		closed  bool // the queue is closed after a second
 		did     string
 		want    error
 		text    string
 		after   time.Duration // 0: not looked at
 	}{
-		"it cannot be read":      {last: errNo, did: "last dead", want: errNo, text: `durable: revive: job "x": no`},
-		"there is none":          {none: true, did: "last dead", want: ErrNotFound, text: `durable: revive: job "x": no such dead letter`},
-		"it was revived":         {header: gone, did: "last dead", want: ErrNotFound, text: `durable: revive: job "x": no such dead letter`},
-		"others were faster":     {publish: []error{refused}, did: "last dead; put first", want: ErrNotFound, text: `durable: revive: job "x": no such dead letter`},
-		"the server refuses":     {publish: []error{nats.ErrPermissionViolation}, did: "last dead; put first", want: ErrRefused, text: `durable: revive: job "x": the server refused`},
-		"it was stored":          {publish: []error{errNoResponse, refused}, ours: true, did: "last dead; put first; put first; last *; delete 54"},
-		"another one was stored": {publish: []error{errNoResponse, refused}, did: "last dead; put first; put first; last *", want: ErrNotFound},
+		"it cannot be read":      {last: errNo, did: "last *", want: errNo, text: `durable: revive: job "x": no`},
+		"there is none":          {none: true, did: "last *", want: ErrNotFound, text: `durable: revive: job "x": no such dead letter`},
+		"it was revived":         {revived: true, did: "last *", want: ErrNotFound, text: `durable: revive: job "x": no such dead letter`},
+		"it cannot be deleted":   {fails: "delete 9", did: "last *; put first; delete 9"},
+		"others were faster":     {publish: []error{refused}, did: "last *; put first", want: ErrNotFound, text: `durable: revive: job "x": no such dead letter`},
+		"the server refuses":     {publish: []error{nats.ErrPermissionViolation}, did: "last *; put first", want: ErrRefused, text: `durable: revive: job "x": the server refused`},
+		"it was stored":          {publish: []error{errNoResponse, refused}, ours: true, did: "last *; put first; put first; last *; delete 9"},
+		"another one was stored": {publish: []error{errNoResponse, refused}, did: "last *; put first; put first; last *", want: ErrNotFound},
 		"no response":            {publish: []error{errNoResponse, errNoResponse, errNoResponse, errNoResponse, errNoResponse}, want: ErrNotStored, after: putTimeout},
 		"the queue is closed":    {publish: []error{errNoResponse, errNoResponse, errNoResponse}, closed: true, want: ErrClosed, after: 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := new(server)
+				s := &server{fails: map[string]error{test.fails: errNo}}
 				q := fakeQueue(t, s, Config{})
 				q.nc = connected(t, s)
 				n := 0
@@ -210,14 +237,16 @@ func TestRevive_Fails(t *testing.T) {
 				}
 				s.last = func(subject string) (*jetstream.RawStreamMsg, error) {
 					switch {
-					case strings.HasSuffix(subject, "*") && test.ours:
+					case test.revived:
+						return revived(q, "x", 10), nil
+					case n > 0 && test.ours:
 						return message(q, first, 55, nats.Header{headerPut: s.lastSent().Header[headerPut]}), nil
-					case strings.HasSuffix(subject, "*"):
+					case n > 0:
 						return message(q, first, 55, nats.Header{headerPut: {formatTime(time.Now().Add(time.Second))}}), nil
 					case test.none:
 						return nil, jetstream.ErrMsgNotFound
 					}
-					return letter(q, "x", 9, test.header), test.last
+					return letter(q, "x", 9, nil), test.last
 				}
 				if test.closed {
 					time.AfterFunc(3*time.Second, func() { q.cancel(ErrClosed) })
@@ -241,7 +270,8 @@ func TestRevive_Fails(t *testing.T) {
 	}
 }
 
-// ReviveAll skips what others have revived, and stops at the first error.
+// ReviveAll skips what others have revived, and stops after the first error. It revives several at a time, so at an error
+// others may have been revived or not.
 func TestReviveAll(t *testing.T) {
 	for name, test := range map[string]struct {
 		keep    func(*DeadLetter) bool
@@ -253,9 +283,11 @@ func TestReviveAll(t *testing.T) {
 	}{
 		"all":                {want: 3, put: "a b c"},
 		"some":               {keep: func(l *DeadLetter) bool { return l.ID != "b" }, want: 2, put: "a c"},
+		"none is kept":       {keep: func(*DeadLetter) bool { return false }},
 		"others were faster": {publish: []error{nil, refused}, want: 2, put: "a b c"},
-		"one fails":          {publish: []error{nil, errNo}, want: 1, end: errNo, put: "a b"},
-		"reading fails":      {fails: "get 3 dead", want: 1, end: errNo, put: "a"},
+		"all fail":           {publish: []error{errNo, errNo, errNo}, end: errNo},
+		"reading fails":      {fails: "get 3 dead", end: errNo},
+		"there is no stream": {fails: "info", end: errNo},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &server{fails: map[string]error{test.fails: errNo}}
@@ -264,46 +296,110 @@ func TestReviveAll(t *testing.T) {
 			s.stored = []*jetstream.RawStreamMsg{letter(q, "a", 2, nil), letter(q, "b", 3, nil), letter(q, "c", 4, nil)}
 			n := 0
 			s.publish = func(*nats.Msg) error {
+				s.mu.Lock()
+				defer s.mu.Unlock()
 				if n++; n <= len(test.publish) {
 					return test.publish[n-1]
 				}
 				return nil
 			}
-			if got, err := q.ReviveAll(t.Context(), test.keep); got != test.want || !errors.Is(err, test.end) || (err == nil) != (test.end == nil) {
+			got, err := q.ReviveAll(t.Context(), test.keep)
+			if !errors.Is(err, test.end) || (err == nil) != (test.end == nil) || test.end == nil && got != test.want || got > 2 && test.end != nil {
 				t.Errorf("got %d, %v, want %d, %v", got, err, test.want, test.end)
+			}
+			if err != nil && !strings.HasPrefix(err.Error(), "durable: revive: ") {
+				t.Errorf("got %v", err)
 			}
 			var ids []string
 			for _, m := range s.sent {
 				id, _, _ := q.config.parseSubject(m.Subject)
 				ids = append(ids, id)
 			}
-			if got := strings.Join(ids, " "); got != test.put {
-				t.Errorf("it put %s, want %s", got, test.put)
+			slices.Sort(ids)
+			if put := strings.Join(ids, " "); test.end == nil && put != test.put {
+				t.Errorf("it put %s, want %s", put, test.put)
 			}
 		})
 	}
 }
 
+// forbiddingStream is a stream whose messages the user may not delete.
+type forbiddingStream struct {
+	fakeStream
+	nc   *nats.Conn
+	name string
+}
+
+func (f forbiddingStream) DeleteMsg(ctx context.Context, seq uint64) error {
+	f.nc.Publish("forbidden.STREAM.MSG.DELETE."+f.name, nil)
+	return f.fakeStream.DeleteMsg(ctx, seq)
+}
+
+// A refusal of another request is not taken for that of the own one.
+func TestAsk_AnotherRefusal(t *testing.T) {
+	s := new(server)
+	q := fakeQueue(t, s, Config{})
+	q.nc = connected(t, s)
+	q.jobs = forbiddingStream{fakeStream{s: s}, q.nc, "another"}
+	err := q.ask(t.Context(), "STREAM.MSG.DELETE.retrywhen-q", func(ctx context.Context) error {
+		err := q.jobs.DeleteMsg(ctx, 9)
+		time.Sleep(2 * askWait)
+		return err
+	})
+	if !errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) || q.nc.LastError() == nil {
+		t.Errorf("got %v, after %v", err, q.nc.LastError())
+	}
+}
+
+// A panic of keep reaches the caller.
+func TestReviveAll_KeepPanics(t *testing.T) {
+	s := new(server)
+	q := fakeQueue(t, s, Config{})
+	s.stored = []*jetstream.RawStreamMsg{letter(q, "a", 2, nil)}
+	defer func() {
+		if v := recover(); v != "no" {
+			t.Errorf("panicked with %v", v)
+		}
+	}()
+	q.ReviveAll(t.Context(), func(*DeadLetter) bool { panic("no") })
+}
+
 func TestForget(t *testing.T) {
+	done := nats.Header{headerDone: {"1"}}
+	none := `durable: forget: job "x": no such dead letter`
 	for name, test := range map[string]struct {
-		header nats.Header
-		delete error
-		stays  bool
+		stored func(*Queue) []*jetstream.RawStreamMsg // default: the letter
+		fails  string
+		err    error
+		put    error
 		did    string
 		want   error
 		text   string
 	}{
-		"forgotten":          {stays: true, did: "last dead; delete 9"},
-		"it was revived":     {header: gone, did: "last dead", want: ErrNotFound, text: `durable: forget: job "x": no such dead letter`},
-		"others were faster": {delete: errNo, did: "last dead; delete 9; get 9 >", want: ErrNotFound, text: `durable: forget: job "x": no such dead letter`},
-		"the server refuses": {delete: nats.ErrPermissionViolation, stays: true, did: "last dead; delete 9; get 9 >", want: ErrRefused, text: `durable: forget: job "x": the server refused`},
+		"forgotten":     {did: "last *; put mark; delete 9"},
+		"there is none": {stored: func(*Queue) []*jetstream.RawStreamMsg { return nil }, did: "last *", want: ErrNotFound, text: none},
+		"it was revived": {stored: func(q *Queue) []*jetstream.RawStreamMsg {
+			return []*jetstream.RawStreamMsg{letter(q, "x", 9, nil), revived(q, "x", 10)}
+		}, did: "last *", want: ErrNotFound, text: none},
+		"others were faster": {put: refused, did: "last *; put mark", want: ErrNotFound, text: none},
+		"it is gone":         {fails: "delete 9", err: jetstream.ErrMsgDeleteUnsuccessful, did: "last *; put mark; delete 9"},
+		"the mark fails":     {put: nats.ErrPermissionViolation, did: "last *; put mark", want: ErrRefused, text: `durable: forget: job "x": the server refused`},
+		"the server refuses": {fails: "delete 9", err: nats.ErrPermissionViolation, did: "last *; put mark; delete 9", want: ErrRefused, text: `durable: forget: job "x": the server refused`},
+		"it was marked before": {stored: func(q *Queue) []*jetstream.RawStreamMsg {
+			return []*jetstream.RawStreamMsg{letter(q, "x", 9, nil), message(q, mark, 10, done)}
+		}, did: "last *; last dead; delete 9"},
+		"it was marked and deleted before": {stored: func(q *Queue) []*jetstream.RawStreamMsg { return []*jetstream.RawStreamMsg{message(q, mark, 10, done)} },
+			did: "last *; last dead", want: ErrNotFound, text: none},
+		"it was revived and done": {stored: func(q *Queue) []*jetstream.RawStreamMsg { return []*jetstream.RawStreamMsg{letter(q, "x", 9, done)} },
+			did: "last *; last dead", want: ErrNotFound, text: none},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &server{fails: map[string]error{"delete 9": test.delete}}
-			q := fakeQueue(t, s, Config{})
-			s.last = func(string) (*jetstream.RawStreamMsg, error) { return letter(q, "x", 9, test.header), nil }
-			if test.stays {
-				s.stored = []*jetstream.RawStreamMsg{letter(q, "x", 9, nil)}
+			s := &server{fails: map[string]error{test.fails: test.err}, publish: func(*nats.Msg) error { return test.put }}
+			q := fakeQueue(t, s, Config{Remember: time.Hour})
+			put := time.Now()
+			s.stored = []*jetstream.RawStreamMsg{letter(q, "x", 9, nats.Header{headerPut: {formatTime(put)}})}
+			if test.stored != nil {
+				s.stored = test.stored(q)
 			}
 			err := q.Forget(t.Context(), "x")
 			if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || err != nil && !strings.HasPrefix(err.Error(), test.text) {
@@ -311,6 +407,9 @@ func TestForget(t *testing.T) {
 			}
 			if got := s.took(); got != test.did {
 				t.Errorf("it did %q, want %q", got, test.did)
+			}
+			if h := s.lastSent().Header; strings.Contains(test.did, "put") && (get(h, headerDone) == "" || get(h, headerPut) != formatTime(put) || get(h, headerLastSequence) != "9" || get(h, headerTTL) != "3600s") {
+				t.Errorf("the mark is %v", h)
 			}
 		})
 	}

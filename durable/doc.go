@@ -43,9 +43,8 @@
 //	retrywhen.<name>.job.<id>.mark   headers only: the job is done, is being attempted, or waits in a worker
 //	retrywhen.<name>.job.<id>.dead   a dead letter
 //
-// Each step in a job's life is one publication, or two in an atomic batch. The server stores it only if the job's last
-// message, on any of its subjects, is still the one that the step starts from. If several workers have the job, one of
-// them makes the step, and the others learn that the job has moved on. The job's retry.State travels in a header in its
-// text form. A delivery is acknowledged only after the step is stored. docs/durable.md has the tables of the steps and
-// of the crashes.
+// Each step in a job's life is one publication. The server stores it only if the job's last message, on any of its
+// subjects, is still the one that the step starts from. If several workers have the job, one of them makes the step, and
+// the others learn that the job has moved on. The job's retry.State travels in a header in its text form. A delivery is
+// acknowledged only after the step is stored. docs/durable-protocol.md has the tables of the steps and of the crashes.
 package durable

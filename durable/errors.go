@@ -91,8 +91,6 @@ const (
 	codeMessageTooLarge       jetstream.ErrorCode = 10054
 	codeReplicas              jetstream.ErrorCode = 10074
 	codeTooManyRequests       jetstream.ErrorCode = 10167
-	codeIncompleteBatch       jetstream.ErrorCode = 10176 // its first part was lost
-	codeTooManyBatches        jetstream.ErrorCode = 10210
 )
 
 // explain wraps err with what was being done, what it means and what to do.
@@ -152,7 +150,7 @@ func meaning(err error) (help string, kind error) {
 func transient(err error) bool {
 	switch apiCode(err) {
 	case 0:
-	case codeInsufficientResources, codeStorageExceeded, codeStoreFailed, codeTooManyRequests, codeIncompleteBatch, codeTooManyBatches,
+	case codeInsufficientResources, codeStorageExceeded, codeStoreFailed, codeTooManyRequests,
 		jetstream.JSErrCodeStreamWrongLastSequenceConstant:
 		return true
 	default:

@@ -49,8 +49,6 @@ func TestTransient(t *testing.T) {
 		want bool
 	}{
 		{"too many requests", api(429, 10167), true},
-		{"the first part of a batch was lost", api(400, 10176), true},
-		{"too many batches", api(429, 10210), true},
 		{"no leader", api(503, 10008), true},
 		{"no room", api(503, 10023), true},
 		{"another write is under way", api(400, 10164), true},
@@ -119,7 +117,7 @@ func TestMeaning(t *testing.T) {
 
 // The codes that can be tried again, whatever their class.
 func TestTransient_Codes(t *testing.T) {
-	for code, want := range map[jetstream.ErrorCode]bool{10023: true, 10047: true, 10077: true, 10167: true, 10176: true, 10210: true, 10164: true, 10071: false, 10002: false} {
+	for code, want := range map[jetstream.ErrorCode]bool{10023: true, 10047: true, 10077: true, 10167: true, 10164: true, 10071: false, 10002: false} {
 		if got := transient(&jetstream.APIError{Code: 400, ErrorCode: code}); got != want {
 			t.Errorf("%d: got %t, want %t", code, got, want)
 		}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,9 +25,9 @@ import (
 // and looked at is recorded. A function that is nil answers as a server that has nothing and stores everything.
 type server struct {
 	publish func(m *nats.Msg) error                               // of the n-th publication
-	last    func(subject string) (*jetstream.RawStreamMsg, error) // of the last message of a subject
+	last    func(subject string) (*jetstream.RawStreamMsg, error) // of the last message of a subject; nil looks in stored
 	fails   map[string]error                                      // of the calls that are recorded with these words, see call
-	stored  []*jetstream.RawStreamMsg                             // what GetMsg finds, in order
+	stored  []*jetstream.RawStreamMsg                             // what can be read, in order
 	pending map[string]uint64                                     // what the consumers that count have counted
 	cluster string                                                // the name of connected's cluster, "" for none
 	version string                                                // of connected, default 2.12.0
@@ -106,10 +107,18 @@ type fakeStream struct {
 
 func (f fakeStream) GetLastMsgForSubject(_ context.Context, subject string) (*jetstream.RawStreamMsg, error) {
 	f.s.note("last %s", subject[strings.LastIndexByte(subject, '.')+1:])
-	if f.s.last == nil {
-		return nil, jetstream.ErrMsgNotFound
+	if f.s.last != nil {
+		return f.s.last(subject)
 	}
-	return f.s.last(subject)
+	before, after, _ := strings.Cut(subject, "*")
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	for _, m := range slices.Backward(f.s.stored) {
+		if strings.HasPrefix(m.Subject, before) && strings.HasSuffix(m.Subject, after) {
+			return m, nil
+		}
+	}
+	return nil, jetstream.ErrMsgNotFound
 }
 
 // fakeMsg is a delivery of a message. It records how it is acknowledged.
@@ -258,8 +267,8 @@ func (p pings) serve(c net.Conn) {
 			if _, err := io.ReadFull(in, data); err != nil {
 				return
 			}
-			if words[1] == "forbidden" {
-				out <- "-ERR 'Permissions Violation for Publish to \"forbidden\"'\r\n"
+			if strings.HasPrefix(words[1], "forbidden") {
+				out <- fmt.Sprintf("-ERR 'Permissions Violation for Publish to %q'\r\n", words[1])
 			}
 			if words[0] == "PUB" && len(words) == 4 && p.s.respond != nil {
 				if text := p.s.respond(words[1]); strings.HasPrefix(text, "-ERR") {

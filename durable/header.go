@@ -12,22 +12,21 @@ import (
 
 // The headers of a job. A job that was put without an id and has not failed has none of them.
 const (
-	headerPut   = "Retrywhen-Put"   // when the job was put; with the id it identifies one Put
-	headerKind  = "Retrywhen-Kind"  // set by PutKind
-	headerState = "Retrywhen-State" // the text form of the job's retry.State
-	headerDue   = "Retrywhen-Due"   // the next attempt must not start earlier
-	headerError = "Retrywhen-Error" // the error of the last attempt
-	headerCause = "Retrywhen-Cause" // DeadLetter.Cause
-	headerDied  = "Retrywhen-Died"  // when the job was given up
-	headerBy    = "Retrywhen-By"    // identifies one step, so that a worker recognizes its own
+	headerPut     = "Retrywhen-Put"     // when the job was put; with the id it identifies one Put
+	headerKind    = "Retrywhen-Kind"    // set by PutKind
+	headerState   = "Retrywhen-State"   // the text form of the job's retry.State
+	headerDue     = "Retrywhen-Due"     // the next attempt must not start earlier
+	headerError   = "Retrywhen-Error"   // the error of the last attempt
+	headerCause   = "Retrywhen-Cause"   // DeadLetter.Cause
+	headerDied    = "Retrywhen-Died"    // when the job was given up
+	headerBy      = "Retrywhen-By"      // identifies one step, so that a worker recognizes its own
+	headerRevived = "Retrywhen-Revived" // the job was revived; its dead letter may still exist
 
 	// The headers of a mark.
 	headerDone     = "Retrywhen-Done"     // the job is done
 	headerBegun    = "Retrywhen-Begun"    // attempts begun and never settled
 	headerDelivery = "Retrywhen-Delivery" // the number of the delivery whose worker wrote the mark
 
-	// headerGone marks the empty message that replaces a revived dead letter for a second.
-	headerGone = "Retrywhen-Gone"
 )
 
 // The server's headers for which nats.go has no names, or which it writes in a form that does not serve here: it cuts
@@ -39,9 +38,6 @@ const (
 	headerLastSequence   = "Nats-Expected-Last-Subject-Sequence"
 	headerLastSubject    = "Nats-Expected-Last-Subject-Sequence-Subject"
 	headerTTL            = "Nats-TTL"
-	headerBatchID        = "Nats-Batch-Id"
-	headerBatchSequence  = "Nats-Batch-Sequence"
-	headerBatchCommit    = "Nats-Batch-Commit"
 )
 
 // state is the state of a job between two attempts.
@@ -51,6 +47,7 @@ type state struct {
 	retry     retry.State
 	due       time.Time // zero: at once
 	lastError string
+	revived   bool        // from a dead letter, which may still exist
 	user      nats.Header // set by PutHeader
 }
 
@@ -73,6 +70,9 @@ func (s *state) header() nats.Header {
 	if !s.due.IsZero() {
 		h[headerDue] = []string{formatTime(s.due)}
 	}
+	if s.revived {
+		h[headerRevived] = []string{"1"}
+	}
 	return h
 }
 
@@ -87,6 +87,7 @@ func readState(h nats.Header) state {
 	s.retry.UnmarshalText([]byte(get(h, headerState))) // leaves the zero State if the text is invalid
 	s.lastError = readErrorText(get(h, headerError))
 	s.due = parseTime(get(h, headerDue))
+	s.revived = get(h, headerRevived) != ""
 	for key, values := range h {
 		if !reserved(key) {
 			if s.user == nil {

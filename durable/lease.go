@@ -107,13 +107,15 @@ func (l *leases) alive(d *delivery, now time.Time) bool {
 }
 
 // gaps detects times of more than half a lease in which the process did not run, because it or its machine was
-// stopped, or in which the server did not respond. The deliveries that the process had then, or that were in its
-// socket, are suspect: the server may have delivered the jobs to other workers.
+// stopped, or in which the server did not respond, and new connections: a server that was killed may have forgotten
+// deliveries and extensions. The deliveries that the process had then, or that were in its socket, are suspect: the
+// server may have delivered the jobs to other workers.
 type gaps struct {
-	mu      sync.Mutex
-	ran     time.Time // when the process last ran
-	heard   time.Time // when the server last responded
-	suspect time.Time // deliveries received before are suspect
+	mu         sync.Mutex
+	ran        time.Time // when the process last ran
+	heard      time.Time // when the server last responded
+	reconnects uint64    // of the connection
+	suspect    time.Time // deliveries received before are suspect
 }
 
 // tick is called often, to detect gaps of the process.
@@ -126,11 +128,31 @@ func (g *gaps) update(last *time.Time, now time.Time, lease time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !last.IsZero() && now.Sub(*last) > lease/2 {
-		g.suspect = now.Add(min(lease/4, time.Second)) // later than now, because of what is in the socket
+		g.found(now, lease)
 	}
 	if now.After(*last) {
 		*last = now
 	}
+}
+
+// found is called after a gap. What is in the socket is suspect too.
+func (g *gaps) found(now time.Time, lease time.Duration) {
+	g.suspect = now.Add(min(lease/4, time.Second))
+}
+
+// connected is called with the number of the connection's reconnects.
+func (g *gaps) connected(reconnects uint64, now time.Time, lease time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if reconnects != g.reconnects {
+		g.reconnects = reconnects
+		g.found(now, lease)
+	}
+}
+
+func (q *Queue) isSuspect(d *delivery, now time.Time) bool {
+	q.gaps.connected(q.nc.Stats().Reconnects, now, q.config.Lease)
+	return q.gaps.isSuspect(d, now, q.config.Lease)
 }
 
 func (g *gaps) isSuspect(d *delivery, now time.Time, lease time.Duration) bool {
@@ -242,8 +264,16 @@ func (q *Queue) handBack(ctx context.Context, d *delivery, pause time.Duration) 
 func (q *Queue) abandon(d *delivery) { q.leases.remove(d) }
 
 // drop acknowledges the delivery of a job that has moved on. If the acknowledgement is lost, the server delivers the
-// job once more, and check skips it.
-func (q *Queue) drop(ctx context.Context, d *delivery) {
+// job once more, and check skips it. done says that the job is done: then its old dead letter goes first.
+func (q *Queue) drop(ctx context.Context, d *delivery, done bool) {
+	if done && d.state.revived {
+		if err := q.bury(ctx, d); err != nil {
+			q.config.Logger.Warn("the dead letter of a revived job could not be removed, the job is handed back for that", "queue", q.config.Name, "id", d.id, "error", err)
+			d.claimed = false
+			q.handBack(ctx, d, q.pause(ctx, time.Time{}))
+			return
+		}
+	}
 	if !q.leases.remove(d) {
 		return
 	}

@@ -140,8 +140,8 @@ func TestDrop(t *testing.T) {
 	q := fakeQueue(t, s, Config{})
 	d := deliver(q, s, first, nil)
 	d.msg.(*fakeMsg).err = errors.New("no")
-	q.drop(t.Context(), d)
-	q.drop(t.Context(), d)
+	q.drop(t.Context(), d, true)
+	q.drop(t.Context(), d, true)
 	if got := s.took(); got != "ack; log: a delivery could not be acknowledged" {
 		t.Errorf("it did %q", got)
 	}

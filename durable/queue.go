@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -36,6 +37,8 @@ type Queue struct {
 	close  func() error
 	tasks  sync.WaitGroup
 	counts counts
+
+	mayNotDelete atomic.Bool // the user lacks the permission to delete messages
 }
 
 // Open opens the queue on a connection, and creates its stream and consumers if they do not exist. The connection
@@ -65,6 +68,7 @@ func Open(ctx context.Context, nc *nats.Conn, c Config) (*Queue, error) {
 	q.ctx, q.cancel = context.WithCancelCause(context.Background())
 	q.gaps.tick(time.Now(), c.Lease)
 	q.gaps.responded(time.Now(), c.Lease)
+	q.gaps.reconnects = nc.Stats().Reconnects
 	q.tasks.Go(q.keepLeases)
 	return q, nil
 }
@@ -124,17 +128,42 @@ func (q *Queue) sweep(ctx context.Context, s stage) error {
 	}
 }
 
-// remove deletes a message. It fails if the server does not respond within 2 s, as it does not to users without the
-// permission.
+// remove deletes a message.
 func (q *Queue) remove(ctx context.Context, seq uint64) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	err := q.jobs.DeleteMsg(ctx, seq)
+	err := q.ask(ctx, "STREAM.MSG.DELETE."+q.config.streamName(), func(ctx context.Context) error { return q.jobs.DeleteMsg(ctx, seq) })
 	if errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) {
 		return nil // it is gone
 	}
 	return err
 }
+
+// ask makes a request that many users may not make. The server reports that outside of the response, which then never
+// comes. ask looks for such a report after a moment, and returns it.
+func (q *Queue) ask(ctx context.Context, subject string, request func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, laterWait)
+	defer cancel()
+	before, done := q.nc.LastError(), make(chan error, 1)
+	go func() { done <- request(ctx) }()
+	timer := time.NewTimer(askWait)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-timer.C:
+	}
+	// The server reads a connection's requests in order, so the report has come when it has responded to a flush.
+	if q.nc.IsConnected() && q.nc.FlushWithContext(ctx) == nil {
+		if denied := q.denied(before); denied != nil && strings.Contains(denied.Error(), subject) {
+			cancel()
+			<-done
+			return denied
+		}
+	}
+	return <-done
+}
+
+// askWait is how long a response may take before ask looks for a report.
+const askWait = 20 * time.Millisecond
 
 // serverVersion returns the version of the server. While there is no connection, it waits for one.
 func serverVersion(ctx context.Context, nc *nats.Conn) (string, error) {
@@ -153,7 +182,7 @@ func serverVersion(ctx context.Context, nc *nats.Conn) (string, error) {
 	}
 }
 
-// isOld reports whether a server of that version lacks message schedules, TTLs or atomic batches.
+// isOld reports whether a server of that version lacks message schedules or TTLs.
 func isOld(version string) bool {
 	parts := strings.SplitN(version, ".", 3)
 	if len(parts) < 2 {
@@ -206,7 +235,10 @@ func (q *Queue) flush() error {
 // Delete removes the queue with all its jobs and dead letters from the server, and closes it.
 func (q *Queue) Delete(ctx context.Context) error {
 	var failed error
-	if err := q.js.DeleteStream(ctx, q.config.streamName()); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+	err := q.ask(ctx, "STREAM.DELETE."+q.config.streamName(), func(ctx context.Context) error {
+		return q.js.DeleteStream(ctx, q.config.streamName())
+	})
+	if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		failed = explain("delete: stream "+q.config.streamName(), err)
 	}
 	return errors.Join(failed, q.Close())

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"runtime/debug"
-	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -16,7 +15,7 @@ import (
 // worker has had the job, and it was put without an id.
 func (q *Queue) needsNoMark(d *delivery) bool {
 	now := time.Now()
-	return d.state.put.IsZero() && d.deliveries == 1 && d.last == d.seq && !q.gaps.isSuspect(d, now, q.config.Lease) &&
+	return d.state.put.IsZero() && d.deliveries == 1 && d.last == d.seq && !q.isSuspect(d, now) &&
 		q.leases.alive(d, now) && q.nc.IsConnected()
 }
 
@@ -32,7 +31,7 @@ func (q *Queue) done(ctx context.Context, d *delivery) error {
 		}
 		return nil
 	}
-	stored, err := q.settled(ctx, d, q.doneMark(d), nil)
+	stored, err := q.settled(ctx, d, q.doneMark(d.id, d.state.put))
 	switch {
 	case err != nil:
 		q.config.Logger.Error("a job's success could not be stored, the job will be attempted again", "queue", q.config.Name, "id", d.id, "error", err)
@@ -46,19 +45,19 @@ func (q *Queue) done(ctx context.Context, d *delivery) error {
 
 // settled stores the outcome m of a delivery, and then acknowledges the delivery. In this order nothing is lost. It
 // returns false if another worker has moved the job on; then nothing is stored.
-func (q *Queue) settled(ctx context.Context, d *delivery, m, with *nats.Msg) (bool, error) {
-	stored, err := q.advance(ctx, d, m, with)
+func (q *Queue) settled(ctx context.Context, d *delivery, m *nats.Msg) (bool, error) {
+	stored, err := q.advance(ctx, d, m)
 	if stored {
-		q.drop(ctx, d)
+		q.drop(ctx, d, get(m.Header, headerDone) != "")
 	}
 	return stored, err
 }
 
 // advance makes the next step of a job that this worker has. If another worker has moved the job on, advance drops or
 // abandons the delivery and returns false.
-func (q *Queue) advance(ctx context.Context, d *delivery, m, with *nats.Msg) (bool, error) {
+func (q *Queue) advance(ctx context.Context, d *delivery, m *nats.Msg) (bool, error) {
 	for {
-		seq, err := q.store(ctx, step{id: d.id, last: d.last, m: m, with: with}, storePolicy)
+		seq, err := q.store(ctx, step{id: d.id, last: d.last, m: m}, storePolicy)
 		if err == nil {
 			d.last = seq
 			return true, nil
@@ -76,24 +75,16 @@ func (q *Queue) advance(ctx context.Context, d *delivery, m, with *nats.Msg) (bo
 		case last != nil && isClaim(&q.config, last.Subject, last.Header):
 			q.abandon(d) // another worker has it
 		default:
-			q.drop(ctx, d)
+			q.drop(ctx, d, last != nil && get(last.Header, headerDone) != "")
 		}
 		return false, nil
 	}
 }
 
-// isClaim reports whether a message is the mark of a job that is not done.
+// isClaim reports whether a message is the mark of a job that has not ended.
 func isClaim(c *Config, subject string, h nats.Header) bool {
 	_, s, _ := c.parseSubject(subject)
-	return s == mark && get(h, headerDone) == ""
-}
-
-// guard makes m conditional: it is stored only if the delivered message still exists. It is for a message that is
-// stored together with an outcome, when another worker may have acknowledged the job.
-func (q *Queue) guard(d *delivery, m *nats.Msg) *nats.Msg {
-	m.Header[headerLastSubject] = []string{d.msg.Subject()}
-	m.Header[headerLastSequence] = []string{strconv.FormatUint(d.seq, 10)}
-	return m
+	return s == mark && !isEnd(s, h)
 }
 
 // fail stores what the policy decides about a failure. hooks is the context of the policy's hooks.
@@ -125,7 +116,7 @@ func (q *Queue) fail(ctx, hooks context.Context, d *delivery, failed error, bega
 // hold keeps the job in this process for a short wait. Its state is stored in the mark, so that a worker that gets the
 // job later does not repeat the failed attempt.
 func (q *Queue) hold(ctx context.Context, d *delivery) error {
-	stored, err := q.advance(ctx, d, q.mark(d, 0), nil)
+	stored, err := q.advance(ctx, d, q.mark(d, 0))
 	if err != nil {
 		return q.notSettled(ctx, d, "store the retry of job "+d.id, err)
 	}
@@ -166,11 +157,7 @@ func text(err error) (s string) {
 func (q *Queue) reschedule(ctx context.Context, d *delivery) error {
 	m := &nats.Msg{Header: d.state.header(), Data: d.msg.Data()}
 	q.schedule(d.id, m, d.state.due)
-	var with *nats.Msg
-	if d.deliveries > 1 || d.looked {
-		with = q.guard(d, q.mark(d, 0))
-	}
-	if _, err := q.settled(ctx, d, m, with); err != nil {
+	if _, err := q.settled(ctx, d, m); err != nil {
 		return q.notSettled(ctx, d, "store the retry of job "+d.id, err)
 	}
 	return nil
@@ -193,7 +180,7 @@ func (q *Queue) giveUp(ctx, hooks context.Context, d *delivery, end error, began
 	if q.config.KeepDead > 0 {
 		expires(m, q.config.KeepDead)
 	}
-	stored, err := q.settled(ctx, d, m, q.guard(d, q.doneMark(d)))
+	stored, err := q.settled(ctx, d, m)
 	if err != nil {
 		return q.notSettled(ctx, d, "store the dead letter of job "+d.id, err)
 	}

@@ -119,6 +119,82 @@ func TestDone(t *testing.T) {
 	}
 }
 
+// When a revived job is done, and its dead letter still exists, the letter goes before the delivery is acknowledged.
+func TestDone_Revived(t *testing.T) {
+	const broken = "log: the dead letter of a revived job could not be removed, the job is handed back for that; nak in 30s"
+	for name, test := range map[string]struct {
+		stored  func(q *Queue) []*jetstream.RawStreamMsg
+		last    error
+		claimed bool
+		publish []error
+		did     string
+		want    error
+	}{
+		"the letter is gone":  {did: "put mark; last dead; ack"},
+		"the letter is there": {stored: theLetter, did: "put mark; last dead; put dead; ack"},
+		"others were faster":  {stored: theLetter, publish: []error{nil, refused}, did: "put mark; last dead; put dead; ack"},
+		"the letter is buried": {stored: func(q *Queue) []*jetstream.RawStreamMsg {
+			return []*jetstream.RawStreamMsg{letter(q, "x", 3, nats.Header{headerDone: {"1"}})}
+		}, did: "put mark; last dead; ack"},
+		"the letter cannot be read":         {last: errNo, claimed: true, did: "put mark; last dead; " + broken},
+		"the letter cannot be removed":      {stored: theLetter, publish: []error{nil, errNo}, did: "put mark; last dead; put dead; " + broken},
+		"another worker has done it":        {stored: theLetterAndTheMark, publish: []error{refused}, did: "put mark; last *; last dead; put dead; ack", want: ErrTaken},
+		"another worker has stored a retry": {stored: func(q *Queue) []*jetstream.RawStreamMsg { return append(theLetter(q), message(q, later, 9, nil)) }, publish: []error{refused}, did: "put mark; last *; ack", want: ErrTaken},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := 0
+			s := &server{publish: func(*nats.Msg) error {
+				if n++; n <= len(test.publish) {
+					return test.publish[n-1]
+				}
+				return nil
+			}}
+			q := fakeQueue(t, s, Config{Remember: time.Hour})
+			if test.stored != nil {
+				s.stored = test.stored(q)
+			}
+			if test.last != nil {
+				s.last = func(string) (*jetstream.RawStreamMsg, error) { return nil, test.last }
+			}
+			d := deliver(q, s, first, func(d *delivery) { d.state.revived, d.state.put, d.claimed = true, time.Now(), test.claimed })
+			if err := q.newJob(d).Done(); !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
+				t.Errorf("got %v, want %v", err, test.want)
+			}
+			if got := s.took(); got != test.did {
+				t.Errorf("it did %q, want %q", got, test.did)
+			}
+			if h := s.lastSent().Header; strings.Contains(test.did, "put dead") && (get(h, headerDone) != "1" || get(h, headerTTL) != "1s" || get(h, headerPut) != formatTime(d.state.put) ||
+				get(h, headerLastSubject) != "retrywhen.q.job.x.dead" || get(h, headerLastSequence) != "3") {
+				t.Errorf("the mark in the place of the letter is %v", h)
+			}
+		})
+	}
+}
+
+func theLetter(q *Queue) []*jetstream.RawStreamMsg {
+	return []*jetstream.RawStreamMsg{letter(q, "x", 3, nil)}
+}
+
+func theLetterAndTheMark(q *Queue) []*jetstream.RawStreamMsg {
+	return append(theLetter(q), message(q, mark, 9, nats.Header{headerDone: {"1"}}))
+}
+
+// A delivery of a revived job that another worker has done is acknowledged when the old letter is gone.
+func TestCheck_ARevivedJobIsDone(t *testing.T) {
+	s := &server{publish: func(m *nats.Msg) error {
+		if strings.HasSuffix(m.Subject, "mark") {
+			return refused
+		}
+		return nil
+	}}
+	q := fakeQueue(t, s, Config{})
+	s.stored = theLetterAndTheMark(q)
+	d := deliver(q, s, first, func(d *delivery) { d.state.revived, d.deliveries = true, 2 })
+	if got := q.check(t.Context(), d, false); got != skip || s.took() != "put mark; last *; last dead; put dead; ack" {
+		t.Errorf("the verdict is %v", got)
+	}
+}
+
 // An attempt took so long that its mark has expired: the step starts from the message again, once.
 func TestAdvance_TheMarkHasExpired(t *testing.T) {
 	s := new(server)
@@ -132,7 +208,7 @@ func TestAdvance_TheMarkHasExpired(t *testing.T) {
 	}
 	s.last = func(string) (*jetstream.RawStreamMsg, error) { return message(q, first, 7, nil), nil }
 	d := deliver(q, s, first, func(d *delivery) { d.last = 9 })
-	stored, err := q.advance(t.Context(), d, q.doneMark(d), nil)
+	stored, err := q.advance(t.Context(), d, q.doneMark("x", d.state.put))
 	if !stored || err != nil || d.last != 101 || s.took() != "put mark; last *; put mark" || get(s.lastSent().Header, headerLastSequence) != "7" {
 		t.Errorf("stored %t, %v, last %d, after message %s", stored, err, d.last, get(s.lastSent().Header, headerLastSequence))
 	}
@@ -188,8 +264,7 @@ func TestFail(t *testing.T) {
 		"a short wait, and the mark is refused": {delay: 999 * ms, put: nats.ErrPermissionViolation, want: ErrRefused,
 			did: "put mark; log: the outcome of an attempt could not be stored, the job is handed back; nak in 30s"},
 		"a short wait, and the feed stops meanwhile": {delay: 999 * ms, during: func(d *delivery) { d.feed.stopped = true },
-			want: nats.ErrHeadersNotSupported, // the retry is stored with a guard, which needs a connection
-			did:  "put mark; log: the outcome of an attempt could not be stored, the job is handed back; nak in 30s"},
+			did: "put mark; put later; ack"},
 		"a short wait, and the job has moved on": {delay: 999 * ms, put: refused, did: "put mark; last *; ack", check: func(t *testing.T, _ *Queue, d *delivery, _ *nats.Msg) {
 			if d.held || len(d.feed.waiting) != 0 {
 				t.Error("it is kept")
@@ -258,46 +333,6 @@ type wordless struct{}
 
 func (wordless) Error() string { panic("no words") }
 
-// A retry of a job that other workers may have had is stored together with a mark, on two conditions.
-func TestReschedule_WithAGuard(t *testing.T) {
-	for name, test := range map[string]struct {
-		change func(*delivery)
-		did    string
-	}{
-		"delivered once":  {func(*delivery) {}, "put later; ack"},
-		"delivered twice": {func(d *delivery) { d.deliveries = 2 }, "HPUB mark; put later; ack"},
-		"looked at":       {func(d *delivery) { d.looked = true }, "HPUB mark; put later; ack"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := new(server)
-			q := fakeQueue(t, s, Config{})
-			q.nc = connected(t, s)
-			d := deliver(q, s, first, test.change)
-			d.state.due = time.Now().Add(time.Minute)
-			s.publish = func(*nats.Msg) error { return q.nc.Flush() }
-			if err := q.reschedule(t.Context(), d); err != nil {
-				t.Error(err)
-			}
-			if got := strings.Replace(s.took(), "put later; HPUB mark", "HPUB mark; put later", 1); got != test.did {
-				t.Errorf("it did %q, want %q", got, test.did)
-			}
-			if m := s.got.Load(); strings.Contains(test.did, "mark") && (m == nil || get(m.Header, headerBegun) != "0" || get(m.Header, headerLastSubject) != "retrywhen.q.job.x.first") {
-				t.Errorf("the mark is %v", m)
-			}
-			h := s.lastSent().Header
-			if batched := get(h, headerBatchCommit) == "1" && get(h, headerBatchSequence) == "2" && get(h, headerBatchID) != ""; batched != strings.Contains(test.did, "mark") {
-				t.Errorf("the headers are %v", h)
-			}
-		})
-	}
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
-	d := deliver(q, s, again, func(d *delivery) { d.seq = 12 })
-	if m := q.guard(d, q.mark(d, 0)); get(m.Header, headerLastSubject) != "retrywhen.q.job.x.again" || get(m.Header, headerLastSequence) != "12" {
-		t.Errorf("the guard's headers are %v", m.Header)
-	}
-}
-
 // What is in a dead letter, and what is counted and called.
 func TestGiveUp(t *testing.T) {
 	exhausted := func(cause error) error { return &retry.Error{Cause: cause, Last: errors.New("last")} }
@@ -339,6 +374,9 @@ func TestGiveUp(t *testing.T) {
 			}
 			if d.state.due.IsZero() {
 				t.Error("the delivery's own state was changed")
+			}
+			if got := outcomes(s); got != "put dead; ack" || get(m.Header, headerLastSequence) != "7" || get(m.Header, headerLastSubject) != "retrywhen.q.job.x.*" {
+				t.Errorf("it did %q, with the headers %v", got, m.Header)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -28,13 +29,12 @@ const firstWait, laterWait = 2 * time.Second, 5 * time.Second
 // last.
 type step struct {
 	id   string
+	of   string // the subject of the condition, "" for all of the job
 	last uint64
 	m    *nats.Msg
 	// fresh says that the id was generated for this step, and that the job leaves no mark. Then the first publication has
 	// no condition.
 	fresh bool
-	// with is a second message, with conditions of its own; nil if there is none. Both are stored, or neither.
-	with *nats.Msg
 	// within returns the context of the tries after the first; if it is nil, they have store's ctx.
 	within func(context.Context) (context.Context, context.CancelFunc)
 	// ours reports whether a message was stored by this step. It is called after a publication without a response. If it
@@ -91,22 +91,13 @@ func (q *Queue) store(ctx context.Context, s step, policy retry.Policy) (uint64,
 // setCondition sets the headers by which the server refuses the step if the job has moved on.
 func (q *Queue) setCondition(s step) {
 	s.m.Header[headerLastSequence] = []string{strconv.FormatUint(s.last, 10)}
-	s.m.Header[headerLastSubject] = []string{q.config.all(s.id)}
+	s.m.Header[headerLastSubject] = []string{cmp.Or(s.of, q.config.all(s.id))}
 }
 
 // publish publishes the step once and waits for the response.
 func (q *Queue) publish(ctx context.Context, s step, wait time.Duration) (*jetstream.PubAck, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	if s.with != nil {
-		batch := []string{nuid.Next()}
-		s.with.Header[headerBatchID], s.with.Header[headerBatchSequence] = batch, []string{"1"}
-		s.m.Header[headerBatchID], s.m.Header[headerBatchSequence] = batch, []string{"2"}
-		s.m.Header[headerBatchCommit] = []string{"1"}
-		if err := q.nc.PublishMsg(s.with); err != nil {
-			return nil, err
-		}
-	}
 	return q.js.PublishMsg(ctx, s.m, jetstream.WithRetryAttempts(0))
 }
 

@@ -140,36 +140,6 @@ func TestStore_AContextThatEnds(t *testing.T) {
 	})
 }
 
-// A second message goes before the first one, in one batch.
-func TestStore_Batch(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
-	st := step{id: "x", m: &nats.Msg{Subject: q.config.subject("x", dead), Header: nats.Header{}},
-		with: &nats.Msg{Subject: q.config.subject("x", mark), Header: nats.Header{}}}
-	nc := connected(t, s)
-	nc.Close()
-	q.nc = nc
-	if _, err := q.store(t.Context(), st, storePolicy); !errors.Is(err, nats.ErrConnectionClosed) || s.took() != "" {
-		t.Errorf("on a closed connection: %v", err)
-	}
-	q.nc = connected(t, s)
-	for range 2 {
-		if _, err := q.store(t.Context(), st, storePolicy); err != nil {
-			t.Error(err)
-		}
-	}
-	a, b := s.sent[0].Header, s.sent[1].Header
-	if get(a, headerBatchID) == "" || get(a, headerBatchID) == get(b, headerBatchID) {
-		t.Error("two batches have the same id, or none")
-	}
-	if get(st.with.Header, headerBatchID) != get(b, headerBatchID) || get(st.with.Header, headerBatchSequence) != "1" || get(st.with.Header, headerBatchCommit) != "" {
-		t.Errorf("the first message of the batch has %v", st.with.Header)
-	}
-	if get(b, headerBatchSequence) != "2" || get(b, headerBatchCommit) != "1" {
-		t.Errorf("the second message of the batch has %v", b)
-	}
-}
-
 // A message that does not exist is no error; a server that does not respond is one after a while.
 func TestLast(t *testing.T) {
 	s := new(server)

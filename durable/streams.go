@@ -20,17 +20,16 @@ func (c *Config) stream() jetstream.StreamConfig {
 		storage = jetstream.MemoryStorage
 	}
 	return jetstream.StreamConfig{
-		Name:               c.streamName(),
-		Description:        "the queue " + c.Name,
-		Subjects:           []string{c.subjects("*", "*")},
-		Retention:          jetstream.WorkQueuePolicy,
-		Storage:            storage,
-		Replicas:           c.Replicas,
-		MaxMsgsPerSubject:  1,
-		AllowMsgTTL:        true,
-		AllowMsgSchedules:  true,
-		AllowRollup:        true,
-		AllowAtomicPublish: true,
+		Name:              c.streamName(),
+		Description:       "the queue " + c.Name,
+		Subjects:          []string{c.subjects("*", "*")},
+		Retention:         jetstream.WorkQueuePolicy,
+		Storage:           storage,
+		Replicas:          c.Replicas,
+		MaxMsgsPerSubject: 1,
+		AllowMsgTTL:       true,
+		AllowMsgSchedules: true,
+		AllowRollup:       true,
 	}
 }
 
@@ -149,7 +148,6 @@ func compareStreams(have, want jetstream.StreamConfig) differences {
 	d.add("message schedules", have.AllowMsgSchedules, want.AllowMsgSchedules)
 	d.add("message TTLs", have.AllowMsgTTL, want.AllowMsgTTL)
 	d.add("rollups", have.AllowRollup, want.AllowRollup)
-	d.add("atomic batches", have.AllowAtomicPublish, want.AllowAtomicPublish)
 	// A limit would lose jobs.
 	d.add("maximal age", have.MaxAge, want.MaxAge)
 	d.add("maximal messages", max(have.MaxMsgs, 0), 0)

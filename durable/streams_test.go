@@ -183,7 +183,6 @@ func TestDifferences(t *testing.T) {
 		"message schedules is false, want true":           func(c *jetstream.StreamConfig) { c.AllowMsgSchedules = false },
 		"message TTLs is false, want true":                func(c *jetstream.StreamConfig) { c.AllowMsgTTL = false },
 		"rollups is false, want true":                     func(c *jetstream.StreamConfig) { c.AllowRollup = false },
-		"atomic batches is false, want true":              func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false },
 		"maximal age is 1h0m0s, want 0s":                  func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour },
 		"maximal messages is 1, want 0":                   func(c *jetstream.StreamConfig) { c.MaxMsgs = 1 },
 		"maximal bytes is 1, want 0":                      func(c *jetstream.StreamConfig) { c.MaxBytes = 1 },

@@ -138,8 +138,8 @@ func TestTheNarrowPermissionsAreEnough(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop()
-	if err := deleteQueue(t, q); !errors.Is(err, durable.ErrUnreachable) {
-		t.Errorf("deleting the queue: %v, want an error", err)
+	if err := deleteQueue(t, q); !errors.Is(err, durable.ErrRefused) {
+		t.Errorf("deleting the queue: %v, want ErrRefused", err)
 	}
 	for _, stream := range []string{"retrywhen-q", "retrywhen-other"} {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)

@@ -27,7 +27,7 @@ func streamOfFacts(t *testing.T, change func(*jetstream.StreamConfig)) (jetstrea
 		t.Fatal(err)
 	}
 	config := jetstream.StreamConfig{Name: "f", Subjects: []string{"f.>"}, Retention: jetstream.WorkQueuePolicy, MaxMsgsPerSubject: 1,
-		AllowMsgSchedules: true, AllowRollup: true, AllowMsgTTL: true, AllowAtomicPublish: true}
+		AllowMsgSchedules: true, AllowRollup: true, AllowMsgTTL: true}
 	if change != nil {
 		change(&config)
 	}
@@ -144,50 +144,6 @@ func TestFactAPublicationIsRefusedByTheLastSequenceOfManySubjects(t *testing.T) 
 	}
 	if _, err := js.PublishMsg(t.Context(), expecting("f.x.first", 0, "f.x.*")); err != nil {
 		t.Errorf("0 after all was removed: %v", err)
-	}
-}
-
-// A batch of two messages with two conditions: both are stored, or neither.
-func TestFactABatchHasAConditionForEachMessage(t *testing.T) {
-	t.Parallel()
-	js, s := streamOfFacts(t, nil)
-	batches := 0
-	batch := func(one, two *nats.Msg) error {
-		batches++
-		id := fmt.Sprint("batch", batches)
-		one.Header["Nats-Batch-Id"], one.Header["Nats-Batch-Sequence"] = []string{id}, []string{"1"}
-		two.Header["Nats-Batch-Id"], two.Header["Nats-Batch-Sequence"], two.Header["Nats-Batch-Commit"] = []string{id}, []string{"2"}, []string{"1"}
-		if err := js.Conn().PublishMsg(one); err != nil {
-			t.Fatal(err)
-		}
-		_, err := js.PublishMsg(t.Context(), two)
-		return err
-	}
-	last := func(subject string) uint64 {
-		m, err := s.GetLastMsgForSubject(t.Context(), subject)
-		if err != nil {
-			return 0
-		}
-		return m.Sequence
-	}
-	if _, err := js.Publish(t.Context(), "f.x.first", nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := js.Publish(t.Context(), "f.x.mark", nil); err != nil {
-		t.Fatal(err)
-	}
-	// The first message of the batch does not count for the condition of the second.
-	if err := batch(expecting("f.x.mark", 1, "f.x.first"), expecting("f.x.dead", 2, "f.x.*")); err != nil || last("f.x.dead") != 4 || last("f.x.mark") != 3 {
-		t.Errorf("both conditions hold: %v, %d, %d", err, last("f.x.dead"), last("f.x.mark"))
-	}
-	if err := s.DeleteMsg(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
-	if err := batch(expecting("f.x.mark", 1, "f.x.first"), expecting("f.x.later", 4, "f.x.*")); !isRefused(err) || last("f.x.*") != 4 {
-		t.Errorf("the first condition does not hold: %v, %d", err, last("f.x.*"))
-	}
-	if err := batch(expecting("f.x.mark", 0, "f.x.first"), expecting("f.x.later", 3, "f.x.*")); !isRefused(err) || last("f.x.*") != 4 {
-		t.Errorf("the second does not: %v, %d", err, last("f.x.*"))
 	}
 }
 

@@ -291,8 +291,10 @@ func TestConcurrentRevives(t *testing.T) {
 		t.Errorf("%d calls have revived it, want 1", n)
 	}
 	untilEmpty(t, q)
-	if s, err := stats(t, q); err != nil || s.Dead != 0 || attempts.Load() != 2 {
-		t.Errorf("%d attempts, want 2; %v, %v", attempts.Load(), s, err)
+	// A letter whose job is done before Revive has deleted it stays for a moment.
+	eventually(t, "there is no dead letter", func() bool { s, err := stats(t, q); return err == nil && s.Dead == 0 })
+	if n := attempts.Load(); n != 2 || len(deadIDs(t, q)) > 0 {
+		t.Errorf("%d attempts, want 2; dead letters: %v", n, deadIDs(t, q))
 	}
 }
 
