@@ -42,6 +42,7 @@
 //
 // # Contracts
 //
-// [Check] checks a stream against the contract of stream.Stream, [CheckOperator] an operator. [Session.Rand] provides
+// [Check] checks a stream against the contract of stream.Stream, [CheckOperator] an operator. [CheckResume] breaks the
+// connections of a feed's client in every way at every event, and compares what it delivers. [Session.Rand] provides
 // given random numbers. [NewClock] is for tests that cannot run in a bubble.
 package streamtest

@@ -20,6 +20,7 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retryhttp"
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 // The signatures that other programs use. A change breaks them.
@@ -217,4 +218,16 @@ var (
 	_ func(context.Context) *http.Request                                             = retryhttp.RequestFrom
 	_ func(time.Duration) retryhttp.Option                                            = retryhttp.ResumeBody
 	_ func(float64, int, http.Handler) http.Handler                                   = retryhttp.Slots
+)
+
+var (
+	_ = streamtest.Feed[string, int]{
+		Events: []string(nil),
+		From:   (func(at int) int)(nil),
+		Idle:   (func(next int) string)(nil),
+		Every:  time.Duration(0),
+		Lost:   (func(oldest int) error)(nil),
+	}
+	_ func(testing.TB, streamtest.Feed[string, int], func(func(int) stream.Stream[string]) ints, ...streamtest.ResumeOption) = streamtest.CheckResume[string, int, int]
+	_                                                                                                                        = []func() streamtest.ResumeOption{streamtest.AtLeastOnce, streamtest.AnyOrder, streamtest.GivesUp, streamtest.NoJitter}
 )

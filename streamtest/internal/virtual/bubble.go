@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -43,6 +44,27 @@ var Start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 // remain. If the bubble stands still because something in it waits for something outside, Run ends the test.
 func Run(t *testing.T, report Reporter, f func(t *testing.T, b *Bubble)) (deadlock error) {
 	t.Helper()
+	frozen, deadlock := run(t, report, FreezeAfter, f)
+	if frozen != nil {
+		report.Fatalf("streamtest: the test stands still: time moves in a bubble only while each of its goroutines waits for another of them, or for time. These wait for something else - a mutex, a channel from outside, the Context of the test around the session (use the session's), a file or the network:%s",
+			List(frozen))
+	}
+	return deadlock
+}
+
+// Try runs f in a bubble and leaves behind what does not end with it. If the bubble stands still for d of real time,
+// Try returns the goroutines that keep it from moving on.
+func Try(t *testing.T, d time.Duration, f func(b *Bubble)) (frozen []Goroutine) {
+	frozen, _ = run(t, t, d, func(_ *testing.T, b *Bubble) {
+		b.Expect()
+		f(b)
+		b.Close()
+	})
+	return frozen
+}
+
+func run(t *testing.T, report Reporter, d time.Duration, f func(t *testing.T, b *Bubble)) (frozen []Goroutine, deadlock error) {
+	t.Helper()
 	if goroutine.Current().Bubble != 0 {
 		panic("streamtest: called inside a synctest bubble: a bubble cannot be in another; call it from the test itself")
 	}
@@ -77,15 +99,14 @@ func Run(t *testing.T, report Reporter, f func(t *testing.T, b *Bubble)) (deadlo
 		})
 		exited = false
 	}()
-	if frozen := awaitFreeze(&id, FreezeAfter, ended); frozen != nil {
+	if frozen := awaitFreeze(&id, d, ended); frozen != nil {
 		t.Cleanup(func() { // the test's context has ended: goroutines that waited for that continue
 			select {
 			case <-ended:
 			case <-time.After(time.Second):
 			}
 		})
-		report.Fatalf("streamtest: the test stands still: time moves in a bubble only while each of its goroutines waits for another of them, or for time. These wait for something else - a mutex, a channel from outside, the Context of the test around the session (use the session's), a file or the network:%s",
-			List(frozen))
+		return frozen, nil
 	}
 	switch {
 	case thrown != nil:
@@ -93,19 +114,22 @@ func Run(t *testing.T, report Reporter, f func(t *testing.T, b *Bubble)) (deadlo
 	case exited:
 		runtime.Goexit()
 	}
-	return deadlock
+	return nil, deadlock
 }
 
 // GaveUp reports whether the test was stopped because it waited for something that does not happen. That was reported.
 func (b *Bubble) GaveUp() bool { return b.gaveUp }
 
+// Running returns the goroutines that were started in the bubble and still run, without those that Left has returned.
+func (b *Bubble) Running() []Goroutine {
+	return slices.DeleteFunc(others(b.id), func(g Goroutine) bool { return b.known[g.ID] })
+}
+
 // Left returns the goroutines that were started in the bubble and still run. It returns each only once.
-func (b *Bubble) Left() (left []Goroutine) {
-	for _, g := range others(b.id) {
-		if !b.known[g.ID] {
-			b.known[g.ID] = true
-			left = append(left, g)
-		}
+func (b *Bubble) Left() []Goroutine {
+	left := b.Running()
+	for _, g := range left {
+		b.known[g.ID] = true
 	}
 	return left
 }

@@ -1,0 +1,84 @@
+package streamtest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
+)
+
+// alphabet is a feed whose positions are the numbers of events received.
+var alphabet = streamtest.Feed[string, int]{
+	Events: []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"},
+	From:   func(at int) int { return at },
+}
+
+// A client that comes back where it stopped, from every break at every event.
+func ExampleCheckResume() {
+	goTest("TestFeedComesBack", func(t *testing.T) {
+		streamtest.CheckResume(t, alphabet, func(connect func(at int) stream.Stream[string]) stream.Stream[string] {
+			open := func(at int) stream.Stream[string] {
+				return connect(at).Timeout(30 * time.Second).MustNotEnd(errors.New("the server ended the feed"))
+			}
+			policy := retry.New(backoff.Exponential(time.Second, 2).Cap(time.Minute).Jitter(jitter.Equal), retry.ResetAfterItems(1))
+			return operators.Resume(0, open, func(at int, _ string) int { return at + 1 }, policy)
+		})
+	})
+	// Output: TestFeedComesBack passed: true
+}
+
+// printer prints what a test reports.
+type printer struct{ *testing.T }
+
+func (p printer) Errorf(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+
+// A loop with faults that are in many programs.
+func ExampleCheckResume_faults() {
+	goTest("TestFeedComesBack", func(t *testing.T) {
+		streamtest.CheckResume(printer{t}, alphabet, func(connect func(at int) stream.Stream[string]) stream.Stream[string] {
+			return func(ctx context.Context, yield func(string) bool) error {
+				at, wait := 0, time.Second
+				for {
+					err := connect(at)(ctx, func(v string) bool { at++; return yield(v) })
+					if err == nil {
+						return nil
+					}
+					select {
+					case <-ctx.Done():
+						return ctx.Err()
+					case <-time.After(wait):
+						wait *= 2
+					}
+				}
+			}
+		})
+	})
+	// Output:
+	// streamtest: CheckResume: the server ends the connection before event 1 of 12 ("a"): it ended without an error, and lost "a", "b", "c" and 9 more; a MustNotEnd inside open? The end of a connection is not the end of the feed (13 of 13 such scenarios)
+	// streamtest: CheckResume: the connection falls silent before event 1 of 12 ("a"): it waited for 10 minutes, and lost "a", "b", "c" and 9 more; a Timeout inside open? (12 of 12 such scenarios)
+	// streamtest: CheckResume: each connection delivers one value and is cut: its waits grow from 2.333s to 9m57.333s; does a delivered value start the waits and the count over? (retry.ResetAfterItems(1))
+	// streamtest: CheckResume: the server refuses connections for an hour, before event 7 of 12 ("g"): it waited for 34m8s before it connected again; a Cap of the backoff?
+	// streamtest: CheckResume: two clients lose their connections at the same time: both wait for exactly [1s 2s 4s]; is there jitter, from random numbers that differ between clients? NoJitter allows equal waits
+	// TestFeedComesBack passed: true
+}
+
+// The options say what a client does not promise. This one starts from the beginning, works on several values at once,
+// gives up after ten attempts in a row, and needs no jitter, because it is the only client of its server.
+func ExampleResumeOption() {
+	goTest("TestImport", func(t *testing.T) {
+		streamtest.CheckResume(t, alphabet, func(connect func(at int) stream.Stream[string]) stream.Stream[string] {
+			open := connect(0).Timeout(time.Minute).MustNotEnd(errors.New("the server ended the feed"))
+			tenTimes := retry.New(backoff.Constant(time.Second), retry.Limit(10), retry.ResetAfterItems(1))
+			return operators.FlatMap(open.RetryWhen(tenTimes), 4, func(v string) stream.Stream[string] { return stream.Of(v).Delay(time.Second) })
+		}, streamtest.AtLeastOnce(), streamtest.AnyOrder(), streamtest.GivesUp(), streamtest.NoJitter())
+	})
+	// Output: TestImport passed: true
+}

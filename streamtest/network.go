@@ -1,0 +1,275 @@
+package streamtest
+
+import (
+	"net"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// fate is how a connection breaks.
+type fate int
+
+const (
+	works   fate = iota
+	cut          // it is reset
+	ends         // it is closed by the server, without an error
+	silence      // it stays open, and nothing comes any more
+)
+
+// The errors of a network are those of a real one.
+var (
+	errReset   error = &net.OpError{Op: "read", Net: "tcp", Addr: address, Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+	errRefused error = &net.OpError{Op: "dial", Net: "tcp", Addr: address, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	errBroken  error = &net.OpError{Op: "write", Net: "tcp", Addr: address, Err: os.NewSyscallError("write", syscall.EPIPE)}
+	address          = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}
+)
+
+// outage is what happens to the connections of a run. Units are counted from 0: the events of a Feed, or the writes of
+// a server.
+type outage struct {
+	fate    fate          // of the first connection that is about to send the unit at
+	at      int           //
+	amid    bool          // half of the unit is sent before
+	refuse  int           // so many connections are refused after the break
+	lasts   time.Duration // no connection works for so long after the break:
+	accepts bool          // they are accepted and closed, not refused
+	hold    time.Duration // the unit at comes only after so long, when the connection has been cut
+	flaps   bool          // each connection is cut after its first value,
+	after   time.Duration // so long after
+	restart bool          // the server is stopped at the break, and another one started after a second
+	gone    int           // so many of the first events are gone after the break
+}
+
+// hotLoop is the number of connections in a minute that no client needs.
+const hotLoop = 600
+
+// network connects one client, and records its connections. It is safe for concurrent use.
+type network struct {
+	outage
+	news chan struct{} // full when something has happened
+
+	mu      sync.Mutex // never held during a wait
+	links   []*link    // that are open
+	dials   []time.Time
+	waits   []time.Duration // from the end of a connection to the next dial
+	free    time.Time       // since then there is no connection; zero if there is one
+	broken  time.Time       // of the first break; zero before
+	units   int             // that have been sent
+	sent    int             // units at the break
+	lostErr error           // the last error for a lost position
+	asked   []int           // the first event of each connection since the break
+	back    bool            // a connection has worked since the break
+	refused int             // since the break
+	heldTo  time.Time
+	hot     bool
+	stopped bool
+
+	onBreak func() // the server's restart
+}
+
+// link is one connection.
+type link struct {
+	broken chan fate              // what breaks it from outside
+	wire   interface{ end(fate) } // of a real connection, else nil
+	mute   bool                   // no further event is sent
+}
+
+func newNetwork(o outage) *network { return &network{outage: o, news: make(chan struct{}, 1)} }
+
+func (n *network) wake() {
+	select {
+	case n.news <- struct{}{}:
+	default:
+	}
+}
+
+// dial opens a connection, or returns an error. It takes a millisecond, whatever the context says, so that time passes
+// in every loop.
+func (n *network) dial(l *link) error {
+	n.begin()
+	time.Sleep(dialing)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	down := !n.broken.IsZero() && (n.refused < n.refuse || time.Since(n.broken) < n.lasts)
+	if down && !n.accepts {
+		n.refused++
+		n.free = time.Now()
+		return errRefused
+	}
+	n.links = append(n.links, l)
+	if down {
+		l.end(ends)
+	} else if !n.broken.IsZero() && !n.back {
+		n.back = true
+		n.wake()
+	}
+	return nil
+}
+
+// begin records a dial. After the run it ends the client's goroutine.
+func (n *network) begin() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.stopped {
+		runtime.Goexit()
+	}
+	now := time.Now()
+	if !n.free.IsZero() {
+		n.waits = append(n.waits, now.Sub(n.free))
+		n.free = time.Time{}
+	}
+	n.dials = append(n.dials, now)
+	if k := len(n.dials); !n.hot && k > hotLoop && now.Sub(n.dials[k-1-hotLoop]) < time.Minute {
+		n.hot = true
+		n.wake()
+	}
+}
+
+// over records the end of a connection.
+func (n *network) over(l *link) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.links = slices.DeleteFunc(n.links, func(other *link) bool { return other == l })
+	n.free = time.Now()
+}
+
+// asks records the first event of a connection, and returns how many of the first events are gone.
+func (n *network) asks(next int) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.broken.IsZero() {
+		return 0
+	}
+	n.asked = append(n.asked, next)
+	return n.gone
+}
+
+// loses records the error for a position that is gone, and returns it.
+func (n *network) loses(err error) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lostErr = err
+	return err
+}
+
+// has reports whether the connection has the unit i to send.
+func (n *network) has(l *link, i int) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case l.mute:
+		return false
+	case n.hold == 0 || i < n.at || !n.broken.IsZero():
+		return true
+	case n.heldTo.IsZero():
+		n.heldTo = time.Now().Add(n.hold)
+		time.AfterFunc(n.hold, func() { n.breakAll(cut) })
+	}
+	return false
+}
+
+// send returns what happens to a connection that is about to send the unit i.
+func (n *network) send(i int) fate {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if i == n.at && n.broken.IsZero() && n.fate != works {
+		n.fail()
+		return n.fate
+	}
+	n.units = max(n.units, i+1)
+	return works
+}
+
+// delivered breaks connections that flap, after a value.
+func (n *network) delivered() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, l := range n.links {
+		switch {
+		case !n.flaps || l.mute:
+		case n.after == 0:
+			l.end(cut)
+		default:
+			l.mute = true
+			if l.wire != nil {
+				l.wire.end(silence)
+			}
+			time.AfterFunc(n.after, func() { l.end(cut) })
+		}
+	}
+}
+
+// fail records the first break.
+func (n *network) fail() {
+	if n.broken.IsZero() {
+		n.broken, n.sent = time.Now(), n.units
+		n.wake()
+		if n.onBreak != nil {
+			n.onBreak()
+		}
+	}
+}
+
+// breakAll breaks all connections.
+func (n *network) breakAll(how fate) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.fail()
+	for _, l := range n.links {
+		l.end(how)
+	}
+}
+
+// end breaks a connection from outside.
+func (l *link) end(how fate) {
+	if l.wire != nil {
+		l.wire.end(how)
+		return
+	}
+	select {
+	case l.broken <- how:
+	default:
+	}
+}
+
+// hasBroken, isBack and isHot report whether a connection has broken, whether another one has worked since, and
+// whether the client is a hot loop.
+func (n *network) hasBroken() bool { return n.is(func() bool { return !n.broken.IsZero() }) }
+func (n *network) isBack() bool    { return n.is(func() bool { return n.back }) }
+func (n *network) isHot() bool     { return n.is(func() bool { return n.hot }) }
+
+func (n *network) is(condition func() bool) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return condition()
+}
+
+// unit returns the last unit that was sent.
+func (n *network) unit() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.units - 1
+}
+
+// waited returns the waits so far.
+func (n *network) waited() []time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.waits)
+}
+
+// stop ends the run: whoever dials from now on is ended.
+func (n *network) stop() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.stopped = true
+	for _, l := range n.links {
+		if l.wire != nil {
+			l.wire.end(cut)
+		}
+	}
+}

@@ -1,0 +1,307 @@
+package streamtest
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/retrywhen/retrywhen/internal/goroutine"
+	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
+)
+
+// subject is a client under test, of either check.
+type subject struct {
+	check string // CheckResume or CheckReconnect
+	expected
+	// begin starts what a client connects to. It returns the function that runs the client, and the one that ends the rest.
+	begin func(b *virtual.Bubble, n *network) (run runFunc, end func())
+	read  func(n *network, quiet time.Duration) bool // the undisturbed client has delivered all that there is
+	left  func(b *virtual.Bubble) []virtual.Goroutine
+
+	unit func(i int) string // where a unit is in a report
+	amid bool               // units are writes, which can break in the middle
+
+	ref    *reference
+	of     []int         // the unit of each value
+	took   time.Duration // until the reference was complete
+	units  int
+	ends   bool // undisturbed, the client ends by itself
+	timely bool // it delivers values that come with time, which cannot be compared
+
+	positions map[int]int     // of a client whose connection was cut before an event, at which it came back
+	reported  map[string]bool // the kinds of faults
+}
+
+// runFunc runs a client until ctx ends, or until got returns false.
+type runFunc func(ctx context.Context, got func(v any) bool) error
+
+// scenario is one run of a client: what happens to its connections, and what its consumer does. Values are counted from
+// 1, and 0 is none.
+type scenario struct {
+	outage
+	where      string
+	busy       int           // the consumer of this value takes two minutes; after one, the connection is cut
+	stop       int           // the consumer stops at this value, and a second run begins
+	cancel     int           // the context ends in the delivery of this value,
+	cancelIn   time.Duration // or so long after the break
+	afterwards time.Duration // all connections break so long after the last value
+	hour       bool          // the outage lasts for an hour
+	gives      bool          // the client may end with an error
+}
+
+// outcome is what a run has shown.
+type outcome struct {
+	scenario
+	*tally
+	net      *network
+	second   *tally // of the second run
+	frozen   []virtual.Goroutine
+	ended    bool // by itself
+	err      error
+	panicked string
+	late     string // where the client was a second after the end of its context
+	left     []virtual.Goroutine
+	grown    []virtual.Goroutine // what ran after an hour of attempts
+}
+
+// The times of the checks.
+const (
+	recovery  = 10 * time.Minute // within which a fault is over
+	watch     = 10 * time.Second // for which repeated values are watched
+	prompt    = time.Second      // within which a client returns when its context has ended
+	standing  = 3 * time.Second  // of real time, after which a bubble is frozen
+	slowness  = 2 * time.Minute  // of a busy consumer
+	shortLife = time.Minute      // of its connection
+)
+
+// clientRun is a client that runs on its own goroutine.
+type clientRun struct {
+	done     chan struct{}
+	id       int
+	err      error
+	panicked string
+}
+
+// start starts the client.
+func (c runFunc) start(ctx context.Context, got func(v any) bool) *clientRun {
+	r := &clientRun{done: make(chan struct{})}
+	started := make(chan struct{})
+	go func() {
+		defer close(r.done)
+		defer func() {
+			if v := recover(); v != nil {
+				r.panicked = fmt.Sprintf("%v\n%s", v, debug.Stack())
+			}
+		}()
+		r.id = goroutine.Current().ID
+		close(started)
+		r.err = c(ctx, got)
+	}()
+	<-started
+	return r
+}
+
+// within reports whether the client returns within d.
+func (r *clientRun) within(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-r.done:
+		return true
+	case <-timer.C:
+		synctest.Wait()
+		select {
+		case <-r.done:
+			return true
+		default:
+			return false
+		}
+	}
+}
+
+// play runs the client through a scenario, in a bubble of its own.
+func (s *subject) play(t *testing.T, sc scenario) *outcome {
+	o := &outcome{scenario: sc}
+	if frozen := virtual.Try(t, standing, func(b *virtual.Bubble) { s.playIn(b, o) }); frozen != nil {
+		return &outcome{scenario: sc, frozen: frozen} // the bubble may still write to o
+	}
+	return o
+}
+
+func (s *subject) playIn(b *virtual.Bubble, o *outcome) {
+	ctx, cancel := context.WithCancelCause(b.Context)
+	defer cancel(nil)
+	n := newNetwork(o.outage)
+	defer n.stop()
+	client, end := s.begin(b, n)
+	defer end()
+	o.net, o.tally = n, newTally(s.ref)
+	r := client.start(ctx, o.consumer(n, o.tally, cancel))
+	o.until(s, n, r, cancel)
+	select {
+	case <-r.done:
+		o.ended, o.err, o.panicked = o.stop == 0 && ctx.Err() == nil, r.err, r.panicked
+	default:
+	}
+	if o.stop > 0 && r.within(prompt) {
+		o.second = newTally(s.ref)
+		r = client.start(ctx, o.consumer(n, o.second, cancel))
+		o.wait(n, r, s.took+recovery, o.second.complete)
+	}
+	if o.hour {
+		synctest.Wait()
+		o.grown = s.left(b)
+	}
+	cancel(errCause)
+	switch {
+	case !r.within(prompt):
+		o.late = b.Goroutine(r.id)
+	case o.cancel > 0 || o.cancelIn > 0 || o.stop > 0:
+		if synctest.Wait(); len(s.left(b)) > 0 {
+			time.Sleep(prompt)
+			synctest.Wait()
+			o.left = s.left(b)
+		}
+	}
+}
+
+// consumer returns the consumer of the client's values.
+func (o *outcome) consumer(n *network, t *tally, cancel context.CancelCauseFunc) func(v any) bool {
+	return func(v any) bool {
+		number := t.enter(v)
+		first := t == o.tally
+		if first && number == o.busy {
+			time.AfterFunc(shortLife, func() { n.breakAll(cut) })
+			time.Sleep(slowness)
+		}
+		if first && number == o.cancel {
+			cancel(errCause)
+		}
+		n.delivered()
+		n.wake()
+		return !first || number != o.stop
+	}
+}
+
+// until lets time pass until the scenario is over.
+func (o *outcome) until(s *subject, n *network, r *clientRun, cancel context.CancelCauseFunc) {
+	most := 2*s.took + recovery + o.lasts + o.hold + 2*time.Duration(s.units)*o.after + slowness
+	switch {
+	case o.cancelIn > 0:
+		if o.wait(n, r, most, n.hasBroken) && !r.within(o.cancelIn) {
+			cancel(errCause)
+		}
+		return
+	case o.cancel > 0 || o.stop > 0:
+		number := max(o.cancel, o.stop)
+		o.wait(n, r, most, func() bool { return o.tally.entered() >= number })
+		return
+	case o.gone > 0:
+		from := s.first(o.gone)
+		if o.wait(n, r, time.Hour, func() bool { return len(o.lost(from)) == 0 }) {
+			r.within(watch)
+		}
+		return
+	case o.afterwards > 0:
+		if !o.wait(n, r, most, o.complete) || r.within(o.afterwards) {
+			return
+		}
+		n.breakAll(o.fate)
+	}
+	breaks := o.fate != works || o.busy > 0 || o.hold > 0
+	if o.wait(n, r, most, func() bool { return o.complete() && (!breaks || n.isBack()) }) {
+		r.within(watch)
+	}
+}
+
+// wait lets time pass until the condition holds, and reports whether it does. It waits no more when the client returns,
+// is a hot loop, or d is over.
+func (o *outcome) wait(n *network, r *clientRun, d time.Duration, condition func() bool) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for !condition() {
+		select {
+		case <-n.news:
+			if n.isHot() {
+				return false
+			}
+		case <-r.done:
+			return condition()
+		case <-timer.C:
+			return false
+		}
+	}
+	return true
+}
+
+// measure makes the reference. It returns what is wrong, if it cannot.
+func (s *subject) measure(t *testing.T) (trouble string) {
+	o := new(outcome)
+	var read, ends, timely bool
+	var took time.Duration
+	frozen := virtual.Try(t, standing, func(b *virtual.Bubble) {
+		ctx, cancel := context.WithCancelCause(b.Context)
+		defer cancel(nil)
+		n := newNetwork(outage{at: -1})
+		defer n.stop()
+		client, end := s.begin(b, n)
+		defer end()
+		o.net, o.tally = n, newTally(nil)
+		o.unit = n.unit
+		start := time.Now()
+		r := client.start(ctx, func(v any) bool {
+			o.tally.enter(v)
+			return true
+		})
+		for most := time.Hour + 2*time.Duration(s.units)*eventPace; !read && !o.ended && time.Since(start) < most; {
+			read, o.ended = s.read(n, o.quiet(start)), r.within(time.Second)
+		}
+		values, quiet := o.entered(), o.quiet(start)
+		took = time.Since(start) - quiet
+		if !o.ended {
+			o.ended = r.within(2*idlePause + time.Second)
+			timely = o.entered() > values
+			o.made.cut(values)
+		}
+		if o.ended {
+			o.err, o.panicked = r.err, r.panicked
+		}
+		ends = o.ended && o.err == nil
+		cancel(errCause)
+		r.within(prompt)
+	})
+	switch {
+	case frozen != nil:
+		return standsStill(frozen)
+	case o.panicked != "":
+		return "it panicked: " + o.panicked
+	case o.err != nil:
+		return fmt.Sprintf("it ended with the error %q", o.err)
+	case len(o.made.values) == 0:
+		return fmt.Sprintf("it delivered nothing, on %s", count(len(o.net.dials), "connection"))
+	case !read && !ends:
+		return fmt.Sprintf("it delivered %s and was not done in an hour", count(len(o.made.values), "value"))
+	}
+	s.ref, s.of, s.took, s.ends, s.timely = o.made, o.of[:len(o.made.values)], took, ends, timely
+	s.units = max(s.units, o.net.units)
+	return ""
+}
+
+// standsStill is the report of a frozen bubble.
+func standsStill(frozen []virtual.Goroutine) string {
+	return "this cannot be judged: time stands still in the bubble, because a goroutine waits for something that is not in it, or for a mutex that is held during a wait:" +
+		virtual.List(frozen)
+}
+
+// place returns the innermost call in a goroutine's description.
+func place(goroutine string) string {
+	lines := strings.Split(goroutine, "\n")
+	if len(lines) < 2 {
+		return ""
+	}
+	return strings.Replace(strings.TrimSpace(lines[1]), "  ", " at ", 1)
+}
