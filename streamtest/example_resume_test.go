@@ -82,3 +82,34 @@ func ExampleResumeOption() {
 	})
 	// Output: TestImport passed: true
 }
+
+// A server that sends heartbeats, and keeps only its last events: then the client continues with the oldest.
+func ExampleFeed() {
+	const heartbeat = "beat"
+	feed := streamtest.Feed[string, int]{
+		Events: alphabet.Events,
+		From:   alphabet.From,
+		Idle:   func(int) string { return heartbeat },
+		Lost:   func(oldest int) error { return gone(oldest) },
+	}
+	goTest("TestHeartbeats", func(t *testing.T) {
+		streamtest.CheckResume(t, feed, func(connect func(at int) stream.Stream[string]) stream.Stream[string] {
+			open := func(at int) stream.Stream[string] {
+				return connect(at).Catch(func(err error) stream.Stream[string] {
+					if oldest := gone(0); errors.As(err, &oldest) {
+						return connect(int(oldest))
+					}
+					return stream.Fail[string](err)
+				}).Timeout(30 * time.Second).MustNotEnd(errors.New("the server ended the feed")).Filter(func(v string) bool { return v != heartbeat })
+			}
+			policy := retry.New(backoff.Constant(time.Second).Jitter(jitter.Equal))
+			return operators.Resume(0, open, func(_ int, v string) int { return int(v[0]-'a') + 1 }, policy)
+		})
+	})
+	// Output: TestHeartbeats passed: true
+}
+
+// gone is the error of a server that has dropped the events before the oldest.
+type gone int
+
+func (g gone) Error() string { return fmt.Sprintf("410 Gone: the oldest event is %d", int(g)) }
