@@ -1,6 +1,7 @@
 package retryhttp
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -70,7 +71,7 @@ func (x *exchange) class() (class Class) {
 func (x *exchange) judge(class Class) {
 	x.failure, x.final = nil, true
 	var checked error
-	bad := x.Err != nil || slices.Contains(x.transport.statuses, x.Response.StatusCode)
+	bad := x.Err != nil || slices.Contains(x.transport.statuses, x.Response.StatusCode) || x.rateLimited()
 	if !bad && class == Unclassified {
 		checked = x.checkBody()
 	}
@@ -86,26 +87,19 @@ func (x *exchange) judge(class Class) {
 		return
 	}
 	x.final = false
-	if reason := x.obstacle(class); reason != "" {
-		x.failure = &notRetriedError{x.failure, reason}
-	}
-}
-
-// obstacle returns why a failed request must not be sent again, or "" if it may.
-func (x *exchange) obstacle(class Class) string {
 	switch {
+	case class != Retryable && !x.keyed && !x.transport.idempotent(x.Request) && !x.notCarriedOut():
+		x.failure = &notRetriedError{err: x.failure, reason: method(x.Request) + " is not idempotent, and may have been carried out"}
 	case !replayable(x.prepared):
-		return "the body can be sent only once"
-	case class == Retryable, x.keyed, x.transport.idempotent(x.Request), notCarriedOut(&x.Outcome):
-		return ""
+		x.failure = &notRetriedError{err: x.failure, reason: "the body can be sent only once: " + x.onlyOnce(), once: true}
 	}
-	return fmt.Sprintf("%s is not idempotent, and may have been carried out", method(x.Request))
 }
 
 // notRetriedError is a failure on which the policy gives up, whatever its limits.
 type notRetriedError struct {
 	err    error
 	reason string
+	once   bool // the reason is the body
 }
 
 var _ engine.Refused = (*notRetriedError)(nil)
@@ -113,3 +107,12 @@ var _ engine.Refused = (*notRetriedError)(nil)
 func (e *notRetriedError) Error() string { return fmt.Sprintf("%v (not retried: %s)", e.err, e.reason) }
 func (e *notRetriedError) Unwrap() error { return e.err }
 func (e *notRetriedError) Refused()      {}
+
+// Timeout is called by url.Error.
+func (e *notRetriedError) Timeout() bool {
+	t, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](e.err)
+	return ok && t.Timeout()
+}

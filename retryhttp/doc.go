@@ -15,7 +15,7 @@
 //   - GET, HEAD, OPTIONS, TRACE, PUT and DELETE requests, and requests with the header Idempotency-Key or
 //     X-Idempotency-Key, are retried after any failure (RFC 9110, section 9.2.2);
 //   - other requests, such as POST, are retried only if the server is known not to have carried them out: no connection
-//     was established, or the status is 408, 425, 429 or 503.
+//     was established, or the status is 408, 425, 429 or 503, or 403 if RateLimitHeaders made it a failure.
 //
 // The option IdempotencyKeys adds a key to other requests; the option Idempotent replaces the rule. A Classify that
 // returns Retryable overrides it. If one of these rules prevents a retry, the policy gives up with the Cause
@@ -24,18 +24,32 @@
 // # Which failures are retried
 //
 // Failures are all connection errors, except those that will occur again (a certificate that is not trusted, a
-// malformed request), and the statuses 408, 425, 429, 500, 502, 503 and 504, or those of the option Statuses. A
-// Retry-After header, in seconds or as a date, dictates the delay: the retry comes no earlier, and there is no retry if
-// the delay exceeds the policy's MaxRetryAfter or Within or the request's deadline. A Retry-After in the past, or one
-// that cannot be read, has no effect. The option RateLimitHeaders reads more headers. The option CheckBody makes a
-// wrong body a failure. The option Classify can replace these rules: its function sees the response and the first bytes
-// of its body.
+// malformed request), and these statuses, or those of the option Statuses:
+//
+//	408      the request did not come in time; it can be sent again          RFC 9110, section 15.5.9
+//	425      not carried out, because it may be a replay                     RFC 8470, section 5.2
+//	429      not carried out: too many requests                              RFC 6585, section 4
+//	500      the server met a condition that it did not expect               RFC 9110, section 15.6.1
+//	502      a gateway received a wrong response                             RFC 9110, section 15.6.3
+//	503      not carried out: overload or maintenance                        RFC 9110, section 15.6.4
+//	504      a gateway received no response in time                          RFC 9110, section 15.6.5
+//	520-524  Cloudflare received a wrong response from the server, or none   Cloudflare's documentation of 5xx errors
+//	529      overloaded                                                      Anthropic's documentation of errors
+//
+// Cloudflare's 525 and 526, which are about certificates, are not failures, as they will occur again.
+//
+// A Retry-After header, in seconds or as a date, dictates the delay: the retry comes no earlier, and there is no retry
+// if the delay exceeds the policy's MaxRetryAfter or Within or the request's deadline. A Retry-After in the past, or
+// one that cannot be read, has no effect. The option RateLimitHeaders reads more headers, and makes a 403 that refuses
+// by a rate limit a failure. The option CheckBody makes a wrong body a failure. The option Classify can replace these
+// rules: its function sees the response and the first bytes of its body.
 //
 // # What is returned
 //
 // RoundTrip returns the last response, whatever its status, with a readable body, as users of net/http expect. If the
 // last attempt failed without a response, or the request's context has ended, it returns a *retry.Error with the number
-// of attempts. An error that is not retried is returned unchanged.
+// of attempts. An error that is not retried is returned unchanged, except that it says so if the reason is a body that
+// can be sent only once.
 //
 // Earlier responses are closed. If their end is near they are read to the end first, so their connections are used
 // again. A returned response is not requested again, whatever happens to its body; the option ResumeBody continues a

@@ -146,9 +146,11 @@ func (x *exchange) end(ctx context.Context, end error) (*http.Response, error) {
 	if x.Attempt == 0 && x.Request.Body != nil {
 		x.Request.Body.Close()
 	}
-	_, refused := x.failure.(*notRetriedError)
+	refused, ok := x.failure.(*notRetriedError)
 	switch {
-	case refused:
+	case ok && x.Err != nil && refused.once: // it says what would help
+		return nil, refused
+	case ok:
 		return x.response(), x.Err
 	case x.Response != nil && !errors.Is(end, context.Cause(ctx)): // the policy gave up
 		return x.response(), nil

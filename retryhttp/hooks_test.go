@@ -66,8 +66,8 @@ func TestHooks(t *testing.T) {
 			"done: 1 attempts, net/http: invalid method",
 		}},
 		{"a body of one use", once, []func(*http.Request) (*http.Response, error){unavailable}, []string{
-			"gave up: " + fmt.Sprintf(busy, "PUT") + " (not retried: the body can be sent only once)",
-			"done: 1 attempts, retry: not retryable: 1 failure in 0s: " + fmt.Sprintf(busy, "PUT") + " (not retried: the body can be sent only once)",
+			"gave up: " + fmt.Sprintf(busy, "PUT") + " (not retried: the body can be sent only once: use BufferBody, or set the request's GetBody)",
+			"done: 1 attempts, retry: not retryable: 1 failure in 0s: " + fmt.Sprintf(busy, "PUT") + " (not retried: the body can be sent only once: use BufferBody, or set the request's GetBody)",
 		}},
 		{"a POST that may have been carried out", plain("POST"), []func(*http.Request) (*http.Response, error){unavailable, status(500, "")}, []string{
 			"retry 1",

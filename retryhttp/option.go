@@ -26,8 +26,8 @@ type settings struct {
 	stall            time.Duration
 }
 
-// Statuses replaces the default set of retryable statuses: 408, 425, 429, 500, 502, 503 and 504. A code must be from
-// 100 to 999.
+// Statuses replaces the default set of retryable statuses, which the package comment lists. A code must be from 100 to
+// 999.
 func Statuses(codes ...int) Option {
 	for i, code := range codes {
 		if code < 100 || code > 999 {
@@ -93,8 +93,8 @@ func BufferBody(n int) Option {
 	return func(s *settings) { s.bufferBody = n }
 }
 
-// RateLimitHeaders reads more headers than Retry-After, in forms that servers use without a final standard. If a 429 or
-// 503 has no readable Retry-After, the first of these headers that is readable dictates the delay:
+// RateLimitHeaders reads more headers than Retry-After, in forms that servers use without a final standard. If a 429,
+// 503 or 529 has no readable Retry-After, the first of these headers that is readable dictates the delay:
 //
 //   - Retry-After-Ms and X-Ms-Retry-After-Ms, in milliseconds (the retry strategy of Azure's core-rest-pipeline). With a
 //     Retry-After they count if they are the same delay, not rounded up
@@ -108,6 +108,10 @@ func BufferBody(n int) Option {
 //
 // Such a delay is treated like Retry-After's: the policy's MaxRetryAfter and Within apply. A date is compared with the
 // response's own Date.
+//
+// A 403 or 429 is a failure, whatever Statuses says, if it has a Retry-After, or a Remaining header that is 0 with its
+// Reset header, or an exhausted quota in RateLimit (GitHub's documentation of rate limits for the REST API). It has not
+// been carried out, so a POST is retried too. A 403 without these is returned as it is.
 //
 // X-Should-Retry, which has no standard, with "true" or "false" decides whether a response with a status of 400 or more
 // may be retried, like Retryable and NotRetryable, unless Classify has decided.

@@ -8,10 +8,46 @@ import (
 	"time"
 )
 
+const statusOverloaded = 529 // of Anthropic's API; it has no standard
+
 // isOverload reports whether a status says that the server is overloaded at the moment.
 func isOverload(code int) bool {
-	return code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable
+	return code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable || code == statusOverloaded
 }
+
+// isRateLimit reports whether a response refuses a request because of a rate limit, and says when the client may come
+// back. GitHub does so with a 403 too, which otherwise means that access is denied.
+func isRateLimit(resp *http.Response) bool {
+	return (resp.StatusCode == http.StatusForbidden || resp.StatusCode == http.StatusTooManyRequests) && saysWhen(resp.Header)
+}
+
+// saysWhen reports whether a response says when its client may come back, also if that time has passed: by a
+// Retry-After, or by a quota that is used up and its reset.
+func saysWhen(h http.Header) bool {
+	for _, value := range h["Retry-After"] {
+		value = strings.TrimSpace(value)
+		_, seconds := parseSeconds(value)
+		if _, err := http.ParseTime(value); err == nil || seconds && value != "" {
+			return true
+		}
+	}
+	for _, prefix := range resetPrefixes {
+		if left, ok := parseNumber(h.Get(prefix + "Remaining")); !ok || left > 0 {
+			continue
+		}
+		for _, name := range resetNames {
+			if value := h.Get(prefix + name); value != "" {
+				return true
+			}
+		}
+	}
+	return rateLimit(h) > 0
+}
+
+var (
+	resetPrefixes = [...]string{"Ratelimit-", "X-Ratelimit-", "X-Rate-Limit-"}
+	resetNames    = [...]string{"Reset-After", "Reset"}
+)
 
 // shouldRetry returns the decision of the header X-Should-Retry of a failed response, Unclassified without one.
 func shouldRetry(resp *http.Response) Class {
@@ -43,11 +79,11 @@ func rateLimitDelay(h http.Header, now time.Time, retryAfter time.Duration) time
 		return d
 	}
 	now = serverTime(h, now)
-	for _, prefix := range []string{"Ratelimit-", "X-Ratelimit-", "X-Rate-Limit-"} {
+	for _, prefix := range resetPrefixes {
 		if left, _ := parseNumber(h.Get(prefix + "Remaining")); left > 0 {
 			continue
 		}
-		for _, name := range []string{"Reset-After", "Reset"} {
+		for _, name := range resetNames {
 			if d := resetDelay(h.Get(prefix+name), now); d > 0 {
 				return d
 			}

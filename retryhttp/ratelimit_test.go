@@ -2,8 +2,10 @@ package retryhttp_test
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,7 +72,7 @@ func TestRateLimitHeaders(t *testing.T) {
 		{"points", lines("X-RateLimit-Reset: ..."), "0s 1s"},
 		{"a word", lines("X-RateLimit-Reset: NaN"), "0s 1s"},
 	} {
-		for _, code := range []int{429, 503} {
+		for _, code := range []int{429, 503, 529} {
 			bubble(t, c.name, func(t *testing.T) {
 				s := newScript(status(code, "", c.header()...), ok)
 				resp, err := retryhttp.NewTransport(s, constant(3), retryhttp.RateLimitHeaders()).RoundTrip(get(t, t.Context()))
@@ -110,6 +112,68 @@ func TestRateLimitHeaders(t *testing.T) {
 			s.expect(t, "0s")
 		})
 	}
+}
+
+// A request that GitHub refuses because of a rate limit is retried at the time that it says, whatever its method.
+func TestRateLimitHeaders_GitHub(t *testing.T) {
+	reset := func(d time.Duration) string { return fmt.Sprint("X-RateLimit-Reset: ", time.Now().Add(d).Unix()) }
+	lines := func(l ...string) func() []string { return func() []string { return l } }
+	for _, c := range []struct {
+		name   string
+		code   int
+		header func() []string
+		want   string
+	}{
+		{"403, a primary limit", 403, func() []string { return []string{"X-RateLimit-Remaining: 0", reset(2 * time.Second)} }, "0s 2s"},
+		{"429, a primary limit", 429, func() []string { return []string{"X-RateLimit-Remaining: 0", reset(2 * time.Second)} }, "0s 2s"},
+		{"403, a limit whose reset has passed", 403, func() []string { return []string{"X-RateLimit-Remaining: 0", reset(0)} }, "0s 1s"},
+		{"403, a secondary limit", 403, lines("Retry-After: 60"), "0s 1m0s"},
+		{"403, a secondary limit with quota left", 403, func() []string { return []string{"Retry-After: 60", "X-RateLimit-Remaining: 7", reset(time.Second)} }, "0s 1m0s"},
+		{"403, a secondary limit until a date", 403, func() []string {
+			return []string{"Retry-After: " + time.Now().Add(5*time.Second).UTC().Format(http.TimeFormat)}
+		}, "0s 5s"},
+		{"403, RateLimit", 403, lines(`RateLimit: "default";r=0;t=7`), "0s 7s"},
+		{"429, nothing", 429, lines("A: b"), "0s 1s"},
+		{"403, nothing", 403, lines("A: b"), "0s"},
+		{"403, quota left", 403, func() []string { return []string{"X-RateLimit-Remaining: 7", reset(2 * time.Second)} }, "0s"},
+		{"403, a reset alone", 403, func() []string { return []string{reset(2 * time.Second)} }, "0s"},
+		{"403, no quota without a reset", 403, lines("X-RateLimit-Remaining: 0"), "0s"},
+		{"403, a Retry-After that cannot be read", 403, lines("Retry-After: soon"), "0s"},
+		{"403, an empty Retry-After", 403, lines("Retry-After: "), "0s"},
+		{"404, a limit", 404, lines("Retry-After: 60", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 9"), "0s"},
+	} {
+		for _, method := range []string{"GET", "POST"} {
+			bubble(t, c.name+", "+method, func(t *testing.T) {
+				s := newScript(status(c.code, "", c.header()...), ok)
+				resp, err := retryhttp.NewTransport(s, constant(1), retryhttp.RateLimitHeaders()).RoundTrip(request(t, t.Context(), method, nil))
+				read(t, resp, err)
+				s.expect(t, c.want)
+			})
+		}
+	}
+	bubble(t, "with Statuses", func(t *testing.T) {
+		for code, want := range map[int]string{403: "0s 2s", 429: "0s 2s", 503: "0s"} {
+			s := newScript(status(code, "", "X-RateLimit-Remaining: 0", reset(2*time.Second)), ok)
+			resp, err := retryhttp.NewTransport(s, constant(1), retryhttp.RateLimitHeaders(), retryhttp.Statuses(500)).RoundTrip(get(t, t.Context()))
+			read(t, resp, err)
+			s.expect(t, want)
+		}
+	})
+	bubble(t, "not unless asked", func(t *testing.T) {
+		s := newScript(status(403, "", "Retry-After: 60", "X-RateLimit-Remaining: 0", reset(2*time.Second)), ok)
+		resp, err := retryhttp.NewTransport(s, constant(1)).RoundTrip(get(t, t.Context()))
+		if got := read(t, resp, err); got != "403 " {
+			t.Error(got)
+		}
+		s.expect(t, "0s")
+	})
+	bubble(t, "a body of one use", func(t *testing.T) {
+		s := newScript(status(403, "limited", "Retry-After: 60"), ok)
+		resp, err := retryhttp.NewTransport(s, constant(1), retryhttp.RateLimitHeaders()).RoundTrip(request(t, t.Context(), "POST", io.NopCloser(strings.NewReader("once"))))
+		if got := read(t, resp, err); got != "403 limited" {
+			t.Error(got)
+		}
+	})
 }
 
 func TestShouldRetry(t *testing.T) {

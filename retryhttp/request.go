@@ -91,16 +91,31 @@ func buffered(r *http.Request, limit int) *http.Request {
 	return r
 }
 
+// onlyOnce returns why the request's body cannot be sent again, with what would help.
+func (x *exchange) onlyOnce() string {
+	if limit := x.transport.bufferBody; limit > 0 {
+		return fmt.Sprintf("BufferBody could not keep it within %d bytes", limit)
+	}
+	return "use BufferBody, or set the request's GetBody"
+}
+
 // notCarriedOut reports whether the server is known not to have acted on the request.
-func notCarriedOut(o *Outcome) bool {
-	if o.Err == nil {
-		switch o.Response.StatusCode {
+func (x *exchange) notCarriedOut() bool {
+	if x.Err == nil {
+		switch x.Response.StatusCode {
 		case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusServiceUnavailable:
 			return true
+		case http.StatusForbidden:
+			return x.rateLimited()
 		}
 	}
-	op, ok := errors.AsType[*net.OpError](o.Err)
+	op, ok := errors.AsType[*net.OpError](x.Err)
 	return ok && (op.Op == "dial" || op.Op == "proxyconnect")
+}
+
+// rateLimited reports whether the response is a failure because of RateLimitHeaders.
+func (x *exchange) rateLimited() bool {
+	return x.transport.rateLimitHeaders && isRateLimit(x.Response)
 }
 
 // isHopeless reports whether the next attempt will fail with err again.

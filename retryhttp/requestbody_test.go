@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -205,4 +206,31 @@ func TestIdempotencyKeys(t *testing.T) {
 			t.Errorf("%q", keys)
 		}
 	})
+}
+
+// The error of a request whose body can be sent only once says what would help.
+func TestABodyOfOneUseSaysWhatHelps(t *testing.T) {
+	for _, c := range []struct {
+		opts []retryhttp.Option
+		want string
+	}{
+		{nil, "use BufferBody, or set the request's GetBody"},
+		{[]retryhttp.Option{retryhttp.BufferBody(3)}, "BufferBody could not keep it within 3 bytes"},
+	} {
+		tr := retryhttp.NewTransport(newScript(failure(errCut)), constant(3), c.opts...)
+		_, err := tr.RoundTrip(request(t, t.Context(), "PUT", io.NopCloser(strings.NewReader("once"))))
+		want := "connection reset by peer (not retried: the body can be sent only once: " + c.want + ")"
+		if !errors.Is(err, errCut) || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	client := &http.Client{Transport: retryhttp.NewTransport(newScript(failure(&url.Error{Op: "Put", Err: context.DeadlineExceeded})), constant(3))}
+	_, err := client.Do(request(t, t.Context(), "PUT", io.NopCloser(strings.NewReader("once"))))
+	if e, ok := err.(*url.Error); !ok || !e.Timeout() || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v is not a timeout", err)
+	}
+	_, err = retryhttp.NewTransport(newScript(failure(errCut)), constant(3)).RoundTrip(request(t, t.Context(), "POST", strings.NewReader("order")))
+	if err != errCut {
+		t.Errorf("a POST's error: %v", err)
+	}
 }

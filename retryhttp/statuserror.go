@@ -80,7 +80,7 @@ func (x *exchange) statusError(checked error) *StatusError {
 	e.Err = checked
 	now := x.clock().Now()
 	e.after = retryAfter(x.Response.Header, now)
-	if x.transport.rateLimitHeaders && isOverload(x.Response.StatusCode) {
+	if x.transport.rateLimitHeaders && (isOverload(e.StatusCode) || isRateLimit(x.Response)) {
 		e.after = rateLimitDelay(x.Response.Header, now, e.after)
 	}
 	if e.after == 0 {

@@ -35,7 +35,7 @@ func NewTransport(base http.RoundTripper, p retry.Policy, opts ...Option) *Trans
 		settings: settings{
 			statuses: []int{
 				http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusInternalServerError,
-				http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+				http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, 520, 521, 522, 523, 524, statusOverloaded,
 			},
 			idempotent:  isIdempotent,
 			peekLimit:   peekLimit,

@@ -30,7 +30,7 @@ func TestStatusesThatAreRetried(t *testing.T) {
 	for code := 200; code < 600; code++ {
 		want := 1
 		switch code {
-		case 408, 425, 429, 500, 502, 503, 504:
+		case 408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529:
 			want = 2
 		}
 		synctest.Test(t, func(t *testing.T) {
@@ -107,6 +107,8 @@ func TestRequestsThatAreRetried(t *testing.T) {
 			{"500", status(500, ""), always},
 			{"502", status(502, ""), always},
 			{"504", status(504, ""), always},
+			{"522", status(522, ""), always},
+			{"529", status(529, ""), always},
 			{"cut", failure(errCut), always},
 			{"cut while reading", failure(&net.OpError{Op: "read", Err: errCut}), always},
 		} {
@@ -557,7 +559,7 @@ func TestClassify(t *testing.T) {
 		s.expect(t, "0s:x 1s:x")
 		s = newScript(failure(errCut), ok)
 		_, err = retryhttp.NewTransport(s, constant(3), c).RoundTrip(request(t, t.Context(), "POST", io.NopCloser(strings.NewReader("x"))))
-		if s.expect(t, "0s:x"); err != errCut {
+		if s.expect(t, "0s:x"); !errors.Is(err, errCut) || !strings.Contains(err.Error(), "use BufferBody") {
 			t.Error(err)
 		}
 	})
