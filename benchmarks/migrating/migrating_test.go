@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,10 +19,16 @@ import (
 
 	"github.com/reactivex/rxgo/v2"
 
+	apimachineryafter "github.com/retrywhen/retrywhen/benchmarks/migrating/apimachinery/after"
+	apimachinerybefore "github.com/retrywhen/retrywhen/benchmarks/migrating/apimachinery/before"
 	avastafter "github.com/retrywhen/retrywhen/benchmarks/migrating/avast/after"
 	avastbefore "github.com/retrywhen/retrywhen/benchmarks/migrating/avast/before"
 	cenkaltiafter "github.com/retrywhen/retrywhen/benchmarks/migrating/cenkalti/after"
 	cenkaltibefore "github.com/retrywhen/retrywhen/benchmarks/migrating/cenkalti/before"
+	hashicorpafter "github.com/retrywhen/retrywhen/benchmarks/migrating/hashicorp/after"
+	hashicorpbefore "github.com/retrywhen/retrywhen/benchmarks/migrating/hashicorp/before"
+	jpilloraafter "github.com/retrywhen/retrywhen/benchmarks/migrating/jpillora/after"
+	jpillorabefore "github.com/retrywhen/retrywhen/benchmarks/migrating/jpillora/before"
 	rxgoafter "github.com/retrywhen/retrywhen/benchmarks/migrating/rxgo/after"
 	rxgobefore "github.com/retrywhen/retrywhen/benchmarks/migrating/rxgo/before"
 	samberafter "github.com/retrywhen/retrywhen/benchmarks/migrating/samber/after"
@@ -59,8 +66,8 @@ func TestTheDocumentHasTheCode(t *testing.T) {
 			t.Errorf("docs/migrating.md has not the code of %s; it has\n%s", file, got)
 		}
 	}
-	if len(files) != 8 || len(blocks) != len(files) {
-		t.Errorf("%d files and %d blocks, want 8 of each", len(files), len(blocks))
+	if len(files) != 14 || len(blocks) != len(files) {
+		t.Errorf("%d files and %d blocks, want 14 of each", len(files), len(blocks))
 	}
 }
 
@@ -170,6 +177,144 @@ func TestObservablesDoTheSame(t *testing.T) {
 		}
 		if outcomes[0] != outcomes[1] || !slices.Contains([]string{"[A B] 1", "[A B] 3", "[A B C D] 6", "[A B C D true] 6"}, outcomes[0]) {
 			t.Errorf("%d attempts: before %s, after %s", attempts, outcomes[0], outcomes[1])
+		}
+	}
+}
+
+// TestClientsDoTheSame compares when an http.Client sends a request, and what it returns.
+func TestClientsDoTheSame(t *testing.T) {
+	for _, c := range []struct {
+		method, body string
+		status       int    // of the failures; 0: the connection breaks
+		header       string // Retry-After of the failures
+		same         string // what both do after nine failures; after fewer they do less of the same
+		after        string // what the program after does instead, if that is intended
+	}{
+		{method: "GET", status: 503, same: "0s 1s 3s 7s 15s: 503"},
+		{method: "GET", status: 500, same: "0s 1s 3s 7s 15s: 500"},
+		{method: "GET", status: 429, same: "0s 1s 3s 7s 15s: 429"},
+		{method: "GET", status: 429, header: "5", same: "0s 5s 10s 15s 20s: 429"},
+		{method: "GET", status: 404, same: "0s: 404"},
+		{method: "GET", status: 501, same: "0s: 501"},
+		{method: "GET", same: "0s 1s 3s 7s 15s: error"},
+		{method: "PUT", body: "text", status: 503, same: "0s 1s 3s 7s 15s: 503"},
+		{method: "POST", body: "text", status: 503, same: "0s 1s 3s 7s 15s: 503"},
+		{method: "POST", body: "text", status: 500, same: "0s 1s 3s 7s 15s: 500", after: "0s: 500"},
+		{method: "POST", body: "text", same: "0s 1s 3s 7s 15s: error", after: "0s: error"},
+		{method: "GET", status: 505, same: "0s 1s 3s 7s 15s: 505", after: "0s: 505"},
+		{method: "GET", status: 408, same: "0s: 408", after: "0s 1s 3s 7s 15s: 408"},
+	} {
+		for i, client := range []func(http.RoundTripper) *http.Client{hashicorpbefore.Client, hashicorpafter.Client} {
+			for _, failures := range []int{0, 2, 9} {
+				synctest.Test(t, func(t *testing.T) {
+					began := time.Now()
+					var sent []string
+					base := roundTripper(func(r *http.Request) (*http.Response, error) {
+						sent = append(sent, time.Since(began).String())
+						if r.Body != nil {
+							if body, err := io.ReadAll(r.Body); string(body) != c.body || err != nil {
+								t.Errorf("%+v: sent %q, %v", c, body, err)
+							}
+						}
+						resp := &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody, Request: r}
+						if len(sent) > failures {
+							return resp, nil
+						}
+						if c.status == 0 {
+							return nil, errBusy
+						}
+						resp.StatusCode = c.status
+						if c.header != "" {
+							resp.Header.Set("Retry-After", c.header)
+						}
+						return resp, nil
+					})
+					req, err := http.NewRequestWithContext(t.Context(), c.method, "http://example.test", io.NopCloser(strings.NewReader(c.body)))
+					if err != nil {
+						t.Fatal(err)
+					}
+					resp, err := client(base).Do(req)
+					result := "error"
+					if err == nil {
+						result = fmt.Sprint(resp.StatusCode)
+						resp.Body.Close()
+					}
+					want := c.same
+					if i == 1 && c.after != "" {
+						want = c.after
+					}
+					times, end, _ := strings.Cut(want, ": ")
+					if all := strings.Fields(times); len(all) > failures {
+						times, end = strings.Join(all[:failures+1], " "), "200"
+					}
+					if got := strings.Join(sent, " "); got != times || result != end {
+						t.Errorf("%+v, %d failures, program %d: %s: %s, want %s: %s", c, failures, i, got, result, times, end)
+					}
+				})
+			}
+		}
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestLoopsDoTheSame compares when a loop dials, over 20 connections that fail at once, serve and break, or end well.
+func TestLoopsDoTheSame(t *testing.T) {
+	const plan = "..s..........s.s...e" // a dot is a refusal, s serves and breaks, e serves and ends
+	var outcomes [2]string
+	for i, follow := range []func(context.Context, func(context.Context) (io.ReadCloser, error), func(io.Reader) error) error{jpillorabefore.Follow, jpilloraafter.Follow} {
+		synctest.Test(t, func(t *testing.T) {
+			began, n := time.Now(), 0
+			var notes []string
+			dial := func(context.Context) (io.ReadCloser, error) {
+				notes = append(notes, time.Since(began).String())
+				if n++; plan[n-1] == '.' {
+					return nil, errBusy
+				}
+				return io.NopCloser(strings.NewReader(plan[n-1 : n])), nil
+			}
+			serve := func(conn io.Reader) error {
+				time.Sleep(time.Minute)
+				if text, err := io.ReadAll(conn); string(text) != "e" || err != nil {
+					return errors.Join(err, errBusy)
+				}
+				return nil
+			}
+			err := follow(t.Context(), dial, serve)
+			ctx, cancel := context.WithTimeout(t.Context(), 350*time.Millisecond)
+			defer cancel()
+			n = 0
+			ended := follow(ctx, dial, serve)
+			outcomes[i] = fmt.Sprint(notes, err, n, errors.Is(ended, context.DeadlineExceeded))
+		})
+	}
+	if outcomes[0] != outcomes[1] || !strings.HasPrefix(outcomes[0], "[0s 100ms 300ms 1m0.4s") || !strings.HasSuffix(outcomes[0], " <nil> 3 true") {
+		t.Errorf("before %s, after %s", outcomes[0], outcomes[1])
+	}
+}
+
+// TestChecksDoTheSame compares how often and when something is checked, and the result.
+func TestChecksDoTheSame(t *testing.T) {
+	for fails := range 8 {
+		for _, end := range []error{nil, errBusy} {
+			var outcomes [2]string
+			for i, ready := range []func(context.Context, func(context.Context) (bool, error)) error{apimachinerybefore.Ready, apimachineryafter.Ready} {
+				synctest.Test(t, func(t *testing.T) {
+					began, n := time.Now(), 0
+					err := ready(t.Context(), func(context.Context) (bool, error) {
+						if n++; n <= fails {
+							return false, nil
+						}
+						return end == nil, end
+					})
+					outcomes[i] = fmt.Sprint(n, time.Since(began), err == nil, errors.Is(err, errBusy))
+				})
+			}
+			if outcomes[0] != outcomes[1] {
+				t.Errorf("%d times not ready, then %v: before %s, after %s", fails, end, outcomes[0], outcomes[1])
+			}
 		}
 	}
 }
