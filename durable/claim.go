@@ -30,7 +30,7 @@ const claimTTL = 24 * time.Hour
 // counted.
 func (q *Queue) check(ctx context.Context, d *delivery, isAlone bool) verdict {
 	now := time.Now()
-	q.gaps.tick(now, q.config.Lease)
+	q.gaps.tick(now, q.lease())
 	if !q.leases.begin(d, now) {
 		q.abandon(d)
 		return skip

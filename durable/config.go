@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -8,14 +9,24 @@ import (
 	"slices"
 	"time"
 
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
 // Config configures a queue. Name is required; the zero value of every other field means a default.
+//
+// Replicas, Lease, Remember, KeepDead, MaxDead and MaxCrashes belong to the queue, not to the process. The first Open
+// sets them. Later, a zero field takes what the queue has, and Open refuses a field that differs, unless Update is set.
+// Processes that run meanwhile take a new Lease within moments, and the rest when they open the queue again.
 type Config struct {
 	// Name is the name of the queue: 1 to 64 letters, digits, - or _. Queues with different names share nothing.
 	Name string
-	// Policy decides about failures. The zero Policy means retry.Default here, because it would retry at once and forever.
+	// Policy decides about failures. The zero Policy means one that fits a queue: waits from 1 s to 1 h that double, with
+	// jitter.Equal, for 24 hours. A policy without a retry.AttemptTimeout gets one of 30 minutes for the attempts of Work,
+	// so that a handler that hangs does not keep its worker forever; set a longer one for longer attempts. If processes
+	// have different policies, a failure is decided by the policy of the process in which the attempt has failed, from the
+	// job's count of failures in all of them.
 	// The policy's clock (retry.WithClock) is not used; times are those of the machines' clocks. A retry.Signal restarts
 	// the counts of retries, but does not end waits.
 	Policy retry.Policy
@@ -30,10 +41,10 @@ type Config struct {
 	Lease time.Duration
 	// Remember is how long the id of a finished job is remembered; until then a Put with this id returns ErrExists. It is
 	// also how late a worker that was presumed dead may come back and still find that its job was finished. The default is
-	// 10 minutes, or 10 leases if that is longer; the minimum is one lease. The ids of all other jobs are known for as
-	// long as the jobs exist.
+	// 4 leases; the minimum is one lease. The server needs memory for each id that it remembers, see Sizing in
+	// docs/durable.md. The ids of all other jobs are known for as long as the jobs exist.
 	Remember time.Duration
-	// KeepDead is how long dead letters are kept; 0 means forever.
+	// KeepDead is how long dead letters are kept; by default forever.
 	KeepDead time.Duration
 	// MaxDead is how many dead letters are kept, 100,000 by default. When there are more, the oldest are removed.
 	MaxDead int
@@ -73,13 +84,15 @@ const (
 
 var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// withDefaults returns the config with its defaults, or an error if a field is invalid.
+// withDefaults returns the config with the defaults of what belongs to the process, or an error if a field is invalid.
 func (c Config) withDefaults() (Config, error) {
 	switch {
 	case !validName.MatchString(c.Name):
 		return c, fmt.Errorf("durable: open: Config.Name is %q, want 1 to 64 letters, digits, - or _", c.Name)
 	case !slices.Contains([]int{0, 1, 3, 5}, c.Replicas):
 		return c, fmt.Errorf("durable: open: Config.Replicas is %d, want 1, 3 or 5, or 0 for the default", c.Replicas)
+	case c.Remember < 0:
+		return c, fmt.Errorf("durable: open: Config.Remember is %v, want at least one Lease, or 0 for the default", c.Remember)
 	case c.Lease != 0 && c.Lease < time.Second:
 		return c, fmt.Errorf("durable: open: Config.Lease is %v, want at least 1s", c.Lease)
 	case c.KeepDead < 0 || c.Grace < 0 || c.MaxPayload < 0 || c.MaxDead < 0:
@@ -90,20 +103,24 @@ func (c Config) withDefaults() (Config, error) {
 	case c.MaxCrashes < 0:
 		return c, fmt.Errorf("durable: open: Config.MaxCrashes is %d, want at least 1, or 0 for the default", c.MaxCrashes)
 	}
-	if c.Policy == (retry.Policy{}) {
-		c.Policy = retry.Default
-	}
-	orDefault(&c.Lease, 30*time.Second)
-	orDefault(&c.Remember, max(10*time.Minute, 10*c.Lease))
-	if c.Remember < c.Lease {
-		return c, fmt.Errorf("durable: open: Config.Remember is %v, want at least one Lease (%v)", c.Remember, c.Lease)
-	}
-	orDefault(&c.MaxDead, 100_000)
-	orDefault(&c.MaxCrashes, 5)
+	c.Policy = withPolicyDefaults(cmp.Or(c.Policy, defaultPolicy))
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	return c, nil
+}
+
+// defaultPolicy is the policy of a queue without one.
+var defaultPolicy = retry.New(backoff.Exponential(time.Second, 2).Cap(time.Hour).Jitter(jitter.Equal), retry.Within(24*time.Hour))
+
+// attemptTimeout bounds the attempts of policies without a retry.AttemptTimeout.
+const attemptTimeout = 30 * time.Minute
+
+func withPolicyDefaults(p retry.Policy) retry.Policy {
+	if _, set := p.AttemptTimeout(); set {
+		return p
+	}
+	return p.With(retry.AttemptTimeout(attemptTimeout))
 }
 
 func orDefault[T comparable](field *T, value T) {

@@ -37,11 +37,16 @@ func TestConfig_Invalid(t *testing.T) {
 		"a short KeepDead":       {Config{Name: "a", KeepDead: time.Second - 1}, "Config.KeepDead is 999.999999ms, want at least 1s, or 0 for forever"},
 		"the shortest KeepDead":  {Config{Name: "a", KeepDead: time.Second}, ""},
 		"a negative MaxCrashes":  {Config{Name: "a", MaxCrashes: -1}, "Config.MaxCrashes is -1, want at least 1, or 0 for the default"},
+		"a negative Remember":    {Config{Name: "a", Remember: -1}, "Config.Remember is -1ns"},
 		"a short Remember":       {Config{Name: "a", Remember: 30*time.Second - 1}, "Config.Remember is 29.999999999s, want at least one Lease (30s)"},
 		"the shortest Remember":  {Config{Name: "a", Remember: 30 * time.Second}, ""},
 		"Remember below a lease": {Config{Name: "a", Lease: time.Minute, Remember: 30 * time.Second}, "want at least one Lease (1m0s)"},
 	} {
-		_, err := test.config.withDefaults()
+		c, err := test.config.withDefaults()
+		if err == nil {
+			c.adopt(nil)
+			err = c.checkSettings()
+		}
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "durable: open: ")) {
 			t.Errorf("%s: got %v, want %q", name, err, test.want)
 		}
@@ -50,17 +55,12 @@ func TestConfig_Invalid(t *testing.T) {
 
 func TestConfig_Defaults(t *testing.T) {
 	c, err := Config{Name: "a"}.withDefaults()
-	if err != nil || c.Policy != retry.Default || c.Lease != 30*time.Second || c.Remember != 10*time.Minute || c.MaxDead != 100_000 || c.MaxCrashes != 5 ||
+	c.adopt(nil)
+	if err != nil || c.Policy.String() != "exponential base=1s factor=2 cap=1h jitter=equal within=24h attempttimeout=30m" || c.Lease != 30*time.Second || c.Remember != 2*time.Minute || c.MaxDead != 100_000 || c.MaxCrashes != 5 ||
 		c.Logger == nil || c.KeepDead != 0 || c.Grace != 0 || c.MaxPayload != 0 || c.Replicas != 0 {
 		t.Errorf("got %+v, %v", c, err)
 	}
-	if c, _ := (Config{Name: "a", Lease: 61 * time.Second}).withDefaults(); c.Remember != 610*time.Second {
-		t.Errorf("with a lease of 61s, Remember is %v, want ten leases", c.Remember)
-	}
-	if c, _ := (Config{Name: "a", Lease: 59 * time.Second}).withDefaults(); c.Remember != 10*time.Minute {
-		t.Errorf("with a lease of 59s, Remember is %v, want ten minutes", c.Remember)
-	}
-	own := Config{Name: "a", Policy: retry.Default.With(retry.Limit(1)), Lease: time.Minute, Remember: time.Hour, MaxDead: 3, MaxCrashes: 2, Logger: slog.Default()}
+	own := Config{Name: "a", Policy: retry.Default.With(retry.Limit(1), retry.AttemptTimeout(time.Hour)), Lease: time.Minute, Remember: time.Hour, MaxDead: 3, MaxCrashes: 2, Logger: slog.Default()}
 	if c, err := own.withDefaults(); err != nil || c.Policy != own.Policy || c.Lease != own.Lease || c.Remember != own.Remember || c.MaxDead != 3 ||
 		c.MaxCrashes != 2 || c.Logger != own.Logger {
 		t.Errorf("got %+v, %v, want it as it was", c, err)

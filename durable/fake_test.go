@@ -159,9 +159,14 @@ func fakeQueue(t *testing.T, s *server, c Config) *Queue {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if c.adopt(nil); c.checkSettings() != nil {
+		t.Fatal(c.checkSettings())
+	}
 	q := &Queue{config: c, nc: new(nats.Conn), js: fakeJetStream{s: s}, jobs: fakeStream{s: s}, feeds: make(map[*feed]struct{})}
 	q.ctx, q.cancel = context.WithCancelCause(t.Context())
 	t.Cleanup(func() { q.cancel(nil) })
+	q.leaseTime.Store(int64(c.Lease))
+	addConsumers(q, s)
 	now := time.Now()
 	q.gaps.tick(now, c.Lease)
 	q.gaps.responded(now, c.Lease)
@@ -192,7 +197,7 @@ func (l fakeLog) Handle(_ context.Context, r slog.Record) error {
 }
 
 // logged has the names of the attributes that this package logs.
-var logged = map[string]bool{"queue": true, "id": true, "error": true, "kind": true, "panic": true, "jobs": true, "removed": true, "subject": true}
+var logged = map[string]bool{"queue": true, "id": true, "error": true, "kind": true, "panic": true, "jobs": true, "removed": true, "before": true, "lease": true, "subject": true}
 
 // deliver returns a delivery of the job "x" that the queue has, with sequence 7.
 func deliver(q *Queue, s *server, st stage, change func(*delivery)) *delivery {

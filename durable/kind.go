@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -25,9 +26,7 @@ func (q *Queue) Handle(name string, policy retry.Policy, handler func(context.Co
 	if handler == nil {
 		panic("durable: Handle: handler is nil")
 	}
-	if policy == (retry.Policy{}) {
-		policy = q.config.Policy
-	}
+	policy = withPolicyDefaults(cmp.Or(policy, q.config.Policy))
 	if _, is := q.kinds.LoadOrStore(name, kind{engine.Of[retry.State](policy), handler}); is {
 		panic(fmt.Sprintf("durable: Handle: kind %q has a handler already", name))
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/retrywhen/retrywhen/internal/engine"
 	"github.com/retrywhen/retrywhen/retry"
@@ -19,9 +20,13 @@ func TestHandle(t *testing.T) {
 	handler := func(name string) func(context.Context, *Job) error {
 		return func(context.Context, *Job) error { called += name; return nil }
 	}
-	own := retry.Default.With(retry.Limit(1))
+	own := retry.Default.With(retry.Limit(1), retry.AttemptTimeout(time.Hour))
 	q.Handle("own", own, handler("own"))
 	q.Handle("default", retry.Policy{}, handler("default"))
+	q.Handle("untimed", retry.Default, handler("untimed"))
+	if k, _ := q.kinds.Load("untimed"); k.(kind).policy == engine.Of[retry.State](retry.Default) {
+		t.Error("a policy without an AttemptTimeout gets none")
+	}
 	if !q.handlesKinds() {
 		t.Error("it handles no kinds")
 	}

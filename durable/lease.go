@@ -151,8 +151,8 @@ func (g *gaps) connected(reconnects uint64, now time.Time, lease time.Duration) 
 }
 
 func (q *Queue) isSuspect(d *delivery, now time.Time) bool {
-	q.gaps.connected(q.nc.Stats().Reconnects, now, q.config.Lease)
-	return q.gaps.isSuspect(d, now, q.config.Lease)
+	q.gaps.connected(q.nc.Stats().Reconnects, now, q.lease())
+	return q.gaps.isSuspect(d, now, q.lease())
 }
 
 func (g *gaps) isSuspect(d *delivery, now time.Time, lease time.Duration) bool {
@@ -164,8 +164,7 @@ func (g *gaps) isSuspect(d *delivery, now time.Time, lease time.Duration) bool {
 // keepLeases extends the leases of the jobs in this process until the queue is closed: four times per lease, and when
 // the connection is back after an outage.
 func (q *Queue) keepLeases() {
-	lease := q.config.Lease
-	ticker := time.NewTicker(min(lease/8, 250*time.Millisecond))
+	ticker := time.NewTicker(time.Second / 8) // an eighth of the shortest lease
 	defer ticker.Stop()
 	connected := q.nc.StatusChanged(nats.CONNECTED)
 	defer q.nc.RemoveStatusListener(connected)
@@ -175,7 +174,7 @@ func (q *Queue) keepLeases() {
 		select {
 		case extending <- struct{}{}:
 			extended = now
-			q.tasks.Go(func() { q.extendLeases(); <-extending })
+			q.tasks.Go(func() { q.readLease(); q.extendLeases(); <-extending })
 		default: // the last extension has not ended, because the server does not respond
 		}
 	}
@@ -185,9 +184,9 @@ func (q *Queue) keepLeases() {
 			return
 		case <-ticker.C:
 			now := time.Now()
-			q.gaps.tick(now, lease)
+			q.gaps.tick(now, q.lease())
 			q.handBackIdle(now)
-			if now.Sub(extended) >= lease/4 {
+			if now.Sub(extended) >= q.lease()/4 {
 				extend(now)
 			}
 		case _, open := <-status:
@@ -218,10 +217,10 @@ func (q *Queue) extendLeases() {
 		q.config.Logger.Warn("leases could not be extended", "queue", q.config.Name, "jobs", failed, "error", last)
 		return
 	}
-	if q.nc.IsConnected() && q.nc.FlushTimeout(q.config.Lease/4) == nil {
+	if q.nc.IsConnected() && q.nc.FlushTimeout(q.lease()/4) == nil {
 		heard := time.Now()
-		q.gaps.responded(heard, q.config.Lease)
-		q.leases.extend(all, heard, now.Add(q.config.Lease))
+		q.gaps.responded(heard, q.lease())
+		q.leases.extend(all, heard, now.Add(q.lease()))
 	}
 }
 

@@ -155,7 +155,7 @@ func TestKeepLeases_AQuietTime(t *testing.T) {
 		deliver(q, s, first, nil)
 		q.tasks.Go(q.keepLeases)
 		time.Sleep(3100 * time.Millisecond)
-		if got := s.took(); got != "in progress; in progress; in progress" {
+		if got := s.took(); got != "info of first; in progress; info of first; in progress; info of first; in progress" {
 			t.Errorf("in 3.1s it did %q, want an extension each second", got)
 		}
 		if q.gaps.tick(time.Now(), q.config.Lease); !q.gaps.suspect.IsZero() {

@@ -226,7 +226,7 @@ func (p *pump) fatal(err error) error {
 func (f *feed) receive(m jetstream.Msg) {
 	q := f.q
 	now := time.Now()
-	q.gaps.tick(now, q.config.Lease)
+	q.gaps.tick(now, q.lease())
 	meta, err := m.Metadata()
 	id, s, ok := q.config.parseSubject(m.Subject())
 	if err != nil || !ok {
@@ -234,7 +234,7 @@ func (f *feed) receive(m jetstream.Msg) {
 		return
 	}
 	d := &delivery{id: id, stage: s, msg: m, seq: meta.Sequence.Stream, last: meta.Sequence.Stream, deliveries: meta.NumDelivered,
-		put: meta.Timestamp, feed: f, received: now, until: now.Add(q.config.Lease)}
+		put: meta.Timestamp, feed: f, received: now, until: now.Add(q.lease())}
 	d.state = readState(m.Headers())
 	if d.state.retry.Attempts > 0 {
 		d.state.retry.Fires = q.policyOf(d.state.kind).Fires()

@@ -38,6 +38,7 @@ type Queue struct {
 	tasks  sync.WaitGroup
 	counts counts
 
+	leaseTime    atomic.Int64
 	mayNotDelete atomic.Bool // the user lacks the permission to delete messages
 }
 
@@ -66,8 +67,9 @@ func Open(ctx context.Context, nc *nats.Conn, c Config) (*Queue, error) {
 		return nil, err
 	}
 	q.ctx, q.cancel = context.WithCancelCause(context.Background())
-	q.gaps.tick(time.Now(), c.Lease)
-	q.gaps.responded(time.Now(), c.Lease)
+	q.leaseTime.Store(int64(q.config.Lease))
+	q.gaps.tick(time.Now(), q.lease())
+	q.gaps.responded(time.Now(), q.lease())
 	q.gaps.reconnects = nc.Stats().Reconnects
 	q.tasks.Go(q.keepLeases)
 	return q, nil

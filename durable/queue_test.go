@@ -64,6 +64,7 @@ func TestOpen_Requests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := new(server)
 			c := Config{Name: "q", Lease: time.Minute, Replicas: 1, Logger: slog.New(fakeLog{s})}
+			c.adopt(nil)
 			s.respond = func(subject string) string {
 				if subject == test.fails {
 					return `{"error":{"code":503,"err_code":10008,"description":"no"}}`

@@ -206,7 +206,7 @@ func (q *Queue) pause(ctx context.Context, due time.Time) time.Duration {
 	if ctx.Err() != nil {
 		return 0
 	}
-	return max(q.config.Lease, time.Until(due))
+	return max(q.lease(), time.Until(due))
 }
 
 // cause returns DeadLetter.Cause.

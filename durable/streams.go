@@ -30,6 +30,7 @@ func (c *Config) stream() jetstream.StreamConfig {
 		AllowMsgTTL:       true,
 		AllowMsgSchedules: true,
 		AllowRollup:       true,
+		Metadata:          c.metadata(),
 	}
 }
 
@@ -66,23 +67,38 @@ func (c *Config) counter(s stage) jetstream.ConsumerConfig {
 // ensureStream creates the stream, or checks the configuration of the existing one and updates it if Config.Update is
 // set.
 func (q *Queue) ensureStream(ctx context.Context) (jetstream.Stream, error) {
-	want := q.config.stream()
-	what := "open: stream " + want.Name
-	s, err := q.js.Stream(ctx, want.Name)
+	asked, name := q.config, q.config.streamName()
+	what := "open: stream " + name
+	s, err := q.js.Stream(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		made := want
+		q.config.adopt(nil)
+		if err := q.config.checkSettings(); err != nil {
+			return nil, err
+		}
+		made := q.config.stream()
 		orDefault(&made.Replicas, q.replicas())
 		s, err = q.js.CreateStream(ctx, made)
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another process was faster
-			s, err = q.js.Stream(ctx, want.Name)
+			s, err = q.js.Stream(ctx, name)
 		}
 	}
 	if err != nil {
 		return nil, explain(what, err)
 	}
 	have := s.CachedInfo().Config
+	q.config = asked
+	differences := q.config.adopt(have.Metadata)
+	if err := q.config.checkSettings(); err != nil {
+		return nil, err
+	}
+	want := q.config.stream()
 	orDefault(&want.Replicas, have.Replicas)
-	differences := compareStreams(have, want)
+	for key, value := range have.Metadata {
+		if _, ours := want.Metadata[key]; !ours {
+			want.Metadata[key] = value
+		}
+	}
+	differences = append(differences, compareStreams(have, want)...)
 	if len(differences) == 0 {
 		return s, nil
 	}

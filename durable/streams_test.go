@@ -95,7 +95,9 @@ func (c libraryConsumer) CachedInfo() *jetstream.ConsumerInfo {
 // Open creates what does not exist, and compares and changes what does.
 func TestEnsure(t *testing.T) {
 	stream := func(change func(*jetstream.StreamConfig)) *jetstream.StreamConfig {
-		c := (&Config{Name: "q", Replicas: 1}).stream()
+		config := Config{Name: "q", Replicas: 1}
+		config.adopt(nil)
+		c := config.stream()
 		change(&c)
 		return &c
 	}

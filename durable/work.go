@@ -101,7 +101,7 @@ func (f *feed) attempt(ctx context.Context, d *delivery, handler func(context.Co
 	handler = f.q.handlerOf(job.Kind, handler)
 	if handler == nil {
 		f.q.config.Logger.Error("a job's kind has no handler, the job is handed back", "queue", f.q.config.Name, "id", job.ID, "kind", job.Kind)
-		job.handBack(f.q.config.Lease)
+		job.handBack(f.q.lease())
 		return
 	}
 	failed := errGoexit

@@ -208,7 +208,7 @@ func TestAnotherConfiguration(t *testing.T) {
 	open(t, srv, durable.Config{Name: "ours"})
 	open(t, srv, durable.Config{Name: "ours"})
 	refuses(t, srv, durable.Config{Name: "ours", Lease: 5 * time.Second}, durable.ErrOtherConfig,
-		"AckWait (Config.Lease) is 30s, want 5s", "Config.Update")
+		"Config.Lease is 30s, want 5s", "Config.Update")
 	changed := durable.Config{Name: "ours", Lease: 5 * time.Second, Update: true}
 	put(t, open(t, srv, changed), "")
 	changed.Update = false

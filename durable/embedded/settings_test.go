@@ -1,0 +1,61 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/durable"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// A process with another MaxDead does not delete the dead letters of the first one: Open refuses it. A process that
+// leaves the settings open takes those of the queue.
+func TestTheSettingsAreTheQueues(t *testing.T) {
+	t.Parallel()
+	srv := start(t)
+	policy := retry.New(backoff.Backoff{}, retry.Limit(0))
+	q := open(t, srv, durable.Config{Policy: policy, MaxDead: 30})
+	for _, other := range []durable.Config{{Name: "q", MaxDead: 10}, {Name: "q", Lease: time.Minute}, {Name: "q", Remember: time.Hour},
+		{Name: "q", KeepDead: time.Hour}, {Name: "q", MaxCrashes: 2}} {
+		if _, err := durable.Open(t.Context(), connect(t, srv), other); !errors.Is(err, durable.ErrOtherConfig) || !strings.Contains(err.Error(), "want ") {
+			t.Errorf("%+v: got %v, want ErrOtherConfig", other, err)
+		}
+	}
+	other := open(t, srv, durable.Config{Policy: policy})
+	work(t, other, 4, func(context.Context, *durable.Job) error { return errors.New("no") })
+	for range 20 {
+		put(t, q, "")
+	}
+	eventually(t, "all are dead", func() bool { return other.Counts().Died == 20 })
+	open(t, srv, durable.Config{Policy: policy, MaxDead: 10, Update: true})
+	if s, err := stats(t, open(t, srv, durable.Config{MaxDead: 10})); err != nil || s.Dead != 20 {
+		t.Errorf("got %v, %v, want 20 dead letters", s, err)
+	}
+}
+
+// The lease is changed to a much shorter one while an attempt runs. The worker extends its lease in time from then on.
+func TestAShorterLease(t *testing.T) {
+	t.Parallel()
+	srv := start(t)
+	q := open(t, srv, durable.Config{Lease: 4 * time.Second})
+	var attempts atomic.Int64
+	release := make(chan struct{})
+	handler := func(context.Context, *durable.Job) error { attempts.Add(1); <-release; return nil }
+	work(t, q, 1, handler)
+	put(t, q, "")
+	eventually(t, "it has begun", func() bool { return attempts.Load() == 1 })
+	other := open(t, srv, durable.Config{Lease: time.Second, Update: true})
+	time.Sleep(1500 * time.Millisecond) // until the worker knows
+	before := attempts.Load()
+	work(t, other, 4, handler)
+	time.Sleep(3 * time.Second) // some of the new leases
+	if n := attempts.Load(); n > before+1 || n > 2 {
+		t.Errorf("%d attempts, %d of them when the worker knew the lease, want at most one more", n, before)
+	}
+	close(release)
+}
