@@ -29,8 +29,10 @@
 //
 // Several consumers: [Share], [ShareN], [ShareReplay]; and stream.Subject, into which a program sends values.
 //
-// Errors and repetition: [ExpBackoff], [RetryWhen], [RetryChans], [MapRetry], [RepeatWhen], [MapErr]; and [Resume] for
-// a source with a position, which continues where it stopped.
+// Errors and repetition: [ExpBackoff], [RetryWhen], [RetryChans], [MapRetry], [RepeatWhen], [MapErr].
+//
+// Sources with a position, which continue where they stopped: [Resume]; [ResumeMarked] for a source that tells its
+// positions itself; [Poll] for a table or an API that is asked in pages.
 //
 // # Contract
 //

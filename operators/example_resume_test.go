@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
@@ -83,27 +84,171 @@ func ExampleResume_lostPosition() {
 	// <nil>
 }
 
-// A bookmark is the server's position without an event. It moves the position like any value, and the Filter after
-// Resume drops it.
-func ExampleResume_bookmark() {
-	type envelope struct {
-		revision int
-		event    string // empty in a bookmark
-	}
-	watch := func(revision int) stream.Stream[envelope] {
-		fmt.Println("-- watch from", revision)
-		if revision == 0 {
-			return stream.Of(envelope{1, "created"}, envelope{revision: 500}).Concat(stream.Fail[envelope](errors.New("connection reset")))
+// A watch, as of Kubernetes or etcd. Its progress notifications are bookmarks: they move the position while nothing
+// happens, so that the next connection does not ask for a revision that is compacted by then. If it is compacted all the
+// same, the watch begins with a snapshot of all rows. Its last row bears its revision; a break inside the snapshot begins
+// the snapshot again.
+func ExampleResumeMarked() {
+	type marked = operators.Marked[string, int]
+	errCompacted := errors.New("compacted")
+	reset := stream.Fail[marked](errors.New("connection reset"))
+	connections := 0
+	watch := func(revision int) stream.Stream[marked] {
+		fmt.Println("-- watch after", revision)
+		switch connections++; connections {
+		case 1:
+			return stream.Of(marked{Value: "x=1", At: 41}, marked{At: 60, Bookmark: true}).Concat(reset)
+		case 2:
+			return stream.Fail[marked](errCompacted) // the server has forgotten everything before 90
 		}
-		return stream.Of(envelope{revision + 1, "deleted"})
+		return stream.Of(marked{Value: "y=7", At: 98})
 	}
-	after := func(_ int, e envelope) int { return e.revision }
-	policy := operators.ExpBackoff(jitter.Default, time.Millisecond, 5)
+	list := func() stream.Stream[marked] { // all rows, at revision 97
+		fmt.Println("-- list")
+		snapshot := stream.Of(marked{Value: "x=5"}, marked{Value: "y=6"}, marked{Value: "z=1", At: 97})
+		if connections++; connections == 3 {
+			return snapshot.Take(2).Concat(reset)
+		}
+		return snapshot
+	}
 
-	events := operators.Resume(0, watch, after, policy).Filter(func(e envelope) bool { return e.event != "" })
-	fmt.Println(operators.Map(events, func(e envelope) string { return e.event }).Collect(context.Background()))
+	open := func(revision int) stream.Stream[marked] {
+		if revision == 0 {
+			return list().Concat(stream.Defer(func(context.Context) stream.Stream[marked] { return watch(97) }))
+		}
+		return watch(revision).Catch(func(err error) stream.Stream[marked] {
+			if errors.Is(err, errCompacted) {
+				return stream.Of(marked{At: 0, Bookmark: true}).Concat(stream.Fail[marked](err)) // the next attempt lists
+			}
+			return stream.Fail[marked](err)
+		})
+	}
+	policy := retry.New(backoff.Constant(time.Millisecond), retry.Limit(5), retry.ResetAfterItems(1))
+	rows := operators.ResumeMarked(40, open, policy)
+	fmt.Println(rows.ForEach(context.Background(), func(row string) { fmt.Println(row) }))
 	// Output:
-	// -- watch from 0
-	// -- watch from 500
-	// [created deleted] <nil>
+	// -- watch after 40
+	// x=1
+	// -- watch after 60
+	// -- list
+	// x=5
+	// y=6
+	// -- list
+	// x=5
+	// y=6
+	// z=1
+	// -- watch after 97
+	// y=7
+	// <nil>
+}
+
+// A change stream of transactions, whose rows share one position, the transaction's. All rows but the last bear the
+// position before the transaction. So a transaction that is cut comes again whole; with the transaction's own position on
+// each row, the rest of it would be lost.
+func ExampleMarked() {
+	type marked = operators.Marked[string, int]
+	transactions := [][]string{{"ann +5"}, {"ann -3", "bob +3"}, {"bob +1"}}
+	cut := true
+	open := func(done int) stream.Stream[marked] {
+		var rows []marked
+		for i := done; i < len(transactions); i++ {
+			for _, row := range transactions[i] {
+				rows = append(rows, marked{Value: row, At: i})
+			}
+			rows[len(rows)-1].At = i + 1
+		}
+		if cut {
+			cut = false
+			return stream.FromSlice(rows[:2]).Concat(stream.Fail[marked](errors.New("connection reset")))
+		}
+		return stream.FromSlice(rows)
+	}
+	rows, err := operators.ResumeMarked(0, open, operators.ExpBackoff(jitter.Default, time.Millisecond, 5)).Collect(context.Background())
+	fmt.Printf("%q %v\n", rows, err)
+	// Output: ["ann +5" "ann -3" "ann -3" "bob +3" "bob +1"] <nil>
+}
+
+// A table that is polled by the time of its rows' last change. Rows may have one time, so the position is the time and
+// the id: WHERE (changed, id) > (?, ?) ORDER BY changed, id LIMIT 2.
+func ExamplePoll() {
+	type row struct {
+		changed int64 // in microseconds, as the database has it
+		id      int
+	}
+	table := []row{{100, 1}, {200, 2}, {200, 3}, {200, 4}, {300, 5}}
+	failed := false
+	page := func(_ context.Context, at row) ([]row, row, error) {
+		if at.id == 2 && !failed {
+			failed = true
+			return nil, at, errors.New("connection reset")
+		}
+		var rows []row
+		for _, r := range table {
+			if (r.changed > at.changed || r.changed == at.changed && r.id > at.id) && len(rows) < 2 {
+				rows = append(rows, r)
+			}
+		}
+		fmt.Println("after", at, "come", rows)
+		if len(rows) == 0 {
+			return nil, at, nil
+		}
+		return rows, rows[len(rows)-1], nil
+	}
+	policy := operators.ExpBackoff(jitter.Default, time.Millisecond, 5, retry.ResetAfterItems(1))
+	changes := operators.Poll(time.Second, row{}, page, policy)
+	fmt.Println(changes.Take(5).Collect(context.Background()))
+	// Output:
+	// after {0 0} come [{100 1} {200 2}]
+	// after {200 2} come [{200 3} {200 4}]
+	// after {200 4} come [{300 5}]
+	// [{100 1} {200 2} {200 3} {200 4} {300 5}] <nil>
+}
+
+// A list in pages, whose last page has an empty token although later it grows. The position is the token and the number
+// of values taken behind it: so the last page is asked for again, every second, and what is known of it is dropped.
+func ExamplePoll_list() {
+	type position struct {
+		token string
+		taken int
+	}
+	lists := 0
+	list := func(token string) (values []string, next string) { // the server
+		if lists++; token == "" {
+			return []string{"a", "b"}, "page 2"
+		}
+		return []string{"c", "d"}[:min(lists/2, 2)], "" // it grows
+	}
+	page := func(_ context.Context, at position) ([]string, position, error) {
+		values, next := list(at.token)
+		fmt.Printf("list(%q) returns %q, and the token %q\n", at.token, values, next)
+		fresh := values[min(at.taken, len(values)):]
+		if next != "" {
+			return fresh, position{token: next}, nil
+		}
+		return fresh, position{at.token, len(values)}, nil
+	}
+	values := operators.Poll(time.Millisecond, position{}, page, operators.ExpBackoff(jitter.Default, time.Millisecond, 5))
+	fmt.Println(values.Take(4).Collect(context.Background()))
+	// Output:
+	// list("") returns ["a" "b"], and the token "page 2"
+	// list("page 2") returns ["c"], and the token ""
+	// list("page 2") returns ["c"], and the token ""
+	// list("page 2") returns ["c" "d"], and the token ""
+	// [a b c d] <nil>
+}
+
+// With the token alone as its position, the last page would lead to the first one, and the list would come again and
+// again, without a pause.
+func ExamplePoll_stuck() {
+	list := map[string]struct {
+		values []string
+		next   string
+	}{"": {[]string{"a", "b"}, "page 2"}, "page 2": {[]string{"c"}, ""}}
+	values := operators.Poll(time.Second, "", func(_ context.Context, token string) ([]string, string, error) {
+		return list[token].values, list[token].next, nil
+	}, retry.Default)
+	_, err := values.Collect(context.Background())
+	fmt.Println(errors.Is(err, operators.ErrStuck), err)
+	// Output:
+	// true operators: Poll: the position does not advance: the page at "page 2" (1 values) leads to "", which came before
 }

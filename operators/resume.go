@@ -2,7 +2,7 @@ package operators
 
 import (
 	"context"
-	"errors"
+	"fmt"
 
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -48,14 +48,13 @@ import (
 func Resume[T, P any](start P, open func(at P) stream.Stream[T], after func(at P, v T) P, h stream.RetryHandler) stream.Stream[T] {
 	here.NotNil("Resume", "open", open == nil)
 	here.NotNil("Resume", "after", after == nil)
-	f, ok := h.(stream.RetryHandlerFunc)
-	here.NotNil("Resume", "h", h == nil || ok && f == nil)
+	requireHandler("Resume", h)
 	return func(ctx context.Context, yield func(T) bool) error {
 		at := start
 		attempt := func(ctx context.Context, yield func(T) bool) error {
 			s := open(at)
 			if s == nil {
-				return stream.Permanent(errors.New("operators: Resume: open returned a nil stream"))
+				return errNilOpen("Resume")
 			}
 			return s(ctx, yield)
 		}
@@ -67,4 +66,14 @@ func Resume[T, P any](start P, open func(at P) stream.Stream[T], after func(at P
 			return true
 		})
 	}
+}
+
+// requireHandler panics if an operator's handler is nil.
+func requireHandler(operator string, h stream.RetryHandler) {
+	f, ok := h.(stream.RetryHandlerFunc)
+	here.NotNil(operator, "h", h == nil || ok && f == nil)
+}
+
+func errNilOpen(operator string) error {
+	return stream.Permanent(fmt.Errorf("operators: %s: open returned a nil stream", operator))
 }

@@ -170,6 +170,10 @@ var (
 	_ func(ints, func(failures) stream.Stream[string]) ints                                                                      = operators.RetryWhen[int, string]
 	_ func(context.Context, openChans, stream.RetryHandler) (<-chan int, <-chan error)                                           = operators.RetryChans[int]
 	_ func(string, func(string) ints, func(string, int) string, stream.RetryHandler) ints                                        = operators.Resume[int, string]
+	_ func(string, func(string) stream.Stream[operators.Marked[int, string]], stream.RetryHandler) ints                          = operators.ResumeMarked[int, string]
+	_                                                                                                                            = operators.Marked[int, string]{Value: 1, At: "", Bookmark: true}
+	_ func(time.Duration, string, func(context.Context, string) ([]int, string, error), stream.RetryHandler) ints                = operators.Poll[int, string]
+	_                                                                                                                            = []error{operators.ErrEmpty, operators.ErrStuck}
 	_ func(ints, func(int) string) stream.Stream[string]                                                                         = operators.Map[int, string]
 	_ func(ints, int, func(int) stream.Stream[string]) stream.Stream[string]                                                     = operators.FlatMap[int, string]
 	_ func(ints, func(int) stream.Stream[string]) stream.Stream[string]                                                          = operators.ConcatMap[int, string]

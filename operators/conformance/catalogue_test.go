@@ -379,6 +379,33 @@ var catalogue = []section{
 			after := func(at, v string) string { return at + v }
 			return operators.Resume("", open, after, retry.New(backoff.Constant(ms), retry.Limit(5)))
 		}),
+		op("operators.ResumeMarked", `ResumeMarked("", open, 1ms; x is a bookmark)`, given("open(\"\"): -a-x#\n-x#\n-b|"), func(in []text) text {
+			open := func(at string) stream.Stream[operators.Marked[string, string]] {
+				return operators.Map(in[0], func(v string) operators.Marked[string, string] {
+					return operators.Marked[string, string]{Value: v, At: at + v, Bookmark: v == "x"}
+				})
+			}
+			return operators.ResumeMarked("", open, retry.New(backoff.Constant(ms), retry.Limit(5)))
+		}),
+		source("operators.Poll", "Poll(5ms, 0, pages of ab, none, c, an error, d; 2ms)", func() text {
+			return stream.Defer(func(context.Context) text {
+				pages := []string{"ab", "", "c", "#", "d"}
+				return operators.Poll(5*ms, 0, func(_ context.Context, at int) ([]string, int, error) {
+					if len(pages) == 0 {
+						return nil, at, nil
+					}
+					page := pages[0]
+					pages = pages[1:]
+					switch page {
+					case "":
+						return nil, at, nil
+					case "#":
+						return nil, at, errBoom
+					}
+					return strings.Split(page, ""), at + len(page), nil
+				}, retry.New(backoff.Constant(2*ms)))
+			})
+		}),
 	}},
 }
 

@@ -131,9 +131,9 @@ var passing = []string{
 	"operators.DistinctUntilChangedBy", "stream.Throttle", "operators.ConcatMap", "stream.Concat",
 	"stream.DefaultIfEmpty", "stream.SwitchIfEmpty", "stream.Delay", "stream.Tap", "stream.OnEnd",
 	"stream.MustNotEnd", "operators.MapErr", "stream.Catch", "operators.RepeatWhen", "stream.Retry",
-	"stream.RetryWhen", "operators.RetryWhen", "operators.Resume",
+	"stream.RetryWhen", "operators.RetryWhen", "operators.Resume", "operators.ResumeMarked",
 	"Merge/alone", "Delay/none", "Throttle/1ms", "TimeShift/1", "MustNotEnd/caught", "ConcatMap/outer", "FlatMap(1)/outer",
-	"Batch(1, 0)", "Batch(3, 0)", "Race/alone", "RepeatWhen/not", "Resume/without a failure",
+	"Batch(1, 0)", "Batch(3, 0)", "Race/alone", "RepeatWhen/not", "Resume/without a failure", "ResumeMarked/without a failure",
 }
 
 // Under a context that has ended, no operator starts a goroutine, and only the passing ones run their source.

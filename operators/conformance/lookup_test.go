@@ -93,6 +93,17 @@ func does[T any](s stream.Stream[T]) func() string {
 	}
 }
 
+// returns calls a sink and returns its result.
+func returns[T any](sink func(context.Context) (T, error)) func() string {
+	return func() string {
+		v, err := sink(context.Background())
+		if err != nil {
+			return fmt.Sprint("# ", err)
+		}
+		return fmt.Sprint(v)
+	}
+}
+
 // makes describes a value that is not a stream.
 func makes(v any) func() string {
 	return func() string { return fmt.Sprintf("%T", v) }
@@ -120,7 +131,9 @@ func lookup() []lookedFor {
 		{"find, first with a predicate", does(s.Filter(small).Take(1)), "[1]"},
 		{"findIndex", does(operators.Count(s.TakeWhile(big))), "[1]"},
 		{"forkJoin", does(operators.ZipSlice(operators.Last(s), operators.Last(other))), "[[2 8]]"},
+		{"firstValueFrom, blockingFirst, awaitFirst", returns(s.One), "3"},
 		{"fromCallable, fromPromise", does(stream.FromFunc(func(context.Context) (int, error) { return fetch() })), "[7]"},
+		{"fromEventPattern, Flux.create, callbackFlow", does(stream.FromCallbacks(func(ctx context.Context, push func(int) bool) error { push(7); return nil })), "[7]"},
 		{"isEmpty", does(operators.Map(s.Take(1), no).DefaultIfEmpty(true)), "[false]"},
 		{"just", does(stream.Of(3, 1, 2)), "[3 1 2]"},
 		{"mapTo", does(operators.Map(s, func(int) string { return "x" })), "[x x x]"},

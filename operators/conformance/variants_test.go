@@ -124,6 +124,14 @@ var variants = []entry{
 	variant("Resume/without a failure", func(s text) text {
 		return operators.Resume("", func(string) text { return s }, join, handler(func(f failures) failures { return f.Take(0) }))
 	}),
+	variant("ResumeMarked/without a failure", func(s text) text {
+		return operators.ResumeMarked("", func(at string) stream.Stream[operators.Marked[string, string]] {
+			return operators.ConcatMap(s, func(v string) stream.Stream[operators.Marked[string, string]] {
+				return stream.Of(operators.Marked[string, string]{At: at, Bookmark: true}, operators.Marked[string, string]{Value: v, At: v})
+			})
+		}, handler(func(f failures) failures { return f.Take(0) }))
+	}),
+	variant("FromCallbacks", func(s text) text { return stream.FromCallbacks(s) }),
 	variant("ShareReplay", func(s text) text {
 		return stream.Defer(func(context.Context) text { return operators.ShareReplay(s, 3) }) // else the second run would not run s
 	}),

@@ -1,0 +1,71 @@
+package operators
+
+import (
+	"context"
+
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// Marked is what the source of ResumeMarked yields: a value and the position after it, or, as a Bookmark, only a
+// position.
+//
+// The last value of a group that shares a position, such as the rows of a transaction, bears the position after the
+// group. The others bear the position before the group, and then a group that is cut comes again whole; or a position
+// that counts within the group, and then each value comes once. If a filter inside open drops the last value of a group,
+// it must yield a Bookmark in its place, or the position stays.
+type Marked[T, P any] struct {
+	// Value is the value, unless this is a Bookmark.
+	Value T
+	// At is where to continue once Value has been taken. It may go back: at the beginning of a snapshot it is the start.
+	At P
+	// Bookmark says that there is no Value. ResumeMarked moves the position and delivers nothing, so a bookmark is no
+	// progress: retry.ResetAfterItems, retry.BeforeFirstItem, a budget and stream.Failure's Items do not count it, and it
+	// does not end an outage.
+	Bookmark bool
+}
+
+// ResumeMarked is Resume for a source that tells its positions itself: the id of a server-sent event, a resume token, a
+// BOOKMARK of Kubernetes, a progress notification of etcd, the offset after a control record. Each attempt runs open(at).
+// At first, at is start; then it is the At of the last Marked that was taken: a value when the consumer's yield has
+// returned true, a Bookmark at once. h answers the failures as in RetryWhen.
+//
+//	open(0)   --a1--b2--(3)--#         (3) is a bookmark, a1 the value a at 1
+//	open(3)                      --c4--|
+//	h         ---------------0
+//	result    --a---b--------------c---|
+//
+// What the comment of Resume says about the position, about what belongs inside open, and about operators after it that
+// keep values is true here too, with these differences. The position need not be part of the value. Values that share
+// one are not lost: see [Marked]. A filter inside open that turns what it drops into a Bookmark moves the position.
+//
+// Inside open a Bookmark is a value like any other: a Timeout there sees that the source is alive, a Take counts it, a
+// Debounce or Sample may drop a value for it. A source that may be idle for long, whose connections deliver bookmarks
+// alone, needs retry.ResetAfter(d) in addition to retry.ResetAfterItems(1): else a Limit counts its ordinary reconnects.
+//
+// If open returns a nil stream, the error is not retried. A panic of open reaches the caller. ResumeMarked starts no
+// goroutine and allocates nothing per value.
+func ResumeMarked[T, P any](start P, open func(at P) stream.Stream[Marked[T, P]], h stream.RetryHandler) stream.Stream[T] {
+	here.NotNil("ResumeMarked", "open", open == nil)
+	requireHandler("ResumeMarked", h)
+	return func(ctx context.Context, yield func(T) bool) error {
+		at := start
+		attempt := func(ctx context.Context, yield func(T) bool) error {
+			s := open(at)
+			if s == nil {
+				return errNilOpen("ResumeMarked")
+			}
+			stopped := false
+			return s(ctx, func(m Marked[T, P]) bool {
+				if !m.Bookmark {
+					stopped = !yield(m.Value)
+				}
+				if stopped {
+					return false
+				}
+				at = m.At
+				return true
+			})
+		}
+		return stream.Stream[T](attempt).RetryWhen(h)(ctx, yield)
+	}
+}

@@ -1,0 +1,375 @@
+package operators_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
+)
+
+type (
+	mark  = operators.Marked[int, int]
+	marks = stream.Stream[mark]
+)
+
+func at(v int) mark       { return mark{Value: v, At: v} }
+func bookmark(p int) mark { return mark{At: p, Bookmark: true} }
+
+// broken fails after the given marks.
+func broken(m ...mark) marks { return stream.Of(m...).Concat(stream.Fail[mark](errBoom)) }
+
+// markedNumbers is a log of the numbers 1 to n, each at its own position, with a bookmark at the position before each.
+func markedNumbers(n, cut int, apart bool) func(at int) marks {
+	return func(p int) marks {
+		return operators.ConcatMap(numbers(n, cut, apart)(p), func(v int) marks { return stream.Of(bookmark(v-1), at(v)) })
+	}
+}
+
+// The order of things: open with a position; a value, delivered; a bookmark, not delivered; and open with what they said.
+func TestResumeMarked_Order(t *testing.T) {
+	var opened []int
+	s := operators.ResumeMarked(7, func(p int) marks {
+		opened = append(opened, p)
+		switch len(opened) {
+		case 1:
+			return broken(mark{1, 10, false}, mark{2, 20, false})
+		case 2:
+			return broken(mark{3, 30, false}, bookmark(35))
+		case 3:
+			return broken()
+		case 4:
+			return broken(bookmark(34)) // back
+		case 5:
+			return broken(mark{4, 40, false}, mark{5, 7, false}) // back
+		}
+		return stream.Of(mark{6, 8, false}, bookmark(9))
+	}, again)
+	if opened != nil {
+		t.Error("open was called before the stream was run")
+	}
+	for range 2 { // each run begins at start
+		opened = nil
+		expectValues(t, s, upTo(6), nil)
+		if want := []int{7, 20, 35, 35, 34, 7}; !slices.Equal(opened, want) {
+			t.Errorf("opened at %v, want %v", opened, want)
+		}
+	}
+}
+
+// A value at which the consumer stops, panics or exits does not move the position, and nothing moves it afterwards.
+func TestResumeMarked_ConsumerThatDoesNotTakeAValue(t *testing.T) {
+	for name, refuse := range map[string]func() bool{
+		"stops":  func() bool { return false },
+		"panics": func() bool { panic(errBoom) },
+		"exits":  func() bool { runtime.Goexit(); return true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			moved, went := 0, 0
+			s := operators.ResumeMarked(0, func(p int) marks {
+				moved = p
+				return func(_ context.Context, yield func(mark) bool) error {
+					_ = yield(at(1)) && yield(at(2)) && yield(at(3))
+					for yield(bookmark(9)) { // a source that does not stop by itself
+						went++
+					}
+					return errBoom
+				}
+			}, again)
+			over := make(chan struct{})
+			go func() {
+				defer close(over)
+				defer func() {
+					if r := recover(); name == "panics" && r != errBoom {
+						t.Errorf("recovered %v", r)
+					}
+				}()
+				if err := s(t.Context(), func(v int) bool { return v < 3 || refuse() }); err != nil {
+					t.Error(err)
+				}
+			}()
+			<-over
+			if moved != 0 || went != 0 {
+				t.Errorf("opened at %d; %d bookmarks were taken", moved, went)
+			}
+		})
+	}
+}
+
+// A value that an operator inside open has dropped comes with the next attempt.
+func TestResumeMarked_AValueDroppedInside(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		var opened []int
+		late := 2
+		s := operators.ResumeMarked(0, func(p int) marks {
+			opened = append(opened, p)
+			return markedNumbers(6, 6, false)(p).Tap(func(m mark) {
+				if m.Value == 4 && late > 0 {
+					late--
+					time.Sleep(time.Minute)
+				}
+			}).Timeout(time.Second)
+		}, again)
+		expectValues(t, s, upTo(6), nil)
+		if want := []int{0, 3, 3}; !slices.Equal(opened, want) {
+			t.Errorf("opened at %v, want %v", opened, want)
+		}
+	})
+}
+
+// A group of values that shares a position is not lost when the source is cut in it. All but its last bear the position
+// before it, and it comes again whole; or a position that counts within it, and each value comes once.
+func TestResumeMarked_AGroupThatIsCut(t *testing.T) {
+	transactions := [][]string{{"a"}, {"b", "c", "d"}, {"e", "f"}}
+	type place struct{ transaction, row int }
+	for name, c := range map[string]struct {
+		mark func(transaction, row int, last bool) place
+		want string
+	}{
+		"whole": {func(transaction, row int, last bool) place {
+			if last {
+				return place{transaction + 1, 0}
+			}
+			return place{transaction, 0}
+		}, "a b c b c d e f"},
+		"counted": {func(transaction, row int, last bool) place {
+			if last {
+				return place{transaction + 1, 0}
+			}
+			return place{transaction, row + 1}
+		}, "a b c d e f"},
+		"the position after the group on each row, which loses the rest": {func(transaction, _ int, _ bool) place {
+			return place{transaction + 1, 0}
+		}, "a b c e f"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			attempts := 0
+			s := operators.ResumeMarked(place{}, func(p place) stream.Stream[operators.Marked[string, place]] {
+				var log []operators.Marked[string, place]
+				for i := p.transaction; i < len(transactions); i++ {
+					for j, row := range transactions[i] {
+						if i > p.transaction || j >= p.row {
+							log = append(log, operators.Marked[string, place]{Value: row, At: c.mark(i, j, j == len(transactions[i])-1)})
+						}
+					}
+				}
+				if attempts++; attempts == 1 {
+					return stream.FromSlice(log[:3]).Concat(stream.Fail[operators.Marked[string, place]](errBoom))
+				}
+				return stream.FromSlice(log)
+			}, again)
+			got, err := s.Collect(t.Context())
+			if strings.Join(got, " ") != c.want || err != nil {
+				t.Errorf("got %v, %v, want %s", got, err, c.want)
+			}
+		})
+	}
+}
+
+// observing is a handler that answers every failure, and observes.
+type observing struct {
+	items     []int64
+	recovered int
+}
+
+func (c *observing) Handle(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+	return failures.Tap(func(f stream.Failure) { c.items = append(c.items, f.Items) })
+}
+func (c *observing) Recovered(context.Context, stream.Failure, int, time.Duration) { c.recovered++ }
+func (c *observing) Succeeded(int64)                                               {}
+func (c *observing) Ended(context.Context, int, error)                             {}
+
+// A bookmark is no delivered value: not in Items, and it ends no outage.
+func TestResumeMarked_ABookmarkIsNoProgress(t *testing.T) {
+	c := &observing{}
+	attempts := 0
+	s := operators.ResumeMarked(0, func(int) marks {
+		switch attempts++; attempts {
+		case 1, 2:
+			return broken(bookmark(1), bookmark(2))
+		case 3:
+			return broken(bookmark(3), at(4), bookmark(5))
+		}
+		return stream.Of(bookmark(6))
+	}, c)
+	expectValues(t, s, []int{4}, nil)
+	if want := []int64{0, 0, 1}; !slices.Equal(c.items, want) || c.recovered != 2 { // at 4, and at the end
+		t.Errorf("the attempts delivered %v, want %v; recovered %d times", c.items, want, c.recovered)
+	}
+}
+
+// So a source that greets with a bookmark and fails uses up a Limit with ResetAfterItems(1), and BeforeFirstItem still
+// retries it; a value after the bookmark changes both.
+func TestResumeMarked_BookmarksAndPolicies(t *testing.T) {
+	for name, c := range map[string]struct {
+		option       retry.Option
+		sick         marks
+		wantAttempts int
+		wantErr      error
+	}{
+		"ResetAfterItems, bookmarks": {retry.ResetAfterItems(1), broken(bookmark(1)), 5, retry.ErrLimit},
+		"ResetAfterItems, values":    {retry.ResetAfterItems(1), broken(at(1)), 50, nil},
+		"BeforeFirstItem, bookmarks": {retry.BeforeFirstItem(), broken(bookmark(1)), 5, retry.ErrLimit},
+		"BeforeFirstItem, values":    {retry.BeforeFirstItem(), broken(at(1)), 1, errBoom},
+		"a budget, bookmarks":        {retry.WithBudget(retry.NewBudget(2, 1, 1)), broken(bookmark(1)), 3, retry.ErrBudget},
+	} {
+		t.Run(name, func(t *testing.T) {
+			attempts := 0
+			s := operators.ResumeMarked(0, func(int) marks {
+				if attempts++; attempts == 50 {
+					return stream.Empty[mark]()
+				}
+				return c.sick
+			}, again.With(retry.Limit(4), c.option))
+			if err := s.ForEach(t.Context(), func(int) {}); attempts != c.wantAttempts || !errors.Is(err, c.wantErr) {
+				t.Errorf("%v after %d attempts, want %v after %d", err, attempts, c.wantErr, c.wantAttempts)
+			}
+		})
+	}
+}
+
+// What remains from a list and a watch without a hole: a snapshot of many rows, whose last row bears its revision; a
+// break inside the snapshot begins it again.
+func TestResumeMarked_ASnapshotThatIsCut(t *testing.T) {
+	type position struct{ revision int } // 0: a snapshot
+	type row = operators.Marked[string, position]
+	rows := []string{"x", "y", "z"}
+	compacted := 90
+	breaks := []int{9, 2, 5, 3} // after how many marks each connection breaks
+	var opened []int
+	watch := func(revision int) stream.Stream[row] {
+		if revision < compacted {
+			return stream.Of(row{At: position{}, Bookmark: true}).Concat(stream.Fail[row](errors.New("410 Gone")))
+		}
+		return operators.Map(stream.Range(revision+1, 100-revision), func(v int) row {
+			return row{Value: fmt.Sprint(v), At: position{v}}
+		})
+	}
+	s := operators.ResumeMarked(position{5}, func(p position) stream.Stream[row] {
+		opened = append(opened, p.revision)
+		events := watch(p.revision)
+		if p.revision == 0 {
+			var snapshot []row
+			for i, v := range rows {
+				snapshot = append(snapshot, row{Value: v})
+				if i == len(rows)-1 {
+					snapshot[i].At.revision = 95
+				}
+			}
+			events = stream.FromSlice(snapshot).Concat(watch(95))
+		}
+		n := breaks[0]
+		breaks = breaks[1:]
+		return events.Take(n).MustNotEnd(errBoom)
+	}, again.With(retry.If(func(error) bool { return len(breaks) > 0 })))
+	got, err := s.Collect(t.Context())
+	if want := "x y x y z 96 97 98 99 100"; strings.Join(got, " ") != want || !errors.Is(err, errBoom) || !slices.Equal(opened, []int{5, 0, 0, 97}) {
+		t.Errorf("got %v, %v, opened at %v, want %s", got, err, opened, want)
+	}
+}
+
+func TestResumeMarked_OpenReturnsNil(t *testing.T) {
+	for _, failures := range []int{0, 2} {
+		opened := 0
+		s := operators.ResumeMarked(0, func(int) marks {
+			if opened++; opened <= failures {
+				return broken()
+			}
+			return nil
+		}, again)
+		_, err := s.RetryWhen(again).Collect(t.Context()) // the outer one does not retry it either
+		if err == nil || err.Error() != "operators: ResumeMarked: open returned a nil stream" || opened != failures+1 {
+			t.Errorf("after %d failures: %v, opened %d times", failures, err, opened)
+		}
+	}
+}
+
+// ResumeMarked keeps the contract of stream.Stream; each run of one and the same stream begins at start, also side by
+// side.
+func TestResumeMarked_Check(t *testing.T) {
+	everySecond := retry.New(backoff.Constant(time.Second))
+	for name, open := range map[string]func(p int) marks{
+		"at once":   markedNumbers(150, 9, false),
+		"slow":      markedNumbers(20, 3, true),
+		"bookmarks": func(p int) marks { return stream.Of(bookmark(1), bookmark(2)).Delay(time.Second) },
+		"failing":   func(p int) marks { return broken(bookmark(p)) },
+		"never ending": func(p int) marks {
+			return markedNumbers(p+2, 2, true)(p).Concat(stream.Never[mark]().Timeout(3 * time.Second))
+		},
+		"permanent": func(p int) marks {
+			return markedNumbers(9, 3, true)(p).Concat(stream.Fail[mark](stream.Permanent(errBoom)))
+		},
+		"nil": func(int) marks { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			one := operators.ResumeMarked(0, open, everySecond)
+			streamtest.Check(t, func() ints { return one })
+		})
+	}
+}
+
+// A source of transactions with bookmarks between them, that is cut anywhere, falls silent and ends early, at random:
+// each row comes once, in order.
+func TestResumeMarked_Soak(t *testing.T) {
+	n := soakLength()
+	bubble(t, "", func(t *testing.T) {
+		seed := rand.Uint64()
+		r := rand.New(rand.NewPCG(seed, 0))
+		type place struct{ before, taken int } // rows before the transaction, and taken of it
+		type row = operators.Marked[int, place]
+		length := func(before int) int { return min(1+before*7919%5, n-before) } // of the transaction
+		attempts := 0
+		open := func(p place) stream.Stream[row] {
+			attempts++
+			sent, stop := 0, r.IntN(200)
+			log := stream.Stream[row](func(ctx context.Context, yield func(row) bool) error {
+				for before, taken := p.before, p.taken; before < n; before, taken = before+length(before), 0 {
+					for i := taken; i < length(before); i++ {
+						next := place{before, i + 1}
+						if i+1 == length(before) {
+							next = place{before: before + i + 1}
+						}
+						if sent++; sent > stop {
+							return errBoom
+						}
+						if !yield(row{Value: before + i + 1, At: next}) {
+							return nil
+						}
+					}
+					if before%3 == 0 && !yield(row{At: place{before: before + length(before)}, Bookmark: true}) {
+						return nil
+					}
+				}
+				return nil
+			})
+			switch r.IntN(3) {
+			case 0:
+				return log.Catch(func(error) stream.Stream[row] { return stream.Never[row]() }).Timeout(time.Second)
+			case 1:
+				return log.Buffer(1 + r.IntN(9))
+			}
+			return log
+		}
+		policy := retry.New(backoff.Exponential(time.Millisecond, 2).Cap(time.Minute).Jitter(jitter.Full), retry.ResetAfterItems(1))
+		expectEach(t, operators.ResumeMarked(place{}, open, policy), n)
+		t.Logf("seed %d, %d values in %d attempts", seed, n, attempts)
+	})
+}
+
+func TestResumeMarked_Arguments(t *testing.T) {
+	open := func(int) marks { return nil }
+	expectPanic(t, "operators: ResumeMarked: open is nil", func() { operators.ResumeMarked[int](0, nil, again) })
+	expectPanic(t, "operators: ResumeMarked: h is nil", func() { operators.ResumeMarked(0, open, nil) })
+	expectPanic(t, "operators: ResumeMarked: h is nil", func() { operators.ResumeMarked(0, open, stream.RetryHandlerFunc(nil)) })
+}
