@@ -9,8 +9,7 @@ import (
 
 // Batch collects the values of s in slices. It delivers a slice when its length is most, or when wait has passed since
 // its first value came, whichever is sooner. The rest is delivered when s ends, and also when s fails, before the
-// error. A FlatMap after Batch that writes the rest is cancelled by the error: ConcatMap and TryMap finish first, and the
-// comment of FlatMap shows how it can. When ctx ends, the rest is dropped. No batch is empty.
+// error. When ctx ends, the rest is dropped. No batch is empty.
 //
 //	s:              --a-b-c----d---------e-f-|
 //	Batch(3, 5):    ------[abc]-----[d]------[ef]|
@@ -21,7 +20,8 @@ import (
 //
 // Batch buffers up to most values; math.MaxInt is no limit. The position of a Resume before Batch moves when Batch
 // takes a value, not when the consumer is done with the batch. The consumer may keep each slice. To end a flow without
-// losing its last batch, use TakeUntil on s, not a cancel.
+// losing its last batch, use TakeUntil on s, not a cancel. A FlatMap after Batch that writes batches is cancelled by an
+// error of s: ConcatMap and TryMap write the rest first, and so does FlatMap if it is used as its comment says.
 func Batch[T any](s stream.Stream[T], most int, wait time.Duration) stream.Stream[[]T] {
 	return op.Batch[T, []T](here, s, most, wait)
 }

@@ -12,7 +12,8 @@ import (
 //	CombineLatest(a+b):   -----1x-1y-2y---3y-|
 //
 // It ends when both have ended, or as soon as one has ended without a value, because nothing can be combined then. A
-// failure of either cancels the other and is returned.
+// failure of either cancels the other and is returned. An error with which the other returns after such an end is
+// returned too, unless it matches context.Canceled, but of an end and a failure at one instant either may come first.
 //
 // f is called on the caller's goroutine; a and b run on goroutines of their own. No combination is dropped: while the
 // consumer processes one, the stream whose value completed it waits, and the other one can hold one more value.
@@ -21,7 +22,7 @@ func CombineLatest[A, B, C any](a stream.Stream[A], b stream.Stream[B], f func(A
 }
 
 // CombineLatest3 is CombineLatest for three streams. It begins when all three have had a value. It ends when all three
-// have ended, or as soon as one has ended without a value.
+// have ended, or as soon as one has ended without a value, and treats an error of another one then as CombineLatest does.
 //
 //	a:                       --1--------2--|
 //	b:                       -----x--|
@@ -39,9 +40,9 @@ func CombineLatest3[A, B, C, D any](a stream.Stream[A], b stream.Stream[B], c st
 //	CombineLatestSlice:   -----A--B--C--|    A = [a x], B = [a y], C = [b y]
 //
 // It ends when all have ended, or as soon as one has ended without a value. The first failure cancels the others and is
-// returned. Without streams it is empty. No combination is dropped: while the consumer processes one, the stream whose
-// value completed it waits, and each other one can hold one more value. The consumer may keep the slice. Each stream
-// runs on its own goroutine.
+// returned. It treats an error with which another one returns after such an end as CombineLatest does. Without streams
+// it is empty. No combination is dropped: while the consumer processes one, the stream whose value completed it waits,
+// and each other one can hold one more value. The consumer may keep the slice. Each stream runs on its own goroutine.
 func CombineLatestSlice[T any](s ...stream.Stream[T]) stream.Stream[[]T] {
 	return op.CombineLatestSlice[T](here, s...)
 }

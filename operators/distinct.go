@@ -29,6 +29,8 @@ func DistinctBy[T any, K comparable](s stream.Stream[T], key func(T) K) stream.S
 //
 //	s:                       --a--a--b--b--a--|
 //	DistinctUntilChanged:    --a-----b-----a--|
+//
+// Values of an interface type must be comparable, as for Distinct.
 func DistinctUntilChanged[T comparable](s stream.Stream[T]) stream.Stream[T] {
 	return op.DistinctUntilChanged(here, "DistinctUntilChanged", s, func(v T) T { return v })
 }

@@ -28,6 +28,8 @@ import (
 // stream.ErrNotRestartable, and so does a run that begins later or outlives f's stream, which is possible if f passes
 // the group on.
 //
+// A key of an interface type must be comparable, as for Distinct.
+//
 // key and f are called on the caller's goroutine; s and each of f's streams run on goroutines of their own. Nothing is
 // buffered: s continues when the group is done with the value, and the position of a Resume before GroupBy moves then.
 // So a busy group delays s, and with it the groups of all keys. With group.Buffer(n), groups work at the same time: then

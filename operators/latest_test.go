@@ -80,6 +80,8 @@ func TestWithLatestFrom(t *testing.T) {
 		rude := func(_ context.Context, yield func(string) bool) error { yield("a"); return nil }
 		expectCancelled(t, 50*ms, operators.WithLatestFrom(rude, stream.Never[string](), join), "50!")
 		expectCancelled(t, 50*ms, operators.WithLatestFrom(cold("30a"), stream.Never[string](), join), "50!")
+		expectCancelled(t, time.Hour, operators.WithLatestFrom(cold("30a 40|"), stream.Never[string](), join), "3600000!")
+		expect(t, operators.WithLatestFrom(cold("30a 40|"), stream.Never[string]().StartWith("-"), join), "30a- 40|")
 	})
 	bubble(t, "none of many values is lost when the other has one at once", func(t *testing.T) {
 		n := 0

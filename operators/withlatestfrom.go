@@ -14,7 +14,8 @@ import (
 // The two run at the same time. The first value of s waits until other has had a value or has ended. (ReactiveX drops
 // the values of s that come before the first of other.) If other ends without a value, the values of s are dropped;
 // otherwise its end changes nothing. WithLatestFrom ends when s does, and cancels other then. A failure of either
-// cancels the other and is returned.
+// cancels the other and is returned. If other neither yields nor ends, and s has a value, WithLatestFrom does not end,
+// because s waits with its first value: give such an other a first value with StartWith, or a Timeout.
 //
 // other runs on its own goroutine and never waits: only its latest value is kept. s runs on the caller's goroutine.
 // Both may come from one Share or ShareN(2). If other drops the first value of that Share, as shared.Skip(1) does, use

@@ -32,7 +32,8 @@ func Zip[A, B any](a stream.Stream[A], b stream.Stream[B]) stream.Stream[Pair[A,
 //	ZipWith(+):    ----5---7--9--|
 //
 // It ends as soon as either stream has ended, and cancels the other. A failure of either cancels the other and is
-// returned at once, even if a value waits.
+// returned at once, even if a value waits. An error with which the other returns then is returned too, unless it matches
+// context.Canceled, but of an end and a failure at one instant either may come first.
 //
 // Nothing is buffered: each stream waits for the other's value, and both wait until the consumer is done with the pair.
 // a runs on the caller's goroutine, and b on its own.
@@ -40,7 +41,8 @@ func ZipWith[A, B, C any](a stream.Stream[A], b stream.Stream[B], f func(A, B) C
 	return op.ZipWith(here, "ZipWith", a, b, f)
 }
 
-// ZipWith3 is ZipWith for three streams. It ends as soon as one of them has ended.
+// ZipWith3 is ZipWith for three streams. It ends as soon as one of them has ended, and treats an error of another one as
+// ZipWith does.
 //
 //	a:               --1-----2--3--|
 //	b:               ----4-5-6----
@@ -59,9 +61,10 @@ func ZipWith3[A, B, C, D any](a stream.Stream[A], b stream.Stream[B], c stream.S
 //	s[1]:        ----x-y-z----
 //	ZipSlice:    ----A---B--C--|    A = [a x], B = [b y], C = [c z]
 //
-// It ends as soon as one of them has ended, or at the first failure, and cancels the others. Without streams it is
-// empty. Nothing is buffered: each stream waits for the others' values, and all wait until the consumer is done with
-// the slice, which it may keep. Each stream runs on its own goroutine.
+// It ends as soon as one of them has ended, or at the first failure, and cancels the others. It treats an error with
+// which another one returns then as ZipWith does. Without streams it is empty. Nothing is buffered: each stream waits
+// for the others' values, and all wait until the consumer is done with the slice, which it may keep. Each stream runs on
+// its own goroutine.
 func ZipSlice[T any](s ...stream.Stream[T]) stream.Stream[[]T] {
 	return op.ZipSlice[T](here, s...)
 }

@@ -35,7 +35,8 @@
 //   - Sources check the context before each value and before they end, so no value comes after a cancel. Under a
 //     context that has already ended, they do nothing and return its cause.
 //   - An operator is built once and run many times. Invalid arguments (a nil function or stream, a negative number or
-//     duration) panic when it is built, with a message that names the argument. Nothing panics later.
+//     duration) panic when it is built, with a message that names the argument. Nothing panics later,
+//     but values of an interface type that cannot be compared, where operators compare values, do, as with ==.
 //
 // Most operators are plain closures that start no goroutine and allocate nothing per value. Operators that run their
 // sources on other goroutines say so; they pass the values to the caller's goroutine.
@@ -43,7 +44,8 @@
 // # Overview
 //
 // Sources: [Of], [FromSlice], [FromSeq], [FromSeq2], [FromFunc], [FromChan], [FromChans], [FromCallbacks], [Defer],
-// [Using], [Empty], [Never], [Fail], [Range], [Timer], [Interval]. A [Subject] is a hot source: a program sends values into it.
+// [Using], [Empty], [Never], [Fail], [Range], [Timer], [Interval]. A [Subject] is a hot source: a program sends values
+// into it.
 //
 // Sinks: [Stream.All] for a range loop, [Stream.Collect], [Stream.One], [Stream.ForEach], [Stream.TryForEach],
 // [Stream.Chans]; or call the stream itself.

@@ -15,8 +15,9 @@ import (
 var ErrClosed = errors.New("stream: the subject is closed")
 
 // Subject is a hot source: a program sends values into it, and each run of its stream at that time yields them.
-// [NewSubject] makes one. It is safe for concurrent use and starts no goroutine. (ReactiveX: Subject; with a replay of
-// n, ReplaySubject; with a replay of 1 and a first value sent at once, BehaviorSubject.)
+// [NewSubject] makes one; the methods of a zero Subject panic. It is safe for concurrent use and starts no goroutine.
+// (ReactiveX: Subject; with a replay of n, ReplaySubject; with a replay of 1 and a first value sent at once,
+// BehaviorSubject.)
 //
 //	Send:          a--b--c--d--Close(nil)
 //	subscriber 1:  a--b--c--d--|
@@ -63,6 +64,7 @@ func NewSubject[T any](replay int) *Subject[T] {
 // done with it; in that case the next Send waits for them. After Close it returns ErrClosed. A subscriber must not wait
 // for a Send to its own subject.
 func (s *Subject[T]) Send(ctx context.Context, v T) error {
+	s.require("Send")
 	if err := ending.ContextError(ctx); err != nil {
 		return err
 	}
@@ -113,6 +115,7 @@ func (s *Subject[T]) passed(m *sent[T]) {
 // Close ends the subject's stream for all subscribers when they have processed what was sent: without an error if err
 // is nil, else with err. Only the first Close counts. It does not wait.
 func (s *Subject[T]) Close(err error) {
+	s.require("Close")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !closed(s.closed) {
@@ -130,7 +133,17 @@ func (s *Subject[T]) Close(err error) {
 // error is [Permanent], because the subject stays closed: so no retry runs it more than once in vain.
 //
 // If one subscriber waits for another, as in ZipWith(s, s.Skip(1), …), they need Buffer.
-func (s *Subject[T]) Stream() Stream[T] { return s.run }
+func (s *Subject[T]) Stream() Stream[T] {
+	s.require("Stream")
+	return s.run
+}
+
+// require panics if NewSubject has not made the subject.
+func (s *Subject[T]) require(method string) {
+	if s == nil || s.turn == nil {
+		panic("stream: Subject." + method + ": the subject is not made by NewSubject")
+	}
+}
 
 func (s *Subject[T]) run(ctx context.Context, yield func(T) bool) error {
 	if err := ending.ContextError(ctx); err != nil {

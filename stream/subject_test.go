@@ -510,3 +510,16 @@ func TestSubject_OneLeavesWhileAnotherIsBusy(t *testing.T) {
 		all.Wait()
 	})
 }
+
+// A subject that was not made by NewSubject says so, and does not wait.
+func TestSubject_Zero(t *testing.T) {
+	for _, subject := range []*stream.Subject[int]{nil, {}} {
+		for method, call := range map[string]func(){
+			"Send":   func() { _ = subject.Send(t.Context(), 1) },
+			"Close":  func() { subject.Close(nil) },
+			"Stream": func() { subject.Stream() },
+		} {
+			expectPanic(t, "stream: Subject."+method+": the subject is not made by NewSubject", call)
+		}
+	}
+}

@@ -7,9 +7,10 @@ import (
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
-// ThrottleLatest yields the first value, and then, each time d has passed since a delivery, the latest value that came
-// meanwhile. If none came, it delivers the next one as it comes. (RxJava: throttleLatest; RxJS: throttleTime with
-// leading and trailing.) ThrottleLatest(0) is the stream itself.
+// ThrottleLatest yields the first value, and then, each time d has passed since a delivery began, the latest value that
+// came meanwhile. If none came, it delivers the next one as it comes. The time that the consumer takes counts: if it is
+// d or more, the latest value is delivered as soon as the consumer is done. (RxJava: throttleLatest; RxJS: throttleTime
+// with leading and trailing.) ThrottleLatest(0) is the stream itself.
 //
 //	source:             -a-b-c---------d-e-|
 //	ThrottleLatest(4):  -a---c---------d---(e|)

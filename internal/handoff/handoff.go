@@ -38,6 +38,8 @@ package handoff
 
 import (
 	"context"
+	"runtime"
+	"slices"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
@@ -93,6 +95,39 @@ func (s *Scope) OnEnd(f func(closed <-chan struct{})) {
 			<-returned
 		}
 	})
+}
+
+// Cancel cancels all sources that still run, for an operator that ends well because one of them has ended. It returns
+// when they have returned, with the error of one that had failed by then. An error that matches context.Canceled does
+// not count. If a source panicked, Cancel panics.
+func (s *Scope) Cancel() error {
+	for range 10 {
+		if len(s.running) > 0 {
+			runtime.Gosched() // lets a source that is about to fail do so
+		}
+	}
+	for _, t := range s.cancelAllBut(nil) {
+		if t.err != nil && !ending.Reaches(t.err, context.Canceled) {
+			return t.err
+		}
+	}
+	return nil
+}
+
+// cancelAllBut cancels all running tasks but one, waits for them, and returns them. If one panicked, it panics.
+func (s *Scope) cancelAllBut(one *Task) []*Task {
+	others := slices.DeleteFunc(slices.Clone(s.running), func(t *Task) bool { return t == one })
+	for _, t := range others {
+		s.remove(t)
+		t.stop()
+	}
+	for _, t := range others {
+		<-t.done
+	}
+	for _, t := range others {
+		t.outcome.Raise()
+	}
+	return others
 }
 
 // close cancels all running tasks, waits for them, and returns them.

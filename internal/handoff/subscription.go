@@ -2,7 +2,6 @@ package handoff
 
 import (
 	"context"
-	"slices"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
@@ -98,20 +97,7 @@ func (s *Subscription[T]) Request() { s.task.request <- struct{}{} }
 
 // CancelOthers cancels all other subscriptions and tasks of the scope, and returns when they have returned. If one
 // panicked, CancelOthers panics.
-func (s *Subscription[T]) CancelOthers() {
-	scope := s.in.scope
-	others := slices.DeleteFunc(slices.Clone(scope.running), func(t *Task) bool { return t == &s.task })
-	for _, t := range others {
-		scope.remove(t)
-		t.stop()
-	}
-	for _, t := range others {
-		<-t.done
-	}
-	for _, t := range others {
-		t.outcome.Raise()
-	}
-}
+func (s *Subscription[T]) CancelOthers() { s.in.scope.cancelAllBut(&s.task) }
 
 // deliver hands v over to the operator and reports whether the source may continue.
 func (s *Subscription[T]) deliver(v T) bool {

@@ -1,6 +1,9 @@
 package op
 
 import (
+	"context"
+	"slices"
+
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
@@ -10,29 +13,9 @@ func CombineLatest[A, B, C any](p Package, a Stream[A], b Stream[B], f func(A, B
 	p.NotNil("CombineLatest", "a", a == nil)
 	p.NotNil("CombineLatest", "b", b == nil)
 	p.NotNil("CombineLatest", "f", f == nil)
-	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[C]) error {
-		first, second := side[A]{in: handoff.NewReceiver[A](scope)}, side[B]{in: handoff.NewReceiver[B](scope)}
-		first.in.Start(a)
-		second.in.Start(b)
-		combine := func() bool {
-			return !first.some || !second.some || out.Deliver(f(first.last, second.last))
-		}
-		// It continues while there can be another combination.
-		for !out.Stopped() && scope.Err() == nil &&
-			(!first.ended || !second.ended) && !(first.ended && !first.some) && !(second.ended && !second.some) {
-			var err error
-			select {
-			case event := <-first.in.C():
-				err = first.receive(event, combine)
-			case event := <-second.in.C():
-				err = second.receive(event, combine)
-			case <-scope.Context().Done():
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+	return combineLatest(func(c *combining) func() C {
+		first, second := add(c, a), add(c, b)
+		return func() C { return f(*first, *second) }
 	})
 }
 
@@ -42,26 +25,87 @@ func CombineLatest3[A, B, C, D any](p Package, a Stream[A], b Stream[B], c Strea
 	p.NotNil("CombineLatest3", "b", b == nil)
 	p.NotNil("CombineLatest3", "c", c == nil)
 	p.NotNil("CombineLatest3", "f", f == nil)
-	ab := CombineLatest(p, a, b, newTwo[A, B])
-	return CombineLatest(p, ab, c, func(t two[A, B], c C) D { return f(t.a, t.b, c) })
+	return combineLatest(func(run *combining) func() D {
+		first, second, third := add(run, a), add(run, b), add(run, c)
+		return func() D { return f(*first, *second, *third) }
+	})
+}
+
+// CombineLatestSlice is operators.CombineLatestSlice.
+func CombineLatestSlice[T any, S ~func(context.Context, func(T) bool) error](p Package, s ...S) Stream[[]T] {
+	streams := streamsOf[T](p, "CombineLatestSlice", s)
+	return combineLatest(func(c *combining) func() []T {
+		last := make([]*T, len(streams))
+		for i, s := range streams {
+			last[i] = add(c, s)
+		}
+		return func() []T {
+			all := make([]T, len(last))
+			for i := range last {
+				all[i] = *last[i]
+			}
+			return all
+		}
+	})
+}
+
+// combining is one run of a CombineLatest.
+type combining struct {
+	in    *handoff.Receiver[int] // the index of a stream that has a new value
+	sides []side
 }
 
 // side is one of the streams that are combined.
-type side[T any] struct {
-	in    *handoff.Receiver[T]
-	last  T
-	some  bool // it has had a value
-	ended bool
+type side struct {
+	from *handoff.Subscription[int]
+	take func() // makes the new value the latest one
+	some bool   // it has had a value
 }
 
-// receive handles an event of the stream. combine reports whether the stream may continue after a value.
-func (s *side[T]) receive(event handoff.Event[T], combine func() bool) (err error) {
-	if s.ended, err = event.Ended(); s.ended {
-		return err
-	}
-	s.last, s.some = event.Value, true
-	if combine() {
-		event.From.Request()
-	}
-	return nil
+// add starts a stream that is combined with others, and returns where its latest value is.
+func add[T any](c *combining, s Stream[T]) (latest *T) {
+	var next T // written by the goroutine of s, which waits in its yield while take reads it
+	latest = new(T)
+	i := len(c.sides)
+	from := c.in.Start(func(ctx context.Context, yield func(int) bool) error {
+		return s(ctx, func(v T) bool { next = v; return yield(i) })
+	})
+	c.sides = append(c.sides, side{from: from, take: func() { *latest = next }})
+	return latest
+}
+
+// combineLatest delivers the result of combine for each value of the streams that begin adds, once all have had one.
+func combineLatest[C any](begin func(*combining) (combine func() C)) Stream[C] {
+	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[C]) error {
+		c := &combining{in: handoff.NewReceiver[int](scope)}
+		combine := begin(c)
+		open, missing := len(c.sides), len(c.sides)
+		for open > 0 {
+			event, err := c.in.Next()
+			if err != nil {
+				return err
+			}
+			over, err := event.Ended()
+			switch {
+			case err != nil:
+				return err
+			case over:
+				open--
+				if i := slices.IndexFunc(c.sides, func(s side) bool { return s.from == event.From }); !c.sides[i].some {
+					return scope.Cancel() // there can be no other combination
+				}
+				continue
+			}
+			side := &c.sides[event.Value]
+			if side.take(); !side.some {
+				side.some = true
+				missing--
+			}
+			if missing == 0 && !out.Deliver(combine()) {
+				return nil
+			}
+			event.From.Request()
+		}
+		return nil
+	})
 }

@@ -51,6 +51,16 @@ func (p Package) notNegative(operator, argument string, d time.Duration) {
 	}
 }
 
+// streamsOf returns a copy of s, whose streams must not be nil.
+func streamsOf[T any, S ~func(context.Context, func(T) bool) error](p Package, operator string, s []S) []Stream[T] {
+	streams := make([]Stream[T], len(s))
+	for i := range s {
+		p.NotNil(operator, fmt.Sprintf("s[%d]", i), s[i] == nil)
+		streams[i] = Stream[T](s[i])
+	}
+	return streams
+}
+
 // nilStream returns the error of an operator whose function f has returned a nil stream.
 func (p Package) nilStream(operator string) error {
 	return fmt.Errorf("%s: %s: f returned a nil stream", string(p), operator)

@@ -4,29 +4,42 @@ import (
 	"context"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/handoff"
 )
 
 // ZipSlice is operators.ZipSlice.
 func ZipSlice[T any, S ~func(context.Context, func(T) bool) error](p Package, s ...S) Stream[[]T] {
-	return ofMany(p, "ZipSlice", s, func(in *many[T], out *ending.Consumer[[]T]) error {
-		row, missing := make([]T, len(s)), len(s)
-		for {
-			i, event, err := in.next()
+	streams := streamsOf[T](p, "ZipSlice", s)
+	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[[]T]) error {
+		row := make([]T, len(streams)) // replaced only while all streams wait in their yields
+		in := handoff.NewReceiver[struct{}](scope)
+		var all []*handoff.Subscription[struct{}]
+		for i, s := range streams {
+			all = append(all, in.Start(func(ctx context.Context, yield func(struct{}) bool) error {
+				return s(ctx, func(v T) bool { row[i] = v; return yield(struct{}{}) })
+			}))
+		}
+		for missing := len(all); missing > 0; {
+			event, err := in.Next()
 			if err != nil {
 				return err
 			}
-			if over, err := event.Ended(); over {
-				return err // the end of a stream whose values are all used: with an unused value it would wait in its yield
+			if over, err := event.Ended(); err != nil {
+				return err
+			} else if over { // all its values are used: with an unused value it would wait in its yield
+				return scope.Cancel()
 			}
-			row[i] = event.Value
 			if missing--; missing > 0 {
 				continue
 			}
 			if !out.Deliver(row) {
 				return nil
 			}
-			row, missing = make([]T, len(s)), len(s)
-			in.requestAll()
+			row, missing = make([]T, len(all)), len(all)
+			for _, s := range all {
+				s.Request()
+			}
 		}
+		return nil
 	})
 }

@@ -63,17 +63,18 @@ func (n note) String() string {
 	return fmt.Sprint(n.value)
 }
 
-func big(v int) bool      { return v > 2 }
-func small(v int) bool    { return v <= 2 }
-func yes(int) bool        { return true }
-func no(int) bool         { return false }
-func valueOf(v int) note  { return note{value: v} }
-func isInt(v any) bool    { _, ok := v.(int); return ok }
-func self(s ints) ints    { return s }
-func later(v int) ints    { return stream.Of(v).Delay(time.Duration(v) * d) }
-func fetch() (int, error) { return 7, nil }
-func children(v int) ints { return stream.Range(0, v) }
-func expand(v int) ints   { return stream.Of(v).Concat(operators.ConcatMap(children(v), expand)) }
+func big(v int) bool        { return v > 2 }
+func small(v int) bool      { return v <= 2 }
+func yes(int) bool          { return true }
+func no(int) bool           { return false }
+func valueOf(v int) note    { return note{value: v} }
+func isInt(v any) bool      { _, ok := v.(int); return ok }
+func self(s ints) ints      { return s }
+func later(v int) ints      { return stream.Of(v).Delay(time.Duration(v) * d) }
+func fetch() (int, error)   { return 7, nil }
+func latest[T any](v []T) T { return v[len(v)-1] }
+func children(v int) ints   { return stream.Range(0, v) }
+func expand(v int) ints     { return stream.Of(v).Concat(operators.ConcatMap(children(v), expand)) }
 
 // lookedFor is a name of ReactiveX and the code that replaces it. The document shows the argument of does or makes.
 type lookedFor struct {
@@ -109,14 +110,14 @@ func makes(v any) func() string {
 	return func() string { return fmt.Sprintf("%T", v) }
 }
 
-// lookup makes a new table, so that nothing in it belongs to another bubble.
-func lookup() []lookedFor {
+// lookup makes a new table of lines about s, so that nothing in it belongs to another bubble.
+func lookup(s ints) []lookedFor {
 	return []lookedFor{
 		{"all, every", does(operators.Map(s.Filter(small).Take(1), no).DefaultIfEmpty(true)), "[false]"},
 		{"amb", does(operators.Race(s, other)), "[3 1 2]"},
 		{"any, some, contains, includes", does(operators.Map(s.Filter(big).Take(1), yes).DefaultIfEmpty(false)), "[true]"},
-		{"auditTime, sampleTime, throttleLast", does(operators.Sample(s, stream.Interval(d))), "[1]"},
-		{"average", does(operators.Map(operators.Reduce(s, [2]int{}, func(a [2]int, v int) [2]int { return [2]int{a[0] + v, a[1] + 1} }), func(a [2]int) float64 { return float64(a[0]) / float64(a[1]) })), "[2]"},
+		{"auditTime; holds the values of d", does(operators.Map(operators.Batch(s, math.MaxInt, d), latest)), "[2]"},
+		{"average", does(operators.Map(operators.Scan(s, [2]int{}, func(a [2]int, v int) [2]int { return [2]int{a[0] + v, a[1] + 1} }).TakeLast(1), func(a [2]int) float64 { return float64(a[0]) / float64(a[1]) })), "[2]"},
 		{"buffer, bufferCount, bufferTime", does(operators.Batch(s, 2, d)), "[[3 1] [2]]"},
 		{"concatAll", does(operators.ConcatMap(streams, self)), "[3 1 2 7 8]"},
 		{"create", does(ints(func(ctx context.Context, yield func(int) bool) error { _ = yield(7) && yield(8); return nil })), "[7 8]"},
@@ -124,23 +125,24 @@ func lookup() []lookedFor {
 		{"delayWhen", does(operators.FlatMap(s, 100, later)), "[1 2 3]"},
 		{"dematerialize", does(operators.TryMap(notes, func(_ context.Context, n note) (int, error) { return n.value, n.err })), "[3 1] # boom"},
 		{"doOnNext, do", does(s.Tap(func(int) {})), "[3 1 2]"},
-		{"elementAt", does(s.Skip(1).Take(1)), "[1]"},
+		{"elementAt", does(s.Skip(1).Take(1).SwitchIfEmpty(stream.Fail[int](errEmpty))), "[1]"},
+		{"elementAt with a default", does(s.Skip(1).Take(1).DefaultIfEmpty(0)), "[1]"},
 		{"endWith", does(s.Concat(stream.Of(9))), "[3 1 2 9]"},
 		{"expand", does(expand(2)), "[2 0 1 0]"},
 		{"finalize, doFinally", does(s.OnEnd(func(error) {})), "[3 1 2]"},
 		{"find, first with a predicate", does(s.Filter(small).Take(1)), "[1]"},
-		{"findIndex", does(operators.Count(s.TakeWhile(big))), "[1]"},
-		{"forkJoin", does(operators.ZipSlice(operators.Last(s), operators.Last(other))), "[[2 8]]"},
 		{"firstValueFrom, blockingFirst, awaitFirst", returns(s.One), "3"},
+		{"findIndex", does(operators.Map(operators.Zip(s, stream.Range(0, math.MaxInt)).Filter(func(p operators.Pair[int, int]) bool { return small(p.First) }).Take(1), func(p operators.Pair[int, int]) int { return p.Second }).DefaultIfEmpty(-1)), "[1]"},
+		{"forkJoin", does(operators.ZipSlice(s.TakeLast(1), other.TakeLast(1))), "[[2 8]]"},
 		{"fromCallable, fromPromise", does(stream.FromFunc(func(context.Context) (int, error) { return fetch() })), "[7]"},
 		{"fromEventPattern, Flux.create, callbackFlow", does(stream.FromCallbacks(func(ctx context.Context, push func(int) bool) error { push(7); return nil })), "[7]"},
 		{"isEmpty", does(operators.Map(s.Take(1), no).DefaultIfEmpty(true)), "[false]"},
 		{"just", does(stream.Of(3, 1, 2)), "[3 1 2]"},
 		{"mapTo", does(operators.Map(s, func(int) string { return "x" })), "[x x x]"},
 		{"materialize", does(operators.Map(failing, valueOf).Concat(stream.Of(note{end: true})).Catch(func(err error) stream.Stream[note] { return stream.Of(note{err: err}) })), "[3 1 2 # boom]"},
-		{"max", does(operators.Reduce(s, math.MinInt, func(a, b int) int { return max(a, b) })), "[3]"},
+		{"max", does(operators.Scan(s, math.MinInt, func(a, b int) int { return max(a, b) }).TakeLast(1)), "[3]"},
 		{"mergeAll", does(operators.FlatMap(streams, 100, self)), "[3 1 7 2 8]"},
-		{"min", does(operators.Reduce(s, math.MaxInt, func(a, b int) int { return min(a, b) })), "[1]"},
+		{"min", does(operators.Scan(s, math.MaxInt, func(a, b int) int { return min(a, b) }).TakeLast(1)), "[1]"},
 		{"ofType, cast", does(operators.Map(anything.Filter(isInt), func(v any) int { return v.(int) })), "[3 2]"},
 		{"onErrorResumeNext", does(failing.Catch(func(error) ints { return other })), "[3 1 2 7 8]"},
 		{"onErrorReturn", does(failing.Catch(func(error) ints { return stream.Of(0) })), "[3 1 2 0]"},
@@ -148,6 +150,7 @@ func lookup() []lookedFor {
 		{"ReplaySubject; BehaviorSubject, with a first Send", makes(stream.NewSubject[int](1)), "*stream.Subject[int]"},
 		{"publish().refCount()", does(operators.Share(s)), "[3 1 2]"},
 		{"replay().refCount(), cache", does(operators.ShareReplay(s, 100)), "[3 1 2]"},
+		{"sampleTime, throttleLast", does(operators.Sample(s, stream.Interval(d))), "[1]"},
 		{"scan with an index, zipWithIndex", does(operators.Zip(s, stream.Range(0, math.MaxInt))), "[(3, 0) (1, 1) (2, 2)]"},
 		{"sum", does(operators.Reduce(s, 0, func(sum, v int) int { return sum + v })), "[6]"},
 		{"switchAll, switchOnNext", does(operators.SwitchMap(streams, self)), "[7 8]"},
@@ -166,15 +169,67 @@ func lookup() []lookedFor {
 
 // Each line does what the name says.
 func TestLookup(t *testing.T) {
-	for i, each := range lookup() {
+	for i, each := range lookup(s) {
 		t.Run(each.names, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				if got := lookup()[i].run(); got != each.want {
+				if got := lookup(s)[i].run(); got != each.want {
 					t.Errorf("it does %s, want %s", got, each.want)
 				}
 			})
 		})
 	}
+}
+
+// The lines do the same as ReactiveX' operators for a stream without a value, and for one without a wanted value.
+func TestLookup_NothingThere(t *testing.T) {
+	unwanted := stream.Of(9)
+	for names, want := range map[string][2]string{
+		"all, every":                       {"[true]", "[true]"},
+		"any, some, contains, includes":    {"[false]", "[true]"},
+		"auditTime; holds the values of d": {"[]", "[9]"},
+		"average":                          {"[]", "[9]"},
+		"elementAt":                        {"[] # empty", "[] # empty"},
+		"elementAt with a default":         {"[0]", "[0]"},
+		"find, first with a predicate":     {"[]", "[]"},
+		"findIndex":                        {"[-1]", "[-1]"},
+		"forkJoin":                         {"[]", "[[9 8]]"},
+		"isEmpty":                          {"[true]", "[false]"},
+		"max":                              {"[]", "[9]"},
+		"min":                              {"[]", "[9]"},
+		"sum":                              {"[0]", "[9]"},
+		"toArray, toList":                  {"[[]]", "[[9]]"},
+		"toMap":                            {"[map[]]", "[map[9:true]]"},
+	} {
+		i := slices.IndexFunc(lookup(s), func(row lookedFor) bool { return row.names == names })
+		if i < 0 {
+			t.Errorf("there is no row %s", names)
+			continue
+		}
+		synctest.Test(t, func(t *testing.T) {
+			for j, s := range []ints{none, unwanted} {
+				if got := lookup(s)[i].run(); got != want[j] {
+					t.Errorf("%s does %s, want %s", names, got, want[j])
+				}
+			}
+		})
+	}
+}
+
+// auditTime waits for a first value, then for d. sampleTime samples at fixed times.
+func TestLookup_AuditTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := paced("abcdefgh", 3*ms, stream.Never[string]()).Take(7).Concat(stream.Never[string]())
+		start := time.Now()
+		var got []string
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_ = operators.Map(operators.Batch(src, math.MaxInt, d), latest[string]).ForEach(ctx, func(v string) {
+			got = append(got, fmt.Sprint(v, " at ", time.Since(start)))
+		})
+		if want := []string{"b at 8ms", "d at 14ms", "f at 20ms", "g at 26ms"}; !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	})
 }
 
 // lookupTable returns the document's table, from the text of this file.
@@ -196,7 +251,7 @@ func lookupTable(t *testing.T) string {
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
-			if slices.Contains([]string{"self", "later", "expand", "children"}, n.Name.Name) {
+			if slices.Contains([]string{"self", "later", "expand", "children", "latest"}, n.Name.Name) {
 				needed = append(needed, source(n))
 			}
 		case *ast.CompositeLit:
@@ -210,8 +265,8 @@ func lookupTable(t *testing.T) string {
 		}
 		return true
 	})
-	if len(rows) != len(lookup()) {
-		t.Errorf("%d rows, want %d", len(rows), len(lookup()))
+	if len(rows) != len(lookup(s)) {
+		t.Errorf("%d rows, want %d", len(rows), len(lookup(s)))
 	}
 	slices.SortFunc(rows, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
 	return "| You look for | Write |\n|---|---|\n" + strings.Join(rows, "\n") + "\n\n```\n" + strings.Join(needed, "\n") + "\n```\n"
