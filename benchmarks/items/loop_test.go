@@ -16,7 +16,7 @@ func loop(_ context.Context, n int) (int, error) {
 	return sum, nil
 }
 
-// inlined lets the compiler see and inline all of the work, which no library allows.
+// inlined lets the compiler see and inline all of the work.
 func inlined(_ context.Context, n int) (int, error) {
 	sum := 0
 	for v := range n {

@@ -17,16 +17,16 @@ import (
 
 // loops has the functions of testdata/oneloop, and how often the compiler inlines the last literal of each: once for
 // each loop of the source, and for each other place at which an operator delivers a value. Range and FromSlice have
-// three loops: for a context that never ends, for one that can end, and for that of an attempt.
+// four loops: for a context that never ends, for one that can end, and for an attempt's under either.
 var loops = map[string]int{
-	"Of": 3, "FromSlice": 3, "Range": 3, "FromSeq": 1, "FromSeq2": 1, "FromFunc": 1, "Defer": 3, "Empty": 1, "Fail": 3,
+	"Of": 4, "FromSlice": 4, "Range": 4, "FromSeq": 1, "FromSeq2": 1, "FromFunc": 1, "Defer": 4, "Empty": 1, "Fail": 4,
 
-	"Catch": 6, "Concat": 3, "Count": 1, "DefaultIfEmpty": 4, "Distinct": 3, "DistinctBy": 3, "DistinctUntilChanged": 3,
-	"DistinctUntilChangedBy": 3, "Filter": 3, "First": 3, "IgnoreElements": 3, "Last": 1, "Map": 3, "MapErr": 3,
-	"MustNotEnd": 3, "Pairwise": 3, "Reduce": 1, "Repeat": 3, "Scan": 3, "Skip": 3, "SkipLast": 3, "SkipWhile": 3,
-	"StartWith": 4, "SwitchIfEmpty": 6, "Take": 3, "TakeLast": 3, "TakeWhile": 3, "Tap": 3, "TryFilter": 3, "TryMap": 3,
+	"Catch": 8, "Concat": 4, "Count": 1, "DefaultIfEmpty": 5, "Distinct": 4, "DistinctBy": 4, "DistinctUntilChanged": 4,
+	"DistinctUntilChangedBy": 4, "Filter": 4, "First": 4, "IgnoreElements": 4, "Last": 1, "Map": 4, "MapErr": 4,
+	"MustNotEnd": 4, "Pairwise": 4, "Reduce": 1, "Repeat": 4, "Scan": 4, "Skip": 4, "SkipLast": 4, "SkipWhile": 4,
+	"StartWith": 5, "SwitchIfEmpty": 8, "Take": 4, "TakeLast": 4, "TakeWhile": 4, "Tap": 4, "TryFilter": 4, "TryMap": 4,
 
-	"All": 4, "Collect": 3, "ForEach": 3, "One": 3, "TryForEach": 3,
+	"All": 5, "Collect": 4, "ForEach": 4, "One": 4, "TryForEach": 4,
 
 	"Long": 1, "Twice": 0, "Border": 0,
 }
