@@ -58,8 +58,10 @@ type Config struct {
 	// Context derives the context of an attempt of Work, and of the policy's hooks for it, from ctx. It can start a span
 	// that continues the job's headers, for example. It must not return nil.
 	Context func(ctx context.Context, job *Job) context.Context
-	// Grace is how long the contexts of running handlers last after Work's context has ended or Close was called; 0 by
-	// default.
+	// Grace is how long the contexts of running handlers last after Work's context has ended or Close was called; 5 s by
+	// default. A time of 1 ns ends them at once. Work and Close then wait 5 s more for handlers that go on, and 5 s to
+	// store outcomes: choose Grace so that all that fits into the time that the process has, see Stopping in
+	// docs/durable.md.
 	Grace time.Duration
 
 	// Update makes Open change the stream and the consumers of an existing queue to this Config. Without it, Open fails
@@ -104,6 +106,7 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("durable: open: Config.MaxCrashes is %d, want at least 1, or 0 for the default", c.MaxCrashes)
 	}
 	c.Policy = withPolicyDefaults(cmp.Or(c.Policy, defaultPolicy))
+	orDefault(&c.Grace, 5*time.Second)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

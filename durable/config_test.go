@@ -57,7 +57,7 @@ func TestConfig_Defaults(t *testing.T) {
 	c, err := Config{Name: "a"}.withDefaults()
 	c.adopt(nil)
 	if err != nil || c.Policy.String() != "exponential base=1s factor=2 cap=1h jitter=equal within=24h attempttimeout=30m" || c.Lease != 30*time.Second || c.Remember != 2*time.Minute || c.MaxDead != 100_000 || c.MaxCrashes != 5 ||
-		c.Logger == nil || c.KeepDead != 0 || c.Grace != 0 || c.MaxPayload != 0 || c.Replicas != 0 {
+		c.Logger == nil || c.KeepDead != 0 || c.Grace != 5*time.Second || c.MaxPayload != 0 || c.Replicas != 0 {
 		t.Errorf("got %+v, %v", c, err)
 	}
 	own := Config{Name: "a", Policy: retry.Default.With(retry.Limit(1), retry.AttemptTimeout(time.Hour)), Lease: time.Minute, Remember: time.Hour, MaxDead: 3, MaxCrashes: 2, Logger: slog.Default()}

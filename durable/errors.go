@@ -36,6 +36,8 @@ var (
 	ErrNotFound = errors.New("no such dead letter")
 	// ErrSettled: the attempt was reported before.
 	ErrSettled = errors.New("the attempt is settled already")
+	// ErrStillRunning: Work or Close has ended although a handler, or a consumer of Jobs, has not returned.
+	ErrStillRunning = errors.New("a handler has not returned")
 	// ErrAbandoned: Config.MaxCrashes attempts at the job have begun and never ended.
 	ErrAbandoned = errors.New("attempts begin and never end: the workers die or do not respond")
 )

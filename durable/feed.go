@@ -18,8 +18,10 @@ const (
 	// freshShare is the number of consecutive attempts of which at least one is of a fresh job, however many retries are
 	// due.
 	freshShare = 4
-	// settleTime is how long a feed still tries to store outcomes after its end.
-	settleTime = 10 * time.Second
+	// patience is how long Work waits for handlers whose contexts have ended. settleTime is how long a feed still tries to
+	// store outcomes then.
+	patience   = 5 * time.Second
+	settleTime = 5 * time.Second
 )
 
 // feed fetches jobs from the server for the workers of one Work or the consumer of one Jobs.
@@ -30,7 +32,7 @@ const (
 type feed struct {
 	q       *Queue
 	workers int
-	ctx     context.Context // for storing outcomes: ends settleTime after the feed
+	ctx     context.Context // for storing outcomes: ends Config.Grace, patience and settleTime after the feed
 	cancel  context.CancelFunc
 	ended   chan struct{} // closed when nothing of the feed is running
 	pumps   [2]*pump      // of due retries, and of fresh jobs
@@ -39,10 +41,11 @@ type feed struct {
 	slots    chan struct{}  // limits how many of them there are
 
 	mu       sync.Mutex
-	work     sync.Cond // signals a job or the end
-	room     sync.Cond // signals room for more jobs or the end
-	running  int       // workers that have a job
-	retries  int       // consecutive retries taken
+	work     sync.Cond         // signals a job or the end
+	room     sync.Cond         // signals room for more jobs or the end
+	running  int               // workers that have a job
+	jobs     map[*Job]struct{} // that handlers have
+	retries  int               // consecutive retries taken
 	waiting  waiting
 	timer    *time.Timer   // fires when the first waiting job is due
 	average  time.Duration // of an attempt; negative if unknown
@@ -56,7 +59,7 @@ func newFeed(q *Queue, workers int) *feed {
 	f.ctx, f.cancel = context.WithCancel(q.ctx)
 	f.slots = make(chan struct{}, ackWindow)
 	f.work.L, f.room.L = &f.mu, &f.mu
-	f.average = -1
+	f.average, f.jobs = -1, make(map[*Job]struct{})
 	for i, s := range []stage{again, first} {
 		f.pumps[i] = &pump{feed: f, consumer: q.consumer(s), enough: make(chan struct{}, 1)}
 	}
@@ -74,7 +77,7 @@ func (f *feed) close(cause error) {
 	close(f.stopping)
 	f.work.Broadcast()
 	f.room.Broadcast()
-	time.AfterFunc(settleTime, f.cancel)
+	time.AfterFunc(f.q.config.Grace+patience+settleTime, f.cancel)
 }
 
 func (f *feed) err() error {

@@ -111,13 +111,16 @@ func (j *Job) context() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(j.q.ctx, settleTime) // the stream of Jobs has ended before the job
 }
 
-// handBack returns the job to the server for redelivery after the pause. The attempt is not counted.
-func (j *Job) handBack(pause time.Duration) {
-	if j.settled.CompareAndSwap(false, true) {
-		ctx, cancel := j.context()
-		defer cancel()
-		j.q.handBack(ctx, j.d, pause)
+// handBack returns the job to the server for redelivery after the pause, unless it was settled. The attempt is not
+// counted.
+func (j *Job) handBack(pause time.Duration) bool {
+	if !j.settled.CompareAndSwap(false, true) {
+		return false
 	}
+	ctx, cancel := j.context()
+	defer cancel()
+	j.q.handBack(ctx, j.d, pause)
+	return true
 }
 
 // Snooze returns an error that postpones a job when its handler returns it: the job is attempted again after d. The

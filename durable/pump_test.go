@@ -292,7 +292,7 @@ func TestPumpRun(t *testing.T) {
 		"the first is not":     {drained: [3]time.Duration{3 * time.Second, 0, 0}, want: 3 * time.Second},
 		"the second is not":    {drained: [3]time.Duration{0, 3 * time.Second, 0}, want: 3 * time.Second},
 		"the last is not":      {drained: [3]time.Duration{0, 0, 3 * time.Second}, want: 3 * time.Second},
-		"none is, for a while": {drained: [3]time.Duration{7 * time.Second, 2 * time.Second, 8 * time.Second}, want: 8 * time.Second},
+		"none is, for a while": {drained: [3]time.Duration{3 * time.Second, 2 * time.Second, 4 * time.Second}, want: 4 * time.Second},
 		"none is":              {drained: [3]time.Duration{never, never, never}, want: settleTime},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -196,7 +196,8 @@ func isOld(version string) bool {
 }
 
 // Close hands back the jobs that no handler has, ends the contexts of running handlers after Config.Grace, and waits
-// for Work to return. Streams of Jobs end with ErrClosed, and their jobs that are not settled yet are handed back. The
+// for Work to return, see there. An error that matches ErrStillRunning says that a consumer of Jobs has not returned in a
+// similar time. Streams of Jobs end with ErrClosed, and their jobs that are not settled yet are handed back. The
 // connection stays open. Handlers and consumers of Jobs must not call Close, because it waits for them. Close may be
 // called again, and then waits too.
 func (q *Queue) Close() error { return q.close() }
@@ -210,8 +211,13 @@ func (q *Queue) shutDown() error {
 		ended = append(ended, f.ended)
 	}
 	q.mu.Unlock()
-	for _, c := range ended {
-		<-c
+	var stuck error
+	for i, timeout := 0, time.After(q.config.Grace+patience+2*settleTime); i < len(ended) && stuck == nil; i++ {
+		select {
+		case <-ended[i]:
+		case <-timeout: // Work returns earlier: this is a consumer of Jobs
+			stuck = &failure{"close", ErrStillRunning, nil, "the consumer of a stream of Jobs must return"}
+		}
 	}
 	ctx, cancel := context.WithTimeout(q.ctx, settleTime)
 	for _, d := range q.leases.before(time.Now()) {
@@ -221,17 +227,20 @@ func (q *Queue) shutDown() error {
 	q.cancel(ErrClosed)
 	q.tasks.Wait()
 	if err := q.flush(); err != nil {
-		return explain("close: acknowledgements and jobs that were handed back may not have reached the server", err)
+		return errors.Join(stuck, explain("close: acknowledgements and jobs that were handed back may not have reached the server", err))
 	}
-	return nil
+	return stuck
 }
+
+// flushTime is how long flush waits.
+const flushTime = 3 * time.Second
 
 // flush waits until the server has received what was sent.
 func (q *Queue) flush() error {
 	if !q.nc.IsConnected() {
 		return nats.ErrDisconnected
 	}
-	return q.nc.FlushTimeout(5 * time.Second)
+	return q.nc.FlushTimeout(flushTime)
 }
 
 // Delete removes the queue with all its jobs and dead letters from the server, and closes it.

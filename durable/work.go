@@ -4,11 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -19,9 +24,11 @@ var errGoexit = errors.New("the handler ended its goroutine (runtime.Goexit)")
 // panic is a failure with a *PanicError, which includes the stack. handler must be idempotent.
 //
 // When ctx ends, no further attempt begins, and jobs that were fetched ahead are handed back at once. The contexts of
-// running handlers end after Config.Grace, and Work waits for these handlers. If such a handler then returns the error
-// of its context, its job is handed back and the attempt is not counted; any other outcome counts as usual. The
-// handler's context has ctx's values, and a deadline if the policy has a retry.AttemptTimeout.
+// running handlers end after Config.Grace. If a handler then returns an error, its job is handed back and the attempt is
+// not counted, because the error may come from the end; only an error that is marked permanent counts. Work waits 5 s
+// more for handlers that ignore their contexts. It then hands their jobs back and returns an error that matches
+// ErrStillRunning and names them. The handler's context has ctx's values, and a deadline, the policy's
+// retry.AttemptTimeout.
 //
 // Work returns an error when it cannot continue: the connection was closed for good, the queue was deleted on the
 // server, or Close was called (ErrClosed). During an outage of the server it waits. handler is called for the jobs
@@ -58,17 +65,49 @@ func (q *Queue) Work(ctx context.Context, workers int, handler func(context.Cont
 	}
 	grace := time.AfterFunc(q.config.Grace, func() { cancel(reason) })
 	defer grace.Stop()
+	late := time.NewTimer(q.config.Grace + patience)
+	defer late.Stop()
 	tasks.Wait() // first, so that jobs are handed back before the handlers return
 	f.finish()
-	running.Wait()
+	returned := make(chan struct{})
+	go func() { running.Wait(); close(returned) }()
+	var stuck error
+	select {
+	case <-returned:
+	case <-late.C:
+		stuck = f.desert()
+	}
 	f.settling.Wait()
 	if err := q.flush(); err != nil {
 		q.config.Logger.Warn("outcomes may not have reached the server, their attempts may be made again", "queue", q.config.Name, "error", err)
 	}
-	if err := f.err(); err != ErrClosed {
-		return err
+	switch err := f.err(); {
+	case err == ErrClosed:
+		return errors.Join(&failure{"work", ErrClosed, nil, ""}, stuck)
+	case err != nil:
+		return errors.Join(err, stuck)
 	}
-	return &failure{"work", ErrClosed, nil, ""}
+	return stuck
+}
+
+// desert hands back the jobs of the handlers that have not returned, and returns an error that names them, nil if there
+// are none.
+func (f *feed) desert() error {
+	f.mu.Lock()
+	all := slices.Collect(maps.Keys(f.jobs))
+	f.mu.Unlock()
+	var names []string
+	for _, job := range all {
+		if job.handBack(0) {
+			names = append(names, fmt.Sprintf("%s of kind %q", job.ID, job.Kind))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	return &failure{"work", ErrStillRunning, fmt.Errorf("%v after its context has ended, at the jobs %s", patience, strings.Join(names, ", ")),
+		"the jobs were handed back; handlers must return when their context ends"}
 }
 
 // workLoop makes attempts until the end.
@@ -118,7 +157,20 @@ func (f *feed) attempt(ctx context.Context, d *delivery, handler func(context.Co
 	}
 	attemptCtx, cancel := f.q.policyOf(job.Kind).AttemptContext(attemptCtx)
 	defer cancel()
+	f.has(job, true)
+	defer f.has(job, false)
 	failed = handler(attemptCtx, job)
+}
+
+// has notes whether a handler has the job.
+func (f *feed) has(job *Job, now bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now {
+		f.jobs[job] = struct{}{}
+	} else {
+		delete(f.jobs, job)
+	}
 }
 
 // begin returns the attempt at a delivery and a function to call when it is over, or nil if no attempt may be made. An
@@ -154,8 +206,8 @@ func (f *feed) report(ctx context.Context, job *Job, failed error) {
 	if job.settled.Load() {
 		return
 	}
-	if ctx.Err() != nil && (errors.Is(failed, ctx.Err()) || errors.Is(failed, context.Cause(ctx))) {
-		job.handBack(0)
+	if _, snoozes := errors.AsType[*snooze](failed); failed != nil && !snoozes && ctx.Err() != nil && !isPermanent(failed) {
+		job.handBack(0) // the error may come from the end of the context, whatever it looks like
 		return
 	}
 	store := func() {
@@ -170,6 +222,14 @@ func (f *feed) report(ctx context.Context, job *Job, failed error) {
 	f.slots <- struct{}{}
 	f.settling.Go(func() { store(); <-f.slots })
 }
+
+// isPermanent reports whether an error is marked permanent: a policy that would retry everything else gives up.
+func isPermanent(err error) bool {
+	_, end := everything.Decide(new(retry.State), stream.Failure{Err: err}, time.Time{}, time.Time{})
+	return end != nil
+}
+
+var everything = retry.New(backoff.Backoff{}, retry.If(func(error) bool { return true }))
 
 // Jobs returns the queue's jobs as a stream that lasts until ctx ends or the consumer stops. Each subscription is a
 // separate worker: a job goes to one of them. The consumer must report each job with Done or Fail. Until it does, the

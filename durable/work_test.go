@@ -150,6 +150,72 @@ func TestWork_Ends(t *testing.T) {
 	}
 }
 
+// A handler ignores its context. Work returns a while after Grace, hands the job back and names it. What the handler
+// returns later does nothing.
+func TestWork_AHandlerIgnoresItsContext(t *testing.T) {
+	for name, stop := range map[string]func(cancel context.CancelFunc, q *Queue) error{
+		"ctx ends": func(cancel context.CancelFunc, _ *Queue) error { cancel(); return nil },
+		"Close":    func(_ context.CancelFunc, q *Queue) error { return q.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := new(server)
+				q := workQueue(t, s, Config{Grace: 3 * time.Second})
+				q.close = q.shutDown
+				ctx, cancel := context.WithCancel(t.Context())
+				returned := make(chan struct{})
+				ended := workAsync(ctx, q, 2, func(ctx context.Context, j *Job) error {
+					if j.ID == "1" {
+						<-ctx.Done()
+						return ctx.Err()
+					}
+					time.Sleep(time.Hour)
+					defer close(returned)
+					return errors.New("no")
+				})
+				synctest.Wait()
+				began := time.Now()
+				if err := stop(cancel, q); errors.Is(err, ErrStillRunning) { // Work returns it
+					t.Errorf("Close: %v", err)
+				}
+				err := <-ended
+				if !errors.Is(err, ErrStillRunning) || !strings.Contains(err.Error(), `at the jobs 2 of kind ""`) || errors.Is(err, ErrClosed) != (name == "Close") ||
+					time.Since(began) != 3*time.Second+patience {
+					t.Errorf("got %v after %v", err, time.Since(began))
+				}
+				if got := outcomes(s); got != "nak; nak; "+unflushed {
+					t.Errorf("it did %q", got)
+				}
+				<-returned
+				synctest.Wait()
+				if got := outcomes(s); got != "" || q.counts.handedBack.Load() != 2 {
+					t.Errorf("when the handler returned it did %q; handed back %d", got, q.counts.handedBack.Load())
+				}
+				cancel()
+			})
+		})
+	}
+}
+
+// A consumer of Jobs that does not return does not stop Close.
+func TestClose_AConsumerThatDoesNotReturn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(server)
+		q := workQueue(t, s, Config{})
+		q.close = q.shutDown
+		go q.Jobs().Take(1).ForEach(t.Context(), func(*Job) { time.Sleep(time.Hour) })
+		synctest.Wait()
+		began := time.Now()
+		if err := q.Close(); !errors.Is(err, ErrStillRunning) || time.Since(began) != 20*time.Second {
+			t.Errorf("got %v after %v", err, time.Since(began))
+		}
+		if got := outcomes(s); got != "nak" {
+			t.Errorf("it did %q, want the job handed back", got)
+		}
+		time.Sleep(2 * time.Hour)
+	})
+}
+
 // Work returns after the last outcome is stored, and not before a handler has returned.
 func TestWork_WaitsForOutcomes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -306,7 +372,7 @@ func TestReport_Settled(t *testing.T) {
 	}
 }
 
-// An attempt that was cut off is handed back; everything else is an outcome.
+// An attempt that fails when its context has ended is handed back; everything else is an outcome.
 func TestReport(t *testing.T) {
 	cause, no := errors.New("cause"), errors.New("no")
 	for name, test := range map[string]struct {
@@ -318,16 +384,20 @@ func TestReport(t *testing.T) {
 		"success":                              {want: "put mark; ack"},
 		"success at the end":                   {ended: true, want: "put mark; ack"},
 		"failure":                              {failed: no, want: "put later; ack"},
-		"failure at the end":                   {failed: no, ended: true, want: "put later; ack"},
+		"failure at the end":                   {failed: no, ended: true, want: "nak"},
 		"the error of ctx":                     {failed: fmt.Errorf("x: %w", context.Canceled), ended: true, want: "nak"},
 		"the cause of ctx":                     {failed: fmt.Errorf("x: %w", cause), ended: true, want: "nak"},
+		"a panic at the end":                   {failed: &PanicError{Value: "no"}, ended: true, want: "nak"},
 		"the error of another context":         {failed: context.Canceled, want: "put later; ack"},
-		"the error of another context, at end": {failed: context.DeadlineExceeded, ended: true, want: "put later; ack"},
+		"the error of another context, at end": {failed: context.DeadlineExceeded, ended: true, want: "nak"},
+		"a permanent error at the end":         {failed: fmt.Errorf("x: %w", retry.Permanent(no)), ended: true, want: "put dead; ack"},
+		"a snooze at the end":                  {failed: Snooze(time.Hour), ended: true, want: "put later; ack"},
 		"it cannot be stored": {failed: no, fails: no,
 			want: "put later; log: the outcome of an attempt could not be stored, the job is handed back; nak in 60s; log: the outcome of an attempt was not stored"},
 	} {
 		s := &server{publish: func(*nats.Msg) error { return test.fails }}
 		q := fakeQueue(t, s, Config{Policy: later1})
+		q.bound.next = time.Now().Add(time.Hour)
 		d := deliver(q, s, first, nil)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		if test.ended {

@@ -13,6 +13,7 @@ func TestTheDocumentsCodeCompiles(t *testing.T) {
 		Imports: map[string]string{
 			"context": "context", "errors": "errors", "log": "log", "time": "time", "nats": "github.com/nats-io/nats.go",
 			"backoff": module + "/backoff", "jitter": module + "/jitter", "operators": module + "/operators", "retry": module + "/retry",
+			"os": "os", "signal": "os/signal", "syscall": "syscall",
 			"stream": module + "/stream", "durable": module + "/durable", "embedded": module + "/durable/embedded",
 		},
 		Given: map[string]string{
@@ -23,6 +24,7 @@ func TestTheDocumentsCodeCompiles(t *testing.T) {
 			"password":    "var password string",
 			"nc":          "var nc *nats.Conn",
 			"traceparent": "var traceparent string",
+			"handler":     "func handler(context.Context, *durable.Job) error { return nil }",
 			"night":       "func night(time.Time) bool { return false }",
 			"q":           "var q *durable.Queue",
 			"send":        "func send(context.Context, string, []byte) error { return nil }",

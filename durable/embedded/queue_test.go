@@ -54,6 +54,9 @@ func open(t testing.TB, server any, c durable.Config) *durable.Queue {
 	if c.Name == "" {
 		c.Name = "q"
 	}
+	if c.Grace == 0 {
+		c.Grace = 1 // the tests need not wait
+	}
 	q, err := durable.Open(t.Context(), connect(t, server), c)
 	if err != nil {
 		t.Fatal(err)
