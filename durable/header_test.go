@@ -208,3 +208,33 @@ func TestParseSubject(t *testing.T) {
 		}
 	}
 }
+
+// What Put takes comes to the handler as it was, through the client's encoder and decoder.
+func FuzzPutHeader(f *testing.F) {
+	for _, header := range [][2]string{{"traceparent", "00-1"}, {"a", ""}, {"A", "ä☃\xff"}, {"!#$%&'*+-.^_`|~", "x:y"}, {"Status", "400"}, {"é", "x"}, {"x(y)", "x"},
+		{"x\x00y", "x"}, {"a", " x"}, {"a", "x\x00"}, {"Nats-Msg-Id", "x"}, {"a", "x\u0085"}, {"a", "\u00a0x"}, {"a", "x\ty"}, {"a", "x\r\nb: c"}} {
+		f.Add(header[0], header[1])
+	}
+	f.Fuzz(func(t *testing.T, name, value string) {
+		var p put
+		PutHeader(name, value)(&p)
+		if p.err != nil {
+			return
+		}
+		s := new(server)
+		nc := connected(t, s)
+		if err := nc.PublishMsg(&nats.Msg{Subject: "x", Header: (&state{user: p.header}).header()}); err != nil {
+			t.Fatal(err)
+		}
+		if err := nc.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		m := s.got.Load()
+		if m == nil {
+			t.Fatalf("%q: %q is not sent", name, value)
+		}
+		if got := readState(m.Header).user; len(got) != 1 || len(got[name]) != 1 || got[name][0] != value {
+			t.Errorf("%q: %q became %q", name, value, got)
+		}
+	})
+}

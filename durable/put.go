@@ -35,14 +35,17 @@ func PutID(id string) PutOption {
 }
 
 // PutHeader adds a header to the job, such as a trace context. It is in Job.Header of all attempts, and in the dead
-// letter. All headers of a job together may have 2 KiB. Names that begin with Nats- or Retrywhen- are invalid.
+// letter. All headers of a job together may have 2 KiB. A name is a word of letters, digits and !#$%&'*+-.^_`|~, as in
+// HTTP. Status, Description and names that begin with Nats- or Retrywhen- are invalid. A value is one line of text
+// without control characters, except tabs, and without blanks at its ends.
 func PutHeader(name, value string) PutOption {
 	return func(p *put) {
 		switch {
-		case name == "" || strings.ContainsAny(name, ": \r\n\t") || reserved(name):
-			p.err = fmt.Errorf("durable: put: the header's name is %q, want a word that does not begin with Nats- or Retrywhen-", name)
-		case strings.ContainsAny(value, "\r\n"):
-			p.err = fmt.Errorf("durable: put: the header %s is %q, want one line", name, value)
+		case name == "" || strings.Trim(name, headerLetters) != "" || reserved(name):
+			p.err = fmt.Errorf("durable: put: the header's name is %q, want a word of letters, digits and !#$%%&'*+-.^_`|~, "+
+				"not Status or Description, and not beginning with Nats- or Retrywhen-", name)
+		case strings.Trim(value, " \t") != value || strings.ContainsFunc(value, func(r rune) bool { return r != '\t' && unicode.IsControl(r) }):
+			p.err = fmt.Errorf("durable: put: the header %s is %q, want one line without control characters, and without blanks at its ends", name, value)
 		}
 		if p.header == nil {
 			p.header = make(nats.Header)
@@ -50,6 +53,9 @@ func PutHeader(name, value string) PutOption {
 		p.header[name] = append(p.header[name], value)
 	}
 }
+
+// headerLetters are the characters of a header's name.
+const headerLetters = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // PutKind sets the kind of the job. Queue.Handle sets the handler and the policy for a kind. A kind is a word of 1 to
 // 64 letters, digits, - or _.
