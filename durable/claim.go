@@ -67,8 +67,12 @@ func (q *Queue) check(ctx context.Context, d *delivery, isAlone bool) verdict {
 		if !q.catchUp(ctx, d) {
 			return skip
 		}
-		if wait := time.Until(d.state.due); wait > 0 && wait <= short && d.feed.hold(d) {
-			return skip // the wait of a worker that has died continues here
+		switch wait := time.Until(d.state.due); {
+		case wait > short: // see keep
+			q.handBack(ctx, d, wait)
+			return skip
+		case wait > 0 && d.feed.hold(d): // the wait of a worker that has died continues here
+			return skip
 		}
 	}
 	q.handBack(ctx, d, 0) // its mark changes all the time

@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime/debug"
 	"time"
 
@@ -157,10 +158,40 @@ func text(err error) (s string) {
 func (q *Queue) reschedule(ctx context.Context, d *delivery) error {
 	m := &nats.Msg{Header: d.state.header(), Data: d.msg.Data()}
 	q.schedule(d.id, m, d.state.due)
-	if _, err := q.settled(ctx, d, m); err != nil {
+	switch _, err := q.settled(ctx, d, m); {
+	case isTooLarge(err):
+		return q.keep(ctx, d, err)
+	case err != nil:
 		return q.notSettled(ctx, d, "store the retry of job "+d.id, err)
 	}
 	return nil
+}
+
+// keep stores the next attempt of a job that has become too large for the server: only its state, in the mark. The
+// delivered message stays, and is delivered again when the attempt is due.
+func (q *Queue) keep(ctx context.Context, d *delivery, cause error) error {
+	q.config.Logger.Warn("a job is too large to be stored again, its retry is a redelivery", "queue", q.config.Name, "id", d.id, "error", cause)
+	d.state.lastError = d.state.lastError[:min(len(d.state.lastError), 100)]
+	wait := max(time.Until(d.state.due), 0)
+	m := q.mark(d, 0)
+	expires(m, wait+max(claimTTL, q.config.Remember))
+	stored, err := q.advance(ctx, d, m)
+	if err != nil {
+		return q.notSettled(ctx, d, "store the state of job "+d.id, err)
+	}
+	if stored {
+		d.begun, d.claimed = 0, false
+		q.handBack(ctx, d, wait)
+	}
+	return nil
+}
+
+func isTooLarge(err error) bool {
+	if err == nil {
+		return false
+	}
+	_, kind := meaning(err)
+	return kind == ErrTooLarge
 }
 
 // giveUp stores the dead letter. began is when the last attempt began, at is when the job was given up.
@@ -181,6 +212,11 @@ func (q *Queue) giveUp(ctx, hooks context.Context, d *delivery, end error, began
 		expires(m, q.config.KeepDead)
 	}
 	stored, err := q.settled(ctx, d, m)
+	if isTooLarge(err) { // the server's limit was lowered: better a letter without data than endless attempts
+		s.lastError = fmt.Sprintf("%.100s; the %d bytes of data exceed the server's limit and are lost", s.lastError, len(m.Data))
+		m.Header[headerError], m.Data = []string{errorText(s.lastError)}, nil
+		stored, err = q.settled(ctx, d, m)
+	}
 	if err != nil {
 		return q.notSettled(ctx, d, "store the dead letter of job "+d.id, err)
 	}

@@ -333,6 +333,61 @@ type wordless struct{}
 
 func (wordless) Error() string { panic("no words") }
 
+// The server's limit was lowered: a retry is a redelivery, with the state in the mark; a dead letter has no data.
+func TestFail_TooLarge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{publish: func(m *nats.Msg) error {
+			if len(m.Data) > 0 {
+				return nats.ErrMaxPayload
+			}
+			return nil
+		}}
+		q := fakeQueue(t, s, Config{Policy: retry.New(backoff.Constant(48*time.Hour).Jitter(jitter.None), retry.Limit(1))})
+		q.bound.next = time.Now().Add(time.Hour)
+		d := deliver(q, s, first, func(d *delivery) { d.claimed, d.begun, d.deliveries = true, 1, 2 })
+		if err := q.newJob(d).Fail(errors.New(strings.Repeat("long ", 100))); err != nil {
+			t.Error(err)
+		}
+		if got := s.took(); got != "put later; log: a job is too large to be stored again, its retry is a redelivery; put mark; nak in 48h0m0s" {
+			t.Errorf("it did %q", got)
+		}
+		m := s.lastSent()
+		if st := readState(m.Header); st.retry.Attempts != 1 || !st.due.Equal(time.Now().Add(48*time.Hour)) || len(st.lastError) != 100 || get(m.Header, headerTTL) != "259200s" || get(m.Header, headerBegun) != "0" {
+			t.Errorf("the mark is %v", m.Header)
+		}
+		d = deliver(q, s, first, func(d *delivery) { d.state.retry = retry.State{Attempts: 1, Retries: 1, First: time.Now(), Since: time.Now()} })
+		if err := q.newJob(d).Fail(errors.New("again")); err != nil {
+			t.Error(err)
+		}
+		if got := s.took(); got != "put dead; put dead; ack" || q.counts.died.Load() != 1 {
+			t.Errorf("it did %q", got)
+		}
+		m = s.lastSent()
+		if st := readState(m.Header); len(m.Data) != 0 || st.lastError != "again; the 4 bytes of data exceed the server's limit and are lost" || get(m.Header, headerCause) != "limit of 1 retry" {
+			t.Errorf("the letter is %v, %q", m.Header, st.lastError)
+		}
+		s.publish = func(m *nats.Msg) error {
+			if strings.HasSuffix(m.Subject, "mark") {
+				return nats.ErrPermissionViolation
+			}
+			return nats.ErrMaxPayload
+		}
+		if err := q.newJob(deliver(q, s, first, nil)).Fail(errNo); !errors.Is(err, ErrRefused) {
+			t.Errorf("the mark cannot be stored: %v", err)
+		}
+		s.publish = func(m *nats.Msg) error {
+			if strings.HasSuffix(m.Subject, "mark") {
+				return refused
+			}
+			return nats.ErrMaxPayload
+		}
+		s.took()
+		if err := q.newJob(deliver(q, s, first, nil)).Fail(errNo); err != nil || !strings.HasSuffix(s.took(), "put mark; last *; ack") {
+			t.Errorf("another worker has it: %v", err)
+		}
+	})
+}
+
 // What is in a dead letter, and what is counted and called.
 func TestGiveUp(t *testing.T) {
 	exhausted := func(cause error) error { return &retry.Error{Cause: cause, Last: errors.New("last")} }
