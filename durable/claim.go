@@ -115,7 +115,7 @@ func (q *Queue) catchUp(ctx context.Context, d *delivery) bool {
 		q.abandon(d)
 		return false
 	}
-	d.last, d.looked, d.begun = m.Sequence, true, number(m.Header, headerBegun)
+	d.last, d.looked, d.begun, d.marked = m.Sequence, true, number(m.Header, headerBegun), m.Time
 	if s := readState(m.Header); s.retry.Attempts > d.state.retry.Attempts {
 		s.user, s.revived, s.retry.Fires = d.state.user, d.state.revived, q.policyOf(d.state.kind).Fires()
 		d.state = s

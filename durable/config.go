@@ -50,8 +50,8 @@ type Config struct {
 	MaxDead int
 	// MaxCrashes is how many attempts at a job may begin and never end, because their workers die, before the job becomes
 	// a dead letter with ErrAbandoned. The first attempt leaves no trace and does not count. The last one runs alone, with
-	// no other job of the queue running in its process, so that no job is given up because of another job's crashes. 5 by
-	// default.
+	// no other job of the queue running in its process, so that no job is given up because of another job's crashes. Until
+	// a process has nothing else to do, the job is handed back. 5 by default.
 	MaxCrashes int
 	// MaxPayload is the maximum size of a job in bytes. The default is the server's limit less 8 KiB for headers.
 	MaxPayload int

@@ -165,6 +165,7 @@ func fakeQueue(t *testing.T, s *server, c Config) *Queue {
 	q := &Queue{config: c, nc: new(nats.Conn), js: fakeJetStream{s: s}, jobs: fakeStream{s: s}, feeds: make(map[*feed]struct{})}
 	q.ctx, q.cancel = context.WithCancelCause(t.Context())
 	t.Cleanup(func() { q.cancel(nil) })
+	q.turns.init()
 	q.leaseTime.Store(int64(c.Lease))
 	addConsumers(q, s)
 	now := time.Now()

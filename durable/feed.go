@@ -77,6 +77,7 @@ func (f *feed) close(cause error) {
 	close(f.stopping)
 	f.work.Broadcast()
 	f.room.Broadcast()
+	f.q.turns.wake()
 	time.AfterFunc(f.q.config.Grace+patience+settleTime, f.cancel)
 }
 

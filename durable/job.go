@@ -35,6 +35,7 @@ type Job struct {
 	q       *Queue
 	d       *delivery
 	began   time.Time
+	leave   func()          // of a job of Jobs: called when it is settled
 	hooks   context.Context // of the policy's hooks, nil if Config.Context is nil
 	settled atomic.Bool
 }
@@ -65,6 +66,7 @@ func (j *Job) Done() error {
 	if j.q.isClosed() {
 		return &failure{"done: job " + j.ID, ErrClosed, nil, "Close has handed the job back, it will be attempted again"}
 	}
+	defer j.left()
 	j.q.policyOf(j.Kind).Succeeded(0)
 	ctx, cancel := j.context()
 	defer cancel()
@@ -90,9 +92,17 @@ func (j *Job) Fail(err error) error {
 	if j.q.isClosed() {
 		return &failure{"fail: job " + j.ID, ErrClosed, nil, "Close has handed the job back, it will be attempted again"}
 	}
+	defer j.left()
 	ctx, cancel := j.context()
 	defer cancel()
 	return j.q.fail(ctx, j.hooked(ctx), j.d, err, j.began)
+}
+
+// left is called when the attempt is over.
+func (j *Job) left() {
+	if j.leave != nil {
+		j.leave()
+	}
 }
 
 // hooked returns the context for the policy's hooks.
@@ -117,6 +127,7 @@ func (j *Job) handBack(pause time.Duration) bool {
 	if !j.settled.CompareAndSwap(false, true) {
 		return false
 	}
+	defer j.left()
 	ctx, cancel := j.context()
 	defer cancel()
 	j.q.handBack(ctx, j.d, pause)

@@ -28,7 +28,7 @@ type Queue struct {
 	leases leases
 	gaps   gaps
 	acks   acks
-	alone  sync.RWMutex // each attempt of Work holds it for reading, one that must run alone holds it for writing
+	turns  turns
 	bound  bound
 	kinds  sync.Map // from string to kind
 	mu     sync.Mutex
@@ -59,6 +59,7 @@ func Open(ctx context.Context, nc *nats.Conn, c Config) (*Queue, error) {
 	}
 	q := &Queue{config: c, nc: nc, feeds: make(map[*feed]struct{})}
 	q.close = sync.OnceValue(q.shutDown)
+	q.turns.init()
 	before := nc.LastError()
 	if err := q.open(ctx); err != nil {
 		if denied := q.denied(before); denied != nil && errors.Is(err, ErrUnreachable) {

@@ -355,7 +355,9 @@ func TestFail_TooLarge(t *testing.T) {
 		if st := readState(m.Header); st.retry.Attempts != 1 || !st.due.Equal(time.Now().Add(48*time.Hour)) || len(st.lastError) != 100 || get(m.Header, headerTTL) != "259200s" || get(m.Header, headerBegun) != "0" {
 			t.Errorf("the mark is %v", m.Header)
 		}
-		d = deliver(q, s, first, func(d *delivery) { d.state.retry = retry.State{Attempts: 1, Retries: 1, First: time.Now(), Since: time.Now()} })
+		d = deliver(q, s, first, func(d *delivery) {
+			d.state.retry = retry.State{Attempts: 1, Retries: 1, First: time.Now(), Since: time.Now()}
+		})
 		if err := q.newJob(d).Fail(errors.New("again")); err != nil {
 			t.Error(err)
 		}

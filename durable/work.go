@@ -173,30 +173,43 @@ func (f *feed) has(job *Job, now bool) {
 	}
 }
 
+// asideWait is how long a job that must run alone keeps others from beginning, once per lease.
+const asideWait = time.Second
+
 // begin returns the attempt at a delivery and a function to call when it is over, or nil if no attempt may be made. An
-// attempt that must run alone waits until all other attempts of the queue in this process are over, and no other begins
-// before it is over.
+// attempt that must run alone begins only while no other attempt of the queue runs in this process, and no other begins
+// before it is over. If others run, its job is handed back. After a lease in which it has not run, it keeps others from
+// beginning for a moment, so that it runs on a process whose attempts are short.
 func (f *feed) begin(d *delivery) (job *Job, leave func()) {
-	lock := &f.q.alone
-	lock.RLock()
-	switch f.q.check(f.ctx, d, false) {
-	case begin:
-		return f.q.newJob(d), lock.RUnlock
-	case skip:
-		lock.RUnlock()
+	q := f.q
+	if !q.turns.enter(f.stopping) {
+		q.handBack(f.ctx, d, 0)
 		return nil, nil
 	}
-	lock.RUnlock()
-	lock.Lock()
-	select {
-	case <-f.stopping: // the feed has stopped while the attempt waited
-		f.q.handBack(f.ctx, d, 0)
-	default:
-		if f.q.check(f.ctx, d, true) == begin {
-			return f.q.newJob(d), lock.Unlock
-		}
+	switch q.check(f.ctx, d, false) {
+	case begin:
+		return q.newJob(d), q.turns.leave
+	case skip:
+		q.turns.leave()
+		return nil, nil
 	}
-	lock.Unlock()
+	q.turns.leave()
+	var wait time.Duration
+	if !d.marked.IsZero() && time.Since(d.marked) > 2*q.lease() {
+		wait = asideWait
+	}
+	if !q.turns.enterAlone(wait) {
+		pause := q.lease() / 4
+		if wait > 0 {
+			pause = q.lease()
+		}
+		q.handBack(f.ctx, d, pause)
+		return nil, nil
+	}
+	if q.check(f.ctx, d, true) == begin {
+		return q.newJob(d), q.turns.leaveAlone
+	}
+	q.turns.leaveAlone()
 	return nil, nil
 }
 
@@ -234,7 +247,8 @@ var everything = retry.New(backoff.Backoff{}, retry.If(func(error) bool { return
 // Jobs returns the queue's jobs as a stream that lasts until ctx ends or the consumer stops. Each subscription is a
 // separate worker: a job goes to one of them. The consumer must report each job with Done or Fail. Until it does, the
 // job's lease is extended, even after the stream has ended, until the queue is closed. Jobs are fetched ahead when the
-// consumer is quick; when the stream ends, these are handed back. Close ends the stream with ErrClosed.
+// consumer is quick; when the stream ends, these are handed back. Close ends the stream with ErrClosed. After a job that
+// must run alone, see Config.MaxCrashes, no other comes before it is reported.
 func (q *Queue) Jobs() stream.Stream[*Job] {
 	return func(ctx context.Context, yield func(*Job) bool) error {
 		if ctx.Err() != nil {
@@ -260,7 +274,12 @@ func (q *Queue) Jobs() stream.Stream[*Job] {
 				break
 			}
 			began := time.Now()
-			more := q.check(f.ctx, d, true) != begin || yield(q.newJob(d))
+			job, leave := f.begin(d)
+			more := true
+			if job != nil {
+				job.leave = sync.OnceFunc(leave)
+				more = yield(job)
+			}
 			f.release(time.Since(began))
 			if !more {
 				return nil

@@ -348,7 +348,7 @@ func TestAttempt(t *testing.T) {
 				if f.running != 0 || f.average != test.took {
 					t.Errorf("%d run, an attempt takes %v, want 0, %v", f.running, f.average, test.took)
 				}
-				if !q.alone.TryLock() {
+				if !q.turns.enterAlone(0) {
 					t.Error("it still keeps others from running alone")
 				}
 			})
@@ -486,19 +486,17 @@ func TestBegin(t *testing.T) {
 		if got := s.took(); got != test.did {
 			t.Errorf("%s: it did %q, want %q", name, got, test.did)
 		}
-		if others := q.alone.TryRLock(); others != test.others {
-			t.Errorf("%s: others may run: %t, want %t", name, others, test.others)
-		} else if others {
-			q.alone.RUnlock()
+		if alone := q.turns.alone; alone == test.others {
+			t.Errorf("%s: it runs alone: %t, want %t", name, alone, !test.others)
 		}
 		if leave != nil {
-			if q.alone.TryLock() {
+			if q.turns.enterAlone(0) {
 				t.Errorf("%s: another may run alone", name)
 			}
 			leave()
 		}
-		if !q.alone.TryLock() {
-			t.Errorf("%s: the lock is not free afterwards", name)
+		if !q.turns.enterAlone(0) {
+			t.Errorf("%s: others cannot run afterwards", name)
 		}
 	}
 }
@@ -508,46 +506,83 @@ func TestBegin_SkipsAtOnce(t *testing.T) {
 	s := new(server)
 	q := fakeQueue(t, s, Config{})
 	d := deliver(q, s, first, func(d *delivery) { d.until = time.Now() })
-	q.alone.RLock() // another attempt
-	if j, _ := d.feed.begin(d); j != nil {
-		t.Error("it has begun")
+	q.turns.enter(nil) // another attempt
+	if j, _ := d.feed.begin(d); j != nil || q.turns.running != 1 {
+		t.Errorf("it has begun, %d run", q.turns.running)
 	}
-	q.alone.RUnlock()
 }
 
-// An attempt that must run alone waits for the others. If the feed stops meanwhile, its job is handed back.
-func TestBegin_WaitsForOthers(t *testing.T) {
-	for stopped, want := range map[bool]string{false: "put mark", true: "nak"} {
+// An attempt that must run alone is handed back while others run. After a lease it keeps others from beginning for a
+// moment. If that does not help, it is handed back for a lease.
+func TestBegin_Alone(t *testing.T) {
+	for name, test := range map[string]struct {
+		marked  time.Duration // how long ago
+		running time.Duration // another attempt
+		want    string
+		after   time.Duration
+	}{
+		"soon after the crash":       {marked: 61 * time.Second, running: time.Hour, want: "put mark; last *; nak in 8s"},
+		"after the crash, idle":      {marked: 61 * time.Second, want: "put mark; last *; put mark"},
+		"at two leases":              {marked: 64 * time.Second, running: time.Hour, want: "put mark; last *; nak in 8s"},
+		"later, and others are long": {marked: 65 * time.Second, running: time.Hour, want: "put mark; last *; nak in 32s", after: time.Second},
+		"later, and others end":      {marked: 65 * time.Second, running: 900 * time.Millisecond, want: "put mark; last *; put mark", after: 900 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := 0
+				s := &server{publish: func(*nats.Msg) error {
+					if n++; n == 1 {
+						return refused
+					}
+					return nil
+				}}
+				q := fakeQueue(t, s, Config{Lease: 32 * time.Second})
+				s.last = func(string) (*jetstream.RawStreamMsg, error) {
+					m := message(q, mark, 9, nats.Header{headerBegun: {"4"}, headerDelivery: {"2"}})
+					m.Time = time.Now().Add(-test.marked)
+					return m, nil
+				}
+				d := deliver(q, s, first, func(d *delivery) { d.deliveries = 3 })
+				if test.running > 0 {
+					q.turns.enter(nil)
+					time.AfterFunc(test.running, q.turns.leave)
+				}
+				began := time.Now()
+				entered := make(chan time.Duration, 1)
+				time.AfterFunc(100*time.Millisecond, func() { q.turns.enter(nil); entered <- time.Since(began); q.turns.leave() })
+				j, leave := d.feed.begin(d)
+				if got := s.took(); got != test.want || (j != nil) != strings.HasSuffix(test.want, "put mark") || time.Since(began) != test.after {
+					t.Errorf("it did %q after %v, want %q, %v", got, time.Since(began), test.want, test.after)
+				}
+				if j != nil {
+					time.Sleep(3 * time.Second)
+					leave()
+				}
+				want := max(test.after, 100*time.Millisecond)
+				if j != nil {
+					want = test.after + 3*time.Second
+				}
+				if got := <-entered; got != want {
+					t.Errorf("another attempt has begun after %v, want %v", got, want)
+				}
+			})
+		})
+	}
+}
+
+// An attempt waits while another runs alone. If its feed stops meanwhile, its job is handed back.
+func TestBegin_WaitsForOneAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		s := new(server)
 		q := fakeQueue(t, s, Config{})
-		d := deliver(q, s, first, func(d *delivery) { d.deliveries, d.begun = 2, 4 })
-		q.alone.RLock() // another attempt
-		begun := make(chan bool, 1)
-		go func() {
-			j, leave := d.feed.begin(d)
-			if j != nil {
-				leave()
-			}
-			begun <- j != nil
-		}()
-		for q.alone.TryRLock() { // until it waits for the lock
-			q.alone.RUnlock()
-			runtime.Gosched()
+		d := deliver(q, s, first, nil)
+		q.turns.enterAlone(0)
+		time.AfterFunc(time.Second, func() { d.feed.close(nil) })
+		began := time.Now()
+		if j, _ := d.feed.begin(d); j != nil || time.Since(began) != time.Second || s.took() != "nak" {
+			t.Errorf("it has begun: %t, after %v", j != nil, time.Since(began))
 		}
-		if got := s.took(); got != "" || len(begun) != 0 {
-			t.Errorf("while another attempt runs it did %q", got)
-		}
-		if stopped {
-			d.feed.close(nil)
-		}
-		q.alone.RUnlock()
-		if got := <-begun; got == stopped {
-			t.Errorf("stopped: %t, begun: %t", stopped, got)
-		}
-		if got := s.took(); got != want || !q.alone.TryLock() {
-			t.Errorf("stopped %t: it did %q, want %q", stopped, got, want)
-		}
-	}
+	})
 }
 
 // How a stream of Jobs ends. What was fetched ahead is handed back, the job that the consumer has is not.
@@ -693,8 +728,39 @@ func TestJobs_BegunTooOften(t *testing.T) {
 	if err := q.Jobs()(t.Context(), func(j *Job) bool { got = j; return false }); err != nil || !got.Redelivered {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if got := outcomes(s); got != "put mark; last *; put mark" {
-		t.Errorf("it did %q", got)
+	if got := outcomes(s); got != "put mark; last *; put mark" || !q.turns.alone {
+		t.Errorf("it did %q, and runs alone: %t", got, q.turns.alone)
+	}
+	if err := got.Done(); err != nil || q.turns.alone {
+		t.Errorf("reported: %v, and it still runs alone: %t", err, q.turns.alone)
+	}
+}
+
+// A job that must run alone does not run next to one that a consumer of Jobs has and has not reported.
+func TestJobs_Alone(t *testing.T) {
+	for name, report := range map[string]func(*Job){
+		"Done":     func(j *Job) { j.Done() },
+		"Fail":     func(j *Job) { j.Fail(errNo) },
+		"handBack": func(j *Job) { j.handBack(0) },
+	} {
+		s := new(server)
+		q := fakeQueue(t, s, Config{MaxCrashes: 1, Policy: later1})
+		_, fresh := addConsumers(q, s)
+		fresh.serve(job(q, s, "x", first, 7, nil))
+		var got *Job
+		if err := q.Jobs()(t.Context(), func(j *Job) bool { got = j; return false }); err != nil {
+			t.Fatal(err)
+		}
+		d := deliver(q, s, first, func(d *delivery) { d.seq, d.deliveries = 8, 2 })
+		outcomes(s)
+		if j, _ := d.feed.begin(d); j != nil || outcomes(s) != "nak in 8s" {
+			t.Errorf("%s: it runs next to another", name)
+		}
+		report(got)
+		q.leases.add(d)
+		if j, _ := d.feed.begin(d); j == nil {
+			t.Errorf("%s: it does not run afterwards", name)
+		}
 	}
 }
 
