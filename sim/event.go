@@ -11,8 +11,8 @@ type event struct {
 	kind int32
 }
 
-// before orders a heap.
-func (e event) before(f event) bool {
+// Before orders a heap.
+func (e event) Before(f event) bool {
 	if e.at != f.at {
 		return e.at < f.at
 	}

@@ -1,7 +1,7 @@
 package sim
 
 // heap is a binary min-heap: the first element is h[0].
-type heap[E interface{ before(E) bool }] []E
+type heap[E interface{ Before(E) bool }] []E
 
 func (h *heap[E]) push(e E) {
 	*h = append(*h, e)
@@ -9,7 +9,7 @@ func (h *heap[E]) push(e E) {
 	i := len(s) - 1
 	for i > 0 {
 		parent := (i - 1) / 2
-		if !e.before(s[parent]) {
+		if !e.Before(s[parent]) {
 			break
 		}
 		s[i] = s[parent]
@@ -37,10 +37,10 @@ func (h heap[E]) replace(e E) {
 		if child >= len(h) {
 			break
 		}
-		if child+1 < len(h) && h[child+1].before(h[child]) {
+		if child+1 < len(h) && h[child+1].Before(h[child]) {
 			child++
 		}
-		if !h[child].before(e) {
+		if !h[child].Before(e) {
 			break
 		}
 		h[i] = h[child]

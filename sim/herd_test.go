@@ -93,7 +93,7 @@ func TestHerdTiledWavesAbut(t *testing.T) {
 				if math.Abs(place-u) > 1e-8 || place >= 1 {
 					t.Fatalf("%v: job %d is at %v of wave %d, at %v of the first", p, job, place, n, u)
 				}
-				if n > 1 && at-before < before-r.before(job, n-1) {
+				if n > 1 && at-before < before-r.Before(job, n-1) {
 					t.Fatalf("%v: job %d: wait %d is shorter than the one before", p, job, n)
 				}
 				before = at
@@ -129,7 +129,7 @@ func TestHerdTiledWavesAbut(t *testing.T) {
 }
 
 // before returns the time of the previous retry, 0 for the first.
-func (r *HerdResult) before(job, retry int) time.Duration {
+func (r *HerdResult) Before(job, retry int) time.Duration {
 	if retry == 1 {
 		return 0
 	}

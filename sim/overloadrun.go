@@ -24,8 +24,8 @@ type due struct {
 	turn  uint32
 }
 
-// before orders a heap.
-func (e due) before(f due) bool {
+// Before orders a heap.
+func (e due) Before(f due) bool {
 	if e.at != f.at {
 		return e.at < f.at
 	}

@@ -7,6 +7,7 @@ require (
 	github.com/nats-io/nats.go v1.55.0
 	github.com/retrywhen/retrywhen v0.0.0
 	github.com/retrywhen/retrywhen/durable v0.0.0
+	golang.org/x/sys v0.49.0
 )
 
 require (
@@ -18,7 +19,6 @@ require (
 	github.com/nats-io/nkeys v0.4.16 // indirect
 	github.com/nats-io/nuid v1.0.1 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
-	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
 )
 

@@ -1,13 +1,14 @@
-//go:build !unix || solaris || aix
+//go:build !windows && (!unix || solaris || aix)
 
 package embedded
 
 import (
+	"errors"
 	"os"
-	"path/filepath"
+	"runtime"
 )
 
-// lockFolder only creates the lock file. This system has no lock that ends with the process.
-func lockFolder(dir string) (*os.File, error) {
-	return os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+// lock fails: this system has no lock that ends with the process.
+func lock(*os.File) error {
+	return errors.New("a folder cannot be locked on " + runtime.GOOS + ", want a server of its own")
 }

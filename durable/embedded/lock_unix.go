@@ -5,23 +5,14 @@ package embedded
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"syscall"
 )
 
-// lockFolder prevents a second server on the folder, because two would corrupt the store. The lock ends with the
-// process.
-func lockFolder(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
+// lock locks the file until the process ends. It returns errLocked if another process has it.
+func lock(f *os.File) error {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return errLocked
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, errors.New("another server uses it: stop that server, or connect to it (embedded.Listen, Server.URL)")
-		}
-		return nil, err
-	}
-	return f, nil
+	return err
 }
