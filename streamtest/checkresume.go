@@ -46,7 +46,9 @@ func CheckResume[T, P, V any](t testing.TB, feed Feed[T, P], client func(connect
 	if client == nil {
 		panic("streamtest: CheckResume: client is nil")
 	}
-	s := &subject{check: "CheckResume", reported: map[string]bool{}, positions: map[int]int{}, units: len(feed.Events), left: (*virtual.Bubble).Running}
+	s := newSubject("CheckResume")
+	s.units = len(feed.Events)
+	s.left = func(b *virtual.Bubble, _ *network) []virtual.Goroutine { return b.Running() }
 	s.begin = func(_ *virtual.Bubble, n *network) (runFunc, func()) {
 		st := client(func(at P) stream.Stream[T] { return feed.connect(n, at) })
 		if st == nil {

@@ -274,7 +274,7 @@ var wrongClients = []struct {
 	{"leaks a goroutine with each attempt", func(connect connect) ints {
 		return operators.Resume(0, func(at int) ints {
 			return stream.Defer(func(context.Context) ints {
-				go time.Sleep(24 * time.Hour)
+				go time.Sleep(30 * time.Minute)
 				return open(connect)(at)
 			})
 		}, latest, reconnect)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -113,3 +115,16 @@ func ExampleFeed() {
 type gone int
 
 func (g gone) Error() string { return fmt.Sprintf("410 Gone: the oldest event is %d", int(g)) }
+
+// A real server and a client that dials. The client knows which line it has, and has a deadline for each read.
+func ExampleCheckReconnect() {
+	goTest("TestClientComesBack", func(t *testing.T) {
+		policy := retry.New(backoff.Exponential(time.Second, 2).Cap(time.Minute).Jitter(jitter.Equal), retry.ResetAfterItems(1))
+		next := func(_ int, line string) int { n, _ := strconv.Atoi(strings.Fields(line)[0]); return n }
+		streamtest.CheckReconnect(t, serveLines(12), func(ctx context.Context, dial dialFunc, got func(string)) error {
+			open := func(last int) stream.Stream[string] { return lines(dial, last, 30*time.Second) }
+			return operators.Resume(0, open, next, policy).ForEach(ctx, got)
+		})
+	})
+	// Output: TestClientComesBack passed: true
+}

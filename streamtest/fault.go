@@ -89,9 +89,9 @@ func (s *subject) delivery(o *outcome) (all []fault) {
 	case o.ended:
 	case (o.hour || o.hold > 0) && len(o.net.waits) > 0 && slices.Max(o.net.waits) > longestWait:
 		add("cap", "a Cap of the backoff?", "it waited for %v before it connected again", slices.Max(o.net.waits).Round(time.Second))
-	case breaks && !o.net.back && o.fate == silence:
+	case len(lost) > 0 && !o.net.back && o.fate == silence:
 		add("silent", "a Timeout inside open?", "it waited for 10 minutes%s", after(", and lost ", lost))
-	case breaks && !o.net.back:
+	case breaks && !o.net.back && (len(lost) > 0 || !o.net.open):
 		add("away", "is every failure retried?", "it did not connect again in 10 minutes%s", after(", and lost ", lost))
 	case len(lost) > 0:
 		all = append(all, s.loses(o, lost))

@@ -152,7 +152,7 @@ func (s *subject) outages() []group {
 				where: where + ", " + s.unit(s.units/2)}
 		}
 	}
-	return []group{
+	groups := []group{
 		{"flapping", s.flapping},
 		one("idle", func() scenario {
 			if s.amid {
@@ -165,4 +165,12 @@ func (s *subject) outages() []group {
 		one("accept and end", down(true, ends, "the server accepts connections and ends them at once, for an hour")),
 		{"two clients", s.twins},
 	}
+	if s.amid {
+		groups = append(groups, s.group("restart", s.comesBack, func() []scenario {
+			return each(0, s.units-1, func(i int) scenario {
+				return scenario{outage: outage{fate: cut, at: i, restart: true}, where: "the server is stopped, and started again after a second, " + s.unit(i)}
+			})
+		}))
+	}
+	return groups
 }

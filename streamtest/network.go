@@ -52,30 +52,38 @@ type network struct {
 	outage
 	news chan struct{} // full when something has happened
 
-	mu      sync.Mutex // never held during a wait
-	links   []*link    // that are open
+	onBreak func() // called at the first break
+	client  string // the label of the client's goroutines
+
+	mu sync.Mutex // never held during a wait
+	record
+	links   []*link   // that are open
+	wires   []*wire   // all
+	free    time.Time // since then there is no connection; zero if there is one
+	refused int       // since the break
+	heldTo  time.Time
+	stopped bool
+}
+
+// record is what a client did.
+type record struct {
 	dials   []time.Time
 	waits   []time.Duration // from the end of a connection to the next dial
-	free    time.Time       // since then there is no connection; zero if there is one
-	broken  time.Time       // of the first break; zero before
+	broken  time.Time       // the first break; zero before
 	units   int             // that have been sent
 	sent    int             // units at the break
-	lostErr error           // the last error for a lost position
 	asked   []int           // the first event of each connection since the break
+	lostErr error           // the last error for a lost position
 	back    bool            // a connection has worked since the break
-	refused int             // since the break
-	heldTo  time.Time
-	hot     bool
-	stopped bool
-
-	onBreak func() // the server's restart
+	hot     bool            // it connects too often
+	open    bool            // it has a connection now
 }
 
 // link is one connection.
 type link struct {
-	broken chan fate              // what breaks it from outside
-	wire   interface{ end(fate) } // of a real connection, else nil
-	mute   bool                   // no further event is sent
+	broken chan fate // what breaks it from outside
+	wire   *wire     // of a real connection, else nil
+	mute   bool      // no further event is sent
 }
 
 func newNetwork(o outage) *network { return &network{outage: o, news: make(chan struct{}, 1)} }
@@ -101,8 +109,11 @@ func (n *network) dial(l *link) error {
 		return errRefused
 	}
 	n.links = append(n.links, l)
+	if l.wire != nil {
+		n.wires = append(n.wires, l.wire)
+	}
 	if down {
-		l.end(ends)
+		n.end(l, ends)
 	} else if !n.broken.IsZero() && !n.back {
 		n.back = true
 		n.wake()
@@ -129,12 +140,26 @@ func (n *network) begin() {
 	}
 }
 
-// over records the end of a connection.
+// over records the end of a connection, once.
 func (n *network) over(l *link) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.links = slices.DeleteFunc(n.links, func(other *link) bool { return other == l })
-	n.free = time.Now()
+	n.drop(l)
+}
+
+func (n *network) drop(l *link) {
+	if i := slices.Index(n.links, l); i >= 0 {
+		n.links = slices.Delete(n.links, i, i+1)
+		n.free = time.Now()
+	}
+}
+
+// refuses records that a server did not take a connection.
+func (n *network) refuses(l *link) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.drop(l)
+	n.back = false
 }
 
 // asks records the first event of a connection, and returns how many of the first events are gone.
@@ -172,10 +197,21 @@ func (n *network) has(l *link, i int) bool {
 	return false
 }
 
-// send returns what happens to a connection that is about to send the unit i.
+// send returns what happens to a connection that is about to send the unit i, sendNext for a server that does not count
+// its writes.
 func (n *network) send(i int) fate {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	return n.sends(i)
+}
+
+func (n *network) sendNext() fate {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.sends(n.units)
+}
+
+func (n *network) sends(i int) fate {
 	if i == n.at && n.broken.IsZero() && n.fate != works {
 		n.fail()
 		return n.fate
@@ -188,17 +224,21 @@ func (n *network) send(i int) fate {
 func (n *network) delivered() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, l := range n.links {
+	for _, l := range slices.Clone(n.links) {
 		switch {
 		case !n.flaps || l.mute:
 		case n.after == 0:
-			l.end(cut)
+			n.end(l, cut)
 		default:
 			l.mute = true
 			if l.wire != nil {
-				l.wire.end(silence)
+				n.end(l, silence)
 			}
-			time.AfterFunc(n.after, func() { l.end(cut) })
+			time.AfterFunc(n.after, func() {
+				n.mu.Lock()
+				defer n.mu.Unlock()
+				n.end(l, cut)
+			})
 		}
 	}
 }
@@ -219,15 +259,18 @@ func (n *network) breakAll(how fate) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.fail()
-	for _, l := range n.links {
-		l.end(how)
+	for _, l := range slices.Clone(n.links) {
+		n.end(l, how)
 	}
 }
 
 // end breaks a connection from outside.
-func (l *link) end(how fate) {
+func (n *network) end(l *link, how fate) {
 	if l.wire != nil {
 		l.wire.end(how)
+		if how != silence {
+			n.drop(l)
+		}
 		return
 	}
 	select {
@@ -255,11 +298,13 @@ func (n *network) unit() int {
 	return n.units - 1
 }
 
-// waited returns the waits so far.
-func (n *network) waited() []time.Duration {
+// seen returns what the client did so far.
+func (n *network) seen() record {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.Clone(n.waits)
+	r := n.record
+	r.open = len(n.links) > 0
+	return r
 }
 
 // stop ends the run: whoever dials from now on is ended.
@@ -267,9 +312,7 @@ func (n *network) stop() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.stopped = true
-	for _, l := range n.links {
-		if l.wire != nil {
-			l.wire.end(cut)
-		}
+	for _, w := range n.wires {
+		w.end(cut)
 	}
 }

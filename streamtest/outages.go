@@ -74,6 +74,7 @@ func (s *subject) twins(t *testing.T) []*finding {
 	if s.noJitter {
 		return nil
 	}
+	s.settle()
 	where := "two clients lose their connections at the same time"
 	var waits [2][]time.Duration
 	frozen := virtual.Try(t, standing, func(b *virtual.Bubble) {
@@ -89,13 +90,13 @@ func (s *subject) twins(t *testing.T) []*finding {
 			ref := newTally(nil)
 			networks[i], runs[i] = n, client.start(ctx, func(v any) bool { ref.enter(v); return true })
 		}
-		for end := time.Now().Add(2*s.took + recovery); time.Now().Before(end) && min(len(networks[0].waited()), len(networks[1].waited())) < enoughWaits; {
+		for end := time.Now().Add(2*s.took + recovery); time.Now().Before(end) && min(len(networks[0].seen().waits), len(networks[1].seen().waits)) < enoughWaits; {
 			time.Sleep(time.Second)
 		}
 		cancel(errCause)
 		for i, n := range networks {
 			runs[i].within(prompt)
-			waits[i] = n.waited()
+			waits[i] = n.seen().waits
 		}
 	})
 	if frozen != nil {

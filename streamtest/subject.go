@@ -3,6 +3,7 @@ package streamtest
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -20,7 +21,7 @@ type subject struct {
 	// begin starts what a client connects to. It returns the function that runs the client, and the one that ends the rest.
 	begin func(b *virtual.Bubble, n *network) (run runFunc, end func())
 	read  func(n *network, quiet time.Duration) bool // the undisturbed client has delivered all that there is
-	left  func(b *virtual.Bubble) []virtual.Goroutine
+	left  func(b *virtual.Bubble, n *network) []virtual.Goroutine
 
 	unit func(i int) string // where a unit is in a report
 	amid bool               // units are writes, which can break in the middle
@@ -38,6 +39,10 @@ type subject struct {
 
 // runFunc runs a client until ctx ends, or until got returns false.
 type runFunc func(ctx context.Context, got func(v any) bool) error
+
+func newSubject(check string) *subject {
+	return &subject{check: check, positions: map[int]int{}, reported: map[string]bool{}}
+}
 
 // scenario is one run of a client: what happens to its connections, and what its consumer does. Values are counted from
 // 1, and 0 is none.
@@ -57,7 +62,7 @@ type scenario struct {
 type outcome struct {
 	scenario
 	*tally
-	net      *network
+	net      record // until the context ended
 	second   *tally // of the second run
 	frozen   []virtual.Goroutine
 	ended    bool // by itself
@@ -123,8 +128,18 @@ func (r *clientRun) within(d time.Duration) bool {
 	}
 }
 
+// settle empties the pools of the process. A pooled timer of another bubble would end the process, and a second
+// collection empties what the first one has kept. Streams have no such pools.
+func (s *subject) settle() {
+	if s.amid {
+		runtime.GC()
+		runtime.GC()
+	}
+}
+
 // play runs the client through a scenario, in a bubble of its own.
 func (s *subject) play(t *testing.T, sc scenario) *outcome {
+	s.settle()
 	o := &outcome{scenario: sc}
 	if frozen := virtual.Try(t, standing, func(b *virtual.Bubble) { s.playIn(b, o) }); frozen != nil {
 		return &outcome{scenario: sc, frozen: frozen} // the bubble may still write to o
@@ -139,7 +154,7 @@ func (s *subject) playIn(b *virtual.Bubble, o *outcome) {
 	defer n.stop()
 	client, end := s.begin(b, n)
 	defer end()
-	o.net, o.tally = n, newTally(s.ref)
+	o.tally = newTally(s.ref)
 	r := client.start(ctx, o.consumer(n, o.tally, cancel))
 	o.until(s, n, r, cancel)
 	select {
@@ -154,17 +169,22 @@ func (s *subject) playIn(b *virtual.Bubble, o *outcome) {
 	}
 	if o.hour {
 		synctest.Wait()
-		o.grown = s.left(b)
+		o.grown = s.left(b, n)
 	}
+	o.net = n.seen()
 	cancel(errCause)
 	switch {
 	case !r.within(prompt):
 		o.late = b.Goroutine(r.id)
+		n.stop()
+		r.within(time.Hour) // until it dials, so that it does not stay when the bubble has ended
 	case o.cancel > 0 || o.cancelIn > 0 || o.stop > 0:
-		if synctest.Wait(); len(s.left(b)) > 0 {
+		if synctest.Wait(); len(s.left(b, n)) > 0 {
 			time.Sleep(prompt)
 			synctest.Wait()
-			o.left = s.left(b)
+			if o.left = s.left(b, n); len(o.left) > 0 {
+				time.Sleep(time.Hour) // what only sleeps ends
+			}
 		}
 	}
 }
@@ -240,6 +260,7 @@ func (o *outcome) wait(n *network, r *clientRun, d time.Duration, condition func
 
 // measure makes the reference. It returns what is wrong, if it cannot.
 func (s *subject) measure(t *testing.T) (trouble string) {
+	s.settle()
 	o := new(outcome)
 	var read, ends, timely bool
 	var took time.Duration
@@ -250,7 +271,7 @@ func (s *subject) measure(t *testing.T) (trouble string) {
 		defer n.stop()
 		client, end := s.begin(b, n)
 		defer end()
-		o.net, o.tally = n, newTally(nil)
+		o.tally = newTally(nil)
 		o.unit = n.unit
 		start := time.Now()
 		r := client.start(ctx, func(v any) bool {
@@ -271,6 +292,7 @@ func (s *subject) measure(t *testing.T) (trouble string) {
 			o.err, o.panicked = r.err, r.panicked
 		}
 		ends = o.ended && o.err == nil
+		o.net = n.seen()
 		cancel(errCause)
 		r.within(prompt)
 	})
@@ -287,7 +309,9 @@ func (s *subject) measure(t *testing.T) (trouble string) {
 		return fmt.Sprintf("it delivered %s and was not done in an hour", count(len(o.made.values), "value"))
 	}
 	s.ref, s.of, s.took, s.ends, s.timely = o.made, o.of[:len(o.made.values)], took, ends, timely
-	s.units = max(s.units, o.net.units)
+	if s.units == 0 {
+		s.units = s.of[len(s.of)-1] + 1
+	}
 	return ""
 }
 
@@ -297,11 +321,15 @@ func standsStill(frozen []virtual.Goroutine) string {
 		virtual.List(frozen)
 }
 
-// place returns the innermost call in a goroutine's description.
+// place returns the innermost call in a goroutine's description, or where one that sleeps was started.
 func place(goroutine string) string {
 	lines := strings.Split(goroutine, "\n")
 	if len(lines) < 2 {
 		return ""
 	}
-	return strings.Replace(strings.TrimSpace(lines[1]), "  ", " at ", 1)
+	line := lines[1]
+	if strings.HasPrefix(strings.TrimSpace(line), "time.") {
+		line = lines[len(lines)-1]
+	}
+	return strings.Replace(strings.TrimSpace(line), "  ", " at ", 1)
 }

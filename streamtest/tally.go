@@ -73,8 +73,8 @@ func write(h *maphash.Hash, v reflect.Value, depth int) {
 			write(h, v.Index(i), depth+1)
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			write(h, v.Field(i), depth+1)
+		for _, field := range v.Fields() {
+			write(h, field, depth+1)
 		}
 	case reflect.String:
 		h.WriteString(v.String())

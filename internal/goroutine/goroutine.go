@@ -4,6 +4,7 @@ package goroutine
 
 import (
 	"runtime"
+	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,4 +109,40 @@ func (g *Goroutine) parseCalls(text string) {
 		}
 		g.Calls = append(g.Calls, Call{function, place})
 	}
+}
+
+// Labelled returns the goroutines with a label of runtime/pprof, which those have inherited that they started. They
+// have no ID and no state.
+func Labelled(key, value string) (all []Goroutine) {
+	var text strings.Builder
+	if err := pprof.Lookup("goroutine").WriteTo(&text, 1); err != nil {
+		return nil
+	}
+	label := strconv.Quote(key) + ":" + strconv.Quote(value)
+	for entry := range strings.SplitSeq(text.String(), "\n\n") {
+		lines := strings.Split(strings.TrimSpace(entry), "\n")
+		if strings.HasPrefix(lines[0], "goroutine profile:") {
+			lines = lines[1:]
+		}
+		if len(lines) < 2 || !strings.HasPrefix(lines[1], "# labels:") || !strings.Contains(lines[1], label) {
+			continue
+		}
+		var g Goroutine
+		for _, line := range lines[2:] {
+			if fields := strings.Fields(strings.TrimPrefix(line, "#")); len(fields) == 3 {
+				function, _, _ := strings.Cut(fields[1], "+0x")
+				g.Calls = append(g.Calls, Call{function, fields[2]})
+			}
+		}
+		n, _, _ := strings.Cut(lines[0], " ")
+		for range max(1, number(n)) {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+func number(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"net"
 	"net/http"
 	"testing"
 	"time"
@@ -232,6 +233,7 @@ var (
 		Every:  time.Duration(0),
 		Lost:   (func(oldest int) error)(nil),
 	}
-	_ func(testing.TB, streamtest.Feed[string, int], func(func(int) stream.Stream[string]) ints, ...streamtest.ResumeOption) = streamtest.CheckResume[string, int, int]
-	_                                                                                                                        = []func() streamtest.ResumeOption{streamtest.AtLeastOnce, streamtest.AnyOrder, streamtest.GivesUp, streamtest.NoJitter}
+	_ func(testing.TB, streamtest.Feed[string, int], func(func(int) stream.Stream[string]) ints, ...streamtest.ResumeOption)                                                             = streamtest.CheckResume[string, int, int]
+	_ func(testing.TB, func(context.Context, net.Listener), func(context.Context, func(context.Context, string, string) (net.Conn, error), func(int)) error, ...streamtest.ResumeOption) = streamtest.CheckReconnect[int]
+	_                                                                                                                                                                                    = []func() streamtest.ResumeOption{streamtest.AtLeastOnce, streamtest.AnyOrder, streamtest.GivesUp, streamtest.NoJitter}
 )

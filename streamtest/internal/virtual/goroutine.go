@@ -44,9 +44,9 @@ func (g Goroutine) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "goroutine %d [%s]", g.ID, g.State)
 	shown := 0
-	for _, c := range g.Calls {
+	for i, c := range g.Calls {
 		pkg := packageOf(c.Function)
-		if pkg == "runtime" || pkg == "testing" || pkg == "time" && shown == 0 || ours(c) {
+		if pkg == "runtime" || pkg == "testing" || pkg == "time" && shown == 0 && i < len(g.Calls)-1 || ours(c) {
 			continue
 		}
 		if shown++; shown > 8 {

@@ -1,0 +1,156 @@
+package streamtest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"runtime/pprof"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/internal/goroutine"
+	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
+)
+
+// CheckReconnect is [CheckResume] for any client that dials, of whatever library and protocol. serve runs a real server
+// on l until ctx ends. Its values must come to an end: the reference is what the client delivers, undisturbed, until
+// nothing has come for 20 s. client connects by dial, whatever the address, calls got for each value, and returns when
+// ctx ends. Both run in a bubble, on a network in memory: their waits and timeouts are real, and take no time.
+//
+// Instead of events, the server's writes are counted. CheckReconnect cuts a connection (ECONNRESET) and closes it (EOF)
+// before each write and in the middle of it, makes it silent, lets it fall with two refusals after it, and cuts it while
+// got is busy. It ends the context in got, in silence, and in a wait. It lets each connection deliver one value; cuts
+// after an hour of quiet; refuses all connections, or accepts and closes them, for an hour; stops the server and
+// starts another; and compares the waits of two clients. The bounds are those of CheckResume.
+//
+// A client that has ended must have left no goroutine: close its idle connections too. Goroutines of the server do not
+// count. A silent connection stays silent: there is no kernel that finds out after minutes or hours.
+func CheckReconnect[V any](t testing.TB, serve func(ctx context.Context, l net.Listener), client func(ctx context.Context, dial func(ctx context.Context, network, addr string) (net.Conn, error), got func(V)) error, opts ...ResumeOption) {
+	t.Helper()
+	if serve == nil {
+		panic("streamtest: CheckReconnect: serve is nil")
+	}
+	if client == nil {
+		panic("streamtest: CheckReconnect: client is nil")
+	}
+	s := newSubject("CheckReconnect")
+	s.amid = true
+	s.begin = func(b *virtual.Bubble, n *network) (runFunc, func()) {
+		h := &host{net: n, serve: serve, ctx: b.Context}
+		n.onBreak = h.fall
+		h.start()
+		label := strconv.FormatInt(clients.Add(1), 10)
+		n.client = label
+		return func(ctx context.Context, got func(any) bool) (err error) {
+			pprof.Do(ctx, pprof.Labels(clientLabel, label), func(ctx context.Context) {
+				err = client(ctx, h.dial, func(v V) { got(v) })
+			})
+			return err
+		}, h.close
+	}
+	s.read = func(_ *network, quiet time.Duration) bool { return quiet >= 20*time.Second }
+	s.left = func(b *virtual.Bubble, n *network) (all []virtual.Goroutine) {
+		left := goroutine.Labelled(clientLabel, n.client)
+		if len(left) == 0 {
+			return nil
+		}
+		for _, g := range b.Running() { // says more of them: where they were started
+			i := slices.IndexFunc(left, func(other goroutine.Goroutine) bool { return sameStack(goroutine.Goroutine(g), other) })
+			if i >= 0 {
+				left = slices.Delete(left, i, i+1)
+				all = append(all, g)
+			}
+		}
+		return all
+	}
+	s.unit = func(i int) string {
+		if i == s.units {
+			return "after the last value"
+		}
+		return fmt.Sprintf("before write %d of %d", i+1, s.units)
+	}
+	groups := append(s.breaks(), s.stops()[1:]...)
+	s.run(t, append(groups, s.outages()...), opts)
+}
+
+// sameStack reports whether two goroutines were started by the same function, and are in the same one.
+func sameStack(a, b goroutine.Goroutine) bool {
+	return len(a.Calls) > 0 && len(b.Calls) > 0 && a.Calls[len(a.Calls)-1].Function == b.Calls[len(b.Calls)-1].Function
+}
+
+// clientLabel is the label of the goroutines that a client starts, and clients numbers the clients.
+const clientLabel = "retrywhen/streamtest"
+
+var clients atomic.Int64
+
+// host is where the server runs.
+type host struct {
+	net   *network
+	ctx   context.Context
+	serve func(context.Context, net.Listener)
+
+	mu       sync.Mutex
+	listener *port // nil while there is no server
+	cancel   context.CancelFunc
+}
+
+func (h *host) start() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := newPort()
+	ctx, cancel := context.WithCancel(h.ctx)
+	h.listener, h.cancel = l, cancel
+	go h.serve(ctx, l)
+}
+
+func (h *host) stop() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.listener != nil {
+		_ = h.listener.Close()
+		h.cancel()
+		h.listener = nil
+	}
+}
+
+// close stops the server, and lets time pass until it has ended: time stands still when a bubble's first goroutine ends.
+func (h *host) close() {
+	h.stop()
+	h.net.stop()
+	time.Sleep(time.Minute)
+}
+
+// fall stops the server and starts another one a second later, in a scenario with a restart.
+func (h *host) fall() {
+	if h.net.restart {
+		go func() {
+			h.stop()
+			h.net.breakAll(cut)
+			time.Sleep(time.Second)
+			h.start()
+		}()
+	}
+}
+
+func (h *host) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	w := newWire(h.net)
+	if err := h.net.dial(w.link); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		_ = w.client.Close()
+		return nil, context.Cause(ctx)
+	case w.over(): // it was accepted and closed
+	case h.listener == nil || !h.listener.offer(w.server):
+		h.net.refuses(w.link)
+		return nil, errRefused
+	}
+	return w.client, nil
+}

@@ -1,0 +1,234 @@
+package streamtest_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
+)
+
+type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// serveLines serves a log of n lines: a client sends the number of the last line that it has, and gets the rest, a line
+// every 100 ms, and an empty line every ten seconds when there is no more.
+func serveLines(n int) func(context.Context, net.Listener) {
+	return func(ctx context.Context, l net.Listener) {
+		defer context.AfterFunc(ctx, func() { _ = l.Close() })()
+		var all sync.WaitGroup
+		defer all.Wait()
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() {
+				defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+				defer conn.Close()
+				var last int
+				if _, err := fmt.Fscanf(conn, "%d\n", &last); err != nil {
+					return
+				}
+				for i := last + 1; ; i++ {
+					time.Sleep(100 * time.Millisecond)
+					line := fmt.Sprintf("%d line %d\n", i, i)
+					if i > n {
+						line = "\n"
+						time.Sleep(10 * time.Second)
+					}
+					if _, err := io.WriteString(conn, line); err != nil {
+						return
+					}
+				}
+			})
+		}
+	}
+}
+
+// lines is one connection of a client.
+func lines(dial dialFunc, last int, silence time.Duration) stream.Stream[string] {
+	return func(ctx context.Context, yield func(string) bool) error {
+		conn, err := dial(ctx, "tcp", "server:80")
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+		if _, err := fmt.Fprintln(conn, last); err != nil {
+			return err
+		}
+		for in := bufio.NewReader(conn); ; {
+			if silence > 0 {
+				_ = conn.SetReadDeadline(time.Now().Add(silence))
+			}
+			line, err := in.ReadString('\n')
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if err != nil { // what came of an unfinished line does not count
+				return err
+			}
+			if line != "\n" && !yield(strings.TrimSpace(line)) {
+				return nil
+			}
+		}
+	}
+}
+
+func number(_ int, line string) int {
+	n, _ := strconv.Atoi(strings.Fields(line)[0])
+	return n
+}
+
+type reconnecting = func(ctx context.Context, dial dialFunc, got func(string)) error
+
+// following is a client without a fault.
+func following(ctx context.Context, dial dialFunc, got func(string)) error {
+	open := func(last int) stream.Stream[string] { return lines(dial, last, 30*time.Second) }
+	return operators.Resume(0, open, number, reconnect).ForEach(ctx, got)
+}
+
+func TestCheckReconnect(t *testing.T) {
+	streamtest.CheckReconnect(t, serveLines(12), following)
+}
+
+// halfLines delivers what came of a line before the connection broke.
+func halfLines(ctx context.Context, dial dialFunc, got func(string)) error {
+	last := 0
+	var open stream.Stream[string] = func(ctx context.Context, yield func(string) bool) error {
+		conn, err := dial(ctx, "tcp", "server:80")
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+		if _, err := fmt.Fprintln(conn, last); err != nil {
+			return err
+		}
+		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+		for in := bufio.NewScanner(conn); in.Scan(); {
+			_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+			if in.Text() != "" {
+				last = number(0, in.Text())
+				yield(in.Text())
+			}
+		}
+		return errors.New("disconnected")
+	}
+	return open.RetryWhen(reconnect).ForEach(ctx, got)
+}
+
+// leaking leaves a goroutine with each attempt.
+func leaking(ctx context.Context, dial dialFunc, got func(string)) error {
+	return following(ctx, func(ctx context.Context, network, addr string) (net.Conn, error) {
+		go time.Sleep(30 * time.Minute)
+		return dial(ctx, network, addr)
+	}, got)
+}
+
+// fifteenMinutes retries until so much time is over since the beginning.
+func fifteenMinutes(ctx context.Context, dial dialFunc, got func(string)) error {
+	start := time.Now()
+	open := func(last int) stream.Stream[string] {
+		return lines(dial, last, time.Minute).Catch(func(err error) stream.Stream[string] {
+			if time.Since(start) > 15*time.Minute {
+				err = stream.Permanent(err)
+			}
+			return stream.Fail[string](err)
+		})
+	}
+	return operators.Resume(0, open, number, reconnect).ForEach(ctx, got)
+}
+
+func TestCheckReconnect_Wrong(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		client  reconnecting
+		options []streamtest.ResumeOption
+	}{
+		{"no retry", func(ctx context.Context, dial dialFunc, got func(string)) error {
+			return lines(dial, 0, 0).ForEach(ctx, got)
+		}, nil},
+		{"no timeout", func(ctx context.Context, dial dialFunc, got func(string)) error {
+			open := func(last int) stream.Stream[string] { return lines(dial, last, 0) }
+			return operators.Resume(0, open, number, reconnect).ForEach(ctx, got)
+		}, nil},
+		{"from the beginning", func(ctx context.Context, dial dialFunc, got func(string)) error {
+			return lines(dial, 0, time.Minute).RetryWhen(reconnect).ForEach(ctx, got)
+		}, nil},
+		{"one too far", func(ctx context.Context, dial dialFunc, got func(string)) error {
+			open := func(last int) stream.Stream[string] { return lines(dial, last, time.Minute) }
+			return operators.Resume(0, open, func(_ int, line string) int { return min(12, number(0, line)+1) }, reconnect).ForEach(ctx, got)
+		}, nil},
+		{"half a line", halfLines, nil},
+		{"leaks", leaking, nil},
+		{"fifteen minutes", fifteenMinutes, []streamtest.ResumeOption{streamtest.GivesUp()}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := &faults{T: t}
+			streamtest.CheckReconnect(f, serveLines(12), test.client, test.options...)
+			f.expect()
+		})
+	}
+}
+
+// A real server and client of net/http work on the network in memory.
+func TestCheckReconnect_HTTP(t *testing.T) {
+	const n = 12
+	serve := func(ctx context.Context, l net.Listener) {
+		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			last, _ := strconv.Atoi(r.URL.Query().Get("after"))
+			for i := last + 1; r.Context().Err() == nil; i++ {
+				time.Sleep(100 * time.Millisecond)
+				if i <= n {
+					fmt.Fprintf(w, "%d line\n", i)
+				} else {
+					time.Sleep(10 * time.Second)
+					fmt.Fprintln(w)
+				}
+				if http.NewResponseController(w).Flush() != nil {
+					return
+				}
+			}
+		})}
+		defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+		_ = server.Serve(l)
+	}
+	streamtest.CheckReconnect(t, serve, func(ctx context.Context, dial dialFunc, got func(string)) error {
+		transport := &http.Transport{DialContext: dial}
+		defer transport.CloseIdleConnections()
+		client := &http.Client{Transport: transport}
+		open := func(last int) stream.Stream[string] {
+			var request stream.Stream[string] = func(ctx context.Context, yield func(string) bool) error {
+				r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://server/?after="+strconv.Itoa(last), nil)
+				if err != nil {
+					return err
+				}
+				response, err := client.Do(r)
+				if err != nil {
+					return err
+				}
+				defer response.Body.Close()
+				for in := bufio.NewReader(response.Body); ; {
+					line, err := in.ReadString('\n')
+					if err != nil || !yield(strings.TrimSpace(line)) {
+						return err
+					}
+				}
+			}
+			return request.Timeout(30 * time.Second).MustNotEnd(io.EOF).Filter(func(line string) bool { return line != "" })
+		}
+		return operators.Resume(0, open, number, reconnect).ForEach(ctx, got)
+	})
+}
