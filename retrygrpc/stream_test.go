@@ -108,12 +108,13 @@ type script struct {
 	grpc.ClientStream
 	opening, sending, closing, receiving error
 	ctx                                  context.Context
+	header                               metadata.MD
 }
 
 func (s *script) SendMsg(any) error            { return s.sending }
 func (s *script) CloseSend() error             { return s.closing }
 func (s *script) RecvMsg(any) error            { return s.receiving }
-func (s *script) Header() (metadata.MD, error) { return nil, nil }
+func (s *script) Header() (metadata.MD, error) { return s.header, nil }
 func (s *script) Trailer() metadata.MD         { return nil }
 func (s *script) Context() context.Context     { return s.ctx }
 
@@ -153,7 +154,6 @@ func TestOpeningAndSendingFail(t *testing.T) {
 		{"closing again", grpc.StreamDesc{ServerStreams: true}, []script{{opening: unavailable}, {closing: unavailable}, {}}, 3, codes.OK},
 		{"opening, of a stream of requests", grpc.StreamDesc{ClientStreams: true}, []script{{opening: unavailable}, {}}, 2, codes.OK},
 		{"opening, of two streams", grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, []script{{opening: unavailable}, {}}, 2, codes.OK},
-		{"opening forever, of neither", grpc.StreamDesc{}, []script{{opening: unavailable}}, 4, codes.Unavailable},
 		{"two streams that fail", grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, []script{{receiving: unavailable}}, 1, codes.Unavailable},
 		{"a stream of requests that fails", grpc.StreamDesc{ClientStreams: true}, []script{{receiving: unavailable}}, 1, codes.Unavailable},
 	} {
@@ -166,6 +166,28 @@ func TestOpeningAndSendingFail(t *testing.T) {
 		if status.Code(err) != c.code || *opened != c.opened {
 			t.Errorf("%s: %v after %d attempts, want %v after %d", c.name, err, *opened, c.code, c.opened)
 		}
+	}
+}
+
+// A call with one request and one response may be made by NewStream too. Its opening is repeated at once.
+func TestOpeningOfNeitherStream(t *testing.T) {
+	_, opened, err := open(t, grpc.StreamDesc{}, script{opening: status.Error(codes.Unavailable, "down")})
+	if *opened != 4 || status.Code(err) != codes.Unavailable || !errors.Is(err, retry.ErrLimit) {
+		t.Errorf("opened %d times, %v", *opened, err)
+	}
+}
+
+func TestSendMsgsErrorAndHeader(t *testing.T) {
+	want := status.Error(codes.Internal, "too large")
+	call, _, err := open(t, grpc.StreamDesc{ServerStreams: true}, script{sending: want, header: metadata.Pairs("a", "b")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := call.SendMsg(1); err != want {
+		t.Errorf("SendMsg: %v, want %v", err, want)
+	}
+	if h, err := call.Header(); err != nil || !slices.Equal(h.Get("a"), []string{"b"}) {
+		t.Errorf("Header: %v, %v", h, err)
 	}
 }
 

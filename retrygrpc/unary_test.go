@@ -76,6 +76,7 @@ func TestUnary(t *testing.T) {
 		{"pushback below 0", pushback("-1"), linear(3), nil, codes.Unavailable, []time.Duration{0}},
 		{"pushback that is no number", pushback("soon"), linear(3), nil, codes.Unavailable, []time.Duration{0}},
 		{"pushback twice", pushback("1", "2"), linear(3), nil, codes.Unavailable, []time.Duration{0}},
+		{"pushback of 1000 days", pushback("86400000000"), linear(3), nil, codes.OK, []time.Duration{0, 24000 * time.Hour}},
 		{"the largest pushback", pushback("9223372036854775807"), linear(3, retry.MaxRetryAfter(time.Minute)), nil, codes.Unavailable, []time.Duration{0}},
 
 		{"attempts that are late", late, linear(3, retry.AttemptTimeout(10*s)), nil, codes.OK, []time.Duration{0, 11 * s, 23 * s}},
@@ -115,6 +116,11 @@ func TestUnaryErrors(t *testing.T) {
 		}
 		if _, err = down.Double(ctx, wrapperspb.Int64(1)); status.Code(err) != codes.Canceled || !errors.Is(err, cause) {
 			t.Errorf("cancelled before: %v", err)
+		}
+		late, cancelLate := context.WithCancelCause(t.Context())
+		time.AfterFunc(500*time.Millisecond, func() { cancelLate(context.DeadlineExceeded) })
+		if _, err = down.Double(late, wrapperspb.Int64(1)); status.Code(err) != codes.Canceled || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("cancelled with another cause: %v", err)
 		}
 		start := time.Now()
 		soon, cancelSoon := context.WithTimeout(t.Context(), 500*time.Millisecond)
@@ -183,6 +189,22 @@ func TestAttemptFrom(t *testing.T) {
 	})
 	if !slices.Equal(seen, []int{1, 2, 3}) || status.Code(err) != codes.Unavailable {
 		t.Errorf("attempts %v, %v", seen, err)
+	}
+}
+
+// The caller's slice of options may have room for more, which is not the interceptor's.
+func TestTheCallersOptionsAreNotOverwritten(t *testing.T) {
+	intercept := retrygrpc.UnaryClientInterceptor(retry.Policy{})
+	own := grpc.WaitForReady(true)
+	opts := []grpc.CallOption{own, own}
+	err := intercept(t.Context(), double, nil, nil, nil, func(_ context.Context, _ string, _, _ any, _ *grpc.ClientConn, opts ...grpc.CallOption) error {
+		if len(opts) != 2 || opts[0] != own {
+			t.Errorf("called with %v", opts)
+		}
+		return nil
+	}, opts[:1]...)
+	if err != nil || opts[1] != own {
+		t.Errorf("%v, the caller's slice is %v", err, opts)
 	}
 }
 
