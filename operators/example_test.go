@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/benbjohnson/clock"
+
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -253,7 +255,8 @@ func ExampleTakeUntil() {
 // At most 4 rows in an insert, and none waits longer than 100 ms.
 func ExampleBatch() {
 	rows := stream.Range(1, 10)
-	err := operators.Batch(rows, 4, 100*time.Millisecond).ForEach(context.Background(), func(batch []int) {
+	ctx := stream.WithClock(context.Background(), clock.NewMock()) // no time passes here
+	err := operators.Batch(rows, 4, 100*time.Millisecond).ForEach(ctx, func(batch []int) {
 		fmt.Println("insert", batch)
 	})
 	fmt.Println(err)
@@ -277,27 +280,26 @@ func ExampleCombineLatest() {
 	// Output: [60] <nil>
 }
 
-// Each order is priced at the current rate.
 func ExampleCombineLatest3() {
-	price := stream.Of(100).Concat(operators.Map(stream.Timer(30*time.Millisecond), func(time.Time) int { return 110 }))
-	amount := operators.Map(stream.Timer(10*time.Millisecond), func(time.Time) int { return 3 })
-	show(operators.CombineLatest3(price, amount, stream.Of("€"), func(price, amount int, currency string) string {
+	shown := make(chan struct{}, 2)
+	risen := stream.FromFunc(func(context.Context) (int, error) { <-shown; return 110, nil })
+	price, amount := stream.Of(100).Concat(risen), stream.Of(3)
+	total := operators.CombineLatest3(price, amount, stream.Of("€"), func(price, amount int, currency string) string {
 		return fmt.Sprint(price*amount, currency)
-	}))
+	})
+	show(total.Tap(func(string) { shown <- struct{}{} }))
 	// Output: 300€; 330€
 }
 
 func ExampleCombineLatestSlice() {
-	healthy := func(yes bool, after time.Duration) stream.Stream[bool] {
-		return operators.Map(stream.Timer(after), func(time.Time) bool { return yes })
-	}
-	replicas := []stream.Stream[bool]{
-		healthy(true, 0), healthy(true, 0), healthy(false, 20*time.Millisecond).Concat(healthy(true, 20*time.Millisecond)),
-	}
-	show(operators.CombineLatestSlice(replicas...))
+	shown := make(chan struct{}, 2)
+	recovers := stream.FromFunc(func(context.Context) (bool, error) { <-shown; return true, nil })
+	replicas := []stream.Stream[bool]{stream.Of(true), stream.Of(true), stream.Of(false).Concat(recovers)}
+	show(operators.CombineLatestSlice(replicas...).Tap(func([]bool) { shown <- struct{}{} }))
 	// Output: [true true false]; [true true true]
 }
 
+// Each order is priced at the current rate.
 func ExampleWithLatestFrom() {
 	known := make(chan struct{})
 	rates := stream.Of(0.4, 0.5).OnEnd(func(error) { close(known) })

@@ -98,11 +98,13 @@ func ExampleWithClock() {
 
 // The first call hangs; the second is quick.
 func ExampleAttemptTimeout() {
-	policy := retry.New(backoff.Constant(time.Millisecond), retry.Limit(3), retry.AttemptTimeout(10*time.Millisecond),
-		retry.OnRetry(func(_ context.Context, e retry.Event) { fmt.Println("failed:", e.Err) }))
+	mock := clock.NewMock()
+	policy := retry.New(backoff.Constant(0), retry.Limit(3), retry.AttemptTimeout(10*time.Second), retry.WithClock(mock),
+		retry.OnRetry(func(_ context.Context, e retry.Event) { fmt.Println("failed after", e.Lasted, "with", e.Err) }))
 	calls := 0
 	answer, err := retry.Do(context.Background(), policy, func(ctx context.Context) (int, error) {
 		if calls++; calls == 1 {
+			mock.Add(10 * time.Second)
 			<-ctx.Done()
 			return 0, ctx.Err()
 		}
@@ -110,7 +112,7 @@ func ExampleAttemptTimeout() {
 	})
 	fmt.Println(answer, err)
 	// Output:
-	// failed: context deadline exceeded
+	// failed after 10s with context deadline exceeded
 	// 42 <nil>
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -57,14 +56,19 @@ func ExampleStream_ConcatMap() {
 
 func ExampleStream_SwitchMap() {
 	show(stream.Of(1, 2).SwitchMap(func(v int) stream.Stream[int] {
-		return stream.Timer(time.Millisecond).Map(func(time.Time) int { return v })
+		if v == 1 {
+			return stream.Never[int]() // is cancelled when 2 comes
+		}
+		return stream.Of(v)
 	}))
 	// Output: 2 → <nil>
 }
 
 func ExampleStream_ExhaustMap() {
-	show(stream.Of(1, 2).ExhaustMap(func(v int) stream.Stream[int] {
-		return stream.Timer(10 * time.Millisecond).Map(func(time.Time) int { return v })
+	dropped := make(chan struct{})
+	values := stream.Of(1, 2).OnEnd(func(error) { close(dropped) })
+	show(values.ExhaustMap(func(v int) stream.Stream[int] {
+		return stream.FromFunc(func(context.Context) (int, error) { <-dropped; return v, nil })
 	}))
 	// Output: 1 → <nil>
 }
@@ -130,12 +134,14 @@ func ExampleStream_WithLatestFrom() {
 }
 
 func ExampleStream_TakeUntil() {
-	show(stream.Never[int]().TakeUntil(stream.Timer(time.Millisecond)))
+	show(stream.Never[int]().TakeUntil(stream.Of("stop")))
 	// Output: → <nil>
 }
 
 func ExampleStream_Sample() {
-	show(stream.Of(1, 2, 3).Concat(stream.Never[int]()).Sample(stream.Timer(10 * time.Millisecond)))
+	come := make(chan struct{})
+	values := stream.Of(1, 2, 3).OnEnd(func(error) { close(come) }).Concat(stream.Never[int]())
+	show(values.Sample(stream.FromFunc(func(context.Context) (string, error) { <-come; return "now", nil })))
 	// Output: 3 → <nil>
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/benbjohnson/clock"
+
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -86,39 +88,46 @@ func ExampleStream_Repeat() {
 }
 
 func ExampleStream_Timeout() {
-	stalled := stream.Of(1, 2).Concat(stream.Never[int]())
-	err := stalled.Timeout(10*time.Millisecond).ForEach(context.Background(), func(v int) { fmt.Println(v) })
+	mock := clock.NewMock()
+	stalls := stream.Defer(func(context.Context) stream.Stream[int] {
+		mock.Add(30 * time.Second)
+		return stream.Never[int]()
+	})
+	feed := stream.Of(1, 2).Concat(stalls).Timeout(30 * time.Second)
+	err := feed.ForEach(stream.WithClock(context.Background(), mock), func(v int) { fmt.Println(v) })
 	fmt.Println(errors.Is(err, stream.ErrTimeout), err)
 	// Output:
 	// 1
 	// 2
-	// true stream: timeout: nothing came for 10ms
+	// true stream: timeout: nothing came for 30s
 }
 
 func ExampleStream_Delay() {
-	start := time.Now()
-	show(stream.Of("slow", "motion").Delay(5 * time.Millisecond))
-	fmt.Println(time.Since(start) >= 10*time.Millisecond)
+	clock := &leap{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	ctx := stream.WithClock(context.Background(), clock)
+	_ = stream.Of("slow", "motion").Delay(5*time.Second).ForEach(ctx, func(v string) {
+		fmt.Println(v, "at", clock.now.Format(time.TimeOnly))
+	})
 	// Output:
-	// slow motion → <nil>
-	// true
+	// slow at 00:00:05
+	// motion at 00:00:10
 }
 
 func ExampleStream_Debounce() {
 	typed := stream.Of("r", "re", "ret", "retry")
-	show(typed.Debounce(300 * time.Millisecond)) // the last one, since the source ends
+	showAtOnce(typed.Debounce(300 * time.Millisecond)) // the last one, since the source ends
 	// Output: retry → <nil>
 }
 
 func ExampleStream_Throttle() {
 	clicks := stream.Of("click", "click", "click")
-	show(clicks.Throttle(time.Second))
+	showAtOnce(clicks.Throttle(time.Second))
 	// Output: click → <nil>
 }
 
 func ExampleStream_ThrottleLatest() {
 	progress := stream.Range(0, 101)
-	show(progress.ThrottleLatest(time.Second)) // the last value comes at the latest at the end
+	showAtOnce(progress.ThrottleLatest(time.Second)) // the last value comes at the latest at the end
 	// Output: 0 100 → <nil>
 }
 

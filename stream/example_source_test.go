@@ -13,12 +13,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/benbjohnson/clock"
+
 	"github.com/retrywhen/retrywhen/stream"
 )
 
 // show prints the values of a stream and how it ended.
-func show[T any](s stream.Stream[T]) {
-	err := s.ForEach(context.Background(), func(v T) { fmt.Print(v, " ") })
+func show[T any](s stream.Stream[T]) { showUnder(context.Background(), s) }
+
+// showAtOnce is show on a clock that stands still: all values come at one instant.
+func showAtOnce[T any](s stream.Stream[T]) {
+	showUnder(stream.WithClock(context.Background(), clock.NewMock()), s)
+}
+
+func showUnder[T any](ctx context.Context, s stream.Stream[T]) {
+	err := s.ForEach(ctx, func(v T) { fmt.Print(v, " ") })
 	fmt.Println("→", err)
 }
 
