@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
@@ -42,8 +43,8 @@ type Choices struct {
 	Choices []Choice `json:"choices"` // in the order of the strategies
 
 	// Recommended is the index of the recommended strategy, -1 if none meets the targets. It is the one that meets them
-	// with the fewest refusals over all outages; refusals that differ by at most 0.01 a client count as equal, and then
-	// the shorter mean first wait decides.
+	// with the shortest End. Of Ends that are at most a tenth longer, the one with the fewest refusals counts, and of
+	// refusals that differ by at most 0.01 a client the shorter mean first wait.
 	Recommended int `json:"recommended"`
 }
 
@@ -53,6 +54,8 @@ type Choice struct {
 	Meets     bool           `json:"meets"`     // whether it meets the targets
 	Refusals  float64        `json:"refusals"`  // per client, on average, after the server's return, over all outages
 	FirstWait Spread         `json:"firstWait"` // the wait of an operation that fails once, alone
+	End       time.Duration  `json:"end"`       // the time from the server's return until all clients are served: the sum of the medians of all outages
+	Unbeaten  bool           `json:"unbeaten"`  // it serves all clients, and no other strategy that does is as good in Refusals, mean FirstWait and End and better in one of them
 	Outages   []ChoiceOutage `json:"outages"`
 }
 
@@ -186,6 +189,7 @@ func (c Choose) Run(ctx context.Context) (*Choices, error) {
 				down, x.Best - down, after.spread(), unserved, attempts.estimate(), refusals.estimate(), peak.estimate(),
 			})
 			choice.Refusals += refusals.estimate().Mean / float64(c.Clients)
+			choice.End = add(choice.End, time.Duration(after.percentile(50)))
 			unserved = 0
 			for _, m := range []*moments{&after, &attempts, &refusals, &peak} {
 				m.reset()
@@ -199,12 +203,37 @@ func (c Choose) Run(ctx context.Context) (*Choices, error) {
 	if stopped, ok := errors.AsType[*StoppedError](err); ok {
 		return r, &StoppedError{"Choose", stopped.Cause, stopped.At, done, int64(n), "runs"}
 	}
-	for i, x := range r.Choices {
-		if x.Meets && (r.Recommended < 0 || x.better(&r.Choices[r.Recommended])) {
+	r.compare()
+	return r, nil
+}
+
+// compare sets Unbeaten and Recommended.
+func (r *Choices) compare() {
+	shortest := never
+	for i := range r.Choices {
+		x := &r.Choices[i]
+		x.Unbeaten = x.servesAll() && !slices.ContainsFunc(r.Choices, func(y Choice) bool { return y.servesAll() && y.beats(x) })
+		if x.Meets {
+			shortest = min(shortest, x.End)
+		}
+	}
+	for i := range r.Choices {
+		x := &r.Choices[i]
+		if x.Meets && x.End <= add(shortest, shortest/10) && (r.Recommended < 0 || x.better(&r.Choices[r.Recommended])) {
 			r.Recommended = i
 		}
 	}
-	return r, nil
+}
+
+// servesAll reports whether all clients were served in all runs.
+func (x *Choice) servesAll() bool {
+	return !slices.ContainsFunc(x.Outages, func(o ChoiceOutage) bool { return o.Unserved > 0 })
+}
+
+// beats reports whether x is nowhere worse than y, and better somewhere.
+func (x *Choice) beats(y *Choice) bool {
+	return x.Refusals <= y.Refusals && x.FirstWait.Mean <= y.FirstWait.Mean && x.End <= y.End &&
+		(x.Refusals < y.Refusals || x.FirstWait.Mean < y.FirstWait.Mean || x.End < y.End)
 }
 
 // firstWait returns the distribution of the first waits of many operations.
@@ -221,6 +250,7 @@ func (c *Choose) firstWait(s Strategy) Spread {
 	return m.spread()
 }
 
+// better reports whether x is recommended rather than y, if their Ends count as equal.
 func (x *Choice) better(y *Choice) bool {
 	if d := x.Refusals - y.Refusals; d > 0.01 || d < -0.01 {
 		return d < 0

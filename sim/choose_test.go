@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -116,7 +117,7 @@ func TestChooseTargets(t *testing.T) {
 		t.Errorf("and waits for a second at most: %v, %s", meet, it)
 	}
 	c.Served = 30 * time.Second
-	if meet, it := names(c); it != "up to one wave, full" {
+	if meet, it := names(c); it != "up to one wave, tiled" {
 		t.Errorf("served within %v, a first wait of a second at most: %v, %s", c.Served, meet, it)
 	}
 	// The order of the strategies and of the outages does not matter.
@@ -227,6 +228,67 @@ func TestWave(t *testing.T) {
 	}{{1000, 20, 55 * time.Second}, {200, 20, 11 * time.Second}, {1, 1000, 1100 * time.Microsecond}, {2500, 20, 138 * time.Second}, {1, 0, 1100 * time.Millisecond}} {
 		if got := Wave(test.clients, test.capacity); got != test.want {
 			t.Errorf("Wave(%d, %d) is %v, want %v", test.clients, test.capacity, got, test.want)
+		}
+	}
+}
+
+// Figures, targets and recommendation are those of a search that computes every outage again.
+func TestChooseAgainstASearch(t *testing.T) {
+	for _, test := range []struct {
+		clients, capacity int
+		served, wait      time.Duration
+	}{{300, 50, 0, time.Second}, {1000, 20, 0, 0}, {100, 5, 30 * time.Second, 0}, {60, 100, 0, 2 * time.Second}} {
+		c := Choose{
+			Clients: test.clients, Capacity: test.capacity, Outages: []time.Duration{2 * time.Second, 20 * time.Second}, Served: test.served, Wait: test.wait, Runs: 3,
+		}
+		got := runChoose(t, c)
+		type found struct {
+			refusals, wait, end float64
+			meets               bool
+		}
+		var all []found
+		for i, s := range Candidates(c.Clients, c.Capacity, OneProcess) {
+			x := found{wait: got.Choices[i].FirstWait.Mean.Seconds(), meets: c.Wait == 0 || got.Choices[i].FirstWait.P99 <= c.Wait}
+			for _, down := range c.Outages {
+				var ends []float64
+				for seed := range uint64(c.Runs) {
+					r := runOutage(t, Outage{Policy: s.Policy, Clients: c.Clients, Capacity: c.Capacity, Down: down, Seed: seed})
+					x.refusals += float64(r.FailuresAfter) / float64(c.Runs*c.Clients)
+					ends = append(ends, (r.End - down).Seconds())
+					x.meets = x.meets && (c.Served == 0 || r.End-down <= c.Served)
+				}
+				slices.Sort(ends)
+				x.end += ends[1]
+			}
+			if y := got.Choices[i]; math.Abs(y.Refusals-x.refusals) > 1e-3 || math.Abs(y.End.Seconds()/x.end-1) > 0.01 || y.Meets != x.meets {
+				t.Errorf("%+v, %s: %v refusals, %v, meets: %v; want %+v", test, s.Name, y.Refusals, y.End, y.Meets, x)
+			}
+			x.refusals, x.end = got.Choices[i].Refusals, got.Choices[i].End.Seconds() // the same rounding below
+			all = append(all, x)
+		}
+		best, want := math.Inf(1), -1
+		for i, x := range all {
+			beaten := false
+			for _, y := range all {
+				beaten = beaten || y != x && y.refusals <= x.refusals && y.wait <= x.wait && y.end <= x.end
+			}
+			if got.Choices[i].Unbeaten == beaten {
+				t.Errorf("%+v, %s: unbeaten is %v", test, got.Choices[i].Name, !beaten)
+			}
+			if x.meets {
+				best = min(best, x.end)
+			}
+		}
+		for i, x := range all {
+			if !x.meets || x.end > 1.1*best {
+				continue
+			}
+			if want < 0 || x.refusals < all[want].refusals-0.01 || x.refusals <= all[want].refusals+0.01 && x.wait < all[want].wait {
+				want = i
+			}
+		}
+		if got.Recommended != want {
+			t.Errorf("%+v: %d is recommended, want %d of %+v", test, got.Recommended, want, all)
 		}
 	}
 }

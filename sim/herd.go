@@ -13,7 +13,7 @@ const maxRetries = 100_000_000
 
 // Herd is a set of jobs that fail together at time 0. Each is retried Retries times, or until its Policy gives up.
 // Every retry fails at once: the time between two retries is exactly the Policy's delay. The result is the load that a
-// backoff puts on a server that stays down.
+// backoff puts on a server that stays down. If the Policy has a budget, the jobs spend it one after the other.
 type Herd struct {
 	Policy    retry.Policy `json:"policy"`
 	Placement Placement    `json:"placement"`

@@ -24,6 +24,8 @@ type OverloadResult struct {
 	Recovery Recovery      `json:"recovery"`
 	End      time.Duration `json:"end"` // of the run
 
+	HealthyWithin time.Duration `json:"healthyWithin"` // a healthy operation succeeded within this time
+
 	Flow Flow `json:"flow"`
 }
 
@@ -66,7 +68,7 @@ func (s *overload) result() *OverloadResult {
 		r.Amplification = float64(r.Offered) / float64(r.Operations)
 	}
 	r.Wait, r.Latency = s.wait.spread(), s.latency.spread()
-	r.End = s.now
+	r.End, r.HealthyWithin = s.now, s.healthy()
 	r.Recovery = s.health.recovery(s.now)
 	r.Flow.cut(s.now)
 	return r

@@ -101,12 +101,3 @@ printf '%s\n' "${COMPREPLY[@]}"`)
 		}
 	}
 }
-
-func TestVersionCommand(t *testing.T) {
-	if out, _, err := inProcess(t, "version"); err != nil || !strings.HasPrefix(out, "retrywhen ") || !strings.Contains(out, runtime.Version()) {
-		t.Errorf("%v, %q", err, out)
-	}
-	if _, _, err := inProcess(t, "version", "x"); err == nil {
-		t.Error("a word too many")
-	}
-}

@@ -7,15 +7,16 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"os/signal"
+	"runtime"
 	"strconv"
 	"syscall"
 	"time"
 
-	"github.com/pkg/browser"
 	"github.com/spf13/cobra"
 
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 )
 
@@ -45,9 +46,16 @@ may be added.`,
 			state := lab.Default()
 			if len(args) > 0 {
 				var err error
-				if state.Strategies, err = model.ParseStrategies(args); err != nil {
+				if state.Strategies, err = report.ParseStrategies(args); err != nil {
 					return fmt.Errorf("lab: %w", err)
 				}
+			}
+			query := ""
+			if len(args) > 0 {
+				query = "?" + state.Query().Encode()
+			}
+			if n := len(query); n > lab.MaxQuery {
+				return fmt.Errorf("lab: the policies need an address of %d bytes, want at most %d: fewer or shorter policies", n, lab.MaxQuery)
 			}
 			if port < 0 || port > 65535 {
 				return fmt.Errorf("lab: --port is %d, want 0 to 65535", port)
@@ -70,14 +78,10 @@ may be added.`,
 			if err != nil {
 				return err
 			}
-			address := "http://127.0.0.1:" + actual + "/"
-			if len(args) > 0 {
-				address += "?" + state.Query().Encode()
-			}
+			address := "http://127.0.0.1:" + actual + "/" + query
 			fmt.Fprintln(c.OutOrStdout(), address)
 			if open {
-				browser.Stdout = c.ErrOrStderr()
-				if err := browser.OpenURL(address); err != nil {
+				if err := openBrowser(address); err != nil {
 					fmt.Fprintf(c.ErrOrStderr(), "retrywhen: lab: no browser could be opened: %v\n", err)
 				}
 			}
@@ -118,5 +122,19 @@ func serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	if err := <-done; !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
+	return nil
+}
+
+// openBrowser opens an address in the user's browser.
+func openBrowser(address string) error {
+	open := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
+	if open == nil {
+		open = []string{"xdg-open"}
+	}
+	c := exec.Command(open[0], append(open[1:], address)...)
+	if err := c.Start(); err != nil {
+		return err
+	}
+	go func() { _ = c.Wait() }() // a browser may live longer than the lab
 	return nil
 }

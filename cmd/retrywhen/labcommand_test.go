@@ -1,40 +1,191 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 )
 
-// The commands that the page shows can be run in a shell.
-func TestLabCommandsRun(t *testing.T) {
-	for _, p := range lab.Presets() {
-		s := p.State
-		s.Runs, s.Clients, s.Affected, s.Seed = 1, min(s.Clients, 10), min(s.Affected, 50), 3
-		words := shellWords(t, s.Command())
-		out, _, err := inProcess(t, words[1:]...)
-		if err != nil || len(out) < 200 {
-			t.Errorf("%s: %s: %v", p.Name, s.Command(), err)
-		}
-		for _, x := range s.Strategies {
-			if s.Tab != lab.TabChoose && !strings.Contains(out, x.Title()) {
-				t.Errorf("%s: %s shows no %s", p.Name, s.Command(), x.Title())
+// pageOf runs a command with a page as its output, and returns the numbers of the page's tab.
+func pageOf(t *testing.T, args ...string) (tab string, numbers any) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "x.html")
+	if _, errOut, err := inProcess(t, append(args, "-o", file)...); err != nil {
+		t.Fatalf("%q: %v %s", args, err, errOut)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(b), `<script id="data" type="application/json">`)
+	data, _, _ := strings.Cut(rest, "</script>")
+	var page struct{ Numbers map[string]any }
+	if err := json.Unmarshal([]byte(data), &page); err != nil || len(page.Numbers) != 1 {
+		t.Fatalf("%q: %v, numbers of %d tabs", args, err, len(page.Numbers))
+	}
+	for tab, numbers = range page.Numbers {
+	}
+	return tab, numbers
+}
+
+// randomState returns a small state of a tab with random settings.
+func randomState(t *testing.T, tab lab.Tab, rng *rand.Rand) lab.State {
+	t.Helper()
+	pick := func(texts ...string) string { return texts[rng.IntN(len(texts))] }
+	duration := func(most time.Duration) time.Duration { return time.Duration(1 + rng.Int64N(int64(most))) }
+	s := lab.First(tab)
+	var texts []string
+	for i := range 1 + rng.IntN(3) {
+		text := pick("", fmt.Sprintf("policy %d: ", i), fmt.Sprintf("a \"b\" $x `%d`!: ", i)) + fmt.Sprintf("exponential base=%v factor=%v", duration(3*time.Second), 1+float64(rng.IntN(30))/10)
+		text += pick("", " cap=30s", " cap=7s plus=10ms") + pick("", " jitter=full", " jitter=equal", " tiled", " jitter=uniform:0.5:1.5 key=7")
+		text += pick("", " limit=3", " limit=1 within=40s") + pick("", " attempttimeout=700ms", " resetafter=1s resetafteritems=3 maxretryafter=1h")
+		text += pick("", " budget=10,1,0.1", " budget=3,1,0.5,2 processes=3") + pick("", " place=process-each", " place=by-ordinal", " layers=2")
+		texts = append(texts, text)
+	}
+	var err error
+	if s.Strategies, err = report.ParseStrategies(texts); err != nil {
+		t.Fatal(err)
+	}
+	s.Load, s.Rate, s.Stall, s.Patience, s.Failures = 1+rng.IntN(60), 1+rng.IntN(80), duration(8*time.Second), duration(3*time.Second), float64(rng.IntN(4))/100
+	s.Watch = 50*time.Second + duration(time.Minute)
+	s.Jobs, s.Retries, s.Own = 1+rng.IntN(60), 1+rng.IntN(6), rng.IntN(2) == 0
+	if rng.IntN(2) == 0 {
+		s.Peak, s.Dead = duration(10*time.Second), duration(10*time.Second)
+	}
+	s.Clients, s.Runs = 1+rng.IntN(12), 1+rng.IntN(3)
+	s.Affected, s.Capacity, s.Down, s.Timeout = 1+rng.IntN(80), 1+rng.IntN(40), duration(20*time.Second), time.Duration(rng.IntN(3))*duration(time.Second)
+	s.Outages = []time.Duration{duration(10 * time.Second), duration(20 * time.Second)}
+	s.Served, s.Wait = time.Duration(rng.IntN(2))*duration(time.Minute), time.Duration(rng.IntN(2))*duration(2*time.Second)
+	s.Seed = uint64(rng.IntN(3))
+	return s
+}
+
+// The commands that the page shows reproduce the page's numbers, and run in a shell.
+func TestLabCommandsReproduceThePage(t *testing.T) {
+	n := 25
+	if os.Getenv("RETRYWHEN_NIGHTLY") != "" {
+		n = 100
+	}
+	for _, tab := range lab.Tabs {
+		t.Run(string(tab), func(t *testing.T) {
+			for i := range n {
+				s := randomState(t, tab, rand.New(rand.NewPCG(uint64(i), 1)))
+				result, err := lab.Numbers(t.Context(), string(tab), s.Query().Encode())
+				if err != nil {
+					t.Fatalf("%s: %v", s.Command(), err)
+				}
+				text, err := json.Marshal(result)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var want any
+				if err := json.Unmarshal(text, &want); err != nil {
+					t.Fatal(err)
+				}
+				on, got := pageOf(t, shellWords(t, s.Command())[1:]...)
+				if on != string(tab) {
+					t.Errorf("%s: its page is %s", s.Command(), on)
+				}
+				same(t, s.Command(), got, want)
 			}
+		})
+	}
+}
+
+// same compares numbers of a page, without the words of a policy that have no effect: a command has none.
+func same(t *testing.T, command string, got, want any) {
+	t.Helper()
+	plain := func(numbers any) string {
+		for _, s := range numbers.(map[string]any)["strategies"].([]any) {
+			delete(s.(map[string]any), "formula")
 		}
+		text, err := json.MarshalIndent(numbers, "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	a, b := plain(got), plain(want)
+	if a == b {
+		return
+	}
+	left, right := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range min(len(left), len(right)) {
+		// The title of a policy without a name is its text.
+		if left[i] != right[i] && !strings.Contains(left[i], "exponential") && !strings.Contains(left[i], `"sentence"`) && !strings.Contains(left[i], "entence\"") {
+			t.Errorf("%s\nline %d of its numbers is %s, on the page %s", command, i, left[i], right[i])
+			return
+		}
+	}
+	if len(left) != len(right) {
+		t.Errorf("%s\nhas %d lines of numbers, the page %d", command, len(left), len(right))
 	}
 }
 
 // shellWords splits a command as a shell does, with its quotes.
 func shellWords(t *testing.T, command string) []string {
 	t.Helper()
-	var words []string
-	for i, part := range strings.Split(command, `"`) {
-		if i%2 == 1 {
-			words = append(words, part)
-		} else {
-			words = append(words, strings.Fields(part)...)
+	var (
+		words []string
+		word  strings.Builder
+		quote rune
+		begun bool
+	)
+	for i, r := range command {
+		switch {
+		case quote == 0 && (r == '"' || r == '\''), quote == r:
+			begun = true
+			if quote == r {
+				quote = 0
+			} else {
+				quote = r
+			}
+		case quote == 0 && r == ' ':
+			if begun {
+				words = append(words, word.String())
+				word.Reset()
+				begun = false
+			}
+		case quote != '\'' && r == '\\' && strings.HasPrefix(command[i:], `\'`):
+		default:
+			begun = true
+			word.WriteRune(r)
 		}
 	}
-	return words
+	return append(words, word.String())
 }
+
+// The command line on a page is the one that wrote it: running it again writes the same page.
+func TestThePageHasItsCommand(t *testing.T) {
+	args := []string{"sim", "outage", "--clients=20", "--down", "5s", "--budget=10,1,0.1", "--slots", "mine: linear d=1s limit=3", `"it's": sidekiq`}
+	file := filepath.Join(t.TempDir(), "x.html")
+	if _, _, err := inProcess(t, append(args, "-o", file)...); err != nil {
+		t.Fatal(err)
+	}
+	first, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(first), `<script id="data" type="application/json">`)
+	var page struct{ State struct{ Command string } }
+	if err := json.NewDecoder(strings.NewReader(rest)).Decode(&page); err != nil {
+		t.Fatal(err)
+	}
+	command := page.State.Command
+	if _, _, err := inProcess(t, append(shellWords(t, command)[1:], "-o", file)...); err != nil {
+		t.Fatalf("%s: %v", command, err)
+	}
+	if again, err := os.ReadFile(file); err != nil || !bytes.Equal(again, first) {
+		t.Errorf("%s writes another page, %v", command, err)
+	}
+}
+

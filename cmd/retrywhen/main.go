@@ -62,7 +62,7 @@ A policy is one quoted text: a curve, then its options in any order:
 	c.SetOut(out)
 	c.SetErr(errOut)
 	c.SetFlagErrorFunc(badFlag)
-	c.AddCommand(newRun(), newShow(), newSim(), newLab(), newVersion())
+	c.AddCommand(newRun(), newShow(), newSim(), newLab())
 	c.InitDefaultCompletionCmd()
 	c.InitDefaultHelpCmd()
 	leads(c)

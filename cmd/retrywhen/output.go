@@ -10,10 +10,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
-
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
 )
 
 // output is the form of a command's result: text, unless a field is set.
@@ -51,33 +52,44 @@ func (o *output) check() error {
 	return nil
 }
 
-// report is a result in all its forms.
-type report struct {
-	text   func(w io.Writer, width int) error
-	json   any
-	figure func() picture.Figure
-	page   func(w io.Writer) error
-}
-
-// write writes the report in the chosen form.
-func (o *output) write(c *cobra.Command, r report) error {
+// write writes the result in the chosen form; tab is the one of a page.
+func (o *output) write(c *cobra.Command, tab lab.Tab, r report.Result) error {
 	out := c.OutOrStdout()
 	switch {
 	case o.json:
 		e := json.NewEncoder(out)
 		e.SetIndent("", "  ")
-		return e.Encode(r.json)
+		return e.Encode(r.JSON())
 	case o.file == "":
-		return r.text(out, width(out))
+		_, err := io.WriteString(out, strings.Join(r.Text(width(out)), "\n")+"\n")
+		return err
 	}
-	write := r.page
+	write := func(w io.Writer) error { return lab.WriteResult(w, tab, commandLine(c), r) }
 	if strings.EqualFold(filepath.Ext(o.file), ".svg") {
-		write = r.figure().SVG
+		write = r.Figure().SVG
 	}
 	if err := writeFile(o.file, write); err != nil {
 		return fmt.Errorf("%s: %s cannot be written: %w", c.Name(), o.file, err)
 	}
 	return nil
+}
+
+// commandLine returns the command with its flags and policies, without those of its output.
+func commandLine(c *cobra.Command) string {
+	words := []string{c.CommandPath()}
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if f.Name != "output" && f.Name != "json" {
+			value := f.Value.String()
+			if list, ok := f.Value.(pflag.SliceValue); ok {
+				value = strings.Join(list.GetSlice(), ",")
+			}
+			words = append(words, "--"+f.Name+"="+value)
+		}
+	})
+	for _, policy := range c.Flags().Args() {
+		words = append(words, lab.ShellQuoted(policy))
+	}
+	return strings.Join(words, " ")
 }
 
 // writeFile writes a file, whole or not at all.
@@ -108,13 +120,4 @@ func width(out io.Writer) int {
 		return w
 	}
 	return 100
-}
-
-func writeLines(w io.Writer, lines []string) error {
-	for _, l := range lines {
-		if _, err := fmt.Fprintln(w, l); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -2,34 +2,21 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"math"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// overloadFlags are the flags of sim overload.
-type overloadFlags struct {
-	simulation
-	model.Overload
-	shape string
-}
-
 func newSimOverload() *cobra.Command {
-	f := overloadFlags{Overload: model.DefaultOverload()}
+	var s simulation
+	in := report.DefaultOverload()
+	s.preset = in.Strategies
 	c := &cobra.Command{
 		Use:   "overload [POLICY...]",
 		Short: "Simulate a server that stalls: does it recover from the retries?",
@@ -41,208 +28,103 @@ operations succeed within the attempt timeout. Charts of the requests that reach
 the server, and of the operations that succeed, follow.
 
 A policy may have its own attempttimeout=, and these options:
-budget=capacity,cost,refund[,refill per second] is shared by all retries,
-processes=20 makes 20 such budgets, layers=3 makes three layers with the policy.`,
+budget=capacity,cost,refund[,refill per second] is a budget of each process,
+processes=20 makes 20 processes, layers=3 makes three layers with the policy.`,
 		Example: `  retrywhen sim overload
   retrywhen sim overload --load 50 "exponential base=1s factor=2 jitter=full limit=3"
   retrywhen sim overload --queue 50 --slots "constant d=1s limit=3 budget=10,1,0.1" -o overload.svg`,
 		RunE: func(c *cobra.Command, args []string) error {
-			strategies, err := f.strategies(args, func() []model.Strategy { return f.Strategies })
-			if err == nil {
-				err = refuseWords(strategies, "place")
+			if err := checkOverload(c, args, &in); err != nil {
+				return err
 			}
-			if err == nil {
-				err = f.service()
-			}
-			if err != nil {
-				return fmt.Errorf("overload: %w", err)
-			}
-			return f.run(c, func(ctx context.Context, progress model.Progress) (report, error) {
-				o := f.Overload
-				o.Strategies, o.Seed, o.Progress = strategies, f.seed, progress
-				r, err := o.Run(ctx)
-				if r == nil {
-					return report{}, err
-				}
-				for _, x := range r.Strategies {
-					if err == nil {
-						err = x.Err
-					}
-				}
-				shown := &overload{r, o}
-				return report{
-					text: shown.text, json: r, figure: shown.figure,
-					page: func(w io.Writer) error {
-						state := lab.Default()
-						state.Strategies, state.Seed = strategies, f.seed
-						state.Load, state.Rate = bounded(o.Load), bounded(1/o.Service.Mean.Seconds())
-						state.Stall, state.Patience = min(o.Trigger.For, time.Minute), min(o.Timeout, time.Minute)
-						state.Watch = min(max(o.Horizon, 20*time.Second), lab.MaxWatch)
-						return lab.WritePage(c.Context(), w, state)
-					},
-				}, err
+			return s.run(c, args, in, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
+				in.Strategies, in.Seed, in.Progress = all, s.seed, progress
+				return computed(in.Run(ctx))
 			})
 		},
 	}
-	f.output.flags(c)
-	seedFlag(c, &f.seed)
-	c.Flags().Float64VarP(&f.Load, "load", "l", f.Load, "operations per second")
-	c.Flags().DurationVar(&f.Service.Mean, "service", f.Service.Mean, "mean service time of a request; the capacity per second is its inverse")
-	c.Flags().StringVar(&f.shape, "shape", "constant", "distribution of the service times: constant, exponential, or log-normal:CV")
-	c.Flags().DurationVar(&f.Trigger.At, "at", f.Trigger.At, "when the server stalls or slows down")
-	c.Flags().DurationVar(&f.Trigger.For, "stall", f.Trigger.For, "length of the stall")
-	c.Flags().Float64Var(&f.Trigger.Speed, "speed", 0, "share of the server's speed during the stall, 0 to 1")
-	c.Flags().DurationVar(&f.Trigger.Ramp, "ramp", 0, "time after the stall in which the speed grows linearly to full speed")
-	c.Flags().DurationVar(&f.Timeout, "timeout", f.Timeout, "attempt timeout of policies that have none")
-	c.Flags().DurationVar(&f.Healthy, "healthy", 0, "a healthy operation succeeds within this time (default: the attempt timeout)")
-	c.Flags().IntVar(&f.Queue, "queue", 0, "maximum number of requests in the queue (default: no limit)")
-	c.Flags().BoolVar(&f.Slots, "slots", false, "a request that finds the queue full receives the next free slot as Retry-After")
-	c.Flags().BoolVar(&f.Drop, "drop", false, "the server drops requests whose callers have left")
-	c.Flags().DurationVar(&f.Overload.Horizon, "horizon", f.Overload.Horizon, "simulation end")
-	c.Flags().DurationVar(&f.Bin, "bin", time.Second, "width of the bins of the charts")
-	_ = c.RegisterFlagCompletionFunc("shape", cobra.FixedCompletions([]string{"constant", "exponential", "log-normal:1"}, cobra.ShellCompDirectiveNoFileComp)) // it fails only for an unknown flag
-	c.ValidArgsFunction = completePolicy
+	s.flags(c, lab.TabRecover)
+	s.seedFlag(c)
+	overloadFlags(c, &in)
+	c.Flags().Float64VarP(&in.Load, "load", "l", in.Load, "operations per second")
+	c.Flags().DurationVar(&in.Horizon, "horizon", 0, "simulation end (default: when all servers have recovered, at most 20 minutes after the stall)")
+	c.Flags().DurationVar(&in.Bin, "bin", 0, "width of the bins of the charts (default: one that fits)")
+	c.Flags().IntVar(&in.Runs, "runs", 1, "number of runs that say how often the server recovers; the other figures are of the first")
 	return c
 }
 
-// bounded returns a rate within the page's limits.
-func bounded(rate float64) int { return int(min(max(math.Round(rate), 1), lab.MaxLoad)) }
+// overloadFlags are the flags that overload and boundary have in common.
+func overloadFlags(c *cobra.Command, in *report.Overload) {
+	c.Flags().DurationVar(&in.Service.Mean, "service", in.Service.Mean, "mean service time of a request; the capacity per second is its inverse")
+	c.Flags().Var((*shape)(&in.Service), "shape", "distribution of the service times: constant, exponential, or log-normal:CV")
+	c.Flags().DurationVar(&in.Trigger.At, "at", in.Trigger.At, "when the server stalls or slows down")
+	c.Flags().DurationVar(&in.Trigger.For, "stall", in.Trigger.For, "length of the stall")
+	c.Flags().Float64Var(&in.Trigger.Speed, "speed", 0, "share of the server's speed during the stall, 0 to 1")
+	c.Flags().DurationVar(&in.Trigger.Ramp, "ramp", 0, "time after the stall in which the speed grows linearly to full speed")
+	c.Flags().DurationVar(&in.Timeout, "timeout", in.Timeout, "attempt timeout of policies that have none")
+	c.Flags().DurationVar(&in.Healthy, "healthy", 0, "a healthy operation succeeds within this time (default: the attempt timeout)")
+	c.Flags().Var((*percentage)(&in.Failures), "failures", "share of the requests that fail at random, as in 1%")
+	c.Flags().IntVar(&in.Queue, "queue", 0, "maximum number of requests in the queue (default: no limit)")
+	c.Flags().BoolVar(&in.Slots, "slots", false, "a request that finds the queue full receives the next free slot as Retry-After")
+	c.Flags().BoolVar(&in.Drop, "drop", false, "the server drops requests whose callers have left")
+	_ = c.RegisterFlagCompletionFunc("shape", cobra.FixedCompletions([]string{"constant", "exponential", "log-normal:1"}, cobra.ShellCompDirectiveNoFileComp)) // it fails only for an unknown flag
+}
 
-// service parses --shape.
-func (f *overloadFlags) service() error {
-	name, cv, _ := strings.Cut(f.shape, ":")
-	s := &f.Overload.Service
-	err := s.Shape.UnmarshalText([]byte(name))
-	if s.Shape == sim.LogNormalService && err == nil {
-		s.CV, err = strconv.ParseFloat(cv, 64)
-	} else if cv != "" {
-		err = errors.ErrUnsupported
+// checkOverload returns an error for flags that cannot be, or have no effect.
+func checkOverload(c *cobra.Command, args []string, in *report.Overload) error {
+	if in.Runs < 1 || in.Runs > 100_000 {
+		return fmt.Errorf("%s: --runs is %d, want 1 to 100000", c.Name(), in.Runs)
 	}
-	if err != nil {
-		return fmt.Errorf("--shape is %q, want constant, exponential, or log-normal:CV as in log-normal:0.5", f.shape)
+	strategies, err := report.ParseStrategies(args)
+	own := len(args) > 0 && err == nil
+	for _, s := range strategies {
+		_, ok := s.Policy.AttemptTimeout()
+		own = own && ok
+	}
+	if own && c.Flags().Changed("timeout") {
+		return fmt.Errorf("%s: --timeout has no effect, because each policy has its own attempttimeout=: want one of the two", c.Name())
 	}
 	return nil
 }
 
-// overload is a result of sim overload.
-type overload struct {
-	*model.OverloadResult
-	of model.Overload
+// shape is the flag of a sim.Service's distribution.
+type shape sim.Service
+
+func (s *shape) Set(text string) error {
+	name, cv, _ := strings.Cut(text, ":")
+	err := s.Shape.UnmarshalText([]byte(name))
+	if s.CV = 0; s.Shape == sim.LogNormalService && err == nil {
+		s.CV, err = strconv.ParseFloat(cv, 64)
+	} else if cv != "" {
+		err = strconv.ErrSyntax
+	}
+	return err
 }
 
-// rate returns the number per second for a number in a bin.
-func rate(n int64, bin time.Duration) float64 { return float64(n) / bin.Seconds() }
-
-func (o *overload) text(w io.Writer, width int) error {
-	width = min(width, 140)
-	var rows [][]string
-	for _, s := range o.Strategies {
-		r := s.Result
-		rows = append(rows, []string{
-			s.Name, s.Recovery(), fmt.Sprintf("%.1f", r.Amplification), share(r.Succeeded, r.Operations), share(r.Wasted, r.Wasted+r.Served),
-			axis.Time(r.Latency.P50), axis.Time(r.Latency.P99),
-		})
+func (s *shape) String() string {
+	if s.Shape == sim.LogNormalService {
+		return fmt.Sprintf("%v:%v", s.Shape, s.CV)
 	}
-	lines := console.Fit(width, []string{"policy", "recovers", "requests", "succeeded", "wasted", "median", "p99"}, rows, 2)
-	lines = append(lines, console.Wrap(width, strings.Fields("Requests: per operation. Succeeded: operations. Wasted: work for callers that had left. "+
-		"Median, p99: latency of the operations that succeeded. "+o.setting()+" The charts: requests that reach the server, operations that succeed.")...)...)
-	const margin, barLines = 8, 3
-	span := console.Span{Most: o.Horizon, Width: max(width-margin, 24)}
-	most := o.most()
-	for _, s := range o.Strategies {
-		f := s.Result.Flow
-		lines = append(lines, "", console.Shorten(s.Name+": "+s.Verdict(), width))
-		if s.Note != "" {
-			lines = append(lines, s.Note)
-		}
-		for _, bins := range [][]int64{f.Offered, f.Succeeded} {
-			lines = append(lines, indent(console.Bars(o.row(bins, f.Bin, most, span.Width), 1000, barLines), margin, axis.Number(most)+"/s")...)
-		}
-		marks := span.Marks([]time.Duration{o.Trigger.At, o.Trigger.At + o.Trigger.For}, func(i int) rune { return []rune("▼▲")[i] })
-		lines = append(lines, indent([]string{marks, span.Labels()}, margin, "")...)
-	}
-	return writeLines(w, lines)
+	return s.Shape.String()
 }
 
-// most returns the highest rate of requests of all strategies.
-func (o *overload) most() float64 {
-	most := 1.0
-	for _, s := range o.Strategies {
-		most = max(most, rate(slices.Max(s.Result.Flow.Offered), s.Result.Flow.Bin))
+func (s *shape) Type() string { return "distribution" }
+
+// percentage is the flag of a share, as in 1% or 0.01.
+type percentage float64
+
+func (p *percentage) Set(text string) error {
+	number, percent := strings.CutSuffix(text, "%")
+	x, err := strconv.ParseFloat(number, 64)
+	if percent {
+		x /= 100
 	}
-	return most
+	if err == nil && !(x >= 0 && x <= 1) {
+		err = strconv.ErrRange
+	}
+	*p = percentage(x)
+	return err
 }
 
-// row returns the mean of the bins under each column, in thousandths of most.
-func (o *overload) row(bins []int64, bin time.Duration, most float64, columns int) []int64 {
-	row := make([]int64, columns)
-	for i := range row {
-		from := i * len(bins) / columns
-		to := max((i+1)*len(bins)/columns, from+1)
-		sum := int64(0)
-		for _, n := range bins[from:to] {
-			sum += n
-		}
-		row[i] = int64(math.Ceil(1000 * rate(sum, bin*time.Duration(to-from)) / most))
-	}
-	return row
-}
-
-func share(n, of int64) string {
-	if of == 0 {
-		return "-"
-	}
-	return percent(float64(n) / float64(of))
-}
-
-// setting returns a sentence about the load and the trigger.
-func (o *overload) setting() string {
-	what := "it stands still"
-	if o.Trigger.Speed > 0 {
-		what = "it works at " + percent(o.Trigger.Speed) + " speed"
-	}
-	back := "."
-	if o.Trigger.Ramp > 0 {
-		back = fmt.Sprintf(", and reaches full speed %s later.", axis.Time(o.Trigger.Ramp))
-	}
-	return fmt.Sprintf("Load: %s operations per second. The server's capacity is %s per second; from %s on %s for %s%s",
-		axis.Number(o.Load), axis.Number(1/o.of.Service.Mean.Seconds()), axis.Time(o.Trigger.At), what, axis.Time(o.Trigger.For), back)
-}
-
-func (o *overload) figure() picture.Figure {
-	const columns, height, bars = 2, 170, 150
-	f := picture.Figure{
-		Columns: min(columns, max(len(o.Strategies), 1)),
-		Keys:    []picture.Key{{Name: "requests to the server", Color: picture.Plain}, {Name: "operations that succeed", Color: picture.Series(0)}},
-		Note:    o.setting(),
-	}
-	highest := o.most()
-	end := o.Horizon
-	for _, s := range o.Strategies {
-		flow := s.Result.Flow
-		n := (len(flow.Offered)-1)/bars + 1
-		series := func(counts []int64) []picture.Bar {
-			var all []picture.Bar
-			for i := 0; i < len(counts); i += n {
-				sum, bins := int64(0), counts[i:min(i+n, len(counts))]
-				for _, c := range bins {
-					sum += c
-				}
-				from, to := flow.Bin*time.Duration(i), min(flow.Bin*time.Duration(i+len(bins)), end)
-				all = append(all, picture.Bar{From: from.Seconds(), To: to.Seconds(), Height: rate(sum, to-from)})
-			}
-			return all
-		}
-		f.Panels = append(f.Panels, picture.Panel{
-			Title: console.Shorten(s.Name+": "+s.Verdict(), 64), Height: height,
-			X: picture.Axis{Most: end.Seconds(), Ticks: axis.Times(end, 6), Label: "time"},
-			Y: picture.Axis{Most: highest, Ticks: axis.Numbers(highest, 4), Label: "per second"},
-			Marks: []picture.Mark{
-				picture.Bars{Bars: series(flow.Offered), Color: picture.Plain}, picture.Bars{Bars: series(flow.Succeeded), Color: picture.Series(0)},
-				picture.Rule{X: o.Trigger.At.Seconds(), Most: highest, Label: "stall"},
-				picture.Rule{X: (o.Trigger.At + o.Trigger.For).Seconds(), Most: highest},
-			},
-		})
-	}
-	return f
-}
+func (p *percentage) String() string { return strconv.FormatFloat(100*float64(*p), 'g', -1, 64) + "%" }
+func (p *percentage) Type() string   { return "percentage" }

@@ -1,22 +1,24 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
@@ -31,55 +33,55 @@ the same result.
 
 Policies are as in: retrywhen show --help. These options may be added:
   place=process-each     each client is a process; also by-key, by-ordinal
-  processes=20           the clients are divided among 20 processes
-  budget=10,1,0.1        the retries share a budget: capacity, cost, refund
+  processes=20           the clients are divided among 20 processes, each with
+                         a budget of its own, if the policy has one
   layers=3               an overload's callers are three layers with this policy
 When interrupted, sim writes the result so far and dies of the signal.`,
 	}
 	leads(c)
-	c.AddCommand(newSimChoose(), newSimHerd(), newSimOCC(), newSimOutage(), newSimOverload())
+	c.AddCommand(newSimBoundary(), newSimChoose(), newSimHerd(), newSimOCC(), newSimOutage(), newSimOverload())
 	return c
 }
 
-// simulation holds the flags that the simulations have in common.
+// simulation holds what all simulations have in common.
 type simulation struct {
 	output
+	tab     lab.Tab           // of the page
+	preset  []report.Strategy // without policies as arguments
 	place   string
 	seed    uint64
 	horizon time.Duration
 }
 
-func (s *simulation) flags(c *cobra.Command) {
+func (s *simulation) flags(c *cobra.Command, tab lab.Tab) {
+	s.tab = tab
 	s.output.flags(c)
-	placeFlag(c, &s.place)
-	seedFlag(c, &s.seed)
-	c.Flags().DurationVar(&s.horizon, "horizon", 0, "simulation end (default: none)")
 	c.ValidArgsFunction = completePolicy
 }
 
-func placeFlag(c *cobra.Command, place *string) {
-	c.Flags().StringVar(place, "place", "", "where the clients' random draws come from: one-process, process-each, by-key or by-ordinal (default one-process)")
+func (s *simulation) placeFlag(c *cobra.Command) {
+	c.Flags().StringVar(&s.place, "place", "", "where the clients' random draws come from: one-process, process-each, by-key or by-ordinal (default one-process)")
 	_ = c.RegisterFlagCompletionFunc("place", cobra.FixedCompletions([]string{"one-process", "process-each", "by-key", "by-ordinal"}, cobra.ShellCompDirectiveNoFileComp)) // it fails only for an unknown flag
 }
 
-func seedFlag(c *cobra.Command, seed *uint64) {
-	c.Flags().Uint64Var(seed, "seed", 0, "the seed of the random draws")
+func (s *simulation) seedFlag(c *cobra.Command) {
+	c.Flags().Uint64Var(&s.seed, "seed", 0, "the seed of the random draws")
 }
 
-// strategies parses the policies. Without any it returns the preset's.
-func (s *simulation) strategies(args []string, preset func() []model.Strategy) ([]model.Strategy, error) {
+// strategies parses the policies. Without any it returns the preset's. It refuses words without effect.
+func (s *simulation) strategies(args []string, in report.Input) ([]report.Strategy, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
 	if s.horizon < 0 {
 		return nil, fmt.Errorf("--horizon is %v, want at least 0", s.horizon)
 	}
-	strategies, err := model.ParseStrategies(args)
+	strategies, err := report.ParseStrategies(args)
 	if err != nil {
 		return nil, err
 	}
 	if len(args) == 0 {
-		strategies = preset()
+		strategies = slices.Clone(s.preset)
 	}
 	if s.place != "" {
 		var p sim.Placement
@@ -90,16 +92,33 @@ func (s *simulation) strategies(args []string, preset func() []model.Strategy) (
 			strategies[i].Placement = p
 		}
 	}
-	return strategies, nil
+	return strategies, report.Refuse(in, strategies)
 }
 
-// run calls compute with a context that ends at an interrupt, and writes its result, also if it is not complete.
-func (s *simulation) run(c *cobra.Command, compute func(context.Context, model.Progress) (report, error)) error {
+// computed returns a result, or no result at all, as an interface.
+func computed[R interface {
+	comparable
+	report.Result
+}](r R, err error) (report.Result, error) {
+	var none R
+	if r == none {
+		return nil, err
+	}
+	return r, err
+}
+
+// run calls compute with a context that ends at an interrupt, and writes its result, also if it is not complete. in has
+// the command's flags.
+func (s *simulation) run(c *cobra.Command, args []string, in report.Input, compute func(context.Context, []report.Strategy, report.Progress) (report.Result, error)) error {
+	strategies, err := s.strategies(args, in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Name(), err)
+	}
 	ctx, stop := untilSignal(c.Context())
 	defer stop()
 	computing()
 	bar := newProgress(c.ErrOrStderr())
-	r, err := compute(ctx, bar.of)
+	r, err := compute(ctx, strategies, bar.of)
 	bar.clear()
 	interrupted := ctx.Err()
 	death, signaled := errors.AsType[diedBy](context.Cause(ctx))
@@ -107,36 +126,19 @@ func (s *simulation) run(c *cobra.Command, compute func(context.Context, model.P
 	if field, ok := errors.AsType[*sim.FieldError](err); ok {
 		return fmt.Errorf("%s: %s is %v, want %s", c.Name(), flagOf(field.Field), field.Value, field.Want)
 	}
-	stopped, ok := errors.AsType[*sim.StoppedError](err)
-	if err != nil && !ok {
+	if r == nil {
 		return fmt.Errorf("%s: %w", c.Name(), err)
 	}
-	if ok {
-		fmt.Fprintf(c.ErrOrStderr(), "retrywhen: %s: %v; the result so far follows\n", c.Name(), stopped)
+	if err := cmp.Or(err, r.Incomplete()); err != nil {
+		fmt.Fprintf(c.ErrOrStderr(), "retrywhen: %s: %v; the result so far follows\n", c.Name(), err)
 	}
-	if err := s.write(c, r); err != nil {
+	if err := s.write(c, s.tab, r); err != nil {
 		return err
 	}
 	if signaled {
 		return death
 	}
 	return interrupted
-}
-
-// refuseWords returns an error if a strategy has one of the options: they would have no effect.
-func refuseWords(strategies []model.Strategy, words ...string) error {
-	for _, s := range strategies {
-		for _, word := range words {
-			if s.Has(word) {
-				return fmt.Errorf("%q: %s= has no effect here, want a policy without it", s, word)
-			}
-		}
-	}
-	return nil
-}
-
-func noRetry(s model.Strategy) error {
-	return fmt.Errorf("%q allows no retry, want a limit of 1 or more", s)
 }
 
 // untilSignal returns a context that ends at SIGINT and SIGTERM, with a diedBy as its cause. A second signal has its
@@ -188,8 +190,9 @@ var computing = func() {}
 
 // progress draws a progress bar on a terminal, and nothing elsewhere.
 type progress struct {
-	out io.Writer
-	bar *progressbar.ProgressBar
+	out   io.Writer
+	drawn time.Time
+	shown bool
 }
 
 func newProgress(out io.Writer) *progress {
@@ -204,24 +207,27 @@ func (p *progress) of(what string) func(done, total int64) {
 	if p.out == nil {
 		return nil
 	}
-	p.clear()
 	return func(done, total int64) {
-		if p.bar == nil {
-			const times = 24 // the width of the percentage, the time so far and the time left
-			wide := width(p.out)
-			what = console.Shorten(what, max(wide/4, 10))
-			p.bar = progressbar.NewOptions64(total,
-				progressbar.OptionSetWriter(p.out), progressbar.OptionSetDescription(what),
-				progressbar.OptionSetWidth(max(min(wide-len([]rune(what))-times, 30), 1)),
-				progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetPredictTime(true))
+		if time.Since(p.drawn) < 100*time.Millisecond {
+			return
 		}
-		_ = p.bar.Set64(done) // an error of the bar does not stop the simulation
+		p.drawn, p.shown = time.Now(), true
+		wide := width(p.out)
+		fmt.Fprintf(p.out, "\r\x1b[K%s", progressLine(console.Shorten(what, max(wide/4, 10)), float64(done)/float64(max(total, 1)), min(wide, 60)))
 	}
 }
 
+// progressLine returns a line of the given width.
+func progressLine(what string, share float64, wide int) string {
+	text := fmt.Sprintf("%s %3.0f %% ", what, 100*share)
+	bar := max(wide-len([]rune(text))-2, 4)
+	full := min(int(share*float64(bar)), bar)
+	return text + "[" + strings.Repeat("=", full) + strings.Repeat(" ", bar-full) + "]"
+}
+
 func (p *progress) clear() {
-	if p.bar != nil {
-		_ = p.bar.Clear()
-		p.bar = nil
+	if p.shown {
+		fmt.Fprint(p.out, "\r\x1b[K") // an error of the bar does not stop the simulation
+		p.shown = false
 	}
 }

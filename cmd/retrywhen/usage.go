@@ -13,31 +13,13 @@ import (
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/suggest"
 )
 
-// version returns the module's version, which the go command records in the binary.
+// version returns the module's version, which the go command records in the binary, the version of Go, and the platform.
 func version() string {
+	module := "(devel)"
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
+		module = info.Main.Version
 	}
-	return "(devel)"
-}
-
-func newVersion() *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version",
-		Long:    `Version prints the version of this command, the version of Go, and the platform.`,
-		Example: `  retrywhen version`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("version: %q is an unknown argument, want none", args[0])
-			}
-			return nil
-		},
-		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(c.OutOrStdout(), "retrywhen %s, %s, %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
-		},
-	}
+	return fmt.Sprintf("%s, %s, %s/%s", module, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // leads makes a command that only has subcommands return an error for an unknown one.
@@ -79,6 +61,7 @@ func badFlag(c *cobra.Command, err error) error {
 		f := wrong.GetFlag()
 		return fmt.Errorf("%s--%s is %q, want %s", where(c), f.Name, wrong.GetValue(), map[string]string{
 			"bool": "true or false", "duration": "a duration, as in 500ms or 1m30s", "int": "a whole number", "float64": "a number", "durationSlice": "durations separated by commas, as in 5s,1m", "number or none": "a whole number, at least 0, or none",
+			"distribution": "constant, exponential, or log-normal:CV as in log-normal:0.5", "percentage": "a share from 0% to 100%, as in 1% or 0.01",
 			"condition": "success, failure, or an exit code from 0 to 255", "uint64": "a whole number, at least 0",
 			"size": "a number of bytes, as in 64MiB, or 0", "outputs": "all or last",
 			"intSlice": "whole numbers separated by commas", "float64Slice": "numbers separated by commas",

@@ -2,16 +2,17 @@ package main
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 )
 
 func TestWrongUsage(t *testing.T) {
 	for line, want := range map[string]string{
-		"bogus":                      `no command "bogus", want completion, lab, run, show, sim, version`,
-		"shwo x":                     `no command "shwo"; did you mean show? want completion, lab, run, show, sim, version`,
-		"help bogus":                 `no command "bogus", want completion, lab, run, show, sim, version`,
-		"help sim hord":              `sim: no command "hord"; did you mean herd? want choose, herd, occ, outage, overload`,
+		"bogus":                      `no command "bogus", want completion, lab, run, show, sim`,
+		"shwo x":                     `no command "shwo"; did you mean show? want completion, lab, run, show, sim`,
+		"help bogus":                 `no command "bogus", want completion, lab, run, show, sim`,
+		"help sim hord":              `sim: no command "hord"; did you mean herd? want boundary, choose, herd, occ, outage, overload`,
 		"completion zhs":             `completion: no command "zhs"; did you mean zsh? want bash, fish, powershell, zsh`,
 		"--bogus":                    "unknown flag: --bogus, see retrywhen --help",
 		"-x":                         "unknown shorthand flag: 'x' in -x, see retrywhen --help",
@@ -24,7 +25,7 @@ func TestWrongUsage(t *testing.T) {
 		"sim herd --own-axis=x":      `herd: --own-axis is "x", want true or false`,
 		"sim choose --outages x":     `choose: --outages is "x", want durations separated by commas, as in 5s,1m`,
 		"sim overload --load x":      `overload: --load is "x", want a number`,
-		"sim outage --budget x":      `outage: --budget is "x": "x" is not a budget, want as in`,
+		"sim outage --budget x":      `outage: --budget is "x": "x" is not a budget, want as in "budget=10,1,0.1": capacity, cost, refund, and optionally the tokens that flow in each second`,
 		"lab -p 9223372036854775808": `lab: --port is "9223372036854775808", want a whole number`,
 	} {
 		out, _, err := inProcess(t, strings.Fields(line)...)
@@ -45,7 +46,7 @@ func TestHelpIsForAllCommands(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	out, _, err := inProcess(t, "--version")
-	if err != nil || !strings.HasPrefix(out, "retrywhen version ") {
+	if err != nil || !strings.HasPrefix(out, "retrywhen version ") || !strings.Contains(out, runtime.Version()) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http/httptest"
@@ -27,7 +28,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
+	"github.com/retrywhen/retrywhen/sim"
 )
 
 // findBrowser returns the path of Chromium. If there is none the test is skipped, or with RETRYWHEN_BROWSER=required
@@ -326,7 +328,7 @@ func browserLoads(t *testing.T, ctx context.Context, address string) {
 	count("outage", 6)
 	p.turn(TabChoose)
 	count("choose", 2)
-	if s := p.text(`document.getElementById("choose-sentence").textContent`); !strings.Contains(s, "use “one wave, tiled”: constant d=55s tiled") {
+	if s := p.text(`document.getElementById("choose-sentence").textContent`); !strings.Contains(s, "use “exponential, full”: exponential base=1s factor=2 cap=30s jitter=full") {
 		t.Errorf("the sentence is %q", s)
 	}
 	p.mu.Lock()
@@ -708,18 +710,18 @@ func browserStrategies(t *testing.T, ctx context.Context, address string) {
 		p.run(chromedp.Click(selector, chromedp.ByQuery))
 		p.settle(n)
 	}
-	for range model.MaxStrategies - 3 {
+	for range report.MaxStrategies - 3 {
 		click("#add")
 	}
 	var rows int
 	p.eval(`document.querySelectorAll("#herd-figures tbody tr").length`, &rows)
 	var disabled bool
 	p.eval(`document.getElementById("add").disabled`, &disabled)
-	if rows != model.MaxStrategies || !disabled {
-		t.Errorf("%d strategies, adding disabled: %v; want %d and true", rows, disabled, model.MaxStrategies)
+	if rows != report.MaxStrategies || !disabled {
+		t.Errorf("%d strategies, adding disabled: %v; want %d and true", rows, disabled, report.MaxStrategies)
 	}
 	// The focus stays in the list when the last of eight strategies is removed, and the removal can be undone.
-	p.run(chromedp.Focus(fmt.Sprintf("#remove-%d", model.MaxStrategies-1), chromedp.ByQuery))
+	p.run(chromedp.Focus(fmt.Sprintf("#remove-%d", report.MaxStrategies-1), chromedp.ByQuery))
 	n := p.drawn()
 	p.run(chromedp.KeyEvent(kb.Enter))
 	p.settle(n)
@@ -733,7 +735,7 @@ func browserStrategies(t *testing.T, ctx context.Context, address string) {
 	if after := p.text(titles); after != before {
 		t.Errorf("undone, the strategies are %s, want %s", after, before)
 	}
-	for range model.MaxStrategies - 2 {
+	for range report.MaxStrategies - 2 {
 		click("#remove-0")
 	}
 	p.eval(`document.querySelectorAll(".strategy button").length`, &rows)
@@ -834,43 +836,49 @@ const layoutProblems = `(() => {
 })()`
 
 func browserStatic(t *testing.T, ctx context.Context, _ string) {
-	name := filepath.Join(t.TempDir(), "page.html")
-	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	state := Question()
-	state.Strategies = append(state.Strategies, must("</script><b>: linear d=1s")...)
-	if err := WritePage(t.Context(), f, state); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	p := open(t, ctx, "file://"+name, 1440, 900)
-	p.visit("")
-	charts := 0
-	for _, tab := range []Tab{TabHerd, TabContention, TabOutage, TabChoose, TabRecover} {
-		p.run(chromedp.Click("#to-"+string(tab), chromedp.ByQuery))
-		p.look()
-		var n int
-		p.eval(`[...document.querySelectorAll("figure svg")].filter((e) => e.checkVisibility()).length`, &n)
-		charts += n
-	}
-	if want := 6*2 + 6 + 1 + 2 + 6 + 6 + 2 + 6; charts != want {
-		t.Errorf("%d charts, want %d", charts, want)
-	}
-	var live int
-	p.eval(`[...document.querySelectorAll("form, #panel, header select, header button")].filter((e) => e.getClientRects().length).length`, &live)
-	if live != 0 {
-		t.Error("the page has controls that can do nothing")
-	}
-	p.mu.Lock()
-	for _, r := range p.requests {
-		if r != "file://"+name && !strings.HasPrefix(r, "data:") {
-			t.Errorf("the page asks for %s", r)
+	for tab, want := range map[Tab]int{TabHerd: 6*2 + 6 + 1, TabContention: 2 + 6, TabOutage: 6, TabChoose: 2, TabRecover: 6} {
+		state := First(tab)
+		state.Strategies = append(Question().Strategies, must("</script><b>: linear d=1s")...)
+		r, err := computes[tab](t.Context(), state)
+		if err != nil {
+			t.Fatal(err)
 		}
+		name := filepath.Join(t.TempDir(), "page.html")
+		f, err := os.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(WriteResult(f, tab, "retrywhen sim <b>", r), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		p := open(t, ctx, "file://"+name, 1440, 900)
+		p.visit("")
+		p.eval(`document.querySelectorAll("details.more").forEach((d) => (d.open = true))`, nil)
+		p.look()
+		var charts, live, tabs int
+		p.eval(`[...document.querySelectorAll("figure svg")].filter((e) => e.checkVisibility()).length`, &charts)
+		p.eval(`[...document.querySelectorAll("form, #panel, header select, header button")].filter((e) => e.getClientRects().length).length`, &live)
+		p.eval(`[...document.querySelectorAll(".tabs button")].filter((e) => e.getClientRects().length).length`, &tabs)
+		if charts != want || live != 0 || tabs != 0 || p.text(`document.getElementById("made").textContent`) != "retrywhen sim <b>" {
+			t.Errorf("%s: %d charts, want %d; %d controls and %d tabs, want none", tab, charts, want, live, tabs)
+		}
+		p.mu.Lock()
+		for _, r := range p.requests {
+			if r != "file://"+name && !strings.HasPrefix(r, "data:") {
+				t.Errorf("the page asks for %s", r)
+			}
+		}
+		p.mu.Unlock()
+		p.clean()
 	}
-	p.mu.Unlock()
-	p.clean()
+}
+
+// question is the comparison of the preset "The open question".
+func question() sim.Comparison {
+	s := Question()
+	c := sim.Comparison{Jobs: s.Jobs, Retries: s.Retries, Runs: 200, Seed: s.Seed, PeakWindow: s.Peak, DeadWindow: s.Dead}
+	for _, strategy := range s.Strategies {
+		c.Strategies = append(c.Strategies, strategy.Sim())
+	}
+	return c
 }

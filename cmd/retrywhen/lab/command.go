@@ -2,11 +2,10 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/gocode"
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
-	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
 )
 
 // Command returns the command line that computes the figures of the state's tab.
@@ -24,7 +23,7 @@ func (s State) Command() string {
 		}
 		add("--own-axis=%v", s.Own)
 	case TabContention:
-		add("retrywhen sim occ --clients %d --runs %d", s.Clients, s.Runs)
+		add("retrywhen sim occ --clients %d --runs %d --own-axis=%v", s.Clients, s.Runs, s.Own)
 	case TabChoose:
 		var outages []string
 		for _, d := range s.Outages {
@@ -34,42 +33,40 @@ func (s State) Command() string {
 		if s.Served > 0 {
 			add("--served %v", s.Served)
 		}
-		if s.Wait > 0 {
-			add("--wait %v", s.Wait)
-		}
+		add("--wait %v", s.Wait)
 	case TabOutage:
 		add("retrywhen sim outage --clients %d --down %v --capacity %d", s.Affected, s.Down, s.Capacity)
 		if s.Timeout > 0 {
 			add("--timeout %v", s.Timeout)
 		}
+		if s.Own {
+			add("--own-axis")
+		}
 	default:
 		o := s.overload()
-		add("retrywhen sim overload --load %d --service %v --stall %v --timeout %v --horizon %v", s.Load, o.Service.Mean, s.Stall, s.Patience, s.Watch)
+		add("retrywhen sim overload --load %d --service %v --stall %v --horizon %v", s.Load, o.Service.Mean, s.Stall, s.Watch)
+		if slices.ContainsFunc(s.Strategies, func(x report.Strategy) bool { _, own := x.Policy.AttemptTimeout(); return !own }) {
+			add("--timeout %v", s.Patience)
+		}
+		if s.Failures > 0 {
+			add("--failures %v", s.Failures)
+		}
 	}
 	if s.Seed != 0 {
 		add("--seed %d", s.Seed)
 	}
 	if s.Tab != TabChoose { // it has its own policies
-		for _, x := range s.Strategies {
-			words = append(words, shellQuoted(x.String()))
+		for _, x := range s.Strategies { // the command refuses words without effect
+			words = append(words, ShellQuoted(report.Used(s.input(), x).String()))
 		}
 	}
 	return strings.Join(words, " ")
 }
 
-// shellQuoted quotes a text for POSIX shells.
-func shellQuoted(text string) string {
+// ShellQuoted quotes a text for POSIX shells.
+func ShellQuoted(text string) string {
 	if strings.ContainsAny(text, "\"$`\\!") {
 		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 	}
 	return `"` + text + `"`
-}
-
-// goLine returns the strategy's policy in Go. In a herd its limit is the number of retries of a job.
-func (s State) goLine(x model.Strategy) string {
-	p := x.Policy
-	if _, ok := p.Limit(); !ok && s.Tab == TabHerd {
-		p = p.With(retry.Limit(s.Retries))
-	}
-	return gocode.Policy(p, x.Placement)
 }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,10 +9,18 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/gocode"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
+	"github.com/retrywhen/retrywhen/sim"
 )
 
 // maxWork is the maximum time of one call of Numbers.
 const maxWork = 8 * time.Second
+
+// MaxQuery is the maximum length of a query in bytes.
+const MaxQuery = 8 << 10
 
 // errNoKind is the error for an unknown kind of numbers.
 var errNoKind = errors.New("no such numbers")
@@ -34,17 +43,19 @@ func Numbers(ctx context.Context, kind, query string) (any, error) {
 	case "state":
 		result, err = describe(ctx, state, problems)
 	default:
-		compute, ok := computes[Tab(kind)]
-		if !ok {
+		if _, ok := computes[Tab(kind)]; !ok {
 			return nil, errNoKind
 		}
 		if i := slices.IndexFunc(problems, func(p Problem) bool { return !p.Unknown }); i >= 0 {
 			return nil, errors.New(problems[i].Message)
 		}
-		result, err = compute(ctx, state)
+		result, err = numbers(ctx, Tab(kind), state)
 	}
 	if err != nil && ctx.Err() != nil {
 		return nil, fmt.Errorf("the simulation takes longer than %v, want a smaller one: %w", maxWork, context.Cause(ctx))
+	}
+	if field, ok := errors.AsType[*sim.FieldError](err); ok {
+		return nil, fmt.Errorf("%s: %v, want %s", cmp.Or(labels[field.Field], field.Field), field.Value, field.Want)
 	}
 	if err != nil {
 		return nil, err
@@ -52,13 +63,29 @@ func Numbers(ctx context.Context, kind, query string) (any, error) {
 	return result, nil
 }
 
-// computes are the functions that compute the tabs' numbers.
-var computes = map[Tab]func(context.Context, State) (any, error){
-	TabRecover:    func(ctx context.Context, s State) (any, error) { return ComputeRecover(ctx, s) },
-	TabHerd:       func(ctx context.Context, s State) (any, error) { return ComputeHerd(ctx, s) },
-	TabContention: func(ctx context.Context, s State) (any, error) { return ComputeContention(ctx, s) },
-	TabOutage:     func(ctx context.Context, s State) (any, error) { return ComputeOutage(ctx, s) },
-	TabChoose:     func(ctx context.Context, s State) (any, error) { return ComputeChoose(ctx, s) },
+// labels are the labels of the page's controls, by the fields of the simulations.
+var labels = map[string]string{
+	"Horizon": "Simulation end", "Load": "Operations per second", "Service.Mean": "Capacity per second", "Trigger.For": "Standstill", "Failures": "Random failures",
+	"Clients": "Number of clients", "Capacity": "Capacity per second", "Down": "Outage length", "Timeout": "Attempt timeout",
+	"Jobs": "Number of jobs", "Retries": "Retries per job", "Runs": "Number of runs",
+}
+
+// computes are the functions that compute the tabs' results.
+var computes = map[Tab]func(context.Context, State) (report.Result, error){
+	TabRecover:    func(ctx context.Context, s State) (report.Result, error) { return s.overload().Run(ctx) },
+	TabHerd:       func(ctx context.Context, s State) (report.Result, error) { return s.herd().Run(ctx) },
+	TabContention: func(ctx context.Context, s State) (report.Result, error) { return s.contention().Run(ctx) },
+	TabOutage:     func(ctx context.Context, s State) (report.Result, error) { return s.outage().Run(ctx) },
+	TabChoose:     func(ctx context.Context, s State) (report.Result, error) { return s.choose().Run(ctx) },
+}
+
+// numbers returns the numbers of a tab. It fails when ctx ends.
+func numbers(ctx context.Context, t Tab, s State) (any, error) {
+	r, err := computes[t](ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return r.Page(), nil
 }
 
 // yield lets timers fire in a program with one thread, so that the simulation sees the end of its context.
@@ -70,6 +97,7 @@ type described struct {
 	Fields     map[string]string   `json:"fields"`
 	Strategies []describedStrategy `json:"strategies"`
 	Command    string              `json:"command"`
+	Go         string              `json:"go"`                 // a file with all policies
 	Problems   []Problem           `json:"problems,omitempty"` // the parts of the address that are not in the state
 }
 
@@ -83,22 +111,38 @@ type describedStrategy struct {
 
 func describe(ctx context.Context, s State, problems []Problem) (described, error) {
 	s, err := s.fix(ctx)
-	d := described{Query: s.Query().Encode(), Fields: map[string]string{}, Strategies: []describedStrategy{}, Command: s.Command(), Problems: problems}
+	d := described{Query: s.Query().Encode(), Fields: map[string]string{}, Strategies: []describedStrategy{}, Command: s.Command(), Go: report.GoFile(s.Strategies), Problems: problems}
 	for _, f := range fields {
 		d.Fields[f.name] = f.text(&s)
 	}
 	for _, x := range s.Strategies {
-		d.Strategies = append(d.Strategies, describedStrategy{x.String(), x.Title(), InWords(x), s.goLine(x)})
+		y := describeStrategy(x)
+		for _, u := range report.UnusedWords(s.input(), x) {
+			y.Formula += fmt.Sprintf("; %s has no effect here: %s", u.Word, u.Why)
+		}
+		d.Strategies = append(d.Strategies, y)
 	}
 	return d, err
+}
+
+func describeStrategy(x report.Strategy) describedStrategy {
+	return describedStrategy{x.String(), x.Title(), report.InWords(x), gocode.Policy("policy", x.Policy, x.Placement)}
 }
 
 // describedDefaults holds the first values of the controls, their limits, the presets and the story.
 type describedDefaults struct {
 	described
 	Most    map[string]int    `json:"most"`
+	Curves  []describedCurve  `json:"curves"`
 	Presets []describedPreset `json:"presets"`
 	Story   []describedStep   `json:"story"`
+}
+
+// describedCurve is a curve of the text form.
+type describedCurve struct {
+	Name       string   `json:"name"`
+	Parameters []string `json:"parameters"`
+	Random     bool     `json:"random"`
 }
 
 type describedPreset struct {
@@ -115,8 +159,11 @@ func describeDefaults(ctx context.Context) (describedDefaults, error) {
 	}
 	d := describedDefaults{described: state, Story: describedStory(), Most: map[string]int{
 		"jobs": MaxJobs, "retries": MaxRetries, "clients": MaxClients, "runs": MaxRuns, "affected": MaxAffected, "capacity": MaxCapacity,
-		"load": MaxLoad, "rate": MaxLoad,
+		"load": MaxLoad, "rate": MaxLoad, "query": MaxQuery,
 	}}
+	for _, c := range backoff.Curves() {
+		d.Curves = append(d.Curves, describedCurve{c.Name, append([]string{}, c.Parameters...), c.Random})
+	}
 	for _, p := range Presets() {
 		state, err := describe(ctx, p.State, nil)
 		if err != nil {

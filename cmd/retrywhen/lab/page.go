@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
 )
 
 // inside is the data in a page.
@@ -29,7 +31,7 @@ func compute(ctx context.Context, s State, engine string, tabs ...Tab) ([]byte, 
 		return nil, err
 	}
 	for _, t := range tabs {
-		if in.Numbers[t], err = computes[t](ctx, s); err != nil {
+		if in.Numbers[t], err = numbers(ctx, t, s); err != nil {
 			return nil, err
 		}
 	}
@@ -43,9 +45,16 @@ func filled(data []byte) string {
 	return strings.TrimSuffix(slot, "</script>") + string(data) + "</script>"
 }
 
-// WritePage writes the page as one file that needs no server. It has the numbers of the state and no controls.
-func WritePage(ctx context.Context, w io.Writer, s State) error {
-	data, err := compute(ctx, s, "none", Tabs...)
+// WriteResult writes the page of a result as one file that needs no server: a tab, without controls. The command line
+// is that of the result.
+func WriteResult(w io.Writer, t Tab, commandLine string, r report.Result) error {
+	in := inside{Engine: "none", Numbers: map[Tab]any{t: r.Page()}}
+	in.Defaults.Presets, in.Defaults.Story, in.Defaults.Most = []describedPreset{}, []describedStep{}, map[string]int{}
+	in.State = described{Fields: map[string]string{"tab": string(t), "step": "0", "y": "shared"}, Strategies: []describedStrategy{}, Command: commandLine}
+	for _, x := range r.Compared() {
+		in.State.Strategies = append(in.State.Strategies, describeStrategy(x))
+	}
+	data, err := json.Marshal(in) // Marshal escapes <, so no text ends the script
 	if err != nil {
 		return err
 	}

@@ -19,39 +19,46 @@ func contextWithCause(t *testing.T, cause error) (context.Context, func()) {
 }
 
 func TestPageIsWhole(t *testing.T) {
-	var page bytes.Buffer
 	state := Default()
 	state.Strategies = append(state.Strategies, must("</script><i>: linear d=1s")...)
-	if err := WritePage(t.Context(), &page, state); err != nil {
-		t.Fatal(err)
-	}
-	text := page.String()
-	for _, no := range []string{`src="`, `href="app`, "</script><i>", "https://cdn"} {
-		if strings.Contains(text, no) {
-			t.Errorf("the page has %s", no)
+	for _, tab := range Tabs {
+		r, err := computes[tab](t.Context(), state)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if n := strings.Count(text, "</script>"); n != 2 {
-		t.Errorf("%d scripts end, want 2", n)
-	}
-	_, rest, _ := strings.Cut(text, `<script id="data" type="application/json">`)
-	data, _, _ := strings.Cut(rest, "</script>")
-	var inside struct {
-		Engine  string
-		Numbers map[Tab]struct{ Strategies []struct{ Title string } }
-	}
-	if err := json.Unmarshal([]byte(data), &inside); err != nil {
-		t.Fatal(err)
-	}
-	if inside.Engine != "none" || len(inside.Numbers) != len(computes) {
-		t.Errorf("engine %s, numbers of %d tabs", inside.Engine, len(inside.Numbers))
-	}
-	for tab, x := range inside.Numbers {
-		if tab == TabChoose { // it has its own policies
-			continue
+		var page bytes.Buffer
+		if err := WriteResult(&page, tab, "retrywhen </script>", r); err != nil {
+			t.Fatal(err)
 		}
-		if n := len(x.Strategies); n != 4 || x.Strategies[3].Title != "</script><i>" {
-			t.Errorf("%s: %+v", tab, x)
+		text := page.String()
+		for _, no := range []string{`src="`, `href="app`, "</script><i>", "https://cdn"} {
+			if strings.Contains(text, no) {
+				t.Errorf("the page has %s", no)
+			}
+		}
+		if n := strings.Count(text, "</script>"); n != 2 {
+			t.Errorf("%d scripts end, want 2", n)
+		}
+		_, rest, _ := strings.Cut(text, `<script id="data" type="application/json">`)
+		data, _, _ := strings.Cut(rest, "</script>")
+		var inside struct {
+			Engine  string
+			State   struct{ Strategies []struct{ Title string } }
+			Numbers map[Tab]json.RawMessage
+		}
+		if err := json.Unmarshal([]byte(data), &inside); err != nil {
+			t.Fatal(err)
+		}
+		if inside.Engine != "none" || len(inside.Numbers) != 1 {
+			t.Errorf("engine %s, numbers of %d tabs", inside.Engine, len(inside.Numbers))
+		}
+		var want any
+		wrote, err := json.Marshal(r.Page())
+		if err != nil || json.Unmarshal(wrote, &want) != nil || string(inside.Numbers[tab]) != string(wrote) {
+			t.Errorf("%s: %v, the page has other numbers than the result", tab, err)
+		}
+		if all := inside.State.Strategies; tab != TabChoose && all[len(all)-1].Title != "</script><i>" {
+			t.Errorf("%s: %+v", tab, all)
 		}
 	}
 }

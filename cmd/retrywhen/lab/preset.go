@@ -3,19 +3,19 @@ package lab
 import (
 	"time"
 
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
 )
 
 // Default returns the first state of the page: does a server recover from a short standstill?
 func Default() State {
-	o := model.DefaultOverload()
+	o := report.DefaultOverload()
 	return State{
 		Tab: TabRecover, Strategies: o.Strategies,
-		Load: int(o.Load), Rate: int(time.Second / o.Service.Mean), Stall: o.Trigger.For, Patience: o.Timeout, Watch: o.Horizon,
+		Load: int(o.Load), Rate: int(time.Second / o.Service.Mean), Stall: o.Trigger.For, Patience: o.Timeout, Watch: 2 * time.Minute,
 		Jobs: 100, Retries: 5,
 		Clients: 50, Runs: 20,
 		Affected: 500, Down: time.Minute, Capacity: 20,
-		Outages: []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second, 20 * time.Second, time.Minute},
+		Outages: report.DefaultChoose().Outages, Wait: report.DefaultChoose().Wait,
 	}
 }
 
@@ -87,8 +87,8 @@ func Presets() []Preset {
 	}
 }
 
-// beginning returns the first preset of a tab, or Default if there is none.
-func beginning(t Tab) State {
+// First returns the first preset of a tab, or Default if there is none.
+func First(t Tab) State {
 	for _, p := range Presets() {
 		if p.State.Tab == t {
 			return p.State
@@ -97,8 +97,8 @@ func beginning(t Tab) State {
 	return Default()
 }
 
-func must(texts ...string) []model.Strategy {
-	s, err := model.ParseStrategies(texts)
+func must(texts ...string) []report.Strategy {
+	s, err := report.ParseStrategies(texts)
 	if err != nil {
 		panic(err) // a preset is wrong
 	}

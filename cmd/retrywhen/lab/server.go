@@ -13,10 +13,8 @@ import (
 	"strings"
 )
 
-const (
-	maxQuery    = 8 << 10 // bytes of a query
-	maxTogether = 2       // requests that are computed at the same time
-)
+// maxTogether is the maximum number of requests that are computed at the same time.
+const maxTogether = 2
 
 // Handler returns the handler of the page. It serves only the given hosts, as in "127.0.0.1:8080", and only requests of
 // the page itself: it refuses other host names (DNS rebinding) and other origins. The limits of a State, a timeout and
@@ -54,8 +52,8 @@ func (s *server) guard(next http.Handler) http.Handler {
 			refuse(w, http.StatusForbidden, fmt.Sprintf("the origin is %q, want this page's", r.Header.Get("Origin")))
 		case strings.HasPrefix(r.URL.Path, "/api/") && !sameSite(r.Header.Get("Sec-Fetch-Site")):
 			refuse(w, http.StatusForbidden, "the request comes from another site, want this page's")
-		case len(r.URL.RawQuery) > maxQuery:
-			refuse(w, http.StatusRequestURITooLong, fmt.Sprintf("the query has %d bytes, want at most %d", len(r.URL.RawQuery), maxQuery))
+		case len(r.URL.RawQuery) > MaxQuery:
+			refuse(w, http.StatusRequestURITooLong, fmt.Sprintf("the query has %d bytes, want at most %d", len(r.URL.RawQuery), MaxQuery))
 		default:
 			next.ServeHTTP(w, r)
 		}

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -13,8 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
-	"github.com/retrywhen/retrywhen/sim"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
 )
 
 const here = "127.0.0.1:8080"
@@ -82,7 +80,7 @@ func TestHandlerRefuses(t *testing.T) {
 		"a post":               {"/api/herd", func(r *http.Request) { r.Method = http.MethodPost }, http.StatusMethodNotAllowed},
 		"no such page":         {"/index.htm", nil, http.StatusNotFound},
 		"a way up":             {"/..%2fserver.go", nil, http.StatusNotFound},
-		"a long query":         {"/api/state?s=" + strings.Repeat("a", maxQuery), nil, http.StatusRequestURITooLong},
+		"a long query":         {"/api/state?s=" + strings.Repeat("a", MaxQuery), nil, http.StatusRequestURITooLong},
 		"a bad query":          {"/api/state?a=%zz", nil, http.StatusBadRequest},
 	}
 	for name, test := range tests {
@@ -95,7 +93,7 @@ func TestHandlerRefuses(t *testing.T) {
 }
 
 func TestHandlerBoundsTheWork(t *testing.T) {
-	many := strings.Repeat("&s="+url.QueryEscape("constant d=1s"), model.MaxStrategies+1)
+	many := strings.Repeat("&s="+url.QueryEscape("constant d=1s"), report.MaxStrategies+1)
 	tests := map[string]struct {
 		parameter string
 		strategy  int
@@ -104,7 +102,7 @@ func TestHandlerBoundsTheWork(t *testing.T) {
 	}{
 		"tab=other":                            {"tab", 0, "", "want recover, herd, contention, outage or choose"},
 		"load=501":                             {"load", 0, "", "from 1 to 500"},
-		"watch=1s":                             {"watch", 0, "", "from 20s to 5m0s"},
+		"watch=1s":                             {"watch", 0, "", "from 45s to 20m0s"},
 		"step=6":                               {"step", 0, "", "from 0 to 5"},
 		"jobs=5001":                            {"jobs", 0, "", "want a whole number from 1 to 5000"},
 		"jobs=0":                               {"jobs", 0, "", "want a whole number from 1"},
@@ -238,149 +236,11 @@ func TestStateRoundTrip(t *testing.T) {
 		}
 	}
 	for _, tab := range Tabs { // a link with the tab alone leads to its first preset
-		if got, problems := ParseState(url.Values{"tab": {string(tab)}}); problems != nil || got.Query().Encode() != beginning(tab).Query().Encode() || got.Tab != tab {
+		if got, problems := ParseState(url.Values{"tab": {string(tab)}}); problems != nil || got.Query().Encode() != First(tab).Query().Encode() || got.Tab != tab {
 			t.Errorf("%s: %v, %s", tab, problems, got.Query().Encode())
 		}
 	}
 	if s := Default(); len(s.Query()) != 1 {
 		t.Errorf("the beginning is %s, want its strategies alone", s.Query().Encode())
-	}
-}
-
-// question is the comparison of the preset "The open question".
-func question() sim.Comparison {
-	s := Question()
-	c := sim.Comparison{Jobs: s.Jobs, Retries: s.Retries, Runs: 200, Seed: s.Seed, PeakWindow: s.Peak, DeadWindow: s.Dead}
-	for _, strategy := range s.Strategies {
-		c.Strategies = append(c.Strategies, strategy.Sim())
-	}
-	return c
-}
-
-// The page shows the figures of the simulation.
-func TestHerdHasTheFiguresOfTheQuestion(t *testing.T) {
-	figures, err := question().Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := ComputeHerd(t.Context(), Question())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, f := range figures {
-		got := h.Strategies[i].Figures
-		if got[0].Value != f.Total.Seconds() || got[1].Value != f.PeakOverMean || got[2].Value != f.DeadShare || got[3].Value != f.MeanCV {
-			t.Errorf("%s: %+v, want %+v", f.Name, got, f)
-		}
-	}
-	// The answer to the question: with the same total wait no dead time, a lower peak, and waits that differ less.
-	sidekiq, tiled := figures[2], figures[4]
-	if tiled.DeadShare != 0 || tiled.PeakOverMean > sidekiq.PeakOverMean/2 || tiled.MeanCV >= sidekiq.MeanCV {
-		t.Errorf("%+v, against %+v", tiled, sidekiq)
-	}
-}
-
-func TestHerdCountsEveryRetryOnce(t *testing.T) {
-	state := Presets()[1].State
-	state.Jobs = 1234
-	h, err := ComputeHerd(t.Context(), state)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range h.Strategies {
-		var sum int64
-		for _, n := range s.Load {
-			sum += n
-		}
-		if sum != int64(state.Jobs*state.Retries) {
-			t.Errorf("%s: the load is of %d retries, want %d", s.Title, sum, state.Jobs*state.Retries)
-		}
-		if len(s.Times) != len(s.Jobs) || len(s.Jobs) > mostLines {
-			t.Errorf("%s: %d jobs are drawn", s.Title, len(s.Jobs))
-		}
-	}
-}
-
-func TestLimits(t *testing.T) {
-	state := Default()
-	state.Strategies = must("none: linear d=1s limit=0", "two: linear d=1s limit=2")
-	h, err := ComputeHerd(t.Context(), state)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if h.Strategies[0].Note == "" || h.Strategies[0].Times != nil || len(h.Strategies[1].Times[0]) != 2 {
-		t.Errorf("%+v", h.Strategies)
-	}
-	if got := state.goLine(state.Strategies[1]); got != "var policy = retry.New(backoff.Linear(time.Second), retry.Limit(2))" {
-		t.Error(got)
-	}
-	o, err := ComputeOutage(t.Context(), state)
-	if err != nil || o.Strategies[0].Note == "" {
-		t.Errorf("%v, %+v", err, o)
-	}
-}
-
-// After 40 doublings without a cap the waits are longer than a Duration can be. The page shows the other strategies.
-func TestHerdOfWaitsPastTheLongestDuration(t *testing.T) {
-	state := Default()
-	state.Strategies = must("far: exponential base=1s factor=2", "at times: exponential base=70h factor=2 jitter=default limit=15", "near: linear d=1s")
-	state.Retries = 40
-	h, err := ComputeHerd(t.Context(), state)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, x := range h.Strategies[:2] {
-		if x.Note != "The sum of its waits is more than 292y." || x.Times != nil || x.Figures != nil {
-			t.Errorf("%s: note %q, %d times, figures %v", x.Title, x.Note, len(x.Times), x.Figures)
-		}
-	}
-	if near := h.Strategies[2]; near.Note != "" || len(near.Times) != state.Jobs || near.Figures == nil {
-		t.Errorf("%s: note %q, %d times", near.Title, near.Note, len(near.Times))
-	}
-}
-
-func TestOutageThatTakesNoTime(t *testing.T) {
-	state := Default()
-	state.Strategies = must("constant d=0s")
-	o, err := ComputeOutage(t.Context(), state)
-	if err != nil || !strings.Contains(o.Strategies[0].Note, "retry endlessly at one instant") {
-		t.Errorf("%v, %+v", err, o)
-	}
-}
-
-func TestComputeStopsWithItsContext(t *testing.T) {
-	ctx, cancel := contextWithCause(t, errors.New("closed"))
-	cancel()
-	for _, p := range Presets() {
-		if _, err := ComputeHerd(ctx, p.State); err == nil {
-			t.Errorf("%s: the herd is computed", p.Name)
-		}
-		if _, err := ComputeContention(ctx, p.State); err == nil {
-			t.Errorf("%s: the contention is computed", p.Name)
-		}
-		if _, err := ComputeOutage(ctx, p.State); err == nil {
-			t.Errorf("%s: the outage is computed", p.Name)
-		}
-	}
-}
-
-func TestSeconds(t *testing.T) {
-	for d, want := range map[time.Duration]string{0: "0", time.Second: "1", 1: "1e-09", 1234567891234: "1234.57", -time.Minute: "-60"} {
-		if b, err := json.Marshal(Seconds(d)); err != nil || string(b) != want {
-			t.Errorf("%v: %s, %v; want %s", d, b, err, want)
-		}
-	}
-}
-
-// With one client the axis has length 0, and the page must be able to draw it.
-func TestContentionOfOneClient(t *testing.T) {
-	state := Default()
-	state.Clients = 1
-	c, err := ComputeContention(t.Context(), state)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c.TimeTicks == nil || c.CallTicks == nil || len(c.Strategies[0].Points) != 1 {
-		t.Errorf("%+v", c)
 	}
 }

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -68,12 +69,18 @@ func browserSite(t *testing.T, ctx context.Context, _ string) {
 	s.Close() // the network is cut
 	p.turn(TabOutage)
 	p.set("affected", "300")
-	o, err := ComputeOutage(t.Context(), func() State {
-		s := Presets()[3].State
-		s.Affected = 300
-		return s
-	}())
+	state := First(TabOutage)
+	state.Affected = 300
+	want, err := numbers(t.Context(), TabOutage, state)
 	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o struct{ Sentence string }
+	if err := json.Unmarshal(text, &o); err != nil {
 		t.Fatal(err)
 	}
 	if got := p.text(`document.getElementById("outage-sentence").textContent`); got != o.Sentence {

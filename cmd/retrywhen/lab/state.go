@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/suggest"
 )
 
@@ -27,14 +28,16 @@ const (
 	MaxDown      = time.Hour
 	MaxCapacity  = 100_000
 	MaxLoad      = 500 // operations per second
-	MaxWatch     = 5 * time.Minute
+	MaxWatch     = 20 * time.Minute
+	maxOutages   = 6
+	maxOutage    = 10 * time.Minute
 	maxParameter = 60 // bytes of a number or of durations
 )
 
 // State is everything that the page shows and that its address contains.
 type State struct {
 	Tab        Tab
-	Strategies []model.Strategy
+	Strategies []report.Strategy
 	Step       int  // of the Story, from 1; 0 is none
 	OwnY       bool // each chart has its own scale
 
@@ -43,6 +46,7 @@ type State struct {
 	Stall    time.Duration
 	Patience time.Duration // the attempt timeout
 	Watch    time.Duration // the simulation end
+	Failures float64       // the share of the requests that fail at random
 
 	Jobs    int // of the herd
 	Retries int
@@ -86,7 +90,8 @@ var fields = []field{
 	integer("rate", func(s *State) *int { return &s.Rate }, 1, MaxLoad),
 	duration("stall", func(s *State) *time.Duration { return &s.Stall }, time.Minute),
 	duration("patience", func(s *State) *time.Duration { return &s.Patience }, time.Minute),
-	span("watch", func(s *State) *time.Duration { return &s.Watch }, 20*time.Second, MaxWatch),
+	span("watch", func(s *State) *time.Duration { return &s.Watch }, 45*time.Second, MaxWatch),
+	share("failures", func(s *State) *float64 { return &s.Failures }),
 	integer("jobs", func(s *State) *int { return &s.Jobs }, 1, MaxJobs),
 	integer("retries", func(s *State) *int { return &s.Retries }, 1, MaxRetries),
 	duration("peak", func(s *State) *time.Duration { return &s.Peak }, math.MaxInt64),
@@ -123,6 +128,7 @@ const (
 	TabContention Tab = "contention"
 	TabOutage     Tab = "outage"
 	TabChoose     Tab = "choose"
+	TabPicture    Tab = "picture" // only of a written page
 )
 
 // Tabs are all tabs, in the order of the page.
@@ -153,6 +159,20 @@ func integer(name string, of func(*State) *int, least, most int) field {
 		},
 		func(s *State) string { return strconv.Itoa(*of(s)) },
 		fmt.Sprintf("a whole number from %d to %d", least, most),
+	}
+}
+
+// share is a parameter that is a share in percent.
+func share(name string, of func(*State) *float64) field {
+	return field{
+		name,
+		func(s *State, text string) bool {
+			x, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, "%")), 64)
+			*of(s) = x / 100
+			return err == nil && x >= 0 && x <= 100
+		},
+		func(s *State) string { return strconv.FormatFloat(100**of(s), 'g', -1, 64) + "%" },
+		"a share from 0% to 100%",
 	}
 }
 
@@ -200,7 +220,7 @@ type Problem struct {
 // tab. Invalid strategies are left out; if none is left, the strategies are the preset's. The problems are the invalid
 // parts.
 func ParseState(query url.Values) (State, []Problem) {
-	s := beginning(Tab(query.Get("tab")))
+	s := First(Tab(query.Get("tab")))
 	var problems []Problem
 	for _, f := range fields {
 		values, ok := query[f.name]
@@ -232,21 +252,21 @@ func ParseState(query url.Values) (State, []Problem) {
 func shorten(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxParameter)], "") }
 
 // parseStrategies parses the valid strategies. Their titles must differ.
-func parseStrategies(texts []string) ([]model.Strategy, []Problem) {
+func parseStrategies(texts []string) ([]report.Strategy, []Problem) {
 	var (
-		strategies []model.Strategy
+		strategies []report.Strategy
 		problems   []Problem
 	)
 	wrong := func(i int, word, format string, args ...any) {
 		problems = append(problems, Problem{Parameter: "s", Strategy: i, Word: word, Message: fmt.Sprintf(format, args...)})
 	}
 	for i, text := range texts {
-		if i == model.MaxStrategies {
-			wrong(i, "", "%d policies, want at most %d", len(texts), model.MaxStrategies)
+		if i == report.MaxStrategies {
+			wrong(i, "", "%d policies, want at most %d", len(texts), report.MaxStrategies)
 			break
 		}
-		s, err := model.ParseStrategy(text)
-		same := func(other model.Strategy) bool { return other.Title() == s.Title() }
+		s, err := report.ParseStrategy(text)
+		same := func(other report.Strategy) bool { return other.Title() == s.Title() }
 		switch parse, ok := errors.AsType[*backoff.ParseError](err); {
 		case ok && parse.Word != "":
 			wrong(i, parse.Word, "%q: %s", parse.Word, briefly(parse))
@@ -279,11 +299,38 @@ func (s State) Query() url.Values {
 	for _, x := range s.Strategies {
 		query.Add("s", x.String())
 	}
-	first := beginning(s.Tab)
+	first := First(s.Tab)
 	for _, f := range fields {
 		if text := f.text(&s); text != f.text(&first) || f.name == "tab" && s.Tab != TabRecover {
 			query.Set(f.name, text)
 		}
 	}
 	return query
+}
+
+// durations is a parameter with a list of durations.
+func durations(name string, of func(*State) *[]time.Duration, most int, longest time.Duration) field {
+	return field{
+		name,
+		func(s *State, text string) bool {
+			var list []time.Duration
+			for part := range strings.SplitSeq(text, ",") {
+				d, err := time.ParseDuration(strings.TrimSpace(part))
+				if err != nil || d < 0 || d > longest {
+					return false
+				}
+				list = append(list, d)
+			}
+			*of(s) = list
+			return len(list) <= most
+		},
+		func(s *State) string {
+			var list []string
+			for _, d := range *of(s) {
+				list = append(list, d.String())
+			}
+			return strings.Join(list, ",")
+		},
+		fmt.Sprintf("one to %d durations up to %s, as in 2s,1m", most, axis.Time(longest)),
+	}
 }

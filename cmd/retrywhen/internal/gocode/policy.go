@@ -2,32 +2,19 @@
 package gocode
 
 import (
+	"cmp"
 	"fmt"
+	"go/token"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/sim"
 )
-
-// curves are the constructors and their arguments, by the curves' names in the text form.
-var curves = map[string]struct {
-	constructor string
-	arguments   []string
-}{
-	"constant":     {"Constant", []string{"d"}},
-	"linear":       {"Linear", []string{"d"}},
-	"quadratic":    {"Quadratic", []string{"d"}},
-	"polynomial":   {"Polynomial", []string{"d", "degree"}},
-	"exponential":  {"Exponential", []string{"base", "factor"}},
-	"fibonacci":    {"Fibonacci", []string{"d"}},
-	"table":        {"Table", []string{"delays"}},
-	"sidekiq":      {"Sidekiq", nil},
-	"buckets":      {"Buckets", []string{"unit", "exponent"}},
-	"decorrelated": {"Decorrelated", []string{"base"}},
-}
 
 // options are the policy's options, in the order of the code.
 var options = []struct{ word, option string }{
@@ -40,15 +27,14 @@ var options = []struct{ word, option string }{
 	{"maxretryafter", "MaxRetryAfter"},
 }
 
-// Policy returns the Go declaration of the policy, as in
+// Policy returns the Go declaration of the policy as a variable of the given name, as in
 //
 //	var policy = retry.New(backoff.Exponential(100*time.Millisecond, 2).Cap(30*time.Second).Jitter(jitter.Full), retry.Limit(5))
 //
 // For ProcessEach the declaration has a comment. For ByKey and ByOrdinal it is a function of the key or the ordinal,
-// after a variable with the policy's budget. The code imports those of the
-// packages backoff, jitter, retry and time that it names.
-func Policy(p retry.Policy, place sim.Placement) string {
-	_, w := words(p.String())
+// after a variable with the policy's budget. The code imports those of the packages backoff, jitter, retry and time that
+// it names.
+func Policy(name string, p retry.Policy, place sim.Placement) string {
 	curve, of := p.Backoff(), ""
 	switch place {
 	case sim.ByKey:
@@ -56,87 +42,122 @@ func Policy(p retry.Policy, place sim.Placement) string {
 	case sim.ByOrdinal:
 		curve, of = curve.Ordinal(0), "ordinal"
 	}
+	words := map[string]string{}
+	for _, w := range p.Words() {
+		words[w.Name] = w.Value
+	}
 	var line strings.Builder
 	line.WriteString("retry.New(" + expression(curve, of))
 	for _, o := range options {
-		if value, ok := w[o.word]; ok {
+		if value, ok := words[o.word]; ok {
 			fmt.Fprintf(&line, ", retry.%s(%s)", o.option, literal(value))
 		}
 	}
 	before := ""
-	if numbers, ok := w["budget"]; ok {
+	if numbers, ok := words["budget"]; ok {
 		list := strings.Split(numbers, ",")
 		text := "retry.NewBudget(" + strings.Join(list[:3], ", ") + ")"
 		if len(list) > 3 {
 			text += ".Refill(" + list[3] + ")"
 		}
 		if of != "" {
-			before, text = "var budget = "+text+"\n\n", "budget"
+			before, text = "var "+name+"Budget = "+text+"\n\n", name+"Budget"
 		}
 		line.WriteString(", retry.WithBudget(" + text + ")")
 	}
 	line.WriteString(")")
 	switch {
 	case of != "":
-		return fmt.Sprintf("%sfunc policy(%s uint64) retry.Policy { return %s }", before, of, &line)
+		return fmt.Sprintf("%sfunc %s(%s uint64) retry.Policy { return %s }", before, name, of, &line)
 	case place == sim.ProcessEach:
-		return fmt.Sprintf("var policy = %s // for one operation in each process", &line)
+		return fmt.Sprintf("var %s = %s // for one operation in each process", name, &line)
 	}
-	return "var policy = " + line.String()
+	return fmt.Sprintf("var %s = %s", name, &line)
 }
 
-// words returns the curve of a text form, and the values of its options by their names: "" for an option without a
-// value.
-func words(text string) (curve string, values map[string]string) {
-	values = map[string]string{}
-	for word := range strings.FieldsSeq(text) {
-		name, value, _ := strings.Cut(word, "=")
-		if curve == "" {
-			curve = name
+// Named is a policy with its title and its placement.
+type Named struct {
+	Title  string
+	Policy retry.Policy
+	Place  sim.Placement
+}
+
+// File returns a Go file that declares the policies, with names made of their titles.
+func File(policies []Named) string {
+	var names, body strings.Builder
+	used := map[string]bool{}
+	for _, p := range policies {
+		name := identifier(p.Title)
+		for n, first := 2, name; used[name] || used[name+"Budget"]; n++ {
+			name = first + strconv.Itoa(n)
 		}
-		values[name] = value
+		used[name], used[name+"Budget"] = true, true
+		fmt.Fprintf(&body, "\n// %s\n%s\n", strings.Join(strings.Fields(p.Title), " "), Policy(name, p.Policy, p.Place))
 	}
-	return curve, values
+	for _, path := range []string{"time", "", module + "backoff", module + "jitter", module + "retry"} {
+		base := path[strings.LastIndex(path, "/")+1:]
+		switch {
+		case path == "" && names.Len() > 0:
+			names.WriteString("\n")
+		case path != "" && strings.Contains(body.String(), base+"."):
+			fmt.Fprintf(&names, "\t%q\n", path)
+		}
+	}
+	return "package policies\n\nimport (\n" + names.String() + ")\n" + body.String()
+}
+
+const module = "github.com/retrywhen/retrywhen/"
+
+// identifier returns a Go name for a title: its letters and digits, as in threeRetries for "three retries".
+func identifier(title string) string {
+	var name strings.Builder
+	for _, part := range strings.FieldsFunc(title, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if name.Len() > 0 {
+			part = strings.ToUpper(part[:1]) + part[1:]
+		} else if part = strings.ToLower(part[:1]) + part[1:]; !unicode.IsLetter(rune(part[0])) {
+			name.WriteString("policy")
+		}
+		name.WriteString(part)
+	}
+	if text := name.String(); text != "" && !token.IsKeyword(text) && !slices.Contains([]string{"time", "backoff", "jitter", "retry", "uint64", "init"}, text) {
+		return text
+	}
+	return name.String() + "Policy"
 }
 
 // expression returns the code of the backoff, which must have a text form. If variable is not "", it takes the place of
 // the key or the ordinal.
 func expression(b backoff.Backoff, variable string) string {
-	name, w := words(b.String())
-	curve := curves[name]
+	words := b.Words()
+	curve := words[0].Name
+	i := slices.IndexFunc(backoff.Curves(), func(c backoff.Curve) bool { return c.Name == curve })
+	parameters := backoff.Curves()[i].Parameters
 	var args []string
-	for _, a := range curve.arguments {
-		for value := range strings.SplitSeq(w[a], ",") {
-			args = append(args, literal(value))
-		}
-	}
-	var x strings.Builder
-	x.WriteString("backoff." + curve.constructor + "(" + strings.Join(args, ", ") + ")")
-	for _, m := range []struct{ word, method string }{{"plus", "Plus"}, {"cap", "Cap"}} {
-		if value, ok := w[m.word]; ok {
-			x.WriteString("." + m.method + "(" + literal(value) + ")")
-		}
-	}
-	if value, ok := w["jitter"]; ok {
-		x.WriteString(".Jitter(" + goJitter(value) + ")")
-	}
-	if _, ok := w["tiled"]; ok {
-		x.WriteString(".Tiled()")
-	}
-	for _, m := range []struct{ word, method string }{{"key", "Keyed"}, {"ordinal", "Ordinal"}} {
-		if value, ok := w[m.word]; ok {
-			if variable != "" {
-				value = variable
+	var rest strings.Builder
+	for _, w := range words[1:] {
+		switch {
+		case slices.Contains(parameters, w.Name):
+			for value := range strings.SplitSeq(w.Value, ",") {
+				args = append(args, literal(value))
 			}
-			x.WriteString("." + m.method + "(" + value + ")")
+		case w.Name == "jitter":
+			rest.WriteString(".Jitter(" + goJitter(w.Value) + ")")
+		case w.Name == "key", w.Name == "ordinal":
+			fmt.Fprintf(&rest, ".%s(%s)", map[string]string{"key": "Keyed", "ordinal": "Ordinal"}[w.Name], cmp.Or(variable, w.Value))
+		case w.Value == "":
+			rest.WriteString("." + capital(w.Name) + "()")
+		default:
+			rest.WriteString("." + capital(w.Name) + "(" + literal(w.Value) + ")")
 		}
 	}
-	return x.String()
+	return "backoff." + capital(curve) + "(" + strings.Join(args, ", ") + ")" + rest.String()
 }
+
+func capital(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
 func goJitter(text string) string {
 	name, args, _ := strings.Cut(text, ":")
-	name = strings.ToUpper(name[:1]) + name[1:]
+	name = capital(name)
 	if args == "" {
 		return "jitter." + name
 	}

@@ -2,9 +2,11 @@ package gocode
 
 import (
 	"fmt"
+	"go/format"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -42,56 +44,89 @@ func TestPolicy(t *testing.T) {
 		if strings.Contains(l.text, "jitter=default") { // the text form may have either of its two names
 			want = strings.Replace(want, "jitter.Deviation(0.15)", goJitter(jitterOf(p)), 1)
 		}
-		if got := Policy(p, sim.OneProcess); got != "var policy = "+want {
+		if got := Policy("policy", p, sim.OneProcess); got != "var policy = "+want {
 			t.Errorf("%s:\n%s\nwant\n%s", l.text, got, want)
 		}
 	}
 }
 
-// The code is compiled and run: it makes the policy with the original text.
-func TestPolicyIsMade(t *testing.T) {
-	dir, err := os.MkdirTemp(".", "_goline-") // in the module, so that it finds the dependencies
+// The file of all policies, with any titles, is compiled and run: its policies have the original texts.
+func TestFileIsMade(t *testing.T) {
+	dir, err := os.MkdirTemp(".", "_policies-") // in the module, so that it finds the dependencies
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	var program, want strings.Builder
-	program.WriteString(`package main
-
-import (
-	"fmt"
-	"time"
-
-	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/jitter"
-	"github.com/retrywhen/retrywhen/retry"
-)
-
-var _, _ = jitter.None, time.Second
-
-func main() {
-`)
-	for _, l := range lines {
+	var all []Named
+	var want strings.Builder
+	titles := []string{"mine", "", "mine", "3 retries", "time", "über \"alles\"", "a b\tc", "retry", "func", "minePolicy", "mine 2"}
+	for i, l := range lines {
 		p, err := retry.Parse(l.text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&program, "\t{\n\t\t%s\n\t\tfmt.Println(policy)\n\t}\n", Policy(p, sim.OneProcess))
+		all = append(all, Named{titles[i%len(titles)], p, sim.OneProcess})
 		fmt.Fprintln(&want, p)
 	}
-	program.WriteString("\t_ = backoff.Default\n}\n")
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program.String()), 0o600); err != nil {
+	text := File(all)
+	names := regexp.MustCompile(`(?m)^var (\w+) = retry`).FindAllStringSubmatch(text, -1)
+	if len(names) != len(all) {
+		t.Errorf("%d variables, want %d\n%s", len(names), len(all), text)
+	}
+	if _, formatted := format.Source([]byte(text)); formatted != nil {
+		t.Errorf("%v\n%s", formatted, text)
+	}
+	main := "\nfunc main() {\n"
+	for _, n := range names {
+		main += "\tprintln(" + n[1] + ".String())\n"
+	}
+	text = strings.Replace(text, "package policies", "package main", 1) + main + "}\n"
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out, err := exec.CommandContext(t.Context(), "go", "run", "./"+dir).CombinedOutput()
 	if err != nil || string(out) != want.String() {
-		t.Errorf("%v\n%s\nwant\n%s\n%s", err, out, want.String(), program.String())
+		t.Errorf("%v\n%s\nwant\n%s\n%s", err, out, want.String(), text)
+	}
+}
+
+func TestFileOfPlacedPolicies(t *testing.T) {
+	p, err := retry.Parse("linear d=1s tiled budget=10,1,0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := File([]Named{{"a", p, sim.ByKey}, {"b", p, sim.ByOrdinal}})
+	const want = `package policies
+
+import (
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// a
+var aBudget = retry.NewBudget(10, 1, 0.1)
+
+func a(key uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Tiled().Keyed(key), retry.WithBudget(aBudget)) }
+
+// b
+var bBudget = retry.NewBudget(10, 1, 0.1)
+
+func b(ordinal uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Tiled().Ordinal(ordinal), retry.WithBudget(bBudget)) }
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
 func jitterOf(p retry.Policy) string {
-	_, w := words(p.String())
-	return w["jitter"]
+	for _, w := range p.Words() {
+		if w.Name == "jitter" {
+			return w.Value
+		}
+	}
+	return ""
 }
 
 // The declaration depends on the placement.
@@ -106,13 +141,13 @@ func TestPolicyOfAPlacement(t *testing.T) {
 		{"linear d=1s tiled key=7", sim.ByOrdinal, "func policy(ordinal uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Tiled().Ordinal(ordinal)) }"},
 		{"linear d=1s ordinal=7", sim.ByKey, "func policy(key uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Keyed(key)) }"},
 		{"linear d=1s limit=3 budget=10,1,0.1", sim.OneProcess, "var policy = retry.New(backoff.Linear(time.Second), retry.Limit(3), retry.WithBudget(retry.NewBudget(10, 1, 0.1)))"},
-		{"linear d=1s budget=10,1,0.1,2", sim.ByKey, "var budget = retry.NewBudget(10, 1, 0.1).Refill(2)\n\nfunc policy(key uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Keyed(key), retry.WithBudget(budget)) }"},
+		{"linear d=1s budget=10,1,0.1,2", sim.ByKey, "var policyBudget = retry.NewBudget(10, 1, 0.1).Refill(2)\n\nfunc policy(key uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Keyed(key), retry.WithBudget(policyBudget)) }"},
 	} {
 		p, err := retry.Parse(test.text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := Policy(p, test.place); got != test.want {
+		if got := Policy("policy", p, test.place); got != test.want {
 			t.Errorf("%s, %v:\n%s\nwant\n%s", test.text, test.place, got, test.want)
 		}
 	}

@@ -1,6 +1,7 @@
 // The charts. They draw numbers and compute none.
 import {plot, dot, line, rectY, rect, areaY, lineY, ruleX, ruleY, axisX, axisY, gridX, gridY, text} from "@observablehq/plot";
 import {reading} from "./reading.js";
+import {time} from "./time.js";
 
 const seriesColors = 8;
 const retryColors = 8;
@@ -20,22 +21,6 @@ function chart({label, ...options}, points, along) {
   const x = svg.scale("x"), y = svg.scale("y"), fx = svg.scale("fx");
   const at = points.map((p) => ({x: (fx ? fx.apply(p.fx) - left : 0) + x.apply(p.x), y: y.apply(p.y), text: p.text}));
   return reading(svg, label, at, along);
-}
-
-// seconds formats a time as the axes do.
-export function seconds(s) {
-  if (s < 0) return `-${seconds(-s)}`;
-  const round = (v) => String(Number(v.toPrecision(3)));
-  if (s === 0) return "0";
-  if (s < 1e-6) return `${round(s * 1e9)}ns`;
-  if (s < 1e-3) return `${round(s * 1e6)}µs`;
-  if (s < 1) return `${round(s * 1e3)}ms`;
-  if (s < 60) return `${round(s)}s`;
-  const parts = s < 3600 ? [[60, "m"], [1, "s"]] : s < 86400 ? [[3600, "h"], [60, "m"]] : [[86400, "d"], [3600, "h"]];
-  let rest = Math.round(s / parts[1][0]);
-  const whole = Math.floor((rest * parts[1][0]) / parts[0][0]);
-  rest -= (whole * parts[0][0]) / parts[1][0];
-  return `${whole}${parts[0][1]}${rest ? `${Math.round(rest)}${parts[1][1]}` : ""}`;
 }
 
 export const plural = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
@@ -71,7 +56,7 @@ const numbersY = (ticks) => [gridY({ticks, stroke: "var(--grid)", strokeOpacity:
 // bins and columns return the bars of counts, one for each bin.
 const bins = (counts, bin) => counts.map((c, i) => ({c, from: i * bin, to: (i + 1) * bin, middle: (i + 0.5) * bin}));
 const columns = (data, fill, most = Infinity) => rectY(data.filter((b) => b.c > 0).map((b) => ({...b, c: Math.min(b.c, most)})), {x1: "from", x2: "to", y: "c", fill, inset: 0, insetLeft: 0.2, insetRight: 0.2});
-const within = (b) => `${seconds(b.from)} to ${seconds(b.to)}`;
+const within = (b) => `${time(b.from)} to ${time(b.to)}`;
 
 // recover: the requests that reach the server, the operations that succeed, and the server's capacity.
 export function recover(r, s, width, most) {
@@ -107,7 +92,7 @@ export function dots(s, jobs, width) {
       line(points, {x: "t", y: "job", z: "job", stroke: "currentColor", strokeOpacity: 0.13, strokeWidth: 0.6}),
       dot(points, {x: "t", y: "job", fill: "k", r: s.jobs.length > 120 ? 1.3 : 1.8}),
     ],
-  }, points.map((p) => ({x: p.t, y: p.job, text: `job ${p.job}, retry ${p.k + 1}: at ${seconds(p.t)}, after a wait of ${seconds(p.wait)}`})));
+  }, points.map((p) => ({x: p.t, y: p.job, text: `job ${p.job}, retry ${p.k + 1}: at ${time(p.t)}, after a wait of ${time(p.wait)}`})));
 }
 
 // load: the histogram under the dots.
@@ -144,7 +129,7 @@ export function waits(s, jobs, width) {
       dot(points, {fx: "k", x: "job", y: "wait", fill: "k", r: 1.3}),
       ruleY([0], {stroke: "var(--grid)"}),
     ],
-  }, points.map((p) => ({fx: p.k, x: p.job, y: p.wait, text: `job ${p.job}, retry ${p.k + 1}: a wait of ${seconds(p.wait)}`})));
+  }, points.map((p) => ({fx: p.k, x: p.job, y: p.wait, text: `job ${p.job}, retry ${p.k + 1}: a wait of ${time(p.wait)}`})));
 }
 
 // tiles: the retries of a few jobs, in three ways, and the ends of the tiles.
@@ -161,7 +146,7 @@ export function tiles(t, width) {
       text(t.rows, {x: () => 0, y: (_, i) => i - 0.36, text: "title", textAnchor: "start", dx: 2, fill: "currentColor"}),
       dot(points, {x: "at", y: "i", fill: (p) => retry(p.k, p.of), r: 3, fillOpacity: 0.8}),
     ],
-  }, points.map((p) => ({x: p.at, y: p.i, text: `${t.rows[p.i].title}: job ${p.job}, retry ${p.k + 1}, at ${seconds(p.at)}`})));
+  }, points.map((p) => ({x: p.at, y: p.i, text: `${t.rows[p.i].title}: job ${p.job}, retry ${p.k + 1}, at ${time(p.at)}`})));
 }
 
 // contention: a line for each strategy, in a band from the minimum to the maximum of its runs.
@@ -195,7 +180,7 @@ export function choose(c, what, width) {
   const after = what === "after";
   const ticks = after ? c.afterTicks : c.refusalTicks;
   const top = Math.max(...points.map((p) => p.v).filter(Number.isFinite), ticks.at(-1).at, after ? c.best : 0) * 1.06;
-  const value = (p) => (after ? (Number.isFinite(p.v) ? `all served after ${seconds(p.v)}` : "never all served") : plural(Number(p.v.toPrecision(3)), "refusal", "refusals"));
+  const value = (p) => (after ? (Number.isFinite(p.v) ? `all served after ${time(p.v)}` : "never all served") : plural(Number(p.v.toPrecision(3)), "refusal", "refusals"));
   return chart({
     label: after ? "time from the server's return until all are served, against the length of the outage" : "refusals per client after the server's return, against the length of the outage",
     width, height: 250, marginTop: 24, marginBottom: 36,

@@ -1,12 +1,13 @@
 // The controls: the strategies, the editor of one of them, and the simulation's parameters.
 import {series} from "./charts.js";
 import {$, element} from "./page.js";
-import {change, curves, format, initial, names, parse, random} from "./policy.js";
+import {change, curves, format, initial, learn, names, parse, random} from "./policy.js";
 
 // The parameters of an address that have their own control.
 export const fields = [
-  "load", "rate", "stall", "patience", "watch", "jobs", "retries", "peak", "dead", "seed", "clients", "runs", "affected", "down", "capacity", "timeout", "outages", "served", "wait",
+  "load", "rate", "stall", "patience", "failures", "watch", "jobs", "retries", "peak", "dead", "seed", "clients", "runs", "affected", "down", "capacity", "timeout", "outages", "served", "wait",
 ];
+const own = ["plus", "cap", "limit", "budget", "processes"]; // the words that have an input of their own
 const either = {own: "axis", "own-y": "y"};
 
 export const swatch = (i) => element("span", {class: "swatch", style: `background:${series(i)}`, "aria-hidden": "true"});
@@ -23,13 +24,14 @@ let changed = () => {}; // called after each input; with now if no more input fo
 export function listen(d, onChange) {
   defaults = d;
   changed = onChange;
+  learn(d.curves);
   given = new Set(defaults.presets.flatMap((p) => new URLSearchParams(p.query).getAll("s")));
   const narrow = matchMedia("(max-width: 860px)");
   $("panel").open = !narrow.matches; // the charts first
   narrow.addEventListener("change", () => {
     if (!narrow.matches) $("panel").open = true; // a wide page has no button to open it
   });
-  for (const [f, most] of Object.entries(defaults.most)) $(f).max = most;
+  for (const [f, most] of Object.entries(defaults.most)) if ($(f)) $(f).max = most;
   $("curve").append(...Object.keys(curves).map((c) => element("option", {value: c}, c)));
   for (const form of ["controls", "bar"]) $(form).addEventListener("submit", (e) => e.preventDefault());
   $("add").addEventListener("click", add);
@@ -42,7 +44,7 @@ export function listen(d, onChange) {
   });
   $("name").addEventListener("input", (e) => replace({...parse(texts[selected]), name: e.target.value.replace(/[:=]/g, "").trim()}));
   $("curve").addEventListener("change", (e) => replace(change(parse(texts[selected]), e.target.value)));
-  for (const k of ["plus", "cap", "limit", "budget"]) $(k).addEventListener("input", (e) => word(k, e.target.value.trim()));
+  for (const k of own) $(k).addEventListener("input", (e) => word(k, e.target.value.trim()));
   $("jitter").addEventListener("change", (e) => word("jitter", e.target.value === "none" ? "" : e.target.value));
   $("place").addEventListener("change", (e) => word("place", e.target.value === "one-process" ? "" : e.target.value));
   $("tiled").addEventListener("change", (e) => {
@@ -168,14 +170,14 @@ function editor(set) {
   set("text", format({...s, name: ""}));
   set("name", s.name);
   set("curve", s.curve);
-  const own = curves[s.curve] ?? [];
+  const parameters = curves[s.curve] ?? [];
   const have = [...$("params").querySelectorAll("input")].map((i) => i.name).join();
-  if (have !== own.join()) {
-    $("params").replaceChildren(...own.map((k) => element("label", {for: `p-${k}`}, `${names[k]} `,
+  if (have !== parameters.join()) {
+    $("params").replaceChildren(...parameters.map((k) => element("label", {for: `p-${k}`}, `${names[k] ?? k} `,
       element("input", {id: `p-${k}`, name: k, spellcheck: "false", oninput: (e) => word(k, e.target.value.trim())}))));
   }
-  for (const k of own) set(`p-${k}`, s.words.get(k) ?? initial[k]);
-  for (const k of ["plus", "cap", "limit", "budget"]) set(k, s.words.get(k) ?? "");
+  for (const k of parameters) set(`p-${k}`, s.words.get(k) ?? initial[k] ?? "");
+  for (const k of own) set(k, s.words.get(k) ?? "");
   set("place", s.words.get("place") ?? "one-process");
   const jitter = s.words.get("jitter") ?? "none";
   const options = new Set(["none", "default", "full", "equal", "deviation:0.5", "uniform:0.5:1.5", jitter]);
@@ -222,5 +224,5 @@ export function problems(all) {
 // control returns the control of a word of the selected strategy.
 function control(word) {
   const key = (word ?? "").split("=")[0].toLowerCase();
-  return $(`p-${key}`) ?? (["plus", "cap", "limit", "budget", "jitter", "place"].includes(key) ? $(key) : $("text"));
+  return $(`p-${key}`) ?? ([...own, "jitter", "place"].includes(key) ? $(key) : $("text"));
 }

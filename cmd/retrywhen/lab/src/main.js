@@ -4,7 +4,8 @@ import {$, element, inside, say} from "./page.js";
 import {download} from "./picture.js";
 import {copy, draws, golines} from "./tabs.js";
 
-const tabs = ["recover", "herd", "contention", "outage", "choose"];
+const everywhere = ["recover", "herd", "contention", "outage", "choose", "picture"];
+const tabs = engine === "none" ? Object.keys(inside.numbers) : everywhere.slice(0, -1);
 const shown = {}; // the numbers, by tab
 const shownFor = {}; // their queries, by tab
 let defaults = null; // the first values of the controls, the presets and the story
@@ -118,8 +119,9 @@ async function update(search, {push = false, address = false} = {}) {
 function accept(next) {
   state = next;
   turn(state.fields.tab);
-  apply(state);
   golines(state.strategies);
+  if (engine === "none") return;
+  apply(state);
   $("preset").value = String(defaults.presets.findIndex((p) => p.query === state.query));
   if ($("preset").selectedIndex < 0) $("preset").value = "";
   showStep(Number(state.fields.step));
@@ -127,7 +129,7 @@ function accept(next) {
 
 // draw draws the numbers of the open tab.
 function draw() {
-  if (shown[tab]) draws[tab]?.(shown[tab], state.fields.y === "own");
+  if (shown[tab]) draws[tab]?.(shown[tab], state.fields.y === "own", state);
 }
 
 // show shows the state of an address.
@@ -142,13 +144,15 @@ function show(search, {push = false, which = push ? 0 : selected} = {}) {
 function turn(to) {
   if (to !== tab) document.querySelector(".tabs").scrollLeft = $(`to-${to}`).offsetLeft - 40;
   tab = to;
-  for (const t of tabs) {
+  for (const t of everywhere) {
     const open = t === tab;
     $(`tab-${t}`).hidden = !open;
     $(`to-${t}`).setAttribute("aria-selected", String(open));
     $(`to-${t}`).tabIndex = open ? 0 : -1;
+    $(`to-${t}`).hidden = !tabs.includes(t);
   }
   document.querySelector(".page").classList.toggle("alone", tab === "choose"); // it has its own policies
+  document.querySelector(".tabs").hidden = tabs.length < 2;
   for (const e of $("bar").children) e.hidden = !e.dataset.tabs.split(" ").includes(tab);
 }
 
@@ -221,9 +225,12 @@ async function page() {
 }
 
 function shares() {
-  $("copy-link").addEventListener("click", (e) => copy(e.currentTarget, `${location.origin}${location.pathname}?${state.query}`, "The link"));
+  $("copy-link").addEventListener("click", (e) => {
+    if (state.query.length > defaults.most.query) status(`The link would have ${state.query.length} bytes. Want at most ${defaults.most.query}: fewer or shorter policies.`);
+    else copy(e.currentTarget, `${location.origin}${location.pathname}?${state.query}`, "The link");
+  });
   $("copy-command").addEventListener("click", (e) => copy(e.currentTarget, state.command, "The command"));
-  $("copy-go").addEventListener("click", (e) => copy(e.currentTarget, (shown[tab]?.strategies?.[0]?.go ? shown[tab] : state).strategies.map((s) => `// ${s.title}\n${s.go}`).join("\n\n"), "The Go code"));
+  $("copy-go").addEventListener("click", (e) => copy(e.currentTarget, shown[tab]?.file ?? state.go, "The Go code"));
   $("download").addEventListener("click", async () => {
     say("Saving the page.");
     try {
@@ -302,6 +309,8 @@ if (engine === "none") {
   for (const e of document.querySelectorAll(".live")) e.hidden = true;
   document.querySelector(".page").classList.add("static");
   defaults = inside.defaults;
+  $("made").textContent = inside.state.command;
+  $("made").hidden = false;
   first();
   status("");
 } else if (inside) {

@@ -1,20 +1,18 @@
 // The text of a strategy, split into its words and joined again. The Go program parses its values.
 
-export const curves = {
-  constant: ["d"],
-  linear: ["d"],
-  quadratic: ["d"],
-  polynomial: ["d", "degree"],
-  exponential: ["base", "factor"],
-  fibonacci: ["d"],
-  table: ["delays"],
-  sidekiq: [],
-  buckets: ["unit", "exponent"],
-  decorrelated: ["base"],
-};
+// curves are the parameters of each curve.
+export const curves = {};
 
 // Curves that are random themselves cannot be tiled.
-export const random = new Set(["sidekiq", "buckets", "decorrelated"]);
+export const random = new Set();
+
+// learn takes the curves that the Go program knows.
+export function learn(all) {
+  for (const c of all) {
+    curves[c.name] = c.parameters;
+    if (c.random) random.add(c.name);
+  }
+}
 
 export const initial = {d: "1s", base: "1s", unit: "1s", factor: "2", degree: "1.5", exponent: "2", delays: "1s,5s,30s"};
 
@@ -57,7 +55,7 @@ export function change(strategy, curve) {
   for (const k of Object.keys(initial)) words.delete(k);
   for (const k of curves[curve]) {
     const kept = ["d", "base", "unit"].includes(k) ? length : k === "delays" ? undefined : shape;
-    words.set(k, kept ?? initial[k]);
+    words.set(k, kept ?? initial[k] ?? "1");
   }
   if (random.has(curve)) words.delete("tiled");
   return {...strategy, curve, words};

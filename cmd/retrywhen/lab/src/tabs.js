@@ -65,7 +65,7 @@ function table(id, strategies, note) {
 }
 
 // peak returns a text about the peak and the dead time, or that all retries come at once.
-const peak = ({figures: [, most, dead]}) => (/^\d/.test(most.text) ? `peak ${most.text} × the mean, ${dead.text} dead time` : most.text);
+const peak = ({figures: [, most, dead] = []}) => (!most ? "" : /^\d/.test(most.text) ? `peak ${most.text} × the mean, ${dead.text} dead time` : most.text);
 
 // most returns the highest count, for charts with one scale; undefined gives each chart its own.
 const most = (own, counts) => (own ? undefined : Math.max(1, ...counts.flatMap((c) => c ?? [])));
@@ -75,8 +75,8 @@ export const draws = {
   recover(r, own) {
     $("recover-sentence").textContent = r.sentence;
     $("recover-legend").replaceChildren(
-      key("bar", "requests that reach the server"), key("served", `operations that succeed within ${r.timeout}, by their arrival`),
-      key("line", `capacity: ${r.capacity} per second`), key("stall", "standstill"));
+      key("bar", "requests that reach the server"), key("served", `operations that succeed within ${r.healthy}, by their arrival`),
+      key("line", `capacity: ${Number(r.capacity.toPrecision(3))} per second`), key("stall", "stall"));
     const width = cell("recover", r.strategies.length), top = most(own, r.strategies.map((s) => s.offered));
     if (width) $("recover").replaceChildren(...r.strategies.map((s, i) => (s.offered ? figure(i, s, s.verdict, charts.recover(r, s, width, top)) : figure(i, s, s.verdict))));
     table("recover-figures", r.strategies, "");
@@ -98,7 +98,7 @@ export const draws = {
     }
     width = cell("waits", h.strategies.length);
     $("waits-sentence").textContent = h.waitsSentence;
-    if (width) $("waits").replaceChildren(...h.strategies.map((s, i) => (s.times ? figure(i, s, `CV ${s.figures[3].text}`, charts.waits(s, h.jobs, width)) : figure(i, s, ""))));
+    if (width) $("waits").replaceChildren(...h.strategies.map((s, i) => (s.times ? figure(i, s, s.figures ? `CV ${s.figures[3].text}` : "", charts.waits(s, h.jobs, width)) : figure(i, s, ""))));
     width = cell("tiles", 1);
     $("tiled-sentence").textContent = h.tiles.sentence;
     if (width) $("tiles").replaceChildren(element("figure", {}, charts.tiles(h.tiles, width)));
@@ -106,7 +106,7 @@ export const draws = {
   },
   contention(c, own) {
     $("contention-sentence").textContent = c.sentence;
-    $("contention-note").textContent = `Each message takes |normal(10, 2)| ms; a write succeeds if no other client has written since its read. Lines are means of ${plural(c.runs, "run", "runs")}; bands go from their minimum to their maximum.`;
+    $("contention-note").textContent = `Each message takes ${c.message}; a write succeeds if no other client has written since its read. Lines are means of ${plural(c.runs, "run", "runs")}; bands go from their minimum to their maximum.`;
     $("contention-legend").replaceChildren(...c.strategies.map((s, i) => element("span", {}, swatch(i), s.title, s.note ? element("small", {class: "note"}, ` ${s.note}`) : null)));
     let width = cell("contention", 2);
     if (width) $("contention").replaceChildren(part("Write calls", "", charts.contention(c, "calls", width)), part("Time until all have written", c.timeSentence, charts.contention(c, "time", width)));
@@ -124,14 +124,27 @@ export const draws = {
     if (width) $("outage").replaceChildren(...o.strategies.map((s, i) => (s.attempts ? figure(i, s, s.summary, charts.outage(o, s, width, top(s))) : figure(i, s, ""))));
     table("outage-figures", o.strategies, "");
   },
-  choose(c) {
+  choose(c, own, state) {
     $("choose-sentence").textContent = c.sentence;
-    $("choose-legend").replaceChildren(...c.strategies.map((s, i) => element("span", {}, swatch(i), s.recommended ? element("b", {}, s.title) : s.title, s.meets ? null : element("small", {class: "note"}, "misses a target"))));
+    $("choose-legend").replaceChildren(...c.strategies.map((s, i) => element("span", {}, swatch(i), s.recommended ? element("b", {}, s.title) : s.title, element("small", {}, ` ${s.whom}`), s.meets ? null : element("small", {class: "note"}, "misses a target"))));
     const width = cell("choose", 2);
     if (width) $("choose").replaceChildren(part("Time from the server's return until all are served", "", charts.choose(c, "after", width)), part("Refusals per client after the server's return", "", charts.choose(c, "refusals", width)));
-    $("compare").href = `?${c.compare}`;
+    const compare = new URLSearchParams({tab: "outage", down: c.longest});
+    for (const s of c.strategies) compare.append("s", `${s.title}: ${s.text}`);
+    for (const f of ["affected", "capacity", "seed"]) if (state.fields[f]) compare.set(f, state.fields[f]);
+    $("compare").href = `?${compare}`;
     table("choose-figures", c.strategies, "");
     golines(c.strategies);
+  },
+  picture(p) {
+    $("picture-sentence").textContent = p.sentence;
+    $("picture").innerHTML = p.picture; // an SVG that the command has drawn
+    const row = (name, cells, attributes = {}) => element("tr", {}, ...cells.map((c) => element(name, attributes, c)));
+    $("picture-tables").replaceChildren(...p.tables.flatMap((t) => [
+      element("h3", {}, t.title), t.formula ? element("p", {class: "quiet"}, t.formula) : "",
+      element("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": t.title}, element("table", {},
+        element("thead", {}, row("th", t.header, {scope: "col"})), element("tbody", {}, ...(t.rows ?? []).map((r) => row("td", r))))),
+    ]));
   },
 };
 

@@ -1,4 +1,4 @@
-package model
+package report
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/gocode"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/suggest"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/sim"
@@ -73,11 +74,11 @@ var words = map[string]struct {
 		},
 		"place=one-process, place=process-each, place=by-key or place=by-ordinal",
 	},
-	"layers":    {func(s *Strategy, value string) bool { return count(&s.Layers, value, 10) }, "layers=1 to layers=10"},
-	"processes": {func(s *Strategy, value string) bool { return count(&s.Processes, value, 10_000) }, "processes=1 to processes=10000"},
+	"layers":    {func(s *Strategy, value string) bool { return whole(&s.Layers, value, 10) }, "layers=1 to layers=10"},
+	"processes": {func(s *Strategy, value string) bool { return whole(&s.Processes, value, 10_000) }, "processes=1 to processes=10000"},
 }
 
-func count(n *int, value string, most int) bool {
+func whole(n *int, value string, most int) bool {
 	var err error
 	*n, err = strconv.Atoi(value)
 	return err == nil && 1 <= *n && *n <= most
@@ -124,16 +125,6 @@ func splitError(texts []string, wrong int, err error) error {
 func continues(texts []string, i int) bool {
 	word, _, _ := strings.Cut(strings.TrimSpace(texts[i]), " ")
 	return strings.Contains(word, "=") || strings.EqualFold(word, "tiled") || strings.HasSuffix(strings.TrimSpace(texts[i-1]), ":")
-}
-
-// Has reports whether an option is set: place, budget, layers, processes, or one of the policy's, such as within.
-func (s Strategy) Has(word string) bool {
-	for w := range strings.FieldsSeq(s.text()) {
-		if key, _, _ := strings.Cut(w, "="); key == word {
-			return true
-		}
-	}
-	return false
 }
 
 // text returns the text form without the name.
@@ -186,3 +177,12 @@ func (s *Strategy) UnmarshalText(text []byte) error {
 
 // ErrNoStrategy is the error for an empty list of policies.
 var ErrNoStrategy = errors.New(`no policy given, want one or more, as in "exponential base=100ms factor=2 cap=30s jitter=full"`)
+
+// GoFile returns a Go file that declares the policies of the strategies.
+func GoFile(strategies []Strategy) string {
+	var all []gocode.Named
+	for _, s := range strategies {
+		all = append(all, gocode.Named{Title: s.Title(), Policy: s.Policy, Place: s.Placement})
+	}
+	return gocode.File(all)
+}

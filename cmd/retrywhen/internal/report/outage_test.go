@@ -1,4 +1,4 @@
-package model
+package report
 
 import (
 	"errors"
@@ -23,7 +23,7 @@ func TestOutageLimits(t *testing.T) {
 		}
 		for _, x := range r.Strategies {
 			if x.Result == nil {
-				if !errors.Is(x.Err, ErrNoRetry) || x.Note != ErrNoRetry.Error() {
+				if !errors.Is(x.Err, ErrNoRetry) || x.Note != "limit=0 allows no retry." {
 					t.Errorf("%s: %v, note %q", x.Name, x.Err, x.Note)
 				}
 				n = append(n, 0)

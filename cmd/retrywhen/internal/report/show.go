@@ -1,16 +1,13 @@
-// Package schedule computes the range of the waits of a policy.
-package schedule
+package report
 
 import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/gocode"
-	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
@@ -26,8 +23,15 @@ type Row struct {
 	Cumulative time.Duration `json:"cumulative"` // the sum of the medians so far
 }
 
+// Show is the schedules of strategies.
+type Show struct {
+	Strategies []Strategy
+	Retries    int // 1 to MaxRows
+}
+
 // Schedule is the range of each wait of a policy.
 type Schedule struct {
+	Name   string `json:"name"`
 	Policy string `json:"policy"`
 	Rows   []Row  `json:"rows"`
 	// End is why the policy gives up after the last row, "" if it does not.
@@ -36,10 +40,44 @@ type Schedule struct {
 	Go string `json:"go"`
 }
 
-// Of returns the first rows of the policy's schedule: fewer if the policy gives up before.
-func Of(p retry.Policy, rows int) Schedule {
+// Schedules is the result of a Show.
+type Schedules struct {
+	all []Schedule
+	of  Show
+}
+
+// Run computes the schedules.
+func (x Show) Run() *Schedules {
+	s := &Schedules{of: x}
+	for _, st := range x.Strategies {
+		s.all = append(s.all, scheduleOf(st, x.Retries))
+	}
+	return s
+}
+
+// Compared returns the strategies.
+func (s *Schedules) Compared() []Strategy { return s.of.Strategies }
+
+// Incomplete returns nil.
+func (s *Schedules) Incomplete() error { return nil }
+
+// JSON returns the schedules.
+func (s *Schedules) JSON() any { return s.all }
+
+// Page returns the picture and the rows.
+func (s *Schedules) Page() any {
+	p := newPicturePage(s.Figure(), "The schedule of each policy: the shortest, the median and the longest wait before each retry.")
+	for i, x := range s.all {
+		p.Tables = append(p.Tables, pageTable{x.Name, InWords(s.of.Strategies[i]), scheduleHeader, x.cells()})
+	}
+	return p
+}
+
+// scheduleOf returns the first rows of the strategy's schedule: fewer if its policy gives up before.
+func scheduleOf(x Strategy, rows int) Schedule {
+	p := x.Policy
 	b := p.Backoff()
-	s := Schedule{Policy: p.String(), Go: gocode.Policy(p, sim.OneProcess), Rows: []Row{}}
+	s := Schedule{Name: x.Title(), Policy: p.String(), Go: gocode.Policy("policy", p, sim.OneProcess), Rows: []Row{}}
 	limit := rows
 	if n, ok := p.Limit(); ok && n <= rows {
 		limit = n
@@ -80,7 +118,7 @@ const largest = 1 - 0x1p-53
 // derives many draws from one: its least and most are those of chains with the smallest and the largest draws, and its
 // median is that of a sample.
 func drawer(b backoff.Backoff) func(n int) Row {
-	if !strings.HasPrefix(b.String(), "decorrelated") {
+	if b.Words()[0].Name != "decorrelated" {
 		return func(n int) Row {
 			return Row{N: n, Least: b.At(n, 0), Median: b.At(n, 0.5), Most: b.At(n, largest)}
 		}

@@ -1,13 +1,16 @@
-package model
+package report
 
 import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/retrywhen/retrywhen/sim"
 )
 
 func TestOverloadVerdicts(t *testing.T) {
 	o := DefaultOverload()
+	o.Horizon = 2 * time.Minute
 	r, err := o.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -21,8 +24,49 @@ func TestOverloadVerdicts(t *testing.T) {
 	if r, err = o.Run(t.Context()); err != nil || r.Strategies[0].Verdict() != "recovers at once" {
 		t.Errorf("after a standstill of 1ms: %v, %v", r, err)
 	}
-	if got := (&OverloadStrategyResult{}).Verdict(); got != "not computed" {
-		t.Error(got)
+	o.Load = 130
+	if r, err = o.Run(t.Context()); err != nil || r.Strategies[0].Verdict() != "was not healthy before" || !strings.Contains(r.Page().(*overloadPage).Sentence, "It was not healthy before under “3 retries”") {
+		t.Errorf("with too high a load: %v, %v", r, err)
+	}
+}
+
+// Without a Horizon all strategies end together, when the last of them has recovered.
+func TestOverloadEndsTogether(t *testing.T) {
+	o := DefaultOverload()
+	o.Strategies, o.Load = o.Strategies[1:], 70
+	r, err := o.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	latest := time.Duration(0)
+	for _, x := range r.Strategies {
+		latest = max(latest, x.Result.Recovery.After)
+		if x.Result.End != r.Horizon || x.Result.Recovery.Verdict != sim.Recovered {
+			t.Errorf("%s: %v, ended at %v, want %v", x.Name, x.Verdict(), x.Result.End, r.Horizon)
+		}
+	}
+	if want := o.Trigger.At + o.Trigger.For + latest + calm + time.Second; r.Horizon != want {
+		t.Errorf("all end at %v, want %v", r.Horizon, want)
+	}
+	o.Horizon = 44 * time.Second
+	if _, err = o.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "Horizon is 44s, want at least 45s") {
+		t.Errorf("%v, want an end that is late enough", err)
+	}
+}
+
+func TestOverloadRuns(t *testing.T) {
+	o := DefaultOverload()
+	o.Runs, o.Load, o.Horizon = 5, 40, time.Minute
+	r, err := o.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if three, budget := r.Strategies[0].Runs, r.Strategies[1].Runs; three.Recovered != 0 || budget.Recovered != 5 || budget.Runs != 5 {
+		t.Errorf("%+v, %+v", three, budget)
+	}
+	text := strings.Join(r.Text(100), "\n")
+	if !strings.Contains(text, "0 of 5") || !strings.Contains(text, "5 of 5") {
+		t.Error(text)
 	}
 }
 

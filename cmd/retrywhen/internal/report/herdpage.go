@@ -1,59 +1,29 @@
-package lab
+package report
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/model"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// Seconds is a duration that JSON encodes as a number of seconds with six digits.
-type Seconds time.Duration
-
-// MarshalJSON returns the number.
-func (s Seconds) MarshalJSON() ([]byte, error) {
-	x := time.Duration(s).Seconds()
-	if x != 0 {
-		scale := math.Pow(10, 5-math.Floor(math.Log10(math.Abs(x))))
-		if r := math.Round(x*scale) / scale; !math.IsInf(r, 0) && !math.IsNaN(r) {
-			x = r
-		}
-	}
-	return strconv.AppendFloat(nil, x, 'g', -1, 64), nil
+// herdPage holds the numbers of the charts of a herd.
+type herdPage struct {
+	Jobs       int                `json:"jobs"`
+	Runs       int                `json:"runs"` // the figures are means of this many runs
+	Peak       string             `json:"peakWindow"`
+	Dead       string             `json:"deadWindow"`
+	Sentence   string             `json:"sentence"`      // about the load
+	Waits      string             `json:"waitsSentence"` // about the waits
+	Strategies []herdPageStrategy `json:"strategies"`
+	Tiles      *Tiles             `json:"tiles"`
 }
 
-// Axis is a time axis from 0 to Most, with its ticks for a wide and for a narrow chart.
-type Axis struct {
-	Most   Seconds     `json:"most"`
-	Wide   []axis.Tick `json:"wide"`
-	Narrow []axis.Tick `json:"narrow"`
-}
-
-func newAxis(most time.Duration) Axis {
-	return Axis{Seconds(most), axis.Times(most, 9), axis.Times(most, 4)}
-}
-
-// Herd holds the numbers of the charts of a herd.
-type Herd struct {
-	Jobs       int            `json:"jobs"`
-	Runs       int            `json:"runs"` // the figures are means of this many runs
-	Peak       string         `json:"peakWindow"`
-	Dead       string         `json:"deadWindow"`
-	Sentence   string         `json:"sentence"`      // about the load
-	Waits      string         `json:"waitsSentence"` // about the waits
-	Strategies []HerdStrategy `json:"strategies"`
-	Tiles      *Tiles         `json:"tiles"`
-}
-
-// HerdStrategy is a herd under one strategy.
-type HerdStrategy struct {
+// herdPageStrategy is a herd under one strategy.
+type herdPageStrategy struct {
 	Title   string `json:"title"`
 	Formula string `json:"formula"`
 	Note    string `json:"note,omitempty"` // why something is missing
@@ -69,15 +39,7 @@ type HerdStrategy struct {
 	Label string  `json:"binLabel"`
 	Load  []int64 `json:"load"`
 
-	Figures []Figure `json:"figures"`
-}
-
-// Figure is a figure, as a text and as a number.
-type Figure struct {
-	Name  string  `json:"name"`
-	Text  string  `json:"text"`
-	Value float64 `json:"value"`
-	Help  string  `json:"help"`
+	Figures []Term `json:"figures"`
 }
 
 const (
@@ -85,38 +47,24 @@ const (
 	mostLines = 200    // jobs of one strategy
 )
 
-func (s State) herd() model.Herd {
-	return model.Herd{Strategies: s.Strategies, Jobs: s.Jobs, Retries: s.Retries, PeakWindow: s.Peak, DeadWindow: s.Dead, Seed: s.Seed, Progress: yield}
-}
-
-// ComputeHerd computes the herd. It fails when ctx ends.
-func ComputeHerd(ctx context.Context, s State) (*Herd, error) {
-	r, err := s.herd().Run(ctx)
-	if err != nil {
-		return nil, err
-	}
-	h := &Herd{Jobs: s.Jobs, Runs: r.Runs, Peak: axis.Time(r.PeakWindow), Dead: axis.Time(r.DeadWindow), Strategies: make([]HerdStrategy, len(r.Strategies))}
-	lines := max(min(s.Jobs, mostLines, mostDots/(s.Retries*len(s.Strategies))), 1)
-	for i, x := range r.Strategies {
-		out := HerdStrategy{Title: x.Name, Formula: InWords(x.Policy)}
-		switch {
-		case errors.Is(x.Err, model.ErrNoRetry):
-			out.Note = "limit=0 allows no retry."
-		case x.Err != nil:
-			out.Note = "The sum of its waits is more than " + axis.Time(math.MaxInt64) + "."
-		default:
-			end := r.End()
-			if s.Own {
-				end = x.Herd.End
-			}
+// Page returns the numbers of the charts.
+func (r *HerdResult) Page() any {
+	h := &herdPage{Jobs: r.Jobs, Runs: r.Runs, Peak: axis.Time(r.PeakWindow), Dead: axis.Time(r.DeadWindow), Strategies: make([]herdPageStrategy, len(r.Strategies))}
+	lines := max(min(r.Jobs, mostLines, mostDots/(r.of.Retries*max(len(r.Strategies), 1))), 1)
+	for i := range r.Strategies {
+		x := &r.Strategies[i]
+		out := herdPageStrategy{Title: x.Name, Formula: InWords(x.Policy), Note: x.Note}
+		if x.Figures != nil {
 			out.figures(x.Figures, h)
-			out.draw(x.Herd, lines, end)
+		}
+		if x.Herd != nil {
+			out.draw(x.Herd, min(lines, x.Herd.Jobs), r.end(x))
 		}
 		h.Strategies[i] = out
 	}
 	h.sentences()
-	h.Tiles, err = s.tiles(ctx)
-	return h, err
+	h.Tiles = tilesOf(r.of)
+	return h
 }
 
 // The indices of a herd's figures.
@@ -127,15 +75,15 @@ const (
 )
 
 // sentences sets the sentences about the figures.
-func (h *Herd) sentences() {
+func (h *herdPage) sentences() {
 	least, most := h.extremes(peakFigure)
 	if least == nil {
-		if slices.ContainsFunc(h.Strategies, func(x HerdStrategy) bool { return x.Figures != nil }) {
+		if slices.ContainsFunc(h.Strategies, func(x herdPageStrategy) bool { return x.Figures != nil }) {
 			h.Sentence = count(h.Jobs, "job fails", "jobs fail together") + ", and all retries come at once."
 		}
 		return
 	}
-	peak := func(x *HerdStrategy) string {
+	peak := func(x *herdPageStrategy) string {
 		return fmt.Sprintf(" Under %s the peak of the load is %s times the mean, and %s of the time is dead.",
 			quoted(x.Title), x.Figures[peakFigure].Text, x.Figures[deadFigure].Text)
 	}
@@ -152,10 +100,10 @@ func (h *Herd) sentences() {
 
 // extremes returns the strategies with the smallest and with the largest value of a figure, nil if none has figures. It
 // ignores strategies whose retries all come at once, because they have no peak and no dead time.
-func (h *Herd) extremes(figure int) (least, most *HerdStrategy) {
+func (h *herdPage) extremes(figure int) (least, most *herdPageStrategy) {
 	for i := range h.Strategies {
 		x := &h.Strategies[i]
-		if x.Figures == nil || x.Figures[peakFigure].Text == model.AtOnce {
+		if x.Figures == nil || x.Figures[peakFigure].Text == AtOnce {
 			continue
 		}
 		v := x.Figures[figure].Value
@@ -169,10 +117,8 @@ func (h *Herd) extremes(figure int) (least, most *HerdStrategy) {
 	return least, most
 }
 
-func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 0, 64) + " %" }
-
 // draw sets the numbers of the charts; lines is the number of jobs that are drawn.
-func (x *HerdStrategy) draw(r *sim.HerdResult, lines int, end time.Duration) {
+func (x *herdPageStrategy) draw(r *sim.HerdResult, lines int, end time.Duration) {
 	var longest time.Duration
 	for i := range lines {
 		job := i * r.Jobs / lines
@@ -191,7 +137,7 @@ func (x *HerdStrategy) draw(r *sim.HerdResult, lines int, end time.Duration) {
 	}
 	x.Axis = newAxis(end)
 	x.WaitTicks = axis.Times(longest, 4)
-	bin := model.ChartBin(end)
+	bin := ChartBin(end)
 	load, err := r.Load(bin)
 	if err != nil {
 		x.Note = err.Error()
@@ -200,11 +146,11 @@ func (x *HerdStrategy) draw(r *sim.HerdResult, lines int, end time.Duration) {
 	x.Bin, x.Label, x.Load = Seconds(bin), axis.Time(bin), load.Counts
 }
 
-func (x *HerdStrategy) figures(f *sim.Figures, h *Herd) {
-	x.Figures = []Figure{
+func (x *herdPageStrategy) figures(f *sim.Figures, h *herdPage) {
+	x.Figures = []Term{
 		{"total wait", axis.Time(f.Total), f.Total.Seconds(), "the time until a job's last retry, on average"},
-		{"peak / mean", model.PeakText(f), f.PeakOverMean, "the most retries within " + h.Peak + ", over the mean"},
-		{"dead time", model.DeadText(f), f.DeadShare, "the share of windows of " + h.Dead + " without a retry"},
+		{"peak / mean", PeakText(f), f.PeakOverMean, "the most retries within " + h.Peak + ", over the mean"},
+		{"dead time", DeadText(f), f.DeadShare, "the share of windows of " + h.Dead + " without a retry"},
 		{"mean CV", strconv.FormatFloat(f.MeanCV, 'f', 2, 64), f.MeanCV, "how much a wait varies from job to job: its standard deviation over its mean, on average over all waits"},
 		{"CV of the total", strconv.FormatFloat(f.TotalCV, 'f', 2, 64), f.TotalCV, "how much the total wait varies from job to job"},
 		{"longest first wait", axis.Time(f.FirstMost), f.FirstMost.Seconds(), "the longest first wait of all jobs"},

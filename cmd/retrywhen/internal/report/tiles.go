@@ -1,4 +1,4 @@
-package lab
+package report
 
 import (
 	"context"
@@ -30,15 +30,18 @@ const (
 	tileRetries = 4
 )
 
-// tiles returns the Tiles for the curve of the first tiled strategy.
-func (s State) tiles(ctx context.Context) (*Tiles, error) {
+// tilesOf returns the Tiles for the curve of the herd's first tiled strategy.
+func tilesOf(h Herd) *Tiles {
 	curve := "linear d=1s"
-	for _, x := range s.Strategies {
+	for _, x := range h.Strategies {
 		if x.Policy.Backoff().IsTiled() {
-			curve = strings.Join(slices.DeleteFunc(strings.Fields(x.Policy.Backoff().String()), func(word string) bool {
-				name, _, _ := strings.Cut(word, "=")
-				return slices.Contains([]string{"tiled", "key", "ordinal"}, name)
-			}), " ")
+			var words []string
+			for _, w := range x.Policy.Backoff().Words() {
+				if !slices.Contains([]string{"tiled", "key", "ordinal"}, w.Name) {
+					words = append(words, w.String())
+				}
+			}
+			curve = strings.Join(words, " ")
 			break
 		}
 	}
@@ -49,11 +52,11 @@ func (s State) tiles(ctx context.Context) (*Tiles, error) {
 	} {
 		policy, err := retry.Parse(way.text)
 		if err != nil {
-			return nil, err
+			panic(err) // not a curve's own words
 		}
-		r, err := sim.Herd{Policy: policy, Jobs: tileJobs, Retries: tileRetries, Seed: s.Seed}.Run(ctx)
-		if err != nil && ctx.Err() != nil {
-			return nil, err
+		r, err := sim.Herd{Policy: policy, Jobs: tileJobs, Retries: tileRetries, Seed: h.Seed}.Run(context.Background())
+		if r == nil {
+			panic(err) // a valid herd
 		}
 		row := TileRow{Title: way.title}
 		for job := range r.Jobs {
@@ -74,5 +77,5 @@ func (s State) tiles(ctx context.Context) (*Tiles, error) {
 	t.Axis = newAxis(end)
 	t.Sentence = fmt.Sprintf("Tiled divides the time into tiles. Each is as long as a wait of %s, and each job keeps its place in all of them. "+
 		"Without jitter all retries come at the end of a tile. With full jitter they come at random. Tiled, they come evenly.", quoted(curve))
-	return t, nil
+	return t
 }

@@ -1,4 +1,4 @@
-package schedule
+package report
 
 import (
 	"math"
@@ -15,7 +15,7 @@ func of(t *testing.T, text string, rows int) Schedule {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Of(p, rows)
+	return scheduleOf(Strategy{Policy: p}, rows)
 }
 
 func TestRows(t *testing.T) {

@@ -1,24 +1,15 @@
-package model
+package report
 
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
 	"github.com/retrywhen/retrywhen/sim"
 )
-
-// Progress returns the function to which a simulation reports its progress. It may be nil.
-type Progress func(what string) func(done, total int64)
-
-func (p Progress) of(what string) func(done, total int64) {
-	if p == nil {
-		return nil
-	}
-	return p(what)
-}
 
 // ErrNoRetry is the error for a policy whose limit is 0.
 var ErrNoRetry = errors.New("limit=0 allows no retry")
@@ -33,6 +24,8 @@ type Herd struct {
 	DeadWindow time.Duration // 0 chooses a window that fits
 	Seed       uint64
 	Horizon    time.Duration // of the retries, not of the figures; 0 is none
+	Own        *bool         // each strategy has its own time axis; nil: if one lasts three times as long as another
+	Each       bool          // the JSON has the time of each retry
 	Progress   Progress
 }
 
@@ -42,7 +35,9 @@ type HerdResult struct {
 	Runs       int                  `json:"runs"`
 	PeakWindow time.Duration        `json:"peakWindow"`
 	DeadWindow time.Duration        `json:"deadWindow"`
+	Own        bool                 `json:"-"` // each strategy has its own time axis
 	Strategies []HerdStrategyResult `json:"strategies"`
+	of         Herd
 }
 
 // HerdStrategyResult is the result of one strategy.
@@ -51,6 +46,7 @@ type HerdStrategyResult struct {
 	Policy  Strategy        `json:"policy"`
 	Figures *sim.Figures    `json:"figures,omitempty"` // nil if not computed
 	Herd    *sim.HerdResult `json:"herd,omitempty"`    // nil if not computed
+	Note    string          `json:"note,omitempty"`    // why something is missing
 	Err     error           `json:"-"`                 // why something is missing: ErrNoRetry, or a *sim.StoppedError
 }
 
@@ -76,14 +72,14 @@ func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
 			continue
 		}
 		figures, err := sim.Comparison{
-			Strategies: []sim.Strategy{x.Policy.Sim()}, Jobs: h.Jobs, Retries: x.Herd.Retries, Runs: r.Runs, Seed: h.Seed,
+			Strategies: []sim.Strategy{Used(h, x.Policy).Sim()}, Jobs: h.Jobs, Retries: x.Herd.Retries, Runs: r.Runs, Seed: h.Seed,
 			PeakWindow: r.PeakWindow, DeadWindow: r.DeadWindow, Progress: h.Progress.of("figures of " + x.Name),
 		}.Run(ctx)
 		switch {
 		case err == nil:
 			x.Figures = &figures[0]
 		case errors.Is(err, sim.ErrHorizon): // in one of the runs
-			x.Err = err
+			x.Err, x.Note = err, note(err)
 		default:
 			return r, err
 		}
@@ -102,7 +98,7 @@ func (h Herd) Windows(ctx context.Context) (peak, dead time.Duration, err error)
 
 // retries computes one run of each strategy and chooses the windows.
 func (h Herd) retries(ctx context.Context) (*HerdResult, error) {
-	r := &HerdResult{Jobs: h.Jobs, Runs: h.Runs, PeakWindow: h.PeakWindow, DeadWindow: h.DeadWindow, Strategies: []HerdStrategyResult{}}
+	r := &HerdResult{of: h, Jobs: h.Jobs, Runs: h.Runs, PeakWindow: h.PeakWindow, DeadWindow: h.DeadWindow, Strategies: []HerdStrategyResult{}}
 	var shortest time.Duration // windows are shorter than this herd
 	for _, s := range h.Strategies {
 		x := HerdStrategyResult{Name: s.Title(), Policy: s}
@@ -111,18 +107,19 @@ func (h Herd) retries(ctx context.Context) (*HerdResult, error) {
 			retries = min(retries, limit)
 		}
 		if retries == 0 && h.Retries > 0 {
-			x.Err = ErrNoRetry
+			x.Err, x.Note = ErrNoRetry, note(ErrNoRetry)
 			r.Strategies = append(r.Strategies, x)
 			continue
 		}
 		herd, err := sim.Herd{
-			Policy: s.Policy, Placement: s.Placement, Jobs: h.Jobs, Retries: retries, Seed: h.Seed, Horizon: h.Horizon,
+			Policy: Used(h, s).Policy, Placement: s.Placement, Jobs: h.Jobs, Retries: retries, Seed: h.Seed, Horizon: h.Horizon,
 			Progress: h.Progress.of(x.Name),
 		}.Run(ctx)
 		if herd == nil {
 			return nil, err
 		}
-		if x.Err = err; err == nil || herd.End > 0 {
+		x.Err, x.Note = err, note(err)
+		if err == nil || herd.End > 0 && (h.Horizon > 0 || ctx.Err() != nil) { // no chart of centuries
 			x.Herd = herd
 		}
 		r.Strategies = append(r.Strategies, x)
@@ -132,6 +129,11 @@ func (h Herd) retries(ctx context.Context) (*HerdResult, error) {
 		if herd.End > 0 && (shortest == 0 || herd.End < shortest) {
 			shortest = herd.End
 		}
+	}
+	if h.Own != nil {
+		r.Own = *h.Own
+	} else {
+		r.Own = r.End() > mostEnds*max(shortest, 1)
 	}
 	if r.PeakWindow == 0 {
 		r.PeakWindow = max(axis.Step(shortest, 600), 1)
@@ -170,6 +172,48 @@ func (r *HerdResult) End() time.Duration {
 		}
 	}
 	return end
+}
+
+// mostEnds is the maximum ratio between the ends of herds on one time axis: the chart of a shorter herd would be too
+// narrow.
+const mostEnds = 3
+
+// end returns the end of x's time axis.
+func (r *HerdResult) end(x *HerdStrategyResult) time.Duration {
+	if r.Own {
+		return x.Herd.End
+	}
+	return r.End()
+}
+
+// Incomplete returns why a part of the result is missing, nil if nothing is.
+func (r *HerdResult) Incomplete() error {
+	for _, x := range r.Strategies {
+		if _, ok := errors.AsType[*sim.StoppedError](x.Err); ok {
+			return x.Err
+		}
+	}
+	return nil
+}
+
+// Compared returns the strategies.
+func (r *HerdResult) Compared() []Strategy { return r.of.Strategies }
+
+// JSON returns the result, without the time of each retry unless Each is set.
+func (r *HerdResult) JSON() any {
+	if r.of.Each {
+		return r
+	}
+	short := *r
+	short.Strategies = slices.Clone(r.Strategies)
+	for i, x := range r.Strategies {
+		if x.Herd != nil {
+			herd := *x.Herd
+			herd.Times = nil
+			short.Strategies[i].Herd = &herd
+		}
+	}
+	return short
 }
 
 // ChartBin returns the width of the bars of a chart that ends at end.

@@ -1,4 +1,4 @@
-package model
+package report
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/sim"
 )
@@ -17,13 +18,18 @@ type Outage struct {
 	Limit      int           // of the retries; 0 is the policy's own
 	Budget     *retry.Budget // of policies that have none; nil is none
 	Work       time.Duration // the maximum real time for one strategy; 0 is no limit
+	Own        bool          // each strategy has its own time axis
 	Progress   Progress
 }
+
+// OutageHorizon is the default of an Outage's end, after the server's return.
+const OutageHorizon = 7 * 24 * time.Hour
 
 // OutageResult is the result of an Outage.
 type OutageResult struct {
 	Down       time.Duration          `json:"down"`
 	Strategies []OutageStrategyResult `json:"strategies"`
+	of         Outage
 }
 
 // OutageStrategyResult is the result of one strategy.
@@ -38,7 +44,10 @@ type OutageStrategyResult struct {
 // Run computes the outage. It returns a *sim.FieldError and no result for an invalid Outage, and a *sim.StoppedError
 // with the result so far when ctx ends.
 func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
-	r := &OutageResult{Down: o.Down, Strategies: []OutageStrategyResult{}}
+	if o.Horizon == 0 {
+		o.Horizon = o.Down + min(OutageHorizon, math.MaxInt64-max(o.Down, 0))
+	}
+	r := &OutageResult{of: o, Down: o.Down, Strategies: []OutageStrategyResult{}}
 	for _, s := range o.Strategies {
 		x := OutageStrategyResult{Name: s.Title(), Policy: s}
 		run := o.Outage
@@ -61,9 +70,7 @@ func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 				return nil, x.Err
 			}
 		}
-		if x.Err != nil {
-			x.Note = x.Err.Error()
-		}
+		x.Note = note(x.Err)
 		r.Strategies = append(r.Strategies, x)
 		if ctx.Err() != nil {
 			return r, x.Err
@@ -102,6 +109,30 @@ func (r *OutageResult) End() time.Duration {
 	return end
 }
 
+// end returns the end of x's time axis.
+func (r *OutageResult) end(x *OutageStrategyResult) time.Duration {
+	if r.of.Own {
+		return x.End()
+	}
+	return r.End()
+}
+
+// Incomplete returns why a part of the result is missing, nil if nothing is.
+func (r *OutageResult) Incomplete() error {
+	for _, x := range r.Strategies {
+		if _, ok := errors.AsType[*sim.StoppedError](x.Err); ok {
+			return x.Err
+		}
+	}
+	return nil
+}
+
+// Compared returns the strategies.
+func (r *OutageResult) Compared() []Strategy { return r.of.Strategies }
+
+// JSON returns the result.
+func (r *OutageResult) JSON() any { return r }
+
 // Bars returns the traffic for a chart that ends at end. It joins bins of the simulation.
 func (x *OutageStrategyResult) Bars(end time.Duration) (bin time.Duration, attempts, served []int64) {
 	t := x.Result.Traffic
@@ -119,4 +150,17 @@ func (x *OutageStrategyResult) Bars(end time.Duration) (bin time.Duration, attem
 		return out
 	}
 	return bin, together(t.Attempts), together(t.Served)
+}
+
+// ParseBudget parses capacity,cost,refund[,refill per second]; "" is none.
+func ParseBudget(text string) (*retry.Budget, error) {
+	if text == "" {
+		return nil, nil
+	}
+	p, err := retry.Parse("constant d=0s budget=" + text)
+	if parse, ok := errors.AsType[*backoff.ParseError](err); ok {
+		return nil, errors.New(parse.Reason)
+	}
+	b, _ := p.Budget()
+	return b, err
 }

@@ -1,0 +1,171 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/gocode"
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+// Choose is a sim.Choose of the strategies.
+type Choose struct {
+	Strategies []Strategy // empty is sim.Candidates
+	sim.Choose            // its Strategies and Progress are ignored
+	Progress   Progress
+}
+
+// DefaultChoose returns the default of the command and the page.
+func DefaultChoose() Choose {
+	return Choose{Choose: sim.Choose{
+		Clients: 1000, Capacity: 20, Runs: 5, Wait: time.Second,
+		Outages: []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second, 20 * time.Second, time.Minute},
+	}}
+}
+
+// Choices is the result of a Choose.
+type Choices struct {
+	Strategies []Strategy // as in Result
+	Result     *sim.Choices
+	Shown      []int // the strategies to choose from: those that no other beats at something, or the ones that were given
+	of         Choose
+}
+
+// Run computes the choices. It returns a *sim.FieldError and no result for an invalid Choose, and a *sim.StoppedError
+// with the finished strategies when it is stopped.
+func (c Choose) Run(ctx context.Context) (*Choices, error) {
+	run := c.Choose
+	run.Progress = c.Progress.of("choosing")
+	run.Strategies = nil
+	for _, s := range c.Strategies {
+		run.Strategies = append(run.Strategies, s.Sim())
+	}
+	r, err := run.Run(ctx)
+	if _, ok := errors.AsType[*sim.StoppedError](err); err != nil && !ok {
+		return nil, err
+	}
+	all := &Choices{Result: r, of: c}
+	for _, x := range r.Choices {
+		all.Strategies = append(all.Strategies, Strategy{Name: x.Name, Policy: x.Policy, Placement: x.Placement})
+	}
+	all.show()
+	return all, err
+}
+
+// mostShown is the maximum number of candidates to choose from.
+const mostShown = 5
+
+// show sets the strategies to choose from: all that were given, else the recommended one and others that are unbeaten,
+// first those that are the best at something.
+func (x *Choices) show() {
+	add := func(i int) {
+		if i >= 0 && !slices.Contains(x.Shown, i) && (len(x.Shown) < mostShown || len(x.of.Strategies) > 0) {
+			x.Shown = append(x.Shown, i)
+		}
+	}
+	add(x.Result.Recommended)
+	for _, q := range qualities {
+		add(x.best(q.figure))
+	}
+	for i, c := range x.Result.Choices {
+		if c.Unbeaten || len(x.of.Strategies) > 0 {
+			add(i)
+		}
+	}
+	slices.Sort(x.Shown)
+}
+
+// quality is a figure in which the choices differ.
+type quality struct {
+	name, less, more string
+	figure           func(*sim.Choice) float64
+	text             func(*sim.Choice) string
+}
+
+var qualities = []quality{
+	{"refusals", "fewer refusals", "more refusals", func(c *sim.Choice) float64 { return c.Refusals }, func(c *sim.Choice) string { return axis.Number(c.Refusals) }},
+	{"first wait", "a shorter first wait", "a longer first wait", func(c *sim.Choice) float64 { return c.FirstWait.Mean.Seconds() }, func(c *sim.Choice) string { return axis.Time(c.FirstWait.Mean) }},
+	{"time until all are served", "all served sooner", "all served later", func(c *sim.Choice) float64 { return c.End.Seconds() }, func(c *sim.Choice) string { return axis.Time(c.End) }},
+}
+
+// best returns the index of the unbeaten strategy with the smallest figure, -1 if there is none.
+func (x *Choices) best(figure func(*sim.Choice) float64) int {
+	best := -1
+	for i := range x.Result.Choices {
+		c := &x.Result.Choices[i]
+		if c.Unbeaten && (best < 0 || figure(c) < figure(&x.Result.Choices[best])) {
+			best = i
+		}
+	}
+	return best
+}
+
+// whom returns for whom a strategy is, compared with the recommended one.
+func (x *Choices) whom(i int) string {
+	c := &x.Result.Choices[i]
+	switch {
+	case i == x.Result.Recommended:
+		return "recommended: it meets the targets, and serves all clients soonest, or nearly so with fewer refusals"
+	case !c.Unbeaten:
+		return "for nobody: another policy is as good in everything, and better in something"
+	}
+	var want, accept []string
+	for _, q := range qualities {
+		if x.Result.Recommended < 0 {
+			if x.best(q.figure) == i {
+				want = append(want, "the best "+q.name)
+			}
+			continue
+		}
+		than := &x.Result.Choices[x.Result.Recommended]
+		instead := fmt.Sprintf(" (%s instead of %s)", q.text(c), q.text(than))
+		switch {
+		case math.Abs(q.figure(c)-q.figure(than)) <= 0.02*q.figure(than): // no difference to a reader
+		case q.figure(c) < q.figure(than):
+			want = append(want, q.less+instead)
+		default:
+			accept = append(accept, q.more+instead)
+		}
+	}
+	text := "for those who want " + list(want)
+	if len(want) == 0 {
+		text = "for those who want a compromise"
+	}
+	if len(accept) > 0 {
+		text += " and accept " + list(accept)
+	}
+	return text
+}
+
+// Incomplete returns nil: a run that is stopped returns its error.
+func (x *Choices) Incomplete() error { return nil }
+
+// Compared returns the strategies.
+func (x *Choices) Compared() []Strategy { return x.Strategies }
+
+// recommendation is the recommended policy, as text and in Go.
+type recommendation struct {
+	Text string `json:"text"`
+	Go   string `json:"go"`
+}
+
+func (x *Choices) recommended() *recommendation {
+	if x.Result.Recommended < 0 {
+		return nil
+	}
+	s := x.Strategies[x.Result.Recommended]
+	return &recommendation{s.Policy.String(), gocode.Policy("policy", s.Policy, s.Placement)}
+}
+
+// JSON returns the result of all strategies, and the recommended one.
+func (x *Choices) JSON() any {
+	return struct {
+		*sim.Choices
+		Policy *recommendation `json:"policy"`
+	}{x.Result, x.recommended()}
+}

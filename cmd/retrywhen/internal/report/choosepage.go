@@ -1,0 +1,89 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/gocode"
+)
+
+// choosePage holds the numbers of the charts that compare policies.
+type choosePage struct {
+	Sentence     string               `json:"sentence"`
+	Outages      []string             `json:"outages"`
+	Longest      string               `json:"longest"` // of the outages, as a parameter of an address
+	File         string               `json:"file"`    // Go code of all strategies
+	Best         Seconds              `json:"best"`    // when all could be served, after the server's return
+	AfterTicks   []axis.Tick          `json:"afterTicks"`
+	RefusalTicks []axis.Tick          `json:"refusalTicks"`
+	Strategies   []choosePageStrategy `json:"strategies"`
+}
+
+// choosePageStrategy is one of the policies. Its lists have an entry for each outage.
+type choosePageStrategy struct {
+	Title       string    `json:"title"`
+	Text        string    `json:"text"`
+	Formula     string    `json:"formula"`
+	Whom        string    `json:"whom"` // for whom it is
+	Go          string    `json:"go"`
+	Meets       bool      `json:"meets"` // whether it meets the targets
+	Recommended bool      `json:"recommended"`
+	After       []Seconds `json:"after"`    // when all are served, after the server's return: the median
+	Never       []bool    `json:"never"`    // whether some clients are never served
+	Refusals    []float64 `json:"refusals"` // per client, after the server's return
+	Figures     []Term    `json:"figures"`
+}
+
+// Page returns the numbers of the charts.
+func (x *Choices) Page() any {
+	c := &choosePage{Strategies: []choosePageStrategy{}, Outages: []string{}}
+	if len(x.of.Outages) > 0 {
+		c.Longest = slices.Max(x.of.Outages).String()
+	}
+	var shown []Strategy
+	for _, d := range x.of.Outages {
+		c.Outages = append(c.Outages, axis.Time(d))
+	}
+	var most time.Duration
+	var mostRefusals float64
+	for _, i := range x.Shown {
+		r, s := x.Result.Choices[i], x.Strategies[i]
+		shown = append(shown, s)
+		y := choosePageStrategy{
+			Title: r.Name, Text: s.Policy.String(), Formula: InWords(s), Whom: x.whom(i), Go: gocode.Policy("policy", s.Policy, s.Placement),
+			Meets: r.Meets, Recommended: i == x.Result.Recommended,
+		}
+		for _, o := range r.Outages {
+			refusals := o.Refusals.Mean / float64(x.of.Clients)
+			y.After, y.Never, y.Refusals = append(y.After, Seconds(o.After.P50)), append(y.Never, o.Unserved > 0), append(y.Refusals, refusals)
+			most, mostRefusals = max(most, o.After.P50), max(mostRefusals, refusals)
+			c.Best = Seconds(o.Best)
+		}
+		y.Figures = []Term{
+			{"first wait", axis.Time(r.FirstWait.P50), r.FirstWait.P50.Seconds(), "the median for an operation that fails once, alone"},
+			{"99th percentile", axis.Time(r.FirstWait.P99), r.FirstWait.P99.Seconds(), "of the first wait"},
+			{"refusals", axis.Number(r.Refusals), r.Refusals, "per client after the server's return, all outages together"},
+			{"served", axis.Time(r.End), r.End.Seconds(), "the time from the server's return until all are served: the sum of the medians of all outages"},
+		}
+		c.Strategies = append(c.Strategies, y)
+	}
+	c.AfterTicks, c.RefusalTicks = axis.Times(most, 5), axis.Numbers(max(mostRefusals, 1), 5)
+	c.Sentence, c.File = x.sentence(), GoFile(shown)
+	return c
+}
+
+// sentence returns a sentence about the recommended policy and its costs.
+func (x *Choices) sentence() string {
+	clients := fmt.Sprintf("For %s and a capacity of %s per second ", count(x.of.Clients, "client", "clients"), grouped(int64(x.of.Capacity)))
+	if x.Result.Recommended < 0 {
+		return clients + "no policy meets the targets. One may with more capacity, or with other targets."
+	}
+	r := x.Result.Choices[x.Result.Recommended]
+	refused := "refuses no client"
+	if r.Refusals >= 0.05 {
+		refused = "refuses each client " + axis.Number(r.Refusals) + " times on average, all outages together"
+	}
+	return fmt.Sprintf("%suse %s: %s. With it the server %s after its return. An operation that fails alone waits for %s.", clients, quoted(r.Name), r.Policy, refused, axis.Time(r.FirstWait.P50))
+}

@@ -1,0 +1,137 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+// Contention is a sim.OCC for several numbers of clients, under each of the strategies.
+type Contention struct {
+	Strategies []Strategy
+	Clients    int // the largest number
+	Points     int // the number of points, evenly spaced up to Clients
+	Runs       int // for each point
+	Network    sim.Network
+	Seed       uint64
+	Horizon    time.Duration // of each run; 0 is ContentionHorizon
+	Own        bool          // each strategy has its own time axis
+	Each       bool          // the JSON has the time of each call
+	Progress   Progress
+}
+
+// ContentionPoints is the default of a Contention's points.
+const ContentionPoints = 10
+
+// ContentionHorizon is the default of a Contention's end.
+const ContentionHorizon = 30 * 24 * time.Hour
+
+// ContentionResult is the result of a Contention.
+type ContentionResult struct {
+	Runs       int
+	Clients    []int
+	Strategies []ContentionStrategyResult
+	of         Contention
+}
+
+// ContentionStrategyResult is the result of one strategy, with a point for each computed number of clients.
+type ContentionStrategyResult struct {
+	Name   string
+	Policy Strategy
+	Points []sim.SweepPoint
+	Calls  []time.Duration // when the write calls come in one run with the most clients, in order; nil if not computed
+	Note   string          // the text of Err
+	Err    error           // a *sim.StoppedError if points are missing
+}
+
+// Run computes the contention. It returns a *sim.FieldError and no result for an invalid Contention, and a
+// *sim.StoppedError with the points computed so far when ctx ends.
+func (c Contention) Run(ctx context.Context) (*ContentionResult, error) {
+	if c.Horizon == 0 {
+		c.Horizon = ContentionHorizon
+	}
+	r := &ContentionResult{of: c, Runs: c.Runs, Clients: clientCounts(c.Clients, c.Points)}
+	for _, s := range c.Strategies {
+		points, err := sim.Sweep{
+			Strategies: []sim.Strategy{s.Sim()}, Clients: r.Clients, Runs: c.Runs, Network: c.Network, Seed: c.Seed, Horizon: c.Horizon,
+			Progress: c.Progress.of("contention: " + s.Title()),
+		}.Run(ctx)
+		if _, ok := errors.AsType[*sim.StoppedError](err); err != nil && !ok {
+			return nil, err
+		}
+		r.Strategies = append(r.Strategies, ContentionStrategyResult{Name: s.Title(), Policy: s, Points: points, Err: err})
+		if err != nil && ctx.Err() != nil {
+			return r, err
+		}
+	}
+	for i := range r.Strategies {
+		x := &r.Strategies[i]
+		run, err := sim.OCC{
+			Policy: x.Policy.Policy, Placement: x.Policy.Placement, Clients: c.Clients, Network: c.Network, Seed: c.Seed, Horizon: c.Horizon,
+		}.Run(ctx)
+		if run == nil || ctx.Err() != nil {
+			return r, err
+		}
+		if x.Err == nil {
+			x.Err = err
+		}
+		if err == nil {
+			x.Calls = run.Times
+		}
+		x.Note = note(x.Err)
+	}
+	return r, nil
+}
+
+// Incomplete returns why a part of the result is missing, nil if nothing is.
+func (r *ContentionResult) Incomplete() error {
+	for _, x := range r.Strategies {
+		if x.Err != nil {
+			return x.Err
+		}
+	}
+	return nil
+}
+
+// Compared returns the strategies.
+func (r *ContentionResult) Compared() []Strategy { return r.of.Strategies }
+
+// JSON returns the result, without the time of each call unless Each is set.
+func (r *ContentionResult) JSON() any {
+	type calls struct {
+		Strategy string          `json:"strategy"`
+		Clients  int             `json:"clients"`
+		Times    []time.Duration `json:"times,omitempty"`
+	}
+	out := struct {
+		Runs    int              `json:"runs"`
+		Clients []int            `json:"clients"`
+		Points  []sim.SweepPoint `json:"points"`
+		Calls   []calls          `json:"calls"`
+	}{r.Runs, r.Clients, []sim.SweepPoint{}, []calls{}}
+	for _, x := range r.Strategies {
+		out.Points = append(out.Points, x.Points...)
+		if x.Calls == nil {
+			continue
+		}
+		c := calls{x.Name, r.of.Clients, nil}
+		if r.of.Each {
+			c.Times = x.Calls
+		}
+		out.Calls = append(out.Calls, c)
+	}
+	return out
+}
+
+// clientCounts returns about points numbers of clients, evenly spaced up to most.
+func clientCounts(most, points int) []int {
+	var counts []int
+	for i := 1; i <= points; i++ {
+		if n := most * i / points; n > 0 && (len(counts) == 0 || n > counts[len(counts)-1]) {
+			counts = append(counts, n)
+		}
+	}
+	return counts
+}

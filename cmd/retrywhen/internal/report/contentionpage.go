@@ -1,0 +1,161 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+// contentionPage holds the numbers of the charts of optimistic concurrency control.
+type contentionPage struct {
+	Runs       int                      `json:"runs"`
+	Clients    int                      `json:"clients"`
+	Message    string                   `json:"message"` // the time of one
+	Strategies []contentionPageStrategy `json:"strategies"`
+	CallTicks  []axis.Tick              `json:"callTicks"`
+	TimeTicks  []axis.Tick              `json:"timeTicks"` // of a logarithmic axis
+	Sentence   string                   `json:"sentence"`  // about the calls
+	Time       string                   `json:"timeSentence"`
+	Over       string                   `json:"overSentence"` // about the calls over time
+}
+
+// contentionPageStrategy is a line in each of these charts.
+type contentionPageStrategy struct {
+	Title   string            `json:"title"`
+	Note    string            `json:"note,omitempty"`
+	Formula string            `json:"formula"`
+	Points  []contentionPoint `json:"points"`
+
+	// The number of write calls in each Bin of one run with the most clients.
+	Axis     Axis    `json:"axis"`
+	Bin      Seconds `json:"bin"`
+	BinLabel string  `json:"binLabel"`
+	Calls    []int64 `json:"calls"`
+	Total    int64   `json:"total"`
+}
+
+// contentionPoint holds the mean over the runs, and their minimum and maximum.
+type contentionPoint struct {
+	Clients    int     `json:"clients"`
+	Calls      float64 `json:"calls"`
+	Time       Seconds `json:"time"`
+	CallsLeast int64   `json:"callsLeast"`
+	CallsMost  int64   `json:"callsMost"`
+	TimeLeast  Seconds `json:"timeLeast"`
+	TimeMost   Seconds `json:"timeMost"`
+	Label      string  `json:"label"`
+}
+
+// Page returns the numbers of the charts.
+func (r *ContentionResult) Page() any {
+	c := &contentionPage{Runs: r.Runs, Clients: r.of.Clients, Message: r.of.message(), Strategies: make([]contentionPageStrategy, len(r.Strategies))}
+	var calls float64
+	var least, most time.Duration
+	for i, x := range r.Strategies {
+		out := contentionPageStrategy{Title: x.Name, Formula: InWords(x.Policy), Note: x.Note, Points: []contentionPoint{}}
+		for _, p := range x.Points {
+			out.Points = append(out.Points, contentionPoint{
+				p.Clients, p.Calls.Mean, Seconds(p.End.Mean), p.Calls.Least, p.Calls.Most, Seconds(p.End.Least), Seconds(p.End.Most),
+				fmt.Sprintf("%s, %s: %s calls, %s", x.Name, count(p.Clients, "client", "clients"), axis.Number(p.Calls.Mean), axis.Time(p.End.Mean)),
+			})
+			calls, most = max(calls, float64(p.Calls.Most)), max(most, p.End.Most)
+			if least == 0 || p.End.Least < least {
+				least = p.End.Least
+			}
+		}
+		c.Strategies[i] = out
+	}
+	c.CallTicks = axis.Numbers(calls, 5)
+	c.TimeTicks = axis.LogTimes(least, most)
+	c.sentences(r)
+	c.over(r)
+	return c
+}
+
+// sentences sets the sentences that compare the strategies for the most clients.
+func (c *contentionPage) sentences(r *ContentionResult) {
+	var fewest, most, quickest, slowest *ContentionStrategyResult
+	last := func(x *ContentionStrategyResult) sim.SweepPoint { return x.Points[len(x.Points)-1] }
+	for i := range r.Strategies {
+		x := &r.Strategies[i]
+		if x.Err != nil || len(x.Points) == 0 {
+			continue
+		}
+		if fewest == nil {
+			fewest, most, quickest, slowest = x, x, x, x
+		}
+		if last(x).Calls.Mean < last(fewest).Calls.Mean {
+			fewest = x
+		}
+		if last(x).Calls.Mean > last(most).Calls.Mean {
+			most = x
+		}
+		if last(x).End.Mean < last(quickest).End.Mean {
+			quickest = x
+		}
+		if last(x).End.Mean > last(slowest).End.Mean {
+			slowest = x
+		}
+	}
+	if fewest == nil {
+		return
+	}
+	c.Sentence = fmt.Sprintf("%s %s under %s", count(c.Clients, "client needs", "clients need"), callCount(last(fewest).Calls.Mean), quoted(fewest.Name))
+	c.Time = fmt.Sprintf("All have written after %s under %s", axis.Time(last(quickest).End.Mean), quoted(quickest.Name))
+	if most != fewest {
+		c.Sentence += fmt.Sprintf(", and %s under %s", callCount(last(most).Calls.Mean), quoted(most.Name))
+	}
+	if slowest != quickest {
+		c.Time += fmt.Sprintf(", and after %s under %s", axis.Time(last(slowest).End.Mean), quoted(slowest.Name))
+	}
+	c.Sentence += "."
+	c.Time += "."
+}
+
+func callCount(x float64) string { return count(int(math.Round(x)), "call", "calls") }
+
+// over sets the calls of one run over time: figures 5 and 7 of "Exponential Backoff And Jitter".
+func (c *contentionPage) over(r *ContentionResult) {
+	var end time.Duration
+	for i := range r.Strategies {
+		end = max(end, r.Strategies[i].end())
+	}
+	var busiest, calmest int64
+	var loud, quiet *contentionPageStrategy
+	for i := range r.Strategies {
+		times := r.Strategies[i].Calls
+		x := &c.Strategies[i]
+		x.Total = int64(len(times))
+		if x.Total == 0 {
+			continue
+		}
+		end := end
+		if r.of.Own {
+			end = r.Strategies[i].end()
+		}
+		bin := ChartBin(end)
+		x.Axis, x.Bin, x.BinLabel, x.Calls = newAxis(end), Seconds(bin), axis.Time(bin), bins(times, bin)
+		peak := slices.Max(bins(times, callsWindow))
+		if peak > busiest {
+			busiest, loud = peak, x
+		}
+		if quiet == nil || peak < calmest {
+			calmest, quiet = peak, x
+		}
+	}
+	switch {
+	case loud == nil:
+	case loud == quiet:
+		c.Over = fmt.Sprintf("The busiest %s of one run has %s.", axis.Time(callsWindow), count(int(busiest), "call", "calls"))
+	default:
+		c.Over = fmt.Sprintf("The busiest %s of one run has %s under %s, and %s under %s.",
+			axis.Time(callsWindow), count(int(busiest), "call", "calls"), quoted(loud.Title), grouped(calmest), quoted(quiet.Title))
+	}
+}
+
+// callsWindow is the window of the busiest moment.
+const callsWindow = 100 * time.Millisecond

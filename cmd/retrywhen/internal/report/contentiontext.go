@@ -1,0 +1,173 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+func calls(p sim.SweepPoint) float64     { return p.Calls.Mean }
+func totalTime(p sim.SweepPoint) float64 { return p.End.Mean.Seconds() }
+
+// Text returns the figures as tables, and charts.
+func (o *ContentionResult) Text(width int) []string {
+	width = min(width, maxWidth)
+	points, complete := 0, true
+	for _, x := range o.Strategies {
+		points += len(x.Points)
+		complete = complete && len(x.Points) == len(o.Clients)
+	}
+	if points == 0 {
+		return []string{"no points: the run stopped before one was computed"}
+	}
+	lines := []string{fmt.Sprintf("Write calls, mean / p99 of %d runs", o.Runs)}
+	lines = append(lines, o.table(width, func(p sim.SweepPoint) string {
+		return fmt.Sprintf("%.0f ±%.0f / %d", p.Calls.Mean, p.Calls.Confidence(), p.Calls.P99)
+	})...)
+	lines = append(lines, "", "Time until all have written, mean / p99")
+	lines = append(lines, o.table(width, func(p sim.SweepPoint) string { return axis.Time(p.End.Mean) + " / " + axis.Time(p.End.P99) })...)
+	if complete && len(o.Clients) > 1 {
+		lines = append(lines, "", "Write calls against clients")
+		lines = append(lines, o.lines(width, calls, axis.Number)...)
+		lines = append(lines, "", "Time against clients")
+		lines = append(lines, o.lines(width, totalTime, func(x float64) string { return axis.Time(time.Duration(x * float64(time.Second))) })...)
+	}
+	if most := o.of.Clients; most > 1 {
+		for i := range o.Strategies {
+			x := &o.Strategies[i]
+			if len(x.Calls) == 0 {
+				continue
+			}
+			columns := chartWidth(width)
+			counts := bins(x.Calls, x.end()/time.Duration(columns)+1)
+			peak := slices.Max(counts)
+			lines = append(lines, "", console.Shorten(fmt.Sprintf("%s: write calls over time, %d clients", x.Name, most), width))
+			lines = append(lines, indent(console.Bars(counts, peak, 2), strconv.FormatInt(peak, 10))...)
+			lines = append(lines, indent([]string{console.Span{Most: x.end(), Width: columns}.Labels()}, "")...)
+		}
+	}
+	return lines
+}
+
+func (o *ContentionResult) table(width int, cell func(sim.SweepPoint) string) []string {
+	header := []string{"clients"}
+	rows := make([][]string, len(o.Clients))
+	for i, n := range o.Clients {
+		rows[i] = []string{strconv.Itoa(n)}
+	}
+	for _, x := range o.Strategies {
+		header = append(header, console.Shorten(x.Name, 24))
+		for i := range rows {
+			text := "-"
+			if i < len(x.Points) {
+				text = cell(x.Points[i])
+			}
+			rows[i] = append(rows[i], text)
+		}
+	}
+	return console.Fit(width, header, rows, 0)
+}
+
+// lines returns a chart with a line of letters for each strategy.
+func (o *ContentionResult) lines(width int, value func(sim.SweepPoint) float64, label func(float64) string) []string {
+	const height = 10
+	var legend []string
+	all := make([][]float64, len(o.Strategies))
+	for i, x := range o.Strategies {
+		for _, p := range x.Points {
+			all[i] = append(all[i], value(p))
+		}
+		legend = append(legend, fmt.Sprintf("  %c %s", 'a'+i, x.Name))
+	}
+	first, last := strconv.Itoa(o.Clients[0]), strconv.Itoa(o.Clients[len(o.Clients)-1])
+	lines := console.Lines(all, label, chartWidth(width), height)
+	columns := console.Width(lines)
+	from := strings.IndexRune(lines[0], '┤')
+	under := fmt.Sprintf("%*s%*s", len([]rune(lines[0][:from]))+1+len(first), first, max(columns-len([]rune(lines[0][:from]))-1-len(first), 0), last)
+	return append(append(lines, under), console.Wrap(width, legend...)...)
+}
+
+// end returns when the last call of the run over time came.
+func (c *ContentionStrategyResult) end() time.Duration {
+	if len(c.Calls) == 0 {
+		return 0
+	}
+	return c.Calls[len(c.Calls)-1]
+}
+
+// bins counts sorted times, of which there is at least one, in bins.
+func bins(times []time.Duration, bin time.Duration) []int64 {
+	counts := make([]int64, times[len(times)-1]/bin+1)
+	for _, at := range times {
+		counts[at/bin]++
+	}
+	return counts
+}
+
+// message returns the time of a message as a text.
+func (n *Contention) message() string {
+	if n.Network.SD == 0 {
+		return axis.Time(n.Network.Mean)
+	}
+	return fmt.Sprintf("|normal(%s, %s)|", axis.Time(n.Network.Mean), axis.Time(n.Network.SD))
+}
+
+// Figure returns the calls and the time against the clients, and the calls over time.
+func (o *ContentionResult) Figure() picture.Figure {
+	f := picture.Figure{Columns: 2, Note: fmt.Sprintf("Means of %d runs. A message takes %s.", o.Runs, o.of.message())}
+	var mostCalls, mostTime float64
+	for _, x := range o.Strategies {
+		for _, p := range x.Points {
+			mostCalls, mostTime = max(mostCalls, calls(p)), max(mostTime, totalTime(p))
+		}
+	}
+	last := float64(o.Clients[len(o.Clients)-1])
+	x := picture.Axis{Label: "clients", Most: last * 1.02, Ticks: axis.Numbers(last, 5)}
+	left := picture.Panel{Title: "write calls", X: x, Y: picture.Axis{Most: mostCalls * 1.02, Ticks: axis.Numbers(mostCalls, 5)}, Height: 260}
+	right := picture.Panel{
+		Title: "time until all have written", X: x, Height: 260,
+		Y: picture.Axis{Most: mostTime * 1.02, Ticks: axis.Times(time.Duration(mostTime*float64(time.Second)), 6)},
+	}
+	for i, x := range o.Strategies {
+		f.Keys = append(f.Keys, picture.Key{Name: x.Name, Color: picture.Series(i)})
+		for _, part := range []struct {
+			panel *picture.Panel
+			value func(sim.SweepPoint) float64
+		}{{&left, calls}, {&right, totalTime}} {
+			points := make([]picture.Point, len(x.Points))
+			for j, p := range x.Points {
+				points[j] = picture.Point{X: float64(p.Clients), Y: part.value(p)}
+			}
+			part.panel.Marks = append(part.panel.Marks,
+				picture.Line{Points: points, Color: picture.Series(i), Width: 1.8}, picture.Dots{Points: points, Color: picture.Series(i), Radius: 2.6})
+		}
+	}
+	f.Panels = []picture.Panel{left, right}
+	for i := range o.Strategies {
+		x := &o.Strategies[i]
+		if len(x.Calls) == 0 {
+			continue
+		}
+		bin := ChartBin(x.end())
+		counts := bins(x.Calls, bin)
+		peak := float64(slices.Max(counts))
+		bars := make([]picture.Bar, len(counts))
+		for j, n := range counts {
+			bars[j] = picture.Bar{From: float64(j) * bin.Seconds(), To: float64(j+1) * bin.Seconds(), Height: float64(n)}
+		}
+		f.Panels = append(f.Panels, picture.Panel{
+			Title: fmt.Sprintf("%s: write calls in %s, %d clients", console.Shorten(x.Name, 40), axis.Time(bin), o.of.Clients), Height: 80,
+			X:     picture.Axis{Most: x.end().Seconds() * 1.01, Ticks: axis.Times(x.end(), 6)},
+			Y:     picture.Axis{Most: peak, Ticks: axis.Numbers(peak, 2)},
+			Marks: []picture.Mark{picture.Bars{Bars: bars, Color: picture.Series(i)}},
+		})
+	}
+	return f
+}

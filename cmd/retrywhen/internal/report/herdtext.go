@@ -1,0 +1,181 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+var herdHeader = []string{"policy", "total", "p99", "peak/mean", "dead", "mean CV", "total CV", "first wait"}
+
+// Text returns the figures as a table, and charts.
+func (h *HerdResult) Text(width int) []string {
+	width = min(width, maxWidth)
+	var rows [][]string
+	for _, s := range h.Strategies {
+		if f := s.Figures; f != nil {
+			rows = append(rows, []string{
+				s.Name, axis.Time(f.Total), axis.Time(f.Totals.P99), peak(f), DeadText(f), fmt.Sprintf("%.2f", f.MeanCV), fmt.Sprintf("%.2f", f.TotalCV), axis.Time(f.FirstMost),
+			})
+		}
+	}
+	lines := []string{"no figures: the run stopped before they were computed"}
+	if len(rows) > 0 {
+		lines = console.Fit(width, herdHeader, rows, 1)
+		lines = append(lines, console.Wrap(width,
+			"Number of jobs: "+strconv.Itoa(h.Jobs)+".", fmt.Sprintf("Means of %d runs, ±: 95 %% confidence.", h.Runs), "Total: the wait until the last retry.", "p99: its 99th percentile.", "Peak: within "+axis.Time(h.PeakWindow)+".",
+			"Dead: empty windows of "+axis.Time(h.DeadWindow)+".", "First wait: the longest.")...)
+	}
+	for i := range h.Strategies {
+		s := &h.Strategies[i]
+		lines = append(lines, "", s.Name)
+		if s.Note != "" {
+			lines = append(lines, s.Note)
+		}
+		if s.Herd != nil {
+			lines = append(lines, h.chart(s, width)...)
+		}
+	}
+	return lines
+}
+
+// peak returns the peak over the mean, with its confidence if that is 1 % or more.
+func peak(f *sim.Figures) string {
+	off := f.Peaks.Confidence()
+	if f.End == 0 || off < f.PeakOverMean/100 {
+		return PeakText(f)
+	}
+	return fmt.Sprintf("%s ±%.2g", PeakText(f), off)
+}
+
+// chart returns the dots and the load under them.
+func (h *HerdResult) chart(s *HerdStrategyResult, width int) []string {
+	const dotLines, barLines = 6, 3
+	span := console.Span{Most: h.end(s), Width: chartWidth(width)}
+	dots := console.NewDots(span.Width, dotLines)
+	for job := range s.Herd.Jobs {
+		for k := range s.Herd.Retries {
+			if at := s.Herd.At(job, k+1); at != sim.Never {
+				dots.Set(float64(at)/float64(max(span.Most, 1)), 1-float64(job)/float64(max(s.Herd.Jobs-1, 1)))
+			}
+		}
+	}
+	lines := indent(dots.Lines(), "job")
+	bin := span.Most/time.Duration(span.Width) + 1 // the last bin holds the end
+	load, err := s.Herd.Load(bin)
+	if err != nil {
+		return append(lines, err.Error())
+	}
+	peak := strconv.FormatInt(load.Peak, 10)
+	lines = append(lines, indent(console.Bars(load.Counts[:min(len(load.Counts), span.Width)], load.Peak, barLines), peak)...)
+	return append(lines, indent([]string{span.Labels()}, "")...)
+}
+
+// Figure returns the dots and the load of each strategy.
+func (h *HerdResult) Figure() picture.Figure {
+	const mostDots = 20_000
+	var drawn []*HerdStrategyResult
+	for i := range h.Strategies {
+		if h.Strategies[i].Herd != nil {
+			drawn = append(drawn, &h.Strategies[i])
+		}
+	}
+	f := picture.Figure{
+		Columns: min(columns, max(len(drawn), 1)),
+		Note:    fmt.Sprintf("%d jobs fail together at time 0. Above: a dot for each retry, from violet (first) to yellow (last). Below: the load.", h.Jobs),
+	}
+	if h.Own && len(drawn) > 1 {
+		f.Note += " Each chart has its own time axis."
+	}
+	for i := 0; i < len(drawn); i += f.Columns {
+		row := drawn[i:min(i+f.Columns, len(drawn))]
+		var below []picture.Panel
+		for j := range f.Columns {
+			if j >= len(row) { // an empty panel keeps the columns aligned
+				f.Panels = append(f.Panels, picture.Panel{Height: dotsHeight})
+				below = append(below, picture.Panel{Height: loadHeight})
+				continue
+			}
+			dots, load := h.panels(row[j], mostDots/len(drawn))
+			f.Panels = append(f.Panels, dots)
+			below = append(below, load)
+		}
+		f.Panels = append(f.Panels, below...)
+	}
+	return f
+}
+
+// dotsHeight and loadHeight are the heights of a strategy's panels.
+const dotsHeight, loadHeight = 210, 80
+
+// panels returns the dots of a strategy, about mostDots of them, and its load.
+func (h *HerdResult) panels(s *HerdStrategyResult, mostDots int) (dots, load picture.Panel) {
+	const mostLines = 300
+	end := h.end(s)
+	x := picture.Axis{Most: end.Seconds() * 1.01, Ticks: axis.Times(end, 6)}
+	step := max(s.Herd.Jobs*s.Herd.Retries/mostDots, 1)
+	name := s.Name
+	if s.Figures != nil {
+		if name = s.Name + ": " + AtOnce; s.Figures.End > 0 {
+			name = fmt.Sprintf("%s: peak %s × the mean", s.Name, PeakText(s.Figures))
+		}
+	}
+	dots = picture.Panel{
+		Title: console.Shorten(name, title), X: x, Height: dotsHeight,
+		Y: picture.Axis{Most: float64(max(s.Herd.Jobs-1, 1)) * 1.02, Ticks: axis.Numbers(float64(s.Herd.Jobs), 4), Label: "job"},
+	}
+	if s.Herd.Jobs <= mostLines {
+		dots.Marks = append(dots.Marks, picture.Line{Points: jobLines(s.Herd), Color: picture.Faint, Width: 0.5})
+	}
+	for k := range s.Herd.Retries {
+		var points []picture.Point
+		for job := 0; job < s.Herd.Jobs; job += step {
+			if at := s.Herd.At(job, k+1); at != sim.Never {
+				points = append(points, picture.Point{X: at.Seconds(), Y: float64(job)})
+			}
+		}
+		dots.Marks = append(dots.Marks, picture.Dots{Points: points, Radius: 1.7, Color: picture.Retry(k, s.Herd.Retries)})
+	}
+	return dots, loadPanel(s.Herd, end, x, loadHeight)
+}
+
+// jobLines returns a line for each job, from its first retry to its last, with breaks between them.
+func jobLines(r *sim.HerdResult) []picture.Point {
+	var points []picture.Point
+	for job := range r.Jobs {
+		last := sim.Never
+		for k := range r.Retries {
+			last = max(last, r.At(job, k+1))
+		}
+		if first := r.At(job, 1); first != sim.Never {
+			y := float64(job)
+			points = append(points, picture.Point{X: first.Seconds(), Y: y}, picture.Point{X: last.Seconds(), Y: y}, picture.Point{X: math.NaN(), Y: y})
+		}
+	}
+	return points
+}
+
+// loadPanel returns the histogram under the dots.
+func loadPanel(r *sim.HerdResult, end time.Duration, x picture.Axis, height float64) picture.Panel {
+	bin := ChartBin(end)
+	p := picture.Panel{X: x, Height: height}
+	load, err := r.Load(bin)
+	if err != nil {
+		p.Title = err.Error()
+		return p
+	}
+	bars := make([]picture.Bar, len(load.Counts))
+	for i, c := range load.Counts {
+		bars[i] = picture.Bar{From: float64(i) * bin.Seconds(), To: min(float64(i+1)*bin.Seconds(), x.Most), Height: float64(c)}
+	}
+	p.Y = picture.Axis{Most: float64(load.Peak), Ticks: axis.Numbers(float64(load.Peak), 2), Label: "retries in " + axis.Time(bin)}
+	p.X.Label = "time"
+	p.Marks = []picture.Mark{picture.Bars{Bars: bars, Color: picture.Plain}}
+	return p
+}

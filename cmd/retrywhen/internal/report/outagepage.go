@@ -1,0 +1,98 @@
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+)
+
+// outagePage holds the numbers of the charts of a server that comes back.
+type outagePage struct {
+	Down       Seconds              `json:"down"`
+	DownLabel  string               `json:"downLabel"`
+	Clients    int                  `json:"clients"`
+	Capacity   int                  `json:"capacity"`
+	Best       Seconds              `json:"best"` // when all could have been served
+	BestLabel  string               `json:"bestLabel"`
+	Sentence   string               `json:"sentence"`
+	Strategies []outagePageStrategy `json:"strategies"`
+}
+
+// outagePageStrategy is the result of one strategy.
+type outagePageStrategy struct {
+	Title    string  `json:"title"`
+	Note     string  `json:"note,omitempty"`
+	Formula  string  `json:"formula"`
+	Summary  string  `json:"summary"`
+	Axis     Axis    `json:"axis"`
+	Bin      Seconds `json:"bin"`
+	Label    string  `json:"binLabel"`
+	Attempts []int64 `json:"attempts"`
+	Served   []int64 `json:"served"`
+	Figures  []Term  `json:"figures"`
+}
+
+// Page returns the numbers of the charts.
+func (r *OutageResult) Page() any {
+	o := &outagePage{Down: Seconds(r.Down), DownLabel: axis.Time(r.Down), Clients: r.of.Clients, Capacity: r.of.Capacity, Strategies: make([]outagePageStrategy, len(r.Strategies))}
+	for i := range r.Strategies {
+		x := &r.Strategies[i]
+		out := &o.Strategies[i]
+		out.Title, out.Formula, out.Note = x.Name, InWords(x.Policy), x.Note
+		if x.Result == nil {
+			continue
+		}
+		out.draw(x, r.end(x))
+		o.Best, o.BestLabel = Seconds(x.Result.Best), axis.Time(x.Result.Best)
+	}
+	o.sentence(r)
+	return o
+}
+
+// sentence sets the sentence that compares the soonest and the latest end with the best possible one.
+func (o *outagePage) sentence(r *OutageResult) {
+	var soonest, latest *OutageStrategyResult
+	for i := range r.Strategies {
+		x := &r.Strategies[i]
+		if x.Result == nil || x.Result.Served < x.Result.Clients {
+			continue
+		}
+		if soonest == nil || x.Result.End < soonest.Result.End {
+			soonest = x
+		}
+		if latest == nil || x.Result.End > latest.Result.End {
+			latest = x
+		}
+	}
+	if soonest == nil {
+		return
+	}
+	served := func(x *OutageStrategyResult) string {
+		return fmt.Sprintf("%s under %s (%s failed after the server's return)", axis.Time(x.Result.End), quoted(x.Name), count(int(x.Result.FailuresAfter), "attempt", "attempts"))
+	}
+	o.Sentence = fmt.Sprintf("%s for a server that comes back after %s. At best the last one is served after %s. It is served after %s",
+		count(o.Clients, "client waits", "clients wait"), o.DownLabel, o.BestLabel, served(soonest))
+	if latest != soonest {
+		o.Sentence += ", and after " + served(latest)
+	}
+	o.Sentence += "."
+}
+
+func (x *outagePageStrategy) draw(of *OutageStrategyResult, end time.Duration) {
+	r := of.Result
+	bin, attempts, served := of.Bars(end)
+	x.Axis, x.Bin, x.Label, x.Attempts, x.Served = newAxis(end), Seconds(bin), axis.Time(bin), attempts, served
+	after := axis.Time(r.End)
+	x.Summary = "all served after " + after
+	if r.Served < r.Clients {
+		after = fmt.Sprintf("%d of %d", r.Served, r.Clients)
+		x.Summary = after + " served"
+	}
+	x.Figures = []Term{
+		{"all served after", after, r.End.Seconds(), "from the beginning of the outage"},
+		{"attempts per client", axis.Number(r.PerClient.Mean), r.PerClient.Mean, "on average"},
+		{"failures after", axis.Number(float64(r.FailuresAfter)), float64(r.FailuresAfter), "attempts that failed after the server's return, because it was busy"},
+		{"peak after", axis.Number(float64(r.PeakAfter)), float64(r.PeakAfter), "the most attempts in one " + axis.Time(r.Traffic.Bin) + " after the server's return"},
+	}
+}

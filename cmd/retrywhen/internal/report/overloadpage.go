@@ -1,0 +1,114 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+// overloadPage holds the numbers of the charts of a server that stalls: does it recover?
+type overloadPage struct {
+	Sentence   string                 `json:"sentence"`
+	Load       float64                `json:"load"`
+	Capacity   float64                `json:"capacity"`
+	Healthy    string                 `json:"healthy"` // within which time healthy operations succeed
+	From       Seconds                `json:"from"`    // the beginning of the stall
+	To         Seconds                `json:"to"`
+	Axis       Axis                   `json:"axis"`
+	Bin        Seconds                `json:"bin"`
+	Label      string                 `json:"binLabel"`
+	Strategies []overloadPageStrategy `json:"strategies"`
+}
+
+// overloadPageStrategy is the result of one strategy. Its counts are per second.
+type overloadPageStrategy struct {
+	Title   string    `json:"title"`
+	Note    string    `json:"note,omitempty"`
+	Formula string    `json:"formula"`
+	Verdict string    `json:"verdict"`
+	Well    bool      `json:"well"`
+	Offered []float64 `json:"offered"` // requests that reach the server
+	Healthy []float64 `json:"healthy"` // operations that came then and are healthy
+	Figures []Term    `json:"figures"`
+}
+
+// Page returns the numbers of the charts.
+func (r *OverloadResult) Page() any {
+	o := &r.of
+	p := &overloadPage{
+		Load: o.Load, Capacity: o.capacity(), Healthy: r.healthy(),
+		From: Seconds(o.Trigger.At), To: Seconds(o.Trigger.At + o.Trigger.For),
+		Axis: newAxis(r.Horizon), Bin: Seconds(o.Bin), Label: axis.Time(o.Bin), Strategies: make([]overloadPageStrategy, len(r.Strategies)),
+	}
+	for i := range r.Strategies {
+		p.Strategies[i] = r.Strategies[i].page()
+	}
+	p.Sentence = r.sentence()
+	return p
+}
+
+// healthy returns the time within which healthy operations succeed, or a text if it differs.
+func (r *OverloadResult) healthy() string {
+	for _, x := range r.Strategies {
+		if x.Result.HealthyWithin != r.Strategies[0].Result.HealthyWithin {
+			return "their attempt timeout"
+		}
+	}
+	if len(r.Strategies) == 0 {
+		return "-"
+	}
+	return axis.Time(r.Strategies[0].Result.HealthyWithin)
+}
+
+func (x *OverloadStrategyResult) page() overloadPageStrategy {
+	r := x.Result
+	perSecond := func(counts []int64) []float64 {
+		rates := make([]float64, len(counts))
+		for i, c := range counts {
+			rates[i] = math.Round(10*rate(c, r.Flow.Bin)) / 10
+		}
+		return rates
+	}
+	share := func(some, of int64) float64 { return float64(some) / float64(max(of, 1)) }
+	well, vain := share(r.Succeeded, r.Operations), share(r.Wasted, r.Wasted+r.Served+r.Failed)
+	page := overloadPageStrategy{
+		Title: x.Name, Formula: InWords(x.Policy), Note: x.Note, Verdict: x.Verdict(), Well: r.Recovery.Verdict == sim.Recovered,
+		Offered: perSecond(r.Flow.Offered), Healthy: perSecond(r.Flow.Healthy),
+		Figures: []Term{
+			{"recovery", x.Recovery(), r.Recovery.After.Seconds(), "the time from the end of the stall until 95 % of the operations succeed within " + axis.Time(r.HealthyWithin)},
+			{"requests per operation", axis.Number(r.Amplification), r.Amplification, "the requests that reach the server, on average"},
+			{"success", percent(well), well, "the share of the operations that succeed; some are still running at the end"},
+			{"wasted work", percent(vain), vain, "the share of the server's work that was for callers that had left"},
+			{"99th percentile", axis.Time(r.Latency.P99), r.Latency.P99.Seconds(), "the latency that 99 % of the operations that succeed do not exceed"},
+		},
+	}
+	if x.Runs != nil {
+		page.Figures = append(page.Figures, Term{"runs", fmt.Sprintf("%d of %d", x.Runs.Recovered, x.Runs.Runs), float64(x.Runs.Recovered), "the runs in which the server recovers"})
+	}
+	return page
+}
+
+// sentence returns under which strategies the server recovers, and under which it does not.
+func (r *OverloadResult) sentence() string {
+	var back, not []string
+	for i := range r.Strategies {
+		x := &r.Strategies[i]
+		if x.Result.Recovery.Verdict == sim.Recovered {
+			back = append(back, x.Recovery()+" under "+quoted(x.Name))
+		} else {
+			not = append(not, "it "+x.Verdict()+" under "+quoted(x.Name))
+		}
+	}
+	text := fmt.Sprintf("The load is %s of the server's capacity. The server %s for %s.", percent(r.Load/r.of.capacity()), r.stalls(), axis.Time(r.Trigger.For))
+	if len(not) > 0 {
+		all := list(not)
+		text += " " + strings.ToUpper(all[:1]) + all[1:] + "."
+	}
+	if len(back) > 0 {
+		text += " It recovers " + list(back) + "."
+	}
+	return text
+}

@@ -1,0 +1,152 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
+)
+
+// rate returns the number per second for a number in a bin.
+func rate(n int64, bin time.Duration) float64 { return float64(n) / bin.Seconds() }
+
+// Text returns the figures as a table, and charts of the requests and the successes for each strategy.
+func (o *OverloadResult) Text(width int) []string {
+	width = min(width, maxWidth)
+	var rows [][]string
+	for _, s := range o.Strategies {
+		r := s.Result
+		rows = append(rows, []string{
+			s.Name, s.Recovery(), fmt.Sprintf("%.1f", r.Amplification), share(r.Succeeded, r.Operations), share(r.Wasted, r.Wasted+r.Served+r.Failed),
+			axis.Time(r.Latency.P50), axis.Time(r.Latency.P99),
+		})
+	}
+	header := []string{"policy", "recovers", "requests", "succeeded", "wasted", "median", "p99"}
+	if o.of.Runs > 1 {
+		header = slices.Insert(header, 2, "in runs")
+		for i, s := range o.Strategies {
+			text := "-"
+			if s.Runs != nil {
+				text = fmt.Sprintf("%d of %d", s.Runs.Recovered, s.Runs.Runs)
+			}
+			rows[i] = slices.Insert(rows[i], 2, text)
+		}
+	}
+	lines := console.Fit(width, header, rows, 2)
+	lines = append(lines, console.Wrap(width, strings.Fields("Recovers: since the stall's end. Requests: per operation. Succeeded: operations. Wasted: work for callers that had left. "+
+		"Median, p99: latency of the operations that succeeded. "+o.setting()+" The charts: requests that reach the server, operations that succeed.")...)...)
+	const barLines = 3
+	span := console.Span{Most: o.Horizon, Width: chartWidth(width)}
+	most := o.most()
+	for _, s := range o.Strategies {
+		f := s.Result.Flow
+		lines = append(lines, "", console.Shorten(s.Name+": "+s.Verdict(), width))
+		if s.Note != "" {
+			lines = append(lines, s.Note)
+		}
+		for _, bins := range [][]int64{f.Offered, f.Succeeded} {
+			lines = append(lines, indent(console.Bars(o.row(bins, f.Bin, most, span.Width), 1000, barLines), axis.Number(most)+"/s")...)
+		}
+		marks := span.Marks([]time.Duration{o.Trigger.At, o.Trigger.At + o.Trigger.For}, func(i int) rune { return []rune("▼▲")[i] })
+		lines = append(lines, indent([]string{marks, span.Labels()}, "")...)
+	}
+	return lines
+}
+
+// most returns the highest rate of requests of all strategies.
+func (o *OverloadResult) most() float64 {
+	most := 1.0
+	for _, s := range o.Strategies {
+		most = max(most, rate(slices.Max(s.Result.Flow.Offered), s.Result.Flow.Bin))
+	}
+	return most
+}
+
+// row returns the mean of the bins under each column, in thousandths of most.
+func (o *OverloadResult) row(bins []int64, bin time.Duration, most float64, columns int) []int64 {
+	row := make([]int64, columns)
+	for i := range row {
+		from := i * len(bins) / columns
+		to := max((i+1)*len(bins)/columns, from+1)
+		sum := int64(0)
+		for _, n := range bins[from:to] {
+			sum += n
+		}
+		row[i] = int64(math.Ceil(1000 * rate(sum, bin*time.Duration(to-from)) / most))
+	}
+	return row
+}
+
+func share(n, of int64) string {
+	if of == 0 {
+		return "-"
+	}
+	return percent(float64(n) / float64(of))
+}
+
+// stalls returns what the server does during the stall.
+func (o *OverloadResult) stalls() string {
+	if o.Trigger.Speed > 0 {
+		return "works at " + percent(o.Trigger.Speed) + " speed"
+	}
+	return "stands still"
+}
+
+// setting returns a sentence about the load and the trigger.
+func (o *OverloadResult) setting() string {
+	back := "."
+	if o.Trigger.Ramp > 0 {
+		back = fmt.Sprintf(", and reaches full speed %s later.", axis.Time(o.Trigger.Ramp))
+	}
+	return fmt.Sprintf("Load: %s operations per second. The server's capacity is %s per second; from %s on it %s for %s%s",
+		axis.Number(o.Load), axis.Number(o.of.capacity()), axis.Time(o.Trigger.At), o.stalls(), axis.Time(o.Trigger.For), back)
+}
+
+// capacity returns the requests that the server can serve in a second.
+func (o *Overload) capacity() float64 { return 1 / o.Service.Mean.Seconds() }
+
+func percent(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }
+
+// Figure returns the requests and the successes of each strategy.
+func (o *OverloadResult) Figure() picture.Figure {
+	const height, bars = 170, 150
+	f := picture.Figure{
+		Columns: min(columns, max(len(o.Strategies), 1)),
+		Keys:    []picture.Key{{Name: "requests to the server", Color: picture.Plain}, {Name: "operations that succeed", Color: picture.Series(0)}},
+		Note:    o.setting(),
+	}
+	highest := o.most()
+	end := o.Horizon
+	for _, s := range o.Strategies {
+		flow := s.Result.Flow
+		n := (len(flow.Offered)-1)/bars + 1
+		series := func(counts []int64) []picture.Bar {
+			var all []picture.Bar
+			for i := 0; i < len(counts); i += n {
+				sum, bins := int64(0), counts[i:min(i+n, len(counts))]
+				for _, c := range bins {
+					sum += c
+				}
+				from, to := flow.Bin*time.Duration(i), min(flow.Bin*time.Duration(i+len(bins)), end)
+				all = append(all, picture.Bar{From: from.Seconds(), To: to.Seconds(), Height: rate(sum, to-from)})
+			}
+			return all
+		}
+		f.Panels = append(f.Panels, picture.Panel{
+			Title: console.Shorten(s.Name+": "+s.Verdict(), title), Height: height,
+			X: picture.Axis{Most: end.Seconds(), Ticks: axis.Times(end, 6), Label: "time"},
+			Y: picture.Axis{Most: highest, Ticks: axis.Numbers(highest, 4), Label: "per second"},
+			Marks: []picture.Mark{
+				picture.Bars{Bars: series(flow.Offered), Color: picture.Plain}, picture.Bars{Bars: series(flow.Succeeded), Color: picture.Series(0)},
+				picture.Rule{X: o.Trigger.At.Seconds(), Most: highest, Label: "stall"},
+				picture.Rule{X: (o.Trigger.At + o.Trigger.For).Seconds(), Most: highest},
+			},
+		})
+	}
+	return f
+}

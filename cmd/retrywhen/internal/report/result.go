@@ -1,0 +1,76 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+// Result is the result of a simulation, or of a part of it. All its forms have the same numbers.
+type Result interface {
+	Text(width int) []string // lines of at most width characters, if that is not too narrow
+	Figure() picture.Figure
+	JSON() any            // for encoding/json
+	Page() any            // the numbers of the page's tab, for encoding/json
+	Compared() []Strategy // in the order of the result
+	Incomplete() error    // why a part is missing; nil if nothing is
+}
+
+// Progress returns the function to which a simulation reports its progress. It may be nil.
+type Progress func(what string) func(done, total int64)
+
+func (p Progress) of(what string) func(done, total int64) {
+	if p == nil {
+		return nil
+	}
+	return p(what)
+}
+
+// maxWidth is the maximum width of a text.
+const maxWidth = 140
+
+// Pictures and charts of text have these limits.
+const (
+	columns    = 2  // panels side by side
+	title      = 64 // letters of a panel's title
+	textMargin = 8  // columns of text beside a chart
+	leastChart = 24 // columns of text of a chart
+)
+
+// chartWidth returns the columns of a chart beside its margin.
+func chartWidth(width int) int { return max(width-textMargin, leastChart) }
+
+// indent puts the lines to the right of the margin, with a label at the first line.
+func indent(lines []string, label string) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		if i > 0 {
+			label = ""
+		}
+		out[i] = strings.TrimRight(fmt.Sprintf("%*s %s", textMargin-1, label, l), " ")
+	}
+	return out
+}
+
+// note returns why a part of a strategy's result is missing, as a sentence; "" if nothing is.
+func note(err error) string {
+	stopped, _ := errors.AsType[*sim.StoppedError](err)
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, ErrNoRetry):
+		return "limit=0 allows no retry."
+	case errors.Is(err, sim.ErrStuck):
+		return "The clients retry endlessly at one instant: want a policy that waits, or failures that take time (an attempt timeout)."
+	case errors.Is(err, sim.ErrHorizon) && (stopped.At == 0 || stopped.At > math.MaxInt64/2): // one of several runs, or the only one
+		return "The sum of its waits is more than " + axis.Time(math.MaxInt64) + "."
+	case errors.Is(err, sim.ErrHorizon):
+		return fmt.Sprintf("More happens after %s, the simulation end.", axis.Time(stopped.At))
+	}
+	return fmt.Sprintf("It was stopped: %v.", err)
+}

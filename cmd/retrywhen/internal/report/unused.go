@@ -1,0 +1,179 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+// Unused is a word of a strategy that has no effect in a simulation, and the reason.
+type Unused struct{ Word, Why string }
+
+// Input is a simulation of strategies.
+type Input interface {
+	// reasons returns why words have no effect on the strategy, by their names.
+	reasons(s Strategy) map[string]string
+	// needsRetries reports whether a strategy without retries has no result.
+	needsRetries() bool
+}
+
+func (Show) needsRetries() bool       { return false }
+func (Herd) needsRetries() bool       { return true }
+func (Outage) needsRetries() bool     { return true }
+func (Overload) needsRetries() bool   { return false }
+func (Contention) needsRetries() bool { return false }
+func (Choose) needsRetries() bool     { return false }
+
+// UnusedWords returns the words of a strategy that have no effect in the simulation.
+func UnusedWords(in Input, s Strategy) []Unused {
+	why := in.reasons(s)
+	var all []Unused
+	for word := range strings.FieldsSeq(s.text()) {
+		name, _, _ := strings.Cut(word, "=")
+		if reason, ok := why[name]; ok {
+			all = append(all, Unused{word, reason})
+		}
+	}
+	return all
+}
+
+// Refuse returns an error if a strategy has a word that has no effect in the simulation.
+func Refuse(in Input, strategies []Strategy) error {
+	for _, s := range strategies {
+		if limit, ok := s.Policy.Limit(); ok && limit == 0 && in.needsRetries() {
+			return fmt.Errorf("%q allows no retry, want a limit of 1 or more", s)
+		}
+		if unused := UnusedWords(in, s); len(unused) > 0 {
+			return fmt.Errorf("%q: %s has no effect here, want a policy without it: %s", s, unused[0].Word, unused[0].Why)
+		}
+	}
+	return nil
+}
+
+// Used returns the strategy without the words that have no effect in the simulation.
+func Used(in Input, s Strategy) Strategy {
+	words := strings.Fields(s.text())
+	for _, u := range UnusedWords(in, s) {
+		for i, w := range words {
+			if w == u.Word {
+				words[i] = ""
+			}
+		}
+	}
+	text := strings.Join(strings.Fields(strings.Join(words, " ")), " ")
+	if s.Name != "" {
+		text = s.Name + ": " + text
+	}
+	if used, err := ParseStrategy(text); err == nil {
+		return used
+	}
+	return s
+}
+
+// The reasons that several simulations share.
+const (
+	noLayers    = "only the callers of an overload have layers"
+	noProcesses = "the clients share neither a budget nor the tiles of one process"
+	noItems     = "no attempt delivers items"
+	noDictate   = "without --slots the server dictates no delay"
+	atOnce      = "every attempt fails at once"
+)
+
+// placed adds the reason why a key or an ordinal has no effect on a placed strategy.
+func placed(s Strategy, why map[string]string) map[string]string {
+	if s.Placement == sim.ByKey || s.Placement == sim.ByOrdinal {
+		reason := fmt.Sprintf("place=%s gives each client its own", s.Placement)
+		why["key"], why["ordinal"] = reason, reason
+	}
+	return why
+}
+
+// shared reports whether clients of one process share something.
+func (s Strategy) shared() bool {
+	_, budget := s.Policy.Budget()
+	return budget || s.Policy.Backoff().IsTiled() && s.Placement == sim.OneProcess
+}
+
+// resetAfter returns the policy's ResetAfter, and whether it is set.
+func (s Strategy) resetAfter() (time.Duration, bool) {
+	for _, w := range s.Policy.Words() {
+		if w.Name == "resetafter" {
+			d, err := time.ParseDuration(w.Value)
+			return d, err == nil
+		}
+	}
+	return 0, false
+}
+
+func (x Show) reasons(Strategy) map[string]string {
+	const why = "a schedule is that of one operation"
+	return map[string]string{"place": why, "layers": why, "processes": why}
+}
+
+func (h Herd) reasons(s Strategy) map[string]string {
+	return placed(s, map[string]string{
+		"layers": noLayers, "processes": "the jobs of a herd are in one process, or with place=process-each in one each", "resetafteritems": noItems,
+		"maxretryafter": "the server dictates no delay", "attempttimeout": atOnce, "resetafter": atOnce,
+		"budget": "the jobs of a herd share none",
+	})
+}
+
+func (c Contention) reasons(s Strategy) map[string]string {
+	why := map[string]string{
+		"layers": noLayers, "processes": "the clients are in one process, or with place=process-each in one each", "resetafteritems": noItems,
+		"maxretryafter": "the server dictates no delay", "attempttimeout": "a write that a client no longer waits for would still count",
+	}
+	return placed(s, why)
+}
+
+func (o Outage) reasons(s Strategy) map[string]string {
+	why := map[string]string{"layers": noLayers, "resetafteritems": noItems}
+	if !o.Slots {
+		why["maxretryafter"] = noDictate
+	}
+	if o.Limit > 0 {
+		why["limit"] = "--limit replaces it"
+	}
+	lasts := o.Timeout
+	if d, ok := s.Policy.AttemptTimeout(); ok && d >= lasts {
+		why["attempttimeout"] = "an attempt fails within " + axis.Time(lasts) + ", see --timeout"
+	} else if ok {
+		lasts = d
+	}
+	if d, ok := s.resetAfter(); ok && d > lasts {
+		why["resetafter"] = "an attempt fails within " + axis.Time(lasts)
+	}
+	if _, own := s.Policy.Budget(); !s.shared() && (own || o.Budget == nil) {
+		why["processes"] = noProcesses
+	}
+	return placed(s, why)
+}
+
+func (o Overload) reasons(s Strategy) map[string]string {
+	why := map[string]string{"place": "each process of an overload's callers has its own draws", "resetafteritems": noItems}
+	if !o.Slots {
+		why["maxretryafter"] = noDictate
+	}
+	lasts, timed := s.Policy.AttemptTimeout()
+	if !timed {
+		lasts = o.Timeout
+	}
+	if d, ok := s.resetAfter(); ok && lasts > 0 && d > lasts {
+		why["resetafter"] = "an attempt fails within " + axis.Time(lasts)
+	}
+	if !s.shared() {
+		why["processes"] = noProcesses
+	}
+	return why
+}
+
+func (c Choose) reasons(s Strategy) map[string]string {
+	why := map[string]string{"layers": noLayers, "processes": "the clients are in one process, or with place=process-each in one each", "resetafteritems": noItems, "attempttimeout": atOnce, "resetafter": atOnce}
+	if !c.Slots {
+		why["maxretryafter"] = noDictate
+	}
+	return placed(s, why)
+}

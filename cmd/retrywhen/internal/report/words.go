@@ -1,0 +1,150 @@
+package report
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+)
+
+// InWords describes how long a strategy waits before the n-th retry, and when it gives up.
+func InWords(s Strategy) string {
+	words := s.Policy.Words()
+	values := map[string]string{}
+	for _, w := range words[1:] {
+		values[w.Name] = shortly(w.Value)
+	}
+	text := curveInWords(words[0].Name, values)
+	if limit, ok := s.Policy.Limit(); ok && limit == 0 {
+		return "no retry"
+	}
+	for _, w := range words[1:] {
+		if phrase, ok := phrases[w.Name]; ok {
+			text += phrase(values[w.Name])
+		}
+	}
+	if s.Processes > 1 {
+		text += "; " + count(s.Processes, "process", "processes")
+		if _, ok := s.Policy.Budget(); ok {
+			text += ", each with a budget of its own"
+		}
+	}
+	if s.Layers > 1 {
+		text += "; " + count(s.Layers, "layer", "layers")
+	}
+	return text
+}
+
+// phrases are the words that are no curve's own, as a part of a sentence.
+var phrases = map[string]func(value string) string{
+	"plus":           func(v string) string { return ", plus " + v },
+	"cap":            func(v string) string { return ", at most " + v },
+	"tiled":          func(string) string { return "; tiled: each job keeps its place in every wait" },
+	"jitter":         jitterInWords,
+	"limit":          func(v string) string { n, _ := strconv.Atoi(v); return "; at most " + count(n, "retry", "retries") },
+	"within":         func(v string) string { return "; no retry later than " + v + " after the first failure" },
+	"stopat":         func(v string) string { return "; gives up when a wait would be " + v },
+	"attempttimeout": func(v string) string { return "; attempt timeout " + v },
+	"resetafter":     func(v string) string { return "; an attempt of " + v + " or longer restarts the count" },
+	"budget": func(v string) string {
+		numbers := strings.Split(v, ",")
+		text := fmt.Sprintf("; a budget of %s: a retry costs %s, a success refunds %s", numbers[0], numbers[1], numbers[2])
+		if len(numbers) > 3 {
+			text += ", " + numbers[3] + " flow in each second"
+		}
+		return text
+	},
+}
+
+func jitterInWords(value string) string {
+	switch name, parameters, _ := strings.Cut(value, ":"); name {
+	case "full":
+		return ", times a random factor from 0 to 1"
+	case "equal":
+		return ", times a random factor from 0.5 to 1"
+	case "default":
+		return ", ±15 % at random"
+	case "deviation":
+		p, _ := strconv.ParseFloat(parameters, 64)
+		return fmt.Sprintf(", ±%s %% at random", axis.Number(100*p))
+	case "uniform":
+		low, high, _ := strings.Cut(parameters, ":")
+		return ", times a random factor from " + low + " to " + high
+	}
+	return ""
+}
+
+// shortly formats a duration as the axes do. It returns any other value unchanged.
+func shortly(value string) string {
+	d, err := time.ParseDuration(value)
+	if err != nil || value == "0" {
+		return value
+	}
+	return axis.Time(d)
+}
+
+// curveInWords returns the curve's formula with the values of its parameters; n is the number of the retry.
+func curveInWords(name string, values map[string]string) string {
+	switch {
+	case name == "constant" && values["d"] == "0":
+		return "no wait"
+	case name == "constant":
+		return values["d"] + " before each retry"
+	case name == "exponential" && values["factor"] == "2":
+		return values["base"] + ", then twice as long each time"
+	case name == "exponential":
+		return values["base"] + ", then " + values["factor"] + " times as long each time"
+	case name == "table":
+		delays := strings.Split(values["delays"], ",")
+		for i, d := range delays {
+			delays[i] = shortly(d)
+		}
+		return strings.Join(delays, ", ") + ", then " + delays[len(delays)-1] + " forever"
+	}
+	for _, c := range backoff.Curves() {
+		if c.Name != name {
+			continue
+		}
+		text := c.Formula
+		for _, p := range c.Parameters {
+			text = regexp.MustCompile(`\b`+p+`\b`).ReplaceAllLiteralString(text, values[p])
+		}
+		return text
+	}
+	return name
+}
+
+// count returns a number with its noun.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return grouped(int64(n)) + " " + many
+}
+
+// grouped formats a number with a comma before each three digits.
+func grouped(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+func quoted(title string) string { return "“" + title + "”" }
+
+// list joins texts with commas and "and".
+func list(texts []string) string {
+	switch n := len(texts); n {
+	case 0:
+		return ""
+	case 1:
+		return texts[0]
+	default:
+		return strings.Join(texts[:n-1], ", ") + " and " + texts[n-1]
+	}
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
+)
+
+func newSimBoundary() *cobra.Command {
+	var s simulation
+	in := report.Boundary{Overload: report.DefaultOverload()}
+	s.preset = in.Strategies
+	c := &cobra.Command{
+		Use:   "boundary [POLICY...]",
+		Short: "Find the load up to which a server recovers from a stall",
+		Long: `Boundary simulates the server of sim overload at several loads, several times
+each, and writes the highest load from which it recovers in all runs, as from all
+lower ones. A chart of the share of the runs that recover follows.`,
+		Example: `  retrywhen sim boundary
+  retrywhen sim boundary --stall 2s --step 10% "exponential base=1s factor=2 jitter=full limit=3"
+  retrywhen sim boundary --loads 60,70,80 --runs 100 "constant d=1s limit=3 budget=10,1,0.1"`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkOverload(c, args, &in.Overload); err != nil {
+				return err
+			}
+			if in.Step < 0.001 {
+				return fmt.Errorf("boundary: --step is %v, want 0.1%% to 100%%", (*percentage)(&in.Step))
+			}
+			if c.Flags().Changed("loads") && c.Flags().Changed("step") {
+				return fmt.Errorf("boundary: want --loads or --step, not both")
+			}
+			return s.run(c, args, in.Overload, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
+				in.Strategies, in.Seed, in.Progress = all, s.seed, progress
+				return computed(in.Run(ctx))
+			})
+		},
+	}
+	in.Step = 0.05
+	s.flags(c, lab.TabPicture)
+	s.seedFlag(c)
+	overloadFlags(c, &in.Overload)
+	c.Flags().Var((*percentage)(&in.Step), "step", "between two loads, as a share of the capacity")
+	c.Flags().Float64SliceVar(&in.Loads, "loads", nil, "operations per second (default: by --step)")
+	c.Flags().IntVar(&in.Runs, "runs", 20, "number of runs at each load")
+	return c
+}
