@@ -135,27 +135,28 @@ func same(t *testing.T, command string, got, want any) {
 func shellWords(t *testing.T, command string) []string {
 	t.Helper()
 	var (
-		words []string
-		word  strings.Builder
-		quote rune
-		begun bool
+		words          []string
+		word           strings.Builder
+		quote          rune
+		begun, escaped bool
 	)
-	for i, r := range command {
+	for _, r := range command {
 		switch {
-		case quote == 0 && (r == '"' || r == '\''), quote == r:
-			begun = true
-			if quote == r {
-				quote = 0
-			} else {
-				quote = r
-			}
+		case escaped:
+			word.WriteRune(r)
+			escaped = false
+		case quote == 0 && r == '\\':
+			escaped = true
+		case quote == r:
+			quote = 0
+		case quote == 0 && (r == '"' || r == '\''):
+			quote, begun = r, true
 		case quote == 0 && r == ' ':
 			if begun {
 				words = append(words, word.String())
 				word.Reset()
 				begun = false
 			}
-		case quote != '\'' && r == '\\' && strings.HasPrefix(command[i:], `\'`):
 		default:
 			begun = true
 			word.WriteRune(r)
@@ -188,4 +189,3 @@ func TestThePageHasItsCommand(t *testing.T) {
 		t.Errorf("%s writes another page, %v", command, err)
 	}
 }
-
