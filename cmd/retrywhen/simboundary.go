@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -21,17 +22,17 @@ func newSimBoundary() *cobra.Command {
 each, and writes the highest load from which it recovers in all runs, as from all
 lower ones. A chart of the share of the runs that recover follows.`,
 		Example: `  retrywhen sim boundary
-  retrywhen sim boundary --stall 2s --step 10% "exponential base=1s factor=2 jitter=full limit=3"
+  retrywhen sim boundary --stall 2s --points 9 "exponential base=1s factor=2 jitter=full limit=3"
   retrywhen sim boundary --loads 60,70,80 --runs 100 "constant d=1s limit=3 budget=10,1,0.1"`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := checkOverload(c, args, &in.Overload); err != nil {
 				return err
 			}
-			if in.Step < 0.001 {
-				return fmt.Errorf("boundary: --step is %v, want 0.1%% to 100%%", (*percentage)(&in.Step))
-			}
-			if c.Flags().Changed("loads") && c.Flags().Changed("step") {
-				return fmt.Errorf("boundary: want --loads or --step, not both")
+			switch {
+			case in.Points < 1 || in.Points > 1000:
+				return fmt.Errorf("boundary: --points is %d, want 1 to 1000", in.Points)
+			case c.Flags().Changed("loads") && c.Flags().Changed("points"):
+				return errors.New("boundary: want --loads or --points, not both")
 			}
 			return s.run(c, args, in.Overload, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
 				in.Strategies, in.Seed, in.Progress = all, s.seed, progress
@@ -39,12 +40,11 @@ lower ones. A chart of the share of the runs that recover follows.`,
 			})
 		},
 	}
-	in.Step = 0.05
 	s.flags(c, lab.TabPicture)
 	s.seedFlag(c)
 	overloadFlags(c, &in.Overload)
-	c.Flags().Var((*percentage)(&in.Step), "step", "between two loads, as a share of the capacity")
-	c.Flags().Float64SliceVar(&in.Loads, "loads", nil, "operations per second (default: by --step)")
+	c.Flags().IntVar(&in.Points, "points", 19, "number of loads, evenly spaced below the capacity")
+	c.Flags().Float64SliceVar(&in.Loads, "loads", nil, "operations per second (default: by --points)")
 	c.Flags().IntVar(&in.Runs, "runs", 20, "number of runs at each load")
 	return c
 }

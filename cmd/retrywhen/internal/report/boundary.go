@@ -15,8 +15,8 @@ import (
 // Boundary is an Overload at several loads: up to which one does the server recover?
 type Boundary struct {
 	Overload           // its Load and Horizon are ignored
-	Step     float64   // between two loads, as a share of the capacity
-	Loads    []float64 // operations a second; nil is by Step, up to the capacity
+	Points   int       // the number of loads, evenly spaced below the capacity
+	Loads    []float64 // operations a second, instead of Points
 }
 
 // BoundaryResult is the result of a Boundary.
@@ -30,8 +30,8 @@ type BoundaryResult struct {
 // *sim.StoppedError with the points computed so far when ctx ends.
 func (b Boundary) Run(ctx context.Context) (*BoundaryResult, error) {
 	if b.Loads == nil {
-		for share := b.Step; share < 1-1e-9; share += b.Step {
-			b.Loads = append(b.Loads, share*b.capacity())
+		for i := range b.Points {
+			b.Loads = append(b.Loads, float64(i+1)/float64(b.Points+1)*b.capacity())
 		}
 	}
 	run := sim.Boundary{Overload: b.Overload.Overload, Loads: b.Loads, Runs: b.Runs, Progress: b.Progress.of("boundary")}
