@@ -11,27 +11,33 @@
 //
 // # Packages
 //
-//   - stream: cold streams. A run yields values and returns nil or an error. Sources, sinks, operators that keep the
-//     type, RetryWhen, Clock.
-//   - operators: functions from streams to streams of another type; Resume; ExpBackoff; RetryChans for plain channels;
-//     MapRetry for single items.
+// The library:
+//
 //   - jitter: maps a uniform draw to a factor for the delay.
 //   - backoff: maps the number of failures to the delay; a value without state.
 //   - retry: policies, which add to a backoff when to give up, when to restart the count, and which hooks to call. Do,
 //     Run and Attempts retry without a stream.
-//   - operators/rx: the same for github.com/reactivex/rxgo/v2 observables.
+//   - stream: cold streams. A run yields values and returns nil or an error. Sources, sinks, operators that keep the
+//     type, RetryWhen, Clock.
+//   - operators: functions from streams to streams of another type; Resume and its kin; ExpBackoff; RetryChans for
+//     plain channels; MapRetry for single items.
+//   - streamtest: virtual time, marble diagrams, contract checks, and the proof that a feed comes back.
+//
+// What connects it:
+//
 //   - retryhttp: an http.RoundTripper with a policy.
-//   - streamtest: virtual time, marble diagrams and contract checks for tests of streams.
+//   - retrygrpc, a module: gRPC interceptors with a policy; streams of messages for Resume.
+//   - retryotel, a module: OpenTelemetry metrics and span events of a policy.
+//   - operators/rx: the same for github.com/reactivex/rxgo/v2 observables.
 //
-// Separate modules, so that the library does not have their dependencies and their versions:
+// Its evidence:
 //
-//   - sim: fleets of clients against a server, in simulated time.
-//   - cmd/retrywhen: the command. It retries a command, shows a policy's schedule, and simulates fleets.
-//   - durable: retries that survive the process, on NATS JetStream; durable/embedded runs the server inside the
-//     process.
-//   - retrygrpc: gRPC interceptors with a policy; streams of messages for Resume.
-//   - retryotel: OpenTelemetry metrics and span events of a policy.
-//   - examples: programs that do a real job.
+//   - sim, a module: fleets of clients against a server, in simulated time.
+//   - cmd/retrywhen, a module: the command. It retries a command, shows a policy's schedule, and simulates fleets.
+//   - examples, a module: programs that do a real job.
+//
+// And durable, a module: retries that survive the process, on NATS JetStream; durable/embedded runs the server inside
+// the process. Modules of their own keep their dependencies away from the library.
 //
 // # Words
 //

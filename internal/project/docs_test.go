@@ -44,9 +44,9 @@ var code = doccode.Code{
 		"connect":      "func connect(int64) stream.Stream[Event] { return nil }",
 		"feed":         "var feed stream.Stream[Event]",
 		"errClosed":    `var errClosed = errors.New("closed")`,
-		"handle":       "func handle(Event) {}",
+		"handle":       "func handle(context.Context, Event) error { return nil }",
 		"isPrice":      "func isPrice(Event) bool { return true }",
-		"parse":        "func parse(context.Context, Event) (Price, error) { return Price{}, nil }",
+		"parse":        "func parse(Event) Price { return Price{} }",
 		"fetchUser":    "func fetchUser(context.Context, int) (User, error) { return User{}, nil }",
 	},
 }
