@@ -11,7 +11,7 @@ require (
 	github.com/failsafe-go/failsafe-go v0.9.8
 	github.com/grpc-ecosystem/go-grpc-middleware/v2 v2.3.4
 	github.com/hashicorp/go-retryablehttp v0.7.8
-	github.com/jpillora/backoff v1.0.0
+	github.com/jpillora/backoff v1.1.0
 	github.com/reactivex/rxgo/v2 v2.5.0
 	github.com/retrywhen/retrywhen v0.0.0
 	github.com/retrywhen/retrywhen/retrygrpc v0.0.0
