@@ -41,7 +41,7 @@ func bubble(t *testing.T, name string, f func(t *testing.T)) {
 // what comes too late, because the consumer was busy, comes at once.
 func cold(script string) stream.Stream[string] {
 	return func(ctx context.Context, yield func(string) bool) error {
-		wait := timer.New[stream.Stopper](stream.ClockFrom(ctx))
+		wait := timer.New(stream.ClockFrom(ctx))
 		start := wait.Now()
 		for word := range strings.FieldsSeq(script) {
 			at, what := cut(word)

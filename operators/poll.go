@@ -86,7 +86,7 @@ func (p *poll[T, P]) attempt(ctx context.Context, yield func([]T) bool) error {
 		number = attempt.With(ctx, 1+p.failures)
 		asked = number
 	}
-	wait := timer.New[stream.Stopper](stream.ClockFrom(ctx))
+	wait := timer.New(stream.ClockFrom(ctx))
 	for {
 		if err := ending.ContextError(ctx); err != nil {
 			return err

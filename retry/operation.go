@@ -6,7 +6,6 @@ import (
 
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/timer"
-	"github.com/retrywhen/retrywhen/stream"
 )
 
 // operation is one operation under a policy that waits in place.
@@ -15,7 +14,7 @@ type operation struct {
 	state     State
 	question  question
 	last      error // the last failure of this outage, but not the end of ctx
-	timer     timer.Timer[stream.Stopper]
+	timer     timer.Timer
 	cancelled bool      // ctx has ended
 	began     time.Time // for OnDone
 }
@@ -23,7 +22,7 @@ type operation struct {
 // begin makes o an operation under ctx; it is zero before.
 func (o *operation) begin(ctx context.Context, c *config) {
 	clock := c.Clock(ctx)
-	o.config, o.timer = c, timer.New[stream.Stopper](clock)
+	o.config, o.timer = c, timer.New(clock)
 	q := &o.question
 	q.ctx, q.clock = ctx, clock
 	q.deadline, _ = ctx.Deadline()

@@ -62,6 +62,6 @@ func since(c Clock, t time.Time) time.Duration {
 }
 
 // newTimer returns a timer on the clock of ctx. The caller must stop it.
-func newTimer(ctx context.Context) timer.Timer[Stopper] {
-	return timer.New[Stopper](ClockFrom(ctx))
+func newTimer(ctx context.Context) timer.Timer {
+	return timer.New(ClockFrom(ctx))
 }

@@ -30,7 +30,7 @@ func (s Stream[T]) Timeout(d time.Duration) Stream[T] {
 		var failure error = timeoutError{d}
 		run, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		var watch timer.Watchdog[Stopper]
+		var watch timer.Watchdog
 		defer watch.Stop()
 		watch.Start(ClockFrom(ctx), d, func() {
 			if watch.Due() {

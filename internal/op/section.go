@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/handoff"
 	"github.com/retrywhen/retrywhen/internal/timer"
@@ -18,7 +17,7 @@ type sections[T any] struct {
 	most int
 	span time.Duration
 
-	limit timer.Timer[clock.Stopper]
+	limit timer.Timer
 
 	first   handoff.Event[T] // the value that has opened the section, if it is held
 	held    bool

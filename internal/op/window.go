@@ -33,7 +33,7 @@ func Window[T, U any, W ~func(context.Context, func(T) bool) error, S ~func(cont
 		ctx := scope.Context()
 		w := sections[T]{
 			in: handoff.NewReceiver[T](scope), most: most, span: span,
-			limit: timer.New[clock.Stopper](clock.From(ctx)),
+			limit: timer.New(clock.From(ctx)),
 		}
 		defer w.limit.Stop()
 		w.in.Start(s)

@@ -27,7 +27,7 @@ var layers = map[string][]string{
 	"operators/rx":          {"operators", "retry", "stream", "internal/"},
 	"streamtest":            {"stream", "streamtest/internal/", "internal/"},
 	"retryhttp":             {"backoff", "retry", "stream", "internal/"},
-	"internal/timer":        {"internal/ending"},
+	"internal/timer":        {"internal/clock", "internal/ending"},
 	"internal/goroutine":    {},
 	"internal/attempt":      {},
 	"internal/doccode":      {},

@@ -6,17 +6,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
-
-// Clock is the part of a clock that a Timer uses. S is the result of its AfterFunc.
-type Clock[S Stopper] interface {
-	Now() time.Time
-	AfterFunc(d time.Duration, f func()) S
-}
-
-// Stopper stops a timer that AfterFunc has armed.
-type Stopper interface{ Stop() bool }
 
 // System marks the system clock: a Timer on it uses a time.Timer.
 type System interface{ SystemClock() }
@@ -25,26 +17,26 @@ type System interface{ SystemClock() }
 //
 // On the system clock all its waits reuse one time.Timer. On an injected clock each wait has its own channel, so that a
 // callback that comes late, or twice, or after Stop, has no effect.
-type Timer[S Stopper] struct {
-	clock   Clock[S]
+type Timer struct {
+	clock   clock.Clock
 	system  bool
 	timer   *time.Timer      // on the system clock
-	pending S                // on an injected clock
+	pending clock.Stopper    // on an injected clock
 	fired   <-chan time.Time // nil when nothing is set
 }
 
 // New returns a timer on the clock. It is not set. It allocates nothing before the first Set.
-func New[S Stopper](clock Clock[S]) Timer[S] {
-	_, system := clock.(System)
-	return Timer[S]{clock: clock, system: system}
+func New(c clock.Clock) Timer {
+	_, system := c.(System)
+	return Timer{clock: c, system: system}
 }
 
 // Now returns the time of the timer's clock.
-func (a *Timer[S]) Now() time.Time { return a.clock.Now() }
+func (a *Timer) Now() time.Time { return a.clock.Now() }
 
 // Set makes the timer go off once after d > 0, and replaces the earlier setting. Arming the clock is the last thing it
 // does.
-func (a *Timer[S]) Set(d time.Duration) {
+func (a *Timer) Set(d time.Duration) {
 	a.Stop()
 	switch {
 	case !a.system:
@@ -67,10 +59,10 @@ func (a *Timer[S]) Set(d time.Duration) {
 
 // C returns the channel that is ready when the timer has gone off, for use in a select. It is nil when the timer is not
 // set. The received value has no meaning. A second receive may or may not block.
-func (a *Timer[S]) C() <-chan time.Time { return a.fired }
+func (a *Timer) C() <-chan time.Time { return a.fired }
 
 // Stop unsets the timer: C is nil afterwards. A timer that is no longer needed must be stopped.
-func (a *Timer[S]) Stop() {
+func (a *Timer) Stop() {
 	if a.fired != nil && !a.system {
 		a.pending.Stop() // its result is not needed: the old channel is dropped
 	}
@@ -78,7 +70,7 @@ func (a *Timer[S]) Stop() {
 }
 
 // Wait returns nil when d has passed, or ending.ContextError(ctx) when ctx ends first, or when both have happened.
-func (a *Timer[S]) Wait(ctx context.Context, d time.Duration) error {
+func (a *Timer) Wait(ctx context.Context, d time.Duration) error {
 	if d > 0 {
 		a.Set(d)
 		select {

@@ -15,11 +15,13 @@ import (
 
 const ms = time.Millisecond
 
+type stopper = interface{ Stop() bool }
+
 // system is the system clock with the mark that package stream gives it.
 type system struct{}
 
 func (system) Now() time.Time { return time.Now() }
-func (system) AfterFunc(time.Duration, func()) *time.Timer {
+func (system) AfterFunc(time.Duration, func()) stopper {
 	panic("the system's clock is not asked for callbacks")
 }
 func (system) SystemClock() {}
@@ -35,7 +37,7 @@ type fakeTimer struct {
 
 func (f *fake) Now() time.Time { return time.Unix(1000, 0) }
 
-func (f *fake) AfterFunc(d time.Duration, callback func()) *fakeTimer {
+func (f *fake) AfterFunc(d time.Duration, callback func()) stopper {
 	t := &fakeTimer{d: d, fire: callback}
 	f.timers = append(f.timers, t)
 	return t
@@ -64,7 +66,7 @@ func ready(c <-chan time.Time) bool {
 
 func TestSystem_ExactTimesOnOneTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := timer.New[*time.Timer](system{})
+		a := timer.New(system{})
 		start := time.Now()
 		var at []time.Duration
 		for _, d := range []time.Duration{3 * ms, 5 * ms, 1} {
@@ -81,7 +83,7 @@ func TestSystem_ExactTimesOnOneTimer(t *testing.T) {
 
 func TestSystem_SetForgetsWhatWasSetBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := timer.New[*time.Timer](system{})
+		a := timer.New(system{})
 		start := time.Now()
 		a.Set(3 * ms)
 		time.Sleep(2 * ms)
@@ -105,7 +107,7 @@ func TestSystem_SetForgetsWhatWasSetBefore(t *testing.T) {
 
 func TestStop_LeavesNothingToReceive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := timer.New[*time.Timer](system{})
+		a := timer.New(system{})
 		if a.C() != nil {
 			t.Error("C before the first Set is not nil")
 		}
@@ -127,7 +129,7 @@ func TestStop_LeavesNothingToReceive(t *testing.T) {
 
 func TestInjected_WhatCallsBackLateOrTwiceReachesNobody(t *testing.T) {
 	c := &fake{}
-	a := timer.New[*fakeTimer](c)
+	a := timer.New(c)
 	a.Set(3 * ms)
 	a.Set(5 * ms)
 	c.timers[0].fire() // late: it was replaced
@@ -156,7 +158,7 @@ func TestInjected_WhatCallsBackLateOrTwiceReachesNobody(t *testing.T) {
 
 func TestInjected_NoCallbackForWaitsOfNothing(t *testing.T) {
 	c := &fake{}
-	a := timer.New[*fakeTimer](c)
+	a := timer.New(c)
 	for _, d := range []time.Duration{0, -1, -time.Hour} {
 		if err := a.Wait(t.Context(), d); err != nil {
 			t.Errorf("Wait(%v): %v", d, err)
@@ -168,7 +170,7 @@ func TestInjected_NoCallbackForWaitsOfNothing(t *testing.T) {
 }
 
 func TestInjected_ACallbackInsideAfterFunc(t *testing.T) {
-	a := timer.New[*fakeTimer](hasty{})
+	a := timer.New(hasty{})
 	a.Set(ms)
 	if !ready(a.C()) {
 		t.Error("the timer did not go off")
@@ -179,14 +181,14 @@ func TestInjected_ACallbackInsideAfterFunc(t *testing.T) {
 type hasty struct{}
 
 func (hasty) Now() time.Time { return time.Time{} }
-func (hasty) AfterFunc(_ time.Duration, f func()) *fakeTimer {
+func (hasty) AfterFunc(_ time.Duration, f func()) stopper {
 	f()
 	return &fakeTimer{}
 }
 
 func TestNow_IsTheClocks(t *testing.T) {
 	c := &fake{}
-	a := timer.New[*fakeTimer](c)
+	a := timer.New(c)
 	if !a.Now().Equal(c.Now()) {
 		t.Error("another time than the clock's")
 	}
@@ -214,7 +216,7 @@ func TestWait(t *testing.T) {
 					cancel(cause)
 				}
 				time.AfterFunc(test.cancel, func() { cancel(cause) })
-				a := timer.New[*time.Timer](system{})
+				a := timer.New(system{})
 				start := time.Now()
 				err := a.Wait(ctx, test.wait)
 				if at := time.Since(start); at != test.at || !errors.Is(err, test.want) && test.want != errAny {
@@ -234,7 +236,7 @@ var errAny = errors.New("any")
 func TestWait_ACancelledWaitStopsItsTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &fake{}
-		a := timer.New[*fakeTimer](c)
+		a := timer.New(c)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(ms, cancel)
 		if err := a.Wait(ctx, time.Hour); err != context.Canceled {
@@ -246,10 +248,15 @@ func TestWait_ACancelledWaitStopsItsTimer(t *testing.T) {
 	})
 }
 
+// mock is benbjohnson's.
+type mock struct{ *clock.Mock }
+
+func (m mock) AfterFunc(d time.Duration, f func()) stopper { return m.Mock.AfterFunc(d, f) }
+
 func TestWait_OnAMock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		mock := clock.NewMock()
-		a := timer.New[*clock.Timer](mock)
+		mock := mock{clock.NewMock()}
+		a := timer.New(mock)
 		var at []time.Duration
 		start := mock.Now()
 		go func() {
@@ -275,14 +282,14 @@ func TestWait_OnAMock(t *testing.T) {
 func BenchmarkWait(b *testing.B) {
 	b.Run("nothing to wait for", func(b *testing.B) {
 		b.ReportAllocs()
-		a := timer.New[*time.Timer](system{})
+		a := timer.New(system{})
 		for b.Loop() {
 			_ = a.Wait(b.Context(), 0)
 		}
 	})
 	b.Run("set and stop", func(b *testing.B) {
 		b.ReportAllocs()
-		a := timer.New[*time.Timer](system{})
+		a := timer.New(system{})
 		for b.Loop() {
 			a.Set(time.Hour)
 			a.Stop()

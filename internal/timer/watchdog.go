@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/retrywhen/retrywhen/internal/clock"
 )
 
 // Watchdog detects that its owner is silent for longer than a period. Between Pause and Resume the owner may take any
@@ -12,8 +14,8 @@ import (
 // fires too early it is set again for the rest.
 //
 // Start, Pause, Resume and Stop must be called on the owner's goroutine, Due on the timer's.
-type Watchdog[S Stopper] struct {
-	clock  Clock[S]
+type Watchdog struct {
+	clock  clock.Clock
 	begun  time.Time
 	period time.Duration
 	fired  func()
@@ -24,10 +26,10 @@ type Watchdog[S Stopper] struct {
 	state  atomic.Int64
 	target time.Duration // the deadline that the timer is set for
 
-	mu      sync.Mutex // never held while the clock is called
-	number  int        // the number of the setting that may fire, on an injected clock
-	pending S          // the last setting, fired or not
-	armed   bool       // there is one
+	mu      sync.Mutex    // never held while the clock is called
+	number  int           // the number of the setting that may fire, on an injected clock
+	pending clock.Stopper // the last setting, fired or not
+	armed   bool          // there is one
 }
 
 const (
@@ -39,10 +41,10 @@ const (
 
 // Start begins the watch. Each time the timer fires, fired is called on its own goroutine and must call Due. Arming the
 // clock is the last thing that Start does.
-func (w *Watchdog[S]) Start(clock Clock[S], period time.Duration, fired func()) {
-	w.clock, w.period, w.fired = clock, period, fired
-	w.begun = clock.Now()
-	if _, system := clock.(System); system {
+func (w *Watchdog) Start(c clock.Clock, period time.Duration, fired func()) {
+	w.clock, w.period, w.fired = c, period, fired
+	w.begun = c.Now()
+	if _, system := c.(System); system {
 		w.system = time.AfterFunc(math.MaxInt64, fired)
 	}
 	w.state.Store(int64(period))
@@ -50,7 +52,7 @@ func (w *Watchdog[S]) Start(clock Clock[S], period time.Duration, fired func()) 
 }
 
 // Due reports whether the owner was silent for too long. It returns true only once.
-func (w *Watchdog[S]) Due() bool {
+func (w *Watchdog) Due() bool {
 	for {
 		state := w.state.Load()
 		if state == paused && w.state.CompareAndSwap(paused, missed) || state < paused {
@@ -75,7 +77,7 @@ func (w *Watchdog[S]) Due() bool {
 }
 
 // Pause reports whether the owner is in time. If so, the watchdog does nothing until Resume.
-func (w *Watchdog[S]) Pause() bool {
+func (w *Watchdog) Pause() bool {
 	state := w.state.Load()
 	if state < 0 {
 		return state != struck
@@ -84,7 +86,7 @@ func (w *Watchdog[S]) Pause() bool {
 }
 
 // Resume begins a new period.
-func (w *Watchdog[S]) Resume() {
+func (w *Watchdog) Resume() {
 	deadline := w.elapsed() + w.period
 	if deadline < 0 {
 		deadline = math.MaxInt64
@@ -97,14 +99,14 @@ func (w *Watchdog[S]) Resume() {
 }
 
 // Stop ends the watch and reports whether the owner was in time until then. A concurrent Due leaves no timer.
-func (w *Watchdog[S]) Stop() bool {
+func (w *Watchdog) Stop() bool {
 	inTime := w.state.Swap(stopped) != struck
 	w.disarm()
 	return inTime
 }
 
 // elapsed returns the time since Start, 0 on a clock that was set back to before it.
-func (w *Watchdog[S]) elapsed() time.Duration {
+func (w *Watchdog) elapsed() time.Duration {
 	if w.system != nil {
 		return time.Since(w.begun) // cheaper than time.Now: reads only the monotonic clock
 	}
@@ -112,7 +114,7 @@ func (w *Watchdog[S]) elapsed() time.Duration {
 }
 
 // arm sets the timer, which is not set, for the deadline in d > 0.
-func (w *Watchdog[S]) arm(deadline, d time.Duration) {
+func (w *Watchdog) arm(deadline, d time.Duration) {
 	w.target = deadline
 	if w.system != nil {
 		w.system.Reset(d)
@@ -124,7 +126,7 @@ func (w *Watchdog[S]) arm(deadline, d time.Duration) {
 	}
 }
 
-func (w *Watchdog[S]) armInjected(d time.Duration) {
+func (w *Watchdog) armInjected(d time.Duration) {
 	w.mu.Lock()
 	number := w.number
 	w.mu.Unlock()
@@ -141,7 +143,7 @@ func (w *Watchdog[S]) armInjected(d time.Duration) {
 }
 
 // take reports whether the setting with this number may fire; some mocks fire a timer twice.
-func (w *Watchdog[S]) take(number int) bool {
+func (w *Watchdog) take(number int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.number != number {
@@ -151,7 +153,7 @@ func (w *Watchdog[S]) take(number int) bool {
 	return true
 }
 
-func (w *Watchdog[S]) disarm() {
+func (w *Watchdog) disarm() {
 	if w.system != nil {
 		w.system.Stop()
 		return

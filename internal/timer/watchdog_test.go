@@ -12,8 +12,8 @@ import (
 )
 
 // watch starts a watchdog on the system clock, which records when it strikes. It must be called in a bubble.
-func watch(d time.Duration) (w *timer.Watchdog[*time.Timer], struckAt *atomic.Int64) {
-	w, struckAt = new(timer.Watchdog[*time.Timer]), new(atomic.Int64)
+func watch(d time.Duration) (w *timer.Watchdog, struckAt *atomic.Int64) {
+	w, struckAt = new(timer.Watchdog), new(atomic.Int64)
 	start := time.Now()
 	w.Start(callbacks{}, d, func() {
 		if w.Due() {
@@ -26,7 +26,7 @@ func watch(d time.Duration) (w *timer.Watchdog[*time.Timer], struckAt *atomic.In
 // callbacks is the system clock.
 type callbacks struct{ system }
 
-func (callbacks) AfterFunc(d time.Duration, f func()) *time.Timer { return time.AfterFunc(d, f) }
+func (callbacks) AfterFunc(d time.Duration, f func()) stopper { return time.AfterFunc(d, f) }
 
 func TestWatchdog_StrikesExactlyOncePeriodIsOver(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -70,7 +70,7 @@ func TestWatchdog_StrikesExactlyOncePeriodIsOver(t *testing.T) {
 // Once it is stopped, its timer does not fire.
 func TestWatchdog_StoppedItsTimerIsToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var w timer.Watchdog[*time.Timer]
+		var w timer.Watchdog
 		fired := 0
 		w.Start(callbacks{}, 5*ms, func() { fired++ })
 		w.Stop()
@@ -122,8 +122,8 @@ type hand struct {
 
 func (h *hand) Now() time.Time { return time.Unix(1000, 0).Add(h.now) }
 
-func (h *hand) watch(d time.Duration) (w *timer.Watchdog[*fakeTimer], strikes *int) {
-	w, strikes = new(timer.Watchdog[*fakeTimer]), new(int)
+func (h *hand) watch(d time.Duration) (w *timer.Watchdog, strikes *int) {
+	w, strikes = new(timer.Watchdog), new(int)
 	w.Start(h, d, func() {
 		if w.Due() {
 			*strikes++
@@ -236,8 +236,37 @@ func TestWatchdog_OnAClockThatIsSetBack(t *testing.T) {
 	w.Stop()
 }
 
+// A clock that is set back by less than the period makes no difference either.
+func TestWatchdog_OnAClockThatIsSetBackALittle(t *testing.T) {
+	c := &hand{now: time.Hour}
+	w, strikes := c.watch(5 * ms)
+	c.now -= 3 * ms
+	w.Pause()
+	w.Resume()
+	c.timers[0].fire()
+	if *strikes != 1 || len(c.timers) != 1 {
+		t.Errorf("%d strikes, %d timers, want the first timer to strike", *strikes, len(c.timers))
+	}
+}
+
+// A deadline past the end of time.Duration is the longest one.
+func TestWatchdog_ADeadlineThatOverflows(t *testing.T) {
+	const century = 100 * 365 * 24 * time.Hour
+	c := &hand{}
+	w, strikes := c.watch(century)
+	w.Pause()
+	c.timers[0].fire()
+	c.now = 2 * century
+	w.Resume()
+	c.now += century - time.Hour
+	c.timers[1].fire()
+	if *strikes != 1 {
+		t.Errorf("%d strikes after %v", *strikes, c.now)
+	}
+}
+
 func TestWatchdog_ACallbackInsideAfterFunc(t *testing.T) {
-	var w timer.Watchdog[*fakeTimer]
+	var w timer.Watchdog
 	strikes := 0
 	w.Start(hasty{}, ms, func() {
 		if w.Due() {
@@ -255,7 +284,7 @@ type meddling struct {
 	f func()
 }
 
-func (m *meddling) AfterFunc(d time.Duration, callback func()) *fakeTimer {
+func (m *meddling) AfterFunc(d time.Duration, callback func()) stopper {
 	t := m.hand.AfterFunc(d, callback)
 	if m.f != nil {
 		m.f()
@@ -266,7 +295,7 @@ func (m *meddling) AfterFunc(d time.Duration, callback func()) *fakeTimer {
 // A timer that is set again while the watch ends is stopped.
 func TestWatchdog_StoppedWhileItArms(t *testing.T) {
 	c := &meddling{}
-	var w timer.Watchdog[*fakeTimer]
+	var w timer.Watchdog
 	w.Start(c, 5*ms, func() { w.Due() })
 	c.now = 3 * ms
 	w.Pause()
@@ -282,7 +311,7 @@ func TestWatchdog_StoppedWhileItArms(t *testing.T) {
 // A timer that is set again may fire before AfterFunc has returned: then the newer timer counts.
 func TestWatchdog_FiredWhileItArms(t *testing.T) {
 	c := &meddling{}
-	var w timer.Watchdog[*fakeTimer]
+	var w timer.Watchdog
 	w.Start(c, 5*ms, func() { w.Due() })
 	c.now = 3 * ms
 	w.Pause()
@@ -304,7 +333,7 @@ func TestWatchdog_FiredWhileItArms(t *testing.T) {
 // The owner and the timer act at the same moment: one of them is first.
 func TestWatchdog_Race(t *testing.T) {
 	for i := range 2000 {
-		var w timer.Watchdog[*time.Timer]
+		var w timer.Watchdog
 		var strikes atomic.Int32
 		w.Start(callbacks{}, time.Duration(1+i*20), func() {
 			if w.Due() {
