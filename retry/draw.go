@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/internal/golden"
 	"github.com/retrywhen/retrywhen/internal/israndom"
 )
 
@@ -39,7 +38,7 @@ func (c *config) draw(s *State) float64 {
 	case c.draws == always:
 		return c.random(rand.Float64)
 	case !s.Placed:
-		s.Place, s.Placed = c.random(golden.Next), true
+		s.Place, s.Placed = c.random(places.next), true
 	}
 	return s.Place
 }

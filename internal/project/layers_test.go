@@ -34,7 +34,6 @@ var layers = map[string][]string{
 	"internal/engine":       {"stream"},
 	"internal/israndom":     {},
 	"internal/ending":       {},
-	"internal/golden":       {},
 	"internal/grace":        {},
 	"internal/marble":       {},
 	"internal/permanent":    {},

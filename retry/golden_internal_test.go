@@ -1,4 +1,4 @@
-package golden
+package retry
 
 import (
 	"math"
@@ -6,23 +6,19 @@ import (
 	"slices"
 	"sync"
 	"testing"
-
-	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func TestNumbersAreExactAfterManyMillions(t *testing.T) {
-	// The ratio to 64 bits, rounded up like step.
-	ratio := new(big.Int).SetUint64(step)
-	if got, want := float64(step)/(1<<64), (math.Sqrt(5)-1)/2; got != want {
+func TestGolden_NumbersAreExactAfterManyMillions(t *testing.T) {
+	// The ratio to 64 bits, rounded up like goldenStep.
+	ratio := new(big.Int).SetUint64(goldenStep)
+	if got, want := float64(goldenStep)/(1<<64), (math.Sqrt(5)-1)/2; got != want {
 		t.Fatalf("the step is %v of a turn, want %v", got, want)
 	}
 	turn := new(big.Int).Lsh(big.NewInt(1), 64)
 	for _, start := range []uint64{0, 1, 0x123456789ABCDEF0, math.MaxUint64} {
 		for _, k := range []uint64{1, 2, 1_000_000, 1 << 40, math.MaxUint64} {
-			var s sequence
-			s.at.Store(start + (k-1)*step)
+			var s goldenSequence
+			s.at.Store(start + (k-1)*goldenStep)
 			x := new(big.Int).Mul(new(big.Int).SetUint64(k), ratio)
 			x.Add(x, new(big.Int).SetUint64(start)).Mod(x, turn).Rsh(x, 11)
 			if got, want := s.next(), float64(x.Int64())/(1<<53); got != want {
@@ -32,9 +28,9 @@ func TestNumbersAreExactAfterManyMillions(t *testing.T) {
 	}
 }
 
-func TestNumbersLieInTheUnitInterval(t *testing.T) {
-	var s sequence
-	s.at.Store(math.MaxUint64 - step)
+func TestGolden_NumbersLieInTheUnitInterval(t *testing.T) {
+	var s goldenSequence
+	s.at.Store(math.MaxUint64 - goldenStep)
 	if got := s.next(); got < 0 || got >= 1 {
 		t.Fatalf("the largest number is %v, want less than 1", got)
 	}
@@ -43,8 +39,8 @@ func TestNumbersLieInTheUnitInterval(t *testing.T) {
 	}
 }
 
-func TestGapsHaveAtMostThreeLengths(t *testing.T) {
-	var s sequence
+func TestGolden_GapsHaveAtMostThreeLengths(t *testing.T) {
+	var s goldenSequence
 	for _, n := range []int{2, 10, 100, 1000, 1597} {
 		var x []float64
 		for range n {
@@ -66,14 +62,14 @@ func TestGapsHaveAtMostThreeLengths(t *testing.T) {
 	}
 }
 
-func TestNextHandsOutEachNumberOnce(t *testing.T) {
+func TestGolden_HandsOutEachNumberOnce(t *testing.T) {
 	const workers, each = 8, 5000
 	var wg sync.WaitGroup
 	drawn := make([][]float64, workers)
 	for i := range drawn {
 		wg.Go(func() {
 			for range each {
-				drawn[i] = append(drawn[i], Next())
+				drawn[i] = append(drawn[i], places.next())
 			}
 		})
 	}
@@ -85,22 +81,22 @@ func TestNextHandsOutEachNumberOnce(t *testing.T) {
 	}
 }
 
-func TestNextAllocatesNothing(t *testing.T) {
-	if n := testing.AllocsPerRun(100, func() { Next() }); n != 0 {
-		t.Errorf("Next allocates %v times, want 0", n)
+func TestGolden_AllocatesNothing(t *testing.T) {
+	if n := testing.AllocsPerRun(100, func() { places.next() }); n != 0 {
+		t.Errorf("a number allocates %v times, want 0", n)
 	}
 }
 
-func BenchmarkNext(b *testing.B) {
+func BenchmarkGolden(b *testing.B) {
 	b.Run("one", func(b *testing.B) {
 		for b.Loop() {
-			Next()
+			places.next()
 		}
 	})
 	b.Run("parallel", func(b *testing.B) {
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
-				Next()
+				places.next()
 			}
 		})
 	})
