@@ -36,9 +36,9 @@ func TestToStream_NilItems(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for name, run := range map[string]func() error{"int": withNil[int], "struct": withNil[struct{}], "array": withNil[[1]int]} {
-		if err := run(); err == nil {
-			t.Errorf("%s has no nil: want an error", name)
+	for name, run := range map[string]func() error{"int": withNil[int], "struct {}": withNil[struct{}], "[1]int": withNil[[1]int]} {
+		if err, want := run(), "rx: ToStream: item 1 is nil, want "+name; err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 }
