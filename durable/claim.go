@@ -116,19 +116,24 @@ func (q *Queue) catchUp(ctx context.Context, d *delivery) bool {
 		return false
 	}
 	d.last, d.looked, d.begun, d.marked = m.Sequence, true, number(m.Header, headerBegun), m.Time
-	if s := readState(m.Header); s.retry.Attempts > d.state.retry.Attempts {
+	s := readState(m.Header)
+	d.state.position = s.position
+	if s.retry.Attempts > d.state.retry.Attempts {
 		s.user, s.revived, s.retry.Fires = d.state.user, d.state.revived, q.policyOf(d.state.kind).Fires()
 		d.state = s
 	}
 	return true
 }
 
-// unclaim takes a claim back, because its worker has not died.
+// unclaim takes a claim back, because its worker has not died, and stores the job's position.
 func (q *Queue) unclaim(ctx context.Context, d *delivery) error {
-	m := q.mark(d, d.begun-1)
-	seq, err := q.store(ctx, step{id: d.id, last: d.last, m: m}, storePolicy.With(retry.Limit(1)))
+	begun := d.begun
+	if d.claimed {
+		begun--
+	}
+	seq, err := q.store(ctx, step{id: d.id, last: d.last, m: q.mark(d, begun)}, storePolicy.With(retry.Limit(1)))
 	if err == nil {
-		d.last, d.begun, d.claimed = seq, d.begun-1, false
+		d.last, d.begun, d.claimed, d.moved = seq, begun, false, false
 	}
 	return err
 }
@@ -140,8 +145,16 @@ func (q *Queue) mark(d *delivery, begun uint64) *nats.Msg {
 	m := &nats.Msg{Subject: q.config.subject(d.id, mark), Header: s.header()}
 	m.Header[headerBegun] = []string{strconv.FormatUint(begun, 10)}
 	m.Header[headerDelivery] = []string{strconv.FormatUint(d.deliveries, 10)}
-	expires(m, max(claimTTL, q.config.Remember))
+	expires(m, q.markTTL(d))
 	return m
+}
+
+// markTTL returns how long a mark of the job is kept.
+func (q *Queue) markTTL(d *delivery) time.Duration {
+	if len(d.state.position) > 0 {
+		return max(positionTTL, q.config.Remember)
+	}
+	return max(claimTTL, q.config.Remember)
 }
 
 // doneMark returns the mark of a job that was put at the given time and has ended.

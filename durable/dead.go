@@ -31,7 +31,8 @@ type DeadLetter struct {
 	// Put is when the job was put, FirstFailure when its first attempt failed, and Died when it was given up.
 	Put, FirstFailure, Died time.Time
 
-	seq uint64
+	seq      uint64
+	position []byte
 }
 
 func readDead(m *jetstream.RawStreamMsg, id string) *DeadLetter {
@@ -39,7 +40,7 @@ func readDead(m *jetstream.RawStreamMsg, id string) *DeadLetter {
 	return &DeadLetter{
 		ID: id, Data: m.Data, Kind: s.kind, Header: s.user, Err: s.lastError, Cause: get(m.Header, headerCause),
 		Attempts: s.retry.Attempts, Put: s.put, FirstFailure: s.retry.First, Died: parseTime(get(m.Header, headerDied)),
-		seq: m.Sequence,
+		seq: m.Sequence, position: s.position,
 	}
 }
 
@@ -145,7 +146,7 @@ func (q *Queue) Revive(ctx context.Context, id string) error {
 
 func (q *Queue) revive(ctx context.Context, letter *DeadLetter) error {
 	what := "revive: job " + strconv.Quote(letter.ID)
-	s := state{put: time.Now(), kind: letter.Kind, user: letter.Header, revived: true}
+	s := state{put: time.Now(), kind: letter.Kind, user: letter.Header, revived: true, position: letter.position}
 	m := &nats.Msg{Subject: q.config.subject(letter.ID, first), Header: s.header(), Data: letter.Data}
 	began, before, put := time.Now(), q.nc.LastError(), get(m.Header, headerPut)
 	_, err := q.store(ctx, step{id: letter.ID, last: letter.seq, m: m,

@@ -20,6 +20,7 @@ const (
 	headerCause   = "Retrywhen-Cause"   // DeadLetter.Cause
 	headerDied    = "Retrywhen-Died"    // when the job was given up
 	headerBy      = "Retrywhen-By"      // identifies one step, so that a worker recognizes its own
+	headerAt      = "Retrywhen-At"      // the position of Resume, as JSON
 	headerRevived = "Retrywhen-Revived" // the job was revived; its dead letter may still exist
 
 	// The headers of a mark.
@@ -48,6 +49,7 @@ type state struct {
 	due       time.Time // zero: at once
 	lastError string
 	revived   bool        // from a dead letter, which may still exist
+	position  []byte      // of Resume, as JSON
 	user      nats.Header // set by PutHeader
 }
 
@@ -65,10 +67,13 @@ func (s *state) header() nats.Header {
 		if text, err := s.retry.MarshalText(); err == nil { // times after the year 9999 have no text form
 			h[headerState] = []string{string(text)}
 		}
-		h[headerError] = []string{errorText(s.lastError)}
+		h[headerError] = []string{errorText(s.lastError, errorRoom-len(s.position))}
 	}
 	if !s.due.IsZero() {
 		h[headerDue] = []string{formatTime(s.due)}
+	}
+	if len(s.position) > 0 {
+		h[headerAt] = []string{string(s.position)}
 	}
 	if s.revived {
 		h[headerRevived] = []string{"1"}
@@ -88,6 +93,9 @@ func readState(h nats.Header) state {
 	s.lastError = readErrorText(get(h, headerError))
 	s.due = parseTime(get(h, headerDue))
 	s.revived = get(h, headerRevived) != ""
+	if at := get(h, headerAt); at != "" {
+		s.position = []byte(at)
+	}
 	for key, values := range h {
 		if !reserved(key) {
 			if s.user == nil {
@@ -129,13 +137,13 @@ func parseTime(s string) time.Time {
 	return t
 }
 
-// errorText makes an error's text fit for a header: quoted, so that it is one line, and cut to errorRoom bytes.
-func errorText(text string) string {
+// errorText makes an error's text fit for a header: quoted, so that it is one line, and cut to room bytes.
+func errorText(text string, room int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	text = text[:min(len(text), errorRoom)] // a rune that is cut in half is removed below
+	text = text[:min(len(text), room)] // a rune that is cut in half is removed below
 	quoted := strconv.QuoteToGraphic(text)
-	for n := len(text); len(quoted) > errorRoom; {
-		n = n * errorRoom / len(quoted) * 9 / 10
+	for n := len(text); len(quoted) > room; {
+		n = n * room / len(quoted) * 9 / 10
 		quoted = strconv.QuoteToGraphic(strings.ToValidUTF8(text[:n], "") + " …")
 	}
 	return quoted

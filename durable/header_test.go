@@ -102,7 +102,7 @@ func TestErrorTextFits(t *testing.T) {
 		for range rand.N(5 * errorRoom) {
 			b.WriteRune(letters[rand.N(len(letters))])
 		}
-		text := errorText(b.String() + "\xff")
+		text := errorText(b.String()+"\xff", errorRoom)
 		if len(text) > errorRoom || !utf8.ValidString(text) || strings.ContainsAny(text, "\r\n") {
 			t.Fatalf("%d bytes of %q", len(text), text)
 		}
@@ -134,7 +134,7 @@ func TestTokensAreFitForSubjects(t *testing.T) {
 func TestErrorText_Limits(t *testing.T) {
 	longest := strings.Repeat("x", errorRoom-2) // and two quotes
 	for name, text := range map[string]string{"the longest": longest, "empty": "", "two lines": "a\nb", "no text at all": "\xff"} {
-		got := errorText(text)
+		got := errorText(text, errorRoom)
 		if back := readErrorText(got); len(got) > errorRoom || back != strings.ToValidUTF8(text, "\uFFFD") {
 			t.Errorf("%s: %d bytes came back as %d", name, len(text), len(back))
 		}
@@ -145,7 +145,7 @@ func TestErrorText_Limits(t *testing.T) {
 		"controls":              strings.Repeat("\x00", errorRoom),
 		"letters of three byte": strings.Repeat("€", errorRoom),
 	} {
-		got := errorText(text)
+		got := errorText(text, errorRoom)
 		back, ok := strings.CutSuffix(readErrorText(got), " …")
 		if len(got) > errorRoom || len(got) < errorRoom*7/10 || !ok || !strings.HasPrefix(text, back) {
 			t.Errorf("%s: %d bytes, which end %q", name, len(got), got[max(0, len(got)-20):])

@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -38,6 +39,9 @@ type Job struct {
 	leave   func()          // of a job of Jobs: called when it is settled
 	hooks   context.Context // of the policy's hooks, nil if Config.Context is nil
 	settled atomic.Bool
+
+	mu       sync.Mutex
+	position interface{ text() ([]byte, error) } // of Resume, nil if it was not run
 }
 
 // newJob returns the attempt at a delivery for which check has returned begin.
@@ -93,6 +97,7 @@ func (j *Job) Fail(err error) error {
 		return &failure{"fail: job " + j.ID, ErrClosed, nil, "Close has handed the job back, it will be attempted again"}
 	}
 	defer j.left()
+	j.takePosition()
 	ctx, cancel := j.context()
 	defer cancel()
 	return j.q.fail(ctx, j.hooked(ctx), j.d, err, j.began)
@@ -128,6 +133,7 @@ func (j *Job) handBack(pause time.Duration) bool {
 		return false
 	}
 	defer j.left()
+	j.takePosition()
 	ctx, cancel := j.context()
 	defer cancel()
 	j.q.handBack(ctx, j.d, pause)

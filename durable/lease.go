@@ -28,6 +28,7 @@ type delivery struct {
 	marked  time.Time // when the mark that was read was stored, zero if none
 	begun   uint64    // attempts begun and never settled, by its mark
 	claimed bool      // begun includes the running attempt
+	moved   bool      // the position has moved since it was stored
 	held    bool      // it was attempted here, and waits here
 
 	// Guarded by the mutex of leases:
@@ -245,7 +246,7 @@ func (q *Queue) handBack(ctx context.Context, d *delivery, pause time.Duration) 
 		return
 	}
 	q.counts.handedBack.Add(1)
-	if d.claimed {
+	if d.claimed || d.moved {
 		if err := q.unclaim(ctx, d); err != nil {
 			q.config.Logger.Warn("an attempt that was handed back will count as one that never ended", "queue", q.config.Name, "id", d.id, "error", err)
 		}

@@ -124,7 +124,7 @@ func (q *Queue) hold(ctx context.Context, d *delivery) error {
 	if !stored {
 		return nil
 	}
-	d.begun, d.looked, d.claimed, d.held = 0, true, false, true
+	d.begun, d.looked, d.claimed, d.moved, d.held = 0, true, false, false, true
 	if d.feed.hold(d) {
 		return nil
 	}
@@ -174,13 +174,13 @@ func (q *Queue) keep(ctx context.Context, d *delivery, cause error) error {
 	d.state.lastError = d.state.lastError[:min(len(d.state.lastError), 100)]
 	wait := max(time.Until(d.state.due), 0)
 	m := q.mark(d, 0)
-	expires(m, wait+max(claimTTL, q.config.Remember))
+	expires(m, wait+q.markTTL(d))
 	stored, err := q.advance(ctx, d, m)
 	if err != nil {
 		return q.notSettled(ctx, d, "store the state of job "+d.id, err)
 	}
 	if stored {
-		d.begun, d.claimed = 0, false
+		d.begun, d.claimed, d.moved = 0, false, false
 		q.handBack(ctx, d, wait)
 	}
 	return nil
@@ -207,14 +207,14 @@ func (q *Queue) giveUp(ctx, hooks context.Context, d *delivery, end error, began
 	m := &nats.Msg{Subject: q.config.subject(d.id, dead), Header: s.header(), Data: d.msg.Data()}
 	m.Header[headerCause] = []string{cause(end)}
 	m.Header[headerDied] = []string{formatTime(at)}
-	m.Header[headerError] = []string{errorText(s.lastError)}
+	m.Header[headerError] = []string{errorText(s.lastError, errorRoom-len(s.position))}
 	if q.config.KeepDead > 0 {
 		expires(m, q.config.KeepDead)
 	}
 	stored, err := q.settled(ctx, d, m)
 	if isTooLarge(err) { // the server's limit was lowered: better a letter without data than endless attempts
 		s.lastError = fmt.Sprintf("%.100s; the %d bytes of data exceed the server's limit and are lost", s.lastError, len(m.Data))
-		m.Header[headerError], m.Data = []string{errorText(s.lastError)}, nil
+		m.Header[headerError], m.Data = []string{errorText(s.lastError, errorRoom-len(s.position))}, nil
 		stored, err = q.settled(ctx, d, m)
 	}
 	if err != nil {
