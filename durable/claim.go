@@ -35,7 +35,11 @@ func (q *Queue) check(ctx context.Context, d *delivery, isAlone bool) verdict {
 		q.abandon(d)
 		return skip
 	}
-	if d.held {
+	switch {
+	case d.over:
+		q.drop(ctx, d, true)
+		return skip
+	case d.held:
 		d.held = false
 		return begin
 	}

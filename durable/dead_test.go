@@ -213,10 +213,10 @@ func TestRevive_Fails(t *testing.T) {
 		after   time.Duration // 0: not looked at
 	}{
 		"it cannot be read":      {last: errNo, did: "last *", want: errNo, text: `durable: revive: job "x": no`},
-		"there is none":          {none: true, did: "last *", want: ErrNotFound, text: `durable: revive: job "x": no such dead letter`},
-		"it was revived":         {revived: true, did: "last *", want: ErrNotFound, text: `durable: revive: job "x": no such dead letter`},
+		"there is none":          {none: true, did: "last *", want: ErrNotFound, text: `durable: revive: job "x": not found`},
+		"it was revived":         {revived: true, did: "last *", want: ErrNotFound, text: `durable: revive: job "x": not found`},
 		"it cannot be deleted":   {fails: "delete 9", did: "last *; put first; delete 9"},
-		"others were faster":     {publish: []error{refused}, did: "last *; put first", want: ErrNotFound, text: `durable: revive: job "x": no such dead letter`},
+		"others were faster":     {publish: []error{refused}, did: "last *; put first", want: ErrNotFound, text: `durable: revive: job "x": not found`},
 		"the server refuses":     {publish: []error{nats.ErrPermissionViolation}, did: "last *; put first", want: ErrRefused, text: `durable: revive: job "x": the server refused`},
 		"it was stored":          {publish: []error{errNoResponse, refused}, ours: true, did: "last *; put first; put first; last *; delete 9"},
 		"another one was stored": {publish: []error{errNoResponse, refused}, did: "last *; put first; put first; last *", want: ErrNotFound},
@@ -366,7 +366,7 @@ func TestReviveAll_KeepPanics(t *testing.T) {
 
 func TestForget(t *testing.T) {
 	done := nats.Header{headerDone: {"1"}}
-	none := `durable: forget: job "x": no such dead letter`
+	none := `durable: forget: job "x": not found`
 	for name, test := range map[string]struct {
 		stored func(*Queue) []*jetstream.RawStreamMsg // default: the letter
 		fails  string

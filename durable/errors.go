@@ -32,8 +32,8 @@ var (
 	ErrExists = errors.New("a job with that id exists")
 	// ErrTaken: the lease has run out, and another worker has the job or has settled it.
 	ErrTaken = errors.New("another worker has taken the job")
-	// ErrNotFound: there is no dead letter with this id.
-	ErrNotFound = errors.New("no such dead letter")
+	// ErrNotFound: there is no dead letter with this id, or no job for Get and Cancel.
+	ErrNotFound = errors.New("not found")
 	// ErrSettled: the attempt was reported before.
 	ErrSettled = errors.New("the attempt is settled already")
 	// ErrStillRunning: Work or Close has ended although a handler, or a consumer of Jobs, has not returned.

@@ -3,6 +3,7 @@ package durable_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log"
 	"os/signal"
 	"syscall"
@@ -13,6 +14,7 @@ import (
 	"github.com/retrywhen/retrywhen/durable"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
 )
 
 // A worker of a queue in a cluster. It stops gracefully: jobs are finished or handed back.
@@ -67,3 +69,25 @@ func ExampleSnooze() {
 }
 
 func night(now time.Time) bool { return now.Hour() < 6 }
+
+func ExampleResume() {
+	rowsAfter := func(id int) stream.Stream[int] { return stream.Range(id+1, 3) } // of a table, say
+	job := &durable.Job{ID: "import"}                                             // Work passes it to the handler
+	err := durable.Resume(job, 0, rowsAfter, func(_, id int) int { return id }).TryForEach(context.Background(), func(_ context.Context, id int) error {
+		fmt.Println("row", id)
+		if id == 2 {
+			return errors.New("the target is down")
+		}
+		return nil
+	})
+	fmt.Println(err)
+	// In Work, the position 1 is stored with this failure, and the next attempt begins with row 2. Here the same attempt
+	// goes on.
+	rows, _ := durable.Resume(job, 0, rowsAfter, func(_, id int) int { return id }).Collect(context.Background())
+	fmt.Println(rows)
+	// Output:
+	// row 1
+	// row 2
+	// the target is down
+	// [2 3 4]
+}

@@ -29,6 +29,7 @@ type delivery struct {
 	begun   uint64    // attempts begun and never settled, by its mark
 	claimed bool      // begun includes the running attempt
 	moved   bool      // the position has moved since it was stored
+	over    bool      // the message says that the job was cancelled
 	held    bool      // it was attempted here, and waits here
 
 	// Guarded by the mutex of leases:

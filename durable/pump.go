@@ -239,6 +239,7 @@ func (f *feed) receive(m jetstream.Msg) {
 	if d.state.retry.Attempts > 0 {
 		d.state.retry.Fires = q.policyOf(d.state.kind).Fires()
 	}
+	d.over = get(m.Headers(), headerDone) != ""
 	if !q.leases.add(d) {
 		return
 	}

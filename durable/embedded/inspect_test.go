@@ -1,0 +1,212 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/durable"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// stateIs returns a function that reports whether the job has the state.
+func stateIs(t *testing.T, q *durable.Queue, id string, want durable.JobState) func() bool {
+	return func() bool {
+		info, err := q.Get(t.Context(), id)
+		return err == nil && info.State == want
+	}
+}
+
+// A job in each of its states, as Get tells it.
+func TestGetAJob(t *testing.T) {
+	t.Parallel()
+	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Constant(time.Hour).Jitter(jitter.None), retry.Limit(1))})
+	if _, err := q.Get(t.Context(), "job"); !errors.Is(err, durable.ErrNotFound) {
+		t.Errorf("before: %v", err)
+	}
+	put(t, q, "", durable.PutID("job"), durable.PutKind("k"))
+	if info, err := q.Get(t.Context(), "job"); err != nil || info.State != durable.StateReady || info.Kind != "k" || info.Attempts != 0 || time.Since(info.Put) > time.Minute {
+		t.Errorf("got %+v, %v", info, err)
+	}
+	put(t, q, "", durable.PutID("done"))
+	put(t, q, "", durable.PutID("dead"))
+	work(t, q, 1, func(_ context.Context, job *durable.Job) error {
+		switch job.ID {
+		case "done":
+			return nil
+		case "dead":
+			return retry.Permanent(errors.New("never"))
+		}
+		return errors.New("no")
+	})
+	eventually(t, "all have settled", func() bool {
+		return stateIs(t, q, "job", durable.StateLater)() && stateIs(t, q, "done", durable.StateDone)() && stateIs(t, q, "dead", durable.StateDead)()
+	})
+	if info, err := q.Get(t.Context(), "job"); err != nil || info.Attempts != 1 || info.LastError != "no" || info.Kind != "k" ||
+		time.Until(info.Due) > time.Hour || time.Until(info.Due) < 50*time.Minute || info.FirstFailure.IsZero() {
+		t.Errorf("got %+v, %v", info, err)
+	}
+	if info, err := q.Get(t.Context(), "dead"); err != nil || info.Attempts != 1 || info.LastError != "never" || !info.Due.IsZero() {
+		t.Errorf("got %+v, %v", info, err)
+	}
+}
+
+// A job is cancelled while it is ready, waits, and runs. It is not attempted again, and its id is known.
+func TestCancelAJob(t *testing.T) {
+	t.Parallel()
+	srv := start(t)
+	q := open(t, srv, durable.Config{Lease: time.Second, Policy: retry.New(backoff.Constant(1100 * time.Millisecond).Jitter(jitter.None))})
+	put(t, q, "", durable.PutID("ready"))
+	if _, err := q.PutAt(t.Context(), time.Now().Add(1500*time.Millisecond), nil, durable.PutID("later")); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"ready", "later"} {
+		if err := q.Cancel(t.Context(), id); err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+		if err := q.Cancel(t.Context(), id); !errors.Is(err, durable.ErrNotFound) {
+			t.Errorf("%s again: %v", id, err)
+		}
+	}
+	for _, id := range []string{"running", "failed", "other"} {
+		put(t, q, "", durable.PutID(id))
+	}
+	begun, release := make(chan struct{}), make(chan struct{})
+	var mu sync.Mutex
+	var attempts []string
+	work(t, q, 2, func(_ context.Context, job *durable.Job) error {
+		mu.Lock()
+		attempts = append(attempts, job.ID)
+		mu.Unlock()
+		switch job.ID {
+		case "running":
+			close(begun)
+			<-release
+			return errors.New("no")
+		case "failed":
+			return errors.New("no")
+		}
+		return nil
+	})
+	<-begun
+	eventually(t, "one waits", stateIs(t, q, "failed", durable.StateLater))
+	for _, id := range []string{"running", "failed"} {
+		if err := q.Cancel(t.Context(), id); err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+	close(release)
+	untilEmpty(t, q)
+	time.Sleep(1500 * time.Millisecond) // the waits are over
+	untilEmpty(t, q)
+	mu.Lock()
+	defer mu.Unlock()
+	slices.Sort(attempts)
+	if got := fmt.Sprint(attempts); got != "[failed other running]" {
+		t.Errorf("attempts at %s, want one each of failed, other, running", got)
+	}
+	for _, id := range []string{"ready", "later", "running", "failed"} {
+		if _, err := q.Put(t.Context(), nil, durable.PutID(id)); !errors.Is(err, durable.ErrExists) {
+			t.Errorf("%s is put again: %v", id, err)
+		}
+	}
+	if dead := deadIDs(t, q); len(dead) > 0 {
+		t.Errorf("dead letters: %v", dead)
+	}
+}
+
+// No job is delivered during a pause, and all are after it.
+func TestPauseAQueue(t *testing.T) {
+	t.Parallel()
+	q := open(t, start(t), durable.Config{})
+	if err := q.Unpause(t.Context()); err != nil {
+		t.Errorf("there is no pause: %v", err)
+	}
+	until := time.Now().Add(time.Hour).Truncate(time.Second)
+	if err := q.Pause(t.Context(), until); err != nil {
+		t.Fatal(err)
+	}
+	if at, err := q.Paused(t.Context()); err != nil || !at.Equal(until) {
+		t.Errorf("paused until %v, %v, want %v", at, err, until)
+	}
+	var attempts atomic.Int64
+	work(t, q, 2, func(context.Context, *durable.Job) error { attempts.Add(1); return nil })
+	for range 10 {
+		put(t, q, "")
+	}
+	time.Sleep(300 * time.Millisecond)
+	if n := attempts.Load(); n != 0 {
+		t.Errorf("%d attempts during the pause", n)
+	}
+	if err := q.Unpause(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "all are done", func() bool { return q.Counts().Done == 10 })
+	if at, err := q.Paused(t.Context()); err != nil || !at.IsZero() {
+		t.Errorf("paused until %v, %v", at, err)
+	}
+}
+
+// A job copies rows. It fails with a short wait and with a long one, its worker is stopped, it dies and is revived. Only
+// the rows at which it has failed are copied twice.
+func TestResumeInAJob(t *testing.T) {
+	t.Parallel()
+	srv := start(t)
+	c := durable.Config{Lease: time.Second, Policy: retry.New(backoff.Table(20*time.Millisecond, 1050*time.Millisecond).Jitter(jitter.None), retry.Limit(2))}
+	const rows = 60
+	var mu sync.Mutex
+	var copied []int
+	stopped := make(chan struct{})
+	handler := func(ctx context.Context, job *durable.Job) error {
+		rowsAfter := func(at int) stream.Stream[int] { return stream.Range(at+1, rows-at) }
+		return durable.Resume(job, 0, rowsAfter, func(_, row int) int { return row }).TryForEach(ctx, func(ctx context.Context, row int) error {
+			mu.Lock()
+			n := len(copied) + 1
+			mu.Unlock()
+			switch {
+			case n == 45:
+				select {
+				case <-stopped:
+				default:
+					close(stopped)
+					<-ctx.Done()
+					return ctx.Err()
+				}
+			case n == 10 || n == 20 || n == 30:
+				mu.Lock()
+				defer mu.Unlock()
+				copied = append(copied, row)
+				return fmt.Errorf("after row %d", row)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			copied = append(copied, row)
+			return nil
+		})
+	}
+	q := open(t, srv, c)
+	put(t, q, "", durable.PutID("job"))
+	stop := work(t, q, 1, handler)
+	eventually(t, "it is dead", stateIs(t, q, "job", durable.StateDead))
+	if err := q.Revive(t.Context(), "job"); err != nil {
+		t.Fatal(err)
+	}
+	<-stopped
+	stop()
+	work(t, open(t, srv, c), 1, handler)
+	eventually(t, "it is done", stateIs(t, q, "job", durable.StateDone))
+	mu.Lock()
+	defer mu.Unlock()
+	// The rows at which an attempt has failed were not taken, so they come again.
+	if all := slices.Compact(slices.Sorted(slices.Values(copied))); len(all) != rows || len(copied) != rows+3 {
+		t.Errorf("copied %v", copied)
+	}
+}

@@ -1,0 +1,151 @@
+package durable
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// JobState is the state of a job, by the last message that is stored of it.
+type JobState string
+
+const (
+	// StateReady: the job waits for a worker, or a worker has it in an attempt that was not claimed.
+	StateReady JobState = "ready"
+	// StateLater: the job's time has not come.
+	StateLater JobState = "later"
+	// StateRunning: an attempt was claimed, or the job waits in a worker for less than a second.
+	StateRunning JobState = "running"
+	// StateDone: the job is done, was cancelled or was forgotten, less than Config.Remember ago.
+	StateDone JobState = "done"
+	// StateDead: the job is a dead letter.
+	StateDead JobState = "dead"
+)
+
+// JobInfo is what the server has stored of a job.
+type JobInfo struct {
+	ID    string
+	State JobState
+	Kind  string
+	// Attempts is the number of failed attempts, LastError the text of the last failure.
+	Attempts  int
+	LastError string
+	// Due is when the next attempt may start, zero if it may start at once or there is none.
+	Due time.Time
+	// Put is when the job was put with an id, by PutAt or before its first failure, and FirstFailure when its first attempt
+	// failed; else they are zero. A job that is done has only Put.
+	Put, FirstFailure time.Time
+}
+
+// Get returns what is known of the job with this id. It sends one request. It returns an error that matches ErrNotFound
+// if there is no job with this id, or if it has ended and is no longer remembered. A job that was put without an id may
+// be gone as soon as it is done.
+func (q *Queue) Get(ctx context.Context, id string) (JobInfo, error) {
+	what := "get: job " + strconv.Quote(id)
+	m, err := q.lastOf(ctx, id)
+	switch {
+	case err != nil:
+		return JobInfo{}, explain(what, err)
+	case m == nil:
+		return JobInfo{}, &failure{what, ErrNotFound, nil, ""}
+	}
+	return q.info(id, m), nil
+}
+
+func (q *Queue) info(id string, m *jetstream.RawStreamMsg) JobInfo {
+	s := readState(m.Header)
+	i := JobInfo{ID: id, State: q.stateOf(m), Kind: s.kind, Attempts: s.retry.Attempts, Put: s.put, FirstFailure: s.retry.First}
+	if s.retry.Attempts > 0 {
+		i.LastError = s.lastError
+	}
+	if i.State == StateLater || i.State == StateRunning {
+		i.Due = s.due
+	}
+	return i
+}
+
+// stateOf returns the state of a job whose last message is m.
+func (q *Queue) stateOf(m *jetstream.RawStreamMsg) JobState {
+	_, s, _ := q.config.parseSubject(m.Subject)
+	switch {
+	case get(m.Header, headerDone) != "":
+		return StateDone
+	case s == dead:
+		return StateDead
+	case s == later:
+		return StateLater
+	case s == mark:
+		return StateRunning
+	}
+	return StateReady
+}
+
+// Cancel ends the job with this id before it is done: it is not attempted again, and leaves no dead letter. Its id is
+// known for Config.Remember. An attempt that has begun, or that waits in a worker for less than a second, is not
+// interrupted, but its outcome is dropped. Cancel returns an error that matches ErrNotFound if there is no such job, or
+// if it has ended. While the server does not respond, Cancel tries again for as long as Put; its error then matches
+// ErrNotStored, and it may be called again.
+func (q *Queue) Cancel(ctx context.Context, id string) error {
+	what := "cancel: job " + strconv.Quote(id)
+	began, before := time.Now(), q.nc.LastError()
+	err, marked := errMoved, false
+	for n := 0; n < 10 && err == errMoved; n++ { // as long as it moves on meanwhile
+		m, looked := q.lastOf(ctx, id)
+		if looked != nil {
+			return explain(what, looked)
+		}
+		switch {
+		case m == nil || q.stateOf(m) == StateDead:
+			return &failure{what, ErrNotFound, nil, ""}
+		case q.stateOf(m) == StateDone: // perhaps by a Cancel that has ended halfway
+			if m = q.leftover(ctx, id); m == nil && marked {
+				return nil
+			} else if m == nil {
+				return &failure{what, ErrNotFound, nil, ""}
+			}
+			err = nil
+		default:
+			err = q.end(ctx, began, step{id: id, last: m.Sequence, m: q.doneMark(id, parseTime(get(m.Header, headerPut)))})
+			marked = marked || err == nil
+		}
+		if _, s, _ := q.config.parseSubject(m.Subject); err == nil && s != mark {
+			err = q.replace(ctx, began, id, m, s)
+		}
+	}
+	if err != nil {
+		return q.notStored(ctx, what, err, before, time.Since(began))
+	}
+	return nil
+}
+
+func (q *Queue) end(ctx context.Context, began time.Time, s step) error {
+	s.within = func(ctx context.Context) (context.Context, context.CancelFunc) { return q.withPutTimeout(ctx, began) }
+	_, err := q.store(ctx, s, storePolicy)
+	return err
+}
+
+// replace replaces the message of a cancelled job, because a worker does not look at the job's state at a first
+// delivery, nor the server when a schedule fires. The worker that gets the replacement only acknowledges it.
+func (q *Queue) replace(ctx context.Context, began time.Time, id string, m *jetstream.RawStreamMsg, s stage) error {
+	instead := q.doneMark(id, parseTime(get(m.Header, headerPut)))
+	instead.Subject = m.Subject
+	if get(m.Header, headerRevived) != "" {
+		instead.Header[headerRevived] = []string{"1"}
+	}
+	if s == later { // no worker acknowledges it
+		expires(instead, time.Second)
+	}
+	return q.end(ctx, began, step{id: id, of: m.Subject, last: m.Sequence, m: instead})
+}
+
+// leftover returns the message that a job which is done would still bring to a worker, nil if there is none.
+func (q *Queue) leftover(ctx context.Context, id string) *jetstream.RawStreamMsg {
+	for _, s := range []stage{first, again, later} {
+		if m, err := q.last(ctx, q.config.subject(id, s)); err == nil && m != nil && get(m.Header, headerDone) == "" {
+			return m
+		}
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package durable
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Pause stops the delivery of the queue's jobs to all workers until the given time. Attempts that run, and jobs that
+// were fetched ahead, go on. Jobs can be put, and waits end, but attempts begin after the pause. Another Pause changes
+// the time. Pause returns an error if until is not in the future.
+func (q *Queue) Pause(ctx context.Context, until time.Time) error {
+	if !until.After(time.Now()) {
+		return fmt.Errorf("durable: pause: until is %v, want a time in the future", until.Format(time.RFC3339))
+	}
+	return q.setPause(ctx, "pause", func(ctx context.Context, consumer string) error {
+		_, err := q.jobs.PauseConsumer(ctx, consumer, until)
+		return err
+	})
+}
+
+// Unpause ends a pause. It returns nil if there is none.
+func (q *Queue) Unpause(ctx context.Context) error {
+	return q.setPause(ctx, "unpause", func(ctx context.Context, consumer string) error {
+		_, err := q.jobs.ResumeConsumer(ctx, consumer)
+		return err
+	})
+}
+
+// Paused returns until when the queue is paused, the zero time if it is not.
+func (q *Queue) Paused(ctx context.Context) (time.Time, error) {
+	info, err := q.first.Info(ctx)
+	if err != nil {
+		return time.Time{}, explain("paused", err)
+	}
+	if !info.Paused || info.Config.PauseUntil == nil {
+		return time.Time{}, nil
+	}
+	return *info.Config.PauseUntil, nil
+}
+
+func (q *Queue) setPause(ctx context.Context, what string, set func(ctx context.Context, consumer string) error) error {
+	for _, s := range []stage{again, first} {
+		err := q.ask(ctx, "CONSUMER.PAUSE."+q.config.streamName()+"."+string(s), func(ctx context.Context) error { return set(ctx, string(s)) })
+		if err != nil {
+			return explain(what, err)
+		}
+	}
+	return nil
+}
