@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -181,54 +180,4 @@ func TestCheckReconnect_Wrong(t *testing.T) {
 			f.expect()
 		})
 	}
-}
-
-// A real server and client of net/http work on the network in memory.
-func TestCheckReconnect_HTTP(t *testing.T) {
-	const n = 12
-	serve := func(ctx context.Context, l net.Listener) {
-		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			last, _ := strconv.Atoi(r.URL.Query().Get("after"))
-			for i := last + 1; r.Context().Err() == nil; i++ {
-				time.Sleep(100 * time.Millisecond)
-				if i <= n {
-					fmt.Fprintf(w, "%d line\n", i)
-				} else {
-					time.Sleep(10 * time.Second)
-					fmt.Fprintln(w)
-				}
-				if http.NewResponseController(w).Flush() != nil {
-					return
-				}
-			}
-		})}
-		defer context.AfterFunc(ctx, func() { _ = server.Close() })()
-		_ = server.Serve(l)
-	}
-	streamtest.CheckReconnect(t, serve, func(ctx context.Context, dial dialFunc, got func(string)) error {
-		transport := &http.Transport{DialContext: dial}
-		defer transport.CloseIdleConnections()
-		client := &http.Client{Transport: transport}
-		open := func(last int) stream.Stream[string] {
-			var request stream.Stream[string] = func(ctx context.Context, yield func(string) bool) error {
-				r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://server/?after="+strconv.Itoa(last), nil)
-				if err != nil {
-					return err
-				}
-				response, err := client.Do(r)
-				if err != nil {
-					return err
-				}
-				defer response.Body.Close()
-				for in := bufio.NewReader(response.Body); ; {
-					line, err := in.ReadString('\n')
-					if err != nil || !yield(strings.TrimSpace(line)) {
-						return err
-					}
-				}
-			}
-			return request.Timeout(30 * time.Second).MustNotEnd(io.EOF).Filter(func(line string) bool { return line != "" })
-		}
-		return operators.Resume(0, open, number, reconnect).ForEach(ctx, got)
-	})
 }

@@ -88,8 +88,8 @@ var (
 	latest    = func(_, v int) int { return v }
 )
 
-// follow is a client without a fault.
-func follow(connect connect) ints { return operators.Resume(0, open(connect), latest, reconnect) }
+// faultless is a client without a fault.
+func faultless(connect connect) ints { return operators.Resume(0, open(connect), latest, reconnect) }
 
 func TestCheckResume(t *testing.T) {
 	quiet, beating := log(12), log(12)
@@ -110,8 +110,8 @@ func TestCheckResume(t *testing.T) {
 		client  func(connect) ints
 		options []streamtest.ResumeOption
 	}{
-		{"Resume", quiet, follow, nil},
-		{"one event", log(1), follow, nil},
+		{"Resume", quiet, faultless, nil},
+		{"one event", log(1), faultless, nil},
 		{"heartbeats filtered inside", beating, heartbeats, nil},
 		{"heartbeats filtered behind", beating, func(connect connect) ints {
 			return operators.Resume(0, open(connect), func(at, v int) int { return max(at, v) }, reconnect).Filter(func(v int) bool { return v > 0 })
@@ -130,13 +130,13 @@ func TestCheckResume(t *testing.T) {
 		{"a limit, and silence", quiet, with(reconnect.With(retry.Limit(3))), []streamtest.ResumeOption{streamtest.GivesUp()}},
 		{"equal waits", quiet, with(retry.New(backoff.Constant(time.Second))), []streamtest.ResumeOption{streamtest.NoJitter()}},
 		{"often", quiet, with(retry.New(backoff.Constant(time.Second).Jitter(jitter.Full))), nil},
-		{"Buffer", quiet, func(connect connect) ints { return follow(connect).Buffer(4) }, nil},
+		{"Buffer", quiet, func(connect connect) ints { return faultless(connect).Buffer(4) }, nil},
 		{"MapRetry", quiet, func(connect connect) ints {
-			return operators.MapRetry(follow(connect), reconnect, func(ctx context.Context, v int) (int, error) {
+			return operators.MapRetry(faultless(connect), reconnect, func(ctx context.Context, v int) (int, error) {
 				return stream.Of(v).Delay(time.Duration(v*37%100) * 10 * time.Millisecond).One(ctx)
 			}, operators.MapRetryOptions[int]{Workers: 4})
 		}, []streamtest.ResumeOption{streamtest.AnyOrder()}},
-		{"a client that ends after the last event", quiet, func(connect connect) ints { return follow(connect).Take(12) }, nil},
+		{"a client that ends after the last event", quiet, func(connect connect) ints { return faultless(connect).Take(12) }, nil},
 		{"from the beginning", quiet, func(connect connect) ints { return open(connect)(0).RetryWhen(reconnect) },
 			[]streamtest.ResumeOption{streamtest.AtLeastOnce()}},
 	} {
@@ -153,13 +153,13 @@ func TestCheckResume_Values(t *testing.T) {
 		f     float64
 	}
 	streamtest.CheckResume(t, log(12), func(connect connect) stream.Stream[*value] {
-		return operators.Map(follow(connect), func(v int) *value {
+		return operators.Map(faultless(connect), func(v int) *value {
 			return &value{v, []string{"a", fmt.Sprint(v)}, map[string]*int{"v": &v}, float64(v)}
 		})
 	})
-	buffer := make([]byte, 8)
 	streamtest.CheckResume(t, log(12), func(connect connect) stream.Stream[[]byte] { // it uses its buffer again
-		return operators.Map(follow(connect), func(v int) []byte { return fmt.Appendf(buffer[:0], "%d", v) })
+		buffer := make([]byte, 8)
+		return operators.Map(faultless(connect), func(v int) []byte { return fmt.Appendf(buffer[:0], "%d", v) })
 	})
 }
 

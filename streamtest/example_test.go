@@ -3,8 +3,13 @@ package streamtest_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -126,6 +131,44 @@ func TestEven_KeepsTheContract(t *testing.T) {
 		return src.Filter(func(v int) bool { return v%2 == 0 })
 	}
 	streamtest.CheckOperator(t, streamtest.Operator[int, int]{Apply: even, Values: []int{1, 2, 3, 4}})
+}
+
+func TestTheFeedComesBack(t *testing.T) {
+	feed := streamtest.Feed[string, int]{
+		Events: []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"}, // the server's log
+		From:   func(at int) int { return at },                                       // the first event that it sends for a position
+	}
+	streamtest.CheckResume(t, feed, func(connect func(at int) stream.Stream[string]) stream.Stream[string] {
+		open := func(at int) stream.Stream[string] { return connect(at).Timeout(time.Minute).MustNotEnd(io.EOF) }
+		policy := retry.New(backoff.Exponential(time.Second, 2).Cap(time.Minute).Jitter(jitter.Equal), retry.ResetAfterItems(1))
+		return operators.Resume(0, open, func(at int, _ string) int { return at + 1 }, policy)
+	})
+}
+
+func TestTheClientComesBack(t *testing.T) {
+	serve := func(ctx context.Context, l net.Listener) {
+		server := &http.Server{Handler: http.HandlerFunc(serveEvents)}
+		defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+		_ = server.Serve(l)
+	}
+	streamtest.CheckReconnect(t, serve, func(ctx context.Context, dial func(context.Context, string, string) (net.Conn, error), got func(string)) error {
+		transport := &http.Transport{DialContext: dial}
+		defer transport.CloseIdleConnections() // what is left running is a fault
+		return follow(ctx, &http.Client{Transport: transport}, got)
+	})
+}
+
+// serveEvents serves the lines 1 to 12, one every 100 ms, from the one after the client's last.
+func serveEvents(w http.ResponseWriter, r *http.Request) {
+	last, _ := strconv.Atoi(r.URL.Query().Get("after"))
+	for i := last + 1; i <= 12; i++ {
+		time.Sleep(100 * time.Millisecond)
+		fmt.Fprintf(w, "%d line\n", i)
+		if http.NewResponseController(w).Flush() != nil {
+			return
+		}
+	}
+	<-r.Context().Done()
 }
 
 // The tests in docs/testing.md are the tests of this file.

@@ -23,7 +23,7 @@ func TestCheckResume_Freeze(t *testing.T) {
 	streamtest.CheckResume(f, log(3), func(connect connect) ints {
 		return func(ctx context.Context, yield func(int) bool) error {
 			var mu sync.Mutex
-			return follow(connect)(ctx, func(v int) bool {
+			return faultless(connect)(ctx, func(v int) bool {
 				if ctx.Err() != nil || !yield(v) {
 					return false
 				}
@@ -104,18 +104,18 @@ func TestCheckResume_Arguments(t *testing.T) {
 		want string
 		run  func()
 	}{
-		{"streamtest: CheckResume: feed.Events is empty", func() { streamtest.CheckResume(t, empty, follow) }},
-		{"streamtest: CheckResume: feed.Events[0] and [2] are equal, want all different", func() { streamtest.CheckResume(t, same, follow) }},
-		{"streamtest: CheckResume: feed.Every is -1ns, want at least 0", func() { streamtest.CheckResume(t, negative, follow) }},
-		{"streamtest: CheckResume: feed.From is nil", func() { streamtest.CheckResume(t, noFrom, follow) }},
+		{"streamtest: CheckResume: feed.Events is empty", func() { streamtest.CheckResume(t, empty, faultless) }},
+		{"streamtest: CheckResume: feed.Events[0] and [2] are equal, want all different", func() { streamtest.CheckResume(t, same, faultless) }},
+		{"streamtest: CheckResume: feed.Every is -1ns, want at least 0", func() { streamtest.CheckResume(t, negative, faultless) }},
+		{"streamtest: CheckResume: feed.From is nil", func() { streamtest.CheckResume(t, noFrom, faultless) }},
 		{"streamtest: CheckResume: client is nil", func() { streamtest.CheckResume[int, int, int](t, log(3), nil) }},
 		{"streamtest: CheckResume: t is a struct { testing.TB }, want a *testing.T or a struct that embeds one",
-			func() { streamtest.CheckResume(struct{ testing.TB }{t}, log(3), follow) }},
+			func() { streamtest.CheckResume(struct{ testing.TB }{t}, log(3), faultless) }},
 		{"streamtest: CheckResume: called inside a synctest bubble; it makes bubbles of its own, so call it from the test itself", func() {
 			var thrown any
 			synctest.Test(t, func(t *testing.T) {
 				defer func() { thrown = recover() }()
-				streamtest.CheckResume(t, log(3), follow)
+				streamtest.CheckResume(t, log(3), faultless)
 			})
 			panic(thrown)
 		}},
@@ -130,7 +130,7 @@ func TestCheckResume_Arguments(t *testing.T) {
 		}()
 	}
 	f := &faults{T: t}
-	streamtest.CheckResume(f, outside, follow)
+	streamtest.CheckResume(f, outside, faultless)
 	if len(f.text) != 1 || !strings.Contains(f.text[0], "streamtest: CheckResume: feed.From(0) is 4, want 0 to 3") {
 		t.Errorf("got %q", f.text)
 	}
@@ -143,7 +143,7 @@ func BenchmarkCheckResume(b *testing.B) {
 		b.Run(fmt.Sprint(n, " events"), func(b *testing.B) {
 			for b.Loop() {
 				testing.RunTests(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "Feed", F: func(t *testing.T) {
-					streamtest.CheckResume(t, log(n), follow)
+					streamtest.CheckResume(t, log(n), faultless)
 				}}})
 			}
 		})

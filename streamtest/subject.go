@@ -55,7 +55,6 @@ type scenario struct {
 	cancelIn   time.Duration // or so long after the break
 	afterwards time.Duration // all connections break so long after the last value
 	hour       bool          // the outage lasts for an hour
-	gives      bool          // the client may end with an error
 }
 
 // outcome is what a run has shown.

@@ -47,6 +47,8 @@ var code = doccode.Code{
 		"handle":       "func handle(context.Context, Event) error { return nil }",
 		"isPrice":      "func isPrice(Event) bool { return true }",
 		"parse":        "func parse(Event) Price { return Price{} }",
+		"serveEvents":  "func serveEvents(http.ResponseWriter, *http.Request) {}",
+		"follow":       "func follow(context.Context, *http.Client, func(string)) error { return nil }",
 		"fetchUser":    "func fetchUser(context.Context, int) (User, error) { return User{}, nil }",
 	},
 }
