@@ -38,8 +38,9 @@
 //     duration) panic when it is built, with a message that names the argument. Nothing panics later,
 //     but values of an interface type that cannot be compared, where operators compare values, do, as with ==.
 //
-// Most operators are plain closures that start no goroutine and allocate nothing per value. Operators that run their
-// sources on other goroutines say so; they pass the values to the caller's goroutine.
+// Most operators are plain closures that start no goroutine and allocate nothing per value. A chain of them that is
+// built where it runs, each operator once, is compiled to one loop. Operators that run their sources on other goroutines
+// say so; they pass the values to the caller's goroutine.
 //
 // # Overview
 //
