@@ -45,6 +45,6 @@ lower ones. A chart of the share of the runs that recover follows.`,
 	overloadFlags(c, &in.Overload)
 	c.Flags().IntVar(&in.Points, "points", 19, "number of loads, evenly spaced below the capacity")
 	c.Flags().Float64SliceVar(&in.Loads, "loads", nil, "operations per second (default: by --points)")
-	c.Flags().IntVar(&in.Runs, "runs", 20, "number of runs at each load")
+	c.Flags().IntVar(&in.Runs, "runs", 10, "number of runs at each load")
 	return c
 }

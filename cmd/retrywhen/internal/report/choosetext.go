@@ -29,7 +29,7 @@ func (x *Choices) Text(width int) []string {
 		case !c.Meets:
 			mark = "✗ "
 		}
-		row := []string{mark + c.Name, axis.Time(c.FirstWait.P50), axis.Time(c.FirstWait.P99), fmt.Sprintf("%.1f", c.Refusals), axis.Time(c.End)}
+		row := []string{mark + c.Name, axis.Time(c.FirstWait.P50), axis.Time(c.FirstWait.P99), axis.Number(c.Refusals), axis.Time(c.End)}
 		for _, o := range c.Outages {
 			after := axis.Time(o.After.P50)
 			if o.Unserved > 0 {

@@ -92,7 +92,7 @@ func (x *outagePageStrategy) draw(of *OutageStrategyResult, end time.Duration) {
 	x.Figures = []Term{
 		{"all served after", after, r.End.Seconds(), "from the beginning of the outage"},
 		{"attempts per client", axis.Number(r.PerClient.Mean), r.PerClient.Mean, "on average"},
-		{"failures after", axis.Number(float64(r.FailuresAfter)), float64(r.FailuresAfter), "attempts that failed after the server's return, because it was busy"},
-		{"peak after", axis.Number(float64(r.PeakAfter)), float64(r.PeakAfter), "the most attempts in one " + axis.Time(r.Traffic.Bin) + " after the server's return"},
+		{"failures after", grouped(r.FailuresAfter), float64(r.FailuresAfter), "attempts that failed after the server's return, because it was busy"},
+		{"peak after", grouped(r.PeakAfter), float64(r.PeakAfter), "the most attempts in one " + axis.Time(r.Traffic.Bin) + " after the server's return"},
 	}
 }

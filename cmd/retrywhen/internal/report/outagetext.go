@@ -28,8 +28,8 @@ func (o *OutageResult) Text(width int) []string {
 			served = fmt.Sprintf("%d of %d", r.Served, r.Clients)
 		}
 		rows = append(rows, []string{
-			s.Name, fmt.Sprintf("%.1f", r.PerClient.Mean), strconv.FormatInt(r.PerClient.P99, 10), strconv.FormatInt(r.Peak, 10), strconv.FormatInt(r.PeakAfter, 10),
-			strconv.FormatInt(r.FailuresAfter, 10), strconv.FormatInt(r.GivenUp, 10), served,
+			s.Name, axis.Number(r.PerClient.Mean), strconv.FormatInt(r.PerClient.P99, 10), grouped(r.Peak), grouped(r.PeakAfter),
+			grouped(r.FailuresAfter), grouped(r.GivenUp), served,
 		})
 	}
 	lines := console.Fit(width, []string{"policy", "attempts", "p99", "peak", "peak after", "failed after", "given up", "served by"}, rows, 1)

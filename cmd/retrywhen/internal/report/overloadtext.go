@@ -22,7 +22,7 @@ func (o *OverloadResult) Text(width int) []string {
 	for _, s := range o.Strategies {
 		r := s.Result
 		rows = append(rows, []string{
-			s.Name, s.Recovery(), fmt.Sprintf("%.1f", r.Amplification), share(r.Succeeded, r.Operations), share(r.Wasted, r.Wasted+r.Served+r.Failed),
+			s.Name, s.Recovery(), axis.Number(r.Amplification), share(r.Succeeded, r.Operations), share(r.Wasted, r.Wasted+r.Served+r.Failed),
 			axis.Time(r.Latency.P50), axis.Time(r.Latency.P99),
 		})
 	}
