@@ -32,7 +32,7 @@ func TestChoosingTablesAreWhatIsComputed(t *testing.T) {
 	got := string(text)
 	for name, table := range map[string]func(*testing.T) string{
 		"question": questionTable, "waits": waitsTable, "windows": windowsTable, "processes": processesTable,
-		"boundary": boundaryTable, "occ": occTable, "outage": outageTable, "outages": outagesTable, "fleets": fleetsTable, "slots": slotsTable, "budget": budgetTable,
+		"boundary": boundaryTable, "occ": occTable, "outage": outageTable, "outages": outagesTable, "fleets": fleetsTable, "slots": slotsTable, "budget": budgetTable, "budgets": fullBudgets,
 	} {
 		begin, end := "<!-- computed: "+name+" -->\n", "<!-- end: "+name+" -->\n"
 		before, rest, ok := strings.Cut(got, begin)
@@ -188,6 +188,11 @@ func boundaries(t *testing.T) (callers []Callers, highest [3][]float64) {
 		{"3 retries in each of 3 layers, full", []Layer{retrying(3), retrying(3), retrying(3)}},
 		{"3 retries, exponential, full, and a budget", []Layer{budget}},
 	}
+	for _, n := range []int{20, 200, 2000} {
+		each := budget
+		each.Processes = n
+		callers = append(callers, Callers{fmt.Sprintf("… and a budget in each of %d processes", n), []Layer{each}})
+	}
 	b := Boundary{Callers: callers, Runs: 2}
 	for load := 5.0; load <= 95; load += 5 {
 		b.Loads = append(b.Loads, load)
@@ -201,10 +206,89 @@ func boundaries(t *testing.T) (callers []Callers, highest [3][]float64) {
 			t.Fatal(err)
 		}
 		highest[i] = r.Highest
+		for k, c := range callers { // few runs find a load that many runs confirm
+			for once := (Boundary{Overload: b.Overload, Callers: []Callers{c}, Runs: 20}); highest[i][k] > 0; highest[i][k] -= 5 {
+				once.Loads = []float64{highest[i][k]}
+				r, err := once.Run(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Points[0].Recovered == once.Runs {
+					break
+				}
+			}
+		}
 	}
 	return callers, highest
 }
 
+// fullBudgets has the recovery of a server of 100 a second, under a load of 80, whose callers have a budget in each
+// process.
+func fullBudgets(t *testing.T) string {
+	rows := [][]string{{"processes", "without retries", "budget of 10 each", "budget of 2 each", "budget of 1 each"}}
+	for _, n := range []int{1, 20, 200, 2000} {
+		row := []string{fmt.Sprint(n), afterStall(t, retrying(0))}
+		for _, capacity := range []float64{10, 2, 1} {
+			row = append(row, afterStall(t, budgeted(n, capacity, 0)))
+		}
+		rows = append(rows, row)
+	}
+	return markdown(rows)
+}
+
+// budgeted returns the callers of n processes, each with a budget of which some tokens are spent at the beginning.
+func budgeted(n int, capacity, spent float64) Layer {
+	b := retry.NewBudget(capacity, 1, 0.1)
+	b.Add(-spent)
+	l := retrying(3)
+	l.Policy, l.Processes = l.Policy.With(retry.WithBudget(b)), n
+	return l
+}
+
+// afterStall returns how long after a stall of 5 s a server recovers.
+func afterStall(t *testing.T, l Layer) string {
+	t.Helper()
+	o := stalled(80, 5*time.Second, l)
+	o.Horizon = 0
+	r := runOverload(t, o)
+	if !recovered(r) {
+		return "not within " + r.Recovery.Within.String()
+	}
+	return fmt.Sprintf("%.0f s", r.Recovery.After.Seconds())
+}
+
+// The rule of docs/choosing.md and of NewBudget: the tokens of all processes, divided by the capacity that the load
+// leaves, are the time by which budgets delay a recovery. A budget that is empty at first fills while all is well.
+func TestTheTokensOfAllProcessesDelayARecovery(t *testing.T) {
+	if raced {
+		t.Skip("it takes long with the race detector")
+	}
+	after := func(l Layer, load float64) float64 {
+		o := stalled(load, 5*time.Second, l)
+		o.Horizon = 0
+		return runOverload(t, o).Recovery.After.Seconds()
+	}
+	for _, load := range []float64{50, 80} {
+		none := after(retrying(0), load)
+		for _, n := range []int{20, 200, 1000} {
+			for _, capacity := range []float64{10, 2, 1} {
+				want := float64(n) * capacity / (100 - load)
+				if got := after(budgeted(n, capacity, 0), load) - none; got < 0.6*want-1 || got > 1.3*want+5 {
+					t.Errorf("%d processes with %v tokens at %v a second: %v s later than without retries, want about %.0f s", n, capacity, load, got, want)
+				}
+			}
+		}
+	}
+	filled := func(spent float64, healthy time.Duration) float64 {
+		o := stalled(80, 5*time.Second, budgeted(200, 10, spent))
+		o.Trigger.At += healthy
+		o.Horizon = 0
+		return runOverload(t, o).Recovery.After.Seconds()
+	}
+	if full, empty, later := filled(0, 0), filled(10, 0), filled(10, 6*time.Minute); full < 100 || empty > 40 || later < 100 {
+		t.Errorf("recovered after %v s with full budgets, %v s with empty ones, %v s with budgets that were empty 6 minutes before", full, empty, later)
+	}
+}
 func boundaryTable(t *testing.T) string {
 	callers, highest := boundaries(t)
 	rows := [][]string{{"callers", "recovers up to", "if it drops requests whose callers left", "with a queue of at most 50"}}
