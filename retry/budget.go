@@ -31,8 +31,12 @@ type Budget struct {
 	granted, refused int64
 }
 
-// NewBudget returns a full budget: a retry takes cost, and a success adds refund. See Budget for what a success is. All arguments must be finite and at
-// least 0, capacity at least cost, and cost more than 0; otherwise NewBudget panics.
+// NewBudget returns a full budget: a retry takes cost, and a success adds refund. See Budget for what a success is. All
+// arguments must be finite and at least 0, capacity at least cost, and cost more than 0; otherwise NewBudget panics.
+//
+// A budget is in the memory of one process. The tokens of all processes, divided by the requests per second that a
+// server can serve beyond its load, are the time by which full budgets delay its recovery. In many processes take a
+// capacity of one or two retries.
 func NewBudget(capacity, cost, refund float64) *Budget {
 	notLess("NewBudget", "capacity", capacity)
 	notLess("NewBudget", "cost", cost)
