@@ -27,7 +27,8 @@ import (
 // after an hour of quiet; refuses all connections, or accepts and closes them, for an hour; stops the server and
 // starts another; and compares the waits of two clients. The bounds are those of CheckResume.
 //
-// A client that has ended must have left no goroutine: close its idle connections too. Goroutines of the server do not
+// Let the client connect to an address such as 127.0.0.1:80, or use dial in an http.Transport: in a bubble, looking up a
+// host name ends the process. A client that has ended must have left no goroutine: close its idle connections too. Goroutines of the server do not
 // count. A silent connection stays silent: there is no kernel that finds out after minutes or hours.
 func CheckReconnect[V any](t testing.TB, serve func(ctx context.Context, l net.Listener), client func(ctx context.Context, dial func(ctx context.Context, network, addr string) (net.Conn, error), got func(V)) error, opts ...ResumeOption) {
 	t.Helper()

@@ -1,0 +1,204 @@
+package reconnect
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/retrywhen/retrywhen/streamtest"
+)
+
+var write = flag.Bool("write", false, "write RECONNECT.md")
+
+type subject struct {
+	name     string
+	promises string
+	serve    func(context.Context, net.Listener)
+	run      clientRun
+	options  []streamtest.ResumeOption
+	notes    []note
+}
+
+// note explains the findings that contain its words, with the place in the client's code.
+type note struct{ words, text string }
+
+// recorder records what the check reports.
+type recorder struct {
+	*testing.T
+
+	mu       sync.Mutex
+	findings []string
+}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.findings = append(r.findings, strings.TrimPrefix(fmt.Sprintf(format, args...), "streamtest: CheckReconnect: "))
+}
+
+func TestTable(t *testing.T) {
+	var out strings.Builder
+	out.WriteString(preamble)
+	for _, s := range subjects {
+		t.Run(s.name, func(t *testing.T) {
+			r := &recorder{T: t}
+			streamtest.CheckReconnect(r, s.serve, s.run, s.options...)
+			fmt.Fprintf(&out, "\n## %s\n\n%s\n\n", s.name, s.promises)
+			if len(r.findings) == 0 {
+				out.WriteString("Nothing was found.\n")
+			}
+			for _, f := range r.findings {
+				t.Log(f)
+				line, _, _ := strings.Cut(f, "\n")
+				fmt.Fprintf(&out, "- %s\n", line)
+				if i := slices.IndexFunc(s.notes, func(n note) bool { return strings.Contains(f, n.words) }); i >= 0 {
+					fmt.Fprintf(&out, "  *%s*\n", s.notes[i].text)
+				} else {
+					t.Errorf("no note explains %q", line)
+				}
+			}
+		})
+	}
+	out.WriteString(epilogue)
+	if *write {
+		if err := os.WriteFile("RECONNECT.md", []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+const preamble = `# What CheckReconnect finds in other clients
+
+Written by ` + "`make reconnect`" + ` in benchmarks. Each client is configured as its README says, against a server in the process that
+speaks as much of the protocol as it needs and delivers 12 events, 100 ms apart. streamtest.CheckReconnect breaks the
+connection before and in the middle of each of the server's writes, refuses connections for an hour, and so on: see
+[docs/testing.md](../../docs/testing.md#prove-that-your-feed-comes-back). Times are virtual.
+
+A finding is no judgement of the library: what it does not promise, it need not do, and the text says so. Each has been
+verified by reading the client's code, at the place that the link shows. Three things are different from production:
+
+- A silent connection stays silent. A kernel gives up a connection on which written data is not acknowledged, on Linux
+  after about 15 minutes; one on which the client only reads needs TCP keepalive, which Go's default dialer switches on,
+  with a first probe after 15 s.
+- The two clients of a comparison are created in the same nanosecond. If they wait for the same times although there is
+  jitter, its random numbers are seeded with the time: on real machines that differs, unless clocks are coarse.
+- An outage lasts for an hour. A client that gives up with an error is no finding here, except where the text says so.
+`
+
+// epilogue lists what cannot run.
+const epilogue = `
+## What cannot run in a bubble
+
+| client | why |
+|---|---|
+| rabbitmq/amqp091-go | does not reconnect by itself, as its README says; the server is not in Go |
+| jackc/pgx, LISTEN | the server is not in Go, and a real network freezes a bubble; examples/recipes/postgres breaks its connections in real time |
+| nats.go with JetStream | the server listens on a real network itself; examples/recipes/jetstream breaks its connections in real time |
+| redis/go-redis, in part | its PubSub holds a mutex while it dials (see above): the groups that freeze are not judged |
+| any client that looks up a host name | package net's resolver belongs to no bubble: use an address such as 127.0.0.1 |
+`
+
+var (
+	atLeastOnce = streamtest.AtLeastOnce()
+	givesUp     = streamtest.GivesUp()
+)
+
+const (
+	seeded   = "two clients lose their connections"
+	noDefect = "Seeded with the time, so that real clients differ:"
+)
+
+func link(text, url string) string { return "[" + text + "](https://github.com/" + url + ")" }
+
+var subjects = []subject{
+	{
+		name:     "coder/websocket v1.8.15 with examples/recipes/websocket",
+		promises: "Promises: each event once. This is operators.Resume over one connection of coder/websocket, which does not reconnect itself.",
+		serve:    serveWebSocket, run: runWebSocket,
+	},
+	{
+		name:     "r3labs/sse v2.10.0",
+		promises: "SubscribeWithContext, with the default ReconnectStrategy. The README promises automatic reconnects, and the client sends Last-Event-ID, so each event is expected once. GivesUp.",
+		serve:    serveSSE, run: runR3labs, options: []streamtest.ResumeOption{givesUp},
+		notes: []note{
+			{"in the middle of write", "At the end of the body the scanner returns what has come of an event, and its id is stored: the event is skipped after the reconnect. " +
+				link("event.go:50", "r3labs/sse/blob/v2.10.0/event.go#L50") + ", " + link("client.go:238", "r3labs/sse/blob/v2.10.0/client.go#L238")},
+			{"falls silent", "There is no read timeout; the README does not promise one. A Connection with a transport that has one would help. " +
+				link("client.go:211", "r3labs/sse/blob/v2.10.0/client.go#L211")},
+			{"the context ends", "The default strategy does not know the context, so a wait of up to a minute is not cut short, and requests with the ended context are repeated for up to 15 minutes. " +
+				link("client.go:118", "r3labs/sse/blob/v2.10.0/client.go#L118") + ". A ReconnectStrategy of backoff.WithContext does."},
+			{"delivers one value", "The strategy's MaxElapsedTime of 15 minutes is counted from the first connection and never starts over: the first break after 15 minutes is final. " +
+				link("client.go:118", "r3labs/sse/blob/v2.10.0/client.go#L118") + ", backoff.v1 retry.go:35 and exponential.go:117"},
+			{seeded, noDefect + " backoff.v1 exponential.go:92"},
+		},
+	},
+	{
+		name:     "launchdarkly/eventsource v1.11.0",
+		promises: "With the options for reconnects: CanRetryFirstConnection(-1), ReadTimeout(1m), UseBackoff(30s), UseJitter(0.5), RetryResetInterval(1m). Each event is expected once.",
+		serve:    serveSSE, run: runEventSource,
+		notes: []note{
+			{"falls silent", "The read timeout begins with the body. A server that accepts the request and never sends a header is waited for; the HTTP client's ResponseHeaderTimeout would help. " +
+				link("stream.go:129", "launchdarkly/eventsource/blob/v1.11.0/stream.go#L129")},
+			{"the context ends", "Until the first connection works, the loop does not look at the request's context; without a limit for the first connection it goes on. " +
+				link("stream.go:151", "launchdarkly/eventsource/blob/v1.11.0/stream.go#L151")},
+			{seeded, noDefect + " " + link("retry_delay.go:71", "launchdarkly/eventsource/blob/v1.11.0/retry_delay.go#L71")},
+		},
+	},
+	{
+		name:     "tmaxmax/go-sse v0.11.0",
+		promises: "A Connection with the default Backoff. Each event is expected once. GivesUp.",
+		serve:    serveSSE, run: runGoSSE, options: []streamtest.ResumeOption{givesUp},
+		notes: []note{
+			{"falls silent", "There is no read timeout, and none is promised. " + link("client_connection.go:162", "tmaxmax/go-sse/blob/v0.11.0/client_connection.go#L162")},
+			{"a Cap", "The default Backoff has no MaxInterval: waits grow by half each time. " + link("client.go:123", "tmaxmax/go-sse/blob/v0.11.0/client.go#L123")},
+			{seeded, noDefect + " " + link("client.go:176", "tmaxmax/go-sse/blob/v0.11.0/client.go#L176")},
+		},
+	},
+	{
+		name:     "hashicorp/go-retryablehttp v0.7.8, a download",
+		promises: "The default client reads a body of 12 lines. It promises to retry requests, not the reading of a body. GivesUp.",
+		serve:    serveFile, run: runRetryableHTTP, options: []streamtest.ResumeOption{givesUp},
+		notes: []note{
+			{"gave up", "The retries end when the response's header has come: what breaks later is the caller's. " +
+				link("client.go:719", "hashicorp/go-retryablehttp/blob/v0.7.8/client.go#L719")},
+			{"falls silent", "There is no timeout by default. HTTPClient.Timeout would end the whole download."},
+		},
+	},
+	{
+		name:     "nats-io/nats.go v1.55.0, core",
+		promises: "Connect and Subscribe with the default options. Core NATS delivers at most once; the server of this test repeats all events for each subscription, so repeated values are allowed and lost ones are not. GivesUp.",
+		serve:    serveNATS, run: runNATS, options: []streamtest.ResumeOption{givesUp, atLeastOnce},
+		notes: []note{
+			{"gave up", "The first connection is not retried: it is a documented option, RetryOnFailedConnect. " + link("nats.go:1722", "nats-io/nats.go/blob/v1.55.0/nats.go#L1722")},
+		},
+	},
+	{
+		name:     "redis/go-redis v9.23.0, Pub/Sub",
+		promises: "Subscribe and Channel with the default options. Redis delivers at most once; the server of this test repeats all events for each subscription, so repeated values are allowed and lost ones are not.",
+		serve:    serveRedis, run: runRedis, options: []streamtest.ResumeOption{atLeastOnce},
+		notes: []note{
+			{"falls silent", "Every 3 s without a message a PING is written, but its reply is not waited for: the read has no timeout. Silence is noticed when the kernel refuses the next PING, after about 15 minutes on Linux. " +
+				link("pubsub.go:722", "redis/go-redis/blob/v9.23.0/pubsub.go#L722") + ", " + link("pubsub.go:529", "redis/go-redis/blob/v9.23.0/pubsub.go#L529")},
+			{"cannot be judged", "PubSub's mutex is held while it dials: whoever pings, receives or closes meanwhile waits for that. " + link("pubsub.go:67", "redis/go-redis/blob/v9.23.0/pubsub.go#L67")},
+			{seeded, "A failed read is followed by a wait of 100 ms and another dial, without backoff or jitter. " + link("pubsub.go:766", "redis/go-redis/blob/v9.23.0/pubsub.go#L766")},
+			{"has not returned", "The commands of a new connection do not look at the context unless ContextTimeoutEnabled is set: they end with ReadTimeout, after 3 s. " +
+				link("options.go:176", "redis/go-redis/blob/v9.23.0/options.go#L176")},
+		},
+	},
+	{
+		name:     "eclipse/paho.mqtt.golang v1.5.1",
+		promises: "The default options and ConnectRetry; the subscription is made in OnConnect, as its README says. Quality of service 0; the server of this test repeats all events for each subscription, so repeated values are allowed and lost ones are not.",
+		serve:    serveMQTT, run: runMQTT, options: []streamtest.ResumeOption{atLeastOnce},
+		notes: []note{
+			{"has returned and left", "Disconnect does not end an attempt to connect: it ends with ConnectTimeout, after 30 s. " + link("client.go:411", "eclipse/paho.mqtt.golang/blob/v1.5.1/client.go#L411")},
+			{"a Cap", "MaxReconnectInterval is 10 minutes by default; the check expects at most 5. " + link("options.go:142", "eclipse/paho.mqtt.golang/blob/v1.5.1/options.go#L142")},
+			{seeded, "Waits double and have no random part. " + link("backoff.go:86", "eclipse/paho.mqtt.golang/blob/v1.5.1/backoff.go#L86")},
+		},
+	},
+}
