@@ -16,6 +16,7 @@ import (
 	"github.com/benbjohnson/clock"
 	"go.uber.org/goleak"
 
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/internal/timer"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
@@ -30,11 +31,13 @@ var (
 	errCause = errors.New("the cause of the cancellation")
 )
 
-// bubble runs f as a subtest on virtual time. A goroutine that is left at the end fails it.
-func bubble(t *testing.T, name string, f func(t *testing.T)) {
-	t.Helper()
-	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
-}
+// What tests of several packages need, under short names.
+var (
+	bubble      = check.Bubble
+	expectPanic = check.Panics
+	recovered   = check.Recovered
+	exits       = check.Exits
+)
 
 // cold is the stream that a script says: "20a 50b 60|" yields a after 20 ms and b after 50 ms and ends after 60 ms, "#"
 // instead of "|" fails with errBoom, and a script without either waits forever. Times are those since the run began;
@@ -175,34 +178,6 @@ func expectBoth[T any](t *testing.T, s stream.Stream[T], want string) {
 	t.Helper()
 	expect(t, s, want)
 	expectOnMock(t, s, want)
-}
-
-// expectPanic checks the text that f panics with.
-func expectPanic(t *testing.T, want string, f func()) {
-	t.Helper()
-	if got := recovered(f); got != want {
-		t.Errorf("panicked with %v, want %s", got, want)
-	}
-}
-
-// recovered returns what f panics with.
-func recovered(f func()) (v any) {
-	defer func() { v = recover() }()
-	f()
-	return nil
-}
-
-// exits reports whether f ends its goroutine with runtime.Goexit.
-func exits(f func()) (yes bool) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		yes = true
-		f()
-		yes = false
-	}()
-	<-done
-	return yes
 }
 
 // returns notes in *n how often the runs of s have returned.

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -20,11 +20,13 @@ var (
 	errCause = errors.New("the cause of the cancellation")
 )
 
-// bubble runs f as a subtest on virtual time. A goroutine that is left at the end fails it.
-func bubble(t *testing.T, name string, f func(t *testing.T)) {
-	t.Helper()
-	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
-}
+// What tests of several packages need, under short names.
+var (
+	bubble      = check.Bubble
+	expectPanic = check.Panics
+	recovered   = check.Recovered
+	exits       = check.Exits
+)
 
 // endedBy reports whether err is that of a stream which has ended because ctx has.
 func endedBy(ctx context.Context, err error) bool {
@@ -38,38 +40,6 @@ func expect[T comparable](t *testing.T, s stream.Stream[T], want []T, end error)
 	if !slices.Equal(got, want) || !errors.Is(err, end) {
 		t.Errorf("got %v, %v, want %v, %v", got, err, want, end)
 	}
-}
-
-// expectPanic checks the text that f panics with.
-func expectPanic(t *testing.T, want string, f func()) {
-	t.Helper()
-	defer func() {
-		t.Helper()
-		if got := recover(); got != want {
-			t.Errorf("panicked with %v, want %s", got, want)
-		}
-	}()
-	f()
-}
-
-// recovered returns what f panics with.
-func recovered(f func()) (v any) {
-	defer func() { v = recover() }()
-	f()
-	return nil
-}
-
-// exits reports whether f ends its goroutine with runtime.Goexit.
-func exits(f func()) (yes bool) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		yes = true
-		f()
-		yes = false
-	}()
-	<-done
-	return yes
 }
 
 // event is a value with the time when it came, since the run began.

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/handoff"
 )
@@ -68,16 +69,11 @@ func inScope(ctx context.Context, f func(*handoff.Scope) error) error {
 	return handoff.Stream(func(scope *handoff.Scope, _ *ending.Consumer[int]) error { return f(scope) })(ctx, nil)
 }
 
-func bubble(t *testing.T, name string, f func(t *testing.T)) {
-	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
-}
-
-// recovered returns what f panics with.
-func recovered(f func()) (v any) {
-	defer func() { v = recover() }()
-	f()
-	return nil
-}
+// What tests of several packages need, under short names.
+var (
+	bubble    = check.Bubble
+	recovered = check.Recovered
+)
 
 func TestReceiver(t *testing.T) {
 	bubble(t, "hands over all values and ends without an error", func(t *testing.T) {

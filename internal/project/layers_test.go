@@ -41,6 +41,7 @@ var layers = map[string][]string{
 	"internal/ring":         {},
 	"internal/words":        {},
 	"internal/handoff":      {"internal/ending"},
+	"internal/check":        {},
 	"internal/clock":        {},
 	"internal/heap":         {},
 	"internal/mapretry":     {"internal/", "retry", "stream"},

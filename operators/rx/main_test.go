@@ -4,20 +4,19 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/reactivex/rxgo/v2"
 	"go.uber.org/goleak"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
@@ -61,11 +60,12 @@ var (
 	errCause = errors.New("the cause of the cancellation")
 )
 
-// bubble runs f as a subtest on virtual time. A goroutine that is left at the end fails it.
-func bubble(t *testing.T, name string, f func(t *testing.T)) {
-	t.Helper()
-	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
-}
+// What tests of several packages need, under short names.
+var (
+	bubble      = check.Bubble
+	expectPanic = check.Panics
+	recovered   = check.Recovered
+)
 
 // feed makes sources for a test and records their attempts. An attempt sends 1 to n, then fails. The last one sends 1 to
 // n and ends without an error.
@@ -153,24 +153,6 @@ func expect(t *testing.T, items <-chan rxgo.Item, want []any, end error) {
 	if !slices.Equal(values, want) || !errors.Is(err, end) {
 		t.Errorf("got %v, %v, want %v, %v", values, err, want, end)
 	}
-}
-
-func expectPanic(t *testing.T, want string, f func()) {
-	t.Helper()
-	defer func() {
-		t.Helper()
-		if got := fmt.Sprint(recover()); got != want {
-			t.Errorf("panicked with %s, want %s", got, want)
-		}
-	}()
-	f()
-}
-
-// recovered returns what f panics with.
-func recovered(f func()) (v any) {
-	defer func() { v = recover() }()
-	f()
-	return nil
 }
 
 // goid returns the id of the calling goroutine.

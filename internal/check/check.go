@@ -1,0 +1,42 @@
+// Package check has what the tests of several packages need.
+package check
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+)
+
+// Bubble runs f as a subtest on virtual time. A goroutine that is left at the end fails it.
+func Bubble(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+}
+
+// Panics checks the text that f panics with.
+func Panics(t *testing.T, want string, f func()) {
+	t.Helper()
+	if got := Recovered(f); fmt.Sprint(got) != want {
+		t.Errorf("panicked with %v, want %s", got, want)
+	}
+}
+
+// Recovered returns what f panics with, nil if it does not.
+func Recovered(f func()) (v any) {
+	defer func() { v = recover() }()
+	f()
+	return nil
+}
+
+// Exits reports whether f ends its goroutine with runtime.Goexit.
+func Exits(f func()) (yes bool) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		yes = true
+		f()
+		yes = false
+	}()
+	<-done
+	return yes
+}
