@@ -18,13 +18,15 @@ type MapRetryOptions[T any] struct {
 	// is reached, the source waits, and nothing is lost. If MaxPending is less than Workers, at most MaxPending calls run
 	// at once.
 	MaxPending int
-	// Ordered delivers in the source's order: results, and the items that the policy gives up on. Without Ordered each is
-	// delivered as soon as it is ready.
+	// Ordered delivers in the source's order: results, and the items that the policy gives up on. So when a result is
+	// delivered, all items before it are finished, and its position may be committed. Without Ordered each is delivered as
+	// soon as it is ready, and a commit of its position may skip an earlier item that is not finished.
 	Ordered bool
 	// Context returns the context of an item's calls and of the policy's hooks for it. It must derive it from ctx. Context
 	// is called before each call, on a worker's goroutine, and must return an equivalent context each time. A nil Context
 	// means ctx itself. An item whose own context has ended is given up, at the latest when its next call is due: it is
-	// passed to DeadLetter, or dropped if there is none, and the stream continues.
+	// passed to DeadLetter, or dropped if there is none, and the stream continues. It is for items that belong to a
+	// connection: see MapRetry.
 	Context func(ctx context.Context, item T) context.Context
 	// DeadLetter is called with an item that the policy has given up on, and the stream continues; an error of DeadLetter
 	// ends the stream. If DeadLetter is nil, such an item ends the stream with its error. DeadLetter is called on the
@@ -63,6 +65,11 @@ type MapRetryOptions[T any] struct {
 // returns src's error. When ctx ends or the consumer stops, the calls are cancelled and waited for, and the stream
 // returns ctx's cause or nil. A panic of f is raised in the consumer, with the stack it came from; a runtime.Goexit of
 // f ends the consumer's goroutine too. In all these cases OnAbandon is called for the unfinished items.
+//
+// An item that belongs to a connection, such as a broker's delivery, must not be retried after it: the broker delivers it
+// again, over the next connection. Let src, inside its RetryWhen, put the context of its attempt into each item, return
+// it from Context, and let DeadLetter pass over the items whose context has ended. Acknowledge where the results are
+// consumed, not in f: there a failed acknowledgement would repeat the effect.
 //
 // Between the goroutines there are at most max(Workers, 4) items that are not called yet, and as many results: a slow
 // consumer slows the workers, which slow the source.

@@ -333,3 +333,22 @@ func TestPoll_Arguments(t *testing.T) {
 	expectPanic(t, "operators: Poll: h is nil", func() { operators.Poll(time.Second, 0, page, nil) })
 	expectPanic(t, "operators: Poll: h is nil", func() { operators.Poll(time.Second, 0, page, stream.RetryHandlerFunc(nil)) })
 }
+
+// A page refunds a budget once, whatever it holds, and ends the outage for later errors.
+func TestPoll_BudgetAndOutage(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		s := server{pages: []reply{{err: errBoom}, {err: errBoom}, {values: []int{1, 2, 3}, next: 3}, {err: errBoom}, {}, {err: errBoom}, {err: errBoom}}}
+		_, err := s.run(t.Context(), time.Minute, everySecond.With(retry.WithBudget(retry.NewBudget(2, 1, 1))))
+		// 2 tokens are spent, 1 comes back, is spent, comes back, is spent; then there is none.
+		s.expect(t, nil, "", "0s:0 1s:0 2s:0 2s:3 3s:3 13s:0 14s:0")
+		if !errors.Is(err, retry.ErrBudget) {
+			t.Error(err)
+		}
+	})
+	bubble(t, "", func(t *testing.T) {
+		s := server{pages: []reply{{err: errBoom}}}
+		if _, err := s.run(t.Context(), time.Minute, everySecond); !errors.Is(err, errCause) || errors.Is(err, errBoom) {
+			t.Errorf("after the page that worked: %v", err)
+		}
+	})
+}

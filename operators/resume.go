@@ -7,9 +7,9 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Resume is RetryWhen for a source that has a position, such as an offset, an id, a revision or a page token: each
-// attempt continues where the last one stopped. Each attempt runs open(at). At first, at is start; then it is what
-// after(at, v) returned for the last value v that the consumer has taken. h answers the failures as in RetryWhen.
+// Resume is RetryWhen for a source that has a position, such as an offset, an id or a revision: each attempt continues
+// where the last one stopped. Each attempt runs open(at). At first, at is start; then it is what after(at, v) returned for
+// the last value v that the consumer has taken. h answers the failures as in RetryWhen.
 //
 //	open(0)   --1--2--#
 //	open(2)              --3--#
@@ -19,15 +19,22 @@ import (
 //
 // Each subscription has its own position, and begins at start. The position moves when the consumer's yield has
 // returned true, not for a value at which the consumer has stopped or panicked. So no value is skipped, whatever
-// operators open uses. A value comes twice only if the source repeats it: in that case open must drop the values that
-// are not after at. A consumer that passes values on has taken them: with Buffer, Batch, Window, Chans or MapRetry
-// after Resume, the position is ahead of the effects. To begin where the effects stopped, store the position with each
-// effect and use it as start.
+// operators open uses, if each value has a position of its own and they come in order. If several values share one, as
+// the rows of a transaction do, or the events of one instant, a break between them loses the rest (if open begins after
+// the position) or repeats the first ones (if it begins at it): use [ResumeMarked], or a position that adds an id. Use
+// ResumeMarked too if the source reports positions without a value. A token of a page is no position of its values: use
+// [Poll].
+//
+// A consumer that passes values on has taken them: with Buffer, Batch, Window, Chans or MapRetry after Resume, the
+// position is ahead of the effects. To begin where the effects stopped, store the position with each effect and use it
+// as start. If start must be loaded first, do so in a stream.Defer around Resume. A consumer whose work may fail repeats
+// it inside the call that takes the value, with retry.Run in the f of TryForEach or retry.Do in that of TryMap: the
+// position does not move before that is done.
 //
 // after must be pure. It may return at itself, for an event without an id. It may return a position that is not part of
-// v, such as a sum, or a map with an entry for each partition (a copy: a map that is changed in place would be shared
-// by all runs). If the source reports a position without a value, a bookmark, let open yield both in one type, and
-// Filter after Resume.
+// v, such as a sum, or an array with an entry for each partition (a map must be copied for each value: one that is changed
+// in place would be shared by all runs). A position is a name that the next connection understands, never a handle, such
+// as an iterator or a cursor, which ends with its connection or expires.
 //
 // What belongs inside open and what after Resume:
 //
@@ -41,7 +48,7 @@ import (
 //     Resume, or return a stream.Permanent error, or yield the value with its error and handle it separately.
 //   - A retry inside open begins at open's at. A retry after Resume begins at start, so values come twice.
 //   - If the source has lost a position (410 Gone, a purged log), open must catch the error and continue from a
-//     snapshot.
+//     snapshot. A snapshot of several rows needs ResumeMarked.
 //
 // If open returns a nil stream, the error is not retried. A panic of open reaches the caller. Resume starts no
 // goroutine and allocates nothing per value.

@@ -373,3 +373,26 @@ func TestResumeMarked_Arguments(t *testing.T) {
 	expectPanic(t, "operators: ResumeMarked: h is nil", func() { operators.ResumeMarked(0, open, nil) })
 	expectPanic(t, "operators: ResumeMarked: h is nil", func() { operators.ResumeMarked(0, open, stream.RetryHandlerFunc(nil)) })
 }
+
+// A later error names an older failure while its outage lasts: a bookmark does not end it, a value does.
+func TestResumeMarked_BookmarksEndNoOutage(t *testing.T) {
+	for name, c := range map[string]struct {
+		second marks
+		lasts  bool
+	}{"a bookmark": {stream.Of(bookmark(1)), true}, "a value": {stream.Of(at(1)), false}} {
+		bubble(t, name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errCause)
+			defer cancel()
+			attempts := 0
+			err := operators.ResumeMarked(0, func(int) marks {
+				if attempts++; attempts == 1 {
+					return broken()
+				}
+				return c.second.Concat(stream.Never[mark]())
+			}, everySecond).ForEach(ctx, func(int) {})
+			if !errors.Is(err, errCause) || errors.Is(err, errBoom) != c.lasts {
+				t.Errorf("%v; want the older failure in it: %v", err, c.lasts)
+			}
+		})
+	}
+}

@@ -72,8 +72,10 @@ func (f RetryHandlerFunc) Handle(failures Stream[Failure]) Stream[Failure] { ret
 
 // RetryWhen runs s, and runs it again each time the handler answers a failure.
 //
-// A retry runs the whole source again: s must be idempotent, or resume where it stopped. What a failed attempt has
-// delivered stays delivered.
+// A retry runs the whole source again: s must be idempotent, or resume where it stopped (operators.Resume). What a failed
+// attempt has delivered stays delivered. A value that belongs to the attempt's connection, such as a broker's delivery
+// that must be acknowledged on it, is of no use after that attempt, and usually comes again in a later one: let it carry
+// the attempt's context, which ends with the attempt. operators.MapRetry shows how.
 //
 //	s        --a--#   --a--b--#     --a--|
 //	answers        -r          ---r

@@ -88,6 +88,17 @@ func (s Stream[T]) ForEach(ctx context.Context, f func(T)) error {
 // the run and is returned. It is not a failure of the source, so no operator before TryForEach retries it. If f does
 // not fail, TryForEach returns the error that ended the stream. An error of f that comes after ctx has ended is joined
 // with ctx's cause.
+//
+// An f whose work may fail retries it itself. The source waits meanwhile, and the position of an operators.Resume before
+// TryForEach does not move until f has returned nil:
+//
+//	err := feed.TryForEach(ctx, func(ctx context.Context, e Event) error {
+//		err := retry.Run(ctx, policy, func(ctx context.Context) error { return handle(ctx, e) })
+//		if err != nil && ctx.Err() == nil {
+//			return bury(ctx, e, err) // a dead letter; nil continues with the next event
+//		}
+//		return err
+//	})
 func (s Stream[T]) TryForEach(ctx context.Context, f func(context.Context, T) error) (err error) {
 	s.require("TryForEach")
 	requireFunc(f == nil, "TryForEach: f")
