@@ -1,0 +1,108 @@
+package mqtt_test
+
+import (
+	"io"
+	"log/slog"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	paho "github.com/eclipse/paho.mqtt.golang"
+	broker "github.com/mochi-mqtt/server/v2"
+	"github.com/mochi-mqtt/server/v2/hooks/auth"
+	"github.com/mochi-mqtt/server/v2/listeners"
+	"github.com/mochi-mqtt/server/v2/packets"
+	"go.uber.org/goleak"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
+	"github.com/retrywhen/retrywhen/examples/recipes/mqtt"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var policy = retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full),
+	retry.Limit(20), retry.ResetAfterItems(1))
+
+// subscribed calls f when a client has subscribed for the first time, and so has a session.
+type subscribed struct {
+	broker.HookBase
+	f    func()
+	once sync.Once
+}
+
+func (h *subscribed) Provides(b byte) bool { return b == broker.OnSubscribed }
+
+func (h *subscribed) OnSubscribed(*broker.Client, packets.Packet, []byte) {
+	h.once.Do(func() { go h.f() })
+}
+
+// serve starts a broker, which calls f when it has a session, and returns its address.
+func serve(t *testing.T, f func(*broker.Server)) string {
+	t.Helper()
+	b := broker.New(&broker.Options{InlineClient: true, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	tcp := listeners.NewTCP(listeners.Config{ID: "tcp", Address: "127.0.0.1:0"})
+	if err := b.AddHook(new(auth.AllowHook), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.AddHook(&subscribed{f: func() { f(b) }}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.AddListener(tcp); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Serve(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	return tcp.Address()
+}
+
+// A thousand messages over a network that cuts, falls silent and refuses: none is lost, and those that come again, because
+// their acknowledgement was, say so.
+func TestMessages(t *testing.T) {
+	const n, every = 1000, 150
+	publishing := make(chan struct{})
+	network := proxy.Start(t, serve(t, func(b *broker.Server) {
+		defer close(publishing)
+		for i := 1; i <= n; i++ {
+			if err := b.Publish("events", []byte(strconv.Itoa(i)), false, 1); err != nil {
+				t.Error(err)
+			}
+			if i%100 == 0 {
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}))
+	fault, address := network.Each(), "tcp://"+network.Address()
+	configure := func(o *paho.ClientOptions) {
+		o.AddBroker(address).SetClientID("reader").SetConnectTimeout(time.Second)
+		o.SetKeepAlive(time.Second).SetPingTimeout(200 * time.Millisecond)
+	}
+	seen, faults, again := map[int]bool{}, 0, 0
+	err := mqtt.Messages("events", configure, policy)(t.Context(), func(m paho.Message) bool {
+		time.Sleep(time.Millisecond) // its effect
+		i, err := strconv.Atoi(string(m.Payload()))
+		if err != nil {
+			t.Error(err)
+		}
+		if seen[i] && !m.Duplicate() {
+			t.Errorf("%d comes again, and is no duplicate", i)
+		}
+		if seen[i] {
+			again++
+		} else if seen[i] = true; len(seen)%every == 0 {
+			faults++
+			fault()
+		}
+		return len(seen) < n
+	})
+	<-publishing
+	if err != nil || len(seen) != n || faults != n/every {
+		t.Errorf("%d of %d messages after %d faults, %v", len(seen), n, faults, err)
+	}
+	t.Logf("%d messages, %d faults, %d came again", len(seen), faults, again)
+}
