@@ -30,6 +30,7 @@ type Figures struct {
 	End          time.Duration `json:"end"`          // the time of the last retry of all jobs
 	FirstMean    time.Duration `json:"firstMean"`    // the wait before the first retry, the mean of all jobs
 	FirstMost    time.Duration `json:"firstMost"`    // the longest wait before the first retry
+	Peak         float64       `json:"peak"`         // the most retries in any PeakWindow
 	PeakOverMean float64       `json:"peakOverMean"` // the fullest PeakWindow over the mean
 	DeadShare    float64       `json:"deadShare"`    // the share of DeadWindows that hold no retry
 	CV           []float64     `json:"cv"`           // the coefficient of variation of each single wait that a job had
@@ -95,6 +96,7 @@ func (c Comparison) Run(ctx context.Context) ([]Figures, error) {
 type herdFigures struct {
 	first, total moments
 	end          time.Duration
+	most         int64
 	peak, dead   float64
 	cv           []float64
 	waits        int // the most retries of a job
@@ -113,16 +115,17 @@ func (r *HerdResult) figures(peakWindow, deadWindow time.Duration) *herdFigures 
 	r.waits(0, &f.first)
 	r.lasts(&f.total)
 	times := r.sorted()
-	f.peak, f.dead = r.window(times, peakWindow).PeakOverMean, r.window(times, deadWindow).DeadShare
+	peak := r.window(times, peakWindow)
+	f.most, f.peak, f.dead = peak.Peak, peak.PeakOverMean, r.window(times, deadWindow).DeadShare
 	return f
 }
 
 // sums adds up the figures of several runs.
 type sums struct {
-	total, totalCV, end, firstMean, firstMost, peak, dead float64
-	cv                                                    []float64
-	waits                                                 int
-	totals, firsts, peaks, deads                          moments
+	total, totalCV, end, firstMean, firstMost, most, peak, dead float64
+	cv                                                          []float64
+	waits                                                       int
+	totals, firsts, peaks, deads                                moments
 }
 
 func (s *sums) add(f *herdFigures) {
@@ -132,6 +135,7 @@ func (s *sums) add(f *herdFigures) {
 	s.end += float64(f.end)
 	s.firstMean += float64(duration(f.first.mean))
 	s.firstMost += float64(f.first.most)
+	s.most += float64(f.most)
 	s.peak += f.peak
 	s.dead += f.dead
 	for k, cv := range f.cv {
@@ -150,7 +154,7 @@ func (s *sums) figures(strategy Strategy, runs int) Figures {
 		Strategy: strategy,
 		Total:    duration(s.total / n), TotalCV: s.totalCV / n, End: duration(s.end / n),
 		FirstMean: duration(s.firstMean / n), FirstMost: duration(s.firstMost / n),
-		PeakOverMean: s.peak / n, DeadShare: s.dead / n, CV: s.cv[:s.waits],
+		Peak: s.most / n, PeakOverMean: s.peak / n, DeadShare: s.dead / n, CV: s.cv[:s.waits],
 		Totals: s.totals.spread(), Firsts: s.firsts.spread(), Peaks: s.peaks.estimate(), Deads: s.deads.estimate(),
 	}
 	for k := range f.CV {

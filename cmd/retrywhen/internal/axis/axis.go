@@ -72,6 +72,20 @@ func Times(most time.Duration, intervals int) []Tick {
 	}
 }
 
+// TimesFrom returns the ticks of an axis from 0 to most, in about that many intervals, whose labels count from the
+// origin. A tick before it has a negative label.
+func TimesFrom(origin, most time.Duration, intervals int) []Tick {
+	if origin == 0 || most <= 0 {
+		return Times(most, intervals)
+	}
+	step := Step(most, intervals)
+	var ticks []Tick
+	for at := origin % step; at <= most && at >= 0; at += step {
+		ticks = append(ticks, Tick{at.Seconds(), Time(at - origin)})
+	}
+	return ticks
+}
+
 // Numbers returns the ticks of an axis of whole numbers from 0 to most, in at most that many intervals.
 func Numbers(most float64, intervals int) []Tick {
 	if !(most > 0) || math.IsInf(most, 1) {

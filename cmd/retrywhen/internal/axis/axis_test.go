@@ -1,6 +1,7 @@
 package axis
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -164,6 +165,23 @@ func TestLogTimes(t *testing.T) {
 		}
 		if !slices.Equal(got, test.want) {
 			t.Errorf("LogTimes(%v, %v): %v, want %v", test.least, test.most, got, test.want)
+		}
+	}
+}
+
+func TestTimesFrom(t *testing.T) {
+	for _, test := range []struct {
+		origin, most time.Duration
+		want         string
+	}{
+		{time.Minute, 2 * time.Minute, "[{0 -1m} {30 -30s} {60 0} {90 30s} {120 1m}]"},
+		{50 * time.Second, 2 * time.Minute, "[{20 -30s} {50 0} {80 30s} {110 1m}]"},
+		{0, time.Minute, "[{0 0} {15 15s} {30 30s} {45 45s} {60 1m}]"},
+		{time.Minute, 0, "[{0 0}]"},
+	} {
+		got := fmt.Sprint(TimesFrom(test.origin, test.most, 4))
+		if got != test.want {
+			t.Errorf("TimesFrom(%v, %v, 4) = %s, want %s", test.origin, test.most, got, test.want)
 		}
 	}
 }

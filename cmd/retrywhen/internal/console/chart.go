@@ -10,10 +10,11 @@ import (
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
 )
 
-// Span is an axis of time, from 0 to Most, on a line of Width characters.
+// Span is an axis of time, from 0 to Most, on a line of Width characters. Its labels count from Origin.
 type Span struct {
-	Most  time.Duration
-	Width int
+	Most   time.Duration
+	Width  int
+	Origin time.Duration
 }
 
 // column returns the column of a time, from 0 to Width-1.
@@ -28,7 +29,7 @@ func (s Span) column(d time.Duration) int {
 func (s Span) Labels() string {
 	line := []rune(strings.Repeat(" ", s.Width))
 	free := 0
-	for _, t := range axis.Times(s.Most, max(s.Width/10, 1)) {
+	for _, t := range axis.TimesFrom(s.Origin, s.Most, max(s.Width/10, 1)) {
 		label := []rune(t.Label)
 		at := s.column(time.Duration(t.At * float64(time.Second)))
 		from := min(max(at-len(label)/2, 0), s.Width-len(label))

@@ -49,19 +49,19 @@ func TestFit(t *testing.T) {
 }
 
 func TestLabels(t *testing.T) {
-	lines(t, []string{Span{40 * time.Second, 41}.Labels(), Span{0, 10}.Labels(), Span{time.Minute, 3}.Labels()},
+	lines(t, []string{Span{Most: 40 * time.Second, Width: 41}.Labels(), Span{Most: 0, Width: 10}.Labels(), Span{Most: time.Minute, Width: 3}.Labels()},
 		"0        10s       20s       30s      40s", "0", "0")
 }
 
 func TestRange(t *testing.T) {
-	s := Span{10 * time.Second, 11}
+	s := Span{Most: 10 * time.Second, Width: 11}
 	lines(t, []string{s.Range(0, 0, 0), s.Range(2*time.Second, 5*time.Second, 8*time.Second), s.Range(9*time.Second, 10*time.Second, 100*time.Second)},
 		"●", "  ├──●──┤", "         ├●")
 }
 
 func TestMarks(t *testing.T) {
 	at := []time.Duration{0, 5 * time.Second, 10 * time.Second, 11 * time.Second, -1}
-	lines(t, []string{Span{10 * time.Second, 11}.Marks(at, func(i int) rune { return '1' + rune(i) })}, "1····2····3")
+	lines(t, []string{Span{Most: 10 * time.Second, Width: 11}.Marks(at, func(i int) rune { return '1' + rune(i) })}, "1····2····3")
 }
 
 func TestBars(t *testing.T) {

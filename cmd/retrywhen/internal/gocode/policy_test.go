@@ -76,11 +76,12 @@ func TestFileIsMade(t *testing.T) {
 	if _, formatted := format.Source([]byte(text)); formatted != nil {
 		t.Errorf("%v\n%s", formatted, text)
 	}
-	main := "\nfunc main() {\n"
+	var main strings.Builder
+	main.WriteString("\nfunc main() {\n")
 	for _, n := range names {
-		main += "\tprintln(" + n[1] + ".String())\n"
+		main.WriteString("\tprintln(" + n[1] + ".String())\n")
 	}
-	text = strings.Replace(text, "package policies", "package main", 1) + main + "}\n"
+	text = strings.Replace(text, "package policies", "package main", 1) + main.String() + "}\n"
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -153,6 +153,7 @@ func (x *herdPageStrategy) figures(f *sim.Figures, h *herdPage) {
 		{"dead time", DeadText(f), f.DeadShare, "the share of windows of " + h.Dead + " without a retry"},
 		{"mean CV", strconv.FormatFloat(f.MeanCV, 'f', 2, 64), f.MeanCV, "how much a wait varies from job to job: its standard deviation over its mean, on average over all waits"},
 		{"CV of the total", strconv.FormatFloat(f.TotalCV, 'f', 2, 64), f.TotalCV, "how much the total wait varies from job to job"},
+		{"peak", axis.Number(f.Peak), f.Peak, "the most retries within " + h.Peak},
 		{"longest first wait", axis.Time(f.FirstMost), f.FirstMost.Seconds(), "the longest first wait of all jobs"},
 	}
 }

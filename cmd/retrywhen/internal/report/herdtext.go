@@ -12,7 +12,7 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-var herdHeader = []string{"policy", "total", "p99", "peak/mean", "dead", "mean CV", "total CV", "first wait"}
+var herdHeader = []string{"policy", "total", "p99", "peak", "peak/mean", "dead", "mean CV", "total CV", "first wait"}
 
 // Text returns the figures as a table, and charts.
 func (h *HerdResult) Text(width int) []string {
@@ -21,7 +21,7 @@ func (h *HerdResult) Text(width int) []string {
 	for _, s := range h.Strategies {
 		if f := s.Figures; f != nil {
 			rows = append(rows, []string{
-				s.Name, axis.Time(f.Total), axis.Time(f.Totals.P99), peak(f), DeadText(f), fmt.Sprintf("%.2f", f.MeanCV), fmt.Sprintf("%.2f", f.TotalCV), axis.Time(f.FirstMost),
+				s.Name, axis.Time(f.Total), axis.Time(f.Totals.P99), axis.Number(f.Peak), peak(f), DeadText(f), fmt.Sprintf("%.2f", f.MeanCV), fmt.Sprintf("%.2f", f.TotalCV), axis.Time(f.FirstMost),
 			})
 		}
 	}

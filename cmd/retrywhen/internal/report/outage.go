@@ -37,6 +37,8 @@ type OutageStrategyResult struct {
 	Name   string            `json:"name"`
 	Policy Strategy          `json:"policy"`
 	Note   string            `json:"note,omitempty"` // the text of Err
+	After  time.Duration     `json:"after"`          // when the last client was served, after the server's return
+	Best   time.Duration     `json:"best"`           // when it could have been, after the server's return
 	Result *sim.OutageResult `json:"result"`         // nil if not computed
 	Err    error             `json:"-"`              // why something is missing: ErrNoRetry, or a *sim.StoppedError
 }
@@ -71,6 +73,9 @@ func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 			}
 		}
 		x.Note = note(x.Err)
+		if x.Result != nil {
+			x.After, x.Best = max(0, x.Result.End-o.Down), x.Result.Best-o.Down
+		}
 		r.Strategies = append(r.Strategies, x)
 		if ctx.Err() != nil {
 			return r, x.Err

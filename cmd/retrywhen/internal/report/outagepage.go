@@ -10,32 +10,30 @@ import (
 // outagePage holds the numbers of the charts of a server that comes back.
 type outagePage struct {
 	Down       Seconds              `json:"down"`
-	DownLabel  string               `json:"downLabel"`
 	Clients    int                  `json:"clients"`
 	Capacity   int                  `json:"capacity"`
-	Best       Seconds              `json:"best"` // when all could have been served
-	BestLabel  string               `json:"bestLabel"`
+	Best       Seconds              `json:"best"` // when all could have been served, since the beginning
 	Sentence   string               `json:"sentence"`
 	Strategies []outagePageStrategy `json:"strategies"`
 }
 
 // outagePageStrategy is the result of one strategy.
 type outagePageStrategy struct {
-	Title    string  `json:"title"`
-	Note     string  `json:"note,omitempty"`
-	Formula  string  `json:"formula"`
-	Summary  string  `json:"summary"`
-	Axis     Axis    `json:"axis"`
-	Bin      Seconds `json:"bin"`
-	Label    string  `json:"binLabel"`
-	Attempts []int64 `json:"attempts"`
-	Served   []int64 `json:"served"`
-	Figures  []Term  `json:"figures"`
+	Title    string    `json:"title"`
+	Note     string    `json:"note,omitempty"`
+	Formula  string    `json:"formula"`
+	Summary  string    `json:"summary"`
+	Axis     Axis      `json:"axis"`
+	Bin      Seconds   `json:"bin"`
+	Label    string    `json:"binLabel"`
+	Attempts []float64 `json:"attempts"` // per second
+	Served   []float64 `json:"served"`   // per second
+	Figures  []Term    `json:"figures"`
 }
 
 // Page returns the numbers of the charts.
 func (r *OutageResult) Page() any {
-	o := &outagePage{Down: Seconds(r.Down), DownLabel: axis.Time(r.Down), Clients: r.of.Clients, Capacity: r.of.Capacity, Strategies: make([]outagePageStrategy, len(r.Strategies))}
+	o := &outagePage{Down: Seconds(r.Down), Clients: r.of.Clients, Capacity: r.of.Capacity, Strategies: make([]outagePageStrategy, len(r.Strategies))}
 	for i := range r.Strategies {
 		x := &r.Strategies[i]
 		out := &o.Strategies[i]
@@ -43,8 +41,8 @@ func (r *OutageResult) Page() any {
 		if x.Result == nil {
 			continue
 		}
-		out.draw(x, r.end(x))
-		o.Best, o.BestLabel = Seconds(x.Result.Best), axis.Time(x.Result.Best)
+		out.draw(x, r.Down, r.end(x))
+		o.Best = Seconds(x.Result.Best)
 	}
 	o.sentence(r)
 	return o
@@ -69,28 +67,35 @@ func (o *outagePage) sentence(r *OutageResult) {
 		return
 	}
 	served := func(x *OutageStrategyResult) string {
-		return fmt.Sprintf("%s under %s (%s failed after the server's return)", axis.Time(x.Result.End), quoted(x.Name), count(int(x.Result.FailuresAfter), "attempt", "attempts"))
+		return fmt.Sprintf("%s under %s (%s failed)", axis.Time(x.After), quoted(x.Name), count(int(x.Result.FailuresAfter), "attempt", "attempts"))
 	}
-	o.Sentence = fmt.Sprintf("%s for a server that comes back after %s. At best the last one is served after %s. It is served after %s",
-		count(o.Clients, "client waits", "clients wait"), o.DownLabel, o.BestLabel, served(soonest))
+	o.Sentence = fmt.Sprintf("%s for a server that is down for %s. At best the last one is served %s after its return. It is served after %s",
+		count(o.Clients, "client waits", "clients wait"), axis.Time(r.Down), axis.Time(soonest.Best), served(soonest))
 	if latest != soonest {
 		o.Sentence += ", and after " + served(latest)
 	}
 	o.Sentence += "."
 }
 
-func (x *outagePageStrategy) draw(of *OutageStrategyResult, end time.Duration) {
+func (x *outagePageStrategy) draw(of *OutageStrategyResult, down, end time.Duration) {
 	r := of.Result
 	bin, attempts, served := of.Bars(end)
-	x.Axis, x.Bin, x.Label, x.Attempts, x.Served = newAxis(end), Seconds(bin), axis.Time(bin), attempts, served
-	after := axis.Time(r.End)
+	perSecond := func(counts []int64) []float64 {
+		rates := make([]float64, len(counts))
+		for i, c := range counts {
+			rates[i] = rate(c, bin)
+		}
+		return rates
+	}
+	x.Axis, x.Bin, x.Label, x.Attempts, x.Served = newAxisFrom(down, end), Seconds(bin), axis.Time(bin), perSecond(attempts), perSecond(served)
+	after := axis.Time(of.After)
 	x.Summary = "all served after " + after
 	if r.Served < r.Clients {
 		after = fmt.Sprintf("%d of %d", r.Served, r.Clients)
 		x.Summary = after + " served"
 	}
 	x.Figures = []Term{
-		{"all served after", after, r.End.Seconds(), "from the beginning of the outage"},
+		{"all served after", after, of.After.Seconds(), "since the server's return"},
 		{"attempts per client", axis.Number(r.PerClient.Mean), r.PerClient.Mean, "on average"},
 		{"failures after", grouped(r.FailuresAfter), float64(r.FailuresAfter), "attempts that failed after the server's return, because it was busy"},
 		{"peak after", grouped(r.PeakAfter), float64(r.PeakAfter), "the most attempts in one " + axis.Time(r.Traffic.Bin) + " after the server's return"},

@@ -22,8 +22,8 @@ func (o *OutageResult) Text(width int) []string {
 		if r == nil {
 			continue
 		}
-		best, bin = r.Best, r.Traffic.Bin
-		served := axis.Time(r.End)
+		best, bin = s.Best, r.Traffic.Bin
+		served := axis.Time(s.After)
 		if r.Served < r.Clients {
 			served = fmt.Sprintf("%d of %d", r.Served, r.Clients)
 		}
@@ -32,15 +32,15 @@ func (o *OutageResult) Text(width int) []string {
 			grouped(r.FailuresAfter), grouped(r.GivenUp), served,
 		})
 	}
-	lines := console.Fit(width, []string{"policy", "attempts", "p99", "peak", "peak after", "failed after", "given up", "served by"}, rows, 1)
+	lines := console.Fit(width, []string{"policy", "attempts", "p99", "peak", "peak after", "failed after", "given up", "served after"}, rows, 1)
 	if len(rows) > 0 {
 		lines = append(lines, console.Wrap(width,
-			"Attempts: per client, on average.", "p99: the 99th percentile.", "Peak: in "+axis.Time(bin)+".", "Peak after, failed after:", "since the server's return.",
-			"Outage: "+axis.Time(o.Down)+";", "at best all are served by "+axis.Time(best)+".")...)
+			"Attempts: per client, on average.", "p99: the 99th percentile.", "Peak: in "+axis.Time(bin)+".", "Times, peak after, failed after:", "since the server's return.",
+			"Outage: "+axis.Time(o.Down)+";", "at best all are served after "+axis.Time(best)+".")...)
 	}
 	const barLines = 3
 	end := o.End()
-	span := console.Span{Most: end, Width: chartWidth(width)}
+	span := console.Span{Most: end, Width: chartWidth(width), Origin: o.Down}
 	for _, s := range o.Strategies {
 		lines = append(lines, "", s.Name+": attempts")
 		if s.Note != "" {
@@ -80,22 +80,22 @@ func (o *OutageResult) Figure() picture.Figure {
 		}
 		end := o.end(&s)
 		bin, attempts, served := s.Bars(end)
-		highest := float64(slices.Max(append(attempts, 0)))
+		highest := rate(slices.Max(append(attempts, 0)), bin)
 		bars := func(counts []int64) []picture.Bar {
 			bars := make([]picture.Bar, len(counts))
 			for i, c := range counts {
-				bars[i] = picture.Bar{From: float64(i) * bin.Seconds(), To: min(float64(i+1)*bin.Seconds(), end.Seconds()), Height: float64(c)}
+				bars[i] = picture.Bar{From: float64(i) * bin.Seconds(), To: min(float64(i+1)*bin.Seconds(), end.Seconds()), Height: rate(c, bin)}
 			}
 			return bars
 		}
-		name := fmt.Sprintf("%s: all served by %s", s.Name, axis.Time(s.Result.End))
+		name := fmt.Sprintf("%s: all served after %s", s.Name, axis.Time(s.After))
 		if s.Result.Served < s.Result.Clients {
 			name = fmt.Sprintf("%s: %d of %d served", s.Name, s.Result.Served, s.Result.Clients)
 		}
 		f.Panels = append(f.Panels, picture.Panel{
 			Title: console.Shorten(name, title), Height: height,
-			X: picture.Axis{Most: end.Seconds(), Ticks: axis.Times(end, 6), Label: "time"},
-			Y: picture.Axis{Most: highest, Ticks: axis.Numbers(highest, 3), Label: "in " + axis.Time(bin)},
+			X: picture.Axis{Most: end.Seconds(), Ticks: axis.TimesFrom(o.Down, end, 6), Label: "time since the server's return"},
+			Y: picture.Axis{Most: highest, Ticks: axis.Numbers(highest, 3), Label: "per second"},
 			Marks: []picture.Mark{
 				picture.Bars{Bars: bars(attempts), Color: picture.Plain}, picture.Bars{Bars: bars(served), Color: picture.Series(0)},
 				picture.Rule{X: o.Down.Seconds(), Most: highest, Label: "back"},

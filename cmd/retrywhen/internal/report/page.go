@@ -32,8 +32,11 @@ type Axis struct {
 	Narrow []axis.Tick `json:"narrow"`
 }
 
-func newAxis(most time.Duration) Axis {
-	return Axis{Seconds(most), axis.Times(most, 9), axis.Times(most, 4)}
+func newAxis(most time.Duration) Axis { return newAxisFrom(0, most) }
+
+// newAxisFrom returns an axis whose labels count from the origin.
+func newAxisFrom(origin, most time.Duration) Axis {
+	return Axis{Seconds(most), axis.TimesFrom(origin, most, 9), axis.TimesFrom(origin, most, 4)}
 }
 
 // Term is a figure on the page, as a text and as a number.

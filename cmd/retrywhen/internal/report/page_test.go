@@ -133,7 +133,7 @@ func TestSentences(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	o, err := Outage{Strategies: strategies(t, "a: constant d=1s"), Outage: sim.Outage{Clients: 1, Capacity: 1}}.Run(t.Context())
-	if err != nil || !strings.HasPrefix(o.Page().(*outagePage).Sentence, "1 client waits for a server that comes back after 0. At best the last one is served after 0.") {
+	if err != nil || !strings.HasPrefix(o.Page().(*outagePage).Sentence, "1 client waits for a server that is down for 0. At best the last one is served 0 after its return.") {
 		t.Errorf("%v, %+v", err, o)
 	}
 	x := DefaultChoose()

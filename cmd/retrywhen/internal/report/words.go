@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,25 +19,29 @@ func InWords(s Strategy) string {
 	for _, w := range words[1:] {
 		values[w.Name] = shortly(w.Value)
 	}
-	text := curveInWords(words[0].Name, values)
+	var text strings.Builder
+	text.WriteString(curveInWords(words[0].Name, values))
 	if limit, ok := s.Policy.Limit(); ok && limit == 0 {
 		return "no retry"
 	}
+	if i := slices.IndexFunc(words, func(w backoff.Word) bool { return w.Name == "cap" }); i >= 0 && i+1 < len(words) && words[i+1].Name == "jitter" {
+		words[i], words[i+1] = words[i+1], words[i] // the cap bounds the delay with its jitter
+	}
 	for _, w := range words[1:] {
 		if phrase, ok := phrases[w.Name]; ok {
-			text += phrase(values[w.Name])
+			text.WriteString(phrase(values[w.Name]))
 		}
 	}
 	if s.Processes > 1 {
-		text += "; " + count(s.Processes, "process", "processes")
+		text.WriteString("; " + count(s.Processes, "process", "processes"))
 		if _, ok := s.Policy.Budget(); ok {
-			text += ", each with a budget of its own"
+			text.WriteString(", each with a budget of its own")
 		}
 	}
 	if s.Layers > 1 {
-		text += "; " + count(s.Layers, "layer", "layers")
+		text.WriteString("; " + count(s.Layers, "layer", "layers"))
 	}
-	return text
+	return text.String()
 }
 
 // phrases are the words that are no curve's own, as a part of a sentence.

@@ -11,7 +11,7 @@ func TestInWords(t *testing.T) {
 		"linear d=1500ms": "1.5s·n",
 		"quadratic d=1s":  "1s·n²",
 		"polynomial d=1s degree=1.5 jitter=deviation:0.3":     "1s·n^1.5, ±30 % at random",
-		"exponential base=100ms factor=2 cap=30s jitter=full": "100ms, then twice as long each time, at most 30s, times a random factor from 0 to 1",
+		"exponential base=100ms factor=2 cap=30s jitter=full": "100ms, then twice as long each time, times a random factor from 0 to 1, at most 30s",
 		"exponential base=1m factor=1.5 plus=3m jitter=equal": "1m, then 1.5 times as long each time, plus 3m, times a random factor from 0.5 to 1",
 		"fibonacci d=1s jitter=uniform:0.5:1.5":               "1s times 1, 1, 2, 3, 5, 8 …, times a random factor from 0.5 to 1.5",
 		"table delays=10ms,90s jitter=default":                "10ms, 1m30s, then 1m30s forever, ±15 % at random",

@@ -56,7 +56,7 @@ const numbersY = (ticks) => [gridY({ticks, stroke: "var(--grid)", strokeOpacity:
 // bins and columns return the bars of counts, one for each bin.
 const bins = (counts, bin) => counts.map((c, i) => ({c, from: i * bin, to: (i + 1) * bin, middle: (i + 0.5) * bin}));
 const columns = (data, fill, most = Infinity) => rectY(data.filter((b) => b.c > 0).map((b) => ({...b, c: Math.min(b.c, most)})), {x1: "from", x2: "to", y: "c", fill, inset: 0, insetLeft: 0.2, insetRight: 0.2});
-const within = (b) => `${time(b.from)} to ${time(b.to)}`;
+const within = (b, origin = 0) => `${time(b.from - origin)} to ${time(b.to - origin)}`;
 
 // recover: the requests that reach the server, the operations that succeed, and the server's capacity.
 export function recover(r, s, width, most) {
@@ -212,21 +212,21 @@ export function calls(s, i, width, most) {
 // are cut off.
 export function outage(o, s, width, most) {
   const attempts = bins(s.attempts, s.bin), served = bins(s.served, s.bin);
-  const capacity = o.capacity * Math.max(s.bin, 1);
+  const capacity = o.capacity;
   const top = Math.max(most ?? Math.max(...s.attempts), capacity) * 1.1;
-  const {x, marks} = timeX(s.axis, width);
+  const {x, marks} = timeX(s.axis, width, {name: "time since the server's return"});
   const lines = [{at: o.down, name: "back"}, {at: o.best, name: "best end"}];
   const apart = (o.best - o.down) / s.axis.most > 0.2;
   return chart({
-    label: `${s.title}: attempts in each ${s.binLabel}, and the attempts served`,
+    label: `${s.title}: attempts per second, and those that are served`,
     width, height: 186, marginTop: 32, marginBottom: 36, x, y: {domain: [0, top], axis: null},
     marks: [
-      ...marks, ...numbersY(3), nameY(`in ${s.binLabel}`),
+      ...marks, ...numbersY(3), nameY("per second"),
       columns(attempts, "var(--bar)", top), columns(served, "var(--served)", top),
       ruleY([0], {stroke: "var(--grid)"}),
       ruleY([capacity], {stroke: "var(--alarm)", strokeDasharray: "4 3"}),
       ruleX(lines, {x: "at", stroke: "currentColor", strokeDasharray: "2 2"}),
       text(lines, {x: "at", text: "name", frameAnchor: "top", textAnchor: (d) => (d.at > 0.8 * s.axis.most || (!apart && d.name === "back") ? "end" : "start"), dx: 0, dy: -13, fill: "currentColor"}),
     ],
-  }, attempts.map((b, i) => ({x: Math.min(b.middle, s.axis.most), y: Math.min(b.c, top), text: `${within(b)}: ${plural(b.c, "attempt", "attempts")}, ${served[i]?.c ?? 0} served`})), "x");
+  }, attempts.map((b, i) => ({x: Math.min(b.middle, s.axis.most), y: Math.min(b.c, top), text: `${within(b, o.down)}: ${plural(Number(b.c.toPrecision(3)), "attempt", "attempts")} per second, ${Number((served[i]?.c ?? 0).toPrecision(3))} served`})), "x");
 }
