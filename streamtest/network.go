@@ -220,65 +220,6 @@ func (n *network) sends(i int) fate {
 	return works
 }
 
-// delivered breaks connections that flap, after a value.
-func (n *network) delivered() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, l := range slices.Clone(n.links) {
-		switch {
-		case !n.flaps || l.mute:
-		case n.after == 0:
-			n.end(l, cut)
-		default:
-			l.mute = true
-			if l.wire != nil {
-				n.end(l, silence)
-			}
-			time.AfterFunc(n.after, func() {
-				n.mu.Lock()
-				defer n.mu.Unlock()
-				n.end(l, cut)
-			})
-		}
-	}
-}
-
-// fail records the first break.
-func (n *network) fail() {
-	if n.broken.IsZero() {
-		n.broken, n.sent = time.Now(), n.units
-		n.wake()
-		if n.onBreak != nil {
-			n.onBreak()
-		}
-	}
-}
-
-// breakAll breaks all connections.
-func (n *network) breakAll(how fate) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.fail()
-	for _, l := range slices.Clone(n.links) {
-		n.end(l, how)
-	}
-}
-
-// end breaks a connection from outside.
-func (n *network) end(l *link, how fate) {
-	if l.wire != nil {
-		l.wire.end(how)
-		if how != silence {
-			n.drop(l)
-		}
-		return
-	}
-	select {
-	case l.broken <- how:
-	default:
-	}
-}
-
 // hasBroken, isBack and isHot report whether a connection has broken, whether another one has worked since, and
 // whether the client is a hot loop.
 func (n *network) hasBroken() bool { return n.is(func() bool { return !n.broken.IsZero() }) }

@@ -2,15 +2,12 @@ package streamtest
 
 import (
 	"context"
-	"fmt"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
@@ -36,9 +33,6 @@ type subject struct {
 	positions map[int]int     // of a client whose connection was cut before an event, at which it came back
 	reported  map[string]bool // the kinds of faults
 }
-
-// runFunc runs a client until ctx ends, or until got returns false.
-type runFunc func(ctx context.Context, got func(v any) bool) error
 
 func newSubject(check string) *subject {
 	return &subject{check: check, positions: map[int]int{}, reported: map[string]bool{}}
@@ -81,51 +75,6 @@ const (
 	slowness  = 2 * time.Minute  // of a busy consumer
 	shortLife = time.Minute      // of its connection
 )
-
-// clientRun is a client that runs on its own goroutine.
-type clientRun struct {
-	done     chan struct{}
-	id       int
-	err      error
-	panicked string
-}
-
-// start starts the client.
-func (c runFunc) start(ctx context.Context, got func(v any) bool) *clientRun {
-	r := &clientRun{done: make(chan struct{})}
-	started := make(chan struct{})
-	go func() {
-		defer close(r.done)
-		defer func() {
-			if v := recover(); v != nil {
-				r.panicked = fmt.Sprintf("%v\n%s", v, debug.Stack())
-			}
-		}()
-		r.id = goroutine.Current().ID
-		close(started)
-		r.err = c(ctx, got)
-	}()
-	<-started
-	return r
-}
-
-// within reports whether the client returns within d.
-func (r *clientRun) within(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-r.done:
-		return true
-	case <-timer.C:
-		synctest.Wait()
-		select {
-		case <-r.done:
-			return true
-		default:
-			return false
-		}
-	}
-}
 
 // settle empties the pools of the process. A pooled timer of another bubble would end the process, and a second
 // collection empties what the first one has kept. Streams have no such pools.
@@ -255,63 +204,6 @@ func (o *outcome) wait(n *network, r *clientRun, d time.Duration, condition func
 		}
 	}
 	return true
-}
-
-// measure makes the reference. It returns what is wrong, if it cannot.
-func (s *subject) measure(t *testing.T) (trouble string) {
-	s.settle()
-	o := new(outcome)
-	var read, ends, timely bool
-	var took time.Duration
-	frozen := virtual.Try(t, standing, func(b *virtual.Bubble) {
-		ctx, cancel := context.WithCancelCause(b.Context)
-		defer cancel(nil)
-		n := newNetwork(outage{at: -1})
-		defer n.stop()
-		client, end := s.begin(b, n)
-		defer end()
-		o.tally = newTally(nil)
-		o.unit = n.unit
-		start := time.Now()
-		r := client.start(ctx, func(v any) bool {
-			o.tally.enter(v)
-			return true
-		})
-		for most := time.Hour + 2*time.Duration(s.units)*eventPace; !read && !o.ended && time.Since(start) < most; {
-			read, o.ended = s.read(n, o.quiet(start)), r.within(time.Second)
-		}
-		values, quiet := o.entered(), o.quiet(start)
-		took = time.Since(start) - quiet
-		if !o.ended {
-			o.ended = r.within(2*idlePause + time.Second)
-			timely = o.entered() > values
-			o.made.cut(values)
-		}
-		if o.ended {
-			o.err, o.panicked = r.err, r.panicked
-		}
-		ends = o.ended && o.err == nil
-		o.net = n.seen()
-		cancel(errCause)
-		r.within(prompt)
-	})
-	switch {
-	case frozen != nil:
-		return standsStill(frozen)
-	case o.panicked != "":
-		return "it panicked: " + o.panicked
-	case o.err != nil:
-		return fmt.Sprintf("it ended with the error %q", o.err)
-	case len(o.made.values) == 0:
-		return fmt.Sprintf("it delivered nothing, on %s", count(len(o.net.dials), "connection"))
-	case !read && !ends:
-		return fmt.Sprintf("it delivered %s and was not done in an hour", count(len(o.made.values), "value"))
-	}
-	s.ref, s.of, s.took, s.ends, s.timely = o.made, o.of[:len(o.made.values)], took, ends, timely
-	if s.units == 0 {
-		s.units = s.of[len(s.of)-1] + 1
-	}
-	return ""
 }
 
 // standsStill is the report of a frozen bubble.

@@ -1,0 +1,74 @@
+package websocket_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	socket "github.com/coder/websocket"
+	"github.com/coder/websocket/wsjson"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/recipes/websocket"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/streamtest"
+)
+
+type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+type dialKey struct{}
+
+// The recipe comes back from every break of its connection, before and in the middle of each of the server's writes.
+func TestEvents_ComeBack(t *testing.T) {
+	normal := http.DefaultClient
+	defer func() { http.DefaultClient = normal }()
+	http.DefaultClient = &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return ctx.Value(dialKey{}).(dialFunc)(ctx, network, addr)
+		},
+	}}
+	policy := retry.New(backoff.Exponential(time.Second, 2).Cap(30*time.Second).Jitter(jitter.Full), retry.ResetAfterItems(1))
+	streamtest.CheckReconnect(t, twelveEvents, func(ctx context.Context, dial dialFunc, got func(int)) error {
+		ctx = context.WithValue(ctx, dialKey{}, dial)
+		return websocket.Events("ws://127.0.0.1/", 30*time.Second, policy).ForEach(ctx, func(e websocket.Event) { got(e.ID) })
+	})
+}
+
+// twelveEvents serves the events after the one that the client names, 100 ms apart, and then heartbeats.
+func twelveEvents(ctx context.Context, l net.Listener) {
+	server := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, err := socket.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer conn.CloseNow()
+		defer context.AfterFunc(ctx, func() { _ = conn.CloseNow() })()
+		var request struct {
+			After int `json:"subscribe_after"`
+		}
+		if err := wsjson.Read(ctx, conn, &request); err != nil {
+			return
+		}
+		reading := conn.CloseRead(ctx)
+		for n := request.After + 1; ; n++ {
+			e := websocket.Event{ID: n, Data: fmt.Sprint("event ", n)}
+			time.Sleep(100 * time.Millisecond)
+			if n > 12 {
+				e = websocket.Event{}
+				time.Sleep(10 * time.Second)
+			}
+			if wsjson.Write(reading, conn, e) != nil {
+				return
+			}
+		}
+	})}
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+	_ = server.Serve(l)
+}
