@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/israndom"
 	"github.com/retrywhen/retrywhen/jitter"
 )
 
@@ -49,7 +48,7 @@ var Default = Table(
 // whose policies draw it once.
 func (b Backoff) Delay(n int) time.Duration {
 	var u float64
-	if b.isRandom() {
+	if b.IsRandom() {
 		u = rand.Float64()
 	}
 	return b.at(n, u)
@@ -130,16 +129,9 @@ func (b Backoff) Dictated(d, room time.Duration, u float64) time.Duration {
 // IsTiled reports whether the Backoff is tiled, so that one u must be kept for a whole operation. See Tiled.
 func (b Backoff) IsTiled() bool { return b.tiled }
 
-// isRandom reports whether delays depend on the draw u.
-func (b *Backoff) isRandom() bool {
+// IsRandom reports whether the delays depend on the draw u.
+func (b Backoff) IsRandom() bool {
 	return b.place == drawn && (b.j != nil || b.tiled || b.kind >= firstRandom)
-}
-
-func init() {
-	israndom.Backoff = func(b any) bool {
-		known := b.(Backoff)
-		return known.isRandom()
-	}
 }
 
 // Plus returns a Backoff that adds d to the curve, before the cap and the jitter.

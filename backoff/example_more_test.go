@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
 )
 
 // The error contains the place of the word, so a program can show it to a user.
@@ -19,6 +20,12 @@ func ExampleParseError() {
 	// Output:
 	// exponential base=100ms factor=twice
 	//                        ^^^^^^^^^^^^ "twice" is not a number, want as in "factor=2"
+}
+
+func ExampleBackoff_IsRandom() {
+	b := backoff.Exponential(time.Second, 2)
+	fmt.Println(b.IsRandom(), b.Jitter(jitter.Full).IsRandom())
+	// Output: false true
 }
 
 func ExampleBackoff_IsTiled() {

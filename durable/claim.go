@@ -53,7 +53,8 @@ func (q *Queue) check(ctx context.Context, d *delivery, isAlone bool) verdict {
 	for range 10 {
 		switch {
 		case d.begun >= uint64(q.config.MaxCrashes):
-			q.giveUp(ctx, ctx, d, ErrAbandoned, now, now) // if it fails, it has logged that and handed the job back
+			op := q.operation(ctx, &d.state)
+			q.giveUp(ctx, &op, d, ErrAbandoned, now, now) // if it fails, it has logged that and handed the job back
 			return skip
 		case d.begun+1 >= uint64(q.config.MaxCrashes) && !isAlone:
 			return alone
@@ -122,8 +123,8 @@ func (q *Queue) catchUp(ctx context.Context, d *delivery) bool {
 	d.last, d.looked, d.begun, d.marked = m.Sequence, true, number(m.Header, headerBegun), m.Time
 	s := readState(m.Header)
 	d.state.position = s.position
-	if s.retry.Attempts > d.state.retry.Attempts {
-		s.user, s.revived, s.retry.Fires = d.state.user, d.state.revived, q.policyOf(d.state.kind).Fires()
+	if s.retry.Attempts() > d.state.retry.Attempts() {
+		s.user, s.revived = d.state.user, d.state.revived
 		d.state = s
 	}
 	return true

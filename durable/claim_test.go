@@ -10,8 +10,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/retry"
 )
 
 // again2 is a second delivery: the job is claimed before the attempt.
@@ -212,12 +210,12 @@ func TestCheck_AWaitOfAWorkerThatHasDied(t *testing.T) {
 					return nil
 				}
 				failed := time.Now().Add(-time.Minute)
-				st := state{put: failed, kind: "other", lastError: "no", due: time.Now().Add(test.due), retry: retry.State{Attempts: 3, First: failed}}
+				st := state{put: failed, kind: "other", lastError: "no", due: time.Now().Add(test.due), retry: failures(3, failed)}
 				h := st.header()
 				h[headerBegun], h[headerDelivery] = []string{"0"}, []string{"1"}
 				s.last = func(string) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, h), nil }
 				d := deliver(q, s, first, func(d *delivery) {
-					d.deliveries, d.state.user, d.state.retry.Attempts = 2, nats.Header{"A": {"b"}}, 1
+					d.deliveries, d.state.user, d.state.retry = 2, nats.Header{"A": {"b"}}, failures(1, failed)
 				})
 				if test.stopped {
 					d.feed.stopped = true
@@ -228,7 +226,7 @@ func TestCheck_AWaitOfAWorkerThatHasDied(t *testing.T) {
 				if got := s.took(); got != test.did {
 					t.Errorf("it did %q, want %q", got, test.did)
 				}
-				if d.state.retry.Attempts != 3 || d.state.lastError != "no" || get(d.state.user, "A") != "b" || d.state.kind != "other" {
+				if d.state.retry.Attempts() != 3 || d.state.lastError != "no" || get(d.state.user, "A") != "b" || d.state.kind != "other" {
 					t.Errorf("the state is %+v", d.state)
 				}
 				if test.want == skip && test.due <= short {
@@ -246,23 +244,11 @@ func TestCheck_AWaitOfAWorkerThatHasDied(t *testing.T) {
 func TestCatchUp_AnOlderState(t *testing.T) {
 	s := new(server)
 	q := fakeQueue(t, s, Config{})
-	old := state{put: time.Now(), lastError: "old", retry: retry.State{Attempts: 2}}
+	old := state{put: time.Now(), lastError: "old", retry: failures(2, time.Now())}
 	s.last = func(string) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, old.header()), nil }
-	d := deliver(q, s, again, func(d *delivery) { d.deliveries, d.state.retry.Attempts, d.state.lastError = 2, 2, "new" })
+	d := deliver(q, s, again, func(d *delivery) { d.deliveries, d.state.retry, d.state.lastError = 2, failures(2, time.Now()), "new" })
 	if !q.catchUp(t.Context(), d) || d.state.lastError != "new" || d.last != 9 || !d.looked {
 		t.Errorf("the state is %+v, last %d, looked %t", d.state, d.last, d.looked)
-	}
-}
-
-// The policy's Fires of the job's kind count from now on, because they are not stored.
-func TestCatchUp_FiresOfThePolicy(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{Policy: retry.New(backoff.Constant(time.Second), retry.Limit(3))})
-	st := state{put: time.Now(), retry: retry.State{Attempts: 2}}
-	s.last = func(string) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, st.header()), nil }
-	d := deliver(q, s, again, again2)
-	if !q.catchUp(t.Context(), d) || d.state.retry.Fires != q.policyOf("").Fires() {
-		t.Errorf("the state is %+v, want the Fires of the policy", d.state.retry)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -39,7 +38,7 @@ func readDead(m *jetstream.RawStreamMsg, id string) *DeadLetter {
 	s := readState(m.Header)
 	return &DeadLetter{
 		ID: id, Data: m.Data, Kind: s.kind, Header: s.user, Err: s.lastError, Cause: get(m.Header, headerCause),
-		Attempts: s.retry.Attempts, Put: s.put, FirstFailure: s.retry.First, Died: parseTime(get(m.Header, headerDied)),
+		Attempts: s.retry.Attempts(), Put: s.put, FirstFailure: s.retry.FirstFailure(), Died: parseTime(get(m.Header, headerDied)),
 		seq: m.Sequence, position: s.position,
 	}
 }
@@ -48,7 +47,7 @@ func readDead(m *jetstream.RawStreamMsg, id string) *DeadLetter {
 func (q *Queue) Dead() stream.Stream[*DeadLetter] {
 	return func(ctx context.Context, yield func(*DeadLetter) bool) error {
 		if ctx.Err() != nil {
-			return ending.ContextError(ctx)
+			return stream.ContextError(ctx)
 		}
 		info, err := q.jobs.Info(ctx)
 		if err != nil {
@@ -61,7 +60,7 @@ func (q *Queue) Dead() stream.Stream[*DeadLetter] {
 					return nil
 				}
 				if ctx.Err() != nil {
-					return ending.ContextError(ctx)
+					return stream.ContextError(ctx)
 				}
 			}
 			if err != nil {
@@ -124,7 +123,7 @@ func (q *Queue) letters(ctx context.Context, from, last uint64, looks bool) (let
 // ended returns ctx's error if ctx has ended, else err with its explanation.
 func ended(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
-		return ending.ContextError(ctx)
+		return stream.ContextError(ctx)
 	}
 	return explain(what, err)
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/retrywhen/retrywhen/retry"
 )
 
 var errNo = errors.New("no")
@@ -135,7 +134,7 @@ func TestDead_Fields(t *testing.T) {
 	s := new(server)
 	q := fakeQueue(t, s, Config{})
 	put, failed, died := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), time.Date(2026, 1, 3, 3, 4, 5, 6, time.UTC), time.Date(2026, 1, 4, 3, 4, 5, 6, time.UTC)
-	st := state{put: put, kind: "k", lastError: "no", user: nats.Header{"A": {"b"}}, retry: retry.State{Attempts: 3, First: failed}}
+	st := state{put: put, kind: "k", lastError: "no", user: nats.Header{"A": {"b"}}, retry: failures(3, failed)}
 	h := st.header()
 	h[headerCause], h[headerDied] = []string{"permanent"}, []string{formatTime(died)}
 	s.stored = []*jetstream.RawStreamMsg{letter(q, "ä b", 3, h)}
@@ -153,7 +152,7 @@ func TestRevive(t *testing.T) {
 		s := new(server)
 		q := fakeQueue(t, s, Config{})
 		q.nc = connected(t, s)
-		old := state{put: time.Now(), kind: "k", lastError: "no", user: nats.Header{"A": {"b"}}, retry: retry.State{Attempts: 3, First: time.Now()}}
+		old := state{put: time.Now(), kind: "k", lastError: "no", user: nats.Header{"A": {"b"}}, retry: failures(3, time.Now())}
 		s.last = func(subject string) (*jetstream.RawStreamMsg, error) {
 			if subject != "retrywhen.q.job.x.*" {
 				t.Errorf("it reads %s", subject)

@@ -63,7 +63,7 @@ func (s *state) header() nats.Header {
 	if s.kind != "" {
 		h[headerKind] = []string{s.kind}
 	}
-	if s.retry.Attempts > 0 {
+	if s.retry.Attempts() > 0 {
 		if text, err := s.retry.MarshalText(); err == nil { // times after the year 9999 have no text form
 			h[headerState] = []string{string(text)}
 		}

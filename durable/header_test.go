@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -18,8 +19,8 @@ func TestStateTravelsInHeaders(t *testing.T) {
 		{put: at},
 		{put: at, due: at.Add(time.Nanosecond)},
 		{put: at, due: at.Add(time.Hour), lastError: "first\r\nsecond: \"quoted\" ☃\x00", user: nats.Header{"Traceparent": {"00-1"}},
-			retry: retry.State{Attempts: 7, Retries: 3, First: at.Add(1), Since: at.Add(2), Previous: 1234567890123, Place: 0.1234567890123456789, Placed: true}},
-		{put: at, retry: retry.State{Attempts: 1, First: at}}, // the count of retries was just reset
+			retry: stateOf("attempts=7 first=2026-03-04T05:06:08Z retries=3 since=2026-03-04T05:06:09.5Z previous=20m34.567890123s place=0.12345678901234568")},
+		{put: at, retry: failures(1, at)}, // the count of retries was just reset
 	} {
 		h := want.header()
 		for key, values := range h {
@@ -35,8 +36,7 @@ func TestStateTravelsInHeaders(t *testing.T) {
 
 // The retry.State is one header, in its text form.
 func TestTheRetryStateIsOneHeader(t *testing.T) {
-	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	s := state{retry: retry.State{Attempts: 7, Retries: 2, First: at, Since: at.Add(30 * time.Minute), Previous: 1500 * time.Millisecond, Place: 0.618, Placed: true}}
+	s := state{retry: stateOf("attempts=7 first=2026-03-01T12:00:00Z retries=2 since=2026-03-01T12:30:00Z previous=1.5s place=0.618")}
 	want, err := s.retry.MarshalText()
 	if err != nil {
 		t.Fatal(err)
@@ -85,11 +85,11 @@ func FuzzReadState(f *testing.F) {
 	f.Add("place=NaN \x00", "", "")
 	f.Fuzz(func(t *testing.T, row, at, text string) {
 		s := readState(nats.Header{headerState: {row}, headerPut: {at}, headerDue: {at}, headerError: {text}})
-		if s.retry.Attempts < 0 || s.retry.Retries < 0 || s.retry.Previous < 0 || !(s.retry.Place >= 0 && s.retry.Place < 1) {
+		if s.retry.Attempts() < 0 {
 			t.Errorf("got %+v", s)
 		}
 		again := readState(s.header())
-		if again.retry.Attempts != s.retry.Attempts || !again.put.Equal(s.put) {
+		if again.retry.Attempts() != s.retry.Attempts() || !again.put.Equal(s.put) {
 			t.Errorf("read %+v, then %+v", s, again)
 		}
 	})
@@ -237,4 +237,17 @@ func FuzzPutHeader(f *testing.F) {
 			t.Errorf("%q: %q became %q", name, value, got)
 		}
 	})
+}
+
+// stateOf returns the State with the given text form.
+func stateOf(text string) (s retry.State) {
+	if err := s.UnmarshalText([]byte(text)); err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// failures returns the State after n failures, whose count of retries was just reset.
+func failures(n int, first time.Time) retry.State {
+	return stateOf(fmt.Sprintf("attempts=%d first=%s", n, formatTime(first)))
 }

@@ -4,30 +4,27 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/retrywhen/retrywhen/retry"
 )
 
-// callEndHooks calls the policy's hooks for a job whose final outcome is stored: OnRecovered, if err is nil after
-// failures, and OnDone. began is when the last attempt began. If a hook panics, that is only logged, because the job
-// has ended.
-func (q *Queue) callEndHooks(ctx context.Context, s *state, began time.Time, err error) {
-	policy := q.policyOf(s.kind)
-	if !policy.Observes() {
-		return
+// operation returns the operation of a job whose failures before are in s. hooks is the context of the policy's hooks;
+// its end does not end the operation.
+func (q *Queue) operation(hooks context.Context, s *state) retry.Operation {
+	var last error
+	if s.lastError != "" {
+		last = errors.New(s.lastError)
 	}
+	return q.policyOf(s.kind).Continue(context.WithoutCancel(hooks), s.retry, last)
+}
+
+// over ends the operation of a job whose final outcome is stored: it calls the policy's hooks. began is when the last
+// attempt began. If a hook panics, that is only logged, because the job has ended.
+func (q *Queue) over(op *retry.Operation, began time.Time, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			q.config.Logger.Error("a hook of the policy panicked", "queue", q.config.Name, "panic", v)
 		}
 	}()
-	now, attempts := time.Now(), s.retry.Attempts
-	if err == nil {
-		if attempts > 0 {
-			policy.Recovered(ctx, errors.New(s.lastError), attempts, now.Sub(s.retry.First))
-		}
-		attempts++
-	}
-	if first := s.retry.First; s.retry.Attempts > 0 && first.Before(began) {
-		began = first
-	}
-	policy.Done(ctx, attempts, now.Sub(began), err)
+	_ = op.Done(retry.Outcome{Err: err, Lasted: time.Since(began)})
 }

@@ -56,8 +56,8 @@ func (q *Queue) Get(ctx context.Context, id string) (JobInfo, error) {
 
 func (q *Queue) info(id string, m *jetstream.RawStreamMsg) JobInfo {
 	s := readState(m.Header)
-	i := JobInfo{ID: id, State: q.stateOf(m), Kind: s.kind, Attempts: s.retry.Attempts, Put: s.put, FirstFailure: s.retry.First}
-	if s.retry.Attempts > 0 {
+	i := JobInfo{ID: id, State: q.stateOf(m), Kind: s.kind, Attempts: s.retry.Attempts(), Put: s.put, FirstFailure: s.retry.FirstFailure()}
+	if s.retry.Attempts() > 0 {
 		i.LastError = s.lastError
 	}
 	if i.State == StateLater || i.State == StateRunning {

@@ -8,13 +8,12 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/retrywhen/retrywhen/retry"
 )
 
 // What Get makes of the last message of a job.
 func TestGet(t *testing.T) {
 	put, failed, due := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), time.Date(2026, 1, 3, 3, 4, 5, 6, time.UTC), time.Date(2026, 1, 4, 3, 4, 5, 6, time.UTC)
-	st := state{put: put, kind: "k", lastError: "no", due: due, retry: retry.State{Attempts: 3, First: failed}}
+	st := state{put: put, kind: "k", lastError: "no", due: due, retry: failures(3, failed)}
 	whole := JobInfo{ID: "x", Kind: "k", Attempts: 3, LastError: "no", Put: put, FirstFailure: failed}
 	with := func(s JobState, due time.Time) JobInfo { i := whole; i.State, i.Due = s, due; return i }
 	for name, test := range map[string]struct {

@@ -52,8 +52,8 @@ func (q *Queue) newJob(d *delivery) *Job {
 		put = d.put
 	}
 	return &Job{
-		ID: d.id, Data: d.msg.Data(), Kind: d.state.kind, Header: d.state.user, Attempt: d.state.retry.Attempts + 1, Put: put,
-		FirstFailure: d.state.retry.First, LastError: d.state.lastError, Redelivered: d.claimed,
+		ID: d.id, Data: d.msg.Data(), Kind: d.state.kind, Header: d.state.user, Attempt: d.state.retry.Attempts() + 1, Put: put,
+		FirstFailure: d.state.retry.FirstFailure(), LastError: d.state.lastError, Redelivered: d.claimed,
 		q: q, d: d, began: time.Now(),
 	}
 }
@@ -71,13 +71,13 @@ func (j *Job) Done() error {
 		return &failure{"done: job " + j.ID, ErrClosed, nil, "Close has handed the job back, it will be attempted again"}
 	}
 	defer j.left()
-	j.q.policyOf(j.Kind).Succeeded(0)
 	ctx, cancel := j.context()
 	defer cancel()
 	err := j.q.done(ctx, j.d)
 	if err == nil {
 		j.q.counts.done.Add(1)
-		j.q.callEndHooks(j.hooked(ctx), &j.d.state, j.began, nil)
+		op := j.q.operation(j.hooked(ctx), &j.d.state)
+		j.q.over(&op, j.began, nil)
 	}
 	return err
 }

@@ -5,13 +5,12 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/retrywhen/retrywhen/internal/engine"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
 // kind holds the policy and the handler of one kind of jobs.
 type kind struct {
-	policy  engine.Policy[retry.State]
+	policy  retry.Policy
 	handler func(context.Context, *Job) error
 }
 
@@ -27,17 +26,17 @@ func (q *Queue) Handle(name string, policy retry.Policy, handler func(context.Co
 		panic("durable: Handle: handler is nil")
 	}
 	policy = withPolicyDefaults(cmp.Or(policy, q.config.Policy))
-	if _, is := q.kinds.LoadOrStore(name, kind{engine.Of[retry.State](policy), handler}); is {
+	if _, is := q.kinds.LoadOrStore(name, kind{policy, handler}); is {
 		panic(fmt.Sprintf("durable: Handle: kind %q has a handler already", name))
 	}
 }
 
 // policyOf returns the policy for jobs of a kind.
-func (q *Queue) policyOf(name string) engine.Policy[retry.State] {
+func (q *Queue) policyOf(name string) retry.Policy {
 	if k, ok := q.kinds.Load(name); ok {
 		return k.(kind).policy
 	}
-	return engine.Of[retry.State](q.config.Policy)
+	return q.config.Policy
 }
 
 // handlerOf returns the handler for jobs of a kind.

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/engine"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
@@ -24,14 +23,14 @@ func TestHandle(t *testing.T) {
 	q.Handle("own", own, handler("own"))
 	q.Handle("default", retry.Policy{}, handler("default"))
 	q.Handle("untimed", retry.Default, handler("untimed"))
-	if k, _ := q.kinds.Load("untimed"); k.(kind).policy == engine.Of[retry.State](retry.Default) {
+	if k, _ := q.kinds.Load("untimed"); k.(kind).policy == retry.Default {
 		t.Error("a policy without an AttemptTimeout gets none")
 	}
 	if !q.handlesKinds() {
 		t.Error("it handles no kinds")
 	}
 	for name, want := range map[string]retry.Policy{"own": own, "default": q.config.Policy, "other": q.config.Policy} {
-		if q.policyOf(name) != engine.Of[retry.State](want) {
+		if q.policyOf(name) != want {
 			t.Errorf("%s has another policy", name)
 		}
 	}

@@ -139,7 +139,7 @@ func TestCatchUp_Position(t *testing.T) {
 // An error's text leaves room for the position.
 func TestHeader_Room(t *testing.T) {
 	st := state{position: []byte(strings.Repeat("1", maxPosition)), lastError: strings.Repeat("e", errorRoom)}
-	st.retry.Attempts = 1
+	st.retry = failures(1, time.Now())
 	h := st.header()
 	if n := len(get(h, headerError)) + len(get(h, headerAt)); n > errorRoom || n < errorRoom*3/4 {
 		t.Errorf("both have %d bytes, want at most %d", n, errorRoom)

@@ -236,9 +236,6 @@ func (f *feed) receive(m jetstream.Msg) {
 	d := &delivery{id: id, stage: s, msg: m, seq: meta.Sequence.Stream, last: meta.Sequence.Stream, deliveries: meta.NumDelivered,
 		put: meta.Timestamp, feed: f, received: now, until: now.Add(q.lease())}
 	d.state = readState(m.Headers())
-	if d.state.retry.Attempts > 0 {
-		d.state.retry.Fires = q.policyOf(d.state.kind).Fires()
-	}
 	d.over = get(m.Headers(), headerDone) != ""
 	if !q.leases.add(d) {
 		return

@@ -384,7 +384,7 @@ func TestPumpRun_Fails(t *testing.T) {
 
 func TestReceive(t *testing.T) {
 	failed := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	st := state{put: failed, kind: "k", lastError: "no", retry: retry.State{Attempts: 1, First: failed}, user: nats.Header{"A": {"b"}}}
+	st := state{put: failed, kind: "k", lastError: "no", retry: failures(1, failed), user: nats.Header{"A": {"b"}}}
 	for name, test := range map[string]struct {
 		change func(*fakeMsg, *feed)
 		stage  stage
@@ -437,9 +437,6 @@ func TestReceive(t *testing.T) {
 						t.Errorf("%d bytes are ready", p.bytes)
 					}
 					for _, d := range p.ready {
-						if i == 0 {
-							test.state.retry.Fires = q.policyOf("k").Fires() // the policy's, because it is not stored
-						}
 						want := delivery{id: "x", stage: test.stage, msg: m, seq: 42, last: 42, deliveries: 5, put: put, feed: f, received: now,
 							until: now.Add(8 * time.Second), state: test.state}
 						if !reflect.DeepEqual(*d, want) {

@@ -344,7 +344,7 @@ func TestDone_Hooks(t *testing.T) {
 			retry.OnDone(func(_ context.Context, r retry.Result) { results = append(results, r) }))})
 		firstFailure := time.Now().Add(-time.Minute)
 		d := deliver(q, s, again, func(d *delivery) {
-			d.state.put, d.state.lastError, d.state.retry = firstFailure, "no", retry.State{Attempts: 2, First: firstFailure}
+			d.state.put, d.state.lastError, d.state.retry = firstFailure, "no", failures(2, firstFailure)
 		})
 		job := q.newJob(d)
 		if job.Attempt != 3 || job.LastError != "no" || !job.FirstFailure.Equal(firstFailure) || !job.Put.Equal(firstFailure) || job.Redelivered {

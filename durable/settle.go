@@ -9,7 +9,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/retrywhen/retrywhen/retry"
-	"github.com/retrywhen/retrywhen/stream"
 )
 
 // needsNoMark reports whether the delivery of a job that is done may be acknowledged without a mark "done": no other
@@ -98,13 +97,14 @@ func (q *Queue) fail(ctx, hooks context.Context, d *delivery, failed error, bega
 		d.state.due = at.Add(s.d)
 		return q.reschedule(ctx, d)
 	}
-	delay, end := q.decide(hooks, d, stream.Failure{Err: failed, Lasted: at.Sub(began)}, at)
+	op := q.operation(hooks, &d.state)
+	delay, end := d.decide(&op, retry.Outcome{Err: failed, Lasted: at.Sub(began), At: at})
 	d.state.lastError = text(failed)
 	if p, ok := end.(*policyPanic); ok {
 		d.state.lastError += "; then the policy: " + p.Error()
 	}
 	if end != nil {
-		return q.giveUp(ctx, hooks, d, end, began, at)
+		return q.giveUp(ctx, &op, d, end, began, at)
 	}
 	q.counts.retried.Add(1)
 	d.state.due = at.Add(delay)
@@ -134,14 +134,16 @@ func (q *Queue) hold(ctx context.Context, d *delivery) error {
 // policyPanic is the end of a job because the policy has panicked.
 type policyPanic struct{ PanicError }
 
-// decide calls the policy's Decide. If a predicate or hook panics, the job ends, because it would panic again.
-func (q *Queue) decide(hooks context.Context, d *delivery, f stream.Failure, at time.Time) (delay time.Duration, end error) {
+// decide lets the policy decide about a failure. If a predicate or hook panics, the job ends, because it would panic
+// again.
+func (d *delivery) decide(op *retry.Operation, f retry.Outcome) (delay time.Duration, end error) {
 	defer func() {
+		d.state.retry = op.State()
 		if v := recover(); v != nil {
 			end = &policyPanic{PanicError{v, debug.Stack()}}
 		}
 	}()
-	return q.policyOf(d.state.kind).Decide(hooks, &d.state.retry, f, at, time.Time{})
+	return op.Failed(f)
 }
 
 // text returns err.Error(), also if that panics.
@@ -195,7 +197,7 @@ func isTooLarge(err error) bool {
 }
 
 // giveUp stores the dead letter. began is when the last attempt began, at is when the job was given up.
-func (q *Queue) giveUp(ctx, hooks context.Context, d *delivery, end error, began, at time.Time) error {
+func (q *Queue) giveUp(ctx context.Context, op *retry.Operation, d *delivery, end error, began, at time.Time) error {
 	if d.state.put.IsZero() {
 		d.state.put = d.put
 	}
@@ -223,7 +225,7 @@ func (q *Queue) giveUp(ctx, hooks context.Context, d *delivery, end error, began
 	if stored {
 		q.counts.died.Add(1)
 		q.boundDead(ctx)
-		q.callEndHooks(hooks, &s, began, end)
+		q.over(op, began, end)
 	}
 	return nil
 }

@@ -231,7 +231,7 @@ func TestFail(t *testing.T) {
 		"a long wait is stored": {delay: minute, did: "put later; ack", check: func(t *testing.T, q *Queue, _ *delivery, m *nats.Msg) {
 			now := time.Now()
 			s := readState(m.Header)
-			if !s.due.Equal(now.Add(minute)) || s.retry.Attempts != 1 || s.lastError != "no" || string(m.Data) != "data" || !s.put.Equal(now) {
+			if !s.due.Equal(now.Add(minute)) || s.retry.Attempts() != 1 || s.lastError != "no" || string(m.Data) != "data" || !s.put.Equal(now) {
 				t.Errorf("stored is %+v, %q", s, m.Data)
 			}
 			if get(m.Header, headerSchedule) != "@at "+formatTime(now.Add(minute)) || get(m.Header, headerScheduleTarget) != "retrywhen.q.job.x.again" ||
@@ -247,7 +247,7 @@ func TestFail(t *testing.T) {
 			if !d.held || d.claimed || !d.looked || d.begun != 0 || d.last != 101 || len(d.feed.waiting) != 1 {
 				t.Errorf("held %t, claimed %t, looked %t, begun %d, last %d, %d wait", d.held, d.claimed, d.looked, d.begun, d.last, len(d.feed.waiting))
 			}
-			if get(m.Header, headerBegun) != "0" || readState(m.Header).retry.Attempts != 1 || len(m.Data) != 0 {
+			if get(m.Header, headerBegun) != "0" || readState(m.Header).retry.Attempts() != 1 || len(m.Data) != 0 {
 				t.Errorf("the mark is %v, %q", m.Header, m.Data)
 			}
 			d.feed.timer.Stop()
@@ -276,7 +276,7 @@ func TestFail(t *testing.T) {
 			did: "put later; log: the outcome of an attempt could not be stored, the job is handed back; nak in 1m0s"},
 		"a long wait, and the job has moved on": {delay: minute, put: refused, did: "put later; last *; ack"},
 		"it snoozes": {delay: minute, err: Snooze(time.Hour), did: "put later; ack", check: func(t *testing.T, q *Queue, _ *delivery, m *nats.Msg) {
-			if s := readState(m.Header); !s.due.Equal(time.Now().Add(time.Hour)) || s.retry.Attempts != 0 || q.counts.retried.Load() != 0 {
+			if s := readState(m.Header); !s.due.Equal(time.Now().Add(time.Hour)) || s.retry.Attempts() != 0 || q.counts.retried.Load() != 0 {
 				t.Errorf("stored is %+v, %d retries", s, q.counts.retried.Load())
 			}
 		}},
@@ -352,11 +352,11 @@ func TestFail_TooLarge(t *testing.T) {
 			t.Errorf("it did %q", got)
 		}
 		m := s.lastSent()
-		if st := readState(m.Header); st.retry.Attempts != 1 || !st.due.Equal(time.Now().Add(48*time.Hour)) || len(st.lastError) != 100 || get(m.Header, headerTTL) != "259200s" || get(m.Header, headerBegun) != "0" {
+		if st := readState(m.Header); st.retry.Attempts() != 1 || !st.due.Equal(time.Now().Add(48*time.Hour)) || len(st.lastError) != 100 || get(m.Header, headerTTL) != "259200s" || get(m.Header, headerBegun) != "0" {
 			t.Errorf("the mark is %v", m.Header)
 		}
 		d = deliver(q, s, first, func(d *delivery) {
-			d.state.retry = retry.State{Attempts: 1, Retries: 1, First: time.Now(), Since: time.Now()}
+			d.state.retry = stateOf("attempts=1 retries=1 first=" + formatTime(time.Now()))
 		})
 		if err := q.newJob(d).Fail(errors.New("again")); err != nil {
 			t.Error(err)
@@ -414,10 +414,11 @@ func TestGiveUp(t *testing.T) {
 			q.bound.next = time.Now().Add(time.Hour)
 			d := deliver(q, s, first, func(d *delivery) {
 				d.state.lastError, d.state.due = "no", time.Now()
-				d.state.retry = retry.State{Attempts: 3, First: time.Now()}
+				d.state.retry = failures(3, time.Now())
 			})
 			at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-			if err := q.giveUp(t.Context(), t.Context(), d, test.end, at, at); err != nil {
+			op := q.operation(t.Context(), &d.state)
+			if err := q.giveUp(t.Context(), &op, d, test.end, at, at); err != nil {
 				t.Error(err)
 			}
 			m := s.lastSent()
@@ -456,7 +457,8 @@ func TestGiveUp_NotStored(t *testing.T) {
 			q.nc = connected(t, s)
 			s.publish = func(*nats.Msg) error { return errors.Join(q.nc.Flush(), test.put) }
 			d := deliver(q, s, first, nil)
-			err := q.giveUp(t.Context(), t.Context(), d, errors.New("end"), time.Now(), time.Now())
+			op := q.operation(t.Context(), &d.state)
+			err := q.giveUp(t.Context(), &op, d, errors.New("end"), time.Now(), time.Now())
 			if test.want == nil && err != nil || !errors.Is(err, test.want) {
 				t.Errorf("got %v, want %v", err, test.want)
 			}
@@ -514,7 +516,8 @@ func TestGiveUp_TheFirstAttempt(t *testing.T) {
 	q.bound.next = time.Now().Add(time.Hour)
 	put := time.Now().Add(-time.Hour)
 	d := deliver(q, s, first, func(d *delivery) { d.state.put = put })
-	if err := q.giveUp(t.Context(), t.Context(), d, ErrAbandoned, time.Now(), time.Now()); err != nil {
+	op := q.operation(t.Context(), &d.state)
+	if err := q.giveUp(t.Context(), &op, d, ErrAbandoned, time.Now(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if got := readState(s.lastSent().Header); got.lastError != ErrAbandoned.Error() || !got.put.Equal(put) {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -155,7 +154,8 @@ func (f *feed) attempt(ctx context.Context, d *delivery, handler func(context.Co
 		attemptCtx = f.q.config.Context(ctx, job)
 		job.hooks = context.WithoutCancel(attemptCtx)
 	}
-	attemptCtx, cancel := f.q.policyOf(job.Kind).AttemptContext(attemptCtx)
+	op := f.q.operation(attemptCtx, &job.d.state)
+	attemptCtx, cancel := op.Attempt(attemptCtx)
 	defer cancel()
 	f.has(job, true)
 	defer f.has(job, false)
@@ -238,7 +238,8 @@ func (f *feed) report(ctx context.Context, job *Job, failed error) {
 
 // isPermanent reports whether an error is marked permanent: a policy that would retry everything else gives up.
 func isPermanent(err error) bool {
-	_, end := everything.Decide(new(retry.State), stream.Failure{Err: err}, time.Time{}, time.Time{})
+	op := everything.Start(context.Background())
+	_, end := op.Failed(retry.Outcome{Err: err})
 	return end != nil
 }
 
@@ -252,7 +253,7 @@ var everything = retry.New(backoff.Backoff{}, retry.If(func(error) bool { return
 func (q *Queue) Jobs() stream.Stream[*Job] {
 	return func(ctx context.Context, yield func(*Job) bool) error {
 		if ctx.Err() != nil {
-			return ending.ContextError(ctx)
+			return stream.ContextError(ctx)
 		}
 		f := newFeed(q, 1)
 		if err := q.join(f); err != nil {
@@ -286,7 +287,7 @@ func (q *Queue) Jobs() stream.Stream[*Job] {
 			}
 		}
 		if ctx.Err() != nil {
-			return ending.ContextError(ctx)
+			return stream.ContextError(ctx)
 		}
 		if err := f.err(); err != ErrClosed {
 			return err

@@ -271,7 +271,7 @@ func TestWork_Goexit(t *testing.T) {
 		if got := outcomes(s); got != "put later; ack; put mark; ack; "+unflushed {
 			t.Errorf("it did %q", got)
 		}
-		if got := readState(s.sent[0].Header); got.lastError != errGoexit.Error() || got.retry.Attempts != 1 {
+		if got := readState(s.sent[0].Header); got.lastError != errGoexit.Error() || got.retry.Attempts() != 1 {
 			t.Errorf("the retry is %+v", got)
 		}
 	})

@@ -3,16 +3,14 @@ package retry
 import (
 	"context"
 	"iter"
-	"time"
 )
 
 // Attempt is one turn of an Attempts loop. It must be used on the loop's goroutine. After its turn, Fail and Reset have
 // no effect.
 type Attempt struct {
 	n       int
-	last    error // of the attempt before
-	failure error // of this one
-	reset   bool
+	last    error     // of the attempt before
+	failure error     // of this one
 	loop    *attempts // nil when the turn is over
 }
 
@@ -29,10 +27,8 @@ func (a *Attempt) Fail(err error) { a.failure = err }
 // Reset records that this attempt works: if it fails later, that failure is the first in a row. If there were failures
 // before, the outage is over and OnRecovered is called. The first Reset of a turn refunds the budget.
 func (a *Attempt) Reset() {
-	if a.loop != nil && !a.reset {
-		a.reset = true
-		a.loop.recovered()
-		a.loop.config.Succeeded(1)
+	if a.loop != nil {
+		a.loop.begin(true).Reset()
 	}
 }
 
@@ -61,36 +57,24 @@ func (a *Attempt) Reset() {
 // operation of its own.
 func (p Policy) Attempts(ctx context.Context) iter.Seq2[*Attempt, error] {
 	return func(yield func(*Attempt, error) bool) {
-		op := &attempts{ctx: ctx, config: p.settings(), first: Attempt{n: 1}}
-		over := ctx.Err() != nil
-		if over || op.config.timed || op.config.onDone != nil {
-			op.begin()
+		loop := &attempts{ctx: ctx, config: p.settings(), first: Attempt{n: 1}}
+		if loop.config.timed || ctx.Err() != nil {
+			if err := loop.begin(false).Cancelled(); err != nil {
+				yield(&Attempt{}, loop.op.Done(Outcome{Err: err}))
+				return
+			}
 		}
-		if over {
-			yield(&Attempt{}, op.ended(op.abandon(ctx, 0)))
-			return
-		}
-		for a := &op.first; ; a = (&Attempt{n: a.n + 1, last: a.failure}) {
-			a.loop = op
-			began := op.now()
+		for a := &loop.first; ; a = (&Attempt{n: a.n + 1, last: a.failure}) {
+			if loop.op != nil {
+				loop.op.beginAttempt()
+			}
+			a.loop = loop
 			more := yield(a, nil)
 			a.loop = nil
-			if a.failure == nil {
-				op.recovered()
-				if !a.reset {
-					op.config.Succeeded(1)
+			if err := loop.next(a, more); err != nil || a.failure == nil || !more {
+				if err != nil {
+					yield(a, err)
 				}
-				_ = op.ended(nil)
-				return
-			}
-			op.begin()
-			if !more {
-				op.state.Attempts++
-				_ = op.ended(a.failure)
-				return
-			}
-			if err := op.failed(a, op.since(began)); err != nil {
-				yield(a, op.ended(err))
 				return
 			}
 		}
@@ -99,56 +83,40 @@ func (p Policy) Attempts(ctx context.Context) iter.Seq2[*Attempt, error] {
 
 // attempts is one run of an Attempts loop.
 type attempts struct {
-	*operation // nil until it is needed, which it rarely is in a loop that succeeds at once
-	ctx        context.Context
-	config     *config
-	first      Attempt
-	retries    int       // in this outage; 0 if there is none
-	down       time.Time // when it began
+	op     *Operation // nil until it is needed, which it rarely is in a loop that succeeds at once
+	ctx    context.Context
+	config *config
+	first  Attempt
 }
 
-// begin makes the operation if there is none.
-func (o *attempts) begin() {
-	if o.operation == nil {
-		o.operation = new(operation)
-		o.operation.begin(o.ctx, o.config)
+// begin returns the operation. If there is none it makes one; running says that a turn has begun.
+func (l *attempts) begin(running bool) *Operation {
+	if l.op == nil {
+		l.op = new(Operation)
+		l.op.begin(l.ctx, l.config)
+		l.op.running = running
 	}
+	return l.op
 }
 
-// now returns the time, if attempts are timed.
-func (o *attempts) now() (at time.Time) {
-	if o.operation != nil {
-		at = o.operation.now()
+// next ends the turn of a, and waits until the next one is due if there is to be one. It returns the error that ends
+// the loop, if the body has not left it.
+func (l *attempts) next(a *Attempt, more bool) error {
+	if a.failure == nil && l.op == nil {
+		l.config.refund(1)
+		return nil
 	}
-	return at
-}
-
-// ended calls the hooks for the end of the operation, and returns err.
-func (o *attempts) ended(err error) error {
-	if o.operation != nil {
-		return o.done(o.ctx, err)
+	op := l.begin(true)
+	if a.failure == nil || !more {
+		_ = op.Done(Outcome{Err: a.failure})
+		return nil
 	}
-	return err
-}
-
-// failed handles the failure of a turn.
-func (o *attempts) failed(a *Attempt, lasted time.Duration) error {
-	if a.reset {
-		o.state.restart()
+	delay, end := op.Failed(Outcome{Err: a.failure})
+	if end == nil {
+		end = op.Wait(delay)
 	}
-	o.question.Err, o.question.Lasted = a.failure, lasted
-	err := o.operation.failed(o.ctx, a.reset)
-	if o.retries == 0 {
-		o.down = o.question.time()
+	if end != nil {
+		return op.Done(Outcome{Err: end})
 	}
-	o.retries++
-	return err
-}
-
-// recovered ends the outage, if there is one.
-func (o *attempts) recovered() {
-	if o.retries > 0 {
-		o.operation.recovered(o.ctx, o.retries, o.down)
-		o.retries = 0
-	}
+	return nil
 }

@@ -1,119 +1,151 @@
 package retry
 
 import (
-	"context"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/engine"
+	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/internal/permanent"
-	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Decide is the policy without its waits. It takes a failure of one operation that happened at the given time. It
-// returns the delay before the next attempt, or the error with which the operation ends. It updates s, takes from the
-// budget, and calls OnRetry, OnGiveUp and the logging of Log with context.Background(). deadline is that of the
-// operation, zero for none. The caller must check for cancellation. Decide uses only Err, Items and Lasted of f.
+// Failed records that the attempt has failed, with f.Err, and lets the policy decide. It returns the delay before the
+// next attempt, or the error with which the operation ends: an *Error, or f.Err itself. It does not wait. If the
+// operation's context has ended, the result is an *Error with the context's cause.
 //
-// The caller calls Recovered for OnRecovered, and Ended for OnDone.
-func (p Policy) Decide(s *State, f stream.Failure, at, deadline time.Time) (time.Duration, error) {
-	return p.settings().Decide(context.Background(), s, f, at, deadline)
-}
-
-// question is the input of a decision. The first group of fields describes the operation, the second its failure.
-type question struct {
-	ctx      context.Context // for hooks
-	deadline time.Time
-	clock    stream.Clock
-	single   bool // no retries are allowed: WithoutRetries
-
-	stream.Failure
-	worked bool // the failed attempt worked before it failed: an outage begins
-	timed  bool // at is set: without waits the time is rarely needed
-	at     time.Time
-}
-
-// time returns when the attempt failed.
-func (q *question) time() time.Time {
-	if !q.timed {
-		q.at, q.timed = q.clock.Now(), true
+// The values of f.Items refund the budget; then OnRetry, or OnGiveUp, and the logging of Log are called.
+func (o *Operation) Failed(f Outcome) (time.Duration, error) {
+	o.config.refund(f.Items)
+	o.note(&f)
+	if o.ctx.Err() != nil {
+		return 0, o.cancelled(&f, o.state.retries)
 	}
-	return q.at
+	o.last = f.Err
+	return o.decide(&f, false)
 }
 
-func (c *config) decide(s *State, q *question) (time.Duration, error) {
-	c.count(s, q)
-	simple := isSimple(q.Err)
-	switch {
-	case !simple && permanent.Is(q.Err),
-		c.retryable != nil && !c.retryable(q.Err),
-		c.beforeFirstItem && q.Items > 0:
-		c.logEnd(s, q, q.Err)
-		return 0, q.Err
+// Refused is Failed for a failure that the caller cannot retry: the policy gives up, with ErrRefused as the Cause. As
+// after any failure, an error that is permanent, or that the predicate refuses, is returned unchanged.
+func (o *Operation) Refused(f Outcome) error {
+	o.config.refund(f.Items)
+	o.note(&f)
+	if o.ctx.Err() != nil {
+		return o.cancelled(&f, o.state.retries)
 	}
-	if c.resets(s, q) {
+	o.last = f.Err
+	_, err := o.decide(&f, true)
+	return err
+}
+
+// note counts the failed attempt, and its outage.
+func (o *Operation) note(f *Outcome) {
+	o.at, o.read = f.At, !f.At.IsZero()
+	if f.Lasted == 0 && o.running && o.config.timed {
+		f.Lasted = o.time().Sub(o.start)
+	}
+	s := &o.state
+	o.count(f.Lasted)
+	if o.worked || f.Items > 0 {
+		o.last, o.logged, s.failures = nil, false, 0
+	}
+	if s.failures++; s.failures == 1 && !o.deaf {
+		s.outage = o.time().Sub(s.first)
+	}
+	if o.reset {
 		s.restart()
 	}
-	if s.Retries == 0 { // not Since.IsZero(): a clock may begin at the zero time
-		s.Since = q.time()
+	o.running, o.worked, o.reset, o.waiting = false, false, false, false
+}
+
+// count counts the failed attempt.
+func (o *Operation) count(lasted time.Duration) {
+	if s := &o.state; s.attempts == 0 {
+		s.first = o.time()
+		if o.config.onDone != nil {
+			o.beganBefore(s.first.Add(-lasted))
+			s.lead = s.first.Sub(o.began)
+		}
 	}
-	if _, ok := q.Err.(engine.Refused); ok {
-		return 0, c.giveUp(s, q, ErrRefused)
+	o.state.attempts++
+}
+
+// beganBefore records that the operation began at the given time or earlier: before the Operation was made, if an engine
+// makes it when the first attempt is over.
+func (o *Operation) beganBefore(at time.Time) {
+	if at.Before(o.began) {
+		o.began = at
 	}
-	if q.single {
-		return 0, c.giveUp(s, q, reached{limitSentinel, 0})
+}
+
+// decide decides about a failure that was counted. refused says that it cannot be retried.
+func (o *Operation) decide(f *Outcome, refused bool) (time.Duration, error) {
+	c, s := o.config, &o.state
+	if !o.decided {
+		o.decided, o.single = true, withoutRetries(o.ctx)
+		o.deadline, _ = o.ctx.Deadline()
 	}
-	if c.limit >= 0 && s.Retries >= c.limit {
-		return 0, c.giveUp(s, q, reached{limitSentinel, int64(c.limit)})
+	simple := isSimple(f.Err)
+	switch {
+	case !simple && permanent.Is(f.Err),
+		c.retryable != nil && !c.retryable(f.Err),
+		c.beforeFirstItem && f.Items > 0:
+		return 0, f.Err
+	}
+	if o.fired() ||
+		c.resetAfterItems > 0 && f.Items >= c.resetAfterItems ||
+		c.resetAfter > 0 && f.Lasted >= c.resetAfter {
+		s.restart()
+	}
+	if s.retries == 0 {
+		s.row = o.time().Sub(s.first)
+	}
+	if refused {
+		return 0, o.giveUp(ErrRefused)
+	}
+	if o.single {
+		return 0, o.giveUp(reached{limitSentinel, 0})
+	}
+	if c.limit >= 0 && s.retries >= c.limit {
+		return 0, o.giveUp(reached{limitSentinel, int64(c.limit)})
 	}
 	var asked time.Duration
 	if !simple {
-		asked = dictated(q.Err)
+		asked = dictated(f.Err)
 	}
-	delay, cause := c.delay(s, q, asked)
-	if cause == nil && c.budget != nil && !c.budget.take(q.time()) {
+	delay, cause := o.delay(asked)
+	if cause == nil && c.budget != nil && !c.budget.take(o.time()) {
 		cause = ErrBudget
 	}
 	if cause != nil {
-		return 0, c.giveUp(s, q, cause)
+		return 0, o.giveUp(cause)
 	}
-	s.Retries++
+	s.retries++
+	o.waiting = true
 	if c.onRetry != nil || c.logger != nil {
-		c.retrying(s, q, delay)
+		o.retrying(f, delay)
 	}
 	return delay, nil
 }
 
-// count counts the failed attempt.
-func (c *config) count(s *State, q *question) {
-	if s.Attempts == 0 {
-		s.First, s.Fires = q.time(), c.Fires()
+// fired reports whether a signal has fired since the operation's last failure or, if a State was read from text, since
+// its first decision.
+func (o *Operation) fired() bool {
+	if o.config.signals == nil {
+		return false
 	}
-	s.Attempts++
-}
-
-// resets reports whether the failed attempt, or a signal since then, restarts the count.
-func (c *config) resets(s *State, q *question) bool {
-	if c.signals != nil {
-		if seen, fires := s.Fires, c.Fires(); seen != fires {
-			s.Fires = fires
-			if seen != 0 {
-				return true
-			}
-		}
-	}
-	return c.resetAfterItems > 0 && q.Items >= c.resetAfterItems ||
-		c.resetAfter > 0 && q.Lasted >= c.resetAfter
+	seen, fires := o.state.fires, o.config.fires()
+	o.state.fires = fires
+	return seen != 0 && seen != fires
 }
 
 // delay returns the wait before the next retry, or the reason why there is none. dictated is the delay that the failure
 // dictates, 0 for none.
-func (c *config) delay(s *State, q *question, dictated time.Duration) (time.Duration, error) {
-	n, u := s.Retries+1, c.draw(s)
+func (o *Operation) delay(dictated time.Duration) (time.Duration, error) {
+	c, s := o.config, &o.state
+	n, u := s.retries+1, c.draw(s)
 	if dictated > 0 {
 		if c.maxRetryAfter >= 0 && dictated > c.maxRetryAfter {
 			return 0, reached{retryAfterSentinel, int64(c.maxRetryAfter)}
 		}
-		room, cause := c.room(s, q, dictated)
+		room, cause := o.room(dictated)
 		if cause != nil {
 			return 0, cause
 		}
@@ -124,30 +156,31 @@ func (c *config) delay(s *State, q *question, dictated time.Duration) (time.Dura
 	}
 	var delay time.Duration
 	if c.draws != nothing {
-		delay = c.backoff.After(n, s.Previous, u)
+		delay = c.backoff.After(n, s.previous, u)
 	}
-	s.Previous = delay
-	if c.within < 0 && (delay == 0 || q.deadline.IsZero()) {
+	s.previous = delay
+	if c.within < 0 && (delay == 0 || o.deadline.IsZero()) {
 		return delay, nil
 	}
-	_, cause := c.room(s, q, delay)
+	_, cause := o.room(delay)
 	return delay, cause
 }
 
 // room returns how much longer than d the wait may be. It is negative if there is no bound. It returns a reason if even
 // d is too long.
-func (c *config) room(s *State, q *question, d time.Duration) (time.Duration, error) {
+func (o *Operation) room(d time.Duration) (time.Duration, error) {
+	c := o.config
 	room := time.Duration(-1)
 	if c.within >= 0 {
-		left := c.within - max(0, q.time().Sub(s.Since)) // a clock may go back
+		left := c.within - max(0, o.time().Sub(o.state.since())) // a clock may go back
 		if d > left {
 			return 0, reached{withinSentinel, int64(c.within)}
 		}
 		room = left - d
 	}
-	if d > 0 && !q.deadline.IsZero() {
+	if d > 0 && !o.deadline.IsZero() {
 		// An attempt that starts at the deadline is cancelled, so it must start before.
-		left := max(0, q.deadline.Sub(q.time())) - 1
+		left := max(0, o.deadline.Sub(o.time())) - 1
 		if d > left {
 			return 0, ErrDeadline
 		}
@@ -159,23 +192,41 @@ func (c *config) room(s *State, q *question, d time.Duration) (time.Duration, er
 }
 
 // giveUp returns the error that ends the operation, and calls the hooks.
-func (c *config) giveUp(s *State, q *question, cause error) *Error {
-	err := s.failure(q, cause, s.Retries)
-	c.logGiveUp(q.ctx, err)
+func (o *Operation) giveUp(cause error) *Error {
+	err := o.failure(cause, o.state.retries)
+	c := o.config
+	o.logged = false
+	c.logGiveUp(o.ctx, err)
 	for _, hook := range c.onGiveUp {
-		hook(q.ctx, err)
+		hook(o.ctx, err)
 	}
 	return err
 }
 
+// EndError returns the *Error of an operation that its engine ends here, after a failure, for a cause of its own. It calls
+// no hook.
+func (o *Operation) EndError(cause error) *Error { return o.failure(cause, o.state.retries) }
+
 // failure returns the error of an operation that ends here after the given number of retries in a row.
-func (s *State) failure(q *question, cause error, retries int) *Error {
-	err := &Error{Cause: cause, Last: q.Err, Attempts: s.Attempts, Retries: retries}
-	if s.Attempts > 0 {
-		err.Elapsed = q.time().Sub(s.First)
+func (o *Operation) failure(cause error, retries int) *Error {
+	s := &o.state
+	err := &Error{Cause: cause, Last: o.last, Attempts: s.attempts, Retries: retries}
+	if s.attempts > 0 {
+		err.Elapsed = o.time().Sub(s.first)
 	}
-	if s.Retries > 0 {
-		err.Down = q.time().Sub(s.Since)
+	if s.retries > 0 {
+		err.Down = o.time().Sub(s.since())
 	}
 	return err
+}
+
+// cancelled returns the error of an operation whose context has ended, after the given number of retries in a row. f is
+// the last attempt, nil if none has just failed. OnGiveUp is not called, because the caller gave up, not the policy.
+func (o *Operation) cancelled(f *Outcome, retries int) error {
+	if f == nil {
+		o.read = false
+	} else if o.last == nil || !ending.IsOf(o.ctx, f.Err) {
+		o.last = f.Err
+	}
+	return o.failure(ending.ContextError(o.ctx), retries)
 }

@@ -2,7 +2,6 @@ package retry
 
 import (
 	"context"
-	"time"
 
 	"github.com/retrywhen/retrywhen/internal/attempt"
 )
@@ -29,7 +28,7 @@ func Do[T any](ctx context.Context, p Policy, f func(context.Context) (T, error)
 	if !c.timed && c.attemptTimeout < 0 && ctx.Err() == nil {
 		v, err := f(ctx)
 		if err == nil {
-			c.Succeeded(0)
+			c.refund(1)
 			return v, nil
 		}
 		return again(ctx, c, f, v, err)
@@ -48,50 +47,49 @@ func Run(ctx context.Context, p Policy, f func(context.Context) error) error {
 
 // slowDo is Do for a call that is timed, whose context has ended, or that must not be made.
 func slowDo[T any](ctx context.Context, c *config, f func(context.Context) (T, error)) (v T, err error) {
-	var op operation
+	var op Operation
 	op.begin(ctx, c)
-	if ctx.Err() != nil {
-		return v, op.done(ctx, op.abandon(ctx, 0))
+	if err := op.Cancelled(); err != nil {
+		return v, op.Done(Outcome{Err: err})
 	}
-	v, lasted, err := call(ctx, &op, f)
-	return loop(ctx, &op, f, v, lasted, err)
+	op.beginAttempt()
+	v, err = call(ctx, &op, f)
+	return loop(ctx, &op, f, v, err)
 }
 
 // again continues Do after a first call that failed.
 func again[T any](ctx context.Context, c *config, f func(context.Context) (T, error), v T, err error) (T, error) {
-	var op operation
+	var op Operation
 	op.begin(ctx, c)
-	return loop(ctx, &op, f, v, 0, err)
+	return loop(ctx, &op, f, v, err)
 }
 
-func loop[T any](ctx context.Context, op *operation, f func(context.Context) (T, error), v T, lasted time.Duration, err error) (T, error) {
+func loop[T any](ctx context.Context, op *Operation, f func(context.Context) (T, error), v T, err error) (T, error) {
 	var numbered *attempt.Context // of the retries
 	for err != nil {
-		op.question.Err, op.question.Lasted = err, lasted
-		if err := op.failed(ctx, false); err != nil {
-			return v, op.done(ctx, err)
+		delay, end := op.Failed(Outcome{Err: err})
+		if end == nil {
+			end = op.Wait(delay)
 		}
-		if numbered == nil {
-			numbered = attempt.With(ctx, 2)
+		if end != nil {
+			return v, op.Done(Outcome{Err: end})
+		}
+		if n := op.beginAttempt(); numbered == nil {
+			numbered = attempt.With(ctx, n)
 		} else {
-			numbered.Set(op.state.Attempts + 1)
+			numbered.Set(n)
 		}
-		v, lasted, err = call(numbered, op, f)
+		v, err = call(numbered, op, f)
 	}
-	op.recovered(ctx, op.state.Attempts, op.state.First)
-	op.config.Succeeded(0)
-	return v, op.done(ctx, nil)
+	return v, op.Done(Outcome{})
 }
 
-// call calls f once, and measures the time if the policy needs it.
-func call[T any](ctx context.Context, op *operation, f func(context.Context) (T, error)) (v T, lasted time.Duration, err error) {
-	c := op.config
-	if c.attemptTimeout > 0 {
+// call calls f once.
+func call[T any](ctx context.Context, op *Operation, f func(context.Context) (T, error)) (T, error) {
+	if op.config.attemptTimeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = withTimeout(ctx, op.question.clock, c.attemptTimeout)
+		ctx, cancel = withTimeout(ctx, op.theClock(), op.config.attemptTimeout)
 		defer cancel()
 	}
-	began := op.now()
-	v, err = f(ctx)
-	return v, op.since(began), err
+	return f(ctx)
 }

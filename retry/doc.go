@@ -3,12 +3,12 @@
 // A [Policy] has a backoff.Backoff, which computes the delays. Its options say when to give up (Limit, Within, StopAt,
 // a Budget; the context's deadline counts too), when to restart the count (ResetAfter, ResetAfterItems, ResetOn), and
 // which hooks to call (OnRetry, OnGiveUp, OnRecovered, OnDone, Log). A Policy is an immutable value; the state of one
-// operation is a [State]. The same policy retries
+// operation is an [Operation], and what of it can be stored a [State]. The same policy retries
 //
 //   - a function: [Do], [Run];
 //   - a loop: [Policy.Attempts];
 //   - a stream: src.RetryWhen(policy), because a Policy is a stream.RetryObserver;
-//   - code with its own way to wait: [Policy.Decide] takes failures and times, and returns delays.
+//   - code with its own way to make attempts or to wait: an [Operation], with which the other three are written too.
 //
 // Invalid arguments (nil, a negative number) panic when the option or the policy is made, with the argument's name.
 //

@@ -1,10 +1,10 @@
 package retry
 
 import (
+	"math"
 	"math/rand/v2"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/internal/israndom"
 )
 
 // draws says when a policy draws a random number.
@@ -21,7 +21,7 @@ func drawsOf(b backoff.Backoff) draws {
 	switch {
 	case b == backoff.Backoff{}:
 		return nothing
-	case !israndom.Backoff(b):
+	case !b.IsRandom():
 		return never
 	case b.IsTiled():
 		return onceInARow
@@ -37,10 +37,10 @@ func (c *config) draw(s *State) float64 {
 		return 0
 	case c.draws == always:
 		return c.random(rand.Float64)
-	case !s.Placed:
-		s.Place, s.Placed = c.random(places.next), true
+	case s.place == 0:
+		s.setPlace(c.random(places.next))
 	}
-	return s.Place
+	return math.Float64frombits(s.place - 1)
 }
 
 // random draws from the policy's own source, else from the given one.

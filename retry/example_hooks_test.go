@@ -98,55 +98,6 @@ func ExampleWithoutRetries() {
 	// 3 calls
 }
 
-// A job that is stored between its attempts. Any process can decide on it next.
-func ExampleState() {
-	policy := retry.New(backoff.Exponential(time.Minute, 2), retry.Limit(3))
-	var stored []byte
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	for range 3 {
-		var state retry.State
-		if err := state.UnmarshalText(stored); err != nil {
-			fmt.Println(err)
-			return
-		}
-		delay, err := policy.Decide(&state, stream.Failure{Err: errBusy}, now, time.Time{})
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		now = now.Add(delay)
-		stored, _ = state.AppendText(nil)
-		fmt.Printf("in %v: %s\n", delay, stored)
-	}
-	// Output:
-	// in 1m0s: attempts=1 first=2026-03-01T12:00:00Z retries=1 since=2026-03-01T12:00:00Z previous=1m0s
-	// in 2m0s: attempts=2 first=2026-03-01T12:00:00Z retries=2 since=2026-03-01T12:00:00Z previous=2m0s
-	// in 4m0s: attempts=3 first=2026-03-01T12:00:00Z retries=3 since=2026-03-01T12:00:00Z previous=4m0s
-}
-
-// Code that uses Decide calls Recovered when the operation works again, and Ended when it is over.
-func ExamplePolicy_Recovered() {
-	budget := retry.NewBudget(10, 1, 0.5)
-	policy := retry.New(backoff.Constant(time.Second), retry.WithBudget(budget),
-		retry.OnRecovered(func(_ context.Context, r retry.Recovery) { fmt.Println("down for", r.Down) }),
-		retry.OnDone(func(_ context.Context, r retry.Result) { fmt.Println("attempts:", r.Attempts) }))
-	ctx := context.Background()
-	var state retry.State
-	now := time.Unix(0, 0)
-	failure := stream.Failure{Err: errBusy}
-	delay, _ := policy.Decide(&state, failure, now, time.Time{})
-	now = now.Add(delay)
-
-	policy.Recovered(ctx, failure, state.Retries, now.Sub(state.First))
-	policy.Succeeded(0)
-	policy.Ended(ctx, state.Attempts+1, nil)
-	fmt.Println(budget)
-	// Output:
-	// down for 1s
-	// attempts: 2
-	// budget 9.5 of 10, cost 1, refund 0.5
-}
-
 func ExamplePolicy_Limit() {
 	policy, _ := retry.Parse("constant d=1s limit=5 within=1m")
 	fmt.Println(policy.Limit())

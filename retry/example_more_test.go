@@ -19,9 +19,9 @@ var errBusy = errors.New("busy")
 
 // delays prints the delays that a policy returns for an operation that always fails with err.
 func delays(p retry.Policy, err error) {
-	var state retry.State
+	op := p.Start(context.Background())
 	for now := time.Unix(0, 0); ; {
-		delay, end := p.Decide(&state, stream.Failure{Err: err}, now, time.Time{})
+		delay, end := op.Failed(retry.Outcome{Err: err, At: now})
 		if end != nil {
 			fmt.Println(end)
 			return
@@ -119,11 +119,11 @@ func ExampleAttemptTimeout() {
 // After a connection that lasted for a minute, its loss is a first failure again.
 func ExampleResetAfter() {
 	policy := retry.New(backoff.Exponential(time.Second, 2), retry.ResetAfter(time.Minute))
-	var state retry.State
+	op := policy.Start(context.Background())
 	now := time.Unix(0, 0)
 	for _, lasted := range []time.Duration{0, time.Second, time.Second, time.Hour, time.Second} {
 		now = now.Add(lasted)
-		delay, err := policy.Decide(&state, stream.Failure{Err: errBusy, Lasted: lasted}, now, time.Time{})
+		delay, err := op.Failed(retry.Outcome{Err: errBusy, Lasted: lasted, At: now})
 		if err != nil {
 			fmt.Println(err)
 			return

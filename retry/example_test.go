@@ -79,27 +79,6 @@ func ExamplePolicy_With() {
 	// exponential base=1s factor=2 jitter=default stopat=1m
 }
 
-func ExamplePolicy_Decide() {
-	// The core without waits: times in, delays out.
-	policy := retry.New(backoff.Exponential(time.Second, 2), retry.Limit(3))
-	var state retry.State
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for {
-		delay, err := policy.Decide(&state, stream.Failure{Err: errors.New("busy")}, now, time.Time{})
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		fmt.Println(delay)
-		now = now.Add(delay)
-	}
-	// Output:
-	// 1s
-	// 2s
-	// 4s
-	// retry: limit of 3 retries: 4 failures in 7s: busy
-}
-
 func ExampleParse() {
 	policy, err := retry.Parse("exponential base=100ms factor=2 cap=30s jitter=full limit=5 within=1m")
 	fmt.Println(policy, err)

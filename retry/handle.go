@@ -2,52 +2,47 @@ package retry
 
 import (
 	"context"
+	"fmt"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Handle makes p a stream.RetryHandler: src.RetryWhen(p) runs src again as p decides. Each subscription has its own
-// State. Handle waits on the subscriber's goroutine and starts none. The returned stream answers each failure with its
-// number. If there is no further attempt, it fails with the error that Do would return, an *Error or the failure
-// itself.
+// Handle makes p a stream.RetryHandler: src.RetryWhen(p) runs src again as p decides. Each subscription is an Operation
+// of its own. Handle waits on the subscriber's goroutine and starts none. The returned stream answers each failure with
+// its number. If there is no further attempt, it fails with the error that Do would return, an *Error or the failure
+// itself; if ctx has ended, with an error that matches context.Cause(ctx).
 //
 //	failures  -1--2-----3---
 //	answers   --1---2-------#
+//
+// If p.Handle is passed as a function, RetryWhen does not know that it is a Policy: only the values of failed attempts
+// refund the budget, OnRecovered and OnDone are not called, and Log does not log the end of an outage.
 func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
 	if failures == nil {
 		panicf("Policy.Handle", "failures is nil")
 	}
 	return func(ctx context.Context, yield func(stream.Failure) bool) error {
-		subscription, hooks := attempt.Subscribed(ctx)
 		var (
-			c        = p.settings()
-			op       operation
-			timed    = c.timed && c.clock != nil
+			op, note = p.handling(ctx)
+			timed    = op.config.timed && op.config.clock != nil
 			answered bool
 			at       time.Time // of the answer
 			end      error
 		)
-		op.begin(hooks, c)
 		err := failures(ctx, func(f stream.Failure) bool {
+			outcome := Outcome{Err: f.Err, Items: f.Items, Lasted: f.Lasted}
 			if timed && answered {
-				f.Lasted = op.since(at)
+				outcome.Lasted = op.now().Sub(at)
 			}
-			c.refund(f.Items)
-			op.question.Failure = f
-			end = op.failed(ctx, f.Items > 0)
-			if subscription != nil {
-				subscription.Announced = end == nil
-			}
-			if end != nil {
-				if op.cancelled { // RetryWhen adds the failure
-					end = ending.ContextError(ctx)
-				}
+			note(op, &outcome)
+			if end = op.handle(&outcome); end != nil {
 				return false
 			}
-			answered, at = true, op.now()
+			if answered = true; timed {
+				at = op.now()
+			}
 			return yield(stream.Failure{N: f.N})
 		})
 		if end != nil {
@@ -55,4 +50,117 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 		}
 		return err
 	}
+}
+
+// handle decides about a failure that was noted, and waits. A cancellation is returned without the failure, which
+// RetryWhen adds.
+func (o *Operation) handle(f *Outcome) error {
+	o.last = f.Err
+	if o.ctx.Err() == nil {
+		delay, end := o.decide(f, false)
+		if end != nil {
+			return end
+		}
+		if delay > 0 {
+			o.wait(delay)
+		}
+	}
+	return ending.ContextError(o.ctx)
+}
+
+// handling returns the operation for a run of Handle's stream under ctx, and what notes a failure for it. Normally the
+// operation is that of the subscription, which notes each failure before the handler receives it. If the handler runs
+// Handle's stream in another way than directly, or again, each run has an operation of its own.
+func (p Policy) handling(ctx context.Context) (*Operation, func(*Operation, *Outcome)) {
+	c := p.settings()
+	if s, ok := ctx.(*subscription); ok && s.op.config == c && !s.handled {
+		s.handled = true
+		return &s.op, func(*Operation, *Outcome) {}
+	}
+	o := &Operation{deaf: true}
+	o.begin(ctx, c)
+	if s, ok := ctx.Value(subscriptionKey{}).(*subscription); ok && s.op.config == c { // it refunds
+		return o, (*Operation).note
+	}
+	return o, func(o *Operation, f *Outcome) {
+		c.refund(f.Items)
+		o.note(f)
+	}
+}
+
+// A Policy observes the attempts. A handler that wraps a Policy should embed it, because RetryWhen looks for Observe in
+// the handler itself.
+var _ stream.RetryObserver = Policy{}
+
+// Observe is called by stream.RetryWhen. It returns what calls p's hooks and refunds its budget for one subscription,
+// nil if p has none, and the context under which Handle's stream finds it.
+func (p Policy) Observe(s stream.RetrySubscription) (context.Context, stream.RetryObservation) {
+	c := p.settings()
+	switch {
+	case c.budget == nil && c.onRecovered == nil && c.onDone == nil && c.logger == nil:
+		return s.Context, nil
+	case s.Over:
+		return s.Context, undisturbed{c}
+	}
+	o := &subscription{Context: s.Context}
+	o.op.begin(s.Context, c)
+	if o.op.began = s.Began; c.clock != nil && c.onDone != nil {
+		o.op.began = c.clock.Now().Add(-stream.ClockFrom(s.Context).Now().Sub(s.Began))
+	}
+	return o, o
+}
+
+// undisturbed is a subscription that is over without a failure for the handler.
+type undisturbed struct{ config *config }
+
+func (undisturbed) Works()                {}
+func (undisturbed) Failed(stream.Failure) {}
+
+func (u undisturbed) Ended(end stream.RetryEnd) {
+	u.config.refundEnd(end)
+	if u.config.onDone != nil {
+		elapsed := stream.ClockFrom(end.Context).Now().Sub(end.Began)
+		u.config.done(end.Context, Result{Err: end.Err, Attempts: end.Attempts, Elapsed: elapsed})
+	}
+}
+
+// subscription is a subscription that has failed. It is the context of the handler's stream, so that Handle finds it.
+type subscription struct {
+	context.Context // the subscriber's
+	op              Operation
+	handled         bool // a run of Handle's stream uses op
+}
+
+type subscriptionKey struct{}
+
+// Value returns the subscription itself for its key.
+func (s *subscription) Value(key any) any {
+	if key == (subscriptionKey{}) {
+		return s
+	}
+	return s.Context.Value(key)
+}
+
+// String describes the context in the form that package context uses.
+func (s *subscription) String() string { return fmt.Sprint(s.Context) }
+
+func (s *subscription) Works() { s.op.Works() }
+
+func (s *subscription) Failed(f stream.Failure) {
+	s.op.config.refund(f.Items)
+	s.op.note(&Outcome{Err: f.Err, Items: f.Items, Lasted: f.Lasted})
+	s.op.last = f.Err
+}
+
+func (s *subscription) Ended(end stream.RetryEnd) {
+	s.op.config.refundEnd(end)
+	s.op.end(end.Attempts, end.Err)
+}
+
+// refundEnd refunds for the attempt that has ended a subscription.
+func (c *config) refundEnd(end stream.RetryEnd) {
+	if end.Err == nil {
+		end.Items = max(1, end.Items)
+	}
+	c.refund(end.Items)
 }

@@ -1,11 +1,7 @@
 package retry
 
 import (
-	"context"
 	"time"
-
-	"github.com/retrywhen/retrywhen/internal/attempt"
-	"github.com/retrywhen/retrywhen/stream"
 )
 
 // Event describes a scheduled retry.
@@ -43,47 +39,13 @@ type Result struct {
 	Elapsed time.Duration
 }
 
-// A Policy observes the attempts. A handler that wraps a Policy should embed it, because RetryWhen looks for these
-// methods in the handler itself. If p.Handle is passed as a function, there are no refunds, and no OnRecovered, OnDone
-// and Log.
-var _ stream.RetryObserver = Policy{}
-
-// Recovered calls the OnRecovered hooks. Do, Run, Attempts and stream.RetryWhen call it; code that uses Decide must
-// call it.
-func (p Policy) Recovered(ctx context.Context, last stream.Failure, retries int, down time.Duration) {
-	s, ctx := attempt.Subscribed(ctx)
-	if s != nil {
-		s.Announced = false
-	}
-	p.settings().Recovered(ctx, last.Err, retries, down)
-}
-
-// Succeeded refunds the budget after an attempt that ended without an error, or that Handle does not receive: once for
-// each value that it delivered, or once if it delivered none. Do, Run, Attempts and stream.RetryWhen call it; code that
-// uses Decide must call it.
-func (p Policy) Succeeded(items int64) { p.settings().Succeeded(items) }
-
-// Ended calls the OnDone hooks. Do, Run, Attempts and stream.RetryWhen call it; code that uses Decide must call it.
-// Only RetryWhen knows when the operation began: with other callers, Result.Elapsed is 0.
-func (p Policy) Ended(ctx context.Context, attempts int, err error) {
-	c := p.settings()
-	s, ctx := attempt.Subscribed(ctx)
-	var elapsed time.Duration
-	if s != nil {
-		elapsed = s.Elapsed
-		if s.Announced {
-			s.Announced = false
-			c.logEnded(ctx, attempts, err)
-		}
-	}
-	c.Done(ctx, attempts, elapsed, err)
-}
-
 // retrying calls the hooks for a retry.
-func (c *config) retrying(s *State, q *question, delay time.Duration) {
-	e := Event{N: s.Retries, Err: q.Err, Delay: delay, Elapsed: q.time().Sub(s.Since), Lasted: q.Lasted}
-	c.logRetry(q.ctx, &e, s.Attempts == 1 || q.worked)
+func (o *Operation) retrying(f *Outcome, delay time.Duration) {
+	c, s := o.config, &o.state
+	e := Event{N: s.retries, Err: f.Err, Delay: delay, Elapsed: o.time().Sub(s.since()), Lasted: f.Lasted}
+	c.logRetry(o.ctx, &e, s.failures == 1)
+	o.logged = true
 	for _, hook := range c.onRetry {
-		hook(q.ctx, e)
+		hook(o.ctx, e)
 	}
 }

@@ -9,13 +9,16 @@ import (
 // Log logs outages (see Recovery) to logger: WARN for the first retry of an outage, DEBUG for each further retry, INFO
 // when it works again, ERROR when the policy gives up. An error that is returned unchanged and an end by the context
 // are not logged, except by an INFO that ends an outage for which there was a WARN. operators.MapRetry logs everything
-// at DEBUG, because it has many items.
+// at DEBUG, because it has many items (Quiet).
 func Log(logger *slog.Logger) Option {
 	if logger == nil {
 		panicf("Log", "logger is nil")
 	}
 	return func(c *config) { c.logger = logger }
 }
+
+// Quiet makes Log log everything at DEBUG, for code that has many operations at once.
+func Quiet() Option { return func(c *config) { c.quiet = true } }
 
 func (c *config) log(ctx context.Context, level slog.Level, text string, attrs ...slog.Attr) {
 	if c.quiet {
@@ -42,13 +45,7 @@ func (c *config) logGiveUp(ctx context.Context, err *Error) {
 	}
 }
 
-// logEnd logs the end of an outage by an error that is returned unchanged, if the outage was logged.
-func (c *config) logEnd(s *State, q *question, err error) {
-	if s.Attempts > 1 && !q.worked {
-		c.logEnded(q.ctx, s.Attempts, err)
-	}
-}
-
+// logEnded logs the end of an outage without a recovery, if the policy did not give up.
 func (c *config) logEnded(ctx context.Context, attempts int, err error) {
 	if c.logger != nil {
 		c.log(ctx, slog.LevelInfo, "retries ended", slog.Int("attempts", attempts), slog.Any("error", err))

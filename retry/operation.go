@@ -4,128 +4,185 @@ import (
 	"context"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/internal/timer"
+	"github.com/retrywhen/retrywhen/stream"
 )
 
-// operation is one operation under a policy that waits in place.
-type operation struct {
-	config    *config
-	state     State
-	question  question
-	last      error // the last failure of this outage, but not the end of ctx
-	timer     timer.Timer
-	cancelled bool      // ctx has ended
-	began     time.Time // for OnDone
+// Operation is one operation under a policy, for code that makes the attempts and waits in its own way: an engine with
+// many operations at once, or a job queue that stores the State between two attempts. The Operation decides, counts,
+// calls the hooks, logs, and refunds the budget. Do, Run, Attempts, a retried stream, operators.MapRetry, HTTP and gRPC
+// clients and the durable queue are written with it:
+//
+//	op := policy.Start(ctx)
+//	for {
+//		attempt, cancel := op.Attempt(ctx)
+//		err := call(attempt)
+//		cancel()
+//		if err == nil {
+//			return op.Done(retry.Outcome{})
+//		}
+//		delay, end := op.Failed(retry.Outcome{Err: err})
+//		if end == nil {
+//			end = op.Wait(delay)
+//		}
+//		if end != nil {
+//			return op.Done(retry.Outcome{Err: end})
+//		}
+//	}
+//
+// An Operation is made by Start or Continue. It must be used on one goroutine at a time, and not be copied after its
+// first use.
+type Operation struct {
+	config *config
+	ctx    context.Context // of the operation and of its hooks
+	began  time.Time       // for OnDone
+
+	clock    stream.Clock // nil until it is needed
+	timer    timer.Timer
+	hasTimer bool
+	decided  bool // there was a decision; the fields below are set
+	single   bool // no retries are allowed: WithoutRetries
+	deadline time.Time
+
+	state State
+	last  error // the last failure of the outage, but not the end of ctx
+	deaf  bool  // nobody observes outages, so their times are not needed
+
+	running bool      // an attempt was begun, and has not ended
+	worked  bool      // it works
+	reset   bool      // Reset was called in it
+	start   time.Time // when it began, if attempts are timed
+	waiting bool      // the next attempt is a retry that was not begun yet
+	logged  bool      // a retry of this outage was logged, and its end was not
+
+	at   time.Time // of the last failure; set if read is: without waits the time is rarely needed
+	read bool
+}
+
+// Outcome describes how an attempt or an operation has ended. The zero Outcome is a success.
+type Outcome struct {
+	// Err is nil for a success.
+	Err error
+	// Items is the number of values that the attempt has delivered, 0 for a call.
+	Items int64
+	// Lasted is how long the attempt ran. If it is 0 and the policy needs it, it is the time since Attempt.
+	Lasted time.Duration
+	// At is when the attempt ended. If it is the zero Time, it is the present, by the policy's clock.
+	At time.Time
+}
+
+// Start begins an operation under p. The hooks receive ctx, and its end ends the operation.
+func (p Policy) Start(ctx context.Context) (o Operation) {
+	o.begin(ctx, p.settings())
+	return o
+}
+
+// Continue continues an operation whose State was stored before a retry. last is its last failure, for the hooks and
+// for the error with which it may end; nil if it is not known. Continue with the zero State is Start.
+func (p Policy) Continue(ctx context.Context, s State, last error) (o Operation) {
+	o.resume(ctx, p.settings(), &s, last)
+	return o
 }
 
 // begin makes o an operation under ctx; it is zero before.
-func (o *operation) begin(ctx context.Context, c *config) {
-	clock := c.Clock(ctx)
-	o.config, o.timer = c, timer.New(clock)
-	q := &o.question
-	q.ctx, q.clock = ctx, clock
-	q.deadline, _ = ctx.Deadline()
-	q.single = withoutRetries(ctx)
+func (o *Operation) begin(ctx context.Context, c *config) {
+	o.config, o.ctx = c, ctx
 	if c.onDone != nil {
-		o.began = clock.Now()
+		o.began = o.now()
 	}
 }
 
-// failed waits and returns nil when the attempt after the failure in o.question is due, or the error that ends the
-// operation. worked says that the failed attempt worked before it failed.
-func (o *operation) failed(ctx context.Context, worked bool) error {
-	q := &o.question
-	q.worked, q.timed = worked, false
-	if ctx.Err() != nil {
-		o.config.count(&o.state, q)
-		if o.last != nil && !worked && ending.IsOf(ctx, q.Err) {
-			q.Err = o.last
-		}
-		err := o.abandon(ctx, o.state.Retries)
-		o.config.logEnd(&o.state, q, err)
-		return err
+// now returns the time of the policy's clock.
+func (o *Operation) now() time.Time { return o.theClock().Now() }
+
+func (o *Operation) theClock() stream.Clock {
+	if o.clock == nil {
+		o.clock = o.config.clockUnder(o.ctx)
 	}
-	o.last = q.Err
-	delay, err := o.config.decide(&o.state, q)
-	if err != nil {
-		return err
-	}
-	if o.config.beforeWait != nil {
-		o.config.beforeWait(ctx)
-	}
-	if delay > 0 {
-		o.wait(ctx, delay)
-	}
-	if ctx.Err() != nil {
-		q.timed = false
-		err := o.abandon(ctx, o.state.Retries-1) // the last attempt was not made
-		o.config.logEnded(ctx, o.state.Attempts, err)
-		return err
-	}
-	return nil
+	return o.clock
 }
 
-// abandon returns the error of an operation whose context has ended, after the given number of retries in a row. It
-// does not call OnGiveUp, because the caller gave up, not the policy.
-func (o *operation) abandon(ctx context.Context, retries int) error {
-	o.cancelled = true
-	return o.state.failure(&o.question, ending.ContextError(ctx), retries)
-}
-
-// wait returns when d > 0 has passed, or one of the policy's signals has fired, or ctx has ended.
-func (o *operation) wait(ctx context.Context, d time.Duration) {
-	if o.config.signals == nil {
-		o.timer.Wait(ctx, d)
+func (o *Operation) resume(ctx context.Context, c *config, s *State, last error) {
+	o.begin(ctx, c)
+	if s.attempts == 0 {
 		return
 	}
-	fired := make(chan struct{}, 1)
-	stop, _ := o.config.Watch(fired)
-	defer stop()
-	if o.config.Fires() != o.state.Fires {
+	o.state, o.last = *s, last
+	o.began = s.first.Add(-s.lead)
+	o.waiting = true
+	o.logged = s.failures > 0
+}
+
+// State returns what must be stored to Continue the operation later.
+func (o *Operation) State() State { return o.state }
+
+// Attempt begins the next attempt and returns its context, derived from ctx: it carries the number of a retry
+// (stream.AttemptFrom), and ends at the policy's AttemptTimeout. The returned function releases the context and must be
+// called when the attempt is over. For a first attempt without a timeout the context is ctx itself.
+func (o *Operation) Attempt(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx = o.Begin(ctx)
+	if o.config.attemptTimeout < 0 {
+		return ctx, nothingToCancel
+	}
+	return withTimeout(ctx, o.theClock(), o.config.attemptTimeout)
+}
+
+func nothingToCancel() {}
+
+// Begin is Attempt for an attempt that AttemptTimeout does not limit, such as a call whose response is a stream.
+func (o *Operation) Begin(ctx context.Context) context.Context {
+	if n := o.beginAttempt(); n > 1 {
+		ctx = attempt.With(ctx, n)
+	}
+	return ctx
+}
+
+// beginAttempt returns the number of the attempt.
+func (o *Operation) beginAttempt() int {
+	o.running, o.worked, o.reset, o.waiting = true, false, false, false
+	if o.config.timed {
+		o.start = o.now()
+	}
+	return o.state.attempts + 1
+}
+
+// Works records that the attempt works before it ends, for example by a stream's first value. If there were failures
+// before, the outage is over and OnRecovered is called, unless the operation's context has ended. A call that succeeds
+// needs only Done.
+func (o *Operation) Works() {
+	o.worked = true
+	if o.state.failures == 0 {
 		return
 	}
-	o.timer.Set(d)
-	select {
-	case <-o.timer.C():
-	case <-fired:
-	case <-ctx.Done():
+	last, retries := o.last, o.state.failures
+	o.last, o.state.failures = nil, 0
+	c := o.config
+	if (c.onRecovered == nil && c.logger == nil) || o.ctx.Err() != nil {
+		return
 	}
-	o.timer.Stop()
-}
-
-// recovered calls the hooks for an attempt that works, after the given number of retries since the first failure of the
-// outage.
-func (o *operation) recovered(ctx context.Context, retries int, down time.Time) {
-	if retries > 0 && o.config.Observes() && ctx.Err() == nil {
-		o.config.Recovered(ctx, o.question.Err, retries, o.question.clock.Now().Sub(down))
+	o.logged = false
+	r := Recovery{Retries: retries, Down: o.now().Sub(o.state.down()), Last: last}
+	c.logRecovered(o.ctx, &r)
+	for _, hook := range c.onRecovered {
+		hook(o.ctx, r)
 	}
 }
 
-// done calls the hooks for the end of the operation, and returns err.
-func (o *operation) done(ctx context.Context, err error) error {
-	if c := o.config; c.onDone != nil {
-		attempts := o.state.Attempts
-		if err == nil {
-			attempts++
-		}
-		c.Done(ctx, attempts, o.since(o.began), err)
+// Reset records that the attempt works, as Works does, and restarts the count: if the attempt fails later, that failure
+// is the first in a row. The first Reset of an attempt refunds the budget; the attempt's end then does not.
+func (o *Operation) Reset() {
+	if !o.reset {
+		o.reset = true
+		o.Works()
+		o.config.refund(1)
 	}
-	return err
 }
 
-// now returns the time, if attempts are timed.
-func (o *operation) now() (at time.Time) {
-	if o.config.timed {
-		at = o.question.clock.Now()
+// time returns when the last attempt failed.
+func (o *Operation) time() time.Time {
+	if !o.read {
+		o.at, o.read = o.now(), true
 	}
-	return at
-}
-
-// since returns the time since the given one, if attempts are timed.
-func (o *operation) since(then time.Time) time.Duration {
-	if o.config.timed {
-		return o.question.clock.Now().Sub(then)
-	}
-	return 0
+	return o.at
 }

@@ -3,6 +3,7 @@ package retry
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
@@ -42,8 +43,7 @@ type config struct {
 	clock           stream.Clock
 	rand            func() float64
 	budget          *Budget
-	timed           bool                  // attempts are timed, because another field needs it
-	beforeWait      func(context.Context) // of an engine
+	timed           bool // attempts are timed, because another field needs it
 }
 
 // Default waits about 1, 2, 4 and 8 s, each ±15 %, and gives up when the next wait would be 10 s or more. The figures
@@ -105,6 +105,37 @@ func (p Policy) AttemptTimeout() (d time.Duration, set bool) {
 }
 
 func duration(d time.Duration) (time.Duration, bool) { return max(0, d), d >= 0 }
+
+// Signals returns the signals of ResetOn.
+func (p Policy) Signals() []*Signal { return slices.Clone(p.settings().signals) }
+
+// Clock returns the clock that p uses under ctx: its own (WithClock), else that of ctx, else the system clock.
+func (p Policy) Clock(ctx context.Context) stream.Clock { return p.settings().clockUnder(ctx) }
+
+func (c *config) clockUnder(ctx context.Context) stream.Clock {
+	if c.clock != nil {
+		return c.clock
+	}
+	return stream.ClockFrom(ctx)
+}
+
+// fires returns one more than the number of fires of the signals, 0 if there are none.
+func (c *config) fires() (n uint64) {
+	if c.signals != nil {
+		n = 1
+	}
+	for _, s := range c.signals {
+		n += s.Fires()
+	}
+	return n
+}
+
+// refund refunds the budget for n successes.
+func (c *config) refund(n int64) {
+	if c.budget != nil && n > 0 {
+		c.budget.succeeded(n)
+	}
+}
 
 func (p Policy) settings() *config {
 	if p.config == nil {

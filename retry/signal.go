@@ -29,14 +29,16 @@ func (s *Signal) Fire() {
 	s.mu.Unlock()
 }
 
-func (s *Signal) count() uint64 {
+// Fires returns how often s has fired.
+func (s *Signal) Fires() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.fires
 }
 
-// join makes Fire send to w until leave is called.
-func (s *Signal) join(w chan<- struct{}) {
+// Notify makes Fire send to w until Stop is called, for an engine that waits in its own way. A send that would block is
+// skipped, so w needs a buffer of one.
+func (s *Signal) Notify(w chan<- struct{}) {
 	s.mu.Lock()
 	if s.waiters == nil {
 		s.waiters = make(map[chan<- struct{}]struct{})
@@ -45,7 +47,8 @@ func (s *Signal) join(w chan<- struct{}) {
 	s.mu.Unlock()
 }
 
-func (s *Signal) leave(w chan<- struct{}) {
+// Stop ends what Notify began.
+func (s *Signal) Stop(w chan<- struct{}) {
 	s.mu.Lock()
 	delete(s.waiters, w)
 	s.mu.Unlock()

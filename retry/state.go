@@ -2,65 +2,80 @@ package retry
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// State is the state of one operation: everything that a decision needs to know about earlier failures. The zero State
-// is an operation that has not failed yet. It is plain data with a text form, so an operation can be stored and decided
-// on later in another process. It belongs to one operation and is not safe for concurrent use.
+// State is what an Operation must remember between two attempts: everything that a decision needs to know about earlier
+// failures, without the last error. The zero State is an operation that has not failed yet. It is plain data with a text
+// form, so an operation can be stored and continued later in another process. It belongs to one operation.
 type State struct {
-	// Attempts is the number of the operation's failed attempts, over all resets.
-	Attempts int
-	// Retries is the number of retries in a row.
-	Retries int
-	// First is the time of the operation's first failure.
-	First time.Time
-	// Since is the time of the first failure in a row.
-	Since time.Time
-	// Previous is the last delay drawn in a row. Decorrelated computes the next one from it.
-	Previous time.Duration
-	// Place is the operation's number under a Tiled backoff, in [0,1). It is valid if Placed is true.
-	Place  float64
-	Placed bool
-	// Fires is one more than the number of fires of the policy's signals (ResetOn) that the operation has seen in this
-	// process, 0 if that is not known. It is not part of the text form: a State from text has seen every fire up to its
-	// first decision, and a later fire restarts its count.
-	Fires uint64
+	attempts int           // failed attempts, over all resets
+	retries  int           // in a row
+	failures int           // of the outage; 0 if there is none
+	first    time.Time     // of the first failure
+	lead     time.Duration // from the beginning to the first failure; 0 if it is not known
+	row      time.Duration // from the first failure to the first one in a row
+	outage   time.Duration // from the first failure to the first one of the outage
+	previous time.Duration // the last delay drawn in a row: Decorrelated computes the next one from it
+	place    uint64        // the number in [0,1) under a Tiled backoff: one more than its bits, or 0 if it was not drawn
+	fires    uint64        // one more than the fires of the policy's signals that were seen, or 0 if that is not known
 }
 
+// Attempts returns the number of the operation's failed attempts, over all resets.
+func (s State) Attempts() int { return s.attempts }
+
+// FirstFailure returns the time of the operation's first failure. It is the zero Time if there was none.
+func (s State) FirstFailure() time.Time { return s.first }
+
+// since returns the time of the first failure in a row.
+func (s *State) since() time.Time { return s.first.Add(s.row) }
+
+// down returns the time of the first failure of the outage.
+func (s *State) down() time.Time { return s.first.Add(s.outage) }
+
 // restart restarts the count of retries.
-func (s *State) restart() {
-	*s = State{Attempts: s.Attempts, First: s.First, Fires: s.Fires}
-}
+func (s *State) restart() { s.retries, s.row, s.previous, s.place = 0, 0, 0, 0 }
 
 // MarshalText returns the text form, as in
 //
-//	attempts=7 retries=2 first=2026-03-01T12:00:00Z since=2026-03-01T12:30:00Z previous=1.5s place=0.618
+//	attempts=7 first=2026-03-01T12:00:00Z retries=2 since=2026-03-01T12:30:00Z previous=1.5s place=0.618
 //
-// It fails if the year of a time is after 9999.
+// began is the time of the operation's beginning, for OnDone; failures and down are the number of failures of the
+// outage and the time of the first of them, if they are not attempts and first. MarshalText fails if the year of a time
+// is after 9999.
 func (s State) MarshalText() ([]byte, error) { return s.AppendText(nil) }
 
 // AppendText appends the text form to b.
 func (s State) AppendText(b []byte) ([]byte, error) {
-	b = strconv.AppendInt(append(b, "attempts="...), int64(s.Attempts), 10)
-	if s.Attempts == 0 {
+	b = strconv.AppendInt(append(b, "attempts="...), int64(s.attempts), 10)
+	if s.attempts == 0 {
 		return b, nil
 	}
-	b, err := appendTime(b, " first=", s.First)
-	if err != nil || s.Retries == 0 {
+	b, err := appendTime(b, " first=", s.first)
+	if err == nil && s.lead != 0 {
+		b, err = appendTime(b, " began=", s.first.Add(-s.lead))
+	}
+	if err == nil && s.failures != s.attempts {
+		b = strconv.AppendInt(append(b, " failures="...), int64(s.failures), 10)
+		if s.failures > 0 {
+			b, err = appendTime(b, " down=", s.down())
+		}
+	}
+	if err != nil || s.retries == 0 {
 		return b, err
 	}
-	b = strconv.AppendInt(append(b, " retries="...), int64(s.Retries), 10)
-	if b, err = appendTime(b, " since=", s.Since); err != nil {
+	b = strconv.AppendInt(append(b, " retries="...), int64(s.retries), 10)
+	if b, err = appendTime(b, " since=", s.since()); err != nil {
 		return b, err
 	}
-	if s.Previous != 0 {
-		b = append(append(b, " previous="...), s.Previous.String()...)
+	if s.previous != 0 {
+		b = append(append(b, " previous="...), s.previous.String()...)
 	}
-	if s.Placed {
-		b = strconv.AppendFloat(append(b, " place="...), s.Place, 'g', -1, 64)
+	if s.place != 0 {
+		b = strconv.AppendFloat(append(b, " place="...), math.Float64frombits(s.place-1), 'g', -1, 64)
 	}
 	return b, nil
 }
@@ -73,48 +88,64 @@ func appendTime(b []byte, name string, t time.Time) ([]byte, error) {
 	return b, nil
 }
 
-// UnmarshalText reads the text form. Missing words count as zero. The error quotes the wrong word; then s is unchanged.
+// UnmarshalText reads the text form. A missing number counts as zero, a missing time as the first failure's. The error
+// quotes the wrong word; then s is unchanged.
 func (s *State) UnmarshalText(text []byte) error {
 	var read State
+	read.failures = -1
+	times := make(map[string]time.Time)
 	for field := range strings.FieldsSeq(string(text)) {
 		name, value, _ := strings.Cut(field, "=")
-		if want := read.set(name, value); want != "" {
+		if want := read.set(name, value, times); want != "" {
 			return fmt.Errorf("retry: State: %q: want %s", field, want)
 		}
 	}
+	if read.failures < 0 {
+		read.failures = read.attempts
+	}
+	read.first = times["first"]
+	after := func(name string) (d time.Duration) {
+		if at, is := times[name]; is {
+			d = at.Sub(read.first)
+		}
+		return d
+	}
+	read.lead, read.row, read.outage = -after("began"), after("since"), after("down")
 	*s = read
 	return nil
 }
 
-// set sets the field of the word, or returns what the word should be.
-func (s *State) set(name, value string) (want string) {
+// set sets the field of the word, or returns what the word should be. It puts a time into times.
+func (s *State) set(name, value string, times map[string]time.Time) (want string) {
 	var err error
 	switch name {
 	case "attempts":
-		s.Attempts, want = count(value)
+		s.attempts, want = count(value)
 	case "retries":
-		s.Retries, want = count(value)
-	case "first":
-		s.First, err = time.Parse(time.RFC3339Nano, value)
-	case "since":
-		s.Since, err = time.Parse(time.RFC3339Nano, value)
+		s.retries, want = count(value)
+	case "failures":
+		s.failures, want = count(value)
+	case "first", "since", "began", "down":
+		if times[name], err = time.Parse(time.RFC3339Nano, value); err != nil {
+			return "a time like 2026-03-01T12:00:00Z"
+		}
 	case "previous":
-		if s.Previous, err = time.ParseDuration(value); err != nil || s.Previous < 0 {
+		if s.previous, err = time.ParseDuration(value); err != nil || s.previous < 0 {
 			return "a duration of 0 or more"
 		}
 	case "place":
-		if s.Place, err = strconv.ParseFloat(value, 64); err != nil || !(s.Place >= 0 && s.Place < 1) {
+		place, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(place >= 0 && place < 1) {
 			return "a number of at least 0 and below 1"
 		}
-		s.Placed = true
+		s.setPlace(place)
 	default:
-		return "attempts, retries, first, since, previous or place"
-	}
-	if err != nil {
-		return "a time like 2026-03-01T12:00:00Z"
+		return "attempts, first, began, failures, down, retries, since, previous or place"
 	}
 	return want
 }
+
+func (s *State) setPlace(place float64) { s.place = math.Float64bits(place) + 1 }
 
 func count(value string) (n int, want string) {
 	n, err := strconv.Atoi(value)

@@ -86,8 +86,11 @@ func TestDecide_TimesThatAreFarApart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := retry.New(backoff.Constant(time.Second), c.opts...)
-			row := retry.State{Attempts: 1, Retries: 1, First: c.since, Since: c.since}
-			delay, err := p.Decide(&row, stream.Failure{Err: errBoom}, now, c.deadline)
+			var row retry.State
+			if err := row.UnmarshalText([]byte("attempts=1 retries=1 first=" + c.since.Format(time.RFC3339Nano))); err != nil {
+				t.Fatal(err)
+			}
+			delay, err := decide(p, &row, stream.Failure{Err: errBoom}, now, c.deadline)
 			if delay != c.delay || !errors.Is(err, c.cause) {
 				t.Errorf("got %v, %v; want %v, %v", delay, err, c.delay, c.cause)
 			}

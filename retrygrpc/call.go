@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"github.com/retrywhen/retrywhen/internal/attempt"
-	"github.com/retrywhen/retrywhen/internal/engine"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
@@ -18,11 +17,10 @@ import (
 type retrier struct {
 	settings
 	policy retry.Policy
-	engine engine.Policy[retry.State] // the policy's engine, which is not exported
 }
 
 func newRetrier(where string, p retry.Policy, opts []Option) *retrier {
-	return &retrier{set(where, opts), p, engine.Of[retry.State](p)}
+	return &retrier{set(where, opts), p}
 }
 
 // retries reports whether calls of the method are retried.
@@ -56,37 +54,31 @@ func MethodFrom(ctx context.Context) string {
 	return ""
 }
 
-// do makes attempts until one succeeds or the policy gives up. try makes the n-th attempt under ctx, and sets the
-// trailer of a failed one.
-func (r *retrier) do(ctx context.Context, method string, try func(ctx context.Context, n int, trailer *metadata.MD) error) error {
-	operation := &call{ctx, method}
-	for a, end := range r.policy.Attempts(operation) {
-		if end != nil {
-			return ended(ctx, end)
-		}
+// try makes the n-th attempt of a call under ctx, as the next one of the operation, and sets the trailer of a failed one.
+type try func(ctx context.Context, op *retry.Operation, n int, trailer *metadata.MD) error
+
+// do makes attempts until one succeeds or the policy gives up.
+func (r *retrier) do(ctx context.Context, method string, try try) error {
+	op := r.policy.Start(&call{ctx, method})
+	end := op.Cancelled()
+	for n := 1; end == nil; n++ {
 		var trailer metadata.MD
-		failure := try(r.attemptContext(ctx, a.N()), a.N(), &trailer)
-		if failure == nil {
-			return nil
+		failure := try(r.numbered(ctx, n), &op, n, &trailer)
+		if failure == nil || !slices.Contains(r.codes, status.Code(failure)) {
+			return op.Done(retry.Outcome{Err: failure})
 		}
-		final := !slices.Contains(r.codes, status.Code(failure))
-		if !final {
-			failure = dictated(failure, trailer)
-		}
-		if a.Fail(failure); final {
-			return failure
+		var delay time.Duration
+		if delay, end = op.Failed(retry.Outcome{Err: dictated(failure, trailer)}); end == nil {
+			end = op.Wait(delay)
 		}
 	}
-	panic("retrygrpc: the attempts ended without an end") // never
+	return ended(ctx, op.Done(retry.Outcome{Err: end}))
 }
 
-// attemptContext returns the context of the n-th attempt.
-func (r *retrier) attemptContext(ctx context.Context, n int) context.Context {
-	if n == 1 {
-		return ctx
-	}
-	if r.numbers {
+// numbered returns ctx with the number of the n-th attempt for the server, if the server is to know it.
+func (r *retrier) numbered(ctx context.Context, n int) context.Context {
+	if n > 1 && r.numbers {
 		ctx = metadata.AppendToOutgoingContext(ctx, "x-retry-attempt", strconv.Itoa(n-1))
 	}
-	return attempt.With(ctx, n)
+	return ctx
 }

@@ -7,7 +7,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
-	"github.com/retrywhen/retrywhen/internal/ending"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -34,7 +33,7 @@ func Receive[Req, Res any, C interface {
 		defer cancel()
 		responses, err := method(own, req, opts...)
 		if err != nil {
-			return ending.Error(ctx, dictated(err, nil))
+			return stream.ContextError(ctx, dictated(err, nil))
 		}
 		for ctx.Err() == nil {
 			m, err := responses.Recv()
@@ -42,11 +41,11 @@ func Receive[Req, Res any, C interface {
 			case err == io.EOF:
 				return nil
 			case err != nil:
-				return ending.Error(ctx, dictated(err, responses.Trailer()))
+				return stream.ContextError(ctx, dictated(err, responses.Trailer()))
 			case !yield(m):
 				return nil
 			}
 		}
-		return ending.ContextError(ctx)
+		return stream.ContextError(ctx)
 	}
 }

@@ -27,8 +27,8 @@ func StreamClientInterceptor(p retry.Policy, opts ...Option) grpc.StreamClientIn
 			return open(ctx)
 		case desc.ClientStreams || !desc.ServerStreams:
 			var opened grpc.ClientStream
-			err := r.do(ctx, method, func(ctx context.Context, _ int, _ *metadata.MD) (err error) {
-				opened, err = open(ctx)
+			err := r.do(ctx, method, func(ctx context.Context, op *retry.Operation, _ int, _ *metadata.MD) (err error) {
+				opened, err = open(op.Begin(ctx))
 				return err
 			})
 			return opened, err
@@ -112,8 +112,8 @@ func (s *responses) RecvMsg(m any) error {
 		return present.RecvMsg(m)
 	}
 	end := false
-	err := s.retrier.do(s.ctx, s.method, func(ctx context.Context, n int, trailer *metadata.MD) error {
-		if n > 1 {
+	err := s.retrier.do(s.ctx, s.method, func(ctx context.Context, op *retry.Operation, n int, trailer *metadata.MD) error {
+		if ctx = op.Begin(ctx); n > 1 {
 			s.reopen(ctx)
 		}
 		present, err := s.state()

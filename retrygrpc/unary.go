@@ -25,8 +25,8 @@ func UnaryClientInterceptor(p retry.Policy, opts ...Option) grpc.UnaryClientInte
 			return invoke(ctx, method, req, reply, cc, opts...)
 		}
 		opts = opts[:len(opts):len(opts)]
-		return r.do(ctx, method, func(ctx context.Context, _ int, trailer *metadata.MD) error {
-			timed, cancel := r.engine.AttemptContext(ctx)
+		return r.do(ctx, method, func(ctx context.Context, op *retry.Operation, _ int, trailer *metadata.MD) error {
+			timed, cancel := op.Attempt(ctx)
 			defer cancel()
 			return invoke(timed, method, req, reply, cc, append(opts, grpc.Trailer(trailer))...)
 		})

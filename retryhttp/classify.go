@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-
-	"github.com/retrywhen/retrywhen/internal/engine"
 )
 
 // Outcome is the result of one attempt, for a classifier. It is valid until the classifier returns.
@@ -102,11 +100,8 @@ type notRetriedError struct {
 	once   bool // the reason is the body
 }
 
-var _ engine.Refused = (*notRetriedError)(nil)
-
 func (e *notRetriedError) Error() string { return fmt.Sprintf("%v (not retried: %s)", e.err, e.reason) }
 func (e *notRetriedError) Unwrap() error { return e.err }
-func (e *notRetriedError) Refused()      {}
 
 // Timeout is called by url.Error.
 func (e *notRetriedError) Timeout() bool {

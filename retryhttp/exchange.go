@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/retrywhen/retrywhen/internal/attempt"
+	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -16,6 +17,7 @@ import (
 type exchange struct {
 	Outcome
 	transport *Transport
+	op        retry.Operation
 	ctx       context.Context // of all attempts: the request's, or that of the rest of a body
 	prepared  *http.Request   // the request to send; the first attempt sends it unchanged
 	sent      *http.Request   // the request of the current attempt
@@ -33,14 +35,11 @@ func (x *exchange) attempt(n int, after error) {
 	}
 	x.Outcome = Outcome{Request: x.Request, Attempt: n, exchange: x}
 	x.sent = x.prepared
-	ctx := x.ctx
+	ctx, stop := x.op.Attempt(x.ctx)
 	_, timed := t.policy.AttemptTimeout()
 	var inTime func() bool
 	if timed {
-		ctx, inTime = x.timed(ctx)
-	}
-	if n > 1 {
-		ctx = attempt.With(ctx, n)
+		ctx, inTime = x.timed(ctx, stop)
 	}
 	if timed || n > 1 {
 		x.sent = x.prepared.WithContext(ctx)
@@ -79,11 +78,14 @@ func (timeoutError) Unwrap() error { return context.DeadlineExceeded }
 // Timeout is called by url.Error.
 func (timeoutError) Timeout() bool { return true }
 
-// timed returns the context for an attempt under the policy's AttemptTimeout. It lives longer than the timeout, until
-// x.release, because of the response's body. inTime ends the timeout and reports whether it has not passed.
-func (x *exchange) timed(ctx context.Context) (_ context.Context, inTime func() bool) {
-	own, cancel := context.WithCancelCause(ctx)
-	timeout, stop := x.transport.engine.AttemptContext(ctx)
+// timed returns the context for an attempt whose timeout is a context that stop releases. The context lives longer than
+// the timeout, until x.release, because of the response's body. inTime ends the timeout and reports whether it has not
+// passed.
+func (x *exchange) timed(timeout context.Context, stop func()) (_ context.Context, inTime func() bool) {
+	own, cancel := context.WithCancelCause(x.ctx)
+	if x.Attempt > 1 {
+		own = attempt.With(own, x.Attempt)
+	}
 	pending := context.AfterFunc(timeout, func() { cancel(context.Cause(timeout)) })
 	x.release = func() { cancel(nil) }
 	return own, func() bool {
@@ -183,7 +185,7 @@ func (x *exchange) letGo() {
 }
 
 // clock returns the clock of the policy, or else of the request's context.
-func (x *exchange) clock() stream.Clock { return x.transport.engine.Clock(x.ctx) }
+func (x *exchange) clock() stream.Clock { return x.transport.policy.Clock(x.ctx) }
 
 // peekBody returns the first bytes of the response's body.
 func (x *exchange) peekBody(resp *http.Response) []byte {

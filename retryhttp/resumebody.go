@@ -53,7 +53,7 @@ func (t *Transport) resuming() *Transport {
 	r := *t
 	r.check = nil
 	if d, timed := t.policy.AttemptTimeout(); t.stall > 0 && (!timed || t.stall < d) {
-		r.setPolicy(t.policy.With(retry.AttemptTimeout(t.stall)))
+		r.policy = t.policy.With(retry.AttemptTimeout(t.stall))
 	}
 	return &r
 }
@@ -140,7 +140,7 @@ func (b *resumedBody) read(p []byte) (n int, err error) {
 	t := b.transport
 	if t.stall == 0 {
 		n, err = body.Read(p)
-	} else if !inTime(t.engine.Clock(b.request.Context()), t.stall, body, func() { n, err = body.Read(p) }) {
+	} else if !inTime(t.policy.Clock(b.request.Context()), t.stall, body, func() { n, err = body.Read(p) }) {
 		err = timeoutError(fmt.Sprintf("retryhttp: no byte of the body came for %v", t.stall))
 	}
 	if b.at += int64(n); err == io.EOF && b.at < b.length {
@@ -162,31 +162,26 @@ func (b *resumedBody) proceed(p []byte, err error) (int, error) {
 	case broken.reason != nil:
 		return 0, broken
 	}
-	op := &operation{ctx, exchange{transport: b.transport, ctx: ctx, prepared: b.rest(), Outcome: Outcome{Request: b.request}}}
-	x := &op.exchange
+	x := b.transport.begin(ctx, exchange{prepared: b.rest(), failure: broken, Outcome: Outcome{Request: b.request}})
 	defer x.drop()
-	for attempt, end := range b.transport.policy.Attempts(op) {
-		n := 0
-		switch {
-		case end != nil:
-			return 0, broken.because(end)
-		case attempt.N() == 1:
-			x.failure = broken
-		default:
-			x.attempt(attempt.N(), attempt.Err())
-			if x.failure == nil {
-				n = b.join(x, p, broken)
+	end := x.op.Cancelled()
+	for attempt := 2; end == nil; attempt++ { // the first one broke
+		if end = x.next(); end != nil {
+			break
+		}
+		x.attempt(attempt, x.failure)
+		if x.failure == nil {
+			if n := b.join(x, p, broken); n > 0 {
+				_ = x.op.Done(retry.Outcome{})
+				return n, b.failed
 			}
 		}
-		attempt.Fail(x.failure)
-		switch {
-		case n > 0:
-			return n, b.failed
-		case x.final:
+		if x.final {
+			_ = x.op.Done(retry.Outcome{Err: x.failure})
 			return 0, broken.because(x.failure)
 		}
 	}
-	panic("retryhttp: the attempts ended without an end") // never
+	return 0, broken.because(x.op.Done(retry.Outcome{Err: end}))
 }
 
 // join goes on with the exchange's response, and reads its first bytes. If that fails, the exchange has a failure.

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/engine"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
@@ -14,7 +13,6 @@ import (
 type Transport struct {
 	base   http.RoundTripper
 	policy retry.Policy
-	engine engine.Policy[retry.State] // the policy's engine, which is not exported
 	settings
 	resumer *Transport // continues bodies; nil without ResumeBody
 }
@@ -24,14 +22,15 @@ type Transport struct {
 // be safe for concurrent use.
 //
 // p's ResetAfterItems and BeforeFirstItem have no effect, because a request delivers no values. Without Limit or Within,
-// p retries until the request's context ends. http.Client's Timeout ends that context too, and
-// covers all attempts together.
+// p retries until the request's context ends. http.Client's Timeout ends that context too, and covers all attempts
+// together.
 func NewTransport(base http.RoundTripper, p retry.Policy, opts ...Option) *Transport {
 	if base == nil {
 		base = http.DefaultTransport
 	}
 	t := &Transport{
-		base: base,
+		base:   base,
+		policy: p,
 		settings: settings{
 			statuses: []int{
 				http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusInternalServerError,
@@ -42,8 +41,6 @@ func NewTransport(base http.RoundTripper, p retry.Policy, opts ...Option) *Trans
 			peekTimeout: peekTimeout,
 		},
 	}
-	// A failed response is released before the wait, so that its connection can be used again.
-	t.setPolicy(engine.BeforeWait(p, func(ctx context.Context) { ctx.(*operation).exchange.discard() }))
 	for i, o := range opts {
 		if o == nil {
 			panicf("NewTransport", "opts[%d] is nil", i)
@@ -56,8 +53,6 @@ func NewTransport(base http.RoundTripper, p retry.Policy, opts ...Option) *Trans
 	return t
 }
 
-func (t *Transport) setPolicy(p retry.Policy) { t.policy, t.engine = p, engine.Of[retry.State](p) }
-
 // CloseIdleConnections closes the idle connections of the base transport. http.Client.CloseIdleConnections calls it.
 func (t *Transport) CloseIdleConnections() {
 	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
@@ -68,20 +63,41 @@ func (t *Transport) CloseIdleConnections() {
 // RoundTrip sends req, and sends it again while the policy allows. The package comment says what it returns.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
-	op := &operation{ctx, exchange{transport: t, ctx: ctx, Outcome: Outcome{Request: req}}}
-	x := &op.exchange
+	x := t.begin(ctx, exchange{Outcome: Outcome{Request: req}})
 	defer x.drop() // unless it is returned, also after a panic
-	for attempt, end := range t.policy.Attempts(op) {
-		if end != nil {
-			return x.end(ctx, end)
-		}
-		x.attempt(attempt.N(), attempt.Err())
-		attempt.Fail(x.failure)
+	end := x.op.Cancelled()
+	for n := 1; end == nil; n++ {
+		x.attempt(n, x.failure)
 		if x.final {
+			_ = x.op.Done(retry.Outcome{Err: x.failure})
 			return x.response(), x.Err
 		}
+		end = x.next()
 	}
-	panic("retryhttp: the attempts ended without an end") // never
+	return x.end(ctx, x.op.Done(retry.Outcome{Err: end}))
+}
+
+// begin begins the operation of an exchange under ctx.
+func (t *Transport) begin(ctx context.Context, x exchange) *exchange {
+	op := &operation{Context: ctx, exchange: x}
+	op.exchange.transport, op.exchange.ctx = t, ctx
+	op.exchange.op = t.policy.Start(op)
+	return &op.exchange
+}
+
+// next lets the policy decide about the failure of the last attempt, and waits. It returns the error with which the
+// operation ends, nil if there is another attempt.
+func (x *exchange) next() error {
+	failed := retry.Outcome{Err: x.failure}
+	if _, refused := x.failure.(*notRetriedError); refused {
+		return x.op.Refused(failed)
+	}
+	delay, end := x.op.Failed(failed)
+	if end != nil {
+		return end
+	}
+	x.discard() // before the wait, so that the connection can be used again
+	return x.op.Wait(delay)
 }
 
 // operation is the context of the policy's operation and of its hooks: the request's context, with the exchange.

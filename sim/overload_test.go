@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -522,7 +523,7 @@ func TestLayerPolicies(t *testing.T) {
 		if _, err := o.fail(errFailed, 0, 0); err != nil {
 			t.Fatal(err)
 		}
-		return o.state.Place
+		return word(t, o.state, "place")
 	}
 	golden := (math.Sqrt(5) - 1) / 2
 	for i, p := range all {
@@ -535,4 +536,24 @@ func TestLayerPolicies(t *testing.T) {
 			t.Errorf("process %d: %v, want its budget of two to be spent", i, err)
 		}
 	}
+}
+
+// word returns the number behind a word of the state's text form.
+func word(t *testing.T, s retry.State, name string) float64 {
+	t.Helper()
+	text, err := s.MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for field := range strings.FieldsSeq(string(text)) {
+		if value, ok := strings.CutPrefix(field, name+"="); ok {
+			n, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+	}
+	t.Fatalf("%s has no %s", text, name)
+	return 0
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/retry"
-	"github.com/retrywhen/retrywhen/stream"
 )
 
 // plain is a second, simple implementation of Overload: every event is a function in one list, and a caller is a
@@ -74,11 +73,11 @@ func (p *plain) call(layer int, end func(error)) plainCall {
 	ended := func(err error) {
 		cancelTimeout()
 		if err == nil {
-			policy.Succeeded(0)
+			succeed(policy)
 			end(nil)
 			return
 		}
-		wait, giveUp := policy.Decide(&state, stream.Failure{Err: err, Lasted: p.now - start}, time.Time{}.Add(p.now), time.Time{})
+		wait, giveUp := decide(policy, &state, err, p.now-start, p.now)
 		if giveUp != nil {
 			end(giveUp)
 			return

@@ -225,7 +225,7 @@ func (s *overload) failed(who int32, err error) {
 func (s *overload) succeeded(who int32) {
 	for {
 		c := &s.calls[who]
-		c.policy.Succeeded(0)
+		succeed(c.policy)
 		above, began := s.end(who)
 		if above != none {
 			who = above

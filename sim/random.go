@@ -1,12 +1,12 @@
 package sim
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"time"
 
 	"github.com/retrywhen/retrywhen/retry"
-	"github.com/retrywhen/retrywhen/stream"
 )
 
 // golden is 2^64 divided by the golden ratio. Adding it with overflow is adding the ratio modulo 1.
@@ -94,9 +94,9 @@ func (o *operations) begin(x *operation, number int) {
 func (o *operations) succeeded(x *operation, number int) {
 	switch {
 	case x.begun:
-		x.policy.Succeeded(0)
+		succeed(x.policy)
 	case o.each == nil:
-		o.processes[number%len(o.processes)].Succeeded(0)
+		succeed(o.processes[number%len(o.processes)])
 	}
 }
 
@@ -112,5 +112,19 @@ var errFailed = errors.New("sim: failed")
 
 // fail applies the policy to the failure of an attempt that lasted for some time, at a time of the run.
 func (o *operation) fail(err error, lasted, at time.Duration) (time.Duration, error) {
-	return o.policy.Decide(&o.state, stream.Failure{Err: err, Lasted: lasted}, time.Time{}.Add(at), time.Time{})
+	return decide(o.policy, &o.state, err, lasted, at)
+}
+
+// decide applies the policy to a failure of an operation with the given state.
+func decide(p retry.Policy, s *retry.State, err error, lasted, at time.Duration) (time.Duration, error) {
+	op := p.Continue(context.Background(), *s, nil)
+	delay, end := op.Failed(retry.Outcome{Err: err, Lasted: lasted, At: time.Unix(0, 0).Add(at)})
+	*s = op.State()
+	return delay, end
+}
+
+// succeed refunds the policy's budget.
+func succeed(p retry.Policy) {
+	op := p.Start(context.Background())
+	_ = op.Done(retry.Outcome{})
 }

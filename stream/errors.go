@@ -37,6 +37,13 @@ func (timeoutError) Is(target error) bool {
 func (timeoutError) Timeout() bool   { return true }
 func (timeoutError) Temporary() bool { return true }
 
+// ContextError returns the error with which a source or an operator of one's own ends: nil until ctx ends or one of the
+// failures is not nil; then one error in which errors.Is finds each failure and, once ctx has ended, first
+// context.Cause(ctx) and ctx.Err().
+func ContextError(ctx context.Context, failures ...error) error {
+	return ending.Error(ctx, failures...)
+}
+
 // Permanent marks err as an error that no retry can help. RetryWhen, and everything else in this library that retries,
 // returns it without a retry. The returned error keeps the mark, so no outer layer retries it either. A mark counts
 // anywhere in a tree of wrapped and joined errors. Permanent(nil) is nil.

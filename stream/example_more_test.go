@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,23 +14,24 @@ import (
 // counted wraps a handler and counts its failures and answers.
 type counted struct {
 	stream.RetryHandler
-	failures, successes int
+	failures int
+	last     stream.Failure
 }
 
 func (c *counted) Handle(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
 	return c.RetryHandler.Handle(failures.Tap(func(stream.Failure) { c.failures++ }))
 }
 
-// The three methods make a RetryObserver of it.
-func (c *counted) Recovered(_ context.Context, last stream.Failure, retries int, _ time.Duration) {
-	fmt.Println("retry", retries, "works after", last.Err)
+// Observe makes a RetryObserver of it. One value observes all subscriptions here, because there is only one.
+func (c *counted) Observe(s stream.RetrySubscription) (context.Context, stream.RetryObservation) {
+	return s.Context, c
 }
 
-func (c *counted) Succeeded(items int64) { c.successes++ }
+func (c *counted) Failed(f stream.Failure) { c.last = f }
 
-func (c *counted) Ended(_ context.Context, attempts int, err error) {
-	fmt.Println(attempts, "attempts,", err)
-}
+func (c *counted) Works() { fmt.Println("works after", c.last.Err) }
+
+func (c *counted) Ended(end stream.RetryEnd) { fmt.Println(end.Attempts, "attempts,", end.Err) }
 
 // A handler can wrap another one. A retry.Policy is a RetryObserver too.
 func ExampleRetryObserver() {
@@ -38,13 +40,13 @@ func ExampleRetryObserver() {
 	})
 	handler := &counted{RetryHandler: atOnce}
 	fmt.Println(flakyReader().RetryWhen(handler).Collect(context.Background()))
-	fmt.Println(handler.failures, "failures,", handler.successes, "success")
+	fmt.Println(handler.failures, "failures")
 	// Output:
-	// retry 1 works after attempt 1: connection reset
-	// retry 1 works after attempt 2: connection reset
+	// works after attempt 1: connection reset
+	// works after attempt 2: connection reset
 	// 3 attempts, <nil>
 	// [a a a b c] <nil>
-	// 2 failures, 1 success
+	// 2 failures
 }
 
 // Code that takes a Clock works with any clock.
@@ -57,4 +59,26 @@ func ExampleClock() {
 	mock.Add(time.Hour)
 	fmt.Println(c.Now().UTC().Format(time.TimeOnly))
 	// Output: 01:00:59
+}
+
+// A source of one's own ends with the context's error, and keeps its own.
+func ExampleContextError() {
+	source := stream.Stream[string](func(ctx context.Context, yield func(string) bool) error {
+		for ctx.Err() == nil {
+			if !yield("line") {
+				return nil
+			}
+		}
+		return stream.ContextError(ctx, errors.New("half a line was read"))
+	})
+
+	ctx, cancel := context.WithCancelCause(context.Background())
+	reason := errors.New("shutting down")
+	err := source.ForEach(ctx, func(string) { cancel(reason) })
+	fmt.Println(err)
+	fmt.Println(errors.Is(err, reason), errors.Is(err, context.Canceled))
+
+	// Output:
+	// shutting down: after the failure: half a line was read
+	// true true
 }

@@ -26,10 +26,9 @@ type failuresRun struct {
 	wake  chan struct{} // made when the run first waits
 }
 
-// post numbers f and delivers it to every run.
+// post delivers f, the next failure, to every run.
 func (m *failures) post(f Failure) {
 	m.mu.Lock()
-	f.N = m.current.N + 1
 	m.current, m.open, m.received = f, true, false
 	for _, r := range m.runs {
 		r.queue = append(r.queue, f)

@@ -25,37 +25,37 @@ func TestRetryObserver(t *testing.T) {
 		use  func(context.Context, stream.Stream[int]) error
 		want []string
 	}{
-		"a good end": {func() stream.Stream[int] { return stream.Of(1) }, all, []string{"value", "ended after 1: <nil>"}},
+		"a good end": {func() stream.Stream[int] { return stream.Of(1) }, all, []string{"value", "over", "ended after 1: <nil>"}},
 		"a value after failures": {
 			func() stream.Stream[int] {
 				return scripted(failing(numbered(1)), failing(numbered(2)), stream.Of(1, 2)).stream()
 			}, all,
-			[]string{"recovered from failure 2 by 2 after 2s", "value", "value", "ended after 3: <nil>"},
+			[]string{"failure 1 is number 1", "failure 2 is number 2", "works", "value", "value", "ended after 3: <nil>"},
 		},
 		"no value after a failure": {
 			func() stream.Stream[int] { return scripted(failing(numbered(1)), stream.Empty[int]()).stream() }, all,
-			[]string{"recovered from failure 1 by 1 after 1s", "ended after 2: <nil>"},
+			[]string{"failure 1 is number 1", "works", "ended after 2: <nil>"},
 		},
 		"values before failures": {
 			func() stream.Stream[int] {
 				return scripted(failing(numbered(1), 1), failing(numbered(2), 2), stream.Empty[int]()).stream()
 			}, all,
-			[]string{"value", "recovered from failure 1 by 1 after 1s", "value", "recovered from failure 2 by 1 after 1s", "ended after 3: <nil>"},
+			[]string{"value", "failure 1 is number 1", "works", "value", "failure 2 is number 2", "works", "ended after 3: <nil>"},
 		},
 		"no end of it": {
 			func() stream.Stream[int] { return failing(numbered(1)) }, all,
-			[]string{"ended after 4: failure 1"},
+			[]string{"failure 1 is number 1", "failure 1 is number 2", "failure 1 is number 3", "failure 1 is number 4", "ended after 4: failure 1"},
 		},
 		"a permanent failure": {
 			func() stream.Stream[int] {
 				return scripted(failing(numbered(1)), failing(stream.Permanent(numbered(2)))).stream()
 			}, all,
-			[]string{"ended after 2: failure 2"},
+			[]string{"failure 1 is number 1", "ended after 2: failure 2"},
 		},
 		"a consumer that stops": {
 			func() stream.Stream[int] { return scripted(failing(numbered(1)), stream.Of(1, 2)).stream() },
 			func(ctx context.Context, s stream.Stream[int]) error { return s.Take(1).ForEach(ctx, func(int) {}) },
-			[]string{"recovered from failure 1 by 1 after 1s", "value", "ended after 2: <nil>"},
+			[]string{"failure 1 is number 1", "works", "value", "ended after 2: <nil>"},
 		},
 		"a panic": {
 			func() stream.Stream[int] { return scripted(failing(numbered(1)), stream.Of(1)).stream() },
@@ -63,7 +63,7 @@ func TestRetryObserver(t *testing.T) {
 				defer func() { recover() }()
 				return s.ForEach(ctx, func(int) { panic("consumer") })
 			},
-			[]string{"recovered from failure 1 by 1 after 1s", "value"},
+			[]string{"failure 1 is number 1", "works", "value"},
 		},
 		"cancelled in a wait": {
 			func() stream.Stream[int] { return failing(numbered(1)) },
@@ -72,7 +72,7 @@ func TestRetryObserver(t *testing.T) {
 				defer cancel()
 				return s.ForEach(ctx, func(int) {})
 			},
-			[]string{"ended after 1: late: after the failure: failure 1"},
+			[]string{"failure 1 is number 1", "ended after 1: late: after the failure: failure 1"},
 		},
 		"a good end once cancelled": {
 			func() stream.Stream[int] {
@@ -83,7 +83,7 @@ func TestRetryObserver(t *testing.T) {
 				defer cancel()
 				return s.ForEach(ctx, func(int) {})
 			},
-			[]string{"ended after 2: <nil>"},
+			[]string{"failure 1 is number 1", "ended after 2: <nil>"},
 		},
 	} {
 		bubble(t, name, func(t *testing.T) {
@@ -94,34 +94,49 @@ func TestRetryObserver(t *testing.T) {
 	}
 }
 
-// The observer's context is the subscriber's, and is printed as that.
+// The handler's stream runs under the context that Observe returns, the attempts under the subscriber's.
 func TestRetryObserver_ItsContext(t *testing.T) {
 	type key struct{}
-	ctx := context.WithValue(t.Context(), key{}, 1)
-	o := &contextNotes{RetryHandler: atOnce}
-	_, _ = scripted(failing(numbered(1)), stream.Of(1)).stream().RetryWhen(o).Collect(ctx)
-	if len(o.seen) != 2 {
-		t.Fatalf("%d contexts", len(o.seen))
-	}
-	for _, c := range o.seen {
-		if c.Value(key{}) != 1 || c.Err() != nil || c.Done() != ctx.Done() {
-			t.Errorf("got %v", c)
+	var seen []any
+	o := &renaming{RetryHandler: handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+		return func(ctx context.Context, yield func(stream.Failure) bool) error {
+			seen = append(seen, ctx.Value(key{}))
+			return failures(ctx, yield)
 		}
+	}), key: key{}}
+	ctx := context.WithValue(t.Context(), key{}, "subscriber")
+	attempt := stream.FromFunc(func(ctx context.Context) (int, error) {
+		if seen = append(seen, ctx.Value(key{})); len(seen) == 1 {
+			return 0, numbered(1)
+		}
+		return 1, nil
+	})
+	began := time.Now()
+	_, err := attempt.RetryWhen(o).Collect(ctx)
+	if want := []any{"subscriber", "handler", "subscriber"}; err != nil || !slices.Equal(seen, want) {
+		t.Errorf("got %v, want %v", seen, want)
+	}
+	if o.s.Context != ctx || o.s.Began.Before(began) || o.end.Context != ctx || o.end.Began != o.s.Began {
+		t.Errorf("got %+v and %+v", o.s, o.end)
 	}
 }
 
-type contextNotes struct {
+// renaming is a RetryObserver whose handler runs under a context of its own.
+type renaming struct {
 	stream.RetryHandler
-	seen []context.Context
+	key any
+	s   stream.RetrySubscription
+	end stream.RetryEnd
 }
 
-func (c *contextNotes) Recovered(ctx context.Context, _ stream.Failure, _ int, _ time.Duration) {
-	c.seen = append(c.seen, ctx)
+func (r *renaming) Observe(s stream.RetrySubscription) (context.Context, stream.RetryObservation) {
+	r.s = s
+	return context.WithValue(s.Context, r.key, "handler"), r
 }
-func (c *contextNotes) Succeeded(int64) {}
-func (c *contextNotes) Ended(ctx context.Context, _ int, _ error) {
-	c.seen = append(c.seen, ctx)
-}
+
+func (*renaming) Failed(stream.Failure)     {}
+func (*renaming) Works()                    {}
+func (r *renaming) Ended(e stream.RetryEnd) { r.end = e }
 
 func TestAttemptFrom_IsTheAttemptOfTheInnermostRetry(t *testing.T) {
 	var got []int

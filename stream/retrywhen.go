@@ -44,26 +44,6 @@ type RetryHandler interface {
 	Handle(failures Stream[Failure]) Stream[Failure]
 }
 
-// RetryObserver is a RetryHandler that also observes the attempts, as retry.Policy does. Its methods are called on the
-// subscriber's goroutine. A handler that wraps an observer hides it, unless it has all three methods too, for example
-// by embedding.
-type RetryObserver interface {
-	RetryHandler
-	// Recovered is called once for each outage: when an attempt after a failure delivers its first value, before the
-	// direct consumer receives it, or when such an attempt ends without an error and without a value. last is the last
-	// failure, retries the number of retries since the first failure of the outage, including the one that worked, and
-	// down the time since that failure. A failed attempt that had delivered a value begins a new outage. Recovered is not
-	// called for an attempt that fails without a value, nor after ctx has ended.
-	Recovered(ctx context.Context, last Failure, retries int, down time.Duration)
-	// Succeeded is called with the number of values that an attempt delivered: after each attempt that ends without an
-	// error, a first one too, and after an attempt that delivered values and ends the subscription otherwise, without a
-	// Failure for the handler.
-	Succeeded(items int64)
-	// Ended is called when the subscription is over, with the number of attempts and the error that RetryWhen returns: nil
-	// if the source has ended or the consumer has stopped. It is not called when a panic ends the subscription.
-	Ended(ctx context.Context, attempts int, err error)
-}
-
 // RetryHandlerFunc makes a RetryHandler of a function.
 type RetryHandlerFunc func(failures Stream[Failure]) Stream[Failure]
 
@@ -110,13 +90,11 @@ func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 	return func(ctx context.Context, yield func(T) bool) error {
 		r := retrying[T]{source: s, handler: h, ctx: ctx, consumer: yield, yield: yield, clock: ClockFrom(ctx)}
 		_, r.repeats = h.(attempt.Repeats)
-		if r.observer, _ = h.(RetryObserver); r.observer == nil {
-			return r.run(ctx)
+		r.observer, _ = h.(RetryObserver)
+		err := r.run()
+		if r.observer != nil {
+			r.over(err)
 		}
-		r.subscription.Context = ctx
-		err := r.run(&r.subscription)
-		r.subscription.Elapsed = since(r.clock, r.start)
-		r.observer.Ended(&r.subscription, r.attempts, err)
 		return err
 	}
 }
@@ -158,15 +136,14 @@ type retrying[T any] struct {
 	err      error // the last failure, or what the stream returns once ended
 	ended    bool
 
-	observer     RetryObserver // the handler, if it is an observer; the fields below are for it
-	subscription attempt.Subscription
-	first        func(T) bool  // the yield of an attempt after a failure, for its first value
-	retries      int           // in this outage
-	down         time.Duration // when it began
+	observer    RetryObserver    // the handler, if it is an observer
+	observation RetryObservation // its observation; nil before the first failure
+	handling    context.Context  // of the handler's stream
+	first       func(T) bool     // the yield of an attempt after a failure, for its first value
 }
 
-// run is the stream; the handler's runs under ctx.
-func (r *retrying[T]) run(ctx context.Context) error {
+// run is the stream.
+func (r *retrying[T]) run() error {
 	r.deliver = func(v T) bool {
 		r.items++
 		if r.yield(v) {
@@ -185,7 +162,7 @@ func (r *retrying[T]) run(ctx context.Context) error {
 	if answers == nil {
 		return ending.Join(errors.New("stream: RetryWhen: the handler returned a nil stream"), r.err)
 	}
-	err := answers(ctx, r.answer)
+	err := answers(r.handling, r.answer)
 	if r.running && err == nil {
 		err = errors.New("stream: RetryWhen: the handler recovered a panic of an attempt")
 	}
@@ -233,10 +210,9 @@ func (r *retrying[T]) attempt() {
 		r.end(nil)
 	case r.taken != r.items: // the consumer has not returned
 		r.end(ending.Join(errors.New("stream: RetryWhen: the source recovered a panic of its consumer"), err))
-		return
 	case err == nil:
-		if r.observer != nil && r.items == 0 {
-			r.recovered()
+		if r.items == 0 {
+			r.works()
 		}
 		r.end(nil)
 	case r.ctx.Err() != nil:
@@ -246,15 +222,9 @@ func (r *retrying[T]) attempt() {
 	case permanent.Is(err):
 		r.end(err)
 	default:
-		ended := since(r.clock, r.start)
-		if r.observer != nil {
-			r.failed(ended)
-		}
-		r.err = err
-		r.failures.post(Failure{Err: err, Items: r.items, Lasted: ended - began})
-	}
-	if r.observer != nil && r.ended && (r.items > 0 || r.err == nil) {
-		r.observer.Succeeded(r.items)
+		r.failed(Failure{
+			Err: err, N: r.failures.current.N + 1, Items: r.items, Lasted: since(r.clock, r.start) - began,
+		})
 	}
 }
 
@@ -280,25 +250,51 @@ func (r *retrying[T]) end(err error) {
 	r.ended, r.err = true, err
 }
 
-// failed records for the observer that an attempt failed at the given time.
-func (r *retrying[T]) failed(at time.Duration) {
-	if r.first == nil {
-		r.first = func(v T) bool {
-			r.yield = r.consumer
-			r.recovered()
-			return r.consumer(v)
-		}
+// failed passes a failure to the observation and to the handler.
+func (r *retrying[T]) failed(f Failure) {
+	if f.N == 1 {
+		r.observe()
 	}
-	if r.attempts == 1 || r.items > 0 {
-		r.retries, r.down = 0, at
+	if r.observation != nil {
+		r.observation.Failed(f)
+		r.yield = r.first
 	}
-	r.retries++
-	r.yield = r.first
+	r.err = f.Err
+	r.failures.post(f)
 }
 
-// recovered calls the observer, if there was a failure.
-func (r *retrying[T]) recovered() {
-	if r.attempts > 1 && r.ctx.Err() == nil {
-		r.observer.Recovered(&r.subscription, r.failures.current, r.retries, since(r.clock, r.start)-r.down)
+// observe begins the observation, at the first failure.
+func (r *retrying[T]) observe() {
+	r.handling = r.ctx
+	if r.observer == nil {
+		return
 	}
+	r.handling, r.observation = r.observer.Observe(RetrySubscription{Context: r.ctx, Began: r.start})
+	r.first = func(v T) bool {
+		r.yield = r.consumer
+		r.works()
+		return r.consumer(v)
+	}
+}
+
+// works tells the observation, if there is one, that an attempt works.
+func (r *retrying[T]) works() {
+	if r.observation != nil && r.ctx.Err() == nil {
+		r.observation.Works()
+	}
+}
+
+// over ends the observation.
+func (r *retrying[T]) over(err error) {
+	if r.failures.current.N == 0 {
+		_, r.observation = r.observer.Observe(RetrySubscription{Context: r.ctx, Began: r.start, Over: true})
+	}
+	if r.observation == nil {
+		return
+	}
+	end := RetryEnd{Context: r.ctx, Began: r.start, Attempts: r.attempts, Err: err}
+	if r.ended && (r.stopped || r.taken == r.items) { // else its values were reported, or the consumer has panicked
+		end.Items = r.items
+	}
+	r.observation.Ended(end)
 }

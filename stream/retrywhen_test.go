@@ -655,10 +655,10 @@ func TestRule8_AnOutageThatIsOverIsBlamedForNothing(t *testing.T) {
 			bubble(t, name+stopped, func(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(90*time.Second, func() { cancel(reason) })
-				o := &endNotes{RetryHandler: handler(func(f stream.Stream[stream.Failure]) stream.Stream[stream.Failure] { return f.Delay(time.Minute) })}
+				o := &observed{RetryHandler: handler(func(f stream.Stream[stream.Failure]) stream.Stream[stream.Failure] { return f.Delay(time.Minute) })}
 				_, err := scripted(test.attempts...).stream().RetryWhen(o).Collect(ctx)
 				if stopped != "" {
-					err = o.end
+					err = o.end.Err
 				}
 				if !errors.Is(err, test.want) || errors.Is(err, numbered(1)) || errors.Is(err, stream.ErrTimeout) || errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("got %v, want %v without the first failure", err, test.want)
@@ -667,16 +667,6 @@ func TestRule8_AnOutageThatIsOverIsBlamedForNothing(t *testing.T) {
 		}
 	}
 }
-
-// endNotes is a RetryObserver that keeps the end of the subscription.
-type endNotes struct {
-	stream.RetryHandler
-	end error
-}
-
-func (*endNotes) Recovered(context.Context, stream.Failure, int, time.Duration) {}
-func (*endNotes) Succeeded(int64)                                               {}
-func (o *endNotes) Ended(_ context.Context, _ int, err error)                   { o.end = err }
 
 func TestRule13_ASourceThatCannotBeRunAgainEndsIt(t *testing.T) {
 	ch := make(chan int, 2)
@@ -688,33 +678,57 @@ func TestRule13_ASourceThatCannotBeRunAgainEndsIt(t *testing.T) {
 	}
 }
 
-// observed is a RetryObserver that records its calls.
+// observed is a RetryObserver that notes its calls.
 type observed struct {
 	stream.RetryHandler
-	items []int64
+	items []int64 // of the ends
 	notes []string
+	end   stream.RetryEnd
 }
 
-func (o *observed) Recovered(_ context.Context, last stream.Failure, retries int, down time.Duration) {
-	o.notes = append(o.notes, fmt.Sprintf("recovered from %v by %d after %v", last.Err, retries, down))
+func (o *observed) Observe(s stream.RetrySubscription) (context.Context, stream.RetryObservation) {
+	if s.Over {
+		o.notes = append(o.notes, "over")
+	}
+	return s.Context, o
 }
 
-func (o *observed) Succeeded(items int64) { o.items = append(o.items, items) }
-
-func (o *observed) Ended(_ context.Context, attempts int, err error) {
-	o.notes = append(o.notes, fmt.Sprintf("ended after %d: %v", attempts, err))
+func (o *observed) Failed(f stream.Failure) {
+	o.notes = append(o.notes, fmt.Sprintf("%v is number %d", f.Err, f.N))
 }
 
-func TestSucceededIsToldOfWhatTheHandlerDoesNotSee(t *testing.T) {
+func (o *observed) Works() { o.notes = append(o.notes, "works") }
+
+func (o *observed) Ended(end stream.RetryEnd) {
+	o.items = append(o.items, end.Items)
+	o.end = end
+	o.notes = append(o.notes, fmt.Sprintf("ended after %d: %v", end.Attempts, end.Err))
+}
+
+// The values of an attempt are reported once: with its failure, or with the end.
+func TestRetryEnd_Items(t *testing.T) {
 	o := &observed{RetryHandler: atOnce}
 	_, _ = stream.Of(1, 2, 3).RetryWhen(o).Collect(t.Context())
 	_, _ = scripted(failing(numbered(1), 1), stream.Of(1, 2)).stream().RetryWhen(o).Collect(t.Context())
 	_, _ = failing(stream.Permanent(numbered(1)), 1).RetryWhen(o).Collect(t.Context())
 	_, _ = stream.Of(1, 2).RetryWhen(o).Take(1).Collect(t.Context())
-	if want := []int64{3, 2, 1, 1}; !reflect.DeepEqual(o.items, want) {
+	_, _ = failing(numbered(1), 1).RetryWhen(&observer{o, none}).Collect(t.Context())
+	if want := []int64{3, 2, 1, 1, 0}; !reflect.DeepEqual(o.items, want) {
 		t.Errorf("called for %v, want %v", o.items, want)
 	}
 }
+
+// observer is a handler that another one observes.
+type observer struct {
+	*observed
+	stream.RetryHandler
+}
+
+func (o *observer) Handle(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+	return o.RetryHandler.Handle(failures)
+}
+
+var none = handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] { return failures.Take(0) })
 
 func TestFailureTellsOfItsAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

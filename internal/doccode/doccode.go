@@ -21,6 +21,7 @@ import (
 type Code struct {
 	Imports map[string]string // the path of each package name
 	Given   map[string]string // the declaration of each other name
+	Module  string            // the folder of the module in which the code is compiled; "" is the current one
 }
 
 // goBlock is a Go block, and the Go version that it needs if that is newer than the module's: ```go 1.27.
@@ -28,10 +29,10 @@ var goBlock = regexp.MustCompile("(?ms)^```go(?: (1\\.[0-9]+))?\n(.*?)^```")
 
 // Vet runs go vet on every Go block of the documents and returns the errors. Each block is a package of its own: a
 // whole file, declarations with their imports, or statements in a function. The blocks are put temporarily into a
-// folder of the module in the current directory that no pattern matches. A block whose opening line (```go 1.27)
+// folder of the module that no pattern matches. A block whose opening line (```go 1.27)
 // requires a newer Go than the running one is skipped.
 func (c Code) Vet(documents ...string) error {
-	dir, err := os.MkdirTemp(".", "_snippets")
+	dir, err := os.MkdirTemp(cmp.Or(c.Module, "."), "_snippets")
 	if err != nil {
 		return err
 	}
@@ -63,13 +64,15 @@ func (c Code) Vet(documents ...string) error {
 			if err := os.WriteFile(filepath.Join(pkg, name), []byte(constraint+source), 0o644); err != nil {
 				return err
 			}
-			args = append(args, "./"+pkg)
+			args = append(args, "./"+filepath.Base(dir)+"/"+filepath.Base(pkg))
 		}
 	}
 	if len(args) == 1 {
 		return fmt.Errorf("no Go block in %q", documents)
 	}
-	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+	vet := exec.Command("go", args...)
+	vet.Dir = c.Module
+	if out, err := vet.CombinedOutput(); err != nil {
 		return fmt.Errorf("go vet: %w\n%s", err, out)
 	}
 	return nil

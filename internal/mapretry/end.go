@@ -1,5 +1,7 @@
 package mapretry
 
+import "github.com/retrywhen/retrywhen/retry"
+
 // end stops everything, waits for it, and reports the unfinished items. The item that ended the stream with its error
 // counts as finished, unless a crash hides the error.
 func (r *run[T, U]) end() {
@@ -11,10 +13,10 @@ func (r *run[T, U]) end() {
 	r.cancel()
 	r.goroutines.Wait()
 	r.timer.stop()
-	if r.unwatch != nil {
-		r.unwatch()
+	for _, s := range r.signals {
+		s.Stop(r.fired)
 	}
-	if r.observed && r.crash == nil {
+	if r.crash == nil {
 		r.finishUnfinished()
 	}
 	if r.OnAbandon == nil {
@@ -30,23 +32,24 @@ func (r *run[T, U]) end() {
 		r.OnAbandon(v.item, v.calls)
 	}
 	for it := range r.scheduler.notFinished {
-		r.OnAbandon(it.value, it.calls)
+		r.OnAbandon(it.value, int(it.calls))
 	}
 	for v := range r.scheduler.fresh.all {
 		r.OnAbandon(v, 0)
 	}
 }
 
-// finishUnfinished calls OnDone for the items that were called and not finished.
+// finishUnfinished ends the operations of the items that were called and not finished.
 func (r *run[T, U]) finishUnfinished() {
 	for it := range r.scheduler.notFinished {
 		if it.calls == 0 {
 			continue
 		}
-		ctx := r.ctx
-		if r.Context != nil {
-			ctx = r.Context(ctx, it.value)
+		op := r.policy.Continue(r.contextOf(it), it.state, it.last)
+		end := it.last
+		if !it.ended {
+			end = op.Cancelled()
 		}
-		r.over(ctx, it, it.cancelled(r.ctx, r.clock.Now()))
+		_ = op.Done(retry.Outcome{Err: end})
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
-	"github.com/retrywhen/retrywhen/internal/engine"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -18,19 +17,16 @@ import (
 type run[T, U any] struct {
 	Options[T]
 	src    stream.Stream[T]
-	policy engine.Policy[retry.State]
+	policy retry.Policy
 	f      func(context.Context, T) (U, error)
 
-	ctx      context.Context // ends with the run
-	cancel   context.CancelFunc
-	deadline time.Time
-	clock    stream.Clock
-	start    time.Time
-	timer    *ticker
-	timed    bool          // the policy needs the duration of calls
-	observed bool          // the policy needs the end of items
-	fired    chan struct{} // from the policy's signals; nil if it has none
-	unwatch  func()
+	ctx     context.Context // ends with the run
+	cancel  context.CancelFunc
+	clock   stream.Clock
+	start   time.Time
+	timer   *ticker
+	signals []*retry.Signal // the policy's
+	fired   chan struct{}   // from them
 
 	goroutines sync.WaitGroup
 	work       chan struct{} // wakes a worker; closed at the end
@@ -53,27 +49,27 @@ type run[T, U any] struct {
 func newRun[T, U any](
 	ctx context.Context, src stream.Stream[T], p retry.Policy, f func(context.Context, T) (U, error), o Options[T],
 ) *run[T, U] {
-	policy := engine.Of[retry.State](p).Quiet()
 	r := &run[T, U]{
 		Options:   o,
 		src:       src,
-		policy:    policy,
+		policy:    p.With(retry.Quiet()),
 		f:         f,
-		clock:     policy.Clock(ctx),
-		timed:     policy.TimesAttempts(),
-		observed:  policy.Observes(),
+		clock:     p.Clock(ctx),
+		signals:   p.Signals(),
 		work:      make(chan struct{}, o.Workers),
 		room:      make(chan struct{}, 1),
 		news:      make(chan struct{}, 1),
 		scheduler: newScheduler[T, U](o.Workers, o.MaxPending, o.Ordered),
 	}
 	r.ctx, r.cancel = context.WithCancel(ctx)
-	r.deadline, _ = ctx.Deadline()
 	r.start = r.clock.Now()
 	r.timer = newTicker(r.clock, r.start)
-	fired := make(chan struct{}, 1)
-	if stop, ok := policy.Watch(fired); ok {
-		r.unwatch, r.fired, r.scheduler.fires = stop, fired, policy.Fires()
+	if r.signals != nil {
+		r.fired = make(chan struct{}, 1)
+		for _, s := range r.signals {
+			s.Notify(r.fired)
+		}
+		r.scheduler.fires = r.fires()
 	}
 	return r
 }
@@ -82,11 +78,11 @@ func newRun[T, U any](
 func (r *run[T, U]) now() time.Duration { return r.clock.Now().Sub(r.start) }
 
 // fires returns how often the policy's signals have fired.
-func (r *run[T, U]) fires() uint64 {
-	if r.fired == nil {
-		return 0
+func (r *run[T, U]) fires() (n uint64) {
+	for _, s := range r.signals {
+		n += s.Fires()
 	}
-	return r.policy.Fires()
+	return n
 }
 
 // lock locks the mutex and passes the consumer's position to the scheduler.

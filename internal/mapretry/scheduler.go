@@ -274,11 +274,11 @@ func (s *scheduler[T, U]) finish(w *worker[T], r *result[T, U]) {
 	s.callEnded(w)
 }
 
-// wait makes the worker's item wait until it is due. fires is how often the policy's signals have fired: a signal since
-// the failure ends the wait.
-func (s *scheduler[T, U]) wait(w *worker[T], now, due time.Duration, fires uint64) {
-	if w.item.state.Fires != fires {
-		w.item.restart(fires)
+// wait makes the worker's item wait until it is due. The policy's signals had fired seen times before its failure and
+// have fired the given number of times: a signal since the failure ends the wait.
+func (s *scheduler[T, U]) wait(w *worker[T], now, due time.Duration, seen, fires uint64) {
+	s.signal(fires, now)
+	if seen != fires {
 		due = now
 	}
 	s.turn++
@@ -327,10 +327,8 @@ func (s *scheduler[T, U]) signal(fires uint64, now time.Duration) {
 	}
 	s.fires = fires
 	for i := range s.waiting {
-		if w := &s.waiting[i]; w.item.state.Fires != fires {
-			w.item.restart(fires)
-			w.due = min(w.due, now)
-		}
+		w := &s.waiting[i]
+		w.due = min(w.due, now)
 	}
 	s.waiting.Init()
 }

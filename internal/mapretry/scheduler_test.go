@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/retrywhen/retrywhen/retry"
 )
 
 // Each script is a list of lines "event: what the scheduler returns, and what must be done". Items are numbered from 0,
@@ -320,27 +318,6 @@ func TestScheduler(t *testing.T) {
 	}
 }
 
-// A signal restarts the count of retries, but not that of attempts.
-func TestScheduler_SignalsRestart(t *testing.T) {
-	failed := retry.State{
-		Attempts: 5, Retries: 4, First: start, Since: start, Previous: 3, Place: 0.5, Placed: true, Fires: 1,
-	}
-	want := retry.State{Attempts: 5, First: start, Fires: 2}
-	s := newScheduler[int, int](1, 10, false)
-	before := &item[int]{state: failed}
-	s.calls = 2
-	s.wait(&worker[int]{item: before, busy: true}, 0, 9, 1)
-	if before.state != failed {
-		t.Errorf("without a signal: %+v", before.state)
-	}
-	during := &item[int]{state: failed}
-	s.wait(&worker[int]{item: during, busy: true}, 0, 9, 2)
-	s.signal(2, 5)
-	if before.state != want || during.state != want {
-		t.Errorf("got %+v and %+v, want %+v", before.state, during.state, want)
-	}
-}
-
 // player plays the events of a script.
 type player struct {
 	s       scheduler[int, int]
@@ -421,12 +398,11 @@ func (p *player) work(t *testing.T, w *worker[int], event string) []string {
 	case event == "fails":
 		p.s.finish(w, &intResult{seq: w.item.seq, kind: failure})
 	case scan(event, "wait %d until %d after signal %d", &now, &due, &fires):
-		p.s.wait(w, now, due, fires)
+		p.s.wait(w, now, due, 0, fires)
 	case scan(event, "wait %d until %d, of signal %d", &now, &due, &fires):
-		w.item.state.Fires = fires
-		p.s.wait(w, now, due, fires)
+		p.s.wait(w, now, due, fires, fires)
 	case scan(event, "wait %d until %d", &now, &due):
-		p.s.wait(w, now, due, 0)
+		p.s.wait(w, now, due, p.s.fires, p.s.fires)
 	case event == "abandons":
 		p.s.abandon(w)
 	default:

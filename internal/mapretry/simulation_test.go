@@ -291,10 +291,11 @@ func (m *simulation) endCall(w *simWorker) {
 		m.s.finish(&w.worker, r)
 	case it.calls < 20 && m.r.IntN(100) < m.failing:
 		w.now = m.now
-		if it.state.Attempts++; it.state.Attempts == 1 || m.r.IntN(2) == 0 {
-			it.state.Fires = m.fires // else a signal has fired since the policy decided
+		seen := m.fires
+		if seen > 0 && m.r.IntN(2) == 0 {
+			seen-- // a signal has fired since the policy decided
 		}
-		m.s.wait(&w.worker, m.now, m.now+time.Duration(m.r.IntN(m.longest)), m.fires)
+		m.s.wait(&w.worker, m.now, m.now+time.Duration(m.r.IntN(m.longest)), seen, m.fires)
 		return
 	default:
 		m.s.finish(&w.worker, r)

@@ -38,7 +38,7 @@ func (r *run[T, U]) settle(w *worker[T], c *called[T, U]) {
 	case finished:
 		r.scheduler.finish(w, &c.result)
 	case putAside:
-		r.scheduler.wait(w, c.at, c.due, r.fires())
+		r.scheduler.wait(w, c.at, c.due, c.fires, r.fires())
 	case abandoned:
 		r.scheduler.abandon(w)
 	}

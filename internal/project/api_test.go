@@ -93,9 +93,7 @@ var (
 	_ stream.RetryObserver                                                = retry.Policy{}
 	_ interface {
 		stream.RetryHandler
-		Recovered(ctx context.Context, last stream.Failure, retries int, down time.Duration)
-		Succeeded(items int64)
-		Ended(ctx context.Context, attempts int, err error)
+		Observe(stream.RetrySubscription) (context.Context, stream.RetryObservation)
 	} = stream.RetryObserver(nil)
 	_ func(context.Context) int                                                            = stream.AttemptFrom
 	_ jitter.Jitter                                                                        = jitter.Func(func(u float64) float64 { return u })
@@ -161,7 +159,8 @@ var (
 	_                                                                                                                            = retry.Recovery{Retries: 1, Down: 1, Last: nil}
 	_                                                                                                                            = retry.Result{Err: nil, Attempts: 1, Retries: 1, Elapsed: 1}
 	_ func(context.Context) context.Context                                                                                      = retry.WithoutRetries
-	_ func(retry.Policy, *retry.State, stream.Failure, time.Time, time.Time) (time.Duration, error)                              = retry.Policy.Decide
+	_ func(retry.Policy, context.Context) retry.Operation                                                                        = retry.Policy.Start
+	_ func(retry.Policy, context.Context, retry.State, error) retry.Operation                                                    = retry.Policy.Continue
 	_                                                                                                                            = []any{encoding.TextMarshaler(retry.Policy{}), encoding.TextAppender(retry.Policy{}), encoding.TextUnmarshaler(&retry.Policy{}), encoding.TextMarshaler(retry.State{}), encoding.TextAppender(retry.State{}), encoding.TextUnmarshaler(&retry.State{})}
 	_ func(*retry.Budget) (int64, int64)                                                                                         = (*retry.Budget).Stats
 	_ error                                                                                                                      = &retry.Error{Cause: nil, Last: nil, Attempts: 1, Elapsed: 1, Retries: 1, Down: 1}

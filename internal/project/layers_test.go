@@ -19,7 +19,7 @@ const module = "github.com/retrywhen/retrywhen"
 var layers = map[string][]string{
 	"":                      {"internal/doccode"},
 	"jitter":                {},
-	"backoff":               {"jitter", "internal/israndom", "internal/words"},
+	"backoff":               {"jitter", "internal/words"},
 	"stream":                {"internal/"},
 	"retry":                 {"backoff", "jitter", "stream", "internal/"},
 	"operators":             {"backoff", "jitter", "retry", "stream", "internal/"},
@@ -31,8 +31,6 @@ var layers = map[string][]string{
 	"internal/goroutine":    {},
 	"internal/attempt":      {},
 	"internal/doccode":      {},
-	"internal/engine":       {"stream"},
-	"internal/israndom":     {},
 	"internal/ending":       {},
 	"internal/grace":        {},
 	"internal/marble":       {},

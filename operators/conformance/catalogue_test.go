@@ -442,6 +442,7 @@ var exempt = map[string]string{
 	"stream.WithClock":     "makes a context",
 	"stream.ClockFrom":     "reads a context",
 	"stream.AttemptFrom":   "reads a context",
+	"stream.ContextError":  "makes an error",
 	"operators.ExpBackoff": "a policy: stream.RetryWhen is drawn with it",
 	"operators.RetryChans": "channels in and out; it is stream.FromChans, RetryWhen and Chans",
 }

@@ -225,12 +225,12 @@ func TestWrapTellsThePolicyOfSuccess(t *testing.T) {
 		"RetryWhen": func(f *feed, h stream.RetryHandler) rxgo.Observable { return rx.RetryWhen(f.create, h) },
 	} {
 		bubble(t, name, func(t *testing.T) {
-			budget := retry.NewBudget(1, 1, 1)
+			budget := retry.NewBudget(1, 1, 0.5)
 			f := &feed{attempts: 2, n: 1}
 			o := retried(f, quadratic(3, retry.WithBudget(budget)))
 			expect(t, o.Observe(), []any{1, 1}, nil)
 			f.attempts = 4
-			expect(t, o.Observe(), []any{1, 1}, nil) // with the token that the success has refunded
+			expect(t, o.Observe(), []any{1, 1}, nil) // with half a token of the success before, and half of the first value
 			f.attempts = 7
 			expect(t, o.Observe(), []any{1, 1}, retry.ErrBudget)
 		})

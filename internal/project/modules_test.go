@@ -1,0 +1,60 @@
+package project_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestNoModuleImportsAnothersInternalPackages: they would be an API without looking like one, and a released module would
+// not compile beside a newer one. It reads every file, tests too, except those of benchmarks, which is never released.
+func TestNoModuleImportsAnothersInternalPackages(t *testing.T) {
+	const root = "."
+	moduleOf := func(dir string) string {
+		for ; ; dir = filepath.Dir(dir) {
+			if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+				return dir
+			}
+		}
+	}
+	read, modules := 0, map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "benchmarks" || d.Name() == "testdata" || d.Name() == "node_modules" || d.Name() == ".git"):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, ".go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		own := moduleOf(filepath.Dir(path))
+		modules[own] = true
+		for _, spec := range file.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			below, ours := strings.CutPrefix(imported, module+"/")
+			if !ours || !strings.Contains("/"+below+"/", "/internal/") {
+				continue
+			}
+			read++
+			if theirs := moduleOf(filepath.Join(root, below)); theirs != own {
+				t.Errorf("%s imports %s, an internal package of another module", path, imported)
+			}
+		}
+		return nil
+	})
+	if err != nil || read < 100 || len(modules) < 8 {
+		t.Errorf("%v; %d imports of internal packages in %d modules were read", err, read, len(modules))
+	}
+}

@@ -1,0 +1,235 @@
+package retry_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// decide decides about a failure of an operation that is nothing but its State. deadline is the context's, zero for
+// none.
+func decide(p retry.Policy, s *retry.State, f stream.Failure, at, deadline time.Time) (time.Duration, error) {
+	ctx := context.Background()
+	if !deadline.IsZero() {
+		ctx = deadlineContext{ctx, deadline}
+	}
+	op := p.Continue(ctx, *s, nil)
+	delay, end := op.Failed(retry.Outcome{Err: f.Err, Items: f.Items, Lasted: f.Lasted, At: at})
+	*s = op.State()
+	return delay, end
+}
+
+// deadlineContext has a deadline, and does not end.
+type deadlineContext struct {
+	context.Context
+	at time.Time
+}
+
+func (c deadlineContext) Deadline() (time.Time, bool) { return c.at, true }
+
+// An operation that is stored as text after each failure calls the same hooks as one that is kept.
+func TestOperation_StoredBetweenTheAttempts(t *testing.T) {
+	for name, stored := range map[string]bool{"kept": false, "stored": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var j journal
+				ctx := named(t.Context())
+				p := retry.New(backoff.Linear(time.Second)).With(j.options()...)
+				op := p.Start(ctx)
+				fail := func(err error, works bool) {
+					attempt, cancel := op.Attempt(ctx)
+					time.Sleep(time.Second)
+					if works {
+						op.Works()
+						time.Sleep(time.Hour)
+					}
+					if cancel(); attempt.Err() != nil {
+						t.Error("there is no timeout")
+					}
+					delay, end := op.Failed(retry.Outcome{Err: err})
+					if end != nil {
+						t.Fatal(end)
+					}
+					if stored {
+						text, _ := op.State().MarshalText()
+						var s retry.State
+						if err := s.UnmarshalText(text); err != nil {
+							t.Fatal(err)
+						}
+						op = p.Continue(ctx, s, err)
+					}
+					if err := op.Wait(delay); err != nil {
+						t.Fatal(err)
+					}
+				}
+				fail(errA, false)
+				fail(errA, false)
+				fail(errB, true)
+				fail(errA, false)
+				_, cancel := op.Attempt(ctx)
+				cancel()
+				_ = op.Done(retry.Outcome{})
+				j.want(t,
+					"retry 1 in 1s, down 0s, lasted 1s: A",
+					"retry 2 in 2s, down 2s, lasted 1s: A",
+					"recovered by 2 after 5s: A",
+					"retry 3 in 3s, down 1h0m5s, lasted 1h0m1s: B",
+					"retry 4 in 4s, down 1h0m9s, lasted 1s: A",
+					"recovered by 2 after 8s: A",
+					"done 5/4 in 1h0m14s: <nil>")
+			})
+		})
+	}
+}
+
+func TestOperation_Attempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type key struct{}
+		base := context.WithValue(t.Context(), key{}, "base") // an attempt's context need not be the operation's
+		op := every(0).Start(t.Context())
+		if ctx, cancel := op.Attempt(base); ctx != base {
+			t.Error("the first attempt of a policy without AttemptTimeout has another context")
+		} else {
+			cancel()
+		}
+		_, _ = op.Failed(retry.Outcome{Err: errBoom})
+		if ctx := op.Begin(base); stream.AttemptFrom(ctx) != 2 || ctx.Value(key{}) != "base" {
+			t.Errorf("the second one has the number %d", stream.AttemptFrom(ctx))
+		}
+		op = every(0, retry.AttemptTimeout(time.Second)).Start(t.Context())
+		ctx, cancel := op.Attempt(base)
+		if at, ok := ctx.Deadline(); !ok || time.Until(at) != time.Second {
+			t.Errorf("the deadline is %v", at)
+		}
+		if cancel(); ctx.Err() != context.Canceled {
+			t.Errorf("after the call: %v", ctx.Err())
+		}
+		if op.Begin(base) != base {
+			t.Error("Begin has a timeout")
+		}
+	})
+}
+
+func TestOperation_Refused(t *testing.T) {
+	var told []string
+	p := every(0, retry.If(func(err error) bool { return err != errA }), retry.OnGiveUp(func(_ context.Context, e *retry.Error) { told = append(told, e.Error()) }))
+	for err, want := range map[error]error{errB: retry.ErrRefused, errA: errA} {
+		op := p.Start(t.Context())
+		if got := op.Refused(retry.Outcome{Err: err}); !errors.Is(got, want) || !errors.Is(got, err) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	}
+	if len(told) != 1 || told[0] != "retry: not retryable: 1 failure in 0s: B" {
+		t.Errorf("OnGiveUp was called with %q", told)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	op := p.Start(ctx)
+	cancel()
+	if got := op.Refused(retry.Outcome{Err: errB}); !errors.Is(got, context.Canceled) {
+		t.Errorf("once cancelled: %v", got)
+	}
+}
+
+// An engine may make the Operation when the first attempt is over.
+func TestOperation_MadeAfterTheFirstAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var elapsed []time.Duration
+		p := every(time.Minute, retry.OnDone(func(_ context.Context, r retry.Result) { elapsed = append(elapsed, r.Elapsed) }))
+		op := p.Start(t.Context())
+		_ = op.Done(retry.Outcome{Lasted: time.Hour})
+		op = p.Start(t.Context())
+		_, _ = op.Failed(retry.Outcome{Err: errBoom, Lasted: time.Hour})
+		op = p.Continue(t.Context(), op.State(), errBoom)
+		time.Sleep(time.Minute)
+		_ = op.Done(retry.Outcome{Lasted: time.Second})
+		if len(elapsed) != 2 || elapsed[0] != time.Hour || elapsed[1] != time.Hour+time.Minute {
+			t.Errorf("got %v, want 1h and 1h1m", elapsed)
+		}
+	})
+}
+
+func TestSignal_Notify(t *testing.T) {
+	s := retry.NewSignal()
+	fired := make(chan struct{}, 1)
+	s.Notify(fired)
+	s.Fire()
+	s.Fire() // is left out: there is room for one
+	<-fired
+	s.Stop(fired)
+	s.Fire()
+	select {
+	case <-fired:
+		t.Error("a fire after Stop")
+	default:
+	}
+	if s.Fires() != 3 {
+		t.Errorf("%d fires, want 3", s.Fires())
+	}
+}
+
+func TestQuiet(t *testing.T) {
+	var b bytes.Buffer
+	p := every(0, retry.Limit(1), logTo(&b))
+	_ = retry.Run(t.Context(), p.With(retry.Quiet()), failNow(9))
+	_ = retry.Run(t.Context(), p.With(retry.Quiet()), failNow(1))
+	if text := b.String(); strings.Count(text, "level=DEBUG") != 4 || strings.Count(text, "\n") != 4 {
+		t.Errorf("got\n%s", text)
+	}
+	b.Reset()
+	if _ = retry.Run(t.Context(), p, failNow(1)); !strings.Contains(b.String(), "level=WARN") {
+		t.Errorf("the policy itself is quiet:\n%s", &b)
+	}
+}
+
+// A struct that embeds a Policy and has a Handle of its own decides by that, and is still observed.
+func TestRetryWhen_AHandlerThatEmbedsAPolicy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, wrap := range map[string]func(stream.Stream[stream.Failure]) stream.Stream[stream.Failure]{
+			"passes them on": func(s stream.Stream[stream.Failure]) stream.Stream[stream.Failure] { return s },
+			"on another goroutine": func(s stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+				return s.Merge(stream.Never[stream.Failure]())
+			},
+			"and runs ahead": func(s stream.Stream[stream.Failure]) stream.Stream[stream.Failure] { return s.Buffer(1) },
+		} {
+			var j journal
+			seen := 0
+			budget := retry.NewBudget(100, 10, 1)
+			p := every(time.Second, retry.WithBudget(budget)).With(j.options()...)
+			h := &seeing{Policy: p, wrap: wrap, seen: &seen}
+			_ = feedOf(1, 0, 2, 1).RetryWhen(h).ForEach(named(t.Context()), func(int) {})
+			if seen != 3 || budget.Tokens() != 73 { // 100 - 10 + 0 - 10 + 2 - 10 + 1
+				t.Errorf("%s: %d failures seen, %v tokens; want 3 and 73", name, seen, budget.Tokens())
+			}
+			want := []string{
+				"recovered by 2 after 1h0m2s: failure 2",
+				"recovered by 1 after 1h0m1s: failure 3",
+				"done 4/3 in 4h0m3s: <nil>",
+			}
+			got := journal{}
+			for _, line := range j {
+				if !strings.HasPrefix(line, "retry") && !strings.HasPrefix(line, "not the operation's context: retry") {
+					got = append(got, line)
+				}
+			}
+			got.want(t, want...)
+		}
+	})
+}
+
+type seeing struct {
+	retry.Policy
+	wrap func(stream.Stream[stream.Failure]) stream.Stream[stream.Failure]
+	seen *int
+}
+
+func (s *seeing) Handle(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+	return s.wrap(s.Policy.Handle(failures.Tap(func(stream.Failure) { *s.seen++ })))
+}
