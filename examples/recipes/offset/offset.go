@@ -24,6 +24,10 @@ const (
 // Apply calls effect for each value of the feed given by open and after, and returns the positions that are stored. A
 // transaction that takes longer than silence fails. Whether it was committed or not, the next attempt loads the
 // position from the database.
+//
+// T may be a slice, whose values are applied with one position in one transaction: a batch, or the group of values that
+// shares a position. Then open yields whole groups, and after returns the position after the group; a group that is cut
+// is not yielded, and comes again.
 func Apply[T any](url, feed string, silence time.Duration, open func(at int64) stream.Stream[T], after func(at int64, v T) int64,
 	effect func(context.Context, pgx.Tx, T) error, policy stream.RetryHandler) stream.Stream[int64] {
 	var attempt stream.Stream[int64] = func(ctx context.Context, yield func(int64) bool) error {

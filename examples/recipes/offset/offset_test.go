@@ -100,3 +100,66 @@ func TestApply(t *testing.T) {
 	}
 	account.Check(t, 1, n)
 }
+
+// groups is the feed of the numbers in groups that share a position: group g has the numbers 7g+1 to 7g+7. A group that is
+// cut is not yielded.
+func groups(at int64) stream.Stream[[]int64] {
+	return func(ctx context.Context, yield func([]int64) bool) error {
+		var group []int64
+		stopped := false
+		err := numbers(7*at)(ctx, func(v int64) bool {
+			if group = append(group, v); v%7 == 0 || v == n {
+				stopped = !yield(group)
+				group = nil
+			}
+			return !stopped
+		})
+		if stopped {
+			return nil
+		}
+		return err
+	}
+}
+
+// Groups are applied whole, each in one transaction with its position.
+func TestApply_Groups(t *testing.T) {
+	server := debian.StartPostgres(t)
+	network := proxy.Start(t, server.Address)
+	conn, err := pgx.Connect(t.Context(), server.URL(server.Address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if _, err := conn.Exec(t.Context(), offset.Schema+"; CREATE TABLE effects (n bigint)"); err != nil {
+		t.Fatal(err)
+	}
+	next := func(at int64, _ []int64) int64 { return at + 1 }
+	effect := func(ctx context.Context, tx pgx.Tx, group []int64) error {
+		for _, v := range group {
+			if err := insert(ctx, tx, v); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	fault := network.Each()
+	err = offset.Apply(server.URL(network.Address()), "numbers", 300*time.Millisecond, groups, next, effect, policy).
+		ForEach(t.Context(), func(at int64) {
+			if at%100 == 0 {
+				fault()
+			}
+		})
+	if err != nil {
+		t.Error(err)
+	}
+	rows, _ := conn.Query(t.Context(), "SELECT n FROM effects")
+	effects, err := pgx.CollectRows(rows, pgx.RowTo[int])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var account ledger.Ledger
+	for _, v := range effects {
+		account.Enter(v)
+	}
+	account.Check(t, 1, n)
+}
