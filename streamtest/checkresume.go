@@ -22,7 +22,7 @@ import (
 //
 //   - be back within 10 minutes when the connection is cut, ended or silent, also if the next two connections are
 //     refused, or if the consumer is busy with an event for two minutes;
-//   - begin at the start when it is run again, whatever the run before has delivered;
+//   - begin at the start when it is run again, whatever the run before has delivered, or return ErrNotRestartable;
 //   - return within a second when its context ends - in a delivery, in a silent connection, in a wait - and leave no
 //     goroutine;
 //   - not count its reconnects forever: each of its connections may deliver one event and break, and one may work for an

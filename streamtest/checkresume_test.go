@@ -136,6 +136,16 @@ func TestCheckResume(t *testing.T) {
 				return stream.Of(v).Delay(time.Duration(v*37%100) * 10 * time.Millisecond).One(ctx)
 			}, operators.MapRetryOptions[int]{Workers: 4})
 		}, []streamtest.ResumeOption{streamtest.AnyOrder()}},
+		{"a client that runs once", quiet, func(connect connect) ints {
+			first := true
+			return func(ctx context.Context, yield func(int) bool) error {
+				if !first {
+					return stream.ErrNotRestartable
+				}
+				first = false
+				return faultless(connect)(ctx, yield)
+			}
+		}, nil},
 		{"a client that ends after the last event", quiet, func(connect connect) ints { return faultless(connect).Take(12) }, nil},
 		{"from the beginning", quiet, func(connect connect) ints { return open(connect)(0).RetryWhen(reconnect) },
 			[]streamtest.ResumeOption{streamtest.AtLeastOnce()}},

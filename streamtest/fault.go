@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/retrywhen/retrywhen/stream"
 )
 
 // fault is one thing that is wrong with a client. Each kind is reported once.
@@ -76,6 +78,9 @@ func (s *subject) delivery(o *outcome) (all []fault) {
 	case o.ended && o.err != nil && s.givesUp && (o.hour || !breaks):
 	case o.ended && o.err != nil:
 		kind, advice := o.advice()
+		if kind == "reset" {
+			advice += s.either(" (retry.ResetAfter)", "")
+		}
 		if s.reported["gave up"] {
 			kind = "gave up"
 		}
@@ -83,14 +88,15 @@ func (s *subject) delivery(o *outcome) (all []fault) {
 	case o.ended && o.err == nil && (!s.ends || len(lost) > 0):
 		mend := "does it return the error with which it gives up?"
 		if o.fate == ends && !o.hour {
-			mend = "a MustNotEnd inside open? The end of a connection is not the end of the feed"
+			mend = s.either("a MustNotEnd inside open? The end of a connection is not the end of the feed",
+				"is the end of a connection taken for the end of the feed?")
 		}
 		add("ended", mend, "it ended without an error%s", after(", and lost ", lost))
 	case o.ended:
 	case (o.hour || o.hold > 0) && len(o.net.waits) > 0 && slices.Max(o.net.waits) > longestWait:
-		add("cap", "a Cap of the backoff?", "it waited for %v before it connected again", slices.Max(o.net.waits).Round(time.Second))
+		add("cap", s.either("a Cap of the backoff?", "is there a longest wait?"), "it waited for %v before it connected again", slices.Max(o.net.waits).Round(time.Second))
 	case len(lost) > 0 && !o.net.back && o.fate == silence:
-		add("silent", "a Timeout inside open?", "it waited for 10 minutes%s", after(", and lost ", lost))
+		add("silent", s.either("a Timeout inside open?", "a deadline for each read, or a heartbeat that is waited for?"), "it waited for 10 minutes%s", after(", and lost ", lost))
 	case breaks && !o.net.back && (len(lost) > 0 || !o.net.open):
 		add("away", "is every failure retried?", "it did not connect again in 10 minutes%s", after(", and lost ", lost))
 	case len(lost) > 0:
@@ -112,6 +118,14 @@ func (s *subject) delivery(o *outcome) (all []fault) {
 	return all
 }
 
+// either returns the advice for a stream or for a client that dials.
+func (s *subject) either(ofStream, ofClient string) string {
+	if s.amid {
+		return ofClient
+	}
+	return ofStream
+}
+
 // longestWait is the longest wait in an outage that is not a fault.
 const longestWait = 5 * time.Minute
 
@@ -130,7 +144,7 @@ func (o *outcome) advice() (kind, mend string) {
 	case o.refuse > 0:
 		return "gave up", "is a refusal retried, and by how many attempts?"
 	case o.hold > 0 || o.afterwards >= time.Hour:
-		return "reset", "are attempts or time counted from the beginning? A connection that works starts the count over (retry.ResetAfter)"
+		return "reset", "are attempts or time counted from the beginning? A connection that works starts the count over"
 	}
 	return "gave up", "is this failure retried?"
 }
@@ -194,7 +208,7 @@ func (s *subject) stopping(o *outcome) (all []fault) {
 	case len(o.left) > 0:
 		return []fault{{kind: "left", what: fmt.Sprintf("it has returned and left %s running: %s", count(len(o.left), "goroutine"), place(o.left[0].String())),
 			mend: "does it wait for what it has started?"}}
-	case o.second == nil:
+	case o.second == nil || errors.Is(o.err, stream.ErrNotRestartable):
 		return nil
 	}
 	lost := o.second.lost(0)

@@ -28,7 +28,7 @@ func (s *subject) flapping(t *testing.T) (found []*finding) {
 				return found
 			}
 			never = &finding{where: sc.where, fault: fault{kind: "reset", what: what,
-				mend: "does a delivered value start the waits and the count over? (retry.ResetAfterItems(1))"}}
+				mend: "does a delivered value start the waits and the count over?" + s.either(" (retry.ResetAfterItems(1))", "")}}
 		}
 	}
 	if gaveUp && slices.ContainsFunc(notBack, func(kind string) bool { return s.reported[kind] }) {

@@ -113,7 +113,9 @@ func (s *subject) playIn(b *virtual.Bubble, o *outcome) {
 	if o.stop > 0 && r.within(prompt) {
 		o.second = newTally(s.ref)
 		r = client.start(ctx, o.consumer(n, o.second, cancel))
-		o.wait(n, r, s.took+recovery, o.second.complete)
+		if o.wait(n, r, s.took+recovery, o.second.complete); r.within(0) {
+			o.err = r.err
+		}
 	}
 	if o.hour {
 		synctest.Wait()

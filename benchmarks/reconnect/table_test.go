@@ -156,7 +156,7 @@ var subjects = []subject{
 		serve:    serveSSE, run: runGoSSE, options: []streamtest.ResumeOption{givesUp},
 		notes: []note{
 			{"falls silent", "There is no read timeout, and none is promised. " + link("client_connection.go:162", "tmaxmax/go-sse/blob/v0.11.0/client_connection.go#L162")},
-			{"a Cap", "The default Backoff has no MaxInterval: waits grow by half each time. " + link("client.go:123", "tmaxmax/go-sse/blob/v0.11.0/client.go#L123")},
+			{"longest wait", "The default Backoff has no MaxInterval: waits grow by half each time. " + link("client.go:123", "tmaxmax/go-sse/blob/v0.11.0/client.go#L123")},
 			{seeded, noDefect + " " + link("client.go:176", "tmaxmax/go-sse/blob/v0.11.0/client.go#L176")},
 		},
 	},
@@ -197,7 +197,7 @@ var subjects = []subject{
 		serve:    serveMQTT, run: runMQTT, options: []streamtest.ResumeOption{atLeastOnce},
 		notes: []note{
 			{"has returned and left", "Disconnect does not end an attempt to connect: it ends with ConnectTimeout, after 30 s. " + link("client.go:411", "eclipse/paho.mqtt.golang/blob/v1.5.1/client.go#L411")},
-			{"a Cap", "MaxReconnectInterval is 10 minutes by default; the check expects at most 5. " + link("options.go:142", "eclipse/paho.mqtt.golang/blob/v1.5.1/options.go#L142")},
+			{"longest wait", "MaxReconnectInterval is 10 minutes by default; the check expects at most 5. " + link("options.go:142", "eclipse/paho.mqtt.golang/blob/v1.5.1/options.go#L142")},
 			{seeded, "Waits double and have no random part. " + link("backoff.go:86", "eclipse/paho.mqtt.golang/blob/v1.5.1/backoff.go#L86")},
 		},
 	},
