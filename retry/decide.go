@@ -43,8 +43,10 @@ func (o *Operation) note(f *Outcome) {
 	}
 	s := &o.state
 	o.count(f.Lasted)
+	o.attemptOver(s.attempts, f.Err, f.Lasted)
 	if o.worked || f.Items > 0 {
 		o.last, o.logged, s.failures = nil, false, 0
+		o.outageOver()
 	}
 	if s.failures++; s.failures == 1 && !o.deaf {
 		s.outage = o.time().Sub(s.first)
@@ -101,7 +103,7 @@ func (o *Operation) decide(f *Outcome, refused bool) (time.Duration, error) {
 		return 0, o.giveUp(ErrRefused)
 	}
 	if o.single {
-		return 0, o.giveUp(reached{limitSentinel, 0})
+		return 0, o.giveUp(ErrWithoutRetries)
 	}
 	if c.limit >= 0 && s.retries >= c.limit {
 		return 0, o.giveUp(reached{limitSentinel, int64(c.limit)})
@@ -119,8 +121,8 @@ func (o *Operation) decide(f *Outcome, refused bool) (time.Duration, error) {
 	}
 	s.retries++
 	o.waiting = true
-	if c.onRetry != nil || c.logger != nil {
-		o.retrying(f, delay)
+	if c.onRetry != nil || c.onOutage != nil || c.logs {
+		o.retrying(f, delay, asked > 0)
 	}
 	return delay, nil
 }
@@ -210,7 +212,7 @@ func (o *Operation) EndError(cause error) *Error { return o.failure(cause, o.sta
 // failure returns the error of an operation that ends here after the given number of retries in a row.
 func (o *Operation) failure(cause error, retries int) *Error {
 	s := &o.state
-	err := &Error{Cause: cause, Last: o.last, Attempts: s.attempts, Retries: retries}
+	err := &Error{Name: o.config.name, Cause: cause, Last: o.last, Attempts: s.attempts, Retries: retries}
 	if s.attempts > 0 {
 		err.Elapsed = o.time().Sub(s.first)
 	}

@@ -2,8 +2,9 @@
 //
 // A [Policy] has a backoff.Backoff, which computes the delays. Its options say when to give up (Limit, Within, StopAt,
 // a Budget; the context's deadline counts too), when to restart the count (ResetAfter, ResetAfterItems, ResetOn), and
-// which hooks to call (OnRetry, OnGiveUp, OnRecovered, OnDone, Log). A Policy is an immutable value; the state of one
-// operation is an [Operation], and what of it can be stored a [State]. The same policy retries
+// which hooks to call (OnAttempt, OnRetry, OnOutage, OnGiveUp, OnRecovered, OnDone, Log), and what is retried (Name). A
+// Policy is an immutable value; the state of one operation is an [Operation], and what of it can be stored a [State].
+// The same policy retries
 //
 //   - a function: [Do], [Run];
 //   - a loop: [Policy.Attempts];

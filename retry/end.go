@@ -73,12 +73,14 @@ func (o *Operation) Done(end Outcome) error {
 	switch {
 	case end.Err == nil:
 		attempts++
+		o.lastOver(attempts, &end)
 		if !o.reset {
 			o.config.refund(max(1, end.Items))
 		}
 		o.Works()
 	case o.running:
 		attempts++
+		o.lastOver(attempts, &end)
 		o.config.refund(end.Items)
 	}
 	if end.Lasted > 0 && o.state.attempts == 0 && o.config.onDone != nil {
@@ -88,8 +90,20 @@ func (o *Operation) Done(end Outcome) error {
 	return end.Err
 }
 
+// lastOver calls the hooks for the end of the last attempt, which is that of the operation too.
+func (o *Operation) lastOver(n int, end *Outcome) {
+	if o.config.onAttempt == nil {
+		return
+	}
+	if end.Lasted == 0 && !o.start.IsZero() {
+		end.Lasted = o.now().Sub(o.start)
+	}
+	o.attemptOver(n, end.Err, end.Lasted)
+}
+
 // end calls the hooks for the end of the operation.
 func (o *Operation) end(attempts int, err error) {
+	o.outageOver()
 	c := o.config
 	if o.logged {
 		c.logEnded(o.ctx, attempts, err)

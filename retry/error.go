@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/permanent"
 	"github.com/retrywhen/retrywhen/internal/words"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -76,6 +77,14 @@ func (deadlineError) Error() string { return "the wait would pass the context's 
 func (deadlineError) Unwrap() error { return context.DeadlineExceeded }
 func (deadlineError) Timeout() bool { return true }
 
+// ErrWithoutRetries: the context is one of WithoutRetries. It matches ErrLimit and ErrExhausted.
+var ErrWithoutRetries error = withoutSentinel{}
+
+type withoutSentinel struct{}
+
+func (withoutSentinel) Error() string { return reached{limitSentinel, 0}.Error() }
+func (withoutSentinel) Unwrap() error { return limitSentinel }
+
 // Error is the error with which a policy gives up. errors.Is and errors.As find its Cause and the Last error.
 type Error struct {
 	// Cause is the reason: an error that matches ErrExhausted, ErrDeadline, ErrBudget or ErrRefused, or one that matches
@@ -91,17 +100,23 @@ type Error struct {
 	Retries int
 	// Down is the time since the first failure in a row.
 	Down time.Duration
+	// Name is the policy's name (the option Name), "" if it has none.
+	Name string
 }
 
 // Error returns the cause, the number of failures in a row, their time, and the last error; then, if the count was
-// restarted, the number of all attempts. Times are rounded:
+// restarted, the number of all attempts. If the policy has a name, the text begins with it. Times are rounded:
 //
 //	retry: limit of 3 retries: 4 failures in 12s: connection refused (1003 attempts in 749h)
 func (e *Error) Error() string {
-	if e.Attempts == 0 {
-		return fmt.Sprintf("retry: %v: no attempt was made", e.Cause)
+	name := ""
+	if e.Name != "" {
+		name = e.Name + ": "
 	}
-	text := fmt.Sprintf("retry: %v: %s in %s", e.Cause, plural(int64(e.Retries)+1, "failure", "failures"), rounded(e.Down))
+	if e.Attempts == 0 {
+		return fmt.Sprintf("retry: %s%v: no attempt was made", name, e.Cause)
+	}
+	text := fmt.Sprintf("retry: %s%v: %s in %s", name, e.Cause, plural(int64(e.Retries)+1, "failure", "failures"), rounded(e.Down))
 	if e.Last != nil {
 		text += fmt.Sprintf(": %v", e.Last)
 	}
@@ -124,9 +139,13 @@ func rounded(d time.Duration) string {
 
 // LogValue returns the fields as a group, for log/slog.
 func (e *Error) LogValue() slog.Value {
-	return slog.GroupValue(slog.Any("cause", e.Cause), slog.Any("last", e.Last),
+	attrs := []slog.Attr{slog.Any("cause", e.Cause), slog.Any("last", e.Last),
 		slog.Int("retries", e.Retries), slog.Duration("down", e.Down),
-		slog.Int("attempts", e.Attempts), slog.Duration("elapsed", e.Elapsed))
+		slog.Int("attempts", e.Attempts), slog.Duration("elapsed", e.Elapsed)}
+	if e.Name != "" {
+		attrs = append(attrs, slog.String("name", e.Name))
+	}
+	return slog.GroupValue(attrs...)
 }
 
 // Unwrap returns Cause and Last, without a nil one.
@@ -158,6 +177,9 @@ func (e *Error) Timeout() bool {
 // Permanent marks err as an error that no retry can help. It is stream.Permanent: no policy of any layer retries the
 // error, because the returned error keeps the mark. Permanent(nil) is nil.
 func Permanent(err error) error { return stream.Permanent(err) }
+
+// IsPermanent reports whether err is marked as Permanent, anywhere in its tree.
+func IsPermanent(err error) bool { return permanent.Is(err) }
 
 // RetryAfter returns err with a delay that it dictates: the retry comes no earlier than d from now, and by the
 // backoff's jitter a little later (backoff.Backoff.Dictated). Any error that has a method RetryAfter() time.Duration,

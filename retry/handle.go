@@ -31,6 +31,7 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 			at       time.Time // of the answer
 			end      error
 		)
+		defer op.outageOver()
 		err := failures(ctx, func(f stream.Failure) bool {
 			outcome := Outcome{Err: f.Err, Items: f.Items, Lasted: f.Lasted}
 			if timed && answered {
@@ -63,6 +64,9 @@ func (o *Operation) handle(f *Outcome) error {
 		}
 		if delay > 0 {
 			o.wait(delay)
+		}
+		if o.config.onAttempt != nil {
+			o.start = o.now()
 		}
 	}
 	return ending.ContextError(o.ctx)
@@ -97,7 +101,7 @@ var _ stream.RetryObserver = Policy{}
 func (p Policy) Observe(s stream.RetrySubscription) (context.Context, stream.RetryObservation) {
 	c := p.settings()
 	switch {
-	case c.budget == nil && c.onRecovered == nil && c.onDone == nil && c.logger == nil:
+	case c.budget == nil && c.onRecovered == nil && c.onDone == nil && c.onAttempt == nil && c.onOutage == nil && !c.logs:
 		return s.Context, nil
 	case s.Over:
 		return s.Context, undisturbed{c}
@@ -117,11 +121,17 @@ func (undisturbed) Works()                {}
 func (undisturbed) Failed(stream.Failure) {}
 
 func (u undisturbed) Ended(end stream.RetryEnd) {
-	u.config.refundEnd(end)
-	if u.config.onDone != nil {
-		elapsed := stream.ClockFrom(end.Context).Now().Sub(end.Began)
-		u.config.done(end.Context, Result{Err: end.Err, Attempts: end.Attempts, Elapsed: elapsed})
+	c := u.config
+	c.refundEnd(end)
+	if c.onDone == nil && c.onAttempt == nil {
+		return
 	}
+	elapsed := stream.ClockFrom(end.Context).Now().Sub(end.Began)
+	if end.Attempts > 0 {
+		o := Operation{config: c, ctx: end.Context}
+		o.attemptOver(end.Attempts, end.Err, elapsed)
+	}
+	c.done(end.Context, Result{Err: end.Err, Attempts: end.Attempts, Elapsed: elapsed})
 }
 
 // subscription is a subscription that has failed. It is the context of the handler's stream, so that Handle finds it.
@@ -154,6 +164,9 @@ func (s *subscription) Failed(f stream.Failure) {
 
 func (s *subscription) Ended(end stream.RetryEnd) {
 	s.op.config.refundEnd(end)
+	if end.Attempts > s.op.state.attempts {
+		s.op.lastOver(end.Attempts, &Outcome{Err: end.Err})
+	}
 	s.op.end(end.Attempts, end.Err)
 }
 

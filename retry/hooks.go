@@ -40,11 +40,14 @@ type Result struct {
 }
 
 // retrying calls the hooks for a retry.
-func (o *Operation) retrying(f *Outcome, delay time.Duration) {
+func (o *Operation) retrying(f *Outcome, delay time.Duration, dictated bool) {
 	c, s := o.config, &o.state
 	e := Event{N: s.retries, Err: f.Err, Delay: delay, Elapsed: o.time().Sub(s.since()), Lasted: f.Lasted}
-	c.logRetry(o.ctx, &e, s.failures == 1)
-	o.logged = true
+	o.outageBegins(f.Err)
+	if c.logs {
+		c.logRetry(o.ctx, &e, dictated, s.failures == 1)
+		o.logged = true
+	}
 	for _, hook := range c.onRetry {
 		hook(o.ctx, e)
 	}

@@ -54,6 +54,7 @@ type Operation struct {
 	reset   bool      // Reset was called in it
 	start   time.Time // when it began, if attempts are timed
 	waiting bool      // the next attempt is a retry that was not begun yet
+	outage  []func()  // what OnOutage's hooks have returned for the present outage
 	logged  bool      // a retry of this outage was logged, and its end was not
 
 	at   time.Time // of the last failure; set if read is: without waits the time is rarely needed
@@ -114,8 +115,12 @@ func (o *Operation) resume(ctx context.Context, c *config, s *State, last error)
 	o.logged = s.failures > 0
 }
 
-// State returns what must be stored to Continue the operation later.
-func (o *Operation) State() State { return o.state }
+// State returns what must be stored to Continue the operation later. An outage is over for OnOutage's hooks; the next
+// failure that is retried begins it again.
+func (o *Operation) State() State {
+	o.outageOver()
+	return o.state
+}
 
 // Attempt begins the next attempt and returns its context, derived from ctx: it carries the number of a retry
 // (stream.AttemptFrom), and ends at the policy's AttemptTimeout. The returned function releases the context and must be
@@ -157,8 +162,9 @@ func (o *Operation) Works() {
 	}
 	last, retries := o.last, o.state.failures
 	o.last, o.state.failures = nil, 0
+	o.outageOver()
 	c := o.config
-	if (c.onRecovered == nil && c.logger == nil) || o.ctx.Err() != nil {
+	if (c.onRecovered == nil && !c.logs) || o.ctx.Err() != nil {
 		return
 	}
 	o.logged = false

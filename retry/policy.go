@@ -37,8 +37,12 @@ type config struct {
 	onGiveUp        []func(context.Context, *Error)
 	onRecovered     []func(context.Context, Recovery)
 	onDone          []func(context.Context, Result)
-	logger          *slog.Logger
-	quiet           bool // the logger gets all at DEBUG
+	onAttempt       []func(context.Context, AttemptEnd)
+	onOutage        []func(context.Context, error) (over func())
+	name            string
+	logs            bool
+	logger          *slog.Logger // nil: slog.Default() at the time it logs
+	quiet           bool         // the logger gets all at DEBUG
 	signals         []*Signal
 	clock           stream.Clock
 	rand            func() float64
@@ -67,6 +71,8 @@ func (p Policy) With(opts ...Option) Policy {
 	c.onGiveUp = c.onGiveUp[:len(c.onGiveUp):len(c.onGiveUp)]
 	c.onRecovered = c.onRecovered[:len(c.onRecovered):len(c.onRecovered)]
 	c.onDone = c.onDone[:len(c.onDone):len(c.onDone)]
+	c.onAttempt = c.onAttempt[:len(c.onAttempt):len(c.onAttempt)]
+	c.onOutage = c.onOutage[:len(c.onOutage):len(c.onOutage)]
 	c.signals = c.signals[:len(c.signals):len(c.signals)]
 	for i, o := range opts {
 		if o == nil {
@@ -74,9 +80,12 @@ func (p Policy) With(opts ...Option) Policy {
 		}
 		o(&c)
 	}
-	c.timed = c.resetAfter > 0 || c.onRetry != nil || c.onDone != nil || c.logger != nil
+	c.timed = c.resetAfter > 0 || c.onRetry != nil || c.onDone != nil || c.onAttempt != nil || c.logs
 	return Policy{&c}
 }
+
+// Name returns the policy's name, "" if it has none.
+func (p Policy) Name() string { return p.settings().name }
 
 // Backoff returns the policy's backoff.
 func (p Policy) Backoff() backoff.Backoff { return p.settings().backoff }

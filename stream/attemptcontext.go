@@ -18,6 +18,7 @@ type attemptContext struct {
 
 	over  uint32 // 1 once the attempt is over; atomic
 	n     uint32 // the number of the attempt
+	name  string // of what is retried; "" if the handler has none
 	inner atomic.Pointer[cancellable]
 	mu    sync.Mutex // guards the fields below, and the making of inner against finish
 	cut   bool       // the parent ended before the attempt was over
@@ -77,8 +78,11 @@ func (a *attemptContext) Err() error {
 // Value gives package context access to the real cancellable context, once there is one. So contexts derived from this
 // one attach to it without a goroutine.
 func (a *attemptContext) Value(key any) any {
-	if a.n > 1 && key == (attempt.Key{}) {
+	switch {
+	case a.n > 1 && key == (attempt.Key{}):
 		return a
+	case a.name != "" && key == (attempt.NameKey{}):
+		return a.name
 	}
 	if inner := a.inner.Load(); inner != nil {
 		return inner.Value(key)
@@ -98,6 +102,12 @@ func AttemptFrom(ctx context.Context) int {
 		return a.Number()
 	}
 	return 1
+}
+
+// nameFrom returns the name of what is retried under ctx, "" if there is none.
+func nameFrom(ctx context.Context) string {
+	name, _ := ctx.Value(attempt.NameKey{}).(string)
+	return name
 }
 
 // String describes the context in the form that package context uses. Without it, printing the context would read its

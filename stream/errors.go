@@ -21,11 +21,17 @@ var ErrEmpty = ending.ErrEmpty
 var ErrTimeout error = timeoutError{}
 
 // timeoutError is ErrTimeout, with the time for which nothing came if d is not 0.
-type timeoutError struct{ d time.Duration }
+type timeoutError struct {
+	d    time.Duration
+	name string // what has timed out; "" if that is not known
+}
 
 func (e timeoutError) Error() string {
 	if e.d == 0 {
 		return "stream: timeout"
+	}
+	if e.name != "" {
+		return fmt.Sprintf("stream: timeout: %s: nothing came for %v", e.name, e.d)
 	}
 	return fmt.Sprintf("stream: timeout: nothing came for %v", e.d)
 }

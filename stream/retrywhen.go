@@ -90,6 +90,9 @@ func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 	return func(ctx context.Context, yield func(T) bool) error {
 		r := retrying[T]{source: s, handler: h, ctx: ctx, consumer: yield, yield: yield, clock: ClockFrom(ctx)}
 		_, r.repeats = h.(attempt.Repeats)
+		if named, ok := h.(interface{ Name() string }); ok {
+			r.name = named.Name()
+		}
 		r.observer, _ = h.(RetryObserver)
 		err := r.run()
 		if r.observer != nil {
@@ -131,6 +134,7 @@ type retrying[T any] struct {
 	stopped  bool         // the consumer wants no more
 	running  bool         // an attempt runs; afterwards: it did not return
 	repeats  bool         // the attempts have no numbers: none of them is a retry
+	name     string       // what the handler's method Name returns
 
 	failures failures
 	err      error // the last failure, or what the stream returns once ended
@@ -230,7 +234,7 @@ func (r *retrying[T]) attempt() {
 
 func (r *retrying[T]) runSource() error {
 	r.attempts++
-	ctx := &attemptContext{Context: r.ctx}
+	ctx := &attemptContext{Context: r.ctx, name: r.name}
 	if !r.repeats {
 		ctx.n = uint32(min(uint64(r.attempts), math.MaxUint32))
 	}

@@ -10,7 +10,8 @@ import (
 
 // Timeout yields the values of s, and fails if s takes longer than d until its first value, from one value to the next,
 // or until its end. The time that the consumer takes for a value does not count. The error matches [ErrTimeout] and
-// names d. The source's context is cancelled with the same error as its cause, and the stream returns when the source
+// names d and, in an attempt of RetryWhen whose handler has a method Name() string, as a retry.Policy with the option
+// Name, that name. The source's context is cancelled with the same error as its cause, and the stream returns when the source
 // has returned. A source that ignores its context delays that; what it yields or returns after the cancel is dropped.
 //
 //	source:      --a---b-----------c--|
@@ -32,14 +33,14 @@ func (s Stream[T]) Timeout(d time.Duration) Stream[T] {
 		if err := ending.ContextError(ctx); err != nil {
 			return err
 		}
-		var failure error = timeoutError{d}
+		failure := func() error { return timeoutError{d, nameFrom(ctx)} } // comparable: each call returns the same
 		run, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		var watch timer.Watchdog
 		defer watch.Stop()
 		watch.Start(ClockFrom(ctx), d, func() {
 			if watch.Due() {
-				cancel(failure)
+				cancel(failure())
 			}
 		})
 		out := ending.NewConsumer(yield)
@@ -55,9 +56,10 @@ func (s Stream[T]) Timeout(d time.Duration) Stream[T] {
 			return true
 		})
 		if !watch.Stop() {
-			cancel(failure) // the timer's goroutine may not have done it yet
-			if context.Cause(run) == failure {
-				err = failure
+			late := failure()
+			cancel(late) // the timer's goroutine may not have done it yet
+			if context.Cause(run) == late {
+				err = late
 			}
 		}
 		return out.End(ctx, err)

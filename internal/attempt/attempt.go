@@ -9,6 +9,9 @@ import (
 // Key is the key under which the context of a retry returns itself, whatever its type.
 type Key struct{}
 
+// NameKey is the key under which the context of a named policy's attempt returns the name, a string.
+type NameKey struct{}
+
 // Context is the context of the retries of one operation. Its number may be set while it is in use.
 type Context struct {
 	context.Context

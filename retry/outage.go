@@ -1,0 +1,75 @@
+package retry
+
+import (
+	"context"
+	"time"
+)
+
+// Name names what is retried, such as "prices": in the text of the Error with which the policy gives up, in the lines
+// of Log, and in the errors of a Stream's Timeout under the policy. It has no text form: a policy that is read from a
+// configuration gets its name from the code.
+func Name(name string) Option {
+	if name == "" {
+		panicf("Name", "name is empty")
+	}
+	return func(c *config) { c.name = name }
+}
+
+// AttemptEnd describes an attempt that has ended.
+type AttemptEnd struct {
+	// N is the number of the attempt in its operation, from 1.
+	N int
+	// Err is nil for a success, and for a stream whose consumer stopped.
+	Err error
+	// Lasted is how long the attempt ran, for a stream with the time of its consumer.
+	Lasted time.Duration
+}
+
+// OnAttempt calls f once for each attempt when it has ended, also for the first one and for one that is not retried,
+// before the policy decides about a failure. So a subscription that lives for long reports its attempts while it goes
+// on. f is called on the operation's goroutine. It is not called if a panic ends the attempt.
+func OnAttempt(f func(context.Context, AttemptEnd)) Option {
+	if f == nil {
+		panicf("OnAttempt", "f is nil")
+	}
+	return func(c *config) { c.onAttempt = append(c.onAttempt, f) }
+}
+
+// OnOutage calls begin when an outage begins (see Recovery): once its first failure is to be retried, before the
+// OnRetry hooks. The function that begin returns is called once, when the outage is over for the operation: it works
+// again, or has ended in any way but by a panic of a call, or is stored to be continued later (Operation.State). Both
+// are called on the operation's goroutine.
+func OnOutage(begin func(ctx context.Context, failure error) (over func())) Option {
+	if begin == nil {
+		panicf("OnOutage", "begin is nil")
+	}
+	return func(c *config) { c.onOutage = append(c.onOutage, begin) }
+}
+
+// attemptOver calls the hooks for the end of the n-th attempt.
+func (o *Operation) attemptOver(n int, err error, lasted time.Duration) {
+	for _, hook := range o.config.onAttempt {
+		hook(o.ctx, AttemptEnd{N: n, Err: err, Lasted: lasted})
+	}
+}
+
+// outageBegins calls the hooks for the beginning of an outage, unless it has begun.
+func (o *Operation) outageBegins(failure error) {
+	if o.outage != nil {
+		return
+	}
+	for _, hook := range o.config.onOutage {
+		if over := hook(o.ctx, failure); over != nil {
+			o.outage = append(o.outage, over)
+		}
+	}
+}
+
+// outageOver calls what the hooks for the beginning of the outage have returned.
+func (o *Operation) outageOver() {
+	all := o.outage
+	o.outage = nil
+	for _, over := range all {
+		over()
+	}
+}
