@@ -87,21 +87,29 @@ func (x *exchange) judge(class Class) {
 	x.final = false
 	switch {
 	case class != Retryable && !x.keyed && !x.transport.idempotent(x.Request) && !x.notCarriedOut():
-		x.failure = &notRetriedError{err: x.failure, reason: method(x.Request) + " is not idempotent, and may have been carried out"}
+		x.failure = &notRetriedError{x.failure, ErrNotIdempotent, method(x.Request) + " is not idempotent, and may have been carried out"}
 	case !replayable(x.prepared):
-		x.failure = &notRetriedError{err: x.failure, reason: "the body can be sent only once: " + x.onlyOnce(), once: true}
+		x.failure = &notRetriedError{x.failure, ErrBodyOnce, "the body can be sent only once: " + x.onlyOnce()}
 	}
 }
 
+// These are reasons why a request is not sent again. errors.Is finds them in the Last error of the *retry.Error with
+// which the policy gives up, which its hooks receive.
+var (
+	// ErrBodyOnce: the request's body can be sent only once.
+	ErrBodyOnce = errors.New("retryhttp: the body can be sent only once")
+	// ErrNotIdempotent: the request may have been carried out, and must not be carried out twice.
+	ErrNotIdempotent = errors.New("retryhttp: the request is not idempotent, and may have been carried out")
+)
+
 // notRetriedError is a failure on which the policy gives up, whatever its limits.
 type notRetriedError struct {
-	err    error
-	reason string
-	once   bool // the reason is the body
+	err, reason error
+	text        string // the reason, with what would help
 }
 
-func (e *notRetriedError) Error() string { return fmt.Sprintf("%v (not retried: %s)", e.err, e.reason) }
-func (e *notRetriedError) Unwrap() error { return e.err }
+func (e *notRetriedError) Error() string   { return fmt.Sprintf("%v (not retried: %s)", e.err, e.text) }
+func (e *notRetriedError) Unwrap() []error { return []error{e.err, e.reason} }
 
 // Timeout is called by url.Error.
 func (e *notRetriedError) Timeout() bool {

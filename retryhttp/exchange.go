@@ -150,7 +150,7 @@ func (x *exchange) end(ctx context.Context, end error) (*http.Response, error) {
 	}
 	refused, ok := x.failure.(*notRetriedError)
 	switch {
-	case ok && x.Err != nil && refused.once: // it says what would help
+	case ok && x.Err != nil && refused.reason == ErrBodyOnce: // it says what would help
 		return nil, refused
 	case ok:
 		return x.response(), x.Err

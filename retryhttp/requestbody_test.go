@@ -220,7 +220,7 @@ func TestABodyOfOneUseSaysWhatHelps(t *testing.T) {
 		tr := retryhttp.NewTransport(newScript(failure(errCut)), constant(3), c.opts...)
 		_, err := tr.RoundTrip(request(t, t.Context(), "PUT", io.NopCloser(strings.NewReader("once"))))
 		want := "connection reset by peer (not retried: the body can be sent only once: " + c.want + ")"
-		if !errors.Is(err, errCut) || err.Error() != want {
+		if !errors.Is(err, errCut) || !errors.Is(err, retryhttp.ErrBodyOnce) || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

@@ -324,7 +324,7 @@ func contentRange(s string) (first, last, length int64, ok bool) {
 	first, err[0] = strconv.ParseInt(from, 10, 64)
 	last, err[1] = strconv.ParseInt(to, 10, 64)
 	length, err[2] = strconv.ParseInt(complete, 10, 64)
-	ok = err == [3]error{} && strings.EqualFold(unit, "bytes") && 0 <= first && first <= last && last < length
+	ok = err == [3]error{} && strings.EqualFold(unit, "bytes") && first <= last && last < length // none has a sign
 	return first, last, length, ok
 }
 

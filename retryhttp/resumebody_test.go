@@ -420,6 +420,25 @@ func TestResumeBody_Policy(t *testing.T) {
 			t.Error(got)
 		}
 	})
+	bubble(t, "hooks and Classify see the caller's request", func(t *testing.T) {
+		req := request(t, t.Context(), "GET", io.NopCloser(strings.NewReader("query"))) // sent as a copy, with a buffered body
+		seen := 0
+		see := func(r *http.Request) {
+			if seen++; r != req {
+				t.Errorf("another request is seen: %v", r.Header)
+			}
+		}
+		s := newScript(first, rest(4, "efghij", io.EOF))
+		p := constant(3, retry.OnRetry(func(ctx context.Context, _ retry.Event) { see(retryhttp.RequestFrom(ctx)) }))
+		resp, err := retryhttp.NewTransport(s, p, retryhttp.ResumeBody(0), retryhttp.BufferBody(10), retryhttp.Classify(func(o *retryhttp.Outcome) retryhttp.Class {
+			see(o.Request)
+			return retryhttp.Unclassified
+		})).RoundTrip(req)
+		if got := read(t, resp, err); got != "200 abcdefghij" || seen != 3 {
+			t.Errorf("%s, seen %d times", got, seen)
+		}
+		s.expect(t, "0s:query 1s:query")
+	})
 	bubble(t, "parts are not checked", func(t *testing.T) {
 		checked := 0
 		s := newScript(first, rest(4, "efghij", io.EOF))

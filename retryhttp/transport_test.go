@@ -1,6 +1,7 @@
 package retryhttp_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -868,3 +872,27 @@ func TestARequestThatSucceedsAtOnceCostsLittle(t *testing.T) {
 }
 
 var sparse = http.Response{StatusCode: http.StatusOK, Body: http.NoBody}
+
+// The package comment's table has the statuses that are retried by default.
+func TestTheTableOfStatuses(t *testing.T) {
+	source, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[int]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^//\t(\d{3})(?:-(\d{3}))? `).FindAllStringSubmatch(string(source), -1) {
+		first, _ := strconv.Atoi(m[1])
+		last, _ := strconv.Atoi(cmp.Or(m[2], m[1]))
+		for code := first; code <= last; code++ {
+			documented[code] = true
+		}
+	}
+	for code := 200; code < 600; code++ {
+		s := newScript(status(code, ""), ok)
+		resp, err := retryhttp.NewTransport(s, retry.New(backoff.Constant(0), retry.Limit(1))).RoundTrip(get(t, t.Context()))
+		read(t, resp, err)
+		if retried := len(s.calls) == 2; retried != documented[code] {
+			t.Errorf("%d: retried %t, documented %t", code, retried, documented[code])
+		}
+	}
+}
