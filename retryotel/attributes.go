@@ -15,32 +15,66 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-const outcomeKey = attribute.Key("retry.outcome")
+const (
+	outcomeKey = attribute.Key("retry.outcome")
+	reasonKey  = attribute.Key("retry.reason")
+)
 
-// outcome returns the outcome of an operation.
-func outcome(ctx context.Context, r retry.Result) string {
+// end returns the outcome of an operation and, unless it succeeded, why there was no further retry.
+func end(ctx context.Context, r retry.Result) []attribute.KeyValue {
+	outcome, reason := "success", ""
 	switch e, ok := r.Err.(*retry.Error); {
 	case r.Err == nil:
-		return "success"
+		return []attribute.KeyValue{outcomeKey.String(outcome)}
 	case ok && e.Attempts == r.Attempts: // otherwise the error is from an inner policy
-		return reason(e)
+		outcome, reason = outcomeOf(e), reasonOf(e)
 	case ctx.Err() != nil:
-		return "canceled"
+		outcome, reason = "canceled", "canceled"
+	case retry.IsPermanent(r.Err):
+		outcome, reason = "refused", "permanent"
+	default:
+		outcome, reason = "refused", "refused"
 	}
-	return "refused"
+	return []attribute.KeyValue{outcomeKey.String(outcome), reasonKey.String(reason)}
 }
 
-// reason returns why a policy gave up.
-func reason(e *retry.Error) string {
-	switch {
-	case errors.Is(e.Cause, retry.ErrExhausted):
-		return "exhausted"
-	case errors.Is(e.Cause, retry.ErrDeadline):
-		return "deadline"
-	case errors.Is(e.Cause, retry.ErrBudget):
-		return "budget"
-	case errors.Is(e.Cause, retry.ErrRefused):
-		return "refused"
+// causes are the reasons for which a policy gives up. Of several that match, the first counts.
+var causes = []struct {
+	err             error
+	outcome, reason string
+}{
+	{retry.ErrWithoutRetries, "exhausted", "without_retries"},
+	{retry.ErrLimit, "exhausted", "limit"},
+	{retry.ErrWithin, "exhausted", "within"},
+	{retry.ErrStopAt, "exhausted", "stop_at"},
+	{retry.ErrMaxRetryAfter, "exhausted", "max_retry_after"},
+	{retry.ErrDeadline, "deadline", "deadline"},
+	{retry.ErrBudget, "budget", "budget"},
+	{retry.ErrRefused, "refused", "refused"},
+}
+
+func outcomeOf(e *retry.Error) string {
+	for _, c := range causes {
+		if errors.Is(e.Cause, c.err) {
+			return c.outcome
+		}
+	}
+	return "canceled"
+}
+
+func reasonOf(e *retry.Error) string {
+	for _, c := range causes {
+		switch {
+		case !errors.Is(e.Cause, c.err):
+		case c.err != retry.ErrRefused:
+			return c.reason
+		case errors.Is(e.Last, retryhttp.ErrBodyOnce):
+			return "body"
+		case errors.Is(e.Last, retryhttp.ErrNotIdempotent):
+			return "not_idempotent"
+		default:
+			return c.reason
+		}
 	}
 	return "canceled"
 }

@@ -1,6 +1,38 @@
 // Package retryotel reports the work of policies to OpenTelemetry: metrics of operations, attempts, delays and outages,
 // and events on the spans of the operations.
 //
+// # Metrics
+//
+// Observe reports, each with the attribute retry.name:
+//
+//	name                    instrument  unit         further attributes
+//	retry.operations        counter     {operation}  retry.outcome, retry.reason, retry.retried
+//	retry.attempts          counter     {attempt}    retry.outcome
+//	retry.attempt.duration  histogram   s            retry.outcome
+//	retry.delay             histogram   s            error.type
+//	retry.down_time         histogram   s
+//	retry.down              gauge       {outage}
+//	retry.down_since        gauge       s
+//
+// An operation is counted when it is over; a subscription is one. Its retry.outcome is success, exhausted, deadline,
+// budget, refused or canceled, and retry.retried says whether it needed retries. Unless it succeeded, retry.reason says
+// why there was no further retry:
+//
+//   - exhausted: limit, within, stop_at, max_retry_after, or without_retries (retry.WithoutRetries)
+//   - deadline, budget and canceled: the same word
+//   - refused: permanent; for requests of retryhttp body, if it can be sent only once, or not_idempotent; else refused,
+//     by the policy's predicate or by the caller
+//
+// An attempt is counted when it ends, also if its operation goes on: a feed reports each connection that breaks. Its
+// retry.outcome is success or failure. retry.delay is recorded when a retry is scheduled, retry.down_time, from the
+// first failure of an outage to the attempt that works, when it works.
+//
+// retry.down is 1 from the first failure that is retried until an attempt works or the operation is over, else 0.
+// retry.down_since is when that began, as a Unix time; there is no value while nothing is down. With several operations
+// of a name, retry.down is 1 while one of them is down, and the longest outage counts.
+//
+// # Names
+//
 // Names with "http." and "error." are OpenTelemetry's semantic conventions. There are no conventions for retries: the
 // names that begin with "retry." are defined by this package and experimental.
 //

@@ -13,26 +13,20 @@ import (
 )
 
 // Observe returns an option that reports the work of a policy, under a name for the kind of operation, such as "fetch
-// prices". The number of attribute values is small, whatever the errors are.
-//
-// The meter receives, each with the attribute retry.name:
-//
-//	retry.operations  counter, {operation}  with retry.outcome: finished operations; a subscription is one
-//	retry.attempts    counter, {attempt}    with retry.outcome, success or failure: their attempts, counted at their end
-//	retry.delay       histogram, s          with error.type: the delays of retries, when they are scheduled
-//	retry.down_time   histogram, s          from the first failure of an outage to the attempt that worked
-//
-// The outcome of an operation is success; or exhausted, deadline or budget, if the policy gave up for that reason; or
-// refused, if its error must not be retried; or canceled, if its context had ended.
+// prices". The name is the policy's too (retry.Name), so logs and errors have it. The number of attribute values is
+// small, whatever the errors are. The package comment has the metrics. Make the option once for a name: the gauges are
+// those of one Observe.
 //
 // If the span of the operation's context is recorded, it receives the events retry.scheduled (with retry.number,
 // retry.delay in seconds, error.type and, for a request of retryhttp, http.request.resend_count), retry.recovered
-// (retry.number, retry.down_time) and retry.gave_up (retry.outcome, error.type). Observe does not set the span's
-// status.
+// (retry.number, retry.down_time) and retry.gave_up (retry.outcome, retry.reason, error.type). Observe does not set the
+// span's status.
 //
 // The tracer makes a span with the name for each operation that failed at least once, from its start to its end, with
-// the outcome and the number of attempts as attributes. The span is made at the end, so the spans of the attempts are
-// its siblings, not its children.
+// the outcome, the reason and the number of attempts as attributes. The span is made at the end, so the spans of the
+// attempts are its siblings, not its children. Observe makes no spans of attempts: the code that sends them does, such as
+// otelhttp and otelgrpc, or the function that is retried. A recorded span costs a few microseconds and a kilobyte, and
+// its export more.
 //
 // A meter or a tracer from OpenTelemetry's noop packages reports nothing. The hooks run on the operation's goroutine.
 func Observe(name string, meter metric.Meter, tracer trace.Tracer) retry.Option {
@@ -45,7 +39,8 @@ func Observe(name string, meter metric.Meter, tracer trace.Tracer) retry.Option 
 		panic("retryotel: Observe: tracer is nil, want one, noop's for none")
 	}
 	o := newObserver(name, meter, tracer)
-	return all(retry.OnRetry(o.scheduled), retry.OnRecovered(o.recovered), retry.OnGiveUp(o.gaveUp), retry.OnDone(o.done))
+	return all(retry.Name(name), retry.OnAttempt(o.attempted), retry.OnOutage(o.outages.begin), retry.OnRetry(o.scheduled),
+		retry.OnRecovered(o.recovered), retry.OnGiveUp(o.gaveUp), retry.OnDone(o.done))
 }
 
 // all returns an option that applies all of these. C is retry's own configuration type, which cannot be named here.
@@ -62,23 +57,46 @@ type observer struct {
 	name       string
 	named      attribute.KeyValue
 	tracer     trace.Tracer
+	outages    outages
 	operations metric.Int64Counter
 	attempts   metric.Int64Counter
+	duration   metric.Float64Histogram
 	delay      metric.Float64Histogram
 	downTime   metric.Float64Histogram
 }
 
 func newObserver(name string, meter metric.Meter, tracer trace.Tracer) *observer {
 	o := &observer{name: name, named: attribute.String("retry.name", name), tracer: tracer}
-	var err [4]error
+	named := metric.WithAttributes(o.named)
+	var err [7]error
 	o.operations, err[0] = meter.Int64Counter("retry.operations", metric.WithUnit("{operation}"),
 		metric.WithDescription("Operations under a retry policy that are over."))
 	o.attempts, err[1] = meter.Int64Counter("retry.attempts", metric.WithUnit("{attempt}"),
-		metric.WithDescription("Attempts of operations that are over."))
-	o.delay, err[2] = meter.Float64Histogram("retry.delay", metric.WithUnit("s"), buckets,
+		metric.WithDescription("Attempts that are over."))
+	o.duration, err[2] = meter.Float64Histogram("retry.attempt.duration", metric.WithUnit("s"), buckets,
+		metric.WithDescription("How long attempts ran."))
+	o.delay, err[3] = meter.Float64Histogram("retry.delay", metric.WithUnit("s"), buckets,
 		metric.WithDescription("Delays before retries."))
-	o.downTime, err[3] = meter.Float64Histogram("retry.down_time", metric.WithUnit("s"), buckets,
+	o.downTime, err[4] = meter.Float64Histogram("retry.down_time", metric.WithUnit("s"), buckets,
 		metric.WithDescription("Time from a first failure until an attempt worked."))
+	_, err[5] = meter.Int64ObservableGauge("retry.down", metric.WithUnit("{outage}"),
+		metric.WithDescription("1 while an outage lasts, else 0."),
+		metric.WithInt64Callback(func(_ context.Context, to metric.Int64Observer) error {
+			down := int64(1)
+			if o.outages.since().IsZero() {
+				down = 0
+			}
+			to.Observe(down, named)
+			return nil
+		}))
+	_, err[6] = meter.Float64ObservableGauge("retry.down_since", metric.WithUnit("s"),
+		metric.WithDescription("When the longest present outage began, in seconds since 1970; nothing without an outage."),
+		metric.WithFloat64Callback(func(_ context.Context, to metric.Float64Observer) error {
+			if since := o.outages.since(); !since.IsZero() {
+				to.Observe(float64(since.UnixMilli())/1e3, named)
+			}
+			return nil
+		}))
 	for _, e := range err {
 		if e != nil {
 			otel.Handle(e)
@@ -110,23 +128,28 @@ func (o *observer) recovered(ctx context.Context, r retry.Recovery) {
 
 func (o *observer) gaveUp(ctx context.Context, e *retry.Error) {
 	if span := trace.SpanFromContext(ctx); span.IsRecording() {
-		span.AddEvent("retry.gave_up", trace.WithAttributes(o.named, outcomeKey.String(reason(e)), errorType(e.Last)))
+		span.AddEvent("retry.gave_up", trace.WithAttributes(o.named, outcomeKey.String(outcomeOf(e)), reasonKey.String(reasonOf(e)), errorType(e.Last)))
 	}
 }
 
-func (o *observer) done(ctx context.Context, r retry.Result) {
-	ended, failures := outcomeKey.String(outcome(ctx, r)), r.Attempts
-	o.operations.Add(ctx, 1, metric.WithAttributes(o.named, ended))
-	if r.Err == nil {
-		failures--
-		o.attempts.Add(ctx, 1, metric.WithAttributes(o.named, outcomeKey.String("success")))
+func (o *observer) attempted(ctx context.Context, a retry.AttemptEnd) {
+	outcome := outcomeKey.String("success")
+	if a.Err != nil {
+		outcome = outcomeKey.String("failure")
 	}
-	if failures <= 0 {
+	attributes := metric.WithAttributes(o.named, outcome)
+	o.attempts.Add(ctx, 1, attributes)
+	o.duration.Record(ctx, a.Lasted.Seconds(), attributes)
+}
+
+func (o *observer) done(ctx context.Context, r retry.Result) {
+	attributes := append(end(ctx, r), o.named, attribute.Bool("retry.retried", r.Retries > 0))
+	o.operations.Add(ctx, 1, metric.WithAttributes(attributes...))
+	if r.Attempts == 0 || r.Attempts == 1 && r.Err == nil {
 		return
 	}
-	o.attempts.Add(ctx, int64(failures), metric.WithAttributes(o.named, outcomeKey.String("failure")))
 	now := time.Now()
 	_, span := o.tracer.Start(ctx, o.name, trace.WithTimestamp(now.Add(-r.Elapsed)),
-		trace.WithAttributes(o.named, ended, attribute.Int("retry.attempts", r.Attempts)))
+		trace.WithAttributes(append(attributes, attribute.Int("retry.attempts", r.Attempts))...))
 	span.End(trace.WithTimestamp(now))
 }

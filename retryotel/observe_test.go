@@ -1,11 +1,15 @@
 package retryotel_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -60,6 +64,14 @@ func (o *telemetry) metrics(t *testing.T) (lines []string) {
 			case metricdata.Sum[int64]:
 				for _, p := range data.DataPoints {
 					lines = append(lines, fmt.Sprintf("%s %s%s: %d", m.Name, m.Unit, text(p.Attributes.ToSlice()), p.Value))
+				}
+			case metricdata.Gauge[int64]:
+				for _, p := range data.DataPoints {
+					lines = append(lines, fmt.Sprintf("%s %s%s: %d", m.Name, m.Unit, text(p.Attributes.ToSlice()), p.Value))
+				}
+			case metricdata.Gauge[float64]:
+				for _, p := range data.DataPoints {
+					lines = append(lines, fmt.Sprintf("%s %s%s: %s", m.Name, m.Unit, text(p.Attributes.ToSlice()), time.UnixMilli(int64(p.Value*1e3)).UTC().Format(time.TimeOnly)))
 				}
 			case metricdata.Histogram[float64]:
 				for _, p := range data.DataPoints {
@@ -126,6 +138,7 @@ func TestObserve(t *testing.T) {
 		for _, failures := range []int{0, 2, 9} {
 			calls := 0
 			_ = retry.Run(ctx, p, func(context.Context) error {
+				time.Sleep(2 * time.Second)
 				if calls++; calls <= failures {
 					return errDown
 				}
@@ -134,60 +147,288 @@ func TestObserve(t *testing.T) {
 		}
 		span.End()
 		same(t, "metrics", o.metrics(t), `
+retry.attempt.duration s retry.outcome=failure: 6 of 12
+retry.attempt.duration s retry.outcome=success: 2 of 4
 retry.attempts {attempt} retry.outcome=failure: 6
 retry.attempts {attempt} retry.outcome=success: 2
 retry.delay s error.type=*errors.errorString: 5 of 9
-retry.down_time s: 1 of 3
-retry.operations {operation} retry.outcome=exhausted: 1
-retry.operations {operation} retry.outcome=success: 2`)
+retry.down {outage}: 0
+retry.down_time s: 1 of 7
+retry.operations {operation} retry.outcome=exhausted retry.reason=limit retry.retried=true: 1
+retry.operations {operation} retry.outcome=success retry.retried=false: 1
+retry.operations {operation} retry.outcome=success retry.retried=true: 1`)
 		same(t, "spans", o.ended(), `
-fetch 3s retry.attempts=3 retry.outcome=success
-fetch 6s retry.attempts=4 retry.outcome=exhausted
-request 9s
+fetch 9s retry.attempts=3 retry.outcome=success retry.retried=true
+fetch 14s retry.attempts=4 retry.outcome=exhausted retry.reason=limit retry.retried=true
+request 25s
 - retry.scheduled error.type=*errors.errorString retry.delay=1 retry.number=1
 - retry.scheduled error.type=*errors.errorString retry.delay=2 retry.number=2
-- retry.recovered retry.down_time=3 retry.number=2
+- retry.recovered retry.down_time=7 retry.number=2
 - retry.scheduled error.type=*errors.errorString retry.delay=1 retry.number=1
 - retry.scheduled error.type=*errors.errorString retry.delay=2 retry.number=2
 - retry.scheduled error.type=*errors.errorString retry.delay=3 retry.number=3
-- retry.gave_up error.type=*errors.errorString retry.outcome=exhausted`)
+- retry.gave_up error.type=*errors.errorString retry.outcome=exhausted retry.reason=limit`)
 	})
 }
 
-func TestOutcomes(t *testing.T) {
+func TestReasons(t *testing.T) {
 	fail := func(context.Context) error { return errDown }
-	for want, run := range map[string]func(context.Context, retry.Option) error{
-		"exhausted": func(ctx context.Context, o retry.Option) error { return retry.Run(ctx, linear(0, o), fail) },
-		"deadline": func(ctx context.Context, o retry.Option) error {
+	send := func(req *http.Request, p retry.Policy, opts ...retryhttp.Option) error {
+		base := roundTripper(func(*http.Request) (*http.Response, error) { return nil, errDown })
+		_, err := retryhttp.NewTransport(base, p, opts...).RoundTrip(req)
+		return err
+	}
+	for _, c := range []struct {
+		outcome, reason string
+		run             func(context.Context, retry.Option) error
+	}{
+		{"exhausted", "limit", func(ctx context.Context, o retry.Option) error { return retry.Run(ctx, linear(0, o), fail) }},
+		{"exhausted", "within", func(ctx context.Context, o retry.Option) error {
+			return retry.Run(ctx, linear(9, retry.Within(time.Millisecond), o), fail)
+		}},
+		{"exhausted", "stop_at", func(ctx context.Context, o retry.Option) error {
+			return retry.Run(ctx, linear(9, retry.StopAt(time.Millisecond), o), fail)
+		}},
+		{"exhausted", "max_retry_after", func(ctx context.Context, o retry.Option) error {
+			return retry.Run(ctx, linear(9, retry.MaxRetryAfter(time.Second), o), func(context.Context) error { return retry.RetryAfter(errDown, time.Minute) })
+		}},
+		{"exhausted", "without_retries", func(ctx context.Context, o retry.Option) error {
+			return retry.Run(retry.WithoutRetries(ctx), linear(9, o), fail)
+		}},
+		{"deadline", "deadline", func(ctx context.Context, o retry.Option) error {
 			ctx, cancel := context.WithTimeout(ctx, time.Millisecond)
 			defer cancel()
 			return retry.Run(ctx, linear(1, o), fail)
-		},
-		"budget": func(ctx context.Context, o retry.Option) error {
+		}},
+		{"budget", "budget", func(ctx context.Context, o retry.Option) error {
 			budget := retry.NewBudget(1, 1, 0)
 			_ = retry.Run(ctx, linear(1, retry.WithBudget(budget)), fail)
 			return retry.Run(ctx, linear(1, o, retry.WithBudget(budget)), fail)
-		},
-		"refused": func(ctx context.Context, o retry.Option) error {
+		}},
+		{"refused", "permanent", func(ctx context.Context, o retry.Option) error {
 			return retry.Run(ctx, linear(1, o), func(context.Context) error { return retry.Permanent(errDown) })
-		},
-		"canceled": func(ctx context.Context, o retry.Option) error {
+		}},
+		{"refused", "permanent", func(ctx context.Context, o retry.Option) error { // of a stream
+			return stream.Fail[int](retry.Permanent(errDown)).RetryWhen(linear(1, o)).ForEach(ctx, func(int) {})
+		}},
+		{"refused", "refused", func(ctx context.Context, o retry.Option) error {
+			return retry.Run(ctx, linear(1, o, retry.If(func(error) bool { return false })), fail)
+		}},
+		{"refused", "refused", func(ctx context.Context, o retry.Option) error { // by an engine
+			op := linear(1, o).Start(ctx)
+			return op.Done(retry.Outcome{Err: op.Refused(retry.Outcome{Err: errDown})})
+		}},
+		{"refused", "body", func(ctx context.Context, o retry.Option) error {
+			req, err := http.NewRequestWithContext(ctx, http.MethodPut, "http://example.test/", io.NopCloser(strings.NewReader("once")))
+			return cmp.Or(err, send(req, linear(1, o)))
+		}},
+		{"refused", "not_idempotent", func(ctx context.Context, o retry.Option) error {
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://example.test/", strings.NewReader("order"))
+			return cmp.Or(err, send(req, linear(1, o)))
+		}},
+		{"canceled", "canceled", func(ctx context.Context, o retry.Option) error {
 			ctx, cancel := context.WithCancel(ctx)
 			time.AfterFunc(time.Millisecond, cancel)
 			return retry.Run(ctx, linear(1, o), fail)
-		},
+		}},
+		{"canceled", "canceled", func(ctx context.Context, o retry.Option) error { // a stream's error is no *retry.Error
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(time.Millisecond, cancel)
+			return stream.Fail[int](errDown).RetryWhen(linear(1, o)).ForEach(ctx, func(int) {})
+		}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			o := observe()
-			if err := run(t.Context(), o.option); !errors.Is(err, errDown) {
-				t.Errorf("%s: %v, which does not match the failure", want, err)
+			if err := c.run(t.Context(), o.option); !errors.Is(err, errDown) {
+				t.Errorf("%s: %v, which does not match the failure", c.reason, err)
+			}
+			if spans := o.spans.Ended(); len(spans) != 1 || spans[0].Name() != "fetch" {
+				t.Errorf("%s: spans %v", c.reason, spans)
 			}
 			got := strings.Join(o.metrics(t), "\n")
-			if !strings.Contains(got, "retry.operations {operation} retry.outcome="+want+": 1") || !strings.Contains(got, "retry.outcome=failure: 1") {
+			want := "retry.operations {operation} retry.outcome=" + c.outcome + " retry.reason=" + c.reason + " retry.retried=false: 1\n"
+			if !strings.Contains(got+"\n", want) || !strings.Contains(got, "retry.attempts {attempt} retry.outcome=failure: 1") {
 				t.Errorf("%s, want %s", got, want)
 			}
 		})
 	}
+}
+
+// A feed that lives for long reports each of its attempts when it ends, and its outages while they last.
+func TestALongFeed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := observe()
+		runs := 0
+		feed := stream.Defer(func(context.Context) stream.Stream[int] {
+			if runs++; runs == 2 || runs == 3 {
+				return stream.Fail[int](errDown)
+			}
+			return stream.Of(runs).Concat(stream.FromFunc(func(ctx context.Context) (int, error) {
+				select {
+				case <-time.After(time.Hour):
+				case <-ctx.Done():
+				}
+				return 0, errDown
+			}))
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		policy := retry.New(backoff.Constant(time.Minute), o.option)
+		go func() { ended <- feed.RetryWhen(policy).ForEach(ctx, func(int) {}) }()
+		at := func(d time.Duration, want string) {
+			t.Helper()
+			time.Sleep(d)
+			synctest.Wait()
+			same(t, fmt.Sprint("at ", time.Now().UTC().Format(time.TimeOnly)), slices.DeleteFunc(o.metrics(t), func(line string) bool {
+				return strings.HasPrefix(line, "retry.delay")
+			}), want)
+		}
+		at(30*time.Minute, "retry.down {outage}: 0") // works
+		at(30*time.Minute+30*time.Second, `
+retry.attempt.duration s retry.outcome=failure: 1 of 3600
+retry.attempts {attempt} retry.outcome=failure: 1
+retry.down {outage}: 1
+retry.down_since s: 01:00:00`)
+		at(2*time.Minute, `
+retry.attempt.duration s retry.outcome=failure: 3 of 3600
+retry.attempts {attempt} retry.outcome=failure: 3
+retry.down {outage}: 1
+retry.down_since s: 01:00:00`)
+		at(time.Minute, `
+retry.attempt.duration s retry.outcome=failure: 3 of 3600
+retry.attempts {attempt} retry.outcome=failure: 3
+retry.down {outage}: 0
+retry.down_time s: 1 of 180`)
+		at(time.Hour, `
+retry.attempt.duration s retry.outcome=failure: 4 of 7200
+retry.attempts {attempt} retry.outcome=failure: 4
+retry.down {outage}: 1
+retry.down_since s: 02:03:00
+retry.down_time s: 1 of 180`)
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		same(t, "at the end", o.metrics(t)[:6], `
+retry.attempt.duration s retry.outcome=failure: 4 of 7200
+retry.attempts {attempt} retry.outcome=failure: 4
+retry.delay s error.type=*errors.errorString: 4 of 240
+retry.down {outage}: 0
+retry.down_time s: 1 of 180
+retry.operations {operation} retry.outcome=canceled retry.reason=canceled retry.retried=true: 1`)
+	})
+}
+
+// With several operations of a name, the gauges show the longest outage.
+func TestOutagesSideBySide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := observe()
+		policy := linear(1, o.option, retry.WithBackoff(backoff.Constant(10*time.Minute)))
+		gauges := func(want string) {
+			t.Helper()
+			synctest.Wait()
+			same(t, "gauges", slices.DeleteFunc(o.metrics(t), func(line string) bool {
+				return !strings.HasPrefix(line, "retry.down ") && !strings.HasPrefix(line, "retry.down_since ")
+			}), want)
+		}
+		for range 5 { // operations that begin to fail at 0 to 4 minutes, and give up 10 minutes later
+			go func() { _ = retry.Run(t.Context(), policy, func(context.Context) error { return errDown }) }()
+			gauges("retry.down {outage}: 1\nretry.down_since s: 00:00:00")
+			time.Sleep(time.Minute)
+		}
+		time.Sleep(5*time.Minute + 30*time.Second)
+		gauges("retry.down {outage}: 1\nretry.down_since s: 00:01:00")
+		time.Sleep(4 * time.Minute)
+		gauges("retry.down {outage}: 0")
+	})
+}
+
+// The metrics are those of the package comment's table, and their names follow OpenTelemetry's conventions.
+func TestTheTable(t *testing.T) {
+	source, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	_, rest, _ := strings.Cut(string(source), "further attributes\n")
+	for line := range strings.Lines(rest) {
+		if !strings.HasPrefix(line, "//\t") {
+			break
+		}
+		want = append(want, strings.Join(strings.Fields(strings.TrimPrefix(line, "//")), " "))
+	}
+	synctest.Test(t, func(t *testing.T) {
+		o := observe()
+		for _, failures := range []int{1, 9} {
+			calls := 0
+			_ = retry.Run(t.Context(), linear(1, o.option), func(context.Context) error {
+				if calls++; calls <= failures {
+					return errDown
+				}
+				return nil
+			})
+		}
+		go func() {
+			_ = retry.Run(t.Context(), linear(1, o.option), func(context.Context) error { return errDown })
+		}()
+		synctest.Wait()
+		var all metricdata.ResourceMetrics
+		if err := o.reader.Collect(t.Context(), &all); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, m := range all.ScopeMetrics[0].Metrics {
+			if !regexp.MustCompile(`^retry(\.[a-z]+(_[a-z]+)*)+$`).MatchString(m.Name) || m.Description == "" || !slices.Contains([]string{"s", "{outage}", "{operation}", "{attempt}"}, m.Unit) {
+				t.Errorf("%s has the unit %q and the description %q", m.Name, m.Unit, m.Description)
+			}
+			kind, keys := "", map[attribute.Key]bool{}
+			add := func(k string, set attribute.Set) {
+				kind = k
+				for _, a := range set.ToSlice() {
+					keys[a.Key] = a.Key != "retry.name"
+				}
+			}
+			switch data := m.Data.(type) {
+			case metricdata.Sum[int64]:
+				for _, p := range data.DataPoints {
+					add("counter", p.Attributes)
+				}
+				if !data.IsMonotonic || strings.HasSuffix(m.Name, "_total") {
+					t.Errorf("%s is no counter by its name or its kind", m.Name)
+				}
+			case metricdata.Gauge[int64]:
+				for _, p := range data.DataPoints {
+					add("gauge", p.Attributes)
+				}
+			case metricdata.Gauge[float64]:
+				for _, p := range data.DataPoints {
+					add("gauge", p.Attributes)
+				}
+			case metricdata.Histogram[float64]:
+				for _, p := range data.DataPoints {
+					add("histogram", p.Attributes)
+				}
+			}
+			if further, ok := keys["retry.name"]; !ok || further {
+				t.Errorf("%s lacks retry.name", m.Name)
+			}
+			line := []string{m.Name, kind, m.Unit}
+			var names []string
+			for key, further := range keys {
+				if further {
+					names = append(names, string(key))
+				}
+			}
+			slices.Sort(names)
+			if len(names) > 0 {
+				line = append(line, strings.Join(names, ", "))
+			}
+			got = append(got, strings.Join(line, " "))
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		same(t, "table", got, strings.Join(want, "\n"))
+	})
 }
 
 func TestAnInnerPolicysErrorIsRefused(t *testing.T) {
@@ -197,7 +438,7 @@ func TestAnInnerPolicysErrorIsRefused(t *testing.T) {
 		_ = retry.Run(t.Context(), outer, func(ctx context.Context) error {
 			return retry.Run(ctx, linear(2), func(context.Context) error { return errDown })
 		})
-		if got := strings.Join(o.metrics(t), "\n"); !strings.Contains(got, "retry.outcome=refused: 1") {
+		if got := strings.Join(o.metrics(t), "\n"); !strings.Contains(got, "retry.outcome=refused retry.reason=refused retry.retried=false: 1") {
 			t.Error(got)
 		}
 	})
@@ -208,7 +449,9 @@ func TestAnOperationWithoutAnAttempt(t *testing.T) {
 	cancel()
 	o := observe()
 	_ = retry.Run(ctx, linear(1, o.option), func(context.Context) error { return nil })
-	same(t, "metrics", o.metrics(t), "retry.operations {operation} retry.outcome=canceled: 1")
+	same(t, "metrics", o.metrics(t), `
+retry.down {outage}: 0
+retry.operations {operation} retry.outcome=canceled retry.reason=canceled retry.retried=false: 1`)
 	same(t, "spans", o.ended(), "")
 }
 
@@ -226,12 +469,15 @@ func TestStreams(t *testing.T) {
 			t.Error(err)
 		}
 		same(t, "metrics", o.metrics(t), `
+retry.attempt.duration s retry.outcome=failure: 1 of 0
+retry.attempt.duration s retry.outcome=success: 1 of 0
 retry.attempts {attempt} retry.outcome=failure: 1
 retry.attempts {attempt} retry.outcome=success: 1
 retry.delay s error.type=*errors.errorString: 1 of 1
+retry.down {outage}: 0
 retry.down_time s: 1 of 1
-retry.operations {operation} retry.outcome=success: 1`)
-		same(t, "spans", o.ended(), "fetch 1s retry.attempts=2 retry.outcome=success")
+retry.operations {operation} retry.outcome=success retry.retried=true: 1`)
+		same(t, "spans", o.ended(), "fetch 1s retry.attempts=2 retry.outcome=success retry.retried=true")
 	})
 }
 
@@ -273,7 +519,7 @@ func TestRequests(t *testing.T) {
 GET 0s
 GET 0s
 GET 0s
-fetch 3s retry.attempts=3 retry.outcome=success
+fetch 3s retry.attempts=3 retry.outcome=success retry.retried=true
 page 3s
 - retry.scheduled error.type=503 http.request.resend_count=1 retry.delay=1 retry.number=1
 - retry.scheduled error.type=503 http.request.resend_count=2 retry.delay=2 retry.number=2
@@ -325,12 +571,21 @@ func (badMeter) Float64Histogram(name string, _ ...metric.Float64HistogramOption
 	return metricnoop.Float64Histogram{}, errors.New("bad " + name)
 }
 
+func (badMeter) Int64ObservableGauge(name string, _ ...metric.Int64ObservableGaugeOption) (metric.Int64ObservableGauge, error) {
+	return metricnoop.Int64ObservableGauge{}, errors.New("bad " + name)
+}
+
+func (badMeter) Float64ObservableGauge(name string, _ ...metric.Float64ObservableGaugeOption) (metric.Float64ObservableGauge, error) {
+	return metricnoop.Float64ObservableGauge{}, errors.New("bad " + name)
+}
+
 func TestErrorsOfInstrumentsAreReported(t *testing.T) {
 	var got []string
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { got = append(got, fmt.Sprint(err)) }))
 	retryotel.Observe("fetch", metricnoop.Meter{}, tracenoop.Tracer{})
 	retryotel.Observe("fetch", badMeter{}, tracenoop.Tracer{})
-	want := []string{"bad retry.operations", "bad retry.attempts", "bad retry.delay", "bad retry.down_time"}
+	want := []string{"bad retry.operations", "bad retry.attempts", "bad retry.attempt.duration", "bad retry.delay",
+		"bad retry.down_time", "bad retry.down", "bad retry.down_since"}
 	if !slices.Equal(got, want) {
 		t.Errorf("reported %q, want %q", got, want)
 	}

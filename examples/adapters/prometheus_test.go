@@ -20,7 +20,8 @@ import (
 	"github.com/retrywhen/retrywhen/retryotel"
 )
 
-// The metrics in Prometheus after two operations, one of which gave up.
+// The metrics in Prometheus after two operations, one of which gave up. Alert on retry_down, and show in a dashboard
+// for how long: time() - retry_down_since_seconds.
 func Example_prometheus() {
 	registry := prometheus.NewRegistry()
 	reader, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())
@@ -45,16 +46,19 @@ func Example_prometheus() {
 	page := httptest.NewRecorder()
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	for line := range strings.Lines(page.Body.String()) {
-		if !strings.HasPrefix(line, "#") && !strings.Contains(line, "_bucket") && !strings.Contains(line, "down_time_seconds_sum") {
+		if !strings.HasPrefix(line, "#") && !strings.Contains(line, "_bucket") && !strings.Contains(line, "down_time_seconds_sum") && !strings.Contains(line, "duration_seconds_sum") {
 			fmt.Print(line)
 		}
 	}
 	// Output:
+	// retry_attempt_duration_seconds_count{retry_name="load prices",retry_outcome="failure"} 4
+	// retry_attempt_duration_seconds_count{retry_name="load prices",retry_outcome="success"} 1
 	// retry_attempts_total{retry_name="load prices",retry_outcome="failure"} 4
 	// retry_attempts_total{retry_name="load prices",retry_outcome="success"} 1
 	// retry_delay_seconds_sum{error_type="*errors.errorString",retry_name="load prices"} 0.04
 	// retry_delay_seconds_count{error_type="*errors.errorString",retry_name="load prices"} 3
+	// retry_down{retry_name="load prices"} 0
 	// retry_down_time_seconds_count{retry_name="load prices"} 1
-	// retry_operations_total{retry_name="load prices",retry_outcome="exhausted"} 1
-	// retry_operations_total{retry_name="load prices",retry_outcome="success"} 1
+	// retry_operations_total{retry_name="load prices",retry_outcome="success",retry_retried="true"} 1
+	// retry_operations_total{retry_name="load prices",retry_outcome="exhausted",retry_reason="limit",retry_retried="true"} 1
 }
