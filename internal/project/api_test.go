@@ -147,7 +147,7 @@ var (
 		retry.WithBackoff(backoff.Default), retry.Limit(1), retry.Within(1), retry.StopAt(1), retry.AttemptTimeout(1),
 		retry.If(func(error) bool { return true }), retry.OnRetry(func(context.Context, retry.Event) {}), retry.OnGiveUp(func(context.Context, *retry.Error) {}),
 		retry.OnRecovered(func(context.Context, retry.Recovery) {}), retry.OnDone(func(context.Context, retry.Result) {}), retry.BeforeFirstItem(),
-		retry.Log(slog.Default()),
+		retry.Log(slog.Default()), retry.Log(nil), retry.Name("prices"),
 		retry.ResetAfter(1), retry.ResetAfterItems(1), retry.ResetOn(retry.NewSignal()), retry.WithClock(clock.NewMock()),
 		retry.WithRand(func() float64 { return 0 }), retry.WithBudget(retry.NewBudget(1, 1, 1).Refill(1)), retry.MaxRetryAfter(1),
 	}

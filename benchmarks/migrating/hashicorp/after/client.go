@@ -1,7 +1,6 @@
 package after
 
 import (
-	"log/slog"
 	"net/http"
 	"time"
 
@@ -11,7 +10,7 @@ import (
 )
 
 // Add .Jitter(jitter.Full), so that clients that fail together do not come back together.
-var policy = retry.New(backoff.Exponential(time.Second, 2).Cap(30*time.Second), retry.Limit(4), retry.Log(slog.Default()))
+var policy = retry.New(backoff.Exponential(time.Second, 2).Cap(30*time.Second), retry.Limit(4), retry.Log(nil))
 
 func Client(base http.RoundTripper) *http.Client {
 	return &http.Client{Transport: retryhttp.NewTransport(base, policy, retryhttp.BufferBody(1<<20))}
