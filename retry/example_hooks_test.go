@@ -67,7 +67,7 @@ func ExampleLog() {
 	policy := retry.New(backoff.Constant(time.Millisecond), retry.Limit(3), retry.Log(logger))
 	_, _ = feed().RetryWhen(policy).Collect(context.Background())
 	// Output:
-	// level=WARN msg="retrying after a failure" retry=1 delay=1ms error="cut off"
+	// level=WARN msg="retrying after a failure" retry=1 delay=1ms dictated=false error="cut off" policy="constant d=1ms limit=3"
 	// level=INFO msg=recovered retries=2 last=refused
 }
 
