@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
@@ -36,7 +37,7 @@ func (h *HerdResult) Text(width int) []string {
 		s := &h.Strategies[i]
 		lines = append(lines, "", s.Name)
 		if s.Note != "" {
-			lines = append(lines, s.Note)
+			lines = append(lines, console.Wrap(width, strings.Fields(s.Note)...)...)
 		}
 		if s.Herd != nil {
 			lines = append(lines, h.chart(s, width)...)

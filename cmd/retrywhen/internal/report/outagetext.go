@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
@@ -44,7 +45,7 @@ func (o *OutageResult) Text(width int) []string {
 	for _, s := range o.Strategies {
 		lines = append(lines, "", s.Name+": attempts")
 		if s.Note != "" {
-			lines = append(lines, s.Note)
+			lines = append(lines, console.Wrap(width, strings.Fields(s.Note)...)...)
 		}
 		if s.Result == nil {
 			continue

@@ -1,0 +1,116 @@
+package report
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+var update = flag.Bool("update", false, "write the results into testdata")
+
+// goldenCases are small simulations with two policies or more, one of which has no result or no end.
+func goldenCases(t *testing.T) map[string]func(context.Context) (Result, error) {
+	t.Helper()
+	full, tiled := "a: exponential base=1s factor=2 jitter=full", "b: linear d=3s tiled"
+	own := false
+	o := DefaultOverload()
+	o.Strategies, o.Load, o.Service.Mean = strategies(t, "three: constant d=1s limit=3", "budget: constant d=1s limit=3 budget=1,1,0.1", "none: constant d=1s limit=0"), 8, 100*time.Millisecond
+	o.Trigger.Ramp, o.Runs, o.Horizon, o.Failures = 2*time.Second, 2, 50*time.Second, 0.02
+	slow := o
+	slow.Trigger.Speed, slow.Runs, slow.Strategies = 0.5, 1, o.Strategies[1:2]
+	choose := DefaultChoose()
+	choose.Clients, choose.Capacity, choose.Runs, choose.Outages, choose.Served = 40, 5, 1, []time.Duration{2 * time.Second, 9 * time.Second}, time.Minute
+	network := sim.Network{Mean: 10 * time.Millisecond, SD: 2 * time.Millisecond}
+	return map[string]func(context.Context) (Result, error){
+		"show": func(context.Context) (Result, error) {
+			return Show{Strategies: strategies(t, full, "c: decorrelated base=1s limit=3", "d: linear d=4s stopat=10s"), Retries: 4}.Run(), nil
+		},
+		"herd": func(ctx context.Context) (Result, error) {
+			return Herd{Strategies: strategies(t, full, tiled, "never: linear d=1s limit=0"), Jobs: 7, Retries: 3, Runs: 3, Own: &own}.Run(ctx)
+		},
+		"herd-one": func(ctx context.Context) (Result, error) {
+			return Herd{Strategies: strategies(t, full), Jobs: 5, Retries: 2, Runs: 2, Horizon: time.Second, Each: true}.Run(ctx)
+		},
+		"outage": func(ctx context.Context) (Result, error) {
+			return Outage{Strategies: strategies(t, full, tiled, "gone: constant d=1s limit=1", "stuck: constant d=0s", "never: linear d=1s limit=0"),
+				Outage: sim.Outage{Clients: 9, Down: 7 * time.Second, Capacity: 2}}.Run(ctx)
+		},
+		"outage-own": func(ctx context.Context) (Result, error) {
+			return Outage{Strategies: strategies(t, full, tiled), Own: true, Outage: sim.Outage{Clients: 9, Down: 0, Capacity: 2, Bin: 2 * time.Second}}.Run(ctx)
+		},
+		"contention": func(ctx context.Context) (Result, error) {
+			return Contention{Strategies: strategies(t, "a: exponential base=10ms factor=2 jitter=full", "b: linear d=30ms tiled", "late: constant d=1h"), Clients: 6, Points: 3, Runs: 3,
+				Network: network, Horizon: time.Minute, Own: true}.Run(ctx)
+		},
+		"contention-all": func(ctx context.Context) (Result, error) {
+			return Contention{Strategies: strategies(t, "a: exponential base=10ms factor=2 jitter=full", "b: constant d=0s"), Clients: 4, Points: 2, Runs: 2, Network: sim.Network{Mean: 10 * time.Millisecond}}.Run(ctx)
+		},
+		"overload":      func(ctx context.Context) (Result, error) { return o.Run(ctx) },
+		"overload-slow": func(ctx context.Context) (Result, error) { return slow.Run(ctx) },
+		"boundary": func(ctx context.Context) (Result, error) {
+			b := Boundary{Overload: o, Points: 3}
+			b.Overload.Horizon = 0
+			return b.Run(ctx)
+		},
+		"choose": func(ctx context.Context) (Result, error) { return choose.Run(ctx) },
+	}
+}
+
+// Text, picture, JSON and page of small simulations are those in testdata; go test -update writes them.
+func TestGolden(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("other processors may differ in the last digit")
+	}
+	for name, run := range goldenCases(t) {
+		r, err := run(t.Context())
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var out strings.Builder
+		for _, width := range []int{100, 44} {
+			out.WriteString(strings.Join(r.Text(width), "\n") + "\n\n")
+		}
+		if err := r.Incomplete(); err != nil {
+			out.WriteString("incomplete: " + err.Error() + "\n\n")
+		}
+		for _, s := range r.Compared() {
+			out.WriteString(s.String() + "\n")
+		}
+		out.WriteString("\n")
+		for _, form := range []any{r.JSON(), r.Page()} {
+			text, err := json.Marshal(form)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			out.WriteString(strings.ReplaceAll(string(text), `,"`, ",\n\"") + "\n\n")
+		}
+		if err := r.Figure().SVG(&out); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join("testdata", name+".txt")
+		if *update {
+			if err := os.WriteFile(file, []byte(out.String()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, all := strings.Split(out.String(), "\n"), strings.Split(strings.ReplaceAll(string(want), "\r\n", "\n"), "\n")
+		for i := range max(len(got), len(all)) {
+			if i >= len(got) || i >= len(all) || got[i] != all[i] {
+				t.Errorf("%s:%d differs: %.200q, want %.200q", file, i+1, append(got, make([]string, len(all))...)[i], append(all, make([]string, len(got))...)[i])
+				break
+			}
+		}
+	}
+}
