@@ -25,7 +25,7 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 	}
 	return func(ctx context.Context, yield func(stream.Failure) bool) error {
 		var (
-			op, note = p.handling(ctx)
+			op, part = p.handling(ctx)
 			timed    = op.config.timed && op.config.clock != nil
 			answered bool
 			at       time.Time // of the answer
@@ -37,8 +37,7 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 			if timed && answered {
 				outcome.Lasted = op.now().Sub(at)
 			}
-			note(op, &outcome)
-			if end = op.handle(&outcome); end != nil {
+			if end = op.handle(&outcome, part); end != nil {
 				return false
 			}
 			if answered = true; timed {
@@ -53,9 +52,23 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 	}
 }
 
-// handle decides about a failure that was noted, and waits. A cancellation is returned without the failure, which
-// RetryWhen adds.
-func (o *Operation) handle(f *Outcome) error {
+// part is what a run of Handle's stream has to do with a failure, besides the decision.
+type part uint8
+
+const (
+	decides part = iota // the subscription has noted it
+	notes
+	notesAndRefunds // nobody else does
+)
+
+// handle decides about a failure and waits. A cancellation is returned without the failure, which RetryWhen adds.
+func (o *Operation) handle(f *Outcome, part part) error {
+	if part == notesAndRefunds {
+		o.config.refund(f.Items)
+	}
+	if part != decides {
+		o.note(f)
+	}
 	o.last = f.Err
 	if o.ctx.Err() == nil {
 		delay, end := o.decide(f, false)
@@ -72,24 +85,21 @@ func (o *Operation) handle(f *Outcome) error {
 	return ending.ContextError(o.ctx)
 }
 
-// handling returns the operation for a run of Handle's stream under ctx, and what notes a failure for it. Normally the
-// operation is that of the subscription, which notes each failure before the handler receives it. If the handler runs
-// Handle's stream in another way than directly, or again, each run has an operation of its own.
-func (p Policy) handling(ctx context.Context) (*Operation, func(*Operation, *Outcome)) {
+// handling returns the operation for a run of Handle's stream under ctx, and the run's part. Normally the operation is
+// that of the subscription, which notes each failure before the handler receives it. If the handler runs Handle's stream
+// in another way than directly, or again, each run has an operation of its own.
+func (p Policy) handling(ctx context.Context) (*Operation, part) {
 	c := p.settings()
 	if s, ok := ctx.(*subscription); ok && s.op.config == c && !s.handled {
 		s.handled = true
-		return &s.op, func(*Operation, *Outcome) {}
+		return &s.op, decides
 	}
 	o := &Operation{deaf: true}
 	o.begin(ctx, c)
 	if s, ok := ctx.Value(subscriptionKey{}).(*subscription); ok && s.op.config == c { // it refunds
-		return o, (*Operation).note
+		return o, notes
 	}
-	return o, func(o *Operation, f *Outcome) {
-		c.refund(f.Items)
-		o.note(f)
-	}
+	return o, notesAndRefunds
 }
 
 // A Policy observes the attempts. A handler that wraps a Policy should embed it, because RetryWhen looks for Observe in
