@@ -54,7 +54,7 @@ func (q *Queue) check(ctx context.Context, d *delivery, isAlone bool) verdict {
 		switch {
 		case d.begun >= uint64(q.config.MaxCrashes):
 			op := q.operation(ctx, &d.state)
-			q.giveUp(ctx, &op, d, ErrAbandoned, now, now) // if it fails, it has logged that and handed the job back
+			q.giveUp(ctx, &op, d, ErrAbandoned, q.now(), q.now()) // if it fails, it has logged that and handed the job back
 			return skip
 		case d.begun+1 >= uint64(q.config.MaxCrashes) && !isAlone:
 			return alone
@@ -72,7 +72,7 @@ func (q *Queue) check(ctx context.Context, d *delivery, isAlone bool) verdict {
 		if !q.catchUp(ctx, d) {
 			return skip
 		}
-		switch wait := time.Until(d.state.due); {
+		switch wait := q.until(d.state.due); {
 		case wait > short: // see keep
 			q.handBack(ctx, d, wait)
 			return skip

@@ -148,7 +148,7 @@ func (q *Queue) revive(ctx context.Context, letter *DeadLetter) error {
 	s := state{put: time.Now(), kind: letter.Kind, user: letter.Header, revived: true, position: letter.position}
 	m := &nats.Msg{Subject: q.config.subject(letter.ID, first), Header: s.header(), Data: letter.Data}
 	began, before, put := time.Now(), q.nc.LastError(), get(m.Header, headerPut)
-	_, err := q.store(ctx, step{id: letter.ID, last: letter.seq, m: m,
+	_, err := q.store(ctx, step{id: letter.ID, last: letter.seq, m: m, unbuffered: true,
 		ours:   func(m *jetstream.RawStreamMsg) bool { return get(m.Header, headerPut) == put },
 		within: func(ctx context.Context) (context.Context, context.CancelFunc) { return q.withPutTimeout(ctx, began) }}, storePolicy)
 	switch {

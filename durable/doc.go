@@ -23,7 +23,7 @@
 // the idempotency key. A job is done or dead, never both, however often attempts are repeated and however late a worker
 // comes back. A job that was put with an id is one job for as long as the id is known.
 //
-// No retry starts before its delay is over, by the clocks of the machines. It may start later: while all workers are
+// No retry starts before its delay is over, by the clock of the server. It may start later: while all workers are
 // busy, while none is running, and by up to about a quarter of a second when the server keeps the wait.
 //
 // # Terms

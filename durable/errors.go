@@ -126,8 +126,7 @@ func meaning(err error) (help string, kind error) {
 		}
 	}
 	switch {
-	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked),
-		errors.Is(err, nats.ErrAccountAuthExpired):
+	case isAuthorization(err):
 		return "check user, password, token or credentials of the connection", ErrRefused
 	case errors.Is(err, nats.ErrPermissionViolation):
 		return "docs/durable.md lists the permissions that a user needs", ErrRefused
@@ -146,6 +145,12 @@ func meaning(err error) (help string, kind error) {
 		return "is the server running, or a majority of the cluster?", ErrUnreachable
 	}
 	return "", nil
+}
+
+// isAuthorization reports whether the server has refused the credentials.
+func isAuthorization(err error) bool {
+	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) || errors.Is(err, nats.ErrAuthRevoked) ||
+		errors.Is(err, nats.ErrAccountAuthExpired)
 }
 
 // transient reports whether a request that failed with err may succeed when it is repeated.

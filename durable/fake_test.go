@@ -198,7 +198,7 @@ func (l fakeLog) Handle(_ context.Context, r slog.Record) error {
 }
 
 // logged has the names of the attributes that this package logs.
-var logged = map[string]bool{"queue": true, "id": true, "error": true, "kind": true, "panic": true, "jobs": true, "removed": true, "before": true, "lease": true, "subject": true}
+var logged = map[string]bool{"queue": true, "id": true, "error": true, "kind": true, "panic": true, "jobs": true, "removed": true, "before": true, "lease": true, "ahead": true, "subject": true}
 
 // deliver returns a delivery of the job "x" that the queue has, with sequence 7.
 func deliver(q *Queue, s *server, st stage, change func(*delivery)) *delivery {

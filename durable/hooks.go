@@ -26,5 +26,6 @@ func (q *Queue) over(op *retry.Operation, began time.Time, err error) {
 			q.config.Logger.Error("a hook of the policy panicked", "queue", q.config.Name, "panic", v)
 		}
 	}()
-	_ = op.Done(retry.Outcome{Err: err, Lasted: time.Since(began)})
+	now := q.now()
+	_ = op.Done(retry.Outcome{Err: err, Lasted: now.Sub(began), At: now})
 }

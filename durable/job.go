@@ -54,7 +54,7 @@ func (q *Queue) newJob(d *delivery) *Job {
 	return &Job{
 		ID: d.id, Data: d.msg.Data(), Kind: d.state.kind, Header: d.state.user, Attempt: d.state.retry.Attempts() + 1, Put: put,
 		FirstFailure: d.state.retry.FirstFailure(), LastError: d.state.lastError, Redelivered: d.claimed,
-		q: q, d: d, began: time.Now(),
+		q: q, d: d, began: q.now(),
 	}
 }
 

@@ -180,7 +180,7 @@ func (q *Queue) put(ctx context.Context, id string, m *nats.Msg) error {
 		return explain("put", nats.ErrConnectionClosed)
 	}
 	began, before, put := time.Now(), q.nc.LastError(), get(m.Header, headerPut)
-	s := step{id: id, m: m, fresh: put == "", ours: func(m *jetstream.RawStreamMsg) bool { return get(m.Header, headerPut) == put }}
+	s := step{id: id, m: m, unbuffered: true, fresh: put == "", ours: func(m *jetstream.RawStreamMsg) bool { return get(m.Header, headerPut) == put }}
 	s.within = func(ctx context.Context) (context.Context, context.CancelFunc) { return q.withPutTimeout(ctx, began) }
 	_, err := q.store(ctx, s, putPolicy)
 	switch {

@@ -23,23 +23,25 @@ type Queue struct {
 	again  jetstream.Consumer
 	first  jetstream.Consumer
 
-	ctx    context.Context // ends when the queue is closed
-	cancel context.CancelCauseFunc
-	leases leases
-	gaps   gaps
-	acks   acks
-	turns  turns
-	bound  bound
-	kinds  sync.Map // from string to kind
-	mu     sync.Mutex
-	feeds  map[*feed]struct{}
-	closed bool // Close has been called
-	close  func() error
-	tasks  sync.WaitGroup
-	counts counts
+	ctx     context.Context // ends when the queue is closed
+	cancel  context.CancelCauseFunc
+	leases  leases
+	gaps    gaps
+	acks    acks
+	turns   turns
+	bound   bound
+	kinds   sync.Map // from string to kind
+	strange sync.Map // kinds without a handler, from string to the time.Time at which that was logged
+	mu      sync.Mutex
+	feeds   map[*feed]struct{}
+	closed  bool // Close has been called
+	close   func() error
+	tasks   sync.WaitGroup
+	counts  counts
 
 	leaseTime    atomic.Int64
-	mayNotDelete atomic.Bool // the user lacks the permission to delete messages
+	skew         atomic.Int64 // the server's time less this machine's
+	mayNotDelete atomic.Bool  // the user lacks the permission to delete messages
 }
 
 // Open opens the queue on a connection, and creates its stream and consumers if they do not exist. The connection
@@ -72,6 +74,7 @@ func Open(ctx context.Context, nc *nats.Conn, c Config) (*Queue, error) {
 	q.gaps.tick(time.Now(), q.lease())
 	q.gaps.responded(time.Now(), q.lease())
 	q.gaps.reconnects = nc.Stats().Reconnects
+	q.readLease()
 	q.tasks.Go(q.keepLeases)
 	return q, nil
 }
@@ -173,6 +176,9 @@ func serverVersion(ctx context.Context, nc *nats.Conn) (string, error) {
 	for {
 		if version := nc.ConnectedServerVersion(); version != "" {
 			return version, nil
+		}
+		if err := nc.LastError(); isAuthorization(err) {
+			return "", err
 		}
 		if nc.IsClosed() {
 			return "", nats.ErrConnectionClosed

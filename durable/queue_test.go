@@ -48,7 +48,7 @@ func TestOpen_NoResponse(t *testing.T) {
 
 // What Open requests of a server that has the queue already, and what it does if a request fails.
 func TestOpen_Requests(t *testing.T) {
-	const all = "PUB retrywhen-q; PUB again; PUB first; PUB retrywhen-q; PUB retrywhen-q"
+	const all = "PUB retrywhen-q; PUB again; PUB first; PUB retrywhen-q; PUB retrywhen-q; PUB first"
 	const unswept = "; log: jobs that were acknowledged while the disk was full could not be removed"
 	for name, test := range map[string]struct {
 		fails string // the request
@@ -59,7 +59,7 @@ func TestOpen_Requests(t *testing.T) {
 		"no stream":              {fails: "$JS.API.STREAM.INFO.retrywhen-q", text: "durable: open: stream retrywhen-q: ", did: "PUB retrywhen-q"},
 		"no consumer of retries": {fails: "$JS.API.CONSUMER.INFO.retrywhen-q.again", text: "durable: open: consumer again: ", did: "PUB retrywhen-q; PUB again"},
 		"no consumer of others":  {fails: "$JS.API.CONSUMER.INFO.retrywhen-q.first", text: "durable: open: consumer first: ", did: "PUB retrywhen-q; PUB again; PUB first"},
-		"no sweep":               {fails: "$JS.API.STREAM.MSG.GET.retrywhen-q", did: "PUB retrywhen-q; PUB again; PUB first; PUB retrywhen-q" + unswept + "; PUB retrywhen-q" + unswept},
+		"no sweep":               {fails: "$JS.API.STREAM.MSG.GET.retrywhen-q", did: "PUB retrywhen-q; PUB again; PUB first; PUB retrywhen-q" + unswept + "; PUB retrywhen-q" + unswept + "; PUB first"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := new(server)

@@ -83,12 +83,18 @@ func (c *Config) checkSettings() error {
 // lease returns the lease of the queue. Another process can change it.
 func (q *Queue) lease() time.Duration { return time.Duration(q.leaseTime.Load()) }
 
-// readLease reads the lease from the consumer: a worker with an older, longer lease would extend its leases too rarely.
+// readLease reads the lease from the consumer: a worker with an older, longer lease would extend its leases too rarely. It
+// also reads the server's time.
 func (q *Queue) readLease() {
 	ctx, cancel := context.WithTimeout(q.ctx, q.lease()/4)
 	defer cancel()
+	sent := time.Now()
 	info, err := q.first.Info(ctx)
-	if err != nil || info.Config.AckWait <= 0 {
+	if err != nil {
+		return
+	}
+	q.compareClocks(sent, time.Now(), info.TimeStamp)
+	if info.Config.AckWait <= 0 {
 		return
 	}
 	if now := info.Config.AckWait; now != q.lease() {

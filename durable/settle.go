@@ -89,7 +89,7 @@ func isClaim(c *Config, subject string, h nats.Header) bool {
 
 // fail stores what the policy decides about a failure. hooks is the context of the policy's hooks.
 func (q *Queue) fail(ctx, hooks context.Context, d *delivery, failed error, began time.Time) error {
-	at := time.Now()
+	at := q.now()
 	if d.state.put.IsZero() {
 		d.state.put = d.put
 	}
@@ -174,7 +174,7 @@ func (q *Queue) reschedule(ctx context.Context, d *delivery) error {
 func (q *Queue) keep(ctx context.Context, d *delivery, cause error) error {
 	q.config.Logger.Warn("a job is too large to be stored again, its retry is a redelivery", "queue", q.config.Name, "id", d.id, "error", cause)
 	d.state.lastError = d.state.lastError[:min(len(d.state.lastError), 100)]
-	wait := max(time.Until(d.state.due), 0)
+	wait := max(q.until(d.state.due), 0)
 	m := q.mark(d, 0)
 	expires(m, wait+q.markTTL(d))
 	stored, err := q.advance(ctx, d, m)
@@ -244,7 +244,7 @@ func (q *Queue) pause(ctx context.Context, due time.Time) time.Duration {
 	if ctx.Err() != nil {
 		return 0
 	}
-	return max(q.lease(), time.Until(due))
+	return max(q.lease(), q.until(due))
 }
 
 // cause returns DeadLetter.Cause.

@@ -35,6 +35,9 @@ type step struct {
 	// fresh says that the id was generated for this step, and that the job leaves no mark. Then the first publication has
 	// no condition.
 	fresh bool
+	// unbuffered says that the publication must not wait in the client's buffer until a lost connection is back, when the
+	// caller has its error already.
+	unbuffered bool
 	// within returns the context of the tries after the first; if it is nil, they have store's ctx.
 	within func(context.Context) (context.Context, context.CancelFunc)
 	// ours reports whether a message was stored by this step. It is called after a publication without a response. If it
@@ -69,7 +72,7 @@ func (q *Queue) store(ctx context.Context, s step, policy retry.Policy) (uint64,
 				return m.Sequence, nil
 			}
 			return 0, errMoved
-		case code == 0:
+		case code == 0 && err != nats.ErrDisconnected: // which says that it was not sent
 			unconfirmed = true
 		}
 		return 0, err
@@ -98,6 +101,9 @@ func (q *Queue) setCondition(s step) {
 func (q *Queue) publish(ctx context.Context, s step, wait time.Duration) (*jetstream.PubAck, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
+	if s.unbuffered && q.nc.IsReconnecting() {
+		return nil, nats.ErrDisconnected
+	}
 	return q.js.PublishMsg(ctx, s.m, jetstream.WithRetryAttempts(0))
 }
 

@@ -138,8 +138,7 @@ func (f *feed) attempt(ctx context.Context, d *delivery, handler func(context.Co
 	defer leave()
 	handler = f.q.handlerOf(job.Kind, handler)
 	if handler == nil {
-		f.q.config.Logger.Error("a job's kind has no handler, the job is handed back", "queue", f.q.config.Name, "id", job.ID, "kind", job.Kind)
-		job.handBack(f.q.lease())
+		f.q.unknownKind(job)
 		return
 	}
 	failed := errGoexit
@@ -195,7 +194,7 @@ func (f *feed) begin(d *delivery) (job *Job, leave func()) {
 	}
 	q.turns.leave()
 	var wait time.Duration
-	if !d.marked.IsZero() && time.Since(d.marked) > 2*q.lease() {
+	if !d.marked.IsZero() && q.now().Sub(d.marked) > 2*q.lease() {
 		wait = asideWait
 	}
 	if !q.turns.enterAlone(wait) {
