@@ -24,7 +24,7 @@ func TestReference_AValueIsComparedWithFew(t *testing.T) {
 		"numbers":  func(i int) any { return i },
 		"floats":   func(i int) any { return float64(i) / 3 },
 		"strings":  func(i int) any { return fmt.Sprint("event ", i) },
-		"bytes":    func(i int) any { return []byte(fmt.Sprint("event ", i)) },
+		"bytes":    func(i int) any { return fmt.Append(nil, "event ", i) },
 		"structs":  func(i int) any { return tallied{ID: i, Words: []string{"a", fmt.Sprint(i % 7)}} },
 		"pointers": func(i int) any { return &tallied{Next: &tallied{Any: &tallied{f: float64(i)}}} },
 		"arrays":   func(i int) any { return [2]any{i % 10, uint8(i)} },
