@@ -3,10 +3,8 @@ package operators_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/jitter"
@@ -14,35 +12,6 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
-
-func TestInvalidArgumentsPanicWithTheirNames(t *testing.T) {
-	type failures = stream.Stream[stream.Failure]
-	one := stream.Of(1)
-	for want, build := range map[string]func(){
-		"operators: ExpBackoff: j is nil, want jitter.None for no jitter": func() { operators.ExpBackoff(nil, time.Second, 3) },
-		"operators: ExpBackoff: delay is -1s, want at least 0":            func() { operators.ExpBackoff(jitter.None, -time.Second, 3) },
-		"operators: ExpBackoff: retries is -1, want at least 0":           func() { operators.ExpBackoff(jitter.None, time.Second, -1) },
-		"operators: RetryWhen: src is nil":                                func() { operators.RetryWhen[int](nil, func(failures) stream.Stream[int] { return one }) },
-		"operators: RetryWhen: h is nil":                                  func() { operators.RetryWhen[int, int](one, nil) },
-		"operators: RepeatWhen: s is nil": func() {
-			operators.RepeatWhen[int](nil, func(stream.Stream[operators.Completion]) stream.Stream[int] { return one })
-		},
-		"operators: RetryChans: open is nil": func() { operators.RetryChans[int](t.Context(), nil, retry.Policy{}) },
-		"operators: RetryChans: h is nil": func() {
-			operators.RetryChans(t.Context(), func(context.Context) (<-chan int, <-chan error) { return nil, nil }, nil)
-		},
-		"operators: RepeatWhen: h is nil": func() { operators.RepeatWhen[int, int](one, nil) },
-	} {
-		func() {
-			defer func() {
-				if got := fmt.Sprint(recover()); got != want {
-					t.Errorf("got %q, want %q", got, want)
-				}
-			}()
-			build()
-		}()
-	}
-}
 
 // ExpBackoff(…, 0, 0) is no mistake: one attempt.
 func TestExpBackoff_OfNothing(t *testing.T) {

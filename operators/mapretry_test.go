@@ -765,15 +765,6 @@ func TestMapRetry_PanicWhileTheSourceEnds(t *testing.T) {
 //go:noinline
 func panicHere(v any) { panic(v) }
 
-func TestMapRetry_Mistakes(t *testing.T) {
-	f := func(context.Context, int) (int, error) { return 0, nil }
-	p := constant(0)
-	expectPanic(t, "operators: MapRetry: src is nil", func() { operators.MapRetry(nil, p, f, options{}) })
-	expectPanic(t, "operators: MapRetry: f is nil", func() { operators.MapRetry[int, int](stream.Of(1), p, nil, options{}) })
-	expectPanic(t, "operators: MapRetry: Workers is -1, want at least 0", func() { operators.MapRetry(stream.Of(1), p, f, options{Workers: -1}) })
-	expectPanic(t, "operators: MapRetry: MaxPending is -2, want at least 0", func() { operators.MapRetry(stream.Of(1), p, f, options{MaxPending: -2}) })
-}
-
 func TestMapRetry_AttemptTimeout(t *testing.T) {
 	f := func(ctx context.Context, i int) (string, error) {
 		select {

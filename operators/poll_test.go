@@ -325,15 +325,6 @@ func TestPoll_Soak(t *testing.T) {
 	})
 }
 
-func TestPoll_Arguments(t *testing.T) {
-	page := func(context.Context, int) ([]int, int, error) { return nil, 0, nil }
-	expectPanic(t, "operators: Poll: every is 0s, want more than 0", func() { operators.Poll(0, 0, page, again) })
-	expectPanic(t, "operators: Poll: every is -1s, want more than 0", func() { operators.Poll(-time.Second, 0, page, again) })
-	expectPanic(t, "operators: Poll: page is nil", func() { operators.Poll[int](time.Second, 0, nil, again) })
-	expectPanic(t, "operators: Poll: h is nil", func() { operators.Poll(time.Second, 0, page, nil) })
-	expectPanic(t, "operators: Poll: h is nil", func() { operators.Poll(time.Second, 0, page, stream.RetryHandlerFunc(nil)) })
-}
-
 // A page refunds a budget once, whatever it holds, and ends the outage for later errors.
 func TestPoll_BudgetAndOutage(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {

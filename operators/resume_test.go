@@ -650,27 +650,3 @@ func TestResume_Check(t *testing.T) {
 		})
 	}
 }
-
-func TestResume_Arguments(t *testing.T) {
-	open := func(int) ints { return nil }
-	for want, build := range map[string]func(){
-		"operators: Resume: open is nil":  func() { operators.Resume(0, nil, latest, again) },
-		"operators: Resume: after is nil": func() { operators.Resume(0, open, nil, again) },
-		"operators: Resume: h is nil":     func() { operators.Resume(0, open, latest, nil) },
-	} {
-		func() {
-			defer func() {
-				if got := fmt.Sprint(recover()); got != want {
-					t.Errorf("got the panic %q, want %q", got, want)
-				}
-			}()
-			build()
-		}()
-	}
-	defer func() {
-		if got, want := fmt.Sprint(recover()), "operators: Resume: h is nil"; got != want {
-			t.Errorf("got the panic %q, want %q", got, want)
-		}
-	}()
-	operators.Resume(0, open, latest, stream.RetryHandlerFunc(nil))
-}

@@ -367,13 +367,6 @@ func TestResumeMarked_Soak(t *testing.T) {
 	})
 }
 
-func TestResumeMarked_Arguments(t *testing.T) {
-	open := func(int) marks { return nil }
-	expectPanic(t, "operators: ResumeMarked: open is nil", func() { operators.ResumeMarked[int](0, nil, again) })
-	expectPanic(t, "operators: ResumeMarked: h is nil", func() { operators.ResumeMarked(0, open, nil) })
-	expectPanic(t, "operators: ResumeMarked: h is nil", func() { operators.ResumeMarked(0, open, stream.RetryHandlerFunc(nil)) })
-}
-
 // A later error names an older failure while its outage lasts: a bookmark does not end it, a value does.
 func TestResumeMarked_BookmarksEndNoOutage(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -42,6 +42,6 @@ func RetryWhen[T, N any](src stream.Stream[T], h func(stream.Stream[stream.Failu
 // cancel ctx. Nothing is buffered.
 func RetryChans[T any](ctx context.Context, open func(context.Context) (<-chan T, <-chan error), h stream.RetryHandler) (<-chan T, <-chan error) {
 	here.NotNil("RetryChans", "open", open == nil)
-	here.NotNil("RetryChans", "h", h == nil)
+	requireHandler("RetryChans", h)
 	return stream.FromChans(open).RetryWhen(h).Chans(ctx, 0)
 }
