@@ -186,9 +186,13 @@ type observing struct {
 func (c *observing) Handle(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
 	return failures.Tap(func(f stream.Failure) { c.items = append(c.items, f.Items) })
 }
-func (c *observing) Recovered(context.Context, stream.Failure, int, time.Duration) { c.recovered++ }
-func (c *observing) Succeeded(int64)                                               {}
-func (c *observing) Ended(context.Context, int, error)                             {}
+
+func (c *observing) Observe(s stream.RetrySubscription) (context.Context, stream.RetryObservation) {
+	return s.Context, c
+}
+func (c *observing) Failed(stream.Failure) {}
+func (c *observing) Works()                { c.recovered++ }
+func (c *observing) Ended(stream.RetryEnd) {}
 
 // A bookmark is no delivered value: not in Items, and it ends no outage.
 func TestResumeMarked_ABookmarkIsNoProgress(t *testing.T) {
