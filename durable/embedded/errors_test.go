@@ -80,7 +80,7 @@ func TestMissingPermissions(t *testing.T) {
 	}))
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	_, err := durable.Open(ctx, connect(t, srv.URL(), nats.UserInfo("me", "pw")), durable.Config{Name: "q"})
+	_, err := durable.Open(ctx, connect(t, srv.URL(), as("me")...), durable.Config{Name: "q"})
 	if !errors.Is(err, durable.ErrRefused) || !strings.Contains(err.Error(), "docs/durable.md") {
 		t.Errorf("got %v", err)
 	}
@@ -101,18 +101,26 @@ var workerPermissions = []string{
 // operatorPermissions are the additional permissions for MaxDead, Revive, Forget and Delete.
 var operatorPermissions = []string{"$JS.API.STREAM.PURGE.retrywhen-q", "$JS.API.STREAM.MSG.DELETE.retrywhen-q", "$JS.API.STREAM.DELETE.retrywhen-q"}
 
+// allow makes me the server's only user, with these permissions and an inbox of its own.
 func allow(publish ...string) embedded.Option {
-	return embedded.Options(func(o *server.Options) {
-		o.Users = []*server.User{{Username: "me", Password: "pw", Permissions: &server.Permissions{
-			Publish: &server.SubjectPermission{Allow: publish}, Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}}}}}
-	})
+	return embedded.Options(func(o *server.Options) { o.Users = []*server.User{user("me", publish...)} })
+}
+
+func user(name string, publish ...string) *server.User {
+	return &server.User{Username: name, Password: "pw", Permissions: &server.Permissions{
+		Publish: &server.SubjectPermission{Allow: publish}, Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX_" + name + ".>"}}}}
+}
+
+// as are the options of a connection of the user.
+func as(name string) []nats.Option {
+	return []nats.Option{nats.UserInfo(name, "pw"), nats.CustomInboxPrefix("_INBOX_" + name)}
 }
 
 // The documented permissions are enough for a worker, and do not let it change another queue.
 func TestTheNarrowPermissionsAreEnough(t *testing.T) {
 	t.Parallel()
 	srv := start(t, allow(workerPermissions...))
-	nc := connect(t, srv, nats.UserInfo("me", "pw"))
+	nc := connect(t, srv, as("me")...)
 	q := open(t, nc, durable.Config{Policy: crashPolicy, Lease: time.Second})
 	put(t, q, "", durable.PutID("dies"))
 	put(t, q, "")
@@ -160,7 +168,7 @@ func deleteQueue(t *testing.T, q *durable.Queue) error {
 func TestTheOperatorsPermissionsAreEnough(t *testing.T) {
 	t.Parallel()
 	srv := start(t, allow(append(operatorPermissions, workerPermissions...)...))
-	nc := connect(t, srv, nats.UserInfo("me", "pw"))
+	nc := connect(t, srv, as("me")...)
 	q := open(t, nc, durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(0)), MaxDead: 2})
 	for _, id := range []string{"a", "b", "c"} {
 		put(t, q, "", durable.PutID(id))
