@@ -1,0 +1,61 @@
+// Package kafka follows the partitions of a topic with franz-go, outside of a consumer group: the position belongs to the
+// program, which can store it with its effects.
+package kafka
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// Partitions is the number of the topic's partitions.
+const Partitions = 3
+
+// Position is the next offset of each partition. An array is copied when it is assigned; a map would be shared.
+type Position [Partitions]int64
+
+// After returns the position after the fetches.
+func After(at Position, fetches kgo.Fetches) Position {
+	fetches.EachRecord(func(r *kgo.Record) { at[r.Partition] = r.Offset + 1 })
+	return at
+}
+
+// Follow returns what follows start, in fetches of many records: one position per fetch, not per record. franz-go renews
+// its connections by itself; the policy is for what it does not see, brokers that are silent for longer than silence, and
+// for errors of partitions. An offset that retention has deleted is a permanent error, kerr.OffsetOutOfRange; by default
+// franz-go goes on elsewhere. An offset of 0 is the beginning, wherever that is.
+func Follow(topic string, start Position, silence time.Duration, policy stream.RetryHandler, options ...kgo.Opt) stream.Stream[kgo.Fetches] {
+	open := func(at Position) stream.Stream[kgo.Fetches] {
+		return stream.Stream[kgo.Fetches](func(ctx context.Context, yield func(kgo.Fetches) bool) error {
+			offsets := map[int32]kgo.Offset{}
+			for partition, next := range at {
+				offsets[int32(partition)] = kgo.NewOffset().AtStart()
+				if next > 0 {
+					offsets[int32(partition)] = kgo.NewOffset().At(next)
+				}
+			}
+			from := kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: offsets})
+			client, err := kgo.NewClient(append(slices.Clone(options), from, kgo.ConsumeResetOffset(kgo.NoResetOffset()))...)
+			if err != nil {
+				return stream.Permanent(err)
+			}
+			defer client.Close()
+			for {
+				fetches := client.PollFetches(ctx)
+				if err := fetches.Err(); errors.Is(err, kerr.OffsetOutOfRange) {
+					return stream.Permanent(err)
+				} else if err != nil || !yield(fetches) {
+					return err
+				}
+			}
+		}).Timeout(silence)
+	}
+	return operators.Resume(start, open, After, policy)
+}

@@ -1,0 +1,125 @@
+package kafka_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"go.uber.org/goleak"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
+	"github.com/retrywhen/retrywhen/examples/recipes/kafka"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var policy = retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full),
+	retry.Limit(20), retry.ResetAfterItems(1))
+
+// serve starts a broker with a topic of the numbers 1 to n, in turn in each partition, and returns its address.
+func serve(t *testing.T, n int) (*kfake.Cluster, string) {
+	t.Helper()
+	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(kafka.Partitions, "events"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(broker.Close)
+	address := broker.ListenAddrs()[0]
+	producer, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.DefaultProduceTopic("events"),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(1<<10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer producer.Close()
+	for i := 1; i <= n; i++ {
+		r := &kgo.Record{Partition: int32(i % kafka.Partitions), Value: []byte(strconv.Itoa(i))}
+		producer.Produce(t.Context(), r, func(_ *kgo.Record, err error) {
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if err := producer.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return broker, address
+}
+
+// follow connects by address, whatever the broker says where it is.
+func follow(address string, start kafka.Position) stream.Stream[kgo.Fetches] {
+	return kafka.Follow("events", start, 500*time.Millisecond, policy, kgo.SeedBrokers(address), kgo.FetchMaxPartitionBytes(1<<10),
+		kgo.Dialer(func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", address)
+		}))
+}
+
+func number(t *testing.T, r *kgo.Record) int {
+	n, err := strconv.Atoi(string(r.Value))
+	if err != nil || n%kafka.Partitions != int(r.Partition) {
+		t.Errorf("%q in partition %d, %v", r.Value, r.Partition, err)
+	}
+	return n
+}
+
+// The network cuts, falls silent and refuses, and the program stops and starts again at the position that it has stored:
+// each record comes once.
+func TestFollow(t *testing.T) {
+	const n, every = 5000, 500
+	_, address := serve(t, n)
+	network := proxy.Start(t, address)
+	fault, faults, stored, starts := network.Each(), 0, kafka.Position{}, 0
+	var records ledger.Ledger
+	for have := 0; have < n; starts++ {
+		until := min(n, have+2000)
+		err := follow(network.Address(), stored)(t.Context(), func(fetches kgo.Fetches) bool {
+			fetches.EachRecord(func(r *kgo.Record) { have = records.Enter(number(t, r)) })
+			stored = kafka.After(stored, fetches)
+			if have/every > faults {
+				faults++
+				fault()
+			}
+			return have < until
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	records.Check(t, 1, n)
+	if starts < 2 || faults < 6 {
+		t.Errorf("%d starts and %d faults, want more", starts, faults)
+	}
+}
+
+// What retention has deleted is lost: the program hears of it.
+func TestFollow_Lost(t *testing.T) {
+	broker, address := serve(t, 300)
+	if err := broker.DeleteRecords("events", 1, 50); err != nil {
+		t.Fatal(err)
+	}
+	for _, partition1 := range []int64{50, 0} { // 0 is the beginning, wherever that is
+		n := 0
+		err := follow(address, kafka.Position{100, partition1, 100})(t.Context(), func(fetches kgo.Fetches) bool {
+			n += fetches.NumRecords()
+			return n < 50
+		})
+		if err != nil || n != 50 {
+			t.Errorf("from %d: %d records, %v", partition1, n, err)
+		}
+	}
+	fetched := 0
+	err := follow(address, kafka.Position{100, 20, 100}).ForEach(t.Context(), func(kgo.Fetches) { fetched++ })
+	if !errors.Is(err, kerr.OffsetOutOfRange) || errors.Is(err, retry.ErrExhausted) || fetched > 0 {
+		t.Errorf("%d fetches, %v", fetched, err)
+	}
+}
