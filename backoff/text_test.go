@@ -329,18 +329,19 @@ func TestCurvesOfTheTextForm(t *testing.T) {
 		t.Errorf("there are %d curves with a text form, want 10", len(curves))
 	}
 	for _, c := range curves {
-		text := c.Name
+		var text strings.Builder
+		text.WriteString(c.Name)
 		for _, name := range c.Parameters {
-			text += " " + name + "=" + map[bool]string{true: "2", false: "3s"}[name == "factor" || name == "degree" || name == "exponent"]
+			text.WriteString(" " + name + "=" + map[bool]string{true: "2", false: "3s"}[name == "factor" || name == "degree" || name == "exponent"])
 			if !strings.Contains(c.Formula, name) {
 				t.Errorf("the formula of %s, %q, has no %s", c.Name, c.Formula, name)
 			}
 		}
-		b, err := backoff.Parse(text)
-		if err != nil || b.String() != text {
-			t.Errorf("%q reads as %v, %v", text, b, err)
+		b, err := backoff.Parse(text.String())
+		if err != nil || b.String() != text.String() {
+			t.Errorf("%q reads as %v, %v", text.String(), b, err)
 		}
-		if _, err := backoff.Parse(text + " tiled"); (err != nil) != c.Random {
+		if _, err := backoff.Parse(text.String() + " tiled"); (err != nil) != c.Random {
 			t.Errorf("%s is random: %v, but tiled: %v", c.Name, c.Random, err)
 		}
 		if (b.At(3, 0) != b.At(3, 0.9)) != c.Random {
