@@ -2,7 +2,6 @@ package lab
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"io/fs"
 	"os"
@@ -11,12 +10,6 @@ import (
 	"strings"
 	"testing"
 )
-
-func contextWithCause(t *testing.T, cause error) (context.Context, func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancelCause(t.Context())
-	return ctx, func() { cancel(cause) }
-}
 
 func TestPageIsWhole(t *testing.T) {
 	state := Default()
