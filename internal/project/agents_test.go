@@ -95,6 +95,7 @@ func absolute(text, document string) string {
 }
 
 func TestAgents(t *testing.T) {
+	inTop(t)
 	for name, want := range map[string]string{"AGENTS.md": agents(t), "llms.txt": index(t)} {
 		if n := strings.Count(want, "\n"); n > 150 || n < 15 {
 			t.Errorf("%s has %d lines, want at most 150, and not almost none", name, n)

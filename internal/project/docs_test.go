@@ -67,6 +67,7 @@ var code = doccode.Code{
 }
 
 func TestTheDocumentsCodeCompiles(t *testing.T) {
+	inTop(t)
 	documents, err := filepath.Glob("docs/*.md")
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +84,7 @@ func TestTheDocumentsCodeCompiles(t *testing.T) {
 
 // The code of durable.md needs the modules that it is about.
 func TestTheCodeOfDurableCompiles(t *testing.T) {
+	inTop(t)
 	code := doccode.Code{
 		Module: "durable/embedded",
 		Imports: map[string]string{
@@ -115,6 +117,7 @@ func TestTheCodeOfDurableCompiles(t *testing.T) {
 
 // TestTheSemanticsNameTheirTests checks that the tests that docs/semantics.md names exist.
 func TestTheSemanticsNameTheirTests(t *testing.T) {
+	inTop(t)
 	text, err := os.ReadFile("docs/semantics.md")
 	if err != nil {
 		t.Fatal(err)

@@ -108,6 +108,7 @@ func (s *surface) shown(name string) bool {
 }
 
 func TestEverythingExportedHasAComment(t *testing.T) {
+	inTop(t)
 	for name, s := range surfaces(t) {
 		say := func(what, comment string) {
 			t.Helper()
@@ -166,6 +167,7 @@ func values(t *testing.T, name string, groups []*doc.Value) {
 // shown if an Example calls a method of that name. A type is shown if an Example names it, is named after it or one of
 // its methods, or calls a function that returns it.
 func TestEverythingExportedIsInAnExample(t *testing.T) {
+	inTop(t)
 	used := map[string]bool{}
 	for name, s := range surfaces(t) {
 		want := func(what, method string, shown bool) {
@@ -232,6 +234,7 @@ func results(f *ast.FuncDecl, to map[string]bool) {
 
 // An Example without output would be compiled but never run.
 func TestEveryExampleIsRun(t *testing.T) {
+	inTop(t)
 	for name, s := range surfaces(t) {
 		for _, e := range s.examples {
 			if e.Output == "" && !e.EmptyOutput {

@@ -84,6 +84,7 @@ func list(t *testing.T) []listed {
 func within(path string) string { return strings.TrimPrefix(strings.TrimPrefix(path, module), "/") }
 
 func TestImportsFollowTheLayers(t *testing.T) {
+	inTop(t)
 	for _, p := range list(t) {
 		name := within(p.ImportPath)
 		allowed, known := layers[name]
@@ -105,6 +106,7 @@ func TestImportsFollowTheLayers(t *testing.T) {
 }
 
 func TestPlainUsersLinkNothingHeavy(t *testing.T) {
+	inTop(t)
 	for _, p := range list(t) {
 		for prefix, who := range heavy {
 			if slices.Contains(who, within(p.ImportPath)) {
@@ -131,6 +133,7 @@ var seeing = map[string][]string{
 }
 
 func TestOnlyTheirModulesRequireGRPCAndOpenTelemetry(t *testing.T) {
+	inTop(t)
 	var files []string
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if name := d.Name(); name == "go.mod" || name == "go.sum" {

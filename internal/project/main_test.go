@@ -3,15 +3,16 @@
 package project_test
 
 import (
-	"os"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) {
-	if err := os.Chdir("../.."); err != nil {
-		panic(err)
-	}
-	goleak.VerifyTestMain(m)
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// inTop makes the test run in the repository's top folder. A test does it itself, not TestMain, because the go command
+// only then knows which files a cached result depends on.
+func inTop(t *testing.T) {
+	t.Helper()
+	t.Chdir("../..")
 }

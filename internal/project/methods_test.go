@@ -34,6 +34,7 @@ var noMethod = map[string]string{
 // TestMethods compares the functions of package operators with the methods of stream.Stream: from Go 1.27 on, each
 // function that can be a method is one.
 func TestMethods(t *testing.T) {
+	inTop(t)
 	functions := map[string]bool{}
 	methods := map[string]bool{}
 	eachFunc(t, "operators", func(f *ast.FuncDecl) {

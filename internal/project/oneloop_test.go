@@ -39,6 +39,7 @@ var (
 // A chain that is built where it runs is one loop. So an operator must stay cheap enough for the compiler to inline it,
 // as benchmarks/NOTES.md describes.
 func TestChainIsOneLoop(t *testing.T) {
+	inTop(t)
 	if lang := version.Lang(runtime.Version()); runtime.Compiler != "gc" || lang != "go1.26" && lang != "go1.27" {
 		t.Skipf("the output of %s %s is not known here, that of gc go1.26 and go1.27 is", runtime.Compiler, runtime.Version())
 	}

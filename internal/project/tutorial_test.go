@@ -149,6 +149,7 @@ func TestFeed(t *testing.T) {
 
 // TestTheTutorialIsTested checks that every Go block of docs/tutorial.md is in this file, whose Examples run.
 func TestTheTutorialIsTested(t *testing.T) {
+	inTop(t)
 	text, err := os.ReadFile("docs/tutorial.md")
 	if err != nil {
 		t.Fatal(err)
