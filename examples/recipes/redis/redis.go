@@ -6,6 +6,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -18,7 +19,8 @@ import (
 // Consume returns the IDs of the entries whose effect is done and acknowledged: first of those that an earlier process
 // with the same name has left, then of new ones. The policy each decides about failed effects. The entries that it
 // gives up are stored in the hash key:dead. An attempt fails when the server is silent for twice as long as a read may
-// block. Cancelling may take as long.
+// block, or for db's ReadTimeout when it creates the group. Cancelling may take as long. Each attempt creates the group if it is missing, at the stream's beginning, and the
+// stream too: they may be deleted, or a server may come back without them.
 //
 // db must have ContextTimeoutEnabled, and MaxRetries -1, because a client that repeats a read of new entries skips
 // those whose response was lost.
@@ -27,18 +29,17 @@ func Consume(db *redis.Client, key, group, name string, block time.Duration, rec
 	behind := func(at string) stream.Stream[redis.XMessage] {
 		return func(ctx context.Context, yield func(redis.XMessage) bool) error {
 			// First all entries after at that the server has delivered before and that are not acknowledged.
+			if err := db.XGroupCreateMkStream(ctx, key, group, "0").Err(); err != nil && !redis.HasErrorPrefix(err, "BUSYGROUP") {
+				return err
+			}
 			args := redis.XReadGroupArgs{Group: group, Consumer: name, Streams: []string{key, at}, Block: block}
 			for {
 				read, cancel := context.WithTimeout(ctx, 2*block)
 				got, err := db.XReadGroup(read, &args).Result()
 				cancel()
-				if err != nil && err != redis.Nil {
-					return err
-				}
-				for _, e := range append(got, redis.XStream{})[0].Messages {
-					if !yield(e) {
-						return nil
-					}
+				stop := func(e redis.XMessage) bool { return !yield(e) }
+				if err != nil && err != redis.Nil || len(got) > 0 && slices.ContainsFunc(got[0].Messages, stop) {
+					return err // nil if the consumer has stopped
 				}
 				args.Streams[1], args.Count = ">", 100
 			}

@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve starts a server with a stream "jobs" of the entries 1 to n and a group "workers", and returns its address.
+// serve starts a server with a stream "jobs" of the entries 1 to n, and returns its address.
 func serve(t *testing.T, n int) string {
 	t.Helper()
 	program := debian.Program(t, "redis-server", "redis-server")
@@ -42,9 +42,6 @@ func serve(t *testing.T, n int) string {
 	db := open(t, address)
 	start := retry.New(backoff.Constant(20*time.Millisecond), retry.Within(10*time.Second))
 	if err := retry.Run(t.Context(), start, func(ctx context.Context) error { return db.Ping(ctx).Err() }); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.XGroupCreateMkStream(t.Context(), "jobs", "workers", "0").Err(); err != nil {
 		t.Fatal(err)
 	}
 	for i := range n {
@@ -161,5 +158,30 @@ func TestConsume_AProcessDies(t *testing.T) {
 	}
 	if twice > int(pending.Count) {
 		t.Errorf("%d entries twice, but only %d were in flight", twice, pending.Count)
+	}
+}
+
+// The group is deleted, as by a server that comes back without it: the next attempt creates it, and all entries come again.
+func TestConsume_GroupIsDeleted(t *testing.T) {
+	const n = 20
+	address := serve(t, n)
+	acknowledged, calls := 0, map[string]int{}
+	nothing := func(context.Context, client.XMessage) error { return nil }
+	err := consume(open(t, address), nothing).Take(2*n).ForEach(t.Context(), func(id string) {
+		calls[id]++
+		if acknowledged++; acknowledged != n {
+			return
+		}
+		if err := open(t, address).XGroupDestroy(t.Context(), "jobs", "workers").Err(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil || len(calls) != n {
+		t.Errorf("%d of %d entries, %v", len(calls), n, err)
+	}
+	for id, got := range calls {
+		if got != 2 {
+			t.Errorf("%s comes %d times, want twice", id, got)
+		}
 	}
 }
