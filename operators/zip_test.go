@@ -45,6 +45,15 @@ func TestZipWith_StoppedAndCancelled(t *testing.T) {
 	bubble(t, "stopped", func(t *testing.T) {
 		expect(t, operators.ZipWith(cold("10a 20b"), cold("10x 30y"), join).Take(1), "10ax 10|")
 	})
+	bubble(t, "stopped, while a does not stop", func(t *testing.T) {
+		rude := strs(func(_ context.Context, yield func(string) bool) error {
+			for range 3 {
+				yield("a")
+			}
+			return nil
+		})
+		expect(t, operators.ZipWith(rude, cold("10x"), join).Take(1), "10ax 10|")
+	})
 	bubble(t, "cancelled while a waits", func(t *testing.T) {
 		expectCancelled(t, 50*ms, operators.ZipWith(cold("10a"), cold("10x 30y"), join), "10ax 50!")
 	})

@@ -31,6 +31,15 @@ func TestCheck(t *testing.T) {
 		"Retry":   func() stream.Stream[int] { return stream.Of(1).Concat(stream.Fail[int](errBoom)).Retry(3) },
 		"Delay":   func() stream.Stream[int] { return stream.Of(1, 2, 3).Delay(time.Second) },
 		"Take":    func() stream.Stream[int] { return stream.Range(0, 10).Take(1) },
+		"ends well when the context has ended in its last yield": func() stream.Stream[int] {
+			return func(ctx context.Context, yield func(int) bool) error {
+				if ctx.Err() != nil {
+					return context.Cause(ctx)
+				}
+				yield(1)
+				return nil
+			}
+		},
 	} {
 		t.Run(name, func(t *testing.T) { Check(t, src) })
 	}
@@ -105,6 +114,20 @@ var wrong = map[string]struct {
 			return nil
 		}
 	}, `stop at value 1: it returned the error "boom", want nil`},
+	"fails after false at its last value": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			failed := false
+			err := stream.Of(1, 2, 3, 4, 5)(ctx, func(v int) bool {
+				more := yield(v)
+				failed = !more && v == 5
+				return more
+			})
+			if failed {
+				return errBoom
+			}
+			return err
+		}
+	}, `stop at value 5: it returned the error "boom", want nil`},
 	"takes its time after false": {func() stream.Stream[int] {
 		return func(ctx context.Context, yield func(int) bool) error {
 			if ctx.Err() != nil {
@@ -157,6 +180,40 @@ var wrong = map[string]struct {
 			return nil
 		}
 	}, "cancelled in the yield of value 1: it has ended after 0s; want an error that matches context.Cause(ctx)"},
+	"ends well when the context has ended in a yield before a wait": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if !yield(1) || ctx.Err() != nil {
+				return nil
+			}
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
+	}, "cancelled in the yield of value 1: it has ended after 0s; want an error that matches context.Cause(ctx)"},
+	"ends well when the context has ended in a yield before a failure": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if !yield(1) || ctx.Err() != nil {
+				return nil
+			}
+			return errBoom
+		}
+	}, "cancelled in the yield of value 1: it has ended after 0s; want an error that matches context.Cause(ctx)"},
+	"fails otherwise when the context has ended in its last yield": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if yield(1) && ctx.Err() != nil {
+				return errBoom
+			}
+			return nil
+		}
+	}, `cancelled in the yield of value 1: it has failed after 0s with "boom"; want an error that matches context.Cause(ctx)`},
 	"takes its time after a cancel in a yield": {func() stream.Stream[int] {
 		return func(ctx context.Context, yield func(int) bool) error {
 			if ctx.Err() != nil {
@@ -258,6 +315,22 @@ var wrong = map[string]struct {
 			return err
 		}
 	}, "runtime.Goexit in the yield of value 1: the stream does not return at once"},
+	"panics at a Goexit": {func() stream.Stream[int] {
+		return func(ctx context.Context, yield func(int) bool) error {
+			exited := true
+			defer func() {
+				if v := recover(); v != nil {
+					panic(v)
+				}
+				if exited {
+					panic("ouch")
+				}
+			}()
+			err := stream.Of(1)(ctx, yield)
+			exited = false
+			return err
+		}
+	}, "runtime.Goexit in the yield of value 1: the caller's goroutine has gone on"},
 	"leaves a goroutine": {func() stream.Stream[int] {
 		return func(ctx context.Context, yield func(int) bool) error {
 			if ctx.Err() != nil {
@@ -299,6 +372,24 @@ var wrong = map[string]struct {
 	"has other values each time": {func() stream.Stream[int] {
 		var n atomic.Int64
 		return stream.Defer(func(context.Context) stream.Stream[int] { return stream.Of(int(n.Add(1))) })
+	}, "second run: value 1 is 2, which the first run did not have then"},
+	"has one value twice the second time": {func() stream.Stream[int] {
+		var n atomic.Int64
+		return stream.Defer(func(context.Context) stream.Stream[int] {
+			if n.Add(1) > 1 {
+				return stream.Of(1, 1)
+			}
+			return stream.Of(1, 2)
+		})
+	}, "second run: value 2 is 1, which the first run did not have then"},
+	"has its values in another order the second time": {func() stream.Stream[int] {
+		var n atomic.Int64
+		return stream.Defer(func(context.Context) stream.Stream[int] {
+			if n.Add(1) > 1 {
+				return stream.Of(2).Concat(stream.Of(1).Delay(time.Second))
+			}
+			return stream.Of(1).Concat(stream.Of(2).Delay(time.Second))
+		})
 	}, "second run: value 1 is 2, which the first run did not have then"},
 	"has other times each time": {func() stream.Stream[int] {
 		var n atomic.Int64
@@ -349,6 +440,15 @@ func TestCheck_CatchesEachViolation(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Each of the values at which a clause is checked is taken once.
+func TestSome(t *testing.T) {
+	for n, want := range [][]int{nil, {1}, {1, 2}, {1, 2, 3}, {1, 2, 3, 4}, {1, 2, 3, 5}} {
+		if got := some(n); !slices.Equal(got, want) {
+			t.Errorf("%d values: got %v, want %v", n, got, want)
+		}
 	}
 }
 

@@ -2,6 +2,8 @@ package streamtest
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
@@ -50,6 +52,23 @@ func reports(t *testing.T, f func(s *Session)) []string {
 	}()
 	<-returned
 	return r.texts
+}
+
+// inProcess runs f, which fails the test, in a process of its own and returns what that prints.
+func inProcess(t *testing.T, f func()) string {
+	t.Helper()
+	const key = "STREAMTEST_IN_PROCESS"
+	if os.Getenv(key) != "" {
+		f()
+		t.SkipNow()
+	}
+	child := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	child.Env = append(os.Environ(), key+"=1")
+	out, err := child.CombinedOutput()
+	if err == nil {
+		t.Errorf("the test has not failed")
+	}
+	return string(out)
 }
 
 // expectReports checks that each report holds all the words meant for it.

@@ -5,8 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"os/exec"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -208,6 +207,39 @@ func TestRun_TheTestFailsAndLeavesGoroutines(t *testing.T) {
 	}
 }
 
+// A failure of the test's own is not followed by the runtime's text about a deadlock.
+func TestRun_TheTestFailsByItselfAndLeavesGoroutines(t *testing.T) {
+	out := inProcess(t, func() {
+		Run(t, func(s *Session) {
+			leakGoroutine()
+			s.T().Fatal("the test's own failure")
+		})
+	})
+	for _, want := range []string{"the test's own failure", "streamtest: the test has ended, but not everything that it started"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "deadlock") {
+		t.Errorf("a deadlock is reported:\n%s", out)
+	}
+}
+
+// No failure says what a skipped test has left, so the report lists it.
+func TestRun_TheTestIsSkippedAndLeavesGoroutines(t *testing.T) {
+	out := inProcess(t, func() {
+		Run(t, func(s *Session) {
+			leakGoroutine()
+			s.T().SkipNow()
+		})
+	})
+	for _, want := range []string{"streamtest: deadlock: ", "started by streamtest.leakGoroutine"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing:\n%s", want, out)
+		}
+	}
+}
+
 // What waits for the context of the test outside freezes the bubble. The test fails with a sentence, and its end ends
 // the wait. A context derived from that one is a bubble's own.
 func TestRun_TheContextOfTheTestOutside(t *testing.T) {
@@ -313,20 +345,16 @@ func TestSession_TimeEnds(t *testing.T) {
 
 // A goroutine that sleeps on at the end of time cannot be stopped; the process ends before the runtime crashes it.
 func TestSession_SleepsOnAtTheEndOfTime(t *testing.T) {
-	if os.Getenv("STREAMTEST_SLEEPS_ON") != "" {
+	out := inProcess(t, func() {
 		Run(t, func(*Session) {
 			for n := range 40 {
 				time.Sleep(time.Second << n)
 			}
 		})
-		return
-	}
-	child := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
-	child.Env = append(os.Environ(), "STREAMTEST_SLEEPS_ON=1")
-	out, err := child.CombinedOutput()
+	})
 	for _, want := range []string{"a wait of centuries", "[sleep]", "session_test.go:", "panic: streamtest: " + t.Name() + ": the bubble's time has come to its end"} {
-		if err == nil || !strings.Contains(string(out), want) {
-			t.Errorf("%v, and %q is missing:\n%s", err, want, out)
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing:\n%s", want, out)
 		}
 	}
 }
@@ -347,5 +375,12 @@ func TestRand(t *testing.T) {
 	}), []string{"Rand: call 2, but the test gives only 1 number", "session_test.go:"})
 	for u, want := range map[float64]string{1: "1", -0.1: "-0.1", math.NaN(): "NaN"} {
 		expectReports(t, reports(t, func(s *Session) { s.Rand(0, u) }), []string{"Rand: number 2 is " + want + ", want one in [0, 1)"})
+	}
+}
+
+func TestRand_TheReportIsOfTheCallersLine(t *testing.T) {
+	out := inProcess(t, func() { Run(t, func(s *Session) { s.Rand()() }) })
+	if !regexp.MustCompile(`(?m)^ +session_test\.go:\d+: streamtest: Rand: call 1`).MatchString(out) {
+		t.Error(out)
 	}
 }
