@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,7 +48,7 @@ type Queue struct {
 // Open opens the queue on a connection, and creates its stream and consumers if they do not exist. The connection
 // belongs to the caller, who chooses its address, TLS, credentials and handlers in nats.Connect, and who must keep it
 // open for as long as the queue is open. With nats.MaxReconnects(-1) it survives any outage. The server must have
-// version 2.12.1 or later.
+// version 2.12.15 or later.
 //
 // ctx bounds Open, not the queue. If ctx has no deadline, Open gives up after 15 s. Errors match ErrUnreachable,
 // ErrRefused, ErrOtherConfig, ErrFull or ErrClosed, and their texts include what to do. Open panics when nc is nil.
@@ -93,7 +94,7 @@ func (q *Queue) open(ctx context.Context) (err error) {
 		return explain("open", err)
 	}
 	if isOld(version) {
-		return &failure{"open", ErrRefused, errors.New("the server has version " + version), "update it to 2.12.1 or later"}
+		return &failure{"open", ErrRefused, errors.New("the server has version " + version), "update it to 2.12.15 or later"}
 	}
 	if q.jobs, err = q.ensureStream(ctx); err != nil {
 		return err
@@ -191,17 +192,20 @@ func serverVersion(ctx context.Context, nc *nats.Conn) (string, error) {
 	}
 }
 
-// isOld reports whether a server of that version lacks message schedules or TTLs, or is the first that has them, 2.12.0,
-// with which tests of a full store fail.
+// isOld reports whether a server of that version is older than 2.12.15. Before 2.12 it lacks message schedules or TTLs,
+// and with 2.12.0 to 2.12.4 some jobs are not delivered again after the server was killed.
 func isOld(version string) bool {
-	parts := strings.SplitN(version, ".", 3)
-	if len(parts) < 2 {
-		return false
+	version, _, _ = strings.Cut(version, "-") // of a preview
+	var numbers [3]int
+	parts := strings.Split(version, ".")
+	for i, part := range parts[:min(3, len(parts))] {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			return false
+		}
+		numbers[i] = n
 	}
-	major, err1 := strconv.Atoi(parts[0])
-	minor, err2 := strconv.Atoi(parts[1])
-	patch, _, _ := strings.Cut(version, "-") // of a preview
-	return patch == "2.12.0" || err1 == nil && err2 == nil && (major < 2 || major == 2 && minor < 12)
+	return len(parts) > 1 && slices.Compare(numbers[:], []int{2, 12, 15}) < 0
 }
 
 // Close hands back the jobs that no handler has, ends the contexts of running handlers after Config.Grace, and waits

@@ -148,8 +148,7 @@ func missing(t reflect.Type) []reflect.Value {
 
 // arguments returns arguments for a function of this type, none of which is nil.
 func arguments(f reflect.Type) (all []reflect.Value) {
-	for i := range f.NumIn() {
-		t := f.In(i)
+	for t := range f.Ins() {
 		v := reflect.Zero(t)
 		switch t.Kind() {
 		case reflect.Func:
