@@ -14,6 +14,9 @@ import (
 	"github.com/retrywhen/retrywhen/retryhttp"
 )
 
+// closeFreezes says that a Close amid a Read of an HTTP/1 body waits for a mutex, which freezes a bubble.
+const closeFreezes = true
+
 // A server of a bubble has its network in memory, so an hour of Retry-After takes no time and is exact.
 func TestTransport_AnHourInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
