@@ -34,7 +34,7 @@
 //	503      not carried out: overload or maintenance                        RFC 9110, section 15.6.4
 //	504      a gateway received no response in time                          RFC 9110, section 15.6.5
 //	520-524  Cloudflare received a wrong response from the server, or none   Cloudflare's documentation of 5xx errors
-//	529      overloaded                                                      Anthropic's documentation of errors
+//	529      overloaded                                                      the APIs of language models
 //
 // Cloudflare's 525 and 526, which are about certificates, are not failures, as they will occur again.
 //

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-const statusOverloaded = 529 // of Anthropic's API; it has no standard
+const statusOverloaded = 529 // of APIs of language models; it has no standard
 
 // isOverload reports whether a status says that the server is overloaded at the moment.
 func isOverload(code int) bool {
