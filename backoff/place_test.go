@@ -139,3 +139,16 @@ func TestKeyedTilesGiveEachJobAFixedPlace(t *testing.T) {
 		t.Errorf("%d of 500 jobs are in the first half of the tile", half)
 	}
 }
+
+// A key or an ordinal fixes the draw, so the delays are not random.
+func TestIsRandom(t *testing.T) {
+	b := backoff.Constant(time.Second).Jitter(jitter.Full)
+	for _, c := range []struct {
+		b    backoff.Backoff
+		want bool
+	}{{b, true}, {b.Keyed(1), false}, {b.Ordinal(1), false}, {backoff.Constant(time.Second), false}, {backoff.Sidekiq(), true}} {
+		if got := c.b.IsRandom(); got != c.want {
+			t.Errorf("%v is random: %v, want %v", c.b, got, c.want)
+		}
+	}
+}

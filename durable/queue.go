@@ -193,7 +193,8 @@ func serverVersion(ctx context.Context, nc *nats.Conn) (string, error) {
 }
 
 // isOld reports whether a server of that version is older than 2.12.15. Before 2.12 it lacks message schedules or TTLs,
-// and with 2.12.0 to 2.12.4 some jobs are not delivered again after the server was killed.
+// and with 2.12.0, 2.12.1 and 2.12.4 jobs were not delivered again within two minutes after the server was killed. The
+// versions between 2.12.4 and 2.12.15 were not tried.
 func isOld(version string) bool {
 	version, _, _ = strings.Cut(version, "-") // of a preview
 	var numbers [3]int
