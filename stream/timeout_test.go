@@ -245,7 +245,8 @@ func TestTimeout_AtAnyMoment(t *testing.T) {
 	}
 }
 
-// A value that is refused because of the timeout makes the stream fail, also if the source ends before its context.
+// A value that is refused because of the timeout makes the stream fail, also if the source ends before its context. A
+// value in time says nothing about the stream: its end may still take too long.
 func TestTimeout_ARefusedValueIsAFailure(t *testing.T) {
 	for i := range 4000 {
 		took := 45*time.Microsecond + time.Duration(i%100)*300*time.Nanosecond // until a while after the timeout
@@ -256,8 +257,8 @@ func TestTimeout_ARefusedValueIsAFailure(t *testing.T) {
 			refused = !yield(1)
 			return nil
 		})
-		if err := src.Timeout(50*time.Microsecond).ForEach(t.Context(), func(int) {}); refused != errors.Is(err, stream.ErrTimeout) {
-			t.Fatalf("the value was refused: %t; the stream returned %v", refused, err)
+		if err := src.Timeout(50*time.Microsecond).ForEach(t.Context(), func(int) {}); refused && !errors.Is(err, stream.ErrTimeout) {
+			t.Fatalf("the value was refused, but the stream returned %v", err)
 		}
 	}
 }
