@@ -27,7 +27,7 @@ func end(ctx context.Context, r retry.Result) []attribute.KeyValue {
 	case r.Err == nil:
 		return []attribute.KeyValue{outcomeKey.String(outcome)}
 	case ok && e.Attempts == r.Attempts: // otherwise the error is from an inner policy
-		outcome, reason = outcomeOf(e), reasonOf(e)
+		outcome, reason = gaveUp(e)
 	case ctx.Err() != nil:
 		outcome, reason = "canceled", "canceled"
 	case retry.IsPermanent(r.Err):
@@ -38,45 +38,31 @@ func end(ctx context.Context, r retry.Result) []attribute.KeyValue {
 	return []attribute.KeyValue{outcomeKey.String(outcome), reasonKey.String(reason)}
 }
 
-// causes are the reasons for which a policy gives up. Of several that match, the first counts.
+// causes are the reasons for which a policy gives up after a last failure. Of several that match, the first counts.
 var causes = []struct {
-	err             error
+	cause, last     error // last is nil for any failure
 	outcome, reason string
 }{
-	{retry.ErrWithoutRetries, "exhausted", "without_retries"},
-	{retry.ErrLimit, "exhausted", "limit"},
-	{retry.ErrWithin, "exhausted", "within"},
-	{retry.ErrStopAt, "exhausted", "stop_at"},
-	{retry.ErrMaxRetryAfter, "exhausted", "max_retry_after"},
-	{retry.ErrDeadline, "deadline", "deadline"},
-	{retry.ErrBudget, "budget", "budget"},
-	{retry.ErrRefused, "refused", "refused"},
+	{retry.ErrWithoutRetries, nil, "exhausted", "without_retries"},
+	{retry.ErrLimit, nil, "exhausted", "limit"},
+	{retry.ErrWithin, nil, "exhausted", "within"},
+	{retry.ErrStopAt, nil, "exhausted", "stop_at"},
+	{retry.ErrMaxRetryAfter, nil, "exhausted", "max_retry_after"},
+	{retry.ErrDeadline, nil, "deadline", "deadline"},
+	{retry.ErrBudget, nil, "budget", "budget"},
+	{retry.ErrRefused, retryhttp.ErrBodyOnce, "refused", "body"},
+	{retry.ErrRefused, retryhttp.ErrNotIdempotent, "refused", "not_idempotent"},
+	{retry.ErrRefused, nil, "refused", "refused"},
 }
 
-func outcomeOf(e *retry.Error) string {
+// gaveUp returns the outcome of an operation whose policy gave up, and why.
+func gaveUp(e *retry.Error) (outcome, reason string) {
 	for _, c := range causes {
-		if errors.Is(e.Cause, c.err) {
-			return c.outcome
+		if errors.Is(e.Cause, c.cause) && (c.last == nil || errors.Is(e.Last, c.last)) {
+			return c.outcome, c.reason
 		}
 	}
-	return "canceled"
-}
-
-func reasonOf(e *retry.Error) string {
-	for _, c := range causes {
-		switch {
-		case !errors.Is(e.Cause, c.err):
-		case c.err != retry.ErrRefused:
-			return c.reason
-		case errors.Is(e.Last, retryhttp.ErrBodyOnce):
-			return "body"
-		case errors.Is(e.Last, retryhttp.ErrNotIdempotent):
-			return "not_idempotent"
-		default:
-			return c.reason
-		}
-	}
-	return "canceled"
+	return "canceled", "canceled"
 }
 
 // errorType returns error.type: the status of a response, else the error's type.

@@ -128,7 +128,8 @@ func (o *observer) recovered(ctx context.Context, r retry.Recovery) {
 
 func (o *observer) gaveUp(ctx context.Context, e *retry.Error) {
 	if span := trace.SpanFromContext(ctx); span.IsRecording() {
-		span.AddEvent("retry.gave_up", trace.WithAttributes(o.named, outcomeKey.String(outcomeOf(e)), reasonKey.String(reasonOf(e)), errorType(e.Last)))
+		outcome, reason := gaveUp(e)
+		span.AddEvent("retry.gave_up", trace.WithAttributes(o.named, outcomeKey.String(outcome), reasonKey.String(reason), errorType(e.Last)))
 	}
 }
 
