@@ -145,31 +145,32 @@ func (q *Queue) remove(ctx context.Context, seq uint64) error {
 }
 
 // ask makes a request that many users may not make. The server reports that outside of the response, which then never
-// comes. ask looks for such a report after a moment, and returns it.
+// comes. ask looks for such a report after a moment, then less and less often, and returns it.
 func (q *Queue) ask(ctx context.Context, subject string, request func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, laterWait)
 	defer cancel()
 	before, done := q.nc.LastError(), make(chan error, 1)
 	go func() { done <- request(ctx) }()
-	timer := time.NewTimer(askWait)
-	defer timer.Stop()
-	select {
-	case err := <-done:
-		return err
-	case <-timer.C:
-	}
-	// The server reads a connection's requests in order, so the report has come when it has responded to a flush.
-	if q.nc.IsConnected() && q.nc.FlushWithContext(ctx) == nil {
+	for wait := askWait; ; wait *= 2 {
+		select {
+		case err := <-done:
+			return err
+		case <-time.After(wait):
+		}
+		// The server reads a connection's requests in order, so the report on what was sent has come when it has
+		// responded to a flush.
+		if !q.nc.IsConnected() || q.nc.FlushWithContext(ctx) != nil {
+			continue
+		}
 		if denied := q.denied(before); denied != nil && strings.Contains(denied.Error(), subject) {
 			cancel()
 			<-done
 			return denied
 		}
 	}
-	return <-done
 }
 
-// askWait is how long a response may take before ask looks for a report.
+// askWait is how long a response may take before ask looks for a report for the first time.
 const askWait = 20 * time.Millisecond
 
 // serverVersion returns the version of the server. While there is no connection, it waits for one.
