@@ -4,16 +4,14 @@ package llm
 
 import (
 	"bufio"
-	"cmp"
 	"context"
-	"errors"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/retryhttp"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -31,32 +29,30 @@ func Tokens(client *http.Client, url, prompt string, silence time.Duration, poli
 		}
 		defer response.Body.Close()
 		if response.StatusCode != http.StatusOK {
+			failure := retryhttp.NewStatusError(response) // dictates Retry-After
 			if response.StatusCode < 500 && response.StatusCode != http.StatusTooManyRequests {
-				return stream.Permanent(errors.New(response.Status))
+				return stream.Permanent(failure)
 			}
-			return dictated(errors.New(response.Status), response.Header.Get("Retry-After"), time.Second)
+			return failure
 		}
-		lines, wait, token := bufio.NewScanner(response.Body), "", ""
-		for ; lines.Scan(); token = "" {
-			field, value, _ := strings.Cut(lines.Text(), ":")
-			switch value = strings.TrimPrefix(value, " "); field {
-			case "retry":
-				wait = value
-			case "data":
-				token = value
+		for body, wait, data := bufio.NewReader(response.Body), uint64(0), []string(nil); ; {
+			line, err := body.ReadString('\n') // a Scanner would deliver half a token when the connection is cut
+			if err != nil {
+				return retry.RetryAfter(err, time.Duration(wait)*time.Millisecond)
 			}
-			if token == "[DONE]" || !yield(token) {
+			token := ""
+			switch field, value, colon := strings.Cut(strings.TrimRight(line, "\r\n"), ":"); {
+			case field == "retry":
+				wait, _ = strconv.ParseUint(strings.TrimSpace(value), 10, 31)
+			case field == "data":
+				data = append(data, strings.TrimPrefix(value, " "))
+			case field == "" && !colon: // the end of an event
+				token, data = strings.Join(data, "\n"), nil
+			}
+			if token == "[DONE]" || !yield(token) { // empty ones reset the Timeout
 				return nil
 			}
 		}
-		return dictated(cmp.Or(lines.Err(), io.ErrUnexpectedEOF), wait, time.Millisecond)
 	}
 	return answer.Timeout(silence).Filter(func(token string) bool { return token != "" }).RetryWhen(policy.With(retry.BeforeFirstItem()))
-}
-
-func dictated(err error, wait string, unit time.Duration) error {
-	if n, parseErr := strconv.ParseUint(wait, 10, 31); parseErr == nil {
-		return retry.RetryAfter(err, time.Duration(n)*unit)
-	}
-	return err
 }

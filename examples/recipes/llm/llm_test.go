@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -125,6 +126,31 @@ func TestTokens_AfterTheFirst(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The connection is cut at each byte of the response, after the first token: what comes are whole tokens.
+func TestTokens_CutAnywhere(t *testing.T) {
+	const response = "data: one\n\ndata: two\n:\ndata: lines\n\n: thinking\r\ndata: three\r\n\r\ndata: [DONE]\n\n"
+	whole := []string{"one", "two\nlines", "three"}
+	for cut := len("data: one\n\n"); cut <= len(response); cut++ {
+		tokens := llm.Tokens(&http.Client{Transport: cutting{response[:cut]}}, "http://model/", "why?", time.Minute, retry.Default)
+		got, err := tokens.Collect(t.Context())
+		done := cut == len(response)
+		want := whole[:strings.Count(strings.ReplaceAll(response[:cut], "\r", ""), "\n\n")-max(0, cut-len(response)+1)]
+		if !slices.Equal(got, want) || done != (err == nil) || !done && !errors.Is(err, errCut) {
+			t.Errorf("cut after %q: got %q, %v, want %q", response[:cut], got, err, want)
+		}
+	}
+}
+
+var errCut = errors.New("connection reset by peer")
+
+// cutting is a server whose responses break after a text.
+type cutting struct{ text string }
+
+func (c cutting) RoundTrip(*http.Request) (*http.Response, error) {
+	body := io.MultiReader(strings.NewReader(c.text), iotest.ErrReader(errCut))
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(body)}, nil
 }
 
 func TestTokens_TheServerDictatesTheDelay(t *testing.T) {
