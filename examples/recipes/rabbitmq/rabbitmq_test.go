@@ -1,0 +1,149 @@
+package rabbitmq_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+	"go.uber.org/goleak"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/recipes/rabbitmq"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/streamtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const heartbeat = 10 * time.Second
+
+type dialer = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// dial connects to the broker. amqp.DialConfig takes no context, so the connection is closed when ctx ends, also amid the
+// handshake, whose deadline amqp091-go removes.
+func dial(d dialer) func(context.Context) (*amqp.Connection, error) {
+	return func(ctx context.Context) (*amqp.Connection, error) {
+		return amqp.DialConfig("amqp://guest:guest@127.0.0.1:5672/", amqp.Config{Heartbeat: heartbeat, Dial: func(network, address string) (net.Conn, error) {
+			conn, err := d(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			context.AfterFunc(ctx, func() { _ = conn.Close() })
+			return conn, conn.SetDeadline(time.Now().Add(2 * heartbeat))
+		}})
+	}
+}
+
+var reconnect = retry.New(backoff.Exponential(time.Second, 2).Cap(30*time.Second).Jitter(jitter.Equal), retry.ResetAfterItems(1))
+
+func number(d rabbitmq.Delivery) int { return int(binary.BigEndian.Uint32(d.Body)) }
+
+// The recipe comes back from every break of its connection, before and in the middle of each of the broker's writes.
+func TestConsume_ComesBack(t *testing.T) {
+	serve := func(ctx context.Context, l net.Listener) {
+		b, running := &broker{}, sync.WaitGroup{}
+		defer running.Wait()
+		defer context.AfterFunc(ctx, func() { _ = l.Close(); b.cut() })()
+		running.Go(func() {
+			for n := 1; n <= 12 && ctx.Err() == nil; n++ {
+				time.Sleep(100 * time.Millisecond)
+				b.publish(n, n)
+			}
+		})
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			running.Go(func() {
+				defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+				b.serve(t, conn)
+			})
+		}
+	}
+	streamtest.CheckReconnect(t, serve, func(ctx context.Context, d func(context.Context, string, string) (net.Conn, error), got func(int)) error {
+		handle := func(context.Context, rabbitmq.Delivery) error { return nil }
+		jobs := rabbitmq.Consume(dial(d), "jobs", 2*heartbeat, 2, reconnect, retry.Default, handle)
+		return jobs.ForEach(ctx, func(d rabbitmq.Delivery) { got(number(d)) })
+	}, streamtest.AtLeastOnce(), streamtest.AnyOrder())
+}
+
+// The connection breaks while handlers run and wait for their retries. No handler is called for a message that another
+// consumer may have, only what always fails is rejected, and only what was acknowledged in a silence has a second effect.
+func TestConsume(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n, workers = 300, 4
+		b, serving := &broker{}, sync.WaitGroup{}
+		b.publish(1, n)
+		network := func(context.Context, string, string) (net.Conn, error) {
+			client, server := net.Pipe()
+			serving.Go(func() { b.serve(t, server) })
+			return client, nil
+		}
+		var mu sync.Mutex
+		calls, effects, late := map[int]int{}, map[int]int{}, 0
+		handle := func(ctx context.Context, d rabbitmq.Delivery) error {
+			if ctx.Err() != nil {
+				mu.Lock()
+				late++
+				mu.Unlock()
+			}
+			select {
+			case <-time.After(100 * time.Millisecond):
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			switch calls[number(d)]++; {
+			case number(d)%100 == 0:
+				return errors.New("always fails")
+			case number(d)%7 == 0 && calls[number(d)] < 3:
+				return errors.New("not now")
+			}
+			effects[number(d)]++
+			return nil
+		}
+		each := retry.New(backoff.Constant(100*time.Millisecond), retry.Limit(2))
+		breaks, silences := 0, 0
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		serving.Go(func() {
+			for ; b.settled() < n; breaks++ {
+				for !b.consumed() {
+					time.Sleep(time.Millisecond)
+				}
+				time.Sleep(650 * time.Millisecond) // no handler ends at this instant, so no acknowledgement is lost
+				if breaks%3 == 2 {
+					silences++
+					b.silence()
+				} else {
+					b.cut()
+				}
+			}
+			cancel()
+		})
+		err := rabbitmq.Consume(dial(network), "jobs", 2*heartbeat, workers, reconnect, each, handle).ForEach(ctx, func(rabbitmq.Delivery) {})
+		b.cut()
+		serving.Wait()
+		again := 0
+		for i := 1; i <= n; i++ {
+			switch {
+			case i%100 == 0 && effects[i] > 0, i%100 != 0 && effects[i] == 0:
+				t.Errorf("%d has had %d effects", i, effects[i])
+			case effects[i] > 1:
+				again++
+			}
+		}
+		if !errors.Is(err, context.Canceled) || late > 0 || len(b.dead) != n/100 || again > silences*2*workers || breaks < 5 {
+			t.Errorf("%v; %d late calls; %d effects repeated in %d breaks, %d of them silent; rejected: %v", err, late, again, breaks, silences, b.dead)
+		}
+	})
+}
