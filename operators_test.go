@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/benbjohnson/clock"
-	"go.uber.org/goleak"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
@@ -75,7 +75,7 @@ func counting(n int) []int {
 	return v
 }
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { check.Main(m) }
 
 func TestExpBackoffWaitsDelayTimesRetriesSquared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

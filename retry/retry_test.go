@@ -12,14 +12,14 @@ import (
 	"time"
 
 	"github.com/benbjohnson/clock"
-	"go.uber.org/goleak"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { check.Main(m) }
 
 var errBoom = errors.New("boom")
 

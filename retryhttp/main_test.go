@@ -16,13 +16,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { check.Main(m) }
 
 // constant retries n times, each time after a second.
 func constant(n int, opts ...retry.Option) retry.Policy {
@@ -151,10 +150,7 @@ func read(t *testing.T, resp *http.Response, err error) string {
 	return fmt.Sprint(resp.StatusCode, " ", string(body))
 }
 
-func bubble(t *testing.T, name string, f func(t *testing.T)) {
-	t.Helper()
-	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
-}
+var bubble = check.Bubble
 
 // protocols runs a test over HTTP/1.1 and over HTTP/2, on loopback.
 func protocols(t *testing.T, f func(t *testing.T, p *protocol)) {

@@ -7,13 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { check.Main(m) }
 
 var (
 	errBoom  = errors.New("boom")

@@ -3,9 +3,29 @@ package check
 
 import (
 	"fmt"
+	"os"
 	"testing"
 	"testing/synctest"
+
+	"go.uber.org/goleak"
 )
+
+// Main runs the tests of a package, and fails if they leave a goroutine. goleak alone waits for half a second until the
+// last ones have ended, which is not enough on a busy machine.
+func Main(m *testing.M) {
+	code := m.Run()
+	for tries := 1; code == 0; tries++ {
+		left := goleak.Find()
+		if left == nil {
+			break
+		}
+		if tries == 60 {
+			fmt.Fprintln(os.Stderr, "goroutines are left:", left)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
 
 // Bubble runs f as a subtest on virtual time. A goroutine that is left at the end fails it.
 func Bubble(t *testing.T, name string, f func(t *testing.T)) {

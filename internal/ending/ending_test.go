@@ -7,12 +7,11 @@ import (
 	"io"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { check.Main(m) }
 
 var errCause = errors.New("shut down")
 

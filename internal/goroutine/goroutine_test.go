@@ -8,12 +8,11 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"go.uber.org/goleak"
-
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/internal/goroutine"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { check.Main(m) }
 
 // A goroutine inherits the label, and those without it do not count.
 func TestLabelled(t *testing.T) {

@@ -7,12 +7,11 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"go.uber.org/goleak"
-
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/internal/grace"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { check.Main(m) }
 
 func made(t *testing.T) *grace.Context { return grace.New(context.WithCancel(t.Context())) }
 

@@ -3,7 +3,7 @@ package handoff_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/retrywhen/retrywhen/internal/check"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { check.Main(m) }

@@ -5,10 +5,10 @@ package project_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/retrywhen/retrywhen/internal/check"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { check.Main(m) }
 
 // inTop makes the test run in the repository's top folder. A test does it itself, not TestMain, because the go command
 // only then knows which files a cached result depends on.

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/reactivex/rxgo/v2"
-	"go.uber.org/goleak"
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/internal/check"
@@ -28,7 +27,7 @@ func TestMain(m *testing.M) {
 		scenarios[name]()
 		os.Exit(0)
 	}
-	goleak.VerifyTestMain(m)
+	check.Main(m)
 }
 
 const scenarioVariable = "RX_TEST_SCENARIO"

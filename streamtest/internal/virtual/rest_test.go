@@ -7,10 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/retrywhen/retrywhen/internal/check"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { check.Main(m) }
 
 // All others have come as far as they can, however many turns that takes; no time has passed, and synctest.Wait of
 // another goroutine returns later.
