@@ -88,10 +88,22 @@ func TimesFrom(origin, most time.Duration, intervals int) []Tick {
 
 // Numbers returns the ticks of an axis of whole numbers from 0 to most, in at most that many intervals.
 func Numbers(most float64, intervals int) []Tick {
+	return numbers(most, decimal(most/float64(max(intervals, 1))))
+}
+
+// Rates returns the ticks of an axis from 0 to most, in at most that many intervals, which may be shorter than 1.
+func Rates(most float64, intervals int) []Tick {
+	least, unit := most/float64(max(intervals, 1)), 1.0
+	for least > 0 && least*unit < 1 {
+		unit *= 10
+	}
+	return numbers(most, decimal(least*unit)/unit)
+}
+
+func numbers(most, step float64) []Tick {
 	if !(most > 0) || math.IsInf(most, 1) {
 		return []Tick{{0, "0"}}
 	}
-	step := decimal(most / float64(max(intervals, 1)))
 	var ticks []Tick
 	for i := range int(most/step) + 1 {
 		ticks = append(ticks, Tick{float64(i) * step, Number(float64(i) * step)})

@@ -9,6 +9,7 @@ const (
 	Muted              // labels
 	Grid
 	Plain // bars that belong to no series
+	Alarm // the capacity
 	Faint // lines that join dots
 	paper
 
@@ -31,23 +32,32 @@ func Retry(i, n int) Color {
 	return firstRetry + Color(i*(retryColors-1)/(n-1))
 }
 
-// hex holds the colors on a light and on a dark background. Color-blind readers can distinguish the colors of series
-// (Okabe and Ito, "Color Universal Design"). The colors of retries are samples of viridis, without its brightest end.
+// Hex returns the color as a CSS text, on a light or on a dark background.
+func (c Color) Hex(dark bool) string {
+	if dark {
+		return hex[c][1]
+	}
+	return hex[c][0]
+}
+
+// hex holds the colors on a light and on a dark background. Readers with deuteranopia can distinguish the colors of
+// series. The colors of retries are samples of viridis, without its brightest end.
 var hex = [colors][2]string{
 	Ink:             {"#1f2328", "#e6edf3"},
 	Muted:           {"#59636e", "#9da7b3"},
 	Grid:            {"#e2e6ea", "#2d333b"},
 	Plain:           {"#8c959f", "#6e7681"},
+	Alarm:           {"#b62324", "#f47067"},
 	Faint:           {"#d5dade", "#31373f"},
 	paper:           {"#ffffff", "#0d1117"},
-	firstSeries:     {"#0072b2", "#4aa8dd"},
-	firstSeries + 1: {"#d55e00", "#f0803c"},
-	firstSeries + 2: {"#009e73", "#2fc49a"},
-	firstSeries + 3: {"#aa4499", "#d67bc4"},
-	firstSeries + 4: {"#b8860b", "#e0b040"},
-	firstSeries + 5: {"#4b5fc1", "#8f9ff0"},
-	firstSeries + 6: {"#7a4a2b", "#c08a63"},
-	firstSeries + 7: {"#667079", "#a5afb8"},
+	firstSeries:     {"#105993", "#007db9"},
+	firstSeries + 1: {"#d55e00", "#d86e27"},
+	firstSeries + 2: {"#069f74", "#33c49d"},
+	firstSeries + 3: {"#b44ea0", "#c264ae"},
+	firstSeries + 4: {"#3c3400", "#ffce59"},
+	firstSeries + 5: {"#3160cf", "#adafff"},
+	firstSeries + 6: {"#9b5d36", "#c18862"},
+	firstSeries + 7: {"#474e4f", "#b9dbf1"},
 	firstRetry:      {"#440154", "#a15fc0"},
 	firstRetry + 1:  {"#46327e", "#7f78d6"},
 	firstRetry + 2:  {"#365c8d", "#5d93cf"},

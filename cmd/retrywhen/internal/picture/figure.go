@@ -2,12 +2,18 @@
 package picture
 
 import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
 )
 
 // Figure is a picture: panels in rows, left to right, under a legend.
 type Figure struct {
-	Note    string // a line under the panels
+	Note    string // under the panels
 	Columns int    // at least 1
 	Panels  []Panel
 	Keys    []Key
@@ -16,8 +22,8 @@ type Figure struct {
 
 // Key is an entry of the legend.
 type Key struct {
-	Name  string
-	Color Color
+	Name   string
+	Colors []Color
 }
 
 // Panel is one chart.
@@ -25,7 +31,15 @@ type Panel struct {
 	Title  string
 	X, Y   Axis
 	Marks  []Mark
+	Labels []Label // at the right, one above the other
 	Height float64 // of the area inside the axes; 0 is 240
+}
+
+// Label is the name of a line at its end.
+type Label struct {
+	End   Point
+	Text  string
+	Color Color
 }
 
 // Axis runs from 0 to Most.
@@ -38,7 +52,7 @@ type Axis struct {
 // Point is a point of a panel, in the units of its axes.
 type Point struct{ X, Y float64 }
 
-// Mark is Dots, Line, Band, Bars or Rule.
+// Mark is Dots, Line, Band, Bars, Rule or Level.
 type Mark interface {
 	draw(s *svg, at func(Point) Point)
 }
@@ -76,6 +90,15 @@ type Bar struct{ From, To, Height float64 }
 type Rule struct {
 	X     float64
 	Most  float64 // of the Y axis
+	Label string
+	Left  bool // the label is to the left of the line
+	Color Color
+}
+
+// Level is a horizontal dashed line from the left to the right, with its label above its right end.
+type Level struct {
+	Y     float64
+	Most  float64 // of the X axis
 	Label string
 }
 
@@ -124,8 +147,18 @@ func (b Bars) draw(s *svg, at func(Point) Point) {
 
 func (r Rule) draw(s *svg, at func(Point) Point) {
 	top, bottom := at(Point{r.X, r.Most}), at(Point{r.X, 0})
-	s.line([]Point{top, bottom}, 1, Ink)
-	s.text(Point{top.X + 4, top.Y - 2}, r.Label, small, start, Muted)
+	s.line([]Point{top, bottom}, 1, r.Color)
+	if r.Left {
+		s.text(Point{top.X - 4, top.Y - 4}, r.Label, small, end, Muted)
+	} else {
+		s.text(Point{top.X + 4, top.Y - 4}, r.Label, small, start, Muted)
+	}
+}
+
+func (l Level) draw(s *svg, at func(Point) Point) {
+	from, to := at(Point{0, l.Y}), at(Point{l.Most, l.Y})
+	s.dashed(from, to, Alarm)
+	s.halo(Point{to.X - 2, to.Y - 5}, l.Label, small, end, Alarm)
 }
 
 // The sizes of the parts of a figure, in pixels.
@@ -136,6 +169,11 @@ const (
 	unlabelled   = 28     // below it if no X axis of the row has a label
 	footer       = 24     // under the figure
 	keyHeight    = 20
+	keyDot       = 14
+	labelHeight  = 15
+	longestLabel = 28  // characters
+	letter       = 5.7 // the width of a small one, on average
+	noteHeight   = 15
 	columnWidth  = 480
 	panelHeight  = 240
 	margin       = 8
@@ -143,27 +181,30 @@ const (
 )
 
 func (f Figure) size() (width, height float64) {
-	width = f.Width
-	if width == 0 {
-		width = columnWidth * float64(f.Columns)
-	}
+	width = f.width()
 	height = margin + keyHeight*float64(len(f.keyRows()))
 	for i := 0; i < len(f.Panels); i += f.Columns {
 		over, under := f.around(i)
 		height += over + f.rowHeight(i) + under
 	}
-	if f.Note != "" {
-		height += footer
+	if n := len(f.notes()); n > 0 {
+		height += footer + noteHeight*float64(n-1)
 	}
 	return width, height
 }
 
+// notes splits the note into lines.
+func (f Figure) notes() []string {
+	return console.Wrap(int((f.width()-left-right)/letter), strings.Fields(f.Note)...)
+}
+
+func (f Figure) width() float64 {
+	return cmp.Or(f.Width, columnWidth*float64(f.Columns))
+}
+
 // keyRows splits the legend into rows.
 func (f Figure) keyRows() [][]Key {
-	width := f.Width
-	if width == 0 {
-		width = columnWidth * float64(f.Columns)
-	}
+	width := f.width()
 	var rows [][]Key
 	used := width
 	for _, k := range f.Keys {
@@ -178,7 +219,9 @@ func (f Figure) keyRows() [][]Key {
 }
 
 // keyWidth returns the estimated width of an entry. The exact one depends on the font.
-func keyWidth(k Key) float64 { return 34 + 7.4*float64(len([]rune(k.Name))) }
+func keyWidth(k Key) float64 {
+	return 20 + keyDot*float64(len(k.Colors)) + 7.4*float64(len([]rune(k.Name)))
+}
 
 // rowHeight returns the height of the highest panel in the row that begins with panel i.
 func (f Figure) rowHeight(i int) float64 {
@@ -214,8 +257,10 @@ func (f Figure) draw(s *svg) {
 	for _, row := range f.keyRows() {
 		x := float64(left)
 		for _, k := range row {
-			s.circles([]Point{{x + 5, y + 9}}, 5, k.Color)
-			s.text(Point{x + 16, y + 13}, k.Name, plain, start, Ink)
+			for i, c := range k.Colors {
+				s.circles([]Point{{x + 5 + keyDot*float64(i), y + 9}}, 5, c)
+			}
+			s.text(Point{x + 2 + keyDot*float64(len(k.Colors)), y + 13}, k.Name, plain, start, Ink)
 			x += keyWidth(k)
 		}
 		y += keyHeight
@@ -225,12 +270,13 @@ func (f Figure) draw(s *svg) {
 		h := f.rowHeight(i)
 		over, under := f.around(i)
 		for j, p := range f.Panels[i:min(i+f.Columns, len(f.Panels))] {
-			p.draw(s, box{float64(j)*column + left, y + over, column - left - right, h})
+			p.draw(s, box{float64(j)*column + left, y + over, column - left - max(right, p.labelWidth()), h})
 		}
 		y += over + h + under
 	}
-	if f.Note != "" {
-		s.text(Point{left, height - margin - 4}, f.Note, small, start, Muted)
+	notes := f.notes()
+	for i, line := range notes {
+		s.text(Point{left, height - margin - 4 - noteHeight*float64(len(notes)-1-i)}, line, small, start, Muted)
 	}
 }
 
@@ -252,6 +298,7 @@ func (p Panel) draw(s *svg, in box) {
 	for _, m := range p.Marks {
 		m.draw(s, at)
 	}
+	p.label(s, at, in)
 	if p.X.Label != "" {
 		s.text(Point{in.x + in.w, in.y + in.h + 32}, p.X.Label, small, end, Muted)
 	}
@@ -259,6 +306,47 @@ func (p Panel) draw(s *svg, in box) {
 		s.text(Point{in.x, in.y - 8}, p.Y.Label, small, start, Muted)
 	} else {
 		s.text(Point{in.x + in.w, in.y - 17}, p.Y.Label, small, end, Muted)
+	}
+}
+
+// Series adds the line of series i, with dots, and its name at its end. Points at NaN interrupt it.
+func (p *Panel) Series(i int, name string, width float64, points []Point) {
+	c := Series(i)
+	p.Marks = append(p.Marks, Line{Points: points, Color: c, Width: width}, Dots{Points: points, Color: c, Radius: width + 0.8})
+	for _, end := range slices.Backward(points) {
+		if !math.IsNaN(end.X) {
+			p.Labels = append(p.Labels, Label{end, name, c})
+			return
+		}
+	}
+}
+
+// labelWidth returns the estimated width of the labels, with the space around them.
+func (p Panel) labelWidth() float64 {
+	most := 0.0
+	for _, l := range p.Labels {
+		most = max(most, 30+letter*float64(min(len([]rune(l.Text)), longestLabel)))
+	}
+	return most
+}
+
+// label writes the labels at the right of the ends of their lines, moved apart where they would overlap.
+func (p Panel) label(s *svg, at func(Point) Point, in box) {
+	labels := slices.SortedStableFunc(slices.Values(p.Labels), func(a, b Label) int { return cmp.Compare(b.End.Y, a.End.Y) })
+	places := make([]float64, len(labels))
+	bottom := in.y + in.h
+	for i := len(labels) - 1; i >= 0; i-- { // from the bottom upwards
+		places[i] = min(at(labels[i].End).Y, bottom)
+		bottom = places[i] - labelHeight
+	}
+	top := in.y
+	for i, l := range labels {
+		places[i] = max(places[i], top)
+		top = places[i] + labelHeight
+		end, x := at(l.End), in.x+in.w
+		s.line([]Point{end, {x + 4, end.Y}, {x + 12, places[i]}}, 0.7, l.Color)
+		s.circles([]Point{{x + 14, places[i]}}, 3, l.Color)
+		s.text(Point{x + 21, places[i] + 4}, console.Shorten(l.Text, longestLabel), small, start, Muted)
 	}
 }
 

@@ -1,29 +1,45 @@
 package picture
 
 import (
-	"bufio"
+	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// SVG writes the figure as a document that is light or dark, following the reader's system.
+// SVG writes the figure as a document that is light or dark, following the reader's system. A reader that does not know
+// its system, as librsvg, shows the light one: the styles use no variables, which librsvg does not have.
 func (f Figure) SVG(w io.Writer) error {
 	width, height := f.size()
-	s := &svg{out: bufio.NewWriter(w)}
-	fmt.Fprintf(s.out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" width="%s" height="%s" role="img" font-family="system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',sans-serif">`+"\n",
-		px(width), px(height), px(width), px(height))
-	s.style()
-	fmt.Fprintf(s.out, `<rect class="f%d" width="100%%" height="100%%"/>`+"\n", paper)
+	var body bytes.Buffer
+	s := &svg{out: &body, used: map[string]Color{}}
+	s.printf(`<rect class="%s" width="100%%" height="100%%"/>`+"\n", s.fill(paper))
 	f.draw(s)
-	s.out.WriteString("</svg>\n")
-	return s.out.Flush()
+	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]s %[2]s" width="%[1]s" height="%[2]s" role="img" font-family="system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',sans-serif">`+
+		"\n<style>%s@media(prefers-color-scheme:dark){%s}.a{opacity:.18}</style>\n%s</svg>\n", px(width), px(height), s.style(false), s.style(true), &body)
+	return err
 }
 
 // svg writes a document. Positions are in pixels, with y downwards.
-type svg struct{ out *bufio.Writer }
+type svg struct {
+	out  *bytes.Buffer
+	used map[string]Color // classes: f and s, fill and stroke, with the color's number
+}
+
+func (s *svg) printf(format string, args ...any) { fmt.Fprintf(s.out, format, args...) }
+
+func (s *svg) fill(c Color) string   { return s.class("f", c) }
+func (s *svg) stroke(c Color) string { return s.class("s", c) }
+
+func (s *svg) class(kind string, c Color) string {
+	name := kind + strconv.Itoa(int(c))
+	s.used[name] = c
+	return name
+}
 
 type box struct{ x, y, w, h float64 }
 
@@ -36,30 +52,29 @@ const (
 	end
 )
 
-// style writes the classes f and s, fill and stroke, of each color.
-func (s *svg) style() {
-	s.out.WriteString("<style>:root{")
-	for c := range hex {
-		fmt.Fprintf(s.out, "--c%d:%s;", c, hex[c][0])
+var anchors = [...]string{"start", "middle", "end"}
+
+// style returns the rules of the used classes.
+func (s *svg) style(dark bool) string {
+	var rules strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(s.used)) {
+		switch hex := s.used[name].Hex(dark); {
+		case name[0] == 'f':
+			fmt.Fprintf(&rules, ".%s{fill:%s}", name, hex)
+		default:
+			fmt.Fprintf(&rules, ".%s{fill:none;stroke:%s}", name, hex)
+		}
 	}
-	s.out.WriteString("}@media(prefers-color-scheme:dark){:root{")
-	for c := range hex {
-		fmt.Fprintf(s.out, "--c%d:%s;", c, hex[c][1])
-	}
-	s.out.WriteString("}}")
-	for c := range hex {
-		fmt.Fprintf(s.out, ".f%d{fill:var(--c%d)}.s%d{fill:none;stroke:var(--c%d)}", c, c, c, c)
-	}
-	s.out.WriteString(".a{opacity:.18}</style>\n")
+	return rules.String()
 }
 
 func (s *svg) boxes(b []box, c Color) {
 	if len(b) == 0 {
 		return
 	}
-	fmt.Fprintf(s.out, `<path class="f%d" d="`, c)
+	s.printf(`<path class="%s" d="`, s.fill(c))
 	for _, x := range b {
-		fmt.Fprintf(s.out, "M%s %sh%sv%sh-%sz", px(x.x), px(x.y), px(x.w), px(x.h), px(x.w))
+		s.printf("M%s %sh%sv%sh-%sz", px(x.x), px(x.y), px(x.w), px(x.h), px(x.w))
 	}
 	s.out.WriteString("\"/>\n")
 }
@@ -69,9 +84,12 @@ func (s *svg) circles(centres []Point, radius float64, c Color) {
 	if len(centres) == 0 {
 		return
 	}
-	fmt.Fprintf(s.out, `<path class="s%d" stroke-width="%s" stroke-linecap="round" d="`, c, px(2*radius))
+	s.printf(`<path class="%s" stroke-width="%s" stroke-linecap="round" d="`, s.stroke(c), px(2*radius))
 	for _, p := range centres {
-		fmt.Fprintf(s.out, "M%s %sh0", px(p.X), px(p.Y))
+		if math.IsNaN(p.X) {
+			continue
+		}
+		s.printf("M%s %sh0", px(p.X), px(p.Y))
 	}
 	s.out.WriteString("\"/>\n")
 }
@@ -80,16 +98,20 @@ func (s *svg) line(points []Point, width float64, c Color) {
 	if len(points) == 0 {
 		return
 	}
-	fmt.Fprintf(s.out, `<path class="s%d" stroke-width="%s" stroke-linejoin="round" d="`, c, px(width))
+	s.printf(`<path class="%s" stroke-width="%s" stroke-linejoin="round" d="`, s.stroke(c), px(width))
 	s.path(points)
 	s.out.WriteString("\"/>\n")
+}
+
+func (s *svg) dashed(from, to Point, c Color) {
+	s.printf(`<path class="%s" stroke-width="1.2" stroke-dasharray="4 3" d="M%s %sL%s %s"/>`+"\n", s.stroke(c), px(from.X), px(from.Y), px(to.X), px(to.Y))
 }
 
 func (s *svg) area(points []Point, c Color) {
 	if len(points) == 0 {
 		return
 	}
-	fmt.Fprintf(s.out, `<path class="f%d a" d="`, c)
+	s.printf(`<path class="%s a" d="`, s.fill(c))
 	s.path(points)
 	s.out.WriteString("z\"/>\n")
 }
@@ -106,6 +128,13 @@ func (s *svg) path(points []Point) {
 	}
 }
 
+// halo writes a text as text does, on a ground of paper.
+func (s *svg) halo(at Point, text string, size float64, a anchor, c Color) {
+	s.printf(`<text class="%s" stroke-width="4" stroke-linejoin="round" x="%s" y="%s" font-size="%s" text-anchor="%s" aria-hidden="true">%s</text>`+"\n",
+		s.stroke(paper), px(at.X), px(at.Y), px(size), anchors[a], escape(text))
+	s.text(at, text, size, a, c)
+}
+
 // text writes a text. The anchor says whether at is the left end, the middle or the right end of its base line.
 func (s *svg) text(at Point, text string, size float64, a anchor, c Color) {
 	if text == "" {
@@ -115,8 +144,8 @@ func (s *svg) text(at Point, text string, size float64, a anchor, c Color) {
 	if c == Ink {
 		weight = ` font-weight="600"`
 	}
-	fmt.Fprintf(s.out, `<text class="f%d" x="%s" y="%s" font-size="%s" text-anchor="%s"%s>%s</text>`+"\n",
-		c, px(at.X), px(at.Y), px(size), [...]string{"start", "middle", "end"}[a], weight, escape(text))
+	s.printf(`<text class="%s" x="%s" y="%s" font-size="%s" text-anchor="%s"%s>%s</text>`+"\n",
+		s.fill(c), px(at.X), px(at.Y), px(size), anchors[a], weight, escape(text))
 }
 
 // px formats a number of pixels with at most one decimal.

@@ -129,12 +129,11 @@ func (r *BoundaryResult) Figure() picture.Figure {
 	}
 	f := picture.Figure{Columns: 1, Width: 760, Note: r.note()}
 	for i, s := range r.of.Strategies {
-		f.Keys = append(f.Keys, picture.Key{Name: console.Shorten(s.Title(), title), Color: picture.Series(i)})
 		var points []picture.Point
 		for _, x := range r.points(i) {
 			points = append(points, picture.Point{X: x.Load, Y: 100 * float64(x.Recovered) / float64(x.Runs)})
 		}
-		p.Marks = append(p.Marks, picture.Line{Points: points, Color: picture.Series(i), Width: 1.8}, picture.Dots{Points: points, Color: picture.Series(i), Radius: 2.6})
+		p.Series(i, s.Title(), 1.8, points)
 	}
 	f.Panels = []picture.Panel{p}
 	return f

@@ -88,8 +88,6 @@ func (x *Choices) Figure() picture.Figure {
 	most, mostRefused := best, 1.0
 	for n, i := range x.Shown {
 		c := x.Result.Choices[i]
-		color := picture.Series(n)
-		f.Keys = append(f.Keys, picture.Key{Name: console.Shorten(c.Name, title), Color: color})
 		width := 1.5
 		if i == x.Result.Recommended {
 			width = 3
@@ -104,8 +102,8 @@ func (x *Choices) Figure() picture.Figure {
 			ends = append(ends, picture.Point{X: map[bool]float64{true: math.NaN(), false: float64(j)}[math.IsNaN(end)], Y: end})
 			refusals = append(refusals, picture.Point{X: float64(j), Y: n})
 		}
-		after.Marks = append(after.Marks, picture.Line{Points: ends, Color: color, Width: width})
-		refused.Marks = append(refused.Marks, picture.Line{Points: refusals, Color: color, Width: width})
+		after.Series(n, c.Name, width, ends)
+		refused.Series(n, c.Name, width, refusals)
 	}
 	end := time.Duration(most * float64(time.Second))
 	after.Y = picture.Axis{Most: most * 1.05, Ticks: axis.Times(end, 4)}

@@ -21,6 +21,7 @@ type contentionPage struct {
 	Sentence   string                   `json:"sentence"`  // about the calls
 	Time       string                   `json:"timeSentence"`
 	Over       string                   `json:"overSentence"` // about the calls over time
+	Highest    float64                  `json:"highest"`      // rate of the calls of all strategies
 }
 
 // contentionPageStrategy is a line in each of these charts.
@@ -30,12 +31,11 @@ type contentionPageStrategy struct {
 	Formula string            `json:"formula"`
 	Points  []contentionPoint `json:"points"`
 
-	// The number of write calls in each Bin of one run with the most clients.
-	Axis     Axis    `json:"axis"`
-	Bin      Seconds `json:"bin"`
-	BinLabel string  `json:"binLabel"`
-	Calls    []int64 `json:"calls"`
-	Total    int64   `json:"total"`
+	// The write calls per second, in each Bin of one run with the most clients.
+	Axis  Axis      `json:"axis"`
+	Bin   Seconds   `json:"bin"`
+	Calls []float64 `json:"calls"`
+	Total int64     `json:"total"`
 }
 
 // contentionPoint holds the mean over the runs, and their minimum and maximum.
@@ -120,10 +120,6 @@ func callCount(x float64) string { return count(int(math.Round(x)), "call", "cal
 
 // over sets the calls of one run over time: figures 5 and 7 of "Exponential Backoff And Jitter".
 func (c *contentionPage) over(r *ContentionResult) {
-	var end time.Duration
-	for i := range r.Strategies {
-		end = max(end, r.Strategies[i].end())
-	}
 	var busiest, calmest int64
 	var loud, quiet *contentionPageStrategy
 	for i := range r.Strategies {
@@ -133,12 +129,10 @@ func (c *contentionPage) over(r *ContentionResult) {
 		if x.Total == 0 {
 			continue
 		}
-		end := end
-		if r.of.Own {
-			end = r.Strategies[i].end()
-		}
+		end := r.end(i)
 		bin := ChartBin(end)
-		x.Axis, x.Bin, x.BinLabel, x.Calls = newAxis(end), Seconds(bin), axis.Time(bin), bins(times, bin)
+		x.Axis, x.Bin, x.Calls = newAxis(end), Seconds(bin), rates(bins(times, bin), bin)
+		c.Highest = max(c.Highest, r.Strategies[i].busiest(bin))
 		peak := slices.Max(bins(times, callsWindow))
 		if peak > busiest {
 			busiest, loud = peak, x

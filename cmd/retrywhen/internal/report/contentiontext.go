@@ -46,10 +46,11 @@ func (o *ContentionResult) Text(width int) []string {
 				continue
 			}
 			columns := chartWidth(width)
-			counts := bins(x.Calls, x.end()/time.Duration(columns)+1)
+			bin := x.end()/time.Duration(columns) + 1
+			counts := bins(x.Calls, bin)
 			peak := slices.Max(counts)
 			lines = append(lines, "", console.Shorten(fmt.Sprintf("%s: write calls over time, %d clients", x.Name, most), width))
-			lines = append(lines, indent(console.Bars(counts, peak, 2), strconv.FormatInt(peak, 10))...)
+			lines = append(lines, indent(console.Bars(counts, peak, 2), perSecond(peak, bin))...)
 			lines = append(lines, indent([]string{console.Span{Most: x.end(), Width: columns}.Labels()}, "")...)
 		}
 	}
@@ -102,6 +103,18 @@ func (c *ContentionStrategyResult) end() time.Duration {
 	return c.Calls[len(c.Calls)-1]
 }
 
+// end returns the end of the time axis of strategy i.
+func (o *ContentionResult) end(i int) time.Duration {
+	if o.of.Own {
+		return o.Strategies[i].end()
+	}
+	var end time.Duration
+	for j := range o.Strategies {
+		end = max(end, o.Strategies[j].end())
+	}
+	return end
+}
+
 // bins counts sorted times, of which there is at least one, in bins.
 func bins(times []time.Duration, bin time.Duration) []int64 {
 	counts := make([]int64, times[len(times)-1]/bin+1)
@@ -136,7 +149,6 @@ func (o *ContentionResult) Figure() picture.Figure {
 		Y: picture.Axis{Most: mostTime * 1.02, Ticks: axis.Times(time.Duration(mostTime*float64(time.Second)), 6)},
 	}
 	for i, x := range o.Strategies {
-		f.Keys = append(f.Keys, picture.Key{Name: x.Name, Color: picture.Series(i)})
 		for _, part := range []struct {
 			panel *picture.Panel
 			value func(sim.SweepPoint) float64
@@ -145,29 +157,35 @@ func (o *ContentionResult) Figure() picture.Figure {
 			for j, p := range x.Points {
 				points[j] = picture.Point{X: float64(p.Clients), Y: part.value(p)}
 			}
-			part.panel.Marks = append(part.panel.Marks,
-				picture.Line{Points: points, Color: picture.Series(i), Width: 1.8}, picture.Dots{Points: points, Color: picture.Series(i), Radius: 2.6})
+			part.panel.Series(i, x.Name, 1.8, points)
 		}
 	}
 	f.Panels = []picture.Panel{left, right}
+	highest := 0.0
+	for i := range o.Strategies {
+		highest = max(highest, o.Strategies[i].busiest(ChartBin(o.end(i))))
+	}
 	for i := range o.Strategies {
 		x := &o.Strategies[i]
 		if len(x.Calls) == 0 {
 			continue
 		}
-		bin := ChartBin(x.end())
-		counts := bins(x.Calls, bin)
-		peak := float64(slices.Max(counts))
-		bars := make([]picture.Bar, len(counts))
-		for j, n := range counts {
-			bars[j] = picture.Bar{From: float64(j) * bin.Seconds(), To: float64(j+1) * bin.Seconds(), Height: float64(n)}
-		}
+		end := o.end(i)
+		bin := ChartBin(end)
 		f.Panels = append(f.Panels, picture.Panel{
-			Title: fmt.Sprintf("%s: write calls in %s, %d clients", console.Shorten(x.Name, 40), axis.Time(bin), o.of.Clients), Height: 80,
-			X:     picture.Axis{Most: x.end().Seconds() * 1.01, Ticks: axis.Times(x.end(), 6)},
-			Y:     picture.Axis{Most: peak, Ticks: axis.Numbers(peak, 2)},
-			Marks: []picture.Mark{picture.Bars{Bars: bars, Color: picture.Series(i)}},
+			Title: fmt.Sprintf("%s: write calls per second, %d clients", console.Shorten(x.Name, 40), o.of.Clients), Height: 80,
+			X:     picture.Axis{Most: end.Seconds() * 1.01, Ticks: axis.Times(end, 6)},
+			Y:     picture.Axis{Most: highest, Ticks: axis.Rates(highest, 3)},
+			Marks: []picture.Mark{picture.Bars{Bars: bars(bins(x.Calls, bin), bin, end+bin, highest), Color: picture.Series(i)}},
 		})
 	}
 	return f
+}
+
+// busiest returns the highest rate of the calls in bins.
+func (c *ContentionStrategyResult) busiest(bin time.Duration) float64 {
+	if len(c.Calls) == 0 {
+		return 0
+	}
+	return rate(slices.Max(bins(c.Calls, bin)), bin)
 }

@@ -18,6 +18,7 @@ type herdPage struct {
 	Dead       string             `json:"deadWindow"`
 	Sentence   string             `json:"sentence"`      // about the load
 	Waits      string             `json:"waitsSentence"` // about the waits
+	Highest    float64            `json:"highest"`       // of all loads
 	Strategies []herdPageStrategy `json:"strategies"`
 	Tiles      *Tiles             `json:"tiles"`
 }
@@ -35,9 +36,8 @@ type herdPageStrategy struct {
 
 	WaitTicks []axis.Tick `json:"waitTicks"`
 
-	Bin   Seconds `json:"bin"`
-	Label string  `json:"binLabel"`
-	Load  []int64 `json:"load"`
+	Bin  Seconds   `json:"bin"`
+	Load []float64 `json:"load"` // per second
 
 	Figures []Term `json:"figures"`
 }
@@ -49,7 +49,7 @@ const (
 
 // Page returns the numbers of the charts.
 func (r *HerdResult) Page() any {
-	h := &herdPage{Jobs: r.Jobs, Runs: r.Runs, Peak: axis.Time(r.PeakWindow), Dead: axis.Time(r.DeadWindow), Strategies: make([]herdPageStrategy, len(r.Strategies))}
+	h := &herdPage{Jobs: r.Jobs, Runs: r.Runs, Peak: axis.Time(r.PeakWindow), Dead: axis.Time(r.DeadWindow), Highest: r.highest(), Strategies: make([]herdPageStrategy, len(r.Strategies))}
 	lines := max(min(r.Jobs, mostLines, mostDots/(r.of.Retries*max(len(r.Strategies), 1))), 1)
 	for i := range r.Strategies {
 		x := &r.Strategies[i]
@@ -58,7 +58,7 @@ func (r *HerdResult) Page() any {
 			out.figures(x.Figures, h)
 		}
 		if x.Herd != nil {
-			out.draw(x.Herd, min(lines, x.Herd.Jobs), r.end(x))
+			out.draw(r, x, min(lines, x.Herd.Jobs))
 		}
 		h.Strategies[i] = out
 	}
@@ -118,7 +118,8 @@ func (h *herdPage) extremes(figure int) (least, most *herdPageStrategy) {
 }
 
 // draw sets the numbers of the charts; lines is the number of jobs that are drawn.
-func (x *herdPageStrategy) draw(r *sim.HerdResult, lines int, end time.Duration) {
+func (x *herdPageStrategy) draw(of *HerdResult, s *HerdStrategyResult, lines int) {
+	r := s.Herd
 	var longest time.Duration
 	for i := range lines {
 		job := i * r.Jobs / lines
@@ -135,15 +136,14 @@ func (x *herdPageStrategy) draw(r *sim.HerdResult, lines int, end time.Duration)
 		}
 		x.Jobs, x.Times, x.Waits = append(x.Jobs, job), append(x.Times, times), append(x.Waits, waits)
 	}
-	x.Axis = newAxis(end)
+	x.Axis = newAxis(of.end(s))
 	x.WaitTicks = axis.Times(longest, 4)
-	bin := ChartBin(end)
-	load, err := r.Load(bin)
+	bin, counts, err := of.load(s)
 	if err != nil {
 		x.Note = err.Error()
 		return
 	}
-	x.Bin, x.Label, x.Load = Seconds(bin), axis.Time(bin), load.Counts
+	x.Bin, x.Load = Seconds(bin), rates(counts, bin)
 }
 
 func (x *herdPageStrategy) figures(f *sim.Figures, h *herdPage) {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -73,8 +74,7 @@ func (h *HerdResult) chart(s *HerdStrategyResult, width int) []string {
 	if err != nil {
 		return append(lines, err.Error())
 	}
-	peak := strconv.FormatInt(load.Peak, 10)
-	lines = append(lines, indent(console.Bars(load.Counts[:min(len(load.Counts), span.Width)], load.Peak, barLines), peak)...)
+	lines = append(lines, indent(console.Bars(load.Counts[:min(len(load.Counts), span.Width)], load.Peak, barLines), perSecond(load.Peak, bin))...)
 	return append(lines, indent([]string{span.Labels()}, "")...)
 }
 
@@ -87,6 +87,7 @@ func (h *HerdResult) Figure() picture.Figure {
 			drawn = append(drawn, &h.Strategies[i])
 		}
 	}
+	highest := h.highest()
 	f := picture.Figure{
 		Columns: min(columns, max(len(drawn), 1)),
 		Note:    fmt.Sprintf("%d jobs fail together at time 0. Above: a dot for each retry, from violet (first) to yellow (last). Below: the load.", h.Jobs),
@@ -103,7 +104,7 @@ func (h *HerdResult) Figure() picture.Figure {
 				below = append(below, picture.Panel{Height: loadHeight})
 				continue
 			}
-			dots, load := h.panels(row[j], mostDots/len(drawn))
+			dots, load := h.panels(row[j], mostDots/len(drawn), highest)
 			f.Panels = append(f.Panels, dots)
 			below = append(below, load)
 		}
@@ -116,7 +117,7 @@ func (h *HerdResult) Figure() picture.Figure {
 const dotsHeight, loadHeight = 210, 80
 
 // panels returns the dots of a strategy, about mostDots of them, and its load.
-func (h *HerdResult) panels(s *HerdStrategyResult, mostDots int) (dots, load picture.Panel) {
+func (h *HerdResult) panels(s *HerdStrategyResult, mostDots int, highest float64) (dots, load picture.Panel) {
 	const mostLines = 300
 	end := h.end(s)
 	x := picture.Axis{Most: end.Seconds() * 1.01, Ticks: axis.Times(end, 6)}
@@ -124,7 +125,7 @@ func (h *HerdResult) panels(s *HerdStrategyResult, mostDots int) (dots, load pic
 	name := s.Name
 	if s.Figures != nil {
 		if name = s.Name + ": " + AtOnce; s.Figures.End > 0 {
-			name = fmt.Sprintf("%s: peak %s × the mean", s.Name, PeakText(s.Figures))
+			name = fmt.Sprintf("%s: peak %s in %s, %s × the mean", s.Name, axis.Number(s.Figures.Peak), axis.Time(h.PeakWindow), PeakText(s.Figures))
 		}
 	}
 	dots = picture.Panel{
@@ -143,7 +144,16 @@ func (h *HerdResult) panels(s *HerdStrategyResult, mostDots int) (dots, load pic
 		}
 		dots.Marks = append(dots.Marks, picture.Dots{Points: points, Radius: 1.7, Color: picture.Retry(k, s.Herd.Retries)})
 	}
-	return dots, loadPanel(s.Herd, end, x, loadHeight)
+	load = picture.Panel{X: x, Height: loadHeight, Y: picture.Axis{Most: highest, Ticks: axis.Rates(highest, 3), Label: "retries per second"}}
+	load.X.Label = "time"
+	bin, counts, err := h.load(s)
+	if err != nil {
+		load.Title = err.Error()
+		return dots, load
+	}
+	i := slices.IndexFunc(h.Strategies, func(x HerdStrategyResult) bool { return x.Name == s.Name })
+	load.Marks = []picture.Mark{picture.Bars{Bars: bars(counts, bin, end+end/100, highest), Color: picture.Series(i)}}
+	return dots, load
 }
 
 // jobLines returns a line for each job, from its first retry to its last, with breaks between them.
@@ -162,21 +172,26 @@ func jobLines(r *sim.HerdResult) []picture.Point {
 	return points
 }
 
-// loadPanel returns the histogram under the dots.
-func loadPanel(r *sim.HerdResult, end time.Duration, x picture.Axis, height float64) picture.Panel {
-	bin := ChartBin(end)
-	p := picture.Panel{X: x, Height: height}
-	load, err := r.Load(bin)
+// load returns the load of a strategy's chart.
+func (h *HerdResult) load(x *HerdStrategyResult) (bin time.Duration, counts []int64, err error) {
+	bin = ChartBin(h.end(x))
+	load, err := x.Herd.Load(bin)
 	if err != nil {
-		p.Title = err.Error()
-		return p
+		return 0, nil, err
 	}
-	bars := make([]picture.Bar, len(load.Counts))
-	for i, c := range load.Counts {
-		bars[i] = picture.Bar{From: float64(i) * bin.Seconds(), To: min(float64(i+1)*bin.Seconds(), x.Most), Height: float64(c)}
+	return bin, load.Counts, nil
+}
+
+// highest returns the highest rate of all charts of the load.
+func (h *HerdResult) highest() float64 {
+	most := 0.0
+	for i := range h.Strategies {
+		if x := &h.Strategies[i]; x.Herd != nil {
+			bin, counts, _ := h.load(x) // without counts if it fails
+			for _, n := range counts {
+				most = max(most, rate(n, bin))
+			}
+		}
 	}
-	p.Y = picture.Axis{Most: float64(load.Peak), Ticks: axis.Numbers(float64(load.Peak), 2), Label: "retries in " + axis.Time(bin)}
-	p.X.Label = "time"
-	p.Marks = []picture.Mark{picture.Bars{Bars: bars, Color: picture.Plain}}
-	return p
+	return most
 }

@@ -138,23 +138,28 @@ func (r *OutageResult) Compared() []Strategy { return r.of.Strategies }
 // JSON returns the result.
 func (r *OutageResult) JSON() any { return r }
 
-// Bars returns the traffic for a chart that ends at end. It joins bins of the simulation.
-func (x *OutageStrategyResult) Bars(end time.Duration) (bin time.Duration, attempts, served []int64) {
+// traffic returns the attempts of a chart that ends at end, and those that are served. It joins bins of the simulation.
+func (x *OutageStrategyResult) traffic(end time.Duration) (bin time.Duration, attempts, served []int64) {
 	t := x.Result.Traffic
-	bin = max(ChartBin(end), t.Bin)
-	bin -= bin % t.Bin
-	n := int(bin / t.Bin)
-	together := func(counts []int64) []int64 {
-		var out []int64
-		for i, c := range counts {
-			if i%n == 0 {
-				out = append(out, 0)
-			}
-			out[len(out)-1] += c
+	n := max(int(ChartBin(end)/t.Bin), 1)
+	return t.Bin * time.Duration(n), together(t.Attempts, n), together(t.Served, n)
+}
+
+// top returns the end of the charts' y axis, a little above the highest rate after the server's return: the peak of the
+// first failures would make all else invisible.
+func (r *OutageResult) top() float64 {
+	highest := float64(r.of.Capacity)
+	for i := range r.Strategies {
+		x := &r.Strategies[i]
+		if x.Result == nil {
+			continue
 		}
-		return out
+		bin, attempts, _ := x.traffic(r.end(x))
+		for _, n := range attempts[min(int(r.Down/bin), len(attempts)):] {
+			highest = max(highest, rate(n, bin))
+		}
 	}
-	return bin, together(t.Attempts), together(t.Served)
+	return highest * 1.1
 }
 
 // ParseBudget parses capacity,cost,refund[,refill per second]; "" is none.

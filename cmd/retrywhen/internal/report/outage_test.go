@@ -60,7 +60,7 @@ func TestOutageThatTakesTooMuchWork(t *testing.T) {
 	}
 }
 
-func TestOutageBars(t *testing.T) {
+func TestOutageTraffic(t *testing.T) {
 	x := OutageStrategyResult{Result: &sim.OutageResult{Traffic: sim.Traffic{
 		Bin: 3 * time.Second, Attempts: make([]int64, 1000), Served: make([]int64, 1000),
 	}}}
@@ -70,17 +70,17 @@ func TestOutageBars(t *testing.T) {
 	if x.End() != 3000*time.Second {
 		t.Errorf("the end is %v", x.End())
 	}
-	bin, attempts, served := x.Bars(x.End()) // 3000 s in at most 150 bars: steps of 30 s, ten bins of the simulation
+	bin, attempts, served := x.traffic(x.End()) // 3000 s in at most 150 bars: steps of 30 s, ten bins of the simulation
 	if bin != 30*time.Second || len(attempts) != 100 || attempts[0] != 20 || attempts[99] != 20 || served[99] != 10 {
 		t.Errorf("bars of %v: %v, %v", bin, attempts, served)
 	}
-	if bin, attempts, _ := x.Bars(2000 * time.Second); bin != 15*time.Second || attempts[0] != 10 {
+	if bin, attempts, _ := x.traffic(2000 * time.Second); bin != 15*time.Second || attempts[0] != 10 {
 		t.Errorf("bars of %v: %v", bin, attempts)
 	}
-	if bin, _, _ := x.Bars(1500 * time.Second); bin != 9*time.Second {
+	if bin, _, _ := x.traffic(1500 * time.Second); bin != 9*time.Second {
 		t.Errorf("bars of %v, want 10s less what makes no bin of the simulation", bin)
 	}
-	if bin, _, _ := x.Bars(time.Second); bin != 3*time.Second {
+	if bin, _, _ := x.traffic(time.Second); bin != 3*time.Second {
 		t.Errorf("bars of %v, want the simulation's", bin)
 	}
 	x.Result.Traffic.Bin = math.MaxInt64 / 2

@@ -13,6 +13,7 @@ type outagePage struct {
 	Clients    int                  `json:"clients"`
 	Capacity   int                  `json:"capacity"`
 	Best       Seconds              `json:"best"` // when all could have been served, since the beginning
+	Top        float64              `json:"top"`  // of the axis of all charts: higher bars are cut off
 	Sentence   string               `json:"sentence"`
 	Strategies []outagePageStrategy `json:"strategies"`
 }
@@ -23,6 +24,8 @@ type outagePageStrategy struct {
 	Note     string    `json:"note,omitempty"`
 	Formula  string    `json:"formula"`
 	Summary  string    `json:"summary"`
+	Well     bool      `json:"well"`          // all are served
+	End      Seconds   `json:"end,omitempty"` // when, since the beginning
 	Axis     Axis      `json:"axis"`
 	Bin      Seconds   `json:"bin"`
 	Label    string    `json:"binLabel"`
@@ -33,7 +36,7 @@ type outagePageStrategy struct {
 
 // Page returns the numbers of the charts.
 func (r *OutageResult) Page() any {
-	o := &outagePage{Down: Seconds(r.Down), Clients: r.of.Clients, Capacity: r.of.Capacity, Strategies: make([]outagePageStrategy, len(r.Strategies))}
+	o := &outagePage{Down: Seconds(r.Down), Clients: r.of.Clients, Capacity: r.of.Capacity, Top: r.top(), Strategies: make([]outagePageStrategy, len(r.Strategies))}
 	for i := range r.Strategies {
 		x := &r.Strategies[i]
 		out := &o.Strategies[i]
@@ -79,23 +82,14 @@ func (o *outagePage) sentence(r *OutageResult) {
 
 func (x *outagePageStrategy) draw(of *OutageStrategyResult, down, end time.Duration) {
 	r := of.Result
-	bin, attempts, served := of.Bars(end)
-	perSecond := func(counts []int64) []float64 {
-		rates := make([]float64, len(counts))
-		for i, c := range counts {
-			rates[i] = rate(c, bin)
-		}
-		return rates
-	}
-	x.Axis, x.Bin, x.Label, x.Attempts, x.Served = newAxisFrom(down, end), Seconds(bin), axis.Time(bin), perSecond(attempts), perSecond(served)
-	after := axis.Time(of.After)
-	x.Summary = "all served after " + after
-	if r.Served < r.Clients {
-		after = fmt.Sprintf("%d of %d", r.Served, r.Clients)
-		x.Summary = after + " served"
+	bin, attempts, served := of.traffic(end)
+	x.Axis, x.Bin, x.Label, x.Attempts, x.Served = newAxisFrom(down, end), Seconds(bin), axis.Time(bin), rates(attempts, bin), rates(served, bin)
+	x.Summary = of.summary()
+	if x.Well = r.Served == r.Clients; x.Well {
+		x.End = Seconds(r.End)
 	}
 	x.Figures = []Term{
-		{"all served after", after, of.After.Seconds(), "since the server's return"},
+		{"all served after", of.served(), of.After.Seconds(), "since the server's return"},
 		{"attempts per client", axis.Number(r.PerClient.Mean), r.PerClient.Mean, "on average"},
 		{"failures after", grouped(r.FailuresAfter), float64(r.FailuresAfter), "attempts that failed after the server's return, because it was busy"},
 		{"peak after", grouped(r.PeakAfter), float64(r.PeakAfter), "the most attempts in one " + axis.Time(r.Traffic.Bin) + " after the server's return"},

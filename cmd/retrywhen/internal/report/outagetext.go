@@ -24,13 +24,9 @@ func (o *OutageResult) Text(width int) []string {
 			continue
 		}
 		best, bin = s.Best, r.Traffic.Bin
-		served := axis.Time(s.After)
-		if r.Served < r.Clients {
-			served = fmt.Sprintf("%d of %d", r.Served, r.Clients)
-		}
 		rows = append(rows, []string{
 			s.Name, axis.Number(r.PerClient.Mean), strconv.FormatInt(r.PerClient.P99, 10), grouped(r.Peak), grouped(r.PeakAfter),
-			grouped(r.FailuresAfter), grouped(r.GivenUp), served,
+			grouped(r.FailuresAfter), grouped(r.GivenUp), s.served(),
 		})
 	}
 	lines := console.Fit(width, []string{"policy", "attempts", "p99", "peak", "peak after", "failed after", "given up", "served after"}, rows, 1)
@@ -52,7 +48,7 @@ func (o *OutageResult) Text(width int) []string {
 		}
 		counts := spread(s.Result.Traffic.Bin, s.Result.Traffic.Attempts, end, span.Width)
 		most := slices.Max(counts)
-		lines = append(lines, indent(console.Bars(counts, most, barLines), strconv.FormatInt(most, 10))...)
+		lines = append(lines, indent(console.Bars(counts, most, barLines), perSecond(most, max(end/time.Duration(span.Width), 1)))...)
 		marks := span.Marks([]time.Duration{o.Down}, func(int) rune { return '▲' })
 		lines = append(lines, indent([]string{marks, span.Labels()}, "")...)
 	}
@@ -73,35 +69,48 @@ func (o *OutageResult) Figure() picture.Figure {
 	const height = 110
 	f := picture.Figure{
 		Columns: min(columns, max(len(o.Strategies), 1)),
-		Keys:    []picture.Key{{Name: "attempts", Color: picture.Plain}, {Name: "attempts served", Color: picture.Series(0)}},
+		Keys: []picture.Key{
+			{Name: "attempts", Colors: []picture.Color{picture.Plain}}, {Name: "attempts served", Colors: colorsOf(len(o.Strategies))},
+		},
+		Note: "Bars that are higher than the axis are cut off.",
 	}
-	for _, s := range o.Strategies {
+	highest := o.top()
+	for i, s := range o.Strategies {
 		if s.Result == nil {
 			continue
 		}
 		end := o.end(&s)
-		bin, attempts, served := s.Bars(end)
-		highest := rate(slices.Max(append(attempts, 0)), bin)
-		bars := func(counts []int64) []picture.Bar {
-			bars := make([]picture.Bar, len(counts))
-			for i, c := range counts {
-				bars[i] = picture.Bar{From: float64(i) * bin.Seconds(), To: min(float64(i+1)*bin.Seconds(), end.Seconds()), Height: rate(c, bin)}
-			}
-			return bars
-		}
-		name := fmt.Sprintf("%s: all served after %s", s.Name, axis.Time(s.After))
-		if s.Result.Served < s.Result.Clients {
-			name = fmt.Sprintf("%s: %d of %d served", s.Name, s.Result.Served, s.Result.Clients)
-		}
-		f.Panels = append(f.Panels, picture.Panel{
-			Title: console.Shorten(name, title), Height: height,
+		bin, attempts, served := s.traffic(end)
+		p := picture.Panel{
+			Title: console.Shorten(s.Name+": "+s.summary(), title), Height: height,
 			X: picture.Axis{Most: end.Seconds(), Ticks: axis.TimesFrom(o.Down, end, 6), Label: "time since the server's return"},
-			Y: picture.Axis{Most: highest, Ticks: axis.Numbers(highest, 3), Label: "per second"},
+			Y: picture.Axis{Most: highest, Ticks: axis.Rates(highest, 3), Label: "per second"},
 			Marks: []picture.Mark{
-				picture.Bars{Bars: bars(attempts), Color: picture.Plain}, picture.Bars{Bars: bars(served), Color: picture.Series(0)},
-				picture.Rule{X: o.Down.Seconds(), Most: highest, Label: "back"},
+				picture.Bars{Bars: bars(attempts, bin, end, highest), Color: picture.Plain}, picture.Bars{Bars: bars(served, bin, end, highest), Color: picture.Series(i)},
+				picture.Level{Y: float64(o.of.Capacity), Most: end.Seconds(), Label: "capacity"},
+				picture.Rule{X: o.Down.Seconds(), Most: highest, Label: "back", Left: true},
 			},
-		})
+		}
+		if s.Result.Served == s.Result.Clients && s.After > 0 {
+			p.Marks = append(p.Marks, picture.Rule{X: s.Result.End.Seconds(), Most: highest, Label: "all served", Left: s.Result.End > end*4/5, Color: picture.Series(i)})
+		}
+		f.Panels = append(f.Panels, p)
 	}
 	return f
+}
+
+// summary returns when all were served, or how many were.
+func (x *OutageStrategyResult) summary() string {
+	if x.Result.Served < x.Result.Clients {
+		return x.served() + " served"
+	}
+	return "all served after " + x.served()
+}
+
+// served returns the time until all were served, or how many were.
+func (x *OutageStrategyResult) served() string {
+	if x.Result.Served < x.Result.Clients {
+		return fmt.Sprintf("%d of %d", x.Result.Served, x.Result.Clients)
+	}
+	return axis.Time(x.After)
 }

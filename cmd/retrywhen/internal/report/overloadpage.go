@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
@@ -25,14 +24,15 @@ type overloadPage struct {
 
 // overloadPageStrategy is the result of one strategy. Its counts are per second.
 type overloadPageStrategy struct {
-	Title   string    `json:"title"`
-	Note    string    `json:"note,omitempty"`
-	Formula string    `json:"formula"`
-	Verdict string    `json:"verdict"`
-	Well    bool      `json:"well"`
-	Offered []float64 `json:"offered"` // requests that reach the server
-	Healthy []float64 `json:"healthy"` // operations that came then and are healthy
-	Figures []Term    `json:"figures"`
+	Title     string    `json:"title"`
+	Note      string    `json:"note,omitempty"`
+	Formula   string    `json:"formula"`
+	Verdict   string    `json:"verdict"`
+	Well      bool      `json:"well"`
+	Recovered Seconds   `json:"recovered,omitempty"` // when, since the beginning
+	Offered   []float64 `json:"offered"`             // requests that reach the server
+	Healthy   []float64 `json:"healthy"`             // operations that came then and are healthy
+	Figures   []Term    `json:"figures"`
 }
 
 // Page returns the numbers of the charts.
@@ -40,11 +40,14 @@ func (r *OverloadResult) Page() any {
 	o := &r.of
 	p := &overloadPage{
 		Load: o.Load, Capacity: o.capacity(), Healthy: r.healthy(),
-		From: Seconds(o.Trigger.At), To: Seconds(o.Trigger.At + o.Trigger.For),
+		From: Seconds(o.Trigger.At), To: Seconds(r.back()),
 		Axis: newAxis(r.Horizon), Bin: Seconds(o.Bin), Label: axis.Time(o.Bin), Strategies: make([]overloadPageStrategy, len(r.Strategies)),
 	}
 	for i := range r.Strategies {
 		p.Strategies[i] = r.Strategies[i].page()
+		if at, ok := r.Strategies[i].recovered(r.back()); ok {
+			p.Strategies[i].Recovered = Seconds(at)
+		}
 	}
 	p.Sentence = r.sentence()
 	return p
@@ -65,18 +68,11 @@ func (r *OverloadResult) healthy() string {
 
 func (x *OverloadStrategyResult) page() overloadPageStrategy {
 	r := x.Result
-	perSecond := func(counts []int64) []float64 {
-		rates := make([]float64, len(counts))
-		for i, c := range counts {
-			rates[i] = math.Round(10*rate(c, r.Flow.Bin)) / 10
-		}
-		return rates
-	}
 	share := func(some, of int64) float64 { return float64(some) / float64(max(of, 1)) }
 	well, vain := share(r.Succeeded, r.Operations), share(r.Wasted, r.Wasted+r.Served+r.Failed)
 	page := overloadPageStrategy{
 		Title: x.Name, Formula: InWords(x.Policy), Note: x.Note, Verdict: x.Verdict(), Well: r.Recovery.Verdict == sim.Recovered,
-		Offered: perSecond(r.Flow.Offered), Healthy: perSecond(r.Flow.Healthy),
+		Offered: rates(r.Flow.Offered, r.Flow.Bin), Healthy: rates(r.Flow.Healthy, r.Flow.Bin),
 		Figures: []Term{
 			{"recovery", x.Recovery(), r.Recovery.After.Seconds(), "the time from the end of the stall until 95 % of the operations succeed within " + axis.Time(r.HealthyWithin)},
 			{"requests per operation", axis.Number(r.Amplification), r.Amplification, "the requests that reach the server, on average"},

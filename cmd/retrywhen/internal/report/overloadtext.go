@@ -10,10 +10,8 @@ import (
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
+	"github.com/retrywhen/retrywhen/sim"
 )
-
-// rate returns the number per second for a number in a bin.
-func rate(n int64, bin time.Duration) float64 { return float64(n) / bin.Seconds() }
 
 // Text returns the figures as a table, and charts of the requests and the successes for each strategy.
 func (o *OverloadResult) Text(width int) []string {
@@ -114,39 +112,45 @@ func percent(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }
 
 // Figure returns the requests and the successes of each strategy.
 func (o *OverloadResult) Figure() picture.Figure {
-	const height, bars = 170, 150
+	const height, mostBars = 170, 150
 	f := picture.Figure{
 		Columns: min(columns, max(len(o.Strategies), 1)),
-		Keys:    []picture.Key{{Name: "requests to the server", Color: picture.Plain}, {Name: "operations that succeed", Color: picture.Series(0)}},
-		Note:    o.setting(),
+		Keys: []picture.Key{
+			{Name: "requests to the server", Colors: []picture.Color{picture.Plain}}, {Name: "operations that succeed", Colors: colorsOf(len(o.Strategies))},
+		},
+		Note: o.setting(),
 	}
-	highest := o.most()
-	end := o.Horizon
-	for _, s := range o.Strategies {
+	highest, end := max(o.most(), o.of.capacity())*1.05, o.Horizon
+	for i, s := range o.Strategies {
 		flow := s.Result.Flow
-		n := (len(flow.Offered)-1)/bars + 1
-		series := func(counts []int64) []picture.Bar {
-			var all []picture.Bar
-			for i := 0; i < len(counts); i += n {
-				sum, bins := int64(0), counts[i:min(i+n, len(counts))]
-				for _, c := range bins {
-					sum += c
-				}
-				from, to := flow.Bin*time.Duration(i), min(flow.Bin*time.Duration(i+len(bins)), end)
-				all = append(all, picture.Bar{From: from.Seconds(), To: to.Seconds(), Height: rate(sum, to-from)})
-			}
-			return all
+		n := (len(flow.Offered)-1)/mostBars + 1
+		series := func(counts []int64, c picture.Color) picture.Bars {
+			return picture.Bars{Bars: bars(together(counts, n), flow.Bin*time.Duration(n), end, highest), Color: c}
 		}
-		f.Panels = append(f.Panels, picture.Panel{
+		p := picture.Panel{
 			Title: console.Shorten(s.Name+": "+s.Verdict(), title), Height: height,
 			X: picture.Axis{Most: end.Seconds(), Ticks: axis.Times(end, 6), Label: "time"},
-			Y: picture.Axis{Most: highest, Ticks: axis.Numbers(highest, 4), Label: "per second"},
+			Y: picture.Axis{Most: highest, Ticks: axis.Rates(highest, 4), Label: "per second"},
 			Marks: []picture.Mark{
-				picture.Bars{Bars: series(flow.Offered), Color: picture.Plain}, picture.Bars{Bars: series(flow.Succeeded), Color: picture.Series(0)},
-				picture.Rule{X: o.Trigger.At.Seconds(), Most: highest, Label: "stall"},
-				picture.Rule{X: (o.Trigger.At + o.Trigger.For).Seconds(), Most: highest},
+				series(flow.Offered, picture.Plain), series(flow.Succeeded, picture.Series(i)),
+				picture.Level{Y: o.of.capacity(), Most: end.Seconds(), Label: "capacity"},
+				picture.Rule{X: o.Trigger.At.Seconds(), Most: highest, Label: "stall", Left: true},
+				picture.Rule{X: o.back().Seconds(), Most: highest},
 			},
-		})
+		}
+		if at, ok := s.recovered(o.back()); ok {
+			p.Marks = append(p.Marks, picture.Rule{X: at.Seconds(), Most: highest, Label: "recovered", Color: picture.Series(i)})
+		}
+		f.Panels = append(f.Panels, p)
 	}
 	return f
+}
+
+// back returns when the stall ends.
+func (o *OverloadResult) back() time.Duration { return o.Trigger.At + o.Trigger.For }
+
+// recovered returns when the server has recovered from a stall that ends at back.
+func (x *OverloadStrategyResult) recovered(back time.Duration) (at time.Duration, ok bool) {
+	r := x.Result.Recovery
+	return back + r.After, r.Verdict == sim.Recovered && r.After > 0
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -46,12 +47,12 @@ func TestHerdPageCountsEveryRetryOnce(t *testing.T) {
 	h.Jobs = 1234
 	page := herdPageOf(t, h)
 	for _, s := range page.Strategies {
-		var sum int64
-		for _, n := range s.Load {
-			sum += n
+		sum := 0.0
+		for _, perSecond := range s.Load {
+			sum += perSecond * time.Duration(s.Bin).Seconds()
 		}
-		if sum != int64(h.Jobs*h.Retries) {
-			t.Errorf("%s: the load is of %d retries, want %d", s.Title, sum, h.Jobs*h.Retries)
+		if math.Abs(sum-float64(h.Jobs*h.Retries)) > 1e-6 {
+			t.Errorf("%s: the load is of %v retries, want %d", s.Title, sum, h.Jobs*h.Retries)
 		}
 		if len(s.Times) != len(s.Jobs) || len(s.Jobs) > mostLines {
 			t.Errorf("%s: %d jobs are drawn", s.Title, len(s.Jobs))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
@@ -44,6 +45,52 @@ const (
 
 // chartWidth returns the columns of a chart beside its margin.
 func chartWidth(width int) int { return max(width-textMargin, leastChart) }
+
+// rate returns the number per second for a number in a bin.
+func rate(n int64, bin time.Duration) float64 { return float64(n) / bin.Seconds() }
+
+// rates returns the rates of counts in bins.
+func rates(counts []int64, bin time.Duration) []float64 {
+	all := make([]float64, len(counts))
+	for i, n := range counts {
+		all[i] = rate(n, bin)
+	}
+	return all
+}
+
+// perSecond returns the rate of a number in a bin, as a text.
+func perSecond(n int64, bin time.Duration) string { return axis.Number(rate(n, bin)) + "/s" }
+
+// bars returns bars of the rates of counts in bins, up to end, and not higher than most.
+func bars(counts []int64, bin, end time.Duration, most float64) []picture.Bar {
+	all := make([]picture.Bar, len(counts))
+	for i, n := range counts {
+		from := bin * time.Duration(i)
+		all[i] = picture.Bar{From: from.Seconds(), To: min(from+bin, end).Seconds(), Height: min(rate(n, bin), most)}
+	}
+	return all
+}
+
+// together adds up n bins each.
+func together(counts []int64, n int) []int64 {
+	var all []int64
+	for i, c := range counts {
+		if i%n == 0 {
+			all = append(all, 0)
+		}
+		all[len(all)-1] += c
+	}
+	return all
+}
+
+// colorsOf returns the colors of n strategies.
+func colorsOf(n int) []picture.Color {
+	all := make([]picture.Color, n)
+	for i := range all {
+		all[i] = picture.Series(i)
+	}
+	return all
+}
 
 // indent puts the lines to the right of the margin, with a label at the first line.
 func indent(lines []string, label string) []string {

@@ -119,7 +119,6 @@ func (s *Schedules) Figure() picture.Figure {
 	}
 	f := picture.Figure{Columns: 1, Width: 760}
 	for i, x := range s.all {
-		f.Keys = append(f.Keys, picture.Key{Name: x.Name, Color: picture.Series(i)})
 		var low, high, middle, at []picture.Point
 		lane := float64(len(s.all)-i) - 0.5
 		for _, r := range x.Rows {
@@ -130,9 +129,9 @@ func (s *Schedules) Figure() picture.Figure {
 			at = append(at, picture.Point{X: r.Cumulative.Seconds(), Y: lane})
 		}
 		waits.Marks = append(waits.Marks,
-			picture.Band{Low: low, High: high, Color: picture.Series(i)},
-			picture.Line{Points: middle, Color: picture.Series(i), Width: 1.6},
-			picture.Dots{Points: middle, Color: picture.Series(i), Radius: 3})
+			picture.Band{Low: low, High: high, Color: picture.Series(i)})
+		waits.Series(i, x.Name, 1.8, middle)
+		comes.Labels = append(comes.Labels, picture.Label{End: picture.Point{X: end.Seconds(), Y: lane}, Text: x.Name, Color: picture.Series(i)})
 		comes.Marks = append(comes.Marks,
 			picture.Line{Points: []picture.Point{{X: 0, Y: lane}, {X: end.Seconds(), Y: lane}}, Color: picture.Faint, Width: 1},
 			picture.Dots{Points: at, Color: picture.Series(i), Radius: 4})

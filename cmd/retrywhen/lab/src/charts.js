@@ -51,7 +51,23 @@ function ticksY(ticks, labels = {}) {
 }
 
 const whole = (d) => (Number.isInteger(d) ? d.toLocaleString("en") : "");
-const numbersY = (ticks) => [gridY({ticks, stroke: "var(--grid)", strokeOpacity: 1}), axisY({ticks, tickSize: 0, tickFormat: whole, label: null})];
+const some = (d) => (Number.isInteger(d) ? d.toLocaleString("en") : String(Number(d.toPrecision(3))));
+const numbersY = (ticks, format = some) => [gridY({ticks, stroke: "var(--grid)", strokeOpacity: 1}), axisY({ticks, tickSize: 0, tickFormat: format, label: null})];
+
+// perSecond returns a rate as a text.
+const perSecond = (n, one, many) => `${plural(Number(n.toPrecision(3)), one, many)} per second`;
+
+// moment marks a moment of a strategy with its name, above the chart.
+const moment = (at, name, i, most, dy = -11) => [
+  ruleX([at], {stroke: series(i), strokeWidth: 1.5}),
+  text([name], {x: () => at, text: (d) => d, frameAnchor: "top", textAnchor: at > 0.8 * most ? "end" : "start", dy, fill: "currentColor"}),
+];
+
+// capacity marks the server's capacity.
+const capacity = (at, most) => [
+  ruleY([at], {stroke: "var(--alarm)", strokeDasharray: "4 3"}),
+  text(["capacity"], {x: () => most, y: () => at, text: (d) => d, textAnchor: "end", dy: -7, fill: "var(--alarm)", stroke: "var(--paper)", strokeWidth: 4}),
+];
 
 // bins and columns return the bars of counts, one for each bin.
 const bins = (counts, bin) => counts.map((c, i) => ({c, from: i * bin, to: (i + 1) * bin, middle: (i + 0.5) * bin}));
@@ -59,7 +75,7 @@ const columns = (data, fill, most = Infinity) => rectY(data.filter((b) => b.c > 
 const within = (b, origin = 0) => `${time(b.from - origin)} to ${time(b.to - origin)}`;
 
 // recover: the requests that reach the server, the operations that succeed, and the server's capacity.
-export function recover(r, s, width, most) {
+export function recover(r, s, i, width, most) {
   const offered = bins(s.offered, r.bin), healthy = bins(s.healthy, r.bin);
   const top = Math.max(most ?? Math.max(...s.offered), r.capacity) * 1.04;
   const {x, marks} = timeX(r.axis, width);
@@ -69,11 +85,12 @@ export function recover(r, s, width, most) {
     marks: [
       rect([r], {x1: "from", x2: "to", fill: "var(--stall)"}),
       ...marks, ...numbersY(4), nameY("per second"),
-      columns(offered, "var(--bar)"), columns(healthy, "var(--served)"),
+      columns(offered, "var(--bar)"), columns(healthy, series(i)),
       ruleY([0], {stroke: "var(--grid)"}),
-      ruleY([r.capacity], {stroke: "var(--alarm)", strokeDasharray: "4 3"}),
+      ...capacity(r.capacity, r.axis.most),
+      ...(s.recovered ? moment(s.recovered, "recovered", i, r.axis.most) : []),
     ],
-  }, offered.map((b, i) => ({x: b.middle, y: Math.min(b.c, top), text: `${within(b)}: ${plural(b.c, "request", "requests")} and ${plural(healthy[i].c, "success", "successes")} per second`})), "x");
+  }, offered.map((b, k) => ({x: b.middle, y: Math.min(b.c, top), text: `${within(b)}: ${perSecond(b.c, "request", "requests")}, ${perSecond(healthy[k].c, "success", "successes")}`})), "x");
 }
 
 // dots: a dot for each retry, on a line for each job.
@@ -88,7 +105,7 @@ export function dots(s, jobs, width) {
     y: {domain: [0, Math.max(jobs - 1, 1)], axis: null},
     color: {type: "ordinal", domain: Array.from({length: n}, (_, k) => k), range: Array.from({length: n}, (_, k) => retry(k, n))},
     marks: [
-      ...marks, ...numbersY(4), nameY("job"),
+      ...marks, ...numbersY(4, whole), nameY("job"),
       line(points, {x: "t", y: "job", z: "job", stroke: "currentColor", strokeOpacity: 0.13, strokeWidth: 0.6}),
       dot(points, {x: "t", y: "job", fill: "k", r: s.jobs.length > 120 ? 1.3 : 1.8}),
     ],
@@ -96,15 +113,15 @@ export function dots(s, jobs, width) {
 }
 
 // load: the histogram under the dots.
-export function load(s, width, most) {
+export function load(s, i, width, most) {
   const {x, marks} = timeX(s.axis, width, {name: "time since the failure"});
   const counts = bins(s.load, s.bin);
-  const top = Math.max(most ?? Math.max(...s.load), 1);
+  const top = most ?? Math.max(...s.load);
   return chart({
-    label: `${s.title}: retries in each ${s.binLabel}`,
+    label: `${s.title}: retries per second, over time`,
     width, height: 126, marginTop: 24, marginBottom: 36, x, y: {domain: [0, top], axis: null},
-    marks: [...marks, ...numbersY(2), nameY(`retries in ${s.binLabel}`), columns(counts, "var(--bar)"), ruleY([0], {stroke: "var(--grid)"})],
-  }, counts.map((b) => ({x: Math.min(b.middle, s.axis.most), y: Math.min(b.c, top), text: `${within(b)}: ${plural(b.c, "retry", "retries")}`})), "x");
+    marks: [...marks, ...numbersY(2), nameY("retries per second"), columns(counts, series(i)), ruleY([0], {stroke: "var(--grid)"})],
+  }, counts.map((b) => ({x: Math.min(b.middle, s.axis.most), y: Math.min(b.c, top), text: `${within(b)}: ${perSecond(b.c, "retry", "retries")}`})), "x");
 }
 
 // waits: a small chart for each retry, with the wait before it against the job.
@@ -199,34 +216,34 @@ export function choose(c, what, width) {
 // calls: the write calls of one run over time.
 export function calls(s, i, width, most) {
   const counts = bins(s.calls ?? [], s.bin);
-  const top = Math.max(most ?? Math.max(0, ...(s.calls ?? [])), 1);
+  const top = most ?? Math.max(0, ...(s.calls ?? []));
   const {x, marks} = timeX(s.axis, width);
   return chart({
-    label: `${s.title}: write calls in each ${s.binLabel}`,
+    label: `${s.title}: write calls per second, over time`,
     width, height: 140, marginTop: 24, marginBottom: 36, x, y: {domain: [0, top], axis: null},
-    marks: [...marks, ...numbersY(2), nameY(`calls in ${s.binLabel}`), columns(counts, series(i)), ruleY([0], {stroke: "var(--grid)"})],
-  }, counts.map((b) => ({x: Math.min(b.middle, s.axis.most), y: Math.min(b.c, top), text: `${within(b)}: ${plural(b.c, "call", "calls")}`})), "x");
+    marks: [...marks, ...numbersY(2), nameY("calls per second"), columns(counts, series(i)), ruleY([0], {stroke: "var(--grid)"})],
+  }, counts.map((b) => ({x: Math.min(b.middle, s.axis.most), y: Math.min(b.c, top), text: `${within(b)}: ${perSecond(b.c, "call", "calls")}`})), "x");
 }
 
 // outage: the attempts, those that were served, the server's capacity, and the best possible end. Bars higher than most
 // are cut off.
-export function outage(o, s, width, most) {
+export function outage(o, s, i, width, most) {
   const attempts = bins(s.attempts, s.bin), served = bins(s.served, s.bin);
-  const capacity = o.capacity;
-  const top = Math.max(most ?? Math.max(...s.attempts), capacity) * 1.1;
+  const top = most ?? Math.max(...s.attempts, o.capacity) * 1.1;
   const {x, marks} = timeX(s.axis, width, {name: "time since the server's return"});
   const lines = [{at: o.down, name: "back"}, {at: o.best, name: "best end"}];
   const apart = (o.best - o.down) / s.axis.most > 0.2;
   return chart({
     label: `${s.title}: attempts per second, and those that are served`,
-    width, height: 186, marginTop: 32, marginBottom: 36, x, y: {domain: [0, top], axis: null},
+    width, height: 198, marginTop: 44, marginBottom: 36, x, y: {domain: [0, top], axis: null},
     marks: [
       ...marks, ...numbersY(3), nameY("per second"),
-      columns(attempts, "var(--bar)", top), columns(served, "var(--served)", top),
+      columns(attempts, "var(--bar)", top), columns(served, series(i), top),
       ruleY([0], {stroke: "var(--grid)"}),
-      ruleY([capacity], {stroke: "var(--alarm)", strokeDasharray: "4 3"}),
+      ...capacity(o.capacity, s.axis.most),
       ruleX(lines, {x: "at", stroke: "currentColor", strokeDasharray: "2 2"}),
       text(lines, {x: "at", text: "name", frameAnchor: "top", textAnchor: (d) => (d.at > 0.8 * s.axis.most || (!apart && d.name === "back") ? "end" : "start"), dx: 0, dy: -13, fill: "currentColor"}),
+      ...(s.end ? moment(s.end, "all served", i, s.axis.most, -26) : []),
     ],
-  }, attempts.map((b, i) => ({x: Math.min(b.middle, s.axis.most), y: Math.min(b.c, top), text: `${within(b, o.down)}: ${plural(Number(b.c.toPrecision(3)), "attempt", "attempts")} per second, ${Number((served[i]?.c ?? 0).toPrecision(3))} served`})), "x");
+  }, attempts.map((b, k) => ({x: Math.min(b.middle, s.axis.most), y: Math.min(b.c, top), text: `${within(b, o.down)}: ${perSecond(b.c, "attempt", "attempts")}, ${some(served[k]?.c ?? 0)} served`})), "x");
 }

@@ -52,6 +52,9 @@ function part(title, sentence, chart) {
 
 const key = (kind, name) => element("span", {}, element("span", {class: `key ${kind}`}), name);
 
+// keys returns a key with the colors of all strategies.
+const keys = (strategies, name) => element("span", {}, ...strategies.map((_, i) => swatch(i)), name);
+
 // table shows the figures of the strategies, and their terms.
 function table(id, strategies, note) {
   const columns = strategies.find((s) => s.figures?.length)?.figures ?? [];
@@ -67,18 +70,15 @@ function table(id, strategies, note) {
 // peak returns a text about the peak and the dead time, or that all retries come at once.
 const peak = ({figures: [, most, dead] = []}) => (!most ? "" : /^\d/.test(most.text) ? `peak ${most.text} × the mean, ${dead.text} dead time` : most.text);
 
-// most returns the highest count, for charts with one scale; undefined gives each chart its own.
-const most = (own, counts) => (own ? undefined : Math.max(1, ...counts.flatMap((c) => c ?? [])));
-
 // draws are the functions that draw the tabs. With own each chart has its own scale.
 export const draws = {
   recover(r, own) {
     $("recover-sentence").textContent = r.sentence;
     $("recover-legend").replaceChildren(
-      key("bar", "requests that reach the server"), key("served", `operations that succeed within ${r.healthy}, by their arrival`),
+      key("bar", "requests that reach the server"), keys(r.strategies, `operations that succeed within ${r.healthy}, by their arrival`),
       key("line", `capacity: ${Number(r.capacity.toPrecision(3))} per second`), key("stall", "stall"));
-    const width = cell("recover", r.strategies.length), top = most(own, r.strategies.map((s) => s.offered));
-    if (width) $("recover").replaceChildren(...r.strategies.map((s, i) => (s.offered ? figure(i, s, s.verdict, charts.recover(r, s, width, top)) : figure(i, s, s.verdict))));
+    const width = cell("recover", r.strategies.length), top = own ? undefined : Math.max(...r.strategies.flatMap((s) => s.offered ?? []));
+    if (width) $("recover").replaceChildren(...r.strategies.map((s, i) => (s.offered ? figure(i, s, s.verdict, charts.recover(r, s, i, width, top)) : figure(i, s, s.verdict))));
     table("recover-figures", r.strategies, "");
   },
   herd(h, own) {
@@ -90,11 +90,10 @@ export const draws = {
     }));
     const few = h.strategies.some((s) => s.jobs && s.jobs.length < h.jobs);
     $("herd-note").textContent = `A faint line joins the retries of one job.${few ? " Only some of the jobs are drawn." : ""}`;
-    const top = (s) => (own ? undefined : Math.max(...h.strategies.filter((x) => x.binLabel === s.binLabel).flatMap((x) => x.load ?? [])));
     let width = cell("herd", h.strategies.length);
     if (width) {
       $("herd").replaceChildren(...h.strategies.map((s, i) => (s.times
-        ? figure(i, s, peak(s), charts.dots(s, h.jobs, width), charts.load(s, width, top(s))) : figure(i, s, ""))));
+        ? figure(i, s, peak(s), charts.dots(s, h.jobs, width), charts.load(s, i, width, own ? undefined : h.highest)) : figure(i, s, ""))));
     }
     width = cell("waits", h.strategies.length);
     $("waits-sentence").textContent = h.waitsSentence;
@@ -112,16 +111,13 @@ export const draws = {
     if (width) $("contention").replaceChildren(part("Write calls", "", charts.contention(c, "calls", width)), part("Time until all have written", c.timeSentence, charts.contention(c, "time", width)));
     $("over-sentence").textContent = c.overSentence;
     width = cell("over", c.strategies.length);
-    const top = (s) => most(own, c.strategies.filter((x) => x.binLabel === s.binLabel).map((x) => x.calls));
-    if (width) $("over").replaceChildren(...c.strategies.map((s, i) => (s.calls ? figure(i, s, plural(s.total, "call", "calls"), charts.calls(s, i, width, top(s))) : figure(i, s, ""))));
+    if (width) $("over").replaceChildren(...c.strategies.map((s, i) => (s.calls ? figure(i, s, plural(s.total, "call", "calls"), charts.calls(s, i, width, own ? undefined : c.highest)) : figure(i, s, ""))));
   },
   outage(o, own) {
     $("outage-sentence").textContent = o.sentence;
-    $("outage-legend").replaceChildren(key("bar", "attempts"), key("served", "attempts served"), key("line", "capacity"), own ? "" : "Higher bars are cut off.");
+    $("outage-legend").replaceChildren(key("bar", "attempts"), keys(o.strategies, "attempts served"), key("line", "capacity"), own ? "" : "Higher bars are cut off.");
     const width = cell("outage", o.strategies.length);
-    // The common scale fits the time after the server's return: the peak at the beginning would make all else invisible.
-    const top = (s) => (own ? undefined : Math.max(...o.strategies.filter((x) => x.binLabel === s.binLabel).flatMap((x) => (x.attempts ?? []).slice(Math.floor(o.down / x.bin)))));
-    if (width) $("outage").replaceChildren(...o.strategies.map((s, i) => (s.attempts ? figure(i, s, s.summary, charts.outage(o, s, width, top(s))) : figure(i, s, ""))));
+    if (width) $("outage").replaceChildren(...o.strategies.map((s, i) => (s.attempts ? figure(i, s, s.summary, charts.outage(o, s, i, width, own ? undefined : o.top)) : figure(i, s, ""))));
     table("outage-figures", o.strategies, "");
   },
   choose(c, own, state) {
