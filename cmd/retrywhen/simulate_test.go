@@ -104,7 +104,7 @@ func TestSimText(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"herd":     {[]string{"herd", "--runs=3", "all at once: constant d=5s", "apart: linear d=2s tiled"}, []string{"all at once", "apart", "peak/mean", "Means of 3 runs, ±: 95 % confidence.", "█", "    100 "}},
+		"herd":     {[]string{"herd", "--runs=3", "all at once: constant d=5s", "apart: linear d=2s tiled"}, []string{"all at once", "apart", "peak/mean", "Means of 3 runs, ±: 95 % confidence.", "█", "/s  "}},
 		"occ":      {[]string{"occ", "--runs=2", "--clients=20"}, []string{"decorrelated", "Write calls against clients", "mean / p99 of 2 runs", "a none   b exponential", "write calls over time"}},
 		"outage":   {[]string{"outage", "--clients=100", "--capacity=10", "--down=20s"}, []string{"Attempts: per client, on average.", "tiled: attempts", "Outage: 20s", "▲"}},
 		"overload": {[]string{"overload", "--horizon=2m"}, []string{"does not recover", "after 17s", "wasted", "▼", "▲"}},

@@ -120,6 +120,8 @@ func callCount(x float64) string { return count(int(math.Round(x)), "call", "cal
 
 // over sets the calls of one run over time: figures 5 and 7 of "Exponential Backoff And Jitter".
 func (c *contentionPage) over(r *ContentionResult) {
+	c.Highest = r.highest()
+	bin := r.bin()
 	var busiest, calmest int64
 	var loud, quiet *contentionPageStrategy
 	for i := range r.Strategies {
@@ -130,9 +132,7 @@ func (c *contentionPage) over(r *ContentionResult) {
 			continue
 		}
 		end := r.end(i)
-		bin := ChartBin(end)
 		x.Axis, x.Bin, x.Calls = newAxis(end), Seconds(bin), rates(bins(times, bin), bin)
-		c.Highest = max(c.Highest, r.Strategies[i].busiest(bin))
 		peak := slices.Max(bins(times, callsWindow))
 		if peak > busiest {
 			busiest, loud = peak, x

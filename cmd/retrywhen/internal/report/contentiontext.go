@@ -161,31 +161,39 @@ func (o *ContentionResult) Figure() picture.Figure {
 		}
 	}
 	f.Panels = []picture.Panel{left, right}
-	highest := 0.0
-	for i := range o.Strategies {
-		highest = max(highest, o.Strategies[i].busiest(ChartBin(o.end(i))))
-	}
+	highest, bin := o.highest(), o.bin()
 	for i := range o.Strategies {
 		x := &o.Strategies[i]
 		if len(x.Calls) == 0 {
 			continue
 		}
 		end := o.end(i)
-		bin := ChartBin(end)
 		f.Panels = append(f.Panels, picture.Panel{
 			Title: fmt.Sprintf("%s: write calls per second, %d clients", console.Shorten(x.Name, 40), o.of.Clients), Height: 80,
 			X:     picture.Axis{Most: end.Seconds() * 1.01, Ticks: axis.Times(end, 6)},
 			Y:     picture.Axis{Most: highest, Ticks: axis.Rates(highest, 3)},
-			Marks: []picture.Mark{picture.Bars{Bars: bars(bins(x.Calls, bin), bin, end+bin, highest), Color: picture.Series(i)}},
+			Marks: []picture.Mark{picture.Bars{Bars: bars(bins(x.Calls, bin), bin, end+end/100, highest), Color: picture.Series(i)}},
 		})
 	}
 	return f
 }
 
-// busiest returns the highest rate of the calls in bins.
-func (c *ContentionStrategyResult) busiest(bin time.Duration) float64 {
-	if len(c.Calls) == 0 {
-		return 0
+// bin returns the width of the bars of the charts of the calls over time.
+func (o *ContentionResult) bin() time.Duration {
+	ends := make([]time.Duration, len(o.Strategies))
+	for i := range ends {
+		ends[i] = o.end(i)
 	}
-	return rate(slices.Max(bins(c.Calls, bin)), bin)
+	return commonBin(ends)
+}
+
+// highest returns the highest rate of these charts.
+func (o *ContentionResult) highest() float64 {
+	most, bin := 0.0, o.bin()
+	for _, x := range o.Strategies {
+		if len(x.Calls) > 0 {
+			most = max(most, rate(slices.Max(bins(x.Calls, bin)), bin))
+		}
+	}
+	return most
 }

@@ -216,6 +216,20 @@ func (r *HerdResult) JSON() any {
 	return short
 }
 
+// commonBin returns the width of the bars of charts that end at these times: one for all, so that their heights can be
+// compared. It is chosen for the shortest chart, unless the longest one would then have too many bars.
+func commonBin(ends []time.Duration) time.Duration {
+	const mostBars = 1500
+	var shortest, longest time.Duration
+	for _, end := range ends {
+		longest = max(longest, end)
+		if end > 0 && (shortest == 0 || end < shortest) {
+			shortest = end
+		}
+	}
+	return max(ChartBin(shortest), axis.Step(longest, mostBars))
+}
+
 // ChartBin returns the width of the bars of a chart that ends at end.
 func ChartBin(end time.Duration) time.Duration {
 	const bars = 150

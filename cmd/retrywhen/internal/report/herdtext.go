@@ -174,7 +174,13 @@ func jobLines(r *sim.HerdResult) []picture.Point {
 
 // load returns the load of a strategy's chart.
 func (h *HerdResult) load(x *HerdStrategyResult) (bin time.Duration, counts []int64, err error) {
-	bin = ChartBin(h.end(x))
+	var ends []time.Duration
+	for i := range h.Strategies {
+		if y := &h.Strategies[i]; y.Herd != nil {
+			ends = append(ends, h.end(y))
+		}
+	}
+	bin = commonBin(ends)
 	load, err := x.Herd.Load(bin)
 	if err != nil {
 		return 0, nil, err

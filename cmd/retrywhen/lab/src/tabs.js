@@ -68,7 +68,7 @@ function table(id, strategies, note) {
 }
 
 // peak returns a text about the peak and the dead time, or that all retries come at once.
-const peak = ({figures: [, most, dead] = []}) => (!most ? "" : /^\d/.test(most.text) ? `peak ${most.text} × the mean, ${dead.text} dead time` : most.text);
+const peak = ({figures: [, most, dead, , , top] = []}, window) => (!most ? "" : /^\d/.test(most.text) ? `peak ${top.text} in ${window}, ${most.text} × the mean; ${dead.text} dead time` : most.text);
 
 // draws are the functions that draw the tabs. With own each chart has its own scale.
 export const draws = {
@@ -93,7 +93,7 @@ export const draws = {
     let width = cell("herd", h.strategies.length);
     if (width) {
       $("herd").replaceChildren(...h.strategies.map((s, i) => (s.times
-        ? figure(i, s, peak(s), charts.dots(s, h.jobs, width), charts.load(s, i, width, own ? undefined : h.highest)) : figure(i, s, ""))));
+        ? figure(i, s, peak(s, h.peakWindow), charts.dots(s, h.jobs, width), charts.load(s, i, width, own ? undefined : h.highest)) : figure(i, s, ""))));
     }
     width = cell("waits", h.strategies.length);
     $("waits-sentence").textContent = h.waitsSentence;
