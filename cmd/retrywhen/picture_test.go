@@ -2,7 +2,10 @@ package main
 
 import (
 	"bytes"
+	"image/color"
+	"image/png"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -30,12 +33,48 @@ func TestPictures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if bytes.Contains(got, []byte("var(")) {
+			t.Errorf("%s has variables, which librsvg does not have", name)
+		}
 		want, err := os.ReadFile(filepath.Join("..", "..", "docs", "img", name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got, want) {
 			t.Errorf("docs/img/%s is not what the command writes: retrywhen sim %q", name, args)
+		}
+	}
+}
+
+// Librsvg, which GitHub's mobile app and the desktops use, draws the pictures of the documents in their colors. It knows
+// no variables: with them all is black.
+func TestPicturesInLibrsvg(t *testing.T) {
+	if os.Getenv("RETRYWHEN_RSVG") != "required" {
+		t.Skip("it runs nightly: RETRYWHEN_RSVG=required")
+	}
+	names, err := filepath.Glob(filepath.Join("..", "..", "docs", "img", "*.svg"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%d pictures, %v", len(names), err)
+	}
+	for _, name := range names {
+		out, err := exec.CommandContext(t.Context(), "rsvg-convert", name).Output()
+		if err != nil {
+			t.Fatalf("rsvg-convert %s: %v", name, err)
+		}
+		drawn, err := png.Decode(bytes.NewReader(out))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		seen := map[color.NRGBA]int{}
+		size := drawn.Bounds().Size()
+		for y := range size.Y {
+			for x := range size.X {
+				seen[color.NRGBAModel.Convert(drawn.At(x, y)).(color.NRGBA)]++
+			}
+		}
+		pixels := size.X * size.Y
+		if black := seen[color.NRGBA{0, 0, 0, 255}]; black > pixels/1000 || seen[color.NRGBA{255, 255, 255, 255}] < pixels/3 || len(seen) < 20 {
+			t.Errorf("%s: %d of %d pixels are black, %d white, and there are %d colors", name, black, pixels, seen[color.NRGBA{255, 255, 255, 255}], len(seen))
 		}
 	}
 }
