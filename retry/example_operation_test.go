@@ -137,3 +137,11 @@ func ExampleSignal_Notify() {
 	fmt.Println(online.Fires(), time.Since(began) < time.Minute)
 	// Output: 1 true
 }
+
+// An engine with many operations makes one only when an attempt has failed, if the policy needs nothing else.
+func ExamplePolicy_Plain() {
+	decides := retry.New(backoff.Constant(time.Second), retry.Limit(3))
+	refunds := decides.With(retry.WithBudget(retry.NewBudget(10, 1, 0.1)))
+	fmt.Println(decides.Plain(), refunds.Plain())
+	// Output: true false
+}

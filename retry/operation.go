@@ -110,7 +110,9 @@ func (o *Operation) resume(ctx context.Context, c *config, s *State, last error)
 		return
 	}
 	o.state, o.last = *s, last
-	o.began = s.first.Add(-s.lead)
+	if c.onDone != nil {
+		o.began = s.first.Add(-s.lead)
+	}
 	o.waiting = true
 	o.logged = s.failures > 0
 }

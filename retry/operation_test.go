@@ -189,6 +189,25 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
+func TestPlain(t *testing.T) {
+	hook := func(context.Context, error) func() { return nil }
+	for name, o := range map[string]retry.Option{
+		"AttemptTimeout": retry.AttemptTimeout(1), "ResetAfter": retry.ResetAfter(1), "Log": retry.Log(nil), "OnOutage": retry.OnOutage(hook),
+		"OnRetry": retry.OnRetry(func(context.Context, retry.Event) {}), "OnRecovered": retry.OnRecovered(func(context.Context, retry.Recovery) {}),
+		"OnDone": retry.OnDone(func(context.Context, retry.Result) {}), "OnAttempt": retry.OnAttempt(func(context.Context, retry.AttemptEnd) {}),
+		"WithBudget": retry.WithBudget(retry.NewBudget(1, 1, 0)),
+	} {
+		if every(0, o).Plain() {
+			t.Errorf("a policy with %s is plain", name)
+		}
+	}
+	decides := every(0, retry.Limit(1), retry.Within(1), retry.StopAt(1), retry.MaxRetryAfter(1), retry.ResetAfterItems(1), retry.BeforeFirstItem(),
+		retry.If(func(error) bool { return true }), retry.ResetOn(retry.NewSignal()), retry.OnGiveUp(func(context.Context, *retry.Error) {}))
+	if !decides.Plain() || !(retry.Policy{}).Plain() {
+		t.Error("a policy that only decides is not plain")
+	}
+}
+
 // A struct that embeds a Policy and has a Handle of its own decides by that, and is still observed.
 func TestRetryWhen_AHandlerThatEmbedsAPolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -48,6 +48,7 @@ type config struct {
 	rand            func() float64
 	budget          *Budget
 	timed           bool // attempts are timed, because another field needs it
+	plain           bool // see Plain
 }
 
 // Default waits about 1, 2, 4 and 8 s, each ±15 %, and gives up when the next wait would be 10 s or more. The figures
@@ -55,6 +56,7 @@ type config struct {
 var Default = New(backoff.Exponential(time.Second, 2).Jitter(jitter.Default), StopAt(10*time.Second))
 
 var zero = &config{
+	plain: true,
 	limit: -1, within: -1, stopAt: -1, attemptTimeout: -1, resetAfter: -1, resetAfterItems: -1, maxRetryAfter: -1,
 }
 
@@ -81,6 +83,7 @@ func (p Policy) With(opts ...Option) Policy {
 		o(&c)
 	}
 	c.timed = c.resetAfter > 0 || c.onRetry != nil || c.onDone != nil || c.onAttempt != nil || c.logs
+	c.plain = !c.timed && c.attemptTimeout < 0 && c.budget == nil && c.onRecovered == nil && c.onOutage == nil
 	return Policy{&c}
 }
 
@@ -114,6 +117,11 @@ func (p Policy) AttemptTimeout() (d time.Duration, set bool) {
 }
 
 func duration(d time.Duration) (time.Duration, bool) { return max(0, d), d >= 0 }
+
+// Plain reports whether p has nothing to do with an attempt that succeeds, nor with an operation that is cancelled: it
+// has no AttemptTimeout, ResetAfter, budget or Log, and no hook but OnGiveUp. An engine with many operations then needs
+// an Operation only to decide about a failure.
+func (p Policy) Plain() bool { return p.settings().plain }
 
 // Signals returns the signals of ResetOn.
 func (p Policy) Signals() []*Signal { return slices.Clone(p.settings().signals) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
@@ -33,6 +34,10 @@ func (r *run[T, U]) call(it *item[T], c *called[T, U]) {
 		return
 	}
 	ctx := r.contextOf(it)
+	if r.plain && (r.Context == nil || ctx.Err() == nil) {
+		r.plainCall(ctx, it, c)
+		return
+	}
 	op := r.policy.Continue(ctx, it.state, it.last)
 	if end := op.Cancelled(); end != nil {
 		c.at = r.now()
@@ -41,12 +46,31 @@ func (r *run[T, U]) call(it *item[T], c *called[T, U]) {
 	}
 	it.calls++
 	value, err := r.attempt(ctx, it, &op)
-	if err == nil {
-		_ = op.Done(retry.Outcome{})
-		c.finish(it, success, nil)
-		c.result.value = value
+	if err != nil {
+		r.failed(ctx, it, c, &op, err)
 		return
 	}
+	_ = op.Done(retry.Outcome{})
+	c.succeed(it, value)
+}
+
+// plainCall is call for a policy that has nothing to do with a success: there is an operation only for a failure.
+func (r *run[T, U]) plainCall(ctx context.Context, it *item[T], c *called[T, U]) {
+	numbered := ctx
+	if it.calls++; it.calls > 1 {
+		numbered = attempt.With(ctx, int(it.calls))
+	}
+	value, err := r.f(numbered, it.value)
+	if err == nil {
+		c.succeed(it, value)
+		return
+	}
+	op := r.policy.Continue(ctx, it.state, it.last)
+	r.failed(ctx, it, c, &op, err)
+}
+
+// failed lets the policy decide about a failure.
+func (r *run[T, U]) failed(ctx context.Context, it *item[T], c *called[T, U], op *retry.Operation, err error) {
 	at := r.clock.Now()
 	c.at = at.Sub(r.start)
 	c.fires = r.fires()
@@ -58,9 +82,9 @@ func (r *run[T, U]) call(it *item[T], c *called[T, U]) {
 	case r.ctx.Err() != nil:
 		it.ended, it.last = true, end
 	case ctx.Err() != nil:
-		r.finish(it, c, &op, dropped, end)
+		r.finish(it, c, op, dropped, end)
 	default:
-		r.finish(it, c, &op, failure, end)
+		r.finish(it, c, op, failure, end)
 	}
 }
 
@@ -86,6 +110,11 @@ func (r *run[T, U]) finish(it *item[T], c *called[T, U], op *retry.Operation, k 
 		k, end = deadLetter, asError(it.last, end, op)
 	}
 	c.finish(it, k, end)
+}
+
+func (c *called[T, U]) succeed(it *item[T], value U) {
+	c.finish(it, success, nil)
+	c.result.value = value
 }
 
 // finish records a result without a value, or without a value yet.

@@ -16,7 +16,7 @@ func (r *run[T, U]) end() {
 	for _, s := range r.signals {
 		s.Stop(r.fired)
 	}
-	if r.crash == nil {
+	if r.crash == nil && !r.plain {
 		r.finishUnfinished()
 	}
 	if r.OnAbandon == nil {

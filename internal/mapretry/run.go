@@ -18,6 +18,7 @@ type run[T, U any] struct {
 	Options[T]
 	src    stream.Stream[T]
 	policy retry.Policy
+	plain  bool // the policy's Plain
 	f      func(context.Context, T) (U, error)
 
 	ctx     context.Context // ends with the run
@@ -53,6 +54,7 @@ func newRun[T, U any](
 		Options:   o,
 		src:       src,
 		policy:    p.With(retry.Quiet()),
+		plain:     p.Plain(),
 		f:         f,
 		clock:     p.Clock(ctx),
 		signals:   p.Signals(),
