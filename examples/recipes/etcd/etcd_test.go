@@ -1,0 +1,173 @@
+package etcd_test
+
+import (
+	"fmt"
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/goleak"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/recipes/etcd"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// server is a running server, the fake or etcd itself.
+type server struct {
+	address string
+	put     func(keys ...string) // in a transaction
+	remove  func(key string)
+	compact func() // all revisions but the last
+}
+
+func fakeServer(t *testing.T) server {
+	f := newFake()
+	return server{startFake(t, f), f.put, func(key string) { f.change(mvccpb.Event_DELETE, key) }, f.compact}
+}
+
+func realServer(t *testing.T) server {
+	program, port, peer := debian.Program(t, "etcd", "etcd-server"), debian.FreePort(t), debian.FreePort(t)
+	url, peers := "http://127.0.0.1:"+port, "http://127.0.0.1:"+peer
+	process := exec.Command(program, "--data-dir", t.TempDir(), "--listen-client-urls", url, "--advertise-client-urls", url,
+		"--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers, "--initial-cluster", "default="+peers)
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = process.Process.Kill(); _ = process.Wait() })
+	s := server{address: "127.0.0.1:" + port}
+	writer, err := connect(t, s.address)()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = writer.Close() })
+	last := int64(0)
+	done := func(response *clientv3.TxnResponse, err error) {
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		last = response.Header.Revision
+	}
+	s.put = func(keys ...string) {
+		var writes []clientv3.Op
+		for _, key := range keys {
+			writes = append(writes, clientv3.OpPut(key, key))
+		}
+		done(writer.Txn(t.Context()).Then(writes...).Commit())
+	}
+	s.remove = func(key string) { done(writer.Txn(t.Context()).Then(clientv3.OpDelete(key)).Commit()) }
+	s.compact = func() {
+		if _, err := writer.Compact(t.Context(), last); err != nil {
+			t.Error(err)
+		}
+	}
+	return s
+}
+
+func connect(t *testing.T, address string) func() (*clientv3.Client, error) {
+	return func() (*clientv3.Client, error) {
+		return clientv3.New(clientv3.Config{Context: t.Context(), Endpoints: []string{address}})
+	}
+}
+
+func TestFollow(t *testing.T)      { follow(t, fakeServer(t)) }
+func TestFollow_Etcd(t *testing.T) { follow(t, realServer(t)) }
+
+// follow changes rows in transactions while the network cuts, falls silent and refuses, and then compacts the revisions
+// after a stored position. At the end what the changes make of the rows is what the server has.
+func follow(t *testing.T, s server) {
+	const n, every = 1000, 250
+	network := proxy.Start(t, s.address)
+	for i := range 10 {
+		s.put(fmt.Sprintf("rows/old %d", i))
+	}
+	writing := make(chan struct{})
+	go func() {
+		defer close(writing)
+		for i := 1; i <= n; i++ {
+			s.put(fmt.Sprintf("rows/%d", i), fmt.Sprintf("rows/%d too", i))
+		}
+		s.remove("rows/old 1")
+		s.put("rows/z")
+	}()
+	policy := retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full), retry.ResetAfterItems(1))
+	rows, fault, faults, snapshots := map[string]bool{}, network.Each(), 0, 0
+	apply := func(c etcd.Change) {
+		switch {
+		case c.Mark == etcd.Begin:
+			snapshots++
+			clear(rows)
+		case c.Deleted:
+			delete(rows, c.Key)
+		case c.Mark == "":
+			rows[c.Key] = c.Value == c.Key
+		}
+	}
+	check := func(when string, err error, want int) {
+		t.Helper()
+		delete(rows, "rows/z")
+		if err != nil || len(rows) != want {
+			t.Fatalf("%s: %d rows, want %d; %v", when, len(rows), want, err)
+		}
+		for key, right := range rows {
+			if !right {
+				t.Errorf("%s: %s has another value", when, key)
+			}
+		}
+	}
+	changes := etcd.Follow(connect(t, network.Address()), "rows/", 0, 2*time.Second, policy)
+	err := changes(t.Context(), func(c etcd.Change) bool {
+		if apply(c); len(rows)/every > faults {
+			faults++
+			fault()
+		}
+		return c.Key != "rows/z"
+	})
+	<-writing
+	check("at first", err, 9+2*n)
+	if faults < 2*n/every {
+		t.Errorf("%d faults, want more", faults)
+	}
+
+	s.remove("rows/old 0")
+	s.compact()
+	before := snapshots
+	changes = etcd.Follow(connect(t, network.Address()), "rows/", 3, 2*time.Second, policy)
+	err = changes(t.Context(), func(c etcd.Change) bool {
+		apply(c)
+		return c.Mark != etcd.End
+	})
+	check("after the compaction", err, 8+2*n)
+	if rows["rows/old 0"] || snapshots != before+1 {
+		t.Errorf("%d snapshots after the compaction, rows/old 0 is there: %t", snapshots-before, rows["rows/old 0"])
+	}
+}
+
+// A compacted position is a snapshot, and then what follows it.
+func TestFollow_Compacted(t *testing.T) {
+	f := newFake()
+	address := startFake(t, f)
+	for _, key := range []string{"a", "b", "c", "d"} {
+		f.put(key)
+	}
+	f.compact()
+	var got []string
+	rows := etcd.Follow(connect(t, address), "", 2, time.Minute, retry.New(backoff.Backoff{}, retry.Limit(3)))
+	err := rows.Take(7).ForEach(t.Context(), func(c etcd.Change) {
+		if got = append(got, c.Mark+c.Key); c.Mark == etcd.End {
+			f.put("e")
+		}
+	})
+	if want := []string{"begin", "a", "b", "c", "d", "end", "e"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
