@@ -1,0 +1,80 @@
+// Package mongodb follows a change stream of MongoDB by its resume tokens. It does not import the driver, whose values fit
+// as they are.
+package mongodb
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// ChangeStream is what *mongo.ChangeStream does. Its Token is bson.Raw.
+type ChangeStream[Token ~[]byte] interface {
+	TryNext(ctx context.Context) bool // waits for MaxAwaitTime, by default a second
+	Decode(event any) error
+	ResumeToken() Token
+	ID() int64 // 0 when the server has closed it
+	Err() error
+	Close(ctx context.Context) error
+}
+
+// ErrLost is the error if the server has no history after the token any more. It is permanent: copy the collection, from
+// the cluster time before the copy.
+var ErrLost = errors.New("the change stream's history is lost")
+
+// Follow returns the events after the token start; an empty one begins now. watch opens a change stream after a token:
+//
+//	func(ctx context.Context, after bson.Raw) (mongodb.ChangeStream[bson.Raw], error) {
+//		o := options.ChangeStream()
+//		if after != nil {
+//			o.SetStartAfter(after) // also after an invalidate event, unlike SetResumeAfter
+//		}
+//		return collection.Watch(ctx, mongo.Pipeline{}, o)
+//	}
+//
+// A token is a name: it is valid on each connection, and tomorrow. The cursor, its ID and the session are handles. Tokens of
+// empty batches are bookmarks, so the position of a quiet collection stays within the history of a busy server. A server that
+// sends no batch for silence is a failure. The policy needs retry.ResetAfter as well.
+func Follow[Event any, Token ~[]byte](watch func(ctx context.Context, after Token) (ChangeStream[Token], error), start Token,
+	silence time.Duration, policy stream.RetryHandler) stream.Stream[Event] {
+	type marked = operators.Marked[Event, Token]
+	return operators.ResumeMarked(start, func(at Token) stream.Stream[marked] {
+		return stream.Stream[marked](func(ctx context.Context, yield func(marked) bool) error {
+			changes, err := watch(ctx, at)
+			if err != nil {
+				return lost(err)
+			}
+			defer changes.Close(context.WithoutCancel(ctx))
+			for changes.ID() != 0 {
+				m := marked{Bookmark: !changes.TryNext(ctx)}
+				if err := changes.Err(); err != nil {
+					return lost(err)
+				}
+				if !m.Bookmark {
+					if err := changes.Decode(&m.Value); err != nil {
+						return stream.Permanent(err)
+					}
+				}
+				if token := changes.ResumeToken(); token != nil {
+					at = token
+				}
+				if m.At = at; !yield(m) {
+					return nil
+				}
+			}
+			return nil
+		}).Timeout(silence).MustNotEnd(errors.New("the server has closed the change stream"))
+	}, policy)
+}
+
+// lost marks the errors ChangeStreamFatalError and ChangeStreamHistoryLost, as a mongo.ServerError has them.
+func lost(err error) error {
+	var e interface{ HasErrorCode(code int) bool }
+	if errors.As(err, &e) && (e.HasErrorCode(280) || e.HasErrorCode(286)) {
+		return stream.Permanent(errors.Join(ErrLost, err))
+	}
+	return err
+}

@@ -1,0 +1,149 @@
+package mongodb_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/recipes/mongodb"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// raw is bson.Raw.
+type raw []byte
+
+// batch is what a getMore returns: an event and its token, or, if there is no event, the token of an empty batch.
+type batch struct {
+	event, token string
+}
+
+// changes is a fake of the driver's change stream: a cursor that asks the connection for batch after batch.
+type changes struct {
+	next  func() (batch, error, bool)
+	stop  func()
+	now   batch
+	err   error
+	ended bool
+}
+
+func (c *changes) TryNext(context.Context) bool {
+	now, err, ok := c.next()
+	if c.err, c.ended = err, !ok; err != nil || !ok {
+		return false
+	}
+	c.now = now
+	return now.event != ""
+}
+
+func (c *changes) Decode(event any) error {
+	*event.(*string) = c.now.event
+	return nil
+}
+
+func (c *changes) ResumeToken() raw {
+	if c.now.token == "" {
+		return nil // nothing was received
+	}
+	return raw(c.now.token)
+}
+
+func (c *changes) ID() int64 {
+	if c.ended {
+		return 0
+	}
+	return 7
+}
+
+func (c *changes) Err() error                  { return c.err }
+func (c *changes) Close(context.Context) error { c.stop(); return nil }
+
+// serverError is a mongo.ServerError.
+type serverError int
+
+func (e serverError) Error() string              { return fmt.Sprintf("(%d) from the server", int(e)) }
+func (e serverError) HasErrorCode(code int) bool { return int(e) == code }
+
+var policy = retry.New(backoff.Exponential(time.Second, 2).Cap(30*time.Second).Jitter(jitter.Equal), retry.ResetAfterItems(1), retry.ResetAfter(time.Minute))
+
+func follow(connect func(at string) stream.Stream[batch]) stream.Stream[string] {
+	watch := func(ctx context.Context, after raw) (mongodb.ChangeStream[raw], error) {
+		c := &changes{}
+		c.next, c.stop = iter.Pull2(connect(string(after)).All(ctx))
+		return c, nil
+	}
+	return mongodb.Follow[string](watch, nil, 30*time.Second, policy)
+}
+
+// The recipe comes back from every break at every event.
+func TestFollow(t *testing.T) {
+	feed := streamtest.Feed[batch, string]{
+		From: func(at string) int { // tokens are names: that of an empty batch lies between two events
+			n, _ := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(at, "token "), ", and nothing"))
+			return n
+		},
+		Idle: func(next int) batch { return batch{token: fmt.Sprintf("token %d, and nothing", next)} },
+		Lost: func(int) error { return serverError(286) },
+	}
+	for n := 1; n <= 12; n++ {
+		feed.Events = append(feed.Events, batch{"insert " + strconv.Itoa(n), "token " + strconv.Itoa(n)})
+	}
+	streamtest.CheckResume(t, feed, follow)
+}
+
+func TestFollow_Lost(t *testing.T) {
+	connections := 0
+	_, err := follow(func(string) stream.Stream[batch] {
+		connections++
+		return stream.Fail[batch](serverError(286))
+	}).Collect(t.Context())
+	if !errors.Is(err, mongodb.ErrLost) || !errors.Is(err, serverError(286)) || errors.Is(err, retry.ErrExhausted) || connections != 1 {
+		t.Errorf("%v after %d connections", err, connections)
+	}
+}
+
+// After an invalidate event, as of a collection that is dropped, the server closes the change stream. The next one starts
+// after that event.
+func TestFollow_Invalidate(t *testing.T) {
+	var opened []string
+	got, err := mongodb.Follow[string](func(ctx context.Context, after raw) (mongodb.ChangeStream[raw], error) {
+		c, batches := &changes{}, stream.Of(batch{"drop", "token 1"}, batch{"invalidate", "token 2"})
+		if opened = append(opened, string(after)); len(opened) > 1 {
+			batches = stream.Of(batch{"insert", "token 3"})
+		}
+		c.next, c.stop = iter.Pull2(batches.All(ctx))
+		return c, nil
+	}, nil, time.Minute, retry.New(backoff.Backoff{}, retry.Limit(3))).Take(3).Collect(t.Context())
+	if err != nil || strings.Join(got, " ") != "drop invalidate insert" || strings.Join(opened, ",") != ",token 2" {
+		t.Errorf("got %q, %v, opened after %q", got, err, opened)
+	}
+}
+
+// The tokens of empty batches count events of other collections too, so a quiet collection's position moves.
+func TestFollow_Bookmark(t *testing.T) {
+	var opened []string
+	reset := stream.Fail[batch](errors.New("connection reset by peer"))
+	got, err := mongodb.Follow[string](func(ctx context.Context, after raw) (mongodb.ChangeStream[raw], error) {
+		c, batches := &changes{}, stream.Of(batch{"insert 1", "token 1"}, batch{token: "token 50"}).Concat(reset)
+		if opened = append(opened, string(after)); len(opened) > 1 {
+			batches = stream.Of(batch{"insert 2", "token 51"})
+		}
+		c.next, c.stop = iter.Pull2(batches.All(ctx))
+		return c, nil
+	}, nil, time.Minute, retry.New(backoff.Backoff{}, retry.Limit(3))).Take(2).Collect(t.Context())
+	if err != nil || strings.Join(got, ", ") != "insert 1, insert 2" || strings.Join(opened, ",") != ",token 50" {
+		t.Errorf("got %q, %v, opened after %q", got, err, opened)
+	}
+}
