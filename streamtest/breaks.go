@@ -28,11 +28,14 @@ func (n *network) delivered() {
 	}
 }
 
-// fail records the first break.
+// fail records the first break. While the server is down, no connection of it works, the idle ones of a pool neither.
 func (n *network) fail() {
 	if n.broken.IsZero() {
 		n.broken, n.sent = time.Now(), n.units
 		n.wake()
+		if n.lasts > 0 {
+			n.endAll(n.fate)
+		}
 		if n.onBreak != nil {
 			n.onBreak()
 		}
@@ -44,6 +47,10 @@ func (n *network) breakAll(how fate) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.fail()
+	n.endAll(how)
+}
+
+func (n *network) endAll(how fate) {
 	for _, l := range slices.Clone(n.links) {
 		n.end(l, how)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
 // fault is one thing that is wrong with a client. Each kind is reported once.
@@ -104,7 +105,7 @@ func (s *subject) delivery(o *outcome) (all []fault) {
 	}
 	if o.hour && len(o.grown) > max(10, len(o.net.dials)/2) {
 		add("left", "does each attempt end what it starts?", "after %s, %s run: %s", count(len(o.net.dials), "connection"),
-			count(len(o.grown), "goroutine"), place(o.grown[len(o.grown)-1].String()))
+			count(len(o.grown), "goroutine"), list(virtual.Places(o.grown)))
 	}
 	switch {
 	case len(o.repeated) > 0 && !s.repeats:
@@ -202,11 +203,11 @@ func (s *subject) stopping(o *outcome) (all []fault) {
 	switch {
 	case o.panicked != "":
 		return s.delivery(o)
-	case o.late != "" && o.second == nil:
-		return []fault{{kind: "late", what: "it has not returned a second later: " + place(o.late),
+	case o.late != nil && o.second == nil:
+		return []fault{{kind: "late", what: "it has not returned a second later: " + list(virtual.Places(o.late)),
 			mend: "does every wait end with the context?"}}
 	case len(o.left) > 0:
-		return []fault{{kind: "left", what: fmt.Sprintf("it has returned and left %s running: %s", count(len(o.left), "goroutine"), place(o.left[0].String())),
+		return []fault{{kind: "left", what: fmt.Sprintf("it has returned and left %s running: %s", count(len(o.left), "goroutine"), list(virtual.Places(o.left))),
 			mend: "does it wait for what it has started?"}}
 	case o.second == nil || errors.Is(o.err, stream.ErrNotRestartable):
 		return nil

@@ -93,10 +93,12 @@ func (s *subject) twins(t *testing.T) []*finding {
 		for end := time.Now().Add(2*s.took + recovery); time.Now().Before(end) && min(len(networks[0].seen().waits), len(networks[1].seen().waits)) < enoughWaits; {
 			time.Sleep(time.Second)
 		}
-		cancel(errCause)
 		for i, n := range networks {
-			runs[i].within(prompt)
-			waits[i] = n.seen().waits
+			waits[i] = n.seen().waits // before the end, for which a client may dial once more
+		}
+		cancel(errCause)
+		for _, r := range runs {
+			r.within(prompt)
 		}
 	})
 	if frozen != nil {

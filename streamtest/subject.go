@@ -3,7 +3,6 @@ package streamtest
 import (
 	"context"
 	"runtime"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,7 +60,7 @@ type outcome struct {
 	ended    bool // by itself
 	err      error
 	panicked string
-	late     string // where the client was a second after the end of its context
+	late     []virtual.Goroutine // the client, a second after the end of its context
 	left     []virtual.Goroutine
 	grown    []virtual.Goroutine // what ran after an hour of attempts
 }
@@ -125,7 +124,7 @@ func (s *subject) playIn(b *virtual.Bubble, o *outcome) {
 	cancel(errCause)
 	switch {
 	case !r.within(prompt):
-		o.late = b.Goroutine(r.id)
+		o.late = []virtual.Goroutine{b.Goroutine(r.id)}
 		n.stop()
 		r.within(time.Hour) // until it dials, so that it does not stay when the bubble has ended
 	case o.cancel > 0 || o.cancelIn > 0 || o.stop > 0:
@@ -212,17 +211,4 @@ func (o *outcome) wait(n *network, r *clientRun, d time.Duration, condition func
 func standsStill(frozen []virtual.Goroutine) string {
 	return "this cannot be judged: time stands still in the bubble, because a goroutine waits for something that is not in it, or for a mutex that is held during a wait:" +
 		virtual.List(frozen)
-}
-
-// place returns the innermost call in a goroutine's description, or where one that sleeps was started.
-func place(goroutine string) string {
-	lines := strings.Split(goroutine, "\n")
-	if len(lines) < 2 {
-		return ""
-	}
-	line := lines[1]
-	if strings.HasPrefix(strings.TrimSpace(line), "time.") {
-		line = lines[len(lines)-1]
-	}
-	return strings.Replace(strings.TrimSpace(line), "  ", " at ", 1)
 }

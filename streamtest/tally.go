@@ -186,12 +186,16 @@ func (t *tally) lost(from int) (all []any) {
 // atMost3 writes three values at most.
 func atMost3(values []any) string {
 	var words []string
-	for _, v := range values[:min(3, len(values))] {
+	for _, v := range values {
 		words = append(words, marble.Show(v))
 	}
-	text := strings.Join(words, ", ")
-	if more := len(values) - len(words); more > 0 {
-		return fmt.Sprintf("%s and %d more", text, more)
+	return list(words)
+}
+
+// list writes three words at most.
+func list(words []string) string {
+	if more := len(words) - 3; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:3], ", "), more)
 	}
-	return text
+	return strings.Join(words, ", ")
 }

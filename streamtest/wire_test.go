@@ -64,6 +64,26 @@ func TestWire_Close(t *testing.T) {
 	})
 }
 
+// While the server is down, no connection works: the idle ones of a client's pool neither.
+func TestNetwork_Down(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(outage{fate: cut, lasts: time.Hour})
+		idle, busy := newWire(n), newWire(n)
+		for _, w := range []*wire{idle, busy} {
+			if err := n.dial(w.link); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, _ = busy.server.Write([]byte("a"))
+		for _, w := range []*wire{idle, busy} {
+			expectRead(t, w.client, "", syscall.ECONNRESET)
+		}
+		if n.seen().open {
+			t.Error("the client has a connection")
+		}
+	})
+}
+
 // Nothing of a silent connection's end reaches the other end.
 func TestWire_Silence(t *testing.T) {
 	wired(t, func(w *wire, _ *network) {

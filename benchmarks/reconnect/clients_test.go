@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -16,6 +17,7 @@ import (
 	mqtt "github.com/eclipse/paho.mqtt.golang"
 	"github.com/hashicorp/go-retryablehttp"
 	"github.com/launchdarkly/eventsource"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/nats-io/nats.go"
 	r3labs "github.com/r3labs/sse/v2"
 	"github.com/redis/go-redis/v9"
@@ -52,34 +54,39 @@ func runR3labs(ctx context.Context, dial dialFunc, got func(string)) error {
 }
 
 // runEventSource is the README's stream with the options that it names for reconnects.
-func runEventSource(ctx context.Context, dial dialFunc, got func(string)) error {
-	client, transport := over(dial)
-	defer transport.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://server/", nil)
-	if err != nil {
-		return err
-	}
-	s, err := eventsource.SubscribeWithRequestAndOptions(request,
-		eventsource.StreamOptionHTTPClient(client),
-		eventsource.StreamOptionCanRetryFirstConnection(-1),
-		eventsource.StreamOptionReadTimeout(time.Minute),
-		eventsource.StreamOptionUseBackoff(30*time.Second),
-		eventsource.StreamOptionUseJitter(0.5),
-		eventsource.StreamOptionRetryResetInterval(time.Minute),
-		eventsource.StreamOptionErrorHandler(func(error) eventsource.StreamErrorHandlerResult { return eventsource.StreamErrorHandlerResult{} }))
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case e, ok := <-s.Events:
-			if !ok {
-				return errors.New("the stream was closed")
+var runEventSource = eventSource(func(error) eventsource.StreamErrorHandlerResult { return eventsource.StreamErrorHandlerResult{} })
+
+// eventSource returns that client with an error handler.
+func eventSource(onError eventsource.StreamErrorHandler) clientRun {
+	return func(ctx context.Context, dial dialFunc, got func(string)) error {
+		client, transport := over(dial)
+		defer transport.CloseIdleConnections()
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://server/", nil)
+		if err != nil {
+			return err
+		}
+		s, err := eventsource.SubscribeWithRequestAndOptions(request,
+			eventsource.StreamOptionHTTPClient(client),
+			eventsource.StreamOptionCanRetryFirstConnection(-1),
+			eventsource.StreamOptionReadTimeout(time.Minute),
+			eventsource.StreamOptionUseBackoff(30*time.Second),
+			eventsource.StreamOptionUseJitter(0.5),
+			eventsource.StreamOptionRetryResetInterval(time.Minute),
+			eventsource.StreamOptionErrorHandler(onError))
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		for {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case e, ok := <-s.Events:
+				if !ok {
+					return errors.New("the stream was closed")
+				}
+				got(e.Id() + " " + e.Data())
 			}
-			got(e.Id() + " " + e.Data())
 		}
 	}
 }
@@ -95,6 +102,23 @@ func runGoSSE(ctx context.Context, dial dialFunc, got func(string)) error {
 	conn := c.NewConnection(request)
 	conn.SubscribeToAll(func(e sse.Event) { got(e.LastEventID + " " + e.Data) })
 	return conn.Connect()
+}
+
+// mcpVersion is the last version of the protocol in which a stream can be resumed.
+const mcpVersion = "2025-11-25"
+
+// runMCP is the client of docs/protocol.md, with a handler for the server's log messages.
+func runMCP(ctx context.Context, dial dialFunc, got func(string)) error {
+	client, transport := over(dial)
+	defer transport.CloseIdleConnections()
+	options := &mcp.ClientOptions{LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) { got(fmt.Sprint(r.Params.Data)) }}
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "client", Version: "v1.0.0"}, options).Connect(ctx,
+		&mcp.StreamableClientTransport{Endpoint: "http://server/mcp", HTTPClient: client}, &mcp.ClientSessionOptions{ProtocolVersion: mcpVersion})
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { _ = session.Close() })()
+	return session.Wait()
 }
 
 func runRetryableHTTP(ctx context.Context, dial dialFunc, got func(string)) error {

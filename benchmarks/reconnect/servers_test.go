@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log"
@@ -34,18 +35,43 @@ func serveHTTP(h http.HandlerFunc) func(context.Context, net.Listener) {
 }
 
 // serveSSE serves the events after Last-Event-ID, and then comments.
-var serveSSE = serveHTTP(func(w http.ResponseWriter, r *http.Request) {
+var serveSSE = serveHTTP(func(w http.ResponseWriter, r *http.Request) { sendEvents(w, r, "event %d") })
+
+// sendEvents sends events whose data have the given format.
+func sendEvents(w http.ResponseWriter, r *http.Request, format string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	last, _ := strconv.Atoi(r.Header.Get("Last-Event-ID"))
 	for n := last + 1; r.Context().Err() == nil; n++ {
 		if n <= events {
 			time.Sleep(pace)
-			fmt.Fprintf(w, "id: %d\ndata: event %[1]d\n\n", n)
+			fmt.Fprintf(w, "id: %d\ndata: %s\n\n", n, fmt.Sprintf(format, n))
 		} else {
 			time.Sleep(heartbeat)
 			fmt.Fprint(w, ":\n\n")
 		}
 		_ = http.NewResponseController(w).Flush()
+	}
+}
+
+// serveMCP speaks as much of MCP's streamable HTTP as a client needs that waits for the server's log messages. It has
+// one session, which outlives the server.
+var serveMCP = serveHTTP(func(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodGet:
+		sendEvents(w, r, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"event %d"}}`)
+	case http.MethodPost:
+		var request struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if err := json.NewDecoder(r.Body).Decode(&request); err != nil || request.Method != "initialize" {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Mcp-Session-Id", "session")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%q,"capabilities":{"logging":{}},"serverInfo":{"name":"server","version":"v1.0.0"}}}`,
+			request.ID, mcpVersion)
 	}
 })
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/retrywhen/retrywhen/streamtest"
 )
@@ -25,8 +26,12 @@ type subject struct {
 	notes    []note
 }
 
-// note explains the findings that contain its words, with the place in the client's code.
-type note struct{ words, text string }
+// note explains the findings that contain its words, with the place in the client's code, and shows them without
+// CheckReconnect.
+type note struct {
+	words, text string
+	show        func(t *testing.T)
+}
 
 // recorder records what the check reports.
 type recorder struct {
@@ -81,7 +86,8 @@ connection before and in the middle of each of the server's writes, refuses conn
 [docs/testing.md](../../docs/testing.md#prove-that-your-feed-comes-back). Times are virtual.
 
 A finding is no judgement of the library: what it does not promise, it need not do, and the text says so. Each has been
-verified by reading the client's code, at the place that the link shows. Three things are different from production:
+verified by reading the client's code, at the place that the link shows, and by a test without CheckReconnect, in the
+findings_*_test.go files beside this page. Three things are different from production:
 
 - A silent connection stays silent. A kernel gives up a connection on which written data is not acknowledged, on Linux
   after about 15 minutes; one on which the client only reads needs TCP keepalive, which Go's default dialer switches on,
@@ -128,14 +134,14 @@ var subjects = []subject{
 		serve:    serveSSE, run: runR3labs, options: []streamtest.ResumeOption{givesUp},
 		notes: []note{
 			{"in the middle of write", "At the end of the body the scanner returns what has come of an event, and its id is stored: the event is skipped after the reconnect. " +
-				link("event.go:50", "r3labs/sse/blob/v2.10.0/event.go#L50") + ", " + link("client.go:238", "r3labs/sse/blob/v2.10.0/client.go#L238")},
+				link("event.go:50", "r3labs/sse/blob/v2.10.0/event.go#L50") + ", " + link("client.go:238", "r3labs/sse/blob/v2.10.0/client.go#L238"), r3labsHalfAnEvent},
 			{"falls silent", "There is no read timeout; the README does not promise one. A Connection with a transport that has one would help. " +
-				link("client.go:211", "r3labs/sse/blob/v2.10.0/client.go#L211")},
+				link("client.go:211", "r3labs/sse/blob/v2.10.0/client.go#L211"), staysSilent(runR3labs, sending(eventStream, 10*24*time.Hour))},
 			{"the context ends", "The default strategy does not know the context, so a wait of up to a minute is not cut short, and requests with the ended context are repeated for up to 15 minutes. " +
-				link("client.go:118", "r3labs/sse/blob/v2.10.0/client.go#L118") + ". A ReconnectStrategy of backoff.WithContext does."},
+				link("client.go:118", "r3labs/sse/blob/v2.10.0/client.go#L118") + ". A ReconnectStrategy of backoff.WithContext does.", r3labsContext},
 			{"delivers one value", "The strategy's MaxElapsedTime of 15 minutes is counted from the first connection and never starts over: the first break after 15 minutes is final. " +
-				link("client.go:118", "r3labs/sse/blob/v2.10.0/client.go#L118") + ", backoff.v1 retry.go:35 and exponential.go:117"},
-			{seeded, noDefect + " backoff.v1 exponential.go:92"},
+				link("client.go:118", "r3labs/sse/blob/v2.10.0/client.go#L118") + ", backoff.v1 retry.go:35 and exponential.go:117", r3labsFifteenMinutes},
+			{seeded, noDefect + " backoff.v1 exponential.go:92", seededByTheTime(runR3labs)},
 		},
 	},
 	{
@@ -144,10 +150,10 @@ var subjects = []subject{
 		serve:    serveSSE, run: runEventSource,
 		notes: []note{
 			{"falls silent", "The read timeout begins with the body. A server that accepts the request and never sends a header is waited for; the HTTP client's ResponseHeaderTimeout would help. " +
-				link("stream.go:129", "launchdarkly/eventsource/blob/v1.11.0/stream.go#L129")},
+				link("stream.go:129", "launchdarkly/eventsource/blob/v1.11.0/stream.go#L129"), eventSourceHeader},
 			{"the context ends", "Until the first connection works, the loop does not look at the request's context; without a limit for the first connection it goes on. " +
-				link("stream.go:151", "launchdarkly/eventsource/blob/v1.11.0/stream.go#L151")},
-			{seeded, noDefect + " " + link("retry_delay.go:71", "launchdarkly/eventsource/blob/v1.11.0/retry_delay.go#L71")},
+				link("stream.go:151", "launchdarkly/eventsource/blob/v1.11.0/stream.go#L151"), eventSourceContext},
+			{seeded, noDefect + " " + link("retry_delay.go:71", "launchdarkly/eventsource/blob/v1.11.0/retry_delay.go#L71"), eventSourceSeed},
 		},
 	},
 	{
@@ -155,9 +161,26 @@ var subjects = []subject{
 		promises: "A Connection with the default Backoff. Each event is expected once. GivesUp.",
 		serve:    serveSSE, run: runGoSSE, options: []streamtest.ResumeOption{givesUp},
 		notes: []note{
-			{"falls silent", "There is no read timeout, and none is promised. " + link("client_connection.go:162", "tmaxmax/go-sse/blob/v0.11.0/client_connection.go#L162")},
-			{"longest wait", "The default Backoff has no MaxInterval: waits grow by half each time. " + link("client.go:123", "tmaxmax/go-sse/blob/v0.11.0/client.go#L123")},
-			{seeded, noDefect + " " + link("client.go:176", "tmaxmax/go-sse/blob/v0.11.0/client.go#L176")},
+			{"falls silent", "There is no read timeout, and none is promised. " + link("client_connection.go:162", "tmaxmax/go-sse/blob/v0.11.0/client_connection.go#L162"), staysSilent(runGoSSE, sending(eventStream, 10*24*time.Hour))},
+			{"longest wait", "The default Backoff has no MaxInterval: waits grow by half each time. " + link("client.go:124", "tmaxmax/go-sse/blob/v0.11.0/client.go#L124"), goSSELongestWait},
+			{seeded, noDefect + " " + link("client.go:176", "tmaxmax/go-sse/blob/v0.11.0/client.go#L176"), seededByTheTime(runGoSSE)},
+		},
+	},
+	{
+		name: "modelcontextprotocol/go-sdk v1.8.0, the streamable client",
+		promises: "The client of docs/protocol.md with the protocol's version 2025-11-25, the last one in which a stream can be resumed, and a handler of log messages. " +
+			"The stream of the server's messages \"automatically reconnects if interrupted\", and the client sends Last-Event-ID, so each message is expected once. GivesUp.",
+		serve: serveMCP, run: runMCP, options: []streamtest.ResumeOption{givesUp},
+		notes: []note{
+			{"gave up", "Connect is not retried: MaxRetries is for streams that have worked. " +
+				link("client.go:390", "modelcontextprotocol/go-sdk/blob/v1.8.0/mcp/client.go#L390"), mcpConnect},
+			{"cannot be judged", "The connection's mutex is held while its transport closes, which sends a DELETE and waits for up to 5 s for the reply: whoever calls meanwhile waits for that. " +
+				link("conn.go:121", "modelcontextprotocol/go-sdk/blob/v1.8.0/internal/jsonrpc2/conn.go#L121") + ", " +
+				link("streamable.go:2790", "modelcontextprotocol/go-sdk/blob/v1.8.0/mcp/streamable.go#L2790"), mcpMutex},
+			{"falls silent", "There is no read timeout, and none is promised. KeepAlive sends its pings on other connections. " +
+				link("streamable.go:2623", "modelcontextprotocol/go-sdk/blob/v1.8.0/mcp/streamable.go#L2623"), staysSilent(runMCP, servingMCP(eventStream))},
+			{"the context ends", "Connect requests the stream under a context of its own, and waits for the header, which a silent server does not send. " +
+				link("streamable.go:2169", "modelcontextprotocol/go-sdk/blob/v1.8.0/mcp/streamable.go#L2169"), mcpContext},
 		},
 	},
 	{
@@ -166,8 +189,9 @@ var subjects = []subject{
 		serve:    serveFile, run: runRetryableHTTP, options: []streamtest.ResumeOption{givesUp},
 		notes: []note{
 			{"gave up", "The retries end when the response's header has come: what breaks later is the caller's. " +
-				link("client.go:719", "hashicorp/go-retryablehttp/blob/v0.7.8/client.go#L719")},
-			{"falls silent", "There is no timeout by default. HTTPClient.Timeout would end the whole download."},
+				link("client.go:719", "hashicorp/go-retryablehttp/blob/v0.7.8/client.go#L719"), retryableHTTPBody},
+			{"falls silent", "There is no timeout by default. HTTPClient.Timeout would end the whole download. " +
+				link("client.go:442", "hashicorp/go-retryablehttp/blob/v0.7.8/client.go#L442"), staysSilent(runRetryableHTTP, silent)},
 		},
 	},
 	{
@@ -175,7 +199,7 @@ var subjects = []subject{
 		promises: "Connect and Subscribe with the default options. Core NATS delivers at most once; the server of this test repeats all events for each subscription, so repeated values are allowed and lost ones are not. GivesUp.",
 		serve:    serveNATS, run: runNATS, options: []streamtest.ResumeOption{givesUp, atLeastOnce},
 		notes: []note{
-			{"gave up", "The first connection is not retried: it is a documented option, RetryOnFailedConnect. " + link("nats.go:1722", "nats-io/nats.go/blob/v1.55.0/nats.go#L1722")},
+			{"gave up", "The first connection is not retried: it is a documented option, RetryOnFailedConnect. " + link("nats.go:1722", "nats-io/nats.go/blob/v1.55.0/nats.go#L1722"), natsFirstConnection},
 		},
 	},
 	{
@@ -184,11 +208,11 @@ var subjects = []subject{
 		serve:    serveRedis, run: runRedis, options: []streamtest.ResumeOption{atLeastOnce},
 		notes: []note{
 			{"falls silent", "Every 3 s without a message a PING is written, but its reply is not waited for: the read has no timeout. Silence is noticed when the kernel refuses the next PING, after about 15 minutes on Linux. " +
-				link("pubsub.go:722", "redis/go-redis/blob/v9.23.0/pubsub.go#L722") + ", " + link("pubsub.go:529", "redis/go-redis/blob/v9.23.0/pubsub.go#L529")},
-			{"cannot be judged", "PubSub's mutex is held while it dials: whoever pings, receives or closes meanwhile waits for that. " + link("pubsub.go:67", "redis/go-redis/blob/v9.23.0/pubsub.go#L67")},
-			{seeded, "A failed read is followed by a wait of 100 ms and another dial, without backoff or jitter. " + link("pubsub.go:766", "redis/go-redis/blob/v9.23.0/pubsub.go#L766")},
-			{"has not returned", "The commands of a new connection do not look at the context unless ContextTimeoutEnabled is set: they end with ReadTimeout, after 3 s. " +
-				link("options.go:176", "redis/go-redis/blob/v9.23.0/options.go#L176")},
+				link("pubsub.go:731", "redis/go-redis/blob/v9.23.0/pubsub.go#L731") + ", " + link("pubsub.go:529", "redis/go-redis/blob/v9.23.0/pubsub.go#L529"), redisSilence},
+			{"cannot be judged", "PubSub's mutex is held while it dials: whoever pings, receives or closes meanwhile waits for that. " + link("pubsub.go:67", "redis/go-redis/blob/v9.23.0/pubsub.go#L67"), redisMutex},
+			{seeded, "A failed read is followed by a wait of 100 ms and another dial, without backoff or jitter. " + link("pubsub.go:766", "redis/go-redis/blob/v9.23.0/pubsub.go#L766"), redisWaits},
+			{"has not returned", "The commands with which a connection begins have a background context, unless the option ContextTimeoutEnabled is set: they end with ReadTimeout, after 5 s. " +
+				link("redis.go:1893", "redis/go-redis/blob/v9.23.0/redis.go#L1893") + ", " + link("options.go:741", "redis/go-redis/blob/v9.23.0/options.go#L741"), redisContext},
 		},
 	},
 	{
@@ -196,9 +220,10 @@ var subjects = []subject{
 		promises: "The default options and ConnectRetry; the subscription is made in OnConnect, as its README says. Quality of service 0; the server of this test repeats all events for each subscription, so repeated values are allowed and lost ones are not.",
 		serve:    serveMQTT, run: runMQTT, options: []streamtest.ResumeOption{atLeastOnce},
 		notes: []note{
-			{"has returned and left", "Disconnect does not end an attempt to connect: it ends with ConnectTimeout, after 30 s. " + link("client.go:411", "eclipse/paho.mqtt.golang/blob/v1.5.1/client.go#L411")},
-			{"longest wait", "MaxReconnectInterval is 10 minutes by default; the check expects at most 5. " + link("options.go:142", "eclipse/paho.mqtt.golang/blob/v1.5.1/options.go#L142")},
-			{seeded, "Waits double and have no random part. " + link("backoff.go:86", "eclipse/paho.mqtt.golang/blob/v1.5.1/backoff.go#L86")},
+			{"has returned and left", "Disconnect does not end an attempt to connect, and its comment warns of what it leaves: the attempt waits for the server's reply for ConnectTimeout, 30 s, and then connects once more, with MQTT 3.1. " +
+				link("client.go:416", "eclipse/paho.mqtt.golang/blob/v1.5.1/client.go#L416") + ", " + link("client.go:429", "eclipse/paho.mqtt.golang/blob/v1.5.1/client.go#L429"), mqttConnect},
+			{"longest wait", "MaxReconnectInterval is 10 minutes by default; the check expects at most 5. " + link("options.go:142", "eclipse/paho.mqtt.golang/blob/v1.5.1/options.go#L142"), mqttWaits},
+			{seeded, "Waits double and have no random part. " + link("backoff.go:86", "eclipse/paho.mqtt.golang/blob/v1.5.1/backoff.go#L86"), mqttWaits},
 		},
 	},
 }

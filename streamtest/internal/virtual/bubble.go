@@ -134,14 +134,13 @@ func (b *Bubble) Left() []Goroutine {
 	return left
 }
 
-// Goroutine describes a goroutine of the bubble, "" if it has ended.
-func (b *Bubble) Goroutine(id int) string {
-	for _, g := range inBubble(b.id) {
-		if g.ID == id {
-			return g.String()
-		}
+// Goroutine returns a goroutine of the bubble. One that has ended has no calls.
+func (b *Bubble) Goroutine(id int) (g Goroutine) {
+	all := inBubble(b.id)
+	if i := slices.IndexFunc(all, func(g Goroutine) bool { return g.ID == id }); i >= 0 {
+		g = all[i]
 	}
-	return ""
+	return g
 }
 
 // Close stops the bubble's own timers, at the end of a test.

@@ -43,7 +43,7 @@ func TestFreeze(t *testing.T) {
 	if strings.Contains(text, "sleep") {
 		t.Errorf("it lists what is not to blame:\n%s", text)
 	}
-	if frozen := frozenIn(0); frozen != nil {
+	if frozen := still(0); frozen != nil {
 		t.Errorf("frozen in no bubble: %v", frozen)
 	}
 	close(over)
@@ -60,4 +60,17 @@ func TestCallers_AreThoseOfTheTest(t *testing.T) {
 			t.Errorf("got %q, want two calls of this test", text)
 		}
 	}()
+}
+
+// A state that passes without help from another goroutine is no standstill, however long it takes.
+func TestGoroutine_Waits(t *testing.T) {
+	for state, want := range map[string]bool{
+		"sync.Mutex.Lock": true, "sync.RWMutex.RLock": true, "sync.WaitGroup.Wait": true, "chan receive": true, "chan send": true,
+		"select": true, "IO wait": true, "running": false, "runnable": false, "syscall": false, "semacquire": false,
+		"GC assist wait": false, "copystack": false, "preempted": false,
+	} {
+		if got := (Goroutine{State: state}).waits(); got != want {
+			t.Errorf("%s: got %v, want %v", state, got, want)
+		}
+	}
 }

@@ -1,8 +1,10 @@
 package virtual
 
 import (
+	"cmp"
 	"fmt"
 	"path"
+	"reflect"
 	"runtime"
 	"strings"
 )
@@ -24,6 +26,13 @@ const module = "github.com/retrywhen/retrywhen/"
 var library = func() string {
 	_, file, _, _ := runtime.Caller(0)
 	return strings.TrimSuffix(path.Dir(file), "streamtest/internal/virtual")
+}()
+
+// standard is the directory of the standard library's source files, with a slash; not one if the binary was built with
+// -trimpath.
+var standard = func() string {
+	file, _ := runtime.FuncForPC(reflect.ValueOf(path.Base).Pointer()).FileLine(0)
+	return cmp.Or(strings.TrimSuffix(file, "path/path.go"), "no directory")
 }()
 
 // folder returns the folder of the library that contains a call, or "" for a call outside or in tests. A closure of an
@@ -136,9 +145,9 @@ func cutTypeArgs(function string) string {
 	return before
 }
 
-// shortFunc drops the directories of a function's import path.
+// shortFunc drops the directories of a function's import path. In its last part, dots are escaped.
 func shortFunc(function string) string {
-	return function[strings.LastIndexByte(cutTypeArgs(function), '/')+1:]
+	return strings.ReplaceAll(function[strings.LastIndexByte(cutTypeArgs(function), '/')+1:], "%2e", ".")
 }
 
 // shortFile returns the last two parts of a file's path.

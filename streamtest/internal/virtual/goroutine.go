@@ -60,6 +60,30 @@ func (g Goroutine) String() string {
 	return b.String()
 }
 
+// Place returns where in the code under test g is: in which call outside of the standard library, or who started it.
+func (g Goroutine) Place() string {
+	where := func(c goroutine.Call) string { return shortFunc(c.Function) + " at " + shortFile(c.Place) }
+	i := slices.IndexFunc(g.Calls, func(c goroutine.Call) bool { return !strings.HasPrefix(c.Place, standard) && !ours(c) })
+	switch {
+	case i >= 0:
+		return where(g.Calls[i])
+	case g.StartedBy.Function != "" && !ours(g.StartedBy):
+		return "started by " + where(g.StartedBy)
+	case len(g.Calls) > 0:
+		return where(g.Calls[0])
+	}
+	return ""
+}
+
+// Places returns the different places of goroutines.
+func Places(all []Goroutine) (places []string) {
+	for _, g := range all {
+		places = append(places, g.Place())
+	}
+	slices.Sort(places)
+	return slices.Compact(places)
+}
+
 // List writes one item after another, indented.
 func List[T fmt.Stringer](items []T) string {
 	var b strings.Builder

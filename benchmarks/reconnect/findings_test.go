@@ -1,0 +1,195 @@
+package reconnect
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestFindings shows each finding of the table that has a note without CheckReconnect, by a program of its own.
+func TestFindings(t *testing.T) {
+	for _, s := range subjects {
+		for _, n := range s.notes {
+			t.Run(s.name+"/"+n.words, n.show)
+		}
+	}
+}
+
+// handler serves a connection.
+type handler func(s *server, conn net.Conn)
+
+// server is what a client of a finding dials. Each connection has its handler, the last one is for all further ones. A
+// connection without a handler is refused.
+type server struct {
+	handlers []handler
+
+	mu      sync.Mutex
+	dials   []time.Time
+	conns   []net.Conn
+	values  []string
+	headers []http.Header
+}
+
+// visit runs a client in a bubble against a server, and then f. After f all connections are closed, and a month passes in
+// which the client may end.
+func visit(t *testing.T, run clientRun, f func(s *server, ended <-chan error, cancel func()), handlers ...handler) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		s := new(server)
+		s.handlers = handlers
+		ended := make(chan error, 1)
+		go func() { ended <- run(ctx, s.dial, s.got) }()
+		f(s, ended, cancel)
+		cancel()
+		s.close()
+		time.Sleep(30 * 24 * time.Hour)
+	})
+}
+
+func (s *server) dial(context.Context, string, string) (net.Conn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dials = append(s.dials, time.Now())
+	h := s.handlers[0]
+	if len(s.handlers) > 1 {
+		s.handlers = s.handlers[1:]
+	}
+	if h == nil {
+		return nil, syscall.ECONNREFUSED
+	}
+	client, server := net.Pipe()
+	s.conns = append(s.conns, server)
+	go h(s, server)
+	return client, nil
+}
+
+func (s *server) got(v string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.values = append(s.values, v)
+}
+
+func (s *server) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handlers = []handler{nil}
+	for _, c := range s.conns {
+		_ = c.Close()
+	}
+}
+
+// connections returns how many connections there were.
+func (s *server) connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.dials)
+}
+
+// waits returns the times between the connections.
+func (s *server) waits() (all []time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := 1; i < len(s.dials); i++ {
+		all = append(all, s.dials[i].Sub(s.dials[i-1]))
+	}
+	return all
+}
+
+// request reads an HTTP request, and records its header.
+func (s *server) request(conn net.Conn) bool {
+	r, err := http.ReadRequest(bufio.NewReader(conn))
+	if err != nil {
+		return false
+	}
+	_, _ = io.Copy(io.Discard, r.Body)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.headers = append(s.headers, r.Header)
+	return true
+}
+
+// eventStream is the header of a stream of events, which ends with a length of 0: without that it is cut.
+const eventStream = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+// chunk is a part of a body.
+func chunk(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
+
+// sending returns a handler that reads a request, writes a text, and closes the connection after a time.
+func sending(text string, closes time.Duration) handler {
+	return func(s *server, conn net.Conn) {
+		if s.request(conn) {
+			_, _ = io.WriteString(conn, text)
+		}
+		time.Sleep(closes)
+		_ = conn.Close()
+	}
+}
+
+// silent reads whatever comes, and writes nothing.
+func silent(_ *server, conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
+
+// hasEnded reports whether the client has ended.
+func hasEnded(ended <-chan error) bool {
+	synctest.Wait()
+	return len(ended) > 0
+}
+
+// staysSilent shows that a client whose connection falls silent does not connect again in a day.
+func staysSilent(run clientRun, handlers ...handler) func(t *testing.T) {
+	return func(t *testing.T) {
+		visit(t, run, func(s *server, ended <-chan error, _ func()) {
+			time.Sleep(time.Second)
+			before := s.connections()
+			if time.Sleep(24 * time.Hour); hasEnded(ended) || s.connections() != before {
+				t.Errorf("it has noticed: %d connections, then %d", before, s.connections())
+			}
+		}, handlers...)
+	}
+}
+
+// waitsOf returns the waits of a client that begins after a time, in two hours.
+func waitsOf(t *testing.T, run clientRun, after time.Duration, handlers ...handler) (waits []time.Duration) {
+	t.Helper()
+	visit(t, func(ctx context.Context, dial dialFunc, got func(string)) error {
+		time.Sleep(after)
+		return run(ctx, dial, got)
+	}, func(s *server, _ <-chan error, _ func()) {
+		time.Sleep(2 * time.Hour)
+		waits = s.waits()
+	}, handlers...)
+	return waits
+}
+
+// seededByTheTime shows that two clients of one nanosecond wait for the same times, and those of two do not.
+func seededByTheTime(run clientRun) func(t *testing.T) {
+	return func(t *testing.T) {
+		one, same, other := waitsOf(t, run, 0, nil), waitsOf(t, run, 0, nil), waitsOf(t, run, 1, nil)
+		if !slices.Equal(one, same) || slices.Equal(one, other) {
+			t.Errorf("waits of\n%v,\n%v and, a nanosecond later,\n%v", one, same, other)
+		}
+	}
+}
+
+// locked waits until a goroutine waits for a mutex in a function.
+func locked(function string) {
+	for buf := make([]byte, 1<<20); ; runtime.Gosched() {
+		for g := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+			if strings.Contains(g, "[sync.Mutex.Lock") && strings.Contains(g, function) {
+				return
+			}
+		}
+	}
+}
