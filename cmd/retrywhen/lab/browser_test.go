@@ -263,6 +263,7 @@ func TestBrowser(t *testing.T) {
 		"names and jitter":   browserNames,
 		"server gone":        browserServerGone,
 		"site":               browserSite,
+		"opening":            browserOpening,
 	}
 	if nightly() {
 		maps.Copy(tests, map[string]func(*testing.T, context.Context, string){

@@ -89,10 +89,19 @@ func WriteSite(ctx context.Context, folder string) error {
 	if err := os.CopyFS(folder, assets()); err != nil {
 		return err
 	}
-	name := filepath.Join(folder, "index.html")
-	page, err := os.ReadFile(name)
+	page, err := whole(ctx)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(name, []byte(strings.Replace(string(page), slot, filled(data), 1)), 0o644)
+	return os.WriteFile(filepath.Join(folder, "index.html"), []byte(strings.Replace(page, slot, filled(data), 1)), 0o644)
+}
+
+// whole returns index.html with its opening.
+func whole(ctx context.Context) (string, error) {
+	page, err := fs.ReadFile(assets(), "index.html")
+	if err != nil {
+		return "", err
+	}
+	first, err := opening(ctx)
+	return strings.Replace(string(page), "<!-- opening -->\n", first, 1), err
 }

@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // maxTogether is the maximum number of requests that are computed at the same time.
@@ -23,11 +25,24 @@ func Handler(hosts ...string) http.Handler {
 	s := &server{hosts: hosts, turns: make(chan struct{}, maxTogether)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/{kind}", s.numbers)
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets(), "index.html") })
+	mux.HandleFunc("GET /{$}", index)
 	for _, name := range []string{"app.js", "app.css", "app.licenses.txt"} {
 		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets(), name) })
 	}
 	return s.guard(mux)
+}
+
+// served is the page. It is computed once, because its opening has pictures of simulations.
+var served = sync.OnceValues(func() (string, error) { return whole(context.Background()) })
+
+func index(w http.ResponseWriter, _ *http.Request) {
+	page, err := served()
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = io.WriteString(w, page) // it fails only if the client has left
 }
 
 type server struct {

@@ -2,6 +2,7 @@ import {adopt, apply, listen, problems, query, selected} from "./controls.js";
 import {engine, get, load} from "./engine.js";
 import {$, element, inside, say} from "./page.js";
 import {download} from "./picture.js";
+import "./story.js";
 import {copy, draws, golines} from "./tabs.js";
 
 const everywhere = ["recover", "herd", "contention", "outage", "choose", "picture"];
@@ -220,6 +221,7 @@ async function page() {
   };
   put(file.querySelector("link[rel=stylesheet]"), "style", css);
   put(file.querySelector("script[defer]"), "script", js);
+  file.getElementById("opening")?.remove();
   file.getElementById("data").textContent = JSON.stringify({engine: "none", defaults, state, numbers}).replaceAll("<", "\\u003c");
   return `<!doctype html>\n${file.documentElement.outerHTML}`;
 }

@@ -1,0 +1,130 @@
+// The story at the beginning of the page. The Go program has drawn its pictures at the end of their runs; this script
+// plays them, and gets others when a control is used.
+import {get} from "./engine.js";
+import {$, say} from "./page.js";
+import {copy} from "./tabs.js";
+import {time} from "./time.js";
+
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+const travel = 0.9; // s of a dot on its way
+const busy = 9; // dots on the way of a server without a pause
+const watches = ["5m", "10m", "20m"]; // of a run that gets more time
+
+// departures returns when the dots of a way set off, each of which stands for n requests.
+function departures(counts, step, n) {
+  const times = [];
+  let sum = 0;
+  counts.forEach((c, i) => {
+    for (let k = Math.ceil(sum / n); k * n < sum + c; k++) times.push((i + (k * n - sum) / c) * step);
+    sum += c;
+  });
+  return times;
+}
+
+// film returns the length of a picture's run in seconds, and a function that draws it at a time.
+function film(figure) {
+  const svg = figure.querySelector("svg"), part = (selector) => svg.querySelector(selector);
+  const f = JSON.parse(svg.dataset.frames), end = f.served.length * f.step;
+  const speed = end / Math.min(8 + end / 30, 16);
+  const lanes = ["arrived", "back", "served", "vain"].map((name) => {
+    const path = part(`.lane.${name}`), length = path.getTotalLength();
+    const points = Array.from({length: 101}, (_, i) => path.getPointAtLength((i * length) / 100)).map((p) => `M${p.x.toFixed(1)} ${p.y.toFixed(1)}h0`);
+    return {path, points, times: departures(f[name], f.step, ((f.room / f.step) * travel * speed) / busy)};
+  });
+  const slots = part(".slots").getAttribute("d").match(/M[^M]+/g);
+  const queue = (name, from, to) => part(`.${name}`).setAttribute("d", slots.slice(from, to).join(""));
+  const fill = (name, n) => (part(`rect.${name}`).style.transform = `scaleY(${Math.min(n / f.room, 1)})`);
+  const figures = (name, text) => (figure.querySelector(`[data-of=${name}]`).textContent = text);
+  const draw = (t) => {
+    const i = Math.min(Math.floor(t / f.step), f.served.length - 1);
+    for (const {path, points, times} of lanes) {
+      const way = travel * speed;
+      path.classList.remove("idle");
+      path.style.strokeDasharray = "none";
+      path.setAttribute("d", times.filter((d) => d <= t && d > t - way).map((d) => points[Math.floor((100 * (t - d)) / way)]).join(""));
+    }
+    const left = Math.ceil(f.left[i] / f.dot);
+    queue("left", 0, left);
+    queue("waiting", left, Math.ceil((f.left[i] + f.waiting[i]) / f.dot));
+    fill("vain", f.served[i] + f.vain[i]);
+    fill("served", f.served[i]);
+    svg.classList.toggle("stalled", f.from <= t && t < f.to);
+    part(".flow").style.clipPath = `inset(0 ${100 * (1 - t / end)}% 0 0)`;
+    figures("clock", time(t < end ? Math.round(t) : end));
+    figures("queue", f.left[i] + f.waiting[i]);
+    figures("wasted", `${f.wasted[i]} %`);
+  };
+  return {end, speed, draw};
+}
+
+// screen connects a screen's controls with its picture.
+function screen(section) {
+  const figure = section.querySelector("figure"), button = section.querySelector(".play"), longer = section.querySelector(".longer");
+  const name = button.textContent;
+  let shot = null, next = 0, running = null, played = false;
+  const stop = () => {
+    cancelAnimationFrame(next);
+    if (!figure.classList.contains("playing")) return;
+    figure.classList.remove("playing");
+    button.textContent = name;
+    shot.draw(shot.end);
+  };
+  const play = (from = 0) => {
+    stop();
+    played = true;
+    shot ??= film(figure);
+    figure.classList.add("playing");
+    button.textContent = "Stop";
+    let began = null;
+    const frame = (now) => {
+      began ??= now;
+      const t = from + ((now - began) / 1000) * shot.speed;
+      if (t >= shot.end) return stop();
+      shot.draw(t);
+      next = requestAnimationFrame(frame);
+    };
+    next = requestAnimationFrame(frame);
+  };
+  const show = async (query, from) => {
+    stop();
+    running?.abort();
+    const mine = (running = new AbortController());
+    figure.classList.add("waits");
+    try {
+      const {html, verdict} = await get("scene", query, mine.signal);
+      if (running !== mine) return;
+      figure.innerHTML = html;
+      figure.dataset.query = query;
+      shot = null;
+      say(verdict);
+      if (!still.matches) play(from);
+    } catch (e) {
+      if (running === mine && e.name !== "AbortError") figure.querySelector(".verdict").textContent = e.message;
+    } finally {
+      if (running === mine) figure.classList.remove("waits");
+    }
+  };
+  button.addEventListener("click", () => (figure.classList.contains("playing") ? stop() : play()));
+  section.addEventListener("change", (e) => show(e.target.value));
+  longer?.addEventListener("click", () => {
+    const q = new URLSearchParams(figure.dataset.query);
+    q.set("watch", watches.shift());
+    longer.disabled = !watches.length;
+    shot ??= film(figure);
+    show(q.toString(), shot.end);
+  });
+  new IntersectionObserver(([e]) => {
+    if (!e.isIntersecting) stop();
+    else if (!played && !still.matches) play();
+  }, {threshold: 0.7}).observe(figure);
+}
+
+const opening = $("opening");
+if (opening) {
+  const asked = location.search.slice(1);
+  opening.hidden = asked !== "" && asked !== opening.dataset.query; // a link to a run leads to it
+  opening.dataset.live = "";
+  for (const s of opening.querySelectorAll(".screen:has(.play)")) screen(s);
+  const copies = opening.querySelector(".copy");
+  copies.addEventListener("click", () => copy(copies, opening.querySelector("pre").textContent, "The Go code"));
+}

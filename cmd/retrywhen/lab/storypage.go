@@ -1,0 +1,222 @@
+package lab
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"html"
+	"strings"
+	"time"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/gocode"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// storyStyle is in the page with the story, so that other pages do not have it.
+//
+//go:embed story.css
+var storyStyle string
+
+// The policies of the story. Each screen adds something to the one before it.
+const (
+	noRetry   = "constant d=0s limit=0"
+	atOnce    = "constant d=0s limit=3"
+	backedOff = "exponential base=100ms factor=2 cap=10s limit=3"
+	jittered  = "exponential base=100ms factor=2 cap=10s jitter=full limit=3"
+	budgeted  = jittered + " budget=10,1,0.1"
+	smaller   = jittered + " budget=1,1,0.1"
+)
+
+// storyWatch is how long the story's runs are watched at first.
+const (
+	storyWatch  = 2 * time.Minute
+	budgetWatch = 3 * time.Minute
+)
+
+// storyState returns the state of a run of the story.
+func storyState(policy string, watch time.Duration) State {
+	s := Default()
+	s.Strategies, s.Watch = must(policy), watch
+	return s
+}
+
+// choice is one position of a screen's control.
+type choice struct {
+	name  string
+	state State
+}
+
+// screen is a screen of the story: a text, a run, and one control.
+type screen struct {
+	title   string
+	text    string   // HTML
+	asks    string   // the control's label
+	choices []choice // the picture shows the one at first
+	first   int
+	more    string // the label of a button that shows more time, or ""
+}
+
+// storyScene computes the run of a state.
+func storyScene(ctx context.Context, s State) (*scene, error) {
+	o := s.overload()
+	o.Work = 0 // ctx bounds it
+	return newScene(ctx, o)
+}
+
+// screens returns the screens with a run. Every figure in their texts is computed.
+func screens(ctx context.Context) ([]screen, error) {
+	run := func(policy string, watch time.Duration) (*scene, error) {
+		return storyScene(ctx, storyState(policy, watch))
+	}
+	storm, err := run(atOnce, storyWatch)
+	if err != nil {
+		return nil, err
+	}
+	slower, err := run(jittered, storyWatch)
+	if err != nil {
+		return nil, err
+	}
+	d, last := Default(), len(storm.frames.Wasted)-1
+	budget := must(budgeted)[0].Policy
+	words := map[string]string{}
+	for _, w := range budget.Words() {
+		words[w.Name] = w.Value
+	}
+	tokens := strings.Split(words["budget"], ",")
+	return []screen{
+		{
+			title: fmt.Sprintf("A server stands still for %s", axis.Time(d.Stall)),
+			text: fmt.Sprintf("It can serve %d requests a second, and %d come. Nobody retries: whoever has waited for %s leaves. "+
+				"After the stall the server works off its queue, and all is as before.", d.Rate, d.Load, axis.Time(d.Patience)),
+			choices: []choice{{"", storyState(noRetry, 45*time.Second)}},
+		},
+		{
+			title: "Three retries, and it stays down",
+			text: fmt.Sprintf("Whoever leaves now sends the request again, up to three times. The server does not know who has left, and works on all of them: "+
+				"<strong>work for people who left: %d %%</strong>. The stall is over. What keeps the server down are the retries.", storm.frames.Wasted[last]),
+			choices: []choice{{"", storyState(atOnce, storyWatch)}}, more: "Give it more time",
+		},
+		{
+			title: "Backoff and jitter change nothing",
+			text: fmt.Sprintf("They move the retries. They do not make them fewer: still %.1f requests for each operation, and the server has room for %.2f. "+
+				"Waves that meet an idle server need jitter; an overloaded server needs fewer requests.", slower.result.Amplification, float64(d.Rate)/float64(d.Load)),
+			asks: "Retries",
+			choices: []choice{
+				{"at once", storyState(atOnce, storyWatch)}, {"backoff", storyState(backedOff, storyWatch)}, {"backoff, jitter", storyState(jittered, storyWatch)},
+			}, first: 2,
+		},
+		{
+			title: "A budget ends it",
+			text: fmt.Sprintf("A retry costs %s token, a success brings back %s, and there are at most %s. While nothing succeeds nobody retries. "+
+				"But a budget is one process's, and each process starts with a full one.", tokens[1], tokens[2], tokens[0]),
+			asks: "Processes",
+			choices: []choice{
+				{"1", storyState(budgeted, budgetWatch)}, {"20", storyState(budgeted+" processes=20", budgetWatch)},
+				{"200", storyState(budgeted+" processes=200", budgetWatch)}, {"2,000", storyState(budgeted+" processes=2000", budgetWatch)},
+			},
+		},
+	}, nil
+}
+
+// colors is the legend of the pictures.
+const colors = `<p class="legend"><span><span class="key served"></span>the caller waits</span> <span><span class="key bar"></span>the caller has left</span> ` +
+	`<span><span class="key again"></span>the caller tries again</span></p>`
+
+// opening returns the HTML of the page's story, with the pictures of their first runs. It needs no script.
+func opening(ctx context.Context) (string, error) {
+	all, err := screens(ctx)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `<div id="opening" data-query="%s">`+"\n<style>\n%s</style>\n", html.EscapeString(Default().Query().Encode()), storyStyle)
+	b.WriteString("<noscript><style>.tabs, .page, .tools, .ask { display: none !important; }</style></noscript>\n")
+	for i, s := range all {
+		if err := s.html(ctx, &b, i); err != nil {
+			return "", err
+		}
+	}
+	if err := saves(ctx, &b); err != nil {
+		return "", err
+	}
+	b.WriteString("</div>\n")
+	return b.String(), nil
+}
+
+// html writes the screen.
+func (s *screen) html(ctx context.Context, b *strings.Builder, n int) error {
+	at := s.choices[s.first].state
+	run, err := storyScene(ctx, at)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(b, `<section class="screen" aria-labelledby="screen-%d"><div class="words"><h2 id="screen-%d">%s</h2><p>%s</p>%s`, n, n, s.title, s.text, colors)
+	switch {
+	case s.more != "":
+		fmt.Fprintf(b, `<p class="ask"><button type="button" class="longer">%s</button></p>`, s.more)
+	case s.asks != "":
+		fmt.Fprintf(b, `<fieldset class="ask"><legend>%s</legend>`, s.asks)
+		for i, c := range s.choices {
+			checked := ""
+			if i == s.first {
+				checked = " checked"
+			}
+			fmt.Fprintf(b, `<label><input type="radio" name="screen-%d" value="%s"%s> %s</label>`, n, html.EscapeString(c.state.Query().Encode()), checked, c.name)
+		}
+		b.WriteString("</fieldset>")
+	}
+	fmt.Fprintf(b, `<p class="ask"><button type="button" class="play">Stall %s</button></p></div>`, axis.Time(at.Stall))
+	fmt.Fprintf(b, `<figure data-query="%s">%s</figure></section>`+"\n", html.EscapeString(at.Query().Encode()), run.HTML())
+	return nil
+}
+
+// saves writes the last screen: what saves the server, as a table, and as Go.
+func saves(ctx context.Context, b *strings.Builder) error {
+	const failures = 0.01
+	b.WriteString(`<section class="screen saves" aria-labelledby="screen-saves"><div class="words"><h2 id="screen-saves">What saves you</h2>` +
+		`<p>A budget: a small one, if there are many processes. Or a server with a short queue. ` +
+		`Without retries the server is safe too, but every failure is an error.</p></div>`)
+	fmt.Fprintf(b, `<div class="scroll" tabindex="0" role="region" aria-label="What saves you"><table><thead><tr><th scope="col">callers</th><th scope="col">after the stall</th>`+
+		`<th scope="col">errors, if %.0f %% of the<br>requests fail at random</th></tr></thead><tbody>`, 100*failures)
+	for _, row := range []struct {
+		name, policy string
+		queue        int
+	}{
+		{"no retry", noRetry, 0},
+		{"3 retries, backoff, jitter", jittered, 0},
+		{"… and a budget of 10", budgeted, 0},
+		{"… in each of 2,000 processes", budgeted + " processes=2000", 0},
+		{"… a budget of 1 in each of them", smaller + " processes=2000", 0},
+		{"3 retries, a queue of at most 50", jittered, 50},
+	} {
+		o := storyState(row.policy, budgetWatch).overload()
+		o.Queue, o.Work = row.queue, 0
+		stalled, err := newScene(ctx, o)
+		if err != nil {
+			return err
+		}
+		o.Trigger.For, o.Failures = 0, failures
+		calm, err := newScene(ctx, o)
+		if err != nil {
+			return err
+		}
+		class := "bad"
+		if stalled.well {
+			class = "well"
+		}
+		fmt.Fprintf(b, `<tr><th scope="row">%s</th><td class="verdict %s">%s</td><td>%.1f %%</td></tr>`, row.name, class, strings.TrimPrefix(stalled.verdict, "It "),
+			100*float64(calm.result.GivenUp)/float64(calm.result.Operations))
+	}
+	fmt.Fprintf(b, `</tbody></table></div><div class="go"><pre tabindex="0" role="group" aria-label="Go"><code>%s</code></pre>`+
+		`<p class="ask"><button type="button" class="copy">Copy the Go</button></p></div></section>`+"\n", html.EscapeString(storyGo()))
+	return nil
+}
+
+// storyGo returns the Go code of the policy that saves the server: three statements.
+func storyGo() string {
+	s := must(budgeted)[0]
+	code := gocode.Policy("policy", s.Policy.With(retry.AttemptTimeout(Default().Patience)), s.Placement)
+	code = strings.Replace(strings.TrimPrefix(code, "var "), " = ", " := ", 1)
+	return strings.Replace(code, ", retry.", ",\n\tretry.", 1) + "\nv, err := retry.Do(ctx, policy, call)"
+}

@@ -1,0 +1,184 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"github.com/retrywhen/retrywhen/sim"
+)
+
+// figures returns the figures of a run of the story, as its picture has them.
+func figures(t *testing.T, policy string, watch time.Duration) (s *scene, wasted int64) {
+	t.Helper()
+	s, err := storyScene(t.Context(), storyState(policy, watch))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, s.frames.Wasted[len(s.frames.Wasted)-1]
+}
+
+// The story's claims are what the simulation computes.
+func TestStoryIsTrue(t *testing.T) {
+	for _, test := range []struct {
+		policy string
+		watch  time.Duration
+		well   bool
+	}{
+		{noRetry, 45 * time.Second, true},
+		{atOnce, storyWatch, false},
+		{atOnce, 20 * time.Minute, false},
+		{backedOff, storyWatch, false},
+		{jittered, storyWatch, false},
+		{budgeted, budgetWatch, true},
+		{budgeted + " processes=20", budgetWatch, true},
+		{budgeted + " processes=2000", budgetWatch, false},
+		{smaller + " processes=2000", budgetWatch, true},
+	} {
+		s, wasted := figures(t, test.policy, test.watch)
+		if s.well != test.well {
+			t.Errorf("%s: %s within %v", test.policy, s.verdict, test.watch)
+		}
+		r := s.result
+		if share := float64(r.Wasted) / float64(r.Wasted+r.Served+r.Failed); wasted != int64(100*share+0.5) {
+			t.Errorf("%s: the picture says %d %% of the work is in vain, the result %.3f", test.policy, wasted, share)
+		}
+		if r.Recovery.Verdict == sim.NotRecovered && wasted < 50 {
+			t.Errorf("%s: %d %% of the work is in vain, and it does not recover", test.policy, wasted)
+		}
+	}
+}
+
+// Each request is in the frames once: it arrives, and is served, or in vain, or still in the queue.
+func TestSceneCountsEachRequestOnce(t *testing.T) {
+	for _, policy := range []string{noRetry, atOnce, budgeted} {
+		s, _ := figures(t, policy, storyWatch)
+		sum := func(counts []int64) (n int64) {
+			for _, c := range counts {
+				n += c
+			}
+			return n
+		}
+		f, last := s.frames, len(s.frames.Left)-1
+		if offered := sum(f.Arrived) + sum(f.Back); offered != s.result.Offered {
+			t.Errorf("%s: %d requests in the frames, the run has %d", policy, offered, s.result.Offered)
+		}
+		// The queue's is its longest in the last step, and one more request may be in the server.
+		rest := s.result.Offered - sum(f.Served) - sum(f.Vain)
+		if queue := f.Waiting[last] + f.Left[last]; queue < rest-1 || queue > rest+int64(f.Room*4.2) {
+			t.Errorf("%s: %d requests are in the queue, want about %d", policy, queue, rest)
+		}
+	}
+}
+
+// The page needs no script for its story: five screens, each with its picture, and no figure in their texts but computed ones.
+func TestStoryNeedsNoScript(t *testing.T) {
+	first, err := opening(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(first, `class="screen`); n != 5 {
+		t.Errorf("%d screens, want 5", n)
+	}
+	pictures := regexp.MustCompile(`(?s)<svg class="scene".*?</svg>`).FindAllString(first, -1)
+	if len(pictures) < 4 {
+		t.Errorf("%d pictures, want 4", len(pictures))
+	}
+	for _, p := range pictures {
+		if err := xml.NewDecoder(strings.NewReader(p)).Decode(new(struct{ XMLName xml.Name })); err != nil {
+			t.Errorf("a picture is no XML: %v", err)
+		}
+		if strings.Contains(p, "NaN") || strings.Contains(p, "Inf") {
+			t.Errorf("a picture has a number that is none: %.300s", p)
+		}
+	}
+	_, wasted := figures(t, atOnce, storyWatch)
+	if want := fmt.Sprintf("work for people who left: %d %%", wasted); !strings.Contains(first, want) {
+		t.Errorf("the story does not say %q", want)
+	}
+	if len(first) > 200_000 {
+		t.Errorf("the story has %d bytes", len(first))
+	}
+}
+
+// The lines of Go in the story compile.
+func TestStoryGoCompiles(t *testing.T) {
+	if n := strings.Count(storyGo(), "\n") + 1; n != 3 {
+		t.Errorf("%d lines, want 3", n)
+	}
+	dir, err := os.MkdirTemp(".", "_storygo-") // in the module, so that it finds the dependencies
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	var program bytes.Buffer
+	program.WriteString("package main\n\nimport (\n\t\"context\"\n\t\"time\"\n\n")
+	for _, name := range []string{"backoff", "jitter", "retry"} {
+		fmt.Fprintf(&program, "\t\"github.com/retrywhen/retrywhen/%s\"\n", name)
+	}
+	fmt.Fprintf(&program, ")\n\nfunc main() {\n\tctx, call := context.Background(), func(context.Context) (int, error) { return 1, nil }\n\t%s\n\tprintln(v, err)\n}\n", storyGo())
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), program.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "go", "vet", "./"+dir).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s\n%s", err, out, program.String())
+	}
+}
+
+// The story's pictures move, and its controls change them. Reduced motion shows their ends.
+func browserOpening(t *testing.T, ctx context.Context, address string) {
+	for _, motion := range []string{"no-preference", "reduce"} {
+		p := open(t, ctx, address, 1440, 900)
+		p.run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: motion}}))
+		p.visit("")
+		moved := `document.querySelector(".screen .playing") !== null`
+		if motion == "reduce" {
+			if p.text(`String(`+moved+`)`) != "false" || p.text(`String(document.querySelector(".play").checkVisibility())`) != "false" {
+				t.Error("a picture moves, or a button would move it")
+			}
+		} else {
+			p.run(chromedp.Evaluate(`document.querySelector(".screen .play").scrollIntoView({block: "center"})`, nil))
+			p.run(chromedp.Poll(moved, nil, chromedp.WithPollingTimeout(time.Minute)))
+			p.run(chromedp.Poll(`document.querySelector(".screen figure.playing [data-of=clock]")?.textContent.match(/^[1-9]s$/) !== null`, nil, chromedp.WithPollingTimeout(time.Minute)))
+			p.run(chromedp.Click(".screen .play", chromedp.ByQuery)) // stops it at its end
+			if got := p.text(`document.querySelector(".screen [data-of=clock]").textContent`); got != "45s" {
+				t.Errorf("stopped, the first picture is at %s, want its end", got)
+			}
+		}
+		verdict := func(screen int) string {
+			return p.text(fmt.Sprintf(`document.querySelectorAll(".screen")[%d].querySelector(".verdict").textContent`, screen))
+		}
+		for _, step := range []struct {
+			screen      int
+			click, want string
+		}{
+			{3, `input:nth-of-type(1), label:last-child input`, "It does not recover within 2m45s"},
+			{1, `.longer`, "It does not recover within 4m45s"},
+		} {
+			p.run(chromedp.Evaluate(fmt.Sprintf(`[...document.querySelectorAll(".screen")[%d].querySelectorAll(%q)].at(-1).click()`, step.screen, step.click), nil))
+			p.run(chromedp.Poll(fmt.Sprintf(`document.querySelectorAll(".screen")[%d].querySelector(".verdict").textContent === %q`, step.screen, step.want), nil, chromedp.WithPollingTimeout(time.Minute)))
+		}
+		if got := verdict(0); got != "It recovers after 16s" {
+			t.Errorf("the first screen says %q", got)
+		}
+		p.clean()
+	}
+	// A link to a run leads to it.
+	p := open(t, ctx, address, 1440, 900)
+	p.visit(small(TabOutage))
+	if p.text(`String(document.getElementById("opening").hidden)`) != "true" {
+		t.Error("the story hides a run that a link leads to")
+	}
+	p.clean()
+}
