@@ -258,7 +258,7 @@ func browserSharing(t *testing.T, ctx context.Context, address string) {
 	p.visit(small(TabOutage))
 	p.run(chromedp.Evaluate(`navigator.clipboard.writeText = async (text) => { window.copied = text; }`, nil))
 	for id, want := range map[string]string{
-		"copy-link": address + "?", "copy-command": "retrywhen sim outage --clients 60 --down 15s --capacity 20 ", "copy-go": "// no jitter\nvar policy = retry.New(",
+		"copy-link": address + "?", "copy-command": "retrywhen sim outage --clients 60 --down 15s --capacity 20 ", "copy-go": "package policies\n\nimport (",
 	} {
 		p.run(chromedp.Evaluate(fmt.Sprintf(`document.getElementById(%q).click()`, id), nil))
 		p.run(chromedp.Poll(fmt.Sprintf(`(window.copied ?? "").startsWith(%q)`, want), nil, chromedp.WithPollingTimeout(10*time.Second)))

@@ -177,7 +177,7 @@ func saves(ctx context.Context, b *strings.Builder) error {
 	b.WriteString(`<section class="screen saves" aria-labelledby="screen-saves"><div class="words"><h2 id="screen-saves">What saves you</h2>` +
 		`<p>A budget: a small one, if there are many processes. Or a server with a short queue. ` +
 		`Without retries the server is safe too, but every failure is an error.</p></div>`)
-	fmt.Fprintf(b, `<div class="scroll" tabindex="0" role="region" aria-label="What saves you"><table><thead><tr><th scope="col">callers</th><th scope="col">after the stall</th>`+
+	fmt.Fprintf(b, `<div class="scroll" tabindex="0" role="region" aria-label="After the stall"><table><thead><tr><th scope="col">callers</th><th scope="col">after the stall</th>`+
 		`<th scope="col">errors, if %.0f %% of the<br>requests fail at random</th></tr></thead><tbody>`, 100*failures)
 	for _, row := range []struct {
 		name, policy string
