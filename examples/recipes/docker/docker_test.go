@@ -8,8 +8,10 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -17,6 +19,7 @@ import (
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/examples/recipes/docker"
 	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/streamtest"
 )
@@ -25,8 +28,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const most = 12
 
-// daemon is a fake of Docker's, on which 12 containers start, 200 ms apart. After each list it has the next one start at once:
-// a client that lists before it subscribes does not see that one.
+var policy = retry.New(backoff.Exponential(time.Second, 2).Cap(30*time.Second).Jitter(jitter.Equal), retry.ResetAfter(time.Minute))
+
+// daemon is a fake of Docker's. As soon as it has made a list, the next container starts.
 type daemon struct {
 	mu      sync.Mutex
 	started int
@@ -58,8 +62,8 @@ func (d *daemon) handler() http.Handler {
 		for i := 1; i <= n; i++ {
 			list = append(list, map[string]string{"Id": fmt.Sprint(i), "State": "running"})
 		}
-		_ = json.NewEncoder(w).Encode(list)
 		d.start()
+		_ = json.NewEncoder(w).Encode(list)
 	})
 	mux.HandleFunc("GET /events", func(w http.ResponseWriter, r *http.Request) {
 		seen, changed := d.now()
@@ -79,6 +83,51 @@ func (d *daemon) handler() http.Handler {
 		}
 	})
 	return mux
+}
+
+// direct is a daemon without a network, so that it runs in a bubble.
+type direct struct{ handler http.Handler }
+
+func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, w := io.Pipe()
+	stop := context.AfterFunc(r.Context(), func() { _ = w.CloseWithError(r.Context().Err()) })
+	begun := make(chan struct{})
+	begin := sync.OnceFunc(func() { close(begun) })
+	go func() {
+		defer stop()
+		defer w.Close()
+		d.handler.ServeHTTP(response{w, begin}, r)
+	}()
+	<-begun
+	return &http.Response{StatusCode: http.StatusOK, Body: body}, nil
+}
+
+type response struct {
+	body  io.Writer
+	begin func()
+}
+
+func (r response) Header() http.Header { return http.Header{} }
+func (r response) WriteHeader(int)     {}
+func (r response) Flush()              { r.begin() }
+
+func (r response) Write(p []byte) (int, error) {
+	r.begin()
+	return r.body.Write(p)
+}
+
+// A container starts after the first list was made, and then nothing happens any more. The client knows it at once: if it
+// listed before it subscribed, it would know it after the silence.
+func TestFollow_WithoutAHole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		d := &daemon{changed: make(chan struct{}), started: most - 1}
+		lists := docker.Follow(&http.Client{Transport: direct{d.handler()}}, "http://127.0.0.1", 2*time.Minute, policy)
+		sizes, err := operators.Map(lists, func(list []docker.Container) int { return len(list) }).Take(2).Collect(t.Context())
+		if err != nil || !slices.Equal(sizes, []int{most - 1, most}) || time.Since(begin) > 0 {
+			t.Errorf("lists of %v containers, %v, after %v", sizes, err, time.Since(begin))
+		}
+	})
 }
 
 // The recipe comes back from every break of its connections, and sees every container.
@@ -101,7 +150,6 @@ func TestFollow(t *testing.T) {
 		defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 		_ = server.Serve(l)
 	}
-	policy := retry.New(backoff.Exponential(time.Second, 2).Cap(30*time.Second).Jitter(jitter.Equal), retry.ResetAfter(time.Minute))
 	streamtest.CheckReconnect(t, serve, func(ctx context.Context, dial func(context.Context, string, string) (net.Conn, error), got func(string)) error {
 		transport := &http.Transport{DialContext: dial}
 		defer transport.CloseIdleConnections()
