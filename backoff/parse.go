@@ -1,10 +1,10 @@
 package backoff
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/retrywhen/retrywhen/internal/words"
@@ -39,91 +39,74 @@ func (e *ParseError) Column() int {
 // A language with additional words removes its own words from the text, puts spaces in their place, and passes the rest
 // to Parse: then the places in errors are those of the whole text.
 func Parse(s string) (Backoff, error) {
-	all := words.Split(s)
-	at, wrong := curveOf(all)
-	if wrong == nil {
-		var b Backoff
-		if b, wrong = parse(all, at); wrong == nil {
-			return b, nil
-		}
+	b, wrong := parse(words.Split(s))
+	if wrong != nil {
+		wrong.Text = s
+		return Backoff{}, wrong
 	}
-	wrong.Text = s
-	return Backoff{}, wrong
+	return b, nil
 }
 
 // wrong returns the error for a word.
-func wrong(w words.Word, reason string, args ...any) *ParseError {
-	return &ParseError{Word: w.Text, Offset: w.Offset, Reason: fmt.Sprintf(reason, args...)}
+func wrong(w words.Word, reason string, names ...string) *ParseError {
+	return &ParseError{Word: w.Text, Offset: w.Offset, Reason: reason, Names: names}
 }
 
 // curveOf returns the index of the word that names the curve.
-func curveOf(all []words.Word) (at int, _ *ParseError) {
-	at = -1
+func curveOf(all []words.Word) (int, *ParseError) {
+	at, guess := -1, -1
 	oneOf := "want one of " + words.List(curveNames, "or")
 	for i, w := range all {
 		switch k := curveNamed(w.Key); {
 		case k == unknown:
+			if guess < 0 && !w.Assigned && !slices.Contains(words.Names(modifiers), w.Key) {
+				guess = i // a bare word was probably meant as a curve
+			}
 		case k == function:
-			return i, wrong(w, "a func has no text form, %s", oneOf)
+			return i, wrong(w, "a func has no text form, "+oneOf)
 		case w.Assigned:
-			return i, wrong(w, "a curve takes no value, want %s", usage(k))
+			return i, wrong(w, "a curve takes no value, want "+usage(k))
 		case at >= 0:
-			return i, wrong(w, "a second curve, after %q; want one only", all[at].Text)
+			return i, wrong(w, fmt.Sprintf("a second curve, after %q; want one only", all[at].Text))
 		default:
 			at = i
 		}
 	}
-	if at >= 0 {
+	switch {
+	case at >= 0:
 		return at, nil
+	case guess >= 0:
+		return -1, wrong(all[guess], "unknown curve, "+oneOf, curveNames...)
+	default:
+		return -1, &ParseError{Reason: "names no curve, " + oneOf}
 	}
-	for i, w := range all { // a bare word was probably meant as a curve
-		if !w.Assigned && !slices.Contains(modifiers, w.Key) {
-			err := wrong(w, "unknown curve, %s", oneOf)
-			err.Names = curveNames
-			return i, err
-		}
-	}
-	return -1, &ParseError{Reason: "names no curve, " + oneOf}
 }
 
-// parse reads all words; all[curve] names the curve.
-func parse(all []words.Word, curve int) (Backoff, *ParseError) {
-	k := curveNamed(all[curve].Key)
-	allowed := slices.Concat(curves[k].Parameters, modifiers)
-	takes := fmt.Sprintf("%s takes %s", curves[k].Name, words.List(allowed, "and"))
-	given := map[string]words.Word{}
-	for i, w := range all {
-		first, again := given[w.Key]
-		bare := notations[w.Key].example == ""
-		switch {
-		case i == curve:
-			continue
-		case w.Key == "":
-			return Backoff{}, wrong(w, "no key before the =; %s", takes)
-		case !slices.Contains(allowed, w.Key):
-			err := wrong(w, "unknown word; %s", takes)
-			err.Names = allowed
-			return Backoff{}, err
-		case again:
-			return Backoff{}, wrong(w, "a second %s, after %q; want one only", w.Key, first.Text)
-		case bare && w.Assigned:
-			return Backoff{}, wrong(w, "%s takes no value", w.Key)
-		case !bare && w.Value == "":
-			return Backoff{}, wrong(w, "%s has no value, want %s", w.Key, form(w.Key))
-		}
-		given[w.Key] = w
+// parse reads all words.
+func parse(all []words.Word) (b Backoff, _ *ParseError) {
+	at, err := curveOf(all)
+	if err != nil {
+		return b, err
 	}
-	b := Backoff{kind: k}
-	for i, key := range allowed {
-		w, ok := given[key]
-		if !ok && i < len(curves[k].Parameters) {
-			return Backoff{}, wrong(all[curve], "has no %s, want %s", key, usage(k))
+	curve, others := all[at], slices.Delete(slices.Clone(all), at, at+1)
+	b.kind = curveNamed(curve.Key)
+	notations := b.kind.notations()
+	var allowed []string // set if a word is unknown
+	w, why := words.Read(&b, others, notations, func(w words.Word) error {
+		names := words.Names(notations)
+		takes := curve.Key + " takes " + words.List(names, "and")
+		if w.Key == "" {
+			return errors.New("no key before the =; " + takes)
 		}
-		if !ok {
-			continue
-		}
-		if err := notations[key].parse(&b, w.Value, "want "+form(key)); err != nil {
-			return Backoff{}, wrong(w, "%v", err)
+		allowed = names
+		return errors.New("unknown word; " + takes)
+	})
+	if why != nil {
+		return b, wrong(w, why.Error(), allowed...)
+	}
+	for _, name := range curves[b.kind].Parameters {
+		if !slices.ContainsFunc(others, func(w words.Word) bool { return w.Key == name }) {
+			return b, wrong(curve, "has no "+name+", want "+usage(b.kind))
 		}
 	}
 	return b, nil
@@ -131,12 +114,9 @@ func parse(all []words.Word, curve int) (Backoff, *ParseError) {
 
 // usage is an example of the curve's words.
 func usage(k kind) string {
-	text := []string{curves[k].Name}
+	all := []Word{{Name: curves[k].Name}}
 	for _, name := range curves[k].Parameters {
-		text = append(text, Word{name, notations[name].example}.String())
+		all = append(all, Word{name, parameters[name].Example})
 	}
-	return strconv.Quote(strings.Join(text, " "))
+	return strconv.Quote(words.Join(all))
 }
-
-// form returns an example of a word with a value.
-func form(key string) string { return fmt.Sprintf("as in %q", Word{key, notations[key].example}) }

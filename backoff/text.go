@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,40 +23,32 @@ func (w Word) String() string {
 	return w.Name + "=" + w.Value
 }
 
-// modifiers are the words that any curve may have, in the order of the text form.
-var modifiers = []string{"plus", "cap", "jitter", "tiled", "key", "ordinal"}
+// notation is how a word is written and read.
+type notation = words.Notation[Backoff]
 
-// notation is how the value of a word is written and read.
-type notation struct {
-	example string                                            // a value; "" if the word has none
-	format  func(b *Backoff) (value string, set bool)         // set is of modifiers
-	parse   func(b *Backoff, value string, want string) error // want is the end of the error for a value of another kind
-}
-
-// notations contains the notation of each word.
-var notations = map[string]notation{
-	"d":        durationOf("1s", func(b *Backoff) *time.Duration { return &b.d }),
-	"base":     durationOf("100ms", func(b *Backoff) *time.Duration { return &b.d }),
-	"unit":     durationOf("1s", func(b *Backoff) *time.Duration { return &b.d }),
+// parameters contains the notations of the curves' parameters.
+var parameters = map[string]notation{
+	"d":        durationOf("d", "1s"),
+	"base":     durationOf("base", "100ms"),
+	"unit":     durationOf("unit", "1s"),
 	"factor":   numberOf("factor", "2"),
 	"degree":   numberOf("degree", "1.5"),
 	"exponent": numberOf("exponent", "2"),
-	"delays":   {"10ms,100ms,1s", formatDelays, parseDelays},
-	"plus":     durationOf("1s", func(b *Backoff) *time.Duration { return &b.plus }),
-	"cap": {
-		"30s",
-		func(b *Backoff) (string, bool) { return words.Duration(b.cap()), b.below > 0 },
+	"delays":   words.Of("delays", "10ms,100ms,1s", formatDelays, parseDelays),
+}
+
+// modifiers are the words that any curve may have, in the order of the text form.
+var modifiers = []notation{
+	words.DurationOf("plus", "1s", 0, 0, func(b *Backoff) *time.Duration { return &b.plus }),
+	words.Of("cap", "30s", func(b *Backoff) (string, bool) { return words.Duration(b.cap()), b.below > 0 },
 		func(b *Backoff, value, want string) error {
 			d, err := words.ParseDuration(value, want)
 			if err == nil {
 				*b = b.Cap(d)
 			}
 			return err
-		},
-	},
-	"jitter": {
-		"full",
-		func(b *Backoff) (string, bool) { return jitterText(b.j), b.j != nil },
+		}),
+	words.Of("jitter", "full", func(b *Backoff) (string, bool) { return jitterText(b.j), b.j != nil },
 		func(b *Backoff, value, _ string) error {
 			j, err := jitter.Parse(value)
 			if err != nil {
@@ -65,49 +56,33 @@ var notations = map[string]notation{
 			}
 			*b = b.Jitter(j)
 			return nil
-		},
-	},
-	"tiled": {
-		"",
-		func(b *Backoff) (string, bool) { return "", b.tiled },
+		}),
+	words.Of("tiled", "", func(b *Backoff) (string, bool) { return "", b.tiled },
 		func(b *Backoff, _, _ string) error {
 			b.tiled = true
 			if why := b.tiledWrong(); why != "" {
 				return errors.New(why)
 			}
 			return nil
-		},
-	},
-	"key":     placeOf(keyed, "42"),
-	"ordinal": placeOf(ordinal, "3"),
+		}),
+	placeOf("key", "42", keyed),
+	placeOf("ordinal", "3", ordinal),
 }
 
-func durationOf(example string, field func(*Backoff) *time.Duration) notation {
-	return notation{
-		example,
-		func(b *Backoff) (string, bool) { return words.Duration(*field(b)), *field(b) > 0 },
-		func(b *Backoff, value, want string) (err error) {
-			*field(b), err = words.ParseDuration(value, want)
-			return err
-		},
-	}
+func durationOf(name, example string) notation {
+	return words.DurationOf(name, example, -1, 0, func(b *Backoff) *time.Duration { return &b.d })
 }
 
 func numberOf(name, example string) notation {
-	return notation{
-		example,
-		func(b *Backoff) (string, bool) { return strconv.FormatFloat(b.x, 'g', -1, 64), true },
+	return words.Of(name, example, func(b *Backoff) (string, bool) { return fmt.Sprint(b.x), true },
 		func(b *Backoff, value, want string) (err error) {
 			b.x, err = words.ParseNumber(name, value, want)
 			return err
-		},
-	}
+		})
 }
 
-func placeOf(p place, example string) notation {
-	return notation{
-		example,
-		func(b *Backoff) (string, bool) { return strconv.FormatUint(b.key, 10), b.place == p },
+func placeOf(name, example string, p place) notation {
+	return words.Of(name, example, func(b *Backoff) (string, bool) { return fmt.Sprint(b.key), b.place == p },
 		func(b *Backoff, value, _ string) error {
 			key, err := strconv.ParseUint(value, 10, 64)
 			if err != nil {
@@ -118,8 +93,7 @@ func placeOf(p place, example string) notation {
 			}
 			b.place, b.key = p, key
 			return nil
-		},
-	}
+		})
 }
 
 func formatDelays(b *Backoff) (string, bool) {
@@ -143,7 +117,15 @@ func parseDelays(b *Backoff, value, want string) error {
 	return nil
 }
 
-// jitterText is j's text form, or a text that says that it has none.
+// notations returns the notations of the curve's words, in the order of the text form.
+func (k kind) notations() (all []notation) {
+	for _, name := range curves[k].Parameters {
+		all = append(all, parameters[name])
+	}
+	return append(all, modifiers...)
+}
+
+// jitterText returns j's text form, or a text that says that it has none.
 func jitterText(j jitter.Jitter) string {
 	if s, ok := knownJitter(j); ok {
 		return s
@@ -168,11 +150,10 @@ func knownJitter(j jitter.Jitter) (string, bool) {
 // Words returns the words of the text form: the curve, its parameters in the order of the constructor's arguments, and
 // the modifiers that are set.
 func (b Backoff) Words() []Word {
-	parameters := curves[b.kind].Parameters
 	all := []Word{{Name: curves[b.kind].Name}}
-	for i, name := range slices.Concat(parameters, modifiers) {
-		if value, set := notations[name].format(&b); set || i < len(parameters) {
-			all = append(all, Word{name, value})
+	for _, n := range b.kind.notations() {
+		if value, set := n.Format(&b); set {
+			all = append(all, Word{n.Name, value})
 		}
 	}
 	return all
@@ -181,13 +162,7 @@ func (b Backoff) Words() []Word {
 // String returns the text form, such as "exponential base=100ms factor=2 cap=30s jitter=full", for which Parse returns
 // an equal Backoff. See the package comment for the grammar. Parts without a text form have a name for readers: "func",
 // and "jitter=custom(type)" for a Jitter that package jitter does not know.
-func (b Backoff) String() string {
-	var text []string
-	for _, w := range b.Words() {
-		text = append(text, w.String())
-	}
-	return strings.Join(text, " ")
-}
+func (b Backoff) String() string { return words.Join(b.Words()) }
 
 // MarshalText returns the text form that String returns. It fails if the Backoff has none, because of a Func or of a
 // Jitter that is not from package jitter.

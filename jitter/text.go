@@ -12,15 +12,23 @@ var names = []struct {
 	j    Jitter
 }{{"none", None}, {"default", Default}, {"full", Full}, {"equal", Equal}}
 
-// forms lists what Parse reads.
-const forms = "none, default, full, equal, deviation:p or uniform:lo:hi"
+// forms are the jitters that have numbers.
+var forms = map[string]struct {
+	numbers []string
+	example string
+	wrong   func(x []float64) string
+	make    func(x []float64) Jitter
+}{
+	"deviation": {[]string{"p"}, "0.3", func(x []float64) string { return deviationWrong(x[0]) }, func(x []float64) Jitter { return Deviation(x[0]) }},
+	"uniform":   {[]string{"lo", "hi"}, "0.5:1.5", func(x []float64) string { return uniformWrong(x[0], x[1]) }, func(x []float64) Jitter { return Uniform(x[0], x[1]) }},
+}
 
 // String returns the text form: none, full, equal or uniform:lo:hi.
 func (j uniform) String() string {
 	if name, ok := named(j); ok {
 		return name
 	}
-	return "uniform:" + number(j.lo) + ":" + number(j.hi)
+	return fmt.Sprintf("uniform:%v:%v", j.lo, j.hi)
 }
 
 // String returns the text form: default or deviation:p.
@@ -28,7 +36,7 @@ func (j deviation) String() string {
 	if name, ok := named(j); ok {
 		return name
 	}
-	return "deviation:" + number(j.p)
+	return fmt.Sprintf("deviation:%v", j.p)
 }
 
 // String returns "func": a function has no text form, and Parse refuses it.
@@ -38,56 +46,40 @@ func (f Func) String() string { return "func" }
 // full, equal, deviation:p or uniform:lo:hi, as in deviation:0.3 and uniform:0.5:1.5. Upper case is accepted too. The
 // error quotes what is wrong and says what is allowed.
 func Parse(s string) (Jitter, error) {
-	name, _, given := strings.Cut(strings.ToLower(s), ":")
+	wrong := func(why string, args ...any) (Jitter, error) {
+		return nil, fmt.Errorf("jitter: Parse: %q: %s", s, fmt.Sprintf(why, args...))
+	}
+	parts := strings.Split(strings.ToLower(s), ":")
+	name, numbers := parts[0], parts[1:]
 	for _, n := range names {
-		if n.name != name {
-			continue
+		switch {
+		case n.name == name && len(numbers) > 0:
+			return wrong("%s takes no number", name)
+		case n.name == name:
+			return n.j, nil
 		}
-		if given {
-			return nil, fmt.Errorf("jitter: Parse: %q: %s takes no number", s, name)
-		}
-		return n.j, nil
 	}
-	switch name {
-	case "deviation":
-		x, err := numbers(s, "p", "deviation:p, as in deviation:0.3")
-		if err == nil && deviationWrong(x[0]) != "" {
-			err = fmt.Errorf("jitter: Parse: %q: %s", s, deviationWrong(x[0]))
-		}
-		if err != nil {
-			return nil, err
-		}
-		return Deviation(x[0]), nil
-	case "uniform":
-		x, err := numbers(s, "lo:hi", "uniform:lo:hi, as in uniform:0.5:1.5")
-		if err == nil && uniformWrong(x[0], x[1]) != "" {
-			err = fmt.Errorf("jitter: Parse: %q: %s", s, uniformWrong(x[0], x[1]))
-		}
-		if err != nil {
-			return nil, err
-		}
-		return Uniform(x[0], x[1]), nil
-	case "func":
-		return nil, fmt.Errorf("jitter: Parse: %q: a function has no text form, want %s", s, forms)
+	const all = "none, default, full, equal, deviation:p or uniform:lo:hi"
+	f, ok := forms[name]
+	switch {
+	case name == "func":
+		return wrong("a function has no text form, want " + all)
+	case !ok:
+		return wrong("no such jitter, want " + all)
+	case len(numbers) != len(f.numbers):
+		return wrong("want %s:%s, as in %[1]s:%[3]s", name, strings.Join(f.numbers, ":"), f.example)
 	}
-	return nil, fmt.Errorf("jitter: Parse: %q: no such jitter, want %s", s, forms)
-}
-
-// numbers reads the part of s after the jitter's name: a number for each of names.
-func numbers(s, names, form string) ([]float64, error) {
-	want := strings.Split(names, ":")
-	given := strings.Split(s, ":")[1:]
-	if len(given) != len(want) {
-		return nil, fmt.Errorf("jitter: Parse: %q: want %s", s, form)
-	}
-	x := make([]float64, len(want))
-	for i, text := range given {
+	x := make([]float64, len(numbers))
+	for i, text := range numbers {
 		var err error
 		if x[i], err = strconv.ParseFloat(text, 64); err != nil {
-			return nil, fmt.Errorf("jitter: Parse: %q: %s is %q, want a number", s, want[i], text)
+			return wrong("%s is %q, want a number", f.numbers[i], text)
 		}
 	}
-	return x, nil
+	if why := f.wrong(x); why != "" {
+		return wrong("%s", why)
+	}
+	return f.make(x), nil
 }
 
 func named(j Jitter) (string, bool) {
@@ -98,5 +90,3 @@ func named(j Jitter) (string, bool) {
 	}
 	return "", false
 }
-
-func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -105,8 +105,8 @@ func (o *Operation) decide(f *Outcome, refused bool) (time.Duration, error) {
 	if o.single {
 		return 0, o.giveUp(ErrWithoutRetries)
 	}
-	if c.limit >= 0 && s.retries >= c.limit {
-		return 0, o.giveUp(reached{limitSentinel, int64(c.limit)})
+	if c.limit >= 0 && int64(s.retries) >= c.limit {
+		return 0, o.giveUp(reached{limitSentinel, c.limit})
 	}
 	var asked time.Duration
 	if !simple {

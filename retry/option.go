@@ -25,7 +25,7 @@ func Limit(n int) Option {
 	if n < 0 {
 		panicf("Limit", "n is %d, want at least 0", n)
 	}
-	return func(c *config) { c.limit = n }
+	return func(c *config) { c.limit = int64(n) }
 }
 
 // Within gives up if a retry would start later than d after the first failure in a row. It does not limit the attempts

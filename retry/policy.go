@@ -24,7 +24,7 @@ type Policy struct {
 type config struct {
 	backoff         backoff.Backoff
 	draws           draws
-	limit           int
+	limit           int64
 	within          time.Duration
 	stopAt          time.Duration
 	attemptTimeout  time.Duration
@@ -55,9 +55,15 @@ type config struct {
 // are those of "Exponential Backoff" (LispCast).
 var Default = New(backoff.Exponential(time.Second, 2).Jitter(jitter.Default), StopAt(10*time.Second))
 
-var zero = &config{
-	plain: true,
-	limit: -1, within: -1, stopAt: -1, attemptTimeout: -1, resetAfter: -1, resetAfterItems: -1, maxRetryAfter: -1,
+var zero = func() *config {
+	c := config{plain: true}.cleared()
+	return &c
+}()
+
+// cleared returns a copy without the options that are numbers.
+func (c config) cleared() config {
+	c.limit, c.within, c.stopAt, c.attemptTimeout, c.resetAfter, c.resetAfterItems, c.maxRetryAfter = -1, -1, -1, -1, -1, -1, -1
+	return c
 }
 
 // New returns the policy with the backoff b and the given options. Without Limit, Within or StopAt it retries until ctx
@@ -102,7 +108,7 @@ func (p Policy) Budget() (b *Budget, set bool) {
 // Limit returns the maximum number of retries in a row, and whether there is one.
 func (p Policy) Limit() (retries int, set bool) {
 	c := p.settings()
-	return max(0, c.limit), c.limit >= 0
+	return int(max(0, c.limit)), c.limit >= 0
 }
 
 // Within returns how long after the first failure in a row a retry may start, and whether there is a limit.

@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -28,38 +29,34 @@ import (
 // form, such as hooks and clocks, are given as opts, which are applied last. The error wraps a *backoff.ParseError,
 // which has the wrong word and its place.
 func Parse(text string, opts ...Option) (Policy, error) {
-	c := *zero
-	rest, seen := text, map[string]bool{}
-	for _, field := range words.Split(text) {
-		i := slices.IndexFunc(optionWords, func(w word) bool { return w.name == field.Key })
-		if i < 0 {
-			continue
-		}
-		err := optionWords[i].read(&c, field.Value)
-		if seen[field.Key] {
-			err = fmt.Errorf("a second %s, want one only", field.Key)
-		}
-		if err != nil {
-			return Policy{}, &parseError{&backoff.ParseError{Text: text, Word: field.Text, Offset: field.Offset, Reason: err.Error()}}
-		}
-		seen[field.Key] = true
-		end := field.Offset + len(field.Text)
-		rest = rest[:field.Offset] + strings.Repeat(" ", len(field.Text)) + rest[end:] // the other words keep their places
+	p, err := parse(*zero, text)
+	if err != nil {
+		return Policy{}, err
 	}
-	b, err := backoff.Parse(rest)
+	return p.With(opts...), nil
+}
+
+// parse returns the policy with the settings c and those of the text.
+func parse(c config, text string) (Policy, error) {
+	rest := bytes.Repeat([]byte(" "), len(text)) // the words of the backoff, at their places
+	w, err := words.Read(&c, words.Split(text), notations, func(w words.Word) error {
+		copy(rest[w.Offset:], w.Text)
+		return nil
+	})
+	if err != nil {
+		return Policy{}, &parseError{&backoff.ParseError{Text: text, Word: w.Text, Offset: w.Offset, Reason: err.Error()}}
+	}
+	b, err := backoff.Parse(string(rest))
 	if wrong, ok := errors.AsType[*backoff.ParseError](err); ok {
 		wrong.Text = text // with the policy's own words
 		if wrong.Names != nil {
-			var own []string
-			for _, w := range optionWords {
-				own = append(own, w.name)
-			}
+			own := words.Names(notations)
 			wrong.Names = slices.Concat(wrong.Names, own)
 			wrong.Reason += " (a policy also takes " + words.List(own, "and") + ")"
 		}
 		return Policy{}, &parseError{wrong}
 	}
-	return Policy{&c}.With(WithBackoff(b)).With(opts...), nil
+	return Policy{&c}.With(WithBackoff(b)), nil
 }
 
 // parseError is a *backoff.ParseError in this package's form.
@@ -74,22 +71,16 @@ func (e *parseError) Unwrap() error { return e.wrong }
 func (p Policy) Words() []backoff.Word {
 	c := p.settings()
 	all := c.backoff.Words()
-	for _, w := range optionWords {
-		if value := w.write(c); value != "" {
-			all = append(all, backoff.Word{Name: w.name, Value: value})
+	for _, n := range notations {
+		if value, set := n.Format(c); set {
+			all = append(all, backoff.Word{Name: n.Name, Value: value})
 		}
 	}
 	return all
 }
 
 // String returns the policy's text form, which Parse reads: the backoff and the options that have a text form.
-func (p Policy) String() string {
-	var text []string
-	for _, w := range p.Words() {
-		text = append(text, w.String())
-	}
-	return strings.Join(text, " ")
-}
+func (p Policy) String() string { return words.Join(p.Words()) }
 
 // MarshalText returns the text form. It fails if the backoff has none.
 func (p Policy) MarshalText() ([]byte, error) { return p.AppendText(nil) }
@@ -106,79 +97,54 @@ func (p Policy) AppendText(b []byte) ([]byte, error) {
 // is cleared, except for a budget: it remains, as do options without a text form, such as hooks and clocks. A budget
 // with the settings in text remains the same one. If text is wrong, p is unchanged.
 func (p *Policy) UnmarshalText(text []byte) error {
-	read, err := Parse(string(text))
-	if err != nil {
-		return err
+	read, err := parse(p.settings().cleared(), string(text))
+	if err == nil {
+		*p = read
 	}
-	c := *p.settings()
-	for _, w := range optionWords {
-		w.set(&c, read.config)
-	}
-	*p = Policy{&c}.With(WithBackoff(read.Backoff()))
-	return nil
+	return err
 }
 
-// word is an option that has a text form.
-type word struct {
-	name  string
-	read  func(c *config, value string) error // the error says what is wrong, and what would be right
-	write func(c *config) string              // "" if the option is not set
-	set   func(c, from *config)
+// notations contains the options that have a text form, as they are written and read.
+var notations = []words.Notation[config]{
+	countOf("limit", 0, func(c *config) *int64 { return &c.limit }),
+	durationOf("within", 0, func(c *config) *time.Duration { return &c.within }),
+	durationOf("stopat", 0, func(c *config) *time.Duration { return &c.stopAt }),
+	durationOf("attempttimeout", 1, func(c *config) *time.Duration { return &c.attemptTimeout }),
+	durationOf("resetafter", 1, func(c *config) *time.Duration { return &c.resetAfter }),
+	countOf("resetafteritems", 1, func(c *config) *int64 { return &c.resetAfterItems }),
+	durationOf("maxretryafter", 0, func(c *config) *time.Duration { return &c.maxRetryAfter }),
+	words.Of("budget", "10,1,0.1", formatBudget, parseBudget),
 }
 
-var optionWords = []word{
-	countWord("limit", 0, func(c *config) *int { return &c.limit }),
-	durationWord("within", 0, func(c *config) *time.Duration { return &c.within }),
-	durationWord("stopat", 0, func(c *config) *time.Duration { return &c.stopAt }),
-	durationWord("attempttimeout", 1, func(c *config) *time.Duration { return &c.attemptTimeout }),
-	durationWord("resetafter", 1, func(c *config) *time.Duration { return &c.resetAfter }),
-	countWord("resetafteritems", 1, func(c *config) *int64 { return &c.resetAfterItems }),
-	durationWord("maxretryafter", 0, func(c *config) *time.Duration { return &c.maxRetryAfter }),
-	{"budget", readBudget, writeBudget, setBudget},
+func durationOf(name string, least time.Duration, field func(*config) *time.Duration) words.Notation[config] {
+	return words.DurationOf(name, "30s", -1, least, field)
 }
 
-func durationWord(name string, least time.Duration, field func(*config) *time.Duration) word {
-	return optionWord(name, field, words.Duration, func(value string) (time.Duration, error) {
-		d, err := words.ParseDuration(value, fmt.Sprintf("want as in %q", name+"=30s"))
-		if err == nil && d < least {
-			err = fmt.Errorf("%s is %s, want more than 0", name, value)
-		}
-		return d, err
-	})
-}
-
-func countWord[N int | int64](name string, least N, field func(*config) *N) word {
-	return optionWord(name, field, func(n N) string { return strconv.FormatInt(int64(n), 10) }, func(value string) (N, error) {
-		n, err := strconv.ParseInt(value, 10, strconv.IntSize)
-		if err != nil || N(n) < least {
-			err = fmt.Errorf("%s is %q, want a whole number of at least %d", name, value, least)
-		}
-		return N(n), err
-	})
-}
-
-// optionWord is the word of a number that is negative if it is not set.
-func optionWord[N int | int64 | time.Duration](name string, field func(*config) *N, format func(N) string, parse func(string) (N, error)) word {
-	return word{
-		name,
-		func(c *config, value string) (err error) { *field(c), err = parse(value); return err },
-		func(c *config) string {
-			if n := *field(c); n >= 0 {
-				return format(n)
+func countOf(name string, least int64, field func(*config) *int64) words.Notation[config] {
+	return words.Of(name, "5", func(c *config) (string, bool) { return fmt.Sprint(*field(c)), *field(c) >= 0 },
+		func(c *config, value, _ string) (err error) {
+			n := field(c)
+			if *n, err = strconv.ParseInt(value, 10, strconv.IntSize); err != nil || *n < least {
+				return fmt.Errorf("%s is %q, want a whole number of at least %d", name, value, least)
 			}
-			return ""
-		},
-		func(c, from *config) { *field(c) = *field(from) },
-	}
+			return nil
+		})
 }
 
-func readBudget(c *config, value string) error {
-	const want = `want as in "budget=10,1,0.1": capacity, cost, refund, and optionally the tokens that flow in each second`
-	var x [4]float64
+func formatBudget(c *config) (string, bool) {
+	if c.budget == nil {
+		return "", false
+	}
+	return c.budget.text(), true
+}
+
+func parseBudget(c *config, value, want string) error {
+	want += ": capacity, cost, refund, and optionally the tokens that flow in each second"
 	parts := strings.Split(value, ",")
 	if n := len(parts); n != 3 && n != 4 {
 		return fmt.Errorf("%q is not a budget, %s", value, want)
 	}
+	var x [4]float64
 	for i, name := range []string{"capacity", "cost", "refund", "refill"}[:len(parts)] {
 		var err error
 		if x[i], err = words.ParseNumber(name, parts[i], want); err != nil {
@@ -188,19 +154,8 @@ func readBudget(c *config, value string) error {
 	if why := budgetWrong(x[0], x[1]); why != "" {
 		return errors.New(why)
 	}
-	c.budget = NewBudget(x[0], x[1], x[2]).Refill(x[3])
+	if read := NewBudget(x[0], x[1], x[2]).Refill(x[3]); c.budget == nil || c.budget.text() != read.text() {
+		c.budget = read
+	}
 	return nil
-}
-
-func writeBudget(c *config) string {
-	if c.budget == nil {
-		return ""
-	}
-	return c.budget.text()
-}
-
-func setBudget(c, from *config) {
-	if writeBudget(from) != "" && writeBudget(from) != writeBudget(c) {
-		c.budget = from.budget
-	}
 }

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 )
 
 // Word is one word of a text.
@@ -22,20 +21,25 @@ type Word struct {
 
 // Split splits a text at its white space. Keys are in lower case.
 func Split(text string) (all []Word) {
-	for at := 0; ; {
-		rest := strings.TrimLeftFunc(text[at:], unicode.IsSpace)
-		if rest == "" {
-			return all
-		}
-		w := Word{Text: rest, Offset: len(text) - len(rest)}
-		if end := strings.IndexFunc(rest, unicode.IsSpace); end >= 0 {
-			w.Text = rest[:end]
-		}
-		w.Key, w.Value, w.Assigned = strings.Cut(w.Text, "=")
+	at := 0
+	for field := range strings.FieldsSeq(text) {
+		at += strings.Index(text[at:], field)
+		w := Word{Text: field, Offset: at}
+		w.Key, w.Value, w.Assigned = strings.Cut(field, "=")
 		w.Key = strings.ToLower(w.Key)
 		all = append(all, w)
-		at = w.Offset + len(w.Text)
+		at += len(field)
 	}
+	return all
+}
+
+// Join writes words with spaces between them.
+func Join[W fmt.Stringer](all []W) string {
+	text := make([]string, len(all))
+	for i, w := range all {
+		text[i] = w.String()
+	}
+	return strings.Join(text, " ")
 }
 
 // List writes names as "a, b and c".
@@ -49,11 +53,10 @@ func List(names []string, and string) string {
 // Duration returns d's text without the zeros at its end: 1m, not 1m0s.
 func Duration(d time.Duration) string {
 	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
+	for _, end := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(s, end) {
+			s = s[:len(s)-2]
+		}
 	}
 	return s
 }
@@ -73,25 +76,14 @@ func ParseDuration(value, want string) (time.Duration, error) {
 	if _, err := strconv.ParseFloat(value, 64); err == nil {
 		return 0, fmt.Errorf("%s has no unit, %s", value, want)
 	}
-	small := strings.Map(func(r rune) rune {
-		if '0' <= r && r <= '9' {
-			return '0'
-		}
-		return r
-	}, value)
-	if _, err := time.ParseDuration(small); err == nil { // valid, except that the numbers are too large
+	if _, err := time.ParseDuration(digits.Replace(value)); err == nil { // valid, except that the numbers are too large
 		return 0, fmt.Errorf("%s is past the largest duration, %v", value, time.Duration(math.MaxInt64))
 	}
 	return 0, fmt.Errorf("%q is not a duration, %s", value, want)
 }
 
-// Number returns x, and 0 for a negative zero. It fails if x is negative, infinite or NaN.
-func Number(name string, x float64) (float64, error) {
-	if !(x >= 0) || math.IsInf(x, 1) {
-		return 0, fmt.Errorf("%s is %v, want a finite number >= 0", name, x)
-	}
-	return x + 0, nil
-}
+// digits replaces each digit by 0.
+var digits = strings.NewReplacer("1", "0", "2", "0", "3", "0", "4", "0", "5", "0", "6", "0", "7", "0", "8", "0", "9", "0")
 
 // ParseNumber reads a finite number of 0 or more. Its error says what is wrong with the number of that name. If the
 // value is not a number, the error ends with want.
@@ -101,4 +93,12 @@ func ParseNumber(name, value, want string) (float64, error) {
 		return 0, fmt.Errorf("%q is not a number, %s", value, want)
 	}
 	return Number(name, x)
+}
+
+// Number returns x, and 0 for a negative zero. It fails if x is negative, infinite or NaN.
+func Number(name string, x float64) (float64, error) {
+	if !(x >= 0) || math.IsInf(x, 1) {
+		return 0, fmt.Errorf("%s is %v, want a finite number >= 0", name, x)
+	}
+	return x + 0, nil
 }
