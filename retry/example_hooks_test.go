@@ -98,6 +98,14 @@ func ExampleWithoutRetries() {
 	// 3 calls
 }
 
+// What all clients of a program have in common.
+func ExampleJoinOptions() {
+	common := retry.JoinOptions(retry.Limit(5), retry.Within(time.Minute))
+	prices := retry.New(backoff.Constant(time.Second), common, retry.Limit(2))
+	fmt.Println(prices)
+	// Output: constant d=1s limit=2 within=1m
+}
+
 func ExamplePolicy_Limit() {
 	policy, _ := retry.Parse("constant d=1s limit=5 within=1m")
 	fmt.Println(policy.Limit())

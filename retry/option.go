@@ -3,6 +3,7 @@ package retry
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
@@ -14,6 +15,20 @@ import (
 // them restarts it. An option that does not apply to what is retried has no effect: one policy may serve streams and
 // calls.
 type Option func(*config)
+
+// JoinOptions returns an option that applies all of these, in their order.
+func JoinOptions(opts ...Option) Option { return join("JoinOptions", slices.Clone(opts)) }
+
+func join(where string, opts []Option) Option {
+	if i := slices.IndexFunc(opts, func(o Option) bool { return o == nil }); i >= 0 {
+		panicf(where, "opts[%d] is nil", i)
+	}
+	return func(c *config) {
+		for _, o := range opts {
+			o(c)
+		}
+	}
+}
 
 // WithBackoff sets the policy's backoff to b.
 func WithBackoff(b backoff.Backoff) Option {

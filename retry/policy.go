@@ -82,12 +82,7 @@ func (p Policy) With(opts ...Option) Policy {
 	c.onAttempt = c.onAttempt[:len(c.onAttempt):len(c.onAttempt)]
 	c.onOutage = c.onOutage[:len(c.onOutage):len(c.onOutage)]
 	c.signals = c.signals[:len(c.signals):len(c.signals)]
-	for i, o := range opts {
-		if o == nil {
-			panicf("With", "opts[%d] is nil", i)
-		}
-		o(&c)
-	}
+	join("With", opts)(&c)
 	c.timed = c.resetAfter > 0 || c.onRetry != nil || c.onDone != nil || c.onAttempt != nil || c.logs
 	c.plain = !c.timed && c.attemptTimeout < 0 && c.budget == nil && c.onRecovered == nil && c.onOutage == nil
 	return Policy{&c}

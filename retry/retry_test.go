@@ -542,6 +542,7 @@ func TestPanicsNameTheArgument(t *testing.T) {
 		"retry: WithRand: f is nil":                                                        func() { retry.WithRand(nil) },
 		"retry: WithBudget: b is nil":                                                      func() { retry.WithBudget(nil) },
 		"retry: With: opts[1] is nil":                                                      func() { retry.New(backoff.Backoff{}, retry.Limit(1), nil) },
+		"retry: JoinOptions: opts[1] is nil":                                               func() { retry.JoinOptions(retry.Limit(1), nil) },
 		"retry: With: opts[0] is nil":                                                      func() { retry.Default.With(nil) },
 		"retry: Do: f is nil":                                                              func() { _, _ = retry.Do[int](t.Context(), retry.Default, nil) },
 		"retry: Run: f is nil":                                                             func() { _ = retry.Run(t.Context(), retry.Default, nil) },

@@ -39,17 +39,8 @@ func Observe(name string, meter metric.Meter, tracer trace.Tracer) retry.Option 
 		panic("retryotel: Observe: tracer is nil, want one, noop's for none")
 	}
 	o := newObserver(name, meter, tracer)
-	return all(retry.Name(name), retry.OnAttempt(o.attempted), retry.OnOutage(o.outages.begin), retry.OnRetry(o.scheduled),
+	return retry.JoinOptions(retry.Name(name), retry.OnAttempt(o.attempted), retry.OnOutage(o.outages.begin), retry.OnRetry(o.scheduled),
 		retry.OnRecovered(o.recovered), retry.OnGiveUp(o.gaveUp), retry.OnDone(o.done))
-}
-
-// all returns an option that applies all of these. C is retry's own configuration type, which cannot be named here.
-func all[C any](opts ...func(C)) func(C) {
-	return func(c C) {
-		for _, o := range opts {
-			o(c)
-		}
-	}
 }
 
 // observer holds the instruments, and the hooks that use them.

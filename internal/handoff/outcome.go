@@ -17,6 +17,9 @@ func (o *Outcome) Of(f func()) {
 	returned = true
 }
 
+// Returned reports whether the function has returned.
+func (o *Outcome) Returned() bool { return o.panic == nil && !o.exited }
+
 // Raise repeats on this goroutine what ended the function: it panics with a *Panic, or calls runtime.Goexit. After a
 // return it does nothing.
 func (o *Outcome) Raise() {

@@ -72,7 +72,7 @@ func (r *run[T, U]) plainCall(ctx context.Context, it *item[T], c *called[T, U])
 // failed lets the policy decide about a failure.
 func (r *run[T, U]) failed(ctx context.Context, it *item[T], c *called[T, U], op *retry.Operation, err error) {
 	at := r.clock.Now()
-	c.at = at.Sub(r.start)
+	c.at = at.Sub(r.began)
 	c.fires = r.fires()
 	delay, end := op.Failed(retry.Outcome{Err: err, At: at})
 	it.state, it.last = op.State(), err

@@ -30,6 +30,8 @@ func Run[T, U any](
 	}
 	r := newRun(ctx, src, p, f, o)
 	err := r.consume(ctx, yield)
-	r.crash.rethrow()
+	if r.crash != nil {
+		r.crash.Raise()
+	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/handoff"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -24,7 +25,7 @@ type run[T, U any] struct {
 	ctx     context.Context // ends with the run
 	cancel  context.CancelFunc
 	clock   stream.Clock
-	start   time.Time
+	began   time.Time
 	timer   *ticker
 	signals []*retry.Signal // the policy's
 	fired   chan struct{}   // from them
@@ -38,7 +39,7 @@ type run[T, U any] struct {
 	scheduler scheduler[T, U]
 	closed    bool
 	sourceErr error
-	crash     *crash
+	crash     *handoff.Outcome // of the first goroutine that did not return
 
 	// The number of results that the consumer has taken is shared without the lock.
 	left        atomic.Int64   // results that it has not processed yet
@@ -64,8 +65,8 @@ func newRun[T, U any](
 		scheduler: newScheduler[T, U](o.Workers, o.MaxPending, o.Ordered),
 	}
 	r.ctx, r.cancel = context.WithCancel(ctx)
-	r.start = r.clock.Now()
-	r.timer = newTicker(r.clock, r.start)
+	r.began = r.clock.Now()
+	r.timer = newTicker(r.clock, r.began)
 	if r.signals != nil {
 		r.fired = make(chan struct{}, 1)
 		for _, s := range r.signals {
@@ -77,7 +78,7 @@ func newRun[T, U any](
 }
 
 // now returns the time since the start of the run.
-func (r *run[T, U]) now() time.Duration { return r.clock.Now().Sub(r.start) }
+func (r *run[T, U]) now() time.Duration { return r.clock.Now().Sub(r.began) }
 
 // fires returns how often the policy's signals have fired.
 func (r *run[T, U]) fires() (n uint64) {
@@ -121,8 +122,7 @@ func (r *run[T, U]) do(what todo) {
 		r.work <- struct{}{}
 	}
 	for range what.start {
-		r.goroutines.Add(1)
-		go r.runWorker()
+		r.start(r.runWorker)
 	}
 }
 
@@ -133,17 +133,32 @@ func (r *run[T, U]) wakeConsumer() {
 	}
 }
 
-// runSource runs the source on a goroutine of its own.
-func (r *run[T, U]) runSource() {
-	defer r.goroutines.Done()
-	returned := false
-	defer func() {
-		if !returned {
-			r.crashed(recover())
-		}
+// start runs f on a goroutine of the run.
+func (r *run[T, U]) start(f func()) {
+	r.goroutines.Add(1)
+	go func() {
+		defer r.goroutines.Done()
+		end := new(handoff.Outcome)
+		defer r.ended(end)
+		end.Of(f)
 	}()
+}
+
+// ended records how a goroutine has ended. If it did not return, the run is over.
+func (r *run[T, U]) ended(end *handoff.Outcome) {
+	if end.Returned() {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.crash == nil {
+		r.crash = end
+	}
+	r.wakeConsumer()
+}
+
+func (r *run[T, U]) runSource() {
 	err := r.src(r.ctx, r.accept)
-	returned = true
 	r.lock()
 	r.sourceErr = err
 	r.scheduler.end()
@@ -167,8 +182,7 @@ func (r *run[T, U]) accept(v T) bool {
 
 func (r *run[T, U]) consume(ctx context.Context, yield func(U) bool) error {
 	defer r.end()
-	r.goroutines.Add(1)
-	go r.runSource()
+	r.start(r.runSource)
 	var batch []result[T, U]
 	for {
 		batch = r.receive(ctx, batch)

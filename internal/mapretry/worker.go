@@ -5,15 +5,11 @@ import "time"
 // runWorker makes one call after the other.
 func (r *run[T, U]) runWorker() {
 	var w worker[T]
-	defer r.goroutines.Done()
-	calling := false
 	defer func() {
-		if calling { // the call did not return
-			v := recover()
+		if w.busy { // the call did not return
 			r.lock()
 			r.scheduler.abandon(&w)
 			r.mu.Unlock()
-			r.crashed(v)
 		}
 	}()
 	var c called[T, U]
@@ -22,9 +18,7 @@ func (r *run[T, U]) runWorker() {
 	r.scheduler.arrive()
 	for r.next(&w, now) {
 		r.unlock()
-		calling = true
 		r.call(w.item, &c)
-		calling = false
 		r.lock()
 		r.settle(&w, &c)
 		now = c.at

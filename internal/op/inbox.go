@@ -8,7 +8,9 @@ import (
 )
 
 // inbox is a queue of offers from producers, which have goroutines of their own, to the goroutine of the run. A producer
-// waits until its offer is answered. The run waits while there is no offer.
+// waits until its offer is answered. The run waits while there is no offer. A handoff.Receiver, whose events can be used
+// in a select with a timer or another receiver, costs two channel operations for each value; an inbox wakes the run once
+// for all offers that are there, and its lock also guards the number of running streams.
 type inbox struct {
 	offered chan struct{} // one signal, for a waiting run
 	taken   *offer        // the offer that the run has taken and not answered yet
