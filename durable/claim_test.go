@@ -309,7 +309,7 @@ func TestMarksExpire(t *testing.T) {
 		s := new(server)
 		q := fakeQueue(t, s, Config{Remember: remember})
 		d := deliver(q, s, first, nil)
-		if got := [2]string{get(q.mark(d, 1).Header, headerTTL), get(q.doneMark("x", time.Time{}).Header, headerTTL)}; got != want {
+		if got := [2]string{get(q.config.mark(d, 1).Header, headerTTL), get(q.config.doneMark("x", time.Time{}).Header, headerTTL)}; got != want {
 			t.Errorf("Remember %v: a claim and a done mark live %v, want %v", remember, got, want)
 		}
 	}
@@ -323,11 +323,11 @@ func TestMarksExpire(t *testing.T) {
 func TestDoneMark(t *testing.T) {
 	s := new(server)
 	q := fakeQueue(t, s, Config{})
-	if m := q.doneMark("x", time.Time{}); get(m.Header, headerDone) != "1" || m.Header[headerPut] != nil || m.Subject != "retrywhen.q.job.x.mark" {
+	if m := q.config.doneMark("x", time.Time{}); get(m.Header, headerDone) != "1" || m.Header[headerPut] != nil || m.Subject != "retrywhen.q.job.x.mark" {
 		t.Errorf("without an id: %s, %v", m.Subject, m.Header)
 	}
 	now := time.Now()
-	if m := q.doneMark("x", now); get(m.Header, headerPut) != formatTime(now) || m.Subject != "retrywhen.q.job.x.mark" {
+	if m := q.config.doneMark("x", now); get(m.Header, headerPut) != formatTime(now) || m.Subject != "retrywhen.q.job.x.mark" {
 		t.Errorf("with an id: %s, %v", m.Subject, m.Header)
 	}
 }

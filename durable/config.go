@@ -110,6 +110,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	c.Logger = c.Logger.With("queue", c.Name)
 	return c, nil
 }
 

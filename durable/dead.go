@@ -136,26 +136,26 @@ func ended(ctx context.Context, what string, err error) error {
 // Revive then deletes the old dead letter. A user without the permission for that can revive too: Stats counts the old
 // letter until the job has ended, and that is logged once.
 func (q *Queue) Revive(ctx context.Context, id string) error {
-	m, err := q.deadLetter(ctx, "revive", id)
-	if err != nil {
-		return err
+	what := "revive: job " + strconv.Quote(id)
+	m, err := q.lastOf(ctx, id)
+	switch {
+	case err != nil:
+		return explain(what, err)
+	case m == nil || q.config.stateOf(m) != StateDead:
+		return &failure{what, ErrNotFound, nil, ""}
 	}
 	return q.revive(ctx, readDead(m, id))
 }
 
 func (q *Queue) revive(ctx context.Context, letter *DeadLetter) error {
-	what := "revive: job " + strconv.Quote(letter.ID)
-	s := state{put: time.Now(), kind: letter.Kind, user: letter.Header, revived: true, position: letter.position}
+	r := q.request("revive: job "+strconv.Quote(letter.ID), "revive it again: if it was revived, that finds no dead letter")
+	s := state{put: r.began, kind: letter.Kind, user: letter.Header, revived: true, position: letter.position}
 	m := &nats.Msg{Subject: q.config.subject(letter.ID, first), Header: s.header(), Data: letter.Data}
-	began, before, put := time.Now(), q.nc.LastError(), get(m.Header, headerPut)
-	_, err := q.store(ctx, step{id: letter.ID, last: letter.seq, m: m, unbuffered: true,
-		ours:   func(m *jetstream.RawStreamMsg) bool { return get(m.Header, headerPut) == put },
-		within: func(ctx context.Context) (context.Context, context.CancelFunc) { return q.withPutTimeout(ctx, began) }}, storePolicy)
-	switch {
-	case errors.Is(err, errMoved):
-		return &failure{what, ErrNotFound, nil, ""}
+	switch err := r.make(ctx, step{id: letter.ID, last: letter.seq, m: m, unbuffered: true, ours: isOf(get(m.Header, headerPut))}, storePolicy); {
+	case err == errMoved:
+		return &failure{r.what, ErrNotFound, nil, ""}
 	case err != nil:
-		return q.notStored(ctx, what, err, before, time.Since(began))
+		return r.notStored(ctx, err)
 	}
 	q.counts.put.Add(1)
 	if q.mayNotDelete.Load() {
@@ -164,9 +164,9 @@ func (q *Queue) revive(ctx context.Context, letter *DeadLetter) error {
 	switch err := q.remove(ctx, letter.seq); {
 	case errors.Is(err, nats.ErrPermissionViolation) && q.mayNotDelete.CompareAndSwap(false, true):
 		q.config.Logger.Warn("the dead letters of revived jobs cannot be deleted and are counted until the jobs have ended: the user lacks the permission",
-			"queue", q.config.Name, "error", err)
+			"error", err)
 	case err != nil && !errors.Is(err, nats.ErrPermissionViolation):
-		q.config.Logger.Debug("the dead letter of a revived job could not be deleted", "queue", q.config.Name, "id", letter.ID, "error", err)
+		q.config.Logger.Debug("the dead letter of a revived job could not be deleted", "id", letter.ID, "error", err)
 	}
 	return nil
 }
@@ -248,9 +248,9 @@ func (q *Queue) Forget(ctx context.Context, id string) error {
 	switch {
 	case m == nil:
 		return gone
-	case q.isDead(m):
+	case q.config.stateOf(m) == StateDead:
 		// The mark comes first: without it, a delivery that was never acknowledged would be attempted again.
-		_, err := q.store(ctx, step{id: id, last: m.Sequence, m: q.doneMark(id, parseTime(get(m.Header, headerPut)))}, storePolicy)
+		_, err := q.store(ctx, step{id: id, last: m.Sequence, m: q.config.doneMark(id, parseTime(get(m.Header, headerPut)))}, storePolicy)
 		if errors.Is(err, errMoved) {
 			return gone
 		}
@@ -271,51 +271,4 @@ func (q *Queue) Forget(ctx context.Context, id string) error {
 		return explain(what, err)
 	}
 	return nil
-}
-
-// isDead reports whether a job's last message is a dead letter.
-func (q *Queue) isDead(m *jetstream.RawStreamMsg) bool {
-	_, s, _ := q.config.parseSubject(m.Subject)
-	return s == dead && get(m.Header, headerDone) == ""
-}
-
-func (q *Queue) deadLetter(ctx context.Context, what, id string) (*jetstream.RawStreamMsg, error) {
-	what += ": job " + strconv.Quote(id)
-	m, err := q.lastOf(ctx, id)
-	switch {
-	case err != nil:
-		return nil, explain(what, err)
-	case m == nil || !q.isDead(m):
-		return nil, &failure{what, ErrNotFound, nil, ""}
-	}
-	return m, nil
-}
-
-// bound limits how often the number of dead letters is checked.
-type bound struct {
-	mu   sync.Mutex
-	next time.Time // of the next check
-}
-
-// boundDead removes the oldest dead letters if there are more than Config.MaxDead. It checks at most once per second.
-func (q *Queue) boundDead(ctx context.Context) {
-	b := &q.bound
-	b.mu.Lock()
-	now := time.Now()
-	wait := now.Before(b.next)
-	if !wait {
-		b.next = now.Add(time.Second)
-	}
-	b.mu.Unlock()
-	if wait {
-		return
-	}
-	n, err := q.count(ctx, dead)
-	if err == nil && n > q.config.MaxDead {
-		q.config.Logger.Warn("the oldest dead letters are removed, Config.MaxDead is reached", "queue", q.config.Name, "removed", n-q.config.MaxDead)
-		err = q.jobs.Purge(ctx, jetstream.WithPurgeSubject(q.config.subjects("*", string(dead))), jetstream.WithPurgeKeep(uint64(q.config.MaxDead)))
-	}
-	if err != nil {
-		q.config.Logger.Warn("the number of dead letters could not be bounded", "queue", q.config.Name, "error", err)
-	}
 }

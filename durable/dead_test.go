@@ -163,7 +163,7 @@ func TestRevive(t *testing.T) {
 		if err := q.Revive(t.Context(), "x"); err != nil {
 			t.Error(err)
 		}
-		if got := outcomes(s); got != "last *; put first; delete 9" || q.counts.put.Load() != 1 {
+		if got := outcomesOf(s); got != "last *; put first; delete 9" || q.counts.put.Load() != 1 {
 			t.Errorf("it did %q, and put %d", got, q.counts.put.Load())
 		}
 		m := s.lastSent()
@@ -186,7 +186,7 @@ func TestRevive_MayNotDelete(t *testing.T) {
 		if err := q.Revive(t.Context(), "x"); err != nil {
 			t.Error(err)
 		}
-		if got := outcomes(s); strings.TrimSuffix("last *; put first; "+want, "; ") != got {
+		if got := outcomesOf(s); strings.TrimSuffix("last *; put first; "+want, "; ") != got {
 			t.Errorf("call %d did %q", i+1, got)
 		}
 	}
@@ -267,7 +267,7 @@ func TestRevive_Fails(t *testing.T) {
 				if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || err != nil && !strings.HasPrefix(err.Error(), test.text) {
 					t.Errorf("got %v, want %v, %s", err, test.want, test.text)
 				}
-				if got := outcomes(s); test.after == 0 && got != test.did {
+				if got := outcomesOf(s); test.after == 0 && got != test.did {
 					t.Errorf("it did %q, want %q", got, test.did)
 				}
 				if got := time.Since(began); test.after != 0 && got != test.after {
@@ -449,7 +449,7 @@ func TestBoundDead(t *testing.T) {
 					want  string
 				}{{0, test.want}, {0, ""}, {time.Second - 1, ""}, {1, test.want}, {time.Second - 1, ""}, {time.Hour, test.want}} {
 					time.Sleep(c.after)
-					q.boundDead(t.Context())
+					q.bound.check(t.Context())
 					if got := s.took(); got != c.want {
 						t.Errorf("it did %q, want %q", got, c.want)
 					}

@@ -147,6 +147,12 @@ func meaning(err error) (help string, kind error) {
 	return "", nil
 }
 
+// means reports whether err corresponds to the error of this package.
+func means(err, kind error) bool {
+	_, is := meaning(err)
+	return is == kind
+}
+
 // isAuthorization reports whether the server has refused the credentials.
 func isAuthorization(err error) bool {
 	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) || errors.Is(err, nats.ErrAuthRevoked) ||
@@ -164,8 +170,7 @@ func transient(err error) bool {
 		api := apiError(err)
 		return api.Code >= 500 // no leader, temporarily unavailable
 	}
-	_, kind := meaning(err)
-	return kind == ErrUnreachable
+	return means(err, ErrUnreachable)
 }
 
 func apiError(err error) *jetstream.APIError {

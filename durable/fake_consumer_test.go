@@ -208,8 +208,8 @@ func addConsumers(q *Queue, s *server) (due, fresh *fakeConsumer) {
 }
 
 // job returns a message of a job, as the server delivers it for the first time.
-func job(q *Queue, s *server, id string, st stage, seq uint64, h nats.Header) *fakeMsg {
-	return &fakeMsg{s: s, subject: q.config.subject(id, st), header: h, data: []byte("data"),
+func job(b *backend, s *server, id string, st stage, seq uint64, h nats.Header) *fakeMsg {
+	return &fakeMsg{s: s, subject: b.config.subject(id, st), header: h, data: []byte("data"),
 		meta: &jetstream.MsgMetadata{Sequence: jetstream.SequencePair{Stream: seq}, NumDelivered: 1, Timestamp: time.Now().Add(-time.Minute)}}
 }
 
@@ -239,9 +239,9 @@ func (c *fakeConsumer) serve(all ...*fakeMsg) {
 	}
 }
 
-// outcomes returns what was recorded since the last call, without the requests for jobs and without what the connection
+// outcomesOf returns what was recorded since the last call, without the requests for jobs and without what the connection
 // sends on its own when it comes to it.
-func outcomes(s *server) string {
+func outcomesOf(s *server) string {
 	all := strings.Split(s.took(), "; ")
 	return strings.Join(slices.DeleteFunc(all, func(a string) bool {
 		word, _, _ := strings.Cut(a, " ")

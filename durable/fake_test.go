@@ -153,7 +153,7 @@ func fakeQueue(t *testing.T, s *server, c Config) *Queue {
 		c.Name = "q"
 	}
 	if c.Logger == nil {
-		c.Logger = slog.New(fakeLog{s})
+		c.Logger = slog.New(fakeLog{s: s})
 	}
 	c, err := c.withDefaults()
 	if err != nil {
@@ -162,10 +162,10 @@ func fakeQueue(t *testing.T, s *server, c Config) *Queue {
 	if c.adopt(nil); c.checkSettings() != nil {
 		t.Fatal(c.checkSettings())
 	}
-	q := &Queue{config: c, nc: new(nats.Conn), js: fakeJetStream{s: s}, jobs: fakeStream{s: s}, feeds: make(map[*feed]struct{})}
+	q := newQueue(c, new(nats.Conn))
+	q.js, q.jobs = fakeJetStream{s: s}, fakeStream{s: s}
 	q.ctx, q.cancel = context.WithCancelCause(t.Context())
 	t.Cleanup(func() { q.cancel(nil) })
-	q.turns.init()
 	q.leaseTime.Store(int64(c.Lease))
 	addConsumers(q, s)
 	now := time.Now()
@@ -176,35 +176,38 @@ func fakeQueue(t *testing.T, s *server, c Config) *Queue {
 }
 
 // fakeLog records the messages of a logger. Their attributes must be complete: each has a name, one is the queue's.
-type fakeLog struct{ s *server }
+type fakeLog struct {
+	s     *server
+	named bool
+}
 
 func (l fakeLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
-func (l fakeLog) WithAttrs([]slog.Attr) slog.Handler               { return l }
 func (l fakeLog) WithGroup(string) slog.Handler                    { return l }
+func (l fakeLog) WithAttrs(all []slog.Attr) slog.Handler {
+	return fakeLog{l.s, len(all) == 1 && all[0].Key == "queue" && all[0].Value.String() == "q"}
+}
 func (l fakeLog) Handle(_ context.Context, r slog.Record) error {
 	l.s.note("log: %s", r.Message)
-	named := false
 	r.Attrs(func(a slog.Attr) bool {
 		if !logged[a.Key] {
 			l.s.note("with the attribute %q", a.Key)
 		}
-		named = named || a.Key == "queue" && a.Value.String() == "q"
 		return true
 	})
-	if !named {
+	if !l.named {
 		l.s.note("without the queue")
 	}
 	return nil
 }
 
 // logged has the names of the attributes that this package logs.
-var logged = map[string]bool{"queue": true, "id": true, "error": true, "kind": true, "panic": true, "jobs": true, "removed": true, "before": true, "lease": true, "ahead": true, "subject": true}
+var logged = map[string]bool{"id": true, "error": true, "kind": true, "panic": true, "jobs": true, "removed": true, "before": true, "lease": true, "ahead": true, "subject": true}
 
 // deliver returns a delivery of the job "x" that the queue has, with sequence 7.
 func deliver(q *Queue, s *server, st stage, change func(*delivery)) *delivery {
 	now := time.Now()
 	d := &delivery{id: "x", stage: st, msg: &fakeMsg{s: s, subject: q.config.subject("x", st), data: []byte("data")}, seq: 7, last: 7, deliveries: 1,
-		put: now, feed: newFeed(q, 1), received: now, until: now.Add(q.config.Lease)}
+		put: now, feed: newFeed(q.attempts, 1), received: now, until: now.Add(q.config.Lease)}
 	if change != nil {
 		change(d)
 	}

@@ -30,7 +30,7 @@ const (
 // many. So quick handlers do not wait for the server, and slow handlers do not keep jobs from other processes. Each
 // request is a Consume that ends when as many jobs have come. The leases of these jobs are extended while they wait.
 type feed struct {
-	q       *Queue
+	a       *attempts
 	workers int
 	ctx     context.Context // for storing outcomes: ends Config.Grace, patience and settleTime after the feed
 	cancel  context.CancelFunc
@@ -54,14 +54,14 @@ type feed struct {
 	cause    error
 }
 
-func newFeed(q *Queue, workers int) *feed {
-	f := &feed{q: q, workers: workers, ended: make(chan struct{}), stopping: make(chan struct{})}
-	f.ctx, f.cancel = context.WithCancel(q.ctx)
+func newFeed(a *attempts, workers int) *feed {
+	f := &feed{a: a, workers: workers, ended: make(chan struct{}), stopping: make(chan struct{})}
+	f.ctx, f.cancel = context.WithCancel(a.ctx)
 	f.slots = make(chan struct{}, ackWindow)
 	f.work.L, f.room.L = &f.mu, &f.mu
 	f.average, f.jobs = -1, make(map[*Job]struct{})
 	for i, s := range []stage{again, first} {
-		f.pumps[i] = &pump{feed: f, consumer: q.consumer(s), enough: make(chan struct{}, 1)}
+		f.pumps[i] = &pump{feed: f, consumer: a.consumer(s), enough: make(chan struct{}, 1)}
 	}
 	return f
 }
@@ -77,8 +77,8 @@ func (f *feed) close(cause error) {
 	close(f.stopping)
 	f.work.Broadcast()
 	f.room.Broadcast()
-	f.q.turns.wake()
-	time.AfterFunc(f.q.config.Grace+patience+settleTime, f.cancel)
+	f.a.turns.wake()
+	time.AfterFunc(f.a.config.Grace+patience+settleTime, f.cancel)
 }
 
 func (f *feed) err() error {
@@ -218,14 +218,6 @@ func (f *feed) handBackIdle(before time.Time) {
 	f.handBackAll(idle)
 }
 
-// idle reports whether the delivery has been ready since before the given time.
-func (d *delivery) idle(before time.Time) bool {
-	if d.held {
-		return d.state.due.Before(before)
-	}
-	return d.received.Before(before)
-}
-
 // finish hands back all jobs that no worker has. The pumps must have ended.
 func (f *feed) finish() {
 	f.mu.Lock()
@@ -245,12 +237,12 @@ func (f *feed) handBackAll(all []*delivery) {
 	turn := make(chan struct{}, 16)
 	for _, d := range all {
 		if !d.held {
-			f.q.handBack(f.ctx, d, 0)
+			f.a.handBack(f.ctx, d, 0)
 			continue
 		}
 		turn <- struct{}{}
 		each.Go(func() {
-			f.q.reschedule(f.ctx, d) // if it fails, it has logged that and handed the job back
+			f.a.reschedule(f.ctx, d) // if it fails, it has logged that and handed the job back
 			<-turn
 		})
 	}

@@ -105,7 +105,7 @@ func TestWaitingIsInOrder(t *testing.T) {
 }
 
 func TestIsOld(t *testing.T) {
-	for version, want := range map[string]bool{"2.12.0": true, "2.12.14": true, "2.12.15": false, "2.13.0": false, "2.15.2": false, "3.0.0": false, "2.12.0-RC.1": true, "2.13.0-RC.1": false, "2.12": true, "2.13": false,
+	for version, want := range map[string]bool{"2.12.0": true, "2.12.6": true, "2.12.7": false, "2.12.10": false, "2.13.0": false, "2.15.2": false, "3.0.0": false, "2.12.0-RC.1": true, "2.13.0-RC.1": false, "2.12": true, "2.13": false,
 		"2.11.9": true, "2.9.0": true, "1.99.0": true, "": false, "dev": false} {
 		if got := isOld(version); got != want {
 			t.Errorf("%q: got %v, want %v", version, got, want)
@@ -140,7 +140,7 @@ func TestDueRetriesGoFirstAndFreshJobsHaveAShare(t *testing.T) {
 // A fresh job has its share also if it is the only one. Due retries do not wait for fresh jobs.
 func TestDueRetriesAndFewFreshJobs(t *testing.T) {
 	for fresh, want := range map[int]string{0: "rrrrrrrrr", 1: "rrrfrrrrrr", 2: "rrrfrrrfrrr"} {
-		f := newFeed(fakeQueue(t, new(server), Config{}), 1)
+		f := newFeed(fakeQueue(t, new(server), Config{}).attempts, 1)
 		for range fresh {
 			f.push(&delivery{stage: first, msg: noMsg{}})
 		}
@@ -211,7 +211,7 @@ func TestReadyJobs(t *testing.T) {
 func TestFeedClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(server)
-		f := newFeed(fakeQueue(t, s, Config{}), 2)
+		f := newFeed(fakeQueue(t, s, Config{}).attempts, 2)
 		f.running = 2
 		ended := make(chan bool, 4)
 		for range 2 {
@@ -248,7 +248,7 @@ func TestFeedClose(t *testing.T) {
 // The context for outcomes ends with the queue.
 func TestFeed_ItsQueueIsClosed(t *testing.T) {
 	q := fakeQueue(t, new(server), Config{})
-	f := newFeed(q, 1)
+	f := newFeed(q.attempts, 1)
 	if f.ctx.Err() != nil {
 		t.Error("it has ended before")
 	}
@@ -262,7 +262,7 @@ func TestFeedRun(t *testing.T) {
 		s := new(server)
 		q := fakeQueue(t, s, Config{})
 		addConsumers(q, s)
-		f := newFeed(q, 1)
+		f := newFeed(q.attempts, 1)
 		ended := make(chan struct{})
 		go func() { f.run(); close(ended) }()
 		for _, want := range []string{"consume again consume first", "drain again drain first"} {
@@ -289,7 +289,7 @@ func TestFeedRun(t *testing.T) {
 func TestTake(t *testing.T) {
 	for average, paused := range map[time.Duration][2]int{-1: {0, 1}, time.Second: {0, 1}, time.Millisecond: {0, 0}} {
 		synctest.Test(t, func(t *testing.T) {
-			f := newFeed(fakeQueue(t, new(server), Config{}), 2)
+			f := newFeed(fakeQueue(t, new(server), Config{}).attempts, 2)
 			f.average = average
 			got := make(chan *delivery, 2)
 			for range 2 {
@@ -318,7 +318,7 @@ func TestTake(t *testing.T) {
 // A worker that is free makes room for both pumps.
 func TestRelease_MakesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFeed(fakeQueue(t, new(server), Config{}), 1)
+		f := newFeed(fakeQueue(t, new(server), Config{}).attempts, 1)
 		f.running = 1
 		room := make(chan int, 2)
 		for _, p := range f.pumps {
@@ -378,12 +378,12 @@ func TestHandBackIdle(t *testing.T) {
 		s := new(server)
 		q := fakeQueue(t, s, Config{})
 		addConsumers(q, s)
-		f := newFeed(q, 1)
+		f := newFeed(q.attempts, 1)
 		for _, p := range f.pumps {
 			p.consuming, _ = p.consumer.Consume(nil)
 		}
 		for i, st := range []stage{first, again, first} {
-			f.receive(job(q, s, "x", st, uint64(i+1), nil))
+			f.receive(job(q.backend, s, "x", st, uint64(i+1), nil))
 		}
 		s.took()
 		f.stopped = stopped
@@ -406,10 +406,10 @@ func TestHandBackIdle_After(t *testing.T) {
 		s := new(server)
 		q := fakeQueue(t, s, Config{})
 		for i := range 2 {
-			f := newFeed(q, 1)
+			f := newFeed(q.attempts, 1)
 			f.running = i
 			q.join(f)
-			f.receive(job(q, s, "x", first, uint64(i), nil))
+			f.receive(job(q.backend, s, "x", first, uint64(i), nil))
 		}
 		for _, c := range []struct {
 			after time.Duration
@@ -430,7 +430,7 @@ func TestFinish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{publish: func(*nats.Msg) error { time.Sleep(time.Second); return nil }}
 		q := fakeQueue(t, s, Config{})
-		f := newFeed(q, 1)
+		f := newFeed(q.attempts, 1)
 		due := time.Now().Add(10 * time.Second)
 		for i := range 33 {
 			d := &delivery{id: "x", seq: uint64(i), deliveries: 1, held: true, feed: f, msg: &fakeMsg{s: s}, state: state{due: due}}
@@ -438,7 +438,7 @@ func TestFinish(t *testing.T) {
 			f.hold(d)
 		}
 		for i, st := range []stage{first, again, first} {
-			f.receive(job(q, s, "x", st, uint64(i+40), nil))
+			f.receive(job(q.backend, s, "x", st, uint64(i+40), nil))
 		}
 		began := time.Now()
 		f.finish()

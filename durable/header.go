@@ -27,7 +27,6 @@ const (
 	headerDone     = "Retrywhen-Done"     // the job is done
 	headerBegun    = "Retrywhen-Begun"    // attempts begun and never settled
 	headerDelivery = "Retrywhen-Delivery" // the number of the delivery whose worker wrote the mark
-
 )
 
 // The server's headers for which nats.go has no names, or which it writes in a form that does not serve here: it cuts
@@ -154,4 +153,55 @@ func readErrorText(quoted string) string {
 		return text
 	}
 	return quoted
+}
+
+// claimTTL is the time to live of a mark of an attempt that has begun. Attempts may take longer: see advance.
+const claimTTL = 24 * time.Hour
+
+// mark returns a mark with the job's state, but without its data and the headers of PutHeader.
+func (c *Config) mark(d *delivery, begun uint64) *nats.Msg {
+	s := d.state
+	s.user = nil
+	m := &nats.Msg{Subject: c.subject(d.id, mark), Header: s.header()}
+	m.Header[headerBegun] = []string{strconv.FormatUint(begun, 10)}
+	m.Header[headerDelivery] = []string{strconv.FormatUint(d.deliveries, 10)}
+	expires(m, c.markTTL(d))
+	return m
+}
+
+// markTTL returns how long a mark of the job is kept.
+func (c *Config) markTTL(d *delivery) time.Duration {
+	if len(d.state.position) > 0 {
+		return max(positionTTL, c.Remember)
+	}
+	return max(claimTTL, c.Remember)
+}
+
+// doneMark returns the mark of a job that was put at the given time and has ended.
+func (c *Config) doneMark(id string, put time.Time) *nats.Msg {
+	m := &nats.Msg{Subject: c.subject(id, mark), Header: nats.Header{headerDone: {"1"}}}
+	if !put.IsZero() {
+		m.Header[headerPut] = []string{formatTime(put)}
+	}
+	expires(m, c.Remember)
+	return m
+}
+
+// lastSchedule is the latest time that the server can schedule, because it counts nanoseconds in 64 bits.
+var lastSchedule = time.Date(2262, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// schedule makes m a message that the server keeps until the given time, and then publishes as again.
+func (c *Config) schedule(id string, m *nats.Msg, at time.Time) {
+	if at.After(lastSchedule) {
+		at = lastSchedule
+	}
+	m.Subject = c.subject(id, later)
+	m.Header[headerSchedule] = []string{"@at " + formatTime(at)}
+	m.Header[headerScheduleTarget] = []string{c.subject(id, again)}
+}
+
+// expires sets a message's time to live, rounded up to seconds.
+func expires(m *nats.Msg, after time.Duration) {
+	seconds := (after + time.Second - 1) / time.Second
+	m.Header[headerTTL] = []string{strconv.FormatInt(int64(max(seconds, 1)), 10) + "s"}
 }

@@ -49,9 +49,9 @@ func TestTheRetryStateIsOneHeader(t *testing.T) {
 // A mark has the job's state without the user's headers, and ends by itself: after a day, or Remember if that is longer.
 func TestMark(t *testing.T) {
 	for remember, ttl := range map[time.Duration]string{time.Hour: "86400s", 48 * time.Hour: "172800s"} {
-		q := &Queue{config: Config{Name: "q", Remember: remember}}
+		q := newQueue(Config{Name: "q", Remember: remember}, nil)
 		d := &delivery{id: "7", deliveries: 3, state: state{kind: "letter", user: nats.Header{"X": {"a"}}}}
-		m := q.mark(d, 2)
+		m := q.config.mark(d, 2)
 		if m.Subject != "retrywhen.q.job.7.mark" || get(m.Header, headerTTL) != ttl || get(m.Header, headerBegun) != "2" ||
 			get(m.Header, headerDelivery) != "3" || get(m.Header, headerKind) != "letter" || m.Header["X"] != nil || d.state.user == nil {
 			t.Errorf("Remember %v: got %s %v", remember, m.Subject, m.Header)

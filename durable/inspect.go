@@ -24,6 +24,9 @@ const (
 	StateDead JobState = "dead"
 )
 
+// ended reports whether the job is not attempted again, unless it is revived.
+func (s JobState) ended() bool { return s == StateDone || s == StateDead }
+
 // JobInfo is what the server has stored of a job.
 type JobInfo struct {
 	ID    string
@@ -51,24 +54,20 @@ func (q *Queue) Get(ctx context.Context, id string) (JobInfo, error) {
 	case m == nil:
 		return JobInfo{}, &failure{what, ErrNotFound, nil, ""}
 	}
-	return q.info(id, m), nil
-}
-
-func (q *Queue) info(id string, m *jetstream.RawStreamMsg) JobInfo {
 	s := readState(m.Header)
-	i := JobInfo{ID: id, State: q.stateOf(m), Kind: s.kind, Attempts: s.retry.Attempts(), Put: s.put, FirstFailure: s.retry.FirstFailure()}
+	i := JobInfo{ID: id, State: q.config.stateOf(m), Kind: s.kind, Attempts: s.retry.Attempts(), Put: s.put, FirstFailure: s.retry.FirstFailure()}
 	if s.retry.Attempts() > 0 {
 		i.LastError = s.lastError
 	}
 	if i.State == StateLater || i.State == StateRunning {
 		i.Due = s.due
 	}
-	return i
+	return i, nil
 }
 
 // stateOf returns the state of a job whose last message is m.
-func (q *Queue) stateOf(m *jetstream.RawStreamMsg) JobState {
-	_, s, _ := q.config.parseSubject(m.Subject)
+func (c *Config) stateOf(m *jetstream.RawStreamMsg) JobState {
+	_, s, _ := c.parseSubject(m.Subject)
 	switch {
 	case get(m.Header, headerDone) != "":
 		return StateDone
@@ -88,48 +87,41 @@ func (q *Queue) stateOf(m *jetstream.RawStreamMsg) JobState {
 // if it has ended. While the server does not respond, Cancel tries again for as long as Put; its error then matches
 // ErrNotStored, and it may be called again.
 func (q *Queue) Cancel(ctx context.Context, id string) error {
-	what := "cancel: job " + strconv.Quote(id)
-	began, before := time.Now(), q.nc.LastError()
+	r := q.request("cancel: job "+strconv.Quote(id), "cancel it again")
 	err, marked := errMoved, false
 	for n := 0; n < 10 && err == errMoved; n++ { // as long as it moves on meanwhile
 		m, looked := q.lastOf(ctx, id)
 		if looked != nil {
-			return explain(what, looked)
+			return explain(r.what, looked)
 		}
 		switch {
-		case m == nil || q.stateOf(m) == StateDead:
-			return &failure{what, ErrNotFound, nil, ""}
-		case q.stateOf(m) == StateDone: // perhaps by a Cancel that has ended halfway
+		case m == nil || q.config.stateOf(m) == StateDead:
+			return &failure{r.what, ErrNotFound, nil, ""}
+		case q.config.stateOf(m) == StateDone: // perhaps by a Cancel that has ended halfway
 			if m = q.leftover(ctx, id); m == nil && marked {
 				return nil
 			} else if m == nil {
-				return &failure{what, ErrNotFound, nil, ""}
+				return &failure{r.what, ErrNotFound, nil, ""}
 			}
 			err = nil
 		default:
-			err = q.end(ctx, began, step{id: id, last: m.Sequence, m: q.doneMark(id, parseTime(get(m.Header, headerPut)))})
+			err = r.make(ctx, step{id: id, last: m.Sequence, m: q.config.doneMark(id, parseTime(get(m.Header, headerPut)))}, storePolicy)
 			marked = marked || err == nil
 		}
 		if _, s, _ := q.config.parseSubject(m.Subject); err == nil && s != mark {
-			err = q.replace(ctx, began, id, m, s)
+			err = r.replace(ctx, id, m, s)
 		}
 	}
 	if err != nil {
-		return q.notStored(ctx, what, err, before, time.Since(began))
+		return r.notStored(ctx, err)
 	}
 	return nil
 }
 
-func (q *Queue) end(ctx context.Context, began time.Time, s step) error {
-	s.within = func(ctx context.Context) (context.Context, context.CancelFunc) { return q.withPutTimeout(ctx, began) }
-	_, err := q.store(ctx, s, storePolicy)
-	return err
-}
-
 // replace replaces the message of a cancelled job, because a worker does not look at the job's state at a first
 // delivery, nor the server when a schedule fires. The worker that gets the replacement only acknowledges it.
-func (q *Queue) replace(ctx context.Context, began time.Time, id string, m *jetstream.RawStreamMsg, s stage) error {
-	instead := q.doneMark(id, parseTime(get(m.Header, headerPut)))
+func (r request) replace(ctx context.Context, id string, m *jetstream.RawStreamMsg, s stage) error {
+	instead := r.config.doneMark(id, parseTime(get(m.Header, headerPut)))
 	instead.Subject = m.Subject
 	if get(m.Header, headerRevived) != "" {
 		instead.Header[headerRevived] = []string{"1"}
@@ -137,7 +129,7 @@ func (q *Queue) replace(ctx context.Context, began time.Time, id string, m *jets
 	if s == later { // no worker acknowledges it
 		expires(instead, time.Second)
 	}
-	return q.end(ctx, began, step{id: id, of: m.Subject, last: m.Sequence, m: instead})
+	return r.make(ctx, step{id: id, of: m.Subject, last: m.Sequence, m: instead}, storePolicy)
 }
 
 // leftover returns the message that a job which is done would still bring to a worker, nil if there is none.

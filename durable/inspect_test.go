@@ -138,8 +138,8 @@ func TestCancel_TheMessageIsGone(t *testing.T) {
 func TestCheck_Cancelled(t *testing.T) {
 	s := new(server)
 	q := fakeQueue(t, s, Config{})
-	f := newFeed(q, 1)
-	f.receive(job(q, s, "x", first, 7, nats.Header{headerDone: {"1"}, headerRevived: {"1"}}))
+	f := newFeed(q.attempts, 1)
+	f.receive(job(q.backend, s, "x", first, 7, nats.Header{headerDone: {"1"}, headerRevived: {"1"}}))
 	d := f.take()
 	if got := q.check(t.Context(), d, false); got != skip || s.took() != "last dead; ack" {
 		t.Errorf("the verdict is %v", got)

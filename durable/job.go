@@ -33,10 +33,10 @@ type Job struct {
 	// a delivery; then Redelivered is false.
 	Redelivered bool
 
-	q       *Queue
+	a       *attempts
 	d       *delivery
 	began   time.Time
-	leave   func()          // of a job of Jobs: called when it is settled
+	leave   func()          // called when it is settled
 	hooks   context.Context // of the policy's hooks, nil if Config.Context is nil
 	settled atomic.Bool
 
@@ -45,8 +45,8 @@ type Job struct {
 }
 
 // newJob returns the attempt at a delivery for which check has returned begin.
-func (q *Queue) newJob(d *delivery) *Job {
-	q.counts.attempts.Add(1)
+func (a *attempts) newJob(d *delivery) *Job {
+	a.counts.attempts.Add(1)
 	put := d.state.put
 	if put.IsZero() {
 		put = d.put
@@ -54,7 +54,7 @@ func (q *Queue) newJob(d *delivery) *Job {
 	return &Job{
 		ID: d.id, Data: d.msg.Data(), Kind: d.state.kind, Header: d.state.user, Attempt: d.state.retry.Attempts() + 1, Put: put,
 		FirstFailure: d.state.retry.FirstFailure(), LastError: d.state.lastError, Redelivered: d.claimed,
-		q: q, d: d, began: q.now(),
+		a: a, d: d, began: a.now(), leave: func() {},
 	}
 }
 
@@ -64,22 +64,15 @@ func (q *Queue) newJob(d *delivery) *Job {
 // which hands the job back, Done returns ErrClosed. It returns ErrTaken if the lease has run out and another worker has
 // the job or has settled it.
 func (j *Job) Done() error {
-	if !j.settled.CompareAndSwap(false, true) {
-		return &failure{"done: job " + j.ID, ErrSettled, nil, ""}
-	}
-	if j.q.isClosed() {
-		return &failure{"done: job " + j.ID, ErrClosed, nil, "Close has handed the job back, it will be attempted again"}
-	}
-	defer j.left()
-	ctx, cancel := j.context()
-	defer cancel()
-	err := j.q.done(ctx, j.d)
-	if err == nil {
-		j.q.counts.done.Add(1)
-		op := j.q.operation(j.hooked(ctx), &j.d.state)
-		j.q.over(&op, j.began, nil)
-	}
-	return err
+	return j.report("done", func(ctx context.Context) error {
+		err := j.a.done(ctx, j.d)
+		if err == nil {
+			j.a.counts.done.Add(1)
+			op := j.a.operation(j.hooked(ctx), &j.d.state)
+			j.a.over(&op, j.began, nil)
+		}
+		return err
+	})
 }
 
 // Fail reports that the attempt has failed with err, and the policy decides whether to retry. Fail returns when the
@@ -90,24 +83,24 @@ func (j *Job) Fail(err error) error {
 	if err == nil {
 		return j.Done()
 	}
-	if !j.settled.CompareAndSwap(false, true) {
-		return &failure{"fail: job " + j.ID, ErrSettled, nil, ""}
-	}
-	if j.q.isClosed() {
-		return &failure{"fail: job " + j.ID, ErrClosed, nil, "Close has handed the job back, it will be attempted again"}
-	}
-	defer j.left()
-	j.takePosition()
-	ctx, cancel := j.context()
-	defer cancel()
-	return j.q.fail(ctx, j.hooked(ctx), j.d, err, j.began)
+	return j.report("fail", func(ctx context.Context) error {
+		j.takePosition()
+		return j.a.fail(ctx, j.hooked(ctx), j.d, err, j.began)
+	})
 }
 
-// left is called when the attempt is over.
-func (j *Job) left() {
-	if j.leave != nil {
-		j.leave()
+// report stores an outcome, unless there was one before.
+func (j *Job) report(what string, store func(context.Context) error) error {
+	if !j.settled.CompareAndSwap(false, true) {
+		return &failure{what + ": job " + j.ID, ErrSettled, nil, ""}
 	}
+	if j.a.isClosed() {
+		return &failure{what + ": job " + j.ID, ErrClosed, nil, "Close has handed the job back, it will be attempted again"}
+	}
+	defer j.leave()
+	ctx, cancel := j.context()
+	defer cancel()
+	return store(ctx)
 }
 
 // hooked returns the context for the policy's hooks.
@@ -123,7 +116,7 @@ func (j *Job) context() (context.Context, context.CancelFunc) {
 	if ctx := j.d.feed.ctx; ctx.Err() == nil {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(j.q.ctx, settleTime) // the stream of Jobs has ended before the job
+	return context.WithTimeout(j.a.ctx, settleTime) // the stream of Jobs has ended before the job
 }
 
 // handBack returns the job to the server for redelivery after the pause, unless it was settled. The attempt is not
@@ -132,11 +125,11 @@ func (j *Job) handBack(pause time.Duration) bool {
 	if !j.settled.CompareAndSwap(false, true) {
 		return false
 	}
-	defer j.left()
+	defer j.leave()
 	j.takePosition()
 	ctx, cancel := j.context()
 	defer cancel()
-	j.q.handBack(ctx, j.d, pause)
+	j.a.handBack(ctx, j.d, pause)
 	return true
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/retrywhen/retrywhen/retry"
@@ -13,6 +14,12 @@ import (
 type kind struct {
 	policy  retry.Policy
 	handler func(context.Context, *Job) error
+}
+
+// kinds holds the kinds that have a handler.
+type kinds struct {
+	all     sync.Map // from string to kind
+	strange sync.Map // kinds without a handler, from string to the time.Time at which that was logged
 }
 
 // Handle sets the handler that Work calls for jobs of a kind (PutKind), and the policy that decides about their
@@ -27,39 +34,31 @@ func (q *Queue) Handle(name string, policy retry.Policy, handler func(context.Co
 		panic("durable: Handle: handler is nil")
 	}
 	policy = withPolicyDefaults(cmp.Or(policy, q.config.Policy))
-	if _, is := q.kinds.LoadOrStore(name, kind{policy, handler}); is {
+	if _, is := q.kinds.all.LoadOrStore(name, kind{policy, handler}); is {
 		panic(fmt.Sprintf("durable: Handle: kind %q has a handler already", name))
 	}
 }
 
 // unknownKind hands back a job whose kind has no handler: for a second, then for longer each time, up to a lease. It logs
 // a kind once a minute.
-func (q *Queue) unknownKind(job *Job) {
+func (a *attempts) unknownKind(job *Job) {
 	now := time.Now()
-	if last, logged := q.strange.Load(job.Kind); !logged || now.Sub(last.(time.Time)) >= time.Minute {
-		q.strange.Store(job.Kind, now)
-		q.config.Logger.Error("a job's kind has no handler here, such jobs are handed back", "queue", q.config.Name, "id", job.ID, "kind", job.Kind)
+	if last, logged := a.kinds.strange.Load(job.Kind); !logged || now.Sub(last.(time.Time)) >= time.Minute {
+		a.kinds.strange.Store(job.Kind, now)
+		a.config.Logger.Error("a job's kind has no handler here, such jobs are handed back", "id", job.ID, "kind", job.Kind)
 	}
-	job.handBack(min(time.Second<<min(job.d.deliveries-1, 20), q.lease()))
+	job.handBack(min(time.Second<<min(job.d.deliveries-1, 20), a.lease()))
 }
 
-// policyOf returns the policy for jobs of a kind.
-func (q *Queue) policyOf(name string) retry.Policy {
-	if k, ok := q.kinds.Load(name); ok {
-		return k.(kind).policy
+// kindOf returns the policy and the handler for jobs of a kind. otherwise is the handler of a kind without one.
+func (o *outcomes) kindOf(name string, otherwise func(context.Context, *Job) error) kind {
+	if k, ok := o.kinds.all.Load(name); ok {
+		return k.(kind)
 	}
-	return q.config.Policy
+	return kind{o.config.Policy, otherwise}
 }
 
-// handlerOf returns the handler for jobs of a kind.
-func (q *Queue) handlerOf(name string, otherwise func(context.Context, *Job) error) func(context.Context, *Job) error {
-	if k, ok := q.kinds.Load(name); ok {
-		return k.(kind).handler
-	}
-	return otherwise
-}
-
-func (q *Queue) handlesKinds() (some bool) {
-	q.kinds.Range(func(any, any) bool { some = true; return false })
+func (k *kinds) any() (some bool) {
+	k.all.Range(func(any, any) bool { some = true; return false })
 	return some
 }

@@ -12,7 +12,7 @@ import (
 
 func TestHandle(t *testing.T) {
 	q := fakeQueue(t, new(server), Config{})
-	if q.handlesKinds() {
+	if q.kinds.any() {
 		t.Error("a queue without Handle handles kinds")
 	}
 	var called string
@@ -23,25 +23,25 @@ func TestHandle(t *testing.T) {
 	q.Handle("own", own, handler("own"))
 	q.Handle("default", retry.Policy{}, handler("default"))
 	q.Handle("untimed", retry.Default, handler("untimed"))
-	if k, _ := q.kinds.Load("untimed"); k.(kind).policy == retry.Default {
+	if k, _ := q.kinds.all.Load("untimed"); k.(kind).policy == retry.Default {
 		t.Error("a policy without an AttemptTimeout gets none")
 	}
-	if !q.handlesKinds() {
+	if !q.kinds.any() {
 		t.Error("it handles no kinds")
 	}
 	for name, want := range map[string]retry.Policy{"own": own, "default": q.config.Policy, "other": q.config.Policy} {
-		if q.policyOf(name) != want {
+		if q.kindOf(name, nil).policy != want {
 			t.Errorf("%s has another policy", name)
 		}
 	}
 	for _, name := range []string{"own", "default", "other"} {
 		called = ""
-		q.handlerOf(name, handler("other"))(t.Context(), nil)
+		q.kindOf(name, handler("other")).handler(t.Context(), nil)
 		if called != name {
 			t.Errorf("%s went to %s", name, called)
 		}
 	}
-	if q.handlerOf("other", nil) != nil {
+	if q.kindOf("other", nil).handler != nil {
 		t.Error("a kind without a handler has one")
 	}
 	for want, handle := range map[string]func(){

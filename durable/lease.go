@@ -1,12 +1,9 @@
 package durable
 
 import (
-	"context"
-	"errors"
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -35,6 +32,14 @@ type delivery struct {
 	// Guarded by the mutex of leases:
 	until time.Time // the end of the lease, as far as is known
 	busy  bool      // its attempt runs, or it is held
+}
+
+// idle reports whether the delivery has been ready since before the given time.
+func (d *delivery) idle(before time.Time) bool {
+	if d.held {
+		return d.state.due.Before(before)
+	}
+	return d.received.Before(before)
 }
 
 // leases holds the deliveries that this process has, by the sequences of their messages.
@@ -153,133 +158,8 @@ func (g *gaps) connected(reconnects uint64, now time.Time, lease time.Duration) 
 	}
 }
 
-func (q *Queue) isSuspect(d *delivery, now time.Time) bool {
-	q.gaps.connected(q.nc.Stats().Reconnects, now, q.lease())
-	return q.gaps.isSuspect(d, now, q.lease())
-}
-
 func (g *gaps) isSuspect(d *delivery, now time.Time, lease time.Duration) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return d.received.Before(g.suspect) || now.Sub(g.heard) > lease/2
-}
-
-// keepLeases extends the leases of the jobs in this process until the queue is closed: four times per lease, and when
-// the connection is back after an outage.
-func (q *Queue) keepLeases() {
-	ticker := time.NewTicker(time.Second / 8) // an eighth of the shortest lease
-	defer ticker.Stop()
-	connected := q.nc.StatusChanged(nats.CONNECTED)
-	defer q.nc.RemoveStatusListener(connected)
-	status := (<-chan nats.Status)(connected)
-	extended, extending := time.Now(), make(chan struct{}, 1)
-	extend := func(now time.Time) {
-		select {
-		case extending <- struct{}{}:
-			extended = now
-			q.tasks.Go(func() { q.readLease(); q.extendLeases(); <-extending })
-		default: // the last extension has not ended, because the server does not respond
-		}
-	}
-	for {
-		select {
-		case <-q.ctx.Done():
-			return
-		case <-ticker.C:
-			now := time.Now()
-			q.gaps.tick(now, q.lease())
-			q.handBackIdle(now)
-			if now.Sub(extended) >= q.lease()/4 {
-				extend(now)
-			}
-		case _, open := <-status:
-			if !open { // the connection is closed
-				status = nil
-				continue
-			}
-			extend(time.Now())
-		}
-	}
-}
-
-// extendLeases extends the leases. They are known to be extended when the server has responded to a flush after that.
-func (q *Queue) extendLeases() {
-	now := time.Now()
-	all := q.leases.before(now)
-	failed, last := 0, error(nil)
-	for _, d := range all {
-		err := d.msg.InProgress()
-		switch {
-		case errors.Is(err, nats.ErrReconnectBufExceeded):
-			return
-		case err != nil && !errors.Is(err, jetstream.ErrMsgAlreadyAckd):
-			failed, last = failed+1, err
-		}
-	}
-	if failed > 0 {
-		q.config.Logger.Warn("leases could not be extended", "queue", q.config.Name, "jobs", failed, "error", last)
-		return
-	}
-	if q.nc.IsConnected() && q.nc.FlushTimeout(q.lease()/4) == nil {
-		heard := time.Now()
-		q.gaps.responded(heard, q.lease())
-		q.leases.extend(all, heard, now.Add(q.lease()))
-	}
-}
-
-// handBackIdle makes the feeds hand back the jobs that were fetched ahead and wait here, so that other processes can
-// get them.
-func (q *Queue) handBackIdle(now time.Time) {
-	before := now.Add(-idleTime)
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for f := range q.feeds {
-		if f.hasIdle(before) {
-			q.tasks.Go(func() { f.handBackIdle(before) }) // the leases must be extended meanwhile
-		}
-	}
-}
-
-// handBack returns the job to the server, which delivers it to another worker after the pause. The attempt is not
-// counted.
-func (q *Queue) handBack(ctx context.Context, d *delivery, pause time.Duration) {
-	if !q.leases.remove(d) {
-		return
-	}
-	q.counts.handedBack.Add(1)
-	if d.claimed || d.moved {
-		if err := q.unclaim(ctx, d); err != nil {
-			q.config.Logger.Warn("an attempt that was handed back will count as one that never ended", "queue", q.config.Name, "id", d.id, "error", err)
-		}
-	}
-	nak := d.msg.Nak
-	if pause > 0 {
-		nak = func() error { return d.msg.NakWithDelay(pause) }
-	}
-	if err := nak(); err != nil {
-		q.config.Logger.Warn("a job could not be handed back, it is delivered again when its lease has run out", "queue", q.config.Name, "id", d.id, "error", err)
-	}
-}
-
-// abandon removes a delivery and sends nothing to the server. Another worker has the job, and the server would take an
-// acknowledgement of this delivery for that worker's.
-func (q *Queue) abandon(d *delivery) { q.leases.remove(d) }
-
-// drop acknowledges the delivery of a job that has moved on. If the acknowledgement is lost, the server delivers the
-// job once more, and check skips it. done says that the job is done: then its old dead letter goes first.
-func (q *Queue) drop(ctx context.Context, d *delivery, done bool) {
-	if done && d.state.revived {
-		if err := q.bury(ctx, d); err != nil {
-			q.config.Logger.Warn("the dead letter of a revived job could not be removed, the job is handed back for that", "queue", q.config.Name, "id", d.id, "error", err)
-			d.claimed = false
-			q.handBack(ctx, d, q.pause(ctx, time.Time{}))
-			return
-		}
-	}
-	if !q.leases.remove(d) {
-		return
-	}
-	if err := q.acks.send(ctx, d.msg); err != nil {
-		q.config.Logger.Warn("a delivery could not be acknowledged", "queue", q.config.Name, "id", d.id, "error", err)
-	}
 }

@@ -103,8 +103,9 @@ func positionOf[P any](job *Job, start P) (*position[P], error) {
 		return p, nil
 	}
 	p := &position[P]{at: start}
-	if stored := job.stored(); len(stored) > 0 {
+	if job.d != nil && len(job.d.state.position) > 0 { // with which the attempt began
 		var at P
+		stored := job.d.state.position
 		if err := json.Unmarshal(stored, &at); err != nil {
 			return nil, fmt.Errorf("durable: resume: job %s: the stored position %.100s is not a %T: %w", job.ID, stored, start, err)
 		}
@@ -112,14 +113,6 @@ func positionOf[P any](job *Job, start P) (*position[P], error) {
 	}
 	job.position = p
 	return p, nil
-}
-
-// stored returns the position with which the attempt began.
-func (j *Job) stored() []byte {
-	if j.d == nil {
-		return nil
-	}
-	return j.d.state.position
 }
 
 // takePosition puts the present position into the state that the next step stores.
@@ -132,7 +125,7 @@ func (j *Job) takePosition() {
 	}
 	switch text, err := p.text(); {
 	case err != nil:
-		j.q.config.Logger.Error("the position of a job cannot be stored, its next attempt begins at the one before", "queue", j.q.config.Name, "id", j.ID, "error", err)
+		j.a.config.Logger.Error("the position of a job cannot be stored, its next attempt begins at the one before", "id", j.ID, "error", err)
 	case text != nil:
 		j.d.state.position, j.d.moved = text, true
 	}

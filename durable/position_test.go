@@ -93,7 +93,7 @@ func TestResume_Stored(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := new(server)
 			q := fakeQueue(t, s, Config{Policy: later1})
-			q.bound.next = time.Now().Add(time.Hour)
+			q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
 			job := q.newJob(deliver(q, s, first, func(d *delivery) { d.state.position = []byte(test.stored) }))
 			if err := test.run(job); err != nil {
 				t.Error(err)

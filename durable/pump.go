@@ -99,7 +99,7 @@ func (p *pump) drain() {
 func (f *feed) awaitDrained(drained <-chan struct{}, timeout <-chan time.Time) bool {
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
-	for f.q.nc.IsConnected() {
+	for f.a.nc.IsConnected() {
 		select {
 		case <-drained:
 			return true
@@ -148,7 +148,7 @@ func (p *pump) consume(n int) (drained <-chan struct{}, err error) {
 	f.mu.Unlock()
 	goal = max(goal, 1)
 	// A request must have room for the largest message.
-	limit := max(goal, int(f.q.nc.MaxPayload())+headerRoom)
+	limit := max(goal, int(f.a.nc.MaxPayload())+headerRoom)
 	consuming, err = p.consumer.Consume(func(m jetstream.Msg) {
 		f.receive(m)
 		before := received < n && bytes < goal
@@ -209,8 +209,8 @@ func (p *pump) fatal(err error) error {
 		errors.Is(err, jetstream.ErrBadRequest) {
 		return err
 	}
-	f.q.config.Logger.Debug("jobs could not be fetched", "queue", f.q.config.Name, "error", err)
-	if !f.q.nc.IsConnected() {
+	f.a.config.Logger.Debug("jobs could not be fetched", "error", err)
+	if !f.a.nc.IsConnected() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(f.ctx, 5*time.Second)
@@ -224,20 +224,20 @@ func (p *pump) fatal(err error) error {
 
 // receive handles a message that the server has sent.
 func (f *feed) receive(m jetstream.Msg) {
-	q := f.q
+	a := f.a
 	now := time.Now()
-	q.gaps.tick(now, q.lease())
+	a.gaps.tick(now, a.lease())
 	meta, err := m.Metadata()
-	id, s, ok := q.config.parseSubject(m.Subject())
+	id, s, ok := a.config.parseSubject(m.Subject())
 	if err != nil || !ok {
-		q.config.Logger.Warn("a message is not a job", "queue", q.config.Name, "subject", m.Subject(), "error", err)
+		a.config.Logger.Warn("a message is not a job", "subject", m.Subject(), "error", err)
 		return
 	}
 	d := &delivery{id: id, stage: s, msg: m, seq: meta.Sequence.Stream, last: meta.Sequence.Stream, deliveries: meta.NumDelivered,
-		put: meta.Timestamp, feed: f, received: now, until: now.Add(q.lease())}
+		put: meta.Timestamp, feed: f, received: now, until: now.Add(a.lease())}
 	d.state = readState(m.Headers())
 	d.over = get(m.Headers(), headerDone) != ""
-	if !q.leases.add(d) {
+	if !a.leases.add(d) {
 		return
 	}
 	f.mu.Lock()
@@ -247,6 +247,6 @@ func (f *feed) receive(m jetstream.Msg) {
 	}
 	f.mu.Unlock()
 	if stopped {
-		q.handBack(f.ctx, d, 0)
+		a.handBack(f.ctx, d, 0)
 	}
 }

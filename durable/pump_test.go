@@ -19,7 +19,7 @@ func fakePump(t *testing.T, s *server, workers int) (*pump, *fakeConsumer) {
 	t.Helper()
 	q := fakeQueue(t, s, Config{})
 	_, fresh := addConsumers(q, s)
-	return newFeed(q, workers).pumps[1], fresh
+	return newFeed(q.attempts, workers).pumps[1], fresh
 }
 
 // consumeAsync calls consume in a goroutine. The channel gets its error.
@@ -67,7 +67,7 @@ func TestConsume_EndsWhenItHasEnough(t *testing.T) {
 						t.Fatalf("it has ended after %d jobs, want %d", i, len(test.sizes))
 					default:
 					}
-					m := job(p.feed.q, s, "x", first, uint64(i+1), nil)
+					m := job(p.feed.a.backend, s, "x", first, uint64(i+1), nil)
 					m.data = large[:size]
 					c.last().handler(m)
 					synctest.Wait()
@@ -80,7 +80,7 @@ func TestConsume_EndsWhenItHasEnough(t *testing.T) {
 				default:
 					t.Fatalf("it has not ended after %d jobs", len(test.sizes))
 				}
-				m := job(p.feed.q, s, "x", first, 99, nil)
+				m := job(p.feed.a.backend, s, "x", first, 99, nil)
 				m.data = large
 				c.last().handler(m)
 				if got := s.took(); got != "consume first; drain first" || len(p.ready) != len(test.sizes)+1 {
@@ -97,7 +97,7 @@ func TestConsume_AJobComesAtOnce(t *testing.T) {
 		s := new(server)
 		p, c := fakePump(t, s, 1)
 		c.consume = func(run *fakeConsume) {
-			go run.handler(job(p.feed.q, s, "x", first, 1, nil))
+			go run.handler(job(p.feed.a.backend, s, "x", first, 1, nil))
 			time.Sleep(time.Millisecond)
 		}
 		if err := <-consumeAsync(p, 1); err != nil || s.took() != "consume first; drain first" {
@@ -116,7 +116,7 @@ func TestConsume_Request(t *testing.T) {
 	} {
 		s := new(server)
 		p, c := fakePump(t, s, 1)
-		p.feed.q.nc = connected(t, s)
+		p.feed.a.nc = connected(t, s)
 		p.feed.pumps[0].bytes, p.bytes = ready[0], ready[1]
 		p.feed.close(nil) // it ends at once
 		if _, err := p.consume(7); err != nil {
@@ -216,7 +216,7 @@ func TestFatal(t *testing.T) {
 				s := &server{fails: map[string]error{"info of first": test.info}}
 				p, _ := fakePump(t, s, 1)
 				if !test.disconnected {
-					p.feed.q.nc = connected(t, s)
+					p.feed.a.nc = connected(t, s)
 				}
 				began := time.Now()
 				if got := p.fatal(test.err); got != test.want {
@@ -250,7 +250,7 @@ func TestDrain(t *testing.T) {
 				s := new(server)
 				p, c := fakePump(t, s, 1)
 				nc := connected(t, s)
-				p.feed.q.nc = nc
+				p.feed.a.nc = nc
 				p.drain()
 				if got := s.took(); got != "" {
 					t.Errorf("without a Consume it did %q", got)
@@ -300,7 +300,7 @@ func TestPumpRun(t *testing.T) {
 				s := new(server)
 				p, c := fakePump(t, s, 2)
 				f := p.feed
-				f.q.nc = connected(t, s)
+				f.a.nc = connected(t, s)
 				ended := make(chan time.Time, 1)
 				go func() { p.run(); ended <- time.Now() }()
 				for i, after := range test.drained {
@@ -313,7 +313,7 @@ func TestPumpRun(t *testing.T) {
 						break
 					}
 					for j := range 2 {
-						c.last().handler(job(f.q, s, "x", first, uint64(2*i+j+1), nil))
+						c.last().handler(job(f.a.backend, s, "x", first, uint64(2*i+j+1), nil))
 					}
 					synctest.Wait()
 					if got := s.took(); got != "drain first" {
@@ -347,7 +347,7 @@ func TestPumpRun_ALatePause(t *testing.T) {
 		p, c := fakePump(t, s, 1)
 		go p.run()
 		synctest.Wait()
-		c.last().handler(job(p.feed.q, s, "x", first, 1, nil))
+		c.last().handler(job(p.feed.a.backend, s, "x", first, 1, nil))
 		synctest.Wait()
 		p.feed.take() // all workers are busy
 		if len(p.enough) != 1 || len(p.feed.pumps[0].enough) != 1 {
@@ -367,7 +367,7 @@ func TestPumpRun_Fails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{fails: map[string]error{"consume first": jetstream.ErrConsumerDeleted}}
 		p, _ := fakePump(t, s, 1)
-		p.feed.q.nc = connected(t, s)
+		p.feed.a.nc = connected(t, s)
 		began := time.Now()
 		p.run()
 		if got := time.Since(began); got != 0 {
@@ -399,7 +399,7 @@ func TestReceive(t *testing.T) {
 		"not a message": {change: func(m *fakeMsg, _ *feed) { m.meta, m.err = nil, jetstream.ErrNotJSMessage }, want: "log: a message is not a job"},
 		"at the end":    {change: func(_ *fakeMsg, f *feed) { f.close(nil) }, want: "nak"},
 		"an attempt at it runs": {change: func(_ *fakeMsg, f *feed) {
-			f.q.leases.add(&delivery{seq: 42, busy: true})
+			f.a.leases.add(&delivery{seq: 42, busy: true})
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -410,11 +410,11 @@ func TestReceive(t *testing.T) {
 				signal := retry.NewSignal()
 				signal.Fire()
 				q.Handle("k", retry.New(backoff.Constant(time.Second), retry.ResetOn(signal)), noHandler)
-				f := newFeed(q, 1)
+				f := newFeed(q.attempts, 1)
 				if test.stage == "" {
 					test.stage = first
 				}
-				m := job(q, s, "x", test.stage, 42, test.header)
+				m := job(q.backend, s, "x", test.stage, 42, test.header)
 				m.meta.NumDelivered = 5
 				put := m.meta.Timestamp
 				if test.change != nil {

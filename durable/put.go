@@ -2,9 +2,9 @@ package durable
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -68,9 +68,6 @@ func PutKind(kind string) PutOption {
 	}
 }
 
-// putTimeout bounds Put if its context has no deadline.
-const putTimeout = 15 * time.Second
-
 // Put stores a job, which is attempted as soon as a worker is free, and returns its id. It returns when the server, or
 // with Replicas a majority of them, has stored the job. If an id of PutID is known already, Put stores nothing and
 // returns the id and an error that matches ErrExists.
@@ -103,7 +100,7 @@ func (q *Queue) PutAt(ctx context.Context, at time.Time, data []byte, options ..
 	if at.After(now) {
 		s.put, s.due = now, at
 		m.Header = s.header()
-		q.schedule(p.id, m, at)
+		q.config.schedule(p.id, m, at)
 	} else {
 		m.Header = s.header()
 	}
@@ -158,19 +155,6 @@ func (q *Queue) maxPayload() int {
 	return most
 }
 
-// lastSchedule is the latest time that the server can schedule, because it counts nanoseconds in 64 bits.
-var lastSchedule = time.Date(2262, 1, 1, 0, 0, 0, 0, time.UTC)
-
-// schedule makes m a message that the server keeps until the given time, and then publishes as again.
-func (q *Queue) schedule(id string, m *nats.Msg, at time.Time) {
-	if at.After(lastSchedule) {
-		at = lastSchedule
-	}
-	m.Subject = q.config.subject(id, later)
-	m.Header[headerSchedule] = []string{"@at " + formatTime(at)}
-	m.Header[headerScheduleTarget] = []string{q.config.subject(id, again)}
-}
-
 // put stores the first message of a job, if the id is free.
 func (q *Queue) put(ctx context.Context, id string, m *nats.Msg) error {
 	if q.isClosed() {
@@ -179,84 +163,61 @@ func (q *Queue) put(ctx context.Context, id string, m *nats.Msg) error {
 	if q.nc.IsClosed() {
 		return explain("put", nats.ErrConnectionClosed)
 	}
-	began, before, put := time.Now(), q.nc.LastError(), get(m.Header, headerPut)
-	s := step{id: id, m: m, unbuffered: true, fresh: put == "", ours: func(m *jetstream.RawStreamMsg) bool { return get(m.Header, headerPut) == put }}
-	s.within = func(ctx context.Context) (context.Context, context.CancelFunc) { return q.withPutTimeout(ctx, began) }
-	_, err := q.store(ctx, s, putPolicy)
-	switch {
-	case errors.Is(err, errMoved) && put == "":
+	r, put := q.request("put", "put it again with the same id"), get(m.Header, headerPut)
+	switch err := r.make(ctx, step{id: id, m: m, unbuffered: true, fresh: put == "", ours: isOf(put)}, putPolicy); {
+	case err == errMoved && put == "":
 		// The id was generated here, so it is this job that has moved on: it was attempted before the second try.
-	case errors.Is(err, errMoved):
+	case err == errMoved:
 		q.counts.duplicates.Add(1)
 		return &failure{"put: job " + fmt.Sprintf("%q", id), ErrExists, nil, ""}
 	case err != nil:
-		return q.notStored(ctx, "put", err, before, time.Since(began))
+		return r.notStored(ctx, err)
 	}
 	q.counts.put.Add(1)
 	return nil
 }
 
+// isOf returns a function that reports whether a message is the first one of the job that was put at the given time.
+func isOf(put string) func(*jetstream.RawStreamMsg) bool {
+	return func(m *jetstream.RawStreamMsg) bool { return get(m.Header, headerPut) == put }
+}
+
 // putPolicy is storePolicy, except that it gives up when the disk is full: the caller gets the error.
-var putPolicy = storePolicy.With(retry.If(func(err error) bool { return transient(err) && !isFull(err) }))
+var putPolicy = storePolicy.With(retry.If(func(err error) bool { return transient(err) && !means(err, ErrFull) }))
 
-// withPutTimeout returns a context that ends with the queue and, if ctx has no deadline, at putTimeout after began.
-func (q *Queue) withPutTimeout(ctx context.Context, began time.Time) (context.Context, context.CancelFunc) {
-	release := func() {}
-	if _, ok := ctx.Deadline(); !ok {
-		ctx, release = context.WithDeadline(ctx, began.Add(putTimeout))
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(q.ctx, func() { cancel(ErrClosed) })
-	return ctx, func() { stop(); cancel(nil); release() }
+// NewJob holds the arguments of Put, or of PutAt if At is not zero, for one of the jobs of PutAll.
+type NewJob struct {
+	Data    []byte
+	At      time.Time
+	Options []PutOption
 }
 
-// notStored returns the error of Put or Revive, as what says. err is the error of the last try, before is what the
-// connection's LastError was at the beginning, and after is how long all tries took.
-func (q *Queue) notStored(ctx context.Context, what string, err, before error, after time.Duration) error {
-	repeat := "put it again with the same id"
-	if what != "put" {
-		repeat = "revive it again: if it was revived, that finds no dead letter"
-	}
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
-		err = fmt.Errorf("%w: %w", cause, err)
-	}
-	help, kind := meaning(err)
-	switch {
-	case kind == ErrClosed || errors.Is(err, ErrClosed): // closed while Put waited for a response
-		return &failure{what, ErrNotStored, fmt.Errorf("%w: %w", ErrClosed, err), repeat}
-	case kind != nil && kind != ErrUnreachable:
-		return &failure{what, kind, err, help}
-	}
-	if denied := q.denied(before); denied != nil {
-		return explain(what, denied)
-	}
-	if ctx.Err() == nil && !transient(err) {
-		return explain(what, err)
-	}
-	if errors.Is(err, jetstream.ErrNoStreamResponse) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		if _, gone := q.js.Stream(ctx, q.config.streamName()); errors.Is(gone, jetstream.ErrStreamNotFound) {
-			return explain(what, gone)
-		}
-	}
-	if !q.nc.IsConnected() || after < firstWait {
-		return &failure{what, ErrNotStored, err, repeat}
-	}
-	return &failure{what, ErrNotStored, err,
-		"the server is reachable but does not store: look at its log, its disk may be full; then " + repeat}
+// PutResult holds the results of Put for one of the jobs of PutAll.
+type PutResult struct {
+	ID  string
+	Err error
 }
 
-func isFull(err error) bool {
-	_, kind := meaning(err)
-	return kind == ErrFull
-}
+// putsAtOnce is how many Puts of a PutAll wait for the server at a time.
+const putsAtOnce = 64
 
-// denied returns the permission violation that the server has reported since LastError was before, or nil. The server
-// reports it outside of the response, which then never comes.
-func (q *Queue) denied(before error) error {
-	if err := q.nc.LastError(); errors.Is(err, nats.ErrPermissionViolation) && err != before {
-		return err
+// PutAll puts jobs concurrently and returns one result per job, in the order of jobs. The jobs may be stored in another
+// order. Each is stored or not, independently of the others.
+func (q *Queue) PutAll(ctx context.Context, jobs []NewJob) []PutResult {
+	results := make([]PutResult, len(jobs))
+	var all sync.WaitGroup
+	next := make(chan int)
+	for range min(putsAtOnce, len(jobs)) {
+		all.Go(func() {
+			for i := range next {
+				results[i].ID, results[i].Err = q.PutAt(ctx, jobs[i].At, jobs[i].Data, jobs[i].Options...)
+			}
+		})
 	}
-	return nil
+	for i := range jobs {
+		next <- i
+	}
+	close(next)
+	all.Wait()
+	return results
 }

@@ -311,16 +311,19 @@ func TestNotStored_Help(t *testing.T) {
 		"the stream is gone":              {online: true, err: jetstream.ErrNoStreamResponse, want: "open the queue again", kind: ErrGone},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := new(server)
-			q := fakeQueue(t, s, Config{})
-			if test.online {
-				q.nc = connected(t, s)
-			}
-			q.js = streamless{fakeJetStream{s: s}, map[bool]error{true: jetstream.ErrStreamNotFound, false: nats.ErrTimeout}[test.kind == ErrGone]}
-			err := q.notStored(t.Context(), "put", test.err, nil, test.after)
-			if !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), full) != (test.want == full) {
-				t.Errorf("got %v, want %q", err, test.want)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				s := new(server)
+				q := fakeQueue(t, s, Config{})
+				if test.online {
+					q.nc = connected(t, s)
+					defer q.nc.Close()
+				}
+				q.js = streamless{fakeJetStream{s: s}, map[bool]error{true: jetstream.ErrStreamNotFound, false: nats.ErrTimeout}[test.kind == ErrGone]}
+				err := request{q.backend, "put", "put it again with the same id", time.Now().Add(-test.after), nil}.notStored(t.Context(), test.err)
+				if !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), full) != (test.want == full) {
+					t.Errorf("got %v, want %q", err, test.want)
+				}
+			})
 		})
 	}
 }
@@ -440,10 +443,10 @@ func TestPut_NotPermitted(t *testing.T) {
 	if !errors.Is(violation, nats.ErrPermissionViolation) || q.denied(violation) != nil {
 		t.Errorf("got %v, and after it %v", violation, q.denied(violation))
 	}
-	if err := q.notStored(t.Context(), "put", nats.ErrTimeout, before, time.Minute); !errors.Is(err, ErrRefused) || errors.Is(err, ErrNotStored) {
+	if err := (request{q.backend, "put", "put it again with the same id", time.Now().Add(-time.Minute), before}).notStored(t.Context(), nats.ErrTimeout); !errors.Is(err, ErrRefused) || errors.Is(err, ErrNotStored) {
 		t.Errorf("got %v, want that the server refused", err)
 	}
-	if err := q.notStored(t.Context(), "put", nats.ErrTimeout, violation, time.Minute); !errors.Is(err, ErrNotStored) {
+	if err := (request{q.backend, "put", "put it again with the same id", time.Now().Add(-time.Minute), violation}).notStored(t.Context(), nats.ErrTimeout); !errors.Is(err, ErrNotStored) {
 		t.Errorf("an earlier violation: %v", err)
 	}
 }
@@ -489,13 +492,13 @@ func TestNotStored_UnderAnEndedContext(t *testing.T) {
 	cause := errors.New("the caller left")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
-	err := q.notStored(ctx, "put", nats.ErrTimeout, nil, time.Minute)
+	err := request{q.backend, "put", "put it again with the same id", time.Now().Add(-time.Minute), nil}.notStored(ctx, nats.ErrTimeout)
 	if !errors.Is(err, ErrNotStored) || !errors.Is(err, cause) || !errors.Is(err, nats.ErrTimeout) {
 		t.Errorf("got %v, want the cause and the timeout", err)
 	}
 	var looked context.Context
 	q.js = lookingStream{fakeJetStream{s: s}, &looked}
-	err = q.notStored(ctx, "put", jetstream.ErrNoStreamResponse, nil, time.Minute)
+	err = request{q.backend, "put", "put it again with the same id", time.Now().Add(-time.Minute), nil}.notStored(ctx, jetstream.ErrNoStreamResponse)
 	if !errors.Is(err, ErrGone) || looked == nil {
 		t.Errorf("got %v, want ErrGone", err)
 	}

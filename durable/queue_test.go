@@ -21,7 +21,7 @@ import (
 func TestOpen_AnOldServer(t *testing.T) {
 	nc := connected(t, &server{version: "2.11.9"})
 	_, err := Open(t.Context(), nc, Config{Name: "q"})
-	if !errors.Is(err, ErrRefused) || err.Error() != "durable: open: the server refused: the server has version 2.11.9: update it to 2.12.15 or later" {
+	if !errors.Is(err, ErrRefused) || err.Error() != "durable: open: the server refused: the server has version 2.11.9: update it to 2.12.7 or later" {
 		t.Errorf("got %v, want ErrRefused", err)
 	}
 }
@@ -63,7 +63,7 @@ func TestOpen_Requests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := new(server)
-			c := Config{Name: "q", Lease: time.Minute, Replicas: 1, Logger: slog.New(fakeLog{s})}
+			c := Config{Name: "q", Lease: time.Minute, Replicas: 1, Logger: slog.New(fakeLog{s: s})}
 			c.adopt(nil)
 			s.respond = func(subject string) string {
 				if subject == test.fails {
@@ -265,7 +265,7 @@ func TestShutDown(t *testing.T) {
 		addConsumers(q, s)
 		deliver(q, s, first, nil)
 		for i := range 2 {
-			f := newFeed(q, 1)
+			f := newFeed(q.attempts, 1)
 			if err := q.join(f); err != nil {
 				t.Fatal(err)
 			}
@@ -293,7 +293,7 @@ func TestShutDown(t *testing.T) {
 		if !q.isClosed() || len(q.feeds) != 0 {
 			t.Errorf("closed: %t, %d feeds", q.isClosed(), len(q.feeds))
 		}
-		if err := q.join(newFeed(q, 1)); err != ErrClosed || len(q.feeds) != 0 {
+		if err := q.join(newFeed(q.attempts, 1)); err != ErrClosed || len(q.feeds) != 0 {
 			t.Errorf("a feed after the end: got %v, want ErrClosed", err)
 		}
 	})

@@ -1,7 +1,6 @@
 package durable
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -78,27 +77,4 @@ func (c *Config) checkSettings() error {
 		return fmt.Errorf("durable: open: Config.Remember is %v, want at least one Lease (%v)", c.Remember, c.Lease)
 	}
 	return nil
-}
-
-// lease returns the lease of the queue. Another process can change it.
-func (q *Queue) lease() time.Duration { return time.Duration(q.leaseTime.Load()) }
-
-// readLease reads the lease from the consumer: a worker with an older, longer lease would extend its leases too rarely. It
-// also reads the server's time.
-func (q *Queue) readLease() {
-	ctx, cancel := context.WithTimeout(q.ctx, q.lease()/4)
-	defer cancel()
-	sent := time.Now()
-	info, err := q.first.Info(ctx)
-	if err != nil {
-		return
-	}
-	q.compareClocks(sent, time.Now(), info.TimeStamp)
-	if info.Config.AckWait <= 0 {
-		return
-	}
-	if now := info.Config.AckWait; now != q.lease() {
-		q.config.Logger.Info("the lease of the queue has changed", "queue", q.config.Name, "before", q.lease(), "lease", now)
-		q.leaseTime.Store(int64(now))
-	}
 }

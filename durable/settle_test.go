@@ -58,7 +58,7 @@ func TestDone(t *testing.T) {
 		"without a mark, and the connection ends": {online: true, acked: nats.ErrConnectionClosed, did: "ack", want: ErrClosed},
 		"with a mark":                             {did: "put mark; ack"},
 		"with a mark, which is refused by the server": {put: nats.ErrPermissionViolation, want: ErrRefused,
-			did: "put mark; log: a job's success could not be stored, the job will be attempted again; nak in 30s"},
+			did: "put mark; log: the outcome of an attempt could not be stored, the job is handed back; nak in 30s"},
 		"another worker has it": {put: refused, did: "put mark; last *", want: ErrTaken,
 			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, nats.Header{}), nil }},
 		"another worker has settled it": {put: refused, did: "put mark; last *; ack", want: ErrTaken,
@@ -72,7 +72,7 @@ func TestDone(t *testing.T) {
 			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, later, 9, nil), nil }},
 		"it is gone": {put: refused, did: "put mark; last *; ack", want: ErrTaken},
 		"the server does not say who has it": {put: refused, want: nats.ErrPermissionViolation,
-			did:  "put mark; last *; log: a job's success could not be stored, the job will be attempted again; nak in 30s",
+			did:  "put mark; last *; log: the outcome of an attempt could not be stored, the job is handed back; nak in 30s",
 			last: func(*Queue) (*jetstream.RawStreamMsg, error) { return nil, nats.ErrPermissionViolation }},
 		"a new message of the same sequence": {put: refused, did: "put mark; last *; ack", want: ErrTaken, // the job's own, and it was not claimed
 			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, first, 7, nil), nil }},
@@ -208,7 +208,7 @@ func TestAdvance_TheMarkHasExpired(t *testing.T) {
 	}
 	s.last = func(string) (*jetstream.RawStreamMsg, error) { return message(q, first, 7, nil), nil }
 	d := deliver(q, s, first, func(d *delivery) { d.last = 9 })
-	stored, err := q.advance(t.Context(), d, q.doneMark("x", d.state.put))
+	stored, err := q.advance(t.Context(), d, q.config.doneMark("x", d.state.put))
 	if !stored || err != nil || d.last != 101 || s.took() != "put mark; last *; put mark" || get(s.lastSent().Header, headerLastSequence) != "7" {
 		t.Errorf("stored %t, %v, last %d, after message %s", stored, err, d.last, get(s.lastSent().Header, headerLastSequence))
 	}
@@ -343,7 +343,7 @@ func TestFail_TooLarge(t *testing.T) {
 			return nil
 		}}
 		q := fakeQueue(t, s, Config{Policy: retry.New(backoff.Constant(48*time.Hour).Jitter(jitter.None), retry.Limit(1))})
-		q.bound.next = time.Now().Add(time.Hour)
+		q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
 		d := deliver(q, s, first, func(d *delivery) { d.claimed, d.begun, d.deliveries = true, 1, 2 })
 		if err := q.newJob(d).Fail(errors.New(strings.Repeat("long ", 100))); err != nil {
 			t.Error(err)
@@ -411,7 +411,7 @@ func TestGiveUp(t *testing.T) {
 			policy := retry.Default.With(retry.OnDone(func(_ context.Context, o retry.Result) { ended = append(ended, o.Err) }))
 			q := fakeQueue(t, s, Config{Policy: policy, KeepDead: test.keep})
 			q.nc = connected(t, s)
-			q.bound.next = time.Now().Add(time.Hour)
+			q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
 			d := deliver(q, s, first, func(d *delivery) {
 				d.state.lastError, d.state.due = "no", time.Now()
 				d.state.retry = failures(3, time.Now())
@@ -433,7 +433,7 @@ func TestGiveUp(t *testing.T) {
 			if d.state.due.IsZero() {
 				t.Error("the delivery's own state was changed")
 			}
-			if got := outcomes(s); got != "put dead; ack" || get(m.Header, headerLastSequence) != "7" || get(m.Header, headerLastSubject) != "retrywhen.q.job.x.*" {
+			if got := outcomesOf(s); got != "put dead; ack" || get(m.Header, headerLastSequence) != "7" || get(m.Header, headerLastSubject) != "retrywhen.q.job.x.*" {
 				t.Errorf("it did %q, with the headers %v", got, m.Header)
 			}
 		})
@@ -494,7 +494,7 @@ func TestFail_ThePolicyPanics(t *testing.T) {
 	s := new(server)
 	q := fakeQueue(t, s, Config{Policy: retry.Default.With(retry.If(func(error) bool { panic("boom") }))})
 	q.nc = connected(t, s)
-	q.bound.next = time.Now().Add(time.Hour)
+	q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
 	d := deliver(q, s, first, nil)
 	if err := q.newJob(d).Fail(errors.New("no")); err != nil {
 		t.Error(err)
@@ -513,7 +513,7 @@ func TestGiveUp_TheFirstAttempt(t *testing.T) {
 	s := new(server)
 	q := fakeQueue(t, s, Config{})
 	q.nc = connected(t, s)
-	q.bound.next = time.Now().Add(time.Hour)
+	q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
 	put := time.Now().Add(-time.Hour)
 	d := deliver(q, s, first, func(d *delivery) { d.state.put = put })
 	op := q.operation(t.Context(), &d.state)

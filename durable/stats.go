@@ -50,11 +50,11 @@ func (q *Queue) Stats(ctx context.Context) (Stats, error) {
 }
 
 // count returns how many messages of the stage there are.
-func (q *Queue) count(ctx context.Context, s stage) (int, error) {
-	want := q.config.counter(s)
-	c, err := q.jobs.Consumer(ctx, want.Durable)
+func (b *backend) count(ctx context.Context, s stage) (int, error) {
+	want := b.config.counter(s)
+	c, err := b.jobs.Consumer(ctx, want.Durable)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		if c, err = q.jobs.CreateOrUpdateConsumer(ctx, want); err == nil {
+		if c, err = b.jobs.CreateOrUpdateConsumer(ctx, want); err == nil {
 			_, err = c.Info(ctx) // a consumer that was just created has not counted yet
 		}
 	}
@@ -64,13 +64,13 @@ func (q *Queue) count(ctx context.Context, s stage) (int, error) {
 	if n := c.CachedInfo().NumPending; n > 0 {
 		return int(n), nil
 	}
-	return q.probe(ctx, s, 1)
+	return b.probe(ctx, s, 1)
 }
 
 // probe returns 1 if there is a message of the stage from the sequence on, else 0. After a change of leader in a
 // cluster, a consumer's count may be too low for a moment. Reading the messages themselves misses none.
-func (q *Queue) probe(ctx context.Context, s stage, from uint64) (int, error) {
-	_, err := q.jobs.GetMsg(ctx, from, jetstream.WithGetMsgSubject(q.config.subjects("*", string(s))))
+func (b *backend) probe(ctx context.Context, s stage, from uint64) (int, error) {
+	_, err := b.jobs.GetMsg(ctx, from, jetstream.WithGetMsgSubject(b.config.subjects("*", string(s))))
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):
 		return 0, nil

@@ -37,7 +37,7 @@ func TestStats(t *testing.T) {
 			s.pending = map[string]uint64{"count-later": 0, "count-dead": 0}
 		}, did: "consumer count-later; get 1 later; info of again; get 42 again; info of first; get 1 first; consumer count-later; get 1 later; consumer count-dead; get 1 dead"},
 		"none is counted, but there are some": {change: func(s *server, due, fresh *fakeConsumer) {
-			q := &Queue{config: Config{Name: "q"}}
+			q := newQueue(Config{Name: "q"}, nil)
 			due.now, fresh.now = jetstream.ConsumerInfo{}, jetstream.ConsumerInfo{}
 			due.now.AckFloor.Stream = 41
 			s.pending = map[string]uint64{"count-later": 0, "count-dead": 0}

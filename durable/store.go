@@ -46,25 +46,25 @@ type step struct {
 }
 
 // store stores the step and returns the sequence of its message, or errMoved. It retries transient failures by policy.
-func (q *Queue) store(ctx context.Context, s step, policy retry.Policy) (uint64, error) {
+func (b *backend) store(ctx context.Context, s step, policy retry.Policy) (uint64, error) {
 	if s.ours == nil {
 		by := nuid.Next()
 		s.m.Header[headerBy] = []string{by}
 		s.ours = func(m *jetstream.RawStreamMsg) bool { return get(m.Header, headerBy) == by }
 	}
 	if !s.fresh {
-		q.setCondition(s)
+		b.setCondition(s)
 	}
 	wait, unconfirmed := firstWait, false
 	try := func(ctx context.Context) (uint64, error) {
-		ack, err := q.publish(ctx, s, wait)
+		ack, err := b.publish(ctx, s, wait)
 		switch code := apiCode(err); {
 		case err == nil:
 			return ack.Sequence, nil
 		case code == jetstream.JSErrCodeStreamWrongLastSequence && !unconfirmed:
 			return 0, errMoved
 		case code == jetstream.JSErrCodeStreamWrongLastSequence:
-			m, looked := q.lastOf(ctx, s.id)
+			m, looked := b.lastOf(ctx, s.id)
 			switch {
 			case looked != nil:
 				return 0, looked
@@ -82,7 +82,7 @@ func (q *Queue) store(ctx context.Context, s step, policy retry.Policy) (uint64,
 		return seq, err
 	}
 	wait = laterWait
-	q.setCondition(s)
+	b.setCondition(s)
 	if s.within == nil {
 		return retry.Do(ctx, policy, try)
 	}
@@ -92,39 +92,17 @@ func (q *Queue) store(ctx context.Context, s step, policy retry.Policy) (uint64,
 }
 
 // setCondition sets the headers by which the server refuses the step if the job has moved on.
-func (q *Queue) setCondition(s step) {
+func (b *backend) setCondition(s step) {
 	s.m.Header[headerLastSequence] = []string{strconv.FormatUint(s.last, 10)}
-	s.m.Header[headerLastSubject] = []string{cmp.Or(s.of, q.config.all(s.id))}
+	s.m.Header[headerLastSubject] = []string{cmp.Or(s.of, b.config.all(s.id))}
 }
 
 // publish publishes the step once and waits for the response.
-func (q *Queue) publish(ctx context.Context, s step, wait time.Duration) (*jetstream.PubAck, error) {
+func (b *backend) publish(ctx context.Context, s step, wait time.Duration) (*jetstream.PubAck, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	if s.unbuffered && q.nc.IsReconnecting() {
+	if s.unbuffered && b.nc.IsReconnecting() {
 		return nil, nats.ErrDisconnected
 	}
-	return q.js.PublishMsg(ctx, s.m, jetstream.WithRetryAttempts(0))
-}
-
-// lastOf returns the job's last message, nil if it has none.
-func (q *Queue) lastOf(ctx context.Context, id string) (*jetstream.RawStreamMsg, error) {
-	return q.last(ctx, q.config.all(id))
-}
-
-// last returns the last message of the subject, nil if it has none.
-func (q *Queue) last(ctx context.Context, subject string) (*jetstream.RawStreamMsg, error) {
-	ctx, cancel := context.WithTimeout(ctx, laterWait)
-	defer cancel()
-	m, err := q.jobs.GetLastMsgForSubject(ctx, subject)
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return nil, nil
-	}
-	return m, err
-}
-
-// expires sets a message's time to live, rounded up to seconds.
-func expires(m *nats.Msg, after time.Duration) {
-	seconds := (after + time.Second - 1) / time.Second
-	m.Header[headerTTL] = []string{strconv.FormatInt(int64(max(seconds, 1)), 10) + "s"}
+	return b.js.PublishMsg(ctx, s.m, jetstream.WithRetryAttempts(0))
 }

@@ -66,32 +66,32 @@ func (c *Config) counter(s stage) jetstream.ConsumerConfig {
 
 // ensureStream creates the stream, or checks the configuration of the existing one and updates it if Config.Update is
 // set.
-func (q *Queue) ensureStream(ctx context.Context) (jetstream.Stream, error) {
-	asked, name := q.config, q.config.streamName()
+func (b *backend) ensureStream(ctx context.Context) (jetstream.Stream, error) {
+	asked, name := b.config, b.config.streamName()
 	what := "open: stream " + name
-	s, err := q.js.Stream(ctx, name)
+	s, err := b.js.Stream(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		q.config.adopt(nil)
-		if err := q.config.checkSettings(); err != nil {
+		b.config.adopt(nil)
+		if err := b.config.checkSettings(); err != nil {
 			return nil, err
 		}
-		made := q.config.stream()
-		orDefault(&made.Replicas, q.replicas())
-		s, err = q.js.CreateStream(ctx, made)
+		made := b.config.stream()
+		orDefault(&made.Replicas, b.replicas())
+		s, err = b.js.CreateStream(ctx, made)
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another process was faster
-			s, err = q.js.Stream(ctx, name)
+			s, err = b.js.Stream(ctx, name)
 		}
 	}
 	if err != nil {
 		return nil, explain(what, err)
 	}
 	have := s.CachedInfo().Config
-	q.config = asked
-	differences := q.config.adopt(have.Metadata)
-	if err := q.config.checkSettings(); err != nil {
+	b.config = asked
+	differences := b.config.adopt(have.Metadata)
+	if err := b.config.checkSettings(); err != nil {
 		return nil, err
 	}
-	want := q.config.stream()
+	want := b.config.stream()
 	orDefault(&want.Replicas, have.Replicas)
 	for key, value := range have.Metadata {
 		if _, ours := want.Metadata[key]; !ours {
@@ -102,32 +102,32 @@ func (q *Queue) ensureStream(ctx context.Context) (jetstream.Stream, error) {
 	if len(differences) == 0 {
 		return s, nil
 	}
-	if !q.config.Update {
+	if !b.config.Update {
 		return nil, otherConfig(what, differences)
 	}
-	if s, err = q.js.UpdateStream(ctx, want); err != nil {
+	if s, err = b.js.UpdateStream(ctx, want); err != nil {
 		return nil, otherConfig(what, append(differences, "and the server cannot change it: "+err.Error()))
 	}
 	return s, nil
 }
 
 // replicas returns the default number of replicas of a new queue.
-func (q *Queue) replicas() int {
-	if q.nc.ConnectedClusterName() != "" {
+func (b *backend) replicas() int {
+	if b.nc.ConnectedClusterName() != "" {
 		return 3
 	}
 	return 1
 }
 
 // ensureConsumer does the same for the consumer of a stage.
-func (q *Queue) ensureConsumer(ctx context.Context, st stage) (jetstream.Consumer, error) {
-	want := q.config.consumer(st)
+func (b *backend) ensureConsumer(ctx context.Context, st stage) (jetstream.Consumer, error) {
+	want := b.config.consumer(st)
 	what := "open: consumer " + want.Durable
-	c, err := q.jobs.Consumer(ctx, want.Durable)
+	c, err := b.jobs.Consumer(ctx, want.Durable)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		c, err = q.jobs.CreateConsumer(ctx, want)
+		c, err = b.jobs.CreateConsumer(ctx, want)
 		if errors.Is(err, jetstream.ErrConsumerExists) {
-			c, err = q.jobs.Consumer(ctx, want.Durable)
+			c, err = b.jobs.Consumer(ctx, want.Durable)
 		}
 	}
 	if err != nil {
@@ -144,10 +144,10 @@ func (q *Queue) ensureConsumer(ctx context.Context, st stage) (jetstream.Consume
 	if len(d) == 0 {
 		return c, nil
 	}
-	if !q.config.Update {
+	if !b.config.Update {
 		return nil, otherConfig(what, d)
 	}
-	if c, err = q.jobs.UpdateConsumer(ctx, want); err != nil {
+	if c, err = b.jobs.UpdateConsumer(ctx, want); err != nil {
 		return nil, otherConfig(what, append(d, "and the server cannot change it: "+err.Error()))
 	}
 	return c, nil

@@ -34,7 +34,7 @@ func (f *feed) hold(d *delivery) bool {
 	if f.stopped || len(f.waiting) >= maxHeld {
 		return false
 	}
-	wait := f.q.until(d.state.due)
+	wait := f.a.until(d.state.due)
 	if wait <= 0 {
 		f.push(d)
 		return true
@@ -58,7 +58,7 @@ func (f *feed) due() {
 		return
 	}
 	for len(f.waiting) > 0 {
-		if wait := f.q.until(f.waiting[0].state.due); wait > 0 {
+		if wait := f.a.until(f.waiting[0].state.due); wait > 0 {
 			f.timer.Reset(wait)
 			return
 		}

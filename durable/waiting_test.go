@@ -10,7 +10,7 @@ import (
 // Jobs that wait here become ready exactly when they are due.
 func TestHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFeed(fakeQueue(t, new(server), Config{}), 9)
+		f := newFeed(fakeQueue(t, new(server), Config{}).attempts, 9)
 		began := time.Now()
 		for _, ms := range []time.Duration{300, 100, 200, -1, 100, 0, 400} {
 			d := &delivery{held: true, msg: noMsg{}, state: state{due: began.Add(ms * time.Millisecond)}}
@@ -51,7 +51,7 @@ func TestHold_NoRoom(t *testing.T) {
 		"no room":      {waiting: maxHeld},
 		"at the end":   {stopped: true},
 	} {
-		f := newFeed(fakeQueue(t, new(server), Config{}), 1)
+		f := newFeed(fakeQueue(t, new(server), Config{}).attempts, 1)
 		due := time.Now().Add(time.Hour)
 		for range test.waiting {
 			f.waiting = append(f.waiting, &delivery{state: state{due: due}})
@@ -71,7 +71,7 @@ func TestHold_NoRoom(t *testing.T) {
 
 // What is due after the end stays, and is handed back by finish.
 func TestDue_AtTheEnd(t *testing.T) {
-	f := newFeed(fakeQueue(t, new(server), Config{}), 1)
+	f := newFeed(fakeQueue(t, new(server), Config{}).attempts, 1)
 	f.waiting = waiting{{held: true, msg: noMsg{}}}
 	f.close(nil)
 	f.due()

@@ -37,13 +37,13 @@ func (q *Queue) Work(ctx context.Context, workers int, handler func(context.Cont
 	if workers < 1 {
 		panic(fmt.Sprintf("durable: Work: workers is %d, want at least 1", workers))
 	}
-	if handler == nil && !q.handlesKinds() {
+	if handler == nil && !q.kinds.any() {
 		panic("durable: Work: handler is nil, want a handler here or from Handle")
 	}
 	if ctx.Err() != nil {
 		return nil
 	}
-	f := newFeed(q, workers)
+	f := newFeed(q.attempts, workers)
 	if err := q.join(f); err != nil {
 		return &failure{"work", err, nil, ""}
 	}
@@ -78,7 +78,7 @@ func (q *Queue) Work(ctx context.Context, workers int, handler func(context.Cont
 	}
 	f.settling.Wait()
 	if err := q.flush(); err != nil {
-		q.config.Logger.Warn("outcomes may not have reached the server, their attempts may be made again", "queue", q.config.Name, "error", err)
+		q.config.Logger.Warn("outcomes may not have reached the server, their attempts may be made again", "error", err)
 	}
 	switch err := f.err(); {
 	case err == ErrClosed:
@@ -136,9 +136,9 @@ func (f *feed) attempt(ctx context.Context, d *delivery, handler func(context.Co
 		return
 	}
 	defer leave()
-	handler = f.q.handlerOf(job.Kind, handler)
+	handler = f.a.kindOf(job.Kind, handler).handler
 	if handler == nil {
-		f.q.unknownKind(job)
+		f.a.unknownKind(job)
 		return
 	}
 	failed := errGoexit
@@ -149,11 +149,11 @@ func (f *feed) attempt(ctx context.Context, d *delivery, handler func(context.Co
 		f.report(ctx, job, failed)
 	}()
 	attemptCtx := ctx
-	if f.q.config.Context != nil {
-		attemptCtx = f.q.config.Context(ctx, job)
+	if f.a.config.Context != nil {
+		attemptCtx = f.a.config.Context(ctx, job)
 		job.hooks = context.WithoutCancel(attemptCtx)
 	}
-	op := f.q.operation(attemptCtx, &job.d.state)
+	op := f.a.operation(attemptCtx, &job.d.state)
 	attemptCtx, cancel := op.Attempt(attemptCtx)
 	defer cancel()
 	f.has(job, true)
@@ -180,35 +180,35 @@ const asideWait = time.Second
 // before it is over. If others run, its job is handed back. After a lease in which it has not run, it keeps others from
 // beginning for a moment, so that it runs on a process whose attempts are short.
 func (f *feed) begin(d *delivery) (job *Job, leave func()) {
-	q := f.q
-	if !q.turns.enter(f.stopping) {
-		q.handBack(f.ctx, d, 0)
+	a := f.a
+	if !a.turns.enter(f.stopping) {
+		a.handBack(f.ctx, d, 0)
 		return nil, nil
 	}
-	switch q.check(f.ctx, d, false) {
+	switch a.check(f.ctx, d, false) {
 	case begin:
-		return q.newJob(d), q.turns.leave
+		return a.newJob(d), a.turns.leave
 	case skip:
-		q.turns.leave()
+		a.turns.leave()
 		return nil, nil
 	}
-	q.turns.leave()
+	a.turns.leave()
 	var wait time.Duration
-	if !d.marked.IsZero() && q.now().Sub(d.marked) > 2*q.lease() {
+	if !d.marked.IsZero() && a.now().Sub(d.marked) > 2*a.lease() {
 		wait = asideWait
 	}
-	if !q.turns.enterAlone(wait) {
-		pause := q.lease() / 4
+	if !a.turns.enterAlone(wait) {
+		pause := a.lease() / 4
 		if wait > 0 {
-			pause = q.lease()
+			pause = a.lease()
 		}
-		q.handBack(f.ctx, d, pause)
+		a.handBack(f.ctx, d, pause)
 		return nil, nil
 	}
-	if q.check(f.ctx, d, true) == begin {
-		return q.newJob(d), q.turns.leaveAlone
+	if a.check(f.ctx, d, true) == begin {
+		return a.newJob(d), a.turns.leaveAlone
 	}
-	q.turns.leaveAlone()
+	a.turns.leaveAlone()
 	return nil, nil
 }
 
@@ -224,10 +224,10 @@ func (f *feed) report(ctx context.Context, job *Job, failed error) {
 	}
 	store := func() {
 		if err := job.Fail(failed); err != nil {
-			f.q.config.Logger.Warn("the outcome of an attempt was not stored", "queue", f.q.config.Name, "id", job.ID, "error", err)
+			f.a.config.Logger.Warn("the outcome of an attempt was not stored", "id", job.ID, "error", err)
 		}
 	}
-	if failed != nil || f.q.needsNoMark(job.d) {
+	if failed != nil || f.a.needsNoMark(job.d) {
 		store()
 		return
 	}
@@ -254,7 +254,7 @@ func (q *Queue) Jobs() stream.Stream[*Job] {
 		if ctx.Err() != nil {
 			return stream.ContextError(ctx)
 		}
-		f := newFeed(q, 1)
+		f := newFeed(q.attempts, 1)
 		if err := q.join(f); err != nil {
 			return &failure{"jobs", err, nil, ""}
 		}

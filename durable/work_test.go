@@ -32,7 +32,7 @@ func workQueue(t *testing.T, s *server, c Config) *Queue {
 	}
 	q := fakeQueue(t, s, c)
 	_, fresh := addConsumers(q, s)
-	fresh.serve(job(q, s, "1", first, 1, nil), job(q, s, "2", first, 2, nil))
+	fresh.serve(job(q.backend, s, "1", first, 1, nil), job(q.backend, s, "2", first, 2, nil))
 	return q
 }
 
@@ -122,14 +122,14 @@ func TestWork_Ends(t *testing.T) {
 					return ctx.Err()
 				})
 				synctest.Wait()
-				if got := outcomes(s); got != "" || len(q.feeds) != 1 {
+				if got := outcomesOf(s); got != "" || len(q.feeds) != 1 {
 					t.Errorf("it did %q, with %d feeds", got, len(q.feeds))
 				}
-				fresh.last().handler(job(q, s, "3", first, 3, nil)) // more than was requested: it waits for a worker
+				fresh.last().handler(job(q.backend, s, "3", first, 3, nil)) // more than was requested: it waits for a worker
 				time.Sleep(10 * time.Second)
 				test.stop(cancel, q)
 				synctest.Wait()
-				if got := outcomes(s); got != "nak" {
+				if got := outcomesOf(s); got != "nak" {
 					t.Errorf("at once it did %q, want the third job handed back", got)
 				}
 				err := <-ended
@@ -139,7 +139,7 @@ func TestWork_Ends(t *testing.T) {
 				if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || err != nil && !strings.HasPrefix(err.Error(), test.text) {
 					t.Errorf("got %v, want %v", err, test.want)
 				}
-				if got := outcomes(s); got != "2 is done; put mark; ack; nak; "+unflushed {
+				if got := outcomesOf(s); got != "2 is done; put mark; ack; nak; "+unflushed {
 					t.Errorf("it did %q", got)
 				}
 				if len(q.feeds) != 0 {
@@ -183,12 +183,12 @@ func TestWork_AHandlerIgnoresItsContext(t *testing.T) {
 					time.Since(began) != 3*time.Second+patience {
 					t.Errorf("got %v after %v", err, time.Since(began))
 				}
-				if got := outcomes(s); got != "nak; nak; "+unflushed {
+				if got := outcomesOf(s); got != "nak; nak; "+unflushed {
 					t.Errorf("it did %q", got)
 				}
 				<-returned
 				synctest.Wait()
-				if got := outcomes(s); got != "" || q.counts.handedBack.Load() != 2 {
+				if got := outcomesOf(s); got != "" || q.counts.handedBack.Load() != 2 {
 					t.Errorf("when the handler returned it did %q; handed back %d", got, q.counts.handedBack.Load())
 				}
 				cancel()
@@ -209,7 +209,7 @@ func TestClose_AConsumerThatDoesNotReturn(t *testing.T) {
 		if err := q.Close(); !errors.Is(err, ErrStillRunning) || time.Since(began) != 20*time.Second {
 			t.Errorf("got %v after %v", err, time.Since(began))
 		}
-		if got := outcomes(s); got != "nak" {
+		if got := outcomesOf(s); got != "nak" {
 			t.Errorf("it did %q, want the job handed back", got)
 		}
 		time.Sleep(2 * time.Hour)
@@ -221,14 +221,14 @@ func TestWork_WaitsForOutcomes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{publish: func(*nats.Msg) error { time.Sleep(4 * time.Second); return nil }}
 		q := workQueue(t, s, Config{Grace: time.Hour})
-		q.first.(*fakeConsumer).serve(job(q, s, "1", first, 1, nil))
+		q.first.(*fakeConsumer).serve(job(q.backend, s, "1", first, 1, nil))
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := workAsync(ctx, q, 1, func(context.Context, *Job) error { time.Sleep(2 * time.Second); cancel(); return nil })
 		began := time.Now()
 		if err := <-ended; err != nil || time.Since(began) != 6*time.Second {
 			t.Errorf("got %v after %v, want nil after 6s", err, time.Since(began))
 		}
-		if got := outcomes(s); got != "put mark; ack; "+unflushed {
+		if got := outcomesOf(s); got != "put mark; ack; "+unflushed {
 			t.Errorf("it did %q", got)
 		}
 	})
@@ -249,7 +249,7 @@ func TestWork_Flushes(t *testing.T) {
 		fresh.consume = due.consume
 		before := s.pinged.Load()
 		run(ctx, q)
-		if got := outcomes(s); s.pinged.Load() != before+1 || got != "" {
+		if got := outcomesOf(s); s.pinged.Load() != before+1 || got != "" {
 			t.Errorf("%s: %d flushes, and it did %q, want one", name, s.pinged.Load()-before, got)
 		}
 	}
@@ -268,7 +268,7 @@ func TestWork_Goexit(t *testing.T) {
 			cancel()
 			return nil
 		})
-		if got := outcomes(s); got != "put later; ack; put mark; ack; "+unflushed {
+		if got := outcomesOf(s); got != "put later; ack; put mark; ack; "+unflushed {
 			t.Errorf("it did %q", got)
 		}
 		if got := readState(s.sent[0].Header); got.lastError != errGoexit.Error() || got.retry.Attempts() != 1 {
@@ -397,7 +397,7 @@ func TestReport(t *testing.T) {
 	} {
 		s := &server{publish: func(*nats.Msg) error { return test.fails }}
 		q := fakeQueue(t, s, Config{Policy: later1})
-		q.bound.next = time.Now().Add(time.Hour)
+		q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
 		d := deliver(q, s, first, nil)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		if test.ended {
@@ -417,7 +417,7 @@ func TestReport_Waits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{publish: func(*nats.Msg) error { time.Sleep(time.Second); return nil }}
 		q := fakeQueue(t, s, Config{Policy: later1})
-		f := newFeed(q, 1)
+		f := newFeed(q.attempts, 1)
 		seq := uint64(0)
 		report := func(failed error) time.Duration {
 			seq++
@@ -620,7 +620,7 @@ func TestJobs_Ends(t *testing.T) {
 					if f.average != time.Second {
 						t.Errorf("an attempt takes %v, want 1s", f.average)
 					}
-					fresh.last().handler(job(q, s, "3", first, 3, nil)) // more than was requested: it waits
+					fresh.last().handler(job(q.backend, s, "3", first, 3, nil)) // more than was requested: it waits
 					if test.stop == nil {
 						return false
 					}
@@ -635,7 +635,7 @@ func TestJobs_Ends(t *testing.T) {
 					t.Errorf("the jobs are %s, want 1 2", got)
 				}
 				synctest.Wait()
-				if got := outcomes(s); got != "nak" && (got != "nak; nak; nak" || test.want != ErrClosed) { // Close hands back what is not settled
+				if got := outcomesOf(s); got != "nak" && (got != "nak; nak; nak" || test.want != ErrClosed) { // Close hands back what is not settled
 					t.Errorf("it did %q, want the third job handed back", got)
 				}
 				if len(q.feeds) != 0 || f.running != 0 {
@@ -674,7 +674,7 @@ func TestJobs_RequestsEndFirst(t *testing.T) {
 					return true // so quick that more is fetched ahead
 				}
 				synctest.Wait()
-				fresh.last().handler(job(q, s, "3", first, 3, nil))
+				fresh.last().handler(job(q.backend, s, "3", first, 3, nil))
 				s.took()
 				return false
 			})
@@ -695,7 +695,7 @@ func TestJobs_ALateJob(t *testing.T) {
 		err := q.Jobs()(t.Context(), func(j *Job) bool {
 			if ids = append(ids, j.ID); j.ID == "1" {
 				f := j.d.feed
-				f.receive(job(q, s, "3", first, 3, nil))
+				f.receive(job(q.backend, s, "3", first, 3, nil))
 				time.Sleep(time.Second)
 				return true
 			}
@@ -712,7 +712,7 @@ func TestJobs_BegunTooOften(t *testing.T) {
 	s := new(server)
 	q := fakeQueue(t, s, Config{})
 	_, fresh := addConsumers(q, s)
-	m := job(q, s, "x", first, 7, nil)
+	m := job(q.backend, s, "x", first, 7, nil)
 	m.meta.NumDelivered = 6
 	fresh.serve(m)
 	s.publish = func(m *nats.Msg) error {
@@ -728,7 +728,7 @@ func TestJobs_BegunTooOften(t *testing.T) {
 	if err := q.Jobs()(t.Context(), func(j *Job) bool { got = j; return false }); err != nil || !got.Redelivered {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if got := outcomes(s); got != "put mark; last *; put mark" || !q.turns.alone {
+	if got := outcomesOf(s); got != "put mark; last *; put mark" || !q.turns.alone {
 		t.Errorf("it did %q, and runs alone: %t", got, q.turns.alone)
 	}
 	if err := got.Done(); err != nil || q.turns.alone {
@@ -746,14 +746,14 @@ func TestJobs_Alone(t *testing.T) {
 		s := new(server)
 		q := fakeQueue(t, s, Config{MaxCrashes: 1, Policy: later1})
 		_, fresh := addConsumers(q, s)
-		fresh.serve(job(q, s, "x", first, 7, nil))
+		fresh.serve(job(q.backend, s, "x", first, 7, nil))
 		var got *Job
 		if err := q.Jobs()(t.Context(), func(j *Job) bool { got = j; return false }); err != nil {
 			t.Fatal(err)
 		}
 		d := deliver(q, s, first, func(d *delivery) { d.seq, d.deliveries = 8, 2 })
-		outcomes(s)
-		if j, _ := d.feed.begin(d); j != nil || outcomes(s) != "nak in 8s" {
+		outcomesOf(s)
+		if j, _ := d.feed.begin(d); j != nil || outcomesOf(s) != "nak in 8s" {
 			t.Errorf("%s: it runs next to another", name)
 		}
 		report(got)

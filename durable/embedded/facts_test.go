@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/retrywhen/retrywhen/durable/embedded"
 )
 
 // These tests check each behaviour of the server on which the queue relies, without the queue.
@@ -310,4 +313,84 @@ func TestFactConsumeGoesOnAfterRestarts(t *testing.T) {
 	}
 	eventually(t, "all have come", func() bool { mu.Lock(); defer mu.Unlock(); return len(seen) == n })
 	t.Logf("%d came again", again)
+}
+
+// A server that is killed comes back with a state of the consumer that is older than the stream's. The delivery of a
+// message that is gone must not stay pending. Servers up to 2.12.5 keep it.
+func TestFactAPendingDeliveryEndsWithItsMessage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	state := filepath.Join(dir, "jetstream", "$G", "streams", "f", "obs", "c", "o.dat")
+	// run starts the server and closes it after f.
+	run := func(f func(js jetstream.JetStream, c jetstream.Consumer)) {
+		t.Helper()
+		srv, err := embedded.Start(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer srv.Close()
+		nc := connect(t, srv)
+		defer nc.Close()
+		js, err := jetstream.New(nc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "f", Subjects: []string{"f.>"}, Retention: jetstream.WorkQueuePolicy}); err != nil {
+			t.Fatal(err)
+		}
+		c, err := js.CreateOrUpdateConsumer(t.Context(), "f", jetstream.ConsumerConfig{Durable: "c", FilterSubject: "f.job.*",
+			AckPolicy: jetstream.AckExplicitPolicy, AckWait: time.Second, MaxDeliver: -1, MaxAckPending: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f(js, c)
+	}
+	var before []byte
+	run(func(js jetstream.JetStream, c jetstream.Consumer) {
+		for _, subject := range []string{"f.stays", "f.job.x", "f.job.y", "f.job.z"} {
+			if _, err := js.Publish(t.Context(), subject, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 3 {
+			if _, err := c.Next(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	before, err := os.ReadFile(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(func(js jetstream.JetStream, c jetstream.Consumer) {
+		s, err := js.Stream(t.Context(), "f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.DeleteMsg(t.Context(), 3); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if err := os.WriteFile(state, before, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(func(_ jetstream.JetStream, c jetstream.Consumer) {
+		if i, err := c.Info(t.Context()); err != nil || i.NumAckPending != 3 {
+			t.Fatalf("after the start: %+v, %v, want 3 pending", i, err)
+		}
+		for range 2 {
+			m, err := c.Next(jetstream.FetchMaxWait(time.Minute))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := m.DoubleAck(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		eventually(t, "nothing is pending", func() bool {
+			c.Next(jetstream.FetchMaxWait(100 * time.Millisecond)) // only a request makes the server look
+			i, err := c.Info(t.Context())
+			return err == nil && i.NumAckPending == 0
+		})
+	})
 }

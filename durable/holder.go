@@ -1,0 +1,132 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// holder holds the deliveries that this process has, and gives them up.
+type holder struct {
+	*backend
+	clock
+	leases leases
+	gaps   gaps
+	acks   acks
+	counts counts
+}
+
+func (h *holder) isSuspect(d *delivery, now time.Time) bool {
+	h.gaps.connected(h.nc.Stats().Reconnects, now, h.lease())
+	return h.gaps.isSuspect(d, now, h.lease())
+}
+
+// handBack returns the job to the server, which delivers it to another worker after the pause. The attempt is not
+// counted.
+func (h *holder) handBack(ctx context.Context, d *delivery, pause time.Duration) {
+	if !h.leases.remove(d) {
+		return
+	}
+	h.counts.handedBack.Add(1)
+	if d.claimed || d.moved {
+		if err := h.unclaim(ctx, d); err != nil {
+			h.config.Logger.Warn("an attempt that was handed back will count as one that never ended", "id", d.id, "error", err)
+		}
+	}
+	nak := d.msg.Nak
+	if pause > 0 {
+		nak = func() error { return d.msg.NakWithDelay(pause) }
+	}
+	if err := nak(); err != nil {
+		h.config.Logger.Warn("a job could not be handed back, it is delivered again when its lease has run out", "id", d.id, "error", err)
+	}
+}
+
+// abandon removes a delivery and sends nothing to the server. Another worker has the job, and the server would take an
+// acknowledgement of this delivery for that worker's.
+func (h *holder) abandon(d *delivery) { h.leases.remove(d) }
+
+// drop acknowledges the delivery of a job that has moved on. If the acknowledgement is lost, the server delivers the
+// job once more, and check skips it. done says that the job is done: then its old dead letter goes first.
+func (h *holder) drop(ctx context.Context, d *delivery, done bool) {
+	if done && d.state.revived {
+		if err := h.bury(ctx, d); err != nil {
+			h.config.Logger.Warn("the dead letter of a revived job could not be removed, the job is handed back for that", "id", d.id, "error", err)
+			d.claimed = false
+			h.handBack(ctx, d, h.pause(ctx, time.Time{}))
+			return
+		}
+	}
+	if !h.leases.remove(d) {
+		return
+	}
+	if err := h.acks.send(ctx, d.msg); err != nil {
+		h.config.Logger.Warn("a delivery could not be acknowledged", "id", d.id, "error", err)
+	}
+}
+
+// pause returns how long to delay the redelivery of a job whose outcome could not be stored. It is 0 when this worker
+// ends, because another one gets the job. Otherwise it is at least a lease, because the next outcome may not be stored
+// either.
+func (h *holder) pause(ctx context.Context, due time.Time) time.Duration {
+	if ctx.Err() != nil {
+		return 0
+	}
+	return max(h.lease(), h.until(due))
+}
+
+// unclaim takes a claim back, because its worker has not died, and stores the job's position.
+func (h *holder) unclaim(ctx context.Context, d *delivery) error {
+	begun := d.begun
+	if d.claimed {
+		begun--
+	}
+	seq, err := h.store(ctx, step{id: d.id, last: d.last, m: h.config.mark(d, begun)}, storePolicy.With(retry.Limit(1)))
+	if err == nil {
+		d.last, d.begun, d.claimed, d.moved = seq, begun, false, false
+	}
+	return err
+}
+
+// bury replaces the old dead letter of a job that was revived and is done, if the letter still exists, by a mark that
+// expires soon. Otherwise the letter would be the job's last message again when the mark "done" has expired.
+func (h *holder) bury(ctx context.Context, d *delivery) error {
+	subject := h.config.subject(d.id, dead)
+	letter, err := h.last(ctx, subject)
+	if err != nil || letter == nil || get(letter.Header, headerDone) != "" {
+		return err
+	}
+	m := h.config.doneMark(d.id, d.state.put)
+	m.Subject = subject
+	expires(m, time.Second)
+	if _, err = h.store(ctx, step{id: d.id, of: subject, last: letter.Sequence, m: m}, storePolicy); err == errMoved {
+		return nil
+	}
+	return err
+}
+
+// acks sends acknowledgements. It waits for the server's response only once in every ackWindow, so that few attempts
+// are repeated if the process or the server is killed.
+type acks struct {
+	sent atomic.Int64
+}
+
+const ackWindow = 64
+
+func (a *acks) send(ctx context.Context, m jetstream.Msg) error {
+	if a.sent.Add(1)%ackWindow != 0 {
+		return m.Ack()
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	err := m.DoubleAck(ctx)
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, context.Canceled) {
+		return nil // it was sent
+	}
+	return err
+}

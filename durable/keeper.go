@@ -1,0 +1,151 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// keeper keeps house: it extends the leases, compares the clocks, and knows the feeds.
+type keeper struct {
+	h      *holder
+	mu     sync.Mutex
+	feeds  map[*feed]struct{}
+	closed bool // Close has been called
+	tasks  sync.WaitGroup
+}
+
+// join registers a feed, which Close then ends.
+func (k *keeper) join(f *feed) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return ErrClosed
+	}
+	k.feeds[f] = struct{}{}
+	return nil
+}
+
+// leave is called when nothing of the feed is running. A consumer of Jobs may still report jobs later.
+func (k *keeper) leave(f *feed) {
+	k.mu.Lock()
+	delete(k.feeds, f)
+	k.mu.Unlock()
+	close(f.ended)
+}
+
+// keepLeases extends the leases of the jobs in this process until the queue is closed: four times per lease, and when
+// the connection is back after an outage.
+func (k *keeper) keepLeases() {
+	ticker := time.NewTicker(time.Second / 8) // an eighth of the shortest lease
+	defer ticker.Stop()
+	connected := k.h.nc.StatusChanged(nats.CONNECTED)
+	defer k.h.nc.RemoveStatusListener(connected)
+	status := (<-chan nats.Status)(connected)
+	extended, extending := time.Now(), make(chan struct{}, 1)
+	extend := func(now time.Time) {
+		select {
+		case extending <- struct{}{}:
+			extended = now
+			k.tasks.Go(func() { k.readLease(); k.extendLeases(); <-extending })
+		default: // the last extension has not ended, because the server does not respond
+		}
+	}
+	for {
+		select {
+		case <-k.h.ctx.Done():
+			return
+		case <-ticker.C:
+			now := time.Now()
+			k.h.gaps.tick(now, k.h.lease())
+			k.handBackIdle(now)
+			if now.Sub(extended) >= k.h.lease()/4 {
+				extend(now)
+			}
+		case _, open := <-status:
+			if !open { // the connection is closed
+				status = nil
+				continue
+			}
+			extend(time.Now())
+		}
+	}
+}
+
+// extendLeases extends the leases. They are known to be extended when the server has responded to a flush after that.
+func (k *keeper) extendLeases() {
+	now := time.Now()
+	all := k.h.leases.before(now)
+	failed, last := 0, error(nil)
+	for _, d := range all {
+		err := d.msg.InProgress()
+		switch {
+		case errors.Is(err, nats.ErrReconnectBufExceeded):
+			return
+		case err != nil && !errors.Is(err, jetstream.ErrMsgAlreadyAckd):
+			failed, last = failed+1, err
+		}
+	}
+	if failed > 0 {
+		k.h.config.Logger.Warn("leases could not be extended", "jobs", failed, "error", last)
+		return
+	}
+	if k.h.nc.IsConnected() && k.h.nc.FlushTimeout(k.h.lease()/4) == nil {
+		heard := time.Now()
+		k.h.gaps.responded(heard, k.h.lease())
+		k.h.leases.extend(all, heard, now.Add(k.h.lease()))
+	}
+}
+
+// handBackIdle makes the feeds hand back the jobs that were fetched ahead and wait here, so that other processes can
+// get them.
+func (k *keeper) handBackIdle(now time.Time) {
+	before := now.Add(-idleTime)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for f := range k.feeds {
+		if f.hasIdle(before) {
+			k.tasks.Go(func() { f.handBackIdle(before) }) // the leases must be extended meanwhile
+		}
+	}
+}
+
+// readLease reads the lease from the consumer: a worker with an older, longer lease would extend its leases too rarely. It
+// also reads the server's time.
+func (k *keeper) readLease() {
+	ctx, cancel := context.WithTimeout(k.h.ctx, k.h.lease()/4)
+	defer cancel()
+	sent := time.Now()
+	info, err := k.h.first.Info(ctx)
+	if err != nil {
+		return
+	}
+	k.compareClocks(sent, time.Now(), info.TimeStamp)
+	if info.Config.AckWait <= 0 {
+		return
+	}
+	if now := info.Config.AckWait; now != k.h.lease() {
+		k.h.config.Logger.Info("the lease of the queue has changed", "before", k.h.lease(), "lease", now)
+		k.h.leaseTime.Store(int64(now))
+	}
+}
+
+// compareClocks is called with the server's time of a response, and when the request was sent and the response came.
+func (k *keeper) compareClocks(sent, came, server time.Time) {
+	if server.IsZero() || came.Sub(sent) > minSkew {
+		return
+	}
+	skew := server.Sub(sent.Add(came.Sub(sent) / 2))
+	if skew.Abs() < minSkew {
+		skew = 0
+	}
+	before := time.Duration(k.h.skew.Swap(int64(skew)))
+	if skew.Abs() > k.h.lease() && before.Abs() <= k.h.lease() {
+		k.h.config.Logger.Warn("the clocks of this machine and of the server differ by more than a lease: synchronize them",
+			"ahead", -skew)
+	}
+}
