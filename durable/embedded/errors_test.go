@@ -244,9 +244,22 @@ func TestConfigIsChecked(t *testing.T) {
 }
 
 // The server has no room left. Put returns ErrFull, no stored job is lost, and there is room again when jobs are done.
+// MaxStore sets the limit of the server. Servers before 2.12.9 and 2.14.1 ignore it: for them, a limit must be in a
+// configuration file. The module requires a newer one.
+func TestMaxStore(t *testing.T) {
+	t.Parallel()
+	if got := start(t, embedded.MaxStore(4<<20)).NATS().JetStreamConfig().MaxStore; got != 4<<20 {
+		t.Errorf("the limit is %d, want %d", got, 4<<20)
+	}
+}
+
 func TestAFullStore(t *testing.T) {
 	t.Parallel()
-	srv := start(t, embedded.MaxStore(4<<20))
+	srv := start(t, embedded.Options(func(o *server.Options) {
+		if err := o.ProcessConfigString("jetstream { max_file_store: 4194304 }"); err != nil {
+			t.Error(err)
+		}
+	}))
 	q := open(t, srv, durable.Config{})
 	stored := 0
 	var err error

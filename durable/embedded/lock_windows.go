@@ -15,3 +15,5 @@ func lock(f *os.File) error {
 	}
 	return err
 }
+
+func unlock(f *os.File) { _ = f.Close() }

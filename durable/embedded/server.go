@@ -125,7 +125,7 @@ func Start(dir string, options ...Option) (*Server, error) {
 	}
 	srv, err := start(s, dir)
 	if err != nil {
-		lock.Close()
+		unlock(lock)
 		return nil, fmt.Errorf("embedded: start in %s: %w", dir, err)
 	}
 	srv.lock = lock
@@ -229,7 +229,7 @@ func (s *Server) Close() error {
 	s.once.Do(func() {
 		s.server.Shutdown()
 		s.server.WaitForShutdown()
-		s.lock.Close()
+		unlock(s.lock)
 	})
 	return nil
 }

@@ -80,22 +80,27 @@ func TestTheRetryStateTravels(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var events []retry.Event
-	policy := retry.New(backoff.Decorrelated(1000*time.Millisecond), retry.Within(2900*time.Millisecond), retry.WithRand(func() float64 { return 0.1 }),
+	policy := retry.New(backoff.Decorrelated(1000*time.Millisecond), retry.Limit(2), retry.WithRand(func() float64 { return 0.1 }),
 		retry.OnRetry(func(_ context.Context, e retry.Event) { mu.Lock(); events = append(events, e); mu.Unlock() }))
 	srv := start(t)
 	// Two queues with the same name, as in two processes. Only one of them works at a time.
 	one := open(t, srv, durable.Config{Policy: policy})
 	two := open(t, srv, durable.Config{Policy: policy})
 	put(t, one, "")
-	handler := func(context.Context, *durable.Job) error { return errors.New("no") }
-	stop := work(t, one, 1, handler)
-	eventually(t, "the first failure is stored", func() bool { s, err := stats(t, one); return err == nil && s.Retried == 1 && s.Later == 1 })
+	no := errors.New("no")
+	stop := work(t, one, 1, func(ctx context.Context, job *durable.Job) error {
+		if job.Attempt > 1 {
+			<-ctx.Done() // it is handed back
+		}
+		return no
+	})
+	eventually(t, "the first failure is stored", func() bool { s, err := stats(t, one); return err == nil && s.Retried == 1 })
 	stop()
-	work(t, two, 1, handler)
+	work(t, two, 1, func(context.Context, *durable.Job) error { return no })
 	untilEmpty(t, two)
 	mu.Lock()
 	defer mu.Unlock()
-	// 1000 + 0.1·(3000-1000) = 1200; then 1000 + 0.1·(3600-1000) = 1260; a third would pass 2.9 s.
+	// 1000 + 0.1·(3000-1000) = 1200; then 1000 + 0.1·(3600-1000) = 1260.
 	if len(events) != 2 || events[0].Delay != 1200*time.Millisecond || events[1].Delay != 1260*time.Millisecond || events[1].N != 2 ||
 		events[1].Elapsed < 1200*time.Millisecond {
 		t.Errorf("got %+v", events)
