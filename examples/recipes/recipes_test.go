@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A recipe has at most 50 lines of code, not counting imports, comments and empty lines.
+// A recipe has at most 55 lines of code, not counting imports, comments and empty lines.
 func TestRecipesAreShort(t *testing.T) {
 	files, err := filepath.Glob("*/*.go")
 	if err != nil {
@@ -40,8 +40,8 @@ func TestRecipesAreShort(t *testing.T) {
 		t.Error("found no recipes")
 	}
 	for recipe, n := range lines {
-		if n > 50 {
-			t.Errorf("%s has %d lines of code, want at most 50", recipe, n)
+		if n > 55 {
+			t.Errorf("%s has %d lines of code, want at most 55", recipe, n)
 		}
 	}
 }
