@@ -21,6 +21,11 @@ const Partitions = 3
 // Position is the next offset of each partition. An array is copied when it is assigned; a map would be shared.
 type Position [Partitions]int64
 
+// Beginning is the offset of a partition of which nothing was read: where its log begins, which is 0 only if retention has
+// deleted nothing. Until its first record was read, what retention deletes is not missed. If it must be, ask the broker
+// for the offsets of the beginning once, and store them.
+const Beginning = -1
+
 // After returns the position after the fetches.
 func After(at Position, fetches kgo.Fetches) Position {
 	fetches.EachRecord(func(r *kgo.Record) { at[r.Partition] = r.Offset + 1 })
@@ -30,15 +35,19 @@ func After(at Position, fetches kgo.Fetches) Position {
 // Follow returns what follows start, in fetches of many records: one position per fetch, not per record. franz-go renews
 // its connections by itself; the policy is for what it does not see, brokers that are silent for longer than silence, and
 // for errors of partitions. An offset that retention has deleted is a permanent error, kerr.OffsetOutOfRange; by default
-// franz-go goes on elsewhere. An offset of 0 is the beginning, wherever that is.
+// franz-go goes on elsewhere.
+//
+// A topic without new records is silent too: franz-go does not report the broker's empty replies. So an idle topic connects
+// anew after each silence, at its position, and loses nothing. Take some minutes, and a policy that has retry.ResetAfter with
+// less in addition to ResetAfterItems; else Limit counts these reconnects.
 func Follow(topic string, start Position, silence time.Duration, policy stream.RetryHandler, options ...kgo.Opt) stream.Stream[kgo.Fetches] {
 	open := func(at Position) stream.Stream[kgo.Fetches] {
 		return stream.Stream[kgo.Fetches](func(ctx context.Context, yield func(kgo.Fetches) bool) error {
 			offsets := map[int32]kgo.Offset{}
 			for partition, next := range at {
-				offsets[int32(partition)] = kgo.NewOffset().AtStart()
-				if next > 0 {
-					offsets[int32(partition)] = kgo.NewOffset().At(next)
+				offsets[int32(partition)] = kgo.NewOffset().At(next)
+				if next == Beginning {
+					offsets[int32(partition)] = kgo.NewOffset().AtStart()
 				}
 			}
 			from := kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: offsets})

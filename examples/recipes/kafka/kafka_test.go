@@ -36,13 +36,20 @@ func serve(t *testing.T, n int) (*kfake.Cluster, string) {
 	}
 	t.Cleanup(broker.Close)
 	address := broker.ListenAddrs()[0]
+	produce(t, address, 1, n)
+	return broker, address
+}
+
+// produce adds the numbers first to last.
+func produce(t *testing.T, address string, first, last int) {
+	t.Helper()
 	producer, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.DefaultProduceTopic("events"),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(1<<10))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer producer.Close()
-	for i := 1; i <= n; i++ {
+	for i := first; i <= last; i++ {
 		r := &kgo.Record{Partition: int32(i % kafka.Partitions), Value: []byte(strconv.Itoa(i))}
 		producer.Produce(t.Context(), r, func(_ *kgo.Record, err error) {
 			if err != nil {
@@ -53,7 +60,6 @@ func serve(t *testing.T, n int) (*kfake.Cluster, string) {
 	if err := producer.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return broker, address
 }
 
 // follow connects by address, whatever the broker says where it is.
@@ -125,5 +131,39 @@ func TestFollow_Lost(t *testing.T) {
 	err = follow(address, kafka.Position{100, 20, 100}, policy).ForEach(t.Context(), func(kgo.Fetches) { fetched++ })
 	if !errors.Is(err, kerr.OffsetOutOfRange) || errors.Is(err, retry.ErrExhausted) || fetched > 0 {
 		t.Errorf("%d fetches, %v", fetched, err)
+	}
+
+	// A log that does not begin at 0: from its beginning it has 250 records, at 0 it has none.
+	n = 0
+	err = follow(address, kafka.Position{kafka.Beginning, kafka.Beginning, kafka.Beginning}, policy)(t.Context(), func(fetches kgo.Fetches) bool {
+		n += fetches.NumRecords()
+		return n < 250
+	})
+	if err != nil || n != 250 {
+		t.Errorf("from the beginning: %d records, %v", n, err)
+	}
+	err = follow(address, kafka.Position{100, 0, 100}, policy).ForEach(t.Context(), func(kgo.Fetches) { fetched++ })
+	if !errors.Is(err, kerr.OffsetOutOfRange) || fetched > 0 {
+		t.Errorf("at 0: %d fetches, %v", fetched, err)
+	}
+}
+
+// A topic without new records is not given up: each silence is a reconnect at the same position, and ResetAfter keeps Limit
+// from counting them.
+func TestFollow_Idle(t *testing.T) {
+	broker, address := serve(t, 3)
+	silences := 0
+	quiet := retry.New(backoff.Constant(time.Millisecond), retry.Limit(2), retry.ResetAfter(100*time.Millisecond), retry.OnRetry(func(context.Context, retry.Event) {
+		if silences++; silences == 5 {
+			produce(t, broker.ListenAddrs()[0], 4, 4)
+		}
+	}))
+	n := 0
+	err := follow(address, kafka.Position{}, quiet)(t.Context(), func(fetches kgo.Fetches) bool {
+		n += fetches.NumRecords()
+		return n < 4
+	})
+	if err != nil || n != 4 || silences < 5 {
+		t.Errorf("%d records after %d silences, %v", n, silences, err)
 	}
 }
