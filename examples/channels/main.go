@@ -2,7 +2,6 @@
 // drops.
 //
 //	go run ./examples/channels
-//	go run ./examples/channels -addr 127.0.0.1:7000 -lines 100
 //
 // The protocol is simple: the client sends the number of the first line that it wants, and the server sends the lines
 // from there on.
@@ -11,8 +10,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -30,40 +27,26 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+	if err := run(ctx, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "channels:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("channels", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // main prints errors
-	addr := flags.String("addr", "", "address of the feed; by default the program starts a feed that drops its connections")
-	lines := flags.Int("lines", 1000, "number of lines to read")
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		flags.SetOutput(out)
-		flags.Usage()
-		return nil
-	case err != nil:
-		return fmt.Errorf("%w; -h lists the flags", err)
-	}
-	switch {
-	case flags.NArg() > 0:
-		return fmt.Errorf("unexpected argument %q, want only flags", flags.Arg(0))
-	case *lines <= 0:
-		return fmt.Errorf("-lines is %d, want at least 1", *lines)
-	}
-	if *addr == "" {
-		f, err := startFeed()
-		if err != nil {
-			return err
-		}
-		defer f.close()
-		*addr = f.addr()
-	}
+const most = 1000 // lines
 
+// run starts a feed that drops its connections, and reads it.
+func run(ctx context.Context, out io.Writer) error {
+	f, err := startFeed()
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	return read(ctx, f.addr(), out)
+}
+
+// read reads the lines of the feed at addr.
+func read(ctx context.Context, addr string, out io.Writer) error {
 	retries := 0
 	policy := operators.ExpBackoff(jitter.Default, 10*time.Millisecond, 6, retry.ResetAfterItems(1),
 		retry.OnRetry(func(_ context.Context, e retry.Event) {
@@ -73,21 +56,21 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	follower := follower{addr: *addr}
+	follower := follower{addr: addr}
 	values, errs := operators.RetryChans(ctx, follower.follow, policy)
 	next := 1
 	for line := range values {
 		if want := "line " + strconv.Itoa(next); line != want {
 			return fmt.Errorf("got %q, want %q", line, want)
 		}
-		if next++; next > *lines {
+		if next++; next > most {
 			cancel() // a reader of channels that stops early must cancel and drain
 			for range values {
 			}
 			break
 		}
 	}
-	if err := <-errs; err != nil && next <= *lines {
+	if err := <-errs; err != nil && next <= most {
 		return err
 	}
 	fmt.Fprintf(out, "%d lines in order, %d reconnects\n", next-1, retries)

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestEveryLineArrivesOnce(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(t.Context(), nil, &out); err != nil {
+	if err := run(t.Context(), &out); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	if !regexp.MustCompile(`(?m)^1000 lines in order, 1[4-6] reconnects$`).Match(out.Bytes()) {
@@ -24,7 +24,7 @@ func TestEveryLineArrivesOnce(t *testing.T) {
 }
 
 func TestNoServer(t *testing.T) {
-	err := run(t.Context(), []string{"-addr", "127.0.0.1:1"}, new(bytes.Buffer))
+	err := read(t.Context(), "127.0.0.1:1", new(bytes.Buffer))
 	if err == nil || !strings.Contains(err.Error(), "limit of 6 retries: 7 failures") {
 		t.Errorf("got %v", err)
 	}
@@ -33,7 +33,7 @@ func TestNoServer(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := run(ctx, nil, new(bytes.Buffer)); !errors.Is(err, context.Canceled) {
+	if err := run(ctx, new(bytes.Buffer)); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

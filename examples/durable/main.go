@@ -2,9 +2,9 @@
 // job is lost: put = done + dead. Then the HTTP server that the jobs call is repaired, and the dead letters that it
 // caused are put back into the queue.
 //
-//	go run ./examples/durable                              # the NATS server runs in this process, in a temporary folder
-//	go run ./examples/durable -url nats://127.0.0.1:4222   # a server or cluster that runs elsewhere
+//	go run ./examples/durable
 //
+// The NATS server runs in this process, in a temporary folder; durable.Open takes a connection to any server or cluster.
 // Each job is a call to an HTTP server that is often unavailable, sometimes sets a Retry-After, and refuses some orders
 // permanently. The program exits with 1 if the numbers do not add up.
 package main
@@ -12,7 +12,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -33,58 +32,33 @@ import (
 )
 
 func main() {
-	var c config
-	flag.IntVar(&c.jobs, "jobs", 5000, "number of jobs")
-	flag.IntVar(&c.kills, "kills", 2, "how often to kill the worker")
-	flag.StringVar(&c.url, "url", "", "URL of a NATS server with JetStream; by default a server runs in this process")
-	flag.StringVar(&c.worker, "worker", "", "used by the program itself: run as a worker of the queue with this name")
-	flag.StringVar(&c.target, "target", "", "used by the program itself: the URL that the jobs call")
-	flag.Parse()
-	if err := c.check(flag.Args()); err != nil {
-		fmt.Fprintln(os.Stderr, "examples/durable:", err)
-		os.Exit(2)
-	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	run := run
-	if c.worker != "" {
-		run = work
+	var err error
+	if len(os.Args) == 4 { // the program starts itself as a worker
+		err = work(ctx, os.Args[1], os.Args[2], os.Args[3])
+	} else {
+		err = run(ctx, 5000, os.Stdout)
 	}
-	if err := run(ctx, c, os.Stdout); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "examples/durable:", err)
 		cancel()
 		os.Exit(1)
 	}
 }
 
-type config struct {
-	jobs, kills         int
-	url, worker, target string
-}
-
-func (c config) check(args []string) error {
-	switch {
-	case len(args) > 0:
-		return fmt.Errorf("unexpected argument %q, want only flags", args[0])
-	case c.jobs < 1:
-		return fmt.Errorf("-jobs is %d, want at least 1", c.jobs)
-	case c.kills < 0:
-		return fmt.Errorf("-kills is %d, want at least 0", c.kills)
-	}
-	return nil
-}
+// kills is how often the worker is killed.
+const kills = 2
 
 // run puts the jobs, runs and kills worker processes, and checks the numbers.
-func run(ctx context.Context, c config, out io.Writer) error {
-	if c.url == "" {
-		close, err := serve(&c, out)
-		if err != nil {
-			return err
-		}
-		defer close()
+func run(ctx context.Context, jobs int, out io.Writer) error {
+	url, close, err := serve(out)
+	if err != nil {
+		return err
 	}
+	defer close()
 	name := "example-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	nc, err := nats.Connect(c.url, nats.MaxReconnects(-1))
+	nc, err := nats.Connect(url, nats.MaxReconnects(-1))
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
@@ -105,7 +79,7 @@ func run(ctx context.Context, c config, out io.Writer) error {
 	defer shop.close()
 	fmt.Fprintf(out, "policy   %v, lease %v\n", policy, lease)
 
-	r := &running{config: c, name: name, queue: q, shop: shop, out: out}
+	r := &running{jobs: jobs, url: url, name: name, queue: q, shop: shop, out: out}
 	if err := r.drain(ctx); err != nil {
 		return err
 	}
@@ -148,21 +122,20 @@ func (r *running) redrive(ctx context.Context) (err error) {
 	}
 }
 
-// serve starts a server in this process and sets c.url. The server listens on 127.0.0.1, because the worker is another
+// serve starts a server in this process and returns its URL. The server listens on 127.0.0.1, because the worker is another
 // process.
-func serve(c *config, out io.Writer) (close func(), err error) {
+func serve(out io.Writer) (url string, close func(), err error) {
 	dir, err := os.MkdirTemp("", "retrywhen-durable-")
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	server, err := embedded.Start(dir, embedded.Listen(0))
 	if err != nil {
 		os.RemoveAll(dir)
-		return nil, err
+		return "", nil, err
 	}
-	c.url = server.URL()
-	fmt.Fprintf(out, "server   in this process, %s, store in %s\n", c.url, dir)
-	return func() {
+	fmt.Fprintf(out, "server   in this process, %s, store in %s\n", server.URL(), dir)
+	return server.URL(), func() {
 		server.Close()
 		os.RemoveAll(dir)
 	}, nil
@@ -170,7 +143,8 @@ func serve(c *config, out io.Writer) (close func(), err error) {
 
 // running is a run in progress.
 type running struct {
-	config
+	jobs  int
+	url   string
 	name  string
 	queue *durable.Queue
 	shop  *shop
@@ -234,7 +208,7 @@ func (r *running) show(stats durable.Stats) {
 
 // crash kills the worker and starts another each time that the next part of the jobs is settled.
 func (r *running) crash(settled int) (err error) {
-	if r.killed >= r.kills || settled < r.jobs*(r.killed+1)/(r.kills+1) {
+	if r.killed >= kills || settled < r.jobs*(r.killed+1)/(kills+1) {
 		return nil
 	}
 	r.killed++

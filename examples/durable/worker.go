@@ -34,26 +34,27 @@ var expressPolicy = retry.New(backoff.Exponential(50*time.Millisecond, 2).Cap(ti
 var policy = retry.New(backoff.Exponential(100*time.Millisecond, 2.5).Cap(2*time.Second).Jitter(jitter.Equal),
 	retry.Limit(6), retry.AttemptTimeout(5*time.Second))
 
-// work is the worker process. It works until it is stopped or killed.
-func work(ctx context.Context, c config, _ io.Writer) error {
+// work is the worker process of the queue with the name, on the NATS server at url. Its jobs call the target. It works until
+// it is stopped or killed.
+func work(ctx context.Context, name, url, target string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() { // the parent has the other end of the pipe, so the worker does not outlive it
 		io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
-	nc, err := nats.Connect(c.url, nats.MaxReconnects(-1))
+	nc, err := nats.Connect(url, nats.MaxReconnects(-1))
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer nc.Close()
-	q, err := durable.Open(ctx, nc, durable.Config{Name: c.worker, Policy: policy, Lease: lease})
+	q, err := durable.Open(ctx, nc, durable.Config{Name: name, Policy: policy, Lease: lease})
 	if err != nil {
 		return err
 	}
 	defer q.Close()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}
-	handler := func(ctx context.Context, job *durable.Job) error { return call(ctx, client, c.target, job) }
+	handler := func(ctx context.Context, job *durable.Job) error { return call(ctx, client, target, job) }
 	q.Handle(ordinary, retry.Policy{}, handler) // with the queue's policy
 	q.Handle(express, expressPolicy, handler)
 	return q.Work(ctx, 32, nil)
@@ -97,7 +98,7 @@ func startWorker(url, name, target string) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(self, "-worker", name, "-url", url, "-target", target)
+	cmd := exec.Command(self, name, url, target)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

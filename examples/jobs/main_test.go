@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
@@ -18,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestEveryJobIsAccountedFor(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(t.Context(), []string{"-jobs", "5000", "-outage", "1s", "-pending", "500"}, &out); err != nil {
+	if err := run(t.Context(), config{5000, time.Second, 32, 500, usual.policy}, &out); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	for _, want := range []string{
@@ -35,7 +36,8 @@ func TestEveryJobIsAccountedFor(t *testing.T) {
 // The policy gives up before the server is back. Those jobs are dead, and none is lost.
 func TestAPolicyThatGivesUp(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(t.Context(), []string{"-jobs", "2000", "-outage", "500ms", "-pending", "100", "-policy", "constant d=50ms limit=2"}, &out); err != nil {
+	hasty := retry.New(backoff.Constant(50*time.Millisecond), retry.Limit(2))
+	if err := run(t.Context(), config{2000, 500 * time.Millisecond, 32, 100, hasty}, &out); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	m := regexp.MustCompile(`(?m)^2000 jobs: \d+ done \+ (\d+) dead = 2000;`).FindStringSubmatch(out.String())
@@ -48,34 +50,12 @@ func TestCancelInTheMiddle(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	var out bytes.Buffer
-	err := run(ctx, []string{"-jobs", "1000000", "-outage", "1h"}, &out)
+	err := run(ctx, config{1_000_000, time.Hour, 32, 10_000, usual.policy}, &out)
 	if !errors.Is(err, context.DeadlineExceeded) || !regexp.MustCompile(`done \+ dead = \d+, want 1000000`).MatchString(err.Error()) {
 		t.Errorf("got %v", err)
 	}
 	if !regexp.MustCompile(`(?m)^[1-9]\d* jobs abandoned$`).Match(out.Bytes()) {
 		t.Errorf("got\n%s", &out)
-	}
-}
-
-func TestWrongArguments(t *testing.T) {
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"-jobs", "0"}, "-jobs is 0"},
-		{[]string{"-outage", "-1s"}, "-outage is -1s"},
-		{[]string{"-workers", "0"}, "-workers is 0"},
-		{[]string{"-pending", "0"}, "-pending is 0"},
-		{[]string{"-policy", "constnt d=1s"}, "constant"},
-		{[]string{"extra"}, `"extra"`},
-		{[]string{"-nonsense"}, "nonsense"},
-	} {
-		if err := run(t.Context(), test.args, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%q: got %v, want it to contain %q", test.args, err, test.want)
-		}
-	}
-	if err := run(t.Context(), []string{"-h"}, new(bytes.Buffer)); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -16,8 +16,6 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-const silence = time.Second
-
 // roundTripper is a server without a network, so that it runs in the bubble.
 type roundTripper func(*http.Request) *http.Response
 

@@ -11,13 +11,16 @@ import (
 
 	"github.com/tmaxmax/go-sse"
 	"go.uber.org/goleak"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/retry"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestEveryEventArrivesOnce(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(t.Context(), nil, &out); err != nil {
+	if err := run(t.Context(), 10_000, usual, &out); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	for _, want := range []string{
@@ -37,7 +40,7 @@ func TestEveryEventArrivesOnce(t *testing.T) {
 
 func TestAPolicyOfOnesOwn(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(t.Context(), []string{"-n", "1500", "-policy", "constant d=1ms limit=1000"}, &out); err != nil {
+	if err := run(t.Context(), 1500, retry.New(backoff.Constant(time.Millisecond), retry.Limit(1000)), &out); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	if !strings.Contains(out.String(), "1500 events, 0 lost") || !strings.Contains(out.String(), "in     1ms") {
@@ -49,26 +52,17 @@ func TestCancelEndsItInTheMiddle(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	var out bytes.Buffer
-	err := run(ctx, []string{"-n", "1000000"}, &out)
+	err := run(ctx, 1_000_000, usual, &out)
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "events of 1000000") {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestWrongArguments(t *testing.T) {
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"-n", "0"}, "-n is 0"},
-		{[]string{"-silence", "0s"}, "-silence is 0s"},
-		{[]string{"-policy", "expnential base=1s factor=2"}, "exponential"},
-		{[]string{"extra"}, `"extra"`},
-		{[]string{"-url", "http://127.0.0.1:1/", "-policy", "constant d=1ms limit=2"}, "limit of 2 retries: 3 failures"},
-		{[]string{"-url", "::"}, "missing protocol scheme"},
-	} {
-		if err := run(t.Context(), test.args, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%q: got %v, want it to contain %q", test.args, err, test.want)
+func TestNoServer(t *testing.T) {
+	hasty := retry.New(backoff.Constant(time.Millisecond), retry.Limit(2))
+	for url, want := range map[string]string{"http://127.0.0.1:1/": "limit of 2 retries: 3 failures", "::": "missing protocol scheme"} {
+		if err := read(t.Context(), url, 1, hasty, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want it to contain %q", url, err, want)
 		}
 	}
 }
@@ -85,7 +79,7 @@ func TestTheLedgerFindsWhatIsWrong(t *testing.T) {
 		{"broken", []sse.Event{event("1", `{"n":1}`), event("2", `{"n":`)}, "0 lost, 0 duplicates, 1 broken"},
 		{"too few", []sse.Event{event("1", `{"n":1}`)}, "1 events of 2"},
 	} {
-		l := ledger{numbered: true}
+		l := ledger{}
 		for _, e := range test.events {
 			l.enter(e)
 		}
