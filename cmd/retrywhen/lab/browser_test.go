@@ -281,6 +281,7 @@ func TestBrowser(t *testing.T) {
 			"pictures":    browserPictures,
 			"turned":      browserTurned,
 			"axe":         browserAxe,
+			"map":         browserMap,
 		})
 	}
 	for name, test := range tests {
@@ -620,7 +621,7 @@ func browserKeyboard(t *testing.T, ctx context.Context, address string) {
 		}
 	}
 	got := strings.Join(order, " ")
-	want := "skip preset tell SUMMARY to-herd strategy-0 remove-0 remove-1 remove-2 add text name curve p-base p-factor plus cap jitter limit budget place tiled jobs retries peak dead seed own-y own"
+	want := "skip preset tell SUMMARY to-herd strategy-0 remove-0 remove-1 remove-2 add text name curve p-base p-factor plus cap jitter limit budget processes place tiled jobs retries peak dead seed own-y own"
 	if got != want {
 		t.Errorf("Tab goes through\n%s\nwant\n%s", got, want)
 	}

@@ -25,7 +25,7 @@ const MaxQuery = 8 << 10
 // errNoKind is the error for an unknown kind of numbers.
 var errNoKind = errors.New("no such numbers")
 
-// Numbers returns the page's numbers of a kind, for encoding/json. The kind is defaults, state, scene, or a Tab; the query is
+// Numbers returns the page's numbers of a kind, for encoding/json. The kind is defaults, state, scene, run, or a Tab; the query is
 // that of the page's address. The server and the worker of the page use it. It fails for an invalid query, for an
 // unknown kind, and after 8 s.
 func Numbers(ctx context.Context, kind, query string) (any, error) {
@@ -42,9 +42,10 @@ func Numbers(ctx context.Context, kind, query string) (any, error) {
 		result, err = describeDefaults(ctx)
 	case "state":
 		result, err = describe(ctx, state, problems)
-	case "scene":
+	case "scene", "run":
+		compute := map[string]func(context.Context, State) (*scene, error){"scene": storyScene, "run": mapScene}[kind]
 		var run *scene
-		if run, err = storyScene(ctx, state); err == nil {
+		if run, err = compute(ctx, state); err == nil {
 			result = pictured{run.HTML(), run.verdict}
 		}
 	default:

@@ -123,7 +123,7 @@ func screens(ctx context.Context) ([]screen, error) {
 const colors = `<p class="legend"><span><span class="key served"></span>the caller waits</span> <span><span class="key bar"></span>the caller has left</span> ` +
 	`<span><span class="key again"></span>the caller tries again</span></p>`
 
-// opening returns the HTML of the page's story, with the pictures of their first runs. It needs no script.
+// opening returns the HTML of the page's story and map, with the pictures of their first runs. It needs no script.
 func opening(ctx context.Context) (string, error) {
 	all, err := screens(ctx)
 	if err != nil {
@@ -138,6 +138,9 @@ func opening(ctx context.Context) (string, error) {
 		}
 	}
 	if err := saves(ctx, &b); err != nil {
+		return "", err
+	}
+	if err := mapHTML(ctx, &b); err != nil {
 		return "", err
 	}
 	b.WriteString("</div>\n")

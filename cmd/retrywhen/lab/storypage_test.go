@@ -82,18 +82,18 @@ func TestSceneCountsEachRequestOnce(t *testing.T) {
 	}
 }
 
-// The page needs no script for its story: five screens, each with its picture, and no figure in their texts but computed ones.
+// The page needs no script for its beginning: five screens and the map, with their pictures.
 func TestStoryNeedsNoScript(t *testing.T) {
 	first, err := opening(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(first, `class="screen`); n != 5 {
-		t.Errorf("%d screens, want 5", n)
+	if n := strings.Count(first, `class="screen`); n != 6 {
+		t.Errorf("%d screens, want 6", n)
 	}
 	pictures := regexp.MustCompile(`(?s)<svg class="scene".*?</svg>`).FindAllString(first, -1)
-	if len(pictures) < 4 {
-		t.Errorf("%d pictures, want 4", len(pictures))
+	if len(pictures) != 5 {
+		t.Errorf("%d pictures, want 5", len(pictures))
 	}
 	for _, p := range pictures {
 		if err := xml.NewDecoder(strings.NewReader(p)).Decode(new(struct{ XMLName xml.Name })); err != nil {
@@ -102,6 +102,9 @@ func TestStoryNeedsNoScript(t *testing.T) {
 		if strings.Contains(p, "NaN") || strings.Contains(p, "Inf") {
 			t.Errorf("a picture has a number that is none: %.300s", p)
 		}
+	}
+	if n := strings.Count(first, `<g class="cells `); n != len(mapPolicies()) {
+		t.Errorf("the map has the cells of %d policies, want %d", n, len(mapPolicies()))
 	}
 	_, wasted := figures(t, atOnce, storyWatch)
 	if want := fmt.Sprintf("work for people who left: %d %%", wasted); !strings.Contains(first, want) {

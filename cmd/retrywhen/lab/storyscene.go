@@ -93,8 +93,8 @@ func (s *scene) cut() frames {
 		back += flow.Offered[i] - flow.Arrived[i]
 		served += flow.Succeeded[i]
 		vain += flow.Wasted[i]
-		if (i+1)%every != 0 && i < n-1 {
-			continue
+		if (i+1)%every != 0 {
+			continue // a last step that is cut off is left out
 		}
 		work, lost = work+served+vain, lost+vain
 		var recent int64
@@ -108,6 +108,11 @@ func (s *scene) cut() frames {
 		arrived, back, served, vain = 0, 0, 0, 0
 	}
 	return f
+}
+
+// end returns the end of the last frame.
+func (f *frames) end() time.Duration {
+	return time.Duration(float64(len(f.Served)) * f.Step * float64(time.Second))
 }
 
 // The picture's measures, in units of which 480 are its width.
@@ -144,7 +149,7 @@ func (s *scene) HTML() string {
 		fmt.Fprintf(&b, `<div><dt>%s</dt><dd data-of="%s">%s</dd></div>`, name, of, value)
 	}
 	b.WriteString(`<dl class="figures">`)
-	figure("clock", "time", axis.Time(s.result.End))
+	figure("clock", "time", axis.Time(f.end().Round(time.Second)))
 	figure("queue", "in the queue", strconv.FormatInt(f.Waiting[last]+f.Left[last], 10))
 	figure("wasted", "work for people who left", fmt.Sprintf("%d %%", f.Wasted[last]))
 	b.WriteString("</dl>")
@@ -211,7 +216,7 @@ func slots(from, to int) string {
 // plot draws the requests that reach the server and those that are served over time.
 func (s *scene) plot(b *strings.Builder) {
 	f := &s.frames
-	end := float64(len(f.Served)) * f.Step
+	end := f.end().Seconds()
 	x := func(t float64) float64 { return plotLeft + (plotRight-plotLeft)*min(t/end, 1) }
 	y := func(rate float64) float64 { return plotBottom - (plotBottom-plotTop)*min(rate/(plotMost*s.rate), 1) }
 	fmt.Fprintf(b, `<rect class="stall" x="%.1f" y="%d" width="%.1f" height="%d"/>`, x(f.From), plotTop, x(f.To)-x(f.From), plotBottom-plotTop)
@@ -234,11 +239,14 @@ func (s *scene) plot(b *strings.Builder) {
 	area("served", f.Served)
 	b.WriteString("</g>")
 	fmt.Fprintf(b, `<path class="capacity" d="M%d %.1fH%d"/><path class="axis" d="M%d %dH%d"/>`, plotLeft, y(s.rate), plotRight, plotLeft, plotBottom, plotRight)
-	for _, t := range axis.Times(time.Duration(end*float64(time.Second)), 4) {
+	for _, t := range axis.Times(f.end(), 4) {
 		fmt.Fprintf(b, `<text text-anchor="middle" x="%.1f" y="%d">%s</text>`, x(t.At), plotBottom+18, t.Label)
 	}
 	for _, rate := range []float64{s.rate, 3 * s.rate} {
 		fmt.Fprintf(b, `<text text-anchor="end" x="%d" y="%.1f">%s</text>`, plotLeft-5, y(rate)+5, axis.Number(rate))
 	}
-	fmt.Fprintf(b, `<text x="2" y="%d">requests per second</text><text class="stalls" text-anchor="middle" x="%.1f" y="%d">stall</text>`, plotTop-8, x((f.From+f.To)/2), plotTop+14)
+	fmt.Fprintf(b, `<text x="2" y="%d">requests per second</text>`, plotTop-8)
+	if x(f.To)-x(f.From) > 10 {
+		fmt.Fprintf(b, `<text text-anchor="middle" x="%.1f" y="%d">stall</text>`, x((f.From+f.To)/2), plotTop+14)
+	}
 }

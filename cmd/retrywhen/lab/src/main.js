@@ -1,8 +1,8 @@
 import {adopt, apply, listen, problems, query, selected} from "./controls.js";
 import {engine, get, load} from "./engine.js";
 import {$, element, inside, say} from "./page.js";
+import "./map.js";
 import {download} from "./picture.js";
-import "./story.js";
 import {copy, draws, golines} from "./tabs.js";
 
 const everywhere = ["recover", "herd", "contention", "outage", "choose", "picture"];

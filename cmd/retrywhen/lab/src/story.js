@@ -50,17 +50,18 @@ function film(figure) {
     fill("served", f.served[i]);
     svg.classList.toggle("stalled", f.from <= t && t < f.to);
     part(".flow").style.clipPath = `inset(0 ${100 * (1 - t / end)}% 0 0)`;
-    figures("clock", time(t < end ? Math.round(t) : end));
+    figures("clock", time(Math.round(t)));
     figures("queue", f.left[i] + f.waiting[i]);
     figures("wasted", `${f.wasted[i]} %`);
   };
   return {end, speed, draw};
 }
 
-// screen connects a screen's controls with its picture.
-function screen(section) {
+// screen connects a screen's buttons with its picture. It returns a function that shows the run of a query, and one that
+// names the button.
+export function screen(section, kind = "scene") {
   const figure = section.querySelector("figure"), button = section.querySelector(".play"), longer = section.querySelector(".longer");
-  const name = button.textContent;
+  let name = button.textContent;
   let shot = null, next = 0, running = null, played = false;
   const stop = () => {
     cancelAnimationFrame(next);
@@ -85,19 +86,19 @@ function screen(section) {
     };
     next = requestAnimationFrame(frame);
   };
-  const show = async (query, from) => {
+  const show = async (query, {from = 0, plays = true} = {}) => {
     stop();
     running?.abort();
     const mine = (running = new AbortController());
     figure.classList.add("waits");
     try {
-      const {html, verdict} = await get("scene", query, mine.signal);
+      const {html, verdict} = await get(kind, query, mine.signal);
       if (running !== mine) return;
       figure.innerHTML = html;
       figure.dataset.query = query;
       shot = null;
       say(verdict);
-      if (!still.matches) play(from);
+      if (plays && !still.matches) play(from);
     } catch (e) {
       if (running === mine && e.name !== "AbortError") figure.querySelector(".verdict").textContent = e.message;
     } finally {
@@ -105,18 +106,24 @@ function screen(section) {
     }
   };
   button.addEventListener("click", () => (figure.classList.contains("playing") ? stop() : play()));
-  section.addEventListener("change", (e) => show(e.target.value));
   longer?.addEventListener("click", () => {
     const q = new URLSearchParams(figure.dataset.query);
     q.set("watch", watches.shift());
     longer.disabled = !watches.length;
     shot ??= film(figure);
-    show(q.toString(), shot.end);
+    show(q.toString(), {from: shot.end});
   });
   new IntersectionObserver(([e]) => {
     if (!e.isIntersecting) stop();
     else if (!played && !still.matches) play();
   }, {threshold: 0.7}).observe(figure);
+  return {
+    show,
+    rename(to) {
+      name = to;
+      if (!figure.classList.contains("playing")) button.textContent = name;
+    },
+  };
 }
 
 const opening = $("opening");
@@ -124,7 +131,11 @@ if (opening) {
   const asked = location.search.slice(1);
   opening.hidden = asked !== "" && asked !== opening.dataset.query; // a link to a run leads to it
   opening.dataset.live = "";
-  for (const s of opening.querySelectorAll(".screen:has(.play)")) screen(s);
+  new IntersectionObserver(([e]) => opening.classList.toggle("read", e.isIntersecting), {rootMargin: "0px 0px -50% 0px"}).observe(opening);
+  for (const s of opening.querySelectorAll(".screen:has(.play):not(#map)")) {
+    const {show} = screen(s);
+    s.addEventListener("change", (e) => show(e.target.value));
+  }
   const copies = opening.querySelector(".copy");
   copies.addEventListener("click", () => copy(copies, opening.querySelector("pre").textContent, "The Go code"));
 }

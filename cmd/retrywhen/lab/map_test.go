@@ -1,0 +1,73 @@
+package lab
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "write map.txt, which takes minutes")
+
+// The map in the page is what the simulation computes. A sample is computed again, nightly a whole row.
+func TestMap(t *testing.T) {
+	loads := make([]float64, mapLoads)
+	for i := range loads {
+		loads[i] = mapLoad(i)
+	}
+	if *update {
+		var text strings.Builder
+		for _, p := range mapPolicies() {
+			for _, stall := range mapStalls {
+				row, err := mapRow(t.Context(), p, stall, loads)
+				if err != nil {
+					t.Fatal(err)
+				}
+				fmt.Fprintf(&text, "%s\t%s\n", mapName(p, stall), strings.Trim(fmt.Sprint(row), "[]"))
+			}
+		}
+		if err := os.WriteFile("map.txt", []byte(text.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	all, err := parseMap(mapText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range mapPolicies() {
+		for row, columns := range map[time.Duration][]int{mapStalls[2]: {3, 17}, 5 * time.Second: {3, 4, 18}} {
+			at := slices.Index(mapStalls, row)
+			if nightly() && row == 5*time.Second {
+				columns = columns[:0]
+				for c := range mapLoads {
+					columns = append(columns, c)
+				}
+			}
+			var some []float64
+			var want []int
+			for _, c := range columns {
+				some, want = append(some, loads[c]), append(want, all[i][at][c])
+			}
+			got, err := mapRow(t.Context(), p, row, some)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range columns { // the picture is the first run
+				run, err := mapScene(t.Context(), mapState(i, at, c))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n := all[i][at][c]; run.well && n == 0 || !run.well && n == mapRuns {
+					t.Errorf("%s at a load of %v: %d runs recover, but of the picture: %s", mapName(p, row), loads[c], n, run.verdict)
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s at loads of %v: %v runs recover, map.txt has %v: go test -run TestMap -update", mapName(p, row), some, got, want)
+			}
+		}
+	}
+}

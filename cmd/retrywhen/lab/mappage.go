@@ -1,0 +1,132 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"html"
+	"slices"
+	"strings"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+)
+
+// The map's measures, in units of which 480 are its width. A cell is a load and a length of the stall.
+const (
+	mapLeft, mapTop       = 56, 26
+	cellWidth, cellHeight = 22, 16
+	mapHeight             = 286
+)
+
+// The first dot of the map: its policy, and its row. Its column is the default load.
+const mapPolicy = 1
+
+// mapState returns the state of a cell of the map.
+func mapState(policy, row, column int) State {
+	s := Default()
+	s.Strategies, s.Stall, s.Load = mapPolicies()[policy:policy+1], mapStalls[row], int(mapLoad(column)+0.5)
+	return s
+}
+
+// mapScene computes the run of a state until the server has recovered.
+func mapScene(ctx context.Context, s State) (*scene, error) {
+	o := s.overload()
+	o.Work, o.Horizon = 0, 0
+	return newScene(ctx, o)
+}
+
+// mapHTML writes the map, with the dot at the default load and stall, and the run of that dot.
+func mapHTML(ctx context.Context, b *strings.Builder) error {
+	counts, err := parseMap(mapText)
+	if err != nil {
+		return err
+	}
+	d := Default()
+	row := slices.Index(mapStalls, d.Stall)
+	column := d.Load*(mapLoads+1)/d.Rate - 1
+	at := mapState(mapPolicy, row, column)
+	run, err := mapScene(ctx, at)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(counts)
+	if err != nil {
+		return err
+	}
+	stalls := make([]string, len(mapStalls))
+	for i, s := range mapStalls {
+		stalls[i] = axis.Time(s)
+	}
+	fmt.Fprintf(b, `<section id="map" class="screen" aria-labelledby="screen-map" data-counts="%s" data-runs="%d" data-stalls="%s" data-rate="%d"><div class="words"><h2 id="screen-map">How much load is safe?</h2>`+
+		`<p>%d runs for each load and each length of the stall, watched for %s if need be. Drag the dot: the picture is the first run there.</p>`+
+		`<fieldset class="policies"><legend class="unseen">Callers</legend>`,
+		data, mapRuns, strings.Join(stalls, " "), d.Rate, mapRuns, axis.Time(run.result.Recovery.Within))
+	for i, p := range mapPolicies() {
+		checked := ""
+		if i == mapPolicy {
+			checked = " checked"
+		}
+		fmt.Fprintf(b, `<label><input type="radio" name="map" value="%d" data-policy="%s"%s> <span>%s</span> <b class="badge">%s</b></label>`,
+			i, html.EscapeString(p.String()), checked, html.EscapeString(p.Title()), safeText(counts[i][row]))
+	}
+	b.WriteString("</fieldset>")
+	mapPicture(b, counts, row, column)
+	b.WriteString(`<p class="legend"><span><span class="key all"></span>recovers in every run</span> <span><span class="key some"></span>in some</span> <span><span class="key none"></span>in none</span></p></div>`)
+	fmt.Fprintf(b, `<div><figure data-query="%s">%s</figure><p class="ask"><button type="button" class="play">Stall %s</button> <a class="to-lab" href="?%[1]s">Open it in the lab</a></p></div></section>`+"\n",
+		html.EscapeString(at.Query().Encode()), run.HTML(), axis.Time(at.Stall))
+	return nil
+}
+
+// safeText returns up to which load a row is safe.
+func safeText(row []int) string {
+	n := safe(row)
+	if n == 0 {
+		return "safe at none of these loads"
+	}
+	return fmt.Sprintf("safe up to %d %% load", 100*n/(mapLoads+1))
+}
+
+// dotText describes a cell of a policy, as the script does when the dot has moved.
+func dotText(of [][]int, row, column int) string {
+	return fmt.Sprintf("%d %% load, a stall of %s: recovers in %d of %d runs", 100*(column+1)/(mapLoads+1), axis.Time(mapStalls[row]), of[row][column], mapRuns)
+}
+
+// mapPicture draws the cells of all policies, of which the style shows those of the chosen one, and the dot.
+func mapPicture(b *strings.Builder, counts [][][]int, row, column int) {
+	rows := len(mapStalls)
+	y := func(row int) int { return mapTop + (rows-1-row)*cellHeight }
+	fmt.Fprintf(b, `<svg class="map" viewBox="0 0 480 %d" role="group" aria-label="Recovery against load and length of the stall" data-left="%d" data-top="%d" data-width="%d" data-height="%d">`,
+		mapHeight, mapLeft, mapTop, cellWidth, cellHeight)
+	for i, of := range counts {
+		paths := map[string]*strings.Builder{"all": {}, "some": {}, "none": {}}
+		for r, numbers := range of {
+			for c, n := range numbers {
+				class := "some"
+				switch n {
+				case 0:
+					class = "none"
+				case mapRuns:
+					class = "all"
+				}
+				fmt.Fprintf(paths[class], "M%d %dh%dv%dh-%dz", mapLeft+c*cellWidth, y(r), cellWidth-1, cellHeight-1, cellWidth-1)
+			}
+		}
+		fmt.Fprintf(b, `<g class="cells cells-%d">`, i)
+		for _, class := range []string{"all", "some", "none"} {
+			fmt.Fprintf(b, `<path class="%s" d="%s"/>`, class, paths[class])
+		}
+		b.WriteString("</g>")
+	}
+	for r, s := range mapStalls {
+		if r%2 == 0 || r == rows-1 {
+			fmt.Fprintf(b, `<text text-anchor="end" x="%d" y="%d">%s</text>`, mapLeft-6, y(r)+cellHeight-3, axis.Time(s))
+		}
+	}
+	bottom := mapTop + rows*cellHeight
+	for c := 3; c < mapLoads; c += 4 {
+		fmt.Fprintf(b, `<text text-anchor="middle" x="%d" y="%d">%d %%</text>`, mapLeft+c*cellWidth+cellWidth/2, bottom+16, 100*(c+1)/(mapLoads+1))
+	}
+	fmt.Fprintf(b, `<text x="2" y="14">length of the stall</text><text text-anchor="end" x="%d" y="%d">load, of the capacity</text>`, mapLeft+mapLoads*cellWidth, bottom+34)
+	fmt.Fprintf(b, `<g class="dot" role="slider" tabindex="0" aria-label="Load and stall" aria-valuemin="0" aria-valuemax="%d" aria-valuenow="%d" aria-valuetext="%s" data-row="%d" data-column="%d" transform="translate(%d %d)"><circle r="18"/><circle r="8"/></g></svg>`,
+		rows*mapLoads-1, row*mapLoads+column, dotText(counts[mapPolicy], row, column), row, column, mapLeft+column*cellWidth+cellWidth/2, y(row)+cellHeight/2)
+}
