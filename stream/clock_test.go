@@ -93,22 +93,3 @@ func TestWithClock_EveryTimedOperator(t *testing.T) {
 		})
 	}
 }
-
-func TestANilClockPanics(t *testing.T) {
-	type timers interface {
-		Now() time.Time
-		AfterFunc(time.Duration, func()) *time.Timer
-	}
-	for want, f := range map[string]func(){
-		"stream: WithClock: c is nil": func() { stream.WithClock[*time.Timer](t.Context(), timers(nil)) },
-	} {
-		func() {
-			defer func() {
-				if got := recover(); got != want {
-					t.Errorf("recovered %v, want %q", got, want)
-				}
-			}()
-			f()
-		}()
-	}
-}

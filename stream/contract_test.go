@@ -25,6 +25,8 @@ func TestContract_MistakesPanicAtConstruction(t *testing.T) {
 		"stream: Chans: buffer is -1, want at least 0":                                                  func() { s.Chans(t.Context(), -1) },
 		"stream: Take: n is -1, want at least 0":                                                        func() { s.Take(-1) },
 		"stream: Skip: n is -1, want at least 0":                                                        func() { s.Skip(-1) },
+		"stream: Retry: n is -1, want at least 0":                                                       func() { s.Retry(-1) },
+		"stream: NewSubject: replay is -1, want at least 0":                                             func() { stream.NewSubject[int](-1) },
 		"stream: Repeat: n is -1, want at least 0":                                                      func() { s.Repeat(-1) },
 		"stream: Timeout: d is 0s, want more than 0":                                                    func() { s.Timeout(0) },
 		"stream: Delay: d is -1ns, want at least 0":                                                     func() { s.Delay(-1) },

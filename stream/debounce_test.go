@@ -2,79 +2,61 @@ package stream_test
 
 import (
 	"context"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-func TestDebounce_TheLastBeforeASilence(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := at(ev{1 * ms, 1}, ev{3 * ms, 2}, ev{5 * ms, 3}, ev{14 * ms, 4}, ev{18 * ms, 5})
-		expectTimes(t, src.Debounce(3*ms), []ev{{8 * ms, 3}, {17 * ms, 4}, {18 * ms, 5}}, 18*ms, nil)
+func TestDebounce(t *testing.T) {
+	expectMarbles(t, map[string]marble{
+		"the last before a silence":            {source: "-a-b-c--------d---(e|)", want: "--------c--------d(e|)", subs: "^-----------------!"},
+		"at the end the value comes at once":   {source: "(abc|)", want: "(c|)", subs: "(^!)"},
+		"at an error too":                      {source: "(abc#)", want: "(c#)", subs: "(^!)"},
+		"a cancel drops the value":             {source: "-a-", during: "--!", want: "----------", subs: "^-!"},
+		"a steady flow waits until it ends":    {source: "--a-b-c-d-e-f|", want: "-------------(f|)", subs: "^------------!"},
+		"what has come does not come again":    {source: "-a--------|", want: "----a-----|", subs: "^---------!"},
+		"nor before an error":                  {source: "-a--------#", want: "----a-----#", subs: "^---------!"},
+		"values that are further apart":        {source: "-a---b---|", want: "----a---b|", subs: "^--------!"},
+		"an empty source, and a failing one":   {source: "---#", want: "---#", subs: "^--!"},
+		"of values at once, the last":          {source: "(abc)--", want: "---c---", subs: "^"},
+		"cancelled as the next one is awaited": {source: "-a-", during: "------!", want: "----a-------", subs: "^-----!"},
+	}, func(_ *streamtest.Session, src stream.Stream[string]) stream.Stream[string] {
+		return src.Debounce(3 * ms)
+	})
+	expectMarbles(t, map[string]marble{
+		"retried": {source: "-a--------(b#)", want: "----a-----b---a-----(b#)", subs: "^---------!\n----------^---------!"},
+	}, func(_ *streamtest.Session, src stream.Stream[string]) stream.Stream[string] {
+		return src.Debounce(3 * ms).Retry(1)
 	})
 }
 
-func TestDebounce_AtTheEndTheValueComesAtOnce(t *testing.T) {
+// A consumer that stops at the value that has waited gets no error, though the source has failed.
+func TestWhatHasWaited_AStopThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		expectTimes(t, stream.Of(1, 2, 3).Debounce(time.Hour), []ev{{0, 3}}, 0, nil)
-	})
-}
-
-func TestDebounce_AtAnErrorTheValueComesAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		expectTimes(t, stream.Of(1, 2, 3).Concat(stream.Fail[int](errBoom)).Debounce(time.Hour), []ev{{0, 3}}, 0, errBoom)
-	})
-}
-
-func TestDebounce_ACancelDropsTheValue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeoutCause(t.Context(), 2*ms, errCause)
-		defer cancel()
-		got, at, err := timeline(ctx, at(ev{1 * ms, 1}, ev{time.Hour, 2}).Debounce(3*ms))
-		if len(got) != 0 || at != 2*ms || !endedBy(ctx, err) {
-			t.Errorf("got %v, ended at %v with %v", got, at, err)
+		failing := stream.Of(1, 2).Concat(stream.Fail[int](errBoom))
+		for name, s := range map[string]stream.Stream[int]{"Debounce": failing.Debounce(time.Hour), "ThrottleLatest": failing.ThrottleLatest(time.Hour)} {
+			if err := s(t.Context(), func(v int) bool { return v < 2 }); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
 		}
 	})
 }
 
-func TestDebounce_AStopWithTheValueThatWaited(t *testing.T) {
+// A cancel at the instant at which the silence has lasted, or the window ends, is the end, whichever is seen first.
+func TestWhatHasWaited_ACancelAsTheTimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := stream.Of(1).Concat(stream.Fail[int](errBoom)).Debounce(time.Hour)
-		if err := s(t.Context(), func(int) bool { return false }); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestDebounce_ASteadyFlowDeliversNothingUntilItEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		expectTimes(t, stream.Range(0, 100).Delay(2*ms).Debounce(3*ms), []ev{{200 * ms, 99}}, 200*ms, nil)
-	})
-}
-
-func TestDebounce_Zero(t *testing.T) {
-	expect(t, stream.Of(1, 2, 3).Debounce(0), []int{1, 2, 3}, nil)
-}
-
-func TestDebounce_Retried(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := at(ev{1 * ms, 1}, ev{10 * ms, 2}).MustNotEnd(errBoom)
-		expectTimes(t, src.Debounce(3*ms).Retry(1), []ev{{4 * ms, 1}, {10 * ms, 2}, {14 * ms, 1}, {20 * ms, 2}}, 20*ms, errBoom)
-	})
-}
-
-// A cancel at the instant at which the silence has lasted is the end, whichever is seen first.
-func TestDebounce_ACancelAsTheSilenceEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for range 50 {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			clock := cancelling{stream.ClockFrom(ctx), cancel}
-			got, err := stream.Of(1).Concat(stream.Never[int]()).Debounce(ms).Collect(stream.WithClock(ctx, clock))
-			if len(got) > 1 || !endedBy(ctx, err) {
-				t.Fatalf("got %v, %v", got, err)
+		src := stream.Of(1, 2).Concat(stream.Never[int]())
+		for name, s := range map[string]stream.Stream[int]{"Debounce": src.Debounce(ms), "ThrottleLatest": src.ThrottleLatest(ms)} {
+			for range 50 {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				clock := cancelling{stream.ClockFrom(ctx), cancel}
+				got, err := s.Collect(stream.WithClock(ctx, clock))
+				if len(got) > 2 || name == "Debounce" && len(got) > 1 || !endedBy(ctx, err) {
+					t.Fatalf("%s: got %v, %v", name, got, err)
+				}
 			}
 		}
 	})
@@ -91,25 +73,6 @@ func (c cancelling) AfterFunc(d time.Duration, f func()) stream.Stopper {
 		f()
 		c.cancel(errCause)
 	})
-}
-
-// A value that was delivered after its silence is not delivered again at the end.
-func TestDebounce_OnceOnly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, end := range []stream.Stream[int]{stream.Empty[int](), stream.Fail[int](errBoom)} {
-			src := at(ev{1 * ms, 1}).Concat(at(ev{9 * ms, 0}).Filter(func(v int) bool { return v > 0 }), end)
-			_, _, want := timeline(t.Context(), end)
-			expectTimes(t, src.Debounce(3*ms), []ev{{4 * ms, 1}}, 10*ms, want)
-		}
-	})
-}
-
-func TestDebounce_ZeroSetsNoTimer(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	got, err := stream.Of(1, 2).Debounce(0).Collect(stream.WithClock(ctx, cancelling{stream.ClockFrom(ctx), cancel}))
-	if err != nil || !slices.Equal(got, []int{1, 2}) {
-		t.Errorf("got %v, %v", got, err)
-	}
 }
 
 // cancelsAtOnce is a clock whose timers fire before AfterFunc returns, and end a context then.

@@ -1,48 +1,32 @@
 package stream_test
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-func TestDelay_HoldsEachValue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		expectTimes(t, stream.Of(1, 2, 3).Delay(5*ms), []ev{{5 * ms, 1}, {10 * ms, 2}, {15 * ms, 3}}, 15*ms, nil)
-	})
-}
-
-func TestDelay_TheEndAndAnErrorAreNotDelayed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		expectTimes(t, stream.Of(1).Concat(stream.Fail[int](errBoom)).Delay(5*ms), []ev{{5 * ms, 1}}, 5*ms, errBoom)
-		expectTimes(t, stream.Empty[int]().Delay(5*ms), nil, 0, nil)
-	})
-}
-
-func TestDelay_ZeroIsTheStreamItself(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		expectTimes(t, stream.Of(1, 2).Delay(0), []ev{{0, 1}, {0, 2}}, 0, nil)
-	})
-}
-
-func TestDelay_CancelledWhileItHolds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeoutCause(t.Context(), 7*ms, errCause)
-		defer cancel()
-		got, at, err := timeline(ctx, stream.Of(1, 2, 3).Delay(5*ms))
-		if len(got) != 1 || at != 7*ms || !endedBy(ctx, err) {
-			t.Errorf("got %v, ended at %v with %v", got, at, err)
-		}
-	})
+func TestDelay(t *testing.T) {
+	expectMarbles(t, map[string]marble{
+		"each value is held, and its source waits": {source: "(abc|)", want: "-----a----b----(c|)", subs: "^--------------!"},
+		"an error is not delayed":                  {source: "(a#)", want: "-----(a#)", subs: "^----!"},
+		"nor is the end":                           {source: "|", want: "|", subs: "(^!)"},
+		"cancelled while it holds":                 {source: "(abc|)", during: "-------!", want: "-----a--", subs: "^------!"},
+	}, func(_ *streamtest.Session, src stream.Stream[string]) stream.Stream[string] { return src.Delay(5 * ms) })
 }
 
 // One nanosecond is a delay.
 func TestDelay_OfANanosecond(t *testing.T) {
+	two := stream.Of(1, 2)
 	synctest.Test(t, func(t *testing.T) {
-		expectTimes(t, stream.Of(1, 2).Delay(1), []ev{{1, 1}, {2, 2}}, 2, nil)
-		expectTimes(t, stream.Of(1, 2).TimeShift(1, 9), []ev{{1, 1}, {1, 2}}, 1, nil)
-		expectTimes(t, stream.Of(1, 2).Concat(stream.Never[int]()).Debounce(1).Take(1), []ev{{1, 2}}, 1, nil)
+		for i, s := range []stream.Stream[int]{two.TimeShift(1, 9), two.Concat(stream.Never[int]()).Debounce(1).Take(1), stream.Of(1).Delay(1)} {
+			start := time.Now()
+			if err := s.ForEach(t.Context(), func(int) {}); err != nil || time.Since(start) != 1 {
+				t.Errorf("%d: %v after %v, want 1ns", i, err, time.Since(start))
+			}
+		}
 	})
 }

@@ -154,14 +154,6 @@ func TestFromCallbacks_TheContextEnds(t *testing.T) {
 		time.Sleep(time.Minute)
 		c.expect(t, map[int]outcome{1: {1 * ms, true}, 2: {9 * ms, false}})
 	})
-	bubble(t, "before the run", func(t *testing.T) {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		cancel(errCause)
-		_, err := stream.FromCallbacks(func(context.Context, func(int) bool) error { t.Error("listen is called"); return nil }).Collect(ctx)
-		if !endedBy(ctx, err) {
-			t.Error(err)
-		}
-	})
 }
 
 // A consumer that pushes into its own stream waits until ctx ends.

@@ -40,52 +40,11 @@ func expect[T comparable](t *testing.T, s stream.Stream[T], want []T, end error)
 	}
 }
 
-// event is a value with the time when it came, since the run began.
-type event[T any] struct {
+// ev is a value with the time when it came.
+type ev struct {
 	at time.Duration
-	v  T
+	v  int
 }
-
-// timeline runs s and returns its values with their times, and the time and error of the end.
-func timeline[T any](ctx context.Context, s stream.Stream[T]) (events []event[T], at time.Duration, err error) {
-	start := time.Now()
-	err = s(ctx, func(v T) bool {
-		events = append(events, event[T]{time.Since(start), v})
-		return true
-	})
-	return events, time.Since(start), err
-}
-
-// expectTimes runs s and checks when each of its values comes, and when and with which error it ends.
-func expectTimes[T comparable](t *testing.T, s stream.Stream[T], want []event[T], at time.Duration, end error) {
-	t.Helper()
-	events, ended, err := timeline(t.Context(), s)
-	if !slices.Equal(events, want) || ended != at || !errors.Is(err, end) {
-		t.Errorf("got %v, ended at %v with %v\nwant %v, ended at %v with %v", events, ended, err, want, at, end)
-	}
-}
-
-// at is the stream that yields each value at its time since the run began.
-func at[T any](events ...event[T]) stream.Stream[T] {
-	return func(ctx context.Context, yield func(T) bool) error {
-		start := time.Now()
-		for _, e := range events {
-			timer := time.NewTimer(e.at - time.Since(start))
-			select {
-			case <-timer.C:
-			case <-ctx.Done():
-				timer.Stop()
-				return context.Cause(ctx)
-			}
-			if !yield(e.v) {
-				return nil
-			}
-		}
-		return nil
-	}
-}
-
-type ev = event[int]
 
 const ms = time.Millisecond
 

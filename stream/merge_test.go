@@ -3,50 +3,44 @@ package stream_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-func TestMerge_ValuesAsTheyCome(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := at(event[int]{1 * ms, 1}, event[int]{4 * ms, 4}, event[int]{9 * ms, 9})
-		b := at(event[int]{2 * ms, 2}, event[int]{3 * ms, 3})
-		c := at(event[int]{7 * ms, 7})
-		expectTimes(t, a.Merge(b, c), []event[int]{{1 * ms, 1}, {2 * ms, 2}, {3 * ms, 3}, {4 * ms, 4}, {7 * ms, 7}, {9 * ms, 9}}, 9*ms, nil)
-	})
+func TestMerge(t *testing.T) {
+	for name, c := range map[string]struct{ b, c, want, subs string }{
+		"values as they come":                 {"--bc|", "-------d|", "-abc---d-e|", "^---------!"},
+		"the first error cancels the others":  {"-----#", "--b-c-d", "-ab-c#", "^----!"},
+		"an error at once, and one that ends": {"#", "|", "#", "(^!)"},
+	} {
+		session(t, name, func(s *streamtest.Session) {
+			source := streamtest.Cold[string](s, "-a-------e|")
+			others := []stream.Stream[string]{streamtest.Cold[string](s, c.b).Stream, streamtest.Cold[string](s, c.c).Stream}
+			streamtest.Expect(s, source.Merge(others...)).ToBe(c.want)
+			source.Subscriptions(c.subs)
+		})
+	}
 }
 
-func TestMerge_TheFirstErrorCancelsTheOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var ended error
-		endless := stream.Interval(2 * ms).OnEnd(func(err error) { ended = err })
-		failing := stream.Timer(5 * ms).Concat(stream.Fail[time.Time](errBoom))
-		got, at, err := timeline(t.Context(), endless.Merge(failing))
-		if len(got) != 3 || at != 5*ms || err != errBoom {
-			t.Errorf("%d values, ended at %v with %v", len(got), at, err)
-		}
-		if ended != context.Canceled {
-			t.Errorf("the other ended with %v, want context.Canceled", ended)
-		}
-	})
+// The context of a source that another one's error has cancelled says no more than that.
+func TestMerge_TheCauseOfACancelledSource(t *testing.T) {
+	var ended error
+	endless := stream.Never[int]().OnEnd(func(err error) { ended = err })
+	expect(t, endless.Merge(stream.Fail[int](errBoom)), nil, errBoom)
+	if ended != context.Canceled {
+		t.Errorf("the other ended with %v, want context.Canceled", ended)
+	}
 }
 
 func TestMerge_WaitsForSourcesThatTakeTheirTimeToEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		slow := stream.Stream[int](func(ctx context.Context, _ func(int) bool) error {
-			<-ctx.Done()
-			time.Sleep(time.Second)
-			return nil
-		})
-		_, at, err := timeline(t.Context(), slow.Merge(stream.Fail[int](errBoom)))
-		if at != time.Second || err != errBoom {
-			t.Errorf("ended at %v with %v", at, err)
-		}
-	})
+	slow := stream.Never[int]().OnEnd(func(error) { time.Sleep(time.Second) })
+	expectFlow(t, "", func() stream.Stream[int] { return slow.Merge(stream.Fail[int](errBoom)) }, "1s #", errBoom)
 }
 
 func TestMerge_ASourceIsAsFarAsItsConsumer(t *testing.T) {
@@ -105,25 +99,13 @@ func TestMerge_OfFailuresKeepsOne(t *testing.T) {
 	}
 }
 
+// The consumer takes 10 ms for each value, the source 1 ms: with a buffer it never waits.
 func TestBuffer_RunsAhead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		// The consumer takes 10 ms for each value, the source 1 ms: with a buffer it never waits.
-		fast := stream.Range(0, 5).Delay(1 * ms)
-		times := func(s stream.Stream[int]) (at []time.Duration) {
-			start := time.Now()
-			_ = s.ForEach(t.Context(), func(int) {
-				at = append(at, time.Since(start))
-				time.Sleep(10 * ms)
-			})
-			return at
-		}
-		if got, want := times(fast), []time.Duration{1 * ms, 12 * ms, 23 * ms, 34 * ms, 45 * ms}; !slices.Equal(got, want) {
-			t.Errorf("unbuffered: %v, want %v", got, want)
-		}
-		if got, want := times(fast.Buffer(1)), []time.Duration{1 * ms, 11 * ms, 21 * ms, 31 * ms, 41 * ms}; !slices.Equal(got, want) {
-			t.Errorf("buffered: %v, want %v", got, want)
-		}
-	})
+	for n, want := range []string{"11ms 0 10ms 1 10ms 2 10ms 3 10ms (4|)", "11ms 0 9ms 1 9ms 2 9ms 3 9ms (4|)"} {
+		expectFlow(t, fmt.Sprint(n), func() stream.Stream[int] {
+			return stream.Range(0, 5).Delay(ms).Buffer(n).Tap(func(int) { time.Sleep(10 * ms) })
+		}, want, nil)
+	}
 }
 
 func TestBuffer_ValuesBeforeTheError(t *testing.T) {

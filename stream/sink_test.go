@@ -66,22 +66,6 @@ func TestAll_PanicOfTheLoopBody(t *testing.T) {
 	}
 }
 
-func TestAll_ASourceThatDoesNotStopGetsNothingThrough(t *testing.T) {
-	bad := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
-		yield(1)
-		yield(2)
-		return errBoom
-	})
-	n := 0
-	for range bad.All(t.Context()) {
-		n++
-		break // what follows would make the loop panic
-	}
-	if n != 1 {
-		t.Errorf("%d turns", n)
-	}
-}
-
 func TestCollect_ReturnsTheValuesBeforeTheError(t *testing.T) {
 	expect(t, stream.Of(1, 2).Concat(stream.Fail[int](errBoom)), []int{1, 2}, errBoom)
 }

@@ -54,65 +54,41 @@ func eachSource(t *testing.T, f func(t *testing.T, s stream.Stream[int])) {
 	}
 }
 
-func TestSource_Values(t *testing.T) {
-	eachSource(t, func(t *testing.T, s stream.Stream[int]) { expect(t, s, []int{1, 2, 3}, nil) })
-}
-
-func TestSource_ValuesWithoutCancellation(t *testing.T) {
-	eachSource(t, func(t *testing.T, s stream.Stream[int]) {
-		if got, err := s.Collect(context.Background()); err != nil || !slices.Equal(got, []int{1, 2, 3}) {
-			t.Errorf("got %v, %v", got, err)
+// A context that cannot end takes another way through some sources.
+func TestSource_ValuesAndAStop(t *testing.T) {
+	for name, cancellable := range map[string]bool{"": true, "without cancellation": false} {
+		for stop, want := range map[int][]int{2: {1, 2}, 9: {1, 2, 3}} {
+			eachSource(t, func(t *testing.T, s stream.Stream[int]) {
+				ctx := context.Background()
+				if cancellable {
+					ctx = t.Context()
+				}
+				var got []int
+				err := s(ctx, func(v int) bool { got = append(got, v); return v < stop })
+				if err != nil || !slices.Equal(got, want) {
+					t.Errorf("%s, stopped at %d: got %v, %v", name, stop, got, err)
+				}
+			})
 		}
-	})
+	}
 }
 
-func TestSource_ConsumerStops(t *testing.T) {
-	eachSource(t, func(t *testing.T, s stream.Stream[int]) {
-		var got []int
-		err := s(t.Context(), func(v int) bool { got = append(got, v); return v < 2 })
-		if err != nil || !slices.Equal(got, []int{1, 2}) {
-			t.Errorf("got %v, %v", got, err)
-		}
-	})
-}
-
-func TestSource_ConsumerStopsWithoutCancellation(t *testing.T) {
-	eachSource(t, func(t *testing.T, s stream.Stream[int]) {
-		var got []int
-		err := s(context.Background(), func(v int) bool { got = append(got, v); return v < 2 })
-		if err != nil || !slices.Equal(got, []int{1, 2}) {
-			t.Errorf("got %v, %v", got, err)
-		}
-	})
-}
-
-func TestSource_CancelledInTheMiddle(t *testing.T) {
-	eachSource(t, func(t *testing.T, s stream.Stream[int]) {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		var got []int
-		err := s.ForEach(ctx, func(v int) {
-			if got = append(got, v); v == 2 {
-				cancel(errCause)
+// The run has not ended when the consumer has the last value in hand.
+func TestSource_CancelledInAValue(t *testing.T) {
+	for _, last := range []int{2, 3} {
+		eachSource(t, func(t *testing.T, s stream.Stream[int]) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			n := 0
+			err := s.ForEach(ctx, func(v int) {
+				if n++; v == last {
+					cancel(errCause)
+				}
+			})
+			if !endedBy(ctx, err) || n != last {
+				t.Errorf("cancelled in value %d: %d values, %v", last, n, err)
 			}
 		})
-		if !endedBy(ctx, err) || !slices.Equal(got, []int{1, 2}) {
-			t.Errorf("got %v, %v", got, err)
-		}
-	})
-}
-
-func TestSource_CancelledInTheLastValue(t *testing.T) {
-	eachSource(t, func(t *testing.T, s stream.Stream[int]) {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		err := s.ForEach(ctx, func(v int) {
-			if v == 3 {
-				cancel(errCause)
-			}
-		})
-		if !endedBy(ctx, err) {
-			t.Errorf("got %v, want the cause: the run has not ended yet", err)
-		}
-	})
+	}
 }
 
 func TestSource_CancelledBefore(t *testing.T) {
@@ -152,34 +128,6 @@ func TestFromSlice_SeesTheSliceAsItIs(t *testing.T) {
 	s := stream.FromSlice(v)
 	v[0] = 7
 	expect(t, s, []int{7, 2}, nil)
-}
-
-func TestFromSeq_SequenceThatDoesNotStop(t *testing.T) {
-	n := 0
-	s := stream.FromSeq(func(yield func(int) bool) {
-		for i := range 5 {
-			yield(i)
-		}
-	})
-	if err := s(t.Context(), func(int) bool { n++; return false }); err != nil || n != 1 {
-		t.Errorf("%d values, %v", n, err)
-	}
-}
-
-func TestFromSeq2_SequenceThatDoesNotStop(t *testing.T) {
-	n := 0
-	s := stream.FromSeq2(func(context.Context) iter.Seq2[int, error] {
-		return func(yield func(int, error) bool) {
-			for i := range 5 {
-				if yield(i, nil) {
-					t.Error("yield returned true")
-				}
-			}
-		}
-	})
-	if err := s(t.Context(), func(int) bool { n++; return false }); err != nil || n != 1 {
-		t.Errorf("%d values, %v", n, err)
-	}
 }
 
 func TestFromSeq_EndlessIsCancelled(t *testing.T) {
@@ -323,16 +271,6 @@ func TestFail(t *testing.T) { expect(t, stream.Fail[int](errBoom), nil, errBoom)
 
 func TestEmpty(t *testing.T) { expect(t, stream.Empty[int](), nil, nil) }
 
-func TestNever_LastsUntilItsContextEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeoutCause(t.Context(), 5*ms, errCause)
-		defer cancel()
-		if _, at, err := timeline(ctx, stream.Never[int]()); at != 5*ms || !endedBy(ctx, err) {
-			t.Errorf("ended at %v with %v", at, err)
-		}
-	})
-}
-
 func TestRange_UpToTheLargestInt(t *testing.T) {
 	const max = int(^uint(0) >> 1)
 	expect(t, stream.Range(max-1, 2), []int{max - 1, max}, nil)
@@ -361,19 +299,9 @@ func TestSource_CancelledInItsOnlyValue(t *testing.T) {
 	}
 }
 
-// Under a context that has ended a sequence is not begun.
-func TestFromSeq_BeginsNothingUnderAnEndedContext(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errCause)
-	s := stream.FromSeq(func(func(int) bool) { t.Error("the sequence was begun") })
-	if _, err := s.Collect(ctx); !endedBy(ctx, err) {
-		t.Error(err)
-	}
-}
-
 func TestSources_CallNothingUnderAnEndedContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errBoom)
+	cancel(errCause)
 	for name, s := range map[string]func(called *bool) stream.Stream[int]{
 		"Defer": func(called *bool) stream.Stream[int] {
 			return stream.Defer(func(context.Context) stream.Stream[int] { *called = true; return stream.Of(1) })
@@ -390,6 +318,12 @@ func TestSources_CallNothingUnderAnEndedContext(t *testing.T) {
 		"FromChans": func(called *bool) stream.Stream[int] {
 			return stream.FromChans(func(context.Context) (<-chan int, <-chan error) { *called = true; return nil, nil })
 		},
+		"FromSeq": func(called *bool) stream.Stream[int] {
+			return stream.FromSeq(func(func(int) bool) { *called = true })
+		},
+		"FromCallbacks": func(called *bool) stream.Stream[int] {
+			return stream.FromCallbacks(func(context.Context, func(int) bool) error { *called = true; return nil })
+		},
 		"Using": func(called *bool) stream.Stream[int] {
 			return stream.Using(func(context.Context) (int, error) { *called = true; return 1, nil },
 				func(v int) stream.Stream[int] { return stream.Of(v) }, func(int) error { return nil })
@@ -397,7 +331,7 @@ func TestSources_CallNothingUnderAnEndedContext(t *testing.T) {
 	} {
 		var called bool
 		got, err := s(&called).Collect(ctx)
-		if called || len(got) != 0 || !errors.Is(err, errBoom) {
+		if called || len(got) != 0 || !endedBy(ctx, err) {
 			t.Errorf("%s: called is %v, got %v, %v", name, called, got, err)
 		}
 	}

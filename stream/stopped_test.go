@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"testing"
 
@@ -14,11 +15,28 @@ import (
 func TestAConsumerThatHasStoppedIsLeftAlone(t *testing.T) {
 	rude := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
 		for v := range 4 {
-			yield(v)
+			if yield(v) {
+				t.Errorf("yield of %d returned true", v)
+			}
 		}
 		return errBoom
 	})
+	using := func(context.Context) (int, error) { return 0, nil }
 	for name, s := range map[string]stream.Stream[int]{
+		"FromSeq": stream.FromSeq(func(yield func(int) bool) { _ = rude(t.Context(), yield) }),
+		"FromSeq2": stream.FromSeq2(func(ctx context.Context) iter.Seq2[int, error] {
+			return func(yield func(int, error) bool) { _ = rude(ctx, func(v int) bool { return yield(v, nil) }) }
+		}),
+		"RetryWhen": rude.RetryWhen(atOnce),
+		"Using":     stream.Using(using, func(int) stream.Stream[int] { return rude }, func(int) error { return nil }),
+		"All": func(ctx context.Context, yield func(int) bool) error {
+			for v, err := range rude.All(ctx) { // which panics at a value after the break
+				if err != nil || !yield(v) {
+					return err
+				}
+			}
+			return nil
+		},
 		"Catch":      rude.Catch(func(error) stream.Stream[int] { return stream.Of(9) }),
 		"Concat":     rude.Concat(stream.Of(9)),
 		"First":      operators.First(rude),

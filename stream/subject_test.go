@@ -458,10 +458,6 @@ func TestSubject_SideBySide(t *testing.T) {
 	all.Wait()
 }
 
-func TestSubject_ANegativeReplay(t *testing.T) {
-	expectPanic(t, "stream: NewSubject: replay is -1, want at least 0", func() { stream.NewSubject[int](-1) })
-}
-
 // What was sent before Close is delivered before the end, also to a subscriber that comes to it later.
 func TestSubject_SentBeforeCloseAndTakenAfterIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

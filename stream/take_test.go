@@ -37,12 +37,3 @@ func TestTake_NothingDoesNotRunTheSource(t *testing.T) {
 func TestTake_MoreThanThereIs(t *testing.T) {
 	expect(t, stream.Of(1, 2).Take(math.MaxInt), []int{1, 2}, nil)
 }
-
-func TestTake_ASourceThatDoesNotStopGetsNothingThrough(t *testing.T) {
-	bad := stream.FromSeq(func(yield func(int) bool) {
-		for i := range 5 {
-			yield(i)
-		}
-	})
-	expect(t, bad.Take(2), []int{0, 1}, nil)
-}

@@ -9,41 +9,45 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-func TestTimeout_ToTheFirstValue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		expectTimes(t, stream.Never[int]().Timeout(5*ms), nil, 5*ms, stream.ErrTimeout)
+func TestTimeout(t *testing.T) {
+	expectMarbles(t, map[string]marble{
+		"to the first value":          {source: "-", want: "-----#", subs: "^----!", err: stream.ErrTimeout},
+		"between values":              {source: "---a--b-----c|", want: "---a--b----#", subs: "^----------!", err: stream.ErrTimeout},
+		"to the end":                  {source: "a--------|", want: "a----#", subs: "^----!", err: stream.ErrTimeout},
+		"a source that is in time":    {source: "----a---b---(c|)", want: "----a---b---(c|)", subs: "^-----------!"},
+		"one that fails in time":      {source: "----#", want: "----#", subs: "^---!"},
+		"cancelled before it strikes": {source: "-", during: "---!", want: "--------", subs: "^--!"},
+	}, func(_ *streamtest.Session, src stream.Stream[string]) stream.Stream[string] {
+		return src.Timeout(5 * ms)
 	})
-}
-
-func TestTimeout_BetweenValues(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := at(ev{3 * ms, 1}, ev{6 * ms, 2}, ev{12 * ms, 3})
-		expectTimes(t, src.Timeout(5*ms), []ev{{3 * ms, 1}, {6 * ms, 2}}, 11*ms, stream.ErrTimeout)
-	})
-}
-
-func TestTimeout_ToTheEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := stream.Of(1).Concat(at[int]().Merge(at(ev{9 * ms, 2})))
-		expectTimes(t, src.Timeout(5*ms), []ev{{0, 1}}, 5*ms, stream.ErrTimeout)
-	})
-}
-
-func TestTimeout_NotWhenTheSourceIsInTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := at(ev{4 * ms, 1}, ev{8 * ms, 2}, ev{12 * ms, 3})
-		expectTimes(t, src.Timeout(5*ms), []ev{{4 * ms, 1}, {8 * ms, 2}, {12 * ms, 3}}, 12*ms, nil)
+	expectMarbles(t, map[string]marble{
+		"retried": {source: "-a\n-b\n(c|)", want: "-a-----b----(c|)", subs: "^-----!\n------^-----!\n------------(^!)"},
+	}, func(_ *streamtest.Session, src stream.Stream[string]) stream.Stream[string] {
+		return src.Timeout(5 * ms).Retry(5)
 	})
 }
 
 func TestTimeout_TheConsumersTimeDoesNotCount(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := stream.Of(1, 2, 3).Delay(4 * ms).Timeout(5 * ms).Tap(func(int) { time.Sleep(time.Hour) })
-		expectTimes(t, s, []ev{{time.Hour + 4*ms, 1}, {2*time.Hour + 8*ms, 2}, {3*time.Hour + 12*ms, 3}}, 3*time.Hour+12*ms, nil)
+	streamtest.Run(t, func(s *streamtest.Session) {
+		numbers := stream.Of(1, 2, 3).Delay(4 * ms).Timeout(5 * ms).Retry(1)
+		slow := streamtest.Expect(s, numbers.Tap(func(int) { time.Sleep(60 * ms) }))
+		fast := streamtest.Expect(s, numbers)
+		slow.ToBe("64ms 1 63ms 2 63ms (3|)")
+		fast.ToBe("----1---2---(3|)")
 	})
+}
+
+func TestTimeout_InATimeout(t *testing.T) {
+	for outer, want := range map[time.Duration]string{4 * ms: "1---#", 5 * ms: "1----#", 6 * ms: "1----#"} {
+		expectFlow(t, outer.String(), func() stream.Stream[int] {
+			return stream.Of(1).Concat(stream.Never[int]()).Timeout(5 * ms).Timeout(outer)
+		}, want, stream.ErrTimeout)
+	}
 }
 
 func TestTimeout_CancelsTheSourceWithItsErrorAndWaitsForIt(t *testing.T) {
@@ -55,27 +59,13 @@ func TestTimeout_CancelsTheSourceWithItsErrorAndWaitsForIt(t *testing.T) {
 			time.Sleep(2 * ms) // cleaning up
 			return errBoom
 		})
-		_, at, err := timeline(t.Context(), src.Timeout(5*ms))
-		if at != 7*ms || err == nil || err.Error() != "stream: timeout: nothing came for 5ms" {
+		start := time.Now()
+		_, err := src.Timeout(5 * ms).Collect(t.Context())
+		if at := time.Since(start); at != 7*ms || err == nil || err.Error() != "stream: timeout: nothing came for 5ms" {
 			t.Errorf("ended at %v with %v", at, err)
 		}
 		if cause != err {
 			t.Errorf("the source saw the cause %v", cause)
-		}
-	})
-}
-
-func TestTimeout_AValueOfACancelledSourceIsDropped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		more := true
-		src := stream.Stream[int](func(ctx context.Context, yield func(int) bool) error {
-			<-ctx.Done()
-			more = yield(1)
-			return nil
-		})
-		expectTimes(t, src.Timeout(5*ms), nil, 5*ms, stream.ErrTimeout)
-		if more {
-			t.Error("yield returned true after the timeout")
 		}
 	})
 }
@@ -89,66 +79,41 @@ func TestTimeout_CancelledWhileTheSourceIsWaitedFor(t *testing.T) {
 			time.Sleep(2 * ms)
 			return nil
 		})
-		_, at, err := timeline(ctx, src.Timeout(5*ms))
-		if at != 7*ms || !errors.Is(err, errCause) || !errors.Is(err, stream.ErrTimeout) {
+		start := time.Now()
+		_, err := src.Timeout(5 * ms).Collect(ctx)
+		if at := time.Since(start); at != 7*ms || !errors.Is(err, errCause) || !errors.Is(err, stream.ErrTimeout) {
 			t.Errorf("ended at %v with %v", at, err)
 		}
 	})
 }
 
-func TestTimeout_Retried(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		runs := 0
-		src := stream.Defer(func(context.Context) stream.Stream[int] {
-			if runs++; runs < 3 {
-				return at(ev{1 * ms, runs}, ev{time.Hour, 0})
-			}
-			return stream.Of(runs)
-		})
-		expectTimes(t, src.Timeout(5*ms).Retry(5), []ev{{1 * ms, 1}, {7 * ms, 2}, {12 * ms, 3}}, 12*ms, nil)
-	})
-}
-
-func TestTimeout_ASlowSubscriberBesideAFastOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := stream.Of(1, 2).Delay(4 * ms).Timeout(5 * ms).Retry(1)
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			expectTimes(t, s.Tap(func(int) { time.Sleep(time.Minute) }), []ev{{time.Minute + 4*ms, 1}, {2*time.Minute + 8*ms, 2}}, 2*time.Minute+8*ms, nil)
-		}()
-		expectTimes(t, s, []ev{{4 * ms, 1}, {8 * ms, 2}}, 8*ms, nil)
-		<-done
-	})
-}
-
 // What a source does when the timeout has struck is dropped: it ends with ErrTimeout, whatever the source says.
 func TestTimeout_WhateverTheSourceDoesThen(t *testing.T) {
-	for name, source := range map[string]stream.Stream[int]{
-		"ends well":          func(ctx context.Context, _ func(int) bool) error { <-ctx.Done(); return nil },
-		"fails":              func(ctx context.Context, _ func(int) bool) error { <-ctx.Done(); return errBoom },
-		"is late, ends well": func(context.Context, func(int) bool) error { time.Sleep(9 * ms); return nil },
-		"is late, yields on": func(_ context.Context, yield func(int) bool) error {
-			time.Sleep(9 * ms)
-			for i := range 3 {
-				if yield(i) {
-					return errors.New("yield returned true after the timeout")
-				}
+	refused := func(yield func(int) bool) error {
+		for i := range 3 {
+			if yield(i) {
+				return errors.New("yield returned true after the timeout")
 			}
-			return nil
-		},
+		}
+		return nil
+	}
+	for name, c := range map[string]struct {
+		source stream.Stream[int]
+		want   string
+	}{
+		"ends well":          {func(ctx context.Context, _ func(int) bool) error { <-ctx.Done(); return nil }, "-----#"},
+		"fails":              {func(ctx context.Context, _ func(int) bool) error { <-ctx.Done(); return errBoom }, "-----#"},
+		"yields on":          {func(ctx context.Context, yield func(int) bool) error { <-ctx.Done(); return refused(yield) }, "-----#"},
+		"is late, ends well": {func(context.Context, func(int) bool) error { time.Sleep(9 * ms); return nil }, "---------#"},
+		"is late, yields on": {func(_ context.Context, yield func(int) bool) error { time.Sleep(9 * ms); return refused(yield) }, "---------#"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				_, at, err := timeline(t.Context(), source.Timeout(5*ms))
-				if want := "stream: timeout: nothing came for 5ms"; err == nil || err.Error() != want || !errors.Is(err, stream.ErrTimeout) {
-					t.Errorf("got %v, want %s", err, want)
-				}
-				if at != 5*ms && at != 9*ms {
-					t.Errorf("ended at %v", at)
-				}
-			})
-		})
+		struck := func(err error) error {
+			if !errors.Is(err, stream.ErrTimeout) || err.Error() != "stream: timeout: nothing came for 5ms" {
+				t.Errorf("%s: got %v", name, err)
+			}
+			return err
+		}
+		expectFlow(t, name, func() stream.Stream[int] { return operators.MapErr(c.source.Timeout(5*ms), struck) }, c.want, stream.ErrTimeout)
 	}
 }
 
@@ -162,18 +127,9 @@ func TestTimeout_NotAfterACancellation(t *testing.T) {
 			time.Sleep(time.Hour)
 			return errBoom
 		})
-		_, _, err := timeline(ctx, src.Timeout(5*ms))
+		_, err := src.Timeout(5 * ms).Collect(ctx)
 		if !errors.Is(err, errCause) || errors.Is(err, stream.ErrTimeout) {
 			t.Error(err)
-		}
-	})
-}
-
-func TestTimeout_InATimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, outer := range []time.Duration{4 * ms, 5 * ms, 6 * ms} {
-			s := stream.Of(1).Concat(stream.Never[int]()).Timeout(5 * ms).Timeout(outer)
-			expectTimes(t, s, []ev{{0, 1}}, min(outer, 5*ms), stream.ErrTimeout)
 		}
 	})
 }
@@ -210,15 +166,10 @@ func TestTimeout_OnAnInjectedClockTheConsumersTimeDoesNotCount(t *testing.T) {
 
 // The source runs on the caller's goroutine: what it panics with is what the caller sees.
 func TestTimeout_APanicOfTheSourcePassesThrough(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		defer func() {
-			if v := recover(); v != errBoom {
-				t.Errorf("recovered %v, want the source's own %v", v, errBoom)
-			}
-		}()
-		src := stream.Stream[int](func(context.Context, func(int) bool) error { panic(errBoom) })
-		_ = src.Timeout(5*ms).ForEach(t.Context(), func(int) {})
-	})
+	src := stream.Stream[int](func(context.Context, func(int) bool) error { panic(errBoom) })
+	if v := recovered(func() { _ = src.Timeout(time.Hour).ForEach(t.Context(), func(int) {}) }); v != errBoom {
+		t.Errorf("recovered %v, want the source's own %v", v, errBoom)
+	}
 }
 
 // The values come in order and without a gap up to the timeout, at whatever moment it strikes.

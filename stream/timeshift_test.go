@@ -2,7 +2,7 @@ package stream_test
 
 import (
 	"context"
-	"slices"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,16 +31,13 @@ func TestTimeShift(t *testing.T) {
 
 // When n values are held the source waits with the n-th, until the first one is done.
 func TestTimeShift_HoldsAtMostN(t *testing.T) {
-	for n, want := range map[int][]ev{
-		1: {{5 * ms, 1}, {10 * ms, 2}, {15 * ms, 3}, {20 * ms, 4}},
-		2: {{5 * ms, 1}, {5 * ms, 2}, {10 * ms, 3}, {10 * ms, 4}},
-		3: {{5 * ms, 1}, {5 * ms, 2}, {5 * ms, 3}, {10 * ms, 4}},
-		4: {{5 * ms, 1}, {5 * ms, 2}, {5 * ms, 3}, {5 * ms, 4}},
+	for n, want := range map[int]string{
+		1: "5ms a----b----c----(d|)", 2: "5ms (ab)-(cd|)", 3: "5ms (abc)(d|)", 4: "5ms (abcd|)",
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			made := 0
-			src := stream.Range(1, 4).Tap(func(int) { made++ })
-			expectTimes(t, src.TimeShift(5*ms, n), want, want[3].at, nil)
+		expectMarbles(t, map[string]marble{
+			fmt.Sprint(n): {source: "(abcd|)", want: want, subs: map[int]string{1: "^-------------------!", 2: "^---------!", 3: "^----!", 4: "^----!"}[n]},
+		}, func(_ *streamtest.Session, src stream.Stream[string]) stream.Stream[string] {
+			return src.TimeShift(5*ms, n)
 		})
 		synctest.Test(t, func(t *testing.T) {
 			made := 0
@@ -56,35 +53,17 @@ func TestTimeShift_HoldsAtMostN(t *testing.T) {
 
 // The time of a value is that at which the source made it, also while the consumer is busy.
 func TestTimeShift_ABusyConsumer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src := at(ev{0, 1}, ev{1 * ms, 2}, ev{2 * ms, 3}, ev{12 * ms, 4})
-		var got []ev
-		start := time.Now()
-		err := src.TimeShift(5*ms, 9).ForEach(t.Context(), func(v int) {
-			got = append(got, ev{time.Since(start), v})
-			time.Sleep(4 * ms)
-		})
-		if want := []ev{{5 * ms, 1}, {9 * ms, 2}, {13 * ms, 3}, {17 * ms, 4}}; err != nil || !slices.Equal(got, want) {
-			t.Errorf("got %v, %v, want %v", got, err, want)
-		}
+	expectMarbles(t, map[string]marble{
+		"for 4 ms": {source: "abc---------(d|)", want: "---------a---b---c---(d|)", subs: "^-----------!"},
+	}, func(_ *streamtest.Session, src stream.Stream[string]) stream.Stream[string] {
+		return src.TimeShift(5*ms, 9).Tap(func(string) { time.Sleep(4 * ms) })
 	})
 }
 
-func TestTimeShift_Zero(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	got, err := stream.Of(1, 2).TimeShift(0, 1<<20).Collect(stream.WithClock(ctx, cancelling{stream.ClockFrom(ctx), cancel}))
-	if err != nil || !slices.Equal(got, []int{1, 2}) {
-		t.Errorf("got %v, %v", got, err)
-	}
-}
-
 func TestTimeShift_Stopped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		returned := 0
-		src := at(ev{0, 1}, ev{1 * ms, 2}, ev{time.Hour, 3}).OnEnd(func(error) { returned++ })
-		expectTimes(t, src.TimeShift(5*ms, 9).Take(2), []ev{{5 * ms, 1}, {6 * ms, 2}}, 6*ms, nil)
-		if returned != 1 {
-			t.Errorf("the source has returned %d times", returned)
-		}
+	expectMarbles(t, map[string]marble{
+		"at the second value": {source: "ab---------c", want: "-----a(b|)", subs: "^-----!"},
+	}, func(_ *streamtest.Session, src stream.Stream[string]) stream.Stream[string] {
+		return src.TimeShift(5*ms, 9).Take(2)
 	})
 }

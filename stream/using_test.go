@@ -76,21 +76,6 @@ func TestUsing_AStop(t *testing.T) {
 	r.expect(t, "open 1", "close 1")
 }
 
-// A source that yields on, and fails, after the consumer has stopped is not heard.
-func TestUsing_ARudeSourceAfterAStop(t *testing.T) {
-	var r resources
-	rude := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
-		yield(1)
-		yield(2)
-		return errBoom
-	})
-	n := 0
-	err := stream.Using(r.open, func(int) stream.Stream[int] { return rude }, r.close)(t.Context(), func(int) bool { n++; return false })
-	if err != nil || n != 1 {
-		t.Errorf("%d values, %v", n, err)
-	}
-}
-
 func TestUsing_APanicAndAGoexit(t *testing.T) {
 	for name, end := range map[string]func(){"panic": func() { panic("mine") }, "Goexit": runtime.Goexit} {
 		var r resources
