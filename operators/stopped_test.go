@@ -41,16 +41,14 @@ func TestASourceIsStoppedAtTheLastValue(t *testing.T) {
 			return operators.WithLatestFrom(source, stream.Of(10), func(a, b int) int { return a + b }).Take(2)
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var got []bool
-				if err := s(yields(&got)).ForEach(t.Context(), func(int) {}); err != nil {
-					t.Error(err)
-				}
-				if !slices.Equal(got, []bool{true, false}) {
-					t.Errorf("yield has returned %v, want true, then false", got)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			var got []bool
+			if err := s(yields(&got)).ForEach(t.Context(), func(int) {}); err != nil {
+				t.Error(err)
+			}
+			if !slices.Equal(got, []bool{true, false}) {
+				t.Errorf("yield has returned %v, want true, then false", got)
+			}
 		})
 	}
 }

@@ -166,26 +166,24 @@ func TestBudget_RefundsOfAStream(t *testing.T) {
 		"the end of a function": {
 			src: func(func()) stream.Stream[int] { return stream.Of(1, 2) }, function: true, want: 100},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				budget := retry.NewBudget(1000, 10, 1)
-				budget.Add(-900)
-				p := every(0, retry.Limit(1), retry.WithBudget(budget)).With(test.opts...)
-				h := stream.RetryHandler(p)
-				if test.function {
-					h = stream.RetryHandlerFunc(p.Handle)
-				}
-				ctx, cancel := context.WithCancel(t.Context())
-				defer time.AfterFunc(time.Minute, cancel).Stop()
-				s := test.src(cancel).RetryWhen(h)
-				if test.take > 0 {
-					s = s.Take(test.take)
-				}
-				_ = s.ForEach(ctx, func(int) {})
-				if got := budget.Tokens(); got != test.want {
-					t.Errorf("%v tokens, want %v", got, test.want)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			budget := retry.NewBudget(1000, 10, 1)
+			budget.Add(-900)
+			p := every(0, retry.Limit(1), retry.WithBudget(budget)).With(test.opts...)
+			h := stream.RetryHandler(p)
+			if test.function {
+				h = stream.RetryHandlerFunc(p.Handle)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer time.AfterFunc(time.Minute, cancel).Stop()
+			s := test.src(cancel).RetryWhen(h)
+			if test.take > 0 {
+				s = s.Take(test.take)
+			}
+			_ = s.ForEach(ctx, func(int) {})
+			if got := budget.Tokens(); got != test.want {
+				t.Errorf("%v tokens, want %v", got, test.want)
+			}
 		})
 	}
 }

@@ -66,13 +66,6 @@ func TestDecide_TiledDrawsByItself(t *testing.T) {
 	}
 }
 
-func TestStopAt_OfZeroIsNoRetry(t *testing.T) {
-	var s retry.State
-	if _, err := decide(every(0, retry.StopAt(0)), &s, stream.Failure{Err: errBoom}, time.Unix(0, 0), time.Time{}); !errors.Is(err, retry.ErrStopAt) {
-		t.Errorf("got %v", err)
-	}
-}
-
 // Two policies made of one do not share what is appended.
 func TestWith_SiblingsShareNothing(t *testing.T) {
 	for name, option := range map[string]func(f func()) retry.Option{
@@ -276,8 +269,9 @@ func TestError_SaysWhichLimit(t *testing.T) {
 
 func TestState_Text(t *testing.T) {
 	for text, want := range map[string]string{
-		"":           "attempts=0",
-		"attempts=0": "attempts=0",
+		"":            "attempts=0",
+		"attempts=0":  "attempts=0",
+		"previous=0s": "attempts=0",
 		"attempts=1 first=2026-03-01T11:00:00.000000005Z":                                                                 "",
 		"attempts=1 first=2026-03-01T12:00:00.000000005+01:00":                                                            "attempts=1 first=2026-03-01T11:00:00.000000005Z",
 		"attempts=17 first=2026-03-01T11:00:00Z retries=12 since=2026-03-01T11:00:01Z previous=1.5s place=0.25":           "",
@@ -515,25 +509,6 @@ func TestACancelInTheFirstAttemptIsNoOutage(t *testing.T) {
 	})
 }
 
-func TestResetOptionsAreAnyOf(t *testing.T) {
-	p := every(0, retry.Limit(1), retry.ResetAfter(time.Minute), retry.ResetAfterItems(3))
-	for _, f := range []stream.Failure{{Lasted: time.Minute}, {Items: 3}} {
-		f.Err = errBoom
-		var s retry.State
-		for range 3 {
-			if _, err := decide(p, &s, f, time.Unix(0, 0), time.Time{}); err != nil {
-				t.Errorf("%+v: %v", f, err)
-			}
-		}
-	}
-	var s retry.State
-	short := stream.Failure{Err: errBoom, Lasted: time.Minute - 1, Items: 2}
-	_, _ = decide(p, &s, short, time.Unix(0, 0), time.Time{})
-	if _, err := decide(p, &s, short, time.Unix(0, 0), time.Time{}); !errors.Is(err, retry.ErrLimit) {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestWithin_DoesNotBoundTheAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -572,26 +547,6 @@ func TestError_Timeout(t *testing.T) {
 	})
 }
 
-// A retry without a delay is late as well.
-func TestWithin_OfZero(t *testing.T) {
-	p := every(0, retry.Within(0))
-	var s retry.State
-	now := time.Unix(0, 0)
-	if _, err := decide(p, &s, stream.Failure{Err: errBoom}, now, time.Time{}); err != nil {
-		t.Error(err)
-	}
-	if _, err := decide(p, &s, stream.Failure{Err: errBoom}, now.Add(1), time.Time{}); !errors.Is(err, retry.ErrWithin) {
-		t.Errorf("got %v", err)
-	}
-}
-
-func TestState_ReadsADelayOfZero(t *testing.T) {
-	var s retry.State
-	if err := s.UnmarshalText([]byte("previous=0s")); err != nil || s != (retry.State{}) {
-		t.Errorf("%v, %+v", err, s)
-	}
-}
-
 func TestDecide_LogsByOutages(t *testing.T) {
 	var b bytes.Buffer
 	p := every(0, logTo(&b))
@@ -608,18 +563,46 @@ func TestDecide_LogsByOutages(t *testing.T) {
 	}
 }
 
-func TestMaxRetryAfter_OfZero(t *testing.T) {
-	p := every(0, retry.MaxRetryAfter(0))
-	if _, err := decide(p, new(retry.State), stream.Failure{Err: retry.RetryAfter(errBoom, 1)}, time.Unix(0, 0), time.Time{}); !errors.Is(err, retry.ErrMaxRetryAfter) {
-		t.Errorf("got %v", err)
-	}
-}
-
-// A retry without a wait may come at the deadline, under Within too.
-func TestDecide_WithoutAWaitTheDeadlineIsNoLimit(t *testing.T) {
-	now := time.Unix(0, 0)
-	if _, err := decide(every(0, retry.Within(time.Hour)), new(retry.State), stream.Failure{Err: errBoom}, now, now); err != nil {
-		t.Error(err)
+// What a policy decides after failures that are all the same, a nanosecond apart.
+func TestDecide(t *testing.T) {
+	reset := []retry.Option{retry.Limit(1), retry.ResetAfter(time.Minute), retry.ResetAfterItems(3)}
+	for name, c := range map[string]struct {
+		options  []retry.Option
+		failure  stream.Failure
+		deadline time.Duration // since the first failure
+		want     []time.Duration
+		end      error // after those
+	}{
+		"StopAt(0) is no retry":           {options: []retry.Option{retry.StopAt(0)}, end: retry.ErrStopAt},
+		"MaxRetryAfter(0)":                {options: []retry.Option{retry.MaxRetryAfter(0)}, failure: stream.Failure{Err: retry.RetryAfter(errBoom, 1)}, end: retry.ErrMaxRetryAfter},
+		"a retry without a delay is late": {options: []retry.Option{retry.Within(0)}, want: []time.Duration{0}, end: retry.ErrWithin},
+		"it may come at the deadline":     {options: []retry.Option{retry.Within(time.Hour)}, deadline: 2, want: []time.Duration{0, 0, 0}},
+		"an error may dictate by its As":  {failure: stream.Failure{Err: dictating{errBoom}}, want: []time.Duration{time.Minute}},
+		"or by its method":                {failure: stream.Failure{Err: asker{time.Minute}}, want: []time.Duration{time.Minute}},
+		"reset by the time":               {options: reset, failure: stream.Failure{Lasted: time.Minute}, want: []time.Duration{0, 0, 0}},
+		"reset by the values":             {options: reset, failure: stream.Failure{Items: 3}, want: []time.Duration{0, 0, 0}},
+		"too little of both":              {options: reset, failure: stream.Failure{Lasted: time.Minute - 1, Items: 2}, want: []time.Duration{0}, end: retry.ErrLimit},
+	} {
+		var s retry.State
+		p, now := every(0, c.options...), time.Unix(0, 0)
+		var deadline time.Time
+		if c.deadline > 0 {
+			deadline = now.Add(c.deadline)
+		}
+		if c.failure.Err == nil {
+			c.failure.Err = errBoom
+		}
+		for n, want := range c.want {
+			if d, err := decide(p, &s, c.failure, now, deadline); d != want || err != nil {
+				t.Errorf("%s: after failure %d: %v, %v, want %v", name, n+1, d, err, want)
+			}
+			now = now.Add(1)
+		}
+		if c.end != nil {
+			if _, err := decide(p, &s, c.failure, now, deadline); !errors.Is(err, c.end) {
+				t.Errorf("%s: got %v, want %v", name, err, c.end)
+			}
+		}
 	}
 }
 
@@ -638,12 +621,6 @@ func (dictating) As(target any) bool {
 		})
 	}
 	return ok
-}
-
-func TestDecide_AnErrorMayDictateByAs(t *testing.T) {
-	if d, err := decide(every(0), new(retry.State), stream.Failure{Err: dictating{errBoom}}, time.Unix(0, 0), time.Time{}); d != time.Minute || err != nil {
-		t.Errorf("got %v, %v", d, err)
-	}
 }
 
 func TestHandle_FailsAsTheFailuresDo(t *testing.T) {
@@ -691,17 +668,5 @@ func TestHandle_AnswersByNumber(t *testing.T) {
 	got, err := every(0).Handle(failures).Collect(t.Context())
 	if want := []stream.Failure{{N: 7}, {N: 9}}; !slices.Equal(got, want) || err != nil {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
-	}
-}
-
-// asking dictates a delay by its method, and wraps nothing.
-type asking struct{}
-
-func (asking) Error() string             { return "later" }
-func (asking) RetryAfter() time.Duration { return time.Minute }
-
-func TestDecide_AnErrorMayDictateByItsMethod(t *testing.T) {
-	if d, err := decide(every(0), new(retry.State), stream.Failure{Err: asking{}}, time.Unix(0, 0), time.Time{}); d != time.Minute || err != nil {
-		t.Errorf("got %v, %v", d, err)
 	}
 }

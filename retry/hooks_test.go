@@ -466,14 +466,12 @@ level=INFO msg=recovered retries=2 down=2s last=boom
 `,
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var b bytes.Buffer
-				_ = c.run(t.Context(), every(time.Second, logTo(&b)))
-				if b.String() != c.want {
-					t.Errorf("got\n%swant\n%s", &b, c.want)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			var b bytes.Buffer
+			_ = c.run(t.Context(), every(time.Second, logTo(&b)))
+			if b.String() != c.want {
+				t.Errorf("got\n%swant\n%s", &b, c.want)
+			}
 		})
 	}
 }

@@ -38,54 +38,52 @@ func (c deadlineContext) Deadline() (time.Time, bool) { return c.at, true }
 // An operation that is stored as text after each failure calls the same hooks as one that is kept.
 func TestOperation_StoredBetweenTheAttempts(t *testing.T) {
 	for name, stored := range map[string]bool{"kept": false, "stored": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var j journal
-				ctx := named(t.Context())
-				p := retry.New(backoff.Linear(time.Second)).With(j.options()...)
-				op := p.Start(ctx)
-				fail := func(err error, works bool) {
-					attempt, cancel := op.Attempt(ctx)
-					time.Sleep(time.Second)
-					if works {
-						op.Works()
-						time.Sleep(time.Hour)
-					}
-					if cancel(); attempt.Err() != nil {
-						t.Error("there is no timeout")
-					}
-					delay, end := op.Failed(retry.Outcome{Err: err})
-					if end != nil {
-						t.Fatal(end)
-					}
-					if stored {
-						text, _ := op.State().MarshalText()
-						var s retry.State
-						if err := s.UnmarshalText(text); err != nil {
-							t.Fatal(err)
-						}
-						op = p.Continue(ctx, s, err)
-					}
-					if err := op.Wait(delay); err != nil {
+		bubble(t, name, func(t *testing.T) {
+			var j journal
+			ctx := named(t.Context())
+			p := retry.New(backoff.Linear(time.Second)).With(j.options()...)
+			op := p.Start(ctx)
+			fail := func(err error, works bool) {
+				attempt, cancel := op.Attempt(ctx)
+				time.Sleep(time.Second)
+				if works {
+					op.Works()
+					time.Sleep(time.Hour)
+				}
+				if cancel(); attempt.Err() != nil {
+					t.Error("there is no timeout")
+				}
+				delay, end := op.Failed(retry.Outcome{Err: err})
+				if end != nil {
+					t.Fatal(end)
+				}
+				if stored {
+					text, _ := op.State().MarshalText()
+					var s retry.State
+					if err := s.UnmarshalText(text); err != nil {
 						t.Fatal(err)
 					}
+					op = p.Continue(ctx, s, err)
 				}
-				fail(errA, false)
-				fail(errA, false)
-				fail(errB, true)
-				fail(errA, false)
-				_, cancel := op.Attempt(ctx)
-				cancel()
-				_ = op.Done(retry.Outcome{})
-				j.want(t,
-					"retry 1 in 1s, down 0s, lasted 1s: A",
-					"retry 2 in 2s, down 2s, lasted 1s: A",
-					"recovered by 2 after 5s: A",
-					"retry 3 in 3s, down 1h0m5s, lasted 1h0m1s: B",
-					"retry 4 in 4s, down 1h0m9s, lasted 1s: A",
-					"recovered by 2 after 8s: A",
-					"done 5/4 in 1h0m14s: <nil>")
-			})
+				if err := op.Wait(delay); err != nil {
+					t.Fatal(err)
+				}
+			}
+			fail(errA, false)
+			fail(errA, false)
+			fail(errB, true)
+			fail(errA, false)
+			_, cancel := op.Attempt(ctx)
+			cancel()
+			_ = op.Done(retry.Outcome{})
+			j.want(t,
+				"retry 1 in 1s, down 0s, lasted 1s: A",
+				"retry 2 in 2s, down 2s, lasted 1s: A",
+				"recovered by 2 after 5s: A",
+				"retry 3 in 3s, down 1h0m5s, lasted 1h0m1s: B",
+				"retry 4 in 4s, down 1h0m9s, lasted 1s: A",
+				"recovered by 2 after 8s: A",
+				"done 5/4 in 1h0m14s: <nil>")
 		})
 	}
 }

@@ -241,17 +241,15 @@ func TestAttemptsAndOutages(t *testing.T) {
 1s recovered
 1s done 2`},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var o outages
-				_ = c.run(t.Context(), every(time.Second, o.options()...))
-				if got := strings.Join(o.lines, "\n"); got != c.want {
-					t.Errorf("got\n%s\nwant\n%s", got, c.want)
-				}
-				if o.down != 0 {
-					t.Errorf("%d outages are not over", o.down)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			var o outages
+			_ = c.run(t.Context(), every(time.Second, o.options()...))
+			if got := strings.Join(o.lines, "\n"); got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+			if o.down != 0 {
+				t.Errorf("%d outages are not over", o.down)
+			}
 		})
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
@@ -259,12 +258,10 @@ func TestStories(t *testing.T) {
 			if want == "" {
 				continue
 			}
-			t.Run(name+"/"+driver, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					if got := s.tell(t.Context(), run); got != want {
-						t.Errorf("got\n\t%s\nwant\n\t%s", strings.ReplaceAll(got, "|", "\n\t"), strings.ReplaceAll(want, "|", "\n\t"))
-					}
-				})
+			bubble(t, name+"/"+driver, func(t *testing.T) {
+				if got := s.tell(t.Context(), run); got != want {
+					t.Errorf("got\n\t%s\nwant\n\t%s", strings.ReplaceAll(got, "|", "\n\t"), strings.ReplaceAll(want, "|", "\n\t"))
+				}
 			})
 		}
 	}

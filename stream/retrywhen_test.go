@@ -399,29 +399,25 @@ func TestRule7_NothingIsLeftWhenTheConsumerStops(t *testing.T) {
 
 func TestRule8_CancellationIsNotRetried(t *testing.T) {
 	reason := errors.New("going home")
-	t.Run("in an attempt", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			time.AfterFunc(time.Second, func() { cancel(reason) })
-			s := scripted(failing(numbered(1)), stream.Never[int]())
-			_, err := s.stream().RetryWhen(atOnce).Collect(ctx)
-			if s.started != 2 || !errors.Is(err, reason) || !errors.Is(err, numbered(1)) {
-				t.Errorf("%d attempts, %v; want 2 and the cause with failure 1", s.started, err)
-			}
-		})
+	bubble(t, "in an attempt", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(reason) })
+		s := scripted(failing(numbered(1)), stream.Never[int]())
+		_, err := s.stream().RetryWhen(atOnce).Collect(ctx)
+		if s.started != 2 || !errors.Is(err, reason) || !errors.Is(err, numbered(1)) {
+			t.Errorf("%d attempts, %v; want 2 and the cause with failure 1", s.started, err)
+		}
 	})
-	t.Run("in a wait", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			time.AfterFunc(time.Second, func() { cancel(reason) })
-			start := time.Now()
-			_, err := stream.Fail[int](numbered(1)).RetryWhen(handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
-				return failures.Delay(time.Hour)
-			})).Collect(ctx)
-			if !errors.Is(err, reason) || !errors.Is(err, numbered(1)) || time.Since(start) != time.Second {
-				t.Errorf("got %v after %v; want the cause with failure 1 after 1s", err, time.Since(start))
-			}
-		})
+	bubble(t, "in a wait", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(reason) })
+		start := time.Now()
+		_, err := stream.Fail[int](numbered(1)).RetryWhen(handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+			return failures.Delay(time.Hour)
+		})).Collect(ctx)
+		if !errors.Is(err, reason) || !errors.Is(err, numbered(1)) || time.Since(start) != time.Second {
+			t.Errorf("got %v after %v; want the cause with failure 1 after 1s", err, time.Since(start))
+		}
 	})
 	t.Run("as the source fails of its own", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -499,32 +495,30 @@ func TestRule9_APanicThatTheSourceRecoversIsNotRetried(t *testing.T) {
 
 func TestRule9_APanicThatTheHandlerRecoversIsNotRetried(t *testing.T) {
 	for name, goesOn := range map[string]bool{"and waits for the next failure": true, "and ends": false} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				runs := 0
-				source := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
-					runs++
-					yield(runs)
-					return errors.New("cut")
-				})
-				recovering := handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
-					return func(ctx context.Context, yield func(stream.Failure) bool) error {
-						return failures(ctx, func(f stream.Failure) (more bool) {
-							defer func() { more = recover() == nil || goesOn }()
-							return yield(f) || goesOn && yield(f)
-						})
-					}
-				})
-				err := source.RetryWhen(recovering)(t.Context(), func(v int) bool {
-					if v == 2 {
-						panic("boom")
-					}
-					return true
-				})
-				if runs != 2 || err == nil || !strings.Contains(err.Error(), "panic") {
-					t.Errorf("%d attempts, %v; want two and an error that says panic", runs, err)
+		bubble(t, name, func(t *testing.T) {
+			runs := 0
+			source := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
+				runs++
+				yield(runs)
+				return errors.New("cut")
+			})
+			recovering := handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
+				return func(ctx context.Context, yield func(stream.Failure) bool) error {
+					return failures(ctx, func(f stream.Failure) (more bool) {
+						defer func() { more = recover() == nil || goesOn }()
+						return yield(f) || goesOn && yield(f)
+					})
 				}
 			})
+			err := source.RetryWhen(recovering)(t.Context(), func(v int) bool {
+				if v == 2 {
+					panic("boom")
+				}
+				return true
+			})
+			if runs != 2 || err == nil || !strings.Contains(err.Error(), "panic") {
+				t.Errorf("%d attempts, %v; want two and an error that says panic", runs, err)
+			}
 		})
 	}
 }

@@ -32,6 +32,7 @@ const ms = time.Millisecond
 var (
 	errBoom  = errors.New("boom")
 	errCause = errors.New("the cause of the cancellation")
+	bubble   = check.Bubble
 )
 
 type (

@@ -170,12 +170,10 @@ func lookup(s ints) []lookedFor {
 // Each line does what the name says.
 func TestLookup(t *testing.T) {
 	for i, each := range lookup(s) {
-		t.Run(each.names, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				if got := lookup(s)[i].run(); got != each.want {
-					t.Errorf("it does %s, want %s", got, each.want)
-				}
-			})
+		bubble(t, each.names, func(t *testing.T) {
+			if got := lookup(s)[i].run(); got != each.want {
+				t.Errorf("it does %s, want %s", got, each.want)
+			}
 		})
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
@@ -182,19 +181,17 @@ func (c *countedContext) AfterFunc(func()) func() bool {
 // A run that has ended leaves no context that its parent would keep.
 func TestVariants_ContextsOfARunEndWithIt(t *testing.T) {
 	for _, e := range variants {
-		t.Run(e.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx := &countedContext{Context: t.Context(), done: make(chan struct{})}
-				for _, end := range []text{stream.Empty[string](), stream.Fail[string](errBoom)} {
-					for _, stop := range []int{1, 9} {
-						n := 0
-						_ = e.run(ctx, paced("abc", 6*ms, end), func(any) bool { n++; return n < stop })
-					}
+		bubble(t, e.name, func(t *testing.T) {
+			ctx := &countedContext{Context: t.Context(), done: make(chan struct{})}
+			for _, end := range []text{stream.Empty[string](), stream.Fail[string](errBoom)} {
+				for _, stop := range []int{1, 9} {
+					n := 0
+					_ = e.run(ctx, paced("abc", 6*ms, end), func(any) bool { n++; return n < stop })
 				}
-				if n := ctx.children.Load(); n != 0 {
-					t.Errorf("%d contexts are left", n)
-				}
-			})
+			}
+			if n := ctx.children.Load(); n != 0 {
+				t.Errorf("%d contexts are left", n)
+			}
 		})
 	}
 }
@@ -202,19 +199,17 @@ func TestVariants_ContextsOfARunEndWithIt(t *testing.T) {
 // A variant passes on the values and the end of its source.
 func TestVariants_ValuesAndEnd(t *testing.T) {
 	for _, e := range variants {
-		t.Run(e.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				for letters, end := range map[string]text{"abcdefg": stream.Empty[string](), "ab": stream.Fail[string](errBoom), "": stream.Empty[string]()} {
-					var came strings.Builder
-					err := e.run(t.Context(), paced(letters, 6*ms, end), func(v any) bool {
-						fmt.Fprint(&came, v)
-						return true
-					})
-					if failed := letters == "ab"; came.String() != letters || errors.Is(err, errBoom) != failed || (err != nil) != failed {
-						t.Errorf("got %s, %v, want %s", &came, err, letters)
-					}
+		bubble(t, e.name, func(t *testing.T) {
+			for letters, end := range map[string]text{"abcdefg": stream.Empty[string](), "ab": stream.Fail[string](errBoom), "": stream.Empty[string]()} {
+				var came strings.Builder
+				err := e.run(t.Context(), paced(letters, 6*ms, end), func(v any) bool {
+					fmt.Fprint(&came, v)
+					return true
+				})
+				if failed := letters == "ab"; came.String() != letters || errors.Is(err, errBoom) != failed || (err != nil) != failed {
+					t.Errorf("got %s, %v, want %s", &came, err, letters)
 				}
-			})
+			}
 		})
 	}
 }
@@ -261,39 +256,37 @@ func TestVariants_WithResume(t *testing.T) {
 	})
 	for _, e := range append(slices.Clone(variants), chans) {
 		for place, isInside := range map[string]bool{"inside": true, "behind": false} {
-			t.Run(e.name+"/"+place, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					var taken, came strings.Builder
-					resumed := operators.Resume("", func(at string) text {
-						if at != taken.String() {
-							t.Errorf("open(%s), but the consumer has taken %s", at, &taken)
+			bubble(t, e.name+"/"+place, func(t *testing.T) {
+				var taken, came strings.Builder
+				resumed := operators.Resume("", func(at string) text {
+					if at != taken.String() {
+						t.Errorf("open(%s), but the consumer has taken %s", at, &taken)
+					}
+					src := paced(letters[len(at):], 6*ms, stream.Empty[string]())
+					if len(at)+7 < len(letters) {
+						src = paced(letters[len(at):len(at)+7], 6*ms, stream.Fail[string](errBoom))
+					}
+					if isInside {
+						return e.apply(src)
+					}
+					return src
+				}, join, again(0))
+				all := text(func(ctx context.Context, yield func(string) bool) error {
+					return resumed(ctx, func(v string) bool {
+						goesOn := yield(v)
+						if goesOn {
+							taken.WriteString(v)
 						}
-						src := paced(letters[len(at):], 6*ms, stream.Empty[string]())
-						if len(at)+7 < len(letters) {
-							src = paced(letters[len(at):len(at)+7], 6*ms, stream.Fail[string](errBoom))
-						}
-						if isInside {
-							return e.apply(src)
-						}
-						return src
-					}, join, again(0))
-					all := text(func(ctx context.Context, yield func(string) bool) error {
-						return resumed(ctx, func(v string) bool {
-							goesOn := yield(v)
-							if goesOn {
-								taken.WriteString(v)
-							}
-							return goesOn
-						})
+						return goesOn
 					})
-					if !isInside {
-						all = e.apply(all)
-					}
-					err := all.ForEach(t.Context(), func(v string) { came.WriteString(v) })
-					if err != nil || came.String() != letters {
-						t.Errorf("got %s, %v", &came, err)
-					}
 				})
+				if !isInside {
+					all = e.apply(all)
+				}
+				err := all.ForEach(t.Context(), func(v string) { came.WriteString(v) })
+				if err != nil || came.String() != letters {
+					t.Errorf("got %s, %v", &came, err)
+				}
 			})
 		}
 	}
