@@ -39,6 +39,7 @@ func TestAConsumerThatHasStoppedIsLeftAlone(t *testing.T) {
 		},
 		"Catch":      rude.Catch(func(error) stream.Stream[int] { return stream.Of(9) }),
 		"Concat":     rude.Concat(stream.Of(9)),
+		"ConcatMap":  operators.ConcatMap(stream.Of(0, 0), func(int) stream.Stream[int] { return rude }),
 		"First":      operators.First(rude),
 		"MapErr":     operators.MapErr(rude, func(error) error { return errCause }),
 		"MustNotEnd": rude.MustNotEnd(errCause),
