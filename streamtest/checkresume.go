@@ -59,7 +59,7 @@ func CheckResume[T, P, V any](t testing.TB, feed Feed[T, P], client func(connect
 		}, func() {}
 	}
 	s.read = func(n *network, _ time.Duration) bool {
-		return n.is(func() bool { return n.units == len(feed.Events) })
+		return n.seen().units == len(feed.Events)
 	}
 	s.unit = func(i int) string {
 		if i == len(feed.Events) {

@@ -249,3 +249,9 @@ func (s *subject) losing(o *outcome) []fault {
 	return []fault{{kind: "gone", what: fmt.Sprintf("it asked %d times in an hour for a position that is gone, and lost %s", len(o.net.asked), atMost3(rest)),
 		mend: "a Catch inside open that continues from a snapshot, or a Permanent error?"}}
 }
+
+// standsStill is the report of a frozen bubble.
+func standsStill(frozen []virtual.Goroutine) string {
+	return "this cannot be judged: time stands still in the bubble, because a goroutine waits for something that is not in it, or for a mutex that is held during a wait:" +
+		virtual.List(frozen)
+}

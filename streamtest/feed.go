@@ -44,12 +44,12 @@ func (f Feed[T, P]) require() {
 	case f.Every < 0:
 		panic(fmt.Sprintf("streamtest: CheckResume: feed.Every is %v, want at least 0", f.Every))
 	}
-	all := newReference()
+	all := make(reference, 0, len(f.Events))
 	for i, e := range f.Events {
-		if same := all.places(e); len(same) > 0 {
-			panic(fmt.Sprintf("streamtest: CheckResume: feed.Events[%d] and [%d] are equal, want all different", same[0], i))
+		if same := all.nearest(e, 0, func(int) bool { return true }); same >= 0 {
+			panic(fmt.Sprintf("streamtest: CheckResume: feed.Events[%d] and [%d] are equal, want all different", same, i))
 		}
-		all.add(e)
+		all = append(all, e)
 	}
 }
 

@@ -73,7 +73,7 @@ func (s *subject) group(name string, judge func(*outcome) []fault, scenarios fun
 }
 
 // value names a value of the reference, from 1.
-func (s *subject) value(number int) string { return atMost3(s.ref.values[number-1 : number]) }
+func (s *subject) value(number int) string { return atMost3(s.ref[number-1 : number]) }
 
 // breaks returns the groups in which one connection breaks, at each unit.
 func (s *subject) breaks() []group {
@@ -106,7 +106,7 @@ func (s *subject) breaks() []group {
 		before("silence", "the connection falls silent", outage{fate: silence}, false),
 		before("refusal", "the connection is cut, and the next two are refused,", outage{fate: cut, refuse: 2}, false),
 		s.group("busy", s.comesBack, func() []scenario {
-			return each(1, len(s.ref.values), func(i int) scenario {
+			return each(1, len(s.ref), func(i int) scenario {
 				return scenario{busy: i, where: "the connection is cut while the consumer is busy with " + s.value(i)}
 			})
 		}))
@@ -116,12 +116,12 @@ func (s *subject) breaks() []group {
 func (s *subject) stops() []group {
 	return []group{
 		s.group("stop", s.stopping, func() []scenario {
-			return each(1, len(s.ref.values), func(i int) scenario {
+			return each(1, len(s.ref), func(i int) scenario {
 				return scenario{stop: i, where: "the consumer stops at " + s.value(i)}
 			})
 		}),
 		s.group("context in a delivery", s.stopping, func() []scenario {
-			return each(1, len(s.ref.values), func(i int) scenario {
+			return each(1, len(s.ref), func(i int) scenario {
 				return scenario{cancel: i, where: "the context ends in the delivery of " + s.value(i)}
 			})
 		}),

@@ -197,46 +197,19 @@ func (n *network) has(l *link, i int) bool {
 	return false
 }
 
-// send returns what happens to a connection that is about to send the unit i, sendNext for a server that does not count
-// its writes.
+// send returns what happens to a connection that is about to send the unit i, or the next one if i is negative.
 func (n *network) send(i int) fate {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.sends(i)
-}
-
-func (n *network) sendNext() fate {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.sends(n.units)
-}
-
-func (n *network) sends(i int) fate {
+	if i < 0 {
+		i = n.units
+	}
 	if i == n.at && n.broken.IsZero() && n.fate != works {
 		n.fail()
 		return n.fate
 	}
 	n.units = max(n.units, i+1)
 	return works
-}
-
-// hasBroken, isBack and isHot report whether a connection has broken, whether another one has worked since, and
-// whether the client is a hot loop.
-func (n *network) hasBroken() bool { return n.is(func() bool { return !n.broken.IsZero() }) }
-func (n *network) isBack() bool    { return n.is(func() bool { return n.back }) }
-func (n *network) isHot() bool     { return n.is(func() bool { return n.hot }) }
-
-func (n *network) is(condition func() bool) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return condition()
-}
-
-// unit returns the last unit that was sent.
-func (n *network) unit() int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.units - 1
 }
 
 // seen returns what the client did so far.

@@ -1,13 +1,10 @@
 package streamtest
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
 // flapping lets each connection break after its first value: at once, and if the client cannot stand that, after two
@@ -66,49 +63,25 @@ func mean(all []time.Duration) (d time.Duration) {
 	return d
 }
 
-// enoughWaits are equal only without jitter.
-const enoughWaits = 20
-
-// twins lets two clients lose their connections at the same instant.
+// twins lets two clients lose their connections at the same instant: each in its bubble, whose times are the same.
 func (s *subject) twins(t *testing.T) []*finding {
 	if s.noJitter {
 		return nil
 	}
-	s.settle()
-	where := "two clients lose their connections at the same time"
-	var waits [2][]time.Duration
-	frozen := virtual.Try(t, standing, func(b *virtual.Bubble) {
-		ctx, cancel := context.WithCancelCause(b.Context)
-		defer cancel(nil)
-		var networks [2]*network
-		var runs [2]*clientRun
-		for i := range networks {
-			n := newNetwork(outage{fate: cut, at: s.units / 2, lasts: recovery})
-			defer n.stop()
-			client, end := s.begin(b, n)
-			defer end()
-			ref := newTally(nil)
-			networks[i], runs[i] = n, client.start(ctx, func(v any) bool { ref.enter(v); return true })
-		}
-		for end := time.Now().Add(2*s.took + recovery); time.Now().Before(end) && min(len(networks[0].seen().waits), len(networks[1].seen().waits)) < enoughWaits; {
-			time.Sleep(time.Second)
-		}
-		for i, n := range networks {
-			waits[i] = n.seen().waits // before the end, for which a client may dial once more
-		}
-		cancel(errCause)
-		for _, r := range runs {
-			r.within(prompt)
-		}
+	sc := scenario{outage: outage{fate: cut, at: s.units / 2, lasts: recovery}, where: "two clients lose their connections at the same time"}
+	var waits [][]time.Duration
+	frozen := s.try(t, []scenario{sc, sc}, func(o *outcome) []fault {
+		waits = append(waits, o.net.waits)
+		return nil
 	})
 	if frozen != nil {
-		return []*finding{{where: where, fault: fault{kind: "frozen: " + t.Name(), what: standsStill(frozen)}}}
+		return frozen
 	}
 	k := min(len(waits[0]), len(waits[1]))
 	if k == 0 || !slices.Equal(waits[0][:k], waits[1][:k]) || slices.Max(waits[0][:k]) == 0 {
 		return nil
 	}
-	return []*finding{{where: where, fault: fault{kind: "jitter",
+	return []*finding{{where: sc.where, fault: fault{kind: "jitter",
 		what: fmt.Sprintf("both wait for exactly %v", waits[0][:min(k, 3)]),
 		mend: "is there jitter, from random numbers that differ between clients? NoJitter allows equal waits"}}}
 }

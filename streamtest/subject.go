@@ -22,7 +22,7 @@ type subject struct {
 	unit func(i int) string // where a unit is in a report
 	amid bool               // units are writes, which can break in the middle
 
-	ref    *reference
+	ref    reference
 	of     []int         // the unit of each value
 	took   time.Duration // until the reference was complete
 	units  int
@@ -63,6 +63,12 @@ type outcome struct {
 	late     []virtual.Goroutine // the client, a second after the end of its context
 	left     []virtual.Goroutine
 	grown    []virtual.Goroutine // what ran after an hour of attempts
+
+	// Of the undisturbed run:
+	read   bool          // it has delivered all that there is
+	values int           // that count
+	took   time.Duration // until the last of them
+	timely bool          // more values came with time
 }
 
 // The times of the checks.
@@ -75,18 +81,14 @@ const (
 	shortLife = time.Minute      // of its connection
 )
 
-// settle empties the pools of the process. A pooled timer of another bubble would end the process, and a second
-// collection empties what the first one has kept. Streams have no such pools.
-func (s *subject) settle() {
+// play runs the client through a scenario, in a bubble of its own.
+func (s *subject) play(t *testing.T, sc scenario) *outcome {
 	if s.amid {
+		// A timer of another bubble, from a pool of the client's, would end the process. The second collection empties
+		// what the first one has kept. Streams have no such pools.
 		runtime.GC()
 		runtime.GC()
 	}
-}
-
-// play runs the client through a scenario, in a bubble of its own.
-func (s *subject) play(t *testing.T, sc scenario) *outcome {
-	s.settle()
 	o := &outcome{scenario: sc}
 	if frozen := virtual.Try(t, standing, func(b *virtual.Bubble) { s.playIn(b, o) }); frozen != nil {
 		return &outcome{scenario: sc, frozen: frozen} // the bubble may still write to o
@@ -101,7 +103,8 @@ func (s *subject) playIn(b *virtual.Bubble, o *outcome) {
 	defer n.stop()
 	client, end := s.begin(b, n)
 	defer end()
-	o.tally = newTally(s.ref)
+	unit := func() int { return n.seen().units - 1 }
+	o.tally = newTally(s.ref, unit)
 	r := client.start(ctx, o.consumer(n, o.tally, cancel))
 	o.until(s, n, r, cancel)
 	select {
@@ -110,7 +113,7 @@ func (s *subject) playIn(b *virtual.Bubble, o *outcome) {
 	default:
 	}
 	if o.stop > 0 && r.within(prompt) {
-		o.second = newTally(s.ref)
+		o.second = newTally(s.ref, unit)
 		r = client.start(ctx, o.consumer(n, o.second, cancel))
 		if o.wait(n, r, s.took+recovery, o.second.complete); r.within(0) {
 			o.err = r.err
@@ -160,8 +163,11 @@ func (o *outcome) consumer(n *network, t *tally, cancel context.CancelCauseFunc)
 func (o *outcome) until(s *subject, n *network, r *clientRun, cancel context.CancelCauseFunc) {
 	most := 2*s.took + recovery + o.lasts + o.hold + 2*time.Duration(s.units)*o.after + slowness
 	switch {
+	case s.ref == nil:
+		o.undisturbed(s, n, r)
+		return
 	case o.cancelIn > 0:
-		if o.wait(n, r, most, n.hasBroken) && !r.within(o.cancelIn) {
+		if o.wait(n, r, most, func() bool { return !n.seen().broken.IsZero() }) && !r.within(o.cancelIn) {
 			cancel(errCause)
 		}
 		return
@@ -182,8 +188,23 @@ func (o *outcome) until(s *subject, n *network, r *clientRun, cancel context.Can
 		n.breakAll(o.fate)
 	}
 	breaks := o.fate != works || o.busy > 0 || o.hold > 0
-	if o.wait(n, r, most, func() bool { return o.complete() && (!breaks || n.isBack()) }) {
+	if o.wait(n, r, most, func() bool { return o.complete() && (!breaks || n.seen().back) }) {
 		r.within(watch)
+	}
+}
+
+// undisturbed lets time pass until the client has delivered all that there is, and then watches for what comes with time.
+func (o *outcome) undisturbed(s *subject, n *network, r *clientRun) {
+	start := time.Now()
+	ended := false
+	for most := time.Hour + 2*time.Duration(s.units)*eventPace; !o.read && !ended && time.Since(start) < most; {
+		o.read, ended = s.read(n, o.quiet(start)), r.within(time.Second)
+	}
+	o.values = o.entered()
+	o.took = time.Since(start) - o.quiet(start)
+	if !ended {
+		r.within(2*idlePause + time.Second)
+		o.timely = o.entered() > o.values
 	}
 }
 
@@ -195,7 +216,7 @@ func (o *outcome) wait(n *network, r *clientRun, d time.Duration, condition func
 	for !condition() {
 		select {
 		case <-n.news:
-			if n.isHot() {
+			if n.seen().hot {
 				return false
 			}
 		case <-r.done:
@@ -205,10 +226,4 @@ func (o *outcome) wait(n *network, r *clientRun, d time.Duration, condition func
 		}
 	}
 	return true
-}
-
-// standsStill is the report of a frozen bubble.
-func standsStill(frozen []virtual.Goroutine) string {
-	return "this cannot be judged: time stands still in the bubble, because a goroutine waits for something that is not in it, or for a mutex that is held during a wait:" +
-		virtual.List(frozen)
 }

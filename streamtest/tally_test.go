@@ -1,72 +1,64 @@
 package streamtest
 
 import (
-	"fmt"
-	"math"
-	"reflect"
 	"slices"
 	"testing"
 )
 
-type tallied struct {
-	ID    int
-	Words []string
-	More  map[string]int
-	Next  *tallied
-	Any   any
-	f     float64
-}
-
-// A comparison is linear: a value is compared with those of its hash, and these are few.
+// A comparison is linear when values come nearly in order: each is compared with few.
 func TestReference_AValueIsComparedWithFew(t *testing.T) {
-	const n = 20_000
-	for name, make := range map[string]func(i int) any{
-		"numbers":  func(i int) any { return i },
-		"floats":   func(i int) any { return float64(i) / 3 },
-		"strings":  func(i int) any { return fmt.Sprint("event ", i) },
-		"bytes":    func(i int) any { return fmt.Append(nil, "event ", i) },
-		"structs":  func(i int) any { return tallied{ID: i, Words: []string{"a", fmt.Sprint(i % 7)}} },
-		"pointers": func(i int) any { return &tallied{Next: &tallied{Any: &tallied{f: float64(i)}}} },
-		"arrays":   func(i int) any { return [2]any{i % 10, uint8(i)} },
+	const n = 10_000
+	var ref reference
+	for i := range n {
+		ref = append(ref, i)
+	}
+	for name, sequence := range map[string]func(i int) int{
+		"in order":            func(i int) int { return i },
+		"every third is lost": func(i int) int { return 3 * i / 2 % n },
+		"each comes twice":    func(i int) int { return i / 2 },
+		"once more":           func(i int) int { return i % (n / 2) },
+		"in pairs, reversed":  func(i int) int { return i ^ 1 },
 	} {
-		ref, most := newReference(), 0
+		compared, next := 0, 0
 		for i := range n {
-			ref.add(make(i))
+			next = ref.nearest(sequence(i), next, func(int) bool { compared++; return true })
+			if next != sequence(i) {
+				t.Fatalf("%s: value %d is at %d", name, sequence(i), next)
+			}
+			next++
 		}
-		for _, same := range ref.byHash {
-			most = max(most, len(same))
-		}
-		if equal := len(ref.places(make(0))); most > equal+3 {
-			t.Errorf("%s: %d values have one hash, %d are equal", name, most, equal)
-		}
-		if places := ref.places(make(77)); !slices.Contains(places, 77) {
-			t.Errorf("%s: value 77 is at %v", name, places)
+		if compared > 6*n {
+			t.Errorf("%s: %d comparisons of %d values", name, compared, n)
 		}
 	}
 }
 
-// Values that reflect.DeepEqual calls equal have one hash.
-func TestReference_EqualValuesHaveOneHash(t *testing.T) {
-	one, other := 1, 1
-	loop := &tallied{}
-	loop.Next = loop
-	for _, pair := range [][2]any{
-		{&one, &other}, {0.0, math.Copysign(0, -1)}, {map[string]int{"a": 1, "b": 2}, map[string]int{"b": 2, "a": 1}},
-		{tallied{More: map[string]int{"a": 1}}, tallied{More: map[string]int{"a": 1}}}, {nil, nil}, {loop, loop},
-		{[]any{1, nil, "x"}, []any{1, nil, "x"}},
-	} {
-		if !reflect.DeepEqual(pair[0], pair[1]) || hash(pair[0]) != hash(pair[1]) {
-			t.Errorf("%v and %v have different hashes", pair[0], pair[1])
+func TestReference_Nearest(t *testing.T) {
+	ref := reference{"a", "b", []int{1}, "b", "c"}
+	for _, test := range []struct {
+		value      any
+		from, want int
+	}{{"b", 0, 1}, {"b", 2, 3}, {"b", 1, 1}, {"b", 5, 3}, {"a", 5, 0}, {"c", 0, 4}, {[]int{1}, 5, 2}, {"x", 2, -1}} {
+		if got := ref.nearest(test.value, test.from, func(int) bool { return true }); got != test.want {
+			t.Errorf("%v from %d on: got %d, want %d", test.value, test.from, got, test.want)
 		}
+	}
+	if got := ref.nearest("b", 0, func(i int) bool { return i > 1 }); got != 3 {
+		t.Errorf("got %d, want 3", got)
 	}
 }
 
 func TestTally(t *testing.T) {
-	ref := newReference()
-	for _, v := range []any{"a", "b", "b", "c", "d"} { // values may be equal, although events are not
-		ref.add(v)
+	making := newTally(nil, func() int { return 7 })
+	buffer := []byte("a")
+	for range 5 { // a buffer is used again
+		making.enter(buffer)
+		buffer[0]++
 	}
-	tally := newTally(ref)
+	if len(making.ref) != 5 || string(making.ref[4].([]byte)) != "e" || !slices.Equal(making.of, []int{7, 7, 7, 7, 7}) || making.complete() {
+		t.Errorf("made %q of %v", making.ref, making.of)
+	}
+	tally := newTally(reference{"a", "b", "b", "c", "d"}, nil) // values may be equal, although events are not
 	for _, v := range []any{"b", "b", "b", "d", "c", "x"} {
 		tally.enter(v)
 	}

@@ -134,7 +134,7 @@ func (e *end) Read(p []byte) (int, error) {
 func (e *end) Write(p []byte) (int, error) {
 	w := e.wire
 	if e == w.server && !w.over() {
-		if how := w.net.sendNext(); how != works {
+		if how := w.net.send(-1); how != works {
 			if w.net.amid {
 				w.change(func() { e.peer.in = append(e.peer.in, p[:len(p)/2]...) })
 			}
