@@ -54,19 +54,18 @@ func CheckReconnect[V any](t testing.TB, serve func(ctx context.Context, l net.L
 		}, h.close
 	}
 	s.read = func(_ *network, quiet time.Duration) bool { return quiet >= 20*time.Second }
-	s.left = func(b *virtual.Bubble, n *network) (all []virtual.Goroutine) {
+	s.left = func(b *virtual.Bubble, n *network) []virtual.Goroutine {
 		left := goroutine.Labelled(clientLabel, n.client)
 		if len(left) == 0 {
 			return nil
 		}
-		for _, g := range b.Running() { // says more of them: where they were started
-			i := slices.IndexFunc(left, func(other goroutine.Goroutine) bool { return sameStack(goroutine.Goroutine(g), other) })
+		return slices.DeleteFunc(b.Running(), func(g virtual.Goroutine) bool { // those of the server
+			i := slices.IndexFunc(left, func(other goroutine.Goroutine) bool { return startOf(other) == startOf(goroutine.Goroutine(g)) })
 			if i >= 0 {
 				left = slices.Delete(left, i, i+1)
-				all = append(all, g)
 			}
-		}
-		return all
+			return i < 0
+		})
 	}
 	s.unit = func(i int) string {
 		if i == s.units {
@@ -78,9 +77,12 @@ func CheckReconnect[V any](t testing.TB, serve func(ctx context.Context, l net.L
 	s.run(t, append(groups, s.outages()...), opts)
 }
 
-// sameStack reports whether two goroutines were started by the same function, and are in the same one.
-func sameStack(a, b goroutine.Goroutine) bool {
-	return len(a.Calls) > 0 && len(b.Calls) > 0 && a.Calls[len(a.Calls)-1].Function == b.Calls[len(b.Calls)-1].Function
+// startOf returns the function that a goroutine was started with.
+func startOf(g goroutine.Goroutine) string {
+	if len(g.Calls) == 0 {
+		return ""
+	}
+	return g.Calls[len(g.Calls)-1].Function
 }
 
 // clientLabel is the label of the goroutines that a client starts, and clients numbers the clients.

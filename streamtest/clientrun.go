@@ -42,18 +42,16 @@ func (c runFunc) start(ctx context.Context, got func(v any) bool) *clientRun {
 
 // within reports whether the client returns within d.
 func (r *clientRun) within(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-r.done:
 		return true
-	case <-timer.C:
-		synctest.Wait()
-		select {
-		case <-r.done:
-			return true
-		default:
-			return false
-		}
+	case <-time.After(d):
+	}
+	synctest.Wait()
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
 	}
 }
