@@ -89,15 +89,15 @@ func (s *subject) delivery(o *outcome) (all []fault) {
 	case o.ended && o.err == nil && (!s.ends || len(lost) > 0):
 		mend := "does it return the error with which it gives up?"
 		if o.fate == ends && !o.hour {
-			mend = s.either("a MustNotEnd inside open? The end of a connection is not the end of the feed",
+			mend = s.either("is there a MustNotEnd inside open? The end of a connection is not the end of the feed",
 				"is the end of a connection taken for the end of the feed?")
 		}
 		add("ended", mend, "it ended without an error%s", after(", and lost ", lost))
 	case o.ended:
 	case (o.hour || o.hold > 0) && len(o.net.waits) > 0 && slices.Max(o.net.waits) > longestWait:
-		add("cap", s.either("a Cap of the backoff?", "is there a longest wait?"), "it waited for %v before it connected again", slices.Max(o.net.waits).Round(time.Second))
+		add("cap", s.either("does the backoff have a Cap?", "is there a longest wait?"), "it waited for %v before it connected again", slices.Max(o.net.waits).Round(time.Second))
 	case len(lost) > 0 && !o.net.back && o.fate == silence:
-		add("silent", s.either("a Timeout inside open?", "a deadline for each read, or a heartbeat that is waited for?"), "it waited for 10 minutes%s", after(", and lost ", lost))
+		add("silent", s.either("is there a Timeout inside open?", "does each read have a deadline, longer than the time between heartbeats?"), "it noticed nothing in 10 minutes%s", after(", and lost ", lost))
 	case breaks && !o.net.back && (len(lost) > 0 || !o.net.open):
 		add("away", "is every failure retried?", "it did not connect again in 10 minutes%s", after(", and lost ", lost))
 	case len(lost) > 0:
@@ -111,7 +111,7 @@ func (s *subject) delivery(o *outcome) (all []fault) {
 	case len(o.repeated) > 0 && !s.repeats:
 		all = append(all, s.repeating(o))
 	case len(o.foreign) > 0 && !s.timely:
-		add("foreign", "does it deliver what was cut off? A value counts only when its end has come",
+		add("foreign", "does it take half a value for a whole one? A value counts when its end has come",
 			"it delivered %s, which it does not deliver undisturbed", atMost3(o.foreign))
 	case len(o.swapped) > 0 && !s.anyOrder:
 		add("order", "does an old connection still deliver? AnyOrder allows that", "it delivered %s before earlier values", atMost3(o.swapped))
@@ -143,7 +143,7 @@ func (o *outcome) advice() (kind, mend string) {
 	case o.hour:
 		return "gave up", "is there a limit? GivesUp allows that"
 	case o.refuse > 0:
-		return "gave up", "is a refusal retried, and by how many attempts?"
+		return "gave up", "is a refusal retried, and often enough?"
 	case o.hold > 0 || o.afterwards >= time.Hour:
 		return "reset", "are attempts or time counted from the beginning? A connection that works starts the count over"
 	}
@@ -155,6 +155,9 @@ func (s *subject) loses(o *outcome, lost []any) fault {
 	f := fault{kind: "lost", what: "lost " + atMost3(lost)}
 	if len(o.net.asked) == 0 { // it dials
 		f.mend = "does it ask for what follows the last value that its consumer has taken?"
+		if o.amid {
+			f.mend = "does it take half a value for a whole one? A value and its position count when their end has come"
+		}
 		return f
 	}
 	at, asked := o.broke(), o.net.asked[0]
@@ -162,7 +165,7 @@ func (s *subject) loses(o *outcome, lost []any) fault {
 		f.mend = "does it drop values as repeated ones because they share a position?"
 		return f
 	}
-	f.what += fmt.Sprintf(": it came back at event %d, after event %d", asked+1, at)
+	f.what += fmt.Sprintf(": after event %d it continued at event %d", at, asked+1)
 	f.mend = "do events share a position? It moves when the last of them has been taken"
 	f.all = "is the position one too far, or does it move before the event is taken?"
 	return f
@@ -175,7 +178,7 @@ func (s *subject) repeating(o *outcome) fault {
 		f.mend = "does it ask for what follows the last value? If it cannot, AtLeastOnce allows repeated values"
 		return f
 	}
-	f.what += fmt.Sprintf(": it came back at event %d, after event %d", o.net.asked[0]+1, o.broke())
+	f.what += fmt.Sprintf(": after event %d it continued at event %d", o.broke(), o.net.asked[0]+1)
 	f.mend = "do events share a position? It must drop those that it has delivered, or say AtLeastOnce"
 	f.all = "is the position one too low (>= for >)? If the server sends its last event again, the client must drop it"
 	if o.net.asked[0] == 0 && o.broke() > 1 {
@@ -247,7 +250,7 @@ func (s *subject) losing(o *outcome) []fault {
 		return []fault{{kind: "gone", what: "it ended without an error, and lost " + atMost3(rest), mend: "return the error"}}
 	}
 	return []fault{{kind: "gone", what: fmt.Sprintf("it asked %d times in an hour for a position that is gone, and lost %s", len(o.net.asked), atMost3(rest)),
-		mend: "a Catch inside open that continues from a snapshot, or a Permanent error?"}}
+		mend: "is there a Catch inside open that continues from a snapshot, or a Permanent error?"}}
 }
 
 // standsStill is the report of a frozen bubble.

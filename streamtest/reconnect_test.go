@@ -135,17 +135,3 @@ func TestCheckResume_Arguments(t *testing.T) {
 		t.Errorf("got %q", f.text)
 	}
 }
-
-// The cost of a comparison is linear in the number of values, so that of a check is quadratic in that of events, for
-// each event is a run.
-func BenchmarkCheckResume(b *testing.B) {
-	for _, n := range []int{12, 100} {
-		b.Run(fmt.Sprint(n, " events"), func(b *testing.B) {
-			for b.Loop() {
-				testing.RunTests(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "Feed", F: func(t *testing.T) {
-					streamtest.CheckResume(t, log(n), faultless)
-				}}})
-			}
-		})
-	}
-}
