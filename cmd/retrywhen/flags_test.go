@@ -52,7 +52,7 @@ var flagCases = map[string]struct {
 	}},
 	"choose": {"--clients=30|--capacity=4|--outages=2s,9s|--runs=2", map[string]flagCase{
 		"clients=31": {}, "capacity=3": {}, "outages=3s": {json: `"down": 3000000000`}, "served=9s": {json: `"meets": false`}, "wait=1ms": {json: `"recommended": -1`}, "slots": {},
-		"runs=3": {json: `"count": 3`}, "place=by-ordinal": {json: "Ordinal(ordinal)"}, "seed=5": {},
+		"processes=300": {json: "processes=750"}, "timeout=700ms": {json: "attempttimeout=700ms"}, "runs=3": {json: `"count": 3`}, "place=by-ordinal": {json: "Ordinal(ordinal)"}, "seed=5": {},
 	}},
 }
 

@@ -22,7 +22,9 @@ computed from the number of clients and the capacity. It writes how often a clie
 is refused after the server's return, when all clients are served, and how long an
 operation waits that fails alone, for the few policies that no other beats. Of
 those that meet the targets --served and --wait it recommends the one that serves
-all clients soonest, or up to a tenth later with fewer refusals, as text and in Go.`,
+all clients soonest, or up to a tenth later with fewer refusals, with the limit,
+the attempt timeout and the budget with which a server recovers from a stall, as
+text and in Go. It says why, and which sim overload shows that.`,
 		Example: `  retrywhen sim choose --clients 1000 --capacity 20
   retrywhen sim choose --clients 300 --capacity 50 --served 20s --wait 1s
   retrywhen sim choose --place by-ordinal --outages 5s,10m -o choose.svg`,
@@ -42,6 +44,8 @@ all clients soonest, or up to a tenth later with fewer refusals, as text and in 
 	s.placeFlag(c)
 	s.seedFlag(c)
 	c.Flags().IntVarP(&in.Clients, "clients", "c", in.Clients, "number of clients that fail together")
+	c.Flags().IntVar(&in.Processes, "processes", in.Processes, "number of processes among which the clients are divided: each has a budget of its own")
+	c.Flags().DurationVar(&in.Timeout, "timeout", in.Timeout, "attempt timeout of the recommended policy")
 	c.Flags().IntVar(&in.Capacity, "capacity", in.Capacity, "capacity per second: the clients that the server serves after its return")
 	c.Flags().DurationSliceVar(&in.Outages, "outages", in.Outages, "lengths of the outages")
 	c.Flags().DurationVar(&in.Served, "served", 0, "target: all clients are served within this time of the server's return (default: none)")

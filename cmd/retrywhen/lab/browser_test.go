@@ -27,9 +27,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
-	"github.com/retrywhen/retrywhen/sim"
 )
 
 // findBrowser returns the path of Chromium. If there is none the test is skipped, or with RETRYWHEN_BROWSER=required
@@ -160,8 +158,8 @@ func (p *tab) set(id, value string) {
 
 // small returns the query of a tab with small charts.
 func small(tab Tab) string {
-	s := Presets()[1].State
-	s.Tab, s.Jobs, s.Retries, s.Clients, s.Runs, s.Affected, s.Down, s.Watch = tab, 30, 3, 10, 2, 60, 15*time.Second, 30*time.Second
+	s := First(TabHerd)
+	s.Tab, s.Jobs, s.Retries, s.Clients, s.Runs, s.Affected, s.Down, s.Watch = tab, 30, 3, 10, 2, 60, 15*time.Second, 50*time.Second
 	return "?" + s.Query().Encode()
 }
 
@@ -169,7 +167,7 @@ func small(tab Tab) string {
 func (p *tab) turn(to Tab) {
 	p.t.Helper()
 	before := p.drawn()
-	p.run(chromedp.Click("#to-"+string(to), chromedp.ByQuery))
+	p.eval(fmt.Sprintf(`document.getElementById("to-%s").click()`, to), nil)
 	p.settle(before)
 }
 
@@ -184,7 +182,7 @@ func (p *tab) clean() {
 }
 
 // sections are the sections of the page, by the ids of their contents.
-var sections = []string{"recover", "herd", "waits", "tiles", "herd-figures", "contention", "over", "outage", "choose", "golines"}
+var sections = []string{"recover", "herd", "waits", "herd-figures", "contention", "over", "outage", "choose", "choose-policy", "golines"}
 
 // look returns the content of each section of the open tab, unfolded.
 func (p *tab) look() map[string]string {
@@ -268,8 +266,7 @@ func TestBrowser(t *testing.T) {
 	if nightly() {
 		maps.Copy(tests, map[string]func(*testing.T, context.Context, string){
 			"controls":    browserControls,
-			"preset":      browserPreset,
-			"story":       browserStory,
+			"tabs":        browserTabs,
 			"sharing":     browserSharing,
 			"readings":    browserReadings,
 			"go line":     browserGoLine,
@@ -322,7 +319,6 @@ func browserLoads(t *testing.T, ctx context.Context, address string) {
 	}
 	p.look()
 	count("waits", 3)
-	count("tiles", 1)
 	p.turn(TabContention)
 	count("contention", 2)
 	count("over", 5)
@@ -330,7 +326,7 @@ func browserLoads(t *testing.T, ctx context.Context, address string) {
 	count("outage", 6)
 	p.turn(TabChoose)
 	count("choose", 2)
-	if s := p.text(`document.getElementById("choose-sentence").textContent`); !strings.Contains(s, "use “exponential, full”: exponential base=1s factor=2 cap=30s jitter=full") {
+	if s := p.text(`document.getElementById("choose-sentence").textContent`); !strings.Contains(s, "use exponential base=1s factor=2 cap=30s jitter=full limit=3 attempttimeout=1s budget=10,1,0.1.") {
 		t.Errorf("the sentence is %q", s)
 	}
 	p.mu.Lock()
@@ -375,12 +371,12 @@ func browserControls(t *testing.T, ctx context.Context, address string) {
 			control{"rate", "90", []string{"recover"}, nil},
 			control{"stall", "2s", []string{"recover"}, nil},
 			control{"patience", "3s", []string{"recover"}, nil},
-			control{"watch", "40s", []string{"recover"}, nil}),
+			control{"watch", "55s", []string{"recover"}, nil}),
 		TabHerd: append(policy("herd", "waits", "herd-figures")[:10],
 			control{"place", "process-each", []string{"golines"}, nil},
-			control{"tiled", "true", []string{"herd", "waits", "herd-figures", "tiles", "golines"}, nil},
+			control{"tiled", "true", []string{"herd", "waits", "herd-figures", "golines"}, nil},
 			control{"jobs", "50", []string{"herd", "waits", "herd-figures"}, []string{"golines"}},
-			control{"retries", "4", []string{"herd", "waits", "herd-figures", "golines"}, nil},
+			control{"retries", "4", []string{"herd", "waits", "herd-figures"}, []string{"golines"}},
 			control{"peak", "3s", []string{"herd-figures", "herd"}, []string{"waits"}},
 			control{"dead", "4s", []string{"herd-figures", "herd"}, []string{"waits"}},
 			control{"own", "true", []string{"herd"}, []string{"herd-figures", "waits"}},
@@ -397,8 +393,10 @@ func browserControls(t *testing.T, ctx context.Context, address string) {
 			control{"own", "true", []string{"outage"}, nil},
 			control{"own-y", "true", []string{"outage"}, nil}),
 		TabChoose: {
-			{"affected", "90", []string{"choose", "golines"}, nil},
-			{"capacity", "9", []string{"choose", "golines"}, nil},
+			{"affected", "90", []string{"choose", "choose-policy", "golines"}, nil},
+			{"capacity", "9", []string{"choose", "choose-policy", "golines"}, nil},
+			{"fleet", "3000", []string{"choose-policy"}, []string{"choose"}},
+			{"patience", "700ms", []string{"choose-policy"}, []string{"choose"}},
 			{"outages", "1s,30s,2m", []string{"choose"}, nil},
 		},
 	}
@@ -428,65 +426,34 @@ func browserControls(t *testing.T, ctx context.Context, address string) {
 	}
 }
 
-func browserPreset(t *testing.T, ctx context.Context, address string) {
+// A click on another tab opens it at once, and it says that it is being simulated. Its first state can be restored.
+func browserTabs(t *testing.T, ctx context.Context, _ string) {
+	g, address := serveGate(t)
 	p := open(t, ctx, address, 1440, 900)
 	p.visit("")
-	p.set("preset", "5")
-	figures, err := question().Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
+	if got := p.text(`[...document.querySelectorAll("[role=tab]")].filter((e) => e.checkVisibility()).map((e) => e.textContent).join()`); got != "Does it recover?,Do they come back together?" {
+		t.Errorf("the first tabs are %s", got)
 	}
-	var rows [][]string
-	p.eval(`[...document.querySelectorAll("#herd-figures tbody tr")].map((r) => [...r.cells].map((c) => c.textContent))`, &rows)
-	if len(rows) != len(figures) {
-		t.Fatalf("%d rows, want %d", len(rows), len(figures))
+	p.run(chromedp.Click("#more", chromedp.ByQuery))
+	g.hold <- struct{}{}
+	before := p.drawn()
+	p.run(chromedp.Click("#to-outage", chromedp.ByQuery))
+	<-g.waiting
+	p.run(chromedp.Poll(`document.getElementById("status").textContent === "Simulating …"`, nil, chromedp.WithPollingTimeout(time.Minute)))
+	if got := p.text(`document.querySelector("[aria-selected=true]").id + document.body.className`); got != "to-outagepending unknown" {
+		t.Errorf("while it is simulated the page is %s", got)
 	}
-	for i, f := range figures {
-		want := []string{f.Name, axis.Time(f.Total), axis.Number(f.PeakOverMean), fmt.Sprintf("%.0f %%", 100*f.DeadShare), fmt.Sprintf("%.2f", f.MeanCV), fmt.Sprintf("%.2f", f.TotalCV), axis.Time(f.FirstMost)}
-		if strings.Join(rows[i], "|") != strings.Join(want, "|") {
-			t.Errorf("%v, want %v", rows[i], want)
-		}
+	g.release <- struct{}{}
+	p.settle(before)
+	if got := p.text(`document.getElementById("status").textContent + document.body.className`); got != "" {
+		t.Errorf("simulated, the page is %q", got)
 	}
-	var presets int
-	p.eval(`document.getElementById("preset").options.length`, &presets)
-	for i := range presets - 1 {
-		p.set("preset", fmt.Sprint(i))
-		if got := p.text(`document.getElementById("preset").value`); got != fmt.Sprint(i) {
-			t.Errorf("the preset shown is %q, want %d", got, i)
-		}
-	}
-	p.clean()
-}
-
-// The story leads to its recommendation, and its address is a link to the step.
-func browserStory(t *testing.T, ctx context.Context, address string) {
-	p := open(t, ctx, address, 1440, 900)
-	p.visit("")
-	click := func(id string) {
-		t.Helper()
-		before := p.drawn()
-		p.run(chromedp.Click("#"+id, chromedp.ByQuery))
-		p.settle(before)
-	}
-	click("tell")
-	titles := []string{}
-	for n := range story {
-		if n > 0 {
-			click("story-next")
-		}
-		titles = append(titles, p.text(`[...document.querySelectorAll("#herd h3")].map((e) => e.textContent.trim()).join()`))
-	}
-	if got := strings.Join(titles, " → "); got != "constant → constant,exponential → exponential,sidekiq → sidekiq,buckets → sidekiq,tiled" {
-		t.Errorf("the story shows %s", got)
-	}
-	p.run(chromedp.Reload())
-	p.settle(0)
-	if got := p.text(`document.getElementById("story-title").textContent`); got != "5 of 5: Tiled" {
-		t.Errorf("after a reload it is at %q", got)
-	}
-	click("story-end")
-	if got := p.text(`String(document.getElementById("story").hidden)`); got != "true" {
-		t.Error("the story does not end")
+	p.set("affected", "70")
+	before = p.drawn()
+	p.run(chromedp.Click("#restart", chromedp.ByQuery))
+	p.settle(before)
+	if got := p.text(`document.getElementById("affected").value`); got != fmt.Sprint(First(TabOutage).Affected) {
+		t.Errorf("started over with %s clients", got)
 	}
 	p.clean()
 }
@@ -501,11 +468,11 @@ func browserGoLine(t *testing.T, ctx context.Context, address string) {
 		}))
 	}
 	var lines []string
-	for _, preset := range []string{"0", "1", "2", "3", "5"} {
-		p.set("preset", preset)
+	for _, state := range Presets() {
+		p.visit("?" + state.Query().Encode())
 		p.look()
 		var n int
-		if preset == "3" {
+		if state.Tab == TabOutage {
 			p.set("place", "by-key")
 		}
 		p.eval(`document.querySelectorAll("#golines button").length`, &n)
@@ -549,7 +516,7 @@ func browserDeepLink(t *testing.T, ctx context.Context, address string) {
 	state := Default()
 	state.Strategies = must("a: linear d=2s tiled place=process-each", "sidekiq limit=3")
 	state.Jobs, state.Retries, state.Peak, state.Dead, state.Own, state.Clients, state.Runs = 60, 4, 2*time.Second, 500*time.Millisecond, true, 12, 3
-	state.Tab, state.OwnY, state.Load, state.Rate, state.Stall, state.Patience, state.Watch = TabOutage, true, 70, 90, 3*time.Second, 2*time.Second, 40*time.Second
+	state.Tab, state.OwnY, state.Load, state.Rate, state.Stall, state.Patience, state.Watch = TabOutage, true, 70, 90, 3*time.Second, 2*time.Second, 50*time.Second
 	state.Affected, state.Down, state.Capacity, state.Timeout, state.Seed = 200, 30*time.Second, 9, time.Second, 11
 	p := open(t, ctx, address, 1440, 900)
 	p.visit("?" + state.Query().Encode() + "#1")
@@ -557,7 +524,7 @@ func browserDeepLink(t *testing.T, ctx context.Context, address string) {
 		t.Helper()
 		for id, want := range map[string]string{
 			"jobs": "60", "retries": "4", "peak": "2s", "dead": "500ms", "seed": "11", "clients": "12", "runs": "3", "affected": "200", "down": "30s",
-			"load": "70", "rate": "90", "stall": "3s", "patience": "2s", "watch": "40s", "limit": "3",
+			"load": "70", "rate": "90", "stall": "3s", "patience": "2s", "watch": "50s", "limit": "3",
 			"capacity": "9", "timeout": "1s", "text": "sidekiq limit=3", "name": "", "curve": "sidekiq",
 		} {
 			if got := p.text(fmt.Sprintf(`document.getElementById(%q).value`, id)); got != want {
@@ -588,7 +555,7 @@ func browserDeepLink(t *testing.T, ctx context.Context, address string) {
 		t.Errorf("the address has affected=%q, want 210", got)
 	}
 	p.set("affected", "200")
-	p.set("preset", "2")
+	p.turn(TabContention)
 	n := p.drawn()
 	p.run(chromedp.Evaluate(`history.back()`, nil))
 	p.settle(n)
@@ -600,11 +567,12 @@ func browserDeepLink(t *testing.T, ctx context.Context, address string) {
 
 func browserKeyboard(t *testing.T, ctx context.Context, address string) {
 	p := open(t, ctx, address, 1440, 900)
-	p.visit("?" + Presets()[1].State.Query().Encode())
+	p.visit("?" + First(TabHerd).Query().Encode())
 	focus := func() string {
 		t.Helper()
 		return p.text(`document.activeElement.id || document.activeElement.className || document.activeElement.tagName`)
 	}
+	p.run(chromedp.Evaluate(`document.querySelector("#bar .rest").open = true`, nil))
 	// The first Tab focuses the link to the charts. From there every control comes in turn, with a visible focus.
 	var order []string
 	for range 60 {
@@ -621,7 +589,7 @@ func browserKeyboard(t *testing.T, ctx context.Context, address string) {
 		}
 	}
 	got := strings.Join(order, " ")
-	want := "skip preset tell SUMMARY to-herd strategy-0 remove-0 remove-1 remove-2 add text name curve p-base p-factor plus cap jitter limit budget processes place tiled jobs retries peak dead seed own-y own"
+	want := "skip restart SUMMARY A A to-herd more strategy-0 remove-0 remove-1 remove-2 add text name curve p-base p-factor cap jitter limit budget processes tiled SUMMARY jobs retries SUMMARY peak dead seed own-y own"
 	if got != want {
 		t.Errorf("Tab goes through\n%s\nwant\n%s", got, want)
 	}
@@ -748,29 +716,29 @@ func browserStrategies(t *testing.T, ctx context.Context, address string) {
 }
 
 func browserLayout(t *testing.T, ctx context.Context, address string) {
-	for _, width := range []int64{390, 1440} {
+	for _, width := range []int64{420, 1440} {
 		for _, scheme := range []string{"light", "dark"} {
-			if !nightly() && (width != 390 || scheme != "dark") {
+			if !nightly() && (width != 420 || scheme != "dark") {
 				continue
 			}
 			t.Run(fmt.Sprintf("%d %s", width, scheme), func(t *testing.T) {
 				p := open(t, ctx, address, width, 1300)
 				p.run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
 				p.visit("")
-				for i, preset := range Presets() {
-					p.set("preset", fmt.Sprint(i))
+				for _, state := range Presets() {
+					p.visit("?" + state.Query().Encode())
 					p.look()
 					var wrong []string
 					p.eval(layoutProblems, &wrong)
 					for _, w := range wrong {
-						t.Errorf("%s: %s", preset.Name, w)
+						t.Errorf("%s: %s", state.Tab, w)
 					}
 					if dir := os.Getenv("RETRYWHEN_SCREENSHOTS"); dir != "" {
-						p.screenshot(filepath.Join(dir, fmt.Sprintf("lab-%s-%d-%s.png", preset.State.Tab, width, scheme)))
+						p.screenshot(filepath.Join(dir, fmt.Sprintf("lab-%s-%d-%s.png", state.Tab, width, scheme)))
 					}
 				}
 				var more []string
-				p.eval(`(document.getElementById("panel").open = document.getElementById("share").open = true, `+layoutProblems+`)`, &more)
+				p.eval(`([...document.querySelectorAll("details.rest")].forEach((d) => (d.open = true)), document.getElementById("panel").open = document.getElementById("share").open = true, `+layoutProblems+`)`, &more)
 				for _, w := range more {
 					t.Error(w)
 				}
@@ -838,7 +806,7 @@ const layoutProblems = `(() => {
 })()`
 
 func browserStatic(t *testing.T, ctx context.Context, _ string) {
-	for tab, want := range map[Tab]int{TabHerd: 6*2 + 6 + 1, TabContention: 2 + 6, TabOutage: 6, TabChoose: 2, TabRecover: 6} {
+	for tab, want := range map[Tab]int{TabHerd: 6*2 + 6, TabContention: 2 + 5, TabOutage: 6, TabChoose: 2, TabRecover: 6} {
 		state := First(tab)
 		state.Strategies = append(Question().Strategies, must("</script><b>: linear d=1s")...)
 		r, err := computes[tab](t.Context(), state)
@@ -873,14 +841,4 @@ func browserStatic(t *testing.T, ctx context.Context, _ string) {
 		p.mu.Unlock()
 		p.clean()
 	}
-}
-
-// question is the comparison of the preset "The open question".
-func question() sim.Comparison {
-	s := Question()
-	c := sim.Comparison{Jobs: s.Jobs, Retries: s.Retries, Runs: 200, Seed: s.Seed, PeakWindow: s.Peak, DeadWindow: s.Dead}
-	for _, strategy := range s.Strategies {
-		c.Strategies = append(c.Strategies, strategy.Sim())
-	}
-	return c
 }

@@ -29,7 +29,7 @@ func (s State) Command() string {
 		for _, d := range s.Outages {
 			outages = append(outages, d.String())
 		}
-		add("retrywhen sim choose --clients %d --capacity %d --outages %s", s.Affected, s.Capacity, strings.Join(outages, ","))
+		add("retrywhen sim choose --clients %d --processes %d --capacity %d --timeout %v --outages %s", s.Affected, s.Fleet, s.Capacity, s.Patience, strings.Join(outages, ","))
 		if s.Served > 0 {
 			add("--served %v", s.Served)
 		}

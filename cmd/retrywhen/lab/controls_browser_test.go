@@ -6,11 +6,13 @@ import (
 	"encoding/base64"
 	"encoding/xml"
 	"fmt"
+	"image"
 	"image/color"
 	"image/png"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -83,7 +85,7 @@ func browserEdits(t *testing.T, ctx context.Context, _ string) {
 	}{
 		"two words":        {edit{"jitter", "full"}, []edit{{"cap", "7s"}}, map[string]string{"text": "exponential base=1s factor=2 cap=7s jitter=full", "cap": "7s", "jitter": "full"}},
 		"one field, twice": {edit{"affected", "40"}, []edit{{"affected", "45"}, {"no control", ""}}, map[string]string{"affected": "45"}},
-		"after a preset":   {edit{"preset", "3"}, []edit{{"cap", "7s"}}, map[string]string{"text": "constant d=5s cap=7s", "affected": "1000"}},
+		"started over":     {edit{"restart", ""}, []edit{{"cap", "7s"}}, map[string]string{"text": "constant d=5s cap=7s", "affected": "1000"}},
 		"of what is added": {edit{"add", ""}, []edit{{"name", "mine"}, {"cap", "7s"}}, map[string]string{"name": "mine", "cap": "7s", "strategy-3": "on"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -213,40 +215,62 @@ func (p *tab) saved(button string) (name string, content []byte) {
 	return name, content
 }
 
-// Every chart can be saved, alone or with its section, in the colors of the page.
+// looks fails the test if a picture has little paper, few colors, or much black that is not paper.
+func looks(t *testing.T, name string, picture image.Image, paper color.NRGBA) {
+	t.Helper()
+	seen := map[color.NRGBA]int{}
+	size := picture.Bounds().Size()
+	for y := range size.Y {
+		for x := range size.X {
+			seen[color.NRGBAModel.Convert(picture.At(x, y)).(color.NRGBA)]++
+		}
+	}
+	if n := size.X * size.Y; size.X < 500 || seen[paper] < n/3 || len(seen) < 20 || seen[color.NRGBA{0, 0, 0, 255}] > n/1000 {
+		t.Errorf("%s: %v, %d dots of paper, %d of black, %d colors", name, size, seen[paper], seen[color.NRGBA{0, 0, 0, 255}], len(seen))
+	}
+}
+
+// The charts of each tab can be saved, in the colors of the page.
 func browserPictures(t *testing.T, ctx context.Context, address string) {
 	for scheme, paper := range map[string]color.NRGBA{"light": {255, 255, 255, 255}, "dark": {13, 17, 23, 255}} {
 		p := open(t, ctx, address, 1440, 900)
 		p.run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
 		p.visit("")
-		for i, preset := range Presets()[:5] {
-			p.set("preset", fmt.Sprint(i))
-			for _, at := range []string{"span.save[data-name=" + string(preset.State.Tab) + "]", "#" + string(preset.State.Tab) + " figure span.save"} {
-				name, data := p.saved(at + " button:last-child")
-				picture, err := png.Decode(bytes.NewReader(data))
-				if err != nil || !strings.HasPrefix(name, "retrywhen-") || !strings.HasSuffix(name, ".png") {
-					t.Fatalf("%s: %s: %v", at, name, err)
-				}
-				if dir := os.Getenv("RETRYWHEN_SCREENSHOTS"); dir != "" {
-					if err := os.WriteFile(filepath.Join(dir, scheme+"-"+string(preset.State.Tab)+"-"+name), data, 0o600); err != nil {
-						t.Fatal(err)
-					}
-				}
-				seen := map[color.NRGBA]int{}
-				size := picture.Bounds().Size()
-				for y := range size.Y {
-					for x := range size.X {
-						seen[color.NRGBAModel.Convert(picture.At(x, y)).(color.NRGBA)]++
-					}
-				}
-				if size.X < 500 || seen[paper] < size.X*size.Y/3 || len(seen) < 20 {
-					t.Errorf("%s, %s: %v, %d dots of paper, %d colors", at, scheme, size, seen[paper], len(seen))
-				}
-				name, data = p.saved(at + " button:first-child")
-				if err := xml.Unmarshal(data, new(struct{ XMLName xml.Name })); err != nil || !strings.HasSuffix(name, ".svg") || bytes.Contains(data, []byte("var(")) {
-					t.Errorf("%s: %s: %v", at, name, err)
+		for _, state := range Presets() {
+			p.visit("?" + state.Query().Encode())
+			name, data := p.saved("#save-png")
+			drawn, err := png.Decode(bytes.NewReader(data))
+			if err != nil || name != "retrywhen-"+string(state.Tab)+".png" {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if dir := os.Getenv("RETRYWHEN_SCREENSHOTS"); dir != "" {
+				if err := os.WriteFile(filepath.Join(dir, scheme+"-"+name), data, 0o600); err != nil {
+					t.Fatal(err)
 				}
 			}
+			looks(t, scheme+" "+name, drawn, paper)
+			name, data = p.saved("#save-svg")
+			if err := xml.Unmarshal(data, new(struct{ XMLName xml.Name })); err != nil || name != "retrywhen-"+string(state.Tab)+".svg" || bytes.Contains(data, []byte("var(")) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if os.Getenv("RETRYWHEN_RSVG") != "required" {
+				continue
+			}
+			rsvg := exec.CommandContext(t.Context(), "rsvg-convert")
+			rsvg.Stdin = bytes.NewReader(data)
+			out, err := rsvg.Output()
+			if err != nil {
+				t.Fatalf("rsvg-convert %s: %v", name, err)
+			}
+			if drawn, err = png.Decode(bytes.NewReader(out)); err != nil {
+				t.Fatal(err)
+			}
+			if dir := os.Getenv("RETRYWHEN_SCREENSHOTS"); dir != "" {
+				if err := os.WriteFile(filepath.Join(dir, scheme+"-rsvg-"+name+".png"), out, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			looks(t, scheme+" "+name+" in librsvg", drawn, paper)
 		}
 		p.clean()
 	}

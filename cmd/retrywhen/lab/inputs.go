@@ -42,6 +42,7 @@ func (s State) outage() report.Outage {
 func (s State) choose() report.Choose {
 	c := report.DefaultChoose()
 	c.Clients, c.Capacity, c.Outages, c.Served, c.Wait, c.Seed, c.Progress = s.Affected, s.Capacity, s.Outages, s.Served, s.Wait, s.Seed, yield
+	c.Processes, c.Timeout, c.Work = s.Fleet, s.Patience, maxWork/2
 	return c
 }
 

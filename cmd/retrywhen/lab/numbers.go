@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +60,7 @@ func Numbers(ctx context.Context, kind, query string) (any, error) {
 		return nil, fmt.Errorf("the simulation takes longer than %v, want a smaller one: %w", maxWork, context.Cause(ctx))
 	}
 	if field, ok := errors.AsType[*sim.FieldError](err); ok {
-		return nil, fmt.Errorf("%s: %v, want %s", cmp.Or(labels[field.Field], field.Field), field.Value, field.Want)
+		return nil, fmt.Errorf("%s: %v, want %s", labelOf(field.Field), field.Value, field.Want)
 	}
 	if err != nil {
 		return nil, err
@@ -69,11 +68,19 @@ func Numbers(ctx context.Context, kind, query string) (any, error) {
 	return result, nil
 }
 
-// labels are the labels of the page's controls, by the fields of the simulations.
-var labels = map[string]string{
-	"Horizon": "Simulation end", "Load": "Operations per second", "Service.Mean": "Capacity per second", "Trigger.For": "Standstill", "Failures": "Random failures",
-	"Clients": "Number of clients", "Capacity": "Capacity per second", "Down": "Outage length", "Timeout": "Attempt timeout",
-	"Jobs": "Number of jobs", "Retries": "Retries per job", "Runs": "Number of runs",
+// parameters are the parameters of the address that set the simulations' fields.
+var parameters = map[string]string{
+	"Horizon": "watch", "Load": "load", "Service.Mean": "rate", "Trigger.For": "stall", "Failures": "failures",
+	"Clients": "clients", "Capacity": "capacity", "Down": "down", "Timeout": "timeout", "Processes": "fleet",
+	"Jobs": "jobs", "Retries": "retries", "Runs": "runs",
+}
+
+// labelOf returns the label of the control that sets a field of a simulation; the field's name if there is none.
+func labelOf(name string) string {
+	if i := slices.IndexFunc(fields, func(f field) bool { return f.name == parameters[name] }); i >= 0 {
+		return fields[i].label
+	}
+	return name
 }
 
 // computes are the functions that compute the tabs' results.
@@ -135,13 +142,12 @@ func describeStrategy(x report.Strategy) describedStrategy {
 	return describedStrategy{x.String(), x.Title(), report.InWords(x), gocode.Policy("policy", x.Policy, x.Placement)}
 }
 
-// describedDefaults holds the first values of the controls, their limits, the presets and the story.
+// describedDefaults holds the first values of the controls, their limits, and the presets.
 type describedDefaults struct {
 	described
 	Most    map[string]int    `json:"most"`
 	Curves  []describedCurve  `json:"curves"`
 	Presets []describedPreset `json:"presets"`
-	Story   []describedStep   `json:"story"`
 }
 
 // describedCurve is a curve of the text form.
@@ -152,10 +158,9 @@ type describedCurve struct {
 }
 
 type describedPreset struct {
-	Name   string            `json:"name"`
 	Tab    Tab               `json:"tab"`
 	Query  string            `json:"query"`
-	Fields map[string]string `json:"fields"` // the defaults of an address, if this is the first preset of its tab
+	Fields map[string]string `json:"fields"` // the defaults of an address
 }
 
 func describeDefaults(ctx context.Context) (describedDefaults, error) {
@@ -163,20 +168,20 @@ func describeDefaults(ctx context.Context) (describedDefaults, error) {
 	if err != nil {
 		return describedDefaults{}, err
 	}
-	d := describedDefaults{described: state, Story: describedStory(), Most: map[string]int{
+	d := describedDefaults{described: state, Most: map[string]int{
 		"jobs": MaxJobs, "retries": MaxRetries, "clients": MaxClients, "runs": MaxRuns, "affected": MaxAffected, "capacity": MaxCapacity,
-		"load": MaxLoad, "rate": MaxLoad, "query": MaxQuery,
+		"load": MaxLoad, "rate": MaxLoad, "fleet": MaxFleet, "query": MaxQuery,
 	}}
 	for _, c := range backoff.Curves() {
 		d.Curves = append(d.Curves, describedCurve{c.Name, append([]string{}, c.Parameters...), c.Random})
 	}
 	for _, p := range Presets() {
-		state, err := describe(ctx, p.State, nil)
+		state, err := describe(ctx, p, nil)
 		if err != nil {
 			return describedDefaults{}, err
 		}
 		state.Fields["peak"], state.Fields["dead"] = "0s", "0s" // its windows fit only its own strategies
-		d.Presets = append(d.Presets, describedPreset{p.Name, p.State.Tab, state.Query, state.Fields})
+		d.Presets = append(d.Presets, describedPreset{p.Tab, state.Query, state.Fields})
 	}
 	return d, nil
 }

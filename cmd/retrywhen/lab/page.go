@@ -49,8 +49,8 @@ func filled(data []byte) string {
 // is that of the result.
 func WriteResult(w io.Writer, t Tab, commandLine string, r report.Result) error {
 	in := inside{Engine: "none", Numbers: map[Tab]any{t: r.Page()}}
-	in.Defaults.Presets, in.Defaults.Story, in.Defaults.Most = []describedPreset{}, []describedStep{}, map[string]int{}
-	in.State = described{Fields: map[string]string{"tab": string(t), "step": "0", "y": "shared"}, Strategies: []describedStrategy{}, Command: commandLine}
+	in.Defaults.Presets, in.Defaults.Most = []describedPreset{}, map[string]int{}
+	in.State = described{Fields: map[string]string{"tab": string(t), "y": "shared"}, Strategies: []describedStrategy{}, Command: commandLine}
 	for _, x := range r.Compared() {
 		in.State.Strategies = append(in.State.Strategies, describeStrategy(x))
 	}

@@ -2,13 +2,19 @@ package lab
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
 )
 
 func TestPageIsWhole(t *testing.T) {
@@ -52,6 +58,33 @@ func TestPageIsWhole(t *testing.T) {
 		}
 		if all := inside.State.Strategies; tab != TabChoose && all[len(all)-1].Title != "</script><i>" {
 			t.Errorf("%s: %+v", tab, all)
+		}
+	}
+}
+
+// The labels of the controls are those of the errors, and the colors of the strategies those of the pictures.
+func TestPageAgreesWithTheProgram(t *testing.T) {
+	read := func(name string) string {
+		t.Helper()
+		b, err := fs.ReadFile(assets(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	page, ids := read("index.html"), map[string]string{"y": "own-y", "axis": "own"}
+	for _, f := range fields {
+		label := regexp.MustCompile(`<label [^>]*for="` + cmp.Or(ids[f.name], f.name) + `">([^<]*)(<input[^>]*> ([^<]*))?`).FindStringSubmatch(page)
+		if f.name != "tab" && (label == nil || strings.TrimSpace(label[1]+label[3]) != f.label) {
+			t.Errorf("the control of %s has the label %q, want %q", f.name, label, f.label)
+		}
+	}
+	light, dark, _ := strings.Cut(read("app.css"), "prefers-color-scheme")
+	for i := range report.MaxStrategies {
+		for at, css := range []string{light, dark} {
+			if want := fmt.Sprintf("--s%d: %s;", i, picture.Series(i).Hex(at == 1)); !strings.Contains(css, want) {
+				t.Errorf("app.css has no %s", want)
+			}
 		}
 	}
 }

@@ -15,17 +15,12 @@ func Default() State {
 		Jobs: 100, Retries: 5,
 		Clients: 50, Runs: 20,
 		Affected: 500, Down: time.Minute, Capacity: 20,
-		Outages: report.DefaultChoose().Outages, Wait: report.DefaultChoose().Wait,
+		Fleet: report.DefaultChoose().Processes, Outages: report.DefaultChoose().Outages, Wait: report.DefaultChoose().Wait,
 	}
 }
 
-// Preset is a named state.
-type Preset struct {
-	Name  string
-	State State
-}
-
-// Question returns the comparison of "Visualization of backoff functions", with an answer to its open question.
+// Question returns the comparison of "Visualization of backoff functions", with an answer to its open question: what
+// the herd of the command is without policies.
 func Question() State {
 	question := Default()
 	question.Tab = TabHerd
@@ -41,8 +36,8 @@ func Question() State {
 	return question
 }
 
-// Presets returns the presets. A tab begins with its first preset.
-func Presets() []Preset {
+// Presets returns the first state of each tab.
+func Presets() []State {
 	herd := Default()
 	herd.Tab = TabHerd
 	herd.Strategies = must(
@@ -77,21 +72,14 @@ func Presets() []Preset {
 	choose := Default()
 	choose.Tab, choose.Affected = TabChoose, 1000
 
-	return []Preset{
-		{"Does it recover?", Default()},
-		{"The thundering herd", herd},
-		{"Contention: the classic five", contention},
-		{"A server that comes back", outage},
-		{"Which policy to take", choose},
-		{"The open question", Question()},
-	}
+	return []State{Default(), herd, contention, outage, choose}
 }
 
-// First returns the first preset of a tab, or Default if there is none.
+// First returns the first state of a tab, or Default if there is no such tab.
 func First(t Tab) State {
 	for _, p := range Presets() {
-		if p.State.Tab == t {
-			return p.State
+		if p.Tab == t {
+			return p
 		}
 	}
 	return Default()

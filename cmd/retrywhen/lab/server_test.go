@@ -103,10 +103,10 @@ func TestHandlerBoundsTheWork(t *testing.T) {
 		"tab=other":                            {"tab", 0, "", "want recover, herd, contention, outage or choose"},
 		"load=501":                             {"load", 0, "", "from 1 to 500"},
 		"watch=1s":                             {"watch", 0, "", "from 45s to 20m0s"},
-		"step=6":                               {"step", 0, "", "from 0 to 5"},
+		"fleet=0":                              {"fleet", 0, "", "from 1 to 10000"},
 		"jobs=5001":                            {"jobs", 0, "", "want a whole number from 1 to 5000"},
 		"jobs=0":                               {"jobs", 0, "", "want a whole number from 1"},
-		"jobs=1e3":                             {"jobs", 0, "", `jobs is "1e3"`},
+		"jobs=1e3":                             {"jobs", 0, "", `Number of jobs is "1e3"`},
 		"jobs=1&jobs=2":                        {"jobs", 0, "", "want"},
 		"retries=41":                           {"retries", 0, "", "from 1 to 40"},
 		"clients=101":                          {"clients", 0, "", "from 1 to 100"},
@@ -230,9 +230,9 @@ func TestTheFirstStateFixesTheWindows(t *testing.T) {
 
 func TestStateRoundTrip(t *testing.T) {
 	for _, p := range Presets() {
-		got, problems := ParseState(p.State.Query())
-		if problems != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", p.State) {
-			t.Errorf("%s: %v\n%+v\nwant\n%+v", p.Name, problems, got, p.State)
+		got, problems := ParseState(p.Query())
+		if problems != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", p) {
+			t.Errorf("%s: %v\n%+v\nwant\n%+v", p.Tab, problems, got, p)
 		}
 	}
 	for _, tab := range Tabs { // a link with the tab alone leads to its first preset

@@ -29,6 +29,7 @@ const (
 	MaxCapacity  = 100_000
 	MaxLoad      = 500 // operations per second
 	MaxWatch     = 20 * time.Minute
+	MaxFleet     = 10_000
 	maxOutages   = 6
 	maxOutage    = 10 * time.Minute
 	maxParameter = 60 // bytes of a number or of durations
@@ -38,7 +39,6 @@ const (
 type State struct {
 	Tab        Tab
 	Strategies []report.Strategy
-	Step       int  // of the Story, from 1; 0 is none
 	OwnY       bool // each chart has its own scale
 
 	Load     int // of the overload: operations per second
@@ -63,6 +63,7 @@ type State struct {
 	Timeout  time.Duration
 
 	Outages []time.Duration // of the choice, which also has the outage's clients and capacity
+	Fleet   int             // the processes of the clients
 	Served  time.Duration   // a target: all are served within this time of the server's return; 0 is none
 	Wait    time.Duration   // a target: an operation that fails alone waits no longer; 0 is none
 
@@ -72,6 +73,7 @@ type State struct {
 // field is a parameter of the page's address.
 type field struct {
 	name  string
+	label string // of its control
 	parse func(s *State, text string) (ok bool)
 	text  func(s *State) string
 	want  string
@@ -79,35 +81,35 @@ type field struct {
 
 var fields = []field{
 	{
-		"tab",
+		"tab", "Subject",
 		func(s *State, text string) bool { s.Tab = Tab(text); return slices.Contains(Tabs, s.Tab) },
 		func(s *State) string { return string(s.Tab) },
 		"recover, herd, contention, outage or choose",
 	},
-	integer("step", func(s *State) *int { return &s.Step }, 0, len(story)),
-	either("y", func(s *State) *bool { return &s.OwnY }),
-	integer("load", func(s *State) *int { return &s.Load }, 1, MaxLoad),
-	integer("rate", func(s *State) *int { return &s.Rate }, 1, MaxLoad),
-	duration("stall", func(s *State) *time.Duration { return &s.Stall }, time.Minute),
-	duration("patience", func(s *State) *time.Duration { return &s.Patience }, time.Minute),
-	span("watch", func(s *State) *time.Duration { return &s.Watch }, 45*time.Second, MaxWatch),
-	share("failures", func(s *State) *float64 { return &s.Failures }),
-	integer("jobs", func(s *State) *int { return &s.Jobs }, 1, MaxJobs),
-	integer("retries", func(s *State) *int { return &s.Retries }, 1, MaxRetries),
-	duration("peak", func(s *State) *time.Duration { return &s.Peak }, math.MaxInt64),
-	duration("dead", func(s *State) *time.Duration { return &s.Dead }, math.MaxInt64),
-	either("axis", func(s *State) *bool { return &s.Own }),
-	integer("clients", func(s *State) *int { return &s.Clients }, 1, MaxClients),
-	integer("runs", func(s *State) *int { return &s.Runs }, 1, MaxRuns),
-	integer("affected", func(s *State) *int { return &s.Affected }, 1, MaxAffected),
-	duration("down", func(s *State) *time.Duration { return &s.Down }, MaxDown),
-	integer("capacity", func(s *State) *int { return &s.Capacity }, 1, MaxCapacity),
-	duration("timeout", func(s *State) *time.Duration { return &s.Timeout }, time.Minute),
-	durations("outages", func(s *State) *[]time.Duration { return &s.Outages }, maxOutages, maxOutage),
-	duration("served", func(s *State) *time.Duration { return &s.Served }, MaxDown),
-	duration("wait", func(s *State) *time.Duration { return &s.Wait }, MaxDown),
+	either("y", "Own scales", func(s *State) *bool { return &s.OwnY }),
+	integer("load", "Operations per second", func(s *State) *int { return &s.Load }, 1, MaxLoad),
+	integer("rate", "Capacity per second", func(s *State) *int { return &s.Rate }, 1, MaxLoad),
+	duration("stall", "Standstill", func(s *State) *time.Duration { return &s.Stall }, time.Minute),
+	duration("patience", "Attempt timeout", func(s *State) *time.Duration { return &s.Patience }, time.Minute),
+	span("watch", "Simulation end", func(s *State) *time.Duration { return &s.Watch }, 45*time.Second, MaxWatch),
+	share("failures", "Random failures", func(s *State) *float64 { return &s.Failures }),
+	integer("jobs", "Number of jobs", func(s *State) *int { return &s.Jobs }, 1, MaxJobs),
+	integer("retries", "Retries per job", func(s *State) *int { return &s.Retries }, 1, MaxRetries),
+	duration("peak", "Peak window", func(s *State) *time.Duration { return &s.Peak }, math.MaxInt64),
+	duration("dead", "Dead-time window", func(s *State) *time.Duration { return &s.Dead }, math.MaxInt64),
+	either("axis", "Own time axes", func(s *State) *bool { return &s.Own }),
+	integer("clients", "Number of clients", func(s *State) *int { return &s.Clients }, 1, MaxClients),
+	integer("runs", "Number of runs", func(s *State) *int { return &s.Runs }, 1, MaxRuns),
+	integer("affected", "Number of clients", func(s *State) *int { return &s.Affected }, 1, MaxAffected),
+	duration("down", "Outage length", func(s *State) *time.Duration { return &s.Down }, MaxDown),
+	integer("capacity", "Capacity per second", func(s *State) *int { return &s.Capacity }, 1, MaxCapacity),
+	duration("timeout", "Attempt timeout", func(s *State) *time.Duration { return &s.Timeout }, time.Minute),
+	durations("outages", "Outage lengths", func(s *State) *[]time.Duration { return &s.Outages }, maxOutages, maxOutage),
+	integer("fleet", "Number of processes", func(s *State) *int { return &s.Fleet }, 1, MaxFleet),
+	duration("served", "Target: all served within", func(s *State) *time.Duration { return &s.Served }, MaxDown),
+	duration("wait", "Target: first wait at most", func(s *State) *time.Duration { return &s.Wait }, MaxDown),
 	{
-		"seed",
+		"seed", "Seed",
 		func(s *State, text string) bool {
 			n, err := strconv.ParseUint(text, 10, 32)
 			s.Seed = n
@@ -135,9 +137,9 @@ const (
 var Tabs = []Tab{TabRecover, TabHerd, TabContention, TabOutage, TabChoose}
 
 // either is a parameter that is own or shared.
-func either(name string, of func(*State) *bool) field {
+func either(name, label string, of func(*State) *bool) field {
 	return field{
-		name,
+		name, label,
 		func(s *State, text string) bool { *of(s) = text == "own"; return text == "own" || text == "shared" },
 		func(s *State) string {
 			if *of(s) {
@@ -149,9 +151,9 @@ func either(name string, of func(*State) *bool) field {
 	}
 }
 
-func integer(name string, of func(*State) *int, least, most int) field {
+func integer(name, label string, of func(*State) *int, least, most int) field {
 	return field{
-		name,
+		name, label,
 		func(s *State, text string) bool {
 			n, err := strconv.Atoi(text)
 			*of(s) = n
@@ -163,9 +165,9 @@ func integer(name string, of func(*State) *int, least, most int) field {
 }
 
 // share is a parameter that is a share in percent.
-func share(name string, of func(*State) *float64) field {
+func share(name, label string, of func(*State) *float64) field {
 	return field{
-		name,
+		name, label,
 		func(s *State, text string) bool {
 			x, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, "%")), 64)
 			*of(s) = x / 100
@@ -176,17 +178,17 @@ func share(name string, of func(*State) *float64) field {
 	}
 }
 
-func duration(name string, of func(*State) *time.Duration, most time.Duration) field {
-	return span(name, of, 0, most)
+func duration(name, label string, of func(*State) *time.Duration, most time.Duration) field {
+	return span(name, label, of, 0, most)
 }
 
-func span(name string, of func(*State) *time.Duration, least, most time.Duration) field {
+func span(name, label string, of func(*State) *time.Duration, least, most time.Duration) field {
 	want := fmt.Sprintf("a duration from %v to %v", least, most)
 	if most == math.MaxInt64 {
 		want = fmt.Sprintf("a duration, at least %v", least)
 	}
 	return field{
-		name,
+		name, label,
 		func(s *State, text string) bool {
 			d, err := time.ParseDuration(text)
 			*of(s) = d
@@ -229,7 +231,7 @@ func ParseState(query url.Values) (State, []Problem) {
 		}
 		read := s
 		if text := values[0]; len(values) > 1 || len(text) > maxParameter || !f.parse(&read, text) {
-			problems = append(problems, Problem{Parameter: f.name, Message: fmt.Sprintf("%s is %q, want %s", f.name, shorten(text), f.want)})
+			problems = append(problems, Problem{Parameter: f.name, Message: fmt.Sprintf("%s is %q, want %s", f.label, shorten(text), f.want)})
 			continue
 		}
 		s = read
@@ -309,9 +311,9 @@ func (s State) Query() url.Values {
 }
 
 // durations is a parameter with a list of durations.
-func durations(name string, of func(*State) *[]time.Duration, most int, longest time.Duration) field {
+func durations(name, label string, of func(*State) *[]time.Duration, most int, longest time.Duration) field {
 	return field{
-		name,
+		name, label,
 		func(s *State, text string) bool {
 			var list []time.Duration
 			for part := range strings.SplitSeq(text, ",") {

@@ -9,20 +9,22 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/gocode"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
 // Choose is a sim.Choose of the strategies.
 type Choose struct {
-	Strategies []Strategy // empty is sim.Candidates
-	sim.Choose            // its Strategies and Progress are ignored
+	Strategies []Strategy    // empty is sim.Candidates
+	sim.Choose               // its Strategies and Progress are ignored
+	Processes  int           // among which the clients are divided
+	Timeout    time.Duration // of an attempt
+	Work       time.Duration // the maximum real time for the outages; 0 is no limit
 	Progress   Progress
 }
 
 // DefaultChoose returns the default of the command and the page.
 func DefaultChoose() Choose {
-	return Choose{Choose: sim.Choose{
+	return Choose{Processes: 1, Timeout: time.Second, Choose: sim.Choose{
 		Clients: 1000, Capacity: 20, Runs: 5, Wait: time.Second,
 		Outages: []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second, 20 * time.Second, time.Minute},
 	}}
@@ -32,20 +34,28 @@ func DefaultChoose() Choose {
 type Choices struct {
 	Strategies []Strategy // as in Result
 	Result     *sim.Choices
-	Shown      []int // the strategies to choose from: those that no other beats at something, or the ones that were given
+	Shown      []int     // the strategies to choose from: those that no other beats at something, or the ones that were given
+	Policy     *complete // the recommended one; nil if there is none
+	Missing    int       // strategies that Work has left out
 	of         Choose
 }
 
 // Run computes the choices. It returns a *sim.FieldError and no result for an invalid Choose, and a *sim.StoppedError
-// with the finished strategies when it is stopped.
+// with the finished strategies when ctx ends, or when Work is over before one is finished.
 func (c Choose) Run(ctx context.Context) (*Choices, error) {
+	switch {
+	case c.Processes < 1 || c.Processes > mostProcesses:
+		return nil, &sim.FieldError{Model: "Choose", Field: "Processes", Value: c.Processes, Want: fmt.Sprintf("1 to %d", mostProcesses)}
+	case c.Timeout <= 0:
+		return nil, &sim.FieldError{Model: "Choose", Field: "Timeout", Value: c.Timeout, Want: "more than 0"}
+	}
 	run := c.Choose
 	run.Progress = c.Progress.of("choosing")
 	run.Strategies = nil
 	for _, s := range c.Strategies {
 		run.Strategies = append(run.Strategies, s.Sim())
 	}
-	r, err := run.Run(ctx)
+	r, err := limited(ctx, c.Work, run.Run)
 	if _, ok := errors.AsType[*sim.StoppedError](err); err != nil && !ok {
 		return nil, err
 	}
@@ -54,6 +64,16 @@ func (c Choose) Run(ctx context.Context) (*Choices, error) {
 		all.Strategies = append(all.Strategies, Strategy{Name: x.Name, Policy: x.Policy, Placement: x.Placement})
 	}
 	all.show()
+	if err != nil && ctx.Err() == nil && len(r.Choices) > 0 { // Work is over
+		all.Missing, err = len(run.Strategies), nil
+		if all.Missing == 0 {
+			all.Missing = len(sim.Candidates(c.Clients, c.Capacity, c.Placement))
+		}
+		all.Missing -= len(r.Choices)
+	}
+	if err == nil && r.Recommended >= 0 {
+		all.Policy, err = all.complete(ctx)
+	}
 	return all, err
 }
 
@@ -148,24 +168,10 @@ func (x *Choices) Incomplete() error { return nil }
 // Compared returns the strategies.
 func (x *Choices) Compared() []Strategy { return x.Strategies }
 
-// recommendation is the recommended policy, as text and in Go.
-type recommendation struct {
-	Text string `json:"text"`
-	Go   string `json:"go"`
-}
-
-func (x *Choices) recommended() *recommendation {
-	if x.Result.Recommended < 0 {
-		return nil
-	}
-	s := x.Strategies[x.Result.Recommended]
-	return &recommendation{s.Policy.String(), gocode.Policy("policy", s.Policy, s.Placement)}
-}
-
 // JSON returns the result of all strategies, and the recommended one.
 func (x *Choices) JSON() any {
 	return struct {
 		*sim.Choices
-		Policy *recommendation `json:"policy"`
-	}{x.Result, x.recommended()}
+		Policy *complete `json:"policy"`
+	}{x.Result, x.Policy}
 }

@@ -1,6 +1,9 @@
 package report
 
 import (
+	"context"
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -9,7 +12,7 @@ import (
 )
 
 func TestChoose(t *testing.T) {
-	c := Choose{Choose: sim.Choose{Clients: 100, Capacity: 10, Outages: []time.Duration{time.Second}, Runs: 1}}
+	c := Choose{Processes: 1, Timeout: time.Second, Choose: sim.Choose{Clients: 100, Capacity: 10, Outages: []time.Duration{time.Second}, Runs: 1}}
 	r, err := c.Run(t.Context())
 	if err != nil || len(r.Strategies) != 7 || r.Strategies[r.Result.Recommended].String() != "one wave, tiled: constant d=11s tiled" {
 		t.Errorf("%+v, %v", r, err)
@@ -54,5 +57,88 @@ func TestChooseShows(t *testing.T) {
 	c.Strategies = strategies(t, "mine: constant d=1s", "mine too: constant d=2s", "a: linear d=1s tiled", "b: linear d=2s tiled", "c: linear d=3s tiled", "d: linear d=4s tiled")
 	if r, err = c.Run(t.Context()); err != nil || len(r.Shown) != 6 || len(r.Page().(*choosePage).Strategies) != 6 || r.Page().(*choosePage).Strategies[0].Title != "mine" {
 		t.Errorf("%v; not all given policies are shown: %+v", err, r)
+	}
+}
+
+// The complete policy has what the recommended backoff has, and a limit, a timeout and a budget with which the server
+// recovers. With more processes the budget is smaller.
+func TestCompletePolicy(t *testing.T) {
+	c := DefaultChoose()
+	c.Runs, c.Capacity, c.Outages, c.Timeout = 1, 100, c.Outages[:2], 2*time.Second
+	tokens := math.Inf(1)
+	for _, processes := range []int{1, 30, 1000} {
+		c.Processes = processes
+		r, err := c.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := ParseStrategy(r.Policy.Text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		limit, limited := p.Policy.Limit()
+		timeout, timed := p.Policy.AttemptTimeout()
+		if p.Policy.Backoff().String() != r.Strategies[r.Result.Recommended].Policy.Backoff().String() || !limited || limit < 1 || !timed || timeout != c.Timeout {
+			t.Errorf("%d processes: %s", processes, r.Policy.Text)
+		}
+		var capacity float64
+		for _, w := range p.Policy.Words() {
+			if w.Name == "budget" {
+				if _, err := fmt.Sscanf(w.Value, "%g", &capacity); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		if capacity == 0 || capacity > tokens || processes > 1 && capacity == tokens && tokens > 1 {
+			t.Errorf("%d processes have a budget of %v each, and fewer one of %v", processes, capacity, tokens)
+		}
+		tokens = capacity
+		run := r.Policy.Run.result
+		if run.of.Strategies[0].Processes != processes || run.Strategies[0].Result.Recovery.Verdict != sim.Recovered {
+			t.Errorf("%d processes: %s", processes, run.Strategies[0].Verdict())
+		}
+		for i, what := range []string{"With this backoff and its jitter 1,000 clients are served ", run.Strategies[0].Verdict() + "; with the backoff alone it " + run.Strategies[1].Verdict()} {
+			if !strings.Contains(r.Policy.Why[i], what) {
+				t.Errorf("%q, want %q", r.Policy.Why[i], what)
+			}
+		}
+		if text := strings.Join(r.Text(maxWidth), "\n"); !strings.Contains(text, r.Policy.Go) || !strings.Contains(text, r.Policy.Run.Command) {
+			t.Errorf("no %s in\n%s", r.Policy.Run.Command, text)
+		}
+	}
+}
+
+// A server that is too large to be simulated is scaled down with the processes.
+func TestCompletePolicyOfALargeServer(t *testing.T) {
+	c := DefaultChoose()
+	c.Runs, c.Clients, c.Capacity, c.Outages, c.Processes = 1, 100, 50_000, c.Outages[:1], 2000
+	r, err := c.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if why := r.Policy.Why[1]; r.Policy.Run.Rate != mostRate || !strings.Contains(why, "a server of 500 per second, for 20 processes with a load of 80 %") {
+		t.Errorf("%q at %d per second", why, r.Policy.Run.Rate)
+	}
+}
+
+// When Work is over the finished policies are compared, and what is missing is said.
+func TestChooseInTheTimeThereIs(t *testing.T) {
+	c := DefaultChoose()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	c.Work = time.Nanosecond
+	if r, err := c.Run(ctx); err == nil || r == nil {
+		t.Errorf("%+v, %v: want an error if no policy is finished", r, err)
+	}
+	r := &Choices{Result: &sim.Choices{Recommended: -1}, Missing: 3, of: c}
+	if got := r.Page().(*choosePage).Note; got != "3 policies were not simulated in the time there was." {
+		t.Errorf("%q", got)
+	}
+	for _, wrong := range []func(*Choose){func(c *Choose) { c.Processes = 0 }, func(c *Choose) { c.Timeout = 0 }} {
+		c := DefaultChoose()
+		wrong(&c)
+		if _, err := c.Run(ctx); err == nil {
+			t.Errorf("%+v is accepted", c)
+		}
 	}
 }

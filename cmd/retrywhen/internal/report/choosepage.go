@@ -12,6 +12,8 @@ import (
 // choosePage holds the numbers of the charts that compare policies.
 type choosePage struct {
 	Sentence     string               `json:"sentence"`
+	Policy       *complete            `json:"policy"`
+	Note         string               `json:"note,omitempty"` // what is missing
 	Outages      []string             `json:"outages"`
 	Longest      string               `json:"longest"` // of the outages, as a parameter of an address
 	File         string               `json:"file"`    // Go code of all strategies
@@ -70,20 +72,32 @@ func (x *Choices) Page() any {
 		c.Strategies = append(c.Strategies, y)
 	}
 	c.AfterTicks, c.RefusalTicks = axis.Times(most, 5), axis.Numbers(max(mostRefusals, 1), 5)
-	c.Sentence, c.File = x.sentence(), GoFile(shown)
+	c.Sentence, c.Policy, c.File = x.sentence(), x.Policy, x.file(shown)
+	if x.Missing > 0 {
+		c.Note = fmt.Sprintf("%s not simulated in the time there was.", count(x.Missing, "policy was", "policies were"))
+	}
 	return c
 }
 
-// sentence returns a sentence about the recommended policy and its costs.
+// file returns the Go code of the complete policy and of the shown strategies.
+func (x *Choices) file(shown []Strategy) string {
+	if x.Policy != nil {
+		best := x.Policy.Run.result.of.Strategies[0]
+		best.Name, best.Placement, best.Processes = "policy", x.Strategies[x.Result.Recommended].Placement, 0
+		shown = append([]Strategy{best}, shown...)
+	}
+	return GoFile(shown)
+}
+
+// sentence returns a sentence with the recommended policy.
 func (x *Choices) sentence() string {
-	clients := fmt.Sprintf("For %s and a capacity of %s per second ", count(x.of.Clients, "client", "clients"), grouped(int64(x.of.Capacity)))
+	clients := fmt.Sprintf("For %s in %s and a capacity of %s per second ",
+		count(x.of.Clients, "client", "clients"), count(x.of.Processes, "process", "processes"), grouped(int64(x.of.Capacity)))
 	if x.Result.Recommended < 0 {
 		return clients + "no policy meets the targets. One may with more capacity, or with other targets."
 	}
-	r := x.Result.Choices[x.Result.Recommended]
-	refused := "refuses no client"
-	if r.Refusals >= 0.05 {
-		refused = "refuses each client " + axis.Number(r.Refusals) + " times on average, all outages together"
+	if x.Policy == nil {
+		return clients + "the best backoff is " + quoted(x.Strategies[x.Result.Recommended].Name) + "."
 	}
-	return fmt.Sprintf("%suse %s: %s. With it the server %s after its return. An operation that fails alone waits for %s.", clients, quoted(r.Name), r.Policy, refused, axis.Time(r.FirstWait.P50))
+	return clients + "use " + x.Policy.Text + "."
 }

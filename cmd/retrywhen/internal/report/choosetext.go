@@ -50,8 +50,12 @@ func (x *Choices) Text(width int) []string {
 	lines = append(lines, "")
 	lines = append(lines, console.Wrap(width, strings.Fields(notes)...)...)
 	lines = append(lines, "")
-	if r := x.recommended(); r != nil {
+	if r := x.Policy; r != nil {
 		lines = append(lines, r.Text, r.Go)
+		for _, why := range r.Why {
+			lines = append(lines, console.Wrap(width, strings.Fields(why)...)...)
+		}
+		lines = append(lines, "A job that must not be lost takes the backoff alone. To see that run:", "  "+r.Run.Command)
 	} else if len(x.Result.Choices) > 0 {
 		lines = append(lines, console.Wrap(width, strings.Fields("No policy meets the targets (✗). One may with more capacity, with slots, or with other targets.")...)...)
 	}
@@ -74,7 +78,7 @@ func (x *Choices) targets() string {
 func (x *Choices) Figure() picture.Figure {
 	const height = 240
 	f := picture.Figure{Columns: 2}
-	if r := x.recommended(); r != nil {
+	if r := x.Policy; r != nil {
 		f.Note = "recommended: " + r.Text
 	}
 	labels := make([]axis.Tick, len(x.of.Outages))

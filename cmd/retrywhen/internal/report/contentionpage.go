@@ -121,7 +121,6 @@ func callCount(x float64) string { return count(int(math.Round(x)), "call", "cal
 // over sets the calls of one run over time: figures 5 and 7 of "Exponential Backoff And Jitter".
 func (c *contentionPage) over(r *ContentionResult) {
 	c.Highest = r.highest()
-	bin := r.bin()
 	var busiest, calmest int64
 	var loud, quiet *contentionPageStrategy
 	for i := range r.Strategies {
@@ -131,7 +130,7 @@ func (c *contentionPage) over(r *ContentionResult) {
 		if x.Total == 0 {
 			continue
 		}
-		end := r.end(i)
+		end, bin := r.end(i), r.bin(i)
 		x.Axis, x.Bin, x.Calls = newAxis(end), Seconds(bin), rates(bins(times, bin), bin)
 		peak := slices.Max(bins(times, callsWindow))
 		if peak > busiest {

@@ -161,13 +161,13 @@ func (o *ContentionResult) Figure() picture.Figure {
 		}
 	}
 	f.Panels = []picture.Panel{left, right}
-	highest, bin := o.highest(), o.bin()
+	highest := o.highest()
 	for i := range o.Strategies {
 		x := &o.Strategies[i]
 		if len(x.Calls) == 0 {
 			continue
 		}
-		end := o.end(i)
+		end, bin := o.end(i), o.bin(i)
 		f.Panels = append(f.Panels, picture.Panel{
 			Title: fmt.Sprintf("%s: write calls per second, %d clients", console.Shorten(x.Name, 40), o.of.Clients), Height: 80,
 			X:     picture.Axis{Most: end.Seconds() * 1.01, Ticks: axis.Times(end, 6)},
@@ -178,20 +178,20 @@ func (o *ContentionResult) Figure() picture.Figure {
 	return f
 }
 
-// bin returns the width of the bars of the charts of the calls over time.
-func (o *ContentionResult) bin() time.Duration {
+// bin returns the width of the bars of the chart of the calls of strategy i over time.
+func (o *ContentionResult) bin(i int) time.Duration {
 	ends := make([]time.Duration, len(o.Strategies))
 	for i := range ends {
 		ends[i] = o.end(i)
 	}
-	return commonBin(ends)
+	return barBin(ends[i], ends)
 }
 
 // highest returns the highest rate of these charts.
 func (o *ContentionResult) highest() float64 {
-	most, bin := 0.0, o.bin()
-	for _, x := range o.Strategies {
-		if len(x.Calls) > 0 {
+	most := 0.0
+	for i, x := range o.Strategies {
+		if bin := o.bin(i); len(x.Calls) > 0 {
 			most = max(most, rate(slices.Max(bins(x.Calls, bin)), bin))
 		}
 	}

@@ -216,18 +216,24 @@ func (r *HerdResult) JSON() any {
 	return short
 }
 
-// commonBin returns the width of the bars of charts that end at these times: one for all, so that their heights can be
-// compared. It is chosen for the shortest chart, unless the longest one would then have too many bars.
-func commonBin(ends []time.Duration) time.Duration {
-	const mostBars = 1500
+// barBin returns the width of the bars of the chart that ends at end, next to others with these ends. It is one for all,
+// so that their heights can be compared, unless the longest one would then have too many bars, or the shortest too few.
+func barBin(end time.Duration, all []time.Duration) time.Duration {
+	const most, least = 1500, 10
 	var shortest, longest time.Duration
-	for _, end := range ends {
+	for _, end := range all {
 		longest = max(longest, end)
 		if end > 0 && (shortest == 0 || end < shortest) {
 			shortest = end
 		}
 	}
-	return max(ChartBin(shortest), axis.Step(longest, mostBars))
+	if longest == 0 { // all at once
+		return time.Second
+	}
+	if bin := max(ChartBin(shortest), axis.Step(longest, most)); bin <= shortest/least {
+		return bin
+	}
+	return ChartBin(end)
 }
 
 // ChartBin returns the width of the bars of a chart that ends at end.

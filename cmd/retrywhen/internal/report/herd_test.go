@@ -72,3 +72,20 @@ func TestHerdInterrupted(t *testing.T) {
 		t.Errorf("%+v, progress of %q", r.Strategies, reported)
 	}
 }
+
+// Charts side by side have bars of one width, unless one is very much longer.
+func TestBarsOfChartsSideBySide(t *testing.T) {
+	for _, test := range []struct{ a, b, wantA, wantB time.Duration }{
+		{time.Minute, time.Minute, 500 * time.Millisecond, 500 * time.Millisecond},
+		{time.Minute, 5 * time.Minute, 500 * time.Millisecond, 500 * time.Millisecond},
+		{time.Minute, 40 * time.Minute, 2 * time.Second, 2 * time.Second},
+		{time.Minute, 10 * time.Hour, 500 * time.Millisecond, 5 * time.Minute},
+		{0, time.Minute, 500 * time.Millisecond, 500 * time.Millisecond},
+		{0, 0, time.Second, time.Second},
+	} {
+		all := []time.Duration{test.a, test.b}
+		if a, b := barBin(test.a, all), barBin(test.b, all); a != test.wantA || b != test.wantB {
+			t.Errorf("charts of %v and %v have bars of %v and %v, want %v and %v", test.a, test.b, a, b, test.wantA, test.wantB)
+		}
+	}
+}

@@ -20,7 +20,6 @@ type herdPage struct {
 	Waits      string             `json:"waitsSentence"` // about the waits
 	Highest    float64            `json:"highest"`       // of all loads
 	Strategies []herdPageStrategy `json:"strategies"`
-	Tiles      *Tiles             `json:"tiles"`
 }
 
 // herdPageStrategy is a herd under one strategy.
@@ -63,7 +62,6 @@ func (r *HerdResult) Page() any {
 		h.Strategies[i] = out
 	}
 	h.sentences()
-	h.Tiles = tilesOf(r.of)
 	return h
 }
 

@@ -180,7 +180,7 @@ func (h *HerdResult) load(x *HerdStrategyResult) (bin time.Duration, counts []in
 			ends = append(ends, h.end(y))
 		}
 	}
-	bin = commonBin(ends)
+	bin = barBin(h.end(x), ends)
 	load, err := x.Herd.Load(bin)
 	if err != nil {
 		return 0, nil, err

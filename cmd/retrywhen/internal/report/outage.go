@@ -67,7 +67,7 @@ func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 			x.Err = ErrNoRetry
 		}
 		if x.Err == nil {
-			x.Result, x.Err = o.one(ctx, run)
+			x.Result, x.Err = limited(ctx, o.Work, run.Run)
 			if _, ok := errors.AsType[*sim.StoppedError](x.Err); x.Err != nil && !ok {
 				return nil, x.Err
 			}
@@ -82,15 +82,6 @@ func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 		}
 	}
 	return r, nil
-}
-
-func (o Outage) one(ctx context.Context, run sim.Outage) (*sim.OutageResult, error) {
-	if o.Work > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, o.Work)
-		defer cancel()
-	}
-	return run.Run(ctx)
 }
 
 // End returns the end of the bin with the strategy's last attempt; 0 if there is no result.

@@ -84,7 +84,7 @@ func (o Overload) Run(ctx context.Context) (*OverloadResult, error) {
 			x := OverloadStrategyResult{Name: s.Title(), Policy: s}
 			run := o.Overload
 			run.Layers, run.Progress, run.Horizon = s.layers(o.Timeout), o.Progress.of(x.Name), r.Horizon
-			x.Result, x.Err = o.one(ctx, run)
+			x.Result, x.Err = limited(ctx, o.Work, run.Run)
 			if x.Err != nil {
 				if _, ok := errors.AsType[*sim.StoppedError](x.Err); !ok {
 					return nil, x.Err
@@ -156,15 +156,6 @@ func (r *OverloadResult) Compared() []Strategy { return r.of.Strategies }
 
 // JSON returns the result.
 func (r *OverloadResult) JSON() any { return r }
-
-func (o Overload) one(ctx context.Context, run sim.Overload) (*sim.OverloadResult, error) {
-	if o.Work > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, o.Work)
-		defer cancel()
-	}
-	return run.Run(ctx)
-}
 
 // layers returns the strategy's layers. The timeout applies if the policy has none.
 func (s Strategy) layers(timeout time.Duration) []sim.Layer {

@@ -11,6 +11,7 @@ import (
 // overloadPage holds the numbers of the charts of a server that stalls: does it recover?
 type overloadPage struct {
 	Sentence   string                 `json:"sentence"`
+	Setting    string                 `json:"setting"`
 	Load       float64                `json:"load"`
 	Capacity   float64                `json:"capacity"`
 	Healthy    string                 `json:"healthy"` // within which time healthy operations succeed
@@ -50,6 +51,7 @@ func (r *OverloadResult) Page() any {
 		}
 	}
 	p.Sentence = r.sentence()
+	p.Setting = fmt.Sprintf("The load is %s of the server's capacity. The server %s for %s.", percent(r.Load/r.of.capacity()), r.stalls(), axis.Time(r.Trigger.For))
 	return p
 }
 
@@ -98,13 +100,13 @@ func (r *OverloadResult) sentence() string {
 			not = append(not, "it "+x.Verdict()+" under "+quoted(x.Name))
 		}
 	}
-	text := fmt.Sprintf("The load is %s of the server's capacity. The server %s for %s.", percent(r.Load/r.of.capacity()), r.stalls(), axis.Time(r.Trigger.For))
+	var sentences []string
 	if len(not) > 0 {
 		all := list(not)
-		text += " " + strings.ToUpper(all[:1]) + all[1:] + "."
+		sentences = append(sentences, strings.ToUpper(all[:1])+all[1:]+".")
 	}
 	if len(back) > 0 {
-		text += " It recovers " + list(back) + "."
+		sentences = append(sentences, "It recovers "+list(back)+".")
 	}
-	return text
+	return strings.Join(sentences, " ")
 }

@@ -114,8 +114,9 @@ func TestSentences(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := r.Page().(*overloadPage).Sentence; got != "The load is 80 % of the server's capacity. The server stands still for 5s. "+want {
-			t.Errorf("%s: %q, want %q", text, got, want)
+		const setting = "The load is 80 % of the server's capacity. The server stands still for 5s."
+		if p := r.Page().(*overloadPage); p.Sentence != want || p.Setting != setting {
+			t.Errorf("%s: %q %q, want %q %q", text, p.Setting, p.Sentence, setting, want)
 		}
 	}
 	if h := herdPageOf(t, herdOf(t, "a: constant d=1s jitter=full")); !strings.HasPrefix(h.Sentence, "100 jobs fail together. Under “a” the peak of the load is ") {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -102,6 +103,16 @@ func indent(lines []string, label string) []string {
 		out[i] = strings.TrimRight(fmt.Sprintf("%*s %s", textMargin-1, label, l), " ")
 	}
 	return out
+}
+
+// limited calls run with a context that also ends after the maximum real time; 0 is no limit.
+func limited[R any](ctx context.Context, most time.Duration, run func(context.Context) (R, error)) (R, error) {
+	if most > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, most)
+		defer cancel()
+	}
+	return run(ctx)
 }
 
 // note returns why a part of a strategy's result is missing, as a sentence; "" if nothing is.

@@ -75,8 +75,10 @@ var words = map[string]struct {
 		"place=one-process, place=process-each, place=by-key or place=by-ordinal",
 	},
 	"layers":    {func(s *Strategy, value string) bool { return whole(&s.Layers, value, 10) }, "layers=1 to layers=10"},
-	"processes": {func(s *Strategy, value string) bool { return whole(&s.Processes, value, 10_000) }, "processes=1 to processes=10000"},
+	"processes": {func(s *Strategy, value string) bool { return whole(&s.Processes, value, mostProcesses) }, fmt.Sprintf("processes=1 to processes=%d", mostProcesses)},
 }
+
+const mostProcesses = 10_000
 
 func whole(n *int, value string, most int) bool {
 	var err error

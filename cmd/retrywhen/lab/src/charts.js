@@ -1,5 +1,6 @@
 // The charts. They draw numbers and compute none.
 import {plot, dot, line, rectY, rect, areaY, lineY, ruleX, ruleY, axisX, axisY, gridX, gridY, text} from "@observablehq/plot";
+import {make} from "./page.js";
 import {reading} from "./reading.js";
 import {time} from "./time.js";
 
@@ -14,13 +15,33 @@ const left = 46;
 const right = 14;
 
 // chart draws a chart with one label. A pointer and the keyboard read its points: along an axis, or in the whole area.
-function chart({label, ...options}, points, along) {
-  const svg = plot({marginLeft: left, marginRight: right, style, ...options});
+function chart({label, ends = [], ...options}, points, along) {
+  const svg = plot({marginLeft: left, marginRight: Math.max(right, ...ends.map((e) => 28 + 6 * shorten(e.text).length)), style, ...options});
+  name(svg, ends);
   svg.setAttribute("aria-hidden", "true");
   for (const part of svg.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label");
   const x = svg.scale("x"), y = svg.scale("y"), fx = svg.scale("fx");
   const at = points.map((p) => ({x: (fx ? fx.apply(p.fx) - left : 0) + x.apply(p.x), y: y.apply(p.y), text: p.text}));
   return reading(svg, label, at, along);
+}
+
+const shorten = (title) => (title.length > 20 ? `${title.slice(0, 19)}…` : title);
+
+// name writes the names of lines at the right of their ends, moved apart where they would overlap.
+function name(svg, ends) {
+  const step = 14, x = svg.scale("x"), y = svg.scale("y");
+  const at = ends.map((e) => ({...e, x: x.apply(e.x), y: y.apply(e.y)})).sort((a, b) => a.y - b.y);
+  const bottom = Math.max(...y.range), right = Math.max(...x.range);
+  let floor = bottom;
+  for (const e of at.toReversed()) floor = (e.place = Math.min(e.y, floor)) - step;
+  let top = Math.min(...y.range);
+  for (const e of at) {
+    top = (e.place = Math.max(e.place, top)) + step;
+    svg.append(
+      make("path", {d: `M${e.x} ${e.y}H${right + 4}L${right + 10} ${e.place}`, fill: "none", stroke: series(e.i), "stroke-width": 0.7}),
+      make("circle", {cx: right + 12, cy: e.place, r: 3, fill: series(e.i)}),
+      make("text", {x: right + 18, y: e.place + 4, fill: "currentColor", "text-anchor": "start"}, shorten(e.text)));
+  }
 }
 
 export const plural = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
@@ -69,9 +90,13 @@ const capacity = (at, most) => [
   text(["capacity"], {x: () => most, y: () => at, text: (d) => d, textAnchor: "end", dy: -7, fill: "var(--alarm)", stroke: "var(--paper)", strokeWidth: 4}),
 ];
 
-// bins and columns return the bars of counts, one for each bin.
+// bins and columns return the bars of counts, one for each bin, on an axis from 0 to span.
 const bins = (counts, bin) => counts.map((c, i) => ({c, from: i * bin, to: (i + 1) * bin, middle: (i + 0.5) * bin}));
-const columns = (data, fill, most = Infinity) => rectY(data.filter((b) => b.c > 0).map((b) => ({...b, c: Math.min(b.c, most)})), {x1: "from", x2: "to", y: "c", fill, inset: 0, insetLeft: 0.2, insetRight: 0.2});
+const columns = (data, fill, span, most = Infinity) => {
+  const least = span / 300; // so that a bar can be seen
+  const thin = data.length > 0 && data[0].to - data[0].from < 1.5 * least, inset = thin ? 0 : 0.2;
+  return rectY(data.filter((b) => b.c > 0).map((b) => ({...b, c: Math.min(b.c, most), to: Math.min(thin ? b.from + least : b.to, 1.01 * span)})), {x1: "from", x2: "to", y: "c", fill, inset: 0, insetLeft: inset, insetRight: inset});
+};
 const within = (b, origin = 0) => `${time(b.from - origin)} to ${time(b.to - origin)}`;
 
 // recover: the requests that reach the server, the operations that succeed, and the server's capacity.
@@ -85,7 +110,7 @@ export function recover(r, s, i, width, most) {
     marks: [
       rect([r], {x1: "from", x2: "to", fill: "var(--stall)"}),
       ...marks, ...numbersY(4), nameY("per second"),
-      columns(offered, "var(--bar)"), columns(healthy, series(i)),
+      columns(offered, "var(--bar)", r.axis.most), columns(healthy, series(i), r.axis.most),
       ruleY([0], {stroke: "var(--grid)"}),
       ...capacity(r.capacity, r.axis.most),
       ...(s.recovered ? moment(s.recovered, "recovered", i, r.axis.most) : []),
@@ -120,7 +145,7 @@ export function load(s, i, width, most) {
   return chart({
     label: `${s.title}: retries per second, over time`,
     width, height: 126, marginTop: 24, marginBottom: 36, x, y: {domain: [0, top], axis: null},
-    marks: [...marks, ...numbersY(2), nameY("retries per second"), columns(counts, series(i)), ruleY([0], {stroke: "var(--grid)"})],
+    marks: [...marks, ...numbersY(2), nameY("retries per second"), columns(counts, series(i), s.axis.most), ruleY([0], {stroke: "var(--grid)"})],
   }, counts.map((b) => ({x: Math.min(b.middle, s.axis.most), y: Math.min(b.c, top), text: `${within(b)}: ${perSecond(b.c, "retry", "retries")}`})), "x");
 }
 
@@ -149,23 +174,6 @@ export function waits(s, jobs, width) {
   }, points.map((p) => ({fx: p.k, x: p.job, y: p.wait, text: `job ${p.job}, retry ${p.k + 1}: a wait of ${time(p.wait)}`})));
 }
 
-// tiles: the retries of a few jobs, in three ways, and the ends of the tiles.
-export function tiles(t, width) {
-  const points = t.rows.flatMap((r, i) => r.times.flatMap((times, job) => times.map((at, k) => ({at, i, k, job, of: times.length}))));
-  const {x, marks} = timeX(t.axis, width);
-  return chart({
-    label: "the retries of a few jobs: without jitter, with full jitter, and tiled",
-    width, height: 44 * t.rows.length + 44, marginTop: 6, marginBottom: 36, x,
-    y: {domain: [t.rows.length - 0.5, -0.7], axis: null},
-    marks: [
-      ...marks,
-      ruleX(t.ends, {stroke: "currentColor", strokeDasharray: "2 2"}),
-      text(t.rows, {x: () => 0, y: (_, i) => i - 0.36, text: "title", textAnchor: "start", dx: 2, fill: "currentColor"}),
-      dot(points, {x: "at", y: "i", fill: (p) => retry(p.k, p.of), r: 3, fillOpacity: 0.8}),
-    ],
-  }, points.map((p) => ({x: p.at, y: p.i, text: `${t.rows[p.i].title}: job ${p.job}, retry ${p.k + 1}, at ${time(p.at)}`})));
-}
-
 // contention: a line for each strategy, in a band from the minimum to the maximum of its runs.
 export function contention(c, what, width) {
   const points = c.strategies.flatMap((s, i) => s.points.map((p) => ({...p, i})));
@@ -177,6 +185,7 @@ export function contention(c, what, width) {
   const floor = log ? least / 1.2 : 0;
   return chart({
     label: log ? "time until all have written, against the number of clients" : "write calls, against the number of clients",
+    ends: c.strategies.flatMap((s, i) => s.points.slice(-1).map((p) => ({x: p.clients, y: Math.max(p[what], floor), text: s.title, i}))),
     width, height: 270, marginTop: 22, marginBottom: 36,
     x: {domain: [0, c.clients], label: null, axis: null},
     y: log ? {type: "log", domain: [floor, most * 1.2], axis: null} : {domain: [0, most * 1.05], axis: null},
@@ -200,6 +209,7 @@ export function choose(c, what, width) {
   const value = (p) => (after ? (Number.isFinite(p.v) ? `all served after ${time(p.v)}` : "never all served") : plural(Number(p.v.toPrecision(3)), "refusal", "refusals"));
   return chart({
     label: after ? "time from the server's return until all are served, against the length of the outage" : "refusals per client after the server's return, against the length of the outage",
+    ends: c.strategies.flatMap((s, i) => points.filter((p) => p.i === i && Number.isFinite(p.v)).slice(-1).map((p) => ({x: p.j, y: p.v, text: s.title, i}))),
     width, height: 250, marginTop: 24, marginBottom: 36,
     x: {domain: [-0.2, c.outages.length - 0.8], axis: null}, y: {domain: [0, top], axis: null},
     marks: [
@@ -221,7 +231,7 @@ export function calls(s, i, width, most) {
   return chart({
     label: `${s.title}: write calls per second, over time`,
     width, height: 140, marginTop: 24, marginBottom: 36, x, y: {domain: [0, top], axis: null},
-    marks: [...marks, ...numbersY(2), nameY("calls per second"), columns(counts, series(i)), ruleY([0], {stroke: "var(--grid)"})],
+    marks: [...marks, ...numbersY(2), nameY("calls per second"), columns(counts, series(i), s.axis.most), ruleY([0], {stroke: "var(--grid)"})],
   }, counts.map((b) => ({x: Math.min(b.middle, s.axis.most), y: Math.min(b.c, top), text: `${within(b)}: ${perSecond(b.c, "call", "calls")}`})), "x");
 }
 
@@ -238,7 +248,7 @@ export function outage(o, s, i, width, most) {
     width, height: 198, marginTop: 44, marginBottom: 36, x, y: {domain: [0, top], axis: null},
     marks: [
       ...marks, ...numbersY(3), nameY("per second"),
-      columns(attempts, "var(--bar)", top), columns(served, series(i), top),
+      columns(attempts, "var(--bar)", s.axis.most, top), columns(served, series(i), s.axis.most, top),
       ruleY([0], {stroke: "var(--grid)"}),
       ...capacity(o.capacity, s.axis.most),
       ruleX(lines, {x: "at", stroke: "currentColor", strokeDasharray: "2 2"}),

@@ -5,7 +5,7 @@ import {change, curves, format, initial, learn, names, parse, random} from "./po
 
 // The parameters of an address that have their own control.
 export const fields = [
-  "load", "rate", "stall", "patience", "failures", "watch", "jobs", "retries", "peak", "dead", "seed", "clients", "runs", "affected", "down", "capacity", "timeout", "outages", "served", "wait",
+  "load", "rate", "stall", "patience", "failures", "watch", "jobs", "retries", "peak", "dead", "seed", "clients", "runs", "affected", "fleet", "down", "capacity", "timeout", "outages", "served", "wait",
 ];
 const own = ["plus", "cap", "limit", "budget", "processes"]; // the words that have an input of their own
 const either = {own: "axis", "own-y": "y"};
@@ -217,8 +217,15 @@ export function problems(all) {
     strategies();
   }
   $("error").textContent = policies.filter((p) => (p.strategy ?? 0) === selected).map((p) => p.message).join("; ");
-  for (const p of wrong) (p.parameter === "s" ? control(p.word) : $(p.parameter))?.setAttribute("aria-invalid", "true");
+  for (const p of wrong) mark(p.parameter === "s" ? control(p.word) : $(p.parameter));
   return {any: wrong.length > 0, others: wrong.filter((p) => p.parameter !== "s").map((p) => p.message).join("; ")};
+}
+
+// mark shows that a control is invalid.
+function mark(e) {
+  e?.setAttribute("aria-invalid", "true");
+  const folded = e?.closest("details.rest");
+  if (folded) folded.open = true;
 }
 
 // control returns the control of a word of the selected strategy.

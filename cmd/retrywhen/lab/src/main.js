@@ -2,14 +2,14 @@ import {adopt, apply, listen, problems, query, selected} from "./controls.js";
 import {engine, get, load} from "./engine.js";
 import {$, element, inside, say} from "./page.js";
 import "./map.js";
-import {download} from "./picture.js";
+import {download, savePNG, saveSVG} from "./picture.js";
 import {copy, draws, golines} from "./tabs.js";
 
 const everywhere = ["recover", "herd", "contention", "outage", "choose", "picture"];
 const tabs = engine === "none" ? Object.keys(inside.numbers) : everywhere.slice(0, -1);
 const shown = {}; // the numbers, by tab
 const shownFor = {}; // their queries, by tab
-let defaults = null; // the first values of the controls, the presets and the story
+let defaults = null; // the first values of the controls, and the presets of the tabs
 let state = null; // the page's state, as the Go program has parsed it
 let tab = tabs[0];
 
@@ -63,7 +63,7 @@ function entered({now = false} = {}) {
 // apart returns a query without the parameters that change no number.
 function apart(search) {
   const q = new URLSearchParams(search);
-  for (const name of ["tab", "step", "y"]) q.delete(name);
+  for (const name of ["tab", "y"]) q.delete(name);
   return q.toString();
 }
 
@@ -71,9 +71,11 @@ function apart(search) {
 // address. If a control is invalid, it shows that there and draws nothing.
 async function update(search, {push = false, address = false} = {}) {
   stop();
+  const to = new URLSearchParams(search).get("tab") ?? "recover";
+  if (to !== tab && tabs.includes(to)) turn(to);
   const mine = (running = new AbortController());
   let left = "pending";
-  const slow = setTimeout(() => running === mine && !state && status("The simulation program is loading …"), 500);
+  const slow = setTimeout(() => running === mine && status(state ? "Simulating …" : "The simulation program is loading …"), shown[tab] ? 500 : 0);
   try {
     const next = await get("state", search, mine.signal);
     if (running !== mine) return;
@@ -91,8 +93,7 @@ async function update(search, {push = false, address = false} = {}) {
     else history.replaceState(null, "", url);
     accept(next);
     problems([]);
-    status("");
-    if (next.problems) status(`The address has invalid parts: ${next.problems.map((p) => p.message).join("; ")}. The page ignores them.`);
+    const ignored = next.problems ? (`The address has invalid parts: ${next.problems.map((p) => p.message).join("; ")}. The page ignores them.`) : "";
     const key = apart(next.query);
     if (shownFor[tab] !== key) {
       const numbers = await get(tab, next.query, mine.signal);
@@ -101,6 +102,8 @@ async function update(search, {push = false, address = false} = {}) {
       shownFor[tab] = key;
     }
     draw();
+    clearTimeout(slow);
+    status(ignored);
     left = "";
   } catch (e) {
     if (running !== mine) return;
@@ -123,13 +126,11 @@ function accept(next) {
   golines(state.strategies);
   if (engine === "none") return;
   apply(state);
-  $("preset").value = String(defaults.presets.findIndex((p) => p.query === state.query));
-  if ($("preset").selectedIndex < 0) $("preset").value = "";
-  showStep(Number(state.fields.step));
 }
 
 // draw draws the numbers of the open tab.
 function draw() {
+  document.body.classList.toggle("unknown", !shown[tab]);
   if (shown[tab]) draws[tab]?.(shown[tab], state.fields.y === "own", state);
 }
 
@@ -143,7 +144,7 @@ function show(search, {push = false, which = push ? 0 : selected} = {}) {
 
 // turn opens a tab.
 function turn(to) {
-  if (to !== tab) document.querySelector(".tabs").scrollLeft = $(`to-${to}`).offsetLeft - 40;
+  const other = to !== tab;
   tab = to;
   for (const t of everywhere) {
     const open = t === tab;
@@ -154,8 +155,19 @@ function turn(to) {
   }
   document.querySelector(".page").classList.toggle("alone", tab === "choose"); // it has its own policies
   document.querySelector(".tabs").hidden = tabs.length < 2;
-  for (const e of $("bar").children) e.hidden = !e.dataset.tabs.split(" ").includes(tab);
+  for (const e of $("bar").querySelectorAll("[data-tabs]")) e.hidden = !e.dataset.tabs.split(" ").includes(tab);
+  if ($(`to-${tab}`).classList.contains("rest")) unfold(true);
+  if (other) document.querySelector(".tabs").scrollLeft = $(`to-${tab}`).offsetLeft - 40;
+  document.body.classList.toggle("unknown", !shown[tab]);
 }
+
+// unfold shows all tabs, or the first ones.
+function unfold(all) {
+  document.querySelector(".tabs").classList.toggle("all", all);
+  $("more").setAttribute("aria-expanded", String(all));
+}
+
+$("more").addEventListener("click", () => unfold(!document.querySelector(".tabs").classList.contains("all")));
 
 // leave opens another tab: with the tab's first preset, unless the user has changed something.
 function leave(to) {
@@ -164,7 +176,7 @@ function leave(to) {
     draw();
     return;
   }
-  const untouched = !state || defaults.presets.some((p) => apart(p.query) === apart(state.query)) || state.fields.step !== "0";
+  const untouched = !state || defaults.presets.some((p) => apart(p.query) === apart(state.query));
   const preset = defaults.presets.find((p) => p.tab === to);
   if (untouched && preset) {
     show(preset.query, {push: true});
@@ -172,7 +184,6 @@ function leave(to) {
   }
   const q = new URLSearchParams(state.query);
   q.set("tab", to);
-  q.delete("step");
   update(q.toString(), {push: true});
 }
 
@@ -182,6 +193,7 @@ for (const [i, t] of tabs.entries()) {
     const to = {ArrowRight: i + 1, ArrowLeft: i - 1, Home: 0, End: tabs.length - 1}[e.key];
     if (to === undefined) return;
     const next = $(`to-${tabs[(to + tabs.length) % tabs.length]}`);
+    if (next.classList.contains("rest")) unfold(true);
     next.focus();
     next.click();
   });
@@ -189,30 +201,13 @@ for (const [i, t] of tabs.entries()) {
 
 for (const fold of document.querySelectorAll("details.more")) fold.addEventListener("toggle", () => fold.open && state && draw());
 
-// ---- the story -------------------------------------------------------------------------------------------------------
-
-// showStep shows a step of the story; 0 is none.
-function showStep(n) {
-  const step = defaults.story[n - 1];
-  $("story").hidden = !step;
-  $("tell").hidden = Boolean(step);
-  if (!step) return;
-  $("story-title").textContent = `${n} of ${defaults.story.length}: ${step.title}`;
-  $("story-text").textContent = step.text;
-  $("story-back").disabled = n === 1;
-  $("story-next").disabled = n === defaults.story.length;
-}
-
-const step = (n) => show(defaults.story[n - 1].query, {push: true});
-const at = () => Number(state.fields.step);
-
 // ---- sharing ---------------------------------------------------------------------------------------------------------
 
 // page returns the page as one file with the numbers of all tabs, as page.go writes it.
 async function page() {
   const [html, css, js] = await Promise.all([location.pathname, "app.css", "app.js"].map(async (f) => (await fetch(f)).text()));
   const numbers = {};
-  for (const t of Object.keys(draws)) numbers[t] = shownFor[t] === apart(state.query) ? shown[t] : await get(t, state.query);
+  for (const t of tabs) numbers[t] = shownFor[t] === apart(state.query) ? shown[t] : await get(t, state.query);
   const file = new DOMParser().parseFromString(html, "text/html");
   const put = (old, tag, text) => {
     const e = file.createElement(tag);
@@ -242,6 +237,9 @@ function shares() {
       status(e.message);
     }
   });
+  const charts = () => $(`tab-${tab}`);
+  $("save-svg").addEventListener("click", () => saveSVG(charts(), `retrywhen-${tab}`));
+  $("save-png").addEventListener("click", () => savePNG(charts(), `retrywhen-${tab}`));
   addEventListener("click", (e) => {
     if (!$("share").contains(e.target)) $("share").open = false;
   });
@@ -266,20 +264,13 @@ function begin(d) {
   defaults = d;
   listen(defaults, entered);
   shares();
-  $("preset").append(element("option", {value: ""}, "–"), ...defaults.presets.map((p, i) => element("option", {value: i}, p.name)));
-  $("compare").addEventListener("click", (e) => {
-    e.preventDefault();
-    show($("compare").search.slice(1), {push: true});
-  });
-  $("preset").addEventListener("change", (e) => e.target.value !== "" && show(defaults.presets[e.target.value].query, {push: true}));
-  $("tell").addEventListener("click", () => step(1));
-  $("story-back").addEventListener("click", () => step(at() - 1));
-  $("story-next").addEventListener("click", () => step(at() + 1));
-  $("story-end").addEventListener("click", () => {
-    const q = new URLSearchParams(state.query);
-    q.delete("step");
-    update(q.toString(), {push: true});
-  });
+  $("restart").addEventListener("click", () => show(defaults.presets.find((p) => p.tab === tab).query, {push: true}));
+  for (const id of ["compare", "proof"]) {
+    $(id).addEventListener("click", (e) => {
+      e.preventDefault();
+      show($(id).search.slice(1), {push: true});
+    });
+  }
   addEventListener("popstate", () => show(location.search.slice(1)));
   if (inside && location.search.length < 2) first();
   else show(location.search.slice(1), {which: Number.parseInt(location.hash.slice(1), 10) || 0});

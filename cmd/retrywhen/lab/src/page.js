@@ -13,6 +13,16 @@ export function element(tag, attributes = {}, ...children) {
   return e;
 }
 
+export const ns = "http://www.w3.org/2000/svg";
+
+// make returns a new element of a picture.
+export function make(tag, attributes, content) {
+  const e = document.createElementNS(ns, tag);
+  for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, v);
+  if (content) e.textContent = content;
+  return e;
+}
+
 // say announces a text to screen readers.
 export function say(text) {
   $("said").textContent = "";

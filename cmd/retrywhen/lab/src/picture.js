@@ -1,5 +1,7 @@
 // Saves charts with their titles as an SVG, or as a PNG, for which the browser draws that SVG.
 
+import {make, ns} from "./page.js";
+
 const margin = 12;
 const scale = 2; // pixels of a PNG for each pixel of the page
 
@@ -29,12 +31,10 @@ export function download(blob, name) {
   setTimeout(() => URL.revokeObjectURL(a.href), 10_000);
 }
 
-const ns = "http://www.w3.org/2000/svg";
-
 // compose returns the charts in an element, and the texts and keys around them, as one SVG that does not depend on the
 // page.
 function compose(within) {
-  const parts = [...within.querySelectorAll(".sentence, h3, .verdict, .formula, .note, .legend > span, figcaption, .chart > svg")].filter((e) => e.getClientRects().length);
+  const parts = [...within.querySelectorAll(".sentence, .setting, h3, .verdict, .formula, .note, .legend > span, figcaption, .chart > svg")].filter((e) => e.checkVisibility());
   const boxes = parts.map((e) => e.getBoundingClientRect());
   const left = Math.min(...boxes.map((b) => b.left)) - margin, top = Math.min(...boxes.map((b) => b.top)) - margin;
   const width = Math.ceil(Math.max(...boxes.map((b) => b.right)) - left + margin), height = Math.ceil(Math.max(...boxes.map((b) => b.bottom)) - top + margin);
@@ -59,13 +59,6 @@ function compose(within) {
   return {text, width, height};
 }
 
-function make(tag, attributes, content) {
-  const e = document.createElementNS(ns, tag);
-  for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, v);
-  if (content) e.textContent = content;
-  return e;
-}
-
 // write returns the texts of an element at their positions, line by line, and its keys.
 function* write(element, left, top) {
   for (const key of element.querySelectorAll(".swatch, .key")) {
@@ -83,7 +76,7 @@ function* write(element, left, top) {
     const s = getComputedStyle(node.parentElement);
     for (const {text, box} of lines(node)) {
       yield make("text", {
-        x: box.left - left, y: box.top - top + box.height / 2, "dominant-baseline": "central", fill: s.color, "font-size": s.fontSize, "font-weight": s.fontWeight,
+        x: box.left - left, y: box.top - top + box.height / 2 + 0.35 * parseFloat(s.fontSize), fill: s.color, "font-size": s.fontSize, "font-weight": s.fontWeight,
       }, text);
     }
   }

@@ -3,7 +3,6 @@ import * as charts from "./charts.js";
 import {plural} from "./charts.js";
 import {swatch} from "./controls.js";
 import {$, element, say} from "./page.js";
-import {savePNG, saveSVG} from "./picture.js";
 
 // cell returns the width of a chart in a grid with a number of items: the grid's columns are at least 340 wide and 26
 // apart. It is 0 if the grid is folded.
@@ -14,25 +13,12 @@ function cell(grid, items) {
   return Math.max(260, Math.floor((width - (columns - 1) * 26) / columns));
 }
 
-const slug = (title) => title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "picture";
-
-// saves returns the buttons that save an element's charts.
-function saves(within, name, of) {
-  return ["SVG", "PNG"].map((kind) => element("button", {
-    type: "button", class: "save", "aria-label": `Save ${of} as ${kind}`, onclick: () => (kind === "SVG" ? saveSVG : savePNG)(within(), `retrywhen-${name}`),
-  }, kind));
-}
-
-for (const place of document.querySelectorAll("span.save")) {
-  place.replaceChildren(...saves(() => place.closest("section"), place.dataset.name, "these charts"));
-}
-
 // figure returns the charts of a strategy under its title.
 function figure(i, s, more, ...parts) {
   const f = element("figure", {"data-title": s.title});
   f.append(
     element("div", {class: "about"},
-      element("div", {class: "head"}, element("h3", {}, swatch(i), s.title), element("span", {class: "save"}, ...saves(() => f, slug(s.title), s.title))),
+      element("h3", {}, swatch(i), s.title),
       more ? element("p", {class: `verdict ${s.well === undefined ? "" : s.well ? "well" : "bad"}`}, more) : null,
       s.formula ? element("p", {class: "formula"}, s.formula) : null, s.note ? element("p", {class: "note"}, s.note) : null),
     ...parts);
@@ -44,7 +30,7 @@ function part(title, sentence, chart) {
   const f = element("figure");
   f.append(
     element("div", {class: "about"},
-      element("div", {class: "head"}, element("h3", {}, title), element("span", {class: "save"}, ...saves(() => f, slug(title), title))),
+      element("h3", {}, title),
       sentence ? element("figcaption", {}, sentence) : null),
     chart ?? "");
   return f;
@@ -74,6 +60,7 @@ const peak = ({figures: [, most, dead, , , top] = []}, window) => (!most ? "" : 
 export const draws = {
   recover(r, own) {
     $("recover-sentence").textContent = r.sentence;
+    $("recover-setting").textContent = r.setting;
     $("recover-legend").replaceChildren(
       key("bar", "requests that reach the server"), keys(r.strategies, `operations that succeed within ${r.healthy}, by their arrival`),
       key("line", `capacity: ${Number(r.capacity.toPrecision(3))} per second`), key("stall", "stall"));
@@ -98,15 +85,12 @@ export const draws = {
     width = cell("waits", h.strategies.length);
     $("waits-sentence").textContent = h.waitsSentence;
     if (width) $("waits").replaceChildren(...h.strategies.map((s, i) => (s.times ? figure(i, s, s.figures ? `CV ${s.figures[3].text}` : "", charts.waits(s, h.jobs, width)) : figure(i, s, ""))));
-    width = cell("tiles", 1);
-    $("tiled-sentence").textContent = h.tiles.sentence;
-    if (width) $("tiles").replaceChildren(element("figure", {}, charts.tiles(h.tiles, width)));
     table("herd-figures", h.strategies, `Means of ${plural(h.runs, "run", "runs")}.`);
   },
   contention(c, own) {
     $("contention-sentence").textContent = c.sentence;
     $("contention-note").textContent = `Each message takes ${c.message}; a write succeeds if no other client has written since its read. Lines are means of ${plural(c.runs, "run", "runs")}; bands go from their minimum to their maximum.`;
-    $("contention-legend").replaceChildren(...c.strategies.map((s, i) => element("span", {}, swatch(i), s.title, s.note ? element("small", {class: "note"}, ` ${s.note}`) : null)));
+    $("contention-legend").replaceChildren(...c.strategies.flatMap((s, i) => (s.note ? [element("span", {}, swatch(i), s.title, element("small", {class: "note"}, ` ${s.note}`))] : [])));
     let width = cell("contention", 2);
     if (width) $("contention").replaceChildren(part("Write calls", "", charts.contention(c, "calls", width)), part("Time until all have written", c.timeSentence, charts.contention(c, "time", width)));
     $("over-sentence").textContent = c.overSentence;
@@ -122,6 +106,15 @@ export const draws = {
   },
   choose(c, own, state) {
     $("choose-sentence").textContent = c.sentence;
+    $("choose-why").textContent = c.policy ? c.policy.why.join(" ") : "";
+    $("proof").hidden = !c.policy;
+    if (c.policy) {
+      const run = new URLSearchParams({tab: "recover", load: c.policy.run.load, rate: c.policy.run.rate, patience: c.policy.run.patience});
+      for (const s of c.policy.run.strategies) run.append("s", s);
+      if (state.fields.seed) run.set("seed", state.fields.seed);
+      $("proof").href = `?${run}`;
+    }
+    $("choose-note").textContent = `A job that must not be lost takes the backoff alone. ${c.note ?? ""}`;
     $("choose-legend").replaceChildren(...c.strategies.map((s, i) => element("span", {}, swatch(i), s.recommended ? element("b", {}, s.title) : s.title, element("small", {}, ` ${s.whom}`), s.meets ? null : element("small", {class: "note"}, "misses a target"))));
     const width = cell("choose", 2);
     if (width) $("choose").replaceChildren(part("Time from the server's return until all are served", "", charts.choose(c, "after", width)), part("Refusals per client after the server's return", "", charts.choose(c, "refusals", width)));
@@ -130,6 +123,7 @@ export const draws = {
     for (const f of ["affected", "capacity", "seed"]) if (state.fields[f]) compare.set(f, state.fields[f]);
     $("compare").href = `?${compare}`;
     table("choose-figures", c.strategies, "");
+    $("choose-policy").replaceChildren(...(c.policy ? [goline({title: "the policy", go: c.policy.go})] : []));
     golines(c.strategies);
   },
   picture(p) {
@@ -146,10 +140,12 @@ export const draws = {
 
 // golines shows the Go code of the strategies.
 export function golines(strategies) {
-  $("golines").replaceChildren(...strategies.map((s, i) => element("div", {class: "goline"},
-    swatch(i), element("code", {tabindex: "0", role: "group", "aria-label": `Go for ${s.title}`}, s.go),
-    element("button", {type: "button", "aria-label": `Copy the line for ${s.title}`, onclick: (e) => copy(e.currentTarget, s.go, "The line")}, "Copy"))));
+  $("golines").replaceChildren(...strategies.map((s, i) => goline(s, swatch(i))));
 }
+
+const goline = (s, ...before) => element("div", {class: "goline"}, ...before,
+  element("code", {tabindex: "0", role: "group", "aria-label": `Go for ${s.title}`}, s.go),
+  element("button", {type: "button", "aria-label": `Copy the line for ${s.title}`, onclick: (e) => copy(e.currentTarget, s.go, "The line")}, "Copy"));
 
 // copy copies a text and reports that. If the browser forbids it, it shows the text.
 export async function copy(button, text, what) {
