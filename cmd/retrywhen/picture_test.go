@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"image"
 	"image/color"
 	"image/png"
 	"os"
@@ -23,6 +24,7 @@ func TestPictures(t *testing.T) {
 	const three = "exponential base=100ms factor=2 cap=10s jitter=full limit=3"
 	for name, args := range map[string][]string{
 		"herd.svg":     {"herd", "before: exponential base=1s factor=2 cap=30s", "after: exponential base=1s factor=2 cap=30s tiled"},
+		"question.svg": {"herd"},
 		"overload.svg": {"overload", "--horizon=2m", "3 retries: " + three, "3 retries and a budget: " + three + " budget=10,1,0.1"},
 	} {
 		file := filepath.Join(t.TempDir(), name)
@@ -56,15 +58,29 @@ func TestPicturesInLibrsvg(t *testing.T) {
 	if err != nil || len(names) == 0 {
 		t.Fatalf("%d pictures, %v", len(names), err)
 	}
+	picture := render(t, "-w", "1200", filepath.Join("..", "..", "docs", "img", "overload.svg"))
+	file, err := os.Open(filepath.Join("..", "..", "docs", "img", "overload.png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	committed, err := png.Decode(file)
+	if err != nil || committed.Bounds() != picture.Bounds() {
+		t.Fatalf("overload.png: %v, %v", err, committed.Bounds())
+	}
+	differ := 0
+	for y := range picture.Bounds().Dy() {
+		for x := range picture.Bounds().Dx() {
+			if color.NRGBAModel.Convert(committed.At(x, y)) != color.NRGBAModel.Convert(picture.At(x, y)) {
+				differ++
+			}
+		}
+	}
+	if all := picture.Bounds().Dx() * picture.Bounds().Dy(); differ > all/20 { // fonts differ
+		t.Errorf("docs/img/overload.png is not overload.svg: %d of %d pixels differ: rsvg-convert -w 1200 docs/img/overload.svg -o docs/img/overload.png", differ, all)
+	}
 	for _, name := range names {
-		out, err := exec.CommandContext(t.Context(), "rsvg-convert", name).Output()
-		if err != nil {
-			t.Fatalf("rsvg-convert %s: %v", name, err)
-		}
-		drawn, err := png.Decode(bytes.NewReader(out))
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		drawn := render(t, name)
 		seen := map[color.NRGBA]int{}
 		size := drawn.Bounds().Size()
 		for y := range size.Y {
@@ -77,6 +93,20 @@ func TestPicturesInLibrsvg(t *testing.T) {
 			t.Errorf("%s: %d of %d pixels are black, %d white, and there are %d colors", name, black, pixels, seen[color.NRGBA{255, 255, 255, 255}], len(seen))
 		}
 	}
+}
+
+// render returns the picture that rsvg-convert draws.
+func render(t *testing.T, args ...string) image.Image {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "rsvg-convert", args...).Output()
+	if err != nil {
+		t.Fatalf("rsvg-convert %q: %v", args, err)
+	}
+	drawn, err := png.Decode(bytes.NewReader(out))
+	if err != nil {
+		t.Fatalf("%q: %v", args, err)
+	}
+	return drawn
 }
 
 // Herds with very different ends have their own axes, unless the flag says otherwise.

@@ -332,7 +332,7 @@ func TestSimChooseAsJSONAndSVG(t *testing.T) {
 		Policy struct{ Text, Go string }
 	}
 	if err != nil || json.Unmarshal([]byte(out), &got) != nil || got.Recommended != 4 || got.Choices.Choices[4].Outages[0].Refusals.Mean != 0 ||
-		got.Policy.Text != "constant d=5.5s tiled" || !strings.Contains(got.Policy.Go, "Tiled().Ordinal(ordinal)") {
+		got.Policy.Text != "constant d=5.5s tiled limit=3 attempttimeout=1s budget=10,1,0.1" || !strings.Contains(got.Policy.Go, "Tiled().Ordinal(ordinal)") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	file := filepath.Join(t.TempDir(), "x.svg")

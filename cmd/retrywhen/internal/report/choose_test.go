@@ -97,7 +97,7 @@ func TestCompletePolicy(t *testing.T) {
 		if run.of.Strategies[0].Processes != processes || run.Strategies[0].Result.Recovery.Verdict != sim.Recovered {
 			t.Errorf("%d processes: %s", processes, run.Strategies[0].Verdict())
 		}
-		for i, what := range []string{"With this backoff and its jitter 1,000 clients are served ", run.Strategies[0].Verdict() + "; with the backoff alone it " + run.Strategies[1].Verdict()} {
+		for i, what := range []string{"With this backoff 1,000 clients are served ", run.Strategies[0].Verdict() + "; with the backoff alone it " + run.Strategies[1].Verdict()} {
 			if !strings.Contains(r.Policy.Why[i], what) {
 				t.Errorf("%q, want %q", r.Policy.Why[i], what)
 			}

@@ -119,7 +119,7 @@ func (x *Choices) whyBackoff() string {
 		}
 	}
 	o := c.Outages[longest]
-	return fmt.Sprintf("With this backoff and its jitter %s served %s after an outage of %s, where %s is the best possible, and an operation that fails alone waits for %s.",
+	return fmt.Sprintf("With this backoff %s served %s after an outage of %s, where %s is the best possible, and an operation that fails alone waits for %s.",
 		count(x.of.Clients, "client is", "clients are"), axis.Time(o.After.P50), axis.Time(o.Down), axis.Time(o.Best), axis.Time(c.FirstWait.P50))
 }
 
