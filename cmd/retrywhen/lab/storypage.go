@@ -120,7 +120,7 @@ func screens(ctx context.Context) ([]screen, error) {
 }
 
 // colors is the legend of the pictures.
-const colors = `<p class="legend"><span><span class="key served"></span>the caller waits</span> <span><span class="key bar"></span>the caller has left</span> ` +
+const colors = `<p class="legend"><span><span class="key waits"></span>the caller waits</span> <span><span class="key gone"></span>the caller has left</span> ` +
 	`<span><span class="key again"></span>the caller tries again</span></p>`
 
 // opening returns the HTML of the page's story and map, with the pictures of their first runs. It needs no script.
@@ -132,6 +132,7 @@ func opening(ctx context.Context) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<div id="opening" data-query="%s">`+"\n<style>\n%s</style>\n", html.EscapeString(Default().Query().Encode()), storyStyle)
 	b.WriteString("<noscript><style>.tabs, .page, .tools, .ask { display: none !important; }</style></noscript>\n")
+	b.WriteString(`<p class="elsewhere"><a href="./">The story of a stall, and the map</a></p>` + "\n")
 	for i, s := range all {
 		if err := s.html(ctx, &b, i); err != nil {
 			return "", err

@@ -113,10 +113,11 @@ export function screen(section, kind = "scene") {
     shot ??= film(figure);
     show(q.toString(), {from: shot.end});
   });
-  new IntersectionObserver(([e]) => {
+  const seen = new IntersectionObserver(([e]) => {
     if (!e.isIntersecting) stop();
     else if (!played && !still.matches) play();
-  }, {threshold: 0.7}).observe(figure);
+  }, {threshold: 0.7});
+  (window.requestIdleCallback ?? setTimeout)(() => seen.observe(figure)); // after the page's first charts
   return {
     show,
     rename(to) {
@@ -129,7 +130,7 @@ export function screen(section, kind = "scene") {
 const opening = $("opening");
 if (opening) {
   const asked = location.search.slice(1);
-  opening.hidden = asked !== "" && asked !== opening.dataset.query; // a link to a run leads to it
+  opening.classList.toggle("away", asked !== "" && asked !== opening.dataset.query); // a link to a run leads to it
   opening.dataset.live = "";
   new IntersectionObserver(([e]) => opening.classList.toggle("read", e.isIntersecting), {rootMargin: "0px 0px -50% 0px"}).observe(opening);
   for (const s of opening.querySelectorAll(".screen:has(.play):not(#map)")) {
