@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/xml"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -112,6 +113,19 @@ func TestStoryNeedsNoScript(t *testing.T) {
 	}
 	if len(first) > 200_000 {
 		t.Errorf("the story has %d bytes", len(first))
+	}
+}
+
+// Every color of the story's style is in it, or in the page's.
+func TestStoryHasItsColors(t *testing.T) {
+	page, err := fs.ReadFile(assets(), "app.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, use := range regexp.MustCompile(`var\((--[\w-]+)\)`).FindAllStringSubmatch(storyStyle, -1) {
+		if name := use[1] + ":"; !strings.Contains(storyStyle, name) && !strings.Contains(string(page), name) {
+			t.Errorf("%s has no value", use[1])
+		}
 	}
 }
 
