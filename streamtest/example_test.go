@@ -1,16 +1,19 @@
 package streamtest_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"os"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -171,6 +174,135 @@ func serveEvents(w http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
+type quote struct{ ID int }
+
+// cursor is what the library returns.
+type cursor interface {
+	Next(ctx context.Context) (quote, error)
+	Close() error
+}
+
+type quotes struct {
+	subscribe func(ctx context.Context, after int) (cursor, error)
+}
+
+func (q quotes) follow() stream.Stream[quote] {
+	open := func(after int) stream.Stream[quote] {
+		return stream.Stream[quote](func(ctx context.Context, yield func(quote) bool) error {
+			s, err := q.subscribe(ctx, after)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			for {
+				if v, err := s.Next(ctx); err != nil || !yield(v) {
+					return err
+				}
+			}
+		}).Timeout(time.Minute).MustNotEnd(io.EOF)
+	}
+	policy := retry.New(backoff.Exponential(time.Second, 2).Cap(time.Minute).Jitter(jitter.Equal), retry.ResetAfterItems(1))
+	return operators.Resume(0, open, func(_ int, v quote) int { return v.ID }, policy)
+}
+
+// fake is a subscription to the connection that CheckResume breaks.
+type fake struct {
+	next func() (quote, error, bool)
+	stop func()
+}
+
+func (f fake) Next(context.Context) (quote, error) {
+	v, err, ok := f.next()
+	if !ok {
+		err = io.EOF
+	}
+	return v, err
+}
+
+func (f fake) Close() error {
+	f.stop()
+	return nil
+}
+
+func TestQuotes_BreakAtEachQuote(t *testing.T) {
+	log := streamtest.Feed[quote, int]{From: func(after int) int { return after }}
+	for id := 1; id <= 12; id++ {
+		log.Events = append(log.Events, quote{id})
+	}
+	streamtest.CheckResume(t, log, func(connect func(after int) stream.Stream[quote]) stream.Stream[quote] {
+		return quotes{subscribe: func(ctx context.Context, after int) (cursor, error) {
+			next, stop := iter.Pull2(connect(after).All(ctx))
+			return fake{next, stop}, nil
+		}}.follow()
+	})
+}
+
+func TestQuotes_BreakTheLibrary(t *testing.T) {
+	streamtest.CheckReconnect(t, serveQuotes, func(ctx context.Context, dial func(context.Context, string, string) (net.Conn, error), got func(quote)) error {
+		library := client{dial: dial}
+		return quotes{subscribe: library.Subscribe}.follow().ForEach(ctx, got)
+	})
+}
+
+// client is a library: a subscription is a connection, over which lines come.
+type client struct {
+	dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+type connection struct {
+	conn  net.Conn
+	lines *bufio.Reader
+}
+
+func (c client) Subscribe(ctx context.Context, after int) (cursor, error) {
+	conn, err := c.dial(ctx, "tcp", "127.0.0.1:80")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := fmt.Fprintf(conn, "%d\n", after); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return connection{conn, bufio.NewReader(conn)}, nil
+}
+
+func (c connection) Next(ctx context.Context) (quote, error) {
+	defer context.AfterFunc(ctx, func() { _ = c.conn.Close() })()
+	line, err := c.lines.ReadString('\n')
+	if err != nil {
+		return quote{}, err
+	}
+	id, err := strconv.Atoi(strings.TrimSpace(line))
+	return quote{id}, err
+}
+
+func (c connection) Close() error { return c.conn.Close() }
+
+// serveQuotes serves the quotes 1 to 12 after the one that a client sends, one every 100 ms.
+func serveQuotes(ctx context.Context, l net.Listener) {
+	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		serving.Go(func() {
+			defer conn.Close()
+			defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+			in := bufio.NewReader(conn)
+			request, err := in.ReadString('\n')
+			after, _ := strconv.Atoi(strings.TrimSpace(request))
+			for id := after + 1; err == nil && id <= 12; id++ {
+				time.Sleep(100 * time.Millisecond)
+				_, err = fmt.Fprintf(conn, "%d\n", id)
+			}
+			_, _ = in.ReadByte() // until the client closes it
+		})
+	}
+}
+
 // The tests in docs/testing.md are the tests of this file.
 func TestTheDocumentsExamplesRun(t *testing.T) {
 	read := func(name string) string {
@@ -181,8 +313,8 @@ func TestTheDocumentsExamplesRun(t *testing.T) {
 		return string(text)
 	}
 	tests, document := read("example_test.go"), read("../docs/testing.md")
-	shown := regexp.MustCompile("(?s)```go\n(func Test.*?)```").FindAllStringSubmatch(document, -1)
-	if len(shown) < 6 {
+	shown := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(document, -1)
+	if len(shown) < 12 {
 		t.Errorf("only %d examples found", len(shown))
 	}
 	for _, example := range shown {
