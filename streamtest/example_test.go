@@ -148,13 +148,15 @@ func TestTheFeedComesBack(t *testing.T) {
 	})
 }
 
+type dialer = func(ctx context.Context, network, address string) (net.Conn, error)
+
 func TestTheClientComesBack(t *testing.T) {
 	serve := func(ctx context.Context, l net.Listener) {
 		server := &http.Server{Handler: http.HandlerFunc(serveEvents)}
 		defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 		_ = server.Serve(l)
 	}
-	streamtest.CheckReconnect(t, serve, func(ctx context.Context, dial func(context.Context, string, string) (net.Conn, error), got func(string)) error {
+	streamtest.CheckReconnect(t, serve, func(ctx context.Context, dial dialer, got func(string)) error {
 		transport := &http.Transport{DialContext: dial}
 		defer transport.CloseIdleConnections() // what is left running is a fault
 		return follow(ctx, &http.Client{Transport: transport}, got)
@@ -238,7 +240,7 @@ func TestQuotes_BreakAtEachQuote(t *testing.T) {
 }
 
 func TestQuotes_BreakTheLibrary(t *testing.T) {
-	streamtest.CheckReconnect(t, serveQuotes, func(ctx context.Context, dial func(context.Context, string, string) (net.Conn, error), got func(quote)) error {
+	streamtest.CheckReconnect(t, serveQuotes, func(ctx context.Context, dial dialer, got func(quote)) error {
 		library := client{dial: dial}
 		return quotes{subscribe: library.Subscribe}.follow().ForEach(ctx, got)
 	})

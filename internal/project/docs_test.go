@@ -64,6 +64,7 @@ var code = doccode.Code{
 		"cursor":       "type cursor interface { Next(context.Context) (quote, error); Close() error }",
 		"quotes":       "type quotes struct { subscribe func(context.Context, int) (cursor, error) }; func (quotes) follow() stream.Stream[quote] { return nil }",
 		"client":       "type client struct { dial func(context.Context, string, string) (net.Conn, error) }; func (client) Subscribe(context.Context, int) (cursor, error) { return nil, nil }",
+		"dialer":       "type dialer = func(ctx context.Context, network, address string) (net.Conn, error)",
 		"serveQuotes":  "func serveQuotes(context.Context, net.Listener) {}",
 		"serveEvents":  "func serveEvents(http.ResponseWriter, *http.Request) {}",
 		"follow":       "func follow(context.Context, *http.Client, func(string)) error { return nil }",
