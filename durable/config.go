@@ -48,10 +48,9 @@ type Config struct {
 	KeepDead time.Duration
 	// MaxDead is how many dead letters are kept, 100,000 by default. When there are more, the oldest are removed.
 	MaxDead int
-	// MaxCrashes is how many attempts at a job may begin and never end, because their workers die, before the job becomes
-	// a dead letter with ErrAbandoned. The first attempt leaves no trace and does not count. The last one runs alone, with
-	// no other job of the queue running in its process, so that no job is given up because of another job's crashes. Until
-	// a process has nothing else to do, the job is handed back. 5 by default.
+	// MaxCrashes is the number of attempts during which workers may die, 5 by default. Then the job becomes a dead letter
+	// with ErrAbandoned. The first attempt leaves no trace and does not count. The last one runs alone in its process, so
+	// that a job is not given up because of another job's crashes: until a process is free, the job is handed back.
 	MaxCrashes int
 	// MaxPayload is the maximum size of a job in bytes. The default is the server's limit less 8 KiB for headers.
 	MaxPayload int

@@ -16,15 +16,18 @@ func newSimChoose() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "choose [POLICY...]",
 		Short: "Recommend a policy for a number of clients and a capacity",
-		Long: `Choose simulates clients that fail together, in outages of several lengths, under
-each of the policies. Without a policy it uses the usual ones and some that are
-computed from the number of clients and the capacity. It writes how often a client
-is refused after the server's return, when all clients are served, and how long an
-operation waits that fails alone, for the few policies that no other beats. Of
-those that meet the targets --served and --wait it recommends the one that serves
-all clients soonest, or up to a tenth later with fewer refusals, with the limit,
-the attempt timeout and the budget with which a server recovers from a stall, as
-text and in Go. It says why, and which sim overload shows that.`,
+		Long: `Choose simulates clients that fail together, in outages of several lengths, and
+recommends a policy, as text and in Go: of those that meet the targets --served
+and --wait the one that serves all clients soonest, or up to a tenth later with
+fewer refusals. It adds the limit, the attempt timeout and the budget with which a
+server recovers from a stall, and says why, and which sim overload shows that.
+
+A table has the few policies that no other beats: how often a client is refused
+after the server's return, when all clients are served, and how long an operation
+waits that fails alone.
+
+Without a policy it tries the usual ones, and some that are computed from the
+number of clients and the capacity.`,
 		Example: `  retrywhen sim choose --clients 1000 --capacity 20
   retrywhen sim choose --clients 300 --capacity 50 --served 20s --wait 1s
   retrywhen sim choose --place by-ordinal --outages 5s,10m -o choose.svg`,

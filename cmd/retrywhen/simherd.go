@@ -20,14 +20,13 @@ func newSimHerd() *cobra.Command {
 		Use:   "herd [POLICY...]",
 		Short: "Simulate jobs that fail together: when do their retries come?",
 		Long: `Herd simulates jobs that fail together at time 0. Each is retried several times,
-and every retry fails at once. Herd writes how the load is distributed: the total
-wait until the last retry, the peak over the mean, the dead time without retries,
-and how much the waits differ from job to job (CV, the standard deviation over the
-mean). Charts follow: a dot for each retry, job against time, and the load.
+and every retry fails at once. The figures are the total wait until the last
+retry, the peak of the load over its mean, the dead time without retries, and how
+much the waits differ from job to job (CV: the standard deviation over the mean).
+Charts follow: a dot for each retry, job against time, and the load.
 
-Without a policy it uses the policies of the open question of "Visualization of
-backoff functions": is there a better distribution, with little deviation in the
-waits?`,
+Without a policy it compares those of "Visualization of backoff functions", which
+asks for a better distribution with little deviation in the waits.`,
 		Example: `  retrywhen sim herd
   retrywhen sim herd "exponential base=1s factor=2" "linear d=6s tiled"
   retrywhen sim herd --jobs 1000 "sidekiq" -o herd.svg`,

@@ -32,10 +32,12 @@ jobs that fail together, or clients that contend for one row. The same seed give
 the same result.
 
 Policies are as in: retrywhen show --help. These options may be added:
-  place=process-each     each client is a process; also by-key, by-ordinal
-  processes=20           the clients are divided among 20 processes, each with
-                         a budget of its own, if the policy has one
-  layers=3               an overload's callers are three layers with this policy
+  place=process-each     each client is a process, which draws at random; by-key:
+                         its draw is a hash; by-ordinal: it has a number
+  processes=20           20 processes have the clients, and each a budget of its
+                         own, if the policy has one
+  layers=3               three layers of callers have this policy (overload)
+
 When interrupted, sim writes the result so far and dies of the signal.`,
 	}
 	leads(c)
