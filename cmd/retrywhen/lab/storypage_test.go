@@ -83,6 +83,27 @@ func TestSceneCountsEachRequestOnce(t *testing.T) {
 	}
 }
 
+// In a stall without retries the callers of the last second wait, and all before them have left.
+func TestSceneTellsWhoHasLeft(t *testing.T) {
+	s, _ := figures(t, noRetry, 45*time.Second)
+	f := s.frames
+	perSecond := int(1 / f.Step)
+	end := int(f.To / f.Step) // the first frame after the stall
+	var second, all int64
+	for i := int(f.From / f.Step); i < end; i++ {
+		all += f.Arrived[i]
+		if i >= end-perSecond {
+			second += f.Arrived[i]
+		}
+	}
+	if waiting, left := f.Waiting[end-1], f.Left[end-1]; waiting != second || left < all-second-1 || left > all-second+5 {
+		t.Errorf("at the end of the stall %d callers wait and %d have left; %d came in its last second, %d before", waiting, left, second, all-second)
+	}
+	if n := len(f.Left); f.Left[n-1] != 0 || f.Waiting[n-1] > 20 {
+		t.Errorf("at the end %d wait and %d have left", f.Waiting[n-1], f.Left[n-1])
+	}
+}
+
 // The page needs no script for its beginning: five screens and the map, with their pictures.
 func TestStoryNeedsNoScript(t *testing.T) {
 	first, err := opening(t.Context())
