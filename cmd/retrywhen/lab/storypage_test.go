@@ -6,10 +6,12 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +103,59 @@ func TestSceneTellsWhoHasLeft(t *testing.T) {
 	}
 	if n := len(f.Left); f.Left[n-1] != 0 || f.Waiting[n-1] > 20 {
 		t.Errorf("at the end %d wait and %d have left", f.Waiting[n-1], f.Left[n-1])
+	}
+}
+
+// A picture shows the last frame: the dots of the queue, how much of the server's time is of use, and the ways.
+func TestPictureShowsTheEnd(t *testing.T) {
+	for _, policy := range []string{noRetry, atOnce} {
+		s, _ := figures(t, policy, storyWatch)
+		f, last, picture := s.frames, len(s.frames.Left)-1, s.HTML()
+		find := func(pattern string) string {
+			t.Helper()
+			m := regexp.MustCompile(pattern).FindStringSubmatch(picture)
+			if m == nil {
+				t.Fatalf("the picture has no %s", pattern)
+			}
+			return m[1]
+		}
+		dots := func(class string) int64 {
+			return int64(strings.Count(find(`<path class="`+class+`" d="([^"]*)"`), "M"))
+		}
+		most := int64(slotRows * slotColumns)
+		left := min((f.Left[last]+dotOf-1)/dotOf, most)
+		if got := dots("left"); got != left {
+			t.Errorf("%s: %d dots of those who have left, want %d", policy, got, left)
+		}
+		if got, want := dots("waiting"), min((f.Left[last]+f.Waiting[last]+dotOf-1)/dotOf, most)-left; got != want {
+			t.Errorf("%s: %d dots of those who wait, want %d", policy, got, want)
+		}
+		for class, n := range map[string]int64{"server": int64(f.Room), "vain": f.Vain[last] + f.Served[last], "served": f.Served[last]} {
+			if got, want := find(`<rect class="`+class+`"[^>]*scaleY\(([\d.]+)\)`), fmt.Sprintf("%.2f", min(float64(n)/f.Room, 1)); got != want {
+				t.Errorf("%s: %s fills %s of the server, want %s", policy, class, got, want)
+			}
+		}
+		for class, n := range map[string]int64{"arrived": f.Arrived[last], "back": f.Back[last], "served": f.Served[last], "vain": f.Vain[last]} {
+			if idle := strings.Contains(picture, `"lane `+class+` idle"`); idle != (n == 0) {
+				t.Errorf("%s: %d requests on the way %q, which is idle: %v", policy, n, class, idle)
+			}
+		}
+		// The highest point of the requests over time is the highest rate of a second.
+		highest := float64(plotBottom)
+		for _, m := range regexp.MustCompile(`V([\d.]+)`).FindAllStringSubmatch(find(`<path class="offered" d="([^"]*)"`), -1) {
+			y, err := strconv.ParseFloat(m[1], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			highest = min(highest, y)
+		}
+		var peak int64
+		for i := 0; i+1 < len(f.Arrived); i += 2 { // two frames are a second
+			peak = max(peak, f.Arrived[i]+f.Back[i]+f.Arrived[i+1]+f.Back[i+1])
+		}
+		if want := plotBottom - float64(plotBottom-plotTop)*float64(peak)/(plotMost*s.rate); math.Abs(highest-want) > 0.1 {
+			t.Errorf("%s: the highest point is at %v, want %v for %d per second", policy, highest, want, peak)
+		}
 	}
 }
 
