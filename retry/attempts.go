@@ -58,25 +58,18 @@ func (a *Attempt) Reset() {
 func (p Policy) Attempts(ctx context.Context) iter.Seq2[*Attempt, error] {
 	return func(yield func(*Attempt, error) bool) {
 		loop := &attempts{ctx: ctx, config: p.settings(), first: Attempt{n: 1}}
-		if loop.config.timed || ctx.Err() != nil {
-			if err := loop.begin(false).Cancelled(); err != nil {
-				yield(&Attempt{}, loop.op.Done(Outcome{Err: err}))
-				return
-			}
+		a, again, end := &loop.first, true, loop.cancelled()
+		if end != nil {
+			a = &Attempt{}
 		}
-		for a := &loop.first; ; a = (&Attempt{n: a.n + 1, last: a.failure}) {
-			if loop.op != nil {
-				loop.op.beginAttempt()
+		for end == nil && again {
+			if a.failure != nil {
+				a = &Attempt{n: a.n + 1, last: a.failure}
 			}
-			a.loop = loop
-			more := yield(a, nil)
-			a.loop = nil
-			if err := loop.next(a, more); err != nil || a.failure == nil || !more {
-				if err != nil {
-					yield(a, err)
-				}
-				return
-			}
+			again, end = loop.turn(a, yield)
+		}
+		if end != nil {
+			yield(a, end)
 		}
 	}
 }
@@ -99,24 +92,42 @@ func (l *attempts) begin(running bool) *Operation {
 	return l.op
 }
 
-// next ends the turn of a, and waits until the next one is due if there is to be one. It returns the error that ends
-// the loop, if the body has not left it.
-func (l *attempts) next(a *Attempt, more bool) error {
+// cancelled returns the error of a loop whose context has ended before the first turn.
+func (l *attempts) cancelled() error {
+	if !l.config.timed && l.ctx.Err() == nil {
+		return nil
+	}
+	end := l.begin(false).Cancelled()
+	if end != nil {
+		_ = l.op.Done(Outcome{Err: end})
+	}
+	return end
+}
+
+// turn runs the turn of a, and waits until the next one is due. It returns false if there is none, and the error with
+// which the policy ends the loop.
+func (l *attempts) turn(a *Attempt, yield func(*Attempt, error) bool) (again bool, end error) {
+	if l.op != nil {
+		l.op.beginAttempt()
+	}
+	a.loop = l
+	more := yield(a, nil)
+	a.loop = nil
 	if a.failure == nil && l.op == nil {
 		l.config.refund(1)
-		return nil
+		return false, nil
 	}
 	op := l.begin(true)
 	if a.failure == nil || !more {
 		_ = op.Done(Outcome{Err: a.failure})
-		return nil
+		return false, nil
 	}
 	delay, end := op.Failed(Outcome{Err: a.failure})
 	if end == nil {
 		end = op.Wait(delay)
 	}
 	if end != nil {
-		return op.Done(Outcome{Err: end})
+		return false, op.Done(Outcome{Err: end})
 	}
-	return nil
+	return true, nil
 }

@@ -12,27 +12,23 @@ import (
 // operation's context has ended, the result is an *Error with the context's cause.
 //
 // The values of f.Items refund the budget; then OnRetry, or OnGiveUp, and the logging of Log are called.
-func (o *Operation) Failed(f Outcome) (time.Duration, error) {
-	o.config.refund(f.Items)
-	o.note(&f)
-	if o.ctx.Err() != nil {
-		return 0, o.cancelled(&f, o.state.retries)
-	}
-	o.last = f.Err
-	return o.decide(&f, false)
-}
+func (o *Operation) Failed(f Outcome) (time.Duration, error) { return o.failed(&f, false) }
 
 // Refused is Failed for a failure that the caller cannot retry: the policy gives up, with ErrRefused as the Cause. As
 // after any failure, an error that is permanent, or that the predicate refuses, is returned unchanged.
 func (o *Operation) Refused(f Outcome) error {
+	_, end := o.failed(&f, true)
+	return end
+}
+
+func (o *Operation) failed(f *Outcome, refused bool) (time.Duration, error) {
 	o.config.refund(f.Items)
-	o.note(&f)
+	o.note(f)
 	if o.ctx.Err() != nil {
-		return o.cancelled(&f, o.state.retries)
+		return 0, o.cancelled(f, o.state.retries)
 	}
 	o.last = f.Err
-	_, err := o.decide(&f, true)
-	return err
+	return o.decide(f, refused)
 }
 
 // note counts the failed attempt, and its outage.
@@ -80,39 +76,24 @@ func (o *Operation) beganBefore(at time.Time) {
 // decide decides about a failure that was counted. refused says that it cannot be retried.
 func (o *Operation) decide(f *Outcome, refused bool) (time.Duration, error) {
 	c, s := o.config, &o.state
-	if !o.decided {
-		o.decided, o.single = true, withoutRetries(o.ctx)
-		o.deadline, _ = o.ctx.Deadline()
-	}
 	simple := isSimple(f.Err)
-	switch {
-	case !simple && permanent.Is(f.Err),
-		c.retryable != nil && !c.retryable(f.Err),
-		c.beforeFirstItem && f.Items > 0:
+	if !simple && permanent.Is(f.Err) || !c.allows(f) {
 		return 0, f.Err
 	}
-	if o.fired() ||
-		c.resetAfterItems > 0 && f.Items >= c.resetAfterItems ||
-		c.resetAfter > 0 && f.Lasted >= c.resetAfter {
+	if o.fired() || c.resets(f) {
 		s.restart()
 	}
 	if s.retries == 0 {
 		s.row = o.time().Sub(s.first)
 	}
-	if refused {
-		return 0, o.giveUp(ErrRefused)
+	var asked, delay time.Duration
+	cause := o.over(refused)
+	if cause == nil {
+		if !simple {
+			asked = dictated(f.Err)
+		}
+		delay, cause = o.delay(asked)
 	}
-	if o.single {
-		return 0, o.giveUp(ErrWithoutRetries)
-	}
-	if c.limit >= 0 && int64(s.retries) >= c.limit {
-		return 0, o.giveUp(reached{limitSentinel, c.limit})
-	}
-	var asked time.Duration
-	if !simple {
-		asked = dictated(f.Err)
-	}
-	delay, cause := o.delay(asked)
 	if cause == nil && c.budget != nil && !c.budget.take(o.time()) {
 		cause = ErrBudget
 	}
@@ -125,6 +106,34 @@ func (o *Operation) decide(f *Outcome, refused bool) (time.Duration, error) {
 		o.retrying(f, delay, asked > 0)
 	}
 	return delay, nil
+}
+
+// allows reports whether the predicates allow a retry after f.
+func (c *config) allows(f *Outcome) bool {
+	return (c.retryable == nil || c.retryable(f.Err)) && !(c.beforeFirstItem && f.Items > 0)
+}
+
+// resets reports whether the attempt of f restarts the count.
+func (c *config) resets(f *Outcome) bool {
+	return c.resetAfterItems > 0 && f.Items >= c.resetAfterItems || c.resetAfter > 0 && f.Lasted >= c.resetAfter
+}
+
+// over returns the reason why there is no further retry, whatever its delay, or nil. refused says that the failure
+// cannot be retried.
+func (o *Operation) over(refused bool) error {
+	if !o.decided {
+		o.decided, o.single = true, withoutRetries(o.ctx)
+	}
+	limit := o.config.limit
+	switch {
+	case refused:
+		return ErrRefused
+	case o.single:
+		return ErrWithoutRetries
+	case limit >= 0 && int64(o.state.retries) >= limit:
+		return reached{limitSentinel, limit}
+	}
+	return nil
 }
 
 // fired reports whether a signal has fired since the operation's last failure or, if a State was read from text, since
@@ -161,7 +170,7 @@ func (o *Operation) delay(dictated time.Duration) (time.Duration, error) {
 		delay = c.backoff.After(n, s.previous, u)
 	}
 	s.previous = delay
-	if c.within < 0 && (delay == 0 || o.deadline.IsZero()) {
+	if c.within < 0 && delay == 0 {
 		return delay, nil
 	}
 	_, cause := o.room(delay)
@@ -180,9 +189,9 @@ func (o *Operation) room(d time.Duration) (time.Duration, error) {
 		}
 		room = left - d
 	}
-	if d > 0 && !o.deadline.IsZero() {
+	if deadline, ok := o.ctx.Deadline(); ok && d > 0 {
 		// An attempt that starts at the deadline is cancelled, so it must start before.
-		left := max(0, o.deadline.Sub(o.time())) - 1
+		left := max(0, deadline.Sub(o.time())) - 1
 		if d > left {
 			return 0, ErrDeadline
 		}

@@ -3,8 +3,6 @@ package retry
 import (
 	"context"
 	"time"
-
-	"github.com/retrywhen/retrywhen/internal/timer"
 )
 
 // Wait waits for d, a delay that Failed has returned, on the policy's clock. A signal of the policy ends the wait. Wait
@@ -19,9 +17,7 @@ func (o *Operation) Wait(d time.Duration) error {
 
 // wait returns when d > 0 has passed, or one of the policy's signals has fired, or ctx has ended.
 func (o *Operation) wait(d time.Duration) {
-	if !o.hasTimer {
-		o.timer, o.hasTimer = timer.New(o.theClock()), true
-	}
+	o.theClock() // sets the timer's
 	if o.config.signals == nil {
 		o.timer.Wait(o.ctx, d)
 		return

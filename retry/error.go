@@ -40,28 +40,34 @@ var (
 )
 
 var (
-	limitSentinel      = &sentinel{"limit of retries", func(n int64) string { return "limit of " + plural(n, "retry", "retries") }}
-	withinSentinel     = &sentinel{"time limit of the retries", func(n int64) string { return "time limit of " + words.Duration(time.Duration(n)) }}
-	stopAtSentinel     = &sentinel{"delay limit", func(n int64) string { return "delay limit of " + words.Duration(time.Duration(n)) }}
-	retryAfterSentinel = &sentinel{"limit of dictated delays", func(n int64) string { return "limit of dictated delays of " + words.Duration(time.Duration(n)) }}
+	limitSentinel      = &sentinel{"limit of retries", "limit"}
+	withinSentinel     = &sentinel{"time limit of the retries", "time limit"}
+	stopAtSentinel     = &sentinel{"delay limit", "delay limit"}
+	retryAfterSentinel = &sentinel{"limit of dictated delays", "limit of dictated delays"}
 )
 
 // sentinel is the error of one kind of limit.
 type sentinel struct {
-	text   string
-	number func(n int64) string
+	text string
+	name string // in a text with the number
 }
 
 func (s *sentinel) Error() string { return s.text }
 func (s *sentinel) Unwrap() error { return ErrExhausted }
 
-// reached is a limit with its number.
+// reached is a limit with its number: of retries, or of nanoseconds.
 type reached struct {
 	limit *sentinel
 	n     int64
 }
 
-func (r reached) Error() string { return r.limit.number(r.n) }
+func (r reached) Error() string {
+	number := words.Duration(time.Duration(r.n))
+	if r.limit == limitSentinel {
+		number = plural(r.n, "retry", "retries")
+	}
+	return r.limit.name + " of " + number
+}
 func (r reached) Unwrap() error { return r.limit }
 
 func plural(n int64, one, many string) string {
@@ -78,12 +84,7 @@ func (deadlineError) Unwrap() error { return context.DeadlineExceeded }
 func (deadlineError) Timeout() bool { return true }
 
 // ErrWithoutRetries: the context is one of WithoutRetries. It matches ErrLimit and ErrExhausted.
-var ErrWithoutRetries error = withoutSentinel{}
-
-type withoutSentinel struct{}
-
-func (withoutSentinel) Error() string { return reached{limitSentinel, 0}.Error() }
-func (withoutSentinel) Unwrap() error { return limitSentinel }
+var ErrWithoutRetries error = &reached{limitSentinel, 0}
 
 // Error is the error with which a policy gives up. errors.Is and errors.As find its Cause and the Last error.
 type Error struct {

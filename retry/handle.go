@@ -117,11 +117,16 @@ func (p Policy) Observe(s stream.RetrySubscription) (context.Context, stream.Ret
 		return s.Context, undisturbed{c}
 	}
 	o := &subscription{Context: s.Context}
-	o.op.begin(s.Context, c)
-	if o.op.began = s.Began; c.clock != nil && c.onDone != nil {
-		o.op.began = c.clock.Now().Add(-stream.ClockFrom(s.Context).Now().Sub(s.Began))
-	}
+	o.op.observe(s.Context, c, s.Began)
 	return o, o
+}
+
+// observe makes o the operation of a subscription that began at the given time, by the clock of ctx.
+func (o *Operation) observe(ctx context.Context, c *config, began time.Time) {
+	o.begin(ctx, c)
+	if o.began = began; c.clock != nil {
+		o.began = c.clock.Now().Add(-stream.ClockFrom(ctx).Now().Sub(began))
+	}
 }
 
 // undisturbed is a subscription that is over without a failure for the handler.
@@ -131,17 +136,13 @@ func (undisturbed) Works()                {}
 func (undisturbed) Failed(stream.Failure) {}
 
 func (u undisturbed) Ended(end stream.RetryEnd) {
-	c := u.config
-	c.refundEnd(end)
-	if c.onDone == nil && c.onAttempt == nil {
-		return
+	var o Operation
+	o.observe(end.Context, u.config, end.Began)
+	var lasted time.Duration
+	if u.config.onAttempt != nil {
+		lasted = o.now().Sub(o.began)
 	}
-	elapsed := stream.ClockFrom(end.Context).Now().Sub(end.Began)
-	if end.Attempts > 0 {
-		o := Operation{config: c, ctx: end.Context}
-		o.attemptOver(end.Attempts, end.Err, elapsed)
-	}
-	c.done(end.Context, Result{Err: end.Err, Attempts: end.Attempts, Elapsed: elapsed})
+	o.ended(end, lasted)
 }
 
 // subscription is a subscription that has failed. It is the context of the handler's stream, so that Handle finds it.
@@ -172,18 +173,10 @@ func (s *subscription) Failed(f stream.Failure) {
 	s.op.last = f.Err
 }
 
-func (s *subscription) Ended(end stream.RetryEnd) {
-	s.op.config.refundEnd(end)
-	if end.Attempts > s.op.state.attempts {
-		s.op.lastOver(end.Attempts, &Outcome{Err: end.Err})
-	}
-	s.op.end(end.Attempts, end.Err)
-}
+func (s *subscription) Ended(end stream.RetryEnd) { s.op.ended(end, 0) }
 
-// refundEnd refunds for the attempt that has ended a subscription.
-func (c *config) refundEnd(end stream.RetryEnd) {
-	if end.Err == nil {
-		end.Items = max(1, end.Items)
-	}
-	c.refund(end.Items)
+// ended ends the operation of a subscription. lasted is how long the last attempt ran, 0 if it is to be computed.
+func (o *Operation) ended(end stream.RetryEnd, lasted time.Duration) {
+	o.running = end.Attempts > o.state.attempts
+	_ = o.Done(Outcome{Err: end.Err, Items: end.Items, Lasted: lasted})
 }

@@ -36,29 +36,23 @@ import (
 type Operation struct {
 	config *config
 	ctx    context.Context // of the operation and of its hooks
+	timer  timer.Timer     // zero until the time is needed
 	began  time.Time       // for OnDone
+	start  time.Time       // when the attempt began, if attempts are timed
+	at     time.Time       // of the last failure; set if read is: without waits the time is rarely needed
+	state  State
+	last   error    // the last failure of the outage, but not the end of ctx
+	outage []func() // what OnOutage's hooks have returned for the present outage
 
-	clock    stream.Clock // nil until it is needed
-	timer    timer.Timer
-	hasTimer bool
-	decided  bool // there was a decision; the fields below are set
-	single   bool // no retries are allowed: WithoutRetries
-	deadline time.Time
-
-	state State
-	last  error // the last failure of the outage, but not the end of ctx
-	deaf  bool  // nobody observes outages, so their times are not needed
-
-	running bool      // an attempt was begun, and has not ended
-	worked  bool      // it works
-	reset   bool      // Reset was called in it
-	start   time.Time // when it began, if attempts are timed
-	waiting bool      // the next attempt is a retry that was not begun yet
-	outage  []func()  // what OnOutage's hooks have returned for the present outage
-	logged  bool      // a retry of this outage was logged, and its end was not
-
-	at   time.Time // of the last failure; set if read is: without waits the time is rarely needed
-	read bool
+	decided bool // there was a decision; single is set
+	single  bool // no retries are allowed: WithoutRetries
+	deaf    bool // nobody observes outages, so their times are not needed
+	running bool // an attempt was begun, and has not ended
+	worked  bool // it works
+	reset   bool // Reset was called in it
+	waiting bool // the next attempt is a retry that was not begun yet
+	logged  bool // a retry of this outage was logged, and its end was not
+	read    bool // at is set
 }
 
 // Outcome describes how an attempt or an operation has ended. The zero Outcome is a success.
@@ -98,10 +92,10 @@ func (o *Operation) begin(ctx context.Context, c *config) {
 func (o *Operation) now() time.Time { return o.theClock().Now() }
 
 func (o *Operation) theClock() stream.Clock {
-	if o.clock == nil {
-		o.clock = o.config.clockUnder(o.ctx)
+	if o.timer.Clock() == nil {
+		o.timer = timer.New(o.config.clockUnder(o.ctx))
 	}
-	return o.clock
+	return o.timer.Clock()
 }
 
 func (o *Operation) resume(ctx context.Context, c *config, s *State, last error) {

@@ -37,9 +37,7 @@ func WithBackoff(b backoff.Backoff) Option {
 
 // Limit allows at most n retries in a row; 0 allows none.
 func Limit(n int) Option {
-	if n < 0 {
-		panicf("Limit", "n is %d, want at least 0", n)
-	}
+	notNegative("Limit", "n", n)
 	return func(c *config) { c.limit = int64(n) }
 }
 
@@ -47,14 +45,14 @@ func Limit(n int) Option {
 // themselves: with Within(10 s) and AttemptTimeout(30 s), an operation that hangs takes more than a minute. To limit
 // the whole operation, give ctx a deadline.
 func Within(d time.Duration) Option {
-	notNegative("Within", d)
+	notNegative("Within", "d", d)
 	return func(c *config) { c.within = d }
 }
 
 // StopAt gives up if the backoff before jitter, its Ceiling, is d or more. A delay that an error dictates does not
 // count.
 func StopAt(d time.Duration) Option {
-	notNegative("StopAt", d)
+	notNegative("StopAt", "d", d)
 	return func(c *config) { c.stopAt = d }
 }
 
@@ -62,38 +60,30 @@ func StopAt(d time.Duration) Option {
 // is cancelled when the call returns. A call that exceeds it has failed and is retried like any other. It has no effect
 // on streams (use Stream.Timeout) and on Attempts, whose loop creates no contexts. d must be more than 0.
 func AttemptTimeout(d time.Duration) Option {
-	if d <= 0 {
-		panicf("AttemptTimeout", "d is %v, want more than 0", d)
-	}
+	positive("AttemptTimeout", "d", d)
 	return func(c *config) { c.attemptTimeout = d }
 }
 
 // If retries only the errors for which retryable returns true. It is called once for each failure that is not
 // permanent, before any wait. An error that it refuses is returned unchanged.
 func If(retryable func(error) bool) Option {
-	if retryable == nil {
-		panicf("If", "retryable is nil")
-	}
+	notNil("If", "retryable", retryable == nil)
 	return func(c *config) { c.retryable = retryable }
 }
 
 // OnRetry calls f once for each scheduled retry, before its wait, on the operation's goroutine. A cancellation may
 // still prevent the retry, and a reset may shorten its delay.
 func OnRetry(f func(context.Context, Event)) Option {
-	if f == nil {
-		panicf("OnRetry", "f is nil")
-	}
-	return func(c *config) { c.onRetry = append(c.onRetry, f) }
+	notNil("OnRetry", "f", f == nil)
+	return func(c *config) { c.onRetry = append(slices.Clip(c.onRetry), f) }
 }
 
 // OnGiveUp calls f once when the policy gives up an operation, with the operation's *Error, on the operation's
 // goroutine. It is not called for errors that are returned unchanged, permanent or refused by If. It is not called when
 // ctx ends, because then the caller gives up.
 func OnGiveUp(f func(context.Context, *Error)) Option {
-	if f == nil {
-		panicf("OnGiveUp", "f is nil")
-	}
-	return func(c *config) { c.onGiveUp = append(c.onGiveUp, f) }
+	notNil("OnGiveUp", "f", f == nil)
+	return func(c *config) { c.onGiveUp = append(slices.Clip(c.onGiveUp), f) }
 }
 
 // OnRecovered calls f once for each outage, when something that had failed works again: a call succeeds; an attempt of
@@ -101,20 +91,16 @@ func OnGiveUp(f func(context.Context, *Error)) Option {
 // Attempts, Reset is called or a turn succeeds. So the consumer of a stream learns that there may be a gap. f is called
 // on the operation's goroutine. It is not called for an operation whose context has ended.
 func OnRecovered(f func(context.Context, Recovery)) Option {
-	if f == nil {
-		panicf("OnRecovered", "f is nil")
-	}
-	return func(c *config) { c.onRecovered = append(c.onRecovered, f) }
+	notNil("OnRecovered", "f", f == nil)
+	return func(c *config) { c.onRecovered = append(slices.Clip(c.onRecovered), f) }
 }
 
 // OnDone calls f once for each operation, however it ends: with success at the first attempt, with an error that is
 // returned unchanged, given up, or cancelled. A subscription to a retried stream is one operation. f is called on the
 // operation's goroutine, after all other hooks. It is not called if a panic ends the operation.
 func OnDone(f func(context.Context, Result)) Option {
-	if f == nil {
-		panicf("OnDone", "f is nil")
-	}
-	return func(c *config) { c.onDone = append(c.onDone, f) }
+	notNil("OnDone", "f", f == nil)
+	return func(c *config) { c.onDone = append(slices.Clip(c.onDone), f) }
 }
 
 // BeforeFirstItem does not retry an attempt that has delivered values: its error is returned unchanged. It is for
@@ -124,9 +110,7 @@ func BeforeFirstItem() Option { return func(c *config) { c.beforeFirstItem = tru
 // ResetAfter restarts the count when an attempt ran for at least d before it failed. With the option WithClock, a
 // stream's attempt is measured from the answer that started it to its failure. d must be more than 0.
 func ResetAfter(d time.Duration) Option {
-	if d <= 0 {
-		panicf("ResetAfter", "d is %v, want more than 0", d)
-	}
+	positive("ResetAfter", "d", d)
 	return func(c *config) { c.resetAfter = d }
 }
 
@@ -134,18 +118,14 @@ func ResetAfter(d time.Duration) Option {
 // has no effect on calls (Do, Run, Attempts, MapRetry, HTTP and gRPC clients, jobs), which deliver no values. n must be
 // more than 0.
 func ResetAfterItems(n int64) Option {
-	if n <= 0 {
-		panicf("ResetAfterItems", "n is %d, want more than 0", n)
-	}
+	positive("ResetAfterItems", "n", n)
 	return func(c *config) { c.resetAfterItems = n }
 }
 
 // ResetOn makes s.Fire end the policy's waits and restart the counts of its operations.
 func ResetOn(s *Signal) Option {
-	if s == nil {
-		panicf("ResetOn", "s is nil")
-	}
-	return func(c *config) { c.signals = append(c.signals, s) }
+	notNil("ResetOn", "s", s == nil)
+	return func(c *config) { c.signals = append(slices.Clip(c.signals), s) }
 }
 
 // WithClock makes the policy use the clock c, any clock that stream.WithClock accepts. It takes precedence over the
@@ -155,9 +135,7 @@ func WithClock[T interface{ Stop() bool }](c interface {
 	Now() time.Time
 	AfterFunc(d time.Duration, f func()) T
 }) Option {
-	if c == nil {
-		panicf("WithClock", "c is nil")
-	}
+	notNil("WithClock", "c", c == nil)
 	clock := stream.ClockFrom(stream.WithClock(context.Background(), c))
 	return func(c *config) { c.clock = clock }
 }
@@ -166,30 +144,38 @@ func WithClock[T interface{ Stop() bool }](c interface {
 // numbers in [0,1) and be safe for concurrent use. It is called once for each retry; with a Tiled backoff once for all
 // retries in a row; never for a backoff that is not random.
 func WithRand(f func() float64) Option {
-	if f == nil {
-		panicf("WithRand", "f is nil")
-	}
+	notNil("WithRand", "f", f == nil)
 	return func(c *config) { c.rand = f }
 }
 
 // WithBudget makes each retry take its cost from b. The policy gives up if b has less than that.
 func WithBudget(b *Budget) Option {
-	if b == nil {
-		panicf("WithBudget", "b is nil")
-	}
+	notNil("WithBudget", "b", b == nil)
 	return func(c *config) { c.budget = b }
 }
 
 // MaxRetryAfter gives up if an error dictates a delay of more than d. A retry before the dictated time would be of no
 // use.
 func MaxRetryAfter(d time.Duration) Option {
-	notNegative("MaxRetryAfter", d)
+	notNegative("MaxRetryAfter", "d", d)
 	return func(c *config) { c.maxRetryAfter = d }
 }
 
-func notNegative(option string, d time.Duration) {
-	if d < 0 {
-		panicf(option, "d is %v, want at least 0", d)
+func notNil(where, name string, isNil bool) {
+	if isNil {
+		panicf(where, "%s is nil", name)
+	}
+}
+
+func notNegative[N int | time.Duration](where, name string, n N) {
+	if n < 0 {
+		panicf(where, "%s is %v, want at least 0", name, n)
+	}
+}
+
+func positive[N int64 | time.Duration](where, name string, n N) {
+	if n <= 0 {
+		panicf(where, "%s is %v, want more than 0", name, n)
 	}
 }
 

@@ -2,6 +2,7 @@ package retry
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -29,10 +30,8 @@ type AttemptEnd struct {
 // before the policy decides about a failure. So a subscription that lives for long reports its attempts while it goes
 // on. f is called on the operation's goroutine. It is not called if a panic ends the attempt.
 func OnAttempt(f func(context.Context, AttemptEnd)) Option {
-	if f == nil {
-		panicf("OnAttempt", "f is nil")
-	}
-	return func(c *config) { c.onAttempt = append(c.onAttempt, f) }
+	notNil("OnAttempt", "f", f == nil)
+	return func(c *config) { c.onAttempt = append(slices.Clip(c.onAttempt), f) }
 }
 
 // OnOutage calls begin when an outage begins (see Recovery): once its first failure is to be retried, before the
@@ -40,10 +39,8 @@ func OnAttempt(f func(context.Context, AttemptEnd)) Option {
 // again, or has ended in any way but by a panic of a call, or is stored to be continued later (Operation.State). Both
 // are called on the operation's goroutine.
 func OnOutage(begin func(ctx context.Context, failure error) (over func())) Option {
-	if begin == nil {
-		panicf("OnOutage", "begin is nil")
-	}
-	return func(c *config) { c.onOutage = append(c.onOutage, begin) }
+	notNil("OnOutage", "begin", begin == nil)
+	return func(c *config) { c.onOutage = append(slices.Clip(c.onOutage), begin) }
 }
 
 // attemptOver calls the hooks for the end of the n-th attempt.

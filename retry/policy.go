@@ -75,13 +75,6 @@ func New(b backoff.Backoff, opts ...Option) Policy {
 // With returns a copy of p with the given options. p is unchanged.
 func (p Policy) With(opts ...Option) Policy {
 	c := *p.settings()
-	c.onRetry = c.onRetry[:len(c.onRetry):len(c.onRetry)]
-	c.onGiveUp = c.onGiveUp[:len(c.onGiveUp):len(c.onGiveUp)]
-	c.onRecovered = c.onRecovered[:len(c.onRecovered):len(c.onRecovered)]
-	c.onDone = c.onDone[:len(c.onDone):len(c.onDone)]
-	c.onAttempt = c.onAttempt[:len(c.onAttempt):len(c.onAttempt)]
-	c.onOutage = c.onOutage[:len(c.onOutage):len(c.onOutage)]
-	c.signals = c.signals[:len(c.signals):len(c.signals)]
 	join("With", opts)(&c)
 	c.timed = c.resetAfter > 0 || c.onRetry != nil || c.onDone != nil || c.onAttempt != nil || c.logs
 	c.plain = !c.timed && c.attemptTimeout < 0 && c.budget == nil && c.onRecovered == nil && c.onOutage == nil

@@ -31,6 +31,9 @@ func New(c clock.Clock) Timer {
 	return Timer{clock: c, system: system}
 }
 
+// Clock returns the clock, nil for the zero Timer.
+func (a *Timer) Clock() clock.Clock { return a.clock }
+
 // Now returns the time of the timer's clock.
 func (a *Timer) Now() time.Time { return a.clock.Now() }
 
