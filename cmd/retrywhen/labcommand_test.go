@@ -6,13 +6,17 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/sim"
 )
 
 // pageOf runs a command with a page as its output, and returns the numbers of the page's tab.
@@ -98,6 +102,127 @@ func TestLabCommandsReproduceThePage(t *testing.T) {
 				same(t, s.Command(), got, want)
 			}
 		})
+	}
+}
+
+// The Go code that the page shows compiles: that of many settings of each tab, as one package. Its policies are the
+// page's.
+func TestLabGoCompiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: a program is built")
+	}
+	dir, err := os.MkdirTemp(".", "_lab-") // in the module, so that it finds the dependencies
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	var declarations, calls, want strings.Builder
+	taken := 0
+	take := func(file string, policies []string) {
+		t.Helper()
+		_, body, ok := strings.Cut(file, "\n)\n")
+		names := regexp.MustCompile(`(?m)^var (\w+) = retry\.New\(|^func (\w+)\(`).FindAllStringSubmatch(body, -1)
+		if !ok || len(names) != len(policies) {
+			t.Fatalf("%d policies in\n%s\nwant %d", len(names), file, len(policies))
+		}
+		for i, found := range names {
+			name, own := found[1]+found[2], fmt.Sprintf("p%d", taken)
+			taken++
+			body = regexp.MustCompile(`(?m)(^var |^func |WithBudget\()`+name+`((?:Budget)?\b)`).ReplaceAllString(body, "${1}"+own+"${2}")
+			s, err := report.ParseStrategy(policies[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found[2] != "" {
+				own += "(7)"
+			}
+			b := s.Policy.Backoff()
+			switch s.Placement {
+			case sim.ByKey:
+				b = b.Keyed(7)
+			case sim.ByOrdinal:
+				b = b.Ordinal(7)
+			}
+			fmt.Fprintf(&calls, "\tfmt.Println(%s)\n", own)
+			fmt.Fprintln(&want, s.Policy.With(retry.WithBackoff(b)))
+		}
+		declarations.WriteString(body)
+	}
+	settings := 25
+	if os.Getenv("RETRYWHEN_NIGHTLY") != "" {
+		settings = 100
+	}
+	for _, tab := range lab.Tabs {
+		if tab == lab.TabChoose {
+			settings /= 5 // each is many simulations
+		}
+		for i := range settings {
+			s := randomState(t, tab, rand.New(rand.NewPCG(uint64(i), 2)))
+			var state struct {
+				Go         string
+				Strategies []struct{ Text, Go string }
+			}
+			reply(t, "state", s, &state)
+			var policies []string
+			for _, x := range state.Strategies {
+				policies = append(policies, x.Text)
+				take("\n)\n"+x.Go+"\n", []string{x.Text})
+			}
+			take(state.Go, policies)
+			if tab != lab.TabChoose {
+				continue
+			}
+			var choice struct {
+				File       string
+				Policy     *struct{ Text, Go string }
+				Strategies []struct{ Text, Go string }
+			}
+			reply(t, string(tab), s, &choice)
+			policies = nil
+			if choice.Policy != nil {
+				policies = append(policies, choice.Policy.Text)
+			}
+			for _, x := range choice.Strategies {
+				policies = append(policies, x.Text)
+			}
+			take(choice.File, policies)
+		}
+	}
+	const head = "package main\n\nimport (\n\t\"fmt\"\n\t\"time\"\n\n\t\"github.com/retrywhen/retrywhen/backoff\"\n\t\"github.com/retrywhen/retrywhen/jitter\"\n\t\"github.com/retrywhen/retrywhen/retry\"\n)\n\n"
+	program := head + declarations.String() + "\nfunc main() {\n" + calls.String() + "}\n"
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"vet", "./" + dir}, {"run", "./" + dir}} {
+		out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("go %s: %v\n%.3000s", args[0], err, out)
+		}
+		if args[0] == "vet" {
+			continue
+		}
+		got, all := strings.Split(string(out), "\n"), strings.Split(want.String(), "\n")
+		for i := range max(len(got), len(all)) {
+			if i >= len(got) || i >= len(all) || got[i] != all[i] {
+				t.Fatalf("policy %d of %d is not the page's: %q, want %q", i, len(all), got[min(i, len(got)-1)], all[min(i, len(all)-1)])
+			}
+		}
+	}
+}
+
+// reply decodes the page's numbers of a kind.
+func reply(t *testing.T, kind string, s lab.State, into any) {
+	t.Helper()
+	numbers, err := lab.Numbers(t.Context(), kind, s.Query().Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(numbers)
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
