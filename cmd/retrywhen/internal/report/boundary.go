@@ -24,6 +24,7 @@ type BoundaryResult struct {
 	*sim.BoundaryResult
 	Loads []float64 `json:"loads"`
 	of    Boundary
+	compared
 }
 
 // Run computes the boundary. It returns a *sim.FieldError and no result for an invalid Boundary, and a
@@ -42,14 +43,8 @@ func (b Boundary) Run(ctx context.Context) (*BoundaryResult, error) {
 	if r == nil {
 		return nil, err
 	}
-	return &BoundaryResult{r, b.Loads, b}, err
+	return &BoundaryResult{r, b.Loads, b, compared{strategies: b.Strategies}}, err
 }
-
-// Compared returns the strategies.
-func (r *BoundaryResult) Compared() []Strategy { return r.of.Strategies }
-
-// Incomplete returns nil: a run that is stopped returns its error.
-func (r *BoundaryResult) Incomplete() error { return nil }
 
 // JSON returns the result.
 func (r *BoundaryResult) JSON() any { return r }

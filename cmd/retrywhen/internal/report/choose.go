@@ -38,6 +38,7 @@ type Choices struct {
 	Policy     *complete // the recommended one; nil if there is none
 	Missing    int       // strategies that Work has left out
 	of         Choose
+	compared
 }
 
 // Run computes the choices. It returns a *sim.FieldError and no result for an invalid Choose, and a *sim.StoppedError
@@ -63,6 +64,7 @@ func (c Choose) Run(ctx context.Context) (*Choices, error) {
 	for _, x := range r.Choices {
 		all.Strategies = append(all.Strategies, Strategy{Name: x.Name, Policy: x.Policy, Placement: x.Placement})
 	}
+	all.compared.strategies = all.Strategies
 	all.show()
 	if err != nil && ctx.Err() == nil && len(r.Choices) > 0 { // Work is over
 		all.Missing, err = len(run.Strategies), nil
@@ -161,12 +163,6 @@ func (x *Choices) whom(i int) string {
 	}
 	return text
 }
-
-// Incomplete returns nil: a run that is stopped returns its error.
-func (x *Choices) Incomplete() error { return nil }
-
-// Compared returns the strategies.
-func (x *Choices) Compared() []Strategy { return x.Strategies }
 
 // JSON returns the result of all strategies, and the recommended one.
 func (x *Choices) JSON() any {

@@ -34,6 +34,7 @@ type ContentionResult struct {
 	Clients    []int
 	Strategies []ContentionStrategyResult
 	of         Contention
+	compared
 }
 
 // ContentionStrategyResult is the result of one strategy, with a point for each computed number of clients.
@@ -52,7 +53,7 @@ func (c Contention) Run(ctx context.Context) (*ContentionResult, error) {
 	if c.Horizon == 0 {
 		c.Horizon = ContentionHorizon
 	}
-	r := &ContentionResult{of: c, Runs: c.Runs, Clients: clientCounts(c.Clients, c.Points)}
+	r := &ContentionResult{compared: compared{strategies: c.Strategies}, of: c, Runs: c.Runs, Clients: clientCounts(c.Clients, c.Points)}
 	for _, s := range c.Strategies {
 		points, err := sim.Sweep{
 			Strategies: []sim.Strategy{s.Sim()}, Clients: r.Clients, Runs: c.Runs, Network: c.Network, Seed: c.Seed, Horizon: c.Horizon,
@@ -80,23 +81,10 @@ func (c Contention) Run(ctx context.Context) (*ContentionResult, error) {
 		if err == nil {
 			x.Calls = run.Times
 		}
-		x.Note = note(x.Err)
+		x.Note = r.note(x.Err)
 	}
 	return r, nil
 }
-
-// Incomplete returns why a part of the result is missing, nil if nothing is.
-func (r *ContentionResult) Incomplete() error {
-	for _, x := range r.Strategies {
-		if x.Err != nil {
-			return x.Err
-		}
-	}
-	return nil
-}
-
-// Compared returns the strategies.
-func (r *ContentionResult) Compared() []Strategy { return r.of.Strategies }
 
 // JSON returns the result, without the time of each call unless Each is set.
 func (r *ContentionResult) JSON() any {

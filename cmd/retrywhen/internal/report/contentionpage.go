@@ -78,29 +78,17 @@ func (r *ContentionResult) Page() any {
 
 // sentences sets the sentences that compare the strategies for the most clients.
 func (c *contentionPage) sentences(r *ContentionResult) {
-	var fewest, most, quickest, slowest *ContentionStrategyResult
 	last := func(x *ContentionStrategyResult) sim.SweepPoint { return x.Points[len(x.Points)-1] }
-	for i := range r.Strategies {
-		x := &r.Strategies[i]
-		if x.Err != nil || len(x.Points) == 0 {
-			continue
-		}
-		if fewest == nil {
-			fewest, most, quickest, slowest = x, x, x, x
-		}
-		if last(x).Calls.Mean < last(fewest).Calls.Mean {
-			fewest = x
-		}
-		if last(x).Calls.Mean > last(most).Calls.Mean {
-			most = x
-		}
-		if last(x).End.Mean < last(quickest).End.Mean {
-			quickest = x
-		}
-		if last(x).End.Mean > last(slowest).End.Mean {
-			slowest = x
-		}
+	by := func(value func(sim.SweepPoint) float64) (least, most *ContentionStrategyResult) {
+		return extremes(r.Strategies, func(x *ContentionStrategyResult) (float64, bool) {
+			if x.Err != nil || len(x.Points) == 0 {
+				return 0, false
+			}
+			return value(last(x)), true
+		})
 	}
+	fewest, most := by(calls)
+	quickest, slowest := by(totalTime)
 	if fewest == nil {
 		return
 	}
@@ -121,32 +109,27 @@ func callCount(x float64) string { return count(int(math.Round(x)), "call", "cal
 // over sets the calls of one run over time: figures 5 and 7 of "Exponential Backoff And Jitter".
 func (c *contentionPage) over(r *ContentionResult) {
 	c.Highest = r.highest()
-	var busiest, calmest int64
-	var loud, quiet *contentionPageStrategy
 	for i := range r.Strategies {
-		times := r.Strategies[i].Calls
-		x := &c.Strategies[i]
-		x.Total = int64(len(times))
-		if x.Total == 0 {
-			continue
-		}
-		end, bin := r.end(i), r.bin(i)
-		x.Axis, x.Bin, x.Calls = newAxis(end), Seconds(bin), rates(bins(times, bin), bin)
-		peak := slices.Max(bins(times, callsWindow))
-		if peak > busiest {
-			busiest, loud = peak, x
-		}
-		if quiet == nil || peak < calmest {
-			calmest, quiet = peak, x
+		times, x := r.Strategies[i].Calls, &c.Strategies[i]
+		if x.Total = int64(len(times)); x.Total > 0 {
+			end, bin := r.end(i), r.bin(i)
+			x.Axis, x.Bin, x.Calls = newAxis(end), Seconds(bin), rates(bins(times, bin), bin)
 		}
 	}
+	peak := func(x *ContentionStrategyResult) int64 { return slices.Max(bins(x.Calls, callsWindow)) }
+	quiet, loud := extremes(r.Strategies, func(x *ContentionStrategyResult) (float64, bool) {
+		if len(x.Calls) == 0 {
+			return 0, false
+		}
+		return float64(peak(x)), true
+	})
 	switch {
 	case loud == nil:
 	case loud == quiet:
-		c.Over = fmt.Sprintf("The busiest %s of one run has %s.", axis.Time(callsWindow), count(int(busiest), "call", "calls"))
+		c.Over = fmt.Sprintf("The busiest %s of one run has %s.", axis.Time(callsWindow), count(int(peak(loud)), "call", "calls"))
 	default:
 		c.Over = fmt.Sprintf("The busiest %s of one run has %s under %s, and %s under %s.",
-			axis.Time(callsWindow), count(int(busiest), "call", "calls"), quoted(loud.Title), grouped(calmest), quoted(quiet.Title))
+			axis.Time(callsWindow), count(int(peak(loud)), "call", "calls"), quoted(loud.Name), grouped(peak(quiet)), quoted(quiet.Name))
 	}
 }
 

@@ -38,6 +38,7 @@ type HerdResult struct {
 	Own        bool                 `json:"-"` // each strategy has its own time axis
 	Strategies []HerdStrategyResult `json:"strategies"`
 	of         Herd
+	compared
 }
 
 // HerdStrategyResult is the result of one strategy.
@@ -79,7 +80,7 @@ func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
 		case err == nil:
 			x.Figures = &figures[0]
 		case errors.Is(err, sim.ErrHorizon): // in one of the runs
-			x.Err, x.Note = err, note(err)
+			x.Err, x.Note = err, r.note(err)
 		default:
 			return r, err
 		}
@@ -98,7 +99,7 @@ func (h Herd) Windows(ctx context.Context) (peak, dead time.Duration, err error)
 
 // retries computes one run of each strategy and chooses the windows.
 func (h Herd) retries(ctx context.Context) (*HerdResult, error) {
-	r := &HerdResult{of: h, Jobs: h.Jobs, Runs: h.Runs, PeakWindow: h.PeakWindow, DeadWindow: h.DeadWindow, Strategies: []HerdStrategyResult{}}
+	r := &HerdResult{compared: compared{strategies: h.Strategies}, of: h, Jobs: h.Jobs, Runs: h.Runs, PeakWindow: h.PeakWindow, DeadWindow: h.DeadWindow, Strategies: []HerdStrategyResult{}}
 	var shortest time.Duration // windows are shorter than this herd
 	for _, s := range h.Strategies {
 		x := HerdStrategyResult{Name: s.Title(), Policy: s}
@@ -118,7 +119,7 @@ func (h Herd) retries(ctx context.Context) (*HerdResult, error) {
 		if herd == nil {
 			return nil, err
 		}
-		x.Err, x.Note = err, note(err)
+		x.Err, x.Note = err, r.note(err)
 		if err == nil || herd.End > 0 && (h.Horizon > 0 || ctx.Err() != nil) { // no chart of centuries
 			x.Herd = herd
 		}
@@ -185,19 +186,6 @@ func (r *HerdResult) end(x *HerdStrategyResult) time.Duration {
 	}
 	return r.End()
 }
-
-// Incomplete returns why a part of the result is missing, nil if nothing is.
-func (r *HerdResult) Incomplete() error {
-	for _, x := range r.Strategies {
-		if _, ok := errors.AsType[*sim.StoppedError](x.Err); ok {
-			return x.Err
-		}
-	}
-	return nil
-}
-
-// Compared returns the strategies.
-func (r *HerdResult) Compared() []Strategy { return r.of.Strategies }
 
 // JSON returns the result, without the time of each retry unless Each is set.
 func (r *HerdResult) JSON() any {

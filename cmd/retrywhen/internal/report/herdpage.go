@@ -99,20 +99,12 @@ func (h *herdPage) sentences() {
 // extremes returns the strategies with the smallest and with the largest value of a figure, nil if none has figures. It
 // ignores strategies whose retries all come at once, because they have no peak and no dead time.
 func (h *herdPage) extremes(figure int) (least, most *herdPageStrategy) {
-	for i := range h.Strategies {
-		x := &h.Strategies[i]
+	return extremes(h.Strategies, func(x *herdPageStrategy) (float64, bool) {
 		if x.Figures == nil || x.Figures[peakFigure].Text == AtOnce {
-			continue
+			return 0, false
 		}
-		v := x.Figures[figure].Value
-		if least == nil || v < least.Figures[figure].Value {
-			least = x
-		}
-		if most == nil || v > most.Figures[figure].Value {
-			most = x
-		}
-	}
-	return least, most
+		return x.Figures[figure].Value, true
+	})
 }
 
 // draw sets the numbers of the charts; lines is the number of jobs that are drawn.

@@ -30,6 +30,7 @@ type OutageResult struct {
 	Down       time.Duration          `json:"down"`
 	Strategies []OutageStrategyResult `json:"strategies"`
 	of         Outage
+	compared
 }
 
 // OutageStrategyResult is the result of one strategy.
@@ -49,7 +50,7 @@ func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 	if o.Horizon == 0 {
 		o.Horizon = o.Down + min(OutageHorizon, math.MaxInt64-max(o.Down, 0))
 	}
-	r := &OutageResult{of: o, Down: o.Down, Strategies: []OutageStrategyResult{}}
+	r := &OutageResult{compared: compared{strategies: o.Strategies}, of: o, Down: o.Down, Strategies: []OutageStrategyResult{}}
 	for _, s := range o.Strategies {
 		x := OutageStrategyResult{Name: s.Title(), Policy: s}
 		run := o.Outage
@@ -72,7 +73,7 @@ func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 				return nil, x.Err
 			}
 		}
-		x.Note = note(x.Err)
+		x.Note = r.note(x.Err)
 		if x.Result != nil {
 			x.After, x.Best = max(0, x.Result.End-o.Down), x.Result.Best-o.Down
 		}
@@ -112,19 +113,6 @@ func (r *OutageResult) end(x *OutageStrategyResult) time.Duration {
 	}
 	return r.End()
 }
-
-// Incomplete returns why a part of the result is missing, nil if nothing is.
-func (r *OutageResult) Incomplete() error {
-	for _, x := range r.Strategies {
-		if _, ok := errors.AsType[*sim.StoppedError](x.Err); ok {
-			return x.Err
-		}
-	}
-	return nil
-}
-
-// Compared returns the strategies.
-func (r *OutageResult) Compared() []Strategy { return r.of.Strategies }
 
 // JSON returns the result.
 func (r *OutageResult) JSON() any { return r }

@@ -53,19 +53,12 @@ func (r *OutageResult) Page() any {
 
 // sentence sets the sentence that compares the soonest and the latest end with the best possible one.
 func (o *outagePage) sentence(r *OutageResult) {
-	var soonest, latest *OutageStrategyResult
-	for i := range r.Strategies {
-		x := &r.Strategies[i]
+	soonest, latest := extremes(r.Strategies, func(x *OutageStrategyResult) (float64, bool) {
 		if x.Result == nil || x.Result.Served < x.Result.Clients {
-			continue
+			return 0, false
 		}
-		if soonest == nil || x.Result.End < soonest.Result.End {
-			soonest = x
-		}
-		if latest == nil || x.Result.End > latest.Result.End {
-			latest = x
-		}
-	}
+		return float64(x.Result.End), true
+	})
 	if soonest == nil {
 		return
 	}

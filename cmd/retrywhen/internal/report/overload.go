@@ -29,6 +29,7 @@ type OverloadResult struct {
 	Horizon    time.Duration            `json:"horizon"`
 	Strategies []OverloadStrategyResult `json:"strategies"`
 	of         Overload
+	compared
 }
 
 // OverloadStrategyResult is the result of one strategy.
@@ -75,7 +76,7 @@ func (o Overload) Run(ctx context.Context) (*OverloadResult, error) {
 	if o.Bin == 0 {
 		o.Bin = max(ChartBin(o.Horizon), time.Second)
 	}
-	r := &OverloadResult{of: o, Load: o.Load, Trigger: o.Trigger, Horizon: o.Horizon, Strategies: []OverloadStrategyResult{}}
+	r := &OverloadResult{compared: compared{strategies: o.Strategies}, of: o, Load: o.Load, Trigger: o.Trigger, Horizon: o.Horizon, Strategies: []OverloadStrategyResult{}}
 	for again := false; ; again = true {
 		for i, s := range o.Strategies {
 			if again && (r.Strategies[i].Err != nil || r.Strategies[i].Result.End == r.Horizon) {
@@ -89,7 +90,7 @@ func (o Overload) Run(ctx context.Context) (*OverloadResult, error) {
 				if _, ok := errors.AsType[*sim.StoppedError](x.Err); !ok {
 					return nil, x.Err
 				}
-				x.Note = note(x.Err)
+				x.Note = r.note(x.Err)
 			}
 			if again {
 				r.Strategies[i] = x
@@ -121,7 +122,7 @@ func (r *OverloadResult) sample(ctx context.Context) error {
 			Progress: o.Progress.of("runs of " + x.Name),
 		}.Run(ctx)
 		if err != nil {
-			x.Err, x.Note = err, note(err)
+			x.Err, x.Note = err, r.note(err)
 			if ctx.Err() != nil {
 				return err
 			}
@@ -140,19 +141,6 @@ func (r *OverloadResult) end() time.Duration {
 	}
 	return end
 }
-
-// Incomplete returns why a part of the result is missing, nil if nothing is.
-func (r *OverloadResult) Incomplete() error {
-	for _, x := range r.Strategies {
-		if x.Err != nil {
-			return x.Err
-		}
-	}
-	return nil
-}
-
-// Compared returns the strategies.
-func (r *OverloadResult) Compared() []Strategy { return r.of.Strategies }
 
 // JSON returns the result.
 func (r *OverloadResult) JSON() any { return r }

@@ -23,6 +23,38 @@ type Result interface {
 	Incomplete() error    // why a part is missing; nil if nothing is
 }
 
+// compared is the part of a Result about its strategies.
+type compared struct {
+	strategies []Strategy
+	stopped    error // the first *sim.StoppedError
+}
+
+func (c *compared) Compared() []Strategy { return c.strategies }
+func (c *compared) Incomplete() error    { return c.stopped }
+
+// note keeps an error that stopped a strategy, and returns it as a sentence; "" if there is none.
+func (c *compared) note(err error) string {
+	if _, ok := errors.AsType[*sim.StoppedError](err); ok && c.stopped == nil {
+		c.stopped = err
+	}
+	return note(err)
+}
+
+// extremes returns the elements with the smallest and with the largest value among those that have one; nil if none has.
+func extremes[T any](all []T, value func(*T) (v float64, ok bool)) (least, most *T) {
+	var low, high float64
+	for i := range all {
+		v, ok := value(&all[i])
+		if ok && (least == nil || v < low) {
+			least, low = &all[i], v
+		}
+		if ok && (most == nil || v > high) {
+			most, high = &all[i], v
+		}
+	}
+	return least, most
+}
+
 // Progress returns the function to which a simulation reports its progress. It may be nil.
 type Progress func(what string) func(done, total int64)
 

@@ -44,22 +44,17 @@ type Schedule struct {
 type Schedules struct {
 	all []Schedule
 	of  Show
+	compared
 }
 
 // Run computes the schedules.
 func (x Show) Run() *Schedules {
-	s := &Schedules{of: x}
+	s := &Schedules{of: x, compared: compared{strategies: x.Strategies}}
 	for _, st := range x.Strategies {
 		s.all = append(s.all, scheduleOf(st, x.Retries))
 	}
 	return s
 }
-
-// Compared returns the strategies.
-func (s *Schedules) Compared() []Strategy { return s.of.Strategies }
-
-// Incomplete returns nil.
-func (s *Schedules) Incomplete() error { return nil }
 
 // JSON returns the schedules.
 func (s *Schedules) JSON() any { return s.all }
