@@ -102,6 +102,27 @@ func TestCheckReconnect(t *testing.T) {
 	streamtest.CheckReconnect(t, serveLines(12), following)
 }
 
+// timers is a pool, as network clients have one: a timer of one bubble must not come into another.
+var timers = sync.Pool{New: func() any { return time.NewTimer(0) }}
+
+// Tests that run in parallel do not share what a client keeps in pools.
+func TestCheckReconnect_Parallel(t *testing.T) {
+	for range 4 {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			streamtest.CheckReconnect(t, serveLines(3), func(ctx context.Context, dial dialFunc, got func(string)) error {
+				return following(ctx, func(ctx context.Context, network, addr string) (net.Conn, error) {
+					timer := timers.Get().(*time.Timer)
+					timer.Reset(time.Millisecond)
+					<-timer.C
+					timers.Put(timer)
+					return dial(ctx, network, addr)
+				}, got)
+			})
+		})
+	}
+}
+
 // halfLines delivers what came of a line before the connection broke.
 func halfLines(ctx context.Context, dial dialFunc, got func(string)) error {
 	last := 0

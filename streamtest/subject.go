@@ -3,6 +3,7 @@ package streamtest
 import (
 	"context"
 	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,11 +82,16 @@ const (
 	shortLife = time.Minute      // of its connection
 )
 
+// alone is held while a client that dials runs, so that tests in parallel do not share its pools.
+var alone sync.Mutex
+
 // play runs the client through a scenario, in a bubble of its own.
 func (s *subject) play(t *testing.T, sc scenario) *outcome {
 	if s.amid {
 		// A timer of another bubble, from a pool of the client's, would end the process. The second collection empties
 		// what the first one has kept. Streams have no such pools.
+		alone.Lock()
+		defer alone.Unlock()
 		runtime.GC()
 		runtime.GC()
 	}
