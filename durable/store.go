@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -55,7 +56,7 @@ func (b *backend) store(ctx context.Context, s step, policy retry.Policy) (uint6
 	if !s.fresh {
 		b.setCondition(s)
 	}
-	wait, unconfirmed := firstWait, false
+	wait, unconfirmed, before := firstWait, false, b.nc.LastError()
 	try := func(ctx context.Context) (uint64, error) {
 		ack, err := b.publish(ctx, s, wait)
 		switch code := apiCode(err); {
@@ -74,6 +75,9 @@ func (b *backend) store(ctx context.Context, s step, policy retry.Policy) (uint6
 			return 0, errMoved
 		case code == 0 && err != nats.ErrDisconnected: // which says that it was not sent
 			unconfirmed = true
+			if denied := b.denied(before); denied != nil && strings.Contains(denied.Error(), s.m.Subject) {
+				err = denied
+			}
 		}
 		return 0, err
 	}

@@ -140,6 +140,26 @@ func TestStore_AContextThatEnds(t *testing.T) {
 	})
 }
 
+// A publication that the user may not make gets no response. It is not repeated.
+func TestStore_MayNotPublish(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(server)
+		q := fakeQueue(t, s, Config{})
+		q.nc = connected(t, s)
+		defer q.nc.Close()
+		const subject = "forbidden.x.later"
+		s.publish = func(*nats.Msg) error {
+			q.nc.Publish(subject, nil)
+			return errNoResponse
+		}
+		start := time.Now()
+		_, err := q.store(t.Context(), step{id: "x", m: &nats.Msg{Subject: subject, Header: nats.Header{}}}, storePolicy)
+		if took := time.Since(start); !errors.Is(err, nats.ErrPermissionViolation) || took != firstWait || outcomesOf(s) != "put later" {
+			t.Errorf("got %v after %v, want a permission violation after %v", err, took, firstWait)
+		}
+	})
+}
+
 // A message that does not exist is no error; a server that does not respond is one after a while.
 func TestLast(t *testing.T) {
 	s := new(server)

@@ -114,6 +114,7 @@ func TestPutThatIsCancelledDoesNotBlameTheServer(t *testing.T) {
 
 // droppingDialer is a dialer whose connections drop all that is sent while drop is set.
 type droppingDialer struct {
+	only    string // if set, only what contains it is lost
 	drop    atomic.Bool
 	dropped atomic.Int64
 }
@@ -129,7 +130,7 @@ type droppingConn struct {
 }
 
 func (c *droppingConn) Write(b []byte) (int, error) {
-	if c.d.drop.Load() {
+	if c.d.drop.Load() && strings.Contains(string(b), c.d.only) {
 		c.d.dropped.Add(1)
 		return len(b), nil
 	}

@@ -70,29 +70,32 @@ func TestAShortWaitOfABusyWorkerIsGivenAway(t *testing.T) {
 // The server can never store the outcome. The job is not attempted again and again without a pause.
 func TestAnOutcomeThatCannotBeStoredIsNoHotLoop(t *testing.T) {
 	t.Parallel()
-	for _, outcome := range []error{errors.New("no"), retry.Permanent(errors.New("no"))} {
-		srv := start(t)
-		q := open(t, srv, durable.Config{Policy: retry.New(backoff.Constant(2 * time.Second))})
-		nc, err := srv.Connect()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer nc.Close()
-		js, _ := jetstream.New(nc)
-		if _, err := js.Publish(t.Context(), "retrywhen.q.job.huge.first", make([]byte, 1<<20)); err != nil {
-			t.Fatal(err)
-		}
-		var attempts atomic.Int64
-		stop := work(t, q, 1, func(context.Context, *durable.Job) error {
-			attempts.Add(1)
-			return outcome
+	for name, outcome := range map[string]error{"a retry": errors.New("no"), "a dead letter": retry.Permanent(errors.New("no"))} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := start(t)
+			q := open(t, srv, durable.Config{Policy: retry.New(backoff.Constant(2 * time.Second))})
+			nc, err := srv.Connect()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer nc.Close()
+			js, _ := jetstream.New(nc)
+			if _, err := js.Publish(t.Context(), "retrywhen.q.job.huge.first", make([]byte, 1<<20)); err != nil {
+				t.Fatal(err)
+			}
+			var attempts atomic.Int64
+			stop := work(t, q, 1, func(context.Context, *durable.Job) error {
+				attempts.Add(1)
+				return outcome
+			})
+			eventually(t, "it is attempted", func() bool { return attempts.Load() > 0 })
+			time.Sleep(1500 * time.Millisecond)
+			if n := attempts.Load(); n != 1 {
+				t.Errorf("%d attempts in 1.5 s, want 1", n)
+			}
+			stop()
 		})
-		eventually(t, "it is attempted", func() bool { return attempts.Load() > 0 })
-		time.Sleep(1500 * time.Millisecond)
-		if n := attempts.Load(); n != 1 {
-			t.Errorf("%d attempts in 1.5 s, want 1", n)
-		}
-		stop()
 	}
 }
 

@@ -53,7 +53,7 @@ func TestAShorterLease(t *testing.T) {
 	time.Sleep(1500 * time.Millisecond) // until the worker knows
 	before := attempts.Load()
 	work(t, other, 4, handler)
-	time.Sleep(3 * time.Second) // some of the new leases
+	time.Sleep(1500 * time.Millisecond) // longer than the new lease
 	if n := attempts.Load(); n > before+1 || n > 2 {
 		t.Errorf("%d attempts, %d of them when the worker knew the lease, want at most one more", n, before)
 	}

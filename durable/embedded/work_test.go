@@ -275,7 +275,7 @@ func TestALongJobKeepsItsLease(t *testing.T) {
 	var runs atomic.Int64
 	handler := func(context.Context, *durable.Job) error {
 		runs.Add(1)
-		time.Sleep(5 * time.Second)
+		time.Sleep(3 * time.Second) // longer than a lease
 		return nil
 	}
 	work(t, q, 1, handler)
