@@ -375,6 +375,14 @@ func TestReviveAll_KeepPanics(t *testing.T) {
 	q.ReviveAll(t.Context(), func(*DeadLetter) bool { panic("no") })
 }
 
+// Without a response, nobody knows whether there is a letter.
+func TestForget_NoResponse(t *testing.T) {
+	q := fakeQueue(t, &server{last: func(string) (*jetstream.RawStreamMsg, error) { return nil, nats.ErrTimeout }}, Config{})
+	if err := q.Forget(t.Context(), "x"); !errors.Is(err, ErrUnreachable) || errors.Is(err, ErrNotFound) {
+		t.Errorf("got %v, want ErrUnreachable", err)
+	}
+}
+
 func TestForget(t *testing.T) {
 	done := nats.Header{headerDone: {"1"}}
 	none := `durable: forget: job "x": not found`

@@ -189,8 +189,8 @@ func (l fakeLog) WithAttrs(all []slog.Attr) slog.Handler {
 func (l fakeLog) Handle(_ context.Context, r slog.Record) error {
 	l.s.note("log: %s", r.Message)
 	r.Attrs(func(a slog.Attr) bool {
-		if !logged[a.Key] {
-			l.s.note("with the attribute %q", a.Key)
+		if !logged[a.Key] || a.Key == "id" && a.Value.String() != "x" || a.Key == "kind" && a.Value.String() == "x" {
+			l.s.note("with the attribute %v", a)
 		}
 		return true
 	})

@@ -26,6 +26,14 @@ func TestOpen_AnOldServer(t *testing.T) {
 	}
 }
 
+func TestOpen_AClosedConnection(t *testing.T) {
+	nc := connected(t, new(server))
+	nc.Close()
+	if _, err := Open(t.Context(), nc, Config{Name: "q"}); !errors.Is(err, ErrClosed) || err.Error() != "durable: open: the queue is closed: nats: connection closed" {
+		t.Errorf("got %v, want ErrClosed", err)
+	}
+}
+
 // A server that does not respond delays Open by 15 s, or until ctx ends.
 func TestOpen_NoResponse(t *testing.T) {
 	for limit, want := range map[time.Duration]time.Duration{0: 15 * time.Second, 3 * time.Second: 3 * time.Second, time.Minute: time.Minute} {

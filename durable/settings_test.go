@@ -55,12 +55,12 @@ func TestEnsure_Metadata(t *testing.T) {
 	have.Metadata["owner"] = "me"
 	l := &library{stream: &have}
 	q := fakeQueue(t, new(server), Config{})
-	q.js, q.config = l, Config{Name: "q", MaxDead: 3, Update: true}
-	if _, err := q.ensureStream(t.Context()); err != nil || l.stream.Metadata["owner"] != "me" || l.stream.Metadata["retrywhen.maxdead"] != "3" || q.config.MaxDead != 3 {
+	q.js, q.config = l, Config{Name: "q", MaxDead: 3000, Update: true}
+	if _, err := q.ensureStream(t.Context()); err != nil || l.stream.Metadata["owner"] != "me" || l.stream.Metadata["retrywhen.maxdead"] != "3000" || q.config.MaxDead != 3000 {
 		t.Errorf("got %v, %v", l.stream.Metadata, err)
 	}
 	q.config = Config{Name: "q"}
-	if _, err := q.ensureStream(t.Context()); err != nil || q.config.MaxDead != 3 || q.config.Lease != 30*time.Second {
+	if _, err := q.ensureStream(t.Context()); err != nil || q.config.MaxDead != 3000 || q.config.Lease != 30*time.Second {
 		t.Errorf("got %+v, %v", q.config, err)
 	}
 	q.config = Config{Name: "q", Lease: 5 * time.Minute, Update: true}

@@ -67,8 +67,10 @@ func TestNothingIsLostWhenTheLeaderOfAClusterIsKilled(t *testing.T) {
 	}
 	all := strings.Join(urls, ",")
 	var q *durable.Queue
+	patience := 500 * time.Millisecond // without a leader, nobody responds
 	eventually(t, "the cluster takes a queue with three replicas", func() bool {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		patience *= 2
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		var err error
 		q, err = durable.Open(ctx, connect(t, all), durable.Config{Name: "cluster", Lease: 5 * time.Second, Policy: crashPolicy})
