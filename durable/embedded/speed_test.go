@@ -16,23 +16,23 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// TestDeathsAreFast measures, best of three in one run on files: how fast jobs with ids are done, how fast they become
-// dead letters, how fast all are revived, and how long a Put takes beside deaths. A death and a revival are one
-// publication each: both have about a third of the speed of a job that is done, or more. Nightly also checks bounds, which
-// leave room for a busy machine.
+// A death is one publication and one acknowledgement, as is a job with an id that is done. A revival reads the letter,
+// publishes the job and deletes the letter. So both have about a third of the speed of a job that is done, or more. The
+// test counts messages, and only logs speeds, best of three, because they depend on the machine.
 func TestDeathsAreFast(t *testing.T) {
 	n := 600
 	if nightly() {
 		n = 6_000
 	}
-	var done, died, revived float64
+	var done, died, revived cost
 	for i := range 3 {
-		d, x, r := deathSpeeds(t, fmt.Sprint("q", i), n)
-		done, died, revived = max(done, d), max(died, x), max(revived, r)
+		d, x, r := costs(t, fmt.Sprint("q", i), n)
+		done, died, revived = done.best(d), died.best(x), revived.best(r)
 	}
-	t.Logf("a second: %.0f done, %.0f dead (%.2f), %.0f revived (%.2f)", done, died, died/done, revived, revived/done)
-	if nightly() && (died < done/4 || revived < done/4) {
-		t.Errorf("a second: %.0f done, %.0f dead, %.0f revived, want at least a fourth", done, died, revived)
+	t.Logf("a second: %.0f done, %.0f dead (%.2f), %.0f revived (%.2f)", done.speed, died.speed, died.speed/done.speed, revived.speed, revived.speed/done.speed)
+	t.Logf("messages: %.2f done, %.2f dead, %.2f revived", done.messages, died.messages, revived.messages)
+	if done.messages > 2.5 || died.messages > 2.5 || revived.messages > 3.5 {
+		t.Errorf("messages: %.2f done, %.2f dead, %.2f revived, want at most 2.5, 2.5 and 3.5", done.messages, died.messages, revived.messages)
 	}
 
 	best := time.Hour
@@ -40,36 +40,47 @@ func TestDeathsAreFast(t *testing.T) {
 		best = min(best, putBesideDeaths(t, fmt.Sprint("p", i)))
 	}
 	t.Logf("a Put beside 300 deaths: p99 %v", best)
-	if nightly() && best > 20*time.Millisecond {
-		t.Errorf("a Put beside 300 deaths: p99 %v, want at most 20ms", best)
-	}
 }
 
-// deathSpeeds returns how many jobs are done, die and are revived per second, each put before.
-func deathSpeeds(t *testing.T, name string, n int) (done, died, revived float64) {
-	srv := start(t)
-	q := open(t, srv, durable.Config{Name: name, Policy: retry.New(backoff.Backoff{}, retry.Limit(0))})
-	fill := func(prefix string) {
+// cost is what a job costs: how many per second there are, and how many messages the client sends for each.
+type cost struct{ speed, messages float64 }
+
+func (c cost) best(d cost) cost {
+	if c == (cost{}) {
+		return d
+	}
+	return cost{max(c.speed, d.speed), min(c.messages, d.messages)}
+}
+
+// costs returns what it costs that jobs are done, die and are revived.
+func costs(t *testing.T, name string, n int) (done, died, revived cost) {
+	nc := connect(t, start(t))
+	// The lease is long, so that leases are not extended meanwhile.
+	q := open(t, nc, durable.Config{Name: name, Policy: retry.New(backoff.Backoff{}, retry.Limit(0)), Lease: time.Hour})
+	measure := func(f func()) cost {
+		began, before := time.Now(), nc.Stats().OutMsgs
+		f()
+		return cost{float64(n) / time.Since(began).Seconds(), float64(nc.Stats().OutMsgs-before) / float64(n)}
+	}
+	works := func(prefix string, outcome error, ended func() int64) (c cost) {
 		inParallel(n, func(i int) { put(t, q, "", durable.PutID(prefix+strconv.Itoa(i))) })
-	}
-	speed := func(handler func(context.Context, *durable.Job) error, ended func() int64) float64 {
 		goal := ended() + int64(n)
-		began := time.Now()
-		stop := work(t, q, 16, handler)
-		eventually(t, "all have ended", func() bool { return ended() == goal })
-		took := time.Since(began)
+		var stop func()
+		c = measure(func() {
+			stop = work(t, q, 16, func(context.Context, *durable.Job) error { return outcome })
+			eventually(t, "all have ended", func() bool { return ended() == goal })
+		})
 		stop()
-		return float64(n) / took.Seconds()
+		return c
 	}
-	fill("done")
-	done = speed(func(context.Context, *durable.Job) error { return nil }, func() int64 { return q.Counts().Done })
-	fill("dies")
-	died = speed(func(context.Context, *durable.Job) error { return errors.New("no") }, func() int64 { return q.Counts().Died })
-	began := time.Now()
-	if got, err := q.ReviveAll(t.Context(), nil); got != n || err != nil {
-		t.Fatalf("revived %d, %v, want %d", got, err, n)
-	}
-	return done, died, float64(n) / time.Since(began).Seconds()
+	done = works("done", nil, func() int64 { return q.Counts().Done })
+	died = works("dies", errors.New("no"), func() int64 { return q.Counts().Died })
+	revived = measure(func() {
+		if got, err := q.ReviveAll(t.Context(), nil); got != n || err != nil {
+			t.Fatalf("revived %d, %v, want %d", got, err, n)
+		}
+	})
+	return done, died, revived
 }
 
 // putBesideDeaths returns the 99th percentile of Put's duration while 300 jobs die.
