@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"github.com/retrywhen/retrywhen/sim"
@@ -234,19 +235,39 @@ func browserOpening(t *testing.T, ctx context.Context, address string) {
 	for _, motion := range []string{"no-preference", "reduce"} {
 		p := open(t, ctx, address, 1440, 900)
 		p.run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: motion}}))
+		// The test says what time a frame has.
+		p.run(chromedp.ActionFunc(func(ctx context.Context) error {
+			_, err := page.AddScriptToEvaluateOnNewDocument(`
+				let id = 0;
+				window.frame = null;
+				window.requestAnimationFrame = (f) => ((window.frame = f), ++id);
+				window.cancelAnimationFrame = (n) => { if (n === id) window.frame = null; };
+			`).Do(ctx)
+			return err
+		}))
 		p.visit("")
-		moved := `document.querySelector(".screen .playing") !== null`
+		await := func(expression string) {
+			t.Helper()
+			p.run(chromedp.Poll(expression, nil, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(time.Minute)))
+		}
+		const playing = `document.querySelector(".screen .playing") !== null`
 		if motion == "reduce" {
-			if p.text(`String(`+moved+`)`) != "false" || p.text(`String(document.querySelector(".play").checkVisibility())`) != "false" {
+			if p.text(`String(`+playing+`)`) != "false" || p.text(`String(document.querySelector(".play").checkVisibility())`) != "false" {
 				t.Error("a picture moves, or a button would move it")
 			}
 		} else {
 			p.run(chromedp.Evaluate(`document.querySelector(".screen .play").scrollIntoView({block: "center"})`, nil))
-			p.run(chromedp.Poll(moved, nil, chromedp.WithPollingTimeout(time.Minute)))
-			p.run(chromedp.Poll(`document.querySelector(".screen figure.playing [data-of=clock]")?.textContent.match(/^[1-9]s$/) !== null`, nil, chromedp.WithPollingTimeout(time.Minute)))
-			p.run(chromedp.Click(".screen .play", chromedp.ByQuery)) // stops it at its end
-			if got := p.text(`document.querySelector(".screen [data-of=clock]").textContent`); got != "45s" {
-				t.Errorf("stopped, the first picture is at %s, want its end", got)
+			await(playing + ` && window.frame !== null`)
+			p.eval(`frame(1000)`, nil)
+			for _, step := range []struct {
+				at   int // ms after the first frame
+				want string
+			}{{2000, "9s false true"}, {3000, "14s true true"}, {30_000, "45s false false"}} {
+				p.eval(fmt.Sprintf(`frame(1000 + %d)`, step.at), nil)
+				got := p.text(`[document.querySelector(".screen [data-of=clock]").textContent, document.querySelector(".scene").classList.contains("stalled"), ` + playing + `].join(" ")`)
+				if got != step.want {
+					t.Errorf("%d ms after its first frame the first picture is at %s, want %s", step.at, got, step.want)
+				}
 			}
 		}
 		verdict := func(screen int) string {
@@ -260,7 +281,7 @@ func browserOpening(t *testing.T, ctx context.Context, address string) {
 			{1, `.longer`, "It does not recover within 4m45s"},
 		} {
 			p.run(chromedp.Evaluate(fmt.Sprintf(`[...document.querySelectorAll(".screen")[%d].querySelectorAll(%q)].at(-1).click()`, step.screen, step.click), nil))
-			p.run(chromedp.Poll(fmt.Sprintf(`document.querySelectorAll(".screen")[%d].querySelector(".verdict").textContent === %q`, step.screen, step.want), nil, chromedp.WithPollingTimeout(time.Minute)))
+			await(fmt.Sprintf(`document.querySelectorAll(".screen")[%d].querySelector(".verdict").textContent === %q`, step.screen, step.want))
 		}
 		if got := verdict(0); got != "It recovers after 16s" {
 			t.Errorf("the first screen says %q", got)

@@ -64,8 +64,8 @@ export function screen(section, kind = "scene") {
   let name = button.textContent;
   let shot = null, next = 0, running = null, played = false;
   const stop = () => {
-    cancelAnimationFrame(next);
     if (!figure.classList.contains("playing")) return;
+    cancelAnimationFrame(next);
     figure.classList.remove("playing");
     button.textContent = name;
     shot.draw(shot.end);
