@@ -28,8 +28,9 @@ import (
 // starts another; and compares the waits of two clients. The bounds are those of CheckResume.
 //
 // Let the client connect to an address such as 127.0.0.1:80, or use dial in an http.Transport: in a bubble, looking up a
-// host name ends the process. A client that has ended must have left no goroutine: close its idle connections too. Goroutines of the server do not
-// count. A silent connection stays silent: there is no kernel that finds out after minutes or hours.
+// host name ends the process. A client that has ended must have left no goroutine: close its idle connections too.
+// Goroutines of the server do not count. A silent connection stays silent: there is no kernel that finds out after
+// minutes or hours. Clients run one at a time, in parallel tests too, so that they share no timer of a pool.
 func CheckReconnect[V any](t testing.TB, serve func(ctx context.Context, l net.Listener), client func(ctx context.Context, dial func(ctx context.Context, network, addr string) (net.Conn, error), got func(V)) error, opts ...ResumeOption) {
 	t.Helper()
 	if serve == nil {

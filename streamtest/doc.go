@@ -44,5 +44,6 @@
 //
 // [Check] checks a stream against the contract of stream.Stream, [CheckOperator] an operator. [CheckResume] breaks the
 // connections of a feed's client in every way at every event, and compares what it delivers. [CheckReconnect] does that
-// to any client that dials. [Session.Rand] provides given random numbers. [NewClock] is for tests that cannot run in a bubble.
+// to any client that dials. [Session.Rand] provides given random numbers. [NewClock] is for tests that cannot run in a
+// bubble.
 package streamtest

@@ -199,7 +199,8 @@ func (o *outcome) until(s *subject, n *network, r *clientRun, cancel context.Can
 	}
 }
 
-// undisturbed lets time pass until the client has delivered all that there is, and then watches for what comes with time.
+// undisturbed lets time pass until the client has delivered all that there is, and then watches for what comes with
+// time.
 func (o *outcome) undisturbed(s *subject, n *network, r *clientRun) {
 	start := time.Now()
 	ended := false

@@ -41,8 +41,8 @@ type server struct {
 	headers []http.Header
 }
 
-// visit runs a client in a bubble against a server, and then f. After f all connections are closed, and a month passes in
-// which the client may end.
+// visit runs a client in a bubble against a server, and then f. After f all connections are closed, and a month passes
+// in which the client may end.
 func visit(t *testing.T, run clientRun, f func(s *server, ended <-chan error, cancel func()), handlers ...handler) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

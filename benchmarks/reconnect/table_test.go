@@ -107,6 +107,7 @@ const epilogue = `
 | jackc/pgx, LISTEN | the server is not in Go, and a real network freezes a bubble; examples/recipes/postgres breaks its connections in real time |
 | nats.go with JetStream | the server listens on a real network itself; examples/recipes/jetstream breaks its connections in real time |
 | redis/go-redis, in part | its PubSub holds a mutex while it dials (see above): the groups that freeze are not judged |
+| modelcontextprotocol/go-sdk, in part | its connection holds a mutex while it closes (see above): the groups that freeze are not judged |
 | any client that looks up a host name | package net's resolver belongs to no bubble: use an address such as 127.0.0.1 |
 `
 
