@@ -135,13 +135,11 @@ func (r *run[T, U]) wakeConsumer() {
 
 // start runs f on a goroutine of the run.
 func (r *run[T, U]) start(f func()) {
-	r.goroutines.Add(1)
-	go func() {
-		defer r.goroutines.Done()
+	r.goroutines.Go(func() {
 		end := new(handoff.Outcome)
 		defer r.ended(end)
 		end.Of(f)
-	}()
+	})
 }
 
 // ended records how a goroutine has ended. If it did not return, the run is over.
