@@ -589,7 +589,7 @@ func browserKeyboard(t *testing.T, ctx context.Context, address string) {
 		}
 	}
 	got := strings.Join(order, " ")
-	want := "skip restart SUMMARY A A to-herd more strategy-0 remove-0 remove-1 remove-2 add text name curve p-base p-factor cap jitter limit budget processes tiled SUMMARY jobs retries SUMMARY peak dead seed own-y own"
+	want := "skip restart SUMMARY A A to-story to-herd more strategy-0 remove-0 remove-1 remove-2 add text name curve p-base p-factor cap jitter limit budget processes tiled SUMMARY jobs retries SUMMARY peak dead seed own-y own"
 	if got != want {
 		t.Errorf("Tab goes through\n%s\nwant\n%s", got, want)
 	}

@@ -132,7 +132,7 @@ func opening(ctx context.Context) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<div id="opening" data-query="%s">`+"\n<style>\n%s</style>\n", html.EscapeString(Default().Query().Encode()), storyStyle)
 	b.WriteString("<noscript><style>.tabs, .page, .tools, .ask { display: none !important; }</style></noscript>\n")
-	b.WriteString(`<p class="elsewhere"><a href="./">The story of a stall, and the map</a></p>` + "\n")
+	b.WriteString(`<p class="elsewhere"><a id="to-story" href="./">The story of a stall, and the map</a></p>` + "\n")
 	for i, s := range all {
 		if err := s.html(ctx, &b, i); err != nil {
 			return "", err
