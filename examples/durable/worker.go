@@ -21,7 +21,7 @@ import (
 )
 
 // lease is short, so that the jobs of a killed worker are soon delivered to the next one.
-const lease = 3 * time.Second
+const lease = 2 * time.Second
 
 // The kinds of orders.
 const ordinary, express = "ordinary", "express"
@@ -31,7 +31,7 @@ var expressPolicy = retry.New(backoff.Exponential(50*time.Millisecond, 2).Cap(ti
 	retry.Limit(5), retry.AttemptTimeout(2*time.Second))
 
 // policy has delays below a second, which the worker keeps, and longer ones, which the server keeps.
-var policy = retry.New(backoff.Exponential(100*time.Millisecond, 2.5).Cap(2*time.Second).Jitter(jitter.Equal),
+var policy = retry.New(backoff.Exponential(100*time.Millisecond, 2.5).Cap(time.Second).Jitter(jitter.Equal),
 	retry.Limit(6), retry.AttemptTimeout(5*time.Second))
 
 // work is the worker process of the queue with the name, on the NATS server at url. Its jobs call the target. It works until
