@@ -319,7 +319,8 @@ func lifeWithoutID(t *testing.T, srv *embedded.Server, name string, l *life) {
 	zero.Close() // hands back what was not reported
 	p.work()
 	p.until("both are done", func() bool { return done.Load() >= 2 && p.empty() })
-	if n := p.letters(); n != 0 || done.Load() > 3 {
+	// Each process may be done with each: the first one goes on when its connection is dead.
+	if n := p.letters(); n != 0 || done.Load() > 4 {
 		t.Errorf("%d dead letters, done %d times", n, done.Load())
 	}
 }

@@ -30,7 +30,8 @@ func start(t testing.TB, options ...embedded.Option) *embedded.Server {
 // connect returns a connection to a server, which is given as a Server, a URL or a connection.
 func connect(t testing.TB, server any, options ...nats.Option) *nats.Conn {
 	t.Helper()
-	options = append([]nats.Option{nats.MaxReconnects(-1), nats.ReconnectWait(50 * time.Millisecond), nats.ReconnectJitter(0, 0)}, options...)
+	options = append([]nats.Option{nats.MaxReconnects(-1), nats.ReconnectWait(50 * time.Millisecond), nats.ReconnectJitter(0, 0),
+		nats.Timeout(time.Minute)}, options...)
 	var nc *nats.Conn
 	var err error
 	switch s := server.(type) {
