@@ -121,10 +121,6 @@ func TestFlatMap_StoppedAndCancelled(t *testing.T) {
 			t.Errorf("%d inner streams have returned", inners)
 		}
 	})
-	bubble(t, "cancelled, with streams that never end", func(t *testing.T) {
-		s := operators.FlatMap(cold("0a 10b"), 3, func(v string) stream.Stream[string] { return cold("10x") })
-		expectCancelled(t, time.Second, s, "10x 20x 1000!")
-	})
 	bubble(t, "cancelled, while the source is held", func(t *testing.T) {
 		s := operators.FlatMap(cold("0a 10b"), 2, func(v string) stream.Stream[string] { return stream.Never[string]() })
 		expectCancelled(t, time.Second, s, "1000!")

@@ -38,9 +38,6 @@ func TestRace(t *testing.T) {
 	bubble(t, "of streams that never speak, cancelled", func(t *testing.T) {
 		expectCancelled(t, 50*ms, operators.Race(cold(""), cold("")), "50!")
 	})
-	bubble(t, "stopped", func(t *testing.T) {
-		expect(t, operators.Race(cold("10a 20b"), cold("")).Take(1), "10a 10|")
-	})
 	t.Run("the argument slice is copied", func(t *testing.T) {
 		s := []stream.Stream[int]{stream.Of(1), stream.Never[int]()}
 		race := operators.Race(s...)

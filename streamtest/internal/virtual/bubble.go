@@ -101,9 +101,14 @@ func run(t *testing.T, report Reporter, d time.Duration, f func(t *testing.T, b 
 	}()
 	if frozen := awaitFreeze(&id, d, ended); frozen != nil {
 		t.Cleanup(func() { // the test's context has ended: goroutines that waited for that continue
+			over := make(chan struct{})
+			go func() {
+				defer close(over)
+				awaitFreeze(&id, time.Second, ended)
+			}()
 			select {
-			case <-ended:
-			case <-time.After(time.Second):
+			case <-over:
+			case <-time.After(time.Minute): // they go on without an end
 			}
 		})
 		return frozen, nil
