@@ -380,7 +380,7 @@ func browserControls(t *testing.T, ctx context.Context, address string) {
 			control{"peak", "3s", []string{"herd-figures", "herd"}, []string{"waits"}},
 			control{"dead", "4s", []string{"herd-figures", "herd"}, []string{"waits"}},
 			control{"own", "true", []string{"herd"}, []string{"herd-figures", "waits"}},
-			control{"own-y", "true", []string{"herd"}, []string{"herd-figures", "waits"}}),
+			control{"own-y", "true", []string{"herd", "waits"}, []string{"herd-figures"}}),
 		TabContention: append(policy("contention", "over"),
 			control{"clients", "20", []string{"contention", "over"}, nil},
 			control{"runs", "9", []string{"contention"}, []string{"over"}},

@@ -19,6 +19,8 @@ type herdPage struct {
 	Sentence   string             `json:"sentence"`      // about the load
 	Waits      string             `json:"waitsSentence"` // about the waits
 	Highest    float64            `json:"highest"`       // of all loads
+	Longest    Seconds            `json:"longest"`       // of all waits
+	WaitTicks  []axis.Tick        `json:"waitTicks"`
 	Strategies []herdPageStrategy `json:"strategies"`
 }
 
@@ -32,8 +34,6 @@ type herdPageStrategy struct {
 	Times [][]Seconds `json:"times"` // of each of these jobs
 	Waits [][]Seconds `json:"waits"` // of each of these jobs
 	Axis  Axis        `json:"axis"`
-
-	WaitTicks []axis.Tick `json:"waitTicks"`
 
 	Bin  Seconds   `json:"bin"`
 	Load []float64 `json:"load"` // per second
@@ -50,6 +50,7 @@ const (
 func (r *HerdResult) Page() any {
 	h := &herdPage{Jobs: r.Jobs, Runs: r.Runs, Peak: axis.Time(r.PeakWindow), Dead: axis.Time(r.DeadWindow), Highest: r.highest(), Strategies: make([]herdPageStrategy, len(r.Strategies))}
 	lines := max(min(r.Jobs, mostLines, mostDots/(r.of.Retries*max(len(r.Strategies), 1))), 1)
+	var longest time.Duration
 	for i := range r.Strategies {
 		x := &r.Strategies[i]
 		out := herdPageStrategy{Title: x.Name, Formula: InWords(x.Policy), Note: x.Note}
@@ -57,19 +58,21 @@ func (r *HerdResult) Page() any {
 			out.figures(x.Figures, h)
 		}
 		if x.Herd != nil {
-			out.draw(r, x, min(lines, x.Herd.Jobs))
+			longest = max(longest, out.draw(r, x, min(lines, x.Herd.Jobs)))
 		}
 		h.Strategies[i] = out
 	}
+	h.Longest, h.WaitTicks = Seconds(longest), axis.Times(longest, 4)
 	h.sentences()
 	return h
 }
 
 // The indices of a herd's figures.
 const (
-	peakFigure = 1
-	deadFigure = 2
-	cvFigure   = 3
+	peakFigure  = 1
+	deadFigure  = 2
+	cvFigure    = 3
+	countFigure = 5
 )
 
 // sentences sets the sentences about the figures.
@@ -82,8 +85,8 @@ func (h *herdPage) sentences() {
 		return
 	}
 	peak := func(x *herdPageStrategy) string {
-		return fmt.Sprintf(" Under %s the peak of the load is %s times the mean, and %s of the time is dead.",
-			quoted(x.Title), x.Figures[peakFigure].Text, x.Figures[deadFigure].Text)
+		return fmt.Sprintf(" Under %s the peak is %s retries in %s, %s times the mean, and %s of the time is dead.",
+			quoted(x.Title), x.Figures[countFigure].Text, h.Peak, x.Figures[peakFigure].Text, x.Figures[deadFigure].Text)
 	}
 	h.Sentence = count(h.Jobs, "job fails", "jobs fail together") + "." + peak(most)
 	if least == most {
@@ -107,10 +110,9 @@ func (h *herdPage) extremes(figure int) (least, most *herdPageStrategy) {
 	})
 }
 
-// draw sets the numbers of the charts; lines is the number of jobs that are drawn.
-func (x *herdPageStrategy) draw(of *HerdResult, s *HerdStrategyResult, lines int) {
+// draw sets the numbers of the charts and returns the longest wait; lines is the number of jobs that are drawn.
+func (x *herdPageStrategy) draw(of *HerdResult, s *HerdStrategyResult, lines int) (longest time.Duration) {
 	r := s.Herd
-	var longest time.Duration
 	for i := range lines {
 		job := i * r.Jobs / lines
 		var times, waits []Seconds
@@ -127,13 +129,13 @@ func (x *herdPageStrategy) draw(of *HerdResult, s *HerdStrategyResult, lines int
 		x.Jobs, x.Times, x.Waits = append(x.Jobs, job), append(x.Times, times), append(x.Waits, waits)
 	}
 	x.Axis = newAxis(of.end(s))
-	x.WaitTicks = axis.Times(longest, 4)
 	bin, counts, err := of.load(s)
 	if err != nil {
 		x.Note = err.Error()
-		return
+		return longest
 	}
 	x.Bin, x.Load = Seconds(bin), rates(counts, bin)
+	return longest
 }
 
 func (x *herdPageStrategy) figures(f *sim.Figures, h *herdPage) {

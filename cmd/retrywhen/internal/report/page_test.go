@@ -119,7 +119,7 @@ func TestSentences(t *testing.T) {
 			t.Errorf("%s: %q %q, want %q %q", text, p.Setting, p.Sentence, setting, want)
 		}
 	}
-	if h := herdPageOf(t, herdOf(t, "a: constant d=1s jitter=full")); !strings.HasPrefix(h.Sentence, "100 jobs fail together. Under “a” the peak of the load is ") {
+	if h := herdPageOf(t, herdOf(t, "a: constant d=1s jitter=full")); !strings.HasPrefix(h.Sentence, "100 jobs fail together. Under “a” the peak is ") {
 		t.Errorf("%q", h.Sentence)
 	}
 	if h := herdPageOf(t, herdOf(t, "a: constant d=0s")); h.Sentence != "100 jobs fail together, and all retries come at once." {

@@ -150,7 +150,7 @@ export function load(s, i, width, most) {
 }
 
 // waits: a small chart for each retry, with the wait before it against the job.
-export function waits(s, jobs, width) {
+export function waits(h, s, jobs, width, own) {
   const n = Math.max(0, ...s.waits.map((w) => w?.length ?? 0));
   const most = width < 420 ? 5 : 8;
   const shown = n <= most ? Array.from({length: n}, (_, k) => k) : Array.from({length: most}, (_, i) => Math.round((i * (n - 1)) / (most - 1)));
@@ -161,10 +161,10 @@ export function waits(s, jobs, width) {
     width, height: 176, marginTop: 36, marginBottom: 22,
     fx: {domain: shown, label: null, padding: 0.12, axis: null},
     x: {domain: [0, Math.max(jobs - 1, 1)], axis: null},
-    y: {domain: [0, Math.max(...points.map((p) => p.wait), Number.EPSILON)], axis: null},
+    y: {domain: [0, Math.max(own ? Math.max(...points.map((p) => p.wait)) : h.longest, Number.EPSILON)], axis: null},
     color: {type: "ordinal", domain: Array.from({length: n}, (_, k) => k), range: Array.from({length: n}, (_, k) => retry(k, n))},
     marks: [
-      ...ticksY(s.waitTicks, {fx: () => shown[0]}),
+      ...ticksY(own ? h.waitTicks.filter((t) => points.some((p) => p.wait >= t.at)) : h.waitTicks, {fx: () => shown[0]}),
       text(["wait"], {fx: () => shown[0], text: (d) => d, frameAnchor: "top-left", dx: -left + 2, dy: -30, textAnchor: "start", fill: "currentColor"}),
       text(["job"], {fx: () => shown.at(-1), text: (d) => d, frameAnchor: "bottom-right", dy: 15, fill: "currentColor"}),
       text(shown, {fx: (k) => k, text: (k) => String(k + 1), frameAnchor: "top", dy: -14, fill: "currentColor"}),

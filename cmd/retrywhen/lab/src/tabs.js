@@ -84,7 +84,7 @@ export const draws = {
     }
     width = cell("waits", h.strategies.length);
     $("waits-sentence").textContent = h.waitsSentence;
-    if (width) $("waits").replaceChildren(...h.strategies.map((s, i) => (s.times ? figure(i, s, s.figures ? `CV ${s.figures[3].text}` : "", charts.waits(s, h.jobs, width)) : figure(i, s, ""))));
+    if (width) $("waits").replaceChildren(...h.strategies.map((s, i) => (s.times ? figure(i, s, s.figures ? `CV ${s.figures[3].text}` : "", charts.waits(h, s, h.jobs, width, own)) : figure(i, s, ""))));
     table("herd-figures", h.strategies, `Means of ${plural(h.runs, "run", "runs")}.`);
   },
   contention(c, own) {
