@@ -1,18 +1,26 @@
 package lab
 
 import (
+	"context"
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// work is the maximum real time for one strategy.
-const work = 2 * time.Second
+// part returns the n-th part of the time that is left until ctx ends, as the maximum real time of a part of the work; 0,
+// which is no limit, if it does not end by itself.
+func part(ctx context.Context, n int) time.Duration {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return 0
+	}
+	return max(time.Until(end)/time.Duration(n), 1)
+}
 
 func (s State) overload() report.Overload {
 	o := report.DefaultOverload()
-	o.Strategies, o.Timeout, o.Work, o.Progress = s.Strategies, s.Patience, work, yield
+	o.Strategies, o.Timeout, o.Progress = s.Strategies, s.Patience, yield
 	o.Load, o.Service.Mean, o.Seed = float64(s.Load), time.Second/time.Duration(s.Rate), s.Seed
 	o.Trigger.For, o.Failures, o.Horizon = s.Stall, s.Failures, s.Watch
 	return o
@@ -33,7 +41,7 @@ func (s State) contention() report.Contention {
 
 func (s State) outage() report.Outage {
 	return report.Outage{
-		Strategies: s.Strategies, Work: work, Own: s.Own, Progress: yield,
+		Strategies: s.Strategies, Own: s.Own, Progress: yield,
 		Outage: sim.Outage{Clients: s.Affected, Down: s.Down, Capacity: s.Capacity, Timeout: s.Timeout, Seed: s.Seed, Bin: time.Second},
 	}
 }
@@ -42,7 +50,7 @@ func (s State) outage() report.Outage {
 func (s State) choose() report.Choose {
 	c := report.DefaultChoose()
 	c.Clients, c.Capacity, c.Outages, c.Served, c.Wait, c.Seed, c.Progress = s.Affected, s.Capacity, s.Outages, s.Served, s.Wait, s.Seed, yield
-	c.Processes, c.Timeout, c.Work = s.Fleet, s.Patience, maxWork/2
+	c.Processes, c.Timeout = s.Fleet, s.Patience
 	return c
 }
 

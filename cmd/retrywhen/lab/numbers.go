@@ -15,8 +15,11 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// maxWork is the maximum time of one call of Numbers.
+// maxWork is the maximum time that the page waits for numbers.
 const maxWork = 8 * time.Second
+
+// Limited returns a context for a call of Numbers for the page.
+func Limited(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, maxWork) }
 
 // MaxQuery is the maximum length of a query in bytes.
 const MaxQuery = 8 << 10
@@ -26,10 +29,8 @@ var errNoKind = errors.New("no such numbers")
 
 // Numbers returns the page's numbers of a kind, for encoding/json. The kind is defaults, state, scene, run, or a Tab; the query is
 // that of the page's address. The server and the worker of the page use it. It fails for an invalid query, for an
-// unknown kind, and after 8 s.
+// unknown kind, and when ctx ends.
 func Numbers(ctx context.Context, kind, query string) (any, error) {
-	ctx, cancel := context.WithTimeout(ctx, maxWork)
-	defer cancel()
 	values, err := url.ParseQuery(query)
 	if err != nil {
 		return nil, fmt.Errorf("the query cannot be read: %w", err)
@@ -85,11 +86,23 @@ func labelOf(name string) string {
 
 // computes are the functions that compute the tabs' results.
 var computes = map[Tab]func(context.Context, State) (report.Result, error){
-	TabRecover:    func(ctx context.Context, s State) (report.Result, error) { return s.overload().Run(ctx) },
+	TabRecover: func(ctx context.Context, s State) (report.Result, error) {
+		o := s.overload()
+		o.Work = part(ctx, 4)
+		return o.Run(ctx)
+	},
 	TabHerd:       func(ctx context.Context, s State) (report.Result, error) { return s.herd().Run(ctx) },
 	TabContention: func(ctx context.Context, s State) (report.Result, error) { return s.contention().Run(ctx) },
-	TabOutage:     func(ctx context.Context, s State) (report.Result, error) { return s.outage().Run(ctx) },
-	TabChoose:     func(ctx context.Context, s State) (report.Result, error) { return s.choose().Run(ctx) },
+	TabOutage: func(ctx context.Context, s State) (report.Result, error) {
+		o := s.outage()
+		o.Work = part(ctx, 4)
+		return o.Run(ctx)
+	},
+	TabChoose: func(ctx context.Context, s State) (report.Result, error) {
+		c := s.choose()
+		c.Work = part(ctx, 2)
+		return c.Run(ctx)
+	},
 }
 
 // numbers returns the numbers of a tab. It fails when ctx ends.

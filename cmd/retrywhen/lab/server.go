@@ -91,7 +91,7 @@ func sameSite(site string) bool { return site == "" || site == "same-origin" || 
 
 // numbers serves the numbers of the kind in the path, for the state in the query.
 func (s *server) numbers(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), maxWork)
+	ctx, cancel := Limited(r.Context())
 	defer cancel()
 	select {
 	case s.turns <- struct{}{}:

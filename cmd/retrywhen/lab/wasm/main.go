@@ -28,7 +28,9 @@ func compute(kind, query string) string {
 		Error  string `json:"error,omitempty"`
 	}
 	var err error
-	if reply.Result, err = lab.Numbers(context.Background(), kind, query); err != nil {
+	ctx, cancel := lab.Limited(context.Background())
+	defer cancel()
+	if reply.Result, err = lab.Numbers(ctx, kind, query); err != nil {
 		reply.Error = err.Error()
 	}
 	text, err := json.Marshal(reply)
