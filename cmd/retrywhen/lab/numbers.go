@@ -19,7 +19,9 @@ import (
 const maxWork = 8 * time.Second
 
 // Limited returns a context for a call of Numbers for the page.
-func Limited(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, maxWork) }
+func Limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, maxWork)
+}
 
 // MaxQuery is the maximum length of a query in bytes.
 const MaxQuery = 8 << 10
