@@ -229,3 +229,19 @@ func seconds(s string) time.Duration {
 	}
 	return d
 }
+
+// No worker comes without work, and no timer is set that nobody watches.
+func TestScheduler_DoesNothingInVain(t *testing.T) {
+	s := newScheduler[int, int](9, 9, false)
+	var w worker[int]
+	s.offer(0)
+	s.arrive()
+	if step, _ := s.next(&w, unknown); step != makeCall || s.todo != (todo{start: 1}) {
+		t.Errorf("the first worker's step is %d, to do is %+v", step, s.todo)
+	}
+	s.wait(&w, 1, 9, 0, 0)
+	s.offer(1)
+	if step, _ := s.next(&w, 1); step != makeCall {
+		t.Errorf("before a call, nobody watches, and the step is %d", step)
+	}
+}
