@@ -1,0 +1,125 @@
+package table_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
+	"github.com/retrywhen/retrywhen/examples/recipes/table"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const lag = 2 * time.Second
+
+// Four writers insert rows, in transactions of up to 100 ms with many rows of one time, while the network cuts, falls silent
+// and refuses, and the program stops and starts again at the position that it has stored. Each row comes once.
+func TestRows(t *testing.T) {
+	const n, writers, each = 4000, 4, 20
+	server := debian.StartPostgres(t)
+	url := server.URL(server.Address)
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	if _, err := conn.Exec(t.Context(), table.Schema); err != nil {
+		t.Fatal(err)
+	}
+	var late atomic.Bool
+	var writing sync.WaitGroup
+	written := make(chan struct{})
+	for w := range writers {
+		writing.Go(func() {
+			longest, err := write(t.Context(), url, w*n/writers, (w+1)*n/writers, each)
+			if err != nil {
+				t.Error(err)
+			}
+			if longest >= lag {
+				late.Store(true)
+			}
+		})
+	}
+
+	go func() { // a last row, so that the feed ends also if it has lost one
+		defer close(written)
+		writing.Wait()
+		if _, err := conn.Exec(t.Context(), "INSERT INTO rows (id, body) VALUES ($1, 'the last')", n); err != nil {
+			t.Error(err)
+		}
+	}()
+
+	network := proxy.Start(t, server.Address)
+	var breaking sync.WaitGroup
+	breaking.Go(func() { // a page takes some milliseconds, so some breaks are amid one
+		fault := network.Each()
+		for range 40 {
+			time.Sleep(time.Duration(rand.IntN(200)) * time.Millisecond)
+			fault()
+		}
+	})
+	defer breaking.Wait()
+	failures, starts := 0, 0
+	policy := retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full), retry.Limit(100), retry.ResetAfterItems(1),
+		retry.OnRetry(func(context.Context, retry.Event) { failures++ }))
+	var rows ledger.Ledger
+	stored := table.Position{}
+	for have := 0; stored.ID != n; starts++ {
+		until := have + 1500
+		feed := table.Rows(server.URL(network.Address()), stored, 5*time.Millisecond, lag, 2*time.Second, policy)
+		err := feed(t.Context(), func(r table.Row) bool {
+			have, stored = rows.Enter(int(r.ID)), r.Position
+			return have < until && r.ID != n
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-written
+	if late.Load() {
+		t.Skip("a transaction took longer than lag, so a row may be lost")
+	}
+	rows.Check(t, 0, n)
+	if starts < 3 || failures == 0 {
+		t.Errorf("%d starts, %d failures, want more", starts, failures)
+	}
+	t.Logf("%d failures", failures)
+}
+
+// write inserts the rows from first on, each of them in one transaction, whose rows have one time. It returns the longest time
+// from that one until the rows were visible.
+func write(ctx context.Context, url string, first, end, each int) (longest time.Duration, _ error) {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	for at := first; at < end; at += each {
+		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, "INSERT INTO rows (id, body) SELECT id, 'x' FROM generate_series($1::bigint, $2) id", at, min(at+each, end)-1)
+			time.Sleep(time.Duration(rand.IntN(100)) * time.Millisecond)
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+		var took time.Duration
+		if err := conn.QueryRow(ctx, "SELECT clock_timestamp() - changed FROM rows WHERE id = $1", at).Scan(&took); err != nil {
+			return 0, err
+		}
+		longest = max(longest, took)
+	}
+	return longest, nil
+}
