@@ -52,7 +52,7 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 	}
 }
 
-// part is what a run of Handle's stream has to do with a failure, besides the decision.
+// part is what a run of Handle's stream has to do with a failure, apart from the decision.
 type part uint8
 
 const (

@@ -87,7 +87,7 @@ connection before and in the middle of each of the server's writes, refuses conn
 
 A finding is no judgement of the library: what it does not promise, it need not do, and the text says so. Each has been
 verified by reading the client's code, at the place that the link shows, and by a test without CheckReconnect, in the
-findings_*_test.go files beside this page. Three things are different from production:
+findings_*_test.go files in this folder. Three things are different from production:
 
 - A silent connection stays silent. A kernel gives up a connection on which written data is not acknowledged, on Linux
   after about 15 minutes; one on which the client only reads needs TCP keepalive, which Go's default dialer switches on,

@@ -47,7 +47,7 @@ func agents(t *testing.T) string {
 	s.WriteString("# For programs that write code with retrywhen\n\n" +
 		"Made from the documents: `go test ./internal/project -run TestAgents -update`.\n\n" +
 		"Five values and functions: a Jitter is a draw in, a factor out. A Backoff is the number of failures in, the delay out. A Policy is\n" +
-		"a Backoff and when to give up, when to restart the count, and whom to call. A Stream is a cold source: run it, get values, then\n" +
+		"a Backoff and when to give up, when to restart the count, and what to call then. A Stream is a cold source: run it, get values, then\n" +
 		"nil or an error. An operator is a function from streams to streams; Resume is the one for sources with a position.\n")
 	for _, q := range quoted {
 		fmt.Fprintf(&s, "\n%s\n\n%s", q.heading, absolute(section(t, q.document, q.heading, q.until), q.document))

@@ -12,7 +12,7 @@ import (
 )
 
 // TestNoModuleImportsAnothersInternalPackages: they would be an API without looking like one, and a released module would
-// not compile beside a newer one. It reads every file, tests too, except those of benchmarks, which is never released.
+// not compile with a newer one. It reads every file, tests too, except those of benchmarks, which is never released.
 func TestNoModuleImportsAnothersInternalPackages(t *testing.T) {
 	inTop(t)
 	const root = "."

@@ -31,7 +31,7 @@ const (
 var policy = retry.New(backoff.Exponential(time.Second, 2).Cap(time.Minute).Jitter(jitter.Full),
 	retry.ResetAfterItems(1), retry.MaxRetryAfter(time.Hour))
 
-// pages answers with a page of the numbers 1 to n(), and a link to the next page if there is one.
+// pages responds with a page of the numbers 1 to n(), and a link to the next page if there is one.
 func pages(n func() int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page, _ := strconv.Atoi(r.FormValue("page"))
