@@ -10,47 +10,44 @@ import (
 
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 type completions = stream.Stream[operators.Completion]
 
 func TestRepeatWhen_Times(t *testing.T) {
-	session(t, "each answer starts a run; the run after the last answer is whole", func(s *streamtest.Session) {
-		src := streamtest.Cold[string](s, "-a|")
-		h := func(ends completions) completions { return ends.Delay(3 * ms).Take(2) }
-		streamtest.Expect(s, operators.RepeatWhen(src.Stream, h)).ToBe("-a----a----a|")
-		src.Subscriptions("^-!", "-----^-!", "----------^-!")
+	bubble(t, "each answer starts a run; the run after the last answer is whole", func(t *testing.T) {
+		h := func(ends completions) completions { return ends.Delay(30 * ms).Take(2) }
+		expectBoth(t, operators.RepeatWhen(cold("10a 20|"), h), "10a 60a 110a 120|")
 	})
-	session(t, "no answer, one run", func(s *streamtest.Session) {
+	bubble(t, "no answer, one run", func(t *testing.T) {
 		h := func(completions) strs { return stream.Empty[string]() }
-		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-a|"), h)).ToBe("-a|")
+		expect(t, operators.RepeatWhen(cold("10a 20|"), h), "10a 20|")
 	})
-	session(t, "a handler that never looks at the ends", func(s *streamtest.Session) {
-		h := func(completions) stream.Stream[time.Time] { return stream.Interval(5 * ms).Take(2) }
-		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-a|"), h)).ToBe("-a------a----a|")
+	bubble(t, "a handler that never looks at the ends", func(t *testing.T) {
+		h := func(completions) stream.Stream[time.Time] { return stream.Interval(50 * ms).Take(2) }
+		expect(t, operators.RepeatWhen(cold("10a 20|"), h), "10a 80a 130a 140|")
 	})
-	session(t, "an empty source", func(s *streamtest.Session) {
+	bubble(t, "an empty source", func(t *testing.T) {
 		h := func(ends completions) completions { return ends.Take(3) }
-		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-|"), h)).ToBe("----|")
+		expect(t, operators.RepeatWhen(cold("10|"), h), "40|")
 	})
-	session(t, "a Completion is an answer like any other, whatever its N", func(s *streamtest.Session) {
+	bubble(t, "a Completion is an answer like any other, whatever its N", func(t *testing.T) {
 		h := func(ends completions) completions {
 			return operators.Map(ends, func(c operators.Completion) operators.Completion { c.N++; return c }).Take(2)
 		}
-		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-a|"), h)).ToBe("-a-a-a|")
+		expect(t, operators.RepeatWhen(cold("10a 20|"), h), "10a 30a 50a 60|")
 	})
 }
 
 func TestRepeatWhen_CompletionsSayWhatWas(t *testing.T) {
-	streamtest.Run(t, func(s *streamtest.Session) {
+	bubble(t, "", func(t *testing.T) {
 		var seen []string
 		h := func(ends completions) completions {
 			return ends.Tap(func(c operators.Completion) { seen = append(seen, fmt.Sprint(c.N, c.Items, c.Lasted)) }).Take(1)
 		}
-		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-ab|"), h)).ToBe("-ab-ab|")
-		if fmt.Sprint(seen) != "[1 2 3ms]" {
-			s.T().Error(seen)
+		expect(t, operators.RepeatWhen(cold("10a 15b 20|"), h), "10a 15b 30a 35b 40|")
+		if fmt.Sprint(seen) != "[1 2 20ms]" {
+			t.Error(seen)
 		}
 	})
 }
@@ -66,7 +63,7 @@ func TestRepeatWhen_Errors(t *testing.T) {
 			if runs++; runs == 3 {
 				return stream.Fail[string](mine)
 			}
-			return stream.Empty[string]()
+			return cold("10|")
 		})
 		if _, err := operators.RepeatWhen(src, h).Collect(t.Context()); err != mine || asked != 2 {
 			t.Errorf("%v; asked %d times", err, asked)
@@ -86,39 +83,38 @@ func TestRepeatWhen_Errors(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	session(t, "the handler's takes effect after the run it started", func(s *streamtest.Session) {
+	bubble(t, "the handler's takes effect after the run it started", func(t *testing.T) {
 		h := func(ends completions) completions {
 			return ends.Take(1).Concat(stream.Fail[operators.Completion](errBoom))
 		}
-		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-a|"), h)).Error(errBoom).ToBe("-a-a#")
+		expect(t, operators.RepeatWhen(cold("10a 20|"), h), "10a 30a 40#")
 	})
-	session(t, "the handler's, at once", func(s *streamtest.Session) {
+	bubble(t, "the handler's, at once", func(t *testing.T) {
 		h := func(ends completions) strs { return stream.Fail[string](errBoom) }
-		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-a|"), h)).Error(errBoom).ToBe("-a#")
+		expect(t, operators.RepeatWhen(cold("10a 20|"), h), "10a 20#")
 	})
-	session(t, "retried outside, the handler is a new one", func(s *streamtest.Session) {
+	bubble(t, "retried outside, the handler is a new one", func(t *testing.T) {
 		made := 0
 		h := func(ends completions) completions {
 			made++
 			return ends.Take(1).Concat(stream.Fail[operators.Completion](errBoom))
 		}
-		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-a|"), h).Retry(1)).Error(errBoom).ToBe("-a-a-a-a#")
+		expect(t, operators.RepeatWhen(cold("10a 20|"), h).Retry(1), "10a 30a 50a 70a 80#")
 		if made != 2 {
-			s.T().Error(made)
+			t.Error(made)
 		}
 	})
-	session(t, "cancelled in a run", func(s *streamtest.Session) {
-		expectCancelled(s, operators.RepeatWhen(cold(s, "--a-|"), always), "-----!", "--a---")
-	})
-	bubble(t, "cancelled between runs", func(t *testing.T) {
+	bubble(t, "cancelled in a run and between runs", func(t *testing.T) {
+		expectCancelled(t, 25*ms, operators.RepeatWhen(cold("10a 20|"), always), "10a 25!")
 		h := func(ends completions) completions { return ends.Delay(time.Hour) }
-		_, err := operators.RepeatWhen(stream.Of("a"), h).Collect(cancelAt(t, time.Minute))
+		expectCancelled(t, time.Minute, operators.RepeatWhen(cold("10a 20|"), h), "10a 60000!")
+		_, err := operators.RepeatWhen(cold("10a 20|"), h).Collect(cancelAt(t, time.Minute))
 		if !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) {
 			t.Errorf("ended with %v, want the cause and context.Canceled", err)
 		}
 	})
-	session(t, "stopped in a later run", func(s *streamtest.Session) {
-		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-a|"), always).Take(3)).ToBe("-a-a-(a|)")
+	bubble(t, "stopped in a later run", func(t *testing.T) {
+		expect(t, operators.RepeatWhen(cold("10a 20|"), always).Take(3), "10a 30a 50a 50|")
 	})
 }
 

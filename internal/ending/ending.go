@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 )
 
 // ContextError returns nil until ctx ends, then an error that matches both context.Cause(ctx) and ctx.Err(): the cause
@@ -58,6 +59,21 @@ func Reaches(err, target error) (yes bool) {
 		}
 	}()
 	return errors.Is(err, target)
+}
+
+// Adds reports whether failure contains an error that end does not match, apart from errors that wrap others.
+func Adds(end, failure error) bool {
+	switch e := failure.(type) {
+	case interface{ Unwrap() error }:
+		if inner := e.Unwrap(); inner != nil {
+			return Adds(end, inner)
+		}
+	case interface{ Unwrap() []error }:
+		if inner := e.Unwrap(); len(inner) > 0 {
+			return slices.ContainsFunc(inner, func(err error) bool { return err != nil && Adds(end, err) })
+		}
+	}
+	return !Reaches(end, failure)
 }
 
 // holds reports whether target itself is in err's tree. Unlike errors.Is it calls no method Is.

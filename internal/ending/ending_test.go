@@ -131,3 +131,27 @@ func TestReaches_ComparesNothingThatCannotBe(t *testing.T) {
 		t.Error("Reaches found an error that is not comparable")
 	}
 }
+
+func TestAdds(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errCause)
+	end, again := ending.ContextError(ctx), ending.ContextError(ctx)
+	for name, c := range map[string]struct {
+		failure error
+		want    bool
+	}{
+		"another":                       {io.EOF, true},
+		"the end, noted elsewhere":      {again, false},
+		"the end in words":              {fmt.Errorf("read: %w", again), false},
+		"the end after a failure":       {ending.Join(again, io.EOF), true},
+		"two ends":                      {errors.Join(errCause, context.Canceled), false},
+		"what claims to be an end":      {late{}, true},
+		"a wrapper of nothing":          {fmt.Errorf("read: %w", error(nil)), true},
+		"wrapped twice, then the end":   {fmt.Errorf("a: %w", fmt.Errorf("b: %w", errCause)), false},
+		"wrapped twice, then a failure": {fmt.Errorf("a: %w", fmt.Errorf("b: %w", io.EOF)), true},
+	} {
+		if got := ending.Adds(end, c.failure); got != c.want {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}

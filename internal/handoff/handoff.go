@@ -57,11 +57,25 @@ func Stream[T any](run func(scope *Scope, out *ending.Consumer[T]) error) func(c
 		defer scope.close() // for a panic of run, which takes precedence over panics of sources
 		out := ending.NewConsumer(yield)
 		err := run(scope, out)
-		for _, t := range scope.close() {
+		tasks := scope.close()
+		for _, t := range tasks {
 			t.outcome.Raise()
 		}
-		return out.End(ctx, err)
+		return out.End(ctx, err, failureAtEnd(scope, tasks))
 	}
+}
+
+// failureAtEnd returns, if the context has ended, the error of the first source that reports more than this end: the last
+// failure of a stream that was retried, for instance.
+func failureAtEnd(scope *Scope, tasks []*Task) error {
+	if end := scope.Err(); end != nil {
+		for _, t := range tasks {
+			if t.err != nil && ending.Adds(end, t.err) {
+				return t.err
+			}
+		}
+	}
+	return nil
 }
 
 // Scope owns the goroutines of one run of an operator. It must be used on the goroutine of the run.

@@ -41,7 +41,7 @@ func withNotifier[S any](scope *handoff.Scope, n notifier[S], stream func(*inter
 			end = err
 			run.interrupt()
 		}
-		return nil
+		return err
 	})
 	err := stream(run)
 	if run.interrupted() {
