@@ -75,7 +75,7 @@ func randomState(t *testing.T, tab lab.Tab, rng *rand.Rand) lab.State {
 
 // The commands that the page shows reproduce the page's numbers, and run in a shell.
 func TestLabCommandsReproduceThePage(t *testing.T) {
-	n := 25
+	n := 12
 	if os.Getenv("RETRYWHEN_NIGHTLY") != "" {
 		n = 100
 	}

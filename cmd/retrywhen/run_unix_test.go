@@ -3,14 +3,17 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 func TestRunPassesSignalsOn(t *testing.T) {
@@ -173,16 +176,43 @@ func TestRunInterruptEndsAWait(t *testing.T) {
 }
 
 func TestRunTimeout(t *testing.T) {
-	t.Parallel()
-	p := command(t, append([]string{"run", "--limit=1", "--timeout=2s", "--backoff", quick}, asChild(t, "trap", "0")...)...)
-	p.start(t)
-	out, code := p.end(t)
-	if strings.Count(out, "got terminated\n") != 2 || code != 124 {
-		t.Errorf("stdout %q, exit code %d, want SIGTERM twice and 124", out, code)
+	for name, test := range map[string]struct {
+		args   []string
+		stderr string
+	}{
+		"flag": {
+			[]string{"--limit=1", "--timeout=1ms", "--backoff", quick},
+			"retrywhen: took longer than 1ms; retry 1 of 1 in 1ms\nretrywhen: took longer than 1ms; gave up after 2 attempts\n",
+		},
+		"policy": {[]string{"-q", "--backoff", quick + " limit=0 attempttimeout=1ms"}, ""},
+	} {
+		_, stderr, code := result(t, slices.Concat([]string{"run"}, test.args, asChild(t, "default"))...)
+		if stderr != test.stderr || code != 124 {
+			t.Errorf("%s: exit code %d, stderr\n%swant 124,\n%s", name, code, stderr, test.stderr)
+		}
 	}
-	want := "retrywhen: took longer than 2s; retry 1 of 1 in 1ms\nretrywhen: took longer than 2s; gave up after 2 attempts\n"
-	if p.err.String() != want {
-		t.Errorf("stderr\n%swant\n%s", p.err.String(), want)
+}
+
+// The process receives SIGTERM, and not SIGKILL before killAfter is over.
+func TestRunTimeoutEndsSoftly(t *testing.T) {
+	args := asChild(t, "trap", "0")[1:]
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c child
+	if err := c.start(cmd, false); err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewReader(out)
+	if _, err := in.ReadString('\n'); err != nil { // it is ready
+		t.Fatal(err)
+	}
+	tooLong := c.limit(1, time.Hour)
+	got, _ := in.ReadString('\n')
+	if err := cmd.Wait(); err != nil || got != "got terminated\n" || !tooLong() {
+		t.Errorf("%v, stdout %q, want the signal", err, got)
 	}
 }
 
@@ -191,15 +221,6 @@ func TestRunTimeoutOfCenturies(t *testing.T) {
 	out, errOut, code := result(t, "run", "--limit=0", "--timeout=2562047h47m16s", "--", "sh", "-c", "sleep 0.05; echo done")
 	if out != "done\n" || errOut != "" || code != 0 {
 		t.Errorf("stdout %q, stderr %q, exit code %d", out, errOut, code)
-	}
-}
-
-func TestRunTimeoutOfThePolicyText(t *testing.T) {
-	t.Parallel()
-	p := command(t, append([]string{"run", "-q", "--backoff", quick + " limit=0 attempttimeout=2s"}, asChild(t, "trap", "0")...)...)
-	p.start(t)
-	if out, code := p.end(t); !strings.HasSuffix(out, "got terminated\n") || code != 124 {
-		t.Errorf("stdout %q, exit code %d, want SIGTERM and 124", out, code)
 	}
 }
 

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -182,8 +183,12 @@ func TestHandlerAtTheLimits(t *testing.T) {
 	state.Strategies = must("none: constant d=0s", "sidekiq", "tiled: exponential base=1ms factor=1.1 tiled", "short: constant d=1us",
 		"endless: exponential base=1h factor=10", "decorrelated base=1s", "buckets unit=1s exponent=3", "key: linear d=1s tiled place=by-key")
 	state.Jobs, state.Retries, state.Clients, state.Runs, state.Affected = MaxJobs, MaxRetries, MaxClients, 2, 300
-	for _, kind := range []string{"state", "recover", "herd", "contention", "outage", "choose"} {
-		r := ask(t, "/api/"+kind+"?"+state.Query().Encode(), nil)
+	// The eight overloads would take as long as the page waits.
+	bound := map[string]time.Duration{"state": maxWork, "recover": time.Second, "herd": maxWork, "contention": maxWork, "outage": maxWork, "choose": maxWork}
+	for kind := range bound {
+		ctx, stop := context.WithTimeout(t.Context(), bound[kind])
+		r := ask(t, "/api/"+kind+"?"+state.Query().Encode(), func(r *http.Request) { *r = *r.WithContext(ctx) })
+		stop()
 		text := body(t, r)
 		if r.StatusCode != http.StatusOK && r.StatusCode != http.StatusServiceUnavailable {
 			t.Errorf("%s: %s: %s", kind, r.Status, text)
