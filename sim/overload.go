@@ -51,7 +51,7 @@ type Overload struct {
 	// latest 20 minutes after it. If the server was not healthy before the Trigger, it ends 30 s after it.
 	Horizon time.Duration `json:"horizon"`
 
-	Bin  time.Duration `json:"bin"` // of the Flow; 0 is a second; a run may have at most 16,384 bins
+	Bin  time.Duration `json:"bin"` // of the Flow; 0 is a second, or as much more as a long run needs; a run may have at most 16,384 bins
 	Seed uint64        `json:"seed"`
 
 	// Progress, if not nil, is called now and then, on the goroutine of Run, with the part of the Horizon that has passed
@@ -124,7 +124,7 @@ func (o *Overload) latest() time.Duration {
 
 func (o *Overload) bin() time.Duration {
 	if o.Bin == 0 {
-		return time.Second
+		return max(time.Second, o.latest()/maxTraffic+1)
 	}
 	return o.Bin
 }

@@ -386,6 +386,18 @@ func TestOverloadRefuses(t *testing.T) {
 	}
 }
 
+// Without a Bin a run may be as long as it likes: the bins become as wide as it needs.
+func TestOverloadBinFitsTheRun(t *testing.T) {
+	for horizon, want := range map[time.Duration]time.Duration{
+		time.Hour: time.Second, maxTraffic * time.Second: time.Second + 1, 2 * maxTraffic * time.Second: 2*time.Second + 1,
+	} {
+		o := Overload{Trace: []time.Duration{0}, Layers: []Layer{{}}, Service: Service{Mean: time.Second}, Horizon: horizon}
+		if r := runOverload(t, o); r.Flow.Bin != want || len(r.Flow.Offered) > maxTraffic {
+			t.Errorf("%v: %d bins of %v, want bins of %v", horizon, len(r.Flow.Offered), r.Flow.Bin, want)
+		}
+	}
+}
+
 func TestOverloadStopped(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	o := stalled(50, 5*time.Second, retrying(3))

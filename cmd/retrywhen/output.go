@@ -19,11 +19,13 @@ import (
 
 // output is the form of a command's result: text, unless a field is set.
 type output struct {
-	file string
-	json bool
+	given func() bool // whether there is a file
+	file  string
+	json  bool
 }
 
 func (o *output) flags(c *cobra.Command) {
+	o.given = func() bool { return c.Flags().Changed("output") }
 	c.Flags().StringVarP(&o.file, "output", "o", "", "write a picture to this .svg file, or a page to this .html file")
 	c.Flags().BoolVar(&o.json, "json", false, "write JSON, with durations in nanoseconds")
 	_ = c.MarkFlagFilename("output", "svg", "html") // it fails only for an unknown flag
@@ -31,7 +33,7 @@ func (o *output) flags(c *cobra.Command) {
 
 // check returns an error if the result cannot be written. It is called before the work.
 func (o *output) check() error {
-	if o.file == "" {
+	if !o.given() {
 		return nil
 	}
 	if o.json {

@@ -122,7 +122,7 @@ Exit codes, apart from the command's own:
 	c.Flags().Var(&limit, "limit", "maximum number of retries, or none for no limit")
 	c.Flags().DurationVar(&within, "within", 0, "no retry starts later than this after the first failure (--limit then has no default)")
 	c.Flags().Var(&r.until, "until", "retry until success, failure, or this exit code")
-	c.Flags().IntSliceVar(&r.onExit, "on-exit", nil, "retry only these exit codes (default: all but 0)")
+	c.Flags().IntSliceVar(&r.onExit, "on-exit", nil, "retry only these exit `codes`, as in 1,75 (default: all but 0)")
 	c.Flags().DurationVar(&r.timeout, "timeout", 0, "attempt timeout (default: the policy's, or none)")
 	c.Flags().DurationVar(&r.killAfter, "kill-after", 5*time.Second, "time from SIGTERM to SIGKILL after an attempt timeout; if given, also after a forwarded signal")
 	c.Flags().Var(&keep, "keep-input", "how much of a pipe to keep for the next attempts, as in 64MiB")

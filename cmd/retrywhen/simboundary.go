@@ -44,7 +44,8 @@ lower ones. A chart of the share of the runs that recover follows.`,
 	s.seedFlag(c)
 	overloadFlags(c, &in.Overload)
 	c.Flags().IntVar(&in.Points, "points", 19, "number of loads, evenly spaced below the capacity")
-	c.Flags().Float64SliceVar(&in.Loads, "loads", nil, "operations per second (default: by --points)")
+	c.Flags().Float64SliceVar(&in.Loads, "loads", nil, "the `loads` in operations per second, as in 60,70,80 (default: by --points)")
+	c.Flags().Lookup("loads").DefValue = ""
 	c.Flags().IntVar(&in.Runs, "runs", 10, "number of runs at each load")
 	return c
 }

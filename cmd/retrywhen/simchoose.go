@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -32,10 +31,8 @@ number of clients and the capacity.`,
   retrywhen sim choose --clients 300 --capacity 50 --served 20s --wait 1s
   retrywhen sim choose --place by-ordinal --outages 5s,10m -o choose.svg`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if s.place != "" {
-				if err := in.Placement.UnmarshalText([]byte(s.place)); err != nil {
-					return fmt.Errorf("choose: --place is %q, want one-process, process-each, by-key or by-ordinal", s.place)
-				}
+			if s.place.given {
+				in.Placement = s.place.Placement
 			}
 			return s.run(c, args, in, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
 				in.Strategies, in.Seed, in.Progress = all, s.seed, progress
@@ -50,7 +47,7 @@ number of clients and the capacity.`,
 	c.Flags().IntVar(&in.Processes, "processes", in.Processes, "number of processes among which the clients are divided: each has a budget of its own")
 	c.Flags().DurationVar(&in.Timeout, "timeout", in.Timeout, "attempt timeout of the recommended policy")
 	c.Flags().IntVar(&in.Capacity, "capacity", in.Capacity, "capacity per second: the clients that the server serves after its return")
-	c.Flags().DurationSliceVar(&in.Outages, "outages", in.Outages, "lengths of the outages")
+	c.Flags().DurationSliceVar(&in.Outages, "outages", in.Outages, "the `lengths` of the outages")
 	c.Flags().DurationVar(&in.Served, "served", 0, "target: all clients are served within this time of the server's return (default: none)")
 	c.Flags().DurationVar(&in.Wait, "wait", in.Wait, "target: 99 % of the operations that fail alone wait no longer; 0 is none")
 	c.Flags().BoolVar(&in.Slots, "slots", false, "a refused client receives the next free slot as Retry-After")

@@ -35,9 +35,11 @@ one process, or as many as a policy's option processes= says.`,
 			if in.Limit < 0 {
 				return fmt.Errorf("outage: --limit is %d, want at least 0", in.Limit)
 			}
-			var err error
-			if in.Budget, err = report.ParseBudget(budget); err != nil {
-				return fmt.Errorf("outage: --budget is %q: %w", budget, err)
+			if c.Flags().Changed("budget") {
+				var err error
+				if in.Budget, err = report.ParseBudget(budget); err != nil {
+					return fmt.Errorf("outage: --budget is %q: %w", budget, err)
+				}
 			}
 			s.preset = lab.First(lab.TabOutage).Strategies
 			return s.run(c, args, in, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {

@@ -61,7 +61,7 @@ func overloadFlags(c *cobra.Command, in *report.Overload) {
 	c.Flags().DurationVar(&in.Trigger.For, "stall", in.Trigger.For, "length of the stall")
 	c.Flags().Float64Var(&in.Trigger.Speed, "speed", 0, "share of the server's speed during the stall, 0 to 1")
 	c.Flags().DurationVar(&in.Trigger.Ramp, "ramp", 0, "time after the stall in which the speed grows linearly to full speed")
-	c.Flags().DurationVar(&in.Timeout, "timeout", in.Timeout, "attempt timeout of policies that have none")
+	c.Flags().DurationVar(&in.Timeout, "timeout", in.Timeout, "attempt timeout of policies that have none; 0 is no timeout")
 	c.Flags().DurationVar(&in.Healthy, "healthy", 0, "a healthy operation succeeds within this time (default: the attempt timeout)")
 	c.Flags().Var((*percentage)(&in.Failures), "failures", "share of the requests that fail at random, as in 1%")
 	c.Flags().IntVar(&in.Queue, "queue", 0, "maximum number of requests in the queue (default: no limit)")
@@ -92,6 +92,9 @@ type shape sim.Service
 
 func (s *shape) Set(text string) error {
 	name, cv, _ := strings.Cut(text, ":")
+	if name == "" {
+		return strconv.ErrSyntax
+	}
 	err := s.Shape.UnmarshalText([]byte(name))
 	if s.CV = 0; s.Shape == sim.LogNormalService && err == nil {
 		s.CV, err = strconv.ParseFloat(cv, 64)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -50,7 +51,7 @@ type simulation struct {
 	output
 	tab     lab.Tab           // of the page
 	preset  []report.Strategy // without policies as arguments
-	place   string
+	place   placement
 	seed    uint64
 	horizon time.Duration
 }
@@ -62,13 +63,35 @@ func (s *simulation) flags(c *cobra.Command, tab lab.Tab) {
 }
 
 func (s *simulation) placeFlag(c *cobra.Command) {
-	c.Flags().StringVar(&s.place, "place", "", "where the clients' random draws come from: one-process, process-each, by-key or by-ordinal (default one-process)")
+	c.Flags().Var(&s.place, "place", "where the clients' random draws come from: one-process, process-each, by-key or by-ordinal (default one-process)")
 	_ = c.RegisterFlagCompletionFunc("place", cobra.FixedCompletions([]string{"one-process", "process-each", "by-key", "by-ordinal"}, cobra.ShellCompDirectiveNoFileComp)) // it fails only for an unknown flag
 }
 
 func (s *simulation) seedFlag(c *cobra.Command) {
 	c.Flags().Uint64Var(&s.seed, "seed", 0, "the seed of the random draws")
 }
+
+// placement is the value of --place.
+type placement struct {
+	sim.Placement
+	given bool
+}
+
+func (p *placement) Set(text string) error {
+	if p.given = true; text == "" {
+		return strconv.ErrSyntax
+	}
+	return p.UnmarshalText([]byte(text))
+}
+
+func (p *placement) String() string {
+	if !p.given {
+		return ""
+	}
+	return p.Placement.String()
+}
+
+func (p *placement) Type() string { return "place" }
 
 // strategies parses the policies. Without any it returns the preset's. It refuses words without effect.
 func (s *simulation) strategies(args []string, in report.Input) ([]report.Strategy, error) {
@@ -85,13 +108,9 @@ func (s *simulation) strategies(args []string, in report.Input) ([]report.Strate
 	if len(args) == 0 {
 		strategies = slices.Clone(s.preset)
 	}
-	if s.place != "" {
-		var p sim.Placement
-		if err := p.UnmarshalText([]byte(s.place)); err != nil {
-			return nil, fmt.Errorf("--place is %q, want one-process, process-each, by-key or by-ordinal", s.place)
-		}
+	if s.place.given {
 		for i := range strategies {
-			strategies[i].Placement = p
+			strategies[i].Placement = s.place.Placement
 		}
 	}
 	return strategies, report.Refuse(in, strategies)
@@ -126,7 +145,7 @@ func (s *simulation) run(c *cobra.Command, args []string, in report.Input, compu
 	death, signaled := errors.AsType[diedBy](context.Cause(ctx))
 	stop() // an interrupt from here on ends the process
 	if field, ok := errors.AsType[*sim.FieldError](err); ok {
-		return fmt.Errorf("%s: %s is %v, want %s", c.Name(), flagOf(field.Field), field.Value, field.Want)
+		return fmt.Errorf("%s: %s is %v, want %s", c.Name(), flagOf(c, field.Field), field.Value, inFlags.Replace(field.Want))
 	}
 	if r == nil {
 		return fmt.Errorf("%s: %w", c.Name(), err)
@@ -160,9 +179,18 @@ func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 	return ctx, func() { cancel(nil) }
 }
 
-// flagOf returns the flag that sets a field of a simulation.
-func flagOf(field string) string {
+// inFlags replaces the names of fields in what a simulation wants.
+var inFlags = strings.NewReplacer("with Slots", "with --slots", ", or a Trace instead of it", "")
+
+// flagOf returns the flag of a command that sets a field of a simulation.
+func flagOf(c *cobra.Command, field string) string {
 	switch field {
+	case "Load":
+		if c.Flags().Lookup("load") == nil {
+			return "--loads"
+		}
+	case "Load·Horizon":
+		return "--load times the simulation end"
 	case "Jobs·Retries":
 		return "--jobs times --retries"
 	case "PeakWindow":

@@ -216,7 +216,6 @@ func TestSimRefuses(t *testing.T) {
 		"runs":             {[]string{"herd", "--runs", "-1"}, []string{"--runs is -1, want 0 to 1000000"}},
 		"a policy":         {[]string{"herd", "linear d=1"}, []string{`"d=1"`, "has no unit"}},
 		"no retry":         {[]string{"herd", "linear d=1s limit=0"}, []string{"allows no retry, want a limit of 1 or more"}},
-		"place":            {[]string{"herd", "--place=here", "sidekiq"}, []string{`--place is "here", want one-process, process-each, by-key or by-ordinal`}},
 		"horizon":          {[]string{"herd", "--horizon=-1s", "sidekiq"}, []string{"--horizon is -1s"}},
 		"window":           {[]string{"herd", "--peak=-1s", "sidekiq"}, []string{"--peak is -1s"}},
 		"occ clients":      {[]string{"occ", "-c", "0"}, []string{"--clients is 0, want 1 to 10000000"}},
@@ -236,7 +235,7 @@ func TestSimRefuses(t *testing.T) {
 		"overload service": {[]string{"overload", "--service=0s"}, []string{"--service is 0s, want 1ns to"}},
 		"overload stall":   {[]string{"overload", "--stall=-1s"}, []string{"--stall is -1s, want at least 0"}},
 		"overload speed":   {[]string{"overload", "--speed=2"}, []string{"--speed is 2, want 0 to 1"}},
-		"overload slots":   {[]string{"overload", "--slots"}, []string{"--queue is 0, want more than 0 with Slots"}},
+		"overload slots":   {[]string{"overload", "--slots"}, []string{"--queue is 0, want more than 0 with --slots"}},
 		"overload place":   {[]string{"overload", "linear d=1s place=by-key"}, []string{"place=by-key has no effect here"}},
 		"herd budget":      {[]string{"herd", "sidekiq budget=1,1,0"}, []string{"herd: ", "budget=1,1,0 has no effect here"}},
 		"occ layers":       {[]string{"occ", "sidekiq layers=2"}, []string{"occ: ", "layers=2 has no effect here"}},
@@ -246,7 +245,6 @@ func TestSimRefuses(t *testing.T) {
 		"choose outages":   {[]string{"choose", "--outages=-1s"}, []string{"--outages", "want at least 0"}},
 		"choose wait":      {[]string{"choose", "--wait=-1s"}, []string{"--wait is -1s, want at least 0"}},
 		"choose layers":    {[]string{"choose", "sidekiq layers=2"}, []string{"has no effect here"}},
-		"choose place":     {[]string{"choose", "--place=x"}, []string{`--place is "x", want one-process`}},
 		"outage no retry":  {[]string{"outage", "linear d=1s limit=0"}, []string{"allows no retry, want a limit of 1 or more"}},
 	}
 	for name, test := range tests {

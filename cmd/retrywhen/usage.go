@@ -63,7 +63,8 @@ func badFlag(c *cobra.Command, err error) error {
 			"bool": "true or false", "duration": "a duration, as in 500ms or 1m30s", "int": "a whole number", "float64": "a number", "durationSlice": "durations separated by commas, as in 5s,1m", "number or none": "a whole number, at least 0, or none",
 			"distribution": "constant, exponential, or log-normal:CV as in log-normal:0.5", "percentage": "a share from 0% to 100%, as in 1% or 0.01",
 			"condition": "success, failure, or an exit code from 0 to 255", "uint64": "a whole number, at least 0",
-			"size": "a number of bytes, as in 64MiB, or 0", "outputs": "all or last",
+			"place": "one-process, process-each, by-key or by-ordinal",
+			"size":  "a number of bytes, as in 64MiB, or 0", "outputs": "all or last",
 			"intSlice": "whole numbers separated by commas", "float64Slice": "numbers separated by commas",
 		}[f.Value.Type()])
 	}

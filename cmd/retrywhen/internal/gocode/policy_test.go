@@ -50,6 +50,16 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
+func TestIdentifier(t *testing.T) {
+	for title, want := range map[string]string{
+		"three retries": "threeRetries", "Fast path": "fastPath", "3 retries": "policy3Retries", "time": "timePolicy", "func": "funcPolicy", "…": "Policy",
+	} {
+		if got := identifier(title); got != want {
+			t.Errorf("%q is %s, want %s", title, got, want)
+		}
+	}
+}
+
 // The file of all policies, with any titles, is compiled and run: its policies have the original texts.
 func TestFileIsMade(t *testing.T) {
 	dir, err := os.MkdirTemp(".", "_policies-") // in the module, so that it finds the dependencies

@@ -85,9 +85,9 @@ func (r *BoundaryResult) rows() [][]string {
 // note returns sentences about the runs.
 func (r *BoundaryResult) note() string {
 	o := &OverloadResult{Load: r.of.capacity(), Trigger: r.of.Trigger, of: r.of.Overload}
-	return fmt.Sprintf("Safe: the server recovered in all %s at this load and at all lower ones. %s operations per second; "+
+	return fmt.Sprintf("Safe: the server recovered in %d of %[1]d runs at this load and at all lower ones. %s operations per second; "+
 		"the capacity is %s per second; from %s on the server %s for %s. Requests: per operation.",
-		count(r.of.Runs, "run", "runs"), loadsText(r.of.Loads), axis.Number(r.of.capacity()), axis.Time(o.Trigger.At), o.stalls(), axis.Time(o.Trigger.For))
+		r.of.Runs, loadsText(r.of.Loads), axis.Number(r.of.capacity()), axis.Time(o.Trigger.At), o.stalls(), axis.Time(o.Trigger.For))
 }
 
 func loadsText(loads []float64) string {

@@ -104,15 +104,15 @@ func (x *Choices) show() {
 
 // quality is a figure in which the choices differ.
 type quality struct {
-	name, less, more string
+	best, less, more string
 	figure           func(*sim.Choice) float64
 	text             func(*sim.Choice) string
 }
 
 var qualities = []quality{
-	{"refusals", "fewer refusals", "more refusals", func(c *sim.Choice) float64 { return c.Refusals }, func(c *sim.Choice) string { return axis.Number(c.Refusals) }},
-	{"first wait", "a shorter first wait", "a longer first wait", func(c *sim.Choice) float64 { return c.FirstWait.Mean.Seconds() }, func(c *sim.Choice) string { return axis.Time(c.FirstWait.Mean) }},
-	{"time until all are served", "all served sooner", "all served later", func(c *sim.Choice) float64 { return c.End.Seconds() }, func(c *sim.Choice) string { return axis.Time(c.End) }},
+	{"the fewest refusals", "fewer refusals", "more refusals", func(c *sim.Choice) float64 { return c.Refusals }, func(c *sim.Choice) string { return axis.Number(c.Refusals) }},
+	{"the shortest first wait", "a shorter first wait", "a longer first wait", func(c *sim.Choice) float64 { return c.FirstWait.Mean.Seconds() }, func(c *sim.Choice) string { return axis.Time(c.FirstWait.Mean) }},
+	{"the shortest time until all are served", "all served sooner", "all served later", func(c *sim.Choice) float64 { return c.End.Seconds() }, func(c *sim.Choice) string { return axis.Time(c.End) }},
 }
 
 // best returns the index of the unbeaten strategy with the smallest figure, -1 if there is none.
@@ -140,7 +140,7 @@ func (x *Choices) whom(i int) string {
 	for _, q := range qualities {
 		if x.Result.Recommended < 0 {
 			if x.best(q.figure) == i {
-				want = append(want, "the best "+q.name)
+				want = append(want, q.best)
 			}
 			continue
 		}

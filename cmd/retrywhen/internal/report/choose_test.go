@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ func TestChoose(t *testing.T) {
 	if r, err = c.Run(t.Context()); err != nil || len(r.Strategies) != 1 || r.Strategies[0].Title() != "linear d=1s" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if r, err = c.Run(ended(t)); err == nil || r == nil {
+	if r, err = c.Run(ended(t)); err == nil || r == nil || !slices.Equal(r.Text(80), []string{"no policies: the run stopped before one was simulated"}) {
 		t.Errorf("%+v, %v: want the end of the context", r, err)
 	}
 	c.Runs = 0

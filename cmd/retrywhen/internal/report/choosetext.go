@@ -20,6 +20,9 @@ func (x *Choices) Text(width int) []string {
 	}
 	var rows [][]string
 	var whom []string
+	if len(x.Shown) == 0 {
+		return []string{"no policies: the run stopped before one was simulated"}
+	}
 	for _, i := range x.Shown {
 		c := x.Result.Choices[i]
 		mark := "  "
@@ -42,8 +45,8 @@ func (x *Choices) Text(width int) []string {
 	}
 	lines := append(console.Fit(width, header, rows, 1), whom...)
 	notes := fmt.Sprintf("Clients: %d. Capacity per second: %d. %sFirst wait: the median for an operation that fails alone. Refusals: per client after "+
-		"the server's return, all outages together. Down: the time from the server's return until all are served, the median of %d runs; at best %s. Served: the sum of these times.",
-		x.of.Clients, x.of.Capacity, x.targets(), x.of.Runs, axis.Time(time.Duration((x.of.Clients-1)/x.of.Capacity)*time.Second))
+		"the server's return, all outages together. Down: the time from the server's return until all are served, the median of %s; at best %s. Served: the sum of these times.",
+		x.of.Clients, x.of.Capacity, x.targets(), count(x.of.Runs, "run", "runs"), axis.Time(time.Duration((x.of.Clients-1)/x.of.Capacity)*time.Second))
 	if n := len(x.Result.Choices) - len(x.Shown); n > 0 {
 		notes += fmt.Sprintf(" Not shown: %s, which others beat or resemble.", count(n, "policy", "policies"))
 	}

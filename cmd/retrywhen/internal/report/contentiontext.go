@@ -27,7 +27,7 @@ func (o *ContentionResult) Text(width int) []string {
 	if points == 0 {
 		return []string{"no points: the run stopped before one was computed"}
 	}
-	lines := []string{fmt.Sprintf("Write calls, mean / p99 of %d runs", o.Runs)}
+	lines := []string{"Write calls, mean / p99 of " + count(o.Runs, "run", "runs")}
 	lines = append(lines, o.table(width, func(p sim.SweepPoint) string {
 		return fmt.Sprintf("%.0f ±%.0f / %d", p.Calls.Mean, p.Calls.Confidence(), p.Calls.P99)
 	})...)
@@ -134,7 +134,7 @@ func (n *Contention) message() string {
 
 // Figure returns the calls and the time against the clients, and the calls over time.
 func (o *ContentionResult) Figure() picture.Figure {
-	f := picture.Figure{Columns: 2, Note: fmt.Sprintf("Means of %d runs. A message takes %s.", o.Runs, o.of.message())}
+	f := picture.Figure{Columns: 2, Note: fmt.Sprintf("Means of %s. A message takes %s.", count(o.Runs, "run", "runs"), o.of.message())}
 	var mostCalls, mostTime float64
 	for _, x := range o.Strategies {
 		for _, p := range x.Points {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ func goldenCases(t *testing.T) map[string]func(context.Context) (Result, error) 
 	o.Strategies, o.Load, o.Service.Mean = strategies(t, "three: constant d=1s limit=3", "budget: constant d=1s limit=3 budget=1,1,0.1", "none: constant d=1s limit=0"), 8, 100*time.Millisecond
 	o.Trigger.Ramp, o.Runs, o.Horizon, o.Failures = 2*time.Second, 2, 50*time.Second, 0.02
 	slow := o
-	slow.Trigger.Speed, slow.Runs, slow.Strategies = 0.5, 1, o.Strategies[1:2]
+	slow.Trigger.Speed, slow.Runs, slow.Load, slow.Failures, slow.Strategies = 0.5, 1, 7, 0, o.Strategies[1:]
 	choose := DefaultChoose()
 	choose.Clients, choose.Capacity, choose.Runs, choose.Outages, choose.Served = 40, 5, 1, []time.Duration{2 * time.Second, 9 * time.Second}, time.Minute
 	network := sim.Network{Mean: 10 * time.Millisecond, SD: 2 * time.Millisecond}
@@ -77,6 +78,9 @@ func TestGolden(t *testing.T) {
 		var out strings.Builder
 		for _, width := range []int{100, 44} {
 			out.WriteString(strings.Join(r.Text(width), "\n") + "\n\n")
+		}
+		if !slices.Equal(r.Text(maxWidth), r.Text(maxWidth+50)) {
+			t.Errorf("%s: the text becomes wider than %d", name, maxWidth)
 		}
 		if err := r.Incomplete(); err != nil {
 			out.WriteString("incomplete: " + err.Error() + "\n\n")

@@ -31,7 +31,7 @@ func (h *HerdResult) Text(width int) []string {
 	if len(rows) > 0 {
 		lines = console.Fit(width, herdHeader, rows, 1)
 		lines = append(lines, console.Wrap(width,
-			"Number of jobs: "+strconv.Itoa(h.Jobs)+".", fmt.Sprintf("Means of %d runs, ±: 95 %% confidence.", h.Runs), "Total: the wait until the last retry.", "p99: its 99th percentile.", "Peak: within "+axis.Time(h.PeakWindow)+".",
+			"Number of jobs: "+strconv.Itoa(h.Jobs)+".", "Means of "+count(h.Runs, "run", "runs")+", ±: 95 % confidence.", "Total: the wait until the last retry.", "p99: its 99th percentile.", "Peak: within "+axis.Time(h.PeakWindow)+".",
 			"Dead: empty windows of "+axis.Time(h.DeadWindow)+".", "First wait: the longest.")...)
 	}
 	for i := range h.Strategies {

@@ -141,11 +141,8 @@ func (r *OutageResult) top() float64 {
 	return highest * 1.1
 }
 
-// ParseBudget parses capacity,cost,refund[,refill per second]; "" is none.
+// ParseBudget parses capacity,cost,refund[,refill per second].
 func ParseBudget(text string) (*retry.Budget, error) {
-	if text == "" {
-		return nil, nil
-	}
 	p, err := retry.Parse("constant d=0s budget=" + text)
 	if parse, ok := errors.AsType[*backoff.ParseError](err); ok {
 		return nil, errors.New(parse.Reason)

@@ -47,6 +47,9 @@ func TestOutageInterrupted(t *testing.T) {
 	if err == nil || r == nil || len(r.Strategies) != 1 {
 		t.Errorf("%+v, %v: want the first strategy alone, and the end of the context", r, err)
 	}
+	if r, err = (Outage{Strategies: strategies(t, "linear d=1s")}).Run(t.Context()); err == nil || r != nil {
+		t.Errorf("%+v, %v: want what is wrong with an outage without clients", r, err)
+	}
 }
 
 // A strategy that reaches the limit of the work does not stop the others.

@@ -74,7 +74,7 @@ func (o Overload) Run(ctx context.Context) (*OverloadResult, error) {
 			"at least %s: the stall ends at %s, and a recovery takes time", axis.Time(least), axis.Time(stalls))}
 	}
 	if o.Bin == 0 {
-		o.Bin = max(ChartBin(o.Horizon), time.Second)
+		o.Bin = max(ChartBin(o.Horizon), time.Second, (stalls+o.Trigger.Ramp)/8192) // the Flow has at most 16,384 bins
 	}
 	r := &OverloadResult{compared: compared{strategies: o.Strategies}, of: o, Load: o.Load, Trigger: o.Trigger, Horizon: o.Horizon, Strategies: []OverloadStrategyResult{}}
 	for again := false; ; again = true {

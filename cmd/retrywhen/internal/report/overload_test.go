@@ -30,6 +30,16 @@ func TestOverloadVerdicts(t *testing.T) {
 	}
 }
 
+// Without a Bin the bins are as wide as the longest run needs.
+func TestOverloadOfALongStall(t *testing.T) {
+	o := DefaultOverload()
+	o.Trigger.For, o.Load, o.Strategies = 9*time.Hour, 1, o.Strategies[:1]
+	r, err := o.Run(t.Context())
+	if want := (9*time.Hour + 10*time.Second) / 8192; err != nil || r.Page().(*overloadPage).Bin != Seconds(want) {
+		t.Errorf("%v, %+v, want bins of %v", err, r, want)
+	}
+}
+
 // Without a Horizon all strategies end together, when the last of them has recovered.
 func TestOverloadEndsTogether(t *testing.T) {
 	o := DefaultOverload()

@@ -142,6 +142,11 @@ func TestSentences(t *testing.T) {
 	x.Clients, x.Served, x.Outages = 100, time.Nanosecond, x.Outages[:1]
 	choices, err := x.Run(t.Context())
 	if err != nil || !strings.Contains(choices.Page().(*choosePage).Sentence, "no policy meets the targets") {
-		t.Errorf("%v", err)
+		t.Fatalf("%v", err)
+	}
+	for _, q := range qualities {
+		if got := choices.whom(choices.best(q.figure)); !strings.HasPrefix(got, "for those who want ") || !strings.Contains(got, q.best) {
+			t.Errorf("%q, want %q", got, q.best)
+		}
 	}
 }

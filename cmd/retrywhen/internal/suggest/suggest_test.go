@@ -1,8 +1,10 @@
 package suggest_test
 
 import (
+	"errors"
 	"testing"
 
+	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/suggest"
 )
 
@@ -37,5 +39,23 @@ func TestNearest_HowNear(t *testing.T) {
 		if got := suggest.Nearest(c.word, c.names); got != c.want {
 			t.Errorf("Nearest(%q, %q) = %q, want %q", c.word, c.names, got, c.want)
 		}
+	}
+}
+
+func TestWord(t *testing.T) {
+	for text, want := range map[string]string{
+		"exponential base=1s FCTOR=2": "factor", "expnential base=1s": "exponential", "linear d=1s unrelated=2": "", "linear d=x": "",
+	} {
+		_, err := backoff.Parse(text)
+		after := ""
+		if want != "" {
+			after = "; did you mean " + want + "?"
+		}
+		if got, with := suggest.Word(err), suggest.WithWord(err); got != want || with.Error() != err.Error()+after {
+			t.Errorf("%s: %q, %v, want %q", text, got, with, want)
+		}
+	}
+	if got := suggest.Word(errors.ErrUnsupported); got != "" {
+		t.Errorf("%q for another error", got)
 	}
 }
