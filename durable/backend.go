@@ -37,14 +37,9 @@ func (b *backend) consumer(s stage) jetstream.Consumer {
 func (b *backend) sweep(ctx context.Context, s stage) error {
 	info := b.consumer(s).CachedInfo()
 	for from := uint64(1); ; {
-		m, err := b.jobs.GetMsg(ctx, from, jetstream.WithGetMsgSubject(b.config.subjects("*", string(s))))
-		switch {
-		case errors.Is(err, jetstream.ErrMsgNotFound):
-			return nil
-		case err != nil:
+		m, err := b.next(ctx, s, from)
+		if err != nil || m == nil || m.Sequence > info.AckFloor.Stream {
 			return err
-		case m.Sequence > info.AckFloor.Stream:
-			return nil
 		}
 		if err := b.remove(ctx, m.Sequence); err != nil {
 			return err
@@ -60,6 +55,11 @@ func (b *backend) remove(ctx context.Context, seq uint64) error {
 		return nil // it is gone
 	}
 	return err
+}
+
+// sendRemove deletes a message, and does not wait for the response.
+func (b *backend) sendRemove(seq uint64) {
+	b.nc.Publish(jetstream.DefaultAPIPrefix+"STREAM.MSG.DELETE."+b.config.streamName(), fmt.Appendf(nil, `{"seq":%d,"no_erase":true}`, seq))
 }
 
 // ask makes a request that many users may not make. The server reports that outside of the response, which then never
@@ -123,6 +123,15 @@ func (b *backend) last(ctx context.Context, subject string) (*jetstream.RawStrea
 	ctx, cancel := context.WithTimeout(ctx, laterWait)
 	defer cancel()
 	m, err := b.jobs.GetLastMsgForSubject(ctx, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, nil
+	}
+	return m, err
+}
+
+// next returns the first message of the stage, of any job, from the sequence on, nil if there is none.
+func (b *backend) next(ctx context.Context, s stage, from uint64) (*jetstream.RawStreamMsg, error) {
+	m, err := b.jobs.GetMsg(ctx, from, jetstream.WithGetMsgSubject(b.config.subjects("*", string(s))))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil, nil
 	}

@@ -334,6 +334,57 @@ func TestReviveAll(t *testing.T) {
 	}
 }
 
+// ReviveAll finds each letter once, wherever it is in the stream, and does not read on where there are none. When one is
+// deleted, it only sends the other deletions, and waits for one more response at the end.
+func TestReviveAll_Many(t *testing.T) {
+	for name, seq := range map[string]func(i int) uint64{
+		"one after another":    func(i int) uint64 { return uint64(i + 1) },
+		"far from one another": func(i int) uint64 { return uint64(i+1) * 1_000_000 },
+		"at the end":           func(i int) uint64 { return 1_000_000 + uint64(i)*3 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := new(server)
+			q := fakeQueue(t, s, Config{})
+			q.nc = connected(t, s)
+			for i := range 600 {
+				s.stored = append(s.stored, letter(q, fmt.Sprint(i), seq(i), nil))
+			}
+			if n, err := q.ReviveAll(t.Context(), nil); n != 600 || err != nil {
+				t.Errorf("revived %d, %v", n, err)
+			}
+			q.nc.Flush()
+			did := make(map[string]int)
+			for _, what := range strings.Split(s.took(), "; ") {
+				verb, _, _ := strings.Cut(what, " ")
+				did[verb]++
+			}
+			if did["put"] != 600 || did["get"] > 5*600 || did["delete"]+did["PUB"] != 601 || did["delete"] > revivalsAtOnce+1 {
+				t.Errorf("it did %v, want 600 put, at most 3000 get, 601 delete and PUB, at most %d delete", did, revivalsAtOnce+1)
+			}
+		})
+	}
+}
+
+// Without the permission, no further deletion is sent.
+func TestReviveAll_MayNotDelete(t *testing.T) {
+	s := &server{fails: make(map[string]error)}
+	q := fakeQueue(t, s, Config{})
+	q.nc = connected(t, s)
+	q.jobs = forbiddingStream{fakeStream{s: s}, q.nc, "retrywhen-q"}
+	for i := range 600 {
+		s.stored = append(s.stored, letter(q, fmt.Sprint(i), uint64(i+1), nil))
+		s.fails[fmt.Sprintf("delete %d", i+1)] = errNoResponse
+	}
+	if n, err := q.ReviveAll(t.Context(), nil); n != 600 || err != nil {
+		t.Errorf("revived %d, %v", n, err)
+	}
+	q.nc.Flush()
+	did := s.took()
+	if n := strings.Count(did, "delete "); n == 0 || n > revivalsAtOnce || strings.Count(did, "PUB") != n || strings.Count(did, "log: ") != 1 {
+		t.Errorf("it did %s", did)
+	}
+}
+
 // forbiddingStream is a stream whose messages the user may not delete.
 type forbiddingStream struct {
 	fakeStream

@@ -70,11 +70,8 @@ func (b *backend) count(ctx context.Context, s stage) (int, error) {
 // probe returns 1 if there is a message of the stage from the sequence on, else 0. After a change of leader in a
 // cluster, a consumer's count may be too low for a moment. Reading the messages themselves misses none.
 func (b *backend) probe(ctx context.Context, s stage, from uint64) (int, error) {
-	_, err := b.jobs.GetMsg(ctx, from, jetstream.WithGetMsgSubject(b.config.subjects("*", string(s))))
-	switch {
-	case errors.Is(err, jetstream.ErrMsgNotFound):
-		return 0, nil
-	case err != nil:
+	m, err := b.next(ctx, s, from)
+	if err != nil || m == nil {
 		return 0, err
 	}
 	return 1, nil

@@ -17,8 +17,8 @@ import (
 )
 
 // A death is one publication and one acknowledgement, as is a job with an id that is done. A revival reads the letter,
-// publishes the job and deletes the letter. So both have about a third of the speed of a job that is done, or more. The
-// test counts messages, and only logs speeds, best of three, because they depend on the machine.
+// publishes the job and deletes the letter. The test counts messages. It logs speeds, best of three, and compares them
+// only nightly, because they depend on what else the machine does.
 func TestDeathsAreFast(t *testing.T) {
 	n := 600
 	if nightly() {
@@ -34,12 +34,18 @@ func TestDeathsAreFast(t *testing.T) {
 	if done.messages > 2.5 || died.messages > 2.5 || revived.messages > 3.5 {
 		t.Errorf("messages: %.2f done, %.2f dead, %.2f revived, want at most 2.5, 2.5 and 3.5", done.messages, died.messages, revived.messages)
 	}
-
-	best := time.Hour
-	for i := range 3 {
-		best = min(best, putBesideDeaths(t, fmt.Sprint("p", i)))
+	if nightly() && (died.speed < done.speed/3 || revived.speed < done.speed/5) {
+		t.Errorf("a second: %.0f done, %.0f dead, %.0f revived, want at least a third and a fifth", done.speed, died.speed, revived.speed)
 	}
-	t.Logf("a Put beside 300 deaths: p99 %v", best)
+
+	var best []time.Duration
+	for i := range 3 {
+		took := putBesideDeaths(t, fmt.Sprint("p", i))
+		if best == nil || micro(took, 0.99) < micro(best, 0.99) {
+			best = took
+		}
+	}
+	t.Logf("a Put beside 300 deaths: p50 %v, p99 %v", micro(best, 0.5), micro(best, 0.99))
 }
 
 // cost is what a job costs: how many per second there are, and how many messages the client sends for each.
@@ -83,8 +89,8 @@ func costs(t *testing.T, name string, n int) (done, died, revived cost) {
 	return done, died, revived
 }
 
-// putBesideDeaths returns the 99th percentile of Put's duration while 300 jobs die.
-func putBesideDeaths(t *testing.T, name string) time.Duration {
+// putBesideDeaths returns the durations of Puts while 300 jobs die, sorted.
+func putBesideDeaths(t *testing.T, name string) []time.Duration {
 	q := open(t, start(t), durable.Config{Name: name, Policy: retry.New(backoff.Backoff{}, retry.Limit(0))})
 	for i := range 300 {
 		put(t, q, "dies", durable.PutID(strconv.Itoa(i)))
@@ -108,5 +114,5 @@ func putBesideDeaths(t *testing.T, name string) time.Duration {
 	dying.Store(false)
 	putting.Wait()
 	slices.Sort(took)
-	return took[len(took)*99/100]
+	return took
 }

@@ -351,6 +351,21 @@ func TestReviveAll(t *testing.T) {
 	eventually(t, "the revived are done", func() bool { s, err := stats(t, q); return err == nil && s.Done == 10 && s.Dead == 10 })
 }
 
+// When ReviveAll returns, the letters of the revived jobs are deleted.
+func TestReviveAll_Deletes(t *testing.T) {
+	t.Parallel()
+	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Backoff{}, retry.Limit(0))})
+	const jobs = 500
+	stop := work(t, q, 4, func(context.Context, *durable.Job) error { return errors.New("no") })
+	inParallel(jobs, func(i int) { put(t, q, "", durable.PutID(fmt.Sprint(i))) })
+	eventually(t, "all are dead", func() bool { return q.Counts().Died == jobs })
+	stop()
+	n, err := q.ReviveAll(t.Context(), func(d *durable.DeadLetter) bool { return d.ID != "7" })
+	if s, failed := q.Stats(t.Context()); n != jobs-1 || err != nil || failed != nil || s.Ready != jobs-1 || s.Dead != 1 {
+		t.Errorf("revived %d, %v; then %v, %v", n, err, s, failed)
+	}
+}
+
 func TestHeadersTravel(t *testing.T) {
 	t.Parallel()
 	q := open(t, start(t), durable.Config{Policy: retry.New(backoff.Table(10*time.Millisecond, 1100*time.Millisecond), retry.Limit(2))})
