@@ -40,7 +40,9 @@ var ErrStuck = errors.New("operators: Poll: the position does not advance")
 // number of values taken behind it. A query that removes what it returns has no position: count the pages.
 //
 // If a page with values returns its own position, or if pages with values lead in a circle, they would come forever. Then
-// Poll fails with [ErrStuck], and does not deliver the page that shows it. A circle is found within three rounds.
+// Poll fails with [ErrStuck], and does not deliver the page that shows it. A circle is found within three rounds. A source
+// that sends its reader back for good reason looks the same: let page return that position without values, or let the
+// position count how often it went back.
 //
 // Poll ends when the consumer stops, h gives up, an error of page is permanent, it is stuck, or ctx ends. Each run begins
 // at start. To store the position, let the values carry it. Poll starts no goroutine; an every that is not positive

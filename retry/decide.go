@@ -148,7 +148,7 @@ func (o *Operation) fired() bool {
 }
 
 // delay returns the wait before the next retry, or the reason why there is none. dictated is the delay that the failure
-// dictates, 0 for none.
+// dictates, 0 or less for none.
 func (o *Operation) delay(dictated time.Duration) (time.Duration, error) {
 	c, s := o.config, &o.state
 	n, u := s.retries+1, c.draw(s)

@@ -202,13 +202,13 @@ func (e *retryAfterError) Error() string             { return e.err.Error() }
 func (e *retryAfterError) Unwrap() error             { return e.err }
 func (e *retryAfterError) RetryAfter() time.Duration { return e.after }
 
-// dictated returns the delay that err dictates, 0 for none.
+// dictated returns the delay that err dictates, 0 or less for none.
 func dictated(err error) time.Duration {
 	if e, ok := errors.AsType[interface {
 		error
 		RetryAfter() time.Duration
 	}](err); ok {
-		return max(e.RetryAfter(), 0)
+		return e.RetryAfter()
 	}
 	return 0
 }

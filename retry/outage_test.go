@@ -355,3 +355,32 @@ func TestIsPermanent(t *testing.T) {
 		}
 	}
 }
+
+// A stream calls a hook also if the policy has no other one.
+func TestAStream_EachHookAlone(t *testing.T) {
+	calls := 0
+	for name, c := range map[string]struct {
+		hook retry.Option
+		want int
+	}{
+		"OnAttempt":   {retry.OnAttempt(func(context.Context, retry.AttemptEnd) { calls++ }), 2},
+		"OnOutage":    {retry.OnOutage(func(context.Context, error) func() { return func() { calls++ } }), 1},
+		"OnRetry":     {retry.OnRetry(func(context.Context, retry.Event) { calls++ }), 1},
+		"OnRecovered": {retry.OnRecovered(func(context.Context, retry.Recovery) { calls++ }), 1},
+		"OnDone":      {retry.OnDone(func(context.Context, retry.Result) { calls++ }), 1},
+	} {
+		calls = 0
+		failed := false
+		s := stream.FromFunc(func(context.Context) (int, error) {
+			if !failed {
+				failed = true
+				return 0, errBoom
+			}
+			return 1, nil
+		})
+		got, err := s.RetryWhen(retry.New(backoff.Constant(0), c.hook)).Collect(t.Context())
+		if calls != c.want || len(got) != 1 || err != nil {
+			t.Errorf("%s: %d calls, want %d; the stream had %v, %v", name, calls, c.want, got, err)
+		}
+	}
+}

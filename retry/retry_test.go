@@ -525,6 +525,7 @@ func TestPanicsNameTheArgument(t *testing.T) {
 		"retry: Run: f is nil":                                                             func() { _ = retry.Run(t.Context(), retry.Default, nil) },
 		"retry: Policy.Handle: failures is nil":                                            func() { retry.Default.Handle(nil) },
 		"retry: NewBudget: capacity is -1, want a finite number of at least 0":             func() { retry.NewBudget(-1, 1, 1) },
+		"retry: NewBudget: cost is -1, want a finite number of at least 0":                 func() { retry.NewBudget(1, -1, 1) },
 		"retry: NewBudget: refund is +Inf, want a finite number of at least 0":             func() { retry.NewBudget(1, 1, math.Inf(1)) },
 		"retry: Budget.Refill: perSecond is NaN, want a finite number of at least 0":       func() { retry.NewBudget(1, 1, 1).Refill(math.NaN()) },
 		"retry: WithClock: c is nil":                                                       func() { retry.WithClock[*time.Timer](nil) },

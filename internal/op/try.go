@@ -17,9 +17,7 @@ func TryMap[T, U any](p Package, s Stream[T], f func(context.Context, T) (U, err
 				return false
 			}
 			u, err := f(ctx, v)
-			if err != nil {
-				failure = err
-			}
+			failure = err
 			stopped = err != nil || !yield(u)
 			return !stopped
 		})
@@ -44,9 +42,7 @@ func TryFilter[T any](p Package, s Stream[T], keep func(context.Context, T) (boo
 				return false
 			}
 			kept, err := keep(ctx, v)
-			if err != nil {
-				failure = err
-			}
+			failure = err
 			stopped = err != nil || kept && !yield(v)
 			return !stopped
 		})
