@@ -54,7 +54,9 @@ A policy is one quoted text: a curve, then its options in any order:
 
   exponential base=100ms factor=2 cap=30s jitter=full
   linear d=1s tiled
-  constant d=5s limit=10 within=1m`,
+  constant d=5s limit=10 within=1m
+
+Wrong usage and failures have the exit code 2. Run has codes of its own.`,
 		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -18,9 +18,9 @@ func newSimBoundary() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "boundary [POLICY...]",
 		Short: "Find the load up to which a server recovers from a stall",
-		Long: `Boundary simulates the server of sim overload at several loads, several times
-each, and writes the highest load from which it recovers in all runs, as from all
-lower ones. A chart of the share of the runs that recover follows.`,
+		Long: `Boundary finds the load up to which a server recovers in all runs. It simulates
+the server of sim overload at several loads, several times each. A chart shows in
+how many runs the server recovers at each load.`,
 		Example: `  retrywhen sim boundary
   retrywhen sim boundary --stall 2s --points 9 "exponential base=1s factor=2 jitter=full limit=3"
   retrywhen sim boundary --loads 60,70,80 --runs 100 "constant d=1s limit=3 budget=10,1,0.1"`,

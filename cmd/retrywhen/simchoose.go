@@ -15,15 +15,16 @@ func newSimChoose() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "choose [POLICY...]",
 		Short: "Recommend a policy for a number of clients and a capacity",
-		Long: `Choose simulates clients that fail together, in outages of several lengths, and
-recommends a policy, as text and in Go: of those that meet the targets --served
-and --wait the one that serves all clients soonest, or up to a tenth later with
-fewer refusals. It adds the limit, the attempt timeout and the budget with which a
-server recovers from a stall, and says why, and which sim overload shows that.
+		Long: `Choose recommends a policy, as text and in Go. It simulates clients that fail
+together, in outages of several lengths. Of the policies that meet the targets
+--served and --wait it takes the one that serves all clients soonest, or one with
+fewer refusals that is at most a tenth later. It adds a limit, an attempt timeout
+and a budget with which a server recovers from a stall, and the reasons. The last
+line is the command of the run that shows it.
 
-A table has the few policies that no other beats: how often a client is refused
-after the server's return, when all clients are served, and how long an operation
-waits that fails alone.
+A table has the policies that no other beats: how often a client is refused after
+the server's return, when all clients are served, and how long an operation waits
+if it fails alone.
 
 Without a policy it tries the usual ones, and some that are computed from the
 number of clients and the capacity.`,

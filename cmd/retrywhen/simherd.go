@@ -25,8 +25,8 @@ retry, the peak of the load over its mean, the dead time without retries, and ho
 much the waits differ from job to job (CV: the standard deviation over the mean).
 Charts follow: a dot for each retry, job against time, and the load.
 
-Without a policy it compares those of "Visualization of backoff functions", which
-asks for a better distribution with little deviation in the waits.`,
+Without a policy it compares the four of the article "Visualization of backoff
+functions" with one that spreads the retries although the waits differ little.`,
 		Example: `  retrywhen sim herd
   retrywhen sim herd "exponential base=1s factor=2" "linear d=6s tiled"
   retrywhen sim herd --jobs 1000 "sidekiq" -o herd.svg`,

@@ -58,7 +58,7 @@ func mapHTML(ctx context.Context, b *strings.Builder) error {
 		stalls[i] = axis.Time(s)
 	}
 	fmt.Fprintf(b, `<section id="map" class="screen" aria-labelledby="screen-map" data-counts="%s" data-runs="%d" data-stalls="%s" data-rate="%d"><div class="words"><h2 id="screen-map">How much load is safe?</h2>`+
-		`<p>%d runs for each load and each length of the stall, watched for %s if need be. Drag the dot: the picture is the first run there.</p>`+
+		`<p>Each cell is %d runs of up to %s, with one load and one stall. Drag the dot to a cell to see its first run.</p>`+
 		`<fieldset class="policies"><legend class="unseen">Callers</legend>`,
 		data, mapRuns, strings.Join(stalls, " "), d.Rate, mapRuns, axis.Time(run.result.Recovery.Within))
 	for i, p := range mapPolicies() {

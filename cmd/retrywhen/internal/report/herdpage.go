@@ -85,7 +85,7 @@ func (h *herdPage) sentences() {
 		return
 	}
 	peak := func(x *herdPageStrategy) string {
-		return fmt.Sprintf(" Under %s the peak is %s retries in %s, %s times the mean, and %s of the time is dead.",
+		return fmt.Sprintf(" Under %s the peak is %s retries in %s, %s times the mean; in %s of the time no retry comes.",
 			quoted(x.Title), x.Figures[countFigure].Text, h.Peak, x.Figures[peakFigure].Text, x.Figures[deadFigure].Text)
 	}
 	h.Sentence = count(h.Jobs, "job fails", "jobs fail together") + "." + peak(most)

@@ -62,15 +62,14 @@ func (o *outagePage) sentence(r *OutageResult) {
 	if soonest == nil {
 		return
 	}
-	served := func(x *OutageStrategyResult) string {
-		return fmt.Sprintf("%s under %s (%s failed)", axis.Time(x.After), quoted(x.Name), count(int(x.Result.FailuresAfter), "attempt", "attempts"))
+	o.Sentence = fmt.Sprintf("%s for a server that is down for %s. At best all are served %s after its return.",
+		count(o.Clients, "client waits", "clients wait"), axis.Time(r.Down), axis.Time(soonest.Best))
+	takes := func(x *OutageStrategyResult) {
+		o.Sentence += fmt.Sprintf(" %s takes %s, and %s.", quoted(x.Name), axis.Time(x.After), count(int(x.Result.FailuresAfter), "attempt fails", "attempts fail"))
 	}
-	o.Sentence = fmt.Sprintf("%s for a server that is down for %s. At best the last one is served %s after its return. It is served after %s",
-		count(o.Clients, "client waits", "clients wait"), axis.Time(r.Down), axis.Time(soonest.Best), served(soonest))
-	if latest != soonest {
-		o.Sentence += ", and after " + served(latest)
+	if takes(soonest); latest != soonest {
+		takes(latest)
 	}
-	o.Sentence += "."
 }
 
 func (x *outagePageStrategy) draw(of *OutageStrategyResult, down, end time.Duration) {

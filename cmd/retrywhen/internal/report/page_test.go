@@ -135,7 +135,7 @@ func TestSentences(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	o, err := Outage{Strategies: strategies(t, "a: constant d=1s"), Outage: sim.Outage{Clients: 1, Capacity: 1}}.Run(t.Context())
-	if err != nil || !strings.HasPrefix(o.Page().(*outagePage).Sentence, "1 client waits for a server that is down for 0. At best the last one is served 0 after its return.") {
+	if err != nil || !strings.HasPrefix(o.Page().(*outagePage).Sentence, "1 client waits for a server that is down for 0. At best all are served 0 after its return. “a” takes 0, and 0 attempts fail.") {
 		t.Errorf("%v, %+v", err, o)
 	}
 	x := DefaultChoose()
