@@ -31,11 +31,8 @@ functions" with one that spreads the retries although the waits differ little.`,
   retrywhen sim herd "exponential base=1s factor=2" "linear d=6s tiled"
   retrywhen sim herd --jobs 1000 "sidekiq" -o herd.svg`,
 		RunE: func(c *cobra.Command, args []string) error {
-			switch {
-			case in.Runs < 0 || in.Runs > 1_000_000:
+			if in.Runs < 0 || in.Runs > 1_000_000 {
 				return fmt.Errorf("herd: --runs is %d, want 0 to 1000000", in.Runs)
-			case in.PeakWindow < 0 || in.DeadWindow < 0:
-				return fmt.Errorf("herd: --peak is %v and --dead is %v, want at least 0", in.PeakWindow, in.DeadWindow)
 			}
 			if c.Flags().Changed("own-axis") {
 				in.Own = &own

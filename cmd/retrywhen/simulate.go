@@ -98,9 +98,6 @@ func (s *simulation) strategies(args []string, in report.Input) ([]report.Strate
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	if s.horizon < 0 {
-		return nil, fmt.Errorf("--horizon is %v, want at least 0", s.horizon)
-	}
 	strategies, err := report.ParseStrategies(args)
 	if err != nil {
 		return nil, err
