@@ -34,7 +34,7 @@ export function download(blob, name) {
 // compose returns the charts in an element, and the texts and keys around them, as one SVG that does not depend on the
 // page.
 function compose(within) {
-  const parts = [...within.querySelectorAll(".sentence, .setting, h3, .verdict, .formula, .note, .legend > span, figcaption, .chart > svg")].filter((e) => e.checkVisibility());
+  const parts = [...within.querySelectorAll("h2, .sentence, .setting, .why, .grid ~ .quiet:not(.live), h3, .verdict, .formula, .note, .legend > span, figcaption, .chart > svg")].filter((e) => e.checkVisibility());
   const boxes = parts.map((e) => e.getBoundingClientRect());
   const left = Math.min(...boxes.map((b) => b.left)) - margin, top = Math.min(...boxes.map((b) => b.top)) - margin;
   const width = Math.ceil(Math.max(...boxes.map((b) => b.right)) - left + margin), height = Math.ceil(Math.max(...boxes.map((b) => b.bottom)) - top + margin);

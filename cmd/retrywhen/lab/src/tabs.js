@@ -115,7 +115,7 @@ export const draws = {
       $("proof").href = `?${run}`;
     }
     $("choose-note").textContent = `A job that must not be lost takes the backoff alone. ${c.note ?? ""}`;
-    $("choose-legend").replaceChildren(...c.strategies.map((s, i) => element("span", {}, swatch(i), s.recommended ? element("b", {}, s.title) : s.title, element("small", {}, ` ${s.whom}`), s.meets ? null : element("small", {class: "note"}, "misses a target"))));
+    $("choose-legend").replaceChildren(...c.strategies.map((s, i) => element("span", {}, swatch(i), s.recommended ? element("b", {}, s.title) : s.title, element("small", {}, ` ${s.whom}`), s.meets ? null : element("small", {class: "note"}, " misses a target"))));
     const width = cell("choose", 2);
     if (width) $("choose").replaceChildren(part("Time from the server's return until all are served", "", charts.choose(c, "after", width)), part("Refusals per client after the server's return", "", charts.choose(c, "refusals", width)));
     const compare = new URLSearchParams({tab: "outage", down: c.longest});
