@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -214,6 +215,31 @@ func TestRunTimeoutEndsSoftly(t *testing.T) {
 	if err := cmd.Wait(); err != nil || got != "got terminated\n" || !tooLong() {
 		t.Errorf("%v, stdout %q, want the signal", err, got)
 	}
+}
+
+// The limit of an attempt that has ended does not reach the next one.
+func TestRunTimeoutOfAnEndedAttempt(t *testing.T) {
+	ended := exec.CommandContext(t.Context(), "true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := child{process: ended.Process}
+		before, after := c.limit(time.Second, time.Second), c.limit(time.Minute, time.Second)
+		if before() {
+			t.Error("the limit is reached at once")
+		}
+		time.Sleep(59 * time.Second)
+		if before() || after() {
+			t.Error("a limit that was stopped is reached, or a minute after 59s")
+		}
+		late := c.limit(time.Second, time.Hour)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !late() {
+			t.Error("the limit is not reached")
+		}
+	})
 }
 
 // The sum of --timeout and --kill-after is more than the longest duration.

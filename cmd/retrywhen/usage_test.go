@@ -27,6 +27,7 @@ func TestWrongUsage(t *testing.T) {
 		"sim choose --place=x":          `choose: --place is "x", want one-process, process-each, by-key or by-ordinal`,
 		"sim outage --budget=":          `outage: --budget is "": budget has no value, want as in "budget=10,1,0.1"`,
 		"sim overload --shape=":         `overload: --shape is "", want constant, exponential, or log-normal:CV as in log-normal:0.5`,
+		"sim overload --failures 101%":  `overload: --failures is "101%", want a share from 0% to 100%, as in 1% or 0.01`,
 		"sim overload --load 0":         "overload: --load is 0, want more than 0",
 		"sim boundary --loads 0":        "boundary: --loads is 0, want more than 0",
 		"sim overload --stall 2562047h": "overload: --load times the simulation end is 7.378696328e+11, want at most 1073741824 operations",
