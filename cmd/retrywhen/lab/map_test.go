@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-var update = flag.Bool("update", false, "write map.txt, which takes minutes")
+var update = flag.Bool("update", false, "write map.txt, which takes minutes, or testdata")
 
 // The map in the page is what the simulation computes. A sample is computed again, nightly a whole row.
 func TestMap(t *testing.T) {
@@ -69,5 +69,21 @@ func TestMap(t *testing.T) {
 				t.Errorf("%s at loads of %v: %v runs recover, map.txt has %v: go test -run TestMap -update", mapName(p, row), some, got, want)
 			}
 		}
+	}
+}
+
+func TestMapTexts(t *testing.T) {
+	row := slices.Repeat([]int{mapRuns}, mapLoads)
+	for safe, want := range map[int]string{0: "safe at none of these loads", 1: "safe up to 5 % load", mapLoads: "safe up to 95 % load"} {
+		other := slices.Clone(row)
+		if safe < mapLoads {
+			other[safe] = mapRuns - 1
+		}
+		if got := safeText(other); got != want {
+			t.Errorf("%d safe loads: %q, want %q", safe, got, want)
+		}
+	}
+	if got, want := dotText([][]int{row, {3, 4}}, 1, 1), "10 % load, a stall of 750ms: recovers in 4 of 10 runs"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -93,6 +93,32 @@ func TestHandlerRefuses(t *testing.T) {
 	}
 }
 
+func TestHandlerIsBusy(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w := httptest.NewRecorder()
+	(&server{turns: make(chan struct{})}).numbers(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/state", nil))
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" || !strings.Contains(w.Body.String(), "too many simulations are running") {
+		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+	}
+}
+
+// A ninth policy is left out. A word without effect on a tab is named there.
+func TestStatePolicies(t *testing.T) {
+	query := url.Values{"tab": {"herd"}}
+	for i := range report.MaxStrategies + 2 {
+		query.Add("s", fmt.Sprintf("linear d=%ds budget=10,1,0.1", i+1))
+	}
+	s, problems := ParseState(query)
+	if len(s.Strategies) != report.MaxStrategies || len(problems) != 1 || problems[0].Strategy != report.MaxStrategies || problems[0].Message != "10 policies, want at most 8" {
+		t.Errorf("%d policies, %+v", len(s.Strategies), problems)
+	}
+	d, err := describe(t.Context(), s, nil)
+	if err != nil || !strings.Contains(d.Strategies[0].Formula, "; budget=10,1,0.1 has no effect here: ") {
+		t.Errorf("%v, %+v", err, d.Strategies[0])
+	}
+}
+
 func TestHandlerBoundsTheWork(t *testing.T) {
 	many := strings.Repeat("&s="+url.QueryEscape("constant d=1s"), report.MaxStrategies+1)
 	tests := map[string]struct {

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
@@ -120,6 +122,13 @@ func TestPictureShowsTheEnd(t *testing.T) {
 			}
 			return m[1]
 		}
+		for of, want := range map[string]string{
+			"clock": axis.Time(f.end().Round(time.Second)), "queue": strconv.FormatInt(f.Waiting[last]+f.Left[last], 10), "wasted": fmt.Sprintf("%d %%", f.Wasted[last]),
+		} {
+			if got := find(`<dd data-of="` + of + `">([^<]*)</dd>`); got != want {
+				t.Errorf("%s: %s is %s, want %s", policy, of, got, want)
+			}
+		}
 		dots := func(class string) int64 {
 			return int64(strings.Count(find(`<path class="`+class+`" d="([^"]*)"`), "M"))
 		}
@@ -156,6 +165,41 @@ func TestPictureShowsTheEnd(t *testing.T) {
 		}
 		if want := plotBottom - float64(plotBottom-plotTop)*float64(peak)/(plotMost*s.rate); math.Abs(highest-want) > 0.1 {
 			t.Errorf("%s: the highest point is at %v, want %v for %d per second", policy, highest, want, peak)
+		}
+	}
+}
+
+// The pictures of a run and of the map are those in testdata; go test -run TestPicturesAreTheSame -update writes them.
+func TestPicturesAreTheSame(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("other processors may differ in the last digit")
+	}
+	run, _ := figures(t, budgeted, storyWatch)
+	counts, err := parseMap(mapText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var drawn strings.Builder
+	drawn.WriteString(run.HTML() + "\n" + run.label() + "\n")
+	mapPicture(&drawn, counts, 6, 15)
+	got := strings.ReplaceAll(drawn.String(), "><", ">\n<") + "\n"
+	file := filepath.Join("testdata", "pictures.txt")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, right := strings.Split(got, "\n"), strings.Split(strings.ReplaceAll(string(want), "\r\n", "\n"), "\n")
+	if len(left) != len(right) {
+		t.Fatalf("%d lines, want %d", len(left), len(right))
+	}
+	for i := range left {
+		if left[i] != right[i] {
+			t.Errorf("%s:%d differs: %.300s, want %.300s", file, i+1, left[i], right[i])
 		}
 	}
 }
