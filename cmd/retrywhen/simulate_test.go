@@ -108,6 +108,7 @@ func TestSimText(t *testing.T) {
 		"occ":      {[]string{"occ", "--runs=2", "--clients=20"}, []string{"decorrelated", "Write calls against clients", "mean / p99 of 2 runs", "a none   b exponential", "write calls over time"}},
 		"outage":   {[]string{"outage", "--clients=100", "--capacity=10", "--down=20s"}, []string{"Attempts: per client, on average.", "tiled: attempts", "Outage: 20s", "▲"}},
 		"overload": {[]string{"overload", "--horizon=2m"}, []string{"does not recover", "after 17s", "wasted", "▼", "▲"}},
+		"timeout":  {[]string{"overload", "--horizon=45s", "--timeout=2s", "--load=9"}, []string{"recovers at once", "wasted"}},
 		"limits":   {[]string{"outage", "--clients=100", "--limit=2", "--return=10s", "--budget=10,1,0.1,1", "linear d=1s"}, []string{"given up"}},
 	}
 	for name, test := range tests {
