@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Pause stops the delivery of the queue's jobs to all workers until the given time. Attempts that run, and jobs that
@@ -19,12 +21,32 @@ func (q *Queue) Pause(ctx context.Context, until time.Time) error {
 	})
 }
 
-// Unpause ends a pause. It returns nil if there is none.
+// Unpause ends a pause. Workers then get jobs at once; if the user may not request jobs, within three seconds. It returns
+// nil if there is no pause.
 func (q *Queue) Unpause(ctx context.Context) error {
-	return q.setPause(ctx, "unpause", func(ctx context.Context, consumer string) error {
+	err := q.setPause(ctx, "unpause", func(ctx context.Context, consumer string) error {
 		_, err := q.jobs.ResumeConsumer(ctx, consumer)
 		return err
 	})
+	if err == nil {
+		q.wake(ctx)
+	}
+	return err
+}
+
+// wakeTime is how long the requests of wake wait for a job.
+const wakeTime = 50 * time.Millisecond
+
+// wake makes the server look at the requests of workers. When a pause ends early, it does so only at the next request, or
+// when it sends the next heartbeat. This request gets no job, because none is as small as one byte. It wakes the server when
+// it comes, and when it expires, because in a cluster the end of the pause may come later than the request.
+func (q *Queue) wake(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 4*wakeTime)
+	defer cancel()
+	request := fmt.Appendf(nil, `{"batch":1,"max_bytes":1,"expires":%d}`, wakeTime)
+	for _, s := range []stage{again, first} {
+		q.nc.RequestWithContext(ctx, jetstream.DefaultAPIPrefix+"CONSUMER.MSG.NEXT."+q.config.streamName()+"."+string(s), request)
+	}
 }
 
 // Paused returns until when the queue is paused, the zero time if it is not.
