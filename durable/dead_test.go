@@ -192,6 +192,16 @@ func TestRevive_MayNotDelete(t *testing.T) {
 	}
 }
 
+// When ask returns, the context of its request has ended.
+func TestAsk_EndsItsContext(t *testing.T) {
+	q := fakeQueue(t, new(server), Config{})
+	q.nc = connected(t, new(server))
+	var of context.Context
+	if err := q.ask(t.Context(), "", func(ctx context.Context) error { of = ctx; return nil }); err != nil || of.Err() == nil {
+		t.Errorf("got %v, and the context has %v", err, of.Err())
+	}
+}
+
 // A refusal is found also if the request was sent late.
 func TestAsk_LateRefusal(t *testing.T) {
 	s := new(server)

@@ -370,7 +370,25 @@ func TestDone_Hooks(t *testing.T) {
 	})
 }
 
-// After the end of the stream of Jobs, a report has ten seconds.
+// While its feed lasts, a report has as long as the feed.
+func TestJob_ReportDuringItsStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		s := &server{publish: func(*nats.Msg) error {
+			if time.Since(start) < 4*settleTime {
+				return errNoResponse
+			}
+			return nil
+		}}
+		q := fakeQueue(t, s, Config{})
+		q.nc = connected(t, s)
+		if err := q.newJob(deliver(q, s, first, func(d *delivery) { d.state.put = start })).Done(); err != nil || time.Since(start) < 4*settleTime {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// After the end of the stream of Jobs, a report has settleTime.
 func TestJob_ReportAfterItsStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{publish: func(*nats.Msg) error { return errNoResponse }}

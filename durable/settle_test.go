@@ -440,6 +440,47 @@ func TestGiveUp(t *testing.T) {
 	}
 }
 
+// The error's text and the position share their room, also when the letter has lost its data.
+func TestGiveUp_LongErrorAndPosition(t *testing.T) {
+	for name, full := range map[string][]error{"stored": nil, "without data": {nats.ErrMaxPayload}} {
+		t.Run(name, func(t *testing.T) {
+			s := new(server)
+			n := 0
+			s.publish = func(*nats.Msg) error {
+				if n++; n <= len(full) {
+					return full[n-1]
+				}
+				return nil
+			}
+			q := fakeQueue(t, s, Config{})
+			q.nc = connected(t, s)
+			q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
+			d := deliver(q, s, first, func(d *delivery) {
+				d.state.position, d.state.lastError = []byte(strings.Repeat("1", maxPosition)), strings.Repeat("e", errorRoom)
+			})
+			op := q.operation(t.Context(), &d.state)
+			if err := q.giveUp(t.Context(), &op, d, errNo, time.Now(), time.Now()); err != nil {
+				t.Error(err)
+			}
+			h := s.lastSent().Header
+			if size := len(get(h, headerError)) + len(get(h, headerAt)); size > errorRoom || len(get(h, headerAt)) != maxPosition {
+				t.Errorf("both have %d bytes, want at most %d", size, errorRoom)
+			}
+		})
+	}
+}
+
+// The end of the context of the policy's hooks does not end the operation: the policy still decides.
+func TestOperation_EndedContext(t *testing.T) {
+	q := fakeQueue(t, new(server), Config{Policy: retry.New(backoff.Constant(time.Minute))})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	op := q.operation(ctx, new(state))
+	if _, end := op.Failed(retry.Outcome{Err: errNo, At: time.Now()}); end != nil {
+		t.Errorf("it ended with %v", end)
+	}
+}
+
 // A dead letter that cannot be stored: the job is handed back, and nothing is counted or called.
 func TestGiveUp_NotStored(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -779,3 +779,16 @@ func TestJobs_DoesNotBegin(t *testing.T) {
 		t.Errorf("the queue is closed: got %v, want ErrClosed", err)
 	}
 }
+
+// When an attempt is over, its context has ended.
+func TestAttempt_EndsItsContext(t *testing.T) {
+	s := new(server)
+	q := fakeQueue(t, s, Config{})
+	q.nc = connected(t, s)
+	d := deliver(q, s, first, nil)
+	var of context.Context
+	d.feed.attempt(t.Context(), d, func(ctx context.Context, _ *Job) error { of = ctx; return nil })
+	if of == nil || of.Err() == nil {
+		t.Error("the context of the attempt has not ended")
+	}
+}
