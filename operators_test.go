@@ -19,9 +19,9 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// feed is a numbered feed that continues where it stopped, in attempts of the given numbers of items. It records when
+// numbered is a numbered feed that continues where it stopped, in attempts of the given numbers of items. It records when
 // they began.
-type feed struct {
+type numbered struct {
 	perAttempt []int
 	total      int
 	next       int
@@ -31,7 +31,7 @@ type feed struct {
 
 var errCut = errors.New("connection reset")
 
-func (f *feed) stream() stream.Stream[int] {
+func (f *numbered) stream() stream.Stream[int] {
 	return func(ctx context.Context, yield func(int) bool) error {
 		now := time.Now
 		if f.now != nil {
@@ -60,7 +60,7 @@ func (f *feed) stream() stream.Stream[int] {
 }
 
 // waits returns the times between attempts.
-func (f *feed) waits() (waits []time.Duration) {
+func (f *numbered) waits() (waits []time.Duration) {
 	for i := 1; i < len(f.began); i++ {
 		waits = append(waits, f.began[i].Sub(f.began[i-1]))
 	}
@@ -79,7 +79,7 @@ func TestMain(m *testing.M) { check.Main(m) }
 
 func TestExpBackoffWaitsDelayTimesRetriesSquared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := feed{perAttempt: []int{1, 1, 1}, total: 10}
+		f := numbered{perAttempt: []int{1, 1, 1}, total: 10}
 		got, err := f.stream().RetryWhen(operators.ExpBackoff(jitter.None, time.Second, 3)).Collect(t.Context())
 		if err != nil || !slices.Equal(got, counting(10)) {
 			t.Errorf("got %v, %v", got, err)
@@ -110,7 +110,7 @@ func TestExpBackoffGivesUpWithTheLastError(t *testing.T) {
 func TestExpBackoffOnAMockClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mock := clock.NewMock()
-		f := feed{perAttempt: []int{3, 0, 4}, total: 10, now: mock.Now}
+		f := numbered{perAttempt: []int{3, 0, 4}, total: 10, now: mock.Now}
 		ctx := stream.WithClock(t.Context(), mock)
 		values, errs := f.stream().RetryWhen(operators.ExpBackoff(jitter.None, time.Second, 3)).Chans(ctx, 10)
 		for range 14 {
@@ -138,7 +138,7 @@ func TestJitterSpreadsEveryWait(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(u), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := feed{perAttempt: []int{0, 0}, total: 1}
+				f := numbered{perAttempt: []int{0, 0}, total: 1}
 				p := operators.ExpBackoff(jitter.Default, time.Second, 3, retry.WithRand(func() float64 { return u }))
 				if _, err := f.stream().RetryWhen(p).Collect(t.Context()); err != nil {
 					t.Error(err)
@@ -157,7 +157,7 @@ func TestAReconnectingFeedLosesAndDoublesNothing(t *testing.T) {
 		for i := range per {
 			per[i] = i * 7 % 11
 		}
-		f := feed{perAttempt: per, total: 2000}
+		f := numbered{perAttempt: per, total: 2000}
 		p := operators.ExpBackoff(jitter.Default, time.Second, 3, retry.ResetAfterItems(1))
 		got, err := f.stream().MustNotEnd(errCut).RetryWhen(p).Take(2000).Collect(t.Context())
 		if err != nil || !slices.Equal(got, counting(2000)) {
@@ -170,12 +170,12 @@ func TestOnePolicyDrivesStreamsCallsLoopsAndChannels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		policy := retry.New(backoff.Fibonacci(time.Second), retry.Limit(4))
 		want := []time.Duration{1e9, 1e9, 2e9, 3e9}
-		check := func(name string, f *feed, err error) {
+		check := func(name string, f *numbered, err error) {
 			if !errors.Is(err, retry.ErrExhausted) || !slices.Equal(f.waits(), want) {
 				t.Errorf("%s: waited %v, %v; want %v", name, f.waits(), err, want)
 			}
 		}
-		failing := func() *feed { return &feed{perAttempt: make([]int, 10), total: 1} }
+		failing := func() *numbered { return &numbered{perAttempt: make([]int, 10), total: 1} }
 
 		f := failing()
 		_, err := f.stream().RetryWhen(policy).Collect(t.Context())

@@ -17,8 +17,8 @@ import (
 // closeFreezes says that a Close amid a Read of an HTTP/1 body waits for a mutex, which freezes a bubble.
 const closeFreezes = true
 
-// A server of a bubble has its network in memory, so an hour of Retry-After takes no time and is exact.
-func TestTransport_AnHourInABubble(t *testing.T) {
+// docs/testing.md has this test.
+func TestAnHourOfRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		server := httptest.NewTestServer(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -4,6 +4,8 @@ package check
 import (
 	"fmt"
 	"os"
+	"regexp"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -59,4 +61,35 @@ func Exits(f func()) (yes bool) {
 	}()
 	<-done
 	return yes
+}
+
+var (
+	goBlock = regexp.MustCompile("(?ms)^```go\\b[^\n]*\n(.*?)^```")
+	indent  = regexp.MustCompile(`(?m)^[ \t]+`)
+)
+
+// Document checks that each Go block of a document stands in one of the files, whose tests run it. Only the indentation
+// may differ.
+func Document(t *testing.T, document string, files ...string) {
+	t.Helper()
+	read := func(name string) string {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	var code strings.Builder
+	for _, file := range files {
+		code.WriteString("\n" + indent.ReplaceAllString(read(file), ""))
+	}
+	blocks := goBlock.FindAllStringSubmatch(read(document), -1)
+	if len(blocks) == 0 {
+		t.Errorf("%s has no Go block", document)
+	}
+	for _, block := range blocks {
+		if !strings.Contains(code.String(), "\n"+indent.ReplaceAllString(block[1], "")) {
+			t.Errorf("%s has what is not in %v:\n%s", document, files, block[1])
+		}
+	}
 }

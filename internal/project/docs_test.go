@@ -11,79 +11,34 @@ import (
 	"github.com/retrywhen/retrywhen/internal/doccode"
 )
 
-// paths maps the package names in the documents' code to import paths.
-var paths = map[string]string{
-	"bufio": "bufio", "context": "context", "errors": "errors", "fmt": "fmt", "io": "io", "log": "log", "slog": "log/slog", "net": "net",
-	"http": "net/http", "httptest": "net/http/httptest", "os": "os", "slices": "slices", "strconv": "strconv", "sync": "sync", "testing": "testing",
-	"synctest": "testing/synctest", "time": "time", "url": "net/url", "iter": "iter",
-	"backoff": module + "/backoff", "jitter": module + "/jitter", "operators": module + "/operators",
-	"retry": module + "/retry", "retryhttp": module + "/retryhttp", "rx": module + "/operators/rx",
-	"sim": module + "/sim", "stream": module + "/stream", "streamtest": module + "/streamtest",
-	"clock": "github.com/benbjohnson/clock", "rxgo": "github.com/reactivex/rxgo/v2",
-}
+// withCode are the documents with Go blocks. Tests run those of README.md in the top folder, those of migrating.md in
+// benchmarks/migrating and the others in docs, and compile those of durable.md. The blocks of operators.md are signatures,
+// made from the code.
+var withCode = []string{"README.md", "docs/durable.md", "docs/migrating.md", "docs/operators.md", "docs/recipes.md", "docs/testing.md",
+	"docs/tutorial.md"}
 
-// code declares the names that the documents' code uses without declaring them.
-var code = doccode.Code{
-	Imports: paths,
-	Given: map[string]string{
-		"fetch":       "func fetch() (int, error) { return 1, nil }",
-		"store":       "func store(int) error { return nil }",
-		"isTransient": "func isTransient(error) bool { return true }",
-		"budget":      "var budget = retry.NewBudget(10, 1, 0.1)",
-		"online":      "var online = retry.NewSignal()",
-		"policy":      "var policy = retry.Default",
-		"lines":       "func lines(offset int) stream.Stream[string] { return stream.Never[string]() }",
-		"src":         "var src = stream.Of(1, 2, 3)",
-		"ctx":         "var ctx = context.Background()",
-
-		"Event":        "type Event struct{ ID int64 }",
-		"Price":        "type Price struct{}",
-		"User":         "type User struct{}",
-		"subscribe":    "func subscribe(context.Context, int64) (*subscription, error) { return nil, nil }",
-		"subscription": "type subscription struct{ C chan Event }; func (*subscription) Err() error { return nil }",
-		"connect":      "func connect(int64) stream.Stream[Event] { return nil }",
-		"reconnect":    "var reconnect = retry.Default",
-		"patient":      "var patient = retry.Default",
-		"apply":        "func apply(context.Context, Event) error { return nil }",
-		"bury":         "func bury(context.Context, any, error) error { return nil }",
-		"load":         "func load(context.Context) (int64, error) { return 0, nil }",
-		"open":         "func open(int64) stream.Stream[Event] { return nil }",
-		"after":        "func after(int64, Event) int64 { return 0 }",
-		"row":          "type row struct{ changed, id int64 }",
-		"position":     "type position struct{ changed, id int64 }",
-		"query":        "func query(context.Context, int64, int64) ([]row, error) { return nil, nil }",
-		"Message":      "type Message struct{}; func (Message) Acknowledge() error { return nil }",
-		"consume":      "func consume(context.Context, func(Message) bool) error { return nil }",
-		"process":      "func process(context.Context, Message) error { return nil }",
-		"feed":         "var feed stream.Stream[Event]",
-		"errClosed":    `var errClosed = errors.New("closed")`,
-		"handle":       "func handle(context.Context, Event) error { return nil }",
-		"isPrice":      "func isPrice(Event) bool { return true }",
-		"parse":        "func parse(Event) Price { return Price{} }",
-		"quote":        "type quote struct{ ID int }",
-		"cursor":       "type cursor interface { Next(context.Context) (quote, error); Close() error }",
-		"quotes":       "type quotes struct { subscribe func(context.Context, int) (cursor, error) }; func (quotes) follow() stream.Stream[quote] { return nil }",
-		"client":       "type client struct { dial func(context.Context, string, string) (net.Conn, error) }; func (client) Subscribe(context.Context, int) (cursor, error) { return nil, nil }",
-		"dialer":       "type dialer = func(ctx context.Context, network, address string) (net.Conn, error)",
-		"serveQuotes":  "func serveQuotes(context.Context, net.Listener) {}",
-		"serveEvents":  "func serveEvents(http.ResponseWriter, *http.Request) {}",
-		"follow":       "func follow(context.Context, *http.Client, func(string)) error { return nil }",
-		"fetchUser":    "func fetchUser(context.Context, int) (User, error) { return User{}, nil }",
-	},
-}
-
-func TestTheDocumentsCodeCompiles(t *testing.T) {
+// TestTheDocumentsCodeIsTested looks for code in other documents. AGENTS.md quotes these.
+func TestTheDocumentsCodeIsTested(t *testing.T) {
 	inTop(t)
 	documents, err := filepath.Glob("docs/*.md")
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || len(documents) < 10 {
+		t.Fatal(documents, err)
 	}
-	documents = slices.DeleteFunc(documents, func(name string) bool {
-		// durable.md is below. The code of operators.md is signatures, made from the code. Each block of
-		// tutorial.md is in a test.
-		return slices.Contains([]string{"durable.md", "operators.md", "tutorial.md"}, filepath.Base(name))
-	})
-	if err := code.Vet(append(documents, "README.md")...); err != nil {
+	for _, name := range append(documents, "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "\n```go") && !slices.Contains(withCode, name) {
+			t.Errorf("%s has a Go block, which no test runs", name)
+		}
+	}
+}
+
+// The module benchmarks is tested at night, so the blocks of migrating.md are compiled here too.
+func TestTheCodeOfMigratingCompiles(t *testing.T) {
+	inTop(t)
+	if err := (doccode.Code{}).Vet("docs/migrating.md"); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,4 +1,4 @@
-package streamtest_test
+package docs_test
 
 import (
 	"bufio"
@@ -9,8 +9,6 @@ import (
 	"iter"
 	"net"
 	"net/http"
-	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,6 +18,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
@@ -27,7 +26,11 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-// The tests of this file are the examples of docs/testing.md.
+// The code of testing.md, with what it uses.
+
+func TestTesting(t *testing.T) {
+	check.Document(t, "testing.md", "testing_test.go", "../retryhttp/bubble_go127_test.go")
+}
 
 func TestReconnect_InABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -159,7 +162,7 @@ func TestTheClientComesBack(t *testing.T) {
 	streamtest.CheckReconnect(t, serve, func(ctx context.Context, dial dialer, got func(string)) error {
 		transport := &http.Transport{DialContext: dial}
 		defer transport.CloseIdleConnections() // what is left running is a fault
-		return follow(ctx, &http.Client{Transport: transport}, got)
+		return follow(ctx, &http.Client{Transport: transport}, func(_ context.Context, line string) error { got(line); return nil })
 	})
 }
 
@@ -302,26 +305,5 @@ func serveQuotes(ctx context.Context, l net.Listener) {
 			}
 			_, _ = in.ReadByte() // until the client closes it
 		})
-	}
-}
-
-// The tests in docs/testing.md are the tests of this file.
-func TestTheDocumentsExamplesRun(t *testing.T) {
-	read := func(name string) string {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
-	tests, document := read("example_test.go"), read("../docs/testing.md")
-	shown := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(document, -1)
-	if len(shown) < 12 {
-		t.Errorf("only %d examples found", len(shown))
-	}
-	for _, example := range shown {
-		if !strings.Contains(tests, example[1]) {
-			t.Errorf("docs/testing.md shows what does not run here:\n%s", example[1])
-		}
 	}
 }

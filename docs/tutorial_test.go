@@ -1,23 +1,25 @@
-package project_test
+package docs_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"iter"
-	"os"
-	"regexp"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
+
+// The code of tutorial.md, with its server.
+
+func TestTutorial(t *testing.T) { check.Document(t, "tutorial.md", "tutorial_test.go") }
 
 var errReset, errRefused, errEnded = errors.New("connection reset"), errors.New("connection refused"), errors.New("the server ended the feed")
 
@@ -145,27 +147,4 @@ func TestFeed(t *testing.T) {
 			t.Errorf("it took %v, want 1m5s", took)
 		}
 	})
-}
-
-// TestTheTutorialIsTested checks that every Go block of docs/tutorial.md is in this file, whose Examples run.
-func TestTheTutorialIsTested(t *testing.T) {
-	inTop(t)
-	text, err := os.ReadFile("docs/tutorial.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.ReadFile("internal/project/tutorial_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain := func(s string) string { return regexp.MustCompile(`(?m)^\s+`).ReplaceAllString(s, "") }
-	blocks := regexp.MustCompile("(?ms)^```go\n(.*?)^```").FindAllStringSubmatch(string(text), -1)
-	if len(blocks) < 6 {
-		t.Errorf("%d Go blocks, want at least 6", len(blocks))
-	}
-	for _, block := range blocks {
-		if !strings.Contains(plain(string(file)), plain(block[1])) {
-			t.Errorf("no test has\n%s", block[1])
-		}
-	}
 }
