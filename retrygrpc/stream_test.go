@@ -203,6 +203,21 @@ func TestCloseSendReachesTheStream(t *testing.T) {
 	}
 }
 
+// An attempt ends the requests only if the caller has done so.
+func TestAnAttemptIsNotClosedUnasked(t *testing.T) {
+	call, opened, err := open(t, grpc.StreamDesc{ServerStreams: true}, script{receiving: status.Error(codes.Unavailable, "")},
+		script{closing: status.Error(codes.Internal, "closed")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := call.SendMsg(1); err != nil {
+		t.Error(err)
+	}
+	if err := call.RecvMsg(nil); err != nil || *opened != 2 {
+		t.Errorf("%v after %d attempts, want none after 2", err, *opened)
+	}
+}
+
 func TestTheContextIsTheStreams(t *testing.T) {
 	type key struct{}
 	own := context.WithValue(t.Context(), key{}, 1)

@@ -252,6 +252,9 @@ func TestIsTransient(t *testing.T) {
 	if err != nil || retrygrpc.IsTransient(other.Err()) {
 		t.Errorf("%v with a detail that is not a RetryInfo is transient", other.Err())
 	}
+	if other, err = status.New(codes.FailedPrecondition, "").WithDetails(&errdetails.RetryInfo{}); err != nil || retrygrpc.IsTransient(other.Err()) {
+		t.Errorf("%v with a RetryInfo without a delay is transient", other.Err())
+	}
 	if !retrygrpc.IsTransient(busy(codes.FailedPrecondition, time.Second)) || !retrygrpc.IsTransient(errors.New("plain")) {
 		t.Error("a RetryInfo or an error without a status is not transient")
 	}

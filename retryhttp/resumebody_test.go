@@ -61,6 +61,22 @@ func (r *ranges) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.base.RoundTrip(req)
 }
 
+// A body that breaks before its first byte is not continued by a range that begins nowhere.
+func TestResumeBody_RestFromTheStart(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		const tag = `ETag: "v1"`
+		s := newScript(part(200, breaks("", errCut), tag, "Content-Length: 10"), part(206, breaks(alphabet[:10], io.EOF), tag, "Content-Range: bytes x-9/10"))
+		resp, err := retryhttp.NewTransport(s, constant(1), retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(resp.Body)
+		if len(got) != 0 || !errors.Is(err, errCut) {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
+}
+
 // The first response has ten bytes and breaks after four. Which second response continues it?
 func TestResumeBody_Rest(t *testing.T) {
 	rest := func(text string, header ...string) func(*http.Request) (*http.Response, error) {
@@ -88,6 +104,7 @@ func TestResumeBody_Rest(t *testing.T) {
 		{"another beginning", rest("defghij", tag, "Content-Range: bytes 3-9/10"), `the Content-Range "bytes 3-9/10" does not begin at 4`},
 		{"several parts", rest("--x", tag, "Content-Type: multipart/byteranges; boundary=x"), `the Content-Range "" is not one range of a known length`},
 		{"another unit", rest("efghij", tag, "Content-Range: lines 4-9/10"), `the Content-Range "lines 4-9/10" is not one range of a known length`},
+		{"a range that ends nowhere", rest("efghij", tag, "Content-Range: bytes 4-x/10"), `the Content-Range "bytes 4-x/10" is not one range of a known length`},
 		{"a range past its length", rest("efghij", tag, "Content-Range: bytes 4-10/10"), `the Content-Range "bytes 4-10/10" is not one range of a known length`},
 		{"a range that ends before it begins", rest("efghij", tag, "Content-Range: bytes 4-3/10"), `the Content-Range "bytes 4-3/10" is not one range of a known length`},
 		{"a range below 0", rest("efghij", tag, "Content-Range: bytes -4-9/10"), `the Content-Range "bytes -4-9/10" is not one range of a known length`},
@@ -302,6 +319,28 @@ func TestResumeBody_Policy(t *testing.T) {
 		if s.expect(t, "0s 1s 2s"); !s.bodies[2].closed.Load() {
 			t.Error("the last response is not closed")
 		}
+	})
+	bubble(t, "ends with a failure that is not retried", func(t *testing.T) {
+		var results []string
+		p := constant(3, retry.OnDone(func(_ context.Context, r retry.Result) { results = append(results, fmt.Sprint(r.Attempts, r.Err)) }))
+		final := retryhttp.Classify(func(o *retryhttp.Outcome) retryhttp.Class {
+			if o.Err == refused {
+				return retryhttp.NotRetryable
+			}
+			return retryhttp.Unclassified
+		})
+		s := newScript(first, failure(refused))
+		resp, err := retryhttp.NewTransport(s, p, final, retryhttp.ResumeBody(0)).RoundTrip(get(t, t.Context()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = io.ReadAll(resp.Body); !errors.Is(err, errCut) || !errors.Is(err, refused) {
+			t.Error(err)
+		}
+		if want := []string{"1 <nil>", fmt.Sprint(2, refused)}; !slices.Equal(results, want) {
+			t.Errorf("OnDone got %q, want %q", results, want)
+		}
+		s.expect(t, "0s 1s")
 	})
 	bubble(t, "gives up at once", func(t *testing.T) {
 		s := newScript(first)
@@ -587,13 +626,13 @@ func (w *cutWriter) Write(p []byte) (int, error) {
 // proxy forwards connections to a server, and cuts each after a number of bytes of its responses.
 type proxy struct {
 	net.Listener
-	to    string
+	to    net.Addr
 	after func() int64 // for each connection; -1 for never
 	conns atomic.Int64
 	all   sync.WaitGroup
 }
 
-func newProxy(t *testing.T, server string, after func() int64) *proxy {
+func newProxy(t *testing.T, server net.Addr, after func() int64) *proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -625,7 +664,7 @@ func (p *proxy) forward(conn net.Conn, limit int64) {
 	if err != nil {
 		return
 	}
-	server, err := net.Dial("tcp", p.to)
+	server, err := net.Dial(p.to.Network(), p.to.String())
 	if err != nil {
 		return
 	}
@@ -644,11 +683,11 @@ func (p *proxy) forward(conn net.Conn, limit int64) {
 func (p *proxy) url() string { return "http://" + p.Addr().String() }
 
 // servers runs a test with net/http's server of a file and, nightly, with nginx.
-func servers(t *testing.T, data []byte, f func(t *testing.T, address string)) {
+func servers(t *testing.T, data []byte, f func(t *testing.T, address net.Addr)) {
 	t.Run("net/http", func(t *testing.T) {
 		server := httptest.NewServer(content(data))
 		defer server.Close()
-		f(t, server.Listener.Addr().String())
+		f(t, server.Listener.Addr())
 	})
 	t.Run("nginx", func(t *testing.T) { f(t, startNginx(t, data)) })
 }
@@ -658,24 +697,19 @@ events {}
 http {
   access_log off; client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/fastcgi;
   uwsgi_temp_path %[1]s/uwsgi; scgi_temp_path %[1]s/scgi;
-  server { listen 127.0.0.1:%[2]d; root %[1]s; location / { try_files /file =404; } }
+  server { listen unix:%[1]s/socket; root %[1]s; location / { try_files /file =404; } }
 }`
 
 // startNginx starts nginx of Debian's package nginx-light with one file, and returns its address.
-func startNginx(t *testing.T, data []byte) string {
+func startNginx(t *testing.T, data []byte) net.Addr {
 	t.Helper()
 	if os.Getenv("RETRYWHEN_NIGHTLY") != "1" {
 		t.Skip("RETRYWHEN_NIGHTLY is not 1; the test needs nginx of Debian's package nginx-light")
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().(*net.TCPAddr)
-	l.Close()
 	dir := t.TempDir()
+	socket := &net.UnixAddr{Name: filepath.Join(dir, "socket"), Net: "unix"} // a port could be taken before nginx listens
 	config := filepath.Join(dir, "nginx.conf")
-	for name, text := range map[string][]byte{"file": data, "nginx.conf": fmt.Appendf(nil, nginxConfig, dir, address.Port)} {
+	for name, text := range map[string][]byte{"file": data, "nginx.conf": fmt.Appendf(nil, nginxConfig, dir)} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -688,9 +722,9 @@ func startNginx(t *testing.T, data []byte) string {
 		_ = server.Process.Kill()
 		_ = server.Wait()
 	})
-	up := retry.New(backoff.Constant(20*time.Millisecond), retry.Limit(500))
+	up := retry.New(backoff.Constant(20*time.Millisecond), retry.Within(5*time.Minute))
 	if err := retry.Run(t.Context(), up, func(ctx context.Context) error {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address.String())
+		conn, err := new(net.Dialer).DialContext(ctx, socket.Network(), socket.String())
 		if err == nil {
 			conn.Close()
 		}
@@ -698,12 +732,12 @@ func startNginx(t *testing.T, data []byte) string {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	return address.String()
+	return socket
 }
 
 // The connection is cut after each byte of a small file's response, and then not.
 func TestResumeBody_CutAtEveryByte(t *testing.T) {
-	servers(t, []byte(alphabet), func(t *testing.T, address string) {
+	servers(t, []byte(alphabet), func(t *testing.T, address net.Addr) {
 		var limit atomic.Int64
 		limit.Store(-1)
 		p := newProxy(t, address, func() int64 { return limit.Swap(-1) })
@@ -741,7 +775,7 @@ func TestResumeBody_CutAtRandomPlaces(t *testing.T) {
 	for i := range data {
 		data[i] = byte(random.Uint32())
 	}
-	servers(t, data, func(t *testing.T, address string) {
+	servers(t, data, func(t *testing.T, address net.Addr) {
 		left := cuts
 		p := newProxy(t, address, func() int64 {
 			if left--; left < 0 {
@@ -775,7 +809,7 @@ func TestResumeBody_AChangedFile(t *testing.T) {
 		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(strings.Repeat(strconv.Itoa(int(v)), 5000)))
 	}))
 	defer server.Close()
-	p := newProxy(t, server.Listener.Addr().String(), func() int64 { return 2000 })
+	p := newProxy(t, server.Listener.Addr(), func() int64 { return 2000 })
 	base := &http.Transport{DisableKeepAlives: true}
 	resp, err := (&http.Client{Transport: retryhttp.NewTransport(base, quick(3), retryhttp.ResumeBody(time.Minute))}).Get(p.url())
 	if err != nil {

@@ -3,6 +3,7 @@ package retryhttp_test
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -539,6 +540,20 @@ func TestClassify(t *testing.T) {
 		if got := read(t, resp, err); got != "503 half and then "+errCut.Error() {
 			t.Error(got)
 		}
+	})
+	bubble(t, "an error that is hopeless, otherwise", func(t *testing.T) {
+		c := retryhttp.Classify(func(o *retryhttp.Outcome) retryhttp.Class {
+			if o.Err != nil {
+				return retryhttp.Retryable
+			}
+			return retryhttp.Unclassified
+		})
+		s := newScript(failure(&tls.CertificateVerificationError{Err: errCut}), ok)
+		resp, err := retryhttp.NewTransport(s, constant(3), c).RoundTrip(get(t, t.Context()))
+		if got := read(t, resp, err); got != "200 fine" {
+			t.Error(got)
+		}
+		s.expect(t, "0s 1s")
 	})
 	bubble(t, "final", func(t *testing.T) {
 		c := retryhttp.Classify(func(o *retryhttp.Outcome) retryhttp.Class { return retryhttp.NotRetryable })

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/tmaxmax/go-sse"
-	"go.uber.org/goleak"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { check.Main(m) }
 
 func TestEveryEventArrivesOnce(t *testing.T) {
 	var out bytes.Buffer

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	client "github.com/redis/go-redis/v9"
-	"go.uber.org/goleak"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
@@ -23,7 +23,7 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { check.Main(m) }
 
 // serve starts a server with a stream "jobs" of the entries 1 to n, and returns its address.
 func serve(t *testing.T, n int) string {

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"go.uber.org/goleak"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
@@ -20,14 +20,14 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { check.Main(m) }
 
 const lag = 2 * time.Second
 
 // Four writers insert rows, in transactions of up to 100 ms with many rows of one time, while the network cuts, falls silent
 // and refuses, and the program stops and starts again at the position that it has stored. Each row comes once.
 func TestRows(t *testing.T) {
-	const n, writers, each = 4000, 4, 20
+	const n, writers, each = 4000, 4, 30 // pages of 500, and the program's stops, cut rows of one time
 	server := debian.StartPostgres(t)
 	url := server.URL(server.Address)
 	conn, err := pgx.Connect(t.Context(), url)
@@ -77,7 +77,7 @@ func TestRows(t *testing.T) {
 	var rows ledger.Ledger
 	stored := table.Position{}
 	for have := 0; stored.ID != n; starts++ {
-		until := have + 1500
+		until := have + 1490
 		feed := table.Rows(server.URL(network.Address()), stored, 5*time.Millisecond, lag, 2*time.Second, policy)
 		err := feed(t.Context(), func(r table.Row) bool {
 			have, stored = rows.Enter(int(r.ID)), r.Position
