@@ -11,6 +11,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 func TestBatch_ByCountAndTime(t *testing.T) {
@@ -35,20 +36,21 @@ func TestBatch_ByCountAndTime(t *testing.T) {
 		"the same, no limit in time either":    {"20#", 3, 0, "20#"},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			expectBoth(t, operators.Batch(cold(c.s), c.most, c.wait), c.want)
+			expectBoth(t, operators.Batch(fromScript(c.s), c.most, c.wait), c.want)
 		})
 	}
 }
 
 func TestBatch_Cancelled(t *testing.T) {
-	bubble(t, "what has not been delivered is dropped", func(t *testing.T) {
+	session(t, "what has not been delivered is dropped", func(s *streamtest.Session) {
 		for range 20 { // the source's end and the context's come together
-			expectCancelled(t, 30*ms, operators.Batch(cold("10a 20b"), 3, 50*ms), "30!")
+			expectCancelled(s, operators.Batch(cold(s, "-ab"), 3, 5*ms), "---!", "----")
 		}
-		expectCancelled(t, 30*ms, operators.Batch(cold("10a 20b"), 3, 0), "30!")
+		expectCancelled(s, operators.Batch(cold(s, "-ab"), 3, 0), "---!", "----")
 	})
-	bubble(t, "TakeUntil on the source ends it in order", func(t *testing.T) {
-		expect(t, operators.Batch(operators.TakeUntil(cold("10a 20b"), cold("30x")), 3, 50*ms), "30[a b] 30|")
+	session(t, "TakeUntil on the source ends it in order", func(s *streamtest.Session) {
+		src := operators.TakeUntil(cold(s, "-ab"), cold(s, "---x"))
+		streamtest.Expect(s, joined(operators.Batch(src, 3, 5*ms))).ToBeWith("---(P|)", map[string]string{"P": "ab"})
 	})
 }
 
@@ -61,7 +63,7 @@ func TestBatch_Stopped(t *testing.T) {
 				"10a 20#":     "20[a] 20|",   // before the error
 			} {
 				returned := 0
-				expect(t, operators.Batch(returns(cold(script), &returned), 2, wait).Take(1), want)
+				expect(t, operators.Batch(returns(fromScript(script), &returned), 2, wait).Take(1), want)
 				if returned != 1 {
 					t.Error("the source has not returned")
 				}
@@ -69,14 +71,14 @@ func TestBatch_Stopped(t *testing.T) {
 		})
 	}
 	bubble(t, "over time", func(t *testing.T) {
-		expect(t, operators.Batch(cold("10a 90b"), 2, 50*ms).Take(1), "60[a] 60|")
+		expect(t, operators.Batch(fromScript("10a 90b"), 2, 50*ms).Take(1), "60[a] 60|")
 	})
 }
 
 // While the consumer is busy the time goes on, and the source waits with its next value.
 func TestBatch_BusyConsumer(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
-		got := playWith(t.Context(), operators.Batch(cold("10a 20b 70c 80d 215e 220|"), 9, 50*ms), func([]string) bool {
+		got := playWith(t.Context(), operators.Batch(fromScript("10a 20b 70c 80d 215e 220|"), 9, 50*ms), func([]string) bool {
 			time.Sleep(100 * ms)
 			return true
 		})
@@ -89,7 +91,7 @@ func TestBatch_BusyConsumer(t *testing.T) {
 }
 
 func TestBatch_SlicesAreTheConsumersOwn(t *testing.T) {
-	got, err := operators.Batch(cold("0a 0b 0c 0d 0e 0|"), 2, 0).Collect(t.Context())
+	got, err := operators.Batch(fromScript("0a 0b 0c 0d 0e 0|"), 2, 0).Collect(t.Context())
 	if err != nil || len(got) != 3 {
 		t.Fatal(got, err)
 	}

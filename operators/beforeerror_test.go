@@ -5,11 +5,13 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 // Values that came before the source's error are delivered before it, whatever the scheduler does.
@@ -84,8 +86,8 @@ func TestBeforeAnError_InnerStreamThatWindsDown(t *testing.T) {
 		return func(ctx context.Context, yield func(string) bool) error {
 			_ = yield(v)
 			<-ctx.Done()
-			time.Sleep(5 * ms)
-			_ = yield(v + "!")
+			time.Sleep(2 * ms)
+			_ = yield(strings.ToUpper(v))
 			return errors.New("a late error, which does not count")
 		}
 	}
@@ -94,10 +96,12 @@ func TestBeforeAnError_InnerStreamThatWindsDown(t *testing.T) {
 		"SwitchMap":  func(s strs) strs { return operators.SwitchMap(s, farewell) },
 		"ExhaustMap": func(s strs) strs { return operators.ExhaustMap(s, farewell) },
 	} {
-		bubble(t, name, func(t *testing.T) {
-			expect(t, apply(cold("10a 30#")), "10a 35a! 35#")
-			expect(t, apply(cold("10a 30#")).Take(2), "10a 35a! 35|")
-			if _, err := apply(cold("10a 30#")).Collect(cancelAt(t, 33*ms)); !errors.Is(err, errCause) {
+		session(t, name, func(s *streamtest.Session) {
+			streamtest.Expect(s, apply(cold(s, "-a-#"))).ToBe("-a---(A#)")
+			streamtest.Expect(s, apply(cold(s, "-a-#")).Take(2)).ToBe("-a---(A|)")
+		})
+		bubble(t, name+", cancelled meanwhile", func(t *testing.T) {
+			if _, err := apply(stream.Of("a").MustNotEnd(errBoom)).Collect(cancelAt(t, ms)); !errors.Is(err, errCause) {
 				t.Error(err)
 			}
 		})

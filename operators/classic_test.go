@@ -43,9 +43,9 @@ func attempts(starts *[]time.Duration, failing int) stream.Stream[string] {
 			begun = now
 		}
 		if *starts = append(*starts, now.Sub(begun)); len(*starts) > failing {
-			return cold("100a 100|")
+			return fromScript("100a 100|")
 		}
-		return cold("100#")
+		return fromScript("100#")
 	})
 }
 

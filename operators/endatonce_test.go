@@ -8,6 +8,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 // combined are the operators that end when one of their streams does. They get two streams.
@@ -27,25 +28,25 @@ var combined = map[string]func(a, b strs) strs{
 
 // An end does not hide an error of another stream, but the error with which a stream obeys the cancel does not count.
 func TestEndAtOnce_ErrorOfAnotherStream(t *testing.T) {
-	// deaf fails after 30 ms, whatever its context says.
+	// deaf ends after 3 ms, whatever its context says.
 	deaf := func(err error) strs {
-		return func(context.Context, func(string) bool) error { time.Sleep(30 * ms); return err }
+		return func(context.Context, func(string) bool) error { time.Sleep(3 * ms); return err }
 	}
 	for name, apply := range combined {
-		bubble(t, name, func(t *testing.T) {
+		session(t, name, func(s *streamtest.Session) {
 			for _, c := range []struct {
 				other strs
 				want  string
 			}{
-				{cold(""), "20|"},
-				{waitingForRetry, "20|"},
-				{deaf(nil), "30|"},
-				{deaf(errBoom), "30#"},
-				{deaf(context.Canceled), "30|"},
-				{deaf(errors.Join(errBoom, context.Canceled)), "30|"},
+				{cold(s, "-"), "--|"},
+				{waitingForRetry, "--|"},
+				{deaf(nil), "---|"},
+				{deaf(errBoom), "---#"},
+				{deaf(context.Canceled), "---|"},
+				{deaf(errors.Join(errBoom, context.Canceled)), "---|"},
 			} {
-				expect(t, apply(cold("20|"), c.other), c.want)
-				expect(t, apply(c.other, cold("20|")), c.want)
+				streamtest.Expect(s, apply(cold(s, "--|"), c.other)).Error(errBoom).ToBe(c.want)
+				streamtest.Expect(s, apply(c.other, cold(s, "--|"))).Error(errBoom).ToBe(c.want)
 			}
 		})
 	}

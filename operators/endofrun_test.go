@@ -18,7 +18,7 @@ import (
 func TestWindow_EndsWhileTheConsumerIsBusy(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		n := 0
-		s := operators.Window(cold("10a 32b 50|"), math.MaxInt, 30*ms, func(w strs) strs {
+		s := operators.Window(fromScript("10a 32b 50|"), math.MaxInt, 30*ms, func(w strs) strs {
 			n++
 			return operators.Map(w, prefixed(string(rune('0'+n))))
 		})
@@ -77,7 +77,7 @@ func (doubleClock) AfterFunc(d time.Duration, f func()) *time.Timer {
 func TestBatch_OnAClockThatFiresTwice(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		ctx := stream.WithClock(t.Context(), doubleClock{})
-		batches, err := operators.Batch(cold("10a 20b 100c 200|"), 5, 30*ms).Collect(ctx)
+		batches, err := operators.Batch(fromScript("10a 20b 100c 200|"), 5, 30*ms).Collect(ctx)
 		if err != nil || len(batches) != 2 || !slices.Equal(batches[0], []string{"a", "b"}) || !slices.Equal(batches[1], []string{"c"}) {
 			t.Error(batches, err)
 		}

@@ -7,26 +7,25 @@ import (
 
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 func TestExhaustMap_OneAtATime(t *testing.T) {
-	inner := func(v string) strs { return operators.Map(cold("10x 20y 30|"), prefixed(v)) }
-	bubble(t, "values that come while an inner stream runs are dropped", func(t *testing.T) {
-		expectBoth(t, operators.ExhaustMap(cold("0a 15b 25c 40d 45e 100|"), inner), "10ax 20ay 50dx 60dy 100|")
+	session(t, "values that come while an inner stream runs are dropped", func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.ExhaustMap(cold(s, "a--b-c--de----|"), inner(s, "--x-X-|"))).ToBe("--a-A-----d-D-|")
 	})
-	bubble(t, "of values that come at once the first one counts", func(t *testing.T) {
-		expect(t, operators.ExhaustMap(cold("0a 0b 0c 50|"), inner), "10ax 20ay 50|")
+	session(t, "of values that come at once the first one counts", func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.ExhaustMap(cold(s, "(abc)-|"), inner(s, "-xX|"))).ToBe("-aA---|")
 	})
-	bubble(t, "stopped", func(t *testing.T) {
-		sources, inners := 0, 0
-		s := operators.ExhaustMap(returns(cold("0a 15b 40c"), &sources), func(v string) strs { return returns(inner(v), &inners) })
-		expect(t, s.Take(3), "10ax 20ay 50cx 50|")
-		if sources != 1 || inners != 2 {
-			t.Errorf("%d and %d have returned", sources, inners)
-		}
+	session(t, "stopped", func(s *streamtest.Session) {
+		src, each := streamtest.Cold[string](s, "a--b----c"), streamtest.Cold[string](s, "--x-X-|")
+		streamtest.Expect(s, operators.ExhaustMap(src.Stream, spelled(each.Stream)).Take(3)).ToBe("--a-A-----(c|)")
+		src.Subscriptions("^---------!")
+		each.Subscriptions("^-----!", "--------^-!")
 	})
 	bubble(t, "while the consumer has a value in hand its inner stream runs", func(t *testing.T) {
-		got := playWith(t.Context(), operators.ExhaustMap(cold("0a 50b 200c 400|"), inner), func(string) bool { time.Sleep(50 * ms); return true })
+		inner := func(v string) strs { return operators.Map(fromScript("10x 20y 30|"), prefixed(v)) }
+		got := playWith(t.Context(), operators.ExhaustMap(fromScript("0a 50b 200c 400|"), inner), func(string) bool { time.Sleep(50 * ms); return true })
 		if want := "10ax 60ay 210cx 260cy 400|"; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
@@ -48,11 +47,11 @@ func TestExhaustMap_OneAtATime(t *testing.T) {
 }
 
 func TestExhaustMap_Errors(t *testing.T) {
-	bubble(t, "what a cancelled inner stream yields comes before the error, and its own error does not count", func(t *testing.T) {
+	session(t, "what a cancelled inner stream yields comes before the error, and its own error does not count", func(s *streamtest.Session) {
 		deaf := func(v string) strs {
 			return func(_ context.Context, yield func(string) bool) error {
 				for range 3 {
-					time.Sleep(10 * ms)
+					time.Sleep(2 * ms)
 					if !yield(v) {
 						return errCause
 					}
@@ -60,6 +59,6 @@ func TestExhaustMap_Errors(t *testing.T) {
 				return nil
 			}
 		}
-		expect(t, operators.ExhaustMap(cold("0a 15#"), deaf), "10a 20a 30a 30#")
+		streamtest.Expect(s, operators.ExhaustMap(cold(s, "a--#"), deaf)).ToBe("--a-a-(a#)")
 	})
 }

@@ -15,19 +15,18 @@ import (
 	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 func TestFlatMap_RunsSoManyAtOnceAndTheSourceWaits(t *testing.T) {
-	inner := func(v string) stream.Stream[string] { return operators.Map(cold("10x 40y 50|"), prefixed(v)) }
-	source := cold("0a 10b 20c 70|")
 	for concurrency, want := range map[int]string{
-		1:           "10ax 40ay 60bx 90by 110cx 140cy 150|",
-		2:           "10ax 20bx 40ay 50by 60cx 90cy 100|",
-		3:           "10ax 20bx 30cx 40ay 50by 60cy 70|",
-		math.MaxInt: "10ax 20bx 30cx 40ay 50by 60cy 70|",
+		1:           "-a--A-b--B-c--C|",
+		2:           "-ab-ABc--C|",
+		3:           "-abcABC|",
+		math.MaxInt: "-abcABC|",
 	} {
-		bubble(t, fmt.Sprint(concurrency), func(t *testing.T) {
-			expectBoth(t, operators.FlatMap(source, concurrency, inner), want)
+		session(t, fmt.Sprint(concurrency), func(s *streamtest.Session) {
+			streamtest.Expect(s, operators.FlatMap(cold(s, "abc----|"), concurrency, inner(s, "-x--X|"))).ToBe(want)
 		})
 	}
 }
@@ -64,37 +63,32 @@ func TestFlatMap_NeverMoreThanConcurrency(t *testing.T) {
 }
 
 func TestFlatMap_EndsWithTheLastOfAll(t *testing.T) {
-	bubble(t, "empty inner streams", func(t *testing.T) {
+	t.Run("empty inner streams", func(t *testing.T) {
 		s := operators.FlatMap(stream.Range(0, 100), 2, func(int) stream.Stream[string] { return stream.Empty[string]() })
-		expect(t, s, "0|")
+		expectValues(t, s, nil, nil)
 	})
 }
 
 func TestFlatMap_FirstErrorCancelsTheOthers(t *testing.T) {
-	bubble(t, "an inner stream's", func(t *testing.T) {
-		sources, inners := 0, 0
-		s := operators.FlatMap(returns(cold("0a 10b"), &sources), 3, func(v string) stream.Stream[string] {
+	session(t, "an inner stream's", func(s *streamtest.Session) {
+		src, ofA, ofB := streamtest.Cold[string](s, "a---b"), streamtest.Cold[string](s, "-x"), streamtest.Cold[string](s, "--#")
+		streamtest.Expect(s, operators.FlatMap(src.Stream, 3, func(v string) strs {
 			if v == "b" {
-				return cold("5#")
+				return ofB.Stream
 			}
-			return returns(cold("1x"), &inners)
-		})
-		expect(t, s, "1x 15#")
-		if sources != 1 || inners != 1 {
-			t.Errorf("%d, %d have returned", sources, inners)
-		}
+			return ofA.Stream
+		})).ToBe("-x----#")
+		src.Subscriptions("^-----!")
+		ofA.Subscriptions("^-----!")
 	})
-	bubble(t, "an inner stream's, while the source is held", func(t *testing.T) {
-		sources := 0
-		s := operators.FlatMap(returns(stream.Of("a", "b", "c"), &sources), 2, func(string) stream.Stream[string] { return cold("5#") })
-		expect(t, s, "5#")
-		if sources != 1 {
-			t.Error("the source has not returned")
-		}
+	session(t, "an inner stream's, while the source is held", func(s *streamtest.Session) {
+		src, fails := streamtest.Cold[string](s, "(abc)"), cold(s, "-----#")
+		streamtest.Expect(s, operators.FlatMap(src.Stream, 2, func(string) strs { return fails })).ToBe("-----#")
+		src.Subscriptions("^----!")
 	})
-	bubble(t, "it is returned when the slowest has wound down", func(t *testing.T) {
-		s := operators.FlatMap(cold("0a 10#"), 2, func(string) stream.Stream[string] { return windingDown(cold("1x"), 30*ms) })
-		expect(t, s, "1x 40#")
+	session(t, "it is returned when the slowest has wound down", func(s *streamtest.Session) {
+		slow := windingDown(cold(s, "-x"), 3*ms)
+		streamtest.Expect(s, operators.FlatMap(cold(s, "a-#"), 2, func(string) strs { return slow })).ToBe("-x---#")
 	})
 }
 
@@ -111,19 +105,14 @@ func windingDown[T any](s stream.Stream[T], d time.Duration) stream.Stream[T] {
 }
 
 func TestFlatMap_StoppedAndCancelled(t *testing.T) {
-	bubble(t, "stopped", func(t *testing.T) {
-		inners := 0
-		s := operators.FlatMap(cold("0a 10b"), 3, func(v string) stream.Stream[string] {
-			return returns(operators.Map(cold("10x 40y"), prefixed(v)), &inners)
-		})
-		expect(t, s.Take(2), "10ax 20bx 20|")
-		if inners != 2 {
-			t.Errorf("%d inner streams have returned", inners)
-		}
+	session(t, "stopped", func(s *streamtest.Session) {
+		each := streamtest.Cold[string](s, "-x--X")
+		streamtest.Expect(s, operators.FlatMap(cold(s, "ab"), 3, spelled(each.Stream)).Take(2)).ToBe("-a(b|)")
+		each.Subscriptions("^-!", "-^!")
 	})
-	bubble(t, "cancelled, while the source is held", func(t *testing.T) {
-		s := operators.FlatMap(cold("0a 10b"), 2, func(v string) stream.Stream[string] { return stream.Never[string]() })
-		expectCancelled(t, time.Second, s, "1000!")
+	session(t, "cancelled, while the source is held", func(s *streamtest.Session) {
+		never := stream.Never[string]()
+		expectCancelled(s, operators.FlatMap(cold(s, "ab"), 2, func(string) strs { return never }), "-----!", "------")
 	})
 }
 
@@ -216,29 +205,32 @@ func TestFlatMap_FunctionIsCalledOnTheCallersGoroutine(t *testing.T) {
 }
 
 func TestFlatMap_Panics(t *testing.T) {
-	bubble(t, "of the function pass through untouched", func(t *testing.T) {
-		inners := 0
-		s := operators.FlatMap(cold("0a 10b"), 2, func(v string) stream.Stream[string] {
+	session(t, "of the function pass through untouched", func(s *streamtest.Session) {
+		ofA := streamtest.Cold[string](s, "-")
+		flat := operators.FlatMap(cold(s, "a-b"), 2, func(v string) strs {
 			if v == "b" {
 				panic("mine")
 			}
-			return returns(cold(""), &inners)
+			return ofA.Stream
 		})
-		if v := recovered(func() { _, _ = s.Collect(t.Context()) }); v != "mine" || inners != 1 {
-			t.Errorf("%v; %d inner streams have returned", v, inners)
+		if v := recovered(func() { _, _ = flat.Collect(s.Context()) }); v != "mine" {
+			s.T().Errorf("%v", v)
 		}
+		ofA.Subscriptions("^-!")
 	})
-	bubble(t, "of an inner stream are raised on the caller's goroutine", func(t *testing.T) {
-		s := operators.FlatMap(cold("0a 10b"), 2, func(v string) stream.Stream[string] {
+	session(t, "of an inner stream are raised on the caller's goroutine", func(s *streamtest.Session) {
+		ofA := streamtest.Cold[string](s, "-")
+		flat := operators.FlatMap(cold(s, "a-b"), 2, func(v string) strs {
 			if v == "b" {
-				return stream.Defer(func(context.Context) stream.Stream[string] { panic(errBoom) })
+				return stream.Defer(func(context.Context) strs { panic(errBoom) })
 			}
-			return cold("")
+			return ofA.Stream
 		})
-		v := recovered(func() { _, _ = s.Collect(t.Context()) })
+		v := recovered(func() { _, _ = flat.Collect(s.Context()) })
 		if err, ok := v.(error); !ok || !errors.Is(err, errBoom) {
-			t.Errorf("%v", v)
+			s.T().Errorf("%v", v)
 		}
+		ofA.Subscriptions("^-!")
 	})
 }
 

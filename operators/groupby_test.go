@@ -3,7 +3,6 @@ package operators_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -12,33 +11,43 @@ import (
 	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 type strs = stream.Stream[string]
 
+// series is a key: that of a, b, c …, that of p, q … and that of x, y, z.
+func series(v string) byte {
+	switch {
+	case v < "p":
+		return 'a'
+	case v < "x":
+		return 'p'
+	}
+	return 'x'
+}
+
 func TestGroupBy_Times(t *testing.T) {
-	bubble(t, "each key has a stream of its own", func(t *testing.T) {
-		numbered := func(key byte, group strs) strs {
-			n := 0
-			return operators.Map(group, func(v string) string { n++; return fmt.Sprintf("%s(%d)", v, n) })
-		}
-		expectBoth(t, operators.GroupBy(cold("10a1 20b1 30a2 40c1 50b2 60|"), letter, numbered),
-			"10a1(1) 20b1(1) 30a2(2) 40c1(1) 50b2(2) 60|")
+	session(t, "each key has a stream of its own", func(s *streamtest.Session) {
+		soFar := func(key byte, group strs) strs { return operators.Scan(group, "", join) }
+		streamtest.Expect(s, operators.GroupBy(cold(s, "-apbxq|"), series, soFar)).
+			ToBeWith("-apBxQ|", map[string]string{"B": "ab", "Q": "pq"})
 	})
 	bubble(t, "a group ends with the source", func(t *testing.T) {
 		count := func(key byte, group strs) stream.Stream[int] { return operators.Count(group) }
-		got, err := operators.GroupBy(cold("10a1 20b1 30a2 40a3 60|"), letter, count).Collect(t.Context())
+		got, err := operators.GroupBy(stream.Of("a", "p", "b", "c"), series, count).Collect(t.Context())
 		slices.Sort(got)
 		if err != nil || !slices.Equal(got, []int{1, 3}) {
 			t.Error(got, err)
 		}
 	})
-	bubble(t, "groups have their own time", func(t *testing.T) {
-		last := func(key byte, group strs) strs { return group.Debounce(50 * ms) }
-		expectBoth(t, operators.GroupBy(cold("10a1 20b1 40a2 65a3 200|"), letter, last), "70b1 115a3 200|")
+	session(t, "groups have their own time", func(s *streamtest.Session) {
+		last := func(key byte, group strs) strs { return group.Debounce(5 * ms) }
+		streamtest.Expect(s, operators.GroupBy(cold(s, "-ap-b---c-------|"), series, last)).ToBe("-------p-----c--|")
 	})
-	bubble(t, "empty", func(t *testing.T) {
-		expect(t, operators.GroupBy(cold("10|"), letter, func(byte, strs) strs { t.Error("f is called"); return nil }), "10|")
+	session(t, "empty", func(s *streamtest.Session) {
+		f := func(byte, strs) strs { s.T().Error("f is called"); return nil }
+		streamtest.Expect(s, operators.GroupBy(cold(s, "-|"), series, f)).ToBe("-|")
 	})
 }
 
@@ -48,50 +57,52 @@ func TestGroupBy_GroupsThatAreNotConsumed(t *testing.T) {
 		"run under a stopped Take":  func(_ byte, group strs) strs { return group.Take(0) },
 		"run and left without once": func(_ byte, group strs) strs { return operators.TakeUntil(stream.Empty[string](), group) },
 	} {
-		bubble(t, name, func(t *testing.T) {
-			expect(t, operators.GroupBy(cold("10a1 20b1 30a2 60|"), letter, f), "60|")
+		session(t, name, func(s *streamtest.Session) {
+			streamtest.Expect(s, operators.GroupBy(cold(s, "-apb--|"), series, f)).ToBe("------|")
 		})
 	}
-	bubble(t, "one that ends later holds up the source until it does, when the next value is for it", func(t *testing.T) {
-		f := func(key byte, _ strs) strs { return cold("25z 25|") }
-		expect(t, operators.GroupBy(cold("10a1 12b1 60|"), letter, f), "35z 60z 60|")
+	session(t, "one that ends later holds up the source until it does", func(s *streamtest.Session) {
+		later := cold(s, "----(z|)")
+		f := func(byte, strs) strs { return later }
+		streamtest.Expect(s, operators.GroupBy(cold(s, "-ap---|"), series, f)).ToBe("-----z---(z|)")
 	})
-	bubble(t, "one that never ends is ended by the cancel", func(t *testing.T) {
+	session(t, "one that never ends is ended by the cancel", func(s *streamtest.Session) {
 		f := func(byte, strs) strs { return stream.Never[string]() }
-		expectCancelled(t, time.Second, operators.GroupBy(cold("10a1 20b1"), letter, f), "1000!")
+		expectCancelled(s, operators.GroupBy(cold(s, "-ap"), series, f), "-----!", "------")
 	})
 }
 
 func TestGroupBy_ClosedGroupsOpenAgain(t *testing.T) {
-	bubble(t, "after a Take", func(t *testing.T) {
+	session(t, "after a Take", func(s *streamtest.Session) {
 		opened := 0
 		f := func(key byte, group strs) strs { opened++; return group.Take(2) }
-		expectBoth(t, operators.GroupBy(cold("10a1 20a2 30a3 40a4 50a5 60|"), letter, f), "10a1 20a2 30a3 40a4 50a5 60|")
-		if opened != 2*3 {
-			t.Errorf("%d groups opened", opened)
+		streamtest.Expect(s, operators.GroupBy(cold(s, "-abcde|"), series, f)).ToBe("-abcde|")
+		if opened != 3 {
+			s.T().Errorf("%d groups opened", opened)
 		}
 	})
-	bubble(t, "while the old one's stream still runs", func(t *testing.T) {
-		f := func(key byte, group strs) strs { return group.Take(1).Concat(cold("100z 100|")) }
-		expect(t, operators.GroupBy(cold("10a1 20a2 30|"), letter, f), "10a1 20a2 110z 120z 120|")
+	session(t, "while the old one's stream still runs", func(s *streamtest.Session) {
+		rest := cold(s, "----------(z|)")
+		f := func(key byte, group strs) strs { return group.Take(1).Concat(rest) }
+		streamtest.Expect(s, operators.GroupBy(cold(s, "-ab|"), series, f)).ToBe("-ab--------z(z|)")
 	})
-	bubble(t, "after a silence", func(t *testing.T) {
+	session(t, "after a silence", func(s *streamtest.Session) {
 		f := func(key byte, group strs) strs {
-			return group.Timeout(50 * ms).Catch(func(error) strs { return stream.Of("-") })
+			return group.Timeout(5 * ms).Catch(func(error) strs { return stream.Of("N") })
 		}
-		expectBoth(t, operators.GroupBy(cold("10a1 20a2 100a3 110|"), letter, f), "10a1 20a2 70- 100a3 110|")
+		streamtest.Expect(s, operators.GroupBy(cold(s, "-ab-------c|"), series, f)).ToBe("-ab----N--c|")
 	})
-	bubble(t, "while a value waits for one that closes without it", func(t *testing.T) {
-		// The group takes one value, is busy with it for 50 ms and closes: the second one opens a new group.
-		f := func(key byte, group strs) strs { return group.Delay(50 * ms).Take(1) }
-		expectBoth(t, operators.GroupBy(cold("10a1 20a2 30a3 300|"), letter, f), "60a1 110a2 160a3 300|")
+	session(t, "while a value waits for one that closes without it", func(s *streamtest.Session) {
+		// The group takes one value, is busy with it for 5 ms and closes: the second one opens a new group.
+		f := func(key byte, group strs) strs { return group.Delay(5 * ms).Take(1) }
+		streamtest.Expect(s, operators.GroupBy(cold(s, "-abc----------------|"), series, f)).ToBe("------a----b----c---|")
 	})
 }
 
 func TestGroupBy_RunTwice(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		f := func(key byte, group strs) strs { return group.Take(1).Concat(group) }
-		_, err := operators.GroupBy(cold("10a1 20a2 30|"), letter, f).Collect(t.Context())
+		_, err := operators.GroupBy(stream.Of("a", "b"), series, f).Collect(t.Context())
 		if !errors.Is(err, stream.ErrNotRestartable) {
 			t.Error(err)
 		}
@@ -102,23 +113,23 @@ func TestGroupBy_RunTwice(t *testing.T) {
 func TestGroupBy_HandedOut(t *testing.T) {
 	const late = "# operators: GroupBy: a group is run once, while f's stream runs: stream: the source cannot be run a second time"
 	bubble(t, "to FlatMap, with f's stream over at once", func(t *testing.T) {
-		groups := operators.GroupBy(cold("10a1 20b1 30a2 40|"), letter, func(_ byte, group strs) stream.Stream[strs] { return stream.Of(group) })
+		groups := operators.GroupBy(fromScript("10a 20p 30b 40|"), series, func(_ byte, group strs) stream.Stream[strs] { return stream.Of(group) })
 		s := operators.FlatMap(groups, math.MaxInt, func(group strs) strs { return group.Filter(func(string) bool { return false }) })
-		expectCancelled(t, time.Hour, s, "10"+late)
+		expect(t, s, "10"+late)
 	})
 	bubble(t, "to FlatMap, with f's stream over later", func(t *testing.T) {
-		groups := operators.GroupBy(cold("10a1 20b1 30a2 70a3"), letter, func(_ byte, group strs) stream.Stream[strs] {
-			return stream.Of(group).Concat(operators.Map(cold("50|"), func(string) strs { return nil }))
+		groups := operators.GroupBy(fromScript("10a 20p 30b 70c"), series, func(_ byte, group strs) stream.Stream[strs] {
+			return stream.Of(group).Concat(operators.Map(fromScript("50|"), func(string) strs { return nil }))
 		})
 		s := operators.FlatMap(groups, math.MaxInt, func(group strs) strs { return group })
-		expectCancelled(t, time.Hour, s, "10a1 20b1 30a2 60"+late)
+		expect(t, s, "10a 20p 30b 60"+late)
 	})
 	bubble(t, "to one that goes on when the source has ended", func(t *testing.T) {
-		groups := operators.GroupBy(cold("10a1 20b1 30a2 40|"), letter, func(_ byte, group strs) stream.Stream[strs] {
-			return stream.Of(group).Concat(operators.Map(cold("50|"), func(string) strs { return nil }))
+		groups := operators.GroupBy(fromScript("10a 20p 30b 40|"), series, func(_ byte, group strs) stream.Stream[strs] {
+			return stream.Of(group).Concat(operators.Map(fromScript("50|"), func(string) strs { return nil }))
 		})
 		s := operators.FlatMap(groups, math.MaxInt, func(group strs) strs { return group })
-		expectCancelled(t, time.Hour, s, "10a1 20b1 30a2 70|")
+		expect(t, s, "10a 20p 30b 70|")
 	})
 	bubble(t, "to one whose context goes on when all is cancelled", func(t *testing.T) {
 		ended := make(chan string, 1)
@@ -126,72 +137,76 @@ func TestGroupBy_HandedOut(t *testing.T) {
 			go func() { ended <- play(context.Background(), group) }()
 			return stream.Never[string]()
 		}
-		expectCancelled(t, 30*ms, operators.GroupBy(cold("10a1 20a2"), letter, f), "30!")
-		if got, want := <-ended, "0a1 10a2 20"+late; got != want {
+		if got := play(cancelAt(t, 30*ms), operators.GroupBy(fromScript("10a 20b"), series, f)); got != "30!" {
+			t.Error(got)
+		}
+		if got, want := <-ended, "0a 10b 20"+late; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	})
 }
 
 func TestGroupBy_BusyGroup(t *testing.T) {
-	slow := func(_ byte, group strs) strs { return group.Delay(100 * ms) }
-	bubble(t, "it holds up the source", func(t *testing.T) {
-		expect(t, operators.GroupBy(cold("10a1 20b1 30a2 40b2 50|"), letter, slow), "110a1 210b1 310a2 410b2 410|")
+	slow := func(_ byte, group strs) strs { return group.Delay(4 * ms) }
+	session(t, "it holds up the source", func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.GroupBy(cold(s, "-apbq|"), series, slow)).ToBe("-----a---p---b---(q|)")
 	})
-	bubble(t, "with Buffers, groups work at the same time", func(t *testing.T) {
+	session(t, "with Buffers, groups work at the same time", func(s *streamtest.Session) {
 		buffered := func(key byte, group strs) strs { return slow(key, group.Buffer(1)) }
-		expect(t, operators.GroupBy(cold("10a1 20b1 30a2 40b2 50|"), letter, buffered), "110a1 120b1 210a2 220b2 220|")
+		streamtest.Expect(s, operators.GroupBy(cold(s, "-apbq|"), series, buffered)).ToBe("-----ap--b(q|)")
 	})
-	bubble(t, "the source fails when it is done", func(t *testing.T) {
-		expect(t, operators.GroupBy(cold("10a1 20#"), letter, slow), "110a1 110#")
+	session(t, "the source fails when it is done", func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.GroupBy(cold(s, "-a#"), series, slow)).ToBe("-----(a#)")
 	})
-	bubble(t, "a Buffer gives it room", func(t *testing.T) {
+	session(t, "a Buffer gives it room", func(s *streamtest.Session) {
 		buffered := func(key byte, group strs) strs { return slow(key, group.Buffer(10)) }
-		expect(t, operators.GroupBy(cold("10a1 20a2 30a3 35b1 50|"), letter, buffered), "110a1 135b1 210a2 310a3 310|")
+		streamtest.Expect(s, operators.GroupBy(cold(s, "-abcp|"), series, buffered)).ToBe("-----a--pb---(c|)")
 	})
 }
 
 func TestGroupBy_Errors(t *testing.T) {
-	bubble(t, "the source's", func(t *testing.T) {
+	session(t, "the source's", func(s *streamtest.Session) {
 		groups := 0
 		f := func(_ byte, group strs) strs { return returns(group, &groups) }
-		expect(t, operators.GroupBy(cold("10a1 20b1 30#"), letter, f), "10a1 20b1 30#")
+		streamtest.Expect(s, operators.GroupBy(cold(s, "-ap#"), series, f)).ToBe("-ap#")
 		if groups != 2 {
-			t.Errorf("%d groups have returned", groups)
+			s.T().Errorf("%d groups have returned", groups)
 		}
 	})
-	bubble(t, "a group's", func(t *testing.T) {
-		sources, groups := 0, 0
+	session(t, "a group's", func(s *streamtest.Session) {
+		src, fails := streamtest.Cold[string](s, "-ap--b"), cold(s, "-#")
+		groups := 0
 		f := func(key byte, group strs) strs {
-			if key == 'b' {
-				return cold("5#")
+			if key == 'p' {
+				return fails
 			}
 			return returns(group, &groups)
 		}
-		expect(t, operators.GroupBy(returns(cold("10a1 20b1 30a2"), &sources), letter, f), "10a1 25#")
-		if sources != 1 || groups != 1 {
-			t.Errorf("%d, %d have returned", sources, groups)
+		streamtest.Expect(s, operators.GroupBy(src.Stream, series, f)).ToBe("-a-#")
+		src.Subscriptions("^--!")
+		if groups != 1 {
+			s.T().Errorf("%d groups have returned", groups)
 		}
 	})
-	bubble(t, "of a group that a value waits for", func(t *testing.T) {
+	session(t, "of a group that a value waits for", func(s *streamtest.Session) {
 		f := func(_ byte, group strs) strs {
-			return group.Take(1).Delay(50 * ms).Concat(stream.Fail[string](errBoom))
+			return group.Take(1).Delay(5 * ms).Concat(stream.Fail[string](errBoom))
 		}
-		expect(t, operators.GroupBy(cold("10a1 20a2"), letter, f), "60a1 60#")
+		streamtest.Expect(s, operators.GroupBy(cold(s, "-ab"), series, f)).Error(errBoom).ToBe("------(a#)")
 	})
 }
 
 func TestGroupBy_StoppedAndCancelled(t *testing.T) {
 	same := func(_ byte, group strs) strs { return group }
-	bubble(t, "stopped", func(t *testing.T) {
-		expect(t, operators.GroupBy(cold("10a1 20b1"), letter, same).Take(1), "10a1 10|")
+	session(t, "stopped", func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.GroupBy(cold(s, "-ap"), series, same).Take(1)).ToBe("-(a|)")
 	})
-	bubble(t, "cancelled", func(t *testing.T) {
-		expectCancelled(t, 50*ms, operators.GroupBy(cold("10a1 20b1"), letter, same), "10a1 20b1 50!")
+	session(t, "cancelled", func(s *streamtest.Session) {
+		expectCancelled(s, operators.GroupBy(cold(s, "-ap"), series, same), "-----!", "-ap---")
 	})
-	bubble(t, "cancelled while a value waits for its group", func(t *testing.T) {
+	session(t, "cancelled while a value waits for its group", func(s *streamtest.Session) {
 		f := func(_ byte, group strs) strs { return group.Delay(time.Hour) }
-		expectCancelled(t, 50*ms, operators.GroupBy(cold("10a1 20a2"), letter, f), "50!")
+		expectCancelled(s, operators.GroupBy(cold(s, "-ab"), series, f), "-----!", "------")
 	})
 }
 

@@ -61,7 +61,7 @@ func TestInnerStreams_APanicOfTheSource(t *testing.T) {
 			continue
 		}
 		bubble(t, name, func(t *testing.T) {
-			src := cold("0a 10|").Concat(stream.Defer(func(context.Context) strs { panic(errBoom) }))
+			src := fromScript("0a 10|").Concat(stream.Defer(func(context.Context) strs { panic(errBoom) }))
 			v := recovered(func() { _, _ = apply(src, func(string) strs { return stream.Never[string]() }).Collect(t.Context()) })
 			if err, ok := v.(error); !ok || !errors.Is(err, errBoom) {
 				t.Errorf("%v", v)
@@ -73,19 +73,19 @@ func TestInnerStreams_APanicOfTheSource(t *testing.T) {
 // At a cancel, the last failure of a stream that is retried inside is not lost.
 func TestARetriedStreamInside_ACancelKeepsItsFailure(t *testing.T) {
 	all := map[string]strs{
-		"ZipWith":        operators.ZipWith(waitingForRetry, cold(""), join),
+		"ZipWith":        operators.ZipWith(waitingForRetry, fromScript(""), join),
 		"TakeUntil":      operators.TakeUntil(waitingForRetry, stream.Never[int]()),
 		"Merge":          stream.Never[string]().Merge(waitingForRetry),
-		"CombineLatest":  operators.CombineLatest(cold("0a"), waitingForRetry, join),
-		"WithLatestFrom": operators.WithLatestFrom(cold(""), waitingForRetry, join),
-		"Race":           operators.Race(cold(""), waitingForRetry),
+		"CombineLatest":  operators.CombineLatest(fromScript("0a"), waitingForRetry, join),
+		"WithLatestFrom": operators.WithLatestFrom(fromScript(""), waitingForRetry, join),
+		"Race":           operators.Race(fromScript(""), waitingForRetry),
 		"Sample":         operators.Sample(waitingForRetry, stream.Never[int]()),
 		"Buffer":         waitingForRetry.Buffer(1),
 		"Debounce":       waitingForRetry.Debounce(time.Second),
 		"Batch":          operators.ConcatMap(operators.Batch(waitingForRetry, 3, time.Second), stream.FromSlice[string]),
 	}
 	for name, apply := range withInner {
-		all[name] = apply(cold("0a"), func(string) strs { return waitingForRetry })
+		all[name] = apply(fromScript("0a"), func(string) strs { return waitingForRetry })
 	}
 	for name, s := range all {
 		bubble(t, name, func(t *testing.T) {

@@ -8,32 +8,25 @@ import (
 
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 func TestCombineLatest(t *testing.T) {
-	for name, c := range map[string]struct{ a, b, want string }{
-		"each value with the other's last":  {"10a 40b 80|", "20x 30y 60|", "20ax 30ay 40by 80|"},
-		"it goes on when one has ended":     {"10a 20|", "30x 40y 50|", "30ax 40ay 50|"},
-		"b ended without a value":           {"10a 30b", "20|", "20|"},
-		"a ended without a value":           {"20|", "10x 30y", "20|"},
-		"b ended without a value, a before": {"10a 15|", "20|", "20|"},
-		"both ended without a value":        {"20|", "20|", "20|"},
-		"a fails":                           {"10a 30#", "20x", "20ax 30#"},
-		"b fails":                           {"10a", "20x 30#", "20ax 30#"},
-		"b fails before its first value":    {"10a", "20#", "20#"},
-		"a ends, then b fails":              {"10a 15|", "20x 30#", "20ax 30#"},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			as, bs := 0, 0
-			expectBoth(t, operators.CombineLatest(returns(cold(c.a), &as), returns(cold(c.b), &bs), join), c.want)
-			if as != 2 || bs != 2 {
-				t.Errorf("%d, %d have returned", as, bs)
-			}
-		})
-	}
-	bubble(t, "stopped at a value of a, or of b", func(t *testing.T) {
-		expect(t, operators.CombineLatest(cold("10a 30b"), cold("20x"), join).Take(1), "20ax 20|")
-		expect(t, operators.CombineLatest(cold("20a"), cold("10x"), join).Take(1), "20ax 20|")
+	expectTwo(t, map[string]two{
+		"each value with the other's last":  {"-a--b---|", "--xy--|", "--ADB---|", "^-------!", "^-----!"},
+		"it goes on when one has ended":     {"-a|", "---xy|", "---AD|", "^-!", "^----!"},
+		"b ended without a value":           {"-a-b", "--|", "--|", "^-!", "^-!"},
+		"a ended without a value":           {"--|", "-x-y", "--|", "^-!", "^-!"},
+		"b ended without a value, a before": {"-a|", "---|", "---|", "^-!", "^--!"},
+		"both ended without a value":        {"--|", "--|", "--|", "^-!", "^-!"},
+		"a fails":                           {"-a-#", "--x", "--A#", "^--!", "^--!"},
+		"b fails":                           {"-a", "--x#", "--A#", "^--!", "^--!"},
+		"b fails before its first value":    {"-a", "--#", "--#", "^-!", "^-!"},
+		"a ends, then b fails":              {"-a|", "---x#", "---A#", "^-!", "^---!"},
+	}, pairs, map[string]ofTwo{"CombineLatest": func(a, b strs) strs { return operators.CombineLatest(a, b, join) }})
+	session(t, "stopped at a value of a, or of b", func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.CombineLatest(cold(s, "-a-b"), cold(s, "--x"), join).Take(1)).ToBeWith("--(A|)", pairs)
+		streamtest.Expect(s, operators.CombineLatest(cold(s, "--a"), cold(s, "-x"), join).Take(1)).ToBeWith("--(A|)", pairs)
 	})
 	bubble(t, "a slow consumer slows both, and no combination is dropped", func(t *testing.T) {
 		n := 0
@@ -48,34 +41,30 @@ func TestCombineLatest(t *testing.T) {
 }
 
 func TestWithLatestFrom(t *testing.T) {
-	for name, c := range map[string]struct{ s, other, want string }{
-		"each value of s with the other's last": {"30b 60c 70|", "20x 40y 50z", "30bx 60cz 70|"},
-		"the first value is held":               {"10a 15b 16c 30d 40|", "20x", "20ax 20bx 20cx 30dx 40|"},
-		"and the end behind it":                 {"10a 15|", "20x", "20ax 20|"},
-		"the other's end changes nothing":       {"10a 30b 60c 70|", "20x 40|", "20ax 30bx 60cx 70|"},
-		"the other is empty":                    {"10a 30b 70|", "20|", "70|"},
-		"the other is empty, s waits for it":    {"10a 15|", "20|", "20|"},
-		"the other fails while s is held":       {"10a 15|", "20#", "20#"},
-		"the other never has a value":           {"70|", "", "70|"},
-		"s is empty":                            {"70|", "20x", "70|"},
-		"s fails":                               {"30b 40#", "20x", "30bx 40#"},
-		"s fails before its first value":        {"10#", "20x", "10#"},
-		"the other fails":                       {"30b 60c", "20x 40#", "30bx 40#"},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			ss, others := 0, 0
-			expectBoth(t, operators.WithLatestFrom(returns(cold(c.s), &ss), returns(cold(c.other), &others), join), c.want)
-			if ss != 2 || others != 2 {
-				t.Errorf("%d, %d have returned", ss, others)
-			}
+	withLatest := func(s, other strs) strs { return operators.WithLatestFrom(s, other, join) }
+	expectTwo(t, map[string]two{
+		"each value of s with the other's last": {"---b--c|", "--x-yz", "---E--C|", "^------!", "^------!"},
+		"the first value is held":               {"-abc-----d|", "----x", "----(AEF)G|", "^---------!", "^---------!"},
+		"and the end behind it":                 {"-a|", "---x", "---(A|)", "^--!", "^--!"},
+		"the other's end changes nothing":       {"-a-b--c|", "--x-|", "--AE--F|", "^------!", "^---!"},
+		"the other is empty":                    {"-a-b---|", "--|", "-------|", "^------!", "^-!"},
+		"the other is empty, s waits for it":    {"-a|", "---|", "---|", "^--!", "^--!"},
+		"the other fails while s is held":       {"-a|", "---#", "---#", "^--!", "^--!"},
+		"the other never has a value":           {"-------|", "-", "-------|", "^------!", "^------!"},
+		"s is empty":                            {"-------|", "--x", "-------|", "^------!", "^------!"},
+		"s fails":                               {"---b#", "--x", "---E#", "^---!", "^---!"},
+		"s fails before its first value":        {"-#", "--x", "-#", "^!", "^!"},
+		"the other fails":                       {"---b--c", "--x-#", "---E#", "^---!", "^---!"},
+		"the other begins at once":              {"---a|", "x", "---A|", "^---!", "^---!"},
+	}, pairs, map[string]ofTwo{"WithLatestFrom": withLatest})
+	for name, diagram := range map[string]string{"": "---a", ", and would end": "---a|"} {
+		session(t, "cancelled while s is held"+name, func(s *streamtest.Session) {
+			expectCancelled(s, withLatest(cold(s, diagram), stream.Never[string]()), "----- 1s !", "----- 1s -")
 		})
 	}
-	bubble(t, "cancelled while s is held", func(t *testing.T) {
+	session(t, "cancelled while s is held, which ignores it", func(s *streamtest.Session) {
 		rude := func(_ context.Context, yield func(string) bool) error { yield("a"); return nil }
-		expectCancelled(t, 50*ms, operators.WithLatestFrom(rude, stream.Never[string](), join), "50!")
-		expectCancelled(t, 50*ms, operators.WithLatestFrom(cold("30a"), stream.Never[string](), join), "50!")
-		expectCancelled(t, time.Hour, operators.WithLatestFrom(cold("30a 40|"), stream.Never[string](), join), "3600000!")
-		expect(t, operators.WithLatestFrom(cold("30a 40|"), stream.Never[string]().StartWith("-"), join), "30a- 40|")
+		expectCancelled(s, withLatest(rude, stream.Never[string]()), "-----!", "------")
 	})
 	bubble(t, "none of many values is lost when the other has one at once", func(t *testing.T) {
 		n := 0
@@ -90,7 +79,7 @@ func TestWithLatestFrom(t *testing.T) {
 		}
 	})
 	bubble(t, "the other never waits", func(t *testing.T) {
-		got := playWith(t.Context(), operators.WithLatestFrom(cold("20a 21b 22|"), cold("10x 50y 60z 70|"), join), func(string) bool {
+		got := playWith(t.Context(), operators.WithLatestFrom(fromScript("20a 21b 22|"), fromScript("10x 50y 60z 70|"), join), func(string) bool {
 			time.Sleep(100 * ms)
 			return true
 		})
@@ -123,9 +112,9 @@ func TestWithLatestFrom_OfOneShare(t *testing.T) {
 				}
 			}
 		})
-		bubble(t, name+", in time", func(t *testing.T) {
-			s := share(stream.FromSlice([]int{1, 2, 3}).Delay(10 * ms))
-			expect(t, operators.WithLatestFrom(s, s, func(a, _ int) int { return a }), "101 202 303 30|")
+		session(t, name+", in time", func(s *streamtest.Session) {
+			shared := share(stream.Of(1, 2, 3).Delay(2 * ms))
+			streamtest.Expect(s, operators.WithLatestFrom(shared, shared, func(a, _ int) int { return a })).ToBe("--1-2-(3|)")
 		})
 	}
 	bubble(t, "in one another", func(t *testing.T) {
@@ -137,11 +126,10 @@ func TestWithLatestFrom_OfOneShare(t *testing.T) {
 			}
 		}
 	})
-	bubble(t, "the other comes late", func(t *testing.T) {
-		s := operators.Share(stream.Range(0, 3))
-		late := stream.Timer(10 * ms)
-		other := operators.ConcatMap(late, func(time.Time) ints { return s })
-		expect(t, operators.WithLatestFrom(s, other, diagonal).Take(1), "10[0 0] 10|")
+	session(t, "the other comes late", func(s *streamtest.Session) {
+		shared := operators.Share(stream.Range(0, 3))
+		other := operators.ConcatMap(stream.Timer(3*ms), func(time.Time) ints { return shared })
+		streamtest.Expect(s, operators.WithLatestFrom(shared, other, diagonal).Take(1)).ToBeWith("---(D|)", map[string][2]int{"D": {0, 0}})
 	})
 	bubble(t, "a value that is not held is not given twice", func(t *testing.T) {
 		s := operators.Share(stream.Range(0, 4))
@@ -153,35 +141,27 @@ func TestWithLatestFrom_OfOneShare(t *testing.T) {
 			t.Error(seen, err)
 		}
 	})
-	bubble(t, "with a Buffer it may drop the first", func(t *testing.T) {
-		s := operators.Share(cold("10a 20b 30c 40|"))
-		expect(t, operators.WithLatestFrom(s.Buffer(1), s.Skip(1), func(a, _ string) string { return a }), "20a 20b 30c 40|")
+	session(t, "with a Buffer it may drop the first", func(s *streamtest.Session) {
+		shared := operators.Share(cold(s, "-a-b---c|"))
+		streamtest.Expect(s, operators.WithLatestFrom(shared.Buffer(1), shared.Skip(1), first)).ToBe("---(ab)c|")
 	})
 }
 
 func TestSample(t *testing.T) {
-	for name, c := range map[string]struct{ s, sampler, want string }{
-		"the last value, once":            {"10a 20b 70c 95|", "30x 60y 90z", "30b 90c 95|"},
-		"what was not sampled is dropped": {"10a 20|", "30x", "20|"},
-		"the sampler ends":                {"10a 40b", "20x 30|", "20a 30|"},
-		"nothing to sample":               {"", "10x 20|", "20|"},
-		"s is empty":                      {"20|", "10x 30y", "20|"},
-		"s fails":                         {"10a 40#", "20x", "20a 40#"},
-		"the sampler fails":               {"10a", "20x 40#", "20a 40#"},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			ss, samplers := 0, 0
-			expectBoth(t, operators.Sample(returns(cold(c.s), &ss), returns(cold(c.sampler), &samplers)), c.want)
-			if ss != 2 || samplers != 2 {
-				t.Errorf("%d, %d have returned", ss, samplers)
-			}
-		})
-	}
-	bubble(t, "every 30 ms", func(t *testing.T) {
-		expectBoth(t, operators.Sample(cold("10a 20b 70c 95|"), stream.Interval(30*ms)), "30b 90c 95|")
+	expectTwo(t, map[string]two{
+		"the last value, once":            {"-ab----c--|", "---x--y--z", "---b-----c|", "^---------!", "^---------!"},
+		"what was not sampled is dropped": {"-a|", "---x", "--|", "^-!", "^-!"},
+		"the sampler ends":                {"-a--b", "--x|", "--a|", "^--!", "^--!"},
+		"nothing to sample":               {"-", "-x|", "--|", "^-!", "^-!"},
+		"s is empty":                      {"--|", "-x-y", "--|", "^-!", "^-!"},
+		"s fails":                         {"-a--#", "--x", "--a-#", "^---!", "^---!"},
+		"the sampler fails":               {"-a", "--x-#", "--a-#", "^---!", "^---!"},
+	}, nil, map[string]ofTwo{"Sample": operators.Sample[string, string]})
+	session(t, "every 3 ms", func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.Sample(cold(s, "-ab----c--|"), stream.Interval(3*ms))).ToBe("---b-----c|")
 	})
 	bubble(t, "s never waits for the consumer", func(t *testing.T) {
-		got := playWith(t.Context(), operators.Sample(cold("10a 30b 50c 70d 200e 500|"), stream.Interval(20*ms)), func(string) bool {
+		got := playWith(t.Context(), operators.Sample(fromScript("10a 30b 50c 70d 200e 500|"), stream.Interval(20*ms)), func(string) bool {
 			time.Sleep(100 * ms)
 			return true
 		})

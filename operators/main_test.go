@@ -19,6 +19,7 @@ import (
 	"github.com/retrywhen/retrywhen/internal/timer"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 func TestMain(m *testing.M) { check.Main(m) }
@@ -38,10 +39,53 @@ var (
 	exits       = check.Exits
 )
 
-// cold is the stream that a script says: "20a 50b 60|" yields a after 20 ms and b after 50 ms and ends after 60 ms, "#"
+// session runs f as a subtest on virtual time.
+func session(t *testing.T, name string, f func(s *streamtest.Session)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { streamtest.Run(t, f) })
+}
+
+// cold is the stream of a marble diagram.
+func cold(s *streamtest.Session, diagram string) strs {
+	return streamtest.Cold[string](s, diagram).Stream
+}
+
+// inner returns the function that makes a stream of each value v: x of the diagram is v, and X is v in upper case.
+func inner(s *streamtest.Session, diagram string) func(v string) strs {
+	return spelled(cold(s, diagram))
+}
+
+// spelled is inner of a stream that the test looks at.
+func spelled(x strs) func(v string) strs {
+	return func(v string) strs {
+		return operators.Map(x, func(x string) string {
+			if x == "X" {
+				return strings.ToUpper(v)
+			}
+			return v
+		})
+	}
+}
+
+// expectCancelled runs st during that time, and checks that it has returned at the end of it.
+func expectCancelled[T any](s *streamtest.Session, st stream.Stream[T], during, want string) {
+	s.T().Helper()
+	var end error
+	src := streamtest.Probe(s, st.OnEnd(func(err error) { end = err }))
+	streamtest.ExpectDuring(s, src.Stream, during).ToBe(want)
+	src.Subscriptions("^" + during[1:])
+	if !errors.Is(end, context.Canceled) {
+		s.T().Errorf("it ended with %v, want the context's", end)
+	}
+}
+
+// What is tested with marbles is not tested with the scripts below. They are for a consumer that is busy, for
+// benbjohnson's mock clock, and for values that are no letters.
+
+// fromScript is the stream that a script says: "20a 50b 60|" yields a after 20 ms and b after 50 ms and ends after 60 ms, "#"
 // instead of "|" fails with errBoom, and a script without either waits forever. Times are those since the run began;
 // what comes too late, because the consumer was busy, comes at once.
-func cold(script string) stream.Stream[string] {
+func fromScript(script string) stream.Stream[string] {
 	return func(ctx context.Context, yield func(string) bool) error {
 		wait := timer.New(stream.ClockFrom(ctx))
 		start := wait.Now()
@@ -138,12 +182,15 @@ func expectValues[T comparable](t *testing.T, s stream.Stream[T], want []T, end 
 	}
 }
 
+func first(a, _ string) string  { return a }
+func second(_, b string) string { return b }
+
 func flat(s stream.Stream[[]int]) stream.Stream[int] {
 	return operators.ConcatMap(s, stream.FromSlice[int])
 }
 
-// expectCancelled plays s under a context that ends after d, with errCause.
-func expectCancelled[T any](t *testing.T, d time.Duration, s stream.Stream[T], want string) {
+// expectUntil plays s under a context that ends after d, with errCause.
+func expectUntil[T any](t *testing.T, d time.Duration, s stream.Stream[T], want string) {
 	t.Helper()
 	if got := play(cancelAt(t, d), s); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 func add(a, b int) int            { return a + b }
@@ -21,9 +23,9 @@ func prefixed(p string) stringMap { return func(v string) string { return p + v 
 type stringMap = func(string) string
 
 func TestMap_KeepsTheTimes(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
-		expect(t, operators.Map(cold("10a 20b 20c 50|"), prefixed("x")), "10xa 20xb 20xc 50|")
-		expect(t, operators.Map(cold("10a 20#"), prefixed("x")), "10xa 20#")
+	streamtest.Run(t, func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.Map(cold(s, "-a(bc)--|"), strings.ToUpper)).ToBe("-A(BC)--|")
+		streamtest.Expect(s, operators.Map(cold(s, "-a#"), strings.ToUpper)).ToBe("-A#")
 	})
 }
 
@@ -46,16 +48,17 @@ func TestMapErr(t *testing.T) {
 	t.Run("is not asked for the consumer's stop", func(t *testing.T) {
 		expectValues(t, operators.MapErr(stream.Of(1, 2), never).Take(1), []int{1}, nil)
 	})
-	bubble(t, "is not asked for the end of the context", func(t *testing.T) {
-		expectCancelled(t, 20*ms, operators.MapErr(cold("10a"), never), "10a 20!")
+	session(t, "is not asked for the end of the context", func(s *streamtest.Session) {
+		expectCancelled(s, operators.MapErr(cold(s, "-a"), never), "--!", "-a-")
 	})
 }
 
 func TestScan(t *testing.T) {
-	bubble(t, "one result for each value", func(t *testing.T) {
-		expect(t, operators.Scan(cold("10a 20b 30c 40|"), "-", join), "10-a 20-ab 30-abc 40|")
-		expect(t, operators.Scan(cold("10|"), "-", join), "10|")
-		expect(t, operators.Scan(cold("10a 20#"), "-", join), "10-a 20#")
+	session(t, "one result for each value", func(s *streamtest.Session) {
+		results := map[string]string{"A": "-a", "B": "-ab", "C": "-abc"}
+		streamtest.Expect(s, operators.Scan(cold(s, "-abc|"), "-", join)).ToBeWith("-ABC|", results)
+		streamtest.Expect(s, operators.Scan(cold(s, "-|"), "-", join)).ToBe("-|")
+		streamtest.Expect(s, operators.Scan(cold(s, "-a#"), "-", join)).ToBeWith("-A#", results)
 	})
 	t.Run("each run begins with the seed", func(t *testing.T) {
 		s := operators.Scan(stream.Of(1, 2), 10, add)
@@ -66,14 +69,11 @@ func TestScan(t *testing.T) {
 }
 
 func TestReduce(t *testing.T) {
-	bubble(t, "the result comes at the end", func(t *testing.T) {
-		expect(t, operators.Reduce(cold("10a 20b 30c 40|"), "-", join), "40-abc 40|")
-	})
-	bubble(t, "empty: the seed", func(t *testing.T) {
-		expect(t, operators.Reduce(cold("10|"), "-", join), "10- 10|")
-	})
-	bubble(t, "failing: no result", func(t *testing.T) {
-		expect(t, operators.Reduce(cold("10a 20#"), "-", join), "20#")
+	session(t, "the result comes at the end", func(s *streamtest.Session) {
+		results := map[string]string{"S": "-", "C": "-abc"}
+		streamtest.Expect(s, operators.Reduce(cold(s, "-abc|"), "-", join)).ToBeWith("----(C|)", results)
+		streamtest.Expect(s, operators.Reduce(cold(s, "-|"), "-", join)).ToBeWith("-(S|)", results)
+		streamtest.Expect(s, operators.Reduce(cold(s, "-a#"), "-", join)).ToBe("--#")
 	})
 	t.Run("each run begins with the seed", func(t *testing.T) {
 		s := operators.Reduce(stream.Of(1, 2), 10, add)
@@ -96,58 +96,57 @@ func TestReduce(t *testing.T) {
 }
 
 func TestCount(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
-		expect(t, operators.Count(cold("10a 20b 40|")), "402 40|")
-		expect(t, operators.Count(cold("40|")), "400 40|")
-		expect(t, operators.Count(cold("10a 40#")), "40#")
+	streamtest.Run(t, func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.Count(cold(s, "-ab-|"))).ToBe("----(2|)")
+		streamtest.Expect(s, operators.Count(cold(s, "----|"))).ToBe("----(0|)")
+		streamtest.Expect(s, operators.Count(cold(s, "-a--#"))).ToBe("----#")
 	})
 }
 
 func TestFirst(t *testing.T) {
-	bubble(t, "stops the source at its first value", func(t *testing.T) {
-		returned := 0
-		expect(t, operators.First(returns(cold("10a 20b"), &returned)), "10a 10|")
-		if returned != 1 {
-			t.Error("the source has not returned")
-		}
+	session(t, "stops the source at its first value", func(s *streamtest.Session) {
+		src := streamtest.Cold[string](s, "-ab")
+		streamtest.Expect(s, operators.First(src.Stream)).ToBe("-(a|)")
+		src.Subscriptions("^!")
 	})
-	bubble(t, "empty: ErrEmpty", func(t *testing.T) {
-		_, err := operators.First(cold("10|")).Collect(t.Context())
+	t.Run("empty: ErrEmpty", func(t *testing.T) {
+		_, err := operators.First(stream.Empty[string]()).Collect(t.Context())
 		if err != operators.ErrEmpty || err != stream.ErrEmpty {
 			t.Error(err)
 		}
 	})
-	bubble(t, "failing", func(t *testing.T) { expect(t, operators.First(cold("10#")), "10#") })
+	session(t, "failing", func(s *streamtest.Session) { streamtest.Expect(s, operators.First(cold(s, "-#"))).ToBe("-#") })
 }
 
 func TestLast(t *testing.T) {
-	bubble(t, "comes when the source has ended", func(t *testing.T) {
-		expect(t, operators.Last(cold("10a 20b 40|")), "40b 40|")
+	session(t, "comes when the source has ended", func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.Last(cold(s, "-ab-|"))).ToBe("----(b|)")
+		streamtest.Expect(s, operators.Last(cold(s, "-a#"))).ToBe("--#")
 	})
-	bubble(t, "empty: ErrEmpty", func(t *testing.T) {
-		_, err := operators.Last(cold("10|")).Collect(t.Context())
+	t.Run("empty: ErrEmpty", func(t *testing.T) {
+		_, err := operators.Last(stream.Empty[string]()).Collect(t.Context())
 		if err != operators.ErrEmpty || err != stream.ErrEmpty {
 			t.Error(err)
 		}
 	})
-	bubble(t, "failing: no value", func(t *testing.T) { expect(t, operators.Last(cold("10a 20#")), "20#") })
 }
 
 func TestPairwise(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
-		expect(t, operators.Pairwise(cold("10a 20b 30c 40|")), "20(a, b) 30(b, c) 40|")
-		expect(t, operators.Pairwise(cold("10a 40|")), "40|")
-		expect(t, operators.Pairwise(cold("10a 20b 30#")), "20(a, b) 30#")
+	streamtest.Run(t, func(s *streamtest.Session) {
+		pairs := map[string]operators.Pair[string, string]{"B": {"a", "b"}, "C": {"b", "c"}}
+		streamtest.Expect(s, operators.Pairwise(cold(s, "-abc|"))).ToBeWith("--BC|", pairs)
+		streamtest.Expect(s, operators.Pairwise(cold(s, "-a--|"))).ToBeWith("----|", pairs)
+		streamtest.Expect(s, operators.Pairwise(cold(s, "-ab#"))).ToBeWith("--B#", pairs)
 	})
 }
 
 func TestDistinct(t *testing.T) {
-	bubble(t, "values", func(t *testing.T) {
-		expect(t, operators.Distinct(cold("10a 20b 30a 40c 50b 60|")), "10a 20b 40c 60|")
-		expect(t, operators.Distinct(cold("10a 20a 30#")), "10a 30#")
+	session(t, "values", func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.Distinct(cold(s, "-abacb|"))).ToBe("-ab-c-|")
+		streamtest.Expect(s, operators.Distinct(cold(s, "-aa#"))).ToBe("-a-#")
 	})
-	bubble(t, "keys", func(t *testing.T) {
-		expect(t, operators.DistinctBy(cold("10a 20b 30ax 40c 50bx 60|"), letter), "10a 20b 40c 60|")
+	session(t, "keys", func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.DistinctBy(cold(s, "-abAcB|"), strings.ToLower)).ToBe("-ab-c-|")
 	})
 	t.Run("each run remembers its own", func(t *testing.T) {
 		s := operators.Distinct(stream.Of(1, 1, 2))
@@ -164,9 +163,9 @@ func TestDistinct(t *testing.T) {
 }
 
 func TestDistinctUntilChanged(t *testing.T) {
-	bubble(t, "values", func(t *testing.T) {
-		expect(t, operators.DistinctUntilChanged(cold("10a 20a 30b 40b 50a 60|")), "10a 30b 50a 60|")
-		expect(t, operators.DistinctUntilChanged(cold("10a 20a 30#")), "10a 30#")
+	session(t, "values", func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.DistinctUntilChanged(cold(s, "-aabba|"))).ToBe("-a-b-a|")
+		streamtest.Expect(s, operators.DistinctUntilChanged(cold(s, "-aa#"))).ToBe("-a-#")
 	})
 	t.Run("by a key", func(t *testing.T) {
 		tens := func(v int) int { return v / 10 }
@@ -178,12 +177,11 @@ func TestDistinctUntilChanged(t *testing.T) {
 }
 
 func TestConcatMap(t *testing.T) {
-	inner := func(v string) stream.Stream[string] { return operators.Map(cold("10x 40y 50|"), prefixed(v)) }
-	bubble(t, "one stream after the other, the source waits", func(t *testing.T) {
-		expect(t, operators.ConcatMap(cold("0a 10b 70c 80|"), inner), "10ax 40ay 60bx 90by 110cx 140cy 150|")
+	session(t, "one stream after the other, the source waits", func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.ConcatMap(cold(s, "ab-----c|"), inner(s, "-x--X|"))).ToBe("-a--A-b--B-c--C|")
 	})
-	bubble(t, "the source fails", func(t *testing.T) {
-		expect(t, operators.ConcatMap(cold("0a 70#"), inner), "10ax 40ay 70#")
+	session(t, "the source fails", func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.ConcatMap(cold(s, "a------#"), inner(s, "-x--X|"))).ToBe("-a--A--#")
 	})
 	t.Run("a bad source that goes on", func(t *testing.T) {
 		bad := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
@@ -200,22 +198,20 @@ func TestConcatMap(t *testing.T) {
 }
 
 func TestTryMap(t *testing.T) {
-	digits := func(_ context.Context, v string) (string, error) {
+	upper := func(_ context.Context, v string) (string, error) {
 		if v == "x" {
-			return "not this", errBoom
+			return "N", errBoom
 		}
-		return v + v, nil
+		return strings.ToUpper(v), nil
 	}
-	bubble(t, "values", func(t *testing.T) {
-		expect(t, operators.TryMap(cold("10a 20b 30|"), digits), "10aa 20bb 30|")
-		expect(t, operators.TryMap(cold("10a 20#"), digits), "10aa 20#")
+	session(t, "values", func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.TryMap(cold(s, "-ab|"), upper)).ToBe("-AB|")
+		streamtest.Expect(s, operators.TryMap(cold(s, "-a#"), upper)).ToBe("-A#")
 	})
-	bubble(t, "f's error ends the stream, and the source is stopped", func(t *testing.T) {
-		n := 0
-		expect(t, operators.TryMap(returns(cold("10a 20x 30c"), &n), digits), "10aa 20#")
-		if n != 1 {
-			t.Error("the source has not returned")
-		}
+	session(t, "f's error ends the stream, and the source is stopped", func(s *streamtest.Session) {
+		src := streamtest.Cold[string](s, "-axc")
+		streamtest.Expect(s, operators.TryMap(src.Stream, upper)).Error(errBoom).ToBe("-A#")
+		src.Subscriptions("^-!")
 	})
 	bubble(t, "f has the context of the run; at its end its cause comes first", func(t *testing.T) {
 		slow := func(ctx context.Context, v string) (string, error) {
@@ -226,12 +222,12 @@ func TestTryMap(t *testing.T) {
 				return "", errBoom
 			}
 		}
-		_, err := operators.TryMap(cold("10a 11b"), slow).Collect(cancelAt(t, 40*ms))
+		_, err := operators.TryMap(stream.Of("a", "b").Delay(10*ms), slow).Collect(cancelAt(t, 45*ms))
 		if !errors.Is(err, errCause) || !errors.Is(err, errBoom) {
 			t.Error(err)
 		}
 	})
-	bubble(t, "a retry runs all again", func(t *testing.T) {
+	session(t, "a retry runs all again", func(s *streamtest.Session) {
 		failed := false
 		once := func(_ context.Context, v string) (string, error) {
 			if v == "b" && !failed {
@@ -240,7 +236,7 @@ func TestTryMap(t *testing.T) {
 			}
 			return v, nil
 		}
-		expect(t, operators.TryMap(cold("10a 20b 30|"), once).Retry(1), "10a 30a 40b 50|")
+		streamtest.Expect(s, operators.TryMap(cold(s, "-ab|"), once).Retry(1)).ToBe("-a-ab|")
 	})
 }
 
@@ -251,15 +247,13 @@ func TestTryFilter(t *testing.T) {
 		}
 		return v == "a" || v == "e", nil
 	}
-	bubble(t, "values", func(t *testing.T) {
-		expect(t, operators.TryFilter(cold("10a 20b 30e 40|"), vowels), "10a 30e 40|")
-		expect(t, operators.TryFilter(cold("10a 20#"), vowels), "10a 20#")
+	session(t, "values", func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.TryFilter(cold(s, "-abe|"), vowels)).ToBe("-a-e|")
+		streamtest.Expect(s, operators.TryFilter(cold(s, "-a#"), vowels)).ToBe("-a#")
 	})
-	bubble(t, "keep's error ends the stream, and the source is stopped", func(t *testing.T) {
-		n := 0
-		expect(t, operators.TryFilter(returns(cold("10a 20x 30e"), &n), vowels), "10a 20#")
-		if n != 1 {
-			t.Error("the source has not returned")
-		}
+	session(t, "keep's error ends the stream, and the source is stopped", func(s *streamtest.Session) {
+		src := streamtest.Cold[string](s, "-axe")
+		streamtest.Expect(s, operators.TryFilter(src.Stream, vowels)).Error(errBoom).ToBe("-a#")
+		src.Subscriptions("^-!")
 	})
 }

@@ -109,7 +109,7 @@ func TestMapRetry_ItemsAreRetriedWhileOthersGoOn(t *testing.T) {
 	})
 	bubble(t, "due in the middle of the source", func(t *testing.T) {
 		f := newFlaky(map[int]int{1: 1})
-		s := operators.MapRetry(operators.Map(cold("0a 30b 50c 60|"), func(v string) int { return int(v[0]-'a') + 1 }), constant(40*ms), f.call, options{})
+		s := operators.MapRetry(operators.Map(fromScript("0a 30b 50c 60|"), func(v string) int { return int(v[0]-'a') + 1 }), constant(40*ms), f.call, options{})
 		expect(t, s, "30r2 40r1 50r3 60|")
 	})
 }
@@ -533,21 +533,21 @@ func TestMapRetry_Cancel(t *testing.T) {
 			}
 			return "", errBoom
 		}, options{Workers: 2, OnAbandon: l.abandon})
-		expectCancelled(t, time.Minute, s, "60000!")
+		expectUntil(t, time.Minute, s, "60000!")
 		l.expect(t, "", "1/1 2/1 3/1 4/1 5/0 6/0")
 	})
 	bubble(t, "counts the attempts", func(t *testing.T) {
 		var l ledger
 		f := newFlaky(map[int]int{1: 99, 2: 99})
 		s := operators.MapRetry(stream.Of(1, 2), retry.New(backoff.Exponential(time.Second, 2)), f.call, options{OnAbandon: l.abandon})
-		expectCancelled(t, 10*time.Second, s, "10000!")
+		expectUntil(t, 10*time.Second, s, "10000!")
 		l.expect(t, "", "1/4 2/4")
 	})
 	bubble(t, "while the source has an item in hand", func(t *testing.T) {
 		var l ledger
 		s := operators.MapRetry(stream.Range(0, 100), constant(time.Hour), newFlaky(map[int]int{0: 1, 1: 1, 2: 1}).call,
 			options{Workers: 1, MaxPending: 3, OnAbandon: l.abandon})
-		expectCancelled(t, time.Second, s, "1000!")
+		expectUntil(t, time.Second, s, "1000!")
 		l.expect(t, "", "0/1 1/1 2/1 3/0")
 	})
 	bubble(t, "while the consumer works", func(t *testing.T) {
@@ -582,7 +582,7 @@ func TestMapRetry_Cancel(t *testing.T) {
 		var l ledger
 		f := newFlaky(map[int]int{0: 9})
 		s := operators.MapRetry(stream.Range(0, 4), constant(time.Minute), f.call, options{Workers: 1, Ordered: true, OnAbandon: l.abandon})
-		expectCancelled(t, 90*time.Second, s, "90000!")
+		expectUntil(t, 90*time.Second, s, "90000!")
 		l.expect(t, "", "0/2 1/1 2/1 3/1")
 	})
 	bubble(t, "a wait that would pass the deadline is not begun", func(t *testing.T) {
@@ -647,7 +647,7 @@ func TestMapRetry_SourceFails(t *testing.T) {
 	})
 	bubble(t, "cancelled meanwhile", func(t *testing.T) {
 		f := newFlaky(map[int]int{1: 2})
-		expectCancelled(t, ms, operators.MapRetry(fails, constant(time.Second), f.call, options{Workers: 1}), "0r2 0r3 1!")
+		expectUntil(t, ms, operators.MapRetry(fails, constant(time.Second), f.call, options{Workers: 1}), "0r2 0r3 1!")
 	})
 }
 
@@ -878,7 +878,7 @@ func TestMapRetry_HugeDelays(t *testing.T) {
 		var l ledger
 		f := newFlaky(map[int]int{1: 9, 2: 9})
 		s := operators.MapRetry(stream.Of(1, 2), constant(math.MaxInt64), f.call, options{OnAbandon: l.abandon})
-		expectCancelled(t, 1000*time.Hour, s, "3600000000!")
+		expectUntil(t, 1000*time.Hour, s, "3600000000!")
 		l.expect(t, "", "1/1 2/1")
 	})
 }
@@ -1032,7 +1032,7 @@ func drawPolicy(t *rapid.T) retry.Policy {
 	return p
 }
 
-// scripted is a function whose calls go as the words say, and that notes when they are made.
+// fromScript is a function whose calls go as the words say, and that notes when they are made.
 func scripted(log *string, words []string) func(context.Context) (string, error) {
 	start, n := time.Now(), 0
 	return func(ctx context.Context) (string, error) {

@@ -10,44 +10,47 @@ import (
 
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 type completions = stream.Stream[operators.Completion]
 
 func TestRepeatWhen_Times(t *testing.T) {
-	bubble(t, "each answer starts a run; the run after the last answer is whole", func(t *testing.T) {
-		h := func(ends completions) completions { return ends.Delay(30 * ms).Take(2) }
-		expectBoth(t, operators.RepeatWhen(cold("10a 20|"), h), "10a 60a 110a 120|")
+	session(t, "each answer starts a run; the run after the last answer is whole", func(s *streamtest.Session) {
+		src := streamtest.Cold[string](s, "-a|")
+		h := func(ends completions) completions { return ends.Delay(3 * ms).Take(2) }
+		streamtest.Expect(s, operators.RepeatWhen(src.Stream, h)).ToBe("-a----a----a|")
+		src.Subscriptions("^-!", "-----^-!", "----------^-!")
 	})
-	bubble(t, "no answer, one run", func(t *testing.T) {
+	session(t, "no answer, one run", func(s *streamtest.Session) {
 		h := func(completions) strs { return stream.Empty[string]() }
-		expect(t, operators.RepeatWhen(cold("10a 20|"), h), "10a 20|")
+		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-a|"), h)).ToBe("-a|")
 	})
-	bubble(t, "a handler that never looks at the ends", func(t *testing.T) {
-		h := func(completions) stream.Stream[time.Time] { return stream.Interval(50 * ms).Take(2) }
-		expect(t, operators.RepeatWhen(cold("10a 20|"), h), "10a 80a 130a 140|")
+	session(t, "a handler that never looks at the ends", func(s *streamtest.Session) {
+		h := func(completions) stream.Stream[time.Time] { return stream.Interval(5 * ms).Take(2) }
+		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-a|"), h)).ToBe("-a------a----a|")
 	})
-	bubble(t, "an empty source", func(t *testing.T) {
+	session(t, "an empty source", func(s *streamtest.Session) {
 		h := func(ends completions) completions { return ends.Take(3) }
-		expect(t, operators.RepeatWhen(cold("10|"), h), "40|")
+		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-|"), h)).ToBe("----|")
 	})
-	bubble(t, "a Completion is an answer like any other, whatever its N", func(t *testing.T) {
+	session(t, "a Completion is an answer like any other, whatever its N", func(s *streamtest.Session) {
 		h := func(ends completions) completions {
 			return operators.Map(ends, func(c operators.Completion) operators.Completion { c.N++; return c }).Take(2)
 		}
-		expect(t, operators.RepeatWhen(cold("10a 20|"), h), "10a 30a 50a 60|")
+		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-a|"), h)).ToBe("-a-a-a|")
 	})
 }
 
 func TestRepeatWhen_CompletionsSayWhatWas(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	streamtest.Run(t, func(s *streamtest.Session) {
 		var seen []string
 		h := func(ends completions) completions {
 			return ends.Tap(func(c operators.Completion) { seen = append(seen, fmt.Sprint(c.N, c.Items, c.Lasted)) }).Take(1)
 		}
-		expect(t, operators.RepeatWhen(cold("10a 15b 20|"), h), "10a 15b 30a 35b 40|")
-		if fmt.Sprint(seen) != "[1 2 20ms]" {
-			t.Error(seen)
+		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-ab|"), h)).ToBe("-ab-ab|")
+		if fmt.Sprint(seen) != "[1 2 3ms]" {
+			s.T().Error(seen)
 		}
 	})
 }
@@ -63,7 +66,7 @@ func TestRepeatWhen_Errors(t *testing.T) {
 			if runs++; runs == 3 {
 				return stream.Fail[string](mine)
 			}
-			return cold("10|")
+			return stream.Empty[string]()
 		})
 		if _, err := operators.RepeatWhen(src, h).Collect(t.Context()); err != mine || asked != 2 {
 			t.Errorf("%v; asked %d times", err, asked)
@@ -83,38 +86,39 @@ func TestRepeatWhen_Errors(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	bubble(t, "the handler's takes effect after the run it started", func(t *testing.T) {
+	session(t, "the handler's takes effect after the run it started", func(s *streamtest.Session) {
 		h := func(ends completions) completions {
 			return ends.Take(1).Concat(stream.Fail[operators.Completion](errBoom))
 		}
-		expect(t, operators.RepeatWhen(cold("10a 20|"), h), "10a 30a 40#")
+		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-a|"), h)).Error(errBoom).ToBe("-a-a#")
 	})
-	bubble(t, "the handler's, at once", func(t *testing.T) {
+	session(t, "the handler's, at once", func(s *streamtest.Session) {
 		h := func(ends completions) strs { return stream.Fail[string](errBoom) }
-		expect(t, operators.RepeatWhen(cold("10a 20|"), h), "10a 20#")
+		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-a|"), h)).Error(errBoom).ToBe("-a#")
 	})
-	bubble(t, "retried outside, the handler is a new one", func(t *testing.T) {
+	session(t, "retried outside, the handler is a new one", func(s *streamtest.Session) {
 		made := 0
 		h := func(ends completions) completions {
 			made++
 			return ends.Take(1).Concat(stream.Fail[operators.Completion](errBoom))
 		}
-		expect(t, operators.RepeatWhen(cold("10a 20|"), h).Retry(1), "10a 30a 50a 70a 80#")
+		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-a|"), h).Retry(1)).Error(errBoom).ToBe("-a-a-a-a#")
 		if made != 2 {
-			t.Error(made)
+			s.T().Error(made)
 		}
 	})
-	bubble(t, "cancelled in a run and between runs", func(t *testing.T) {
-		expectCancelled(t, 25*ms, operators.RepeatWhen(cold("10a 20|"), always), "10a 25!")
+	session(t, "cancelled in a run", func(s *streamtest.Session) {
+		expectCancelled(s, operators.RepeatWhen(cold(s, "--a-|"), always), "-----!", "--a---")
+	})
+	bubble(t, "cancelled between runs", func(t *testing.T) {
 		h := func(ends completions) completions { return ends.Delay(time.Hour) }
-		expectCancelled(t, time.Minute, operators.RepeatWhen(cold("10a 20|"), h), "10a 60000!")
-		_, err := operators.RepeatWhen(cold("10a 20|"), h).Collect(cancelAt(t, time.Minute))
+		_, err := operators.RepeatWhen(stream.Of("a"), h).Collect(cancelAt(t, time.Minute))
 		if !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) {
 			t.Errorf("ended with %v, want the cause and context.Canceled", err)
 		}
 	})
-	bubble(t, "stopped in a later run", func(t *testing.T) {
-		expect(t, operators.RepeatWhen(cold("10a 20|"), always).Take(3), "10a 30a 50a 50|")
+	session(t, "stopped in a later run", func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-a|"), always).Take(3)).ToBe("-a-a-(a|)")
 	})
 }
 

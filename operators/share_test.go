@@ -15,6 +15,7 @@ import (
 	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 // consumers runs what they do side by side and waits for all.
@@ -37,30 +38,69 @@ func after[T any](t *testing.T, ctx context.Context, d time.Duration, s stream.S
 }
 
 func yes(string) bool { return true }
-func no(string) bool  { return false }
 
-func TestShare_OneRunForAll(t *testing.T) {
-	bubble(t, "consumers that come later get the values from then on", func(t *testing.T) {
-		runs := 0
-		s := operators.Share(returns(cold("10a 20b 30c 40|"), &runs))
-		consumers(
-			after(t, t.Context(), 0, s, yes, "10a 20b 30c 40|"),
-			after(t, t.Context(), 15*ms, s, yes, "5b 15c 25|"),
-			after(t, t.Context(), 35*ms, s, yes, "5|"),
-		)
-		if runs != 1 {
-			t.Errorf("%d runs", runs)
+// sharing is a source, what each of its consumers gets and during which time, and when the source was run.
+type sharing struct {
+	source    string
+	consumers []consumer
+	runs      []string
+}
+
+type consumer struct{ during, want string }
+
+func expectShared(t *testing.T, name string, c sharing, share func(strs) strs) {
+	t.Helper()
+	session(t, name, func(s *streamtest.Session) {
+		src := streamtest.Cold[string](s, c.source)
+		shared := share(src.Stream)
+		var all []*streamtest.Expectation[string]
+		for _, each := range c.consumers {
+			all = append(all, streamtest.ExpectDuring(s, shared, each.during))
 		}
+		for i, each := range c.consumers {
+			all[i].ToBe(each.want)
+		}
+		src.Subscriptions(c.runs...)
 	})
-	bubble(t, "all get the error", func(t *testing.T) {
-		s := operators.Share(cold("10a 20#"))
-		consumers(
-			after(t, t.Context(), 0, s, yes, "10a 20#"),
-			after(t, t.Context(), 15*ms, s, yes, "5#"),
-		)
-	})
+}
+
+func TestShare_Marbles(t *testing.T) {
+	for name, c := range map[string]sharing{
+		"one run for all": {"-a--b--c-|", []consumer{
+			{"", "-a--b--c-|"}, {"--^", "----b--c-|"}, {"--------^", "---------|"},
+		}, []string{"^--------!"}},
+		"all get the error":                 {"-a--#", []consumer{{"", "-a--#"}, {"--^", "----#"}}, []string{"^---!"}},
+		"it runs again after its end":       {"--a-|", []consumer{{"", "--a-|"}, {"------^", "--------a-|"}, {"-------^", "--------a-|"}}, []string{"^---!", "------^---!"}},
+		"one is cancelled, the other not":   {"-a-b-c|", []consumer{{"--!", "-a-"}, {"", "-a-b-c|"}}, []string{"^-----!"}},
+		"the last one cancels it":           {"-a-b-c|", []consumer{{"--!", "-a-"}, {"----!", "-a-b-"}}, []string{"^---!"}},
+		"it runs again after all have left": {"-a-b-c|", []consumer{{"--!", "-a-"}, {"---^", "----a-b-c|"}}, []string{"^-!", "---^-----!"}},
+	} {
+		expectShared(t, name, c, operators.Share[string])
+	}
+	expectShared(t, "consumers that retry share the next run too", sharing{"--a-#", []consumer{
+		{"", "--a---a---a-#"}, {"---^", "------a---a-#"},
+	}, []string{"^---!", "----^---!", "--------^---!"}}, func(s strs) strs { return operators.Share(s).Retry(2) })
+}
+
+func TestShareN_Marbles(t *testing.T) {
+	expectShared(t, "it waits for all to come", sharing{"a--b|", []consumer{
+		{"", "---a--b|"}, {"--^", "---a--b|"}, {"---^", "---a--b|"}, {"----^", "------b|"},
+	}, []string{"---^---!"}}, func(s strs) strs { return operators.ShareN(s, 3) })
+	for name, c := range map[string]sharing{
+		"one that leaves before the start does not count": {"a-|", []consumer{
+			{"-!", "--"}, {"--^", "----a-|"}, {"----^", "----a-|"},
+		}, []string{"----^-!"}},
+		"each run waits anew": {"a-|", []consumer{
+			{"", "--a-|"}, {"--^", "--a-|"}, {"------^", "--------a-|"}, {"--------^", "--------a-|"},
+		}, []string{"--^-!", "--------^-!"}},
+	} {
+		expectShared(t, name, c, func(s strs) strs { return operators.ShareN(s, 2) })
+	}
+}
+
+func TestShare_Goroutines(t *testing.T) {
 	bubble(t, "each has its values on its own goroutine", func(t *testing.T) {
-		s := operators.Share(cold("10a 20b 40|"))
+		s := operators.Share(stream.Of("a", "b").Delay(ms))
 		one := func() {
 			caller := goroutine.Current().ID
 			_ = s.ForEach(t.Context(), func(string) {
@@ -73,93 +113,50 @@ func TestShare_OneRunForAll(t *testing.T) {
 	})
 }
 
-func TestShare_RunsAgainAfterItEnded(t *testing.T) {
-	bubble(t, "after its end", func(t *testing.T) {
-		runs := 0
-		s := operators.Share(returns(cold("10a 20|"), &runs))
-		consumers(
-			after(t, t.Context(), 0, s, yes, "10a 20|"),
-			after(t, t.Context(), 50*ms, s, yes, "10a 20|"),
-			after(t, t.Context(), 55*ms, s, yes, "5a 15|"),
-		)
-		if runs != 2 {
-			t.Errorf("%d runs", runs)
-		}
-	})
-	bubble(t, "consumers that retry share the next run too", func(t *testing.T) {
-		runs := 0
-		s := operators.Share(returns(cold("10a 20#"), &runs)).Retry(2)
-		consumers(
-			after(t, t.Context(), 0, s, yes, "10a 30a 50a 60#"),
-			after(t, t.Context(), 15*ms, s, yes, "15a 35a 45#"),
-		)
-		if runs != 3 {
-			t.Errorf("%d runs", runs)
-		}
-	})
-	bubble(t, "after the last consumer has left", func(t *testing.T) {
-		runs := 0
-		s := operators.Share(returns(cold("10a 20b 30c 40|"), &runs))
-		consumers(
-			after(t, t.Context(), 0, s, no, "10a 10<"),
-			after(t, t.Context(), 15*ms, s, yes, "10a 20b 30c 40|"),
-		)
-		if runs != 2 {
-			t.Errorf("%d runs", runs)
-		}
-	})
-	bubble(t, "a new run begins when the old one has returned", func(t *testing.T) {
-		s := operators.Share(windingDown(cold("10a 20b 30|"), 50*ms))
-		consumers(
-			after(t, t.Context(), 0, s, no, "10a 60<"),
-			after(t, t.Context(), 15*ms, s, yes, "55a 65b 75|"),
-		)
-	})
-}
-
 func TestShare_ConsumersLeave(t *testing.T) {
-	bubble(t, "one stops, the others go on", func(t *testing.T) {
-		s := operators.Share(cold("10a 20b 30c 40|"))
-		consumers(
-			after(t, t.Context(), 0, s, no, "10a 10<"),
-			after(t, t.Context(), 5*ms, s, yes, "5a 15b 25c 35|"),
-		)
+	session(t, "one stops, the other goes on", func(s *streamtest.Session) {
+		src := streamtest.Cold[string](s, "-a-b-c|")
+		shared := operators.Share(src.Stream)
+		one, other := streamtest.Expect(s, shared.Take(1)), streamtest.Expect(s, shared)
+		one.ToBe("-(a|)")
+		other.ToBe("-a-b-c|")
+		src.Subscriptions("^-----!")
 	})
-	bubble(t, "one is cancelled, the others go on, even if it came first", func(t *testing.T) {
-		s := operators.Share(cold("10a 20b 30c 40|"))
-		consumers(
-			after(t, cancelAt(t, 15*ms), 0, s, yes, "10a 15!"),
-			after(t, t.Context(), 5*ms, s, yes, "5a 15b 25c 35|"),
-		)
+	session(t, "all stop, and the next one runs it again, when the old run has returned", func(s *streamtest.Session) {
+		src := streamtest.Probe(s, windingDown(cold(s, "-a-b-|"), 5*ms))
+		shared := operators.Share(src.Stream)
+		one, next := streamtest.Expect(s, shared.Take(1)), streamtest.ExpectDuring(s, shared, "--^")
+		one.ToBe("-a----|")
+		next.ToBe("-------a-b-|")
+		src.Subscriptions("^-----!", "------^----!")
 	})
 	bubble(t, "one is cancelled while it has a value in hand", func(t *testing.T) {
-		s := operators.Share(cold("10a 20b 30c 40|"))
+		s := operators.Share(fromScript("10a 20b 30c 40|"))
 		consumers(
 			after(t, cancelAt(t, 15*ms), 0, s, func(string) bool { time.Sleep(7 * ms); return true }, "10a 17!"),
 			after(t, t.Context(), 5*ms, s, yes, "5a 15b 25c 35|"),
 		)
 	})
-	bubble(t, "one panics, the others go on", func(t *testing.T) {
-		s := operators.Share(cold("10a 20b 30c 40|"))
-		consumers(
-			func() {
-				if v := recovered(func() { _ = s(t.Context(), func(string) bool { panic("mine") }) }); v != "mine" {
-					t.Errorf("%v", v)
-				}
-			},
-			after(t, t.Context(), 5*ms, s, yes, "5a 15b 25c 35|"),
-		)
-	})
-	bubble(t, "one exits, the others go on", func(t *testing.T) {
-		s := operators.Share(cold("10a 20b 30c 40|"))
-		consumers(
-			func() { exits(func() { _ = s(t.Context(), func(string) bool { runtime.Goexit(); return true }) }) },
-			after(t, t.Context(), 5*ms, s, yes, "5a 15b 25c 35|"),
-		)
-	})
+	for name, leave := range map[string]func(s strs, ctx context.Context) bool{
+		"panics": func(s strs, ctx context.Context) bool {
+			return recovered(func() { _ = s(ctx, func(string) bool { panic("mine") }) }) == "mine"
+		},
+		"exits": func(s strs, ctx context.Context) bool {
+			return exits(func() { _ = s(ctx, func(string) bool { runtime.Goexit(); return true }) })
+		},
+	} {
+		session(t, "one "+name+", the other goes on", func(s *streamtest.Session) {
+			shared := operators.Share(cold(s, "-a-b-c|"))
+			other := streamtest.Expect(s, shared)
+			if !leave(shared, s.Context()) || s.Elapsed() != ms {
+				s.T().Errorf("it has not left, or at %v", s.Elapsed())
+			}
+			other.ToBe("-a-b-c|")
+		})
+	}
 	bubble(t, "the last one cancels the source and waits for it", func(t *testing.T) {
 		returned := 0
-		s := operators.Share(returns(windingDown(cold("10a"), 30*ms), &returned))
+		s := operators.Share(returns(windingDown(fromScript("10a"), 30*ms), &returned))
 		consumers(
 			after(t, cancelAt(t, 50*ms), 0, s, yes, "10a 80!"),
 			after(t, cancelAt(t, 40*ms), 0, s, yes, "10a 40!"),
@@ -168,12 +165,12 @@ func TestShare_ConsumersLeave(t *testing.T) {
 			t.Error("the source has not returned")
 		}
 	})
-	bubble(t, "cancelled before it comes: nothing is run", func(t *testing.T) {
+	t.Run("cancelled before it comes: nothing is run", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(errCause)
 		runs := 0
-		if got := play(ctx, operators.Share(returns(cold("10a 20|"), &runs))); got != "0!" || runs != 0 {
-			t.Error(got, runs)
+		if _, err := operators.Share(returns(stream.Of("a"), &runs)).Collect(ctx); !errors.Is(err, errCause) || runs != 0 {
+			t.Error(err, runs)
 		}
 	})
 }
@@ -201,9 +198,9 @@ func TestShare_SlowestConsumerSlowsAll(t *testing.T) {
 			after(t, t.Context(), 0, s, func(int) bool { return true }, "01 02 03 0|"),
 		)
 	})
-	bubble(t, "and lets a stream be zipped with itself", func(t *testing.T) {
+	t.Run("and lets a stream be zipped with itself", func(t *testing.T) {
 		s := operators.ShareN(stream.Of(1, 2, 3), 2)
-		expect(t, operators.Zip(s.Buffer(1), s.Skip(1)), "0(1, 2) 0(2, 3) 0|")
+		expectValues(t, operators.Zip(s.Buffer(1), s.Skip(1)), []operators.Pair[int, int]{{1, 2}, {2, 3}}, nil)
 	})
 }
 
@@ -218,7 +215,7 @@ func TestShare_ContextOfTheRun(t *testing.T) {
 			if _, has := ctx.Deadline(); has {
 				t.Error("there is a deadline")
 			}
-			return cold("10a 20b 30|")(ctx, yield)
+			return fromScript("10a 20b 30|")(ctx, yield)
 		})
 		s := operators.Share(src)
 		consumers(
@@ -239,7 +236,6 @@ func TestShare_ContextOfTheRun(t *testing.T) {
 			}
 		}
 	})
-	bubble(t, "a mock clock", func(t *testing.T) { expectOnMock(t, operators.Share(cold("10a 20b 30|")), "10a 20b 30|") })
 }
 
 func TestShare_PanicsOfTheSource(t *testing.T) {
@@ -247,9 +243,9 @@ func TestShare_PanicsOfTheSource(t *testing.T) {
 		runs := 0
 		s := operators.Share(stream.Defer(func(context.Context) strs {
 			if runs++; runs > 1 {
-				return cold("10b 20|")
+				return stream.Of("b")
 			}
-			return cold("10a 20|").Concat(stream.Defer(func(context.Context) strs { panic(errBoom) }))
+			return stream.Of("a").Delay(ms).Concat(stream.Defer(func(context.Context) strs { panic(errBoom) }))
 		}))
 		one := func() {
 			v := recovered(func() { _, _ = s.Collect(t.Context()) })
@@ -258,44 +254,15 @@ func TestShare_PanicsOfTheSource(t *testing.T) {
 			}
 		}
 		consumers(one, one)
-		expect(t, s, "10b 20|")
-	})
-}
-
-func TestShareN_WaitsForAllToCome(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
-		s := operators.ShareN(cold("0a 10b 20|"), 3)
-		consumers(
-			after(t, t.Context(), 0, s, yes, "30a 40b 50|"),
-			after(t, t.Context(), 20*ms, s, yes, "10a 20b 30|"),
-			after(t, t.Context(), 30*ms, s, yes, "0a 10b 20|"),
-			after(t, t.Context(), 35*ms, s, yes, "5b 15|"),
-		)
-	})
-	bubble(t, "one that leaves before the start does not count", func(t *testing.T) {
-		s := operators.ShareN(cold("0a 10|"), 2)
-		consumers(
-			after(t, cancelAt(t, 10*ms), 0, s, yes, "10!"),
-			after(t, t.Context(), 20*ms, s, yes, "20a 30|"),
-			after(t, t.Context(), 40*ms, s, yes, "0a 10|"),
-		)
-	})
-	bubble(t, "each run waits anew", func(t *testing.T) {
-		s := operators.ShareN(cold("0a 10|"), 2)
-		for range 2 {
-			consumers(
-				after(t, t.Context(), 0, s, yes, "20a 30|"),
-				after(t, t.Context(), 20*ms, s, yes, "0a 10|"),
-			)
-		}
+		expectValues(t, s, []string{"b"}, nil)
 	})
 }
 
 // A stream made outside a bubble can be run in several, one after another.
 func TestShare_InSeveralBubbles(t *testing.T) {
-	s := operators.Share(cold("10a 20|"))
+	s := operators.Share(stream.Of("a").Delay(10 * ms))
 	for range 3 {
-		synctest.Test(t, func(t *testing.T) { expect(t, s, "10a 20|") })
+		synctest.Test(t, func(t *testing.T) { expect(t, s, "10a 10|") })
 	}
 }
 

@@ -14,64 +14,35 @@ import (
 )
 
 func TestShareReplay_Marbles(t *testing.T) {
-	type consumer struct{ during, want string }
 	for name, c := range map[string]struct {
-		n         int
-		source    string
-		consumers []consumer
-		subs      []string
+		n int
+		sharing
 	}{
-		"late ones get the last values first": {2, "--a--b--------c----d--|", []consumer{
+		"late ones get the last values first": {2, sharing{"--a--b--------c----d--|", []consumer{
 			{"", "--a--b--------c----d--|"}, {"---^", "---a-b--------c----d--|"}, {"------^", "------(ab)----c----d--|"},
-		}, []string{"^---------------------!"}},
-		"and after the end too, without a new run": {2, "-a-b-c|", []consumer{{"", "-a-b-c|"}, {"----------^", "----------(bc|)"}, {"---------------^", "---------------(bc|)"}},
-			[]string{"^-----!"}},
-		"there may be fewer":               {9, "-a|", []consumer{{"", "-a|"}, {"-----^", "-----(a|)"}}, []string{"^-!"}},
-		"or none":                          {9, "--|", []consumer{{"", "--|"}, {"-----^", "-----|"}}, []string{"^-!"}},
-		"after an error it runs again":     {2, "-a-b#\n-c|", []consumer{{"", "-a-b#"}, {"--^", "--ab#"}, {"-------^", "--------c|"}}, []string{"^---!", "-------^-!"}},
-		"all who are there get the error":  {1, "-a---#", []consumer{{"", "-a---#"}, {"---^", "---a-#"}}, []string{"^----!"}},
-		"the last one to leave cancels it": {2, "-a-b-c-d|\n--x|", []consumer{{"----!", "-a-b-"}, {"--^!", "--a"}, {"------^", "--------x|"}}, []string{"^---!", "------^--!"}},
-		"one leaves, the other goes on":    {2, "-a-b-c-|", []consumer{{"--!", "-a-"}, {"", "-a-b-c-|"}}, []string{"^------!"}},
-		"of one that never ends":           {1, "-a-b---", []consumer{{"", "-a-b---"}, {"-----^", "-----b--"}}, []string{"^"}},
-		"of one that ends at once":         {3, "(ab|)", []consumer{{"", "(ab|)"}, {"---^", "---(ab|)"}}, []string{"(^!)"}},
+		}, []string{"^---------------------!"}}},
+		"and after the end too, without a new run": {2, sharing{"-a-b-c|", []consumer{{"", "-a-b-c|"}, {"----------^", "----------(bc|)"}, {"---------------^", "---------------(bc|)"}},
+			[]string{"^-----!"}}},
+		"there may be fewer":               {9, sharing{"-a|", []consumer{{"", "-a|"}, {"-----^", "-----(a|)"}}, []string{"^-!"}}},
+		"or none":                          {9, sharing{"--|", []consumer{{"", "--|"}, {"-----^", "-----|"}}, []string{"^-!"}}},
+		"after an error it runs again":     {2, sharing{"-a-b#\n-c|", []consumer{{"", "-a-b#"}, {"--^", "--ab#"}, {"-------^", "--------c|"}}, []string{"^---!", "-------^-!"}}},
+		"all who are there get the error":  {1, sharing{"-a---#", []consumer{{"", "-a---#"}, {"---^", "---a-#"}}, []string{"^----!"}}},
+		"the last one to leave cancels it": {2, sharing{"-a-b-c-d|\n--x|", []consumer{{"----!", "-a-b-"}, {"--^!", "--a"}, {"------^", "--------x|"}}, []string{"^---!", "------^--!"}}},
+		"one leaves, the other goes on":    {2, sharing{"-a-b-c-|", []consumer{{"--!", "-a-"}, {"", "-a-b-c-|"}}, []string{"^------!"}}},
+		"of one that never ends":           {1, sharing{"-a-b---", []consumer{{"", "-a-b---"}, {"-----^", "-----b--"}}, []string{"^"}}},
+		"of one that ends at once":         {3, sharing{"(ab|)", []consumer{{"", "(ab|)"}, {"---^", "---(ab|)"}}, []string{"(^!)"}}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			streamtest.Run(t, func(s *streamtest.Session) {
-				src := streamtest.Cold[string](s, c.source)
-				shared := operators.ShareReplay(src.Stream, c.n)
-				var all []*streamtest.Expectation[string]
-				for _, each := range c.consumers {
-					all = append(all, streamtest.ExpectDuring(s, shared, each.during))
-				}
-				for i, each := range c.consumers {
-					all[i].ToBe(each.want)
-				}
-				src.Subscriptions(c.subs...)
-			})
-		})
+		expectShared(t, name, c.sharing, func(s strs) strs { return operators.ShareReplay(s, c.n) })
 	}
-}
-
-// A source that waits and fails is retried by each of its consumers, who share the next run too and get none of the
-// first one's values again.
-func TestShareReplay_Retried(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
-		runs := 0
-		s := operators.ShareReplay(returns(cold("10a 20b 30#"), &runs), 2).Retry(1)
-		consumers(
-			after(t, t.Context(), 0, s, yes, "10a 20b 40a 50b 60#"),
-			after(t, t.Context(), 15*ms, s, yes, "0a 5b 25a 35b 45#"),
-		)
-		if runs != 2 {
-			t.Errorf("%d runs", runs)
-		}
-	})
+	expectShared(t, "retried by each of its consumers, who share the next run", sharing{"-a-b-#", []consumer{
+		{"", "-a-b--a-b-#"}, {"--^", "--ab--a-b-#"},
+	}, []string{"^----!", "-----^----!"}}, func(s strs) strs { return operators.ShareReplay(s, 2).Retry(1) })
 }
 
 // What comes while a late consumer takes what it has missed waits for it, and is not lost.
 func TestShareReplay_ALateConsumerThatIsSlow(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
-		s := operators.ShareReplay(cold("10a 20b 30c 40d 50|"), 2)
+		s := operators.ShareReplay(fromScript("10a 20b 30c 40d 50|"), 2)
 		slow := func(string) bool { time.Sleep(20 * ms); return true }
 		consumers(
 			after(t, t.Context(), 0, s, yes, "10a 20b 30c 85d 105|"),
@@ -83,7 +54,7 @@ func TestShareReplay_ALateConsumerThatIsSlow(t *testing.T) {
 // One that comes while a value is in the hands of others gets it once.
 func TestShareReplay_OneThatComesWhileAValueIsInHand(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
-		s := operators.ShareReplay(cold("10a 20b 30|"), 1)
+		s := operators.ShareReplay(fromScript("10a 20b 30|"), 1)
 		slow := func(string) bool { time.Sleep(8 * ms); return true }
 		consumers(
 			after(t, t.Context(), 0, s, slow, "10a 20b 30|"),
@@ -108,13 +79,13 @@ func TestShareReplay_LeavesAmongWhatItHasMissed(t *testing.T) {
 		},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			s := operators.ShareReplay(cold("10a 20b 30c 40|"), 2)
+			s := operators.ShareReplay(fromScript("10a 20b 30c 40|"), 2)
 			consumers(
 				after(t, t.Context(), 0, s, yes, "10a 20b 30c 40|"),
 				func() { time.Sleep(25 * ms); leave(t.Context(), s) },
 			)
 			leave(t.Context(), s) // and when it is over
-			expect(t, s, "0b 0c 0|")
+			expectValues(t, s, []string{"b", "c"}, nil)
 		})
 	}
 }
@@ -134,8 +105,8 @@ func TestShareReplay_AfterAPanic(t *testing.T) {
 		if err, ok := v.(error); !ok || !errors.Is(err, errBoom) {
 			t.Errorf("%v", v)
 		}
-		expect(t, s, "0a 0b 0|")
-		expect(t, s, "0a 0b 0|")
+		expectValues(t, s, []string{"a", "b"}, nil)
+		expectValues(t, s, []string{"a", "b"}, nil)
 		if runs != 2 {
 			t.Errorf("%d runs", runs)
 		}
@@ -146,22 +117,23 @@ func TestShareReplay_AfterAPanic(t *testing.T) {
 func TestShareReplay_AStopIsNoEnd(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		s := operators.ShareReplay(stream.Of("a", "b"), 5)
-		expect(t, s.Take(1), "0a 0|")
-		expect(t, s.Take(2), "0a 0b 0|")
-		expect(t, s, "0a 0b 0|")
+		expectValues(t, s.Take(1), []string{"a"}, nil)
+		expectValues(t, s.Take(2), []string{"a", "b"}, nil)
+		expectValues(t, s, []string{"a", "b"}, nil)
 	})
 }
 
 // Two of one WithLatestFrom: the one that comes late has what it has missed, and once.
 func TestShareReplay_BothSidesOfWithLatestFrom(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	streamtest.Run(t, func(s *streamtest.Session) {
+		src := cold(s, "-a-bc|")
 		for range 100 {
-			s := operators.ShareReplay(cold("10a 20b 30c 40|"), 1)
-			expect(t, operators.WithLatestFrom(s, s, func(a, _ string) string { return a }), "10a 20b 30c 40|")
+			shared := operators.ShareReplay(src, 1)
+			streamtest.Expect(s, operators.WithLatestFrom(shared, shared, first)).ToBe("-a-bc|")
 		}
-		s := operators.ShareReplay(cold("10a 20b 30c 40|"), 1)
-		late := operators.ConcatMap(stream.Timer(15*ms), func(time.Time) strs { return s })
-		expect(t, operators.WithLatestFrom(s, late, func(a, _ string) string { return a }), "15a 20b 30c 40|")
+		shared := operators.ShareReplay(src, 1)
+		late := operators.ConcatMap(stream.Timer(2*ms), func(time.Time) strs { return shared })
+		streamtest.Expect(s, operators.WithLatestFrom(shared, late, first)).ToBe("--abc|")
 	})
 }
 

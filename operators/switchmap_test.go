@@ -8,47 +8,50 @@ import (
 
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 func TestSwitchMap_LatestOnly(t *testing.T) {
-	inner := func(v string) stream.Stream[string] { return operators.Map(cold("10x 20y 40z 50|"), prefixed(v)) }
-	bubble(t, "a new value cancels the inner stream", func(t *testing.T) {
-		expectBoth(t, operators.SwitchMap(cold("0a 30b 100c 110|"), inner),
-			"10ax 20ay 40bx 50by 70bz 110cx 120cy 140cz 150|")
+	session(t, "a new value cancels the inner stream", func(s *streamtest.Session) {
+		src, each := streamtest.Cold[string](s, "a--b------c-|"), streamtest.Cold[string](s, "-x--X|")
+		streamtest.Expect(s, operators.SwitchMap(src.Stream, spelled(each.Stream))).ToBe("-a--b--B---c--C|")
+		src.Subscriptions("^-----------!")
+		each.Subscriptions("^--!", "---^----!", "----------^----!")
 	})
-	bubble(t, "of values that come at once the last one counts", func(t *testing.T) {
-		expect(t, operators.SwitchMap(cold("0a 0b 0c 10|"), inner), "10cx 20cy 40cz 50|")
+	session(t, "of values that come at once the last one counts", func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.SwitchMap(cold(s, "(abc)|"), inner(s, "-x--X|"))).ToBe("-c--C|")
 	})
-	bubble(t, "stopped", func(t *testing.T) {
-		expect(t, operators.SwitchMap(cold("0a 30b"), inner).Take(3), "10ax 20ay 40bx 40|")
+	session(t, "stopped", func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.SwitchMap(cold(s, "a---b"), inner(s, "-xX|")).Take(3)).ToBe("-aA--(b|)")
 	})
 }
 
 func TestSwitchMap_InnerStreamHasReturnedBeforeTheNextStarts(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	streamtest.Run(t, func(s *streamtest.Session) {
 		var log []string
-		s := operators.SwitchMap(cold("0a 30b 40|"), func(v string) stream.Stream[string] {
+		each := windingDown(cold(s, "-x--|"), 2*ms)
+		switched := operators.SwitchMap(cold(s, "a--b-|"), func(v string) stream.Stream[string] {
 			log = append(log, "made "+v)
 			return func(ctx context.Context, yield func(string) bool) error {
 				log = append(log, "begun "+v)
 				defer func() { log = append(log, "over "+v) }()
-				return windingDown(cold("10x 50|"), 7*ms)(ctx, yield)
+				return each(ctx, yield)
 			}
 		})
-		expect(t, s, "10x 47x 87|")
+		streamtest.Expect(s, switched).ToBe("-x----x--|")
 		if got := strings.Join(log, ", "); got != "made a, begun a, over a, made b, begun b, over b" {
-			t.Error(got)
+			s.T().Error(got)
 		}
 	})
 }
 
 // Even a stream that ignores its context delivers no value after the switch.
 func TestSwitchMap_NoValueAfterTheNewOne(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
+	streamtest.Run(t, func(s *streamtest.Session) {
 		deaf := func(v string) stream.Stream[string] {
 			return func(_ context.Context, yield func(string) bool) error {
 				for range 3 {
-					time.Sleep(10 * ms)
+					time.Sleep(2 * ms)
 					if !yield(v) {
 						return errBoom // this does not count: the stream was cancelled
 					}
@@ -56,20 +59,26 @@ func TestSwitchMap_NoValueAfterTheNewOne(t *testing.T) {
 				return nil
 			}
 		}
-		expect(t, operators.SwitchMap(cold("0a 15b 50|"), deaf), "10a 30b 40b 50b 50|")
+		streamtest.Expect(s, operators.SwitchMap(cold(s, "a--b------|"), deaf)).ToBe("--a---b-b-(b|)")
 	})
 }
 
 func TestSwitchMap_Errors(t *testing.T) {
-	bubble(t, "one that a cancelled inner stream returns does not count", func(t *testing.T) {
-		s := operators.SwitchMap(cold("0a 30b 40|"), func(v string) stream.Stream[string] {
-			return operators.MapErr(cold("10x 50|"), func(error) error { return nil }).OnEnd(func(error) {})
+	session(t, "one that a cancelled inner stream returns does not count", func(s *streamtest.Session) {
+		each := cold(s, "-x---|")
+		switched := operators.SwitchMap(cold(s, "a--b-|"), func(string) strs {
+			return func(ctx context.Context, yield func(string) bool) error {
+				if each(ctx, yield) != nil {
+					return errBoom
+				}
+				return nil
+			}
 		})
-		expect(t, s, "10x 40x 80|")
+		streamtest.Expect(s, switched).ToBe("-x--x---|")
 	})
-	bubble(t, "a panic of an inner stream passes through untouched", func(t *testing.T) {
+	t.Run("a panic of an inner stream passes through untouched", func(t *testing.T) {
 		v := recovered(func() {
-			_, _ = operators.SwitchMap(cold("0a"), func(string) stream.Stream[int] {
+			_, _ = operators.SwitchMap(stream.Of("a"), func(string) stream.Stream[int] {
 				return stream.Defer(func(context.Context) stream.Stream[int] { panic("mine") })
 			}).Collect(t.Context())
 		})
@@ -84,10 +93,10 @@ func TestSwitchMap_BusyConsumer(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		cancelled := make(chan time.Duration, 10)
 		start := time.Now()
-		s := operators.SwitchMap(cold("0a 20b 30c 200|"), func(v string) stream.Stream[string] {
+		s := operators.SwitchMap(fromScript("0a 20b 30c 200|"), func(v string) stream.Stream[string] {
 			return func(ctx context.Context, yield func(string) bool) error {
 				context.AfterFunc(ctx, func() { cancelled <- time.Since(start) })
-				return operators.Map(cold("10x 20y 30|"), prefixed(v))(ctx, yield)
+				return operators.Map(fromScript("10x 20y 30|"), prefixed(v))(ctx, yield)
 			}
 		})
 		got := playWith(t.Context(), s, func(string) bool { time.Sleep(100 * ms); return true })

@@ -27,9 +27,9 @@ type inputs struct {
 	opened func(strs) strs // notes the sources
 }
 
-func (in inputs) first() strs           { return in.opened(cold(in.a.script())) }
-func (in inputs) second() strs          { return in.opened(cold(in.b.script())) }
-func (in inputs) innerOf(v string) strs { return in.opened(cold(in.inner[v].script())) }
+func (in inputs) first() strs           { return in.opened(fromScript(in.a.script())) }
+func (in inputs) second() strs          { return in.opened(fromScript(in.b.script())) }
+func (in inputs) innerOf(v string) strs { return in.opened(fromScript(in.inner[v].script())) }
 
 var timeds = []timed{
 	{"TakeUntil", func(in inputs) strs { return operators.TakeUntil(in.first(), in.second()) }, func(l *timeline, in inputs) {

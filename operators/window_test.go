@@ -12,6 +12,7 @@ import (
 
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 // sum is one value for each window: all that is in it.
@@ -19,8 +20,11 @@ func sum(window strs) strs {
 	return operators.Reduce(window, "", join)
 }
 
-// marked is the values of each window and a mark for its end.
-func marked(window strs) strs { return window.Concat(stream.Of("/")) }
+// marked is the values of each window and E for its end.
+func marked(window strs) strs { return window.Concat(stream.Of("E")) }
+
+func firstOf(window strs) strs { return window.Take(1) }
+func notRun(strs) strs         { return stream.Of("") }
 
 func TestWindow_ByCountAndTime(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -30,58 +34,38 @@ func TestWindow_ByCountAndTime(t *testing.T) {
 		f    func(strs) strs
 		want string
 	}{
-		"by count":                     {"10a 20b 30c 40d 50e 60|", 2, 0, marked, "10a 20b 20/ 30c 40d 40/ 50e 60/ 60|"},
-		"by count, no empty window":    {"10a 20b 60|", 2, 0, marked, "10a 20b 20/ 60|"},
-		"of one":                       {"10a 20b 60|", 1, 0, marked, "10a 10/ 20b 20/ 60|"},
-		"by time":                      {"10a 20b 60c 70d 160e 170|", math.MaxInt, 50 * ms, sum, "50ab 100cd 150 170e 170|"},
-		"by time, values as they come": {"10a 60b 70|", math.MaxInt, 50 * ms, marked, "10a 50/ 60b 70/ 70|"},
-		"by both, full first":          {"10a 20b 30c 40|", 2, 50 * ms, sum, "20ab 40c 40|"},
-		"a full one restarts the time": {"10a 20b 65c 90|", 2, 50 * ms, sum, "20ab 70c 90 90|"},
-		"by both, time first":          {"10a 60b 70c 80|", 2, 50 * ms, sum, "50a 70bc 80 80|"},
-		"empty, by count":              {"20|", 2, 0, sum, "20|"},
-		"empty, by time":               {"20|", 2, 50 * ms, sum, "20 20|"},
-		"failing, by count":            {"10a 20b 30c 40#", 2, 0, marked, "10a 20b 20/ 30c 40#"},
-		"failing between two":          {"10a 20b 40#", 2, 0, marked, "10a 20b 20/ 40#"},
-		"failing, by time":             {"10a 20#", 2, 50 * ms, marked, "10a 20#"},
+		"by count":                     {"-a-b---c-d---e-|", 2, 0, marked, "-a-(bE)c-(dE)e-(E|)"},
+		"by count, no empty window":    {"-a-b-----|", 2, 0, marked, "-a-(bE)--|"},
+		"of one":                       {"-a---b---|", 1, 0, marked, "-(aE)(bE)|"},
+		"by time":                      {"-ab---cd--------e|", math.MaxInt, 5 * ms, sum, "-----P----Q----N-(e|)"},
+		"by time, values as they come": {"-a----b|", math.MaxInt, 5 * ms, marked, "-a---Eb(E|)"},
+		"by both, full first":          {"-abc|", 2, 5 * ms, sum, "--P-(c|)"},
+		"a full one restarts the time": {"-ab---c--|", 2, 5 * ms, sum, "--P----c-(N|)"},
+		"by both, time first":          {"-a----bc|", 2, 5 * ms, sum, "-----a-R(N|)"},
+		"empty, by count":              {"--|", 2, 0, sum, "--|"},
+		"empty, by time":               {"--|", 2, 5 * ms, sum, "--(N|)"},
+		"failing, by count":            {"-a-b---c#", 2, 0, marked, "-a-(bE)c#"},
+		"failing between two":          {"-a-b----#", 2, 0, marked, "-a-(bE)-#"},
+		"failing, by time":             {"-a#", 2, 5 * ms, marked, "-a#"},
+		"not taken, by count":          {"-abcde|", 2, 0, firstOf, "-a-c-e|"},
+		"not taken, by time":           {"-ab---cd|", math.MaxInt, 5 * ms, firstOf, "-a----c-|"},
+		"not taken, and it fails":      {"-ab#", 9, 0, firstOf, "-a-#"},
+		"not taken, and it ends":       {"-ab|", 9, 0, firstOf, "-a-|"},
+		"not run, by count":            {"-abcd-|", 2, 0, notRun, "-N-N--|"},
+		"not run, by time":             {"-ab---|", math.MaxInt, 5 * ms, notRun, "N----N|"},
 	} {
-		bubble(t, name, func(t *testing.T) {
-			returned := 0
-			expectBoth(t, operators.Window(returns(cold(c.s), &returned), c.most, c.span, c.f), c.want)
-			if returned != 2 {
-				t.Error("the source has not returned")
-			}
+		session(t, name, func(s *streamtest.Session) {
+			streamtest.Expect(s, operators.Window(cold(s, c.s), c.most, c.span, c.f)).
+				ToBeWith(c.want, map[string]string{"P": "ab", "Q": "cd", "R": "bc", "N": ""})
 		})
 	}
 }
 
-func TestWindow_ValuesThatAreNotTaken(t *testing.T) {
-	bubble(t, "by count", func(t *testing.T) {
-		f := func(window strs) strs { return window.Take(1) }
-		expectBoth(t, operators.Window(cold("10a 20b 30c 40d 50e 60|"), 2, 0, f), "10a 30c 50e 60|")
-	})
-	bubble(t, "by time", func(t *testing.T) {
-		f := func(window strs) strs { return window.Take(1) }
-		expectBoth(t, operators.Window(cold("10a 20b 60c 70d 80|"), math.MaxInt, 50*ms, f), "10a 60c 80|")
-	})
-	bubble(t, "a window that is not run", func(t *testing.T) {
-		f := func(window strs) strs { return stream.Of("-") }
-		expectBoth(t, operators.Window(cold("10a 20b 30c 40d 60|"), 2, 0, f), "10- 30- 60|")
-		expectBoth(t, operators.Window(cold("10a 20b 60|"), math.MaxInt, 50*ms, f), "0- 50- 60|")
-	})
-	bubble(t, "the source fails meanwhile", func(t *testing.T) {
-		f := func(window strs) strs { return window.Take(1) }
-		expect(t, operators.Window(cold("10a 20b 30#"), 9, 0, f), "10a 30#")
-	})
-	bubble(t, "the source ends meanwhile", func(t *testing.T) {
-		f := func(window strs) strs { return window.Take(1) }
-		expect(t, operators.Window(cold("10a 20b 30|"), 9, 0, f), "10a 30|")
-	})
-}
-
 func TestWindow_SlowStreamHoldsUpTheSource(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
-		f := func(window strs) strs { return sum(window).Delay(100 * ms) }
-		expect(t, operators.Window(cold("10a 20b 60c 130d 140|"), math.MaxInt, 50*ms, f), "150ab 250cd 250|")
+	streamtest.Run(t, func(s *streamtest.Session) {
+		f := func(window strs) strs { return sum(window).Delay(10 * ms) }
+		streamtest.Expect(s, operators.Window(cold(s, "-ab---c------d|"), math.MaxInt, 5*ms, f)).
+			ToBeWith("15ms P 9ms (Q|)", map[string]string{"P": "ab", "Q": "cd"})
 	})
 }
 
@@ -101,7 +85,7 @@ func TestWindow_RunTwiceOrTooLate(t *testing.T) {
 		},
 	} {
 		bubble(t, name, func(t *testing.T) {
-			_, err := operators.Window(cold("10a 20b 30c 40|"), 2, 0, f()).Collect(t.Context())
+			_, err := operators.Window(stream.Of("a", "b", "c"), 2, 0, f()).Collect(t.Context())
 			if !errors.Is(err, stream.ErrNotRestartable) {
 				t.Error(err)
 			}
@@ -114,7 +98,7 @@ func TestWindow_HandedOut(t *testing.T) {
 	handOut := func(window strs) stream.Stream[strs] { return stream.Of(window) }
 	bubble(t, "to a consumer that still runs it when f's stream is over", func(t *testing.T) {
 		var script []string
-		s := operators.Map(operators.Window(cold("10a 20b 35c 40d 45|"), 2, 0, handOut).Buffer(1), func(window strs) string {
+		s := operators.Map(operators.Window(fromScript("10a 20b 35c 40d 45|"), 2, 0, handOut).Buffer(1), func(window strs) string {
 			script = append(script, play(t.Context(), window.Filter(func(string) bool { return false })))
 			return "w"
 		})
@@ -125,7 +109,7 @@ func TestWindow_HandedOut(t *testing.T) {
 		}
 	})
 	bubble(t, "by time, to one that is busy: the windows keep their times", func(t *testing.T) {
-		s := operators.Window(cold("10a 20b 65c 120|"), math.MaxInt, 50*ms, handOut).Buffer(1)
+		s := operators.Window(fromScript("10a 20b 65c 120|"), math.MaxInt, 50*ms, handOut).Buffer(1)
 		var errs []error
 		got := playWith(t.Context(), operators.Map(s, func(window strs) string {
 			err := window.ForEach(t.Context(), func(string) { time.Sleep(20 * ms) })
@@ -153,17 +137,20 @@ func TestWindow_HandedOut(t *testing.T) {
 	bubble(t, "and it is all over: cancelled, failed, stopped, panicked", func(t *testing.T) {
 		for name, run := range map[string]func(open func(strs) stream.Stream[strs]){
 			"cancelled": func(open func(strs) stream.Stream[strs]) {
-				expectCancelled(t, 15*ms, operators.Count(operators.Window(cold("10a"), 9, 0, open)), "15!")
+				_, err := operators.Window(fromScript("10a"), 9, 0, open).Collect(cancelAt(t, 15*ms))
+				if !errors.Is(err, errCause) {
+					t.Error(err)
+				}
 			},
 			"failed": func(open func(strs) stream.Stream[strs]) {
-				expect(t, operators.Count(operators.Window(cold("10a 15#"), 9, 0, open)), "15#")
+				expect(t, operators.Count(operators.Window(fromScript("10a 15#"), 9, 0, open)), "15#")
 			},
 			"stopped": func(open func(strs) stream.Stream[strs]) {
-				expect(t, operators.Count(operators.Window(cold("10a"), 9, 0, open).Take(1)), "101 10|")
+				expect(t, operators.Count(operators.Window(fromScript("10a"), 9, 0, open).Take(1)), "101 10|")
 			},
 			"panicked": func(open func(strs) stream.Stream[strs]) {
 				v := recovered(func() {
-					_ = operators.Window(cold("10a"), 9, 0, open).ForEach(t.Context(), func(strs) { panic(errBoom) })
+					_ = operators.Window(fromScript("10a"), 9, 0, open).ForEach(t.Context(), func(strs) { panic(errBoom) })
 				})
 				if v != errBoom {
 					t.Errorf("panicked with %v", v)
@@ -198,39 +185,38 @@ func TestWindow_RecoveredPanics(t *testing.T) {
 			})
 		}
 	}
-	bubble(t, "the consumer's", func(t *testing.T) {
-		expectBoth(t, operators.Window(cold("10a 20b 30c 40d 50e 60|"), 2, 0, recovering), "10a 20b 50e 60|")
-		expectBoth(t, operators.Window(cold("10c 20b 60d 70|"), 9, 50*ms, recovering), "60d 70|")
+	session(t, "the consumer's", func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.Window(cold(s, "-abcde|"), 2, 0, recovering)).ToBe("-ab--e|")
+		streamtest.Expect(s, operators.Window(cold(s, "-cb---d|"), 9, 5*ms, recovering)).ToBe("------d|")
 	})
-	bubble(t, "the source's", func(t *testing.T) {
-		src := cold("10a 20b 30x").Tap(func(v string) {
+	session(t, "the source's", func(s *streamtest.Session) {
+		src := cold(s, "-abx").Tap(func(v string) {
 			if v == "x" {
 				panic(errBoom)
 			}
 		})
-		expectBoth(t, operators.Window(src, 9, 0, recovering), "10a 20b 30|")
-		expectBoth(t, operators.Window(src, 9, 50*ms, recovering), "10a 20b 30|")
+		streamtest.Expect(s, operators.Window(src, 9, 0, recovering)).ToBe("-ab|")
+		streamtest.Expect(s, operators.Window(src, 9, 5*ms, recovering)).ToBe("-ab|")
 	})
 }
 
 func TestWindow_Errors(t *testing.T) {
-	bubble(t, "of f's stream", func(t *testing.T) {
-		returned := 0
+	session(t, "of f's stream", func(s *streamtest.Session) {
+		src := streamtest.Cold[string](s, "-ab")
 		f := func(window strs) strs { return window.Take(1).Concat(stream.Fail[string](errBoom)) }
-		expect(t, operators.Window(returns(cold("10a 20b"), &returned), 2, 0, f), "10a 10#")
-		if returned != 1 {
-			t.Error("the source has not returned")
-		}
+		streamtest.Expect(s, operators.Window(src.Stream, 2, 0, f)).Error(errBoom).ToBe("-(a#)")
+		src.Subscriptions("^!")
 	})
-	bubble(t, "of the source, caught in the window: it is returned all the same", func(t *testing.T) {
-		f := func(window strs) strs { return window.Catch(func(error) strs { return stream.Of("caught") }) }
-		expect(t, operators.Window(cold("10a 20#"), 9, 0, f), "10a 20caught 20#")
+	session(t, "of the source, caught in the window: it is returned all the same", func(s *streamtest.Session) {
+		f := func(window strs) strs { return window.Catch(func(error) strs { return stream.Of("C") }) }
+		streamtest.Expect(s, operators.Window(cold(s, "-a#"), 9, 0, f)).ToBe("-a(C#)")
 	})
+	failing := stream.Of("a").MustNotEnd(errBoom)
 	bubble(t, "of the source, changed in the window", func(t *testing.T) {
 		f := func(window strs) strs {
 			return operators.MapErr(window, func(err error) error { return errors.Join(errors.New("mine"), err) })
 		}
-		_, err := operators.Window(cold("10a 20#"), 9, 0, f).Collect(t.Context())
+		_, err := operators.Window(failing, 9, 0, f).Collect(t.Context())
 		if !errors.Is(err, errBoom) || err.Error() != "mine\nboom" {
 			t.Error(err)
 		}
@@ -239,13 +225,13 @@ func TestWindow_Errors(t *testing.T) {
 		f := func(window strs) strs {
 			return operators.MapErr(window, func(error) error { return errors.New("mine") })
 		}
-		_, err := operators.Window(cold("10a 20#"), 9, 0, f).Collect(t.Context())
+		_, err := operators.Window(failing, 9, 0, f).Collect(t.Context())
 		if !errors.Is(err, errBoom) || !strings.Contains(err.Error(), "mine") {
 			t.Error(err)
 		}
 	})
 	bubble(t, "a panic of the source", func(t *testing.T) {
-		src := cold("10a 20|").Concat(stream.Defer(func(context.Context) strs { panic(errBoom) }))
+		src := stream.Of("a").Concat(stream.Defer(func(context.Context) strs { panic(errBoom) }))
 		v := recovered(func() { _, _ = operators.Window(src, 9, time.Hour, sum).Collect(t.Context()) })
 		if err, ok := v.(error); !ok || !errors.Is(err, errBoom) {
 			t.Errorf("%v", v)
@@ -254,19 +240,19 @@ func TestWindow_Errors(t *testing.T) {
 }
 
 func TestWindow_StoppedAndCancelled(t *testing.T) {
-	bubble(t, "stopped", func(t *testing.T) {
-		expect(t, operators.Window(cold("10a 20b"), 9, 0, marked).Take(2), "10a 20b 20|")
-		expect(t, operators.Window(cold("10a 20b"), 1, 50*ms, marked).Take(2), "10a 10/ 10|")
+	session(t, "stopped", func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.Window(cold(s, "-ab"), 9, 0, marked).Take(2)).ToBe("-a(b|)")
+		streamtest.Expect(s, operators.Window(cold(s, "-ab"), 1, 5*ms, marked).Take(2)).ToBe("-(aE|)")
 	})
-	bubble(t, "cancelled in a window", func(t *testing.T) {
-		expectCancelled(t, 30*ms, operators.Window(cold("10a 20b"), 9, 50*ms, marked), "10a 20b 30!")
+	session(t, "cancelled in a window", func(s *streamtest.Session) {
+		expectCancelled(s, operators.Window(cold(s, "-ab"), 9, 5*ms, marked), "---!", "-ab-")
 	})
-	bubble(t, "cancelled between two", func(t *testing.T) {
-		expectCancelled(t, 30*ms, operators.Window(cold("10a 20b"), 2, 0, marked), "10a 20b 20/ 30!")
+	session(t, "cancelled between two", func(s *streamtest.Session) {
+		expectCancelled(s, operators.Window(cold(s, "-ab"), 2, 0, marked), "------!", "-a(bE)-")
 	})
-	bubble(t, "cancelled while the rest of a window is dropped", func(t *testing.T) {
+	session(t, "cancelled while the rest of a window is dropped", func(s *streamtest.Session) {
 		f := func(strs) strs { return stream.Empty[string]() }
-		expectCancelled(t, 30*ms, operators.Window(cold("10a 20b"), 9, time.Hour, f), "30!")
+		expectCancelled(s, operators.Window(cold(s, "-ab"), 9, time.Hour, f), "---!", "----")
 	})
 }
 
@@ -274,6 +260,6 @@ func TestWindow_StoppedAndCancelled(t *testing.T) {
 func TestWindow_RunOnAnotherGoroutine(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		f := func(window strs) strs { return sum(window.Timeout(time.Hour).Merge(stream.Empty[string]())) }
-		expectBoth(t, operators.Window(cold("10a 20b 60c 70d 160e 170|"), math.MaxInt, 50*ms, f), "50ab 100cd 150 170e 170|")
+		expectBoth(t, operators.Window(fromScript("10a 20b 60c 70d 160e 170|"), math.MaxInt, 50*ms, f), "50ab 100cd 150 170e 170|")
 	})
 }

@@ -9,53 +9,42 @@ import (
 
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
+	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 func TestZipWith_Times(t *testing.T) {
-	for name, c := range map[string]struct{ a, b, want string }{
-		"each waits for the other":                    {"10a 20b 50c 60|", "15x 16y 40z", "15ax 20by 50cz 60|"},
-		"b ends while a waits":                        {"10a 100b", "20x 30|", "20ax 30|"},
-		"b ends while a has a value":                  {"10a", "30|", "30|"},
-		"a ends while b waits":                        {"10a 20|", "5x 50y", "10ax 20|"},
-		"a ends while b has a value":                  {"10a 20|", "5x 6y", "10ax 20|"},
-		"both end":                                    {"10a 20|", "10x 20|", "10ax 20|"},
-		"a is empty":                                  {"20|", "10x", "20|"},
-		"b is empty":                                  {"10a", "20|", "20|"},
-		"a fails":                                     {"10a 20#", "10x", "10ax 20#"},
-		"a fails while b has a value":                 {"10a 20#", "10x 11y", "10ax 20#"},
-		"b fails while a waits":                       {"10a", "10x 20#", "10ax 20#"},
-		"b fails while a has a value":                 {"10a 11b", "10x 20#", "10ax 20#"},
-		"the last pair comes before b's late failure": {"10a 20b 20|", "10x 15y 30#", "10ax 20by 20|"},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			as, bs := 0, 0
-			s := operators.ZipWith(returns(cold(c.a), &as), returns(cold(c.b), &bs), join)
-			expect(t, s, c.want)
-			if as != 1 || bs != 1 {
-				t.Errorf("%d, %d have returned", as, bs)
-			}
-		})
-	}
-	bubble(t, "on a mock clock", func(t *testing.T) {
-		expectOnMock(t, operators.ZipWith(cold("10a 20b 50c 60|"), cold("15x 16y 40z"), join), "15ax 20by 50cz 60|")
-	})
+	expectTwo(t, map[string]two{
+		"each waits for the other":                    {"--a-b---c-|", "---xy-z", "---AB---C-|", "^---------!", "^---------!"},
+		"b ends while a waits":                        {"-a--------b", "--x|", "--A|", "^--!", "^--!"},
+		"b ends while a has a value":                  {"-a", "---|", "---|", "^--!", "^--!"},
+		"a ends while b waits":                        {"-a|", "x----y", "-A|", "^-!", "^-!"},
+		"a ends while b has a value":                  {"--a-|", "-xy", "--A-|", "^---!", "^---!"},
+		"both end":                                    {"-a|", "-x|", "-A|", "^-!", "^-!"},
+		"a is empty":                                  {"--|", "-x", "--|", "^-!", "^-!"},
+		"b is empty":                                  {"-a", "--|", "--|", "^-!", "^-!"},
+		"a fails":                                     {"-a#", "-x", "-A#", "^-!", "^-!"},
+		"a fails while b has a value":                 {"-a-#", "-xy", "-A-#", "^--!", "^--!"},
+		"b fails while a waits":                       {"-a", "-x#", "-A#", "^-!", "^-!"},
+		"b fails while a has a value":                 {"-ab", "-x-#", "-A-#", "^--!", "^--!"},
+		"the last pair comes before b's late failure": {"-a-(b|)", "-xy-#", "-A-(B|)", "^--!", "^--!"},
+	}, pairs, map[string]ofTwo{"ZipWith": func(a, b strs) strs { return operators.ZipWith(a, b, join) }})
 }
 
 func TestZipWith_StoppedAndCancelled(t *testing.T) {
-	bubble(t, "stopped, while a does not stop", func(t *testing.T) {
+	session(t, "stopped, while a does not stop", func(s *streamtest.Session) {
 		rude := strs(func(_ context.Context, yield func(string) bool) error {
 			for range 3 {
 				yield("a")
 			}
 			return nil
 		})
-		expect(t, operators.ZipWith(rude, cold("10x"), join).Take(1), "10ax 10|")
+		streamtest.Expect(s, operators.ZipWith(rude, cold(s, "-x"), join).Take(1)).ToBeWith("-(A|)", pairs)
 	})
-	bubble(t, "cancelled while a waits", func(t *testing.T) {
-		expectCancelled(t, 50*ms, operators.ZipWith(cold("10a"), cold("10x 30y"), join), "10ax 50!")
+	session(t, "cancelled while a waits", func(s *streamtest.Session) {
+		expectCancelled(s, operators.ZipWith(cold(s, "--a"), cold(s, "x--y"), second), "-----!", "--x---")
 	})
-	bubble(t, "cancelled while b waits", func(t *testing.T) {
-		expectCancelled(t, 50*ms, operators.ZipWith(cold("10a 20b"), cold("10x"), join), "10ax 50!")
+	session(t, "cancelled while b waits", func(s *streamtest.Session) {
+		expectCancelled(s, operators.ZipWith(cold(s, "-ab"), cold(s, "-x"), second), "-----!", "-x----")
 	})
 }
 
@@ -76,34 +65,26 @@ func TestZipWith_BothWaitForTheConsumer(t *testing.T) {
 }
 
 func TestZip_Pairs(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
-		expect(t, operators.Zip(cold("10a 20b 30|"), stream.Range(1, 9)), "10(a, 1) 20(b, 2) 30|")
+	streamtest.Run(t, func(s *streamtest.Session) {
+		streamtest.Expect(s, operators.Zip(cold(s, "-ab|"), stream.Range(1, 9))).
+			ToBeWith("-AB|", map[string]operators.Pair[string, int]{"A": {"a", 1}, "B": {"b", 2}})
 	})
 }
 
 func TestTakeUntil_Times(t *testing.T) {
-	for name, c := range map[string]struct{ s, stop, want string }{
-		"stop's first value ends it":        {"10a 20b 40c", "30x 35y", "10a 20b 30|"},
-		"s ends first":                      {"10a 20|", "30x", "10a 20|"},
-		"s fails first":                     {"10a 20#", "30x", "10a 20#"},
-		"stop's end changes nothing":        {"10a 40b 50|", "30|", "10a 40b 50|"},
-		"stop's failure is a failure":       {"10a 40b", "30#", "10a 30#"},
-		"stop is over before the first one": {"40a", "30x", "30|"},
-		"empty":                             {"0|", "30x", "0|"},
-	} {
-		bubble(t, name, func(t *testing.T) {
-			ss, stops := 0, 0
-			s := operators.TakeUntil(returns(cold(c.s), &ss), returns(cold(c.stop), &stops))
-			expectBoth(t, s, c.want)
-			if ss != 2 || stops != 2 {
-				t.Errorf("%d, %d have returned", ss, stops)
-			}
-		})
-	}
+	expectTwo(t, map[string]two{
+		"stop's first value ends it":        {"-ab-c", "---x-y", "-ab|", "^--!", "^--!"},
+		"s ends first":                      {"-a|", "---x", "-a|", "^-!", "^-!"},
+		"s fails first":                     {"-a#", "---x", "-a#", "^-!", "^-!"},
+		"stop's end changes nothing":        {"-a--b|", "---|", "-a--b|", "^----!", "^--!"},
+		"stop's failure is a failure":       {"-a--b", "---#", "-a-#", "^--!", "^--!"},
+		"stop is over before the first one": {"----a", "---x", "---|", "^--!", "^--!"},
+		"empty":                             {"|", "---x", "|", "(^!)", "(^!)"},
+	}, nil, map[string]ofTwo{"TakeUntil": operators.TakeUntil[string, string]})
 	bubble(t, "cancelled while the consumer works, after stop has spoken: the error tells so", func(t *testing.T) {
 		for stop, alsoBoom := range map[string]bool{"20x": false, "20|": false, "20#": true} {
 			ctx := cancelAt(t, 30*ms)
-			err := operators.TakeUntil(cold("10a 50b"), cold(stop)).ForEach(ctx, func(string) { time.Sleep(30 * ms) })
+			err := operators.TakeUntil(fromScript("10a 50b"), fromScript(stop)).ForEach(ctx, func(string) { time.Sleep(30 * ms) })
 			if !errors.Is(err, errCause) || errors.Is(err, errBoom) != alsoBoom {
 				t.Errorf("stop %s: got %v", stop, err)
 			}
@@ -112,19 +93,19 @@ func TestTakeUntil_Times(t *testing.T) {
 }
 
 func TestTakeUntil_NoValueAfterStop(t *testing.T) {
-	bubble(t, "not even of a stream that does not heed its context, and its error does not count", func(t *testing.T) {
+	session(t, "not even of a stream that ignores its context, and its error does not count", func(s *streamtest.Session) {
 		deaf := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
 			for i := 0; ; i++ {
-				time.Sleep(10 * ms)
+				time.Sleep(2 * ms)
 				if !yield(i) {
 					return errBoom
 				}
 			}
 		})
-		expect(t, operators.TakeUntil(deaf, cold("25x")), "100 201 30|")
+		streamtest.Expect(s, operators.TakeUntil(deaf, cold(s, "-----x"))).ToBe("--0-1-|")
 	})
 	bubble(t, "while the consumer is busy", func(t *testing.T) {
-		got := playWith(t.Context(), operators.TakeUntil(cold("10a 20b 30c"), cold("25x")), func(string) bool {
+		got := playWith(t.Context(), operators.TakeUntil(fromScript("10a 20b 30c"), fromScript("25x")), func(string) bool {
 			time.Sleep(10 * ms)
 			return true
 		})
@@ -132,8 +113,9 @@ func TestTakeUntil_NoValueAfterStop(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	})
-	bubble(t, "stop is cancelled at its first value, and waited for", func(t *testing.T) {
-		expect(t, operators.TakeUntil(cold("10a"), windingDownAlways(cold("20x 30y"), 30*ms)), "10a 50|")
+	session(t, "stop is cancelled at its first value, and waited for", func(s *streamtest.Session) {
+		slow := cold(s, "--x-y").OnEnd(func(error) { time.Sleep(3 * ms) })
+		streamtest.Expect(s, operators.TakeUntil(cold(s, "-a"), slow)).ToBe("-a---|")
 	})
 	bubble(t, "a panic of stop ends it", func(t *testing.T) {
 		stop := stream.Timer(10 * ms).Tap(func(time.Time) { panic(errBoom) })
@@ -142,9 +124,4 @@ func TestTakeUntil_NoValueAfterStop(t *testing.T) {
 			t.Errorf("%v", v)
 		}
 	})
-}
-
-// windingDownAlways takes d to return.
-func windingDownAlways[T any](s stream.Stream[T], d time.Duration) stream.Stream[T] {
-	return s.OnEnd(func(error) { time.Sleep(d) })
 }
