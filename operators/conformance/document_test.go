@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"go/doc/comment"
 	"maps"
 	"os"
 	"regexp"
@@ -58,12 +59,14 @@ func TestDocument(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(preamble)
 	docs := packages(t)
+	width := comment.Printer{TextWidth: 120}
 	for _, section := range catalogue {
 		fmt.Fprintf(&b, "\n## %s\n", section.title)
 		for _, e := range section.entries {
 			pkg, name, _ := strings.Cut(e.name, ".")
 			f := docs[pkg][name]
-			fmt.Fprintf(&b, "\n### %s\n\n%s\n\n```go\n%s\n```\n\n```\n%s```\n", e.name, f.synopsis, f.signature, drawing(t, e))
+			synopsis := width.Text(new(comment.Parser).Parse(f.synopsis))
+			fmt.Fprintf(&b, "\n### %s\n\n%s\n```go\n%s\n```\n\n```\n%s```\n", e.name, synopsis, f.signature, drawing(t, e))
 		}
 	}
 	fmt.Fprintf(&b, spellings, spellingsTable(t, docs["operators"]))
