@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/benbjohnson/clock"
+
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
@@ -90,9 +92,11 @@ func TestResume_Soak(t *testing.T) {
 	})
 }
 
-// The same from a server that drops its connections in the middle of a line, refuses, ends early and falls silent.
+// The same from a server that drops its connections in the middle of a line, refuses, ends early and falls silent. It moves
+// the clock of the client's Timeout while it is silent, so however slow the machine is, nothing else makes that strike.
 func TestResume_SoakFromAServer(t *testing.T) {
 	n := soakLength()
+	mock := clock.NewMock()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		at, err := strconv.Atoi(r.URL.Query().Get("after"))
 		fault := rand.IntN(40)
@@ -112,9 +116,11 @@ func TestResume_SoakFromAServer(t *testing.T) {
 			fmt.Fprint(w, stop+1) // half a line
 			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
-		case fault == 24:
+		case fault < 28:
 			_ = http.NewResponseController(w).Flush()
-			<-r.Context().Done()
+			for r.Context().Err() == nil {
+				mock.Add(time.Minute)
+			}
 		}
 	}))
 	defer server.Close()
@@ -153,9 +159,9 @@ func TestResume_SoakFromAServer(t *testing.T) {
 					}
 				}
 			}
-		}).Timeout(250 * time.Millisecond)
+		}).Timeout(time.Minute)
 	}
-	s := operators.Resume(0, lines, latest, retry.New(backoff.Constant(time.Millisecond)))
-	expectEach(t, s.Take(n), n)
+	s := operators.Resume(0, lines, latest, retry.New(backoff.Backoff{})).Take(n)
+	expectEach(t, func(ctx context.Context, yield func(int) bool) error { return s(stream.WithClock(ctx, mock), yield) }, n)
 	t.Logf("%d values in %d attempts", n, attempts)
 }
