@@ -252,9 +252,18 @@ func inProcess(t *testing.T, args ...string) (stdout, stderr string, err error) 
 
 func TestHelp(t *testing.T) {
 	root := newCommand(io.Discard, io.Discard)
-	for _, c := range append(slices.Clone(root.Commands()), root) {
-		if c.Long == "" || c.Name() == "completion" || c.Name() == "help" {
+	all := append(slices.Clone(root.Commands()), root)
+	for _, c := range root.Commands() {
+		if c.Name() == "sim" {
+			all = append(all, c.Commands()...)
+		}
+	}
+	for _, c := range all {
+		if c.Name() == "completion" || c.Name() == "help" {
 			continue
+		}
+		if c.Long == "" {
+			t.Errorf("%s says nothing", c.CommandPath())
 		}
 		path := strings.Fields(c.CommandPath())[1:]
 		out, _, err := inProcess(t, append(path, "--help")...)
@@ -264,7 +273,7 @@ func TestHelp(t *testing.T) {
 		if c != root && !c.HasSubCommands() && !strings.Contains(out, "Examples:") {
 			t.Errorf("%s --help has no examples", c.CommandPath())
 		}
-		for line := range strings.Lines(c.Long + "\n" + c.Example) {
+		for line := range strings.Lines(c.Long) {
 			if len(line) > 82 {
 				t.Errorf("%s: a line of %d characters: %s", c.CommandPath(), len(line), line)
 			}

@@ -22,10 +22,10 @@ control). A client reads, then writes. Its write fails if another client has
 written in between. Then the client waits and reads again. A message takes
 |normal(10, 2)| ms.
 
-Occ writes the number of write calls, and the time until all have written, against
-the number of clients. These are the two figures of "Exponential Backoff And
-Jitter" (AWS Architecture Blog, 2015). Without a policy it uses the five strategies
-of that article. Charts of the calls over time follow.`,
+Occ writes the number of write calls, and the time until all have written,
+against the number of clients. These are the two figures of "Exponential Backoff
+And Jitter" (AWS Architecture Blog, 2015). Without a policy it uses the five
+strategies of that article. Charts of the calls over time follow.`,
 		Example: `  retrywhen sim occ
   retrywhen sim occ --runs 1000 --clients 100 --points 1
   retrywhen sim occ "full: exponential base=10ms factor=2 cap=2s jitter=full" -o occ.svg`,

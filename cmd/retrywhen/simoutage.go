@@ -20,10 +20,11 @@ func newSimOutage() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "outage [POLICY...]",
 		Short: "Simulate a server that comes back: how long until all are served?",
-		Long: `Outage simulates a server that is down for a time. Then it serves a limited number
-of clients per second; the attempts of the others fail. Outage writes how many
-attempts a client makes, how high the load peaks, how many attempts fail after the
-server's return, and when all clients are served. Charts of the attempts follow.
+		Long: `Outage simulates a server that is down for a time. Then it serves a limited
+number of clients per second; the attempts of the others fail. Outage writes how
+many attempts a client makes, how high the load peaks, how many attempts fail
+after the server's return, and when all clients are served. Charts of the
+attempts follow.
 
 Each process has a retry budget of its own: --budget
 capacity,cost,refund[,refill per second], or a policy's option budget=. There is

@@ -29,6 +29,7 @@ func TestWrongUsage(t *testing.T) {
 		"sim overload --shape=":         `overload: --shape is "", want constant, exponential, or log-normal:CV as in log-normal:0.5`,
 		"sim overload --failures 101%":  `overload: --failures is "101%", want a share from 0% to 100%, as in 1% or 0.01`,
 		"sim overload --load 0":         "overload: --load is 0, want more than 0",
+		"sim overload --runs 0":         "overload: --runs is 0, want 1 to 100000",
 		"sim boundary --loads 0":        "boundary: --loads is 0, want more than 0",
 		"sim overload --stall 2562047h": "overload: --load times the simulation end is 7.378696328e+11, want at most 1073741824 operations",
 		"show sidekiq --output=":        `show: --output is "", want a name that ends in .svg or .html`,
