@@ -17,7 +17,6 @@ import (
 
 func add(a, b int) int            { return a + b }
 func join(a, b string) string     { return a + b }
-func letter(v string) byte        { return v[0] }
 func prefixed(p string) stringMap { return func(v string) string { return p + v } }
 
 type stringMap = func(string) string
