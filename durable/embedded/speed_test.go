@@ -34,8 +34,8 @@ func TestDeathsAreFast(t *testing.T) {
 	if done.messages > 2.5 || died.messages > 2.5 || revived.messages > 3.5 {
 		t.Errorf("messages: %.2f done, %.2f dead, %.2f revived, want at most 2.5, 2.5 and 3.5", done.messages, died.messages, revived.messages)
 	}
-	if nightly() && (died.speed < done.speed/3 || revived.speed < done.speed/5) {
-		t.Errorf("a second: %.0f done, %.0f dead, %.0f revived, want at least a third and a fifth", done.speed, died.speed, revived.speed)
+	if nightly() && (died.speed < done.speed/3 || revived.speed < done.speed/3) {
+		t.Errorf("a second: %.0f done, %.0f dead, %.0f revived, want at least a third of them", done.speed, died.speed, revived.speed)
 	}
 
 	var best []time.Duration
