@@ -47,13 +47,13 @@ func (r *raw) chart(title, prefix, unit, second string) []byte {
 			class = "ours"
 		}
 		if held, ok := r.summary(name, second); ok {
-			note = " holds nothing"
+			note = "holds nothing"
 			if held.Center >= 16 {
-				note = fmt.Sprintf(" holds %.0f B", held.Center)
+				note = fmt.Sprintf("holds %.0f B", held.Center)
 			}
 		}
 		y, end := top+line*float64(i), max(x(v.Center*1e9), left+2)
-		fmt.Fprintf(&out, `<text class="ink" x="%g" y="%g" text-anchor="end">%s</text><rect class="%s" x="%g" y="%g" width="%.1f" height="16" rx="2"/><text class="ink" x="%.1f" y="%[2]g">%[9]s<tspan class="faint">%[10]s</tspan></text>
+		fmt.Fprintf(&out, `<text class="ink" x="%g" y="%g" text-anchor="end">%s</text><rect class="%s" x="%g" y="%g" width="%.1f" height="16" rx="2"/><text class="ink" x="%.1f" y="%[2]g">%[9]s<tspan class="faint" dx="5">%[10]s</tspan></text>
 `, left-10, y+13, html.EscapeString(way), class, left, y, end-left, end+7, digits(v.Center*1e9), note)
 	}
 	out.WriteString("</svg>\n")
