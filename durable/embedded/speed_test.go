@@ -116,3 +116,22 @@ func putBesideDeaths(t *testing.T, name string) []time.Duration {
 	slices.Sort(took)
 	return took
 }
+
+// The server keeps the mark of each job with an id that is done for Remember.
+func TestMemoryOfIDs(t *testing.T) {
+	n := 2_000
+	if nightly() {
+		n = 50_000
+	}
+	q := open(t, start(t), durable.Config{Remember: time.Hour})
+	before := int64(heap())
+	inParallel(n, func(i int) { put(t, q, "", durable.PutID(strconv.Itoa(i))) })
+	stop := work(t, q, 16, func(context.Context, *durable.Job) error { return nil })
+	eventually(t, "all are done", func() bool { return q.Counts().Done == int64(n) })
+	stop()
+	each := (int64(heap()) - before) / int64(n)
+	t.Logf("memory for each of %d ids: %d bytes", n, each)
+	if each > 4<<10 {
+		t.Errorf("each id takes %d bytes, want at most 4 KiB", each)
+	}
+}
