@@ -702,6 +702,18 @@ func TestMapRetry_Panics(t *testing.T) {
 		expectStack(t, v, "panicHere")
 		l.expect(t, "", "1/1 2/1") // the panic hides the error of 1
 	})
+	bubble(t, "f twice: the first counts", func(t *testing.T) {
+		v := run(t, stream.Of(1, 2), constant(0), func(ctx context.Context, i int) (int, error) {
+			if i == 1 {
+				<-ctx.Done()
+				panic(errCause)
+			}
+			time.Sleep(ms)
+			panicHere(errBoom)
+			return 0, nil
+		}, options{Workers: 2})
+		expectStack(t, v, "panicHere")
+	})
 	bubble(t, "f exits", func(t *testing.T) {
 		if !exits(func() {
 			run(t, stream.Of(1), constant(0), func(context.Context, int) (int, error) { runtime.Goexit(); return 0, nil }, options{})

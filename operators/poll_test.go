@@ -203,6 +203,17 @@ func TestPoll_Stuck(t *testing.T) {
 	}
 }
 
+func TestPoll_StuckAtItsStart(t *testing.T) {
+	asked := 0
+	_, err := operators.Poll(time.Second, 7, func(context.Context, int) ([]int, int, error) {
+		asked++
+		return []int{1}, 7, nil
+	}, again).Collect(t.Context())
+	if !errors.Is(err, operators.ErrStuck) || asked != 1 {
+		t.Errorf("got %v after %d pages, want ErrStuck after one", err, asked)
+	}
+}
+
 func TestPoll_StuckSaysWhere(t *testing.T) {
 	_, err := operators.Poll(time.Second, "", func(context.Context, string) ([]string, string, error) {
 		return []string{"a", "b"}, "", nil

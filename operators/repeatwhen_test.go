@@ -117,6 +117,15 @@ func TestRepeatWhen_Errors(t *testing.T) {
 			t.Errorf("ended with %v, want the cause and context.Canceled", err)
 		}
 	})
+	bubble(t, "the handler's, after the end of the context", func(t *testing.T) {
+		h := func(completions) strs {
+			return func(ctx context.Context, _ func(string) bool) error { <-ctx.Done(); return errBoom }
+		}
+		_, err := operators.RepeatWhen(stream.Of("a"), h).Collect(cancelAt(t, time.Minute))
+		if !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) || !errors.Is(err, errBoom) {
+			t.Errorf("ended with %v, want the cause, context.Canceled and boom", err)
+		}
+	})
 	session(t, "stopped in a later run", func(s *streamtest.Session) {
 		streamtest.Expect(s, operators.RepeatWhen(cold(s, "-a|"), always).Take(3)).ToBe("-a-a-(a|)")
 	})
