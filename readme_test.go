@@ -50,7 +50,8 @@ func connect(last int64) stream.Stream[Event] {
 }
 
 func load(ctx context.Context) (User, error) {
-	return retry.Do(ctx, retry.Default, func(ctx context.Context) (User, error) { // waits of about 1, 2, 4 and 8 s, then a *retry.Error
+	// Waits of about 1, 2, 4 and 8 s, then a *retry.Error.
+	return retry.Do(ctx, retry.Default, func(ctx context.Context) (User, error) {
 		return fetchUser(ctx, 42)
 	})
 }
@@ -165,7 +166,8 @@ func TestREADME_StopsWithItsContext(t *testing.T) {
 	})
 }
 
-var request = retry.New(backoff.Exponential(100*time.Millisecond, 2).Jitter(jitter.Full), retry.Limit(3), retry.AttemptTimeout(5*time.Second))
+var request = retry.New(backoff.Exponential(100*time.Millisecond, 2).Jitter(jitter.Full),
+	retry.Limit(3), retry.AttemptTimeout(5*time.Second))
 var client = http.Client{Transport: retryhttp.NewTransport(http.DefaultTransport, request)}
 
 // memory has the responses to the scheme "memory", without a network.
