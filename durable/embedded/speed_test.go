@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -34,7 +35,8 @@ func TestDeathsAreFast(t *testing.T) {
 	if done.messages > 2.5 || died.messages > 2.5 || revived.messages > 3.5 {
 		t.Errorf("messages: %.2f done, %.2f dead, %.2f revived, want at most 2.5, 2.5 and 3.5", done.messages, died.messages, revived.messages)
 	}
-	if nightly() && (died.speed < done.speed/3 || revived.speed < done.speed/3) {
+	quiet := os.Getenv("RETRYWHEN_QUIET") == "1"
+	if quiet && (died.speed < done.speed/3 || revived.speed < done.speed/3) {
 		t.Errorf("a second: %.0f done, %.0f dead, %.0f revived, want at least a third of them", done.speed, died.speed, revived.speed)
 	}
 
@@ -46,6 +48,9 @@ func TestDeathsAreFast(t *testing.T) {
 		}
 	}
 	t.Logf("a Put beside 300 deaths: p50 %v, p99 %v", micro(best, 0.5), micro(best, 0.99))
+	if quiet && micro(best, 0.99) > 20*time.Millisecond {
+		t.Errorf("a Put beside 300 deaths takes %v at p99, want at most 20 ms", micro(best, 0.99))
+	}
 }
 
 // cost is what a job costs: how many per second there are, and how many messages the client sends for each.

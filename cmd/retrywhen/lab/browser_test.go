@@ -247,6 +247,9 @@ func removeProfile(t *testing.T, dir string) {
 // nightly reports whether all of the browser's tests run, which takes more than a minute: see CONTRIBUTING.md.
 func nightly() bool { return os.Getenv("RETRYWHEN_NIGHTLY") == "1" }
 
+// quiet reports whether nothing else runs on the machine, so that durations have bounds.
+func quiet() bool { return os.Getenv("RETRYWHEN_QUIET") == "1" }
+
 func TestBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: a browser takes its time")
