@@ -452,6 +452,7 @@ func TestForget(t *testing.T) {
 		fails  string
 		err    error
 		put    error
+		then   func(*Queue) []*jetstream.RawStreamMsg // what is stored when the mark is refused
 		did    string
 		want   error
 		text   string
@@ -461,7 +462,16 @@ func TestForget(t *testing.T) {
 		"it was revived": {stored: func(q *Queue) []*jetstream.RawStreamMsg {
 			return []*jetstream.RawStreamMsg{letter(q, "x", 9, nil), revived(q, "x", 10)}
 		}, did: "last *", want: ErrNotFound, text: none},
-		"others were faster": {put: refused, did: "last *; put mark", want: ErrNotFound, text: none},
+		"others were faster, and have marked it only": {put: refused, then: func(q *Queue) []*jetstream.RawStreamMsg {
+			return []*jetstream.RawStreamMsg{letter(q, "x", 9, nil), message(q, mark, 10, done)}
+		}, did: "last *; put mark; last *; last dead; delete 9"},
+		"others were faster, and have deleted it": {put: refused, then: func(q *Queue) []*jetstream.RawStreamMsg {
+			return []*jetstream.RawStreamMsg{message(q, mark, 10, done)}
+		}, did: "last *; put mark; last *; last dead", want: ErrNotFound, text: none},
+		"others have revived it": {put: refused, then: func(q *Queue) []*jetstream.RawStreamMsg {
+			return []*jetstream.RawStreamMsg{letter(q, "x", 9, nil), revived(q, "x", 10)}
+		}, did: "last *; put mark; last *", want: ErrNotFound, text: none},
+		"it always moves on": {put: refused, did: strings.Repeat("last *; put mark; ", 9) + "last *; put mark", want: ErrNotFound, text: none},
 		"it is gone":         {fails: "delete 9", err: jetstream.ErrMsgDeleteUnsuccessful, did: "last *; put mark; delete 9"},
 		"the mark fails":     {put: nats.ErrPermissionViolation, did: "last *; put mark", want: ErrRefused, text: `durable: forget: job "x": the server refused`},
 		"the server refuses": {fails: "delete 9", err: nats.ErrPermissionViolation, did: "last *; put mark; delete 9", want: ErrRefused, text: `durable: forget: job "x": the server refused`},
@@ -474,8 +484,14 @@ func TestForget(t *testing.T) {
 			did: "last *; last dead", want: ErrNotFound, text: none},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &server{fails: map[string]error{test.fails: test.err}, publish: func(*nats.Msg) error { return test.put }}
+			s := &server{fails: map[string]error{test.fails: test.err}}
 			q := fakeQueue(t, s, Config{Remember: time.Hour})
+			s.publish = func(*nats.Msg) error {
+				if test.then != nil {
+					s.stored = test.then(q)
+				}
+				return test.put
+			}
 			put := time.Now()
 			s.stored = []*jetstream.RawStreamMsg{letter(q, "x", 9, nats.Header{headerPut: {formatTime(put)}})}
 			if test.stored != nil {
