@@ -364,7 +364,7 @@ func TestReviveAll_Many(t *testing.T) {
 			}
 			q.nc.Flush()
 			did := make(map[string]int)
-			for _, what := range strings.Split(s.took(), "; ") {
+			for what := range strings.SplitSeq(s.took(), "; ") {
 				verb, _, _ := strings.Cut(what, " ")
 				did[verb]++
 			}
