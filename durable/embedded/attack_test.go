@@ -270,7 +270,7 @@ func TestAttack_ManyGracefulStops(t *testing.T) {
 func TestAttack_LargeJobsAreNotHoarded(t *testing.T) {
 	t.Parallel()
 	srv := start(t)
-	q := open(t, srv, durable.Config{})
+	q := open(t, srv, durable.Config{Lease: time.Hour}) // so that only what is handed back comes to another worker
 	var blocked atomic.Bool
 	release := make(chan struct{})
 	work(t, q, 4, func(context.Context, *durable.Job) error {
@@ -301,13 +301,9 @@ func TestAttack_LargeJobsAreNotHoarded(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	// The jobs that wait behind the blocked attempts are handed back soon, whatever the lease is.
-	began := time.Now()
 	other := open(t, srv, durable.Config{})
 	work(t, other, 1, func(context.Context, *durable.Job) error { return nil })
 	eventually(t, "another worker has done the jobs that waited", func() bool { return other.Counts().Done == jobs-4 })
-	if took := time.Since(began); took > 25*time.Second {
-		t.Errorf("it took %v, want less than a lease", took)
-	}
 }
 
 // A due retry does not wait for the whole backlog, and the backlog does not wait for all retries.
