@@ -3,6 +3,7 @@ package embedded_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -50,20 +51,24 @@ func TestAShortWaitOfABusyWorkerIsGivenAway(t *testing.T) {
 	busy, other := open(t, srv, config), open(t, srv, config)
 	put(t, busy, "", durable.PutID("fails"))
 	put(t, busy, "", durable.PutID("lasts"))
-	release := make(chan struct{})
+	begun, release := make(chan struct{}), make(chan struct{})
+	var failed atomic.Int64
+	begin := sync.OnceFunc(func() { close(begun) })
 	work(t, busy, 1, func(_ context.Context, job *durable.Job) error {
 		if job.ID == "fails" {
+			failed.Add(1)
 			return errors.New("no")
 		}
+		begin()
 		<-release
 		return nil
 	})
 	defer close(release)
-	eventually(t, "the worker is busy", func() bool { s, err := stats(t, busy); return err == nil && s.Attempts == 2 })
+	<-begun
 	attempts := make(chan *durable.Job, 1)
 	work(t, other, 1, func(_ context.Context, job *durable.Job) error { attempts <- job; return nil })
-	if job := <-attempts; job.ID != "fails" || job.Attempt != 2 || job.LastError != "no" {
-		t.Errorf("got %+v, want the second attempt of the job that failed", job)
+	if job := <-attempts; job.ID != "fails" || int64(job.Attempt) != failed.Load()+1 || job.LastError != "no" {
+		t.Errorf("got %+v, want the attempt after %d of the job that failed", job, failed.Load())
 	}
 }
 
