@@ -37,15 +37,22 @@ func (q *Queue) Unpause(ctx context.Context) error {
 // wakeTime is how long the requests of wake wait for a job.
 const wakeTime = 50 * time.Millisecond
 
+// wakePatience is how long wake waits for the server, which is busy perhaps.
+const wakePatience = 3 * time.Second
+
 // wake makes the server look at the requests of workers. When a pause ends early, it does so only at the next request, or
 // when it sends the next heartbeat. This request gets no job, because none is as small as one byte. It wakes the server when
 // it comes, and when it expires, because in a cluster the end of the pause may come later than the request.
 func (q *Queue) wake(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, 4*wakeTime)
+	ctx, cancel := context.WithTimeout(ctx, wakePatience)
 	defer cancel()
 	request := fmt.Appendf(nil, `{"batch":1,"max_bytes":1,"expires":%d}`, wakeTime)
 	for _, s := range []stage{again, first} {
-		q.nc.RequestWithContext(ctx, jetstream.DefaultAPIPrefix+"CONSUMER.MSG.NEXT."+q.config.streamName()+"."+string(s), request)
+		subject := "CONSUMER.MSG.NEXT." + q.config.streamName() + "." + string(s)
+		q.ask(ctx, subject, func(ctx context.Context) error {
+			_, err := q.nc.RequestWithContext(ctx, jetstream.DefaultAPIPrefix+subject, request)
+			return err
+		})
 	}
 }
 
