@@ -52,6 +52,7 @@ func browserSite(t *testing.T, ctx context.Context, _ string) {
 	var ms float64
 	p.eval(`performance.getEntriesByName("drawn")[0].startTime`, &ms)
 	t.Logf("the first chart is drawn after %.0f ms", ms)
+	p.run(chromedp.Poll(`performance.getEntriesByName("first-contentful-paint").length`, nil, chromedp.WithPollingTimeout(time.Minute)))
 	p.eval(`performance.getEntriesByName("first-contentful-paint")[0].startTime`, &ms) // the story's pictures are in the page
 	if took := time.Duration(ms * 1e6); took > firstPicture && quiet() {               // else the machine may be busy
 		t.Errorf("the first picture is drawn after %v, want %v", took, firstPicture)
