@@ -63,7 +63,7 @@ func (r *retrier) do(ctx context.Context, method string, try try) error {
 	end := op.Cancelled()
 	for n := 1; end == nil; n++ {
 		var trailer metadata.MD
-		failure := try(r.numbered(ctx, n), &op, n, &trailer)
+		failure := sent(try(r.numbered(ctx, n), &op, n, &trailer))
 		if failure == nil || !slices.Contains(r.codes, status.Code(failure)) {
 			return op.Done(retry.Outcome{Err: failure})
 		}

@@ -2,6 +2,7 @@ package retrygrpc
 
 import (
 	"context"
+	"io"
 	"math"
 	"strconv"
 	"time"
@@ -25,6 +26,15 @@ func IsTransient(err error) bool {
 	}
 	_, ok := retryInfo(s)
 	return ok
+}
+
+// sent returns err, or Unavailable for io.EOF: gRPC returns it from the invocation of a method, without a status, if the
+// connection broke after the call had begun and before its request was written.
+func sent(err error) error {
+	if err == io.EOF {
+		return status.Error(codes.Unavailable, "retrygrpc: connection broken before the request was sent")
+	}
+	return err
 }
 
 // dictated returns err with the delay that the server dictates, or marked as permanent if the server says that the call

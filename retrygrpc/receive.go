@@ -33,7 +33,7 @@ func Receive[Req, Res any, C interface {
 		defer cancel()
 		responses, err := method(own, req, opts...)
 		if err != nil {
-			return stream.ContextError(ctx, dictated(err, nil))
+			return stream.ContextError(ctx, dictated(sent(err), nil))
 		}
 		for ctx.Err() == nil {
 			m, err := responses.Recv()

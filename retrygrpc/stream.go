@@ -89,7 +89,10 @@ func (s *responses) SendMsg(m any) error {
 	if failed != nil {
 		return nil // RecvMsg sends it, or returns the error
 	}
-	return present.SendMsg(m)
+	if err := present.SendMsg(m); err != io.EOF {
+		return err
+	}
+	return nil // RecvMsg returns why, or sends it again
 }
 
 func (s *responses) CloseSend() error {

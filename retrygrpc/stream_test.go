@@ -150,6 +150,7 @@ func TestOpeningAndSendingFail(t *testing.T) {
 		{"opening forever", grpc.StreamDesc{ServerStreams: true}, []script{{opening: unavailable}}, 4, codes.Unavailable},
 		{"opening of another code", grpc.StreamDesc{ServerStreams: true}, []script{{opening: status.Error(codes.NotFound, "")}}, 1, codes.NotFound},
 		{"sending, at the server", grpc.StreamDesc{ServerStreams: true}, []script{{opening: unavailable}, {sending: io.EOF, receiving: unavailable}, {}}, 3, codes.OK},
+		{"sending, on a connection that breaks", grpc.StreamDesc{ServerStreams: true}, []script{{sending: io.EOF, receiving: unavailable}, {}}, 2, codes.OK},
 		{"sending again", grpc.StreamDesc{ServerStreams: true}, []script{{opening: unavailable}, {sending: status.Error(codes.Internal, "too large")}}, 2, codes.Internal},
 		{"closing again", grpc.StreamDesc{ServerStreams: true}, []script{{opening: unavailable}, {closing: unavailable}, {}}, 3, codes.OK},
 		{"opening, of a stream of requests", grpc.StreamDesc{ClientStreams: true}, []script{{opening: unavailable}, {}}, 2, codes.OK},
@@ -159,9 +160,10 @@ func TestOpeningAndSendingFail(t *testing.T) {
 	} {
 		call, opened, err := open(t, c.desc, c.script...)
 		if err == nil {
-			_ = call.SendMsg(1)
-			_ = call.CloseSend()
-			err = call.RecvMsg(nil)
+			if err = call.SendMsg(1); err == nil {
+				_ = call.CloseSend()
+				err = call.RecvMsg(nil)
+			}
 		}
 		if status.Code(err) != c.code || *opened != c.opened {
 			t.Errorf("%s: %v after %d attempts, want %v after %d", c.name, err, *opened, c.code, c.opened)
@@ -382,6 +384,13 @@ func TestReceiveEndsItsCall(t *testing.T) {
 	}, wrapperspb.Int64(0))
 	if got, err := s.Take(2).Collect(t.Context()); len(got) != 2 || err != nil || call.Err() == nil {
 		t.Errorf("%v, %v; the call's context ended with %v", got, err, call.Err())
+	}
+}
+
+func TestReceiveOnAConnectionThatBreaks(t *testing.T) {
+	s := retrygrpc.Receive(func(context.Context, *number, ...grpc.CallOption) (numbers, error) { return nil, io.EOF }, wrapperspb.Int64(0))
+	if got, err := s.Collect(t.Context()); got != nil || status.Code(err) != codes.Unavailable {
+		t.Errorf("got %v, %v, want %v", got, err, codes.Unavailable)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -26,6 +27,21 @@ import (
 func busy(code codes.Code, d time.Duration) error {
 	s, err := status.New(code, "busy").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(d)})
 	return errors.Join(err, s.Err())
+}
+
+// A connection that breaks between the beginning of a call and its request makes gRPC return io.EOF without a status.
+func TestUnaryOnAConnectionThatBreaks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start, calls := time.Now(), 0
+		err := retrygrpc.UnaryClientInterceptor(linear(2))(t.Context(), double, nil, nil, nil,
+			func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error {
+				calls++
+				return io.EOF
+			})
+		if calls != 3 || time.Since(start) != 3*time.Second || !errors.Is(err, retry.ErrLimit) || status.Code(err) != codes.Unavailable {
+			t.Errorf("%d calls in %v, %v", calls, time.Since(start), err)
+		}
+	})
 }
 
 // pushback fails the first call, with a trailer that says when to come back.
