@@ -9,8 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -40,35 +38,6 @@ var errBusy = errors.New("busy")
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
 	os.Exit(m.Run())
-}
-
-// TestTheDocumentHasTheCode compares the document's blocks with the files. Each block begins with a package clause, and
-// the line before it names the file.
-func TestTheDocumentHasTheCode(t *testing.T) {
-	text, err := os.ReadFile("../../docs/migrating.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob("*/*/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := map[string]string{}
-	for _, m := range regexp.MustCompile("(?s)benchmarks/migrating/(\\S+\\.go)\\)[^\n]*\n\n```go(?:lang)?\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
-		blocks[m[1]] = m[2]
-	}
-	for _, file := range files {
-		code, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := blocks[filepath.ToSlash(file)]; got != string(code) {
-			t.Errorf("docs/migrating.md has not the code of %s; it has\n%s", file, got)
-		}
-	}
-	if len(files) != 14 || len(blocks) != len(files) {
-		t.Errorf("%d files and %d blocks, want 14 of each", len(files), len(blocks))
-	}
 }
 
 // TestCallsDoTheSame compares the number of calls and the results.

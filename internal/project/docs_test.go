@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/retrywhen/retrywhen/internal/doccode"
+	"github.com/retrywhen/retrywhen/internal/check"
 )
 
-// withCode are the documents with Go blocks. Tests run those of README.md in the top folder, those of migrating.md in
-// benchmarks/migrating and the others in docs, and compile those of durable.md. The blocks of operators.md are signatures,
-// made from the code.
+// withCode are the documents with Go blocks. Tests run those of README.md in the top folder, those of durable.md in
+// durable/embedded, those of migrating.md in benchmarks/migrating and the others in docs. The blocks of operators.md are
+// signatures, made from the code.
 var withCode = []string{"README.md", "docs/durable.md", "docs/migrating.md", "docs/operators.md", "docs/recipes.md", "docs/testing.md",
 	"docs/tutorial.md"}
 
@@ -35,45 +35,36 @@ func TestTheDocumentsCodeIsTested(t *testing.T) {
 	}
 }
 
-// The module benchmarks is tested at night, so the blocks of migrating.md are compiled here too.
-func TestTheCodeOfMigratingCompiles(t *testing.T) {
+// TestMigratingHasTheFilesCode compares the blocks of migrating.md with the files of benchmarks/migrating, whose tests run
+// at night. Each block begins with a package clause, and the line before it names the file.
+func TestMigratingHasTheFilesCode(t *testing.T) {
 	inTop(t)
-	if err := (doccode.Code{}).Vet("docs/migrating.md"); err != nil {
-		t.Error(err)
+	text, err := os.ReadFile("docs/migrating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := map[string]string{}
+	for _, m := range regexp.MustCompile("(?s)(benchmarks/migrating/\\S+\\.go)\\)[^\n]*\n\n```go(?:lang)?\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		blocks[m[1]] = m[2]
+	}
+	files, err := filepath.Glob("benchmarks/migrating/*/*/*.go")
+	if err != nil || len(files) != 14 || len(blocks) != len(files) {
+		t.Errorf("%d files and %d blocks, want 14 of each (%v)", len(files), len(blocks), err)
+	}
+	for _, file := range files {
+		code, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := blocks[filepath.ToSlash(file)]; got != string(code) {
+			t.Errorf("docs/migrating.md has not the code of %s; it has\n%s", file, got)
+		}
 	}
 }
 
-// The code of durable.md needs the modules that it is about.
-func TestTheCodeOfDurableCompiles(t *testing.T) {
+func TestDurableHasTheTestsCode(t *testing.T) {
 	inTop(t)
-	code := doccode.Code{
-		Module: "durable/embedded",
-		Imports: map[string]string{
-			"context": "context", "errors": "errors", "log": "log", "time": "time", "os": "os", "signal": "os/signal", "syscall": "syscall", "nats": "github.com/nats-io/nats.go",
-			"backoff": module + "/backoff", "jitter": module + "/jitter", "operators": module + "/operators", "retry": module + "/retry",
-			"stream": module + "/stream", "durable": module + "/durable", "embedded": module + "/durable/embedded",
-		},
-		Given: map[string]string{
-			"err":         "var err error",
-			"ctx":         "var ctx = context.Background()",
-			"policy":      "var policy = retry.Default",
-			"letter":      "var letter []byte",
-			"password":    "var password string",
-			"nc":          "var nc *nats.Conn",
-			"traceparent": "var traceparent string",
-			"handler":     "func handler(context.Context, *durable.Job) error { return nil }",
-			"folder":      "var folder string",
-			"Row":         "type Row struct{ ID int64 }",
-			"rowsAfter":   "func rowsAfter(int64) stream.Stream[Row] { return stream.Empty[Row]() }",
-			"copyRow":     "func copyRow(context.Context, Row) error { return nil }",
-			"night":       "func night(time.Time) bool { return false }",
-			"q":           "var q *durable.Queue",
-			"send":        "func send(context.Context, string, []byte) error { return nil }",
-		},
-	}
-	if err := code.Vet("docs/durable.md"); err != nil {
-		t.Error(err)
-	}
+	check.Document(t, "docs/durable.md", "durable/embedded/document_test.go")
 }
 
 // TestTheSemanticsNameTheirTests checks that the tests that docs/semantics.md names exist.
