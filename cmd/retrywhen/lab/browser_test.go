@@ -47,11 +47,12 @@ func findBrowser(t *testing.T) string {
 	return ""
 }
 
-// serveLab serves the page and returns its address.
+// serveLab serves the page and returns its address. Its simulations have as long as a slow machine needs: what is not
+// simulated in the page's time is missing in its figures.
 func serveLab(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewUnstartedServer(nil)
-	s.Config.Handler = Handler(s.Listener.Addr().String())
+	s.Config.Handler = handler(time.Hour, s.Listener.Addr().String())
 	s.Start()
 	t.Cleanup(s.Close)
 	return s.URL + "/"
@@ -329,8 +330,7 @@ func browserLoads(t *testing.T, ctx context.Context, address string) {
 	count("outage", 6)
 	p.turn(TabChoose)
 	count("choose", 2)
-	slow := strings.Contains(p.text(`document.body.textContent`), "not simulated in the time there was")
-	if s := p.text(`document.getElementById("choose-sentence").textContent`); !slow && !strings.Contains(s, "use exponential base=1s factor=2 cap=30s jitter=full limit=3 attempttimeout=1s budget=10,1,0.1.") {
+	if s := p.text(`document.getElementById("choose-sentence").textContent`); !strings.Contains(s, "use exponential base=1s factor=2 cap=30s jitter=full limit=3 attempttimeout=1s budget=10,1,0.1.") {
 		t.Errorf("the sentence is %q", s)
 	}
 	p.mu.Lock()

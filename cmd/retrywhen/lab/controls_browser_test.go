@@ -38,7 +38,7 @@ func serveGate(t *testing.T) (*gate, string) {
 	t.Helper()
 	g := &gate{hold: make(chan struct{}, 1), waiting: make(chan struct{}, 1), release: make(chan struct{})}
 	s := httptest.NewUnstartedServer(g)
-	g.Handler = Handler(s.Listener.Addr().String())
+	g.Handler = handler(time.Hour, s.Listener.Addr().String())
 	s.Start()
 	t.Cleanup(s.Close)
 	return g, s.URL + "/"

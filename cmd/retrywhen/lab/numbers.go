@@ -18,7 +18,7 @@ import (
 // maxWork is the maximum time that the page waits for numbers.
 const maxWork = 8 * time.Second
 
-// Limited returns a context for a call of Numbers for the page.
+// Limited returns a context for a call of Numbers in the page's worker.
 func Limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, maxWork)
 }
@@ -29,9 +29,9 @@ const MaxQuery = 8 << 10
 // errNoKind is the error for an unknown kind of numbers.
 var errNoKind = errors.New("no such numbers")
 
-// Numbers returns the page's numbers of a kind, for encoding/json. The kind is defaults, state, scene, run, or a Tab; the query is
-// that of the page's address. The server and the worker of the page use it. It fails for an invalid query, for an
-// unknown kind, and when ctx ends.
+// Numbers returns the page's numbers of a kind, for encoding/json. The kind is defaults, state, scene, run, or a Tab; the
+// query is that of the page's address. The server and the worker of the page use it. It fails for an invalid query, for
+// an unknown kind, and when ctx ends.
 func Numbers(ctx context.Context, kind, query string) (any, error) {
 	values, err := url.ParseQuery(query)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // maxTogether is the maximum number of requests that are computed at the same time.
@@ -22,7 +23,11 @@ const maxTogether = 2
 // the page itself: it refuses other host names (DNS rebinding) and other origins. The limits of a State, a timeout and
 // a maximum number of simultaneous computations bound the work.
 func Handler(hosts ...string) http.Handler {
-	s := &server{hosts: hosts, turns: make(chan struct{}, maxTogether)}
+	return handler(maxWork, hosts...)
+}
+
+func handler(work time.Duration, hosts ...string) http.Handler {
+	s := &server{hosts: hosts, work: work, turns: make(chan struct{}, maxTogether)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/{kind}", s.numbers)
 	mux.HandleFunc("GET /{$}", index)
@@ -47,6 +52,7 @@ func index(w http.ResponseWriter, _ *http.Request) {
 
 type server struct {
 	hosts []string
+	work  time.Duration // the maximum for a request
 	turns chan struct{}
 }
 
@@ -91,7 +97,7 @@ func sameSite(site string) bool { return site == "" || site == "same-origin" || 
 
 // numbers serves the numbers of the kind in the path, for the state in the query.
 func (s *server) numbers(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := Limited(r.Context())
+	ctx, cancel := context.WithTimeout(r.Context(), s.work)
 	defer cancel()
 	select {
 	case s.turns <- struct{}{}:

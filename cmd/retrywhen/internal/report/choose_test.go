@@ -132,8 +132,12 @@ func TestChooseInTheTimeThereIs(t *testing.T) {
 		t.Errorf("%+v, %v: want an error if no policy is finished", r, err)
 	}
 	r := &Choices{Result: &sim.Choices{Recommended: -1}, Missing: 3, of: c}
-	if got := r.Page().(*choosePage).Note; got != "3 policies were not simulated in the time there was." {
-		t.Errorf("%q", got)
+	page := r.Page().(*choosePage)
+	if want := "3 policies were not simulated in the time there was."; page.Note != want {
+		t.Errorf("the note is %q, want %q", page.Note, want)
+	}
+	if want := "none of the policies that were simulated meets the targets."; !strings.HasSuffix(page.Sentence, want) {
+		t.Errorf("the sentence is %q, want %q at its end", page.Sentence, want)
 	}
 	for _, wrong := range []func(*Choose){func(c *Choose) { c.Processes = 0 }, func(c *Choose) { c.Timeout = 0 }} {
 		c := DefaultChoose()

@@ -93,10 +93,12 @@ func (x *Choices) file(shown []Strategy) string {
 func (x *Choices) sentence() string {
 	clients := fmt.Sprintf("For %s in %s and a capacity of %s per second ",
 		count(x.of.Clients, "client", "clients"), count(x.of.Processes, "process", "processes"), grouped(int64(x.of.Capacity)))
-	if x.Result.Recommended < 0 {
+	switch {
+	case x.Result.Recommended < 0 && x.Missing > 0:
+		return clients + "none of the policies that were simulated meets the targets."
+	case x.Result.Recommended < 0:
 		return clients + "no policy meets the targets. One may with more capacity, or with other targets."
-	}
-	if x.Policy == nil {
+	case x.Policy == nil:
 		return clients + "the best backoff is " + quoted(x.Strategies[x.Result.Recommended].Name) + "."
 	}
 	return clients + "use " + x.Policy.Text + "."

@@ -14,15 +14,15 @@ import (
 // Text returns the figures as a table, and the recommended policies.
 func (x *Choices) Text(width int) []string {
 	width = min(width, maxWidth)
+	if len(x.Shown) == 0 {
+		return []string{"no policies: the run stopped before one was simulated"}
+	}
 	header := []string{"policy", "first wait", "p99", "refusals", "served"}
 	for _, d := range x.of.Outages {
 		header = append(header, "down "+axis.Time(d))
 	}
 	var rows [][]string
 	var whom []string
-	if len(x.Shown) == 0 {
-		return []string{"no policies: the run stopped before one was simulated"}
-	}
 	for _, i := range x.Shown {
 		c := x.Result.Choices[i]
 		mark := "  "
