@@ -21,8 +21,8 @@ func (q *Queue) Pause(ctx context.Context, until time.Time) error {
 	})
 }
 
-// Unpause ends a pause. Workers then get jobs at once; if the user may not request jobs, within three seconds. It returns
-// nil if there is no pause.
+// Unpause ends a pause. Workers then get jobs at once; if the user may not request jobs, within three seconds. It
+// returns nil if there is no pause.
 func (q *Queue) Unpause(ctx context.Context) error {
 	err := q.setPause(ctx, "unpause", func(ctx context.Context, consumer string) error {
 		_, err := q.jobs.ResumeConsumer(ctx, consumer)
@@ -37,15 +37,10 @@ func (q *Queue) Unpause(ctx context.Context) error {
 // wakeTime is how long the requests of wake wait for a job.
 const wakeTime = 50 * time.Millisecond
 
-// wakePatience is how long wake waits for the server, which is busy perhaps.
-const wakePatience = 3 * time.Second
-
-// wake makes the server look at the requests of workers. When a pause ends early, it does so only at the next request, or
-// when it sends the next heartbeat. This request gets no job, because none is as small as one byte. It wakes the server when
-// it comes, and when it expires, because in a cluster the end of the pause may come later than the request.
+// wake makes the server look at the requests of workers. When a pause ends early, it does so only at the next request,
+// or when it sends the next heartbeat. This request gets no job, because none is as small as one byte. It wakes the
+// server when it comes, and when it expires, because in a cluster the end of the pause may come later than the request.
 func (q *Queue) wake(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, wakePatience)
-	defer cancel()
 	request := fmt.Appendf(nil, `{"batch":1,"max_bytes":1,"expires":%d}`, wakeTime)
 	for _, s := range []stage{again, first} {
 		subject := "CONSUMER.MSG.NEXT." + q.config.streamName() + "." + string(s)

@@ -69,6 +69,9 @@ func (q *Queue) removeRevived(ctx context.Context, letter *DeadLetter) bool {
 // ReviveAll revives the present dead letters for which keep returns true, or all if keep is nil. It returns how many it
 // has revived. It skips those that others have revived or forgotten meanwhile. It revives several at a time, in any
 // order, ends after the first error, and may be called again. keep is called by one goroutine at a time.
+//
+// Like Revive it deletes the old dead letters. If the connection breaks meanwhile, Stats counts some of them until their
+// jobs have ended.
 func (q *Queue) ReviveAll(ctx context.Context, keep func(*DeadLetter) bool) (revived int, err error) {
 	info, err := q.jobs.Info(ctx)
 	if err != nil {

@@ -47,9 +47,9 @@ func TestDeathsAreFast(t *testing.T) {
 			best = took
 		}
 	}
-	t.Logf("a Put beside 300 deaths: p50 %v, p99 %v", micro(best, 0.5), micro(best, 0.99))
+	t.Logf("a Put while 300 jobs die: p50 %v, p99 %v", micro(best, 0.5), micro(best, 0.99))
 	if quiet && micro(best, 0.99) > 20*time.Millisecond {
-		t.Errorf("a Put beside 300 deaths takes %v at p99, want at most 20 ms", micro(best, 0.99))
+		t.Errorf("a Put while 300 jobs die takes %v at p99, want at most 20 ms", micro(best, 0.99))
 	}
 }
 
