@@ -14,24 +14,17 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/signal"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/retrywhen/retrywhen/examples/internal/program"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "channels:", err)
-		os.Exit(1)
-	}
-}
+func main() { program.Main("channels", os.Args[1:], run) }
 
 const most = 1000 // lines
 

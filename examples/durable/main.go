@@ -16,35 +16,27 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"github.com/retrywhen/retrywhen/durable"
 	"github.com/retrywhen/retrywhen/durable/embedded"
+	"github.com/retrywhen/retrywhen/examples/internal/program"
 )
 
 func main() {
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
-	var err error
-	if len(os.Args) == 4 { // the program starts itself as a worker
-		err = work(ctx, os.Args[1], os.Args[2], os.Args[3])
-	} else {
-		err = run(ctx, 5000, os.Stdout)
+	if len(os.Args) == 5 && os.Args[1] == "worker" { // the program starts itself
+		program.Main("durable", nil, func(ctx context.Context, _ io.Writer) error {
+			return work(ctx, os.Args[2], os.Args[3], os.Args[4])
+		})
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "examples/durable:", err)
-		cancel()
-		os.Exit(1)
-	}
+	program.Main("durable", os.Args[1:], func(ctx context.Context, out io.Writer) error { return run(ctx, 5000, out) })
 }
 
 // kills is how often the worker is killed.

@@ -98,7 +98,7 @@ func startWorker(url, name, target string) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(self, name, url, target)
+	cmd := exec.Command(self, "worker", name, url, target)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -3,12 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
+
+	"github.com/retrywhen/retrywhen/examples/internal/program"
 )
 
 // display shows the progress: a progress bar on a terminal; elsewhere a line for each tenth of the jobs, or every 2 s
@@ -28,7 +28,7 @@ type display struct {
 
 func startDisplay(out io.Writer, l *ledger) *display {
 	d := &display{out: out, l: l, end: make(chan struct{}), line: time.Now()}
-	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if program.IsTerminal(out) {
 		d.bar = progressbar.NewOptions(len(l.jobs), progressbar.OptionSetWriter(out), progressbar.OptionShowCount(),
 			progressbar.OptionSetWidth(15), progressbar.OptionSetPredictTime(false), progressbar.OptionClearOnFinish()) // of 80 columns
 	}

@@ -9,13 +9,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/internal/program"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
@@ -23,12 +22,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, usual, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "jobs:", err)
-		os.Exit(1)
-	}
+	program.Main("jobs", os.Args[1:], func(ctx context.Context, out io.Writer) error { return run(ctx, usual, out) })
 }
 
 // config is what a test varies.

@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 
+	"github.com/retrywhen/retrywhen/examples/internal/program"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
@@ -26,7 +25,7 @@ type display struct {
 
 func newDisplay(out io.Writer, n int) *display {
 	d := &display{out: out}
-	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if program.IsTerminal(out) {
 		d.bar = progressbar.NewOptions(n, progressbar.OptionSetWriter(out), progressbar.OptionShowCount(),
 			progressbar.OptionSetDescription("events"), progressbar.OptionThrottle(50*time.Millisecond),
 			progressbar.OptionSetWidth(40), progressbar.OptionClearOnFinish())

@@ -13,24 +13,19 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/signal"
 	"strconv"
 	"time"
 
 	"github.com/tmaxmax/go-sse"
 
+	"github.com/retrywhen/retrywhen/examples/internal/program"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, 10_000, usual, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "reconnect:", err)
-		os.Exit(1)
-	}
+	program.Main("reconnect", os.Args[1:], func(ctx context.Context, out io.Writer) error { return run(ctx, 10_000, usual, out) })
 }
 
 // silence is how long the server may send nothing. Against a real server it would be half a minute.

@@ -11,25 +11,18 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"time"
 
 	"github.com/reactivex/rxgo/v2"
 
+	"github.com/retrywhen/retrywhen/examples/internal/program"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/operators/rx"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "rxgo:", err)
-		os.Exit(1)
-	}
-}
+func main() { program.Main("rxgo", os.Args[1:], run) }
 
 func run(ctx context.Context, out io.Writer) error {
 	policy := operators.ExpBackoff(jitter.Default, 20*time.Millisecond, 3)

@@ -9,21 +9,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/internal/program"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "shipper:", err)
-		os.Exit(1)
-	}
-}
+func main() { program.Main("shipper", os.Args[1:], run) }
 
 const lines = 1000
 
