@@ -23,72 +23,69 @@ var progression = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)(ms|s|m)(\s|$)`)
 // next returns the next character that is an event, with its instant; ok is false at the end. It handles frames,
 // spaces, groups and times.
 func (c *cursor) next() (r rune, at time.Duration, column int, ok bool, err error) {
-	for c.i < len(c.text) {
-		r, column = c.text[c.i], c.i+1
-		switch {
+	for err == nil && c.i < len(c.text) {
+		r, at, column = c.text[c.i], c.at, c.i+1
+		switch d, n := c.progress(); {
+		case n > 0 && c.opened > 0:
+			err = c.errorf(column, "a time inside ( )")
+		case n > 0:
+			c.i += n
+			if c.at += d; c.at > Longest {
+				err = c.errorf(column, "the diagram lasts longer than %v", Longest)
+			}
 		case unicode.IsSpace(r):
 			c.i++
-			continue
-		case unicode.IsDigit(r):
-			if d, n, ok := c.progress(); ok {
-				if c.opened > 0 {
-					return 0, 0, 0, false, c.errorf(column, "a time inside ( )")
-				}
-				if c.at += d; c.at > Longest {
-					return 0, 0, 0, false, c.errorf(column, "the diagram lasts longer than %v", Longest)
-				}
-				c.i += n
-				continue
-			}
-		}
-		c.i++
-		now := c.at
-		c.at += Frame
-		switch r {
-		case '-':
-			if c.opened > 0 {
-				return 0, 0, 0, false, c.errorf(column, "'-' inside ( ), which is one instant")
-			}
-		case '(':
-			if c.opened > 0 {
-				return 0, 0, 0, false, c.errorf(column, "a second '(', while that of position %d is open", c.opened)
-			}
-			c.group, c.opened, c.filled = now, column, false
-		case ')':
-			if c.opened == 0 {
-				return 0, 0, 0, false, c.errorf(column, "')' without a '('")
-			}
-			if !c.filled {
-				return 0, 0, 0, false, c.errorf(column, "nothing inside ( )")
-			}
-			c.opened = 0
+		case r == '-' || r == '(' || r == ')':
+			c.i++
+			err = c.frame(r, column)
 		default:
-			c.filled = true
+			c.i++
+			c.at += Frame
 			if c.opened > 0 {
-				now = c.group
+				at, c.filled = c.group, true
 			}
-			return r, now, column, true, nil
+			return r, at, column, true, nil
 		}
 	}
-	if c.opened > 0 {
-		return 0, 0, 0, false, c.errorf(c.opened, "'(' without a ')'")
+	if err == nil && c.opened > 0 {
+		err = c.errorf(c.opened, "'(' without a ')'")
 	}
-	return 0, 0, 0, false, nil
+	return 0, 0, 0, false, err
 }
 
-// progress returns the time written at the cursor, and the number of its characters, without the space after it.
-func (c *cursor) progress() (time.Duration, int, bool) {
-	if c.i > 0 && !unicode.IsSpace(c.text[c.i-1]) {
-		return 0, 0, false
+// frame passes a frame without an event: "-" or a bracket.
+func (c *cursor) frame(r rune, column int) error {
+	switch {
+	case r == '-' && c.opened > 0:
+		return c.errorf(column, "'-' inside ( ), which is one instant")
+	case r == '(' && c.opened > 0:
+		return c.errorf(column, "a second '(', while that of position %d is open", c.opened)
+	case r == '(':
+		c.group, c.opened, c.filled = c.at, column, false
+	case r == ')' && c.opened == 0:
+		return c.errorf(column, "')' without a '('")
+	case r == ')' && !c.filled:
+		return c.errorf(column, "nothing inside ( )")
+	case r == ')':
+		c.opened = 0
+	}
+	c.at += Frame
+	return nil
+}
+
+// progress returns the time written at the cursor, and the number of its characters, without the space after it; 0 if
+// there is none.
+func (c *cursor) progress() (d time.Duration, n int) {
+	if c.i > 0 && !unicode.IsSpace(c.text[c.i-1]) || !unicode.IsDigit(c.text[c.i]) {
+		return 0, 0
 	}
 	m := progression.FindStringSubmatch(string(c.text[c.i:]))
 	if m == nil {
-		return 0, 0, false
+		return 0, 0
 	}
 	x, _ := strconv.ParseFloat(m[1], 64)
 	unit := map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "m": time.Minute}[m[2]]
-	d := x * float64(unit)
-	return time.Duration(min(d+0.5, 2*float64(Longest))), len(m[1]) + len(m[2]), true
+	return time.Duration(min(x*float64(unit)+0.5, 2*float64(Longest))), len(m[1]) + len(m[2])
 }
 
 // errorf returns an error that points at a column.

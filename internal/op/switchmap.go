@@ -27,14 +27,33 @@ func ExhaustMap[T, U any, S ~func(context.Context, func(U) bool) error](p Packag
 // innerRun is the run of an inner stream, on the caller's goroutine.
 type innerRun struct {
 	*interruption
-	grace *grace.Context // the context of the inner stream, that of the interruption
-	runs  *atomic.Bool
+	grace       *grace.Context // the context of the inner stream, that of the interruption
+	runs        atomic.Bool
+	outerFailed atomic.Bool
 }
 
 // next replaces the inner run by a new one.
 func (r *innerRun) next(ctx context.Context) {
 	r.interruption = interruptible(ctx)
 	r.grace = grace.New(r.ctx, r.cancel)
+}
+
+// watch returns s, whose failure ends the inner run with grace, and whose panic interrupts it. next is oneAtATime's.
+func watch[T any](s Stream[T], inner *innerRun, next func(*innerRun) bool) Stream[T] {
+	return func(ctx context.Context, yield func(T) bool) error {
+		returned := false
+		defer func() {
+			if !returned && ctx.Err() == nil {
+				inner.interrupt()
+			}
+		}()
+		err := s(ctx, func(v T) bool { return !next(inner) || yield(v) })
+		if returned = true; err != nil && ctx.Err() == nil {
+			inner.outerFailed.Store(true)
+			grace.Cancel(inner.grace)
+		}
+		return err
+	}
 }
 
 // oneAtATime runs one inner stream at a time, on the caller's goroutine. next is called for each new value of s, on the
@@ -45,7 +64,7 @@ func oneAtATime[T, U any, S ~func(context.Context, func(U) bool) error](p Packag
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[U]) error {
 		ctx := scope.Context()
 		// The run is replaced only while s waits in its yield, so no lock is needed.
-		inner := &innerRun{runs: new(atomic.Bool)}
+		inner := new(innerRun)
 		inner.next(ctx)
 		defer func() { inner.grace.End() }()
 		deliver := func(v U) bool {
@@ -53,23 +72,8 @@ func oneAtATime[T, U any, S ~func(context.Context, func(U) bool) error](p Packag
 			inner.grace.Begin()
 			return more
 		}
-
-		var failed atomic.Bool // s has failed
 		outer := handoff.NewReceiver[T](scope)
-		outer.Start(func(ctx context.Context, yield func(T) bool) error {
-			returned := false
-			defer func() {
-				if !returned && ctx.Err() == nil {
-					inner.interrupt() // because of a panic
-				}
-			}()
-			err := s(ctx, func(v T) bool { return !next(inner) || yield(v) })
-			if returned = true; err != nil && ctx.Err() == nil {
-				failed.Store(true)
-				grace.Cancel(inner.grace)
-			}
-			return err
-		})
+		outer.Start(watch(s, inner, next))
 		for {
 			event, err := outer.Next()
 			if err != nil {
@@ -89,7 +93,7 @@ func oneAtATime[T, U any, S ~func(context.Context, func(U) bool) error](p Packag
 			err = made(inner.grace, deliver)
 			inner.grace.Begin()
 			inner.runs.Store(false)
-			if out.Stopped() || ctx.Err() != nil || err != nil && !inner.interrupted() && !failed.Load() {
+			if out.Stopped() || ctx.Err() != nil || err != nil && !inner.interrupted() && !inner.outerFailed.Load() {
 				return err
 			}
 		}
