@@ -30,16 +30,16 @@ func (p riverTiled) NextRetry(job *rivertype.JobRow) time.Time {
 
 func Example_river() {
 	config := river.Config{
-		RetryPolicy: riverPolicy{backoff.Quadratic(time.Second).Cap(24 * time.Hour)},
+		RetryPolicy: riverPolicy{backoff.Quadratic(time.Minute).Cap(24 * time.Hour)},
 	}
 	job := &rivertype.JobRow{ID: 1, Errors: make([]rivertype.AttemptError, 3)}
-	fmt.Println(time.Until(config.RetryPolicy.NextRetry(job)).Round(time.Second))
+	fmt.Println(time.Until(config.RetryPolicy.NextRetry(job)).Round(time.Minute))
 
 	config.RetryPolicy = riverTiled{backoff.Linear(time.Hour).Tiled()}
 	first, second := config.RetryPolicy.NextRetry(job), config.RetryPolicy.NextRetry(job)
-	fmt.Println(second.Sub(first) < time.Second, time.Until(first) < 4*time.Hour)
+	fmt.Println(second.Sub(first) < time.Minute, time.Until(first) < 4*time.Hour)
 	// Output:
-	// 16s
+	// 16m0s
 	// true true
 }
 

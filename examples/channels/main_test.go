@@ -24,7 +24,7 @@ func TestEveryLineArrivesOnce(t *testing.T) {
 }
 
 func TestNoServer(t *testing.T) {
-	err := read(t.Context(), "127.0.0.1:1", new(bytes.Buffer))
+	err := read(t.Context(), check.Port(t), new(bytes.Buffer))
 	if err == nil || !strings.Contains(err.Error(), "limit of 6 retries: 7 failures") {
 		t.Errorf("got %v", err)
 	}

@@ -60,7 +60,7 @@ func TestCancelEndsItInTheMiddle(t *testing.T) {
 
 func TestNoServer(t *testing.T) {
 	hasty := retry.New(backoff.Constant(time.Millisecond), retry.Limit(2))
-	for url, want := range map[string]string{"http://127.0.0.1:1/": "limit of 2 retries: 3 failures", "::": "missing protocol scheme"} {
+	for url, want := range map[string]string{"http://" + check.Port(t): "limit of 2 retries: 3 failures", "::": "missing protocol scheme"} {
 		if err := read(t.Context(), url, 1, hasty, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want it to contain %q", url, err, want)
 		}

@@ -32,13 +32,12 @@ func TestNoLineIsLostInEitherStyle(t *testing.T) {
 func TestStopping(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	noServer := shipper{addr: "127.0.0.1:1", lines: []string{"line 1"}}
+	noServer := shipper{addr: check.Port(t), lines: []string{"line 1"}}
 	if err := noServer.shipLoop(ctx.Done(), nil); err == nil || !strings.Contains(err.Error(), "1 lines to ship") {
 		t.Errorf("loop: got %v", err)
 	}
 	ctx, cancel = context.WithCancel(t.Context())
-	time.AfterFunc(50*time.Millisecond, cancel)
-	err := noServer.shipAttempts(ctx, retry.New(backoff.Default))
+	err := noServer.shipAttempts(ctx, retry.New(backoff.Default, retry.OnRetry(func(context.Context, retry.Event) { cancel() })))
 	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("attempts: got %v", err)
 	}

@@ -35,15 +35,15 @@ func fakeServer(t *testing.T) server {
 }
 
 func realServer(t *testing.T) server {
-	program, port, peer := debian.Program(t, "etcd", "etcd-server"), debian.FreePort(t), debian.FreePort(t)
-	url, peers := "http://127.0.0.1:"+port, "http://127.0.0.1:"+peer
+	program, address := debian.Program(t, "etcd", "etcd-server"), check.Port(t)
+	url, peers := "http://"+address, "http://"+check.Port(t)
 	process := exec.Command(program, "--data-dir", t.TempDir(), "--listen-client-urls", url, "--advertise-client-urls", url,
 		"--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers, "--initial-cluster", "default="+peers)
 	if err := process.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = process.Process.Kill(); _ = process.Wait() })
-	s := server{address: "127.0.0.1:" + port}
+	s := server{address: address}
 	writer, err := connect(t, s.address)()
 	if err != nil {
 		t.Fatal(err)

@@ -130,7 +130,7 @@ func TestWatch_RetryInfo(t *testing.T) {
 	})
 	var delays []time.Duration
 	p := policy.With(retry.OnRetry(func(_ context.Context, e retry.Event) { delays = append(delays, e.Delay) }))
-	got, err := grpc.Watch(dial(address), watch, silence, p).Take(1).Collect(t.Context())
+	got, err := grpc.Watch(dial(address), watch, time.Minute, p).Take(1).Collect(t.Context())
 	if err != nil || len(got) != 1 || len(delays) != 1 || delays[0] < dictated {
 		t.Errorf("%v, %v after the delays %v", got, err, delays)
 	}
@@ -142,7 +142,7 @@ func TestWatch_NoRetryCanHelp(t *testing.T) {
 		calls.Store(call)
 		return status.Error(codes.PermissionDenied, "no")
 	})
-	_, err := grpc.Watch(dial(address), watch, silence, policy).Collect(t.Context())
+	_, err := grpc.Watch(dial(address), watch, time.Minute, policy).Collect(t.Context())
 	if status.Code(err) != codes.PermissionDenied || calls.Load() != 1 {
 		t.Errorf("%v after %d calls", err, calls.Load())
 	}
@@ -151,7 +151,7 @@ func TestWatch_NoRetryCanHelp(t *testing.T) {
 func TestWatch_Cancel(t *testing.T) {
 	address := serve(t, func(int64) error { return nil })
 	ctx, cancel := context.WithCancel(t.Context())
-	events := grpc.Watch(dial(address), watch, silence, policy)
+	events := grpc.Watch(dial(address), watch, time.Minute, policy)
 	err := events.ForEach(ctx, func(*structpb.Struct) { cancel() })
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)

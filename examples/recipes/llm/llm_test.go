@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { check.Main(m) }
 
-const silence = 200 * time.Millisecond
+const silence = 2 * time.Second // more than a busy machine takes for a token
 
 // model is a server whose answers have 100 tokens, "r-1" to "r-100", where r is the number of the request. If before
 // returns true, it has served the request. at is called before each token.
@@ -76,6 +76,7 @@ func start(t *testing.T, m *model) (stream.Stream[string], *proxy.Proxy, *[]time
 
 // All faults come before the first token. The answer is complete, and all of it is from one request.
 func TestTokens_BeforeTheFirst(t *testing.T) {
+	t.Parallel()
 	m := &model{}
 	tokens, network, delays := start(t, m)
 	fault := network.Each()
@@ -99,6 +100,7 @@ func TestTokens_BeforeTheFirst(t *testing.T) {
 
 // After the first token nothing is retried: no token is repeated, and the stream ends with an error.
 func TestTokens_AfterTheFirst(t *testing.T) {
+	t.Parallel()
 	for name, fault := range map[string]func(*proxy.Proxy){
 		"cut":     (*proxy.Proxy).Cut,
 		"silent":  (*proxy.Proxy).Silence,
@@ -153,6 +155,7 @@ func (c cutting) RoundTrip(*http.Request) (*http.Response, error) {
 }
 
 func TestTokens_TheServerDictatesTheDelay(t *testing.T) {
+	t.Parallel()
 	m := &model{before: func(w http.ResponseWriter, request int64) bool {
 		switch request {
 		case 1:

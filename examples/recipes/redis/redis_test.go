@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os/exec"
 	"strconv"
 	"sync"
@@ -29,7 +30,8 @@ func TestMain(m *testing.M) { check.Main(m) }
 func serve(t *testing.T, n int) string {
 	t.Helper()
 	program := debian.Program(t, "redis-server", "redis-server")
-	port := debian.FreePort(t)
+	address := check.Port(t)
+	_, port, _ := net.SplitHostPort(address)
 	server := exec.Command(program, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
@@ -38,7 +40,6 @@ func serve(t *testing.T, n int) string {
 		_ = server.Process.Kill()
 		_ = server.Wait()
 	})
-	address := "127.0.0.1:" + port
 	db := open(t, address)
 	start := retry.New(backoff.Constant(20*time.Millisecond), retry.Within(10*time.Second))
 	if err := retry.Run(t.Context(), start, func(ctx context.Context) error { return db.Ping(ctx).Err() }); err != nil {

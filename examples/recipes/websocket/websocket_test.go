@@ -102,7 +102,7 @@ func TestEvents_NoRetryCanHelp(t *testing.T) {
 		var connections atomic.Int64
 		server := feed(t, &connections, func(int64) int { return code })
 		url := "ws" + strings.TrimPrefix(server.URL, "http")
-		_, err := websocket.Events(url, silence, policy).Collect(t.Context())
+		_, err := websocket.Events(url, time.Minute, policy).Collect(t.Context())
 		if err == nil || connections.Load() != 1 {
 			t.Errorf("%d: %v after %d connections", code, err, connections.Load())
 		}

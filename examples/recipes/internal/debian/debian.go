@@ -2,11 +2,9 @@
 package debian
 
 import (
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"testing"
 )
 
@@ -27,15 +25,4 @@ func Program(t *testing.T, name, pkg string, patterns ...string) string {
 		t.Fatalf("%v; it is in Debian's package %s", err, pkg)
 	}
 	return path
-}
-
-// FreePort returns a free port.
-func FreePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }

@@ -1,6 +1,7 @@
 package debian
 
 import (
+	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -8,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/retrywhen/retrywhen/examples/internal/check"
 )
 
 // Postgres is a running PostgreSQL server.
@@ -48,10 +51,11 @@ func StartPostgres(t *testing.T) *Postgres {
 			t.Errorf("%s: %v\n%s%s", strings.Join(args, " "), err, out, log)
 		}
 	}
-	port := FreePort(t)
+	address := check.Port(t)
+	_, port, _ := net.SplitHostPort(address)
 	data := filepath.Join(dir, "data")
 	run(initdb, "-D", data, "-U", "postgres", "-A", "trust", "--no-sync")
-	p := &Postgres{Address: "127.0.0.1:" + port, control: func(args ...string) {
+	p := &Postgres{Address: address, control: func(args ...string) {
 		t.Helper()
 		run(filepath.Join(filepath.Dir(initdb), "pg_ctl"), append([]string{"-D", data, "-w", "-l", filepath.Join(dir, "log"),
 			"-o", "-p " + port + " -c listen_addresses=127.0.0.1 -c unix_socket_directories="}, args...)...)

@@ -8,10 +8,13 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/retrywhen/retrywhen/examples/internal/check"
 )
 
 // Proxy forwards connections to a server. It is safe for concurrent use.
 type Proxy struct {
+	t               *testing.T
 	server, address string
 
 	mu       sync.Mutex
@@ -31,7 +34,7 @@ type link struct {
 // Start returns a proxy for the server at the address, for the duration of the test.
 func Start(t *testing.T, server string) *Proxy {
 	t.Helper()
-	p := &Proxy{server: server, address: "127.0.0.1:0"}
+	p := &Proxy{t: t, server: server, address: check.Port(t)}
 	if err := p.listen(); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +64,9 @@ func (p *Proxy) Refuse(d time.Duration) {
 	p.cut()
 	p.running.Go(func() {
 		time.Sleep(d)
-		_ = p.listen()
+		if err := p.listen(); err != nil {
+			p.t.Error(err)
+		}
 	})
 }
 
@@ -99,7 +104,7 @@ func (p *Proxy) listen() error {
 	if p.closed {
 		return l.Close()
 	}
-	p.listener, p.address = l, l.Addr().String()
+	p.listener = l
 	p.running.Go(func() {
 		for {
 			client, err := l.Accept()
