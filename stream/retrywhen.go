@@ -76,8 +76,8 @@ func (f RetryHandlerFunc) Handle(failures Stream[Failure]) Stream[Failure] { ret
 //
 // Attempts run one after the other, on the goroutine that runs the stream. Each has its own context, which is cancelled
 // before the next attempt starts. When ctx ends nothing is retried, and the error matches both context.Cause(ctx) and
-// the last failure, unless an attempt has delivered a value since. ErrNotRestartable is not retried, nor an error marked as Permanent, which keeps its mark. A panic
-// of the consumer is not a failure of the source: it reaches the caller.
+// the last failure, unless an attempt has delivered a value since. ErrNotRestartable is not retried, nor an error marked
+// as Permanent, which keeps its mark. A panic of the consumer is not a failure of the source: it reaches the caller.
 //
 // A retry.Policy retries an error that an inner policy has given up on like any other: three layers of three retries
 // make 64 attempts. Retry in one layer, and run the others under retry.WithoutRetries.
