@@ -75,6 +75,9 @@ func chains() []backoff.Backoff {
 // Kolmogorov-Smirnov test of two samples is exact enough: with these sizes it
 // is wrong once in a thousand, and the seeds are fixed.
 func TestDecorrelatedHasTheDistributionOfItsChain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("arithmetic of some seconds")
+	}
 	for i, b := range chains() {
 		for _, n := range []int{1, 2, 8, 64, 65, 700} {
 			samples := 4000
@@ -158,6 +161,9 @@ func TestDecorrelatedChainIsPinned(t *testing.T) {
 }
 
 func TestDecorrelatedForgetsItsBeginning(t *testing.T) {
+	if testing.Short() {
+		t.Skip("arithmetic of some seconds")
+	}
 	// The distribution after very many failures is the one after many.
 	const samples = 600
 	for _, b := range chains() {

@@ -172,6 +172,9 @@ func fifteenMinutes(ctx context.Context, dial dialFunc, got func(string)) error 
 }
 
 func TestCheckReconnect_Wrong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("whole sessions of each client")
+	}
 	for _, test := range []struct {
 		name    string
 		client  reconnecting

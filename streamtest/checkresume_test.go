@@ -298,6 +298,9 @@ var wrongClients = []struct {
 }
 
 func TestCheckResume_Wrong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("whole sessions of each client")
+	}
 	for _, test := range wrongClients {
 		t.Run(test.name, func(t *testing.T) {
 			f := &faults{T: t}
