@@ -96,8 +96,8 @@ func BufferBody(n int) Option {
 // RateLimitHeaders reads more headers than Retry-After, in forms that servers use without a final standard. If a 429,
 // 503 or 529 has no readable Retry-After, the first of these headers that is readable dictates the delay:
 //
-//   - Retry-After-Ms and X-Ms-Retry-After-Ms, in milliseconds (the retry strategy of Azure's core-rest-pipeline). With a
-//     Retry-After they count if they are the same delay, not rounded up
+//   - Retry-After-Ms and X-Ms-Retry-After-Ms, in milliseconds (the retry strategy of Azure's core-rest-pipeline). With
+//     a Retry-After they count if they are the same delay, not rounded up
 //   - RateLimit, with RateLimit-Policy for a window that RateLimit lacks: "default";r=0;t=5, where the remaining quota
 //     r must be 0 (draft-ietf-httpapi-ratelimit-headers-08 to -11, sections 3 and 4); or limit=10, remaining=0, reset=5
 //     (draft 07)

@@ -213,7 +213,7 @@ func (b *resumedBody) rest() *http.Request {
 func (b *resumedBody) open() context.Context {
 	b.mu.Lock()
 	closed, body := b.closed, b.body
-	if b.ctx == nil && !closed {
+	if b.ctx == nil {
 		b.ctx, b.cancel = context.WithCancelCause(b.request.Context())
 	}
 	ctx := b.ctx

@@ -61,6 +61,21 @@ func (r *ranges) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.base.RoundTrip(req)
 }
 
+// registry is a context that counts its children.
+type registry struct {
+	context.Context
+	done     chan struct{}
+	children int
+}
+
+func (r *registry) Done() <-chan struct{} { return r.done }
+
+// AfterFunc is called by the context package for each child.
+func (r *registry) AfterFunc(func()) (stop func() bool) {
+	r.children++
+	return func() bool { r.children--; return true }
+}
+
 // A body that breaks before its first byte is not continued by a range that begins nowhere.
 func TestResumeBody_RestFromTheStart(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
@@ -434,6 +449,24 @@ func TestResumeBody_Policy(t *testing.T) {
 			t.Error(err)
 		}
 		s.expect(t, "0s")
+	})
+	bubble(t, "nothing is left on the request's context", func(t *testing.T) {
+		for _, bytes := range []int{0, 2, 5, 7, 9, 10} {
+			ctx := &registry{Context: context.Background(), done: make(chan struct{})}
+			s := newScript(first, rest(4, "ef", errCut), rest(6, "gh", errCut), rest(8, "ij", io.EOF))
+			resp, err := retryhttp.NewTransport(s, constant(1), retryhttp.ResumeBody(0)).RoundTrip(get(t, ctx))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, err := io.ReadFull(resp.Body, make([]byte, bytes)); err != nil {
+				t.Errorf("%d bytes of %d, %v", n, bytes, err)
+			}
+			resp.Body.Close()
+			_, _ = io.ReadAll(resp.Body)
+			if ctx.children != 0 {
+				t.Errorf("closed after %d bytes: %d children of the context are left", bytes, ctx.children)
+			}
+		}
 	})
 	bubble(t, "what was read is counted, before an early end of unknown length", func(t *testing.T) {
 		s := newScript(part(200, breaks("abcd", errCut), `ETag: "v1"`, "Accept-Ranges: bytes"), rest(4, "ef", io.EOF), rest(6, "ghij", io.EOF))

@@ -821,6 +821,7 @@ func TestMistakesPanic(t *testing.T) {
 		"retryhttp: CheckBody: f is nil":                                    func() { retryhttp.CheckBody(nil) },
 		"retryhttp: BufferBody: n is -1, want at least 0":                   func() { retryhttp.BufferBody(-1) },
 		"retryhttp: PeekTimeout: d is 0s, want more than 0":                 func() { retryhttp.PeekTimeout(0) },
+		"retryhttp: ResumeBody: stall is -1s, want at least 0":              func() { retryhttp.ResumeBody(-time.Second) },
 		"retryhttp: Slots: perSecond is 0, want a finite number above 0":    func() { retryhttp.Slots(0, 1, passed) },
 		"retryhttp: Slots: perSecond is -1, want a finite number above 0":   func() { retryhttp.Slots(-1, 1, passed) },
 		"retryhttp: Slots: perSecond is NaN, want a finite number above 0":  func() { retryhttp.Slots(math.NaN(), 1, passed) },
