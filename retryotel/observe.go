@@ -24,9 +24,9 @@ import (
 //
 // The tracer makes a span with the name for each operation that failed at least once, from its start to its end, with
 // the outcome, the reason and the number of attempts as attributes. The span is made at the end, so the spans of the
-// attempts are its siblings, not its children. Observe makes no spans of attempts: the code that sends them does, such as
-// otelhttp and otelgrpc, or the function that is retried. A recorded span costs a few microseconds and a kilobyte, and
-// its export more.
+// attempts are its siblings, not its children. Observe makes no spans of attempts: the code that sends them does, such
+// as otelhttp and otelgrpc, or the function that is retried. A recorded span costs a few microseconds and a kilobyte,
+// and its export more.
 //
 // A meter or a tracer from OpenTelemetry's noop packages reports nothing. The hooks run on the operation's goroutine.
 func Observe(name string, meter metric.Meter, tracer trace.Tracer) retry.Option {

@@ -4,9 +4,9 @@
 //
 //	go run ./examples/durable
 //
-// The NATS server runs in this process, in a temporary folder; durable.Open takes a connection to any server or cluster.
-// Each job is a call to an HTTP server that is often unavailable, sometimes sets a Retry-After, and refuses some orders
-// permanently. The program exits with 1 if the numbers do not add up.
+// The NATS server runs in this process, in a temporary folder; durable.Open takes a connection to any server or
+// cluster. Each job is a call to an HTTP server that is often unavailable, sometimes sets a Retry-After, and refuses
+// some orders permanently. The program exits with 1 if the numbers do not add up.
 package main
 
 import (
@@ -114,8 +114,8 @@ func (r *running) redrive(ctx context.Context) (err error) {
 	}
 }
 
-// serve starts a server in this process and returns its URL. The server listens on 127.0.0.1, because the worker is another
-// process.
+// serve starts a server in this process and returns its URL. The server listens on 127.0.0.1, because the worker is
+// another process.
 func serve(out io.Writer) (url string, close func(), err error) {
 	dir, err := os.MkdirTemp("", "retrywhen-durable-")
 	if err != nil {

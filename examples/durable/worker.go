@@ -34,8 +34,8 @@ var expressPolicy = retry.New(backoff.Exponential(50*time.Millisecond, 2).Cap(ti
 var policy = retry.New(backoff.Exponential(100*time.Millisecond, 2.5).Cap(time.Second).Jitter(jitter.Equal),
 	retry.Limit(6), retry.AttemptTimeout(5*time.Second))
 
-// work is the worker process of the queue with the name, on the NATS server at url. Its jobs call the target. It works until
-// it is stopped or killed.
+// work is the worker process of the queue with the name, on the NATS server at url. Its jobs call the target. It works
+// until it is stopped or killed.
 func work(ctx context.Context, name, url, target string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

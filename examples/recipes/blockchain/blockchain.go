@@ -25,21 +25,23 @@ type Block[Log any] struct {
 	Undone bool
 }
 
-// Node is a node. Each function makes two calls: eth_getBlockByNumber or eth_getBlockByHash, and then eth_getLogs with the
-// blockHash, because by a number it may return the logs of another block. The returned Block is the caller's.
+// Node is a node. Each function makes two calls: eth_getBlockByNumber or eth_getBlockByHash, and then eth_getLogs with
+// the blockHash, because by a number it may return the logs of another block. The returned Block is the caller's.
 type Node[Log any] struct {
 	ByNumber func(ctx context.Context, number uint64) (*Block[Log], error) // nil: there is none yet
 	ByHash   func(ctx context.Context, hash string) (*Block[Log], error)   // also of orphaned blocks; nil: unknown
 }
 
-// ErrUnknown is the error if the node does not know the block of the position, and so not what to undo. It is permanent.
+// ErrUnknown is the error if the node does not know the block of the position, and so not what to undo. It is
+// permanent.
 var ErrUnknown = errors.New("the node does not know the block of the position")
 
-// Follow returns the blocks after start, each once its parent was returned. When the next block has another parent than the
-// position, the position's block is returned as Undone, and the position goes back to its parent. Without a next block it
-// asks again after every. A call of the node that takes longer than silence fails.
+// Follow returns the blocks after start, each once its parent was returned. When the next block has another parent than
+// the position, the position's block is returned as Undone, and the position goes back to its parent. Without a next
+// block it asks again after every. A call of the node that takes longer than silence fails.
 //
-// Blocks that are final need no undoing: a ByNumber that returns nil for those after the "finalized" one never leads to it.
+// Blocks that are final need no undoing: a ByNumber that returns nil for those after the "finalized" one never leads to
+// it.
 func (n Node[Log]) Follow(start Position, every, silence time.Duration, policy stream.RetryHandler) stream.Stream[Block[Log]] {
 	return operators.Resume(start, func(at Position) stream.Stream[Block[Log]] {
 		return func(ctx context.Context, yield func(Block[Log]) bool) error {

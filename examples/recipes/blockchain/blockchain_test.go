@@ -20,8 +20,8 @@ func TestMain(m *testing.M) { check.Main(m) }
 
 type block = blockchain.Block[string]
 
-// The chains of the node, by the time that has passed: a block comes every 10 s, and at 60 s a longer chain replaces the
-// last three blocks. The name of a block is its hash and its log.
+// The chains of the node, by the time that has passed: a block comes every 10 s, and at 60 s a longer chain replaces
+// the last three blocks. The name of a block is its hash and its log.
 func chain(passed time.Duration) []string {
 	if passed < time.Minute {
 		return strings.Fields("0 1 2 3 4 5")[:1+passed/(10*time.Second)]
@@ -61,8 +61,8 @@ func node(fault func(ctx context.Context) error) blockchain.Node[string] {
 
 var policy = retry.New(backoff.Exponential(time.Second, 2).Cap(30*time.Second).Jitter(jitter.Equal), retry.ResetAfterItems(1), retry.Limit(8))
 
-// Each call fails once, in each way. Each block follows its parent, only the last one is undone, with its logs, and in the end
-// the client has the node's chain.
+// Each call fails once, in each way. Each block follows its parent, only the last one is undone, with its logs, and in
+// the end the client has the node's chain.
 func TestFollow(t *testing.T) {
 	for name, failure := range map[string]func(context.Context) error{
 		"cut":    func(context.Context) error { return errors.New("connection reset by peer") },

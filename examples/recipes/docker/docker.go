@@ -1,5 +1,5 @@
-// Package docker follows the states of a Docker daemon's containers. The daemon has no log of its events that could be read
-// from a position, so each attempt begins with a list.
+// Package docker follows the states of a Docker daemon's containers. The daemon has no log of its events that could be
+// read from a position, so each attempt begins with a list.
 package docker
 
 import (
@@ -19,12 +19,12 @@ type Container struct{ ID, State string }
 
 // Follow returns the list of the containers, first at once and then after each event, and after each reconnect.
 //
-// An attempt subscribes to the events first and lists then: what happens between the two waits in the connection. If it were
-// to list first, that would be lost. An event may be older than the list, which shows its effect already. So it is not
-// applied to the list, it only means that the list is out of date.
+// An attempt subscribes to the events first and lists then: what happens between the two waits in the connection. If it
+// were to list first, that would be lost. An event may be older than the list, which shows its effect already. So it is
+// not applied to the list, it only means that the list is out of date.
 //
-// When nothing happens, the daemon sends nothing: after silence the attempt fails, and the next one lists. The policy needs
-// retry.ResetAfter with less than silence. The client may have a Transport that dials the daemon's socket.
+// When nothing happens, the daemon sends nothing: after silence the attempt fails, and the next one lists. The policy
+// needs retry.ResetAfter with less than silence. The client may have a Transport that dials the daemon's socket.
 func Follow(client *http.Client, daemon string, silence time.Duration, policy stream.RetryHandler) stream.Stream[[]Container] {
 	var attempt stream.Stream[[]Container] = func(ctx context.Context, yield func([]Container) bool) error {
 		events, err := get(ctx, client, daemon+"/events?filters="+url.QueryEscape(`{"type":["container"]}`))

@@ -115,8 +115,8 @@ func (r response) Write(p []byte) (int, error) {
 	return r.body.Write(p)
 }
 
-// A container starts after the first list was made, and then nothing happens any more. The client knows it at once: if it
-// listed before it subscribed, it would know it after the silence.
+// A container starts after the first list was made, and then nothing happens any more. The client knows it at once: if
+// it listed before it subscribed, it would know it after the silence.
 func TestFollow_WithoutAHole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()

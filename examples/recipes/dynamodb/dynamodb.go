@@ -1,5 +1,5 @@
-// Package dynamodb follows a shard of DynamoDB Streams, or of Kinesis, by its sequence numbers. It does not import the SDK,
-// whose calls fit into three functions.
+// Package dynamodb follows a shard of DynamoDB Streams, or of Kinesis, by its sequence numbers. It does not import the
+// SDK, whose calls fit into three functions.
 package dynamodb
 
 import (
@@ -21,15 +21,15 @@ type Shard[Record any] struct {
 	Sequence func(Record) string
 }
 
-// ErrTrimmed is the error if the records after the position are older than the retention, a day. It is permanent: read the
-// table, from a position before it.
+// ErrTrimmed is the error if the records after the position are older than the retention, a day. It is permanent: read
+// the table, from a position before it.
 var ErrTrimmed = errors.New("the records after the position are trimmed")
 
-// Follow returns the records after the sequence number start, and ends when the shard is closed: then follow its children.
-// After an empty page it waits for every, for a call at most silence.
+// Follow returns the records after the sequence number start, and ends when the shard is closed: then follow its
+// children. After an empty page it waits for every, for a call at most silence.
 //
-// The position is a sequence number, a name. An iterator is a handle: it expires some minutes after it was made, and so each
-// attempt makes its own. An expired one is an ordinary failure. An empty page is not the end: it may take several
+// The position is a sequence number, a name. An iterator is a handle: it expires some minutes after it was made, and so
+// each attempt makes its own. An expired one is an ordinary failure. An empty page is not the end: it may take several
 // of them, each from the iterator that the last one returned, to reach the next record.
 func (s Shard[Record]) Follow(start string, every, silence time.Duration, policy stream.RetryHandler) stream.Stream[Record] {
 	return operators.Resume(start, func(at string) stream.Stream[Record] {

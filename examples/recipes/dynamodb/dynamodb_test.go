@@ -93,8 +93,8 @@ func (s *service) shard() dynamodb.Shard[int] {
 
 var policy = retry.New(backoff.Exponential(time.Second, 2).Cap(30*time.Second).Jitter(jitter.Equal), retry.ResetAfterItems(1), retry.Limit(8))
 
-// Each call fails once, in each way: by its connection, by silence, because the iterator has expired, because it is throttled.
-// Every record comes once.
+// Each call fails once, in each way: by its connection, by silence, because the iterator has expired, because it is
+// throttled. Every record comes once.
 func TestFollow(t *testing.T) {
 	want := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
 	for name, failure := range map[string]func(context.Context) error{

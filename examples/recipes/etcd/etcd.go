@@ -14,8 +14,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Change is a change of a row, or a mark. A snapshot is a Begin, each row, and an End: the rows that have not come between
-// them do not exist any more. A snapshot that is cut begins again with Begin.
+// Change is a change of a row, or a mark. A snapshot is a Begin, each row, and an End: the rows that have not come
+// between them do not exist any more. A snapshot that is cut begins again with Begin.
 type Change struct {
 	Mark       string // Begin, End, or "" for a row
 	Key, Value string
@@ -25,12 +25,12 @@ type Change struct {
 // The marks of a snapshot.
 const Begin, End = "begin", "end"
 
-// Follow returns what changes after the revision start, or, if that is 0 or compacted, a snapshot and what changes after
-// it. The rows of a transaction share its revision; a transaction that is cut comes again whole.
+// Follow returns what changes after the revision start, or, if that is 0 or compacted, a snapshot and what changes
+// after it. The rows of a transaction share its revision; a transaction that is cut comes again whole.
 //
-// Progress notifications move the position while nothing changes, so that it is not compacted meanwhile. silence must be
-// longer than their period, the server's --watch-progress-notify-interval, by default 10 minutes. Each attempt has a client
-// of its own, because a watch on a silent connection is silent too. The policy needs retry.ResetAfter as well.
+// Progress notifications move the position while nothing changes, so that it is not compacted meanwhile. silence must
+// be longer than their period, the server's --watch-progress-notify-interval, by default 10 minutes. Each attempt has a
+// client of its own, because a watch on a silent connection is silent too. The policy needs retry.ResetAfter as well.
 func Follow(dial func() (*clientv3.Client, error), prefix string, start int64, silence time.Duration, policy stream.RetryHandler) stream.Stream[Change] {
 	type marked = operators.Marked[Change, int64]
 	return operators.ResumeMarked(start, func(at int64) stream.Stream[marked] {

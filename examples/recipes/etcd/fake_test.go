@@ -15,8 +15,8 @@ import (
 )
 
 // fake serves what a watch of etcd needs, with its rules: the events of a revision come in one response, a watch from a
-// compacted revision is cancelled with that revision, and an idle watch gets a progress notification every minute. Nightly
-// the same test has the real server.
+// compacted revision is cancelled with that revision, and an idle watch gets a progress notification every minute.
+// Nightly the same test has the real server.
 type fake struct {
 	etcdserverpb.UnimplementedKVServer
 	etcdserverpb.UnimplementedWatchServer

@@ -23,13 +23,13 @@ type Position struct {
 
 var next = regexp.MustCompile(`<([^<>]*)>; rel="next"`)
 
-// Follow returns the values of the list from start on, and every so often asks for new ones. The client needs a Timeout,
-// which finds silence. The list must be in the order of creation, oldest first, as
+// Follow returns the values of the list from start on, and every so often asks for new ones. The client needs a
+// Timeout, which finds silence. The list must be in the order of creation, oldest first, as
 //
 //	https://api.github.com/repos/OWNER/NAME/issues/comments?sort=created&direction=asc&per_page=100
 //
-// is. A value that is deleted from an earlier page moves the others forward, and one of them is skipped: for a list from
-// which values are deleted, poll by the time and the id.
+// is. A value that is deleted from an earlier page moves the others forward, and one of them is skipped: for a list
+// from which values are deleted, poll by the time and the id.
 //
 // A rate limit dictates the delay, up to an hour: the policy needs retry.MaxRetryAfter. A 4xx without one is
 // permanent.

@@ -1,5 +1,5 @@
-// Package kafka follows the partitions of a topic with franz-go, outside of a consumer group: the position belongs to the
-// program, which can store it with its effects.
+// Package kafka follows the partitions of a topic with franz-go, outside of a consumer group: the position belongs to
+// the program, which can store it with its effects.
 package kafka
 
 import (
@@ -21,9 +21,9 @@ const Partitions = 3
 // Position is the next offset of each partition. An array is copied when it is assigned; a map would be shared.
 type Position [Partitions]int64
 
-// Beginning is the offset of a partition of which nothing was read: where its log begins, which is 0 only if retention has
-// deleted nothing. Until its first record was read, what retention deletes is not missed. If it must be, ask the broker
-// for the offsets of the beginning once, and store them.
+// Beginning is the offset of a partition of which nothing was read: where its log begins, which is 0 only if retention
+// has deleted nothing. Until its first record was read, what retention deletes is not missed. If it must be, ask the
+// broker for the offsets of the beginning once, and store them.
 const Beginning = -1
 
 // After returns the position after the fetches.
@@ -32,14 +32,14 @@ func After(at Position, fetches kgo.Fetches) Position {
 	return at
 }
 
-// Follow returns what follows start, in fetches of many records: one position per fetch, not per record. franz-go renews
-// its connections by itself; the policy is for what it does not see, brokers that are silent for longer than silence, and
-// for errors of partitions. An offset that retention has deleted is a permanent error, kerr.OffsetOutOfRange; by default
-// franz-go goes on elsewhere.
+// Follow returns what follows start, in fetches of many records: one position per fetch, not per record. franz-go
+// renews its connections by itself; the policy is for what it does not see, brokers that are silent for longer than
+// silence, and for errors of partitions. An offset that retention has deleted is a permanent error,
+// kerr.OffsetOutOfRange; by default franz-go goes on elsewhere.
 //
-// A topic without new records is silent too: franz-go does not report the broker's empty replies. So an idle topic connects
-// anew after each silence, at its position, and loses nothing. Take some minutes, and a policy that has retry.ResetAfter with
-// less in addition to ResetAfterItems; else Limit counts these reconnects.
+// A topic without new records is silent too: franz-go does not report the broker's empty replies. So an idle topic
+// connects anew after each silence, at its position, and loses nothing. Take some minutes, and a policy that has
+// retry.ResetAfter with less in addition to ResetAfterItems; else Limit counts these reconnects.
 func Follow(topic string, start Position, silence time.Duration, policy stream.RetryHandler, options ...kgo.Opt) stream.Stream[kgo.Fetches] {
 	open := func(at Position) stream.Stream[kgo.Fetches] {
 		return stream.Stream[kgo.Fetches](func(ctx context.Context, yield func(kgo.Fetches) bool) error {

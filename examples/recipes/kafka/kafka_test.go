@@ -78,8 +78,8 @@ func number(t *testing.T, r *kgo.Record) int {
 	return n
 }
 
-// The network cuts, falls silent and refuses, and the program stops and starts again at the position that it has stored:
-// each record comes once.
+// The network cuts, falls silent and refuses, and the program stops and starts again at the position that it has
+// stored: each record comes once.
 func TestFollow(t *testing.T) {
 	const n, every = 5000, 500
 	_, address := serve(t, n)
@@ -148,8 +148,8 @@ func TestFollow_Lost(t *testing.T) {
 	}
 }
 
-// A topic without new records is not given up: each silence is a reconnect at the same position, and ResetAfter keeps Limit
-// from counting them.
+// A topic without new records is not given up: each silence is a reconnect at the same position, and ResetAfter keeps
+// Limit from counting them.
 func TestFollow_Idle(t *testing.T) {
 	broker, address := serve(t, 3)
 	silences := 0

@@ -1,5 +1,5 @@
-// Package mongodb follows a change stream of MongoDB by its resume tokens. It does not import the driver, whose values fit
-// as they are.
+// Package mongodb follows a change stream of MongoDB by its resume tokens. It does not import the driver, whose values
+// fit as they are.
 package mongodb
 
 import (
@@ -21,8 +21,8 @@ type ChangeStream[Token ~[]byte] interface {
 	Close(ctx context.Context) error
 }
 
-// ErrLost is the error if the server has no history after the token any more. It is permanent: copy the collection, from
-// the cluster time before the copy.
+// ErrLost is the error if the server has no history after the token any more. It is permanent: copy the collection,
+// from the cluster time before the copy.
 var ErrLost = errors.New("the change stream's history is lost")
 
 // Follow returns the events after the token start; an empty one begins now. watch opens a change stream after a token:
@@ -35,9 +35,9 @@ var ErrLost = errors.New("the change stream's history is lost")
 //		return collection.Watch(ctx, mongo.Pipeline{}, o)
 //	}
 //
-// A token is a name: it is valid on each connection, and tomorrow. The cursor, its ID and the session are handles. Tokens of
-// empty batches are bookmarks, so the position of a quiet collection stays within the history of a busy server. A server that
-// sends no batch for silence is a failure. The policy needs retry.ResetAfter as well.
+// A token is a name: it is valid on each connection, and tomorrow. The cursor, its ID and the session are handles.
+// Tokens of empty batches are bookmarks, so the position of a quiet collection stays within the history of a busy
+// server. A server that sends no batch for silence is a failure. The policy needs retry.ResetAfter as well.
 func Follow[Event any, Token ~[]byte](watch func(ctx context.Context, after Token) (ChangeStream[Token], error), start Token,
 	silence time.Duration, policy stream.RetryHandler) stream.Stream[Event] {
 	type marked = operators.Marked[Event, Token]

@@ -113,8 +113,8 @@ func TestFollow_Lost(t *testing.T) {
 	}
 }
 
-// After an invalidate event, as of a collection that is dropped, the server closes the change stream. The next one starts
-// after that event.
+// After an invalidate event, as of a collection that is dropped, the server closes the change stream. The next one
+// starts after that event.
 func TestFollow_Invalidate(t *testing.T) {
 	var opened []string
 	got, err := mongodb.Follow[string](func(ctx context.Context, after raw) (mongodb.ChangeStream[raw], error) {

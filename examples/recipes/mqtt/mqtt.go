@@ -10,10 +10,10 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Messages returns the messages of the topic, with QoS 1. configure sets the broker, the client's ID, which is the name of
-// its session at the broker, and the keepalive, by which silence is found. The policy renews the connection, so paho does
-// not. Messages whose acknowledgement was lost come again, with Duplicate true: those that the client had received when its
-// connection broke.
+// Messages returns the messages of the topic, with QoS 1. configure sets the broker, the client's ID, which is the name
+// of its session at the broker, and the keepalive, by which silence is found. The policy renews the connection, so paho
+// does not. Messages whose acknowledgement was lost come again, with Duplicate true: those that the client had received
+// when its connection broke.
 //
 // The client reads nothing while the consumer works, pings included: a consumer that takes longer than the ping timeout
 // must be quicker, or put a Buffer after Messages, which acknowledges what it holds.

@@ -61,8 +61,8 @@ func serve(t *testing.T, f func(*broker.Server)) string {
 	return tcp.Address()
 }
 
-// A thousand messages over a network that cuts, falls silent and refuses: none is lost, and those that come again, because
-// their acknowledgement was, say so.
+// A thousand messages over a network that cuts, falls silent and refuses: none is lost, and those that come again,
+// because their acknowledgement was, say so.
 func TestMessages(t *testing.T) {
 	const n, every = 1000, 150
 	publishing := make(chan struct{})

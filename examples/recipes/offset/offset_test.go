@@ -101,8 +101,8 @@ func TestApply(t *testing.T) {
 	account.Check(t, 1, n)
 }
 
-// groups is the feed of the numbers in groups that share a position: group g has the numbers 7g+1 to 7g+7. A group that is
-// cut is not yielded.
+// groups is the feed of the numbers in groups that share a position: group g has the numbers 7g+1 to 7g+7. A group that
+// is cut is not yielded.
 func groups(at int64) stream.Stream[[]int64] {
 	return func(ctx context.Context, yield func([]int64) bool) error {
 		var group []int64

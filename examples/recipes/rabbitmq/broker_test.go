@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// broker is a queue that speaks the methods of AMQP 0-9-1 that a consumer needs. It does what RabbitMQ does with what is
-// not acknowledged: when a channel or its connection ends, the messages return to their places in the queue and come
+// broker is a queue that speaks the methods of AMQP 0-9-1 that a consumer needs. It does what RabbitMQ does with what
+// is not acknowledged: when a channel or its connection ends, the messages return to their places in the queue and come
 // again as redelivered; an acknowledgement of a tag that the channel does not have closes the channel. It is not
 // RabbitMQ, whose server is heavy.
 type broker struct {

@@ -20,14 +20,15 @@ type Delivery struct {
 	ctx context.Context
 }
 
-// Consume calls handle for the messages of the queue, for up to workers of them at once, and returns the deliveries that
-// it has acknowledged. A handler that fails is called again as the policy each says, while others go on. When that gives
-// up, the message is rejected: the broker moves it to the queue's dead letter exchange, or drops it if there is none.
+// Consume calls handle for the messages of the queue, for up to workers of them at once, and returns the deliveries
+// that it has acknowledged. A handler that fails is called again as the policy each says, while others go on. When that
+// gives up, the message is rejected: the broker moves it to the queue's dead letter exchange, or drops it if there is
+// none.
 //
 // handle's context ends with the connection, and handle should return then: the message comes again, with Redelivered
-// true, and so does one whose acknowledgement was lost. dial makes a new connection, and returns when its context ends; the
-// connection's heartbeats find silence, and until it consumes, silence is the most that it waits. The policy reconnect
-// renews the connection, so amqp091-go's own recovery stays off.
+// true, and so does one whose acknowledgement was lost. dial makes a new connection, and returns when its context ends;
+// the connection's heartbeats find silence, and until it consumes, silence is the most that it waits. The policy
+// reconnect renews the connection, so amqp091-go's own recovery stays off.
 func Consume(dial func(context.Context) (*amqp.Connection, error), queue string, silence time.Duration, workers int,
 	reconnect, each retry.Policy, handle func(context.Context, Delivery) error) stream.Stream[Delivery] {
 	var deliveries stream.Stream[Delivery] = func(ctx context.Context, yield func(Delivery) bool) error {

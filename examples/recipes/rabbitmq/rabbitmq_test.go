@@ -26,8 +26,8 @@ const heartbeat = 10 * time.Second
 
 type dialer = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// dial connects to the broker. amqp.DialConfig takes no context, so the connection is closed when ctx ends, also amid the
-// handshake, whose deadline amqp091-go removes.
+// dial connects to the broker. amqp.DialConfig takes no context, so the connection is closed when ctx ends, also amid
+// the handshake, whose deadline amqp091-go removes.
 func dial(d dialer) func(context.Context) (*amqp.Connection, error) {
 	return func(ctx context.Context) (*amqp.Connection, error) {
 		return amqp.DialConfig("amqp://guest:guest@127.0.0.1:5672/", amqp.Config{Heartbeat: heartbeat, Dial: func(network, address string) (net.Conn, error) {
@@ -76,7 +76,8 @@ func TestConsume_ComesBack(t *testing.T) {
 }
 
 // The connection breaks while handlers run and wait for their retries. No handler is called for a message that another
-// consumer may have, only what always fails is rejected, and only what was acknowledged in a silence has a second effect.
+// consumer may have, only what always fails is rejected, and only what was acknowledged in a silence has a second
+// effect.
 func TestConsume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, workers = 300, 4

@@ -19,8 +19,8 @@ import (
 // Consume returns the IDs of the entries whose effect is done and acknowledged: first of those that an earlier process
 // with the same name has left, then of new ones. The policy each decides about failed effects. The entries that it
 // gives up are stored in the hash key:dead. An attempt fails when the server is silent for twice as long as a read may
-// block, or for db's ReadTimeout when it creates the group. Cancelling may take as long. Each attempt creates the group,
-// at the stream's beginning, and the stream if they are missing: a server may come back without them.
+// block, or for db's ReadTimeout when it creates the group. Cancelling may take as long. Each attempt creates the
+// group, at the stream's beginning, and the stream if they are missing: a server may come back without them.
 //
 // db must have ContextTimeoutEnabled, and MaxRetries -1, because a client that repeats a read of new entries skips
 // those whose response was lost.

@@ -162,7 +162,8 @@ func TestConsume_AProcessDies(t *testing.T) {
 	}
 }
 
-// The group is deleted, as by a server that comes back without it: the next attempt creates it, and all entries come again.
+// The group is deleted, as by a server that comes back without it: the next attempt creates it, and all entries come
+// again.
 func TestConsume_GroupIsDeleted(t *testing.T) {
 	const n = 20
 	address := serve(t, n)

@@ -24,8 +24,8 @@ func TestMain(m *testing.M) { check.Main(m) }
 
 const lag = 2 * time.Second
 
-// Four writers insert rows, in transactions of up to 100 ms with many rows of one time, while the network cuts, falls silent
-// and refuses, and the program stops and starts again at the position that it has stored. Each row comes once.
+// Four writers insert rows, in transactions of up to 100 ms with many rows of one time, while the network cuts, falls
+// silent and refuses, and the program stops and starts again at the position that it has stored. Each row comes once.
 func TestRows(t *testing.T) {
 	const n, writers, each = 4000, 4, 30 // pages of 500, and the program's stops, cut rows of one time
 	server := debian.StartPostgres(t)
@@ -98,8 +98,8 @@ func TestRows(t *testing.T) {
 	t.Logf("%d failures", failures)
 }
 
-// write inserts the rows from first on, each of them in one transaction, whose rows have one time. It returns the longest time
-// from that one until the rows were visible.
+// write inserts the rows from first on, each of them in one transaction, whose rows have one time. It returns the
+// longest time from that one until the rows were visible.
 func write(ctx context.Context, url string, first, end, each int) (longest time.Duration, _ error) {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
