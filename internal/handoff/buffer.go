@@ -70,12 +70,9 @@ func (b *Buffer[T]) Next() (v T, ok bool, err error) {
 	if err := b.scope.Err(); err != nil {
 		return v, false, err
 	}
-	for b.empty() {
+	for b.empty() && b.put.waits(b.empty) {
 		if b.ended {
 			return v, false, b.source.End()
-		}
-		if !b.put.waits(b.empty) {
-			break
 		}
 		select {
 		case <-b.put.moved:

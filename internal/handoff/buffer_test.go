@@ -151,6 +151,27 @@ func TestBuffer_TheContextEnds(t *testing.T) {
 	})
 }
 
+// The end of the context ends Next, though the source continues.
+func TestBuffer_TheContextEndsBeforeItsSource(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(errCause) })
+		start := time.Now()
+		_ = inScope(ctx, func(scope *handoff.Scope) error {
+			in := handoff.NewBuffer(scope, 2, func(_ context.Context, yield func(int) bool) error {
+				time.Sleep(time.Minute)
+				yield(1)
+				return nil
+			})
+			v, ok, err := in.Next()
+			if ok || !endedBy(err) || time.Since(start) != time.Second {
+				t.Errorf("%d, %v, %v after %v, want the cause after 1s", v, ok, err, time.Since(start))
+			}
+			return nil
+		})
+	})
+}
+
 func endedBy(err error) bool { return errors.Is(err, errCause) && errors.Is(err, context.Canceled) }
 
 // At full speed, on any number of processors, no value is lost, doubled or out of order, and no side waits forever.

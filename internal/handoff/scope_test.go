@@ -2,6 +2,7 @@ package handoff
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,4 +29,66 @@ func TestScope_OnEnd(t *testing.T) {
 			t.Errorf("got %v, and what was called has returned: %v", err, returned)
 		}
 	})
+}
+
+// When the context has ended, a source that has returned no error does not hide the error of another one.
+func TestFailureAtEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		boom := errors.New("boom")
+		err := Stream(func(scope *Scope, _ *ending.Consumer[int]) error {
+			scope.Go(func(context.Context) error { return nil })
+			scope.Go(func(context.Context) error { return boom })
+			cancel()
+			return scope.Err()
+		})(ctx, nil)
+		if !errors.Is(err, context.Canceled) || !errors.Is(err, boom) {
+			t.Errorf("got %v, want the end of the context and boom", err)
+		}
+	})
+}
+
+// counted is a context that ends at once, whatever was derived from it, and counts what is registered with it.
+type counted struct {
+	context.Context
+	done       chan struct{}
+	err        error
+	registered int
+}
+
+func (c *counted) Done() <-chan struct{}        { return c.done }
+func (c *counted) Err() error                   { return c.err }
+func (c *counted) AfterFunc(func()) func() bool { c.registered++; return func() bool { return true } }
+
+// Next returns the end of the context, also if a source has a value, and registers with the context once.
+func TestReceiver_Next(t *testing.T) {
+	for _, values := range []int{1, few + 1, 10 * few} {
+		ctx := &counted{Context: t.Context(), done: make(chan struct{})}
+		_ = Stream(func(scope *Scope, _ *ending.Consumer[int]) error {
+			in := NewReceiver[int](scope)
+			in.Start(func(_ context.Context, yield func(int) bool) error {
+				for yield(1) {
+				}
+				return nil
+			})
+			for range values {
+				event, err := in.Next()
+				if err != nil {
+					t.Fatal(err)
+				}
+				event.From.Request()
+			}
+			if ctx.registered > 2 { // one for the source
+				t.Errorf("after %d values: %d registrations", values, ctx.registered)
+			}
+			ctx.err = context.Canceled
+			close(ctx.done)
+			for range 20 {
+				if event, err := in.Next(); err != context.Canceled {
+					t.Fatalf("after %d values and the end of the context: %v, %v", values, event.Value, err)
+				}
+			}
+			return nil
+		})(ctx, nil)
+	}
 }
