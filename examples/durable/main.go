@@ -71,47 +71,17 @@ func run(ctx context.Context, jobs int, out io.Writer) error {
 	defer shop.close()
 	fmt.Fprintf(out, "policy   %v, lease %v\n", policy, lease)
 
-	r := &running{jobs: jobs, url: url, name: name, queue: q, shop: shop, out: out}
-	if err := r.drain(ctx); err != nil {
+	r := &running{url: url, name: name, queue: q, shop: shop, out: out}
+	if err := r.drain(ctx, jobs); err != nil {
 		return err
 	}
-	if err := ledger(ctx, q, shop, int(r.put.Load()), out); err != nil {
+	if err := r.ledger(ctx); err != nil {
 		return err
 	}
 	if err := r.redrive(ctx); err != nil {
 		return err
 	}
-	return ledger(ctx, q, shop, int(r.put.Load()), out)
-}
-
-// redrive puts the dead letters back that may succeed now, and returns when the queue is empty.
-func (r *running) redrive(ctx context.Context) (err error) {
-	r.shop.repaired.Store(true)
-	n, err := r.queue.ReviveAll(ctx, func(letter *durable.DeadLetter) bool { return letter.Cause != "permanent" })
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(r.out, "redrive  the shop is repaired; %d dead letters are put back\n", n)
-	if r.worker, err = startWorker(r.url, r.name, r.shop.url); err != nil {
-		return err
-	}
-	defer func() { r.worker.kill() }()
-	look := time.NewTicker(100 * time.Millisecond)
-	defer look.Stop()
-	for {
-		stats, err := r.queue.Stats(ctx)
-		if err != nil {
-			return err
-		}
-		if stats.Ready+stats.Running+stats.Later == 0 {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-look.C:
-		}
-	}
+	return r.ledger(ctx)
 }
 
 // serve starts a server in this process and returns its URL. The server listens on 127.0.0.1, because the worker is
@@ -135,7 +105,6 @@ func serve(out io.Writer) (url string, close func(), err error) {
 
 // running is a run in progress.
 type running struct {
-	jobs  int
 	url   string
 	name  string
 	queue *durable.Queue
@@ -147,14 +116,29 @@ type running struct {
 	killed int // the number of workers killed so far
 }
 
-// drain puts all jobs and returns when the queue is empty.
-func (r *running) drain(ctx context.Context) (err error) {
+// redrive puts the dead letters back that may succeed now, and returns when the queue is empty.
+func (r *running) redrive(ctx context.Context) error {
+	r.shop.repaired.Store(true)
+	n, err := r.queue.ReviveAll(ctx, func(letter *durable.DeadLetter) bool { return letter.Cause != "permanent" })
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(r.out, "redrive  the shop is repaired; %d dead letters are put back\n", n)
+	return r.drain(ctx, 0)
+}
+
+// drain puts the jobs, and returns when the queue is empty.
+func (r *running) drain(ctx context.Context, jobs int) (err error) {
 	if r.worker, err = startWorker(r.url, r.name, r.shop.url); err != nil {
 		return err
 	}
 	defer func() { r.worker.kill() }()
+	var all sync.WaitGroup
+	defer all.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	putting := make(chan error, 1)
-	go func() { putting <- putAll(ctx, r.queue, r.jobs, &r.put) }()
+	all.Go(func() { putting <- r.putAll(ctx, jobs) })
 	look, show := time.NewTicker(250*time.Millisecond), time.NewTicker(time.Second)
 	defer look.Stop()
 	defer show.Stop()
@@ -184,7 +168,7 @@ func (r *running) drain(ctx context.Context) (err error) {
 			r.show(stats)
 		default:
 		}
-		if err := r.crash(r.shop.done() + stats.Dead); err != nil {
+		if err := r.crash(r.shop.done()+stats.Dead, jobs); err != nil {
 			return err
 		}
 		if allPut && stats.Ready+stats.Running+stats.Later == 0 {
@@ -199,13 +183,13 @@ func (r *running) show(stats durable.Stats) {
 }
 
 // crash kills the worker and starts another each time that the next part of the jobs is settled.
-func (r *running) crash(settled int) (err error) {
-	if r.killed >= kills || settled < r.jobs*(r.killed+1)/(kills+1) {
+func (r *running) crash(settled, jobs int) (err error) {
+	if r.killed >= kills || settled < jobs*(r.killed+1)/(kills+1) {
 		return nil
 	}
 	r.killed++
 	r.worker.kill()
-	fmt.Fprintf(r.out, "kill %d   the worker, at %d of %d jobs; starting another\n", r.killed, settled, r.jobs)
+	fmt.Fprintf(r.out, "kill %d   the worker, at %d of %d jobs; starting another\n", r.killed, settled, jobs)
 	next, err := startWorker(r.url, r.name, r.shop.url)
 	if err == nil {
 		r.worker = next
@@ -214,55 +198,48 @@ func (r *running) crash(settled int) (err error) {
 }
 
 // putAll puts the orders 1 to n.
-func putAll(ctx context.Context, q *durable.Queue, n int, put *atomic.Int64) error {
-	var (
-		next     atomic.Int64
-		all      sync.WaitGroup
-		once     sync.Once
-		firstErr error
-	)
-	for range 8 {
-		all.Go(func() {
-			for i := next.Add(1); i <= int64(n); i = next.Add(1) {
-				id := "order-" + strconv.FormatInt(i, 10)
-				kind := ordinary
-				if i%10 == 0 {
-					kind = express
-				}
-				_, err := q.Put(ctx, []byte(id), durable.PutID(id), durable.PutKind(kind), durable.PutHeader("X-Trace", "trace-"+id))
-				if err != nil && !errors.Is(err, durable.ErrExists) {
-					once.Do(func() { firstErr = err })
-					return
-				}
-				put.Add(1)
-			}
-		})
+func (r *running) putAll(ctx context.Context, n int) error {
+	var orders []durable.NewJob
+	for i := 1; i <= n; i++ {
+		id, kind := fmt.Sprint("order-", i), ordinary
+		if i%10 == 0 {
+			kind = express
+		}
+		orders = append(orders, durable.NewJob{Data: []byte(id), Options: []durable.PutOption{
+			durable.PutID(id), durable.PutKind(kind), durable.PutHeader("X-Trace", "trace-"+id)}})
 	}
-	all.Wait()
-	return firstErr
+	for some := range slices.Chunk(orders, 100) {
+		for _, put := range r.queue.PutAll(ctx, some) {
+			if put.Err != nil && !errors.Is(put.Err, durable.ErrExists) {
+				return put.Err
+			}
+			r.put.Add(1)
+		}
+	}
+	return nil
 }
 
 // ledger checks that each job that was put is either done or dead, and prints the numbers.
-func ledger(ctx context.Context, q *durable.Queue, shop *shop, put int, out io.Writer) error {
+func (r *running) ledger(ctx context.Context) error {
 	causes := make(map[string]int)
 	dead, both := 0, 0
-	for d, err := range q.Dead().All(ctx) {
+	for d, err := range r.queue.Dead().All(ctx) {
 		if err != nil {
 			return err
 		}
 		dead++
 		causes[d.Cause]++
-		if shop.has(d.ID) {
+		if r.shop.has(d.ID) {
 			both++
 		}
 	}
-	done := shop.done()
 	var why []string
 	for _, cause := range slices.Sorted(maps.Keys(causes)) {
 		why = append(why, fmt.Sprintf("%s %d", cause, causes[cause]))
 	}
-	fmt.Fprintf(out, "ledger   put %d = done %d + dead %d (%s); %d calls, %d of them for orders that were done already\n",
-		put, done, dead, strings.Join(why, ", "), shop.calls.Load(), shop.repeated.Load())
+	put, done := int(r.put.Load()), r.shop.done()
+	fmt.Fprintf(r.out, "ledger   put %d = done %d + dead %d (%s); %d calls, %d of them for orders that were done already\n",
+		put, done, dead, strings.Join(why, ", "), r.shop.calls.Load(), r.shop.repeated.Load())
 	if put != done+dead || both > 0 {
 		return fmt.Errorf("the numbers do not add up: put %d, done %d, dead %d, both %d", put, done, dead, both)
 	}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -13,6 +15,19 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	os.Exit(m.Run())
+}
+
+func TestTheShopAcceptsWhatItHas(t *testing.T) {
+	s, order := &shop{taken: map[string]bool{"order-1": true}}, httptest.NewRequest(http.MethodPost, "/order-1", nil)
+	for range 100 {
+		response := httptest.NewRecorder()
+		if s.ServeHTTP(response, order); response.Code != http.StatusOK {
+			t.Fatalf("got %d, want 200", response.Code)
+		}
+	}
+	if s.done() != 1 || s.repeated.Load() != 100 {
+		t.Errorf("%d orders done, %d repeated, want 1 and 100", s.done(), s.repeated.Load())
+	}
 }
 
 func TestTheLedgerBalances(t *testing.T) {

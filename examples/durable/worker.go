@@ -3,13 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
-	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -18,6 +16,7 @@ import (
 	"github.com/retrywhen/retrywhen/durable"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/retryhttp"
 )
 
 // lease is short, so that the jobs of a killed worker are soon delivered to the next one.
@@ -72,18 +71,14 @@ func call(ctx context.Context, client *http.Client, target string, job *durable.
 		return err
 	}
 	defer resp.Body.Close()
-	io.Copy(io.Discard, resp.Body)
-	switch failed := errors.New(resp.Status); {
-	case resp.StatusCode == http.StatusOK:
+	if resp.StatusCode == http.StatusOK {
 		return nil
-	case resp.StatusCode == http.StatusTooManyRequests:
-		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
-		return retry.RetryAfter(failed, time.Duration(seconds)*time.Second)
-	case resp.StatusCode < 500:
-		return retry.Permanent(failed)
-	default:
-		return failed
 	}
+	failure := retryhttp.NewStatusError(resp) // with the delay of Retry-After
+	if resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests {
+		return retry.Permanent(failure)
+	}
+	return failure
 }
 
 // worker is the parent's handle of a worker process.
