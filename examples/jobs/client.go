@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/retryhttp"
 )
 
 // client sends jobs to the server. An error that a retry cannot help is marked as permanent.
@@ -39,14 +39,11 @@ func (c *client) send(ctx context.Context, job int) (int, error) {
 		return 0, err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	switch {
-	case err != nil:
-		return 0, err
-	case resp.StatusCode == http.StatusOK:
-		return job, nil
+	if resp.StatusCode == http.StatusOK {
+		_, err = io.Copy(io.Discard, resp.Body)
+		return job, err
 	}
-	err = fmt.Errorf("%s: %s", resp.Status, strings.TrimSpace(string(body)))
+	err = retryhttp.NewStatusError(resp)
 	if resp.StatusCode/100 == 4 {
 		err = retry.Permanent(err)
 	}

@@ -4,16 +4,15 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/tmaxmax/go-sse"
 
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/retryhttp"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -69,15 +68,9 @@ func (f *feed) after(lastID string) stream.Stream[sse.Event] {
 // refusal returns the error for a response that is not 200. The error has the delay that the server dictates, if any.
 // It is permanent if another request cannot help.
 func refusal(r *http.Response) error {
-	err := fmt.Errorf("the server responded %s", r.Status)
-	header := r.Header.Get("Retry-After")
-	if seconds, parseErr := strconv.ParseUint(header, 10, 31); parseErr == nil {
-		return retry.RetryAfter(err, time.Duration(seconds)*time.Second)
-	}
-	if at, parseErr := http.ParseTime(header); parseErr == nil {
-		return retry.RetryAfter(err, time.Until(at))
-	}
-	if r.StatusCode >= 500 || r.StatusCode == http.StatusTooManyRequests || r.StatusCode == http.StatusRequestTimeout {
+	err := retryhttp.NewStatusError(r)
+	if r.StatusCode >= 500 || r.StatusCode == http.StatusTooManyRequests || r.StatusCode == http.StatusRequestTimeout ||
+		r.Header.Get("Retry-After") != "" {
 		return err
 	}
 	return retry.Permanent(err)

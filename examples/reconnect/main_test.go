@@ -28,7 +28,7 @@ func TestEveryEventArrivesOnce(t *testing.T) {
 		`attempt 1 in a row, in +\d+ms: .*unexpected (EOF|end of input)`,
 		`attempt 1 in a row, in +\d+ms: the server ended the feed`,
 		`attempt 1 in a row, in +\d+ms: stream: .*timeout`,
-		`attempt \d in a row, in +1\d\d\dms: the server responded 503`,
+		`attempt \d in a row, in +1\d\d\dms: .*: 503 Service Unavailable: try again later`,
 		`connection refused`,
 		`(?m)^recovered [1-9]\d* times, longest outage [1-9]\S*s$`,
 	} {
