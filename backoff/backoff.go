@@ -121,7 +121,7 @@ func (b Backoff) Dictated(d, room time.Duration, u float64) time.Duration {
 	}
 	more := scale(d, part)
 	if largest := scale(d, most); room >= 0 && largest > room/2 {
-		more = scale(room/2, min(1, part/most))
+		more = scale(room/2, part/most)
 	}
 	return add(d, more)
 }

@@ -55,6 +55,35 @@ func TestDictated(t *testing.T) {
 	}
 }
 
+// The part that is added is spread over half of the room, if its largest value would not fit there.
+func TestDictated_Room(t *testing.T) {
+	s := time.Second
+	plain := backoff.Exponential(s, 2)
+	full := plain.Jitter(jitter.Full)
+	tests := []struct {
+		b    backoff.Backoff
+		room time.Duration
+		u    float64
+		want time.Duration
+	}{
+		{full, 0, 0.5, 10 * s},
+		{full, 4 * s, 0, 10 * s},
+		{full, 4 * s, 0.5, 11 * s},
+		{full, 4 * s, below1, 12*s - 1},
+		{full, 20 * s, 0.5, 15 * s},
+		{full, 40 * s, 0.5, 15 * s},
+		{plain.Jitter(jitter.Equal), 4 * s, 0.5, 11 * s},
+		{plain.Tiled(), 2 * s, 0.5, 10500 * ms},
+		{plain.Tiled(), 4 * s, 0.5, 10750 * ms},
+		{plain, 4 * s, 0.5, 10 * s},
+	}
+	for _, tt := range tests {
+		if got := tt.b.Dictated(10*s, tt.room, tt.u); got != tt.want {
+			t.Errorf("(%v).Dictated(10s, %v, %v) = %v, want %v", tt.b, tt.room, tt.u, got, tt.want)
+		}
+	}
+}
+
 func TestDictatedIsALeastDelay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := rapid.SampledFrom(everyCurve()).Draw(t, "b").Jitter(anyJitter().Draw(t, "j"))

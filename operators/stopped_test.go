@@ -53,6 +53,40 @@ func TestASourceIsStoppedAtTheLastValue(t *testing.T) {
 	}
 }
 
+// A context that an operator derives for a source ends with the run, so that the subscriber's context does not keep it.
+func TestTheContextOfASourceEndsWithTheRun(t *testing.T) {
+	add := func(a, b int) int { return a + b }
+	for name, apply := range map[string]func(source ints) ints{
+		"ExhaustMap": func(source ints) ints {
+			return operators.ExhaustMap(stream.Of(0), func(int) ints { return source })
+		},
+		"FlatMap": func(source ints) ints {
+			return operators.FlatMap(stream.Of(0), 2, func(int) ints { return source })
+		},
+		"Sample": func(source ints) ints { return operators.Sample(source, stream.Never[int]()) },
+		"SwitchMap": func(source ints) ints {
+			return operators.SwitchMap(stream.Of(0), func(int) ints { return source })
+		},
+		"TakeUntil":       func(source ints) ints { return operators.TakeUntil(source, stream.Never[int]()) },
+		"TakeUntilDone":   func(source ints) ints { return source.TakeUntilDone(make(chan struct{})) },
+		"Timeout":         func(source ints) ints { return source.Timeout(time.Hour) },
+		"ZipWith's first": func(source ints) ints { return operators.ZipWith(source, stream.Of(10, 20, 30), add) },
+		"ZipWith's other": func(source ints) ints { return operators.ZipWith(stream.Of(10), source, add) },
+	} {
+		bubble(t, name, func(t *testing.T) {
+			var seen context.Context
+			err := apply(func(ctx context.Context, yield func(int) bool) error {
+				seen = ctx
+				yield(1)
+				return nil
+			}).ForEach(t.Context(), func(int) {})
+			if err != nil || seen == t.Context() || seen.Err() == nil {
+				t.Errorf("%v; the source's context: %v", err, seen)
+			}
+		})
+	}
+}
+
 // Window returns when a goroutine that runs the window has, also when f's stream fails earlier.
 func TestWindow_IsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
