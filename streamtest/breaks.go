@@ -28,7 +28,7 @@ func (n *network) delivered() {
 	}
 }
 
-// fail records the first break. While the server is down, no connection of it works, the idle ones of a pool neither.
+// fail records the first break. While the server is down, no connection works, not even an idle one of a pool.
 func (n *network) fail() {
 	if n.broken.IsZero() {
 		n.broken, n.sent = time.Now(), n.units

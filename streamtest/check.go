@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -253,7 +254,7 @@ func (in *inspection[T]) unwound() {
 		tr.nothingLeft()
 		tr = in.start(fmt.Sprintf("runtime.Goexit in the yield of value %d", k), in.fresh(), func(i int) bool {
 			if i == k {
-				exit()
+				runtime.Goexit()
 			}
 			return true
 		})

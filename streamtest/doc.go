@@ -17,9 +17,7 @@
 // wait. Then the bubble is at rest. A [Session] is a test in a bubble. Its clock shows the bubble's time and fires the
 // timers of one instant in the order armed.
 //
-// **Inside a session use the session's Context, never the Context of the t outside.** Code that waits for that one
-// freezes the session, which fails after ten seconds. A context that is derived from it in the session and not
-// cancelled ends the whole test process.
+// **Inside a session use the session's Context, never the Context of the t outside**: [Run] says why.
 //
 // # Ways to write a test
 //

@@ -23,8 +23,8 @@ type fault struct {
 type finding struct {
 	fault
 	where  string
-	shown  int // in so many scenarios
-	others int // of so many
+	shown  int // scenarios that show it
+	others int // scenarios of the group
 }
 
 func (f finding) String() string {
@@ -86,7 +86,7 @@ func (s *subject) delivery(o *outcome) (all []fault) {
 			kind = "gave up"
 		}
 		add(kind, advice, "it gave up after %s: %q", count(len(o.net.dials), "connection"), o.err)
-	case o.ended && o.err == nil && (!s.ends || len(lost) > 0):
+	case o.ended && (!s.ends || len(lost) > 0):
 		mend := "does it return the error with which it gives up?"
 		if o.fate == ends && !o.hour {
 			mend = s.either("is there a MustNotEnd inside open? The end of a connection is not the end of the feed",
@@ -160,7 +160,7 @@ func (s *subject) loses(o *outcome, lost []any) fault {
 		}
 		return f
 	}
-	at, asked := o.broke(), o.net.asked[0]
+	at, asked := o.net.sent, o.net.asked[0]
 	if asked <= at {
 		f.mend = "does it drop values as repeated ones because they share a position?"
 		return f
@@ -178,10 +178,10 @@ func (s *subject) repeating(o *outcome) fault {
 		f.mend = "does it ask for what follows the last value? If it cannot, AtLeastOnce allows repeated values"
 		return f
 	}
-	f.what += fmt.Sprintf(": after event %d it continued at event %d", o.broke(), o.net.asked[0]+1)
+	f.what += fmt.Sprintf(": after event %d it continued at event %d", o.net.sent, o.net.asked[0]+1)
 	f.mend = "do events share a position? It must drop those that it has delivered, or say AtLeastOnce"
 	f.all = "is the position one too low (>= for >)? If the server sends its last event again, the client must drop it"
-	if o.net.asked[0] == 0 && o.broke() > 1 {
+	if o.net.asked[0] == 0 && o.net.sent > 1 {
 		f.mend = "does it start from the beginning? Resume continues at a position"
 		f.all = f.mend
 	}
@@ -197,9 +197,6 @@ func (s *subject) first(unit int) int {
 	}
 	return len(s.of)
 }
-
-// broke returns how many events had been sent when the connection broke.
-func (o *outcome) broke() int { return o.net.sent }
 
 // stopping judges a client whose context has ended or whose consumer has stopped.
 func (s *subject) stopping(o *outcome) (all []fault) {

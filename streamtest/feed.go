@@ -1,6 +1,7 @@
 package streamtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -81,14 +82,11 @@ func (f Feed[T, P]) send(ctx context.Context, n *network, l *link, next int, yie
 	defer timer.Stop()
 	for {
 		idle := next == len(f.Events) || !n.has(l, next)
-		if every := f.Every; idle {
-			if every == 0 {
-				every = idlePause
-			}
-			timer.Reset(every)
-		} else {
-			timer.Reset(eventPace)
+		pause := eventPace
+		if idle {
+			pause = cmp.Or(f.Every, idlePause)
 		}
+		timer.Reset(pause)
 		var end fate
 		select {
 		case <-ctx.Done():

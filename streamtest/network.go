@@ -31,17 +31,17 @@ var (
 // outage is what happens to the connections of a run. Units are counted from 0: the events of a Feed, or the writes of
 // a server.
 type outage struct {
-	fate    fate          // of the first connection that is about to send the unit at
-	at      int           //
+	fate    fate          // how the first connection that is about to send the unit at breaks
+	at      int           // negative: none breaks
 	amid    bool          // half of the unit is sent before
-	refuse  int           // so many connections are refused after the break
-	lasts   time.Duration // no connection works for so long after the break:
+	refuse  int           // the number of connections that are refused after the break
+	lasts   time.Duration // how long after the break no connection works:
 	accepts bool          // they are accepted and closed, not refused
-	hold    time.Duration // the unit at comes only after so long, when the connection has been cut
+	hold    time.Duration // how long the unit at is held back; then the connection is cut
 	flaps   bool          // each connection is cut after its first value,
-	after   time.Duration // so long after
+	after   time.Duration // or this long after it
 	restart bool          // the server is stopped at the break, and another one started after a second
-	gone    int           // so many of the first events are gone after the break
+	gone    int           // the number of events that are gone after the break, the first ones
 }
 
 // hotLoop is the number of connections in a minute that no client needs.

@@ -143,7 +143,7 @@ func (s *Session) reportLeft() {
 		s.left = true
 		s.report.Errorf("streamtest: %s left running at the end of the test:%s", count(len(left), "goroutine"), virtual.List(left))
 	}
-	if left := s.bubble.Armed(func(owner *virtual.Owner) bool { return !owner.Silent }); len(left) > 0 {
+	if left := s.bubble.Armed(nil); len(left) > 0 {
 		s.report.Errorf("streamtest: %s left armed at the end of the test:%s", count(len(left), "timer"), virtual.List(left))
 	}
 }

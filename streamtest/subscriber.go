@@ -132,13 +132,13 @@ func (sub *subscriber[T]) returned() bool {
 	return sub.over
 }
 
-// verify reports the goroutines and timers that a stream has left after its return.
+// verify reports the timers that a stream has left armed after its return.
 func (sub *subscriber[T]) verify() {
 	sub.session.report.Helper()
 	if !sub.returned() {
 		return
 	}
-	if left := sub.session.bubble.Armed(func(owner *virtual.Owner) bool { return owner == sub.owner }); len(left) > 0 {
+	if left := sub.session.bubble.Armed(sub.owner); len(left) > 0 {
 		sub.owner.Silent = true // already reported
 		sub.session.report.Errorf("streamtest: %s: the stream has returned and left %s armed:%s\n    subscribed to at:%v",
 			sub.name, count(len(left), "timer"), virtual.List(left), sub.callers)

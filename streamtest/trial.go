@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,8 +53,7 @@ func (in *inspection[T]) prepare(name string, st stream.Stream[T], answer func(n
 	if in.system {
 		tr.ctx, tr.cancel = context.WithCancelCause(in.session.t.Context())
 	} else {
-		tr.ctx, tr.cancel = context.WithCancelCause(in.session.ctx)
-		tr.ctx = stream.WithClock(tr.ctx, virtual.View{Clock: &in.session.bubble.Clock, Owner: tr.owner})
+		tr.ctx, tr.cancel, tr.owner = in.session.subscriber()
 	}
 	return tr
 }
@@ -210,9 +208,8 @@ func (tr *trial[T]) nothingLeft() {
 	if len(left) > 0 {
 		tr.in.fail("%s: the stream has returned and left %s running:%s", tr.name, count(len(left), "goroutine"), virtual.List(left))
 	}
-	if timers := s.bubble.Armed(func(owner *virtual.Owner) bool { return owner == tr.owner }); len(timers) > 0 {
+	if timers := s.bubble.Armed(tr.owner); len(timers) > 0 {
 		tr.owner.Silent = true
-		tr.owner = new(virtual.Owner)
 		tr.in.fail("%s: the stream has returned and left %s armed:%s", tr.name, count(len(timers), "timer"), virtual.List(timers))
 	}
 }
@@ -251,6 +248,3 @@ func (tr *trial[T]) relative(i int) any {
 	}
 	return tr.got[i]
 }
-
-// exit ends the goroutine.
-func exit() { runtime.Goexit() }

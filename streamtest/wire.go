@@ -13,9 +13,9 @@ import (
 type wire struct {
 	net  *network
 	link *link
-	// changed is closed, and replaced, with each change.
-	mu      sync.Mutex // never held during a wait
-	changed chan struct{}
+
+	mu      sync.Mutex    // never held during a wait
+	changed chan struct{} // closed, and replaced, with each change
 	reset   bool
 	silent  bool // what is written is dropped
 	client  *end
