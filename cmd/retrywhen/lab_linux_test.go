@@ -1,31 +1,60 @@
 package main
 
 import (
+	"bufio"
+	"net/http"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 )
 
-// The desktop's own command opens the page.
+// The desktop's own command opens the page, with --open only. If there is none, lab says so and serves the page.
 func TestLabOpensTheBrowser(t *testing.T) {
-	folder := t.TempDir()
-	pipe := filepath.Join(folder, "address")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+	folder, empty := t.TempDir(), t.TempDir()
+	name := filepath.Join(folder, "address")
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(folder, "xdg-open"), []byte("#!/bin/sh\necho \"$*\" >'"+pipe+"'\n"), 0o700); err != nil {
+	pipe, err := os.OpenFile(name, os.O_RDWR|syscall.O_NONBLOCK, 0)
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PATH", folder)
-	if err := openBrowser("http://127.0.0.1:1/?a=b"); err != nil {
+	defer func() { _ = pipe.Close() }()
+	if err := pipe.SetReadDeadline(time.Now().Add(time.Minute)); err != nil { // if no browser is opened
 		t.Fatal(err)
 	}
-	if got, err := os.ReadFile(pipe); err != nil || string(got) != "http://127.0.0.1:1/?a=b\n" {
-		t.Errorf("%q, %v", got, err)
+	script := "#!/bin/sh\necho \"$*\" >'" + name + "'\n"
+	if err := os.WriteFile(filepath.Join(folder, "xdg-open"), []byte(script), 0o700); err != nil { //nolint:gosec // it is to be run
+		t.Fatal(err)
 	}
-	t.Setenv("PATH", t.TempDir())
-	if openBrowser("http://127.0.0.1:1/") == nil {
-		t.Error("no error although there is no browser")
+	const none = `retrywhen: lab: no browser could be opened: exec: "xdg-open": executable file not found in $PATH` + "\n"
+	for _, test := range []struct {
+		args       []string
+		path, said string
+		opens      bool
+	}{
+		{[]string{"--open", "sidekiq"}, folder, "", true},
+		{[]string{"--open"}, empty, none, false},
+		{nil, empty, "", false},
+	} {
+		p := command(t, append([]string{"lab", "--port=0"}, test.args...)...)
+		p.Env = append(p.Env, "PATH="+test.path)
+		p.start(t)
+		address := p.line(t)
+		if test.opens {
+			if opened, err := bufio.NewReader(pipe).ReadString('\n'); err != nil || opened != address+"\n" {
+				t.Errorf("%q is opened, %v, want %q", opened, err, address)
+			}
+		} else if r, err := http.Get(address + "app.css"); err != nil { //nolint:noctx,gosec // of the test's own process
+			t.Error(err)
+		} else if _ = r.Body.Close(); r.StatusCode != http.StatusOK {
+			t.Error(r.Status)
+		}
+		p.signal(t, syscall.SIGINT)
+		if rest, code := p.end(t); rest != "" || code != 0 || p.err.String() != test.said {
+			t.Errorf("%q: exit code %d, %q, stderr %q, want %q", test.args, code, rest, p.err.String(), test.said)
+		}
 	}
 }

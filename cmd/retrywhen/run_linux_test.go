@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,6 +31,44 @@ func TestRunStops(t *testing.T) {
 	}
 	if rest, code := p.end(t); rest != "" || code != 42 || p.err.Len() > 0 {
 		t.Errorf("stdout %q, exit code %d, stderr %q", rest, code, p.err.String())
+	}
+}
+
+// A stop that run has forwarded is no news; one from elsewhere is.
+func TestRunSaysNothingOfAStopThatItForwarded(t *testing.T) {
+	args := asChild(t, "default")[1:]
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := child{}
+	if err := c.start(cmd, false); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = cmd.Process.Kill(), cmd.Wait() }()
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil { // it is ready
+		t.Fatal(err)
+	}
+	wait := func() {
+		t.Helper()
+		var info unix.Siginfo
+		if err := unix.Waitid(unix.P_PID, cmd.Process.Pid, &info, unix.WSTOPPED|unix.WNOWAIT, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.pass(syscall.SIGTSTP)
+	wait()
+	if c.stopped() {
+		t.Error("a forwarded stop is reported")
+	}
+	c.pass(syscall.SIGCONT)
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	wait()
+	if !c.stopped() || c.stopped() {
+		t.Error("want a stop from elsewhere reported, once")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math"
@@ -234,6 +235,51 @@ func TestStoryNeedsNoScript(t *testing.T) {
 	}
 	if len(first) > 200_000 {
 		t.Errorf("the story has %d bytes", len(first))
+	}
+}
+
+// ends is a context that ends at a look at it.
+type ends struct {
+	context.Context
+	at, looks int
+}
+
+func (e *ends) Err() error {
+	if e.looks++; e.looks > e.at {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A beginning that is stopped anywhere ends at once, and has no page, not a part of one.
+func TestStoryIsStopped(t *testing.T) {
+	const never = math.MaxInt
+	lasts := func(write func(context.Context, *strings.Builder) error) int {
+		e := &ends{Context: context.Background(), at: never}
+		if err := write(e, new(strings.Builder)); err != nil {
+			t.Fatal(err)
+		}
+		return e.looks
+	}
+	var all []screen
+	looks := []int{
+		lasts(func(ctx context.Context, _ *strings.Builder) (err error) { all, err = screens(ctx); return err }),
+		lasts(func(ctx context.Context, b *strings.Builder) error { return all[0].html(ctx, b, 0) }),
+	}
+	for i, s := range all[1:] {
+		looks[1] += lasts(func(ctx context.Context, b *strings.Builder) error { return s.html(ctx, b, i+1) })
+	}
+	looks = append(looks, lasts(saves), lasts(mapHTML))
+	before := 0
+	for i, n := range looks {
+		for _, at := range []int{0, n / 2} {
+			e := &ends{Context: context.Background(), at: before + at}
+			text, err := opening(e)
+			if later := e.looks - e.at; !errors.Is(err, context.Canceled) || text != "" || later > 3 { // one run looks three times
+				t.Errorf("part %d is stopped at look %d of %d: %v, %d bytes, then %d more looks", i, at, n, err, len(text), later)
+			}
+		}
+		before += n
 	}
 }
 

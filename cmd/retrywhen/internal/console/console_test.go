@@ -24,27 +24,45 @@ func TestTable(t *testing.T) {
 
 func TestFit(t *testing.T) {
 	header, rows := []string{"name", "first", "second"}, [][]string{{"the name of a policy", "1", "22"}, {"b", "333", "4"}}
+	whole := []string{
+		"name                  first  second",
+		"the name of a policy      1      22",
+		"b                       333       4",
+	}
+	blocks := []string{
+		"name the name of a …",
+		"  first    1",
+		"  second  22",
+		"name b",
+		"  first   333",
+		"  second    4",
+	}
 	for width, want := range map[int][]string{
-		80: {
-			"name                  first  second",
-			"the name of a policy      1      22",
-			"b                       333       4",
-		},
+		80: whole,
+		35: whole, // as wide as the table
 		32: {
 			"name               first  second",
 			"the name of a po…      1      22",
 			"b                    333       4",
 		},
-		20: { // fewer than 14 characters would be left for the name
-			"name the name of a …",
-			"  first    1",
-			"  second  22",
-			"name b",
-			"  first   333",
-			"  second    4",
+		29: { // 14 characters are left for the name
+			"name            first  second",
+			"the name of a…      1      22",
+			"b                 333       4",
 		},
+		28: append([]string{"name the name of a policy"}, blocks[1:]...),
+		20: blocks,
 	} {
 		lines(t, Fit(width, header, rows, 1), want...)
+	}
+}
+
+// A short name, or its header, needs less than 14 characters, but all of its own.
+func TestFit_ShortNames(t *testing.T) {
+	for _, names := range [][]string{{"name", "b"}, {"n", "abcd"}} {
+		header, rows := []string{names[0], "first", "second"}, [][]string{{names[1], "1", "22"}}
+		lines(t, Fit(19, header, rows, 1), Table(header, rows, 1)...)
+		lines(t, Fit(18, header, rows, 1), names[0]+" "+names[1], "  first    1", "  second  22")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
@@ -93,5 +94,30 @@ func TestSumsDoNotOverflow(t *testing.T) {
 	}
 	if rows[49].Cumulative != math.MaxInt64 {
 		t.Error(rows[49])
+	}
+}
+
+// The axes of the picture have at most 12 ticks of retries, 6 of waits and 9 of times, without the origin.
+func TestShowTicks(t *testing.T) {
+	for retries, test := range map[int]struct{ strategies, ticks []string }{
+		12: {
+			[]string{"constant d=0s", "constant d=6s limit=1", "constant d=3s limit=3"},
+			[]string{"1 2 3 4 5 6 7 8 9 10 11 12", "0 1s 2s 3s 4s 5s 6s", "0 1s 2s 3s 4s 5s 6s 7s 8s 9s"},
+		},
+		13: {
+			[]string{"constant d=0s", "constant d=7s limit=1", "constant d=5s limit=2"},
+			[]string{"2 4 6 8 10 12", "0 2s 4s 6s", "0 2s 4s 6s 8s 10s"},
+		},
+	} {
+		f := Show{Strategies: strategies(t, test.strategies...), Retries: retries}.Run().Figure()
+		for i, a := range []picture.Axis{f.Panels[0].X, f.Panels[0].Y, f.Panels[1].X} {
+			var labels []string
+			for _, tick := range a.Ticks {
+				labels = append(labels, tick.Label)
+			}
+			if got := strings.Join(labels, " "); got != test.ticks[i] {
+				t.Errorf("%d retries: axis %d has the ticks %s, want %s", retries, i, got, test.ticks[i])
+			}
+		}
 	}
 }
