@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -124,7 +123,8 @@ func (b Boundary) Run(ctx context.Context) (*BoundaryResult, error) {
 			r.Highest[i] = points[lost-1].Load
 		}
 	}
-	if stopped, ok := errors.AsType[*StoppedError](err); ok {
+	if err != nil {
+		stopped := err.(*StoppedError)
 		return r, &StoppedError{"Boundary", stopped.Cause, stopped.At, done, int64(n), "runs"}
 	}
 	return r, nil

@@ -200,7 +200,8 @@ func (c Choose) Run(ctx context.Context) (*Choices, error) {
 			}
 		},
 	}.run(ctx)
-	if stopped, ok := errors.AsType[*StoppedError](err); ok {
+	if err != nil {
+		stopped := err.(*StoppedError)
 		return r, &StoppedError{"Choose", stopped.Cause, stopped.At, done, int64(n), "runs"}
 	}
 	r.compare()

@@ -185,6 +185,33 @@ func TestChooseIsOfItsOutages(t *testing.T) {
 	}
 }
 
+// A strategy is beaten by one that is nowhere worse and better in one figure, and serves all clients.
+func TestChooseUnbeaten(t *testing.T) {
+	of := func(refusals float64, wait, end time.Duration) Choice {
+		return Choice{Refusals: refusals, FirstWait: Spread{Mean: wait}, End: end}
+	}
+	lost := of(0, 0, 0)
+	lost.Outages = []ChoiceOutage{{Unserved: 1}}
+	for name, test := range map[string]struct {
+		other Choice
+		want  bool
+	}{
+		"equal":             {of(2, 2, 2), true},
+		"fewer refusals":    {of(1, 2, 2), false},
+		"a shorter wait":    {of(2, 1, 2), false},
+		"an earlier end":    {of(2, 2, 1), false},
+		"but more refusals": {of(3, 1, 1), true},
+		"but a longer wait": {of(1, 3, 1), true},
+		"but a later end":   {of(1, 1, 3), true},
+		"serves not all":    {lost, true},
+	} {
+		r := Choices{Choices: []Choice{of(2, 2, 2), test.other}}
+		if r.compare(); r.Choices[0].Unbeaten != test.want {
+			t.Errorf("%s: unbeaten is %v", name, !test.want)
+		}
+	}
+}
+
 func TestChooseRefuses(t *testing.T) {
 	for want, change := range map[string]func(*Choose){
 		"Clients is 0":               func(c *Choose) { c.Clients = 0 },

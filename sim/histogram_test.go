@@ -22,6 +22,20 @@ func TestBucketsHoldTheirNumbers(t *testing.T) {
 }
 
 // The percentile is the nearest-rank percentile of the sorted numbers.
+// An Estimate is in units of the numbers that were added.
+func TestEstimate(t *testing.T) {
+	var m moments
+	for i := range 100 {
+		m.addFigure(float64(i+1) / 1000)
+	}
+	got := m.estimate()
+	want := Estimate{100, 0.0505, math.Sqrt((100*100-1)/12.0) / 1000, 0.05, 0.09, 0.099}
+	near := func(a, b float64) bool { return math.Abs(a-b) <= b/256 }
+	if got.Count != want.Count || !near(got.Mean, want.Mean) || !near(got.SD, want.SD) || !near(got.P50, want.P50) || !near(got.P90, want.P90) || !near(got.P99, want.P99) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
 func TestPercentiles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{0, 1, 2, 3, 99, 100, 101, 5000} {

@@ -453,15 +453,18 @@ func TestOCCRefusesInvalidFields(t *testing.T) {
 	if _, err := (OCC{Network: DefaultNetwork, Clients: 1}).Sample(t.Context(), 0); err == nil || err.Error() != "sim: OCC: runs is 0, want 1 to 2147483647" {
 		t.Errorf("no runs: %v", err)
 	}
-	if _, err := (Sweep{Clients: []int{1, 0}, Runs: 1}).Run(t.Context()); err == nil || err.Error() != "sim: Sweep: Clients[1] is 0, want 1 to 10000000" {
-		t.Errorf("a sweep of no clients: %v", err)
-	}
-	if _, err := (Sweep{Clients: []int{1}}).Run(t.Context()); err == nil || err.Error() != "sim: Sweep: Runs is 0, want 1 to 2147483647" {
-		t.Errorf("a sweep of no runs: %v", err)
-	}
-	bad := Sweep{Strategies: []Strategy{{Name: "odd", Placement: 8}}, Clients: []int{1}, Runs: 1}
-	if _, err := bad.Run(t.Context()); err == nil || err.Error() != "sim: Sweep: Strategies[0].Placement is 8, want one-process (0), process-each (1), by-key (2) or by-ordinal (3)" {
-		t.Errorf("a sweep of no placement: %v", err)
+	for want, bad := range map[string]Sweep{
+		"Clients[1] is 0, want 1 to 10000000":   {Clients: []int{1, 0}, Runs: 1},
+		"Runs is 0, want 1 to 2147483647":       {Clients: []int{1}},
+		"Network.SD is -1ns, want 0s to 1h0m0s": {Clients: []int{1}, Runs: 1, Network: Network{SD: -1}},
+		"Horizon is -1s, want at least 0":       {Clients: []int{1}, Runs: 1, Horizon: -time.Second},
+		"Strategies[0].Placement is 8, want one-process (0), process-each (1), by-key (2) or by-ordinal (3)": {
+			Strategies: []Strategy{{Name: "odd", Placement: 8}}, Clients: []int{1}, Runs: 1,
+		},
+	} {
+		if p, err := bad.Run(t.Context()); err == nil || err.Error() != "sim: Sweep: "+want || p != nil {
+			t.Errorf("%v, %v, want %s", p, err, want)
+		}
 	}
 }
 

@@ -370,6 +370,7 @@ func TestOverloadRefuses(t *testing.T) {
 		"Trigger.At is -1ns":                         func(o *Overload) { o.Trigger.At = -1 },
 		"Trigger.For is -1ns":                        func(o *Overload) { o.Trigger.For = -1 },
 		"Trigger.Ramp is -1ns":                       func(o *Overload) { o.Trigger.Ramp = -1 },
+		"Failures is 1.5, want 0 to 1":               func(o *Overload) { o.Failures = 1.5 },
 		"Healthy is -1ns":                            func(o *Overload) { o.Healthy = -1 },
 		"Horizon is -1ns, want 0s to":                func(o *Overload) { o.Horizon = -1 },
 		"Bin is 1ms, want at least 18.3":             func(o *Overload) { o.Bin = time.Millisecond },

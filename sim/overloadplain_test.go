@@ -65,7 +65,7 @@ func (p *plain) call(layer int, end func(error)) plainCall {
 	policy := p.policies[layer][p.turn[layer]%len(p.policies[layer])]
 	p.turn[layer]++
 	timeout, timed := p.o.Layers[layer].Policy.AttemptTimeout()
-	var state retry.State
+	op := operation{policy: policy}
 	var leaveAttempt, cancelTimeout, cancelWait func()
 	slot := time.Duration(-1)
 	var attempt func()
@@ -77,7 +77,7 @@ func (p *plain) call(layer int, end func(error)) plainCall {
 			end(nil)
 			return
 		}
-		wait, giveUp := decide(policy, &state, err, p.now-start, p.now)
+		wait, giveUp := op.fail(err, p.now-start, p.now)
 		if giveUp != nil {
 			end(giveUp)
 			return

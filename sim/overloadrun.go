@@ -123,12 +123,8 @@ func (s *overload) run(p *pace) error {
 		if cause := p.step(); cause != nil {
 			return cause
 		}
-		if at := s.events[0].at; at >= s.health.due() {
-			s.health.judge(at)
-			if end, ok := s.health.over(); s.runsOn && ok {
-				s.Horizon = min(end, s.Horizon)
-				break
-			}
+		if s.over() {
+			break
 		}
 		e := s.events.pop()
 		if e.at > s.now {
@@ -137,25 +133,7 @@ func (s *overload) run(p *pace) error {
 			s.now = e.at
 			p.done = s.now.Milliseconds()
 		}
-		switch e.kind {
-		case arrives:
-			s.res.Operations++
-			s.res.Flow.bump(s.res.Flow.Arrived, s.now)
-			s.health.arrived(s.now)
-			s.start(s.begin(0, none))
-			s.arrival()
-		case finishes:
-			s.finished()
-		case retries:
-			if s.calls[e.who].turn == e.turn {
-				s.start(e.who)
-			}
-		case expires:
-			if c := &s.calls[e.who]; c.turn == e.turn {
-				s.cancel(c.below)
-				s.failed(e.who, errFailed)
-			}
-		}
+		s.happens(e)
 		if s.still > stuck*(len(s.calls)+1) && (s.endless || s.still > mostStill) {
 			return ErrStuck
 		}
@@ -163,6 +141,41 @@ func (s *overload) run(p *pace) error {
 	s.res.Flow.queue(s.now, s.Horizon, s.queue.len())
 	s.now = s.Horizon
 	return nil
+}
+
+// over judges the server's health and reports whether the run ends before its next event. If so, it sets the Horizon.
+func (s *overload) over() bool {
+	at := s.events[0].at
+	if at < s.health.due() {
+		return false
+	}
+	s.health.judge(at)
+	end, ok := s.health.over()
+	if !s.runsOn || !ok {
+		return false
+	}
+	s.Horizon = min(end, s.Horizon)
+	return true
+}
+
+// happens runs an event, unless it is void.
+func (s *overload) happens(e due) {
+	switch {
+	case e.kind == arrives:
+		s.res.Operations++
+		s.res.Flow.bump(s.res.Flow.Arrived, s.now)
+		s.health.arrived(s.now)
+		s.start(s.begin(0, none))
+		s.arrival()
+	case e.kind == finishes:
+		s.finished()
+	case s.calls[e.who].turn != e.turn: // void
+	case e.kind == retries:
+		s.start(e.who)
+	case e.kind == expires:
+		s.cancel(s.calls[e.who].below)
+		s.failed(e.who, errFailed)
+	}
 }
 
 // begin adds a call of the layer at, as an attempt of the call above, and returns its index.
@@ -179,7 +192,7 @@ func (s *overload) begin(at, above int32) int32 {
 		who = int32(len(s.calls))
 		s.calls = append(s.calls, call{})
 	}
-	s.calls[who] = call{operation: operation{policy: l.policies[process], begun: true}, began: s.now, slot: Never, layer: at, above: above, below: none, turn: s.calls[who].turn}
+	s.calls[who] = call{operation: operation{policy: l.policies[process]}, began: s.now, slot: Never, layer: at, above: above, below: none, turn: s.calls[who].turn}
 	return who
 }
 

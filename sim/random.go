@@ -112,14 +112,9 @@ var errFailed = errors.New("sim: failed")
 
 // fail applies the policy to the failure of an attempt that lasted for some time, at a time of the run.
 func (o *operation) fail(err error, lasted, at time.Duration) (time.Duration, error) {
-	return decide(o.policy, &o.state, err, lasted, at)
-}
-
-// decide applies the policy to a failure of an operation with the given state.
-func decide(p retry.Policy, s *retry.State, err error, lasted, at time.Duration) (time.Duration, error) {
-	op := p.Continue(context.Background(), *s, nil)
+	op := o.policy.Continue(context.Background(), o.state, nil)
 	delay, end := op.Failed(retry.Outcome{Err: err, Lasted: lasted, At: time.Unix(0, 0).Add(at)})
-	*s = op.State()
+	o.state = op.State()
 	return delay, end
 }
 

@@ -9,12 +9,12 @@ import (
 // bins begin.
 type Window struct {
 	Width        time.Duration `json:"width"`
-	Mean         float64       `json:"mean"` // the mean number of retries in a window: all retries · Width/End
+	Mean         float64       `json:"mean"` // the mean number of retries in a window: all retries · Width/End, at most all
 	Peak         int64         `json:"peak"` // the most retries in any window [t, t+Width)
 	PeakAt       time.Duration `json:"peakAt"`
 	PeakOverMean float64       `json:"peakOverMean"` // 0 if Mean is 0
 	Dead         time.Duration `json:"dead"`         // how long the window is empty between 0 and End: the sum of gap-Width over all gaps longer than Width
-	DeadShare    float64       `json:"deadShare"`    // Dead over End-Width
+	DeadShare    float64       `json:"deadShare"`    // Dead over End-Width; 0 if End is at most Width
 }
 
 // Windows returns the load in sliding windows of the given widths, with its peak and dead time. It sorts the times of
