@@ -14,34 +14,45 @@ import (
 // display shows the progress: a progress bar on a terminal; elsewhere a line for each tenth of the jobs, or every 2 s
 // if that takes longer.
 type display struct {
-	out io.Writer
-	l   *ledger
-	end chan struct{}
-	all sync.WaitGroup
+	out  io.Writer
+	l    *ledger
+	stop func() // shows the final state; it may be called again
 
 	mu     sync.Mutex
 	bar    *progressbar.ProgressBar // nil if there is no terminal, and at the end
 	tenths int
 	line   time.Time // when the last line was printed
-	closed bool
 }
 
 func startDisplay(out io.Writer, l *ledger) *display {
-	d := &display{out: out, l: l, end: make(chan struct{}), line: time.Now()}
+	d := &display{out: out, l: l, line: time.Now()}
 	if program.IsTerminal(out) {
 		d.bar = progressbar.NewOptions(len(l.jobs), progressbar.OptionSetWriter(out), progressbar.OptionShowCount(),
 			progressbar.OptionSetWidth(15), progressbar.OptionSetPredictTime(false), progressbar.OptionClearOnFinish()) // of 80 columns
 	}
-	d.all.Go(func() {
+	var all sync.WaitGroup
+	end := make(chan struct{})
+	all.Go(func() {
 		tick := time.NewTicker(100 * time.Millisecond)
 		defer tick.Stop()
 		for {
 			select {
 			case <-tick.C:
 				d.show()
-			case <-d.end:
+			case <-end:
 				return
 			}
+		}
+	})
+	d.stop = sync.OnceFunc(func() {
+		close(end)
+		all.Wait()
+		d.show()
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.bar != nil {
+			_ = d.bar.Finish()
+			d.bar = nil
 		}
 	})
 	return d
@@ -71,24 +82,4 @@ func (d *display) printf(format string, args ...any) {
 		_ = d.bar.Clear()
 	}
 	fmt.Fprintf(d.out, format, args...)
-}
-
-// stop shows the final state. It may be called again.
-func (d *display) stop() {
-	d.mu.Lock()
-	closed := d.closed
-	d.closed = true
-	d.mu.Unlock()
-	if closed {
-		return
-	}
-	close(d.end)
-	d.all.Wait()
-	d.show()
-	d.mu.Lock()
-	if d.bar != nil {
-		_ = d.bar.Finish()
-		d.bar = nil
-	}
-	d.mu.Unlock()
 }

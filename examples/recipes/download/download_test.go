@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -25,6 +26,23 @@ func TestMain(m *testing.M) { check.Main(m) }
 
 var policy = retry.New(backoff.Constant(10*time.Millisecond), retry.Limit(100))
 
+// paced yields some bytes of a file and then waits, so that not all of them are on their way before the next fault.
+type paced struct {
+	*bytes.Reader
+	left int
+	done <-chan struct{}
+}
+
+func (p *paced) Read(b []byte) (int, error) {
+	if p.left == 0 {
+		<-p.done
+		return 0, io.ErrUnexpectedEOF
+	}
+	n, err := p.Reader.Read(b[:min(len(b), p.left)])
+	p.left -= n
+	return n, err
+}
+
 func TestDownload(t *testing.T) {
 	data := make([]byte, 4<<20)
 	for i := range data {
@@ -34,7 +52,7 @@ func TestDownload(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		requests.Add(1)
 		w.Header().Set("ETag", `"v1"`)
-		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
+		http.ServeContent(w, r, "", time.Time{}, &paced{bytes.NewReader(data), 600_000, r.Context().Done()})
 	}))
 	defer server.Close()
 	network := proxy.Start(t, server.Listener.Addr().String())

@@ -15,7 +15,6 @@ import (
 	"github.com/retrywhen/retrywhen/examples/recipes/etcd"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
-	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
@@ -99,7 +98,6 @@ func follow(t *testing.T, s server) {
 		s.remove("rows/old 1")
 		s.put("rows/z")
 	}()
-	policy := retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full), retry.ResetAfterItems(1))
 	rows, fault, faults, snapshots := map[string]bool{}, network.Each(), 0, 0
 	apply := func(c etcd.Change) {
 		switch {
@@ -124,7 +122,7 @@ func follow(t *testing.T, s server) {
 			}
 		}
 	}
-	changes := etcd.Follow(connect(t, network.Address()), "rows/", 0, 2*time.Second, policy)
+	changes := etcd.Follow(connect(t, network.Address()), "rows/", 0, 2*time.Second, proxy.Policy)
 	err := changes(t.Context(), func(c etcd.Change) bool {
 		if apply(c); len(rows)/every > faults {
 			faults++
@@ -141,7 +139,7 @@ func follow(t *testing.T, s server) {
 	s.remove("rows/old 0")
 	s.compact()
 	before := snapshots
-	changes = etcd.Follow(connect(t, network.Address()), "rows/", 3, 2*time.Second, policy)
+	changes = etcd.Follow(connect(t, network.Address()), "rows/", 3, 2*time.Second, proxy.Policy)
 	err = changes(t.Context(), func(c etcd.Change) bool {
 		apply(c)
 		return c.Mark != etcd.End

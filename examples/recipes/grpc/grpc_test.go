@@ -19,12 +19,10 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/recipes/grpc"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
-	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retrygrpc"
 )
@@ -45,8 +43,7 @@ func watch(conn *rpc.ClientConn) grpc.Method {
 	}
 }
 
-var policy = retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full),
-	retry.Limit(20), retry.ResetAfterItems(1), retry.If(retrygrpc.IsTransient))
+var policy = proxy.Policy.With(retry.If(retrygrpc.IsTransient))
 
 // serve starts a server of numbered events with the tokens "after-n", and returns its address. A call ends with the
 // error that refuse returns, if any.

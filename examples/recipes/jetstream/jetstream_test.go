@@ -10,21 +10,15 @@ import (
 	"github.com/nats-io/nats.go"
 	js "github.com/nats-io/nats.go/jetstream"
 
-	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/jetstream"
-	"github.com/retrywhen/retrywhen/jitter"
-	"github.com/retrywhen/retrywhen/retry"
 )
 
 func TestMain(m *testing.M) { check.Main(m) }
 
 const heartbeat = 500 * time.Millisecond // the minimum of JetStream
-
-var policy = retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full),
-	retry.Limit(20), retry.ResetAfterItems(1))
 
 // serve starts a server with an empty stream "events", and returns its address and the stream.
 func serve(t *testing.T) (string, js.JetStream, js.Stream) {
@@ -71,7 +65,7 @@ func TestMessages(t *testing.T) {
 	fault := network.Each()
 	go publish(t, api, 1, n)
 	var account ledger.Ledger
-	err := jetstream.Messages("nats://"+network.Address(), "events", 0, heartbeat, policy).Take(n).ForEach(t.Context(), func(m jetstream.Message) {
+	err := jetstream.Messages("nats://"+network.Address(), "events", 0, heartbeat, proxy.Policy).Take(n).ForEach(t.Context(), func(m jetstream.Message) {
 		if m.Lost > 0 || string(m.Data) != fmt.Sprint(m.Sequence) {
 			t.Errorf("got %+v", m)
 		}
@@ -93,7 +87,7 @@ func TestMessages_Purge(t *testing.T) {
 	network := proxy.Start(t, address)
 	publish(t, api, 1, n)
 	seen, last, lost := 0, uint64(0), uint64(0)
-	messages := jetstream.Messages("nats://"+network.Address(), "events", 0, heartbeat, policy)
+	messages := jetstream.Messages("nats://"+network.Address(), "events", 0, heartbeat, proxy.Policy)
 	err := messages(t.Context(), func(m jetstream.Message) bool {
 		if m.Sequence != last+m.Lost+1 || m.Lost > 0 && m.Sequence != oldest {
 			t.Errorf("%d after %d, %d lost", m.Sequence, last, m.Lost)

@@ -17,15 +17,11 @@ import (
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/kafka"
-	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
 func TestMain(m *testing.M) { check.Main(m) }
-
-var policy = retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full),
-	retry.Limit(20), retry.ResetAfterItems(1))
 
 // serve starts a broker with a topic of the numbers 1 to n, in turn in each partition, and returns its address.
 func serve(t *testing.T, n int) (*kfake.Cluster, string) {
@@ -86,7 +82,7 @@ func TestFollow(t *testing.T) {
 	network := proxy.Start(t, address)
 	fault, faults, stored, starts := network.Each(), 0, kafka.Position{}, 0
 	silences := 0
-	counting := policy.With(retry.OnRetry(func(_ context.Context, e retry.Event) {
+	counting := proxy.Policy.With(retry.OnRetry(func(_ context.Context, e retry.Event) {
 		if errors.Is(e.Err, stream.ErrTimeout) {
 			silences++
 		}
@@ -120,7 +116,7 @@ func TestFollow_Lost(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	err := follow(address, kafka.Position{100, 50, 100}, policy)(t.Context(), func(fetches kgo.Fetches) bool {
+	err := follow(address, kafka.Position{100, 50, 100}, proxy.Policy)(t.Context(), func(fetches kgo.Fetches) bool {
 		n += fetches.NumRecords()
 		return n < 50
 	})
@@ -128,21 +124,21 @@ func TestFollow_Lost(t *testing.T) {
 		t.Errorf("from 50: %d records, %v", n, err)
 	}
 	fetched := 0
-	err = follow(address, kafka.Position{100, 20, 100}, policy).ForEach(t.Context(), func(kgo.Fetches) { fetched++ })
+	err = follow(address, kafka.Position{100, 20, 100}, proxy.Policy).ForEach(t.Context(), func(kgo.Fetches) { fetched++ })
 	if !errors.Is(err, kerr.OffsetOutOfRange) || errors.Is(err, retry.ErrExhausted) || fetched > 0 {
 		t.Errorf("%d fetches, %v", fetched, err)
 	}
 
 	// A log that does not begin at 0: from its beginning it has 250 records, at 0 it has none.
 	n = 0
-	err = follow(address, kafka.Position{kafka.Beginning, kafka.Beginning, kafka.Beginning}, policy)(t.Context(), func(fetches kgo.Fetches) bool {
+	err = follow(address, kafka.Position{kafka.Beginning, kafka.Beginning, kafka.Beginning}, proxy.Policy)(t.Context(), func(fetches kgo.Fetches) bool {
 		n += fetches.NumRecords()
 		return n < 250
 	})
 	if err != nil || n != 250 {
 		t.Errorf("from the beginning: %d records, %v", n, err)
 	}
-	err = follow(address, kafka.Position{100, 0, 100}, policy).ForEach(t.Context(), func(kgo.Fetches) { fetched++ })
+	err = follow(address, kafka.Position{100, 0, 100}, proxy.Policy).ForEach(t.Context(), func(kgo.Fetches) { fetched++ })
 	if !errors.Is(err, kerr.OffsetOutOfRange) || fetched > 0 {
 		t.Errorf("at 0: %d fetches, %v", fetched, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
@@ -113,36 +114,29 @@ func TestFollow_Lost(t *testing.T) {
 	}
 }
 
-// After an invalidate event, as of a collection that is dropped, the server closes the change stream. The next one
-// starts after that event.
-func TestFollow_Invalidate(t *testing.T) {
-	var opened []string
-	got, err := mongodb.Follow[string](func(ctx context.Context, after raw) (mongodb.ChangeStream[raw], error) {
-		c, batches := &changes{}, stream.Of(batch{"drop", "token 1"}, batch{"invalidate", "token 2"})
-		if opened = append(opened, string(after)); len(opened) > 1 {
-			batches = stream.Of(batch{"insert", "token 3"})
-		}
-		c.next, c.stop = iter.Pull2(batches.All(ctx))
-		return c, nil
-	}, nil, time.Minute, retry.New(backoff.Backoff{}, retry.Limit(3))).Take(3).Collect(t.Context())
-	if err != nil || strings.Join(got, " ") != "drop invalidate insert" || strings.Join(opened, ",") != ",token 2" {
-		t.Errorf("got %q, %v, opened after %q", got, err, opened)
-	}
-}
-
-// The tokens of empty batches count events of other collections too, so a quiet collection's position moves.
-func TestFollow_Bookmark(t *testing.T) {
-	var opened []string
+// The next change stream starts after an invalidate event, as of a collection that is dropped, with which the server
+// closes the stream; and after the token of an empty batch, which counts events of other collections too.
+func TestFollow_StartsAfter(t *testing.T) {
 	reset := stream.Fail[batch](errors.New("connection reset by peer"))
-	got, err := mongodb.Follow[string](func(ctx context.Context, after raw) (mongodb.ChangeStream[raw], error) {
-		c, batches := &changes{}, stream.Of(batch{"insert 1", "token 1"}, batch{token: "token 50"}).Concat(reset)
-		if opened = append(opened, string(after)); len(opened) > 1 {
-			batches = stream.Of(batch{"insert 2", "token 51"})
-		}
-		c.next, c.stop = iter.Pull2(batches.All(ctx))
-		return c, nil
-	}, nil, time.Minute, retry.New(backoff.Backoff{}, retry.Limit(3))).Take(2).Collect(t.Context())
-	if err != nil || strings.Join(got, ", ") != "insert 1, insert 2" || strings.Join(opened, ",") != ",token 50" {
-		t.Errorf("got %q, %v, opened after %q", got, err, opened)
+	for _, test := range []struct {
+		first       stream.Stream[batch]
+		next        batch
+		want, after string
+	}{
+		{stream.Of(batch{"drop", "token 1"}, batch{"invalidate", "token 2"}), batch{"insert", "token 3"}, "drop, invalidate, insert", "token 2"},
+		{stream.Of(batch{"insert 1", "token 1"}, batch{token: "token 50"}).Concat(reset), batch{"insert 2", "token 51"}, "insert 1, insert 2", "token 50"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var opened []string
+			got, err := follow(func(at string) stream.Stream[batch] {
+				if opened = append(opened, at); len(opened) == 1 {
+					return test.first
+				}
+				return stream.Of(test.next)
+			}).Take(strings.Count(test.want, ",") + 1).Collect(t.Context())
+			if err != nil || strings.Join(got, ", ") != test.want || strings.Join(opened, ",") != ","+test.after {
+				t.Errorf("got %q, %v, opened after %q; want %s, after %s", got, err, opened, test.want, test.after)
+			}
+		})
 	}
 }

@@ -14,18 +14,12 @@ import (
 	"github.com/mochi-mqtt/server/v2/listeners"
 	"github.com/mochi-mqtt/server/v2/packets"
 
-	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/mqtt"
-	"github.com/retrywhen/retrywhen/jitter"
-	"github.com/retrywhen/retrywhen/retry"
 )
 
 func TestMain(m *testing.M) { check.Main(m) }
-
-var policy = retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full),
-	retry.Limit(20), retry.ResetAfterItems(1))
 
 // subscribed calls f when a client has subscribed for the first time, and so has a session.
 type subscribed struct {
@@ -83,7 +77,7 @@ func TestMessages(t *testing.T) {
 		o.SetKeepAlive(time.Second).SetPingTimeout(200 * time.Millisecond)
 	}
 	seen, faults, again := map[int]bool{}, 0, 0
-	err := mqtt.Messages("events", configure, policy)(t.Context(), func(m paho.Message) bool {
+	err := mqtt.Messages("events", configure, proxy.Policy)(t.Context(), func(m paho.Message) bool {
 		time.Sleep(time.Millisecond) // its effect
 		i, err := strconv.Atoi(string(m.Payload()))
 		if err != nil {

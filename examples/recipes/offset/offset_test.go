@@ -10,23 +10,20 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/offset"
-	"github.com/retrywhen/retrywhen/jitter"
-	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
 func TestMain(m *testing.M) { check.Main(m) }
 
-const n = 3000
-
-var policy = retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full),
-	retry.Limit(30), retry.ResetAfterItems(1))
+const (
+	n      = 3000
+	schema = offset.Schema + "; CREATE TABLE effects (n bigint)"
+)
 
 // numbers is a feed of the numbers 1 to n that is cut at random.
 func numbers(at int64) stream.Stream[int64] {
@@ -52,24 +49,32 @@ func insert(ctx context.Context, tx pgx.Tx, v int64) error {
 	return err
 }
 
+// checkEffects fails the test unless each number has had its effect once.
+func checkEffects(t *testing.T, server *debian.Postgres) {
+	t.Helper()
+	rows, _ := server.Connect(t, "").Query(t.Context(), "SELECT n FROM effects")
+	effects, err := pgx.CollectRows(rows, pgx.RowTo[int])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var account ledger.Ledger
+	for _, v := range effects {
+		account.Enter(v)
+	}
+	account.Check(t, 1, n)
+}
+
 // The connection to the database is cut, refused and silenced, the feed is cut, the server crashes, and the process
 // begins again. Each value has its effect once.
 func TestApply(t *testing.T) {
 	const every = 250
 	server := debian.StartPostgres(t)
 	network := proxy.Start(t, server.Address)
-	conn, err := pgx.Connect(t.Context(), server.URL(server.Address))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conn.Exec(t.Context(), offset.Schema+"; CREATE TABLE effects (n bigint)"); err != nil {
-		t.Fatal(err)
-	}
-	_ = conn.Close(t.Context())
+	server.Connect(t, schema)
 	var background sync.WaitGroup
 	fault := network.Each()
 	for stop := int64(n / 3); stop <= n; stop += n / 3 { // three processes in turn
-		err := offset.Apply(server.URL(network.Address()), "numbers", 300*time.Millisecond, numbers, latest, insert, policy).
+		err := offset.Apply(server.URL(network.Address()), "numbers", 300*time.Millisecond, numbers, latest, insert, proxy.Policy).
 			TakeWhile(func(at int64) bool { return at < stop }).
 			ForEach(t.Context(), func(at int64) {
 				switch {
@@ -84,21 +89,7 @@ func TestApply(t *testing.T) {
 		}
 	}
 	background.Wait()
-	conn, err = pgx.Connect(t.Context(), server.URL(server.Address))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
-	rows, _ := conn.Query(t.Context(), "SELECT n FROM effects")
-	effects, err := pgx.CollectRows(rows, pgx.RowTo[int])
-	if err != nil {
-		t.Fatal(err)
-	}
-	var account ledger.Ledger
-	for _, v := range effects {
-		account.Enter(v)
-	}
-	account.Check(t, 1, n)
+	checkEffects(t, server)
 }
 
 // groups is the feed of the numbers in groups that share a position: group g has the numbers 7g+1 to 7g+7. A group that
@@ -125,14 +116,7 @@ func groups(at int64) stream.Stream[[]int64] {
 func TestApply_Groups(t *testing.T) {
 	server := debian.StartPostgres(t)
 	network := proxy.Start(t, server.Address)
-	conn, err := pgx.Connect(t.Context(), server.URL(server.Address))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
-	if _, err := conn.Exec(t.Context(), offset.Schema+"; CREATE TABLE effects (n bigint)"); err != nil {
-		t.Fatal(err)
-	}
+	server.Connect(t, schema)
 	next := func(at int64, _ []int64) int64 { return at + 1 }
 	effect := func(ctx context.Context, tx pgx.Tx, group []int64) error {
 		for _, v := range group {
@@ -143,7 +127,7 @@ func TestApply_Groups(t *testing.T) {
 		return nil
 	}
 	fault := network.Each()
-	err = offset.Apply(server.URL(network.Address()), "numbers", 300*time.Millisecond, groups, next, effect, policy).
+	err := offset.Apply(server.URL(network.Address()), "numbers", 300*time.Millisecond, groups, next, effect, proxy.Policy).
 		ForEach(t.Context(), func(at int64) {
 			if at%100 == 0 {
 				fault()
@@ -152,14 +136,5 @@ func TestApply_Groups(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	rows, _ := conn.Query(t.Context(), "SELECT n FROM effects")
-	effects, err := pgx.CollectRows(rows, pgx.RowTo[int])
-	if err != nil {
-		t.Fatal(err)
-	}
-	var account ledger.Ledger
-	for _, v := range effects {
-		account.Enter(v)
-	}
-	account.Check(t, 1, n)
+	checkEffects(t, server)
 }

@@ -10,13 +10,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/postgres"
-	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
@@ -24,14 +22,11 @@ func TestMain(m *testing.M) { check.Main(m) }
 
 const poll = 300 * time.Millisecond
 
-var policy = retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full),
-	retry.Limit(30), retry.ResetAfterItems(1))
-
 // write inserts the events first to last, each in a transaction that takes a moment. It retries when the server
 // crashes.
 func write(ctx context.Context, url string, first, last int) error {
 	for n := first; n <= last; n++ {
-		err := retry.Run(ctx, policy, func(ctx context.Context) error {
+		err := retry.Run(ctx, proxy.Policy, func(ctx context.Context) error {
 			conn, err := pgx.Connect(ctx, url)
 			if err != nil {
 				return err
@@ -61,16 +56,7 @@ func TestEvents(t *testing.T) {
 	const n, writers, every = 4000, 4, 400
 	server := debian.StartPostgres(t)
 	network := proxy.Start(t, server.Address)
-	conn, err := pgx.Connect(t.Context(), server.URL(server.Address))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conn.Exec(t.Context(), postgres.Schema+"CREATE INDEX ON events (body);"); err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	server.Connect(t, postgres.Schema+"CREATE INDEX ON events (body);")
 	var background sync.WaitGroup
 	for w := range writers {
 		background.Go(func() {
@@ -83,7 +69,7 @@ func TestEvents(t *testing.T) {
 	var account ledger.Ledger
 	outOfOrder := 0
 	last := postgres.Event{}
-	err = postgres.Events(server.URL(network.Address()), last, poll, policy).Take(n).ForEach(t.Context(), func(e postgres.Event) {
+	err := postgres.Events(server.URL(network.Address()), last, poll, proxy.Policy).Take(n).ForEach(t.Context(), func(e postgres.Event) {
 		if e.ID < last.ID {
 			outOfOrder++
 		}
@@ -111,22 +97,15 @@ func TestEvents(t *testing.T) {
 func TestEvents_FromAPosition(t *testing.T) {
 	server := debian.StartPostgres(t)
 	url := server.URL(server.Address)
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
-	if _, err := conn.Exec(t.Context(), postgres.Schema); err != nil {
-		t.Fatal(err)
-	}
+	server.Connect(t, postgres.Schema)
 	if err := write(t.Context(), url, 1, 20); err != nil {
 		t.Fatal(err)
 	}
-	first, err := postgres.Events(url, postgres.Event{}, poll, policy).Take(12).Collect(t.Context())
+	first, err := postgres.Events(url, postgres.Event{}, poll, proxy.Policy).Take(12).Collect(t.Context())
 	if err != nil || len(first) != 12 {
 		t.Fatal(first, err)
 	}
-	second, err := postgres.Events(url, first[11], poll, policy).Take(8).Collect(t.Context())
+	second, err := postgres.Events(url, first[11], poll, proxy.Policy).Take(8).Collect(t.Context())
 	if err != nil || second[0].Body != "13" || second[7].Body != "20" {
 		t.Error(second, err)
 	}

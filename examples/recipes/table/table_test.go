@@ -10,13 +10,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/table"
-	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
@@ -30,14 +28,7 @@ func TestRows(t *testing.T) {
 	const n, writers, each = 4000, 4, 30 // pages of 500, and the program's stops, cut rows of one time
 	server := debian.StartPostgres(t)
 	url := server.URL(server.Address)
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.WithoutCancel(t.Context()))
-	if _, err := conn.Exec(t.Context(), table.Schema); err != nil {
-		t.Fatal(err)
-	}
+	conn := server.Connect(t, table.Schema)
 	var late atomic.Bool
 	var writing sync.WaitGroup
 	written := make(chan struct{})
@@ -72,8 +63,7 @@ func TestRows(t *testing.T) {
 	})
 	defer breaking.Wait()
 	failures, starts := 0, 0
-	policy := retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full), retry.Limit(100), retry.ResetAfterItems(1),
-		retry.OnRetry(func(context.Context, retry.Event) { failures++ }))
+	policy := proxy.Policy.With(retry.OnRetry(func(context.Context, retry.Event) { failures++ }))
 	var rows ledger.Ledger
 	stored := table.Position{}
 	for have := 0; stored.ID != n; starts++ {

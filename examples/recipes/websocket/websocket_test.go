@@ -11,21 +11,15 @@ import (
 	socket "github.com/coder/websocket"
 	"github.com/coder/websocket/wsjson"
 
-	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/websocket"
-	"github.com/retrywhen/retrywhen/jitter"
-	"github.com/retrywhen/retrywhen/retry"
 )
 
 func TestMain(m *testing.M) { check.Main(m) }
 
 const silence = 200 * time.Millisecond
-
-var policy = retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full),
-	retry.Limit(20), retry.ResetAfterItems(1))
 
 // feed serves numbered events forever, with a heartbeat at each tenth, and counts its connections. If refuse returns a
 // close code, that closes the connection; if it returns an HTTP status, that fails the handshake.
@@ -83,7 +77,7 @@ func TestEvents(t *testing.T) {
 	network := proxy.Start(t, server.Listener.Addr().String())
 	fault := network.Each()
 	var account ledger.Ledger
-	err := websocket.Events("ws://"+network.Address(), silence, policy).Take(n).ForEach(t.Context(), func(e websocket.Event) {
+	err := websocket.Events("ws://"+network.Address(), silence, proxy.Policy).Take(n).ForEach(t.Context(), func(e websocket.Event) {
 		if account.Enter(e.ID)%every == 0 {
 			fault()
 		}
@@ -102,7 +96,7 @@ func TestEvents_NoRetryCanHelp(t *testing.T) {
 		var connections atomic.Int64
 		server := feed(t, &connections, func(int64) int { return code })
 		url := "ws" + strings.TrimPrefix(server.URL, "http")
-		_, err := websocket.Events(url, time.Minute, policy).Collect(t.Context())
+		_, err := websocket.Events(url, time.Minute, proxy.Policy).Collect(t.Context())
 		if err == nil || connections.Load() != 1 {
 			t.Errorf("%d: %v after %d connections", code, err, connections.Load())
 		}

@@ -1,6 +1,7 @@
 package debian
 
 import (
+	"context"
 	"net"
 	"os"
 	"os/exec"
@@ -9,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/retrywhen/retrywhen/examples/internal/check"
 )
@@ -74,4 +77,18 @@ func (p *Postgres) Restart() { p.control("-m", "immediate", "restart") }
 // URL returns the URL of the database at the given address, such as that of a proxy.
 func (p *Postgres) URL(address string) string {
 	return "postgres://postgres@" + address + "/postgres?sslmode=disable&connect_timeout=2"
+}
+
+// Connect returns a connection to the server, for the duration of the test, which has executed the statements.
+func (p *Postgres) Connect(t *testing.T, statements string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), p.URL(p.Address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	if _, err := conn.Exec(t.Context(), statements); err != nil {
+		t.Fatal(err)
+	}
+	return conn
 }

@@ -9,8 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/examples/internal/check"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
 )
+
+// Policy is for a client behind a Proxy.
+var Policy = retry.New(backoff.Exponential(5*time.Millisecond, 2).Cap(time.Second).Jitter(jitter.Full),
+	retry.Limit(30), retry.ResetAfterItems(1))
 
 // Proxy forwards connections to a server. It is safe for concurrent use.
 type Proxy struct {
