@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -125,6 +126,7 @@ func TestNumber(t *testing.T) {
 	for x, want := range map[float64]string{
 		0: "0", 1: "1", 12.345: "12.3", 0.1234: "0.123", 999: "999", 1000: "1k", 1500: "1.5k", 123456: "123k",
 		1e6: "1M", 2.5e6: "2.5M", 999.6: "1k", 1e12: "1e+12", -5: "-5",
+		999.4: "999", 999.5: "1k", 999.4e3: "999k", 999.5e3: "1M", 999.4e6: "999M", 999.5e6: "1e+09",
 	} {
 		if got := Number(x); got != want {
 			t.Errorf("Number(%v) = %q, want %q", x, got, want)
@@ -132,6 +134,24 @@ func TestNumber(t *testing.T) {
 	}
 	if got := Number(math.NaN()); got != "-" {
 		t.Error(got)
+	}
+}
+
+func TestRates(t *testing.T) {
+	for _, test := range []struct {
+		most      float64
+		intervals int
+		want      string
+	}{
+		{0, 3, "0"}, {3, 3, "0 1 2 3"}, {4, 3, "0 2 4"}, {0.4, 4, "0 0.1 0.2 0.3 0.4"}, {0.4, 3, "0 0.2 0.4"}, {0.012, 4, "0 0.005 0.01"}, {10, 0, "0 10"},
+	} {
+		var labels []string
+		for _, tick := range Rates(test.most, test.intervals) {
+			labels = append(labels, tick.Label)
+		}
+		if got := strings.Join(labels, " "); got != test.want {
+			t.Errorf("Rates(%v, %d) = %s, want %s", test.most, test.intervals, got, test.want)
+		}
 	}
 }
 

@@ -29,7 +29,7 @@ func (s Span) column(d time.Duration) int {
 func (s Span) Labels() string {
 	line := []rune(strings.Repeat(" ", s.Width))
 	free := 0
-	for _, t := range axis.TimesFrom(s.Origin, s.Most, max(s.Width/10, 1)) {
+	for _, t := range axis.TimesFrom(s.Origin, s.Most, s.Width/10) {
 		label := []rune(t.Label)
 		at := s.column(time.Duration(t.At * float64(time.Second)))
 		from := min(max(at-len(label)/2, 0), s.Width-len(label))
@@ -163,7 +163,7 @@ func Lines(series [][]float64, label func(float64) string, width, height int) []
 	for i, s := range series {
 		for x := range width {
 			at := float64(x) / float64(max(width-1, 1)) * float64(len(s)-1)
-			from := min(int(at), max(len(s)-2, 0))
+			from := int(at)
 			to := min(from+1, len(s)-1)
 			grid[row(s[from]+(at-float64(from))*(s[to]-s[from]))][x] = rune('a' + i%26)
 		}

@@ -97,6 +97,10 @@ func TestDots(t *testing.T) {
 	d.Set(-1, 0)
 	d.Set(0, 2)
 	lines(t, d.Lines(), "⠁⢀")
+	d = NewDots(3, 2)
+	d.Set(1, 0)
+	d.Set(0, 1)
+	lines(t, d.Lines(), "  ⠈", "⡀")
 }
 
 func TestColumns(t *testing.T) {

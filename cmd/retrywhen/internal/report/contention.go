@@ -72,7 +72,7 @@ func (c Contention) Run(ctx context.Context) (*ContentionResult, error) {
 		run, err := sim.OCC{
 			Policy: x.Policy.Policy, Placement: x.Policy.Placement, Clients: c.Clients, Network: c.Network, Seed: c.Seed, Horizon: c.Horizon,
 		}.Run(ctx)
-		if run == nil || ctx.Err() != nil {
+		if run == nil || err != nil && ctx.Err() != nil {
 			return r, err
 		}
 		if x.Err == nil {

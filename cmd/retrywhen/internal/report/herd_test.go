@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -50,6 +51,18 @@ func TestHerdRuns(t *testing.T) {
 	}
 }
 
+// No retries at all are a mistake in the herd; none of a policy are not.
+func TestHerdWithoutRetries(t *testing.T) {
+	h := Herd{Strategies: strategies(t, "linear d=1s limit=0"), Jobs: 2}
+	if _, ok := errors.AsType[*sim.FieldError](func() error { _, err := h.Run(t.Context()); return err }()); !ok {
+		t.Error("want an error for 0 retries")
+	}
+	h.Retries = 1
+	if r, err := h.Run(t.Context()); err != nil || r.Strategies[0].Err != ErrNoRetry {
+		t.Errorf("%+v, %v, want a strategy without retries", r, err)
+	}
+}
+
 // The result keeps everything that was computed before the figures were stopped.
 func TestHerdInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
@@ -68,7 +81,7 @@ func TestHerdInterrupted(t *testing.T) {
 	if _, ok := errors.AsType[*sim.StoppedError](err); !ok || !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want the end of the context", err)
 	}
-	if len(r.Strategies) != 2 || r.Strategies[1].Herd == nil || r.Strategies[1].Figures != nil || len(reported) != 3 {
+	if len(r.Strategies) != 2 || r.Strategies[1].Herd == nil || r.Strategies[1].Figures != nil || fmt.Sprint(reported) != "[a b figures of a]" {
 		t.Errorf("%+v, progress of %q", r.Strategies, reported)
 	}
 }

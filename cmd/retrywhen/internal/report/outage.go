@@ -69,7 +69,7 @@ func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 		}
 		if x.Err == nil {
 			x.Result, x.Err = limited(ctx, o.Work, run.Run)
-			if _, ok := errors.AsType[*sim.StoppedError](x.Err); x.Err != nil && !ok {
+			if x.Result == nil {
 				return nil, x.Err
 			}
 		}
@@ -78,7 +78,7 @@ func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 			x.After, x.Best = max(0, x.Result.End-o.Down), x.Result.Best-o.Down
 		}
 		r.Strategies = append(r.Strategies, x)
-		if ctx.Err() != nil {
+		if x.Result != nil && x.Err != nil && ctx.Err() != nil {
 			return r, x.Err
 		}
 	}

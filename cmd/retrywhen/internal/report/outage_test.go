@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -49,6 +50,17 @@ func TestOutageInterrupted(t *testing.T) {
 	}
 	if r, err = (Outage{Strategies: strategies(t, "linear d=1s")}).Run(t.Context()); err == nil || r != nil {
 		t.Errorf("%+v, %v: want what is wrong with an outage without clients", r, err)
+	}
+}
+
+// The context ends after the first strategy: the second one is stopped.
+func TestOutageInterrupted_BetweenStrategies(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	o := Outage{Strategies: strategies(t, "a: constant d=1s", "never: sidekiq limit=0", "b: sidekiq"), Progress: atEnd(cancel)}
+	o.Clients, o.Down, o.Capacity = 9000, 9*time.Second, 9000
+	r, err := o.Run(ctx)
+	if !errors.Is(err, context.Canceled) || len(r.Strategies) != 3 || r.Strategies[0].Err != nil || !errors.Is(r.Strategies[2].Err, context.Canceled) {
+		t.Errorf("%+v, %v: want the strategies, and the end of the context", r, err)
 	}
 }
 

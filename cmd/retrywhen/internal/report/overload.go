@@ -97,7 +97,7 @@ func (o Overload) Run(ctx context.Context) (*OverloadResult, error) {
 			} else {
 				r.Strategies = append(r.Strategies, x)
 			}
-			if ctx.Err() != nil {
+			if x.Err != nil && ctx.Err() != nil {
 				r.Horizon = max(r.Horizon, r.end())
 				return r, x.Err
 			}

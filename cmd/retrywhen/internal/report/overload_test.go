@@ -1,10 +1,13 @@
 package report
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
@@ -64,6 +67,22 @@ func TestOverloadEndsTogether(t *testing.T) {
 	}
 }
 
+// The bars of a long run stand for several bins, so that there are at most 150.
+func TestOverloadBars(t *testing.T) {
+	o := DefaultOverload()
+	o.Strategies, o.Load, o.Bin = o.Strategies[:1], 1, time.Second
+	for horizon, want := range map[time.Duration]int{150 * time.Second: 150, 151 * time.Second: 76} {
+		o.Horizon = horizon
+		r, err := o.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bars := r.Figure().Panels[0].Marks[0].(picture.Bars).Bars; len(bars) != want {
+			t.Errorf("%d bars in %v, want %d", len(bars), horizon, want)
+		}
+	}
+}
+
 func TestOverloadRuns(t *testing.T) {
 	o := DefaultOverload()
 	o.Runs, o.Load, o.Horizon = 5, 40, time.Minute
@@ -100,6 +119,12 @@ func TestOverloadInterrupted(t *testing.T) {
 	if err == nil || r == nil || len(r.Strategies) != 1 {
 		t.Errorf("%+v, %v: want the first strategy alone, and the end of the context", r, err)
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	o.Progress, o.Horizon = atEnd(cancel), time.Hour
+	if r, err = o.Run(ctx); !errors.Is(err, context.Canceled) || len(r.Strategies) != 2 || r.Strategies[0].Err != nil || r.Strategies[1].Err == nil {
+		t.Errorf("%+v, %v: want two strategies, and the end of the context", r, err)
+	}
+	o.Progress = nil
 	o.Work, o.Horizon = time.Nanosecond, 4*time.Hour
 	if r, err = o.Run(t.Context()); err != nil || len(r.Strategies) != 3 || r.Strategies[0].Note == "" {
 		t.Errorf("%+v, %v", r, err)

@@ -168,15 +168,6 @@ func (s Strategy) Sim() sim.Strategy {
 // MarshalText makes a Strategy a string in JSON.
 func (s Strategy) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText parses the text of MarshalText.
-func (s *Strategy) UnmarshalText(text []byte) error {
-	parsed, err := ParseStrategy(string(text))
-	if err == nil {
-		*s = parsed
-	}
-	return err
-}
-
 // ErrNoStrategy is the error for an empty list of policies.
 var ErrNoStrategy = errors.New(`no policy given, want one or more, as in "exponential base=100ms factor=2 cap=30s jitter=full"`)
 

@@ -22,6 +22,17 @@ func ended(t *testing.T) context.Context {
 	return ctx
 }
 
+// atEnd calls f when the first simulation has come to its end.
+func atEnd(f func()) Progress {
+	return func(string) func(int64, int64) {
+		return func(done, total int64) {
+			if done == total {
+				f()
+			}
+		}
+	}
+}
+
 func TestParseStrategy(t *testing.T) {
 	for text, want := range map[string]string{
 		"linear d=1s": "linear d=1s",

@@ -33,9 +33,6 @@ func WithWord(err error) error {
 func Nearest(word string, names []string) string {
 	best, least := "", len(word)/3+2
 	for _, name := range names {
-		if len(word)-len(name) >= least { // the distance is at least the difference in length
-			continue
-		}
 		if d := levenshtein.ComputeDistance(word, name); d < least && d < len(name) {
 			best, least = name, d
 		}
