@@ -17,13 +17,10 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/nats-io/nats.go"
 
 	"github.com/retrywhen/retrywhen/durable"
 	"github.com/retrywhen/retrywhen/durable/embedded"
@@ -31,9 +28,9 @@ import (
 )
 
 func main() {
-	if len(os.Args) == 5 && os.Args[1] == "worker" { // the program starts itself
+	if len(os.Args) == 4 && os.Args[1] == "worker" { // the program starts itself
 		program.Main("durable", nil, func(ctx context.Context, _ io.Writer) error {
-			return work(ctx, os.Args[2], os.Args[3], os.Args[4])
+			return work(ctx, os.Args[2], os.Args[3])
 		})
 	}
 	program.Main("durable", os.Args[1:], func(ctx context.Context, out io.Writer) error { return run(ctx, 5000, out) })
@@ -44,26 +41,16 @@ const kills = 2
 
 // run puts the jobs, runs and kills worker processes, and checks the numbers.
 func run(ctx context.Context, jobs int, out io.Writer) error {
-	url, close, err := serve(out)
+	url, stop, err := serve(out)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	q, close, err := open(ctx, url)
 	if err != nil {
 		return err
 	}
 	defer close()
-	name := "example-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	nc, err := nats.Connect(url, nats.MaxReconnects(-1))
-	if err != nil {
-		return fmt.Errorf("connect: %w", err)
-	}
-	defer nc.Close()
-	q, err := durable.Open(ctx, nc, durable.Config{Name: name, Policy: policy, Lease: lease})
-	if err != nil {
-		return err
-	}
-	defer func() {
-		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-		defer cancel()
-		q.Delete(cleanup)
-	}()
 	shop, err := openShop()
 	if err != nil {
 		return err
@@ -71,7 +58,7 @@ func run(ctx context.Context, jobs int, out io.Writer) error {
 	defer shop.close()
 	fmt.Fprintf(out, "policy   %v, lease %v\n", policy, lease)
 
-	r := &running{url: url, name: name, queue: q, shop: shop, out: out}
+	r := &running{url: url, queue: q, shop: shop, out: out}
 	if err := r.drain(ctx, jobs); err != nil {
 		return err
 	}
@@ -86,7 +73,7 @@ func run(ctx context.Context, jobs int, out io.Writer) error {
 
 // serve starts a server in this process and returns its URL. The server listens on 127.0.0.1, because the worker is
 // another process.
-func serve(out io.Writer) (url string, close func(), err error) {
+func serve(out io.Writer) (url string, stop func(), err error) {
 	dir, err := os.MkdirTemp("", "retrywhen-durable-")
 	if err != nil {
 		return "", nil, err
@@ -106,7 +93,6 @@ func serve(out io.Writer) (url string, close func(), err error) {
 // running is a run in progress.
 type running struct {
 	url   string
-	name  string
 	queue *durable.Queue
 	shop  *shop
 	out   io.Writer
@@ -129,7 +115,7 @@ func (r *running) redrive(ctx context.Context) error {
 
 // drain puts the jobs, and returns when the queue is empty.
 func (r *running) drain(ctx context.Context, jobs int) (err error) {
-	if r.worker, err = startWorker(r.url, r.name, r.shop.url); err != nil {
+	if r.worker, err = startWorker(r.url, r.shop.url); err != nil {
 		return err
 	}
 	defer func() { r.worker.kill() }()
@@ -190,7 +176,7 @@ func (r *running) crash(settled, jobs int) (err error) {
 	r.killed++
 	r.worker.kill()
 	fmt.Fprintf(r.out, "kill %d   the worker, at %d of %d jobs; starting another\n", r.killed, settled, jobs)
-	next, err := startWorker(r.url, r.name, r.shop.url)
+	next, err := startWorker(r.url, r.shop.url)
 	if err == nil {
 		r.worker = next
 	}

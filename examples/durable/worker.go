@@ -33,25 +33,33 @@ var expressPolicy = retry.New(backoff.Exponential(50*time.Millisecond, 2).Cap(ti
 var policy = retry.New(backoff.Exponential(100*time.Millisecond, 2.5).Cap(time.Second).Jitter(jitter.Equal),
 	retry.Limit(6), retry.AttemptTimeout(5*time.Second))
 
-// work is the worker process of the queue with the name, on the NATS server at url. Its jobs call the target. It works
-// until it is stopped or killed.
-func work(ctx context.Context, name, url, target string) error {
+// open opens the queue on the NATS server at url.
+func open(ctx context.Context, url string) (q *durable.Queue, close func(), err error) {
+	nc, err := nats.Connect(url, nats.MaxReconnects(-1))
+	if err != nil {
+		return nil, nil, fmt.Errorf("connect: %w", err)
+	}
+	q, err = durable.Open(ctx, nc, durable.Config{Name: "orders", Policy: policy, Lease: lease})
+	if err != nil {
+		nc.Close()
+	}
+	return q, func() { q.Close(); nc.Close() }, err
+}
+
+// work is the worker process of the queue on the NATS server at url. Its jobs call the target. It works until it is
+// stopped or killed.
+func work(ctx context.Context, url, target string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() { // the parent has the other end of the pipe, so the worker does not outlive it
 		io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
-	nc, err := nats.Connect(url, nats.MaxReconnects(-1))
-	if err != nil {
-		return fmt.Errorf("connect: %w", err)
-	}
-	defer nc.Close()
-	q, err := durable.Open(ctx, nc, durable.Config{Name: name, Policy: policy, Lease: lease})
+	q, close, err := open(ctx, url)
 	if err != nil {
 		return err
 	}
-	defer q.Close()
+	defer close()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}
 	handler := func(ctx context.Context, job *durable.Job) error { return call(ctx, client, target, job) }
 	q.Handle(ordinary, retry.Policy{}, handler) // with the queue's policy
@@ -88,12 +96,12 @@ type worker struct {
 	ended chan error // buffered
 }
 
-func startWorker(url, name, target string) (*worker, error) {
+func startWorker(url, target string) (*worker, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(self, "worker", name, url, target)
+	cmd := exec.Command(self, "worker", url, target)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"log"
 	"net"
 	"net/http"
 	"strconv"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/tmaxmax/go-sse"
 
+	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
@@ -32,7 +31,7 @@ func TestItComesBack(t *testing.T) {
 
 // twelveEvents serves the events 1 to 12, and then comments.
 func twelveEvents(ctx context.Context, l net.Listener) {
-	server := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	check.Serve(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		last, _ := strconv.Atoi(r.Header.Get("Last-Event-ID"))
 		for n := last + 1; r.Context().Err() == nil; n++ {
@@ -45,7 +44,5 @@ func twelveEvents(ctx context.Context, l net.Listener) {
 			}
 			_ = http.NewResponseController(w).Flush()
 		}
-	})}
-	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
-	_ = server.Serve(l)
+	}))
 }

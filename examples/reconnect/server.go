@@ -18,7 +18,7 @@ type flaky struct {
 	listen  string
 	mu      sync.Mutex
 	server  *http.Server
-	faults  []fault
+	served  int // how many requests
 	closing bool
 	wait    sync.WaitGroup
 }
@@ -39,7 +39,7 @@ const (
 var everyFault = []fault{dropped, silent, ended, refusing, busy, truncated}
 
 func startFlaky(total int) (*flaky, error) {
-	f := &flaky{total: total, listen: "127.0.0.1:0", faults: everyFault}
+	f := &flaky{total: total, listen: "127.0.0.1:0"}
 	return f, f.open()
 }
 
@@ -88,16 +88,12 @@ func (f *flaky) refuse(d time.Duration) {
 func (f *flaky) nextFault() fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	next := f.faults[0]
-	f.faults = append(f.faults[1:len(f.faults):len(f.faults)], next)
-	return next
+	f.served++
+	return everyFault[(f.served-1)%len(everyFault)]
 }
 
 func (f *flaky) serve(w http.ResponseWriter, r *http.Request) {
-	last, err := strconv.Atoi(r.Header.Get("Last-Event-ID"))
-	if err != nil {
-		last = 0
-	}
+	last, _ := strconv.Atoi(r.Header.Get("Last-Event-ID"))
 	fault := f.nextFault()
 	if fault == busy {
 		w.Header().Set("Retry-After", "1")

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"slices"
@@ -145,9 +144,7 @@ func TestFollow(t *testing.T) {
 				}
 			}
 		})
-		server := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: d.handler()}
-		defer context.AfterFunc(ctx, func() { _ = server.Close() })()
-		_ = server.Serve(l)
+		check.Serve(ctx, l, d.handler())
 	}
 	streamtest.CheckReconnect(t, serve, func(ctx context.Context, dial func(context.Context, string, string) (net.Conn, error), got func(string)) error {
 		transport := &http.Transport{DialContext: dial}

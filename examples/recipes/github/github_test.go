@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"strconv"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/recipes/github"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
@@ -51,11 +51,7 @@ func pages(n func() int) http.Handler {
 func TestFollow(t *testing.T) {
 	growing := func(ctx context.Context, l net.Listener) {
 		begin := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // when bubbles begin
-		server := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: pages(func() int {
-			return min(14, 5+int(time.Since(begin)/(10*time.Second)))
-		})}
-		defer context.AfterFunc(ctx, func() { _ = server.Close() })()
-		_ = server.Serve(l)
+		check.Serve(ctx, l, pages(func() int { return min(14, 5+int(time.Since(begin)/(10*time.Second))) }))
 	}
 	streamtest.CheckReconnect(t, growing, func(ctx context.Context, dial func(context.Context, string, string) (net.Conn, error), got func(int)) error {
 		client := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}, Timeout: 30 * time.Second}

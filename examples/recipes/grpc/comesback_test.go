@@ -4,14 +4,12 @@ import (
 	"context"
 	"net"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	rpc "google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/types/known/structpb"
-	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/examples/recipes/grpc"
@@ -38,12 +36,7 @@ func TestWatch_ComesBack(t *testing.T) {
 
 // twelveEvents serves the events after a token, 100 ms apart, and then heartbeats.
 func twelveEvents(ctx context.Context, l net.Listener) {
-	watch := func(_ any, s rpc.ServerStream) error {
-		var request wrapperspb.StringValue
-		if err := s.RecvMsg(&request); err != nil {
-			return err
-		}
-		at, _ := strconv.Atoi(strings.TrimPrefix(request.GetValue(), "after-"))
+	server := newServer(func(at int, s rpc.ServerStream) error {
 		for n := at + 1; s.Context().Err() == nil; n++ {
 			event := &structpb.Struct{}
 			time.Sleep(100 * time.Millisecond)
@@ -57,10 +50,7 @@ func twelveEvents(ctx context.Context, l net.Listener) {
 			}
 		}
 		return s.Context().Err()
-	}
-	server := rpc.NewServer()
-	server.RegisterService(&rpc.ServiceDesc{ServiceName: "recipes.Events", HandlerType: (*any)(nil),
-		Streams: []rpc.StreamDesc{{StreamName: "Watch", ServerStreams: true, Handler: watch}}}, struct{}{})
+	})
 	defer context.AfterFunc(ctx, server.Stop)()
 	_ = server.Serve(l)
 }

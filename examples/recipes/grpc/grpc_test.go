@@ -45,19 +45,30 @@ func watch(conn *rpc.ClientConn) grpc.Method {
 
 var policy = proxy.Policy.With(retry.If(retrygrpc.IsTransient))
 
-// serve starts a server of numbered events with the tokens "after-n", and returns its address. A call ends with the
-// error that refuse returns, if any.
-func serve(t *testing.T, refuse func(call int64) error) string {
-	var calls atomic.Int64
-	watch := func(_ any, s rpc.ServerStream) error {
+// newServer returns a server whose method Watch sends what follows an event.
+func newServer(watch func(at int, s rpc.ServerStream) error) *rpc.Server {
+	handler := func(_ any, s rpc.ServerStream) error {
 		var request wrapperspb.StringValue
 		if err := s.RecvMsg(&request); err != nil {
 			return err
 		}
+		at, _ := strconv.Atoi(strings.TrimPrefix(request.GetValue(), "after-"))
+		return watch(at, s)
+	}
+	server := rpc.NewServer()
+	server.RegisterService(&rpc.ServiceDesc{ServiceName: "recipes.Events", HandlerType: (*any)(nil),
+		Streams: []rpc.StreamDesc{{StreamName: "Watch", ServerStreams: true, Handler: handler}}}, struct{}{})
+	return server
+}
+
+// serve starts a server of numbered events with the tokens "after-n", and returns its address. A call ends with the
+// error that refuse returns, if any.
+func serve(t *testing.T, refuse func(call int64) error) string {
+	var calls atomic.Int64
+	server := newServer(func(at int, s rpc.ServerStream) error {
 		if err := refuse(calls.Add(1)); err != nil {
 			return err
 		}
-		at, _ := strconv.Atoi(strings.TrimPrefix(request.GetValue(), "after-"))
 		for n := at + 1; ; n++ {
 			if n%10 == 0 {
 				if err := s.SendMsg(&structpb.Struct{}); err != nil {
@@ -75,10 +86,7 @@ func serve(t *testing.T, refuse func(call int64) error) string {
 				time.Sleep(time.Millisecond)
 			}
 		}
-	}
-	server := rpc.NewServer()
-	server.RegisterService(&rpc.ServiceDesc{ServiceName: "recipes.Events", HandlerType: (*any)(nil),
-		Streams: []rpc.StreamDesc{{StreamName: "Watch", ServerStreams: true, Handler: watch}}}, struct{}{})
+	})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

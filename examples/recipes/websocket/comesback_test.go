@@ -3,17 +3,15 @@ package websocket_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"log"
 	"net"
 	"net/http"
 	"testing"
 	"time"
 
-	socket "github.com/coder/websocket"
 	"github.com/coder/websocket/wsjson"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/recipes/websocket"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
@@ -43,21 +41,15 @@ func TestEvents_ComeBack(t *testing.T) {
 
 // twelveEvents serves the events after the one that the client names, 100 ms apart, and then heartbeats.
 func twelveEvents(ctx context.Context, l net.Listener) {
-	server := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		conn, err := socket.Accept(w, r, nil)
+	check.Serve(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, after, err := accept(ctx, w, r)
 		if err != nil {
 			return
 		}
 		defer conn.CloseNow()
 		defer context.AfterFunc(ctx, func() { _ = conn.CloseNow() })()
-		var request struct {
-			After int `json:"subscribe_after"`
-		}
-		if err := wsjson.Read(ctx, conn, &request); err != nil {
-			return
-		}
 		reading := conn.CloseRead(ctx)
-		for n := request.After + 1; ; n++ {
+		for n := after + 1; ; n++ {
 			e := websocket.Event{ID: n, Data: fmt.Sprint("event ", n)}
 			time.Sleep(100 * time.Millisecond)
 			if n > 12 {
@@ -68,7 +60,5 @@ func twelveEvents(ctx context.Context, l net.Listener) {
 				return
 			}
 		}
-	})}
-	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
-	_ = server.Serve(l)
+	}))
 }

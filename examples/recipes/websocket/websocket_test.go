@@ -1,6 +1,7 @@
 package websocket_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -21,6 +22,20 @@ func TestMain(m *testing.M) { check.Main(m) }
 
 const silence = 200 * time.Millisecond
 
+// accept accepts a connection, and returns the event after which the client subscribes.
+func accept(ctx context.Context, w http.ResponseWriter, r *http.Request) (conn *socket.Conn, after int, err error) {
+	if conn, err = socket.Accept(w, r, nil); err != nil {
+		return nil, 0, err
+	}
+	var request struct {
+		After int `json:"subscribe_after"`
+	}
+	if err = wsjson.Read(ctx, conn, &request); err != nil {
+		_ = conn.CloseNow()
+	}
+	return conn, request.After, err
+}
+
 // feed serves numbered events forever, with a heartbeat at each tenth, and counts its connections. If refuse returns a
 // close code, that closes the connection; if it returns an HTTP status, that fails the handshake.
 func feed(t *testing.T, connections *atomic.Int64, refuse func(n int64) int) *httptest.Server {
@@ -30,20 +45,14 @@ func feed(t *testing.T, connections *atomic.Int64, refuse func(n int64) int) *ht
 			http.Error(w, "no", code)
 			return
 		}
-		conn, err := socket.Accept(w, r, nil)
+		conn, after, err := accept(r.Context(), w, r)
 		if err != nil {
 			return
 		}
 		defer conn.CloseNow()
-		var request struct {
-			After int `json:"subscribe_after"`
-		}
-		if err := wsjson.Read(r.Context(), conn, &request); err != nil {
-			return
-		}
 		ctx := conn.CloseRead(r.Context())
-		for id := request.After + 1; ; id++ {
-			if code != 0 && id > request.After+50 {
+		for id := after + 1; ; id++ {
+			if code != 0 && id > after+50 {
 				_ = conn.Close(socket.StatusCode(code), "bye")
 				return
 			}
