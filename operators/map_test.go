@@ -128,6 +128,12 @@ func TestLast(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	t.Run("stopped and cancelled at the value: no error", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		if err := operators.Last(stream.Of(1, 2))(ctx, func(int) bool { cancel(); return false }); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestPairwise(t *testing.T) {

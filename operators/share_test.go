@@ -360,3 +360,46 @@ func TestShare_TheContextOfARunEndsWithIt(t *testing.T) {
 		t.Errorf("%v, and the run's context: %v", err, run.Err())
 	}
 }
+
+// A source that yields when no consumer is left gets false at once, and is waited for.
+func TestShare_ASourceThatYieldsAfterTheEnd(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		var got []bool
+		rude := func(_ context.Context, yield func(int) bool) error {
+			for n := range 3 {
+				got = append(got, yield(n))
+				time.Sleep(time.Second)
+			}
+			return nil
+		}
+		err := operators.Share(rude).Take(1).ForEach(t.Context(), func(int) {})
+		if err != nil || !slices.Equal(got, []bool{false, false, false}) {
+			t.Errorf("%v; yield has returned %v", err, got)
+		}
+	})
+}
+
+// The context of a shared source ends when the source has ended, although a consumer still works on replayed values.
+func TestShareReplay_TheContextOfTheSource(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		var seen context.Context
+		s := operators.ShareReplay(func(ctx context.Context, yield func(int) bool) error {
+			seen = ctx
+			yield(1)
+			time.Sleep(time.Second)
+			return nil
+		}, 1)
+		consumers(
+			func() { _ = s.ForEach(t.Context(), func(int) {}) },
+			func() {
+				time.Sleep(time.Second / 2)
+				_ = s.ForEach(t.Context(), func(int) {
+					time.Sleep(time.Hour)
+					if seen.Err() == nil {
+						t.Error("the source's context has not ended")
+					}
+				})
+			},
+		)
+	})
+}

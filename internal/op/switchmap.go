@@ -43,7 +43,7 @@ func watch[T any](s Stream[T], inner *innerRun, next func(*innerRun) bool) Strea
 	return func(ctx context.Context, yield func(T) bool) error {
 		returned := false
 		defer func() {
-			if !returned && ctx.Err() == nil {
+			if !returned {
 				inner.interrupt()
 			}
 		}()
