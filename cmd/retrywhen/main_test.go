@@ -109,6 +109,15 @@ func beChild(what string, args []string) int {
 		fmt.Println("got", <-got)
 		fmt.Println("got", <-got)
 		return 42
+	case "until": // NAME: prints its signals until that one
+		got := make(chan os.Signal, 10)
+		signal.Notify(got, slices.DeleteFunc(slices.Clone(passedOn), func(s os.Signal) bool { return s.String() == "continued" })...)
+		fmt.Println("ready", os.Getpid())
+		for s := range got {
+			if fmt.Println("got", s); s.String() == args[0] {
+				return 42
+			}
+		}
 	case "default": // dies of its signals
 		fmt.Println("ready", os.Getpid())
 		time.Sleep(time.Hour)

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -87,6 +88,51 @@ func TestRunSaysThatTheCommandWaitsForTheTerminal(t *testing.T) {
 	if got := errOut.text.String(); got != want || code != 3 {
 		t.Errorf("exit code %d, stderr\n%swant\n%s", code, got, want)
 	}
+}
+
+// A terminal sends ^C to run and to the command, so run does not send it again.
+func TestRunDoesNotRepeatWhatTheTerminalSent(t *testing.T) {
+	for key, s := range map[string]syscall.Signal{"\x03": syscall.SIGINT, "\x1c": syscall.SIGQUIT} {
+		terminal, tty := openTerminal(t)
+		p := command(t, append([]string{"run"}, asChild(t, "until", syscall.SIGUSR1.String())...)...)
+		p.Stdin = tty
+		p.SysProcAttr.Setctty = true // stdin is the terminal
+		p.start(t)
+		p.line(t)
+		if _, err := terminal.WriteString(key); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.line(t); got != "got "+s.String() {
+			t.Errorf("%q, want %v", got, s)
+		}
+		p.signal(t, syscall.SIGUSR1)
+		if rest, code := p.end(t); rest != "got "+syscall.SIGUSR1.String()+"\n" || code != 42 {
+			t.Errorf("%v: then %q, exit code %d, want the next signal and 42", s, rest, code)
+		}
+	}
+}
+
+// openTerminal returns the two ends of a new terminal.
+func openTerminal(t *testing.T) (terminal, tty *os.File) {
+	t.Helper()
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip("no terminals here:", err)
+	}
+	t.Cleanup(func() { _ = terminal.Close() })
+	number, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(terminal.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tty.Close() })
+	return terminal, tty
 }
 
 // In a container run may be process 1, which no signal of its own ends.

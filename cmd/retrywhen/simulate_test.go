@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -17,6 +18,27 @@ import (
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 	"github.com/retrywhen/retrywhen/sim"
 )
+
+// A file that cannot be written whole is not written at all.
+func TestWriteFileIsWholeOrNothing(t *testing.T) {
+	folder := t.TempDir()
+	name := filepath.Join(folder, "x.svg")
+	err := writeFile(name, func(w io.Writer) error {
+		_, err := io.WriteString(w, "half")
+		return errors.Join(err, errors.ErrUnsupported)
+	})
+	if left, _ := os.ReadDir(folder); !errors.Is(err, errors.ErrUnsupported) || len(left) > 0 {
+		t.Errorf("%v, %v: want the error, and no file", err, left)
+	}
+	if err := writeFile(name, func(w io.Writer) error { _, err := io.WriteString(w, "all"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	left, _ := os.ReadDir(folder)
+	info, err := os.Stat(name)
+	if text, _ := os.ReadFile(name); err != nil || string(text) != "all" || len(left) != 1 || info.Mode().Perm()&0o444 != 0o444 {
+		t.Errorf("%q, %v, %v, %v", text, left, info.Mode(), err)
+	}
+}
 
 func TestSimHerdAnswersTheOpenQuestion(t *testing.T) {
 	out, _, err := inProcess(t, "sim", "herd", "--json")

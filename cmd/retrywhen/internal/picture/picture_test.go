@@ -219,3 +219,20 @@ func TestColors(t *testing.T) {
 		t.Error("retries do not go from the first color to the last")
 	}
 }
+
+// An entry of the legend needs room for its dots and its name. A row holds as many entries as fit.
+func TestKeyRows(t *testing.T) {
+	one, three := Key{"five5", []Color{Ink}}, Key{"five5", []Color{Ink, Ink, Ink}}
+	for _, test := range []struct {
+		keys  []Key
+		room  float64
+		first int // entries of the first row
+	}{
+		{[]Key{three, three}, 198, 2}, {[]Key{three, three}, 197, 1}, {[]Key{one, one, one}, 213, 3}, {[]Key{one, one, one}, 212, 2}, {[]Key{three}, 1, 1},
+	} {
+		rows := Figure{Width: left + test.room + right, Keys: test.keys}.keyRows()
+		if len(rows[0]) != test.first || len(rows) == 1 != (test.first == len(test.keys)) {
+			t.Errorf("%d entries in a room of %v: the rows %v, want %d in the first", len(test.keys), test.room, rows, test.first)
+		}
+	}
+}
