@@ -36,7 +36,7 @@ how many runs the server recovers at each load.`,
 			}
 			return s.run(c, args, in.Overload, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
 				in.Strategies, in.Seed, in.Progress = all, s.seed, progress
-				return computed(in.Run(ctx))
+				return in.Run(ctx)
 			})
 		},
 	}

@@ -37,7 +37,7 @@ number of clients and the capacity.`,
 			}
 			return s.run(c, args, in, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
 				in.Strategies, in.Seed, in.Progress = all, s.seed, progress
-				return computed(in.Run(ctx))
+				return in.Run(ctx)
 			})
 		},
 	}

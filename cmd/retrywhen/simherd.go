@@ -47,7 +47,7 @@ functions" with one that spreads the retries although the waits differ little.`,
 			}
 			return s.run(c, args, in, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
 				in.Strategies, in.Seed, in.Horizon, in.Progress = all, s.seed, s.horizon, progress
-				return computed(in.Run(ctx))
+				return in.Run(ctx)
 			})
 		},
 	}

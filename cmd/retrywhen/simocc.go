@@ -39,7 +39,7 @@ strategies of that article. Charts of the calls over time follow.`,
 			s.preset = lab.First(lab.TabContention).Strategies
 			return s.run(c, args, in, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
 				in.Strategies, in.Seed, in.Horizon, in.Progress = all, s.seed, s.horizon, progress
-				return computed(in.Run(ctx))
+				return in.Run(ctx)
 			})
 		},
 	}

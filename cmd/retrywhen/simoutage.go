@@ -45,7 +45,7 @@ one process, or as many as a policy's option processes= says.`,
 			s.preset = lab.First(lab.TabOutage).Strategies
 			return s.run(c, args, in, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
 				in.Strategies, in.Seed, in.Horizon, in.Progress = all, s.seed, s.horizon, progress
-				return computed(in.Run(ctx))
+				return in.Run(ctx)
 			})
 		},
 	}

@@ -39,7 +39,7 @@ processes=20 makes 20 processes, layers=3 makes three layers with the policy.`,
 			}
 			return s.run(c, args, in, func(ctx context.Context, all []report.Strategy, progress report.Progress) (report.Result, error) {
 				in.Strategies, in.Seed, in.Progress = all, s.seed, progress
-				return computed(in.Run(ctx))
+				return in.Run(ctx)
 			})
 		},
 	}

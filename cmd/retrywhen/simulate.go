@@ -113,18 +113,6 @@ func (s *simulation) strategies(args []string, in report.Input) ([]report.Strate
 	return strategies, report.Refuse(in, strategies)
 }
 
-// computed returns a result, or no result at all, as an interface.
-func computed[R interface {
-	comparable
-	report.Result
-}](r R, err error) (report.Result, error) {
-	var none R
-	if r == none {
-		return nil, err
-	}
-	return r, err
-}
-
 // run calls compute with a context that ends at an interrupt, and writes its result, also if it is not complete. in has
 // the command's flags.
 func (s *simulation) run(c *cobra.Command, args []string, in report.Input, compute func(context.Context, []report.Strategy, report.Progress) (report.Result, error)) error {
@@ -143,9 +131,6 @@ func (s *simulation) run(c *cobra.Command, args []string, in report.Input, compu
 	stop() // an interrupt from here on ends the process
 	if field, ok := errors.AsType[*sim.FieldError](err); ok {
 		return fmt.Errorf("%s: %s is %v, want %s", c.Name(), flagOf(c, field.Field), field.Value, inFlags.Replace(field.Want))
-	}
-	if r == nil {
-		return fmt.Errorf("%s: %w", c.Name(), err)
 	}
 	if err := cmp.Or(err, r.Incomplete()); err != nil {
 		fmt.Fprintf(c.ErrOrStderr(), "retrywhen: %s: %v; the result so far follows\n", c.Name(), err)

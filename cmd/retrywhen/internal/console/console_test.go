@@ -67,8 +67,8 @@ func TestFit_ShortNames(t *testing.T) {
 }
 
 func TestLabels(t *testing.T) {
-	lines(t, []string{Span{Most: 40 * time.Second, Width: 41}.Labels(), Span{Most: 0, Width: 10}.Labels(), Span{Most: time.Minute, Width: 3}.Labels()},
-		"0        10s       20s       30s      40s", "0", "0")
+	lines(t, []string{Span{Most: 40 * time.Second, Width: 41}.Labels(), Span{Most: 0, Width: 10}.Labels(), Span{Most: time.Minute, Width: 3}.Labels(), Span{Most: 40 * time.Second, Width: 41, Origin: 10 * time.Second}.Labels()},
+		"0        10s       20s       30s      40s", "0", "0", "-10s      0        10s       20s      30s")
 }
 
 func TestRange(t *testing.T) {
@@ -105,6 +105,10 @@ func TestDots(t *testing.T) {
 
 func TestColumns(t *testing.T) {
 	lines(t, Columns(2, []string{"a", "bcd"}, []string{"1", "", "3"}), "a    1", "bcd", "     3")
+}
+
+func TestPad(t *testing.T) {
+	lines(t, []string{Pad("äb", 4) + "|", Pad("äb", 2) + "|", Pad("äb", 1) + "|"}, "äb  |", "äb|", "äb|")
 }
 
 func TestWrap(t *testing.T) {

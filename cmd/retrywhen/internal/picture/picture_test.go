@@ -215,7 +215,7 @@ func TestColors(t *testing.T) {
 	if Series(0) != Series(seriesColors) || Series(1) == Series(0) {
 		t.Error("series do not go round")
 	}
-	if Retry(0, 5) != firstRetry || Retry(4, 5) != firstRetry+retryColors-1 || Retry(0, 1) != firstRetry || Retry(99, 100) >= colors {
+	if Retry(0, 5) != firstRetry || Retry(4, 5) != firstRetry+retryColors-1 || Retry(1, 2) != firstRetry+retryColors-1 || Retry(0, 1) != firstRetry || Retry(99, 100) >= colors {
 		t.Error("retries do not go from the first color to the last")
 	}
 }
