@@ -125,11 +125,10 @@ func (r *running) drain(ctx context.Context, jobs int) (err error) {
 	defer cancel()
 	putting := make(chan error, 1)
 	all.Go(func() { putting <- r.putAll(ctx, jobs) })
-	look, show := time.NewTicker(250*time.Millisecond), time.NewTicker(time.Second)
+	look := time.NewTicker(250 * time.Millisecond)
 	defer look.Stop()
-	defer show.Stop()
 	allPut := false
-	for {
+	for looks := 1; ; looks++ {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -149,10 +148,8 @@ func (r *running) drain(ctx context.Context, jobs int) (err error) {
 		if err != nil {
 			return err
 		}
-		select {
-		case <-show.C:
+		if looks%4 == 0 {
 			r.show(stats)
-		default:
 		}
 		if err := r.crash(r.shop.done()+stats.Dead, jobs); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
@@ -41,10 +42,11 @@ func ship(ctx context.Context, style string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s := shipper{addr: c.addr}
+	var all []string
 	for i := range lines {
-		s.lines = append(s.lines, fmt.Sprintf("line %d", i+1))
+		all = append(all, fmt.Sprintf("line %d", i+1))
 	}
+	s := shipper{addr: c.addr, lines: all}
 	if style == "loop" {
 		err = s.shipLoop(ctx.Done(), reset)
 	} else {
@@ -55,13 +57,8 @@ func ship(ctx context.Context, style string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", style, err)
 	}
-	for i, line := range stored {
-		if want := fmt.Sprintf("line %d", i+1); line != want {
-			return fmt.Errorf("%s: the collector has %q, want %q", style, line, want)
-		}
-	}
-	if len(stored) != lines {
-		return fmt.Errorf("%s: the collector has %d lines, want %d", style, len(stored), lines)
+	if !slices.Equal(stored, all) {
+		return fmt.Errorf("%s: the collector has %q, want line 1 to line %d", style, stored, lines)
 	}
 	fmt.Fprintf(out, "%-8s  %d lines shipped, none lost, over %d connections\n", style, lines, s.connections)
 	return nil

@@ -214,11 +214,7 @@ func (b *broker) dispatch() {
 			b.ready = b.ready[1:]
 			s.delivered++
 			s.unacked[s.delivered] = m
-			redelivered := byte(0)
-			if m.redelivered {
-				redelivered = 1
-			}
-			s.method(1, basicDeliver, short(s.tag), s.delivered, redelivered, short(""), short("jobs"))
+			s.method(1, basicDeliver, short(s.tag), s.delivered, m.redelivered, short(""), short("jobs"))
 			s.frame(frameHeader, 1, bytes(uint16(60), uint16(0), uint64(4), uint16(0)))
 			s.frame(frameBody, 1, bytes(uint32(m.n)))
 		}
@@ -244,8 +240,6 @@ func bytes(values ...any) (b []byte) {
 	return b
 }
 
-func table() []byte        { return bytes(uint32(0)) }
-func long(s string) []byte { return bytes(uint32(len(s)), []byte(s)) }
-func short(s string) []byte {
-	return bytes(byte(len(s)), []byte(s))
-}
+func table() []byte         { return bytes(uint32(0)) }
+func long(s string) []byte  { return bytes(uint32(len(s)), []byte(s)) }
+func short(s string) []byte { return bytes(byte(len(s)), []byte(s)) }

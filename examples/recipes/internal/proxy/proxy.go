@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,8 +35,7 @@ type Proxy struct {
 // link is one connection through the proxy.
 type link struct {
 	client, server net.Conn
-	silent         chan struct{} // closed when nothing more is forwarded
-	quiet          sync.Once
+	silent         atomic.Bool // nothing more is forwarded
 }
 
 // Start returns a proxy for the server at the address, for the duration of the test.
@@ -82,7 +82,7 @@ func (p *Proxy) Silence() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, l := range p.links {
-		l.quiet.Do(func() { close(l.silent) })
+		l.silent.Store(true)
 	}
 }
 
@@ -131,7 +131,7 @@ func (p *Proxy) serve(client net.Conn) {
 		reset(client)
 		return
 	}
-	l := &link{client: client, server: server, silent: make(chan struct{})}
+	l := &link{client: client, server: server}
 	p.mu.Lock()
 	if p.closed || p.listener == nil {
 		p.mu.Unlock()
@@ -156,9 +156,7 @@ func (l *link) forward(to, from net.Conn) {
 	buffer := make([]byte, 16<<10)
 	for {
 		n, err := from.Read(buffer)
-		select {
-		case <-l.silent:
-		default:
+		if !l.silent.Load() {
 			if _, err := to.Write(buffer[:n]); err != nil {
 				return
 			}
