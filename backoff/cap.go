@@ -93,7 +93,6 @@ func (b *Backoff) finish(c time.Duration, u float64) time.Duration {
 
 // atCap is the delay for the factor f if the curve exceeds the cap.
 func (b *Backoff) atCap(f float64) time.Duration {
-	// cap·(f/top), not (cap/top)·f: a whole number of nanoseconds cannot hold
-	// cap/top where top is huge.
+	// cap·(f/top), not (cap/top)·f: a whole number of nanoseconds cannot hold cap/top where top is huge.
 	return min(scale(b.cap(), f/max(1, b.top)), b.cap())
 }

@@ -75,11 +75,10 @@
 //
 // # Sources
 //
-//   - "Exponential-Backoff RxJava operator with Jitter" (2017): Quadratic, and
-//     jitter.Default.
+//   - "Exponential-Backoff RxJava operator with Jitter" (2017): Quadratic, and jitter.Default.
 //   - "Visualization of backoff functions": Plus before an exponential, Sidekiq, Buckets, and the open question that
 //     Tiled solves.
 //   - Peter Teichman, "Simple backoff", Gopher Academy Advent 2014: Default, and a loop that the caller writes.
-//   - Marc Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog
-//     (2015): Exponential with a cap, full and equal jitter, Decorrelated.
+//   - Marc Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog (2015): Exponential with a cap, full and equal
+//     jitter, Decorrelated.
 package backoff

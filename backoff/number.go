@@ -17,8 +17,8 @@ func draw(u float64) float64 {
 	return 0 // NaN too
 }
 
-// golden is 2^64 divided by the golden ratio: splitmix64's step. Adding it in
-// wrapping arithmetic is adding the ratio's fraction modulo 1.
+// golden is 2^64 divided by the golden ratio: splitmix64's step. Adding it in wrapping arithmetic is adding the ratio's
+// fraction modulo 1.
 const golden = 0x9E3779B97F4A7C15
 
 // mix is the output function of splitmix64 (Steele, Lea and Flood, 2014, with Stafford's constants): every bit of x
@@ -101,9 +101,8 @@ func whole(x float64) (uint64, bool) {
 	return k, float64(k) == x
 }
 
-// scale is d·f to the nearest nanosecond or 15 digits, at most the largest
-// Duration: less than d for f < 1, unless d is 0, and at least d for f >= 1. d and f
-// are not negative, f may be +Inf.
+// scale is multiply, but less than d for f < 1, unless d is 0, and at least d for f >= 1. d and f are not negative, f may
+// be +Inf.
 func scale(d time.Duration, f float64) time.Duration {
 	r := multiply(d, f)
 	if f < 1 {

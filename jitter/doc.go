@@ -13,9 +13,4 @@
 //	Func(f)           f(u)              -
 //
 // Package backoff applies a Jitter to a curve, and keeps every delay within its cap.
-//
-// Sources: "Exponential-Backoff RxJava operator with Jitter" (2017) for the
-// deviation of 15 %; Marc Brooker, "Exponential Backoff And Jitter", AWS
-// Architecture Blog (2015) for full and equal jitter; Peter Teichman, "Simple
-// backoff", Gopher Academy Advent 2014 for the factor between 0.5 and 1.5.
 package jitter

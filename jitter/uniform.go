@@ -8,9 +8,8 @@ import (
 // uniform is evenly distributed between lo and hi.
 type uniform struct{ lo, hi float64 }
 
-// Uniform returns a Jitter whose factors are evenly distributed in [lo, hi):
-// Factor(u) = lo + u·(hi-lo). Uniform(0.5, 1.5) is the jitter of Peter
-// Teichman, "Simple backoff" (Gopher Academy Advent 2014). Uniform panics
+// Uniform returns a Jitter whose factors are evenly distributed in [lo, hi): Factor(u) = lo + u·(hi-lo).
+// Uniform(0.5, 1.5) is the jitter of Peter Teichman, "Simple backoff" (Gopher Academy Advent 2014). Uniform panics
 // unless both are finite and 0 <= lo <= hi.
 func Uniform(lo, hi float64) Jitter {
 	if why := uniformWrong(lo, hi); why != "" {
@@ -32,8 +31,8 @@ func uniformWrong(lo, hi float64) string {
 	return ""
 }
 
-// Factor returns lo + u·(hi-lo): exactly lo at 0, exactly hi at 1, and less
-// than hi for any draw, although the sum may round up to it.
+// Factor returns lo + u·(hi-lo): exactly lo at 0, exactly hi at 1, and less than hi for any draw, although the sum may
+// round up to it.
 func (j uniform) Factor(u float64) float64 {
 	if u >= 1 {
 		return j.hi
@@ -51,9 +50,8 @@ func (j uniform) Factor(u float64) float64 {
 // deviation is evenly distributed around 1, p either way.
 type deviation struct{ p float64 }
 
-// Deviation returns a Jitter whose factors are evenly distributed between 1-p
-// and 1+p: Factor(u) = 1 + p·(2u-1). Deviation(0) is None. Deviation panics
-// unless 0 <= p <= 1.
+// Deviation returns a Jitter whose factors are evenly distributed between 1-p and 1+p: Factor(u) = 1 + p·(2u-1).
+// Deviation(0) is None. Deviation panics unless 0 <= p <= 1.
 func Deviation(p float64) Jitter {
 	if why := deviationWrong(p); why != "" {
 		panic("jitter: Deviation: " + why)

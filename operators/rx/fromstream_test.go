@@ -229,3 +229,13 @@ func TestSubscribersCancelIsNotRetried(t *testing.T) {
 		}
 	})
 }
+
+// The options are copied: the caller may use its slice again.
+func TestFromStream_CopiesTheOptions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opts := []rxgo.Option{rxgo.WithBufferedChannel(1)}
+		o := rx.FromStream(stream.Of(1, 2), opts...)
+		opts[0] = nil
+		expect(t, o.Observe(), []any{1, 2}, nil)
+	})
+}

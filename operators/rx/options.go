@@ -46,7 +46,7 @@ func contextOf(function string, opts []rxgo.Option) (given context.Context) {
 
 // eager reports whether an operator would begin when it is built: then it has one channel for all subscriptions.
 func eager(opts []rxgo.Option) bool {
-	probe := rxgo.Just()().Take(1, append(opts, rxgo.WithBufferedChannel(0))...)
+	probe := rxgo.Just()().Take(1, opts...)
 	one, two := probe.Observe(), probe.Observe()
 	for range one {
 	}
