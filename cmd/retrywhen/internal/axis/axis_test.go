@@ -43,6 +43,7 @@ func TestStep(t *testing.T) {
 		{3, 5, 1},
 		{7, 0, 10},
 		{math.MaxInt64, 5, 50000 * day},
+		{math.MaxInt64, 1, math.MaxInt64},
 	}
 	for _, test := range tests {
 		if got := Step(test.length, test.intervals); got != test.want {
@@ -82,6 +83,8 @@ func TestTimes(t *testing.T) {
 		want      []string
 	}{
 		{0, 5, []string{"0"}},
+		{-time.Second, 5, []string{"0"}},
+		{100 * time.Microsecond, 4, []string{"0", "50µs", "100µs"}},
 		{time.Minute, 4, []string{"0", "15s", "30s", "45s", "1m"}},
 		{95 * time.Second, 4, []string{"0", "30s", "1m", "1m30s"}},
 		{4 * time.Hour, 3, []string{"0", "2h", "4h"}},
@@ -114,7 +117,7 @@ func TestTime(t *testing.T) {
 		999999999: "1s", 1234567890: "1.23s", 12345 * time.Millisecond: "12.3s", 59990 * time.Millisecond: "1m",
 		90 * time.Second: "1m30s", 61234 * time.Millisecond: "1m1.2s", 3599990 * time.Millisecond: "1h",
 		90 * time.Minute: "1h30m", 3 * time.Hour: "3h", 24*time.Hour - 1: "1d", 36 * time.Hour: "1d12h",
-		10 * day: "10d", math.MaxInt64: "292y", -time.Second: "-1s",
+		10 * day: "10d", 100*365*day - time.Hour: "36499d23h", 100 * 365 * day: "100y", math.MaxInt64: "292y", -time.Second: "-1s",
 	} {
 		if got := Time(d); got != want {
 			t.Errorf("Time(%d) = %q, want %q", int64(d), got, want)
@@ -198,6 +201,7 @@ func TestTimesFrom(t *testing.T) {
 		{50 * time.Second, 2 * time.Minute, "[{20 -30s} {50 0} {80 30s} {110 1m}]"},
 		{0, time.Minute, "[{0 0} {15 15s} {30 30s} {45 45s} {60 1m}]"},
 		{time.Minute, 0, "[{0 0}]"},
+		{time.Nanosecond, math.MaxInt64, "[{1e-09 0} {4.32e+09 136y} {8.64e+09 273y}]"},
 	} {
 		got := fmt.Sprint(TimesFrom(test.origin, test.most, 4))
 		if got != test.want {

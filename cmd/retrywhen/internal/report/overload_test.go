@@ -83,6 +83,28 @@ func TestOverloadBars(t *testing.T) {
 	}
 }
 
+// The text says how the server returns. The chart marks a recovery that took time.
+func TestOverloadReturns(t *testing.T) {
+	o := OverloadResult{of: DefaultOverload(), Trigger: sim.Trigger{At: time.Second, For: 5 * time.Second}}
+	for ramp, want := range map[time.Duration]string{0: "it stands still for 5s.", 3 * time.Second: "it stands still for 5s, and reaches full speed 3s later."} {
+		if o.Trigger.Ramp = ramp; !strings.HasSuffix(o.setting(), want) {
+			t.Errorf("%q, want its end to be %q", o.setting(), want)
+		}
+	}
+	for _, test := range []struct {
+		recovery sim.Recovery
+		marked   bool
+	}{
+		{sim.Recovery{Verdict: sim.Recovered, After: 2 * time.Second}, true}, {sim.Recovery{Verdict: sim.Recovered}, false},
+		{sim.Recovery{Verdict: sim.NotRecovered, After: 2 * time.Second}, false},
+	} {
+		x := OverloadStrategyResult{Result: &sim.OverloadResult{Recovery: test.recovery}}
+		if at, ok := x.recovered(o.back()); ok != test.marked || ok && at != 8*time.Second {
+			t.Errorf("%+v: %v, %v", test.recovery, at, ok)
+		}
+	}
+}
+
 func TestOverloadRuns(t *testing.T) {
 	o := DefaultOverload()
 	o.Runs, o.Load, o.Horizon = 5, 40, time.Minute
