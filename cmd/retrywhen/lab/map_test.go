@@ -3,6 +3,7 @@ package lab
 import (
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -68,6 +69,15 @@ func TestMap(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("%s at loads of %v: %v runs recover, map.txt has %v: go test -run TestMap -update", mapName(p, row), some, got, want)
 			}
+		}
+	}
+}
+
+// A column of the map is a load of a whole number of operations per second.
+func TestMapLoads(t *testing.T) {
+	for column := range mapLoads {
+		if got, want := mapState(0, 0, column).Load, 5*(column+1); got != want || math.Abs(mapLoad(column)-float64(want)) > 1e-9 {
+			t.Errorf("column %d is a load of %v, in its state %d, want %d", column, mapLoad(column), got, want)
 		}
 	}
 }

@@ -93,6 +93,21 @@ func TestHandlerRefuses(t *testing.T) {
 	}
 }
 
+// A refusal names what is wrong, and what would be right.
+func TestHandlerSaysWhyItRefuses(t *testing.T) {
+	for want, change := range map[string]func(*http.Request){
+		`the host is "evil.example", want 127.0.0.1:8080 or localhost:8080`:          func(r *http.Request) { r.Host = "evil.example" },
+		`the origin is "http://evil.example", want this page's`:                      func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") },
+		"the request comes from another site, want this page's":                      func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
+		fmt.Sprintf("the query has %d bytes, want at most %d", MaxQuery+1, MaxQuery): func(r *http.Request) { r.URL.RawQuery = strings.Repeat("a", MaxQuery+1) },
+	} {
+		var got struct{ Error string }
+		if err := json.Unmarshal([]byte(body(t, ask(t, "/api/state", change))), &got); err != nil || got.Error != want {
+			t.Errorf("%v, %q, want %q", err, got.Error, want)
+		}
+	}
+}
+
 func TestHandlerIsBusy(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
