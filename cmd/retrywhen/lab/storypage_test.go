@@ -233,6 +233,9 @@ func TestStoryNeedsNoScript(t *testing.T) {
 	if want := fmt.Sprintf("work for people who left: %d %%", wasted); !strings.Contains(first, want) {
 		t.Errorf("the story does not say %q", want)
 	}
+	if all := regexp.MustCompile(`<td class="verdict (well">recovers |bad">does not recover )[^<]*\d[^<]*</td>`).FindAllString(first, -1); len(all) != 6 {
+		t.Errorf("the table of what saves the server has the verdicts %q, want 6", all)
+	}
 	if len(first) > 200_000 {
 		t.Errorf("the story has %d bytes", len(first))
 	}
