@@ -21,7 +21,7 @@ import (
 func TestOpen_AnOldServer(t *testing.T) {
 	nc := connected(t, &server{version: "2.11.9"})
 	_, err := Open(t.Context(), nc, Config{Name: "q"})
-	if !errors.Is(err, ErrRefused) || err.Error() != "durable: open: the server refused: the server has version 2.11.9: update it to 2.12.7 or later" {
+	if !errors.Is(err, ErrRefused) || err.Error() != "durable: open: the server refused: the server has version 2.11.9: update it to 2.12.12 or later" {
 		t.Errorf("got %v, want ErrRefused", err)
 	}
 }
