@@ -160,11 +160,10 @@ func serverVersion(ctx context.Context, nc *nats.Conn) (string, error) {
 
 // oldest is the oldest version of the server with which a queue works. Before 2.12 it lacks message schedules or TTLs.
 // Up to 2.12.5, a server that was killed keeps deliveries pending whose messages are gone: Stats counts them as running
-// for as long as the consumer exists (TestFactAPendingDeliveryEndsWithItsMessage). Up to 2.12.8, its file store uses
-// subjects in memory that it has given away, for schedules after a restart too: in one of three runs with 2.12.7,
-// TestAttack_TheLedgerBalances lost some jobs that waited when the server was killed. 2.12.10 has another fault in
-// streams with one message for each subject, and 2.12.12 the next mended one in schedules.
-var oldest = [3]int{2, 12, 12}
+// for as long as the consumer exists (TestFactAPendingDeliveryEndsWithItsMessage). Before 2.15.0 a server fires schedules
+// while it still starts. TestAttack_TheLedgerBalances, run at night on a busy machine, then loses some waiting jobs (with
+// 2.12.7, in 3 of 13 runs), or no waiting job becomes due until the next start (2.12.7 and 2.12.12, in 2 of 23).
+var oldest = [3]int{2, 15, 0}
 
 // isOld reports whether a server of that version is older than oldest. An unknown version is not.
 func isOld(version string) bool {

@@ -30,7 +30,7 @@ type server struct {
 	stored  []*jetstream.RawStreamMsg                             // what can be read, in order
 	pending map[string]uint64                                     // what the consumers that count have counted
 	cluster string                                                // the name of connected's cluster, "" for none
-	version string                                                // of connected, default 2.12.15
+	version string                                                // of connected, default 2.15.2
 	respond func(subject string) string                           // of connected, to requests; "" is no response
 	hangsUp atomic.Bool                                           // connected ends at the next ping
 	pinged  atomic.Int64                                          // pings of connected
@@ -250,7 +250,7 @@ func (p pings) serve(c net.Conn) {
 			io.WriteString(c, text)
 		}
 	}()
-	out <- fmt.Sprintf("INFO {\"server_id\":\"s\",\"version\":%q,\"cluster\":%q,\"headers\":true,\"max_payload\":1048576}\r\n", cmp.Or(p.s.version, "2.12.15"), p.s.cluster)
+	out <- fmt.Sprintf("INFO {\"server_id\":\"s\",\"version\":%q,\"cluster\":%q,\"headers\":true,\"max_payload\":1048576}\r\n", cmp.Or(p.s.version, "2.15.2"), p.s.cluster)
 	in := bufio.NewReader(c)
 	inbox := "" // the number of the subscription for responses
 	for {

@@ -105,8 +105,8 @@ func TestWaitingIsInOrder(t *testing.T) {
 }
 
 func TestIsOld(t *testing.T) {
-	for version, want := range map[string]bool{"2.12.0": true, "2.12.7": true, "2.12.11": true, "2.12.12": false, "2.13.0": false, "2.15.2": false, "3.0.0": false, "2.12.0-RC.1": true, "2.13.0-RC.1": false, "2.12": true, "2.13": false,
-		"2.11.9": true, "2.9.0": true, "1.99.0": true, "": false, "dev": false} {
+	for version, want := range map[string]bool{"2.14.0": true, "2.14.16": true, "2.15.0": false, "2.15.2": false, "2.16.0": false, "3.0.0": false, "2.14.0-RC.1": true, "2.15.0-RC.1": false, "2.14": true, "2.15": false,
+		"2.9.0": true, "1.99.0": true, "": false, "dev": false} {
 		if got := isOld(version); got != want {
 			t.Errorf("%q: got %v, want %v", version, got, want)
 		}

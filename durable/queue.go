@@ -34,7 +34,7 @@ func newQueue(c Config, nc *nats.Conn) *Queue {
 // Open opens the queue on a connection, and creates its stream and consumers if they do not exist. The connection
 // belongs to the caller, who chooses its address, TLS, credentials and handlers in nats.Connect, and who must keep it
 // open for as long as the queue is open. With nats.MaxReconnects(-1) it survives any outage. The server must have
-// version 2.12.12 or later.
+// version 2.15.0 or later.
 //
 // ctx bounds Open, not the queue. If ctx has no deadline, Open gives up after 15 s. Errors match ErrUnreachable,
 // ErrRefused, ErrOtherConfig, ErrFull or ErrClosed, and their texts include what to do. Open panics when nc is nil.

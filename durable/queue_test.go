@@ -21,7 +21,7 @@ import (
 func TestOpen_AnOldServer(t *testing.T) {
 	nc := connected(t, &server{version: "2.11.9"})
 	_, err := Open(t.Context(), nc, Config{Name: "q"})
-	if !errors.Is(err, ErrRefused) || err.Error() != "durable: open: the server refused: the server has version 2.11.9: update it to 2.12.12 or later" {
+	if !errors.Is(err, ErrRefused) || err.Error() != "durable: open: the server refused: the server has version 2.11.9: update it to 2.15.0 or later" {
 		t.Errorf("got %v, want ErrRefused", err)
 	}
 }
@@ -207,7 +207,7 @@ func TestSweep(t *testing.T) {
 
 func TestServerVersion(t *testing.T) {
 	nc := connected(t, new(server))
-	if got, err := serverVersion(t.Context(), nc); got != "2.12.15" || err != nil {
+	if got, err := serverVersion(t.Context(), nc); got != "2.15.2" || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
 	nc.Close()
@@ -237,7 +237,7 @@ func TestServerVersion_ALateConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer nc.Close()
-	if got, err := serverVersion(t.Context(), nc); got != "2.12.15" || err != nil {
+	if got, err := serverVersion(t.Context(), nc); got != "2.15.2" || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
 }

@@ -246,7 +246,6 @@ func TestConfigIsChecked(t *testing.T) {
 }
 
 // The server has no room left. Put returns ErrFull, no stored job is lost, and there is room again when jobs are done.
-// MaxStore sets the limit of the server. Version 2.14.0 ignores it; the module requires a newer one.
 func TestMaxStore(t *testing.T) {
 	t.Parallel()
 	if got := start(t, embedded.MaxStore(4<<20)).NATS().JetStreamConfig().MaxStore; got != 4<<20 {
