@@ -491,7 +491,7 @@ func TestAttack_TheLedgerBalances(t *testing.T) {
 	server := spawn(t, "server", dir, port)
 	network := newWire(t, "127.0.0.1:"+port)
 	url := network.url()
-	q := open(t, url, durable.Config{Name: "crash", Lease: 3 * time.Second, Policy: crashPolicy})
+	q := open(t, url, durable.Config{Name: "crash", Lease: 3 * time.Second, Policy: crashPolicy, Remember: time.Hour}) // a Put can take long
 	number := 0
 	newWorker := func() *process {
 		number++
