@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -123,11 +124,10 @@ func (b Boundary) Run(ctx context.Context) (*BoundaryResult, error) {
 			r.Highest[i] = points[lost-1].Load
 		}
 	}
-	if err != nil {
-		stopped := err.(*StoppedError)
+	if stopped, ok := errors.AsType[*StoppedError](err); ok {
 		return r, &StoppedError{"Boundary", stopped.Cause, stopped.At, done, int64(n), "runs"}
 	}
-	return r, nil
+	return r, err
 }
 
 // overload returns the Overload of one run.

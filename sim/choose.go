@@ -200,12 +200,11 @@ func (c Choose) Run(ctx context.Context) (*Choices, error) {
 			}
 		},
 	}.run(ctx)
-	if err != nil {
-		stopped := err.(*StoppedError)
+	if stopped, ok := errors.AsType[*StoppedError](err); ok {
 		return r, &StoppedError{"Choose", stopped.Cause, stopped.At, done, int64(n), "runs"}
 	}
 	r.compare()
-	return r, nil
+	return r, err
 }
 
 // compare sets Unbeaten and Recommended.
