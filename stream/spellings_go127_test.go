@@ -1,6 +1,6 @@
 //go:build go1.27
 
-package operators_test
+package stream_test
 
 import (
 	"testing"
