@@ -126,9 +126,9 @@ func (c Choose) Run(ctx context.Context) (*Choices, error) {
 	}
 	check.notNegative("Served", c.Served)
 	check.notNegative("Wait", c.Wait)
-	check.placement("Placement", c.Placement)
+	check.choice("Placement", uint8(c.Placement), placements)
 	for i, s := range c.Strategies {
-		check.placement(fmt.Sprintf("Strategies[%d].Placement", i), s.Placement)
+		check.choice(fmt.Sprintf("Strategies[%d].Placement", i), uint8(s.Placement), placements)
 	}
 	if check.err != nil {
 		return nil, check.err

@@ -53,7 +53,7 @@ func (c Comparison) Run(ctx context.Context) ([]Figures, error) {
 	check.duration("DeadWindow", c.DeadWindow, 1, never)
 	check.herd(c.Jobs, c.Retries)
 	for i, s := range c.Strategies {
-		check.placement(fmt.Sprintf("Strategies[%d].Placement", i), s.Placement)
+		check.choice(fmt.Sprintf("Strategies[%d].Placement", i), uint8(s.Placement), placements)
 	}
 	if check.err != nil {
 		return nil, check.err

@@ -84,7 +84,7 @@ func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
 func (h *Herd) check() error {
 	c := checker{model: "Herd"}
 	c.herd(h.Jobs, h.Retries)
-	c.placement("Placement", h.Placement)
+	c.choice("Placement", uint8(h.Placement), placements)
 	c.notNegative("Horizon", h.Horizon)
 	return c.err
 }

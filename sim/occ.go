@@ -95,7 +95,7 @@ func (o *OCC) check(runs int) error {
 	c.count("Clients", o.Clients, 1, maxClients)
 	c.count("runs", runs, 1, math.MaxInt32)
 	c.network(o.Network)
-	c.placement("Placement", o.Placement)
+	c.choice("Placement", uint8(o.Placement), placements)
 	c.notNegative("Horizon", o.Horizon)
 	return c.err
 }

@@ -77,7 +77,7 @@ func (o *Outage) check() error {
 	c.notNegative("Arrive", o.Arrive)
 	c.notNegative("Return", o.Return)
 	c.notNegative("Bin", o.Bin)
-	c.placement("Placement", o.Placement)
+	c.choice("Placement", uint8(o.Placement), placements)
 	c.notNegative("Horizon", o.Horizon)
 	return c.err
 }

@@ -1,7 +1,5 @@
 package sim
 
-import "fmt"
-
 // Placement defines which processes the operations of a run are in, and so where the draws for their delays come from.
 // It matters most to Tiled, which keeps one draw for a whole operation.
 type Placement uint8
@@ -23,43 +21,13 @@ const (
 	ByOrdinal
 )
 
-var placements = [...]string{"one-process", "process-each", "by-key", "by-ordinal"}
-
-const placementsText = "one-process, process-each, by-key or by-ordinal"
+var placements = choices{"Placement", []string{"one-process", "process-each", "by-key", "by-ordinal"}}
 
 // String returns one-process, process-each, by-key or by-ordinal.
-func (p Placement) String() string {
-	if int(p) < len(placements) {
-		return placements[p]
-	}
-	return fmt.Sprintf("Placement(%d)", uint8(p))
-}
+func (p Placement) String() string { return placements.text(uint8(p)) }
 
 // MarshalText returns the text of String. It returns an error if p is none of the constants.
-func (p Placement) MarshalText() ([]byte, error) {
-	if int(p) >= len(placements) {
-		return nil, fmt.Errorf("sim: %v is no placement, want %s", p, placementsText)
-	}
-	return []byte(p.String()), nil
-}
+func (p Placement) MarshalText() ([]byte, error) { return placements.marshal(uint8(p)) }
 
 // UnmarshalText parses the text of String. An empty text is one-process.
-func (p *Placement) UnmarshalText(text []byte) error {
-	if len(text) == 0 {
-		*p = OneProcess
-		return nil
-	}
-	for i, name := range placements {
-		if name == string(text) {
-			*p = Placement(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("sim: %q is no placement, want %s", text, placementsText)
-}
-
-func (c *checker) placement(field string, p Placement) {
-	if int(p) >= len(placements) {
-		c.fail(field, uint8(p), "one-process (0), process-each (1), by-key (2) or by-ordinal (3)")
-	}
-}
+func (p *Placement) UnmarshalText(text []byte) error { return placements.unmarshal((*uint8)(p), text) }

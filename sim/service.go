@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -26,38 +25,16 @@ const (
 	LogNormalService
 )
 
-var shapes = [...]string{"constant", "exponential", "log-normal"}
+var shapes = choices{"Shape", []string{"constant", "exponential", "log-normal"}}
 
 // String returns constant, exponential or log-normal.
-func (s Shape) String() string {
-	if int(s) < len(shapes) {
-		return shapes[s]
-	}
-	return fmt.Sprintf("Shape(%d)", uint8(s))
-}
+func (s Shape) String() string { return shapes.text(uint8(s)) }
 
 // MarshalText returns the text of String. It returns an error if s is none of the constants.
-func (s Shape) MarshalText() ([]byte, error) {
-	if int(s) >= len(shapes) {
-		return nil, fmt.Errorf("sim: %v is no shape, want constant, exponential or log-normal", s)
-	}
-	return []byte(s.String()), nil
-}
+func (s Shape) MarshalText() ([]byte, error) { return shapes.marshal(uint8(s)) }
 
 // UnmarshalText parses the text of String. An empty text is constant.
-func (s *Shape) UnmarshalText(text []byte) error {
-	if len(text) == 0 {
-		*s = ConstantService
-		return nil
-	}
-	for i, name := range shapes {
-		if name == string(text) {
-			*s = Shape(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("sim: %q is no shape, want constant, exponential or log-normal", text)
-}
+func (s *Shape) UnmarshalText(text []byte) error { return shapes.unmarshal((*uint8)(s), text) }
 
 // draw returns the time of one request in ns, at least 1.
 func (s Service) draw(rng *rand.Rand) float64 {
@@ -74,8 +51,6 @@ func (s Service) draw(rng *rand.Rand) float64 {
 
 func (c *checker) service(s Service) {
 	c.duration("Service.Mean", s.Mean, 1, never)
-	if int(s.Shape) >= len(shapes) {
-		c.fail("Service.Shape", uint8(s.Shape), "constant (0), exponential (1) or log-normal (2)")
-	}
+	c.choice("Service.Shape", uint8(s.Shape), shapes)
 	c.number("Service.CV", s.CV, 0, 100)
 }

@@ -39,7 +39,7 @@ func (s Sweep) Run(ctx context.Context) ([]SweepPoint, error) {
 		c.count(fmt.Sprintf("Clients[%d]", i), n, 1, maxClients)
 	}
 	for i, strategy := range s.Strategies {
-		c.placement(fmt.Sprintf("Strategies[%d].Placement", i), strategy.Placement)
+		c.choice(fmt.Sprintf("Strategies[%d].Placement", i), uint8(strategy.Placement), placements)
 	}
 	c.network(s.Network)
 	c.notNegative("Horizon", s.Horizon)

@@ -105,7 +105,7 @@ func numbers(most, step float64) []Tick {
 		return []Tick{{0, "0"}}
 	}
 	var ticks []Tick
-	for i := range int(most/step) + 1 {
+	for i := range int(most/step+1e-9) + 1 { // 0.3 / 0.1 is a little less than 3
 		ticks = append(ticks, Tick{float64(i) * step, Number(float64(i) * step)})
 	}
 	return ticks
