@@ -64,7 +64,7 @@ func (r *retrier) do(ctx context.Context, method string, try try) error {
 	for n := 1; end == nil; n++ {
 		var trailer metadata.MD
 		failure := sent(try(r.numbered(ctx, n), &op, n, &trailer))
-		if failure == nil || !slices.Contains(r.codes, status.Code(failure)) {
+		if !slices.Contains(r.codes, status.Code(failure)) { // no code is OK
 			return op.Done(retry.Outcome{Err: failure})
 		}
 		var delay time.Duration

@@ -40,15 +40,15 @@ func sent(err error) error {
 // dictated returns err with the delay that the server dictates, or marked as permanent if the server says that the call
 // must not be repeated.
 func dictated(err error, trailer metadata.MD) error {
-	delay, ok := retryInfo(status.Convert(err))
+	delay, _ := retryInfo(status.Convert(err))
 	if pushback := trailer.Get("grpc-retry-pushback-ms"); len(pushback) > 0 {
 		ms, e := strconv.ParseInt(pushback[0], 10, 64)
 		if e != nil || ms < 0 || len(pushback) > 1 {
 			return retry.Permanent(err)
 		}
-		delay, ok = time.Duration(min(ms, math.MaxInt64/int64(time.Millisecond)))*time.Millisecond, true
+		delay = time.Duration(min(ms, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 	}
-	if ok && delay > 0 {
+	if delay > 0 {
 		return retry.RetryAfter(err, delay)
 	}
 	return err

@@ -67,7 +67,7 @@ func (s *responses) reopen(ctx context.Context) {
 	if err == nil && closed {
 		err = opened.CloseSend()
 	}
-	if err != nil && err != io.EOF { // RecvMsg returns why it is io.EOF
+	if err != io.EOF { // RecvMsg returns why it is io.EOF
 		s.mu.Lock()
 		s.failed = err
 		s.mu.Unlock()

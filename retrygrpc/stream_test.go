@@ -115,8 +115,15 @@ func (s *script) SendMsg(any) error            { return s.sending }
 func (s *script) CloseSend() error             { return s.closing }
 func (s *script) RecvMsg(any) error            { return s.receiving }
 func (s *script) Header() (metadata.MD, error) { return s.header, nil }
-func (s *script) Trailer() metadata.MD         { return nil }
 func (s *script) Context() context.Context     { return s.ctx }
+
+// Trailer panics unless the stream has failed or ended: gRPC allows it only then.
+func (s *script) Trailer() metadata.MD {
+	if s.receiving == nil {
+		panic("Trailer of a stream that has not ended")
+	}
+	return nil
+}
 
 // open opens a call through an interceptor that retries three times at once. The n-th stream is the n-th of the
 // scripts, or the last.
@@ -152,6 +159,7 @@ func TestOpeningAndSendingFail(t *testing.T) {
 		{"sending, at the server", grpc.StreamDesc{ServerStreams: true}, []script{{opening: unavailable}, {sending: io.EOF, receiving: unavailable}, {}}, 3, codes.OK},
 		{"sending, on a connection that breaks", grpc.StreamDesc{ServerStreams: true}, []script{{sending: io.EOF, receiving: unavailable}, {}}, 2, codes.OK},
 		{"sending again", grpc.StreamDesc{ServerStreams: true}, []script{{opening: unavailable}, {sending: status.Error(codes.Internal, "too large")}}, 2, codes.Internal},
+		{"sending again, at the server", grpc.StreamDesc{ServerStreams: true}, []script{{opening: unavailable}, {sending: io.EOF, receiving: status.Error(codes.NotFound, "")}}, 2, codes.NotFound},
 		{"closing again", grpc.StreamDesc{ServerStreams: true}, []script{{opening: unavailable}, {closing: unavailable}, {}}, 3, codes.OK},
 		{"opening, of a stream of requests", grpc.StreamDesc{ClientStreams: true}, []script{{opening: unavailable}, {}}, 2, codes.OK},
 		{"opening, of two streams", grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, []script{{opening: unavailable}, {}}, 2, codes.OK},
