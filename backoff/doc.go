@@ -72,13 +72,4 @@
 //
 // Durations are those of time.ParseDuration and numbers those of strconv.ParseFloat; neither may be negative. A curve's
 // keys are required. A Func and a custom Jitter have no text form.
-//
-// # Sources
-//
-//   - "Exponential-Backoff RxJava operator with Jitter" (2017): Quadratic, and jitter.Default.
-//   - "Visualization of backoff functions": Plus before an exponential, Sidekiq, Buckets, and the open question that
-//     Tiled solves.
-//   - Peter Teichman, "Simple backoff", Gopher Academy Advent 2014: Default, and a loop that the caller writes.
-//   - Marc Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog (2015): Exponential with a cap, full and equal
-//     jitter, Decorrelated.
 package backoff
