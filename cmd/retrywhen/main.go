@@ -11,12 +11,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
 
 func main() {
-	err := newCommand(os.Stdout, os.Stderr).ExecuteContext(context.Background())
+	err := execute(context.Background(), newCommand(os.Stdout, os.Stderr))
 	if code, ok := errors.AsType[exitCode](err); ok {
 		os.Exit(int(code))
 	}
@@ -31,6 +32,20 @@ func main() {
 		}
 		os.Exit(2)
 	}
+}
+
+// execute runs the command. It also returns the error of a write of the help, which cobra drops.
+func execute(ctx context.Context, c *cobra.Command) error {
+	var failed error
+	out, help := c.OutOrStdout(), c.HelpFunc()
+	c.SetHelpFunc(func(sub *cobra.Command, args []string) {
+		var text strings.Builder
+		sub.SetOut(&text)
+		help(sub, args)
+		sub.SetOut(out)
+		_, failed = io.WriteString(out, text.String())
+	})
+	return errors.Join(c.ExecuteContext(ctx), failed)
 }
 
 // exitCode is the exit code after an error that has been printed already.

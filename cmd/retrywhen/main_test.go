@@ -255,7 +255,7 @@ func inProcess(t *testing.T, args ...string) (stdout, stderr string, err error) 
 	var out, errOut bytes.Buffer
 	c := newCommand(&out, &errOut)
 	c.SetArgs(args)
-	err = c.ExecuteContext(t.Context())
+	err = execute(t.Context(), c)
 	return out.String(), errOut.String(), err
 }
 

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -58,5 +61,20 @@ func TestVersion(t *testing.T) {
 	out, _, err := inProcess(t, "--version")
 	if err != nil || !strings.HasPrefix(out, "retrywhen version ") || !strings.Contains(out, runtime.Version()) {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+func TestAWriteThatFailsIsReported(t *testing.T) {
+	for _, line := range []string{"", "--help", "help", "help sim", "sim", "sim herd --help", "--version", "completion bash",
+		"show sidekiq", "show sidekiq --json"} {
+		c := newCommand(fullDisk{}, io.Discard)
+		c.SetArgs(strings.Fields(line))
+		if err := execute(t.Context(), c); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("%q: %v", line, err)
+		}
 	}
 }
