@@ -13,7 +13,7 @@ import (
 // reads only what an attempt has room for. Its methods are for one attempt at a time.
 type pipedInput struct {
 	source io.Reader
-	most   int // the maximum number of bytes to keep
+	most   size // to keep
 
 	mu      sync.Mutex
 	changed sync.Cond // of everything below
@@ -26,7 +26,7 @@ type pipedInput struct {
 }
 
 // newPipedInput returns nil if in is not a pipe or a socket, or if nothing is to be kept.
-func newPipedInput(in *os.File, most int) *pipedInput {
+func newPipedInput(in *os.File, most size) *pipedInput {
 	if in == nil || most == 0 {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (p *pipedInput) read() {
 		n, err := p.source.Read(buffer)
 		p.mu.Lock()
 		p.kept = append(p.kept, buffer[:n]...)
-		p.lost = p.lost || len(p.kept) > p.most
+		p.lost = p.lost || size(len(p.kept)) > p.most
 		p.wanted, p.ended = false, err != nil
 		p.mu.Unlock()
 		p.changed.Broadcast()
@@ -130,11 +130,11 @@ func (p *pipedInput) whyLost() string {
 	if !p.lost {
 		return ""
 	}
-	return fmt.Sprintf("its input is longer than --keep-input %v, so it cannot be given again", size(p.most))
+	return fmt.Sprintf("its input is longer than --keep-input %v, so it cannot be given again", p.most)
 }
 
 // size is a number of bytes.
-type size int
+type size int64
 
 // units are the suffixes of a size, the largest first.
 var units = []struct {
@@ -147,10 +147,10 @@ func (s *size) Type() string { return "size" }
 func (s size) String() string {
 	for _, u := range units {
 		if s > 0 && s%u.bytes == 0 {
-			return strconv.Itoa(int(s/u.bytes)) + u.name
+			return strconv.FormatInt(int64(s/u.bytes), 10) + u.name
 		}
 	}
-	return strconv.Itoa(int(s))
+	return strconv.FormatInt(int64(s), 10)
 }
 
 func (s *size) Set(text string) error {
@@ -161,9 +161,6 @@ func (s *size) Set(text string) error {
 		}
 	}
 	n, err := strconv.ParseUint(text, 10, 31)
-	*s = size(n) * unit
-	if err == nil && *s/unit != size(n) {
-		err = strconv.ErrRange
-	}
+	*s = size(n) * unit // of 31 and 30 bits
 	return err
 }

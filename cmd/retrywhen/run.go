@@ -107,7 +107,7 @@ Exit codes, apart from the command's own:
 			r.stdout, r.stderr = c.OutOrStdout(), c.ErrOrStderr()
 			r.stdin, _ = c.InOrStdin().(*os.File)
 			r.from = beginning(r.stdin)
-			r.input = newPipedInput(r.stdin, int(keep))
+			r.input = newPipedInput(r.stdin, keep)
 			if c.Flags().Changed("kill-after") { // else a command may take its time after a signal that was forwarded
 				r.child.killAfter = r.killAfter
 			}

@@ -35,6 +35,15 @@ func TestWrongUsage(t *testing.T) {
 		"sim overload --runs 0":         "overload: --runs is 0, want 1 to 100000",
 		"sim boundary --loads 0":        "boundary: --loads is 0, want more than 0",
 		"sim overload --stall 2562047h": "overload: --load times the simulation end is 7.378696328e+11, want at most 1073741824 operations",
+		"show sidekiq -n 10001":         "show: --retries is 10001, want 1 to 10000",
+		"sim herd --runs 1000001":       "herd: --runs is 1000001, want 0 to 1000000",
+		"sim occ -c 10000001":           "occ: --clients is 10000001, want 1 to 10000000",
+		"sim occ --points 1001":         "occ: --points is 1001, want 1 to 1000",
+		"sim boundary --points 0":       "boundary: --points is 0, want 1 to 1000",
+		"sim boundary --points 1001":    "boundary: --points is 1001, want 1 to 1000",
+		"sim overload --runs 100001":    "overload: --runs is 100001, want 1 to 100000",
+		"lab -p 65536":                  "lab: --port is 65536, want 0 to 65535",
+		"lab -p -1":                     "lab: --port is -1, want 0 to 65535",
 		"show sidekiq --output=":        `show: --output is "", want a name that ends in .svg or .html`,
 		"sim choose --outages x":        `choose: --outages is "x", want durations separated by commas, as in 5s,1m`,
 		"sim overload --load x":         `overload: --load is "x", want a number`,
@@ -61,6 +70,16 @@ func TestVersion(t *testing.T) {
 	out, _, err := inProcess(t, "--version")
 	if err != nil || !strings.HasPrefix(out, "retrywhen version ") || !strings.Contains(out, runtime.Version()) {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestTheSmallestIsAllowed(t *testing.T) {
+	for _, line := range []string{"show sidekiq -n 1", "sim herd sidekiq -j 1 -n 1 --runs 1", "sim occ sidekiq -c 1 --points 1 --runs 1",
+		"sim outage sidekiq -c 1 --capacity 1", "sim overload sidekiq --runs 1", "sim boundary sidekiq --points 1 --runs 1",
+		"sim choose -c 1 --capacity 1 --processes 1 --runs 1 --outages 0s"} {
+		if out, _, err := inProcess(t, strings.Fields(line)...); err != nil || out == "" {
+			t.Errorf("%s: %v\n%s", line, err, out)
+		}
 	}
 }
 
