@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
@@ -415,6 +416,34 @@ func TestSimPages(t *testing.T) {
 		page, err := os.ReadFile(file)
 		if err != nil || !strings.Contains(string(page), test.want) || !strings.Contains(string(page), "</html>") {
 			t.Errorf("%s: %v, a page of %d bytes", name, err, len(page))
+		}
+	}
+}
+
+// The bar is drawn at most ten times a second, and is removed at the end.
+func TestProgress(t *testing.T) {
+	t.Setenv("COLUMNS", "32")
+	var out strings.Builder
+	synctest.Test(t, func(*testing.T) {
+		p := progress{out: &out}
+		draw := p.of("a policy")
+		draw(1, 8)
+		draw(4, 8)
+		time.Sleep(100 * time.Millisecond)
+		draw(8, 8)
+		p.clear()
+		p.clear()
+	})
+	const start = "\r\x1b[K"
+	if got, want := out.String(), start+"a policy  12 % [=              ]"+start+"a policy 100 % [===============]"+start; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if new(progress).of("a policy") != nil {
+		t.Error("progress is reported where there is no terminal")
+	}
+	for wide, want := range map[int]string{28: "é  50 % [=========         ]", 10: "é  50 % [==  ]"} {
+		if got := progressLine("é", 0.5, wide); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
