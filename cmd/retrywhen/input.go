@@ -74,8 +74,7 @@ func (p *pipedInput) feed(out *os.File, over *bool) {
 	}
 }
 
-// after returns what follows the given position, and waits for it. It returns nothing if the source has ended or over
-// is set.
+// after returns what follows the given position, and waits for it until the source ends or over is set.
 func (p *pipedInput) after(at int64, over *bool) []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,9 +89,6 @@ func (p *pipedInput) after(at int64, over *bool) []byte {
 		}
 		p.changed.Broadcast()
 		p.changed.Wait()
-	}
-	if *over {
-		return nil
 	}
 	return p.kept[at-p.dropped:]
 }
