@@ -271,7 +271,7 @@ func TestHelp(t *testing.T) {
 		if c.Name() == "completion" || c.Name() == "help" {
 			continue
 		}
-		if c.Long == "" {
+		if c.Short == "" || c.Long == "" {
 			t.Errorf("%s says nothing", c.CommandPath())
 		}
 		path := strings.Fields(c.CommandPath())[1:]

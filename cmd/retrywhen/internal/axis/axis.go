@@ -48,7 +48,7 @@ func decimal(x float64) float64 {
 	power := 1.0
 	for {
 		for _, m := range []float64{1, 2, 5} {
-			if m*power >= x {
+			if !(m*power < x) { // also if x is NaN
 				return m * power
 			}
 		}

@@ -113,7 +113,7 @@ func TestTimes(t *testing.T) {
 
 func TestTime(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0: "0", 1: "1ns", 1234: "1.23µs", 123456: "123µs", 9999999: "10ms", 85 * time.Millisecond: "85ms",
+		0: "0", 1: "1ns", 1234: "1.23µs", 1000600: "1ms", 123456: "123µs", 9999999: "10ms", 85 * time.Millisecond: "85ms",
 		999999999: "1s", 1234567890: "1.23s", 12345 * time.Millisecond: "12.3s", 59990 * time.Millisecond: "1m",
 		90 * time.Second: "1m30s", 61234 * time.Millisecond: "1m1.2s", 3599990 * time.Millisecond: "1h",
 		90 * time.Minute: "1h30m", 3 * time.Hour: "3h", 24*time.Hour - 1: "1d", 36 * time.Hour: "1d12h",
@@ -164,7 +164,7 @@ func TestNumbers(t *testing.T) {
 		intervals int
 		last      float64
 		count     int
-	}{{0, 4, 0, 1}, {100, 5, 100, 6}, {7, 4, 6, 4}, {3, 10, 3, 4}, {2424, 4, 2000, 3}} {
+	}{{0, 4, 0, 1}, {100, 5, 100, 6}, {7, 4, 6, 4}, {3, 10, 3, 4}, {2424, 4, 2000, 3}, {-1, 4, 0, 1}, {math.Inf(1), 4, 0, 1}, {math.NaN(), 4, 0, 1}} {
 		ticks := Numbers(test.most, test.intervals)
 		if len(ticks) != test.count || ticks[len(ticks)-1].At != test.last {
 			t.Errorf("Numbers(%v, %d) = %v", test.most, test.intervals, ticks)
