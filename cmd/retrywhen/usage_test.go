@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/spf13/pflag"
 )
 
 func TestWrongUsage(t *testing.T) {
@@ -70,6 +72,19 @@ func TestVersion(t *testing.T) {
 	out, _, err := inProcess(t, "--version")
 	if err != nil || !strings.HasPrefix(out, "retrywhen version ") || !strings.Contains(out, runtime.Version()) {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// A result has its command line, so a flag's value is printed as it is read.
+func TestFlagsPrintWhatTheyRead(t *testing.T) {
+	for text, value := range map[string]pflag.Value{
+		"none": new(limitFlag), "5": new(limitFlag), "success": new(condition), "failure": new(condition), "42": new(condition),
+		"last": new(outputs), "by-key": new(placement), "7.5%": new(percentage),
+		"exponential": new(shape), "log-normal:0.7": new(shape),
+	} {
+		if err := value.Set(text); err != nil || value.String() != text {
+			t.Errorf("%s is read as %s, %v", text, value, err)
+		}
 	}
 }
 
