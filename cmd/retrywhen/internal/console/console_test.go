@@ -67,8 +67,9 @@ func TestFit_ShortNames(t *testing.T) {
 }
 
 func TestLabels(t *testing.T) {
-	lines(t, []string{Span{Most: 40 * time.Second, Width: 41}.Labels(), Span{Most: 0, Width: 10}.Labels(), Span{Most: time.Minute, Width: 3}.Labels(), Span{Most: 40 * time.Second, Width: 41, Origin: 10 * time.Second}.Labels()},
-		"0        10s       20s       30s      40s", "0", "0", "-10s      0        10s       20s      30s")
+	lines(t, []string{Span{Most: 40 * time.Second, Width: 41}.Labels(), Span{Most: 0, Width: 10}.Labels(), Span{Most: time.Minute, Width: 3}.Labels(), Span{Most: 40 * time.Second, Width: 41, Origin: 10 * time.Second}.Labels(),
+		Span{Most: 400 * time.Millisecond, Width: 40, Origin: 2 * time.Minute}.Labels()},
+		"0        10s       20s       30s      40s", "0", "0", "-10s      0        10s       20s      30s", "-2m   -1m59.9s  -1m59.8s -1m59.7s")
 }
 
 func TestRange(t *testing.T) {
@@ -94,13 +95,19 @@ func TestDots(t *testing.T) {
 	d := NewDots(2, 1)
 	d.Set(0, 0)
 	d.Set(1, 1)
-	d.Set(-1, 0)
-	d.Set(0, 2)
+	for _, outside := range [][2]float64{{-1, 0}, {2, 0}, {0, -1}, {0, 2}} {
+		d.Set(outside[0], outside[1])
+	}
 	lines(t, d.Lines(), "⠁⢀")
 	d = NewDots(3, 2)
 	d.Set(1, 0)
 	d.Set(0, 1)
 	lines(t, d.Lines(), "  ⠈", "⡀")
+	for i, want := range []string{"⠁", "⠂", "⠄", "⡀", "⠈", "⠐", "⠠", "⢀"} {
+		d = NewDots(1, 1)
+		d.Set(float64(i/4), float64(i%4)/4)
+		lines(t, d.Lines(), want)
+	}
 }
 
 func TestColumns(t *testing.T) {
@@ -123,6 +130,7 @@ func TestLines(t *testing.T) {
 		"2 ┤  a   b",
 		"1 ┤ a     b",
 		"0 ┤a       b")
+	lines(t, Lines([][]float64{{0, 10}}, func(x float64) string { return strconv.Itoa(int(x)) }, 3, 4), "10 ┤  a", " 6 ┤ a", " 3 ┤", " 0 ┤a")
 	if got := Lines([][]float64{{5}, {0}}, func(x float64) string { return "10"[:1+int(x)/5] }, 3, 2); !slices.Equal(got, []string{"10 ┤aaa", " 1 ┤bbb"}) {
 		t.Errorf("of one point each: %q", got)
 	}
