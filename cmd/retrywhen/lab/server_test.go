@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -213,6 +215,34 @@ func TestStateIgnoresInvalidParameters(t *testing.T) {
 		r := ask(t, "/api/state?"+query, nil)
 		if text := body(t, r); r.StatusCode != http.StatusOK || !strings.Contains(text, `"problems":[{"parameter":`) {
 			t.Errorf("%.60s: %s %s", query, r.Status, text)
+		}
+	}
+}
+
+// The limits of a parameter are valid. What is beyond them is refused with what would be right.
+func TestStateLimits(t *testing.T) {
+	for name, test := range map[string]struct{ right, wrong, want string }{
+		"y":        {"own shared", "both", "Own scales is %q, want own or shared"},
+		"load":     {"1 500", "0 501 x", "Operations per second is %q, want a whole number from 1 to 500"},
+		"stall":    {"0s 1m0s", "-1ns 1m1s 5", "Standstill is %q, want a duration from 0s to 1m0s"},
+		"watch":    {"45s 20m0s", "44s 20m1s", "Simulation end is %q, want a duration from 45s to 20m0s"},
+		"failures": {"0% 100%", "-1% 101% NaN", "Random failures is %q, want a share from 0% to 100%"},
+		"peak":     {"0s 2562047h0m0s", "-1s soon", "Peak window is %q, want a duration, at least 0s"},
+		"outages":  {"0s 10m0s 1s,1s,1s,1s,1s,1s", "-1s 10m1s 1s,1s,1s,1s,1s,1s,1s 1s,", "Outage lengths is %q, want one to 6 durations up to 10m, as in 2s,1m"},
+		"seed":     {"0 4294967295", "-1 4294967296", "Seed is %q, want a whole number from 0 to 4294967295"},
+	} {
+		for _, text := range strings.Fields(test.right) {
+			s, problems := ParseState(url.Values{name: {text}})
+			at := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
+			if got := fields[at].text(&s); got != text || len(problems) > 0 {
+				t.Errorf("%s=%s is read as %s, %v", name, text, got, problems)
+			}
+		}
+		for _, text := range strings.Fields(test.wrong) {
+			_, problems := ParseState(url.Values{name: {text}})
+			if want := strings.Replace(test.want, "%q", strconv.Quote(text), 1); len(problems) != 1 || problems[0].Message != want {
+				t.Errorf("%s=%s: %v, want %s", name, text, problems, want)
+			}
 		}
 	}
 }
