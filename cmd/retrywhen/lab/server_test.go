@@ -98,9 +98,12 @@ func TestHandlerRefuses(t *testing.T) {
 // A refusal names what is wrong, and what would be right.
 func TestHandlerSaysWhyItRefuses(t *testing.T) {
 	for want, change := range map[string]func(*http.Request){
-		`the host is "evil.example", want 127.0.0.1:8080 or localhost:8080`:          func(r *http.Request) { r.Host = "evil.example" },
-		`the origin is "http://evil.example", want this page's`:                      func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") },
-		"the request comes from another site, want this page's":                      func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
+		`the host is "evil.example", want 127.0.0.1:8080 or localhost:8080`: func(r *http.Request) { r.Host = "evil.example" },
+		`the origin is "http://evil.example", want this page's`:             func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") },
+		"the request comes from another site, want this page's":             func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
+		"Simulation end: 45s, want at least 1m40s: the stall ends at 1m10s, and a recovery takes time": func(r *http.Request) {
+			r.URL.Path, r.URL.RawQuery = "/api/recover", "stall=1m&watch=45s"
+		},
 		fmt.Sprintf("the query has %d bytes, want at most %d", MaxQuery+1, MaxQuery): func(r *http.Request) { r.URL.RawQuery = strings.Repeat("a", MaxQuery+1) },
 	} {
 		var got struct{ Error string }

@@ -40,7 +40,7 @@ func TestRefuse(t *testing.T) {
 		{Outage{}, "linear d=1s layers=2", "layers=2", "an overload have layers"},
 		{Outage{}, "linear d=1s processes=2", "processes=2", "neither a budget nor the tiles"},
 		{Outage{}, "linear d=1s tiled processes=2 place=process-each", "processes=2", "neither a budget nor the tiles"},
-		{Outage{}, "linear d=1s tiled processes=2", "", ""},
+		{Outage{}, "linear d=1s tiled processes=2 limit=2", "", ""},
 		{Outage{}, "linear d=1s processes=2 budget=10,1,0.1", "", ""},
 		{budget, "linear d=1s processes=2", "", ""},
 		{Outage{}, "linear d=1s attempttimeout=1s", "attempttimeout=1s", "an attempt fails within 0"},
