@@ -42,6 +42,7 @@ func TestStep(t *testing.T) {
 		{30 * time.Millisecond, 5, 10 * time.Millisecond},
 		{3, 5, 1},
 		{7, 0, 10},
+		{7, 4, 2},
 		{math.MaxInt64, 5, 50000 * day},
 		{math.MaxInt64, 1, math.MaxInt64},
 	}

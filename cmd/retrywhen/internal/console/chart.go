@@ -49,9 +49,7 @@ func (s Span) Range(least, median, most time.Duration) string {
 	for i := from; i <= to; i++ {
 		line[i] = '─'
 	}
-	if from < to {
-		line[from], line[to] = '├', '┤'
-	}
+	line[from], line[to] = '├', '┤'
 	line[at] = '●'
 	return strings.TrimRight(string(line), " ")
 }

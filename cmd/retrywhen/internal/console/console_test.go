@@ -67,9 +67,9 @@ func TestFit_ShortNames(t *testing.T) {
 }
 
 func TestLabels(t *testing.T) {
-	lines(t, []string{Span{Most: 40 * time.Second, Width: 41}.Labels(), Span{Most: 0, Width: 10}.Labels(), Span{Most: time.Minute, Width: 3}.Labels(), Span{Most: 40 * time.Second, Width: 41, Origin: 10 * time.Second}.Labels(),
+	lines(t, []string{Span{Most: 40 * time.Second, Width: 41}.Labels(), Span{Most: 0, Width: 10}.Labels(), Span{Most: time.Minute, Width: 3}.Labels(), Span{Most: 40 * time.Second, Width: 39}.Labels(), Span{Most: 40 * time.Second, Width: 41, Origin: 10 * time.Second}.Labels(),
 		Span{Most: 400 * time.Millisecond, Width: 40, Origin: 2 * time.Minute}.Labels()},
-		"0        10s       20s       30s      40s", "0", "0", "-10s      0        10s       20s      30s", "-2m   -1m59.9s  -1m59.8s -1m59.7s")
+		"0        10s       20s       30s      40s", "0", "0", "0            15s            30s", "-10s      0        10s       20s      30s", "-2m   -1m59.9s  -1m59.8s -1m59.7s")
 }
 
 func TestRange(t *testing.T) {
