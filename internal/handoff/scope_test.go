@@ -60,9 +60,10 @@ func (c *counted) Done() <-chan struct{}        { return c.done }
 func (c *counted) Err() error                   { return c.err }
 func (c *counted) AfterFunc(func()) func() bool { c.registered++; return func() bool { return true } }
 
-// Next returns the end of the context, also if a source has a value, and registers with the context once.
+// Next returns the end of the context, also if a source has a value, and registers with the context once, after a few
+// values.
 func TestReceiver_Next(t *testing.T) {
-	for _, values := range []int{1, few + 1, 10 * few} {
+	for values, registered := range map[int]int{1: 1, few: 1, few + 1: 2, 10 * few: 2} { // one for the source
 		ctx := &counted{Context: t.Context(), done: make(chan struct{})}
 		_ = Stream(func(scope *Scope, _ *ending.Consumer[int]) error {
 			in := NewReceiver[int](scope)
@@ -78,8 +79,8 @@ func TestReceiver_Next(t *testing.T) {
 				}
 				event.From.Request()
 			}
-			if ctx.registered > 2 { // one for the source
-				t.Errorf("after %d values: %d registrations", values, ctx.registered)
+			if ctx.registered != registered {
+				t.Errorf("after %d values: %d registrations, want %d", values, ctx.registered, registered)
 			}
 			ctx.err = context.Canceled
 			close(ctx.done)
