@@ -92,18 +92,32 @@ func TestTakeUntil_Times(t *testing.T) {
 	})
 }
 
-func TestTakeUntil_NoValueAfterStop(t *testing.T) {
-	session(t, "not even of a stream that ignores its context, and its error does not count", func(s *streamtest.Session) {
-		deaf := stream.Stream[int](func(_ context.Context, yield func(int) bool) error {
-			for i := 0; ; i++ {
-				time.Sleep(2 * ms)
-				if !yield(i) {
-					return errBoom
-				}
+// A stream that ignores its context delivers no value after the other one has ended, and its error does not count.
+func TestTheOtherEndsAStreamThatIgnoresItsContext(t *testing.T) {
+	deaf := strs(func(_ context.Context, yield func(string) bool) error {
+		for v := 'a'; v < 'f'; v++ {
+			time.Sleep(2 * ms)
+			if !yield(string(v)) {
+				break
 			}
-		})
-		streamtest.Expect(s, operators.TakeUntil(deaf, cold(s, "-----x"))).ToBe("--0-1-|")
+		}
+		return errBoom
 	})
+	for name, c := range map[string]struct {
+		operator    ofTwo
+		other, want string
+	}{
+		"TakeUntil":      {operators.TakeUntil[string, string], "-----x", "--a-b-|"},
+		"WithLatestFrom": {func(s, other strs) strs { return operators.WithLatestFrom(s, other, first) }, "x----#", "--a-b-#"},
+		"Sample":         {func(sampler, s strs) strs { return operators.Sample(s, sampler) }, "-x-y-(z|)", "--x-y-|"},
+	} {
+		session(t, name, func(s *streamtest.Session) {
+			streamtest.Expect(s, c.operator(deaf, cold(s, c.other))).ToBe(c.want)
+		})
+	}
+}
+
+func TestTakeUntil_NoValueAfterStop(t *testing.T) {
 	bubble(t, "while the consumer is busy", func(t *testing.T) {
 		got := playWith(t.Context(), operators.TakeUntil(fromScript("10a 20b 30c"), fromScript("25x")), func(string) bool {
 			time.Sleep(10 * ms)

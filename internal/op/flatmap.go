@@ -122,10 +122,8 @@ func (m *flatMap[U]) close() {
 	if m.held {
 		m.source.answers <- false
 	}
-	for _, w := range m.idle {
-		close(w.inner)
-	}
 	for _, w := range m.workers {
+		close(w.inner)
 		w.ctx.End()
 	}
 }

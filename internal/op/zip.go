@@ -111,7 +111,7 @@ func zip[A, C any](a Stream[A], begin func(*zipping) (combine func(A) C)) Stream
 		case z.first.interrupted() && ending.Reaches(err, context.Canceled):
 			err = nil // a has not failed: another one has ended, and Cancel returns its error
 		}
-		if err != nil || out.Stopped() {
+		if err != nil {
 			return err
 		}
 		return scope.Cancel()
