@@ -90,7 +90,7 @@ func TestFlagsPrintWhatTheyRead(t *testing.T) {
 
 func TestTheSmallestIsAllowed(t *testing.T) {
 	for _, line := range []string{"show sidekiq -n 1", "sim herd sidekiq -j 1 -n 1 --runs 1", "sim occ sidekiq -c 1 --points 1 --runs 1",
-		"sim outage sidekiq -c 1 --capacity 1", "sim overload sidekiq --runs 1", "sim boundary sidekiq --points 1 --runs 1",
+		"sim outage sidekiq -c 1 --capacity 1", "sim overload sidekiq --load 9 --runs 1", "sim boundary sidekiq --points 1 --runs 1",
 		"sim choose -c 1 --capacity 1 --processes 1 --runs 1 --outages 0s"} {
 		if out, _, err := inProcess(t, strings.Fields(line)...); err != nil || out == "" {
 			t.Errorf("%s: %v\n%s", line, err, out)
