@@ -82,6 +82,7 @@ func TestHandlerRefuses(t *testing.T) {
 		"typed by its user":    {"/api/state", header("Sec-Fetch-Site", "none"), 200},
 		"a post":               {"/api/herd", func(r *http.Request) { r.Method = http.MethodPost }, http.StatusMethodNotAllowed},
 		"no such page":         {"/index.htm", nil, http.StatusNotFound},
+		"no such numbers":      {"/api/nothing", nil, http.StatusNotFound},
 		"a way up":             {"/..%2fserver.go", nil, http.StatusNotFound},
 		"a long query":         {"/api/state?s=" + strings.Repeat("a", MaxQuery), nil, http.StatusRequestURITooLong},
 		"a bad query":          {"/api/state?a=%zz", nil, http.StatusBadRequest},
@@ -297,6 +298,9 @@ func TestTheFirstStateFixesTheWindows(t *testing.T) {
 	first := describedAs("s=constant+d=1s+jitter=full")
 	if first.Peak != 10*time.Millisecond || first.Dead != 50*time.Millisecond {
 		t.Errorf("windows of %v and %v, want those that fit 5 waits of at most 1s", first.Peak, first.Dead)
+	}
+	if given := describedAs("s=constant+d=1s+jitter=full&peak=2s"); given.Peak != 2*time.Second || given.Dead != first.Dead {
+		t.Errorf("with a peak window of 2s, the windows are %v and %v", given.Peak, given.Dead)
 	}
 	first.Strategies = must("constant d=1h")
 	if then := describedAs(first.Query().Encode()); then.Peak != first.Peak || then.Dead != first.Dead {

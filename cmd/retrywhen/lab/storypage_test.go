@@ -236,6 +236,9 @@ func TestStoryNeedsNoScript(t *testing.T) {
 	if all := regexp.MustCompile(`<td class="verdict (well">recovers |bad">does not recover )[^<]*\d[^<]*</td>`).FindAllString(first, -1); len(all) != 6 {
 		t.Errorf("the table of what saves the server has the verdicts %q, want 6", all)
 	}
+	if _, wrong, ok := strings.Cut(first, "%!"); ok {
+		t.Errorf("the story has a text without its value: %%!%.100s", wrong)
+	}
 	if len(first) > 200_000 {
 		t.Errorf("the story has %d bytes", len(first))
 	}

@@ -299,9 +299,7 @@ func (p Panel) draw(s *svg, in box) {
 		m.draw(s, at)
 	}
 	p.label(s, at, in)
-	if p.X.Label != "" {
-		s.text(Point{in.x + in.w, in.y + in.h + 32}, p.X.Label, small, end, Muted)
-	}
+	s.text(Point{in.x + in.w, in.y + in.h + 32}, p.X.Label, small, end, Muted)
 	if p.Title == "" {
 		s.text(Point{in.x, in.y - 8}, p.Y.Label, small, start, Muted)
 	} else {
