@@ -114,6 +114,24 @@ func TestHandlerSaysWhyItRefuses(t *testing.T) {
 	}
 }
 
+// A number that JSON does not have is an error, not half a response.
+func TestHandlerCannotEncode(t *testing.T) {
+	w := httptest.NewRecorder()
+	write(w, http.StatusOK, math.Inf(1))
+	var got struct{ Error string }
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusInternalServerError || !strings.Contains(got.Error, "+Inf") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// The policies of the contention have an end in an outage too, although one of them does not wait.
+func TestContentionAsAnOutage(t *testing.T) {
+	r, err := First(TabContention).outage().Run(t.Context())
+	if err != nil || r.Incomplete() != nil {
+		t.Errorf("%v, %v", err, r.Incomplete())
+	}
+}
+
 func TestHandlerIsBusy(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

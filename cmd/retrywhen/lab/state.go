@@ -241,11 +241,9 @@ func ParseState(query url.Values) (State, []Problem) {
 			problems = append(problems, Problem{Parameter: shorten(name), Unknown: true, Message: fmt.Sprintf("there is no parameter %q", shorten(name))})
 		}
 	}
-	if texts := query["s"]; len(texts) > 0 {
-		read, wrong := parseStrategies(texts)
-		if problems = append(problems, wrong...); len(read) > 0 {
-			s.Strategies = read
-		}
+	read, wrong := parseStrategies(query["s"])
+	if problems = append(problems, wrong...); len(read) > 0 {
+		s.Strategies = read
 	}
 	return s, problems
 }
