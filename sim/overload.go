@@ -81,10 +81,10 @@ func (o Overload) Run(ctx context.Context) (*OverloadResult, error) {
 
 func (o *Overload) check() error {
 	c := checker{model: "Overload"}
-	c.number("Load", o.Load, 0, 1e9)
-	if (o.Load == 0) == (o.Trace == nil) {
+	if !(o.Load >= 0) || (o.Load == 0) == (o.Trace == nil) {
 		c.fail("Load", o.Load, "more than 0, or a Trace instead of it")
 	}
+	c.number("Load", o.Load, 0, 1e9)
 	for i, at := range o.Trace {
 		if at < 0 || i > 0 && at < o.Trace[i-1] {
 			c.fail(fmt.Sprintf("Trace[%d]", i), at, "at least 0, and no earlier than the one before it")

@@ -356,7 +356,7 @@ func TestOverloadRefuses(t *testing.T) {
 	good := stalled(50, time.Second, retrying(1))
 	for want, change := range map[string]func(*Overload){
 		"Load is 0, want more than 0, or a Trace":    func(o *Overload) { o.Load = 0 },
-		"Load is NaN, want 0 to":                     func(o *Overload) { o.Load = math.NaN() },
+		"Load is NaN, want more than 0, or a Trace":  func(o *Overload) { o.Load = math.NaN() },
 		"Load is 50, want more than 0, or a Trace":   func(o *Overload) { o.Trace = []time.Duration{1} },
 		"Trace[1] is 1ns, want at least 0":           func(o *Overload) { o.Load, o.Trace = 0, []time.Duration{2, 1} },
 		"len(Layers) is 0, want 1 to 10":             func(o *Overload) { o.Layers = nil },

@@ -20,7 +20,6 @@ func (s Stream[T]) Delay(d time.Duration) Stream[T] {
 	}
 	return func(ctx context.Context, yield func(T) bool) error {
 		timer := newTimer(ctx)
-		defer timer.Stop()
 		stopped := false
 		var cause error
 		err := s(ctx, func(v T) bool {

@@ -252,7 +252,7 @@ func TestSimRefuses(t *testing.T) {
 		"budget's number":  {[]string{"outage", "--budget", "NaN,1,1"}, []string{`--budget is "NaN,1,1": capacity is NaN, want a finite number`}},
 		"a long window":    {[]string{"herd", "--dead=-1s", "sidekiq"}, []string{"--dead is -1s"}},
 		"a folder":         {[]string{"occ", "-o", filepath.Join(t.TempDir(), "no", "x.svg")}, []string{"occ: --output is", "there is no"}},
-		"overload load":    {[]string{"overload", "--load=-1"}, []string{"overload: --load is -1, want 0 to"}},
+		"overload load":    {[]string{"overload", "--load=-1"}, []string{"overload: --load is -1, want more than 0"}},
 		"overload shape":   {[]string{"overload", "--shape=log-normal"}, []string{`--shape is "log-normal", want constant`}},
 		"overload shape 2": {[]string{"overload", "--shape=constant:2"}, []string{`--shape is "constant:2", want constant`}},
 		"overload CV":      {[]string{"overload", "--shape=log-normal:-1"}, []string{"--shape's CV is -1, want 0 to 100"}},
