@@ -253,14 +253,14 @@ func TestStateLimits(t *testing.T) {
 		"outages":  {"0s 10m0s 1s,1s,1s,1s,1s,1s", "-1s 10m1s 1s,1s,1s,1s,1s,1s,1s 1s,", "Outage lengths is %q, want one to 6 durations up to 10m, as in 2s,1m"},
 		"seed":     {"0 4294967295", "-1 4294967296", "Seed is %q, want a whole number from 0 to 4294967295"},
 	} {
-		for _, text := range strings.Fields(test.right) {
+		for text := range strings.FieldsSeq(test.right) {
 			s, problems := ParseState(url.Values{name: {text}})
 			at := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
 			if got := fields[at].text(&s); got != text || len(problems) > 0 {
 				t.Errorf("%s=%s is read as %s, %v", name, text, got, problems)
 			}
 		}
-		for _, text := range strings.Fields(test.wrong) {
+		for text := range strings.FieldsSeq(test.wrong) {
 			_, problems := ParseState(url.Values{name: {text}})
 			if want := strings.Replace(test.want, "%q", strconv.Quote(text), 1); len(problems) != 1 || problems[0].Message != want {
 				t.Errorf("%s=%s: %v, want %s", name, text, problems, want)
