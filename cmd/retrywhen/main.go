@@ -45,7 +45,8 @@ func execute(ctx context.Context, c *cobra.Command) error {
 		sub.SetOut(out)
 		_, failed = io.WriteString(out, text.String())
 	})
-	return errors.Join(c.ExecuteContext(ctx), failed)
+	err := c.ExecuteContext(ctx) // sets failed
+	return errors.Join(err, failed)
 }
 
 // exitCode is the exit code after an error that has been printed already.
