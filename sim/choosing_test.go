@@ -40,6 +40,9 @@ func TestChoosingTablesAreWhatIsComputed(t *testing.T) {
 		if !ok || !closed {
 			t.Fatalf("%s has no %s", path, begin)
 		}
+		if name == "boundary" && !nightly && !*update { // more computation than all others
+			continue
+		}
 		want := "\n" + table(t) + "\n"
 		if old != want && !*update {
 			t.Errorf("%s, table %s is\n%s\nwant (go test ./sim -update writes it)\n%s", path, name, old, want)
