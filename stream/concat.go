@@ -16,7 +16,7 @@ func (s Stream[T]) Concat(others ...Stream[T]) Stream[T] {
 		s.require("Concat")
 		requireAll("Concat", others)
 	})
-	others = slices.Clone(others)
+	rest := slices.Clone(others) // not others, which the literal above captures: with and without inlining differently
 	return func(ctx context.Context, yield func(T) bool) error {
 		stopped := false
 		deliver := func(v T) bool {
@@ -24,7 +24,7 @@ func (s Stream[T]) Concat(others ...Stream[T]) Stream[T] {
 			return !stopped
 		}
 		err := s(ctx, deliver)
-		for _, other := range others {
+		for _, other := range rest {
 			if stopped || err != nil {
 				break
 			}

@@ -1,0 +1,44 @@
+package project_test
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"testing"
+)
+
+// A program may have packages compiled with inlining and others without. The linker keeps one copy of a generic function,
+// and Go 1.26.8 may call it with a closure made for the other. This is harmless if the literals of both capture alike.
+// benchmarks/NOTES.md says when they do not.
+func TestCapturesAreTheSameWithoutInlining(t *testing.T) {
+	inTop(t)
+	captures := func(flags string) map[string]string {
+		out, err := exec.CommandContext(t.Context(), "go", "build", "-gcflags=all=", "-gcflags="+flags, "-o", os.DevNull,
+			"./internal/project/testdata/oneloop").CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		how := map[string]string{}
+		for _, m := range captured.FindAllStringSubmatch(string(out), -1) {
+			how[m[1]+m[3]] = m[2]
+		}
+		return how
+	}
+	inlined, plain := captures("-m=2"), captures("-m=2 -l")
+	compared := 0
+	for variable, want := range inlined {
+		got, ok := plain[variable]
+		if !ok {
+			continue // of a literal that was inlined
+		}
+		compared++
+		if got != want {
+			t.Errorf("%s is captured by %s with inlining, by %s without", variable, want, got)
+		}
+	}
+	if compared < 100 {
+		t.Errorf("%d variables compared, of %d and %d; want at least 100", compared, len(inlined), len(plain))
+	}
+}
+
+var captured = regexp.MustCompile(`(?m)^(\S+: .*) capturing by (ref|value)(: \S+) `)
