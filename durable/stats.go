@@ -18,35 +18,49 @@ type Stats struct {
 }
 
 // Stats fetches the numbers from the server, one after another. Jobs that move meanwhile may be counted twice, but a
-// queue with jobs does not look empty.
+// queue with jobs does not look empty: if nothing is found, Stats counts until no message was stored meanwhile.
 func (q *Queue) Stats(ctx context.Context) (Stats, error) {
-	var s Stats
-	waiting, err := q.count(ctx, later) // counted before the others and after, because jobs move in both directions
+	s, err := q.numbers(ctx)
+	for stored := uint64(0); err == nil && s.Ready+s.Running+s.Later == 0; {
+		info, failed := q.jobs.Info(ctx)
+		if err = failed; err != nil || info.State.LastSeq == stored {
+			break
+		}
+		stored = info.State.LastSeq
+		s, err = q.numbers(ctx)
+	}
 	if err != nil {
 		return Stats{}, explain("stats", err)
+	}
+	return s, nil
+}
+
+// numbers counts once.
+func (q *Queue) numbers(ctx context.Context) (s Stats, err error) {
+	waiting, err := q.count(ctx, later) // counted before the others and after, because jobs move in both directions
+	if err != nil {
+		return s, err
 	}
 	for _, st := range []stage{again, first} {
 		info, err := q.consumer(st).Info(ctx)
 		if err != nil {
-			return Stats{}, explain("stats", err)
+			return s, err
 		}
 		ready := int(info.NumPending)
 		if ready+info.NumAckPending == 0 {
 			if ready, err = q.probe(ctx, st, info.AckFloor.Stream+1); err != nil {
-				return Stats{}, explain("stats", err)
+				return s, err
 			}
 		}
 		s.Ready += ready
 		s.Running += info.NumAckPending
 	}
 	if s.Later, err = q.count(ctx, later); err != nil {
-		return Stats{}, explain("stats", err)
+		return s, err
 	}
 	s.Later = max(s.Later, waiting)
-	if s.Dead, err = q.count(ctx, dead); err != nil {
-		return Stats{}, explain("stats", err)
-	}
-	return s, nil
+	s.Dead, err = q.count(ctx, dead)
+	return s, err
 }
 
 // count returns how many messages of the stage there are.

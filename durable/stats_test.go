@@ -11,7 +11,8 @@ import (
 // What Stats counts, in which order, and what it returns when a request fails.
 func TestStats(t *testing.T) {
 	const (
-		all = "consumer count-later; info of again; info of first; consumer count-later; consumer count-dead"
+		all  = "consumer count-later; info of again; info of first; consumer count-later; consumer count-dead"
+		none = "consumer count-later; get 1 later; info of again; get 42 again; info of first; get 1 first; consumer count-later; get 1 later; consumer count-dead; get 1 dead"
 	)
 	no := errors.New("no")
 	for name, test := range map[string]struct {
@@ -35,7 +36,18 @@ func TestStats(t *testing.T) {
 			due.now, fresh.now = jetstream.ConsumerInfo{}, jetstream.ConsumerInfo{}
 			due.now.AckFloor.Stream = 41
 			s.pending = map[string]uint64{"count-later": 0, "count-dead": 0}
-		}, did: "consumer count-later; get 1 later; info of again; get 42 again; info of first; get 1 first; consumer count-later; get 1 later; consumer count-dead; get 1 dead"},
+		}, did: none + "; info"},
+		"there is none, and it cannot be said whether some have moved": {change: func(s *server, due, fresh *fakeConsumer) {
+			due.now, fresh.now = jetstream.ConsumerInfo{}, jetstream.ConsumerInfo{}
+			due.now.AckFloor.Stream = 41
+			s.pending = map[string]uint64{"count-later": 0, "count-dead": 0}
+		}, fails: "info", did: none + "; info"},
+		"there are dead ones only": {change: func(s *server, due, fresh *fakeConsumer) {
+			due.now, fresh.now = jetstream.ConsumerInfo{}, jetstream.ConsumerInfo{}
+			due.now.AckFloor.Stream = 41
+			s.pending = map[string]uint64{"count-later": 0, "count-dead": 0}
+			s.stored = []*jetstream.RawStreamMsg{message(newQueue(Config{Name: "q"}, nil), dead, 45, nil)}
+		}, want: Stats{Dead: 1}, did: none + "; info; " + none + "; info"},
 		"none is counted, but there are some": {change: func(s *server, due, fresh *fakeConsumer) {
 			q := newQueue(Config{Name: "q"}, nil)
 			due.now, fresh.now = jetstream.ConsumerInfo{}, jetstream.ConsumerInfo{}
@@ -43,7 +55,7 @@ func TestStats(t *testing.T) {
 			s.pending = map[string]uint64{"count-later": 0, "count-dead": 0}
 			s.stored = []*jetstream.RawStreamMsg{message(q, again, 41, nil), message(q, later, 42, nil), message(q, first, 43, nil), message(q, first, 44, nil), message(q, dead, 45, nil)}
 		}, want: Stats{Ready: 1, Later: 1, Dead: 1},
-			did: "consumer count-later; get 1 later; info of again; get 42 again; info of first; get 1 first; consumer count-later; get 1 later; consumer count-dead; get 1 dead"},
+			did: none},
 		"nothing counts yet": {change: func(s *server, _, _ *fakeConsumer) { s.pending = nil }, want: Stats{Ready: 3 + 11, Running: 5 + 13, Later: 3, Dead: 3},
 			did: "consumer count-later; create count-later of retrywhen.q.job.*.later; info of count-later; info of again; info of first; " +
 				"consumer count-later; create count-later of retrywhen.q.job.*.later; info of count-later; consumer count-dead; create count-dead of retrywhen.q.job.*.dead; info of count-dead"},
@@ -89,6 +101,37 @@ func TestStats_JobsMove(t *testing.T) {
 		q.first = movingConsumer{fresh, func() { s.pending["count-later"] = c[1] }}
 		if got, err := q.Stats(t.Context()); got.Later != 9 || err != nil {
 			t.Errorf("got %v, %v, want 9 later", got, err)
+		}
+	}
+}
+
+// A job that waits while its consumer is counted, and no longer when the later ones are, is not missed.
+func TestStats_AJobMovesThereAndBack(t *testing.T) {
+	for _, times := range []int{1, 2, 5} {
+		s := &server{pending: map[string]uint64{"count-later": 0, "count-dead": 0}}
+		q := fakeQueue(t, s, Config{})
+		due, fresh := addConsumers(q, s)
+		seq := uint64(41)
+		move := func(to stage) {
+			seq++
+			s.stored = []*jetstream.RawStreamMsg{message(q, to, seq, nil)}
+		}
+		move(again)
+		left := times
+		q.again = movingConsumer{due, func() {
+			if due.now = (jetstream.ConsumerInfo{NumPending: 1}); left > 0 {
+				due.now = jetstream.ConsumerInfo{}
+				move(later)
+			}
+		}}
+		q.first = movingConsumer{fresh, func() {
+			if left > 0 {
+				left--
+				move(again)
+			}
+		}}
+		if got, err := q.Stats(t.Context()); got != (Stats{Ready: 1}) || err != nil || left > 0 {
+			t.Errorf("after it moved %d times: got %v, %v; want 1 ready", times, got, err)
 		}
 	}
 }

@@ -147,7 +147,8 @@ func TestNothingIsLostWhenTheLeaderOfAClusterIsKilled(t *testing.T) {
 		id := "job-" + strconv.Itoa(i)
 		n := failures(id)
 		if (done[id] > 0) != (n <= 3) || dead[id] != (n > 3) {
-			t.Errorf("%s: fails %d times, done %d times, dead %v", id, n, done[id], dead[id])
+			job, err := q.Get(t.Context(), id)
+			t.Errorf("%s: fails %d times, begun %d times, done %d times, dead %v; now %+v, %v", id, n, begun[id], done[id], dead[id], job, err)
 		}
 		repeated += begun[id] - min(n+1, 4)
 	}
