@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -18,21 +19,19 @@ type Stats struct {
 }
 
 // Stats fetches the numbers from the server, one after another. Jobs that move meanwhile may be counted twice, but a
-// queue with jobs does not look empty: if nothing is found, Stats counts until no message was stored meanwhile.
+// queue with jobs does not look empty: if nothing is found, and the requests took so long that a job could wait for its
+// time and come back meanwhile, Stats counts again, at most twice.
 func (q *Queue) Stats(ctx context.Context) (Stats, error) {
-	s, err := q.numbers(ctx)
-	for stored := uint64(0); err == nil && s.Ready+s.Running+s.Later == 0; {
-		info, failed := q.jobs.Info(ctx)
-		if err = failed; err != nil || info.State.LastSeq == stored {
-			break
+	for left := 2; ; left-- {
+		began := time.Now()
+		s, err := q.numbers(ctx)
+		switch {
+		case err != nil:
+			return Stats{}, explain("stats", err)
+		case s.Ready+s.Running+s.Later > 0, time.Since(began) < short/2, left == 0: // longer waits leave the worker
+			return s, nil
 		}
-		stored = info.State.LastSeq
-		s, err = q.numbers(ctx)
 	}
-	if err != nil {
-		return Stats{}, explain("stats", err)
-	}
-	return s, nil
 }
 
 // numbers counts once.
