@@ -28,13 +28,13 @@ func (q *Queue) Stats(ctx context.Context) (Stats, error) {
 		switch {
 		case err != nil:
 			return Stats{}, explain("stats", err)
-		case s.Ready+s.Running+s.Later > 0, time.Since(began) < short/2, left == 0: // longer waits leave the worker
+		case s.Ready+s.Running+s.Later > 0, left == 0, time.Since(began) < short/2: // what is stored as later waits longer than short
 			return s, nil
 		}
 	}
 }
 
-// numbers counts once.
+// numbers counts each stage once, the later ones twice.
 func (q *Queue) numbers(ctx context.Context) (s Stats, err error) {
 	waiting, err := q.count(ctx, later) // counted before the others and after, because jobs move in both directions
 	if err != nil {

@@ -1,8 +1,6 @@
 package project_test
 
 import (
-	"os"
-	"os/exec"
 	"regexp"
 	"testing"
 )
@@ -13,21 +11,16 @@ import (
 func TestCapturesAreTheSameWithoutInlining(t *testing.T) {
 	inTop(t)
 	captures := func(flags string) map[string]string {
-		out, err := exec.CommandContext(t.Context(), "go", "build", "-gcflags=all=", "-gcflags="+flags, "-o", os.DevNull,
-			"./internal/project/testdata/oneloop").CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
 		how := map[string]string{}
-		for _, m := range captured.FindAllStringSubmatch(string(out), -1) {
+		for _, m := range captured.FindAllStringSubmatch(compileOneLoop(t, flags), -1) {
 			how[m[1]+m[3]] = m[2]
 		}
 		return how
 	}
-	inlined, plain := captures("-m=2"), captures("-m=2 -l")
+	inlined, without := captures("-m=2"), captures("-m=2 -l")
 	compared := 0
 	for variable, want := range inlined {
-		got, ok := plain[variable]
+		got, ok := without[variable]
 		if !ok {
 			continue // of a literal that was inlined
 		}
@@ -37,7 +30,7 @@ func TestCapturesAreTheSameWithoutInlining(t *testing.T) {
 		}
 	}
 	if compared < 100 {
-		t.Errorf("%d variables compared, of %d and %d; want at least 100", compared, len(inlined), len(plain))
+		t.Errorf("%d variables compared, of %d and %d; want at least 100", compared, len(inlined), len(without))
 	}
 }
 

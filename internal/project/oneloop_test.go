@@ -40,17 +40,8 @@ var (
 // as benchmarks/NOTES.md describes.
 func TestChainIsOneLoop(t *testing.T) {
 	inTop(t)
-	if lang := version.Lang(runtime.Version()); runtime.Compiler != "gc" || lang != "go1.26" && lang != "go1.27" {
-		t.Skipf("the output of %s %s is not known here, that of gc go1.26 and go1.27 is", runtime.Compiler, runtime.Version())
-	}
-	dir := "internal/project/testdata/oneloop"
-	// all= because .ci/run sets all=-l in GOFLAGS, with which nothing is inlined.
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-gcflags=all=", "-gcflags=-m", "-o", os.DevNull, "./"+dir).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
 	last, inlined := map[string]string{}, map[string]int{}
-	for _, m := range decision.FindAllStringSubmatch(string(out), -1) {
+	for _, m := range decision.FindAllStringSubmatch(compileOneLoop(t, "-m"), -1) {
 		if m[1] == "can inline" {
 			last[m[2]] = m[3]
 		} else {
@@ -59,7 +50,7 @@ func TestChainIsOneLoop(t *testing.T) {
 	}
 	found := map[string]bool{}
 	for _, file := range []string{"main.go", "methods_go127.go"} {
-		text, err := os.ReadFile(filepath.Join(dir, file))
+		text, err := os.ReadFile(filepath.Join(oneLoop, file))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +72,23 @@ func TestChainIsOneLoop(t *testing.T) {
 	}
 	for name := range loops {
 		if !found[name] {
-			t.Errorf("%s: no such function in %s", name, dir)
+			t.Errorf("%s: no such function in %s", name, oneLoop)
 		}
 	}
+}
+
+const oneLoop = "internal/project/testdata/oneloop"
+
+// compileOneLoop returns what the compiler prints for oneLoop with the flags. The other packages have none:
+// .ci/run sets all=-l, with which nothing is inlined.
+func compileOneLoop(t *testing.T, flags string) string {
+	t.Helper()
+	if lang := version.Lang(runtime.Version()); runtime.Compiler != "gc" || lang != "go1.26" && lang != "go1.27" {
+		t.Skipf("the output of %s %s is not known here, that of gc go1.26 and go1.27 is", runtime.Compiler, runtime.Version())
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-gcflags=all=", "-gcflags="+flags, "-o", os.DevNull, "./"+oneLoop).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return string(out)
 }
