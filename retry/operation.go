@@ -108,7 +108,7 @@ func (o *Operation) resume(ctx context.Context, c *config, s *State, last error)
 		o.began = s.first.Add(-s.lead)
 	}
 	o.waiting = true
-	o.logged = s.failures > 0
+	o.logged = s.failures > 0 && s.retries > 0
 }
 
 // State returns what must be stored to Continue the operation later. An outage is over for OnOutage's hooks; the next
