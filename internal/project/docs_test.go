@@ -21,7 +21,7 @@ var withCode = []string{"README.md", "docs/durable.md", "docs/migrating.md", "do
 func TestTheDocumentsCodeIsTested(t *testing.T) {
 	inTop(t)
 	documents, err := filepath.Glob("docs/*.md")
-	if err != nil || len(documents) < 10 {
+	if err != nil || len(documents) == 0 {
 		t.Fatal(documents, err)
 	}
 	for _, name := range append(documents, "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md") {
@@ -48,8 +48,8 @@ func TestMigratingHasTheFilesCode(t *testing.T) {
 		blocks[m[1]] = m[2]
 	}
 	files, err := filepath.Glob("benchmarks/migrating/*/*/*.go")
-	if err != nil || len(files) != 14 || len(blocks) != len(files) {
-		t.Errorf("%d files and %d blocks, want 14 of each (%v)", len(files), len(blocks), err)
+	if err != nil || len(files) == 0 || len(blocks) != len(files) {
+		t.Errorf("%d files and %d blocks, want as many of each (%v)", len(files), len(blocks), err)
 	}
 	for _, file := range files {
 		code, err := os.ReadFile(file)

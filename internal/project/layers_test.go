@@ -141,8 +141,8 @@ func TestOnlyTheirModulesRequireGRPCAndOpenTelemetry(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil || len(files) < 10 {
-		t.Fatalf("%v, found only %v", err, files)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v; %d files were found", err, len(files))
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
