@@ -27,12 +27,14 @@ var layers = map[string][]string{
 	"operators/conformance": {}, // tests only
 	"operators/rx":          {"operators", "retry", "stream", "internal/"},
 	"streamtest":            {"stream", "streamtest/internal/", "internal/"},
+	"prove":                 {"internal/judge"},
 	"retryhttp":             {"backoff", "retry", "stream", "internal/"},
 	"internal/timer":        {"internal/clock", "internal/ending"},
 	"internal/goroutine":    {},
 	"internal/attempt":      {},
 	"internal/ending":       {},
 	"internal/grace":        {},
+	"internal/judge":        {},
 	"internal/marble":       {},
 	"internal/permanent":    {},
 	"internal/project":      {}, // tests only
