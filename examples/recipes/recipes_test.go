@@ -9,7 +9,10 @@ import (
 	"testing"
 )
 
-// A recipe has at most 55 lines of code, not counting imports, comments and empty lines.
+// long are the recipes that are an engine, not only a stream.
+var long = map[string]bool{"outbox": true, "replication": true}
+
+// A recipe has at most 55 lines of code, a long one 150, not counting imports, comments and empty lines.
 func TestRecipesAreShort(t *testing.T) {
 	files, err := filepath.Glob("*/*.go")
 	if err != nil {
@@ -40,8 +43,12 @@ func TestRecipesAreShort(t *testing.T) {
 		t.Error("found no recipes")
 	}
 	for recipe, n := range lines {
-		if n > 55 {
-			t.Errorf("%s has %d lines of code, want at most 55", recipe, n)
+		most := 55
+		if long[recipe] {
+			most = 150
+		}
+		if n > most {
+			t.Errorf("%s has %d lines of code, want at most %d", recipe, n, most)
 		}
 	}
 }
