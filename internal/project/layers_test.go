@@ -26,7 +26,8 @@ var layers = map[string][]string{
 	"operators":             {"backoff", "jitter", "retry", "stream", "internal/"},
 	"operators/conformance": {}, // tests only
 	"operators/rx":          {"operators", "retry", "stream", "internal/"},
-	"streamtest":            {"stream", "streamtest/internal/", "internal/"},
+	"streamtest":            {"stream", "internal/"},
+	"reconnecttest":         {"stream", "prove", "internal/"},
 	"prove":                 {"internal/judge"},
 	"retryhttp":             {"backoff", "retry", "stream", "internal/"},
 	"internal/timer":        {"internal/clock", "internal/ending"},
@@ -46,8 +47,7 @@ var layers = map[string][]string{
 	"internal/heap":         {},
 	"internal/mapretry":     {"internal/", "retry", "stream"},
 	"internal/op":           {"internal/timer", "internal/clock", "internal/ending", "internal/grace", "internal/handoff", "internal/ring"},
-
-	"streamtest/internal/virtual": {"stream", "internal/"},
+	"internal/virtual":      {"stream", "internal/"},
 }
 
 // heavy lists the packages that may link modules which other users must not link.

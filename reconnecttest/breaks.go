@@ -1,4 +1,4 @@
-package streamtest
+package reconnecttest
 
 import (
 	"slices"

@@ -1,4 +1,4 @@
-package streamtest_test
+package reconnecttest_test
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/retrywhen/retrywhen/reconnecttest"
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 // A mutex that is held during a wait freezes a bubble. That is reported with the goroutine, and the next group begins.
@@ -20,7 +20,7 @@ func TestCheckResume_Freeze(t *testing.T) {
 		t.Skip("takes seconds of real time")
 	}
 	f := &faults{T: t}
-	streamtest.CheckResume(f, log(3), func(connect connect) ints {
+	reconnecttest.CheckResume(f, log(3), func(connect connect) ints {
 		return func(ctx context.Context, yield func(int) bool) error {
 			var mu sync.Mutex
 			return faultless(connect)(ctx, func(v int) bool {
@@ -37,7 +37,7 @@ func TestCheckResume_Freeze(t *testing.T) {
 		}
 	})
 	if len(f.text) != 1 || !strings.Contains(f.text[0], "the context ends in the delivery of 1: this cannot be judged") ||
-		!strings.Contains(f.text[0], "TestCheckResume_Freeze") || !strings.Contains(f.text[0], "streamtest/reconnect_test.go:") {
+		!strings.Contains(f.text[0], "TestCheckResume_Freeze") || !strings.Contains(f.text[0], "reconnecttest/reconnect_test.go:") {
 		t.Errorf("got %s", strings.Join(f.text, "\n"))
 	}
 }
@@ -46,7 +46,7 @@ func TestCheckResume_Freeze(t *testing.T) {
 func TestCheckResume_FaultsOnSubtests(t *testing.T) {
 	var names []string
 	passed := testing.RunTests(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "Feed", F: func(t *testing.T) {
-		streamtest.CheckResume(t, log(3), func(connect connect) ints { return connect(0) })
+		reconnecttest.CheckResume(t, log(3), func(connect connect) ints { return connect(0) })
 		names = append(names, fmt.Sprint(t.Failed()))
 	}}})
 	if passed || len(names) == 0 || slices.Contains(names, "false") {
@@ -68,7 +68,7 @@ func TestCheckResume_NothingToCompare(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := &faults{T: t}
-			streamtest.CheckResume(f, log(3), test.client)
+			reconnecttest.CheckResume(f, log(3), test.client)
 			if len(f.text) != 1 || !strings.Contains(f.text[0], test.want) {
 				t.Errorf("got %q, want %q", f.text, test.want)
 			}
@@ -79,7 +79,7 @@ func TestCheckResume_NothingToCompare(t *testing.T) {
 // A panic after a break is a fault, and the client's stack is shown.
 func TestCheckResume_Panic(t *testing.T) {
 	f := &faults{T: t}
-	streamtest.CheckResume(f, log(3), func(connect connect) ints {
+	reconnecttest.CheckResume(f, log(3), func(connect connect) ints {
 		return func(ctx context.Context, yield func(int) bool) error {
 			err := connect(0)(ctx, yield)
 			if ctx.Err() == nil {
@@ -104,18 +104,18 @@ func TestCheckResume_Arguments(t *testing.T) {
 		want string
 		run  func()
 	}{
-		{"streamtest: CheckResume: feed.Events is empty", func() { streamtest.CheckResume(t, empty, faultless) }},
-		{"streamtest: CheckResume: feed.Events[0] and [2] are equal, want all different", func() { streamtest.CheckResume(t, same, faultless) }},
-		{"streamtest: CheckResume: feed.Every is -1ns, want at least 0", func() { streamtest.CheckResume(t, negative, faultless) }},
-		{"streamtest: CheckResume: feed.From is nil", func() { streamtest.CheckResume(t, noFrom, faultless) }},
-		{"streamtest: CheckResume: client is nil", func() { streamtest.CheckResume[int, int, int](t, log(3), nil) }},
-		{"streamtest: CheckResume: t is a struct { testing.TB }, want a *testing.T or a struct that embeds one",
-			func() { streamtest.CheckResume(struct{ testing.TB }{t}, log(3), faultless) }},
-		{"streamtest: CheckResume: called inside a synctest bubble; it makes bubbles of its own, so call it from the test itself", func() {
+		{"reconnecttest: CheckResume: feed.Events is empty", func() { reconnecttest.CheckResume(t, empty, faultless) }},
+		{"reconnecttest: CheckResume: feed.Events[0] and [2] are equal, want all different", func() { reconnecttest.CheckResume(t, same, faultless) }},
+		{"reconnecttest: CheckResume: feed.Every is -1ns, want at least 0", func() { reconnecttest.CheckResume(t, negative, faultless) }},
+		{"reconnecttest: CheckResume: feed.From is nil", func() { reconnecttest.CheckResume(t, noFrom, faultless) }},
+		{"reconnecttest: CheckResume: client is nil", func() { reconnecttest.CheckResume[int, int, int](t, log(3), nil) }},
+		{"reconnecttest: CheckResume: t is a struct { testing.TB }, want a *testing.T or a struct that embeds one",
+			func() { reconnecttest.CheckResume(struct{ testing.TB }{t}, log(3), faultless) }},
+		{"reconnecttest: CheckResume: called inside a synctest bubble; it makes bubbles of its own, so call it from the test itself", func() {
 			var thrown any
 			synctest.Test(t, func(t *testing.T) {
 				defer func() { thrown = recover() }()
-				streamtest.CheckResume(t, log(3), faultless)
+				reconnecttest.CheckResume(t, log(3), faultless)
 			})
 			panic(thrown)
 		}},
@@ -130,8 +130,8 @@ func TestCheckResume_Arguments(t *testing.T) {
 		}()
 	}
 	f := &faults{T: t}
-	streamtest.CheckResume(f, outside, faultless)
-	if len(f.text) != 1 || !strings.Contains(f.text[0], "streamtest: CheckResume: feed.From(0) is 4, want 0 to 3") {
+	reconnecttest.CheckResume(f, outside, faultless)
+	if len(f.text) != 1 || !strings.Contains(f.text[0], "reconnecttest: CheckResume: feed.From(0) is 4, want 0 to 3") {
 		t.Errorf("got %q", f.text)
 	}
 }

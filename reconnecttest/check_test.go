@@ -1,4 +1,4 @@
-package streamtest_test
+package reconnecttest_test
 
 import (
 	"bufio"
@@ -14,11 +14,14 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/reconnecttest"
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
+// against returns the runs of a client against a server without a state.
+func against[V any](serve func(context.Context, net.Listener), client func(context.Context, reconnecttest.Dial, func(V)) error) func() reconnecttest.Run[V] {
+	return func() reconnecttest.Run[V] { return reconnecttest.Run[V]{Serve: serve, Client: client} }
+}
 
 // serveLines serves a log of n lines: a client sends the number of the last line that it has, and gets the rest, a line
 // every 100 ms, and an empty line every ten seconds when there is no more.
@@ -56,7 +59,7 @@ func serveLines(n int) func(context.Context, net.Listener) {
 }
 
 // lines is one connection of a client.
-func lines(dial dialFunc, last int, silence time.Duration) stream.Stream[string] {
+func lines(dial reconnecttest.Dial, last int, silence time.Duration) stream.Stream[string] {
 	return func(ctx context.Context, yield func(string) bool) error {
 		conn, err := dial(ctx, "tcp", "server:80")
 		if err != nil {
@@ -90,27 +93,27 @@ func number(_ int, line string) int {
 	return n
 }
 
-type reconnecting = func(ctx context.Context, dial dialFunc, got func(string)) error
+type reconnecting = func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error
 
 // following is a client without a fault.
-func following(ctx context.Context, dial dialFunc, got func(string)) error {
+func following(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
 	open := func(last int) stream.Stream[string] { return lines(dial, last, 30*time.Second) }
 	return operators.Resume(0, open, number, reconnect).ForEach(ctx, got)
 }
 
-func TestCheckReconnect(t *testing.T) {
-	streamtest.CheckReconnect(t, serveLines(12), following)
+func TestCheck(t *testing.T) {
+	reconnecttest.Check(t, against(serveLines(12), following))
 }
 
 // timers is a pool, as network clients have one: a timer of one bubble must not come into another.
 var timers = sync.Pool{New: func() any { return time.NewTimer(0) }}
 
 // Tests that run in parallel do not share what a client keeps in pools.
-func TestCheckReconnect_Parallel(t *testing.T) {
+func TestCheck_Parallel(t *testing.T) {
 	for range 4 {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			streamtest.CheckReconnect(t, serveLines(3), func(ctx context.Context, dial dialFunc, got func(string)) error {
+			reconnecttest.Check(t, against(serveLines(3), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
 				return following(ctx, func(ctx context.Context, network, addr string) (net.Conn, error) {
 					timer := timers.Get().(*time.Timer)
 					timer.Reset(time.Millisecond)
@@ -118,13 +121,13 @@ func TestCheckReconnect_Parallel(t *testing.T) {
 					timers.Put(timer)
 					return dial(ctx, network, addr)
 				}, got)
-			})
+			}))
 		})
 	}
 }
 
 // halfLines delivers what came of a line before the connection broke.
-func halfLines(ctx context.Context, dial dialFunc, got func(string)) error {
+func halfLines(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
 	last := 0
 	var open stream.Stream[string] = func(ctx context.Context, yield func(string) bool) error {
 		conn, err := dial(ctx, "tcp", "server:80")
@@ -150,7 +153,7 @@ func halfLines(ctx context.Context, dial dialFunc, got func(string)) error {
 }
 
 // leaking leaves a goroutine with each attempt.
-func leaking(ctx context.Context, dial dialFunc, got func(string)) error {
+func leaking(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
 	return following(ctx, func(ctx context.Context, network, addr string) (net.Conn, error) {
 		go time.Sleep(30 * time.Minute)
 		return dial(ctx, network, addr)
@@ -158,7 +161,7 @@ func leaking(ctx context.Context, dial dialFunc, got func(string)) error {
 }
 
 // fifteenMinutes retries until so much time is over since the beginning.
-func fifteenMinutes(ctx context.Context, dial dialFunc, got func(string)) error {
+func fifteenMinutes(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
 	start := time.Now()
 	open := func(last int) stream.Stream[string] {
 		return lines(dial, last, time.Minute).Catch(func(err error) stream.Stream[string] {
@@ -171,36 +174,36 @@ func fifteenMinutes(ctx context.Context, dial dialFunc, got func(string)) error 
 	return operators.Resume(0, open, number, reconnect).ForEach(ctx, got)
 }
 
-func TestCheckReconnect_Wrong(t *testing.T) {
+func TestCheck_Wrong(t *testing.T) {
 	if testing.Short() {
 		t.Skip("whole sessions of each client")
 	}
 	for _, test := range []struct {
 		name    string
 		client  reconnecting
-		options []streamtest.ResumeOption
+		options []reconnecttest.Option
 	}{
-		{"no retry", func(ctx context.Context, dial dialFunc, got func(string)) error {
+		{"no retry", func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
 			return lines(dial, 0, 0).ForEach(ctx, got)
 		}, nil},
-		{"no timeout", func(ctx context.Context, dial dialFunc, got func(string)) error {
+		{"no timeout", func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
 			open := func(last int) stream.Stream[string] { return lines(dial, last, 0) }
 			return operators.Resume(0, open, number, reconnect).ForEach(ctx, got)
 		}, nil},
-		{"from the beginning", func(ctx context.Context, dial dialFunc, got func(string)) error {
+		{"from the beginning", func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
 			return lines(dial, 0, time.Minute).RetryWhen(reconnect).ForEach(ctx, got)
 		}, nil},
-		{"one too far", func(ctx context.Context, dial dialFunc, got func(string)) error {
+		{"one too far", func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
 			open := func(last int) stream.Stream[string] { return lines(dial, last, time.Minute) }
 			return operators.Resume(0, open, func(_ int, line string) int { return min(12, number(0, line)+1) }, reconnect).ForEach(ctx, got)
 		}, nil},
 		{"half a line", halfLines, nil},
 		{"leaks", leaking, nil},
-		{"fifteen minutes", fifteenMinutes, []streamtest.ResumeOption{streamtest.GivesUp()}},
+		{"fifteen minutes", fifteenMinutes, []reconnecttest.Option{reconnecttest.GivesUp()}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := &faults{T: t}
-			streamtest.CheckReconnect(f, serveLines(12), test.client, test.options...)
+			reconnecttest.Check(f, against(serveLines(12), test.client), test.options...)
 			f.expect()
 		})
 	}

@@ -1,4 +1,4 @@
-package streamtest
+package reconnecttest
 
 import (
 	"context"
@@ -8,12 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 )
 
 // subject is a client under test, of either check.
 type subject struct {
-	check string // CheckResume or CheckReconnect
+	check string // CheckResume or Check
 	expected
 	// begin starts what a client connects to. It returns the function that runs the client, and the one that ends the rest.
 	begin func(b *virtual.Bubble, n *network) (run runFunc, end func())

@@ -1,4 +1,4 @@
-package streamtest
+package reconnecttest
 
 import (
 	"context"
@@ -13,15 +13,27 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/goroutine"
-	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 )
 
-// CheckReconnect is [CheckResume] for any client that dials, of whatever library and protocol. serve runs a real server
-// on l until ctx ends. Its values must come to an end: the reference is what the client delivers, undisturbed, until
-// nothing has come for 20 s. client connects by dial, whatever the address, calls got for each value, and returns when
-// ctx ends. Both run in a bubble, on a network in memory: their waits and timeouts are real, and take no time.
+// Dial connects a client to the server, whatever the address. It is what net.Dialer.DialContext is.
+type Dial = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// Run is one run of a client against its server, which is all that there is on its network. What the server keeps when
+// it is stopped and started again is in variables of the function that returns the Run.
+type Run[V any] struct {
+	// Serve is a server on l, which ends with ctx. It is called again when a scenario starts the server anew.
+	Serve func(ctx context.Context, l net.Listener)
+	// Client connects by dial, calls got for each value, from any of its goroutines, and returns when ctx ends.
+	Client func(ctx context.Context, dial Dial, got func(V)) error
+}
+
+// Check is [CheckResume] for any client that dials, of whatever library and protocol. newRun is called once for each
+// run, in its bubble. The server's values must come to an end: the reference is what the client delivers, undisturbed,
+// until nothing has come for 20 s. Client and server run on a network in memory: their waits and timeouts are real, and
+// take no time.
 //
-// Instead of events, the server's writes are counted. CheckReconnect cuts a connection (ECONNRESET) and closes it (EOF)
+// Instead of events, the server's writes are counted. Check cuts a connection (ECONNRESET) and closes it (EOF)
 // before each write and in the middle of it, makes it silent, lets it fall with two refusals after it, and cuts it while
 // got is busy. It ends the context in got, in silence, and in a wait. It lets each connection deliver one value; cuts
 // after an hour of quiet; refuses all connections, or accepts and closes them, for an hour; stops the server and
@@ -31,25 +43,29 @@ import (
 // host name ends the process. A client that has ended must have left no goroutine: close its idle connections too.
 // Goroutines of the server do not count. A silent connection stays silent: there is no kernel that finds out after
 // minutes or hours. Clients run one at a time, in parallel tests too, so that they share no timer of a pool.
-func CheckReconnect[V any](t testing.TB, serve func(ctx context.Context, l net.Listener), client func(ctx context.Context, dial func(ctx context.Context, network, addr string) (net.Conn, error), got func(V)) error, opts ...ResumeOption) {
+func Check[V any](t testing.TB, newRun func() Run[V], opts ...Option) {
 	t.Helper()
-	if serve == nil {
-		panic("streamtest: CheckReconnect: serve is nil")
+	if newRun == nil {
+		panic("reconnecttest: Check: newRun is nil")
 	}
-	if client == nil {
-		panic("streamtest: CheckReconnect: client is nil")
-	}
-	s := newSubject("CheckReconnect")
+	s := newSubject("Check")
 	s.amid = true
 	s.begin = func(b *virtual.Bubble, n *network) (runFunc, func()) {
-		h := &host{net: n, serve: serve, ctx: b.Context}
+		run := newRun()
+		switch {
+		case run.Serve == nil:
+			panic("reconnecttest: Check: the Serve of newRun's Run is nil")
+		case run.Client == nil:
+			panic("reconnecttest: Check: the Client of newRun's Run is nil")
+		}
+		h := &host{net: n, serve: run.Serve, ctx: b.Context}
 		n.onBreak = h.fall
 		h.start()
 		label := strconv.FormatInt(clients.Add(1), 10)
 		n.client = label
 		return func(ctx context.Context, got func(any) bool) (err error) {
 			pprof.Do(ctx, pprof.Labels(clientLabel, label), func(ctx context.Context) {
-				err = client(ctx, h.dial, func(v V) { got(v) })
+				err = run.Client(ctx, h.dial, func(v V) { got(v) })
 			})
 			return err
 		}, h.close
@@ -87,7 +103,7 @@ func startOf(g goroutine.Goroutine) string {
 }
 
 // clientLabel is the label of the goroutines that a client starts, and clients numbers the clients.
-const clientLabel = "retrywhen/streamtest"
+const clientLabel = "retrywhen/reconnecttest"
 
 var clients atomic.Int64
 

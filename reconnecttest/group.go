@@ -1,4 +1,4 @@
-package streamtest
+package reconnecttest
 
 import (
 	"fmt"
@@ -16,16 +16,16 @@ type group struct {
 }
 
 // run runs the groups, and reports what they find.
-func (s *subject) run(t testing.TB, groups []group, opts []ResumeOption) {
+func (s *subject) run(t testing.TB, groups []group, opts []Option) {
 	t.Helper()
 	runner, ok := t.(interface {
 		Run(string, func(*testing.T)) bool
 	})
 	if !ok {
-		panic(fmt.Sprintf("streamtest: %s: t is a %T, want a *testing.T or a struct that embeds one", s.check, t))
+		panic(fmt.Sprintf("reconnecttest: %s: t is a %T, want a *testing.T or a struct that embeds one", s.check, t))
 	}
 	if goroutine.Current().Bubble != 0 {
-		panic("streamtest: " + s.check + ": called inside a synctest bubble; it makes bubbles of its own, so call it from the test itself")
+		panic("reconnecttest: " + s.check + ": called inside a synctest bubble; it makes bubbles of its own, so call it from the test itself")
 	}
 	for _, option := range opts {
 		option(&s.expected)
@@ -45,14 +45,14 @@ func (s *subject) run(t testing.TB, groups []group, opts []ResumeOption) {
 			if s.ref == nil {
 				if trouble := s.measure(sub); trouble != "" {
 					failed = true
-					report.Errorf("streamtest: %s: undisturbed: %s", s.check, trouble)
+					report.Errorf("reconnecttest: %s: undisturbed: %s", s.check, trouble)
 					return
 				}
 			}
 			for _, f := range g.run(sub) {
 				if !s.reported[f.kind] {
 					s.reported[f.kind] = true
-					report.Errorf("streamtest: %s: %s", s.check, f)
+					report.Errorf("reconnecttest: %s: %s", s.check, f)
 				}
 			}
 		})

@@ -1,4 +1,4 @@
-package streamtest
+package reconnecttest
 
 import (
 	"cmp"
@@ -39,16 +39,16 @@ const (
 func (f Feed[T, P]) require() {
 	switch {
 	case len(f.Events) == 0:
-		panic("streamtest: CheckResume: feed.Events is empty")
+		panic("reconnecttest: CheckResume: feed.Events is empty")
 	case f.From == nil:
-		panic("streamtest: CheckResume: feed.From is nil")
+		panic("reconnecttest: CheckResume: feed.From is nil")
 	case f.Every < 0:
-		panic(fmt.Sprintf("streamtest: CheckResume: feed.Every is %v, want at least 0", f.Every))
+		panic(fmt.Sprintf("reconnecttest: CheckResume: feed.Every is %v, want at least 0", f.Every))
 	}
 	all := make(reference, 0, len(f.Events))
 	for i, e := range f.Events {
 		if same := all.nearest(e, 0, func(int) bool { return true }); same >= 0 {
-			panic(fmt.Sprintf("streamtest: CheckResume: feed.Events[%d] and [%d] are equal, want all different", same, i))
+			panic(fmt.Sprintf("reconnecttest: CheckResume: feed.Events[%d] and [%d] are equal, want all different", same, i))
 		}
 		all = append(all, e)
 	}
@@ -64,7 +64,7 @@ func (f Feed[T, P]) connect(n *network, at P) stream.Stream[T] {
 		defer n.over(l)
 		next := f.From(at)
 		if next < 0 || next > len(f.Events) {
-			panic(fmt.Sprintf("streamtest: CheckResume: feed.From(%+v) is %d, want 0 to %d", at, next, len(f.Events)))
+			panic(fmt.Sprintf("reconnecttest: CheckResume: feed.From(%+v) is %d, want 0 to %d", at, next, len(f.Events)))
 		}
 		if oldest := n.asks(next); oldest > next {
 			if next > 0 {

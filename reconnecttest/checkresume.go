@@ -1,4 +1,4 @@
-package streamtest
+package reconnecttest
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/marble"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
 // CheckResume fails the test unless a client of a feed comes back from every break of its connection, without losing or
@@ -40,11 +40,11 @@ import (
 // CheckResume does not see what a kernel does to a dead connection, what the server itself loses, or an effect behind
 // the stream. If client stores its position outside of the stream, let each run begin with an empty store. Code that
 // freezes a bubble, because it holds a mutex during a wait, is reported and ends its group.
-func CheckResume[T, P, V any](t testing.TB, feed Feed[T, P], client func(connect func(at P) stream.Stream[T]) stream.Stream[V], opts ...ResumeOption) {
+func CheckResume[T, P, V any](t testing.TB, feed Feed[T, P], client func(connect func(at P) stream.Stream[T]) stream.Stream[V], opts ...Option) {
 	t.Helper()
 	feed.require()
 	if client == nil {
-		panic("streamtest: CheckResume: client is nil")
+		panic("reconnecttest: CheckResume: client is nil")
 	}
 	s := newSubject("CheckResume")
 	s.units = len(feed.Events)
@@ -52,7 +52,7 @@ func CheckResume[T, P, V any](t testing.TB, feed Feed[T, P], client func(connect
 	s.begin = func(_ *virtual.Bubble, n *network) (runFunc, func()) {
 		st := client(func(at P) stream.Stream[T] { return feed.connect(n, at) })
 		if st == nil {
-			panic("streamtest: CheckResume: client returned a nil stream")
+			panic("reconnecttest: CheckResume: client returned a nil stream")
 		}
 		return func(ctx context.Context, got func(any) bool) error {
 			return st(ctx, func(v V) bool { return got(v) })

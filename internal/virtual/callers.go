@@ -25,7 +25,7 @@ const module = "github.com/retrywhen/retrywhen/"
 // library is the directory of the library's source files, as the compiler names it, with a slash.
 var library = func() string {
 	_, file, _, _ := runtime.Caller(0)
-	return strings.TrimSuffix(path.Dir(file), "streamtest/internal/virtual")
+	return strings.TrimSuffix(path.Dir(file), "internal/virtual")
 }()
 
 // standard is the directory of the standard library's source files, with a slash; not one if the binary was built with
@@ -58,7 +58,7 @@ func plumbing(f runtime.Frame) bool {
 	case "stream":
 		return strings.HasSuffix(f.File, "/clock.go")
 	default:
-		return strings.HasPrefix(dir, "streamtest") || strings.HasPrefix(dir, "internal/") && dir != bodies
+		return dir == "streamtest" || dir == "reconnecttest" || strings.HasPrefix(dir, "internal/") && dir != bodies
 	}
 }
 

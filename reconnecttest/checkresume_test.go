@@ -1,4 +1,4 @@
-package streamtest_test
+package reconnecttest_test
 
 import (
 	"context"
@@ -19,9 +19,9 @@ import (
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/reconnecttest"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 // faults is a T that records what a check reports.
@@ -75,8 +75,8 @@ type (
 )
 
 // log is a feed of the numbers 1 to n. A position is the last number received.
-func log(n int) streamtest.Feed[int, int] {
-	feed := streamtest.Feed[int, int]{From: func(at int) int { return at }}
+func log(n int) reconnecttest.Feed[int, int] {
+	feed := reconnecttest.Feed[int, int]{From: func(at int) int { return at }}
 	for i := range n {
 		feed.Events = append(feed.Events, i+1)
 	}
@@ -106,9 +106,9 @@ func TestCheckResume(t *testing.T) {
 	heartbeats := heartbeatsWith(reconnect)
 	for _, test := range []struct {
 		name    string
-		feed    streamtest.Feed[int, int]
+		feed    reconnecttest.Feed[int, int]
 		client  func(connect) ints
-		options []streamtest.ResumeOption
+		options []reconnecttest.Option
 	}{
 		{"Resume", quiet, faultless, nil},
 		{"one event", log(1), faultless, nil},
@@ -126,16 +126,16 @@ func TestCheckResume(t *testing.T) {
 				return handWritten(connect, &at, nothing, func(v int) { at = v }, pause)(ctx, yield)
 			}
 		}, nil},
-		{"a limit", beating, heartbeatsWith(reconnect.With(retry.Limit(3))), []streamtest.ResumeOption{streamtest.GivesUp()}},
-		{"a limit, and silence", quiet, with(reconnect.With(retry.Limit(3))), []streamtest.ResumeOption{streamtest.GivesUp()}},
-		{"equal waits", quiet, with(retry.New(backoff.Constant(time.Second))), []streamtest.ResumeOption{streamtest.NoJitter()}},
+		{"a limit", beating, heartbeatsWith(reconnect.With(retry.Limit(3))), []reconnecttest.Option{reconnecttest.GivesUp()}},
+		{"a limit, and silence", quiet, with(reconnect.With(retry.Limit(3))), []reconnecttest.Option{reconnecttest.GivesUp()}},
+		{"equal waits", quiet, with(retry.New(backoff.Constant(time.Second))), []reconnecttest.Option{reconnecttest.NoJitter()}},
 		{"often", quiet, with(retry.New(backoff.Constant(time.Second).Jitter(jitter.Full))), nil},
 		{"Buffer", quiet, func(connect connect) ints { return faultless(connect).Buffer(4) }, nil},
 		{"MapRetry", quiet, func(connect connect) ints {
 			return operators.MapRetry(faultless(connect), reconnect, func(ctx context.Context, v int) (int, error) {
 				return stream.Of(v).Delay(time.Duration(v*37%100) * 10 * time.Millisecond).One(ctx)
 			}, operators.MapRetryOptions[int]{Workers: 4})
-		}, []streamtest.ResumeOption{streamtest.AnyOrder()}},
+		}, []reconnecttest.Option{reconnecttest.AnyOrder()}},
 		{"a client that runs once", quiet, func(connect connect) ints {
 			first := true
 			return func(ctx context.Context, yield func(int) bool) error {
@@ -148,9 +148,9 @@ func TestCheckResume(t *testing.T) {
 		}, nil},
 		{"a client that ends after the last event", quiet, func(connect connect) ints { return faultless(connect).Take(12) }, nil},
 		{"from the beginning", quiet, func(connect connect) ints { return open(connect)(0).RetryWhen(reconnect) },
-			[]streamtest.ResumeOption{streamtest.AtLeastOnce()}},
+			[]reconnecttest.Option{reconnecttest.AtLeastOnce()}},
 	} {
-		t.Run(test.name, func(t *testing.T) { streamtest.CheckResume(t, test.feed, test.client, test.options...) })
+		t.Run(test.name, func(t *testing.T) { reconnecttest.CheckResume(t, test.feed, test.client, test.options...) })
 	}
 }
 
@@ -162,12 +162,12 @@ func TestCheckResume_Values(t *testing.T) {
 		more  map[string]*int
 		f     float64
 	}
-	streamtest.CheckResume(t, log(12), func(connect connect) stream.Stream[*value] {
+	reconnecttest.CheckResume(t, log(12), func(connect connect) stream.Stream[*value] {
 		return operators.Map(faultless(connect), func(v int) *value {
 			return &value{v, []string{"a", fmt.Sprint(v)}, map[string]*int{"v": &v}, float64(v)}
 		})
 	})
-	streamtest.CheckResume(t, log(12), func(connect connect) stream.Stream[[]byte] { // it uses its buffer again
+	reconnecttest.CheckResume(t, log(12), func(connect connect) stream.Stream[[]byte] { // it uses its buffer again
 		buffer := make([]byte, 8)
 		return operators.Map(faultless(connect), func(v int) []byte { return fmt.Appendf(buffer[:0], "%d", v) })
 	})
@@ -304,7 +304,7 @@ func TestCheckResume_Wrong(t *testing.T) {
 	for _, test := range wrongClients {
 		t.Run(test.name, func(t *testing.T) {
 			f := &faults{T: t}
-			streamtest.CheckResume(f, log(12), test.client)
+			reconnecttest.CheckResume(f, log(12), test.client)
 			f.expect()
 		})
 	}
@@ -317,8 +317,8 @@ type row struct {
 }
 
 // rows is a feed of pairs with one position. inclusive: it sends the events of the position again.
-func rows(inclusive bool) streamtest.Feed[row, int] {
-	var feed streamtest.Feed[row, int]
+func rows(inclusive bool) reconnecttest.Feed[row, int] {
+	var feed reconnecttest.Feed[row, int]
 	for i := range 12 {
 		feed.Events = append(feed.Events, row{i + 1, i/2 + 1, i%2 == 1})
 	}
@@ -341,18 +341,18 @@ func TestCheckResume_SharedPositions(t *testing.T) {
 	for name, inclusive := range map[string]bool{"strict": false, "inclusive": true} {
 		t.Run(name, func(t *testing.T) {
 			f := &faults{T: t}
-			streamtest.CheckResume(f, rows(inclusive), byPosition)
+			reconnecttest.CheckResume(f, rows(inclusive), byPosition)
 			f.expect()
 		})
 	}
 	// The events of a position come again, and are dropped.
-	streamtest.CheckResume(t, rows(true), func(connect func(at int) stream.Stream[row]) stream.Stream[row] {
+	reconnecttest.CheckResume(t, rows(true), func(connect func(at int) stream.Stream[row]) stream.Stream[row] {
 		return operators.Resume(row{}, func(at row) stream.Stream[row] {
 			return connect(at.At).Timeout(time.Minute).MustNotEnd(io.EOF).Filter(func(e row) bool { return e.ID > at.ID })
 		}, func(_, e row) row { return e }, reconnect)
 	})
 	// A position moves behind its last event.
-	streamtest.CheckResume(t, rows(false), func(connect func(at int) stream.Stream[row]) stream.Stream[row] {
+	reconnecttest.CheckResume(t, rows(false), func(connect func(at int) stream.Stream[row]) stream.Stream[row] {
 		open := func(at int) stream.Stream[row] { return connect(at).Timeout(time.Minute).MustNotEnd(io.EOF) }
 		return operators.Resume(0, open, func(at int, e row) int {
 			if e.Last {
@@ -360,7 +360,7 @@ func TestCheckResume_SharedPositions(t *testing.T) {
 			}
 			return at
 		}, reconnect)
-	}, streamtest.AtLeastOnce())
+	}, reconnecttest.AtLeastOnce())
 }
 
 // purged is the error of a server that no longer has the events before the oldest.
@@ -369,7 +369,7 @@ type purged int
 func (e purged) Error() string { return fmt.Sprintf("the events before %d are gone", int(e)) }
 
 // bookmarks is a feed in which every third event, a negative number, is a bookmark.
-func bookmarks() streamtest.Feed[int, int] {
+func bookmarks() reconnecttest.Feed[int, int] {
 	feed := log(12)
 	for i := 2; i < 12; i += 3 {
 		feed.Events[i] *= -1
@@ -397,8 +397,8 @@ func TestCheckResume_Lost(t *testing.T) {
 	behind := func(connect connect) ints {
 		return operators.Resume(0, catching(connect), position, reconnect).Filter(isEvent)
 	}
-	streamtest.CheckResume(t, bookmarks(), behind)
-	streamtest.CheckResume(t, bookmarks(), func(connect connect) ints { // it ends with the error
+	reconnecttest.CheckResume(t, bookmarks(), behind)
+	reconnecttest.CheckResume(t, bookmarks(), func(connect connect) ints { // it ends with the error
 		return operators.Resume(0, func(at int) ints {
 			return open(connect)(at).Catch(func(err error) ints {
 				if errors.As(err, new(purged)) {
@@ -431,7 +431,7 @@ func TestCheckResume_Lost(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := &faults{T: t}
-			streamtest.CheckResume(f, bookmarks(), test.client)
+			reconnecttest.CheckResume(f, bookmarks(), test.client)
 			f.expect()
 		})
 	}

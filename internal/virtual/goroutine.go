@@ -32,10 +32,10 @@ func (g Goroutine) machinery() bool {
 	})
 }
 
-// ours reports whether a call is one of streamtest's own.
+// ours reports whether a call is one of streamtest's or reconnecttest's own.
 func ours(c goroutine.Call) bool {
 	dir, file := path.Split(shortFile(c.Place))
-	return strings.HasPrefix(c.Function, module+"streamtest") && (dir == "streamtest/" || dir == "virtual/") &&
+	return strings.HasPrefix(c.Function, module) && slices.Contains([]string{"streamtest/", "reconnecttest/", "virtual/"}, dir) &&
 		!strings.Contains(file, "_test.go:")
 }
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-package streamtest_test
+package reconnecttest_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/retrywhen/retrywhen/streamtest"
+	"github.com/retrywhen/retrywhen/reconnecttest"
 )
 
 // BenchmarkCheckResume measures the CPU time of a check. A comparison is linear in the number of events, and a check is
@@ -16,13 +16,13 @@ import (
 func BenchmarkCheckResume(b *testing.B) {
 	for _, n := range []int{12, 100} {
 		b.Run(fmt.Sprint(n, " events"), func(b *testing.B) {
-			measureCPU(b, func(t *testing.T) { streamtest.CheckResume(t, log(n), faultless) })
+			measureCPU(b, func(t *testing.T) { reconnecttest.CheckResume(t, log(n), faultless) })
 		})
 	}
 }
 
-func BenchmarkCheckReconnect(b *testing.B) {
-	measureCPU(b, func(t *testing.T) { streamtest.CheckReconnect(t, serveLines(12), following) })
+func BenchmarkCheck(b *testing.B) {
+	measureCPU(b, func(t *testing.T) { reconnecttest.Check(t, against(serveLines(12), following)) })
 }
 
 // measureCPU reports the CPU time of a test.
