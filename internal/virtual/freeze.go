@@ -15,10 +15,16 @@ var FreezeAfter = 10 * time.Second
 // goroutine that runs must come to a safe point. So a slow machine makes progress between two looks.
 const looks = 10
 
-// awaitFreeze waits, outside of a bubble, until the bubble is over, or until it has stood still for d; then it returns
-// the goroutines that keep it from moving on.
-func awaitFreeze(bubble *atomic.Int64, d time.Duration, over <-chan struct{}) []Goroutine {
-	look := time.NewTicker(d / looks)
+// watch is how a bubble is watched from outside.
+type watch struct {
+	still time.Duration // a bubble that stands still for so long, in real time, is frozen
+	moved func() bool   // whether it does what it should, although it does not stand still; may be nil
+	leave time.Duration // how long to wait, at the end of the test, for what a frozen bubble leaves; 0: a minute
+}
+
+// await waits until the bubble is over, or until it is frozen or has not moved; then it returns its goroutines.
+func (w watch) await(bubble *atomic.Int64, over <-chan struct{}) []Goroutine {
+	look := time.NewTicker(w.still / looks)
 	defer look.Stop()
 	var before []Goroutine
 	for same := 0; ; same++ {
@@ -32,9 +38,17 @@ func awaitFreeze(bubble *atomic.Int64, d time.Duration, over <-chan struct{}) []
 			before, same = now, 0
 		}
 		if same == looks {
-			return slices.DeleteFunc(now, func(g Goroutine) bool { return g.Durable })
+			return now
+		}
+		if w.moved != nil && !w.moved() {
+			return inBubble(int(bubble.Load()))
 		}
 	}
+}
+
+// Blocking returns the goroutines of a bubble that keep it from moving on.
+func Blocking(all []Goroutine) []Goroutine {
+	return slices.DeleteFunc(slices.Clone(all), func(g Goroutine) bool { return g.Durable })
 }
 
 // still returns the goroutines of a bubble if none of them can go on, and at least one waits for what is not in the
