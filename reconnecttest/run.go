@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -83,7 +85,9 @@ func (o *outcome) playIn(b *virtual.Bubble, c *check, n *network, unit func() in
 	client, end := c.target.begin(b, n)
 	defer end()
 	r := client.start(ctx, o.consumer(n, o.Tally, cancel))
-	w := &waiting{n, r, func() []virtual.Goroutine { return c.target.own(b.Running(), n) }}
+	w := &waiting{n, r, func() []virtual.Goroutine {
+		return slices.DeleteFunc(c.target.own(b.Running(), n), httpDials)
+	}}
 	o.until(c, w, cancel)
 	select {
 	case <-r.done:
@@ -107,6 +111,15 @@ func (o *outcome) playIn(b *virtual.Bubble, c *check, n *network, unit func() in
 	o.net = n.soFar()
 	cancel(errCause)
 	o.finish(b, w)
+}
+
+// httpDials reports whether g is a dial of net/http's. A Transport goes on with it when its request has ended, and closes
+// the connection then.
+func httpDials(g virtual.Goroutine) bool {
+	in := func(part string) bool {
+		return slices.ContainsFunc(g.Calls, func(c goroutine.Call) bool { return strings.Contains(c.Function, part) })
+	}
+	return in("reconnecttest.(*host).dial") && in("net/http.(*Transport).dial")
 }
 
 // finish looks at what is left when the context has ended.
