@@ -261,16 +261,14 @@ func (c *check) stuck(o *outcome) judge.Fault {
 		return fault(prove.Hot, "does each turn of the loop wait, or end after an error?", "%s", o.net.hot)
 	case o.spins:
 		return fault(prove.Hot, "does each turn of the loop wait, or end after an error?", "it runs for 30 s of real time, and its virtual time does not move:%s",
-			virtual.List(running(c.target.own(o.stuck, nil))))
+			virtual.List(running(o.stuck)))
 	case o.deaf && c.ref != nil:
 		return fault(prove.Silent, c.silent(o), "it noticed nothing: it reads without a deadline, and no other goroutine of it waits for time%s", after("; it lost ", c.Lost(o.Tally)))
 	}
-	return fault(prove.Unjudged, "", "this cannot be judged: time stands still in the bubble, because a goroutine waits for something that is not in it, or for a mutex that is held during a wait:%s%s",
-		virtual.List(virtual.Blocking(o.stuck)), after("\n    read a connection, or hold a mutex: ", holders(o.stuck)))
+	return fault(prove.Unjudged, "", "this cannot be judged: time stands still in the bubble, because a goroutine waits for something that is not in it, or for a mutex that is held during a wait:%s",
+		virtual.Stuck(o.stuck))
 }
 
 func running(all []virtual.Goroutine) []virtual.Goroutine {
 	return slices.DeleteFunc(slices.Clone(all), func(g virtual.Goroutine) bool { return g.State != "running" && g.State != "runnable" })
 }
-
-func holders(all []virtual.Goroutine) (places []any) { return nil }

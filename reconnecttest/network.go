@@ -27,6 +27,7 @@ var (
 type network struct {
 	scenario
 	news   chan struct{} // full when something has happened
+	ended  chan struct{} // closed when the run has
 	seen   func()        // is called with each call of the client
 	doomed atomic.Bool   // each call ends its goroutine
 
@@ -87,6 +88,7 @@ func (n *network) dial(ctx context.Context, l *link) error {
 		case <-ctx.Done():
 			err = context.Cause(ctx)
 		case <-time.After(slowness):
+		case <-n.ended:
 		}
 		n.mu.Lock()
 		defer n.mu.Unlock()
@@ -313,6 +315,9 @@ func (n *network) has(l *link, i int) bool {
 func (n *network) stop() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if !n.stopped {
+		close(n.ended)
+	}
 	n.stopped = true
 	for _, w := range n.wires {
 		w.end(cut)

@@ -62,7 +62,7 @@ func (c *check) play(t *testing.T, sc scenario) *outcome {
 	o := &outcome{scenario: sc, Tally: judge.NewTally(c.ref, unit)}
 	inBubble := *o
 	stuck, spins := virtual.Try(t, func(b *virtual.Bubble, seen func()) {
-		n.news, n.seen, n.timeline.start = make(chan struct{}, 1), seen, time.Now()
+		n.news, n.ended, n.seen, n.timeline.start = make(chan struct{}, 1), make(chan struct{}), seen, time.Now()
 		inBubble.playIn(b, c, n, unit)
 	})
 	if stuck == nil {

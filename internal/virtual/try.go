@@ -1,6 +1,7 @@
 package virtual
 
 import (
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -39,7 +40,7 @@ func Try(t *testing.T, f func(b *Bubble, seen func())) (stuck []Goroutine, spins
 		spins = time.Since(since) > spinning
 		return !spins
 	}
-	stuck, _ = run(t, t, watch{still: standing, moved: moved, leave: leaving}, func(_ *testing.T, b *Bubble) {
+	all, _ := run(t, t, watch{still: standing, moved: moved, leave: leaving}, func(_ *testing.T, b *Bubble) {
 		b.Expect()
 		time.Sleep(time.Until(time.Unix(0, latest.Load()).Add(time.Hour)))
 		var minute *time.Timer
@@ -53,5 +54,5 @@ func Try(t *testing.T, f func(b *Bubble, seen func())) (stuck []Goroutine, spins
 		minute.Stop()
 		b.Close()
 	})
-	return stuck, spins
+	return slices.DeleteFunc(all, Goroutine.machinery), spins
 }
