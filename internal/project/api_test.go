@@ -18,6 +18,7 @@ import (
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/operators/rx"
+	"github.com/retrywhen/retrywhen/prove"
 	"github.com/retrywhen/retrywhen/reconnecttest"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retryhttp"
@@ -231,10 +232,14 @@ var (
 		Every:  time.Duration(0),
 		Lost:   (func(oldest int) error)(nil),
 	}
-	_ func(testing.TB, reconnecttest.Feed[string, int], func(func(int) stream.Stream[string]) ints, ...reconnecttest.Option) = reconnecttest.CheckResume[string, int, int]
-	_                                                                                                                        = []func() reconnecttest.Option{reconnecttest.AtLeastOnce, reconnecttest.AnyOrder, reconnecttest.GivesUp, reconnecttest.NoJitter}
-	_ func(testing.TB, func() reconnecttest.Run[int], ...reconnecttest.Option)                                               = reconnecttest.Check[int]
-	_                                                                                                                        = reconnecttest.Run[int]{
+	_ func(testing.TB, reconnecttest.Feed[string, int], func(func(int) stream.Stream[string]) ints, ...reconnecttest.Option) reconnecttest.Report = reconnecttest.CheckResume[string, int, int]
+	_                                                                                                                                             = []func() reconnecttest.Option{reconnecttest.AtLeastOnce, reconnecttest.AnyOrder, reconnecttest.GivesUp, reconnecttest.NoJitter, reconnecttest.Latest}
+	_ func(testing.TB, func() reconnecttest.Run[int], ...reconnecttest.Option) reconnecttest.Report                                               = reconnecttest.Check[int]
+	_ func(kind reconnecttest.Kind, where, why string) reconnecttest.Option                                                                       = reconnecttest.Known
+	_ func(func(reconnecttest.Finding)) reconnecttest.Option                                                                                      = reconnecttest.OnFinding
+	_ prove.Report                                                                                                                                = reconnecttest.Report{}
+	_ prove.Finding                                                                                                                               = reconnecttest.Finding{}
+	_                                                                                                                                             = reconnecttest.Run[int]{
 		Serve:  (func(ctx context.Context, l net.Listener))(nil),
 		Client: (func(ctx context.Context, dial reconnecttest.Dial, got func(int)) error)(nil),
 	}
