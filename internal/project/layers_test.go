@@ -27,8 +27,8 @@ var layers = map[string][]string{
 	"operators/conformance": {}, // tests only
 	"operators/rx":          {"operators", "retry", "stream", "internal/"},
 	"streamtest":            {"stream", "internal/"},
-	"reconnecttest":         {"stream", "prove", "internal/"},
 	"prove":                 {"internal/judge"},
+	"reconnecttest":         {"stream", "prove", "internal/"},
 	"retryhttp":             {"backoff", "retry", "stream", "internal/"},
 	"internal/timer":        {"internal/clock", "internal/ending"},
 	"internal/goroutine":    {},
@@ -143,8 +143,8 @@ func TestOnlyTheirModulesRequireGRPCAndOpenTelemetry(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil || len(files) < 10 {
-		t.Fatalf("%v, found only %v", err, files)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v; %d files were found", err, len(files))
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
