@@ -245,3 +245,29 @@ var (
 	}
 	_ func(ctx context.Context, network, addr string) (net.Conn, error) = reconnecttest.Dial(nil)
 )
+
+var (
+	_ = prove.Target{
+		Server: "", Client: (func(ctx context.Context, r prove.Run, got func(string)) error)(nil),
+		Before: (func(ctx context.Context, r prove.Run) error)(nil), Event: (func(ctx context.Context, r prove.Run, n int) error)(nil),
+		Events: 0, Every: time.Duration(0), Within: time.Duration(0), Quiet: time.Duration(0), Stop: time.Duration(0), Parallel: 0, Places: 0,
+		Ways: []prove.Way{prove.Cut, prove.Amid, prove.End, prove.Silence, prove.Refuse, prove.Twice}, AtLeastOnce: false, AnyOrder: false, GivesUp: false, Latest: false,
+		Known: []prove.Known{{Kind: prove.Lost, Where: "", Why: ""}}, OnFinding: (func(prove.Finding))(nil), OnProgress: (func(done, of int))(nil),
+	}
+	_                                                           = prove.Run{Name: "", Addr: "", Server: ""}
+	_ func(prove.Target, context.Context) (prove.Report, error) = prove.Target.Check
+	_ func(testing.TB, prove.Target) prove.Report               = reconnecttest.CheckTCP
+	_                                                           = prove.Report{Values: 0, Places: 0, Scenarios: 0, NotPlayed: 0, Findings: []prove.Finding(nil)}
+	_                                                           = prove.Finding{Kind: prove.Kind(""), Where: "", What: "", Mend: "", Shown: 0, Scenarios: 0, Known: "", Timeline: []string(nil)}
+)
+
+// The texts of ways and kinds are in flags and in JSON.
+func TestWaysAndKinds(t *testing.T) {
+	want := "[cut amid end silence refuse twice] [lost repeated foreign order hot silent away gave-up ended cap late left open second jitter lag gone reset stop panic past-the-proxy cannot-be-judged differs]"
+	got := fmt.Sprint([]prove.Way{prove.Cut, prove.Amid, prove.End, prove.Silence, prove.Refuse, prove.Twice}, " ", []prove.Kind{prove.Lost, prove.Repeated, prove.Foreign,
+		prove.Order, prove.Hot, prove.Silent, prove.Away, prove.GaveUp, prove.Ended, prove.Cap, prove.Late, prove.Left, prove.Open, prove.Second, prove.Jitter, prove.Lag,
+		prove.Gone, prove.Reset, prove.Stop, prove.Panic, prove.Past, prove.Unjudged, prove.Differs})
+	if got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
