@@ -17,10 +17,10 @@ import (
 	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/reconnecttest"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retryhttp"
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 // The code of README.md, with what it uses, and the tests that run it.
@@ -104,15 +104,15 @@ func logged(t *testing.T, w io.Writer) {
 // The feed gives up at its Limit, within an hour without the server. Whatever else happens, it comes back.
 func TestREADME_TheFeedComesBack(t *testing.T) {
 	logged(t, io.Discard)
-	server := streamtest.Feed[Event, int64]{From: func(last int64) int { return int(last) }}
+	server := reconnecttest.Feed[Event, int64]{From: func(last int64) int { return int(last) }}
 	for id := range int64(24) {
 		server.Events = append(server.Events, Event{id + 1})
 	}
-	streamtest.CheckResume(t, server, func(connect func(int64) stream.Stream[Event]) stream.Stream[Event] {
+	reconnecttest.CheckResume(t, server, func(connect func(int64) stream.Stream[Event]) stream.Stream[Event] {
 		return func(ctx context.Context, yield func(Event) bool) error {
 			return feed(context.WithValue(ctx, connecting{}, connect), yield)
 		}
-	}, streamtest.GivesUp())
+	}, reconnecttest.GivesUp())
 }
 
 // What is done with an event that fails is retried in place, and the error with which that gives up is returned. An outage

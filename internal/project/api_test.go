@@ -18,10 +18,11 @@ import (
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/operators/rx"
+	"github.com/retrywhen/retrywhen/prove"
+	"github.com/retrywhen/retrywhen/reconnecttest"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retryhttp"
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 // The signatures that other programs use. A change breaks them.
@@ -224,14 +225,49 @@ var (
 )
 
 var (
-	_ = streamtest.Feed[string, int]{
+	_ = reconnecttest.Feed[string, int]{
 		Events: []string(nil),
 		From:   (func(at int) int)(nil),
 		Idle:   (func(next int) string)(nil),
 		Every:  time.Duration(0),
 		Lost:   (func(oldest int) error)(nil),
 	}
-	_ func(testing.TB, streamtest.Feed[string, int], func(func(int) stream.Stream[string]) ints, ...streamtest.ResumeOption)                                                             = streamtest.CheckResume[string, int, int]
-	_ func(testing.TB, func(context.Context, net.Listener), func(context.Context, func(context.Context, string, string) (net.Conn, error), func(int)) error, ...streamtest.ResumeOption) = streamtest.CheckReconnect[int]
-	_                                                                                                                                                                                    = []func() streamtest.ResumeOption{streamtest.AtLeastOnce, streamtest.AnyOrder, streamtest.GivesUp, streamtest.NoJitter}
+	_ func(testing.TB, reconnecttest.Feed[string, int], func(func(int) stream.Stream[string]) ints, ...reconnecttest.Option) reconnecttest.Report = reconnecttest.CheckResume[string, int, int]
+	_                                                                                                                                             = []func() reconnecttest.Option{reconnecttest.AtLeastOnce, reconnecttest.AnyOrder, reconnecttest.GivesUp, reconnecttest.NoJitter, reconnecttest.Latest}
+	_ func(testing.TB, func() reconnecttest.Run[int], ...reconnecttest.Option) reconnecttest.Report                                               = reconnecttest.Check[int]
+	_ func(kind reconnecttest.Kind, where, why string) reconnecttest.Option                                                                       = reconnecttest.Known
+	_ func(func(reconnecttest.Finding)) reconnecttest.Option                                                                                      = reconnecttest.OnFinding
+	_ prove.Report                                                                                                                                = reconnecttest.Report{}
+	_ prove.Finding                                                                                                                               = reconnecttest.Finding{}
+	_                                                                                                                                             = reconnecttest.Run[int]{
+		Serve:  (func(ctx context.Context, l net.Listener))(nil),
+		Client: (func(ctx context.Context, dial reconnecttest.Dial, got func(int)) error)(nil),
+	}
+	_ func(ctx context.Context, network, addr string) (net.Conn, error) = reconnecttest.Dial(nil)
 )
+
+var (
+	_ = prove.Target{
+		Server: "", Client: (func(ctx context.Context, r prove.Run, got func(string)) error)(nil),
+		Before: (func(ctx context.Context, r prove.Run) error)(nil), Event: (func(ctx context.Context, r prove.Run, n int) error)(nil),
+		Events: 0, Every: time.Duration(0), Within: time.Duration(0), Quiet: time.Duration(0), Stop: time.Duration(0), Parallel: 0, Places: 0,
+		Ways: []prove.Way{prove.Cut, prove.Amid, prove.End, prove.Silence, prove.Refuse, prove.Twice}, AtLeastOnce: false, AnyOrder: false, GivesUp: false, Latest: false,
+		Known: []prove.Known{{Kind: prove.Lost, Where: "", Why: ""}}, OnFinding: (func(prove.Finding))(nil), OnProgress: (func(done, of int))(nil),
+	}
+	_                                                           = prove.Run{Name: "", Addr: "", Server: ""}
+	_ func(prove.Target, context.Context) (prove.Report, error) = prove.Target.Check
+	_ func(testing.TB, prove.Target) prove.Report               = reconnecttest.CheckTCP
+	_                                                           = prove.Report{Values: 0, Places: 0, Scenarios: 0, NotPlayed: 0, Findings: []prove.Finding(nil)}
+	_                                                           = prove.Finding{Kind: prove.Kind(""), Where: "", What: "", Mend: "", Shown: 0, Scenarios: 0, Known: "", Timeline: []string(nil)}
+)
+
+// The texts of ways and kinds are in flags and in JSON.
+func TestWaysAndKinds(t *testing.T) {
+	want := "[cut amid end silence refuse twice] [lost repeated foreign order hot silent away gave-up ended cap late left open second jitter lag gone reset stop panic past-the-proxy cannot-be-judged differs]"
+	got := fmt.Sprint([]prove.Way{prove.Cut, prove.Amid, prove.End, prove.Silence, prove.Refuse, prove.Twice}, " ", []prove.Kind{prove.Lost, prove.Repeated, prove.Foreign,
+		prove.Order, prove.Hot, prove.Silent, prove.Away, prove.GaveUp, prove.Ended, prove.Cap, prove.Late, prove.Left, prove.Open, prove.Second, prove.Jitter, prove.Lag,
+		prove.Gone, prove.Reset, prove.Stop, prove.Panic, prove.Past, prove.Unjudged, prove.Differs})
+	if got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}

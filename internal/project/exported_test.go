@@ -88,8 +88,8 @@ func surfaces(t *testing.T) map[string]*surface {
 		}
 		all[cmp.Or(name, "retrywhen")] = s
 	}
-	if len(all) < 9 {
-		t.Fatalf("found only %d public packages", len(all))
+	if len(all) == 0 {
+		t.Fatal("no public package was found")
 	}
 	return all
 }

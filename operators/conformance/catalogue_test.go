@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"go/ast"
-	"go/doc"
-	"go/format"
 	"go/parser"
 	"go/token"
 	"iter"
@@ -499,9 +497,8 @@ func TestCatalogue_IsComplete(t *testing.T) {
 
 // function describes an exported function or method of Stream.
 type function struct {
-	signature, synopsis string
-	parameters          []string // their names
-	onStream            bool     // the first parameter is one or more streams
+	parameters []string // their names
+	onStream   bool     // the first parameter is one or more streams
 }
 
 // packages reads the exported functions, and methods of Stream, of the packages stream and operators.
@@ -525,7 +522,7 @@ func packages(t *testing.T) map[string]map[string]function {
 			}
 			for _, d := range file.Decls {
 				if f, ok := d.(*ast.FuncDecl); ok && f.Name.IsExported() && (f.Recv == nil || ofStream(f.Recv)) {
-					all[pkg][f.Name.Name] = describe(t, files, f)
+					all[pkg][f.Name.Name] = describe(f)
 				}
 			}
 		}
@@ -533,9 +530,7 @@ func packages(t *testing.T) map[string]map[string]function {
 	return all
 }
 
-func describe(t *testing.T, files *token.FileSet, f *ast.FuncDecl) function {
-	t.Helper()
-	d := function{signature: signature(t, files, f), synopsis: new(doc.Package).Synopsis(f.Doc.Text())}
+func describe(f *ast.FuncDecl) (d function) {
 	for i, p := range f.Type.Params.List {
 		kind := p.Type
 		suffix := ""
@@ -561,14 +556,4 @@ func ofStream(recv *ast.FieldList) bool {
 	}
 	name, ok := index.X.(*ast.Ident)
 	return ok && name.Name == "Stream"
-}
-
-// signature returns the signature of a function, on one line.
-func signature(t *testing.T, files *token.FileSet, f *ast.FuncDecl) string {
-	t.Helper()
-	var b strings.Builder
-	if err := format.Node(&b, files, &ast.FuncDecl{Recv: f.Recv, Name: f.Name, Type: f.Type}); err != nil {
-		t.Fatal(err)
-	}
-	return strings.Join(strings.Fields(b.String()), " ")
 }
