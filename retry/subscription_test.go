@@ -73,7 +73,9 @@ func TestSubscription_SomethingElseAnswers(t *testing.T) {
 		},
 		"in the wait": {
 			func(p retry.Policy) func(failures) failures {
-				return func(all failures) failures { return after(100*time.Millisecond, everySecond(1)).Merge(p.With(retry.Limit(1)).Handle(all)) }
+				return func(all failures) failures {
+					return after(100*time.Millisecond, everySecond(1)).Merge(p.With(retry.Limit(1)).Handle(all))
+				}
 			}, feedOf(0, 0),
 			`0s attempt 1: failure 1 in 0s
 0s down: failure 1
