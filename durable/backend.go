@@ -37,7 +37,7 @@ func (b *backend) consumer(s stage) jetstream.Consumer {
 func (b *backend) sweep(ctx context.Context, s stage) error {
 	info := b.consumer(s).CachedInfo()
 	for from := uint64(1); ; {
-		m, err := b.next(ctx, s, from)
+		m, err := b.next(ctx, b.config.subjects("*", string(s)), from)
 		if err != nil || m == nil || m.Sequence > info.AckFloor.Stream {
 			return err
 		}
@@ -129,9 +129,9 @@ func (b *backend) last(ctx context.Context, subject string) (*jetstream.RawStrea
 	return m, err
 }
 
-// next returns the first message of the stage, of any job, from the sequence on, nil if there is none.
-func (b *backend) next(ctx context.Context, s stage, from uint64) (*jetstream.RawStreamMsg, error) {
-	m, err := b.jobs.GetMsg(ctx, from, jetstream.WithGetMsgSubject(b.config.subjects("*", string(s))))
+// next returns the first message of the subject from the sequence on, nil if there is none.
+func (b *backend) next(ctx context.Context, subject string, from uint64) (*jetstream.RawStreamMsg, error) {
+	m, err := b.jobs.GetMsg(ctx, from, jetstream.WithGetMsgSubject(subject))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil, nil
 	}

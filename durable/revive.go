@@ -127,7 +127,7 @@ func (r *revivals) run(ctx context.Context) {
 		}
 	}()
 	for from, to := r.part(0); from <= to; {
-		m, err := r.q.next(ctx, dead, from)
+		m, err := r.q.next(ctx, r.q.config.subjects("*", string(dead)), from)
 		switch {
 		case err != nil:
 			r.fail(ended(ctx, "revive", err))

@@ -225,3 +225,32 @@ func ExampleBudget_Clone() {
 	fmt.Println(b.Clone().Tokens())
 	// Output: 6
 }
+
+// A database that aborts a transaction because of another one wants it again soon. A database that is down does not.
+func ExampleBackoffFor() {
+	serialization := func(err error) bool {
+		code, ok := errors.AsType[interface {
+			error
+			SQLState() string
+		}](err)
+		return ok && code.SQLState() == "40001"
+	}
+	policy := retry.New(backoff.Exponential(time.Second, 2).Cap(time.Minute),
+		retry.BackoffFor(serialization, backoff.Exponential(10*time.Millisecond, 2).Cap(time.Second)))
+
+	op := policy.Start(context.Background()) // as retry.Do does
+	for _, failure := range []error{sqlError("40001"), errors.New("connection refused"), sqlError("40001")} {
+		delay, _ := op.Failed(retry.Outcome{Err: failure})
+		fmt.Printf("%v: wait %v\n", failure, delay)
+	}
+	// Output:
+	// SQLSTATE 40001: wait 10ms
+	// connection refused: wait 2s
+	// SQLSTATE 40001: wait 40ms
+}
+
+// sqlError is an error as the drivers of Postgres return it.
+type sqlError string
+
+func (e sqlError) Error() string    { return "SQLSTATE " + string(e) }
+func (e sqlError) SQLState() string { return string(e) }

@@ -32,7 +32,18 @@ func join(where string, opts []Option) Option {
 
 // WithBackoff sets the policy's backoff to b.
 func WithBackoff(b backoff.Backoff) Option {
-	return func(c *config) { c.backoff, c.draws = b, drawsOf(b) }
+	return func(c *config) { c.curve = curveOf(b, nil) }
+}
+
+// BackoffFor uses b for the delay after a failure that match accepts, with the number of retries in a row that the
+// policy's own backoff would use. So calls that a server throttles can wait longer than calls that broke. If several
+// BackoffFor accept a failure, the last one applies. b is also the backoff that StopAt looks at and that spreads a
+// delay which the failure dictates. A decorrelated backoff continues from the delay before, whichever backoff made it.
+//
+// match is called at most once for each failure, when the policy computes a delay. BackoffFor has no text form.
+func BackoffFor(match func(error) bool, b backoff.Backoff) Option {
+	notNil("BackoffFor", "match", match == nil)
+	return func(c *config) { c.curves = append(slices.Clip(c.curves), curveOf(b, match)) }
 }
 
 // Limit allows at most n retries in a row; 0 allows none.

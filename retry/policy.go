@@ -15,15 +15,15 @@ import (
 // copy, and any number of goroutines may use the same Policy. The state of one operation is kept separately, in a
 // State. A Policy is a stream.RetryHandler and a stream.RetryObserver.
 //
-// The zero Policy retries at once and forever, until ctx ends.
+// The zero Policy is Default. New(backoff.Backoff{}) retries at once, until ctx ends.
 type Policy struct {
 	config *config // never changed; nil in the zero Policy
 }
 
 // config holds the options. A negative number means "not set".
 type config struct {
-	backoff         backoff.Backoff
-	draws           draws
+	curve
+	curves          []curve // of BackoffFor
 	limit           int64
 	within          time.Duration
 	stopAt          time.Duration
@@ -53,12 +53,13 @@ type config struct {
 
 // Default waits about 1, 2, 4 and 8 s, each ±15 %, and gives up when the next wait would be 10 s or more. The figures
 // are those of "Exponential Backoff" (LispCast).
-var Default = New(backoff.Exponential(time.Second, 2).Jitter(jitter.Default), StopAt(10*time.Second))
+var Default = Policy{standard}
 
-var zero = func() *config {
-	c := config{plain: true}.cleared()
-	return &c
-}()
+// standard is Default's config, and empty one without an option.
+var (
+	standard = empty.with(WithBackoff(backoff.Exponential(time.Second, 2).Jitter(jitter.Default)), StopAt(10*time.Second))
+	empty    = config{plain: true}.cleared()
+)
 
 // cleared returns a copy without the options that are numbers.
 func (c config) cleared() config {
@@ -69,16 +70,22 @@ func (c config) cleared() config {
 // New returns the policy with the backoff b and the given options. Without Limit, Within or StopAt it retries until ctx
 // ends. Hooks and signals given several times are all used; of every other option the last one counts.
 func New(b backoff.Backoff, opts ...Option) Policy {
-	return Policy{}.With(WithBackoff(b)).With(opts...)
+	return Policy{empty.with(WithBackoff(b), join("New", opts))}
 }
 
 // With returns a copy of p with the given options. p is unchanged.
 func (p Policy) With(opts ...Option) Policy {
-	c := *p.settings()
-	join("With", opts)(&c)
+	return Policy{p.settings().with(join("With", opts))}
+}
+
+// with returns a changed copy.
+func (c config) with(opts ...Option) *config {
+	for _, o := range opts {
+		o(&c)
+	}
 	c.timed = c.resetAfter > 0 || c.onRetry != nil || c.onDone != nil || c.onAttempt != nil || c.logs
 	c.plain = !c.timed && c.attemptTimeout < 0 && c.budget == nil && c.onRecovered == nil && c.onOutage == nil
-	return Policy{&c}
+	return &c
 }
 
 // Name returns the policy's name, "" if it has none.
@@ -150,7 +157,7 @@ func (c *config) refund(n int64) {
 
 func (p Policy) settings() *config {
 	if p.config == nil {
-		return zero
+		return standard
 	}
 	return p.config
 }

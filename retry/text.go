@@ -29,7 +29,7 @@ import (
 // form, such as hooks and clocks, are given as opts, which are applied last. The error wraps a *backoff.ParseError,
 // which has the wrong word and its place.
 func Parse(text string, opts ...Option) (Policy, error) {
-	p, err := parse(*zero, text)
+	p, err := parse(empty, text)
 	if err != nil {
 		return Policy{}, err
 	}

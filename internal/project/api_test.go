@@ -18,10 +18,10 @@ import (
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/operators/rx"
+	"github.com/retrywhen/retrywhen/reconnecttest"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retryhttp"
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 // The signatures that other programs use. A change breaks them.
@@ -225,14 +225,19 @@ var (
 )
 
 var (
-	_ = streamtest.Feed[string, int]{
+	_ = reconnecttest.Feed[string, int]{
 		Events: []string(nil),
 		From:   (func(at int) int)(nil),
 		Idle:   (func(next int) string)(nil),
 		Every:  time.Duration(0),
 		Lost:   (func(oldest int) error)(nil),
 	}
-	_ func(testing.TB, streamtest.Feed[string, int], func(func(int) stream.Stream[string]) ints, ...streamtest.ResumeOption)                                                             = streamtest.CheckResume[string, int, int]
-	_ func(testing.TB, func(context.Context, net.Listener), func(context.Context, func(context.Context, string, string) (net.Conn, error), func(int)) error, ...streamtest.ResumeOption) = streamtest.CheckReconnect[int]
-	_                                                                                                                                                                                    = []func() streamtest.ResumeOption{streamtest.AtLeastOnce, streamtest.AnyOrder, streamtest.GivesUp, streamtest.NoJitter}
+	_ func(testing.TB, reconnecttest.Feed[string, int], func(func(int) stream.Stream[string]) ints, ...reconnecttest.Option) = reconnecttest.CheckResume[string, int, int]
+	_                                                                                                                        = []func() reconnecttest.Option{reconnecttest.AtLeastOnce, reconnecttest.AnyOrder, reconnecttest.GivesUp, reconnecttest.NoJitter}
+	_ func(testing.TB, func() reconnecttest.Run[int], ...reconnecttest.Option)                                               = reconnecttest.Check[int]
+	_                                                                                                                        = reconnecttest.Run[int]{
+		Serve:  (func(ctx context.Context, l net.Listener))(nil),
+		Client: (func(ctx context.Context, dial reconnecttest.Dial, got func(int)) error)(nil),
+	}
+	_ func(ctx context.Context, network, addr string) (net.Conn, error) = reconnecttest.Dial(nil)
 )

@@ -26,13 +26,16 @@ var layers = map[string][]string{
 	"operators":             {"backoff", "jitter", "retry", "stream", "internal/"},
 	"operators/conformance": {}, // tests only
 	"operators/rx":          {"operators", "retry", "stream", "internal/"},
-	"streamtest":            {"stream", "streamtest/internal/", "internal/"},
+	"streamtest":            {"stream", "internal/"},
+	"prove":                 {"internal/judge"},
+	"reconnecttest":         {"stream", "prove", "internal/"},
 	"retryhttp":             {"backoff", "retry", "stream", "internal/"},
 	"internal/timer":        {"internal/clock", "internal/ending"},
 	"internal/goroutine":    {},
 	"internal/attempt":      {},
 	"internal/ending":       {},
 	"internal/grace":        {},
+	"internal/judge":        {},
 	"internal/marble":       {},
 	"internal/permanent":    {},
 	"internal/project":      {}, // tests only
@@ -44,8 +47,7 @@ var layers = map[string][]string{
 	"internal/heap":         {},
 	"internal/mapretry":     {"internal/", "retry", "stream"},
 	"internal/op":           {"internal/timer", "internal/clock", "internal/ending", "internal/grace", "internal/handoff", "internal/ring"},
-
-	"streamtest/internal/virtual": {"stream", "internal/"},
+	"internal/virtual":      {"stream", "internal/"},
 }
 
 // heavy lists the packages that may link modules which other users must not link.
