@@ -189,11 +189,12 @@ func logged(t *testing.T, w io.Writer) {
 
 var twelveEvents = []Event{{1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}}
 
+// The feed's log is no part of the output.
+func init() { slog.SetDefault(slog.New(slog.DiscardHandler)) }
+
 func TestPrices(t *testing.T) {
 	server := reconnecttest.Feed[Event, int64]{Events: twelveEvents, From: func(last int64) int { return int(last) }}
-	reconnecttest.CheckResume(t, server, func(connect func(int64) stream.Stream[Event]) stream.Stream[Event] {
-		return prices(0, connect)
-	})
+	reconnecttest.CheckResume(t, server, func(connect func(int64) stream.Stream[Event]) stream.Stream[Event] { return prices(0, connect) })
 }
 
 // respond has the events after the last one of the request as the lines of a body that ends in the given way.
