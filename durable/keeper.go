@@ -63,7 +63,7 @@ func (k *keeper) keepLeases() {
 			now := time.Now()
 			k.h.gaps.tick(now, k.h.lease())
 			k.handBackIdle(now)
-			if now.Sub(extended) >= k.h.lease()/4 {
+			if k.h.wasSet(now) || now.Sub(extended) >= k.h.lease()/4 {
 				extend(now)
 			}
 		case _, open := <-status:
@@ -136,7 +136,7 @@ func (k *keeper) compareClocks(sent, came, server time.Time) {
 	if server.IsZero() || came.Sub(sent) > minSkew {
 		return
 	}
-	skew := server.Sub(sent.Add(came.Sub(sent) / 2))
+	skew := server.Sub(k.h.began.Add(sent.Sub(k.h.began) + came.Sub(sent)/2))
 	if skew.Abs() < minSkew {
 		skew = 0
 	}

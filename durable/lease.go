@@ -19,6 +19,7 @@ type delivery struct {
 	state      state
 	feed       *feed
 	received   time.Time
+	ready      time.Time // the end of its wait, if it is held
 
 	last    uint64    // the sequence of the job's last message, from which the next step starts
 	looked  bool      // the job's mark was read or written
@@ -37,7 +38,7 @@ type delivery struct {
 // idle reports whether the delivery has been ready since before the given time.
 func (d *delivery) idle(before time.Time) bool {
 	if d.held {
-		return d.state.due.Before(before)
+		return d.ready.Before(before)
 	}
 	return d.received.Before(before)
 }

@@ -21,6 +21,7 @@ type Queue struct {
 
 func newQueue(c Config, nc *nats.Conn) *Queue {
 	h := &holder{backend: &backend{config: c, nc: nc}}
+	h.began = time.Now()
 	o := &outcomes{holder: h}
 	o.bound.backend = h.backend
 	q := &Queue{attempts: &attempts{outcomes: o}, keeper: keeper{h: h, feeds: make(map[*feed]struct{})}}
