@@ -127,6 +127,9 @@ func (q *Queue) shutDown() error {
 	}
 	cancel()
 	q.cancel(ErrClosed)
+	if q.cancels != nil {
+		q.cancels.Unsubscribe()
+	}
 	q.tasks.Wait()
 	if err := q.flush(); err != nil {
 		return errors.Join(stuck, explain("close: acknowledgements and jobs that were handed back may not have reached the server", err))
