@@ -8,8 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/retrywhen/retrywhen/durable"
+	"github.com/retrywhen/retrywhen/durable/embedded"
 )
 
 // A job that a worker has fetched ahead is not attempted when Cancel has returned, and Cancel does not wait for half a lease.
@@ -107,6 +110,24 @@ func TestCancel_WhileAHandlerHasTheJob(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A worker with the documented permissions responds to a user with those for Cancel.
+func TestCancel_Permissions(t *testing.T) {
+	t.Parallel()
+	srv := start(t, embedded.Options(func(o *server.Options) {
+		canceller := append([]string{"retrywhen.q.cancel", "$JS.API.STREAM.MSG.DELETE.retrywhen-q"}, workerPermissions...)
+		o.Users = []*server.User{user("worker", workerPermissions...), user("canceller", canceller...)}
+	}))
+	c := durable.Config{Lease: time.Hour}
+	q, other := open(t, connect(t, srv, as("worker")...), c), open(t, connect(t, srv, as("canceller")...), c)
+	put(t, other, "", durable.PutID("job"))
+	begun := make(chan struct{}, 9)
+	work(t, q, 1, func(ctx context.Context, _ *durable.Job) error { begun <- struct{}{}; <-ctx.Done(); return nil })
+	<-begun
+	if err := other.Cancel(t.Context(), "job"); err != nil {
+		t.Error(err)
 	}
 }
 
