@@ -90,7 +90,10 @@ func TestBackoffFor_Draws(t *testing.T) {
 func TestBackoffFor_EveryDriver(t *testing.T) {
 	p := retry.New(backoff.Constant(time.Second), retry.BackoffFor(is(errThrottled), backoff.Constant(time.Minute)))
 	for name, run := range map[string]func(context.Context, func(context.Context) (int, error)) error{
-		"Do": func(ctx context.Context, f func(context.Context) (int, error)) error { _, err := retry.Do(ctx, p, f); return err },
+		"Do": func(ctx context.Context, f func(context.Context) (int, error)) error {
+			_, err := retry.Do(ctx, p, f)
+			return err
+		},
 		"Attempts": func(ctx context.Context, f func(context.Context) (int, error)) error {
 			for a, err := range p.Attempts(ctx) {
 				if err != nil {
