@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/benbjohnson/clock"
@@ -254,3 +255,41 @@ type sqlError string
 
 func (e sqlError) Error() string    { return "SQLSTATE " + string(e) }
 func (e sqlError) SQLState() string { return string(e) }
+
+func ExampleWords() {
+	for _, w := range retry.Words() {
+		if w.Name == "jitter" || w.Name == "limit" {
+			fmt.Println(w, w.Go, w.Sentence)
+		}
+	}
+	// Output:
+	// jitter=full .Jitter(jitter.Full) times a random factor from 0 to 1
+	// jitter=equal .Jitter(jitter.Equal) times a random factor from 0.5 to 1
+	// jitter=default .Jitter(jitter.Default) times a random factor from 0.85 to 1.15
+	// jitter=deviation:0.3 .Jitter(jitter.Deviation({2})) times a random factor of 1 ± {2}
+	// jitter=uniform:0.5:1.5 .Jitter(jitter.Uniform({2}, {3})) times a random factor from {2} to {3}
+	// jitter=none .Jitter(jitter.None) without jitter
+	// limit=5 retry.Limit({1}) at most {1} retries
+}
+
+func ExampleWord_String() {
+	fmt.Println(retry.Words()[0])
+	// Output: plus=1s
+}
+
+// What a policy's words say.
+func ExampleDescribe() {
+	p, err := retry.Parse("exponential base=1s factor=2 cap=30s jitter=deviation:0.3 limit=5 budget=10,1,0.1")
+	for _, w := range p.Words() {
+		if d, ok := retry.Describe(w, strings.Clone); ok {
+			fmt.Println(d.Sentence)
+		}
+	}
+	fmt.Println(err)
+	// Output:
+	// at most 30s
+	// times a random factor of 1 ± 0.3
+	// at most 5 retries
+	// a budget of 10: a retry costs 1, a success refunds 0.1
+	// <nil>
+}

@@ -63,7 +63,9 @@ var (
 
 // cleared returns a copy without the options that are numbers.
 func (c config) cleared() config {
-	c.limit, c.within, c.stopAt, c.attemptTimeout, c.resetAfter, c.resetAfterItems, c.maxRetryAfter = -1, -1, -1, -1, -1, -1, -1
+	for _, s := range settings {
+		s.clear(&c)
+	}
 	return c
 }
 
@@ -102,22 +104,18 @@ func (p Policy) Budget() (b *Budget, set bool) {
 
 // Limit returns the maximum number of retries in a row, and whether there is one.
 func (p Policy) Limit() (retries int, set bool) {
-	c := p.settings()
-	return int(max(0, c.limit)), c.limit >= 0
+	n, set := theLimit.of(p)
+	return int(n), set
 }
 
 // Within returns how long after the first failure in a row a retry may start, and whether there is a limit.
-func (p Policy) Within() (d time.Duration, set bool) { return duration(p.settings().within) }
+func (p Policy) Within() (d time.Duration, set bool) { return theWithin.of(p) }
 
 // StopAt returns the delay at which the policy gives up, and whether it is set.
-func (p Policy) StopAt() (d time.Duration, set bool) { return duration(p.settings().stopAt) }
+func (p Policy) StopAt() (d time.Duration, set bool) { return theStopAt.of(p) }
 
 // AttemptTimeout returns the timeout of each call, and whether it is set.
-func (p Policy) AttemptTimeout() (d time.Duration, set bool) {
-	return duration(p.settings().attemptTimeout)
-}
-
-func duration(d time.Duration) (time.Duration, bool) { return max(0, d), d >= 0 }
+func (p Policy) AttemptTimeout() (d time.Duration, set bool) { return theAttemptTimeout.of(p) }
 
 // Plain reports whether p has nothing to do with an attempt that succeeds, nor with an operation that is cancelled: it
 // has no AttemptTimeout, ResetAfter, budget or Log, and no hook but OnGiveUp. An engine with many operations then needs

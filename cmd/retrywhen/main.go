@@ -80,7 +80,7 @@ Wrong usage and failures have the exit code 2. Run has codes of its own.`,
 	c.SetOut(out)
 	c.SetErr(errOut)
 	c.SetFlagErrorFunc(badFlag)
-	c.AddCommand(newRun(), newShow(), newSim(), newLab())
+	c.AddCommand(newRun(), newProve(), newShow(), newSim(), newLab())
 	c.InitDefaultCompletionCmd()
 	c.InitDefaultHelpCmd()
 	leads(c)
