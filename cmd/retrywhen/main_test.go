@@ -83,6 +83,11 @@ func beChild(what string, args []string) int {
 		in, _ := io.ReadAll(os.Stdin)
 		fmt.Printf("[%s]\n", in)
 		return number(0)
+	case "read": // N, CODE: prints the first n bytes of its input
+		in := make([]byte, number(0))
+		n, _ := io.ReadFull(os.Stdin, in)
+		fmt.Printf("%s\n", in[:n])
+		return number(1)
 	case "count-input": // CODE: prints the length of its input
 		n, _ := io.Copy(io.Discard, os.Stdin)
 		fmt.Println(n)

@@ -137,6 +137,42 @@ func TestRunGivesAPipeToEachAttempt(t *testing.T) {
 	}
 }
 
+// In a loop that reads a pipe, run would take the lines of the next rounds. A writer that goes on is told by SIGPIPE.
+func TestRunReportsInputThatNobodyReads(t *testing.T) {
+	const taken = "retrywhen: run has taken 4 bytes that the command did not read from the pipe; for a loop that reads it use --keep-input 0, or </dev/null\n"
+	for name, test := range map[string]struct {
+		code  string
+		open  bool // the writer has not ended
+		flags []string
+		want  string
+	}{
+		"lost":              {code: "0", want: taken},
+		"lost, quiet":       {code: "0", flags: []string{"-q"}, want: taken},
+		"until failure":     {code: "3", flags: []string{"-q", "--until=failure"}, want: taken},
+		"fails":             {code: "3", flags: []string{"-q", "--limit=0"}},
+		"kept by nobody":    {code: "0", flags: []string{"--keep-input=0"}},
+		"the writer is yes": {code: "0", open: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in, out, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _, _ = in.Close(), out.Close() }()
+			fmt.Fprint(out, "abcdef")
+			if !test.open {
+				_ = out.Close()
+			}
+			p := command(t, slices.Concat([]string{"run"}, test.flags, asChild(t, "read", "2", test.code))...)
+			p.Stdin = in
+			p.start(t)
+			if got, _ := p.end(t); got != "ab\n" || p.err.String() != test.want {
+				t.Errorf("stdout %q, stderr %q, want ab and %q", got, p.err.String(), test.want)
+			}
+		})
+	}
+}
+
 // The first attempt ends before its input does. The second one gets the beginning again, then what follows.
 func TestRunGivesAPipeToEachAttempt_ThatGoesOn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "runs")

@@ -23,6 +23,9 @@ var passedOn = []os.Signal{
 // isStop reports whether the signal is that of ^Z, which stops this process too.
 func isStop(s os.Signal) bool { return s == syscall.SIGTSTP }
 
+// goesOn reports whether the signal lets a stopped process go on.
+func goesOn(s os.Signal) bool { return s == syscall.SIGCONT }
+
 // stopSelf stops this process until it receives SIGCONT.
 func stopSelf() { _ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) }
 
@@ -102,6 +105,21 @@ func die(s os.Signal) {
 	if syscall.Kill(os.Getpid(), number) == nil {
 		time.Sleep(time.Second) // the signal may be delivered later
 	}
+}
+
+// ready reports whether a pipe has something to read, and whether its writers are gone.
+func ready(f *os.File) (some, over bool) {
+	conn, err := f.SyscallConn() // Fd would change the mode under a read
+	if err != nil {
+		return false, false
+	}
+	_ = conn.Control(func(fd uintptr) {
+		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		if _, err := unix.Poll(poll, 0); err == nil {
+			some, over = poll[0].Revents&unix.POLLIN != 0, poll[0].Revents&unix.POLLHUP != 0
+		}
+	})
+	return some, over
 }
 
 // unread reports whether w is a pipe without a reader.
