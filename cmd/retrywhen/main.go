@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
 )
 
 func main() {
@@ -43,7 +45,7 @@ func execute(ctx context.Context, c *cobra.Command) error {
 		sub.SetOut(&text)
 		help(sub, args)
 		sub.SetOut(out)
-		_, failed = io.WriteString(out, text.String())
+		_, failed = io.WriteString(out, console.ForLocale(text.String()))
 	})
 	err := c.ExecuteContext(ctx) // sets failed
 	return errors.Join(err, failed)
@@ -79,6 +81,7 @@ Wrong usage and failures have the exit code 2. Run has codes of its own.`,
 	}
 	c.SetOut(out)
 	c.SetErr(errOut)
+	c.SetHelpTemplate(helpTemplate)
 	c.SetFlagErrorFunc(badFlag)
 	c.AddCommand(newRun(), newShow(), newSim(), newLab())
 	c.InitDefaultCompletionCmd()

@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 		main()
 		os.Exit(0)
 	default:
+		_ = os.Setenv("LC_ALL", "C.UTF-8") // charts are compared
 		restoreSignals()
 		os.Exit(m.Run())
 	}
@@ -281,11 +282,12 @@ func TestHelp(t *testing.T) {
 		}
 		path := strings.Fields(c.CommandPath())[1:]
 		out, _, err := inProcess(t, append(path, "--help")...)
-		if err != nil || !strings.Contains(out, c.Long) {
+		usage, text, ok := strings.Cut(out, "\n\n"+c.Long+"\n\nFlags:\n")
+		if err != nil || !ok || text == "" || !strings.HasPrefix(usage, c.Short+"\n\nUsage:\n") {
 			t.Errorf("%s --help: %v\n%s", c.CommandPath(), err, out)
 		}
-		if c != root && !c.HasSubCommands() && !strings.Contains(out, "Examples:") {
-			t.Errorf("%s --help has no examples", c.CommandPath())
+		if c != root && !c.HasSubCommands() && !strings.Contains(usage, "Examples:") {
+			t.Errorf("%s --help has no examples before the text", c.CommandPath())
 		}
 		for line := range strings.Lines(c.Long) {
 			if len(line) > 82 {

@@ -31,9 +31,9 @@ type runner struct {
 	args      []string
 	policy    retry.Policy
 	until     condition
-	onExit    []int // retry these exit codes; empty is all but 0
-	attempts  int   // so far
-	lastExit  int   // the exit code of the last attempt
+	onExit    exitCodes // retry these
+	attempts  int       // so far
+	lastExit  int       // the exit code of the last attempt
 	timeout   time.Duration
 	killAfter time.Duration
 	quiet     bool
@@ -205,7 +205,7 @@ func (f *failedAttempt) Error() string { return f.text }
 func (r *runner) retryable(err error) bool {
 	f, ok := errors.AsType[*failedAttempt](err)
 	switch {
-	case !ok, f.final, len(r.onExit) > 0 && !slices.Contains(r.onExit, f.code):
+	case !ok, f.final, !r.onExit.has(f.code):
 		return false
 	}
 	if why := r.input.whyLost(); why != "" {
@@ -285,6 +285,8 @@ func (r *runner) notStarted(err error) error {
 		text := command + ": no such command"
 		if _, err := retry.Parse(command); err == nil {
 			text += fmt.Sprintf(", want the policy in --backoff %q", command)
+		} else if len(r.args) == 1 && strings.ContainsAny(command, " |&;<>()$`*?~") {
+			text += ", want a shell for it: retrywhen run -- sh -c '" + strings.ReplaceAll(command, "'", `'\''`) + "'"
 		}
 		return &failedAttempt{code: codeNotFound, text: text, final: true}
 	case errors.Is(err, os.ErrNotExist):

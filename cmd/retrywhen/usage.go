@@ -22,6 +22,24 @@ func version() string {
 	return fmt.Sprintf("%s, %s, %s/%s", module, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
+// helpTemplate has the usage and the examples first, then the text, then the flags.
+const helpTemplate = `{{.Short}}
+
+Usage:
+  {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND{{else}}{{.UseLine}}{{end}}{{if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}{{if .HasAvailableSubCommands}}
+
+Commands:{{range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}
+
+{{.Long | trimTrailingWhitespaces}}
+
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
+`
+
 // leads makes a command that only has subcommands return an error for an unknown one.
 func leads(c *cobra.Command) {
 	c.Args = func(c *cobra.Command, args []string) error {
@@ -65,7 +83,7 @@ func badFlag(c *cobra.Command, err error) error {
 			"condition": "success, failure, or an exit code from 0 to 255", "uint64": "a whole number, at least 0",
 			"place": "one-process, process-each, by-key or by-ordinal",
 			"size":  "a number of bytes, as in 64MiB, or 0", "outputs": "all or last",
-			"intSlice": "whole numbers separated by commas", "float64Slice": "numbers separated by commas",
+			"codes": "exit codes from 1 to 255 separated by commas, as in 1,64-78, or \"all but\" these", "float64Slice": "numbers separated by commas",
 		}[f.Value.Type()])
 	}
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {

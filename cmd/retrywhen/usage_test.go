@@ -25,7 +25,7 @@ func TestWrongUsage(t *testing.T) {
 		"show sidekiq --retries":        "show: flag needs an argument: --retries, see retrywhen show --help",
 		"show sidekiq -n x":             `show: --retries is "x", want a whole number`,
 		"run --within 5 -- true":        `run: --within is "5", want a duration, as in 500ms or 1m30s`,
-		"run --on-exit x -- true":       `run: --on-exit is "x", want whole numbers separated by commas`,
+		"run --on-exit x -- true":       `run: --on-exit is "x", want exit codes from 1 to 255 separated by commas, as in 1,64-78, or "all but" these`,
 		"sim herd --seed -1":            `herd: --seed is "-1", want a whole number, at least 0`,
 		"sim herd --own-axis=x":         `herd: --own-axis is "x", want true or false`,
 		"sim herd --place=":             `herd: --place is "", want one-process, process-each, by-key or by-ordinal`,
@@ -80,6 +80,7 @@ func TestFlagsPrintWhatTheyRead(t *testing.T) {
 	for text, value := range map[string]pflag.Value{
 		"none": new(limitFlag), "5": new(limitFlag), "success": new(condition), "failure": new(condition), "42": new(condition),
 		"last": new(outputs), "by-key": new(placement), "7.5%": new(percentage),
+		"1,75": new(exitCodes), "all but 2,64-78": new(exitCodes),
 		"exponential": new(shape), "log-normal:0.7": new(shape),
 	} {
 		if err := value.Set(text); err != nil || value.String() != text {
