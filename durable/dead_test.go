@@ -182,7 +182,7 @@ func TestRevive_MayNotDelete(t *testing.T) {
 	q.nc = connected(t, s)
 	q.jobs = forbiddingStream{fakeStream{s: s}, q.nc, "retrywhen-q"}
 	s.last = func(string) (*jetstream.RawStreamMsg, error) { return letter(q, "x", 9, nil), nil }
-	for i, want := range []string{"delete 9; log: the dead letters of revived jobs cannot be deleted and are counted until the jobs have ended: the user lacks the permission", ""} {
+	for i, want := range []string{"delete 9; log: messages cannot be deleted, the user lacks the permission: Stats counts the dead letters of revived jobs until the jobs have ended, and cancelled jobs come back if the server is killed", ""} {
 		if err := q.Revive(t.Context(), "x"); err != nil {
 			t.Error(err)
 		}

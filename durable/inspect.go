@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/retrywhen/retrywhen/retry"
 )
 
 // JobState is the state of a job, by the last message that is stored of it.
@@ -88,56 +89,49 @@ func (c *Config) stateOf(m *jetstream.RawStreamMsg) JobState {
 // ErrNotStored, and it may be called again.
 func (q *Queue) Cancel(ctx context.Context, id string) error {
 	r := q.request("cancel: job "+strconv.Quote(id), "cancel it again")
-	err, marked := errMoved, false
+	err, marked, found := errMoved, false, false
 	for n := 0; n < 10 && err == errMoved; n++ { // as long as it moves on meanwhile
 		m, looked := q.lastOf(ctx, id)
-		if looked != nil {
-			return explain(r.what, looked)
-		}
 		switch {
+		case looked != nil:
+			return explain(r.what, looked)
 		case m == nil || q.config.stateOf(m) == StateDead:
 			return &failure{r.what, ErrNotFound, nil, ""}
 		case q.config.stateOf(m) == StateDone: // perhaps by a Cancel that has ended halfway
-			if m = q.leftover(ctx, id); m == nil && marked {
-				return nil
-			} else if m == nil {
-				return &failure{r.what, ErrNotFound, nil, ""}
-			}
 			err = nil
 		default:
 			err = r.make(ctx, step{id: id, last: m.Sequence, m: q.config.doneMark(id, parseTime(get(m.Header, headerPut)))}, storePolicy)
 			marked = marked || err == nil
 		}
-		if _, s, _ := q.config.parseSubject(m.Subject); err == nil && s != mark {
-			err = r.replace(ctx, id, m, s)
+		if err == nil {
+			found, err = r.clear(ctx, id)
 		}
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return r.notStored(ctx, err)
+	case !marked && !found:
+		return &failure{r.what, ErrNotFound, nil, ""}
 	}
 	return nil
 }
 
-// replace replaces the message of a cancelled job, because a worker does not look at the job's state at a first
-// delivery, nor the server when a schedule fires. The worker that gets the replacement only acknowledges it.
-func (r request) replace(ctx context.Context, id string, m *jetstream.RawStreamMsg, s stage) error {
-	instead := r.config.doneMark(id, parseTime(get(m.Header, headerPut)))
-	instead.Subject = m.Subject
-	if get(m.Header, headerRevived) != "" {
-		instead.Header[headerRevived] = []string{"1"}
-	}
-	if s == later { // no worker acknowledges it
-		expires(instead, time.Second)
-	}
-	return r.make(ctx, step{id: id, of: m.Subject, last: m.Sequence, m: instead}, storePolicy)
-}
-
-// leftover returns the message that a job which is done would still bring to a worker, nil if there is none.
-func (q *Queue) leftover(ctx context.Context, id string) *jetstream.RawStreamMsg {
-	for _, s := range []stage{first, again, later} {
-		if m, err := q.last(ctx, q.config.subject(id, s)); err == nil && m != nil && get(m.Header, headerDone) == "" {
-			return m
+// clear discards all that would still bring a cancelled job to a worker, and reports whether there was such a message. It
+// returns errMoved if one was replaced meanwhile.
+func (r request) clear(ctx context.Context, id string) (found bool, err error) {
+	for from := uint64(1); ; {
+		m, err := r.next(ctx, r.config.all(id), from)
+		if err != nil || m == nil {
+			return found, err
 		}
+		if _, s, _ := r.config.parseSubject(m.Subject); s != mark && get(m.Header, headerDone) == "" {
+			found = found || s != dead // of a job that was revived
+			ctx, cancel := r.within(ctx)
+			err := retry.Run(ctx, storePolicy, func(ctx context.Context) error { return r.discard(ctx, id, m) })
+			if cancel(); err != nil {
+				return found, err
+			}
+		}
+		from = m.Sequence + 1
 	}
-	return nil
 }

@@ -125,10 +125,7 @@ func (k *keeper) readLease() {
 		return
 	}
 	k.compareClocks(sent, time.Now(), info.TimeStamp)
-	if info.Config.AckWait <= 0 {
-		return
-	}
-	if now := info.Config.AckWait; now != k.h.lease() {
+	if now := announced(info.Config); now > 0 && now != k.h.lease() {
 		k.h.config.Logger.Info("the lease of the queue has changed", "before", k.h.lease(), "lease", now)
 		k.h.leaseTime.Store(int64(now))
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -17,8 +16,7 @@ import (
 type Queue struct {
 	*attempts
 	keeper
-	close        func() error
-	mayNotDelete atomic.Bool // the user lacks the permission to delete messages
+	close func() error
 }
 
 func newQueue(c Config, nc *nats.Conn) *Queue {

@@ -52,18 +52,11 @@ func (q *Queue) revive(ctx context.Context, letter *DeadLetter) error {
 
 // removeRevived deletes the letter of a job that was revived, and reports whether it is deleted.
 func (q *Queue) removeRevived(ctx context.Context, letter *DeadLetter) bool {
-	if q.mayNotDelete.Load() {
-		return false
-	}
-	err := q.remove(ctx, letter.seq)
-	switch {
-	case errors.Is(err, nats.ErrPermissionViolation) && q.mayNotDelete.CompareAndSwap(false, true):
-		q.config.Logger.Warn("the dead letters of revived jobs cannot be deleted and are counted until the jobs have ended: the user lacks the permission",
-			"error", err)
-	case err != nil && !errors.Is(err, nats.ErrPermissionViolation):
+	may, err := q.tryRemove(ctx, letter.seq)
+	if err != nil {
 		q.config.Logger.Debug("the dead letter of a revived job could not be deleted", "id", letter.ID, "error", err)
 	}
-	return err == nil
+	return may && err == nil
 }
 
 // ReviveAll revives the present dead letters for which keep returns true, or all if keep is nil. It returns how many it
@@ -127,7 +120,7 @@ func (r *revivals) run(ctx context.Context) {
 		}
 	}()
 	for from, to := r.part(0); from <= to; {
-		m, err := r.q.next(ctx, dead, from)
+		m, err := r.q.next(ctx, r.q.config.subjects("*", string(dead)), from)
 		switch {
 		case err != nil:
 			r.fail(ended(ctx, "revive", err))

@@ -123,16 +123,20 @@ func TestDone(t *testing.T) {
 func TestDone_Revived(t *testing.T) {
 	const broken = "log: the dead letter of a revived job could not be removed, the job is handed back for that; nak in 30s"
 	for name, test := range map[string]struct {
-		stored  func(q *Queue) []*jetstream.RawStreamMsg
-		last    error
-		claimed bool
-		publish []error
-		did     string
-		want    error
+		stored    func(q *Queue) []*jetstream.RawStreamMsg
+		last      error
+		claimed   bool
+		mayDelete bool
+		fails     map[string]error
+		publish   []error
+		did       string
+		want      error
 	}{
-		"the letter is gone":  {did: "put mark; last dead; ack"},
-		"the letter is there": {stored: theLetter, did: "put mark; last dead; put dead; ack"},
-		"others were faster":  {stored: theLetter, publish: []error{nil, refused}, did: "put mark; last dead; put dead; ack"},
+		"the letter is gone":           {did: "put mark; last dead; ack"},
+		"the letter is there":          {stored: theLetter, mayDelete: true, did: "put mark; last dead; delete 3; ack"},
+		"the letter cannot be deleted": {stored: theLetter, mayDelete: true, fails: map[string]error{"delete 3": errNo}, did: "put mark; last dead; delete 3; " + broken},
+		"the user may not delete":      {stored: theLetter, did: "put mark; last dead; put dead; ack"},
+		"others were faster":           {stored: theLetter, publish: []error{nil, refused}, did: "put mark; last dead; put dead; ack"},
 		"the letter is buried": {stored: func(q *Queue) []*jetstream.RawStreamMsg {
 			return []*jetstream.RawStreamMsg{letter(q, "x", 3, nats.Header{headerDone: {"1"}})}
 		}, did: "put mark; last dead; ack"},
@@ -150,6 +154,8 @@ func TestDone_Revived(t *testing.T) {
 				return nil
 			}}
 			q := fakeQueue(t, s, Config{Remember: time.Hour})
+			s.fails = test.fails
+			q.mayNotDelete.Store(!test.mayDelete)
 			if test.stored != nil {
 				s.stored = test.stored(q)
 			}
@@ -163,7 +169,7 @@ func TestDone_Revived(t *testing.T) {
 			if got := s.took(); got != test.did {
 				t.Errorf("it did %q, want %q", got, test.did)
 			}
-			if h := s.lastSent().Header; strings.Contains(test.did, "put dead") && (get(h, headerDone) != "1" || get(h, headerTTL) != "1s" || get(h, headerPut) != formatTime(d.state.put) ||
+			if h := s.lastSent().Header; strings.Contains(test.did, "put dead") && (get(h, headerDone) != "1" || get(h, headerTTL) != "1s" || get(h, headerBy) == "" ||
 				get(h, headerLastSubject) != "retrywhen.q.job.x.dead" || get(h, headerLastSequence) != "3") {
 				t.Errorf("the mark in the place of the letter is %v", h)
 			}
@@ -190,7 +196,7 @@ func TestCheck_ARevivedJobIsDone(t *testing.T) {
 	q := fakeQueue(t, s, Config{})
 	s.stored = theLetterAndTheMark(q)
 	d := deliver(q, s, first, func(d *delivery) { d.state.revived, d.deliveries = true, 2 })
-	if got := q.check(t.Context(), d, false); got != skip || s.took() != "put mark; last *; last dead; put dead; ack" {
+	if got := q.check(t.Context(), d, false); got != skip || s.took() != "put mark; last *; last dead; delete 3; ack" {
 		t.Errorf("the verdict is %v", got)
 	}
 }

@@ -142,6 +142,36 @@ func ExampleResumeMarked() {
 	// <nil>
 }
 
+// A program that stores its position continues there when it is started anew. While the source is idle, its bookmarks
+// keep the stored position young: the server forgets old positions.
+func ExampleResumePositions() {
+	type marked = operators.Marked[string, int]
+	stored := 40
+	watch := func(revision int) stream.Stream[marked] {
+		fmt.Println("watch after", revision)
+		if revision > 40 {
+			return stream.Of(marked{Value: "y=7", At: 98})
+		}
+		return stream.Of(marked{Value: "x=1", At: 41}, marked{At: 97, Bookmark: true})
+	}
+	run := func() error {
+		feed := operators.ResumePositions(stored, watch, retry.Default)
+		return feed.ForEach(context.Background(), func(m marked) {
+			if !m.Bookmark {
+				fmt.Println(m.Value)
+			}
+			stored = m.At // with the effect of m.Value, in one transaction
+		})
+	}
+	fmt.Println(run(), run()) // the program is started twice
+	// Output:
+	// watch after 40
+	// x=1
+	// watch after 97
+	// y=7
+	// <nil> <nil>
+}
+
 // A change stream of transactions, whose rows share one position, the transaction's. All rows but the last bear the
 // position before the transaction. So a transaction that is cut comes again whole; with the transaction's own position on
 // each row, the rest of it would be lost.

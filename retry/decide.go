@@ -92,7 +92,7 @@ func (o *Operation) decide(f *Outcome, refused bool) (time.Duration, error) {
 		if !simple {
 			asked = dictated(f.Err)
 		}
-		delay, cause = o.delay(asked)
+		delay, cause = o.delay(f.Err, asked)
 	}
 	if cause == nil && c.budget != nil && !c.budget.take(o.time()) {
 		cause = ErrBudget
@@ -149,9 +149,10 @@ func (o *Operation) fired() bool {
 
 // delay returns the wait before the next retry, or the reason why there is none. dictated is the delay that the failure
 // dictates, 0 or less for none.
-func (o *Operation) delay(dictated time.Duration) (time.Duration, error) {
+func (o *Operation) delay(failure error, dictated time.Duration) (time.Duration, error) {
 	c, s := o.config, &o.state
-	n, u := s.retries+1, c.draw(s)
+	b := c.curveFor(failure)
+	n, u := s.retries+1, c.draw(b, s)
 	if dictated > 0 {
 		if c.maxRetryAfter >= 0 && dictated > c.maxRetryAfter {
 			return 0, reached{retryAfterSentinel, int64(c.maxRetryAfter)}
@@ -160,14 +161,14 @@ func (o *Operation) delay(dictated time.Duration) (time.Duration, error) {
 		if cause != nil {
 			return 0, cause
 		}
-		return c.backoff.Dictated(dictated, room, u), nil
+		return b.backoff.Dictated(dictated, room, u), nil
 	}
-	if c.stopAt >= 0 && c.backoff.Ceiling(n) >= c.stopAt {
+	if c.stopAt >= 0 && b.backoff.Ceiling(n) >= c.stopAt {
 		return 0, reached{stopAtSentinel, int64(c.stopAt)}
 	}
 	var delay time.Duration
-	if c.draws != nothing {
-		delay = c.backoff.After(n, s.previous, u)
+	if b.draws != nothing {
+		delay = b.backoff.After(n, s.previous, u)
 	}
 	s.previous = delay
 	if c.within < 0 && delay == 0 {

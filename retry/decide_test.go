@@ -435,8 +435,8 @@ func TestPolicy_Accessors(t *testing.T) {
 		}
 		return all
 	}
-	if all := read(retry.Policy{}); slices.ContainsFunc(all, func(g got) bool { return g != got{} }) {
-		t.Errorf("the zero Policy: %v", all)
+	if all := read(every(0)); slices.ContainsFunc(all, func(g got) bool { return g != got{} }) {
+		t.Errorf("without options: %v", all)
 	}
 	p := every(0, retry.Limit(0), retry.Within(0), retry.StopAt(3), retry.AttemptTimeout(4))
 	if all := read(p); !slices.Equal(all, []got{{0, true}, {0, true}, {3, true}, {4, true}}) {

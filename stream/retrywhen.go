@@ -129,8 +129,9 @@ type retrying[T any] struct {
 	deliver  func(T) bool // passes a value of the source to yield
 	yield    func(T) bool // the consumer, or a function that runs before it or in its place
 	attempts int          // that were begun
-	items    int64        // delivered in this attempt
-	taken    int64        // of these, how many the consumer has returned from
+	given    int64        // how many values this attempt has passed to the consumer
+	taken    int64        // of these, how many it has returned from
+	marks    int64        // of these, how many are no progress: bookmarks
 	stopped  bool         // the consumer wants no more
 	running  bool         // an attempt runs; afterwards: it did not return
 	repeats  bool         // the attempts have no numbers: none of them is a retry
@@ -140,16 +141,16 @@ type retrying[T any] struct {
 	err      error // the last failure, or what the stream returns once ended
 	ended    bool
 
-	observer    RetryObserver    // the handler, if it is an observer
-	observation RetryObservation // its observation; nil before the first failure
-	handling    context.Context  // of the handler's stream
-	first       func(T) bool     // the yield of an attempt after a failure, for its first value
+	observer RetryObserver   // the handler, if it is an observer
+	outage   outage          //
+	handling context.Context // of the handler's stream
+	first    func(T) bool    // the yield of an attempt after a failure, for its first value
 }
 
 // run is the stream.
 func (r *retrying[T]) run() error {
 	r.deliver = func(v T) bool {
-		r.items++
+		r.given++
 		if r.yield(v) {
 			r.taken++
 			return true
@@ -206,37 +207,33 @@ func (r *retrying[T]) stop() {
 func (r *retrying[T]) attempt() {
 	began := since(r.clock, r.start)
 	err := r.runSource()
-	if r.items > 0 { // older failures are over
-		r.err = nil
-	}
 	switch {
 	case r.stopped:
 		r.end(nil)
-	case r.taken != r.items: // the consumer has not returned
+	case r.taken != r.given: // the consumer has not returned
 		r.end(ending.Join(errors.New("stream: RetryWhen: the source recovered a panic of its consumer"), err))
 	case err == nil:
-		if r.items == 0 {
-			r.works()
-		}
+		r.works()
 		r.end(nil)
 	case r.ctx.Err() != nil:
-		r.end(ending.Error(r.ctx, err, r.err))
+		r.end(ending.Error(r.ctx, err, r.older()))
 	case ending.Reaches(err, ErrNotRestartable):
-		r.end(ending.Join(err, r.err))
+		r.end(ending.Join(err, r.older()))
 	case permanent.Is(err):
 		r.end(err)
 	default:
 		r.failed(Failure{
-			Err: err, N: r.failures.current.N + 1, Items: r.items, Lasted: since(r.clock, r.start) - began,
+			Err: err, N: r.failures.current.N + 1, Items: r.given - r.marks, Lasted: since(r.clock, r.start) - began,
 		})
 	}
 }
 
 func (r *retrying[T]) runSource() error {
 	r.attempts++
-	ctx := &attemptContext{Context: r.ctx, name: r.name}
+	ctx := &attemptContext{Context: r.ctx, name: r.name, marks: &r.marks}
 	if !r.repeats {
 		ctx.n = uint32(min(uint64(r.attempts), math.MaxUint32))
+		ctx.outage = &r.outage
 	}
 	defer func() {
 		ctx.finish()
@@ -244,7 +241,7 @@ func (r *retrying[T]) runSource() error {
 			r.failures.close() // a handler that recovers the panic must not wait forever
 		}
 	}()
-	r.items, r.taken, r.running = 0, 0, true
+	r.given, r.taken, r.marks, r.running = 0, 0, 0, true
 	err := r.source(ctx, r.deliver)
 	r.running = false
 	return err
@@ -259,21 +256,18 @@ func (r *retrying[T]) failed(f Failure) {
 	if f.N == 1 {
 		r.observe()
 	}
-	if r.observation != nil {
-		r.observation.Failed(f)
-		r.yield = r.first
-	}
 	r.err = f.Err
+	r.yield = r.first
+	r.outage.begin(f)
 	r.failures.post(f)
 }
 
 // observe begins the observation, at the first failure.
 func (r *retrying[T]) observe() {
-	r.handling = r.ctx
-	if r.observer == nil {
-		return
+	r.handling, r.outage.ctx = r.ctx, r.ctx
+	if r.observer != nil {
+		r.handling, r.outage.observation = r.observer.Observe(RetrySubscription{Context: r.ctx, Began: r.start})
 	}
-	r.handling, r.observation = r.observer.Observe(RetrySubscription{Context: r.ctx, Began: r.start})
 	r.first = func(v T) bool {
 		r.yield = r.consumer
 		r.works()
@@ -281,24 +275,39 @@ func (r *retrying[T]) observe() {
 	}
 }
 
-// works tells the observation, if there is one, that an attempt works.
+// works records that the attempt works, on the subscriber's goroutine.
 func (r *retrying[T]) works() {
-	if r.observation != nil && r.ctx.Err() == nil {
-		r.observation.Works()
+	if r.failures.current.N > 0 {
+		r.outage.turn.begin()
+		defer r.outage.turn.end()
+		r.outage.works()
 	}
+}
+
+// older returns the failure before the attempt that has ended, nil if the attempt has worked.
+func (r *retrying[T]) older() error {
+	r.outage.turn.begin() // a Works that has begun is over
+	defer r.outage.turn.end()
+	if r.given > r.marks || !r.outage.lasts.Load() {
+		return nil
+	}
+	return r.err
 }
 
 // over ends the observation.
 func (r *retrying[T]) over(err error) {
+	observation := r.outage.observation
 	if r.failures.current.N == 0 {
-		_, r.observation = r.observer.Observe(RetrySubscription{Context: r.ctx, Began: r.start, Over: true})
+		_, observation = r.observer.Observe(RetrySubscription{Context: r.ctx, Began: r.start, Over: true})
 	}
-	if r.observation == nil {
+	if observation == nil {
 		return
 	}
 	end := RetryEnd{Context: r.ctx, Began: r.start, Attempts: r.attempts, Err: err}
-	if r.ended && (r.stopped || r.taken == r.items) { // else its values were reported, or the consumer has panicked
-		end.Items = r.items
+	if r.ended && (r.stopped || r.taken == r.given) { // else its values were reported, or the consumer has panicked
+		end.Items = r.given - r.marks
 	}
-	r.observation.Ended(end)
+	r.outage.turn.begin()
+	defer r.outage.turn.end()
+	observation.Ended(end)
 }

@@ -83,7 +83,7 @@ Wrong usage and failures have the exit code 2. Run has codes of its own.`,
 	c.SetErr(errOut)
 	c.SetHelpTemplate(helpTemplate)
 	c.SetFlagErrorFunc(badFlag)
-	c.AddCommand(newRun(), newShow(), newSim(), newLab())
+	c.AddCommand(newRun(), newProve(), newShow(), newSim(), newLab())
 	c.InitDefaultCompletionCmd()
 	c.InitDefaultHelpCmd()
 	leads(c)
