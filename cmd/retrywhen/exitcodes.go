@@ -15,6 +15,10 @@ type exitCodes struct {
 
 func (e *exitCodes) Type() string { return "codes" }
 
+func (e *exitCodes) wants() string {
+	return `exit codes from 1 to 255 separated by commas, as in 1,64-78, or "all but" these`
+}
+
 func (e *exitCodes) String() string { return e.text }
 
 // Set adds codes and ranges of codes, separated by commas, or all codes but those.

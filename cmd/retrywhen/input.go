@@ -166,6 +166,8 @@ var units = []struct {
 
 func (s *size) Type() string { return "size" }
 
+func (s *size) wants() string { return "a number of bytes, as in 64MiB, or 0" }
+
 func (s size) String() string {
 	for _, u := range units {
 		if s > 0 && s%u.bytes == 0 {

@@ -162,6 +162,8 @@ type limitFlag struct {
 
 func (l *limitFlag) Type() string { return "number or none" }
 
+func (l *limitFlag) wants() string { return "a whole number, at least 0, or none" }
+
 func (l *limitFlag) String() string {
 	if l.none {
 		return "none"
@@ -188,6 +190,8 @@ const (
 )
 
 func (u *condition) Type() string { return "condition" }
+
+func (u *condition) wants() string { return "success, failure, or an exit code from 0 to 255" }
 
 func (u *condition) String() string {
 	switch *u {
