@@ -14,9 +14,9 @@ import (
 
 func TestWrongUsage(t *testing.T) {
 	for line, want := range map[string]string{
-		"bogus":                         `no command "bogus", want completion, lab, run, show, sim`,
-		"shwo x":                        `no command "shwo"; did you mean show? want completion, lab, run, show, sim`,
-		"help bogus":                    `no command "bogus", want completion, lab, run, show, sim`,
+		"bogus":                         `no command "bogus", want completion, lab, prove, run, show, sim`,
+		"shwo x":                        `no command "shwo"; did you mean show? want completion, lab, prove, run, show, sim`,
+		"help bogus":                    `no command "bogus", want completion, lab, prove, run, show, sim`,
 		"help sim hord":                 `sim: no command "hord"; did you mean herd? want boundary, choose, herd, occ, outage, overload`,
 		"completion zhs":                `completion: no command "zhs"; did you mean zsh? want bash, fish, powershell, zsh`,
 		"--bogus":                       "unknown flag: --bogus, see retrywhen --help",
