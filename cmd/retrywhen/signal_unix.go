@@ -109,26 +109,27 @@ func die(s os.Signal) {
 
 // ready reports whether a pipe has something to read, and whether its writers are gone.
 func ready(f *os.File) (some, over bool) {
-	conn, err := f.SyscallConn() // Fd would change the mode under a read
-	if err != nil {
-		return false, false
-	}
-	_ = conn.Control(func(fd uintptr) {
-		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-		if _, err := unix.Poll(poll, 0); err == nil {
-			some, over = poll[0].Revents&unix.POLLIN != 0, poll[0].Revents&unix.POLLHUP != 0
-		}
-	})
-	return some, over
+	got := polled(f, unix.POLLIN)
+	return got&unix.POLLIN != 0, got&unix.POLLHUP != 0
 }
 
 // unread reports whether w is a pipe without a reader.
 func unread(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	if !ok {
-		return false
+	return ok && polled(f, unix.POLLOUT)&(unix.POLLERR|unix.POLLHUP) != 0
+}
+
+// polled returns what poll(2) says of a file at once.
+func polled(f *os.File, events int16) (got int16) {
+	conn, err := f.SyscallConn() // Fd would change the mode under a read
+	if err != nil {
+		return 0
 	}
-	poll := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLOUT}}
-	_, err := unix.Poll(poll, 0)
-	return err == nil && poll[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
+	_ = conn.Control(func(fd uintptr) {
+		poll := []unix.PollFd{{Fd: int32(fd), Events: events}}
+		if _, err := unix.Poll(poll, 0); err == nil {
+			got = poll[0].Revents
+		}
+	})
+	return got
 }

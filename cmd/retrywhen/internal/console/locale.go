@@ -13,7 +13,12 @@ func ForLocale(text string) string {
 	if strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8") {
 		return text
 	}
-	return dots(plain.Replace(text))
+	return strings.Map(func(r rune) rune {
+		if r > 0x2800 && r <= 0x28ff { // a cell of dots
+			return ':'
+		}
+		return r
+	}, plain.Replace(text))
 }
 
 // plain has one character for each of a chart, whose columns stay.
@@ -22,21 +27,3 @@ var plain = strings.NewReplacer(
 	"─", "-", "├", "|", "┤", "|", "│", "|", "●", "o", "·", ".", "…", "~", "▲", "^", "▼", "v", "▶", ">", "✗", "x", "×", "x",
 	"“", `"`, "”", `"`, "µ", "u", "±", "+-", "√", "sqrt ", "ρ", "rho", "φ", "phi", "σ", "sigma", "Σ", "sum",
 	"⁰", "^0", "¹", "^1", "²", "^2", "³", "^3", "⁴", "^4", "⁸", "^8", "⁹", "^9", "ⁿ", "^n")
-
-// dots replaces braille characters: with a point at the top, at the bottom, or both.
-func dots(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r <= 0x2800 || r > 0x28ff {
-			return r
-		}
-		const upper = 0x01 | 0x02 | 0x08 | 0x10
-		switch up, low := r&upper != 0, r&(0xff&^upper) != 0; {
-		case up && low:
-			return ':'
-		case up:
-			return '\''
-		default:
-			return '.'
-		}
-	}, text)
-}
