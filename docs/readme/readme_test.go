@@ -1,4 +1,5 @@
-package retrywhen_test
+// Package readme_test runs the code of README.md.
+package readme_test
 
 import (
 	"bytes"
@@ -23,11 +24,13 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// The code of README.md, with what it uses, and the tests that run it.
+func TestMain(m *testing.M) { check.Main(m) }
 
 func TestREADME(t *testing.T) {
-	check.Document(t, "README.md", "readme_test.go", "readme_go127_test.go")
+	check.Document(t, "../../README.md", "readme_test.go", "readme_go127_test.go")
 }
+
+// The code of README.md, with what it uses, and the tests that run it.
 
 type (
 	User  struct{ ID int }
@@ -38,6 +41,7 @@ var (
 	fetchUser func(context.Context, int) (User, error)
 	handle    func(context.Context, Event) error
 	errClosed = errors.New("the server has closed the connection")
+	errCut    = errors.New("connection reset")
 )
 
 // connecting is the key of what connects under a context.

@@ -1,6 +1,6 @@
 //go:build go1.27
 
-package retrywhen_test
+package readme_test
 
 import (
 	"context"
