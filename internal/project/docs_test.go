@@ -11,8 +11,7 @@ import (
 	"github.com/retrywhen/retrywhen/internal/check"
 )
 
-// withCode are the documents with Go blocks. Tests run those of README.md in the top folder, those of durable.md in
-// durable/embedded, and the others in docs.
+// withCode are the documents with Go blocks. Tests run those of durable.md in durable/embedded, and the others in docs.
 var withCode = []string{"README.md", "docs/durable.md", "docs/recipes.md", "docs/testing.md", "docs/tutorial.md"}
 
 // TestTheDocumentsCodeIsTested looks for code in other documents. AGENTS.md quotes these.
