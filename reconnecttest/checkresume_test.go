@@ -130,6 +130,10 @@ func TestCheckResume(t *testing.T) {
 		{"a limit, and silence", quiet, with(reconnect.With(retry.Limit(3))), []reconnecttest.Option{reconnecttest.GivesUp()}},
 		{"equal waits", quiet, with(retry.New(backoff.Constant(time.Second))), []reconnecttest.Option{reconnecttest.NoJitter()}},
 		{"often", quiet, with(retry.New(backoff.Constant(time.Second).Jitter(jitter.Full))), nil},
+		{"jitter from the time", quiet, func(connect connect) ints {
+			source := randv1.New(randv1.NewSource(time.Now().UnixNano()))
+			return with(reconnect.With(retry.WithRand(source.Float64)))(connect)
+		}, nil},
 		{"Buffer", quiet, func(connect connect) ints { return faultless(connect).Buffer(4) }, nil},
 		{"MapRetry", quiet, func(connect connect) ints {
 			return operators.MapRetry(faultless(connect), reconnect, func(ctx context.Context, v int) (int, error) {
@@ -265,10 +269,6 @@ var wrongClients = []struct {
 		return operators.Resume(0, opened, position, policy).Filter(func(v int) bool { return v > 0 })
 	}},
 	{"no jitter", with(reconnect.With(retry.WithBackoff(backoff.Exponential(time.Second, 2).Cap(30 * time.Second))))},
-	{"jitter from the time", func(connect connect) ints {
-		source := randv1.New(randv1.NewSource(time.Now().UnixNano()))
-		return with(reconnect.With(retry.WithRand(source.Float64)))(connect)
-	}},
 	{"a sleep that ignores the context", func(connect connect) ints {
 		return func(ctx context.Context, yield func(int) bool) error {
 			at := 0

@@ -16,8 +16,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retrygrpc"
 	"github.com/retrywhen/retrywhen/stream"

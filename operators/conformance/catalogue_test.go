@@ -218,6 +218,9 @@ var catalogue = []section{
 	}},
 	{"Fewer values", []entry{
 		op("stream.Filter", "Filter(not b)", given("-a--b--c|"), func(in []text) text { return in[0].Filter(func(v string) bool { return v != "b" }) }),
+		op("stream.DropHeartbeats", "DropHeartbeats(is b)", given("-a--b--c|"), func(in []text) text {
+			return in[0].DropHeartbeats(func(v string) bool { return v == "b" })
+		}),
 		op("operators.TryFilter", "TryFilter(not b, no d)", given("-a--b--c--d|"), func(in []text) text {
 			return operators.TryFilter(in[0], func(_ context.Context, v string) (bool, error) {
 				if v == "d" {
@@ -385,6 +388,15 @@ var catalogue = []section{
 			}
 			return operators.ResumeMarked("", open, retry.New(backoff.Constant(ms), retry.Limit(5)))
 		}),
+		op("operators.ResumePositions", `ResumePositions("", open, 1ms; x is a bookmark)`, given("open(\"\"): -a-x#\n-x#\n-b|"), func(in []text) text {
+			open := func(at string) stream.Stream[operators.Marked[string, string]] {
+				return operators.Map(in[0], func(v string) operators.Marked[string, string] {
+					return operators.Marked[string, string]{Value: v, At: at + v, Bookmark: v == "x"}
+				})
+			}
+			all := operators.ResumePositions("", open, retry.New(backoff.Constant(ms), retry.Limit(5)))
+			return operators.Map(all, func(m operators.Marked[string, string]) string { return m.Value })
+		}),
 		source("operators.Poll", "Poll(5ms, 0, pages of ab, none, c, an error, d; 2ms)", func() text {
 			return stream.Defer(func(context.Context) text {
 				pages := []string{"ab", "", "c", "#", "d"}
@@ -441,6 +453,7 @@ var exempt = map[string]string{
 	"stream.ClockFrom":     "reads a context",
 	"stream.AttemptFrom":   "reads a context",
 	"stream.ContextError":  "makes an error",
+	"stream.Works":         "tells the retried streams around a context",
 	"operators.ExpBackoff": "a policy: stream.RetryWhen is drawn with it",
 	"operators.RetryChans": "channels in and out; it is stream.FromChans, RetryWhen and Chans",
 }

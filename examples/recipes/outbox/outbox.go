@@ -1,14 +1,6 @@
 // Package outbox keeps jobs and their retries in a table of the program's own database, SQLite or Postgres: a job is put
 // in the transaction that causes it, and a transaction of its effect may end it.
 //
-//	db, err := sql.Open("sqlite", "file:app.db?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)")
-//	_, err = db.ExecContext(ctx, outbox.Schema)
-//	jobs := outbox.Table{DB: db, Dialect: outbox.SQLite, Policy: policy, Lease: time.Minute, Every: time.Second}
-//
-//	err = jobs.Put(ctx, tx, "mail-4711", body) // in the transaction of the order
-//
-//	err = jobs.Work(ctx, 8, func(ctx context.Context, j outbox.Job) error { return send(ctx, j.ID, j.Body) })
-//
 // A job whose worker dies is tried again when its lease has ended, so its handler must be idempotent, or its effect be
 // in the transaction of Job.Done.
 package outbox

@@ -10,8 +10,8 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Which methods of a RetryObserver are called, and when.
-func TestRetryObserver(t *testing.T) {
+// What a handler that observes is told, and when.
+func TestObservations(t *testing.T) {
 	observe := func(src stream.Stream[int], ctx context.Context, use func(context.Context, stream.Stream[int]) error) []string {
 		o := &observed{RetryHandler: handler(func(f stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
 			return f.Take(3).Delay(time.Second)
@@ -34,13 +34,13 @@ func TestRetryObserver(t *testing.T) {
 		},
 		"no value after a failure": {
 			func() stream.Stream[int] { return scripted(failing(numbered(1)), stream.Empty[int]()).stream() }, all,
-			[]string{"failure 1 is number 1", "works", "ended after 2: <nil>"},
+			[]string{"failure 1 is number 1", "ended after 2: <nil>"},
 		},
 		"values before failures": {
 			func() stream.Stream[int] {
 				return scripted(failing(numbered(1), 1), failing(numbered(2), 2), stream.Empty[int]()).stream()
 			}, all,
-			[]string{"value", "failure 1 is number 1", "works", "value", "failure 2 is number 2", "works", "ended after 3: <nil>"},
+			[]string{"value", "failure 1 is number 1", "works", "value", "failure 2 is number 2", "ended after 3: <nil>"},
 		},
 		"no end of it": {
 			func() stream.Stream[int] { return failing(numbered(1)) }, all,
@@ -63,7 +63,7 @@ func TestRetryObserver(t *testing.T) {
 				defer func() { recover() }()
 				return s.ForEach(ctx, func(int) { panic("consumer") })
 			},
-			[]string{"failure 1 is number 1", "works", "value"},
+			[]string{"failure 1 is number 1", "works", "value", "aborted"},
 		},
 		"cancelled in a wait": {
 			func() stream.Stream[int] { return failing(numbered(1)) },
@@ -93,50 +93,6 @@ func TestRetryObserver(t *testing.T) {
 		})
 	}
 }
-
-// The handler's stream runs under the context that Observe returns, the attempts under the subscriber's.
-func TestRetryObserver_ItsContext(t *testing.T) {
-	type key struct{}
-	var seen []any
-	o := &renaming{RetryHandler: handler(func(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
-		return func(ctx context.Context, yield func(stream.Failure) bool) error {
-			seen = append(seen, ctx.Value(key{}))
-			return failures(ctx, yield)
-		}
-	}), key: key{}}
-	ctx := context.WithValue(t.Context(), key{}, "subscriber")
-	attempt := stream.FromFunc(func(ctx context.Context) (int, error) {
-		if seen = append(seen, ctx.Value(key{})); len(seen) == 1 {
-			return 0, numbered(1)
-		}
-		return 1, nil
-	})
-	began := time.Now()
-	_, err := attempt.RetryWhen(o).Collect(ctx)
-	if want := []any{"subscriber", "handler", "subscriber"}; err != nil || !slices.Equal(seen, want) {
-		t.Errorf("got %v, want %v", seen, want)
-	}
-	if o.s.Context != ctx || o.s.Began.Before(began) || o.end.Context != ctx || o.end.Began != o.s.Began {
-		t.Errorf("got %+v and %+v", o.s, o.end)
-	}
-}
-
-// renaming is a RetryObserver whose handler runs under a context of its own.
-type renaming struct {
-	stream.RetryHandler
-	key any
-	s   stream.RetrySubscription
-	end stream.RetryEnd
-}
-
-func (r *renaming) Observe(s stream.RetrySubscription) (context.Context, stream.RetryObservation) {
-	r.s = s
-	return context.WithValue(s.Context, r.key, "handler"), r
-}
-
-func (*renaming) Failed(stream.Failure)     {}
-func (*renaming) Works()                    {}
-func (r *renaming) Ended(e stream.RetryEnd) { r.end = e }
 
 func TestAttemptFrom_IsTheAttemptOfTheInnermostRetry(t *testing.T) {
 	var got []int
