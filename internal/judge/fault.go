@@ -80,7 +80,11 @@ func (a Allowed) Values(t *Tally) (all []Fault) {
 		all = append(all, Fault{Kind: "foreign", What: "it delivered " + AtMost3(foreign) + ", which it does not deliver undisturbed",
 			Mend: "does it take half a value for a whole one? A value counts when its end has come"})
 	}
-	if swapped := t.Swapped(); len(swapped) > 0 && !a.AnyOrder {
+	swapped := t.Swapped()
+	if a.Latest {
+		swapped = append(swapped, t.Older()...)
+	}
+	if len(swapped) > 0 && !a.AnyOrder {
 		all = append(all, Fault{Kind: "order", What: "it delivered " + AtMost3(swapped) + " before earlier values",
 			Mend: "does an old connection still deliver? AnyOrder allows that"})
 	}

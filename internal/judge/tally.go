@@ -52,6 +52,7 @@ type Tally struct {
 	repeated []any
 	foreign  []any
 	swapped  []any
+	older    []any
 }
 
 // NewTally makes a tally of a run that is compared with ref, or makes the reference if ref is nil; unit returns the last
@@ -86,6 +87,9 @@ func (t *Tally) Enter(v any) int {
 		t.furthest = max(t.furthest, place)
 	} else if place = t.ref.nearest(v, t.next, func(int) bool { return true }); place >= 0 {
 		t.repeated = append(t.repeated, v)
+		if place < t.furthest {
+			t.older = append(t.older, v)
+		}
 	} else {
 		t.foreign = append(t.foreign, v)
 	}
@@ -158,6 +162,9 @@ func (t *Tally) Foreign() []any { return t.copy(&t.foreign) }
 
 // Swapped returns the values that came after one of a later place.
 func (t *Tally) Swapped() []any { return t.copy(&t.swapped) }
+
+// Older returns the repeated values that came after one of a later place.
+func (t *Tally) Older() []any { return t.copy(&t.older) }
 
 func (t *Tally) copy(values *[]any) []any {
 	t.mu.Lock()

