@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -22,6 +23,8 @@ type backend struct {
 	first  jetstream.Consumer
 	ctx    context.Context // ends when the queue is closed
 	cancel context.CancelCauseFunc
+
+	mayNotDelete atomic.Bool // the user lacks the permission to delete messages
 }
 
 // consumer returns the consumer of the jobs of the stage.
@@ -37,7 +40,7 @@ func (b *backend) consumer(s stage) jetstream.Consumer {
 func (b *backend) sweep(ctx context.Context, s stage) error {
 	info := b.consumer(s).CachedInfo()
 	for from := uint64(1); ; {
-		m, err := b.next(ctx, s, from)
+		m, err := b.next(ctx, b.config.subjects("*", string(s)), from)
 		if err != nil || m == nil || m.Sequence > info.AckFloor.Stream {
 			return err
 		}
@@ -57,9 +60,35 @@ func (b *backend) remove(ctx context.Context, seq uint64) error {
 	return err
 }
 
-// sendRemove deletes a message, and does not wait for the response.
-func (b *backend) sendRemove(seq uint64) {
-	b.nc.Publish(jetstream.DefaultAPIPrefix+"STREAM.MSG.DELETE."+b.config.streamName(), fmt.Appendf(nil, `{"seq":%d,"no_erase":true}`, seq))
+// tryRemove deletes a message if the user may delete, and reports whether he may.
+func (b *backend) tryRemove(ctx context.Context, seq uint64) (may bool, err error) {
+	if b.mayNotDelete.Load() {
+		return false, nil
+	}
+	if err = b.remove(ctx, seq); !errors.Is(err, nats.ErrPermissionViolation) {
+		return true, err
+	}
+	if b.mayNotDelete.CompareAndSwap(false, true) {
+		b.config.Logger.Warn("messages cannot be deleted, the user lacks the permission: Stats counts the dead letters of revived jobs "+
+			"until the jobs have ended, and cancelled jobs come back if the server is killed", "error", err)
+	}
+	return false, nil
+}
+
+// discard deletes the message m of a job that has ended. If the user may not delete, m is replaced by a mark "done", which
+// expires or which a worker acknowledges. But if the server is killed after that, m comes back, because the server writes
+// nothing about messages that were replaced. discard returns errMoved if another message was there then.
+func (b *backend) discard(ctx context.Context, id string, m *jetstream.RawStreamMsg) error {
+	if may, err := b.tryRemove(ctx, m.Sequence); may {
+		return err
+	}
+	instead := b.config.doneMark(id, parseTime(get(m.Header, headerPut)))
+	instead.Subject = m.Subject
+	if _, s, _ := b.config.parseSubject(m.Subject); s == later || s == dead { // no worker acknowledges it
+		expires(instead, time.Second)
+	}
+	_, err := b.store(ctx, step{id: id, of: m.Subject, last: m.Sequence, m: instead}, storePolicy)
+	return err
 }
 
 // ask makes a request that many users may not make. The server reports that outside of the response, which then never
@@ -129,9 +158,9 @@ func (b *backend) last(ctx context.Context, subject string) (*jetstream.RawStrea
 	return m, err
 }
 
-// next returns the first message of the stage, of any job, from the sequence on, nil if there is none.
-func (b *backend) next(ctx context.Context, s stage, from uint64) (*jetstream.RawStreamMsg, error) {
-	m, err := b.jobs.GetMsg(ctx, from, jetstream.WithGetMsgSubject(b.config.subjects("*", string(s))))
+// next returns the first message of the subject from the sequence on, nil if there is none.
+func (b *backend) next(ctx context.Context, subject string, from uint64) (*jetstream.RawStreamMsg, error) {
+	m, err := b.jobs.GetMsg(ctx, from, jetstream.WithGetMsgSubject(subject))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil, nil
 	}

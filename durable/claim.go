@@ -42,11 +42,17 @@ func (a *attempts) check(ctx context.Context, d *delivery, isAlone bool) verdict
 		d.held = false
 		return begin
 	}
-	if d.deliveries == 1 && !d.looked && !a.isSuspect(d, now) {
-		if d.stage == again && a.hasEnded(ctx, d) {
+	if d.stage == again && !d.looked {
+		switch ended, err := a.hasEnded(ctx, d); {
+		case err != nil:
+			a.unread(ctx, d, err)
+			return skip
+		case ended:
 			a.drop(ctx, d, false)
 			return skip
 		}
+	}
+	if d.deliveries == 1 && !d.looked && !a.isSuspect(d, now) {
 		return begin
 	}
 	for range 10 {
@@ -72,7 +78,7 @@ func (a *attempts) check(ctx context.Context, d *delivery, isAlone bool) verdict
 			return skip
 		}
 		switch wait := a.until(d.state.due); {
-		case wait > short: // see keep
+		case wait > short: // its outcome could not be stored, but its state could
 			a.handBack(ctx, d, wait)
 			return skip
 		case wait > 0 && d.feed.hold(d): // the wait of a worker that has died continues here
@@ -84,15 +90,26 @@ func (a *attempts) check(ctx context.Context, d *delivery, isAlone bool) verdict
 }
 
 // hasEnded reports whether the job of a fired schedule was done or dead before. A server that is killed between storing
-// the message and removing the schedule fires the schedule again after its restart.
-func (a *attempts) hasEnded(ctx context.Context, d *delivery) bool {
-	for _, s := range []stage{mark, dead} {
-		m, err := a.last(ctx, a.config.subject(d.id, s))
-		if err == nil && m != nil && a.config.stateOf(m).ended() && parseTime(get(m.Header, headerPut)).Equal(d.state.put) {
-			return true
+// the message and removing the schedule fires the schedule again after its restart, and no condition can refuse that. So
+// what says that the job has ended is below the message. It reads the job's messages up to this one; most jobs have only
+// this one.
+func (a *attempts) hasEnded(ctx context.Context, d *delivery) (bool, error) {
+	for from := uint64(1); ; {
+		m, err := a.next(ctx, a.config.all(d.id), from)
+		switch {
+		case err != nil || m == nil || m.Sequence >= d.seq:
+			return false, err
+		case a.config.stateOf(m).ended() && parseTime(get(m.Header, headerPut)).Equal(d.state.put):
+			return true, nil
 		}
+		from = m.Sequence + 1
 	}
-	return false
+}
+
+// unread hands back a job whose messages could not be read.
+func (a *attempts) unread(ctx context.Context, d *delivery, err error) {
+	a.config.Logger.Warn("the state of a job could not be read, the job is handed back", "id", d.id, "error", err)
+	a.handBack(ctx, d, a.pause(ctx, time.Time{}))
 }
 
 // catchUp updates d from the job's last message. It returns false if the delivery is over, because the job has moved on
@@ -100,8 +117,7 @@ func (a *attempts) hasEnded(ctx context.Context, d *delivery) bool {
 func (a *attempts) catchUp(ctx context.Context, d *delivery) bool {
 	m, err := a.lastOf(ctx, d.id)
 	if err != nil {
-		a.config.Logger.Warn("the state of a job could not be read, the job is handed back", "id", d.id, "error", err)
-		a.handBack(ctx, d, a.pause(ctx, time.Time{}))
+		a.unread(ctx, d, err)
 		return false
 	}
 	if m != nil && m.Sequence == d.seq { // the mark has expired

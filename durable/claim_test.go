@@ -22,8 +22,15 @@ func TestCheck(t *testing.T) {
 	claim := func(delivery, begun uint64) nats.Header {
 		return nats.Header{headerDelivery: {strconv.FormatUint(delivery, 10)}, headerBegun: {strconv.FormatUint(begun, 10)}}
 	}
+	putAt := func(d *delivery) { d.state.put = put }
+	below := func(q *Queue, all ...*jetstream.RawStreamMsg) []*jetstream.RawStreamMsg {
+		return append(all, message(q, again, 7, nats.Header{headerPut: {formatTime(put)}}))
+	}
+	onlyThis := func(q *Queue) []*jetstream.RawStreamMsg { return below(q) }
 	for name, test := range map[string]struct {
 		stage   stage // default: first
+		stored  func(q *Queue) []*jetstream.RawStreamMsg
+		fails   map[string]error
 		change  func(*delivery)
 		alone   bool
 		gap     bool // the process did not run for a while before
@@ -42,27 +49,29 @@ func TestCheck(t *testing.T) {
 			}
 		}},
 		"the lease has run out": {change: func(d *delivery) { d.until = time.Now() }, want: skip},
-		"a fired schedule":      {stage: again, change: func(d *delivery) { d.state.put = put }, want: begin, did: "last mark; last dead"},
-		"a schedule that has fired twice": {stage: again, change: func(d *delivery) { d.state.put = put }, want: skip, did: "last mark; ack",
-			last: func(q *Queue) (*jetstream.RawStreamMsg, error) { return message(q, mark, 9, done(put)), nil }},
-		"a schedule that has fired again after its job was dead": {stage: again, change: func(d *delivery) { d.state.put = put }, want: skip, did: "last mark; last dead; ack",
-			last: func(q *Queue) (*jetstream.RawStreamMsg, error) {
-				return message(q, dead, 9, nats.Header{headerPut: {formatTime(put)}}), nil
+		"a fired schedule":      {stage: again, change: putAt, want: begin, did: "get 1 *", stored: onlyThis},
+		"a schedule that has fired twice": {stage: again, change: putAt, want: skip, did: "get 1 *; ack",
+			stored: func(q *Queue) []*jetstream.RawStreamMsg { return below(q, message(q, mark, 6, done(put))) }},
+		"a schedule that has fired twice, delivered before": {stage: again, change: func(d *delivery) { putAt(d); d.deliveries = 2 }, want: skip, did: "get 1 *; ack",
+			stored: func(q *Queue) []*jetstream.RawStreamMsg { return below(q, message(q, mark, 6, done(put))) }},
+		"a schedule that has fired twice, suspect": {stage: again, change: putAt, gap: true, want: skip, did: "get 1 *; ack",
+			stored: func(q *Queue) []*jetstream.RawStreamMsg { return below(q, message(q, mark, 6, done(put))) }},
+		"a schedule, delivered before":  {stage: again, change: func(d *delivery) { putAt(d); d.deliveries = 2 }, want: begin, did: "get 1 *; put mark", stored: onlyThis},
+		"a schedule that was looked at": {stage: again, change: func(d *delivery) { putAt(d); d.looked = true }, want: begin, did: "put mark"},
+		"a schedule that has fired again after its job was dead": {stage: again, change: putAt, want: skip, did: "get 1 *; get 4 *; ack",
+			stored: func(q *Queue) []*jetstream.RawStreamMsg {
+				return below(q, message(q, mark, 3, claim(1, 1)), message(q, dead, 6, nats.Header{headerPut: {formatTime(put)}}))
 			}},
-		"a schedule, and the dead letter of an earlier job with the id": {stage: again, change: func(d *delivery) { d.state.put = put }, want: begin, did: "last mark; last dead",
-			last: func(q *Queue) (*jetstream.RawStreamMsg, error) {
-				return message(q, dead, 9, nats.Header{headerPut: {formatTime(put.Add(time.Second))}}), nil
+		"a schedule, and the ends of an earlier job with the id": {stage: again, change: putAt, want: begin, did: "get 1 *; get 4 *; get 7 *",
+			stored: func(q *Queue) []*jetstream.RawStreamMsg {
+				return below(q, message(q, mark, 3, done(put.Add(time.Second))), message(q, dead, 6, nats.Header{headerPut: {formatTime(put.Add(time.Second))}}))
 			}},
-		"a schedule, and a mark of an earlier job with the id": {stage: again, change: func(d *delivery) { d.state.put = put }, want: begin, did: "last mark; last dead",
-			last: func(q *Queue) (*jetstream.RawStreamMsg, error) {
-				return message(q, mark, 9, done(put.Add(time.Second))), nil
+		"a schedule, and a mark that is a claim": {stage: again, change: putAt, want: begin, did: "get 1 *; get 7 *",
+			stored: func(q *Queue) []*jetstream.RawStreamMsg {
+				return below(q, message(q, mark, 6, nats.Header{headerPut: {formatTime(put)}}))
 			}},
-		"a schedule, and a mark that is a claim": {stage: again, change: func(d *delivery) { d.state.put = put }, want: begin, did: "last mark; last dead",
-			last: func(q *Queue) (*jetstream.RawStreamMsg, error) {
-				return message(q, mark, 9, nats.Header{headerPut: {formatTime(put)}}), nil
-			}},
-		"a schedule, and the mark cannot be read": {stage: again, want: begin, did: "last mark; last dead",
-			last: func(*Queue) (*jetstream.RawStreamMsg, error) { return nil, errors.New("no") }},
+		"a schedule, and the messages cannot be read": {stage: again, want: skip, fails: map[string]error{"get 1 *": errors.New("no")},
+			did: "get 1 *; log: the state of a job could not be read, the job is handed back; nak in 30s"},
 		"a second delivery": {change: again2, want: begin, did: "put mark", check: func(t *testing.T, d *delivery, s *server) {
 			if d.last != 101 || !d.looked || !d.claimed || d.begun != 1 {
 				t.Errorf("afterwards last %d, looked %t, claimed %t, begun %d", d.last, d.looked, d.claimed, d.begun)
@@ -125,6 +134,10 @@ func TestCheck(t *testing.T) {
 			q := fakeQueue(t, s, Config{MaxCrashes: test.crashes})
 			if test.slept {
 				q.gaps.ran = time.Now().Add(-q.config.Lease)
+			}
+			s.fails = test.fails
+			if test.stored != nil {
+				s.stored = test.stored(q)
 			}
 			n := 0
 			s.publish = func(*nats.Msg) error {

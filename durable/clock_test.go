@@ -46,6 +46,27 @@ func TestCompareClocks(t *testing.T) {
 	})
 }
 
+// The machine's clock was set if it has gone more or less than the monotonic one, since the last time.
+func TestWasSet(t *testing.T) {
+	var c clock
+	for _, test := range []struct {
+		all  time.Duration
+		want bool
+	}{{0, false}, {999 * time.Millisecond, false}, {time.Second, true}, {time.Second, false}, {1, false}, {0, true}, {-30 * time.Second, true}, {-30 * time.Second, false}} {
+		if got := c.step(test.all); got != test.want {
+			t.Errorf("%v more: %t, want %t", test.all, got, test.want)
+		}
+	}
+	now := time.Now()
+	c = clock{began: now.Add(-time.Hour)}
+	if c.wasSet(now) {
+		t.Error("a clock that goes on was set")
+	}
+	if c.began = now.Add(-time.Hour).Round(0); c.wasSet(now) {
+		t.Error("without a monotonic clock it was set")
+	}
+}
+
 // A worker whose clock is ahead stores a retry by the server's clock, and does not give up early.
 func TestFail_AClockThatIsAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -87,7 +87,7 @@ func (q *Queue) letters(ctx context.Context, from, last uint64) (letters []*Dead
 	var failed [lettersAtOnce]error
 	var looking sync.WaitGroup
 	for i := range found {
-		m, err := q.next(ctx, dead, from)
+		m, err := q.next(ctx, q.config.subjects("*", string(dead)), from)
 		if err != nil {
 			failed[i] = err
 			break

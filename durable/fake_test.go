@@ -172,6 +172,7 @@ func fakeQueue(t *testing.T, s *server, c Config) *Queue {
 	q.gaps.tick(now, c.Lease)
 	q.gaps.responded(now, c.Lease)
 	s.seq = 100
+	q.cancels = new(nats.Subscription) // it is a worker
 	return q
 }
 

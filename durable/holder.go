@@ -93,18 +93,14 @@ func (h *holder) unclaim(ctx context.Context, d *delivery) error {
 	return err
 }
 
-// bury replaces the old dead letter of a job that was revived and is done, if the letter still exists, by a mark that
-// expires soon. Otherwise the letter would be the job's last message again when the mark "done" has expired.
+// bury discards the old dead letter of a job that was revived and is done, if the letter still exists. Otherwise the
+// letter would be the job's last message again when the mark "done" has expired.
 func (h *holder) bury(ctx context.Context, d *delivery) error {
-	subject := h.config.subject(d.id, dead)
-	letter, err := h.last(ctx, subject)
+	letter, err := h.last(ctx, h.config.subject(d.id, dead))
 	if err != nil || letter == nil || get(letter.Header, headerDone) != "" {
 		return err
 	}
-	m := h.config.doneMark(d.id, d.state.put)
-	m.Subject = subject
-	expires(m, time.Second)
-	if _, err = h.store(ctx, step{id: d.id, of: subject, last: letter.Sequence, m: m}, storePolicy); err == errMoved {
+	if err = h.discard(ctx, d.id, letter); err == errMoved {
 		return nil
 	}
 	return err

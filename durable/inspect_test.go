@@ -2,7 +2,6 @@ package durable
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -44,104 +43,5 @@ func TestGet(t *testing.T) {
 	s.last = func(string) (*jetstream.RawStreamMsg, error) { return nil, nats.ErrTimeout }
 	if _, err := q.Get(t.Context(), "x"); !errors.Is(err, ErrUnreachable) {
 		t.Errorf("got %v", err)
-	}
-}
-
-// What Cancel stores, by the state of the job.
-func TestCancel(t *testing.T) {
-	put := time.Now()
-	named := nats.Header{headerPut: {formatTime(put)}}
-	done := nats.Header{headerDone: {"1"}}
-	all := func(m ...*jetstream.RawStreamMsg) func(*Queue) []*jetstream.RawStreamMsg {
-		return func(*Queue) []*jetstream.RawStreamMsg { return m }
-	}
-	q := fakeQueue(t, new(server), Config{})
-	for name, test := range map[string]struct {
-		stored  func(*Queue) []*jetstream.RawStreamMsg
-		publish []error
-		last    error
-		did     string
-		ttl     string
-		want    error
-	}{
-		"it is ready":              {stored: all(message(q, first, 9, named)), did: "last *; put mark; put first", ttl: "120s"},
-		"it waits":                 {stored: all(message(q, later, 9, named)), did: "last *; put mark; put later", ttl: "1s"},
-		"its time has come":        {stored: all(message(q, again, 9, named)), did: "last *; put mark; put again", ttl: "120s"},
-		"a worker has it":          {stored: all(message(q, first, 8, named), message(q, mark, 9, named)), did: "last *; put mark", ttl: "120s"},
-		"there is none":            {stored: all(), did: "last *", want: ErrNotFound},
-		"it is dead":               {stored: all(message(q, dead, 9, named)), did: "last *", want: ErrNotFound},
-		"it is done":               {stored: all(message(q, mark, 9, done)), did: "last *; last first; last again; last later", want: ErrNotFound},
-		"it was cancelled halfway": {stored: all(message(q, later, 9, named), message(q, mark, 10, done)), did: "last *; last first; last again; last later; put later", ttl: "1s"},
-		"it moves on":              {stored: all(message(q, first, 9, named)), publish: []error{refused}, did: "last *; put mark; last *; put mark; put first", ttl: "120s"},
-		"it always moves on":       {stored: all(message(q, first, 9, named)), publish: []error{refused, refused, refused, refused, refused, refused, refused, refused, refused, refused}, did: strings.Repeat("last *; put mark; ", 9) + "last *; put mark", want: errMoved},
-		"it cannot be read":        {last: nats.ErrTimeout, did: "last *", want: ErrUnreachable},
-		"the server refuses":       {stored: all(message(q, first, 9, named)), publish: []error{nats.ErrPermissionViolation}, did: "last *; put mark", want: ErrRefused},
-	} {
-		t.Run(name, func(t *testing.T) {
-			n := 0
-			s := &server{publish: func(*nats.Msg) error {
-				if n++; n <= len(test.publish) {
-					return test.publish[n-1]
-				}
-				return nil
-			}}
-			q := fakeQueue(t, s, Config{})
-			if test.last != nil {
-				s.last = func(string) (*jetstream.RawStreamMsg, error) { return nil, test.last }
-			} else {
-				s.stored = test.stored(q)
-			}
-			err := q.Cancel(t.Context(), "x")
-			if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || err != nil && !strings.HasPrefix(err.Error(), `durable: cancel: job "x": `) {
-				t.Errorf("got %v, want %v", err, test.want)
-			}
-			if got := s.took(); got != test.did {
-				t.Errorf("it did %q, want %q", got, test.did)
-			}
-			if err != nil {
-				return
-			}
-			m := s.lastSent()
-			subject := "retrywhen.q.job.x.*"
-			if !strings.HasSuffix(m.Subject, ".mark") {
-				subject = m.Subject
-			}
-			if get(m.Header, headerDone) != "1" || get(m.Header, headerTTL) != test.ttl || get(m.Header, headerPut) != formatTime(put) || len(m.Data) != 0 ||
-				get(m.Header, headerLastSubject) != subject || get(m.Header, headerLastSequence) != "9" {
-				t.Errorf("stored on %s is %v", m.Subject, m.Header)
-			}
-		})
-	}
-}
-
-// A worker has ended the job between the two steps: it is cancelled.
-func TestCancel_TheMessageIsGone(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
-	s.stored = []*jetstream.RawStreamMsg{message(q, first, 9, nats.Header{headerRevived: {"1"}})}
-	s.publish = func(m *nats.Msg) error {
-		if strings.HasSuffix(m.Subject, ".first") {
-			if get(m.Header, headerRevived) != "1" {
-				t.Errorf("the replacement is %v", m.Header)
-			}
-			s.stored = []*jetstream.RawStreamMsg{message(q, mark, 10, nats.Header{headerDone: {"1"}})}
-			return refused
-		}
-		return nil
-	}
-	if err := q.Cancel(t.Context(), "x"); err != nil {
-		t.Error(err)
-	}
-}
-
-// A worker acknowledges the replacement of a cancelled job, and makes no attempt.
-func TestCheck_Cancelled(t *testing.T) {
-	s := new(server)
-	q := fakeQueue(t, s, Config{})
-	f := newFeed(q.attempts, 1)
-	f.receive(job(q.backend, s, "x", first, 7, nats.Header{headerDone: {"1"}, headerRevived: {"1"}}))
-	d := f.take()
-	if got := q.check(t.Context(), d, false); got != skip || s.took() != "last dead; ack" {
-		t.Errorf("the verdict is %v", got)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -17,12 +16,12 @@ import (
 type Queue struct {
 	*attempts
 	keeper
-	close        func() error
-	mayNotDelete atomic.Bool // the user lacks the permission to delete messages
+	close func() error
 }
 
 func newQueue(c Config, nc *nats.Conn) *Queue {
 	h := &holder{backend: &backend{config: c, nc: nc}}
+	h.began = time.Now()
 	o := &outcomes{holder: h}
 	o.bound.backend = h.backend
 	q := &Queue{attempts: &attempts{outcomes: o}, keeper: keeper{h: h, feeds: make(map[*feed]struct{})}}
@@ -128,6 +127,9 @@ func (q *Queue) shutDown() error {
 	}
 	cancel()
 	q.cancel(ErrClosed)
+	if q.cancels != nil {
+		q.cancels.Unsubscribe()
+	}
 	q.tasks.Wait()
 	if err := q.flush(); err != nil {
 		return errors.Join(stuck, explain("close: acknowledgements and jobs that were handed back may not have reached the server", err))

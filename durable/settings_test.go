@@ -79,17 +79,22 @@ func TestReadLease(t *testing.T) {
 		q := fakeQueue(t, s, Config{Lease: 20 * time.Second})
 		_, fresh := addConsumers(q, s)
 		for _, test := range []struct {
-			now  time.Duration
-			err  error
-			want time.Duration
-			did  string
+			now       time.Duration
+			err       error
+			want      time.Duration
+			did       string
+			announced string
 		}{
-			{20 * time.Second, nil, 20 * time.Second, "info of first"},
-			{2 * time.Second, nil, 2 * time.Second, "info of first; log: the lease of the queue has changed"},
-			{0, nil, 2 * time.Second, "info of first"},
-			{time.Minute, jetstream.ErrConsumerNotFound, 2 * time.Second, "info of first"},
+			{20 * time.Second, nil, 20 * time.Second, "info of first", ""},
+			{20 * time.Second, nil, 20 * time.Second, "info of first", "30s"},
+			{20 * time.Second, nil, 20 * time.Second, "info of first", "0s"},
+			{20 * time.Second, nil, 8 * time.Second, "info of first; log: the lease of the queue has changed", "8s"},
+			{2 * time.Second, nil, 2 * time.Second, "info of first; log: the lease of the queue has changed", ""},
+			{0, nil, 2 * time.Second, "info of first", ""},
+			{time.Minute, jetstream.ErrConsumerNotFound, 2 * time.Second, "info of first", ""},
 		} {
 			fresh.now.Config.AckWait, s.fails = test.now, map[string]error{"info of first": test.err}
+			fresh.now.Config.Metadata = map[string]string{"retrywhen.lease": test.announced}
 			q.readLease()
 			if got := s.took(); q.lease() != test.want || got != test.did {
 				t.Errorf("%v: the lease is %v, want %v; it did %q", test.now, q.lease(), test.want, got)

@@ -123,16 +123,20 @@ func TestDone(t *testing.T) {
 func TestDone_Revived(t *testing.T) {
 	const broken = "log: the dead letter of a revived job could not be removed, the job is handed back for that; nak in 30s"
 	for name, test := range map[string]struct {
-		stored  func(q *Queue) []*jetstream.RawStreamMsg
-		last    error
-		claimed bool
-		publish []error
-		did     string
-		want    error
+		stored    func(q *Queue) []*jetstream.RawStreamMsg
+		last      error
+		claimed   bool
+		mayDelete bool
+		fails     map[string]error
+		publish   []error
+		did       string
+		want      error
 	}{
-		"the letter is gone":  {did: "put mark; last dead; ack"},
-		"the letter is there": {stored: theLetter, did: "put mark; last dead; put dead; ack"},
-		"others were faster":  {stored: theLetter, publish: []error{nil, refused}, did: "put mark; last dead; put dead; ack"},
+		"the letter is gone":           {did: "put mark; last dead; ack"},
+		"the letter is there":          {stored: theLetter, mayDelete: true, did: "put mark; last dead; delete 3; ack"},
+		"the letter cannot be deleted": {stored: theLetter, mayDelete: true, fails: map[string]error{"delete 3": errNo}, did: "put mark; last dead; delete 3; " + broken},
+		"the user may not delete":      {stored: theLetter, did: "put mark; last dead; put dead; ack"},
+		"others were faster":           {stored: theLetter, publish: []error{nil, refused}, did: "put mark; last dead; put dead; ack"},
 		"the letter is buried": {stored: func(q *Queue) []*jetstream.RawStreamMsg {
 			return []*jetstream.RawStreamMsg{letter(q, "x", 3, nats.Header{headerDone: {"1"}})}
 		}, did: "put mark; last dead; ack"},
@@ -150,6 +154,8 @@ func TestDone_Revived(t *testing.T) {
 				return nil
 			}}
 			q := fakeQueue(t, s, Config{Remember: time.Hour})
+			s.fails = test.fails
+			q.mayNotDelete.Store(!test.mayDelete)
 			if test.stored != nil {
 				s.stored = test.stored(q)
 			}
@@ -163,7 +169,7 @@ func TestDone_Revived(t *testing.T) {
 			if got := s.took(); got != test.did {
 				t.Errorf("it did %q, want %q", got, test.did)
 			}
-			if h := s.lastSent().Header; strings.Contains(test.did, "put dead") && (get(h, headerDone) != "1" || get(h, headerTTL) != "1s" || get(h, headerPut) != formatTime(d.state.put) ||
+			if h := s.lastSent().Header; strings.Contains(test.did, "put dead") && (get(h, headerDone) != "1" || get(h, headerTTL) != "1s" || get(h, headerBy) == "" ||
 				get(h, headerLastSubject) != "retrywhen.q.job.x.dead" || get(h, headerLastSequence) != "3") {
 				t.Errorf("the mark in the place of the letter is %v", h)
 			}
@@ -190,7 +196,7 @@ func TestCheck_ARevivedJobIsDone(t *testing.T) {
 	q := fakeQueue(t, s, Config{})
 	s.stored = theLetterAndTheMark(q)
 	d := deliver(q, s, first, func(d *delivery) { d.state.revived, d.deliveries = true, 2 })
-	if got := q.check(t.Context(), d, false); got != skip || s.took() != "put mark; last *; last dead; put dead; ack" {
+	if got := q.check(t.Context(), d, false); got != skip || s.took() != "put mark; last *; last dead; delete 3; ack" {
 		t.Errorf("the verdict is %v", got)
 	}
 }
@@ -333,7 +339,8 @@ type wordless struct{}
 
 func (wordless) Error() string { panic("no words") }
 
-// The server's limit was lowered: a retry is a redelivery, with the state in the mark; a dead letter has no data.
+// The server's limit was lowered: the job is handed back until its retry is due, and the claim that is taken back has its
+// state.
 func TestFail_TooLarge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{publish: func(m *nats.Msg) error {
@@ -343,49 +350,16 @@ func TestFail_TooLarge(t *testing.T) {
 			return nil
 		}}
 		q := fakeQueue(t, s, Config{Policy: retry.New(backoff.Constant(48*time.Hour).Jitter(jitter.None), retry.Limit(1))})
-		q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
 		d := deliver(q, s, first, func(d *delivery) { d.claimed, d.begun, d.deliveries = true, 1, 2 })
-		if err := q.newJob(d).Fail(errors.New(strings.Repeat("long ", 100))); err != nil {
+		if err := q.newJob(d).Fail(errNo); !errors.Is(err, ErrTooLarge) {
 			t.Error(err)
 		}
-		if got := s.took(); got != "put later; log: a job is too large to be stored again, its retry is a redelivery; put mark; nak in 48h0m0s" {
+		if got := s.took(); got != "put later; log: the outcome of an attempt could not be stored, the job is handed back; put mark; nak in 48h0m0s" {
 			t.Errorf("it did %q", got)
 		}
 		m := s.lastSent()
-		if st := readState(m.Header); st.retry.Attempts() != 1 || !st.due.Equal(time.Now().Add(48*time.Hour)) || len(st.lastError) != 100 || get(m.Header, headerTTL) != "259200s" || get(m.Header, headerBegun) != "0" {
+		if st := readState(m.Header); st.retry.Attempts() != 1 || !st.due.Equal(time.Now().Add(48*time.Hour)) || get(m.Header, headerBegun) != "0" {
 			t.Errorf("the mark is %v", m.Header)
-		}
-		d = deliver(q, s, first, func(d *delivery) {
-			d.state.retry = stateOf("attempts=1 retries=1 first=" + formatTime(time.Now()))
-		})
-		if err := q.newJob(d).Fail(errors.New("again")); err != nil {
-			t.Error(err)
-		}
-		if got := s.took(); got != "put dead; put dead; ack" || q.counts.died.Load() != 1 {
-			t.Errorf("it did %q", got)
-		}
-		m = s.lastSent()
-		if st := readState(m.Header); len(m.Data) != 0 || st.lastError != "again; the 4 bytes of data exceed the server's limit and are lost" || get(m.Header, headerCause) != "limit of 1 retry" {
-			t.Errorf("the letter is %v, %q", m.Header, st.lastError)
-		}
-		s.publish = func(m *nats.Msg) error {
-			if strings.HasSuffix(m.Subject, "mark") {
-				return nats.ErrPermissionViolation
-			}
-			return nats.ErrMaxPayload
-		}
-		if err := q.newJob(deliver(q, s, first, nil)).Fail(errNo); !errors.Is(err, ErrRefused) {
-			t.Errorf("the mark cannot be stored: %v", err)
-		}
-		s.publish = func(m *nats.Msg) error {
-			if strings.HasSuffix(m.Subject, "mark") {
-				return refused
-			}
-			return nats.ErrMaxPayload
-		}
-		s.took()
-		if err := q.newJob(deliver(q, s, first, nil)).Fail(errNo); err != nil || !strings.HasSuffix(s.took(), "put mark; last *; ack") {
-			t.Errorf("another worker has it: %v", err)
 		}
 	})
 }
@@ -440,33 +414,22 @@ func TestGiveUp(t *testing.T) {
 	}
 }
 
-// The error's text and the position share their room, also when the letter has lost its data.
+// The error's text and the position share their room.
 func TestGiveUp_LongErrorAndPosition(t *testing.T) {
-	for name, full := range map[string][]error{"stored": nil, "without data": {nats.ErrMaxPayload}} {
-		t.Run(name, func(t *testing.T) {
-			s := new(server)
-			n := 0
-			s.publish = func(*nats.Msg) error {
-				if n++; n <= len(full) {
-					return full[n-1]
-				}
-				return nil
-			}
-			q := fakeQueue(t, s, Config{})
-			q.nc = connected(t, s)
-			q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
-			d := deliver(q, s, first, func(d *delivery) {
-				d.state.position, d.state.lastError = []byte(strings.Repeat("1", maxPosition)), strings.Repeat("e", errorRoom)
-			})
-			op := q.operation(t.Context(), &d.state)
-			if err := q.giveUp(t.Context(), &op, d, errNo, time.Now(), time.Now()); err != nil {
-				t.Error(err)
-			}
-			h := s.lastSent().Header
-			if size := len(get(h, headerError)) + len(get(h, headerAt)); size > errorRoom || len(get(h, headerAt)) != maxPosition {
-				t.Errorf("both have %d bytes, want at most %d", size, errorRoom)
-			}
-		})
+	s := new(server)
+	q := fakeQueue(t, s, Config{})
+	q.nc = connected(t, s)
+	q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
+	d := deliver(q, s, first, func(d *delivery) {
+		d.state.position, d.state.lastError = []byte(strings.Repeat("1", maxPosition)), strings.Repeat("e", errorRoom)
+	})
+	op := q.operation(t.Context(), &d.state)
+	if err := q.giveUp(t.Context(), &op, d, errNo, time.Now(), time.Now()); err != nil {
+		t.Error(err)
+	}
+	h := s.lastSent().Header
+	if size := len(get(h, headerError)) + len(get(h, headerAt)); size > errorRoom || len(get(h, headerAt)) != maxPosition {
+		t.Errorf("both have %d bytes, want at most %d", size, errorRoom)
 	}
 }
 

@@ -83,7 +83,7 @@ func (b *backend) count(ctx context.Context, s stage) (int, error) {
 // probe returns 1 if there is a message of the stage from the sequence on, else 0. After a change of leader in a
 // cluster, a consumer's count may be too low for a moment. Reading the messages themselves misses none.
 func (b *backend) probe(ctx context.Context, s stage, from uint64) (int, error) {
-	m, err := b.next(ctx, s, from)
+	m, err := b.next(ctx, b.config.subjects("*", string(s)), from)
 	if err != nil || m == nil {
 		return 0, err
 	}

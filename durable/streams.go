@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -105,10 +106,52 @@ func (b *backend) ensureStream(ctx context.Context) (jetstream.Stream, error) {
 	if !b.config.Update {
 		return nil, otherConfig(what, differences)
 	}
+	if err := b.announceLease(ctx, s); err != nil {
+		return nil, err
+	}
 	if s, err = b.js.UpdateStream(ctx, want); err != nil {
 		return nil, otherConfig(what, append(differences, "and the server cannot change it: "+err.Error()))
 	}
 	return s, nil
+}
+
+// announceLease tells the workers that the lease will be shorter, and returns when all have read that and extend their
+// leases often enough. They read it four times per lease.
+func (b *backend) announceLease(ctx context.Context, s jetstream.Stream) error {
+	c, err := s.Consumer(ctx, string(first))
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return nil
+	}
+	if err != nil {
+		return explain("open: consumer "+string(first), err)
+	}
+	next := c.CachedInfo().Config
+	if next.AckWait <= b.config.Lease {
+		return nil
+	}
+	what := fmt.Sprintf("open: shorten Config.Lease from %v to %v", next.AckWait, b.config.Lease)
+	wait := next.AckWait/4 + time.Second // for the answers
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
+		return fmt.Errorf("durable: %s: that takes %v, want a ctx with a later deadline", what, wait)
+	}
+	next.Metadata = b.config.metadata()
+	if _, err := s.UpdateConsumer(ctx, next); err != nil {
+		return explain(what, err)
+	}
+	select {
+	case <-time.After(wait):
+		return nil
+	case <-ctx.Done():
+		return explain(what, context.Cause(ctx))
+	}
+}
+
+// announced returns the lease of a consumer's workers: that of its metadata if it will be shortened.
+func announced(c jetstream.ConsumerConfig) time.Duration {
+	if d, err := time.ParseDuration(c.Metadata["retrywhen.lease"]); err == nil && d > 0 {
+		return min(d, c.AckWait)
+	}
+	return c.AckWait
 }
 
 // replicas returns the default number of replicas of a new queue.

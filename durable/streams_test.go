@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -113,6 +114,8 @@ func TestEnsure(t *testing.T) {
 		want   error
 		text   string
 		did    string
+		then   string // of the consumer, if it differs
+		took   time.Duration
 		check  func(t *testing.T, l *library)
 	}{
 		"a new one": {did: "get create", check: func(t *testing.T, l *library) {
@@ -131,44 +134,96 @@ func TestEnsure(t *testing.T) {
 		"another": {library: library{stream: stream(func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }), consumer: longer},
 			want: ErrOtherConfig, text: "choose another Config.Name", did: "get"},
 		"another, which is changed": {library: library{stream: stream(func(c *jetstream.StreamConfig) { c.MaxAge, c.Replicas = time.Hour, 5 }), consumer: longer},
-			config: Config{Update: true}, did: "get update", check: func(t *testing.T, l *library) {
+			config: Config{Update: true}, did: "get get update update", then: "get update", took: 16 * time.Second, check: func(t *testing.T, l *library) {
 				if l.stream.MaxAge != 0 || l.stream.Replicas != 5 || l.consumer.AckWait != 30*time.Second {
 					t.Errorf("changed to %+v and %+v", l.stream, l.consumer)
 				}
 			}},
-		"another, which cannot be changed": {library: library{refuses: errors.New("immutable"), stream: stream(func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }), consumer: longer},
-			config: Config{Update: true}, did: "get update", want: ErrOtherConfig, text: "; and the server cannot change it: immutable"},
+		"another, which cannot be changed": {library: library{refuses: errors.New("immutable"), stream: stream(func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }), consumer: consumer(func(c *jetstream.ConsumerConfig) { c.MaxDeliver = 5 })},
+			config: Config{Update: true}, did: "get get update", then: "get update", want: ErrOtherConfig, text: "; and the server cannot change it: immutable"},
 		"not permitted": {library: library{failed: nats.ErrPermissionViolation}, want: ErrRefused, did: "get"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := &test.library
-			test.config.Name = "q"
-			q := fakeQueue(t, new(server), test.config)
-			q.js = l
-			failed := func(what string, err error) {
-				t.Helper()
-				if test.want == nil && err != nil || !errors.Is(err, test.want) || err != nil && (!strings.HasPrefix(err.Error(), "durable: open: "+what) || !strings.Contains(err.Error(), test.text)) {
-					t.Errorf("%s: got %v, want %v, %q", what, err, test.want, test.text)
+			synctest.Test(t, func(t *testing.T) {
+				l := &test.library
+				test.config.Name = "q"
+				began := time.Now()
+				q := fakeQueue(t, new(server), test.config)
+				q.js = l
+				failed := func(what string, err error) {
+					t.Helper()
+					if test.want == nil && err != nil || !errors.Is(err, test.want) || err != nil && (!strings.HasPrefix(err.Error(), "durable: open: "+what) || !strings.Contains(err.Error(), test.text)) {
+						t.Errorf("%s: got %v, want %v, %q", what, err, test.want, test.text)
+					}
+					if got := strings.Join(l.log, " "); got != test.did {
+						t.Errorf("%s: it did %q, want %q", what, got, test.did)
+					}
+					l.log = nil
 				}
-				if got := strings.Join(l.log, " "); got != test.did {
-					t.Errorf("%s: it did %q, want %q", what, got, test.did)
+				s, err := q.ensureStream(t.Context())
+				if took := time.Since(began); took != test.took {
+					t.Errorf("it took %v, want %v", took, test.took)
 				}
-				l.log = nil
-			}
-			s, err := q.ensureStream(t.Context())
-			failed("stream retrywhen-q", err)
-			if (s == nil) != (err != nil) {
-				t.Errorf("got %v and %v", s, err)
-			}
-			q.jobs = libraryStream{l: l}
-			c, err := q.ensureConsumer(t.Context(), first)
-			failed("consumer first", err)
-			if (c == nil) != (err != nil) {
-				t.Errorf("got %v and %v", c, err)
-			}
-			if test.check != nil {
-				test.check(t, l)
-			}
+				failed("stream retrywhen-q", err)
+				if test.then != "" {
+					test.did = test.then
+				}
+				if (s == nil) != (err != nil) {
+					t.Errorf("got %v and %v", s, err)
+				}
+				q.jobs = libraryStream{l: l}
+				c, err := q.ensureConsumer(t.Context(), first)
+				failed("consumer first", err)
+				if (c == nil) != (err != nil) {
+					t.Errorf("got %v and %v", c, err)
+				}
+				if test.check != nil {
+					test.check(t, l)
+				}
+			})
+		})
+	}
+}
+
+// A lease that becomes shorter is announced to the workers, which need a quarter of the old one. Otherwise it is not.
+func TestAnnounceLease(t *testing.T) {
+	for name, test := range map[string]struct {
+		have            *jetstream.ConsumerConfig
+		failed, refuses error
+		deadline        time.Duration
+		did, want       string
+		took            time.Duration
+	}{
+		"shorter":                     {have: &jetstream.ConsumerConfig{AckWait: time.Minute}, did: "get update", took: 16 * time.Second},
+		"the deadline is late enough": {have: &jetstream.ConsumerConfig{AckWait: time.Minute}, deadline: 16*time.Second + 1, did: "get update", took: 16 * time.Second},
+		"the deadline is too early": {have: &jetstream.ConsumerConfig{AckWait: time.Minute}, deadline: 16*time.Second - 1, did: "get",
+			want: "durable: open: shorten Config.Lease from 1m0s to 30s: that takes 16s, want a ctx with a later deadline"},
+		"the same":               {have: &jetstream.ConsumerConfig{AckWait: 30 * time.Second}, did: "get"},
+		"none yet":               {did: "get"},
+		"it cannot be read":      {failed: errNo, did: "get", want: "durable: open: consumer first: no"},
+		"it cannot be announced": {have: &jetstream.ConsumerConfig{AckWait: time.Minute}, refuses: errNo, did: "get update", want: "durable: open: shorten Config.Lease from 1m0s to 30s: no"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &library{consumer: test.have, failed: test.failed, refuses: test.refuses}
+				q := fakeQueue(t, new(server), Config{})
+				ctx, began := t.Context(), time.Now()
+				if test.deadline > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, test.deadline)
+					defer cancel()
+				}
+				got := ""
+				if err := q.announceLease(ctx, libraryStream{l: l}); err != nil {
+					got = err.Error()
+				}
+				if did := strings.Join(l.log, " "); got != test.want || did != test.did || time.Since(began) != test.took {
+					t.Errorf("got %q, did %q in %v, want %q, %q, %v", got, did, time.Since(began), test.want, test.did, test.took)
+				}
+				if test.took > 0 && announced(*l.consumer) != 30*time.Second {
+					t.Errorf("announced is %+v", l.consumer)
+				}
+			})
 		})
 	}
 }

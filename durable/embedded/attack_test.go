@@ -426,54 +426,88 @@ func TestAttack_ARedeliveryThatFails(t *testing.T) {
 }
 
 // A schedule is fired twice, as by a server that is killed between storing the job and removing the schedule. The job
-// is done or dead, and not attempted again.
+// is done or dead, and not attempted again, in whatever situation the worker gets the second message.
 func TestAttack_AScheduleThatIsFiredTwice(t *testing.T) {
 	t.Parallel()
-	srv := start(t)
-	q := open(t, srv, durable.Config{Policy: retry.New(backoff.Constant(1100*time.Millisecond), retry.Limit(1))})
-	js, err := jetstream.New(connect(t, srv))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := js.Stream(t.Context(), "retrywhen-q")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, id := range []string{"done", "dead"} {
-		put(t, q, "", durable.PutID(id))
-	}
-	var attempts atomic.Int64
-	work(t, q, 1, func(_ context.Context, job *durable.Job) error {
-		attempts.Add(1)
-		if job.ID == "dead" || job.Attempt == 1 {
-			return errors.New("no")
-		}
-		return nil
-	})
-	schedules := make(map[string]*jetstream.RawStreamMsg)
-	eventually(t, "both wait", func() bool {
-		for _, id := range []string{"done", "dead"} {
-			if m, err := s.GetLastMsgForSubject(t.Context(), "retrywhen.q.job."+id+".later"); err == nil {
-				schedules[id] = m
+	for name, before := range map[string]func(t *testing.T, nc *nats.Conn, again jetstream.Consumer){
+		"a first delivery": func(*testing.T, *nats.Conn, jetstream.Consumer) {},
+		"delivered before": func(t *testing.T, _ *nats.Conn, again jetstream.Consumer) {
+			for range 2 {
+				m, err := again.Next()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := m.Nak(); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
-		return len(schedules) == 2
-	})
-	eventually(t, "one is done, one dead", func() bool { s, err := stats(t, q); return err == nil && s.Done == 1 && s.Dead == 1 && s.Running == 0 })
-	for id, m := range schedules {
-		again := &nats.Msg{Subject: "retrywhen.q.job." + id + ".again", Header: make(nats.Header), Data: m.Data}
-		for key, values := range m.Header {
-			if !strings.HasPrefix(key, "Nats-") {
-				again.Header[key] = values
+		},
+		"just after a reconnection": func(t *testing.T, nc *nats.Conn, _ jetstream.Consumer) {
+			reconnects := nc.Stats().Reconnects
+			if err := nc.ForceReconnect(); err != nil {
+				t.Fatal(err)
 			}
-		}
-		if _, err := js.PublishMsg(t.Context(), again); err != nil {
-			t.Fatal(err)
-		}
-	}
-	untilEmpty(t, q)
-	if s, err := stats(t, q); err != nil || attempts.Load() != 4 || s.Done != 1 || s.Dead != 1 {
-		t.Errorf("%d attempts, %v, %v, want 4", attempts.Load(), s, err)
+			eventually(t, "it is connected again", func() bool { return nc.Stats().Reconnects > reconnects && nc.IsConnected() })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := start(t)
+			nc := connect(t, srv)
+			q := open(t, nc, durable.Config{Policy: retry.New(backoff.Constant(1100*time.Millisecond), retry.Limit(1))})
+			js, err := jetstream.New(connect(t, srv))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := js.Stream(t.Context(), "retrywhen-q")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, id := range []string{"done", "dead"} {
+				put(t, q, "", durable.PutID(id))
+			}
+			var attempts atomic.Int64
+			handler := func(_ context.Context, job *durable.Job) error {
+				attempts.Add(1)
+				if job.ID == "dead" || job.Attempt == 1 {
+					return errors.New("no")
+				}
+				return nil
+			}
+			stop := work(t, q, 1, handler)
+			schedules := make(map[string]*jetstream.RawStreamMsg)
+			eventually(t, "both wait", func() bool {
+				for _, id := range []string{"done", "dead"} {
+					if m, err := s.GetLastMsgForSubject(t.Context(), "retrywhen.q.job."+id+".later"); err == nil {
+						schedules[id] = m
+					}
+				}
+				return len(schedules) == 2
+			})
+			eventually(t, "one is done, one dead", func() bool { s, err := stats(t, q); return err == nil && s.Done == 1 && s.Dead == 1 && s.Running == 0 })
+			stop()
+			for id, m := range schedules {
+				again := &nats.Msg{Subject: "retrywhen.q.job." + id + ".again", Header: make(nats.Header), Data: m.Data}
+				for key, values := range m.Header {
+					if !strings.HasPrefix(key, "Nats-") {
+						again.Header[key] = values
+					}
+				}
+				if _, err := js.PublishMsg(t.Context(), again); err != nil {
+					t.Fatal(err)
+				}
+			}
+			again, err := s.Consumer(t.Context(), "again")
+			if err != nil {
+				t.Fatal(err)
+			}
+			before(t, nc, again)
+			work(t, q, 1, handler)
+			untilEmpty(t, q)
+			if s, err := stats(t, q); err != nil || attempts.Load() != 4 || s.Done != 1 || s.Dead != 1 {
+				t.Errorf("%d attempts, %v, %v, want 4", attempts.Load(), s, err)
+			}
+		})
 	}
 }
 

@@ -13,7 +13,11 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/durable"
 	"github.com/retrywhen/retrywhen/durable/embedded"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
 )
 
 // These tests check each behaviour of the server on which the queue relies, without the queue.
@@ -393,4 +397,163 @@ func TestFactAPendingDeliveryEndsWithItsMessage(t *testing.T) {
 			return err == nil && i.NumAckPending == 0
 		})
 	})
+}
+
+// killed returns a server with what is stored in the folder of a running server at this moment, as after a kill -9.
+func killed(t *testing.T, dir string) *embedded.Server {
+	t.Helper()
+	copied := t.TempDir()
+	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	srv, err := embedded.Start(copied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { srv.Close() })
+	return srv
+}
+
+// made is a queue in which jobs are brought into their states.
+type made struct {
+	*testing.T
+	nc *nats.Conn
+	q  *durable.Queue
+	id string
+}
+
+func (m made) check(err error) {
+	m.Helper()
+	if err != nil {
+		m.Errorf("%s: %v", m.id, err)
+	}
+}
+
+func puts(m made)    { put(m, m.q, "data", durable.PutID(m.id)) }
+func cancels(m made) { m.check(m.q.Cancel(m.Context(), m.id)) }
+func revives(m made) { m.check(m.q.Revive(m.Context(), m.id)) }
+func forgets(m made) { m.check(m.q.Forget(m.Context(), m.id)) }
+func dies(m made)    { takes(durable.StateDead, retry.Permanent(errors.New("never")))(m) }
+func becomesDue(m made) {
+	putsAt(time.Millisecond)(m)
+	eventually(m, m.id+" is due", stateIs(m.T, m.q, m.id, durable.StateReady))
+}
+
+func putsAt(after time.Duration) func(made) {
+	return func(m made) {
+		_, err := m.q.PutAt(m.Context(), time.Now().Add(after), []byte("data"), durable.PutID(m.id))
+		m.check(err)
+	}
+}
+
+// takes makes an attempt at the job, which is the only one that is ready, and waits until it has the state.
+func takes(want durable.JobState, result error) func(made) {
+	return func(m made) {
+		for job, err := range m.q.Jobs().Take(1).All(m.Context()) {
+			if err != nil || job.ID != m.id {
+				m.Fatalf("got %+v, %v, want the job %s", job, err, m.id)
+			}
+			m.check(job.Fail(result))
+		}
+		eventually(m, m.id+" is "+string(want), stateIs(m.T, m.q, m.id, want))
+	}
+}
+
+// begins begins an attempt and does not end it.
+func begins(m made) {
+	for _, err := range m.q.Jobs().Take(1).All(m.Context()) {
+		m.check(err)
+	}
+}
+
+// isHandedBack lets another process get the job, and stop.
+func isHandedBack(m made) {
+	other := made{m.T, m.nc, open(m, m.nc, durable.Config{}), m.id}
+	begins(other)
+	m.check(other.q.Close())
+}
+
+// The server is killed when jobs are in each of their states, and again when the marks of those that have ended have
+// expired. What waits is attempted once, and nothing else is. The server writes nothing about a message that another one
+// has replaced, so the replaced message comes back if the other one was removed.
+func TestFactTheServerIsKilledAfterEachStep(t *testing.T) {
+	t.Parallel()
+	fails := takes(durable.StateLater, errors.New("no"))
+	isDone := takes(durable.StateDone, nil)
+	rows := []struct {
+		id       string
+		steps    []func(made)
+		attempts int // after the kill
+		dead     bool
+	}{
+		{id: "put at", steps: []func(made){putsAt(6 * time.Second)}, attempts: 1},
+		{id: "put at, cancelled", steps: []func(made){putsAt(6 * time.Second), cancels}},
+		{id: "put, cancelled", steps: []func(made){puts, cancels}},
+		{id: "failed", steps: []func(made){puts, fails}, attempts: 1},
+		{id: "failed, cancelled", steps: []func(made){puts, fails, cancels}},
+		{id: "failed after its time", steps: []func(made){becomesDue, fails}, attempts: 1},
+		{id: "failed after its time, cancelled", steps: []func(made){becomesDue, fails, cancels}},
+		{id: "done", steps: []func(made){puts, isDone}},
+		{id: "claimed, done", steps: []func(made){puts, isHandedBack, isDone}},
+		{id: "done after its time", steps: []func(made){becomesDue, isDone}},
+		{id: "dead", steps: []func(made){puts, dies}, dead: true},
+		{id: "dead after its time", steps: []func(made){becomesDue, dies}, dead: true},
+		{id: "forgotten", steps: []func(made){puts, dies, forgets}},
+		{id: "revived, done", steps: []func(made){puts, dies, revives, isDone}},
+		{id: "revived, failed", steps: []func(made){puts, dies, revives, fails}, attempts: 1},
+		{id: "revived, dead again", steps: []func(made){puts, dies, revives, dies}, dead: true},
+		{id: "revived, dead again, forgotten", steps: []func(made){puts, dies, revives, dies, forgets}},
+		{id: "revived, cancelled", steps: []func(made){puts, dies, revives, cancels}},
+		{id: "due, cancelled", steps: []func(made){becomesDue, cancels}},
+		{id: "attempted, cancelled", steps: []func(made){puts, begins, cancels}},
+		{id: "claimed, cancelled", steps: []func(made){puts, isHandedBack, begins, cancels}},
+		{id: "claimed after its time, cancelled", steps: []func(made){becomesDue, isHandedBack, begins, cancels}},
+		{id: "attempted", steps: []func(made){puts, begins}, attempts: 1},
+		{id: "claimed", steps: []func(made){puts, isHandedBack, begins}, attempts: 1},
+		{id: "revived", steps: []func(made){puts, dies, revives, begins}, attempts: 1},
+		{id: "due", steps: []func(made){becomesDue}, attempts: 1}, // these stay ready, so no other is taken after them
+		{id: "put", steps: []func(made){puts}, attempts: 1},
+	}
+	for name, remember := range map[string]time.Duration{"after the step": time.Hour, "after the time to live": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			srv, err := embedded.Start(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { srv.Close() })
+			nc := connect(t, srv)
+			config := durable.Config{Lease: time.Second, Remember: remember, Policy: retry.New(backoff.Constant(6 * time.Second).Jitter(jitter.None))}
+			q := open(t, nc, config)
+			for _, r := range rows {
+				for _, step := range r.steps {
+					step(made{t, nc, q, r.id})
+				}
+			}
+			for _, r := range rows {
+				if r.attempts == 0 && !r.dead && remember == time.Second {
+					eventually(t, r.id+" is not known", func() bool { _, err := q.Get(t.Context(), r.id); return errors.Is(err, durable.ErrNotFound) })
+				}
+			}
+			after := open(t, killed(t, dir), config)
+			var mu sync.Mutex
+			attempts := make(map[string]int)
+			work(t, after, 4, func(_ context.Context, job *durable.Job) error {
+				mu.Lock()
+				defer mu.Unlock()
+				attempts[job.ID]++
+				return nil
+			})
+			untilEmpty(t, after)
+			mu.Lock()
+			defer mu.Unlock()
+			dead := deadIDs(t, after)
+			for _, r := range rows {
+				if _, is := dead[r.id]; attempts[r.id] != r.attempts || is != r.dead {
+					t.Errorf("%s: %d attempts, want %d; a dead letter: %t, want %t", r.id, attempts[r.id], r.attempts, is, r.dead)
+				}
+			}
+		})
+	}
 }

@@ -125,7 +125,8 @@ func (c *lifeConn) Read(b []byte) (int, error) {
 func TestKilledAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	srv := start(t, embedded.Listen(0))
-	for name, story := range map[string]func(*testing.T, *embedded.Server, string, *life){"WithAnID": lifeWithID, "WithoutAnID": lifeWithoutID, "Forgotten": lifeForgotten} {
+	for name, story := range map[string]func(*testing.T, *embedded.Server, string, *life){"WithAnID": lifeWithID, "WithoutAnID": lifeWithoutID, "Forgotten": lifeForgotten,
+		"Cancelled": lifeCancelled} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var whole life
@@ -341,5 +342,21 @@ func lifeForgotten(t *testing.T, srv *embedded.Server, name string, l *life) {
 	p.known()
 	if n := attempts.Load(); n < 1 || n > 2 {
 		t.Errorf("%d attempts, want 1 or 2", n)
+	}
+}
+
+// A job waits, and is cancelled.
+func lifeCancelled(t *testing.T, srv *embedded.Server, name string, l *life) {
+	var attempts atomic.Int64
+	p := newPair(t, srv, name, l, func(context.Context, *durable.Job) error { attempts.Add(1); return nil })
+	p.does("put", func(ctx context.Context, q *durable.Queue) error {
+		_, err := q.PutAt(ctx, time.Now().Add(time.Hour), nil, durable.PutID("job"))
+		return err
+	}, durable.ErrExists)
+	p.does("cancel", func(ctx context.Context, q *durable.Queue) error { return q.Cancel(ctx, "job") }, durable.ErrNotFound)
+	p.until("it is gone", p.empty)
+	p.known()
+	if n := attempts.Load(); n > 0 {
+		t.Errorf("%d attempts", n)
 	}
 }
