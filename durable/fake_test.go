@@ -142,7 +142,7 @@ func (m *fakeMsg) Nak() error                                { m.s.note("nak"); 
 func (m *fakeMsg) InProgress() error                         { m.s.note("in progress"); return m.err }
 
 func (m *fakeMsg) NakWithDelay(d time.Duration) error {
-	m.s.note("nak in %v", d.Round(time.Second))
+	m.s.note("nak in %v", d.Round(time.Second/10))
 	return m.err
 }
 
