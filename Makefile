@@ -20,7 +20,7 @@ soak: ## the mock clock example SOAK times on one and two processors; MapRetry w
 attack: ## long tests of the durable queue: kills, stops, restarts, a silent network, a full disk
 	bash .ci/run attack
 
-bench: ## the comparison with other libraries, about nine minutes on a quiet machine: benchmarks/RESULTS.md and the charts
+bench: ## the comparison with other libraries, about nine minutes on a quiet machine: benchmarks/RESULTS.md
 bench-quick: ## a short version, under two minutes, which writes no files
 bench-check: ## measures the ratios of RESULTS.md again: none may exceed 1.3 times the old one
 bench bench-quick bench-check:

@@ -21,7 +21,8 @@
 //     type, RetryWhen, Clock.
 //   - operators: functions from streams to streams of another type; Resume and its kin; ExpBackoff; RetryChans for
 //     plain channels; MapRetry for single items.
-//   - streamtest: virtual time, marble diagrams, contract checks, and the proof that a feed comes back.
+//   - streamtest: virtual time, marble diagrams, contract checks.
+//   - reconnecttest: tests whether a stream, or any client, comes back when its connection breaks.
 //
 // What connects it:
 //

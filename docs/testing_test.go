@@ -20,6 +20,7 @@ import (
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/reconnecttest"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 	"github.com/retrywhen/retrywhen/streamtest"
@@ -135,11 +136,11 @@ func TestEven_KeepsTheContract(t *testing.T) {
 }
 
 func TestTheFeedComesBack(t *testing.T) {
-	feed := streamtest.Feed[string, int]{
+	feed := reconnecttest.Feed[string, int]{
 		Events: []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"}, // the server's log
 		From:   func(at int) int { return at },                                       // the first event that it sends for a position
 	}
-	streamtest.CheckResume(t, feed, func(connect func(at int) stream.Stream[string]) stream.Stream[string] {
+	reconnecttest.CheckResume(t, feed, func(connect func(at int) stream.Stream[string]) stream.Stream[string] {
 		open := func(at int) stream.Stream[string] { return connect(at).Timeout(time.Minute).MustNotEnd(io.EOF) }
 		policy := retry.New(backoff.Exponential(time.Second, 2).Cap(time.Minute).Jitter(jitter.Equal), retry.ResetAfterItems(1))
 		return operators.Resume(0, open, func(at int, _ string) int { return at + 1 }, policy)
@@ -154,10 +155,12 @@ func TestTheClientComesBack(t *testing.T) {
 		defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 		_ = server.Serve(l)
 	}
-	streamtest.CheckReconnect(t, serve, func(ctx context.Context, dial dialer, got func(string)) error {
-		transport := &http.Transport{DialContext: dial}
-		defer transport.CloseIdleConnections() // what is left running is a fault
-		return follow(ctx, &http.Client{Transport: transport}, func(_ context.Context, line string) error { got(line); return nil })
+	reconnecttest.Check(t, func() reconnecttest.Run[string] {
+		return reconnecttest.Run[string]{Serve: serve, Client: func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
+			transport := &http.Transport{DialContext: dial}
+			defer transport.CloseIdleConnections() // what is left running is a fault
+			return follow(ctx, &http.Client{Transport: transport}, func(_ context.Context, line string) error { got(line); return nil })
+		}}
 	})
 }
 
@@ -225,11 +228,11 @@ func (f fake) Close() error {
 }
 
 func TestQuotes_BreakAtEachQuote(t *testing.T) {
-	log := streamtest.Feed[quote, int]{From: func(after int) int { return after }}
+	log := reconnecttest.Feed[quote, int]{From: func(after int) int { return after }}
 	for id := 1; id <= 12; id++ {
 		log.Events = append(log.Events, quote{id})
 	}
-	streamtest.CheckResume(t, log, func(connect func(after int) stream.Stream[quote]) stream.Stream[quote] {
+	reconnecttest.CheckResume(t, log, func(connect func(after int) stream.Stream[quote]) stream.Stream[quote] {
 		return quotes{subscribe: func(ctx context.Context, after int) (cursor, error) {
 			next, stop := iter.Pull2(connect(after).All(ctx))
 			return fake{next, stop}, nil
@@ -238,9 +241,11 @@ func TestQuotes_BreakAtEachQuote(t *testing.T) {
 }
 
 func TestQuotes_BreakTheLibrary(t *testing.T) {
-	streamtest.CheckReconnect(t, serveQuotes, func(ctx context.Context, dial dialer, got func(quote)) error {
-		library := client{dial: dial}
-		return quotes{subscribe: library.Subscribe}.follow().ForEach(ctx, got)
+	reconnecttest.Check(t, func() reconnecttest.Run[quote] {
+		return reconnecttest.Run[quote]{Serve: serveQuotes, Client: func(ctx context.Context, dial reconnecttest.Dial, got func(quote)) error {
+			library := client{dial: dial}
+			return quotes{subscribe: library.Subscribe}.follow().ForEach(ctx, got)
+		}}
 	})
 }
 

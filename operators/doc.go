@@ -32,7 +32,7 @@
 // Errors and repetition: [ExpBackoff], [RetryWhen], [RetryChans], [MapRetry], [RepeatWhen], [MapErr].
 //
 // Sources with a position, which continue where they stopped: [Resume]; [ResumeMarked] for a source that tells its
-// positions itself; [Poll] for a table or an API that is asked in pages.
+// positions itself, [ResumePositions] if they are stored; [Poll] for a table or an API that is asked in pages.
 //
 // # Contract
 //

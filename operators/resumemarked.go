@@ -3,11 +3,12 @@ package operators
 import (
 	"context"
 
+	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Marked is what the source of ResumeMarked yields: a value and the position after it, or, as a Bookmark, only a
-// position.
+// Marked is what the source of ResumeMarked and ResumePositions yields: a value and the position after it, or, as a
+// Bookmark, only a position.
 //
 // The last value of a group that shares a position, such as the rows of a transaction, bears the position after the
 // group. The others bear the position before the group, and then a group that is cut comes again whole; or a position
@@ -18,16 +19,16 @@ type Marked[T, P any] struct {
 	Value T
 	// At is where to continue once Value has been taken. It may go back: at the beginning of a snapshot it is the start.
 	At P
-	// Bookmark says that there is no Value. ResumeMarked moves the position and delivers nothing, so a bookmark is no
-	// progress: retry.ResetAfterItems, retry.BeforeFirstItem, a budget and stream.Failure's Items do not count it, and it
-	// does not end an outage.
+	// Bookmark says that there is no Value. A bookmark moves the position and shows that the attempt works, as stream.Works
+	// does, but it is no progress: stream.Failure's Items, retry.ResetAfterItems, retry.BeforeFirstItem and a budget do not
+	// count it.
 	Bookmark bool
 }
 
 // ResumeMarked is Resume for a source that tells its positions itself: the id of a server-sent event, a resume token, a
 // BOOKMARK of Kubernetes, a progress notification of etcd, the offset after a control record. Each attempt runs open(at).
 // At first, at is start; then it is the At of the last Marked that was taken: a value when the consumer's yield has
-// returned true, a Bookmark at once. h answers the failures as in RetryWhen.
+// returned true, a Bookmark at once. [ResumePositions] delivers the positions too. h answers the failures as in RetryWhen.
 //
 //	open(0)   --a1--b2--(3)--#         (3) is a bookmark, a1 the value a at 1
 //	open(3)                      --c4--|
@@ -45,27 +46,54 @@ type Marked[T, P any] struct {
 // If open returns a nil stream, the error is not retried. A panic of open reaches the caller. ResumeMarked starts no
 // goroutine and allocates nothing per value.
 func ResumeMarked[T, P any](start P, open func(at P) stream.Stream[Marked[T, P]], h stream.RetryHandler) stream.Stream[T] {
-	here.NotNil("ResumeMarked", "open", open == nil)
-	requireHandler("ResumeMarked", h)
+	resume := resumePositions("ResumeMarked", start, open, h)
 	return func(ctx context.Context, yield func(T) bool) error {
+		return resume(ctx, func(m Marked[T, P]) bool { return m.Bookmark || yield(m.Value) })
+	}
+}
+
+// ResumePositions is ResumeMarked with the positions: it delivers what open yields, Bookmarks too. So the consumer can
+// store the position with each effect, and that of a source that is idle: without the Bookmarks, a restart long after the
+// last value would ask for a position that the source has dropped.
+//
+//	open(0)   --a1--b2--(3)--#         (3) is a bookmark, a1 the value a at 1
+//	open(3)                      --c4--|
+//	h         ---------------0
+//	result    --a1--b2--(3)------c4----|
+//
+// The position moves when the consumer's yield has returned true, for a Bookmark too. Of a group whose rows bear the
+// position before it, store the effects of all rows with the last one's position, in one transaction. Everything else is
+// as in ResumeMarked.
+func ResumePositions[T, P any](start P, open func(at P) stream.Stream[Marked[T, P]], h stream.RetryHandler) stream.Stream[Marked[T, P]] {
+	return resumePositions("ResumePositions", start, open, h)
+}
+
+func resumePositions[T, P any](
+	operator string, start P, open func(at P) stream.Stream[Marked[T, P]], h stream.RetryHandler,
+) stream.Stream[Marked[T, P]] {
+	here.NotNil(operator, "open", open == nil)
+	requireHandler(operator, h)
+	return func(ctx context.Context, yield func(Marked[T, P]) bool) error {
 		at := start
-		attempt := func(ctx context.Context, yield func(T) bool) error {
+		source := func(ctx context.Context, yield func(Marked[T, P]) bool) error {
 			s := open(at)
 			if s == nil {
-				return errNilOpen("ResumeMarked")
+				return errNilOpen(operator)
 			}
-			stopped := false
+			counts := ctx.(attempt.Counter)
 			return s(ctx, func(m Marked[T, P]) bool {
-				if !m.Bookmark {
-					stopped = !yield(m.Value)
+				if m.Bookmark {
+					counts.NoProgress()
 				}
-				if stopped {
-					return false
-				}
-				at = m.At
-				return true
+				return yield(m)
 			})
 		}
-		return stream.Stream[T](attempt).RetryWhen(h)(ctx, yield)
+		return stream.Stream[Marked[T, P]](source).RetryWhen(h)(ctx, func(m Marked[T, P]) bool {
+			if !yield(m) {
+				return false
+			}
+			at = m.At
+			return true
+		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
@@ -187,14 +188,17 @@ func (c *observing) Handle(failures stream.Stream[stream.Failure]) stream.Stream
 	return failures.Tap(func(f stream.Failure) { c.items = append(c.items, f.Items) })
 }
 
-func (c *observing) Observe(s stream.RetrySubscription) (context.Context, stream.RetryObservation) {
-	return s.Context, c
+func (c *observing) Observe(s *attempt.Subscription, _ attempt.End) {
+	s.Enter()
+	defer s.Leave()
+	s.Observe(c)
 }
-func (c *observing) Failed(stream.Failure) {}
-func (c *observing) Works()                { c.recovered++ }
-func (c *observing) Ended(stream.RetryEnd) {}
+func (c *observing) Failed(attempt.Failure) {}
+func (c *observing) Works()                 { c.recovered++ }
+func (c *observing) Ended(attempt.End)      {}
+func (c *observing) Aborted()               {}
 
-// A bookmark is no delivered value: not in Items, and it ends no outage.
+// A bookmark is no delivered value: it is not in Items. It ends an outage.
 func TestResumeMarked_ABookmarkIsNoProgress(t *testing.T) {
 	c := &observing{}
 	attempts := 0
@@ -208,7 +212,7 @@ func TestResumeMarked_ABookmarkIsNoProgress(t *testing.T) {
 		return stream.Of(bookmark(6))
 	}, c)
 	expectValues(t, s, []int{4}, nil)
-	if want := []int64{0, 0, 1}; !slices.Equal(c.items, want) || c.recovered != 2 { // at 4, and at the end
+	if want := []int64{0, 0, 1}; !slices.Equal(c.items, want) || c.recovered != 3 { // once in each attempt after a failure
 		t.Errorf("the attempts delivered %v, want %v; recovered %d times", c.items, want, c.recovered)
 	}
 }
@@ -371,12 +375,12 @@ func TestResumeMarked_Soak(t *testing.T) {
 	})
 }
 
-// A later error names an older failure while its outage lasts: a bookmark does not end it, a value does.
-func TestResumeMarked_BookmarksEndNoOutage(t *testing.T) {
+// A later error names an older failure while its outage lasts: a bookmark ends it, as a value does.
+func TestResumeMarked_BookmarksEndAnOutage(t *testing.T) {
 	for name, c := range map[string]struct {
 		second marks
 		lasts  bool
-	}{"a bookmark": {stream.Of(bookmark(1)), true}, "a value": {stream.Of(at(1)), false}} {
+	}{"a bookmark": {stream.Of(bookmark(1)), false}, "a value": {stream.Of(at(1)), false}, "nothing": {stream.Empty[mark](), true}} {
 		bubble(t, name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errCause)
 			defer cancel()
@@ -392,4 +396,60 @@ func TestResumeMarked_BookmarksEndNoOutage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// ResumePositions delivers everything, bookmarks too; the position moves when the consumer has taken it, and bookmarks
+// are no progress.
+func TestResumePositions(t *testing.T) {
+	var opened []int
+	c := &observing{}
+	s := operators.ResumePositions(7, func(p int) marks {
+		switch opened = append(opened, p); len(opened) {
+		case 1:
+			return broken(at(8), bookmark(9))
+		case 2:
+			return broken(bookmark(10))
+		}
+		return stream.Of(at(11), bookmark(12))
+	}, c)
+	want := []mark{at(8), bookmark(9), bookmark(10), at(11), bookmark(12)}
+	got, err := s.Collect(t.Context())
+	if !slices.Equal(got, want) || err != nil || !slices.Equal(opened, []int{7, 9, 10}) {
+		t.Errorf("got %v, %v, opened at %v", got, err, opened)
+	}
+	if !slices.Equal(c.items, []int64{1, 0}) || c.recovered != 2 {
+		t.Errorf("the attempts delivered %v; recovered %d times", c.items, c.recovered)
+	}
+}
+
+// A bookmark at which the consumer stops or panics is not taken, also if the source recovers the panic.
+func TestResumePositions_ABookmarkThatIsNotTaken(t *testing.T) {
+	for name, c := range map[string]struct {
+		refuse func() bool
+		want   string
+	}{
+		"stops":  {func() bool { return false }, "<nil>"},
+		"panics": {func() bool { panic(errBoom) }, "stream: RetryWhen: the source recovered a panic of its consumer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opened := 0
+			s := operators.ResumePositions(0, func(int) marks {
+				opened++
+				return func(_ context.Context, yield func(mark) bool) error {
+					defer func() { _ = recover() }()
+					_ = yield(bookmark(1))
+					return errBoom
+				}
+			}, again)
+			err := s(t.Context(), func(mark) bool { return c.refuse() })
+			if fmt.Sprint(err) != c.want || opened != 1 {
+				t.Errorf("got %v, opened %d times; want %s", err, opened, c.want)
+			}
+		})
+	}
+}
+
+func TestResumePositions_Check(t *testing.T) {
+	one := operators.ResumePositions(0, markedNumbers(20, 3, true), retry.New(backoff.Constant(time.Second)))
+	streamtest.Check(t, func() marks { return one })
 }

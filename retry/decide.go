@@ -33,18 +33,16 @@ func (o *Operation) failed(f *Outcome, refused bool) (time.Duration, error) {
 
 // note counts the failed attempt, and its outage.
 func (o *Operation) note(f *Outcome) {
-	o.at, o.read = f.At, !f.At.IsZero()
-	if f.Lasted == 0 && o.running && o.config.timed {
+	if o.at = f.At; f.Lasted == 0 && o.running && o.config.timed {
 		f.Lasted = o.time().Sub(o.start)
+	}
+	if f.Items > 0 && !o.worked {
+		o.Works()
 	}
 	s := &o.state
 	o.count(f.Lasted)
 	o.attemptOver(s.attempts, f.Err, f.Lasted)
-	if o.worked || f.Items > 0 {
-		o.last, o.logged, s.failures = nil, false, 0
-		o.outageOver()
-	}
-	if s.failures++; s.failures == 1 && !o.deaf {
+	if s.failures++; s.failures == 1 {
 		s.outage = o.time().Sub(s.first)
 	}
 	if o.reset {
@@ -92,7 +90,7 @@ func (o *Operation) decide(f *Outcome, refused bool) (time.Duration, error) {
 		if !simple {
 			asked = dictated(f.Err)
 		}
-		delay, cause = o.delay(asked)
+		delay, cause = o.delay(f.Err, asked)
 	}
 	if cause == nil && c.budget != nil && !c.budget.take(o.time()) {
 		cause = ErrBudget
@@ -121,14 +119,11 @@ func (c *config) resets(f *Outcome) bool {
 // over returns the reason why there is no further retry, whatever its delay, or nil. refused says that the failure
 // cannot be retried.
 func (o *Operation) over(refused bool) error {
-	if !o.decided {
-		o.decided, o.single = true, withoutRetries(o.ctx)
-	}
 	limit := o.config.limit
 	switch {
 	case refused:
 		return ErrRefused
-	case o.single:
+	case withoutRetries(o.ctx):
 		return ErrWithoutRetries
 	case limit >= 0 && int64(o.state.retries) >= limit:
 		return reached{limitSentinel, limit}
@@ -149,9 +144,10 @@ func (o *Operation) fired() bool {
 
 // delay returns the wait before the next retry, or the reason why there is none. dictated is the delay that the failure
 // dictates, 0 or less for none.
-func (o *Operation) delay(dictated time.Duration) (time.Duration, error) {
+func (o *Operation) delay(failure error, dictated time.Duration) (time.Duration, error) {
 	c, s := o.config, &o.state
-	n, u := s.retries+1, c.draw(s)
+	b := c.curveFor(failure)
+	n, u := s.retries+1, c.draw(b, s)
 	if dictated > 0 {
 		if c.maxRetryAfter >= 0 && dictated > c.maxRetryAfter {
 			return 0, reached{retryAfterSentinel, int64(c.maxRetryAfter)}
@@ -160,14 +156,14 @@ func (o *Operation) delay(dictated time.Duration) (time.Duration, error) {
 		if cause != nil {
 			return 0, cause
 		}
-		return c.backoff.Dictated(dictated, room, u), nil
+		return b.backoff.Dictated(dictated, room, u), nil
 	}
-	if c.stopAt >= 0 && c.backoff.Ceiling(n) >= c.stopAt {
+	if c.stopAt >= 0 && b.backoff.Ceiling(n) >= c.stopAt {
 		return 0, reached{stopAtSentinel, int64(c.stopAt)}
 	}
 	var delay time.Duration
-	if c.draws != nothing {
-		delay = c.backoff.After(n, s.previous, u)
+	if b.draws != nothing {
+		delay = b.backoff.After(n, s.previous, u)
 	}
 	s.previous = delay
 	if c.within < 0 && delay == 0 {
@@ -235,7 +231,7 @@ func (o *Operation) failure(cause error, retries int) *Error {
 // the last attempt, nil if none has just failed. OnGiveUp is not called, because the caller gave up, not the policy.
 func (o *Operation) cancelled(f *Outcome, retries int) error {
 	if f == nil {
-		o.read = false
+		o.at = time.Time{}
 	} else if o.last == nil || !ending.IsOf(o.ctx, f.Err) {
 		o.last = f.Err
 	}

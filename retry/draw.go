@@ -17,25 +17,44 @@ const (
 	onceInARow              // for the retries in a row: Tiled
 )
 
-func drawsOf(b backoff.Backoff) draws {
-	switch {
-	case b == backoff.Backoff{}:
-		return nothing
-	case !b.IsRandom():
-		return never
-	case b.IsTiled():
-		return onceInARow
-	default:
-		return always
-	}
+// curve is a backoff and what it draws, for the failures that match accepts; for all others if match is nil.
+type curve struct {
+	backoff backoff.Backoff
+	draws   draws
+	match   func(error) bool
 }
 
-// draw returns the random number for the next retry.
-func (c *config) draw(s *State) float64 {
+func curveOf(b backoff.Backoff, match func(error) bool) curve {
+	c := curve{backoff: b, match: match}
 	switch {
-	case c.draws <= nothing:
+	case b == backoff.Backoff{}:
+		c.draws = nothing
+	case !b.IsRandom():
+		c.draws = never
+	case b.IsTiled():
+		c.draws = onceInARow
+	default:
+		c.draws = always
+	}
+	return c
+}
+
+// curveFor returns the curve for the delay after a failure.
+func (c *config) curveFor(failure error) *curve {
+	for i := len(c.curves) - 1; i >= 0; i-- {
+		if c.curves[i].match(failure) {
+			return &c.curves[i]
+		}
+	}
+	return &c.curve
+}
+
+// draw returns the random number for the next retry after the curve's delay.
+func (c *config) draw(b *curve, s *State) float64 {
+	switch {
+	case b.draws <= nothing:
 		return 0
-	case c.draws == always:
+	case b.draws == always:
 		return c.random(rand.Float64)
 	case s.place == 0:
 		s.setPlace(c.random(places.next))

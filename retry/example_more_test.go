@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/benbjohnson/clock"
@@ -224,4 +225,71 @@ func ExampleBudget_Clone() {
 	b.Add(-4)
 	fmt.Println(b.Clone().Tokens())
 	// Output: 6
+}
+
+// A database that aborts a transaction because of another one wants it again soon. A database that is down does not.
+func ExampleBackoffFor() {
+	serialization := func(err error) bool {
+		code, ok := errors.AsType[interface {
+			error
+			SQLState() string
+		}](err)
+		return ok && code.SQLState() == "40001"
+	}
+	policy := retry.New(backoff.Exponential(time.Second, 2).Cap(time.Minute),
+		retry.BackoffFor(serialization, backoff.Exponential(10*time.Millisecond, 2).Cap(time.Second)))
+
+	op := policy.Start(context.Background()) // as retry.Do does
+	for _, failure := range []error{sqlError("40001"), errors.New("connection refused"), sqlError("40001")} {
+		delay, _ := op.Failed(retry.Outcome{Err: failure})
+		fmt.Printf("%v: wait %v\n", failure, delay)
+	}
+	// Output:
+	// SQLSTATE 40001: wait 10ms
+	// connection refused: wait 2s
+	// SQLSTATE 40001: wait 40ms
+}
+
+// sqlError is an error as the drivers of Postgres return it.
+type sqlError string
+
+func (e sqlError) Error() string    { return "SQLSTATE " + string(e) }
+func (e sqlError) SQLState() string { return string(e) }
+
+func ExampleWords() {
+	for _, w := range retry.Words() {
+		if w.Name == "jitter" || w.Name == "limit" {
+			fmt.Println(w, w.Go, w.Sentence)
+		}
+	}
+	// Output:
+	// jitter=full .Jitter(jitter.Full) times a random factor from 0 to 1
+	// jitter=equal .Jitter(jitter.Equal) times a random factor from 0.5 to 1
+	// jitter=default .Jitter(jitter.Default) times a random factor from 0.85 to 1.15
+	// jitter=deviation:0.3 .Jitter(jitter.Deviation({2})) times a random factor of 1 ± {2}
+	// jitter=uniform:0.5:1.5 .Jitter(jitter.Uniform({2}, {3})) times a random factor from {2} to {3}
+	// jitter=none .Jitter(jitter.None) without jitter
+	// limit=5 retry.Limit({1}) at most {1} retries
+}
+
+func ExampleWord_String() {
+	fmt.Println(retry.Words()[0])
+	// Output: plus=1s
+}
+
+// What a policy's words say.
+func ExampleDescribe() {
+	p, err := retry.Parse("exponential base=1s factor=2 cap=30s jitter=deviation:0.3 limit=5 budget=10,1,0.1")
+	for _, w := range p.Words() {
+		if d, ok := retry.Describe(w, strings.Clone); ok {
+			fmt.Println(d.Sentence)
+		}
+	}
+	fmt.Println(err)
+	// Output:
+	// at most 30s
+	// times a random factor of 1 ± 0.3
+	// at most 5 retries
+	// a budget of 10: a retry costs 1, a success refunds 0.1
+	// <nil>
 }

@@ -32,37 +32,36 @@ func join(where string, opts []Option) Option {
 
 // WithBackoff sets the policy's backoff to b.
 func WithBackoff(b backoff.Backoff) Option {
-	return func(c *config) { c.backoff, c.draws = b, drawsOf(b) }
+	return func(c *config) { c.curve = curveOf(b, nil) }
+}
+
+// BackoffFor uses b for the delay after a failure that match accepts, with the number of retries in a row that the
+// policy's own backoff would use. So calls that a server throttles can wait longer than calls that broke. If several
+// BackoffFor accept a failure, the last one applies. b is also the backoff that StopAt looks at and that spreads a
+// delay which the failure dictates. A decorrelated backoff continues from the delay before, whichever backoff made it.
+//
+// match is called at most once for each failure, when the policy computes a delay. BackoffFor has no text form.
+func BackoffFor(match func(error) bool, b backoff.Backoff) Option {
+	notNil("BackoffFor", "match", match == nil)
+	return func(c *config) { c.curves = append(slices.Clip(c.curves), curveOf(b, match)) }
 }
 
 // Limit allows at most n retries in a row; 0 allows none.
-func Limit(n int) Option {
-	notNegative("Limit", "n", n)
-	return func(c *config) { c.limit = int64(n) }
-}
+func Limit(n int) Option { return theLimit.to(int64(n)) }
 
 // Within gives up if a retry would start later than d after the first failure in a row. It does not limit the attempts
 // themselves: with Within(10 s) and AttemptTimeout(30 s), an operation that hangs takes more than a minute. To limit
 // the whole operation, give ctx a deadline.
-func Within(d time.Duration) Option {
-	notNegative("Within", "d", d)
-	return func(c *config) { c.within = d }
-}
+func Within(d time.Duration) Option { return theWithin.to(d) }
 
 // StopAt gives up if the backoff before jitter, its Ceiling, is d or more. A delay that an error dictates does not
 // count.
-func StopAt(d time.Duration) Option {
-	notNegative("StopAt", "d", d)
-	return func(c *config) { c.stopAt = d }
-}
+func StopAt(d time.Duration) Option { return theStopAt.to(d) }
 
 // AttemptTimeout gives each call of Do, Run and MapRetry its own deadline, d after the call began. The call's context
 // is cancelled when the call returns. A call that exceeds it has failed and is retried like any other. It has no effect
 // on streams (use Stream.Timeout) and on Attempts, whose loop creates no contexts. d must be more than 0.
-func AttemptTimeout(d time.Duration) Option {
-	positive("AttemptTimeout", "d", d)
-	return func(c *config) { c.attemptTimeout = d }
-}
+func AttemptTimeout(d time.Duration) Option { return theAttemptTimeout.to(d) }
 
 // If retries only the errors for which retryable returns true. It is called once for each failure that is not
 // permanent, before any wait. An error that it refuses is returned unchanged.
@@ -109,18 +108,12 @@ func BeforeFirstItem() Option { return func(c *config) { c.beforeFirstItem = tru
 
 // ResetAfter restarts the count when an attempt ran for at least d before it failed. With the option WithClock, a
 // stream's attempt is measured from the answer that started it to its failure. d must be more than 0.
-func ResetAfter(d time.Duration) Option {
-	positive("ResetAfter", "d", d)
-	return func(c *config) { c.resetAfter = d }
-}
+func ResetAfter(d time.Duration) Option { return theResetAfter.to(d) }
 
 // ResetAfterItems restarts the count when an attempt delivered at least n values before it failed. It is for streams. It
 // has no effect on calls (Do, Run, Attempts, MapRetry, HTTP and gRPC clients, jobs), which deliver no values. n must be
 // more than 0.
-func ResetAfterItems(n int64) Option {
-	positive("ResetAfterItems", "n", n)
-	return func(c *config) { c.resetAfterItems = n }
-}
+func ResetAfterItems(n int64) Option { return theResetAfterItems.to(n) }
 
 // ResetOn makes s.Fire end the policy's waits and restart the counts of its operations.
 func ResetOn(s *Signal) Option {
@@ -156,26 +149,11 @@ func WithBudget(b *Budget) Option {
 
 // MaxRetryAfter gives up if an error dictates a delay of more than d. A retry before the dictated time would be of no
 // use.
-func MaxRetryAfter(d time.Duration) Option {
-	notNegative("MaxRetryAfter", "d", d)
-	return func(c *config) { c.maxRetryAfter = d }
-}
+func MaxRetryAfter(d time.Duration) Option { return theMaxRetryAfter.to(d) }
 
 func notNil(where, name string, isNil bool) {
 	if isNil {
 		panicf(where, "%s is nil", name)
-	}
-}
-
-func notNegative[N int | time.Duration](where, name string, n N) {
-	if n < 0 {
-		panicf(where, "%s is %v, want at least 0", name, n)
-	}
-}
-
-func positive[N int64 | time.Duration](where, name string, n N) {
-	if n <= 0 {
-		panicf(where, "%s is %v, want more than 0", name, n)
 	}
 }
 

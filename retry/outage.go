@@ -52,9 +52,10 @@ func (o *Operation) attemptOver(n int, err error, lasted time.Duration) {
 
 // outageBegins calls the hooks for the beginning of an outage, unless it has begun.
 func (o *Operation) outageBegins(failure error) {
-	if o.outage != nil {
+	if o.down {
 		return
 	}
+	o.down = true
 	for _, hook := range o.config.onOutage {
 		if over := hook(o.ctx, failure); over != nil {
 			o.outage = append(o.outage, over)
@@ -65,7 +66,7 @@ func (o *Operation) outageBegins(failure error) {
 // outageOver calls what the hooks for the beginning of the outage have returned.
 func (o *Operation) outageOver() {
 	all := o.outage
-	o.outage = nil
+	o.outage, o.down = nil, false
 	for _, over := range all {
 		over()
 	}

@@ -15,15 +15,15 @@ import (
 // copy, and any number of goroutines may use the same Policy. The state of one operation is kept separately, in a
 // State. A Policy is a stream.RetryHandler and a stream.RetryObserver.
 //
-// The zero Policy retries at once and forever, until ctx ends.
+// The zero Policy is Default. New(backoff.Backoff{}) retries at once, until ctx ends.
 type Policy struct {
 	config *config // never changed; nil in the zero Policy
 }
 
 // config holds the options. A negative number means "not set".
 type config struct {
-	backoff         backoff.Backoff
-	draws           draws
+	curve
+	curves          []curve // of BackoffFor
 	limit           int64
 	within          time.Duration
 	stopAt          time.Duration
@@ -53,32 +53,41 @@ type config struct {
 
 // Default waits about 1, 2, 4 and 8 s, each ±15 %, and gives up when the next wait would be 10 s or more. The figures
 // are those of "Exponential Backoff" (LispCast).
-var Default = New(backoff.Exponential(time.Second, 2).Jitter(jitter.Default), StopAt(10*time.Second))
+var Default = Policy{standard}
 
-var zero = func() *config {
-	c := config{plain: true}.cleared()
-	return &c
-}()
+// standard is Default's config, and empty one without an option.
+var (
+	standard = empty.with(WithBackoff(backoff.Exponential(time.Second, 2).Jitter(jitter.Default)), StopAt(10*time.Second))
+	empty    = config{plain: true}.cleared()
+)
 
 // cleared returns a copy without the options that are numbers.
 func (c config) cleared() config {
-	c.limit, c.within, c.stopAt, c.attemptTimeout, c.resetAfter, c.resetAfterItems, c.maxRetryAfter = -1, -1, -1, -1, -1, -1, -1
+	for _, s := range settings {
+		s.clear(&c)
+	}
 	return c
 }
 
 // New returns the policy with the backoff b and the given options. Without Limit, Within or StopAt it retries until ctx
 // ends. Hooks and signals given several times are all used; of every other option the last one counts.
 func New(b backoff.Backoff, opts ...Option) Policy {
-	return Policy{}.With(WithBackoff(b)).With(opts...)
+	return Policy{empty.with(WithBackoff(b), join("New", opts))}
 }
 
 // With returns a copy of p with the given options. p is unchanged.
 func (p Policy) With(opts ...Option) Policy {
-	c := *p.settings()
-	join("With", opts)(&c)
+	return Policy{p.settings().with(join("With", opts))}
+}
+
+// with returns a changed copy.
+func (c config) with(opts ...Option) *config {
+	for _, o := range opts {
+		o(&c)
+	}
 	c.timed = c.resetAfter > 0 || c.onRetry != nil || c.onDone != nil || c.onAttempt != nil || c.logs
 	c.plain = !c.timed && c.attemptTimeout < 0 && c.budget == nil && c.onRecovered == nil && c.onOutage == nil
-	return Policy{&c}
+	return &c
 }
 
 // Name returns the policy's name, "" if it has none.
@@ -95,22 +104,18 @@ func (p Policy) Budget() (b *Budget, set bool) {
 
 // Limit returns the maximum number of retries in a row, and whether there is one.
 func (p Policy) Limit() (retries int, set bool) {
-	c := p.settings()
-	return int(max(0, c.limit)), c.limit >= 0
+	n, set := theLimit.of(p)
+	return int(n), set
 }
 
 // Within returns how long after the first failure in a row a retry may start, and whether there is a limit.
-func (p Policy) Within() (d time.Duration, set bool) { return duration(p.settings().within) }
+func (p Policy) Within() (d time.Duration, set bool) { return theWithin.of(p) }
 
 // StopAt returns the delay at which the policy gives up, and whether it is set.
-func (p Policy) StopAt() (d time.Duration, set bool) { return duration(p.settings().stopAt) }
+func (p Policy) StopAt() (d time.Duration, set bool) { return theStopAt.of(p) }
 
 // AttemptTimeout returns the timeout of each call, and whether it is set.
-func (p Policy) AttemptTimeout() (d time.Duration, set bool) {
-	return duration(p.settings().attemptTimeout)
-}
-
-func duration(d time.Duration) (time.Duration, bool) { return max(0, d), d >= 0 }
+func (p Policy) AttemptTimeout() (d time.Duration, set bool) { return theAttemptTimeout.of(p) }
 
 // Plain reports whether p has nothing to do with an attempt that succeeds, nor with an operation that is cancelled: it
 // has no AttemptTimeout, ResetAfter, budget or Log, and no hook but OnGiveUp. An engine with many operations then needs
@@ -150,7 +155,7 @@ func (c *config) refund(n int64) {
 
 func (p Policy) settings() *config {
 	if p.config == nil {
-		return zero
+		return standard
 	}
 	return p.config
 }

@@ -457,10 +457,31 @@ func TestWithLeavesThePolicyAsItIs(t *testing.T) {
 	})
 }
 
-func TestTheZeroPolicyRetriesAtOnceForEver(t *testing.T) {
+func TestTheZeroPolicyIsDefault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		half := retry.WithRand(func() float64 { return 0.5 })
+		for _, p := range []retry.Policy{retry.Policy{}.With(half), retry.Default.With(half)} {
+			c := calls{fails: -1}
+			_, err := retry.Do(t.Context(), p, c.do)
+			if c.want(t, 0, 1, 3, 7, 15); !errors.Is(err, retry.ErrStopAt) {
+				t.Errorf("got %v", err)
+			}
+		}
+		var p retry.Policy
+		if p.String() != retry.Default.String() || !p.Plain() {
+			t.Errorf("got %v", p)
+		}
+		_, limited := p.Limit()
+		if err := p.UnmarshalText([]byte("constant d=1s")); err != nil || p.String() != "constant d=1s" || limited {
+			t.Errorf("got %v, %v", p, err) // without Default's StopAt
+		}
+	})
+}
+
+func TestNewWithoutABackoffRetriesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := calls{fails: 1000}
-		v, err := retry.Do(t.Context(), retry.Policy{}, c.do)
+		v, err := retry.Do(t.Context(), retry.New(backoff.Backoff{}), c.do)
 		if v != 1001 || err != nil || time.Since(c.start) != 0 {
 			t.Errorf("got %v, %v", v, err)
 		}
@@ -508,6 +529,7 @@ func TestPanicsNameTheArgument(t *testing.T) {
 		"retry: ResetAfter: d is 0s, want more than 0":                                     func() { retry.ResetAfter(0) },
 		"retry: ResetAfterItems: n is 0, want more than 0":                                 func() { retry.ResetAfterItems(0) },
 		"retry: If: retryable is nil":                                                      func() { retry.If(nil) },
+		"retry: BackoffFor: match is nil":                                                  func() { retry.BackoffFor(nil, backoff.Default) },
 		"retry: OnRetry: f is nil":                                                         func() { retry.OnRetry(nil) },
 		"retry: OnRecovered: f is nil":                                                     func() { retry.OnRecovered(nil) },
 		"retry: OnDone: f is nil":                                                          func() { retry.OnDone(nil) },
@@ -518,7 +540,7 @@ func TestPanicsNameTheArgument(t *testing.T) {
 		"retry: ResetOn: s is nil":                                                         func() { retry.ResetOn(nil) },
 		"retry: WithRand: f is nil":                                                        func() { retry.WithRand(nil) },
 		"retry: WithBudget: b is nil":                                                      func() { retry.WithBudget(nil) },
-		"retry: With: opts[1] is nil":                                                      func() { retry.New(backoff.Backoff{}, retry.Limit(1), nil) },
+		"retry: New: opts[1] is nil":                                                       func() { retry.New(backoff.Backoff{}, retry.Limit(1), nil) },
 		"retry: JoinOptions: opts[1] is nil":                                               func() { retry.JoinOptions(retry.Limit(1), nil) },
 		"retry: With: opts[0] is nil":                                                      func() { retry.Default.With(nil) },
 		"retry: Do: f is nil":                                                              func() { _, _ = retry.Do[int](t.Context(), retry.Default, nil) },

@@ -5,31 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/internal/words"
 )
 
-// Parse reads a policy's text form: the text form of a backoff (backoff.Parse) with any of these words:
-//
-//	limit=5               Limit
-//	within=1m             Within
-//	stopat=10s            StopAt
-//	attempttimeout=2s     AttemptTimeout
-//	resetafter=30s        ResetAfter
-//	resetafteritems=1     ResetAfterItems
-//	maxretryafter=1h      MaxRetryAfter
-//	budget=10,1,0.1       WithBudget(NewBudget(10, 1, 0.1)); a fourth number is Refill's
-//
+// Parse reads a policy's text form: the text form of a backoff (backoff.Parse) with any of the words of Words that are
+// options: limit, within, stopat, attempttimeout, resetafter, resetafteritems, maxretryafter and budget (capacity, cost,
+// refund, and optionally the number of Refill),
 // as in "exponential base=100ms factor=2 cap=30s jitter=full limit=5 within=1m". A budget belongs to the policy that is
 // returned, and to its copies: to share one among several policies, give WithBudget instead. Options without a text
 // form, such as hooks and clocks, are given as opts, which are applied last. The error wraps a *backoff.ParseError,
 // which has the wrong word and its place.
 func Parse(text string, opts ...Option) (Policy, error) {
-	p, err := parse(*zero, text)
+	p, err := parse(empty, text)
 	if err != nil {
 		return Policy{}, err
 	}
@@ -105,31 +95,12 @@ func (p *Policy) UnmarshalText(text []byte) error {
 }
 
 // notations contains the options that have a text form, as they are written and read.
-var notations = []words.Notation[config]{
-	countOf("limit", 0, func(c *config) *int64 { return &c.limit }),
-	durationOf("within", 0, func(c *config) *time.Duration { return &c.within }),
-	durationOf("stopat", 0, func(c *config) *time.Duration { return &c.stopAt }),
-	durationOf("attempttimeout", 1, func(c *config) *time.Duration { return &c.attemptTimeout }),
-	durationOf("resetafter", 1, func(c *config) *time.Duration { return &c.resetAfter }),
-	countOf("resetafteritems", 1, func(c *config) *int64 { return &c.resetAfterItems }),
-	durationOf("maxretryafter", 0, func(c *config) *time.Duration { return &c.maxRetryAfter }),
-	words.Of("budget", "10,1,0.1", formatBudget, parseBudget),
-}
-
-func durationOf(name string, least time.Duration, field func(*config) *time.Duration) words.Notation[config] {
-	return words.DurationOf(name, "30s", -1, least, field)
-}
-
-func countOf(name string, least int64, field func(*config) *int64) words.Notation[config] {
-	return words.Of(name, "5", func(c *config) (string, bool) { return fmt.Sprint(*field(c)), *field(c) >= 0 },
-		func(c *config, value, _ string) (err error) {
-			n := field(c)
-			if *n, err = strconv.ParseInt(value, 10, strconv.IntSize); err != nil || *n < least {
-				return fmt.Errorf("%s is %q, want a whole number of at least %d", name, value, least)
-			}
-			return nil
-		})
-}
+var notations = func() (all []words.Notation[config]) {
+	for _, s := range settings {
+		all = append(all, s.notation())
+	}
+	return append(all, words.Of(ofBudget[0].Name, ofBudget[0].Example, formatBudget, parseBudget))
+}()
 
 func formatBudget(c *config) (string, bool) {
 	if c.budget == nil {

@@ -69,7 +69,7 @@ func TestPolicyTextErrors(t *testing.T) {
 		{good + "limit=-1", `"limit=-1" at column 30: limit is "-1", want a whole number of at least 0`},
 		{good + "limit=many", `"limit=many" at column 30: limit is "many", want a whole number of at least 0`},
 		{good + "limit", `"limit" at column 30: limit has no value, want as in "limit=5"`},
-		{good + "within=1", `"within=1" at column 30: 1 has no unit, want as in "within=30s"`},
+		{good + "within=1", `"within=1" at column 30: 1 has no unit, want as in "within=1m"`},
 		{good + "resetafter=0s", `"resetafter=0s" at column 30: resetafter is 0s, want more than 0`},
 		{good + "limit=1 limit=2", `"limit=2" at column 38: a second limit, after "limit=1"; want one only`},
 		{good + "limmit=1", `"limmit=1" at column 30: unknown word; exponential takes`},
@@ -207,5 +207,55 @@ func TestPolicyTextErrors_Names(t *testing.T) {
 	_, err := retry.Parse("linear d=soon")
 	if wrong, ok := errors.AsType[*backoff.ParseError](err); !ok || wrong.Names != nil {
 		t.Errorf("%v has names although its word is known", err)
+	}
+}
+
+// Each word that Parse reads is in Words, and each word of Words is read, is written back, and is described.
+func TestWords(t *testing.T) {
+	_, err := retry.Parse("linear d=1s nothing=1")
+	wrong, ok := errors.AsType[*backoff.ParseError](err)
+	if !ok {
+		t.Fatal(err)
+	}
+	known := wrong.Names[slices.Index(wrong.Names, "plus"):]
+	var names []string
+	for _, w := range retry.Words() {
+		names = append(names, w.Name)
+		p, err := retry.Parse("linear d=1s " + w.String())
+		if err != nil {
+			t.Errorf("%s: %v", w, err)
+			continue
+		}
+		all := p.Words()
+		last := all[len(all)-1]
+		if w.String() == "jitter=none" {
+			last = backoff.Word{Name: "jitter", Value: "none"} // which is not written
+		}
+		got, ok := retry.Describe(last, func(part string) string { return "<" + part + ">" })
+		if !ok || got.Name != w.Name || got.Example != last.Value {
+			t.Errorf("%s is described as %+v, %v", w, got, ok)
+		}
+		for i, part := range strings.FieldsFunc(w.Example, func(r rune) bool { return r == ',' || r == ':' }) {
+			if at := fmt.Sprintf("{%d}", i+1); strings.Contains(w.Go, at) && !strings.Contains(got.Go, "<"+part+">") || strings.Contains(got.Go+got.Sentence, at) {
+				t.Errorf("%s is described as %q and %q", w, got.Go, got.Sentence)
+			}
+		}
+	}
+	if got := slices.Compact(names); !slices.Equal(got, known) {
+		t.Errorf("the words are %q, want %q", got, known)
+	}
+	for _, w := range []backoff.Word{{Name: "linear"}, {Name: "d", Value: "1s"}, {Name: "jitter", Value: "custom(x)"}, {Name: "budget", Value: "1"}} {
+		if got, ok := retry.Describe(w, strings.Clone); ok {
+			t.Errorf("%s is described as %+v", w, got)
+		}
+	}
+	for n, want := range map[string]string{"1": "at most 1 retry", "2": "at most 2 retries"} {
+		if got, _ := retry.Describe(backoff.Word{Name: "limit", Value: n}, strings.Clone); got.Sentence != want {
+			t.Errorf("got %q, want %q", got.Sentence, want)
+		}
+	}
+	retry.Words()[0].Name = "changed"
+	if got := retry.Words()[0].Name; got != "plus" {
+		t.Errorf("a caller has changed the list: %q", got)
 	}
 }

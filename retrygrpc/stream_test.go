@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retrygrpc"
@@ -129,7 +130,7 @@ func (s *script) Trailer() metadata.MD {
 // scripts, or the last.
 func open(t *testing.T, desc grpc.StreamDesc, scripts ...script) (call grpc.ClientStream, opened *int, _ error) {
 	opened = new(int)
-	intercept := retrygrpc.StreamClientInterceptor(retry.Policy{}.With(retry.Limit(3)))
+	intercept := retrygrpc.StreamClientInterceptor(retry.New(backoff.Backoff{}, retry.Limit(3)))
 	call, err := intercept(t.Context(), &desc, nil, after, func(ctx context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, _ string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
 		*opened++
 		if stream.AttemptFrom(ctx) != *opened {
@@ -325,7 +326,7 @@ func TestClientStream(t *testing.T) {
 func TestReceive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &server{fail: times(2, codes.Unavailable), broken: 5}
-		conn := client{server.connect(t, retry.Policy{}, retrygrpc.Methods(func(m string) bool { return m != after }))}
+		conn := client{server.connect(t, retry.New(backoff.Backoff{}), retrygrpc.Methods(func(m string) bool { return m != after }))}
 		events := operators.Resume(int64(2), func(at int64) stream.Stream[*number] {
 			if at == 5 {
 				synctest.Wait()
@@ -345,7 +346,7 @@ func TestReceive(t *testing.T) {
 func TestReceiveEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &server{}
-		conn := client{server.connect(t, retry.Policy{}, retrygrpc.Methods(func(m string) bool { return m != after }))}
+		conn := client{server.connect(t, retry.New(backoff.Backoff{}), retrygrpc.Methods(func(m string) bool { return m != after }))}
 		all := retrygrpc.Receive(conn.After, wrapperspb.Int64(0))
 		if got, err := all.Collect(t.Context()); len(got) != 9 || err != nil {
 			t.Errorf("to the end: %v, %v", got, err)

@@ -88,7 +88,7 @@ func TestTCP_CallsSurviveConnections(t *testing.T) {
 }
 
 func TestTCP_AStreamSurvivesConnections(t *testing.T) {
-	conn, network := dial(t, &server{}, retry.Policy{}, retrygrpc.Methods(func(m string) bool { return m != after }))
+	conn, network := dial(t, &server{}, retry.New(backoff.Backoff{}), retrygrpc.Methods(func(m string) bool { return m != after }))
 	events := operators.Resume(int64(0), func(at int64) stream.Stream[*number] {
 		return retrygrpc.Receive(conn.After, wrapperspb.Int64(at), grpc.WaitForReady(true))
 	}, func(_ int64, n *number) int64 { return n.Value }, quick.With(retry.If(retrygrpc.IsTransient), retry.ResetAfterItems(1)))

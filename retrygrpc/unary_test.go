@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retrygrpc"
 	"github.com/retrywhen/retrywhen/stream"
@@ -196,7 +197,7 @@ func TestHooksAndMetadata(t *testing.T) {
 
 func TestAttemptFrom(t *testing.T) {
 	var seen []int
-	intercept := retrygrpc.UnaryClientInterceptor(retry.Policy{}.With(retry.Limit(2)))
+	intercept := retrygrpc.UnaryClientInterceptor(retry.New(backoff.Backoff{}, retry.Limit(2)))
 	err := intercept(t.Context(), double, nil, nil, nil, func(ctx context.Context, method string, _, _ any, _ *grpc.ClientConn, _ ...grpc.CallOption) error {
 		if seen = append(seen, stream.AttemptFrom(ctx)); retrygrpc.MethodFrom(ctx) != "" {
 			t.Error("an attempt's context is a hook's")
@@ -210,7 +211,7 @@ func TestAttemptFrom(t *testing.T) {
 
 // The caller's slice of options may have room for more, which is not the interceptor's.
 func TestTheCallersOptionsAreNotOverwritten(t *testing.T) {
-	intercept := retrygrpc.UnaryClientInterceptor(retry.Policy{})
+	intercept := retrygrpc.UnaryClientInterceptor(retry.New(backoff.Backoff{}))
 	own := grpc.WaitForReady(true)
 	opts := []grpc.CallOption{own, own}
 	err := intercept(t.Context(), double, nil, nil, nil, func(_ context.Context, _ string, _, _ any, _ *grpc.ClientConn, opts ...grpc.CallOption) error {
@@ -323,7 +324,7 @@ func TestPushbackOfAnotherCode(t *testing.T) {
 
 func TestAnAttemptsContextEndsWithIt(t *testing.T) {
 	var contexts []context.Context
-	intercept := retrygrpc.UnaryClientInterceptor(retry.Policy{}.With(retry.Limit(2), retry.AttemptTimeout(time.Hour)))
+	intercept := retrygrpc.UnaryClientInterceptor(retry.New(backoff.Backoff{}, retry.Limit(2), retry.AttemptTimeout(time.Hour)))
 	_ = intercept(t.Context(), double, nil, nil, nil, func(ctx context.Context, _ string, _, _ any, _ *grpc.ClientConn, _ ...grpc.CallOption) error {
 		for i, before := range contexts {
 			if before.Err() == nil {

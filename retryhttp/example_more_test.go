@@ -99,3 +99,32 @@ func ExamplePeekLimit() {
 	// 429 Too Many Requests: rate limit (wants 1s)
 	// 429
 }
+
+// A server that throttles, and does not say for how long, gets more time than one that fails.
+func Example_throttling() {
+	server := flakyServer(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, "too many requests", http.StatusTooManyRequests)
+	})
+	defer server.Close()
+
+	throttled := func(err error) bool {
+		status, ok := errors.AsType[*retryhttp.StatusError](err)
+		return ok && status.StatusCode == http.StatusTooManyRequests
+	}
+	policy := retry.New(backoff.Exponential(time.Millisecond, 2),
+		retry.BackoffFor(throttled, backoff.Exponential(20*time.Millisecond, 2)),
+		retry.OnRetry(func(_ context.Context, e retry.Event) { fmt.Println("waits", e.Delay) }))
+	client := &http.Client{Transport: retryhttp.NewTransport(nil, policy)}
+
+	resp, err := client.Get(server.URL)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer resp.Body.Close()
+	fmt.Println(resp.Status)
+	// Output:
+	// waits 20ms
+	// waits 40ms
+	// 200 OK
+}

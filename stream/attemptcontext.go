@@ -16,12 +16,14 @@ import (
 type attemptContext struct {
 	context.Context // the subscriber's
 
-	over  uint32 // 1 once the attempt is over; atomic
-	n     uint32 // the number of the attempt
-	name  string // of what is retried; "" if the handler has none
-	inner atomic.Pointer[cancellable]
-	mu    sync.Mutex // guards the fields below, and the making of inner against finish
-	cut   bool       // the parent ended before the attempt was over
+	over         uint32 // 1 once the attempt is over; atomic
+	n            uint32 // the number of the attempt
+	name         string // of what is retried; "" if the handler has none
+	subscription *attempt.Subscription
+	bookmarks    *int64
+	inner        atomic.Pointer[cancellable]
+	mu           sync.Mutex // guards the fields below, and the making of inner against finish
+	cut          bool       // the parent ended before the attempt was over
 }
 
 type cancellable struct {
@@ -64,6 +66,9 @@ func (a *attemptContext) real() *cancellable {
 	return inner
 }
 
+// NoProgress is called by the operators that deliver bookmarks.
+func (a *attemptContext) NoProgress() { *a.bookmarks++ }
+
 func (a *attemptContext) Done() <-chan struct{} { return a.real().Done() }
 
 func (a *attemptContext) Err() error {
@@ -83,6 +88,8 @@ func (a *attemptContext) Value(key any) any {
 		return a
 	case a.name != "" && key == (attempt.NameKey{}):
 		return a.name
+	case a.n > 1 && key == (retriedKey{}):
+		return a
 	}
 	if inner := a.inner.Load(); inner != nil {
 		return inner.Value(key)

@@ -111,6 +111,7 @@ func TestAllocations_NoneForAValue(t *testing.T) {
 	for name, apply := range map[string]func(s) s{
 		"nothing":             func(s s) s { return s },
 		"Filter":              func(s s) s { return s.Filter(yes) },
+		"DropHeartbeats":      func(s s) s { return s.DropHeartbeats(func(v int) bool { return v%2 == 0 }) },
 		"Take":                func(s s) s { return s.Take(1000) },
 		"Skip":                func(s s) s { return s.Skip(1) },
 		"SkipLast":            func(s s) s { return s.SkipLast(0) },

@@ -51,8 +51,8 @@
 // Sinks: [Stream.All] for a range loop, [Stream.Collect], [Stream.One], [Stream.ForEach], [Stream.TryForEach],
 // [Stream.Chans]; or call the stream itself.
 //
-// Selecting values: [Stream.Filter], [Stream.Take], [Stream.TakeLast], [Stream.TakeWhile], [Stream.TakeUntilDone],
-// [Stream.Skip], [Stream.SkipLast], [Stream.SkipWhile], [Stream.IgnoreElements].
+// Selecting values: [Stream.Filter], [Stream.DropHeartbeats], [Stream.Take], [Stream.TakeLast], [Stream.TakeWhile],
+// [Stream.TakeUntilDone], [Stream.Skip], [Stream.SkipLast], [Stream.SkipWhile], [Stream.IgnoreElements].
 //
 // Observing: [Stream.Tap] for values, [Stream.OnEnd] for the end.
 //
@@ -60,7 +60,8 @@
 // [Stream.Merge], [Stream.Buffer].
 //
 // Errors: [Stream.MustNotEnd] and [Stream.Timeout] make failures. [Stream.Catch], [Stream.Retry] and [Stream.RetryWhen]
-// handle them. [Permanent] and [ErrNotRestartable] mark failures that are not retried.
+// handle them. With [Works] a source says that its attempt works although there is no value. [Permanent] and
+// [ErrNotRestartable] mark failures that are not retried.
 //
 // Time: [Stream.Delay], [Stream.TimeShift], [Stream.Debounce], [Stream.Throttle], [Stream.ThrottleLatest],
 // [Stream.Timeout], [Timer], [Interval]. They use the clock that [WithClock] puts into the context, or else the system

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -65,4 +67,36 @@ func ExampleAttemptFrom() {
 	// first is away
 	// second is away
 	// [connected to the third] <nil>
+}
+
+// A feed whose server sends heartbeats. The Timeout sees them, the consumer does not; a heartbeat after a failure ends
+// the outage.
+func ExampleStream_DropHeartbeats() {
+	feed := stream.Of("price 1", "heartbeat", "price 2").Timeout(time.Minute).
+		DropHeartbeats(func(line string) bool { return line == "heartbeat" })
+	show(feed)
+	// Output: price 1 price 2 → <nil>
+}
+
+// A source that knows that it is connected and subscribed says so. Otherwise, a feed with an event every six hours would
+// be an outage of six hours after each failure.
+func ExampleWorks() {
+	policy := retry.New(backoff.Constant(time.Millisecond), retry.OnRecovered(func(_ context.Context, r retry.Recovery) {
+		fmt.Println("recovered from:", r.Last)
+	}))
+	connections := 0
+	feed := stream.Stream[string](func(ctx context.Context, yield func(string) bool) error {
+		if connections++; connections == 1 {
+			return errors.New("connection refused")
+		}
+		stream.Works(ctx) // the server has confirmed the subscription
+		fmt.Println("waits for the next event")
+		yield("event")
+		return nil
+	})
+	show(feed.RetryWhen(policy))
+	// Output:
+	// recovered from: connection refused
+	// waits for the next event
+	// event → <nil>
 }

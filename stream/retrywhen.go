@@ -93,12 +93,17 @@ func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 		if named, ok := h.(interface{ Name() string }); ok {
 			r.name = named.Name()
 		}
-		r.observer, _ = h.(RetryObserver)
-		err := r.run()
-		if r.observer != nil {
-			r.over(err)
+		r.subscription.Context, r.subscription.Began = ctx, r.clock.Now()
+		observer, _ := h.(attempt.Observer)
+		r.subscription.Observed = observer != nil
+		r.run()
+		if !r.ended {
+			return r.handle(observer)
 		}
-		return err
+		if observer != nil {
+			observer.Observe(&r.subscription, r.over(r.err))
+		}
+		return r.err
 	}
 }
 
@@ -124,32 +129,35 @@ type retrying[T any] struct {
 	ctx      context.Context
 	consumer func(T) bool
 	clock    Clock
-	start    time.Time // of the subscription
 
-	deliver  func(T) bool // passes a value of the source to yield
-	yield    func(T) bool // the consumer, or a function that runs before it or in its place
-	attempts int          // that were begun
-	items    int64        // delivered in this attempt
-	taken    int64        // of these, how many the consumer has returned from
-	stopped  bool         // the consumer wants no more
-	running  bool         // an attempt runs; afterwards: it did not return
-	repeats  bool         // the attempts have no numbers: none of them is a retry
-	name     string       // what the handler's method Name returns
+	deliver func(T) bool // passes a value of the source to yield
+	yield   func(T) bool // the consumer, or a function that runs before it or in its place
+	first   func(T) bool // the yield of an attempt after a failure, for its first value
 
-	failures failures
-	err      error // the last failure, or what the stream returns once ended
-	ended    bool
+	// The attempt that runs, or was the last one.
+	attempts  int           // its number
+	given     int64         // how many values it has passed to the consumer
+	taken     int64         // of these, how many the consumer has returned from
+	bookmarks int64         // of these, how many are bookmarks, which are no progress
+	lasted    time.Duration // how long it ran, unless it was the first one and has not failed
+	at        time.Duration // when it ended, likewise
+	own       error         // its error, if it was no failure
+	running   bool          // it runs; afterwards: it did not return
 
-	observer    RetryObserver    // the handler, if it is an observer
-	observation RetryObservation // its observation; nil before the first failure
-	handling    context.Context  // of the handler's stream
-	first       func(T) bool     // the yield of an attempt after a failure, for its first value
+	stopped bool   // the consumer wants no more
+	repeats bool   // the attempts have no numbers: none of them is a retry
+	name    string // what the handler's method Name returns
+
+	subscription attempt.Subscription
+	failures     failures
+	err          error // the last failure, or what the stream returns once ended
+	ended        bool
 }
 
-// run is the stream.
-func (r *retrying[T]) run() error {
+// run runs the first attempt.
+func (r *retrying[T]) run() {
 	r.deliver = func(v T) bool {
-		r.items++
+		r.given++
 		if r.yield(v) {
 			r.taken++
 			return true
@@ -157,16 +165,38 @@ func (r *retrying[T]) run() error {
 		r.stop()
 		return false
 	}
-	r.start = r.clock.Now()
-	if r.attempt(); r.ended {
-		return r.err
+	r.attempt()
+}
+
+// handle runs the handler's stream, at the first failure, and returns what the stream returns.
+func (r *retrying[T]) handle(observer attempt.Observer) error {
+	returned := false
+	defer func() {
+		if r.failures.close(); !returned {
+			r.subscription.Aborted()
+		}
+	}()
+	r.first = func(v T) bool {
+		r.yield = r.consumer
+		r.subscription.Works(&always)
+		return r.consumer(v)
 	}
-	defer r.failures.close()
+	if observer != nil {
+		observer.Observe(&r.subscription, attempt.End{})
+	}
+	r.failed()
+	err := r.answers()
+	returned = true
+	r.subscription.Over(r.over(err))
+	return err
+}
+
+func (r *retrying[T]) answers() error {
 	answers := r.handler.Handle(r.failures.run)
 	if answers == nil {
 		return ending.Join(errors.New("stream: RetryWhen: the handler returned a nil stream"), r.err)
 	}
-	err := answers(r.handling, r.answer)
+	err := answers(&r.subscription, r.answer)
 	if r.running && err == nil {
 		err = errors.New("stream: RetryWhen: the handler recovered a panic of an attempt")
 	}
@@ -192,8 +222,10 @@ func (r *retrying[T]) answer(a Failure) bool {
 	}
 	if r.attempt(); r.ended {
 		r.failures.close() // a handler that does not stop must not wait forever
+		return false
 	}
-	return !r.ended
+	r.failed()
+	return true
 }
 
 // stop records that the consumer wants no more values, even if the source continues.
@@ -202,39 +234,40 @@ func (r *retrying[T]) stop() {
 	r.yield = func(T) bool { return false }
 }
 
-// attempt runs the source once. Afterwards the stream has ended, or a failure waits for its answer.
+// attempt runs the source once. Afterwards the stream has ended, or the attempt has failed.
 func (r *retrying[T]) attempt() {
-	began := since(r.clock, r.start)
+	began := r.now()
 	err := r.runSource()
-	if r.items > 0 { // older failures are over
-		r.err = nil
-	}
+	r.own = err
 	switch {
 	case r.stopped:
+		r.own = nil
 		r.end(nil)
-	case r.taken != r.items: // the consumer has not returned
+	case r.taken != r.given: // the consumer has not returned
 		r.end(ending.Join(errors.New("stream: RetryWhen: the source recovered a panic of its consumer"), err))
 	case err == nil:
-		if r.items == 0 {
-			r.works()
-		}
 		r.end(nil)
 	case r.ctx.Err() != nil:
-		r.end(ending.Error(r.ctx, err, r.err))
+		r.end(ending.Error(r.ctx, err, r.older()))
 	case ending.Reaches(err, ErrNotRestartable):
-		r.end(ending.Join(err, r.err))
+		r.end(ending.Join(err, r.older()))
 	case permanent.Is(err):
 		r.end(err)
 	default:
-		r.failed(Failure{
-			Err: err, N: r.failures.current.N + 1, Items: r.items, Lasted: since(r.clock, r.start) - began,
-		})
+		r.err = err
+	}
+	if !r.ended || r.attempts > 1 {
+		r.at = r.now()
+		r.lasted = r.at - began
 	}
 }
 
+// now returns the time since the subscription began.
+func (r *retrying[T]) now() time.Duration { return since(r.clock, r.subscription.Began) }
+
 func (r *retrying[T]) runSource() error {
 	r.attempts++
-	ctx := &attemptContext{Context: r.ctx, name: r.name}
+	ctx := &attemptContext{Context: r.ctx, name: r.name, subscription: &r.subscription, bookmarks: &r.bookmarks}
 	if !r.repeats {
 		ctx.n = uint32(min(uint64(r.attempts), math.MaxUint32))
 	}
@@ -244,7 +277,7 @@ func (r *retrying[T]) runSource() error {
 			r.failures.close() // a handler that recovers the panic must not wait forever
 		}
 	}()
-	r.items, r.taken, r.running = 0, 0, true
+	r.given, r.taken, r.bookmarks, r.running = 0, 0, 0, true
 	err := r.source(ctx, r.deliver)
 	r.running = false
 	return err
@@ -254,51 +287,35 @@ func (r *retrying[T]) end(err error) {
 	r.ended, r.err = true, err
 }
 
-// failed passes a failure to the observation and to the handler.
-func (r *retrying[T]) failed(f Failure) {
-	if f.N == 1 {
-		r.observe()
-	}
-	if r.observation != nil {
-		r.observation.Failed(f)
-		r.yield = r.first
-	}
-	r.err = f.Err
+// failed passes the failure to the observations and to the handler.
+func (r *retrying[T]) failed() {
+	f := Failure{Err: r.err, N: r.failures.current.N + 1, Items: r.given - r.bookmarks, Lasted: r.lasted}
+	r.yield = r.first
+	r.subscription.Failed(attempt.Failure{
+		Err: f.Err, N: f.N, Items: f.Items, Lasted: f.Lasted, At: r.subscription.Began.Add(r.at),
+	}, r.failures.ran.Load())
 	r.failures.post(f)
 }
 
-// observe begins the observation, at the first failure.
-func (r *retrying[T]) observe() {
-	r.handling = r.ctx
-	if r.observer == nil {
-		return
+// older returns the failure before the attempt that has ended, nil if the attempt has worked.
+func (r *retrying[T]) older() error {
+	r.subscription.Enter() // a Works that has begun is over
+	defer r.subscription.Leave()
+	if r.given > r.bookmarks || !r.subscription.Down() {
+		return nil
 	}
-	r.handling, r.observation = r.observer.Observe(RetrySubscription{Context: r.ctx, Began: r.start})
-	r.first = func(v T) bool {
-		r.yield = r.consumer
-		r.works()
-		return r.consumer(v)
-	}
+	return r.err
 }
 
-// works tells the observation, if there is one, that an attempt works.
-func (r *retrying[T]) works() {
-	if r.observation != nil && r.ctx.Err() == nil {
-		r.observation.Works()
+// over describes the end of the subscription, which returns err.
+func (r *retrying[T]) over(err error) attempt.End {
+	end := attempt.End{Attempts: r.attempts, Err: err}
+	if !r.ended { // the last attempt has failed
+		return end
 	}
-}
-
-// over ends the observation.
-func (r *retrying[T]) over(err error) {
-	if r.failures.current.N == 0 {
-		_, r.observation = r.observer.Observe(RetrySubscription{Context: r.ctx, Began: r.start, Over: true})
+	end.Own, end.Lasted = r.own, r.lasted
+	if r.stopped || r.taken == r.given { // else the consumer has panicked
+		end.Items = r.given - r.bookmarks
 	}
-	if r.observation == nil {
-		return
-	}
-	end := RetryEnd{Context: r.ctx, Began: r.start, Attempts: r.attempts, Err: err}
-	if r.ended && (r.stopped || r.taken == r.items) { // else its values were reported, or the consumer has panicked
-		end.Items = r.items
-	}
-	r.observation.Ended(end)
+	return end
 }

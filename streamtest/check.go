@@ -12,8 +12,8 @@ import (
 
 	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/internal/marble"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
 // Check fails the test unless the streams that newStream returns keep the contract of stream.Stream. Each clause is a

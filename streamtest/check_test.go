@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/goroutine"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
 func TestCheck(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
 // Clock is a mock clock for tests without a bubble: it reports when something is armed on it. A test that moves a mock

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/marble"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
 // Cold returns the source that a marble diagram describes: each run of it does what the diagram says, from the instant

@@ -40,8 +40,7 @@
 //
 // # Contracts
 //
-// [Check] checks a stream against the contract of stream.Stream, [CheckOperator] an operator. [CheckResume] breaks the
-// connections of a feed's client in every way at every event, and compares what it delivers. [CheckReconnect] does that
-// to any client that dials. [Session.Rand] provides given random numbers. [NewClock] is for tests that cannot run in a
-// bubble.
+// [Check] checks a stream against the contract of stream.Stream, [CheckOperator] an operator. Package reconnecttest
+// checks whether a client comes back. [Session.Rand] provides given random numbers. [NewClock] is for tests that cannot
+// run in a bubble.
 package streamtest

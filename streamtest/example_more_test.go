@@ -3,15 +3,14 @@ package streamtest_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"runtime"
 	"testing"
 	"time"
 
 	"github.com/benbjohnson/clock"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
@@ -19,28 +18,9 @@ import (
 	"github.com/retrywhen/retrywhen/streamtest"
 )
 
-// goTest runs a test as go test does, and prints the result.
-func goTest(name string, test func(t *testing.T)) {
-	verbose := flag.Lookup("test.v").Value.String()
-	_ = flag.Set("test.v", "false") // it would write between the Example's lines
-	defer func() { _ = flag.Set("test.v", verbose) }()
-	processors := runtime.GOMAXPROCS(0)
-	defer runtime.GOMAXPROCS(processors)
-	ran := false // once: -count and -cpu are for the Example
-	passed := testing.RunTests(func(string, string) (bool, error) { return true, nil },
-		[]testing.InternalTest{{Name: name, F: func(t *testing.T) {
-			if !ran {
-				ran = true
-				runtime.GOMAXPROCS(processors)
-				test(t)
-			}
-		}}})
-	fmt.Println(name, "passed:", ran && passed)
-}
-
 // A source as a marble diagram, a policy, and the expected result.
 func ExampleRun() {
-	goTest("TestReconnect", func(t *testing.T) {
+	check.GoTest("TestReconnect", func(t *testing.T) {
 		streamtest.Run(t, func(s *streamtest.Session) {
 			feed := streamtest.Cold[string](s, `
 				--a--#
@@ -54,7 +34,7 @@ func ExampleRun() {
 
 // A source that is run twice, with the times of the runs.
 func ExampleCold() {
-	goTest("TestRetryRunsItTwice", func(t *testing.T) {
+	check.GoTest("TestRetryRunsItTwice", func(t *testing.T) {
 		streamtest.Run(t, func(s *streamtest.Session) {
 			src := streamtest.Cold[string](s, "--a--#")
 			streamtest.Expect(s, src.Retry(1)).ToBe("--a----a--#")
@@ -66,7 +46,7 @@ func ExampleCold() {
 
 // Values of any type, and errors.
 func ExampleColdWith() {
-	goTest("TestAccounts", func(t *testing.T) {
+	check.GoTest("TestAccounts", func(t *testing.T) {
 		type account struct{ balance int }
 		values := map[string]account{"a": {100}, "b": {-1}}
 		errOverdrawn := errors.New("overdrawn")
@@ -80,7 +60,7 @@ func ExampleColdWith() {
 
 // Two subscribers of a hot source: the second one misses what came before.
 func ExampleHot() {
-	goTest("TestLate", func(t *testing.T) {
+	check.GoTest("TestLate", func(t *testing.T) {
 		streamtest.Run(t, func(s *streamtest.Session) {
 			prices := streamtest.Hot[int](s, "-1-2-3-|")
 			early := streamtest.Expect(s, prices.Stream)
@@ -94,7 +74,7 @@ func ExampleHot() {
 }
 
 func ExampleHotWith() {
-	goTest("TestSum", func(t *testing.T) {
+	check.GoTest("TestSum", func(t *testing.T) {
 		streamtest.Run(t, func(s *streamtest.Session) {
 			values := map[string]float64{"a": 1.5, "b": 2, "c": 3.5}
 			prices := streamtest.HotWith(s, "-a-b|", values)
@@ -107,7 +87,7 @@ func ExampleHotWith() {
 
 // A stream that is not made from a diagram.
 func ExampleProbe() {
-	goTest("TestTake", func(t *testing.T) {
+	check.GoTest("TestTake", func(t *testing.T) {
 		streamtest.Run(t, func(s *streamtest.Session) {
 			ticks := streamtest.Probe(s, stream.Interval(2*time.Millisecond))
 			streamtest.Watch(s, ticks.Take(1)).Next(time.Now().Add(2 * time.Millisecond)).End()
@@ -119,7 +99,7 @@ func ExampleProbe() {
 
 // Step by step instead of with a diagram: this is better for waits of seconds and hours.
 func ExampleWatch() {
-	goTest("TestHourly", func(t *testing.T) {
+	check.GoTest("TestHourly", func(t *testing.T) {
 		streamtest.Run(t, func(s *streamtest.Session) {
 			errDown := errors.New("down")
 			src := stream.Of(1, 2).Concat(stream.Fail[int](errDown))
@@ -142,7 +122,7 @@ func ExampleWatch() {
 
 // Events that no step has checked fail the test, unless Rest takes them.
 func ExampleWatcher_Rest() {
-	goTest("TestRest", func(t *testing.T) {
+	check.GoTest("TestRest", func(t *testing.T) {
 		streamtest.Run(t, func(s *streamtest.Session) {
 			rest, err := streamtest.Watch(s, stream.Range(1, 5)).Next(1).Next(2).Rest()
 			fmt.Println(rest, err)
@@ -155,7 +135,7 @@ func ExampleWatcher_Rest() {
 
 // Code without a stream: run it on a goroutine, and move time.
 func ExampleSession_Advance() {
-	goTest("TestCall", func(t *testing.T) {
+	check.GoTest("TestCall", func(t *testing.T) {
 		streamtest.Run(t, func(s *streamtest.Session) {
 			policy := retry.New(backoff.Exponential(time.Second, 2).Jitter(jitter.Full), retry.WithRand(s.Rand(0.5, 0.25)))
 			calls := 0
@@ -182,7 +162,7 @@ func ExampleSession_Advance() {
 // Timers that are due at one instant fire in the order armed. The bubble's own timers, including benbjohnson's, fire in
 // any order.
 func ExampleSession_Clock() {
-	goTest("TestClocks", func(t *testing.T) {
+	check.GoTest("TestClocks", func(t *testing.T) {
 		streamtest.Run(t, func(s *streamtest.Session) {
 			for n := range 3 {
 				s.Clock().AfterFunc(time.Minute, func() { fmt.Println("armed as number", n) })
@@ -208,7 +188,7 @@ func ExampleCheck() {
 	pairs := func(s stream.Stream[int]) stream.Stream[int] {
 		return operators.ConcatMap(s, func(v int) stream.Stream[int] { return stream.Of(v, v) })
 	}
-	goTest("TestPairs", func(t *testing.T) {
+	check.GoTest("TestPairs", func(t *testing.T) {
 		streamtest.Check(t, func() stream.Stream[int] { return pairs(stream.Range(0, 10)) })
 		streamtest.Check(t, func() stream.Stream[int] { return pairs(stream.Of(1).Delay(time.Second)) })
 		streamtest.Check(t, func() stream.Stream[int] { return pairs(stream.Fail[int](errors.New("down"))) })

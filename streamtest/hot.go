@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/marble"
-	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 )
 
 // Hot returns a source that does what the diagram says from now on, whether or not anybody is subscribed. "^" marks the

@@ -3,7 +3,7 @@ package streamtest
 import (
 	"sync/atomic"
 
-	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 )
 
 // Rand returns a source of random numbers that returns the numbers u one after another, for retry.WithRand and similar

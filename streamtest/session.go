@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
 // Session is a test on virtual time. Its methods are for the test's own goroutine, except Context, Clock and Rand.

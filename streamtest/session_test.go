@@ -15,9 +15,9 @@ import (
 
 	"github.com/benbjohnson/clock"
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
 const ms = time.Millisecond

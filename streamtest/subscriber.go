@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/marble"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
 // subscriber runs a stream on its own goroutine and records the events.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/goroutine"
+	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest/internal/virtual"
 )
 
 // trial is one run of a stream under inspection, on its own goroutine.

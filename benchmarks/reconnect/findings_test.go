@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// TestFindings shows each finding of the table that has a note without CheckReconnect, by a program of its own.
+// TestFindings shows each finding of the table that has a note without reconnecttest.Check, by a program of its own.
 func TestFindings(t *testing.T) {
 	for _, s := range subjects {
 		for _, n := range s.notes {

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/retrywhen/retrywhen/streamtest"
+	"github.com/retrywhen/retrywhen/reconnecttest"
 )
 
 var write = flag.Bool("write", false, "write RECONNECT.md")
@@ -22,12 +22,12 @@ type subject struct {
 	promises string
 	serve    func(context.Context, net.Listener)
 	run      clientRun
-	options  []streamtest.ResumeOption
+	options  []reconnecttest.Option
 	notes    []note
 }
 
 // note explains the findings that contain its words, with the place in the client's code, and shows them without
-// CheckReconnect.
+// Check.
 type note struct {
 	words, text string
 	show        func(t *testing.T)
@@ -44,7 +44,7 @@ type recorder struct {
 func (r *recorder) Errorf(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.findings = append(r.findings, strings.TrimPrefix(fmt.Sprintf(format, args...), "streamtest: CheckReconnect: "))
+	r.findings = append(r.findings, strings.TrimPrefix(fmt.Sprintf(format, args...), "reconnecttest: Check: "))
 }
 
 func TestTable(t *testing.T) {
@@ -53,7 +53,9 @@ func TestTable(t *testing.T) {
 	for _, s := range subjects {
 		t.Run(s.name, func(t *testing.T) {
 			r := &recorder{T: t}
-			streamtest.CheckReconnect(r, s.serve, s.run, s.options...)
+			reconnecttest.Check(r, func() reconnecttest.Run[string] {
+				return reconnecttest.Run[string]{Serve: s.serve, Client: s.run}
+			}, s.options...)
 			fmt.Fprintf(&out, "\n## %s\n\n%s\n\n", s.name, s.promises)
 			if len(r.findings) == 0 {
 				out.WriteString("Nothing was found.\n")
@@ -78,15 +80,15 @@ func TestTable(t *testing.T) {
 	}
 }
 
-const preamble = `# What CheckReconnect finds in other clients
+const preamble = `# What reconnecttest.Check finds in other clients
 
 Written by ` + "`make reconnect`" + ` in benchmarks. Each client is configured as its README says, against a server in the process that
-speaks as much of the protocol as it needs and delivers 12 events, 100 ms apart. streamtest.CheckReconnect breaks the
+speaks as much of the protocol as it needs and delivers 12 events, 100 ms apart. reconnecttest.Check breaks the
 connection before and in the middle of each of the server's writes, refuses connections for an hour, and so on: see
-[docs/testing.md](../../docs/testing.md#prove-that-your-feed-comes-back). Times are virtual.
+[docs/testing.md](../../docs/testing.md#does-it-come-back). Times are virtual.
 
 A finding is no judgement of the library: what it does not promise, it need not do, and the text says so. Each has been
-verified by reading the client's code, at the place that the link shows, and by a test without CheckReconnect, in the
+verified by reading the client's code, at the place that the link shows, and by a test without reconnecttest.Check, in the
 findings_*_test.go files in this folder. Three things are different from production:
 
 - A silent connection stays silent. A kernel gives up a connection on which written data is not acknowledged, on Linux
@@ -112,8 +114,8 @@ const epilogue = `
 `
 
 var (
-	atLeastOnce = streamtest.AtLeastOnce()
-	givesUp     = streamtest.GivesUp()
+	atLeastOnce = reconnecttest.AtLeastOnce()
+	givesUp     = reconnecttest.GivesUp()
 )
 
 const (
@@ -132,7 +134,7 @@ var subjects = []subject{
 	{
 		name:     "r3labs/sse v2.10.0",
 		promises: "SubscribeWithContext, with the default ReconnectStrategy. The README promises automatic reconnects, and the client sends Last-Event-ID, so each event is expected once. GivesUp.",
-		serve:    serveSSE, run: runR3labs, options: []streamtest.ResumeOption{givesUp},
+		serve:    serveSSE, run: runR3labs, options: []reconnecttest.Option{givesUp},
 		notes: []note{
 			{"in the middle of write", "At the end of the body the scanner returns what has come of an event, and its id is stored: the event is skipped after the reconnect. " +
 				link("event.go:50", "r3labs/sse/blob/v2.10.0/event.go#L50") + ", " + link("client.go:238", "r3labs/sse/blob/v2.10.0/client.go#L238"), r3labsHalfAnEvent},
@@ -160,7 +162,7 @@ var subjects = []subject{
 	{
 		name:     "tmaxmax/go-sse v0.11.0",
 		promises: "A Connection with the default Backoff. Each event is expected once. GivesUp.",
-		serve:    serveSSE, run: runGoSSE, options: []streamtest.ResumeOption{givesUp},
+		serve:    serveSSE, run: runGoSSE, options: []reconnecttest.Option{givesUp},
 		notes: []note{
 			{"falls silent", "There is no read timeout, and none is promised. " + link("client_connection.go:162", "tmaxmax/go-sse/blob/v0.11.0/client_connection.go#L162"), staysSilent(runGoSSE, sending(eventStream, 10*24*time.Hour))},
 			{"longest wait", "The default Backoff has no MaxInterval: waits grow by half each time. " + link("client.go:124", "tmaxmax/go-sse/blob/v0.11.0/client.go#L124"), goSSELongestWait},
@@ -171,7 +173,7 @@ var subjects = []subject{
 		name: "modelcontextprotocol/go-sdk v1.8.0, the streamable client",
 		promises: "The client of docs/protocol.md with the protocol's version 2025-11-25, the last one in which a stream can be resumed, and a handler of log messages. " +
 			"The stream of the server's messages \"automatically reconnects if interrupted\", and the client sends Last-Event-ID, so each message is expected once. GivesUp.",
-		serve: serveMCP, run: runMCP, options: []streamtest.ResumeOption{givesUp},
+		serve: serveMCP, run: runMCP, options: []reconnecttest.Option{givesUp},
 		notes: []note{
 			{"gave up", "Connect is not retried: MaxRetries is for streams that have worked. " +
 				link("client.go:390", "modelcontextprotocol/go-sdk/blob/v1.8.0/mcp/client.go#L390"), mcpConnect},
@@ -187,7 +189,7 @@ var subjects = []subject{
 	{
 		name:     "hashicorp/go-retryablehttp v0.7.8, a download",
 		promises: "The default client reads a body of 12 lines. It promises to retry requests, not the reading of a body. GivesUp.",
-		serve:    serveFile, run: runRetryableHTTP, options: []streamtest.ResumeOption{givesUp},
+		serve:    serveFile, run: runRetryableHTTP, options: []reconnecttest.Option{givesUp},
 		notes: []note{
 			{"gave up", "The retries end when the response's header has come: what breaks later is the caller's. " +
 				link("client.go:719", "hashicorp/go-retryablehttp/blob/v0.7.8/client.go#L719"), retryableHTTPBody},
@@ -198,7 +200,7 @@ var subjects = []subject{
 	{
 		name:     "nats-io/nats.go v1.55.0, core",
 		promises: "Connect and Subscribe with the default options. Core NATS delivers at most once; the server of this test repeats all events for each subscription, so repeated values are allowed and lost ones are not. GivesUp.",
-		serve:    serveNATS, run: runNATS, options: []streamtest.ResumeOption{givesUp, atLeastOnce},
+		serve:    serveNATS, run: runNATS, options: []reconnecttest.Option{givesUp, atLeastOnce},
 		notes: []note{
 			{"gave up", "The first connection is not retried: it is a documented option, RetryOnFailedConnect. " + link("nats.go:1722", "nats-io/nats.go/blob/v1.55.0/nats.go#L1722"), natsFirstConnection},
 		},
@@ -206,7 +208,7 @@ var subjects = []subject{
 	{
 		name:     "redis/go-redis v9.23.0, Pub/Sub",
 		promises: "Subscribe and Channel with the default options. Redis delivers at most once; the server of this test repeats all events for each subscription, so repeated values are allowed and lost ones are not.",
-		serve:    serveRedis, run: runRedis, options: []streamtest.ResumeOption{atLeastOnce},
+		serve:    serveRedis, run: runRedis, options: []reconnecttest.Option{atLeastOnce},
 		notes: []note{
 			{"falls silent", "Every 3 s without a message a PING is written, but its reply is not waited for: the read has no timeout. Silence is noticed when the kernel refuses the next PING, after about 15 minutes on Linux. " +
 				link("pubsub.go:731", "redis/go-redis/blob/v9.23.0/pubsub.go#L731") + ", " + link("pubsub.go:529", "redis/go-redis/blob/v9.23.0/pubsub.go#L529"), redisSilence},
@@ -219,7 +221,7 @@ var subjects = []subject{
 	{
 		name:     "eclipse/paho.mqtt.golang v1.5.1",
 		promises: "The default options and ConnectRetry; the subscription is made in OnConnect, as its README says. Quality of service 0; the server of this test repeats all events for each subscription, so repeated values are allowed and lost ones are not.",
-		serve:    serveMQTT, run: runMQTT, options: []streamtest.ResumeOption{atLeastOnce},
+		serve:    serveMQTT, run: runMQTT, options: []reconnecttest.Option{atLeastOnce},
 		notes: []note{
 			{"has returned and left", "Disconnect does not end an attempt to connect, and its comment warns of what it leaves: the attempt waits for the server's reply for ConnectTimeout, 30 s, and then connects once more, with MQTT 3.1. " +
 				link("client.go:416", "eclipse/paho.mqtt.golang/blob/v1.5.1/client.go#L416") + ", " + link("client.go:429", "eclipse/paho.mqtt.golang/blob/v1.5.1/client.go#L429"), mqttConnect},

@@ -1,20 +1,17 @@
-// Command report writes RESULTS.md and the charts from the raw results in bench.txt. Run it in the folder benchmarks.
+// Command report writes RESULTS.md from the raw results in bench.txt. Run it in the folder benchmarks.
 package main
 
 import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 )
 
 func main() {
-	documents, err := documents("bench.txt")
-	for path, text := range documents {
-		if err == nil {
-			err = os.WriteFile(path, text, 0o644)
-		}
+	r, err := load("bench.txt")
+	if err == nil {
+		err = os.WriteFile("RESULTS.md", r.markdown(), 0o644)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
@@ -28,20 +25,6 @@ func load(file string) (*raw, error) {
 		return nil, err
 	}
 	return read(bytes.NewReader(text))
-}
-
-// documents returns the documents of the raw results, by path.
-func documents(file string) (map[string][]byte, error) {
-	r, err := load(file)
-	if err != nil {
-		return nil, err
-	}
-	return map[string][]byte{
-		"RESULTS.md": r.markdown(),
-		filepath.Join("..", "docs", "img", "bench-items.svg"): r.chart("One item through map, filter and reduce", "Items/plain/", "sec/item", ""),
-		filepath.Join("..", "docs", "img", "bench-resubscribe.svg"): r.chart("One failure and the subscription after it", "Resubscribe/",
-			"sec/failure", "B-held/failure"),
-	}, nil
 }
 
 // column is one unit of a table, and how it is printed.

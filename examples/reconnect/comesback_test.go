@@ -14,19 +14,21 @@ import (
 	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/reconnecttest"
 	"github.com/retrywhen/retrywhen/retry"
-	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 // The client comes back from every break of its connection, before and in the middle of each of the server's writes.
 func TestItComesBack(t *testing.T) {
 	policy := operators.ExpBackoff(jitter.Default, 50*time.Millisecond, 8, retry.ResetAfterItems(1))
-	streamtest.CheckReconnect(t, twelveEvents, func(ctx context.Context, dial func(context.Context, string, string) (net.Conn, error), got func(string)) error {
-		transport := &http.Transport{DialContext: dial}
-		defer transport.CloseIdleConnections()
-		feed := feed{url: "http://server/", client: &http.Client{Transport: transport}}
-		return feed.events(30*time.Second, policy).ForEach(ctx, func(e sse.Event) { got(e.LastEventID + " " + e.Data) })
-	}, streamtest.GivesUp())
+	reconnecttest.Check(t, func() reconnecttest.Run[string] {
+		return reconnecttest.Run[string]{Serve: twelveEvents, Client: func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
+			transport := &http.Transport{DialContext: dial}
+			defer transport.CloseIdleConnections()
+			feed := feed{url: "http://server/", client: &http.Client{Transport: transport}}
+			return feed.events(30*time.Second, policy).ForEach(ctx, func(e sse.Event) { got(e.LastEventID + " " + e.Data) })
+		}}
+	}, reconnecttest.GivesUp())
 }
 
 // twelveEvents serves the events 1 to 12, and then comments.

@@ -15,6 +15,7 @@ import (
 // display shows the progress: a progress bar on a terminal, plain lines elsewhere.
 type display struct {
 	out     io.Writer
+	playing func() string            // what the server does
 	bar     *progressbar.ProgressBar // nil if there is no terminal
 	retries int
 	waited  time.Duration
@@ -23,8 +24,8 @@ type display struct {
 	longest    time.Duration // the longest outage
 }
 
-func newDisplay(out io.Writer, n int) *display {
-	d := &display{out: out}
+func newDisplay(out io.Writer, n int, playing func() string) *display {
+	d := &display{out: out, playing: playing}
 	if program.IsTerminal(out) {
 		d.bar = progressbar.NewOptions(n, progressbar.OptionSetWriter(out), progressbar.OptionShowCount(),
 			progressbar.OptionSetDescription("events"), progressbar.OptionThrottle(50*time.Millisecond),
@@ -37,7 +38,7 @@ func newDisplay(out io.Writer, n int) *display {
 func (d *display) retry(_ context.Context, e retry.Event) {
 	d.retries++
 	d.waited += e.Delay
-	d.printf("retry %2d  attempt %d in a row, in %5dms: %v\n", d.retries, e.N, e.Delay.Milliseconds(), e.Err)
+	d.printf("%s: retry %d in %d ms, because of: %v\n", d.playing(), e.N, e.Delay.Milliseconds(), e.Err)
 }
 
 // recovered is the policy's OnRecovered hook. It counts the outages.
@@ -54,11 +55,16 @@ func (d *display) event(n int) {
 	}
 }
 
-func (d *display) summary(l ledger, took time.Duration) {
+// end removes the progress bar.
+func (d *display) end() {
 	if d.bar != nil {
 		_ = d.bar.Finish()
 		d.bar = nil
 	}
+}
+
+func (d *display) summary(l ledger, took time.Duration) {
+	d.end()
 	waited := min(d.waited, took) // the last wait may have been cut off
 	d.printf("%d events, %d lost, %d duplicates, %d reconnects, waited %v of %v\n", l.events, l.lost, l.duplicates,
 		d.retries, waited.Round(time.Millisecond), took.Round(time.Millisecond))

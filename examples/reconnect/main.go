@@ -2,6 +2,7 @@
 // falls silent. It loses no event.
 //
 //	go run ./examples/reconnect
+//	go run ./examples/reconnect --usual-loop    # the loop of docs/recipes.md against the same server
 //
 // The client consists of a stream of events and a policy that decides when to reconnect.
 package main
@@ -14,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tmaxmax/go-sse"
@@ -25,6 +27,11 @@ import (
 )
 
 func main() {
+	if len(os.Args) == 2 && strings.TrimLeft(os.Args[1], "-") == "usual-loop" {
+		program.Main("reconnect", nil, func(ctx context.Context, out io.Writer) error {
+			return runUsual(ctx, 10_000, 30*time.Second, 100*time.Second, out)
+		})
+	}
 	program.Main("reconnect", os.Args[1:], func(ctx context.Context, out io.Writer) error { return run(ctx, 10_000, usual, out) })
 }
 
@@ -40,12 +47,12 @@ func run(ctx context.Context, n int, policy retry.Policy, out io.Writer) error {
 		return err
 	}
 	defer server.close()
-	return read(ctx, server.url(), n, policy, out)
+	return read(ctx, server.url(), server.playing, n, policy, out)
 }
 
 // read reads n events from the server at url, and checks that each of them comes once.
-func read(ctx context.Context, url string, n int, policy retry.Policy, out io.Writer) error {
-	show := newDisplay(out, n)
+func read(ctx context.Context, url string, playing func() string, n int, policy retry.Policy, out io.Writer) error {
+	show := newDisplay(out, n, playing)
 	feed := feed{url: url, client: &http.Client{}}
 	defer feed.client.CloseIdleConnections()
 	ledger := ledger{}

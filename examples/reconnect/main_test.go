@@ -25,10 +25,12 @@ func TestEveryEventArrivesOnce(t *testing.T) {
 	}
 	for _, want := range []string{
 		`(?m)^10000 events, 0 lost, 0 duplicates, [1-9]\d* reconnects, waited `,
-		`attempt 1 in a row, in +\d+ms: .*unexpected (EOF|end of input)`,
-		`attempt 1 in a row, in +\d+ms: the server ended the feed`,
-		`attempt 1 in a row, in +\d+ms: stream: .*timeout`,
-		`attempt \d in a row, in +1\d\d\dms: .*: 503 Service Unavailable: try again later`,
+		`(?m)^the server resets the connection amid an event: retry 1 in \d+ ms, because of: .*(reset|unexpected)`,
+		`(?m)^the server falls silent: retry 1 in \d+ ms, because of: stream: .*timeout`,
+		`(?m)^the server ends the response: retry 1 in \d+ ms, because of: the server ended the feed`,
+		`(?m)^the server refuses connections: retry [12] in \d+ ms, because of: .*(refused|EOF|reset)`,
+		`(?m)^the server answers 503: retry \d in 1\d\d\d ms, because of: .*: 503 Service Unavailable: try again later`,
+		`(?m)^the server ends the response amid an event: retry 1 in \d+ ms, because of: .*unexpected (EOF|end of input)`,
 		`(?m)^recovered [1-9]\d* times, longest outage [1-9]\S*s$`,
 	} {
 		if !regexp.MustCompile(want).Match(out.Bytes()) {
@@ -42,7 +44,7 @@ func TestAPolicyOfOnesOwn(t *testing.T) {
 	if err := run(t.Context(), 1500, retry.New(backoff.Constant(time.Millisecond), retry.Limit(1000)), &out); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
-	if !strings.Contains(out.String(), "1500 events, 0 lost") || !strings.Contains(out.String(), "in     1ms") {
+	if !strings.Contains(out.String(), "1500 events, 0 lost") || !strings.Contains(out.String(), "in 1 ms") {
 		t.Errorf("got\n%s", &out)
 	}
 }
@@ -57,10 +59,30 @@ func TestCancelEndsItInTheMiddle(t *testing.T) {
 	}
 }
 
+// The loop takes the half of event 301 for a whole one, and hangs when the server falls silent.
+func TestTheUsualLoopHangs(t *testing.T) {
+	var out bytes.Buffer
+	if err := runUsual(t.Context(), 10_000, 5*time.Second, time.Minute, &out); err != nil {
+		t.Fatal(err)
+	}
+	if want := "\n600 events, 1 lost, 0 duplicates, 1 half-read: the server falls silent, and the loop has waited for 5s\n"; !strings.HasSuffix(out.String(), want) {
+		t.Errorf("got\n%s\nwant the end %q", &out, want)
+	}
+}
+
+func TestTheUsualLoopIsCancelled(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	var out bytes.Buffer
+	if err := runUsual(ctx, 10_000, time.Minute, time.Minute, &out); err != nil || !strings.HasSuffix(out.String(), ": context deadline exceeded\n") {
+		t.Errorf("got %v\n%s", err, &out)
+	}
+}
+
 func TestNoServer(t *testing.T) {
 	hasty := retry.New(backoff.Constant(time.Millisecond), retry.Limit(2))
 	for url, want := range map[string]string{"http://" + check.Port(t): "limit of 2 retries: 3 failures", "::": "missing protocol scheme"} {
-		if err := read(t.Context(), url, 1, hasty, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), want) {
+		if err := read(t.Context(), url, func() string { return "there is no server" }, 1, hasty, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want it to contain %q", url, err, want)
 		}
 	}

@@ -38,6 +38,12 @@ const (
 // everyFault is the order of the faults, which repeats.
 var everyFault = []fault{dropped, silent, ended, refusing, busy, truncated}
 
+// String says what the server does.
+func (f fault) String() string {
+	return [...]string{"resets the connection amid an event", "answers 503", "ends the response", "refuses connections",
+		"falls silent", "ends the response amid an event"}[f]
+}
+
 func startFlaky(total int) (*flaky, error) {
 	f := &flaky{total: total, listen: "127.0.0.1:0"}
 	return f, f.open()
@@ -90,6 +96,13 @@ func (f *flaky) nextFault() fault {
 	defer f.mu.Unlock()
 	f.served++
 	return everyFault[(f.served-1)%len(everyFault)]
+}
+
+// playing says what the server does after the events that it serves.
+func (f *flaky) playing() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return "the server " + everyFault[max(f.served-1, 0)%len(everyFault)].String()
 }
 
 func (f *flaky) serve(w http.ResponseWriter, r *http.Request) {

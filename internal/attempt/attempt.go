@@ -38,3 +38,9 @@ func (c *Context) Value(key any) any {
 	}
 	return c.Context.Value(key)
 }
+
+// Counter is the context of an attempt of RetryWhen.
+type Counter interface {
+	// NoProgress makes the value that the source yields next no progress. It is called on the subscriber's goroutine.
+	NoProgress()
+}

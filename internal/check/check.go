@@ -2,9 +2,11 @@
 package check
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -27,6 +29,25 @@ func Main(m *testing.M) {
 		}
 	}
 	os.Exit(code)
+}
+
+// GoTest runs a test as go test does, and prints the result.
+func GoTest(name string, test func(t *testing.T)) {
+	verbose := flag.Lookup("test.v").Value.String()
+	_ = flag.Set("test.v", "false") // it would write between the Example's lines
+	defer func() { _ = flag.Set("test.v", verbose) }()
+	processors := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(processors)
+	ran := false // once: -count and -cpu are for the Example
+	passed := testing.RunTests(func(string, string) (bool, error) { return true, nil },
+		[]testing.InternalTest{{Name: name, F: func(t *testing.T) {
+			if !ran {
+				ran = true
+				runtime.GOMAXPROCS(processors)
+				test(t)
+			}
+		}}})
+	fmt.Println(name, "passed:", ran && passed)
 }
 
 // Bubble runs f as a subtest on virtual time. A goroutine that is left at the end fails it.

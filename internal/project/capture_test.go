@@ -29,8 +29,8 @@ func TestCapturesAreTheSameWithoutInlining(t *testing.T) {
 			t.Errorf("%s is captured by %s with inlining, by %s without", variable, want, got)
 		}
 	}
-	if compared < 100 {
-		t.Errorf("%d variables compared, of %d and %d; want at least 100", compared, len(inlined), len(without))
+	if compared == 0 {
+		t.Errorf("no variable was compared, of %d and %d", len(inlined), len(without))
 	}
 }
 

@@ -47,8 +47,8 @@ func TestMethods(t *testing.T) {
 			methods[f.Name.Name] = true
 		}
 	})
-	if len(functions) < 30 {
-		t.Errorf("package operators has %d functions that take a stream, want at least 30", len(functions))
+	if len(functions) == 0 {
+		t.Error("no function of package operators that takes a stream was found")
 	}
 	for name, why := range noMethod {
 		if !functions[name] {

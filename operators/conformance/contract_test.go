@@ -125,13 +125,13 @@ func (c repeating) AfterFunc(d time.Duration, f func()) stream.Stopper {
 // passing lists the operators that run their source on the caller's goroutine and leave the check of the context to it.
 var passing = []string{
 	"operators.Map", "operators.TryMap", "operators.Scan", "operators.Pairwise", "operators.Reduce",
-	"operators.Count", "operators.First", "operators.Last", "stream.Filter", "operators.TryFilter", "stream.Take",
+	"operators.Count", "operators.First", "operators.Last", "stream.Filter", "stream.DropHeartbeats", "operators.TryFilter", "stream.Take",
 	"stream.Skip", "stream.TakeLast", "stream.SkipLast", "stream.IgnoreElements", "stream.TakeWhile",
 	"stream.SkipWhile", "operators.Distinct", "operators.DistinctBy", "operators.DistinctUntilChanged",
 	"operators.DistinctUntilChangedBy", "stream.Throttle", "operators.ConcatMap", "stream.Concat",
 	"stream.DefaultIfEmpty", "stream.SwitchIfEmpty", "stream.Delay", "stream.Tap", "stream.OnEnd",
 	"stream.MustNotEnd", "operators.MapErr", "stream.Catch", "operators.RepeatWhen", "stream.Retry",
-	"stream.RetryWhen", "operators.RetryWhen", "operators.Resume", "operators.ResumeMarked",
+	"stream.RetryWhen", "operators.RetryWhen", "operators.Resume", "operators.ResumeMarked", "operators.ResumePositions",
 	"Merge/alone", "Delay/none", "Throttle/1ms", "TimeShift/1", "MustNotEnd/caught", "ConcatMap/outer", "FlatMap(1)/outer",
 	"Batch(1, 0)", "Batch(3, 0)", "Race/alone", "RepeatWhen/not", "Resume/without a failure", "ResumeMarked/without a failure",
 }
@@ -192,7 +192,7 @@ func TestCatalogue_Synchronous(t *testing.T) {
 
 // trusting lists the operators that rely on their source to stop.
 var trusting = []string{
-	"operators.Map", "operators.Scan", "operators.Pairwise", "stream.Filter", "stream.Skip", "stream.SkipLast",
+	"operators.Map", "operators.Scan", "operators.Pairwise", "stream.Filter", "stream.DropHeartbeats", "stream.Skip", "stream.SkipLast",
 	"stream.SkipWhile", "operators.Distinct", "operators.DistinctBy", "operators.DistinctUntilChanged",
 	"operators.DistinctUntilChangedBy", "stream.Throttle", "stream.DefaultIfEmpty", "stream.SwitchIfEmpty", "stream.Tap",
 	"SwitchIfEmpty/second", "Catch/second", "Merge/alone", "Delay/none", "Throttle/1ms", "Race/alone",

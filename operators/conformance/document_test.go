@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"go/doc/comment"
 	"maps"
 	"os"
 	"regexp"
@@ -25,25 +24,20 @@ const (
 	document = "../../docs/operators.md"
 	preamble = `# Operators
 
-The sources and operators of packages [stream](../stream) and [operators](../operators), each with its effect on a source.
-A test writes this page: it runs every operator and draws the result. Do not edit the page; run
-` + "`go test ./operators/conformance -run TestDocument -update`" + `.
+What the sources and operators of packages [stream](../stream) and [operators](../operators) do, as diagrams; their
+signatures and contracts are in the packages' documentation. A test writes this page: it runs every operator and draws the
+result. Do not edit the page; run ` + "`go test ./operators/conformance -run TestDocument -update`" + `.
 
 Time runs from left to right: a character is a millisecond. A letter or a digit is a value, ` + "`|`" + ` the end, ` + "`#`" + ` an error;
 ` + "`(ab|)`" + ` are events at the instant of the bracket. A diagram without an end is of a stream that continues. A source with
-several diagrams has one for each run.
+several diagrams has one for each run. From Go 1.27 on, functions of package operators whose first parameter is a stream are
+methods too, with the same contract: ` + "`operators.Map(s, f)` is `s.Map(f)`" + `, and ` + "`operators.Batch(s, most, wait)`" + ` is
+` + "`s.Batch[[]T](most, wait)`" + `. Without a method are
+%s.
 `
 )
 
 const (
-	spellings = `
-## Both spellings
-
-The methods of package stream above exist in every version of Go. From Go 1.27 on, which has methods with type parameters, most
-functions of package operators are methods too, with the same contract. The others remain functions because Go does not allow
-the method, or because it would not be easier to read.
-
-%s`
 	reactive = `
 ## For those who know ReactiveX
 
@@ -57,19 +51,17 @@ operators; a test runs these lines. ` + "`s`, `other`" + ` and other lower-case 
 // docs/operators.md shows what the operators do.
 func TestDocument(t *testing.T) {
 	var b strings.Builder
-	b.WriteString(preamble)
-	docs := packages(t)
-	width := comment.Printer{TextWidth: 120}
+	fmt.Fprintf(&b, preamble, functionsOnly(t))
 	for _, section := range catalogue {
-		fmt.Fprintf(&b, "\n## %s\n", section.title)
-		for _, e := range section.entries {
-			pkg, name, _ := strings.Cut(e.name, ".")
-			f := docs[pkg][name]
-			synopsis := width.Text(new(comment.Parser).Parse(f.synopsis))
-			fmt.Fprintf(&b, "\n### %s\n\n%s\n```go\n%s\n```\n\n```\n%s```\n", e.name, synopsis, f.signature, drawing(t, e))
+		fmt.Fprintf(&b, "\n## %s\n\n```\n", section.title)
+		for i, e := range section.entries {
+			if i > 0 {
+				b.WriteByte('\n')
+			}
+			fmt.Fprintf(&b, "%s\n%s", e.name, drawing(t, e))
 		}
+		b.WriteString("```\n")
 	}
-	fmt.Fprintf(&b, spellings, spellingsTable(t, docs["operators"]))
 	fmt.Fprintf(&b, reactive, lookupTable(t))
 	got := b.String()
 	if *update {
@@ -150,8 +142,9 @@ func drawing(t *testing.T, e entry) (drawn string) {
 // method finds the methods of Stream in the text of methods_go127.go, which the parser of Go 1.26 cannot read.
 var method = regexp.MustCompile(`(?m)^func \(s Stream\[T\]\) (\w+)(\[.*?\])?\(`)
 
-// spellingsTable is the table of the functions of package operators that take a stream, and their methods.
-func spellingsTable(t *testing.T, functions map[string]function) string {
+// functionsOnly lists the functions of package operators that take a stream and have no method. Each other method calls the
+// function of its name.
+func functionsOnly(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../../stream/methods_go127.go")
 	if err != nil {
@@ -161,26 +154,16 @@ func spellingsTable(t *testing.T, functions map[string]function) string {
 	for _, found := range method.FindAllStringSubmatch(string(text), -1) {
 		methods[found[1]] = true
 	}
-	var b strings.Builder
-	b.WriteString("| Function | Method, from Go 1.27 on |\n|---|---|\n")
+	functions := packages(t)["operators"]
+	var without []string
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
-		parameters := functions[name].parameters
-		if !functions[name].onStream {
-			continue
-		}
-		fmt.Fprintf(&b, "| `operators.%s(%s)` | ", name, strings.Join(parameters, ", "))
-		switch {
-		case name == "Batch":
-			fmt.Fprintf(&b, "`s.Batch[[]T](%s)` |\n", strings.Join(parameters[1:], ", "))
-		case methods[name]:
-			fmt.Fprintf(&b, "`s.%s(%s)` |\n", name, strings.Join(parameters[1:], ", "))
-		default:
-			b.WriteString("|\n")
+		if functions[name].onStream && !methods[name] {
+			without = append(without, name)
 		}
 		delete(methods, name)
 	}
 	for name := range methods {
 		t.Errorf("the method %s is not a function of package operators", name)
 	}
-	return b.String()
+	return strings.Join(without[:len(without)-1], ", ") + " and " + without[len(without)-1]
 }

@@ -8,7 +8,7 @@ import (
 	"net/http"
 )
 
-// Serve serves HTTP on l until ctx ends, for streamtest.CheckReconnect.
+// Serve serves HTTP on l until ctx ends, for reconnecttest.Check.
 func Serve(ctx context.Context, l net.Listener, h http.Handler) {
 	server := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: h}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()

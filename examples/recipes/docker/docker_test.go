@@ -17,8 +17,8 @@ import (
 	"github.com/retrywhen/retrywhen/examples/recipes/docker"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/reconnecttest"
 	"github.com/retrywhen/retrywhen/retry"
-	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 func TestMain(m *testing.M) { check.Main(m) }
@@ -115,17 +115,19 @@ func TestFollow(t *testing.T) {
 		})
 		check.Serve(ctx, l, d.handler())
 	}
-	streamtest.CheckReconnect(t, serve, func(ctx context.Context, dial func(context.Context, string, string) (net.Conn, error), got func(string)) error {
-		transport := &http.Transport{DialContext: dial}
-		defer transport.CloseIdleConnections()
-		seen := map[docker.Container]bool{}
-		return docker.Follow(&http.Client{Transport: transport}, "http://127.0.0.1", 2*time.Minute, policy).ForEach(ctx, func(list []docker.Container) {
-			for _, c := range list {
-				if !seen[c] {
-					seen[c] = true
-					got(c.ID + " " + c.State)
+	reconnecttest.Check(t, func() reconnecttest.Run[string] {
+		return reconnecttest.Run[string]{Serve: serve, Client: func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
+			transport := &http.Transport{DialContext: dial}
+			defer transport.CloseIdleConnections()
+			seen := map[docker.Container]bool{}
+			return docker.Follow(&http.Client{Transport: transport}, "http://127.0.0.1", 2*time.Minute, policy).ForEach(ctx, func(list []docker.Container) {
+				for _, c := range list {
+					if !seen[c] {
+						seen[c] = true
+						got(c.ID + " " + c.State)
+					}
 				}
-			}
-		})
-	}, streamtest.AtLeastOnce())
+			})
+		}}
+	}, reconnecttest.AtLeastOnce())
 }

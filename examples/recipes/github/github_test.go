@@ -18,9 +18,9 @@ import (
 	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/recipes/github"
 	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/reconnecttest"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retryhttp"
-	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 const (
@@ -53,9 +53,11 @@ func TestFollow(t *testing.T) {
 		begin := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // when bubbles begin
 		check.Serve(ctx, l, pages(func() int { return min(14, 5+int(time.Since(begin)/(10*time.Second))) }))
 	}
-	streamtest.CheckReconnect(t, growing, func(ctx context.Context, dial func(context.Context, string, string) (net.Conn, error), got func(int)) error {
-		client := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}, Timeout: 30 * time.Second}
-		return github.Follow[int](client, "token", github.Position{Page: list}, 5*time.Second, policy).ForEach(ctx, got)
+	reconnecttest.Check(t, func() reconnecttest.Run[int] {
+		return reconnecttest.Run[int]{Serve: growing, Client: func(ctx context.Context, dial reconnecttest.Dial, got func(int)) error {
+			client := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}, Timeout: 30 * time.Second}
+			return github.Follow[int](client, "token", github.Position{Page: list}, 5*time.Second, policy).ForEach(ctx, got)
+		}}
 	})
 }
 
@@ -89,6 +91,9 @@ func TestFollow_Refused(t *testing.T) {
 	}{
 		{"a rate limit", full("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "946686600"), 30 * time.Minute},
 		{"a secondary rate limit", full("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "946686600", "Retry-After", "120"), 2 * time.Minute},
+		{"a secondary rate limit that says nothing", full(), time.Minute},
+		{"a secondary rate limit with a quota", answers{answer(http.StatusForbidden, `{"message": "You have exceeded a secondary rate limit."}`, "X-RateLimit-Remaining", "12"),
+			answer(http.StatusOK, "[7,8]")}, time.Minute},
 		{"forbidden", full("X-RateLimit-Remaining", "12", "X-RateLimit-Reset", "946686600"), 0},
 		{"not found", answers{answer(http.StatusNotFound, "")}, 0},
 	} {

@@ -14,23 +14,25 @@ import (
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/examples/recipes/grpc"
 	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/reconnecttest"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retrygrpc"
-	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 // The recipe comes back from every break of its connection, before and in the middle of each of the server's writes.
 func TestWatch_ComesBack(t *testing.T) {
 	policy := retry.New(backoff.Exponential(time.Second, 2).Cap(30*time.Second).Jitter(jitter.Full),
 		retry.ResetAfterItems(1), retry.If(retrygrpc.IsTransient))
-	streamtest.CheckReconnect(t, twelveEvents, func(ctx context.Context, dial func(context.Context, string, string) (net.Conn, error), got func(float64)) error {
-		connect := func() (*rpc.ClientConn, error) {
-			return rpc.NewClient("passthrough:///127.0.0.1:80", rpc.WithTransportCredentials(insecure.NewCredentials()),
-				rpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return dial(ctx, "tcp", addr) }))
-		}
-		return grpc.Watch(connect, watch, 30*time.Second, policy).ForEach(ctx, func(e *structpb.Struct) {
-			got(e.GetFields()["n"].GetNumberValue())
-		})
+	reconnecttest.Check(t, func() reconnecttest.Run[float64] {
+		return reconnecttest.Run[float64]{Serve: twelveEvents, Client: func(ctx context.Context, dial reconnecttest.Dial, got func(float64)) error {
+			connect := func() (*rpc.ClientConn, error) {
+				return rpc.NewClient("passthrough:///127.0.0.1:80", rpc.WithTransportCredentials(insecure.NewCredentials()),
+					rpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return dial(ctx, "tcp", addr) }))
+			}
+			return grpc.Watch(connect, watch, 30*time.Second, policy).ForEach(ctx, func(e *structpb.Struct) {
+				got(e.GetFields()["n"].GetNumberValue())
+			})
+		}}
 	})
 }
 

@@ -15,9 +15,9 @@ import (
 	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/recipes/mongodb"
 	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/reconnecttest"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
-	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 func TestMain(m *testing.M) { check.Main(m) }
@@ -89,7 +89,7 @@ func follow(connect func(at string) stream.Stream[batch]) stream.Stream[string] 
 
 // The recipe comes back from every break at every event.
 func TestFollow(t *testing.T) {
-	feed := streamtest.Feed[batch, string]{
+	feed := reconnecttest.Feed[batch, string]{
 		From: func(at string) int { // tokens are names: that of an empty batch lies between two events
 			n, _ := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(at, "token "), ", and nothing"))
 			return n
@@ -100,7 +100,7 @@ func TestFollow(t *testing.T) {
 	for n := 1; n <= 12; n++ {
 		feed.Events = append(feed.Events, batch{"insert " + strconv.Itoa(n), "token " + strconv.Itoa(n)})
 	}
-	streamtest.CheckResume(t, feed, follow)
+	reconnecttest.CheckResume(t, feed, follow)
 }
 
 func TestFollow_Lost(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/recipes/rabbitmq"
 	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/reconnecttest"
 	"github.com/retrywhen/retrywhen/retry"
-	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 func TestMain(m *testing.M) { check.Main(m) }
@@ -68,11 +68,13 @@ func TestConsume_ComesBack(t *testing.T) {
 			})
 		}
 	}
-	streamtest.CheckReconnect(t, serve, func(ctx context.Context, d func(context.Context, string, string) (net.Conn, error), got func(int)) error {
-		handle := func(context.Context, rabbitmq.Delivery) error { return nil }
-		jobs := rabbitmq.Consume(dial(d), "jobs", 2*heartbeat, 2, reconnect, retry.Default, handle)
-		return jobs.ForEach(ctx, func(d rabbitmq.Delivery) { got(number(d)) })
-	}, streamtest.AtLeastOnce(), streamtest.AnyOrder())
+	reconnecttest.Check(t, func() reconnecttest.Run[int] {
+		return reconnecttest.Run[int]{Serve: serve, Client: func(ctx context.Context, d reconnecttest.Dial, got func(int)) error {
+			handle := func(context.Context, rabbitmq.Delivery) error { return nil }
+			jobs := rabbitmq.Consume(dial(d), "jobs", 2*heartbeat, 2, reconnect, retry.Default, handle)
+			return jobs.ForEach(ctx, func(d rabbitmq.Delivery) { got(number(d)) })
+		}}
+	}, reconnecttest.AtLeastOnce(), reconnecttest.AnyOrder())
 }
 
 // The connection breaks while handlers run and wait for their retries. No handler is called for a message that another

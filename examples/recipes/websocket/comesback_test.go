@@ -14,8 +14,8 @@ import (
 	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/recipes/websocket"
 	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/reconnecttest"
 	"github.com/retrywhen/retrywhen/retry"
-	"github.com/retrywhen/retrywhen/streamtest"
 )
 
 type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -33,9 +33,11 @@ func TestEvents_ComeBack(t *testing.T) {
 		},
 	}}
 	policy := retry.New(backoff.Exponential(time.Second, 2).Cap(30*time.Second).Jitter(jitter.Full), retry.ResetAfterItems(1))
-	streamtest.CheckReconnect(t, twelveEvents, func(ctx context.Context, dial dialFunc, got func(int)) error {
-		ctx = context.WithValue(ctx, dialKey{}, dial)
-		return websocket.Events("ws://127.0.0.1/", 30*time.Second, policy).ForEach(ctx, func(e websocket.Event) { got(e.ID) })
+	reconnecttest.Check(t, func() reconnecttest.Run[int] {
+		return reconnecttest.Run[int]{Serve: twelveEvents, Client: func(ctx context.Context, dial reconnecttest.Dial, got func(int)) error {
+			ctx = context.WithValue(ctx, dialKey{}, dial)
+			return websocket.Events("ws://127.0.0.1/", 30*time.Second, policy).ForEach(ctx, func(e websocket.Event) { got(e.ID) })
+		}}
 	})
 }
 

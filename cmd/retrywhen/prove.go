@@ -1,0 +1,276 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/suggest"
+	"github.com/retrywhen/retrywhen/prove"
+)
+
+func newProve() *cobra.Command {
+	var (
+		p      prover
+		t      prove.Target
+		ways   []string
+		known  []string
+		values string
+		asJSON bool
+	)
+	c := &cobra.Command{
+		Use:   "prove [flags] --server host:port -- command [args...]",
+		Short: "Break a program's connections and judge what it delivers",
+		Long: `Prove runs a command again and again against a server, breaks its connections in
+between, and compares what it delivers with what it delivers undisturbed. The
+command may be in any language. A value is a line of its stdout that is not
+empty; with --values, a line that matches.
+
+The command connects to {addr}, a proxy in front of --server. In the command, in
+--before and in --event these are replaced, and are in the environment too:
+
+  {addr}    RETRYWHEN_ADDR     host:port of the proxy
+  {host}    RETRYWHEN_HOST
+  {port}    RETRYWHEN_PORT
+  {run}     RETRYWHEN_RUN      a name, another one for each run
+  {server}  RETRYWHEN_SERVER   host:port of the server itself
+
+--before prepares a run. --event makes the {n}-th event, --events in all, one
+each --every from the run's first connection on. Both are shell commands against
+the server itself. If there is --event, and {run} is nowhere, runs share the
+events: then they are played one after another.
+
+Connections break at most at --places places, in these --ways:
+
+  cut      reset, before something comes from the server, and after the last
+  amid     in the middle of it: closed, and reset
+  end      closed, as cut
+  silence  nothing passes any more, and the connection stays open
+  refuse   reset, and new connections are reset for 2 s
+  twice    cut, end or silence, and again soon in the next connection
+
+A run's end is SIGTERM to the command and all that it has started, and SIGKILL
+if that lasts for longer than --stop. On Windows the processes are ended at once.
+
+docs/prove.md says what the kinds of findings mean and what usually mends them.
+
+Exit codes:
+
+    0  nothing was found
+    1  something was found, or a --known was not
+    2  wrong usage
+  125  nothing could be judged
+128+n  ended by signal n; what is known is printed`,
+		Example: `  retrywhen prove --server localhost:6379 --event 'redis-cli xadd {run} "*" n {n}' -- python3 client.py {port} {run}
+  retrywhen prove --server db:5432 --ways cut,silence --json -- ./worker --dsn 'postgres://app@{addr}/shop'`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 || args[0] == "" {
+				return errors.New("prove: no command given, want one after --, as in: retrywhen prove --server localhost:6379 -- python3 client.py {addr}")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			p.args = args
+			if err := p.check(c, &t, values, ways, known); err != nil {
+				return err
+			}
+			return p.prove(c.Context(), t, c.OutOrStdout(), c.ErrOrStderr(), asJSON)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&t.Server, "server", "", "the server, as `host:port`")
+	f.StringVar(&values, "values", "", "only lines that match the `regexp` are values; its first group, if it has one")
+	f.StringVar(&p.before, "before", "", "`shell` command before each run")
+	f.StringVar(&p.event, "event", "", "`shell` command that makes the {n}-th event")
+	f.IntVar(&t.Events, "events", 12, "number of events")
+	f.DurationVar(&t.Every, "every", 100*time.Millisecond, "time between events")
+	f.DurationVar(&t.Within, "within", 30*time.Second, "time from the last break in which the command must be back")
+	f.DurationVar(&t.Quiet, "quiet", 2*time.Second, "time after the last value in which repeated ones are awaited")
+	f.DurationVar(&t.Stop, "stop", 5*time.Second, "time in which the command ends after SIGTERM")
+	f.IntVar(&t.Parallel, "parallel", 64, "runs at once")
+	f.IntVar(&t.Places, "places", 24, "maximum number of places at which connections break")
+	f.StringSliceVar(&ways, "ways", wayNames(), "how connections break")
+	f.BoolVar(&t.AtLeastOnce, "at-least-once", false, "a repeated value is no fault")
+	f.BoolVar(&t.AnyOrder, "any-order", false, "a value after later ones is no fault")
+	f.BoolVar(&t.GivesUp, "gives-up", false, "an end with an exit code other than 0 is no fault")
+	f.BoolVar(&t.Latest, "latest", false, "values are states: only the last one must come")
+	f.StringArrayVar(&known, "known", nil, "findings of this `kind=why` are no failure; they must be found")
+	f.BoolVar(&asJSON, "json", false, "write JSON")
+	f.SetInterspersed(false)
+	c.ValidArgsFunction = completeCommand
+	_ = c.RegisterFlagCompletionFunc("ways", cobra.FixedCompletions(wayNames(), cobra.ShellCompDirectiveNoFileComp)) // it fails only for an unknown flag
+	return c
+}
+
+var allWays = []prove.Way{prove.Cut, prove.Amid, prove.End, prove.Silence, prove.Refuse, prove.Twice}
+
+func wayNames() (all []string) {
+	for _, w := range allWays {
+		all = append(all, string(w))
+	}
+	return all
+}
+
+// foundKinds are the kinds that prove can find in real time.
+var foundKinds = []string{
+	string(prove.Lost), string(prove.Repeated), string(prove.Foreign), string(prove.Order), string(prove.Hot), string(prove.Silent), string(prove.Away),
+	string(prove.GaveUp), string(prove.Ended), string(prove.Late), string(prove.Open), string(prove.Past),
+}
+
+// check reads the flags that are not in the target yet.
+func (p *prover) check(c *cobra.Command, t *prove.Target, values string, ways, known []string) (err error) {
+	if host, port, err := net.SplitHostPort(t.Server); err != nil || host == "" || port == "" {
+		return fmt.Errorf("prove: --server is %q, want host:port, as in localhost:6379", t.Server)
+	}
+	for name, d := range map[string]time.Duration{"every": t.Every, "within": t.Within, "quiet": t.Quiet, "stop": t.Stop} {
+		if d <= 0 {
+			return fmt.Errorf("prove: --%s is %v, want more than 0", name, d)
+		}
+	}
+	for name, n := range map[string]int{"events": t.Events, "parallel": t.Parallel, "places": t.Places} {
+		if n < 1 {
+			return fmt.Errorf("prove: --%s is %d, want at least 1", name, n)
+		}
+	}
+	if values != "" {
+		if p.values, err = regexp.Compile(values); err != nil {
+			return fmt.Errorf("prove: --values: %w", err)
+		}
+	}
+	if len(ways) == 0 {
+		return fmt.Errorf("prove: --ways is empty, want some of %s", strings.Join(wayNames(), ","))
+	}
+	for _, w := range ways {
+		if !slices.Contains(wayNames(), w) {
+			return fmt.Errorf("prove: --ways has %q%s want some of %s", w, nearest(w, wayNames(), ""), strings.Join(wayNames(), ","))
+		}
+		if !slices.Contains(t.Ways, prove.Way(w)) {
+			t.Ways = append(t.Ways, prove.Way(w))
+		}
+	}
+	for _, k := range known {
+		kind, why, ok := strings.Cut(k, "=")
+		if !ok || why == "" || !slices.Contains(foundKinds, kind) {
+			hint := ""
+			if near := suggest.Nearest(kind, foundKinds); near != "" && near != kind {
+				hint = "; did you mean " + near + "?"
+			}
+			return fmt.Errorf("prove: --known is %q%s want kind=why with a kind of %s", k, orComma(hint), strings.Join(foundKinds, ", "))
+		}
+		t.Known = append(t.Known, prove.Known{Kind: prove.Kind(kind), Why: why})
+	}
+	t.Client = p.client
+	if p.before != "" {
+		t.Before = p.prepare
+	}
+	if p.event != "" {
+		t.Event = p.makeEvent
+		named := strings.Contains(strings.Join(append(p.args, p.before, p.event), "\n"), "{run}")
+		if !named && !c.Flags().Changed("parallel") {
+			t.Parallel = 1
+		}
+	} else if c.Flags().Changed("events") || c.Flags().Changed("every") {
+		return errors.New("prove: --events and --every are for --event, which is not given")
+	}
+	p.stop = t.Stop
+	return nil
+}
+
+func orComma(hint string) string {
+	if hint == "" {
+		return ","
+	}
+	return hint
+}
+
+// prove checks the target and prints what is found.
+func (p *prover) prove(ctx context.Context, t prove.Target, out, errOut io.Writer, asJSON bool) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, slices.DeleteFunc(received(), func(s os.Signal) bool { return !endsRun(s) || isChildNotice(s) })...)
+	defer signal.Stop(signals)
+	go func() {
+		select {
+		case s := <-signals:
+			cancel(diedBy{s})
+		case <-ctx.Done():
+		}
+	}()
+	progress := newBar(errOut)
+	t.OnProgress = progress.show
+	t.OnFinding = func(f prove.Finding) { progress.print("retrywhen: " + line(f)) }
+	report, err := t.Check(ctx)
+	progress.clear()
+	died, interrupted := errors.AsType[diedBy](err)
+	if err != nil && !interrupted {
+		return ownFailure{err}
+	}
+	var missing []string
+	if !interrupted {
+		for _, k := range report.Missing(t.Known) {
+			missing = append(missing, fmt.Sprintf("known, but not found: %s (%s)", k.Kind, k.Why))
+			fmt.Fprintln(errOut, "retrywhen: prove:", missing[len(missing)-1])
+		}
+	}
+	failed := write(out, report, missing, asJSON)
+	switch {
+	case interrupted:
+		return died
+	case failed != nil:
+		return ownFailure{failed}
+	case len(missing) > 0 || slices.ContainsFunc(report.Findings, func(f prove.Finding) bool { return f.Known == "" }):
+		return exitCode(1)
+	}
+	return nil
+}
+
+// line is a finding in the output.
+func line(f prove.Finding) string { return string(f.Kind) + ": " + f.String() }
+
+// write writes a report.
+func write(out io.Writer, report prove.Report, missing []string, asJSON bool) error {
+	if asJSON {
+		e := json.NewEncoder(out)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		return e.Encode(report)
+	}
+	var lines []string
+	known := 0
+	for _, f := range report.Findings {
+		lines = append(lines, line(f))
+		if f.Known != "" {
+			known++
+		}
+	}
+	lines = append(lines, missing...)
+	if report.NotPlayed > 0 {
+		lines = append(lines, fmt.Sprintf("in %s the break did not take place", number(report.NotPlayed, "further scenario")))
+	}
+	if known > 0 {
+		lines = append(lines, number(known, "known finding"))
+	}
+	lines = append(lines, strings.Join([]string{number(report.Values, "value"), number(report.Places, "place"), number(report.Scenarios, "scenario"),
+		number(len(report.Findings)-known, "finding")}, ", "))
+	_, err := io.WriteString(out, strings.Join(lines, "\n")+"\n")
+	return err
+}
+
+func number(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

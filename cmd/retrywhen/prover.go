@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/retrywhen/retrywhen/prove"
+)
+
+// prover runs the commands of prove.
+type prover struct {
+	args          []string
+	before, event string
+	values        *regexp.Regexp // nil: each line that is not empty
+	stop          time.Duration
+}
+
+// kindness is how long after --stop a command is killed, so that it is seen that it is late.
+const kindness = 300 * time.Millisecond
+
+// outputGrace is how long the output of a command that has ended is awaited, if a process that it has started has it.
+const outputGrace = time.Second
+
+// words returns the replacements in the commands of a run, and its environment.
+func words(r prove.Run, n int) (*strings.Replacer, []string) {
+	host, port, _ := net.SplitHostPort(r.Addr)
+	all := []string{"{addr}", r.Addr, "{host}", host, "{port}", port, "{run}", r.Name, "{server}", r.Server}
+	env := []string{"PYTHONUNBUFFERED=1", "RETRYWHEN_ADDR=" + r.Addr, "RETRYWHEN_HOST=" + host, "RETRYWHEN_PORT=" + port,
+		"RETRYWHEN_RUN=" + r.Name, "RETRYWHEN_SERVER=" + r.Server}
+	if n > 0 {
+		all = append(all, "{n}", strconv.Itoa(n))
+	}
+	return strings.NewReplacer(all...), append(os.Environ(), env...)
+}
+
+// client runs the command once. It is prove.Target.Client.
+func (p *prover) client(ctx context.Context, r prove.Run, got func(string)) error {
+	replace, env := words(r, 0)
+	var args []string
+	for _, a := range p.args {
+		args = append(args, replace.Replace(a))
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = env
+	return p.run(ctx, cmd, p.stop+kindness, func(text string, whole bool) {
+		if !whole && ctx.Err() != nil { // cut off by its end
+			return
+		}
+		if value := p.value(text); value != "" {
+			got(value)
+		}
+	})
+}
+
+// value returns the value of a line, "" if it is none.
+func (p *prover) value(text string) string {
+	if p.values == nil {
+		return text
+	}
+	switch match := p.values.FindStringSubmatch(text); {
+	case match == nil:
+		return ""
+	case len(match) > 1:
+		return match[1]
+	default:
+		return text
+	}
+}
+
+// prepare runs --before. It is prove.Target.Before.
+func (p *prover) prepare(ctx context.Context, r prove.Run) error { return p.shell(ctx, r, 0, p.before) }
+
+// makeEvent runs --event. It is prove.Target.Event.
+func (p *prover) makeEvent(ctx context.Context, r prove.Run, n int) error {
+	return p.shell(ctx, r, n, p.event)
+}
+
+func (p *prover) shell(ctx context.Context, r prove.Run, n int, command string) error {
+	replace, env := words(r, n)
+	sh := []string{"sh", "-c"}
+	if runtime.GOOS == "windows" {
+		sh = []string{"cmd", "/c"}
+	}
+	cmd := exec.Command(sh[0], sh[1], replace.Replace(command))
+	cmd.Env = env
+	return p.run(ctx, cmd, kindness, func(string, bool) {})
+}
+
+// run runs a command in a group of its own until it ends or ctx does, and waits for all of the group. It calls line for
+// each line of its output.
+func (p *prover) run(ctx context.Context, cmd *exec.Cmd, stop time.Duration, line func(text string, whole bool)) error {
+	outRead, outWrite, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	errRead, errWrite, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, outRead.Close(), outWrite.Close())
+	}
+	cmd.Stdout, cmd.Stderr = outWrite, errWrite
+	g, err := startGroup(cmd)
+	_ = outWrite.Close()
+	_ = errWrite.Close()
+	var reading sync.WaitGroup
+	last := ""
+	reading.Go(func() { eachLine(outRead, line) })
+	reading.Go(func() { eachLine(errRead, func(text string, _ bool) { last = text }) })
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		reading.Wait()
+	}()
+	closeAll := func() {
+		_ = outRead.Close()
+		_ = errRead.Close()
+		<-read
+	}
+	if err != nil {
+		closeAll()
+		return err
+	}
+	defer g.release()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	told := false
+	select {
+	case err = <-ended:
+		select {
+		case <-read:
+		case <-time.After(outputGrace):
+		case <-ctx.Done():
+		}
+	case <-ctx.Done():
+		told = true
+		g.terminate()
+		select {
+		case err = <-ended:
+		case <-time.After(stop):
+			g.kill()
+			err = <-ended
+		}
+	}
+	g.end(stop)
+	closeAll()
+	exit, failed := errors.AsType[*exec.ExitError](err)
+	switch {
+	case told || err == nil:
+		return nil
+	case failed && last != "":
+		return fmt.Errorf("%v: %s", exit, last)
+	}
+	return err
+}
+
+// eachLine calls f for each line that is not empty. The last one may have no end.
+func eachLine(r io.Reader, f func(text string, whole bool)) {
+	lines := bufio.NewReader(r)
+	for {
+		text, err := lines.ReadString('\n')
+		if trimmed := strings.TrimRight(text, "\r\n"); strings.TrimSpace(trimmed) != "" {
+			f(trimmed, err == nil)
+		}
+		if err != nil {
+			return
+		}
+	}
+}

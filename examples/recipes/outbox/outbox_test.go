@@ -1,0 +1,308 @@
+package outbox_test
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
+	"github.com/retrywhen/retrywhen/examples/recipes/internal/killed"
+	"github.com/retrywhen/retrywhen/examples/recipes/outbox"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+func TestMain(m *testing.M) { killed.Main(m, work) }
+
+var policy = retry.New(backoff.Exponential(5*time.Millisecond, 2).Jitter(jitter.Full), retry.Limit(8))
+
+func openTable(driver, source string) (outbox.Table, error) {
+	db, err := sql.Open(driver, source)
+	dialect := outbox.SQLite
+	if driver == "pgx" {
+		dialect = outbox.Postgres
+	}
+	return outbox.Table{DB: db, Dialect: dialect, Policy: policy, Lease: 5 * time.Second, Every: 20 * time.Millisecond}, err
+}
+
+func sqliteSource(file string) string {
+	return "file:" + file + "?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=busy_timeout(10000)"
+}
+
+// work is a worker in a process of its own. It tells the referee when a handler begins and ends. A fourth of the
+// attempts fails. The bodies say what a job does: "tx" has its effect in the transaction of Done, "own" has it in a
+// transaction before the job ends, "bad" always fails.
+func work(ctx context.Context, _ *killed.Effects, args []string) error {
+	t, err := openTable(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	return t.Work(ctx, 8, func(ctx context.Context, j outbox.Job) error {
+		referee, err := net.Dial("tcp", args[2])
+		if err != nil {
+			return err
+		}
+		defer referee.Close()
+		if _, err := fmt.Fprintln(referee, j.ID, "begin"); err != nil {
+			return err
+		}
+		err = handle(ctx, t.DB, j)
+		if _, err := fmt.Fprintln(referee, j.ID, "end"); err != nil {
+			return err
+		}
+		_, _ = referee.Read(make([]byte, 1)) // the referee has it
+		return err
+	})
+}
+
+func handle(ctx context.Context, db *sql.DB, j outbox.Job) error {
+	time.Sleep(time.Duration(rand.IntN(10)) * time.Millisecond)
+	if j.Body == "bad" || rand.IntN(4) == 0 && stream.AttemptFrom(ctx) < 4 {
+		return errors.New("a failure")
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(ctx, "INSERT INTO effects VALUES ($1)", j.ID); err != nil {
+		return err
+	}
+	if j.Body == "tx" {
+		if err := j.Done(ctx, tx); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}
+
+// referee counts the handlers that run for a job that another process runs too. A process that is killed closes its
+// connections, so its handlers have ended.
+type referee struct {
+	mu      sync.Mutex
+	running map[string]bool
+	twice   []string
+}
+
+func (r *referee) serve(conn net.Conn) {
+	defer conn.Close()
+	lines := bufio.NewScanner(conn)
+	if !lines.Scan() {
+		return
+	}
+	id, _, _ := strings.Cut(lines.Text(), " ")
+	r.mu.Lock()
+	if r.running[id] {
+		r.twice = append(r.twice, id)
+	}
+	r.running[id] = true
+	r.mu.Unlock()
+	ended := lines.Scan()
+	r.mu.Lock()
+	delete(r.running, id)
+	r.mu.Unlock()
+	if ended {
+		_, _ = conn.Write([]byte("."))
+	}
+}
+
+func startReferee(t *testing.T) (*referee, string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &referee{running: map[string]bool{}}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() { r.serve(conn) })
+		}
+	})
+	t.Cleanup(func() { _ = l.Close(); serving.Wait() })
+	return r, l.Addr().String()
+}
+
+func TestSQLite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short")
+	}
+	testKills(t, "sqlite", sqliteSource(filepath.Join(t.TempDir(), "app.db")))
+}
+
+func TestPostgres(t *testing.T) {
+	server := debian.StartPostgres(t)
+	testKills(t, "pgx", server.URL(server.Address))
+}
+
+// Two workers at once, of which one is killed 20 times: each job is done or dead, none both, and none runs in two
+// processes at one time.
+func testKills(t *testing.T, driver, source string) {
+	const n, kills = 1000, 20
+	table, err := openTable(driver, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer table.DB.Close()
+	ctx := t.Context()
+	for _, statement := range append(strings.Split(outbox.Schema, ";"), "CREATE TABLE effects (id TEXT NOT NULL)") {
+		if _, err := table.DB.ExecContext(ctx, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put := func(from, to int) {
+		tx, err := table.DB.BeginTx(ctx, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback()
+		for i := from; i < to; i++ {
+			body := []string{"tx", "own"}[i%2]
+			if i%25 == 0 {
+				body = "bad"
+			}
+			if err := table.Put(ctx, tx, fmt.Sprint(i), body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	referee, address := startReferee(t)
+	var workers [2]*exec.Cmd
+	stop := func(i int) {
+		_ = workers[i].Process.Kill()
+		_ = workers[i].Wait()
+	}
+	for i := range workers {
+		workers[i] = killed.Start(t, filepath.Join(t.TempDir(), "unused"), 0, driver, source, address)
+		defer stop(i)
+	}
+	for k := range kills {
+		put(n/kills*k, n/kills*(k+1))
+		for {
+			var left int
+			if err := table.DB.QueryRowContext(ctx, "SELECT count(*) FROM outbox WHERE NOT dead AND claims = 0").Scan(&left); err != nil {
+				t.Fatal(err)
+			}
+			if left < n/kills/2 { // half of the new ones have begun
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		stop(k % 2)
+		workers[k%2] = killed.Start(t, filepath.Join(t.TempDir(), "unused"), 0, driver, source, address)
+	}
+	for waiting := 1; waiting > 0; time.Sleep(10 * time.Millisecond) {
+		if err := table.DB.QueryRowContext(ctx, "SELECT count(*) FROM outbox WHERE NOT dead").Scan(&waiting); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop(0)
+	stop(1)
+
+	var dead, both, exhausted int
+	var effects, distinct, txTwice int
+	for query, into := range map[string]*int{
+		"SELECT count(*) FROM outbox":                                      &dead,
+		"SELECT count(*) FROM outbox WHERE id IN (SELECT id FROM effects)": &both,
+		"SELECT count(*) FROM outbox WHERE state LIKE 'attempts=9 %' AND error LIKE '%limit of 8 retries%' AND body = 'bad'": &exhausted,
+		"SELECT count(*) FROM effects":           &effects,
+		"SELECT count(DISTINCT id) FROM effects": &distinct,
+		"SELECT count(*) FROM (SELECT id FROM effects WHERE CAST(id AS INTEGER) % 2 = 0 GROUP BY id HAVING count(*) > 1) twice": &txTwice,
+	} {
+		if err := table.DB.QueryRowContext(ctx, query).Scan(into); err != nil {
+			t.Fatal(query, err)
+		}
+	}
+	lost := n - distinct - dead + both
+	t.Logf("killed %d times, %d jobs, %d done, %d dead, %d lost, %d effects repeated, none of them in Done's transaction", kills, n, distinct, dead, lost, effects-distinct)
+	if lost != 0 || both != 0 || dead != n/25 || exhausted != n/25 || txTwice != 0 || len(referee.twice) > 0 {
+		t.Errorf("lost %d, done and dead %d, dead %d, with the policy's error %d, want %d, repeated in a transaction %d, at one time in two processes %v",
+			lost, both, dead, exhausted, n/25, txTwice, referee.twice)
+	}
+}
+
+// A job whose worker has died counts a failure, and one whose worker was told to stop does not. A job whose lease is lost
+// has no effect.
+func TestEnds(t *testing.T) {
+	table, err := openTable("sqlite", sqliteSource(filepath.Join(t.TempDir(), "app.db")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer table.DB.Close()
+	table.Policy = retry.New(backoff.Constant(0), retry.Limit(0))
+	ctx := t.Context()
+	execute := func(statement string) {
+		t.Helper()
+		if _, err := table.DB.ExecContext(ctx, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	row := func(id string) (claims int, lease int64, state string, dead bool, failure string) {
+		t.Helper()
+		err := table.DB.QueryRowContext(ctx, "SELECT claims, lease, state, dead, error FROM outbox WHERE id = $1", id).Scan(&claims, &lease, &state, &dead, &failure)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return claims, lease, state, dead, failure
+	}
+	execute(outbox.Schema)
+	for _, id := range []string{"abandoned", "unreadable", "stolen", "stopped"} {
+		if err := errors.Join(table.Put(ctx, table.DB, id, ""), table.Put(ctx, table.DB, id, "again")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	execute("UPDATE outbox SET lease = 1 WHERE id = 'abandoned'")
+	execute("UPDATE outbox SET state = 'no state' WHERE id = 'unreadable'")
+	working, stop := context.WithCancel(ctx)
+	err = table.Work(working, 4, func(attempt context.Context, j outbox.Job) error {
+		if j.ID == "stolen" {
+			execute("UPDATE outbox SET claims = claims + 1 WHERE id = 'stolen'")
+			if err := j.Done(ctx, table.DB); !errors.Is(err, outbox.ErrLeaseLost) {
+				t.Errorf("Done of a lost lease: got %v", err)
+			}
+			return nil
+		}
+		if j.ID != "stopped" {
+			t.Errorf("%s was run", j.ID)
+		}
+		stop()
+		<-attempt.Done()
+		return attempt.Err()
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("Work: got %v", err)
+	}
+	if _, lease, _, dead, failure := row("abandoned"); lease != 0 || !dead || !strings.Contains(failure, outbox.ErrAbandoned.Error()) {
+		t.Errorf("abandoned: lease %d, dead %t, %q", lease, dead, failure)
+	}
+	if _, _, _, dead, failure := row("unreadable"); !dead || !strings.Contains(failure, "retry: State:") {
+		t.Errorf("unreadable: dead %t, %q", dead, failure)
+	}
+	if claims, lease, _, dead, _ := row("stolen"); claims != 2 || lease == 0 || dead {
+		t.Errorf("stolen: %d claims, lease %d, dead %t", claims, lease, dead)
+	}
+	if claims, lease, state, dead, _ := row("stopped"); claims != 1 || lease != 0 || state != "attempts=0" || dead {
+		t.Errorf("stopped: %d claims, lease %d, %q, dead %t", claims, lease, state, dead)
+	}
+}

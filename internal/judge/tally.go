@@ -1,0 +1,207 @@
+package judge
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Reference is the values that a client delivered undisturbed. A place is an index in it.
+type Reference []any
+
+// nearest returns the place nearest to from whose value is equal to v and that is good, or -1. Values come nearly in
+// order, so that a comparison is linear.
+func (r Reference) nearest(v any, from int, good func(place int) bool) int {
+	fits := func(i int) bool { return i >= 0 && i < len(r) && good(i) && equal(r[i], v) }
+	for d := range len(r) + 1 {
+		switch {
+		case fits(from + d):
+			return from + d
+		case fits(from - d):
+			return from - d
+		}
+	}
+	return -1
+}
+
+func equal(a, b any) bool {
+	if text, ok := a.(string); ok {
+		other, ok := b.(string)
+		return ok && text == other
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// Tally records what a run delivers, as a multiset, by its places in the reference. It is safe for concurrent use.
+type Tally struct {
+	unit func() int
+
+	mu       sync.Mutex
+	ref      Reference
+	making   bool  // the run makes the reference,
+	of       []int // and notes the unit at each value
+	count    int
+	taken    []bool
+	missing  int // values of the reference that have not come
+	next     int // the place after that of the value before
+	furthest int // of the values that have come
+	lastAt   time.Time
+	repeated []any
+	foreign  []any
+	swapped  []any
+	older    []any
+}
+
+// NewTally makes a tally of a run that is compared with ref, or makes the reference if ref is nil; unit returns the last
+// unit that the server has sent, and may be nil.
+func NewTally(ref Reference, unit func() int) *Tally {
+	if unit == nil {
+		unit = func() int { return 0 }
+	}
+	return &Tally{ref: ref, making: ref == nil, unit: unit, taken: make([]bool, len(ref)), missing: len(ref)}
+}
+
+// Enter records a value, and returns how many have come.
+func (t *Tally) Enter(v any) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.count++
+	t.lastAt = time.Now()
+	if t.making {
+		if b, ok := v.([]byte); ok {
+			v = slices.Clone(b) // a buffer may be used again
+		}
+		t.ref, t.of = append(t.ref, v), append(t.of, t.unit())
+		return t.count
+	}
+	place := t.ref.nearest(v, t.next, func(i int) bool { return !t.taken[i] })
+	if place >= 0 {
+		t.taken[place] = true
+		t.missing--
+		if place < t.furthest {
+			t.swapped = append(t.swapped, v)
+		}
+		t.furthest = max(t.furthest, place)
+	} else if place = t.ref.nearest(v, t.next, func(int) bool { return true }); place >= 0 {
+		t.repeated = append(t.repeated, v)
+		if place < t.furthest {
+			t.older = append(t.older, v)
+		}
+	} else {
+		t.foreign = append(t.foreign, v)
+	}
+	if place >= 0 {
+		t.next = place + 1
+	}
+	return t.count
+}
+
+// Made returns the values so far of a run that makes the reference, and the unit of each.
+func (t *Tally) Made() (Reference, []int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.ref), slices.Clone(t.of)
+}
+
+// Count returns how many values have come.
+func (t *Tally) Count() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.count
+}
+
+// Last returns when the last value came; zero if none has.
+func (t *Tally) Last() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lastAt
+}
+
+// Quiet returns the time since the last value, or since start.
+func (t *Tally) Quiet(start time.Time) time.Duration {
+	if last := t.Last(); !last.IsZero() {
+		start = last
+	}
+	return time.Since(start)
+}
+
+// Complete reports whether all values of the reference have come.
+func (t *Tally) Complete() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.making && t.missing == 0
+}
+
+// LastCame reports whether the last value of the reference has come: all that a feed of states must deliver.
+func (t *Tally) LastCame() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.making && t.taken[len(t.taken)-1]
+}
+
+// Lost returns the values from a place of the reference on that have not come.
+func (t *Tally) Lost(from int) (all []any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, taken := range t.taken {
+		if i >= from && !taken {
+			all = append(all, t.ref[i])
+		}
+	}
+	return all
+}
+
+// Repeated returns the values that came more often than in the reference.
+func (t *Tally) Repeated() []any { return t.copy(&t.repeated) }
+
+// Foreign returns the values that are not in the reference.
+func (t *Tally) Foreign() []any { return t.copy(&t.foreign) }
+
+// Swapped returns the values that came after one of a later place.
+func (t *Tally) Swapped() []any { return t.copy(&t.swapped) }
+
+// Older returns the repeated values that came after one of a later place.
+func (t *Tally) Older() []any { return t.copy(&t.older) }
+
+func (t *Tally) copy(values *[]any) []any {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(*values)
+}
+
+// AtMost3 writes three values at most. Strings are quoted, so that they differ from numbers.
+func AtMost3(values []any) string {
+	var words []string
+	for _, v := range values[:min(len(values), 3)] {
+		if text, ok := v.(string); ok {
+			words = append(words, fmt.Sprintf("%q", text))
+		} else {
+			words = append(words, fmt.Sprintf("%+v", v))
+		}
+	}
+	return and(words, len(values)-len(words))
+}
+
+// List writes three words at most.
+func List(words []string) string {
+	few := words[:min(len(words), 3)]
+	return and(few, len(words)-len(few))
+}
+
+func and(words []string, more int) string {
+	if more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(words, ", "), more)
+	}
+	return strings.Join(words, ", ")
+}
+
+// Count writes a number of things.
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

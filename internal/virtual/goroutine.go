@@ -1,0 +1,116 @@
+package virtual
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/retrywhen/retrywhen/internal/goroutine"
+)
+
+// Goroutine is a goroutine of a bubble, as reports show it.
+type Goroutine goroutine.Goroutine
+
+// inBubble returns the goroutines of a bubble.
+func inBubble(bubble int) (all []Goroutine) {
+	for _, g := range goroutine.InBubble(bubble) {
+		all = append(all, Goroutine(g))
+	}
+	return all
+}
+
+// others returns the goroutines of a bubble, without the given ones and those of the testing package.
+func others(bubble int, without ...int) []Goroutine {
+	return slices.DeleteFunc(inBubble(bubble), func(g Goroutine) bool { return g.machinery() || slices.Contains(without, g.ID) })
+}
+
+// machinery reports whether g belongs to the testing package's part of a bubble and runs no code of the test.
+func (g Goroutine) machinery() bool {
+	return slices.ContainsFunc(g.Calls, func(c goroutine.Call) bool {
+		return c.Function == "internal/synctest.Run" || c.Function == "testing/synctest.testingSynctestTest"
+	})
+}
+
+// ours reports whether a call is one of streamtest's or reconnecttest's own.
+func ours(c goroutine.Call) bool {
+	dir, file := path.Split(shortFile(c.Place))
+	return strings.HasPrefix(c.Function, module) && slices.Contains([]string{"streamtest/", "reconnecttest/", "virtual/"}, dir) &&
+		!strings.Contains(file, "_test.go:")
+}
+
+// String returns what g waits for, where, and where g was started.
+func (g Goroutine) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "goroutine %d [%s]", g.ID, g.State)
+	shown := 0
+	for i, c := range g.Calls {
+		pkg := packageOf(c.Function)
+		if pkg == "runtime" || pkg == "testing" || pkg == "time" && shown == 0 && i < len(g.Calls)-1 || ours(c) {
+			continue
+		}
+		if shown++; shown > 8 {
+			break
+		}
+		fmt.Fprintf(&b, "\n        %s  %s", shortFunc(c.Function), shortFile(c.Place))
+	}
+	if by := g.StartedBy; by.Function != "" && !strings.HasPrefix(by.Function, "testing") {
+		fmt.Fprintf(&b, "\n        started by %s  %s", shortFunc(by.Function), shortFile(by.Place))
+	}
+	return b.String()
+}
+
+// Place returns where in the code under test g is: in which call outside of the standard library, or who started it.
+func (g Goroutine) Place() string {
+	where := func(c goroutine.Call) string { return shortFunc(c.Function) + " at " + shortFile(c.Place) }
+	i := slices.IndexFunc(g.Calls, func(c goroutine.Call) bool { return !strings.HasPrefix(c.Place, standard) && !ours(c) })
+	switch {
+	case i >= 0:
+		return where(g.Calls[i])
+	case g.StartedBy.Function != "" && !ours(g.StartedBy):
+		return "started by " + where(g.StartedBy)
+	case len(g.Calls) > 0:
+		return where(g.Calls[0])
+	}
+	return ""
+}
+
+// Places returns the different places of goroutines.
+func Places(all []Goroutine) (places []string) {
+	for _, g := range all {
+		places = append(places, g.Place())
+	}
+	slices.Sort(places)
+	return slices.Compact(places)
+}
+
+// List writes one item after another, indented.
+func List[T fmt.Stringer](items []T) string {
+	var b strings.Builder
+	for _, item := range items {
+		b.WriteString("\n    ")
+		b.WriteString(item.String())
+	}
+	return b.String()
+}
+
+// Reads reports whether g reads a connection of reconnecttest's.
+func (g Goroutine) Reads() bool {
+	return slices.ContainsFunc(g.Calls, func(c goroutine.Call) bool { return ours(c) && strings.HasSuffix(c.Function, ").Read") })
+}
+
+// Waits returns what goroutines wait for, and where.
+func Waits(all []Goroutine) (waits []string) {
+	for _, g := range all {
+		doing, ok := map[string]string{"sleep": "asleep", "select": "selects", "chan receive": "receives", "chan send": "sends", "running": "runs", "runnable": "runs"}[g.State]
+		if !ok {
+			doing = "waits [" + g.State + "]"
+		}
+		if g.Reads() {
+			doing = "reads"
+		}
+		waits = append(waits, doing+" in "+g.Place())
+	}
+	slices.Sort(waits)
+	return slices.Compact(waits)
+}

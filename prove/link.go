@@ -1,0 +1,270 @@
+package prove
+
+import (
+	"errors"
+	"io"
+	"net"
+	"time"
+)
+
+// link is one connection of the program, and the proxy's to the server.
+type link struct {
+	p      *proxy
+	index  int
+	client *net.TCPConn
+
+	// Under the proxy's mutex:
+	server *net.TCPConn
+	sent   int64 // to the client
+	sentAt time.Time
+	fate   fate
+	ended  bool // by the server
+	left   bool // by the client
+}
+
+// fate is what has become of a connection.
+type fate int
+
+const (
+	works fate = iota
+	gone       // RST has been sent
+	over       // FIN has been sent, and the server's connection is closed
+	silent
+)
+
+// nextConnection is the place of a break in the next connection after the break before.
+const nextConnection = -1
+
+// breaking is one break of a plan.
+type breaking struct {
+	fate   fate
+	conn   int
+	at     int64         // bytes of the connection that pass
+	amid   bool          // it breaks as soon as they have passed, not when the next one comes
+	after  time.Duration // it breaks so long after they have passed, or when the next one comes
+	refuse time.Duration
+	later  bool // its connection has ended, and the next chunk of a later one counts
+}
+
+// calm is the time between what was sent last and a break, in which the program's kernel gives it to the program: RST
+// would take it away.
+const calm = 5 * time.Millisecond
+
+// run runs the link until both of its connections are closed.
+func (l *link) run() {
+	server, err := l.p.dial()
+	if err != nil {
+		l.reset()
+		return
+	}
+	l.p.mu.Lock()
+	l.server = server
+	dead := l.fate == gone
+	l.p.mu.Unlock()
+	if dead { // the proxy was closed meanwhile
+		reset(server)
+		return
+	}
+	up := make(chan struct{})
+	go func() {
+		defer close(up)
+		l.up()
+	}()
+	l.down()
+	<-up
+	_ = l.client.Close()
+	_ = server.Close()
+}
+
+// reset ends both connections with RST.
+func (l *link) reset() {
+	l.p.mu.Lock()
+	l.fate = gone
+	server := l.server
+	l.p.mu.Unlock()
+	reset(l.client)
+	reset(server)
+}
+
+// now returns what has become of the link.
+func (l *link) now() fate {
+	l.p.mu.Lock()
+	defer l.p.mu.Unlock()
+	return l.fate
+}
+
+// up passes on what the client sends.
+func (l *link) up() {
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := l.client.Read(buffer)
+		switch fate := l.now(); {
+		case n > 0 && fate == over: // a connection that a server has closed does so
+			l.reset()
+		case n > 0 && fate == works:
+			if _, failed := l.server.Write(buffer[:n]); failed != nil && l.now() == works {
+				l.reset()
+			}
+		}
+		if err != nil {
+			l.leave(err)
+			return
+		}
+	}
+}
+
+// leave passes on that the client has closed its connection.
+func (l *link) leave(err error) {
+	l.p.mu.Lock()
+	fate := l.fate
+	if fate != gone {
+		l.left = true
+		l.p.noteLocked("the program closes connection %d", l.index+1)
+	}
+	l.missed()
+	l.p.mu.Unlock()
+	switch {
+	case fate == over:
+		_ = l.client.Close()
+	case fate == works && errors.Is(err, io.EOF):
+		_ = l.server.CloseWrite()
+	case fate == works:
+		reset(l.server)
+	}
+	l.p.wake()
+}
+
+// missed makes the next chunk of a later connection the place of a break whose connection has ended before. The caller
+// holds the proxy's mutex.
+func (l *link) missed() {
+	if p := l.p; p.claimed < len(p.plan) && p.plan[p.claimed].conn == l.index {
+		p.plan[p.claimed].later = true
+	}
+}
+
+// down passes on what the server sends, up to the place of a break.
+func (l *link) down() {
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := l.server.Read(buffer)
+		for b := buffer[:n]; len(b) > 0; {
+			pass, breaks := l.share(b)
+			if pass > 0 {
+				if _, failed := l.client.Write(b[:pass]); failed != nil && l.now() == works {
+					reset(l.server)
+				}
+			}
+			if b = b[pass:]; breaks != nil {
+				l.breakNow(*breaks)
+			} else if pass == 0 {
+				break // swallowed
+			}
+		}
+		if err != nil {
+			l.end(err)
+			return
+		}
+	}
+}
+
+// share returns how much of what has come from the server passes, and the break that follows it.
+func (l *link) share(b []byte) (pass int, breaks *breaking) {
+	p := l.p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l.fate != works {
+		return 0, nil
+	}
+	pass = len(b)
+	if p.claimed < len(p.plan) && p.claimed == p.made {
+		next := &p.plan[p.claimed]
+		at := next.at
+		if next.later && l.index > next.conn {
+			at = l.sent
+			if next.amid {
+				at += int64(halve(b))
+			}
+		}
+		mine := next.conn == l.index || next.later && l.index > next.conn
+		left := at - l.sent
+		switch {
+		case mine && (left < int64(len(b)) || next.amid && left == int64(len(b))):
+			p.claimed++
+			pass, breaks = int(max(left, 0)), next
+		case mine && left == int64(len(b)) && next.after > 0:
+			number, plan := p.claimed, *next
+			time.AfterFunc(next.after, func() {
+				p.mu.Lock()
+				due := p.claimed == number && l.fate == works && !l.left && !l.ended && p.ctx.Err() == nil
+				if due {
+					p.claimed++
+					p.tasks.Add(1)
+				}
+				p.mu.Unlock()
+				if due {
+					defer p.tasks.Done()
+					l.breakNow(plan)
+				}
+			})
+		}
+	}
+	if pass > 0 {
+		p.record(l, b[:pass])
+		l.sent += int64(pass)
+		l.sentAt = time.Now()
+	}
+	return pass, breaks
+}
+
+// breakNow breaks the link.
+func (l *link) breakNow(b breaking) {
+	p := l.p
+	p.mu.Lock()
+	since := time.Since(l.sentAt)
+	p.mu.Unlock()
+	if since < calm {
+		time.Sleep(calm - since)
+	}
+	p.mu.Lock()
+	l.fate = b.fate
+	server := l.server
+	p.made++
+	p.brokenAt = time.Now()
+	p.backAt = time.Time{}
+	text := map[fate]string{gone: "is cut", over: "is ended", silent: "falls silent"}[b.fate]
+	p.noteLocked("connection %d %s after %d bytes", l.index+1, text, l.sent)
+	if b.refuse > 0 {
+		p.refusing = p.brokenAt.Add(b.refuse)
+	}
+	p.mu.Unlock()
+	switch b.fate {
+	case gone:
+		reset(l.client)
+		reset(server)
+	case over:
+		_ = l.client.CloseWrite()
+		_ = server.Close()
+	}
+	p.wake()
+}
+
+// end passes on that the server has ended its connection.
+func (l *link) end(err error) {
+	l.p.mu.Lock()
+	fate := l.fate
+	if fate == works {
+		l.ended = true
+		l.p.noteLocked("the server ends connection %d", l.index+1)
+	}
+	if fate != silent {
+		l.missed()
+	}
+	l.p.mu.Unlock()
+	switch {
+	case fate == works && errors.Is(err, io.EOF):
+		_ = l.client.CloseWrite()
+	case fate == works:
+		reset(l.client)
+	}
+	l.p.wake()
+}

@@ -1,0 +1,204 @@
+package prove
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/retrywhen/retrywhen/internal/judge"
+)
+
+// outcome is what a run of the program has shown, up to the moment when it was told to end.
+type outcome struct {
+	scenario
+	tally    *judge.Tally
+	arrivals []arrival // of the undisturbed run
+	last     time.Time // when the last value came
+	seen     seen
+	chunks   []chunk
+	past     []any // values that came while every connection was broken
+	ended    bool  // by itself
+	err      error
+	panicked string
+	late     bool // it did not return within Stop
+	held     int  // connections that it had not closed when it had returned
+	endless  bool
+	trouble  error // of Before, Event or the proxy
+	timeline []string
+}
+
+// broke reports whether the run can be judged: all breaks have taken place, or a program that is not back after one has
+// prevented the next.
+func (o *outcome) broke() bool {
+	return o.seen.made == len(o.plan) || o.seen.made > 0 && (o.ended || !o.seen.back)
+}
+
+// arrival is a value of the undisturbed run.
+type arrival struct {
+	value string
+	at    time.Time
+}
+
+// play runs the program once.
+func (c *check) play(ctx context.Context, sc scenario) *outcome {
+	o := &outcome{scenario: sc}
+	var ref judge.Reference
+	if c.ref != nil {
+		ref = c.ref.values
+	}
+	o.tally = judge.NewTally(ref, nil)
+	p, err := listen(ctx, c.Server, sc.plan)
+	if err != nil {
+		o.trouble = err
+		return o
+	}
+	defer p.close()
+	r := Run{Name: c.name(), Addr: p.l.Addr().String(), Server: c.Server}
+	if c.Before != nil {
+		if err := c.Before(ctx, r); err != nil {
+			o.trouble = fmt.Errorf("before: %w", err)
+			return o
+		}
+	}
+	running, cancel := context.WithCancel(ctx)
+	defer cancel()
+	client := c.start(running, r, p, o)
+	made := make(chan struct{})
+	events := make(chan error, 1)
+	go func() {
+		defer close(made)
+		events <- c.events(running, r, p)
+	}()
+	o.watch(ctx, c, p, client, events)
+	client.freeze()
+	p.note("the program is told to end")
+	cancel()
+	client.stop(c.Stop)
+	<-made
+	if !client.running() {
+		o.held = p.heldFor(lastClose)
+	}
+	p.mu.Lock()
+	o.timeline = p.timeline
+	p.mu.Unlock()
+	return o
+}
+
+// lastClose is the time in which the connections of a program that has returned are closed.
+const lastClose = time.Second
+
+// watch lets time pass until the scenario is over, and takes the outcome down.
+func (o *outcome) watch(ctx context.Context, c *check, p *proxy, client *program, events <-chan error) {
+	start := time.Now()
+	var made time.Time // when the last event was
+	for {
+		until := o.until(c, p.look(), start, made)
+		timer := time.NewTimer(time.Until(until))
+		select {
+		case <-p.news:
+		case <-timer.C:
+		case err := <-events:
+			made, events, o.trouble = time.Now(), nil, err
+		case <-client.done:
+			o.ended, o.err, o.panicked = ctx.Err() == nil, client.err, client.panicked
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if o.ended || o.trouble != nil || ctx.Err() != nil || !time.Now().Before(until) {
+			break
+		}
+	}
+	o.seen, o.last = p.look(), o.tally.Last()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	o.chunks = p.chunks
+}
+
+// until returns when the run is over, if nothing else happens.
+func (o *outcome) until(c *check, s seen, start, made time.Time) time.Time {
+	last := o.tally.Last()
+	if c.ref == nil {
+		most := start.Add(endless + time.Duration(c.Events)*c.Every)
+		o.endless = !time.Now().Before(most)
+		switch {
+		case last.IsZero():
+			return start.Add(firstValue + c.Quiet)
+		case made.IsZero():
+			return most
+		}
+		return earliest(latest(last, made).Add(c.Quiet), most)
+	}
+	base := start
+	if !s.first.IsZero() {
+		base = s.first.Add(c.ref.took)
+	}
+	end := latest(s.brokenAt, s.refusing, base).Add(c.Within)
+	broken := s.made == len(o.plan)
+	switch {
+	case !broken && c.lastCame(o.tally) && c.complete(o.tally):
+		return earliest(end, latest(last, s.backAt).Add(c.Quiet+2*afterLast))
+	case broken && s.back && c.lastCame(o.tally):
+		return earliest(end, latest(last, s.backAt, s.brokenAt).Add(c.Quiet))
+	}
+	return end
+}
+
+// complete reports whether all values have come that must.
+func (c *check) complete(t *judge.Tally) bool { return len(c.allowed().Lost(t)) == 0 }
+
+// lastCame reports whether the last value has come, after which no other comes if they come in order.
+func (c *check) lastCame(t *judge.Tally) bool { return t.LastCame() }
+
+func latest(all ...time.Time) (last time.Time) {
+	for _, t := range all {
+		if t.After(last) {
+			last = t
+		}
+	}
+	return last
+}
+
+func earliest(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// events makes the events of a run.
+func (c *check) events(ctx context.Context, r Run, p *proxy) error {
+	if c.Event == nil {
+		return nil
+	}
+	for p.look().first.IsZero() {
+		if !pause(ctx, 2*time.Millisecond) {
+			return nil
+		}
+	}
+	begin := time.Now()
+	for n := 1; n <= c.Events; n++ {
+		if !pause(ctx, time.Until(begin.Add(time.Duration(n)*c.Every))) {
+			return nil
+		}
+		if err := c.Event(ctx, r, n); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("event %d: %w", n, err)
+		}
+		p.note("event %d is made", n)
+	}
+	return nil
+}
+
+// pause waits, and reports whether ctx has not ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return ctx.Err() == nil
+	}
+}

@@ -1,0 +1,242 @@
+package prove
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+)
+
+// proxy stands between one run of a program and the server, and breaks connections as planned.
+type proxy struct {
+	server string
+	l      net.Listener
+	start  time.Time
+	news   chan struct{} // full when something has happened
+	ends   context.CancelFunc
+	ctx    context.Context
+	tasks  sync.WaitGroup
+
+	mu        sync.Mutex
+	links     []*link
+	first     time.Time // the first connection
+	plan      []breaking
+	claimed   int       // breaks that a link is about to make, or has made
+	made      int       // breaks that have taken place
+	brokenAt  time.Time // the last one
+	backAt    time.Time // when a connection has been accepted since; zero if none has
+	refusing  time.Time // until when connections are refused
+	refused   int
+	dialError error
+	chunks    []chunk
+	passed    []byte // what has come from the server, the first part of it
+	timeline  []string
+}
+
+// chunk is what came from the server at once.
+type chunk struct {
+	conn int
+	at   int64 // the bytes of the connection before it
+	size int
+	half int // bytes of its first half, which does not end with a newline; 0 if there is none
+	came time.Time
+}
+
+// halve returns how much of a chunk is its first half, which does not end with a newline; 0 if there is no such half.
+func halve(b []byte) int {
+	middle := len(b) / 2
+	for d := range len(b) {
+		for _, n := range []int{middle - d, middle + d} {
+			if n > 0 && n < len(b) && b[n-1] != '\n' {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+// keep is how much of what has come from the server is kept, and how much of a timeline.
+const (
+	keepBytes = 1 << 20
+	keepLines = 200
+)
+
+// listen starts a proxy with a plan, which is complete before the first connection can come.
+func listen(ctx context.Context, server string, plan []breaking) (*proxy, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("prove: the proxy: %w", err)
+	}
+	p := &proxy{server: server, l: l, start: time.Now(), news: make(chan struct{}, 1), plan: append([]breaking(nil), plan...)}
+	p.ctx, p.ends = context.WithCancel(ctx)
+	p.tasks.Go(p.accept)
+	return p, nil
+}
+
+// close ends all connections and waits for the proxy's goroutines.
+func (p *proxy) close() {
+	p.ends()
+	_ = p.l.Close()
+	p.mu.Lock()
+	links := p.links
+	p.mu.Unlock()
+	for _, l := range links {
+		l.reset()
+	}
+	p.tasks.Wait()
+}
+
+func (p *proxy) accept() {
+	for {
+		c, err := p.l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // too many open files, say
+			p.note("the proxy cannot accept a connection: %v", err)
+			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		if l := p.admit(c.(*net.TCPConn)); l != nil {
+			p.tasks.Go(l.run)
+		} else {
+			reset(c.(*net.TCPConn))
+		}
+		p.wake()
+	}
+}
+
+// admit makes a link of a connection, or returns nil if connections are refused.
+func (p *proxy) admit(c *net.TCPConn) *link {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if p.first.IsZero() {
+		p.first = now
+	}
+	if p.ctx.Err() != nil {
+		return nil
+	}
+	if now.Before(p.refusing) {
+		p.refused++
+		p.noteLocked("a connection is refused")
+		return nil
+	}
+	l := &link{p: p, index: len(p.links), client: c}
+	p.links = append(p.links, l)
+	if p.made > 0 && p.backAt.IsZero() {
+		p.backAt = now
+	}
+	if p.made == p.claimed && p.made > 0 && p.made < len(p.plan) && p.plan[p.made].conn == nextConnection {
+		p.plan[p.made].conn = l.index
+	}
+	p.noteLocked("connection %d", l.index+1)
+	return l
+}
+
+func (p *proxy) wake() {
+	select {
+	case p.news <- struct{}{}:
+	default:
+	}
+}
+
+func (p *proxy) note(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.noteLocked(format, args...)
+}
+
+func (p *proxy) noteLocked(format string, args ...any) {
+	if len(p.timeline) < keepLines {
+		p.timeline = append(p.timeline, time.Since(p.start).Round(time.Millisecond).String()+" "+fmt.Sprintf(format, args...))
+	}
+}
+
+// seen is what a proxy has seen of a program.
+type seen struct {
+	first     time.Time
+	made      int
+	brokenAt  time.Time
+	back      bool      // it has connected again since the last break,
+	backAt    time.Time // at this time
+	refusing  time.Time
+	refused   int
+	open      bool // a connection works
+	noticed   bool // it has closed the connections that are silent
+	links     int
+	bytes     int64 // from the server
+	dialError error
+}
+
+func (p *proxy) look() seen {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := seen{first: p.first, made: p.made, brokenAt: p.brokenAt, back: !p.backAt.IsZero(), backAt: p.backAt, refusing: p.refusing, refused: p.refused,
+		noticed: true, links: len(p.links), dialError: p.dialError}
+	for _, l := range p.links {
+		s.open = s.open || l.fate == works && !l.ended && !l.left
+		s.noticed = s.noticed && (l.fate != silent || l.left)
+		s.bytes += l.sent
+	}
+	return s
+}
+
+// held returns how many connections the program has not closed, although nobody else has ended them.
+func (p *proxy) held() (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.links {
+		if l.fate != gone && !l.left {
+			n++
+		}
+	}
+	return n
+}
+
+// heldFor waits until nothing is held, at most d.
+func (p *proxy) heldFor(d time.Duration) (n int) {
+	for end := time.Now().Add(d); ; time.Sleep(2 * time.Millisecond) {
+		if n = p.held(); n == 0 || time.Now().After(end) {
+			return n
+		}
+	}
+}
+
+// carried reports whether the text has come from the server.
+func (p *proxy) carried(text string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.passed) >= keepBytes || bytes.Contains(p.passed, []byte(text))
+}
+
+// record records a chunk. The caller holds the mutex.
+func (p *proxy) record(l *link, b []byte) {
+	p.chunks = append(p.chunks, chunk{conn: l.index, at: l.sent, size: len(b), half: halve(b), came: time.Now()})
+	p.passed = append(p.passed, b[:min(len(b), keepBytes-len(p.passed))]...)
+}
+
+// reset closes a connection with RST.
+func reset(c *net.TCPConn) {
+	if c != nil {
+		_ = c.SetLinger(0)
+		_ = c.Close()
+	}
+}
+
+// dial connects to the server.
+func (p *proxy) dial() (*net.TCPConn, error) {
+	var d net.Dialer
+	c, err := d.DialContext(p.ctx, "tcp", p.server)
+	if err != nil {
+		p.mu.Lock()
+		p.dialError = err
+		p.noteLocked("the server cannot be reached: %v", err)
+		p.mu.Unlock()
+		return nil, err
+	}
+	return c.(*net.TCPConn), nil
+}

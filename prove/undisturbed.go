@@ -1,0 +1,139 @@
+package prove
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/retrywhen/retrywhen/internal/judge"
+)
+
+// undisturbed is what the program does when nothing breaks.
+type undisturbed struct {
+	values judge.Reference
+	took   time.Duration // from the first connection to the last value
+	ends   bool          // it ends by itself
+	places []place
+	last   chunk                // the last one that counts
+	chunks int                  // that count
+	early  []int64              // where the first chunks of the first connection began
+	loose  bool                 // under Latest: other states may be seen
+	first  map[string]time.Time // when each value came
+}
+
+// after returns how long after a time a value came.
+func (u *undisturbed) after(value string, since time.Time) time.Duration {
+	if at, ok := u.first[value]; ok {
+		return at.Sub(since)
+	}
+	return 0
+}
+
+// The limits of an undisturbed run.
+const (
+	firstValue = 20 * time.Second
+	endless    = 2 * time.Minute // it delivers no more values after that
+	mostEarly  = 4
+)
+
+// measure runs the program twice, without a break.
+func (c *check) measure(ctx context.Context) (*undisturbed, error) {
+	runs := make([]*outcome, 2)
+	c.each(len(runs), func(i int) {
+		if ctx.Err() == nil {
+			runs[i] = c.play(ctx, scenario{where: "undisturbed"})
+		}
+	})
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	for _, o := range runs {
+		if err := c.usable(o); err != nil {
+			return nil, fmt.Errorf("prove: undisturbed: %w", err)
+		}
+	}
+	one, _ := runs[0].tally.Made()
+	two, _ := runs[1].tally.Made()
+	u := &undisturbed{values: one, ends: runs[0].ended && runs[1].ended}
+	if difference := c.differ(one, two); difference != "" {
+		if !c.Latest || one[len(one)-1] != two[len(two)-1] {
+			return nil, fmt.Errorf("prove: two undisturbed runs differ: %s; a value must not contain a time, an address or a run's name", difference)
+		}
+		u.loose = true
+	}
+	o := runs[0]
+	u.took = o.last.Sub(o.seen.first)
+	u.first = map[string]time.Time{}
+	for _, a := range slices.Backward(o.arrivals) {
+		u.first[a.value] = a.at
+	}
+	var all []place
+	for _, k := range o.chunks {
+		if !k.came.After(o.last) {
+			all = append(all, place{chunk: k, number: len(all) + 1})
+			if k.conn == 0 && len(u.early) < mostEarly {
+				u.early = append(u.early, k.at)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil, errors.New("prove: undisturbed: the program delivered its values before anything came from the server through the proxy; does it connect to the proxy's address?")
+	}
+	u.chunks, u.last = len(all), all[len(all)-1].chunk
+	u.places = spread(all, c.Places)
+	return u, nil
+}
+
+// usable returns what prevents that other runs are compared with this one.
+func (c *check) usable(o *outcome) error {
+	connected := judge.Count(o.seen.links, "connection") + " through the proxy"
+	if o.seen.dialError != nil {
+		connected += ", and the server cannot be reached: " + o.seen.dialError.Error()
+	}
+	count := o.tally.Count()
+	switch {
+	case o.trouble != nil:
+		return o.trouble
+	case o.ended && o.err != nil:
+		return fmt.Errorf("the program ended after %s: %w", judge.Count(count, "value"), o.err)
+	case o.seen.links == 0:
+		return fmt.Errorf("the program delivered %s and made no connection through the proxy; does it connect to the address that it is given, in place of the server's?", judge.Count(count, "value"))
+	case o.seen.bytes == 0:
+		return fmt.Errorf("nothing came from the server, on %s", connected)
+	case count == 0 && o.ended:
+		return fmt.Errorf("the program ended without a value, on %s", connected)
+	case count == 0:
+		return fmt.Errorf("the program delivered no value in %v, on %s; does it buffer its output?", firstValue+c.Quiet, connected)
+	case o.endless:
+		return fmt.Errorf("the program still delivers values after %v: want a program that is quiet for %v when it has delivered all", endless, c.Quiet)
+	}
+	return nil
+}
+
+// differ shows the first difference between two runs.
+func (c *check) differ(one, two judge.Reference) string {
+	text := func(values judge.Reference) []string {
+		var all []string
+		for _, v := range values {
+			all = append(all, v.(string))
+		}
+		if c.AnyOrder {
+			slices.Sort(all)
+		}
+		return all
+	}
+	a, b := text(one), text(two)
+	for i := range max(len(a), len(b)) {
+		switch {
+		case i >= len(a):
+			return fmt.Sprintf("value %d is %q in one, and does not come in the other", i+1, b[i])
+		case i >= len(b):
+			return fmt.Sprintf("value %d is %q in one, and does not come in the other", i+1, a[i])
+		case a[i] != b[i]:
+			return fmt.Sprintf("value %d is %q and %q", i+1, a[i], b[i])
+		}
+	}
+	return ""
+}

@@ -1,0 +1,71 @@
+package prove
+
+import (
+	"fmt"
+
+	"github.com/retrywhen/retrywhen/internal/judge"
+)
+
+// hotConnections in the two seconds of a refusal are a program that does not wait: 600 in a minute are 20, and those that
+// the kernel has accepted for the proxy meanwhile.
+const hotConnections = 25
+
+func (c *check) allowed() judge.Allowed {
+	return judge.Allowed{AtLeastOnce: c.AtLeastOnce, AnyOrder: c.AnyOrder, GivesUp: c.GivesUp, Latest: c.Latest}
+}
+
+// faults judges a run whose breaks have taken place.
+func (c *check) faults(o *outcome) (all []judge.Fault) {
+	add := func(kind Kind, mend, format string, args ...any) {
+		all = append(all, judge.Fault{Kind: string(kind), What: fmt.Sprintf(format, args...), Mend: mend})
+	}
+	lost := c.allowed().Lost(o.tally)
+	and := ""
+	if len(lost) > 0 {
+		and = ", and lost " + judge.AtMost3(lost)
+	}
+	s := o.seen
+	switch silence := o.plan[len(o.plan)-1].fate == silent; {
+	case o.panicked != "":
+		add(Panic, "", "it panicked: %s", o.panicked)
+	case o.ended && o.err != nil && c.GivesUp:
+	case o.ended && o.err != nil:
+		mend := "is this failure retried?"
+		if o.way == Refuse {
+			mend = "is a refusal retried, and often enough?"
+		}
+		add(GaveUp, mend+" GivesUp (--gives-up) allows it", "it gave up after %s: %v", judge.Count(s.links+s.refused, "connection"), o.err)
+	case o.ended && (!c.ref.ends || len(lost) > 0):
+		add(Ended, "is the end of a connection taken for the end of the feed?", "it ended without an error%s", and)
+	case o.ended:
+	case len(o.past) > 0:
+		add(Past, "does the server tell it another address? Make the server advertise the proxy's, or run the program where it cannot reach the server's own",
+			"it delivered %s while every connection through the proxy was broken", judge.AtMost3(o.past))
+	case silence && !s.back && !s.noticed && len(lost) > 0:
+		add(Silent, "does each read have a deadline, longer than the time between heartbeats? The kernel answers for the other side, so TCP keepalive and TCP_USER_TIMEOUT do not see this",
+			"it neither closed the silent connection nor connected again in %v%s", c.Within, and)
+	case !s.back && (len(lost) > 0 || !s.open && !silence):
+		add(Away, "is every failure retried, and the wait bounded?", "it is not back after %v%s", c.Within, and)
+	case len(lost) > 0:
+		mend := "does it ask for what follows the last value that it has delivered?"
+		if o.way == Amid {
+			mend = "does it take half a value for a whole one? A value and its position count when their end has come"
+		}
+		add(Lost, mend, "lost %s", judge.AtMost3(lost))
+	}
+	if s.refused > hotConnections {
+		add(Hot, "is there a wait before each connection?", "it connected %d times in the %v in which it was refused", s.refused, refusal)
+	}
+	for _, f := range c.allowed().Values(o.tally) {
+		if f.Kind != string(Foreign) || !c.ref.loose {
+			all = append(all, f)
+		}
+	}
+	switch {
+	case o.late:
+		add(Late, "does every wait end when it is told to?", "it has not returned %v after it was told to end", c.Stop)
+	case o.held > 0:
+		add(Open, "does it close what it opens?", "it has returned and left %s open", judge.Count(o.held, "connection"))
+	}
+	return all
+}

@@ -1,0 +1,45 @@
+package reconnecttest
+
+import (
+	"context"
+	"net"
+	"slices"
+	"testing"
+)
+
+// Dial connects a client to the server, whatever the address. It is what net.Dialer.DialContext is.
+type Dial = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// Run is one run of a client against its server, which is all that there is on its network. What the server keeps when
+// it is stopped and started again is in variables of the function that returns the Run.
+type Run[V any] struct {
+	// Serve is a server on l, which ends with ctx. It is called again when a scenario starts the server anew.
+	Serve func(ctx context.Context, l net.Listener)
+	// Client connects by dial, calls got for each value, from any of its goroutines, and returns when ctx ends.
+	Client func(ctx context.Context, dial Dial, got func(V)) error
+}
+
+// Check is [CheckResume] for any client that dials, of whatever library and protocol. newRun is called once for each
+// run, in its bubble. The server's values must come to an end: the reference is what the client delivers, undisturbed,
+// until nothing has come for 20 s. Client and server run on a network in memory: their waits and timeouts are real, and
+// take no time.
+//
+// Instead of events, the server's writes are counted. Check cuts a connection (ECONNRESET) and closes it (EOF)
+// before each write and in the middle of it, makes it silent, lets it fall with two refusals after it, and cuts it while
+// got is busy. It ends the context in got, in silence, and in a wait. It lets each connection deliver one value; cuts
+// after an hour of quiet; refuses all connections, or accepts and closes them, for an hour; stops the server and
+// starts another; and compares the waits of two clients. The bounds are those of CheckResume.
+//
+// Let the client connect to an address such as 127.0.0.1:80, or use dial in an http.Transport: in a bubble, looking up a
+// host name ends the process. A client that has ended must have left no goroutine: close its idle connections too.
+// Goroutines of the server do not count. A silent connection stays silent: there is no kernel that finds out after
+// minutes or hours. Clients run one at a time, in parallel tests too, so that they share no timer of a pool.
+func Check[V any](t testing.TB, newRun func() Run[V], opts ...Option) Report {
+	t.Helper()
+	if newRun == nil {
+		panic("reconnecttest: Check: newRun is nil")
+	}
+	c := newCheck("Check", "write", dialling[V]{newRun}, opts)
+	c.dials = true
+	return c.run(t, slices.Concat(c.breaks(), c.stops(), c.twice(), c.outages()))
+}

@@ -1,0 +1,46 @@
+//go:build unix
+
+package reconnecttest_test
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/reconnecttest"
+)
+
+// BenchmarkCheckResume measures the CPU time of a check. A comparison is linear in the number of events, and a check is
+// quadratic, because each event has its runs.
+func BenchmarkCheckResume(b *testing.B) {
+	for _, n := range []int{12, 100} {
+		b.Run(fmt.Sprint(n, " events"), func(b *testing.B) {
+			measureCPU(b, func(t *testing.T) { reconnecttest.CheckResume(t, log(n), faultless) })
+		})
+	}
+}
+
+func BenchmarkCheck(b *testing.B) {
+	measureCPU(b, func(t *testing.T) { reconnecttest.Check(t, against(serveLines(12), following)) })
+}
+
+// measureCPU reports the CPU time of a test.
+func measureCPU(b *testing.B, test func(t *testing.T)) {
+	before := cpu(b)
+	for b.Loop() {
+		if !testing.RunTests(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "Feed", F: test}}) {
+			b.Fatal("the test has failed")
+		}
+	}
+	b.ReportMetric((cpu(b)-before).Seconds()/float64(b.N), "cpu-s/op")
+}
+
+// cpu returns the CPU time of the process.
+func cpu(b *testing.B) time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}

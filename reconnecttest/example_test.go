@@ -1,0 +1,136 @@
+package reconnecttest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/check"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/reconnecttest"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// alphabet is a feed whose positions are the numbers of events received.
+var alphabet = reconnecttest.Feed[string, int]{
+	Events: []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"},
+	From:   func(at int) int { return at },
+}
+
+// A client that comes back where it stopped, from every break at every event.
+func ExampleCheckResume() {
+	check.GoTest("TestFeedComesBack", func(t *testing.T) {
+		reconnecttest.CheckResume(t, alphabet, func(connect func(at int) stream.Stream[string]) stream.Stream[string] {
+			open := func(at int) stream.Stream[string] {
+				return connect(at).Timeout(30 * time.Second).MustNotEnd(errors.New("the server ended the feed"))
+			}
+			policy := retry.New(backoff.Exponential(time.Second, 2).Cap(time.Minute).Jitter(jitter.Equal), retry.ResetAfterItems(1))
+			return operators.Resume(0, open, func(at int, _ string) int { return at + 1 }, policy)
+		})
+	})
+	// Output: TestFeedComesBack passed: true
+}
+
+// printer prints what a test reports.
+type printer struct{ *testing.T }
+
+func (p printer) Errorf(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+
+// A loop with faults that are in many programs.
+func ExampleCheckResume_faults() {
+	check.GoTest("TestFeedComesBack", func(t *testing.T) {
+		reconnecttest.CheckResume(printer{t}, alphabet, func(connect func(at int) stream.Stream[string]) stream.Stream[string] {
+			return func(ctx context.Context, yield func(string) bool) error {
+				at, wait := 0, time.Second
+				for {
+					err := connect(at)(ctx, func(v string) bool { at++; return yield(v) })
+					if err == nil {
+						return nil
+					}
+					select {
+					case <-ctx.Done():
+						return ctx.Err()
+					case <-time.After(wait):
+						wait *= 2
+					}
+				}
+			}
+		})
+	})
+	// Output:
+	// reconnecttest: CheckResume: the server ends the connection before event 1 of 12 ("a"): it ended without an error, and lost "a", "b", "c" and 9 more; is there a MustNotEnd inside open? The end of a connection is not the end of the feed (13 of 13 such scenarios)
+	// reconnecttest: CheckResume: the connection falls silent before event 1 of 12 ("a"): it noticed nothing in 10 minutes, and lost "a", "b", "c" and 9 more; is there a Timeout inside open? (12 of 12 such scenarios)
+	// reconnecttest: CheckResume: each connection delivers one value and is cut: its waits grow from 2.333s to 9m57.333s; does a delivered value start the waits and the count over, or a connection that has worked for a minute? (retry.ResetAfterItems(1))
+	// reconnecttest: CheckResume: the server refuses connections for an hour, before event 7 of 12 ("g"): it waited for 34m8s before it connected again; does the backoff have a Cap?
+	// reconnecttest: CheckResume: two clients lose their connections at the same time: both wait for exactly [1s 2s 4s]; is there jitter, from random numbers that differ between clients? NoJitter allows equal waits
+	// TestFeedComesBack passed: true
+}
+
+// The options say what a client does not promise. This one starts from the beginning, works on several values at once,
+// gives up after ten attempts in a row, and needs no jitter, because it is the only client of its server.
+func ExampleOption() {
+	check.GoTest("TestImport", func(t *testing.T) {
+		reconnecttest.CheckResume(t, alphabet, func(connect func(at int) stream.Stream[string]) stream.Stream[string] {
+			open := connect(0).Timeout(time.Minute).MustNotEnd(errors.New("the server ended the feed"))
+			tenTimes := retry.New(backoff.Constant(time.Second), retry.Limit(10), retry.ResetAfterItems(1))
+			return operators.FlatMap(open.RetryWhen(tenTimes), 4, func(v string) stream.Stream[string] { return stream.Of(v).Delay(time.Second) })
+		}, reconnecttest.AtLeastOnce(), reconnecttest.AnyOrder(), reconnecttest.GivesUp(), reconnecttest.NoJitter())
+	})
+	// Output: TestImport passed: true
+}
+
+// A server that sends heartbeats, and keeps only its last events: then the client continues with the oldest.
+func ExampleFeed() {
+	const heartbeat = "beat"
+	feed := reconnecttest.Feed[string, int]{
+		Events: alphabet.Events,
+		From:   alphabet.From,
+		Idle:   func(int) string { return heartbeat },
+		Lost:   func(oldest int) error { return gone(oldest) },
+	}
+	check.GoTest("TestHeartbeats", func(t *testing.T) {
+		reconnecttest.CheckResume(t, feed, func(connect func(at int) stream.Stream[string]) stream.Stream[string] {
+			open := func(at int) stream.Stream[string] {
+				return connect(at).Catch(func(err error) stream.Stream[string] {
+					if oldest := gone(0); errors.As(err, &oldest) {
+						return connect(int(oldest))
+					}
+					return stream.Fail[string](err)
+				}).Timeout(30 * time.Second).MustNotEnd(errors.New("the server ended the feed")).Filter(func(v string) bool { return v != heartbeat })
+			}
+			policy := retry.New(backoff.Constant(time.Second).Jitter(jitter.Equal))
+			return operators.Resume(0, open, func(_ int, v string) int { return int(v[0]-'a') + 1 }, policy)
+		})
+	})
+	// Output: TestHeartbeats passed: true
+}
+
+// gone is the error of a server that has dropped the events before the oldest.
+type gone int
+
+func (g gone) Error() string { return fmt.Sprintf("410 Gone: the oldest event is %d", int(g)) }
+
+// A real server and a client that dials. The client knows which line it has, and has a deadline for each read.
+func ExampleCheck() {
+	check.GoTest("TestClientComesBack", func(t *testing.T) {
+		policy := retry.New(backoff.Exponential(time.Second, 2).Cap(time.Minute).Jitter(jitter.Equal), retry.ResetAfterItems(1))
+		next := func(_ int, line string) int { n, _ := strconv.Atoi(strings.Fields(line)[0]); return n }
+		reconnecttest.Check(t, func() reconnecttest.Run[string] {
+			return reconnecttest.Run[string]{
+				Serve: serveLines(12),
+				Client: func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
+					open := func(last int) stream.Stream[string] { return lines(dial, last, 30*time.Second) }
+					return operators.Resume(0, open, next, policy).ForEach(ctx, got)
+				},
+			}
+		})
+	})
+	// Output: TestClientComesBack passed: true
+}

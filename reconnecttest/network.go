@@ -1,0 +1,325 @@
+package reconnecttest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// The errors of a network are those of a real one.
+var (
+	errReset   error = &net.OpError{Op: "read", Net: "tcp", Addr: address, Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+	errRefused error = &net.OpError{Op: "dial", Net: "tcp", Addr: address, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	errNone    error = &net.OpError{Op: "dial", Net: "tcp", Addr: address, Err: os.NewSyscallError("connect", syscall.ETIMEDOUT)}
+	errBroken  error = &net.OpError{Op: "write", Net: "tcp", Addr: address, Err: os.NewSyscallError("write", syscall.EPIPE)}
+	address          = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}
+)
+
+// network connects one client, breaks its connections as the scenario says, and records what the client does. It is safe
+// for concurrent use.
+type network struct {
+	scenario
+	news   chan struct{} // full when something has happened
+	ended  chan struct{} // closed when the run has
+	seen   func()        // is called with each call of the client
+	doomed atomic.Bool   // each call ends its goroutine
+
+	onBreak func() // called at the first break
+	client  string // the label of the client's goroutines
+
+	mu sync.Mutex // never held during a wait
+	record
+	timeline
+	links   []*link   // that work
+	wires   []*wire   // all
+	free    time.Time // since then there is no connection; zero if there is one
+	heldTo  time.Time
+	stopped bool
+}
+
+// link is one connection.
+type link struct {
+	number int // the number of its dial, from 1
+	since  time.Time
+	end    func(how fate) // breaks it
+	broken bool
+	closed bool // by the client
+	mute   bool // no further event is sent
+	sent   int  // units
+}
+
+func (n *network) wake() {
+	select {
+	case n.news <- struct{}{}:
+	default:
+	}
+}
+
+// note writes a line of the timeline. The caller holds n.mu.
+func (n *network) note(format string, args ...any) {
+	n.timeline.add(format, args...)
+	if n.alone {
+		n.wake()
+	}
+}
+
+// dial opens a connection, or returns an error. It takes a millisecond, whatever ctx says, so that time passes in every
+// loop.
+func (n *network) dial(ctx context.Context, l *link) error {
+	n.begin(l)
+	time.Sleep(dialing)
+	n.mu.Lock()
+	down := n.down()
+	switch {
+	case n.breaks > 0 && n.unanswered < n.mute:
+		n.unanswered++
+		n.note("no answer")
+		n.wake()
+		n.mu.Unlock()
+		err := errNone
+		select {
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		case <-time.After(slowness):
+		case <-n.ended:
+		}
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.lost(false)
+		return err
+	case down && n.lets < 0 || n.breaks > 0 && n.refused < n.refuse:
+		defer n.mu.Unlock()
+		n.refused++
+		n.note("refused")
+		n.lost(true)
+		return errRefused
+	}
+	defer n.mu.Unlock()
+	l.since = time.Now()
+	n.links = append(n.links, l)
+	n.unclosed++
+	if down && n.lets == 0 {
+		n.breakLink(l, ends)
+	} else if !down && n.breaks > 0 && !n.back {
+		n.back = true
+		n.wake()
+	}
+	return nil
+}
+
+func (n *network) down() bool { return n.breaks > 0 && time.Since(n.broken) < n.lasts }
+
+// begin records a dial. After the run it ends the client's goroutine.
+func (n *network) begin(l *link) {
+	n.called(true)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.stopped {
+		runtime.Goexit()
+	}
+	now := time.Now()
+	if !n.free.IsZero() {
+		n.waited(now.Sub(n.free))
+		n.free = time.Time{}
+	}
+	n.dials = append(n.dials, now)
+	l.number = len(n.dials)
+	n.note("dial %d", l.number)
+	if k := len(n.dials); k > hotLoop && now.Sub(n.dials[k-1-hotLoop]) < time.Minute {
+		n.heats(fmt.Sprintf("it connected more than %d times in a minute", hotLoop))
+	}
+}
+
+// lost begins a wait of the client, which has no connection. brief: after a short one, or none.
+func (n *network) lost(brief bool) { n.free, n.brief = time.Now(), brief }
+
+// breakOne breaks a connection.
+func (n *network) breakOne(l *link, how fate) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.breakLink(l, how)
+}
+
+// breakLink breaks a connection. The caller holds n.mu.
+func (n *network) breakLink(l *link, how fate) {
+	if l.broken {
+		return
+	}
+	l.broken = true
+	n.note("%v of connection %d", how, l.number)
+	l.end(how)
+	if how != silence {
+		n.drop(l, time.Since(l.since) < time.Second)
+	}
+}
+
+func (n *network) drop(l *link, brief bool) {
+	if i := slices.Index(n.links, l); i >= 0 {
+		n.links = slices.Delete(n.links, i, i+1)
+		n.lost(brief)
+	}
+}
+
+// over records that the client has closed a connection.
+func (n *network) over(l *link) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !l.closed {
+		l.closed = true
+		n.unclosed--
+		n.note("closes connection %d", l.number)
+		n.drop(l, false)
+	}
+}
+
+// refuses records that a server did not take a connection, which is not the client's.
+func (n *network) refuses(l *link) {
+	n.over(l)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lost(true)
+	n.back = false
+}
+
+// breakAll breaks all connections.
+func (n *network) breakAll(how fate) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.fail()
+	n.endAll(how)
+}
+
+// breakOnly breaks all connections for a break that has been counted.
+func (n *network) breakOnly(how fate) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.endAll(how)
+}
+
+func (n *network) endAll(how fate) {
+	for _, l := range slices.Clone(n.links) {
+		n.breakLink(l, how)
+	}
+}
+
+// fail records a break. While the server is down, no connection works, not even an idle one of a pool.
+func (n *network) fail() {
+	n.breaks++
+	n.broken, n.sent, n.back, n.asked, n.since = time.Now(), n.units, false, nil, 0
+	n.wake()
+	if n.lasts > 0 {
+		n.endAll(n.fate)
+	}
+	if n.onBreak != nil && n.breaks == 1 {
+		n.onBreak()
+	}
+}
+
+// send returns what happens to a connection that is about to send the unit i, or the next one if i is negative.
+func (n *network) send(l *link, i int) fate {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if i < 0 {
+		i = n.units
+	}
+	breaks := n.breaks == 0 && i == n.at && n.fate != works
+	if n.breaks == 1 && n.again > 0 && l.number > n.first {
+		n.since++
+		breaks = n.since == n.again
+	}
+	if breaks {
+		n.first = len(n.dials)
+		n.fail()
+		return n.fate
+	}
+	n.units = max(n.units, i+1)
+	l.sent++
+	if n.breaks > 0 && !n.back && l.number > n.first && !n.down() {
+		n.back = true // accepted during the outage, and still there
+		n.wake()
+	}
+	n.note("%s %d", n.noun, i+1)
+	switch {
+	case n.flaps && n.after > 0 && l.sent == 1 && n.cuts < flaps:
+		n.cuts++
+		l.mute = true
+		time.AfterFunc(n.after, func() {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.breakLink(l, cut)
+		})
+	case l.sent == n.lets && n.down():
+		time.AfterFunc(2*latency, func() {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.breakLink(l, ends)
+		})
+	}
+	return works
+}
+
+// delivered breaks connections that flap, after a value.
+func (n *network) delivered(v any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.note("value %s", show([]any{v}))
+	if n.flaps && n.after == 0 {
+		n.endAll(cut)
+	}
+	n.wake()
+}
+
+// asks records the first event of a connection, and returns how many of the first events are gone.
+func (n *network) asks(next int) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.breaks == 0 {
+		return 0
+	}
+	n.asked = append(n.asked, next)
+	return n.gone
+}
+
+// loses records the error for a position that is gone, and returns it.
+func (n *network) loses(err error) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lostErr = err
+	return err
+}
+
+// has reports whether the connection has the unit i to send.
+func (n *network) has(l *link, i int) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case l.mute:
+		return false
+	case n.hold == 0 || i < n.at || n.breaks > 0:
+		return true
+	case n.heldTo.IsZero():
+		n.heldTo = time.Now().Add(n.hold)
+		time.AfterFunc(n.hold, func() { n.breakAll(cut) })
+	}
+	return false
+}
+
+// stop ends the run: whoever dials from now on is ended.
+func (n *network) stop() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.stopped {
+		close(n.ended)
+	}
+	n.stopped = true
+	for _, w := range n.wires {
+		w.end(cut)
+	}
+}

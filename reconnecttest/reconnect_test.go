@@ -1,0 +1,137 @@
+package reconnecttest_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/retrywhen/retrywhen/reconnecttest"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// A mutex that is held during a wait freezes a bubble. That is reported with the goroutine, and the next group begins.
+func TestCheckResume_Freeze(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of real time")
+	}
+	f := &faults{T: t}
+	reconnecttest.CheckResume(f, log(3), func(connect connect) ints {
+		return func(ctx context.Context, yield func(int) bool) error {
+			var mu sync.Mutex
+			return faultless(connect)(ctx, func(v int) bool {
+				if ctx.Err() != nil || !yield(v) {
+					return false
+				}
+				if ctx.Err() != nil { // the context has ended in the delivery
+					mu.Lock()
+					go func() { time.Sleep(time.Second); mu.Unlock() }()
+					mu.Lock()
+				}
+				return true
+			})
+		}
+	})
+	if len(f.text) != 1 || !strings.Contains(f.text[0], "the context ends in the delivery of 1: this cannot be judged") ||
+		!strings.Contains(f.text[0], "TestCheckResume_Freeze") || !strings.Contains(f.text[0], "reconnecttest/reconnect_test.go:") {
+		t.Errorf("got %s", strings.Join(f.text, "\n"))
+	}
+}
+
+// A *testing.T has the faults on the subtest of the group.
+func TestCheckResume_FaultsOnSubtests(t *testing.T) {
+	var names []string
+	passed := testing.RunTests(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "Feed", F: func(t *testing.T) {
+		reconnecttest.CheckResume(t, log(3), func(connect connect) ints { return connect(0) })
+		names = append(names, fmt.Sprint(t.Failed()))
+	}}})
+	if passed || len(names) == 0 || slices.Contains(names, "false") {
+		t.Errorf("passed: %v, failed: %v", passed, names)
+	}
+}
+
+func TestCheckResume_NothingToCompare(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		client func(connect) ints
+		want   string
+	}{
+		{"nothing", func(connect connect) ints { return connect(0).IgnoreElements() }, "undisturbed: it delivered nothing, on 1 connection"},
+		{"never connects", func(connect) ints { return stream.Never[int]() }, "undisturbed: it delivered nothing, on 0 connections"},
+		{"fails", func(connect) ints { return stream.Fail[int](context.DeadlineExceeded) }, `undisturbed: it ended with the error "context deadline exceeded"`},
+		{"part", func(connect connect) ints { return connect(0).Take(2).Concat(stream.Never[int]()) }, "undisturbed: it delivered 2 values and was not done in an hour"},
+		{"panics", func(connect) ints { return func(context.Context, func(int) bool) error { panic("boo") } }, "undisturbed: it panicked: boo\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := &faults{T: t}
+			reconnecttest.CheckResume(f, log(3), test.client)
+			if len(f.text) != 1 || !strings.Contains(f.text[0], test.want) {
+				t.Errorf("got %q, want %q", f.text, test.want)
+			}
+		})
+	}
+}
+
+// A panic after a break is a fault, and the client's stack is shown.
+func TestCheckResume_Panic(t *testing.T) {
+	f := &faults{T: t}
+	reconnecttest.CheckResume(f, log(3), func(connect connect) ints {
+		return func(ctx context.Context, yield func(int) bool) error {
+			err := connect(0)(ctx, yield)
+			if ctx.Err() == nil {
+				panic(err)
+			}
+			return err
+		}
+	})
+	if len(f.text) == 0 || !strings.Contains(f.text[0], "it panicked: read tcp 127.0.0.1:80: read: connection reset by peer\n") ||
+		!strings.Contains(f.text[0], "reconnect_test.go:") {
+		t.Errorf("got %q", f.text)
+	}
+}
+
+func TestCheckResume_Arguments(t *testing.T) {
+	empty, same, negative, noFrom, outside := log(0), log(3), log(3), log(3), log(3)
+	same.Events[2] = 1
+	negative.Every = -1
+	noFrom.From = nil
+	outside.From = func(int) int { return 4 }
+	for _, test := range []struct {
+		want string
+		run  func()
+	}{
+		{"reconnecttest: CheckResume: feed.Events is empty", func() { reconnecttest.CheckResume(t, empty, faultless) }},
+		{"reconnecttest: CheckResume: feed.Events[0] and [2] are equal, want all different", func() { reconnecttest.CheckResume(t, same, faultless) }},
+		{"reconnecttest: CheckResume: feed.Every is -1ns, want at least 0", func() { reconnecttest.CheckResume(t, negative, faultless) }},
+		{"reconnecttest: CheckResume: feed.From is nil", func() { reconnecttest.CheckResume(t, noFrom, faultless) }},
+		{"reconnecttest: CheckResume: client is nil", func() { reconnecttest.CheckResume[int, int, int](t, log(3), nil) }},
+		{"reconnecttest: CheckResume: t is a struct { testing.TB }, want a *testing.T or a struct that embeds one",
+			func() { reconnecttest.CheckResume(struct{ testing.TB }{t}, log(3), faultless) }},
+		{"reconnecttest: CheckResume: called inside a synctest bubble; it makes bubbles of its own, so call it from the test itself", func() {
+			var thrown any
+			synctest.Test(t, func(t *testing.T) {
+				defer func() { thrown = recover() }()
+				reconnecttest.CheckResume(t, log(3), faultless)
+			})
+			panic(thrown)
+		}},
+	} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); got != test.want {
+					t.Errorf("got the panic %q, want %q", got, test.want)
+				}
+			}()
+			test.run()
+		}()
+	}
+	f := &faults{T: t}
+	reconnecttest.CheckResume(f, outside, faultless)
+	if len(f.text) != 1 || !strings.Contains(f.text[0], "reconnecttest: CheckResume: feed.From(0) is 4, want 0 to 3") {
+		t.Errorf("got %q", f.text)
+	}
+}

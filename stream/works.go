@@ -1,0 +1,48 @@
+package stream
+
+import (
+	"context"
+)
+
+// Works tells each retried stream around ctx that its attempt works although it has not delivered a value: it is
+// connected and subscribed, or a heartbeat came. This ends an outage (retry.OnRecovered, the end of retry.OnOutage,
+// retry.Log), and older failures are in no later error. It is no progress: what counts values, such as Failure's Items,
+// retry.ResetAfterItems, retry.BeforeFirstItem and a budget, does not count it, and retry.Limit counts on.
+//
+// Call it in a source with the context that the source receives, each time there is a sign of life. It is cheap while
+// there is no outage, and does nothing outside of an attempt, or after it. It may be called on any goroutine; the hooks
+// are called on that goroutine, one at a time for a subscription. retry.Do and operators.MapRetry do not hear of it.
+func Works(ctx context.Context) {
+	for {
+		a, _ := ctx.Value(retriedKey{}).(*attemptContext)
+		if a == nil {
+			return
+		}
+		if s := a.subscription; s.Down() {
+			s.Works(&a.over)
+		}
+		ctx = a.Context
+	}
+}
+
+// DropHeartbeats drops the values that is reports, and calls Works for each of them. It belongs inside the open of
+// operators.Resume, after a Timeout that uses the heartbeats to notice silence.
+//
+//	s                      --a--h--h--b--h--|
+//	DropHeartbeats(is h)   --a--------b-----|
+func (s Stream[T]) DropHeartbeats(is func(T) bool) Stream[T] {
+	s.require("DropHeartbeats")
+	requireFunc(is == nil, "DropHeartbeats: is")
+	return func(ctx context.Context, yield func(T) bool) error {
+		return s(ctx, func(v T) bool {
+			if is(v) {
+				Works(ctx)
+				return true
+			}
+			return yield(v)
+		})
+	}
+}
+
+// retriedKey is the key under which the context of a retried stream's attempt returns itself.
+type retriedKey struct{}
