@@ -193,6 +193,9 @@ func (l fakeLog) Handle(_ context.Context, r slog.Record) error {
 		if !logged[a.Key] || a.Key == "id" && a.Value.String() != "x" || a.Key == "kind" && a.Value.String() == "x" {
 			l.s.note("with the attribute %v", a)
 		}
+		if a.Key == "removed" {
+			l.s.note("removed %v", a.Value)
+		}
 		return true
 	})
 	if !l.named {
