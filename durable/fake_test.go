@@ -159,8 +159,8 @@ func fakeQueue(t *testing.T, s *server, c Config) *Queue {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.adopt(nil); c.checkSettings() != nil {
-		t.Fatal(c.checkSettings())
+	if c.adopt(nil); c.checkSettings(Config{Remember: 1}) != nil {
+		t.Fatal(c.checkSettings(Config{Remember: 1}))
 	}
 	q := newQueue(c, new(nats.Conn))
 	q.js, q.jobs = fakeJetStream{s: s}, fakeStream{s: s}
