@@ -16,7 +16,7 @@ var quoted = []struct{ document, heading, until string }{
 	{"README.md", "## A feed", "From Go 1.27 on"},
 	{"docs/recipes.md", "## The rules of the position", ""},
 	{"docs/recipes.md", "## Ten mistakes", ""},
-	{"docs/testing.md", "## Does it come back?", "| group |"},
+	{"docs/testing.md", "## Does it come back?", "Each kind of fault"},
 }
 
 // section returns the text below a heading, up to the next one of its level, or up to another text.
