@@ -86,7 +86,7 @@ func TestFail_AClockThatIsAhead(t *testing.T) {
 	})
 }
 
-// A kind that has no handler is handed back for longer each time, and logged once a minute.
+// A kind that has no handler is handed back for a moment, and logged once a minute.
 func TestUnknownKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(server)
@@ -98,10 +98,10 @@ func TestUnknownKind(t *testing.T) {
 			want       string
 			after      time.Duration
 		}{
-			{"a", 1, line + "nak in 1s", 0}, {"a", 2, "nak in 2s", 0}, {"b", 3, line + "nak in 4s", 59 * time.Second}, {"a", 6, "nak in 30s", time.Second}, {"a", 900, line + "nak in 30s", 0},
+			{"a", 1, line + "nak in 100ms", 0}, {"a", 2, "nak in 200ms", 0}, {"b", 3, line + "nak in 300ms", 59 * time.Second}, {"a", 4, "nak in 300ms", time.Second}, {"a", 900, line + "nak in 300ms", 0},
 		} {
 			d := deliver(q, s, first, func(d *delivery) { d.state.kind, d.deliveries = test.kind, test.deliveries })
-			q.unknownKind(q.newJob(d))
+			q.unknownKind(t.Context(), d)
 			if got := s.took(); got != test.want {
 				t.Errorf("%+v: it did %q", test, got)
 			}

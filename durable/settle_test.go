@@ -339,6 +339,24 @@ type wordless struct{}
 
 func (wordless) Error() string { panic("no words") }
 
+// A Signal does not restart the counts of a job whose wait is stored, whenever it fires.
+func TestFail_ASignal(t *testing.T) {
+	signal := retry.NewSignal()
+	s := new(server)
+	q := fakeQueue(t, s, Config{Policy: retry.New(backoff.Constant(time.Minute), retry.Limit(2), retry.ResetOn(signal))})
+	q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
+	var st state
+	for _, want := range []string{"put later; ack", "put later; ack", "put dead; ack"} {
+		signal.Fire()
+		job := q.newJob(deliver(q, s, first, func(d *delivery) { d.state = st }))
+		signal.Fire()
+		if err := job.Fail(errNo); err != nil || s.took() != want {
+			t.Errorf("after %d attempts: %v, want %s", st.retry.Attempts()+1, err, want)
+		}
+		st = readState(s.lastSent().Header)
+	}
+}
+
 // The server's limit was lowered: the job is handed back until its retry is due, and the claim that is taken back has its
 // state.
 func TestFail_TooLarge(t *testing.T) {

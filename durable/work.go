@@ -131,16 +131,15 @@ func (f *feed) workLoop(ctx context.Context, all *sync.WaitGroup, handler func(c
 func (f *feed) attempt(ctx context.Context, d *delivery, handler func(context.Context, *Job) error) {
 	began := time.Now()
 	defer func() { f.release(time.Since(began)) }()
+	if handler = f.a.kindOf(d.state.kind, handler).handler; handler == nil {
+		f.a.unknownKind(f.ctx, d)
+		return
+	}
 	job, leave := f.begin(d)
 	if job == nil {
 		return
 	}
 	defer leave()
-	handler = f.a.kindOf(job.Kind, handler).handler
-	if handler == nil {
-		f.a.unknownKind(job)
-		return
-	}
 	cancellable, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	if !f.a.leases.handle(d, stop) {

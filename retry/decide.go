@@ -11,7 +11,8 @@ import (
 // next attempt, or the error with which the operation ends: an *Error, or f.Err itself. It does not wait. If the
 // operation's context has ended, the result is an *Error with the context's cause.
 //
-// The values of f.Items refund the budget; then OnRetry, or OnGiveUp, and the logging of Log are called.
+// The values of f.Items refund the budget and end an outage, with OnRecovered; then OnAttempt is called, and OnRetry or
+// OnGiveUp, and Log logs.
 func (o *Operation) Failed(f Outcome) (time.Duration, error) { return o.failed(&f, false) }
 
 // Refused is Failed for a failure that the caller cannot retry: the policy gives up, with ErrRefused as the Cause. As

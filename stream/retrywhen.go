@@ -37,8 +37,6 @@ type Failure struct {
 // A condition that stops the retries belongs in the handler's own chain, as a TakeWhile. A condition that runs
 // concurrently with the failures, in a Merge, may come after the answer that it should prevent.
 //
-// A handler that also observes the attempts is a [RetryObserver].
-//
 // A RetryHandler must be safe for concurrent use if its streams are run concurrently.
 type RetryHandler interface {
 	Handle(failures Stream[Failure]) Stream[Failure]
@@ -76,13 +74,14 @@ func (f RetryHandlerFunc) Handle(failures Stream[Failure]) Stream[Failure] { ret
 //
 // Attempts run one after the other, on the goroutine that runs the stream. Each has its own context, which is cancelled
 // before the next attempt starts. When ctx ends nothing is retried, and the error matches both context.Cause(ctx) and
-// the last failure, unless an attempt has delivered a value since. ErrNotRestartable is not retried, nor an error marked
+// the last failure, unless an attempt works since (see [Works]). ErrNotRestartable is not retried, nor an error marked
 // as Permanent, which keeps its mark. A panic of the consumer is not a failure of the source: it reaches the caller.
 //
 // A retry.Policy retries an error that an inner policy has given up on like any other: three layers of three retries
 // make 64 attempts. Retry in one layer, and run the others under retry.WithoutRetries.
 //
-// RetryWhen starts no goroutine. It keeps only the last failure, unless one run of the failures lags behind another.
+// RetryWhen starts no goroutine. It keeps only the last failure, unless one run of the failures lags behind another; and a
+// few earlier ones for a retry.Policy that the handler, a function, runs only later.
 func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 	s.require("RetryWhen")
 	f, ok := h.(RetryHandlerFunc)

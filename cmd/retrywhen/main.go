@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
 )
 
 func main() {
@@ -44,7 +46,7 @@ func execute(ctx context.Context, c *cobra.Command) error {
 		sub.SetOut(&text)
 		help(sub, args)
 		sub.SetOut(out)
-		_, failed = io.WriteString(out, text.String())
+		_, failed = io.WriteString(out, console.ForLocale(text.String()))
 	})
 	err := c.ExecuteContext(ctx) // sets failed
 	return errors.Join(err, failed)
@@ -82,6 +84,7 @@ own.`,
 	}
 	c.SetOut(out)
 	c.SetErr(errOut)
+	c.SetHelpTemplate(helpTemplate)
 	c.SetFlagErrorFunc(badFlag)
 	c.AddCommand(newRun(), newProve(), newShow(), newSim(), newLab())
 	c.InitDefaultCompletionCmd()
@@ -102,5 +105,28 @@ own.`,
 			}
 		}
 	}
+	return c
+}
+
+func newSim() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "sim",
+		Short: "Simulate what many clients do to their server",
+		Long: `Sim simulates many clients under one or more policies, in simulated time: a
+server that stalls under load, a server that is down and comes back, a herd of
+jobs that fail together, or clients that contend for one row. The same seed gives
+the same result.
+
+Policies are as in: retrywhen show --help. These options may be added:
+  place=process-each     each client is a process with random draws of its own
+  place=by-key           a client's draw is the hash of its key
+  place=by-ordinal       a client's draw is its number's place in the fleet
+  processes=20           the clients are in 20 processes; each has its own budget
+  layers=3               three layers of callers have this policy (overload)
+
+When interrupted, sim writes the result so far and dies of the signal.`,
+	}
+	leads(c)
+	c.AddCommand(newSimBoundary(), newSimChoose(), newSimHerd(), newSimOCC(), newSimOutage(), newSimOverload())
 	return c
 }
