@@ -187,7 +187,10 @@ func BenchmarkPutBesideABareClient(b *testing.B) {
 			return err
 		})
 		put += turn(func(int) error { _, err := q.Put(b.Context(), payload); return err })
-		named += turn(func(i int) error { _, err := q.Put(b.Context(), payload, durable.PutID(fmt.Sprint(n, " ", i))); return err })
+		named += turn(func(i int) error {
+			_, err := q.Put(b.Context(), payload, durable.PutID(fmt.Sprint(n, " ", i)))
+			return err
+		})
 	}
 	b.ReportMetric(put.Seconds()/bare.Seconds(), "put/bare")
 	b.ReportMetric(named.Seconds()/bare.Seconds(), "named/bare")

@@ -154,7 +154,10 @@ func (r *running) drain(ctx context.Context, jobs int) (err error) {
 		if err := r.crash(r.shop.done()+stats.Dead, jobs); err != nil {
 			return err
 		}
-		if allPut && stats.Ready+stats.Running+stats.Later == 0 {
+		if empty++; !allPut || stats.Ready+stats.Running+stats.Later > 0 {
+			empty = 0
+		}
+		if empty == 3 { // a job that moves while Stats runs may not be counted
 			return nil
 		}
 	}
