@@ -128,7 +128,7 @@ func (r *running) drain(ctx context.Context, jobs int) (err error) {
 	look := time.NewTicker(250 * time.Millisecond)
 	defer look.Stop()
 	allPut := false
-	for looks := 1; ; looks++ {
+	for looks, empty := 1, 0; ; looks++ {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
