@@ -80,7 +80,7 @@ func TestEvents(t *testing.T) {
 		}
 		switch seen := account.Enter(number); {
 		case seen == n/2:
-			background.Go(server.Restart)
+			background.Go(func() { server.Restart(t) })
 		case seen%every == 0:
 			fault()
 		}

@@ -82,9 +82,11 @@ func (e *Effects) Position() string {
 func (e *Effects) Counts() map[int]int {
 	counts := map[int]int{}
 	for _, line := range e.lines {
-		number, _, _ := strings.Cut(line, " ")
-		if n, err := strconv.Atoi(number); err == nil { // not a bookmark
-			counts[n]++
+		group, _, _ := strings.Cut(line, " ")
+		for number := range strings.SplitSeq(group, ",") {
+			if n, err := strconv.Atoi(number); err == nil { // not a bookmark
+				counts[n]++
+			}
 		}
 	}
 	return counts
@@ -92,8 +94,11 @@ func (e *Effects) Counts() map[int]int {
 
 // Apply has the effect of the event with the number n, and stores the position after it. Then it kills the process, if
 // that is its turn.
-func (e *Effects) Apply(n int, position string) error {
-	return e.write(strconv.Itoa(n) + " " + position)
+func (e *Effects) Apply(n int, position string) error { return e.ApplyAll([]int{n}, position) }
+
+// ApplyAll is Apply for a group of events.
+func (e *Effects) ApplyAll(group []int, position string) error {
+	return e.write(strings.Trim(strings.ReplaceAll(fmt.Sprint(group), " ", ","), "[]") + " " + position)
 }
 
 // Bookmark stores a position alone.
