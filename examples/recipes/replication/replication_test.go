@@ -18,6 +18,7 @@ import (
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/killed"
+	"github.com/retrywhen/retrywhen/examples/recipes/offset"
 	"github.com/retrywhen/retrywhen/examples/recipes/replication"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
@@ -225,5 +226,50 @@ truncate : false`, "\n")
 	}
 	if position, err := pglogrepl.ParseLSN(confirmed); err != nil || position > at || position == 0 {
 		t.Errorf("confirmed %s, which is after %s, %v", confirmed, at, err)
+	}
+}
+
+func apply(ctx context.Context, source, target string, effect func(context.Context, pgx.Tx, replication.Row) error) error {
+	// source: wal_level = logical, max_slot_wal_keep_size, and CREATE PUBLICATION feed FOR TABLE …
+	// target: offset.Schema("pg_lsn"). The slot is made at the first start, and anew, with a snapshot, when it is lost.
+	changes := replication.Open(source, "feed", "feed", time.Minute)
+	stored := offset.Apply(target, "feed", 10*time.Second, 0, changes, effect, policy)
+	return stored.ForEach(ctx, func(pglogrepl.LSN) {})
+}
+
+// The rows of one database are applied to another, those of a transaction in one, with the position.
+func TestApply(t *testing.T) {
+	source, target := debian.StartPostgres(t, "wal_level=logical"), debian.StartPostgres(t)
+	from := source.Connect(t, schema+"INSERT INTO events VALUES (1, 'one')")
+	to := target.Connect(t, offset.Schema("pg_lsn")+"; CREATE TABLE copies (n int PRIMARY KEY)")
+	snapshots := 0
+	for last := 2; last <= 4; last++ { // three processes
+		insert := "INSERT INTO events VALUES (" + strconv.Itoa(last) + ", 'x')"
+		if _, err := from.Exec(t.Context(), insert); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		go func() {
+			defer stop()
+			for count := 0; count < last && ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
+				_ = to.QueryRow(ctx, "SELECT count(*) FROM copies").Scan(&count)
+			}
+		}()
+		err := apply(ctx, source.URL(source.Address), target.URL(target.Address), func(ctx context.Context, tx pgx.Tx, r replication.Row) (err error) {
+			switch r.Kind {
+			case replication.Begin:
+				snapshots++
+				_, err = tx.Exec(ctx, "DELETE FROM copies")
+			case replication.Insert:
+				_, err = tx.Exec(ctx, "INSERT INTO copies VALUES ($1::text::int)", *r.New["n"])
+			}
+			return err
+		})
+		if <-ctx.Done(); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	if snapshots != 1 {
+		t.Errorf("%d snapshots, want 1", snapshots)
 	}
 }
