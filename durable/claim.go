@@ -78,7 +78,7 @@ func (a *attempts) check(ctx context.Context, d *delivery, isAlone bool) verdict
 			return skip
 		}
 		switch wait := a.until(d.state.due); {
-		case wait > short: // see keep
+		case wait > short: // its outcome could not be stored, but its state could
 			a.handBack(ctx, d, wait)
 			return skip
 		case wait > 0 && d.feed.hold(d): // the wait of a worker that has died continues here

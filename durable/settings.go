@@ -62,19 +62,27 @@ func (c *Config) adopt(metadata map[string]string) (d differences) {
 	return d
 }
 
-// metadata returns the settings as metadata of the stream.
+// protocol is the number of the protocol, which the stream has in its metadata: a change that workers of the version before
+// do not understand raises it.
+const protocol, protocolKey = "1", "retrywhen.protocol"
+
+// metadata returns the settings and the protocol as metadata of the stream.
 func (c *Config) metadata() map[string]string {
-	m := make(map[string]string)
+	m := map[string]string{protocolKey: protocol}
 	for _, s := range c.settings() {
 		m[s.key()] = s.text(s.get())
 	}
 	return m
 }
 
-// checkSettings returns an error if the settings do not go together.
-func (c *Config) checkSettings() error {
-	if c.Remember < c.Lease {
-		return fmt.Errorf("durable: open: Config.Remember is %v, want at least one Lease (%v)", c.Remember, c.Lease)
+// checkSettings returns an error if the settings do not go together. asked is the Config before adopt.
+func (c *Config) checkSettings(asked Config) error {
+	if c.Remember >= c.Lease {
+		return nil
 	}
-	return nil
+	remember := "Config.Remember"
+	if asked.Remember == 0 {
+		remember = "the queue's Remember"
+	}
+	return fmt.Errorf("durable: open: %s is %v, want at least one Lease (%v): set Config.Remember", remember, c.Remember, c.Lease)
 }

@@ -45,7 +45,7 @@ func (q *Queue) Work(ctx context.Context, workers int, handler func(context.Cont
 	}
 	f := newFeed(q.attempts, workers)
 	if err := q.join(f); err != nil {
-		return &failure{"work", err, nil, ""}
+		return explain("work", err)
 	}
 	defer q.leave(f)
 	defer context.AfterFunc(ctx, func() { f.close(nil) })()
@@ -131,14 +131,19 @@ func (f *feed) workLoop(ctx context.Context, all *sync.WaitGroup, handler func(c
 func (f *feed) attempt(ctx context.Context, d *delivery, handler func(context.Context, *Job) error) {
 	began := time.Now()
 	defer func() { f.release(time.Since(began)) }()
+	if handler = f.a.kindOf(d.state.kind, handler).handler; handler == nil {
+		f.a.unknownKind(f.ctx, d)
+		return
+	}
 	job, leave := f.begin(d)
 	if job == nil {
 		return
 	}
 	defer leave()
-	handler = f.a.kindOf(job.Kind, handler).handler
-	if handler == nil {
-		f.a.unknownKind(job)
+	cancellable, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	if !f.a.leases.handle(d, stop) {
+		job.abandon()
 		return
 	}
 	failed := errGoexit
@@ -146,11 +151,15 @@ func (f *feed) attempt(ctx context.Context, d *delivery, handler func(context.Co
 		if v := recover(); v != nil {
 			failed = &PanicError{v, debug.Stack()}
 		}
+		if context.Cause(cancellable) == ErrCancelled {
+			job.abandon()
+			return
+		}
 		f.report(ctx, job, failed)
 	}()
-	attemptCtx := ctx
+	attemptCtx := cancellable
 	if f.a.config.Context != nil {
-		attemptCtx = f.a.config.Context(ctx, job)
+		attemptCtx = f.a.config.Context(attemptCtx, job)
 		job.hooks = context.WithoutCancel(attemptCtx)
 	}
 	op := f.a.operation(attemptCtx, &job.d.state)
@@ -256,7 +265,7 @@ func (q *Queue) Jobs() stream.Stream[*Job] {
 		}
 		f := newFeed(q.attempts, 1)
 		if err := q.join(f); err != nil {
-			return &failure{"jobs", err, nil, ""}
+			return explain("jobs", err)
 		}
 		defer q.leave(f)
 		defer context.AfterFunc(ctx, func() { f.close(nil) })()

@@ -299,7 +299,7 @@ func TestAttempt(t *testing.T) {
 		"failure":               {handler: func(context.Context, *Job) error { return no }, did: "put later; ack", err: "no"},
 		"a panic":               {handler: func(context.Context, *Job) error { panic("oh") }, did: "put later; ack", err: "panic: oh\n\ngoroutine "},
 		"the lease has run out": {late: true, handler: func(context.Context, *Job) error { t.Error("it was called"); return nil }},
-		"no handler":            {config: Config{Lease: 20 * time.Second}, did: "log: a job's kind has no handler here, such jobs are handed back; nak in 1s"},
+		"no handler":            {config: Config{Lease: 20 * time.Second}, did: "log: a job's kind has no handler here, such jobs are handed back; nak in 100ms"},
 		"the handler of the kind": {kind: "k", handler: func(context.Context, *Job) error { t.Error("it was called"); return nil },
 			did: "put later; ack", err: "of the kind"},
 		"a deadline": {config: Config{Policy: later1.With(retry.AttemptTimeout(time.Second))}, handler: func(ctx context.Context, _ *Job) error {
@@ -753,7 +753,7 @@ func TestJobs_Alone(t *testing.T) {
 		}
 		d := deliver(q, s, first, func(d *delivery) { d.seq, d.deliveries = 8, 2 })
 		outcomesOf(s)
-		if j, _ := d.feed.begin(d); j != nil || outcomesOf(s) != "nak in 8s" {
+		if j, _ := d.feed.begin(d); j != nil || outcomesOf(s) != "nak in 7.5s" {
 			t.Errorf("%s: it runs next to another", name)
 		}
 		report(got)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/retry"
@@ -187,12 +188,15 @@ func (c *observing) Handle(failures stream.Stream[stream.Failure]) stream.Stream
 	return failures.Tap(func(f stream.Failure) { c.items = append(c.items, f.Items) })
 }
 
-func (c *observing) Observe(s stream.RetrySubscription) (context.Context, stream.RetryObservation) {
-	return s.Context, c
+func (c *observing) Observe(s *attempt.Subscription, _ attempt.End) {
+	s.Enter()
+	defer s.Leave()
+	s.Observe(c)
 }
-func (c *observing) Failed(stream.Failure) {}
-func (c *observing) Works()                { c.recovered++ }
-func (c *observing) Ended(stream.RetryEnd) {}
+func (c *observing) Failed(attempt.Failure) {}
+func (c *observing) Works()                 { c.recovered++ }
+func (c *observing) Ended(attempt.End)      {}
+func (c *observing) Aborted()               {}
 
 // A bookmark is no delivered value: it is not in Items. It ends an outage.
 func TestResumeMarked_ABookmarkIsNoProgress(t *testing.T) {

@@ -2,11 +2,20 @@ package prove_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/prove"
 )
+
+func TestMain(m *testing.M) { check.Main(m) }
 
 func kinds(r prove.Report) (all []prove.Kind) {
 	for _, f := range r.Findings {
@@ -16,55 +25,194 @@ func kinds(r prove.Report) (all []prove.Kind) {
 	return all
 }
 
-func TestCheck_WrongClients(t *testing.T) {
-	t.Parallel()
+// wrong has the clients with one fault each.
+var wrong = map[string]struct {
+	client
+	kinds []prove.Kind
+	way   prove.Way // the first that shows it
+}{
+	"from the beginning again": {client{again: true}, []prove.Kind{prove.Repeated}, prove.Cut},
+	"from the end":             {client{fromEnd: true}, []prove.Kind{prove.Lost}, prove.Cut},
+	"half lines":               {client{half: true}, []prove.Kind{prove.Foreign, prove.Lost}, prove.Amid},
+	"gives up silently":        {client{givesUp: true}, []prove.Kind{prove.Ended}, prove.Cut},
+	"gives up":                 {client{fails: true}, []prove.Kind{prove.GaveUp}, prove.Cut},
+	"spins":                    {client{spins: true}, []prove.Kind{prove.Hot}, prove.Refuse},
+	"deaf to silence":          {client{deaf: true}, []prove.Kind{prove.Silent}, prove.Silence},
+	"ignores its context":      {client{stubborn: true}, []prove.Kind{prove.Late}, prove.Cut},
+	"keeps connections":        {client{keeps: true}, []prove.Kind{prove.Open}, prove.Cut},
+	"wrong the second time":    {client{second: true}, []prove.Kind{prove.Lost}, prove.Twice},
+	"goes away":                {client{leaves: true}, []prove.Kind{prove.Away}, prove.Cut},
+	"swaps":                    {client{swaps: true}, []prove.Kind{prove.Order}, prove.Cut},
+	"reads past the proxy":     {client{past: true}, []prove.Kind{prove.Past}, prove.Silence},
+	"panics":                   {client{panics: true}, []prove.Kind{prove.Panic}, prove.Cut},
+}
+
+func TestCheck_NamesTheFault(t *testing.T) {
 	s := newServer(t)
-	for name, test := range map[string]struct {
-		client client
-		want   []prove.Kind
-	}{
-		"from the beginning again": {client{again: true}, []prove.Kind{prove.Repeated}},
-		"from the end":             {client{fromEnd: true}, []prove.Kind{prove.Lost}},
-		"half lines":               {client{half: true}, []prove.Kind{prove.Foreign, prove.Lost}},
-		"gives up silently":        {client{givesUp: true}, []prove.Kind{prove.Ended}},
-		"gives up":                 {client{fails: true}, []prove.Kind{prove.GaveUp}},
-		"spins":                    {client{spins: true}, []prove.Kind{prove.Hot}},
-		"deaf to silence":          {client{deaf: true}, []prove.Kind{prove.Silent}},
-		"ignores its context":      {client{stubborn: true}, []prove.Kind{prove.Late}},
-		"keeps connections":        {client{keeps: true}, []prove.Kind{prove.Open}},
-		"wrong the second time":    {client{second: true}, []prove.Kind{prove.Lost}},
-		"panics":                   {client{panics: true}, []prove.Kind{prove.Panic}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			report, err := s.target(test.client.run).Check(t.Context())
+	var checks sync.WaitGroup
+	for name, test := range wrong {
+		checks.Go(func() {
+			target := s.target(test.run)
+			target.Places = 3
+			if test.past {
+				target.Every = 200 * time.Millisecond
+			}
+			var told []prove.Kind
+			target.OnFinding = func(f prove.Finding) { told = append(told, f.Kind) }
+			report, err := target.Check(t.Context())
 			if err != nil {
-				t.Fatal(err)
+				t.Errorf("%s: %v", name, err)
+				return
 			}
-			if !slices.Equal(kinds(report), test.want) {
-				t.Errorf("got %v, want %v", kinds(report), test.want)
+			slices.Sort(told)
+			if !slices.Equal(kinds(report), test.kinds) || !slices.Equal(told, test.kinds) {
+				t.Errorf("%s: got %v and was told %v, want %v", name, kinds(report), told, test.kinds)
 			}
-			t.Logf("%+v", report)
 			for _, f := range report.Findings {
-				t.Log(f)
+				if !strings.HasPrefix(f.Where, string(test.way)+" ") || f.Shown == 0 || f.Shown > f.Scenarios || len(f.Timeline) == 0 {
+					t.Errorf("%s: %s: %+v", name, f, f)
+				}
 			}
 		})
 	}
+	checks.Wait()
+	kept.Range(func(c, _ any) bool { return c.(net.Conn).Close() == nil })
 }
 
-func TestCheck_RightClient(t *testing.T) {
-	t.Parallel()
+func TestCheck_RightClients(t *testing.T) {
 	s := newServer(t)
-	for range 3 {
-		report, err := s.target(client{}.run).Check(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range report.Findings {
-			t.Errorf("%s: %s\n%v", f.Kind, f, f.Timeline)
-		}
-		if report.Values != 6 || report.Places < 6 || report.Scenarios != 5*report.Places+17 || report.NotPlayed != 0 {
-			t.Errorf("%+v", report)
-		}
+	var checks sync.WaitGroup
+	for name, change := range map[string]func(*prove.Target){
+		"right":                 func(*prove.Target) {},
+		"right again":           func(*prove.Target) {},
+		"and again":             func(*prove.Target) {},
+		"repeats, allowed":      func(p *prove.Target) { p.Client, p.AtLeastOnce = client{again: true}.run, true },
+		"swaps, allowed":        func(p *prove.Target) { p.Client, p.AnyOrder = client{swaps: true}.run, true },
+		"gives up, allowed":     func(p *prove.Target) { p.Client, p.GivesUp = client{fails: true}.run, true },
+		"skips, allowed":        func(p *prove.Target) { p.Client, p.Latest, p.AtLeastOnce = client{lastOnly: true}.run, true, true },
+		"it polls":              func(p *prove.Target) { p.Client = client{polls: true}.run },
+		"it ends":               func(p *prove.Target) { p.Client = client{finite: true}.run },
+		"a run after the other": func(p *prove.Target) { p.Parallel, p.Places, p.Ways = 1, 1, []prove.Way{prove.Cut} },
+	} {
+		checks.Go(func() {
+			target := s.target(client{}.run)
+			change(&target)
+			report, err := target.Check(t.Context())
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			for _, f := range report.Findings {
+				t.Errorf("%s: %s: %s\n%s", name, f.Kind, f, strings.Join(f.Timeline, "\n"))
+			}
+			if name == "it ends" {
+				report.Scenarios += 2 // there are none after the last chunk
+			}
+			if name != "it polls" && target.Parallel == 0 && report.Scenarios+report.NotPlayed != 5*report.Places+17 {
+				t.Errorf("%s: %+v", name, report)
+			}
+		})
+	}
+	checks.Wait()
+}
+
+// What cannot be judged is never nothing found.
+func TestCheck_CannotBeJudged(t *testing.T) {
+	s := newServer(t)
+	trouble := errors.New("the disk is full")
+	runs := 0
+	var checks sync.WaitGroup
+	for want, change := range map[string]func(*prove.Target){
+		`prove: Target.Server is "x", want host:port`: func(p *prove.Target) { p.Server = "x" },
+		"prove: undisturbed: the program delivered 6 values and made no connection through the proxy": func(p *prove.Target) {
+			p.Client, p.Event = client{direct: true}.run, nil
+			p.Before = func(ctx context.Context, r prove.Run) error { return s.fill(ctx, r) }
+		},
+		"prove: undisturbed: the program ended after 0 values: the disk is full": func(p *prove.Target) {
+			p.Client = func(context.Context, prove.Run, func(string)) error { return trouble }
+		},
+		"prove: undisturbed: nothing came from the server, on 1 connection through the proxy, and the server cannot be reached": func(p *prove.Target) {
+			p.Server, p.Client = "127.0.0.1:1", client{givesUp: true}.run
+		},
+		"prove: undisturbed: before: the disk is full": func(p *prove.Target) {
+			p.Before = func(context.Context, prove.Run) error { return trouble }
+		},
+		"prove: undisturbed: event 1: the disk is full": func(p *prove.Target) {
+			p.Event = func(context.Context, prove.Run, int) error { return trouble }
+		},
+		`prove: two undisturbed runs differ: value 2 is "event 2, run`: func(p *prove.Target) {
+			p.Client = func(ctx context.Context, r prove.Run, got func(string)) error {
+				return client{transform: func(v string) string { return strings.Replace(v, "event 2", "event 2, run "+r.Name, 1) }}.run(ctx, r, got)
+			}
+		},
+		"prove: no connection broke in 6 scenarios that were played: nothing was tested": func(p *prove.Target) {
+			p.Ways, p.Parallel = []prove.Way{prove.Silence}, 1
+			p.Client = func(ctx context.Context, r prove.Run, got func(string)) error {
+				if runs++; runs <= 2 {
+					return client{}.run(ctx, r, got)
+				}
+				for n := range 6 { // it has stored them
+					got(fmt.Sprintf("event %d", n+1))
+				}
+				<-ctx.Done()
+				return nil
+			}
+		},
+	} {
+		checks.Go(func() {
+			target := s.target(client{}.run)
+			target.Places = 6
+			change(&target)
+			report, err := target.Check(t.Context())
+			if err == nil || !strings.HasPrefix(err.Error(), want) || len(report.Findings) > 0 {
+				t.Errorf("got %v and %+v, want %s", err, report, want)
+			}
+		})
+	}
+	checks.Wait()
+}
+
+// An end of the context ends all runs, and the report has what is known.
+func TestCheck_IsCancelled(t *testing.T) {
+	s := newServer(t)
+	stopped := errors.New("stopped")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var running sync.Map
+	target := s.target(func(ctx context.Context, r prove.Run, got func(string)) error {
+		running.Store(r.Name, true)
+		defer running.Delete(r.Name)
+		return client{again: true}.run(ctx, r, got)
+	})
+	target.OnFinding = func(prove.Finding) { cancel(stopped) }
+	report, err := target.Check(ctx)
+	if !errors.Is(err, stopped) || !slices.Equal(kinds(report), []prove.Kind{prove.Repeated}) {
+		t.Errorf("got %v and %+v", err, report)
+	}
+	running.Range(func(name, _ any) bool { t.Errorf("%s still runs", name); return true })
+}
+
+func TestCheck_Progress(t *testing.T) {
+	s := newServer(t)
+	target := s.target(client{}.run)
+	target.Ways, target.Places = []prove.Way{prove.End}, 2
+	var told []string
+	target.OnProgress = func(done, of int) { told = append(told, fmt.Sprintf("%d/%d", done, of)) }
+	if _, err := target.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"0/3", "1/3", "2/3", "3/3"}; !slices.Equal(told, want) {
+		t.Errorf("got %v, want %v", told, want)
+	}
+}
+
+func TestCheck_PanicsOnMistakes(t *testing.T) {
+	run := func(context.Context, prove.Run, func(string)) error { return nil }
+	for want, target := range map[string]prove.Target{
+		"prove: Target.Client is nil":                                                                {},
+		"prove: Target.Within is -1ns, want at least 0":                                              {Client: run, Server: "x:1", Within: -1},
+		"prove: Target.Quiet is -1s, want at least 0":                                                {Client: run, Server: "x:1", Quiet: -time.Second},
+		"prove: Target.Places is -3, want at least 0":                                                {Client: run, Server: "x:1", Places: -3},
+		`prove: Target.Ways has "cat", want some of ["cut" "amid" "end" "silence" "refuse" "twice"]`: {Client: run, Server: "x:1", Ways: []prove.Way{"cat"}},
+	} {
+		check.Panics(t, want, func() { _, _ = target.Check(t.Context()) })
 	}
 }

@@ -1,2 +1,24 @@
 // Package prove breaks a program's connections to a real server, in real time, and judges what the program delivers.
+//
+// Target.Check runs the program behind a proxy: twice undisturbed, and then once for each place and [Way]. A place is a
+// byte of a connection, at which a chunk from the server began in the undisturbed run. The program may be in any
+// language; command retrywhen prove runs one, and reconnecttest.CheckTCP is for tests in Go. What the program delivers
+// is compared with what it delivers undisturbed. A [Kind] of fault is a [Finding] only if the scenario shows it twice.
+//
+// A client in Go that dials with a function of its own is checked more closely, and in milliseconds, by
+// reconnecttest.Check, and a stream by reconnecttest.CheckResume, both in virtual time. These kinds can be found:
+//
+//	kind                                             Check  CheckResume  prove
+//	lost, repeated, foreign, order                   yes    yes          yes
+//	hot, silent, away, gave-up, ended, late, panic   yes    yes          yes
+//	open                                             yes    -            yes
+//	left                                             yes    yes          -
+//	cap, jitter, reset                               yes    yes          -
+//	lag, gone, second, stop                          -      yes          -
+//	cannot-be-judged, differs                        yes    yes          an error
+//	past-the-proxy                                   -      -            yes
+//
+// In real time hours, exact waits and jitter are not judged. Hot means more than 25 connections in two seconds of
+// refusals. Silence is not that of a broken network: the kernel still answers, so TCP keepalive and TCP_USER_TIMEOUT do
+// not notice it.
 package prove

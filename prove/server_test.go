@@ -59,8 +59,8 @@ func (s *server) serve(ctx context.Context, c net.Conn) {
 	if _, err := fmt.Fscanf(c, "%s %d\n", &name, &next); err != nil {
 		return
 	}
-	if next < 0 {
-		next = len(s.log(name))
+	if next < 0 { // -1 is the end, -2 the last line
+		next = max(len(s.log(name))+1+next, 0)
 	}
 	for quiet := time.Duration(0); ctx.Err() == nil; time.Sleep(2 * time.Millisecond) {
 		quiet += 2 * time.Millisecond
@@ -95,6 +95,16 @@ func (s *server) append(_ context.Context, r prove.Run, n int) error {
 	return nil
 }
 
+// fill makes all events at once.
+func (s *server) fill(ctx context.Context, r prove.Run) error {
+	for n := 1; n <= 6; n++ {
+		if err := s.append(ctx, r, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // target is a client of the server, with times that a busy machine can keep.
 func (s *server) target(client func(context.Context, prove.Run, func(string)) error) prove.Target {
 	return prove.Target{
@@ -115,9 +125,14 @@ type client struct {
 	stubborn  bool // it does not return when ctx ends
 	keeps     bool // it does not close its connections
 	second    bool // after the second failure it asks for one line too many
-	swaps     bool // it delivers the line before the last again, as a state
+	swaps     bool // after a failure it delivers the next two lines in the other order
+	leaves    bool // it does not come back
+	lastOnly  bool // after a failure it asks for the last line only
 	past      bool // it reads from the server itself, but for a connection that it holds
+	finite    bool // it returns after the sixth line
+	polls     bool // it asks for what there is, on one connection after the other
 	panics    bool
+	failed    bool // there was a failure
 	direct    bool // it does not use the proxy at all
 	transform func(string) string
 }
@@ -138,8 +153,13 @@ func (c client) run(ctx context.Context, r prove.Run, got func(string)) error {
 		if count > 0 {
 			wait = 5 * time.Millisecond
 		}
-		next += count
-		failures++
+		if next += count; c.finite && next == 6 {
+			return nil
+		}
+		if count > 0 {
+			failures++
+		}
+		c.failed = true
 		switch {
 		case c.panics:
 			panic("a bug")
@@ -149,6 +169,10 @@ func (c client) run(ctx context.Context, r prove.Run, got func(string)) error {
 			return err
 		case c.again:
 			next = 0
+		case c.leaves:
+			<-ctx.Done()
+		case c.lastOnly:
+			next = -2
 		case c.fromEnd:
 			next = -1
 		case c.second && failures == 2:
@@ -165,33 +189,55 @@ func (c client) run(ctx context.Context, r prove.Run, got func(string)) error {
 	return nil
 }
 
+var kept sync.Map
+
 // read reads lines until the connection fails, and returns how many.
 func (c client) read(ctx context.Context, r prove.Run, next int, got func(string)) (count int, err error) {
 	conn, err := net.Dial("tcp", r.Addr)
 	if err != nil {
 		return 0, err
 	}
-	if !c.keeps {
+	if c.keeps {
+		kept.Store(conn, true) // else the garbage collector closes it
+	} else {
 		defer func() { _ = conn.Close() }()
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) })
 	defer stop()
 	_, _ = fmt.Fprintln(conn, r.Name, next)
 	lines := bufio.NewReader(conn)
+	held := ""
 	for {
 		if !c.deaf && ctx.Err() == nil {
 			_ = conn.SetReadDeadline(time.Now().Add(20 * heartbeat))
 		}
 		line, err := lines.ReadString('\n')
+		if held != "" && (err != nil || line == "\n") {
+			got(held)
+			held = ""
+		}
 		if err != nil && (!c.half || line == "") {
 			return count, err
 		}
 		if line = strings.TrimSpace(line); line != "" {
 			count++
+			if c.swaps && c.failed && count == 1 {
+				held = line
+				continue
+			}
 			if c.transform != nil {
 				line = c.transform(line)
 			}
 			got(line)
+			if held != "" {
+				got(held)
+				held = ""
+			}
+			if c.finite && next+count == 6 {
+				return count, nil
+			}
+		} else if c.polls && err == nil {
+			return count, nil
 		}
 		if err != nil {
 			return count, err
@@ -201,9 +247,8 @@ func (c client) read(ctx context.Context, r prove.Run, next int, got func(string
 
 // runPast asks a connection through the proxy for nothing, and reads from the server itself.
 func (c client) runPast(ctx context.Context, r prove.Run, got func(string)) error {
-	past := client{}
-	around := r
-	around.Addr = r.Server
-	go func() { _ = client{}.run(ctx, prove.Run{Name: "nothing" + r.Name, Addr: r.Addr}, func(string) {}) }()
-	return past.run(ctx, around, got)
+	var task sync.WaitGroup
+	defer task.Wait()
+	task.Go(func() { _ = client{}.run(ctx, prove.Run{Name: "nothing" + r.Name, Addr: r.Addr}, func(string) {}) })
+	return client{direct: true}.run(ctx, r, got)
 }

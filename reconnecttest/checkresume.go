@@ -1,13 +1,9 @@
 package reconnecttest
 
 import (
-	"context"
-	"fmt"
+	"slices"
 	"testing"
-	"time"
 
-	"github.com/retrywhen/retrywhen/internal/marble"
-	"github.com/retrywhen/retrywhen/internal/virtual"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -40,37 +36,17 @@ import (
 // CheckResume does not see what a kernel does to a dead connection, what the server itself loses, or an effect behind
 // the stream. If client stores its position outside of the stream, let each run begin with an empty store. Code that
 // freezes a bubble, because it holds a mutex during a wait, is reported and ends its group.
-func CheckResume[T, P, V any](t testing.TB, feed Feed[T, P], client func(connect func(at P) stream.Stream[T]) stream.Stream[V], opts ...Option) {
+func CheckResume[T, P, V any](t testing.TB, feed Feed[T, P], client func(connect func(at P) stream.Stream[T]) stream.Stream[V], opts ...Option) Report {
 	t.Helper()
 	feed.require()
 	if client == nil {
 		panic("reconnecttest: CheckResume: client is nil")
 	}
-	s := newSubject("CheckResume")
-	s.units = len(feed.Events)
-	s.left = func(b *virtual.Bubble, _ *network) []virtual.Goroutine { return b.Running() }
-	s.begin = func(_ *virtual.Bubble, n *network) (runFunc, func()) {
-		st := client(func(at P) stream.Stream[T] { return feed.connect(n, at) })
-		if st == nil {
-			panic("reconnecttest: CheckResume: client returned a nil stream")
-		}
-		return func(ctx context.Context, got func(any) bool) error {
-			return st(ctx, func(v V) bool { return got(v) })
-		}, func() {}
-	}
-	s.read = func(n *network, _ time.Duration) bool {
-		return n.seen().units == len(feed.Events)
-	}
-	s.unit = func(i int) string {
-		if i == len(feed.Events) {
-			return "after the last event"
-		}
-		return fmt.Sprintf("before event %d of %d (%s)", i+1, len(feed.Events), marble.Show(feed.Events[i]))
-	}
-	groups := append(s.breaks(), s.stops()...)
-	groups = append(groups, s.outages()...)
+	c := newCheck("CheckResume", "event", resuming[T, P, V]{feed, client}, opts)
+	c.units = len(feed.Events)
+	groups := slices.Concat(c.breaks(), c.stops(), c.twice(), c.outages())
 	if feed.Lost != nil {
-		groups = append(groups, s.losses()...)
+		groups = append(groups, c.losses()...)
 	}
-	s.run(t, groups, opts)
+	return c.run(t, groups)
 }

@@ -67,7 +67,7 @@ func ExampleCheckResume_faults() {
 	// Output:
 	// reconnecttest: CheckResume: the server ends the connection before event 1 of 12 ("a"): it ended without an error, and lost "a", "b", "c" and 9 more; is there a MustNotEnd inside open? The end of a connection is not the end of the feed (13 of 13 such scenarios)
 	// reconnecttest: CheckResume: the connection falls silent before event 1 of 12 ("a"): it noticed nothing in 10 minutes, and lost "a", "b", "c" and 9 more; is there a Timeout inside open? (12 of 12 such scenarios)
-	// reconnecttest: CheckResume: each connection delivers one value and is cut: its waits grow from 2.333s to 9m57.333s; does a delivered value start the waits and the count over? (retry.ResetAfterItems(1))
+	// reconnecttest: CheckResume: each connection delivers one value and is cut: its waits grow from 2.333s to 9m57.333s; does a delivered value start the waits and the count over, or a connection that has worked for a minute? (retry.ResetAfterItems(1))
 	// reconnecttest: CheckResume: the server refuses connections for an hour, before event 7 of 12 ("g"): it waited for 34m8s before it connected again; does the backoff have a Cap?
 	// reconnecttest: CheckResume: two clients lose their connections at the same time: both wait for exactly [1s 2s 4s]; is there jitter, from random numbers that differ between clients? NoJitter allows equal waits
 	// TestFeedComesBack passed: true

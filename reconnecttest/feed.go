@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
+	"slices"
 	"time"
 
 	"github.com/retrywhen/retrywhen/stream"
@@ -29,13 +31,6 @@ type Feed[T, P any] struct {
 	Lost func(oldest int) error
 }
 
-// The times of a Feed.
-const (
-	dialing   = time.Millisecond
-	eventPace = 100 * time.Millisecond // between two events
-	idlePause = 10 * time.Second
-)
-
 func (f Feed[T, P]) require() {
 	switch {
 	case len(f.Events) == 0:
@@ -45,23 +40,31 @@ func (f Feed[T, P]) require() {
 	case f.Every < 0:
 		panic(fmt.Sprintf("reconnecttest: CheckResume: feed.Every is %v, want at least 0", f.Every))
 	}
-	all := make(reference, 0, len(f.Events))
 	for i, e := range f.Events {
-		if same := all.nearest(e, 0, func(int) bool { return true }); same >= 0 {
+		same := slices.IndexFunc(f.Events[:i], func(other T) bool { return reflect.DeepEqual(e, other) })
+		if same >= 0 {
 			panic(fmt.Sprintf("reconnecttest: CheckResume: feed.Events[%d] and [%d] are equal, want all different", same, i))
 		}
-		all = append(all, e)
 	}
 }
 
 // connect returns the stream that connects and sends the events for the position at.
 func (f Feed[T, P]) connect(n *network, at P) stream.Stream[T] {
 	return func(ctx context.Context, yield func(T) bool) error {
-		l := &link{broken: make(chan fate, 1)}
-		if err := n.dial(l); err != nil {
+		broken := make(chan fate, 1)
+		l := &link{end: func(how fate) {
+			select {
+			case broken <- how:
+			default:
+			}
+		}}
+		if err := n.dial(ctx, l); err != nil {
 			return err
 		}
 		defer n.over(l)
+		if n.flaps && n.after > 0 { // whatever the position, a new event
+			return f.send(ctx, n, l, broken, min(n.soFar().units, len(f.Events)-1), yield)
+		}
 		next := f.From(at)
 		if next < 0 || next > len(f.Events) {
 			panic(fmt.Sprintf("reconnecttest: CheckResume: feed.From(%+v) is %d, want 0 to %d", at, next, len(f.Events)))
@@ -72,18 +75,21 @@ func (f Feed[T, P]) connect(n *network, at P) stream.Stream[T] {
 			}
 			next = oldest
 		}
-		return f.send(ctx, n, l, next, yield)
+		return f.send(ctx, n, l, broken, next, yield)
 	}
 }
 
 // send sends the events from next on, until the connection breaks.
-func (f Feed[T, P]) send(ctx context.Context, n *network, l *link, next int, yield func(T) bool) error {
+func (f Feed[T, P]) send(ctx context.Context, n *network, l *link, broken <-chan fate, next int, yield func(T) bool) error {
 	timer := time.NewTimer(eventPace)
 	defer timer.Stop()
 	for {
 		idle := next == len(f.Events) || !n.has(l, next)
 		pause := eventPace
-		if idle {
+		switch {
+		case idle && f.Idle == nil && n.flaps:
+			pause = lifeSign
+		case idle:
 			pause = cmp.Or(f.Every, idlePause)
 		}
 		timer.Reset(pause)
@@ -91,16 +97,18 @@ func (f Feed[T, P]) send(ctx context.Context, n *network, l *link, next int, yie
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case end = <-l.broken:
+		case end = <-broken:
 		case <-timer.C:
 			if !idle {
-				end = n.send(next)
+				end = n.send(l, next)
 			}
 		}
 		switch end {
 		case cut:
+			n.breakOne(l, cut)
 			return errReset
 		case ends:
+			n.breakOne(l, ends)
 			return nil
 		case silence:
 			<-ctx.Done()
@@ -112,7 +120,11 @@ func (f Feed[T, P]) send(ctx context.Context, n *network, l *link, next int, yie
 			if !yield(f.Events[next-1]) {
 				return nil
 			}
-		case f.Idle != nil && !yield(f.Idle(next)):
+		case f.Idle != nil:
+			if !yield(f.Idle(next)) {
+				return nil
+			}
+		case l.mute && !yield(f.Events[next-1]): // a sign of life
 			return nil
 		}
 	}

@@ -1,92 +1,59 @@
 package reconnecttest
 
 import (
+	"context"
+	"fmt"
 	"net"
 	"os"
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
-)
-
-// fate is how a connection breaks.
-type fate int
-
-const (
-	works   fate = iota
-	cut          // it is reset
-	ends         // it is closed by the server, without an error
-	silence      // it stays open, and nothing comes any more
 )
 
 // The errors of a network are those of a real one.
 var (
 	errReset   error = &net.OpError{Op: "read", Net: "tcp", Addr: address, Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 	errRefused error = &net.OpError{Op: "dial", Net: "tcp", Addr: address, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	errNone    error = &net.OpError{Op: "dial", Net: "tcp", Addr: address, Err: os.NewSyscallError("connect", syscall.ETIMEDOUT)}
 	errBroken  error = &net.OpError{Op: "write", Net: "tcp", Addr: address, Err: os.NewSyscallError("write", syscall.EPIPE)}
 	address          = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}
 )
 
-// outage is what happens to the connections of a run. Units are counted from 0: the events of a Feed, or the writes of
-// a server.
-type outage struct {
-	fate    fate          // how the first connection that is about to send the unit at breaks
-	at      int           // negative: none breaks
-	amid    bool          // half of the unit is sent before
-	refuse  int           // the number of connections that are refused after the break
-	lasts   time.Duration // how long after the break no connection works:
-	accepts bool          // they are accepted and closed, not refused
-	hold    time.Duration // how long the unit at is held back; then the connection is cut
-	flaps   bool          // each connection is cut after its first value,
-	after   time.Duration // or this long after it
-	restart bool          // the server is stopped at the break, and another one started after a second
-	gone    int           // the number of events that are gone after the break, the first ones
-}
-
-// hotLoop is the number of connections in a minute that no client needs.
-const hotLoop = 600
-
-// network connects one client, and records its connections. It is safe for concurrent use.
+// network connects one client, breaks its connections as the scenario says, and records what the client does. It is safe
+// for concurrent use.
 type network struct {
-	outage
-	news chan struct{} // full when something has happened
+	scenario
+	news   chan struct{} // full when something has happened
+	ended  chan struct{} // closed when the run has
+	seen   func()        // is called with each call of the client
+	doomed atomic.Bool   // each call ends its goroutine
 
 	onBreak func() // called at the first break
 	client  string // the label of the client's goroutines
 
 	mu sync.Mutex // never held during a wait
 	record
-	links   []*link   // that are open
+	timeline
+	links   []*link   // that work
 	wires   []*wire   // all
 	free    time.Time // since then there is no connection; zero if there is one
-	refused int       // since the break
 	heldTo  time.Time
 	stopped bool
 }
 
-// record is what a client did.
-type record struct {
-	dials   []time.Time
-	waits   []time.Duration // from the end of a connection to the next dial
-	broken  time.Time       // the first break; zero before
-	units   int             // that have been sent
-	sent    int             // units at the break
-	asked   []int           // the first event of each connection since the break
-	lostErr error           // the last error for a lost position
-	back    bool            // a connection has worked since the break
-	hot     bool            // it connects too often
-	open    bool            // it has a connection now
-}
-
 // link is one connection.
 type link struct {
-	broken chan fate // what breaks it from outside
-	wire   *wire     // of a real connection, else nil
-	mute   bool      // no further event is sent
+	number int // the number of its dial, from 1
+	since  time.Time
+	end    func(how fate) // breaks it
+	broken bool
+	closed bool // by the client
+	mute   bool // no further event is sent
+	sent   int  // units
 }
-
-func newNetwork(o outage) *network { return &network{outage: o, news: make(chan struct{}, 1)} }
 
 func (n *network) wake() {
 	select {
@@ -95,34 +62,63 @@ func (n *network) wake() {
 	}
 }
 
-// dial opens a connection, or returns an error. It takes a millisecond, whatever the context says, so that time passes
-// in every loop.
-func (n *network) dial(l *link) error {
-	n.begin()
+// note writes a line of the timeline. The caller holds n.mu.
+func (n *network) note(format string, args ...any) {
+	n.timeline.add(format, args...)
+	if n.alone {
+		n.wake()
+	}
+}
+
+// dial opens a connection, or returns an error. It takes a millisecond, whatever ctx says, so that time passes in every
+// loop.
+func (n *network) dial(ctx context.Context, l *link) error {
+	n.begin(l)
 	time.Sleep(dialing)
 	n.mu.Lock()
-	defer n.mu.Unlock()
-	down := !n.broken.IsZero() && (n.refused < n.refuse || time.Since(n.broken) < n.lasts)
-	if down && !n.accepts {
+	down := n.down()
+	switch {
+	case n.breaks > 0 && n.unanswered < n.mute:
+		n.unanswered++
+		n.note("no answer")
+		n.wake()
+		n.mu.Unlock()
+		err := errNone
+		select {
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		case <-time.After(slowness):
+		case <-n.ended:
+		}
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.lost(false)
+		return err
+	case down && n.lets < 0 || n.breaks > 0 && n.refused < n.refuse:
+		defer n.mu.Unlock()
 		n.refused++
-		n.free = time.Now()
+		n.note("refused")
+		n.lost(true)
 		return errRefused
 	}
+	defer n.mu.Unlock()
+	l.since = time.Now()
 	n.links = append(n.links, l)
-	if l.wire != nil {
-		n.wires = append(n.wires, l.wire)
-	}
-	if down {
-		n.end(l, ends)
-	} else if !n.broken.IsZero() && !n.back {
+	n.unclosed++
+	if down && n.lets == 0 {
+		n.breakLink(l, ends)
+	} else if !down && n.breaks > 0 && !n.back {
 		n.back = true
 		n.wake()
 	}
 	return nil
 }
 
+func (n *network) down() bool { return n.breaks > 0 && time.Since(n.broken) < n.lasts }
+
 // begin records a dial. After the run it ends the client's goroutine.
-func (n *network) begin() {
+func (n *network) begin(l *link) {
+	n.called(true)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.stopped {
@@ -130,43 +126,161 @@ func (n *network) begin() {
 	}
 	now := time.Now()
 	if !n.free.IsZero() {
-		n.waits = append(n.waits, now.Sub(n.free))
+		n.waited(now.Sub(n.free))
 		n.free = time.Time{}
 	}
 	n.dials = append(n.dials, now)
-	if k := len(n.dials); !n.hot && k > hotLoop && now.Sub(n.dials[k-1-hotLoop]) < time.Minute {
-		n.hot = true
-		n.wake()
+	l.number = len(n.dials)
+	n.note("dial %d", l.number)
+	if k := len(n.dials); k > hotLoop && now.Sub(n.dials[k-1-hotLoop]) < time.Minute {
+		n.heats(fmt.Sprintf("it connected more than %d times in a minute", hotLoop))
 	}
 }
 
-// over records the end of a connection, once.
+// lost begins a wait of the client, which has no connection. brief: after a short one, or none.
+func (n *network) lost(brief bool) { n.free, n.brief = time.Now(), brief }
+
+// breakOne breaks a connection.
+func (n *network) breakOne(l *link, how fate) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.breakLink(l, how)
+}
+
+// breakLink breaks a connection. The caller holds n.mu.
+func (n *network) breakLink(l *link, how fate) {
+	if l.broken {
+		return
+	}
+	l.broken = true
+	n.note("%v of connection %d", how, l.number)
+	l.end(how)
+	if how != silence {
+		n.drop(l, time.Since(l.since) < time.Second)
+	}
+}
+
+func (n *network) drop(l *link, brief bool) {
+	if i := slices.Index(n.links, l); i >= 0 {
+		n.links = slices.Delete(n.links, i, i+1)
+		n.lost(brief)
+	}
+}
+
+// over records that the client has closed a connection.
 func (n *network) over(l *link) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.drop(l)
-}
-
-func (n *network) drop(l *link) {
-	if i := slices.Index(n.links, l); i >= 0 {
-		n.links = slices.Delete(n.links, i, i+1)
-		n.free = time.Now()
+	if !l.closed {
+		l.closed = true
+		n.unclosed--
+		n.note("closes connection %d", l.number)
+		n.drop(l, false)
 	}
 }
 
-// refuses records that a server did not take a connection.
+// refuses records that a server did not take a connection, which is not the client's.
 func (n *network) refuses(l *link) {
+	n.over(l)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.drop(l)
+	n.lost(true)
 	n.back = false
+}
+
+// breakAll breaks all connections.
+func (n *network) breakAll(how fate) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.fail()
+	n.endAll(how)
+}
+
+// breakOnly breaks all connections for a break that has been counted.
+func (n *network) breakOnly(how fate) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.endAll(how)
+}
+
+func (n *network) endAll(how fate) {
+	for _, l := range slices.Clone(n.links) {
+		n.breakLink(l, how)
+	}
+}
+
+// fail records a break. While the server is down, no connection works, not even an idle one of a pool.
+func (n *network) fail() {
+	n.breaks++
+	n.broken, n.sent, n.back, n.asked, n.since = time.Now(), n.units, false, nil, 0
+	n.wake()
+	if n.lasts > 0 {
+		n.endAll(n.fate)
+	}
+	if n.onBreak != nil && n.breaks == 1 {
+		n.onBreak()
+	}
+}
+
+// send returns what happens to a connection that is about to send the unit i, or the next one if i is negative.
+func (n *network) send(l *link, i int) fate {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if i < 0 {
+		i = n.units
+	}
+	breaks := n.breaks == 0 && i == n.at && n.fate != works
+	if n.breaks == 1 && n.again > 0 && l.number > n.first {
+		n.since++
+		breaks = n.since == n.again
+	}
+	if breaks {
+		n.first = len(n.dials)
+		n.fail()
+		return n.fate
+	}
+	n.units = max(n.units, i+1)
+	l.sent++
+	if n.breaks > 0 && !n.back && l.number > n.first && !n.down() {
+		n.back = true // accepted during the outage, and still there
+		n.wake()
+	}
+	n.note("%s %d", n.noun, i+1)
+	switch {
+	case n.flaps && n.after > 0 && l.sent == 1 && n.cuts < flaps:
+		n.cuts++
+		l.mute = true
+		time.AfterFunc(n.after, func() {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.breakLink(l, cut)
+		})
+	case l.sent == n.lets && n.down():
+		time.AfterFunc(2*latency, func() {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.breakLink(l, ends)
+		})
+	}
+	return works
+}
+
+// delivered breaks connections that flap, after a value.
+func (n *network) delivered(v any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.note("value %s", show([]any{v}))
+	if n.flaps && n.after == 0 {
+		n.endAll(cut)
+	}
+	n.wake()
 }
 
 // asks records the first event of a connection, and returns how many of the first events are gone.
 func (n *network) asks(next int) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.broken.IsZero() {
+	if n.breaks == 0 {
 		return 0
 	}
 	n.asked = append(n.asked, next)
@@ -188,7 +302,7 @@ func (n *network) has(l *link, i int) bool {
 	switch {
 	case l.mute:
 		return false
-	case n.hold == 0 || i < n.at || !n.broken.IsZero():
+	case n.hold == 0 || i < n.at || n.breaks > 0:
 		return true
 	case n.heldTo.IsZero():
 		n.heldTo = time.Now().Add(n.hold)
@@ -197,34 +311,13 @@ func (n *network) has(l *link, i int) bool {
 	return false
 }
 
-// send returns what happens to a connection that is about to send the unit i, or the next one if i is negative.
-func (n *network) send(i int) fate {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if i < 0 {
-		i = n.units
-	}
-	if i == n.at && n.broken.IsZero() && n.fate != works {
-		n.fail()
-		return n.fate
-	}
-	n.units = max(n.units, i+1)
-	return works
-}
-
-// seen returns what the client did so far.
-func (n *network) seen() record {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	r := n.record
-	r.open = len(n.links) > 0
-	return r
-}
-
 // stop ends the run: whoever dials from now on is ended.
 func (n *network) stop() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if !n.stopped {
+		close(n.ended)
+	}
 	n.stopped = true
 	for _, w := range n.wires {
 		w.end(cut)

@@ -1,19 +1,69 @@
 package reconnecttest
 
-// Option changes what [CheckResume] and [Check] expect.
-type Option func(*expected)
+import (
+	"slices"
+	"strings"
 
-// expected is what a check expects of a client. The zero value is the strictest.
-type expected struct{ repeats, anyOrder, givesUp, noJitter bool }
+	"github.com/retrywhen/retrywhen/internal/judge"
+	"github.com/retrywhen/retrywhen/prove"
+)
+
+// Option changes what [CheckResume] and [Check] expect.
+type Option func(*options)
+
+// options is what a check expects of a client, and where it reports. The zero value is the strictest.
+type options struct {
+	judge.Allowed
+	noJitter  bool
+	known     []prove.Known
+	onFinding func(Finding)
+}
 
 // AtLeastOnce makes a repeated value no fault, for a client whose source cannot tell where it stopped.
-func AtLeastOnce() Option { return func(e *expected) { e.repeats = true } }
+func AtLeastOnce() Option { return func(o *options) { o.AtLeastOnce = true } }
 
 // AnyOrder makes it no fault that values come in another order than undisturbed, as after Merge or MapRetry.
-func AnyOrder() Option { return func(e *expected) { e.anyOrder = true } }
+func AnyOrder() Option { return func(o *options) { o.AnyOrder = true } }
 
 // GivesUp allows the client to end with an error when an outage lasts for an hour. It may not end without an error.
-func GivesUp() Option { return func(e *expected) { e.givesUp = true } }
+func GivesUp() Option { return func(o *options) { o.GivesUp = true } }
 
 // NoJitter makes it no fault that two clients wait for the same time.
-func NoJitter() Option { return func(e *expected) { e.noJitter = true } }
+func NoJitter() Option { return func(o *options) { o.noJitter = true } }
+
+// Latest is for a feed of states, such as a configuration: values may be skipped, but the last one must come. A value
+// that comes after a later one is a fault, and a repeated one is unless there is AtLeastOnce.
+func Latest() Option { return func(o *options) { o.Latest = true } }
+
+// Known makes a finding of this kind no failure if its Where contains where: it is logged with why. If all groups were
+// played and there is none, that is a failure. It panics if the check has no such kind, or if why is empty.
+func Known(kind Kind, where, why string) Option {
+	switch {
+	case !slices.Contains(kinds, kind):
+		panic("reconnecttest: Known: kind is \"" + string(kind) + "\", want one of " + strings.Join(quoted(kinds), ", "))
+	case why == "":
+		panic("reconnecttest: Known: why is empty")
+	}
+	return func(o *options) { o.known = append(o.known, prove.Known{Kind: kind, Where: where, Why: why}) }
+}
+
+// OnFinding calls f with each finding, a known one too, in place of a failure. A Known that is missing fails the test.
+func OnFinding(f func(Finding)) Option {
+	if f == nil {
+		panic("reconnecttest: OnFinding: f is nil")
+	}
+	return func(o *options) { o.onFinding = f }
+}
+
+// kinds are those that CheckResume and Check find.
+var kinds = []Kind{
+	prove.Lost, prove.Repeated, prove.Foreign, prove.Order, prove.Hot, prove.Silent, prove.Away, prove.GaveUp, prove.Ended, prove.Cap, prove.Jitter,
+	prove.Reset, prove.Lag, prove.Gone, prove.Late, prove.Left, prove.Open, prove.Second, prove.Stop, prove.Panic, prove.Unjudged,
+}
+
+func quoted(all []Kind) (words []string) {
+	for _, k := range all {
+		words = append(words, `"`+string(k)+`"`)
+	}
+	return words
+}

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
@@ -27,21 +28,26 @@ type end struct {
 	wire   *wire
 	peer   *end
 	local  net.Addr
-	in     []byte // that has come and is not read yet
+	in     []byte   // that has come and is not read yet
+	onWay  [][]byte // that has not come
 	closed bool
 	eof    bool // the peer writes no more
 	until  [2]time.Time
+	reads  int // calls that wait
 }
 
 // window is how many bytes are on their way at most.
 const window = 64 << 10
 
 func newWire(n *network) *wire {
-	w := &wire{net: n, link: &link{}, changed: make(chan struct{})}
-	w.link.wire = w
+	w := &wire{net: n, changed: make(chan struct{})}
+	w.link = &link{end: w.end}
 	w.client = &end{wire: w, local: &net.TCPAddr{IP: address.IP, Port: 50000}}
 	w.server = &end{wire: w, local: address, peer: w.client}
 	w.client.peer = w.server
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.wires = append(n.wires, w)
 	return w
 }
 
@@ -54,9 +60,11 @@ func (w *wire) change(f func()) {
 	w.changed = make(chan struct{})
 }
 
-// end breaks the wire.
+// end breaks the wire. What was written before has come.
 func (w *wire) end(how fate) {
 	w.change(func() {
+		w.client.come(len(w.client.onWay))
+		w.server.come(len(w.server.onWay))
 		switch how {
 		case cut:
 			w.reset = true
@@ -68,12 +76,56 @@ func (w *wire) end(how fate) {
 	})
 }
 
+// waits counts the reads that wait.
+func (w *wire) waits(e *end, what, n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if what == reading {
+		e.reads += n
+	}
+}
+
 // over reports whether the client's end is of no use any more.
 func (w *wire) over() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.reset || w.server.closed
+	return w.reset || w.silent || w.server.closed
 }
+
+// deaf reports whether the client waits for what a silent wire does not bring, without a deadline.
+func (w *wire) deaf() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.silent && w.client.reads > 0 && w.client.until[reading].IsZero()
+}
+
+// come makes the first n of what is on its way be there.
+func (e *end) come(n int) {
+	for _, p := range e.onWay[:n] {
+		e.in = append(e.in, p...)
+	}
+	e.onWay = e.onWay[n:]
+}
+
+// send puts p on its way.
+func (e *end) send(p []byte) {
+	e.onWay = append(e.onWay, slices.Clone(p))
+	time.AfterFunc(latency, func() {
+		e.wire.change(func() { e.come(min(1, len(e.onWay))) })
+	})
+}
+
+// room returns how much may be sent.
+func (e *end) room() int {
+	n := window - len(e.in)
+	for _, p := range e.onWay {
+		n -= len(p)
+	}
+	return n
+}
+
+// called records a call, which ends its goroutine if the run is stuck.
+func (e *end) called() { e.wire.net.called(e == e.wire.client) }
 
 const (
 	reading = 0 // of until
@@ -103,14 +155,17 @@ func (e *end) wait(what int, op string, try func() (n int, err error, done bool)
 			defer timer.Stop()
 			timeout = timer.C
 		}
+		w.waits(e, what, 1)
 		select {
 		case <-changed:
 		case <-timeout:
 		}
+		w.waits(e, what, -1)
 	}
 }
 
 func (e *end) Read(p []byte) (int, error) {
+	e.called()
 	n, err := e.wait(reading, "read", func() (int, error, bool) {
 		n := copy(p, e.in)
 		e.in = e.in[n:]
@@ -119,35 +174,36 @@ func (e *end) Read(p []byte) (int, error) {
 			return n, nil, true
 		case e.wire.reset:
 			return 0, errReset, true
-		case e.eof:
+		case e.eof && len(e.onWay) == 0:
 			return 0, io.EOF, true
 		}
 		return 0, nil, false
 	})
 	if n > 0 {
+		e.wire.net.progress()
 		e.wire.change(func() {}) // there is room for more
 	}
 	return n, err
 }
 
-// Write delivers p. A write of the server is a unit, before or amid which the connection may break.
+// Write sends p. A write of the server is a unit, before or amid which the connection may break.
 func (e *end) Write(p []byte) (int, error) {
+	e.called()
 	w := e.wire
-	if e == w.server && !w.over() {
-		if how := w.net.send(-1); how != works {
+	if e == w.client {
+		w.net.wrote()
+	} else if !w.over() {
+		if how := w.net.send(w.link, -1); how != works {
 			if w.net.amid {
-				w.change(func() { e.peer.in = append(e.peer.in, p[:len(p)/2]...) })
+				w.change(func() { e.peer.onWay = append(e.peer.onWay, slices.Clone(p[:len(p)/2])) })
 			}
-			w.end(how)
-			if how != silence {
-				w.net.over(w.link)
-			}
+			w.net.breakOne(w.link, how)
 		}
 	}
 	written := 0
 	for {
 		n, err := e.wait(writing, "write", func() (int, error, bool) {
-			n := min(len(p)-written, window-len(e.peer.in))
+			n := min(len(p)-written, e.peer.room())
 			switch {
 			case w.reset || e.peer.closed || e.eof && e == w.client:
 				return 0, errBroken, true
@@ -156,10 +212,9 @@ func (e *end) Write(p []byte) (int, error) {
 			case n <= 0 && len(p) > 0:
 				return 0, nil, false
 			}
-			e.peer.in = append(e.peer.in, p[written:written+n]...)
+			e.peer.send(p[written : written+n])
 			return n, nil, true
 		})
-		w.change(func() {})
 		if written += n; err != nil || written == len(p) {
 			return written, err
 		}
@@ -167,6 +222,7 @@ func (e *end) Write(p []byte) (int, error) {
 }
 
 func (e *end) Close() error {
+	e.called()
 	w := e.wire
 	w.change(func() {
 		e.closed = true
@@ -184,16 +240,19 @@ func (e *end) LocalAddr() net.Addr  { return e.local }
 func (e *end) RemoteAddr() net.Addr { return e.peer.local }
 
 func (e *end) SetDeadline(t time.Time) error {
+	e.called()
 	e.wire.change(func() { e.until = [2]time.Time{t, t} })
 	return nil
 }
 
 func (e *end) SetReadDeadline(t time.Time) error {
+	e.called()
 	e.wire.change(func() { e.until[reading] = t })
 	return nil
 }
 
 func (e *end) SetWriteDeadline(t time.Time) error {
+	e.called()
 	e.wire.change(func() { e.until[writing] = t })
 	return nil
 }

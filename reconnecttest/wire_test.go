@@ -12,12 +12,16 @@ import (
 	"time"
 )
 
+func testNetwork(sc scenario) *network {
+	return &network{scenario: sc, news: make(chan struct{}, 1), seen: func() {}}
+}
+
 func wired(t *testing.T, f func(w *wire, n *network)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		n := newNetwork(outage{at: -1})
+		n := testNetwork(scenario{at: -1})
 		w := newWire(n)
-		if err := n.dial(w.link); err != nil {
+		if err := n.dial(t.Context(), w.link); err != nil {
 			t.Fatal(err)
 		}
 		f(w, n)
@@ -58,7 +62,7 @@ func TestWire_Close(t *testing.T) {
 		expectRead(t, w.client, "", net.ErrClosed)
 		expectRead(t, w.server, "x", nil)
 		expectRead(t, w.server, "", io.EOF)
-		if n.seen().open {
+		if n.soFar().works {
 			t.Error("the client has a connection")
 		}
 	})
@@ -67,10 +71,10 @@ func TestWire_Close(t *testing.T) {
 // While the server is down, no connection works: the idle ones of a client's pool neither.
 func TestNetwork_Down(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := newNetwork(outage{fate: cut, lasts: time.Hour})
+		n := testNetwork(scenario{fate: cut, lasts: time.Hour, lets: -1})
 		idle, busy := newWire(n), newWire(n)
 		for _, w := range []*wire{idle, busy} {
-			if err := n.dial(w.link); err != nil {
+			if err := n.dial(t.Context(), w.link); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -78,7 +82,7 @@ func TestNetwork_Down(t *testing.T) {
 		for _, w := range []*wire{idle, busy} {
 			expectRead(t, w.client, "", syscall.ECONNRESET)
 		}
-		if n.seen().open {
+		if n.soFar().works {
 			t.Error("the client has a connection")
 		}
 	})
@@ -108,7 +112,7 @@ func TestWire_Waits(t *testing.T) {
 		done := make(chan error)
 		go func() { _, err := w.server.Write(sent); _ = w.server.Close(); done <- err }()
 		synctest.Wait()
-		if n := len(w.client.in); n != window {
+		if n := window - w.client.room(); n != window {
 			t.Errorf("%d bytes are on their way, want %d", n, window)
 		}
 		got, err := io.ReadAll(w.client)

@@ -11,7 +11,8 @@ import (
 // next attempt, or the error with which the operation ends: an *Error, or f.Err itself. It does not wait. If the
 // operation's context has ended, the result is an *Error with the context's cause.
 //
-// The values of f.Items refund the budget; then OnRetry, or OnGiveUp, and the logging of Log are called.
+// The values of f.Items refund the budget and end an outage, with OnRecovered; then OnAttempt is called, and OnRetry or
+// OnGiveUp, and Log logs.
 func (o *Operation) Failed(f Outcome) (time.Duration, error) { return o.failed(&f, false) }
 
 // Refused is Failed for a failure that the caller cannot retry: the policy gives up, with ErrRefused as the Cause. As
@@ -33,18 +34,16 @@ func (o *Operation) failed(f *Outcome, refused bool) (time.Duration, error) {
 
 // note counts the failed attempt, and its outage.
 func (o *Operation) note(f *Outcome) {
-	o.at, o.read = f.At, !f.At.IsZero()
-	if f.Lasted == 0 && o.running && o.config.timed {
+	if o.at = f.At; f.Lasted == 0 && o.running && o.config.timed {
 		f.Lasted = o.time().Sub(o.start)
+	}
+	if f.Items > 0 && !o.worked {
+		o.Works()
 	}
 	s := &o.state
 	o.count(f.Lasted)
 	o.attemptOver(s.attempts, f.Err, f.Lasted)
-	if o.worked || f.Items > 0 {
-		o.last, o.logged, s.failures = nil, false, 0
-		o.outageOver()
-	}
-	if s.failures++; s.failures == 1 && !o.deaf {
+	if s.failures++; s.failures == 1 {
 		s.outage = o.time().Sub(s.first)
 	}
 	if o.reset {
@@ -121,14 +120,11 @@ func (c *config) resets(f *Outcome) bool {
 // over returns the reason why there is no further retry, whatever its delay, or nil. refused says that the failure
 // cannot be retried.
 func (o *Operation) over(refused bool) error {
-	if !o.decided {
-		o.decided, o.single = true, withoutRetries(o.ctx)
-	}
 	limit := o.config.limit
 	switch {
 	case refused:
 		return ErrRefused
-	case o.single:
+	case withoutRetries(o.ctx):
 		return ErrWithoutRetries
 	case limit >= 0 && int64(o.state.retries) >= limit:
 		return reached{limitSentinel, limit}
@@ -236,7 +232,7 @@ func (o *Operation) failure(cause error, retries int) *Error {
 // the last attempt, nil if none has just failed. OnGiveUp is not called, because the caller gave up, not the policy.
 func (o *Operation) cancelled(f *Outcome, retries int) error {
 	if f == nil {
-		o.read = false
+		o.at = time.Time{}
 	} else if o.last == nil || !ending.IsOf(o.ctx, f.Err) {
 		o.last = f.Err
 	}

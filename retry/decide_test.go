@@ -558,7 +558,7 @@ func TestDecide_LogsByOutages(t *testing.T) {
 	for line := range strings.Lines(b.String()) {
 		levels = append(levels, strings.Fields(line)[0])
 	}
-	if want := []string{"level=WARN", "level=DEBUG", "level=WARN", "level=DEBUG"}; !slices.Equal(levels, want) {
+	if want := []string{"level=WARN", "level=DEBUG", "level=INFO", "level=WARN", "level=DEBUG"}; !slices.Equal(levels, want) {
 		t.Errorf("got %v, want %v", levels, want)
 	}
 }

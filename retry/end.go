@@ -3,6 +3,8 @@ package retry
 import (
 	"context"
 	"time"
+
+	"github.com/retrywhen/retrywhen/internal/timer"
 )
 
 // Wait waits for d, a delay that Failed has returned, on the policy's clock. A signal of the policy ends the wait. Wait
@@ -10,37 +12,42 @@ import (
 // waits in its own way calls Cancelled in its place.
 func (o *Operation) Wait(d time.Duration) error {
 	if d > 0 {
-		o.wait(d)
+		if o.theClock(); o.state.fires == 0 {
+			o.state.fires = o.config.fires()
+		}
+		o.config.wait(o.ctx, &o.timer, d, o.state.fires)
 	}
 	return o.Cancelled()
 }
 
-// wait returns when d > 0 has passed, or one of the policy's signals has fired, or ctx has ended.
-func (o *Operation) wait(d time.Duration) {
-	o.theClock() // sets the timer's
-	if o.config.signals == nil {
-		o.timer.Wait(o.ctx, d)
+// wait returns when d has passed, or ctx has ended, or the policy's signals have fired since the given number of fires.
+func (c *config) wait(ctx context.Context, t *timer.Timer, d time.Duration, fires uint64) {
+	switch {
+	case d <= 0:
+		return
+	case c.signals == nil:
+		_ = t.Wait(ctx, d)
 		return
 	}
 	fired := make(chan struct{}, 1)
-	for _, s := range o.config.signals {
+	for _, s := range c.signals {
 		s.Notify(fired)
 	}
 	defer func() {
-		for _, s := range o.config.signals {
+		for _, s := range c.signals {
 			s.Stop(fired)
 		}
 	}()
-	if o.config.fires() != o.state.fires {
+	if c.fires() != fires {
 		return
 	}
-	o.timer.Set(d)
+	t.Set(d)
 	select {
-	case <-o.timer.C():
+	case <-t.C():
 	case <-fired:
-	case <-o.ctx.Done():
+	case <-ctx.Done():
 	}
-	o.timer.Stop()
+	t.Stop()
 }
 
 // Cancelled returns nil until the operation's context has ended, then the operation's *Error. It is called before an
@@ -65,25 +72,30 @@ func (o *Operation) Cancelled() error {
 // error is what Failed, Refused, Wait or Cancelled has returned; or the last attempt's own, if the operation ends with
 // it whatever the policy says. Nothing may be called on o afterwards.
 func (o *Operation) Done(end Outcome) error {
+	o.done(&end, end.Err)
+	return end.Err
+}
+
+// done ends the operation with err. last is the attempt that was not reported, if there is one.
+func (o *Operation) done(last *Outcome, err error) {
 	attempts := o.state.attempts
-	switch {
-	case end.Err == nil:
+	if err == nil || o.running {
 		attempts++
-		o.lastOver(attempts, &end)
+		o.lastOver(attempts, last)
+	}
+	switch {
+	case err == nil:
 		if !o.reset {
-			o.config.refund(max(1, end.Items))
+			o.config.refund(max(1, last.Items))
 		}
 		o.Works()
 	case o.running:
-		attempts++
-		o.lastOver(attempts, &end)
-		o.config.refund(end.Items)
+		o.config.refund(last.Items)
 	}
-	if end.Lasted > 0 && o.state.attempts == 0 && o.config.onDone != nil {
-		o.beganBefore(o.now().Add(-end.Lasted))
+	if last.Lasted > 0 && o.state.attempts == 0 && o.config.onDone != nil {
+		o.beganBefore(o.now().Add(-last.Lasted))
 	}
-	o.end(attempts, end.Err)
-	return end.Err
+	o.end(attempts, err)
 }
 
 // lastOver calls the hooks for the end of the last attempt, which is that of the operation too.

@@ -2,47 +2,52 @@ package retry
 
 import (
 	"context"
-	"fmt"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/internal/ending"
+	"github.com/retrywhen/retrywhen/internal/timer"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Handle makes p a stream.RetryHandler: src.RetryWhen(p) runs src again as p decides. Each subscription is an Operation
-// of its own. Handle waits on the subscriber's goroutine and starts none. The returned stream answers each failure with
-// its number. If there is no further attempt, it fails with the error that Do would return, an *Error or the failure
-// itself; if ctx has ended, with an error that matches context.Cause(ctx).
+// Handle makes p a stream.RetryHandler: src.RetryWhen(p) runs src again as p decides. The returned stream answers each
+// failure with its number, after the delay. If there is no further attempt, it fails with the error that Do would return,
+// an *Error or the failure itself; if ctx has ended, with an error that matches context.Cause(ctx). It starts no
+// goroutine.
 //
 //	failures  -1--2-----3---
 //	answers   --1---2-------#
 //
-// If p.Handle is passed as a function, RetryWhen does not know that it is a Policy: only the values of failed attempts
-// refund the budget, OnRecovered and OnDone are not called, and Log does not log the end of an outage.
+// Each subscription is one Operation, however its handler contains p: as p itself, embedded in another handler, in a
+// function, or in several runs of Handle's stream. Only a handler that is p, or embeds it, also reports a subscription
+// that never fails. Handle's stream under a context that is not RetryWhen's is an Operation of its own, which does not
+// learn how it ends.
 func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[stream.Failure] {
 	if failures == nil {
 		panicf("Policy.Handle", "failures is nil")
 	}
 	return func(ctx context.Context, yield func(stream.Failure) bool) error {
 		var (
-			op, part = p.handling(ctx)
-			timed    = op.config.timed && op.config.clock != nil
-			answered bool
-			at       time.Time // of the answer
-			end      error
+			o    = p.operationUnder(ctx)
+			wait = timer.New(o.op.config.clockUnder(ctx))
+			end  error
 		)
-		defer op.outageOver()
+		if o.in == nil {
+			defer o.op.outageOver()
+		}
 		err := failures(ctx, func(f stream.Failure) bool {
-			outcome := Outcome{Err: f.Err, Items: f.Items, Lasted: f.Lasted}
-			if timed && answered {
-				outcome.Lasted = op.now().Sub(at)
+			var next decision
+			if ctx.Err() == nil {
+				if next = o.decide(f); next.end != nil {
+					end = next.end
+					return false
+				}
+				o.op.config.wait(ctx, &wait, next.delay, next.fires)
 			}
-			if end = op.handle(&outcome, part); end != nil {
+			if end = ending.ContextError(ctx); end != nil {
 				return false
 			}
-			if answered = true; timed {
-				at = op.now()
-			}
+			o.answers()
 			return yield(stream.Failure{N: f.N})
 		})
 		if end != nil {
@@ -52,131 +57,138 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 	}
 }
 
-// part is what a run of Handle's stream has to do with a failure, apart from the decision.
-type part uint8
+// subscription is the operation of a subscription to a retried stream. Its methods are called in a turn of the
+// subscription, except decide and answers, which wait for one.
+type subscription struct {
+	op Operation
+	in *attempt.Subscription // nil outside of RetryWhen: then there is one run of Handle's stream, and nobody else
 
-const (
-	decides part = iota // the subscription has noted it
-	notes
-	notesAndRefunds // nobody else does
-)
-
-// handle decides about a failure and waits. A cancellation is returned without the failure, which RetryWhen adds.
-func (o *Operation) handle(f *Outcome, part part) error {
-	if part == notesAndRefunds {
-		o.config.refund(f.Items)
-	}
-	if part != decides {
-		o.note(f)
-	}
-	o.last = f.Err
-	if o.ctx.Err() == nil {
-		delay, end := o.decide(f, false)
-		if end != nil {
-			return end
-		}
-		if delay > 0 {
-			o.wait(delay)
-		}
-		if o.config.onAttempt != nil {
-			o.start = o.now()
-		}
-	}
-	return ending.ContextError(o.ctx)
+	lasted   time.Duration // of the attempt that has failed
+	measured bool          // op.start is when the attempt began
+	decided  int           // the number of the failure for which there is a decision
+	decision
 }
 
-// handling returns the operation for a run of Handle's stream under ctx, and the run's part. Normally the operation is
-// that of the subscription, which notes each failure before the handler receives it. If the handler runs Handle's stream
-// in another way than directly, or again, each run has an operation of its own.
-func (p Policy) handling(ctx context.Context) (*Operation, part) {
+// decision is what follows a failure: a retry after a delay, or the end.
+type decision struct {
+	delay time.Duration
+	fires uint64 // of the signals, when it was made
+	end   error
+}
+
+// operationUnder returns the operation for a run of Handle's stream under ctx.
+func (p Policy) operationUnder(ctx context.Context) *subscription {
+	s, _ := ctx.Value(attempt.SubscriptionKey{}).(*attempt.Subscription)
+	if s == nil {
+		o := new(subscription)
+		o.op.begin(ctx, p.settings())
+		return o
+	}
+	s.Enter()
+	defer s.Leave()
+	return p.operationOf(s)
+}
+
+// operationOf returns p's operation of the subscription, which begins now if there is none.
+func (p Policy) operationOf(s *attempt.Subscription) *subscription {
 	c := p.settings()
-	if s, ok := ctx.(*subscription); ok && s.op.config == c && !s.handled {
-		s.handled = true
-		return &s.op, decides
+	for _, other := range s.Observations() {
+		if o, ok := other.(*subscription); ok && o.op.config == c {
+			return o
+		}
 	}
-	o := &Operation{deaf: true}
-	o.begin(ctx, c)
-	if s, ok := ctx.Value(subscriptionKey{}).(*subscription); ok && s.op.config == c { // it refunds
-		return o, notes
-	}
-	return o, notesAndRefunds
+	o := &subscription{in: s}
+	o.op.beginAt(s.Context, c, s.Began)
+	s.Observe(o)
+	return o
 }
 
-// A Policy observes the attempts. A handler that wraps a Policy should embed it, because RetryWhen looks for Observe in
-// the handler itself.
-var _ stream.RetryObserver = Policy{}
-
-// Observe is called by stream.RetryWhen. It returns what calls p's hooks and refunds its budget for one subscription,
-// nil if p has none, and the context under which Handle's stream finds it.
-func (p Policy) Observe(s stream.RetrySubscription) (context.Context, stream.RetryObservation) {
+// Observe is called by stream.RetryWhen, which looks for it in the handler. So a handler that embeds p also reports
+// subscriptions that never fail.
+func (p Policy) Observe(s *attempt.Subscription, end attempt.End) {
 	c := p.settings()
 	switch {
-	case c.budget == nil && c.onRecovered == nil && c.onDone == nil && c.onAttempt == nil && c.onOutage == nil && !c.logs:
-		return s.Context, nil
-	case s.Over:
-		return s.Context, undisturbed{c}
+	case end.Attempts == 0:
+		s.Enter()
+		defer s.Leave()
+		p.operationOf(s)
+	case !c.plain:
+		var o subscription
+		o.op.beginAt(s.Context, c, s.Began)
+		if c.onAttempt != nil {
+			end.Lasted = o.op.now().Sub(o.op.began)
+		}
+		o.Ended(end)
 	}
-	o := &subscription{Context: s.Context}
-	o.op.observe(s.Context, c, s.Began)
-	return o, o
 }
 
-// observe makes o the operation of a subscription that began at the given time, by the clock of ctx.
-func (o *Operation) observe(ctx context.Context, c *config, began time.Time) {
+var _ attempt.Observer = Policy{}
+
+// beginAt makes o the operation of a subscription that began at the given time, by the clock of ctx.
+func (o *Operation) beginAt(ctx context.Context, c *config, began time.Time) {
 	o.begin(ctx, c)
 	if o.began = began; c.clock != nil {
 		o.began = c.clock.Now().Add(-stream.ClockFrom(ctx).Now().Sub(began))
 	}
 }
 
-// undisturbed is a subscription that is over without a failure for the handler.
-type undisturbed struct{ config *config }
-
-func (undisturbed) Works()                {}
-func (undisturbed) Failed(stream.Failure) {}
-
-func (u undisturbed) Ended(end stream.RetryEnd) {
-	var o Operation
-	o.observe(end.Context, u.config, end.Began)
-	var lasted time.Duration
-	if u.config.onAttempt != nil {
-		lasted = o.now().Sub(o.began)
+// decide returns the decision about a failure. All runs of Handle's stream get the same one. Two failures get none: one
+// that something else in the handler has answered so that a later attempt has failed or works already.
+func (o *subscription) decide(f stream.Failure) decision {
+	if o.in == nil {
+		o.Failed(attempt.Failure{Err: f.Err, N: o.op.state.attempts + 1, Items: f.Items, Lasted: f.Lasted})
+	} else {
+		o.in.Enter()
+		defer o.in.Leave()
 	}
-	o.ended(end, lasted)
-}
-
-// subscription is a subscription that has failed. It is the context of the handler's stream, so that Handle finds it.
-type subscription struct {
-	context.Context // the subscriber's
-	op              Operation
-	handled         bool // a run of Handle's stream uses op
-}
-
-type subscriptionKey struct{}
-
-// Value returns the subscription itself for its key.
-func (s *subscription) Value(key any) any {
-	if key == (subscriptionKey{}) {
-		return s
+	switch n := o.op.state.attempts; {
+	case f.N != n && f.N != 0 && o.in != nil || o.decided != n && o.op.state.failures == 0:
+		return decision{}
+	case o.decided != n:
+		o.op.last = f.Err
+		o.decision = decision{}
+		o.delay, o.end = o.op.decide(&Outcome{Err: f.Err, Items: f.Items, Lasted: o.lasted}, false)
+		o.decided, o.fires = n, o.op.state.fires
 	}
-	return s.Context.Value(key)
+	return o.decision
 }
 
-// String describes the context in the form that package context uses.
-func (s *subscription) String() string { return fmt.Sprint(s.Context) }
-
-func (s *subscription) Works() { s.op.Works() }
-
-func (s *subscription) Failed(f stream.Failure) {
-	s.op.config.refund(f.Items)
-	s.op.note(&Outcome{Err: f.Err, Items: f.Items, Lasted: f.Lasted})
-	s.op.last = f.Err
+// answers records that an attempt begins, if the operation measures attempts on a clock of its own.
+func (o *subscription) answers() {
+	if c := o.op.config; !c.timed || c.clock == nil {
+		return
+	}
+	if o.in != nil {
+		o.in.Enter()
+		defer o.in.Leave()
+	}
+	o.op.start, o.measured = o.op.now(), true
 }
 
-func (s *subscription) Ended(end stream.RetryEnd) { s.op.ended(end, 0) }
-
-// ended ends the operation of a subscription. lasted is how long the last attempt ran, 0 if it is to be computed.
-func (o *Operation) ended(end stream.RetryEnd, lasted time.Duration) {
-	o.running = end.Attempts > o.state.attempts
-	_ = o.Done(Outcome{Err: end.Err, Items: end.Items, Lasted: lasted})
+func (o *subscription) Failed(f attempt.Failure) {
+	outcome := Outcome{Err: f.Err, Items: f.Items, Lasted: o.own(f.Lasted), At: f.At}
+	if o.op.config.clock != nil {
+		outcome.At = time.Time{}
+	}
+	o.op.state.attempts = f.N - 1
+	o.op.config.refund(f.Items)
+	o.op.note(&outcome)
+	o.op.last, o.lasted = f.Err, outcome.Lasted
 }
+
+// own returns how long an attempt lasted on the operation's clock, if it has one of its own and measures attempts.
+func (o *subscription) own(lasted time.Duration) time.Duration {
+	if o.measured {
+		return o.op.now().Sub(o.op.start)
+	}
+	return lasted
+}
+
+func (o *subscription) Works() { o.op.Works() }
+
+func (o *subscription) Ended(end attempt.End) {
+	o.op.running = end.Attempts > o.op.state.attempts
+	o.op.done(&Outcome{Err: end.Own, Items: end.Items, Lasted: o.own(end.Lasted)}, end.Err)
+}
+
+func (o *subscription) Aborted() { o.op.outageOver() }

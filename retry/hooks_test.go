@@ -244,11 +244,11 @@ func TestOnRecovered_AConsumerThatStopsAtThatValue(t *testing.T) {
 	})
 }
 
-// A function hides what a policy is.
-func TestHooks_AFunctionHidesThem(t *testing.T) {
-	p := every(0, retry.OnRecovered(func(context.Context, retry.Recovery) { t.Error("OnRecovered") }),
+// A function hides what a policy is, until an attempt has failed.
+func TestHooks_AFunctionWithoutAFailure(t *testing.T) {
+	p := every(0, retry.OnAttempt(func(context.Context, retry.AttemptEnd) { t.Error("OnAttempt") }),
 		retry.OnDone(func(context.Context, retry.Result) { t.Error("OnDone") }))
-	_, _ = feedNow(1).RetryWhen(stream.RetryHandlerFunc(p.Handle)).Collect(t.Context())
+	_, _ = stream.Of(1).RetryWhen(stream.RetryHandlerFunc(p.Handle)).Collect(t.Context())
 }
 
 // feedNow fails n times, each time after a value.

@@ -39,20 +39,17 @@ type Operation struct {
 	timer  timer.Timer     // zero until the time is needed
 	began  time.Time       // for OnDone
 	start  time.Time       // when the attempt began, if attempts are timed
-	at     time.Time       // of the last failure; set if read is: without waits the time is rarely needed
+	at     time.Time       // of the last failure; zero until it is needed, which without waits is rare
 	state  State
 	last   error    // the last failure of the outage, but not the end of ctx
 	outage []func() // what OnOutage's hooks have returned for the present outage
 
-	decided bool // there was a decision; single is set
-	single  bool // no retries are allowed: WithoutRetries
-	deaf    bool // nobody observes outages, so their times are not needed
+	down    bool // OnOutage's hooks were called for the present outage
 	running bool // an attempt was begun, and has not ended
 	worked  bool // it works
 	reset   bool // Reset was called in it
 	waiting bool // the next attempt is a retry that was not begun yet
 	logged  bool // a retry of this outage was logged, and its end was not
-	read    bool // at is set
 }
 
 // Outcome describes how an attempt or an operation has ended. The zero Outcome is a success.
@@ -104,11 +101,14 @@ func (o *Operation) resume(ctx context.Context, c *config, s *State, last error)
 		return
 	}
 	o.state, o.last = *s, last
+	if s.fires == 0 { // it comes from a text
+		o.state.fires = c.fires()
+	}
 	if c.onDone != nil {
 		o.began = s.first.Add(-s.lead)
 	}
 	o.waiting = true
-	o.logged = s.failures > 0
+	o.logged = s.failures > 0 && s.retries > 0
 }
 
 // State returns what must be stored to Continue the operation later. An outage is over for OnOutage's hooks; the next
@@ -148,8 +148,8 @@ func (o *Operation) beginAttempt() int {
 	return o.state.attempts + 1
 }
 
-// Works records that the attempt works before it ends, for example by a stream's first value. If there were failures
-// before, the outage is over and OnRecovered is called, unless the operation's context has ended. A call that succeeds
+// Works records that the attempt works before it ends, for example by a stream's first value or heartbeat. If there were
+// failures before, the outage is over and OnRecovered is called, unless the operation's context has ended. A call that succeeds
 // needs only Done.
 func (o *Operation) Works() {
 	o.worked = true
@@ -183,8 +183,8 @@ func (o *Operation) Reset() {
 
 // time returns when the last attempt failed.
 func (o *Operation) time() time.Time {
-	if !o.read {
-		o.at, o.read = o.now(), true
+	if o.at.IsZero() {
+		o.at = o.now()
 	}
 	return o.at
 }

@@ -219,11 +219,15 @@ func TestAttemptsAndOutages(t *testing.T) {
 		}, `0s attempt 1: failure 1 in 0s
 0s down: failure 1
 0s retry 1
-1h0m1s attempt 2: failure 2 in 1h0m0s
 1h0m1s over
+1h0m1s recovered
+1h0m1s attempt 2: failure 2 in 1h0m0s
 1h0m1s down: failure 2
 1h0m1s retry 2
-1h0m2s over`},
+1h0m2s attempt 3: <nil> in 0s
+1h0m2s over
+1h0m2s recovered
+1h0m2s done 3`},
 		"an item of MapRetry": {func(ctx context.Context, p retry.Policy) error {
 			n := 0
 			_, err := operators.MapRetry(stream.Of(1), p, func(context.Context, int) (int, error) {
@@ -234,9 +238,7 @@ func TestAttemptsAndOutages(t *testing.T) {
 			}, operators.MapRetryOptions[int]{}).Collect(ctx)
 			return err
 		}, `0s attempt 1: boom in 0s
-0s down: boom
 0s retry 1
-0s over
 1s attempt 2: <nil> in 0s
 1s recovered
 1s done 2`},

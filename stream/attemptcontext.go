@@ -16,14 +16,14 @@ import (
 type attemptContext struct {
 	context.Context // the subscriber's
 
-	over   uint32  // 1 once the attempt is over; atomic
-	n      uint32  // the number of the attempt
-	name   string  // of what is retried; "" if the handler has none
-	marks  *int64  // the retried stream's
-	outage *outage // the retried stream's; nil if the attempts are no retries
-	inner  atomic.Pointer[cancellable]
-	mu     sync.Mutex // guards the fields below, and the making of inner against finish
-	cut    bool       // the parent ended before the attempt was over
+	over         uint32 // 1 once the attempt is over; atomic
+	n            uint32 // the number of the attempt
+	name         string // of what is retried; "" if the handler has none
+	subscription *attempt.Subscription
+	bookmarks    *int64
+	inner        atomic.Pointer[cancellable]
+	mu           sync.Mutex // guards the fields below, and the making of inner against finish
+	cut          bool       // the parent ended before the attempt was over
 }
 
 type cancellable struct {
@@ -67,7 +67,7 @@ func (a *attemptContext) real() *cancellable {
 }
 
 // NoProgress is called by the operators that deliver bookmarks.
-func (a *attemptContext) NoProgress() { *a.marks++ }
+func (a *attemptContext) NoProgress() { *a.bookmarks++ }
 
 func (a *attemptContext) Done() <-chan struct{} { return a.real().Done() }
 

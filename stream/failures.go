@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
@@ -13,10 +14,10 @@ import (
 type failures struct {
 	mu       sync.Mutex
 	current  Failure
-	open     bool // current is not answered yet
-	received bool // a run has yielded current
-	ran      bool // there has been a run
-	closed   bool // the subscription is over
+	open     bool        // current is not answered yet
+	received bool        // a run has yielded current
+	ran      atomic.Bool // there has been a run
+	closed   bool        // the subscription is over
 	runs     []*failuresRun
 }
 
@@ -41,7 +42,7 @@ func (m *failures) post(f Failure) {
 // answered.
 func (m *failures) answer(n int) bool {
 	m.mu.Lock()
-	ok := (m.received || !m.ran) && (n == 0 || n == m.current.N)
+	ok := (m.received || !m.ran.Load()) && (n == 0 || n == m.current.N)
 	if ok {
 		m.open = false
 	}
@@ -87,7 +88,7 @@ func (m *failures) run(ctx context.Context, yield func(Failure) bool) error {
 func (m *failures) enter() *failuresRun {
 	r := new(failuresRun)
 	m.mu.Lock()
-	m.ran = true
+	m.ran.Store(true)
 	if m.open {
 		r.queue = append(r.queue, m.current)
 	}

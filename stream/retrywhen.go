@@ -37,8 +37,6 @@ type Failure struct {
 // A condition that stops the retries belongs in the handler's own chain, as a TakeWhile. A condition that runs
 // concurrently with the failures, in a Merge, may come after the answer that it should prevent.
 //
-// A handler that also observes the attempts is a [RetryObserver].
-//
 // A RetryHandler must be safe for concurrent use if its streams are run concurrently.
 type RetryHandler interface {
 	Handle(failures Stream[Failure]) Stream[Failure]
@@ -76,13 +74,14 @@ func (f RetryHandlerFunc) Handle(failures Stream[Failure]) Stream[Failure] { ret
 //
 // Attempts run one after the other, on the goroutine that runs the stream. Each has its own context, which is cancelled
 // before the next attempt starts. When ctx ends nothing is retried, and the error matches both context.Cause(ctx) and
-// the last failure, unless an attempt has delivered a value since. ErrNotRestartable is not retried, nor an error marked
+// the last failure, unless an attempt works since (see [Works]). ErrNotRestartable is not retried, nor an error marked
 // as Permanent, which keeps its mark. A panic of the consumer is not a failure of the source: it reaches the caller.
 //
 // A retry.Policy retries an error that an inner policy has given up on like any other: three layers of three retries
 // make 64 attempts. Retry in one layer, and run the others under retry.WithoutRetries.
 //
-// RetryWhen starts no goroutine. It keeps only the last failure, unless one run of the failures lags behind another.
+// RetryWhen starts no goroutine. It keeps only the last failure, unless one run of the failures lags behind another; and a
+// few earlier ones for a retry.Policy that the handler, a function, runs only later.
 func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 	s.require("RetryWhen")
 	f, ok := h.(RetryHandlerFunc)
@@ -93,12 +92,17 @@ func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 		if named, ok := h.(interface{ Name() string }); ok {
 			r.name = named.Name()
 		}
-		r.observer, _ = h.(RetryObserver)
-		err := r.run()
-		if r.observer != nil {
-			r.over(err)
+		r.subscription.Context, r.subscription.Began = ctx, r.clock.Now()
+		observer, _ := h.(attempt.Observer)
+		r.subscription.Observed = observer != nil
+		r.run()
+		if !r.ended {
+			return r.handle(observer)
 		}
-		return err
+		if observer != nil {
+			observer.Observe(&r.subscription, r.over(r.err))
+		}
+		return r.err
 	}
 }
 
@@ -124,31 +128,33 @@ type retrying[T any] struct {
 	ctx      context.Context
 	consumer func(T) bool
 	clock    Clock
-	start    time.Time // of the subscription
 
-	deliver  func(T) bool // passes a value of the source to yield
-	yield    func(T) bool // the consumer, or a function that runs before it or in its place
-	attempts int          // that were begun
-	given    int64        // how many values this attempt has passed to the consumer
-	taken    int64        // of these, how many it has returned from
-	marks    int64        // of these, how many are no progress: bookmarks
-	stopped  bool         // the consumer wants no more
-	running  bool         // an attempt runs; afterwards: it did not return
-	repeats  bool         // the attempts have no numbers: none of them is a retry
-	name     string       // what the handler's method Name returns
+	deliver func(T) bool // passes a value of the source to yield
+	yield   func(T) bool // the consumer, or a function that runs before it or in its place
+	first   func(T) bool // the yield of an attempt after a failure, for its first value
 
-	failures failures
-	err      error // the last failure, or what the stream returns once ended
-	ended    bool
+	// The attempt that runs, or was the last one.
+	attempts  int           // its number
+	given     int64         // how many values it has passed to the consumer
+	taken     int64         // of these, how many the consumer has returned from
+	bookmarks int64         // of these, how many are bookmarks, which are no progress
+	lasted    time.Duration // how long it ran, unless it was the first one and has not failed
+	at        time.Duration // when it ended, likewise
+	own       error         // its error, if it was no failure
+	running   bool          // it runs; afterwards: it did not return
 
-	observer RetryObserver   // the handler, if it is an observer
-	outage   outage          //
-	handling context.Context // of the handler's stream
-	first    func(T) bool    // the yield of an attempt after a failure, for its first value
+	stopped bool   // the consumer wants no more
+	repeats bool   // the attempts have no numbers: none of them is a retry
+	name    string // what the handler's method Name returns
+
+	subscription attempt.Subscription
+	failures     failures
+	err          error // the last failure, or what the stream returns once ended
+	ended        bool
 }
 
-// run is the stream.
-func (r *retrying[T]) run() error {
+// run runs the first attempt.
+func (r *retrying[T]) run() {
 	r.deliver = func(v T) bool {
 		r.given++
 		if r.yield(v) {
@@ -158,16 +164,38 @@ func (r *retrying[T]) run() error {
 		r.stop()
 		return false
 	}
-	r.start = r.clock.Now()
-	if r.attempt(); r.ended {
-		return r.err
+	r.attempt()
+}
+
+// handle runs the handler's stream, at the first failure, and returns what the stream returns.
+func (r *retrying[T]) handle(observer attempt.Observer) error {
+	returned := false
+	defer func() {
+		if r.failures.close(); !returned {
+			r.subscription.Aborted()
+		}
+	}()
+	r.first = func(v T) bool {
+		r.yield = r.consumer
+		r.subscription.Works(&always)
+		return r.consumer(v)
 	}
-	defer r.failures.close()
+	if observer != nil {
+		observer.Observe(&r.subscription, attempt.End{})
+	}
+	r.failed()
+	err := r.answers()
+	returned = true
+	r.subscription.Over(r.over(err))
+	return err
+}
+
+func (r *retrying[T]) answers() error {
 	answers := r.handler.Handle(r.failures.run)
 	if answers == nil {
 		return ending.Join(errors.New("stream: RetryWhen: the handler returned a nil stream"), r.err)
 	}
-	err := answers(r.handling, r.answer)
+	err := answers(&r.subscription, r.answer)
 	if r.running && err == nil {
 		err = errors.New("stream: RetryWhen: the handler recovered a panic of an attempt")
 	}
@@ -193,8 +221,10 @@ func (r *retrying[T]) answer(a Failure) bool {
 	}
 	if r.attempt(); r.ended {
 		r.failures.close() // a handler that does not stop must not wait forever
+		return false
 	}
-	return !r.ended
+	r.failed()
+	return true
 }
 
 // stop records that the consumer wants no more values, even if the source continues.
@@ -203,17 +233,18 @@ func (r *retrying[T]) stop() {
 	r.yield = func(T) bool { return false }
 }
 
-// attempt runs the source once. Afterwards the stream has ended, or a failure waits for its answer.
+// attempt runs the source once. Afterwards the stream has ended, or the attempt has failed.
 func (r *retrying[T]) attempt() {
-	began := since(r.clock, r.start)
+	began := r.now()
 	err := r.runSource()
+	r.own = err
 	switch {
 	case r.stopped:
+		r.own = nil
 		r.end(nil)
 	case r.taken != r.given: // the consumer has not returned
 		r.end(ending.Join(errors.New("stream: RetryWhen: the source recovered a panic of its consumer"), err))
 	case err == nil:
-		r.works()
 		r.end(nil)
 	case r.ctx.Err() != nil:
 		r.end(ending.Error(r.ctx, err, r.older()))
@@ -222,18 +253,22 @@ func (r *retrying[T]) attempt() {
 	case permanent.Is(err):
 		r.end(err)
 	default:
-		r.failed(Failure{
-			Err: err, N: r.failures.current.N + 1, Items: r.given - r.marks, Lasted: since(r.clock, r.start) - began,
-		})
+		r.err = err
+	}
+	if !r.ended || r.attempts > 1 {
+		r.at = r.now()
+		r.lasted = r.at - began
 	}
 }
 
+// now returns the time since the subscription began.
+func (r *retrying[T]) now() time.Duration { return since(r.clock, r.subscription.Began) }
+
 func (r *retrying[T]) runSource() error {
 	r.attempts++
-	ctx := &attemptContext{Context: r.ctx, name: r.name, marks: &r.marks}
+	ctx := &attemptContext{Context: r.ctx, name: r.name, subscription: &r.subscription, bookmarks: &r.bookmarks}
 	if !r.repeats {
 		ctx.n = uint32(min(uint64(r.attempts), math.MaxUint32))
-		ctx.outage = &r.outage
 	}
 	defer func() {
 		ctx.finish()
@@ -241,7 +276,7 @@ func (r *retrying[T]) runSource() error {
 			r.failures.close() // a handler that recovers the panic must not wait forever
 		}
 	}()
-	r.given, r.taken, r.marks, r.running = 0, 0, 0, true
+	r.given, r.taken, r.bookmarks, r.running = 0, 0, 0, true
 	err := r.source(ctx, r.deliver)
 	r.running = false
 	return err
@@ -251,63 +286,35 @@ func (r *retrying[T]) end(err error) {
 	r.ended, r.err = true, err
 }
 
-// failed passes a failure to the observation and to the handler.
-func (r *retrying[T]) failed(f Failure) {
-	if f.N == 1 {
-		r.observe()
-	}
-	r.err = f.Err
+// failed passes the failure to the observations and to the handler.
+func (r *retrying[T]) failed() {
+	f := Failure{Err: r.err, N: r.failures.current.N + 1, Items: r.given - r.bookmarks, Lasted: r.lasted}
 	r.yield = r.first
-	r.outage.begin(f)
+	r.subscription.Failed(attempt.Failure{
+		Err: f.Err, N: f.N, Items: f.Items, Lasted: f.Lasted, At: r.subscription.Began.Add(r.at),
+	}, r.failures.ran.Load())
 	r.failures.post(f)
-}
-
-// observe begins the observation, at the first failure.
-func (r *retrying[T]) observe() {
-	r.handling, r.outage.ctx = r.ctx, r.ctx
-	if r.observer != nil {
-		r.handling, r.outage.observation = r.observer.Observe(RetrySubscription{Context: r.ctx, Began: r.start})
-	}
-	r.first = func(v T) bool {
-		r.yield = r.consumer
-		r.works()
-		return r.consumer(v)
-	}
-}
-
-// works records that the attempt works, on the subscriber's goroutine.
-func (r *retrying[T]) works() {
-	if r.failures.current.N > 0 {
-		r.outage.turn.begin()
-		defer r.outage.turn.end()
-		r.outage.works()
-	}
 }
 
 // older returns the failure before the attempt that has ended, nil if the attempt has worked.
 func (r *retrying[T]) older() error {
-	r.outage.turn.begin() // a Works that has begun is over
-	defer r.outage.turn.end()
-	if r.given > r.marks || !r.outage.lasts.Load() {
+	r.subscription.Enter() // a Works that has begun is over
+	defer r.subscription.Leave()
+	if r.given > r.bookmarks || !r.subscription.Down() {
 		return nil
 	}
 	return r.err
 }
 
-// over ends the observation.
-func (r *retrying[T]) over(err error) {
-	observation := r.outage.observation
-	if r.failures.current.N == 0 {
-		_, observation = r.observer.Observe(RetrySubscription{Context: r.ctx, Began: r.start, Over: true})
+// over describes the end of the subscription, which returns err.
+func (r *retrying[T]) over(err error) attempt.End {
+	end := attempt.End{Attempts: r.attempts, Err: err}
+	if !r.ended { // the last attempt has failed
+		return end
 	}
-	if observation == nil {
-		return
+	end.Own, end.Lasted = r.own, r.lasted
+	if r.stopped || r.taken == r.given { // else the consumer has panicked
+		end.Items = r.given - r.bookmarks
 	}
-	end := RetryEnd{Context: r.ctx, Began: r.start, Attempts: r.attempts, Err: err}
-	if r.ended && (r.stopped || r.taken == r.given) { // else its values were reported, or the consumer has panicked
-		end.Items = r.given - r.marks
-	}
-	r.outage.turn.begin()
-	defer r.outage.turn.end()
-	observation.Ended(end)
+	return end
 }

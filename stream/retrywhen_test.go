@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/internal/goroutine"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -645,32 +646,38 @@ func TestRule13_ASourceThatCannotBeRunAgainEndsIt(t *testing.T) {
 	}
 }
 
-// observed is a RetryObserver that notes its calls.
+// observed is an attempt.Observer that notes its calls.
 type observed struct {
 	stream.RetryHandler
 	items []int64 // of the ends
 	notes []string
-	end   stream.RetryEnd
+	end   attempt.End
 }
 
-func (o *observed) Observe(s stream.RetrySubscription) (context.Context, stream.RetryObservation) {
-	if s.Over {
+func (o *observed) Observe(s *attempt.Subscription, end attempt.End) {
+	if end.Attempts > 0 {
 		o.notes = append(o.notes, "over")
+		o.Ended(end)
+		return
 	}
-	return s.Context, o
+	s.Enter()
+	defer s.Leave()
+	s.Observe(o)
 }
 
-func (o *observed) Failed(f stream.Failure) {
+func (o *observed) Failed(f attempt.Failure) {
 	o.notes = append(o.notes, fmt.Sprintf("%v is number %d", f.Err, f.N))
 }
 
 func (o *observed) Works() { o.notes = append(o.notes, "works") }
 
-func (o *observed) Ended(end stream.RetryEnd) {
+func (o *observed) Ended(end attempt.End) {
 	o.items = append(o.items, end.Items)
 	o.end = end
 	o.notes = append(o.notes, fmt.Sprintf("ended after %d: %v", end.Attempts, end.Err))
 }
+
+func (o *observed) Aborted() { o.notes = append(o.notes, "aborted") }
 
 // The values of an attempt are reported once: with its failure, or with the end.
 func TestRetryEnd_Items(t *testing.T) {

@@ -2,7 +2,6 @@ package stream
 
 import (
 	"context"
-	"sync/atomic"
 )
 
 // Works tells each retried stream around ctx that its attempt works although it has not delivered a value: it is
@@ -19,7 +18,9 @@ func Works(ctx context.Context) {
 		if a == nil {
 			return
 		}
-		a.works()
+		if s := a.subscription; s.Down() {
+			s.Works(&a.over)
+		}
 		ctx = a.Context
 	}
 }
@@ -45,68 +46,3 @@ func (s Stream[T]) DropHeartbeats(is func(T) bool) Stream[T] {
 
 // retriedKey is the key under which the context of a retried stream's attempt returns itself.
 type retriedKey struct{}
-
-// works records that the attempt works, on any goroutine.
-func (a *attemptContext) works() {
-	if o := a.outage; o.lasts.Load() {
-		o.turn.begin()
-		defer o.turn.end()
-		if atomic.LoadUint32(&a.over) == 0 {
-			o.works()
-		}
-	}
-}
-
-// outage is what a subscription and the contexts of its attempts know of its present outage.
-type outage struct {
-	turn        turn // for the fields below
-	lasts       atomic.Bool
-	ctx         context.Context // the subscriber's
-	observation RetryObservation
-}
-
-// begin records a failure.
-func (o *outage) begin(f Failure) {
-	o.turn.begin()
-	defer o.turn.end()
-	if o.lasts.Store(true); o.observation != nil {
-		o.observation.Failed(f)
-	}
-}
-
-// works ends the outage, unless the subscriber's context has ended. It is called in a turn.
-func (o *outage) works() {
-	if !o.lasts.Load() || o.ctx.Err() != nil {
-		return
-	}
-	if o.lasts.Store(false); o.observation != nil {
-		o.observation.Works()
-	}
-}
-
-// turn is a lock for code that calls hooks. A goroutine that waits for it waits on a channel: a mutex that is held while
-// a hook waits would stop a bubble of testing/synctest.
-type turn struct {
-	goroutines atomic.Int32
-	next       atomic.Pointer[chan struct{}] // made by the first that waits, or that does not let wait
-}
-
-func (t *turn) begin() {
-	if t.goroutines.Add(1) > 1 {
-		<-t.channel()
-	}
-}
-
-func (t *turn) end() {
-	if t.goroutines.Add(-1) > 0 {
-		t.channel() <- struct{}{}
-	}
-}
-
-func (t *turn) channel() chan struct{} {
-	if t.next.Load() == nil {
-		next := make(chan struct{}, 1)
-		t.next.CompareAndSwap(nil, &next)
-	}
-	return *t.next.Load()
-}

@@ -1,10 +1,7 @@
 // Package attempt carries the number of an attempt in its context.
 package attempt
 
-import (
-	"context"
-	"sync/atomic"
-)
+import "context"
 
 // Key is the key under which the context of a retry returns itself, whatever its type.
 type Key struct{}
@@ -12,24 +9,17 @@ type Key struct{}
 // NameKey is the key under which the context of a named policy's attempt returns the name, a string.
 type NameKey struct{}
 
-// Context is the context of the retries of one operation. Its number may be set while it is in use.
+// Context is the context of one attempt.
 type Context struct {
 	context.Context
-	n atomic.Int64
+	n int
 }
 
 // With returns the context of the n-th attempt.
-func With(ctx context.Context, n int) *Context {
-	c := &Context{Context: ctx}
-	c.Set(n)
-	return c
-}
-
-// Set makes c the context of the n-th attempt.
-func (c *Context) Set(n int) { c.n.Store(int64(n)) }
+func With(ctx context.Context, n int) *Context { return &Context{ctx, n} }
 
 // Number returns the number of the attempt.
-func (c *Context) Number() int { return int(c.n.Load()) }
+func (c *Context) Number() int { return c.n }
 
 // Value returns the context itself for Key.
 func (c *Context) Value(key any) any {

@@ -55,7 +55,6 @@ func newRun[T, U any](
 		Options:   o,
 		src:       src,
 		policy:    p.With(retry.Quiet()),
-		plain:     p.Plain(),
 		f:         f,
 		clock:     p.Clock(ctx),
 		signals:   p.Signals(),
@@ -64,6 +63,7 @@ func newRun[T, U any](
 		news:      make(chan struct{}, 1),
 		scheduler: newScheduler[T, U](o.Workers, o.MaxPending, o.Ordered),
 	}
+	r.plain = r.policy.Plain()
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	r.began = r.clock.Now()
 	r.timer = newTicker(r.clock, r.began)

@@ -18,6 +18,7 @@ import (
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/operators/rx"
+	"github.com/retrywhen/retrywhen/prove"
 	"github.com/retrywhen/retrywhen/reconnecttest"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retryhttp"
@@ -34,69 +35,64 @@ type (
 var (
 	_ func(context.Context, func(int) bool) error = ints(nil)
 
-	_ func(...int) ints                                                   = stream.Of[int]
-	_ func([]int) ints                                                    = stream.FromSlice[int]
-	_ func(iter.Seq[int]) ints                                            = stream.FromSeq[int]
-	_ func(func(context.Context) iter.Seq2[int, error]) ints              = stream.FromSeq2[int]
-	_ func(func(context.Context) (int, error)) ints                       = stream.FromFunc[int]
-	_ func(<-chan int) ints                                               = stream.FromChan[int]
-	_ func(func(context.Context) (<-chan int, <-chan error)) ints         = stream.FromChans[int]
-	_ func(func(context.Context, func(int) bool) error) ints              = stream.FromCallbacks[int]
-	_ func(func(context.Context) ints) ints                               = stream.Defer[int]
-	_ func() ints                                                         = stream.Empty[int]
-	_ func() ints                                                         = stream.Never[int]
-	_ func(error) ints                                                    = stream.Fail[int]
-	_ func(int, int) ints                                                 = stream.Range
-	_ func(time.Duration) stream.Stream[time.Time]                        = stream.Timer
-	_ func(time.Duration) stream.Stream[time.Time]                        = stream.Interval
-	_ func(ints, context.Context) iter.Seq2[int, error]                   = ints.All
-	_ func(ints, context.Context) ([]int, error)                          = ints.Collect
-	_ func(ints, context.Context) (int, error)                            = ints.One
-	_ func(ints, context.Context, func(int)) error                        = ints.ForEach
-	_ func(ints, context.Context, func(context.Context, int) error) error = ints.TryForEach
-	_ func(ints, context.Context, int) (<-chan int, <-chan error)         = ints.Chans
-	_ func(ints, func(int) bool) ints                                     = ints.Filter
-	_ func(ints, func(int) bool) ints                                     = ints.DropHeartbeats
-	_ func(context.Context)                                               = stream.Works
-	_ func(ints, int) ints                                                = ints.Take
-	_ func(ints, int) ints                                                = ints.Skip
-	_ func(ints, func(int) bool) ints                                     = ints.TakeWhile
-	_ func(ints, func(int) bool) ints                                     = ints.SkipWhile
-	_ func(ints, func(int)) ints                                          = ints.Tap
-	_ func(ints, func(error)) ints                                        = ints.OnEnd
-	_ func(ints, ...ints) ints                                            = ints.Concat
-	_ func(ints, ...ints) ints                                            = ints.Merge
-	_ func(ints, func(error) ints) ints                                   = ints.Catch
-	_ func(ints, error) ints                                              = ints.MustNotEnd
-	_ func(ints, int) ints                                                = ints.Retry
-	_ func(ints, stream.RetryHandler) ints                                = ints.RetryWhen
-	_ func(ints, int) ints                                                = ints.Repeat
-	_ func(ints, time.Duration) ints                                      = ints.Timeout
-	_ func(ints, time.Duration) ints                                      = ints.Delay
-	_ func(ints, time.Duration) ints                                      = ints.Debounce
-	_ func(ints, time.Duration) ints                                      = ints.Throttle
-	_ func(ints, int) ints                                                = ints.Buffer
-	_ func(ints, <-chan struct{}) ints                                    = ints.TakeUntilDone
-	_ func(ints, ...int) ints                                             = ints.StartWith
-	_ func(ints, int) ints                                                = ints.DefaultIfEmpty
-	_ func(ints, ints) ints                                               = ints.SwitchIfEmpty
-	_ func(ints, int) ints                                                = ints.TakeLast
-	_ func(ints, int) ints                                                = ints.SkipLast
-	_ func(ints) ints                                                     = ints.IgnoreElements
-	_ error                                                               = stream.ErrNotRestartable
-	_ error                                                               = stream.ErrEmpty
-	_ interface{ Timeout() bool }                                         = stream.ErrTimeout.(interface{ Timeout() bool })
-	_ func(error) error                                                   = stream.Permanent
-	_ func(context.Context) stream.Clock                                  = stream.ClockFrom
-	_ stream.Stopper                                                      = (*time.Timer)(nil)
-	_                                                                     = stream.Failure{Err: nil, N: 0, Items: int64(0), Lasted: time.Duration(0)}
-	_ stream.RetryHandler                                                 = stream.RetryHandlerFunc(func(f failures) failures { return f })
-	_ stream.RetryHandler                                                 = retry.Policy{}
-	_ stream.RetryObserver                                                = retry.Policy{}
-	_ interface {
-		stream.RetryHandler
-		Observe(stream.RetrySubscription) (context.Context, stream.RetryObservation)
-	} = stream.RetryObserver(nil)
+	_ func(...int) ints                                                                    = stream.Of[int]
+	_ func([]int) ints                                                                     = stream.FromSlice[int]
+	_ func(iter.Seq[int]) ints                                                             = stream.FromSeq[int]
+	_ func(func(context.Context) iter.Seq2[int, error]) ints                               = stream.FromSeq2[int]
+	_ func(func(context.Context) (int, error)) ints                                        = stream.FromFunc[int]
+	_ func(<-chan int) ints                                                                = stream.FromChan[int]
+	_ func(func(context.Context) (<-chan int, <-chan error)) ints                          = stream.FromChans[int]
+	_ func(func(context.Context, func(int) bool) error) ints                               = stream.FromCallbacks[int]
+	_ func(func(context.Context) ints) ints                                                = stream.Defer[int]
+	_ func() ints                                                                          = stream.Empty[int]
+	_ func() ints                                                                          = stream.Never[int]
+	_ func(error) ints                                                                     = stream.Fail[int]
+	_ func(int, int) ints                                                                  = stream.Range
+	_ func(time.Duration) stream.Stream[time.Time]                                         = stream.Timer
+	_ func(time.Duration) stream.Stream[time.Time]                                         = stream.Interval
+	_ func(ints, context.Context) iter.Seq2[int, error]                                    = ints.All
+	_ func(ints, context.Context) ([]int, error)                                           = ints.Collect
+	_ func(ints, context.Context) (int, error)                                             = ints.One
+	_ func(ints, context.Context, func(int)) error                                         = ints.ForEach
+	_ func(ints, context.Context, func(context.Context, int) error) error                  = ints.TryForEach
+	_ func(ints, context.Context, int) (<-chan int, <-chan error)                          = ints.Chans
+	_ func(ints, func(int) bool) ints                                                      = ints.Filter
+	_ func(ints, func(int) bool) ints                                                      = ints.DropHeartbeats
+	_ func(context.Context)                                                                = stream.Works
+	_ func(ints, int) ints                                                                 = ints.Take
+	_ func(ints, int) ints                                                                 = ints.Skip
+	_ func(ints, func(int) bool) ints                                                      = ints.TakeWhile
+	_ func(ints, func(int) bool) ints                                                      = ints.SkipWhile
+	_ func(ints, func(int)) ints                                                           = ints.Tap
+	_ func(ints, func(error)) ints                                                         = ints.OnEnd
+	_ func(ints, ...ints) ints                                                             = ints.Concat
+	_ func(ints, ...ints) ints                                                             = ints.Merge
+	_ func(ints, func(error) ints) ints                                                    = ints.Catch
+	_ func(ints, error) ints                                                               = ints.MustNotEnd
+	_ func(ints, int) ints                                                                 = ints.Retry
+	_ func(ints, stream.RetryHandler) ints                                                 = ints.RetryWhen
+	_ func(ints, int) ints                                                                 = ints.Repeat
+	_ func(ints, time.Duration) ints                                                       = ints.Timeout
+	_ func(ints, time.Duration) ints                                                       = ints.Delay
+	_ func(ints, time.Duration) ints                                                       = ints.Debounce
+	_ func(ints, time.Duration) ints                                                       = ints.Throttle
+	_ func(ints, int) ints                                                                 = ints.Buffer
+	_ func(ints, <-chan struct{}) ints                                                     = ints.TakeUntilDone
+	_ func(ints, ...int) ints                                                              = ints.StartWith
+	_ func(ints, int) ints                                                                 = ints.DefaultIfEmpty
+	_ func(ints, ints) ints                                                                = ints.SwitchIfEmpty
+	_ func(ints, int) ints                                                                 = ints.TakeLast
+	_ func(ints, int) ints                                                                 = ints.SkipLast
+	_ func(ints) ints                                                                      = ints.IgnoreElements
+	_ error                                                                                = stream.ErrNotRestartable
+	_ error                                                                                = stream.ErrEmpty
+	_ interface{ Timeout() bool }                                                          = stream.ErrTimeout.(interface{ Timeout() bool })
+	_ func(error) error                                                                    = stream.Permanent
+	_ func(context.Context) stream.Clock                                                   = stream.ClockFrom
+	_ stream.Stopper                                                                       = (*time.Timer)(nil)
+	_                                                                                      = stream.Failure{Err: nil, N: 0, Items: int64(0), Lasted: time.Duration(0)}
+	_ stream.RetryHandler                                                                  = stream.RetryHandlerFunc(func(f failures) failures { return f })
+	_ stream.RetryHandler                                                                  = retry.Policy{}
 	_ func(context.Context) int                                                            = stream.AttemptFrom
 	_ jitter.Jitter                                                                        = jitter.Func(func(u float64) float64 { return u })
 	_                                                                                      = []jitter.Jitter{jitter.None, jitter.Default, jitter.Full, jitter.Equal}
@@ -236,12 +232,42 @@ var (
 		Every:  time.Duration(0),
 		Lost:   (func(oldest int) error)(nil),
 	}
-	_ func(testing.TB, reconnecttest.Feed[string, int], func(func(int) stream.Stream[string]) ints, ...reconnecttest.Option) = reconnecttest.CheckResume[string, int, int]
-	_                                                                                                                        = []func() reconnecttest.Option{reconnecttest.AtLeastOnce, reconnecttest.AnyOrder, reconnecttest.GivesUp, reconnecttest.NoJitter}
-	_ func(testing.TB, func() reconnecttest.Run[int], ...reconnecttest.Option)                                               = reconnecttest.Check[int]
-	_                                                                                                                        = reconnecttest.Run[int]{
+	_ func(testing.TB, reconnecttest.Feed[string, int], func(func(int) stream.Stream[string]) ints, ...reconnecttest.Option) reconnecttest.Report = reconnecttest.CheckResume[string, int, int]
+	_                                                                                                                                             = []func() reconnecttest.Option{reconnecttest.AtLeastOnce, reconnecttest.AnyOrder, reconnecttest.GivesUp, reconnecttest.NoJitter, reconnecttest.Latest}
+	_ func(testing.TB, func() reconnecttest.Run[int], ...reconnecttest.Option) reconnecttest.Report                                               = reconnecttest.Check[int]
+	_ func(kind reconnecttest.Kind, where, why string) reconnecttest.Option                                                                       = reconnecttest.Known
+	_ func(func(reconnecttest.Finding)) reconnecttest.Option                                                                                      = reconnecttest.OnFinding
+	_ prove.Report                                                                                                                                = reconnecttest.Report{}
+	_ prove.Finding                                                                                                                               = reconnecttest.Finding{}
+	_                                                                                                                                             = reconnecttest.Run[int]{
 		Serve:  (func(ctx context.Context, l net.Listener))(nil),
 		Client: (func(ctx context.Context, dial reconnecttest.Dial, got func(int)) error)(nil),
 	}
 	_ func(ctx context.Context, network, addr string) (net.Conn, error) = reconnecttest.Dial(nil)
 )
+
+var (
+	_ = prove.Target{
+		Server: "", Client: (func(ctx context.Context, r prove.Run, got func(string)) error)(nil),
+		Before: (func(ctx context.Context, r prove.Run) error)(nil), Event: (func(ctx context.Context, r prove.Run, n int) error)(nil),
+		Events: 0, Every: time.Duration(0), Within: time.Duration(0), Quiet: time.Duration(0), Stop: time.Duration(0), Parallel: 0, Places: 0,
+		Ways: []prove.Way{prove.Cut, prove.Amid, prove.End, prove.Silence, prove.Refuse, prove.Twice}, AtLeastOnce: false, AnyOrder: false, GivesUp: false, Latest: false,
+		Known: []prove.Known{{Kind: prove.Lost, Where: "", Why: ""}}, OnFinding: (func(prove.Finding))(nil), OnProgress: (func(done, of int))(nil),
+	}
+	_                                                           = prove.Run{Name: "", Addr: "", Server: ""}
+	_ func(prove.Target, context.Context) (prove.Report, error) = prove.Target.Check
+	_ func(testing.TB, prove.Target) prove.Report               = reconnecttest.CheckTCP
+	_                                                           = prove.Report{Values: 0, Places: 0, Scenarios: 0, NotPlayed: 0, Findings: []prove.Finding(nil)}
+	_                                                           = prove.Finding{Kind: prove.Kind(""), Where: "", What: "", Mend: "", Shown: 0, Scenarios: 0, Known: "", Timeline: []string(nil)}
+)
+
+// The texts of ways and kinds are in flags and in JSON.
+func TestWaysAndKinds(t *testing.T) {
+	want := "[cut amid end silence refuse twice] [lost repeated foreign order hot silent away gave-up ended cap late left open second jitter lag gone reset stop panic past-the-proxy cannot-be-judged differs]"
+	got := fmt.Sprint([]prove.Way{prove.Cut, prove.Amid, prove.End, prove.Silence, prove.Refuse, prove.Twice}, " ", []prove.Kind{prove.Lost, prove.Repeated, prove.Foreign,
+		prove.Order, prove.Hot, prove.Silent, prove.Away, prove.GaveUp, prove.Ended, prove.Cap, prove.Late, prove.Left, prove.Open, prove.Second, prove.Jitter, prove.Lag,
+		prove.Gone, prove.Reset, prove.Stop, prove.Panic, prove.Past, prove.Unjudged, prove.Differs})
+	if got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}

@@ -23,9 +23,6 @@ var withoutExample = map[string]string{
 	"UnmarshalText": "encoding/json and flag call it; the Example of backoff.Backoff's shows how",
 
 	"stream.RetryHandlerFunc.Handle": "RetryWhen calls it",
-	"stream.RetrySubscription":       "the handler of ExampleRetryObserver receives it",
-	"stream.RetryObservation":        "the handler of ExampleRetryObserver is one",
-	"stream.RetryEnd":                "the handler of ExampleRetryObserver receives it",
 	"retry.Policy.Observe":           "RetryWhen calls it",
 
 	"retryhttp.Transport.RoundTrip":            "http.Client calls it",

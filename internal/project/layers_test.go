@@ -19,6 +19,7 @@ const module = "github.com/retrywhen/retrywhen"
 var layers = map[string][]string{
 	"":                      {}, // tests only
 	"docs":                  {}, // tests only
+	"docs/readme":           {}, // tests only
 	"jitter":                {},
 	"backoff":               {"jitter", "internal/words"},
 	"stream":                {"internal/"},

@@ -4,6 +4,7 @@
 package virtual
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime"
@@ -44,26 +45,15 @@ var Start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 // remain. If the bubble stands still because something in it waits for something outside, Run ends the test.
 func Run(t *testing.T, report Reporter, f func(t *testing.T, b *Bubble)) (deadlock error) {
 	t.Helper()
-	frozen, deadlock := run(t, report, FreezeAfter, f)
+	frozen, deadlock := run(t, report, watch{still: FreezeAfter}, f)
 	if frozen != nil {
 		report.Fatalf("streamtest: the test stands still: time moves in a bubble only while each of its goroutines waits for another of them, or for time. These wait for something else - a mutex, a channel from outside, the Context of the test around the session (use the session's), a file or the network:%s",
-			List(frozen))
+			List(Blocking(frozen)))
 	}
 	return deadlock
 }
 
-// Try runs f in a bubble and leaves behind what does not end with it. If the bubble stands still for d of real time,
-// Try returns the goroutines that keep it from moving on.
-func Try(t *testing.T, d time.Duration, f func(b *Bubble)) (frozen []Goroutine) {
-	frozen, _ = run(t, t, d, func(_ *testing.T, b *Bubble) {
-		b.Expect()
-		f(b)
-		b.Close()
-	})
-	return frozen
-}
-
-func run(t *testing.T, report Reporter, d time.Duration, f func(t *testing.T, b *Bubble)) (frozen []Goroutine, deadlock error) {
+func run(t *testing.T, report Reporter, w watch, f func(t *testing.T, b *Bubble)) (frozen []Goroutine, deadlock error) {
 	t.Helper()
 	if goroutine.Current().Bubble != 0 {
 		panic("streamtest: called inside a synctest bubble: a bubble cannot be in another; call it from the test itself")
@@ -99,16 +89,16 @@ func run(t *testing.T, report Reporter, d time.Duration, f func(t *testing.T, b 
 		})
 		exited = false
 	}()
-	if frozen := awaitFreeze(&id, d, ended); frozen != nil {
+	if frozen := w.await(&id, ended); frozen != nil {
 		t.Cleanup(func() { // the test's context has ended: goroutines that waited for that continue
 			over := make(chan struct{})
 			go func() {
 				defer close(over)
-				awaitFreeze(&id, time.Second, ended)
+				watch{still: time.Second}.await(&id, ended)
 			}()
 			select {
 			case <-over:
-			case <-time.After(time.Minute): // they go on without an end
+			case <-time.After(cmp.Or(w.leave, time.Minute)): // they go on without an end
 			}
 		})
 		return frozen, nil

@@ -22,7 +22,7 @@ func TestFreeze(t *testing.T) {
 	go func() { // outside, in real time
 		defer close(looked)
 		defer mu.Unlock()
-		frozen = awaitFreeze(&bubble, 20*time.Millisecond, over)
+		frozen = Blocking(watch{still: 20 * time.Millisecond}.await(&bubble, over))
 	}()
 	synctest.Test(t, func(t *testing.T) {
 		go time.Sleep(time.Hour)
@@ -47,7 +47,7 @@ func TestFreeze(t *testing.T) {
 		t.Errorf("frozen in no bubble: %v", frozen)
 	}
 	close(over)
-	if frozen := awaitFreeze(&bubble, time.Hour, over); frozen != nil {
+	if frozen := (watch{still: time.Hour}).await(&bubble, over); frozen != nil {
 		t.Errorf("frozen: %v", frozen)
 	}
 }

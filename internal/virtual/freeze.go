@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/retrywhen/retrywhen/internal/goroutine"
 )
 
 // FreezeAfter is how long a bubble may stand still, in real time, before its test fails.
@@ -15,10 +17,16 @@ var FreezeAfter = 10 * time.Second
 // goroutine that runs must come to a safe point. So a slow machine makes progress between two looks.
 const looks = 10
 
-// awaitFreeze waits, outside of a bubble, until the bubble is over, or until it has stood still for d; then it returns
-// the goroutines that keep it from moving on.
-func awaitFreeze(bubble *atomic.Int64, d time.Duration, over <-chan struct{}) []Goroutine {
-	look := time.NewTicker(d / looks)
+// watch is how a bubble is watched from outside.
+type watch struct {
+	still time.Duration // a bubble that stands still for so long, in real time, is frozen
+	moved func() bool   // whether it does what it should, although it does not stand still; may be nil
+	leave time.Duration // how long to wait, at the end of the test, for what a frozen bubble leaves; 0: a minute
+}
+
+// await waits until the bubble is over, or until it is frozen or has not moved; then it returns its goroutines.
+func (w watch) await(bubble *atomic.Int64, over <-chan struct{}) []Goroutine {
+	look := time.NewTicker(w.still / looks)
 	defer look.Stop()
 	var before []Goroutine
 	for same := 0; ; same++ {
@@ -32,9 +40,63 @@ func awaitFreeze(bubble *atomic.Int64, d time.Duration, over <-chan struct{}) []
 			before, same = now, 0
 		}
 		if same == looks {
-			return slices.DeleteFunc(now, func(g Goroutine) bool { return g.Durable })
+			return now
+		}
+		if w.moved != nil && !w.moved() {
+			return inBubble(int(bubble.Load()))
 		}
 	}
+}
+
+// Blocking returns the goroutines of a bubble that keep it from moving on.
+func Blocking(all []Goroutine) []Goroutine {
+	return slices.DeleteFunc(slices.Clone(all), func(g Goroutine) bool { return g.Durable })
+}
+
+// Stuck returns who keeps a bubble from moving on, who reads a connection, and who may hold the mutex that is waited for:
+// who runs a method of the type, or else a function of the package, that locks it.
+func Stuck(all []Goroutine) string {
+	waiting := Blocking(all)
+	var others, reading []Goroutine
+	for _, g := range all {
+		if g.Durable && g.Reads() {
+			reading = append(reading, g)
+		} else if g.Durable {
+			others = append(others, g)
+		}
+	}
+	text := List(waiting)
+	if len(reading) > 0 {
+		text += "\n    " + strings.Join(Waits(reading), ", ")
+	}
+	if holding := holders(waiting, append(others, reading...)); len(holding) > 0 {
+		text += "\n    the mutex may be held by who " + strings.Join(Waits(holding), ", ")
+	}
+	return text
+}
+
+// holders returns those of the others that run what waiting goroutines have locked.
+func holders(waiting, others []Goroutine) (holding []Goroutine) {
+	for _, g := range waiting {
+		i := slices.IndexFunc(g.Calls, func(c goroutine.Call) bool {
+			return !slices.Contains([]string{"sync", "internal/sync", "runtime"}, packageOf(c.Function))
+		})
+		if !strings.HasPrefix(g.State, "sync.") || i < 0 {
+			continue
+		}
+		owner := g.Calls[i].Function
+		for _, part := range []string{owner[:max(0, strings.LastIndexByte(owner, '.'))], packageOf(owner)} {
+			for _, other := range others {
+				if slices.ContainsFunc(other.Calls, func(c goroutine.Call) bool { return strings.HasPrefix(c.Function, part+".") }) {
+					holding = append(holding, other)
+				}
+			}
+			if len(holding) > 0 {
+				return holding
+			}
+		}
+	}
+	return nil
 }
 
 // still returns the goroutines of a bubble if none of them can go on, and at least one waits for what is not in the

@@ -93,3 +93,24 @@ func List[T fmt.Stringer](items []T) string {
 	}
 	return b.String()
 }
+
+// Reads reports whether g reads a connection of reconnecttest's.
+func (g Goroutine) Reads() bool {
+	return slices.ContainsFunc(g.Calls, func(c goroutine.Call) bool { return ours(c) && strings.HasSuffix(c.Function, ").Read") })
+}
+
+// Waits returns what goroutines wait for, and where.
+func Waits(all []Goroutine) (waits []string) {
+	for _, g := range all {
+		doing, ok := map[string]string{"sleep": "asleep", "select": "selects", "chan receive": "receives", "chan send": "sends", "running": "runs", "runnable": "runs"}[g.State]
+		if !ok {
+			doing = "waits [" + g.State + "]"
+		}
+		if g.Reads() {
+			doing = "reads"
+		}
+		waits = append(waits, doing+" in "+g.Place())
+	}
+	slices.Sort(waits)
+	return slices.Compact(waits)
+}

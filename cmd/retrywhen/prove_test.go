@@ -1,0 +1,250 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/prove"
+)
+
+// logServer sends the lines of a file after the first N to a client that asks for "FILE N", as they come, and an empty
+// line as a heartbeat. It returns its address.
+func logServer(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan struct{})
+	var clients sync.WaitGroup
+	clients.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			clients.Go(func() {
+				defer func() { _ = c.Close() }()
+				var file string
+				var next int
+				_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+				if _, err := fmt.Fscanf(c, "%s %d\n", &file, &next); err != nil {
+					return
+				}
+				for quiet := 0; ; quiet++ {
+					select {
+					case <-over:
+						return
+					case <-time.After(5 * time.Millisecond):
+					}
+					text, _ := os.ReadFile(file)
+					var send string
+					if lines := slices.Collect(strings.Lines(string(text))); next < len(lines) && strings.HasSuffix(lines[next], "\n") {
+						send = strings.TrimSpace(lines[next])
+						next++
+					} else if quiet%20 > 0 {
+						continue
+					}
+					if _, err := fmt.Fprintln(c, send); err != nil {
+						return
+					}
+				}
+			})
+		}
+	})
+	t.Cleanup(func() {
+		close(over)
+		_ = l.Close()
+		clients.Wait()
+	})
+	return l.Addr().String()
+}
+
+// beProven is a client of a logServer, with a fault: FAULT, ADDR, FILE.
+func beProven(fault, addr, file string) int {
+	if fault == "stubborn" {
+		ignoreSignals()
+	}
+	fmt.Println("# connecting to", addr) // no value
+	for next := 0; ; time.Sleep(50 * time.Millisecond) {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			continue
+		}
+		_, _ = fmt.Fprintln(c, file, next)
+		for lines := bufio.NewReader(c); ; {
+			if fault != "deaf" {
+				_ = c.SetReadDeadline(time.Now().Add(2 * time.Second))
+			}
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				break
+			}
+			if line = strings.TrimSpace(line); line != "" {
+				fmt.Println("got", line)
+				next++
+			}
+		}
+		_ = c.Close()
+		switch fault {
+		case "gives up":
+			fmt.Fprintln(os.Stderr, "the feed is lost\nbye")
+			return 3
+		case "ends":
+			return 0
+		case "again":
+			next = 0
+		}
+	}
+}
+
+// appending is a shell command that appends a line to a run's file, in the folder.
+func appending(folder string) string {
+	return "echo event {n} >> " + filepath.Join(folder, "{run}")
+}
+
+// proveArgs are the arguments for a client, with times that a busy machine can keep.
+func proveArgs(t *testing.T, fault string, flags ...string) []string {
+	t.Helper()
+	folder := t.TempDir()
+	args := append([]string{"prove", "--server", logServer(t), "--event", appending(folder), "--events=3", "--every=50ms",
+		"--quiet=500ms", "--within=5s", "--places=2", "--values", "^got (.*)"}, flags...)
+	return append(args, asChild(t, "proven", fault, "{addr}", filepath.Join(folder, "{run}"))...)
+}
+
+func TestProve(t *testing.T) {
+	for name, test := range map[string]struct {
+		fault string
+		flags string
+		want  []string // how the lines of stdout begin
+		code  int
+	}{
+		"right":                {"", "--ways=cut,end", []string{"3 values, 2 places, 6 scenarios, 0 findings"}, 0},
+		"again":                {"again", "--ways=end", []string{"repeated: end before chunk ", "3 values, 2 places, 3 scenarios, 1 finding"}, 1},
+		"again, allowed":       {"again", "--ways=end --at-least-once", []string{"3 values, 2 places, 3 scenarios, 0 findings"}, 0},
+		"known":                {"again", "--ways=end --known repeated=there-are-no-ids", []string{"repeated: ", "1 known finding", "3 values, 2 places, 3 scenarios, 0 findings"}, 0},
+		"known, but not found": {"", "--ways=end --known hot=it-spins", []string{"known, but not found: hot (it-spins)", "3 values, 2 places, 3 scenarios, 0 findings"}, 1},
+		"gives up":             {"gives up", "--ways=cut", []string{"gave-up: it gave up after 1 connection: exit status 3: bye; ", "3 values, 2 places, 3 scenarios, 1 finding"}, 1},
+		"gives up, allowed":    {"gives up", "--ways=cut --gives-up", []string{"3 values, 2 places, 3 scenarios, 0 findings"}, 0},
+		"ends":                 {"ends", "--ways=end", []string{"ended: ", "3 values, 2 places, 3 scenarios, 1 finding"}, 1},
+		"deaf":                 {"deaf", "--ways=silence", []string{"silent: ", "3 values, 2 places, 2 scenarios, 1 finding"}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, errOut, err := inProcess(t, proveArgs(t, test.fault, strings.Fields(test.flags)...)...)
+			code := 0
+			if exit, ok := errors.AsType[exitCode](err); ok {
+				code = int(exit)
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+			if code != test.code || !slices.EqualFunc(lines, test.want, begins) {
+				t.Errorf("exit code %d\n%s\nwant %d and %q", code, out, test.code, test.want)
+			}
+			for _, want := range test.want[:len(test.want)-1] {
+				if kind, _, ok := strings.Cut(want, ": "); ok && !strings.Contains(errOut, "retrywhen: "+kind) && !strings.Contains(errOut, "retrywhen: prove: "+kind) {
+					t.Errorf("stderr has not %q:\n%s", kind, errOut)
+				}
+			}
+		})
+	}
+}
+
+// begins reports whether a line has the kind and the text.
+func begins(line, want string) bool {
+	kind, text, found := strings.Cut(want, ": ")
+	return strings.HasPrefix(line, kind) && (!found || strings.Contains(line, text))
+}
+
+func TestProveJSON(t *testing.T) {
+	out, _, err := inProcess(t, proveArgs(t, "again", "--ways=cut", "--json")...)
+	if code, _ := errors.AsType[exitCode](err); code != 1 {
+		t.Errorf("got %v, want exit code 1", err)
+	}
+	var report prove.Report
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if len(report.Findings) != 1 || report.Findings[0].Kind != prove.Repeated || len(report.Findings[0].Timeline) < 5 || report.Values != 3 || report.Places != 2 || report.Scenarios != 3 {
+		t.Errorf("%+v", report)
+	}
+	for _, name := range []string{"values", "places", "scenarios", "notPlayed", "findings", "kind", "where", "what", "mend", "shown", "known", "timeline"} {
+		if !strings.Contains(out, `"`+name+`": `) {
+			t.Errorf("there is no %s:\n%s", name, out)
+		}
+	}
+}
+
+// What cannot be judged has an exit code of its own.
+func TestProveCannotJudge(t *testing.T) {
+	addr := logServer(t)
+	for want, args := range map[string][]string{
+		"no-such-program": {"--", "no-such-program"},
+		"the program delivered 1 value and made no connection through the proxy": asChild(t, "count", filepath.Join(t.TempDir(), "n"), "0", "0"),
+		"before: exit status 7: trouble":                                         append([]string{"--before", "echo trouble>&2&& exit 7"}, asChild(t, "exit", "0")...),
+	} {
+		out, _, err := inProcess(t, append([]string{"prove", "--server", addr, "--parallel=1"}, args...)...)
+		if _, own := errors.AsType[ownFailure](err); !own || !strings.Contains(err.Error(), want) || out != "" {
+			t.Errorf("got %v and %q, want %s", err, out, want)
+		}
+	}
+}
+
+// The placeholders are in the environment too, and what Python writes is not buffered.
+func TestProveReplaces(t *testing.T) {
+	var got []string
+	p := prover{stop: time.Second, event: "echo {host} {port} {addr} {run} {server} {n} >&2&& exit 1"}
+	r := prove.Run{Name: "abc", Addr: "127.0.0.1:8080", Server: "db:5432"}
+	for _, name := range []string{"ADDR", "HOST", "PORT", "RUN", "SERVER"} {
+		if p.args = []string{"sh", "-c", "echo $RETRYWHEN_" + name + " $PYTHONUNBUFFERED"}; runtime.GOOS == "windows" {
+			p.args = []string{"cmd", "/c", "echo %RETRYWHEN_" + name + "% %PYTHONUNBUFFERED%"}
+		}
+		if err := p.client(t.Context(), r, func(v string) { got = append(got, strings.TrimSpace(v)) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"127.0.0.1:8080 1", "127.0.0.1 1", "8080 1", "abc 1", "db:5432 1"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if err := p.makeEvent(t.Context(), r, 5); err == nil || strings.TrimSpace(err.Error()) != "exit status 1: 127.0.0.1 8080 127.0.0.1:8080 abc db:5432 5" {
+		t.Error(err)
+	}
+}
+
+// Runs that share their events are played one after another.
+func TestProveParallel(t *testing.T) {
+	for args, want := range map[string]int{
+		"--event|x|--|c":                  1,
+		"--event|x|--parallel=7|--|c":     7,
+		"--event|x {run}|--|c":            64,
+		"--event|x|--before|y {run}|--|c": 64,
+		"--event|x|--|c|{run}":            64,
+		"--|c":                            64,
+	} {
+		c := newProve()
+		var p prover
+		target := prove.Target{Server: "a:1", Events: 1, Every: 1, Within: 1, Quiet: 1, Stop: 1, Places: 1}
+		if err := c.ParseFlags(strings.Split(args, "|")); err != nil {
+			t.Fatal(err)
+		}
+		p.args = c.Flags().Args()
+		p.event, _ = c.Flags().GetString("event")
+		p.before, _ = c.Flags().GetString("before")
+		target.Parallel, _ = c.Flags().GetInt("parallel")
+		if err := p.check(c, &target, "", []string{"cut"}, nil); err != nil || target.Parallel != want {
+			t.Errorf("%s: %d, %v, want %d", args, target.Parallel, err, want)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package attempt
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// Subscription is what a subscription to a retried stream shares with its attempts and with the policies in its handler.
+// It is the context of the handler's stream, so that a policy finds it however the handler wraps the policy.
+type Subscription struct {
+	context.Context // the subscriber's
+	// Began is when the subscription began, by the clock of the context.
+	Began time.Time
+	// Observed says that the handler is an Observer.
+	Observed bool
+
+	turn         turn // for the fields below
+	down         atomic.Bool
+	last         Failure   // N is 0 if there is none
+	earlier      []Failure // the ones before it, for an observation that begins later
+	observations []Observation
+	first        [1]Observation // where observations begins
+}
+
+// SubscriptionKey is the key under which the context of a handler's stream returns the *Subscription.
+type SubscriptionKey struct{}
+
+// Observer is a stream.RetryHandler, such as a retry.Policy, that observes its subscriptions.
+type Observer interface {
+	// Observe begins the observation of s, before its first failure is reported. If s is over and no attempt has failed
+	// before, it reports the end instead; until then end.Attempts is 0.
+	Observe(s *Subscription, end End)
+}
+
+// Observation is the observation of one subscription. Its methods are called one at a time.
+type Observation interface {
+	// Failed is called with each failure, before the handler receives it. It is not called for an error that ends the
+	// subscription unasked: the subscriber's cancellation, a permanent error, ErrNotRestartable.
+	Failed(Failure)
+	// Works is called once for each attempt after a failure that works before it ends: before the consumer has its first
+	// value, or when stream.Works is called. It is not called once the subscriber's context has ended.
+	Works()
+	// Ended is called when the subscription is over.
+	Ended(End)
+	// Aborted is called in its place if a panic has ended the subscription.
+	Aborted()
+}
+
+// Failure is a failed attempt, as in stream.Failure.
+type Failure struct {
+	Err    error
+	N      int
+	Items  int64
+	Lasted time.Duration
+	At     time.Time // by the clock of the subscription's context
+}
+
+// End is the end of a subscription.
+type End struct {
+	Attempts int
+	Err      error // that RetryWhen returns: nil if the source has ended or the consumer has stopped
+
+	// The last attempt, if it was not reported as a failure.
+	Own    error // its own error
+	Items  int64
+	Lasted time.Duration
+}
+
+// The maximum number of earlier failures, before and after the handler has first run its failures.
+const (
+	keptBefore = 100
+	keptAfter  = 2
+)
+
+// Enter waits until no other goroutine is in the subscription: all hooks are called there. Leave must follow.
+func (s *Subscription) Enter() { s.turn.begin() }
+
+// Leave ends what Enter has begun.
+func (s *Subscription) Leave() { s.turn.end() }
+
+// Failed reports a failure. ran says that the handler has run its failures.
+func (s *Subscription) Failed(f Failure, ran bool) {
+	s.Enter()
+	defer s.Leave()
+	s.down.Store(true)
+	if !s.Observed && f.N > 1 && (len(s.earlier) < keptAfter || !ran && len(s.earlier) < keptBefore) {
+		s.earlier = append(s.earlier, s.last)
+	}
+	s.last = f
+	for _, o := range s.observations {
+		o.Failed(f)
+	}
+}
+
+// Down reports whether the last attempt that has failed was not followed by one that works.
+func (s *Subscription) Down() bool { return s.down.Load() }
+
+// Works reports that an attempt works, unless another call has done so, the attempt is over, or the subscriber's context
+// has ended. When it returns, the hooks of the outage have returned.
+func (s *Subscription) Works(over *uint32) {
+	s.Enter()
+	defer s.Leave()
+	if !s.Down() || atomic.LoadUint32(over) != 0 || s.Err() != nil {
+		return
+	}
+	s.down.Store(false)
+	for _, o := range s.observations {
+		o.Works()
+	}
+}
+
+// Over ends the observations.
+func (s *Subscription) Over(end End) {
+	s.Enter()
+	defer s.Leave()
+	for _, o := range s.observations {
+		o.Ended(end)
+	}
+}
+
+// Aborted ends the observations after a panic.
+func (s *Subscription) Aborted() {
+	s.Enter()
+	defer s.Leave()
+	for _, o := range s.observations {
+		o.Aborted()
+	}
+}
+
+// Observations returns the observations. It is called after Enter.
+func (s *Subscription) Observations() []Observation { return s.observations }
+
+// Observe adds an observation and reports to it what was before. It is called after Enter.
+func (s *Subscription) Observe(o Observation) {
+	if s.observations == nil {
+		s.observations = s.first[:0]
+	}
+	s.observations = append(s.observations, o)
+	if s.last.N == 0 {
+		return
+	}
+	for _, f := range s.earlier {
+		o.Failed(f)
+	}
+	if o.Failed(s.last); !s.Down() {
+		o.Works()
+	}
+}
+
+// Value returns the subscription itself for its key.
+func (s *Subscription) Value(key any) any {
+	if key == (SubscriptionKey{}) {
+		return s
+	}
+	return s.Context.Value(key)
+}
+
+// String describes the context in the form that package context uses. Without it, printing the context would read its
+// fields, which is a data race.
+func (s *Subscription) String() string { return fmt.Sprint(s.Context) }
+
+// turn is a lock for code that calls hooks. A goroutine that waits for it waits on a channel: a mutex that is held while
+// a hook waits would stop a bubble of testing/synctest.
+type turn struct {
+	goroutines atomic.Int32
+	next       atomic.Pointer[chan struct{}] // made when a goroutine first waits
+}
+
+func (t *turn) begin() {
+	if t.goroutines.Add(1) > 1 {
+		<-t.channel()
+	}
+}
+
+func (t *turn) end() {
+	if t.goroutines.Add(-1) > 0 {
+		t.channel() <- struct{}{}
+	}
+}
+
+func (t *turn) channel() chan struct{} {
+	if t.next.Load() == nil {
+		next := make(chan struct{}, 1)
+		t.next.CompareAndSwap(nil, &next)
+	}
+	return *t.next.Load()
+}

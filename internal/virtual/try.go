@@ -1,0 +1,58 @@
+package virtual
+
+import (
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// The bounds, in real time, of a bubble of Try.
+const (
+	standing = 3 * time.Second  // frozen
+	spinning = 30 * time.Second // without virtual time
+	leaving  = 5 * time.Second  // for what a stuck bubble leaves
+)
+
+// latest is the latest instant that any bubble of Try, or the real clock when the process began, has shown, in ns.
+var latest = func() *atomic.Int64 {
+	var ns atomic.Int64
+	ns.Store(time.Now().UnixNano())
+	return &ns
+}()
+
+// Try runs f in a bubble that begins an hour after the latest instant of those before, and leaves behind what does not
+// end with it. If its time stands still, Try returns the goroutines in it; spins says that one of them runs. A client
+// that spins never lets a timer fire, so f must report by seen what it does.
+func Try(t *testing.T, f func(b *Bubble, seen func())) (stuck []Goroutine, spins bool) {
+	var instant atomic.Int64 // of this bubble
+	seen := func() {
+		now := time.Now().UnixNano()
+		instant.Store(now)
+		for last := latest.Load(); last < now && !latest.CompareAndSwap(last, now); last = latest.Load() {
+		}
+	}
+	last, since := int64(0), time.Now()
+	moved := func() bool {
+		if now := instant.Load(); now != last {
+			last, since = now, time.Now()
+		}
+		spins = time.Since(since) > spinning
+		return !spins
+	}
+	all, _ := run(t, t, watch{still: standing, moved: moved, leave: leaving}, func(_ *testing.T, b *Bubble) {
+		b.Expect()
+		time.Sleep(time.Until(time.Unix(0, latest.Load()).Add(time.Hour)))
+		var minute *time.Timer
+		minute = time.AfterFunc(time.Hour, func() {
+			seen()
+			minute.Reset(time.Minute)
+		})
+		minute.Reset(time.Minute)
+		f(b, seen)
+		seen()
+		minute.Stop()
+		b.Close()
+	})
+	return slices.DeleteFunc(all, Goroutine.machinery), spins
+}

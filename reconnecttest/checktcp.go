@@ -1,0 +1,31 @@
+package reconnecttest
+
+import (
+	"testing"
+
+	"github.com/retrywhen/retrywhen/prove"
+)
+
+// CheckTCP checks a client in real time, through a proxy in front of any server: for what no bubble can hold. It is
+// prove.Target's Check with t: a finding fails t, unless it is known or target.OnFinding is set, which then gets it
+// instead. A Known that is not found, and a target that cannot be judged, always fail t.
+func CheckTCP(t testing.TB, target prove.Target) prove.Report {
+	t.Helper()
+	report, err := target.Check(t.Context())
+	if err != nil {
+		t.Errorf("reconnecttest: CheckTCP: %v", err)
+		return report
+	}
+	for _, f := range report.Findings {
+		switch {
+		case f.Known != "":
+			t.Logf("reconnecttest: CheckTCP: %s: %s", f.Kind, f)
+		case target.OnFinding == nil:
+			t.Errorf("reconnecttest: CheckTCP: %s: %s", f.Kind, f)
+		}
+	}
+	for _, k := range report.Missing(target.Known) {
+		t.Errorf("reconnecttest: CheckTCP: a known fault was not found: %s (%s)", k.Kind, k.Why)
+	}
+	return report
+}

@@ -1,0 +1,275 @@
+package reconnecttest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/retrywhen/retrywhen/internal/judge"
+	"github.com/retrywhen/retrywhen/internal/marble"
+	"github.com/retrywhen/retrywhen/internal/virtual"
+	"github.com/retrywhen/retrywhen/prove"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+func fault(kind Kind, mend, format string, args ...any) judge.Fault {
+	return judge.Fault{Kind: string(kind), What: fmt.Sprintf(format, args...), Mend: mend}
+}
+
+// show writes three values at most.
+func show(values []any) string {
+	var words []string
+	for _, v := range values {
+		words = append(words, marble.Show(v))
+	}
+	return judge.List(words)
+}
+
+// after writes values behind a text, if there are any.
+func after(text string, values []any) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return text + show(values)
+}
+
+// either returns the advice for a stream or for a client that dials.
+func (c *check) either(ofStream, ofClient string) string {
+	if c.dials {
+		return ofClient
+	}
+	return ofStream
+}
+
+// done reports whether all has come that must.
+func (c *check) done(t *judge.Tally) bool { return t.Complete() || c.Latest && t.LastCame() }
+
+// delivery judges what a client delivered, and how it ended.
+func (c *check) delivery(o *outcome) (all []judge.Fault) {
+	lost := c.Lost(o.Tally)
+	if f := c.comesBack(o, lost); f.Kind != "" {
+		all = append(all, f)
+	}
+	if o.hour() && len(o.grown) > max(10, len(o.net.dials)/2) {
+		all = append(all, fault(prove.Left, "does each attempt end what it starts?", "after %s, %s run: %s", judge.Count(len(o.net.dials), "connection"),
+			judge.Count(len(o.grown), "goroutine"), judge.List(virtual.Places(o.grown))))
+	}
+	for _, f := range c.Values(o.Tally) {
+		switch Kind(f.Kind) {
+		case prove.Repeated:
+			f = c.repeating(o, f)
+		case prove.Foreign:
+			if c.timely {
+				continue
+			}
+		}
+		all = append(all, f)
+	}
+	return append(all, c.left(o)...)
+}
+
+// left judges what a client has left when it has returned.
+func (c *check) left(o *outcome) []judge.Fault {
+	switch {
+	case len(o.left) > 0:
+		return []judge.Fault{fault(prove.Left, "does it wait for what it has started?", "it has returned and left %s running: %s",
+			judge.Count(len(o.left), "goroutine"), judge.List(virtual.Places(o.left)))}
+	case o.open == 0:
+		return nil
+	}
+	return []judge.Fault{fault(prove.Open, "does it close each connection, a broken or silent one too?", "it has returned and left %s open", judge.Count(o.open, "connection"))}
+}
+
+// comesBack judges whether a client came back, and what it lost.
+func (c *check) comesBack(o *outcome, lost []any) judge.Fault {
+	r := o.net
+	breaks := r.breaks > 0
+	switch {
+	case o.panicked != "":
+		return fault(prove.Panic, "", "it panicked: %s", o.panicked)
+	case r.hot != "":
+		return fault(prove.Hot, "is there a wait before each connection, also after one that worked or was welcomed?", "%s", r.hot)
+	case o.ended && o.err != nil && c.GivesUp && (o.hour() || !breaks):
+	case o.ended && o.err != nil:
+		kind, advice := o.advice()
+		if kind == prove.Reset {
+			advice += c.either(" (retry.ResetAfter)", "")
+		}
+		if c.reported[string(prove.GaveUp)] {
+			kind = prove.GaveUp
+		}
+		return fault(kind, advice, "it gave up after %s: %q", judge.Count(len(r.dials), "connection"), o.err)
+	case o.ended && (!c.ends || len(lost) > 0):
+		mend := "does it return the error with which it gives up?"
+		if o.fate == ends && !o.hour() {
+			mend = c.either("is there a MustNotEnd inside open? The end of a connection is not the end of the feed",
+				"is the end of a connection taken for the end of the feed?")
+		}
+		return fault(prove.Ended, mend, "it ended without an error%s", after(", and lost ", lost))
+	case o.ended:
+	case (o.hour() || o.hold > 0) && len(r.waits) > 0 && slices.Max(r.waits) > longestWait:
+		return fault(prove.Cap, c.either("does the backoff have a Cap?", "is there a longest wait?"),
+			"it waited for %v before it connected again", slices.Max(r.waits).Round(time.Second))
+	case len(lost) > 0 && !r.back && o.fate == silence:
+		return fault(prove.Silent, c.silent(o), "it noticed nothing in 10 minutes%s", after(", and lost ", lost))
+	case breaks && !r.back && (len(lost) > 0 || !r.works):
+		return fault(prove.Away, "is every failure retried?", "it did not connect again in 10 minutes%s", after(", and lost ", lost))
+	case len(lost) > 0:
+		return c.loses(o, lost)
+	}
+	return judge.Fault{}
+}
+
+// silent returns what mends a client that does not notice silence.
+func (c *check) silent(o *outcome) string {
+	if o.net.breaks > 1 || o.mute > 0 {
+		return c.either("is the Timeout inside open, so that each connection has it?", "does each connection have the deadlines of the first, from its handshake on?")
+	}
+	return c.either("is there a Timeout inside open?", "does each read have a deadline, longer than the time between heartbeats?")
+}
+
+// advice returns the kind of fault of a client that gives up, and what mends it.
+func (o *outcome) advice() (Kind, string) {
+	switch {
+	case o.hour():
+		return prove.GaveUp, "is there a limit? GivesUp allows that"
+	case o.refuse > 0:
+		return prove.GaveUp, "is a refusal retried, and often enough?"
+	case o.mute > 0:
+		return prove.GaveUp, "is a dial without an answer retried?"
+	case o.hold > 0 || o.afterwards >= time.Hour:
+		return prove.Reset, "are attempts or time counted from the beginning? A connection that works starts the count over"
+	}
+	return prove.GaveUp, "is this failure retried?"
+}
+
+// loses is the fault of a client that came back and has lost values.
+func (c *check) loses(o *outcome, lost []any) judge.Fault {
+	f := fault(prove.Lost, "does it ask for what follows the last value that its consumer has taken?", "lost %s", show(lost))
+	if len(o.net.asked) == 0 { // it dials
+		if o.amid {
+			f.Mend = "does it take half a value for a whole one? A value and its position count when their end has come"
+		}
+	} else if at, asked := o.net.sent, o.net.asked[0]; asked > at {
+		f.What += fmt.Sprintf(": after event %d it continued at event %d", at, asked+1)
+		f.Mend = "do events share a position? It moves when the last of them has been taken"
+		f.All = "is the position one too far, or does it move before the event is taken?"
+	} else if c.of[c.place(lost[0])] < asked {
+		f.Mend = "does it read ahead? The position moves when the consumer has taken the value, and what has been read is not dropped"
+	} else {
+		f.Mend = "does it drop as repeated what it has not delivered?"
+	}
+	if o.net.breaks > 1 {
+		f.Mend, f.All = "does the position survive the second break, before and after the first value of a connection?", ""
+	}
+	return f
+}
+
+// place returns the place of a value of the reference.
+func (c *check) place(v any) int {
+	return max(0, slices.IndexFunc(c.ref, func(other any) bool { return marble.Show(v) == marble.Show(other) }))
+}
+
+// repeating is the fault of a client that has repeated values.
+func (c *check) repeating(o *outcome, f judge.Fault) judge.Fault {
+	if len(o.net.asked) > 0 {
+		f.What += fmt.Sprintf(": after event %d it continued at event %d", o.net.sent, o.net.asked[0]+1)
+		f.Mend = "do events share a position? It must drop those that it has delivered, or say AtLeastOnce"
+		f.All = "is the position one too low (>= for >)? If the server sends its last event again, the client must drop it"
+		if o.net.asked[0] == 0 && o.net.sent > 1 {
+			f.Mend = "does it start from the beginning? Resume continues at a position"
+			f.All = f.Mend
+		}
+	}
+	if o.net.breaks > 1 {
+		f.Mend, f.All = "does the position survive the second break?", ""
+	}
+	return f
+}
+
+// first returns the place of the first value that comes from the unit or from a later one.
+func (c *check) first(unit int) int {
+	for place, of := range c.of {
+		if of >= unit {
+			return place
+		}
+	}
+	return len(c.of)
+}
+
+// returning judges a client whose context has ended or whose consumer has stopped.
+func (c *check) returning(o *outcome) []judge.Fault {
+	switch {
+	case o.panicked != "" || o.net.spins:
+		return c.delivery(o)
+	case len(o.past) > 0:
+		return []judge.Fault{fault(prove.Stop, "does it return as soon as yield returns false?", "it called yield again after that had returned false, with %s", show(o.past))}
+	case o.late != nil && o.second == nil:
+		mend := "does every wait end with the context?"
+		if o.mute > 0 {
+			mend = "does the dial have the run's context?"
+		}
+		return []judge.Fault{fault(prove.Late, mend, "it has not returned a second later: %s", judge.List(virtual.Places(o.late)))}
+	case len(o.left) > 0 || o.open > 0:
+		return c.left(o)
+	case o.second == nil || errors.Is(o.err, stream.ErrNotRestartable):
+		return nil
+	}
+	if lost := c.Lost(o.second); len(lost) > 0 {
+		return []judge.Fault{fault(prove.Second, "is the position a variable outside of the stream? It belongs to one run, and moves when the consumer has taken the value",
+			"a second run of the stream lost %s", show(lost))}
+	}
+	if repeated := o.second.Repeated(); len(repeated) > 0 && !c.AtLeastOnce {
+		return []judge.Fault{fault(prove.Second, "do runs share state?", "a second run of the stream repeated %s", show(repeated))}
+	}
+	return nil
+}
+
+// lagging judges a client for which the log begins at its position.
+func (c *check) lagging(o *outcome) []judge.Fault {
+	if asked := o.net.asked; len(asked) > 0 && asked[0] < o.gone && asked[0] > 0 {
+		return []judge.Fault{fault(prove.Lag, "is a bookmark filtered inside open? Its position counts too (operators.ResumeMarked)",
+			"it asked for event %d, which is gone, although it had been sent event %d", asked[0]+1, o.gone)}
+	}
+	return c.delivery(o)
+}
+
+// losing judges a client whose position is lost.
+func (c *check) losing(o *outcome) []judge.Fault {
+	rest := o.Lost(c.first(o.gone))
+	if c.Latest {
+		rest = c.Lost(o.Tally)
+	}
+	switch {
+	case o.panicked != "" || o.net.hot != "":
+		return c.delivery(o)
+	case len(rest) == 0 || o.ended && errors.Is(o.err, o.net.lostErr):
+		return nil
+	case o.ended && o.err != nil:
+		return []judge.Fault{fault(prove.Gone, "wrap the error with %w", "it ended with the error %q, which does not match %q", o.err, o.net.lostErr)}
+	case o.ended:
+		return []judge.Fault{fault(prove.Gone, "return the error", "it ended without an error, and lost %s", show(rest))}
+	}
+	return []judge.Fault{fault(prove.Gone, "is there a Catch inside open that continues from a snapshot, or a Permanent error?",
+		"it asked %d times in an hour for a position that is gone, and lost %s", len(o.net.asked), show(rest))}
+}
+
+// stuck judges a run that did not come to an end.
+func (c *check) stuck(o *outcome) judge.Fault {
+	switch {
+	case o.net.hot != "":
+		return fault(prove.Hot, "does each turn of the loop wait, or end after an error?", "%s", o.net.hot)
+	case o.spins:
+		return fault(prove.Hot, "does each turn of the loop wait, or end after an error?", "it runs for 30 s of real time, and its virtual time does not move:%s",
+			virtual.List(running(o.stuck)))
+	case o.deaf && c.ref != nil:
+		return fault(prove.Silent, c.silent(o), "it noticed nothing: it reads without a deadline, and no other goroutine of it waits for time%s", after("; it lost ", c.Lost(o.Tally)))
+	}
+	return fault(prove.Unjudged, "", "this cannot be judged: time stands still in the bubble, because a goroutine waits for something that is not in it, or for a mutex that is held during a wait:%s",
+		virtual.Stuck(o.stuck))
+}
+
+func running(all []virtual.Goroutine) []virtual.Goroutine {
+	return slices.DeleteFunc(slices.Clone(all), func(g virtual.Goroutine) bool { return g.State != "running" && g.State != "runnable" })
+}

@@ -1,0 +1,330 @@
+package reconnecttest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/internal/judge"
+	"github.com/retrywhen/retrywhen/prove"
+)
+
+// group is a group of scenarios in which a connection breaks in the same way: a subtest.
+type group struct {
+	name      string
+	scenarios func() []scenario // called when there is a reference
+	// play plays a scenario, perhaps several times, and returns what is wrong and the last outcome.
+	play func(t *testing.T, sc scenario) ([]judge.Fault, *outcome)
+}
+
+// each makes a scenario of each number from first to last.
+func each(first, last int, f func(i int) scenario) (all []scenario) {
+	for i := first; i <= last; i++ {
+		all = append(all, f(i))
+	}
+	return all
+}
+
+// group returns a group whose scenarios are played once.
+func (c *check) group(name string, judges func(*outcome) []judge.Fault, scenarios func() []scenario) group {
+	return group{name, scenarios, func(t *testing.T, sc scenario) ([]judge.Fault, *outcome) {
+		o := c.play(t, sc)
+		if o.stuck != nil {
+			return nil, o
+		}
+		return judges(o), o
+	}}
+}
+
+// at returns a scenario of the unit i.
+func (c *check) at(i int, where string, sc scenario) scenario {
+	sc.at, sc.name = i, fmt.Sprintf("%s %d", c.noun, i+1)
+	switch {
+	case i == c.units:
+		sc.at, sc.name, sc.where = -1, "the end", where+" after the last "+c.either(c.noun, "value")
+	case sc.amid:
+		sc.where = fmt.Sprintf("%s in the middle of %s %d of %d", where, c.noun, i+1, c.units)
+	default:
+		sc.where = fmt.Sprintf("%s before %s %d of %d%s", where, c.noun, i+1, c.units, c.target.show(i))
+	}
+	return sc
+}
+
+// atValue returns a scenario of a value, from 1.
+func (c *check) atValue(number int, where string, sc scenario) scenario {
+	sc.name, sc.where, sc.at = fmt.Sprint("value ", number), where+" "+show(c.ref[number-1:number]), -1
+	return sc
+}
+
+// breaks returns the groups in which one connection breaks, at each unit.
+func (c *check) breaks() []group {
+	before := func(name, where string, sc scenario, tail bool) group {
+		return c.group(name, c.returns, func() []scenario {
+			all := each(0, c.units-1, func(i int) scenario { return c.at(i, where, sc) })
+			if tail && !c.ends {
+				last := c.at(c.units, where, sc)
+				last.afterwards = eventPace
+				all = append(all, last)
+			}
+			return all
+		})
+	}
+	groups := []group{before("cut", "the connection is cut", scenario{fate: cut}, true)}
+	if c.dials {
+		groups = append(groups, before("cut amid", "the connection is cut", scenario{fate: cut, amid: true}, false))
+	}
+	groups = append(groups, before("end", "the server ends the connection", scenario{fate: ends}, true))
+	if c.dials {
+		groups = append(groups, before("end amid", "the server ends the connection", scenario{fate: ends, amid: true}, false))
+	}
+	return append(groups,
+		before("silence", "the connection falls silent", scenario{fate: silence}, false),
+		before("refusal", "the connection is cut, and the next two are refused,", scenario{fate: cut, refuse: 2}, false),
+		c.group("busy", c.returns, func() []scenario {
+			return each(1, len(c.ref), func(i int) scenario {
+				return c.atValue(i, "the connection is cut while the consumer is busy with", scenario{busy: i})
+			})
+		}))
+}
+
+// twice returns the groups in which the next connection breaks too, or has no answer.
+func (c *check) twice() (groups []group) {
+	middle := func(where string, sc scenario) scenario { return c.at(c.units/2, where, sc) }
+	for _, w := range []struct {
+		name, where string
+		fate        fate
+	}{{"cut twice", "the connection is cut", cut}, {"end twice", "the server ends the connection", ends}, {"silence twice", "the connection falls silent", silence}} {
+		groups = append(groups, c.group(w.name, c.returns, func() []scenario {
+			return each(1, 4, func(k int) scenario {
+				sc := middle(w.where, scenario{fate: w.fate, again: k})
+				sc.name = fmt.Sprintf("%s %d", c.noun, k)
+				sc.where += fmt.Sprintf(", and the next one before its %s %d", c.noun, k)
+				return sc
+			})
+		}))
+	}
+	return append(groups,
+		c.group("no answer", c.returns, func() []scenario {
+			return []scenario{middle("the connection is cut, and the next two have no answer,", scenario{fate: cut, mute: 2})}
+		}),
+		c.group("context in a dial", c.returning, func() []scenario {
+			return []scenario{middle("the context ends in a dial without an answer, after a cut", scenario{fate: cut, mute: 2, cancelIn: eventPace})}
+		}))
+}
+
+// stops returns the groups in which the consumer stops, or the context ends.
+func (c *check) stops() []group {
+	values := func(name, where string, sc func(i int) scenario) group {
+		return c.group(name, c.returning, func() []scenario {
+			return each(1, len(c.ref), func(i int) scenario { return c.atValue(i, where, sc(i)) })
+		})
+	}
+	units := func(name string, sc func(i int) (string, scenario)) group {
+		return c.group(name, c.returning, func() []scenario {
+			return each(0, c.units-1, func(i int) scenario {
+				where, sc := sc(i)
+				return c.at(i, where, sc)
+			})
+		})
+	}
+	groups := []group{
+		values("context in a delivery", "the context ends in the delivery of", func(i int) scenario { return scenario{cancel: i} }),
+		units("context in silence", func(int) (string, scenario) {
+			return "the context ends in a silent connection,", scenario{fate: silence, cancelIn: time.Second}
+		}),
+		units("context in a wait", func(i int) (string, scenario) {
+			in := 2 * time.Second << (i % 6)
+			return fmt.Sprintf("the context ends %v after the connection was cut, with the server down,", in), scenario{fate: cut, lasts: time.Hour, lets: -1, cancelIn: in}
+		}),
+	}
+	if c.dials {
+		return groups
+	}
+	return append([]group{values("stop", "the consumer stops at", func(i int) scenario { return scenario{stop: i} })}, groups...)
+}
+
+// outages returns the groups of scenarios that happen once.
+func (c *check) outages() []group {
+	once := func(name string, sc func() scenario) group {
+		return c.group(name, c.returns, func() []scenario {
+			one := sc()
+			one.name = name
+			return []scenario{one}
+		})
+	}
+	down := func(name string, fate fate, lets int, where string) group {
+		return once(name, func() scenario {
+			return c.at(c.units/2, where+" for an hour,", scenario{fate: fate, lasts: time.Hour, lets: lets})
+		})
+	}
+	groups := []group{
+		{"flapping", func() []scenario {
+			return []scenario{{name: "flapping", at: -1, flaps: true, where: "each connection delivers one value and is cut"}}
+		}, c.flapping},
+		once("idle", func() scenario {
+			if c.dials {
+				return scenario{fate: cut, at: -1, afterwards: time.Hour, where: "an hour of quiet, then the connection is cut"}
+			}
+			return c.at(c.units-1, "an hour without events, then the connection is cut,", scenario{hold: time.Hour})
+		}),
+		down("down", cut, -1, "the server refuses connections"),
+		down("accept and end", ends, 0, "the server accepts connections and ends them at once,"),
+	}
+	if c.dials {
+		groups = append(groups,
+			down("accept, write and end", ends, 1, "the server accepts connections and ends each after a write,"),
+			down("accept, write twice and end", ends, 2, "the server accepts connections and ends each after two writes,"))
+	}
+	groups = append(groups, group{"two clients", func() []scenario {
+		if c.noJitter {
+			return nil
+		}
+		return []scenario{{name: "two clients", fate: cut, at: c.units / 2, lasts: recovery, lets: -1, where: "two clients lose their connections at the same time"}}
+	}, c.twins})
+	if c.dials {
+		groups = append(groups, c.group("restart", c.returns, func() []scenario {
+			return each(0, c.units-1, func(i int) scenario {
+				return c.at(i, "the server is stopped, and started again after a second,", scenario{fate: cut, restart: true})
+			})
+		}))
+	}
+	return groups
+}
+
+// returns judges a client whose connection broke.
+func (c *check) returns(o *outcome) []judge.Fault {
+	if len(o.net.asked) > 0 && o.fate == cut && !o.hour() && o.again == 0 {
+		c.positions[o.at] = o.net.asked[0]
+	}
+	return c.delivery(o)
+}
+
+// flapping lets each connection break after its first value: at once, and if the client cannot stand that, two minutes
+// later. Waits are random, so a client is wrong only if it is wrong three times in both.
+func (c *check) flapping(t *testing.T, sc scenario) (found []judge.Fault, o *outcome) {
+	var never judge.Fault
+	gaveUp := false
+	for _, sc.after = range []time.Duration{0, worked} {
+		for range 3 {
+			if o = c.play(t, sc); o.stuck != nil {
+				return nil, o
+			}
+			what := c.neverResets(o)
+			gaveUp = o.ended
+			found = slices.DeleteFunc(c.delivery(o), func(f judge.Fault) bool { return !c.flapFault(f, o, what) })
+			if what == "" || slices.ContainsFunc(found, func(f judge.Fault) bool { return Kind(f.Kind) != prove.Lost && Kind(f.Kind) != prove.Repeated }) {
+				return found, o
+			}
+			never = fault(prove.Reset, "does a delivered value start the waits and the count over, or a connection that has worked for a minute?"+c.either(" (retry.ResetAfterItems(1))", ""), "%s", what)
+		}
+	}
+	if gaveUp && slices.ContainsFunc(notBack, func(kind Kind) bool { return c.reported[string(kind)] }) {
+		return nil, o // that explains it
+	}
+	return []judge.Fault{never}, o
+}
+
+// flapFault reports whether a fault counts when connections flap.
+func (c *check) flapFault(f judge.Fault, o *outcome, never string) bool {
+	switch Kind(f.Kind) {
+	case prove.Panic, prove.Hot, prove.Open:
+		return true
+	case prove.Lost, prove.Repeated:
+		// Events that share a position may need one connection.
+		shared := c.reported[string(prove.Lost)] || c.reported[string(prove.Repeated)]
+		for i, at := range c.positions {
+			shared = shared || i >= 0 && at != i
+		}
+		return never == "" && o.after == 0 && !shared && !c.AtLeastOnce
+	}
+	return false
+}
+
+// notBack are the faults of a client that does not come back.
+var notBack = []Kind{prove.GaveUp, prove.Ended, prove.Away}
+
+// neverResets returns what is wrong with a client whose connections flap, "" if nothing is.
+func (c *check) neverResets(o *outcome) string {
+	waits := o.net.waits
+	third := len(waits) / 3
+	switch {
+	case o.ended && o.err != nil:
+		return fmt.Sprintf("it gave up after %s: %q", judge.Count(len(o.net.dials), "connection"), o.err)
+	case o.ended && !c.ends:
+		return "it ended after " + judge.Count(len(o.net.dials), "connection")
+	case third == 0:
+		return ""
+	}
+	first, last := mean(waits[:third]), mean(waits[len(waits)-third:])
+	if last <= time.Second || last <= 4*first {
+		return ""
+	}
+	return fmt.Sprintf("its waits grow from %v to %v", first.Round(time.Millisecond), last.Round(time.Millisecond))
+}
+
+func mean(all []time.Duration) (d time.Duration) {
+	for _, one := range all {
+		d += one / time.Duration(len(all))
+	}
+	return d
+}
+
+// twins lets two clients lose their connections at the same moment of their run.
+func (c *check) twins(t *testing.T, sc scenario) ([]judge.Fault, *outcome) {
+	one := c.play(t, sc)
+	if one.stuck != nil {
+		return nil, one
+	}
+	o := c.play(t, sc)
+	if o.stuck != nil {
+		return nil, o
+	}
+	waits := o.net.waits[:min(len(one.net.waits), len(o.net.waits))]
+	if len(waits) == 0 || !slices.Equal(waits, one.net.waits[:len(waits)]) || slices.Max(waits) == 0 {
+		return nil, o
+	}
+	return []judge.Fault{fault(prove.Jitter, "is there jitter, from random numbers that differ between clients? NoJitter allows equal waits",
+		"both wait for exactly %v", waits[:min(len(waits), 3)])}, o
+}
+
+// losses returns the groups in which the server no longer has the first events.
+func (c *check) losses() []group {
+	scenarios := func(more int, where string) func() []scenario {
+		return func() []scenario {
+			behind := c.units // by how much the server's repetition puts a position back
+			for i := 1; i < c.units; i++ {
+				if c.delivers(i-1, i) {
+					behind = min(behind, max(0, i-c.position(i)))
+				}
+			}
+			return each(1, c.units-1, func(i int) scenario {
+				oldest := max(0, i-behind)
+				if c.delivers(c.position(i), oldest) {
+					oldest = c.position(i) // events that share a position
+				}
+				return c.at(i, where, scenario{fate: cut, gone: oldest + more})
+			})
+		}
+	}
+	var groups []group
+	if !c.AtLeastOnce {
+		groups = append(groups, c.group("log begins at the position", c.lagging,
+			scenarios(0, "the connection is cut, and the server has dropped what it has sent,")))
+	}
+	return append(groups, c.group("position lost", c.losing,
+		scenarios(1, "the connection is cut, and the server has dropped the next event too,")))
+}
+
+// position returns the event at which the client came back when its connection was cut before event i.
+func (c *check) position(i int) int {
+	if at, ok := c.positions[i]; ok {
+		return at
+	}
+	return i
+}
+
+// delivers reports whether the events from first to before last deliver a value.
+func (c *check) delivers(first, last int) bool {
+	return slices.ContainsFunc(c.of, func(unit int) bool { return unit >= first && unit < last })
+}

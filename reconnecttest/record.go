@@ -1,0 +1,126 @@
+package reconnecttest
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+)
+
+// record is what a client did on its network.
+type record struct {
+	dials      []time.Time
+	waits      []time.Duration // from the end of a connection to the next dial
+	breaks     int             // one or two
+	broken     time.Time       // the last break
+	first      int             // the number of dials before the first break
+	since      int             // units since then, on connections made since then
+	units      int             // that have been sent
+	sent       int             // units at the break
+	asked      []int           // the first event of each connection since the break
+	lostErr    error           // the last error for a lost position
+	back       bool            // a connection has worked since the break
+	refused    int             // connections since the break
+	unanswered int
+	cuts       int    // of flapping connections
+	works      bool   // it has a connection that works
+	unclosed   int    // connections that it has not closed
+	hot        string // how often it connects or calls
+	spins      bool   // it calls without a wait
+
+	brief   bool      // the last connection lasted less than a second
+	quick   int       // waits in a row that are none
+	instant time.Time // of the last call,
+	calls   int       // and how many there were then
+	from    time.Time // of the last 20 s of writes,
+	writes  int
+
+	// Of the undisturbed run, when it has delivered all that there is:
+	values int
+	took   time.Duration // until the last of them
+}
+
+// What no client needs. A token bucket has a burst of less than that.
+const (
+	hotLoop   = 600                  // connections in a minute
+	noWait    = 5 * time.Millisecond // a shorter wait is none;
+	noWaits   = 9                    // so many of them in a row
+	spin      = 10_000               // calls without progress at one instant
+	hotWrites = 20_000               // writes
+	hotSpan   = 20 * time.Second     // in this time
+)
+
+// waited records a wait.
+func (n *network) waited(d time.Duration) {
+	n.waits = append(n.waits, d)
+	if n.quick++; d >= noWait || !n.brief {
+		n.quick = 0
+	}
+	if n.quick == noWaits {
+		n.heats(fmt.Sprintf("it connected %d times in a row without a wait", noWaits))
+	}
+}
+
+// heats records that the client does something too often, and ends the scenario.
+func (n *network) heats(text string) {
+	if n.hot == "" {
+		n.hot = text
+		n.note("%s", text)
+		n.wake()
+	}
+}
+
+// called records a call of the network. A goroutine that spins cannot be ended from outside: its call does not return.
+func (n *network) called(client bool) {
+	n.seen()
+	if n.doomed.Load() {
+		runtime.Goexit()
+	}
+	if !client {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if now := time.Now(); !now.Equal(n.instant) {
+		n.instant, n.calls = now, 0
+	}
+	if n.calls++; n.calls > spin {
+		n.heats(fmt.Sprintf("it spins: more than %d calls of its connections at one instant, without a wait", spin))
+		n.spins = true
+		n.doomed.Store(true)
+		runtime.Goexit()
+	}
+}
+
+// progress records that a call has received data.
+func (n *network) progress() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.calls = 0
+}
+
+// wrote records a write of the client.
+func (n *network) wrote() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if time.Since(n.from) > hotSpan {
+		n.from, n.writes = time.Now(), 0
+	}
+	if n.writes++; n.writes > hotWrites {
+		n.heats(fmt.Sprintf("it wrote more than %d times in %v", hotWrites, hotSpan))
+	}
+}
+
+// read records that the undisturbed client has delivered all that there is.
+func (n *network) read(values int, took time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.values, n.took = values, took
+}
+
+// so far returns what the client did.
+func (n *network) soFar() record {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.works = len(n.links) > 0
+	return n.record
+}

@@ -1,0 +1,222 @@
+package reconnecttest
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/internal/goroutine"
+	"github.com/retrywhen/retrywhen/internal/judge"
+	"github.com/retrywhen/retrywhen/prove"
+)
+
+// The results are those of package prove.
+type (
+	// Report is what a check has found.
+	Report = prove.Report
+	// Finding is a kind of fault in a group of scenarios.
+	Finding = prove.Finding
+	// Kind is what is wrong with a client.
+	Kind = prove.Kind
+)
+
+// check is a check of one client.
+type check struct {
+	options
+	target target
+	name   string // CheckResume or Check
+	noun   string // of a unit: an event or a write
+	dials  bool   // the client has wires, whose writes can break in the middle
+
+	ref    judge.Reference
+	of     []int // the unit of each value
+	took   time.Duration
+	units  int
+	ends   bool // undisturbed, the client ends by itself
+	timely bool // it delivers values that come with time, which cannot be compared
+
+	positions map[int]int     // of a client whose connection was cut before an event, at which it came back
+	reported  map[string]bool // the kinds of faults
+	unjudged  int             // runs that could not be judged,
+	spun      int             // and of those the ones that spun
+	whole     bool            // all scenarios were played
+	used      []bool          // the Knowns that were found
+	report    Report
+}
+
+func newCheck(name, noun string, target target, opts []Option) *check {
+	c := &check{name: name, noun: noun, target: target, positions: map[int]int{}, reported: map[string]bool{}, whole: true}
+	for i, option := range opts {
+		if option == nil {
+			panic(fmt.Sprintf("reconnecttest: %s: opts[%d] is nil", name, i))
+		}
+		option(&c.options)
+	}
+	c.used = make([]bool, len(c.known))
+	return c
+}
+
+// run plays the groups, and reports what they show.
+func (c *check) run(t testing.TB, groups []group) Report {
+	t.Helper()
+	runner, ok := t.(interface {
+		Run(string, func(*testing.T)) bool
+	})
+	if !ok {
+		panic(fmt.Sprintf("reconnecttest: %s: t is a %T, want a *testing.T or a struct that embeds one", c.name, t))
+	}
+	if goroutine.Current().Bubble != 0 {
+		panic("reconnecttest: " + c.name + ": called inside a synctest bubble; it makes bubbles of its own, so call it from the test itself")
+	}
+	_, plain := t.(*testing.T)
+	played := 0
+	for _, g := range groups {
+		runner.Run(g.name, func(sub *testing.T) {
+			reporter := t
+			if plain {
+				reporter = sub
+			}
+			reporter.Helper()
+			played++
+			if c.ref == nil && (c.report.Scenarios > 0 || !c.measure(sub, reporter)) {
+				c.whole = false
+				return
+			}
+			c.playGroup(sub, reporter, g)
+		})
+	}
+	c.missing(t, c.whole && played == len(groups))
+	return c.report
+}
+
+// measure makes the reference, and reports whether it could.
+func (c *check) measure(t *testing.T, reporter testing.TB) bool {
+	reporter.Helper()
+	sc := scenario{at: -1, where: "undisturbed"}
+	o := c.play(t, sc)
+	c.report.Scenarios++
+	ends := o.ended && o.err == nil
+	r := o.net
+	var wrong judge.Fault
+	switch {
+	case o.stuck != nil:
+		wrong = c.stuck(o)
+	case o.panicked != "":
+		wrong = fault(prove.Panic, "", "it panicked: %s", o.panicked)
+	case o.err != nil && !ends:
+		wrong = fault(prove.GaveUp, "", "it ended with the error %q", o.err)
+	case o.Count() == 0:
+		wrong = fault(prove.Unjudged, "", "it delivered nothing, on %s", judge.Count(len(r.dials), "connection"))
+	case r.values == 0:
+		wrong = fault(prove.Unjudged, "", "it delivered %s and was not done in an hour", judge.Count(o.Count(), "value"))
+	}
+	if wrong.Kind != "" {
+		g := &judge.Group{}
+		g.Add(sc.where, o.timeline, wrong)
+		c.tell(reporter, "undisturbed", g)
+	}
+	if r.values == 0 || wrong.Kind != "" && o.stuck == nil {
+		return false
+	}
+	c.ref, c.of = o.Made()
+	c.ref, c.of = c.ref[:r.values], c.of[:r.values]
+	c.took, c.ends, c.timely = r.took, ends, o.timely
+	if c.units == 0 {
+		c.units = c.of[r.values-1] + 1
+	}
+	c.report.Values, c.report.Places = r.values, c.units
+	return true
+}
+
+// playGroup plays the scenarios of a group, until one cannot be judged. If the flag -run selects one of them, they are
+// subtests, with their timelines.
+func (c *check) playGroup(t *testing.T, reporter testing.TB, g group) {
+	reporter.Helper()
+	var found judge.Group
+	alone := strings.Count(flag.Lookup("test.run").Value.String(), "/") > strings.Count(t.Name(), "/")
+	over := false
+	for i, sc := range g.scenarios() {
+		if over || i > 0 && c.unjudged >= 3 || c.spun >= 3 {
+			c.report.NotPlayed++
+			c.whole = false
+			continue
+		}
+		play := func(t *testing.T) {
+			sc.alone = alone
+			faults, o := g.play(t, sc)
+			if o.stuck != nil {
+				wrong := c.stuck(o)
+				faults, over = append(faults, wrong), true
+				if Kind(wrong.Kind) == prove.Unjudged || o.spins {
+					c.unjudged++
+				}
+				if o.spins { // each costs half a minute
+					c.spun++
+				}
+			}
+			if o.missed() {
+				c.report.NotPlayed++
+			} else {
+				c.report.Scenarios++
+			}
+			found.Add(sc.where, o.timeline, faults...)
+			if alone {
+				t.Logf("%s:\n%s", sc.where, strings.Join(o.timeline, "\n"))
+			}
+		}
+		if alone {
+			t.Run(sc.name, play)
+		} else {
+			play(t)
+		}
+	}
+	c.tell(reporter, g.name, &found)
+}
+
+// missed reports whether the break of a scenario has not taken place.
+func (o *outcome) missed() bool {
+	return o.stuck == nil && (o.fate != works && o.net.breaks == 0 || o.again > 0 && o.net.breaks < 2 && !o.ended && o.net.back)
+}
+
+// tell reports each kind once.
+func (c *check) tell(reporter testing.TB, group string, g *judge.Group) {
+	reporter.Helper()
+	for _, f := range g.Found {
+		known := slices.IndexFunc(c.known, func(k prove.Known) bool { return k.Kind == Kind(f.Kind) && strings.Contains(f.Where, k.Where) })
+		if known >= 0 {
+			c.used[known] = true
+		}
+		once := f.Kind
+		if Kind(f.Kind) == prove.Unjudged {
+			once += group
+		}
+		if c.reported[once] {
+			continue
+		}
+		c.reported[once] = true
+		finding := Finding{Kind: Kind(f.Kind), Where: f.Where, What: f.What, Mend: f.Advice(), Shown: f.Shown, Scenarios: f.Scenarios, Timeline: f.Timeline}
+		if known >= 0 {
+			finding.Known = c.known[known].Why
+			reporter.Logf("reconnecttest: %s: %s", c.name, finding)
+		} else if c.onFinding == nil {
+			reporter.Errorf("reconnecttest: %s: %s", c.name, finding)
+		}
+		c.report.Findings = append(c.report.Findings, finding)
+		if c.onFinding != nil {
+			c.onFinding(finding)
+		}
+	}
+}
+
+// missing fails the test for each Known that was not found.
+func (c *check) missing(t testing.TB, whole bool) {
+	t.Helper()
+	for i, k := range c.known {
+		if whole && !c.used[i] {
+			t.Errorf("reconnecttest: %s: there is no finding of the kind %q at %q any more, which is Known: %s", c.name, k.Kind, k.Where, k.Why)
+		}
+	}
+}

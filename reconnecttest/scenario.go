@@ -1,0 +1,86 @@
+package reconnecttest
+
+import "time"
+
+// fate is how a connection breaks.
+type fate int
+
+const (
+	works   fate = iota
+	cut          // it is reset
+	ends         // it is closed by the server, without an error
+	silence      // it stays open, and nothing comes any more
+)
+
+func (f fate) String() string { return [...]string{"", "cut", "end", "silence"}[f] }
+
+// scenario is one run of a client: what happens to its connections, and what its consumer does. Units are counted from
+// 0: the events of a Feed, or the writes of a server. Values are counted from 1, and 0 is none.
+type scenario struct {
+	name  string // of its subtest
+	where string // in reports
+	noun  string // of a unit
+	alone bool   // it is the only one, and its timeline is of interest
+
+	// The connections:
+
+	fate    fate          // how the first connection that is about to send the unit at breaks
+	at      int           // negative: none breaks
+	amid    bool          // half of the unit is sent before
+	again   int           // before so many units later a connection that was made after the break breaks in the same way
+	refuse  int           // so many connections are refused after the break,
+	mute    int           // or so many have no answer
+	lasts   time.Duration // how long after the break no connection works:
+	lets    int           // each sends so many units and is closed; negative: it is refused
+	hold    time.Duration // how long the unit at is held back; then the connection is cut
+	flaps   bool          // each connection is cut after its first value,
+	after   time.Duration // or this long after its first unit
+	restart bool          // the server is stopped at the break, and another one started after a second
+	gone    int           // the number of events that are gone after the break, the first ones
+
+	// The consumer:
+
+	busy       int           // at this value it takes two minutes; after one, the connection is cut
+	stop       int           // it stops at this value, and a second run begins
+	cancel     int           // the context ends in the delivery of this value,
+	cancelIn   time.Duration // or so long after the break
+	afterwards time.Duration // all connections break so long after the last value
+}
+
+// hour reports whether the outage lasts for an hour, and the client is to come back.
+func (sc scenario) hour() bool { return sc.lasts == time.Hour && sc.cancelIn == 0 }
+
+// stops reports whether the client is to return, and to leave nothing.
+func (sc scenario) stops() bool { return sc.stop > 0 || sc.cancel > 0 || sc.cancelIn > 0 }
+
+// The times of the checks.
+const (
+	dialing   = time.Millisecond
+	latency   = 50 * time.Microsecond  // of what is written
+	eventPace = 100 * time.Millisecond // between two events
+	idlePause = 10 * time.Second
+	lifeSign  = time.Second // between two of an idle connection that flaps and whose Feed has no Idle
+
+	recovery    = 10 * time.Minute // within which a fault is over
+	watching    = 10 * time.Second // for repeated values
+	prompt      = time.Second      // within which a client returns when its context has ended
+	slowness    = 2 * time.Minute  // of a busy consumer, and of a dial without an answer
+	shortLife   = time.Minute      // of a busy consumer's connection
+	worked      = 2 * time.Minute  // for which a connection that flaps has worked
+	longestWait = 5 * time.Minute  // the longest one that is not a fault
+)
+
+// flaps is how many connections are cut after they have worked.
+const flaps = 12
+
+// most returns for how long the client may take.
+func (sc scenario) most(c *check) time.Duration {
+	d := 2*c.took + recovery + sc.lasts + sc.hold + slowness + time.Duration(sc.mute)*slowness
+	if sc.again > 0 {
+		d += recovery
+	}
+	if sc.flaps {
+		d += time.Duration(max(c.units, flaps)) * (longestWait + sc.after)
+	}
+	return d
+}
