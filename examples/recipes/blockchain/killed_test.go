@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/blockchain"
-	"github.com/retrywhen/retrywhen/examples/recipes/internal/killed"
 )
 
 func TestMain(m *testing.M) { killed.Main(m, program) }

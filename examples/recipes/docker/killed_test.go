@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/docker"
-	"github.com/retrywhen/retrywhen/examples/recipes/internal/killed"
 	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/stream"
 )

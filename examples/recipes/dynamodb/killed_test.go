@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/retrywhen/retrywhen/examples/recipes/internal/killed"
+	"github.com/retrywhen/retrywhen/examples/internal/killed"
 )
 
 func TestMain(m *testing.M) { killed.Main(m, program) }

@@ -6,8 +6,8 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/grpc"
-	"github.com/retrywhen/retrywhen/examples/recipes/internal/killed"
 )
 
 func TestMain(m *testing.M) { killed.Main(m, program) }

@@ -6,7 +6,7 @@ import (
 
 	client "github.com/redis/go-redis/v9"
 
-	"github.com/retrywhen/retrywhen/examples/recipes/internal/killed"
+	"github.com/retrywhen/retrywhen/examples/internal/killed"
 )
 
 func TestMain(m *testing.M) { killed.Main(m, program) }
