@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -464,6 +465,32 @@ func TestAJobOfLayers(t *testing.T) {
 		}
 		if err := job(t.Context(), client, "http://a b/", nil); !retry.IsPermanent(err) {
 			t.Errorf("a wrong address: %v", err)
+		}
+	})
+}
+
+func ask(ctx context.Context, shards []func(context.Context) error) error {
+	p := policy.With(retry.WithBudget(retry.NewBudget(8, 1, 0))) // 8 retries for all shards of this query
+	failed := make(chan error, len(shards))
+	for _, shard := range shards {
+		go func() { failed <- retry.Run(ctx, p, shard) }()
+	}
+	var errs []error
+	for range shards {
+		errs = append(errs, <-failed)
+	}
+	return errors.Join(errs...)
+}
+
+func TestAQueryOverShards(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int64
+		shards := slices.Repeat([]func(context.Context) error{func(context.Context) error {
+			calls.Add(1)
+			return io.ErrUnexpectedEOF
+		}}, 32)
+		if err := ask(t.Context(), shards); !errors.Is(err, retry.ErrBudget) || calls.Load() != 40 {
+			t.Errorf("%d calls, want 40; %v", calls.Load(), err)
 		}
 	})
 }

@@ -91,11 +91,6 @@ func (b *backend) discard(ctx context.Context, id string, m *jetstream.RawStream
 	return err
 }
 
-// sendRemove deletes a message, and does not wait for the response.
-func (b *backend) sendRemove(seq uint64) {
-	b.nc.Publish(jetstream.DefaultAPIPrefix+"STREAM.MSG.DELETE."+b.config.streamName(), fmt.Appendf(nil, `{"seq":%d,"no_erase":true}`, seq))
-}
-
 // ask makes a request that many users may not make. The server reports that outside of the response, which then never
 // comes. ask looks for such a report after a moment, then less and less often, and returns it.
 func (b *backend) ask(ctx context.Context, subject string, request func(context.Context) error) error {

@@ -78,7 +78,7 @@ func (a *attempts) check(ctx context.Context, d *delivery, isAlone bool) verdict
 			return skip
 		}
 		switch wait := a.until(d.state.due); {
-		case wait > short: // see keep
+		case wait > short: // its outcome could not be stored, but its state could
 			a.handBack(ctx, d, wait)
 			return skip
 		case wait > 0 && d.feed.hold(d): // the wait of a worker that has died continues here
@@ -132,7 +132,7 @@ func (a *attempts) catchUp(ctx context.Context, d *delivery) bool {
 		a.abandon(d)
 		return false
 	}
-	d.last, d.looked, d.begun, d.marked = m.Sequence, true, number(m.Header, headerBegun), m.Time
+	d.last, d.looked, d.begun = m.Sequence, true, number(m.Header, headerBegun)
 	s := readState(m.Header)
 	d.state.position = s.position
 	if s.retry.Attempts() > d.state.retry.Attempts() {

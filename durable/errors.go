@@ -32,6 +32,8 @@ var (
 	ErrExists = errors.New("a job with that id exists")
 	// ErrTaken: the lease has run out, and another worker has the job or has settled it.
 	ErrTaken = errors.New("another worker has taken the job")
+	// ErrCancelled is the cause of the end of a handler's context: the job was cancelled, or another worker has done it.
+	ErrCancelled = errors.New("the job was cancelled")
 	// ErrNotFound: there is no dead letter with this id, or no job for Get and Cancel.
 	ErrNotFound = errors.New("not found")
 	// ErrSettled: the attempt was reported before.

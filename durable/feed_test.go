@@ -93,14 +93,14 @@ func TestWaitingIsInOrder(t *testing.T) {
 	var w waiting
 	now := time.Now()
 	for range 1000 {
-		heap.Push(&w, &delivery{state: state{due: now.Add(time.Duration(rand.N(500)))}})
+		heap.Push(&w, &delivery{ready: now.Add(time.Duration(rand.N(500)))})
 	}
 	for last := now; len(w) > 0; {
 		d := heap.Pop(&w).(*delivery)
-		if d.state.due.Before(last) {
-			t.Fatalf("%v after %v", d.state.due, last)
+		if d.ready.Before(last) {
+			t.Fatalf("%v after %v", d.ready, last)
 		}
-		last = d.state.due
+		last = d.ready
 	}
 }
 
@@ -340,7 +340,7 @@ func TestHasIdle(t *testing.T) {
 	now := time.Now()
 	at := func(d time.Duration) *delivery { return &delivery{received: now.Add(d), msg: noMsg{}} }
 	held := func(d time.Duration) *delivery {
-		return &delivery{held: true, received: now.Add(-time.Hour), state: state{due: now.Add(d)}, msg: noMsg{}}
+		return &delivery{held: true, received: now.Add(-time.Hour), ready: now.Add(d), msg: noMsg{}}
 	}
 	for name, test := range map[string]struct {
 		due, fresh []*delivery

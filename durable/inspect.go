@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/retrywhen/retrywhen/retry"
 )
 
 // JobState is the state of a job, by the last message that is stored of it.
@@ -80,58 +79,4 @@ func (c *Config) stateOf(m *jetstream.RawStreamMsg) JobState {
 		return StateRunning
 	}
 	return StateReady
-}
-
-// Cancel ends the job with this id before it is done: it is not attempted again, and leaves no dead letter. Its id is
-// known for Config.Remember. An attempt that has begun, or that waits in a worker for less than a second, is not
-// interrupted, but its outcome is dropped. Cancel returns an error that matches ErrNotFound if there is no such job, or
-// if it has ended. While the server does not respond, Cancel tries again for as long as Put; its error then matches
-// ErrNotStored, and it may be called again.
-func (q *Queue) Cancel(ctx context.Context, id string) error {
-	r := q.request("cancel: job "+strconv.Quote(id), "cancel it again")
-	err, marked, found := errMoved, false, false
-	for n := 0; n < 10 && err == errMoved; n++ { // as long as it moves on meanwhile
-		m, looked := q.lastOf(ctx, id)
-		switch {
-		case looked != nil:
-			return explain(r.what, looked)
-		case m == nil || q.config.stateOf(m) == StateDead:
-			return &failure{r.what, ErrNotFound, nil, ""}
-		case q.config.stateOf(m) == StateDone: // perhaps by a Cancel that has ended halfway
-			err = nil
-		default:
-			err = r.make(ctx, step{id: id, last: m.Sequence, m: q.config.doneMark(id, parseTime(get(m.Header, headerPut)))}, storePolicy)
-			marked = marked || err == nil
-		}
-		if err == nil {
-			found, err = r.clear(ctx, id)
-		}
-	}
-	switch {
-	case err != nil:
-		return r.notStored(ctx, err)
-	case !marked && !found:
-		return &failure{r.what, ErrNotFound, nil, ""}
-	}
-	return nil
-}
-
-// clear discards all that would still bring a cancelled job to a worker, and reports whether there was such a message. It
-// returns errMoved if one was replaced meanwhile.
-func (r request) clear(ctx context.Context, id string) (found bool, err error) {
-	for from := uint64(1); ; {
-		m, err := r.next(ctx, r.config.all(id), from)
-		if err != nil || m == nil {
-			return found, err
-		}
-		if _, s, _ := r.config.parseSubject(m.Subject); s != mark && get(m.Header, headerDone) == "" {
-			found = found || s != dead // of a job that was revived
-			ctx, cancel := r.within(ctx)
-			err := retry.Run(ctx, storePolicy, func(ctx context.Context) error { return r.discard(ctx, id, m) })
-			if cancel(); err != nil {
-				return found, err
-			}
-		}
-		from = m.Sequence + 1
-	}
 }

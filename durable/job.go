@@ -133,6 +133,14 @@ func (j *Job) handBack(pause time.Duration) bool {
 	return true
 }
 
+// abandon drops the outcome of an attempt at a job that was cancelled.
+func (j *Job) abandon() {
+	if j.settled.CompareAndSwap(false, true) {
+		j.leave()
+		j.a.abandon(j.d)
+	}
+}
+
 // Snooze returns an error that postpones a job when its handler returns it: the job is attempted again after d. The
 // policy is not consulted, and the attempt does not count. Snooze panics when d is negative.
 func Snooze(d time.Duration) error {

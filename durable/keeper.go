@@ -12,19 +12,25 @@ import (
 
 // keeper keeps house: it extends the leases, compares the clocks, and knows the feeds.
 type keeper struct {
-	h      *holder
-	mu     sync.Mutex
-	feeds  map[*feed]struct{}
-	closed bool // Close has been called
-	tasks  sync.WaitGroup
+	h       *holder
+	mu      sync.Mutex
+	feeds   map[*feed]struct{}
+	closed  bool               // Close has been called
+	cancels *nats.Subscription // of workers
+	tasks   sync.WaitGroup
 }
 
-// join registers a feed, which Close then ends.
-func (k *keeper) join(f *feed) error {
+// join registers a feed, which Close then ends. It makes this process a worker, which learns of cancelled jobs.
+func (k *keeper) join(f *feed) (err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed {
 		return ErrClosed
+	}
+	if k.cancels == nil {
+		if k.cancels, err = k.h.nc.Subscribe(k.h.config.cancelSubject(), k.cancelled); err != nil {
+			return err
+		}
 	}
 	k.feeds[f] = struct{}{}
 	return nil
@@ -51,7 +57,7 @@ func (k *keeper) keepLeases() {
 		select {
 		case extending <- struct{}{}:
 			extended = now
-			k.tasks.Go(func() { k.readLease(); k.extendLeases(); <-extending })
+			k.tasks.Go(func() { k.readLease(); k.extendLeases(); k.lookAtAttempts(); <-extending })
 		default: // the last extension has not ended, because the server does not respond
 		}
 	}
@@ -63,7 +69,7 @@ func (k *keeper) keepLeases() {
 			now := time.Now()
 			k.h.gaps.tick(now, k.h.lease())
 			k.handBackIdle(now)
-			if now.Sub(extended) >= k.h.lease()/4 {
+			if k.h.wasSet(now.Round(0).Sub(k.h.began)-now.Sub(k.h.began)) || now.Sub(extended) >= k.h.lease()/4 {
 				extend(now)
 			}
 		case _, open := <-status:
@@ -136,7 +142,7 @@ func (k *keeper) compareClocks(sent, came, server time.Time) {
 	if server.IsZero() || came.Sub(sent) > minSkew {
 		return
 	}
-	skew := server.Sub(sent.Add(came.Sub(sent) / 2))
+	skew := server.Sub(k.h.began.Add(sent.Sub(k.h.began) + came.Sub(sent)/2))
 	if skew.Abs() < minSkew {
 		skew = 0
 	}

@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -19,25 +20,27 @@ type delivery struct {
 	state      state
 	feed       *feed
 	received   time.Time
+	ready      time.Time // the end of its wait, if it is held
 
-	last    uint64    // the sequence of the job's last message, from which the next step starts
-	looked  bool      // the job's mark was read or written
-	marked  time.Time // when the mark that was read was stored, zero if none
-	begun   uint64    // attempts begun and never settled, by its mark
-	claimed bool      // begun includes the running attempt
-	moved   bool      // the position has moved since it was stored
-	over    bool      // the message says that the job was cancelled
-	held    bool      // it was attempted here, and waits here
+	last    uint64 // the sequence of the job's last message, from which the next step starts
+	looked  bool   // the job's mark was read or written
+	begun   uint64 // attempts begun and never settled, by its mark
+	claimed bool   // begun includes the running attempt
+	moved   bool   // the position has moved since it was stored
+	over    bool   // the message says that the job was cancelled
+	held    bool   // it was attempted here, and waits here
 
 	// Guarded by the mutex of leases:
-	until time.Time // the end of the lease, as far as is known
-	busy  bool      // its attempt runs, or it is held
+	until     time.Time               // the end of the lease, as far as is known
+	busy      bool                    // its attempt runs, or it is held
+	stop      context.CancelCauseFunc // ends the context of its attempt in a handler
+	withdrawn bool                    // its job was cancelled
 }
 
 // idle reports whether the delivery has been ready since before the given time.
 func (d *delivery) idle(before time.Time) bool {
 	if d.held {
-		return d.state.due.Before(before)
+		return d.ready.Before(before)
 	}
 	return d.received.Before(before)
 }
@@ -75,16 +78,39 @@ func (l *leases) remove(d *delivery) bool {
 	return true
 }
 
-// before returns the deliveries that were received before t.
-func (l *leases) before(t time.Time) (all []*delivery) {
+// find returns the deliveries for which is returns true.
+func (l *leases) find(is func(*delivery) bool) (all []*delivery) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, d := range l.all {
-		if d.received.Before(t) {
+		if is(d) {
 			all = append(all, d)
 		}
 	}
 	return all
+}
+
+// before returns the deliveries that were received before t.
+func (l *leases) before(t time.Time) []*delivery {
+	return l.find(func(d *delivery) bool { return d.received.Before(t) })
+}
+
+// withdraw makes begin refuse d. If a handler has it, the handler's context ends.
+func (l *leases) withdraw(d *delivery) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d.withdrawn = true
+	if d.stop != nil {
+		d.stop(ErrCancelled)
+	}
+}
+
+// handle notes that a handler gets d with a context that stop ends. It returns false if d was withdrawn.
+func (l *leases) handle(d *delivery, stop context.CancelCauseFunc) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d.stop = stop
+	return !d.withdrawn
 }
 
 // extend extends the leases of the given deliveries to until. heard is when the server had certainly received the
@@ -99,11 +125,12 @@ func (l *leases) extend(all []*delivery, heard, until time.Time) {
 	}
 }
 
-// begin marks a delivery as busy if its lease has certainly not run out, and reports whether that is so.
+// begin marks a delivery as busy if its lease has certainly not run out and it was not withdrawn, and reports whether that
+// is so.
 func (l *leases) begin(d *delivery, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	d.busy = now.Before(d.until) && l.all[d.seq] == d
+	d.busy = now.Before(d.until) && l.all[d.seq] == d && !d.withdrawn
 	return d.busy
 }
 

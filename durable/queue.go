@@ -21,6 +21,7 @@ type Queue struct {
 
 func newQueue(c Config, nc *nats.Conn) *Queue {
 	h := &holder{backend: &backend{config: c, nc: nc}}
+	h.began = time.Now()
 	o := &outcomes{holder: h}
 	o.bound.backend = h.backend
 	q := &Queue{attempts: &attempts{outcomes: o}, keeper: keeper{h: h, feeds: make(map[*feed]struct{})}}
@@ -126,6 +127,9 @@ func (q *Queue) shutDown() error {
 	}
 	cancel()
 	q.cancel(ErrClosed)
+	if q.cancels != nil {
+		q.cancels.Unsubscribe()
+	}
 	q.tasks.Wait()
 	if err := q.flush(); err != nil {
 		return errors.Join(stuck, explain("close: acknowledgements and jobs that were handed back may not have reached the server", err))

@@ -3,7 +3,6 @@ package durable
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"time"
 
@@ -107,7 +106,7 @@ func (o *outcomes) fail(ctx, hooks context.Context, d *delivery, failed error, b
 	}
 	o.counts.retried.Add(1)
 	d.state.due = at.Add(delay)
-	if delay < short && d.feed.mayHold() {
+	if delay < short {
 		return o.hold(ctx, d)
 	}
 	return o.reschedule(ctx, d)
@@ -159,30 +158,8 @@ func text(err error) (s string) {
 func (o *outcomes) reschedule(ctx context.Context, d *delivery) error {
 	m := &nats.Msg{Header: d.state.header(), Data: d.msg.Data()}
 	o.config.schedule(d.id, m, d.state.due)
-	switch _, err := o.settled(ctx, d, m); {
-	case means(err, ErrTooLarge):
-		return o.keep(ctx, d, err)
-	case err != nil:
+	if _, err := o.settled(ctx, d, m); err != nil {
 		return o.notSettled(ctx, d, "store the retry of job "+d.id, err)
-	}
-	return nil
-}
-
-// keep stores the next attempt of a job that has become too large for the server: only its state, in the mark. The
-// delivered message stays, and is delivered again when the attempt is due.
-func (o *outcomes) keep(ctx context.Context, d *delivery, cause error) error {
-	o.config.Logger.Warn("a job is too large to be stored again, its retry is a redelivery", "id", d.id, "error", cause)
-	d.state.lastError = d.state.lastError[:min(len(d.state.lastError), 100)]
-	wait := max(o.until(d.state.due), 0)
-	m := o.config.mark(d, 0)
-	expires(m, wait+o.config.markTTL(d))
-	stored, err := o.advance(ctx, d, m)
-	if err != nil {
-		return o.notSettled(ctx, d, "store the state of job "+d.id, err)
-	}
-	if stored {
-		d.begun, d.claimed, d.moved = 0, false, false
-		o.handBack(ctx, d, wait)
 	}
 	return nil
 }
@@ -205,11 +182,6 @@ func (o *outcomes) giveUp(ctx context.Context, op *retry.Operation, d *delivery,
 		expires(m, o.config.KeepDead)
 	}
 	stored, err := o.settled(ctx, d, m)
-	if means(err, ErrTooLarge) { // the server's limit was lowered: better a letter without data than endless attempts
-		s.lastError = fmt.Sprintf("%.100s; the %d bytes of data exceed the server's limit and are lost", s.lastError, len(m.Data))
-		m.Header[headerError], m.Data = []string{errorText(s.lastError, errorRoom-len(s.position))}, nil
-		stored, err = o.settled(ctx, d, m)
-	}
 	if err != nil {
 		return o.notSettled(ctx, d, "store the dead letter of job "+d.id, err)
 	}

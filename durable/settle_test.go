@@ -266,7 +266,7 @@ func TestFail(t *testing.T) {
 				}
 				d.feed.timer.Stop()
 			}},
-		"a short wait of a feed that has stopped": {delay: 999 * ms, did: "put later; ack", change: func(_ *Queue, d *delivery) { d.feed.stopped = true }},
+		"a short wait of a feed that has stopped": {delay: 999 * ms, did: "put mark; put later; ack", change: func(_ *Queue, d *delivery) { d.feed.stopped = true }},
 		"a short wait, and the mark is refused": {delay: 999 * ms, put: nats.ErrPermissionViolation, want: ErrRefused,
 			did: "put mark; log: the outcome of an attempt could not be stored, the job is handed back; nak in 30s"},
 		"a short wait, and the feed stops meanwhile": {delay: 999 * ms, during: func(d *delivery) { d.feed.stopped = true },
@@ -339,7 +339,26 @@ type wordless struct{}
 
 func (wordless) Error() string { panic("no words") }
 
-// The server's limit was lowered: a retry is a redelivery, with the state in the mark; a dead letter has no data.
+// A Signal does not restart the counts of a job whose wait is stored, whenever it fires.
+func TestFail_ASignal(t *testing.T) {
+	signal := retry.NewSignal()
+	s := new(server)
+	q := fakeQueue(t, s, Config{Policy: retry.New(backoff.Constant(time.Minute), retry.Limit(2), retry.ResetOn(signal))})
+	q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
+	var st state
+	for _, want := range []string{"put later; ack", "put later; ack", "put dead; ack"} {
+		signal.Fire()
+		job := q.newJob(deliver(q, s, first, func(d *delivery) { d.state = st }))
+		signal.Fire()
+		if err := job.Fail(errNo); err != nil || s.took() != want {
+			t.Errorf("after %d attempts: %v, want %s", st.retry.Attempts()+1, err, want)
+		}
+		st = readState(s.lastSent().Header)
+	}
+}
+
+// The server's limit was lowered: the job is handed back until its retry is due, and the claim that is taken back has its
+// state.
 func TestFail_TooLarge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{publish: func(m *nats.Msg) error {
@@ -349,49 +368,16 @@ func TestFail_TooLarge(t *testing.T) {
 			return nil
 		}}
 		q := fakeQueue(t, s, Config{Policy: retry.New(backoff.Constant(48*time.Hour).Jitter(jitter.None), retry.Limit(1))})
-		q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
 		d := deliver(q, s, first, func(d *delivery) { d.claimed, d.begun, d.deliveries = true, 1, 2 })
-		if err := q.newJob(d).Fail(errors.New(strings.Repeat("long ", 100))); err != nil {
+		if err := q.newJob(d).Fail(errNo); !errors.Is(err, ErrTooLarge) {
 			t.Error(err)
 		}
-		if got := s.took(); got != "put later; log: a job is too large to be stored again, its retry is a redelivery; put mark; nak in 48h0m0s" {
+		if got := s.took(); got != "put later; log: the outcome of an attempt could not be stored, the job is handed back; put mark; nak in 48h0m0s" {
 			t.Errorf("it did %q", got)
 		}
 		m := s.lastSent()
-		if st := readState(m.Header); st.retry.Attempts() != 1 || !st.due.Equal(time.Now().Add(48*time.Hour)) || len(st.lastError) != 100 || get(m.Header, headerTTL) != "259200s" || get(m.Header, headerBegun) != "0" {
+		if st := readState(m.Header); st.retry.Attempts() != 1 || !st.due.Equal(time.Now().Add(48*time.Hour)) || get(m.Header, headerBegun) != "0" {
 			t.Errorf("the mark is %v", m.Header)
-		}
-		d = deliver(q, s, first, func(d *delivery) {
-			d.state.retry = stateOf("attempts=1 retries=1 first=" + formatTime(time.Now()))
-		})
-		if err := q.newJob(d).Fail(errors.New("again")); err != nil {
-			t.Error(err)
-		}
-		if got := s.took(); got != "put dead; put dead; ack" || q.counts.died.Load() != 1 {
-			t.Errorf("it did %q", got)
-		}
-		m = s.lastSent()
-		if st := readState(m.Header); len(m.Data) != 0 || st.lastError != "again; the 4 bytes of data exceed the server's limit and are lost" || get(m.Header, headerCause) != "limit of 1 retry" {
-			t.Errorf("the letter is %v, %q", m.Header, st.lastError)
-		}
-		s.publish = func(m *nats.Msg) error {
-			if strings.HasSuffix(m.Subject, "mark") {
-				return nats.ErrPermissionViolation
-			}
-			return nats.ErrMaxPayload
-		}
-		if err := q.newJob(deliver(q, s, first, nil)).Fail(errNo); !errors.Is(err, ErrRefused) {
-			t.Errorf("the mark cannot be stored: %v", err)
-		}
-		s.publish = func(m *nats.Msg) error {
-			if strings.HasSuffix(m.Subject, "mark") {
-				return refused
-			}
-			return nats.ErrMaxPayload
-		}
-		s.took()
-		if err := q.newJob(deliver(q, s, first, nil)).Fail(errNo); err != nil || !strings.HasSuffix(s.took(), "put mark; last *; ack") {
-			t.Errorf("another worker has it: %v", err)
 		}
 	})
 }
@@ -446,33 +432,22 @@ func TestGiveUp(t *testing.T) {
 	}
 }
 
-// The error's text and the position share their room, also when the letter has lost its data.
+// The error's text and the position share their room.
 func TestGiveUp_LongErrorAndPosition(t *testing.T) {
-	for name, full := range map[string][]error{"stored": nil, "without data": {nats.ErrMaxPayload}} {
-		t.Run(name, func(t *testing.T) {
-			s := new(server)
-			n := 0
-			s.publish = func(*nats.Msg) error {
-				if n++; n <= len(full) {
-					return full[n-1]
-				}
-				return nil
-			}
-			q := fakeQueue(t, s, Config{})
-			q.nc = connected(t, s)
-			q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
-			d := deliver(q, s, first, func(d *delivery) {
-				d.state.position, d.state.lastError = []byte(strings.Repeat("1", maxPosition)), strings.Repeat("e", errorRoom)
-			})
-			op := q.operation(t.Context(), &d.state)
-			if err := q.giveUp(t.Context(), &op, d, errNo, time.Now(), time.Now()); err != nil {
-				t.Error(err)
-			}
-			h := s.lastSent().Header
-			if size := len(get(h, headerError)) + len(get(h, headerAt)); size > errorRoom || len(get(h, headerAt)) != maxPosition {
-				t.Errorf("both have %d bytes, want at most %d", size, errorRoom)
-			}
-		})
+	s := new(server)
+	q := fakeQueue(t, s, Config{})
+	q.nc = connected(t, s)
+	q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
+	d := deliver(q, s, first, func(d *delivery) {
+		d.state.position, d.state.lastError = []byte(strings.Repeat("1", maxPosition)), strings.Repeat("e", errorRoom)
+	})
+	op := q.operation(t.Context(), &d.state)
+	if err := q.giveUp(t.Context(), &op, d, errNo, time.Now(), time.Now()); err != nil {
+		t.Error(err)
+	}
+	h := s.lastSent().Header
+	if size := len(get(h, headerError)) + len(get(h, headerAt)); size > errorRoom || len(get(h, headerAt)) != maxPosition {
+		t.Errorf("both have %d bytes, want at most %d", size, errorRoom)
 	}
 }
 

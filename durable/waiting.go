@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// waiting is a heap of deliveries, ordered by due time.
+// waiting is a heap of deliveries, ordered by the end of their waits.
 type waiting []*delivery
 
 func (w waiting) Len() int           { return len(w) }
-func (w waiting) Less(i, j int) bool { return w[i].state.due.Before(w[j].state.due) }
+func (w waiting) Less(i, j int) bool { return w[i].ready.Before(w[j].ready) }
 func (w waiting) Swap(i, j int)      { w[i], w[j] = w[j], w[i] }
 func (w *waiting) Push(d any)        { *w = append(*w, d.(*delivery)) }
 func (w *waiting) Pop() any {
@@ -20,21 +20,16 @@ func (w *waiting) Pop() any {
 	return d
 }
 
-// mayHold reports whether there is room for another waiting job.
-func (f *feed) mayHold() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return !f.stopped && len(f.waiting) < maxHeld
-}
-
-// hold keeps the job until it is due. It returns false if the feed has stopped or there is no room.
+// hold keeps the job until it is due, at most for short: the due time is the server's, and a clock that was set meanwhile
+// must hold nothing up. It returns false if the feed has stopped or there is no room.
 func (f *feed) hold(d *delivery) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.stopped || len(f.waiting) >= maxHeld {
 		return false
 	}
-	wait := f.a.until(d.state.due)
+	wait := min(f.a.until(d.state.due), short)
+	d.ready = time.Now().Add(wait)
 	if wait <= 0 {
 		f.push(d)
 		return true
@@ -58,7 +53,7 @@ func (f *feed) due() {
 		return
 	}
 	for len(f.waiting) > 0 {
-		if wait := f.a.until(f.waiting[0].state.due); wait > 0 {
+		if wait := time.Until(f.waiting[0].ready); wait > 0 {
 			f.timer.Reset(wait)
 			return
 		}

@@ -40,6 +40,27 @@ func TestHold(t *testing.T) {
 	})
 }
 
+// A wait that is held here ends when it would have ended, however the clocks are set meanwhile, and after a second at the
+// latest, if the due time is wrong.
+func TestHold_ClocksAreSet(t *testing.T) {
+	for _, skew := range []time.Duration{-time.Hour, -30 * time.Second, 30 * time.Second, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			q := fakeQueue(t, new(server), Config{})
+			f := newFeed(q.attempts, 9)
+			began := time.Now()
+			for _, wait := range []time.Duration{900 * time.Millisecond, 300 * time.Millisecond, time.Hour} {
+				f.hold(&delivery{held: true, msg: noMsg{}, state: state{due: q.now().Add(wait)}})
+			}
+			q.skew.Store(int64(skew))
+			for _, want := range []time.Duration{300 * time.Millisecond, 900 * time.Millisecond, time.Second} {
+				if f.take(); time.Since(began) != want {
+					t.Errorf("the clock is set by %v: ready after %v, want %v", skew, time.Since(began), want)
+				}
+			}
+		})
+	}
+}
+
 // At most maxHeld jobs wait here, and none at the end.
 func TestHold_NoRoom(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -57,9 +78,6 @@ func TestHold_NoRoom(t *testing.T) {
 			f.waiting = append(f.waiting, &delivery{state: state{due: due}})
 		}
 		f.stopped = test.stopped
-		if got := f.mayHold(); got != test.want {
-			t.Errorf("%s: mayHold is %t, want %t", name, got, test.want)
-		}
 		if got := f.hold(&delivery{held: true, msg: noMsg{}, state: state{due: due}}); got != test.want || (len(f.waiting) > test.waiting) != test.want {
 			t.Errorf("%s: hold is %t, %d wait, want %t", name, got, len(f.waiting), test.want)
 		}

@@ -84,6 +84,47 @@ func ExampleResume_lostPosition() {
 	// <nil>
 }
 
+// Some servers respond to a lost position with 200 and the end of the response, so no error says that it is lost. Several
+// ends in a row without a value do: the policy's limit, which Catch answers with the snapshot.
+func ExampleResume_lostWithoutAnError() {
+	errEnded := errors.New("the watch ended")
+	type event struct {
+		revision int
+		text     string
+	}
+	watch := func(revision int) stream.Stream[event] {
+		fmt.Println("-- watch after", revision)
+		if revision < 90 {
+			return stream.Empty[event]()
+		}
+		return stream.Of(event{revision + 1, "c=1"})
+	}
+	policy := retry.New(backoff.Constant(time.Millisecond), retry.Limit(2), retry.ResetAfterItems(1), retry.ResetAfter(time.Minute))
+	snapshot := stream.Of(event{95, "snapshot: a=7 b=3"}).RetryWhen(policy)
+
+	var follow func(at int) stream.Stream[event]
+	follow = func(at int) stream.Stream[event] {
+		open := func(at int) stream.Stream[event] { return watch(at).MustNotEnd(errEnded) }
+		after := func(_ int, e event) int { return e.revision }
+		return operators.Resume(at, open, after, policy).Catch(func(err error) stream.Stream[event] {
+			if !errors.Is(err, retry.ErrLimit) || !errors.Is(err, errEnded) {
+				return stream.Fail[event](err)
+			}
+			return operators.ConcatMap(snapshot, func(s event) stream.Stream[event] { return stream.Of(s).Concat(follow(s.revision)) })
+		})
+	}
+	err := follow(7).Take(2).ForEach(context.Background(), func(e event) { fmt.Println(e.revision, e.text) })
+	fmt.Println(err)
+	// Output:
+	// -- watch after 7
+	// -- watch after 7
+	// -- watch after 7
+	// 95 snapshot: a=7 b=3
+	// -- watch after 95
+	// 96 c=1
+	// <nil>
+}
+
 // A watch, as of Kubernetes or etcd. Its progress notifications are bookmarks: they move the position while nothing
 // happens, so that the next connection does not ask for a revision that is compacted by then. If it is compacted all the
 // same, the watch begins with a snapshot of all rows. Its last row bears its revision; a break inside the snapshot begins

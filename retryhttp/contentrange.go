@@ -62,17 +62,25 @@ func (b *resumedBody) check(resp *http.Response) (length int64, err error) {
 	if value := resp.Header.Get(b.validator.name); value != b.validator.value {
 		return 0, fmt.Errorf("its %s was %q and is %q", b.validator.name, b.validator.value, value)
 	}
-	part := resp.Header.Get("Content-Range") // multipart/byteranges has none
-	first, last, length, ok := contentRange(part)
+	length, err = part(resp, b.at)
+	if err == nil && b.length >= 0 && length != b.length {
+		return 0, fmt.Errorf("its length was %d and is %d", b.length, length)
+	}
+	return length, err
+}
+
+// part returns the complete length of the content of which the response, a 206, has a part that begins at the byte, and
+// makes its body end with the part; or an error that says what is wrong.
+func part(resp *http.Response, at int64) (length int64, err error) {
+	text := resp.Header.Get("Content-Range") // multipart/byteranges has none
+	first, last, length, ok := contentRange(text)
 	switch {
 	case !ok:
-		return 0, fmt.Errorf("the Content-Range %q is not one range of a known length", part)
-	case first != b.at:
-		return 0, fmt.Errorf("the Content-Range %q does not begin at %d", part, b.at)
-	case b.length >= 0 && length != b.length:
-		return 0, fmt.Errorf("its length was %d and is %d", b.length, length)
+		return 0, fmt.Errorf("the Content-Range %q is not one range of a known length", text)
+	case first != at:
+		return 0, fmt.Errorf("the Content-Range %q does not begin at %d", text, at)
 	case resp.ContentLength >= 0 && resp.ContentLength != last-first+1:
-		return 0, fmt.Errorf("the Content-Length %d does not match the Content-Range %q", resp.ContentLength, part)
+		return 0, fmt.Errorf("the Content-Length %d does not match the Content-Range %q", resp.ContentLength, text)
 	}
 	resp.Body = struct {
 		io.Reader

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/retry"
@@ -23,6 +24,7 @@ type exchange struct {
 	sent      *http.Request   // the request of the current attempt
 	keyed     bool            // IdempotencyKeys added the key
 	failure   error           // the failure of the current attempt
+	lasted    time.Duration   // of the current attempt; 0 if the operation times it
 	final     bool            // the current attempt is the last one, whatever the policy says
 	release   func()          // ends the current attempt's own context; nil if it has none
 }

@@ -24,12 +24,14 @@ import (
 // of two versions are never mixed. A body can be continued if
 //
 //   - the response is a 200 with a strong ETag, or, without an ETag, with a Last-Modified at least a second before its
-//     Date (RFC 9110, section 8.8.2.2);
+//     Date (RFC 9110, section 8.8.2.2); or a 206 with a strong ETag to a request that asks for one open range, such as
+//     "Range: bytes=500-" for the rest of a file. Its Content-Range must begin there and have the complete length. The
+//     200 may be the response to any Range: it is the whole content;
 //   - it has a length or Accept-Ranges: bytes. Without a length an early end cannot be seen: only a Read that fails is
 //     continued;
 //   - the base transport has not decompressed it. http.Transport asks for gzip unless the request has an
 //     Accept-Encoding or DisableCompression is set;
-//   - the request has no Range of its own, and its own body, if any, can be sent again.
+//   - the request's own body, if any, can be sent again.
 //
 // In all other cases, and if the server sends something else (200 because the content has changed, 416, another length
 // or validator), Read returns the error with which the body broke, with the reason why it was not continued;
@@ -64,12 +66,13 @@ type resumedBody struct {
 	request   *http.Request // as it was passed to the Transport
 	prepared  *http.Request // as it is sent, without a range
 	validator validator
-	encoding  string // Content-Encoding
-	obstacle  error  // why the body cannot be continued; nil if it can
-	at        int64  // bytes read so far
-	length    int64  // all bytes; -1 if unknown
-	failed    error  // of the last read; nil if the body can be read on
-	over      bool   // failed is final
+	encoding  string    // Content-Encoding
+	obstacle  error     // why the body cannot be continued; nil if it can
+	at        int64     // the next byte of the content
+	length    int64     // all bytes; -1 if unknown
+	began     time.Time // of the present response
+	failed    error     // of the last read; nil if the body can be read on
+	over      bool      // failed is final
 
 	mu     sync.Mutex // never held while something is read or sent
 	body   io.ReadCloser
@@ -89,18 +92,20 @@ func (x *exchange) resumable(resp *http.Response) io.ReadCloser {
 		transport: x.transport.resumer, request: x.Request, prepared: x.prepared, body: resp.Body,
 		encoding: resp.Header.Get("Content-Encoding"), length: resp.ContentLength,
 	}
-	_, ranged := x.prepared.Header["Range"]
+	b.began = b.now()
 	ranges := resp.Header.Get("Accept-Ranges")
 	var reason string
 	switch b.validator, reason = strongValidator(resp.Header); {
-	case ranged || partial:
-		reason = "the request has a Range of its own"
 	case resp.Uncompressed:
 		reason = "the base transport has decompressed the body"
 	case !replayable(x.prepared):
 		reason = "the request's body can be sent only once"
 	case len(resp.Trailer) > 0:
 		reason = "the response has trailers"
+	case partial:
+		if reason == "" {
+			reason = b.ownRange(resp)
+		}
 	case strings.EqualFold(ranges, "none"):
 		reason = "the server accepts no ranges"
 	case resp.ContentLength < 0 && !strings.EqualFold(ranges, "bytes"):
@@ -111,6 +116,28 @@ func (x *exchange) resumable(resp *http.Response) io.ReadCloser {
 	}
 	return b
 }
+
+// ownRange makes b the rest of the content that the request has asked for, or returns why it cannot be continued.
+func (b *resumedBody) ownRange(resp *http.Response) (reason string) {
+	asked := strings.Join(b.prepared.Header["Range"], ", ")
+	from, open := strings.CutSuffix(asked, "-")
+	from, bytes := strings.CutPrefix(from, "bytes=")
+	at, err := strconv.ParseUint(from, 10, 63)
+	switch {
+	case err != nil || !open || !bytes:
+		return fmt.Sprintf("the request's Range %q is not one open range, such as bytes=500-", asked)
+	case b.validator.name != "ETag":
+		return "the part has no strong ETag"
+	}
+	length, err := part(resp, int64(at))
+	if err != nil {
+		return err.Error()
+	}
+	b.body, b.at, b.length = resp.Body, int64(at), length
+	return ""
+}
+
+func (b *resumedBody) now() time.Time { return b.transport.policy.Clock(b.request.Context()).Now() }
 
 // Read reads what comes next. It continues a broken body.
 func (b *resumedBody) Read(p []byte) (n int, err error) {
@@ -162,7 +189,7 @@ func (b *resumedBody) proceed(p []byte, err error) (int, error) {
 	case broken.reason != nil:
 		return 0, broken
 	}
-	x := b.transport.begin(ctx, exchange{prepared: b.rest(), failure: broken, Outcome: Outcome{Request: b.request}})
+	x := b.transport.begin(ctx, exchange{prepared: b.rest(), failure: broken, lasted: b.now().Sub(b.began), Outcome: Outcome{Request: b.request}})
 	defer x.drop()
 	end := x.op.Cancelled()
 	for attempt := 2; end == nil; attempt++ { // the first one broke
@@ -191,7 +218,7 @@ func (b *resumedBody) join(x *exchange, p []byte, broken *bodyError) (n int) {
 		x.failure = broken.because(err)
 		return 0
 	}
-	b.length = length
+	b.length, b.began = length, b.now()
 	resp := x.response()
 	b.replace(resp.Body)
 	if n, b.failed = b.read(p); n == 0 {

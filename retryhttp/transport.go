@@ -88,7 +88,8 @@ func (t *Transport) begin(ctx context.Context, x exchange) *exchange {
 // next lets the policy decide about the failure of the last attempt, and waits. It returns the error with which the
 // operation ends, nil if there is another attempt.
 func (x *exchange) next() error {
-	failed := retry.Outcome{Err: x.failure}
+	failed := retry.Outcome{Err: x.failure, Lasted: x.lasted}
+	x.lasted = 0
 	if _, refused := x.failure.(*notRetriedError); refused {
 		return x.op.Refused(failed)
 	}

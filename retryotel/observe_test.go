@@ -172,6 +172,10 @@ request 25s
 }
 
 func TestReasons(t *testing.T) {
+	document, err := os.ReadFile("../docs/semantics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	fail := func(context.Context) error { return errDown }
 	send := func(req *http.Request, p retry.Policy, opts ...retryhttp.Option) error {
 		base := roundTripper(func(*http.Request) (*http.Response, error) { return nil, errDown })
@@ -237,6 +241,9 @@ func TestReasons(t *testing.T) {
 			return stream.Fail[int](errDown).RetryWhen(linear(1, o)).ForEach(ctx, func(int) {})
 		}},
 	} {
+		if !strings.Contains(string(document), "| `"+c.reason+"`") {
+			t.Errorf("docs/semantics.md does not say what to change if the reason is %s", c.reason)
+		}
 		synctest.Test(t, func(t *testing.T) {
 			o := observe()
 			if err := c.run(t.Context(), o.option); !errors.Is(err, errDown) {

@@ -32,7 +32,8 @@ import (
 // runtime.Goexit, reaches the caller of the stream.
 //
 // A consumer that calls push itself waits until ctx ends. While push waits, a client that reads its connection on the
-// callback's goroutine reads nothing, keepalives included: put a Buffer after FromCallbacks.
+// callback's goroutine reads nothing, keepalives included: put a Buffer after FromCallbacks, and acknowledge in the
+// consumer: what the Buffer holds dies with the process.
 func FromCallbacks[T any](listen func(ctx context.Context, push func(T) bool) error) Stream[T] {
 	requireFunc(listen == nil, "FromCallbacks: listen")
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[T]) error {

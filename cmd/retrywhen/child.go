@@ -32,6 +32,7 @@ func (c *child) start(cmd *exec.Cmd, foreground bool) error {
 		return errEnded
 	}
 	c.flush()
+	c.held = false
 	c.group = !foreground && ownGroup(cmd)
 	if err := cmd.Start(); err != nil {
 		return err
@@ -43,6 +44,7 @@ func (c *child) start(cmd *exec.Cmd, foreground bool) error {
 func (c *child) ended() {
 	c.mu.Lock()
 	c.process = nil
+	reap(0)
 	c.mu.Unlock()
 }
 
@@ -78,7 +80,7 @@ func (c *child) pass(s os.Signal) (ends bool) {
 	defer c.mu.Unlock()
 	if p := c.process; p != nil {
 		sendSignal(p, s, c.group)
-		c.held = isStop(s)
+		c.held = isStop(s) || c.held && !endsRun(s) && !goesOn(s)
 		if endsRun(s) {
 			resume(p, c.group) // a process that is stopped cannot end
 			if c.killAfter > 0 {
@@ -104,10 +106,16 @@ func (c *child) kill(p *os.Process) {
 	}
 }
 
-// stopped reports, once for each time, whether the process has been stopped by a signal that was not forwarded.
-func (c *child) stopped() bool {
+// noticed is called when a process has ended, stopped or gone on. It reports, once for each time, whether the command has
+// been stopped by a signal that was not forwarded.
+func (c *child) noticed() (stopped bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	own := 0
+	if c.process != nil {
+		own = c.process.Pid
+	}
+	reap(own)
 	return c.process != nil && hasStopped(c.process.Pid) && !c.held
 }
 

@@ -12,17 +12,19 @@ import (
 // pipedInput gives each attempt the same standard input, although it comes from a pipe: it keeps what it has read. It
 // reads only what an attempt has room for. Its methods are for one attempt at a time.
 type pipedInput struct {
-	source io.Reader
+	source *os.File
 	most   size // to keep
 
 	mu      sync.Mutex
 	changed sync.Cond // of everything below
 	kept    []byte    // what has been read, without its first dropped bytes
 	dropped int64
-	lost    bool // more than most has been read, so it cannot be given again
-	reading bool // the reader has started
-	wanted  bool // an attempt has received all that has been read
-	ended   bool // the source has ended
+	lost    bool  // more than most has been read, so it cannot be given again
+	reading bool  // the reader has started
+	wanted  bool  // an attempt has received all that has been read
+	within  bool  // the reader is in a read of the source
+	ended   bool  // the source has ended
+	used    int64 // of the last attempt that has ended: how much it has read
 }
 
 // newPipedInput returns nil if in is not a pipe or a socket, or if nothing is to be kept.
@@ -46,32 +48,55 @@ func (p *pipedInput) attach() (in *os.File, release func(), err error) {
 		return nil, nil, err
 	}
 	over := false
+	var fed int64
 	var feeding sync.WaitGroup
-	feeding.Go(func() { p.feed(out, &over) })
+	feeding.Go(func() { fed = p.feed(out, &over) })
 	return in, func() {
 		p.mu.Lock()
-		over = true
+		over, p.wanted = true, false
 		p.mu.Unlock()
 		p.changed.Broadcast()
-		_, _ = in.Close(), out.Close() // this ends a write
+		_ = out.Close() // this ends a write
 		feeding.Wait()
+		left, _ := io.Copy(io.Discard, in)
+		_ = in.Close()
+		p.used = fed - left
 	}, nil
 }
 
-// feed writes the input to out until the source ends or over is set.
-func (p *pipedInput) feed(out *os.File, over *bool) {
+// feed writes the input to out until the source ends or over is set. It returns the number of bytes.
+func (p *pipedInput) feed(out *os.File, over *bool) (at int64) {
 	defer func() { _ = out.Close() }()
-	for at := int64(0); ; {
+	for {
 		chunk := p.after(at, over)
 		if len(chunk) == 0 {
-			return
+			return at
 		}
 		n, err := out.Write(chunk)
 		at += int64(n)
 		if err != nil {
-			return // the attempt has ended, or has closed its input
+			return at // the attempt has ended, or has closed its input
 		}
 	}
+}
+
+// unread returns the number of bytes that have been read, and not by the last attempt. It is 0 if the source has not
+// ended: its writer may be one that goes on until nobody reads, as yes does. It is called after the last attempt.
+func (p *pipedInput) unread() int64 {
+	if p == nil {
+		return 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	some, over := ready(p.source)
+	for p.within && (some || over) { // the read returns at once
+		p.changed.Wait()
+		some, over = ready(p.source)
+	}
+	if !p.ended && !over {
+		return 0
+	}
+	return p.dropped + int64(len(p.kept)) - p.used
 }
 
 // after returns what follows the given position, and waits for it until the source ends or over is set.
@@ -102,12 +127,13 @@ func (p *pipedInput) read() {
 		for !p.wanted {
 			p.changed.Wait()
 		}
+		p.within = true
 		p.mu.Unlock()
 		n, err := p.source.Read(buffer)
 		p.mu.Lock()
 		p.kept = append(p.kept, buffer[:n]...)
 		p.lost = p.lost || size(len(p.kept)) > p.most
-		p.wanted, p.ended = false, err != nil
+		p.wanted, p.within, p.ended = false, false, err != nil
 		p.mu.Unlock()
 		p.changed.Broadcast()
 		if err != nil {
@@ -139,6 +165,8 @@ var units = []struct {
 }{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
 
 func (s *size) Type() string { return "size" }
+
+func (s *size) wants() string { return "a number of bytes, as in 64MiB, or 0" }
 
 func (s size) String() string {
 	for _, u := range units {

@@ -41,7 +41,9 @@ const (
 	lastOutputOnly outputs = "last"
 )
 
-func (o *outputs) Type() string   { return "outputs" }
+func (o *outputs) Type() string { return "outputs" }
+
+func (o *outputs) wants() string  { return "all or last" }
 func (o *outputs) String() string { return string(*o) }
 
 func (o *outputs) Set(text string) error {

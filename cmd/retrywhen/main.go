@@ -1,7 +1,8 @@
-// Retrywhen retries a command, shows the schedule of a backoff, and simulates what clients with a policy do to a
-// server.
+// Retrywhen retries a command, breaks a program's connections and judges what it delivers, shows the schedule of a
+// backoff, and simulates what clients with a policy do to a server.
 //
-//	go install github.com/retrywhen/retrywhen/cmd/retrywhen
+//	go install ./cmd/retrywhen                                     # in a clone
+//	go install github.com/retrywhen/retrywhen/cmd/retrywhen@latest # from the first release on
 //	retrywhen --help
 package main
 
@@ -14,6 +15,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
 )
 
 func main() {
@@ -43,7 +46,7 @@ func execute(ctx context.Context, c *cobra.Command) error {
 		sub.SetOut(&text)
 		help(sub, args)
 		sub.SetOut(out)
-		_, failed = io.WriteString(out, text.String())
+		_, failed = io.WriteString(out, console.ForLocale(text.String()))
 	})
 	err := c.ExecuteContext(ctx) // sets failed
 	return errors.Join(err, failed)
@@ -62,9 +65,10 @@ func (d diedBy) Error() string { return "ended by signal " + d.signal.String() }
 func newCommand(out, errOut io.Writer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "retrywhen",
-		Short: "Retry commands; try a backoff before you deploy it",
-		Long: `Retrywhen retries a command with backoff and jitter, shows the schedule of a
-backoff, and simulates what many clients with it do to a server.
+		Short: "Retry commands; break a program's connections; try a backoff before you deploy it",
+		Long: `Retrywhen retries a command with backoff and jitter, breaks the connections of a
+program and judges what it delivers, shows the schedule of a backoff, and
+simulates what many clients with it do to a server.
 
 A policy is one quoted text: a curve, then its options in any order:
 
@@ -72,13 +76,15 @@ A policy is one quoted text: a curve, then its options in any order:
   linear d=1s tiled
   constant d=5s limit=10 within=1m
 
-Wrong usage and failures have the exit code 2. Run has codes of its own.`,
+Wrong usage and failures have the exit code 2. Run and prove have codes of their
+own.`,
 		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	c.SetOut(out)
 	c.SetErr(errOut)
+	c.SetHelpTemplate(helpTemplate)
 	c.SetFlagErrorFunc(badFlag)
 	c.AddCommand(newRun(), newProve(), newShow(), newSim(), newLab())
 	c.InitDefaultCompletionCmd()
@@ -99,5 +105,28 @@ Wrong usage and failures have the exit code 2. Run has codes of its own.`,
 			}
 		}
 	}
+	return c
+}
+
+func newSim() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "sim",
+		Short: "Simulate what many clients do to their server",
+		Long: `Sim simulates many clients under one or more policies, in simulated time: a
+server that stalls under load, a server that is down and comes back, a herd of
+jobs that fail together, or clients that contend for one row. The same seed gives
+the same result.
+
+Policies are as in: retrywhen show --help. These options may be added:
+  place=process-each     each client is a process with random draws of its own
+  place=by-key           a client's draw is the hash of its key
+  place=by-ordinal       a client's draw is its number's place in the fleet
+  processes=20           the clients are in 20 processes; each has its own budget
+  layers=3               three layers of callers have this policy (overload)
+
+When interrupted, sim writes the result so far and dies of the signal.`,
+	}
+	leads(c)
+	c.AddCommand(newSimBoundary(), newSimChoose(), newSimHerd(), newSimOCC(), newSimOutage(), newSimOverload())
 	return c
 }

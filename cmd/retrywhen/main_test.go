@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 		main()
 		os.Exit(0)
 	default:
+		_ = os.Setenv("LC_ALL", "C.UTF-8") // charts are compared
 		restoreSignals()
 		os.Exit(m.Run())
 	}
@@ -83,6 +84,11 @@ func beChild(what string, args []string) int {
 		in, _ := io.ReadAll(os.Stdin)
 		fmt.Printf("[%s]\n", in)
 		return number(0)
+	case "read": // N, CODE: prints the first n bytes of its input
+		in := make([]byte, number(0))
+		n, _ := io.ReadFull(os.Stdin, in)
+		fmt.Printf("%s\n", in[:n])
+		return number(1)
 	case "count-input": // CODE: prints the length of its input
 		n, _ := io.Copy(io.Discard, os.Stdin)
 		fmt.Println(n)
@@ -278,11 +284,12 @@ func TestHelp(t *testing.T) {
 		}
 		path := strings.Fields(c.CommandPath())[1:]
 		out, _, err := inProcess(t, append(path, "--help")...)
-		if err != nil || !strings.Contains(out, c.Long) {
+		usage, text, ok := strings.Cut(out, "\n\n"+c.Long+"\n\nFlags:\n")
+		if err != nil || !ok || text == "" || !strings.HasPrefix(usage, c.Short+"\n\nUsage:\n") {
 			t.Errorf("%s --help: %v\n%s", c.CommandPath(), err, out)
 		}
-		if c != root && !c.HasSubCommands() && !strings.Contains(out, "Examples:") {
-			t.Errorf("%s --help has no examples", c.CommandPath())
+		if c != root && !c.HasSubCommands() && !strings.Contains(usage, "Examples:") {
+			t.Errorf("%s --help has no examples before the text", c.CommandPath())
 		}
 		for line := range strings.Lines(c.Long) {
 			if len(line) > 82 {

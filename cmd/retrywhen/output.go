@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 	"github.com/spf13/cobra"
@@ -63,7 +64,7 @@ func (o *output) write(c *cobra.Command, tab lab.Tab, r report.Result) error {
 		e.SetIndent("", "  ")
 		return e.Encode(r.JSON())
 	case o.file == "":
-		_, err := io.WriteString(out, strings.Join(r.Text(width(out)), "\n")+"\n")
+		_, err := io.WriteString(out, console.ForLocale(strings.Join(r.Text(width(out)), "\n")+"\n"))
 		return err
 	}
 	write := func(w io.Writer) error { return lab.WriteResult(w, tab, commandLine(c), r) }

@@ -29,6 +29,9 @@ func newRun() *cobra.Command {
 		Long: `Run runs a command. While the command fails, run retries it, with the waits of
 the backoff. The exit code is the command's. Run's own messages go to stderr.
 
+For HTTP use the retries of curl, as in curl -fsS --retry 5. They see the status
+and Retry-After: a 404 is not retried. Run sees an exit code only.
+
 With --until failure run retries the command while it succeeds. With --until 3 it
 retries until the exit code is 3. When that happens run exits with 0. Otherwise
 it exits with the command's last exit code, or with 1 if that is 0.
@@ -40,13 +43,15 @@ Input: each attempt reads the same. Run keeps what comes from a pipe, up to
 --keep-input; a command that fails after more than that is not retried. A file is
 read from the same position. What an attempt reads from a terminal is lost for
 the next. In a loop that reads a pipe itself, give run another input, as in
-</dev/null, or use --keep-input 0: then the pipe is the command's.
+</dev/null, or use --keep-input 0: then the pipe is the command's. Run reports
+what it has taken from a pipe that has ended if a successful command did not read
+it, with --quiet too.
 
 Output: it appears as each attempt writes it. If the command fails in the middle,
 its output remains, and that of the next attempt follows. With --stdout last
 only the output of the last attempt is written, when run ends:
 
-  retrywhen run --stdout last -- curl -fsS https://example.org/list >list
+  retrywhen run --stdout last -- pg_dump shop >shop.sql
 
 There is no retry when the output has no reader any more, as in a pipe to head.
 
@@ -61,6 +66,9 @@ signals and the end at --timeout reach all processes that it has started. With
 --foreground it stays in run's group: use it for a command that asks for a
 password while its input is a pipe.
 
+As process 1 of a container run removes processes that have ended and whose
+parent has ended before.
+
 Exit codes, apart from the command's own:
 
     1  --until was not met: the command's last exit code is 0
@@ -70,11 +78,12 @@ Exit codes, apart from the command's own:
   126  the command cannot be executed
   127  the command was not found
 128+n  the command was ended by signal n`,
-		Example: `  retrywhen run -- curl -fsS https://example.org/health
-  retrywhen run --backoff "constant d=2s" --within 1m -- nc -z localhost 5432
-  retrywhen run --on-exit 75 --timeout 30s -- ./sync.sh
+		Example: `  retrywhen run --backoff 2s --within 1m -- nc -z localhost 5432
+  retrywhen run --on-exit 1,2 --limit none -- pg_isready -q
+  retrywhen run --on-exit 10,12,30-35 --timeout 1h -- rsync -a --partial photos backup:
+  retrywhen run --on-exit "all but 2" --within 5m -- ./migrate up
   pg_dump shop | retrywhen run --keep-input 1GiB -- ssh backup 'cat >shop.sql'
-  retrywhen run --until failure --limit none --backoff "constant d=0s" -- go test`,
+  retrywhen run --until failure --limit none --backoff 0s -- go test`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] == "" {
 				return errors.New("run: no command given, want one after --, as in: retrywhen run -- make test")
@@ -84,6 +93,9 @@ Exit codes, apart from the command's own:
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := r.check(limit, within); err != nil {
 				return err
+			}
+			if _, err := time.ParseDuration(backoff); err == nil {
+				backoff = "constant d=" + backoff
 			}
 			policy, err := retry.Parse(backoff)
 			if err != nil {
@@ -118,11 +130,11 @@ Exit codes, apart from the command's own:
 			return r.runs(c.Context())
 		},
 	}
-	c.Flags().StringVar(&backoff, "backoff", "exponential base=1s factor=2 cap=1m jitter=equal", "the policy, see retrywhen show --help")
+	c.Flags().StringVar(&backoff, "backoff", "exponential base=1s factor=2 cap=1m jitter=equal", "the policy, see retrywhen show --help; a duration alone is a constant")
 	c.Flags().Var(&limit, "limit", "maximum number of retries, or none for no limit")
 	c.Flags().DurationVar(&within, "within", 0, "no retry starts later than this after the first failure (--limit then has no default)")
 	c.Flags().Var(&r.until, "until", "retry until success, failure, or this exit code")
-	c.Flags().IntSliceVar(&r.onExit, "on-exit", nil, "retry only these exit `codes`, as in 1,75 (default: all but 0)")
+	c.Flags().Var(&r.onExit, "on-exit", "retry only these exit codes, as in 1,64-78 or \"all but 2\" (default: all but 0)")
 	c.Flags().DurationVar(&r.timeout, "timeout", 0, "attempt timeout (default: the policy's, or none)")
 	c.Flags().DurationVar(&r.killAfter, "kill-after", 5*time.Second, "time from SIGTERM to SIGKILL after an attempt timeout; if given, also after a forwarded signal")
 	c.Flags().Var(&keep, "keep-input", "how much of a pipe to keep for the next attempts, as in 64MiB")
@@ -150,6 +162,8 @@ type limitFlag struct {
 
 func (l *limitFlag) Type() string { return "number or none" }
 
+func (l *limitFlag) wants() string { return "a whole number, at least 0, or none" }
+
 func (l *limitFlag) String() string {
 	if l.none {
 		return "none"
@@ -176,6 +190,8 @@ const (
 )
 
 func (u *condition) Type() string { return "condition" }
+
+func (u *condition) wants() string { return "success, failure, or an exit code from 0 to 255" }
 
 func (u *condition) String() string {
 	switch *u {
@@ -220,7 +236,7 @@ func (r *runner) check(limit limitFlag, within time.Duration) error {
 	switch {
 	case limit.n < 0:
 		return fmt.Errorf("run: --limit is %d, want at least 0, or none", limit.n)
-	case len(r.onExit) > 0 && r.until != untilSuccess:
+	case r.onExit.text != "" && r.until != untilSuccess:
 		return fmt.Errorf("run: want --on-exit or --until %s, not both", &r.until)
 	case within < 0:
 		return fmt.Errorf("run: --within is %v, want at least 0", within)
@@ -228,11 +244,6 @@ func (r *runner) check(limit limitFlag, within time.Duration) error {
 		return fmt.Errorf("run: --timeout is %v, want at least 0", r.timeout)
 	case r.killAfter <= 0:
 		return fmt.Errorf("run: --kill-after is %v, want more than 0", r.killAfter)
-	}
-	for _, code := range r.onExit {
-		if code < 1 || code > 255 {
-			return fmt.Errorf("run: --on-exit has %d, want exit codes from 1 to 255", code)
-		}
 	}
 	return nil
 }

@@ -51,6 +51,12 @@ func TestRunEndsWithTheCommandsExitCode(t *testing.T) {
 		"within":                  {append([]string{"--backoff=constant d=1h", "--within=1s"}, asChild(t, "exit", "5")...), 5, "retrywhen: exit code 5\n"},
 		"127 of its own":          {append([]string{"--limit=1"}, asChild(t, "exit", "127")...), 127, "retrywhen: exit code 127; retry 1 of 1 in 1ms\nretrywhen: exit code 127; gave up after 2 attempts\n"},
 		"not found":               {[]string{"no-such-command"}, 127, "retrywhen: no-such-command: no such command\n"},
+		"a pipeline":              {[]string{"echo 'a' | wc"}, 127, `retrywhen: echo 'a' | wc: no such command, want a shell for it: retrywhen run -- sh -c 'echo '\''a'\'' | wc'` + "\n"},
+		"a shell word":            {[]string{"no command", "-l"}, 127, "retrywhen: no command: no such command\n"},
+		"a duration":              {append([]string{"--backoff=1ms", "--limit=1"}, asChild(t, "exit", "3")...), 3, "retrywhen: exit code 3; retry 1 of 1 in 1ms\nretrywhen: exit code 3; gave up after 2 attempts\n"},
+		"in a range":              {append([]string{"--on-exit=2-4", "--limit=1"}, asChild(t, "exit", "3")...), 3, "retrywhen: exit code 3; retry 1 of 1 in 1ms\nretrywhen: exit code 3; gave up after 2 attempts\n"},
+		"an exception":            {append([]string{"--on-exit=all but 1,3-5"}, asChild(t, "exit", "4")...), 4, ""},
+		"no exception":            {append([]string{"--on-exit=all but 1,3-5", "--limit=1"}, asChild(t, "exit", "6")...), 6, "retrywhen: exit code 6; retry 1 of 1 in 1ms\nretrywhen: exit code 6; gave up after 2 attempts\n"},
 		"a policy":                {[]string{"constant d=1s", "true"}, 127, "retrywhen: constant d=1s: no such command, want the policy in --backoff \"constant d=1s\"\n"},
 		"no such path":            {[]string{"./no/such"}, 127, "retrywhen: ./no/such: no such command\n"},
 		"not executable":          {[]string{file}, 126, "retrywhen: " + file + ": cannot be run: permission denied\n"},
@@ -132,6 +138,42 @@ func TestRunGivesAPipeToEachAttempt(t *testing.T) {
 			p.start(t)
 			if out, code := p.end(t); out != test.want || code != 1 {
 				t.Errorf("stdout %q, exit code %d, want %q and 1", out, code, test.want)
+			}
+		})
+	}
+}
+
+// In a loop that reads a pipe, run would take the lines of the next rounds. A writer that goes on is told by SIGPIPE.
+func TestRunReportsInputThatNobodyReads(t *testing.T) {
+	const taken = "retrywhen: run has taken 4 bytes that the command did not read from the pipe; for a loop that reads it use --keep-input 0, or </dev/null\n"
+	for name, test := range map[string]struct {
+		code  string
+		open  bool // the writer has not ended
+		flags []string
+		want  string
+	}{
+		"lost":              {code: "0", want: taken},
+		"lost, quiet":       {code: "0", flags: []string{"-q"}, want: taken},
+		"until failure":     {code: "3", flags: []string{"-q", "--until=failure"}, want: taken},
+		"fails":             {code: "3", flags: []string{"-q", "--limit=0"}},
+		"kept by nobody":    {code: "0", flags: []string{"--keep-input=0"}},
+		"the writer is yes": {code: "0", open: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in, out, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _, _ = in.Close(), out.Close() }()
+			fmt.Fprint(out, "abcdef")
+			if !test.open {
+				_ = out.Close()
+			}
+			p := command(t, slices.Concat([]string{"run"}, test.flags, asChild(t, "read", "2", test.code))...)
+			p.Stdin = in
+			p.start(t)
+			if got, _ := p.end(t); got != "ab\n" || p.err.String() != test.want {
+				t.Errorf("stdout %q, stderr %q, want ab and %q", got, p.err.String(), test.want)
 			}
 		})
 	}
@@ -248,25 +290,29 @@ func TestRunRefuses(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"no command":     {nil, []string{"no command given", "retrywhen run -- make test"}},
-		"an empty one":   {[]string{"--", ""}, []string{"no command given"}},
-		"a curve":        {[]string{"--backoff=exponental base=1s factor=2", "--", "true"}, []string{`"exponental"`, "did you mean exponential?"}},
-		"a word":         {[]string{"--backoff=linear d=1s jiter=full", "--", "true"}, []string{`"jiter=full"`, "did you mean jitter?"}},
-		"limit":          {[]string{"--limit=-1", "--", "true"}, []string{"--limit is -1, want at least 0"}},
-		"limit, no word": {[]string{"--limit=all", "--", "true"}, []string{`--limit is "all", want a whole number, at least 0, or none`}},
-		"two limits":     {[]string{"--limit=none", "--backoff=constant d=1s limit=3", "--", "true"}, []string{"want a limit in --backoff or --limit none, not both"}},
-		"until":          {[]string{"--until=never", "--", "true"}, []string{`--until is "never", want success, failure, or an exit code from 0 to 255`}},
-		"until 256":      {[]string{"--until=256", "--", "true"}, []string{`--until is "256", want success`}},
-		"until, on exit": {[]string{"--until=failure", "--on-exit=3", "--", "true"}, []string{"want --on-exit or --until failure, not both"}},
-		"within":         {[]string{"--within=-1s", "--", "true"}, []string{"--within is -1s, want at least 0"}},
-		"timeout":        {[]string{"--timeout=-1s", "--", "true"}, []string{"--timeout is -1s, want at least 0"}},
-		"kill-after":     {[]string{"--kill-after=0", "--", "true"}, []string{"--kill-after is 0s, want more than 0"}},
-		"exit code 0":    {[]string{"--on-exit=0", "--", "true"}, []string{"--on-exit has 0, want exit codes from 1 to 255"}},
-		"exit code 256":  {[]string{"--on-exit=1,256", "--", "true"}, []string{"--on-exit has 256"}},
-		"not a duration": {[]string{"--within=5", "--", "true"}, []string{`run: --within is "5", want a duration, as in`}},
-		"keep-input":     {[]string{"--keep-input=8MB", "--", "true"}, []string{`--keep-input is "8MB", want a number of bytes, as in 64MiB`}},
-		"stdout":         {[]string{"--stdout=first", "--", "true"}, []string{`--stdout is "first", want all or last`}},
-		"no such flag":   {[]string{"--nope", "--", "true"}, []string{"--nope"}},
+		"no command":      {nil, []string{"no command given", "retrywhen run -- make test"}},
+		"an empty one":    {[]string{"--", ""}, []string{"no command given"}},
+		"a curve":         {[]string{"--backoff=exponental base=1s factor=2", "--", "true"}, []string{`"exponental"`, "did you mean exponential?"}},
+		"a word":          {[]string{"--backoff=linear d=1s jiter=full", "--", "true"}, []string{`"jiter=full"`, "did you mean jitter?"}},
+		"limit":           {[]string{"--limit=-1", "--", "true"}, []string{"--limit is -1, want at least 0"}},
+		"limit, no word":  {[]string{"--limit=all", "--", "true"}, []string{`--limit is "all", want a whole number, at least 0, or none`}},
+		"two limits":      {[]string{"--limit=none", "--backoff=constant d=1s limit=3", "--", "true"}, []string{"want a limit in --backoff or --limit none, not both"}},
+		"until":           {[]string{"--until=never", "--", "true"}, []string{`--until is "never", want success, failure, or an exit code from 0 to 255`}},
+		"until 256":       {[]string{"--until=256", "--", "true"}, []string{`--until is "256", want success`}},
+		"until, on exit":  {[]string{"--until=failure", "--on-exit=3", "--", "true"}, []string{"want --on-exit or --until failure, not both"}},
+		"within":          {[]string{"--within=-1s", "--", "true"}, []string{"--within is -1s, want at least 0"}},
+		"timeout":         {[]string{"--timeout=-1s", "--", "true"}, []string{"--timeout is -1s, want at least 0"}},
+		"kill-after":      {[]string{"--kill-after=0", "--", "true"}, []string{"--kill-after is 0s, want more than 0"}},
+		"exit code 0":     {[]string{"--on-exit=0", "--", "true"}, []string{`--on-exit is "0", want exit codes from 1 to 255`}},
+		"exit code 256":   {[]string{"--on-exit=1,256", "--", "true"}, []string{`--on-exit is "1,256", want`}},
+		"no range":        {[]string{"--on-exit=7-5", "--", "true"}, []string{`--on-exit is "7-5", want`}},
+		"an open range":   {[]string{"--on-exit=7-", "--", "true"}, []string{`--on-exit is "7-", want`}},
+		"but nothing":     {[]string{"--on-exit=all but", "--", "true"}, []string{`--on-exit is "all but", want`}},
+		"a negative wait": {[]string{"--backoff=-2s", "--", "true"}, []string{`"d=-2s"`}},
+		"not a duration":  {[]string{"--within=5", "--", "true"}, []string{`run: --within is "5", want a duration, as in`}},
+		"keep-input":      {[]string{"--keep-input=8MB", "--", "true"}, []string{`--keep-input is "8MB", want a number of bytes, as in 64MiB`}},
+		"stdout":          {[]string{"--stdout=first", "--", "true"}, []string{`--stdout is "first", want all or last`}},
+		"no such flag":    {[]string{"--nope", "--", "true"}, []string{"--nope"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -31,9 +31,9 @@ type runner struct {
 	args      []string
 	policy    retry.Policy
 	until     condition
-	onExit    []int // retry these exit codes; empty is all but 0
-	attempts  int   // so far
-	lastExit  int   // the exit code of the last attempt
+	onExit    exitCodes // retry these
+	attempts  int       // so far
+	lastExit  int       // the exit code of the last attempt
 	timeout   time.Duration
 	killAfter time.Duration
 	quiet     bool
@@ -100,7 +100,7 @@ func (r *runner) run(ctx context.Context) error {
 			case s := <-r.signals:
 				switch {
 				case isChildNotice(s):
-					if r.child.stopped() {
+					if r.child.noticed() {
 						r.print("the command was stopped; if it waits for the terminal, use --foreground")
 					}
 				case r.child.pass(s):
@@ -128,16 +128,21 @@ func (r *runner) run(ctx context.Context) error {
 		a.Fail(r.outcome(r.attempt()))
 	}
 	if r.until != untilSuccess {
-		r.print("exit code %d after %s", r.lastExit, attempts(r.attempts))
+		r.print("exit code %d after %s", r.lastExit, counted(int64(r.attempts), "attempt"))
+	}
+	if n := r.input.unread(); n > 0 { // also with --quiet: something is lost
+		fmt.Fprintf(r.stderr, "retrywhen: run has taken %s that the command did not read from the pipe; for a loop that reads it "+
+			"use --keep-input 0, or </dev/null\n", counted(n, "byte"))
 	}
 	return nil
 }
 
-func attempts(n int) string {
-	if n == 1 {
-		return "1 attempt"
+// counted returns a number with its unit.
+func counted(n int64, unit string) string {
+	if n != 1 {
+		unit += "s"
 	}
-	return fmt.Sprintf("%d attempts", n)
+	return fmt.Sprintf("%d %s", n, unit)
 }
 
 // outcome returns nil if the attempt met the condition of --until, else its failure.
@@ -200,7 +205,7 @@ func (f *failedAttempt) Error() string { return f.text }
 func (r *runner) retryable(err error) bool {
 	f, ok := errors.AsType[*failedAttempt](err)
 	switch {
-	case !ok, f.final, len(r.onExit) > 0 && !slices.Contains(r.onExit, f.code):
+	case !ok, f.final, !r.onExit.has(f.code):
 		return false
 	}
 	if why := r.input.whyLost(); why != "" {
@@ -280,6 +285,8 @@ func (r *runner) notStarted(err error) error {
 		text := command + ": no such command"
 		if _, err := retry.Parse(command); err == nil {
 			text += fmt.Sprintf(", want the policy in --backoff %q", command)
+		} else if len(r.args) == 1 && strings.ContainsAny(command, " |&;<>()$`*?~") {
+			text += ", want a shell for it: retrywhen run -- sh -c '" + strings.ReplaceAll(command, "'", `'\''`) + "'"
 		}
 		return &failedAttempt{code: codeNotFound, text: text, final: true}
 	case errors.Is(err, os.ErrNotExist):

@@ -18,6 +18,8 @@ func endsRun(os.Signal) bool { return true }
 
 func isStop(os.Signal) bool { return false }
 
+func goesOn(os.Signal) bool { return false }
+
 func stopSelf() {}
 
 func resume(*os.Process, bool) {}
@@ -38,5 +40,8 @@ func endedBy(*os.ProcessState) int { return 0 }
 
 // die returns, because a process cannot die of a signal here.
 func die(os.Signal) {}
+
+// ready knows nothing here: a read shows the end.
+func ready(*os.File) (some, over bool) { return false, false }
 
 func unread(io.Writer) bool { return false }

@@ -23,6 +23,9 @@ var passedOn = []os.Signal{
 // isStop reports whether the signal is that of ^Z, which stops this process too.
 func isStop(s os.Signal) bool { return s == syscall.SIGTSTP }
 
+// goesOn reports whether the signal lets a stopped process go on.
+func goesOn(s os.Signal) bool { return s == syscall.SIGCONT }
+
 // stopSelf stops this process until it receives SIGCONT.
 func stopSelf() { _ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) }
 
@@ -104,13 +107,29 @@ func die(s os.Signal) {
 	}
 }
 
+// ready reports whether a pipe has something to read, and whether its writers are gone.
+func ready(f *os.File) (some, over bool) {
+	got := polled(f, unix.POLLIN)
+	return got&unix.POLLIN != 0, got&unix.POLLHUP != 0
+}
+
 // unread reports whether w is a pipe without a reader.
 func unread(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	if !ok {
-		return false
+	return ok && polled(f, unix.POLLOUT)&(unix.POLLERR|unix.POLLHUP) != 0
+}
+
+// polled returns what poll(2) says of a file at once.
+func polled(f *os.File, events int16) (got int16) {
+	conn, err := f.SyscallConn() // Fd would change the mode under a read
+	if err != nil {
+		return 0
 	}
-	poll := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLOUT}}
-	_, err := unix.Poll(poll, 0)
-	return err == nil && poll[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0
+	_ = conn.Control(func(fd uintptr) {
+		poll := []unix.PollFd{{Fd: int32(fd), Events: events}}
+		if _, err := unix.Poll(poll, 0); err == nil {
+			got = poll[0].Revents
+		}
+	})
+	return got
 }

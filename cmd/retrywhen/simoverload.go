@@ -113,6 +113,8 @@ func (s *shape) String() string {
 
 func (s *shape) Type() string { return "distribution" }
 
+func (s *shape) wants() string { return "constant, exponential, or log-normal:CV as in log-normal:0.5" }
+
 // percentage is the flag of a share, as in 1% or 0.01.
 type percentage float64
 
@@ -131,3 +133,5 @@ func (p *percentage) Set(text string) error {
 
 func (p *percentage) String() string { return strconv.FormatFloat(100*float64(*p), 'g', -1, 64) + "%" }
 func (p *percentage) Type() string   { return "percentage" }
+
+func (p *percentage) wants() string { return "a share from 0% to 100%, as in 1% or 0.01" }

@@ -23,29 +23,6 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-func newSim() *cobra.Command {
-	c := &cobra.Command{
-		Use:   "sim",
-		Short: "Simulate what many clients do to their server",
-		Long: `Sim simulates many clients under one or more policies, in simulated time: a
-server that stalls under load, a server that is down and comes back, a herd of
-jobs that fail together, or clients that contend for one row. The same seed gives
-the same result.
-
-Policies are as in: retrywhen show --help. These options may be added:
-  place=process-each     each client is a process with random draws of its own
-  place=by-key           a client's draw is the hash of its key
-  place=by-ordinal       a client's draw is its number's place in the fleet
-  processes=20           the clients are in 20 processes; each has its own budget
-  layers=3               three layers of callers have this policy (overload)
-
-When interrupted, sim writes the result so far and dies of the signal.`,
-	}
-	leads(c)
-	c.AddCommand(newSimBoundary(), newSimChoose(), newSimHerd(), newSimOCC(), newSimOutage(), newSimOverload())
-	return c
-}
-
 // simulation holds what all simulations have in common.
 type simulation struct {
 	output
@@ -92,6 +69,8 @@ func (p *placement) String() string {
 }
 
 func (p *placement) Type() string { return "place" }
+
+func (p *placement) wants() string { return "one-process, process-each, by-key or by-ordinal" }
 
 // strategies parses the policies. Without any it returns the preset's. It refuses words without effect.
 func (s *simulation) strategies(args []string, in report.Input) ([]report.Strategy, error) {

@@ -22,6 +22,24 @@ func version() string {
 	return fmt.Sprintf("%s, %s, %s/%s", module, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
+// helpTemplate has the usage and the examples first, then the text, then the flags.
+const helpTemplate = `{{.Short}}
+
+Usage:
+  {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND{{else}}{{.UseLine}}{{end}}{{if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}{{if .HasAvailableSubCommands}}
+
+Commands:{{range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}
+
+{{.Long | trimTrailingWhitespaces}}
+
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
+`
+
 // leads makes a command that only has subcommands return an error for an unknown one.
 func leads(c *cobra.Command) {
 	c.Args = func(c *cobra.Command, args []string) error {
@@ -55,18 +73,25 @@ func nearest(word string, names []string, dashes string) string {
 	return ","
 }
 
+// wanting is a flag's value of this command, which knows its valid values.
+type wanting interface{ wants() string }
+
+// wants has the valid values of the types of package pflag that the flags have.
+var wants = map[string]string{
+	"bool": "true or false", "int": "a whole number", "uint64": "a whole number, at least 0", "float64": "a number",
+	"duration": "a duration, as in 500ms or 1m30s", "durationSlice": "durations separated by commas, as in 5s,1m",
+	"float64Slice": "numbers separated by commas",
+}
+
 // badFlag returns an error with the command, the wrong flag and its valid values.
 func badFlag(c *cobra.Command, err error) error {
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		f := wrong.GetFlag()
-		return fmt.Errorf("%s--%s is %q, want %s", where(c), f.Name, wrong.GetValue(), map[string]string{
-			"bool": "true or false", "duration": "a duration, as in 500ms or 1m30s", "int": "a whole number", "float64": "a number", "durationSlice": "durations separated by commas, as in 5s,1m", "number or none": "a whole number, at least 0, or none",
-			"distribution": "constant, exponential, or log-normal:CV as in log-normal:0.5", "percentage": "a share from 0% to 100%, as in 1% or 0.01",
-			"condition": "success, failure, or an exit code from 0 to 255", "uint64": "a whole number, at least 0",
-			"place": "one-process, process-each, by-key or by-ordinal",
-			"size":  "a number of bytes, as in 64MiB, or 0", "outputs": "all or last",
-			"intSlice": "whole numbers separated by commas", "float64Slice": "numbers separated by commas",
-		}[f.Value.Type()])
+		want := wants[f.Value.Type()]
+		if v, ok := f.Value.(wanting); ok {
+			want = v.wants()
+		}
+		return fmt.Errorf("%s--%s is %q, want %s", where(c), f.Name, wrong.GetValue(), want)
 	}
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
 		var names []string

@@ -25,7 +25,7 @@ func TestWrongUsage(t *testing.T) {
 		"show sidekiq --retries":                        "show: flag needs an argument: --retries, see retrywhen show --help",
 		"show sidekiq -n x":                             `show: --retries is "x", want a whole number`,
 		"run --within 5 -- true":                        `run: --within is "5", want a duration, as in 500ms or 1m30s`,
-		"run --on-exit x -- true":                       `run: --on-exit is "x", want whole numbers separated by commas`,
+		"run --on-exit x -- true":                       `run: --on-exit is "x", want exit codes from 1 to 255 separated by commas, as in 1,64-78, or "all but" these`,
 		"sim herd --seed -1":                            `herd: --seed is "-1", want a whole number, at least 0`,
 		"sim herd --own-axis=x":                         `herd: --own-axis is "x", want true or false`,
 		"sim herd --place=":                             `herd: --place is "", want one-process, process-each, by-key or by-ordinal`,
@@ -44,6 +44,13 @@ func TestWrongUsage(t *testing.T) {
 		"sim boundary --points 0":                       "boundary: --points is 0, want 1 to 1000",
 		"sim boundary --points 1001":                    "boundary: --points is 1001, want 1 to 1000",
 		"sim overload --runs 100001":                    "overload: --runs is 100001, want 1 to 100000",
+		"lab -p 65536":                                  "lab: --port is 65536, want 0 to 65535",
+		"lab -p -1":                                     "lab: --port is -1, want 0 to 65535",
+		"show sidekiq --output=":                        `show: --output is "", want a name that ends in .svg or .html`,
+		"sim choose --outages x":                        `choose: --outages is "x", want durations separated by commas, as in 5s,1m`,
+		"sim overload --load x":                         `overload: --load is "x", want a number`,
+		"sim outage --budget x":                         `outage: --budget is "x": "x" is not a budget, want as in "budget=10,1,0.1": capacity, cost, refund, and optionally the tokens that flow in each second`,
+		"lab -p 9223372036854775808":                    `lab: --port is "9223372036854775808", want a whole number`,
 		"prove --server x:1":                            "prove: no command given, want one after --, as in: retrywhen prove --server localhost:6379 -- python3 client.py {addr}",
 		"prove -- true":                                 `prove: --server is "", want host:port, as in localhost:6379`,
 		"prove --server x -- true":                      `prove: --server is "x", want host:port, as in localhost:6379`,
@@ -54,13 +61,6 @@ func TestWrongUsage(t *testing.T) {
 		"prove --server x:1 --ways cut,silense -- true": `prove: --ways has "silense"; did you mean silence? want some of cut,amid,end,silence,refuse,twice`,
 		"prove --server x:1 --known lots=x -- true":     `prove: --known is "lots=x"; did you mean lost? want kind=why with a kind of lost, repeated, foreign, order, hot, silent, away, gave-up, ended, late, open, past-the-proxy`,
 		"prove --server x:1 --known lost -- true":       `prove: --known is "lost", want kind=why with a kind of lost, repeated, foreign, order, hot, silent, away, gave-up, ended, late, open, past-the-proxy`,
-		"lab -p 65536":                                  "lab: --port is 65536, want 0 to 65535",
-		"lab -p -1":                                     "lab: --port is -1, want 0 to 65535",
-		"show sidekiq --output=":                        `show: --output is "", want a name that ends in .svg or .html`,
-		"sim choose --outages x":                        `choose: --outages is "x", want durations separated by commas, as in 5s,1m`,
-		"sim overload --load x":                         `overload: --load is "x", want a number`,
-		"sim outage --budget x":                         `outage: --budget is "x": "x" is not a budget, want as in "budget=10,1,0.1": capacity, cost, refund, and optionally the tokens that flow in each second`,
-		"lab -p 9223372036854775808":                    `lab: --port is "9223372036854775808", want a whole number`,
 	} {
 		out, _, err := inProcess(t, strings.Fields(line)...)
 		if fmt.Sprint(err) != want || out != "" {
@@ -90,6 +90,7 @@ func TestFlagsPrintWhatTheyRead(t *testing.T) {
 	for text, value := range map[string]pflag.Value{
 		"none": new(limitFlag), "5": new(limitFlag), "success": new(condition), "failure": new(condition), "42": new(condition),
 		"last": new(outputs), "by-key": new(placement), "7.5%": new(percentage),
+		"1,75": new(exitCodes), "all but 2,64-78": new(exitCodes),
 		"exponential": new(shape), "log-normal:0.7": new(shape),
 	} {
 		if err := value.Set(text); err != nil || value.String() != text {

@@ -108,7 +108,8 @@ func allow(publish ...string) embedded.Option {
 
 func user(name string, publish ...string) *server.User {
 	return &server.User{Username: name, Password: "pw", Permissions: &server.Permissions{
-		Publish: &server.SubjectPermission{Allow: publish}, Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX_" + name + ".>"}}}}
+		Publish: &server.SubjectPermission{Allow: publish}, Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX_" + name + ".>", "retrywhen.q.cancel"}},
+		Response: &server.ResponsePermission{MaxMsgs: 1, Expires: time.Minute}}}
 }
 
 // as are the options of a connection of the user.

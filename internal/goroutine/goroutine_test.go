@@ -6,7 +6,6 @@ import (
 	"runtime/pprof"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/internal/goroutine"
@@ -37,33 +36,6 @@ func TestLabelled(t *testing.T) {
 	}
 	if left := goroutine.Labelled("key", "value"); len(left) != 0 {
 		t.Errorf("got %+v", left)
-	}
-}
-
-// Goroutines that end, and those of other bubbles and of no bubble, are never counted.
-func TestCount(t *testing.T) {
-	stop := make(chan struct{})
-	defer close(stop)
-	for range 10 {
-		go func() { <-stop }()
-	}
-	for range 200 {
-		synctest.Test(t, func(t *testing.T) {
-			before, stop := goroutine.Count(), make(chan struct{})
-			for range 5 {
-				go func() {}()
-				go func() { <-stop }()
-			}
-			synctest.Wait()
-			if n := goroutine.Count() - before; n != 5 {
-				t.Fatalf("%d goroutines more, want 5", n)
-			}
-			close(stop)
-			synctest.Wait()
-			if n := goroutine.Count() - before; n != 0 {
-				t.Fatalf("%d goroutines more, want none", n)
-			}
-		})
 	}
 }
 

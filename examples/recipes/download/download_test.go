@@ -9,20 +9,34 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/examples/internal/check"
+	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/download"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retryhttp"
 )
 
-func TestMain(m *testing.M) { check.Main(m) }
+func TestMain(m *testing.M) { killed.Main(m, program) }
+
+// program downloads the file, and each read of it is an effect: it is killed among them.
+func program(ctx context.Context, e *killed.Effects, args []string) error {
+	client := download.Client(policy, time.Second)
+	return download.Download(ctx, client, args[0], args[1], func(done, _ int64) {
+		if err := e.Apply(int(done), ""); err != nil {
+			panic(err)
+		}
+	})
+}
 
 var policy = retry.New(backoff.Constant(10*time.Millisecond), retry.Limit(100))
 
@@ -59,8 +73,8 @@ func TestDownload(t *testing.T) {
 	client := download.Client(policy, 200*time.Millisecond)
 	defer client.CloseIdleConnections()
 	fault, next, last := network.Each(), int64(0), int64(0)
-	var got bytes.Buffer
-	err := download.Download(t.Context(), client, "http://"+network.Address(), &got, func(done, total int64) {
+	path := filepath.Join(t.TempDir(), "file")
+	err := download.Download(t.Context(), client, "http://"+network.Address(), path, func(done, total int64) {
 		if done <= last || total != int64(len(data)) {
 			t.Errorf("%d of %d bytes after %d", done, total, last)
 		}
@@ -69,11 +83,62 @@ func TestDownload(t *testing.T) {
 			fault()
 		}
 	})
-	if err != nil || !bytes.Equal(got.Bytes(), data) || last != int64(len(data)) {
-		t.Errorf("%d of %d bytes, reported %d: %v", got.Len(), len(data), last, err)
+	if got, _ := os.ReadFile(path); err != nil || !bytes.Equal(got, data) || last != int64(len(data)) {
+		t.Errorf("%d of %d bytes, reported %d: %v", len(got), len(data), last, err)
 	}
 	if n := requests.Load(); n < 6 {
 		t.Errorf("%d requests, want at least 6: the network had too few faults", n)
+	}
+}
+
+// The process is killed 20 times amid the file, and each byte is sent once, but for what was on its way. A file that has
+// changed meanwhile begins again, and one that was complete is only renamed.
+func TestDownload_Killed(t *testing.T) {
+	data := make([]byte, 8<<20)
+	for i := range data {
+		data[i] = byte(rand.Uint32())
+	}
+	var mu sync.Mutex
+	tag, sent := `"v1"`, []string{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		w.Header().Set("ETag", tag)
+		sent = append(sent, r.Header.Get("Range"))
+		content := bytes.NewReader(data)
+		mu.Unlock()
+		http.ServeContent(w, r, "", time.Time{}, content)
+	}))
+	defer server.Close()
+	path, effects := filepath.Join(t.TempDir(), "file"), filepath.Join(t.TempDir(), "effects")
+	download := func(kill int) {
+		t.Helper()
+		if err := killed.Start(t, effects, kill, server.URL, path).Wait(); (err == nil) != (kill == 0) {
+			t.Fatalf("killed after %d reads: %v", kill, err)
+		}
+	}
+	for range 20 {
+		download(5)
+	}
+	mu.Lock()
+	if sent[0] != "" || slices.Contains(sent[1:], "") || !slices.Equal(slices.Compact(slices.Clone(sent)), sent) {
+		t.Errorf("got the ranges %q", sent)
+	}
+	tag, data = `"v2"`, bytes.ToUpper(data)
+	mu.Unlock()
+	download(5) // from the start
+	download(0)
+	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, data) {
+		t.Errorf("got %d of %d bytes, or others, %v", len(got), len(data), err)
+	}
+	if err := errors.Join(os.Rename(path, path+".part"), os.WriteFile(path+".etag", []byte(tag), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	download(0)
+	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, data) {
+		t.Errorf("killed before the rename: got %d of %d bytes, or others, %v", len(got), len(data), err)
+	}
+	if left, _ := filepath.Glob(path + "*"); len(left) != 1 {
+		t.Errorf("left %q", left)
 	}
 }
 
@@ -82,17 +147,17 @@ func TestDownload_Errors(t *testing.T) {
 	defer server.Close()
 	client, nothing := download.Client(policy, time.Second), func(int64, int64) { t.Error("progress") }
 	defer client.CloseIdleConnections()
-	err := download.Download(t.Context(), client, server.URL, new(bytes.Buffer), nothing)
+	err := download.Download(t.Context(), client, server.URL, filepath.Join(t.TempDir(), "file"), nothing)
 	if e, ok := errors.AsType[*retryhttp.StatusError](err); !ok || e.StatusCode != http.StatusNotFound {
 		t.Errorf("not found: %v", err)
 	}
-	if err := download.Download(t.Context(), client, "http://%", new(bytes.Buffer), nothing); err == nil || !strings.Contains(err.Error(), "invalid URL") {
+	if err := download.Download(t.Context(), client, "http://%", filepath.Join(t.TempDir(), "file"), nothing); err == nil || !strings.Contains(err.Error(), "invalid URL") {
 		t.Errorf("no URL: %v", err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := fmt.Errorf("enough")
 	cancel(cause)
-	if err := download.Download(ctx, client, server.URL, new(bytes.Buffer), nothing); !errors.Is(err, cause) {
+	if err := download.Download(ctx, client, server.URL, filepath.Join(t.TempDir(), "file"), nothing); !errors.Is(err, cause) {
 		t.Errorf("cancelled: %v", err)
 	}
 }

@@ -2,6 +2,7 @@
 package github
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retryhttp"
 	"github.com/retrywhen/retrywhen/stream"
 )
@@ -19,6 +21,12 @@ import (
 type Position struct {
 	Page  string
 	Taken int
+}
+
+// Item is a value, and the position after it: store it with the value's effect.
+type Item[T any] struct {
+	Value T
+	After Position
 }
 
 var next = regexp.MustCompile(`<([^<>]*)>; rel="next"`)
@@ -31,10 +39,10 @@ var next = regexp.MustCompile(`<([^<>]*)>; rel="next"`)
 // is. A value that is deleted from an earlier page moves the others forward, and one of them is skipped: for a list
 // from which values are deleted, poll by the time and the id.
 //
-// A rate limit dictates the delay, up to an hour: the policy needs retry.MaxRetryAfter. A 4xx without one is
-// permanent.
-func Follow[T any](client *http.Client, token string, start Position, every time.Duration, policy stream.RetryHandler) stream.Stream[T] {
-	return operators.Poll(every, start, func(ctx context.Context, at Position) (values []T, _ Position, _ error) {
+// A rate limit dictates the delay, up to an hour: the policy needs retry.MaxRetryAfter. A 403 that does not say when it ends
+// waits for a minute, as GitHub's documents want. Any other 4xx is permanent.
+func Follow[T any](client *http.Client, token string, start Position, every time.Duration, policy stream.RetryHandler) stream.Stream[Item[T]] {
+	return operators.Poll(every, start, func(ctx context.Context, at Position) (items []Item[T], _ Position, _ error) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.Page, nil)
 		if err != nil {
 			return nil, at, stream.Permanent(err)
@@ -48,12 +56,18 @@ func Follow[T any](client *http.Client, token string, start Position, every time
 		if response.StatusCode != http.StatusOK {
 			return nil, at, refusal(response)
 		}
-		err = json.NewDecoder(response.Body).Decode(&values)
-		fresh, end := values[min(at.Taken, len(values)):], Position{at.Page, len(values)}
+		var values []T
+		if err := json.NewDecoder(response.Body).Decode(&values); err != nil {
+			return nil, at, err
+		}
+		for i := at.Taken; i < len(values); i++ {
+			items = append(items, Item[T]{values[i], Position{at.Page, i + 1}})
+		}
+		end := Position{at.Page, len(values)}
 		if link := next.FindStringSubmatch(response.Header.Get("Link")); link != nil {
 			end = Position{Page: link[1]}
 		}
-		return fresh, end, err
+		return items, end, nil
 	}, policy)
 }
 
@@ -64,6 +78,10 @@ func refusal(response *http.Response) error {
 		h.Set("Retry-After", time.Unix(reset, 0).UTC().Format(http.TimeFormat))
 	}
 	failure := retryhttp.NewStatusError(response)
+	quota := h.Get("X-RateLimit-Remaining") != "" && !bytes.Contains(failure.Body, []byte("secondary rate limit"))
+	if h.Get("Retry-After") == "" && response.StatusCode == http.StatusForbidden && !quota {
+		return retry.RetryAfter(failure, time.Minute)
+	}
 	if response.StatusCode >= 500 || response.StatusCode == http.StatusTooManyRequests || h.Get("Retry-After") != "" {
 		return failure
 	}

@@ -1,5 +1,5 @@
-// Package mqtt receives the messages of a topic from an MQTT broker, each at least once. A message is acknowledged when
-// its consumer is done with it; what is not acknowledged comes again over the next connection.
+// Package mqtt receives the messages of a topic from an MQTT broker, each at least once. The consumer acknowledges a message
+// when it is done with it; what is not acknowledged comes again over the next connection.
 package mqtt
 
 import (
@@ -15,8 +15,9 @@ import (
 // does not. Messages whose acknowledgement was lost come again, with Duplicate true: those that the client had received
 // when its connection broke.
 //
-// The client reads nothing while the consumer works, pings included: a consumer that takes longer than the ping timeout
-// must be quicker, or put a Buffer after Messages, which acknowledges what it holds.
+// The consumer must call each message's Ack after its effect. The client reads nothing while the consumer works, pings
+// included: if it may take longer than the ping timeout, put a Buffer after Messages, and acknowledge in the consumer: what
+// the Buffer holds dies with the process.
 func Messages(topic string, configure func(*mqtt.ClientOptions), policy stream.RetryHandler) stream.Stream[mqtt.Message] {
 	return stream.FromCallbacks(func(ctx context.Context, push func(mqtt.Message) bool) error {
 		lost := make(chan error, 1)
@@ -25,9 +26,7 @@ func Messages(topic string, configure func(*mqtt.ClientOptions), policy stream.R
 		options.SetCleanSession(false).SetAutoReconnect(false).SetOrderMatters(true).SetAutoAckDisabled(true)
 		options.SetConnectionLostHandler(func(_ mqtt.Client, err error) { lost <- err })
 		options.SetDefaultPublishHandler(func(_ mqtt.Client, m mqtt.Message) { // of the session's messages before Subscribe, too
-			if push(m) {
-				m.Ack()
-			}
+			push(m)
 		})
 		client := mqtt.NewClient(options)
 		if err := done(ctx, client.Connect()); err != nil {

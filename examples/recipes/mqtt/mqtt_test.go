@@ -1,6 +1,8 @@
 package mqtt_test
 
 import (
+	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"strconv"
@@ -14,12 +16,58 @@ import (
 	"github.com/mochi-mqtt/server/v2/listeners"
 	"github.com/mochi-mqtt/server/v2/packets"
 
-	"github.com/retrywhen/retrywhen/examples/internal/check"
+	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/mqtt"
 )
 
-func TestMain(m *testing.M) { check.Main(m) }
+func TestMain(m *testing.M) { killed.Main(m, program) }
+
+// session configures a client whose session has the name.
+func session(address, name string) func(*paho.ClientOptions) {
+	return func(o *paho.ClientOptions) {
+		o.AddBroker("tcp://" + address).SetClientID(name).SetConnectTimeout(time.Second)
+	}
+}
+
+// program has the effect of each message and then acknowledges it, with a Buffer of so many messages before.
+func program(ctx context.Context, e *killed.Effects, args []string) error {
+	buffer, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	messages := mqtt.Messages("events", session(args[0], "reader"), proxy.Policy)
+	if buffer > 0 {
+		messages = messages.Buffer(buffer)
+	}
+	return messages.TakeWhile(func(m paho.Message) bool {
+		n, err := strconv.Atoi(string(m.Payload()))
+		if err = errors.Join(err, e.Apply(n, "")); err != nil {
+			panic(err)
+		}
+		m.Ack()
+		return len(e.Counts()) < 1000
+	}).ForEach(ctx, func(paho.Message) {})
+}
+
+// The process is killed three times between an effect and its acknowledgement: with a Buffer nothing is lost either.
+func TestMessages_Killed(t *testing.T) {
+	const n = 1000
+	for _, buffer := range []string{"0", "100"} {
+		var publish sync.WaitGroup
+		publish.Add(1)
+		address := serve(t, func(b *broker.Server) {
+			defer publish.Done()
+			for i := 1; i <= n; i++ {
+				if err := b.Publish("events", []byte(strconv.Itoa(i)), false, 1); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		killed.Check(t, 3, 250, 1, n, true, address, buffer)
+		publish.Wait()
+	}
+}
 
 // subscribed calls f when a client has subscribed for the first time, and so has a session.
 type subscribed struct {
@@ -92,6 +140,7 @@ func TestMessages(t *testing.T) {
 			faults++
 			fault()
 		}
+		m.Ack()
 		return len(seen) < n
 	})
 	<-publishing

@@ -4,60 +4,82 @@ package offset
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Schema is the table of the positions.
-const Schema = "CREATE TABLE positions (feed text PRIMARY KEY, at bigint NOT NULL)"
+// Schema returns the statement that makes the table of the positions. kind is their type: bigint, text, bytea, bigint[].
+func Schema(kind string) string {
+	return "CREATE TABLE positions (feed text PRIMARY KEY, at " + kind + " NOT NULL)"
+}
 
 const (
-	load = "INSERT INTO positions VALUES ($1, 0) ON CONFLICT (feed) DO UPDATE SET at = positions.at RETURNING at"
+	load = "INSERT INTO positions VALUES ($1, $2) ON CONFLICT (feed) DO UPDATE SET at = positions.at RETURNING at"
 	move = "UPDATE positions SET at = $3 WHERE feed = $1 AND at = $2"
 )
 
-// Apply calls effect for each value of the feed given by open and after, and returns the positions that are stored. A
-// transaction that takes longer than silence fails. Whether it was committed or not, the next attempt loads the
-// position from the database.
+// Apply calls effect for each value of the feed, and returns the positions that are stored. open is one connection of the
+// feed, as operators.ResumePositions takes it, without retries: the policy renews it and the database's connection alike,
+// so a limit counts once. A *retry.Error of a policy inside open is not retried. Each attempt begins at the position in the
+// database, or at start if there is none: so it does not matter whether a transaction that has failed was committed.
 //
-// T may be a slice, whose values are applied with one position in one transaction: a batch, or the group of values that
-// shares a position. Then open yields whole groups, and after returns the position after the group; a group that is cut
-// is not yielded, and comes again.
-func Apply[T any](url, feed string, silence time.Duration, open func(at int64) stream.Stream[T], after func(at int64, v T) int64,
-	effect func(context.Context, pgx.Tx, T) error, policy stream.RetryHandler) stream.Stream[int64] {
-	var attempt stream.Stream[int64] = func(ctx context.Context, yield func(int64) bool) error {
+// The effects of a group, whose rows but the last bear the position before it, are one transaction; a group that is cut
+// has none. A Bookmark's position is stored too, but not returned. A statement that takes longer than silence fails.
+func Apply[T, P any](url, feed string, silence time.Duration, start P, open func(at P) stream.Stream[operators.Marked[T, P]],
+	effect func(context.Context, pgx.Tx, T) error, policy stream.RetryHandler) stream.Stream[P] {
+	return stream.Stream[P](func(ctx context.Context, yield func(P) bool) error {
 		conn, err := pgx.Connect(ctx, url)
 		if err != nil {
 			return err
 		}
-		defer conn.Close(ctx)
-		within := func(ctx context.Context, f func(context.Context, pgx.Tx) error) error {
+		defer conn.Close(ctx) // ends a transaction that is open
+		within := func(f func(context.Context) error) error {
 			ctx, cancel := context.WithTimeout(ctx, silence)
 			defer cancel()
-			return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return f(ctx, tx) })
+			return f(ctx)
 		}
-		var at int64
-		if err := within(ctx, func(ctx context.Context, tx pgx.Tx) error { return tx.QueryRow(ctx, load, feed).Scan(&at) }); err != nil {
+		at := start
+		if err := within(func(ctx context.Context) error { return conn.QueryRow(ctx, load, feed, start).Scan(&at) }); err != nil {
 			return err
 		}
-		apply := func(ctx context.Context, v T) (int64, error) {
-			before := at
-			at = after(before, v)
-			return at, within(ctx, func(ctx context.Context, tx pgx.Tx) error {
-				if moved, err := tx.Exec(ctx, move, feed, before, at); err != nil {
+		var tx pgx.Tx // of a value, or of the group that is not complete yet
+		var failed error
+		err = open(at)(ctx, func(m operators.Marked[T, P]) bool {
+			moves := !reflect.DeepEqual(m.At, at)
+			failed = within(func(ctx context.Context) (err error) {
+				if tx == nil && (moves || !m.Bookmark) {
+					tx, err = conn.Begin(ctx)
+				}
+				if err == nil && !m.Bookmark {
+					err = effect(ctx, tx, m.Value)
+				}
+				if err != nil || !moves {
+					return err
+				}
+				if moved, err := tx.Exec(ctx, move, feed, at, m.At); err != nil {
 					return err
 				} else if moved.RowsAffected() != 1 {
-					return fmt.Errorf("feed %s is not at %d: another process applies it", feed, before)
+					return fmt.Errorf("feed %s is not at %v: another process applies it", feed, at)
 				}
-				return effect(ctx, tx, v)
+				err, tx, at = tx.Commit(ctx), nil, m.At
+				return err
 			})
+			if m.Bookmark {
+				stream.Works(ctx)
+			}
+			return failed == nil && (m.Bookmark || !moves || yield(at))
+		})
+		if _, ended := errors.AsType[*retry.Error](err); ended {
+			err = retry.Permanent(err)
 		}
-		return operators.TryMap(operators.Resume(at, open, after, policy), apply)(ctx, yield)
-	}
-	return attempt.RetryWhen(policy)
+		return errors.Join(failed, err)
+	}).RetryWhen(policy)
 }

@@ -106,7 +106,8 @@ func numbers(most, step float64) []Tick {
 	}
 	var ticks []Tick
 	for i := range int(most/step+1e-9) + 1 { // 0.3 / 0.1 is a little less than 3
-		ticks = append(ticks, Tick{float64(i) * step, Number(float64(i) * step)})
+		at := min(float64(i)*step, most) // 3·0.1 is a little more than 0.3
+		ticks = append(ticks, Tick{at, Number(at)})
 	}
 	return ticks
 }

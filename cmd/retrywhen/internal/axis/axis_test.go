@@ -153,6 +153,9 @@ func TestRates(t *testing.T) {
 		for _, tick := range Rates(test.most, test.intervals) {
 			labels = append(labels, tick.Label)
 		}
+		if last := Rates(test.most, test.intervals)[len(labels)-1].At; last > test.most {
+			t.Errorf("Rates(%v, %d): the last tick is at %v, beyond the end", test.most, test.intervals, last)
+		}
 		if got := strings.Join(labels, " "); got != test.want {
 			t.Errorf("Rates(%v, %d) = %s, want %s", test.most, test.intervals, got, test.want)
 		}

@@ -1,0 +1,127 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+// Cancel ends the job with this id before it is done: no attempt begins after Cancel has returned nil, and it leaves no dead
+// letter. Its id is known for Config.Remember. The context of a handler of Work that has the job ends within a quarter of a
+// lease, mostly at once, with the cause ErrCancelled, and what the handler returns is dropped. An attempt of Jobs goes on, and
+// its report is refused.
+//
+// Cancel waits for the response of the worker that has the job. If the job was delivered and no worker responds, because the
+// worker is dead, hangs or has handed the job back, that takes half a lease. If ctx ends meanwhile, the error says so; then
+// the job is cancelled, but an attempt may still begin. Cancel returns an error that matches ErrNotFound if there is no such
+// job, or if it has ended. While the server does not respond, Cancel tries again for as long as Put; its error then matches
+// ErrNotStored, and it may be called again.
+func (q *Queue) Cancel(ctx context.Context, id string) error {
+	r := q.request("cancel: job "+strconv.Quote(id), "cancel it again")
+	err, marked, found := errMoved, false, false
+	var delivered *jetstream.RawStreamMsg
+	for n := 0; n < 10 && err == errMoved; n++ { // as long as it moves on meanwhile
+		m, looked := q.lastOf(ctx, id)
+		switch {
+		case looked != nil:
+			return explain(r.what, looked)
+		case m == nil || q.config.stateOf(m) == StateDead:
+			return &failure{r.what, ErrNotFound, nil, ""}
+		case q.config.stateOf(m) == StateDone: // perhaps by a Cancel that has ended halfway
+			err = nil
+		default:
+			err = r.make(ctx, step{id: id, last: m.Sequence, m: q.config.doneMark(id, parseTime(get(m.Header, headerPut)))}, storePolicy)
+			marked = marked || err == nil
+		}
+		if err == nil {
+			found, delivered, err = r.clear(ctx, id)
+		}
+	}
+	switch {
+	case err != nil:
+		return r.notStored(ctx, err)
+	case !marked && !found:
+		return &failure{r.what, ErrNotFound, nil, ""}
+	case delivered != nil:
+		return r.withdraw(ctx, id, delivered, q.lease()/2)
+	}
+	return nil
+}
+
+// clear discards all that would still bring a cancelled job to a worker. It reports whether there was such a message, and
+// returns the last one that may have been delivered. It returns errMoved if one was replaced meanwhile.
+func (r request) clear(ctx context.Context, id string) (found bool, delivered *jetstream.RawStreamMsg, err error) {
+	for from := uint64(1); ; {
+		m, err := r.next(ctx, r.config.all(id), from)
+		if err != nil || m == nil {
+			return found, delivered, err
+		}
+		if _, s, _ := r.config.parseSubject(m.Subject); s != mark && get(m.Header, headerDone) == "" {
+			if s == first || s == again {
+				delivered = m
+			}
+			found = found || s != dead // of a job that was revived
+			ctx, cancel := r.within(ctx)
+			err := retry.Run(ctx, storePolicy, func(ctx context.Context) error { return r.discard(ctx, id, m) })
+			if cancel(); err != nil {
+				return found, delivered, err
+			}
+		}
+		from = m.Sequence + 1
+	}
+}
+
+// withdraw returns when no worker can begin an attempt at a cancelled job, whose message was m: when m was never delivered,
+// no worker is there, or the worker that has the job has responded; else after the time, because a worker that was silent
+// for so long claims before it begins.
+func (r request) withdraw(ctx context.Context, id string, m *jetstream.RawStreamMsg, wait time.Duration) error {
+	_, s, _ := r.config.parseSubject(m.Subject)
+	if info, err := r.consumer(s).Info(ctx); err == nil && m.Sequence > info.Delivered.Stream {
+		return nil
+	}
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	_, err := r.nc.RequestWithContext(waiting, r.config.cancelSubject(), []byte(id))
+	if err == nil || errors.Is(err, nats.ErrNoResponders) || waiting.Err() != nil && ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("durable: %s: it is cancelled, but a worker that has not responded may still begin an attempt: %w", r.what, err)
+}
+
+// cancelSubject is the subject on which Cancel asks the workers for a job.
+func (c *Config) cancelSubject() string { return "retrywhen." + c.Name + ".cancel" }
+
+// cancelled is called with the id of a job that was cancelled. It responds when no attempt at the job begins here.
+func (k *keeper) cancelled(m *nats.Msg) {
+	for _, d := range k.h.leases.find(func(d *delivery) bool { return d.id == string(m.Data) }) {
+		if k.h.look(k.h.ctx, d) == nil {
+			m.Respond(nil)
+		}
+	}
+}
+
+// lookAtAttempts looks whether the jobs of running attempts were cancelled, in case that nobody has asked.
+func (k *keeper) lookAtAttempts() {
+	ctx, cancel := context.WithTimeout(k.h.ctx, k.h.lease()/4)
+	defer cancel()
+	for _, d := range k.h.leases.find(func(d *delivery) bool { return d.stop != nil }) {
+		if k.h.look(ctx, d) != nil {
+			return
+		}
+	}
+}
+
+// look withdraws a delivery if its job was cancelled.
+func (h *holder) look(ctx context.Context, d *delivery) error {
+	m, err := h.lastOf(ctx, d.id)
+	if err == nil && (m == nil || h.config.stateOf(m) == StateDone) {
+		h.leases.withdraw(d)
+	}
+	return err
+}

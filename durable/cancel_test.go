@@ -1,0 +1,223 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// What Cancel stores, by the state of the job.
+func TestCancel(t *testing.T) {
+	put := time.Now()
+	named := nats.Header{headerPut: {formatTime(put)}}
+	done := nats.Header{headerDone: {"1"}}
+	all := func(m ...*jetstream.RawStreamMsg) func(*Queue) []*jetstream.RawStreamMsg {
+		return func(*Queue) []*jetstream.RawStreamMsg { return m }
+	}
+	q := fakeQueue(t, new(server), Config{})
+	for name, test := range map[string]struct {
+		stored    func(*Queue) []*jetstream.RawStreamMsg
+		publish   []error
+		last      error
+		fails     map[string]error
+		forbidden bool
+		did       string
+		ttl       string // of the message in the place of the job's
+		want      error
+	}{
+		"it is ready":              {stored: all(message(q, first, 9, named)), did: "last *; put mark; get 1 *; delete 9; get 10 *; info of first"},
+		"it waits":                 {stored: all(message(q, later, 9, named)), did: "last *; put mark; get 1 *; delete 9; get 10 *"},
+		"its time has come":        {stored: all(message(q, again, 9, named)), did: "last *; put mark; get 1 *; delete 9; get 10 *; info of again"},
+		"a worker has it":          {stored: all(message(q, first, 8, named), message(q, mark, 9, named)), did: "last *; put mark; get 1 *; delete 8; get 9 *; get 10 *; info of first"},
+		"it was revived":           {stored: all(message(q, dead, 8, named), message(q, first, 9, named)), did: "last *; put mark; get 1 *; delete 8; get 9 *; delete 9; get 10 *; info of first"},
+		"there is none":            {stored: all(), did: "last *", want: ErrNotFound},
+		"it is dead":               {stored: all(message(q, dead, 9, named)), did: "last *", want: ErrNotFound},
+		"it is done":               {stored: all(message(q, mark, 9, done)), did: "last *; get 1 *; get 10 *", want: ErrNotFound},
+		"it was forgotten halfway": {stored: all(message(q, dead, 8, named), message(q, mark, 9, done)), did: "last *; get 1 *; delete 8; get 9 *; get 10 *", want: ErrNotFound},
+		"it was cancelled halfway": {stored: all(message(q, later, 9, named), message(q, mark, 10, done)), did: "last *; get 1 *; delete 9; get 10 *; get 11 *"},
+		"it moves on":              {stored: all(message(q, first, 9, named)), publish: []error{refused}, did: "last *; put mark; last *; put mark; get 1 *; delete 9; get 10 *; info of first"},
+		"it always moves on":       {stored: all(message(q, first, 9, named)), publish: []error{refused, refused, refused, refused, refused, refused, refused, refused, refused, refused}, did: strings.Repeat("last *; put mark; ", 9) + "last *; put mark", want: errMoved},
+		"it cannot be read":        {last: nats.ErrTimeout, did: "last *", want: ErrUnreachable},
+		"the rest cannot be read":  {stored: all(message(q, first, 9, named)), fails: map[string]error{"get 1 *": errNo}, did: "last *; put mark; get 1 *", want: errNo},
+		"it cannot be deleted":     {stored: all(message(q, first, 9, named)), fails: map[string]error{"delete 9": errNo}, did: "last *; put mark; get 1 *; delete 9", want: errNo},
+		"the server refuses":       {stored: all(message(q, first, 9, named)), publish: []error{nats.ErrPermissionViolation}, did: "last *; put mark", want: ErrRefused},
+		// Without the permission to delete, what is left is replaced.
+		"it is ready, replaced":       {forbidden: true, stored: all(message(q, first, 9, named)), did: "last *; put mark; get 1 *; put first; get 10 *; info of first", ttl: "120s"},
+		"it waits, replaced":          {forbidden: true, stored: all(message(q, later, 9, named)), did: "last *; put mark; get 1 *; put later; get 10 *", ttl: "1s"},
+		"its time has come, replaced": {forbidden: true, stored: all(message(q, again, 9, named)), did: "last *; put mark; get 1 *; put again; get 10 *; info of again", ttl: "120s"},
+		"it was revived, replaced":    {forbidden: true, stored: all(message(q, mark, 8, named), message(q, dead, 9, named), message(q, first, 10, done)), did: "last *; get 1 *; get 9 *; put dead; get 10 *; get 11 *", want: ErrNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := 0
+			s := &server{publish: func(*nats.Msg) error {
+				if n++; n <= len(test.publish) {
+					return test.publish[n-1]
+				}
+				return nil
+			}}
+			q := fakeQueue(t, s, Config{})
+			s.fails = test.fails
+			q.mayNotDelete.Store(test.forbidden)
+			if test.last != nil {
+				s.last = func(string) (*jetstream.RawStreamMsg, error) { return nil, test.last }
+			} else {
+				s.stored = test.stored(q)
+			}
+			err := q.Cancel(t.Context(), "x")
+			if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || err != nil && !strings.HasPrefix(err.Error(), `durable: cancel: job "x": `) {
+				t.Errorf("got %v, want %v", err, test.want)
+			}
+			if got := s.took(); got != test.did {
+				t.Errorf("it did %q, want %q", got, test.did)
+			}
+			if err != nil {
+				return
+			}
+			for i, m := range s.sent {
+				ttl, subject := "120s", "retrywhen.q.job.x.*"
+				if i > len(test.publish) {
+					ttl, subject = test.ttl, m.Subject
+				}
+				if get(m.Header, headerDone) != "1" || get(m.Header, headerTTL) != ttl || get(m.Header, headerPut) != formatTime(put) || len(m.Data) != 0 ||
+					get(m.Header, headerLastSubject) != subject || get(m.Header, headerLastSequence) != "9" {
+					t.Errorf("stored on %s is %v", m.Subject, m.Header)
+				}
+			}
+		})
+	}
+}
+
+// A worker has ended the job between the two steps: it is cancelled.
+func TestCancel_TheMessageIsGone(t *testing.T) {
+	s := new(server)
+	q := fakeQueue(t, s, Config{})
+	q.mayNotDelete.Store(true)
+	s.stored = []*jetstream.RawStreamMsg{message(q, first, 9, nil)}
+	s.publish = func(m *nats.Msg) error {
+		if strings.HasSuffix(m.Subject, ".first") {
+			s.stored = []*jetstream.RawStreamMsg{message(q, mark, 10, nats.Header{headerDone: {"1"}})}
+			return refused
+		}
+		return nil
+	}
+	if err := q.Cancel(t.Context(), "x"); err != nil {
+		t.Error(err)
+	}
+}
+
+// A worker acknowledges the replacement of a cancelled job, and makes no attempt.
+func TestCheck_Cancelled(t *testing.T) {
+	s := new(server)
+	q := fakeQueue(t, s, Config{})
+	f := newFeed(q.attempts, 1)
+	f.receive(job(q.backend, s, "x", first, 7, nats.Header{headerDone: {"1"}, headerRevived: {"1"}}))
+	d := f.take()
+	if got := q.check(t.Context(), d, false); got != skip || s.took() != "last dead; ack" {
+		t.Errorf("the verdict is %v", got)
+	}
+}
+
+// Cancel waits half a lease for the worker that has the job, if the job was delivered and a worker may be there.
+func TestWithdraw(t *testing.T) {
+	for name, test := range map[string]struct {
+		delivered uint64
+		fails     error
+		ends      time.Duration // of ctx
+		took      time.Duration
+		want      error
+	}{
+		"never delivered":                 {delivered: 8},
+		"delivered":                       {delivered: 9, took: 15 * time.Second},
+		"nobody knows":                    {fails: errNo, took: 15 * time.Second},
+		"the context ends before":         {delivered: 9, ends: time.Second, took: time.Second, want: context.DeadlineExceeded},
+		"the context ends at that moment": {delivered: 9, ends: 15*time.Second + 1, took: 15 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{fails: map[string]error{"info of first": test.fails}}
+				q := fakeQueue(t, s, Config{})
+				_, fresh := addConsumers(q, s)
+				fresh.now.Delivered.Stream = test.delivered
+				q.nc = connected(t, s)
+				ctx, began := t.Context(), time.Now()
+				if test.ends > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, test.ends)
+					defer cancel()
+				}
+				r := q.request("cancel: job \"x\"", "")
+				err := r.withdraw(ctx, "x", message(q, first, 9, nil), 15*time.Second)
+				if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || time.Since(began) != test.took {
+					t.Errorf("got %v after %v, want %v after %v", err, time.Since(began), test.want, test.took)
+				}
+				if err != nil && !strings.HasPrefix(err.Error(), `durable: cancel: job "x": it is cancelled, but a worker that has not responded may still begin an attempt: `) {
+					t.Error(err)
+				}
+				q.nc.Close()
+			})
+		})
+	}
+}
+
+// A delivery whose job was cancelled is not attempted here, and the context of a handler that has it ends.
+func TestLook(t *testing.T) {
+	for name, test := range map[string]struct {
+		last      func(q *Queue) *jetstream.RawStreamMsg
+		fails     error
+		withdrawn bool
+	}{
+		"cancelled":         {last: func(q *Queue) *jetstream.RawStreamMsg { return message(q, mark, 9, nats.Header{headerDone: {"1"}}) }, withdrawn: true},
+		"no longer known":   {last: func(*Queue) *jetstream.RawStreamMsg { return nil }, withdrawn: true},
+		"claimed":           {last: func(q *Queue) *jetstream.RawStreamMsg { return message(q, mark, 9, nil) }},
+		"ready":             {last: func(q *Queue) *jetstream.RawStreamMsg { return message(q, first, 7, nil) }},
+		"it cannot be read": {fails: errNo},
+	} {
+		for _, at := range []string{"fetched ahead", "held", "attempted", "about to be attempted"} {
+			s := &server{last: func(string) (*jetstream.RawStreamMsg, error) { return nil, test.fails }}
+			q := fakeQueue(t, s, Config{})
+			if test.last != nil {
+				m := test.last(q)
+				s.last = func(string) (*jetstream.RawStreamMsg, error) {
+					if m == nil {
+						return nil, jetstream.ErrMsgNotFound
+					}
+					return m, nil
+				}
+			}
+			d := deliver(q, s, first, func(d *delivery) { d.held = at == "held" })
+			ctx, stop := context.WithCancelCause(t.Context())
+			if at == "attempted" && !q.leases.handle(d, stop) {
+				t.Error("it is withdrawn before")
+			}
+			q.lookAtAttempts()
+			q.cancelled(&nats.Msg{Data: []byte("other")})
+			if d.withdrawn != (test.withdrawn && at == "attempted") {
+				t.Errorf("%s, %s: nobody has asked, but it is withdrawn: %t", name, at, d.withdrawn)
+			}
+			q.cancelled(&nats.Msg{Data: []byte("x")})
+			switch at {
+			case "attempted":
+				if got := context.Cause(ctx) == ErrCancelled; got != test.withdrawn {
+					t.Errorf("%s, %s: the context ends: %t", name, at, got)
+				}
+			case "about to be attempted":
+				if q.leases.handle(d, stop) == test.withdrawn {
+					t.Errorf("%s, %s: the handler gets it: %t", name, at, !test.withdrawn)
+				}
+			default:
+				if v := q.check(t.Context(), d, false); (v == skip) != test.withdrawn {
+					t.Errorf("%s, %s: the verdict is %v", name, at, v)
+				}
+				if has := q.leases.all[d.seq] != nil; has == test.withdrawn {
+					t.Errorf("%s, %s: the queue has it: %t", name, at, has)
+				}
+			}
+		}
+	}
+}
