@@ -27,8 +27,8 @@ type Config struct {
 	// so that a handler that hangs does not keep its worker forever; set a longer one for longer attempts. If processes
 	// have different policies, a failure is decided by the policy of the process in which the attempt has failed, from the
 	// job's count of failures in all of them.
-	// The policy's clock (retry.WithClock) is not used; times are those of the machines' clocks. A retry.Signal restarts
-	// the counts of retries, but does not end waits.
+	// The policy's clock (retry.WithClock) is not used; times are those of the server's clock. A retry.Signal has
+	// no effect: it ends no wait, and restarts no counts, which are stored with the job.
 	Policy retry.Policy
 
 	// Replicas is how many servers store each job: 1, 3 or 5. For a new queue, the default is 3 in a cluster and 1 on a

@@ -45,7 +45,7 @@ func TestConfig_Invalid(t *testing.T) {
 		c, err := test.config.withDefaults()
 		if err == nil {
 			c.adopt(nil)
-			err = c.checkSettings()
+			err = c.checkSettings(Config{Remember: 1})
 		}
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "durable: open: ")) {
 			t.Errorf("%s: got %v, want %q", name, err, test.want)

@@ -494,17 +494,17 @@ func TestForget(t *testing.T) {
 
 // The oldest dead letters are removed if there are too many. It is checked once per second.
 func TestBoundDead(t *testing.T) {
-	const tooMany = "; log: the oldest dead letters are removed, Config.MaxDead is reached; purge retrywhen.q.job.*.dead, keep 5"
+	const tooMany = "; log: the oldest dead letters are removed, Config.MaxDead is reached; removed %d; purge retrywhen.q.job.*.dead, keep 5"
 	for name, test := range map[string]struct {
 		n     uint64
 		fails string
 		want  string
 	}{
-		"too many":               {n: 6, want: "consumer count-dead" + tooMany},
+		"too many":               {n: 6, want: "consumer count-dead" + fmt.Sprintf(tooMany, 1)},
 		"as many as allowed":     {n: 5, want: "consumer count-dead"},
 		"they cannot be counted": {fails: "consumer count-dead", want: "consumer count-dead; log: the number of dead letters could not be bounded"},
 		"they cannot be removed": {n: 9, fails: "purge retrywhen.q.job.*.dead, keep 5",
-			want: "consumer count-dead" + tooMany + "; log: the number of dead letters could not be bounded"},
+			want: "consumer count-dead" + fmt.Sprintf(tooMany, 4) + "; log: the number of dead letters could not be bounded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -142,7 +142,7 @@ func (m *fakeMsg) Nak() error                                { m.s.note("nak"); 
 func (m *fakeMsg) InProgress() error                         { m.s.note("in progress"); return m.err }
 
 func (m *fakeMsg) NakWithDelay(d time.Duration) error {
-	m.s.note("nak in %v", d.Round(time.Second))
+	m.s.note("nak in %v", d.Round(time.Second/10))
 	return m.err
 }
 
@@ -159,8 +159,8 @@ func fakeQueue(t *testing.T, s *server, c Config) *Queue {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.adopt(nil); c.checkSettings() != nil {
-		t.Fatal(c.checkSettings())
+	if c.adopt(nil); c.checkSettings(Config{Remember: 1}) != nil {
+		t.Fatal(c.checkSettings(Config{Remember: 1}))
 	}
 	q := newQueue(c, new(nats.Conn))
 	q.js, q.jobs = fakeJetStream{s: s}, fakeStream{s: s}
@@ -192,6 +192,9 @@ func (l fakeLog) Handle(_ context.Context, r slog.Record) error {
 	r.Attrs(func(a slog.Attr) bool {
 		if !logged[a.Key] || a.Key == "id" && a.Value.String() != "x" || a.Key == "kind" && a.Value.String() == "x" {
 			l.s.note("with the attribute %v", a)
+		}
+		if a.Key == "removed" {
+			l.s.note("removed %v", a.Value)
 		}
 		return true
 	})

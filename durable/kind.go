@@ -24,8 +24,8 @@ type kinds struct {
 
 // Handle sets the handler that Work calls for jobs of a kind (PutKind), and the policy that decides about their
 // failures. The zero Policy means the queue's policy. Every process that works must call Handle for every kind, before
-// Work. Jobs of a kind without a handler go to Work's handler; if that is nil, they are handed back for a second, then for
-// longer, up to a lease. Handle panics when name is not a valid kind or has a handler already, and when handler is nil.
+// Work. Jobs of a kind without a handler go to Work's handler; if that is nil, they are handed back for 0.1 s, then for 0.3 s
+// each time. Handle panics when name is not a valid kind or has a handler already, and when handler is nil.
 func (q *Queue) Handle(name string, policy retry.Policy, handler func(context.Context, *Job) error) {
 	if !validName.MatchString(name) {
 		panic(fmt.Sprintf("durable: Handle: kind is %q, want 1 to 64 letters, digits, - or _", name))
@@ -39,15 +39,15 @@ func (q *Queue) Handle(name string, policy retry.Policy, handler func(context.Co
 	}
 }
 
-// unknownKind hands back a job whose kind has no handler: for a second, then for longer each time, up to a lease. It logs
-// a kind once a minute.
-func (a *attempts) unknownKind(job *Job) {
+// unknownKind hands back a job whose kind has no handler here, for a moment: another process gets it if it has one. It logs a
+// kind once a minute.
+func (a *attempts) unknownKind(ctx context.Context, d *delivery) {
 	now := time.Now()
-	if last, logged := a.kinds.strange.Load(job.Kind); !logged || now.Sub(last.(time.Time)) >= time.Minute {
-		a.kinds.strange.Store(job.Kind, now)
-		a.config.Logger.Error("a job's kind has no handler here, such jobs are handed back", "id", job.ID, "kind", job.Kind)
+	if last, logged := a.kinds.strange.Load(d.state.kind); !logged || now.Sub(last.(time.Time)) >= time.Minute {
+		a.kinds.strange.Store(d.state.kind, now)
+		a.config.Logger.Error("a job's kind has no handler here, such jobs are handed back", "id", d.id, "kind", d.state.kind)
 	}
-	job.handBack(min(time.Second<<min(job.d.deliveries-1, 20), a.lease()))
+	a.handBack(ctx, d, min(time.Duration(d.deliveries), 3)*100*time.Millisecond)
 }
 
 // kindOf returns the policy and the handler for jobs of a kind. otherwise is the handler of a kind without one.

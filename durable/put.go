@@ -2,9 +2,11 @@ package durable
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -202,15 +204,26 @@ type PutResult struct {
 const putsAtOnce = 64
 
 // PutAll puts jobs concurrently and returns one result per job, in the order of jobs. The jobs may be stored in another
-// order. Each is stored or not, independently of the others.
+// order. Each is stored or not, independently of the others; but when one has used up the time of Put, those that have not
+// begun are not sent, and their errors match ErrNotStored.
 func (q *Queue) PutAll(ctx context.Context, jobs []NewJob) []PutResult {
 	results := make([]PutResult, len(jobs))
 	var all sync.WaitGroup
+	var away atomic.Bool
 	next := make(chan int)
 	for range min(putsAtOnce, len(jobs)) {
 		all.Go(func() {
 			for i := range next {
-				results[i].ID, results[i].Err = q.PutAt(ctx, jobs[i].At, jobs[i].Data, jobs[i].Options...)
+				job, r := &jobs[i], &results[i]
+				if !away.Load() {
+					r.ID, r.Err = q.PutAt(ctx, job.At, job.Data, job.Options...)
+					away.CompareAndSwap(false, errors.Is(r.Err, ErrNotStored))
+					continue
+				}
+				p, err := q.prepare(job.Data, job.Options)
+				if r.Err = err; err == nil {
+					r.ID, r.Err = p.id, &failure{"put", ErrNotStored, nil, "it was not sent, because another job of PutAll was not stored in time"}
+				}
 			}
 		})
 	}

@@ -123,9 +123,9 @@ func TestPut_Message(t *testing.T) {
 				t.Errorf("%s, %v", m.Subject, m.Header)
 			}
 		}},
-		"with a kind and headers": {options: []PutOption{PutKind("k"), PutHeader("A", "b"), PutHeader("A", "c"), PutHeader("D", "")},
+		"with a kind and headers": {options: []PutOption{PutKind("k"), PutHeader("A", "b"), PutHeader("A", "c"), PutHeader("D", ""), PutHeader("E", "x\ty")},
 			check: func(t *testing.T, _ *Queue, m *nats.Msg, _ string) {
-				if s := readState(m.Header); s.kind != "k" || strings.Join(s.user["A"], " ") != "b c" || len(s.user["D"]) != 1 || len(m.Header) != 3 {
+				if s := readState(m.Header); s.kind != "k" || strings.Join(s.user["A"], " ") != "b c" || len(s.user["D"]) != 1 || get(s.user, "E") != "x\ty" || len(m.Header) != 4 {
 					t.Errorf("the headers are %v", m.Header)
 				}
 			}},

@@ -62,3 +62,37 @@ func TestPutAll(t *testing.T) {
 		})
 	}
 }
+
+// While the server is away, PutAll takes as long as one Put. What it has not sent is checked nevertheless.
+func TestPutAll_WithoutAServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{publish: func(*nats.Msg) error { return errNoResponse }}
+		q := fakeQueue(t, s, Config{})
+		jobs := make([]NewJob, 10_000)
+		for i := range jobs {
+			jobs[i].Options = []PutOption{PutID(fmt.Sprint(i))}
+		}
+		jobs[9_000].Options = []PutOption{PutID(" ")}
+		began := time.Now()
+		results := q.PutAll(t.Context(), jobs)
+		if took := time.Since(began); took != putTimeout {
+			t.Errorf("it took %v, want %v", took, putTimeout)
+		}
+		for i, r := range results {
+			if i == 9_000 {
+				if r.ID != "" || r.Err == nil || errors.Is(r.Err, ErrNotStored) {
+					t.Errorf("the invalid one: %v", r)
+				}
+			} else if r.ID != fmt.Sprint(i) || !errors.Is(r.Err, ErrNotStored) {
+				t.Errorf("result %d is %v", i, r)
+			}
+		}
+		ids := make(map[string]bool)
+		for _, m := range s.sent {
+			ids[m.Subject] = true
+		}
+		if len(ids) != putsAtOnce {
+			t.Errorf("%d jobs were sent, want %d", len(ids), putsAtOnce)
+		}
+	})
+}

@@ -79,11 +79,11 @@ func TestOpen_Requests(t *testing.T) {
 				}
 				switch subject {
 				case "$JS.API.STREAM.INFO.retrywhen-q":
-					return asJSON(t, jetstream.StreamInfo{Config: c.stream()})
+					return asJSON(t, jetstream.StreamInfo{Config: c.stream(jetstream.StreamConfig{})})
 				case "$JS.API.CONSUMER.INFO.retrywhen-q.again":
-					return asJSON(t, jetstream.ConsumerInfo{Name: "again", Config: c.consumer(again)})
+					return asJSON(t, jetstream.ConsumerInfo{Name: "again", Config: c.consumer(again, jetstream.ConsumerConfig{})})
 				case "$JS.API.CONSUMER.INFO.retrywhen-q.first":
-					return asJSON(t, jetstream.ConsumerInfo{Name: "first", Config: c.consumer(first)})
+					return asJSON(t, jetstream.ConsumerInfo{Name: "first", Config: c.consumer(first, jetstream.ConsumerConfig{})})
 				}
 				return `{"error":{"code":404,"err_code":10037,"description":"no message found"}}`
 			}

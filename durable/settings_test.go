@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -51,12 +52,13 @@ func TestConfig_Adopt(t *testing.T) {
 func TestEnsure_Metadata(t *testing.T) {
 	c := Config{Name: "q", Replicas: 1}
 	c.adopt(nil)
-	have := c.stream()
+	have := c.stream(jetstream.StreamConfig{})
 	have.Metadata["owner"] = "me"
+	have.AllowDirect = true // as another version may need
 	l := &library{stream: &have}
 	q := fakeQueue(t, new(server), Config{})
 	q.js, q.config = l, Config{Name: "q", MaxDead: 3000, Update: true}
-	if _, err := q.ensureStream(t.Context()); err != nil || l.stream.Metadata["owner"] != "me" || l.stream.Metadata["retrywhen.maxdead"] != "3000" || q.config.MaxDead != 3000 {
+	if _, err := q.ensureStream(t.Context()); err != nil || l.stream.Metadata["owner"] != "me" || !l.stream.AllowDirect || l.stream.Metadata["retrywhen.maxdead"] != "3000" || q.config.MaxDead != 3000 {
 		t.Errorf("got %v, %v", l.stream.Metadata, err)
 	}
 	q.config = Config{Name: "q"}
@@ -64,10 +66,28 @@ func TestEnsure_Metadata(t *testing.T) {
 		t.Errorf("got %+v, %v", q.config, err)
 	}
 	q.config = Config{Name: "q", Lease: 5 * time.Minute, Update: true}
-	if _, err := q.ensureStream(t.Context()); err == nil || !strings.Contains(err.Error(), "Config.Remember is 2m0s, want at least one Lease (5m0s)") {
+	if _, err := q.ensureStream(t.Context()); err == nil || !strings.Contains(err.Error(), "durable: open: the queue's Remember is 2m0s, want at least one Lease (5m0s): set Config.Remember") {
 		t.Errorf("got %v", err)
 	}
-	if keys := slices.Sorted(maps.Keys(c.metadata())); strings.Join(keys, " ") != "retrywhen.keepdead retrywhen.lease retrywhen.maxcrashes retrywhen.maxdead retrywhen.remember" {
+	q.config = Config{Name: "q", Lease: 5 * time.Minute}
+	if _, err := q.ensureStream(t.Context()); !errors.Is(err, ErrOtherConfig) || !strings.Contains(err.Error(), "Config.Lease is 30s, want 5m0s") {
+		t.Errorf("got %v, want what the queue has", err)
+	}
+	for number, text := range map[string]string{"2": "it has protocol 2, this process has protocol 1: use the same version", "": "the protocol is none, want 1"} {
+		l.stream.Metadata["retrywhen.protocol"] = number
+		for _, update := range []bool{false, true} {
+			q.config = Config{Name: "q", Update: update}
+			_, err := q.ensureStream(t.Context())
+			if update && number == "" {
+				if err != nil || l.stream.Metadata["retrywhen.protocol"] != "1" {
+					t.Errorf("a queue without a protocol is not updated: %v", err)
+				}
+			} else if !errors.Is(err, ErrOtherConfig) || !strings.Contains(err.Error(), text) {
+				t.Errorf("protocol %q, update %t: %v, want %q", number, update, err, text)
+			}
+		}
+	}
+	if keys := slices.Sorted(maps.Keys(c.metadata())); strings.Join(keys, " ") != "retrywhen.keepdead retrywhen.lease retrywhen.maxcrashes retrywhen.maxdead retrywhen.protocol retrywhen.remember" {
 		t.Errorf("the keys are %v", keys)
 	}
 }

@@ -266,7 +266,7 @@ func TestFail(t *testing.T) {
 				}
 				d.feed.timer.Stop()
 			}},
-		"a short wait of a feed that has stopped": {delay: 999 * ms, did: "put later; ack", change: func(_ *Queue, d *delivery) { d.feed.stopped = true }},
+		"a short wait of a feed that has stopped": {delay: 999 * ms, did: "put mark; put later; ack", change: func(_ *Queue, d *delivery) { d.feed.stopped = true }},
 		"a short wait, and the mark is refused": {delay: 999 * ms, put: nats.ErrPermissionViolation, want: ErrRefused,
 			did: "put mark; log: the outcome of an attempt could not be stored, the job is handed back; nak in 30s"},
 		"a short wait, and the feed stops meanwhile": {delay: 999 * ms, during: func(d *delivery) { d.feed.stopped = true },
@@ -338,6 +338,24 @@ func TestFail(t *testing.T) {
 type wordless struct{}
 
 func (wordless) Error() string { panic("no words") }
+
+// A Signal does not restart the counts of a job whose wait is stored, whenever it fires.
+func TestFail_ASignal(t *testing.T) {
+	signal := retry.NewSignal()
+	s := new(server)
+	q := fakeQueue(t, s, Config{Policy: retry.New(backoff.Constant(time.Minute), retry.Limit(2), retry.ResetOn(signal))})
+	q.bound.next.Store(time.Now().Add(time.Hour).UnixNano())
+	var st state
+	for _, want := range []string{"put later; ack", "put later; ack", "put dead; ack"} {
+		signal.Fire()
+		job := q.newJob(deliver(q, s, first, func(d *delivery) { d.state = st }))
+		signal.Fire()
+		if err := job.Fail(errNo); err != nil || s.took() != want {
+			t.Errorf("after %d attempts: %v, want %s", st.retry.Attempts()+1, err, want)
+		}
+		st = readState(s.lastSent().Header)
+	}
+}
 
 // The server's limit was lowered: the job is handed back until its retry is due, and the claim that is taken back has its
 // state.

@@ -1,9 +1,11 @@
 package durable
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -13,41 +15,37 @@ import (
 
 func (c *Config) streamName() string { return "retrywhen-" + c.Name }
 
-// stream returns the configuration of the queue's stream. It has no limits of size or number, because with message
-// schedules a limit would discard the oldest jobs.
-func (c *Config) stream() jetstream.StreamConfig {
-	storage := jetstream.FileStorage
+// stream returns the configuration of the queue's stream, whose present one is s. It keeps what it does not know, which may
+// be another version's. It has no limits of size or number, because with message schedules a limit would discard the oldest
+// jobs.
+func (c *Config) stream(s jetstream.StreamConfig) jetstream.StreamConfig {
+	s.Name, s.Description, s.Subjects = c.streamName(), "the queue "+c.Name, []string{c.subjects("*", "*")}
+	s.Retention, s.Storage, s.Replicas = jetstream.WorkQueuePolicy, jetstream.FileStorage, cmp.Or(c.Replicas, s.Replicas)
 	if c.InMemory {
-		storage = jetstream.MemoryStorage
+		s.Storage = jetstream.MemoryStorage
 	}
-	return jetstream.StreamConfig{
-		Name:              c.streamName(),
-		Description:       "the queue " + c.Name,
-		Subjects:          []string{c.subjects("*", "*")},
-		Retention:         jetstream.WorkQueuePolicy,
-		Storage:           storage,
-		Replicas:          c.Replicas,
-		MaxMsgsPerSubject: 1,
-		AllowMsgTTL:       true,
-		AllowMsgSchedules: true,
-		AllowRollup:       true,
-		Metadata:          c.metadata(),
-	}
+	s.MaxMsgsPerSubject, s.MaxAge, s.MaxMsgs, s.MaxBytes = 1, 0, 0, 0
+	s.AllowMsgTTL, s.AllowMsgSchedules, s.AllowRollup = true, true, true
+	s.Metadata = merge(s.Metadata, c.metadata())
+	return s
 }
 
-// consumer returns the configuration of the consumer that all workers share for the jobs of one stage. Due retries have
-// a separate consumer, so that they do not wait behind fresh jobs.
-func (c *Config) consumer(s stage) jetstream.ConsumerConfig {
-	return jetstream.ConsumerConfig{
-		Durable:       string(s),
-		Description:   "workers of the queue " + c.Name,
-		FilterSubject: c.subjects("*", string(s)),
-		AckPolicy:     jetstream.AckExplicitPolicy,
-		AckWait:       c.Lease,
-		MaxDeliver:    -1,
-		MaxAckPending: -1,
-		MaxWaiting:    maxWaiting,
-	}
+func merge(have, more map[string]string) map[string]string {
+	all := make(map[string]string)
+	maps.Copy(all, have)
+	maps.Copy(all, more)
+	return all
+}
+
+// consumer returns the configuration of the consumer that all workers share for the jobs of one stage, whose present one is
+// have. Due retries have a separate consumer, so that they do not wait behind fresh jobs.
+func (c *Config) consumer(s stage, have jetstream.ConsumerConfig) jetstream.ConsumerConfig {
+	have.Durable, have.Description, have.FilterSubject = string(s), "workers of the queue "+c.Name, c.subjects("*", string(s))
+	have.AckPolicy, have.AckWait, have.MaxDeliver = jetstream.AckExplicitPolicy, c.Lease, -1
+	have.MaxAckPending, have.MaxWaiting, have.BackOff = -1, maxWaiting, nil
+	have.Metadata = maps.Clone(have.Metadata)
+	delete(have.Metadata, leaseKey) // see announceLease
+	return have
 }
 
 // maxWaiting is how many requests for jobs may wait at the server. Each Work and each Jobs needs two.
@@ -73,10 +71,10 @@ func (b *backend) ensureStream(ctx context.Context) (jetstream.Stream, error) {
 	s, err := b.js.Stream(ctx, name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		b.config.adopt(nil)
-		if err := b.config.checkSettings(); err != nil {
+		if err := b.config.checkSettings(asked); err != nil {
 			return nil, err
 		}
-		made := b.config.stream()
+		made := b.config.stream(jetstream.StreamConfig{})
 		orDefault(&made.Replicas, b.replicas())
 		s, err = b.js.CreateStream(ctx, made)
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another process was faster
@@ -88,23 +86,22 @@ func (b *backend) ensureStream(ctx context.Context) (jetstream.Stream, error) {
 	}
 	have := s.CachedInfo().Config
 	b.config = asked
+	if p := have.Metadata[protocolKey]; p != protocol && p != "" {
+		return nil, &failure{what, ErrOtherConfig, fmt.Errorf("it has protocol %s, this process has protocol %s", p, protocol),
+			"use the same version of this package in all processes, or choose another Config.Name"}
+	}
 	differences := b.config.adopt(have.Metadata)
-	if err := b.config.checkSettings(); err != nil {
-		return nil, err
-	}
-	want := b.config.stream()
-	orDefault(&want.Replicas, have.Replicas)
-	for key, value := range have.Metadata {
-		if _, ours := want.Metadata[key]; !ours {
-			want.Metadata[key] = value
-		}
-	}
+	differences.add("the protocol", cmp.Or(have.Metadata[protocolKey], "none"), protocol)
+	want := b.config.stream(have)
 	differences = append(differences, compareStreams(have, want)...)
+	if len(differences) > 0 && !b.config.Update {
+		return nil, otherConfig(what, differences)
+	}
 	if len(differences) == 0 {
 		return s, nil
 	}
-	if !b.config.Update {
-		return nil, otherConfig(what, differences)
+	if err := b.config.checkSettings(asked); err != nil {
+		return nil, err
 	}
 	if err := b.announceLease(ctx, s); err != nil {
 		return nil, err
@@ -114,6 +111,9 @@ func (b *backend) ensureStream(ctx context.Context) (jetstream.Stream, error) {
 	}
 	return s, nil
 }
+
+// leaseKey is the key of the lease in the metadata.
+const leaseKey = "retrywhen.lease"
 
 // announceLease tells the workers that the lease will be shorter, and returns when all have read that and extend their
 // leases often enough. They read it four times per lease.
@@ -134,7 +134,7 @@ func (b *backend) announceLease(ctx context.Context, s jetstream.Stream) error {
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
 		return fmt.Errorf("durable: %s: that takes %v, want a ctx with a later deadline", what, wait)
 	}
-	next.Metadata = b.config.metadata()
+	next.Metadata = merge(next.Metadata, map[string]string{leaseKey: b.config.Lease.String()})
 	if _, err := s.UpdateConsumer(ctx, next); err != nil {
 		return explain(what, err)
 	}
@@ -148,7 +148,7 @@ func (b *backend) announceLease(ctx context.Context, s jetstream.Stream) error {
 
 // announced returns the lease of a consumer's workers: that of its metadata if it will be shortened.
 func announced(c jetstream.ConsumerConfig) time.Duration {
-	if d, err := time.ParseDuration(c.Metadata["retrywhen.lease"]); err == nil && d > 0 {
+	if d, err := time.ParseDuration(c.Metadata[leaseKey]); err == nil && d > 0 {
 		return min(d, c.AckWait)
 	}
 	return c.AckWait
@@ -164,19 +164,19 @@ func (b *backend) replicas() int {
 
 // ensureConsumer does the same for the consumer of a stage.
 func (b *backend) ensureConsumer(ctx context.Context, st stage) (jetstream.Consumer, error) {
-	want := b.config.consumer(st)
-	what := "open: consumer " + want.Durable
-	c, err := b.jobs.Consumer(ctx, want.Durable)
+	what := "open: consumer " + string(st)
+	c, err := b.jobs.Consumer(ctx, string(st))
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		c, err = b.jobs.CreateConsumer(ctx, want)
+		c, err = b.jobs.CreateConsumer(ctx, b.config.consumer(st, jetstream.ConsumerConfig{}))
 		if errors.Is(err, jetstream.ErrConsumerExists) {
-			c, err = b.jobs.Consumer(ctx, want.Durable)
+			c, err = b.jobs.Consumer(ctx, string(st))
 		}
 	}
 	if err != nil {
 		return nil, explain(what, err)
 	}
 	have := c.CachedInfo().Config
+	want := b.config.consumer(st, have)
 	var d differences
 	d.add("AckWait (Config.Lease)", have.AckWait, want.AckWait)
 	d.add("filter", have.FilterSubject, want.FilterSubject)

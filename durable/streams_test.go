@@ -98,12 +98,12 @@ func TestEnsure(t *testing.T) {
 	stream := func(change func(*jetstream.StreamConfig)) *jetstream.StreamConfig {
 		config := Config{Name: "q", Replicas: 1}
 		config.adopt(nil)
-		c := config.stream()
+		c := config.stream(jetstream.StreamConfig{})
 		change(&c)
 		return &c
 	}
 	consumer := func(change func(*jetstream.ConsumerConfig)) *jetstream.ConsumerConfig {
-		c := (&Config{Name: "q", Lease: 30 * time.Second}).consumer(first)
+		c := (&Config{Name: "q", Lease: 30 * time.Second}).consumer(first, jetstream.ConsumerConfig{})
 		change(&c)
 		return &c
 	}
@@ -245,20 +245,20 @@ func TestDifferences(t *testing.T) {
 		"maximal bytes is 1, want 0":                      func(c *jetstream.StreamConfig) { c.MaxBytes = 1 },
 		"":                                                func(c *jetstream.StreamConfig) { c.MaxMsgs, c.MaxBytes, c.Description = -1, -1, "other" },
 	} {
-		have := c.stream()
+		have := c.stream(jetstream.StreamConfig{})
 		change(&have)
-		if got := strings.Join(compareStreams(have, c.stream()), "; "); got != want {
+		if got := strings.Join(compareStreams(have, c.stream(jetstream.StreamConfig{})), "; "); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	have := c.stream()
+	have := c.stream(jetstream.StreamConfig{})
 	have.Subjects = []string{"b", "a"}
-	want := c.stream()
+	want := c.stream(jetstream.StreamConfig{})
 	want.Subjects = []string{"a", "b"}
 	if got := compareStreams(have, want); len(got) != 0 {
 		t.Errorf("the order of the subjects: %v", got)
 	}
-	if c.InMemory = true; c.stream().Storage != jetstream.MemoryStorage {
+	if c.InMemory = true; c.stream(jetstream.StreamConfig{}).Storage != jetstream.MemoryStorage {
 		t.Error("InMemory is not in memory")
 	}
 	for want, change := range map[string]func(*jetstream.ConsumerConfig){
@@ -269,7 +269,7 @@ func TestDifferences(t *testing.T) {
 		"acknowledgement is AckNone, want AckExplicit": func(c *jetstream.ConsumerConfig) { c.AckPolicy = jetstream.AckNonePolicy },
 		"length of BackOff is 1, want 0":               func(c *jetstream.ConsumerConfig) { c.BackOff = []time.Duration{1} },
 	} {
-		have := (&Config{Name: "q", Lease: 30 * time.Second}).consumer(again)
+		have := (&Config{Name: "q", Lease: 30 * time.Second}).consumer(again, jetstream.ConsumerConfig{})
 		change(&have)
 		q := fakeQueue(t, new(server), Config{})
 		q.jobs = libraryStream{l: &library{consumer: &have}}

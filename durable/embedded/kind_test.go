@@ -80,6 +80,28 @@ func TestAnUnknownKindIsHandedBack(t *testing.T) {
 	eventually(t, "the other does it, as the first attempt", done.Load)
 }
 
+// One of four processes knows the kind. The others hand its jobs back for a moment, not for a lease.
+func TestAnUnknownKind_OneOfFourKnowsIt(t *testing.T) {
+	t.Parallel()
+	srv := start(t)
+	one := open(t, srv, durable.Config{})
+	one.Handle("bill", retry.Policy{}, func(context.Context, *durable.Job) error { return nil })
+	for range 3 {
+		q := open(t, srv, durable.Config{})
+		q.Handle("letter", retry.Policy{}, func(context.Context, *durable.Job) error { return nil })
+		work(t, q, 4, nil)
+	}
+	work(t, one, 4, nil)
+	const jobs = 200
+	began := time.Now()
+	inParallel(jobs, func(i int) { put(t, one, "", durable.PutKind("bill")) })
+	eventually(t, "all are done", func() bool { return one.Counts().Done == jobs })
+	t.Logf("%d jobs took %v", jobs, time.Since(began).Round(100*time.Millisecond))
+	if most := 30 * time.Second; time.Since(began) > most { // the lease
+		t.Errorf("it took %v, want less than %v", time.Since(began), most)
+	}
+}
+
 func TestHandlePanicsOnNonsense(t *testing.T) {
 	t.Parallel()
 	q := open(t, start(t), durable.Config{})

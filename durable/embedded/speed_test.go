@@ -17,8 +17,8 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-// A death is one publication and one acknowledgement, as is a job with an id that is done. A revival reads the letter,
-// publishes the job and deletes the letter. The test counts messages. It logs speeds, best of three, and compares them
+// A death is one publication and one acknowledgement, as is a job with an id that is done. A revival reads the letter
+// twice, publishes the job and deletes the letter. The test counts messages. It logs speeds, best of three, and compares them
 // only nightly, because they depend on what else the machine does.
 func TestDeathsAreFast(t *testing.T) {
 	n := 600
@@ -32,12 +32,12 @@ func TestDeathsAreFast(t *testing.T) {
 	}
 	t.Logf("a second: %.0f done, %.0f dead (%.2f), %.0f revived (%.2f)", done.speed, died.speed, died.speed/done.speed, revived.speed, revived.speed/done.speed)
 	t.Logf("messages: %.2f done, %.2f dead, %.2f revived", done.messages, died.messages, revived.messages)
-	if done.messages > 2.5 || died.messages > 2.5 || revived.messages > 3.5 {
-		t.Errorf("messages: %.2f done, %.2f dead, %.2f revived, want at most 2.5, 2.5 and 3.5", done.messages, died.messages, revived.messages)
+	if done.messages > 2.5 || died.messages > 2.5 || revived.messages > 4.5 {
+		t.Errorf("messages: %.2f done, %.2f dead, %.2f revived, want at most 2.5, 2.5 and 4.5", done.messages, died.messages, revived.messages)
 	}
 	quiet := os.Getenv("RETRYWHEN_QUIET") == "1"
-	if quiet && (died.speed < done.speed/3 || revived.speed < done.speed/3) {
-		t.Errorf("a second: %.0f done, %.0f dead, %.0f revived, want at least a third of them", done.speed, died.speed, revived.speed)
+	if quiet && (died.speed < done.speed/3 || revived.speed < done.speed/5) {
+		t.Errorf("a second: %.0f done, %.0f dead, %.0f revived, want at least a third and a fifth of them", done.speed, died.speed, revived.speed)
 	}
 
 	var best []time.Duration
@@ -50,6 +50,30 @@ func TestDeathsAreFast(t *testing.T) {
 	t.Logf("a Put while 300 jobs die: p50 %v, p99 %v", micro(best, 0.5), micro(best, 0.99))
 	if quiet && micro(best, 0.99) > 20*time.Millisecond {
 		t.Errorf("a Put while 300 jobs die takes %v at p99, want at most 20 ms", micro(best, 0.99))
+	}
+}
+
+// A retry whose wait the server keeps is the schedule, the acknowledgement, one read before the attempt, the mark "done" and
+// its acknowledgement.
+func TestARetryCostsFiveMessages(t *testing.T) {
+	t.Parallel()
+	const jobs = 600
+	srv := start(t)
+	nc := connect(t, srv)
+	q, other := open(t, nc, durable.Config{Policy: retry.New(backoff.Constant(1500*time.Millisecond), retry.Limit(1))}), open(t, srv, durable.Config{})
+	inParallel(jobs, func(i int) { put(t, other, "", durable.PutID(fmt.Sprint(i))) })
+	before := nc.Stats().OutMsgs
+	work(t, q, 16, func(_ context.Context, job *durable.Job) error {
+		if job.Attempt == 1 {
+			return errors.New("no")
+		}
+		return nil
+	})
+	eventually(t, "all are done", func() bool { return q.Counts().Done == jobs })
+	if n := float64(nc.Stats().OutMsgs-before) / jobs; n > 5.5 {
+		t.Errorf("%.2f messages for a job, want at most 5.5", n)
+	} else {
+		t.Logf("%.2f messages for a job", n)
 	}
 }
 

@@ -29,7 +29,7 @@ func Watch(dial func() (*grpc.ClientConn, error), watch func(*grpc.ClientConn) M
 			defer conn.Close()
 			return retrygrpc.Receive(watch(conn), wrapperspb.String(at))(ctx, yield)
 		}
-		return call.Timeout(silence).Filter(func(e *structpb.Struct) bool { return token(e) != "" })
+		return call.Timeout(silence).DropHeartbeats(func(e *structpb.Struct) bool { return token(e) == "" })
 	}, func(_ string, e *structpb.Struct) string { return token(e) }, policy)
 }
 

@@ -33,7 +33,7 @@ func Main(m *testing.M, program Program) {
 		check.Main(m)
 	}
 	var args []string
-	e, err := open(os.Getenv(effectsVariable))
+	e, err := Open(os.Getenv(effectsVariable))
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &args)
 	}
@@ -58,7 +58,8 @@ type Effects struct {
 	kill  int
 }
 
-func open(name string) (*Effects, error) {
+// Open opens the file of the effects.
+func Open(name string) (*Effects, error) {
 	text, err := os.ReadFile(name)
 	if err != nil && !os.IsNotExist(err) {
 		return nil, err
@@ -116,6 +117,9 @@ func (e *Effects) write(line string) error {
 	return nil
 }
 
+// Close closes the file.
+func (e *Effects) Close() error { return e.file.Close() }
+
 // Start starts the program. After so many effects it kills itself; 0 is never.
 func Start(t *testing.T, effects string, kill int, args ...string) *exec.Cmd {
 	t.Helper()
@@ -159,11 +163,11 @@ func Check(t *testing.T, kills, each, first, last int, repeats bool, args ...str
 			killed++
 		}
 	}
-	e, err := open(name)
+	e, err := Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.file.Close()
+	defer e.Close()
 	seen := e.Counts()
 	lost, repeated := 0, 0
 	for n := first; n <= last; n++ {
