@@ -57,7 +57,7 @@ func (k *keeper) keepLeases() {
 		select {
 		case extending <- struct{}{}:
 			extended = now
-			k.tasks.Go(func() { k.readLease(); k.extendLeases(); k.lookAtAttempts(); <-extending })
+			k.tasks.Go(func() { k.readLease(); k.extendLeases(); <-extending; k.lookAtAttempts() })
 		default: // the last extension has not ended, because the server does not respond
 		}
 	}
