@@ -69,7 +69,7 @@ func (k *keeper) keepLeases() {
 			now := time.Now()
 			k.h.gaps.tick(now, k.h.lease())
 			k.handBackIdle(now)
-			if k.h.wasSet(now) || now.Sub(extended) >= k.h.lease()/4 {
+			if k.h.wasSet(now.Round(0).Sub(k.h.began)-now.Sub(k.h.began)) || now.Sub(extended) >= k.h.lease()/4 {
 				extend(now)
 			}
 		case _, open := <-status:

@@ -48,7 +48,7 @@ func (t *turns) enterAlone(wait time.Duration) bool {
 	if t.alone || t.asking {
 		return false
 	}
-	if t.running > 0 && wait > 0 {
+	if t.running > 0 {
 		over := false
 		timer := time.AfterFunc(wait, func() {
 			t.mu.Lock()

@@ -100,7 +100,7 @@ func (o *Operation) decide(f *Outcome, refused bool) (time.Duration, error) {
 		return 0, o.giveUp(cause)
 	}
 	s.retries++
-	o.waiting = true
+	o.waiting, o.allowed = true, true
 	if c.onRetry != nil || c.onOutage != nil || c.logs {
 		o.retrying(f, delay, asked > 0)
 	}
@@ -124,7 +124,7 @@ func (o *Operation) over(refused bool) error {
 	switch {
 	case refused:
 		return ErrRefused
-	case withoutRetries(o.ctx):
+	case !o.allowed && withoutRetries(o.ctx):
 		return ErrWithoutRetries
 	case limit >= 0 && int64(o.state.retries) >= limit:
 		return reached{limitSentinel, limit}
@@ -147,8 +147,14 @@ func (o *Operation) fired() bool {
 // dictates, 0 or less for none.
 func (o *Operation) delay(failure error, dictated time.Duration) (time.Duration, error) {
 	c, s := o.config, &o.state
-	b := c.curveFor(failure)
-	n, u := s.retries+1, c.draw(b, s)
+	b := &c.curve
+	if c.curves != nil {
+		b = c.curveFor(failure)
+	}
+	n, u := s.retries+1, 0.0
+	if b.draws > nothing {
+		u = c.draw(b, s)
+	}
 	if dictated > 0 {
 		if c.maxRetryAfter >= 0 && dictated > c.maxRetryAfter {
 			return 0, reached{retryAfterSentinel, int64(c.maxRetryAfter)}

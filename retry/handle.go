@@ -27,8 +27,11 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 		panicf("Policy.Handle", "failures is nil")
 	}
 	return func(ctx context.Context, yield func(stream.Failure) bool) error {
+		o := p.operationUnder(ctx)
+		if o.in != nil && ctx == o.in {
+			ctx = o.op.ctx // the same, and cheaper
+		}
 		var (
-			o    = p.operationUnder(ctx)
 			wait = timer.New(o.op.config.clockUnder(ctx))
 			end  error
 		)
@@ -166,9 +169,9 @@ func (o *subscription) answers() {
 }
 
 func (o *subscription) Failed(f attempt.Failure) {
-	outcome := Outcome{Err: f.Err, Items: f.Items, Lasted: o.own(f.Lasted), At: f.At}
-	if o.op.config.clock != nil {
-		outcome.At = time.Time{}
+	outcome := Outcome{Err: f.Err, Items: f.Items, Lasted: o.own(f.Lasted)}
+	if c := o.op.config; c.clock == nil && o.in != nil && (f.N == 1 || c.timed) {
+		outcome.At = o.in.Began.Add(f.At)
 	}
 	o.op.state.attempts = f.N - 1
 	o.op.config.refund(f.Items)

@@ -13,8 +13,12 @@ type Subscription struct {
 	context.Context // the subscriber's
 	// Began is when the subscription began, by the clock of the context.
 	Began time.Time
+	// Name is what the handler's method Name returns.
+	Name string
 	// Observed says that the handler is an Observer.
 	Observed bool
+	// Bookmarks is how many of the present attempt's values are no progress.
+	Bookmarks int64
 
 	turn         turn // for the fields below
 	down         atomic.Bool
@@ -54,7 +58,7 @@ type Failure struct {
 	N      int
 	Items  int64
 	Lasted time.Duration
-	At     time.Time // by the clock of the subscription's context
+	At     time.Duration // after the subscription began
 }
 
 // End is the end of a subscription.
@@ -84,7 +88,9 @@ func (s *Subscription) Leave() { s.turn.end() }
 func (s *Subscription) Failed(f Failure, ran bool) {
 	s.Enter()
 	defer s.Leave()
-	s.down.Store(true)
+	if !s.Down() {
+		s.down.Store(true)
+	}
 	if !s.Observed && f.N > 1 && (len(s.earlier) < keptAfter || !ran && len(s.earlier) < keptBefore) {
 		s.earlier = append(s.earlier, s.last)
 	}
