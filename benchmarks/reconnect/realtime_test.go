@@ -66,7 +66,9 @@ var realSubjects = []realSubject{
 		"nsqio/go-nsq v1.1.0, a Consumer with nsqd v1.3.0",
 		"ConnectToNSQD, with a heartbeat each second, a ReadTimeout of 3 s, a LookupdPollInterval of 2 s, and a MsgTimeout of 5 s in nsqd, in place of 30, 60, 60 and 60 s. NSQ delivers at least once and in any order: repeated values are allowed, lost ones are not.",
 		startNSQ,
-		map[prove.Kind]string{},
+		map[prove.Kind]string{
+			prove.Open: "When a handshake fails, Close closes the reading half of the connection; the descriptor stays until the garbage collector closes it. [conn.go:221](https://github.com/nsqio/go-nsq/blob/v1.1.0/conn.go#L221), [consumer.go:585](https://github.com/nsqio/go-nsq/blob/v1.1.0/consumer.go#L585)",
+		},
 	},
 }
 
@@ -114,7 +116,7 @@ func TestRealTime(t *testing.T) {
 }
 
 const preambleInRealTime = `
-Written by ` + "`go test -run TestRealTime -write`" + ` in this folder: reconnecttest.CheckTCP, with a real server behind the proxy. These
+Written by ` + "`make reconnect`" + ` too: reconnecttest.CheckTCP, with a real server behind the proxy. These
 clients look up names, hold a mutex while they wait, or cannot be given a dialer.
 `
 
@@ -331,7 +333,7 @@ func startNSQ(t *testing.T) prove.Target {
 			if err != nil {
 				return err
 			}
-			consumer.SetLoggerLevel(nsq.LogLevelMax)
+			consumer.SetLogger(nil, nsq.LogLevelError)
 			consumer.AddHandler(nsq.HandlerFunc(func(m *nsq.Message) error {
 				got(string(m.Body))
 				return nil

@@ -141,14 +141,14 @@ func startReferee(t *testing.T) (*referee, string) {
 	return r, l.Addr().String()
 }
 
-func TestSQLite(t *testing.T) {
+func TestKilled_SQLite(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short")
 	}
 	testKills(t, "sqlite", sqliteSource(filepath.Join(t.TempDir(), "app.db")))
 }
 
-func TestPostgres(t *testing.T) {
+func TestKilled_Postgres(t *testing.T) {
 	server := debian.StartPostgres(t)
 	testKills(t, "pgx", server.URL(server.Address))
 }
