@@ -132,7 +132,7 @@ func (a *attempts) catchUp(ctx context.Context, d *delivery) bool {
 		a.abandon(d)
 		return false
 	}
-	d.last, d.looked, d.begun, d.marked = m.Sequence, true, number(m.Header, headerBegun), m.Time
+	d.last, d.looked, d.begun = m.Sequence, true, number(m.Header, headerBegun)
 	s := readState(m.Header)
 	d.state.position = s.position
 	if s.retry.Attempts() > d.state.retry.Attempts() {

@@ -30,16 +30,11 @@ func (c *clock) now() time.Time {
 func (c *clock) until(t time.Time) time.Duration { return t.Sub(c.now()) }
 
 // wasSet reports whether the machine's clock was set by minSkew or more since the last call, or the machine has slept: the
-// monotonic clock may stand still then.
-func (c *clock) wasSet(now time.Time) bool {
-	return c.step(now.Round(0).Sub(c.began.Round(0)) - now.Sub(c.began))
-}
-
-// step is wasSet, given how much more the machine's clock has gone than the monotonic one.
-func (c *clock) step(all time.Duration) bool {
-	if (all - c.steps).Abs() < minSkew {
-		return false
+// monotonic clock may stand still then. more is by how much the machine's clock has gone more than the monotonic one.
+func (c *clock) wasSet(more time.Duration) bool {
+	set := (more - c.steps).Abs() >= minSkew
+	if set {
+		c.steps = more
 	}
-	c.steps = all
-	return true
+	return set
 }

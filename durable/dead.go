@@ -2,7 +2,6 @@ package durable
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"sync"
 	"time"
@@ -135,41 +134,31 @@ func ended(ctx context.Context, what string, err error) error {
 // known for Config.Remember.
 func (q *Queue) Forget(ctx context.Context, id string) error {
 	what := "forget: job " + strconv.Quote(id)
-	err := errMoved
-	for n := 0; n < 10 && errors.Is(err, errMoved); n++ { // as long as it moves on meanwhile
-		err = q.forget(ctx, id)
-	}
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, ErrNotFound), errors.Is(err, errMoved):
-		return &failure{what, ErrNotFound, nil, ""}
-	}
-	return explain(what, err)
-}
-
-// forget deletes the dead letter. It returns ErrNotFound if there is none, and errMoved if there was another message
-// meanwhile: perhaps the mark of a Forget that ended before it could delete the letter.
-func (q *Queue) forget(ctx context.Context, id string) error {
-	m, err := q.lastOf(ctx, id)
-	switch {
-	case err != nil:
-		return err
-	case m == nil:
-		return ErrNotFound
-	case q.config.stateOf(m) == StateDead:
-		// The mark comes first: without it, a delivery that was never acknowledged would be attempted again.
-		_, err = q.store(ctx, step{id: id, last: m.Sequence, m: q.config.doneMark(id, parseTime(get(m.Header, headerPut)))}, storePolicy)
-	case get(m.Header, headerDone) != "": // by a Forget that has ended before it could delete the letter
-		m, err = q.last(ctx, q.config.subject(id, dead))
-		if err == nil && (m == nil || get(m.Header, headerDone) != "") {
-			return ErrNotFound
+	none := &failure{what, ErrNotFound, nil, ""}
+	for range 10 { // as long as it moves on meanwhile
+		m, err := q.lastOf(ctx, id)
+		switch {
+		case err != nil:
+			return explain(what, err)
+		case m == nil || !q.config.stateOf(m).ended():
+			return none
+		case q.config.stateOf(m) == StateDead:
+			// The mark comes first: without it, a delivery that was never acknowledged would be attempted again.
+			_, err = q.store(ctx, step{id: id, last: m.Sequence, m: q.config.doneMark(id, parseTime(get(m.Header, headerPut)))}, storePolicy)
+		default: // perhaps by a Forget that has ended before it could delete the letter
+			if m, err = q.last(ctx, q.config.subject(id, dead)); err == nil && (m == nil || get(m.Header, headerDone) != "") {
+				return none
+			}
 		}
-	default:
-		return ErrNotFound
+		if err == nil {
+			err = q.remove(ctx, m.Sequence)
+		}
+		switch {
+		case err == nil:
+			return nil
+		case err != errMoved:
+			return explain(what, err)
+		}
 	}
-	if err != nil {
-		return err
-	}
-	return q.remove(ctx, m.Sequence)
+	return none
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Pause stops the delivery of the queue's jobs to all workers until the given time. Attempts that run, and jobs that
@@ -21,34 +19,12 @@ func (q *Queue) Pause(ctx context.Context, until time.Time) error {
 	})
 }
 
-// Unpause ends a pause. Workers then get jobs at once; if the user may not request jobs, within three seconds. It
-// returns nil if there is no pause.
+// Unpause ends a pause. Workers get jobs within three seconds. It returns nil if there is no pause.
 func (q *Queue) Unpause(ctx context.Context) error {
-	err := q.setPause(ctx, "unpause", func(ctx context.Context, consumer string) error {
+	return q.setPause(ctx, "unpause", func(ctx context.Context, consumer string) error {
 		_, err := q.jobs.ResumeConsumer(ctx, consumer)
 		return err
 	})
-	if err == nil {
-		q.wake(ctx)
-	}
-	return err
-}
-
-// wakeTime is how long the requests of wake wait for a job.
-const wakeTime = 50 * time.Millisecond
-
-// wake makes the server look at the requests of workers. When a pause ends early, it does so only at the next request,
-// or when it sends the next heartbeat. This request gets no job, because none is as small as one byte. It wakes the
-// server when it comes, and when it expires, because in a cluster the end of the pause may come later than the request.
-func (q *Queue) wake(ctx context.Context) {
-	request := fmt.Appendf(nil, `{"batch":1,"max_bytes":1,"expires":%d}`, wakeTime)
-	for _, s := range []stage{again, first} {
-		subject := "CONSUMER.MSG.NEXT." + q.config.streamName() + "." + string(s)
-		q.ask(ctx, subject, func(ctx context.Context) error {
-			_, err := q.nc.RequestWithContext(ctx, jetstream.DefaultAPIPrefix+subject, request)
-			return err
-		})
-	}
 }
 
 // Paused returns until when the queue is paused, the zero time if it is not.

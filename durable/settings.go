@@ -1,65 +1,62 @@
 package durable
 
 import (
+	"cmp"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// setting is a setting that belongs to the queue, not to a process: the queue's stream has it in its metadata. Its
-// value is a number, of nanoseconds if it is a time.
+// setting is a setting that belongs to the queue, not to a process: the queue's stream has it in its metadata.
 type setting struct {
 	name     string // of Config's field
-	get      func() int64
-	set      func(int64)
-	text     func(int64) string
-	read     func(string) (int64, error)
-	standard func() int64 // the default
+	field    any    // *time.Duration or *int
+	standard any    // the default
 }
 
 // settings returns the queue's settings, as fields of c.
 func (c *Config) settings() []setting {
 	return []setting{
-		timeSetting("Lease", &c.Lease, func() time.Duration { return 30 * time.Second }),
-		timeSetting("Remember", &c.Remember, func() time.Duration { return 4 * c.Lease }),
-		timeSetting("KeepDead", &c.KeepDead, func() time.Duration { return 0 }),
-		countSetting("MaxDead", &c.MaxDead, 100_000),
-		countSetting("MaxCrashes", &c.MaxCrashes, 5),
+		{"Lease", &c.Lease, 30 * time.Second},
+		{"Remember", &c.Remember, 4 * c.Lease},
+		{"KeepDead", &c.KeepDead, time.Duration(0)},
+		{"MaxDead", &c.MaxDead, 100_000},
+		{"MaxCrashes", &c.MaxCrashes, 5},
 	}
-}
-
-func timeSetting(name string, field *time.Duration, standard func() time.Duration) setting {
-	return setting{name, func() int64 { return int64(*field) }, func(v int64) { *field = time.Duration(v) },
-		func(v int64) string { return time.Duration(v).String() },
-		func(s string) (int64, error) { d, err := time.ParseDuration(s); return int64(d), err },
-		func() int64 { return int64(standard()) }}
-}
-
-func countSetting(name string, field *int, standard int64) setting {
-	return setting{name, func() int64 { return int64(*field) }, func(v int64) { *field = int(v) },
-		func(v int64) string { return strconv.FormatInt(v, 10) },
-		func(s string) (int64, error) { return strconv.ParseInt(s, 10, 32) },
-		func() int64 { return standard }}
 }
 
 // key returns the key of the setting in the metadata.
 func (s setting) key() string { return "retrywhen." + strings.ToLower(s.name) }
 
+// text returns the present value.
+func (s setting) text() string { return fmt.Sprint(reflect.ValueOf(s.field).Elem()) }
+
 // adopt fills the settings that c leaves open with what the queue has, by the metadata of its stream, else with their
 // defaults. It returns where c differs.
 func (c *Config) adopt(metadata map[string]string) (d differences) {
-	for _, s := range c.settings() {
-		have := s.standard()
-		if v, err := s.read(metadata[s.key()]); err == nil && v > 0 {
-			have = v
+	for i := range c.settings() {
+		s, have := c.settings()[i], "" // the default of Remember needs the lease
+		switch field := s.field.(type) {
+		case *time.Duration:
+			have = adopt(field, s.standard.(time.Duration), metadata[s.key()], time.ParseDuration)
+		case *int:
+			have = adopt(field, s.standard.(int), metadata[s.key()], strconv.Atoi)
 		}
-		if s.get() == 0 {
-			s.set(have)
-		}
-		d.add("Config."+s.name, s.text(have), s.text(s.get()))
+		d.add("Config."+s.name, have, s.text())
 	}
 	return d
+}
+
+// adopt fills a field that is zero, and returns what the queue has.
+func adopt[T time.Duration | int](field *T, standard T, text string, read func(string) (T, error)) string {
+	have, err := read(text)
+	if err != nil || have <= 0 {
+		have = standard
+	}
+	*field = cmp.Or(*field, have)
+	return fmt.Sprint(have)
 }
 
 // protocol is the number of the protocol, which the stream has in its metadata: a change that workers of the version before
@@ -70,7 +67,7 @@ const protocol, protocolKey = "1", "retrywhen.protocol"
 func (c *Config) metadata() map[string]string {
 	m := map[string]string{protocolKey: protocol}
 	for _, s := range c.settings() {
-		m[s.key()] = s.text(s.get())
+		m[s.key()] = s.text()
 	}
 	return m
 }

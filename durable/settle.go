@@ -106,7 +106,7 @@ func (o *outcomes) fail(ctx, hooks context.Context, d *delivery, failed error, b
 	}
 	o.counts.retried.Add(1)
 	d.state.due = at.Add(delay)
-	if delay < short && d.feed.mayHold() {
+	if delay < short {
 		return o.hold(ctx, d)
 	}
 	return o.reschedule(ctx, d)

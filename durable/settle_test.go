@@ -266,7 +266,7 @@ func TestFail(t *testing.T) {
 				}
 				d.feed.timer.Stop()
 			}},
-		"a short wait of a feed that has stopped": {delay: 999 * ms, did: "put later; ack", change: func(_ *Queue, d *delivery) { d.feed.stopped = true }},
+		"a short wait of a feed that has stopped": {delay: 999 * ms, did: "put mark; put later; ack", change: func(_ *Queue, d *delivery) { d.feed.stopped = true }},
 		"a short wait, and the mark is refused": {delay: 999 * ms, put: nats.ErrPermissionViolation, want: ErrRefused,
 			did: "put mark; log: the outcome of an attempt could not be stored, the job is handed back; nak in 30s"},
 		"a short wait, and the feed stops meanwhile": {delay: 999 * ms, during: func(d *delivery) { d.feed.stopped = true },

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -92,52 +90,6 @@ func TestStats_JobsMove(t *testing.T) {
 		if got, err := q.Stats(t.Context()); got.Later != 9 || err != nil {
 			t.Errorf("got %v, %v, want 9 later", got, err)
 		}
-	}
-}
-
-// A job that waits while its consumer is counted, and no longer when the later ones are, is found by the next count, of
-// three at most. A count during which it cannot have waited is not repeated.
-func TestStats_AJobMovesThereAndBack(t *testing.T) {
-	for _, test := range []struct {
-		times   int
-		took    time.Duration
-		want    Stats
-		counted int
-	}{
-		{times: 1, took: time.Second, want: Stats{Ready: 1}, counted: 2},
-		{times: 2, took: time.Second, want: Stats{Ready: 1}, counted: 3},
-		{times: 3, took: time.Second, counted: 3},
-		{times: 1, took: 500 * time.Millisecond, want: Stats{Ready: 1}, counted: 2},
-		{times: 1, took: 499 * time.Millisecond, counted: 1},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := &server{pending: map[string]uint64{"count-later": 0, "count-dead": 0}}
-			q := fakeQueue(t, s, Config{})
-			due, fresh := addConsumers(q, s)
-			seq, counted := uint64(41), 0
-			move := func(to stage) {
-				seq++
-				s.stored = []*jetstream.RawStreamMsg{message(q, to, seq, nil)}
-			}
-			move(again)
-			q.again = movingConsumer{due, func() {
-				counted++
-				due.now = jetstream.ConsumerInfo{NumPending: 1}
-				if counted <= test.times {
-					due.now = jetstream.ConsumerInfo{}
-					move(later)
-				}
-			}}
-			q.first = movingConsumer{fresh, func() {
-				if counted <= test.times {
-					time.Sleep(test.took)
-					move(again)
-				}
-			}}
-			if got, err := q.Stats(t.Context()); got != test.want || err != nil || counted != test.counted {
-				t.Errorf("%d times in %v: got %v, %v, counted %d times; want %v, %d times", test.times, test.took, got, err, counted, test.want, test.counted)
-			}
-		})
 	}
 }
 

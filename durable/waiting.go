@@ -20,13 +20,6 @@ func (w *waiting) Pop() any {
 	return d
 }
 
-// mayHold reports whether there is room for another waiting job.
-func (f *feed) mayHold() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return !f.stopped && len(f.waiting) < maxHeld
-}
-
 // hold keeps the job until it is due, at most for short: the due time is the server's, and a clock that was set meanwhile
 // must hold nothing up. It returns false if the feed has stopped or there is no room.
 func (f *feed) hold(d *delivery) bool {

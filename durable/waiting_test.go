@@ -78,9 +78,6 @@ func TestHold_NoRoom(t *testing.T) {
 			f.waiting = append(f.waiting, &delivery{state: state{due: due}})
 		}
 		f.stopped = test.stopped
-		if got := f.mayHold(); got != test.want {
-			t.Errorf("%s: mayHold is %t, want %t", name, got, test.want)
-		}
 		if got := f.hold(&delivery{held: true, msg: noMsg{}, state: state{due: due}}); got != test.want || (len(f.waiting) > test.waiting) != test.want {
 			t.Errorf("%s: hold is %t, %d wait, want %t", name, got, len(f.waiting), test.want)
 		}

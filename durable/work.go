@@ -186,8 +186,7 @@ const asideWait = time.Second
 
 // begin returns the attempt at a delivery and a function to call when it is over, or nil if no attempt may be made. An
 // attempt that must run alone begins only while no other attempt of the queue runs in this process, and no other begins
-// before it is over. If others run, its job is handed back. After a lease in which it has not run, it keeps others from
-// beginning for a moment, so that it runs on a process whose attempts are short.
+// before it is over. It keeps others from beginning for a moment; if one still runs then, its job is handed back.
 func (f *feed) begin(d *delivery) (job *Job, leave func()) {
 	a := f.a
 	if !a.turns.enter(f.stopping) {
@@ -202,16 +201,8 @@ func (f *feed) begin(d *delivery) (job *Job, leave func()) {
 		return nil, nil
 	}
 	a.turns.leave()
-	var wait time.Duration
-	if !d.marked.IsZero() && a.now().Sub(d.marked) > 2*a.lease() {
-		wait = asideWait
-	}
-	if !a.turns.enterAlone(wait) {
-		pause := a.lease() / 4
-		if wait > 0 {
-			pause = a.lease()
-		}
-		a.handBack(f.ctx, d, pause)
+	if !a.turns.enterAlone(asideWait) {
+		a.handBack(f.ctx, d, a.lease())
 		return nil, nil
 	}
 	if a.check(f.ctx, d, true) == begin {

@@ -512,20 +512,17 @@ func TestBegin_SkipsAtOnce(t *testing.T) {
 	}
 }
 
-// An attempt that must run alone is handed back while others run. After a lease it keeps others from beginning for a
-// moment. If that does not help, it is handed back for a lease.
+// An attempt that must run alone keeps others from beginning for a moment. If that does not help, it is handed back for a
+// lease.
 func TestBegin_Alone(t *testing.T) {
 	for name, test := range map[string]struct {
-		marked  time.Duration // how long ago
 		running time.Duration // another attempt
 		want    string
 		after   time.Duration
 	}{
-		"soon after the crash":       {marked: 61 * time.Second, running: time.Hour, want: "put mark; last *; nak in 8s"},
-		"after the crash, idle":      {marked: 61 * time.Second, want: "put mark; last *; put mark"},
-		"at two leases":              {marked: 64 * time.Second, running: time.Hour, want: "put mark; last *; nak in 8s"},
-		"later, and others are long": {marked: 65 * time.Second, running: time.Hour, want: "put mark; last *; nak in 32s", after: time.Second},
-		"later, and others end":      {marked: 65 * time.Second, running: 900 * time.Millisecond, want: "put mark; last *; put mark", after: 900 * time.Millisecond},
+		"idle":            {want: "put mark; last *; put mark"},
+		"others are long": {running: time.Hour, want: "put mark; last *; nak in 32s", after: time.Second},
+		"others end":      {running: 900 * time.Millisecond, want: "put mark; last *; put mark", after: 900 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -538,9 +535,7 @@ func TestBegin_Alone(t *testing.T) {
 				}}
 				q := fakeQueue(t, s, Config{Lease: 32 * time.Second})
 				s.last = func(string) (*jetstream.RawStreamMsg, error) {
-					m := message(q, mark, 9, nats.Header{headerBegun: {"4"}, headerDelivery: {"2"}})
-					m.Time = time.Now().Add(-test.marked)
-					return m, nil
+					return message(q, mark, 9, nats.Header{headerBegun: {"4"}, headerDelivery: {"2"}}), nil
 				}
 				d := deliver(q, s, first, func(d *delivery) { d.deliveries = 3 })
 				if test.running > 0 {
@@ -743,24 +738,26 @@ func TestJobs_Alone(t *testing.T) {
 		"Fail":     func(j *Job) { j.Fail(errNo) },
 		"handBack": func(j *Job) { j.handBack(0) },
 	} {
-		s := new(server)
-		q := fakeQueue(t, s, Config{MaxCrashes: 1, Policy: later1})
-		_, fresh := addConsumers(q, s)
-		fresh.serve(job(q.backend, s, "x", first, 7, nil))
-		var got *Job
-		if err := q.Jobs()(t.Context(), func(j *Job) bool { got = j; return false }); err != nil {
-			t.Fatal(err)
-		}
-		d := deliver(q, s, first, func(d *delivery) { d.seq, d.deliveries = 8, 2 })
-		outcomesOf(s)
-		if j, _ := d.feed.begin(d); j != nil || outcomesOf(s) != "nak in 7.5s" {
-			t.Errorf("%s: it runs next to another", name)
-		}
-		report(got)
-		q.leases.add(d)
-		if j, _ := d.feed.begin(d); j == nil {
-			t.Errorf("%s: it does not run afterwards", name)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			s := new(server)
+			q := fakeQueue(t, s, Config{MaxCrashes: 1, Policy: later1})
+			_, fresh := addConsumers(q, s)
+			fresh.serve(job(q.backend, s, "x", first, 7, nil))
+			var got *Job
+			if err := q.Jobs()(t.Context(), func(j *Job) bool { got = j; return false }); err != nil {
+				t.Fatal(err)
+			}
+			d := deliver(q, s, first, func(d *delivery) { d.seq, d.deliveries = 8, 2 })
+			outcomesOf(s)
+			if j, _ := d.feed.begin(d); j != nil || outcomesOf(s) != "nak in 30s" {
+				t.Errorf("%s: it runs next to another", name)
+			}
+			report(got)
+			q.leases.add(d)
+			if j, _ := d.feed.begin(d); j == nil {
+				t.Errorf("%s: it does not run afterwards", name)
+			}
+		})
 	}
 }
 

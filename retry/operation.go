@@ -44,6 +44,7 @@ type Operation struct {
 	last   error    // the last failure of the outage, but not the end of ctx
 	outage []func() // what OnOutage's hooks have returned for the present outage
 
+	allowed bool // a retry was: the context is none of WithoutRetries
 	down    bool // OnOutage's hooks were called for the present outage
 	running bool // an attempt was begun, and has not ended
 	worked  bool // it works

@@ -3,6 +3,7 @@ package embedded_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -154,6 +155,45 @@ func BenchmarkPut(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkPutBesideABareClient puts from 16 goroutines, in turns with publications of a bare JetStream client. It reports
+// how many times as long as those the Puts take.
+func BenchmarkPutBesideABareClient(b *testing.B) {
+	srv := start(b)
+	q := open(b, srv, durable.Config{})
+	js, err := jetstream.New(connect(b, srv))
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := js.CreateStream(b.Context(), jetstream.StreamConfig{Name: "bare", Subjects: []string{"bare.>"}, Retention: jetstream.WorkQueuePolicy}); err != nil {
+		b.Fatal(err)
+	}
+	var bare, put, named time.Duration
+	n := 0
+	turn := func(f func(i int) error) time.Duration {
+		began := time.Now()
+		inParallel(400, func(i int) {
+			if err := f(i); err != nil {
+				b.Error(err)
+			}
+		})
+		return time.Since(began)
+	}
+	for b.Loop() {
+		n++
+		bare += turn(func(int) error {
+			_, err := js.PublishMsg(b.Context(), &nats.Msg{Subject: "bare.job", Data: payload})
+			return err
+		})
+		put += turn(func(int) error { _, err := q.Put(b.Context(), payload); return err })
+		named += turn(func(i int) error {
+			_, err := q.Put(b.Context(), payload, durable.PutID(fmt.Sprint(n, " ", i)))
+			return err
+		})
+	}
+	b.ReportMetric(put.Seconds()/bare.Seconds(), "put/bare")
+	b.ReportMetric(named.Seconds()/bare.Seconds(), "named/bare")
 }
 
 // BenchmarkRetries measures how many failures are stored per second. Each job fails once, and the server keeps the

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/durable"
 	"github.com/retrywhen/retrywhen/jitter"
@@ -153,29 +152,6 @@ func TestPauseAQueue(t *testing.T) {
 	eventually(t, "all are done", func() bool { return q.Counts().Done == 10 })
 	if at, err := q.Paused(t.Context()); err != nil || !at.IsZero() {
 		t.Errorf("paused until %v, %v", at, err)
-	}
-}
-
-// Unpause makes the server look at a request that has waited since before the pause.
-func TestUnpauseWakesTheServer(t *testing.T) {
-	t.Parallel()
-	nc := connect(t, start(t))
-	q := open(t, nc, durable.Config{})
-	if err := q.Pause(t.Context(), time.Now().Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
-	responses, err := nc.SubscribeSync(nats.NewInbox())
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Without heartbeats, nothing else wakes it.
-	nc.PublishRequest("$JS.API.CONSUMER.MSG.NEXT.retrywhen-q.first", responses.Subject, []byte(`{"batch":1,"expires":600000000000}`))
-	put(t, q, "data")
-	if err := q.Unpause(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if m, err := responses.NextMsg(time.Minute); err != nil || string(m.Data) != "data" {
-		t.Errorf("the request gets %v, %v, want the job", m, err)
 	}
 }
 

@@ -128,7 +128,7 @@ func (r *running) drain(ctx context.Context, jobs int) (err error) {
 	look := time.NewTicker(250 * time.Millisecond)
 	defer look.Stop()
 	allPut := false
-	for looks := 1; ; looks++ {
+	for looks, empty := 1, 0; ; looks++ {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -154,7 +154,10 @@ func (r *running) drain(ctx context.Context, jobs int) (err error) {
 		if err := r.crash(r.shop.done()+stats.Dead, jobs); err != nil {
 			return err
 		}
-		if allPut && stats.Ready+stats.Running+stats.Later == 0 {
+		if empty++; !allPut || stats.Ready+stats.Running+stats.Later > 0 {
+			empty = 0
+		}
+		if empty == 3 { // a job that moves while Stats runs may not be counted
 			return nil
 		}
 	}
