@@ -50,7 +50,7 @@ var realSubjects = []realSubject{
 		"The same with the default Config.",
 		startEtcd(keepalive.ClientParameters{}),
 		map[prove.Kind]string{
-			prove.Silent: "Without DialKeepAliveTime gRPC does not look whether the other side is there. [config.go:43](https://github.com/etcd-io/etcd/blob/client/v3.7.3/client/v3/config.go#L43)",
+			prove.Silent: "Without DialKeepAliveTime gRPC does not look whether the other side is there. [config.go:48](https://github.com/etcd-io/etcd/blob/client/v3.7.3/client/v3/config.go#L48)",
 		},
 	},
 	{
@@ -116,8 +116,8 @@ func TestRealTime(t *testing.T) {
 }
 
 const preambleInRealTime = `
-Written by ` + "`make reconnect`" + ` too: reconnecttest.CheckTCP, with a real server behind the proxy. These
-clients look up names, hold a mutex while they wait, or cannot be given a dialer.
+Written by ` + "`make reconnect`" + ` too: reconnecttest.CheckTCP, with a real server behind the proxy. Each
+finding has been verified by reading the client's code, at the place that the link shows.
 `
 
 // free returns a free address.
