@@ -41,7 +41,7 @@ type realSubject struct {
 var realSubjects = []realSubject{
 	{
 		"etcd/client/v3 v3.7.3, Watch",
-		"With DialKeepAliveTime and PermitWithoutStream, as the documents advise; the watch begins at a revision. \"Watch … will reconnect\": each key is expected once.",
+		"With DialKeepAliveTime, DialKeepAliveTimeout and PermitWithoutStream; the watch begins at a revision. Watch promises to \"retry on other recoverable errors forever until reconnected\": each key is expected once.",
 		startEtcd(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second, PermitWithoutStream: true}),
 		map[prove.Kind]string{},
 	},
@@ -55,7 +55,7 @@ var realSubjects = []realSubject{
 	},
 	{
 		"lib/pq v1.10.9, Listener",
-		"As in its example: the table is read after each notification, and after each reconnect (nil); Ping every 90 s, here every 5 s, and without reading the table then, so that the Listener alone is judged. Rows are expected once.",
+		"A Listener \"automatically re-establishes the connection\". As in its example the table is read after each notification, and after each reconnect (nil); Ping every 90 s, here every 5 s, and without reading the table then, so that the Listener alone is judged. Rows are expected once.",
 		startPostgres,
 		map[prove.Kind]string{
 			prove.Silent: "Ping waits for the reply without a deadline. [notify.go:365](https://github.com/lib/pq/blob/v1.10.9/notify.go#L365)",
