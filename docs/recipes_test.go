@@ -135,6 +135,7 @@ func lines(client *http.Client, offset int) stream.Stream[string] {
 		if response.StatusCode != http.StatusOK {
 			return errors.New(response.Status)
 		}
+		stream.Works(ctx)
 		for body := bufio.NewReader(response.Body); ; {
 			line, err := body.ReadString('\n') // a Scanner would deliver half a line when the connection breaks
 			if err != nil || !yield(line[:len(line)-1]) {

@@ -49,6 +49,23 @@ func (s *server) connect(ctx context.Context, after int) iter.Seq2[int, error] {
 	}
 }
 
+func Example_tutorialCall() {
+	ctx := context.Background()
+
+	calls := 0
+	fetch := func(ctx context.Context) (string, error) {
+		if calls++; calls < 3 {
+			return "", errRefused
+		}
+		return "a page", nil
+	}
+	policy := retry.New(backoff.Exponential(time.Millisecond, 2).Jitter(jitter.Full), retry.Limit(4))
+	page, err := retry.Do(ctx, policy, fetch)
+	fmt.Println(page, err, "after", calls, "calls")
+
+	// Output: a page <nil> after 3 calls
+}
+
 func Example_tutorialStream() {
 	ctx, server := context.Background(), &server{}
 

@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 	"github.com/retrywhen/retrywhen/streamtest"
 )
@@ -81,6 +83,7 @@ func TestARetriedStreamInside_ACancelKeepsItsFailure(t *testing.T) {
 		"Race":           operators.Race(fromScript(""), waitingForRetry),
 		"Sample":         operators.Sample(waitingForRetry, stream.Never[int]()),
 		"Buffer":         waitingForRetry.Buffer(1),
+		"Share":          operators.Share(waitingForRetry),
 		"Debounce":       waitingForRetry.Debounce(time.Second),
 		"Batch":          operators.ConcatMap(operators.Batch(waitingForRetry, 3, time.Second), stream.FromSlice[string]),
 	}
@@ -91,6 +94,40 @@ func TestARetriedStreamInside_ACancelKeepsItsFailure(t *testing.T) {
 		bubble(t, name, func(t *testing.T) {
 			for range 20 { // its streams return at the same time
 				if _, err := s.Collect(cancelAt(t, time.Minute)); !errors.Is(err, errCause) || !errors.Is(err, errBoom) {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// If several of them are retried, a cancel keeps the failure of each.
+func TestRetriedStreamsInside_ACancelKeepsAllFailures(t *testing.T) {
+	other := errors.New("another failure")
+	retried := func(err error) strs {
+		return stream.Fail[string](err).RetryWhen(retry.New(backoff.Constant(time.Hour)))
+	}
+	boom, late := retried(errBoom), retried(other)
+	pick := func(v string) strs { return map[string]strs{"a": boom, "b": late}[v] }
+	for name, s := range map[string]strs{
+		"Merge":          boom.Merge(late),
+		"ZipWith":        operators.ZipWith(boom, late, join),
+		"ZipWith3":       operators.ZipWith3(fromScript(""), boom, late, func(string, string, string) string { return "" }),
+		"CombineLatest":  operators.CombineLatest(boom, late, join),
+		"WithLatestFrom": operators.WithLatestFrom(boom, late, join),
+		"TakeUntil":      operators.TakeUntil(boom, late),
+		"Sample":         operators.Sample(boom, late),
+		"Race":           operators.Race(boom, late),
+		"FlatMap":        operators.FlatMap(fromScript("0a 1b"), 2, pick),
+		"FlatMap, s too": operators.FlatMap(stream.Of("a").Concat(late), 2, pick),
+		"SwitchMap":      operators.SwitchMap(stream.Of("a").Concat(late), pick),
+		"ExhaustMap":     operators.ExhaustMap(stream.Of("a").Concat(late), pick),
+		"GroupBy":        operators.GroupBy(fromScript("0a 1b"), func(v string) string { return v }, func(v string, group strs) strs { return group.Take(1).Concat(pick(v)) }),
+		"Window":         operators.Window(stream.Of("a").Concat(late), 9, 0, func(window strs) strs { return window.Take(1).Concat(boom) }),
+	} {
+		bubble(t, name, func(t *testing.T) {
+			for range 20 {
+				if _, err := s.Collect(cancelAt(t, time.Minute)); !errors.Is(err, errCause) || !errors.Is(err, errBoom) || !errors.Is(err, other) {
 					t.Fatal(err)
 				}
 			}

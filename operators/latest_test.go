@@ -57,6 +57,9 @@ func TestWithLatestFrom(t *testing.T) {
 		"the other fails":                       {"---b--c", "--x-#", "---E#", "^---!", "^---!"},
 		"the other begins at once":              {"---a|", "x", "---A|", "^---!", "^---!"},
 	}, pairs, map[string]ofTwo{"WithLatestFrom": withLatest})
+	session(t, "the other fails at its first value, for which s waits", func(s *streamtest.Session) {
+		streamtest.Expect(s, withLatest(cold(s, "-a----b"), cold(s, "---(x#)"))).ToBeWith("---(A#)", pairs)
+	})
 	for name, diagram := range map[string]string{"": "---a", ", and would end": "---a|"} {
 		session(t, "cancelled while s is held"+name, func(s *streamtest.Session) {
 			expectCancelled(s, withLatest(cold(s, diagram), stream.Never[string]()), "----- 1s !", "----- 1s -")

@@ -1222,6 +1222,22 @@ func TestMapRetry_OnDoneOfWhatIsAbandoned(t *testing.T) {
 	})
 }
 
+// An item that was not called when the stream ended is no operation: OnDone is not called for it.
+func TestMapRetry_NoOnDoneForWhatWasNotCalled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	p := constant(0, retry.OnDone(func(_ context.Context, r retry.Result) { t.Errorf("got %+v", r) }))
+	var l ledger
+	_, err := operators.MapRetry(stream.Of(1), p, func(context.Context, int) (int, error) { return 0, errors.New("it was called") },
+		options{OnAbandon: l.abandon, Context: func(ctx context.Context, _ int) context.Context {
+			cancel() // after the worker has looked
+			return ctx
+		}}).Collect(ctx)
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	l.expect(t, "", "1/0")
+}
+
 // A signal makes all waiting items due at once. The one that has waited longest is called first, whatever its delay was.
 func TestMapRetry_ASignalCallsInTheOrderOfTheFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

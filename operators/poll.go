@@ -83,10 +83,8 @@ type poll[T any, P comparable] struct {
 // attempt yields pages until page fails.
 func (p *poll[T, P]) attempt(ctx context.Context, yield func([]T) bool) error {
 	asked := ctx
-	var number *attempt.Context
 	if p.failures > 0 {
-		number = attempt.With(ctx, 1+p.failures)
-		asked = number
+		asked = attempt.With(ctx, 1+p.failures)
 	}
 	wait := timer.New(stream.ClockFrom(ctx))
 	for {
@@ -103,7 +101,7 @@ func (p *poll[T, P]) attempt(ctx context.Context, yield func([]T) bool) error {
 		}
 		if p.failures > 0 {
 			p.failures = 0
-			number.Set(stream.AttemptFrom(p.ctx))
+			asked = attempt.With(ctx, stream.AttemptFrom(p.ctx))
 		}
 		if len(values) > 0 && p.path.leadsBack(next) {
 			return stream.Permanent(fmt.Errorf("%w: the page at %#v (%d values) leads to %#v, which came before", ErrStuck, p.at, len(values), next))

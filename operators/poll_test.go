@@ -153,10 +153,12 @@ func TestPoll_EmptyPagesAreProgress(t *testing.T) {
 func TestPoll_AttemptFrom(t *testing.T) {
 	for _, around := range []int{1, 3} {
 		var numbers []int
+		var contexts []context.Context
 		fails := []bool{false, true, true, false, false, true, false, false, true}
 		poll := operators.Poll(time.Second, 0, func(ctx context.Context, at int) ([]int, int, error) {
 			n := len(numbers)
 			numbers = append(numbers, stream.AttemptFrom(ctx))
+			contexts = append(contexts, ctx)
 			switch {
 			case n == len(fails):
 				return nil, 0, stream.Permanent(errBoom)
@@ -175,6 +177,11 @@ func TestPoll_AttemptFrom(t *testing.T) {
 		want := []int{around, around, 2, 3, around, around, 2, around, around, 2}
 		if !errors.Is(err, errBoom) || !slices.Equal(numbers, want) {
 			t.Errorf("inside attempt %d: page was called in attempts %v, want %v; %v", around, numbers, want, err)
+		}
+		for i, ctx := range contexts {
+			if n := stream.AttemptFrom(ctx); n != numbers[i] {
+				t.Errorf("inside attempt %d: the context of page %d said %d, and now %d", around, i, numbers[i], n)
+			}
 		}
 	}
 }

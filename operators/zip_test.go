@@ -30,6 +30,25 @@ func TestZipWith_Times(t *testing.T) {
 	}, pairs, map[string]ofTwo{"ZipWith": func(a, b strs) strs { return operators.ZipWith(a, b, join) }})
 }
 
+// Whichever stream ends or fails, the others end with it, whatever they wait for.
+func TestZipWith3_AnEndOfAnyEndsAll(t *testing.T) {
+	for name, c := range map[string]struct{ a, b, c, want string }{
+		"c ends while b is awaited":                {"-a", "-----y-z", "---|", "---|"},
+		"c fails while b is awaited":               {"-a", "-----y-z", "---#", "---#"},
+		"c ends while b is silent":                 {"-a", "-", "---|", "---|"},
+		"c ends, and b would fail":                 {"-a", "-----#", "---|", "---|"},
+		"c ends after a triple, b would fail":      {"-a--b", "-x----#", "-z---|", "-a---|"},
+		"b ends while c is awaited":                {"-a", "---|", "-----y", "---|"},
+		"a ends while both have values":            {"--|", "-x", "-y", "--|"},
+		"c ends while a is awaited, b has a value": {"-----a", "-x", "---|", "---|"},
+	} {
+		session(t, name, func(s *streamtest.Session) {
+			zipped := operators.ZipWith3(cold(s, c.a), cold(s, c.b), cold(s, c.c), func(a, _, _ string) string { return a })
+			streamtest.Expect(s, zipped).ToBe(c.want)
+		})
+	}
+}
+
 func TestZipWith_StoppedAndCancelled(t *testing.T) {
 	session(t, "stopped, while a does not stop", func(s *streamtest.Session) {
 		rude := strs(func(_ context.Context, yield func(string) bool) error {

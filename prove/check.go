@@ -40,9 +40,15 @@ func (t Target) Check(ctx context.Context) (Report, error) {
 	c.total = len(all)
 	c.progress(0)
 	c.each(len(all), func(i int) {
+		trials[i].scenario = all[i]
 		if ctx.Err() == nil {
-			trials[i] = c.try(ctx, all[i])
+			c.try(ctx, &trials[i])
 			c.progress(1)
+		}
+	})
+	c.each(len(all), func(i int) { // what was left to others that did not show it again
+		if ctx.Err() == nil && c.doubtful(&trials[i]) {
+			c.again(ctx, &trials[i])
 		}
 	})
 	report.Values, report.Places = len(ref.values), len(ref.places)
@@ -81,13 +87,14 @@ type check struct {
 	done     int
 	total    int
 	reported map[string]bool // the kinds of which OnFinding knows
+	certain  map[string]bool // groups and kinds: true if a second play has shown it, false while one goes on
 }
 
 // trial is what the plays of a scenario have shown.
 type trial struct {
 	scenario
-	played   bool
 	tried    bool
+	played   bool
 	faults   []judge.Fault
 	timeline []string
 }
@@ -141,7 +148,7 @@ func (t Target) prepare() (*check, error) {
 	if t.Event == nil {
 		t.Events = 0
 	}
-	c := &check{Target: t, reported: map[string]bool{}}
+	c := &check{Target: t, reported: map[string]bool{}, certain: map[string]bool{}}
 	for range 5 {
 		c.prefix += string(rune('a' + rand.IntN(26)))
 	}
@@ -174,61 +181,89 @@ func (c *check) progress(n int) {
 	}
 }
 
-// try plays a scenario, and again if it shows a fault or its break did not take place.
-func (c *check) try(ctx context.Context, sc scenario) trial {
-	t := trial{scenario: sc}
-	var first *outcome
-	var seen []judge.Fault
-	for range 3 { // a break that did not take place, a fault, and again the fault
-		o := c.play(ctx, sc)
-		if ctx.Err() != nil {
-			return t
+// try plays a scenario, once more if its break did not take place, and once more if it shows a kind of fault that no other
+// scenario of its group shows again.
+func (c *check) try(ctx context.Context, t *trial) {
+	for range 2 {
+		o := c.run(ctx, t)
+		if o == nil {
+			return
 		}
-		if o.trouble != nil {
-			c.cancel(fmt.Errorf("prove: %s: %w", sc.where, o.trouble))
-			return t
+		if t.played = o.broke(); t.played {
+			t.faults, t.timeline = c.faults(o), o.timeline
+			break
 		}
-		t.tried = true
-		broke := o.broke()
-		switch {
-		case !broke && first == nil && t.timeline == nil:
-			t.timeline = o.timeline // once more
-			continue
-		case !broke:
-			return t
-		}
-		faults := c.faults(o)
-		if t.played = true; len(faults) == 0 {
-			return t
-		}
-		if first == nil {
-			first, seen = o, faults
-			continue
-		}
-		t.timeline = o.timeline
-		for _, f := range faults {
-			if slices.ContainsFunc(seen, func(other judge.Fault) bool { return other.Kind == f.Kind }) {
-				t.faults = append(t.faults, f)
-			}
-		}
-		c.certain(t)
-		return t
 	}
-	return t
+	if c.claim(t) {
+		c.again(ctx, t)
+	}
 }
 
-// certain tells OnFinding of kinds that it does not know.
-func (c *check) certain(t trial) {
+// again plays a scenario that has shown faults again, and keeps those that it shows again and those that are certain.
+func (c *check) again(ctx context.Context, t *trial) {
+	o := c.run(ctx, t)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var shown []judge.Fault
+	if o != nil && o.broke() {
+		shown = c.faults(o)
+		t.timeline = o.timeline
+	}
+	t.faults = slices.DeleteFunc(t.faults, func(f judge.Fault) bool {
+		key := t.group + f.Kind
+		again := slices.ContainsFunc(shown, func(other judge.Fault) bool { return other.Kind == f.Kind })
+		switch {
+		case again && !c.certain[key]:
+			c.certain[key] = true
+			c.tell(t, f)
+		case !again && !c.certain[key]:
+			delete(c.certain, key)
+		}
+		return !again && !c.certain[key]
+	})
+}
+
+// run plays a trial's scenario. It returns nil if the check is over.
+func (c *check) run(ctx context.Context, t *trial) *outcome {
+	o := c.play(ctx, t.scenario)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if t.tried = true; o.trouble != nil {
+		c.cancel(fmt.Errorf("prove: %s: %w", t.where, o.trouble))
+		return nil
+	}
+	return o
+}
+
+// claim reports whether a trial has a kind of fault that is neither certain nor about to be.
+func (c *check) claim(t *trial) (claimed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, f := range t.faults {
-		finding := c.finding(&judge.Found{Fault: f, Where: t.where, Shown: 1, Scenarios: 1, Timeline: t.timeline})
-		key := f.Kind + finding.Known
-		if !c.reported[key] && c.OnFinding != nil {
-			c.OnFinding(finding)
+		if _, known := c.certain[t.group+f.Kind]; !known {
+			c.certain[t.group+f.Kind] = false
+			claimed = true
 		}
-		c.reported[key] = true
 	}
+	return claimed
+}
+
+// doubtful reports whether a trial has a kind of fault that is not certain.
+func (c *check) doubtful(t *trial) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(t.faults, func(f judge.Fault) bool { return !c.certain[t.group+f.Kind] })
+}
+
+// tell tells OnFinding of a kind that it does not know.
+func (c *check) tell(t *trial, f judge.Fault) {
+	finding := c.finding(&judge.Found{Fault: f, Where: t.where, Shown: 1, Scenarios: 1, Timeline: t.timeline})
+	key := f.Kind + finding.Known
+	if !c.reported[key] && c.OnFinding != nil {
+		c.OnFinding(finding)
+	}
+	c.reported[key] = true
 }
 
 // finding makes a finding of what the judge has found.
@@ -259,7 +294,8 @@ func (c *check) collect(report *Report, trials []trial) {
 			names = append(names, t.group)
 		}
 		report.Scenarios++
-		groups[t.group].Add(t.where, t.timeline, t.faults...)
+		certain := slices.DeleteFunc(t.faults, func(f judge.Fault) bool { return !c.certain[t.group+f.Kind] })
+		groups[t.group].Add(t.where, t.timeline, certain...)
 	}
 	reported := map[string]bool{}
 	for _, name := range names {

@@ -11,11 +11,12 @@
 //	kind                                             Check  CheckResume  prove
 //	lost, repeated, foreign, order                   yes    yes          yes
 //	hot, silent, away, gave-up, ended, late, panic   yes    yes          yes
-//	open                                             yes    -            yes
+//	open                                             yes    yes          yes
 //	left                                             yes    yes          -
 //	cap, jitter, reset                               yes    yes          -
 //	lag, gone, second, stop                          -      yes          -
-//	cannot-be-judged, differs                        yes    yes          an error
+//	cannot-be-judged                                 yes    yes          an error
+//	differs                                          -      -            an error
 //	past-the-proxy                                   -      -            yes
 //
 // In real time hours, exact waits and jitter are not judged. Hot means more than 25 connections in two seconds of

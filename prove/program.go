@@ -88,6 +88,7 @@ func (r *program) stop(within time.Duration) {
 	}
 	r.o.late = true
 	r.p.note("the program has not returned in %v", within)
+	r.p.close() // what waits for a reply may end then
 	select {
 	case <-r.done:
 	case <-time.After(within + abandoned):

@@ -129,6 +129,8 @@ type client struct {
 	leaves    bool // it does not come back
 	lastOnly  bool // after a failure it asks for the last line only
 	past      bool // it reads from the server itself, but for a connection that it holds
+	finite    bool // it returns after the sixth line
+	polls     bool // it asks for what there is, on one connection after the other
 	panics    bool
 	failed    bool // there was a failure
 	direct    bool // it does not use the proxy at all
@@ -151,7 +153,9 @@ func (c client) run(ctx context.Context, r prove.Run, got func(string)) error {
 		if count > 0 {
 			wait = 5 * time.Millisecond
 		}
-		next += count
+		if next += count; c.finite && next == 6 {
+			return nil
+		}
 		if count > 0 {
 			failures++
 		}
@@ -229,6 +233,11 @@ func (c client) read(ctx context.Context, r prove.Run, next int, got func(string
 				got(held)
 				held = ""
 			}
+			if c.finite && next+count == 6 {
+				return count, nil
+			}
+		} else if c.polls && err == nil {
+			return count, nil
 		}
 		if err != nil {
 			return count, err

@@ -24,11 +24,8 @@ type Run[V any] struct {
 // until nothing has come for 20 s. Client and server run on a network in memory: their waits and timeouts are real, and
 // take no time.
 //
-// Instead of events, the server's writes are counted. Check cuts a connection (ECONNRESET) and closes it (EOF)
-// before each write and in the middle of it, makes it silent, lets it fall with two refusals after it, and cuts it while
-// got is busy. It ends the context in got, in silence, and in a wait. It lets each connection deliver one value; cuts
-// after an hour of quiet; refuses all connections, or accepts and closes them, for an hour; stops the server and
-// starts another; and compares the waits of two clients. The bounds are those of CheckResume.
+// Instead of events, the server's writes are counted, and connections break in the middle of them too. There is no
+// second run of a client.
 //
 // Let the client connect to an address such as 127.0.0.1:80, or use dial in an http.Transport: in a bubble, looking up a
 // host name ends the process. A client that has ended must have left no goroutine: close its idle connections too.

@@ -93,6 +93,8 @@ func number(_ int, line string) int {
 	return n
 }
 
+type serving = func(context.Context, net.Listener)
+
 type reconnecting = func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error
 
 // following is a client without a fault.

@@ -74,8 +74,8 @@ type (
 	ints    = stream.Stream[int]
 )
 
-// log is a feed of the numbers 1 to n. A position is the last number received.
-func log(n int) reconnecttest.Feed[int, int] {
+// numbers is a feed of the numbers 1 to n. A position is the last number received.
+func numbers(n int) reconnecttest.Feed[int, int] {
 	feed := reconnecttest.Feed[int, int]{From: func(at int) int { return at }}
 	for i := range n {
 		feed.Events = append(feed.Events, i+1)
@@ -92,7 +92,7 @@ var (
 func faultless(connect connect) ints { return operators.Resume(0, open(connect), latest, reconnect) }
 
 func TestCheckResume(t *testing.T) {
-	quiet, beating := log(12), log(12)
+	quiet, beating := numbers(12), numbers(12)
 	beating.Idle = func(int) int { return 0 }
 	slow := beating
 	slow.Every = time.Minute
@@ -111,7 +111,7 @@ func TestCheckResume(t *testing.T) {
 		options []reconnecttest.Option
 	}{
 		{"Resume", quiet, faultless, nil},
-		{"one event", log(1), faultless, nil},
+		{"one event", numbers(1), faultless, nil},
 		{"heartbeats filtered inside", beating, heartbeats, nil},
 		{"heartbeats filtered behind", beating, func(connect connect) ints {
 			return operators.Resume(0, open(connect), func(at, v int) int { return max(at, v) }, reconnect).Filter(func(v int) bool { return v > 0 })
@@ -166,12 +166,12 @@ func TestCheckResume_Values(t *testing.T) {
 		more  map[string]*int
 		f     float64
 	}
-	reconnecttest.CheckResume(t, log(12), func(connect connect) stream.Stream[*value] {
+	reconnecttest.CheckResume(t, numbers(12), func(connect connect) stream.Stream[*value] {
 		return operators.Map(faultless(connect), func(v int) *value {
 			return &value{v, []string{"a", fmt.Sprint(v)}, map[string]*int{"v": &v}, float64(v)}
 		})
 	})
-	reconnecttest.CheckResume(t, log(12), func(connect connect) stream.Stream[[]byte] { // it uses its buffer again
+	reconnecttest.CheckResume(t, numbers(12), func(connect connect) stream.Stream[[]byte] { // it uses its buffer again
 		buffer := make([]byte, 8)
 		return operators.Map(faultless(connect), func(v int) []byte { return fmt.Appendf(buffer[:0], "%d", v) })
 	})
@@ -304,7 +304,7 @@ func TestCheckResume_Wrong(t *testing.T) {
 	for _, test := range wrongClients {
 		t.Run(test.name, func(t *testing.T) {
 			f := &faults{T: t}
-			reconnecttest.CheckResume(f, log(12), test.client)
+			reconnecttest.CheckResume(f, numbers(12), test.client)
 			f.expect()
 		})
 	}
@@ -370,7 +370,7 @@ func (e purged) Error() string { return fmt.Sprintf("the events before %d are go
 
 // bookmarks is a feed in which every third event, a negative number, is a bookmark.
 func bookmarks() reconnecttest.Feed[int, int] {
-	feed := log(12)
+	feed := numbers(12)
 	for i := 2; i < 12; i += 3 {
 		feed.Events[i] *= -1
 	}

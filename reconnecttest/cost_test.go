@@ -16,7 +16,7 @@ import (
 func BenchmarkCheckResume(b *testing.B) {
 	for _, n := range []int{12, 100} {
 		b.Run(fmt.Sprint(n, " events"), func(b *testing.B) {
-			measureCPU(b, func(t *testing.T) { reconnecttest.CheckResume(t, log(n), faultless) })
+			measureCPU(b, func(t *testing.T) { reconnecttest.CheckResume(t, numbers(n), faultless) })
 		})
 	}
 }

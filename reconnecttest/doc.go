@@ -1,4 +1,28 @@
-// Package reconnecttest checks that a client comes back when its connection breaks.
+// Package reconnecttest checks that a client comes back when its connection breaks, and loses and repeats nothing.
+//
+// [CheckResume] checks a stream, whose connections it makes from a [Feed]. [Check] checks any Go client that dials, of
+// whatever library and protocol, against a server in the test. Both run in virtual time and take about a second;
+// [CheckTCP] does less, in real time, for what cannot: see package prove. The ways in which they break connections, and
+// what a client may not do, are listed in docs/testing.md of the repository. Nothing beyond that list is checked.
+//
+// Each group of scenarios is a subtest, and each run is in a bubble of testing/synctest. A kind of fault is reported once,
+// as one line: what broke, at which event or write, what was lost or repeated, and what usually mends it. t is a
+// *testing.T, or a struct that embeds one: then the faults go to the struct's Errorf. The checks panic in a bubble.
+//
+// To dial takes 1 ms, and what is written arrives 50 µs later. A fault must be over within 10 minutes. Repeated values
+// are watched for 10 s. Time does not go back from run to run: each begins an hour after the latest instant of those
+// before.
+//
+// # Between a test and a finding
+//
+//	check                what is expected of a client, and what has been reported
+//	├── target           what a run begins: a stream and a Feed, or a client and a server on a host
+//	└── group            scenarios that break connections in the same way, and who judges them
+//	    └── scenario     what happens to the connections of one run, and to the client's consumer
+//	        ├── network  makes it happen: to links, which for a client that dials are the ends of wires;
+//	        │            its record and its timeline are what the client did
+//	        └── outcome  what the run has shown: the record, and a judge.Tally of the values;
+//	                     a judge.Group collects the faults in it, which become Findings
 package reconnecttest
 
 import "errors"

@@ -13,6 +13,7 @@ import (
 	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/prove"
 	"github.com/retrywhen/retrywhen/reconnecttest"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
@@ -133,4 +134,38 @@ func ExampleCheck() {
 		})
 	})
 	// Output: TestClientComesBack passed: true
+}
+
+// A repository adopts the check before its client is clean: what is known is logged. A feed of states need not deliver
+// each of them.
+func ExampleKnown() {
+	check.GoTest("TestConfiguration", func(t *testing.T) {
+		report := reconnecttest.CheckResume(t, alphabet, func(connect func(at int) stream.Stream[string]) stream.Stream[string] {
+			policy := retry.New(backoff.Constant(10 * time.Second).Jitter(jitter.Equal))
+			open := func(at int) stream.Stream[string] {
+				return connect(at).MustNotEnd(errors.New("the server ended the feed"))
+			}
+			return operators.Resume(0, open, func(at int, _ string) int { return at + 1 }, policy)
+		}, reconnecttest.Latest(), reconnecttest.Known(prove.Silent, "", "issue 12"))
+		for _, f := range report.Findings {
+			fmt.Println(f.Kind, "is known:", f.Known)
+		}
+	})
+	// Output:
+	// silent is known: issue 12
+	// TestConfiguration passed: true
+}
+
+// A program writes its own report.
+func ExampleOnFinding() {
+	check.GoTest("TestFeedComesBack", func(t *testing.T) {
+		found := map[reconnecttest.Kind]string{}
+		reconnecttest.CheckResume(t, alphabet, func(connect func(at int) stream.Stream[string]) stream.Stream[string] {
+			return connect(0)
+		}, reconnecttest.OnFinding(func(f reconnecttest.Finding) { found[f.Kind] = f.What }))
+		fmt.Println(found[prove.GaveUp])
+	})
+	// Output:
+	// it gave up after 1 connection: "read tcp 127.0.0.1:80: read: connection reset by peer"
+	// TestFeedComesBack passed: true
 }

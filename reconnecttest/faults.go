@@ -66,12 +66,16 @@ func (c *check) delivery(o *outcome) (all []judge.Fault) {
 		}
 		all = append(all, f)
 	}
-	return append(all, c.open(o)...)
+	return append(all, c.left(o)...)
 }
 
-// open judges the connections that a client has left when it has returned.
-func (c *check) open(o *outcome) []judge.Fault {
-	if o.open == 0 || len(o.left) > 0 {
+// left judges what a client has left when it has returned.
+func (c *check) left(o *outcome) []judge.Fault {
+	switch {
+	case len(o.left) > 0:
+		return []judge.Fault{fault(prove.Left, "does it wait for what it has started?", "it has returned and left %s running: %s",
+			judge.Count(len(o.left), "goroutine"), judge.List(virtual.Places(o.left)))}
+	case o.open == 0:
 		return nil
 	}
 	return []judge.Fault{fault(prove.Open, "does it close each connection, a broken or silent one too?", "it has returned and left %s open", judge.Count(o.open, "connection"))}
@@ -207,11 +211,8 @@ func (c *check) returning(o *outcome) []judge.Fault {
 			mend = "does the dial have the run's context?"
 		}
 		return []judge.Fault{fault(prove.Late, mend, "it has not returned a second later: %s", judge.List(virtual.Places(o.late)))}
-	case len(o.left) > 0:
-		return []judge.Fault{fault(prove.Left, "does it wait for what it has started?", "it has returned and left %s running: %s",
-			judge.Count(len(o.left), "goroutine"), judge.List(virtual.Places(o.left)))}
-	case o.open > 0:
-		return c.open(o)
+	case len(o.left) > 0 || o.open > 0:
+		return c.left(o)
 	case o.second == nil || errors.Is(o.err, stream.ErrNotRestartable):
 		return nil
 	}

@@ -20,7 +20,7 @@ func TestCheckResume_Freeze(t *testing.T) {
 		t.Skip("takes seconds of real time")
 	}
 	f := &faults{T: t}
-	reconnecttest.CheckResume(f, log(3), func(connect connect) ints {
+	reconnecttest.CheckResume(f, numbers(3), func(connect connect) ints {
 		return func(ctx context.Context, yield func(int) bool) error {
 			var mu sync.Mutex
 			return faultless(connect)(ctx, func(v int) bool {
@@ -46,7 +46,7 @@ func TestCheckResume_Freeze(t *testing.T) {
 func TestCheckResume_FaultsOnSubtests(t *testing.T) {
 	var names []string
 	passed := testing.RunTests(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "Feed", F: func(t *testing.T) {
-		reconnecttest.CheckResume(t, log(3), func(connect connect) ints { return connect(0) })
+		reconnecttest.CheckResume(t, numbers(3), func(connect connect) ints { return connect(0) })
 		names = append(names, fmt.Sprint(t.Failed()))
 	}}})
 	if passed || len(names) == 0 || slices.Contains(names, "false") {
@@ -68,7 +68,7 @@ func TestCheckResume_NothingToCompare(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := &faults{T: t}
-			reconnecttest.CheckResume(f, log(3), test.client)
+			reconnecttest.CheckResume(f, numbers(3), test.client)
 			if len(f.text) != 1 || !strings.Contains(f.text[0], test.want) {
 				t.Errorf("got %q, want %q", f.text, test.want)
 			}
@@ -79,7 +79,7 @@ func TestCheckResume_NothingToCompare(t *testing.T) {
 // A panic after a break is a fault, and the client's stack is shown.
 func TestCheckResume_Panic(t *testing.T) {
 	f := &faults{T: t}
-	reconnecttest.CheckResume(f, log(3), func(connect connect) ints {
+	reconnecttest.CheckResume(f, numbers(3), func(connect connect) ints {
 		return func(ctx context.Context, yield func(int) bool) error {
 			err := connect(0)(ctx, yield)
 			if ctx.Err() == nil {
@@ -95,7 +95,7 @@ func TestCheckResume_Panic(t *testing.T) {
 }
 
 func TestCheckResume_Arguments(t *testing.T) {
-	empty, same, negative, noFrom, outside := log(0), log(3), log(3), log(3), log(3)
+	empty, same, negative, noFrom, outside := numbers(0), numbers(3), numbers(3), numbers(3), numbers(3)
 	same.Events[2] = 1
 	negative.Every = -1
 	noFrom.From = nil
@@ -108,14 +108,14 @@ func TestCheckResume_Arguments(t *testing.T) {
 		{"reconnecttest: CheckResume: feed.Events[0] and [2] are equal, want all different", func() { reconnecttest.CheckResume(t, same, faultless) }},
 		{"reconnecttest: CheckResume: feed.Every is -1ns, want at least 0", func() { reconnecttest.CheckResume(t, negative, faultless) }},
 		{"reconnecttest: CheckResume: feed.From is nil", func() { reconnecttest.CheckResume(t, noFrom, faultless) }},
-		{"reconnecttest: CheckResume: client is nil", func() { reconnecttest.CheckResume[int, int, int](t, log(3), nil) }},
+		{"reconnecttest: CheckResume: client is nil", func() { reconnecttest.CheckResume[int, int, int](t, numbers(3), nil) }},
 		{"reconnecttest: CheckResume: t is a struct { testing.TB }, want a *testing.T or a struct that embeds one",
-			func() { reconnecttest.CheckResume(struct{ testing.TB }{t}, log(3), faultless) }},
+			func() { reconnecttest.CheckResume(struct{ testing.TB }{t}, numbers(3), faultless) }},
 		{"reconnecttest: CheckResume: called inside a synctest bubble; it makes bubbles of its own, so call it from the test itself", func() {
 			var thrown any
 			synctest.Test(t, func(t *testing.T) {
 				defer func() { thrown = recover() }()
-				reconnecttest.CheckResume(t, log(3), faultless)
+				reconnecttest.CheckResume(t, numbers(3), faultless)
 			})
 			panic(thrown)
 		}},

@@ -40,7 +40,8 @@ type check struct {
 
 	positions map[int]int     // of a client whose connection was cut before an event, at which it came back
 	reported  map[string]bool // the kinds of faults
-	unjudged  int             // runs that could not be judged
+	unjudged  int             // runs that could not be judged,
+	spun      int             // and of those the ones that spun
 	whole     bool            // all scenarios were played
 	used      []bool          // the Knowns that were found
 	report    Report
@@ -138,7 +139,7 @@ func (c *check) playGroup(t *testing.T, reporter testing.TB, g group) {
 	alone := strings.Count(flag.Lookup("test.run").Value.String(), "/") > strings.Count(t.Name(), "/")
 	over := false
 	for i, sc := range g.scenarios() {
-		if over || i > 0 && c.unjudged >= 3 {
+		if over || i > 0 && c.unjudged >= 3 || c.spun >= 3 {
 			c.report.NotPlayed++
 			c.whole = false
 			continue
@@ -151,6 +152,9 @@ func (c *check) playGroup(t *testing.T, reporter testing.TB, g group) {
 				faults, over = append(faults, wrong), true
 				if Kind(wrong.Kind) == prove.Unjudged || o.spins {
 					c.unjudged++
+				}
+				if o.spins { // each costs half a minute
+					c.spun++
 				}
 			}
 			if o.missed() {

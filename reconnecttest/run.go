@@ -141,7 +141,7 @@ func (o *outcome) finish(b *virtual.Bubble, w *waiting) {
 	o.left, o.open = w.own(), open()
 	switch {
 	case len(o.left) == 0:
-	case o.stops():
+	case o.stops() || o.fate == silence: // it may have left the silent connection
 		w.show()
 		time.Sleep(time.Hour) // what only sleeps ends
 	default:

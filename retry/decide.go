@@ -11,7 +11,8 @@ import (
 // next attempt, or the error with which the operation ends: an *Error, or f.Err itself. It does not wait. If the
 // operation's context has ended, the result is an *Error with the context's cause.
 //
-// The values of f.Items refund the budget; then OnRetry, or OnGiveUp, and the logging of Log are called.
+// The values of f.Items refund the budget and end an outage, with OnRecovered; then OnAttempt is called, and OnRetry or
+// OnGiveUp, and Log logs.
 func (o *Operation) Failed(f Outcome) (time.Duration, error) { return o.failed(&f, false) }
 
 // Refused is Failed for a failure that the caller cannot retry: the policy gives up, with ErrRefused as the Cause. As
@@ -99,7 +100,7 @@ func (o *Operation) decide(f *Outcome, refused bool) (time.Duration, error) {
 		return 0, o.giveUp(cause)
 	}
 	s.retries++
-	o.waiting = true
+	o.waiting, o.allowed = true, true
 	if c.onRetry != nil || c.onOutage != nil || c.logs {
 		o.retrying(f, delay, asked > 0)
 	}
@@ -123,10 +124,10 @@ func (o *Operation) over(refused bool) error {
 	switch {
 	case refused:
 		return ErrRefused
-	case withoutRetries(o.ctx):
+	case !o.allowed && withoutRetries(o.ctx):
 		return ErrWithoutRetries
 	case limit >= 0 && int64(o.state.retries) >= limit:
-		return reached{limitSentinel, limit}
+		return reached{limit: limitSentinel, n: limit}
 	}
 	return nil
 }
@@ -146,11 +147,17 @@ func (o *Operation) fired() bool {
 // dictates, 0 or less for none.
 func (o *Operation) delay(failure error, dictated time.Duration) (time.Duration, error) {
 	c, s := o.config, &o.state
-	b := c.curveFor(failure)
-	n, u := s.retries+1, c.draw(b, s)
+	b := &c.curve
+	if c.curves != nil {
+		b = c.curveFor(failure)
+	}
+	n, u := s.retries+1, 0.0
+	if b.draws > nothing {
+		u = c.draw(b, s)
+	}
 	if dictated > 0 {
 		if c.maxRetryAfter >= 0 && dictated > c.maxRetryAfter {
-			return 0, reached{retryAfterSentinel, int64(c.maxRetryAfter)}
+			return 0, reached{retryAfterSentinel, int64(c.maxRetryAfter), dictated}
 		}
 		room, cause := o.room(dictated)
 		if cause != nil {
@@ -158,8 +165,8 @@ func (o *Operation) delay(failure error, dictated time.Duration) (time.Duration,
 		}
 		return b.backoff.Dictated(dictated, room, u), nil
 	}
-	if c.stopAt >= 0 && b.backoff.Ceiling(n) >= c.stopAt {
-		return 0, reached{stopAtSentinel, int64(c.stopAt)}
+	if next := b.backoff.Ceiling(n); c.stopAt >= 0 && next >= c.stopAt {
+		return 0, reached{stopAtSentinel, int64(c.stopAt), next}
 	}
 	var delay time.Duration
 	if b.draws != nothing {
@@ -181,7 +188,7 @@ func (o *Operation) room(d time.Duration) (time.Duration, error) {
 	if c.within >= 0 {
 		left := c.within - max(0, o.time().Sub(o.state.since())) // a clock may go back
 		if d > left {
-			return 0, reached{withinSentinel, int64(c.within)}
+			return 0, reached{limit: withinSentinel, n: int64(c.within)}
 		}
 		room = left - d
 	}

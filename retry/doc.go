@@ -9,7 +9,7 @@
 //
 //   - a function: [Do], [Run];
 //   - a loop: [Policy.Attempts];
-//   - a stream: src.RetryWhen(policy), because a Policy is a stream.RetryObserver;
+//   - a stream: src.RetryWhen(policy), because a Policy is a stream.RetryHandler;
 //   - code with its own way to make attempts or to wait: an [Operation], with which the other three are written too.
 //
 // Invalid arguments (nil, a negative number) panic when the option or the policy is made, with the argument's name.
@@ -18,7 +18,7 @@
 //
 // An attempt is one run, a failure an attempt that ended in an error, a retry an attempt after the first. The delay is
 // the wait before a retry. "In a row" means since the start or the last reset. An outage begins with the first failure
-// after something worked, and ends when something works again.
+// after something worked, and ends when something works again (stream.Works says when an attempt of a stream does).
 //
 // # Order
 //

@@ -39,7 +39,7 @@ func curveOf(b backoff.Backoff, match func(error) bool) curve {
 	return c
 }
 
-// curveFor returns the curve for the delay after a failure.
+// curveFor returns the curve for the delay after a failure, if there are several.
 func (c *config) curveFor(failure error) *curve {
 	for i := len(c.curves) - 1; i >= 0; i-- {
 		if c.curves[i].match(failure) {
@@ -49,11 +49,9 @@ func (c *config) curveFor(failure error) *curve {
 	return &c.curve
 }
 
-// draw returns the random number for the next retry after the curve's delay.
+// draw returns the random number for the next retry after the curve's delay, which is random.
 func (c *config) draw(b *curve, s *State) float64 {
 	switch {
-	case b.draws <= nothing:
-		return 0
 	case b.draws == always:
 		return c.random(rand.Float64)
 	case s.place == 0:

@@ -19,7 +19,7 @@ type Event struct {
 }
 
 // Recovery describes the end of an outage: something that had failed works again. An outage begins with the first
-// failure after the operation began or its stream last delivered a value. A reset does not end it.
+// failure after the operation began or an attempt of it last worked. A reset does not end it.
 type Recovery struct {
 	// Retries is the number of retries in the outage, including the one that worked.
 	Retries int

@@ -44,6 +44,7 @@ type Operation struct {
 	last   error    // the last failure of the outage, but not the end of ctx
 	outage []func() // what OnOutage's hooks have returned for the present outage
 
+	allowed bool // a retry was: the context is none of WithoutRetries
 	down    bool // OnOutage's hooks were called for the present outage
 	running bool // an attempt was begun, and has not ended
 	worked  bool // it works
@@ -108,7 +109,7 @@ func (o *Operation) resume(ctx context.Context, c *config, s *State, last error)
 		o.began = s.first.Add(-s.lead)
 	}
 	o.waiting = true
-	o.logged = s.failures > 0
+	o.logged = s.failures > 0 && s.retries > 0
 }
 
 // State returns what must be stored to Continue the operation later. An outage is over for OnOutage's hooks; the next
@@ -148,8 +149,8 @@ func (o *Operation) beginAttempt() int {
 	return o.state.attempts + 1
 }
 
-// Works records that the attempt works before it ends, for example by a stream's first value. If there were failures
-// before, the outage is over and OnRecovered is called, unless the operation's context has ended. A call that succeeds
+// Works records that the attempt works before it ends, for example by a stream's first value or heartbeat. If there were
+// failures before, the outage is over and OnRecovered is called, unless the operation's context has ended. A call that succeeds
 // needs only Done.
 func (o *Operation) Works() {
 	o.worked = true

@@ -86,9 +86,13 @@ func OnGiveUp(f func(context.Context, *Error)) Option {
 }
 
 // OnRecovered calls f once for each outage, when something that had failed works again: a call succeeds; an attempt of
-// a stream delivers its first value, before the consumer receives it, or ends without an error and without a value; in
+// a stream delivers its first value, before the consumer receives it, calls stream.Works or ends without an error; in
 // Attempts, Reset is called or a turn succeeds. So the consumer of a stream learns that there may be a gap. f is called
-// on the operation's goroutine. It is not called for an operation whose context has ended.
+// on the operation's goroutine, or on the one that calls stream.Works. It is not called for an operation whose context
+// has ended.
+//
+// The hooks of one operation are called one at a time. While one runs, the subscription's other goroutines that have
+// something to report wait: a hook that waits for one of them never returns.
 func OnRecovered(f func(context.Context, Recovery)) Option {
 	notNil("OnRecovered", "f", f == nil)
 	return func(c *config) { c.onRecovered = append(slices.Clip(c.onRecovered), f) }

@@ -20,7 +20,7 @@ func Name(name string) Option {
 type AttemptEnd struct {
 	// N is the number of the attempt in its operation, from 1.
 	N int
-	// Err is nil for a success, and for a stream whose consumer stopped.
+	// Err is the attempt's own error, nil for a success and for a stream whose consumer stopped.
 	Err error
 	// Lasted is how long the attempt ran, for a stream with the time of its consumer.
 	Lasted time.Duration
@@ -37,7 +37,8 @@ func OnAttempt(f func(context.Context, AttemptEnd)) Option {
 // OnOutage calls begin when an outage begins (see Recovery): once its first failure is to be retried, before the
 // OnRetry hooks. The function that begin returns is called once, when the outage is over for the operation: it works
 // again, or has ended in any way but by a panic of a call, or is stored to be continued later (Operation.State). Both
-// are called on the operation's goroutine.
+// are called on the operation's goroutine, the second one perhaps where stream.Works is called.
+// operators.MapRetry does not call begin: its items are stored.
 func OnOutage(begin func(ctx context.Context, failure error) (over func())) Option {
 	notNil("OnOutage", "begin", begin == nil)
 	return func(c *config) { c.onOutage = append(slices.Clip(c.onOutage), begin) }

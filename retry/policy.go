@@ -13,7 +13,7 @@ import (
 
 // Policy decides, for each failure, whether and when to try again. It is an immutable value: With returns a changed
 // copy, and any number of goroutines may use the same Policy. The state of one operation is kept separately, in a
-// State. A Policy is a stream.RetryHandler and a stream.RetryObserver.
+// State. A Policy is a stream.RetryHandler.
 //
 // The zero Policy is Default. New(backoff.Backoff{}) retries at once, until ctx ends.
 type Policy struct {

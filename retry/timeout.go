@@ -36,9 +36,15 @@ type timeoutContext struct {
 // Done returns another channel than the inner context does, because a context derived from that one would take its Err.
 func (c timeoutContext) Done() <-chan struct{} { return c.done }
 
+// Err returns an error only when Done is closed, as package context promises.
 func (c timeoutContext) Err() error {
-	if err := c.Context.Err(); err == nil || context.Cause(c.Context) != context.DeadlineExceeded {
-		return err
+	err := c.Context.Err()
+	if err == nil {
+		return nil
 	}
-	return context.DeadlineExceeded
+	<-c.done // it is being closed
+	if context.Cause(c.Context) == context.DeadlineExceeded {
+		return context.DeadlineExceeded
+	}
+	return err
 }

@@ -27,7 +27,9 @@
 // retry.outcome is success or failure. retry.delay is recorded when a retry is scheduled, retry.down_time, from the
 // first failure of an outage to the attempt that works, when it works.
 //
-// retry.down is 1 from the first failure that is retried until an attempt works or the operation is over, else 0.
+// retry.down is 1 from the first failure that is retried until an attempt works or the operation is over, else 0. An
+// attempt of a stream works when it has delivered a value or a bookmark, or has called stream.Works. A source that does
+// not call it when it is connected, or when a heartbeat comes, is down until its next value: hours, if it is idle.
 // retry.down_since is when that began, as a Unix time; there is no value while nothing is down. With several operations
 // of a name, retry.down is 1 while one of them is down, and the longest outage counts.
 //

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/retrywhen/retrywhen/internal/attempt"
 	"github.com/retrywhen/retrywhen/internal/grace"
@@ -14,16 +15,13 @@ import (
 // cancellable context only when its Done channel is needed, or when it is used after the attempt: a cancellable context
 // costs as much as the rest of a resubscription, and many attempts never need it.
 type attemptContext struct {
-	context.Context // the subscriber's
-
-	over         uint32 // 1 once the attempt is over; atomic
-	n            uint32 // the number of the attempt
-	name         string // of what is retried; "" if the handler has none
 	subscription *attempt.Subscription
-	bookmarks    *int64
-	inner        atomic.Pointer[cancellable]
-	mu           sync.Mutex // guards the fields below, and the making of inner against finish
-	cut          bool       // the parent ended before the attempt was over
+
+	over  uint32 // 1 once the attempt is over; atomic
+	n     uint32 // the number of the attempt
+	inner atomic.Pointer[cancellable]
+	mu    sync.Mutex // guards the fields below, and the making of inner against finish
+	cut   bool       // the parent ended before the attempt was over
 }
 
 type cancellable struct {
@@ -31,11 +29,14 @@ type cancellable struct {
 	cancel context.CancelFunc
 }
 
+// parent returns the subscriber's context.
+func (a *attemptContext) parent() context.Context { return a.subscription.Context }
+
 // finish cancels the context.
 func (a *attemptContext) finish() {
 	a.mu.Lock()
 	atomic.StoreUint32(&a.over, 1)
-	a.cut = a.Context.Err() != nil // after over is set: a caller that saw the parent's end earlier saw it correctly
+	a.cut = a.parent().Err() != nil // after over is set: a caller that saw the parent's end earlier saw it correctly
 	inner := a.inner.Load()
 	a.mu.Unlock()
 	if inner != nil {
@@ -52,7 +53,7 @@ func (a *attemptContext) real() *cancellable {
 	defer a.mu.Unlock()
 	inner := a.inner.Load()
 	if inner == nil {
-		parent, over := a.Context, atomic.LoadUint32(&a.over) != 0
+		parent, over := a.parent(), atomic.LoadUint32(&a.over) != 0
 		if over && !a.cut {
 			parent = context.WithoutCancel(parent) // the parent ended after the attempt
 		}
@@ -67,13 +68,15 @@ func (a *attemptContext) real() *cancellable {
 }
 
 // NoProgress is called by the operators that deliver bookmarks.
-func (a *attemptContext) NoProgress() { *a.bookmarks++ }
+func (a *attemptContext) NoProgress() { a.subscription.Bookmarks++ }
+
+func (a *attemptContext) Deadline() (time.Time, bool) { return a.parent().Deadline() }
 
 func (a *attemptContext) Done() <-chan struct{} { return a.real().Done() }
 
 func (a *attemptContext) Err() error {
 	if a.inner.Load() == nil {
-		if err := a.Context.Err(); atomic.LoadUint32(&a.over) == 0 {
+		if err := a.parent().Err(); atomic.LoadUint32(&a.over) == 0 {
 			return err
 		}
 	}
@@ -86,15 +89,15 @@ func (a *attemptContext) Value(key any) any {
 	switch {
 	case a.n > 1 && key == (attempt.Key{}):
 		return a
-	case a.name != "" && key == (attempt.NameKey{}):
-		return a.name
+	case key == (attempt.NameKey{}) && a.subscription.Name != "":
+		return a.subscription.Name
 	case a.n > 1 && key == (retriedKey{}):
 		return a
 	}
 	if inner := a.inner.Load(); inner != nil {
 		return inner.Value(key)
 	}
-	return a.Context.Value(key)
+	return a.parent().Value(key)
 }
 
 // AttemptFrom returns the number of the attempt that runs under ctx: the innermost attempt of RetryWhen, retry.Do,
@@ -119,7 +122,7 @@ func nameFrom(ctx context.Context) string {
 
 // String describes the context in the form that package context uses. Without it, printing the context would read its
 // fields, which is a data race.
-func (a *attemptContext) String() string { return fmt.Sprint(a.Context, ".Attempt") }
+func (a *attemptContext) String() string { return fmt.Sprint(a.parent(), ".Attempt") }
 
 // lookout is a cheap check of a context before each value. While an attempt runs, its context ends only with the
 // subscriber's, which often never ends, so the check does not need a real cancellable context.
@@ -134,7 +137,7 @@ var always uint32
 func watch(ctx context.Context) lookout {
 	l := lookout{over: &always}
 	if a, ok := ctx.(*attemptContext); ok {
-		l.over, ctx = &a.over, a.Context
+		l.over, ctx = &a.over, a.parent()
 	}
 	switch ctx.(type) {
 	case *attemptContext:

@@ -1,5 +1,7 @@
 //go:build go1.27
 
+// gofmt of Go 1.26 cannot parse this file, which has methods with type parameters: use that of Go 1.27.
+
 package stream
 
 import (

@@ -37,8 +37,6 @@ type Failure struct {
 // A condition that stops the retries belongs in the handler's own chain, as a TakeWhile. A condition that runs
 // concurrently with the failures, in a Merge, may come after the answer that it should prevent.
 //
-// A handler that also observes the attempts is a [RetryObserver].
-//
 // A RetryHandler must be safe for concurrent use if its streams are run concurrently.
 type RetryHandler interface {
 	Handle(failures Stream[Failure]) Stream[Failure]
@@ -76,13 +74,14 @@ func (f RetryHandlerFunc) Handle(failures Stream[Failure]) Stream[Failure] { ret
 //
 // Attempts run one after the other, on the goroutine that runs the stream. Each has its own context, which is cancelled
 // before the next attempt starts. When ctx ends nothing is retried, and the error matches both context.Cause(ctx) and
-// the last failure, unless an attempt has delivered a value since. ErrNotRestartable is not retried, nor an error marked
+// the last failure, unless an attempt works since (see [Works]). ErrNotRestartable is not retried, nor an error marked
 // as Permanent, which keeps its mark. A panic of the consumer is not a failure of the source: it reaches the caller.
 //
 // A retry.Policy retries an error that an inner policy has given up on like any other: three layers of three retries
 // make 64 attempts. Retry in one layer, and run the others under retry.WithoutRetries.
 //
-// RetryWhen starts no goroutine. It keeps only the last failure, unless one run of the failures lags behind another.
+// RetryWhen starts no goroutine. It keeps only the last failure, unless one run of the failures lags behind another; and a
+// few earlier ones for a retry.Policy that the handler, a function, runs only later.
 func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 	s.require("RetryWhen")
 	f, ok := h.(RetryHandlerFunc)
@@ -91,11 +90,11 @@ func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 		r := retrying[T]{source: s, handler: h, ctx: ctx, consumer: yield, yield: yield, clock: ClockFrom(ctx)}
 		_, r.repeats = h.(attempt.Repeats)
 		if named, ok := h.(interface{ Name() string }); ok {
-			r.name = named.Name()
+			r.subscription.Name = named.Name()
 		}
 		r.subscription.Context, r.subscription.Began = ctx, r.clock.Now()
 		observer, _ := h.(attempt.Observer)
-		r.subscription.Observed = observer != nil
+		r.subscription.Handler, r.subscription.Observed = h, observer != nil
 		r.run()
 		if !r.ended {
 			return r.handle(observer)
@@ -135,18 +134,16 @@ type retrying[T any] struct {
 	first   func(T) bool // the yield of an attempt after a failure, for its first value
 
 	// The attempt that runs, or was the last one.
-	attempts  int           // its number
-	given     int64         // how many values it has passed to the consumer
-	taken     int64         // of these, how many the consumer has returned from
-	bookmarks int64         // of these, how many are bookmarks, which are no progress
-	lasted    time.Duration // how long it ran, unless it was the first one and has not failed
-	at        time.Duration // when it ended, likewise
-	own       error         // its error, if it was no failure
-	running   bool          // it runs; afterwards: it did not return
+	attempts int           // its number
+	given    int64         // how many values it has passed to the consumer
+	taken    int64         // of these, how many the consumer has returned from
+	lasted   time.Duration // how long it ran, unless it was the first one and has not failed
+	at       time.Duration // when it ended, likewise
+	own      error         // its error, if it was no failure
+	running  bool          // it runs; afterwards: it did not return
 
-	stopped bool   // the consumer wants no more
-	repeats bool   // the attempts have no numbers: none of them is a retry
-	name    string // what the handler's method Name returns
+	stopped bool // the consumer wants no more
+	repeats bool // the attempts have no numbers: none of them is a retry
 
 	subscription attempt.Subscription
 	failures     failures
@@ -267,7 +264,7 @@ func (r *retrying[T]) now() time.Duration { return since(r.clock, r.subscription
 
 func (r *retrying[T]) runSource() error {
 	r.attempts++
-	ctx := &attemptContext{Context: r.ctx, name: r.name, subscription: &r.subscription, bookmarks: &r.bookmarks}
+	ctx := &attemptContext{subscription: &r.subscription}
 	if !r.repeats {
 		ctx.n = uint32(min(uint64(r.attempts), math.MaxUint32))
 	}
@@ -277,7 +274,7 @@ func (r *retrying[T]) runSource() error {
 			r.failures.close() // a handler that recovers the panic must not wait forever
 		}
 	}()
-	r.given, r.taken, r.bookmarks, r.running = 0, 0, 0, true
+	r.given, r.taken, r.subscription.Bookmarks, r.running = 0, 0, 0, true
 	err := r.source(ctx, r.deliver)
 	r.running = false
 	return err
@@ -289,11 +286,9 @@ func (r *retrying[T]) end(err error) {
 
 // failed passes the failure to the observations and to the handler.
 func (r *retrying[T]) failed() {
-	f := Failure{Err: r.err, N: r.failures.current.N + 1, Items: r.given - r.bookmarks, Lasted: r.lasted}
+	f := Failure{Err: r.err, N: r.failures.current.N + 1, Items: r.given - r.subscription.Bookmarks, Lasted: r.lasted}
 	r.yield = r.first
-	r.subscription.Failed(attempt.Failure{
-		Err: f.Err, N: f.N, Items: f.Items, Lasted: f.Lasted, At: r.subscription.Began.Add(r.at),
-	}, r.failures.ran.Load())
+	r.subscription.Failed(attempt.Failure{Err: f.Err, N: f.N, Items: f.Items, Lasted: f.Lasted, At: r.at}, r.failures.ran.Load())
 	r.failures.post(f)
 }
 
@@ -301,7 +296,7 @@ func (r *retrying[T]) failed() {
 func (r *retrying[T]) older() error {
 	r.subscription.Enter() // a Works that has begun is over
 	defer r.subscription.Leave()
-	if r.given > r.bookmarks || !r.subscription.Down() {
+	if r.given > r.subscription.Bookmarks || !r.subscription.Down() {
 		return nil
 	}
 	return r.err
@@ -315,7 +310,7 @@ func (r *retrying[T]) over(err error) attempt.End {
 	}
 	end.Own, end.Lasted = r.own, r.lasted
 	if r.stopped || r.taken == r.given { // else the consumer has panicked
-		end.Items = r.given - r.bookmarks
+		end.Items = r.given - r.subscription.Bookmarks
 	}
 	return end
 }

@@ -21,7 +21,7 @@ func Works(ctx context.Context) {
 		if s := a.subscription; s.Down() {
 			s.Works(&a.over)
 		}
-		ctx = a.Context
+		ctx = a.parent()
 	}
 }
 

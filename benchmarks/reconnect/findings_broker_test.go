@@ -3,8 +3,10 @@ package reconnect
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +23,53 @@ func natsFirstConnection(t *testing.T) {
 			t.Errorf("it has not ended, after %d connections", s.connections())
 		}
 	}, func(_ *server, conn net.Conn) { _ = conn.Close() })
+}
+
+// The first line of a reconnect is none of NATS: the client goes on with another connection, and does not close that one.
+func natsOpen(t *testing.T) {
+	var err error
+	connecting := func(_ *server, conn net.Conn) {
+		go func() { _, _ = io.Copy(io.Discard, conn) }()
+		_, _ = io.WriteString(conn, "INFO {\"server_id\":\"a\",\"max_payload\":1000,\"proto\":1}\r\nPONG\r\n")
+		time.Sleep(time.Minute)
+		_ = conn.Close()
+	}
+	visit(t, runNATS, func(s *server, _ <-chan error, _ func()) {
+		if time.Sleep(3 * time.Hour); s.connections() < 3 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("a write to it returned %v, with %d connections", err, s.connections())
+		}
+	}, connecting, func(_ *server, conn net.Conn) {
+		_, _ = io.WriteString(conn, "hello\r\n")
+		time.Sleep(time.Hour)
+		_ = conn.SetWriteDeadline(time.Now().Add(time.Hour))
+		_, err = io.WriteString(conn, "more\r\n")
+	}, connecting)
+}
+
+// Each connection delivers a message and is closed a millisecond later: the next one follows at once.
+func redisNoWait(t *testing.T) {
+	visit(t, runRedis, func(s *server, _ <-chan error, cancel func()) {
+		if time.Sleep(100 * time.Millisecond); s.connections() < 90 {
+			t.Errorf("%d connections in 100 ms", s.connections())
+		}
+		cancel()
+	}, func(s *server, conn net.Conn) {
+		client, proxied := net.Pipe()
+		go servingRedis(func() {})(s, proxied)
+		go func() { _, _ = io.Copy(client, conn) }()
+		for in := bufio.NewReader(client); ; {
+			line, err := in.ReadString('\n')
+			if err != nil {
+				return
+			}
+			if _, err := io.WriteString(conn, line); line == ":1\r\n" && err == nil {
+				_, _ = io.WriteString(conn, "*3\r\n$7\r\nmessage\r\n$6\r\nevents\r\n$1\r\na\r\n")
+				time.Sleep(time.Millisecond)
+				_ = conn.Close()
+				_ = client.Close()
+			}
+		}
+	})
 }
 
 // servingRedis returns a handler that takes subscriptions, and calls pinged for each PING, without a reply.

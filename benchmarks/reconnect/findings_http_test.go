@@ -62,12 +62,6 @@ func closingAfter(n int, errs *int) eventsource.StreamErrorHandler {
 
 func eventSourceHeader(t *testing.T) { staysSilent(eventSource(closingAfter(1, new(int))), silent)(t) }
 
-func eventSourceSeed(t *testing.T) {
-	seededByTheTime(func(ctx context.Context, dial dialFunc, got func(string)) error {
-		return eventSource(closingAfter(100, new(int)))(ctx, dial, got)
-	})(t)
-}
-
 func eventSourceContext(t *testing.T) {
 	errs := 0
 	visit(t, eventSource(closingAfter(100, &errs)), func(s *server, ended <-chan error, cancel func()) {
@@ -94,7 +88,11 @@ func retryableHTTPBody(t *testing.T) {
 }
 
 // servingMCP returns a handler that makes a session, and writes a text to the client that asks for the stream.
-func servingMCP(stream string) handler {
+func servingMCP(text string) handler {
+	return streamingMCP(func(*http.Request) string { return text })
+}
+
+func streamingMCP(stream func(*http.Request) string) handler {
 	return func(s *server, conn net.Conn) {
 		for in := bufio.NewReader(conn); ; {
 			r, err := http.ReadRequest(in)
@@ -102,7 +100,7 @@ func servingMCP(stream string) handler {
 				return
 			}
 			if r.Method == http.MethodGet {
-				_, _ = io.WriteString(conn, stream)
+				_, _ = io.WriteString(conn, stream(r))
 				continue
 			}
 			body, _ := io.ReadAll(r.Body)
@@ -122,6 +120,24 @@ func mcpConnect(t *testing.T) {
 			t.Errorf("it has not ended, after %d connections", s.connections())
 		}
 	}, sending("", 0))
+}
+
+// The stream ends after an event, and then without one: after that the client does not send the event's id.
+func mcpSecond(t *testing.T) {
+	var ids []string
+	visit(t, runMCP, func(*server, <-chan error, func()) {
+		if time.Sleep(time.Minute); !slices.Equal(ids, []string{"", "1", ""}) {
+			t.Errorf("the ids are %q", ids)
+		}
+	}, streamingMCP(func(r *http.Request) string {
+		switch ids = append(ids, r.Header.Get("Last-Event-ID")); len(ids) {
+		case 1:
+			return eventStream + chunk("id: 1\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":\"a\"}}\n\n") + "0\r\n\r\n"
+		case 2:
+			return eventStream + "0\r\n\r\n"
+		}
+		return eventStream
+	}))
 }
 
 func mcpContext(t *testing.T) {

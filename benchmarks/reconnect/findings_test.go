@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -171,16 +170,6 @@ func waitsOf(t *testing.T, run clientRun, after time.Duration, handlers ...handl
 		waits = s.waits()
 	}, handlers...)
 	return waits
-}
-
-// seededByTheTime shows that two clients of one nanosecond wait for the same times, and those of two do not.
-func seededByTheTime(run clientRun) func(t *testing.T) {
-	return func(t *testing.T) {
-		one, same, other := waitsOf(t, run, 0, nil), waitsOf(t, run, 0, nil), waitsOf(t, run, 1, nil)
-		if !slices.Equal(one, same) || slices.Equal(one, other) {
-			t.Errorf("waits of\n%v,\n%v and, a nanosecond later,\n%v", one, same, other)
-		}
-	}
 }
 
 // locked waits until a goroutine waits for a mutex in a function.

@@ -1,6 +1,10 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	"golang.org/x/perf/benchmath"
+)
 
 // ratios are costs of this library relative to something measured in the same run. They are nearly the same on all
 // machines.
@@ -40,20 +44,34 @@ func chainRatio(name string, most float64) ratio {
 	return ratio{"chain, " + name + " ÷ loop", "Chain/" + name + "/retrywhen", "Chain/" + name + "/loop", "sec/item", most}
 }
 
-// ratio is a cost relative to another one. It must be at most most; without such a bound, at most 1.3 times the committed
-// ratio.
+// ratio is a cost relative to another one. It must be at most most; without such a bound, see raw.bound.
 type ratio struct {
 	title, over, under, unit string
 	most                     float64
 }
 
-// ratio returns the i-th ratio.
-func (r *raw) ratio(i int) (float64, error) {
+// ratio returns the i-th ratio: the median of its rounds, in each of which the two were measured one soon after the
+// other, with its 95 % confidence interval.
+func (r *raw) ratio(i int) (benchmath.Summary, error) {
 	q := ratios[i]
-	over, ok1 := r.summary(q.over, q.unit)
-	under, ok2 := r.summary(q.under, q.unit)
-	if !ok1 || !ok2 || under.Center == 0 {
-		return 0, fmt.Errorf("%s: no values in %s for %s and %s", q.title, q.unit, q.over, q.under)
+	over, under := r.values[q.over][q.unit], r.values[q.under][q.unit]
+	rounds := make([]float64, min(len(over), len(under)))
+	for i := range rounds {
+		rounds[i] = over[i] / under[i]
 	}
-	return over.Center / under.Center, nil
+	if len(rounds) == 0 {
+		return benchmath.Summary{}, fmt.Errorf("%s: no values in %s for %s and %s", q.title, q.unit, q.over, q.under)
+	}
+	return summaryOf(rounds), nil
+}
+
+// bound returns what the i-th ratio of the run may be: 1.15 times the committed ratio, or more if the run is too noisy to
+// tell such a difference, but at most 1.3 times.
+func (r *raw) bound(i int, committed float64) (float64, error) {
+	if most := ratios[i].most; most > 0 {
+		return most, nil
+	}
+	v, err := r.ratio(i)
+	noise := (v.Hi - v.Lo) / 2 / v.Center
+	return committed * min(max(1.15, 1+noise), 1.3), err
 }

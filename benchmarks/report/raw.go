@@ -56,7 +56,11 @@ func (r *raw) summary(name, unit string) (benchmath.Summary, bool) {
 	if len(values) == 0 {
 		return benchmath.Summary{}, false
 	}
-	return benchmath.AssumeNothing.Summary(benchmath.NewSample(values, &benchmath.DefaultThresholds), 0.95), true
+	return summaryOf(values), true
+}
+
+func summaryOf(values []float64) benchmath.Summary {
+	return benchmath.AssumeNothing.Summary(benchmath.NewSample(values, &benchmath.DefaultThresholds), 0.95)
 }
 
 // under returns the benchmarks whose names begin with the prefix, the smallest in the unit first.

@@ -30,13 +30,10 @@ func TestRatios(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		most := q.most
-		if most == 0 {
-			most = 1.3 * before
-		}
-		t.Logf("%-55s %7.2f, committed %7.2f", q.title, v, before)
-		if v > most {
-			t.Errorf("%s: %.2f, want at most %.2f; the committed ratio is %.2f", q.title, v, most, before)
+		most, err := now.bound(i, before.Center)
+		t.Logf("%-55s %7.2f, committed %7.2f, at most %7.2f", q.title, v.Center, before.Center, most)
+		if err != nil || v.Center > most {
+			t.Errorf("%s: %.2f, want at most %.2f; the committed ratio is %.2f (%v)", q.title, v.Center, most, before.Center, err)
 		}
 	}
 }
@@ -84,6 +81,32 @@ func TestRead(t *testing.T) {
 	}
 	if _, err := read(strings.NewReader("PASS\n")); err == nil {
 		t.Error("no benchmark, no error")
+	}
+}
+
+// A ratio is that of the rounds, so a slow round does not change it. It may be 1.15 times the committed one, and more
+// only if the run is noisy.
+func TestBound(t *testing.T) {
+	q := ratios[0]
+	run := func(over ...float64) *raw {
+		r := &raw{values: map[string]map[string][]float64{q.over: {}, q.under: {}}}
+		for i, v := range over {
+			slow := float64(1 + i%3)
+			r.values[q.over][q.unit] = append(r.values[q.over][q.unit], v*slow)
+			r.values[q.under][q.unit] = append(r.values[q.under][q.unit], slow)
+		}
+		return r
+	}
+	for want, r := range map[float64]*raw{
+		2.3: run(2, 2, 2, 2, 2, 2, 2, 2),
+		2.4: run(1.6, 1.6, 1.6, 2, 2, 2.4, 2.4, 2.4),
+		2.6: run(1, 1, 1, 2, 2, 4, 4, 4),
+	} {
+		v, err1 := r.ratio(0)
+		most, err2 := r.bound(0, 2)
+		if err1 != nil || err2 != nil || v.Center != 2 || most < want-0.001 || most > want+0.001 {
+			t.Errorf("%v, %v; bound %v, %v, want %v", v, err1, most, err2, want)
+		}
 	}
 }
 

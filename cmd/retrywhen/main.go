@@ -1,7 +1,8 @@
-// Retrywhen retries a command, shows the schedule of a backoff, and simulates what clients with a policy do to a
-// server.
+// Retrywhen retries a command, breaks a program's connections and judges what it delivers, shows the schedule of a
+// backoff, and simulates what clients with a policy do to a server.
 //
-//	go install github.com/retrywhen/retrywhen/cmd/retrywhen
+//	go install ./cmd/retrywhen                                     # in a clone
+//	go install github.com/retrywhen/retrywhen/cmd/retrywhen@latest # from the first release on
 //	retrywhen --help
 package main
 
@@ -64,9 +65,10 @@ func (d diedBy) Error() string { return "ended by signal " + d.signal.String() }
 func newCommand(out, errOut io.Writer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "retrywhen",
-		Short: "Retry commands; try a backoff before you deploy it",
-		Long: `Retrywhen retries a command with backoff and jitter, shows the schedule of a
-backoff, and simulates what many clients with it do to a server.
+		Short: "Retry commands; break a program's connections; try a backoff before you deploy it",
+		Long: `Retrywhen retries a command with backoff and jitter, breaks the connections of a
+program and judges what it delivers, shows the schedule of a backoff, and
+simulates what many clients with it do to a server.
 
 A policy is one quoted text: a curve, then its options in any order:
 
@@ -74,7 +76,8 @@ A policy is one quoted text: a curve, then its options in any order:
   linear d=1s tiled
   constant d=5s limit=10 within=1m
 
-Wrong usage and failures have the exit code 2. Run has codes of its own.`,
+Wrong usage and failures have the exit code 2. Run and prove have codes of their
+own.`,
 		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,

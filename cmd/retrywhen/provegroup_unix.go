@@ -20,6 +20,9 @@ func startGroup(cmd *exec.Cmd) (*group, error) {
 	return &group{cmd.Process.Pid}, nil
 }
 
+// inShell returns the command that runs a text.
+func inShell(text string) *exec.Cmd { return exec.Command("sh", "-c", text) }
+
 // terminate asks all processes to end.
 func (g *group) terminate() { _ = syscall.Kill(-g.id, softly) }
 

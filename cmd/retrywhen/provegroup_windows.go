@@ -27,7 +27,10 @@ func startGroup(cmd *exec.Cmd) (*group, error) {
 		g.release()
 		return nil, err
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_SUSPENDED}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.CreationFlags = windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_SUSPENDED
 	if err := cmd.Start(); err != nil {
 		g.release()
 		return nil, err
@@ -50,6 +53,13 @@ func startGroup(cmd *exec.Cmd) (*group, error) {
 		return nil, err
 	}
 	return g, nil
+}
+
+// inShell returns the command that runs a text. cmd.exe does not understand the escapes of an argument.
+func inShell(text string) *exec.Cmd {
+	cmd := exec.Command("cmd")
+	cmd.SysProcAttr = &syscall.SysProcAttr{CmdLine: `cmd /s /c "` + text + `"`}
+	return cmd
 }
 
 // terminate ends all processes: nothing here asks them to.

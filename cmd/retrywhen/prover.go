@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -89,11 +88,7 @@ func (p *prover) makeEvent(ctx context.Context, r prove.Run, n int) error {
 
 func (p *prover) shell(ctx context.Context, r prove.Run, n int, command string) error {
 	replace, env := words(r, n)
-	sh := []string{"sh", "-c"}
-	if runtime.GOOS == "windows" {
-		sh = []string{"cmd", "/c"}
-	}
-	cmd := exec.Command(sh[0], sh[1], replace.Replace(command))
+	cmd := inShell(replace.Replace(command))
 	cmd.Env = env
 	return p.run(ctx, cmd, kindness, func(string, bool) {})
 }

@@ -4,7 +4,10 @@ package readme_test
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,23 +15,23 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-// Price is made of an event.
-type Price struct{ Event int64 }
+func isRise(e Event) bool { return e.ID%2 == 0 }
 
-func isPrice(e Event) bool { return e.ID%2 == 0 }
+func format(e Event) string { return fmt.Sprint(e.ID) }
 
-func parse(e Event) Price { return Price{e.ID} }
-
-var prices = feed.Filter(isPrice).Map(parse).Batch[[]Price](100, time.Second)
-
-func TestREADME_Prices(t *testing.T) {
+func TestREADME_AChain(t *testing.T) {
+	const chain = "prices(0, connect).Filter(isRise).Map(format).Batch[[]string](100, time.Second)"
+	text, err := os.ReadFile("../../README.md")
+	if err != nil || !strings.Contains(string(text), chain) {
+		t.Errorf("README.md has no %s (%v)", chain, err)
+	}
 	synctest.Test(t, func(t *testing.T) {
-		ctx := context.WithValue(t.Context(), connecting{}, func(last int64) stream.Stream[Event] {
+		connect := func(last int64) stream.Stream[Event] {
 			return stream.Of(Event{last + 1}, Event{last + 2}, Event{last + 3}, Event{last + 4}).Concat(stream.Never[Event]())
-		})
+		}
 		start := time.Now()
-		batch, err := prices.One(ctx)
-		if err != nil || !slices.Equal(batch, []Price{{2}, {4}}) || time.Since(start) != time.Second {
+		batch, err := prices(0, connect).Filter(isRise).Map(format).Batch[[]string](100, time.Second).One(context.Background())
+		if err != nil || !slices.Equal(batch, []string{"2", "4"}) || time.Since(start) != time.Second {
 			t.Errorf("got %v, %v after %v", batch, err, time.Since(start))
 		}
 	})

@@ -1,9 +1,9 @@
-// Package readme_test runs the code of README.md.
 package readme_test
 
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,155 +24,58 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
+// The code of README.md, with what it uses, and the tests that run it.
+
 func TestMain(m *testing.M) { check.Main(m) }
 
 func TestREADME(t *testing.T) {
-	check.Document(t, "../../README.md", "readme_test.go", "readme_go127_test.go")
+	check.Document(t, "../../README.md", "readme_test.go")
 }
 
-// The code of README.md, with what it uses, and the tests that run it.
+type Event struct{ ID int64 }
 
-type (
-	User  struct{ ID int }
-	Event struct{ ID int64 }
-)
+// url is served by memory.
+const url = "memory://server/prices"
 
-var (
-	fetchUser func(context.Context, int) (User, error)
-	handle    func(context.Context, Event) error
-	errClosed = errors.New("the server has closed the connection")
-	errCut    = errors.New("connection reset")
-)
+var errCut = errors.New("connection reset")
 
-// connecting is the key of what connects under a context.
-type connecting struct{}
+// database is the part of a *sql.DB that is called.
+type database struct{ ping func(context.Context) error }
 
-func connect(last int64) stream.Stream[Event] {
-	return stream.Defer(func(ctx context.Context) stream.Stream[Event] {
-		return ctx.Value(connecting{}).(func(int64) stream.Stream[Event])(last)
-	})
-}
+func (d database) PingContext(ctx context.Context) error { return d.ping(ctx) }
 
-func load(ctx context.Context) (User, error) {
-	// Waits of about 1, 2, 4 and 8 s, then a *retry.Error.
-	return retry.Do(ctx, retry.Default, func(ctx context.Context) (User, error) {
-		return fetchUser(ctx, 42)
-	})
+func ping(ctx context.Context, db database) error {
+	err := retry.Run(ctx, retry.Default, db.PingContext)
+	return err
 }
 
 func TestREADME_ACall(t *testing.T) {
 	for failures, waits := range []time.Duration{0, 1, 3, 7, 15, 15} {
-		synctest.Test(t, func(t *testing.T) {
+		check.Bubble(t, fmt.Sprint(failures), func(t *testing.T) {
 			start, calls := time.Now(), 0
-			fetchUser = func(_ context.Context, id int) (User, error) {
+			err := ping(t.Context(), database{func(context.Context) error {
 				if calls++; calls <= failures {
-					return User{}, errCut
+					return errCut
 				}
-				return User{id}, nil
-			}
-			user, err := load(t.Context())
+				return nil
+			}})
 			if d := (time.Since(start) - waits*time.Second).Abs(); d > waits*150*time.Millisecond {
-				t.Errorf("after %d failures it took %v, want %v s, 15 %% more or less", failures, time.Since(start), int(waits))
+				t.Errorf("it took %v, want %v s, 15 %% more or less", time.Since(start), int(waits))
 			}
 			if failures < 5 {
-				if err != nil || user.ID != 42 {
-					t.Errorf("after %d failures: %v, %v", failures, user, err)
+				if err != nil {
+					t.Error(err)
 				}
-			} else if e, ok := err.(*retry.Error); !ok || e.Attempts != 5 || e.Last != errCut {
-				t.Errorf("after %d failures: %v", failures, err)
+			} else if e, ok := err.(*retry.Error); !ok || e.Attempts != 5 || !errors.Is(err, errCut) {
+				t.Error(err)
 			}
 		})
 	}
 }
 
-var reconnect = retry.New(backoff.Exponential(time.Second, 2).Cap(30*time.Second).Jitter(jitter.Equal), retry.Limit(20),
-	retry.ResetAfterItems(1), retry.ResetAfter(time.Minute), retry.Name("prices"), retry.Log(nil)) // slog: each outage, its retries
-
-var feed = operators.Resume(int64(0),
-	func(last int64) stream.Stream[Event] { return connect(last).Timeout(time.Minute).MustNotEnd(errClosed) },
-	func(last int64, e Event) int64 { return e.ID }, reconnect)
-
-func run(ctx context.Context) error {
-	return feed.TryForEach(ctx, func(ctx context.Context, e Event) error {
-		return retry.Run(ctx, retry.Default, func(ctx context.Context) error { return handle(ctx, e) })
-	})
-}
-
-// logged sends the lines of the default logger to w until the test ends.
-func logged(t *testing.T, w io.Writer) {
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(w, nil)))
-	t.Cleanup(func() { slog.SetDefault(before) })
-}
-
-// The feed gives up at its Limit, within an hour without the server. Whatever else happens, it comes back.
-func TestREADME_TheFeedComesBack(t *testing.T) {
-	logged(t, io.Discard)
-	server := reconnecttest.Feed[Event, int64]{From: func(last int64) int { return int(last) }}
-	for id := range int64(24) {
-		server.Events = append(server.Events, Event{id + 1})
-	}
-	reconnecttest.CheckResume(t, server, func(connect func(int64) stream.Stream[Event]) stream.Stream[Event] {
-		return func(ctx context.Context, yield func(Event) bool) error {
-			return feed(context.WithValue(ctx, connecting{}, connect), yield)
-		}
-	}, reconnecttest.GivesUp())
-}
-
-// What is done with an event that fails is retried in place, and the error with which that gives up is returned. An outage
-// is logged.
-func TestREADME_AFeed(t *testing.T) {
-	var log bytes.Buffer
-	logged(t, &log)
-	synctest.Test(t, func(t *testing.T) {
-		var story strings.Builder
-		ctx := context.WithValue(t.Context(), connecting{}, func(last int64) stream.Stream[Event] {
-			fmt.Fprintf(&story, "connect(%d) ", last)
-			events := stream.Of(Event{last + 1}, Event{last + 2})
-			if last > 0 {
-				events = events.Concat(stream.Never[Event]())
-			}
-			return events
-		})
-		failures := 0
-		handle = func(_ context.Context, e Event) error {
-			if e.ID == 3 && failures < 2 || e.ID == 4 && failures < 9 {
-				failures++
-				fmt.Fprintf(&story, "%d# ", e.ID)
-				return errCut
-			}
-			fmt.Fprintf(&story, "%d ", e.ID)
-			return nil
-		}
-		err := run(ctx)
-		if want := "connect(0) 1 2 connect(2) 3# 3# 3 4# 4# 4# 4# 4# "; story.String() != want {
-			t.Errorf("got  %s\nwant %s", story.String(), want)
-		}
-		if !errors.Is(err, errCut) || !errors.Is(err, retry.ErrStopAt) {
-			t.Error(err)
-		}
-	})
-	if got := log.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, errClosed.Error()) || !strings.Contains(got, "prices") {
-		t.Errorf("the log is\n%s", got)
-	}
-}
-
-func TestREADME_StopsWithItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), connecting{}, func(int64) stream.Stream[Event] {
-			return stream.Never[Event]()
-		}))
-		time.AfterFunc(10*time.Second, cancel)
-		start := time.Now()
-		if err := run(ctx); !errors.Is(err, context.Canceled) || time.Since(start) != 10*time.Second {
-			t.Errorf("%v after %v", err, time.Since(start))
-		}
-	})
-}
-
-var request = retry.New(backoff.Exponential(100*time.Millisecond, 2).Jitter(jitter.Full),
-	retry.Limit(3), retry.AttemptTimeout(5*time.Second))
-var client = http.Client{Transport: retryhttp.NewTransport(http.DefaultTransport, request)}
+var calls = retry.New(backoff.Exponential(100*time.Millisecond, 2).Jitter(jitter.Full),
+	retry.Limit(3), retry.AttemptTimeout(5*time.Second), retry.WithBudget(retry.NewBudget(10, 1, 0.1)))
+var client = http.Client{Transport: retryhttp.NewTransport(nil, calls)}
 
 // memory has the responses to the scheme "memory", without a network.
 type memory struct {
@@ -211,6 +114,181 @@ func TestREADME_AnHTTPClient(t *testing.T) {
 		}
 		if took := time.Since(start); took < 5*time.Second || took > 5*time.Second+300*time.Millisecond {
 			t.Errorf("it took %v, want 5 s and at most 100 and 200 ms", took)
+		}
+	})
+}
+
+// A server that fails all calls gets the ten retries of the budget, not three for each.
+func TestREADME_ABudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		requests := 0
+		server.roundTrip = func(r *http.Request) (*http.Response, error) {
+			requests++
+			return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: http.NoBody, Request: r}, nil
+		}
+		fresh := http.Client{Transport: retryhttp.NewTransport(nil, calls.With(retry.WithBudget(retry.NewBudget(10, 1, 0.1))))}
+		for range 100 {
+			response, err := fresh.Get("memory://server/page")
+			if err != nil {
+				t.Fatal(err)
+			}
+			response.Body.Close()
+		}
+		if requests != 110 {
+			t.Errorf("%d requests for 100 calls, want 110", requests)
+		}
+	})
+}
+
+func connect(last int64) stream.Stream[Event] {
+	return func(ctx context.Context, yield func(Event) bool) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprint(url, "?after=", last), nil)
+		if err != nil {
+			return err
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			return retryhttp.NewStatusError(resp)
+		}
+		stream.Works(ctx) // connected: the outage is over, although no event may come for hours
+		for events := json.NewDecoder(resp.Body); ; {
+			var e Event
+			if err := events.Decode(&e); err != nil || !yield(e) {
+				return err
+			}
+		}
+	}
+}
+
+var reconnect = retry.New(backoff.Exponential(time.Second, 2).Cap(30*time.Second).Jitter(jitter.Equal),
+	retry.ResetAfterItems(1), retry.ResetAfter(time.Minute), retry.Name("prices"), retry.Log(nil)) // never gives up: no Limit
+
+func prices(start int64, connect func(last int64) stream.Stream[Event]) stream.Stream[Event] {
+	open := func(last int64) stream.Stream[Event] {
+		return connect(last).Timeout(5 * time.Minute).MustNotEnd(io.ErrUnexpectedEOF) // silence, and an end, are failures too
+	}
+	return operators.Resume(start, open, func(_ int64, e Event) int64 { return e.ID }, reconnect)
+}
+
+func run(ctx context.Context, start int64, handle func(context.Context, Event) error) error {
+	return prices(start, connect).TryForEach(ctx, func(ctx context.Context, e Event) error {
+		return retry.Run(ctx, reconnect, func(ctx context.Context) error { return handle(ctx, e) })
+	})
+}
+
+// logged sends the lines of the default logger to w until the test ends.
+func logged(t *testing.T, w io.Writer) {
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(w, nil)))
+	t.Cleanup(func() { slog.SetDefault(before) })
+}
+
+var twelveEvents = []Event{{1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}}
+
+// The feed's log is no part of the output.
+func init() { slog.SetDefault(slog.New(slog.DiscardHandler)) }
+
+func TestPrices(t *testing.T) {
+	server := reconnecttest.Feed[Event, int64]{Events: twelveEvents, From: func(last int64) int { return int(last) }}
+	reconnecttest.CheckResume(t, server, func(connect func(int64) stream.Stream[Event]) stream.Stream[Event] { return prices(0, connect) })
+}
+
+// respond has the events after the last one of the request as the lines of a body that ends in the given way.
+func respond(r *http.Request, events, end string) *http.Response {
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(events + end)), Request: r}
+}
+
+// What is done with an event that fails is retried in place, without an end; a permanent error is returned. Half an event is
+// none. Outages are logged.
+func TestREADME_AFeed(t *testing.T) {
+	var log bytes.Buffer
+	logged(t, &log)
+	synctest.Test(t, func(t *testing.T) {
+		var story strings.Builder
+		server.roundTrip = func(r *http.Request) (*http.Response, error) {
+			after := r.URL.Query().Get("after")
+			fmt.Fprintf(&story, "connect(%s) ", after)
+			switch after {
+			case "7":
+				return respond(r, `{"ID":8} {"ID":9}`, ` {"I`), nil
+			case "9":
+				return respond(r, `{"ID":10} {"ID":11}`, ""), nil
+			default:
+				return &http.Response{StatusCode: http.StatusBadGateway, Status: "502 Bad Gateway", Body: http.NoBody, Request: r}, nil
+			}
+		}
+		failures, began := 0, time.Now()
+		err := run(t.Context(), 7, func(_ context.Context, e Event) error {
+			fmt.Fprintf(&story, "%d ", e.ID)
+			if e.ID == 10 && time.Since(began) < time.Hour {
+				failures++
+				return errCut
+			}
+			if e.ID == 11 {
+				return retry.Permanent(errCut)
+			}
+			return nil
+		})
+		if want := "connect(7) 8 9 connect(9) " + strings.Repeat("10 ", failures+1) + "11 "; story.String() != want {
+			t.Errorf("got  %s\nwant %s", story.String(), want)
+		}
+		if !errors.Is(err, errCut) || failures < 100 {
+			t.Errorf("%v after %d failures", err, failures)
+		}
+	})
+	if got := log.String(); strings.Count(got, "level=WARN") != 2 || !strings.Contains(got, io.ErrUnexpectedEOF.Error()) || !strings.Contains(got, "prices") {
+		t.Errorf("the log is\n%s", got)
+	}
+}
+
+// An hour of refused connections ends no feed. A stop does.
+func TestREADME_StopsWithItsContext(t *testing.T) {
+	logged(t, io.Discard)
+	synctest.Test(t, func(t *testing.T) {
+		server.roundTrip = func(*http.Request) (*http.Response, error) { return nil, errCut }
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		start := time.Now()
+		if err := run(ctx, 0, nil); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > time.Hour || time.Since(start) < 59*time.Minute {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// A feed of one event in six hours, without heartbeats, is connected anew every five minutes. Each of these outages lasts for
+// the wait before that, not for the hours until the next event.
+func TestREADME_AnIdleFeedIsUp(t *testing.T) {
+	logged(t, io.Discard)
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		server.roundTrip = func(r *http.Request) (*http.Response, error) {
+			body, events := io.Pipe()
+			go func() {
+				id := int64(time.Since(began)/(6*time.Hour)) + 1
+				select {
+				case <-time.After(time.Until(began.Add(time.Duration(id) * 6 * time.Hour))):
+					fmt.Fprintf(events, `{"ID":%d} `, id)
+				case <-r.Context().Done():
+				}
+				<-r.Context().Done()
+				events.CloseWithError(r.Context().Err())
+			}()
+			return &http.Response{StatusCode: http.StatusOK, Body: body, Request: r}, nil
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Hour)
+		defer cancel()
+		events, longest := 0, time.Duration(0)
+		observed := func(r retry.Recovery) { longest = max(longest, r.Down) }
+		before := reconnect
+		defer func() { reconnect = before }()
+		reconnect = reconnect.With(retry.OnRecovered(func(_ context.Context, r retry.Recovery) { observed(r) }))
+		err := run(ctx, 0, func(context.Context, Event) error { events++; return nil })
+		if !errors.Is(err, context.DeadlineExceeded) || events != 4 || longest == 0 || longest > time.Second {
+			t.Errorf("%v, %d events, the longest outage took %v", err, events, longest)
 		}
 	})
 }

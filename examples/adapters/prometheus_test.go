@@ -20,8 +20,11 @@ import (
 	"github.com/retrywhen/retrywhen/retryotel"
 )
 
-// The metrics in Prometheus after two operations, one of which gave up. Alert on retry_down, and show in a dashboard
-// for how long: time() - retry_down_since_seconds.
+// The metrics in Prometheus after two operations, one of which gave up. Alert on an outage that lasts,
+//
+//	time() - retry_down_since_seconds > 300
+//
+// A feed that may be idle needs a source that calls stream.Works, or DropHeartbeats: else it is down until its next event.
 func Example_prometheus() {
 	registry := prometheus.NewRegistry()
 	reader, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())

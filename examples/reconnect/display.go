@@ -66,9 +66,9 @@ func (d *display) end() {
 func (d *display) summary(l ledger, took time.Duration) {
 	d.end()
 	waited := min(d.waited, took) // the last wait may have been cut off
+	d.printf("recovered %d times, longest outage %v\n", d.recoveries, d.longest.Round(time.Millisecond))
 	d.printf("%d events, %d lost, %d duplicates, %d reconnects, waited %v of %v\n", l.events, l.lost, l.duplicates,
 		d.retries, waited.Round(time.Millisecond), took.Round(time.Millisecond))
-	d.printf("recovered %d times, longest outage %v\n", d.recoveries, d.longest.Round(time.Millisecond))
 }
 
 func (d *display) printf(format string, args ...any) {

@@ -13,8 +13,15 @@ type Subscription struct {
 	context.Context // the subscriber's
 	// Began is when the subscription began, by the clock of the context.
 	Began time.Time
-	// Observed says that the handler is an Observer.
+	// Name is what the handler's method Name returns.
+	Name string
+	// Handler is the handler. Observed says that it is an Observer.
+	Handler  any
 	Observed bool
+	// Alone says that the handler's stream runs on the subscriber's goroutine, and starts no other.
+	Alone bool
+	// Bookmarks is how many of the present attempt's values are no progress.
+	Bookmarks int64
 
 	turn         turn // for the fields below
 	down         atomic.Bool
@@ -54,7 +61,7 @@ type Failure struct {
 	N      int
 	Items  int64
 	Lasted time.Duration
-	At     time.Time // by the clock of the subscription's context
+	At     time.Duration // after the subscription began
 }
 
 // End is the end of a subscription.
@@ -80,11 +87,19 @@ func (s *Subscription) Enter() { s.turn.begin() }
 // Leave ends what Enter has begun.
 func (s *Subscription) Leave() { s.turn.end() }
 
+// Idle reports whether nobody is in the subscription, nor can be before the next attempt begins. Then the subscriber's
+// goroutine need not enter.
+func (s *Subscription) Idle() bool { return s.Alone && s.turn.goroutines.Load() == 0 }
+
 // Failed reports a failure. ran says that the handler has run its failures.
 func (s *Subscription) Failed(f Failure, ran bool) {
-	s.Enter()
-	defer s.Leave()
-	s.down.Store(true)
+	if !s.Idle() {
+		s.Enter()
+		defer s.Leave()
+	}
+	if !s.Down() {
+		s.down.Store(true)
+	}
 	if !s.Observed && f.N > 1 && (len(s.earlier) < keptAfter || !ran && len(s.earlier) < keptBefore) {
 		s.earlier = append(s.earlier, s.last)
 	}

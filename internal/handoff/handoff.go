@@ -38,6 +38,7 @@ package handoff
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"slices"
 
@@ -61,21 +62,29 @@ func Stream[T any](run func(scope *Scope, out *ending.Consumer[T]) error) func(c
 		for _, t := range tasks {
 			t.outcome.Raise()
 		}
-		return out.End(ctx, err, failureAtEnd(scope, tasks))
+		return out.End(ctx, scope.withFailures(err, tasks))
 	}
 }
 
-// failureAtEnd returns, if the context has ended, the error of the first source that reports more than this end: the last
-// failure of a stream that was retried, for instance.
-func failureAtEnd(scope *Scope, tasks []*Task) error {
-	if end := scope.Err(); end != nil {
-		for _, t := range tasks {
-			if t.err != nil && ending.Adds(end, t.err) {
-				return t.err
-			}
-		}
+// withFailures returns run's error err and, if the context has ended, the errors of all sources that report more than
+// this end: the last failures of streams that were retried, for instance.
+func (s *Scope) withFailures(err error, tasks []*Task) error {
+	end := s.Err()
+	if end == nil {
+		return err
 	}
-	return nil
+	all := []error{err}
+	for _, t := range tasks {
+		all = append(all, t.err)
+	}
+	all = slices.DeleteFunc(all, func(e error) bool { return e == nil || !ending.Adds(end, e) })
+	switch len(all) {
+	case 0:
+		return err
+	case 1:
+		return all[0]
+	}
+	return errors.Join(all...)
 }
 
 // Scope owns the goroutines of one run of an operator. It must be used on the goroutine of the run.

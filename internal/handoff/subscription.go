@@ -2,8 +2,6 @@ package handoff
 
 import (
 	"context"
-
-	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
 // Receiver receives the values of any number of sources of one type.
@@ -27,8 +25,9 @@ type Event[T any] struct {
 
 // Subscription is a source that was started. Its methods are called on the goroutine of the run.
 type Subscription[T any] struct {
-	in   *Receiver[T]
-	task Task
+	in      *Receiver[T]
+	task    Task
+	refused bool // the source's yield has returned false
 }
 
 // Start runs source on a goroutine of its own, under a context that ends with the scope's or when the subscription is
@@ -38,7 +37,7 @@ func (in *Receiver[T]) Start(source func(ctx context.Context, yield func(T) bool
 	s.task.request = make(chan struct{}, 1)
 	s.task.start(in.scope, func(ctx context.Context) error {
 		defer s.report()
-		return source(ctx, ending.NewConsumer(s.deliver).Deliver)
+		return source(ctx, s.deliver)
 	})
 	return s
 }
@@ -99,9 +98,14 @@ func (s *Subscription[T]) Request() { s.task.request <- struct{}{} }
 // panicked, CancelOthers panics.
 func (s *Subscription[T]) CancelOthers() { s.in.scope.cancelAllBut(&s.task) }
 
-// deliver hands v over to the operator and reports whether the source may continue.
+// deliver is the source's yield: it hands v over to the operator and reports whether the source may continue. Once it
+// has returned false, it returns false without handing over.
 func (s *Subscription[T]) deliver(v T) bool {
-	event := Event[T]{From: s, Value: v}
+	s.refused = s.refused || !s.handOver(Event[T]{From: s, Value: v})
+	return !s.refused
+}
+
+func (s *Subscription[T]) handOver(event Event[T]) bool {
 	select {
 	case s.in.events <- event: // the operator waits already: cheaper than a select of two channels
 	default:

@@ -40,8 +40,10 @@ func (r *run[T, U]) call(it *item[T], c *called[T, U]) {
 	}
 	op := r.policy.Continue(ctx, it.state, it.last)
 	if end := op.Cancelled(); end != nil {
-		c.at = r.now()
-		r.finish(it, c, &op, dropped, end)
+		if r.ctx.Err() == nil { // else it has ended just now
+			c.at = r.now()
+			r.finish(it, c, &op, dropped, end)
+		}
 		return
 	}
 	it.calls++

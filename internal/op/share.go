@@ -119,6 +119,9 @@ func (s *shared[T]) run(ctx context.Context, yield func(T) bool) error {
 	select {
 	case <-r.done:
 		r.outcome.Raise()
+		if err != nil { // the end of ctx may have ended the source in the wait for a retry
+			return ending.Error(ctx, err, r.err)
+		}
 	default: // other consumers remain
 	}
 	return err

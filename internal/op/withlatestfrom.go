@@ -29,31 +29,29 @@ func WithLatestFrom[A, B, C any](p Package, s Stream[A], other Stream[B], f func
 			return err
 		}
 		return withNotifier(scope, notifier[B]{source: notify, receive: seen.put}, func(run *interruption) error {
-			return holdFirst(s, known)(run.ctx, func(a A) bool {
+			first := true
+			return s(run.ctx, func(a A) bool {
 				if run.interrupted() {
 					return false
+				}
+				if first {
+					first = false
+					select {
+					case <-known:
+					case <-run.ctx.Done():
+					}
+					select {
+					case <-known: // a is not lost, even if other has failed right after its first value
+					default:
+						return false
+					}
+					if scope.Err() != nil {
+						return false
+					}
 				}
 				b, some := seen.get()
 				return !some || out.Deliver(f(a, b))
 			})
 		})
 	})
-}
-
-// holdFirst returns a stream of the values of s that holds s in its first yield until released is closed.
-func holdFirst[T any](s Stream[T], released <-chan struct{}) Stream[T] {
-	return func(ctx context.Context, yield func(T) bool) error {
-		first := true
-		return s(ctx, func(v T) bool {
-			if first {
-				first = false
-				select {
-				case <-released:
-				case <-ctx.Done():
-					return false
-				}
-			}
-			return yield(v)
-		})
-	}
 }

@@ -14,7 +14,7 @@ func ZipWith[A, B, C any](p Package, operator string, a Stream[A], b Stream[B], 
 	p.NotNil(operator, "f", f == nil)
 	return zip(a, func(z *zipping) func(A) C {
 		second := addTo(z, b)
-		return func(first A) C { return f(first, second.Value) }
+		return func(first A) C { return f(first, *second) }
 	})
 }
 
@@ -26,57 +26,40 @@ func ZipWith3[A, B, C, D any](p Package, a Stream[A], b Stream[B], c Stream[C], 
 	p.NotNil("ZipWith3", "f", f == nil)
 	return zip(a, func(z *zipping) func(A) D {
 		second, third := addTo(z, b), addTo(z, c)
-		return func(first A) D { return f(first, second.Value, third.Value) }
+		return func(first A) D { return f(first, *second, *third) }
 	})
 }
 
 // zipping is one run of a zip. One stream runs on the caller's goroutine, the others on goroutines of their own.
 type zipping struct {
-	scope  *handoff.Scope
 	first  *interruption // of the one on the caller's goroutine, when another one has ended
-	others []pulled
+	in     *handoff.Receiver[struct{}]
+	others []*handoff.Subscription[struct{}]
 }
 
-// pulled is a stream whose values are received one at a time.
-type pulled interface {
-	next() (ok bool, err error) // receives the next value; false at the end
-	request()                   // lets the stream continue after its value
-}
-
-// addTo starts another stream of the zip. The result is its present value, after next.
-func addTo[T any](z *zipping, s Stream[T]) *other[T] {
-	o := &other[T]{in: handoff.NewReceiver[T](z.scope)}
-	o.in.Start(func(ctx context.Context, yield func(T) bool) error {
+// addTo starts another stream of the zip, and returns where its value is while it waits in its yield.
+func addTo[T any](z *zipping, s Stream[T]) *T {
+	value := new(T)
+	z.others = append(z.others, z.in.Start(func(ctx context.Context, yield func(struct{}) bool) error {
 		defer func() {
 			if ctx.Err() == nil {
 				z.first.interrupt()
 			}
 		}()
-		return s(ctx, yield)
-	})
-	z.others = append(z.others, o)
-	return o
+		return s(ctx, func(v T) bool { *value = v; return yield(struct{}{}) })
+	}))
+	return value
 }
 
-type other[T any] struct {
-	in *handoff.Receiver[T]
-	handoff.Event[T]
-}
-
-func (o *other[T]) next() (ok bool, err error) {
-	if o.Event, err = o.in.Next(); err != nil {
-		return false, err
-	}
-	over, err := o.Ended()
-	return !over, err
-}
-
-func (o *other[T]) request() { o.From.Request() }
-
-// next receives the next value of each of the others. It returns false when one has ended.
+// next receives the next value of each of the others. It returns false when one has ended: all its values are used,
+// because with an unused one it would wait in its yield.
 func (z *zipping) next() (ok bool, err error) {
-	for _, o := range z.others {
-		if ok, err := o.next(); !ok {
+	for range z.others {
+		event, err := z.in.Next()
+		if err != nil {
+			return false, err
+		}
+		if over, err := event.Ended(); over {
 			return false, err
 		}
 	}
@@ -86,7 +69,7 @@ func (z *zipping) next() (ok bool, err error) {
 // zip combines the values of a with those of the streams that begin adds.
 func zip[A, C any](a Stream[A], begin func(*zipping) (combine func(A) C)) Stream[C] {
 	return handoff.Stream(func(scope *handoff.Scope, out *ending.Consumer[C]) error {
-		z := &zipping{scope: scope, first: interruptible(scope.Context())}
+		z := &zipping{first: interruptible(scope.Context()), in: handoff.NewReceiver[struct{}](scope)}
 		defer z.first.cancel()
 		combine := begin(z)
 		var end error
@@ -101,7 +84,7 @@ func zip[A, C any](a Stream[A], begin func(*zipping) (combine func(A) C)) Stream
 				return false
 			}
 			for _, o := range z.others {
-				o.request()
+				o.Request()
 			}
 			return true
 		})

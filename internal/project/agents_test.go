@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,16 +12,64 @@ import (
 
 var update = flag.Bool("update", false, "write AGENTS.md, llms.txt and the table of sizes anew")
 
-// quoted are the sections of documents of which AGENTS.md consists.
-var quoted = []struct{ document, heading, until string }{
-	{"README.md", "## A feed", "From Go 1.27 on"},
-	{"docs/recipes.md", "## The rules of the position", ""},
-	{"docs/recipes.md", "## Ten mistakes", ""},
-	{"docs/testing.md", "## Does it come back?", "| group |"},
+// signatures are what a feed and its test call, by their package.
+var signatures = [][2]string{
+	{"stream", "type Stream[T any] "}, {"stream", "func (s Stream[T]) TryForEach("}, {"stream", "func (s Stream[T]) RetryWhen("},
+	{"retry", "func New("}, {"retry", "func Run("}, {"operators", "func Resume["}, {"reconnecttest", "func CheckResume["},
 }
 
-// section returns the text below a heading, up to the next one of its level, or up to another text.
-func section(t *testing.T, document, heading, until string) string {
+// declared returns the line of a package's code that begins so.
+func declared(t *testing.T, pkg, begin string) string {
+	t.Helper()
+	files, err := filepath.Glob(pkg + "/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, after, ok := strings.Cut(string(text), "\n"+begin); ok {
+			line, _, _ := strings.Cut(after, "\n")
+			return begin + strings.TrimSuffix(line, " {")
+		}
+	}
+	t.Fatalf("package %s has no line that begins with %q", pkg, begin)
+	return ""
+}
+
+// agents returns AGENTS.md.
+func agents(t *testing.T) string {
+	t.Helper()
+	var s strings.Builder
+	s.WriteString("# For programs that write code with retrywhen\n\n" +
+		"Made by `go test ./internal/project -run TestAgents -update`.\n\n" +
+		"`go get github.com/retrywhen/retrywhen@main`, Go 1.26 or newer. Import `github.com/retrywhen/retrywhen/retry`, `…/stream`,\n" +
+		"`…/operators`, `…/backoff`, `…/jitter`; in tests `…/reconnecttest` and `…/streamtest`. A Stream is a function. It calls yield for\n" +
+		"each value on the caller's goroutine, stops when yield returns false, and returns nil at its end, else the error:\n\n```\n")
+	for _, signature := range signatures {
+		fmt.Fprintf(&s, "%s: %s\n", signature[0], declared(t, signature[0], signature[1]))
+	}
+	s.WriteString("```\n\n" +
+		"- [README.md](README.md#a-feed): a whole feed, with its connection, policy, handler and test. Begin with it.\n" +
+		"- [docs/README.md](docs/README.md): which of Do, Attempts, RetryWhen, Resume, ResumeMarked, Poll, FromCallbacks, MapRetry to use\n" +
+		"- [docs/recipes.md](docs/recipes.md#the-rules-of-the-position): the rules of the position, polling, handlers that fail, silence\n" +
+		"- [examples/recipes](docs/recipes.md#recipes): feeds of Postgres, Kafka, NATS, Redis, etcd, MQTT, gRPC, WebSocket and others\n" +
+		"- [docs/testing.md](docs/testing.md): tests on virtual time, and tests that break connections\n" +
+		"- [docs/prove.md](docs/prove.md): the same for a program in any language\n" +
+		"- [docs/policies.md](docs/policies.md): policies as text; [docs/choosing.md](docs/choosing.md): which one, and why a budget\n" +
+		"- [docs/semantics.md](docs/semantics.md): what RetryWhen does in each case, which hook is called when\n" +
+		"- [docs/operators.md](docs/operators.md): all operators, also by their names in ReactiveX\n" +
+		"- [docs/migrating.md](docs/migrating.md): the same code with another library, before and after\n" +
+		"- [docs/durable.md](docs/durable.md): jobs that survive the process\n" +
+		"- [retryhttp](retryhttp/doc.go), [retrygrpc](retrygrpc/doc.go), [retryotel](retryotel/observe.go): clients, metrics and traces\n")
+	fmt.Fprintf(&s, "\n## Ten mistakes\n\n%s", absolute(section(t, "docs/recipes.md", "## Ten mistakes"), "docs/recipes.md"))
+	return s.String()
+}
+
+// section returns the text below a heading, up to the next one of its level.
+func section(t *testing.T, document, heading string) string {
 	t.Helper()
 	text, err := os.ReadFile(document)
 	if err != nil {
@@ -31,28 +80,7 @@ func section(t *testing.T, document, heading, until string) string {
 		t.Fatalf("%s has no %q", document, heading)
 	}
 	own, _, _ := strings.Cut(below, "\n## ")
-	if until != "" {
-		own, _, ok = strings.Cut(own, "\n"+until)
-		if !ok {
-			t.Fatalf("%s has no %q below %q", document, until, heading)
-		}
-	}
 	return strings.TrimSpace(own) + "\n"
-}
-
-// agents returns AGENTS.md.
-func agents(t *testing.T) string {
-	t.Helper()
-	var s strings.Builder
-	s.WriteString("# For programs that write code with retrywhen\n\n" +
-		"Made from the documents: `go test ./internal/project -run TestAgents -update`.\n\n" +
-		"Five values and functions: a Jitter is a draw in, a factor out. A Backoff is the number of failures in, the delay out. A Policy is\n" +
-		"a Backoff and when to give up, when to restart the count, and what to call then. A Stream is a cold source: run it, get values, then\n" +
-		"nil or an error. An operator is a function from streams to streams; Resume is the one for sources with a position.\n")
-	for _, q := range quoted {
-		fmt.Fprintf(&s, "\n%s\n\n%s", q.heading, absolute(section(t, q.document, q.heading, q.until), q.document))
-	}
-	return s.String()
 }
 
 // index returns llms.txt: the documents, one line each.

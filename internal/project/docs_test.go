@@ -61,3 +61,44 @@ func TestTheSemanticsNameTheirTests(t *testing.T) {
 		}
 	}
 }
+
+var (
+	namedFile = regexp.MustCompile("`([\\w-]+(?:/[\\w-]+)*/[\\w-]+\\.go)`")
+	namedCode = regexp.MustCompile("`(\\w+)`")
+)
+
+// TestTheDocumentsNameWhatExists checks a line of a document that names one Go file: the file exists, and so does each
+// identifier that stands in backticks on that line, in that file.
+func TestTheDocumentsNameWhatExists(t *testing.T) {
+	inTop(t)
+	documents, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := 0
+	for _, document := range append(documents, "README.md", "CONTRIBUTING.md") {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' || r == ';' }) {
+			files := namedFile.FindAllStringSubmatch(part, -1)
+			for _, file := range files {
+				named++
+				code, err := os.ReadFile(file[1])
+				if err != nil {
+					t.Errorf("%s names %s, which does not exist", document, file[1])
+					continue
+				}
+				for _, name := range namedCode.FindAllStringSubmatch(part, -1) {
+					if _, err := os.Stat(name[1]); err != nil && len(files) == 1 && !strings.Contains(string(code), name[1]) {
+						t.Errorf("%s says that %s is in %s", document, name[1], file[1])
+					}
+				}
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("no document names a file: the pattern is wrong")
+	}
+}

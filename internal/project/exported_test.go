@@ -176,7 +176,7 @@ func TestEverythingExportedIsInAnExample(t *testing.T) {
 				}
 			}
 			if !shown {
-				t.Errorf("%s.%s is in no Example", name, what)
+				t.Errorf("%s.%s is in no Example: add one in a test file of the package", name, what)
 			}
 		}
 		returned := map[string]bool{} // by functions that are shown

@@ -1,7 +1,6 @@
 package timer_test
 
 import (
-	"math"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -77,39 +76,6 @@ func TestWatchdog_StoppedItsTimerIsToo(t *testing.T) {
 		time.Sleep(time.Minute)
 		if fired > 0 {
 			t.Errorf("the timer has fired %d times, want 0", fired)
-		}
-	})
-}
-
-func TestWatchdog_PausedOrStoppedItNeverStrikes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		paused, pausedAt := watch(5 * ms)
-		stopped, stoppedAt := watch(5 * ms)
-		if !paused.Pause() || !stopped.Stop() {
-			t.Error("late")
-		}
-		time.Sleep(time.Hour)
-		if !paused.Pause() {
-			t.Error("late in the middle of a pause")
-		}
-		if pausedAt.Load() != 0 || stoppedAt.Load() != 0 {
-			t.Error("struck")
-		}
-		if !paused.Stop() {
-			t.Error("late at the end of a pause")
-		}
-	})
-}
-
-func TestWatchdog_APeriodWithoutEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, struckAt := watch(math.MaxInt64)
-		time.Sleep(time.Hour)
-		w.Pause()
-		w.Resume()
-		time.Sleep(1e6 * time.Hour)
-		if struckAt.Load() != 0 || !w.Stop() {
-			t.Error("struck")
 		}
 	})
 }

@@ -28,28 +28,28 @@ func variant(name string, apply func(text) text, isRacing ...bool) entry {
 
 // variants are checked with the catalogue. If a variant has several sources, its name says which one is checked.
 var variants = []entry{
-	variant("Concat/second", func(s text) text { return stream.Empty[string]().Concat(s) }),
-	variant("Skip/what Concat prepends", func(s text) text { return stream.Of("").Concat(s).Skip(1) }),
-	variant("SwitchIfEmpty/second", func(s text) text { return stream.Empty[string]().SwitchIfEmpty(s) }),
-	variant("Catch/second", func(s text) text { return stream.Fail[string](errBoom).Catch(func(error) text { return s }) }),
-	variant("Merge/alone", func(s text) text { return s.Merge() }),
+	variant("Concat/second", func(s text) text { return stream.Empty[string]().Concat(s) }).with(synchronous),
+	variant("Skip/what Concat prepends", func(s text) text { return stream.Of("").Concat(s).Skip(1) }).with(synchronous),
+	variant("SwitchIfEmpty/second", func(s text) text { return stream.Empty[string]().SwitchIfEmpty(s) }).with(synchronous | trusting),
+	variant("Catch/second", func(s text) text { return stream.Fail[string](errBoom).Catch(func(error) text { return s }) }).with(synchronous | trusting),
+	variant("Merge/alone", func(s text) text { return s.Merge() }).with(passing | trusting),
 	variant("Merge/with nothing", func(s text) text { return s.Merge(stream.Empty[string]()) }),
-	variant("TakeUntilDone/never", func(s text) text { return s.TakeUntilDone(make(chan struct{})) }),
-	variant("Timeout/1h", func(s text) text { return s.Timeout(time.Hour) }),
-	variant("Delay/none", func(s text) text { return s.Delay(0) }),
+	variant("TakeUntilDone/never", func(s text) text { return s.TakeUntilDone(make(chan struct{})) }).with(careless),
+	variant("Timeout/1h", func(s text) text { return s.Timeout(time.Hour) }).with(synchronous | looking | stopping),
+	variant("Delay/none", func(s text) text { return s.Delay(0) }).with(passing | trusting),
 	variant("Debounce/1ms", func(s text) text { return s.Debounce(ms) }, racing).readsAhead(1),
-	variant("Throttle/1ms", func(s text) text { return s.Throttle(ms) }, racing),
+	variant("Throttle/1ms", func(s text) text { return s.Throttle(ms) }, racing).with(passing | trusting),
 	variant("ThrottleLatest/1ms", func(s text) text { return s.ThrottleLatest(ms) }, racing).readsAhead(1),
-	variant("TimeShift/1", func(s text) text { return s.TimeShift(ms, 1) }),
+	variant("TimeShift/1", func(s text) text { return s.TimeShift(ms, 1) }).with(passing | stopping),
 	variant("TimeShift/5", func(s text) text { return s.TimeShift(ms, 5) }).readsAhead(4),
 	variant("Using", func(s text) text {
 		open := func(context.Context) (int, error) { return 0, nil }
 		return stream.Using(open, func(int) text { return s }, func(int) error { return nil })
-	}),
+	}).with(synchronous),
 	variant("Buffer/1", func(s text) text { return s.Buffer(1) }).readsAhead(1),
 	variant("Buffer/5", func(s text) text { return s.Buffer(5) }).readsAhead(5),
-	variant("Repeat/once", func(s text) text { return s.Repeat(1) }),
-	variant("All", func(s text) text { return stream.FromSeq2(s.All) }),
+	variant("Repeat/once", func(s text) text { return s.Repeat(1) }).with(synchronous | looking),
+	variant("All", func(s text) text { return stream.FromSeq2(s.All) }).with(synchronous),
 	variant("MustNotEnd/caught", func(s text) text {
 		end := errors.New("end")
 		return s.MustNotEnd(end).Catch(func(err error) text {
@@ -58,7 +58,7 @@ var variants = []entry{
 			}
 			return stream.Fail[string](err)
 		})
-	}),
+	}).with(passing | looking),
 	variant("Merge, Timeout, Buffer and Retry", func(s text) text {
 		return s.Merge(stream.Empty[string]()).Timeout(time.Hour).Buffer(2).Retry(0).Merge(stream.Empty[string]()).Take(1000)
 	}).readsAhead(2),
@@ -67,23 +67,23 @@ var variants = []entry{
 		return operators.MapRetry(s, retry.New(backoff.Constant(0)), func(_ context.Context, v string) (string, error) { return v, nil },
 			operators.MapRetryOptions[string]{Workers: 1, Ordered: true})
 	}).readsAhead(9),
-	variant("ConcatMap/outer", func(s text) text { return operators.ConcatMap(s, only) }),
-	variant("ConcatMap/inner", func(s text) text { return operators.ConcatMap(one, always(s)) }),
-	variant("FlatMap(1)/outer", func(s text) text { return operators.FlatMap(s, 1, only) }),
-	variant("FlatMap(1)/inner", func(s text) text { return operators.FlatMap(one, 1, always(s)) }),
+	variant("ConcatMap/outer", func(s text) text { return operators.ConcatMap(s, only) }).with(passing | looking | stopping),
+	variant("ConcatMap/inner", func(s text) text { return operators.ConcatMap(one, always(s)) }).with(synchronous | looking),
+	variant("FlatMap(1)/outer", func(s text) text { return operators.FlatMap(s, 1, only) }).with(passing | stopping),
+	variant("FlatMap(1)/inner", func(s text) text { return operators.FlatMap(one, 1, always(s)) }).with(synchronous),
 	variant("FlatMap(2)/outer", func(s text) text { return operators.FlatMap(s, 2, only) }, racing).readsAhead(3),
 	variant("FlatMap(2)/inner", func(s text) text { return operators.FlatMap(one, 2, always(s)) }),
 	variant("FlatMap(MaxInt)/inner", func(s text) text { return operators.FlatMap(one, math.MaxInt, always(s)) }),
 	variant("SwitchMap/outer", func(s text) text { return operators.SwitchMap(s, only) }, racing).readsAhead(1),
-	variant("SwitchMap/inner", func(s text) text { return operators.SwitchMap(one, always(s)) }),
+	variant("SwitchMap/inner", func(s text) text { return operators.SwitchMap(one, always(s)) }).with(careless),
 	variant("ExhaustMap/outer", func(s text) text { return operators.ExhaustMap(s, only) }, racing).readsAhead(-1),
-	variant("ExhaustMap/inner", func(s text) text { return operators.ExhaustMap(one, always(s)) }),
-	variant("TakeUntil/never", func(s text) text { return operators.TakeUntil(s, stream.Never[int]()) }),
-	variant("TakeUntil/stop ended", func(s text) text { return operators.TakeUntil(s, stream.Empty[int]()) }),
+	variant("ExhaustMap/inner", func(s text) text { return operators.ExhaustMap(one, always(s)) }).with(careless),
+	variant("TakeUntil/never", func(s text) text { return operators.TakeUntil(s, stream.Never[int]()) }).with(careless),
+	variant("TakeUntil/stop ended", func(s text) text { return operators.TakeUntil(s, stream.Empty[int]()) }).with(careless),
 	variant("ZipWith/first", func(s text) text { return operators.ZipWith(s, ones, first) }),
 	variant("ZipWith/second", func(s text) text { return operators.ZipWith(ones, s, second) }),
-	variant("Batch(1, 0)", func(s text) text { return flat(operators.Batch(s, 1, 0)) }),
-	variant("Batch(3, 0)", func(s text) text { return flat(operators.Batch(s, 3, 0)) }).readsAhead(2),
+	variant("Batch(1, 0)", func(s text) text { return flat(operators.Batch(s, 1, 0)) }).with(passing),
+	variant("Batch(3, 0)", func(s text) text { return flat(operators.Batch(s, 3, 0)) }).readsAhead(2).with(passing),
 	variant("Batch(1, 1h)", func(s text) text { return flat(operators.Batch(s, 1, time.Hour)) }).readsAhead(1),
 	variant("Batch(3, 1ms)", func(s text) text { return flat(operators.Batch(s, 3, ms)) }, racing).readsAhead(3),
 	variant("Batch(MaxInt, 1ms)", func(s text) text { return flat(operators.Batch(s, math.MaxInt, ms)) }, racing).readsAhead(1),
@@ -101,13 +101,13 @@ var variants = []entry{
 	variant("Race/second of three", func(s text) text {
 		return operators.Race(stream.Never[string](), s, stream.Never[string]())
 	}),
-	variant("Race/alone", func(s text) text { return operators.Race(s) }),
+	variant("Race/alone", func(s text) text { return operators.Race(s) }).with(passing | trusting),
 	variant("CombineLatest/first", func(s text) text { return operators.CombineLatest(s, one, first) }, racing),
 	variant("CombineLatest/second", func(s text) text { return operators.CombineLatest(one, s, second) }, racing),
-	variant("WithLatestFrom/one", func(s text) text { return operators.WithLatestFrom(s, one, first) }, racing),
+	variant("WithLatestFrom/one", func(s text) text { return operators.WithLatestFrom(s, one, first) }, racing).with(careless),
 	variant("WithLatestFrom/one and no end", func(s text) text {
 		return operators.WithLatestFrom(s, one.Concat(stream.Never[string]()), first)
-	}, racing),
+	}, racing).with(careless),
 	variant("GroupBy/one group", func(s text) text {
 		return operators.GroupBy(s, func(string) string { return "" }, func(_ string, group text) text { return group })
 	}, racing).readsAhead(1),
@@ -119,17 +119,17 @@ var variants = []entry{
 	variant("Window(MaxInt, 15ms)", func(s text) text { return operators.Window(s, math.MaxInt, 15*ms, same) }, racing).readsAhead(1),
 	variant("RepeatWhen/not", func(s text) text {
 		return operators.RepeatWhen(s, func(stream.Stream[operators.Completion]) text { return stream.Empty[string]() })
-	}),
+	}).with(passing | looking),
 	variant("Resume/without a failure", func(s text) text {
 		return operators.Resume("", func(string) text { return s }, join, handler(func(f failures) failures { return f.Take(0) }))
-	}),
+	}).with(passing),
 	variant("ResumeMarked/without a failure", func(s text) text {
 		return operators.ResumeMarked("", func(at string) stream.Stream[operators.Marked[string, string]] {
 			return operators.ConcatMap(s, func(v string) stream.Stream[operators.Marked[string, string]] {
 				return stream.Of(operators.Marked[string, string]{At: at, Bookmark: true}, operators.Marked[string, string]{Value: v, At: v})
 			})
 		}, handler(func(f failures) failures { return f.Take(0) }))
-	}),
+	}).with(passing),
 	variant("FromCallbacks", func(s text) text { return stream.FromCallbacks(s) }),
 	variant("ShareReplay", func(s text) text {
 		return stream.Defer(func(context.Context) text { return operators.ShareReplay(s, 3) }) // else the second run would not run s

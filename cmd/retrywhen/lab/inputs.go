@@ -22,7 +22,7 @@ func (s State) overload() report.Overload {
 	o := report.DefaultOverload()
 	o.Strategies, o.Timeout, o.Progress = s.Strategies, s.Patience, yield
 	o.Load, o.Service.Mean, o.Seed = float64(s.Load), time.Second/time.Duration(s.Rate), s.Seed
-	o.Trigger.For, o.Failures, o.Horizon = s.Stall, s.Failures, s.Watch
+	o.Trigger.For, o.Failures, o.Horizon, o.Queue = s.Stall, s.Failures, s.Watch, s.Queue
 	return o
 }
 

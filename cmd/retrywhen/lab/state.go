@@ -29,6 +29,7 @@ const (
 	MaxCapacity  = 100_000
 	MaxLoad      = 500 // operations per second
 	MaxWatch     = 20 * time.Minute
+	MaxQueue     = 100_000
 	MaxFleet     = 10_000
 	maxOutages   = 6
 	maxOutage    = 10 * time.Minute
@@ -47,6 +48,7 @@ type State struct {
 	Patience time.Duration // the attempt timeout
 	Watch    time.Duration // the simulation end
 	Failures float64       // the share of the requests that fail at random
+	Queue    int           // the most requests in the queue; 0 is no bound
 
 	Jobs    int // of the herd
 	Retries int
@@ -93,6 +95,7 @@ var fields = []field{
 	duration("patience", "Attempt timeout", func(s *State) *time.Duration { return &s.Patience }, time.Minute),
 	span("watch", "Simulation end", func(s *State) *time.Duration { return &s.Watch }, 45*time.Second, MaxWatch),
 	share("failures", "Random failures", func(s *State) *float64 { return &s.Failures }),
+	integer("queue", "Queue at most (0: no bound)", func(s *State) *int { return &s.Queue }, 0, MaxQueue),
 	integer("jobs", "Number of jobs", func(s *State) *int { return &s.Jobs }, 1, MaxJobs),
 	integer("retries", "Retries per job", func(s *State) *int { return &s.Retries }, 1, MaxRetries),
 	duration("peak", "Peak window", func(s *State) *time.Duration { return &s.Peak }, math.MaxInt64),

@@ -21,6 +21,7 @@ var storyStyle string
 // The policies of the story. Each screen adds something to the one before it.
 const (
 	noRetry   = "constant d=0s limit=0"
+	oneRetry  = "constant d=0s limit=1"
 	atOnce    = "constant d=0s limit=3"
 	backedOff = "exponential base=100ms factor=2 cap=10s limit=3"
 	jittered  = "exponential base=100ms factor=2 cap=10s jitter=full limit=3"
@@ -54,6 +55,7 @@ type screen struct {
 	asks    string   // the control's label
 	choices []choice // the picture shows the one at first
 	first   int
+	bound   int    // the bound of the queue that a switch sets; 0 is no switch
 	more    string // the label of a button that shows more time, or ""
 }
 
@@ -87,15 +89,13 @@ func screens(ctx context.Context) ([]screen, error) {
 	return []screen{
 		{
 			title: fmt.Sprintf("A server stands still for %s", axis.Time(d.Stall)),
-			text: fmt.Sprintf("It can serve %d requests a second, and %d come. Nobody retries: whoever has waited for %s leaves. "+
-				"After the stall the server works off its queue, and all is as before.", d.Rate, d.Load, axis.Time(d.Patience)),
-			choices: []choice{{"", storyState(noRetry, 45*time.Second)}},
-		},
-		{
-			title: "Three retries, and it stays down",
-			text: fmt.Sprintf("Whoever leaves now sends the request again, up to three times. The server does not know who has left, and works on all of them: "+
-				"<strong>work for people who left: %d %%</strong>. The stall is over. What keeps the server down are the retries.", storm.frames.Wasted[last]),
-			choices: []choice{{"", storyState(atOnce, storyWatch)}}, more: "Give it more time",
+			text: fmt.Sprintf("It can serve %d requests a second, and %d come. Whoever has waited for %s leaves, and sends the request again. "+
+				"This server does not notice who has left, and its queue has no bound. So after three retries %d\u00a0%% of its work is for people who left. "+
+				"The stall is over. What keeps the server down are the retries.", d.Rate, d.Load, axis.Time(d.Patience), storm.frames.Wasted[last]),
+			asks: "Retries",
+			choices: []choice{
+				{"0", storyState(noRetry, storyWatch)}, {"1", storyState(oneRetry, storyWatch)}, {"3", storyState(atOnce, storyWatch)},
+			}, first: 2, bound: 50, more: "Give it more time",
 		},
 		{
 			title: "Backoff and jitter change nothing",
@@ -119,10 +119,6 @@ func screens(ctx context.Context) ([]screen, error) {
 	}, nil
 }
 
-// colors is the legend of the pictures.
-const colors = `<p class="legend"><span><span class="key waits"></span>the caller waits</span> <span><span class="key gone"></span>the caller has left</span> ` +
-	`<span><span class="key again"></span>the caller tries again</span></p>`
-
 // opening returns the HTML of the page's story and map, with the pictures of their first runs. It needs no script.
 func opening(ctx context.Context) (string, error) {
 	all, err := screens(ctx)
@@ -131,7 +127,7 @@ func opening(ctx context.Context) (string, error) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, `<div id="opening" data-query="%s">`+"\n<style>\n%s</style>\n", html.EscapeString(Default().Query().Encode()), storyStyle)
-	b.WriteString("<noscript><style>.tabs, .page, .tools, .ask { display: none !important; }</style></noscript>\n")
+	b.WriteString("<noscript><style>.subjects, .page, .tools, .ask { display: none !important; }</style></noscript>\n")
 	b.WriteString(`<p class="elsewhere"><a id="to-story" href="./">The story of a stall, and the map</a></p>` + "\n")
 	for i, s := range all {
 		if err := s.html(ctx, &b, i); err != nil {
@@ -155,11 +151,8 @@ func (s *screen) html(ctx context.Context, b *strings.Builder, n int) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(b, `<section class="screen" aria-labelledby="screen-%d"><div class="words"><h2 id="screen-%d">%s</h2><p>%s</p>%s`, n, n, s.title, s.text, colors)
-	switch {
-	case s.more != "":
-		fmt.Fprintf(b, `<p class="ask"><button type="button" class="longer">%s</button></p>`, s.more)
-	case s.asks != "":
+	fmt.Fprintf(b, `<section class="screen" aria-labelledby="screen-%d"><div class="words"><h2 id="screen-%d">%s</h2><p>%s</p>`, n, n, s.title, s.text)
+	if s.asks != "" {
 		fmt.Fprintf(b, `<fieldset class="ask"><legend>%s</legend>`, s.asks)
 		for i, c := range s.choices {
 			checked := ""
@@ -168,9 +161,16 @@ func (s *screen) html(ctx context.Context, b *strings.Builder, n int) error {
 			}
 			fmt.Fprintf(b, `<label><input type="radio" name="screen-%d" value="%s"%s> %s</label>`, n, html.EscapeString(c.state.Query().Encode()), checked, c.name)
 		}
+		if s.bound > 0 {
+			fmt.Fprintf(b, `<label><input type="checkbox" name="queue" value="%d"> a queue of at most %[1]d</label>`, s.bound)
+		}
 		b.WriteString("</fieldset>")
 	}
-	fmt.Fprintf(b, `<p class="ask"><button type="button" class="play">Stall %s</button></p></div>`, axis.Time(at.Stall))
+	fmt.Fprintf(b, `<p class="ask"><button type="button" class="play">Stall %s</button>`, axis.Time(at.Stall))
+	if s.more != "" {
+		fmt.Fprintf(b, `<button type="button" class="longer">%s</button>`, s.more)
+	}
+	b.WriteString("</p></div>")
 	fmt.Fprintf(b, `<figure data-query="%s">%s</figure></section>`+"\n", html.EscapeString(at.Query().Encode()), run.HTML())
 	return nil
 }

@@ -205,18 +205,18 @@ func TestPicturesAreTheSame(t *testing.T) {
 	}
 }
 
-// The page needs no script for its beginning: five screens and the map, with their pictures.
+// The page needs no script for its beginning: four screens and the map, with their pictures.
 func TestStoryNeedsNoScript(t *testing.T) {
 	first, err := opening(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(first, `class="screen`); n != 6 {
-		t.Errorf("%d screens, want 6", n)
+	if n := strings.Count(first, `class="screen`); n != 5 {
+		t.Errorf("%d screens, want 5", n)
 	}
 	pictures := regexp.MustCompile(`(?s)<svg class="scene".*?</svg>`).FindAllString(first, -1)
-	if len(pictures) != 5 {
-		t.Errorf("%d pictures, want 5", len(pictures))
+	if len(pictures) != 4 {
+		t.Errorf("%d pictures, want 4", len(pictures))
 	}
 	for _, p := range pictures {
 		if err := xml.NewDecoder(strings.NewReader(p)).Decode(new(struct{ XMLName xml.Name })); err != nil {
@@ -230,7 +230,7 @@ func TestStoryNeedsNoScript(t *testing.T) {
 		t.Errorf("the map has the cells of %d policies, want %d", n, len(mapPolicies()))
 	}
 	_, wasted := figures(t, atOnce, storyWatch)
-	if want := fmt.Sprintf("work for people who left: %d %%", wasted); !strings.Contains(first, want) {
+	if want := fmt.Sprintf("%d\u00a0%% of its work is for people who left", wasted); !strings.Contains(first, want) {
 		t.Errorf("the story does not say %q", want)
 	}
 	if all := regexp.MustCompile(`<td class="verdict (well">recovers |bad">does not recover )[^<]*\d[^<]*</td>`).FindAllString(first, -1); len(all) != 6 {

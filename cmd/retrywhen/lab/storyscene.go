@@ -151,7 +151,6 @@ func (s *scene) HTML() string {
 	b.WriteString(`<dl class="figures">`)
 	figure("clock", "time", axis.Time(f.end().Round(time.Second)))
 	figure("queue", "in the queue", strconv.FormatInt(f.Waiting[last]+f.Left[last], 10))
-	figure("wasted", "work for people who left", fmt.Sprintf("%d %%", f.Wasted[last]))
 	b.WriteString("</dl>")
 	return b.String()
 }
@@ -197,11 +196,15 @@ func (s *scene) stage(b *strings.Builder) {
 	}
 	text("", "middle", serverLeft+serverWidth/2, queueBottom+18, "server")
 	text("halt", "middle", serverLeft+serverWidth/2, queueTop-12, "stalled")
-	text("", "end", queueRight-6, queueBottom+18, fmt.Sprintf("queue, a dot is %d requests", dotOf))
-	text("", "end", sceneWidth-2, queueTop+12, "served")
-	text("", "end", sceneWidth-2, queueBottom-36, "in vain")
-	text("", "start", 2, middle+24, "new")
-	text("", "start", 2, 22, "again")
+	text("", "end", queueRight-6, queueBottom+18, `in the queue: <tspan class="waits">●</tspan> the caller waits `+
+		fmt.Sprintf(`<tspan class="gone">●</tspan> has left<tspan class="wide">; a dot is %d requests</tspan>`, dotOf))
+	text("", "end", sceneWidth-2, queueTop+13, "served")
+	text("", "end", sceneWidth-2, queueBottom-8, "in vain")
+	text("", "start", 2, middle+20, "new")
+	text("", "start", 2, 26, `<tspan class="again">●</tspan> again`)
+	fmt.Fprintf(b, `<text class="wasted" data-of="wasted" x="%d" y="%d">%d %%</text>`, serverLeft+serverWidth+7, middle-6, f.Wasted[last])
+	below := func(words string) string { return fmt.Sprintf(`<tspan x="%d" dy="1em">%s</tspan>`, serverLeft+serverWidth+8, words) }
+	text("small", "start", serverLeft+serverWidth+8, middle-5, below("work for")+below("people")+below("who left"))
 }
 
 // slots returns the path of the dots of the queue from one to another.

@@ -32,6 +32,7 @@ func Follow(client *http.Client, daemon string, silence time.Duration, policy st
 			return err
 		}
 		defer events.Close()
+		stream.Works(ctx)
 		for decoder, event := json.NewDecoder(events), (struct{ Action string }{}); ; {
 			list, err := get(ctx, client, daemon+"/containers/json?all=true")
 			if err != nil {

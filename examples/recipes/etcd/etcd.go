@@ -17,23 +17,37 @@ import (
 // Change is a change of a row, or a mark. A snapshot is a Begin, each row, and an End: the rows that have not come
 // between them do not exist any more. A snapshot that is cut begins again with Begin.
 type Change struct {
-	Mark       string // Begin, End, or "" for a row
+	Mark       string // Begin, End, Progress, or "" for a row
 	Key, Value string
 	Deleted    bool
+	Revision   int64 // store it with the effect, also that of a mark: the next process starts there
 }
 
-// The marks of a snapshot.
-const Begin, End = "begin", "end"
+// The marks of a snapshot, and that of a revision without a change below the prefix.
+const Begin, End, Progress = "begin", "end", "progress"
+
+type marked = operators.Marked[Change, int64]
 
 // Follow returns what changes after the revision start, or, if that is 0 or compacted, a snapshot and what changes
-// after it. The rows of a transaction share its revision; a transaction that is cut comes again whole.
+// after it. The rows of a transaction share its revision, and all but the last bear the one before it; a transaction that
+// is cut comes again whole.
 //
-// Progress notifications move the position while nothing changes, so that it is not compacted meanwhile. silence must
-// be longer than their period, the server's --watch-progress-notify-interval, by default 10 minutes. Each attempt has a
-// client of its own, because a watch on a silent connection is silent too. The policy needs retry.ResetAfter as well.
+// Progress moves the position while nothing changes, so that it is not compacted meanwhile: a process that does not store
+// it begins with a snapshot after a long pause. silence must be longer than its period, the server's
+// --watch-progress-notify-interval, by default 10 minutes. Each attempt has a client of its own, because a watch on a
+// silent connection is silent too. The policy needs retry.ResetAfter as well.
 func Follow(dial func() (*clientv3.Client, error), prefix string, start int64, silence time.Duration, policy stream.RetryHandler) stream.Stream[Change] {
-	type marked = operators.Marked[Change, int64]
-	return operators.ResumeMarked(start, func(at int64) stream.Stream[marked] {
+	return operators.Map(operators.ResumePositions(start, Open(dial, prefix, silence), policy), func(m marked) Change {
+		if m.Value.Revision = m.At; m.Bookmark {
+			m.Value.Mark = Progress
+		}
+		return m.Value
+	})
+}
+
+// Open returns one connection of Follow, for recipes/offset, which stores the position with each effect.
+func Open(dial func() (*clientv3.Client, error), prefix string, silence time.Duration) func(at int64) stream.Stream[marked] {
+	return func(at int64) stream.Stream[marked] {
 		return stream.Stream[marked](func(ctx context.Context, yield func(marked) bool) error {
 			client, err := dial()
 			if err != nil {
@@ -43,7 +57,7 @@ func Follow(dial func() (*clientv3.Client, error), prefix string, start int64, s
 			if at == 0 {
 				list, err := client.Get(ctx, prefix, clientv3.WithPrefix())
 				stops := func(row *mvccpb.KeyValue) bool {
-					return !yield(marked{Value: Change{"", string(row.Key), string(row.Value), false}})
+					return !yield(marked{Value: Change{Key: string(row.Key), Value: string(row.Value)}})
 				}
 				if err != nil || !yield(marked{Value: Change{Mark: Begin}}) || slices.ContainsFunc(list.Kvs, stops) {
 					return err
@@ -63,12 +77,12 @@ func Follow(dial func() (*clientv3.Client, error), prefix string, start int64, s
 					if i == len(watch.Events)-1 || watch.Events[i+1].Kv.ModRevision > e.Kv.ModRevision {
 						at = e.Kv.ModRevision // the last row of a transaction
 					}
-					if !yield(marked{Value: Change{"", string(e.Kv.Key), string(e.Kv.Value), e.Type == mvccpb.Event_DELETE}, At: at}) {
+					if !yield(marked{Value: Change{Key: string(e.Kv.Key), Value: string(e.Kv.Value), Deleted: e.Type == mvccpb.Event_DELETE}, At: at}) {
 						return nil
 					}
 				}
 			}
 			return errors.New("the watch has ended")
 		}).Timeout(silence)
-	}, policy)
+	}
 }

@@ -1,9 +1,13 @@
 package etcd_test
 
 import (
+	"context"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,13 +16,14 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/examples/internal/check"
+	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/etcd"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-func TestMain(m *testing.M) { check.Main(m) }
+func TestMain(m *testing.M) { killed.Main(m, program) }
 
 // server is a running server, the fake or etcd itself.
 type server struct {
@@ -37,7 +42,8 @@ func realServer(t *testing.T) server {
 	program, address := debian.Program(t, "etcd", "etcd-server"), check.Port(t)
 	url, peers := "http://"+address, "http://"+check.Port(t)
 	process := exec.Command(program, "--data-dir", t.TempDir(), "--listen-client-urls", url, "--advertise-client-urls", url,
-		"--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers, "--initial-cluster", "default="+peers)
+		"--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers, "--initial-cluster", "default="+peers,
+		"--experimental-watch-progress-notify-interval", "200ms")
 	if err := process.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -73,9 +79,92 @@ func realServer(t *testing.T) server {
 }
 
 func connect(t *testing.T, address string) func() (*clientv3.Client, error) {
+	return dial(t.Context(), address)
+}
+
+func dial(ctx context.Context, address string) func() (*clientv3.Client, error) {
 	return func() (*clientv3.Client, error) {
-		return clientv3.New(clientv3.Config{Context: t.Context(), Endpoints: []string{address}})
+		return clientv3.New(clientv3.Config{Context: ctx, Endpoints: []string{address}})
 	}
+}
+
+// program stores the revision with each row, which is an event, and with each mark. A Begin is the event 0.
+func program(ctx context.Context, e *killed.Effects, args []string) error {
+	start, _ := strconv.ParseInt(e.Position(), 10, 64)
+	return etcd.Follow(dial(ctx, args[0]), "rows/", start, time.Minute, proxy.Policy).TryForEach(ctx, func(_ context.Context, c etcd.Change) error {
+		at := strconv.FormatInt(c.Revision, 10)
+		if c.Mark == etcd.End || c.Mark == etcd.Progress {
+			return e.Bookmark(at)
+		}
+		n, _ := strconv.Atoi(strings.TrimPrefix(c.Key, "rows/"))
+		return e.Apply(n, at)
+	})
+}
+
+func TestKilled(t *testing.T)      { testKilled(t, fakeServer(t)) }
+func TestKilled_Etcd(t *testing.T) { testKilled(t, realServer(t)) }
+
+// The process is killed after effects, and while it is idle. The stored progress is not compacted, so the next process has
+// no snapshot; a revision that is compacted begins with one.
+func testKilled(t *testing.T, s server) {
+	name := filepath.Join(t.TempDir(), "effects")
+	effects := func() *killed.Effects {
+		e, err := killed.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		return e
+	}
+	// until runs the program until the condition, and kills it.
+	until := func(what string, condition func(e *killed.Effects) bool) {
+		t.Helper()
+		program := killed.Start(t, name, 0, s.address)
+		defer func() { _ = program.Process.Kill(); _ = program.Wait() }()
+		for end := time.Now().Add(20 * time.Second); !condition(effects()); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("not after 20 s: %s", what)
+			}
+		}
+	}
+	has := func(n int) func(*killed.Effects) bool {
+		return func(e *killed.Effects) bool { return e.Counts()[n] > 0 }
+	}
+	const n = 40
+	for i := 1; i <= n; i++ {
+		s.put("rows/" + strconv.Itoa(i))
+		if i%10 == 0 {
+			until("a row", has(i)) // the first one is a snapshot of ten
+		}
+	}
+	for range 50 {
+		s.put("other")
+	}
+	before, _ := strconv.Atoi(effects().Position())
+	until("progress", func(e *killed.Effects) bool {
+		at, _ := strconv.Atoi(e.Position())
+		return at >= before+50
+	})
+	s.compact()
+	s.put("rows/" + strconv.Itoa(n+1))
+	until("a row after the compaction", has(n+1))
+	counts := effects().Counts()
+	if counts[0] != 1 {
+		t.Errorf("%d snapshots, want 1: the stored progress was not compacted", counts[0])
+	}
+	lost, repeated := 0, 0
+	for i := 1; i <= n+1; i++ {
+		lost += max(0, 1-counts[i])
+		repeated += max(0, counts[i]-1)
+	}
+	t.Logf("killed 6 times, %d events, %d lost, %d repeated", n+1, lost, repeated)
+	if lost+repeated > 0 {
+		t.Errorf("got %v", counts)
+	}
+	s.put("rows/" + strconv.Itoa(n+2))
+	s.put("other")
+	s.compact()
+	until("a snapshot", func(e *killed.Effects) bool { return e.Counts()[0] == 2 && e.Counts()[n+2] > 0 })
 }
 
 func TestFollow(t *testing.T)      { follow(t, fakeServer(t)) }
@@ -160,7 +249,7 @@ func TestFollow_Compacted(t *testing.T) {
 	f.compact()
 	var got []string
 	rows := etcd.Follow(connect(t, address), "", 2, time.Minute, retry.New(backoff.Backoff{}, retry.Limit(3)))
-	err := rows.Take(7).ForEach(t.Context(), func(c etcd.Change) {
+	err := rows.Filter(func(c etcd.Change) bool { return c.Mark != etcd.Progress }).Take(7).ForEach(t.Context(), func(c etcd.Change) {
 		if got = append(got, c.Mark+c.Key); c.Mark == etcd.End {
 			f.put("e")
 		}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ import (
 )
 
 // fake serves what a watch of etcd needs, with its rules: the events of a revision come in one response, a watch from a
-// compacted revision is cancelled with that revision, and an idle watch gets a progress notification every minute.
+// compacted revision is cancelled with that revision, and an idle watch gets progress notifications.
 // Nightly the same test has the real server.
 type fake struct {
 	etcdserverpb.UnimplementedKVServer
@@ -24,10 +25,13 @@ type fake struct {
 	events    []*mvccpb.Event
 	revision  int64
 	compacted int64         // the watches that begin before it are cancelled
+	progress  time.Duration // the period of the notifications
 	changed   chan struct{} // closed with the next revision
 }
 
-func newFake() *fake { return &fake{revision: 1, changed: make(chan struct{})} }
+func newFake() *fake {
+	return &fake{revision: 1, progress: 200 * time.Millisecond, changed: make(chan struct{})}
+}
 
 // put writes the rows in a transaction.
 func (f *fake) put(keys ...string) { f.change(mvccpb.Event_PUT, keys...) }
@@ -52,17 +56,20 @@ func (f *fake) compact() {
 	f.compacted = f.revision
 }
 
+// prefix returns the prefix of a request: for "" its key is a zero byte.
+func prefix(key []byte) string { return strings.Trim(string(key), "\x00") }
+
 func (f *fake) header() *etcdserverpb.ResponseHeader {
 	return &etcdserverpb.ResponseHeader{Revision: f.revision}
 }
 
-func (f *fake) Range(context.Context, *etcdserverpb.RangeRequest) (*etcdserverpb.RangeResponse, error) {
+func (f *fake) Range(_ context.Context, r *etcdserverpb.RangeRequest) (*etcdserverpb.RangeResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	list := &etcdserverpb.RangeResponse{Header: f.header()}
 	rows := map[string]*mvccpb.KeyValue{}
 	for _, e := range f.events {
-		if rows[string(e.Kv.Key)] = e.Kv; e.Type == mvccpb.Event_DELETE {
+		if rows[string(e.Kv.Key)] = e.Kv; e.Type == mvccpb.Event_DELETE || !strings.HasPrefix(string(e.Kv.Key), prefix(r.Key)) {
 			delete(rows, string(e.Kv.Key))
 		}
 	}
@@ -73,12 +80,12 @@ func (f *fake) Range(context.Context, *etcdserverpb.RangeRequest) (*etcdserverpb
 }
 
 // after returns what follows the revision, and when to look again.
-func (f *fake) after(at int64) (*etcdserverpb.WatchResponse, <-chan struct{}) {
+func (f *fake) after(at int64, prefix string) (*etcdserverpb.WatchResponse, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	response := &etcdserverpb.WatchResponse{Header: f.header()}
 	for _, e := range f.events {
-		if e.Kv.ModRevision > at {
+		if e.Kv.ModRevision > at && strings.HasPrefix(string(e.Kv.Key), prefix) {
 			response.Events = append(response.Events, e)
 		}
 	}
@@ -99,16 +106,16 @@ func (f *fake) Watch(s grpc.BidiStreamingServer[etcdserverpb.WatchRequest, etcds
 		return err
 	}
 	for {
-		response, changed := f.after(at)
+		response, changed := f.after(at, prefix(request.GetCreateRequest().Key))
 		if len(response.Events) > 0 || response.Canceled {
 			if err := s.Send(response); err != nil {
 				return err
 			}
-			at = response.Header.Revision
 		}
+		at = response.Header.Revision
 		select {
 		case <-changed:
-		case <-time.After(time.Minute):
+		case <-time.After(f.progress):
 			if err := s.Send(&etcdserverpb.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: at}}); err != nil {
 				return err
 			}

@@ -44,6 +44,7 @@ func Messages(url, name string, start uint64, heartbeat time.Duration, policy st
 				return err
 			}
 			defer messages.Stop()
+			stream.Works(ctx) // the consumer is there, although no message may come for hours
 			for last := at; ; {
 				m, err := messages.Next(jetstream.NextContext(ctx))
 				if err != nil {

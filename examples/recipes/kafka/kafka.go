@@ -26,7 +26,8 @@ type Position [Partitions]int64
 // broker for the offsets of the beginning once, and store them.
 const Beginning = -1
 
-// After returns the position after the fetches.
+// After returns the position after the fetches. It counts the control records of transactions too, so that a log that ends
+// with them does not leave the position behind, where retention would delete it.
 func After(at Position, fetches kgo.Fetches) Position {
 	fetches.EachRecord(func(r *kgo.Record) { at[r.Partition] = r.Offset + 1 })
 	return at
@@ -40,6 +41,7 @@ func After(at Position, fetches kgo.Fetches) Position {
 // A topic without new records is silent too: franz-go does not report the broker's empty replies. So an idle topic
 // connects anew after each silence, at its position, and loses nothing. Take some minutes, and a policy that has
 // retry.ResetAfter with less in addition to ResetAfterItems; else Limit counts these reconnects.
+// Skip control records: those whose Attrs.IsControl reports true.
 func Follow(topic string, start Position, silence time.Duration, policy stream.RetryHandler, options ...kgo.Opt) stream.Stream[kgo.Fetches] {
 	open := func(at Position) stream.Stream[kgo.Fetches] {
 		return stream.Stream[kgo.Fetches](func(ctx context.Context, yield func(kgo.Fetches) bool) error {
@@ -51,7 +53,7 @@ func Follow(topic string, start Position, silence time.Duration, policy stream.R
 				}
 			}
 			from := kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: offsets})
-			client, err := kgo.NewClient(append(slices.Clone(options), from, kgo.ConsumeResetOffset(kgo.NoResetOffset()))...)
+			client, err := kgo.NewClient(append(slices.Clone(options), from, kgo.KeepControlRecords(), kgo.ConsumeResetOffset(kgo.NoResetOffset()))...)
 			if err != nil {
 				return stream.Permanent(err)
 			}

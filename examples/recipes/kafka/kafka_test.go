@@ -2,6 +2,7 @@ package kafka_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net"
 	"strconv"
@@ -13,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/examples/internal/check"
+	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/kafka"
@@ -21,7 +22,66 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-func TestMain(m *testing.M) { check.Main(m) }
+func TestMain(m *testing.M) { killed.Main(m, program) }
+
+// program stores the position after each record with its effect, and is killed amid fetches.
+func program(ctx context.Context, e *killed.Effects, args []string) error {
+	var at kafka.Position
+	if stored := e.Position(); stored != "" {
+		if err := json.Unmarshal([]byte(stored), &at); err != nil {
+			return err
+		}
+	}
+	return follow(args[0], at, proxy.Policy).TakeWhile(func(fetches kgo.Fetches) bool {
+		fetches.EachRecord(func(r *kgo.Record) {
+			at[r.Partition] = r.Offset + 1
+			n, err := strconv.Atoi(string(r.Value))
+			text, _ := json.Marshal(at)
+			if err = errors.Join(err, e.Apply(n, string(text))); err != nil {
+				panic(err)
+			}
+		})
+		return len(e.Counts()) < 1000
+	}).ForEach(ctx, func(kgo.Fetches) {})
+}
+
+func TestFollow_Killed(t *testing.T) {
+	_, address := serve(t, 1000)
+	killed.Check(t, 10, 75, 1, 1000, false, address)
+}
+
+// A log may end with the control record of a transaction: the position is after it.
+func TestAfter_ControlRecords(t *testing.T) {
+	_, address := serve(t, 3)
+	producer, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.DefaultProduceTopic("events"), kgo.TransactionalID("writer"),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer producer.Close()
+	if err := producer.BeginTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	if err := producer.ProduceSync(t.Context(), &kgo.Record{Partition: 1, Value: []byte("4")}).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	if err := producer.EndTransaction(t.Context(), kgo.TryCommit); err != nil {
+		t.Fatal(err)
+	}
+	at, values := kafka.Position{}, 0
+	err = follow(address, at, proxy.Policy)(t.Context(), func(fetches kgo.Fetches) bool {
+		at = kafka.After(at, fetches)
+		fetches.EachRecord(func(r *kgo.Record) {
+			if !r.Attrs.IsControl() {
+				values++
+			}
+		})
+		return at[1] < 3
+	})
+	if err != nil || at != (kafka.Position{1, 3, 1}) || values != 4 {
+		t.Errorf("%d values, position %v, %v", values, at, err)
+	}
+}
 
 // serve starts a broker with a topic of the numbers 1 to n, in turn in each partition, and returns its address.
 func serve(t *testing.T, n int) (*kfake.Cluster, string) {

@@ -37,11 +37,13 @@ var ErrLost = errors.New("the change stream's history is lost")
 //
 // A token is a name: it is valid on each connection, and tomorrow. The cursor, its ID and the session are handles.
 // Tokens of empty batches are bookmarks, so the position of a quiet collection stays within the history of a busy
-// server. A server that sends no batch for silence is a failure. The policy needs retry.ResetAfter as well.
+// server. Store each At with the event's effect, and a bookmark's too: the first one is the beginning of a collection
+// without events, and without it the next process would begin at its own now. The driver resumes a change stream once by
+// itself, at its own position, and the policy sees only what it returns. A server that sends no batch for silence is a failure. The policy needs retry.ResetAfter as well.
 func Follow[Event any, Token ~[]byte](watch func(ctx context.Context, after Token) (ChangeStream[Token], error), start Token,
-	silence time.Duration, policy stream.RetryHandler) stream.Stream[Event] {
+	silence time.Duration, policy stream.RetryHandler) stream.Stream[operators.Marked[Event, Token]] {
 	type marked = operators.Marked[Event, Token]
-	return operators.ResumeMarked(start, func(at Token) stream.Stream[marked] {
+	return operators.ResumePositions(start, func(at Token) stream.Stream[marked] {
 		return stream.Stream[marked](func(ctx context.Context, yield func(marked) bool) error {
 			changes, err := watch(ctx, at)
 			if err != nil {

@@ -12,15 +12,46 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/examples/internal/check"
+	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/mongodb"
 	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/operators"
 	"github.com/retrywhen/retrywhen/reconnecttest"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-func TestMain(m *testing.M) { check.Main(m) }
+func TestMain(m *testing.M) { killed.Main(m, program) }
+
+// program follows a collection whose events 1 to 100 come one by one, with an empty batch before each, and stores each
+// token.
+func program(ctx context.Context, e *killed.Effects, _ []string) error {
+	connect := func(at string) stream.Stream[batch] {
+		n, _ := strconv.Atoi(at)
+		return operators.ConcatMap(stream.Range(n+1, 200-n), func(token int) stream.Stream[batch] {
+			b := batch{token: strconv.Itoa(token)}
+			if token%2 == 0 {
+				b.event = strconv.Itoa(token / 2)
+			}
+			return stream.Of(b)
+		})
+	}
+	return positions(connect, raw(e.Position())).TakeWhile(func(m marked) bool {
+		var err error
+		if n, _ := strconv.Atoi(m.Value); m.Bookmark {
+			err = e.Bookmark(string(m.At))
+		} else {
+			err = e.Apply(n, string(m.At))
+		}
+		if err != nil {
+			panic(err)
+		}
+		return m.Value != "100"
+	}).ForEach(ctx, func(marked) {})
+}
+
+// Killed after effects, and after tokens of empty batches.
+func TestFollow_Killed(t *testing.T) { killed.Check(t, 9, 21, 1, 100, false) }
 
 // raw is bson.Raw.
 type raw []byte
@@ -78,13 +109,21 @@ func (e serverError) HasErrorCode(code int) bool { return int(e) == code }
 
 var policy = retry.New(backoff.Exponential(time.Second, 2).Cap(30*time.Second).Jitter(jitter.Equal), retry.ResetAfterItems(1), retry.ResetAfter(time.Minute))
 
+// follow returns the events, as one that does not store the tokens.
 func follow(connect func(at string) stream.Stream[batch]) stream.Stream[string] {
+	events := positions(connect, nil).Filter(func(m marked) bool { return !m.Bookmark })
+	return operators.Map(events, func(m marked) string { return m.Value })
+}
+
+type marked = operators.Marked[string, raw]
+
+func positions(connect func(at string) stream.Stream[batch], start raw) stream.Stream[marked] {
 	watch := func(ctx context.Context, after raw) (mongodb.ChangeStream[raw], error) {
 		c := &changes{}
 		c.next, c.stop = iter.Pull2(connect(string(after)).All(ctx))
 		return c, nil
 	}
-	return mongodb.Follow[string](watch, nil, 30*time.Second, policy)
+	return mongodb.Follow[string](watch, start, 30*time.Second, policy)
 }
 
 // The recipe comes back from every break at every event.

@@ -36,6 +36,7 @@ func Messages(topic string, configure func(*mqtt.ClientOptions), policy stream.R
 		if err := done(ctx, client.Subscribe(topic, 1, nil)); err != nil {
 			return err
 		}
+		stream.Works(ctx) // although no message may come for hours
 		select {
 		case err := <-lost:
 			return err

@@ -40,6 +40,7 @@ func Events(url string, start Event, poll time.Duration, policy stream.RetryHand
 				if err != nil {
 					return err
 				}
+				stream.Works(ctx) // also without an event
 				for _, at = range events {
 					if !yield(at) {
 						return nil

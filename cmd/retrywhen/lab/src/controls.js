@@ -5,7 +5,7 @@ import {change, curves, format, initial, learn, names, parse, random} from "./po
 
 // The parameters of an address that have their own control.
 export const fields = [
-  "load", "rate", "stall", "patience", "failures", "watch", "jobs", "retries", "peak", "dead", "seed", "clients", "runs", "affected", "fleet", "down", "capacity", "timeout", "outages", "served", "wait",
+  "load", "rate", "stall", "patience", "failures", "queue", "watch", "jobs", "retries", "peak", "dead", "seed", "clients", "runs", "affected", "fleet", "down", "capacity", "timeout", "outages", "served", "wait",
 ];
 const own = ["plus", "cap", "limit", "budget", "processes"]; // the words that have an input of their own
 const either = {own: "axis", "own-y": "y"};

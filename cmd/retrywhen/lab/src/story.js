@@ -61,6 +61,14 @@ function film(figure) {
 // names the button.
 export function screen(section, kind = "scene") {
   const figure = section.querySelector("figure"), button = section.querySelector(".play"), longer = section.querySelector(".longer");
+  const headline = kind === "scene" && section.querySelector("h2"), title = headline?.textContent;
+  // The verdict takes the headline's place when the run has ended.
+  const head = (verdict) => {
+    if (!headline) return;
+    headline.textContent = verdict?.textContent ?? title;
+    headline.className = verdict?.className ?? "";
+    section.classList.toggle("ended", Boolean(verdict));
+  };
   let name = button.textContent;
   let shot = null, next = 0, running = null, played = false;
   const stop = () => {
@@ -69,10 +77,12 @@ export function screen(section, kind = "scene") {
     figure.classList.remove("playing");
     button.textContent = name;
     shot.draw(shot.end);
+    head(figure.querySelector(".verdict"));
   };
   const play = (from = 0) => {
     stop();
     played = true;
+    head();
     shot ??= film(figure);
     figure.classList.add("playing");
     button.textContent = "Stop";
@@ -99,6 +109,7 @@ export function screen(section, kind = "scene") {
       shot = null;
       say(verdict);
       if (plays && !still.matches) play(from);
+      else head(figure.querySelector(".verdict"));
     } catch (e) {
       if (running === mine && e.name !== "AbortError") figure.querySelector(".verdict").textContent = e.message;
     } finally {
@@ -135,7 +146,11 @@ if (opening) {
   new IntersectionObserver(([e]) => opening.classList.toggle("read", e.isIntersecting), {rootMargin: "0px 0px -50% 0px"}).observe(opening);
   for (const s of opening.querySelectorAll(".screen:has(.play):not(#map)")) {
     const {show} = screen(s);
-    s.addEventListener("change", (e) => show(e.target.value));
+    s.addEventListener("change", () => {
+      const q = new URLSearchParams(s.querySelector("[type=radio]:checked").value), bound = s.querySelector("[name=queue]");
+      if (bound?.checked) q.set("queue", bound.value);
+      show(q.toString());
+    });
   }
   const copies = opening.querySelector(".copy");
   copies.addEventListener("click", () => copy(copies, opening.querySelector("pre").textContent, "The Go code"));

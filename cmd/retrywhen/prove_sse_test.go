@@ -1,0 +1,49 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// A client in Python of a server in node, which stores an event's id too early, and one that does not.
+func TestProveSSE(t *testing.T) {
+	if os.Getenv("RETRYWHEN_NIGHTLY") == "" {
+		t.Skip("it needs node and Python; RETRYWHEN_NIGHTLY enables it")
+	}
+	for _, program := range []string{"node", "python3"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip("there is no ", program)
+		}
+	}
+	server := exec.Command("node", "testdata/prove/server.js")
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	})
+	port, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		when, want string
+		code       exitCode
+	}{{"early", "lost: amid (FIN) in chunk ", 1}, {"late", "", 0}} {
+		out, _, err := inProcess(t, "prove", "--server", "127.0.0.1:"+strings.TrimSpace(port), "--", "python3", "testdata/prove/client.py", "{host}", "{port}", "{run}", test.when)
+		code, ok := errors.AsType[exitCode](err)
+		if code != test.code || err != nil && !ok || !strings.HasPrefix(out, test.want) || !strings.Contains(out, "8 values, ") {
+			t.Errorf("%s: %v\n%s\nwant %q and exit code %d", test.when, err, out, test.want, test.code)
+		}
+		t.Log(out)
+	}
+}

@@ -1,0 +1,264 @@
+package reconnecttest_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/jitter"
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/reconnecttest"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// bucket is a token bucket: burst connections at once, then one in each interval.
+type bucket struct {
+	burst    int
+	interval time.Duration
+	full     time.Time // when it is full again
+}
+
+func (b *bucket) wait() time.Duration {
+	now := time.Now()
+	b.full = latter(b.full, now).Add(b.interval)
+	return max(0, b.full.Sub(now)-time.Duration(b.burst)*b.interval)
+}
+
+func latter(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// afterAMinute returns the waits of a client that starts them over when a connection has worked for a minute.
+func afterAMinute(most time.Duration) func(connection, attempts, lines int) time.Duration {
+	wait, since := time.Second, time.Now()
+	return func(int, int, int) time.Duration {
+		if time.Since(since) > wait+time.Minute {
+			wait = time.Second
+		} else {
+			wait = min(most, 2*wait)
+		}
+		since = time.Now()
+		return wait/2 + rand.N(wait/2)
+	}
+}
+
+// inLoop is a loop over connect by hand, with the given wait after a connection.
+func inLoop(wait func() time.Duration) func(connect) ints {
+	return func(connect connect) ints {
+		return func(ctx context.Context, yield func(int) bool) error {
+			at := 0
+			return loopOf(func(ctx context.Context, connect func(int) ints, yield func(int) bool) (time.Duration, bool) {
+				stopped := false
+				_ = connect(at).Timeout(30*time.Second)(ctx, func(v int) bool {
+					stopped = !yield(v)
+					if !stopped {
+						at = v
+					}
+					return !stopped
+				})
+				return wait(), stopped
+			})(connect)(ctx, yield)
+		}
+	}
+}
+
+// right are clients without a fault, in ten styles.
+var right = []struct {
+	name  string
+	check func(t *testing.T, opts ...reconnecttest.Option) reconnecttest.Report
+	opts  []reconnecttest.Option
+}{
+	{"operators: Resume", feeding(faultless), nil},
+	{"operators: Resume, full jitter", feeding(with(retry.New(backoff.Exponential(time.Second, 2).Cap(time.Minute).Jitter(jitter.Full), retry.ResetAfterItems(1)))), nil},
+	{"operators: Resume, constant waits of a minute", feeding(with(retry.New(backoff.Constant(time.Minute).Jitter(jitter.Equal)))), nil},
+	{"operators: Resume, decorrelated waits", feeding(with(retry.New(backoff.Decorrelated(time.Second).Cap(time.Minute), retry.ResetAfterItems(1)))), nil},
+	{"operators: Resume that starts over after a minute that worked", feeding(with(retry.New(backoff.Exponential(time.Second, 2).Cap(time.Minute).Jitter(jitter.Equal), retry.ResetAfter(time.Minute)))), nil},
+	{"operators: Resume that gives up", feeding(with(reconnect.With(retry.Limit(8)))), []reconnecttest.Option{reconnecttest.GivesUp()}},
+	{"operators: Resume, slow waits", feeding(with(retry.New(backoff.Exponential(30*time.Second, 2).Cap(4*time.Minute).Jitter(jitter.Equal), retry.ResetAfterItems(1)))), nil},
+	{"operators: Buffer", feeding(func(connect connect) ints { return faultless(connect).Buffer(3) }), nil},
+	{"marked: ResumeMarked", feeding(func(connect connect) ints {
+		return operators.ResumeMarked(0, func(at int) stream.Stream[operators.Marked[int, int]] {
+			return operators.Map(open(connect)(at), func(v int) operators.Marked[int, int] { return operators.Marked[int, int]{Value: v, At: v} })
+		}, reconnect)
+	}), nil},
+	{"loop: waits with jitter", feeding(inLoop(pauseFor)), nil},
+	{"loop: a token bucket", feeding(func(connect connect) ints {
+		b := &bucket{burst: 5, interval: time.Second}
+		return inLoop(b.wait)(connect)
+	}), []reconnecttest.Option{reconnecttest.NoJitter()}},
+	{"loop: a slow token bucket", feeding(func(connect connect) ints {
+		b := &bucket{burst: 3, interval: 10 * time.Second}
+		return inLoop(func() time.Duration { return b.wait() + rand.N(time.Second) })(connect)
+	}), nil},
+	{"loop: at once after the first failure, then waits", feeding(func(connect connect) ints {
+		last := time.Now()
+		return inLoop(func() time.Duration {
+			defer func() { last = time.Now() }()
+			if time.Since(last) > time.Minute {
+				return 0
+			}
+			return pauseFor()
+		})(connect)
+	}), nil},
+	{"loop: start over after a minute that worked", feeding(func(connect connect) ints {
+		wait := afterAMinute(2 * time.Minute)
+		return inLoop(func() time.Duration { return wait(0, 0, 0) })(connect)
+	}), nil},
+	{"Attempts", feeding(func(connect connect) ints {
+		return func(ctx context.Context, yield func(int) bool) error {
+			at := 0
+			for a, err := range reconnect.Attempts(ctx) {
+				if err != nil {
+					return err
+				}
+				stopped := false
+				err := open(connect)(at)(ctx, func(v int) bool {
+					a.Reset()
+					if stopped = !yield(v); !stopped {
+						at = v
+					}
+					return !stopped
+				})
+				if stopped {
+					return nil
+				}
+				a.Fail(err)
+			}
+			return context.Cause(ctx)
+		}
+	}), nil},
+	{"Run around each connection", feeding(func(connect connect) ints {
+		return func(ctx context.Context, yield func(int) bool) error {
+			at := 0
+			for ctx.Err() == nil {
+				stopped := false
+				err := retry.Run(ctx, reconnect, func(ctx context.Context) error {
+					before := at
+					err := open(connect)(at)(ctx, func(v int) bool {
+						if stopped = !yield(v); !stopped {
+							at = v
+						}
+						return !stopped
+					})
+					if at > before && ctx.Err() == nil {
+						time.Sleep(0)
+						return nil // it worked: the next one is an operation of its own
+					}
+					return err
+				})
+				if stopped {
+					return nil
+				}
+				if err != nil {
+					return err
+				}
+				pause(ctx, nil)
+			}
+			return context.Cause(ctx)
+		}
+	}), nil},
+	{"iter: Pull2", feeding(func(connect connect) ints {
+		return func(ctx context.Context, yield func(int) bool) error {
+			next, stop := iter.Pull2(faultless(connect).All(ctx))
+			defer stop()
+			for {
+				v, err, ok := next()
+				if err != nil || !ok || !yield(v) {
+					return err
+				}
+			}
+		}
+	}), nil},
+	{"callbacks: FromCallbacks", feeding(func(connect connect) ints {
+		return operators.Resume(0, func(at int) ints {
+			return stream.FromCallbacks(func(ctx context.Context, push func(int) bool) error { return connect(at)(ctx, push) }).
+				Timeout(30 * time.Second).MustNotEnd(io.EOF)
+		}, latest, reconnect)
+	}), nil},
+	{"channels: FromChans", feeding(func(connect connect) ints {
+		return operators.Resume(0, func(at int) ints {
+			return stream.FromChans(func(ctx context.Context) (<-chan int, <-chan error) { return connect(at).Chans(ctx, 0) }).
+				Timeout(30 * time.Second).MustNotEnd(io.EOF)
+		}, latest, reconnect)
+	}), nil},
+	{"filters: it drops what it has", feeding(func(connect connect) ints {
+		return stream.Defer(func(context.Context) ints {
+			last := 0
+			return operators.Resume(0, func(at int) ints { return open(connect)(max(0, at-2)) }, latest, reconnect).
+				Filter(func(v int) bool { fresh := v > last; last = max(last, v); return fresh })
+		})
+	}), nil},
+	{"workers: MapRetry", feeding(func(connect connect) ints {
+		return operators.MapRetry(faultless(connect), reconnect, func(_ context.Context, v int) (int, error) { return v, nil }, operators.MapRetryOptions[int]{Workers: 3})
+	}), []reconnecttest.Option{reconnecttest.AnyOrder()}},
+	{"states: the latest", feeding(func(connect connect) ints {
+		return operators.Resume(0, func(at int) ints {
+			if at > 0 && at < 11 {
+				at++ // a server of states does not send what is no longer so
+			}
+			return open(connect)(at)
+		}, latest, reconnect)
+	}), []reconnecttest.Option{reconnecttest.Latest()}},
+	{"TCP: by hand", of(serveLines(12), byHand{}.run), nil},
+	{"TCP: a handshake", of(greeted(12), byHand{greeting: true}.run), nil},
+	{"TCP: waits that grow", of(serveLines(12), byHand{wait: func(_, attempts, _ int) time.Duration {
+		return min(time.Minute, pauseFor()<<min(attempts, 10))
+	}}.run), nil},
+	{"TCP: start over after a minute that worked", of(serveLines(12), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
+		return byHand{wait: afterAMinute(time.Minute)}.run(ctx, dial, got)
+	}), nil},
+	{"TCP: a token bucket", of(serveLines(12), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
+		b := &bucket{burst: 5, interval: 5 * time.Second}
+		return byHand{wait: func(int, int, int) time.Duration { return b.wait() + rand.N(time.Millisecond) }}.run(ctx, dial, got)
+	}), nil},
+	{"TCP: it gives up after a minute of refusals", of(serveLines(12), byHand{tries: 100}.run), []reconnecttest.Option{reconnecttest.GivesUp()}},
+	{"TCP: a deadline of its dial", of(serveLines(12), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
+		return byHand{}.run(ctx, func(ctx context.Context, network, addr string) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+			defer cancel()
+			return dial(ctx, network, addr)
+		}, got)
+	}), nil},
+	{"TCP: over the library", of(serveLines(12), following), nil},
+	{"HTTP: server-sent events", of(serveEvents(12, absolute), eventSource{}.run), nil},
+	{"goroutines: a reader, channels, and timers", of(serveLines(12), machine{}.run), nil},
+	{"goroutines: two clients of one server", of(serveLines(12), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
+		var both sync.WaitGroup
+		lock := make(chan struct{}, 1) // a mutex would freeze the bubble while got is busy
+		errs := make([]error, 2)
+		for i := range errs {
+			both.Go(func() {
+				errs[i] = byHand{}.run(ctx, dial, func(line string) {
+					lock <- struct{}{}
+					defer func() { <-lock }()
+					got(line)
+				})
+			})
+		}
+		both.Wait()
+		return errors.Join(errs...)
+	}), []reconnecttest.Option{reconnecttest.AnyOrder()}},
+}
+
+func TestRight(t *testing.T) {
+	if testing.Short() {
+		t.Skip("whole checks of each client")
+	}
+	if len(right) < 33 {
+		t.Errorf("only %d clients", len(right))
+	}
+	for _, r := range right {
+		t.Run(r.name, func(t *testing.T) { r.check(t, r.opts...) })
+	}
+}

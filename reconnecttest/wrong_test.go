@@ -1,0 +1,261 @@
+package reconnecttest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/prove"
+	"github.com/retrywhen/retrywhen/reconnecttest"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// wrong is a client with a fault, and a kind of finding that shows it.
+type wrong struct {
+	name  string
+	kind  reconnecttest.Kind
+	check func(t *testing.T, opts ...reconnecttest.Option) reconnecttest.Report
+}
+
+// feeding is a client of CheckResume.
+func feeding(client func(connect) ints) func(*testing.T, ...reconnecttest.Option) reconnecttest.Report {
+	return func(t *testing.T, opts ...reconnecttest.Option) reconnecttest.Report {
+		return reconnecttest.CheckResume(t, log12(), client, opts...)
+	}
+}
+
+func log12() reconnecttest.Feed[int, int] { return numbers(12) }
+
+// of is a client of Check.
+func of(serve serving, client reconnecting) func(*testing.T, ...reconnecttest.Option) reconnecttest.Report {
+	return func(t *testing.T, opts ...reconnecttest.Option) reconnecttest.Report {
+		return reconnecttest.Check(t, against(serve, client), opts...)
+	}
+}
+
+func later(connection int) bool { return connection > 1 }
+func always(int) bool           { return true }
+
+// loopOf is a loop over connect, whose turn returns how long to wait.
+func loopOf(turn func(ctx context.Context, connect connect, yield func(int) bool) (wait time.Duration, stopped bool)) func(connect) ints {
+	return func(connect connect) ints {
+		return func(ctx context.Context, yield func(int) bool) error {
+			for ctx.Err() == nil {
+				wait, stopped := turn(ctx, connect, yield)
+				if stopped {
+					return nil
+				}
+				select {
+				case <-ctx.Done():
+				case <-time.After(wait):
+				}
+			}
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// missed are the loops in which nothing was found while each run had one break, and waits were not looked at.
+var missed = []wrong{
+	{"position lost at the second failure", prove.Repeated, feeding(func(connect connect) ints {
+		return func(ctx context.Context, yield func(int) bool) error {
+			base, last := 0, 0
+			return loopOf(func(ctx context.Context, connect func(int) ints, yield func(int) bool) (time.Duration, bool) {
+				stopped := false
+				_ = connect(base+last).Timeout(time.Minute)(ctx, func(v int) bool {
+					last++
+					stopped = !yield(v)
+					return !stopped
+				})
+				base, last = max(base, last), 0 // right after the first failure only
+				return pauseFor(), stopped
+			})(connect)(ctx, yield)
+		}
+	})},
+	{"no deadline in the handshake of a reconnect", prove.Silent, of(greeted(12), byHand{greeting: true, noHandshake: later}.run)},
+	{"no timeout after a reconnect", prove.Silent, of(serveLines(12), byHand{noTimeout: later}.run)},
+	{"a dial with context.Background()", prove.Late, of(serveLines(12), byHand{dialUnder: func(context.Context) context.Context { return context.Background() }}.run)},
+	{"no wait after a connection that delivered", prove.Hot, of(serveLines(12), byHand{wait: func(_, _, lines int) time.Duration {
+		if lines > 0 {
+			return 0
+		}
+		return pauseFor()
+	}}.run)},
+	{"no wait after a connection that was welcomed", prove.Hot, of(greeted(12), welcomed)},
+	{"connection not closed", prove.Open, of(serveLines(12), byHand{keepOpen: true}.run)},
+	{"goes on after yield returned false", prove.Stop, feeding(func(connect connect) ints {
+		return func(ctx context.Context, yield func(int) bool) error {
+			at := 0
+			return loopOf(func(ctx context.Context, connect func(int) ints, _ func(int) bool) (time.Duration, bool) {
+				stopped := false
+				_ = connect(at).Timeout(time.Minute)(ctx, func(v int) bool {
+					at = v
+					stopped = !yield(v) || stopped
+					return true
+				})
+				return pauseFor(), stopped
+			})(connect)(ctx, yield)
+		}
+	})},
+	{"ids added twice", prove.Lost, feeding(func(connect connect) ints {
+		return func(ctx context.Context, yield func(int) bool) error {
+			base, last := 0, 0
+			return loopOf(func(ctx context.Context, connect func(int) ints, yield func(int) bool) (time.Duration, bool) {
+				stopped := false
+				_ = connect(base)(ctx, func(v int) bool {
+					last = v // absolute, and added to the base
+					stopped = !yield(v)
+					return !stopped
+				})
+				base, last = min(12, base+last), 0
+				return pauseFor(), stopped
+			})(func(at int) ints { return connect(at).Timeout(time.Minute) })(ctx, yield)
+		}
+	})},
+	{"ids numbered per connection", prove.Repeated, of(serveEvents(12, func(first, i int) int { return i - first }), eventSource{}.run)},
+}
+
+// welcomed resets its waits with the greeting of a connection, and the first one is none.
+func welcomed(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
+	fresh := false
+	client := byHand{greeting: true, wait: func(_, attempts, _ int) time.Duration {
+		if fresh {
+			fresh = false
+			return 0
+		}
+		return pauseFor()
+	}, noHandshake: func(int) bool { fresh = true; return false }}
+	return client.run(ctx, dial, got)
+}
+
+func pauseFor() time.Duration { return time.Second/2 + rand.N(time.Second/2) }
+
+// others are faults in five styles: operators (wrongClients), a loop over connect, a client of TCP by hand, one of
+// net/http, and one of goroutines and channels.
+var others = []wrong{
+	{"TCP: no timeout at all", prove.Silent, of(serveLines(12), byHand{noTimeout: always}.run)},
+	{"TCP: the position is one too far", prove.Lost, of(serveLines(12), byHand{position: func(_, line int) int { return min(12, line+1) }}.run)},
+	{"TCP: the position is one too low", prove.Repeated, of(serveLines(12), byHand{position: func(_, line int) int { return line - 1 }}.run)},
+	{"TCP: the position never moves", prove.Repeated, of(serveLines(12), byHand{position: func(last, _ int) int { return last }}.run)},
+	{"TCP: the position starts over when a connection had no line", prove.Repeated, of(serveLines(12), byHand{disconnected: func(last *int, lines int) {
+		if lines == 0 {
+			*last = 0
+		}
+	}}.run)},
+	{"TCP: the second reconnect skips a line", prove.Lost, of(serveLines(12), func(ctx context.Context, dial reconnecttest.Dial, got func(string)) error {
+		breaks := 0
+		return byHand{disconnected: func(last *int, _ int) {
+			if breaks++; breaks == 2 {
+				*last = min(12, *last+1)
+			}
+		}}.run(ctx, dial, got)
+	})},
+	{"TCP: it never waits", prove.Hot, of(serveLines(12), byHand{wait: func(int, int, int) time.Duration { return 0 }}.run)},
+	{"TCP: it waits a millisecond", prove.Hot, of(serveLines(12), byHand{wait: func(int, int, int) time.Duration { return time.Millisecond }}.run)},
+	{"TCP: equal waits", prove.Jitter, of(serveLines(12), byHand{wait: func(int, int, int) time.Duration { return time.Second }}.run)},
+	{"TCP: waits without a longest one", prove.Cap, of(serveLines(12), byHand{wait: func(_, attempts, _ int) time.Duration { return pauseFor() << min(attempts, 20) }}.run)},
+	{"TCP: waits that never start over", prove.Reset, of(serveLines(12), byHand{wait: func(connection, _, _ int) time.Duration {
+		return min(time.Minute, pauseFor()<<min(connection, 20))
+	}}.run)},
+	{"TCP: a wait that ignores the context", prove.Late, of(serveLines(12), byHand{ignoreContext: true, wait: func(int, int, int) time.Duration { return 4*time.Second + pauseFor() }}.run)},
+	{"TCP: it gives up after three tries", prove.GaveUp, of(serveLines(12), byHand{tries: 3}.run)},
+	{"TCP: the end of a connection is its end", prove.Ended, of(serveLines(12), byHand{onEnd: func() error { return nil }}.run)},
+	{"TCP: it reads on after an error", prove.Hot, of(serveLines(12), byHand{again: true}.run)},
+	{"TCP: it writes without a pause", prove.Unjudged, of(serveLines(12), byHand{keepAlive: true}.run)},
+	{"TCP: no deadline in the handshake", prove.Silent, of(greeted(12), byHand{greeting: true, noHandshake: always}.run)},
+	{"HTTP: no timeout", prove.Silent, of(serveEvents(12, absolute), eventSource{timeout: "none"}.run)},
+	{"HTTP: half an event", prove.Foreign, of(serveEvents(12, absolute), eventSource{half: true}.run)},
+	{"HTTP: no Last-Event-ID", prove.Repeated, of(serveEvents(12, absolute), eventSource{noID: true}.run)},
+	{"HTTP: an error of the transport is its end", prove.GaveUp, of(serveEvents(12, absolute), eventSource{status: true}.run)},
+	{"HTTP: it never waits", prove.Hot, of(serveEvents(12, absolute), eventSource{wait: func(int) time.Duration { return 0 }}.run)},
+	{"HTTP: equal waits", prove.Jitter, of(serveEvents(12, absolute), eventSource{wait: func(int) time.Duration { return time.Second }}.run)},
+	{"goroutines: the reader is left", prove.Left, of(serveLines(12), machine{leaks: true}.run)},
+	{"goroutines: a silent connection stays open", prove.Left, of(serveLines(12), machine{keepOpen: true}.run)},
+	{"goroutines: no timer", prove.Silent, of(serveLines(12), machine{noTimer: true}.run)},
+	{"goroutines: it reads ahead", prove.Lost, of(serveLines(12), machine{ahead: true}.run)},
+	{"goroutines: it looks at the context when a line comes", prove.Late, of(serveLines(12), machine{closeLate: true}.run)},
+	{"goroutines: no wait", prove.Hot, of(serveLines(12), machine{storm: true}.run)},
+	{"loop: the end is the end", prove.Ended, feeding(func(connect connect) ints {
+		return func(ctx context.Context, yield func(int) bool) error {
+			at := 0
+			for {
+				err := connect(at).Timeout(time.Minute)(ctx, func(v int) bool { at = v; return yield(v) })
+				if err == nil || ctx.Err() != nil {
+					return err
+				}
+				pause(ctx, err)
+			}
+		}
+	})},
+	{"loop: one connection more for each break", prove.Repeated, feeding(func(connect connect) ints {
+		return func(ctx context.Context, yield func(int) bool) error {
+			at, breaks := 0, 0
+			return loopOf(func(ctx context.Context, connect func(int) ints, yield func(int) bool) (time.Duration, bool) {
+				stopped := false
+				_ = connect(max(0, at-breaks/2)).Timeout(time.Minute)(ctx, func(v int) bool { // right once
+					at = v
+					stopped = !yield(v)
+					return !stopped
+				})
+				breaks++
+				return pauseFor(), stopped
+			})(connect)(ctx, yield)
+		}
+	})},
+	{"operators: a Timeout for the first connection only", prove.Silent, feeding(func(connect connect) ints {
+		first := true
+		return operators.Resume(0, func(at int) ints {
+			st := connect(at).MustNotEnd(io.ErrUnexpectedEOF)
+			if first {
+				first = false
+				st = st.Timeout(30 * time.Second)
+			}
+			return st
+		}, latest, reconnect)
+	})},
+	{"operators: a dial that ignores its context", prove.Late, feeding(func(connect connect) ints {
+		return operators.Resume(0, func(at int) ints {
+			return func(ctx context.Context, yield func(int) bool) error {
+				return connect(at).MustNotEnd(io.EOF)(context.WithoutCancel(ctx), func(v int) bool { return ctx.Err() == nil && yield(v) })
+			}
+		}, latest, reconnect)
+	})},
+	{"operators: it gives up at a dial without an answer", prove.GaveUp, feeding(func(connect connect) ints {
+		return operators.Resume(0, func(at int) ints {
+			return open(connect)(at).Catch(func(err error) ints {
+				if errors.Is(err, stream.ErrTimeout) && at == 6 {
+					err = stream.Permanent(err)
+				}
+				return stream.Fail[int](err)
+			})
+		}, latest, reconnect)
+	})},
+}
+
+func TestWrong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("whole checks of each client")
+	}
+	for _, w := range slices.Concat(missed, others) {
+		t.Run(w.name, func(t *testing.T) {
+			var found []string
+			kinds := map[reconnecttest.Kind]bool{}
+			report := w.check(t, reconnecttest.OnFinding(func(f reconnecttest.Finding) {
+				kinds[f.Kind] = true
+				found = append(found, fmt.Sprintf("%s: %s", f.Kind, f))
+			}))
+			if !kinds[w.kind] || len(report.Findings) != len(found) {
+				t.Errorf("want the kind %q, got %d:", w.kind, len(found))
+				for _, f := range found {
+					t.Log(f)
+				}
+			}
+		})
+	}
+}

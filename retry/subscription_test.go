@@ -1,0 +1,244 @@
+package retry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/retrywhen/retrywhen/operators"
+	"github.com/retrywhen/retrywhen/retry"
+	"github.com/retrywhen/retrywhen/stream"
+)
+
+// answers is a handler that makes its answers of all failures.
+func answers(f func(all failures) failures) stream.RetryHandler { return stream.RetryHandlerFunc(f) }
+
+// after is a stream that begins later.
+func after(d time.Duration, s failures) failures {
+	return operators.ConcatMap(stream.Timer(d), func(time.Time) failures { return s })
+}
+
+// everySecond answers n failures, one each second, whatever they are.
+func everySecond(n int) failures {
+	return operators.Map(stream.Interval(time.Second).Take(n), func(time.Time) stream.Failure { return stream.Failure{} })
+}
+
+// What a policy reports if something else in the handler answers before it does.
+func TestSubscription_SomethingElseAnswers(t *testing.T) {
+	for name, c := range map[string]struct {
+		handler func(retry.Policy) func(failures) failures
+		feed    stream.Stream[int]
+		want    string
+	}{
+		"before Handle first runs": {
+			func(p retry.Policy) func(failures) failures {
+				return func(all failures) failures { return everySecond(3).Merge(after(3500*time.Millisecond, p.Handle(all))) }
+			}, feedOf(0, 0, 0, 0, 1),
+			`3.5s attempt 1: failure 1 in 0s
+3.5s attempt 2: failure 2 in 0s
+3.5s attempt 3: failure 3 in 0s
+3.5s attempt 4: failure 4 in 0s
+3.5s down: failure 4
+3.5s retry 1
+1h0m4.5s over
+1h0m4.5s recovered
+1h0m4.5s attempt 5: <nil> in 1h0m0s
+1h0m4.5s done 5`,
+		},
+		"before Handle decides, and it works": {
+			func(p retry.Policy) func(failures) failures {
+				return func(all failures) failures { return everySecond(1).Merge(p.Handle(all.Delay(time.Hour + time.Minute))) }
+			}, feedOf(0, 2),
+			`0s attempt 1: failure 1 in 0s
+1h0m1s recovered
+2h0m1s attempt 2: <nil> in 2h0m0s
+2h0m1s done 2`,
+		},
+		"before Handle decides, and it fails again": {
+			func(p retry.Policy) func(failures) failures {
+				return func(all failures) failures { return everySecond(1).Merge(p.Handle(all.Delay(3 * time.Second))) }
+			}, feedOf(0, 0, 0),
+			`0s attempt 1: failure 1 in 0s
+1s attempt 2: failure 2 in 0s
+6s down: failure 2
+6s retry 1
+7s attempt 3: <nil> in 0s
+7s over
+7s recovered
+7s done 3`,
+		},
+		"in the wait": {
+			func(p retry.Policy) func(failures) failures {
+				return func(all failures) failures {
+					return after(100*time.Millisecond, everySecond(1)).Merge(p.With(retry.Limit(1)).Handle(all))
+				}
+			}, feedOf(0, 0),
+			`0s attempt 1: failure 1 in 0s
+0s down: failure 1
+0s retry 1
+1s attempt 2: <nil> in 0s
+1s over
+1s recovered
+1s done 2`,
+		},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			var o outages
+			p := every(time.Second, o.options()...)
+			if err := c.feed.RetryWhen(answers(c.handler(p))).ForEach(t.Context(), func(int) {}); err != nil {
+				t.Error(err)
+			}
+			if got := strings.Join(o.lines, "\n"); got != c.want || o.down != 0 {
+				t.Errorf("%d outages are not over; got\n%s\nwant\n%s", o.down, got, c.want)
+			}
+		})
+	}
+}
+
+// Failures without a number, which a handler has made anew, are those of the subscription; outside of RetryWhen each is one.
+func TestSubscription_FailuresMadeAnew(t *testing.T) {
+	bubble(t, "in RetryWhen", func(t *testing.T) {
+		attempts := 0
+		p := every(time.Second, retry.Limit(2), retry.OnAttempt(func(context.Context, retry.AttemptEnd) { attempts++ }))
+		_, err := stream.Fail[int](errBoom).RetryWhen(answers(func(all failures) failures {
+			return p.Handle(operators.Map(all, func(f stream.Failure) stream.Failure {
+				return stream.Failure{Err: retry.RetryAfter(fmt.Errorf("wrapped: %w", f.Err), time.Minute)}
+			}))
+		})).Collect(t.Context())
+		if gaveUp(t, err, retry.ErrLimit, 3, 2*time.Minute); attempts != 3 || !strings.Contains(err.Error(), "wrapped: boom") {
+			t.Errorf("%d attempts, %v", attempts, err)
+		}
+	})
+	bubble(t, "outside", func(t *testing.T) {
+		n := 0
+		err := every(time.Second, retry.Limit(2)).Handle(stream.Of(stream.Failure{Err: errBoom}).Repeat(5)).
+			ForEach(t.Context(), func(stream.Failure) { n++ })
+		if gaveUp(t, err, retry.ErrLimit, 3, 2*time.Second); n != 2 {
+			t.Errorf("%d answers", n)
+		}
+	})
+}
+
+// Two policies in one handler are two operations, each with all attempts.
+func TestSubscription_TwoPolicies(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		var first, second outages
+		quick, slow := every(time.Second, first.options()...).With(retry.Limit(1)), every(time.Minute, second.options()...)
+		handler := answers(func(all failures) failures {
+			return quick.Handle(all).Catch(func(error) failures { return slow.Handle(all) })
+		})
+		if err := feedOf(0, 0, 0).RetryWhen(handler).ForEach(t.Context(), func(int) {}); err != nil {
+			t.Error(err)
+		}
+		last := func(lines []string) string { return lines[len(lines)-1] }
+		if last(first.lines) != "1m1s done 3" || last(second.lines) != "1m1s done 3" || first.down+second.down != 0 {
+			t.Errorf("got\n%s\nand\n%s", strings.Join(first.lines, "\n"), strings.Join(second.lines, "\n"))
+		}
+	})
+}
+
+// Every attempt is reported once, in order, though the failures, the decisions and the signs of life are on three
+// goroutines, whose hooks wait.
+func TestSubscription_Goroutines(t *testing.T) {
+	const n = 600
+	bubble(t, "", func(t *testing.T) {
+		var attempts, outages []int
+		inHook, source := false, 0
+		hook := func() {
+			if inHook {
+				t.Error("two hooks at once")
+			}
+			inHook = true
+			time.Sleep(time.Millisecond)
+			inHook = false
+		}
+		budget := retry.NewBudget(n, 1, 1)
+		p := every(0, retry.WithBudget(budget), retry.OnRetry(func(context.Context, retry.Event) { hook() }),
+			retry.OnAttempt(func(_ context.Context, a retry.AttemptEnd) { hook(); attempts = append(attempts, a.N) }),
+			retry.OnRecovered(func(_ context.Context, r retry.Recovery) { hook(); outages = append(outages, r.Retries) }))
+		feed := stream.Stream[int](func(ctx context.Context, yield func(int) bool) error {
+			if source++; source == n {
+				return nil
+			}
+			if source%3 == 0 {
+				heartbeats := func(ctx context.Context, _ func(int) bool) error { stream.Works(ctx); return nil }
+				_ = stream.Stream[int](heartbeats).Merge(heartbeats)(ctx, yield)
+			}
+			if source%2 == 0 && !yield(source) {
+				return nil
+			}
+			return errBoom
+		})
+		err := feed.RetryWhen(answers(func(all failures) failures {
+			return p.Handle(all).Merge(p.Handle(all), all.Delay(3*time.Millisecond))
+		})).ForEach(t.Context(), func(int) {
+			if inHook {
+				t.Error("a value while a hook runs")
+			}
+		})
+		want := make([]int, n)
+		for i := range want {
+			want[i] = i + 1
+		}
+		retries := 0
+		for _, r := range outages {
+			retries += r
+		}
+		if err != nil || !slices.Equal(attempts, want) || retries != n-1 {
+			t.Errorf("%v, %d attempts, outages of %d retries", err, len(attempts), retries)
+		}
+	})
+}
+
+// A panic ends the outage of every policy of the handler, also if the policy's answers come from another goroutine.
+func TestSubscription_Panic(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		var o outages
+		p := every(time.Second, o.options()...)
+		n := 0
+		s := stream.Stream[int](func(context.Context, func(int) bool) error {
+			if n++; n == 2 {
+				panic("source")
+			}
+			return errBoom
+		})
+		func() {
+			defer func() {
+				if recover() != "source" {
+					t.Error("the panic is lost")
+				}
+			}()
+			_ = s.RetryWhen(answers(func(all failures) failures { return p.Handle(all).Merge(stream.Never[stream.Failure]()) })).
+				ForEach(t.Context(), func(int) {})
+		}()
+		want := "0s attempt 1: boom in 0s\n0s down: boom\n0s retry 1\n1s over"
+		if got := strings.Join(o.lines, "\n"); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	})
+}
+
+// The error of a cancelled attempt is its own, in OnAttempt.
+func TestAttemptEnd_OwnError(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Second, errors.New("late"))
+		defer cancel()
+		var last retry.AttemptEnd
+		p := every(time.Second, retry.OnAttempt(func(_ context.Context, a retry.AttemptEnd) { last = a }))
+		n := 0
+		_ = stream.Stream[int](func(ctx context.Context, _ func(int) bool) error {
+			if n++; n == 1 {
+				return stream.ErrTimeout
+			}
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}).RetryWhen(p).ForEach(ctx, func(int) {})
+		if last.N != 2 || last.Err != context.Cause(ctx) || last.Lasted != 9*time.Second {
+			t.Errorf("got %+v", last)
+		}
+	})
+}
