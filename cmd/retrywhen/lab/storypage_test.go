@@ -126,7 +126,7 @@ func TestPictureShowsTheEnd(t *testing.T) {
 		for of, want := range map[string]string{
 			"clock": axis.Time(f.end().Round(time.Second)), "queue": strconv.FormatInt(f.Waiting[last]+f.Left[last], 10), "wasted": fmt.Sprintf("%d %%", f.Wasted[last]),
 		} {
-			if got := find(`<dd data-of="` + of + `">([^<]*)</dd>`); got != want {
+			if got := find(`data-of="` + of + `"[^>]*>([^<]*)<`); got != want {
 				t.Errorf("%s: %s is %s, want %s", policy, of, got, want)
 			}
 		}

@@ -203,7 +203,9 @@ func (s *scene) stage(b *strings.Builder) {
 	text("", "start", 2, middle+20, "new")
 	text("", "start", 2, 26, `<tspan class="again">●</tspan> again`)
 	fmt.Fprintf(b, `<text class="wasted" data-of="wasted" x="%d" y="%d">%d %%</text>`, serverLeft+serverWidth+7, middle-6, f.Wasted[last])
-	below := func(words string) string { return fmt.Sprintf(`<tspan x="%d" dy="1em">%s</tspan>`, serverLeft+serverWidth+8, words) }
+	below := func(words string) string {
+		return fmt.Sprintf(`<tspan x="%d" dy="1em">%s</tspan>`, serverLeft+serverWidth+8, words)
+	}
 	text("small", "start", serverLeft+serverWidth+8, middle-5, below("work for")+below("people")+below("who left"))
 }
 
