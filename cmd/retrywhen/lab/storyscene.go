@@ -57,7 +57,7 @@ const (
 )
 
 // newScene computes the first strategy of the overload. Without a Horizon the run ends when the server has recovered, at
-// the latest 20 minutes after the stall.
+// the latest 5 minutes after the stall.
 func newScene(ctx context.Context, o report.Overload) (*scene, error) {
 	o.Bin = sceneBin
 	o.Strategies = o.Strategies[:1]
