@@ -57,7 +57,7 @@ func (k *keeper) keepLeases() {
 		select {
 		case extending <- struct{}{}:
 			extended = now
-			k.tasks.Go(func() { k.readLease(); k.extendLeases(); k.lookAtAttempts(); <-extending })
+			k.tasks.Go(func() { k.readLease(); k.extendLeases(); <-extending; k.lookAtAttempts() })
 		default: // the last extension has not ended, because the server does not respond
 		}
 	}
@@ -85,7 +85,7 @@ func (k *keeper) keepLeases() {
 // extendLeases extends the leases. They are known to be extended when the server has responded to a flush after that.
 func (k *keeper) extendLeases() {
 	now := time.Now()
-	all := k.h.leases.before(now)
+	all := k.h.leases.find(func(d *delivery) bool { return d.received.Before(now) })
 	failed, last := 0, error(nil)
 	for _, d := range all {
 		err := d.msg.InProgress()

@@ -90,11 +90,6 @@ func (l *leases) find(is func(*delivery) bool) (all []*delivery) {
 	return all
 }
 
-// before returns the deliveries that were received before t.
-func (l *leases) before(t time.Time) []*delivery {
-	return l.find(func(d *delivery) bool { return d.received.Before(t) })
-}
-
 // withdraw makes begin refuse d. If a handler has it, the handler's context ends.
 func (l *leases) withdraw(d *delivery) {
 	l.mu.Lock()

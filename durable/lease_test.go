@@ -95,7 +95,7 @@ func TestLeases_Before(t *testing.T) {
 	old, young := &delivery{seq: 1, received: now.Add(-1)}, &delivery{seq: 2, received: now}
 	l.add(old)
 	l.add(young)
-	if got := l.before(now); len(got) != 1 || got[0] != old {
+	if got := l.find(func(d *delivery) bool { return d.received.Before(now) }); len(got) != 1 || got[0] != old {
 		t.Errorf("%d deliveries, want the old one", len(got))
 	}
 }

@@ -210,10 +210,10 @@ func (q *Queue) PutAll(ctx context.Context, jobs []NewJob) []PutResult {
 	results := make([]PutResult, len(jobs))
 	var all sync.WaitGroup
 	var away atomic.Bool
-	next := make(chan int)
+	var next atomic.Int64
 	for range min(putsAtOnce, len(jobs)) {
 		all.Go(func() {
-			for i := range next {
+			for i := next.Add(1) - 1; i < int64(len(jobs)); i = next.Add(1) - 1 {
 				job, r := &jobs[i], &results[i]
 				if !away.Load() {
 					r.ID, r.Err = q.PutAt(ctx, job.At, job.Data, job.Options...)
@@ -227,10 +227,6 @@ func (q *Queue) PutAll(ctx context.Context, jobs []NewJob) []PutResult {
 			}
 		})
 	}
-	for i := range jobs {
-		next <- i
-	}
-	close(next)
 	all.Wait()
 	return results
 }

@@ -122,7 +122,7 @@ func (q *Queue) shutDown() error {
 		}
 	}
 	ctx, cancel := context.WithTimeout(q.ctx, settleTime)
-	for _, d := range q.leases.before(time.Now()) {
+	for _, d := range q.leases.find(func(*delivery) bool { return true }) {
 		q.handBack(ctx, d, 0)
 	}
 	cancel()

@@ -33,12 +33,7 @@ func (t *turns) enter(stopped <-chan struct{}) bool {
 }
 
 // leave ends an attempt that has entered.
-func (t *turns) leave() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.running--
-	t.changed.Broadcast()
-}
+func (t *turns) leave() { t.change(func() { t.running-- }) }
 
 // enterAlone begins an attempt while no other runs. It waits at most for the given time, in which no other attempt
 // begins, and returns false if others still run then.
@@ -50,12 +45,7 @@ func (t *turns) enterAlone(wait time.Duration) bool {
 	}
 	if t.running > 0 {
 		over := false
-		timer := time.AfterFunc(wait, func() {
-			t.mu.Lock()
-			defer t.mu.Unlock()
-			over = true
-			t.changed.Broadcast()
-		})
+		timer := time.AfterFunc(wait, func() { t.change(func() { over = true }) })
 		t.asking = true
 		for t.running > 0 && !over {
 			t.changed.Wait()
@@ -69,16 +59,14 @@ func (t *turns) enterAlone(wait time.Duration) bool {
 }
 
 // leaveAlone ends an attempt that ran alone.
-func (t *turns) leaveAlone() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.alone = false
-	t.changed.Broadcast()
-}
+func (t *turns) leaveAlone() { t.change(func() { t.alone = false }) }
 
 // wake makes enter look whether it was stopped.
-func (t *turns) wake() {
+func (t *turns) wake() { t.change(func() {}) }
+
+func (t *turns) change(f func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	f()
 	t.changed.Broadcast()
 }

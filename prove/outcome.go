@@ -135,9 +135,9 @@ func (o *outcome) until(c *check, s seen, start, made time.Time) time.Time {
 	end := latest(s.brokenAt, s.refusing, base).Add(c.Within)
 	broken := s.made == len(o.plan)
 	switch {
-	case !broken && c.lastCame(o.tally) && c.complete(o.tally):
+	case !broken && c.complete(o.tally):
 		return earliest(end, latest(last, s.backAt).Add(c.Quiet+2*afterLast))
-	case broken && s.back && c.lastCame(o.tally):
+	case broken && s.back && (c.complete(o.tally) || o.tally.LastCame() && !c.AnyOrder):
 		return earliest(end, latest(last, s.backAt, s.brokenAt).Add(c.Quiet))
 	}
 	return end
@@ -145,9 +145,6 @@ func (o *outcome) until(c *check, s seen, start, made time.Time) time.Time {
 
 // complete reports whether all values have come that must.
 func (c *check) complete(t *judge.Tally) bool { return len(c.allowed().Lost(t)) == 0 }
-
-// lastCame reports whether the last value has come, after which no other comes if they come in order.
-func (c *check) lastCame(t *judge.Tally) bool { return t.LastCame() }
 
 func latest(all ...time.Time) (last time.Time) {
 	for _, t := range all {

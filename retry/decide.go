@@ -127,7 +127,7 @@ func (o *Operation) over(refused bool) error {
 	case !o.allowed && withoutRetries(o.ctx):
 		return ErrWithoutRetries
 	case limit >= 0 && int64(o.state.retries) >= limit:
-		return reached{limitSentinel, limit}
+		return reached{limit: limitSentinel, n: limit}
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (o *Operation) delay(failure error, dictated time.Duration) (time.Duration,
 	}
 	if dictated > 0 {
 		if c.maxRetryAfter >= 0 && dictated > c.maxRetryAfter {
-			return 0, reached{retryAfterSentinel, int64(c.maxRetryAfter)}
+			return 0, reached{retryAfterSentinel, int64(c.maxRetryAfter), dictated}
 		}
 		room, cause := o.room(dictated)
 		if cause != nil {
@@ -165,8 +165,8 @@ func (o *Operation) delay(failure error, dictated time.Duration) (time.Duration,
 		}
 		return b.backoff.Dictated(dictated, room, u), nil
 	}
-	if c.stopAt >= 0 && b.backoff.Ceiling(n) >= c.stopAt {
-		return 0, reached{stopAtSentinel, int64(c.stopAt)}
+	if next := b.backoff.Ceiling(n); c.stopAt >= 0 && next >= c.stopAt {
+		return 0, reached{stopAtSentinel, int64(c.stopAt), next}
 	}
 	var delay time.Duration
 	if b.draws != nothing {
@@ -188,7 +188,7 @@ func (o *Operation) room(d time.Duration) (time.Duration, error) {
 	if c.within >= 0 {
 		left := c.within - max(0, o.time().Sub(o.state.since())) // a clock may go back
 		if d > left {
-			return 0, reached{withinSentinel, int64(c.within)}
+			return 0, reached{limit: withinSentinel, n: int64(c.within)}
 		}
 		room = left - d
 	}

@@ -239,8 +239,8 @@ func TestError_SaysWhichLimit(t *testing.T) {
 		{retry.Limit(0), retry.ErrLimit, "limit of 0 retries"},
 		{retry.Limit(1), retry.ErrLimit, "limit of 1 retry"},
 		{retry.Within(90 * time.Second), retry.ErrWithin, "time limit of 1m30s"},
-		{retry.StopAt(2 * time.Hour), retry.ErrStopAt, "delay limit of 2h"},
-		{retry.MaxRetryAfter(10 * time.Minute), retry.ErrMaxRetryAfter, "limit of dictated delays of 10m"},
+		{retry.StopAt(2 * time.Hour), retry.ErrStopAt, "delay limit of 2h, the next wait would be 3h"},
+		{retry.MaxRetryAfter(10 * time.Minute), retry.ErrMaxRetryAfter, "limit of dictated delays of 10m, the next wait would be 1h"},
 	} {
 		p := retry.New(backoff.Constant(time.Hour).Plus(2*time.Hour), c.option)
 		var s retry.State

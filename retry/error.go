@@ -27,7 +27,7 @@ var (
 )
 
 // The limit that was reached. The Cause of an Error matches one of these with errors.Is, and ErrExhausted. Its text
-// contains the number: "limit of 5 retries".
+// contains the number, and the delay that exceeds it: "delay limit of 10s, the next wait would be 16s".
 var (
 	// ErrLimit: Limit, or WithoutRetries.
 	ErrLimit error = limitSentinel
@@ -55,16 +55,20 @@ type sentinel struct {
 func (s *sentinel) Error() string { return s.text }
 func (s *sentinel) Unwrap() error { return ErrExhausted }
 
-// reached is a limit with its number: of retries, or of nanoseconds.
+// reached is a limit with its number: of retries, or of nanoseconds; for limits of a delay also the delay that exceeds it.
 type reached struct {
 	limit *sentinel
 	n     int64
+	next  time.Duration
 }
 
 func (r reached) Error() string {
 	number := words.Duration(time.Duration(r.n))
 	if r.limit == limitSentinel {
 		number = plural(r.n, "retry", "retries")
+	}
+	if r.next > 0 {
+		number += ", the next wait would be " + words.Duration(r.next)
 	}
 	return r.limit.name + " of " + number
 }
@@ -84,7 +88,7 @@ func (deadlineError) Unwrap() error { return context.DeadlineExceeded }
 func (deadlineError) Timeout() bool { return true }
 
 // ErrWithoutRetries: the context is one of WithoutRetries. It matches ErrLimit and ErrExhausted.
-var ErrWithoutRetries error = &reached{limitSentinel, 0}
+var ErrWithoutRetries error = &reached{limit: limitSentinel}
 
 // Error is the error with which a policy gives up. errors.Is and errors.As find its Cause and the Last error.
 type Error struct {

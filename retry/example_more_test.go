@@ -55,7 +55,7 @@ func ExampleStopAt() {
 	// 1s
 	// 2s
 	// 4s
-	// retry: delay limit of 5s: 4 failures in 7s: busy
+	// retry: delay limit of 5s, the next wait would be 8s: 4 failures in 7s: busy
 }
 
 // The policy waits for a minute if the server says so, but not for an hour.
@@ -66,7 +66,7 @@ func ExampleMaxRetryAfter() {
 	// Output:
 	// 1m0s
 	// retry: limit of 1 retry: 2 failures in 1m: busy
-	// retry: limit of dictated delays of 1m: 1 failure in 0s: busy
+	// retry: limit of dictated delays of 1m, the next wait would be 1h: 1 failure in 0s: busy
 }
 
 func ExampleWithBackoff() {

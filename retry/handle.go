@@ -45,12 +45,16 @@ func (p Policy) Handle(failures stream.Stream[stream.Failure]) stream.Stream[str
 					end = next.end
 					return false
 				}
-				o.op.config.wait(ctx, &wait, next.delay, next.fires)
+				if next.delay > 0 {
+					o.op.config.wait(ctx, &wait, next.delay, next.fires)
+				}
 			}
 			if end = ending.ContextError(ctx); end != nil {
 				return false
 			}
-			o.answers()
+			if o.measures() {
+				o.answers()
+			}
 			return yield(stream.Failure{N: f.N})
 		})
 		if end != nil {
@@ -114,6 +118,7 @@ func (p Policy) Observe(s *attempt.Subscription, end attempt.End) {
 	case end.Attempts == 0:
 		s.Enter()
 		defer s.Leave()
+		_, s.Alone = s.Handler.(Policy)
 		p.operationOf(s)
 	case !c.plain:
 		var o subscription
@@ -140,7 +145,7 @@ func (o *Operation) beginAt(ctx context.Context, c *config, began time.Time) {
 func (o *subscription) decide(f stream.Failure) decision {
 	if o.in == nil {
 		o.Failed(attempt.Failure{Err: f.Err, N: o.op.state.attempts + 1, Items: f.Items, Lasted: f.Lasted})
-	} else {
+	} else if !o.in.Idle() {
 		o.in.Enter()
 		defer o.in.Leave()
 	}
@@ -149,18 +154,17 @@ func (o *subscription) decide(f stream.Failure) decision {
 		return decision{}
 	case o.decided != n:
 		o.op.last = f.Err
-		o.decision = decision{}
 		o.delay, o.end = o.op.decide(&Outcome{Err: f.Err, Items: f.Items, Lasted: o.lasted}, false)
 		o.decided, o.fires = n, o.op.state.fires
 	}
 	return o.decision
 }
 
-// answers records that an attempt begins, if the operation measures attempts on a clock of its own.
+// measures reports whether the operation measures attempts on a clock of its own.
+func (o *subscription) measures() bool { return o.op.config.timed && o.op.config.clock != nil }
+
+// answers records that an attempt begins.
 func (o *subscription) answers() {
-	if c := o.op.config; !c.timed || c.clock == nil {
-		return
-	}
 	if o.in != nil {
 		o.in.Enter()
 		defer o.in.Leave()

@@ -94,7 +94,7 @@ func (s Stream[T]) RetryWhen(h RetryHandler) Stream[T] {
 		}
 		r.subscription.Context, r.subscription.Began = ctx, r.clock.Now()
 		observer, _ := h.(attempt.Observer)
-		r.subscription.Observed = observer != nil
+		r.subscription.Handler, r.subscription.Observed = h, observer != nil
 		r.run()
 		if !r.ended {
 			return r.handle(observer)

@@ -41,7 +41,7 @@ type realSubject struct {
 var realSubjects = []realSubject{
 	{
 		"etcd/client/v3 v3.7.3, Watch",
-		"With DialKeepAliveTime and PermitWithoutStream, as the documents advise; the watch begins at a revision. \"Watch … will reconnect\": each key is expected once.",
+		"With DialKeepAliveTime, DialKeepAliveTimeout and PermitWithoutStream; the watch begins at a revision. Watch promises to \"retry on other recoverable errors forever until reconnected\": each key is expected once.",
 		startEtcd(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second, PermitWithoutStream: true}),
 		map[prove.Kind]string{},
 	},
@@ -50,12 +50,12 @@ var realSubjects = []realSubject{
 		"The same with the default Config.",
 		startEtcd(keepalive.ClientParameters{}),
 		map[prove.Kind]string{
-			prove.Silent: "Without DialKeepAliveTime gRPC does not look whether the other side is there. [config.go:43](https://github.com/etcd-io/etcd/blob/client/v3.7.3/client/v3/config.go#L43)",
+			prove.Silent: "Without DialKeepAliveTime gRPC does not look whether the other side is there. [config.go:48](https://github.com/etcd-io/etcd/blob/client/v3.7.3/client/v3/config.go#L48)",
 		},
 	},
 	{
 		"lib/pq v1.10.9, Listener",
-		"As in its example: the table is read after each notification, and after each reconnect (nil); Ping every 90 s, here every 5 s, and without reading the table then, so that the Listener alone is judged. Rows are expected once.",
+		"A Listener \"automatically re-establishes the connection\". As in its example the table is read after each notification, and after each reconnect (nil); Ping every 90 s, here every 5 s, and without reading the table then, so that the Listener alone is judged. Rows are expected once.",
 		startPostgres,
 		map[prove.Kind]string{
 			prove.Silent: "Ping waits for the reply without a deadline. [notify.go:365](https://github.com/lib/pq/blob/v1.10.9/notify.go#L365)",
@@ -66,7 +66,9 @@ var realSubjects = []realSubject{
 		"nsqio/go-nsq v1.1.0, a Consumer with nsqd v1.3.0",
 		"ConnectToNSQD, with a heartbeat each second, a ReadTimeout of 3 s, a LookupdPollInterval of 2 s, and a MsgTimeout of 5 s in nsqd, in place of 30, 60, 60 and 60 s. NSQ delivers at least once and in any order: repeated values are allowed, lost ones are not.",
 		startNSQ,
-		map[prove.Kind]string{},
+		map[prove.Kind]string{
+			prove.Open: "When a handshake fails, Close closes the reading half of the connection; the descriptor stays until the garbage collector closes it. [conn.go:221](https://github.com/nsqio/go-nsq/blob/v1.1.0/conn.go#L221), [consumer.go:585](https://github.com/nsqio/go-nsq/blob/v1.1.0/consumer.go#L585)",
+		},
 	},
 }
 
@@ -114,8 +116,8 @@ func TestRealTime(t *testing.T) {
 }
 
 const preambleInRealTime = `
-Written by ` + "`go test -run TestRealTime -write`" + ` in this folder: reconnecttest.CheckTCP, with a real server behind the proxy. These
-clients look up names, hold a mutex while they wait, or cannot be given a dialer.
+Written by ` + "`make reconnect`" + ` too: reconnecttest.CheckTCP, with a real server behind the proxy. Each
+finding has been verified by reading the client's code, at the place that the link shows.
 `
 
 // free returns a free address.
@@ -331,7 +333,7 @@ func startNSQ(t *testing.T) prove.Target {
 			if err != nil {
 				return err
 			}
-			consumer.SetLoggerLevel(nsq.LogLevelMax)
+			consumer.SetLogger(nil, nsq.LogLevelError)
 			consumer.AddHandler(nsq.HandlerFunc(func(m *nsq.Message) error {
 				got(string(m.Body))
 				return nil

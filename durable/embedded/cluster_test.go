@@ -44,42 +44,94 @@ func nodeRole(dir, name, ports, routes string) int {
 	return 0
 }
 
-func TestNothingIsLostWhenTheLeaderOfAClusterIsKilled(t *testing.T) {
-	t.Parallel()
-	jobs := 300
-	if nightly() {
-		jobs = 3_000
-	}
-	names := []string{"a", "b", "c"}
-	var ports, routes, urls []string
+// threeNodes starts a cluster.
+func threeNodes(t *testing.T) (names []string, nodes map[string]*process, start func(i int), all string) {
+	names, nodes = []string{"a", "b", "c"}, make(map[string]*process)
+	var ports, routes, urls, dirs []string
 	for range names {
 		client, route := freePort(t), freePort(t)
 		ports, routes, urls = append(ports, client+","+route), append(routes, route), append(urls, "nats://127.0.0.1:"+client)
+		dirs = append(dirs, t.TempDir())
 	}
-	nodes := make(map[string]*process)
-	var dirs []string
-	startNode := func(i int) {
+	start = func(i int) {
 		nodes[names[i]] = spawn(t, "node", dirs[i], names[i], ports[i], strings.Join(routes, ","))
 	}
 	for i := range names {
-		dirs = append(dirs, t.TempDir())
-		startNode(i)
+		start(i)
 	}
-	all := strings.Join(urls, ",")
-	var q *durable.Queue
+	return names, nodes, start, strings.Join(urls, ",")
+}
+
+// openCluster opens a queue, as soon as the cluster has a leader.
+func openCluster(t *testing.T, all string, c durable.Config) (q *durable.Queue) {
 	patience := 500 * time.Millisecond // without a leader, nobody responds
 	eventually(t, "the cluster takes a queue with three replicas", func() bool {
 		patience *= 2
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		var err error
-		q, err = durable.Open(ctx, connect(t, all), durable.Config{Name: "cluster", Lease: 5 * time.Second, Policy: crashPolicy})
-		if err != nil {
+		if q, err = durable.Open(ctx, connect(t, all), c); err != nil {
 			t.Log(err)
 		}
 		return err == nil
 	})
 	t.Cleanup(func() { q.Close() })
+	return q
+}
+
+// All nodes are killed at once. What waits is attempted once when they are back, and what was cancelled is not.
+func TestAllNodesOfAClusterAreKilled(t *testing.T) {
+	t.Parallel()
+	names, nodes, startNode, all := threeNodes(t)
+	c := durable.Config{Name: "cluster", Lease: 2 * time.Second, Remember: 2 * time.Second, Grace: 1}
+	q := openCluster(t, all, c)
+	const jobs = 60
+	due := time.Now().Add(6 * time.Second)
+	for i := range jobs {
+		if _, err := q.PutAt(t.Context(), due, nil, durable.PutID(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range jobs / 2 {
+		if err := q.Cancel(t.Context(), fmt.Sprint(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, n := range nodes {
+		n.cmd.Process.Kill()
+	}
+	for i, name := range names {
+		nodes[name].kill()
+		startNode(i)
+	}
+	q = openCluster(t, all, c)
+	var mu sync.Mutex
+	attempts := make(map[string]int)
+	work(t, q, 4, func(_ context.Context, job *durable.Job) error {
+		mu.Lock()
+		defer mu.Unlock()
+		attempts[job.ID]++
+		return nil
+	})
+	eventually(t, "they are due", func() bool { return time.Now().After(due.Add(time.Second)) })
+	untilEmpty(t, q)
+	mu.Lock()
+	defer mu.Unlock()
+	for i := range jobs {
+		if n := attempts[fmt.Sprint(i)]; (n > 0) != (i >= jobs/2) {
+			t.Errorf("job %d is attempted %d times", i, n)
+		}
+	}
+}
+
+func TestNothingIsLostWhenTheLeaderOfAClusterIsKilled(t *testing.T) {
+	t.Parallel()
+	jobs := 300
+	if nightly() {
+		jobs = 3_000
+	}
+	names, nodes, startNode, all := threeNodes(t)
+	q := openCluster(t, all, durable.Config{Name: "cluster", Lease: 5 * time.Second, Policy: crashPolicy})
 
 	var mu sync.Mutex
 	done, begun := make(map[string]int), make(map[string]int)

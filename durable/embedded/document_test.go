@@ -166,6 +166,119 @@ func TestDocument_Kinds(t *testing.T) {
 	}
 }
 
+// periodic puts a job for each period, before it begins. It may run in any number of processes.
+func periodic(ctx context.Context, q *durable.Queue, period time.Duration) {
+	for ctx.Err() == nil {
+		next := time.Now().UTC().Truncate(period).Add(period)
+		_, err := q.PutAt(ctx, next, nil, durable.PutKind("report"), durable.PutID("report-"+next.Format(time.RFC3339)))
+		if err != nil && !errors.Is(err, durable.ErrExists) {
+			log.Print(err)
+			next = time.Now().Add(min(period, 10*time.Second)) // then it is put again
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Until(next)):
+		}
+	}
+}
+
+// Two processes put a job for each second, and the server is started again meanwhile: each second has one job, which is
+// attempted once.
+func TestDocument_Periodic(t *testing.T) {
+	t.Parallel()
+	srv, again := restarts(t)
+	var mu sync.Mutex
+	attempts := make(map[string]int)
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for range 2 {
+		q := open(t, connect(t, srv.URL()), durable.Config{})
+		q.Handle("report", retry.Policy{}, func(_ context.Context, job *durable.Job) error {
+			mu.Lock()
+			defer mu.Unlock()
+			attempts[job.ID]++
+			return nil
+		})
+		work(t, q, 1, nil)
+		all.Go(func() { periodic(ctx, q, time.Second) })
+	}
+	has := func(n int) func() bool {
+		return func() bool { mu.Lock(); defer mu.Unlock(); return len(attempts) >= n }
+	}
+	eventually(t, "there are two", has(2))
+	srv.Close()
+	again()
+	eventually(t, "there are five", has(5))
+	cancel()
+	all.Wait()
+	mu.Lock()
+	defer mu.Unlock()
+	for id, n := range attempts {
+		if at, err := time.Parse("report-"+time.RFC3339, id); n != 1 || err != nil || time.Until(at) > 0 {
+			t.Errorf("%s: %d attempts, %v", id, n, err)
+		}
+	}
+}
+
+// window lets one caller pass in each period.
+type window struct {
+	mu     sync.Mutex
+	next   time.Time
+	period time.Duration
+}
+
+func (w *window) Take(context.Context) (wait time.Duration, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if wait = time.Until(w.next); wait > 0 {
+		return wait, nil
+	}
+	w.next = time.Now().Add(w.period)
+	return 0, nil
+}
+
+func TestDocument_Limit(t *testing.T) {
+	t.Parallel()
+	srv := start(t)
+	limit := &window{period: 50 * time.Millisecond}
+	var mu sync.Mutex
+	var sent []time.Time
+	send := func(context.Context, string, []byte) error {
+		mu.Lock()
+		defer mu.Unlock()
+		sent = append(sent, time.Now())
+		return nil
+	}
+	const jobs = 8
+	var queues []*durable.Queue
+	for range 2 {
+		q := open(t, srv, durable.Config{})
+		queues = append(queues, q)
+
+		q.Handle("sms", retry.Policy{}, func(ctx context.Context, job *durable.Job) error {
+			wait, err := limit.Take(ctx) // of all processes: in your database, or in Redis
+			switch {
+			case err != nil:
+				return err
+			case wait > 0:
+				return durable.Snooze(wait)
+			}
+			return send(ctx, job.ID, job.Data)
+		})
+
+		work(t, q, 2, nil)
+	}
+	for range jobs {
+		put(t, queues[0], "", durable.PutKind("sms"))
+	}
+	untilEmpty(t, queues[0])
+	mu.Lock()
+	defer mu.Unlock()
+	if c := queues[0].Counts().Retried + queues[1].Counts().Retried; len(sent) != jobs || c != 0 {
+		t.Errorf("%d sent, %d failures, want %d, 0", len(sent), c, jobs)
+	}
+}
+
 func TestDocument_InMemory(t *testing.T) {
 	ctx, nc := t.Context(), connect(t, start(t))
 	var q *durable.Queue

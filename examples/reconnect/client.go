@@ -20,6 +20,7 @@ import (
 type feed struct {
 	url    string
 	client *http.Client
+	last   string // the id of the event after which it begins; "" is the beginning
 }
 
 var errEnded = errors.New("the server ended the feed")
@@ -30,7 +31,7 @@ func (f *feed) events(silence time.Duration, policy retry.Policy) stream.Stream[
 	open := func(lastID string) stream.Stream[sse.Event] {
 		return f.after(lastID).Timeout(silence).MustNotEnd(errEnded)
 	}
-	return operators.Resume("", open, func(_ string, e sse.Event) string { return e.LastEventID }, policy)
+	return operators.Resume(f.last, open, func(_ string, e sse.Event) string { return e.LastEventID }, policy)
 }
 
 // after sends one request and yields the events after lastID.

@@ -16,8 +16,6 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-func TestMain(m *testing.M) { check.Main(m) }
-
 func TestEveryEventArrivesOnce(t *testing.T) {
 	var out bytes.Buffer
 	if err := run(t.Context(), 10_000, usual, &out); err != nil {

@@ -15,8 +15,11 @@ type Subscription struct {
 	Began time.Time
 	// Name is what the handler's method Name returns.
 	Name string
-	// Observed says that the handler is an Observer.
+	// Handler is the handler. Observed says that it is an Observer.
+	Handler  any
 	Observed bool
+	// Alone says that the handler's stream runs on the subscriber's goroutine, and starts no other.
+	Alone bool
 	// Bookmarks is how many of the present attempt's values are no progress.
 	Bookmarks int64
 
@@ -84,10 +87,16 @@ func (s *Subscription) Enter() { s.turn.begin() }
 // Leave ends what Enter has begun.
 func (s *Subscription) Leave() { s.turn.end() }
 
+// Idle reports whether nobody is in the subscription, nor can be before the next attempt begins. Then the subscriber's
+// goroutine need not enter.
+func (s *Subscription) Idle() bool { return s.Alone && s.turn.goroutines.Load() == 0 }
+
 // Failed reports a failure. ran says that the handler has run its failures.
 func (s *Subscription) Failed(f Failure, ran bool) {
-	s.Enter()
-	defer s.Leave()
+	if !s.Idle() {
+		s.Enter()
+		defer s.Leave()
+	}
 	if !s.Down() {
 		s.down.Store(true)
 	}

@@ -82,30 +82,6 @@ func TestError(t *testing.T) {
 	}
 }
 
-// An error that contains the context's end already does not repeat it.
-func TestError_AnEndThatHasBeenNoted(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errCause)
-	noted := ending.ContextError(ctx)
-	if err := ending.Error(ctx, noted); err != noted {
-		t.Error(err)
-	}
-	if err := ending.Error(ctx, ending.Error(ctx, io.EOF)); err.Error() != "shut down: after the failure: EOF" {
-		t.Error(err)
-	}
-}
-
-func TestContextError(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	if err := ending.ContextError(ctx); err != nil {
-		t.Errorf("of a context that lasts: %v", err)
-	}
-	cancel(errCause)
-	if err := ending.ContextError(ctx); !errors.Is(err, errCause) || !errors.Is(err, context.Canceled) || err.Error() != "shut down" {
-		t.Errorf("of one that has ended: %v, want %v, which is context.Canceled too", err, errCause)
-	}
-}
-
 // Errors that are not comparable are not compared, and an error that unwraps to nil is allowed.
 func TestJoin_OddErrors(t *testing.T) {
 	odd := incomparable{[]int{1}}

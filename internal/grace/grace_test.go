@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 
 	"github.com/retrywhen/retrywhen/internal/check"
 	"github.com/retrywhen/retrywhen/internal/grace"
@@ -57,17 +56,6 @@ func TestCancel_BeforeTheStreamBegins(t *testing.T) {
 	}
 }
 
-func TestCancel_ThreeCallsOfErrAreNoBegin(t *testing.T) {
-	c := made(t)
-	for range 3 {
-		_ = c.Err()
-	}
-	grace.Cancel(c)
-	expect(t, c, false)
-	c.Begin()
-	expect(t, c, true)
-}
-
 // A stream that has called Done waits, or yields soon. While it does neither, the cancel comes.
 func TestCancel_AfterDone(t *testing.T) {
 	waiting, begun, fresh := made(t), made(t), made(t)
@@ -93,18 +81,6 @@ func TestReset(t *testing.T) {
 	c.Reset()
 	c.Begin()
 	expect(t, c, true)
-}
-
-func TestContext_EndOfTheParent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		parent, cancel := context.WithCancelCause(t.Context())
-		c := grace.New(context.WithCancel(parent))
-		cancel(errors.New("shut down"))
-		if err := c.Err(); err == nil || fmt.Sprint(context.Cause(c)) != "shut down" {
-			t.Error(err, context.Cause(c))
-		}
-		c.End()
-	})
 }
 
 // A context may be printed while another goroutine uses it.

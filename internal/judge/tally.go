@@ -135,7 +135,8 @@ func (t *Tally) Complete() bool {
 	return !t.making && t.missing == 0
 }
 
-// LastCame reports whether the last value of the reference has come: all that a feed of states must deliver.
+// LastCame reports whether the last value of the reference has come: all that a feed of states must deliver, and after
+// which none comes that comes in order.
 func (t *Tally) LastCame() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

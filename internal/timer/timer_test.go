@@ -10,6 +10,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	own "github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/internal/timer"
 )
 
@@ -17,14 +18,7 @@ const ms = time.Millisecond
 
 type stopper = interface{ Stop() bool }
 
-// system is the system clock with the mark that package stream gives it.
-type system struct{}
-
-func (system) Now() time.Time { return time.Now() }
-func (system) AfterFunc(time.Duration, func()) stopper {
-	panic("the system's clock is not asked for callbacks")
-}
-func (system) SystemClock() {}
+type system = own.System
 
 // fake is an injected clock that only records its timers; the test makes them go off.
 type fake struct{ timers []*fakeTimer }
@@ -77,52 +71,6 @@ func TestSystem_ExactTimesOnOneTimer(t *testing.T) {
 		if want := []time.Duration{3 * ms, 8 * ms, 8*ms + 1}; !slices.Equal(at, want) {
 			t.Errorf("went off at %v, want %v", at, want)
 		}
-		a.Stop()
-	})
-}
-
-func TestSystem_SetForgetsWhatWasSetBefore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := timer.New(system{})
-		start := time.Now()
-		a.Set(3 * ms)
-		time.Sleep(2 * ms)
-		a.Set(3 * ms) // before it went off
-		<-a.C()
-		if d := time.Since(start); d != 5*ms {
-			t.Errorf("went off at %v, want 5ms", d)
-		}
-		a.Set(3 * ms)
-		time.Sleep(4 * ms) // it has gone off, and was not received
-		a.Set(3 * ms)
-		if ready(a.C()) {
-			t.Error("the timer that was forgotten is received")
-		}
-		<-a.C()
-		if d := time.Since(start); d != 12*ms {
-			t.Errorf("went off at %v, want 12ms", d)
-		}
-	})
-}
-
-func TestStop_LeavesNothingToReceive(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := timer.New(system{})
-		if a.C() != nil {
-			t.Error("C before the first Set is not nil")
-		}
-		a.Stop() // no effect
-		a.Set(ms)
-		time.Sleep(2 * ms)
-		a.Stop()
-		if a.C() != nil {
-			t.Error("C after Stop is not nil")
-		}
-		a.Set(ms)
-		if ready(a.C()) {
-			t.Error("the stopped timer is received after the next Set")
-		}
-		a.Stop()
 		a.Stop()
 	})
 }
@@ -186,14 +134,6 @@ func (hasty) AfterFunc(_ time.Duration, f func()) stopper {
 	return &fakeTimer{}
 }
 
-func TestNow_IsTheClocks(t *testing.T) {
-	c := &fake{}
-	a := timer.New(c)
-	if !a.Now().Equal(c.Now()) {
-		t.Error("another time than the clock's")
-	}
-}
-
 func TestWait(t *testing.T) {
 	cause := errors.New("cause")
 	for name, test := range map[string]struct {
@@ -232,21 +172,6 @@ func TestWait(t *testing.T) {
 }
 
 var errAny = errors.New("any")
-
-func TestWait_ACancelledWaitStopsItsTimer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := &fake{}
-		a := timer.New(c)
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(ms, cancel)
-		if err := a.Wait(ctx, time.Hour); err != context.Canceled {
-			t.Errorf("%v, want context.Canceled", err)
-		}
-		if len(c.timers) != 1 || c.unstopped() != 0 {
-			t.Errorf("%d of %d timers were not stopped", c.unstopped(), len(c.timers))
-		}
-	})
-}
 
 // mock is benbjohnson's.
 type mock struct{ *clock.Mock }

@@ -1,7 +1,6 @@
 package timer_test
 
 import (
-	"math"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -15,18 +14,13 @@ import (
 func watch(d time.Duration) (w *timer.Watchdog, struckAt *atomic.Int64) {
 	w, struckAt = new(timer.Watchdog), new(atomic.Int64)
 	start := time.Now()
-	w.Start(callbacks{}, d, func() {
+	w.Start(system{}, d, func() {
 		if w.Due() {
 			struckAt.Store(int64(time.Since(start)))
 		}
 	})
 	return w, struckAt
 }
-
-// callbacks is the system clock.
-type callbacks struct{ system }
-
-func (callbacks) AfterFunc(d time.Duration, f func()) stopper { return time.AfterFunc(d, f) }
 
 func TestWatchdog_StrikesExactlyOncePeriodIsOver(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -72,44 +66,11 @@ func TestWatchdog_StoppedItsTimerIsToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w timer.Watchdog
 		fired := 0
-		w.Start(callbacks{}, 5*ms, func() { fired++ })
+		w.Start(system{}, 5*ms, func() { fired++ })
 		w.Stop()
 		time.Sleep(time.Minute)
 		if fired > 0 {
 			t.Errorf("the timer has fired %d times, want 0", fired)
-		}
-	})
-}
-
-func TestWatchdog_PausedOrStoppedItNeverStrikes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		paused, pausedAt := watch(5 * ms)
-		stopped, stoppedAt := watch(5 * ms)
-		if !paused.Pause() || !stopped.Stop() {
-			t.Error("late")
-		}
-		time.Sleep(time.Hour)
-		if !paused.Pause() {
-			t.Error("late in the middle of a pause")
-		}
-		if pausedAt.Load() != 0 || stoppedAt.Load() != 0 {
-			t.Error("struck")
-		}
-		if !paused.Stop() {
-			t.Error("late at the end of a pause")
-		}
-	})
-}
-
-func TestWatchdog_APeriodWithoutEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, struckAt := watch(math.MaxInt64)
-		time.Sleep(time.Hour)
-		w.Pause()
-		w.Resume()
-		time.Sleep(1e6 * time.Hour)
-		if struckAt.Load() != 0 || !w.Stop() {
-			t.Error("struck")
 		}
 	})
 }
@@ -335,7 +296,7 @@ func TestWatchdog_Race(t *testing.T) {
 	for i := range 2000 {
 		var w timer.Watchdog
 		var strikes atomic.Int32
-		w.Start(callbacks{}, time.Duration(1+i*20), func() {
+		w.Start(system{}, time.Duration(1+i*20), func() {
 			if w.Due() {
 				strikes.Add(1)
 			}

@@ -1,31 +1,11 @@
 package words_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/words"
 )
-
-func TestSplit(t *testing.T) {
-	got := words.Split(" linear\tD=1s\u00a0\u00a0tiled= =x µ==2\n")
-	want := []words.Word{
-		{"linear", 1, "linear", "", false}, {"D=1s", 8, "d", "1s", true}, {"tiled=", 16, "tiled", "", true},
-		{"=x", 23, "", "x", true}, {"µ==2", 26, "µ", "=2", true},
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	if got := words.Split("a b=c"); !slices.Equal(got, []words.Word{{"a", 0, "a", "", false}, {"b=c", 2, "b", "c", true}}) {
-		t.Errorf("a text that ends in a word: got %+v", got)
-	}
-	for _, text := range []string{"", " \t\n"} {
-		if got := words.Split(text); len(got) != 0 {
-			t.Errorf("%q: got %+v", text, got)
-		}
-	}
-}
 
 func TestList(t *testing.T) {
 	for want, names := range map[string][]string{"": nil, "a": {"a"}, "a or b": {"a", "b"}, "a, b or c": {"a", "b", "c"}} {

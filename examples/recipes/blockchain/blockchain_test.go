@@ -10,13 +10,10 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/recipes/blockchain"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
 )
-
-func TestMain(m *testing.M) { check.Main(m) }
 
 type block = blockchain.Block[string]
 

@@ -21,8 +21,6 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
-func TestMain(m *testing.M) { check.Main(m) }
-
 const most = 12
 
 var policy = retry.New(backoff.Exponential(time.Second, 2).Cap(30*time.Second).Jitter(jitter.Equal), retry.ResetAfter(time.Minute))

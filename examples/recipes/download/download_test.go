@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/download"
-	"github.com/retrywhen/retrywhen/examples/recipes/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retryhttp"

@@ -11,13 +11,10 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/recipes/dynamodb"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
 )
-
-func TestMain(m *testing.M) { check.Main(m) }
 
 // apiError is a smithy.APIError.
 type apiError string

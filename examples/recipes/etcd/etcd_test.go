@@ -16,9 +16,9 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/examples/internal/check"
+	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/etcd"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
-	"github.com/retrywhen/retrywhen/examples/recipes/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/retry"
 )

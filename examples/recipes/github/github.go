@@ -23,6 +23,12 @@ type Position struct {
 	Taken int
 }
 
+// Item is a value, and the position after it: store it with the value's effect.
+type Item[T any] struct {
+	Value T
+	After Position
+}
+
 var next = regexp.MustCompile(`<([^<>]*)>; rel="next"`)
 
 // Follow returns the values of the list from start on, and every so often asks for new ones. The client needs a
@@ -35,8 +41,8 @@ var next = regexp.MustCompile(`<([^<>]*)>; rel="next"`)
 //
 // A rate limit dictates the delay, up to an hour: the policy needs retry.MaxRetryAfter. A 403 that does not say when it ends
 // waits for a minute, as GitHub's documents want. Any other 4xx is permanent.
-func Follow[T any](client *http.Client, token string, start Position, every time.Duration, policy stream.RetryHandler) stream.Stream[T] {
-	return operators.Poll(every, start, func(ctx context.Context, at Position) (values []T, _ Position, _ error) {
+func Follow[T any](client *http.Client, token string, start Position, every time.Duration, policy stream.RetryHandler) stream.Stream[Item[T]] {
+	return operators.Poll(every, start, func(ctx context.Context, at Position) (items []Item[T], _ Position, _ error) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.Page, nil)
 		if err != nil {
 			return nil, at, stream.Permanent(err)
@@ -50,12 +56,18 @@ func Follow[T any](client *http.Client, token string, start Position, every time
 		if response.StatusCode != http.StatusOK {
 			return nil, at, refusal(response)
 		}
-		err = json.NewDecoder(response.Body).Decode(&values)
-		fresh, end := values[min(at.Taken, len(values)):], Position{at.Page, len(values)}
+		var values []T
+		if err := json.NewDecoder(response.Body).Decode(&values); err != nil {
+			return nil, at, err
+		}
+		for i := at.Taken; i < len(values); i++ {
+			items = append(items, Item[T]{values[i], Position{at.Page, i + 1}})
+		}
+		end := Position{at.Page, len(values)}
 		if link := next.FindStringSubmatch(response.Header.Get("Link")); link != nil {
 			end = Position{Page: link[1]}
 		}
-		return fresh, end, err
+		return items, end, nil
 	}, policy)
 }
 

@@ -56,7 +56,7 @@ func TestFollow(t *testing.T) {
 	reconnecttest.Check(t, func() reconnecttest.Run[int] {
 		return reconnecttest.Run[int]{Serve: growing, Client: func(ctx context.Context, dial reconnecttest.Dial, got func(int)) error {
 			client := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}, Timeout: 30 * time.Second}
-			return github.Follow[int](client, "token", github.Position{Page: list}, 5*time.Second, policy).ForEach(ctx, got)
+			return github.Follow[int](client, "token", github.Position{Page: list}, 5*time.Second, policy).ForEach(ctx, func(i github.Item[int]) { got(i.Value) })
 		}}
 	})
 }
@@ -107,7 +107,7 @@ func TestFollow_Refused(t *testing.T) {
 					if !refused || status.StatusCode/100 != 4 || time.Since(begin) > 0 {
 						t.Errorf("%v, after %v", err, time.Since(begin))
 					}
-				case err != nil || fmt.Sprint(got) != "[8]" || time.Since(begin) < test.after || time.Since(begin) > 2*test.after:
+				case err != nil || len(got) != 1 || got[0].Value != 8 || got[0].After != (github.Position{Page: list, Taken: 2}) || time.Since(begin) < test.after || time.Since(begin) > 2*test.after:
 					t.Errorf("%v, %v, after %v, want [8] after %v or a little more", got, err, time.Since(begin), test.after)
 				}
 			})

@@ -29,7 +29,7 @@ func TestWatch_ComesBack(t *testing.T) {
 				return rpc.NewClient("passthrough:///127.0.0.1:80", rpc.WithTransportCredentials(insecure.NewCredentials()),
 					rpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return dial(ctx, "tcp", addr) }))
 			}
-			return grpc.Watch(connect, watch, 30*time.Second, policy).ForEach(ctx, func(e *structpb.Struct) {
+			return grpc.Watch(connect, watch, "", 30*time.Second, policy).ForEach(ctx, func(e *structpb.Struct) {
 				got(e.GetFields()["n"].GetNumberValue())
 			})
 		}}

@@ -19,15 +19,12 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/recipes/grpc"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retrygrpc"
 )
-
-func TestMain(m *testing.M) { check.Main(m) }
 
 const silence = 200 * time.Millisecond
 
@@ -112,7 +109,7 @@ func TestWatch(t *testing.T) {
 	}))
 	fault := network.Each()
 	var account ledger.Ledger
-	events := grpc.Watch(dial(network.Address()), watch, silence, policy)
+	events := grpc.Watch(dial(network.Address()), watch, "", silence, policy)
 	err := events.Take(n).ForEach(t.Context(), func(e *structpb.Struct) {
 		if account.Enter(int(e.GetFields()["n"].GetNumberValue()))%every == 0 {
 			fault()
@@ -135,7 +132,7 @@ func TestWatch_RetryInfo(t *testing.T) {
 	})
 	var delays []time.Duration
 	p := policy.With(retry.OnRetry(func(_ context.Context, e retry.Event) { delays = append(delays, e.Delay) }))
-	got, err := grpc.Watch(dial(address), watch, time.Minute, p).Take(1).Collect(t.Context())
+	got, err := grpc.Watch(dial(address), watch, "", time.Minute, p).Take(1).Collect(t.Context())
 	if err != nil || len(got) != 1 || len(delays) != 1 || delays[0] < dictated {
 		t.Errorf("%v, %v after the delays %v", got, err, delays)
 	}
@@ -147,7 +144,7 @@ func TestWatch_NoRetryCanHelp(t *testing.T) {
 		calls.Store(call)
 		return status.Error(codes.PermissionDenied, "no")
 	})
-	_, err := grpc.Watch(dial(address), watch, time.Minute, policy).Collect(t.Context())
+	_, err := grpc.Watch(dial(address), watch, "", time.Minute, policy).Collect(t.Context())
 	if status.Code(err) != codes.PermissionDenied || calls.Load() != 1 {
 		t.Errorf("%v after %d calls", err, calls.Load())
 	}
@@ -156,7 +153,7 @@ func TestWatch_NoRetryCanHelp(t *testing.T) {
 func TestWatch_Cancel(t *testing.T) {
 	address := serve(t, func(int64) error { return nil })
 	ctx, cancel := context.WithCancel(t.Context())
-	events := grpc.Watch(dial(address), watch, time.Minute, policy)
+	events := grpc.Watch(dial(address), watch, "", time.Minute, policy)
 	err := events.ForEach(ctx, func(*structpb.Struct) { cancel() })
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)

@@ -10,13 +10,10 @@ import (
 	"github.com/nats-io/nats.go"
 	js "github.com/nats-io/nats.go/jetstream"
 
-	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/jetstream"
 )
-
-func TestMain(m *testing.M) { check.Main(m) }
 
 const heartbeat = 500 * time.Millisecond // the minimum of JetStream
 

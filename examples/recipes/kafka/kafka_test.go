@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/examples/recipes/internal/killed"
+	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/kafka"

@@ -15,15 +15,12 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/llm"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/stream"
 )
-
-func TestMain(m *testing.M) { check.Main(m) }
 
 const silence = 2 * time.Second // more than a busy machine takes for a token
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/examples/recipes/internal/killed"
+	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/mongodb"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/operators"

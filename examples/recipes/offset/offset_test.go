@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
-	"github.com/retrywhen/retrywhen/examples/recipes/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/offset"
@@ -88,7 +88,7 @@ func TestApply(t *testing.T) {
 			ForEach(t.Context(), func(at int64) {
 				switch {
 				case at == n/2:
-					background.Go(server.Restart)
+					background.Go(func() { server.Restart(t) })
 				case at%every == 0:
 					fault()
 				}

@@ -19,8 +19,8 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/examples/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
-	"github.com/retrywhen/retrywhen/examples/recipes/internal/killed"
 	"github.com/retrywhen/retrywhen/examples/recipes/outbox"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/retry"
@@ -141,14 +141,14 @@ func startReferee(t *testing.T) (*referee, string) {
 	return r, l.Addr().String()
 }
 
-func TestSQLite(t *testing.T) {
+func TestKilled_SQLite(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short")
 	}
 	testKills(t, "sqlite", sqliteSource(filepath.Join(t.TempDir(), "app.db")))
 }
 
-func TestPostgres(t *testing.T) {
+func TestKilled_Postgres(t *testing.T) {
 	server := debian.StartPostgres(t)
 	testKills(t, "pgx", server.URL(server.Address))
 }

@@ -10,15 +10,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/postgres"
 	"github.com/retrywhen/retrywhen/retry"
 )
-
-func TestMain(m *testing.M) { check.Main(m) }
 
 const poll = 300 * time.Millisecond
 
@@ -80,7 +77,7 @@ func TestEvents(t *testing.T) {
 		}
 		switch seen := account.Enter(number); {
 		case seen == n/2:
-			background.Go(server.Restart)
+			background.Go(func() { server.Restart(t) })
 		case seen%every == 0:
 			fault()
 		}

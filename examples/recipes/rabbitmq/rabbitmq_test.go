@@ -13,14 +13,11 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/retrywhen/retrywhen/backoff"
-	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/recipes/rabbitmq"
 	"github.com/retrywhen/retrywhen/jitter"
 	"github.com/retrywhen/retrywhen/reconnecttest"
 	"github.com/retrywhen/retrywhen/retry"
 )
-
-func TestMain(m *testing.M) { check.Main(m) }
 
 const heartbeat = 10 * time.Second
 

@@ -24,8 +24,6 @@ import (
 	"github.com/retrywhen/retrywhen/stream"
 )
 
-func TestMain(m *testing.M) { check.Main(m) }
-
 // serve starts a server with a stream "jobs" of the entries 1 to n, and returns its address.
 func serve(t *testing.T, n int) string {
 	t.Helper()
@@ -53,8 +51,12 @@ func serve(t *testing.T, n int) string {
 	return address
 }
 
+func options(address string) *client.Options {
+	return &client.Options{Addr: address, MaxRetries: -1, ContextTimeoutEnabled: true, DialerRetries: 1, Protocol: 2, DisableIdentity: true}
+}
+
 func open(t *testing.T, address string) *client.Client {
-	db := client.NewClient(&client.Options{Addr: address, MaxRetries: -1, ContextTimeoutEnabled: true, DialerRetries: 1, Protocol: 2, DisableIdentity: true})
+	db := client.NewClient(options(address))
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }

@@ -10,15 +10,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/table"
 	"github.com/retrywhen/retrywhen/retry"
 )
-
-func TestMain(m *testing.M) { check.Main(m) }
 
 const lag = 2 * time.Second
 

@@ -20,10 +20,10 @@ type Event struct {
 	Data string `json:"data,omitempty"`
 }
 
-// Events returns the events of a feed. An attempt fails if nothing comes within silence, not even a heartbeat, or if
+// Events returns the events of a feed after the one with the id start. An attempt fails if nothing comes within silence, not even a heartbeat, or if
 // the server closes the connection. The failure is permanent if the server's code means that a retry cannot help.
-func Events(url string, silence time.Duration, policy stream.RetryHandler) stream.Stream[Event] {
-	return operators.Resume(0, func(at int) stream.Stream[Event] {
+func Events(url string, start int, silence time.Duration, policy stream.RetryHandler) stream.Stream[Event] {
+	return operators.Resume(start, func(at int) stream.Stream[Event] {
 		var connection stream.Stream[Event] = func(ctx context.Context, yield func(Event) bool) error {
 			conn, response, err := websocket.Dial(ctx, url, nil)
 			if err != nil {

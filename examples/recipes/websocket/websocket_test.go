@@ -12,13 +12,10 @@ import (
 	socket "github.com/coder/websocket"
 	"github.com/coder/websocket/wsjson"
 
-	"github.com/retrywhen/retrywhen/examples/internal/check"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/websocket"
 )
-
-func TestMain(m *testing.M) { check.Main(m) }
 
 const silence = 200 * time.Millisecond
 
@@ -86,7 +83,7 @@ func TestEvents(t *testing.T) {
 	network := proxy.Start(t, server.Listener.Addr().String())
 	fault := network.Each()
 	var account ledger.Ledger
-	err := websocket.Events("ws://"+network.Address(), silence, proxy.Policy).Take(n).ForEach(t.Context(), func(e websocket.Event) {
+	err := websocket.Events("ws://"+network.Address(), 0, silence, proxy.Policy).Take(n).ForEach(t.Context(), func(e websocket.Event) {
 		if account.Enter(e.ID)%every == 0 {
 			fault()
 		}
@@ -105,7 +102,7 @@ func TestEvents_NoRetryCanHelp(t *testing.T) {
 		var connections atomic.Int64
 		server := feed(t, &connections, func(int64) int { return code })
 		url := "ws" + strings.TrimPrefix(server.URL, "http")
-		_, err := websocket.Events(url, time.Minute, proxy.Policy).Collect(t.Context())
+		_, err := websocket.Events(url, 0, time.Minute, proxy.Policy).Collect(t.Context())
 		if err == nil || connections.Load() != 1 {
 			t.Errorf("%d: %v after %d connections", code, err, connections.Load())
 		}

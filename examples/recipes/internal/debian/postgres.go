@@ -2,6 +2,7 @@ package debian
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -19,11 +21,13 @@ import (
 // Postgres is a running PostgreSQL server.
 type Postgres struct {
 	Address string
-	control func(args ...string)
+	control func(args ...string) error
+	data    string
 }
 
-// StartPostgres starts a server on a free port for the duration of the test. Its user "postgres" has no password.
-func StartPostgres(t *testing.T) *Postgres {
+// StartPostgres starts a server on a free port for the duration of the test, with settings such as "wal_level=logical". Its
+// user "postgres" has no password.
+func StartPostgres(t *testing.T, settings ...string) *Postgres {
 	t.Helper()
 	initdb := Program(t, "initdb", "postgresql", "/usr/lib/postgresql/*/bin")
 	dir, err := os.MkdirTemp("", "recipes-postgres")
@@ -44,35 +48,73 @@ func StartPostgres(t *testing.T) *Postgres {
 		}
 		as = []string{"runuser", "-u", "postgres", "--"}
 	}
-	run := func(program string, args ...string) {
-		t.Helper()
+	run := func(program string, args ...string) error {
 		args = append(append(as[:len(as):len(as)], program), args...)
 		command := exec.Command(args[0], args[1:]...)
 		command.Dir = dir
 		if out, err := command.CombinedOutput(); err != nil {
 			log, _ := os.ReadFile(filepath.Join(dir, "log"))
-			t.Errorf("%s: %v\n%s%s", strings.Join(args, " "), err, out, log)
+			return fmt.Errorf("%s: %w\n%s%s", strings.Join(args, " "), err, out, log)
 		}
+		return nil
 	}
 	address := check.Port(t)
 	_, port, _ := net.SplitHostPort(address)
 	data := filepath.Join(dir, "data")
-	run(initdb, "-D", data, "-U", "postgres", "-A", "trust", "--no-sync")
-	p := &Postgres{Address: address, control: func(args ...string) {
-		t.Helper()
-		run(filepath.Join(filepath.Dir(initdb), "pg_ctl"), append([]string{"-D", data, "-w", "-l", filepath.Join(dir, "log"),
-			"-o", "-p " + port + " -c listen_addresses=127.0.0.1 -c unix_socket_directories="}, args...)...)
-	}}
-	p.control("start")
-	if t.Failed() {
-		t.FailNow()
+	if err := run(initdb, "-D", data, "-U", "postgres", "-A", "trust", "--no-sync"); err != nil {
+		t.Fatal(err)
 	}
-	t.Cleanup(func() { p.control("-m", "immediate", "stop") })
+	options := "-p " + port + " -c listen_addresses=127.0.0.1 -c unix_socket_directories="
+	for _, setting := range settings {
+		options += " -c " + setting
+	}
+	p := &Postgres{Address: address, data: data, control: func(args ...string) error {
+		return run(filepath.Join(filepath.Dir(initdb), "pg_ctl"), append([]string{"-D", data, "-w", "-l", filepath.Join(dir, "log"),
+			"-o", options}, args...)...)
+	}}
+	if err := p.control("start"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.control("-m", "immediate", "stop"); err != nil {
+			t.Error(err)
+		}
+	})
 	return p
 }
 
-// Restart kills the server and starts it again.
-func (p *Postgres) Restart() { p.control("-m", "immediate", "restart") }
+// Restart stops the server as if it had crashed and starts it again.
+func (p *Postgres) Restart(t *testing.T) {
+	if err := p.control("-m", "immediate", "restart"); err != nil {
+		t.Error(err)
+	}
+}
+
+// Kill kills the server's first process with SIGKILL, which ends the others, and starts it again.
+func (p *Postgres) Kill(t *testing.T) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(p.data, "postmaster.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); p.control("start") != nil; { // until the others have ended
+		if time.Now().After(end) {
+			t.Fatal("the server does not start again")
+		}
+	}
+}
 
 // URL returns the URL of the database at the given address, such as that of a proxy.
 func (p *Postgres) URL(address string) string {

@@ -4,6 +4,7 @@ package killed
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/examples/internal/check"
+	"github.com/retrywhen/retrywhen/stream"
 )
 
 // The environment of the program.
@@ -82,9 +84,11 @@ func (e *Effects) Position() string {
 func (e *Effects) Counts() map[int]int {
 	counts := map[int]int{}
 	for _, line := range e.lines {
-		number, _, _ := strings.Cut(line, " ")
-		if n, err := strconv.Atoi(number); err == nil { // not a bookmark
-			counts[n]++
+		group, _, _ := strings.Cut(line, " ")
+		for number := range strings.SplitSeq(group, ",") {
+			if n, err := strconv.Atoi(number); err == nil { // not a bookmark
+				counts[n]++
+			}
 		}
 	}
 	return counts
@@ -92,8 +96,32 @@ func (e *Effects) Counts() map[int]int {
 
 // Apply has the effect of the event with the number n, and stores the position after it. Then it kills the process, if
 // that is its turn.
-func (e *Effects) Apply(n int, position string) error {
-	return e.write(strconv.Itoa(n) + " " + position)
+func (e *Effects) Apply(n int, position string) error { return e.ApplyAll([]int{n}, position) }
+
+// ApplyAll is Apply for a group of events.
+func (e *Effects) ApplyAll(group []int, position string) error {
+	return e.write(strings.Trim(strings.ReplaceAll(fmt.Sprint(group), " ", ","), "[]") + " " + position)
+}
+
+// Follow has the effect of each value, of which event returns the number and the position after it, until the program has
+// had so many different events.
+func Follow[T any](ctx context.Context, e *Effects, events int, values stream.Stream[T], event func(T) (n int, position any)) error {
+	return values.TakeWhile(func(v T) bool {
+		n, position := event(v)
+		text, err := json.Marshal(position)
+		if err = errors.Join(err, e.Apply(n, string(text))); err != nil {
+			panic(err)
+		}
+		return len(e.Counts()) < events
+	}).ForEach(ctx, func(T) {})
+}
+
+// Start reads the stored position; without one at remains what it is.
+func (e *Effects) Start(at any) error {
+	if e.Position() == "" {
+		return nil
+	}
+	return json.Unmarshal([]byte(e.Position()), at)
 }
 
 // Bookmark stores a position alone.

@@ -1,0 +1,57 @@
+package rabbitmq_test
+
+import (
+	"context"
+	"net"
+	"sync"
+	"testing"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/retrywhen/retrywhen/examples/internal/killed"
+	"github.com/retrywhen/retrywhen/examples/recipes/rabbitmq"
+	"github.com/retrywhen/retrywhen/retry"
+)
+
+func TestMain(m *testing.M) { killed.Main(m, program) }
+
+// program has the effect of a delivery in its handler, before the acknowledgement.
+func program(ctx context.Context, e *killed.Effects, args []string) error {
+	var mu sync.Mutex
+	connect := func(ctx context.Context) (*amqp.Connection, error) {
+		return dial(func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, args[0])
+		})(ctx)
+	}
+	jobs := rabbitmq.Consume(connect, "jobs", 2*heartbeat, 2, reconnect, retry.Default, func(_ context.Context, d rabbitmq.Delivery) error {
+		mu.Lock()
+		defer mu.Unlock()
+		return e.Apply(number(d), "")
+	})
+	return jobs.TakeWhile(func(rabbitmq.Delivery) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(e.Counts()) < 300
+	}).ForEach(ctx, func(rabbitmq.Delivery) {})
+}
+
+func TestConsume_Killed(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, serving := &broker{}, sync.WaitGroup{}
+	defer serving.Wait()
+	defer l.Close()
+	b.publish(1, 300)
+	serving.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() { b.serve(t, conn) })
+		}
+	})
+	killed.Check(t, 10, 25, 1, 300, true, l.Addr().String())
+}

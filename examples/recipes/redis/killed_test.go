@@ -1,0 +1,22 @@
+package redis_test
+
+import (
+	"context"
+	"testing"
+
+	client "github.com/redis/go-redis/v9"
+
+	"github.com/retrywhen/retrywhen/examples/internal/killed"
+)
+
+func TestMain(m *testing.M) { killed.Main(m, program) }
+
+// program has the effect of an entry before it is acknowledged.
+func program(ctx context.Context, e *killed.Effects, args []string) error {
+	db := client.NewClient(options(args[0]))
+	defer db.Close()
+	entries := consume(db, func(_ context.Context, entry client.XMessage) error { return e.Apply(number(entry), "") })
+	return entries.TakeWhile(func(string) bool { return len(e.Counts()) < 500 }).ForEach(ctx, func(string) {})
+}
+
+func TestConsume_Killed(t *testing.T) { killed.Check(t, 10, 40, 1, 500, true, serve(t, 500)) }
