@@ -147,8 +147,6 @@ func TestTheFeedComesBack(t *testing.T) {
 	})
 }
 
-type dialer = func(ctx context.Context, network, address string) (net.Conn, error)
-
 func TestTheClientComesBack(t *testing.T) {
 	serve := func(ctx context.Context, l net.Listener) {
 		server := &http.Server{Handler: http.HandlerFunc(serveEvents)}

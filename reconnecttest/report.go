@@ -3,6 +3,7 @@ package reconnecttest
 import (
 	"flag"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -136,7 +137,7 @@ func (c *check) measure(t *testing.T, reporter testing.TB) bool {
 func (c *check) playGroup(t *testing.T, reporter testing.TB, g group) {
 	reporter.Helper()
 	var found judge.Group
-	alone := strings.Count(flag.Lookup("test.run").Value.String(), "/") > strings.Count(t.Name(), "/")
+	alone := selects(flag.Lookup("test.run").Value.String(), t.Name())
 	over := false
 	for i, sc := range g.scenarios() {
 		if over || i > 0 && c.unjudged >= 3 || c.spun >= 3 {
@@ -174,6 +175,23 @@ func (c *check) playGroup(t *testing.T, reporter testing.TB, g group) {
 		}
 	}
 	c.tell(reporter, g.name, &found)
+}
+
+// selects reports whether a pattern of -run is for subtests of the test with this name.
+func selects(pattern, name string) bool {
+	names := strings.Split(name, "/")
+	for one := range strings.SplitSeq(pattern, "|") {
+		parts := strings.Split(one, "/")
+		deeper := len(parts) > len(names)
+		for i := 0; deeper && i < len(names); i++ {
+			matches, err := regexp.MatchString(parts[i], names[i])
+			deeper = matches || err != nil // a part of a pattern in brackets
+		}
+		if deeper {
+			return true
+		}
+	}
+	return false
 }
 
 // missed reports whether the break of a scenario has not taken place.

@@ -65,7 +65,7 @@ func again[T any](ctx context.Context, c *config, f func(context.Context) (T, er
 }
 
 func loop[T any](ctx context.Context, op *Operation, f func(context.Context) (T, error), v T, err error) (T, error) {
-	contexts := new(attempt.Contexts)
+	attempts := attempt.NewOperation(ctx)
 	for err != nil {
 		delay, end := op.Failed(Outcome{Err: err})
 		if end == nil {
@@ -74,7 +74,7 @@ func loop[T any](ctx context.Context, op *Operation, f func(context.Context) (T,
 		if end != nil {
 			return v, op.Done(Outcome{Err: end})
 		}
-		v, err = call(contexts.With(ctx, op.beginAttempt()), op, f)
+		v, err = call(attempts.Attempt(op.beginAttempt()), op, f)
 	}
 	return v, op.Done(Outcome{})
 }

@@ -52,7 +52,9 @@ type config struct {
 }
 
 // Default waits about 1, 2, 4 and 8 s, each ±15 %, and gives up when the next wait would be 10 s or more. The figures
-// are those of "Exponential Backoff" (LispCast).
+// are those of "Exponential Backoff" (LispCast). It has no budget, because the calls of a program go to different
+// servers, and a budget is one server's. For calls of one server, add one that they share:
+// Default.With(WithBudget(NewBudget(10, 1, 0.1))).
 var Default = Policy{standard}
 
 // standard is Default's config, and empty one without an option.

@@ -4,18 +4,19 @@ import (
 	"context"
 	"time"
 
+	"github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
 // withTimeout is context.WithTimeout on any clock.
-func withTimeout(ctx context.Context, clock stream.Clock, d time.Duration) (context.Context, context.CancelFunc) {
-	if _, ok := clock.(interface{ SystemClock() }); ok {
+func withTimeout(ctx context.Context, c stream.Clock, d time.Duration) (context.Context, context.CancelFunc) {
+	if clock.IsSystem(c) {
 		return context.WithTimeout(ctx, d)
 	}
 	inner, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	pending := context.AfterFunc(inner, func() { close(done) })
-	timer := clock.AfterFunc(d, func() { cancel(context.DeadlineExceeded) })
+	timer := c.AfterFunc(d, func() { cancel(context.DeadlineExceeded) })
 	return timeoutContext{inner, done}, func() {
 		timer.Stop()
 		stopped := pending()

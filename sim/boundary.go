@@ -1,15 +1,17 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"time"
 )
 
 // Boundary is an Overload at several loads, for several kinds of callers. It finds the highest load from which the
-// server recovers.
+// server recovers: within Soon of the Trigger's end.
 type Boundary struct {
 	Overload Overload  `json:"overload"` // its Load, Trace, Layers and Progress are ignored; run i of a point has the seed Seed+i
 	Callers  []Callers `json:"callers"`
@@ -41,7 +43,9 @@ type BoundaryPoint struct {
 	Load          float64  `json:"load"`
 	Runs          int      `json:"runs"`
 	Recovered     int      `json:"recovered"` // the runs in which the server recovered
-	After         Spread   `json:"after"`     // their Recovery.After
+	Late          int      `json:"late"`      // the runs in which it recovered late
+	After         Spread   `json:"after"`     // the Recovery.After of the runs in which it recovered
+	Median        int      `json:"median"`    // the run with the median time to recovery; that of no recovery is the longest
 	Amplification Estimate `json:"amplification"`
 	Succeeded     Estimate `json:"succeeded"` // the share of the operations that succeeded
 }
@@ -76,6 +80,7 @@ func (b Boundary) Run(ctx context.Context) (*BoundaryResult, error) {
 		r     = &BoundaryResult{Points: []BoundaryPoint{}, Highest: make([]float64, len(b.Callers))}
 		done  int64
 		point struct{ after, amplification, succeeded moments }
+		times []time.Duration // to recovery
 		next  = BoundaryPoint{}
 		n     = len(b.Callers) * len(b.Loads) * b.Runs
 		of    = func(i int) (Callers, float64, int) {
@@ -99,15 +104,23 @@ func (b Boundary) Run(ctx context.Context) (*BoundaryResult, error) {
 			if run == 0 {
 				next = BoundaryPoint{Callers: callers.Name, Load: load, Runs: b.Runs}
 			}
-			if x.Recovery.Verdict == Recovered {
+			took := x.Recovery.After
+			switch x.Recovery.Verdict {
+			case Recovered:
 				next.Recovered++
-				point.after.add(int64(x.Recovery.After))
+				point.after.add(int64(took))
+			case RecoveredLate:
+				next.Late++
+			default:
+				took = never
 			}
+			times = append(times, took)
 			point.amplification.addFigure(x.Amplification)
 			point.succeeded.addFigure(float64(x.Succeeded) / float64(max(x.Operations, 1)))
 			if run == b.Runs-1 {
 				next.After, next.Amplification, next.Succeeded = point.after.spread(), point.amplification.estimate(), point.succeeded.estimate()
-				r.Points = append(r.Points, next)
+				next.Median = median(times)
+				r.Points, times = append(r.Points, next), times[:0]
 				point.after.reset()
 				point.amplification.reset()
 				point.succeeded.reset()
@@ -128,6 +141,16 @@ func (b Boundary) Run(ctx context.Context) (*BoundaryResult, error) {
 		return r, &StoppedError{"Boundary", stopped.Cause, stopped.At, done, int64(n), "runs"}
 	}
 	return r, err
+}
+
+// median returns the index of the median, the higher one of two.
+func median(all []time.Duration) int {
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(all[i], all[j]) })
+	return order[len(order)/2]
 }
 
 // overload returns the Overload of one run.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,11 +15,16 @@ import (
 )
 
 // Choose runs Outages of several lengths under several policies. It reports which policies meet the targets, what each
-// costs, and which one it recommends. All clients fail together at the beginning, which is the worst case.
+// costs, and which one it recommends for a job or a connection, which must be done at last. All clients fail together at
+// the beginning, which is the worst case.
+//
+// A policy for a job serves all clients. It waits up to a second or more before the first retry, and in an outage of an
+// hour no client makes more than MostAttempts.
 type Choose struct {
-	Clients  int             `json:"clients"`  // 1 to 10,000,000
-	Capacity int             `json:"capacity"` // clients that the server serves a second, once it is back
-	Outages  []time.Duration `json:"outages"`  // how long the server is down
+	Clients   int             `json:"clients"`   // 1 to 10,000,000
+	Processes int             `json:"processes"` // that the clients are divided among, in place of the Strategies' own; 0 is their own; at most Clients
+	Capacity  int             `json:"capacity"`  // clients that the server serves a second, once it is back
+	Outages   []time.Duration `json:"outages"`   // how long the server is down
 
 	// Served is the target for the time from the server's return until all clients are served, in every run of every
 	// outage; 0 is no target.
@@ -28,7 +34,7 @@ type Choose struct {
 	// longer; 0 is no target.
 	Wait time.Duration `json:"wait"`
 
-	Strategies []Strategy `json:"strategies"` // the choices; nil is Candidates in the Placement
+	Strategies []Strategy `json:"strategies"` // the choices; nil is Candidates
 	Placement  Placement  `json:"placement"`  // of the Candidates
 	Slots      bool       `json:"slots"`      // the server assigns slots, see Outage
 	Runs       int        `json:"runs"`       // for each outage
@@ -38,24 +44,29 @@ type Choose struct {
 	Progress func(done, total int64) `json:"-"`
 }
 
+// MostAttempts is the most attempts of a client in an outage of an hour under a policy that Choose recommends.
+const MostAttempts = 400
+
 // Choices is the result of a Choose.
 type Choices struct {
 	Choices []Choice `json:"choices"` // in the order of the strategies
 
 	// Recommended is the index of the recommended strategy, -1 if none meets the targets. It is the one that meets them
-	// with the shortest End. Of Ends that are at most a tenth longer, the one with the fewest refusals counts, and of
-	// refusals that differ by at most 0.01 a client the shorter mean first wait.
+	// with the shortest End. Of Ends that are at most a tenth longer, the one with the fewest refusals counts, of refusals
+	// that differ by at most 0.01 a client the fewer attempts in an hour, and of those that differ by at most a tenth the
+	// shorter first wait.
 	Recommended int `json:"recommended"`
 }
 
 // Choice is the result of one strategy.
 type Choice struct {
 	Strategy
-	Meets     bool           `json:"meets"`     // whether it meets the targets
+	Meets     bool           `json:"meets"`     // whether it is a policy for a job, and meets the targets
 	Refusals  float64        `json:"refusals"`  // per client, on average, after the server's return, over all outages
+	Attempts  Counts         `json:"attempts"`  // of the clients, in an outage of an hour
 	FirstWait Spread         `json:"firstWait"` // the wait of an operation that fails once, alone
-	End       time.Duration  `json:"end"`       // the time from the server's return until all clients are served: the sum of the medians of all outages
-	Unbeaten  bool           `json:"unbeaten"`  // it serves all clients, and no other strategy that does is as good in Refusals, mean FirstWait and End and better in one of them
+	End       time.Duration  `json:"after"`     // the time from the server's return until all clients are served: the longest median of all outages
+	Unbeaten  bool           `json:"unbeaten"`  // it serves all clients, and no other strategy that does is as good in Refusals, median FirstWait and End and better in one of them
 	Outages   []ChoiceOutage `json:"outages"`
 }
 
@@ -64,21 +75,29 @@ type ChoiceOutage struct {
 	Down     time.Duration `json:"down"`
 	Best     time.Duration `json:"best"`     // when all could be served, after the server's return
 	After    Spread        `json:"after"`    // when the last client of a run was served, after the server's return
+	Served   int           `json:"served"`   // clients that were served: the median of the runs
+	Left     time.Duration `json:"left"`     // when the median client that gave up did: the median of the runs; 0 if none did
 	Unserved int64         `json:"unserved"` // clients that were never served, in all runs
-	Attempts Estimate      `json:"attempts"` // per client
+	Attempts float64       `json:"attempts"` // per client: the median of the runs
 	Refusals Estimate      `json:"refusals"` // attempts that failed although the server was back, because it was busy
 	Peak     Estimate      `json:"peak"`     // the most attempts in a second, after the server's return
 }
 
+// least is the least cap of a candidate: in an hour there are at most 300 such waits, or about as many of twice that
+// with full jitter.
+const least = 12 * time.Second
+
 // Candidates returns the policies that Choose compares by default, for a number of clients and a capacity, in the given
 // placement. Four are the usual ones, with waits from a second to half a minute. Three are computed from the arguments:
-// their longest waits are Wave, or twice Wave with full jitter. Arguments below 1 panic.
-func Candidates(clients, capacity int, p Placement) []Strategy {
-	if clients < 1 || capacity < 1 {
-		panic(fmt.Sprintf("sim: Candidates: clients is %d and capacity is %d, want at least 1", clients, capacity))
+// their longest waits are Wave and at least 12 s, or twice that with full jitter. No cap is less than timeout, the
+// attempt timeout of the calls. Arguments below 1 panic, and a negative timeout.
+func Candidates(clients, capacity int, timeout time.Duration, p Placement) []Strategy {
+	if clients < 1 || capacity < 1 || timeout < 0 {
+		panic(fmt.Sprintf("sim: Candidates: clients is %d, capacity %d and timeout %v, want at least 1, 1 and 0", clients, capacity, timeout))
 	}
-	usual := backoff.Exponential(time.Second, 2).Cap(30 * time.Second)
-	wave := Wave(clients, capacity)
+	longest := max(30*time.Second, timeout)
+	usual := backoff.Exponential(time.Second, 2).Cap(longest)
+	wave := max(Wave(clients, capacity), least, timeout)
 	var all []Strategy
 	for _, c := range []struct {
 		name string
@@ -86,13 +105,13 @@ func Candidates(clients, capacity int, p Placement) []Strategy {
 	}{
 		{"exponential, full", usual.Jitter(jitter.Full)},
 		{"exponential, equal", usual.Jitter(jitter.Equal)},
-		{"decorrelated", backoff.Decorrelated(time.Second).Cap(30 * time.Second)},
+		{"decorrelated", backoff.Decorrelated(time.Second).Cap(longest)},
 		{"exponential, tiled", usual.Tiled()},
 		{"one wave, tiled", backoff.Constant(wave).Tiled()},
-		{"up to one wave, tiled", backoff.Exponential(min(time.Second, wave), 2).Cap(wave).Tiled()},
-		{"up to one wave, full", backoff.Exponential(min(time.Second, 2*wave), 2).Cap(2 * wave).Jitter(jitter.Full)},
+		{"up to one wave, tiled", backoff.Exponential(time.Second, 2).Cap(wave).Tiled()},
+		{"up to one wave, full", backoff.Exponential(time.Second, 2).Cap(2 * wave).Jitter(jitter.Full)},
 	} {
-		all = append(all, Strategy{c.name, retry.New(c.b), p})
+		all = append(all, Strategy{Name: c.name, Policy: retry.New(c.b), Placement: p})
 	}
 	return all
 }
@@ -108,16 +127,17 @@ func Wave(clients, capacity int) time.Duration {
 // firstWaits is the number of draws of Choice.FirstWait.
 const firstWaits = 10_000
 
-// givenUp is how long after the server's return a client that is not served yet counts as unserved.
-const givenUp = 24 * time.Hour
+// hourly is the most clients of the outage of an hour, whose attempts do not depend on their number.
+const hourly = 200
 
-// Run computes the choices.
+// Run computes the choices. The clients' horizon is a week after the server's return.
 //
 // It returns a *FieldError and no result for a Choose that cannot be run. It returns a *StoppedError with the finished
-// strategies, none of them recommended, when ctx ends or a policy retries endlessly at one instant (ErrStuck).
+// strategies, and the recommended one of them, when ctx ends or a policy retries endlessly at one instant (ErrStuck).
 func (c Choose) Run(ctx context.Context) (*Choices, error) {
 	check := checker{model: "Choose"}
 	check.count("Clients", c.Clients, 1, maxClients)
+	check.count("Processes", c.Processes, 0, min(max(c.Clients, 1), maxProcesses))
 	check.count("Capacity", c.Capacity, 1, maxRetries)
 	check.count("Runs", c.Runs, 1, math.MaxInt32)
 	check.count("len(Outages)", len(c.Outages), 1, maxClients)
@@ -127,40 +147,46 @@ func (c Choose) Run(ctx context.Context) (*Choices, error) {
 	check.notNegative("Served", c.Served)
 	check.notNegative("Wait", c.Wait)
 	check.choice("Placement", uint8(c.Placement), placements)
-	for i, s := range c.Strategies {
-		check.choice(fmt.Sprintf("Strategies[%d].Placement", i), uint8(s.Placement), placements)
-	}
+	check.strategies(c.Strategies)
 	if check.err != nil {
 		return nil, check.err
 	}
 	strategies := c.Strategies
 	if strategies == nil {
-		strategies = Candidates(c.Clients, c.Capacity, c.Placement)
+		strategies = Candidates(c.Clients, c.Capacity, 0, c.Placement)
 	}
-	var (
-		r         = &Choices{Choices: []Choice{}, Recommended: -1}
-		choice    Choice
-		after     moments
-		attempts  moments
-		refusals  moments
-		peak      moments
-		unserved  int64
-		late      bool // a target is missed
-		done      int64
-		perChoice = len(c.Outages) * c.Runs
-		n         = len(strategies) * perChoice
-	)
+	// The last run of a strategy is the outage of an hour.
+	r := &Choices{Choices: []Choice{}, Recommended: -1}
+	var runs []*OutageResult
+	perChoice := len(c.Outages)*c.Runs + 1
+	of := func(i int) (strategy Strategy, down time.Duration, hour bool) {
+		strategy = strategies[i/perChoice]
+		if i %= perChoice; i == perChoice-1 {
+			return strategy, time.Hour, true
+		}
+		return strategy, c.Outages[i/c.Runs], false
+	}
+	n, done := len(strategies)*perChoice, 0
 	err := many[*OutageResult]{
 		n: n, progress: c.Progress,
 		weight: func(i int) float64 {
-			return 1 + c.Outages[i%perChoice/c.Runs].Seconds() + float64(c.Clients)/float64(c.Capacity)
+			_, down, hour := of(i)
+			if hour {
+				return down.Seconds() * min(hourly/float64(c.Clients), 1)
+			}
+			return 1 + down.Seconds() + float64(c.Clients)/float64(c.Capacity)
 		},
 		worker: func() func(one) (*OutageResult, error) {
 			return func(run one) (*OutageResult, error) {
-				s, down := strategies[run.i/perChoice], c.Outages[run.i%perChoice/c.Runs]
+				s, down, hour := of(run.i)
 				o := Outage{
-					Policy: s.Policy, Placement: s.Placement, Clients: c.Clients, Capacity: c.Capacity, Down: down, Slots: c.Slots,
-					Seed: c.Seed + uint64(run.i%c.Runs), Horizon: add(down, givenUp), Progress: run.progress,
+					Policy: s.Policy, Placement: s.Placement, Processes: cmp.Or(c.Processes, s.Processes), Clients: c.Clients, Capacity: c.Capacity, Down: down, Slots: c.Slots,
+					Seed: c.Seed + uint64(run.i%perChoice%c.Runs), Horizon: add(down, 7*24*time.Hour), Progress: run.progress,
+				}
+				if hour {
+					o.Policy = s.Policy.With(retry.Limit(MostAttempts)) // more attempts are too many, whatever their number
+					o.Clients = min(c.Clients, hourly)
+					o.Processes, o.Capacity, o.Horizon = min(o.Processes, o.Clients), o.Clients, down
 				}
 				res, err := o.Run(run.ctx)
 				if errors.Is(err, ErrHorizon) {
@@ -171,40 +197,56 @@ func (c Choose) Run(ctx context.Context) (*Choices, error) {
 		},
 		merge: func(i int, x *OutageResult) {
 			done++
-			s, down := strategies[i/perChoice], c.Outages[i%perChoice/c.Runs]
-			if i%perChoice == 0 {
-				choice, late = Choice{Strategy: s, FirstWait: c.firstWait(s)}, false
-			}
-			took := max(0, x.End-down)
-			after.add(int64(took))
-			attempts.addFigure(x.PerClient.Mean)
-			refusals.addFigure(float64(x.FailuresAfter))
-			peak.addFigure(float64(x.PeakAfter))
-			unserved += int64(x.Clients - x.Served)
-			late = late || x.Served < x.Clients || c.Served > 0 && took > c.Served
-			if i%c.Runs < c.Runs-1 {
-				return
-			}
-			choice.Outages = append(choice.Outages, ChoiceOutage{
-				down, x.Best - down, after.spread(), unserved, attempts.estimate(), refusals.estimate(), peak.estimate(),
-			})
-			choice.Refusals += refusals.estimate().Mean / float64(c.Clients)
-			choice.End = add(choice.End, time.Duration(after.percentile(50)))
-			unserved = 0
-			for _, m := range []*moments{&after, &attempts, &refusals, &peak} {
-				m.reset()
-			}
-			if i%perChoice == perChoice-1 {
-				choice.Meets = !late && (c.Wait == 0 || choice.FirstWait.P99 <= c.Wait)
-				r.Choices = append(r.Choices, choice)
+			if runs = append(runs, x); len(runs) == perChoice {
+				r.Choices = append(r.Choices, c.choice(strategies[i/perChoice], runs))
+				runs = nil
 			}
 		},
 	}.run(ctx)
-	if stopped, ok := errors.AsType[*StoppedError](err); ok {
-		return r, &StoppedError{"Choose", stopped.Cause, stopped.At, done, int64(n), "runs"}
-	}
 	r.compare()
+	if stopped, ok := errors.AsType[*StoppedError](err); ok {
+		return r, &StoppedError{"Choose", stopped.Cause, stopped.At, int64(done), int64(n), "runs"}
+	}
 	return r, err
+}
+
+// choice returns the result of a strategy's runs, of which the last is the outage of an hour.
+func (c *Choose) choice(s Strategy, runs []*OutageResult) Choice {
+	hour := runs[len(runs)-1]
+	choice := Choice{Strategy: s, Attempts: hour.PerClient, FirstWait: c.firstWait(s)}
+	late := false // a target is missed
+	for i, down := range c.Outages {
+		var after, refusals, peak moments
+		runs := runs[i*c.Runs:][:c.Runs]
+		o := ChoiceOutage{Down: down, Best: runs[0].Best - down}
+		for _, x := range runs {
+			took := max(0, x.End-down)
+			after.add(int64(took))
+			refusals.addFigure(float64(x.FailuresAfter))
+			peak.addFigure(float64(x.PeakAfter))
+			o.Unserved += int64(x.Clients - x.Served)
+			late = late || x.Served < x.Clients || c.Served > 0 && took > c.Served
+		}
+		o.Served = medianOf(runs, func(x *OutageResult) int { return x.Served })
+		o.Left = medianOf(runs, func(x *OutageResult) time.Duration { return x.Left.P50 })
+		o.Attempts = medianOf(runs, func(x *OutageResult) float64 { return x.PerClient.Mean })
+		o.After, o.Refusals, o.Peak = after.spread(), refusals.estimate(), peak.estimate()
+		choice.Outages = append(choice.Outages, o)
+		choice.Refusals += o.Refusals.Mean / float64(c.Clients)
+		choice.End = max(choice.End, o.After.P50)
+	}
+	choice.Meets = !late && choice.FirstWait.Most >= 999*time.Millisecond && choice.Attempts.Most <= MostAttempts && (c.Wait == 0 || choice.FirstWait.P99 <= c.Wait)
+	return choice
+}
+
+// medianOf returns the median of a figure, the lower one of two.
+func medianOf[N cmp.Ordered](runs []*OutageResult, figure func(*OutageResult) N) N {
+	var all []N
+	for _, x := range runs {
+		all = append(all, figure(x))
+	}
+	slices.Sort(all)
+	return all[(len(all)-1)/2]
 }
 
 // compare sets Unbeaten and Recommended.
@@ -232,8 +274,8 @@ func (x *Choice) servesAll() bool {
 
 // beats reports whether x is nowhere worse than y, and better somewhere.
 func (x *Choice) beats(y *Choice) bool {
-	return x.Refusals <= y.Refusals && x.FirstWait.Mean <= y.FirstWait.Mean && x.End <= y.End &&
-		(x.Refusals < y.Refusals || x.FirstWait.Mean < y.FirstWait.Mean || x.End < y.End)
+	return x.Refusals <= y.Refusals && x.FirstWait.P50 <= y.FirstWait.P50 && x.End <= y.End &&
+		(x.Refusals < y.Refusals || x.FirstWait.P50 < y.FirstWait.P50 || x.End < y.End)
 }
 
 // firstWait returns the distribution of the first waits of many operations.
@@ -255,5 +297,8 @@ func (x *Choice) better(y *Choice) bool {
 	if d := x.Refusals - y.Refusals; d > 0.01 || d < -0.01 {
 		return d < 0
 	}
-	return x.FirstWait.Mean < y.FirstWait.Mean
+	if d := x.Attempts.Mean / max(y.Attempts.Mean, 1); d > 1.1 || d < 0.9 {
+		return d < 1
+	}
+	return x.FirstWait.P50 < y.FirstWait.P50
 }

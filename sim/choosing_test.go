@@ -97,7 +97,7 @@ func questionTable(t *testing.T) string {
 		t.Fatal(err)
 	}
 	rows := [][]string{{"strategy", "total wait, s", "peak / mean", "dead time", "mean CV", "CV without wait 1"}}
-	for _, name := range []string{"constant", "exponential", "sidekiq", "buckets", "tiled", "tiled, process-each", "tiled, by-key", "tiled, by-ordinal", "constant, tiled"} {
+	for _, name := range []string{"constant", "exponential", "sidekiq", "buckets", "tiled", "tiled, a process each", "tiled, by-key", "tiled, by-ordinal", "constant, tiled"} {
 		f := all[name]
 		rows = append(rows, []string{
 			name, fmt.Sprintf("%.0f", f.Total.Seconds()), fmt.Sprintf("%.1f", f.PeakOverMean),
@@ -127,9 +127,9 @@ func waitsTable(t *testing.T) string {
 func windowsTable(t *testing.T) string {
 	q := openQuestion()
 	random := q.Strategies[4]
-	random.Placement = ProcessEach
+	random.Processes = q.Jobs
 	strategies := []Strategy{q.Strategies[2], q.Strategies[4], random}
-	rows := [][]string{{"width", "sidekiq: peak / mean", "dead time", "tiled: peak / mean", "dead time", "tiled, process-each: peak / mean", "dead time"}}
+	rows := [][]string{{"width", "sidekiq: peak / mean", "dead time", "tiled: peak / mean", "dead time", "tiled, a process each: peak / mean", "dead time"}}
 	for _, width := range []time.Duration{500, 1000, 2000, 3500, 5000, 8000} {
 		c := Comparison{Strategies: strategies, Jobs: q.Jobs, Retries: q.Retries, Runs: q.Runs,
 			PeakWindow: width * time.Millisecond, DeadWindow: width * time.Millisecond}
@@ -252,9 +252,9 @@ func budgeted(n int, capacity, spent float64) Layer {
 func afterStall(t *testing.T, l Layer) string {
 	t.Helper()
 	o := stalled(80, 5*time.Second, l)
-	o.Horizon = 0
+	o.Horizon = 20 * time.Minute
 	r := runOverload(t, o)
-	if !recovered(r) {
+	if r.Recovery.Verdict == NotRecovered {
 		return "not within " + r.Recovery.Within.String()
 	}
 	return fmt.Sprintf("%.0f s", r.Recovery.After.Seconds())
@@ -268,7 +268,7 @@ func TestTheTokensOfAllProcessesDelayARecovery(t *testing.T) {
 	}
 	after := func(l Layer, load float64) float64 {
 		o := stalled(load, 5*time.Second, l)
-		o.Horizon = 0
+		o.Horizon = 20 * time.Minute
 		return runOverload(t, o).Recovery.After.Seconds()
 	}
 	for _, load := range []float64{50, 80} {
@@ -285,7 +285,7 @@ func TestTheTokensOfAllProcessesDelayARecovery(t *testing.T) {
 	filled := func(spent float64, healthy time.Duration) float64 {
 		o := stalled(80, 5*time.Second, budgeted(200, 10, spent))
 		o.Trigger.At += healthy
-		o.Horizon = 0
+		o.Horizon = o.Trigger.At + 20*time.Minute
 		return runOverload(t, o).Recovery.After.Seconds()
 	}
 	if full, empty, later := filled(0, 0), filled(10, 0), filled(10, 6*time.Minute); full < 100 || empty > 40 || later < 100 {
@@ -365,26 +365,26 @@ var oneWave = backoff.Constant(Wave(1000, 20))
 // outageStrategies are the strategies of the tables of outages.
 func outageStrategies() []Strategy {
 	return []Strategy{
-		{"constant 5 s", retry.New(backoff.Constant(5 * time.Second)), OneProcess},
-		{"exponential", retry.New(exponential), OneProcess},
-		{"exponential, 15 %", retry.New(exponential.Jitter(jitter.Default)), OneProcess},
-		{"exponential, equal", retry.New(exponential.Jitter(jitter.Equal)), OneProcess},
-		{"exponential, full", retry.New(exponential.Jitter(jitter.Full)), OneProcess},
-		{"decorrelated", retry.New(backoff.Decorrelated(time.Second).Cap(30 * time.Second)), OneProcess},
-		{"exponential, tiled", retry.New(exponential.Tiled()), OneProcess},
-		{"exponential, tiled, process-each", retry.New(exponential.Tiled()), ProcessEach},
-		{"exponential, tiled, by-ordinal", retry.New(exponential.Tiled()), ByOrdinal},
-		{"constant 55 s, tiled", retry.New(oneWave.Tiled()), OneProcess},
-		{"constant 55 s, tiled, process-each", retry.New(oneWave.Tiled()), ProcessEach},
-		{"constant 55 s, tiled, by-ordinal", retry.New(oneWave.Tiled()), ByOrdinal},
-		{"constant 55 s, full", retry.New(oneWave.Jitter(jitter.Full)), OneProcess},
+		{"constant 5 s", retry.New(backoff.Constant(5 * time.Second)), OneProcess, 0},
+		{"exponential", retry.New(exponential), OneProcess, 0},
+		{"exponential, 15 %", retry.New(exponential.Jitter(jitter.Default)), OneProcess, 0},
+		{"exponential, equal", retry.New(exponential.Jitter(jitter.Equal)), OneProcess, 0},
+		{"exponential, full", retry.New(exponential.Jitter(jitter.Full)), OneProcess, 0},
+		{"decorrelated", retry.New(backoff.Decorrelated(time.Second).Cap(30 * time.Second)), OneProcess, 0},
+		{"exponential, tiled", retry.New(exponential.Tiled()), OneProcess, 0},
+		{"exponential, tiled, a process each", retry.New(exponential.Tiled()), OneProcess, 1000},
+		{"exponential, tiled, by-ordinal", retry.New(exponential.Tiled()), ByOrdinal, 0},
+		{"constant 55 s, tiled", retry.New(oneWave.Tiled()), OneProcess, 0},
+		{"constant 55 s, tiled, a process each", retry.New(oneWave.Tiled()), OneProcess, 1000},
+		{"constant 55 s, tiled, by-ordinal", retry.New(oneWave.Tiled()), ByOrdinal, 0},
+		{"constant 55 s, full", retry.New(oneWave.Jitter(jitter.Full)), OneProcess, 0},
 	}
 }
 
 func outageTable(t *testing.T) string {
 	rows := [][]string{{"backoff", "attempts per client", "peak per second", "failures", "all served after", "random arrivals: failures", "all served after"}}
 	for _, s := range outageStrategies() {
-		o := Outage{Policy: s.Policy, Placement: s.Placement}
+		o := Outage{Policy: s.Policy, Placement: s.Placement, Processes: s.Processes}
 		together := manyOutages(t, o, 10)
 		o.Arrive = time.Minute
 		later := manyOutages(t, o, 10)
@@ -519,13 +519,13 @@ func TestChoosingSentences(t *testing.T) {
 	}
 	last := len(tiled.Outages) - 1
 	minute := func(c Choice) ChoiceOutage { return c.Outages[last] }
-	if most := minute(full).Attempts.Mean; most < minute(equal).Attempts.Mean || most < minute(decorrelated).Attempts.Mean {
+	if most := minute(full).Attempts; most < minute(equal).Attempts || most < minute(decorrelated).Attempts {
 		t.Errorf("full makes %v attempts", most)
 	}
 	if part := minute(tiled).Refusals.Mean / minute(equal).Refusals.Mean; part < 0.5 || part > 0.6 {
 		t.Errorf("tiled has %.2f of equal's failures", part)
 	}
-	if each := minute(by["exponential, tiled, process-each"]).After.Mean; each < minute(equal).After.Mean || each < minute(full).After.Mean {
+	if each := minute(by["exponential, tiled, a process each"]).After.Mean; each < minute(equal).After.Mean || each < minute(full).After.Mean {
 		t.Errorf("tiled, a process each, is over after %v", each)
 	}
 	// Slots.

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"time"
 )
@@ -52,9 +51,7 @@ func (c Comparison) Run(ctx context.Context) ([]Figures, error) {
 	check.duration("PeakWindow", c.PeakWindow, 1, never)
 	check.duration("DeadWindow", c.DeadWindow, 1, never)
 	check.herd(c.Jobs, c.Retries)
-	for i, s := range c.Strategies {
-		check.choice(fmt.Sprintf("Strategies[%d].Placement", i), uint8(s.Placement), placements)
-	}
+	check.strategies(c.Strategies)
 	if check.err != nil {
 		return nil, check.err
 	}
@@ -68,7 +65,7 @@ func (c Comparison) Run(ctx context.Context) ([]Figures, error) {
 		worker: func() func(one) (*herdFigures, error) {
 			return func(r one) (*herdFigures, error) {
 				s := c.Strategies[r.i/c.Runs]
-				h := Herd{Policy: s.Policy, Placement: s.Placement, Jobs: c.Jobs, Retries: c.Retries, Seed: c.Seed + uint64(r.i%c.Runs), Progress: r.progress}
+				h := Herd{Policy: s.Policy, Placement: s.Placement, Processes: s.Processes, Jobs: c.Jobs, Retries: c.Retries, Seed: c.Seed + uint64(r.i%c.Runs), Progress: r.progress}
 				result, err := h.Run(r.ctx)
 				if err != nil {
 					return nil, err

@@ -180,7 +180,7 @@ func ExampleComparison() {
 	figures, err := sim.Comparison{
 		Strategies: []sim.Strategy{
 			{Name: "one process", Policy: retry.New(tiled)},
-			{Name: "a process each", Policy: retry.New(tiled), Placement: sim.ProcessEach},
+			{Name: "a process each", Policy: retry.New(tiled), Processes: 500},
 			{Name: "by ordinal", Policy: retry.New(tiled), Placement: sim.ByOrdinal},
 		},
 		Jobs: 500, Retries: 4, Runs: 50, PeakWindow: time.Second, DeadWindow: time.Second,
@@ -205,7 +205,7 @@ func ExamplePlacement() {
 	fmt.Println(p.UnmarshalText([]byte("by-kye")))
 	// Output:
 	// one-process
-	// sim: "by-kye" is no placement, want one-process, process-each, by-key or by-ordinal
+	// sim: "by-kye" is no placement, want one-process, by-key or by-ordinal
 }
 
 // The strategies that "Exponential Backoff And Jitter" compares, with its base of 5 ms and its cap of 2 s.

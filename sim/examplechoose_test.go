@@ -27,7 +27,7 @@ func ExampleChoose() {
 		fmt.Printf("%s %-22s %-5v %4.1f refusals a client; after a minute all served in %v\n", mark, c.Name, c.Meets, c.Refusals, last.After.Most.Round(time.Second))
 	}
 	var choice sim.Choice = r.Choices[r.Recommended]
-	fmt.Printf("%v: an operation that fails alone waits for %v on average\n", choice.Policy, choice.FirstWait.Mean.Round(time.Second))
+	fmt.Printf("%v: an operation that fails alone waits for %v in the median\n", choice.Policy, choice.FirstWait.P50.Round(time.Second))
 	// Output:
 	//   exponential, full      false  3.9 refusals a client; after a minute all served in 1m15s
 	//   exponential, equal     false  4.0 refusals a client; after a minute all served in 1m10s
@@ -36,12 +36,12 @@ func ExampleChoose() {
 	// * one wave, tiled        true   0.0 refusals a client; after a minute all served in 55s
 	//   up to one wave, tiled  false  2.7 refusals a client; after a minute all served in 58s
 	//   up to one wave, full   false  2.7 refusals a client; after a minute all served in 2m26s
-	// constant d=55s tiled: an operation that fails alone waits for 28s on average
+	// constant d=55s tiled: an operation that fails alone waits for 27s in the median
 }
 
 // The policies that Choose compares by default.
 func ExampleCandidates() {
-	for _, s := range sim.Candidates(1000, 20, sim.OneProcess) {
+	for _, s := range sim.Candidates(1000, 20, 0, sim.OneProcess) {
 		fmt.Printf("%-22s %v\n", s.Name, s.Policy)
 	}
 	// Output:

@@ -17,8 +17,9 @@ const maxRetries = 100_000_000
 type Herd struct {
 	Policy    retry.Policy `json:"policy"`
 	Placement Placement    `json:"placement"`
-	Jobs      int          `json:"jobs"`    // at least 1
-	Retries   int          `json:"retries"` // the maximum for each job, at least 1; Jobs·Retries is at most 100,000,000
+	Processes int          `json:"processes"` // that the jobs are divided among; 0 is one, at most 10,000
+	Jobs      int          `json:"jobs"`      // at least 1
+	Retries   int          `json:"retries"`   // the maximum for each job, at least 1; Jobs·Retries is at most 100,000,000
 	Seed      uint64       `json:"seed"`
 
 	// Horizon is the last instant at which a retry counts; 0 is none.
@@ -40,7 +41,7 @@ func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
 	}
 	total := int64(h.Jobs) * int64(h.Retries)
 	r := &HerdResult{Jobs: h.Jobs, Retries: h.Retries, Times: make([]time.Duration, total)}
-	all := newOperations(h.Policy, h.Placement, 1, newRand(h.Seed))
+	all := newOperations(h.Policy, h.Placement, h.Processes, newRand(h.Seed))
 	p := newPace(ctx, h.Progress, total)
 	last := horizon(h.Horizon)
 	late := 0
@@ -84,7 +85,7 @@ func (h Herd) Run(ctx context.Context) (*HerdResult, error) {
 func (h *Herd) check() error {
 	c := checker{model: "Herd"}
 	c.herd(h.Jobs, h.Retries)
-	c.choice("Placement", uint8(h.Placement), placements)
+	c.placed("", h.Placement, h.Processes)
 	c.notNegative("Horizon", h.Horizon)
 	return c.err
 }

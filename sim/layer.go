@@ -15,7 +15,7 @@ type Layer struct {
 	Processes int          `json:"processes"` // they take operations in turn; each has its own draws and budget; 0 is one, at most 10,000
 }
 
-// maxProcesses is the most processes of a Layer or an Outage.
+// maxProcesses is the most processes of a Layer or a Strategy.
 const maxProcesses = 10_000
 
 func (c *checker) layer(field string, l Layer) {

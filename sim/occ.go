@@ -51,7 +51,8 @@ func (n Network) draw(rng *rand.Rand) time.Duration {
 type OCC struct {
 	Policy    retry.Policy `json:"policy"`
 	Placement Placement    `json:"placement"`
-	Clients   int          `json:"clients"` // 1 to 10,000,000
+	Processes int          `json:"processes"` // that the clients are divided among; 0 is one, at most 10,000
+	Clients   int          `json:"clients"`   // 1 to 10,000,000
 	Network   Network      `json:"network"`
 	Seed      uint64       `json:"seed"`
 
@@ -95,7 +96,7 @@ func (o *OCC) check(runs int) error {
 	c.count("Clients", o.Clients, 1, maxClients)
 	c.count("runs", runs, 1, math.MaxInt32)
 	c.network(o.Network)
-	c.choice("Placement", uint8(o.Placement), placements)
+	c.placed("", o.Placement, o.Processes)
 	c.notNegative("Horizon", o.Horizon)
 	return c.err
 }
@@ -124,7 +125,7 @@ type writer struct {
 // counts the clients that are done.
 func (r *row) run(seed uint64, p *pace, res *OCCResult, single bool) error {
 	rng := newRand(seed)
-	all := newOperations(r.Policy, r.Placement, 1, rng)
+	all := newOperations(r.Policy, r.Placement, r.Processes, rng)
 	r.clients = append(r.clients[:0], make([]writer, r.Clients)...)
 	r.queue = r.queue[:0]
 	for i := range r.clients {

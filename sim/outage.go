@@ -16,7 +16,7 @@ import (
 // client waits for the Policy's delay and tries again, unless the Policy ends its retries.
 //
 // The clients are divided among the Processes. If the Policy has a budget, each process has one with its settings and
-// tokens. With ProcessEach every client has its own.
+// tokens.
 //
 // With Slots the server behaves like retryhttp.Slots with a burst of one. A client that it cannot serve receives the
 // next free slot as Retry-After, at once. There is one slot each 1/Capacity of a second. The server serves the client
@@ -26,7 +26,7 @@ import (
 type Outage struct {
 	Policy    retry.Policy  `json:"policy"`
 	Placement Placement     `json:"placement"`
-	Processes int           `json:"processes"` // that the clients are divided among; 0 is one, at most 10,000
+	Processes int           `json:"processes"` // that the clients are divided among; 0 is one, at most 10,000 and at most Clients
 	Clients   int           `json:"clients"`   // 1 to 10,000,000
 	Down      time.Duration `json:"down"`      // how long the server is down
 	Capacity  int           `json:"capacity"`  // at least 1
@@ -69,7 +69,6 @@ func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 
 func (o *Outage) check() error {
 	c := checker{model: "Outage"}
-	c.count("Processes", o.Processes, 0, maxProcesses)
 	c.count("Clients", o.Clients, 1, maxClients)
 	c.notNegative("Down", o.Down)
 	c.count("Capacity", o.Capacity, 1, maxRetries)
@@ -77,7 +76,8 @@ func (o *Outage) check() error {
 	c.notNegative("Arrive", o.Arrive)
 	c.notNegative("Return", o.Return)
 	c.notNegative("Bin", o.Bin)
-	c.choice("Placement", uint8(o.Placement), placements)
+	c.placed("", o.Placement, o.Processes)
+	c.count("Processes", o.Processes, 0, max(o.Clients, 1))
 	c.notNegative("Horizon", o.Horizon)
 	return c.err
 }
@@ -109,6 +109,7 @@ type server struct {
 	next    int
 	free    time.Duration // the next slot
 	waited  moments
+	left    moments
 	res     OutageResult
 	peak    peak
 	after   peak
@@ -273,6 +274,7 @@ func (s *server) failed(who int32, refusal error, lasted time.Duration) bool {
 
 func (s *server) giveUp(who int32) bool {
 	s.res.GivenUp++
+	s.left.add(int64(s.now))
 	if s.Return == 0 {
 		return true
 	}

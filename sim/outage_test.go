@@ -126,7 +126,7 @@ func TestOutageComingBackIsANewOperation(t *testing.T) {
 
 func TestOutageTiledKeepsItsPlace(t *testing.T) {
 	// The tenth wave is from 45 s to 55 s, and the server is back at 45 s.
-	for _, p := range []Placement{OneProcess, ProcessEach, ByKey, ByOrdinal} {
+	for _, p := range []Placement{OneProcess, ByKey, ByOrdinal} {
 		r := runOutage(t, Outage{Policy: retry.New(backoff.Linear(time.Second).Tiled()), Placement: p, Clients: 1000, Capacity: 1000, Down: 45 * time.Second, Seed: 2})
 		if r.PerClient.Least != 11 || r.PerClient.Most != 11 {
 			t.Errorf("%v: attempts per client are %+v, want 11", p, r.PerClient)
@@ -398,7 +398,7 @@ func TestOutageRefusesInvalidFields(t *testing.T) {
 		{func(o *Outage) { o.Return = -1 }, "sim: Outage: Return is -1ns, want at least 0"},
 		{func(o *Outage) { o.Bin = -1 }, "sim: Outage: Bin is -1ns, want at least 0"},
 		{func(o *Outage) { o.Horizon = -1 }, "sim: Outage: Horizon is -1ns, want at least 0"},
-		{func(o *Outage) { o.Placement = 9 }, "sim: Outage: Placement is 9, want one-process (0), process-each (1), by-key (2) or by-ordinal (3)"},
+		{func(o *Outage) { o.Placement = 9 }, "sim: Outage: Placement is 9, want one-process (0), by-key (1) or by-ordinal (2)"},
 	} {
 		o := ok
 		test.with(&o)
@@ -522,12 +522,12 @@ func TestOutageKeepsNothingPerClientWithoutEach(t *testing.T) {
 // Each of several processes places its own clients evenly, independently of the others.
 func TestOutageProcesses(t *testing.T) {
 	o := Outage{Policy: retry.New(backoff.Constant(time.Minute).Tiled()), Clients: 600, Capacity: 600, Down: time.Second}
-	gaps := func(processes int) (longest time.Duration) {
+	gaps := func(processes, groups int) (longest time.Duration) {
 		o.Processes = processes
 		at := runOutage(t, o).ServedAt
-		for process := range max(processes, 1) {
+		for process := range groups {
 			var own []time.Duration
-			for i := process; i < len(at); i += max(processes, 1) {
+			for i := process; i < len(at); i += groups {
 				own = append(own, at[i])
 			}
 			slices.Sort(own)
@@ -539,12 +539,11 @@ func TestOutageProcesses(t *testing.T) {
 	}
 	// The longest gap of the golden sequence is at most 1.9 times the mean, that of random places more than 4 times.
 	for processes, mean := range map[int]time.Duration{0: 100 * time.Millisecond, 1: 100 * time.Millisecond, 6: 600 * time.Millisecond} {
-		if longest := gaps(processes); longest > 2*mean {
+		if longest := gaps(processes, max(processes, 1)); longest > 2*mean {
 			t.Errorf("%d processes: the longest gap of one is %v, the mean %v", processes, longest, mean)
 		}
 	}
-	o.Placement = ProcessEach
-	if longest := gaps(0); longest < 400*time.Millisecond {
+	if longest := gaps(o.Clients, 1); longest < 400*time.Millisecond {
 		t.Errorf("a process each: the longest gap is %v", longest)
 	}
 }

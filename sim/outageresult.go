@@ -20,7 +20,7 @@ type OutageResult struct {
 
 	// End is when the last client was served. If Served is Clients, it is the time until all are served. It is 0 if no
 	// client was served.
-	End time.Duration `json:"end"`
+	End time.Duration `json:"lastServedAt"`
 
 	// Best is the earliest possible End, when clients come as soon as the server has room: Down, plus a second for each
 	// full Capacity of clients that must be served before the last one.
@@ -28,6 +28,7 @@ type OutageResult struct {
 
 	PerClient Counts  `json:"perClient"` // attempts of each client
 	Waited    Spread  `json:"waited"`    // of the clients that were served, since time 0
+	Left      Spread  `json:"left"`      // when operations were given up, since time 0
 	Traffic   Traffic `json:"traffic"`
 
 	// AttemptsOf and ServedAt have an entry for each client, with Outage.Each; otherwise they are nil. They are the
@@ -109,6 +110,6 @@ func (s *server) result() *OutageResult {
 			r.AttemptsOf = append(r.AttemptsOf, s.clients[i].attempts)
 		}
 	}
-	r.PerClient, r.Waited = perClient.counts(), s.waited.spread()
+	r.PerClient, r.Waited, r.Left = perClient.counts(), s.waited.spread(), s.left.spread()
 	return r
 }

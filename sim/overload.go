@@ -40,7 +40,8 @@ type Overload struct {
 	Slots   bool            `json:"slots"` // a request that finds the Queue full receives the next free slot as Retry-After
 	Trigger Trigger         `json:"trigger"`
 
-	// Failures is the share of the requests, 0 to 1, that fail at random after the server has worked on them.
+	// Failures is the share of the requests, 0 to 1, that fail at random after the server has worked on them. An operation
+	// is healthy if such a failure comes in time, as it is if it succeeds in time.
 	Failures float64 `json:"failures"`
 
 	// Healthy is the time within which a healthy operation succeeds; 0 is the first AttemptTimeout of the Layers, or a
@@ -48,7 +49,7 @@ type Overload struct {
 	Healthy time.Duration `json:"healthy"`
 
 	// Horizon is the end of the run. With 0 the run ends when the server has been healthy for 30 s after the Trigger, at the
-	// latest 20 minutes after it. If the server was not healthy before the Trigger, it ends 30 s after it.
+	// latest 5 minutes after it. If the server was not healthy before the Trigger, it ends 30 s after it.
 	Horizon time.Duration `json:"horizon"`
 
 	Bin  time.Duration `json:"bin"` // of the Flow; 0 is a second, or as much more as a long run needs; a run may have at most 16,384 bins

@@ -41,6 +41,7 @@ type call struct {
 	layer int32
 	above int32  // the call of the layer above, of which this is an attempt, or none
 	below int32  // the call of the layer below, which is the current attempt, or none
+	well  bool   // it is counted as healthy
 	turn  uint32 // changes with each step of the call; it makes earlier events and requests void
 }
 
@@ -247,11 +248,17 @@ func (s *overload) succeeded(who int32) {
 		s.res.Succeeded++
 		s.latency.add(int64(s.now - began))
 		s.res.Flow.bump(s.res.Flow.Succeeded, s.now)
-		if s.now-began <= s.healthy() {
-			s.res.Flow.bump(s.res.Flow.Healthy, began)
-			s.health.healthy(began)
-		}
+		s.answered(c)
 		return
+	}
+}
+
+// answered counts an operation as healthy, once, if the server has answered it in time.
+func (s *overload) answered(c *call) {
+	if s.now-c.began <= s.healthy() && !c.well {
+		c.well = true
+		s.res.Flow.bump(s.res.Flow.Healthy, c.began)
+		s.health.healthy(c.began)
 	}
 }
 

@@ -76,6 +76,11 @@ func (s *overload) finished() {
 	}
 	if s.Failures > 0 && s.failing.Float64() < s.Failures {
 		s.res.Failed++
+		top := done.who
+		for s.calls[top].above != none {
+			top = s.calls[top].above
+		}
+		s.answered(&s.calls[top])
 		s.failed(done.who, errFailed)
 		return
 	}

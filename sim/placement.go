@@ -5,14 +5,10 @@ package sim
 type Placement uint8
 
 const (
-	// OneProcess places all operations in one process. With Tiled each operation draws the next number of a golden-ratio
-	// sequence, as in a real process; the seed determines the start of the sequence. With any other backoff each delay is
-	// drawn at random.
+	// OneProcess takes the draws from the operation's process. With Tiled each operation draws the next number of its
+	// process's golden-ratio sequence, as in a real process; the seed determines where the sequences start. With any other
+	// backoff each delay is drawn at random.
 	OneProcess Placement = iota
-
-	// ProcessEach places each operation in a process of its own. With Tiled each operation draws its number at random.
-	// With any other backoff it is the same as OneProcess.
-	ProcessEach
 
 	// ByKey gives each operation its own key, which determines all its delays: see backoff.Backoff's Keyed.
 	ByKey
@@ -21,9 +17,9 @@ const (
 	ByOrdinal
 )
 
-var placements = choices{"Placement", []string{"one-process", "process-each", "by-key", "by-ordinal"}}
+var placements = choices{"Placement", []string{"one-process", "by-key", "by-ordinal"}}
 
-// String returns one-process, process-each, by-key or by-ordinal.
+// String returns one-process, by-key or by-ordinal.
 func (p Placement) String() string { return placements.text(uint8(p)) }
 
 // MarshalText returns the text of String. It returns an error if p is none of the constants.

@@ -60,7 +60,7 @@ func TestEachProcessHasABudgetOfItsOwn(t *testing.T) {
 		processes int
 		place     Placement
 		want      int64
-	}{{0, OneProcess, 100 + 7}, {1, OneProcess, 100 + 7}, {4, OneProcess, 100 + 4*7}, {4, ByKey, 100 + 4*7}, {0, ProcessEach, 100 + 100*7}} {
+	}{{0, OneProcess, 100 + 7}, {1, OneProcess, 100 + 7}, {4, OneProcess, 100 + 4*7}, {4, ByKey, 100 + 4*7}, {100, OneProcess, 100 + 100*7}} {
 		o.Processes, o.Placement = test.processes, test.place
 		if r := runOutage(t, o); r.Attempts != test.want {
 			t.Errorf("%d processes, %v: %d attempts, want %d", test.processes, test.place, r.Attempts, test.want)
@@ -69,8 +69,8 @@ func TestEachProcessHasABudgetOfItsOwn(t *testing.T) {
 	if got := budget.Tokens(); got != 7 {
 		t.Errorf("the policy's own budget has %v tokens after the runs, want 7", got)
 	}
-	// A client that comes back in its own process finds the budget as it was.
-	o = Outage{Policy: retry.New(backoff.Constant(time.Second), retry.WithBudget(retry.NewBudget(2, 1, 0))), Placement: ProcessEach,
+	// A client that comes back in its process finds the budget as it was.
+	o = Outage{Policy: retry.New(backoff.Constant(time.Second), retry.WithBudget(retry.NewBudget(2, 1, 0))),
 		Clients: 1, Down: time.Hour, Capacity: 1, Return: time.Minute}
 	r := runOutage(t, o)
 	if r.GivenUp != r.Refused || r.Attempts != r.GivenUp+2+1 {

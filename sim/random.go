@@ -45,8 +45,7 @@ func process(p retry.Policy, draw func() float64) retry.Policy {
 type operations struct {
 	processes []retry.Policy // take the operations in turn
 	placement Placement
-	key       uint64         // of the first operation, for ByKey
-	each      func() float64 // draws for operations that have a process, and so a budget, of their own; else nil
+	key       uint64 // of the first operation, for ByKey
 }
 
 // newOperations returns the operations of n processes, which draw from rng.
@@ -63,9 +62,6 @@ func newOperations(policy retry.Policy, p Placement, n int, rng *rand.Rand) oper
 		}
 		o.processes = append(o.processes, process(policy, draw))
 	}
-	if _, ok := policy.Budget(); ok && p == ProcessEach {
-		o.each = rng.Float64
-	}
 	return o
 }
 
@@ -73,8 +69,6 @@ func newOperations(policy retry.Policy, p Placement, n int, rng *rand.Rand) oper
 func (o *operations) of(operation int) retry.Policy {
 	p := o.processes[operation%len(o.processes)]
 	switch {
-	case o.each != nil:
-		return process(p, o.each)
 	case o.placement == ByKey:
 		return p.With(retry.WithBackoff(p.Backoff().Keyed(o.key + uint64(operation))))
 	case o.placement == ByOrdinal:
@@ -92,10 +86,9 @@ func (o *operations) begin(x *operation, number int) {
 
 // succeeded refunds the budget of the operation's process.
 func (o *operations) succeeded(x *operation, number int) {
-	switch {
-	case x.begun:
+	if x.begun {
 		succeed(x.policy)
-	case o.each == nil:
+	} else {
 		succeed(o.processes[number%len(o.processes)])
 	}
 }

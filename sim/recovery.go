@@ -11,6 +11,7 @@ type Verdict string
 // The verdicts.
 const (
 	Recovered       Verdict = "recovered"
+	RecoveredLate   Verdict = "recovered late" // more than a minute after the Trigger
 	NotRecovered    Verdict = "not recovered"
 	UnhealthyBefore Verdict = "not healthy before" // so there was nothing to recover to
 )
@@ -19,19 +20,23 @@ const (
 //
 // Operations are judged by the second in which they arrive. A second is healthy if at least 95 % of its operations are,
 // each of which had the time to be. The server was healthy before if the last five seconds before the Trigger were, all
-// together, or if there is no such second. It has recovered if at least the last five seconds of the run are healthy. In
-// a run of more than 16,384 s the seconds are longer. The Bin of the Flow makes no difference.
+// together, or if there is no such second. It has recovered if at least the last five seconds of the run are healthy, and
+// if these began within Soon of the Trigger's end; otherwise it has recovered late. In a run of more than 16,384 s the
+// seconds are longer. The Bin of the Flow makes no difference.
 type Recovery struct {
 	Verdict Verdict       `json:"verdict"`
-	After   time.Duration `json:"after,omitempty"` // Recovered: when the last series of healthy seconds began, since the Trigger's end (At+For); 0 is at once
+	After   time.Duration `json:"after,omitempty"` // Recovered, RecoveredLate: when the last series of healthy seconds began, since the Trigger's end (At+For); 0 is at once
 	Within  time.Duration `json:"within"`          // the time from the Trigger's end to the end of the run; 0 if it ended before
 }
+
+// Soon is the longest time from the end of a Trigger to a recovery.
+const Soon = time.Minute
 
 const (
 	healthyShare   = 0.95
 	healthySeconds = 5
 	calm           = 30 * time.Second // a run without a Horizon goes on until the server has been healthy for this time
-	watch          = 20 * time.Minute // or until this time has passed since the Trigger
+	watch          = 5 * time.Minute  // or until this time has passed since the Trigger
 )
 
 // health counts the operations of each second.
@@ -110,6 +115,9 @@ func (h *health) recovery(end time.Duration) Recovery {
 		r.Verdict = UnhealthyBefore
 	case h.judged-h.first >= healthySeconds && h.end() > h.trigger.end():
 		r.Verdict, r.After = Recovered, max(0, time.Duration(h.first)*h.width-h.trigger.end())
+		if r.After > Soon {
+			r.Verdict = RecoveredLate
+		}
 	}
 	return r
 }
@@ -121,7 +129,7 @@ func (r Recovery) String() string {
 		return fmt.Sprintf("%s within %v", r.Verdict, r.Within)
 	case r.Verdict == Recovered && r.After == 0:
 		return string(r.Verdict) + " at once"
-	case r.Verdict == Recovered:
+	case r.Verdict == Recovered, r.Verdict == RecoveredLate:
 		return fmt.Sprintf("%s after %v", r.Verdict, r.After)
 	}
 	return string(r.Verdict)

@@ -50,6 +50,45 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
+// A recovery comes within a minute of the trigger's end. A second later it is late.
+func TestRecoverySoon(t *testing.T) {
+	for over, want := range map[time.Duration]Recovery{0: {Recovered, time.Minute, 0}, 2 * time.Second: {RecoveredLate, 62 * time.Second, 0}} {
+		// Half the capacity is free, so the queue of a stall of d s takes d s, less the two seconds in which the wait is short.
+		o := Overload{Service: Service{Mean: 50 * time.Millisecond}, Trigger: Trigger{At: 10 * time.Second, For: 61*time.Second + over}, Horizon: 300 * time.Second}
+		o.Trace, o.Layers = steady(0, 300, 10), []Layer{retrying(0)}
+		r := runOverload(t, o).Recovery
+		if r.Within = 0; r != want {
+			t.Errorf("a stall of %v: %v, want %v", o.Trigger.For, r, want)
+		}
+	}
+}
+
+// Random failures that come in time are healthy, whatever the load, the policy and the layers; those that come late, and
+// refusals, are not. Each operation counts once.
+func TestRandomFailuresAreNoOverload(t *testing.T) {
+	for _, load := range []float64{5, 10} {
+		for _, failures := range []float64{0.02, 0.2, 1} {
+			for _, layers := range [][]Layer{{retrying(0)}, {retrying(3)}, {retrying(1), retrying(1)}} {
+				o := stalled(load, 2*time.Second, layers...)
+				o.Failures, o.Horizon = failures, 0
+				r := runOverload(t, o)
+				var arrived, healthy int64
+				for i := range r.Flow.Arrived {
+					arrived, healthy = arrived+r.Flow.Arrived[i], healthy+r.Flow.Healthy[i]
+				}
+				if r.Recovery.Verdict != Recovered || healthy > arrived {
+					t.Errorf("a load of %v, %v fail, %d layers: %v, %d of %d are healthy", load, failures, len(layers), r.Recovery, healthy, arrived)
+				}
+			}
+		}
+	}
+	o := stalled(120, 2*time.Second, retrying(0))
+	o.Failures = 1
+	if r := runOverload(t, o); r.Recovery.Verdict != UnhealthyBefore && r.Recovery.Verdict != NotRecovered {
+		t.Errorf("failures that come late: %v", r.Recovery)
+	}
+}
+
 // Without a Horizon a run ends when the server has been healthy for 30 s, else 20 minutes after the trigger.
 func TestOverloadRunsOnUntilItRecovers(t *testing.T) {
 	run := func(o Overload) *OverloadResult {
@@ -112,6 +151,7 @@ func TestRecoveryString(t *testing.T) {
 	for want, r := range map[string]Recovery{
 		"recovered at once":          {Verdict: Recovered},
 		"recovered after 17s":        {Verdict: Recovered, After: 17 * time.Second},
+		"recovered late after 2m0s":  {Verdict: RecoveredLate, After: 2 * time.Minute},
 		"not recovered within 1m45s": {Verdict: NotRecovered, Within: 105 * time.Second},
 	} {
 		if got := r.String(); got != want {

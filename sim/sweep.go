@@ -38,9 +38,7 @@ func (s Sweep) Run(ctx context.Context) ([]SweepPoint, error) {
 	for i, n := range s.Clients {
 		c.count(fmt.Sprintf("Clients[%d]", i), n, 1, maxClients)
 	}
-	for i, strategy := range s.Strategies {
-		c.choice(fmt.Sprintf("Strategies[%d].Placement", i), uint8(strategy.Placement), placements)
-	}
+	c.strategies(s.Strategies)
 	c.network(s.Network)
 	c.notNegative("Horizon", s.Horizon)
 	if c.err != nil {
@@ -50,7 +48,7 @@ func (s Sweep) Run(ctx context.Context) ([]SweepPoint, error) {
 	var points []SweepPoint
 	for _, n := range s.Clients {
 		for _, strategy := range s.Strategies {
-			all = append(all, OCC{strategy.Policy, strategy.Placement, n, s.Network, s.Seed, s.Horizon, nil})
+			all = append(all, OCC{strategy.Policy, strategy.Placement, strategy.Processes, n, s.Network, s.Seed, s.Horizon, nil})
 			points = append(points, SweepPoint{Strategy: strategy.Name})
 		}
 	}

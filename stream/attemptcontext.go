@@ -108,7 +108,7 @@ func AttemptFrom(ctx context.Context) int {
 	switch a := ctx.Value(attempt.Key{}).(type) {
 	case *attemptContext:
 		return int(a.n)
-	case *attempt.Context:
+	case attempt.Numbered:
 		return a.Number()
 	}
 	return 1

@@ -55,7 +55,7 @@ func (a adapted[T]) AfterFunc(d time.Duration, f func()) Stopper { return a.cloc
 
 // since returns the time that has passed on c since t.
 func since(c Clock, t time.Time) time.Duration {
-	if _, ok := c.(clock.System); ok {
+	if clock.IsSystem(c) {
 		return time.Since(t) // cheaper than time.Now: reads only the monotonic clock
 	}
 	return c.Now().Sub(t)

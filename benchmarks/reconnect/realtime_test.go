@@ -41,7 +41,7 @@ type realSubject struct {
 var realSubjects = []realSubject{
 	{
 		"etcd/client/v3 v3.7.3, Watch",
-		"With DialKeepAliveTime and PermitWithoutStream, as the documents advise; the watch begins at a revision. \"Watch … will reconnect\": each key is expected once.",
+		"With DialKeepAliveTime, DialKeepAliveTimeout and PermitWithoutStream; the watch begins at a revision. Watch promises to \"retry on other recoverable errors forever until reconnected\": each key is expected once.",
 		startEtcd(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second, PermitWithoutStream: true}),
 		map[prove.Kind]string{},
 	},
@@ -50,12 +50,12 @@ var realSubjects = []realSubject{
 		"The same with the default Config.",
 		startEtcd(keepalive.ClientParameters{}),
 		map[prove.Kind]string{
-			prove.Silent: "Without DialKeepAliveTime gRPC does not look whether the other side is there. [config.go:43](https://github.com/etcd-io/etcd/blob/client/v3.7.3/client/v3/config.go#L43)",
+			prove.Silent: "Without DialKeepAliveTime gRPC does not look whether the other side is there. [config.go:48](https://github.com/etcd-io/etcd/blob/client/v3.7.3/client/v3/config.go#L48)",
 		},
 	},
 	{
 		"lib/pq v1.10.9, Listener",
-		"As in its example: the table is read after each notification, and after each reconnect (nil); Ping every 90 s, here every 5 s, and without reading the table then, so that the Listener alone is judged. Rows are expected once.",
+		"A Listener \"automatically re-establishes the connection\". As in its example the table is read after each notification, and after each reconnect (nil); Ping every 90 s, here every 5 s, and without reading the table then, so that the Listener alone is judged. Rows are expected once.",
 		startPostgres,
 		map[prove.Kind]string{
 			prove.Silent: "Ping waits for the reply without a deadline. [notify.go:365](https://github.com/lib/pq/blob/v1.10.9/notify.go#L365)",
@@ -116,8 +116,8 @@ func TestRealTime(t *testing.T) {
 }
 
 const preambleInRealTime = `
-Written by ` + "`make reconnect`" + ` too: reconnecttest.CheckTCP, with a real server behind the proxy. These
-clients look up names, hold a mutex while they wait, or cannot be given a dialer.
+Written by ` + "`make reconnect`" + ` too: reconnecttest.CheckTCP, with a real server behind the proxy. Each
+finding has been verified by reading the client's code, at the place that the link shows.
 `
 
 // free returns a free address.

@@ -10,6 +10,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
+	"github.com/retrywhen/retrywhen/retry"
 )
 
 // starts are the policies that completion offers first, at least one for each curve.
@@ -27,21 +30,19 @@ var starts = []string{
 	"decorrelated base=100ms cap=30s",
 }
 
-// more are the options that completion offers after a curve, each at most once.
-var more = []string{
-	"jitter=none", "jitter=default", "jitter=full", "jitter=equal", "jitter=deviation:0.3", "jitter=uniform:0.5:1.5",
-	"tiled", "cap=30s", "plus=1s", "key=42", "limit=5", "within=1m", "stopat=10s", "attempttimeout=2s",
-	"place=process-each", "place=by-key", "place=by-ordinal",
-}
-
-// policies returns what the text that was begun may become: a policy to start from, or itself with one more word. A
-// quote that a shell has left before it does not count.
-func policies(begun string) []string {
+// policies returns what the text that was begun may become: a policy to start from, a strategy in use, or itself with
+// one more word, of the policy's or of own. A quote that a shell has left before it does not count.
+func policies(begun string, own ...string) []string {
 	begun = strings.TrimLeft(begun, `"'`)
 	var found []string
 	for _, s := range starts {
 		if strings.HasPrefix(s, begun) {
 			found = append(found, s)
+		}
+	}
+	for _, t := range report.Today {
+		if strings.HasPrefix(t.Name, begun) {
+			found = append(found, t.Name)
 		}
 	}
 	cut := strings.LastIndex(begun, " ") + 1
@@ -55,7 +56,11 @@ func policies(begun string) []string {
 		}
 		return found
 	}
-	for _, m := range more {
+	var more []string
+	for _, w := range retry.Words() {
+		more = append(more, w.String())
+	}
+	for _, m := range append(more, own...) {
 		name, _, _ := strings.Cut(m, "=")
 		given := slices.ContainsFunc(have, func(h string) bool { return h == name || strings.HasPrefix(h, name+"=") })
 		if strings.HasPrefix(m, word) && !given && !slices.Contains(found, before+m) {
@@ -65,9 +70,11 @@ func policies(begun string) []string {
 	return found
 }
 
-// completePolicy completes a policy word by word.
-func completePolicy(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-	return policies(begun), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+// completePolicy completes a policy word by word, and with the words of its own that the command takes.
+func completePolicy(own ...string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		return policies(begun, own...), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
 }
 
 // completeCommand completes the command that run runs, and then file names.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/retrywhen/retrywhen/retry"
 )
 
 func TestCompletion(t *testing.T) {
@@ -31,15 +33,33 @@ func TestCompletionOfPolicies(t *testing.T) {
 		"linear d=2s jitter=f":           "linear d=2s jitter=full",
 		"mine: linear d=2s ti":           "mine: linear d=2s tiled",
 		"linear d=2s limit=3 place=by-k": "linear d=2s limit=3 place=by-key",
+		"linear d=2s resetafterit":       "linear d=2s resetafteritems=1",
+		"aw":                             "aws|aws-2026",
 		"linear d=2s tiled ti":           "",
 		"nothing":                        "",
 	} {
-		if got := strings.Join(policies(begun), "|"); got != want {
+		if got := strings.Join(policies(begun, placeWords...), "|"); got != want {
 			t.Errorf("%s: %s, want %s", begun, got, want)
 		}
 	}
 	if got := policies("linear d=2s jitter="); len(got) != 6 {
 		t.Errorf("jitter= may become %q, want six", got)
+	}
+}
+
+// Completion offers every word of a policy, and of its own words those that the command takes.
+func TestCompletionHasAllWords(t *testing.T) {
+	for _, w := range retry.Words() {
+		if got := policies("constant d=1s " + w.Name); !slices.Contains(got, "constant d=1s "+w.String()) {
+			t.Errorf("%s may become %q, want %s", w.Name, got, w)
+		}
+	}
+	for command, want := range map[string]string{"show": "", "sim overload": "processes=20", "sim herd": "place=by-key place=by-ordinal processes=20", "sim choose": "place=by-key place=by-ordinal"} {
+		out, _, err := inProcess(t, append(append([]string{"__complete"}, strings.Fields(command)...), "linear d=1s p")...)
+		got := strings.ReplaceAll(strings.TrimSuffix(strings.TrimSpace(strings.SplitN(out, ":", 2)[0]), "\n"), "linear d=1s ", "")
+		if got = strings.Join(strings.Fields(strings.Replace(got, "plus=1s", "", 1)), " "); err != nil || got != want {
+			t.Errorf("%s completes p to %q, %v, want %q", command, got, err, want)
+		}
 	}
 }
 

@@ -34,7 +34,7 @@ var flagCases = map[string]struct {
 	"outage": {"--clients=40|--down=9s|--capacity=5|a: exponential base=1s factor=2 jitter=full|b: linear d=2s tiled", map[string]flagCase{
 		"clients=31": {json: `"clients": 31`}, "processes=7": {}, "down=13s": {json: `"down": 13000000000`}, "capacity=3": {}, "timeout=700ms": {}, "arrive=3s": {},
 		"limit=2": {}, "slots": {}, "each": {json: `"servedAt": [`, only: true}, "return=7s": {with: "--limit=2"}, "bin=3s": {json: `"bin": 3000000000`}, "budget=11,1,0.1": {},
-		"own-axis": {page: true}, "place=process-each": {json: "place=process-each"}, "seed=5": {}, "horizon=11s": {json: "the simulation end"},
+		"own-axis": {page: true}, "place=by-ordinal": {json: "place=by-ordinal"}, "seed=5": {}, "horizon=11s": {json: "the simulation end"},
 	}},
 	"overload": {"--load=40|--stall=3s|--horizon=50s|a: exponential base=1s factor=2 jitter=full limit=2|b: constant d=1s limit=0", map[string]flagCase{
 		"load=33": {json: `"load": 33`}, "service=21ms": {}, "shape=log-normal:0.7": {}, "at=13s": {json: `"at": 13000000000`}, "stall=4s": {json: `"for": 4000000000`},
@@ -52,7 +52,7 @@ var flagCases = map[string]struct {
 	}},
 	"choose": {"--clients=30|--capacity=4|--outages=2s,9s|--runs=2", map[string]flagCase{
 		"clients=31": {}, "capacity=3": {}, "outages=3s": {json: `"down": 3000000000`}, "served=9s": {json: `"meets": false`}, "wait=1ms": {json: `"recommended": -1`}, "slots": {},
-		"processes=300": {json: "processes=750"}, "timeout=700ms": {json: "attempttimeout=700ms"}, "runs=3": {json: `"count": 3`}, "place=by-ordinal": {json: "Ordinal(ordinal)"}, "seed=5": {},
+		"processes=30": {json: "processes=75"}, "timeout=700ms": {json: "attempttimeout=700ms"}, "runs=3": {json: `"count": 3`}, "place=by-ordinal": {json: "Ordinal(ordinal)"}, "seed=5": {},
 	}},
 }
 

@@ -41,7 +41,7 @@ Policies are as in: retrywhen show --help. The options in retrywhen sim --help
 may be added.`,
 		Example: `  retrywhen lab --open
   retrywhen lab "exponential base=1s factor=2 jitter=full" "linear d=5s tiled"`,
-		ValidArgsFunction: completePolicy,
+		ValidArgsFunction: completePolicy(),
 		RunE: func(c *cobra.Command, args []string) error {
 			state := lab.Default()
 			if len(args) > 0 {

@@ -52,7 +52,7 @@ func randomState(t *testing.T, tab lab.Tab, rng *rand.Rand) lab.State {
 		text := pick("", fmt.Sprintf("policy %d: ", i), fmt.Sprintf("a \"b\" $x `%d`!: ", i)) + fmt.Sprintf("exponential base=%v factor=%v", duration(3*time.Second), 1+float64(rng.IntN(30))/10)
 		text += pick("", " cap=30s", " cap=7s plus=10ms") + pick("", " jitter=full", " jitter=equal", " tiled", " jitter=uniform:0.5:1.5 key=7")
 		text += pick("", " limit=3", " limit=1 within=40s") + pick("", " attempttimeout=700ms", " resetafter=1s resetafteritems=3 maxretryafter=1h")
-		text += pick("", " budget=10,1,0.1", " budget=3,1,0.5,2 processes=3") + pick("", " place=process-each", " place=by-ordinal", " layers=2")
+		text += pick("", " budget=10,1,0.1", " budget=3,1,0.5,2 processes=3") + pick("", " place=by-key", " place=by-ordinal", " layers=2")
 		texts = append(texts, text)
 	}
 	var err error
@@ -174,13 +174,13 @@ func TestLabGoCompiles(t *testing.T) {
 			}
 			var choice struct {
 				File       string
-				Policy     *struct{ Text, Go string }
+				Policies   []struct{ Policy, Go string }
 				Strategies []struct{ Text, Go string }
 			}
 			reply(t, string(tab), s, &choice)
 			policies = nil
-			if choice.Policy != nil {
-				policies = append(policies, choice.Policy.Text)
+			for _, p := range choice.Policies {
+				policies = append(policies, p.Policy)
 			}
 			for _, x := range choice.Strategies {
 				policies = append(policies, x.Text)

@@ -118,10 +118,10 @@ jobs that fail together, or clients that contend for one row. The same seed give
 the same result.
 
 Policies are as in: retrywhen show --help. These options may be added:
-  place=process-each     each client is a process with random draws of its own
   place=by-key           a client's draw is the hash of its key
   place=by-ordinal       a client's draw is its number's place in the fleet
-  processes=20           the clients are in 20 processes; each has its own budget
+  processes=20           the clients are in 20 processes; each has its own draws
+                         and its own budget
   layers=3               three layers of callers have this policy (overload)
 
 When interrupted, sim writes the result so far and dies of the signal.`,

@@ -24,7 +24,7 @@ func TestPictures(t *testing.T) {
 	const three = "exponential base=100ms factor=2 cap=10s jitter=full limit=3"
 	for name, args := range map[string][]string{
 		"question.svg": {"herd"},
-		"overload.svg": {"overload", "--horizon=2m", "3 retries: " + three, "3 retries and a budget: " + three + " budget=10,1,0.1"},
+		"overload.svg": {"overload", "3 retries: " + three, "3 retries and a budget: " + three + " budget=10,1,0.1"},
 	} {
 		file := filepath.Join(t.TempDir(), name)
 		if _, _, err := inProcess(t, append(append([]string{"sim"}, args...), "-o", file)...); err != nil {

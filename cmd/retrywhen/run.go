@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/suggest"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
 	"github.com/retrywhen/retrywhen/retry"
 )
 
@@ -97,10 +97,14 @@ Exit codes, apart from the command's own:
 			if _, err := time.ParseDuration(backoff); err == nil {
 				backoff = "constant d=" + backoff
 			}
-			policy, err := retry.Parse(backoff)
+			parsed, err := report.ParseStrategy(backoff)
 			if err != nil {
-				return fmt.Errorf("run: --backoff: %w", suggest.WithWord(err))
+				return fmt.Errorf("run: --backoff: %w", err)
 			}
+			for _, u := range report.UnusedWords(report.Show{}, parsed) {
+				fmt.Fprintf(c.ErrOrStderr(), "retrywhen: run: %s has no effect here: a command is one operation\n", u.Word)
+			}
+			policy := parsed.Policy
 			switch {
 			case limit.none:
 				if _, ok := policy.Limit(); ok {
@@ -144,7 +148,7 @@ Exit codes, apart from the command's own:
 	c.Flags().SetInterspersed(false)
 	c.ValidArgsFunction = completeCommand
 	for flag, complete := range map[string]cobra.CompletionFunc{ // it fails only for an unknown flag
-		"backoff": completePolicy,
+		"backoff": completePolicy(),
 		"limit":   cobra.FixedCompletions([]string{"none"}, cobra.ShellCompDirectiveNoFileComp),
 		"stdout":  cobra.FixedCompletions([]string{"all", "last"}, cobra.ShellCompDirectiveNoFileComp),
 		"until":   cobra.FixedCompletions([]string{"success", "failure"}, cobra.ShellCompDirectiveNoFileComp),

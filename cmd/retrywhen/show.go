@@ -3,11 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/retrywhen/retrywhen/backoff"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
+	"github.com/retrywhen/retrywhen/retry"
 )
 
 func newShow() *cobra.Command {
@@ -33,13 +37,12 @@ A policy is one quoted text. It begins with one of these curves:
   buckets unit=1s exponent=3         between k³ and (k+2)³ s
   decorrelated base=100ms            between base and 3·the previous wait
 
-Any of these options may follow:
+Any of these words may follow:
 
-  plus=1s  cap=30s  jitter=none|default|full|equal|deviation:0.3|uniform:0.5:1.5
-  tiled  key=42  ordinal=3  limit=5  within=1m  stopat=10s  attempttimeout=2s
-  resetafter=30s  resetafteritems=1  maxretryafter=1h  budget=10,1,0.1
+` + strings.Join(wordLines(), "\n") + `
 
-A name and a colon may come before the curve: "mine: linear d=1s".`,
+A name and a colon may come before the curve: "mine: linear d=1s". For policies
+in use there are names: grpc, aws and aws-2026.`,
 		Example: `  retrywhen show "exponential base=100ms factor=2 cap=30s jitter=full"
   retrywhen show "linear d=1s tiled" "sidekiq limit=5" -o chart.svg
   retrywhen show "mine: constant d=5s" "theirs: fibonacci d=1s" --json`,
@@ -62,4 +65,18 @@ A name and a colon may come before the curve: "mine: linear d=1s".`,
 	s.flags(c, lab.TabPicture)
 	c.Flags().IntVarP(&in.Retries, "retries", "n", 10, "number of retries to show")
 	return c
+}
+
+// wordLines returns the words of a policy's text with what they mean.
+func wordLines() []string {
+	var rows [][]string
+	for _, w := range retry.Words() {
+		d, _ := retry.Describe(backoff.Word{Name: w.Name, Value: w.Example}, strings.Clone)
+		rows = append(rows, []string{"  " + d.String(), d.Sentence})
+	}
+	lines := console.Table([]string{"", ""}, rows, 2)[1:]
+	for i, l := range lines {
+		lines[i] = console.Shorten(l, 78)
+	}
+	return lines
 }

@@ -18,9 +18,10 @@ func newSimBoundary() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "boundary [POLICY...]",
 		Short: "Find the load up to which a server recovers from a stall",
-		Long: `Boundary finds the load up to which a server recovers in all runs. It simulates
-the server of sim overload at several loads, several times each. A chart shows in
-how many runs the server recovers at each load.`,
+		Long: `Boundary finds the load up to which a server recovers in all runs: within a
+minute of the stall's end. It simulates the server of sim overload at several
+loads, several times each. A chart shows in how many runs the server recovers at
+each load.`,
 		Example: `  retrywhen sim boundary
   retrywhen sim boundary --stall 2s --points 9 "exponential base=1s factor=2 jitter=full limit=3"
   retrywhen sim boundary --loads 60,70,80 --runs 100 "constant d=1s limit=3 budget=10,1,0.1"`,
@@ -40,7 +41,7 @@ how many runs the server recovers at each load.`,
 			})
 		},
 	}
-	s.flags(c, lab.TabPicture)
+	s.flags(c, lab.TabPicture, layerWords...)
 	s.seedFlag(c)
 	overloadFlags(c, &in.Overload)
 	c.Flags().IntVar(&in.Points, "points", 19, "number of loads, evenly spaced below the capacity")

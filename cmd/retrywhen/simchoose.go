@@ -15,19 +15,21 @@ func newSimChoose() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "choose [POLICY...]",
 		Short: "Recommend a policy for a number of clients and a capacity",
-		Long: `Choose recommends a policy, as text and in Go. It simulates clients that fail
-together, in outages of several lengths. Of the policies that meet the targets
---served and --wait it takes the one that serves all clients soonest, or one with
-fewer refusals that is at most a tenth later. It adds a limit, an attempt timeout
-and a budget with which a server recovers from a stall, and the reasons. The last
-line is the command of the run that shows it.
+		Long: `Choose recommends two policies, as text and in Go. Request is for calls for which
+a person waits: it has a limit, an attempt timeout and a budget, the largest with
+which a server recovers from a stall in all runs. Job is for jobs and
+connections, which must be done at last: the backoff alone. The figures are
+those of the policies as they are printed, in outages of several lengths and in a
+stall.
 
-A table has the policies that no other beats: how often a client is refused after
-the server's return, when all clients are served, and how long an operation waits
-if it fails alone.
+Of the backoffs that meet the targets --served and --wait it takes the one that
+serves all clients soonest, or one with fewer refusals that is at most a tenth
+later. A table has the backoffs that no other beats: how often a client attempts
+in an hour, how often it is refused after the server's return, when all clients
+are served, and how long an operation waits if it fails alone.
 
-Without a policy it tries the usual ones, and some that are computed from the
-number of clients and the capacity.`,
+Without a policy it tries the usual backoffs, and some that are computed from the
+number of clients and the capacity. The choice does not depend on --seed.`,
 		Example: `  retrywhen sim choose --clients 1000 --capacity 20
   retrywhen sim choose --clients 300 --capacity 50 --served 20s --wait 1s
   retrywhen sim choose --place by-ordinal --outages 5s,10m -o choose.svg`,
@@ -41,14 +43,15 @@ number of clients and the capacity.`,
 			})
 		},
 	}
-	s.flags(c, lab.TabChoose)
+	s.flags(c, lab.TabChoose, placeWords[:2]...)
 	s.placeFlag(c)
 	s.seedFlag(c)
 	c.Flags().IntVarP(&in.Clients, "clients", "c", in.Clients, "number of clients that fail together")
-	c.Flags().IntVar(&in.Processes, "processes", in.Processes, "number of processes among which the clients are divided: each has a budget of its own")
+	c.Flags().IntVar(&in.Processes, "processes", in.Processes, "number of processes among which the clients are divided: each has its own draws and its own budget")
 	c.Flags().DurationVar(&in.Timeout, "timeout", in.Timeout, "attempt timeout of the recommended policy")
 	c.Flags().IntVar(&in.Capacity, "capacity", in.Capacity, "capacity per second: the clients that the server serves after its return")
 	c.Flags().DurationSliceVar(&in.Outages, "outages", in.Outages, "the `lengths` of the outages")
+	c.Flags().Lookup("outages").DefValue = "500ms,2s,5s,20s,1m"
 	c.Flags().DurationVar(&in.Served, "served", 0, "target: all clients are served within this time of the server's return (default: none)")
 	c.Flags().DurationVar(&in.Wait, "wait", in.Wait, "target: 99 % of the operations that fail alone wait no longer; 0 is none")
 	c.Flags().BoolVar(&in.Slots, "slots", false, "a refused client receives the next free slot as Retry-After")

@@ -51,7 +51,7 @@ functions" with one that spreads the retries although the waits differ little.`,
 			})
 		},
 	}
-	s.flags(c, lab.TabHerd)
+	s.flags(c, lab.TabHerd, placeWords...)
 	s.placeFlag(c)
 	s.seedFlag(c)
 	c.Flags().DurationVar(&s.horizon, "horizon", 0, "simulation end of the charts; the figures ignore it (default: none)")

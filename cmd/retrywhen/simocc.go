@@ -43,7 +43,7 @@ strategies of that article. Charts of the calls over time follow.`,
 			})
 		},
 	}
-	s.flags(c, lab.TabContention)
+	s.flags(c, lab.TabContention, placeWords...)
 	s.placeFlag(c)
 	s.seedFlag(c)
 	c.Flags().DurationVar(&s.horizon, "horizon", 0, "simulation end of each run (default: 30 days)")

@@ -49,7 +49,7 @@ one process, or as many as a policy's option processes= says.`,
 			})
 		},
 	}
-	s.flags(c, lab.TabOutage)
+	s.flags(c, lab.TabOutage, placeWords...)
 	s.placeFlag(c)
 	s.seedFlag(c)
 	c.Flags().DurationVar(&s.horizon, "horizon", 0, "simulation end (default: a week after the server's return)")

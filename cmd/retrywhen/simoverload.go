@@ -23,9 +23,10 @@ func newSimOverload() *cobra.Command {
 		Long: `Overload simulates a server with a queue. Operations come at random times, at the
 same rate whatever the server's state. The server stalls, or slows down, for a
 time. It does not know when a caller has left, so it works on such requests too.
-Overload writes whether and when the server recovers: from then on 95 % of the
-operations succeed within the attempt timeout. Charts of the requests that reach
-the server, and of the operations that succeed, follow.
+Overload writes in how many runs the server recovers within a minute of the
+stall's end, and when: from then on 95 % of the operations are answered within
+the attempt timeout. A random failure that comes in time is an answer. Charts of
+the requests that reach the server, and of the operations that succeed, follow.
 
 A policy may have its own attempttimeout=, and these options:
 budget=capacity,cost,refund[,refill per second] is a budget of each process,
@@ -43,13 +44,13 @@ processes=20 makes 20 processes, layers=3 makes three layers with the policy.`,
 			})
 		},
 	}
-	s.flags(c, lab.TabRecover)
+	s.flags(c, lab.TabRecover, layerWords...)
 	s.seedFlag(c)
 	overloadFlags(c, &in)
 	c.Flags().Float64VarP(&in.Load, "load", "l", in.Load, "operations per second")
-	c.Flags().DurationVar(&in.Horizon, "horizon", 0, "simulation end (default: when all servers have recovered, at most 20 minutes after the stall)")
+	c.Flags().DurationVar(&in.Horizon, "horizon", 0, "simulation end of the charts (default: 1.5 times the longest recovery, at least 1m)")
 	c.Flags().DurationVar(&in.Bin, "bin", 0, "width of the bins of the charts (default: one that fits)")
-	c.Flags().IntVar(&in.Runs, "runs", 1, "number of runs that say how often the server recovers; the other figures are of the first")
+	c.Flags().IntVar(&in.Runs, "runs", in.Runs, "number of runs that say how often the server recovers; the other figures are of the median one")
 	return c
 }
 

@@ -23,6 +23,12 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
+// The words of a strategy that are not its policy's, as completion offers them.
+var (
+	placeWords = []string{"place=by-key", "place=by-ordinal", "processes=20"}
+	layerWords = []string{"layers=3", "processes=20"}
+)
+
 // simulation holds what all simulations have in common.
 type simulation struct {
 	output
@@ -33,15 +39,16 @@ type simulation struct {
 	horizon time.Duration
 }
 
-func (s *simulation) flags(c *cobra.Command, tab lab.Tab) {
+// flags adds the flags of all simulations. own are the words that the command takes besides a policy's.
+func (s *simulation) flags(c *cobra.Command, tab lab.Tab, own ...string) {
 	s.tab = tab
 	s.output.flags(c)
-	c.ValidArgsFunction = completePolicy
+	c.ValidArgsFunction = completePolicy(own...)
 }
 
 func (s *simulation) placeFlag(c *cobra.Command) {
-	c.Flags().Var(&s.place, "place", "where the clients' random draws come from: one-process, process-each, by-key or by-ordinal (default one-process)")
-	_ = c.RegisterFlagCompletionFunc("place", cobra.FixedCompletions([]string{"one-process", "process-each", "by-key", "by-ordinal"}, cobra.ShellCompDirectiveNoFileComp)) // it fails only for an unknown flag
+	c.Flags().Var(&s.place, "place", "where the clients' random draws come from: one-process, by-key or by-ordinal (default one-process)")
+	_ = c.RegisterFlagCompletionFunc("place", cobra.FixedCompletions([]string{"one-process", "by-key", "by-ordinal"}, cobra.ShellCompDirectiveNoFileComp)) // it fails only for an unknown flag
 }
 
 func (s *simulation) seedFlag(c *cobra.Command) {
@@ -70,10 +77,10 @@ func (p *placement) String() string {
 
 func (p *placement) Type() string { return "place" }
 
-func (p *placement) wants() string { return "one-process, process-each, by-key or by-ordinal" }
+func (p *placement) wants() string { return "one-process, by-key or by-ordinal" }
 
-// strategies parses the policies. Without any it returns the preset's. It refuses words without effect.
-func (s *simulation) strategies(args []string, in report.Input) ([]report.Strategy, error) {
+// strategies parses the policies. Without any it returns the preset's. It writes a note for each word without effect.
+func (s *simulation) strategies(c *cobra.Command, args []string, in report.Input) ([]report.Strategy, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -89,13 +96,17 @@ func (s *simulation) strategies(args []string, in report.Input) ([]report.Strate
 			strategies[i].Placement = s.place.Placement
 		}
 	}
-	return strategies, report.Refuse(in, strategies)
+	notes, err := report.Check(in, strategies)
+	for _, note := range notes {
+		fmt.Fprintf(c.ErrOrStderr(), "retrywhen: %s: %s\n", c.Name(), note)
+	}
+	return strategies, err
 }
 
 // run calls compute with a context that ends at an interrupt, and writes its result, also if it is not complete. in has
 // the command's flags.
 func (s *simulation) run(c *cobra.Command, args []string, in report.Input, compute func(context.Context, []report.Strategy, report.Progress) (report.Result, error)) error {
-	strategies, err := s.strategies(args, in)
+	strategies, err := s.strategies(c, args, in)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Name(), err)
 	}

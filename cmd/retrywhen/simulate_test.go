@@ -130,8 +130,8 @@ func TestSimText(t *testing.T) {
 		"herd":     {[]string{"herd", "--runs=3", "all at once: constant d=5s", "apart: linear d=2s tiled"}, []string{"all at once", "apart", "peak/mean", "Means of 3 runs, ±: 95 % confidence.", "█", "/s  "}},
 		"occ":      {[]string{"occ", "--runs=2", "--clients=20"}, []string{"decorrelated", "Write calls against clients", "mean / p99 of 2 runs", "a none   b exponential", "write calls over time"}},
 		"outage":   {[]string{"outage", "--clients=100", "--capacity=10", "--down=20s"}, []string{"Attempts: per client, on average.", "tiled: attempts", "Outage: 20s", "▲"}},
-		"overload": {[]string{"overload", "--horizon=2m"}, []string{"does not recover", "after 17s", "wasted", "▼", "▲"}},
-		"timeout":  {[]string{"overload", "--horizon=45s", "--timeout=2s", "--load=9"}, []string{"recovers at once", "wasted"}},
+		"overload": {[]string{"overload", "--horizon=2m"}, []string{"recovers in 0 of 10 runs", "10 of 10", "wasted", "▼", "▲"}},
+		"timeout":  {[]string{"overload", "--horizon=45s", "--timeout=2s", "--load=9"}, []string{"10 of 10", "at once", "wasted"}},
 		"limits":   {[]string{"outage", "--clients=100", "--limit=2", "--return=10s", "--budget=10,1,0.1,1", "linear d=1s"}, []string{"given up"}},
 	}
 	for name, test := range tests {
@@ -260,15 +260,13 @@ func TestSimRefuses(t *testing.T) {
 		"overload stall":   {[]string{"overload", "--stall=-1s"}, []string{"--stall is -1s, want at least 0"}},
 		"overload speed":   {[]string{"overload", "--speed=2"}, []string{"--speed is 2, want 0 to 1"}},
 		"overload slots":   {[]string{"overload", "--slots"}, []string{"--queue is 0, want more than 0 with --slots"}},
-		"overload place":   {[]string{"overload", "linear d=1s place=by-key"}, []string{"place=by-key has no effect here"}},
-		"herd budget":      {[]string{"herd", "sidekiq budget=1,1,0"}, []string{"herd: ", "budget=1,1,0 has no effect here"}},
-		"occ layers":       {[]string{"occ", "sidekiq layers=2"}, []string{"occ: ", "layers=2 has no effect here"}},
-		"outage layers":    {[]string{"outage", "sidekiq layers=2"}, []string{"outage: ", "layers=2 has no effect here"}},
 		"outage limit":     {[]string{"outage", "--limit=-1"}, []string{"--limit is -1, want at least 0"}},
 		"choose clients":   {[]string{"choose", "--clients=0"}, []string{"choose: --clients is 0, want 1 to"}},
 		"choose outages":   {[]string{"choose", "--outages=-1s"}, []string{"--outages", "want at least 0"}},
 		"choose wait":      {[]string{"choose", "--wait=-1s"}, []string{"--wait is -1s, want at least 0"}},
-		"choose layers":    {[]string{"choose", "sidekiq layers=2"}, []string{"has no effect here"}},
+		"more processes":   {[]string{"outage", "--clients=7", "--processes=8"}, []string{"--processes is 8, want 0 to 7"}},
+		"choose processes": {[]string{"choose", "--clients=7", "--processes=8"}, []string{"--processes is 8, want 0 to 7"}},
+		"place of each":    {[]string{"herd", "--place=process-each"}, []string{`--place is "process-each", want one-process, by-key or by-ordinal`}},
 		"outage no retry":  {[]string{"outage", "linear d=1s limit=0"}, []string{"allows no retry, want a limit of 1 or more"}},
 	}
 	for name, test := range tests {
@@ -351,18 +349,19 @@ func TestSimChooseAsJSONAndSVG(t *testing.T) {
 	out, _, err := inProcess(t, "sim", "choose", "--clients=100", "--runs=1", "--wait=0", "--place=by-ordinal", "--json")
 	var got struct {
 		sim.Choices
-		Policy struct{ Text, Go string }
+		Policies []struct{ Use, Policy, Go string }
 	}
-	if err != nil || json.Unmarshal([]byte(out), &got) != nil || got.Recommended != 4 || got.Choices.Choices[4].Outages[0].Refusals.Mean != 0 ||
-		got.Policy.Text != "constant d=5.5s tiled limit=3 attempttimeout=1s budget=10,1,0.1" || !strings.Contains(got.Policy.Go, "Tiled().Ordinal(ordinal)") {
+	if err != nil || json.Unmarshal([]byte(out), &got) != nil || got.Recommended != 4 || got.Choices.Choices[4].Outages[0].Refusals.Mean != 0 || len(got.Policies) != 2 ||
+		got.Policies[0].Use != "request" || got.Policies[0].Policy != "constant d=12s tiled limit=3 attempttimeout=1s budget=10,1,0.1 place=by-ordinal" ||
+		got.Policies[1].Use != "job" || got.Policies[1].Policy != "constant d=12s tiled place=by-ordinal" || !strings.Contains(got.Policies[1].Go, "Tiled().Ordinal(ordinal)") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	file := filepath.Join(t.TempDir(), "x.svg")
-	if _, _, err = inProcess(t, "sim", "choose", "--clients=100", "--runs=1", "never: linear d=1s limit=1", "tiled: linear d=1s tiled", "-o", file); err != nil {
+	if _, _, err = inProcess(t, "sim", "choose", "--clients=100", "--runs=1", "quick: constant d=100ms", "tiled: linear d=1s tiled", "-o", file); err != nil {
 		t.Fatal(err)
 	}
 	svg, err := os.ReadFile(file)
-	if err != nil || strings.Contains(string(svg), "NaN") || !strings.Contains(string(svg), "recommended: linear d=1s tiled") {
+	if err != nil || strings.Contains(string(svg), "NaN") || !strings.Contains(string(svg), "job: linear d=1s tiled") {
 		t.Errorf("%v\n%s", err, svg)
 	}
 }

@@ -39,5 +39,5 @@ func (System) Now() time.Time { return time.Now() }
 // AfterFunc calls time.AfterFunc.
 func (System) AfterFunc(d time.Duration, f func()) Stopper { return time.AfterFunc(d, f) }
 
-// SystemClock marks the clock for timers, which use a time.Timer on it.
-func (System) SystemClock() {}
+// IsSystem reports whether c is the system clock, on which timers use a time.Timer.
+func IsSystem(c Clock) bool { return c == Clock(System{}) }

@@ -87,7 +87,8 @@ func Cancel(all ...*Context) {
 }
 
 // cancelSoon cancels the contexts of streams that have called Done and may wait for it. First it lets those run that do
-// not wait, but are about to yield.
+// not wait, but are about to yield: a turn of the scheduler for each step on their way, of which a chain over several
+// goroutines has some. A stream that has not yielded after so many turns waits for something.
 func cancelSoon(all []*Context) {
 	for range 100 {
 		waits := false

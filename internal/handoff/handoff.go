@@ -126,7 +126,9 @@ func (s *Scope) OnEnd(f func(closed <-chan struct{})) {
 func (s *Scope) Cancel() error {
 	for range 10 {
 		if len(s.running) > 0 {
-			runtime.Gosched() // lets a source that is about to fail do so
+			// A source that fails at this instant may not have run yet. The cancel would turn its failure into the cancel's
+			// error. Several turns are for one that passes operators of other goroutines. It decides a tie, nothing else.
+			runtime.Gosched()
 		}
 	}
 	for _, t := range s.cancelAllBut(nil) {

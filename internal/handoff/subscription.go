@@ -1,8 +1,6 @@
 package handoff
 
-import (
-	"context"
-)
+import "context"
 
 // Receiver receives the values of any number of sources of one type.
 type Receiver[T any] struct {
@@ -71,7 +69,8 @@ func (in *Receiver[T]) Next() (Event[T], error) {
 }
 
 // few is the number of events after which a registration with the context, which makes a receive from one channel
-// enough, costs less than a select of two channels for each event.
+// enough, costs less than a select of two channels for each event: with a select alone, a value of ZipWith costs 1.3 times
+// as much (go test ./operators -run '^$' -bench 'Value/ZipWith$' -cpu 1).
 const few = 8
 
 // wake ends a waiting Next when the context ends: it sends an event without a source.

@@ -3,7 +3,7 @@ package mapretry
 import (
 	"time"
 
-	"github.com/retrywhen/retrywhen/internal/timer"
+	"github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/stream"
 )
 
@@ -19,9 +19,9 @@ type ticker struct {
 	pending stream.Stopper // on another clock
 }
 
-func newTicker(clock stream.Clock, start time.Time) *ticker {
-	t := &ticker{clock: clock, start: start}
-	if _, ok := clock.(timer.System); ok {
+func newTicker(c stream.Clock, start time.Time) *ticker {
+	t := &ticker{clock: c, start: start}
+	if clock.IsSystem(c) {
 		t.system = time.NewTimer(time.Hour)
 		t.system.Stop()
 		t.C = t.system.C

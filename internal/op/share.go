@@ -60,7 +60,8 @@ type sharer struct {
 }
 
 // few is the number of values after which a registration with the context, which makes a receive from one channel
-// enough, costs less than a select of three channels for each value.
+// enough, costs less than a select of three channels for each value: with a select alone, a value costs 1.6 times as much
+// (go test ./operators -run '^$' -bench 'Value/Share' -cpu 1).
 const few = 8
 
 // give hands the run's current value to the consumer.

@@ -10,9 +10,6 @@ import (
 	"github.com/retrywhen/retrywhen/internal/ending"
 )
 
-// System marks the system clock: a Timer on it uses a time.Timer.
-type System interface{ SystemClock() }
-
 // Timer waits on one clock, any number of times, one wait at a time. It must be used on one goroutine.
 //
 // On the system clock all its waits reuse one time.Timer. On an injected clock each wait has its own channel, so that a
@@ -27,8 +24,7 @@ type Timer struct {
 
 // New returns a timer on the clock. It is not set. It allocates nothing before the first Set.
 func New(c clock.Clock) Timer {
-	_, system := c.(System)
-	return Timer{clock: c, system: system}
+	return Timer{clock: c, system: clock.IsSystem(c)}
 }
 
 // Clock returns the clock, nil for the zero Timer.

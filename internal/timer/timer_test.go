@@ -10,6 +10,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	own "github.com/retrywhen/retrywhen/internal/clock"
 	"github.com/retrywhen/retrywhen/internal/timer"
 )
 
@@ -17,14 +18,7 @@ const ms = time.Millisecond
 
 type stopper = interface{ Stop() bool }
 
-// system is the system clock with the mark that package stream gives it.
-type system struct{}
-
-func (system) Now() time.Time { return time.Now() }
-func (system) AfterFunc(time.Duration, func()) stopper {
-	panic("the system's clock is not asked for callbacks")
-}
-func (system) SystemClock() {}
+type system = own.System
 
 // fake is an injected clock that only records its timers; the test makes them go off.
 type fake struct{ timers []*fakeTimer }

@@ -44,7 +44,7 @@ const (
 func (w *Watchdog) Start(c clock.Clock, period time.Duration, fired func()) {
 	w.clock, w.period, w.fired = c, period, fired
 	w.begun = c.Now()
-	if _, system := c.(System); system {
+	if clock.IsSystem(c) {
 		w.system = time.AfterFunc(math.MaxInt64, fired)
 	}
 	w.state.Store(int64(period))

@@ -14,18 +14,13 @@ import (
 func watch(d time.Duration) (w *timer.Watchdog, struckAt *atomic.Int64) {
 	w, struckAt = new(timer.Watchdog), new(atomic.Int64)
 	start := time.Now()
-	w.Start(callbacks{}, d, func() {
+	w.Start(system{}, d, func() {
 		if w.Due() {
 			struckAt.Store(int64(time.Since(start)))
 		}
 	})
 	return w, struckAt
 }
-
-// callbacks is the system clock.
-type callbacks struct{ system }
-
-func (callbacks) AfterFunc(d time.Duration, f func()) stopper { return time.AfterFunc(d, f) }
 
 func TestWatchdog_StrikesExactlyOncePeriodIsOver(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -71,7 +66,7 @@ func TestWatchdog_StoppedItsTimerIsToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w timer.Watchdog
 		fired := 0
-		w.Start(callbacks{}, 5*ms, func() { fired++ })
+		w.Start(system{}, 5*ms, func() { fired++ })
 		w.Stop()
 		time.Sleep(time.Minute)
 		if fired > 0 {
@@ -301,7 +296,7 @@ func TestWatchdog_Race(t *testing.T) {
 	for i := range 2000 {
 		var w timer.Watchdog
 		var strikes atomic.Int32
-		w.Start(callbacks{}, time.Duration(1+i*20), func() {
+		w.Start(system{}, time.Duration(1+i*20), func() {
 			if w.Due() {
 				strikes.Add(1)
 			}

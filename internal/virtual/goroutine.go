@@ -109,7 +109,9 @@ func Waits(all []Goroutine) (waits []string) {
 		if g.Reads() {
 			doing = "reads"
 		}
-		waits = append(waits, doing+" in "+g.Place())
+		if place := g.Place(); !slices.ContainsFunc(g.Calls, func(c goroutine.Call) bool { return ours(c) && strings.HasSuffix(c.Function, ").dial") }) {
+			waits = append(waits, doing+" in "+place)
+		}
 	}
 	slices.Sort(waits)
 	return slices.Compact(waits)

@@ -377,7 +377,7 @@ func browserControls(t *testing.T, ctx context.Context, address string) {
 			control{"patience", "3s", []string{"recover"}, nil},
 			control{"watch", "55s", []string{"recover"}, nil}),
 		TabHerd: append(policy("herd", "waits", "herd-figures")[:10],
-			control{"place", "process-each", []string{"golines"}, nil},
+			control{"place", "by-key", []string{"golines"}, nil},
 			control{"tiled", "true", []string{"herd", "waits", "herd-figures", "golines"}, nil},
 			control{"jobs", "50", []string{"herd", "waits", "herd-figures"}, []string{"golines"}},
 			control{"retries", "4", []string{"herd", "waits", "herd-figures"}, []string{"golines"}},
@@ -518,7 +518,7 @@ func compiles(t *testing.T, lines []string) {
 
 func browserDeepLink(t *testing.T, ctx context.Context, address string) {
 	state := Default()
-	state.Strategies = must("a: linear d=2s tiled place=process-each", "sidekiq limit=3")
+	state.Strategies = must("a: linear d=2s tiled place=by-key", "sidekiq limit=3")
 	state.Jobs, state.Retries, state.Peak, state.Dead, state.Own, state.Clients, state.Runs = 60, 4, 2*time.Second, 500*time.Millisecond, true, 12, 3
 	state.Tab, state.OwnY, state.Load, state.Rate, state.Stall, state.Patience, state.Watch = TabOutage, true, 70, 90, 3*time.Second, 2*time.Second, 50*time.Second
 	state.Affected, state.Down, state.Capacity, state.Timeout, state.Seed = 200, 30*time.Second, 9, time.Second, 11

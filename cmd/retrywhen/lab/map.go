@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
+	"github.com/retrywhen/retrywhen/sim"
 )
 
-// The map says for each policy, length of the stall and load in how many of mapRuns runs the server recovers. The runs
-// are those of
+// The map says for each policy, length of the stall and load in how many of mapRuns runs the server recovers, and how
+// soon in the worst of them. The runs are those of
 //
 //	retrywhen sim boundary --stall STALL POLICY
 //
@@ -42,17 +43,53 @@ func mapPolicies() []report.Strategy {
 	)
 }
 
-// mapRow computes in how many runs the server recovers, for each of the loads.
-func mapRow(ctx context.Context, policy report.Strategy, stall time.Duration, loads []float64) ([]int, error) {
+// cell is a cell of the map: the number of runs in which the server recovers, and the last letter of their worst.
+type cell string
+
+// worsts are the classes of a cell by its letter: when the server has recovered in the worst run.
+var worsts = []struct {
+	letter      byte
+	class, text string
+}{{'a', "once", "at once"}, {'m', "soon", "within a minute"}, {'l', "late", "later"}, {'n', "none", "not"}}
+
+func newCell(p sim.BoundaryPoint) cell {
+	letter := worsts[0].letter
+	switch {
+	case p.Recovered+p.Late < p.Runs:
+		letter = 'n'
+	case p.Late > 0:
+		letter = 'l'
+	case p.After.Most > 0:
+		letter = 'm'
+	}
+	return cell(strconv.Itoa(p.Recovered) + string(letter))
+}
+
+// recovered returns the number of runs.
+func (c cell) recovered() int {
+	n, _ := strconv.Atoi(string(c[:len(c)-1]))
+	return n
+}
+
+// class returns the index of the cell's class; -1 if the cell is wrong.
+func (c cell) class() int {
+	if _, err := strconv.Atoi(string(c[:len(c)-1])); err != nil {
+		return -1
+	}
+	return strings.IndexByte("amln", c[len(c)-1])
+}
+
+// mapRow computes the cells of a row.
+func mapRow(ctx context.Context, policy report.Strategy, stall time.Duration, loads []float64) ([]cell, error) {
 	b := report.Boundary{Overload: report.DefaultOverload(), Loads: loads}
 	b.Strategies, b.Trigger.For, b.Runs = []report.Strategy{policy}, stall, mapRuns
 	r, err := b.Run(ctx)
 	if err != nil {
 		return nil, err
 	}
-	row := make([]int, len(loads))
+	row := make([]cell, len(loads))
 	for i, p := range r.Points {
-		row[i] = p.Recovered
+		row[i] = newCell(p)
 	}
 	return row, nil
 }
@@ -62,26 +99,25 @@ func mapLoad(column int) float64 {
 	return float64(column+1) / (mapLoads + 1) / report.DefaultOverload().Service.Mean.Seconds()
 }
 
-// parseMap returns the numbers of map.txt, by policy, stall and load.
-func parseMap(text string) ([][][]int, error) {
-	rows := map[string][]int{}
+// parseMap returns the cells of map.txt, by policy, stall and load.
+func parseMap(text string) ([][][]cell, error) {
+	rows := map[string][]cell{}
 	for line := range strings.Lines(text) {
-		name, numbers, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		for word := range strings.FieldsSeq(numbers) {
-			n, err := strconv.Atoi(word)
-			if err != nil {
-				return nil, fmt.Errorf("map.txt: %w", err)
+		name, cells, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		for word := range strings.FieldsSeq(cells) {
+			if cell(word).class() < 0 {
+				return nil, fmt.Errorf("map.txt: %q is no cell, want as in 10a", word)
 			}
-			rows[name] = append(rows[name], n)
+			rows[name] = append(rows[name], cell(word))
 		}
 	}
-	var all [][][]int
+	var all [][][]cell
 	for _, p := range mapPolicies() {
-		var of [][]int
+		var of [][]cell
 		for _, stall := range mapStalls {
 			row := rows[mapName(p, stall)]
 			if len(row) != mapLoads {
-				return nil, fmt.Errorf("map.txt has %d numbers for %q, want %d", len(row), mapName(p, stall), mapLoads)
+				return nil, fmt.Errorf("map.txt has %d cells for %q, want %d", len(row), mapName(p, stall), mapLoads)
 			}
 			of = append(of, row)
 		}
@@ -94,9 +130,9 @@ func parseMap(text string) ([][][]int, error) {
 func mapName(p report.Strategy, stall time.Duration) string { return fmt.Sprintf("%s, %v", p, stall) }
 
 // safe returns the number of loads, from the lowest on, from which the server recovers in all runs.
-func safe(row []int) int {
-	for i, n := range row {
-		if n < mapRuns {
+func safe(row []cell) int {
+	for i, c := range row {
+		if c.recovered() < mapRuns {
 			return i
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/retrywhen/retrywhen/sim"
 )
 
 var update = flag.Bool("update", false, "write map.txt, which takes minutes, or testdata")
@@ -49,7 +51,7 @@ func TestMap(t *testing.T) {
 				}
 			}
 			var some []float64
-			var want []int
+			var want []cell
 			for _, c := range columns {
 				some, want = append(some, loads[c]), append(want, all[i][at][c])
 			}
@@ -62,7 +64,7 @@ func TestMap(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if n := all[i][at][c]; run.well && n == 0 || !run.well && n == mapRuns {
+				if n := all[i][at][c].recovered(); run.well && n == 0 || !run.well && n == mapRuns {
 					t.Errorf("%s at a load of %v: %d runs recover, but of the picture: %s", mapName(p, row), loads[c], n, run.verdict)
 				}
 			}
@@ -83,17 +85,25 @@ func TestMapLoads(t *testing.T) {
 }
 
 func TestMapTexts(t *testing.T) {
-	row := slices.Repeat([]int{mapRuns}, mapLoads)
+	row := slices.Repeat([]cell{"10m"}, mapLoads)
 	for safe, want := range map[int]string{0: "safe at none of these loads", 1: "safe up to 5 % load", mapLoads: "safe up to 95 % load"} {
 		other := slices.Clone(row)
 		if safe < mapLoads {
-			other[safe] = mapRuns - 1
+			other[safe] = "9l"
 		}
 		if got := safeText(other); got != want {
 			t.Errorf("%d safe loads: %q, want %q", safe, got, want)
 		}
 	}
-	if got, want := dotText([][]int{row, {3, 4}}, 1, 1), "10 % load, a stall of 750ms: recovers in 4 of 10 runs"; got != want {
+	of := func(recovered, late int, most time.Duration) sim.BoundaryPoint {
+		return sim.BoundaryPoint{Runs: 10, Recovered: recovered, Late: late, After: sim.Spread{Most: most}}
+	}
+	for want, p := range map[cell]sim.BoundaryPoint{"10a": of(10, 0, 0), "10m": of(10, 0, time.Second), "9l": of(9, 1, 0), "8n": of(8, 1, 0)} {
+		if got := newCell(p); got != want || got.recovered() != p.Recovered {
+			t.Errorf("%+v is %s, want %s", p, got, want)
+		}
+	}
+	if got, want := dotText([][]cell{row, {"3n", "4l"}}, 1, 1), "10 % load, a stall of 750ms: recovers within a minute in 4 of 10 runs"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

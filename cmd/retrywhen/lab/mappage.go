@@ -31,7 +31,7 @@ func mapState(policy, row, column int) State {
 // mapScene computes the run of a state until the server has recovered.
 func mapScene(ctx context.Context, s State) (*scene, error) {
 	o := s.overload()
-	o.Work, o.Horizon = 0, 0
+	o.Work, o.Horizon, o.Runs = 0, 0, 1
 	return newScene(ctx, o)
 }
 
@@ -58,9 +58,9 @@ func mapHTML(ctx context.Context, b *strings.Builder) error {
 		stalls[i] = axis.Time(s)
 	}
 	fmt.Fprintf(b, `<section id="map" class="screen" aria-labelledby="screen-map" data-counts="%s" data-runs="%d" data-stalls="%s" data-rate="%d"><div class="words"><h2 id="screen-map">How much load is safe?</h2>`+
-		`<p>Each cell is %d runs of up to %s, with one load and one stall. Drag the dot to a cell to see its first run.</p>`+
+		`<p>Each cell is %d runs of up to 5 minutes, with one load and one stall. A load is safe if the server recovers within a minute in all of them. Drag the dot to a cell to see its first run.</p>`+
 		`<fieldset class="policies"><legend class="unseen">Callers</legend>`,
-		data, mapRuns, strings.Join(stalls, " "), d.Rate, mapRuns, axis.Time(run.result.Recovery.Within))
+		data, mapRuns, strings.Join(stalls, " "), d.Rate, mapRuns)
 	for i, p := range mapPolicies() {
 		checked := ""
 		if i == mapPolicy {
@@ -71,14 +71,18 @@ func mapHTML(ctx context.Context, b *strings.Builder) error {
 	}
 	b.WriteString("</fieldset>")
 	mapPicture(b, counts, row, column)
-	b.WriteString(`<p class="legend"><span><span class="key all"></span>recovers in every run</span> <span><span class="key some"></span>in some</span> <span><span class="key none"></span>in none</span></p></div>`)
+	b.WriteString(`<p class="legend">recovers in the worst run: `)
+	for _, w := range worsts {
+		fmt.Fprintf(b, `<span><span class="key %s"></span>%s</span> `, w.class, w.text)
+	}
+	b.WriteString("</p></div>")
 	fmt.Fprintf(b, `<div><figure data-query="%s">%s</figure><p class="ask"><button type="button" class="play">Stall %s</button> <a class="to-lab" href="?%[1]s">Open it in the lab</a></p></div></section>`+"\n",
 		html.EscapeString(at.Query().Encode()), run.HTML(), axis.Time(at.Stall))
 	return nil
 }
 
 // safeText returns up to which load a row is safe.
-func safeText(row []int) string {
+func safeText(row []cell) string {
 	n := safe(row)
 	if n == 0 {
 		return "safe at none of these loads"
@@ -87,33 +91,26 @@ func safeText(row []int) string {
 }
 
 // dotText describes a cell of a policy, as the script does when the dot has moved.
-func dotText(of [][]int, row, column int) string {
-	return fmt.Sprintf("%d %% load, a stall of %s: recovers in %d of %d runs", 100*(column+1)/(mapLoads+1), axis.Time(mapStalls[row]), of[row][column], mapRuns)
+func dotText(of [][]cell, row, column int) string {
+	return fmt.Sprintf("%d %% load, a stall of %s: recovers within a minute in %d of %d runs", 100*(column+1)/(mapLoads+1), axis.Time(mapStalls[row]), of[row][column].recovered(), mapRuns)
 }
 
 // mapPicture draws the cells of all policies, of which the style shows those of the chosen one, and the dot.
-func mapPicture(b *strings.Builder, counts [][][]int, row, column int) {
+func mapPicture(b *strings.Builder, counts [][][]cell, row, column int) {
 	rows := len(mapStalls)
 	y := func(row int) int { return mapTop + (rows-1-row)*cellHeight }
 	fmt.Fprintf(b, `<svg class="map" viewBox="0 0 480 %d" role="group" aria-label="Recovery against load and length of the stall" data-left="%d" data-top="%d" data-width="%d" data-height="%d">`,
 		mapHeight, mapLeft, mapTop, cellWidth, cellHeight)
 	for i, of := range counts {
-		paths := map[string]*strings.Builder{"all": {}, "some": {}, "none": {}}
-		for r, numbers := range of {
-			for c, n := range numbers {
-				class := "some"
-				switch n {
-				case 0:
-					class = "none"
-				case mapRuns:
-					class = "all"
-				}
-				fmt.Fprintf(paths[class], "M%d %dh%dv%dh-%dz", mapLeft+c*cellWidth, y(r), cellWidth-1, cellHeight-1, cellWidth-1)
+		paths := make([]strings.Builder, len(worsts))
+		for r, cells := range of {
+			for c, x := range cells {
+				fmt.Fprintf(&paths[x.class()], "M%d %dh%dv%dh-%dz", mapLeft+c*cellWidth, y(r), cellWidth-1, cellHeight-1, cellWidth-1)
 			}
 		}
 		fmt.Fprintf(b, `<g class="cells cells-%d">`, i)
-		for _, class := range []string{"all", "some", "none"} {
-			fmt.Fprintf(b, `<path class="%s" d="%s"/>`, class, paths[class])
+		for k, w := range worsts {
+			fmt.Fprintf(b, `<path class="%s" d="%s"/>`, w.class, &paths[k])
 		}
 		b.WriteString("</g>")
 	}

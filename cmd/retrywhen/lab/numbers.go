@@ -18,9 +18,22 @@ import (
 // maxWork is the maximum time that the page waits for numbers.
 const maxWork = 8 * time.Second
 
-// Limited returns a context for a call of Numbers in the page's worker.
-func Limited(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, maxWork)
+// more is the kind of the numbers of the tab choose that are computed to the end. It may take longer by this factor.
+const (
+	more       = "more"
+	moreFactor = 8
+)
+
+// Limited returns a context for a call of Numbers with a kind in the page's worker.
+func Limited(ctx context.Context, kind string) (context.Context, context.CancelFunc) {
+	return limited(ctx, maxWork, kind)
+}
+
+func limited(ctx context.Context, work time.Duration, kind string) (context.Context, context.CancelFunc) {
+	if kind == more {
+		work *= moreFactor
+	}
+	return context.WithTimeout(ctx, work)
 }
 
 // MaxQuery is the maximum length of a query in bytes.
@@ -29,7 +42,7 @@ const MaxQuery = 8 << 10
 // errNoKind is the error for an unknown kind of numbers.
 var errNoKind = errors.New("no such numbers")
 
-// Numbers returns the page's numbers of a kind, for encoding/json. The kind is defaults, state, scene, run, or a Tab; the
+// Numbers returns the page's numbers of a kind, for encoding/json. The kind is defaults, state, scene, run, more, or a Tab; the
 // query is that of the page's address. The server and the worker of the page use it. It fails for an invalid query, for
 // an unknown kind, and when ctx ends.
 func Numbers(ctx context.Context, kind, query string) (any, error) {
@@ -49,6 +62,11 @@ func Numbers(ctx context.Context, kind, query string) (any, error) {
 		var run *scene
 		if run, err = compute(ctx, state); err == nil {
 			result = pictured{run.HTML(), run.verdict}
+		}
+	case more:
+		var r report.Result
+		if r, err = state.choose().Run(ctx); err == nil {
+			result = r.Page()
 		}
 	default:
 		if _, ok := computes[Tab(kind)]; !ok {
@@ -163,6 +181,7 @@ type describedDefaults struct {
 	Most    map[string]int    `json:"most"`
 	Curves  []describedCurve  `json:"curves"`
 	Presets []describedPreset `json:"presets"`
+	Today   []string          `json:"today"` // strategies that are in use
 }
 
 // describedCurve is a curve of the text form.
@@ -189,6 +208,9 @@ func describeDefaults(ctx context.Context) (describedDefaults, error) {
 	}}
 	for _, c := range backoff.Curves() {
 		d.Curves = append(d.Curves, describedCurve{c.Name, append([]string{}, c.Parameters...), c.Random})
+	}
+	for _, t := range report.Today {
+		d.Today = append(d.Today, t.Text)
 	}
 	for _, p := range Presets() {
 		state, err := describe(ctx, p, nil)

@@ -31,7 +31,7 @@ func compute(ctx context.Context, s State, engine string, tabs ...Tab) ([]byte, 
 		return nil, err
 	}
 	for _, t := range tabs {
-		if in.Numbers[t], err = numbers(ctx, t, s); err != nil {
+		if in.Numbers[t], err = numbers(ctx, t, First(t)); err != nil {
 			return nil, err
 		}
 	}
@@ -79,7 +79,7 @@ func WriteResult(w io.Writer, t Tab, commandLine string, r report.Result) error 
 // them at once. A worker computes all others. It needs the program of folder wasm as lab.wasm.gz in the same folder,
 // and wasm_exec.js of the Go version that built it.
 func WriteSite(ctx context.Context, folder string) error {
-	data, err := compute(ctx, Default(), "worker", TabRecover)
+	data, err := compute(ctx, Default(), "worker", TabRecover, TabChoose)
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func sameSite(site string) bool { return site == "" || site == "same-origin" || 
 
 // numbers serves the numbers of the kind in the path, for the state in the query.
 func (s *server) numbers(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), s.work)
+	ctx, cancel := limited(r.Context(), s.work, r.PathValue("kind"))
 	defer cancel()
 	select {
 	case s.turns <- struct{}{}:

@@ -186,7 +186,7 @@ func TestHandlerBoundsTheWork(t *testing.T) {
 		"seed=-1":                              {"seed", 0, "", "from 0"},
 		"s=" + many[3:]:                        {"s", 1, "", "there are two policies"},
 		"s=exponental":                         {"s", 0, "exponental", `"exponental": unknown curve; did you mean exponential?`},
-		"s=linear+d=1s+place=up":               {"s", 0, "", "want place=one-process, place=process-each, place=by-key or place=by-ordinal"},
+		"s=linear+d=1s+place=up":               {"s", 0, "", "want place=one-process, place=by-key or place=by-ordinal"},
 		"s=linear+d=1s&s=linear+d=1s":          {"s", 1, "", "there are two policies"},
 		"s=linear+d=1s&s=m:+linear+d=1s+cap=x": {"s", 1, "cap=x", `"cap=x": "x" is not a duration`},
 		"s=linear+d=1s+limt=5":                 {"s", 0, "limt=5", `"limt=5": unknown word; did you mean limit?`},

@@ -62,7 +62,7 @@ type screen struct {
 // storyScene computes the run of a state.
 func storyScene(ctx context.Context, s State) (*scene, error) {
 	o := s.overload()
-	o.Work = 0 // ctx bounds it
+	o.Work, o.Runs = 0, 1 // ctx bounds it; the picture is of one run
 	return newScene(ctx, o)
 }
 
@@ -190,8 +190,8 @@ func saves(ctx context.Context, b *strings.Builder) error {
 		{"no retry", noRetry, 0},
 		{"3 retries, backoff, jitter", jittered, 0},
 		{"… and a budget of 10", budgeted, 0},
-		{"… in each of 2,000 processes", budgeted + " processes=2000", 0},
-		{"… a budget of 1 in each of them", smaller + " processes=2000", 0},
+		{"… in each of 200 processes", budgeted + " processes=200", 0},
+		{"… a budget of 1 in each of them", smaller + " processes=200", 0},
 		{"3 retries, a queue of at most 50", jittered, 50},
 	} {
 		o := storyState(row.policy, budgetWatch).overload()

@@ -50,8 +50,8 @@ func TestStoryIsTrue(t *testing.T) {
 		{jittered, storyWatch, false},
 		{budgeted, budgetWatch, true},
 		{budgeted + " processes=20", budgetWatch, true},
-		{budgeted + " processes=2000", budgetWatch, false},
-		{smaller + " processes=2000", budgetWatch, true},
+		{budgeted + " processes=200", budgetWatch, false},
+		{smaller + " processes=200", budgetWatch, true},
 	} {
 		s, wasted := figures(t, test.policy, test.watch)
 		if s.well != test.well {
@@ -126,7 +126,7 @@ func TestPictureShowsTheEnd(t *testing.T) {
 		for of, want := range map[string]string{
 			"clock": axis.Time(f.end().Round(time.Second)), "queue": strconv.FormatInt(f.Waiting[last]+f.Left[last], 10), "wasted": fmt.Sprintf("%d %%", f.Wasted[last]),
 		} {
-			if got := find(`<dd data-of="` + of + `">([^<]*)</dd>`); got != want {
+			if got := find(`data-of="` + of + `"[^>]*>([^<]*)<`); got != want {
 				t.Errorf("%s: %s is %s, want %s", policy, of, got, want)
 			}
 		}
@@ -233,7 +233,7 @@ func TestStoryNeedsNoScript(t *testing.T) {
 	if want := fmt.Sprintf("%d\u00a0%% of its work is for people who left", wasted); !strings.Contains(first, want) {
 		t.Errorf("the story does not say %q", want)
 	}
-	if all := regexp.MustCompile(`<td class="verdict (well">recovers |bad">does not recover )[^<]*\d[^<]*</td>`).FindAllString(first, -1); len(all) != 6 {
+	if all := regexp.MustCompile(`<td class="verdict (well">recovers in 10|bad">recovers in [0-9]) of 10 runs[^<]*</td>`).FindAllString(first, -1); len(all) != 6 {
 		t.Errorf("the table of what saves the server has the verdicts %q, want 6", all)
 	}
 	if _, wrong, ok := strings.Cut(first, "%!"); ok {
@@ -281,7 +281,7 @@ func TestStoryIsStopped(t *testing.T) {
 		for _, at := range []int{0, n / 2} {
 			e := &ends{Context: context.Background(), at: before + at}
 			text, err := opening(e)
-			if later := e.looks - e.at; !errors.Is(err, context.Canceled) || text != "" || later > 3 { // one run looks three times
+			if later := e.looks - e.at; !errors.Is(err, context.Canceled) || text != "" || later > 8 { // the runs of a scene look so often
 				t.Errorf("part %d is stopped at look %d of %d: %v, %d bytes, then %d more looks", i, at, n, err, len(text), later)
 			}
 		}

@@ -57,7 +57,7 @@ const (
 )
 
 // newScene computes the first strategy of the overload. Without a Horizon the run ends when the server has recovered, at
-// the latest 20 minutes after the stall.
+// the latest 5 minutes after the stall.
 func newScene(ctx context.Context, o report.Overload) (*scene, error) {
 	o.Bin = sceneBin
 	o.Strategies = o.Strategies[:1]
@@ -203,7 +203,9 @@ func (s *scene) stage(b *strings.Builder) {
 	text("", "start", 2, middle+20, "new")
 	text("", "start", 2, 26, `<tspan class="again">●</tspan> again`)
 	fmt.Fprintf(b, `<text class="wasted" data-of="wasted" x="%d" y="%d">%d %%</text>`, serverLeft+serverWidth+7, middle-6, f.Wasted[last])
-	below := func(words string) string { return fmt.Sprintf(`<tspan x="%d" dy="1em">%s</tspan>`, serverLeft+serverWidth+8, words) }
+	below := func(words string) string {
+		return fmt.Sprintf(`<tspan x="%d" dy="1em">%s</tspan>`, serverLeft+serverWidth+8, words)
+	}
 	text("small", "start", serverLeft+serverWidth+8, middle-5, below("work for")+below("people")+below("who left"))
 }
 

@@ -2,7 +2,6 @@
 package gocode
 
 import (
-	"cmp"
 	"fmt"
 	"go/token"
 	"slices"
@@ -16,24 +15,12 @@ import (
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// options are the policy's options, in the order of the code.
-var options = []struct{ word, option string }{
-	{"limit", "Limit"},
-	{"within", "Within"},
-	{"stopat", "StopAt"},
-	{"attempttimeout", "AttemptTimeout"},
-	{"resetafter", "ResetAfter"},
-	{"resetafteritems", "ResetAfterItems"},
-	{"maxretryafter", "MaxRetryAfter"},
-}
-
 // Policy returns the Go declaration of the policy as a variable of the given name, as in
 //
 //	var policy = retry.New(backoff.Exponential(100*time.Millisecond, 2).Cap(30*time.Second).Jitter(jitter.Full), retry.Limit(5))
 //
-// For ProcessEach the declaration has a comment. For ByKey and ByOrdinal it is a function of the key or the ordinal,
-// after a variable with the policy's budget. The code imports those of the packages backoff, jitter, retry and time that
-// it names.
+// For ByKey and ByOrdinal it is a function of the key or the ordinal, after a variable with the policy's budget. The code
+// imports those of the packages backoff, jitter, retry and time that it names.
 func Policy(name string, p retry.Policy, place sim.Placement) string {
 	curve, of := p.Backoff(), ""
 	switch place {
@@ -42,37 +29,23 @@ func Policy(name string, p retry.Policy, place sim.Placement) string {
 	case sim.ByOrdinal:
 		curve, of = curve.Ordinal(0), "ordinal"
 	}
-	words := map[string]string{}
+	line, before := "retry.New("+expression(curve, of), ""
 	for _, w := range p.Words() {
-		words[w.Name] = w.Value
-	}
-	var line strings.Builder
-	line.WriteString("retry.New(" + expression(curve, of))
-	for _, o := range options {
-		if value, ok := words[o.word]; ok {
-			fmt.Fprintf(&line, ", retry.%s(%s)", o.option, literal(value))
+		d, ok := retry.Describe(w, literal)
+		if !ok || strings.HasPrefix(d.Go, ".") { // of the backoff
+			continue
 		}
-	}
-	before := ""
-	if numbers, ok := words["budget"]; ok {
-		list := strings.Split(numbers, ",")
-		text := "retry.NewBudget(" + strings.Join(list[:3], ", ") + ")"
-		if len(list) > 3 {
-			text += ".Refill(" + list[3] + ")"
+		if budget, ok := strings.CutPrefix(d.Go, "retry.WithBudget("); ok && of != "" {
+			before = "var " + name + "Budget = " + strings.TrimSuffix(budget, ")") + "\n\n"
+			d.Go = "retry.WithBudget(" + name + "Budget)"
 		}
-		if of != "" {
-			before, text = "var "+name+"Budget = "+text+"\n\n", name+"Budget"
-		}
-		line.WriteString(", retry.WithBudget(" + text + ")")
+		line += ", " + d.Go
 	}
-	line.WriteString(")")
-	switch {
-	case of != "":
-		return fmt.Sprintf("%sfunc %s(%s uint64) retry.Policy { return %s }", before, name, of, &line)
-	case place == sim.ProcessEach:
-		return fmt.Sprintf("var %s = %s // for one operation in each process", name, &line)
+	line += ")"
+	if of != "" {
+		return fmt.Sprintf("%sfunc %s(%s uint64) retry.Policy { return %s }", before, name, of, line)
 	}
-	return fmt.Sprintf("var %s = %s", name, &line)
+	return fmt.Sprintf("var %s = %s", name, line)
 }
 
 // Named is a policy with its title and its placement.
@@ -129,40 +102,24 @@ func identifier(title string) string {
 // the key or the ordinal.
 func expression(b backoff.Backoff, variable string) string {
 	words := b.Words()
-	curve := words[0].Name
-	i := slices.IndexFunc(backoff.Curves(), func(c backoff.Curve) bool { return c.Name == curve })
-	parameters := backoff.Curves()[i].Parameters
 	var args []string
-	var rest strings.Builder
+	rest := ""
 	for _, w := range words[1:] {
-		switch {
-		case slices.Contains(parameters, w.Name):
+		d, ok := retry.Describe(w, literal)
+		if variable != "" && (w.Name == "key" || w.Name == "ordinal") {
+			d.Go = strings.Replace(d.Go, w.Value, variable, 1)
+		}
+		rest += d.Go
+		if !ok { // a parameter of the curve
 			for value := range strings.SplitSeq(w.Value, ",") {
 				args = append(args, literal(value))
 			}
-		case w.Name == "jitter":
-			rest.WriteString(".Jitter(" + goJitter(w.Value) + ")")
-		case w.Name == "key", w.Name == "ordinal":
-			fmt.Fprintf(&rest, ".%s(%s)", map[string]string{"key": "Keyed", "ordinal": "Ordinal"}[w.Name], cmp.Or(variable, w.Value))
-		case w.Value == "":
-			rest.WriteString("." + capital(w.Name) + "()")
-		default:
-			rest.WriteString("." + capital(w.Name) + "(" + literal(w.Value) + ")")
 		}
 	}
-	return "backoff." + capital(curve) + "(" + strings.Join(args, ", ") + ")" + rest.String()
+	return "backoff." + capital(words[0].Name) + "(" + strings.Join(args, ", ") + ")" + rest
 }
 
 func capital(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
-
-func goJitter(text string) string {
-	name, args, _ := strings.Cut(text, ":")
-	name = capital(name)
-	if args == "" {
-		return "jitter." + name
-	}
-	return "jitter." + name + "(" + strings.ReplaceAll(args, ":", ", ") + ")"
-}
 
 // literal returns the Go code of a duration or a number.
 func literal(value string) string {

@@ -34,6 +34,20 @@ var lines = []struct{ text, want string }{
 	},
 }
 
+// Every word has its code.
+func TestPolicyHasAllWords(t *testing.T) {
+	for _, w := range retry.Words() {
+		p, err := retry.Parse("constant d=1s " + w.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, _, _ := strings.Cut(w.Go, "{")
+		if got := Policy("policy", p, sim.OneProcess); !strings.Contains(got, before) && w.Example != "none" || strings.Contains(got, "{1}") {
+			t.Errorf("%s: %s, want %s in it", w, got, before)
+		}
+	}
+}
+
 func TestPolicy(t *testing.T) {
 	for _, l := range lines {
 		p, err := retry.Parse(l.text)
@@ -42,7 +56,7 @@ func TestPolicy(t *testing.T) {
 		}
 		want := l.want
 		if strings.Contains(l.text, "jitter=default") { // the text form may have either of its two names
-			want = strings.Replace(want, "jitter.Deviation(0.15)", goJitter(jitterOf(p)), 1)
+			want = strings.Replace(want, "jitter.Deviation(0.15)", "jitter.Default", 1)
 		}
 		if got := Policy("policy", p, sim.OneProcess); got != "var policy = "+want {
 			t.Errorf("%s:\n%s\nwant\n%s", l.text, got, want)
@@ -131,15 +145,6 @@ func b(ordinal uint64) retry.Policy { return retry.New(backoff.Linear(time.Secon
 	}
 }
 
-func jitterOf(p retry.Policy) string {
-	for _, w := range p.Words() {
-		if w.Name == "jitter" {
-			return w.Value
-		}
-	}
-	return ""
-}
-
 // The declaration depends on the placement.
 func TestPolicyOfAPlacement(t *testing.T) {
 	for _, test := range []struct {
@@ -147,7 +152,6 @@ func TestPolicyOfAPlacement(t *testing.T) {
 		place sim.Placement
 		want  string
 	}{
-		{"linear d=1s tiled limit=5", sim.ProcessEach, "var policy = retry.New(backoff.Linear(time.Second).Tiled(), retry.Limit(5)) // for one operation in each process"},
 		{"linear d=1s tiled limit=5", sim.ByKey, "func policy(key uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Tiled().Keyed(key), retry.Limit(5)) }"},
 		{"linear d=1s tiled key=7", sim.ByOrdinal, "func policy(ordinal uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Tiled().Ordinal(ordinal)) }"},
 		{"linear d=1s ordinal=7", sim.ByKey, "func policy(key uint64) retry.Policy { return retry.New(backoff.Linear(time.Second).Keyed(key)) }"},

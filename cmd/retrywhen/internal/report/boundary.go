@@ -85,7 +85,7 @@ func (r *BoundaryResult) rows() [][]string {
 // note returns sentences about the runs.
 func (r *BoundaryResult) note() string {
 	o := &OverloadResult{Load: r.of.capacity(), Trigger: r.of.Trigger, of: r.of.Overload}
-	return fmt.Sprintf("Safe: the server recovered in %d of %[1]d runs at this load and at all lower ones. %s operations per second; "+
+	return fmt.Sprintf("Safe: the server recovered within a minute of the stall's end in %d of %[1]d runs at this load and at all lower ones. %s operations per second; "+
 		"the capacity is %s per second; from %s on the server %s for %s. Requests: per operation.",
 		r.of.Runs, loadsText(r.of.Loads), axis.Number(r.of.capacity()), axis.Time(o.Trigger.At), o.stalls(), axis.Time(o.Trigger.For))
 }

@@ -10,6 +10,7 @@ import (
 // A boundary that cannot be computed has no result; one that is stopped has its points so far.
 func TestBoundaryWithoutAll(t *testing.T) {
 	b := Boundary{Overload: DefaultOverload(), Points: 2}
+	b.Runs = 0
 	if r, err := b.Run(t.Context()); r != nil {
 		t.Errorf("%+v, want none without runs", r)
 	} else if field, ok := errors.AsType[*sim.FieldError](err); !ok || field.Field != "Runs" {

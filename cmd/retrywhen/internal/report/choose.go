@@ -4,39 +4,41 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
-// Choose is a sim.Choose of the strategies.
+// Choose is a sim.Choose of the backoffs of the strategies.
 type Choose struct {
 	Strategies []Strategy    // empty is sim.Candidates
 	sim.Choose               // its Strategies and Progress are ignored
-	Processes  int           // among which the clients are divided
 	Timeout    time.Duration // of an attempt
-	Work       time.Duration // the maximum real time for the outages; 0 is no limit
+	Work       time.Duration // the maximum real time for the choice; 0 is no limit
 	Progress   Progress
 }
 
 // DefaultChoose returns the default of the command and the page.
 func DefaultChoose() Choose {
-	return Choose{Processes: 1, Timeout: time.Second, Choose: sim.Choose{
-		Clients: 1000, Capacity: 20, Runs: 5, Wait: time.Second,
+	return Choose{Timeout: time.Second, Choose: sim.Choose{
+		Clients: 1000, Processes: 1, Capacity: 20, Runs: 5, Wait: time.Second,
 		Outages: []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second, 20 * time.Second, time.Minute},
 	}}
 }
+
+// choosing is the first seed of the runs that make the choice: others than those of the figures.
+const choosing = 1 << 40
 
 // Choices is the result of a Choose.
 type Choices struct {
 	Strategies []Strategy // as in Result
 	Result     *sim.Choices
-	Shown      []int     // the strategies to choose from: those that no other beats at something, or the ones that were given
-	Policy     *complete // the recommended one; nil if there is none
-	Missing    int       // strategies that Work has left out
+	Shown      []int    // the strategies to choose from: those that no other beats at something, or the ones that were given
+	Policies   []advice // the recommended ones; none if no backoff meets the targets
+	Missing    int      // strategies that Work has left out
 	of         Choose
 	compared
 }
@@ -44,22 +46,36 @@ type Choices struct {
 // Run computes the choices. It returns a *sim.FieldError and no result for an invalid Choose, and a *sim.StoppedError
 // with the finished strategies when ctx ends, or when Work is over before one is finished.
 func (c Choose) Run(ctx context.Context) (*Choices, error) {
-	switch {
-	case c.Processes < 1 || c.Processes > mostProcesses:
-		return nil, &sim.FieldError{Model: "Choose", Field: "Processes", Value: c.Processes, Want: fmt.Sprintf("1 to %d", mostProcesses)}
-	case c.Timeout <= 0:
+	if c.Timeout <= 0 {
 		return nil, &sim.FieldError{Model: "Choose", Field: "Timeout", Value: c.Timeout, Want: "more than 0"}
 	}
 	run := c.Choose
-	run.Progress = c.Progress.of("choosing")
-	run.Strategies = nil
+	run.Progress, run.Seed, run.Strategies = c.Progress.of("choosing"), choosing, nil
 	for _, s := range c.Strategies {
+		s.Policy = retry.New(s.Policy.Backoff())
 		run.Strategies = append(run.Strategies, s.Sim())
 	}
+	if len(c.Strategies) == 0 && c.Clients > 0 && c.Capacity > 0 {
+		run.Strategies = sim.Candidates(c.Clients, c.Capacity, c.Timeout, c.Placement)
+	}
+	// With a limit of real time there is one run of each first.
+	began := time.Now()
+	if c.Work > 0 {
+		run.Runs = 1
+	}
 	r, err := limited(ctx, c.Work, run.Run)
+	if run.Runs < c.Runs && err == nil && time.Since(began) < c.Work {
+		run.Runs = c.Runs
+		if more, err := limited(ctx, c.Work-time.Since(began), run.Run); err == nil {
+			r = more
+		} else {
+			run.Runs = 1
+		}
+	}
 	if _, ok := errors.AsType[*sim.StoppedError](err); err != nil && !ok {
 		return nil, err
 	}
+	c.Runs = run.Runs
 	all := &Choices{Result: r, of: c}
 	for _, x := range r.Choices {
 		all.Strategies = append(all.Strategies, Strategy{Name: x.Name, Policy: x.Policy, Placement: x.Placement})
@@ -67,14 +83,10 @@ func (c Choose) Run(ctx context.Context) (*Choices, error) {
 	all.compared.strategies = all.Strategies
 	all.show()
 	if err != nil && ctx.Err() == nil && len(r.Choices) > 0 { // Work is over
-		all.Missing, err = len(run.Strategies), nil
-		if all.Missing == 0 {
-			all.Missing = len(sim.Candidates(c.Clients, c.Capacity, c.Placement))
-		}
-		all.Missing -= len(r.Choices)
+		all.Missing, err = len(run.Strategies)-len(r.Choices), nil
 	}
 	if err == nil && r.Recommended >= 0 {
-		all.Policy, err = all.complete(ctx)
+		all.Policies, err = all.advise(ctx)
 	}
 	return all, err
 }
@@ -82,11 +94,11 @@ func (c Choose) Run(ctx context.Context) (*Choices, error) {
 // mostShown is the maximum number of candidates to choose from.
 const mostShown = 5
 
-// show sets the strategies to choose from: all that were given, else the recommended one and others that are unbeaten,
-// first those that are the best at something.
+// show sets the strategies to choose from: all that were given, else the recommended one and others that are unbeaten
+// and better at something, first those that are the best at it.
 func (x *Choices) show() {
 	add := func(i int) {
-		if i >= 0 && !slices.Contains(x.Shown, i) && (len(x.Shown) < mostShown || len(x.of.Strategies) > 0) {
+		if i >= 0 && !slices.Contains(x.Shown, i) && (len(x.Shown) < mostShown && x.offered(i) || len(x.of.Strategies) > 0) {
 			x.Shown = append(x.Shown, i)
 		}
 	}
@@ -111,7 +123,7 @@ type quality struct {
 
 var qualities = []quality{
 	{"the fewest refusals", "fewer refusals", "more refusals", func(c *sim.Choice) float64 { return c.Refusals }, func(c *sim.Choice) string { return axis.Number(c.Refusals) }},
-	{"the shortest first wait", "a shorter first wait", "a longer first wait", func(c *sim.Choice) float64 { return c.FirstWait.Mean.Seconds() }, func(c *sim.Choice) string { return axis.Time(c.FirstWait.Mean) }},
+	{"the shortest first wait", "a shorter first wait", "a longer first wait", func(c *sim.Choice) float64 { return c.FirstWait.P50.Seconds() }, func(c *sim.Choice) string { return axis.Time(c.FirstWait.P50) }},
 	{"the shortest time until all are served", "all served sooner", "all served later", func(c *sim.Choice) float64 { return c.End.Seconds() }, func(c *sim.Choice) string { return axis.Time(c.End) }},
 }
 
@@ -127,47 +139,57 @@ func (x *Choices) best(figure func(*sim.Choice) float64) int {
 	return best
 }
 
-// whom returns for whom a strategy is, compared with the recommended one.
-func (x *Choices) whom(i int) string {
+// noticed is the least share by which a figure must be less.
+const noticed = 0.05
+
+// offered reports whether a strategy is the recommended one, or better in a figure by a share that is noticed.
+func (x *Choices) offered(i int) bool {
+	want, _ := x.compareWith(i)
+	return i == x.Result.Recommended || len(want) > 0
+}
+
+// compareWith returns in what a strategy is better than the recommended one, and in what it is worse. If none is
+// recommended, it returns in what it is the best.
+func (x *Choices) compareWith(i int) (better, worse []string) {
 	c := &x.Result.Choices[i]
-	switch {
-	case i == x.Result.Recommended:
-		return "recommended: it meets the targets, and serves all clients soonest, or nearly so with fewer refusals"
-	case !c.Unbeaten:
-		return "for nobody: another policy is as good in everything, and better in something"
-	}
-	var want, accept []string
 	for _, q := range qualities {
 		if x.Result.Recommended < 0 {
 			if x.best(q.figure) == i {
-				want = append(want, q.best)
+				better = append(better, q.best)
 			}
 			continue
 		}
 		than := &x.Result.Choices[x.Result.Recommended]
 		instead := fmt.Sprintf(" (%s instead of %s)", q.text(c), q.text(than))
-		switch {
-		case math.Abs(q.figure(c)-q.figure(than)) <= 0.02*q.figure(than): // no difference to a reader
-		case q.figure(c) < q.figure(than):
-			want = append(want, q.less+instead)
-		default:
-			accept = append(accept, q.more+instead)
+		switch a, b := q.figure(c), q.figure(than); {
+		case a < (1-noticed)*b:
+			better = append(better, q.less+instead)
+		case a > (1+noticed)*b:
+			worse = append(worse, q.more+instead)
 		}
 	}
-	text := "for those who want " + list(want)
-	if len(want) == 0 {
-		text = "for those who want a compromise"
-	}
-	if len(accept) > 0 {
-		text += " and accept " + list(accept)
-	}
-	return text
+	return better, worse
 }
 
-// JSON returns the result of all strategies, and the recommended one.
+// whom returns for whom a strategy is, compared with the recommended one.
+func (x *Choices) whom(i int) string {
+	c := &x.Result.Choices[i]
+	better, worse := x.compareWith(i)
+	switch {
+	case i == x.Result.Recommended:
+		return "recommended: it meets the targets, and serves all clients soonest, or nearly so with fewer refusals"
+	case !c.Unbeaten || len(better) == 0:
+		return "for nobody: another policy is as good in everything"
+	case len(worse) > 0:
+		return "for those who want " + list(better) + " and accept " + list(worse)
+	}
+	return "for those who want " + list(better)
+}
+
+// JSON returns the result of all strategies, and the recommended policies.
 func (x *Choices) JSON() any {
 	return struct {
 		*sim.Choices
-		Policy *complete `json:"policy"`
-	}{x.Result, x.Policy}
+		Policies []advice `json:"policies"`
+	}{x.Result, x.Policies}
 }

@@ -12,7 +12,7 @@ import (
 // choosePage holds the numbers of the charts that compare policies.
 type choosePage struct {
 	Sentence     string               `json:"sentence"`
-	Policy       *complete            `json:"policy"`
+	Policies     []choosePolicy       `json:"policies"`
 	Note         string               `json:"note,omitempty"` // what is missing
 	Outages      []string             `json:"outages"`
 	Longest      string               `json:"longest"` // of the outages, as a parameter of an address
@@ -21,6 +21,13 @@ type choosePage struct {
 	AfterTicks   []axis.Tick          `json:"afterTicks"`
 	RefusalTicks []axis.Tick          `json:"refusalTicks"`
 	Strategies   []choosePageStrategy `json:"strategies"`
+}
+
+// choosePolicy is a recommended policy.
+type choosePolicy struct {
+	advice
+	Title    string `json:"title"`
+	Sentence string `json:"sentence"`
 }
 
 // choosePageStrategy is one of the policies. Its lists have an entry for each outage.
@@ -44,6 +51,10 @@ func (x *Choices) Page() any {
 	if len(x.of.Outages) > 0 {
 		c.Longest = slices.Max(x.of.Outages).String()
 	}
+	for i := range x.Policies {
+		a := &x.Policies[i]
+		c.Policies = append(c.Policies, choosePolicy{advice: *a, Title: a.title(), Sentence: a.sentence()})
+	}
 	var shown []Strategy
 	for _, d := range x.of.Outages {
 		c.Outages = append(c.Outages, axis.Time(d))
@@ -65,41 +76,36 @@ func (x *Choices) Page() any {
 		}
 		y.Figures = []Term{
 			{"first wait", axis.Time(r.FirstWait.P50), r.FirstWait.P50.Seconds(), "the median for an operation that fails once, alone"},
-			{"99th percentile", axis.Time(r.FirstWait.P99), r.FirstWait.P99.Seconds(), "of the first wait"},
+			{"attempts", axis.Number(r.Attempts.Mean), r.Attempts.Mean, "per client in an outage of an hour"},
 			{"refusals", axis.Number(r.Refusals), r.Refusals, "per client after the server's return, all outages together"},
-			{"served", axis.Time(r.End), r.End.Seconds(), "the time from the server's return until all are served: the sum of the medians of all outages"},
+			{"served", axis.Time(r.End), r.End.Seconds(), "the time from the server's return until all are served: the worst outage"},
 		}
 		c.Strategies = append(c.Strategies, y)
 	}
 	c.AfterTicks, c.RefusalTicks = axis.Times(most, 5), axis.Numbers(max(mostRefusals, 1), 5)
-	c.Sentence, c.Policy, c.File = x.sentence(), x.Policy, x.file(shown)
+	c.Sentence = x.sentence()
+	var file []Strategy
+	for _, a := range x.Policies {
+		file = append(file, a.strategy)
+	}
+	c.File = GoFile(append(file, shown...))
 	if x.Missing > 0 {
-		c.Note = fmt.Sprintf("%s not simulated in the time there was.", count(x.Missing, "policy was", "policies were"))
+		c.Note = fmt.Sprintf("Not finished: %d of %d backoffs.", len(x.Result.Choices), len(x.Result.Choices)+x.Missing)
+	} else if x.of.Runs < DefaultChoose().Runs {
+		c.Note = "Not finished: one run of each."
 	}
 	return c
 }
 
-// file returns the Go code of the complete policy and of the shown strategies.
-func (x *Choices) file(shown []Strategy) string {
-	if x.Policy != nil {
-		best := x.Policy.Run.result.of.Strategies[0]
-		best.Name, best.Placement, best.Processes = "policy", x.Strategies[x.Result.Recommended].Placement, 0
-		shown = append([]Strategy{best}, shown...)
-	}
-	return GoFile(shown)
-}
-
-// sentence returns a sentence with the recommended policy.
+// sentence returns whether there are recommended policies.
 func (x *Choices) sentence() string {
 	clients := fmt.Sprintf("For %s in %s and a capacity of %s per second ",
 		count(x.of.Clients, "client", "clients"), count(x.of.Processes, "process", "processes"), grouped(int64(x.of.Capacity)))
 	switch {
 	case x.Result.Recommended < 0 && x.Missing > 0:
-		return clients + "none of the policies that were simulated meets the targets."
+		return clients + "none of the backoffs that were simulated meets the targets."
 	case x.Result.Recommended < 0:
-		return clients + "no policy meets the targets. One may with more capacity, or with other targets."
-	case x.Policy == nil:
-		return clients + "the best backoff is " + quoted(x.Strategies[x.Result.Recommended].Name) + "."
+		return clients + "no backoff meets the targets. One may with more capacity, or with other targets."
 	}
-	return clients + "use " + x.Policy.Text + "."
+	return clients + "use the backoff " + quoted(x.Strategies[x.Result.Recommended].Name) + ":"
 }

@@ -3,26 +3,59 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
+	"github.com/retrywhen/retrywhen/sim"
 )
 
-// Text returns the figures as a table, and the recommended policies.
+// mostTable is the maximum width of the table.
+const mostTable = 97
+
+// Text returns the recommended policies with their figures, and the backoffs to choose from as a table.
 func (x *Choices) Text(width int) []string {
 	width = min(width, maxWidth)
-	if len(x.Shown) == 0 {
+	if len(x.Shown) == 0 && len(x.Result.Choices) == 0 {
 		return []string{"no policies: the run stopped before one was simulated"}
 	}
-	header := []string{"policy", "first wait", "p99", "refusals", "served"}
-	for _, d := range x.of.Outages {
-		header = append(header, "down "+axis.Time(d))
+	var lines []string
+	say := func(text string) { lines = append(lines, console.Wrap(width, strings.Fields(text)...)...) }
+	for i := range x.Policies {
+		a := &x.Policies[i]
+		lines = append(lines, a.title()+":", "  "+a.Text, "  "+a.Go)
+		say(a.sentence())
+		lines = append(lines, "")
+	}
+	if len(x.Policies) > 0 {
+		header, rows := []string{"outage", "request: served", "give up", "attempts", "job: served", "attempts"}, [][]string{}
+		for i, o := range x.Policies[0].Outages {
+			job := x.Policies[1].Outages[i]
+			served := func(o adviceOutage) string { return grouped(int64(o.Served)) + " of " + grouped(int64(o.Of)) }
+			rows = append(rows, []string{axis.Time(o.Down), served(o), o.gone(), axis.Number(o.Attempts), served(job), axis.Number(job.Attempts)})
+		}
+		lines = append(lines, console.Fit(min(width, mostTable), header, rows, 1)...)
+		say(fmt.Sprintf("Served, attempts per client: the median of %s. Give up: half of the clients that are not served. To see a stall:", count(x.of.Runs, "run", "runs")))
+		for _, a := range x.Policies {
+			lines = append(lines, "  "+a.Overload.Command)
+		}
+		lines = append(lines, "")
+	}
+	switch {
+	case x.Missing > 0 && x.Result.Recommended < 0:
+		say(fmt.Sprintf("Not finished: %d of %d backoffs. None of these meets the targets (✗).", len(x.Result.Choices), len(x.Result.Choices)+x.Missing))
+	case x.Result.Recommended < 0:
+		say("No backoff meets the targets (✗). One may with more capacity, with slots, or with other targets.")
+	}
+	header := []string{"backoff", "first wait", "attempts", "refusals", "served"}
+	columns := x.columns()
+	for _, i := range columns {
+		header = append(header, "after "+axis.Time(x.of.Outages[i]))
 	}
 	var rows [][]string
-	var whom []string
 	for _, i := range x.Shown {
 		c := x.Result.Choices[i]
 		mark := "  "
@@ -32,8 +65,9 @@ func (x *Choices) Text(width int) []string {
 		case !c.Meets:
 			mark = "✗ "
 		}
-		row := []string{mark + c.Name, axis.Time(c.FirstWait.P50), axis.Time(c.FirstWait.P99), axis.Number(c.Refusals), axis.Time(c.End)}
-		for _, o := range c.Outages {
+		row := []string{mark + c.Name, axis.Time(c.FirstWait.P50), axis.Number(c.Attempts.Mean), axis.Number(c.Refusals), axis.Time(c.End)}
+		for _, i := range columns {
+			o := c.Outages[i]
 			after := axis.Time(o.After.P50)
 			if o.Unserved > 0 {
 				after, row[4] = "never", "never"
@@ -41,28 +75,34 @@ func (x *Choices) Text(width int) []string {
 			row = append(row, after)
 		}
 		rows = append(rows, row)
-		whom = append(whom, console.Wrap(width, strings.Fields(c.Name+": "+x.whom(i)+".")...)...)
 	}
-	lines := append(console.Fit(width, header, rows, 1), whom...)
-	notes := fmt.Sprintf("Clients: %d. Capacity per second: %d. %sFirst wait: the median for an operation that fails alone. Refusals: per client after "+
-		"the server's return, all outages together. Down: the time from the server's return until all are served, the median of %s; at best %s. Served: the sum of these times.",
-		x.of.Clients, x.of.Capacity, x.targets(), count(x.of.Runs, "run", "runs"), axis.Time(time.Duration((x.of.Clients-1)/x.of.Capacity)*time.Second))
+	lines = append(lines, console.Fit(min(width, mostTable), header, rows, 1)...)
+	for _, i := range x.Shown {
+		say(x.Result.Choices[i].Name + ": " + x.whom(i) + ".")
+	}
+	notes := fmt.Sprintf("Clients: %d, in %s. Capacity per second: %d. %sA job's backoff is chosen from these, in runs of its own. First wait: the median for an operation that fails alone. "+
+		"Attempts: of a client, in an outage of an hour; at most %d. Refusals: per client after the server's return, all outages together. "+
+		"Served: the time from the server's return until all are served, of the worst outage, the median of %s; at best %s. After: the same for one outage.",
+		x.of.Clients, count(x.of.Processes, "process", "processes"), x.of.Capacity, x.targets(), sim.MostAttempts, count(x.of.Runs, "run", "runs"),
+		axis.Time(time.Duration((x.of.Clients-1)/x.of.Capacity)*time.Second))
 	if n := len(x.Result.Choices) - len(x.Shown); n > 0 {
-		notes += fmt.Sprintf(" Not shown: %s, which others beat or resemble.", count(n, "policy", "policies"))
+		notes += fmt.Sprintf(" Not shown: %s, which others beat or resemble.", count(n, "backoff", "backoffs"))
 	}
 	lines = append(lines, "")
-	lines = append(lines, console.Wrap(width, strings.Fields(notes)...)...)
-	lines = append(lines, "")
-	if r := x.Policy; r != nil {
-		lines = append(lines, r.Text, r.Go)
-		for _, why := range r.Why {
-			lines = append(lines, console.Wrap(width, strings.Fields(why)...)...)
-		}
-		lines = append(lines, "A job that must not be lost takes the backoff alone. To see that run:", "  "+r.Run.Command)
-	} else if len(x.Result.Choices) > 0 {
-		lines = append(lines, console.Wrap(width, strings.Fields("No policy meets the targets (✗). One may with more capacity, with slots, or with other targets.")...)...)
-	}
+	say(notes)
 	return lines
+}
+
+// columns returns the outages of the table: all, or the first, the middle one and the last.
+func (x *Choices) columns() []int {
+	n := len(x.of.Outages)
+	all := []int{0, n / 2, n - 1}
+	return slices.Compact(all)
+}
+
+// title says what a policy is for.
+func (a *advice) title() string {
+	return map[string]string{"request": "Request (a person waits)", "job": "Job or connection (it must be done)"}[a.Use]
 }
 
 // targets returns the targets as sentences.
@@ -81,9 +121,10 @@ func (x *Choices) targets() string {
 func (x *Choices) Figure() picture.Figure {
 	const height = 240
 	f := picture.Figure{Columns: 2}
-	if r := x.Policy; r != nil {
-		f.Note = "recommended: " + r.Text
+	for _, a := range x.Policies {
+		f.Note += a.Use + ": " + a.Text + "\n"
 	}
+	f.Note = strings.TrimSuffix(f.Note, "\n")
 	labels := make([]axis.Tick, len(x.of.Outages))
 	for i, d := range x.of.Outages {
 		labels[i] = axis.Tick{At: float64(i), Label: axis.Time(d)}

@@ -70,7 +70,7 @@ func (c Contention) Run(ctx context.Context) (*ContentionResult, error) {
 	for i := range r.Strategies {
 		x := &r.Strategies[i]
 		run, err := sim.OCC{
-			Policy: x.Policy.Policy, Placement: x.Policy.Placement, Clients: c.Clients, Network: c.Network, Seed: c.Seed, Horizon: c.Horizon,
+			Policy: x.Policy.Policy, Placement: x.Policy.Placement, Processes: x.Policy.Processes, Clients: c.Clients, Network: c.Network, Seed: c.Seed, Horizon: c.Horizon,
 		}.Run(ctx)
 		if run == nil || err != nil && ctx.Err() != nil {
 			return r, err

@@ -113,7 +113,7 @@ func (h Herd) retries(ctx context.Context) (*HerdResult, error) {
 			continue
 		}
 		herd, err := sim.Herd{
-			Policy: Used(h, s).Policy, Placement: s.Placement, Jobs: h.Jobs, Retries: retries, Seed: h.Seed, Horizon: h.Horizon,
+			Policy: Used(h, s).Policy, Placement: s.Placement, Processes: s.Processes, Jobs: h.Jobs, Retries: retries, Seed: h.Seed, Horizon: h.Horizon,
 			Progress: h.Progress.of(x.Name),
 		}.Run(ctx)
 		if herd == nil {

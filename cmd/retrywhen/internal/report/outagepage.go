@@ -83,7 +83,7 @@ func (x *outagePageStrategy) draw(of *OutageStrategyResult, down, end time.Durat
 	x.Figures = []Term{
 		{"all served after", of.served(), of.After.Seconds(), "since the server's return"},
 		{"attempts per client", axis.Number(r.PerClient.Mean), r.PerClient.Mean, "on average"},
-		{"failures after", grouped(r.FailuresAfter), float64(r.FailuresAfter), "attempts that failed after the server's return, because it was busy"},
+		{"refusals", grouped(r.FailuresAfter), float64(r.FailuresAfter), "attempts that failed after the server's return, because it was busy"},
 		{"peak after", grouped(r.PeakAfter), float64(r.PeakAfter), "the most attempts in one " + axis.Time(r.Traffic.Bin) + " after the server's return"},
 	}
 }

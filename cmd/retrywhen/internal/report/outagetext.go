@@ -29,10 +29,10 @@ func (o *OutageResult) Text(width int) []string {
 			grouped(r.FailuresAfter), grouped(r.GivenUp), s.served(),
 		})
 	}
-	lines := console.Fit(width, []string{"policy", "attempts", "p99", "peak", "peak after", "failed after", "given up", "served after"}, rows, 1)
+	lines := console.Fit(width, []string{"policy", "attempts", "p99", "peak", "peak after", "refusals", "given up", "served after"}, rows, 1)
 	if len(rows) > 0 {
 		lines = append(lines, console.Wrap(width,
-			"Attempts: per client, on average.", "p99: the 99th percentile.", "Peak: in "+axis.Time(bin)+".", "Times, peak after, failed after:", "since the server's return.",
+			"Attempts: per client, on average.", "p99: the 99th percentile.", "Peak: in "+axis.Time(bin)+".", "Times, peak after:", "since the server's return.", "Refusals:", "failures after it,", "because the server is busy.",
 			"Outage: "+axis.Time(o.Down)+";", "at best all are served after "+axis.Time(best)+".")...)
 	}
 	const barLines = 3

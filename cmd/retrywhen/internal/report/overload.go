@@ -1,10 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
@@ -17,8 +16,8 @@ type Overload struct {
 	Strategies   []Strategy
 	sim.Overload               // its Layers and Progress are ignored
 	Timeout      time.Duration // of attempts whose policy has no AttemptTimeout; 0 is none
-	Runs         int           // how many runs say how often the server recovers; 0 and 1 are the one run of the other figures
-	Work         time.Duration // the maximum real time for one strategy; 0 is no limit
+	Runs         int           // how many runs say how often the server recovers; 0 is one
+	Work         time.Duration // the maximum real time for the runs of one strategy; 0 is no limit
 	Progress     Progress
 }
 
@@ -37,8 +36,8 @@ type OverloadStrategyResult struct {
 	Name   string              `json:"name"`
 	Policy Strategy            `json:"policy"`
 	Note   string              `json:"note,omitempty"` // the text of Err
-	Result *sim.OverloadResult `json:"result"`
-	Runs   *sim.BoundaryPoint  `json:"runs,omitempty"` // of several runs
+	Result *sim.OverloadResult `json:"result"`         // of the median run
+	Runs   *sim.BoundaryPoint  `json:"runs,omitempty"` // nil if they were stopped
 	Err    error               `json:"-"`              // why something is missing: a *sim.StoppedError
 }
 
@@ -53,7 +52,7 @@ func DefaultOverload() Overload {
 		panic(err) // a default is wrong
 	}
 	return Overload{
-		Strategies: strategies, Timeout: time.Second,
+		Strategies: strategies, Timeout: time.Second, Runs: 10,
 		Overload: sim.Overload{
 			Load: 80, Service: sim.Service{Mean: 10 * time.Millisecond},
 			Trigger: sim.Trigger{At: 10 * time.Second, For: 5 * time.Second},
@@ -64,82 +63,58 @@ func DefaultOverload() Overload {
 // calm is the least time between the stall's end and the end of an Overload.
 const calm = 30 * time.Second
 
-// Run computes the overload. Without a Horizon all strategies end with the one that takes longest to recover. It
-// returns a *sim.FieldError and no result for an invalid Overload, and a *sim.StoppedError with the result so far when
-// ctx ends.
+// Run computes the overload: the runs of each strategy, and then the median one again, for the other figures and the
+// charts. Without a Horizon these end at 1.5 times the longest recovery, at least after a minute. It returns a
+// *sim.FieldError and no result for an invalid Overload, and a *sim.StoppedError with the result so far when ctx ends.
 func (o Overload) Run(ctx context.Context) (*OverloadResult, error) {
 	stalls := o.Trigger.At + o.Trigger.For
 	if least := stalls + calm; o.Horizon > 0 && o.Horizon < least && stalls >= 0 {
 		return nil, &sim.FieldError{Model: "Overload", Field: "Horizon", Value: axis.Time(o.Horizon), Want: fmt.Sprintf(
 			"at least %s: the stall ends at %s, and a recovery takes time", axis.Time(least), axis.Time(stalls))}
 	}
-	if o.Bin == 0 {
-		o.Bin = max(ChartBin(o.Horizon), time.Second, (stalls+o.Trigger.Ramp)/8192) // the Flow has at most 16,384 bins
-	}
+	o.Runs = max(o.Runs, 1)
 	r := &OverloadResult{compared: compared{strategies: o.Strategies}, of: o, Load: o.Load, Trigger: o.Trigger, Horizon: o.Horizon, Strategies: []OverloadStrategyResult{}}
-	for again := false; ; again = true {
-		for i, s := range o.Strategies {
-			if again && (r.Strategies[i].Err != nil || r.Strategies[i].Result.End == r.Horizon) {
-				continue
-			}
-			x := OverloadStrategyResult{Name: s.Title(), Policy: s}
-			run := o.Overload
-			run.Layers, run.Progress, run.Horizon = s.layers(o.Timeout), o.Progress.of(x.Name), r.Horizon
-			x.Result, x.Err = limited(ctx, o.Work, run.Run)
-			if x.Err != nil {
-				if _, ok := errors.AsType[*sim.StoppedError](x.Err); !ok {
-					return nil, x.Err
-				}
-				x.Note = r.note(x.Err)
-			}
-			if again {
-				r.Strategies[i] = x
-			} else {
-				r.Strategies = append(r.Strategies, x)
-			}
-			if x.Err != nil && ctx.Err() != nil {
-				r.Horizon = max(r.Horizon, r.end())
-				return r, x.Err
-			}
+	var longest time.Duration
+	for _, s := range o.Strategies {
+		x := OverloadStrategyResult{Name: s.Title(), Policy: s}
+		var many *sim.BoundaryResult
+		many, x.Err = limited(ctx, o.Work, sim.Boundary{
+			Overload: o.Overload, Callers: []sim.Callers{{Name: x.Name, Layers: s.layers(o.Timeout)}}, Loads: []float64{o.Load}, Runs: o.Runs, Progress: o.Progress.of(x.Name),
+		}.Run)
+		if many == nil {
+			return nil, x.Err
 		}
-		if r.Horizon > 0 {
-			return r, r.sample(ctx)
+		if len(many.Points) > 0 {
+			x.Runs = &many.Points[0]
+			longest = max(longest, x.Runs.After.Most)
 		}
-		r.Horizon = r.end()
+		r.Strategies = append(r.Strategies, x)
 	}
-}
-
-// sample computes how often the server recovers in several runs, whose seeds follow one another.
-func (r *OverloadResult) sample(ctx context.Context) error {
-	o := r.of
-	for i := range r.Strategies {
-		if o.Runs < 2 || o.Trace != nil {
-			return nil
-		}
-		x := &r.Strategies[i]
-		many, err := sim.Boundary{
-			Overload: o.Overload, Callers: []sim.Callers{{Name: x.Name, Layers: x.Policy.layers(o.Timeout)}}, Loads: []float64{o.Load}, Runs: o.Runs,
-			Progress: o.Progress.of("runs of " + x.Name),
-		}.Run(ctx)
-		if err != nil {
-			x.Err, x.Note = err, r.note(err)
-			if ctx.Err() != nil {
-				return err
-			}
-			continue
-		}
-		x.Runs = &many.Points[0]
+	if o.Horizon == 0 {
+		r.Horizon = max(3*(stalls+o.Trigger.Ramp+longest)/2, stalls+o.Trigger.Ramp+calm, time.Minute)
 	}
-	return nil
-}
-
-// end returns the latest end of the strategies' runs.
-func (r *OverloadResult) end() time.Duration {
-	end := time.Duration(1)
-	for _, x := range r.Strategies {
-		end = max(end, x.Result.End)
+	if o.Bin == 0 {
+		o.Bin = max(ChartBin(r.Horizon), time.Second)
 	}
-	return end
+	r.of = o
+	for i, s := range o.Strategies {
+		x, run := &r.Strategies[i], o.Overload
+		run.Layers, run.Horizon = s.layers(o.Timeout), r.Horizon
+		if x.Runs != nil {
+			run.Seed += uint64(x.Runs.Median)
+		}
+		var err error
+		if x.Result, err = run.Run(ctx); x.Result == nil {
+			return nil, err
+		}
+		if x.Err = cmp.Or(x.Err, err); x.Err != nil {
+			x.Note = r.note(x.Err)
+		}
+	}
+	if ctx.Err() != nil {
+		return r, r.Incomplete()
+	}
+	return r, nil
 }
 
 // JSON returns the result.
@@ -158,29 +133,45 @@ func (s Strategy) layers(timeout time.Duration) []sim.Layer {
 	return all
 }
 
-// Recovery returns whether the server recovers, as a text: "after 16s", "at once", "not within 1m45s" or "not healthy
-// before".
-func (x *OverloadStrategyResult) Recovery() string {
-	switch r := x.Result.Recovery; {
-	case r.Verdict == sim.UnhealthyBefore:
-		return "not healthy before"
-	case r.Verdict == sim.NotRecovered:
-		return "not within " + axis.Time(r.Within)
-	case r.After == 0:
-		return "at once"
+// Recovery returns in how many runs the server recovers, and after which time in the median of these.
+func (x *OverloadStrategyResult) Recovery() (runs, after string) {
+	switch {
+	case x.Runs == nil:
+		return "-", "-"
+	case x.Runs.Recovered == 0:
+		after = "-"
+	case x.Runs.After.P50 == 0:
+		after = "at once"
 	default:
-		return "after " + axis.Time(r.After)
+		after = axis.Time(x.Runs.After.P50)
 	}
+	return fmt.Sprintf("%d of %d", x.Runs.Recovered, x.Runs.Runs), after
 }
 
-// Verdict returns whether the server recovers, as the end of a sentence.
+// Well reports whether the server recovers in all runs.
+func (x *OverloadStrategyResult) Well() bool { return x.Runs != nil && x.Runs.Recovered == x.Runs.Runs }
+
+// Verdict returns whether the server recovers, as the end of a sentence: "recovers in 9 of 20 runs, after 16s"; of a
+// single run "recovers after 16s".
 func (x *OverloadStrategyResult) Verdict() string {
-	text := x.Recovery()
-	if x.Result.Recovery.Verdict == sim.UnhealthyBefore {
-		return "was " + text
+	runs, after := x.Recovery()
+	switch {
+	case x.Runs == nil:
+		return "was not simulated to the end"
+	case x.Runs.Recovered > 0:
+		if after != "at once" {
+			after = "after " + after
+		}
+		if x.Runs.Runs == 1 {
+			return "recovers " + after
+		}
+		return fmt.Sprintf("recovers in %s runs, %s", runs, after)
+	case x.Result.Recovery.Verdict == sim.UnhealthyBefore:
+		return "was not healthy before"
+	case x.Runs.Runs == 1:
+		return "does not recover within " + axis.Time(sim.Soon)
+	case x.Runs.Late > 0:
+		return fmt.Sprintf("recovers in %s runs within %s, and in %d later", runs, axis.Time(sim.Soon), x.Runs.Late)
 	}
-	if within, ok := strings.CutPrefix(text, "not "); ok {
-		return "does not recover " + within
-	}
-	return "recovers " + text
+	return fmt.Sprintf("recovers in %s runs", runs)
 }

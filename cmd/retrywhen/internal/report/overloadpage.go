@@ -70,43 +70,30 @@ func (r *OverloadResult) healthy() string {
 
 func (x *OverloadStrategyResult) page() overloadPageStrategy {
 	r := x.Result
+	runs, after := x.Recovery()
 	share := func(some, of int64) float64 { return float64(some) / float64(max(of, 1)) }
 	well, vain := share(r.Succeeded, r.Operations), share(r.Wasted, r.Wasted+r.Served+r.Failed)
 	page := overloadPageStrategy{
-		Title: x.Name, Formula: InWords(x.Policy), Note: x.Note, Verdict: x.Verdict(), Well: r.Recovery.Verdict == sim.Recovered,
+		Title: x.Name, Formula: InWords(x.Policy), Note: x.Note, Verdict: x.Verdict(), Well: x.Well(),
 		Offered: rates(r.Flow.Offered, r.Flow.Bin), Healthy: rates(r.Flow.Healthy, r.Flow.Bin),
 		Figures: []Term{
-			{"recovery", x.Recovery(), r.Recovery.After.Seconds(), "the time from the end of the stall until 95 % of the operations succeed within " + axis.Time(r.HealthyWithin)},
+			{"recovers in", runs, 0, "the runs in which the server recovers within " + axis.Time(sim.Soon) + " of the stall's end; the other figures are of the median run"},
+			{"after", after, 0, "the median time from the end of the stall until 95 % of the operations are answered within " + axis.Time(r.HealthyWithin)},
 			{"requests per operation", axis.Number(r.Amplification), r.Amplification, "the requests that reach the server, on average"},
 			{"success", percent(well), well, "the share of the operations that succeed; some are still running at the end"},
 			{"wasted work", percent(vain), vain, "the share of the server's work that was for callers that had left"},
 			{"99th percentile", axis.Time(r.Latency.P99), r.Latency.P99.Seconds(), "the latency that 99 % of the operations that succeed do not exceed"},
 		},
 	}
-	if x.Runs != nil {
-		page.Figures = append(page.Figures, Term{"runs", fmt.Sprintf("%d of %d", x.Runs.Recovered, x.Runs.Runs), float64(x.Runs.Recovered), "the runs in which the server recovers"})
-	}
 	return page
 }
 
-// sentence returns under which strategies the server recovers, and under which it does not.
+// sentence returns in how many runs the server recovers under each strategy.
 func (r *OverloadResult) sentence() string {
-	var back, not []string
+	var all []string
 	for i := range r.Strategies {
-		x := &r.Strategies[i]
-		if x.Result.Recovery.Verdict == sim.Recovered {
-			back = append(back, x.Recovery()+" under "+quoted(x.Name))
-		} else {
-			not = append(not, "it "+x.Verdict()+" under "+quoted(x.Name))
-		}
+		all = append(all, "under "+quoted(r.Strategies[i].Name)+" it "+r.Strategies[i].Verdict())
 	}
-	var sentences []string
-	if len(not) > 0 {
-		all := list(not)
-		sentences = append(sentences, strings.ToUpper(all[:1])+all[1:]+".")
-	}
-	if len(back) > 0 {
-		sentences = append(sentences, "It recovers "+list(back)+".")
-	}
-	return strings.Join(sentences, " ")
+	text := strings.Replace(strings.Join(all, "; "), " it ", " the server ", 1) + "."
+	return strings.ToUpper(text[:1]) + text[1:]
 }

@@ -19,24 +19,14 @@ func (o *OverloadResult) Text(width int) []string {
 	var rows [][]string
 	for _, s := range o.Strategies {
 		r := s.Result
+		runs, after := s.Recovery()
 		rows = append(rows, []string{
-			s.Name, s.Recovery(), axis.Number(r.Amplification), share(r.Succeeded, r.Operations), share(r.Wasted, r.Wasted+r.Served+r.Failed),
+			s.Name, runs, after, axis.Number(r.Amplification), share(r.Succeeded, r.Operations), share(r.Wasted, r.Wasted+r.Served+r.Failed),
 			axis.Time(r.Latency.P50), axis.Time(r.Latency.P99),
 		})
 	}
-	header := []string{"policy", "recovers", "requests", "succeeded", "wasted", "median", "p99"}
-	if o.of.Runs > 1 {
-		header = slices.Insert(header, 2, "in runs")
-		for i, s := range o.Strategies {
-			text := "-"
-			if s.Runs != nil {
-				text = fmt.Sprintf("%d of %d", s.Runs.Recovered, s.Runs.Runs)
-			}
-			rows[i] = slices.Insert(rows[i], 2, text)
-		}
-	}
-	lines := console.Fit(width, header, rows, 2)
-	lines = append(lines, console.Wrap(width, strings.Fields("Recovers: since the stall's end. Requests: per operation. Succeeded: operations. Wasted: work for callers that had left. "+
+	lines := console.Fit(width, []string{"policy", "recovers in", "after", "requests", "succeeded", "wasted", "median", "p99"}, rows, 1)
+	lines = append(lines, console.Wrap(width, strings.Fields("Recovers: within a minute of the stall's end, in so many runs, after the median time. The other figures are of the median run. Requests: per operation. Succeeded: operations. Wasted: work for callers that had left. "+
 		"Median, p99: latency of the operations that succeeded. "+o.setting()+" The charts: requests that reach the server, operations that succeed.")...)...)
 	const barLines = 3
 	span := console.Span{Most: o.Horizon, Width: chartWidth(width)}

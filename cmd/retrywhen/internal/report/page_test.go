@@ -105,8 +105,8 @@ func TestSeconds(t *testing.T) {
 // The sentence above each chart is about its figures.
 func TestSentences(t *testing.T) {
 	for text, want := range map[string]string{
-		"a: exponential base=100ms factor=2 jitter=full limit=3": "It does not recover within 1m45s under “a”.",
-		"a: constant d=1s limit=0":                               "It recovers after 16s under “a”.",
+		"a: exponential base=100ms factor=2 jitter=full limit=3": "Under “a” the server recovers in 0 of 10 runs.",
+		"a: constant d=1s limit=0":                               "Under “a” the server recovers in 10 of 10 runs, after 16s.",
 	} {
 		o := DefaultOverload()
 		o.Strategies, o.Horizon = strategies(t, text), 2*time.Minute
@@ -141,7 +141,7 @@ func TestSentences(t *testing.T) {
 	x := DefaultChoose()
 	x.Clients, x.Served, x.Outages = 100, time.Nanosecond, x.Outages[:1]
 	choices, err := x.Run(t.Context())
-	if err != nil || !strings.Contains(choices.Page().(*choosePage).Sentence, "no policy meets the targets") {
+	if err != nil || !strings.Contains(choices.Page().(*choosePage).Sentence, "no backoff meets the targets") {
 		t.Fatalf("%v", err)
 	}
 	for _, q := range qualities {

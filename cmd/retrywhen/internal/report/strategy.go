@@ -28,15 +28,29 @@ type Strategy struct {
 	Processes int // of the clients, or of each layer, each with a budget of its own; 0 is one
 }
 
-// ParseStrategy parses the text form of a strategy: optionally a name and a colon, then a policy's text form, with any
+// Today are strategies that are in use, by the names that ParseStrategy takes for them: gRPC's retryThrottling, which
+// retries while more than half of its 10 tokens are left, and the standard mode of the AWS SDKs, with a quota of 500
+// tokens, before and after the change of 2026.
+var Today = []struct{ Name, Text string }{
+	{"grpc", "gRPC, retryThrottling 10 and 0.1: exponential base=100ms factor=2 cap=1s jitter=deviation:0.2 limit=3 budget=5,1,0.1"},
+	{"aws", "AWS SDK, 5 a retry: exponential base=1s factor=2 cap=20s jitter=full limit=2 budget=500,5,1"},
+	{"aws-2026", "AWS SDK, 14 a retry: exponential base=50ms factor=2 cap=20s jitter=full limit=2 budget=500,14,1"},
+}
+
+// ParseStrategy parses the text form of a strategy: a name of Today; or optionally a name and a colon, then a policy's text form, with any
 // of these options:
 //
-//	place=process-each    the sim.Placement, also by-key or by-ordinal
+//	place=by-key          the sim.Placement, also by-ordinal
 //	layers=3              the number of layers of an Overload
-//	processes=20          the number of processes of an Outage's clients, or of each layer
+//	processes=20          the number of processes that the clients, or each layer, are divided among
 func ParseStrategy(text string) (Strategy, error) {
 	if n := len(text); n > maxText {
 		return Strategy{}, fmt.Errorf("the policy's text has %d bytes, want at most %d", n, maxText)
+	}
+	for _, t := range Today {
+		if strings.EqualFold(strings.TrimSpace(text), t.Name) {
+			text = t.Text
+		}
 	}
 	var s Strategy
 	name, rest, named := strings.Cut(text, ":")
@@ -72,7 +86,7 @@ var words = map[string]struct {
 		func(s *Strategy, value string) bool {
 			return value != "" && s.Placement.UnmarshalText([]byte(value)) == nil
 		},
-		"place=one-process, place=process-each, place=by-key or place=by-ordinal",
+		"place=one-process, place=by-key or place=by-ordinal",
 	},
 	"layers":    {func(s *Strategy, value string) bool { return whole(&s.Layers, value, 10) }, "layers=1 to layers=10"},
 	"processes": {func(s *Strategy, value string) bool { return whole(&s.Processes, value, mostProcesses) }, fmt.Sprintf("processes=1 to processes=%d", mostProcesses)},
@@ -162,7 +176,7 @@ func (s Strategy) Title() string {
 
 // Sim returns the strategy for package sim.
 func (s Strategy) Sim() sim.Strategy {
-	return sim.Strategy{Name: s.Title(), Policy: s.Policy, Placement: s.Placement}
+	return sim.Strategy{Name: s.Title(), Policy: s.Policy, Placement: s.Placement, Processes: s.Processes}
 }
 
 // MarshalText makes a Strategy a string in JSON.

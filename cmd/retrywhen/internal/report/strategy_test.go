@@ -36,7 +36,7 @@ func atEnd(f func()) Progress {
 func TestParseStrategy(t *testing.T) {
 	for text, want := range map[string]string{
 		"linear d=1s": "linear d=1s",
-		" mine :  linear  d=1s tiled PLACE=process-each ":          "mine: linear d=1s tiled place=process-each",
+		" mine :  linear  d=1s tiled PLACE=by-key ":                "mine: linear d=1s tiled place=by-key",
 		"constant d=1s jitter=deviation:0.3":                       "constant d=1s jitter=deviation:0.3",
 		"a: constant d=1s jitter=uniform:0.5:1.5":                  "a: constant d=1s jitter=uniform:0.5:1.5",
 		"linear d=1s budget=10,1,0.1 layers=3 processes=20":        "linear d=1s budget=10,1,0.1 layers=3 processes=20",

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
@@ -40,17 +41,18 @@ func UnusedWords(in Input, s Strategy) []Unused {
 	return all
 }
 
-// Refuse returns an error if a strategy has a word that has no effect in the simulation.
-func Refuse(in Input, strategies []Strategy) error {
+// Check returns a note for each word of a strategy that has no effect in the simulation, and an error if a strategy has
+// no result.
+func Check(in Input, strategies []Strategy) (notes []string, err error) {
 	for _, s := range strategies {
 		if limit, ok := s.Policy.Limit(); ok && limit == 0 && in.needsRetries() {
-			return fmt.Errorf("%q allows no retry, want a limit of 1 or more", s)
+			return nil, fmt.Errorf("%q allows no retry, want a limit of 1 or more", s)
 		}
-		if unused := UnusedWords(in, s); len(unused) > 0 {
-			return fmt.Errorf("%q: %s has no effect here, want a policy without it: %s", s, unused[0].Word, unused[0].Why)
+		for _, u := range UnusedWords(in, s) {
+			notes = append(notes, fmt.Sprintf("%q: %s has no effect here: %s", s, u.Word, u.Why))
 		}
 	}
-	return nil
+	return notes, nil
 }
 
 // Used returns the strategy without the words that have no effect in the simulation.
@@ -114,17 +116,23 @@ func (x Show) reasons(Strategy) map[string]string {
 }
 
 func (h Herd) reasons(s Strategy) map[string]string {
-	return placed(s, map[string]string{
-		"layers": noLayers, "processes": "the jobs of a herd are in one process, or with place=process-each in one each", "resetafteritems": noItems,
-		"maxretryafter": "the server dictates no delay", "attempttimeout": atOnce, "resetafter": atOnce,
+	why := map[string]string{
+		"layers": noLayers, "resetafteritems": noItems, "maxretryafter": "the server dictates no delay", "attempttimeout": atOnce, "resetafter": atOnce,
 		"budget": "the jobs of a herd share none",
-	})
+	}
+	if !s.Policy.Backoff().IsTiled() || s.Placement != sim.OneProcess {
+		why["processes"] = noProcesses
+	}
+	return placed(s, why)
 }
 
 func (c Contention) reasons(s Strategy) map[string]string {
 	why := map[string]string{
-		"layers": noLayers, "processes": "the clients are in one process, or with place=process-each in one each", "resetafteritems": noItems,
-		"maxretryafter": "the server dictates no delay", "attempttimeout": "a write that a client no longer waits for would still count",
+		"layers": noLayers, "resetafteritems": noItems, "maxretryafter": "the server dictates no delay",
+		"attempttimeout": "a write that a client no longer waits for would still count",
+	}
+	if !s.shared() {
+		why["processes"] = noProcesses
 	}
 	return placed(s, why)
 }
@@ -138,13 +146,19 @@ func (o Outage) reasons(s Strategy) map[string]string {
 		why["limit"] = "--limit replaces it"
 	}
 	lasts := o.Timeout
+	within := func() string {
+		if lasts == 0 {
+			return atOnce
+		}
+		return "an attempt fails within " + axis.Time(lasts)
+	}
 	if d, ok := s.Policy.AttemptTimeout(); ok && d >= lasts {
-		why["attempttimeout"] = "an attempt fails within " + axis.Time(lasts) + ", see --timeout"
+		why["attempttimeout"] = within() + ", see --timeout"
 	} else if ok {
 		lasts = d
 	}
 	if d, ok := s.resetAfter(); ok && d > lasts {
-		why["resetafter"] = "an attempt fails within " + axis.Time(lasts)
+		why["resetafter"] = within()
 	}
 	if _, own := s.Policy.Budget(); !s.shared() && (own || o.Budget == nil) {
 		why["processes"] = noProcesses
@@ -171,9 +185,11 @@ func (o Overload) reasons(s Strategy) map[string]string {
 }
 
 func (c Choose) reasons(s Strategy) map[string]string {
-	why := map[string]string{"layers": noLayers, "processes": "the clients are in one process, or with place=process-each in one each", "resetafteritems": noItems, "attempttimeout": atOnce, "resetafter": atOnce}
-	if !c.Slots {
-		why["maxretryafter"] = noDictate
+	why := map[string]string{"layers": noLayers, "processes": "--processes is for all"}
+	for _, w := range retry.Words() {
+		if strings.HasPrefix(w.Go, "retry.") {
+			why[w.Name] = "the backoffs are compared alone"
+		}
 	}
 	return placed(s, why)
 }

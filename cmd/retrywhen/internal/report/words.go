@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -10,77 +9,43 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
+	"github.com/retrywhen/retrywhen/retry"
 )
 
 // InWords describes how long a strategy waits before the n-th retry, and when it gives up.
 func InWords(s Strategy) string {
 	words := s.Policy.Words()
+	if limit, ok := s.Policy.Limit(); ok && limit == 0 {
+		return "no retry"
+	}
 	values := map[string]string{}
 	for _, w := range words[1:] {
 		values[w.Name] = shortly(w.Value)
 	}
-	var text strings.Builder
-	text.WriteString(curveInWords(words[0].Name, values))
-	if limit, ok := s.Policy.Limit(); ok && limit == 0 {
-		return "no retry"
-	}
+	text := curveInWords(words[0].Name, values)
 	if i := slices.IndexFunc(words, func(w backoff.Word) bool { return w.Name == "cap" }); i >= 0 && i+1 < len(words) && words[i+1].Name == "jitter" {
 		words[i], words[i+1] = words[i+1], words[i] // the cap bounds the delay with its jitter
 	}
 	for _, w := range words[1:] {
-		if phrase, ok := phrases[w.Name]; ok {
-			text.WriteString(phrase(values[w.Name]))
+		d, ok := retry.Describe(w, shortly)
+		switch {
+		case !ok: // a parameter of the curve
+		case strings.HasPrefix(d.Go, "."):
+			text += ", " + d.Sentence
+		default:
+			text += "; " + d.Sentence
 		}
 	}
 	if s.Processes > 1 {
-		text.WriteString("; " + count(s.Processes, "process", "processes"))
+		text += "; " + count(s.Processes, "process", "processes")
 		if _, ok := s.Policy.Budget(); ok {
-			text.WriteString(", each with a budget of its own")
+			text += ", each with a budget of its own"
 		}
 	}
 	if s.Layers > 1 {
-		text.WriteString("; " + count(s.Layers, "layer", "layers"))
+		text += "; " + count(s.Layers, "layer", "layers")
 	}
-	return text.String()
-}
-
-// phrases are the words that are no curve's own, as a part of a sentence.
-var phrases = map[string]func(value string) string{
-	"plus":           func(v string) string { return ", plus " + v },
-	"cap":            func(v string) string { return ", at most " + v },
-	"tiled":          func(string) string { return "; tiled: each job keeps its place in every wait" },
-	"jitter":         jitterInWords,
-	"limit":          func(v string) string { n, _ := strconv.Atoi(v); return "; at most " + count(n, "retry", "retries") },
-	"within":         func(v string) string { return "; no retry later than " + v + " after the first failure" },
-	"stopat":         func(v string) string { return "; gives up when a wait would be " + v },
-	"attempttimeout": func(v string) string { return "; attempt timeout " + v },
-	"resetafter":     func(v string) string { return "; an attempt of " + v + " or longer restarts the count" },
-	"budget": func(v string) string {
-		numbers := strings.Split(v, ",")
-		text := fmt.Sprintf("; a budget of %s: a retry costs %s, a success refunds %s", numbers[0], numbers[1], numbers[2])
-		if len(numbers) > 3 {
-			text += ", " + numbers[3] + " flow in each second"
-		}
-		return text
-	},
-}
-
-func jitterInWords(value string) string {
-	switch name, parameters, _ := strings.Cut(value, ":"); name {
-	case "full":
-		return ", times a random factor from 0 to 1"
-	case "equal":
-		return ", times a random factor from 0.5 to 1"
-	case "default":
-		return ", ±15 % at random"
-	case "deviation":
-		p, _ := strconv.ParseFloat(parameters, 64)
-		return fmt.Sprintf(", ±%s %% at random", axis.Number(100*p))
-	case "uniform":
-		low, high, _ := strings.Cut(parameters, ":")
-		return ", times a random factor from " + low + " to " + high
-	}
-	return ""
+	return text
 }
 
 // shortly formats a duration as the axes do. It returns any other value unchanged.

@@ -34,7 +34,12 @@ export function listen(d, onChange) {
   for (const [f, most] of Object.entries(defaults.most)) if ($(f)) $(f).max = most;
   $("curve").append(...Object.keys(curves).map((c) => element("option", {value: c}, c)));
   for (const form of ["controls", "bar"]) $(form).addEventListener("submit", (e) => e.preventDefault());
-  $("add").addEventListener("click", add);
+  $("add").addEventListener("click", () => add());
+  $("today").append(...defaults.today.map((t) => element("option", {value: t}, parse(t).name)));
+  $("today").addEventListener("change", (e) => {
+    if (!texts.includes(e.target.value)) add(e.target.value);
+    e.target.value = "";
+  });
   $("text").addEventListener("input", (e) => {
     const {name} = parse(texts[selected]);
     const kept = given.has(texts[selected]) ? "" : name;
@@ -124,7 +129,7 @@ function list() {
         swatch(i), element("span", {title: text}, title)),
       texts.length > 1 ? element("button", {type: "button", id: `remove-${i}`, "aria-label": `Remove ${title}`, onclick: () => remove(i)}, "✕") : null);
   }));
-  $("add").disabled = texts.length >= 8;
+  $("add").disabled = $("today").disabled = texts.length >= 8;
   if (/^(strategy|remove)-/.test(focused ?? "")) ($(focused) ?? $("add")).focus();
 }
 
@@ -153,11 +158,12 @@ function remove(i) {
   changed({now: true});
 }
 
-function add() {
+// add adds a text, or a copy of the selected strategy with another name.
+function add(text) {
   const taken = new Set(texts.map((t) => parse(t).name));
   let n = texts.length + 1;
   while (taken.has(`strategy ${n}`)) n++;
-  texts.push(format({...parse(texts[selected] ?? "exponential base=1s factor=2"), name: `strategy ${n}`}));
+  texts.push(text ?? format({...parse(texts[selected] ?? "exponential base=1s factor=2"), name: `strategy ${n}`}));
   selected = texts.length - 1;
   strategies();
   changed({now: true});

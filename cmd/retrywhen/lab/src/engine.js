@@ -23,7 +23,7 @@ async function request(kind, query, signal) {
 
 // ---- the worker ------------------------------------------------------------------------------------------------------
 
-const patience = 20_000; // ms for one computation, which usually ends earlier by its own limit
+const patience = (kind) => (kind === "more" ? 90_000 : 20_000); // ms for one computation, which usually ends earlier by its own limit
 const worthwhile = 150; // ms that an abandoned computation may continue: less than the start of a new worker
 
 let worker = null; // a promise
@@ -103,9 +103,9 @@ async function compute(kind, query, signal) {
     waiting.set(id, {kind, query, resolve, reject});
     w.postMessage({id, kind, query});
     late = setTimeout(() => {
-      reject(new Error(`The simulation takes longer than ${patience / 1000} s. Choose a smaller one.`));
+      reject(new Error(`The simulation takes longer than ${patience(kind) / 1000} s. Choose a smaller one.`));
       drop(w, id);
-    }, patience);
+    }, patience(kind));
     signal?.addEventListener("abort", () => {
       reject(unwanted());
       setTimeout(() => drop(w, id), Math.max(0, worthwhile - (performance.now() - began)));

@@ -134,6 +134,24 @@ function draw() {
   if (shown[tab]) draws[tab]?.(shown[tab], state.fields.y === "own", state);
 }
 
+// goOn computes the open tab's numbers again, for as long as they take.
+async function goOn() {
+  stop();
+  const mine = (running = new AbortController()), key = shownFor[tab];
+  status("Simulating …");
+  try {
+    const numbers = await get("more", state.query, mine.signal);
+    if (running !== mine || shownFor[tab] !== key) return;
+    shown[tab] = numbers;
+    draw();
+    status("");
+  } catch (e) {
+    if (running === mine) status(e.message);
+  } finally {
+    if (running === mine) busy("");
+  }
+}
+
 // show shows the state of an address.
 function show(search, {push = false, which = push ? 0 : selected} = {}) {
   adopt(search, which);
@@ -265,12 +283,14 @@ function begin(d) {
   listen(defaults, entered);
   shares();
   $("restart").addEventListener("click", () => show(defaults.presets.find((p) => p.tab === tab).query, {push: true}));
-  for (const id of ["compare", "proof"]) {
-    $(id).addEventListener("click", (e) => {
+  addEventListener("click", (e) => {
+    const link = e.target.closest?.("a.goes");
+    if (link) {
       e.preventDefault();
-      show($(id).search.slice(1), {push: true});
-    });
-  }
+      show(link.search.slice(1), {push: true});
+    }
+    if (e.target.id === "go-on") goOn();
+  });
   addEventListener("popstate", () => show(location.search.slice(1)));
   if (inside && location.search.length < 2) first();
   else show(location.search.slice(1), {which: Number.parseInt(location.hash.slice(1), 10) || 0});
@@ -280,7 +300,7 @@ function begin(d) {
 function first() {
   for (const [t, numbers] of Object.entries(inside.numbers)) {
     shown[t] = numbers;
-    shownFor[t] = apart(inside.state.query);
+    shownFor[t] = apart((defaults.presets.find((p) => p.tab === t) ?? inside.state).query);
   }
   accept(inside.state);
   draw();

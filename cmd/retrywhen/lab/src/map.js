@@ -17,10 +17,10 @@ function connect() {
   const update = () => {
     dot.setAttribute("transform", `translate(${left + (column + 0.5) * width} ${top + (rows - row - 0.5) * height})`);
     dot.setAttribute("aria-valuenow", row * columns + column);
-    const n = counts[chosen().value][row][column];
-    dot.setAttribute("aria-valuetext", `${percent(column)} % load, a stall of ${stalls[row]}: recovers in ${n} of ${runs} runs`);
+    const n = parseInt(counts[chosen().value][row][column]);
+    dot.setAttribute("aria-valuetext", `${percent(column)} % load, a stall of ${stalls[row]}: recovers within a minute in ${n} of ${runs} runs`);
     badges.forEach((b, i) => {
-      const lost = counts[i][row].findIndex((n) => n < runs), safe = lost < 0 ? columns : lost;
+      const lost = counts[i][row].findIndex((n) => parseInt(n) < runs), safe = lost < 0 ? columns : lost;
       b.textContent = safe ? `safe up to ${percent(safe - 1)} % load` : "safe at none of these loads";
     });
     rename(`Stall ${stalls[row]}`);

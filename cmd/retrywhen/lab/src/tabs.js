@@ -2,7 +2,7 @@
 import * as charts from "./charts.js";
 import {plural} from "./charts.js";
 import {swatch} from "./controls.js";
-import {$, element, say} from "./page.js";
+import {$, element, inside, say} from "./page.js";
 
 // cell returns the width of a chart in a grid with a number of items: the grid's columns are at least 340 wide and 26
 // apart. It is 0 if the grid is folded.
@@ -52,6 +52,12 @@ function table(id, strategies, note) {
     element("h3", {class: "terms"}, "Terms"),
     element("dl", {class: "quiet"}, ...columns.flatMap((f) => [element("dt", {}, f.name), element("dd", {}, f.help)])));
 }
+
+const row = (name, cells, attributes = {}) => element("tr", {}, ...cells.map((c) => element(name, attributes, c)));
+
+// grid returns a table of texts.
+const grid = (name, header, rows) => element("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": name}, element("table", {},
+  element("thead", {}, row("th", header, {scope: "col"})), element("tbody", {}, ...rows.map((r) => row("td", r)))));
 
 // peak returns a text about the peak and the dead time, or that all retries come at once.
 const peak = ({figures: [, most, dead, , , top] = []}, window) => (!most ? "" : /^\d/.test(most.text) ? `peak ${top.text} in ${window}, ${most.text} × the mean; ${dead.text} dead time` : most.text);
@@ -106,15 +112,16 @@ export const draws = {
   },
   choose(c, own, state) {
     $("choose-sentence").textContent = c.sentence;
-    $("choose-why").textContent = c.policy ? c.policy.why.join(" ") : "";
-    $("proof").hidden = !c.policy;
-    if (c.policy) {
-      const run = new URLSearchParams({tab: "recover", load: c.policy.run.load, rate: c.policy.run.rate, patience: c.policy.run.patience});
-      for (const s of c.policy.run.strategies) run.append("s", s);
+    const live = inside?.engine !== "none";
+    $("choose-policy").replaceChildren(...(c.policies ?? []).map((p) => {
+      const run = new URLSearchParams({tab: "recover", load: p.overload.load, rate: p.overload.rate, patience: p.overload.patience, s: p.overload.policy});
       if (state.fields.seed) run.set("seed", state.fields.seed);
-      $("proof").href = `?${run}`;
-    }
-    $("choose-note").textContent = `A job that must not be lost takes the backoff alone. ${c.note ?? ""}`;
+      return element("div", {class: "advice"}, element("h3", {}, p.title), goline({title: p.use, go: p.go}),
+        element("p", {class: "why"}, p.sentence, " ", live ? element("a", {class: "goes", href: `?${run}`}, "See that run") : null));
+    }));
+    $("choose-outages").replaceChildren(...(c.policies ? [grid("Outages", ["outage", ...c.policies.flatMap((p) => [`${p.use}: served`, "attempts per client"])],
+      c.outages.map((name, i) => [name, ...c.policies.flatMap((p) => [`${p.outages[i].served} of ${p.outages[i].of}`, String(Number(p.outages[i].attempts.toPrecision(3)))])]))] : []));
+    $("choose-note").replaceChildren(c.note ?? "", ...(c.note && live ? [" ", element("button", {type: "button", id: "go-on"}, "Go on")] : []));
     $("choose-legend").replaceChildren(...c.strategies.map((s, i) => element("span", {}, swatch(i), s.recommended ? element("b", {}, s.title) : s.title, element("small", {}, ` ${s.whom}`), s.meets ? null : element("small", {class: "note"}, " misses a target"))));
     const width = cell("choose", 2);
     if (width) $("choose").replaceChildren(part("Time from the server's return until all are served", "", charts.choose(c, "after", width)), part("Refusals per client after the server's return", "", charts.choose(c, "refusals", width)));
@@ -123,17 +130,13 @@ export const draws = {
     for (const f of ["affected", "capacity", "seed"]) if (state.fields[f]) compare.set(f, state.fields[f]);
     $("compare").href = `?${compare}`;
     table("choose-figures", c.strategies, "");
-    $("choose-policy").replaceChildren(...(c.policy ? [goline({title: "the policy", go: c.policy.go})] : []));
     golines(c.strategies);
   },
   picture(p) {
     $("picture-sentence").textContent = p.sentence;
     $("picture").innerHTML = p.picture; // an SVG that the command has drawn
-    const row = (name, cells, attributes = {}) => element("tr", {}, ...cells.map((c) => element(name, attributes, c)));
     $("picture-tables").replaceChildren(...p.tables.flatMap((t) => [
-      element("h3", {}, t.title), t.formula ? element("p", {class: "quiet"}, t.formula) : "",
-      element("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": t.title}, element("table", {},
-        element("thead", {}, row("th", t.header, {scope: "col"})), element("tbody", {}, ...(t.rows ?? []).map((r) => row("td", r))))),
+      element("h3", {}, t.title), t.formula ? element("p", {class: "quiet"}, t.formula) : "", grid(t.title, t.header, t.rows ?? []),
     ]));
   },
 };

@@ -28,7 +28,7 @@ func compute(kind, query string) string {
 		Error  string `json:"error,omitempty"`
 	}
 	var err error
-	ctx, cancel := lab.Limited(context.Background())
+	ctx, cancel := lab.Limited(context.Background(), kind)
 	defer cancel()
 	if reply.Result, err = lab.Numbers(ctx, kind, query); err != nil {
 		reply.Error = err.Error()
