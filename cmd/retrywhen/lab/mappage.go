@@ -60,7 +60,7 @@ func mapHTML(ctx context.Context, b *strings.Builder) error {
 	fmt.Fprintf(b, `<section id="map" class="screen" aria-labelledby="screen-map" data-counts="%s" data-runs="%d" data-stalls="%s" data-rate="%d"><div class="words"><h2 id="screen-map">How much load is safe?</h2>`+
 		`<p>Each cell is %d runs of up to 5 minutes, with one load and one stall. A load is safe if the server recovers within a minute in all of them. Drag the dot to a cell to see its first run.</p>`+
 		`<fieldset class="policies"><legend class="unseen">Callers</legend>`,
-		data, mapRuns, strings.Join(stalls, " "), d.Rate, mapRuns)
+		html.EscapeString(string(data)), mapRuns, strings.Join(stalls, " "), d.Rate, mapRuns)
 	for i, p := range mapPolicies() {
 		checked := ""
 		if i == mapPolicy {
