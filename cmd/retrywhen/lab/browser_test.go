@@ -330,7 +330,7 @@ func browserLoads(t *testing.T, ctx context.Context, address string) {
 	count("outage", 6)
 	p.turn(TabChoose)
 	count("choose", 2)
-	if s := p.text(`document.getElementById("choose-sentence").textContent`); !strings.Contains(s, "use exponential base=1s factor=2 cap=30s jitter=full limit=3 attempttimeout=1s budget=10,1,0.1.") {
+	if s := p.text(`document.getElementById("choose-sentence").textContent`); !strings.Contains(s, "use the backoff “exponential, full”:") {
 		t.Errorf("the sentence is %q", s)
 	}
 	p.mu.Lock()
