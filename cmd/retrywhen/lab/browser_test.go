@@ -302,7 +302,7 @@ func browserLoads(t *testing.T, ctx context.Context, address string) {
 		}
 	}
 	count("recover", 3)
-	if s := p.text(`document.getElementById("recover-sentence").textContent`); !strings.Contains(s, "It does not recover within 1m45s under “3 retries”. It recovers after 17s under “3 retries and a budget”") {
+	if s := p.text(`document.getElementById("recover-sentence").textContent`); !strings.Contains(s, "Under “3 retries” the server recovers in 0 of 10 runs; under “3 retries and a budget” it recovers in 10 of 10 runs, after 16s") {
 		t.Errorf("the sentence is %q", s)
 	}
 	p.turn(TabHerd)
@@ -330,7 +330,7 @@ func browserLoads(t *testing.T, ctx context.Context, address string) {
 	count("outage", 6)
 	p.turn(TabChoose)
 	count("choose", 2)
-	if s := p.text(`document.getElementById("choose-sentence").textContent`); !strings.Contains(s, "use exponential base=1s factor=2 cap=30s jitter=full limit=3 attempttimeout=1s budget=10,1,0.1.") {
+	if s := p.text(`document.getElementById("choose-sentence").textContent`); !strings.Contains(s, "use the backoff “exponential, full”:") {
 		t.Errorf("the sentence is %q", s)
 	}
 	p.mu.Lock()

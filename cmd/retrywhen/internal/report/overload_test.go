@@ -18,7 +18,7 @@ func TestOverloadVerdicts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []string{"recovers in 0 of 10 runs", "recovers in 10 of 10 runs, after 16s", "recovers in 10 of 10 runs, after 16s"} {
-		if got := r.Strategies[i].Verdict(); got != want || r.Strategies[i].Well() != (i > 0) {
+		if got := r.Strategies[i].Verdict(); got != want || (r.Strategies[i].Grade() == Well) != (i > 0) {
 			t.Errorf("%s: %s, want %s", r.Strategies[i].Name, got, want)
 		}
 	}
@@ -46,7 +46,7 @@ func TestOverloadWithRandomFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range r.Strategies {
-		if !x.Well() {
+		if x.Grade() != Well {
 			t.Errorf("%s: %s", x.Name, x.Verdict())
 		}
 	}
@@ -168,7 +168,7 @@ func TestOverloadLayers(t *testing.T) {
 func TestOverloadInterrupted(t *testing.T) {
 	o := DefaultOverload()
 	r, err := o.Run(ended(t))
-	if !errors.Is(err, context.Canceled) || r == nil || len(r.Strategies) != 3 || r.Strategies[0].Verdict() != "was not simulated to the end" {
+	if !errors.Is(err, context.Canceled) || r == nil || len(r.Strategies) != 3 || r.Strategies[0].Verdict() != "stopped early" {
 		t.Errorf("%+v, %v: want the strategies without runs, and the end of the context", r, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

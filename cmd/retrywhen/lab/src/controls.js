@@ -35,11 +35,7 @@ export function listen(d, onChange) {
   $("curve").append(...Object.keys(curves).map((c) => element("option", {value: c}, c)));
   for (const form of ["controls", "bar"]) $(form).addEventListener("submit", (e) => e.preventDefault());
   $("add").addEventListener("click", () => add());
-  $("today").append(...defaults.today.map((t) => element("option", {value: t}, parse(t).name)));
-  $("today").addEventListener("change", (e) => {
-    if (!texts.includes(e.target.value)) add(e.target.value);
-    e.target.value = "";
-  });
+  $("today").append(...defaults.today.map((t) => element("button", {type: "button", onclick: () => texts.includes(t) || add(t)}, parse(t).name)));
   $("text").addEventListener("input", (e) => {
     const {name} = parse(texts[selected]);
     const kept = given.has(texts[selected]) ? "" : name;
@@ -129,7 +125,7 @@ function list() {
         swatch(i), element("span", {title: text}, title)),
       texts.length > 1 ? element("button", {type: "button", id: `remove-${i}`, "aria-label": `Remove ${title}`, onclick: () => remove(i)}, "✕") : null);
   }));
-  $("add").disabled = $("today").disabled = texts.length >= 8;
+  for (const b of [$("add"), ...$("today").querySelectorAll("button")]) b.disabled = texts.length >= 8;
   if (/^(strategy|remove)-/.test(focused ?? "")) ($(focused) ?? $("add")).focus();
 }
 
