@@ -64,7 +64,8 @@ type Config struct {
 	Grace time.Duration
 
 	// Update makes Open change the stream and the consumers of an existing queue to this Config. Without it, Open fails
-	// when they differ.
+	// when they differ. If Lease becomes shorter, Open tells the workers first, and takes a quarter of the old lease and a
+	// second: ctx must last as long.
 	Update bool
 	// Logger receives what no call can return, such as leases that could not be extended and outcomes that were not
 	// stored. By default nothing is logged.

@@ -165,8 +165,10 @@ func (o *Operation) delay(failure error, dictated time.Duration) (time.Duration,
 		}
 		return b.backoff.Dictated(dictated, room, u), nil
 	}
-	if next := b.backoff.Ceiling(n); c.stopAt >= 0 && next >= c.stopAt {
-		return 0, reached{stopAtSentinel, int64(c.stopAt), next}
+	if c.stopAt >= 0 {
+		if next := b.backoff.Ceiling(n); next >= c.stopAt {
+			return 0, reached{stopAtSentinel, int64(c.stopAt), next}
+		}
 	}
 	var delay time.Duration
 	if b.draws != nothing {

@@ -242,3 +242,17 @@ func TestAttemptEnd_OwnError(t *testing.T) {
 		}
 	})
 }
+
+// A policy that a function runs late knows when the first failure was.
+func TestSubscription_BeganBeforeHandle(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		var down time.Duration
+		p := every(time.Second, retry.OnRecovered(func(_ context.Context, r retry.Recovery) { down = r.Down }))
+		_ = feedOf(0, 0, 0, 0, 1).RetryWhen(answers(func(all failures) failures {
+			return everySecond(3).Merge(after(3500*time.Millisecond, p.Handle(all)))
+		})).ForEach(t.Context(), func(int) {})
+		if want := time.Hour + 4500*time.Millisecond; down != want {
+			t.Errorf("down for %v, want %v", down, want)
+		}
+	})
+}

@@ -33,7 +33,7 @@ func openQuestion() Comparison {
 func classics() []Strategy {
 	exponential := backoff.Exponential(10*time.Millisecond, 2).Cap(2 * time.Second)
 	return []Strategy{
-		{Name: "none"},
+		{Name: "none", Policy: noWait},
 		{Name: "exponential", Policy: retry.New(exponential)},
 		{Name: "full", Policy: retry.New(exponential.Jitter(jitter.Full))},
 		{Name: "equal", Policy: retry.New(exponential.Jitter(jitter.Equal))},

@@ -87,7 +87,7 @@ func TestBoundaryStops(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	b = boundary()
-	b.Overload.Queue, b.Callers = 1, []Callers{{Layers: []Layer{{}}}}
+	b.Overload.Queue, b.Callers = 1, []Callers{{Layers: []Layer{{Policy: noWait}}}}
 	if _, err := b.Run(t.Context()); !errors.Is(err, ErrStuck) {
 		t.Errorf("%v, want ErrStuck", err)
 	}

@@ -31,7 +31,7 @@ func TestChoosingTablesAreWhatIsComputed(t *testing.T) {
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	got := string(text)
 	for name, table := range map[string]func(*testing.T) string{
-		"question": questionTable, "waits": waitsTable, "windows": windowsTable, "processes": processesTable,
+		"question": questionTable, "processes": processesTable,
 		"boundary": boundaryTable, "occ": occTable, "outage": outageTable, "outages": outagesTable, "fleets": fleetsTable, "slots": slotsTable, "budget": budgetTable, "budgets": fullBudgets,
 	} {
 		begin, end := "<!-- computed: "+name+" -->\n", "<!-- end: "+name+" -->\n"
@@ -103,45 +103,6 @@ func questionTable(t *testing.T) string {
 			name, fmt.Sprintf("%.0f", f.Total.Seconds()), fmt.Sprintf("%.1f", f.PeakOverMean),
 			fmt.Sprintf("%.0f %%", 100*f.DeadShare), fmt.Sprintf("%.2f", f.MeanCV), fmt.Sprintf("%.2f", mean(f.CV[1:])),
 		})
-	}
-	return markdown(rows)
-}
-
-func waitsTable(t *testing.T) string {
-	all, err := answered()
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := [][]string{{"strategy", "first wait, mean", "longest", "CV of wait 1", "2", "3", "4", "5", "of the total"}}
-	for _, name := range []string{"sidekiq", "buckets", "tiled"} {
-		f := all[name]
-		row := []string{name, seconds(f.FirstMean) + " s", seconds(f.FirstMost) + " s"}
-		for _, cv := range append(f.CV[:5:5], f.TotalCV) {
-			row = append(row, fmt.Sprintf("%.2f", cv))
-		}
-		rows = append(rows, row)
-	}
-	return markdown(rows)
-}
-
-func windowsTable(t *testing.T) string {
-	q := openQuestion()
-	random := q.Strategies[4]
-	random.Processes = q.Jobs
-	strategies := []Strategy{q.Strategies[2], q.Strategies[4], random}
-	rows := [][]string{{"width", "sidekiq: peak / mean", "dead time", "tiled: peak / mean", "dead time", "tiled, a process each: peak / mean", "dead time"}}
-	for _, width := range []time.Duration{500, 1000, 2000, 3500, 5000, 8000} {
-		c := Comparison{Strategies: strategies, Jobs: q.Jobs, Retries: q.Retries, Runs: q.Runs,
-			PeakWindow: width * time.Millisecond, DeadWindow: width * time.Millisecond}
-		figures, err := c.Run(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		row := []string{fmt.Sprint(width * time.Millisecond)}
-		for _, f := range figures {
-			row = append(row, fmt.Sprintf("%.1f", f.PeakOverMean), fmt.Sprintf("%.0f %%", 100*f.DeadShare))
-		}
-		rows = append(rows, row)
 	}
 	return markdown(rows)
 }
@@ -400,7 +361,7 @@ func outageTable(t *testing.T) string {
 var lengths = sync.OnceValues(func() (*Choices, error) {
 	return Choose{
 		Clients: 1000, Capacity: 20, Runs: 10, Strategies: outageStrategies(),
-		Outages: []time.Duration{500 * time.Millisecond, 2 * time.Second, 5 * time.Second, 20 * time.Second, time.Minute},
+		Outages: []time.Duration{500 * time.Millisecond, 5 * time.Second, time.Minute},
 	}.Run(context.Background())
 })
 

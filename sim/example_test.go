@@ -210,7 +210,7 @@ func ExamplePlacement() {
 
 // The strategies that "Exponential Backoff And Jitter" compares, with its base of 5 ms and its cap of 2 s.
 var classics = []sim.Strategy{
-	{Name: "none"},
+	{Name: "none", Policy: retry.New(backoff.Backoff{})},
 	{Name: "exponential", Policy: retry.New(backoff.Exponential(10*time.Millisecond, 2).Cap(2 * time.Second))},
 	{Name: "full", Policy: retry.New(backoff.Exponential(10*time.Millisecond, 2).Cap(2 * time.Second).Jitter(jitter.Full))},
 	{Name: "equal", Policy: retry.New(backoff.Exponential(10*time.Millisecond, 2).Cap(2 * time.Second).Jitter(jitter.Equal))},

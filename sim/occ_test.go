@@ -59,7 +59,7 @@ func TestClassicsWait(t *testing.T) {
 func TestOCCWithoutVarianceIsExact(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 10, 100, 333} {
 		calls, end := int64(n*(n+1)/2), time.Duration(n)*40*time.Millisecond
-		none := runOCC(t, OCC{Clients: n, Network: still})
+		none := runOCC(t, OCC{Policy: noWait, Clients: n, Network: still})
 		if none.Calls != calls || none.End != end || none.Written != n {
 			t.Errorf("none, %d clients: %d calls in %v, want %d in %v", n, none.Calls, none.End, calls, end)
 		}
@@ -308,7 +308,7 @@ func TestOCCPlacesATiledClientAtItsFirstFailure(t *testing.T) {
 }
 
 func TestOCCOfAZeroNetworkTakesNoTime(t *testing.T) {
-	if r := runOCC(t, OCC{Clients: 10}); r.End != 0 || r.Calls != 10 || r.Written != 10 {
+	if r := runOCC(t, OCC{Policy: noWait, Clients: 10}); r.End != 0 || r.Calls != 10 || r.Written != 10 {
 		t.Errorf("got %d calls until %v, want 10 at once", r.Calls, r.End)
 	}
 }
@@ -344,7 +344,7 @@ func TestOCCSampleIsOfItsRuns(t *testing.T) {
 }
 
 func TestOCCStopsAtItsHorizon(t *testing.T) {
-	o := OCC{Clients: 10, Network: still, Horizon: 110 * time.Millisecond}
+	o := OCC{Policy: noWait, Clients: 10, Network: still, Horizon: 110 * time.Millisecond}
 	r, err := o.Run(t.Context())
 	if !errors.Is(err, ErrHorizon) || err.Error() != "sim: OCC: stopped at 110ms: the horizon is reached: 3 of 10 clients done" {
 		t.Fatalf("error is %v", err)
@@ -352,7 +352,7 @@ func TestOCCStopsAtItsHorizon(t *testing.T) {
 	if r.Written != 3 || r.Calls != 10+9+8 || len(r.Times) != 27 || r.End != 120*time.Millisecond {
 		t.Errorf("%d written in %d calls (%d times) until %v, want 3 in 27 until 120ms", r.Written, r.Calls, len(r.Times), r.End)
 	}
-	s, err := OCC{Network: DefaultNetwork, Clients: 2, Horizon: 81 * time.Millisecond}.Sample(t.Context(), 1000)
+	s, err := OCC{Policy: noWait, Network: DefaultNetwork, Clients: 2, Horizon: 81 * time.Millisecond}.Sample(t.Context(), 1000)
 	if !errors.Is(err, ErrHorizon) || s.Runs == 0 || s.Runs == 1000 || s.End.Most > 100*time.Millisecond {
 		t.Errorf("a sample with some runs past the horizon: %+v, %v", s, err)
 	}
@@ -385,7 +385,7 @@ func TestOCCStopsWithItsContext(t *testing.T) {
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		reports := 0
-		done, err := run(ctx, OCC{Network: DefaultNetwork, Clients: 2000, Progress: func(done, total int64) {
+		done, err := run(ctx, OCC{Policy: noWait, Network: DefaultNetwork, Clients: 2000, Progress: func(done, total int64) {
 			if reports++; done > total/20 {
 				cancel(why)
 			}
@@ -405,11 +405,11 @@ func TestOCCProgress(t *testing.T) {
 		run   func(progress func(done, total int64)) error
 	}{
 		"OCC": {700, func(progress func(done, total int64)) error {
-			_, err := OCC{Network: DefaultNetwork, Clients: 700, Progress: progress}.Run(t.Context())
+			_, err := OCC{Policy: noWait, Network: DefaultNetwork, Clients: 700, Progress: progress}.Run(t.Context())
 			return err
 		}},
 		"Sample": {millionths, func(progress func(done, total int64)) error {
-			_, err := OCC{Network: DefaultNetwork, Clients: 100, Progress: progress}.Sample(t.Context(), 150)
+			_, err := OCC{Policy: noWait, Network: DefaultNetwork, Clients: 100, Progress: progress}.Sample(t.Context(), 150)
 			return err
 		}},
 		"Sweep": {millionths, func(progress func(done, total int64)) error {

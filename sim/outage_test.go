@@ -261,11 +261,11 @@ func TestOutageAgainstAPlainOne(t *testing.T) {
 		backoff.Linear(2 * time.Second).Tiled(),
 	} {
 		for name, o := range map[string]Outage{
-			"plain":   {Clients: 120, Down: 10 * time.Second, Capacity: 7},
-			"timeout": {Clients: 120, Down: 10 * time.Second, Capacity: 7, Timeout: 1500 * time.Millisecond},
+			"plain":   {Clients: 120, Down: 10 * time.Second, Capacity: 7, Policy: noWait},
+			"timeout": {Clients: 120, Down: 10 * time.Second, Capacity: 7, Timeout: 1500 * time.Millisecond, Policy: noWait},
 			"limit":   {Clients: 120, Down: 10 * time.Second, Capacity: 7, Policy: retry.New(backoff.Backoff{}, retry.Limit(6))},
-			"budget":  {Clients: 120, Down: 10 * time.Second, Capacity: 7, Timeout: 300 * time.Millisecond},
-			"ample":   {Clients: 20, Down: 3 * time.Second, Capacity: 20},
+			"budget":  {Clients: 120, Down: 10 * time.Second, Capacity: 7, Timeout: 300 * time.Millisecond, Policy: noWait},
+			"ample":   {Clients: 20, Down: 3 * time.Second, Capacity: 20, Policy: noWait},
 		} {
 			var budget *tokenBucket
 			if name == "budget" {
@@ -349,7 +349,7 @@ func TestOutageStops(t *testing.T) {
 		t.Errorf("a long outage: %d served, %v", r.Served, err)
 	}
 
-	o = Outage{Clients: 10, Down: time.Minute, Capacity: 5}
+	o = Outage{Policy: noWait, Clients: 10, Down: time.Minute, Capacity: 5}
 	r, err = o.Run(t.Context())
 	if !errors.Is(err, ErrStuck) || r.Attempts != stuck*10+1 || r.End != 0 {
 		t.Errorf("no wait: %d attempts, %v", r.Attempts, err)

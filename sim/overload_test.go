@@ -413,7 +413,7 @@ func TestOverloadStopped(t *testing.T) {
 	if stopped, ok := errors.AsType[*StoppedError](err); !ok || !errors.Is(err, context.Canceled) || r == nil || r.Operations == 0 || stopped.At == 0 {
 		t.Errorf("%v, %v", r, err)
 	}
-	o = stalled(50, 5*time.Second, Layer{})
+	o = stalled(50, 5*time.Second, Layer{Policy: noWait})
 	o.Queue = 1
 	if _, err = o.Run(t.Context()); !errors.Is(err, ErrStuck) {
 		t.Errorf("%v, want ErrStuck of callers that never wait", err)

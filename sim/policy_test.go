@@ -9,6 +9,9 @@ import (
 	"github.com/retrywhen/retrywhen/retry"
 )
 
+// noWait retries at once, without an end.
+var noWait = retry.New(backoff.Backoff{})
+
 // An attempt that lasts as long as ResetAfter restarts the count of retries, so the limit is never reached.
 func TestResetAfter(t *testing.T) {
 	limited := retry.New(backoff.Constant(time.Second), retry.Limit(3))

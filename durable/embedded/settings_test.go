@@ -53,15 +53,15 @@ func TestAShorterLease(t *testing.T) {
 		put(t, q, "")
 	}
 	eventually(t, "they have begun", func() bool { return attempts.Load() == 4 })
-	other := open(t, srv, durable.Config{Lease: time.Second, Update: true})
+	other := open(t, srv, durable.Config{Lease: 2 * time.Second, Update: true})
 	work(t, other, 4, handler)
-	time.Sleep(3 * time.Second) // three of the new leases
+	time.Sleep(5 * time.Second) // more than two of the new leases
 	if n := attempts.Load(); n != 4 {
 		t.Errorf("%d attempts at 4 jobs", n)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
 	open(t, srv, durable.Config{Lease: time.Minute, Remember: time.Minute, Update: true})
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	defer cancel()
 	_, err := durable.Open(ctx, connect(t, srv), durable.Config{Name: "q", Lease: time.Second, Update: true})
 	if err == nil || !strings.Contains(err.Error(), "shorten Config.Lease from 1m0s to 1s: that takes 16s, want a ctx with a later deadline") {
 		t.Errorf("without the time for it: %v", err)

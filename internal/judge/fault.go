@@ -85,7 +85,7 @@ func (a Allowed) Values(t *Tally) (all []Fault) {
 		swapped = append(swapped, t.Older()...)
 	}
 	if len(swapped) > 0 && !a.AnyOrder {
-		all = append(all, Fault{Kind: "order", What: "it delivered " + AtMost3(swapped) + " before earlier values",
+		all = append(all, Fault{Kind: "order", What: "it delivered " + AtMost3(swapped) + " after later values",
 			Mend: "does an old connection still deliver? AnyOrder allows that"})
 	}
 	return all
