@@ -399,7 +399,7 @@ func browserControls(t *testing.T, ctx context.Context, address string) {
 		TabChoose: {
 			{"affected", "90", []string{"choose", "choose-policy", "golines"}, nil},
 			{"capacity", "9", []string{"choose", "choose-policy", "golines"}, nil},
-			{"fleet", "30", []string{"choose-policy"}, []string{"choose"}},
+			{"fleet", "30", []string{"choose-policy", "choose"}, nil},
 			{"patience", "700ms", []string{"choose-policy"}, []string{"choose"}},
 			{"outages", "1s,30s,2m", []string{"choose"}, nil},
 		},
@@ -636,7 +636,7 @@ func browserKeyboard(t *testing.T, ctx context.Context, address string) {
 	n = p.drawn()
 	p.run(chromedp.Focus("#remove-0", chromedp.ByQuery), chromedp.KeyEvent(kb.Enter))
 	p.settle(n)
-	if text := p.text(`[...document.querySelectorAll("#herd-figures tbody th")].map((e) => e.textContent).join()`); text != "exponential base=1s factor=2.5 cap=30s tiled,tiled,strategy 4" {
+	if text := p.text(`[...document.querySelectorAll("#herd-figures tbody th")].map((e) => e.textContent).join()`); text != "strategy 2,tiled,strategy 4" {
 		t.Errorf("the strategies are %s", text)
 	}
 	p.clean()
