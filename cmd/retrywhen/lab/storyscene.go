@@ -198,11 +198,11 @@ func (s *scene) stage(b *strings.Builder) {
 	text("", "end", sceneWidth-2, queueBottom-8, "in vain")
 	text("", "start", 2, middle+20, "new")
 	text("", "start", 2, 26, `<tspan class="again">●</tspan> again`)
-	fmt.Fprintf(b, `<text class="wasted" data-of="wasted" x="%d" y="%d">%d %%</text>`, serverLeft+serverWidth+7, middle-6, f.Wasted[last])
+	fmt.Fprintf(b, `<text class="wasted" data-of="wasted" x="%d" y="%d">%d %%</text>`, serverLeft+serverWidth+7, middle-9, f.Wasted[last])
 	below := func(words string) string {
 		return fmt.Sprintf(`<tspan x="%d" dy="1em">%s</tspan>`, serverLeft+serverWidth+8, words)
 	}
-	text("small", "start", serverLeft+serverWidth+8, middle-5, below("work for")+below("people")+below("who left"))
+	text("small", "start", serverLeft+serverWidth+8, middle-4, below("work for")+below("people")+below("who left"))
 }
 
 // slots returns the path of the dots of the queue from one to another.
