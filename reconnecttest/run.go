@@ -97,8 +97,15 @@ func (o *outcome) playIn(b *virtual.Bubble, c *check, n *network, unit func() in
 	if o.stop > 0 && r.within(prompt) && len(o.past) == 0 {
 		o.second = judge.NewTally(c.ref, unit)
 		w.clientRun = client.start(ctx, o.consumer(n, o.second, cancel))
-		if r = w.clientRun; w.until(c.took+recovery, o.second.Complete) || r.within(0) {
+		r = w.clientRun
+		complete := w.until(c.took+recovery, o.second.Complete)
+		select {
+		case <-r.done:
 			o.err = r.err
+		default: // it is still running
+			if complete {
+				o.err = nil
+			}
 		}
 	}
 	if o.hour() {
