@@ -130,6 +130,52 @@ func TestCheck_RightClients(t *testing.T) {
 	checks.Wait()
 }
 
+// Undisturbed runs that connect again, because the machine is busy say, have places that other runs do not have.
+func TestCheck_ConnectionsDiffer(t *testing.T) {
+	s := newServer(t)
+	target := s.target(nil)
+	target.Ways = []prove.Way{prove.Cut, prove.Amid, prove.End}
+	var runs atomic.Int64
+	target.Client = func(ctx context.Context, r prove.Run, got func(string)) error {
+		return client{reconnects: runs.Add(1) <= 2}.run(ctx, r, got)
+	}
+	if report, err := target.Check(t.Context()); err != nil || len(report.Findings) > 0 {
+		t.Errorf("got %v and %+v", err, report)
+	}
+}
+
+// Findings stay when fewer than half of the breaks took place, and nothing found is an error.
+func TestCheck_TooFewBreaks(t *testing.T) {
+	s := newServer(t)
+	var checks sync.WaitGroup
+	for _, again := range []bool{false, true} {
+		checks.Go(func() {
+			target := s.target(nil)
+			target.Ways, target.Places, target.Parallel = []prove.Way{prove.End}, 4, 1
+			runs, last := 0, 4
+			if again {
+				last = 5 // the finding is played again
+			}
+			target.Client = func(ctx context.Context, r prove.Run, got func(string)) error {
+				if runs++; runs <= last {
+					return client{again: again}.run(ctx, r, got)
+				}
+				for n := range 6 { // it has stored them
+					got(fmt.Sprintf("event %d", n+1))
+				}
+				<-ctx.Done()
+				return nil
+			}
+			report, err := target.Check(t.Context())
+			want := "prove: a connection broke as planned in 2 of 5 scenarios only, want at least half: "
+			if err == nil || !strings.HasPrefix(err.Error(), want) || report.Scenarios != 2 || again != slices.Equal(kinds(report), []prove.Kind{prove.Repeated}) {
+				t.Errorf("got %v and %+v, want %s", err, report, want)
+			}
+		})
+	}
+	checks.Wait()
+}
+
 // What cannot be judged is never nothing found.
 func TestCheck_CannotBeJudged(t *testing.T) {
 	s := newServer(t)
@@ -159,7 +205,7 @@ func TestCheck_CannotBeJudged(t *testing.T) {
 				return client{transform: func(v string) string { return strings.Replace(v, "event 2", "event 2, run "+r.Name, 1) }}.run(ctx, r, got)
 			}
 		},
-		"prove: no connection broke in 6 scenarios that were played: nothing was tested": func(p *prove.Target) {
+		"prove: a connection broke as planned in 0 of 6 scenarios only, want at least half: ": func(p *prove.Target) {
 			p.Ways, p.Parallel = []prove.Way{prove.Silence}, 1
 			p.Client = func(ctx context.Context, r prove.Run, got func(string)) error {
 				if runs++; runs <= 2 {

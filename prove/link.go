@@ -35,11 +35,15 @@ const (
 // nextConnection is the place of a break in the next connection after the break before.
 const nextConnection = -1
 
+// anyConnection is the place of a break in whichever connection it is, after so many bytes of all.
+const anyConnection = -2
+
 // breaking is one break of a plan.
 type breaking struct {
 	fate   fate
 	conn   int
 	at     int64         // bytes of the connection that pass
+	before int64         // bytes that passed in other connections of the undisturbed run
 	amid   bool          // it breaks as soon as they have passed, not when the next one comes
 	after  time.Duration // it breaks so long after they have passed, or when the next one comes
 	refuse time.Duration
@@ -187,6 +191,9 @@ func (l *link) share(b []byte) (pass int, breaks *breaking) {
 		}
 		mine := next.conn == l.index || next.later && l.index > next.conn
 		left := at - l.sent
+		if next.conn == anyConnection {
+			mine, left = true, next.at-p.sent
+		}
 		switch {
 		case mine && (left < int64(len(b)) || next.amid && left == int64(len(b))):
 			p.claimed++
@@ -211,6 +218,7 @@ func (l *link) share(b []byte) (pass int, breaks *breaking) {
 	if pass > 0 {
 		p.record(l, b[:pass])
 		l.sent += int64(pass)
+		p.sent += int64(pass)
 		l.sentAt = time.Now()
 	}
 	return pass, breaks

@@ -32,6 +32,7 @@ type proxy struct {
 	refused   int
 	dialError error
 	chunks    []chunk
+	sent      int64  // of all links
 	passed    []byte // what has come from the server, the first part of it
 	timeline  []string
 }
@@ -39,7 +40,8 @@ type proxy struct {
 // chunk is what came from the server at once.
 type chunk struct {
 	conn int
-	at   int64 // the bytes of the connection before it
+	at   int64 // the bytes of the connection before it,
+	all  int64 // and of all connections
 	size int
 	half int // bytes of its first half, which does not end with a newline; 0 if there is none
 	came time.Time
@@ -215,7 +217,7 @@ func (p *proxy) carried(text string) bool {
 
 // record records a chunk. The caller holds the mutex.
 func (p *proxy) record(l *link, b []byte) {
-	p.chunks = append(p.chunks, chunk{conn: l.index, at: l.sent, size: len(b), half: halve(b), came: time.Now()})
+	p.chunks = append(p.chunks, chunk{conn: l.index, at: l.sent, all: p.sent, size: len(b), half: halve(b), came: time.Now()})
 	p.passed = append(p.passed, b[:min(len(b), keepBytes-len(p.passed))]...)
 }
 

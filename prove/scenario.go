@@ -41,6 +41,7 @@ const refusal = 2 * time.Second
 // scenarios returns those of a way.
 func (u *undisturbed) scenarios(way Way) (all []scenario) {
 	add := func(p place, group, where string, plan ...breaking) {
+		plan[0].before = p.all - p.at
 		all = append(all, scenario{way: way, group: group, where: group + " " + where, plan: plan, since: p.came})
 	}
 	name := func(p place) string {
@@ -92,6 +93,14 @@ func (u *undisturbed) scenarios(way Way) (all []scenario) {
 		}
 	}
 	return all
+}
+
+// elsewhere returns the scenario with its first break in whichever connection the byte comes.
+func (s scenario) elsewhere() scenario {
+	s.plan = append([]breaking(nil), s.plan...)
+	s.plan[0].conn, s.plan[0].at = anyConnection, s.plan[0].at+s.plan[0].before
+	s.where += fmt.Sprintf(", here byte %d of all connections", s.plan[0].at)
+	return s
 }
 
 // afterLast is the time from the last chunk to a break after it.

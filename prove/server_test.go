@@ -115,26 +115,27 @@ func (s *server) target(client func(context.Context, prove.Run, func(string)) er
 
 // client is a client of the server, with its faults.
 type client struct {
-	again     bool // it asks for all after a failure,
-	fromEnd   bool // or for what is new
-	half      bool // a line without an end is a line
-	givesUp   bool // it returns nil after a failure,
-	fails     bool // or the error
-	spins     bool // it does not wait
-	deaf      bool // it reads without a deadline
-	stubborn  bool // it does not return when ctx ends
-	keeps     bool // it does not close its connections
-	second    bool // after the second failure it asks for one line too many
-	swaps     bool // after a failure it delivers the next two lines in the other order
-	leaves    bool // it does not come back
-	lastOnly  bool // after a failure it asks for the last line only
-	past      bool // it reads from the server itself, but for a connection that it holds
-	finite    bool // it returns after the sixth line
-	polls     bool // it asks for what there is, on one connection after the other
-	panics    bool
-	failed    bool // there was a failure
-	direct    bool // it does not use the proxy at all
-	transform func(string) string
+	again      bool // it asks for all after a failure,
+	fromEnd    bool // or for what is new
+	half       bool // a line without an end is a line
+	givesUp    bool // it returns nil after a failure,
+	fails      bool // or the error
+	spins      bool // it does not wait
+	deaf       bool // it reads without a deadline
+	stubborn   bool // it does not return when ctx ends
+	keeps      bool // it does not close its connections
+	second     bool // after the second failure it asks for one line too many
+	swaps      bool // after a failure it delivers the next two lines in the other order
+	leaves     bool // it does not come back
+	lastOnly   bool // after a failure it asks for the last line only
+	past       bool // it reads from the server itself, but for a connection that it holds
+	finite     bool // it returns after the sixth line
+	reconnects bool // after the first line it connects again
+	polls      bool // it asks for what there is, on one connection after the other
+	panics     bool
+	failed     bool // there was a failure
+	direct     bool // it does not use the proxy at all
+	transform  func(string) string
 }
 
 func (c client) run(ctx context.Context, r prove.Run, got func(string)) error {
@@ -233,7 +234,7 @@ func (c client) read(ctx context.Context, r prove.Run, next int, got func(string
 				got(held)
 				held = ""
 			}
-			if c.finite && next+count == 6 {
+			if c.finite && next+count == 6 || c.reconnects && next+count == 1 {
 				return count, nil
 			}
 		} else if c.polls && err == nil {

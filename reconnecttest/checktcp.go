@@ -8,7 +8,7 @@ import (
 
 // CheckTCP checks a client in real time, through a proxy in front of any server: for what no bubble can hold. It is
 // prove.Target's Check with t: a finding fails t, unless it is known or target.OnFinding is set, which then gets it
-// instead. A Known that is not found, and a target that cannot be judged, always fail t.
+// instead. A Known that is not found, and an error of the target's Check, always fail t.
 func CheckTCP(t testing.TB, target prove.Target) Report {
 	t.Helper()
 	report, err := target.Check(t.Context())

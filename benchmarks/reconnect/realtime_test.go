@@ -70,6 +70,12 @@ var realSubjects = []realSubject{
 			prove.Open: "When a handshake fails, Close closes the reading half of the connection; the descriptor stays until the garbage collector closes it. [conn.go:221](https://github.com/nsqio/go-nsq/blob/v1.1.0/conn.go#L221), [consumer.go:585](https://github.com/nsqio/go-nsq/blob/v1.1.0/consumer.go#L585)",
 		},
 	},
+	{
+		"k8s.io/client-go v0.37.2, a shared informer over TCP",
+		"An informer with the dynamic client, over HTTP/2 with TLS, against a server in the test that lists and watches, and says 410 Gone to a watch that begins more than 4 versions back. HTTP2_READ_IDLE_TIMEOUT_SECONDS is 5 and HTTP2_PING_TIMEOUT_SECONDS is 3, in place of 30 and 15. Each object is expected to be added once, and in any order, as \"there is no promise about ordering between states seen for different objects\".",
+		startKubernetes,
+		map[prove.Kind]string{},
+	},
 }
 
 // TestRealTime needs servers of Debian's, and a minute or two for each client.
@@ -116,8 +122,8 @@ func TestRealTime(t *testing.T) {
 }
 
 const preambleInRealTime = `
-Written by ` + "`make reconnect`" + ` too: reconnecttest.CheckTCP, with a real server behind the proxy. Each
-finding has been verified by reading the client's code, at the place that the link shows.
+Written by ` + "`make reconnect`" + ` too: reconnecttest.CheckTCP, with a server behind the proxy, a real one where the text does
+not say otherwise. Each finding has been verified by reading the client's code, at the place that the link shows.
 `
 
 // free returns a free address.

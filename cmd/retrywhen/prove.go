@@ -70,7 +70,7 @@ Exit codes:
     0  nothing was found
     1  something was found, or a --known was not
     2  wrong usage
-  125  nothing could be judged
+  125  nothing was found, and fewer than half of the breaks took place
 128+n  ended by signal n; what is known is printed`,
 		Example: `  retrywhen prove --server localhost:6379 --event 'redis-cli xadd {run} "*" n {n}' -- python3 client.py {port} {run}
   retrywhen prove --server db:5432 --ways cut,silence --json -- ./worker --dsn 'postgres://app@{addr}/shop'`,
@@ -214,11 +214,15 @@ func (p *prover) prove(ctx context.Context, t prove.Target, out, errOut io.Write
 	report, err := t.Check(ctx)
 	progress.clear()
 	died, interrupted := errors.AsType[diedBy](err)
+	found := slices.ContainsFunc(report.Findings, func(f prove.Finding) bool { return f.Known == "" })
 	if err != nil && !interrupted {
-		return ownFailure{err}
+		if !found {
+			return ownFailure{err}
+		}
+		fmt.Fprintln(errOut, "retrywhen:", err)
 	}
 	var missing []string
-	if !interrupted {
+	if err == nil {
 		for _, k := range report.Missing(t.Known) {
 			missing = append(missing, fmt.Sprintf("known, but not found: %s (%s)", k.Kind, k.Why))
 			fmt.Fprintln(errOut, "retrywhen: prove:", missing[len(missing)-1])
@@ -230,7 +234,7 @@ func (p *prover) prove(ctx context.Context, t prove.Target, out, errOut io.Write
 		return died
 	case failed != nil:
 		return ownFailure{failed}
-	case len(missing) > 0 || slices.ContainsFunc(report.Findings, func(f prove.Finding) bool { return f.Known == "" }):
+	case len(missing) > 0 || found:
 		return exitCode(1)
 	}
 	return nil

@@ -77,6 +77,10 @@ func beProven(fault, addr, file string) int {
 		ignoreSignals()
 	}
 	fmt.Println("# connecting to", addr) // no value
+	if strings.HasPrefix(fault, "stored") && startsIn(filepath.Dir(file)) > 5 {
+		fmt.Print("got event 1\ngot event 2\ngot event 3\n")
+		time.Sleep(time.Minute)
+	}
 	for next := 0; ; time.Sleep(50 * time.Millisecond) {
 		c, err := net.Dial("tcp", addr)
 		if err != nil {
@@ -103,10 +107,22 @@ func beProven(fault, addr, file string) int {
 			return 3
 		case "ends":
 			return 0
-		case "again":
+		case "again", "stored, again":
 			next = 0
 		}
 	}
+}
+
+// startsIn returns how often it was called with a folder.
+func startsIn(folder string) int {
+	f, err := os.OpenFile(filepath.Join(folder, "starts"), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = f.Close() }()
+	_, _ = f.WriteString(".")
+	text, _ := os.ReadFile(f.Name())
+	return len(text)
 }
 
 // appending is a shell command that appends a line to a run's file, in the folder.
@@ -199,6 +215,24 @@ func TestProveCannotJudge(t *testing.T) {
 		if _, own := errors.AsType[ownFailure](err); !own || !strings.Contains(err.Error(), want) || out != "" {
 			t.Errorf("got %v and %q, want %s", err, out, want)
 		}
+	}
+}
+
+// Too few breaks are no pass, and what they have shown is a finding.
+func TestProveTooFewBreaks(t *testing.T) {
+	for fault, want := range map[string]string{"stored": "", "stored, again": "repeated: "} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			out, errOut, err := inProcess(t, proveArgs(t, fault, "--ways=end,cut", "--places=3", "--parallel=1")...)
+			code, _ := errors.AsType[exitCode](err)
+			_, own := errors.AsType[ownFailure](err)
+			if own == (want != "") || (code == 1) != (want != "") || !strings.HasPrefix(out, want) || (out == "") != (want == "") {
+				t.Errorf("%v\n%s\nwant %q", err, out, want)
+			}
+			if !strings.Contains(errOut+fmt.Sprint(err), "prove: a connection broke as planned in ") {
+				t.Errorf("%v\n%s", err, errOut)
+			}
+		})
 	}
 }
 
