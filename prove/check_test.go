@@ -49,6 +49,9 @@ var wrong = map[string]struct {
 }
 
 func TestCheck_NamesTheFault(t *testing.T) {
+	if testing.Short() {
+		t.Skip("real time: fourteen programs at once")
+	}
 	s := newServer(t)
 	var checks sync.WaitGroup
 	for name, test := range wrong {
@@ -56,7 +59,7 @@ func TestCheck_NamesTheFault(t *testing.T) {
 			target := s.target(test.run)
 			target.Places = 3
 			if test.past {
-				target.Every = 200 * time.Millisecond
+				target.Every = 500 * time.Millisecond
 			}
 			var told []prove.Kind
 			target.OnFinding = func(f prove.Finding) { told = append(told, f.Kind) }
