@@ -99,7 +99,7 @@ func TestCheckTCP(t *testing.T) {
 		"known": {func(p *prove.Target) { p.Known = []prove.Known{{Kind: prove.Repeated, Where: "cut", Why: "no ids"}} }, []string{"log " + repeated}},
 		"not found": {func(p *prove.Target) {
 			p.AtLeastOnce, p.Known = true, []prove.Known{{Kind: prove.Hot, Why: "it spins"}}
-		}, []string{"error reconnecttest: CheckTCP: a known fault was not found: hot (it spins)"}},
+		}, []string{"error reconnecttest: CheckTCP: there is no finding of the kind \"hot\" at \"\" any more, which is Known: it spins"}},
 		"told":        {func(p *prove.Target) { p.OnFinding = func(prove.Finding) {} }, nil},
 		"unjudgeable": {func(p *prove.Target) { p.Server = "nowhere" }, []string{`error reconnecttest: CheckTCP: prove: Target.Server is "nowhere", want host:port`}},
 	} {

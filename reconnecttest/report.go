@@ -44,7 +44,6 @@ type check struct {
 	unjudged  int             // runs that could not be judged,
 	spun      int             // and of those the ones that spun
 	whole     bool            // all scenarios were played
-	used      []bool          // the Knowns that were found
 	report    Report
 }
 
@@ -56,7 +55,6 @@ func newCheck(name, noun string, target target, opts []Option) *check {
 		}
 		option(&c.options)
 	}
-	c.used = make([]bool, len(c.known))
 	return c
 }
 
@@ -89,7 +87,9 @@ func (c *check) run(t testing.TB, groups []group) Report {
 			c.playGroup(sub, reporter, g)
 		})
 	}
-	c.missing(t, c.whole && played == len(groups))
+	if c.whole && played == len(groups) {
+		missing(t, c.name, c.report, c.known)
+	}
 	return c.report
 }
 
@@ -204,17 +204,20 @@ func (c *check) tell(reporter testing.TB, group string, g *judge.Group) {
 	reporter.Helper()
 	for _, f := range g.Found {
 		known := slices.IndexFunc(c.known, func(k prove.Known) bool { return k.Kind == Kind(f.Kind) && strings.Contains(f.Where, k.Where) })
-		if known >= 0 {
-			c.used[known] = true
-		}
 		once := f.Kind
 		if Kind(f.Kind) == prove.Unjudged {
 			once += group
 		}
-		if c.reported[once] {
+		reported := c.reported[once]
+		c.reported[once] = true
+		if known >= 0 { // one that only this group shows is not missing
+			once += " " + c.known[known].Why
+			reported = c.reported[once]
+			c.reported[once] = true
+		}
+		if reported {
 			continue
 		}
-		c.reported[once] = true
 		finding := Finding{Kind: Kind(f.Kind), Where: f.Where, What: f.What, Mend: f.Advice(), Shown: f.Shown, Scenarios: f.Scenarios, Timeline: f.Timeline}
 		if known >= 0 {
 			finding.Known = c.known[known].Why
@@ -230,11 +233,9 @@ func (c *check) tell(reporter testing.TB, group string, g *judge.Group) {
 }
 
 // missing fails the test for each Known that was not found.
-func (c *check) missing(t testing.TB, whole bool) {
+func missing(t testing.TB, name string, report Report, known []prove.Known) {
 	t.Helper()
-	for i, k := range c.known {
-		if whole && !c.used[i] {
-			t.Errorf("reconnecttest: %s: there is no finding of the kind %q at %q any more, which is Known: %s", c.name, k.Kind, k.Where, k.Why)
-		}
+	for _, k := range report.Missing(known) {
+		t.Errorf("reconnecttest: %s: there is no finding of the kind %q at %q any more, which is Known: %s", name, k.Kind, k.Where, k.Why)
 	}
 }

@@ -251,19 +251,6 @@ func TestHooks_AFunctionWithoutAFailure(t *testing.T) {
 	_, _ = stream.Of(1).RetryWhen(stream.RetryHandlerFunc(p.Handle)).Collect(t.Context())
 }
 
-// feedNow fails n times, each time after a value.
-func feedNow(n int) stream.Stream[int] {
-	return func(_ context.Context, yield func(int) bool) error {
-		if !yield(n) {
-			return nil
-		}
-		if n--; n >= 0 {
-			return errBoom
-		}
-		return nil
-	}
-}
-
 func TestAttempts_ResetIsARecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var j journal

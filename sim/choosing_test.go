@@ -89,8 +89,6 @@ func markdown(rows [][]string) string {
 	return b.String()
 }
 
-func seconds(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()) }
-
 func questionTable(t *testing.T) string {
 	all, err := answered()
 	if err != nil {

@@ -302,7 +302,7 @@ func browserLoads(t *testing.T, ctx context.Context, address string) {
 		}
 	}
 	count("recover", 3)
-	if s := p.text(`document.getElementById("recover-sentence").textContent`); !strings.Contains(s, "It does not recover within 1m45s under “3 retries”. It recovers after 17s under “3 retries and a budget”") {
+	if s := p.text(`document.getElementById("recover-sentence").textContent`); !strings.Contains(s, "Under “3 retries” the server recovers in 0 of 10 runs; under “3 retries and a budget” it recovers in 10 of 10 runs, after 16s") {
 		t.Errorf("the sentence is %q", s)
 	}
 	p.turn(TabHerd)
@@ -330,7 +330,7 @@ func browserLoads(t *testing.T, ctx context.Context, address string) {
 	count("outage", 6)
 	p.turn(TabChoose)
 	count("choose", 2)
-	if s := p.text(`document.getElementById("choose-sentence").textContent`); !strings.Contains(s, "use exponential base=1s factor=2 cap=30s jitter=full limit=3 attempttimeout=1s budget=10,1,0.1.") {
+	if s := p.text(`document.getElementById("choose-sentence").textContent`); !strings.Contains(s, "use the backoff “exponential, full”:") {
 		t.Errorf("the sentence is %q", s)
 	}
 	p.mu.Lock()
@@ -399,7 +399,7 @@ func browserControls(t *testing.T, ctx context.Context, address string) {
 		TabChoose: {
 			{"affected", "90", []string{"choose", "choose-policy", "golines"}, nil},
 			{"capacity", "9", []string{"choose", "choose-policy", "golines"}, nil},
-			{"fleet", "3000", []string{"choose-policy"}, []string{"choose"}},
+			{"fleet", "30", []string{"choose-policy", "choose"}, nil},
 			{"patience", "700ms", []string{"choose-policy"}, []string{"choose"}},
 			{"outages", "1s,30s,2m", []string{"choose"}, nil},
 		},
@@ -593,7 +593,7 @@ func browserKeyboard(t *testing.T, ctx context.Context, address string) {
 		}
 	}
 	got := strings.Join(order, " ")
-	want := "skip restart SUMMARY A A to-story to-herd more strategy-0 remove-0 remove-1 remove-2 add text name curve p-base p-factor cap jitter limit budget processes tiled SUMMARY jobs retries SUMMARY peak dead seed own-y own"
+	want := "skip A A to-story to-herd more restart SUMMARY strategy-0 remove-0 remove-1 remove-2 add text name curve p-base p-factor cap jitter limit budget processes tiled SUMMARY BUTTON BUTTON BUTTON jobs retries SUMMARY peak dead seed own-y own"
 	if got != want {
 		t.Errorf("Tab goes through\n%s\nwant\n%s", got, want)
 	}
@@ -636,7 +636,7 @@ func browserKeyboard(t *testing.T, ctx context.Context, address string) {
 	n = p.drawn()
 	p.run(chromedp.Focus("#remove-0", chromedp.ByQuery), chromedp.KeyEvent(kb.Enter))
 	p.settle(n)
-	if text := p.text(`[...document.querySelectorAll("#herd-figures tbody th")].map((e) => e.textContent).join()`); text != "exponential base=1s factor=2.5 cap=30s tiled,tiled,strategy 4" {
+	if text := p.text(`[...document.querySelectorAll("#herd-figures tbody th")].map((e) => e.textContent).join()`); text != "strategy 2,tiled,strategy 4" {
 		t.Errorf("the strategies are %s", text)
 	}
 	p.clean()

@@ -50,7 +50,7 @@ type cell string
 var worsts = []struct {
 	letter      byte
 	class, text string
-}{{'a', "once", "at once"}, {'m', "soon", "within a minute"}, {'l', "late", "later"}, {'n', "none", "not"}}
+}{{'a', "once", "at once"}, {'m', "soon", "within a minute"}, {'l', "later", "later"}, {'n', "none", "not"}}
 
 func newCell(p sim.BoundaryPoint) cell {
 	letter := worsts[0].letter

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
@@ -64,7 +65,7 @@ func TestMap(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if n := all[i][at][c].recovered(); run.well && n == 0 || !run.well && n == mapRuns {
+				if n := all[i][at][c].recovered(); (run.grade == report.Well) && n == 0 || run.grade != report.Well && n == mapRuns {
 					t.Errorf("%s at a load of %v: %d runs recover, but of the picture: %s", mapName(p, row), loads[c], n, run.verdict)
 				}
 			}

@@ -60,7 +60,7 @@ func mapHTML(ctx context.Context, b *strings.Builder) error {
 	fmt.Fprintf(b, `<section id="map" class="screen" aria-labelledby="screen-map" data-counts="%s" data-runs="%d" data-stalls="%s" data-rate="%d"><div class="words"><h2 id="screen-map">How much load is safe?</h2>`+
 		`<p>Each cell is %d runs of up to 5 minutes, with one load and one stall. A load is safe if the server recovers within a minute in all of them. Drag the dot to a cell to see its first run.</p>`+
 		`<fieldset class="policies"><legend class="unseen">Callers</legend>`,
-		data, mapRuns, strings.Join(stalls, " "), d.Rate, mapRuns)
+		html.EscapeString(string(data)), mapRuns, strings.Join(stalls, " "), d.Rate, mapRuns)
 	for i, p := range mapPolicies() {
 		checked := ""
 		if i == mapPolicy {
@@ -115,7 +115,7 @@ func mapPicture(b *strings.Builder, counts [][][]cell, row, column int) {
 		b.WriteString("</g>")
 	}
 	for r, s := range mapStalls {
-		if r%2 == 0 || r == rows-1 {
+		if r%2 == 0 && r < rows-2 || r == rows-1 {
 			fmt.Fprintf(b, `<text text-anchor="end" x="%d" y="%d">%s</text>`, mapLeft-6, y(r)+cellHeight-3, axis.Time(s))
 		}
 	}
@@ -124,6 +124,6 @@ func mapPicture(b *strings.Builder, counts [][][]cell, row, column int) {
 		fmt.Fprintf(b, `<text text-anchor="middle" x="%d" y="%d">%d %%</text>`, mapLeft+c*cellWidth+cellWidth/2, bottom+16, 100*(c+1)/(mapLoads+1))
 	}
 	fmt.Fprintf(b, `<text x="2" y="14">length of the stall</text><text text-anchor="end" x="%d" y="%d">load, of the capacity</text>`, mapLeft+mapLoads*cellWidth, bottom+34)
-	fmt.Fprintf(b, `<g class="dot" role="slider" tabindex="0" aria-label="Load and stall" aria-valuemin="0" aria-valuemax="%d" aria-valuenow="%d" aria-valuetext="%s" data-row="%d" data-column="%d" transform="translate(%d %d)"><circle r="18"/><circle r="8"/></g></svg>`,
+	fmt.Fprintf(b, `<g class="dot" role="slider" tabindex="0" aria-label="Load and stall" aria-valuemin="0" aria-valuemax="%d" aria-valuenow="%d" aria-valuetext="%s" data-row="%d" data-column="%d" transform="translate(%d %d)"><circle r="18"/><circle r="8"/><text text-anchor="end" x="-14" y="5">you are here</text></g></svg>`,
 		rows*mapLoads-1, row*mapLoads+column, dotText(counts[mapPolicy], row, column), row, column, mapLeft+column*cellWidth+cellWidth/2, y(row)+cellHeight/2)
 }

@@ -205,11 +205,7 @@ func saves(ctx context.Context, b *strings.Builder) error {
 		if err != nil {
 			return err
 		}
-		class := "bad"
-		if stalled.well {
-			class = "well"
-		}
-		fmt.Fprintf(b, `<tr><th scope="row">%s</th><td class="verdict %s">%s</td><td>%.1f %%</td></tr>`, row.name, class, strings.TrimPrefix(stalled.verdict, "It "),
+		fmt.Fprintf(b, `<tr><th scope="row">%s</th><td class="verdict %s">%s</td><td>%.1f %%</td></tr>`, row.name, stalled.grade, strings.TrimPrefix(stalled.verdict, "It "),
 			100*float64(calm.result.GivenUp)/float64(calm.result.Operations))
 	}
 	fmt.Fprintf(b, `</tbody></table></div><div class="go"><pre tabindex="0" role="group" aria-label="Go"><code>%s</code></pre>`+

@@ -21,7 +21,7 @@ type scene struct {
 	title   string
 	load    float64
 	verdict string
-	well    bool
+	grade   report.Grade
 	result  *sim.OverloadResult
 	trigger sim.Trigger
 	rate    float64 // the server's capacity per second
@@ -70,7 +70,7 @@ func newScene(ctx context.Context, o report.Overload) (*scene, error) {
 		return nil, x.Err
 	}
 	s := &scene{
-		title: x.Name, load: o.Load, verdict: "It " + x.Verdict(), well: x.Result.Recovery.Verdict == sim.Recovered, result: x.Result, trigger: o.Trigger,
+		title: x.Name, load: o.Load, verdict: "It " + x.Verdict(), grade: x.Grade(), result: x.Result, trigger: o.Trigger,
 		rate: 1 / o.Service.Mean.Seconds(),
 	}
 	s.frames = s.cut()
@@ -140,11 +140,7 @@ func (s *scene) HTML() string {
 	s.stage(&b)
 	s.plot(&b)
 	b.WriteString("</svg>")
-	class := "bad"
-	if s.well {
-		class = "well"
-	}
-	fmt.Fprintf(&b, `<p class="verdict %s">%s</p>`, class, html.EscapeString(s.verdict))
+	fmt.Fprintf(&b, `<p class="verdict %s">%s</p>`, s.grade, html.EscapeString(s.verdict))
 	figure := func(of, name, value string) {
 		fmt.Fprintf(&b, `<div><dt>%s</dt><dd data-of="%s">%s</dd></div>`, name, of, value)
 	}
@@ -202,11 +198,11 @@ func (s *scene) stage(b *strings.Builder) {
 	text("", "end", sceneWidth-2, queueBottom-8, "in vain")
 	text("", "start", 2, middle+20, "new")
 	text("", "start", 2, 26, `<tspan class="again">●</tspan> again`)
-	fmt.Fprintf(b, `<text class="wasted" data-of="wasted" x="%d" y="%d">%d %%</text>`, serverLeft+serverWidth+7, middle-6, f.Wasted[last])
+	fmt.Fprintf(b, `<text class="wasted" data-of="wasted" x="%d" y="%d">%d %%</text>`, serverLeft+serverWidth+7, middle-9, f.Wasted[last])
 	below := func(words string) string {
 		return fmt.Sprintf(`<tspan x="%d" dy="1em">%s</tspan>`, serverLeft+serverWidth+8, words)
 	}
-	text("small", "start", serverLeft+serverWidth+8, middle-5, below("work for")+below("people")+below("who left"))
+	text("small", "start", serverLeft+serverWidth+8, middle-4, below("work for")+below("people")+below("who left"))
 }
 
 // slots returns the path of the dots of the queue from one to another.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,7 +71,7 @@ func TestOutageThatTakesTooMuchWork(t *testing.T) {
 		Strategies: strategies(t, "constant d=1ns", "constant d=1s"), Work: time.Nanosecond,
 		Outage: sim.Outage{Clients: 1000, Down: time.Hour, Capacity: 1},
 	}.Run(t.Context())
-	if err != nil || len(r.Strategies) != 2 || r.Strategies[0].Err == nil {
+	if err != nil || len(r.Strategies) != 2 || r.Strategies[0].Err == nil || !strings.HasPrefix(r.Strategies[0].Note, "The time was over after ") {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
@@ -24,7 +25,7 @@ type outagePageStrategy struct {
 	Note     string    `json:"note,omitempty"`
 	Formula  string    `json:"formula"`
 	Summary  string    `json:"summary"`
-	Well     bool      `json:"well"`          // all are served
+	Grade    Grade     `json:"grade,omitempty"`
 	End      Seconds   `json:"end,omitempty"` // when, since the beginning
 	Axis     Axis      `json:"axis"`
 	Bin      Seconds   `json:"bin"`
@@ -72,13 +73,39 @@ func (o *outagePage) sentence(r *OutageResult) {
 	}
 }
 
+// ratio returns the time until all are served, in times of the best possible one.
+func (x *OutageStrategyResult) ratio() float64 {
+	switch {
+	case x.Result.Served < x.Result.Clients:
+		return math.Inf(1)
+	case x.After == x.Best:
+		return 1
+	}
+	return x.After.Seconds() / x.Best.Seconds()
+}
+
+// grade returns well up to 1.5 times the best possible time, late up to 3 times, and bad.
+func (x *OutageStrategyResult) grade() Grade {
+	switch ratio := x.ratio(); {
+	case ratio <= 1.5:
+		return Well
+	case ratio <= 3:
+		return Late
+	}
+	return Bad
+}
+
 func (x *outagePageStrategy) draw(of *OutageStrategyResult, down, end time.Duration) {
 	r := of.Result
 	bin, attempts, served := of.traffic(end)
 	x.Axis, x.Bin, x.Label, x.Attempts, x.Served = newAxisFrom(down, end), Seconds(bin), axis.Time(bin), rates(attempts, bin), rates(served, bin)
 	x.Summary = of.summary()
-	if x.Well = r.Served == r.Clients; x.Well {
+	x.Grade = of.grade()
+	if r.Served == r.Clients {
 		x.End = Seconds(r.End)
+	}
+	if ratio := of.ratio(); ratio > 1 && !math.IsInf(ratio, 0) {
+		x.Summary += fmt.Sprintf(", %.1f × the best", ratio)
 	}
 	x.Figures = []Term{
 		{"all served after", of.served(), of.After.Seconds(), "since the server's return"},

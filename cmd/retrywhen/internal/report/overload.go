@@ -148,8 +148,16 @@ func (x *OverloadStrategyResult) Recovery() (runs, after string) {
 	return fmt.Sprintf("%d of %d", x.Runs.Recovered, x.Runs.Runs), after
 }
 
-// Well reports whether the server recovers in all runs.
-func (x *OverloadStrategyResult) Well() bool { return x.Runs != nil && x.Runs.Recovered == x.Runs.Runs }
+// Grade returns well if the server recovers in all runs, late if it takes longer than sim.Soon in some, and bad.
+func (x *OverloadStrategyResult) Grade() Grade {
+	switch {
+	case x.Runs == nil || x.Runs.Recovered+x.Runs.Late < x.Runs.Runs:
+		return Bad
+	case x.Runs.Late > 0:
+		return Late
+	}
+	return Well
+}
 
 // Verdict returns whether the server recovers, as the end of a sentence: "recovers in 9 of 20 runs, after 16s"; of a
 // single run "recovers after 16s".
@@ -157,7 +165,7 @@ func (x *OverloadStrategyResult) Verdict() string {
 	runs, after := x.Recovery()
 	switch {
 	case x.Runs == nil:
-		return "was not simulated to the end"
+		return "stopped early"
 	case x.Runs.Recovered > 0:
 		if after != "at once" {
 			after = "after " + after
@@ -168,6 +176,8 @@ func (x *OverloadStrategyResult) Verdict() string {
 		return fmt.Sprintf("recovers in %s runs, %s", runs, after)
 	case x.Result.Recovery.Verdict == sim.UnhealthyBefore:
 		return "was not healthy before"
+	case x.Runs.Runs == 1 && x.Result.Recovery.Verdict == sim.RecoveredLate:
+		return "recovers only after " + axis.Time(x.Result.Recovery.After)
 	case x.Runs.Runs == 1:
 		return "does not recover within " + axis.Time(sim.Soon)
 	case x.Runs.Late > 0:

@@ -18,7 +18,7 @@ func TestOverloadVerdicts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []string{"recovers in 0 of 10 runs", "recovers in 10 of 10 runs, after 16s", "recovers in 10 of 10 runs, after 16s"} {
-		if got := r.Strategies[i].Verdict(); got != want || r.Strategies[i].Well() != (i > 0) {
+		if got := r.Strategies[i].Verdict(); got != want || (r.Strategies[i].Grade() == Well) != (i > 0) {
 			t.Errorf("%s: %s, want %s", r.Strategies[i].Name, got, want)
 		}
 	}
@@ -32,8 +32,12 @@ func TestOverloadVerdicts(t *testing.T) {
 	}
 	o = DefaultOverload()
 	o.Runs, o.Strategies = 2, strategies(t, "200: exponential base=100ms factor=2 cap=10s jitter=full limit=3 budget=10,1,0.1 processes=200")
-	if r, err = o.Run(t.Context()); err != nil || r.Strategies[0].Verdict() != "recovers in 0 of 2 runs within 1m, and in 2 later" {
+	if r, err = o.Run(t.Context()); err != nil || r.Strategies[0].Verdict() != "recovers in 0 of 2 runs within 1m, and in 2 later" || r.Strategies[0].Grade() != Late {
 		t.Errorf("200 processes: %s, %v", r.Strategies[0].Verdict(), err)
+	}
+	o.Runs, o.Horizon = 1, 3*time.Minute
+	if r, err = o.Run(t.Context()); err != nil || r.Strategies[0].Verdict() != "recovers only after 2m7s" || r.Strategies[0].Grade() != Late {
+		t.Errorf("200 processes once: %s, %v", r.Strategies[0].Verdict(), err)
 	}
 }
 
@@ -46,7 +50,7 @@ func TestOverloadWithRandomFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range r.Strategies {
-		if !x.Well() {
+		if x.Grade() != Well {
 			t.Errorf("%s: %s", x.Name, x.Verdict())
 		}
 	}
@@ -168,8 +172,11 @@ func TestOverloadLayers(t *testing.T) {
 func TestOverloadInterrupted(t *testing.T) {
 	o := DefaultOverload()
 	r, err := o.Run(ended(t))
-	if !errors.Is(err, context.Canceled) || r == nil || len(r.Strategies) != 3 || r.Strategies[0].Verdict() != "was not simulated to the end" {
+	if !errors.Is(err, context.Canceled) || r == nil || len(r.Strategies) != 3 || r.Strategies[0].Verdict() != "stopped early" {
 		t.Errorf("%+v, %v: want the strategies without runs, and the end of the context", r, err)
+	}
+	if s := r.Page().(*overloadPage).Sentence; !strings.HasPrefix(s, "Under “3 retries” the simulation stopped early; ") {
+		t.Errorf("the sentence is %q", s)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	o.Progress, o.Horizon, o.Runs = atEnd(cancel), time.Hour, 1

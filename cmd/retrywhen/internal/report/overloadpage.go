@@ -29,7 +29,7 @@ type overloadPageStrategy struct {
 	Note      string    `json:"note,omitempty"`
 	Formula   string    `json:"formula"`
 	Verdict   string    `json:"verdict"`
-	Well      bool      `json:"well"`
+	Grade     Grade     `json:"grade"`
 	Recovered Seconds   `json:"recovered,omitempty"` // when, since the beginning
 	Offered   []float64 `json:"offered"`             // requests that reach the server
 	Healthy   []float64 `json:"healthy"`             // operations that came then and are healthy
@@ -74,7 +74,7 @@ func (x *OverloadStrategyResult) page() overloadPageStrategy {
 	share := func(some, of int64) float64 { return float64(some) / float64(max(of, 1)) }
 	well, vain := share(r.Succeeded, r.Operations), share(r.Wasted, r.Wasted+r.Served+r.Failed)
 	page := overloadPageStrategy{
-		Title: x.Name, Formula: InWords(x.Policy), Note: x.Note, Verdict: x.Verdict(), Well: x.Well(),
+		Title: x.Name, Formula: InWords(x.Policy), Note: x.Note, Verdict: x.Verdict(), Grade: x.Grade(),
 		Offered: rates(r.Flow.Offered, r.Flow.Bin), Healthy: rates(r.Flow.Healthy, r.Flow.Bin),
 		Figures: []Term{
 			{"recovers in", runs, 0, "the runs in which the server recovers within " + axis.Time(sim.Soon) + " of the stall's end; the other figures are of the median run"},
@@ -91,9 +91,16 @@ func (x *OverloadStrategyResult) page() overloadPageStrategy {
 // sentence returns in how many runs the server recovers under each strategy.
 func (r *OverloadResult) sentence() string {
 	var all []string
+	named := false // the server is
 	for i := range r.Strategies {
-		all = append(all, "under "+quoted(r.Strategies[i].Name)+" it "+r.Strategies[i].Verdict())
+		subject := " it "
+		if r.Strategies[i].Runs == nil {
+			subject = " the simulation "
+		} else if !named {
+			subject, named = " the server ", true
+		}
+		all = append(all, "under "+quoted(r.Strategies[i].Name)+subject+r.Strategies[i].Verdict())
 	}
-	text := strings.Replace(strings.Join(all, "; "), " it ", " the server ", 1) + "."
+	text := strings.Join(all, "; ") + "."
 	return strings.ToUpper(text[:1]) + text[1:]
 }

@@ -25,6 +25,16 @@ func (s Seconds) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, x, 'g', -1, 64), nil
 }
 
+// Grade says how good a result is.
+type Grade string
+
+// The grades.
+const (
+	Well Grade = "well"
+	Late Grade = "late"
+	Bad  Grade = "bad"
+)
+
 // Axis is a time axis from 0 to Most, with its ticks for a wide and for a narrow chart.
 type Axis struct {
 	Most   Seconds     `json:"most"`

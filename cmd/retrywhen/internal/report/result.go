@@ -162,5 +162,8 @@ func note(err error) string {
 	case errors.Is(err, sim.ErrHorizon):
 		return fmt.Sprintf("More happens after %s, the simulation end.", axis.Time(stopped.At))
 	}
+	if stopped != nil && errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Sprintf("The time was over after %d of %d %s.", stopped.Done, stopped.Total, stopped.Unit)
+	}
 	return fmt.Sprintf("It was stopped: %v.", err)
 }

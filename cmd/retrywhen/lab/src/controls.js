@@ -35,14 +35,10 @@ export function listen(d, onChange) {
   $("curve").append(...Object.keys(curves).map((c) => element("option", {value: c}, c)));
   for (const form of ["controls", "bar"]) $(form).addEventListener("submit", (e) => e.preventDefault());
   $("add").addEventListener("click", () => add());
-  $("today").append(...defaults.today.map((t) => element("option", {value: t}, parse(t).name)));
-  $("today").addEventListener("change", (e) => {
-    if (!texts.includes(e.target.value)) add(e.target.value);
-    e.target.value = "";
-  });
+  $("today").append(...defaults.today.map((t) => element("button", {type: "button", onclick: () => texts.includes(t) || add(t)}, parse(t).name)));
   $("text").addEventListener("input", (e) => {
     const {name} = parse(texts[selected]);
-    const kept = given.has(texts[selected]) ? "" : name;
+    const kept = given.has(texts[selected]) ? fresh(selected + 1) : name;
     texts[selected] = kept ? `${kept}: ${e.target.value}` : e.target.value;
     $("name").value = kept;
     changed();
@@ -129,7 +125,7 @@ function list() {
         swatch(i), element("span", {title: text}, title)),
       texts.length > 1 ? element("button", {type: "button", id: `remove-${i}`, "aria-label": `Remove ${title}`, onclick: () => remove(i)}, "✕") : null);
   }));
-  $("add").disabled = $("today").disabled = texts.length >= 8;
+  for (const b of [$("add"), ...$("today").querySelectorAll("button")]) b.disabled = texts.length >= 8;
   if (/^(strategy|remove)-/.test(focused ?? "")) ($(focused) ?? $("add")).focus();
 }
 
@@ -158,12 +154,16 @@ function remove(i) {
   changed({now: true});
 }
 
+// fresh returns a name that no strategy has, with a number from n on.
+function fresh(n) {
+  const taken = new Set(texts.map((t) => parse(t).name));
+  while (taken.has(`strategy ${n}`)) n++;
+  return `strategy ${n}`;
+}
+
 // add adds a text, or a copy of the selected strategy with another name.
 function add(text) {
-  const taken = new Set(texts.map((t) => parse(t).name));
-  let n = texts.length + 1;
-  while (taken.has(`strategy ${n}`)) n++;
-  texts.push(text ?? format({...parse(texts[selected] ?? "exponential base=1s factor=2"), name: `strategy ${n}`}));
+  texts.push(text ?? format({...parse(texts[selected] ?? "exponential base=1s factor=2"), name: fresh(texts.length + 1)}));
   selected = texts.length - 1;
   strategies();
   changed({now: true});
@@ -202,11 +202,11 @@ function word(key, value) {
   replace(s);
 }
 
-// replace replaces the selected strategy by s. It removes the name of a preset's policy, because it describes that
-// policy.
+// replace replaces the selected strategy by s. The name of a preset's policy describes that policy: another one takes its
+// place.
 function replace(s) {
   const before = parse(texts[selected]);
-  if (s.name === before.name && given.has(texts[selected])) s.name = "";
+  if (s.name === before.name && given.has(texts[selected])) s.name = fresh(selected + 1);
   texts[selected] = format(s);
   $("undo").replaceChildren();
   changed();

@@ -19,7 +19,7 @@ function figure(i, s, more, ...parts) {
   f.append(
     element("div", {class: "about"},
       element("h3", {}, swatch(i), s.title),
-      more ? element("p", {class: `verdict ${s.well === undefined ? "" : s.well ? "well" : "bad"}`}, more) : null,
+      more ? element("p", {class: `verdict ${s.grade ?? ""}`}, more) : null,
       s.formula ? element("p", {class: "formula"}, s.formula) : null, s.note ? element("p", {class: "note"}, s.note) : null),
     ...parts);
   return f;
@@ -107,7 +107,10 @@ export const draws = {
     $("outage-sentence").textContent = o.sentence;
     $("outage-legend").replaceChildren(key("bar", "attempts"), keys(o.strategies, "attempts served"), key("line", "capacity"), own ? "" : "Higher bars are cut off.");
     const width = cell("outage", o.strategies.length);
-    if (width) $("outage").replaceChildren(...o.strategies.map((s, i) => (s.attempts ? figure(i, s, s.summary, charts.outage(o, s, i, width, own ? undefined : o.top)) : figure(i, s, ""))));
+    if (width) {
+      const soonest = [...o.strategies.entries()].sort(([, a], [, b]) => (a.end ?? Infinity) - (b.end ?? Infinity) || 0);
+      $("outage").replaceChildren(...soonest.map(([i, s]) => (s.attempts ? figure(i, s, s.summary, charts.outage(o, s, i, width, own ? undefined : o.top)) : figure(i, s, ""))));
+    }
     table("outage-figures", o.strategies, "");
   },
   choose(c, own, state) {
