@@ -85,7 +85,7 @@ func ExampleResume_lostPosition() {
 }
 
 // Some servers respond to a lost position with 200 and the end of the response, so no error says that it is lost. Several
-// ends in a row without a value do: the policy's limit, which Catch answers with the snapshot.
+// ends in a row without a value do: the policy's limit, after which Catch goes on with the snapshot.
 func ExampleResume_lostWithoutAnError() {
 	errEnded := errors.New("the watch ended")
 	type event struct {

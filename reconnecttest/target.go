@@ -24,7 +24,7 @@ type target interface {
 	read(n *network, quiet time.Duration) bool
 	// own returns those goroutines that are the client's.
 	own(all []virtual.Goroutine, n *network) []virtual.Goroutine
-	// show returns what a report says of the unit i besides its number.
+	// show returns what a report says of the unit i in addition to its number.
 	show(i int) string
 }
 

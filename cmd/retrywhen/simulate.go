@@ -39,7 +39,7 @@ type simulation struct {
 	horizon time.Duration
 }
 
-// flags adds the flags of all simulations. own are the words that the command takes besides a policy's.
+// flags adds the flags of all simulations. own are the words that the command takes in addition to a policy's.
 func (s *simulation) flags(c *cobra.Command, tab lab.Tab, own ...string) {
 	s.tab = tab
 	s.output.flags(c)
