@@ -31,7 +31,7 @@ func TestChoosingTablesAreWhatIsComputed(t *testing.T) {
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	got := string(text)
 	for name, table := range map[string]func(*testing.T) string{
-		"question": questionTable, "boundary": boundaryTable, "occ": occTable, "outage": outageTable, "outages": outagesTable, "fleets": fleetsTable, "slots": slotsTable, "budget": budgetTable, "budgets": fullBudgets,
+		"boundary": boundaryTable, "occ": occTable, "outage": outageTable, "outages": outagesTable, "fleets": fleetsTable, "slots": slotsTable, "budget": budgetTable, "budgets": fullBudgets,
 	} {
 		begin, end := "<!-- computed: "+name+" -->\n", "<!-- end: "+name+" -->\n"
 		before, rest, ok := strings.Cut(got, begin)
@@ -86,22 +86,6 @@ func markdown(rows [][]string) string {
 		}
 	}
 	return b.String()
-}
-
-func questionTable(t *testing.T) string {
-	all, err := answered()
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := [][]string{{"strategy", "total wait, s", "peak / mean", "dead time", "mean CV", "CV without wait 1"}}
-	for _, name := range []string{"constant", "exponential", "sidekiq", "buckets", "tiled", "tiled, a process each", "constant, tiled"} {
-		f := all[name]
-		rows = append(rows, []string{
-			name, fmt.Sprintf("%.0f", f.Total.Seconds()), fmt.Sprintf("%.1f", f.PeakOverMean),
-			fmt.Sprintf("%.0f %%", 100*f.DeadShare), fmt.Sprintf("%.2f", f.MeanCV), fmt.Sprintf("%.2f", mean(f.CV[1:])),
-		})
-	}
-	return markdown(rows)
 }
 
 // boundaries are callers, and the highest loads from which their server recovers after a standstill of 5 s: with an
