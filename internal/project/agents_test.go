@@ -104,7 +104,7 @@ func index(t *testing.T) string {
 	return s.String()
 }
 
-var link = regexp.MustCompile(`\]\(([^)#:, ]+)(#[^)]*)?\)`)
+var link = regexp.MustCompile(`\]\(([^)#:, ]*)(#[^)]*)?\)`)
 
 // prose returns the parts of a text, of which every second one is code.
 func prose(text string) []string { return strings.Split(text, "```") }
@@ -118,6 +118,9 @@ func absolute(text, document string) string {
 	for i := 0; i < len(parts); i += 2 {
 		parts[i] = link.ReplaceAllStringFunc(parts[i], func(l string) string {
 			m := link.FindStringSubmatch(l)
+			if m[1] == "" {
+				return "](" + document + m[2] + ")"
+			}
 			if up, ok := strings.CutPrefix(m[1], "../"); ok {
 				return "](" + up + m[2] + ")"
 			}
