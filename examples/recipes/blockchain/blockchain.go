@@ -55,13 +55,14 @@ func (n Node[Log]) Follow(start Position, every, silence time.Duration, policy s
 				if err != nil || !yield(*b) {
 					return err
 				}
-				at = after(at, *b)
+				at = b.After()
 			}
 		}
-	}, after[Log], policy)
+	}, func(_ Position, b Block[Log]) Position { return b.After() }, policy)
 }
 
-func after[Log any](_ Position, b Block[Log]) Position {
+// After returns the position to store with the block's effects.
+func (b Block[Log]) After() Position {
 	if b.Undone {
 		return Position{b.Number - 1, b.Parent}
 	}

@@ -19,8 +19,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/retrywhen/retrywhen/examples/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/grpc"
-	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/retry"
 	"github.com/retrywhen/retrywhen/retrygrpc"
@@ -108,7 +108,7 @@ func TestWatch(t *testing.T) {
 		return nil
 	}))
 	fault := network.Each()
-	var account ledger.Ledger
+	account := ledger.Ledger{}
 	events := grpc.Watch(dial(network.Address()), watch, "", silence, policy)
 	err := events.Take(n).ForEach(t.Context(), func(e *structpb.Struct) {
 		if account.Enter(int(e.GetFields()["n"].GetNumberValue()))%every == 0 {

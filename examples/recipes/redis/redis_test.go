@@ -15,8 +15,8 @@ import (
 
 	"github.com/retrywhen/retrywhen/backoff"
 	"github.com/retrywhen/retrywhen/examples/internal/check"
+	"github.com/retrywhen/retrywhen/examples/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/debian"
-	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/redis"
 	"github.com/retrywhen/retrywhen/jitter"
@@ -82,7 +82,7 @@ func TestConsume(t *testing.T) {
 	network := proxy.Start(t, address)
 	fault := network.Each()
 	var mu sync.Mutex
-	var effects ledger.Ledger
+	effects := ledger.Ledger{}
 	calls := map[int]int{}
 	f := func(_ context.Context, e client.XMessage) error {
 		mu.Lock()

@@ -12,7 +12,7 @@ import (
 	socket "github.com/coder/websocket"
 	"github.com/coder/websocket/wsjson"
 
-	"github.com/retrywhen/retrywhen/examples/recipes/internal/ledger"
+	"github.com/retrywhen/retrywhen/examples/internal/ledger"
 	"github.com/retrywhen/retrywhen/examples/recipes/internal/proxy"
 	"github.com/retrywhen/retrywhen/examples/recipes/websocket"
 )
@@ -82,7 +82,7 @@ func TestEvents(t *testing.T) {
 	})
 	network := proxy.Start(t, server.Listener.Addr().String())
 	fault := network.Each()
-	var account ledger.Ledger
+	account := ledger.Ledger{}
 	err := websocket.Events("ws://"+network.Address(), 0, silence, proxy.Policy).Take(n).ForEach(t.Context(), func(e websocket.Event) {
 		if account.Enter(e.ID)%every == 0 {
 			fault()
