@@ -31,7 +31,7 @@ func TestChoosingTablesAreWhatIsComputed(t *testing.T) {
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	got := string(text)
 	for name, table := range map[string]func(*testing.T) string{
-		"boundary": boundaryTable, "occ": occTable, "outage": outageTable, "outages": outagesTable, "fleets": fleetsTable, "slots": slotsTable, "budget": budgetTable, "budgets": fullBudgets,
+		"boundary": boundaryTable, "occ": occTable, "outage": outageTable, "outages": outagesTable, "fleets": fleetsTable, "budget": budgetTable, "budgets": fullBudgets,
 	} {
 		begin, end := "<!-- computed: "+name+" -->\n", "<!-- end: "+name+" -->\n"
 		before, rest, ok := strings.Cut(got, begin)
@@ -358,26 +358,6 @@ var slotted = sync.OnceValues(func() (*Choices, error) {
 		Outages: []time.Duration{2 * time.Second, time.Minute},
 	}.Run(context.Background())
 })
-
-func slotsTable(t *testing.T) string {
-	all, err := slotted()
-	if err != nil {
-		t.Fatal(err)
-	}
-	head := []string{"backoff"}
-	for _, o := range all.Choices[0].Outages {
-		head = append(head, fmt.Sprintf("%vs: failures", o.Down.Seconds()), "after, s")
-	}
-	rows := [][]string{head}
-	for _, c := range all.Choices {
-		row := []string{c.Name}
-		for _, o := range c.Outages {
-			row = append(row, fmt.Sprintf("%.0f", o.Refusals.Mean), fmt.Sprintf("%.0f", o.After.Mean.Seconds()))
-		}
-		rows = append(rows, row)
-	}
-	return markdown(rows)
-}
 
 // fleetsTable has the tiled clients of an outage of a minute, divided among processes.
 func fleetsTable(t *testing.T) string {
