@@ -48,6 +48,7 @@ func (n Node[Log]) Follow(start Position, every, silence time.Duration, policy s
 			for {
 				b, err := n.next(ctx, at, silence)
 				if err == nil && b == nil {
+					stream.Works(ctx)
 					if _, err = stream.Timer(every).One(ctx); err == nil {
 						continue
 					}

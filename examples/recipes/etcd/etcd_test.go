@@ -2,6 +2,7 @@ package etcd_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -219,6 +220,25 @@ func follow(t *testing.T, s server) {
 	check("after the compaction", err, 8+2*n)
 	if rows["rows/old 0"] || snapshots != before+1 {
 		t.Errorf("%d snapshots after the compaction, rows/old 0 is there: %t", snapshots-before, rows["rows/old 0"])
+	}
+}
+
+// An outage ends when the server has made the watch, not with its first change or progress.
+func TestFollow_Idle(t *testing.T) {
+	f := newFake()
+	f.progress = time.Hour
+	address, attempts := startFake(t, f), 0
+	refused := func() (*clientv3.Client, error) {
+		if attempts++; attempts == 1 {
+			return nil, errors.New("connection refused")
+		}
+		return connect(t, address)()
+	}
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	p := proxy.Policy.With(retry.OnRecovered(func(context.Context, retry.Recovery) { stop() }))
+	if _, err := etcd.Follow(refused, "rows/", 1, time.Hour, p).Collect(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("not recovered: %v", err)
 	}
 }
 

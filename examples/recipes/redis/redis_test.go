@@ -164,6 +164,26 @@ func TestConsume_AProcessDies(t *testing.T) {
 	}
 }
 
+// An outage ends with a read, although the stream is empty.
+func TestConsume_Idle(t *testing.T) {
+	address, dials := serve(t, 0), 0
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	o := options(address)
+	o.Dialer = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if dials++; dials == 1 {
+			return nil, errors.New("connection refused")
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}
+	db := client.NewClient(o)
+	defer db.Close()
+	p := proxy.Policy.With(retry.OnRecovered(func(context.Context, retry.Recovery) { stop() }))
+	if _, err := redis.Consume(db, "jobs", "workers", "a", 100*time.Millisecond, p, p, nil).Collect(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("not recovered: %v", err)
+	}
+}
+
 // The group is deleted, as by a server that comes back without it: the next attempt creates it, and all entries come
 // again.
 func TestConsume_GroupIsDeleted(t *testing.T) {
