@@ -72,7 +72,7 @@ func TestPageAgreesWithTheProgram(t *testing.T) {
 		}
 		return string(b)
 	}
-	page, ids := read("index.html"), map[string]string{"y": "own-y", "axis": "own"}
+	page, ids := read("index.html"), map[string]string{"y": "own-y"}
 	for _, f := range fields {
 		label := regexp.MustCompile(`<label [^>]*for="` + cmp.Or(ids[f.name], f.name) + `">([^<]*)(<input[^>]*> ([^<]*))?`).FindStringSubmatch(page)
 		if f.name != "tab" && (label == nil || strings.TrimSpace(label[1]+label[3]) != f.label) {
