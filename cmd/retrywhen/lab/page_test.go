@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/picture"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
@@ -20,6 +21,7 @@ import (
 func TestPageIsWhole(t *testing.T) {
 	state := Default()
 	state.Strategies = append(state.Strategies, must("</script><i>: linear d=1s")...)
+	state.Jobs, state.Retries, state.Clients, state.Runs, state.Affected, state.Down, state.Watch = 30, 3, 10, 2, 60, 15*time.Second, 50*time.Second
 	for _, tab := range Tabs {
 		r, err := computes[tab](t.Context(), state)
 		if err != nil {
