@@ -23,15 +23,9 @@ type inside struct {
 
 // compute returns the data in a page of the state, with the numbers of the given tabs.
 func compute(ctx context.Context, s State, engine string, tabs ...Tab) ([]byte, error) {
-	in := inside{Engine: engine, Numbers: map[Tab]any{}}
-	var err error
-	if in.Defaults, err = describeDefaults(ctx); err != nil {
-		return nil, err
-	}
-	if in.State, err = describe(ctx, s, nil); err != nil {
-		return nil, err
-	}
+	in := inside{Engine: engine, Defaults: describeDefaults(), State: describe(s, nil), Numbers: map[Tab]any{}}
 	for _, t := range tabs {
+		var err error
 		if in.Numbers[t], err = numbers(ctx, t, First(t)); err != nil {
 			return nil, err
 		}

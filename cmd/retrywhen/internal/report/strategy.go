@@ -122,6 +122,15 @@ func ParseStrategies(texts []string) ([]Strategy, error) {
 	return strategies, nil
 }
 
+// MustParse parses strategies. It panics if one is invalid: a default is wrong.
+func MustParse(texts ...string) []Strategy {
+	s, err := ParseStrategies(texts)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
 // splitError returns an error that asks for quotes if the wrong text is a part of a policy that a shell has split.
 // Otherwise it returns err.
 func splitError(texts []string, wrong int, err error) error {
