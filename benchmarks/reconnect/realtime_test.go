@@ -100,7 +100,7 @@ func TestRealTime(t *testing.T) {
 			out.WriteString("\n")
 			for _, f := range report.Findings {
 				note := f.Known
-				f.Known = ""
+				f.Known, f.Mend = "", ""
 				fmt.Fprintf(&out, "\n- %s: %s\n  *%s*", f.Kind, f, note)
 				t.Log(strings.Join(f.Timeline, "\n"))
 			}
