@@ -1,7 +1,9 @@
 package lab
 
 import (
+	"strings"
 	"testing"
+	"time"
 )
 
 // The command has the options that a state has set, and no others.
@@ -42,5 +44,23 @@ func TestCommand(t *testing.T) {
 	s.Strategies = must("sidekiq attempttimeout=2s")
 	if got, want := s.Command(), `retrywhen sim overload --load 80 --service 10ms --stall 5s --horizon 2m0s "sidekiq attempttimeout=2s"`; got != want {
 		t.Errorf("%s\nwant, with the policy's own timeout,\n%s", got, want)
+	}
+}
+
+// The Go code of a policy has the attempt timeout that its run had: its own, else the tab's.
+func TestGoHasTheAttemptTimeoutOfTheRun(t *testing.T) {
+	for tab, want := range map[Tab]string{
+		TabRecover: "var sidekiq = retry.New(backoff.Sidekiq(), retry.AttemptTimeout(3*time.Second))\n", TabOutage: "retry.AttemptTimeout(4*time.Second)",
+		TabHerd: "var sidekiq = retry.New(backoff.Sidekiq())\n", TabContention: "var sidekiq = retry.New(backoff.Sidekiq())\n",
+	} {
+		s := First(tab)
+		s.Strategies, s.Patience, s.Timeout = must("sidekiq", "own: sidekiq attempttimeout=7s"), 3*time.Second, 4*time.Second
+		d, err := describe(t.Context(), s, nil)
+		if err != nil || !strings.Contains(d.Go, want) || strings.Count(d.Go, "AttemptTimeout(7*time.Second)") != 1 {
+			t.Errorf("%s: %v\n%s\nwant %s", tab, err, d.Go, want)
+		}
+		if !strings.Contains(d.Go, strings.TrimPrefix(d.Strategies[0].Go, "var policy = ")) || d.Strategies[0].Title != "sidekiq" || d.Strategies[0].Text != "sidekiq" {
+			t.Errorf("%s: %+v, but the file\n%s", tab, d.Strategies[0], d.Go)
+		}
 	}
 }

@@ -54,6 +54,11 @@ func (s State) choose() report.Choose {
 	return c
 }
 
+// timeout returns the attempt timeout of policies that have none; 0 is none.
+func (s State) timeout() time.Duration {
+	return map[Tab]time.Duration{TabRecover: s.Patience, TabOutage: s.Timeout}[s.Tab]
+}
+
 // input returns the simulation of the state's tab.
 func (s State) input() report.Input {
 	switch s.Tab {

@@ -157,22 +157,25 @@ type describedStrategy struct {
 
 func describe(ctx context.Context, s State, problems []Problem) (described, error) {
 	s, err := s.fix(ctx)
-	d := described{Query: s.Query().Encode(), Fields: map[string]string{}, Strategies: []describedStrategy{}, Command: s.Command(), Go: report.GoFile(s.Strategies), Problems: problems}
+	d := described{Query: s.Query().Encode(), Fields: map[string]string{}, Strategies: []describedStrategy{}, Command: s.Command(), Problems: problems}
 	for _, f := range fields {
 		d.Fields[f.name] = f.text(&s)
 	}
+	var timed []report.Strategy
 	for _, x := range s.Strategies {
-		y := describeStrategy(x)
+		y := describeStrategy(x, s.timeout())
+		timed = append(timed, x.Timed(s.timeout()))
 		for _, u := range report.UnusedWords(s.input(), x) {
 			y.Formula += fmt.Sprintf("; %s has no effect here: %s", u.Word, u.Why)
 		}
 		d.Strategies = append(d.Strategies, y)
 	}
+	d.Go = report.GoFile(timed)
 	return d, err
 }
 
-func describeStrategy(x report.Strategy) describedStrategy {
-	return describedStrategy{x.String(), x.Title(), report.InWords(x), gocode.Policy("policy", x.Policy, x.Placement)}
+func describeStrategy(x report.Strategy, timeout time.Duration) describedStrategy {
+	return describedStrategy{x.String(), x.Title(), report.InWords(x), gocode.Policy("policy", x.Timed(timeout).Policy, x.Placement)}
 }
 
 // describedDefaults holds the first values of the controls, their limits, and the presets.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/axis"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/gocode"
-	"github.com/retrywhen/retrywhen/retry"
 )
 
 // storyStyle is in the page with the story, so that other pages do not have it.
@@ -59,10 +58,10 @@ type screen struct {
 	more    string // the label of a button that shows more time, or ""
 }
 
-// storyScene computes the run of a state.
+// storyScene computes the runs of a state.
 func storyScene(ctx context.Context, s State) (*scene, error) {
 	o := s.overload()
-	o.Work, o.Runs = 0, 1 // ctx bounds it; the picture is of one run
+	o.Work = 0 // ctx bounds it
 	return newScene(ctx, o)
 }
 
@@ -215,8 +214,8 @@ func saves(ctx context.Context, b *strings.Builder) error {
 
 // storyGo returns the Go code of the policy that saves the server: three statements.
 func storyGo() string {
-	s := must(budgeted)[0]
-	code := gocode.Policy("policy", s.Policy.With(retry.AttemptTimeout(Default().Patience)), s.Placement)
+	s := must(budgeted)[0].Timed(Default().Patience)
+	code := gocode.Policy("policy", s.Policy, s.Placement)
 	code = strings.Replace(strings.TrimPrefix(code, "var "), " = ", " := ", 1)
 	return strings.Replace(code, ", retry.", ",\n\tretry.", 1) + "\nv, err := retry.Do(ctx, policy, call)"
 }

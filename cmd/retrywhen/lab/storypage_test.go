@@ -374,8 +374,8 @@ func browserOpening(t *testing.T, ctx context.Context, address string) {
 			screen             int
 			click, query, want string
 		}{
-			{2, `label:last-child input`, "2000", "It does not recover within 1m"},
-			{0, `.longer`, "watch=5m", "It does not recover within 1m"},
+			{2, `label:last-child input`, "2000", "It recovers in 0 of 10 runs"},
+			{0, `.longer`, "watch=5m", "It recovers in 0 of 10 runs"},
 		} {
 			p.run(chromedp.Evaluate(fmt.Sprintf(`[...document.querySelectorAll(".screen")[%d].querySelectorAll(%q)].at(-1).click()`, step.screen, step.click), nil))
 			await(fmt.Sprintf(`document.querySelectorAll(".screen")[%d].querySelector("figure:not(.waits)")?.dataset.query.includes(%q)`, step.screen, step.query))

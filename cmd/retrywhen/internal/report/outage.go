@@ -50,7 +50,7 @@ func (o Outage) Run(ctx context.Context) (*OutageResult, error) {
 	if o.Horizon == 0 {
 		o.Horizon = o.Down + min(OutageHorizon, math.MaxInt64-max(o.Down, 0))
 	}
-	r := &OutageResult{compared: compared{strategies: o.Strategies}, of: o, Down: o.Down, Strategies: []OutageStrategyResult{}}
+	r := &OutageResult{compared: compareTimed(o.Strategies, o.Timeout), of: o, Down: o.Down, Strategies: []OutageStrategyResult{}}
 	for _, s := range o.Strategies {
 		x := OutageStrategyResult{Name: s.Title(), Policy: s}
 		run := o.Outage

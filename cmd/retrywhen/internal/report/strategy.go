@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/gocode"
@@ -172,6 +173,14 @@ func (s Strategy) Title() string {
 		return s.text()
 	}
 	return s.Name
+}
+
+// Timed returns the strategy with an attempt timeout, and the same title, if its policy has none; 0 is no timeout.
+func (s Strategy) Timed(timeout time.Duration) Strategy {
+	if _, ok := s.Policy.AttemptTimeout(); !ok && timeout > 0 {
+		s.Name, s.Policy = s.Title(), s.Policy.With(retry.AttemptTimeout(timeout))
+	}
+	return s
 }
 
 // Sim returns the strategy for package sim.

@@ -1,0 +1,11 @@
+package reconnect
+
+import "github.com/retrywhen/retrywhen/prove"
+
+// realReports are the files in reports of the clients that are judged in real time.
+var realReports = map[string]string{
+	discordSubject.name: "discordgo.md",
+}
+
+// realPromises say where the documents of these clients promise otherwise than what was found.
+var realPromises = map[string]map[prove.Kind]string{}
