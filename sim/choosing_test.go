@@ -31,7 +31,7 @@ func TestChoosingTablesAreWhatIsComputed(t *testing.T) {
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	got := string(text)
 	for name, table := range map[string]func(*testing.T) string{
-		"boundary": boundaryTable, "occ": occTable, "outage": outageTable, "outages": outagesTable, "fleets": fleetsTable, "budget": budgetTable, "budgets": fullBudgets,
+		"boundary": boundaryTable, "occ": occTable, "outage": outageTable, "outages": outagesTable, "budget": budgetTable, "budgets": fullBudgets,
 	} {
 		begin, end := "<!-- computed: "+name+" -->\n", "<!-- end: "+name+" -->\n"
 		before, rest, ok := strings.Cut(got, begin)
@@ -253,10 +253,8 @@ func occTable(t *testing.T) string {
 	return markdown(rows)
 }
 
-// ofAFleet reports whether the table of fleets has the strategy, with more processes: with numbers it is as in one.
-func ofAFleet(strategy string) bool {
-	return strings.HasSuffix(strategy, "a process each") || strings.HasSuffix(strategy, "by-ordinal")
-}
+// withNumbers reports whether a strategy is as in one process.
+func withNumbers(strategy string) bool { return strings.HasSuffix(strategy, "by-ordinal") }
 
 // exponential is the backoff of the outages.
 var exponential = backoff.Exponential(time.Second, 2).Cap(30 * time.Second)
@@ -305,7 +303,7 @@ func outageStrategies() []Strategy {
 func outageTable(t *testing.T) string {
 	rows := [][]string{{"backoff", "attempts per client", "peak per second", "failures", "all served after, s", "random arrivals: failures", "all served after, s"}}
 	for _, s := range outageStrategies() {
-		if ofAFleet(s.Name) {
+		if withNumbers(s.Name) {
 			continue
 		}
 		o := Outage{Policy: s.Policy, Placement: s.Placement, Processes: s.Processes}
@@ -339,7 +337,7 @@ func outagesTable(t *testing.T) string {
 	}
 	rows := [][]string{head}
 	for _, c := range all.Choices {
-		if ofAFleet(c.Name) {
+		if withNumbers(c.Name) || strings.HasSuffix(c.Name, "a process each") {
 			continue
 		}
 		row := []string{c.Name, fmt.Sprintf("%.1f", c.FirstWait.Mean.Seconds())}
@@ -358,20 +356,6 @@ var slotted = sync.OnceValues(func() (*Choices, error) {
 		Outages: []time.Duration{2 * time.Second, time.Minute},
 	}.Run(context.Background())
 })
-
-// fleetsTable has the tiled clients of an outage of a minute, divided among processes.
-func fleetsTable(t *testing.T) string {
-	rows := [][]string{{"processes", "constant 55 s, tiled: failures", "all served after, s", "exponential, tiled: failures", "all served after, s"}}
-	for _, processes := range []int{1, 2, 5, 20, 100, 1000} {
-		row := []string{fmt.Sprint(processes)}
-		for _, b := range []backoff.Backoff{oneWave.Tiled(), exponential.Tiled()} {
-			m := manyOutages(t, Outage{Policy: retry.New(b), Processes: processes}, 10)
-			row = append(row, fmt.Sprintf("%.0f", m.failures), fmt.Sprintf("%.0f", m.after))
-		}
-		rows = append(rows, row)
-	}
-	return markdown(rows)
-}
 
 func budgetTable(t *testing.T) string {
 	rows := [][]string{{"limits", "attempts", "retries", "operations given up", "all served after, s", "longest run, s"}}
@@ -434,6 +418,9 @@ func TestChoosingSentences(t *testing.T) {
 	}
 	if each := minute(by["exponential, tiled, a process each"]).After.Mean; each < minute(equal).After.Mean || each < minute(full).After.Mean {
 		t.Errorf("tiled, a process each, is over after %v", each)
+	}
+	if two := manyOutages(t, Outage{Policy: retry.New(oneWave.Tiled()), Processes: 2}, 10); two.failures == 0 {
+		t.Error("the clients of two processes do not meet")
 	}
 	// Slots.
 	slots, err := slotted()

@@ -100,7 +100,7 @@ func TestRealTime(t *testing.T) {
 			}
 			for _, f := range report.Findings {
 				note := f.Known
-				f.Known = ""
+				f.Known, f.Mend = "", ""
 				fmt.Fprintf(&out, "\n- %s: %s\n  *%s* Documents promise otherwise: %s.", f.Kind, f, note, promise(realPromises[s.name][f.Kind]))
 				t.Log(strings.Join(f.Timeline, "\n"))
 			}

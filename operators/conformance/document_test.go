@@ -39,8 +39,8 @@ const (
 	reactive = `
 ## For those who know ReactiveX
 
-Operators that ReactiveX names differently, or that are one line of others; a test runs these lines. Lower-case names are your own streams and
-functions, ` + "`ints` is a `stream.Stream[int]`" + `. There are no schedulers: a stream runs on the goroutine that calls it.
+Operators that ReactiveX names differently, or that are one line of others; a test runs these lines. Lower-case names are your
+own streams and functions, ` + "`ints` is a `stream.Stream[int]`" + `. There are no schedulers.
 
 %s`
 )
