@@ -274,4 +274,5 @@ var subjects = []subject{
 	},
 	slackSubject,
 	postgresSubject,
+	consulSubject,
 }
