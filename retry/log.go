@@ -17,9 +17,6 @@ func Log(logger *slog.Logger) Option {
 	return func(c *config) { c.logger, c.logs = logger, true }
 }
 
-// Quiet is for code that has many operations at once: Log logs everything at DEBUG, and OnOutage is not called.
-func Quiet() Option { return func(c *config) { c.quiet, c.onOutage = true, nil } }
-
 func (c *config) log(ctx context.Context, level slog.Level, text string, attrs ...slog.Attr) {
 	if c.quiet {
 		level = slog.LevelDebug
