@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"log/slog"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/ending"
@@ -97,7 +98,7 @@ func (o *Operation) decide(f *Outcome, cause error) (delay time.Duration, end er
 	case !o.allowed && withoutRetries(o.ctx):
 		cause = ErrWithoutRetries
 	case c.limit >= 0 && int64(s.retries) >= c.limit:
-		cause = reached{limit: limitSentinel, n: c.limit}
+		cause = reached{limit: ErrLimit, n: c.limit}
 	default:
 		if !simple {
 			dictates = dictated(f.Err)
@@ -145,7 +146,7 @@ func (o *Operation) delay(failure error, dictated time.Duration) (delay time.Dur
 	}
 	if dictated > 0 {
 		if c.maxRetryAfter >= 0 && dictated > c.maxRetryAfter {
-			return 0, reached{retryAfterSentinel, int64(c.maxRetryAfter), dictated}
+			return 0, reached{ErrMaxRetryAfter, int64(c.maxRetryAfter), dictated}
 		}
 		room, cause := o.room(dictated)
 		if cause != nil {
@@ -155,7 +156,7 @@ func (o *Operation) delay(failure error, dictated time.Duration) (delay time.Dur
 	}
 	if c.stopAt >= 0 {
 		if next := b.Ceiling(n); next >= c.stopAt {
-			return 0, reached{stopAtSentinel, int64(c.stopAt), next}
+			return 0, reached{ErrStopAt, int64(c.stopAt), next}
 		}
 	}
 	if b.waits {
@@ -175,7 +176,7 @@ func (o *Operation) room(d time.Duration) (time.Duration, error) {
 	if c.within >= 0 {
 		left := c.within - max(0, o.time().Sub(o.state.since())) // a clock may go back
 		if d > left {
-			return 0, reached{limit: withinSentinel, n: int64(c.within)}
+			return 0, reached{limit: ErrWithin, n: int64(c.within)}
 		}
 		room = left - d
 	}
@@ -197,7 +198,7 @@ func (o *Operation) giveUp(cause error) *Error {
 	err := o.failure(cause, o.state.retries)
 	c := o.config
 	o.logged = false
-	c.logGiveUp(o.ctx, err)
+	c.log(o.ctx, slog.LevelError, "giving up", slog.Any("error", err))
 	for _, hook := range c.onGiveUp {
 		hook(o.ctx, err)
 	}

@@ -2,6 +2,7 @@ package retry
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/timer"
@@ -96,8 +97,8 @@ func (o *Operation) done(last *Outcome, err error) {
 		c.refund(last.Items)
 	}
 	o.endOutage()
-	if o.logged {
-		c.logEnded(o.ctx, attempts, err)
+	if o.logged { // and neither a recovery nor that the policy gave up
+		c.log(o.ctx, slog.LevelInfo, "retries ended", slog.Int("attempts", attempts), slog.Any("error", err))
 	}
 	if c.onDone == nil {
 		return

@@ -2,6 +2,7 @@ package retry
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/retrywhen/retrywhen/internal/attempt"
@@ -164,7 +165,8 @@ func (o *Operation) Works() {
 	}
 	o.logged = false
 	r := Recovery{Retries: retries, Down: o.now().Sub(o.state.down()), Last: last}
-	c.logRecovered(o.ctx, &r)
+	c.log(o.ctx, slog.LevelInfo, "recovered", slog.Int("retries", r.Retries), slog.Duration("down", r.Down.Round(time.Microsecond)),
+		slog.Any("last", r.Last))
 	for _, hook := range c.onRecovered {
 		hook(o.ctx, r)
 	}
