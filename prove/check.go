@@ -27,7 +27,7 @@ func (t Target) Check(ctx context.Context) (Report, error) {
 	}
 	ctx, c.cancel = context.WithCancelCause(ctx)
 	defer c.cancel(nil)
-	ref, err := c.measure(ctx)
+	ref, err := c.measure(ctx, true)
 	if err != nil {
 		return report, err
 	}
@@ -194,7 +194,7 @@ func (c *check) try(ctx context.Context, t *trial) {
 			t.faults, t.timeline = c.faults(o), o.timeline
 			break
 		}
-		if o.seen.made == 0 && t.plan[0].before > 0 {
+		if o.seen.made == 0 && t.plan[0].conn != lastConnection {
 			t.scenario = t.elsewhere()
 		}
 	}

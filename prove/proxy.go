@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -30,9 +31,12 @@ type proxy struct {
 	backAt    time.Time // when a connection has been accepted since; zero if none has
 	refusing  time.Time // until when connections are refused
 	refused   int
+	refusals  int       // that go on,
+	refusedAt time.Time // and when the last one was over
+	hasty     int       // connections that came without a wait after that
 	dialError error
 	chunks    []chunk
-	sent      int64  // of all links
+	values    int    // that the program has delivered
 	passed    []byte // what has come from the server, the first part of it
 	timeline  []string
 }
@@ -40,10 +44,8 @@ type proxy struct {
 // chunk is what came from the server at once.
 type chunk struct {
 	conn int
-	at   int64 // the bytes of the connection before it,
-	all  int64 // and of all connections
-	size int
-	half int // bytes of its first half, which does not end with a newline; 0 if there is none
+	at   int64 // the bytes of the connection before it
+	half int   // bytes of its first half, which does not end with a newline; 0 if there is none
 	came time.Time
 }
 
@@ -105,7 +107,7 @@ func (p *proxy) accept() {
 		if l := p.admit(c.(*net.TCPConn)); l != nil {
 			p.tasks.Go(l.run)
 		} else {
-			reset(c.(*net.TCPConn))
+			p.tasks.Go(func() { p.refuse(c.(*net.TCPConn)) })
 		}
 		p.wake()
 	}
@@ -124,6 +126,10 @@ func (p *proxy) admit(c *net.TCPConn) *link {
 	}
 	if now.Before(p.refusing) {
 		p.refused++
+		if p.refusals == 0 && now.Sub(p.refusedAt) < calm {
+			p.hasty++
+		}
+		p.refusals++
 		p.noteLocked("a connection is refused")
 		return nil
 	}
@@ -137,6 +143,44 @@ func (p *proxy) admit(c *net.TCPConn) *link {
 	}
 	p.noteLocked("connection %d", l.index+1)
 	return l
+}
+
+// refuse resets a connection, a little later: so connections that were made at once are not one after the other.
+func (p *proxy) refuse(c *net.TCPConn) {
+	time.Sleep(calm)
+	p.mu.Lock()
+	p.refusals--
+	p.refusedAt = time.Now()
+	p.mu.Unlock()
+	reset(c)
+}
+
+// delivered records a value. After the last one, a connection may break.
+func (p *proxy) delivered(value string, last bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.values++
+	p.noteLocked("value %q", value)
+	if last && p.claimed == 0 && len(p.plan) > 0 && p.plan[0].conn == lastConnection {
+		time.AfterFunc(afterLast, p.breakLast)
+	}
+}
+
+// breakLast breaks the connection that works, or else the next one.
+func (p *proxy) breakLast() {
+	p.mu.Lock()
+	i := slices.IndexFunc(p.links, func(l *link) bool { return l.worksLocked() && l.server != nil })
+	if p.claimed > 0 || i < 0 || p.ctx.Err() != nil {
+		p.plan[0].conn = anyConnection
+		p.mu.Unlock()
+		return
+	}
+	p.claimed++
+	p.tasks.Add(1)
+	defer p.tasks.Done()
+	l, plan := p.links[i], p.plan[0]
+	p.mu.Unlock()
+	l.breakNow(plan)
 }
 
 func (p *proxy) wake() {
@@ -167,6 +211,7 @@ type seen struct {
 	backAt    time.Time // at this time
 	refusing  time.Time
 	refused   int
+	hasty     int
 	open      bool // a connection works
 	noticed   bool // it has closed the connections that are silent
 	links     int
@@ -177,10 +222,10 @@ type seen struct {
 func (p *proxy) look() seen {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := seen{first: p.first, made: p.made, brokenAt: p.brokenAt, back: !p.backAt.IsZero(), backAt: p.backAt, refusing: p.refusing, refused: p.refused,
+	s := seen{first: p.first, made: p.made, brokenAt: p.brokenAt, back: !p.backAt.IsZero(), backAt: p.backAt, refusing: p.refusing, refused: p.refused, hasty: p.hasty,
 		noticed: true, links: len(p.links), dialError: p.dialError}
 	for _, l := range p.links {
-		s.open = s.open || l.fate == works && !l.ended && !l.left
+		s.open = s.open || l.worksLocked()
 		s.noticed = s.noticed && (l.fate != silent || l.left)
 		s.bytes += l.sent
 	}
@@ -217,7 +262,7 @@ func (p *proxy) carried(text string) bool {
 
 // record records a chunk. The caller holds the mutex.
 func (p *proxy) record(l *link, b []byte) {
-	p.chunks = append(p.chunks, chunk{conn: l.index, at: l.sent, all: p.sent, size: len(b), half: halve(b), came: time.Now()})
+	p.chunks = append(p.chunks, chunk{conn: l.index, at: l.sent, half: halve(b), came: time.Now()})
 	p.passed = append(p.passed, b[:min(len(b), keepBytes-len(p.passed))]...)
 }
 
