@@ -209,8 +209,10 @@ func (o *outcome) until(c *check, w *waiting, cancel context.CancelCauseFunc) {
 		fallthrough
 	default:
 		breaks := o.fate != works || o.busy > 0 || o.hold > 0
-		if w.until(most, func() bool { return c.done(o.Tally) && (!breaks || seen().back) }) {
-			w.within(watching)
+		for w.until(most, func() bool { return c.done(o.Tally) && (!breaks || seen().back) }) {
+			if n := seen().breaks; w.within(watching) || seen().breaks == n {
+				return
+			}
 		}
 	}
 }
