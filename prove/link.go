@@ -126,7 +126,7 @@ func (l *link) leave(err error) {
 	fate := l.fate
 	if fate != gone {
 		l.left = true
-		l.p.noteLocked("the program closes connection %d", l.index+1)
+		l.p.timeline.Note("the program closes connection %d", l.index+1)
 	}
 	l.missed()
 	l.p.mu.Unlock()
@@ -222,7 +222,7 @@ func (l *link) breakNow(b breaking) {
 	p.brokenAt = time.Now()
 	p.backAt = time.Time{}
 	text := map[fate]string{gone: "is cut", over: "is ended", silent: "falls silent"}[b.fate]
-	p.noteLocked("connection %d %s after %d bytes", l.index+1, text, l.sent)
+	p.timeline.Note("connection %d %s after %d bytes", l.index+1, text, l.sent)
 	if b.refuse > 0 {
 		p.refusing = p.brokenAt.Add(b.refuse)
 	}
@@ -244,7 +244,7 @@ func (l *link) end(err error) {
 	fate := l.fate
 	if fate == works {
 		l.ended = true
-		l.p.noteLocked("the server ends connection %d", l.index+1)
+		l.p.timeline.Note("the server ends connection %d", l.index+1)
 	}
 	if fate != silent {
 		l.missed()

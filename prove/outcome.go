@@ -79,8 +79,8 @@ func (c *check) play(ctx context.Context, sc scenario) *outcome {
 		o.held = p.heldFor(lastClose)
 	}
 	p.mu.Lock()
-	o.timeline = p.timeline
-	p.mu.Unlock()
+	defer p.mu.Unlock()
+	o.timeline = p.timeline.Lines()
 	return o
 }
 

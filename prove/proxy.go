@@ -9,36 +9,30 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/retrywhen/retrywhen/internal/judge"
 )
 
 // proxy stands between one run of a program and the server, and breaks connections as planned.
 type proxy struct {
 	server string
 	l      net.Listener
-	start  time.Time
 	news   chan struct{} // full when something has happened
 	ends   context.CancelFunc
 	ctx    context.Context
 	tasks  sync.WaitGroup
 
-	mu        sync.Mutex
+	mu sync.Mutex
+	seen
 	links     []*link
-	first     time.Time // the first connection
 	plan      []breaking
 	claimed   int       // breaks that a link is about to make, or has made
-	made      int       // breaks that have taken place
-	brokenAt  time.Time // the last one
-	backAt    time.Time // when a connection has been accepted since; zero if none has
-	refusing  time.Time // until when connections are refused
-	refused   int
 	refusals  int       // that go on,
 	refusedAt time.Time // and when the last one was over
-	hasty     int       // connections that came without a wait after that
-	dialError error
 	chunks    []chunk
 	values    int    // that the program has delivered
 	passed    []byte // what has come from the server, the first part of it
-	timeline  []string
+	timeline  judge.Timeline
 }
 
 // chunk is what came from the server at once.
@@ -62,11 +56,8 @@ func halve(b []byte) int {
 	return 0
 }
 
-// keep is how much of what has come from the server is kept, and how much of a timeline.
-const (
-	keepBytes = 1 << 20
-	keepLines = 200
-)
+// keepBytes is how much of what has come from the server is kept.
+const keepBytes = 1 << 20
 
 // listen starts a proxy with a plan, which is complete before the first connection can come.
 func listen(ctx context.Context, server string, plan []breaking) (*proxy, error) {
@@ -74,7 +65,7 @@ func listen(ctx context.Context, server string, plan []breaking) (*proxy, error)
 	if err != nil {
 		return nil, fmt.Errorf("prove: the proxy: %w", err)
 	}
-	p := &proxy{server: server, l: l, start: time.Now(), news: make(chan struct{}, 1), plan: append([]breaking(nil), plan...)}
+	p := &proxy{server: server, l: l, news: make(chan struct{}, 1), plan: append([]breaking(nil), plan...), timeline: judge.NewTimeline(time.Millisecond)}
 	p.ctx, p.ends = context.WithCancel(ctx)
 	p.tasks.Go(p.accept)
 	return p, nil
@@ -130,7 +121,7 @@ func (p *proxy) admit(c *net.TCPConn) *link {
 			p.hasty++
 		}
 		p.refusals++
-		p.noteLocked("a connection is refused")
+		p.timeline.Note("a connection is refused")
 		return nil
 	}
 	l := &link{p: p, index: len(p.links), client: c}
@@ -141,7 +132,7 @@ func (p *proxy) admit(c *net.TCPConn) *link {
 	if p.made == p.claimed && p.made > 0 && p.made < len(p.plan) && p.plan[p.made].conn == nextConnection {
 		p.plan[p.made].conn = l.index
 	}
-	p.noteLocked("connection %d", l.index+1)
+	p.timeline.Note("connection %d", l.index+1)
 	return l
 }
 
@@ -160,7 +151,7 @@ func (p *proxy) delivered(value string, last bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.values++
-	p.noteLocked("value %q", value)
+	p.timeline.Note("value %q", value)
 	if last && p.claimed == 0 && len(p.plan) > 0 && p.plan[0].conn == lastConnection {
 		time.AfterFunc(afterLast, p.breakLast)
 	}
@@ -193,37 +184,33 @@ func (p *proxy) wake() {
 func (p *proxy) note(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.noteLocked(format, args...)
-}
-
-func (p *proxy) noteLocked(format string, args ...any) {
-	if len(p.timeline) < keepLines {
-		p.timeline = append(p.timeline, time.Since(p.start).Round(time.Millisecond).String()+" "+fmt.Sprintf(format, args...))
-	}
+	p.timeline.Note(format, args...)
 }
 
 // seen is what a proxy has seen of a program.
 type seen struct {
-	first     time.Time
-	made      int
-	brokenAt  time.Time
-	back      bool      // it has connected again since the last break,
-	backAt    time.Time // at this time
-	refusing  time.Time
+	first     time.Time // the first connection
+	made      int       // breaks that have taken place
+	brokenAt  time.Time // the last one
+	backAt    time.Time // when a connection has been accepted since; zero if none has
+	refusing  time.Time // until when connections are refused
 	refused   int
-	hasty     int
-	open      bool // a connection works
-	noticed   bool // it has closed the connections that are silent
-	links     int
-	bytes     int64 // from the server
+	hasty     int // connections that came without a wait after one was refused
 	dialError error
+
+	// When somebody looks:
+	back      bool  // it has connected again since the last break
+	open      bool  // a connection works
+	noticed   bool  // it has closed the connections that are silent
+	connected int   // connections
+	bytes     int64 // from the server
 }
 
 func (p *proxy) look() seen {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := seen{first: p.first, made: p.made, brokenAt: p.brokenAt, back: !p.backAt.IsZero(), backAt: p.backAt, refusing: p.refusing, refused: p.refused, hasty: p.hasty,
-		noticed: true, links: len(p.links), dialError: p.dialError}
+	s := p.seen
+	s.back, s.noticed, s.connected = !s.backAt.IsZero(), true, len(p.links)
 	for _, l := range p.links {
 		s.open = s.open || l.worksLocked()
 		s.noticed = s.noticed && (l.fate != silent || l.left)
@@ -281,7 +268,7 @@ func (p *proxy) dial() (*net.TCPConn, error) {
 	if err != nil {
 		p.mu.Lock()
 		p.dialError = err
-		p.noteLocked("the server cannot be reached: %v", err)
+		p.timeline.Note("the server cannot be reached: %v", err)
 		p.mu.Unlock()
 		return nil, err
 	}

@@ -67,7 +67,7 @@ func (c *check) measure(ctx context.Context, again bool) (*undisturbed, error) {
 		u.loose = true
 	}
 	o := runs[0]
-	if runs[1].seen.links < o.seen.links { // a busy machine may have broken the other one's
+	if runs[1].seen.connected < o.seen.connected { // a busy machine may have broken the other one's
 		o = runs[1]
 	}
 	u.took = o.last.Sub(o.seen.first)
@@ -95,7 +95,7 @@ func (c *check) measure(ctx context.Context, again bool) (*undisturbed, error) {
 
 // usable returns what prevents that other runs are compared with this one.
 func (c *check) usable(o *outcome) error {
-	connected := judge.Count(o.seen.links, "connection") + " through the proxy"
+	connected := judge.Count(o.seen.connected, "connection") + " through the proxy"
 	if o.seen.dialError != nil {
 		connected += ", and the server cannot be reached: " + o.seen.dialError.Error()
 	}
@@ -105,7 +105,7 @@ func (c *check) usable(o *outcome) error {
 		return o.trouble
 	case o.ended && o.err != nil:
 		return fmt.Errorf("the program ended after %s: %w", judge.Count(count, "value"), o.err)
-	case o.seen.links == 0:
+	case o.seen.connected == 0:
 		return fmt.Errorf("the program delivered %s and made no connection through the proxy; does it connect to the address that it is given, in place of the server's?", judge.Count(count, "value"))
 	case o.seen.bytes == 0:
 		return fmt.Errorf("nothing came from the server, on %s", connected)
