@@ -146,7 +146,7 @@ func (c Choose) Run(ctx context.Context) (*Choices, error) {
 	}
 	check.notNegative("Served", c.Served)
 	check.notNegative("Wait", c.Wait)
-	check.choice("Placement", uint8(c.Placement), placements)
+	check.placement("Placement", c.Placement)
 	check.strategies(c.Strategies)
 	if check.err != nil {
 		return nil, check.err

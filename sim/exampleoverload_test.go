@@ -121,22 +121,12 @@ func ExampleService() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Printf("%-12v wait %4.1f ms, 99 %% of the operations within %.0f ms\n", s.Shape, r.Wait.Mean.Seconds()*1000, r.Latency.P99.Seconds()*1000)
+		fmt.Printf("%-13q wait %4.1f ms, 99 %% of the operations within %.0f ms\n", s.Shape, r.Wait.Mean.Seconds()*1000, r.Latency.P99.Seconds()*1000)
 	}
 	// Output:
-	// constant     wait  5.0 ms, 99 % of the operations within 44 ms
-	// exponential  wait 10.1 ms, 99 % of the operations within 93 ms
-	// log-normal   wait 23.8 ms, 99 % of the operations within 288 ms
-}
-
-// A Shape has a text form, for flags and JSON.
-func ExampleShape() {
-	var s sim.Shape
-	fmt.Println(s)
-	fmt.Println(s.UnmarshalText([]byte("pareto")))
-	// Output:
-	// constant
-	// sim: "pareto" is no shape, want constant, exponential or log-normal
+	// ""            wait  5.0 ms, 99 % of the operations within 44 ms
+	// "exponential" wait 10.1 ms, 99 % of the operations within 93 ms
+	// "log-normal"  wait 23.8 ms, 99 % of the operations within 288 ms
 }
 
 // The highest load from which a server of 100 requests a second recovers after a standstill of 5 s.

@@ -21,6 +21,10 @@ func (c *checker) strategies(all []Strategy) {
 }
 
 func (c *checker) placed(prefix string, p Placement, processes int) {
-	c.choice(prefix+"Placement", uint8(p), placements)
+	c.placement(prefix+"Placement", p)
 	c.count(prefix+"Processes", processes, 0, maxProcesses)
+}
+
+func (c *checker) placement(field string, p Placement) {
+	choice(c, field, p, OneProcess, ByKey, ByOrdinal)
 }
