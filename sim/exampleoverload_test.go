@@ -34,12 +34,12 @@ func ExampleOverload() {
 			return
 		}
 		fmt.Printf("%-17s %s, %.1f requests an operation, %d %% of the work wasted\n",
-			l.name, r.Recovery, r.Amplification, 100*r.Wasted/(r.Wasted+r.Served))
+			l.name, r.Recovery.Verdict, r.Amplification, 100*r.Wasted/(r.Wasted+r.Served))
 	}
 	// Output:
-	// no retry          recovered after 17s, 1.0 requests an operation, 7 % of the work wasted
-	// 3 retries         not recovered within 4m35s, 3.8 requests an operation, 94 % of the work wasted
-	// 3 retries, budget recovered after 18s, 1.0 requests an operation, 7 % of the work wasted
+	// no retry          recovered, 1.0 requests an operation, 7 % of the work wasted
+	// 3 retries         not recovered, 3.8 requests an operation, 94 % of the work wasted
+	// 3 retries, budget recovered, 1.0 requests an operation, 7 % of the work wasted
 }
 
 // The load over time: operations, requests, wasted requests and the queue.
@@ -102,9 +102,9 @@ func ExampleTrigger() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(r.Recovery)
+	fmt.Println(r.Recovery.Verdict, r.Recovery.After)
 	// Output:
-	// recovered after 10s
+	// recovered 10s
 }
 
 // The mean wait in the queue of an M/M/1 server at half its capacity is the service time of one request.

@@ -10,7 +10,7 @@ import (
 // one request each Mean.
 type Service struct {
 	Mean  time.Duration `json:"mean"` // more than 0
-	Shape Shape         `json:"shape"`
+	Shape Shape         `json:"shape,omitempty"`
 	CV    float64       `json:"cv"` // the standard deviation over the mean, 0 to 100; only for LogNormalService
 }
 

@@ -10,7 +10,7 @@ import (
 type Strategy struct {
 	Name      string       `json:"name"`
 	Policy    retry.Policy `json:"policy"`
-	Placement Placement    `json:"placement"`
+	Placement Placement    `json:"placement,omitempty"`
 	Processes int          `json:"processes"` // that the operations are divided among; 0 is one, at most 10,000
 }
 
