@@ -38,5 +38,5 @@ func TestEvents_Killed(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	killed.Check(t, 10, 40, 1, 500, false, server.URL)
+	killed.Check(t, "SSE", 10, 40, 500, "0", server.URL)
 }

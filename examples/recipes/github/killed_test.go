@@ -31,5 +31,5 @@ func program(ctx context.Context, e *killed.Effects, args []string) error {
 func TestFollow_Killed(t *testing.T) {
 	server := httptest.NewServer(pages(func() int { return 60 }))
 	defer server.Close()
-	killed.Check(t, 10, 5, 1, 60, false, server.Listener.Addr().String())
+	killed.Check(t, "GitHub", 10, 5, 60, "0", server.Listener.Addr().String())
 }

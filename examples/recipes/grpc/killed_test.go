@@ -24,5 +24,5 @@ func program(ctx context.Context, e *killed.Effects, args []string) error {
 }
 
 func TestWatch_Killed(t *testing.T) {
-	killed.Check(t, 10, 75, 1, 1000, false, serve(t, func(int64) error { return nil }))
+	killed.Check(t, "gRPC", 10, 75, 1000, "0", serve(t, func(int64) error { return nil }))
 }

@@ -24,5 +24,5 @@ func program(ctx context.Context, e *killed.Effects, args []string) error {
 func TestMessages_Killed(t *testing.T) {
 	address, api, _ := serve(t)
 	go publish(t, api, 1, 1000)
-	killed.Check(t, 10, 75, 1, 1000, false, address)
+	killed.Check(t, "NATS JetStream", 10, 75, 1000, "0", address)
 }

@@ -31,7 +31,7 @@ func TestEvents_Killed(t *testing.T) {
 	url := server.URL(server.Address)
 	written := make(chan error, 1)
 	go func() { written <- write(t.Context(), url, 1, 500) }()
-	killed.Check(t, 10, 40, 1, 500, false, url)
+	killed.Check(t, "Postgres, LISTEN/NOTIFY", 10, 40, 500, "0", url)
 	if err := <-written; err != nil {
 		t.Error(err)
 	}

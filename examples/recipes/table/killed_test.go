@@ -26,5 +26,5 @@ func program(ctx context.Context, e *killed.Effects, args []string) error {
 func TestRows_Killed(t *testing.T) {
 	server := debian.StartPostgres(t)
 	server.Connect(t, table.Schema+"; INSERT INTO rows (id, body) SELECT id, 'x' FROM generate_series(1, 500) id")
-	killed.Check(t, 10, 40, 1, 500, false, server.URL(server.Address)) // all have one time
+	killed.Check(t, "Postgres, a table", 10, 40, 500, "0", server.URL(server.Address)) // all have one time
 }

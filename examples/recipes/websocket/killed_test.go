@@ -25,5 +25,5 @@ func program(ctx context.Context, e *killed.Effects, args []string) error {
 func TestEvents_Killed(t *testing.T) {
 	var connections atomic.Int64
 	server := feed(t, &connections, func(int64) int { return 0 })
-	killed.Check(t, 10, 75, 1, 1000, false, "ws"+strings.TrimPrefix(server.URL, "http"))
+	killed.Check(t, "WebSocket", 10, 75, 1000, "0", "ws"+strings.TrimPrefix(server.URL, "http"))
 }
