@@ -18,8 +18,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/console"
+	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/lab"
 	"github.com/retrywhen/retrywhen/cmd/retrywhen/internal/report"
-	"github.com/retrywhen/retrywhen/cmd/retrywhen/lab"
 	"github.com/retrywhen/retrywhen/sim"
 )
 
